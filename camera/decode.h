@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: JPEG and PNG bytes (hostile) become an upright RGB image, as Pillow's convert("RGB") after exif_transpose.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "camera/frame.h"
+#include "engine/base/error.h"
+
+namespace kinglet::camera {
+
+struct DecodeLimits {
+  std::int64_t max_pixels = 24'000'000;  // checked in the header, before decoding; the tool allows 200,000,000
+  int max_side = 16'384;                 // the tool allows 65,535
+};
+
+enum class Upright { kApplyExif, kAsStored };
+
+struct DecodedImage {
+  Image image;
+  bool orientation_applied = false;
+};
+
+// kBadData: not a JPEG or PNG, truncated, too large, animated PNG, more than 100 JPEG scans; the message says which.
+// Gray, 16-bit, palette, alpha (dropped, as Pillow's convert does), CMYK and JPEGs without Huffman tables are decoded.
+[[nodiscard]] Result<DecodedImage> decode_image(std::span<const std::byte> bytes, const DecodeLimits& limits,
+                                                Upright upright);
+
+// RGB to JPEG (4:2:0, quality 1..100), for snapshots.
+[[nodiscard]] Result<std::vector<std::byte>> encode_jpeg(const FrameView& view, int quality);
+
+}  // namespace kinglet::camera

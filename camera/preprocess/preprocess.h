@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: pixels to the model's input tensor, by the model's recipe.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "camera/frame.h"
+#include "engine/base/error.h"
+#include "engine/graph/data_type.h"
+#include "engine/recipe.h"
+
+namespace kinglet::camera {
+
+// A part of the frame in pixels.
+struct CropRect {
+  int x = 0;
+  int y = 0;
+  int width = 0;
+  int height = 0;
+};
+
+// Where the numbers go: float32, or uint8/int8 with scale and zero point.
+struct InputTensor {
+  std::span<std::byte> bytes;
+  engine::DataType type = engine::DataType::kF32;
+  int width = 0;
+  int height = 0;
+  engine::TensorLayout layout = engine::TensorLayout::kNhwc;
+  float scale = 1;        // only for integer inputs: q = round(x / scale) + zero_point
+  int zero_point = 0;
+};
+
+// Holds tables and row buffers for one geometry; they are made on the first frame of a size and kept, so that the
+// steady state allocates nothing. Thread-bound.
+class Preprocessor {
+ public:
+  Preprocessor(engine::Recipe recipe, int model_width, int model_height);
+  Preprocessor(Preprocessor&&) noexcept;
+  Preprocessor& operator=(Preprocessor&&) noexcept;
+  ~Preprocessor();
+
+  // Stills (kRgb888): bit for bit Pillow's resize before normalisation. Video formats: one pass over the pixels.
+  // `crop` absent: what the recipe says of the whole frame. kBadData: a crop outside the frame, planes too short for
+  // size and stride, an undecodable MJPEG frame.
+  [[nodiscard]] Result<CropRect> run(const FrameView& frame, const std::optional<CropRect>& crop, const InputTensor& out);
+
+  [[nodiscard]] const engine::Recipe& recipe() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Pillow's resize on 8-bit RGB (BILINEAR, BICUBIC or NEAREST with box), exact: 0 LSB.
+[[nodiscard]] Result<Image> resize_like_pillow(const FrameView& rgb, const CropRect& box, int width, int height,
+                                               engine::Interpolation interpolation);
+
+// Any format to RGB, for snapshots. Throws nothing; kBadData as above.
+[[nodiscard]] Result<Image> to_rgb(const FrameView& frame);
+
+}  // namespace kinglet::camera

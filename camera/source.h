@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: where frames come from; nothing here knows a network, a model or HTTP.
+//
+// A source is written "scheme:rest" ("demo:", "images:DIR", "libcamera:ID"); sources.def lists the schemes.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <expected>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "camera/frame.h"
+#include "engine/base/error.h"
+#include "engine/base/log.h"
+
+namespace kinglet::camera {
+
+struct SourceOptions {
+  std::string spec = "demo:";      // "scheme:rest"
+  int width = 1280;                // wish; sources of fixed size ignore it
+  int height = 720;
+  double frames_per_second = 0;    // 0: the source's own pace; images: and demo: then run at their default of 10
+  std::string rest_options;        // reserved for "?key=value" of the spec; parsed by the source
+  std::string camera_program;      // path of kinglet-camera; empty: beside this program, then PATH
+  LogSink log;                     // may be empty
+};
+
+// Why next() gave no frame although nothing is wrong.
+struct NoFrame {
+  enum class Reason { kDeadline, kEnd, kStopped } reason = Reason::kDeadline;
+};
+
+class FrameSource {
+ public:
+  virtual ~FrameSource() = default;
+
+  // Starts the flow. kUnavailable: the device is absent, busy or failed (hint says what to do). May be called again
+  // after stop() or after an error.
+  [[nodiscard]] virtual Result<void> start() = 0;
+
+  // The newest frame, or NoFrame when the deadline (steady clock) passes, the source ended or stop() was called.
+  // Blocks at most until the deadline. Errors: kUnavailable (device lost: call start() again), kBadData (a frame
+  // that cannot be used: size, fourcc named; the next call may succeed).
+  [[nodiscard]] virtual Result<std::variant<Frame, NoFrame>> next(SteadyTime deadline) = 0;
+
+  // Ends the flow; wakes a waiting next(). Idempotent; safe with leases out and from any thread. All other members
+  // are bound to the source's thread.
+  virtual void stop() = 0;
+
+  // How many leases may be out at once before the source has to drop frames.
+  [[nodiscard]] virtual int depth() const = 0;
+
+  // For people: "demo scene 1280x720", "IMX708 via libcamera, 1280x720 NV12".
+  [[nodiscard]] virtual std::string description() const = 0;
+
+  // Frames that the source itself lost since start (sequence gaps, no free buffer).
+  [[nodiscard]] virtual std::uint64_t dropped_count() const = 0;
+};
+
+struct SourceRow {
+  std::string_view scheme;
+  std::string_view help;       // one line for --help and errors
+  Result<std::unique_ptr<FrameSource>> (*open)(std::string_view rest, const SourceOptions& options);
+};
+
+// Rows of sources.def.
+[[nodiscard]] std::span<const SourceRow> source_table();
+
+// Picks the row by scheme. kUsage: unknown scheme (nearest named, all listed); else what the row's open says.
+[[nodiscard]] Result<std::unique_ptr<FrameSource>> open_source(const SourceOptions& options);
+
+}  // namespace kinglet::camera

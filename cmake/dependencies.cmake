@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# Debian's libraries, each as an imported target: pkg-config where there is a .pc file, find_library otherwise.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)
+pkg_check_modules(spdlog REQUIRED IMPORTED_TARGET spdlog)
+pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
+pkg_check_modules(turbojpeg REQUIRED IMPORTED_TARGET libturbojpeg)
+pkg_check_modules(jpeg REQUIRED IMPORTED_TARGET libjpeg)
+pkg_check_modules(png REQUIRED IMPORTED_TARGET libpng)
+pkg_check_modules(curl REQUIRED IMPORTED_TARGET libcurl)
+pkg_check_modules(systemd REQUIRED IMPORTED_TARGET libsystemd)
+if(KINGLET_LIBCAMERA)
+  pkg_check_modules(libcamera IMPORTED_TARGET libcamera)
+endif()
+
+# Libraries without a .pc file or CMake package.
+function(kinglet_find_library target header library)
+  find_path(${target}_INCLUDE ${header} REQUIRED)
+  find_library(${target}_LIBRARY ${library} REQUIRED)
+  add_library(kinglet::${target} UNKNOWN IMPORTED)
+  set_target_properties(kinglet::${target} PROPERTIES
+    IMPORTED_LOCATION "${${target}_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${${target}_INCLUDE}")
+endfunction()
+kinglet_find_library(xnnpack xnnpack.h XNNPACK)
+kinglet_find_library(pthreadpool pthreadpool.h pthreadpool)
+kinglet_find_library(yuv libyuv.h yuv)

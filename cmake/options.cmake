@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+# Warnings, sanitizers and the helper every folder uses.
+option(KINGLET_WERROR "warnings are errors" ON)
+set(KINGLET_SANITIZE "" CACHE STRING "address, undefined, thread or fuzzer, comma separated")
+
+add_library(kinglet_options INTERFACE)
+target_include_directories(kinglet_options INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_options(kinglet_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-qual -Woverloaded-virtual
+  -Wimplicit-fallthrough -Wno-missing-field-initializers
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
+  $<$<BOOL:${KINGLET_WERROR}>:-Werror>)
+if(KINGLET_SANITIZE)
+  target_compile_options(kinglet_options INTERFACE -fsanitize=${KINGLET_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all -g)
+  target_link_options(kinglet_options INTERFACE -fsanitize=${KINGLET_SANITIZE})
+  # Own bugs must abort under sanitizers, whatever the build type.
+  target_compile_options(kinglet_options INTERFACE -UNDEBUG)
+endif()
+
+# kinglet_library(name GLOBS... LINK libs...): a static library of one folder.
+function(kinglet_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${ARG_SOURCES})
+  if(NOT sources)
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE kinglet_options ${ARG_LINK} ${ARG_PRIVATE_LINK})
+    return()
+  endif()
+  add_library(${name} STATIC ${sources})
+  target_link_libraries(${name} PUBLIC kinglet_options ${ARG_LINK} PRIVATE ${ARG_PRIVATE_LINK})
+endfunction()

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: files are read and written in one careful way: regular files only, size limits, outputs beside and renamed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "engine/base/error.h"
+
+namespace kinglet {
+
+// An owned POSIX descriptor.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.release()) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
+  ~FileDescriptor() { reset(); }
+
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] bool valid() const { return fd_ >= 0; }
+  [[nodiscard]] int release();
+  void reset();
+
+ private:
+  int fd_ = -1;
+};
+
+// A regular file opened for reading at offsets; never mapped, so that a file replaced or cut meanwhile is an error
+// (kIo), not a SIGBUS. Reentrant.
+class InputFile {
+ public:
+  // kNotFound: missing, unreadable, a folder or a device.
+  [[nodiscard]] static Result<InputFile> open(const std::filesystem::path& path);
+
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  // Fills all of `out` from `offset`; kIo when the file is shorter.
+  [[nodiscard]] Result<void> read_at(std::uint64_t offset, std::span<std::byte> out) const;
+
+ private:
+  std::filesystem::path path_;
+  FileDescriptor fd_;
+  std::uint64_t size_ = 0;
+};
+
+// The whole file. kNotFound as above, kBadData when it is larger than `limit_bytes`.
+[[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t limit_bytes);
+
+enum class Overwrite { kRefuse, kReplace };
+
+// Writes beside `path` and renames: readers see the old file or the whole new one. kCannotCreate: the folder is
+// missing or not writable, or the file exists and Overwrite::kRefuse. kIo: the disk is full; nothing is left behind.
+[[nodiscard]] Result<void> write_file(const std::filesystem::path& path, std::string_view bytes, Overwrite overwrite);
+
+}  // namespace kinglet

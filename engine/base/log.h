@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: libraries below the daemon say things through this narrow sink; the daemon routes it to spdlog, tests to a list.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+namespace kinglet {
+
+enum class LogLevel { kDebug, kInfo, kWarning, kError };
+
+// Called from any thread; must be thread-safe. `text` is one line, already safe to print.
+using LogSink = std::function<void(LogLevel level, std::string_view text)>;
+
+}  // namespace kinglet

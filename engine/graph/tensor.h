@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: a value with numbers. Row-major, in the order of its shape; layouts of the plan are not known here.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/base/check.h"
+#include "engine/graph/data_type.h"
+#include "engine/graph/shape.h"
+
+namespace kinglet::engine {
+
+// Memory of one tensor: 64-byte aligned, zeroed, with kReadableSlack readable bytes behind its end (XNNPACK's kernels
+// load 16 bytes past static data). Move-only.
+class TensorBuffer {
+ public:
+  static constexpr std::size_t kAlignment = 64;
+  static constexpr std::size_t kReadableSlack = 64;
+
+  TensorBuffer() = default;
+  explicit TensorBuffer(std::size_t byte_count);
+
+  [[nodiscard]] std::byte* data() { return bytes_.get(); }
+  [[nodiscard]] const std::byte* data() const { return bytes_.get(); }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* bytes) const;
+  };
+  std::unique_ptr<std::byte[], Free> bytes_;
+  std::size_t size_ = 0;
+};
+
+// A tensor shares its buffer on copy; the numbers are immutable once shared. Writing is possible only through the
+// single owner (mutable_data copies first if the buffer is shared: copy on write). Reentrant; a shared buffer may be
+// read from several threads.
+class Tensor {
+ public:
+  Tensor() = default;
+  // Zeroed. Needs a static shape whose size fits memory (checked: own bug otherwise).
+  Tensor(DataType type, Shape shape);
+
+  template <typename T>
+  [[nodiscard]] static Tensor of(Shape shape, std::span<const T> values) {
+    Tensor tensor(DataTypeOf<T>::value, std::move(shape));
+    KINGLET_CHECK(static_cast<std::size_t>(tensor.element_count()) == values.size());
+    std::copy(values.begin(), values.end(), tensor.mutable_data<T>().begin());
+    return tensor;
+  }
+  template <typename T>
+  [[nodiscard]] static Tensor of(Shape shape, std::initializer_list<T> values) {
+    return of<T>(std::move(shape), std::span<const T>(values.begin(), values.size()));
+  }
+
+  [[nodiscard]] DataType type() const { return type_; }
+  [[nodiscard]] const Shape& shape() const { return shape_; }
+  [[nodiscard]] std::int64_t element_count() const { return count_; }
+  [[nodiscard]] std::size_t byte_count() const { return static_cast<std::size_t>(count_) * byte_size(type_); }
+
+  template <typename T>
+  [[nodiscard]] std::span<const T> data() const {
+    KINGLET_CHECK(DataTypeOf<T>::value == type_);
+    return {reinterpret_cast<const T*>(bytes().data()), static_cast<std::size_t>(count_)};
+  }
+  template <typename T>
+  [[nodiscard]] std::span<T> mutable_data() {
+    KINGLET_CHECK(DataTypeOf<T>::value == type_);
+    return {reinterpret_cast<T*>(mutable_bytes().data()), static_cast<std::size_t>(count_)};
+  }
+  [[nodiscard]] std::span<const std::byte> bytes() const;
+  [[nodiscard]] std::span<std::byte> mutable_bytes();
+
+  // The same numbers under another shape of the same element count; shares the buffer.
+  [[nodiscard]] Tensor reshaped(Shape shape) const;
+
+  // Integers of an i64 or i32 tensor (axes, shapes, pads ...); floats of an f32 or f16 tensor. Own bug for others.
+  [[nodiscard]] std::vector<std::int64_t> to_int64s() const;
+  [[nodiscard]] std::vector<float> to_floats() const;
+
+  // Same type, shape and bits.
+  [[nodiscard]] bool bit_equal(const Tensor& other) const;
+
+ private:
+  DataType type_ = DataType::kF32;
+  Shape shape_;
+  std::int64_t count_ = 0;
+  std::shared_ptr<TensorBuffer> buffer_;
+};
+
+}  // namespace kinglet::engine

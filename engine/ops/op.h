@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what the engine knows about one operator: schema, type and shape inference, exact evaluation, lowering.
+// One .cpp a family implements these functions side by side; ops.def lists the rows. A row's defaults are null: an
+// operator without `lower` runs through `evaluate`, slow but right.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/graph/graph.h"
+
+namespace kinglet::engine {
+
+namespace xnn {
+class SubgraphBuilder;  // engine/backend/xnnpack/subgraph_builder.h
+}
+
+// What inference sees of a node: input types and shapes and, where they are constant, the numbers.
+class InferContext {
+ public:
+  InferContext(Graph& graph, NodeId id) : graph_(graph), id_(id) {}
+
+  [[nodiscard]] const Node& node() const { return graph_.node(id_); }
+  [[nodiscard]] const Attributes& attributes() const { return node().attributes; }
+  [[nodiscard]] std::size_t input_count() const { return node().inputs.size(); }
+  [[nodiscard]] bool has_input(std::size_t i) const;
+  [[nodiscard]] DataType input_type(std::size_t i) const;
+  [[nodiscard]] const std::optional<Shape>& input_shape(std::size_t i) const;  // own bug when the input is absent
+  [[nodiscard]] const Tensor* input_constant(std::size_t i) const;             // nullptr: absent or not constant
+  // Merges with what is known already; a contradiction of the file's own value_info is taken from inference.
+  void set_output(std::size_t i, DataType type, std::optional<Shape> shape);
+  // kBadData with the node's name and operator in where.
+  [[nodiscard]] std::unexpected<Error> fail(std::string message, std::string hint = {}) const;
+
+ private:
+  Graph& graph_;
+  NodeId id_;
+};
+
+// Inputs as the node lists them; nullptr where an optional one is absent.
+using Inputs = std::span<const Tensor* const>;
+
+// One operator. All functions are pure; reentrant.
+struct Op {
+  std::string_view domain;
+  std::string_view op_type;
+  int min_inputs = 1;
+  int max_inputs = 1;     // kVariadic: any number
+  int min_outputs = 1;
+  int max_outputs = 1;
+
+  // Turns the node, as opset `opset` of its domain wrote it, into the inner (newest) form: attributes that became
+  // inputs, old defaults spelled out. Null: all opsets are alike. kBadData or kUnavailable for forms out of scope.
+  Result<void> (*normalize)(Graph& graph, NodeId id, std::int64_t opset) = nullptr;
+
+  // Checks attributes, input types and shapes (all that are known), and sets types and shapes of the outputs.
+  // Unknown input shapes give unknown output shapes, never an error.
+  Result<void> (*infer)(InferContext& context) = nullptr;
+
+  // Exact reference: computes all outputs from all inputs. Shapes were checked by infer on the actual static shapes;
+  // outputs come with type and shape set and zeroed, one for each output of the node, unless data-dependent.
+  // Accumulates in double where sums are long. Null: shape-only operators that are always folded.
+  Result<void> (*evaluate)(const Node& node, Inputs inputs, std::span<Tensor> outputs) = nullptr;
+
+  // Adds XNNPACK nodes for this node. Returns false (nothing added) when XNNPACK cannot take this form, with no
+  // error: the node then runs through evaluate. Everything was verified before by infer; shapes are static here.
+  Result<bool> (*lower)(xnn::SubgraphBuilder& builder, const Graph& graph, NodeId id) = nullptr;
+
+  // Output numbers depend on nothing but the inputs (random operators would say false).
+  bool deterministic = true;
+
+  static constexpr int kVariadic = 1 << 20;
+};
+
+// The row, or nullptr for an operator that kinglet does not know.
+[[nodiscard]] const Op* find_op(std::string_view domain, std::string_view op_type);
+
+// All rows, sorted as in ops.def.
+[[nodiscard]] std::span<const Op* const> all_ops();
+
+// Infers types and shapes of every node in order. Errors name the node.
+[[nodiscard]] Result<void> infer_shapes(Graph& graph);
+
+// The same for one node.
+[[nodiscard]] Result<void> infer_node(Graph& graph, NodeId id);
+
+// Runs one node by its evaluate on actual tensors (types and shapes of the outputs are inferred from them).
+[[nodiscard]] Result<std::vector<Tensor>> evaluate_node(const Graph& graph, NodeId id, Inputs inputs);
+
+// Runs the whole graph by evaluate: the oracle of everything. `inputs` in the order of graph.inputs(); results in the
+// order of graph.outputs().
+[[nodiscard]] Result<std::vector<Tensor>> evaluate_graph(const Graph& graph, std::span<const Tensor> inputs);
+
+}  // namespace kinglet::engine

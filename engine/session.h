@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the runtime of one model, and the only header of the engine's machinery that daemon and tool need.
+//
+// A Session owns its thread pool, its plan and all buffers; after open() nothing is allocated by run() unless a
+// segment falls back to evaluate(). Thread-bound: one thread at a time calls run() and touches input()/output().
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/graph/graph.h"
+#include "engine/recipe.h"
+
+namespace kinglet::engine {
+
+struct SessionOptions {
+  int threads = 1;                       // >= 1; 1 = the caller's thread, no pool
+  bool optimize = true;                  // run the passes first
+  bool time_nodes = false;               // per-step times (a few percent slower)
+  std::set<std::string> disabled_lowerings;  // operator names that must run through evaluate (tests, bisecting)
+  std::set<std::string> skipped_passes;
+  std::int64_t batch = 1;                // binds the free first dimension of every input
+};
+
+// A tensor at the border of the model. `shape` is the logical (ONNX) shape; where layout is kNhwc the memory holds
+// [N,H,W,C] although shape says [N,C,H,W].
+struct TensorInfo {
+  std::string name;
+  DataType type = DataType::kF32;
+  Shape shape;
+  TensorLayout layout = TensorLayout::kNchw;
+};
+
+// One step of the plan, as shown to people.
+struct StepInfo {
+  std::string name;        // the node's name
+  std::string op_type;     // "Conv+Clip" where an activation was fused
+  std::string backend;     // "xnnpack" or "evaluate"
+  std::size_t segment = 0;
+  std::string output_shape;  // logical
+  std::int64_t macs = 0;
+  double last_us = 0;      // time of the last run, with time_nodes; per segment where the backend fused steps
+};
+
+struct PlanInfo {
+  std::size_t nodes_in_file = 0;
+  std::size_t nodes_after_passes = 0;
+  std::size_t segments = 0;
+  std::size_t transposes = 0;           // layout changes that really copy
+  std::int64_t macs = 0;
+  double xnnpack_mac_ratio = 1;         // share of the multiply-adds that XNNPACK runs
+  std::size_t weight_bytes = 0;
+  std::size_t arena_bytes = 0;          // planned buffers between segments, inputs and outputs included
+  std::vector<StepInfo> steps;
+  std::vector<std::string> fallback_nodes;
+  std::chrono::duration<double, std::milli> load_time{};
+};
+
+class Session {
+ public:
+  // Loads (open_model), optimises, plans. Errors as of the model loader; kBadData also for shapes that do not verify;
+  // kUnavailable when XNNPACK refuses the machine.
+  [[nodiscard]] static Result<Session> open(const std::filesystem::path& model, const SessionOptions& options);
+  // The same for a graph at hand (tests, self-proof of the optimiser).
+  [[nodiscard]] static Result<Session> create(Graph graph, const SessionOptions& options);
+
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
+
+  [[nodiscard]] const std::vector<TensorInfo>& inputs() const;
+  [[nodiscard]] const std::vector<TensorInfo>& outputs() const;
+  // Planned memory, valid for the life of the session (also after a move of the session object).
+  [[nodiscard]] std::span<std::byte> input(std::size_t index);
+  [[nodiscard]] std::span<const std::byte> output(std::size_t index) const;
+
+  // Answers what is in input(). kInternal when the backend fails.
+  [[nodiscard]] Result<void> run();
+
+  // Convenience for tools and tests: copies a logical (NCHW) tensor in or out, changing the layout where needed.
+  [[nodiscard]] Result<void> set_input(std::size_t index, const Tensor& logical);
+  [[nodiscard]] Tensor get_output(std::size_t index) const;
+
+  [[nodiscard]] const PlanInfo& plan() const;
+  [[nodiscard]] const Graph::Metadata& metadata() const;
+
+ private:
+  struct State;
+  explicit Session(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace kinglet::engine
