@@ -17,8 +17,8 @@ namespace kinglet::camera {
 
 struct DemoFrame {
   Image image;
-  std::size_t label = 0;      // index into demo_labels()
-  CropRect bird_px;           // where the visitor is; width 0 for background
+  std::size_t label = 0;  // index into demo_labels()
+  CropRect bird_px;       // where the visitor is; width 0 for background
 };
 
 // The animated scene: frame `index` at 10 frames a second. Visitors come, stay for seconds and leave.

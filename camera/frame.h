@@ -43,8 +43,8 @@ struct FrameView {
 };
 
 struct FrameInfo {
-  std::uint64_t sequence = 0;     // starts at 0 with each start of the source, grows, may jump (jumps are drops)
-  SteadyTime captured_at{};       // exposure where the camera tells, else arrival
+  std::uint64_t sequence = 0;  // starts at 0 with each start of the source, grows, may jump (jumps are drops)
+  SteadyTime captured_at{};    // exposure where the camera tells, else arrival
   WallTime captured_wall{};
 };
 
@@ -55,8 +55,7 @@ class Frame {
   using Release = std::move_only_function<void()>;
 
   Frame() = default;
-  Frame(FrameView view, FrameInfo info, Release release)
-      : view_(view), info_(info), release_(std::move(release)) {}
+  Frame(FrameView view, FrameInfo info, Release release) : view_(view), info_(info), release_(std::move(release)) {}
   Frame(Frame&& other) noexcept { swap(other); }
   Frame& operator=(Frame&& other) noexcept {
     Frame(std::move(other)).swap(*this);

@@ -20,13 +20,13 @@
 namespace kinglet::camera {
 
 struct SourceOptions {
-  std::string spec = "demo:";      // "scheme:rest"
-  int width = 1280;                // wish; sources of fixed size ignore it
+  std::string spec = "demo:";  // "scheme:rest"
+  int width = 1280;            // wish; sources of fixed size ignore it
   int height = 720;
-  double frames_per_second = 0;    // 0: the source's own pace; images: and demo: then run at their default of 10
-  std::string rest_options;        // reserved for "?key=value" of the spec; parsed by the source
-  std::string camera_program;      // path of kinglet-camera; empty: beside this program, then PATH
-  LogSink log;                     // may be empty
+  double frames_per_second = 0;  // 0: the source's own pace; images: and demo: then run at their default of 10
+  std::string rest_options;      // reserved for "?key=value" of the spec; parsed by the source
+  std::string camera_program;    // path of kinglet-camera; empty: beside this program, then PATH
+  LogSink log;                   // may be empty
 };
 
 // Why next() gave no frame although nothing is wrong.
@@ -63,7 +63,7 @@ class FrameSource {
 
 struct SourceRow {
   std::string_view scheme;
-  std::string_view help;       // one line for --help and errors
+  std::string_view help;  // one line for --help and errors
   Result<std::unique_ptr<FrameSource>> (*open)(std::string_view rest, const SourceOptions& options);
 };
 

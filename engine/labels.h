@@ -14,10 +14,10 @@ namespace kinglet::engine {
 enum class LabelRole { kSpecies, kBackground, kOther };
 
 struct Label {
-  std::string text;             // the line, as the file has it
-  std::string scientific_name;  // "Turdus merula" of "Turdus merula (Eurasian Blackbird)"; empty without one
-  std::string common_name;      // "Eurasian Blackbird"; the text itself without a scientific name
-  std::string species_id;       // "turdus-merula"; a slug of the text without a scientific name
+  std::string text;                      // the line, as the file has it
+  std::string scientific_name;           // "Turdus merula" of "Turdus merula (Eurasian Blackbird)"; empty without one
+  std::string common_name;               // "Eurasian Blackbird"; the text itself without a scientific name
+  std::string species_id;                // "turdus-merula"; a slug of the text without a scientific name
   LabelRole role = LabelRole::kSpecies;  // kBackground for "background" and "none", any case
 };
 

@@ -14,7 +14,7 @@ namespace kinglet::engine {
 struct ModelFile {
   std::filesystem::path path;
   std::uint64_t size_bytes = 0;
-  Graph graph;         // inner form, shapes inferred, not optimised
+  Graph graph;  // inner form, shapes inferred, not optimised
 };
 
 // Opens, skims, checks and normalises. Errors name the file; see engine/onnx/load.h.

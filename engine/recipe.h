@@ -14,7 +14,7 @@
 
 namespace kinglet::engine {
 
-enum class ResizeMode { kStretch, kCenterCrop };           // whole picture | resize the short side, cut the middle
+enum class ResizeMode { kStretch, kCenterCrop };  // whole picture | resize the short side, cut the middle
 enum class Interpolation { kNearest, kBilinear, kBicubic };
 enum class ColorOrder { kRgb, kBgr };
 enum class TensorLayout { kNchw, kNhwc };
@@ -23,8 +23,8 @@ enum class TensorLayout { kNchw, kNhwc };
 struct Recipe {
   ResizeMode resize_mode = ResizeMode::kStretch;
   Interpolation interpolation = Interpolation::kBilinear;
-  bool antialias = true;                    // as Pillow: the filter grows with the reduction
-  double crop_ratio = 0.875;                // kCenterCrop: crop size / resized short side, in (0, 1]
+  bool antialias = true;      // as Pillow: the filter grows with the reduction
+  double crop_ratio = 0.875;  // kCenterCrop: crop size / resized short side, in (0, 1]
   ColorOrder color_order = ColorOrder::kRgb;
   std::array<double, 3> mean{0, 0, 0};
   std::array<double, 3> std{255, 255, 255};  // each > 0

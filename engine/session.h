@@ -21,12 +21,12 @@
 namespace kinglet::engine {
 
 struct SessionOptions {
-  int threads = 1;                       // >= 1; 1 = the caller's thread, no pool
-  bool optimize = true;                  // run the passes first
-  bool time_nodes = false;               // per-step times (a few percent slower)
+  int threads = 1;                           // >= 1; 1 = the caller's thread, no pool
+  bool optimize = true;                      // run the passes first
+  bool time_nodes = false;                   // per-step times (a few percent slower)
   std::set<std::string> disabled_lowerings;  // operator names that must run through evaluate (tests, bisecting)
   std::set<std::string> skipped_passes;
-  std::int64_t batch = 1;                // binds the free first dimension of every input
+  std::int64_t batch = 1;  // binds the free first dimension of every input
 };
 
 // A tensor at the border of the model. `shape` is the logical (ONNX) shape; where layout is kNhwc the memory holds
@@ -40,24 +40,24 @@ struct TensorInfo {
 
 // One step of the plan, as shown to people.
 struct StepInfo {
-  std::string name;        // the node's name
-  std::string op_type;     // "Conv+Clip" where an activation was fused
-  std::string backend;     // "xnnpack" or "evaluate"
+  std::string name;     // the node's name
+  std::string op_type;  // "Conv+Clip" where an activation was fused
+  std::string backend;  // "xnnpack" or "evaluate"
   std::size_t segment = 0;
   std::string output_shape;  // logical
   std::int64_t macs = 0;
-  double last_us = 0;      // time of the last run, with time_nodes; per segment where the backend fused steps
+  double last_us = 0;  // time of the last run, with time_nodes; per segment where the backend fused steps
 };
 
 struct PlanInfo {
   std::size_t nodes_in_file = 0;
   std::size_t nodes_after_passes = 0;
   std::size_t segments = 0;
-  std::size_t transposes = 0;           // layout changes that really copy
+  std::size_t transposes = 0;  // layout changes that really copy
   std::int64_t macs = 0;
-  double xnnpack_mac_ratio = 1;         // share of the multiply-adds that XNNPACK runs
+  double xnnpack_mac_ratio = 1;  // share of the multiply-adds that XNNPACK runs
   std::size_t weight_bytes = 0;
-  std::size_t arena_bytes = 0;          // planned buffers between segments, inputs and outputs included
+  std::size_t arena_bytes = 0;  // planned buffers between segments, inputs and outputs included
   std::vector<StepInfo> steps;
   std::vector<std::string> fallback_nodes;
   std::chrono::duration<double, std::milli> load_time{};

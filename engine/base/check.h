@@ -16,9 +16,9 @@ class CheckFailure : public std::logic_error {
 
 }  // namespace kinglet
 
-#define KINGLET_CHECK(condition)                                          \
-  do {                                                                    \
-    if (!(condition)) [[unlikely]] {                                      \
-      ::kinglet::check_failed(#condition, __FILE__, __LINE__);            \
-    }                                                                     \
+#define KINGLET_CHECK(condition)                               \
+  do {                                                         \
+    if (!(condition)) [[unlikely]] {                           \
+      ::kinglet::check_failed(#condition, __FILE__, __LINE__); \
+    }                                                          \
   } while (false)

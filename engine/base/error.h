@@ -52,13 +52,13 @@ using Result = std::expected<T, Error>;
 }  // namespace kinglet
 
 // Evaluates a Result; on an error returns it from the enclosing function, otherwise gives the value (moved out).
-#define KINGLET_TRY(...)                                                  \
-  __extension__({                                                         \
-    auto kinglet_try_result = (__VA_ARGS__);                              \
-    if (!kinglet_try_result) [[unlikely]] {                               \
-      return std::unexpected(std::move(kinglet_try_result).error());      \
-    }                                                                     \
-    ::kinglet::internal::take_value(std::move(kinglet_try_result));       \
+#define KINGLET_TRY(...)                                             \
+  __extension__({                                                    \
+    auto kinglet_try_result = (__VA_ARGS__);                         \
+    if (!kinglet_try_result) [[unlikely]] {                          \
+      return std::unexpected(std::move(kinglet_try_result).error()); \
+    }                                                                \
+    ::kinglet::internal::take_value(std::move(kinglet_try_result));  \
   })
 
 namespace kinglet::internal {

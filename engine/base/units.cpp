@@ -15,12 +15,8 @@ struct Unit {
   std::string_view name;
   std::uint64_t factor;
 };
-constexpr std::array<Unit, 6> kDurations{{{"y", 365ULL * 86'400'000},
-                                          {"d", 86'400'000},
-                                          {"h", 3'600'000},
-                                          {"m", 60'000},
-                                          {"s", 1000},
-                                          {"ms", 1}}};
+constexpr std::array<Unit, 6> kDurations{
+    {{"y", 365ULL * 86'400'000}, {"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1000}, {"ms", 1}}};
 constexpr std::array<Unit, 4> kSizes{{{"GiB", 1ULL << 30}, {"MiB", 1ULL << 20}, {"KiB", 1ULL << 10}, {"B", 1}}};
 
 // A whole number directly followed by one of the units.

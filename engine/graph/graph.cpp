@@ -142,7 +142,8 @@ ValueId Graph::add_value(std::string name, DataType type, std::optional<Shape> s
   const ValueId id{static_cast<std::uint32_t>(values_.size())};
   name = unique_name(std::move(name));
   names_.emplace(name, id);
-  values_.push_back({.value = {.name = std::move(name), .type = type, .shape = std::move(shape), .constant = {}}, .consumers = {}});
+  values_.push_back(
+      {.value = {.name = std::move(name), .type = type, .shape = std::move(shape), .constant = {}}, .consumers = {}});
   return id;
 }
 

@@ -42,7 +42,8 @@ class Attributes {
   [[nodiscard]] std::int64_t get_int(std::string_view name, std::int64_t fallback) const;
   [[nodiscard]] float get_float(std::string_view name, float fallback) const;
   [[nodiscard]] std::string_view get_string(std::string_view name, std::string_view fallback) const;
-  [[nodiscard]] std::vector<std::int64_t> get_ints(std::string_view name, std::vector<std::int64_t> fallback = {}) const;
+  [[nodiscard]] std::vector<std::int64_t> get_ints(std::string_view name,
+                                                   std::vector<std::int64_t> fallback = {}) const;
   [[nodiscard]] std::vector<float> get_floats(std::string_view name, std::vector<float> fallback = {}) const;
 
   [[nodiscard]] auto begin() const { return entries_.begin(); }
@@ -54,18 +55,18 @@ class Attributes {
 };
 
 struct Value {
-  std::string name;               // unique in the graph, never empty
+  std::string name;  // unique in the graph, never empty
   DataType type = DataType::kF32;
-  std::optional<Shape> shape;     // absent: not even the rank is known
-  std::optional<Tensor> constant; // an initializer, or a folded result; then no producer
+  std::optional<Shape> shape;      // absent: not even the rank is known
+  std::optional<Tensor> constant;  // an initializer, or a folded result; then no producer
   NodeId producer = kNoNode;
 };
 
 struct Node {
-  std::string op_type;            // as ONNX writes it: "Conv"
-  std::string domain;             // "" for the default domain
-  std::string name;               // may be empty in the file; unique and non-empty here
-  std::vector<ValueId> inputs;    // kNoValue where an optional input is absent
+  std::string op_type;          // as ONNX writes it: "Conv"
+  std::string domain;           // "" for the default domain
+  std::string name;             // may be empty in the file; unique and non-empty here
+  std::vector<ValueId> inputs;  // kNoValue where an optional input is absent
   std::vector<ValueId> outputs;
   Attributes attributes;
 };
@@ -122,11 +123,11 @@ class Graph {
   // constant, `replacement` neither graph input nor already an output.
   void take_output(ValueId old, ValueId replacement);
   void set_type_and_shape(ValueId id, DataType type, std::optional<Shape> shape);
-  void set_constant(ValueId id, Tensor tensor);         // no producer: detach_output first
+  void set_constant(ValueId id, Tensor tensor);  // no producer: detach_output first
   // Cuts the value off its producer (the node keeps kNoValue there), so that it can become a constant.
   void detach_output(ValueId id);
   void set_input_shape(std::size_t input_index, Shape shape);  // binds free dimensions
-  void remove_value(ValueId id);                         // unused, no producer, not input or output
+  void remove_value(ValueId id);                               // unused, no producer, not input or output
   // Restores order after rewrites that broke it (an input now made later). False: there is a cycle.
   [[nodiscard]] bool sort();
 
@@ -134,7 +135,7 @@ class Graph {
   struct Metadata {
     std::string graph_name;
     std::string producer;
-    std::int64_t opset = 0;       // of the default domain, as loaded
+    std::int64_t opset = 0;  // of the default domain, as loaded
     std::int64_t ir_version = 0;
     std::vector<std::pair<std::string, std::string>> properties;
   } metadata;

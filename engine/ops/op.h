@@ -48,7 +48,7 @@ struct Op {
   std::string_view domain;
   std::string_view op_type;
   int min_inputs = 1;
-  int max_inputs = 1;     // kVariadic: any number
+  int max_inputs = 1;  // kVariadic: any number
   int min_outputs = 1;
   int max_outputs = 1;
 

@@ -18,15 +18,20 @@ TEST(NearestName, FindsTheKeyBehindATypingError) {
 TEST(NearestName, IsEmptyWhenNothingIsNear) { EXPECT_EQ(nearest_name("temperature", kKeys), ""); }
 
 TEST(Printable, KeepsUtf8AndReplacesWhatCouldForgeALine) {
-  EXPECT_EQ(printable("Kernbei\xC3\x9F" "er"), "Kernbei\xC3\x9F" "er");
+  EXPECT_EQ(printable("Kernbei\xC3\x9F"
+                      "er"),
+            "Kernbei\xC3\x9F"
+            "er");
   EXPECT_EQ(printable("a\r\nEvil: 1\x1B[31m"), "a??Evil: 1?[31m");
-  EXPECT_EQ(printable("\xC2\x9B" "31m"), "?31m");  // C1 control sequence introducer
+  EXPECT_EQ(printable("\xC2\x9B"
+                      "31m"),
+            "?31m");  // C1 control sequence introducer
 }
 
 TEST(Printable, ReplacesBytesThatAreNotUtf8) {
-  EXPECT_EQ(printable("\xC0\xAF"), "??");          // overlong
-  EXPECT_EQ(printable("\xED\xA0\x80"), "???");     // surrogate
-  EXPECT_EQ(printable("\xF0\x9F\xA6"), "???");     // cut off
+  EXPECT_EQ(printable("\xC0\xAF"), "??");       // overlong
+  EXPECT_EQ(printable("\xED\xA0\x80"), "???");  // surrogate
+  EXPECT_EQ(printable("\xF0\x9F\xA6"), "???");  // cut off
 }
 
 TEST(Printable, CutsLongTextAndSaysSo) { EXPECT_EQ(printable("abcdef", 3), "abc..."); }

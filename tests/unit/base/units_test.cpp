@@ -18,7 +18,8 @@ TEST(ParseDuration, ReadsEveryUnit) {
 }
 
 TEST(ParseDuration, RefusesWhatHasNoUnitNoNumberOrOverflows) {
-  for (const char* text : {"", "30", "s", "-1s", "1.5s", "30 s", "30sec", "99999999999999999999s", "9223372036854775y"}) {
+  for (const char* text :
+       {"", "30", "s", "-1s", "1.5s", "30 s", "30sec", "99999999999999999999s", "9223372036854775y"}) {
     const auto result = parse_duration(text);
     ASSERT_FALSE(result) << text;
     EXPECT_EQ(result.error().hint, "write a whole number and a unit, such as 250ms, 30s, 15m, 2h, 7d or 2y");
