@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the configuration as a typed struct, and the one way to load it. The keys are the rows of keys.def; who needs a
+// value gets it from app.cpp in a small options struct, never this header.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+
+namespace kinglet::config {
+
+struct PixelSize {
+  int width = 0;
+  int height = 0;
+  bool operator==(const PixelSize&) const = default;
+};
+
+// What a key's value is: the type it has in Config. What is accepted, and its error texts: config/kinds.cpp.
+namespace kind {
+struct Text {
+  using Value = std::string;
+};
+struct NodeName {
+  using Value = std::string;
+};  // never "auto": resolved to the host name
+struct Choice {
+  using Value = std::string;
+};  // one of the row's CHOICES
+struct Path {
+  using Value = std::filesystem::path;
+};  // empty when not set; from a file: never relative
+struct Count {
+  using Value = std::int64_t;
+};
+struct Threads {
+  using Value = int;
+};  // never "auto": resolved to a number
+struct Number {
+  using Value = double;
+};
+struct ByteCount {
+  using Value = Bytes;
+};
+struct Size {
+  using Value = PixelSize;
+};
+struct TextList {
+  using Value = std::vector<std::string>;
+};  // a single text counts as a list of one
+struct Listen {
+  using Value = std::vector<std::string>;
+};  // "127.0.0.1:8420", "[::1]:8420", "localhost:8420"
+}  // namespace kind
+
+// Config{} holds the defaults. Members: config.decide.min_score is a double, and so on through keys.def.
+struct Config {
+  Config();
+
+#define KINGLET_SECTION(Type, member, help) struct Type {
+#define KINGLET_KEY(Section, section, name, kind_, ...) kind::kind_::Value name{};
+#define KINGLET_SECTION_END(Type, member) \
+  }                                       \
+  member;
+#include "config/keys.def"
+#undef KINGLET_SECTION
+#undef KINGLET_KEY
+#undef KINGLET_SECTION_END
+};
+
+enum class Reload { kLive, kPipeline, kRestart };
+[[nodiscard]] std::string_view to_string(Reload reload);  // "live", "pipeline", "restart"
+
+// One row of keys.def as data, for documents and messages.
+struct Key {
+  std::string_view section;
+  std::string_view name;
+  std::string_view default_text;  // TOML
+  std::string expectation;        // "a number from 0 to 1"
+  std::string_view unit;          // may be empty
+  Reload reload = Reload::kLive;
+  std::string_view help;
+  std::string (*value_text)(const Config& config);  // the value in `config` as TOML
+
+  [[nodiscard]] std::string full_name() const;  // "decide.min_score"
+};
+[[nodiscard]] const std::vector<Key>& key_table();
+
+struct LoadOptions {
+  // kinglet.toml and then conf.d/*.toml by name, each only if it exists.
+  std::filesystem::path folder = "/etc/kinglet";
+  // --config: replaces both; must exist.
+  std::optional<std::filesystem::path> file;
+  // "NAME=value" lines of which only KINGLET_* count: process_environment().
+  std::vector<std::string> environment;
+  // --set, in order: "decide.min_score=0.5". A TOML value; bare text is a string.
+  std::vector<std::string> assignments;
+};
+[[nodiscard]] std::vector<std::string> process_environment();
+
+struct Loaded {
+  Config config;
+  std::vector<std::string> origins;          // by index of key_table(): "default", "FILE:LINE", "KINGLET_X", "--set"
+  std::vector<std::filesystem::path> files;  // read, in order
+};
+
+// Every fault of the first wrong stage (all files, the environment and --set are one stage; a file that is not TOML
+// stops at its first syntax error). where: "FILE:LINE:COLUMN", "KINGLET_DECIDE__MIN_SCORE" or "--set KEY".
+// Codes: kConfig; kNotFound only when `file` itself cannot be opened. Never empty.
+using Faults = std::vector<Error>;
+[[nodiscard]] std::expected<Loaded, Faults> load(const LoadOptions& options);
+
+// "program: where: message\nhint: ...\n" for each fault: what goes to stderr.
+[[nodiscard]] std::string report(std::string_view program, std::span<const Error> faults);
+// 78, or 66 when the only fault is a file that cannot be opened.
+[[nodiscard]] int exit_code(std::span<const Error> faults);
+
+// The names of keys whose values differ, with their reload rule: what a reload has to do.
+[[nodiscard]] std::vector<const Key*> changed_keys(const Config& before, const Config& after);
+
+// The annotated file of all keys, each commented out (config/kinglet.toml; `kinglet config default`).
+[[nodiscard]] std::string default_file();
+// The table of keys as Markdown (`kinglet config docs`).
+[[nodiscard]] std::string docs();
+// The whole configuration as TOML, each line with its origin (`kinglet config show`).
+[[nodiscard]] std::string show(const Loaded& loaded);
+
+}  // namespace kinglet::config

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/kinds.h"
+
+#include <arpa/inet.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <format>
+#include <sstream>
+#include <thread>
+
+#include "engine/base/text.h"
+
+namespace kinglet::config {
+namespace {
+
+std::unexpected<Misfit> misfit(std::string hint = {}) { return std::unexpected(Misfit{std::move(hint)}); }
+
+std::string toml_text(std::string_view text) {
+  constexpr auto kFlags = toml::toml_formatter::default_flags & ~toml::format_flags::allow_literal_strings;
+  const toml::value<std::string> value{std::string(text)};
+  std::ostringstream out;
+  out << toml::toml_formatter(value, kFlags);
+  return out.str();
+}
+
+// "0.6" and "10", never "10.0" or an exponent for what people write.
+std::string number_text(double value) { return std::format("{}", value); }
+
+template <typename Number>
+bool parse_whole(std::string_view text, Number& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+std::vector<std::string_view> words(std::string_view text) {
+  std::vector<std::string_view> out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    if (end > 0) out.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+std::string host_name() {
+  std::array<char, 256> buffer{};
+  if (::gethostname(buffer.data(), buffer.size() - 1) != 0) return "kinglet";
+  std::string name(buffer.data());
+  for (char& c : name) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))) c = '_';
+  }
+  return name.empty() ? "kinglet" : name;
+}
+
+bool is_loopback(std::string host) {
+  in_addr v4{};
+  if (host == "localhost" || host == "[::1]") return true;
+  return ::inet_pton(AF_INET, host.c_str(), &v4) == 1 && (ntohl(v4.s_addr) >> 24) == 127;
+}
+
+std::expected<void, Misfit> check_listen(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  int port = -1;
+  if (colon == std::string_view::npos || !parse_whole(text.substr(colon + 1), port) || port < 0 || port > 65535) {
+    return misfit();
+  }
+  if (!is_loopback(std::string(text.substr(0, colon)))) {
+    return misfit("this version answers its own machine only; put a reverse proxy or an SSH tunnel in front");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string text_of(const toml::node& node) {
+  constexpr auto kFlags = toml::toml_formatter::default_flags & ~toml::format_flags::allow_literal_strings;
+  std::ostringstream out;
+  node.visit([&](const auto& typed) { out << toml::toml_formatter(typed, kFlags); });
+  std::string text = out.str();
+  std::ranges::replace(text, '\n', ' ');
+  return printable(text, 60);
+}
+
+// --- Text ---
+std::expected<std::string, Misfit> read(kind::Text, const toml::node& node, const ReadContext&) {
+  if (const auto text = node.value_exact<std::string>()) return *text;
+  return misfit();
+}
+std::string expectation(kind::Text, const Constraint&) { return "a text in quotes"; }
+std::string write(kind::Text, const std::string& value) { return toml_text(value); }
+
+// --- NodeName ---
+std::expected<std::string, Misfit> read(kind::NodeName, const toml::node& node, const ReadContext&) {
+  const auto text = node.value_exact<std::string>();
+  if (text == "auto") return host_name();
+  const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  if (!text || text->empty() || text->size() > 63 || !std::ranges::all_of(*text, allowed)) return misfit();
+  return *text;
+}
+std::string expectation(kind::NodeName, const Constraint&) {
+  return "\"auto\" or a name of a to z, 0 to 9 and _, at most 63 long";
+}
+std::string write(kind::NodeName, const std::string& value) { return toml_text(value); }
+
+// --- Choice ---
+std::expected<std::string, Misfit> read(kind::Choice, const toml::node& node, const ReadContext& context) {
+  const auto text = node.value_exact<std::string>();
+  const std::vector<std::string_view> choices = words(context.constraint.choices);
+  if (text && std::ranges::contains(choices, *text)) return *text;
+  const std::string_view nearest = text ? nearest_name(*text, choices) : std::string_view{};
+  return misfit(nearest.empty() ? "" : std::format("did you mean \"{}\"?", nearest));
+}
+std::string expectation(kind::Choice, const Constraint& constraint) {
+  std::string out = "one of";
+  for (const std::string_view word : words(constraint.choices)) {
+    out += std::format("{} \"{}\"", out.size() > 6 ? "," : "", word);
+  }
+  return out;
+}
+std::string write(kind::Choice, const std::string& value) { return toml_text(value); }
+
+// --- Path ---
+std::expected<std::filesystem::path, Misfit> read(kind::Path, const toml::node& node, const ReadContext& context) {
+  const auto text = node.value_exact<std::string>();
+  if (!text || text->contains('\0')) return misfit();
+  if (text->empty() || context.base.empty()) return *text;
+  return (context.base / *text).lexically_normal();
+}
+std::string expectation(kind::Path, const Constraint&) { return "a path in quotes, or \"\""; }
+std::string write(kind::Path, const std::filesystem::path& value) { return toml_text(value.string()); }
+
+// --- Count ---
+std::expected<std::int64_t, Misfit> read(kind::Count, const toml::node& node, const ReadContext& context) {
+  const auto number = node.value_exact<std::int64_t>();
+  const auto in_range = [&](std::int64_t n) {
+    return n >= static_cast<std::int64_t>(context.constraint.low) &&
+           n <= static_cast<std::int64_t>(context.constraint.high);
+  };
+  if (number && in_range(*number)) return *number;
+  return misfit();
+}
+std::string expectation(kind::Count, const Constraint& constraint) {
+  return std::format("a whole number from {:.0f} to {:.0f}", constraint.low, constraint.high);
+}
+std::string write(kind::Count, std::int64_t const& value) { return std::to_string(value); }
+
+// --- Threads ---
+std::expected<int, Misfit> read(kind::Threads, const toml::node& node, const ReadContext& context) {
+  if (node.value_exact<std::string>() == "auto") {
+    const int cores = static_cast<int>(std::thread::hardware_concurrency());
+    return std::clamp(cores - 1, static_cast<int>(context.constraint.low), static_cast<int>(context.constraint.high));
+  }
+  const auto number = read(kind::Count{}, node, context);
+  if (!number) return std::unexpected(number.error());
+  return static_cast<int>(*number);
+}
+std::string expectation(kind::Threads, const Constraint& constraint) {
+  return "\"auto\" or " + expectation(kind::Count{}, constraint);
+}
+std::string write(kind::Threads, const int& value) { return std::to_string(value); }
+
+// --- Number ---
+std::expected<double, Misfit> read(kind::Number, const toml::node& node, const ReadContext& context) {
+  const bool numeric = node.is_integer() || node.is_floating_point();
+  const double number = numeric ? node.value<double>().value_or(NAN) : NAN;
+  if (number >= context.constraint.low && number <= context.constraint.high) return number;
+  return misfit();
+}
+std::string expectation(kind::Number, const Constraint& constraint) {
+  return std::format("a number from {} to {}", number_text(constraint.low), number_text(constraint.high));
+}
+std::string write(kind::Number, const double& value) { return number_text(value); }
+
+// --- ByteCount ---
+std::expected<Bytes, Misfit> read(kind::ByteCount, const toml::node& node, const ReadContext& context) {
+  const auto text = node.value_exact<std::string>();
+  const Result<Bytes> bytes = parse_bytes(text.value_or(""));
+  if (!bytes) return misfit();
+  const auto count = static_cast<double>(bytes->count);
+  if (count >= context.constraint.low && count <= context.constraint.high) return *bytes;
+  return misfit();
+}
+std::string expectation(kind::ByteCount, const Constraint& constraint) {
+  return std::format("a size from \"{}\" to \"{}\" in B, KiB, MiB or GiB",
+                     format_bytes({static_cast<std::uint64_t>(constraint.low)}),
+                     format_bytes({static_cast<std::uint64_t>(constraint.high)}));
+}
+std::string write(kind::ByteCount, const Bytes& value) { return toml_text(format_bytes(value)); }
+
+// --- Size ---
+std::expected<PixelSize, Misfit> read(kind::Size, const toml::node& node, const ReadContext& context) {
+  const std::string text = node.value_exact<std::string>().value_or("");
+  const std::size_t x = text.find('x');
+  PixelSize size;
+  if (x == std::string::npos || !parse_whole(std::string_view(text).substr(0, x), size.width) ||
+      !parse_whole(std::string_view(text).substr(x + 1), size.height)) {
+    return misfit();
+  }
+  const auto fits = [&](int side) {
+    return side >= context.constraint.low && side <= context.constraint.high && side % 2 == 0;
+  };
+  if (!fits(size.width) || !fits(size.height)) return misfit();
+  return size;
+}
+std::string expectation(kind::Size, const Constraint& constraint) {
+  return std::format("a size such as \"1280x720\", each side even and from {:.0f} to {:.0f}", constraint.low,
+                     constraint.high);
+}
+std::string write(kind::Size, const PixelSize& value) { return std::format("\"{}x{}\"", value.width, value.height); }
+
+// --- TextList ---
+std::expected<std::vector<std::string>, Misfit> read(kind::TextList, const toml::node& node, const ReadContext&) {
+  if (const auto text = node.value_exact<std::string>()) return std::vector{*text};
+  if (!node.is_array()) return misfit();
+  std::vector<std::string> out;
+  for (const toml::node& element : *node.as_array()) {
+    const auto text = element.value_exact<std::string>();
+    if (!text || text->empty()) return misfit();
+    out.push_back(*text);
+  }
+  return out;
+}
+std::string expectation(kind::TextList, const Constraint&) { return "a list of texts, such as [\"one\", \"two\"]"; }
+std::string write(kind::TextList, const std::vector<std::string>& value) {
+  std::string out = "[";
+  for (const std::string& text : value) out += (out.size() > 1 ? ", " : "") + toml_text(text);
+  return out + "]";
+}
+
+// --- Listen ---
+std::expected<std::vector<std::string>, Misfit> read(kind::Listen, const toml::node& node, const ReadContext& context) {
+  auto list = read(kind::TextList{}, node, context);
+  if (!list || list->empty()) return misfit();
+  for (const std::string& text : *list) {
+    if (auto checked = check_listen(text); !checked) return std::unexpected(checked.error());
+  }
+  return list;
+}
+std::string expectation(kind::Listen, const Constraint&) {
+  return "a list of loopback addresses with port, such as [\"127.0.0.1:8420\", \"[::1]:8420\"]";
+}
+std::string write(kind::Listen, const std::vector<std::string>& value) { return write(kind::TextList{}, value); }
+
+}  // namespace kinglet::config

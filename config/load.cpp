@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: files, environment and --set become one Config; every fault is kept, with its place.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <format>
+#include <utility>
+
+#include "config/kinds.h"
+#include "engine/base/file.h"
+#include "engine/base/text.h"
+
+namespace kinglet::config {
+namespace {
+
+constexpr std::uint64_t kFileLimit = 1 << 20;
+constexpr std::string_view kSetPrefix = "--set ";
+// Variables of the tests and of ./dev, which a daemon started by them inherits.
+constexpr std::array<std::string_view, 1> kForeignVariables{"KINGLET_CORPUS"};
+
+// Where an assignment stands: in messages, and (origin) in `kinglet config show`.
+struct Place {
+  std::string where;
+  std::string origin;
+};
+
+std::string position(const toml::source_region& region) {
+  return std::format("{}:{}", region.begin.line, region.begin.column);
+}
+
+class Loader {
+ public:
+  Loader() { loaded_.origins.assign(key_table().size(), "default"); }
+
+  void read(const std::filesystem::path& path, ErrorCode missing_code);
+  void read_environment(std::span<const std::string> environment);
+  void read_assignment(const std::string& text);
+  [[nodiscard]] std::expected<Loaded, Faults> finish();
+
+ private:
+  void read_table(const std::filesystem::path& path, const toml::table& table);
+  void read_section(const std::filesystem::path& path, std::string_view section, const toml::table& table);
+  void read_source(const std::filesystem::path& path, const toml::node& node);
+  void assign_text(std::string_view name, std::string_view text, const Place& place);
+  void assign(std::string_view name, const toml::node& node, const Place& place, const std::filesystem::path& base);
+  void reset_section(std::string_view section);
+  void unknown(std::string_view name, std::string where);
+  void add_fault(std::string message, std::string where, std::string hint) {
+    faults_.push_back({ErrorCode::kConfig, std::move(message), std::move(where), std::move(hint)});
+  }
+
+  Loaded loaded_;
+  Faults faults_;
+};
+
+std::optional<std::size_t> find_key(std::string_view name) {
+  const auto& table = key_table();
+  const auto found = std::ranges::find_if(table, [&](const Key& key) { return key.full_name() == name; });
+  if (found == table.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - table.begin());
+}
+
+// TOML tables are sorted by name; faults are reported as the file has them.
+std::vector<std::pair<toml::key, const toml::node*>> in_file_order(const toml::table& table) {
+  std::vector<std::pair<toml::key, const toml::node*>> out;
+  for (const auto& [key, node] : table) out.emplace_back(key, &node);
+  std::ranges::stable_sort(out, {}, [](const auto& entry) { return entry.first.source().begin; });
+  return out;
+}
+
+bool is_section(std::string_view name) {
+  return std::ranges::any_of(key_table(), [&](const Key& key) { return key.section == name; });
+}
+
+// "KINGLET_HTTP__MAX_BODY" -> "http.max_body"
+std::string key_of_variable(std::string_view variable) {
+  std::string out;
+  variable.remove_prefix(std::string_view("KINGLET_").size());
+  for (std::size_t i = 0; i < variable.size(); ++i) {
+    const char c = variable[i];
+    if (variable.substr(i).starts_with("__")) {
+      out += '.';
+      ++i;
+    } else {
+      out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+  }
+  return out;
+}
+
+void Loader::read(const std::filesystem::path& path, ErrorCode missing_code) {
+  Result<std::string> text = read_file(path, kFileLimit);
+  if (!text) {
+    Error error = std::move(text).error();
+    error.code = missing_code;
+    faults_.push_back(std::move(error));
+    return;
+  }
+  loaded_.files.push_back(path);
+  try {
+    read_table(path, toml::parse(*text, path.string()));
+  } catch (const toml::parse_error& error) {
+    add_fault("not TOML: " + printable(error.description()), path.string() + ":" + position(error.source()),
+              "the rest of this file was not read; `kinglet config default` prints a valid one");
+  }
+}
+
+void Loader::read_table(const std::filesystem::path& path, const toml::table& table) {
+  for (const auto& [key, node] : in_file_order(table)) {
+    const std::string where = std::format("{}:{}", path.string(), position(key.source()));
+    if (key == "source") {
+      read_source(path, *node);
+    } else if (!is_section(key.str())) {
+      unknown(key.str(), where);
+    } else if (const toml::table* section = node->as_table()) {
+      read_section(path, key.str(), *section);
+    } else {
+      add_fault(std::format("{} = {}: expected a section of keys", key.str(), text_of(*node)), where,
+                std::format("write [{}] and its keys below", key.str()));
+    }
+  }
+}
+
+// A text, a table, or an array with one table.
+void Loader::read_source(const std::filesystem::path& path, const toml::node& node) {
+  const std::string where = std::format("{}:{}", path.string(), position(node.source()));
+  reset_section("source");
+  const toml::array* array = node.as_array();
+  if (array != nullptr && array->size() == 1 && array->front().is_table()) {
+    read_section(path, "source", *array->front().as_table());
+  } else if (const toml::table* table = node.as_table()) {
+    read_section(path, "source", *table);
+  } else if (array != nullptr && array->size() > 1) {
+    add_fault(std::format("source has {} entries: expected one", array->size()), where,
+              "this version reads one camera a daemon");
+  } else {
+    assign("source.spec", node, {where, std::format("{}:{}", path.string(), node.source().begin.line)}, {});
+  }
+}
+
+void Loader::read_section(const std::filesystem::path& path, std::string_view section, const toml::table& table) {
+  for (const auto& [key, node] : in_file_order(table)) {
+    const std::string name = std::format("{}.{}", section, key.str());
+    if (!find_key(name)) {
+      unknown(name, std::format("{}:{}", path.string(), position(key.source())));
+      continue;
+    }
+    const Place place{std::format("{}:{}", path.string(), position(node->source())),
+                      std::format("{}:{}", path.string(), node->source().begin.line)};
+    assign(name, *node, place, path.parent_path().empty() ? "." : path.parent_path());
+  }
+}
+
+void Loader::read_environment(std::span<const std::string> environment) {
+  std::vector<std::string> lines(environment.begin(), environment.end());
+  std::ranges::sort(lines);  // the order of a process's environment is nobody's choice
+  for (const std::string& line : lines) {
+    const std::size_t equals = line.find('=');
+    if (!line.starts_with("KINGLET_") || equals == std::string::npos) continue;
+    const std::string variable = line.substr(0, equals);
+    if (std::ranges::contains(kForeignVariables, variable)) continue;
+    assign_text(key_of_variable(variable), line.substr(equals + 1), {variable, variable});
+  }
+}
+
+void Loader::read_assignment(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  const std::string where = std::string(kSetPrefix) + printable(name);
+  if (equals == std::string::npos) {
+    add_fault("expected KEY=VALUE", where, "such as --set decide.min_score=0.5");
+    return;
+  }
+  assign_text(name, text.substr(equals + 1), {where, "--set"});
+}
+
+// A TOML value; what is not one, or would not be a text where a text is asked for, is taken as it stands.
+void Loader::assign_text(std::string_view name, std::string_view text, const Place& place) {
+  if (name == "source") {
+    reset_section("source");
+    name = "source.spec";
+  }
+  const std::optional<std::size_t> index = find_key(name);
+  if (!index) return unknown(name, place.where);
+  toml::table parsed;
+  try {
+    parsed = toml::parse(std::format("value = {}", text));
+  } catch (const toml::parse_error&) {
+    parsed.clear();
+  }
+  const toml::node* node = parsed.size() == 1 ? parsed.get("value") : nullptr;
+  if (node == nullptr || (bindings()[*index].takes_text && !node->is_string())) {
+    parsed = toml::table{{"value", std::string(text)}};
+    node = parsed.get("value");
+  }
+  assign(name, *node, place, {});
+}
+
+void Loader::assign(std::string_view name, const toml::node& node, const Place& place,
+                    const std::filesystem::path& base) {
+  const std::size_t index = *find_key(name);
+  const Binding& binding = bindings()[index];
+  const auto assigned = binding.assign(node, {.constraint = binding.constraint, .base = base}, loaded_.config);
+  if (assigned) {
+    loaded_.origins[index] = place.origin;
+  } else {
+    add_fault(std::format("{} = {}: expected {}", name, text_of(node), key_table()[index].expectation), place.where,
+              assigned.error().hint);
+  }
+}
+
+void Loader::reset_section(std::string_view section) {
+  const Config defaults;
+  if (section == "source") loaded_.config.source = defaults.source;
+  for (std::size_t i = 0; i < key_table().size(); ++i) {
+    if (key_table()[i].section == section) loaded_.origins[i] = "default";
+  }
+}
+
+void Loader::unknown(std::string_view name, std::string where) {
+  std::vector<std::string> names;
+  std::string_view last_section;
+  for (const Key& key : key_table()) {
+    names.push_back(key.full_name());
+    if (key.section != std::exchange(last_section, key.section)) names.emplace_back(key.section);
+  }
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  const std::string_view nearest = nearest_name(name, candidates);
+  add_fault(std::format("unknown key \"{}\"", printable(name, 80)), std::move(where),
+            nearest.empty() ? "`kinglet config docs` lists all keys" : std::format("did you mean {}?", nearest));
+}
+
+std::expected<Loaded, Faults> Loader::finish() {
+  if (!faults_.empty()) return std::unexpected(std::move(faults_));
+  return std::move(loaded_);
+}
+
+// *.toml of the folder, by name.
+std::vector<std::filesystem::path> drop_ins(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> out;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".toml") out.push_back(entry.path());
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> process_environment() {
+  std::vector<std::string> out;
+  for (char** line = environ; line != nullptr && *line != nullptr; ++line) out.emplace_back(*line);
+  return out;
+}
+
+std::expected<Loaded, Faults> load(const LoadOptions& options) {
+  Loader loader;
+  if (options.file) {
+    loader.read(*options.file, ErrorCode::kNotFound);
+  } else {
+    std::error_code error;
+    const std::filesystem::path main = options.folder / "kinglet.toml";
+    if (std::filesystem::exists(main, error)) loader.read(main, ErrorCode::kConfig);
+    for (const std::filesystem::path& path : drop_ins(options.folder / "conf.d")) {
+      loader.read(path, ErrorCode::kConfig);
+    }
+  }
+  loader.read_environment(options.environment);
+  for (const std::string& assignment : options.assignments) loader.read_assignment(assignment);
+  return loader.finish();
+}
+
+std::string report(std::string_view program, std::span<const Error> faults) {
+  std::string out;
+  for (const Error& fault : faults) {
+    out += std::format("{}: {}\n", program, describe(fault));
+    if (!fault.hint.empty()) out += std::format("hint: {}\n", fault.hint);
+  }
+  return out;
+}
+
+int exit_code(std::span<const Error> faults) {
+  const bool only_missing = faults.size() == 1 && faults.front().code == ErrorCode::kNotFound;
+  return kinglet::exit_code(only_missing ? ErrorCode::kNotFound : ErrorCode::kConfig);
+}
+
+}  // namespace kinglet::config

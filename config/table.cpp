@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: keys.def expanded into data: what each row is called, accepts and prints.
+#include <type_traits>
+
+#include "config/kinds.h"
+#include "engine/base/check.h"
+
+namespace kinglet::config {
+namespace {
+
+// Kinds whose value is a text: there, bare text of --set and variables needs no quotes even where it looks like TOML.
+template <typename Kind>
+constexpr bool kTakesText =
+    std::is_same_v<typename Kind::Value, std::string> || std::is_same_v<typename Kind::Value, std::filesystem::path>;
+
+void apply_defaults(Config& config) {
+  for (std::size_t i = 0; i < key_table().size(); ++i) {
+    const toml::table table = toml::parse("value = " + std::string(key_table()[i].default_text));
+    const Binding& binding = bindings()[i];
+    const bool fits =
+        binding.assign(*table.get("value"), {.constraint = binding.constraint, .base = {}}, config).has_value();
+    KINGLET_CHECK(fits);
+  }
+}
+
+}  // namespace
+
+#define RANGE(low_, high_) \
+  Constraint { .low = low_, .high = high_ }
+#define CHOICES(words_) \
+  Constraint { .choices = words_ }
+#define ANY \
+  Constraint {}
+#define KINGLET_SECTION(...)
+#define KINGLET_SECTION_END(...)
+
+const std::vector<Key>& key_table() {
+  static const std::vector<Key> table = {
+#define KINGLET_KEY(Section, section_, name_, kind_, default_, constraint_, unit_, reload_, help_) \
+  Key{.section = #section_,                                                                        \
+      .name = #name_,                                                                              \
+      .default_text = default_,                                                                    \
+      .expectation = expectation(kind::kind_{}, constraint_),                                      \
+      .unit = unit_,                                                                               \
+      .reload = Reload::reload_,                                                                   \
+      .help = help_,                                                                               \
+      .value_text = [](const Config& config) { return write(kind::kind_{}, config.section_.name_); }},
+#include "config/keys.def"
+#undef KINGLET_KEY
+  };
+  return table;
+}
+
+const std::vector<Binding>& bindings() {
+  static const std::vector<Binding> table = {
+#define KINGLET_KEY(Section, section_, name_, kind_, default_, constraint_, unit_, reload_, help_) \
+  Binding{.constraint = constraint_,                                                               \
+          .takes_text = kTakesText<kind::kind_>,                                                   \
+          .assign = [](const toml::node& node, const ReadContext& context,                         \
+                       Config& config) -> std::expected<void, Misfit> {                            \
+            auto value = read(kind::kind_{}, node, context);                                       \
+            if (!value) return std::unexpected(value.error());                                     \
+            config.section_.name_ = std::move(*value);                                             \
+            return {};                                                                             \
+          }},
+#include "config/keys.def"
+#undef KINGLET_KEY
+  };
+  return table;
+}
+
+#undef KINGLET_SECTION
+#undef KINGLET_SECTION_END
+
+Config::Config() { apply_defaults(*this); }
+
+std::string Key::full_name() const { return std::string(section) + "." + std::string(name); }
+
+std::string_view to_string(Reload reload) {
+  switch (reload) {
+    case Reload::kLive:
+      return "live";
+    case Reload::kPipeline:
+      return "pipeline";
+    case Reload::kRestart:
+      return "restart";
+  }
+  return "?";
+}
+
+std::vector<const Key*> changed_keys(const Config& before, const Config& after) {
+  std::vector<const Key*> out;
+  for (const Key& key : key_table()) {
+    if (key.value_text(before) != key.value_text(after)) out.push_back(&key);
+  }
+  return out;
+}
+
+}  // namespace kinglet::config

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what people read about the keys: the annotated default file, the table of the documentation, the state in force.
+#include <format>
+
+#include "config/config.h"
+
+namespace kinglet::config {
+namespace {
+
+struct SectionRow {
+  std::string_view name;
+  std::string_view help;
+};
+constexpr SectionRow kSections[] = {
+#define KINGLET_SECTION(Type, member, help_) {#member, help_},
+#define KINGLET_KEY(...)
+#define KINGLET_SECTION_END(...)
+#include "config/keys.def"
+#undef KINGLET_SECTION
+#undef KINGLET_KEY
+#undef KINGLET_SECTION_END
+};
+
+constexpr std::string_view kHeader = R"(# The configuration of kinglet: every key with its default, commented out.
+# Made by `kinglet config default`; `kinglet config check` says what is wrong, `kinglet config show` what is in force.
+# Stronger than this file, in this order: conf.d/*.toml beside it, variables such as KINGLET_HTTP__LISTEN,
+# --set http.listen=... on the command line. A key that does not exist or a value out of range stops the start.
+)";
+
+std::string_view reload_text(Reload reload) {
+  switch (reload) {
+    case Reload::kLive:
+      return "a reload takes it up at once";
+    case Reload::kPipeline:
+      return "a reload takes it up between two frames";
+    case Reload::kRestart:
+      return "needs a restart";
+  }
+  return "";
+}
+
+std::string unit_text(const Key& key) { return key.unit.empty() ? "" : std::format(" ({})", key.unit); }
+
+}  // namespace
+
+std::string default_file() {
+  std::string out(kHeader);
+  for (const SectionRow& section : kSections) {
+    // A live [[source]] would already be an entry; the other headers are harmless when empty.
+    const bool list = section.name == "source";
+    out += std::format("\n# {}\n{}\n", section.help, list ? "#[[source]]" : std::format("[{}]", section.name));
+    for (const Key& key : key_table()) {
+      if (key.section != section.name) continue;
+      out += std::format("# {}\n#   {}{}; {}\n#{} = {}\n", key.help, key.expectation, unit_text(key),
+                         reload_text(key.reload), key.name, key.default_text);
+    }
+  }
+  return out;
+}
+
+std::string docs() {
+  std::string out = "| key | default | value | takes effect | what it does |\n| --- | --- | --- | --- | --- |\n";
+  for (const Key& key : key_table()) {
+    out += std::format("| `{}` | `{}` | {}{} | {} | {} |\n", key.full_name(), key.default_text, key.expectation,
+                       unit_text(key), to_string(key.reload), key.help);
+  }
+  return out;
+}
+
+std::string show(const Loaded& loaded) {
+  std::string out;
+  for (const SectionRow& section : kSections) {
+    out += std::format("{}[{}]\n", out.empty() ? "" : "\n", section.name);
+    for (std::size_t i = 0; i < key_table().size(); ++i) {
+      const Key& key = key_table()[i];
+      if (key.section != section.name) continue;
+      out += std::format("{} = {}  # {}\n", key.name, key.value_text(loaded.config), loaded.origins[i]);
+    }
+  }
+  return out;
+}
+
+}  // namespace kinglet::config

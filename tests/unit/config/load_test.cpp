@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: precedence, short forms and every fault text of the configuration.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "config/config.h"
+
+namespace kinglet::config {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::StartsWith;
+
+// A configuration folder that lives for one test.
+class LoadTest : public ::testing::Test {
+ protected:
+  LoadTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "kinglet-config-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+    options_.folder = folder_;
+  }
+  ~LoadTest() override { std::filesystem::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& text) {
+    std::filesystem::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name) << text;
+  }
+  Config loaded() {
+    auto result = load(options_);
+    EXPECT_TRUE(result) << (result ? "" : report("test", result.error()));
+    return result ? result->config : Config{};
+  }
+  // The lines a user sees, the folder's name taken out.
+  std::string fault_report() {
+    const auto result = load(options_);
+    if (result) return "no fault";
+    std::string text = report("kingletd", result.error());
+    const std::string prefix = folder_.string() + "/";
+    for (std::size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix))
+      text.erase(at, prefix.size());
+    return text;
+  }
+  std::string fault_of(const std::string& file_text) {
+    write("kinglet.toml", file_text);
+    return fault_report();
+  }
+
+  std::filesystem::path folder_;
+  LoadOptions options_;
+};
+
+TEST_F(LoadTest, WorksWithoutAnyFile) {
+  const Config config = loaded();
+  EXPECT_EQ(config.decide.min_score, 0.6);
+  EXPECT_EQ(config.decide.min_margin, 0.15);
+  EXPECT_EQ(config.source.spec, "auto");
+  EXPECT_EQ(config.source.size, (PixelSize{1280, 720}));
+  EXPECT_EQ(config.http.max_body, Bytes{8 << 20});
+  EXPECT_THAT(config.http.listen, ElementsAre("127.0.0.1:8420"));
+}
+
+TEST_F(LoadTest, ThreadsAreBetweenOneAndFourByDefault) {
+  EXPECT_GE(loaded().inference.threads, 1);
+  EXPECT_LE(loaded().inference.threads, 4);
+}
+
+TEST_F(LoadTest, TheNodeIsNamedAfterTheHost) { EXPECT_FALSE(loaded().node.name.empty()); }
+
+TEST_F(LoadTest, DropInsFollowTheMainFileByName) {
+  write("kinglet.toml", "[decide]\nmin_score = 0.1\nmin_margin = 0.1\n");
+  write("conf.d/20-b.toml", "[decide]\nmin_score = 0.3\n");
+  write("conf.d/10-a.toml", "[decide]\nmin_score = 0.2\n");
+  write("conf.d/99-ignored.txt", "not toml");
+  EXPECT_EQ(loaded().decide.min_score, 0.3);
+  EXPECT_EQ(loaded().decide.min_margin, 0.1);
+}
+
+TEST_F(LoadTest, ConfigFileReplacesTheFolder) {
+  write("kinglet.toml", "[decide]\nmin_score = 0.1\n");
+  write("conf.d/10-a.toml", "[decide]\nmin_margin = 0.2\n");
+  write("other.toml", "[gate]\nmax_fps = 3\n");
+  options_.file = folder_ / "other.toml";
+  EXPECT_EQ(loaded().decide.min_score, 0.6);
+  EXPECT_EQ(loaded().gate.max_fps, 3);
+}
+
+TEST_F(LoadTest, EnvironmentIsStrongerThanFilesAndSetIsStrongest) {
+  write("kinglet.toml", "[decide]\nmin_score = 0.1\nmin_margin = 0.1\n[gate]\nmax_fps = 1\n");
+  options_.environment = {"KINGLET_DECIDE__MIN_SCORE=0.2", "KINGLET_DECIDE__MIN_MARGIN=0.2", "HOME=/root"};
+  options_.assignments = {"decide.min_score=0.3"};
+  const auto result = load(options_);
+  ASSERT_TRUE(result) << report("test", result.error());
+  EXPECT_EQ(result->config.decide.min_score, 0.3);
+  EXPECT_EQ(result->config.decide.min_margin, 0.2);
+  EXPECT_EQ(result->config.gate.max_fps, 1);
+}
+
+TEST_F(LoadTest, TheLaterAssignmentWins) {
+  options_.assignments = {"gate.max_fps=1", "gate.max_fps=2"};
+  EXPECT_EQ(loaded().gate.max_fps, 2);
+}
+
+TEST_F(LoadTest, SourceHasAShortForm) {
+  write("kinglet.toml", "source = \"images:/var/pictures\"\n");
+  EXPECT_EQ(loaded().source.spec, "images:/var/pictures");
+}
+
+TEST_F(LoadTest, SourceIsAnArrayOfOneTable) {
+  write("kinglet.toml", "[[source]]\nspec = \"demo:\"\nsize = \"640x480\"\nfps = 5\n");
+  EXPECT_EQ(loaded().source.size, (PixelSize{640, 480}));
+  EXPECT_EQ(loaded().source.fps, 5);
+}
+
+TEST_F(LoadTest, AnotherSourceReplacesTheWholeEntry) {
+  write("kinglet.toml", "[[source]]\nspec = \"demo:\"\nsize = \"640x480\"\n");
+  options_.assignments = {"source=images:photos", "source.fps=2"};
+  const Config config = loaded();
+  EXPECT_EQ(config.source.spec, "images:photos");
+  EXPECT_EQ(config.source.size, (PixelSize{1280, 720}));
+  EXPECT_EQ(config.source.fps, 2);
+}
+
+TEST_F(LoadTest, BareTextOfAnAssignmentIsAString) {
+  options_.assignments = {"model.path=/models/5.onnx", "model.name=12", "http.listen=127.0.0.1:0", "log.level=debug"};
+  const Config config = loaded();
+  EXPECT_EQ(config.model.path, "/models/5.onnx");
+  EXPECT_EQ(config.model.name, "12");
+  EXPECT_THAT(config.http.listen, ElementsAre("127.0.0.1:0"));
+  EXPECT_EQ(config.log.level, "debug");
+}
+
+TEST_F(LoadTest, AListInTheEnvironmentIsTomlText) {
+  options_.environment = {R"(KINGLET_HTTP__LISTEN=["127.0.0.1:1", "[::1]:2"])"};
+  EXPECT_THAT(loaded().http.listen, ElementsAre("127.0.0.1:1", "[::1]:2"));
+}
+
+TEST_F(LoadTest, RelativePathsStartAtTheFile) {
+  write("kinglet.toml", "[model]\npath = \"models/bird.onnx\"\nlabels = \"/abs/l.txt\"\n");
+  EXPECT_EQ(loaded().model.path, folder_ / "models/bird.onnx");
+  EXPECT_EQ(loaded().model.labels, "/abs/l.txt");
+  options_.assignments = {"model.path=here.onnx"};
+  EXPECT_EQ(loaded().model.path, "here.onnx");
+}
+
+TEST_F(LoadTest, OriginsNameTheStrongestPlace) {
+  write("kinglet.toml", "[decide]\nmin_score = 0.1\n");
+  options_.environment = {"KINGLET_DECIDE__MIN_MARGIN=0.2"};
+  options_.assignments = {"gate.max_fps=4"};
+  const auto result = load(options_);
+  ASSERT_TRUE(result);
+  const std::string text = show(*result);
+  EXPECT_NE(text.find("min_score = 0.1  # " + (folder_ / "kinglet.toml").string() + ":2\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("min_margin = 0.2  # KINGLET_DECIDE__MIN_MARGIN\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("max_fps = 4  # --set\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("level = \"info\"  # default\n"), std::string::npos) << text;
+}
+
+// --- Faults: the exact lines ---
+
+TEST_F(LoadTest, NamesTheNearestKey) {
+  EXPECT_EQ(fault_of("[decide]\nmin_scor = 0.5\n"),
+            "kingletd: kinglet.toml:2:1: unknown key \"decide.min_scor\"\nhint: did you mean decide.min_score?\n");
+}
+
+TEST_F(LoadTest, NamesTheNearestSection) {
+  EXPECT_EQ(fault_of("\n[decied]\nmin_score = 0.5\n"),
+            "kingletd: kinglet.toml:2:2: unknown key \"decied\"\nhint: did you mean decide?\n");
+}
+
+TEST_F(LoadTest, PointsToTheListWhenNothingIsNear) {
+  EXPECT_EQ(fault_of("[mqtt]\nenabled = true\n"),
+            "kingletd: kinglet.toml:1:2: unknown key \"mqtt\"\nhint: `kinglet config docs` lists all keys\n");
+}
+
+TEST_F(LoadTest, NamesValueAndRangeOfANumber) {
+  EXPECT_EQ(fault_of("[decide]\nmin_score = 1.5\n"),
+            "kingletd: kinglet.toml:2:13: decide.min_score = 1.5: expected a number from 0 to 1\n");
+  EXPECT_EQ(fault_of("[decide]\nmin_score = nan\n"),
+            "kingletd: kinglet.toml:2:13: decide.min_score = nan: expected a number from 0 to 1\n");
+  EXPECT_EQ(fault_of("[gate]\nmax_fps = \"fast\"\n"),
+            "kingletd: kinglet.toml:2:11: gate.max_fps = \"fast\": expected a number from 0.1 to 1000\n");
+}
+
+TEST_F(LoadTest, NamesValueAndRangeOfACount) {
+  EXPECT_EQ(fault_of("[http]\nmax_pixels = 0\n"),
+            "kingletd: kinglet.toml:2:14: http.max_pixels = 0: expected a whole number from 1 to 200000000\n");
+  EXPECT_EQ(fault_of("[inference]\nthreads = 5\n"),
+            "kingletd: kinglet.toml:2:11: inference.threads = 5: expected \"auto\" or a whole number from 1 to 4\n");
+}
+
+TEST_F(LoadTest, NamesValueAndRangeOfASize) {
+  EXPECT_EQ(
+      fault_of("[http]\nmax_body = \"1GiB\"\n"),
+      "kingletd: kinglet.toml:2:12: http.max_body = \"1GiB\": expected a size from \"64KiB\" to \"64MiB\" in B, KiB, "
+      "MiB or GiB\n");
+  EXPECT_EQ(
+      fault_of("[[source]]\nsize = \"1280\"\n"),
+      "kingletd: kinglet.toml:2:8: source.size = \"1280\": expected a size such as \"1280x720\", each side even and "
+      "from 64 to 4096\n");
+}
+
+TEST_F(LoadTest, NamesTheChoices) {
+  EXPECT_EQ(
+      fault_of("[log]\nlevel = \"infos\"\n"),
+      "kingletd: kinglet.toml:2:9: log.level = \"infos\": expected one of \"debug\", \"info\", \"warning\", \"error\"\n"
+      "hint: did you mean \"info\"?\n");
+}
+
+TEST_F(LoadTest, RefusesAnAddressThatIsNotLoopback) {
+  EXPECT_EQ(
+      fault_of("[http]\nlisten = [\"0.0.0.0:8420\"]\n"),
+      "kingletd: kinglet.toml:2:10: http.listen = [ \"0.0.0.0:8420\" ]: expected a list of loopback addresses with "
+      "port, such as [\"127.0.0.1:8420\", \"[::1]:8420\"]\n"
+      "hint: this version answers its own machine only; put a reverse proxy or an SSH tunnel in front\n");
+}
+
+TEST_F(LoadTest, RefusesAnAddressWithoutPort) {
+  EXPECT_THAT(fault_of("[http]\nlisten = [\"127.0.0.1\"]\n"), StartsWith("kingletd: kinglet.toml:2:10: http.listen"));
+  EXPECT_THAT(fault_of("[http]\nlisten = [\"127.0.0.1:99999\"]\n"),
+              StartsWith("kingletd: kinglet.toml:2:10: http.listen"));
+  EXPECT_THAT(fault_of("[http]\nlisten = []\n"), StartsWith("kingletd: kinglet.toml:2:10: http.listen"));
+}
+
+TEST_F(LoadTest, RefusesANodeNameThatTopicsCannotHave) {
+  EXPECT_EQ(
+      fault_of("[node]\nname = \"Garden 1\"\n"),
+      "kingletd: kinglet.toml:2:8: node.name = \"Garden 1\": expected \"auto\" or a name of a to z, 0 to 9 and _, at "
+      "most 63 long\n");
+}
+
+TEST_F(LoadTest, RefusesAKeyWhereASectionIsExpected) {
+  EXPECT_EQ(
+      fault_of("http = 8420\n"),
+      "kingletd: kinglet.toml:1:1: http = 8420: expected a section of keys\nhint: write [http] and its keys below\n");
+}
+
+TEST_F(LoadTest, RefusesTwoSources) {
+  EXPECT_EQ(
+      fault_of("[[source]]\nspec = \"demo:\"\n[[source]]\nspec = \"demo:\"\n"),
+      "kingletd: kinglet.toml:1:1: source has 2 entries: expected one\nhint: this version reads one camera a daemon\n");
+}
+
+TEST_F(LoadTest, ReportsTheFirstSyntaxErrorOfAFile) {
+  EXPECT_THAT(fault_of("[decide]\nmin_score = = 2\n"), StartsWith("kingletd: kinglet.toml:2:13: not TOML: "));
+  EXPECT_THAT(fault_of("[decide]\nmin_score = 0.1\nmin_score = 0.2\n"),
+              StartsWith("kingletd: kinglet.toml:3:13: not TOML: "));
+}
+
+TEST_F(LoadTest, ReportsAllFaultsOfAllPlacesAtOnce) {
+  write("kinglet.toml", "[decide]\nmin_scor = 0.5\nmin_margin = -1\n");
+  write("conf.d/10.toml", "[log]\nlevel = 3\n");
+  options_.environment = {"KINGLET_DECIDE__MIN_SCOR=1", "KINGLET_CORPUS=/somewhere"};
+  options_.assignments = {"gate.max_fps=0", "novalue"};
+  EXPECT_EQ(fault_report(),
+            "kingletd: kinglet.toml:2:1: unknown key \"decide.min_scor\"\n"
+            "hint: did you mean decide.min_score?\n"
+            "kingletd: kinglet.toml:3:14: decide.min_margin = -1: expected a number from 0 to 1\n"
+            "kingletd: conf.d/10.toml:2:9: log.level = 3: expected one of \"debug\", \"info\", \"warning\", \"error\"\n"
+            "kingletd: KINGLET_DECIDE__MIN_SCOR: unknown key \"decide.min_scor\"\n"
+            "hint: did you mean decide.min_score?\n"
+            "kingletd: --set gate.max_fps: gate.max_fps = 0: expected a number from 0.1 to 1000\n"
+            "kingletd: --set novalue: expected KEY=VALUE\n"
+            "hint: such as --set decide.min_score=0.5\n");
+}
+
+TEST_F(LoadTest, FaultsOfValuesEndWith78) {
+  options_.assignments = {"gate.max_fps=0"};
+  EXPECT_EQ(exit_code(load(options_).error()), 78);
+}
+
+TEST_F(LoadTest, AMissingConfigFileEndsWith66) {
+  options_.file = folder_ / "none.toml";
+  EXPECT_EQ(fault_report(), "kingletd: none.toml: cannot open the file: No such file or directory\n");
+  EXPECT_EQ(exit_code(load(options_).error()), 66);
+}
+
+TEST_F(LoadTest, AnAssignmentCannotSmuggleASecondKey) {
+  options_.assignments = {"decide.min_score=0.5\n[gate]\nmax_fps=1"};
+  EXPECT_THAT(fault_report(), StartsWith("kingletd: --set decide.min_score: decide.min_score = "));
+}
+
+// --- What is generated from the table ---
+
+TEST_F(LoadTest, TheDefaultFileChangesNothing) {
+  write("kinglet.toml", default_file());
+  EXPECT_TRUE(changed_keys(Config{}, loaded()).empty());
+}
+
+TEST_F(LoadTest, TheDefaultFileIsValidWithEveryKeyUncommented) {
+  std::string text;
+  std::istringstream lines(default_file());
+  for (std::string line; std::getline(lines, line);)
+    text += (line.starts_with("# ") ? line : line.substr(line.starts_with('#'))) + "\n";
+  write("kinglet.toml", text);
+  EXPECT_TRUE(changed_keys(Config{}, loaded()).empty()) << text;
+}
+
+TEST(DefaultFile, IsTheOneInTheTree) {
+  std::ifstream file(std::filesystem::path(KINGLET_SOURCE_DIR) / "config" / "kinglet.toml");
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_EQ(text, default_file()) << "write it anew: kinglet config default > config/kinglet.toml";
+}
+
+TEST(ChangedKeys, NamesKeyAndReloadRule) {
+  Config after;
+  after.decide.min_score = 0.7;
+  after.http.listen = {"[::1]:1"};
+  const auto changed = changed_keys(Config{}, after);
+  ASSERT_EQ(changed.size(), 2u);
+  EXPECT_EQ(changed[0]->full_name(), "decide.min_score");
+  EXPECT_EQ(changed[0]->reload, Reload::kLive);
+  EXPECT_EQ(changed[1]->reload, Reload::kRestart);
+}
+
+TEST(KeyTable, EveryKeyHasHelpAndADocsLine) {
+  for (const Key& key : key_table()) {
+    EXPECT_FALSE(key.help.empty()) << key.full_name();
+    EXPECT_NE(docs().find("| `" + key.full_name() + "` |"), std::string::npos) << key.full_name();
+  }
+}
+
+}  // namespace
+}  // namespace kinglet::config
