@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: recipes as JSON. Every member is one row of the table below: its reader, its writer and its place in errors.
+#include "engine/recipe.h"
+
+#include <algorithm>
+#include <cmath>
+#include <format>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "engine/base/file.h"
+#include "engine/base/text.h"
+
+namespace kinglet::engine {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr std::size_t kMaxRecipeBytes = 64 * 1024;
+constexpr int kMaxDepth = 8;
+
+constexpr std::array<std::string_view, 2> kResizeNames{"stretch", "center_crop"};
+constexpr std::array<std::string_view, 3> kInterpolationNames{"nearest", "bilinear", "bicubic"};
+constexpr std::array<std::string_view, 2> kColorNames{"rgb", "bgr"};
+constexpr std::array<std::string_view, 3> kOutputNames{"auto", "probabilities", "logits"};
+
+// What a reader of one member needs to name it in an error.
+struct Member {
+  std::string_view name;
+  std::string_view where;
+};
+
+std::unexpected<Error> wrong(const Member& member, const json& value, std::string_view expected) {
+  return fail(
+      ErrorCode::kBadData,
+      std::format("recipe member \"{}\" is {}, expected {}", member.name, printable(value.dump(), 60), expected),
+      std::string(member.where));
+}
+
+std::string listed(std::span<const std::string_view> names) {
+  std::string text;
+  for (const std::string_view name : names) text += std::format("{}\"{}\"", text.empty() ? "" : ", ", name);
+  return text;
+}
+
+Result<std::size_t> read_choice(const Member& member, const json& value, std::span<const std::string_view> names) {
+  if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (names[i] == text) return i;
+    }
+  }
+  return wrong(member, value, "one of " + listed(names));
+}
+
+// One number for all three channels, or three numbers.
+Result<std::array<double, 3>> read_three(const Member& member, const json& value, std::string_view expected) {
+  std::array<double, 3> out{};
+  if (value.is_number()) {
+    out.fill(value.get<double>());
+  } else if (value.is_array() && value.size() == 3 && value[0].is_number() && value[1].is_number() &&
+             value[2].is_number()) {
+    for (std::size_t i = 0; i < 3; ++i) out[i] = value[i].get<double>();
+  } else {
+    return wrong(member, value, expected);
+  }
+  for (const double number : out) {
+    if (!std::isfinite(number) || std::abs(number) > 1e6) return wrong(member, value, expected);
+  }
+  return out;
+}
+
+Result<void> read_std(const Member& member, const json& value, Recipe& recipe) {
+  constexpr std::string_view kExpected = "three numbers from 1e-6 to 1e6 (on the scale of pixels, 0 to 255)";
+  recipe.std = KINGLET_TRY(read_three(member, value, kExpected));
+  for (const double number : recipe.std) {
+    if (number < 1e-6) return wrong(member, value, kExpected);
+  }
+  return {};
+}
+
+Result<void> read_crop_ratio(const Member& member, const json& value, Recipe& recipe) {
+  if (!value.is_number() || !(value.get<double>() >= 0.01) || value.get<double>() > 1) {
+    return wrong(member, value, "a number from 0.01 to 1");
+  }
+  recipe.crop_ratio = value.get<double>();
+  return {};
+}
+
+Result<void> read_antialias(const Member& member, const json& value, Recipe& recipe) {
+  if (!value.is_boolean()) return wrong(member, value, "true or false");
+  recipe.antialias = value.get<bool>();
+  return {};
+}
+
+template <typename T>
+std::string name_of(std::span<const std::string_view> names, T value) {
+  return std::string(names[static_cast<std::size_t>(value)]);
+}
+
+struct MemberRow {
+  std::string_view name;
+  Result<void> (*read)(const Member&, const json&, Recipe&);
+  ordered_json (*write)(const Recipe&);
+};
+
+constexpr MemberRow kMembers[] = {
+    {"resize_mode",
+     [](const Member& member, const json& value, Recipe& recipe) -> Result<void> {
+       recipe.resize_mode = static_cast<ResizeMode>(KINGLET_TRY(read_choice(member, value, kResizeNames)));
+       return {};
+     },
+     [](const Recipe& recipe) { return ordered_json(name_of(kResizeNames, recipe.resize_mode)); }},
+    {"interpolation",
+     [](const Member& member, const json& value, Recipe& recipe) -> Result<void> {
+       recipe.interpolation = static_cast<Interpolation>(KINGLET_TRY(read_choice(member, value, kInterpolationNames)));
+       return {};
+     },
+     [](const Recipe& recipe) { return ordered_json(name_of(kInterpolationNames, recipe.interpolation)); }},
+    {"antialias", read_antialias, [](const Recipe& recipe) { return ordered_json(recipe.antialias); }},
+    {"crop_ratio", read_crop_ratio, [](const Recipe& recipe) { return ordered_json(recipe.crop_ratio); }},
+    {"color_order",
+     [](const Member& member, const json& value, Recipe& recipe) -> Result<void> {
+       recipe.color_order = static_cast<ColorOrder>(KINGLET_TRY(read_choice(member, value, kColorNames)));
+       return {};
+     },
+     [](const Recipe& recipe) { return ordered_json(name_of(kColorNames, recipe.color_order)); }},
+    {"mean",
+     [](const Member& member, const json& value, Recipe& recipe) -> Result<void> {
+       recipe.mean =
+           KINGLET_TRY(read_three(member, value, "three numbers from -1e6 to 1e6 (on the scale of pixels, 0 to 255)"));
+       return {};
+     },
+     [](const Recipe& recipe) { return ordered_json(recipe.mean); }},
+    {"std", read_std, [](const Recipe& recipe) { return ordered_json(recipe.std); }},
+    {"output",
+     [](const Member& member, const json& value, Recipe& recipe) -> Result<void> {
+       recipe.output = kOutputNames[KINGLET_TRY(read_choice(member, value, kOutputNames))];
+       return {};
+     },
+     [](const Recipe& recipe) { return ordered_json(recipe.output); }},
+};
+
+std::unexpected<Error> unknown_member(std::string_view name, std::string_view where) {
+  std::vector<std::string_view> names;
+  for (const MemberRow& row : kMembers) names.push_back(row.name);
+  const std::string_view nearest = nearest_name(name, names);
+  return fail(ErrorCode::kBadData, std::format("unknown recipe member \"{}\"", printable(name, 60)), std::string(where),
+              nearest.empty() ? "members are " + listed(names) : std::format("did you mean \"{}\"?", nearest));
+}
+
+std::string line_and_column(std::string_view text, std::size_t byte) {
+  const std::string_view before = text.substr(0, std::min(text.size(), byte > 0 ? byte - 1 : 0));
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t start = before.rfind('\n');
+  const std::size_t column = before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1;
+  return std::format("{}:{}", line, column);
+}
+
+// Refuses what nlohmann would take in silence: a member given twice and absurd nesting.
+Result<json> parse_strictly(std::string_view text, std::string_view where) {
+  std::set<std::string> seen;
+  std::string twice;
+  bool too_deep = false;
+  const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
+    too_deep = too_deep || depth > kMaxDepth;
+    if (event == json::parse_event_t::key && depth == 1 && !seen.insert(parsed.get<std::string>()).second) {
+      twice = parsed.get<std::string>();
+    }
+    return !too_deep;
+  };
+  try {
+    json root = json::parse(text, watch);
+    if (too_deep) return fail(ErrorCode::kBadData, "recipe is nested too deeply", std::string(where));
+    if (!twice.empty()) {
+      return fail(ErrorCode::kBadData, std::format("recipe member \"{}\" is given twice", printable(twice, 60)),
+                  std::string(where), "remove one of the two");
+    }
+    return root;
+  } catch (const json::parse_error& error) {
+    return fail(ErrorCode::kBadData, "recipe is not valid JSON",
+                std::format("{}:{}", where, line_and_column(text, error.byte)));
+  } catch (const json::exception& error) {
+    return fail(ErrorCode::kBadData, "recipe is not valid JSON: " + printable(error.what()), std::string(where));
+  }
+}
+
+}  // namespace
+
+Result<Recipe> parse_recipe(std::string_view text, std::string_view where) {
+  if (text.size() > kMaxRecipeBytes) {
+    return fail(ErrorCode::kBadData, std::format("recipe has {} bytes, the limit is {}", text.size(), kMaxRecipeBytes),
+                std::string(where));
+  }
+  const json root = KINGLET_TRY(parse_strictly(text, where));
+  if (!root.is_object()) {
+    return fail(ErrorCode::kBadData, "recipe is not a JSON object", std::string(where),
+                "a recipe looks like {\"mean\": [127.5, 127.5, 127.5], \"std\": [127.5, 127.5, 127.5]}");
+  }
+  Recipe recipe;
+  for (const auto& [name, value] : root.items()) {
+    const auto* row = std::ranges::find(kMembers, name, &MemberRow::name);
+    if (row == std::end(kMembers)) return unknown_member(name, where);
+    KINGLET_TRY(row->read({row->name, where}, value, recipe));
+  }
+  return recipe;
+}
+
+std::string to_json(const Recipe& recipe) {
+  ordered_json root = ordered_json::object();
+  for (const MemberRow& row : kMembers) root[std::string(row.name)] = row.write(recipe);
+  return root.dump(2) + "\n";
+}
+
+Result<std::optional<Recipe>> find_recipe(const std::filesystem::path& model,
+                                          const std::optional<std::filesystem::path>& explicit_path,
+                                          std::optional<std::string_view> metadata_property) {
+  std::filesystem::path path;
+  if (explicit_path) {
+    path = *explicit_path;
+  } else {
+    path = model;
+    if (path.extension() == ".onnx") path.replace_extension();
+    path += ".recipe.json";
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) path.clear();
+  }
+  if (!path.empty()) {
+    const std::string text = KINGLET_TRY(read_file(path, kMaxRecipeBytes));
+    return KINGLET_TRY(parse_recipe(text, printable(path.string())));
+  }
+  if (metadata_property) {
+    return KINGLET_TRY(
+        parse_recipe(*metadata_property, printable(model.string()) + ", metadata property kinglet.recipe"));
+  }
+  return std::nullopt;
+}
+
+}  // namespace kinglet::engine
