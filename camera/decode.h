@@ -2,8 +2,10 @@
 // Why: JPEG and PNG bytes (hostile) become an upright RGB image, as Pillow's convert("RGB") after exif_transpose.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "camera/frame.h"
 #include "engine/base/error.h"
@@ -14,6 +16,14 @@ struct DecodeLimits {
   std::int64_t max_pixels = 24'000'000;  // checked in the header, before decoding; the tool allows 200,000,000
   int max_side = 16'384;                 // the tool allows 65,535
 };
+
+struct ImageSize {
+  int width = 0;
+  int height = 0;
+};
+
+// From the header alone, as stored (not turned). kBadData: not a JPEG or PNG, no size in it.
+[[nodiscard]] Result<ImageSize> read_image_size(std::span<const std::byte> bytes);
 
 enum class Upright { kApplyExif, kAsStored };
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/base/clock.h"
+#include "engine/base/error.h"
 
 namespace kinglet::camera {
 
@@ -41,6 +42,9 @@ struct FrameView {
   std::array<Plane, 3> planes;
   int plane_count = 0;
 };
+
+// kBadData when sides, planes and strides do not fit the format, naming them. Everything that reads pixels asks first.
+[[nodiscard]] Result<void> check_view(const FrameView& view);
 
 struct FrameInfo {
   std::uint64_t sequence = 0;  // starts at 0 with each start of the source, grows, may jump (jumps are drops)
