@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2154
+# The subcommands of ./dev that build, run and test on this machine's architecture.
+
+job_count() { nproc; }
+
+configure() {
+  local preset=$1
+  [[ -e $repository/build/$preset/build.ninja ]] ||
+    step "configuring $preset" quietly cmake -S "$repository" --preset "$preset" || exit
+}
+
+# Prints the output of a command only if it fails.
+quietly() {
+  local log status=0
+  log=$(mktemp)
+  "$@" </dev/null >"$log" 2>&1 || status=$?
+  ((status == 0)) || cat "$log" >&2
+  rm -f "$log"
+  return "$status"
+}
+
+# build_preset PRESET [TARGET...]: configures once, then builds what changed.
+build_preset() {
+  local preset=$1 target=()
+  shift
+  (($# == 0)) || target=(--target "$@")
+  configure "$preset"
+  step "building $preset" cmake --build "$repository/build/$preset" -j "$(job_count)" "${target[@]}" </dev/null >&2 || exit 1
+}
+
+command_build() {
+  local preset=${1:-release}
+  in_environment "$(groups_of_preset "$preset")" build "$@"
+  export_build_variables
+  shift || true
+  build_preset "$preset" "$@"
+}
+
+groups_of_preset() {
+  case $1 in
+  release) printf 'build\n' ;;
+  arm64) printf 'build test arm64\n' ;;
+  *) printf 'build test\n' ;;
+  esac
+}
+
+command_run() {
+  local seconds='' arguments=()
+  while (($# > 0)); do
+    case $1 in
+    --seconds)
+      seconds=${2:-none}
+      shift $(($# > 1 ? 2 : 1))
+      ;;
+    --seconds=*) seconds=${1#*=} && shift ;;
+    --)
+      shift
+      arguments=("$@")
+      break
+      ;;
+    *) fail 64 "run: unknown option \"$1\"" "options of kingletd come after --" ;;
+    esac
+  done
+  [[ -z $seconds || $seconds =~ ^[0-9]+$ ]] || fail 64 "--seconds: \"$seconds\" is not a number of seconds"
+  in_environment build run ${seconds:+--seconds "$seconds"} -- "${arguments[@]}"
+  export_build_variables
+  build_preset release
+  exec "$repository/build/release/bin/kingletd" --status ${seconds:+--for "${seconds}s"} "${arguments[@]}"
+}
+
+command_exec() {
+  local groups=build
+  [[ ${1:-} != --with ]] || { groups="build ${2//,/ }" && shift 2; }
+  [[ ${1:-} != -- ]] || shift
+  (($# > 0)) || fail 64 "exec needs a command" "./dev exec kinglet --help"
+  in_environment "$groups" exec --with "${groups// /,}" -- "$@"
+  export_build_variables
+  [[ $1 != kinglet && $1 != kingletd && $1 != kinglet-camera ]] || have "$1" || build_preset release
+  have "$1" || fail 127 "no program \"$1\" in the environment"
+  exec "$@"
+}
+
+command_shell() {
+  command_exec --with "${1:-test}" -- bash
+}
+
+command_clean() {
+  case ${1:-} in
+  '') step "removing build/" rm -rf "$repository/build" ;;
+  --roots) remove_roots unused ;;
+  --all)
+    step "removing build/" rm -rf "$repository/build"
+    remove_roots all
+    step "removing $(cache_folder)" rm -rf --one-file-system "$(cache_folder)"
+    ;;
+  *) fail 64 "clean: unknown option \"$1\"" "--roots or --all" ;;
+  esac
+}
+
+remove_roots() {
+  local path keep
+  keep=$(roots_folder)/$(root_key)
+  for path in "$(roots_folder)"/*/; do
+    path=${path%/}
+    [[ -d $path && ($1 == all || $path != "$keep") ]] || continue
+    exec 9>"${path%.tmp}.lock"
+    flock --nonblock 9 || fail 75 "$path is in use by another start" "try again when it has ended"
+    step "removing $path" remove_root "$path"
+    rm -f "${path%.tmp}.log"
+    exec 9>&-
+  done
+}
