@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/passes/bounds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <format>
+
+#include "engine/graph/float16.h"
+#include "engine/graph/fused_clip.h"
+
+namespace kinglet::engine {
+namespace {
+
+// Depth of the search for a proof; chains of pools and reshapes in real models are shorter.
+constexpr int kProofDepth = 16;
+
+std::optional<float> bound(const Graph& graph, const Node& node, std::size_t index, float fallback) {
+  if (!has_input(node, index)) return fallback;
+  const Tensor* constant = fixed_input(graph, node, index);
+  if (constant == nullptr || !is_float(constant->type()) || constant->element_count() != 1) return std::nullopt;
+  const float number = constant->to_floats()[0];
+  if (std::isnan(number)) return std::nullopt;
+  return number;
+}
+
+bool is_never_negative(const Graph& graph, ValueId id, int depth) {
+  if (const Tensor* constant = fixed_constant(graph, id)) {
+    return is_float(constant->type()) && std::ranges::all_of(constant->to_floats(), [](float x) { return x >= 0; });
+  }
+  if (depth == 0 || graph.value(id).producer == kNoNode) return false;
+  const Node& node = graph.node(graph.value(id).producer);
+  if (node.outputs[0] != id || !node.domain.empty()) return false;
+  if (fused_clip(node).min >= 0) return true;
+  const auto all_inputs = [&] {
+    return std::ranges::all_of(
+        node.inputs, [&](ValueId input) { return input != kNoValue && is_never_negative(graph, input, depth - 1); });
+  };
+  if (is_any_of(node, {"Relu", "Sigmoid", "HardSigmoid", "Softmax", "Abs", "Exp", "Sqrt", "Softplus"})) return true;
+  if (is_op(node, "Clip")) {
+    const std::optional<Bounds> bounds = bounds_of(graph, node);
+    return bounds && bounds->min >= 0;
+  }
+  if (is_any_of(node, {"Add", "Mul", "Concat", "Sum", "Mean", "Min"})) return all_inputs();
+  if (is_any_of(node, {"AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Reshape", "Flatten", "Squeeze",
+                       "Unsqueeze", "Transpose", "Identity"})) {
+    return is_never_negative(graph, node.inputs[0], depth - 1);
+  }
+  // A dilated window may lie in the padding as a whole, which counts as -inf.
+  if (is_op(node, "MaxPool")) {
+    return std::ranges::all_of(node.attributes.get_ints("dilations"), [](auto step) { return step == 1; }) &&
+           is_never_negative(graph, node.inputs[0], depth - 1);
+  }
+  return false;
+}
+
+ValueId bound_constant(Graph& graph, NodeId id, float number, std::string_view what, DataType type) {
+  if (!std::isfinite(number)) return kNoValue;
+  Tensor tensor = type == DataType::kF16 ? Tensor::of<Half>({}, {to_half(number)}) : Tensor::of<float>({}, {number});
+  return graph.add_constant(std::format("{}.{}", graph.node(id).name, what), std::move(tensor));
+}
+
+}  // namespace
+
+std::optional<Bounds> bounds_of(const Graph& graph, const Node& node) {
+  if (!is_float(graph.value(node.inputs[0]).type)) return std::nullopt;
+  Bounds bounds;
+  if (is_op(node, "Relu")) {
+    bounds.min = 0;
+    return bounds;
+  }
+  if (!is_op(node, "Clip")) return std::nullopt;
+  const std::optional<float> min = bound(graph, node, 1, bounds.min);
+  const std::optional<float> max = bound(graph, node, 2, bounds.max);
+  if (!min || !max || *min > *max) return std::nullopt;
+  return Bounds{.min = *min, .max = *max};
+}
+
+void set_bounds(Graph& graph, NodeId id, const Bounds& bounds) {
+  const DataType type = graph.value(graph.node(id).inputs[0]).type;
+  if (bounds.min == 0 && bounds.max == std::numeric_limits<float>::infinity()) {
+    graph.set_op_type(id, "", "Relu");
+    graph.resize_inputs(id, 1);
+    return;
+  }
+  graph.set_op_type(id, "", "Clip");
+  const ValueId min = bound_constant(graph, id, bounds.min, "min", type);
+  const ValueId max = bound_constant(graph, id, bounds.max, "max", type);
+  graph.resize_inputs(id, max != kNoValue ? 3 : min != kNoValue ? 2 : 1);
+  if (min != kNoValue) graph.set_input(id, 1, min);
+  if (min == kNoValue && max != kNoValue) graph.set_input(id, 1, kNoValue);
+  if (max != kNoValue) graph.set_input(id, 2, max);
+}
+
+bool is_never_negative(const Graph& graph, ValueId id) { return is_never_negative(graph, id, kProofDepth); }
+
+}  // namespace kinglet::engine

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Before:     y = Transpose(x) {perm=p}; z = Transpose(y) {perm=q}
+// After:      z = Transpose(x) {perm=r}, r[i] = p[q[i]]; nothing at all when r is in order
+// Conditions: y is read by this node alone, unless r is in order. A perm left out is the reverse of the axes.
+#include <algorithm>
+
+#include "engine/passes/rewrite.h"
+
+namespace kinglet::engine::passes {
+namespace {
+
+std::vector<std::int64_t> perm_of(const Graph& graph, const Node& node) {
+  std::vector<std::int64_t> perm = node.attributes.get_ints("perm");
+  const std::optional<Shape>& shape = graph.value(node.inputs[0]).shape;
+  if (!perm.empty() || !shape) return perm;
+  for (std::size_t axis = shape->size(); axis-- > 0;) perm.push_back(static_cast<std::int64_t>(axis));
+  return perm;
+}
+
+bool fuse(Graph& graph, NodeId id) {
+  const ValueId middle = graph.node(id).inputs[0];
+  const NodeId first = producer_of(graph, middle, {"Transpose"});
+  if (first == kNoNode) return false;
+  const std::vector<std::int64_t> inner = perm_of(graph, graph.node(first));
+  const std::vector<std::int64_t> outer = perm_of(graph, graph.node(id));
+  if (inner.empty() || inner.size() != outer.size()) return false;
+  std::vector<std::int64_t> both;
+  for (const std::int64_t axis : outer) both.push_back(inner[static_cast<std::size_t>(axis)]);
+  const ValueId source = graph.node(first).inputs[0];
+  if (std::ranges::is_sorted(both)) {
+    if (!bypass_node(graph, id, source)) return false;
+    if (graph.consumers(middle).empty() && !graph.is_output(middle)) graph.remove_node(first);
+    return true;
+  }
+  if (!graph.has_single_use(middle)) return false;
+  graph.set_input(id, 0, source);
+  graph.attributes(id).set("perm", std::move(both));
+  graph.remove_node(first);
+  return true;
+}
+
+}  // namespace
+
+Result<int> fuse_transposes(Graph& graph, PassBudget& budget) {
+  return rewrite_nodes(graph, budget, {"Transpose"}, fuse);
+}
+}  // namespace kinglet::engine::passes

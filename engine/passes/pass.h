@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what a rewrite of the graph is. One file a pass; passes.def gives their order; runner.h runs them.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/graph/graph.h"
+
+namespace kinglet::engine {
+
+// One rewrite that took place: where, and by which pass.
+struct Rewrite {
+  std::string_view pass;
+  std::string node;     // name of the node the pattern is anchored at, as it was before
+  std::string op_type;  // its operator before
+};
+
+// How much a pass may still do, and the record of what was done. Thread-bound.
+class PassBudget {
+ public:
+  static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t kFoldAllowance = std::int64_t{4} << 20;
+
+  explicit PassBudget(std::int64_t rewrites = kUnlimited, std::int64_t fold_allowance = kFoldAllowance)
+      : left_(rewrites), fold_allowance_(fold_allowance) {}
+
+  // Ask before a rewrite; every rewrite is followed by one spend().
+  [[nodiscard]] bool left() const { return left_ > 0; }
+  void spend(std::string node, std::string op_type);
+  void start(std::string_view pass) { pass_ = pass; }
+
+  // Bytes a folded result may have even when its inputs are smaller.
+  [[nodiscard]] std::int64_t fold_allowance() const { return fold_allowance_; }
+  [[nodiscard]] const std::vector<Rewrite>& rewrites() const { return rewrites_; }
+
+ private:
+  std::int64_t left_;
+  std::int64_t fold_allowance_;
+  std::string_view pass_;
+  std::vector<Rewrite> rewrites_;
+};
+
+enum class PassStage : std::uint8_t {
+  kFile,  // the result may be written back to ONNX: `kinglet optimize` and every session
+  kPlan,  // sessions only: worth memory there, or would make a file bigger
+  kLast,  // sessions only, after nothing else applies: uses attributes ONNX does not have
+};
+
+struct Pass {
+  std::string_view name;  // also its file, its golden folder and its name on the command line
+  PassStage stage = PassStage::kFile;
+  std::string_view summary;   // one line for people
+  std::string_view why_here;  // the reason for its place in the list
+  // Rewrites all it can within the budget; returns how many. 0 means that the graph is untouched. A pattern that does
+  // not fit is no error; errors are own bugs of evaluation and name the node.
+  Result<int> (*run)(Graph& graph, PassBudget& budget) = nullptr;
+};
+
+// Every row of passes.def, in order.
+[[nodiscard]] std::span<const Pass> all_passes();
+
+namespace passes {
+#define KINGLET_PASS(name, stage, summary, why_here) [[nodiscard]] Result<int> name(Graph& graph, PassBudget& budget);
+#include "engine/passes/passes.def"
+#undef KINGLET_PASS
+}  // namespace passes
+
+}  // namespace kinglet::engine

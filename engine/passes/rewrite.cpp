@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/passes/rewrite.h"
+
+#include <algorithm>
+#include <cmath>
+#include <format>
+
+#include "engine/base/check.h"
+#include "engine/graph/float16.h"
+#include "engine/graph/fused_clip.h"
+
+namespace kinglet::engine {
+
+void PassBudget::spend(std::string node, std::string op_type) {
+  KINGLET_CHECK(left_ > 0);
+  --left_;
+  rewrites_.push_back({.pass = pass_, .node = std::move(node), .op_type = std::move(op_type)});
+}
+
+bool is_op(const Node& node, std::string_view op_type) { return node.domain.empty() && node.op_type == op_type; }
+
+bool is_any_of(const Node& node, std::initializer_list<std::string_view> op_types) {
+  return node.domain.empty() && std::ranges::find(op_types, node.op_type) != op_types.end();
+}
+
+bool has_fused_clip(const Node& node) { return !fused_clip(node).open(); }
+
+const Tensor* fixed_constant(const Graph& graph, ValueId id) {
+  const Tensor* constant = graph.constant(id);
+  return constant != nullptr && !graph.is_input(id) ? constant : nullptr;
+}
+
+bool has_input(const Node& node, std::size_t index) {
+  return index < node.inputs.size() && node.inputs[index] != kNoValue;
+}
+
+const Tensor* fixed_input(const Graph& graph, const Node& node, std::size_t index) {
+  return has_input(node, index) ? fixed_constant(graph, node.inputs[index]) : nullptr;
+}
+
+NodeId producer_of(const Graph& graph, ValueId id, std::initializer_list<std::string_view> op_types) {
+  const NodeId producer = graph.value(id).producer;
+  if (producer == kNoNode) return kNoNode;
+  const Node& node = graph.node(producer);
+  return is_any_of(node, op_types) && node.outputs[0] == id ? producer : kNoNode;
+}
+
+bool is_float(DataType type) { return type == DataType::kF32 || type == DataType::kF16; }
+
+std::optional<std::vector<double>> per_channel(const Tensor& constant, std::size_t rank, Dim channels) {
+  const Shape& shape = constant.shape();
+  if (!is_float(constant.type()) || shape.size() > rank || rank < 2 || channels < 1) return std::nullopt;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const bool channel_axis = i + (rank - shape.size()) == 1;
+    if (shape[i] != 1 && !(channel_axis && shape[i] == channels)) return std::nullopt;
+  }
+  const std::vector<float> floats = constant.to_floats();
+  std::vector<double> numbers(floats.begin(), floats.end());
+  if (numbers.size() == 1) numbers.assign(static_cast<std::size_t>(channels), numbers[0]);
+  return numbers;
+}
+
+std::optional<Tensor> make_finite(DataType type, Shape shape, std::span<const double> numbers) {
+  Tensor tensor(type, std::move(shape));
+  KINGLET_CHECK(static_cast<std::size_t>(tensor.element_count()) == numbers.size());
+  if (type == DataType::kF32) {
+    const std::span<float> out = tensor.mutable_data<float>();
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      out[i] = static_cast<float>(numbers[i]);
+      if (!std::isfinite(out[i])) return std::nullopt;
+    }
+    return tensor;
+  }
+  const std::span<Half> out = tensor.mutable_data<Half>();
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    out[i] = to_half(static_cast<float>(numbers[i]));
+    if (!std::isfinite(to_float(out[i]))) return std::nullopt;
+  }
+  return tensor;
+}
+
+namespace {
+
+std::vector<double> to_doubles(const Tensor& tensor) {
+  const std::vector<float> floats = tensor.to_floats();
+  return {floats.begin(), floats.end()};
+}
+
+}  // namespace
+
+bool scale_and_shift_conv(Graph& graph, NodeId id, std::span<const double> factor, std::span<const double> shift) {
+  const Node& conv = graph.node(id);
+  const Tensor* weight = fixed_input(graph, conv, 1);
+  const Tensor* bias = fixed_input(graph, conv, 2);
+  if (weight == nullptr || !is_float(weight->type()) || weight->shape().empty() || weight->element_count() == 0) {
+    return false;
+  }
+  const DataType type = weight->type();
+  const auto channels = static_cast<std::size_t>(weight->shape()[0]);
+  if (has_input(conv, 2) && (bias == nullptr || bias->type() != type || bias->shape() != Shape{weight->shape()[0]})) {
+    return false;
+  }
+  std::optional<Tensor> new_weight;
+  if (!factor.empty()) {
+    KINGLET_CHECK(factor.size() == channels);
+    std::vector<double> numbers = to_doubles(*weight);
+    const std::size_t per = numbers.size() / channels;
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] *= factor[i / per];
+    new_weight = make_finite(type, weight->shape(), numbers);
+    if (!new_weight) return false;
+  }
+  std::optional<Tensor> new_bias;
+  if (bias != nullptr || !shift.empty()) {
+    std::vector<double> numbers = bias != nullptr ? to_doubles(*bias) : std::vector<double>(channels, 0.0);
+    for (std::size_t c = 0; c < channels; ++c) {
+      if (!factor.empty()) numbers[c] *= factor[c];
+      if (!shift.empty()) numbers[c] += shift[c];
+    }
+    new_bias = make_finite(type, {static_cast<Dim>(channels)}, numbers);
+    if (!new_bias) return false;
+  }
+  if (new_weight) put_constant(graph, id, 1, *std::move(new_weight), "weight");
+  if (new_bias) put_constant(graph, id, 2, *std::move(new_bias), "bias");
+  return true;
+}
+
+std::optional<ChannelAffine> affine_of_bn(const Graph& graph, const Node& bn) {
+  if (bn.attributes.get_int("training_mode", 0) != 0 || bn.outputs.size() != 1 || bn.inputs.size() != 5) {
+    return std::nullopt;
+  }
+  std::vector<std::vector<double>> parameters;  // scale, shift, mean, variance
+  for (std::size_t i = 1; i < 5; ++i) {
+    const Tensor* constant = fixed_input(graph, bn, i);
+    if (constant == nullptr || !is_float(constant->type()) || constant->shape().size() != 1) return std::nullopt;
+    parameters.push_back(to_doubles(*constant));
+    if (parameters.back().size() != parameters.front().size()) return std::nullopt;
+  }
+  const auto epsilon = static_cast<double>(bn.attributes.get_float("epsilon", 1e-5F));
+  ChannelAffine affine;
+  for (std::size_t c = 0; c < parameters[0].size(); ++c) {
+    const double spread = parameters[3][c] + epsilon;
+    if (!(spread > 0) || !std::isfinite(spread)) return std::nullopt;
+    affine.factor.push_back(parameters[0][c] / std::sqrt(spread));
+    affine.shift.push_back(parameters[1][c] - parameters[2][c] * affine.factor[c]);
+  }
+  return affine;
+}
+
+std::optional<ConvAndConstant> match_conv_and_constant(const Graph& graph, const Node& node, bool either_side) {
+  for (const std::size_t side : {0U, 1U}) {
+    if (side == 1 && !either_side) break;
+    const ValueId product = node.inputs[side];
+    const NodeId conv = producer_of(graph, product, {"Conv"});
+    const Tensor* constant = fixed_input(graph, node, 1 - side);
+    if (conv == kNoNode || constant == nullptr || !graph.has_single_use(product)) continue;
+    const std::optional<Shape>& weight = graph.value(graph.node(conv).inputs[1]).shape;
+    if (has_fused_clip(graph.node(conv)) || !weight || weight->empty()) continue;
+    std::optional<std::vector<double>> numbers = per_channel(*constant, weight->size(), (*weight)[0]);
+    if (numbers) return ConvAndConstant{.conv = conv, .numbers = *std::move(numbers)};
+  }
+  return std::nullopt;
+}
+
+void put_constant(Graph& graph, NodeId id, std::size_t index, Tensor tensor, std::string_view fallback_name) {
+  if (graph.node(id).inputs.size() <= index) graph.resize_inputs(id, index + 1);
+  const ValueId old = graph.node(id).inputs[index];
+  if (old == kNoValue) {
+    std::string name = std::format("{}.{}", graph.node(id).name, fallback_name);
+    graph.set_input(id, index, graph.add_constant(std::move(name), std::move(tensor)));
+    return;
+  }
+  if (fixed_constant(graph, old) != nullptr && graph.has_single_use(old)) {
+    graph.set_constant(old, std::move(tensor));
+    return;
+  }
+  std::string name = graph.value(old).name;
+  graph.set_input(id, index, graph.add_constant(std::move(name), std::move(tensor)));
+}
+
+bool can_replace(const Graph& graph, ValueId old, ValueId replacement) {
+  if (old == replacement || graph.value(old).type != graph.value(replacement).type) return false;
+  if (!graph.is_output(old)) return true;
+  return !graph.is_output(replacement) && !graph.is_input(replacement) && graph.constant(replacement) == nullptr;
+}
+
+void replace_value(Graph& graph, ValueId old, ValueId replacement) {
+  KINGLET_CHECK(can_replace(graph, old, replacement));
+  if (graph.is_output(old)) graph.take_output(old, replacement);
+  graph.replace_uses(old, replacement);
+}
+
+bool bypass_node(Graph& graph, NodeId id, ValueId replacement) {
+  const ValueId output = graph.node(id).outputs[0];
+  if (!can_replace(graph, output, replacement)) return false;
+  replace_value(graph, output, replacement);
+  graph.remove_node(id);
+  return true;
+}
+
+}  // namespace kinglet::engine

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what the passes share: matching a producer, reading a constant per channel, replacing a value.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/graph/graph.h"
+#include "engine/passes/pass.h"
+
+namespace kinglet::engine {
+
+// A node of the default domain with this operator.
+[[nodiscard]] bool is_op(const Node& node, std::string_view op_type);
+[[nodiscard]] bool is_any_of(const Node& node, std::initializer_list<std::string_view> op_types);
+
+// fuse_activation left bounds on the node: nothing may be folded through them.
+[[nodiscard]] bool has_fused_clip(const Node& node);
+
+// The constant that nobody can override: an initializer that is also a graph input is none.
+[[nodiscard]] const Tensor* fixed_constant(const Graph& graph, ValueId id);
+// The same for input `index` of a node; nullptr also when it is absent.
+[[nodiscard]] const Tensor* fixed_input(const Graph& graph, const Node& node, std::size_t index);
+// Present and not "" (an absent optional input).
+[[nodiscard]] bool has_input(const Node& node, std::size_t index);
+
+// The node that makes `id` as its first output, if it has this operator; kNoNode otherwise.
+[[nodiscard]] NodeId producer_of(const Graph& graph, ValueId id, std::initializer_list<std::string_view> op_types);
+
+// Floating point type that constant arithmetic is done for.
+[[nodiscard]] bool is_float(DataType type);
+
+// Numbers of a constant that broadcasts per channel (axis 1) against a value of `rank` axes with `channels` channels
+// without making it larger: one element, or all axes 1 but the channel's. One factor a channel; nothing otherwise.
+[[nodiscard]] std::optional<std::vector<double>> per_channel(const Tensor& constant, std::size_t rank, Dim channels);
+
+// Rounded once from double; nothing when a number is not finite in `type` (kF32 or kF16).
+[[nodiscard]] std::optional<Tensor> make_finite(DataType type, Shape shape, std::span<const double> numbers);
+
+// weight[c, ...] * factor[c] and bias[c] * factor[c] + shift[c] for the Conv `id`; empty factors or shifts mean 1 or 0.
+// False, with the graph untouched, when weight or bias is not a fixed float constant or a result is not finite.
+[[nodiscard]] bool scale_and_shift_conv(Graph& graph, NodeId id, std::span<const double> factor,
+                                        std::span<const double> shift);
+
+// What a BatchNormalization in inference mode does per channel: x * factor + shift.
+struct ChannelAffine {
+  std::vector<double> factor;
+  std::vector<double> shift;
+};
+// Nothing in training mode, when a parameter is not a fixed float constant, or when variance + epsilon is not > 0.
+[[nodiscard]] std::optional<ChannelAffine> affine_of_bn(const Graph& graph, const Node& bn);
+
+// A Conv read by this binary node alone, and the node's other input as one number a channel.
+struct ConvAndConstant {
+  NodeId conv = kNoNode;
+  std::vector<double> numbers;
+};
+// The Conv may be the second input only with `either_side`. Nothing for a Conv that carries fused bounds.
+[[nodiscard]] std::optional<ConvAndConstant> match_conv_and_constant(const Graph& graph, const Node& node,
+                                                                     bool either_side);
+
+// A tensor in place of the constant at that input: the same constant is changed when only this node reads it, else a
+// new one is added (named after the old).
+void put_constant(Graph& graph, NodeId id, std::size_t index, Tensor tensor, std::string_view fallback_name);
+
+// True when `replace_value(old, replacement)` keeps the graph's contract: graph outputs keep their names, and are
+// neither graph inputs, constants nor another output.
+[[nodiscard]] bool can_replace(const Graph& graph, ValueId old, ValueId replacement);
+// Readers of `old`, the graph's output included, get `replacement`. Check can_replace first.
+void replace_value(Graph& graph, ValueId old, ValueId replacement);
+// Replaces the only output of `id` by `replacement` and removes the node; false (untouched) when it cannot.
+[[nodiscard]] bool bypass_node(Graph& graph, NodeId id, ValueId replacement);
+
+// Offers each node with one of these operators to `try_rewrite(Graph&, NodeId) -> bool` while the budget lasts.
+template <typename TryRewrite>
+int rewrite_nodes(Graph& graph, PassBudget& budget, std::initializer_list<std::string_view> op_types,
+                  TryRewrite try_rewrite) {
+  int count = 0;
+  const std::vector<NodeId> order = graph.nodes();
+  for (const NodeId id : order) {
+    if (!budget.left()) break;
+    if (!graph.contains(id) || !is_any_of(graph.node(id), op_types)) continue;
+    std::string name = graph.node(id).name;
+    std::string op_type = graph.node(id).op_type;
+    if (!try_rewrite(graph, id)) continue;
+    budget.spend(std::move(name), std::move(op_type));
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace kinglet::engine
