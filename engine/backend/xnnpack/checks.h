@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: XNNPACK runs silently on wrong shapes and aborts on some parameters, so each node kind has a check of our own
+// that must pass before XNNPACK hears of it. Pure functions over physical dimensions (4-D is [N,H,W,C]).
+//
+// All errors are kBadData and name the two numbers that disagree; the plan takes them as "this node runs elsewhere".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/base/error.h"
+
+namespace kinglet::engine::xnn {
+
+using Dims = std::vector<std::size_t>;
+
+inline constexpr std::size_t kMaxRank = 6;
+inline constexpr float kNoMin = -std::numeric_limits<float>::infinity();
+inline constexpr float kNoMax = std::numeric_limits<float>::infinity();
+
+// A closed range that results are clipped to.
+struct Range {
+  float min = kNoMin;
+  float max = kNoMax;
+  [[nodiscard]] bool open() const { return min == kNoMin && max == kNoMax; }
+  bool operator==(const Range&) const = default;
+};
+
+// The geometry of a convolution or pooling over [N,H,W,C].
+struct Window {
+  std::uint32_t kernel_height = 1, kernel_width = 1;
+  std::uint32_t stride_height = 1, stride_width = 1;
+  std::uint32_t dilation_height = 1, dilation_width = 1;
+  std::uint32_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+};
+
+struct Quantization {
+  float scale = 1;
+  std::int32_t zero_point = 0;
+  bool operator==(const Quantization&) const = default;
+};
+
+// Rank at most 6, no dimension of 0, size below 2^40 elements, every dimension below 2^31.
+[[nodiscard]] Result<void> check_dims(std::span<const std::size_t> dims);
+
+// min < max and neither is NaN.
+[[nodiscard]] Result<void> check_range(const Range& range);
+
+// scale a normal positive number; the zero point in the type's range.
+[[nodiscard]] Result<void> check_quantization(const Quantization& quantization, bool is_signed);
+
+// (scale of a / scale of output) must stay inside what the 8-bit additions of XNNPACK can shift: [2^-10, 2^8).
+[[nodiscard]] Result<void> check_scale_ratio(float input_scale, float output_scale);
+
+// Strides, dilations, kernel not 0; the window fits the padded input; output rows and columns are the window's count.
+[[nodiscard]] Result<void> check_window(const Window& window, std::span<const std::size_t> input,
+                                        std::span<const std::size_t> output);
+
+// filter [O,kh,kw,I/groups], bias empty or [O].
+[[nodiscard]] Result<void> check_convolution(const Window& window, std::size_t groups,
+                                             std::span<const std::size_t> input, std::span<const std::size_t> filter,
+                                             std::span<const std::size_t> bias, std::span<const std::size_t> output);
+
+// filter [1,kh,kw,C*multiplier], bias empty or [C*multiplier].
+[[nodiscard]] Result<void> check_depthwise(const Window& window, std::size_t multiplier,
+                                           std::span<const std::size_t> input, std::span<const std::size_t> filter,
+                                           std::span<const std::size_t> bias, std::span<const std::size_t> output);
+
+// Channels kept; kernel more than one element; no window wholly in the padding.
+[[nodiscard]] Result<void> check_pooling(const Window& window, std::span<const std::size_t> input,
+                                         std::span<const std::size_t> output);
+
+// input [...,I], filter [O,I] (or [I,O] when transposed), bias empty or [O], output [...,O].
+[[nodiscard]] Result<void> check_fully_connected(std::span<const std::size_t> input,
+                                                 std::span<const std::size_t> filter, bool transposed,
+                                                 std::span<const std::size_t> bias,
+                                                 std::span<const std::size_t> output);
+
+// a [...,M,K], b [...,K,N], output [...,M,N] with equal leading dimensions, rank at least 3.
+[[nodiscard]] Result<void> check_batch_matrix_multiply(std::span<const std::size_t> a, std::span<const std::size_t> b,
+                                                       std::span<const std::size_t> output);
+
+[[nodiscard]] Result<void> check_same_dims(std::span<const std::size_t> a, std::span<const std::size_t> b);
+[[nodiscard]] Result<void> check_broadcast(std::span<const std::size_t> a, std::span<const std::size_t> b,
+                                           std::span<const std::size_t> output);
+[[nodiscard]] Result<void> check_concatenate(std::size_t axis, std::span<const Dims* const> inputs,
+                                             std::span<const std::size_t> output);
+[[nodiscard]] Result<void> check_slice(std::span<const std::size_t> offsets, std::span<const std::size_t> sizes,
+                                       std::span<const std::size_t> input, std::span<const std::size_t> output);
+[[nodiscard]] Result<void> check_reshape(std::span<const std::size_t> input, std::span<const std::size_t> output);
+[[nodiscard]] Result<void> check_transpose(std::span<const std::size_t> permutation, std::span<const std::size_t> input,
+                                           std::span<const std::size_t> output);
+[[nodiscard]] Result<void> check_pad(std::span<const std::size_t> before, std::span<const std::size_t> after,
+                                     std::span<const std::size_t> input, std::span<const std::size_t> output);
+// axes sorted, each once.
+[[nodiscard]] Result<void> check_reduce(std::span<const std::size_t> axes, bool keep_dims,
+                                        std::span<const std::size_t> input, std::span<const std::size_t> output);
+// 4-D, batch and channels kept, sides below 2^24.
+[[nodiscard]] Result<void> check_resize(std::span<const std::size_t> input, std::span<const std::size_t> output);
+
+// "[1,224,224,3]"
+[[nodiscard]] std::string dims_text(std::span<const std::size_t> dims);
+
+}  // namespace kinglet::engine::xnn

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: a built subgraph that runs: owns the XNNPACK runtime and the static data it still reads.
+#pragma once
+
+#include <pthreadpool.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/backend/xnnpack/subgraph_builder.h"
+
+namespace kinglet::engine::xnn {
+
+struct PthreadpoolDeleter {
+  void operator()(pthreadpool_t pool) const { pthreadpool_destroy(pool); }
+};
+using ThreadPool = std::unique_ptr<pthreadpool, PthreadpoolDeleter>;
+
+// A pool of `threads` (the caller is one of them), or null for 1: the caller's thread alone. kUnavailable when the
+// threads cannot be made.
+[[nodiscard]] Result<ThreadPool> make_thread_pool(int threads);
+
+// Time of one XNNPACK operator in the last run.
+struct OperatorTime {
+  std::string name;  // XNNPACK's own: "Convolution (NHWC, F32) GEMM"
+  double microseconds = 0;
+};
+
+// Thread-bound: the thread that invokes is one of the pool's.
+class Runtime {
+ public:
+  // Packs the weights; then `built.packed_data` is dropped and `packed` is called, before memory for running is
+  // taken, so that the caller may drop its own hold on the weights. The pool must outlive the runtime. kInternal when
+  // XNNPACK refuses, or when the shapes it works out differ from ours.
+  [[nodiscard]] static Result<Runtime> create(
+      SubgraphBuilder::Built built, pthreadpool_t pool, bool time_nodes, const std::function<void()>& packed = [] {});
+
+  // Binds the memory of every external value, in the order of externals(); each pointer has the value's size plus
+  // XNN_EXTRA_BYTES behind it and stays valid until the next bind().
+  [[nodiscard]] Result<void> bind(std::span<void* const> pointers);
+  [[nodiscard]] Result<void> invoke();
+
+  [[nodiscard]] const std::vector<ExternalValue>& externals() const { return externals_; }
+  [[nodiscard]] const std::vector<DefinedNode>& nodes() const { return nodes_; }
+  // Empty without time_nodes or before the first run.
+  [[nodiscard]] Result<std::vector<OperatorTime>> profile() const;
+
+ private:
+  struct Delete {
+    void operator()(xnn_runtime_t runtime) const { xnn_delete_runtime(runtime); }
+  };
+  Runtime() = default;
+  [[nodiscard]] Result<void> check_shapes() const;
+
+  std::vector<Tensor> kept_data_;  // outlives runtime_: destroyed after it
+  std::vector<ExternalValue> externals_;
+  std::vector<DefinedNode> nodes_;
+  std::unique_ptr<xnn_runtime, Delete> runtime_;
+  bool bound_ = false;
+  bool timed_ = false;
+};
+
+// Adds up the operators' times by the graph's node. XNNPACK fuses and drops some nodes, so operators are matched to
+// nodes in order by kind; what fits nowhere is counted at the last node matched.
+[[nodiscard]] std::vector<std::pair<NodeId, double>> times_by_node(std::span<const DefinedNode> nodes,
+                                                                   std::span<const OperatorTime> times);
+
+}  // namespace kinglet::engine::xnn

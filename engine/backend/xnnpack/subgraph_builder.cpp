@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/backend/xnnpack/subgraph_builder.h"
+
+#include <algorithm>
+#include <format>
+
+#include "engine/graph/fused_clip.h"
+
+namespace kinglet::engine::xnn {
+namespace {
+
+Dims to_dims(const Shape& shape) { return {shape.begin(), shape.end()}; }
+
+// XNNPACK's rank-0 tensors are avoided: a scalar is one element.
+Dims at_least_one(Dims dims) { return dims.empty() ? Dims{1} : dims; }
+
+Shape widen(const Shape& shape, std::size_t rank) {
+  Shape wide(rank - std::min(rank, shape.size()), 1);
+  wide.insert(wide.end(), shape.begin(), shape.end());
+  return wide;
+}
+
+Tensor reordered(const Tensor& tensor, const Shape& shape, Layout layout) {
+  if (layout == Layout::kLogical || layout_neutral(shape)) return tensor;
+  Tensor out(tensor.type(), physical_shape(shape, layout));
+  copy_layout(shape, byte_size(tensor.type()), tensor.bytes(), Layout::kLogical, out.mutable_bytes(), layout);
+  return out;
+}
+
+std::optional<float> scalar_float(const Graph& graph, ValueId id) {
+  const Tensor* tensor = graph.constant(id);
+  if (tensor == nullptr || tensor->type() != DataType::kF32 || tensor->element_count() != 1) return std::nullopt;
+  return tensor->data<float>()[0];
+}
+
+std::optional<std::int32_t> scalar_int8(const Graph& graph, ValueId id) {
+  if (id == kNoValue) return 0;
+  const Tensor* tensor = graph.constant(id);
+  if (tensor == nullptr || tensor->element_count() != 1) return std::nullopt;
+  if (tensor->type() == DataType::kU8) return tensor->data<std::uint8_t>()[0];
+  if (tensor->type() == DataType::kI8) return tensor->data<std::int8_t>()[0];
+  return std::nullopt;
+}
+
+std::optional<Quantization> quantization_of_node(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (node.inputs.size() < 2) return std::nullopt;
+  const auto scale = scalar_float(graph, node.inputs[1]);
+  const auto zero_point = scalar_int8(graph, node.inputs.size() > 2 ? node.inputs[2] : kNoValue);
+  if (!scale || !zero_point) return std::nullopt;
+  return Quantization{.scale = *scale, .zero_point = *zero_point};
+}
+
+}  // namespace
+
+Result<Quantization> quantization_of(const Graph& graph, ValueId id) {
+  const Value& value = graph.value(id);
+  if (value.producer != kNoNode && graph.node(value.producer).op_type == "QuantizeLinear") {
+    if (const auto found = quantization_of_node(graph, value.producer)) return *found;
+  }
+  for (const NodeId reader : graph.consumers(id)) {
+    const Node& node = graph.node(reader);
+    if (node.op_type != "DequantizeLinear" || node.inputs[0] != id) continue;
+    if (const auto found = quantization_of_node(graph, reader)) return *found;
+  }
+  return fail(ErrorCode::kBadData, std::format("8-bit value \"{}\" has no constant scalar scale", value.name));
+}
+
+Result<SubgraphBuilder> SubgraphBuilder::create(const Graph& graph, const Layouts& layouts,
+                                                std::span<const ValueId> inputs, std::span<const ValueId> outputs) {
+  if (const xnn_status status = xnn_initialize(nullptr); status != xnn_status_success) {
+    return fail(ErrorCode::kUnavailable,
+                std::format("XNNPACK does not run on this processor (status {})", static_cast<int>(status)));
+  }
+  SubgraphBuilder builder(graph, layouts, false);
+  xnn_subgraph_t made = nullptr;
+  const auto count = static_cast<std::uint32_t>(inputs.size() + outputs.size());
+  if (const xnn_status status = xnn_create_subgraph(count, 0, &made); status != xnn_status_success) {
+    return fail(ErrorCode::kInternal, std::format("XNNPACK makes no subgraph (status {})", static_cast<int>(status)));
+  }
+  builder.subgraph_.reset(made);
+  for (const ValueId id : inputs) KINGLET_TRY(builder.add_external(id, false));
+  for (const ValueId id : outputs) KINGLET_TRY(builder.add_external(id, true));
+  return builder;
+}
+
+SubgraphBuilder SubgraphBuilder::probe(const Graph& graph, const Layouts& layouts) {
+  return SubgraphBuilder(graph, layouts, true);
+}
+
+// --- Around each `lower` ---------------------------------------------------------------------------------------------
+
+void SubgraphBuilder::begin_node(NodeId id) {
+  node_ = id;
+  const FusedClip clip = fused_clip(graph_->node(id));
+  clip_ = {.min = clip.min, .max = clip.max};
+  clip_pair_.reset();
+}
+
+Range SubgraphBuilder::take_clip() { return std::exchange(clip_, Range{}); }
+
+Result<void> SubgraphBuilder::end_node() {
+  if (clip_pair_) KINGLET_TRY(clamp(clip_, clip_pair_->first, clip_pair_->second));
+  clip_pair_.reset();
+  node_ = kNoNode;
+  return {};
+}
+
+Result<void> SubgraphBuilder::finish() {
+  for (const auto& [id, target] : external_outputs_) {
+    if (record(target).made) continue;
+    const auto found = operands_.find({id, layouts_->of(id)});
+    if (found == operands_.end()) {
+      return fail(ErrorCode::kInternal, std::format("no node makes output \"{}\"", graph_->value(id).name));
+    }
+    KINGLET_TRY(change_layout(found->second, layouts_->of(id), target, border_layout(*graph_, *layouts_, id)));
+  }
+  return {};
+}
+
+SubgraphBuilder::Built SubgraphBuilder::take() {
+  return {.subgraph = std::move(subgraph_),
+          .externals = std::move(externals_),
+          .nodes = std::move(nodes_),
+          .packed_data = std::move(packed_data_),
+          .kept_data = std::move(kept_data_),
+          .transposes = transposes_};
+}
+
+// --- Operands --------------------------------------------------------------------------------------------------------
+
+Result<SubgraphBuilder::Record> SubgraphBuilder::describe(ValueId id, Layout layout) const {
+  const Value& value = graph_->value(id);
+  if (!value.shape || !is_static(*value.shape)) {
+    return fail(ErrorCode::kBadData, std::format("\"{}\" has no fixed shape", value.name));
+  }
+  Record record;
+  record.dims = at_least_one(to_dims(physical_shape(*value.shape, layout)));
+  KINGLET_TRY(check_dims(record.dims));
+  switch (value.type) {
+    case DataType::kF32:
+      return record;
+    case DataType::kI8:
+    case DataType::kU8: {
+      const bool is_signed = value.type == DataType::kI8;
+      record.type = is_signed ? xnn_datatype_qint8 : xnn_datatype_quint8;
+      record.quantization = KINGLET_TRY(quantization_of(*graph_, id));
+      KINGLET_TRY(check_quantization(record.quantization, is_signed));
+      return record;
+    }
+    default:
+      return fail(ErrorCode::kBadData,
+                  std::format("\"{}\" is {}, which XNNPACK does not take", value.name, to_string(value.type)));
+  }
+}
+
+Result<Operand> SubgraphBuilder::add_record(Record record, const void* data, std::uint32_t external_id,
+                                            std::uint32_t flags) {
+  KINGLET_TRY(check_dims(record.dims));
+  if (!probe_) {
+    const xnn_status status =
+        record.type == xnn_datatype_fp32
+            ? xnn_define_tensor_value(subgraph_.get(), record.type, record.dims.size(), record.dims.data(), data,
+                                      external_id, flags, &record.xnn_id)
+            : xnn_define_quantized_tensor_value(subgraph_.get(), record.type, record.quantization.zero_point,
+                                                record.quantization.scale, record.dims.size(), record.dims.data(), data,
+                                                external_id, flags, &record.xnn_id);
+    if (status != xnn_status_success) {
+      return fail(ErrorCode::kInternal, std::format("XNNPACK refuses a tensor of {} (status {})",
+                                                    dims_text(record.dims), static_cast<int>(status)));
+    }
+  }
+  records_.push_back(std::move(record));
+  return Operand{static_cast<std::uint32_t>(records_.size() - 1)};
+}
+
+Result<void> SubgraphBuilder::add_external(ValueId id, bool is_output) {
+  const Layout layout = border_layout(*graph_, *layouts_, id);
+  Record made = KINGLET_TRY(describe(id, layout));
+  made.made = !is_output;
+  const auto xnn_id = static_cast<std::uint32_t>(externals_.size());
+  externals_.push_back({.value = id, .xnn_id = xnn_id, .dims = made.dims, .is_output = is_output});
+  const Operand operand = KINGLET_TRY(add_record(
+      std::move(made), nullptr, xnn_id, is_output ? XNN_VALUE_FLAG_EXTERNAL_OUTPUT : XNN_VALUE_FLAG_EXTERNAL_INPUT));
+  if (is_output) {
+    external_outputs_.emplace(id, operand);
+  } else {
+    operands_.emplace(Key{id, layout}, operand);
+  }
+  return {};
+}
+
+Result<Operand> SubgraphBuilder::input(ValueId id, Layout layout) {
+  const auto known = operands_.find({id, layout});
+  if (known != operands_.end()) return known->second;
+  const Value& value = graph_->value(id);
+  if (layout == Layout::kNhwc && (!value.shape || value.shape->size() != 4)) {
+    return fail(ErrorCode::kBadData, std::format("\"{}\" is no image of 4 dimensions", value.name));
+  }
+  return value.constant ? constant_input(id, layout, *value.shape) : computed_input(id, layout);
+}
+
+Result<Operand> SubgraphBuilder::constant_input(ValueId id, Layout layout, const Shape& shape) {
+  const Tensor& tensor = *graph_->value(id).constant;
+  if (tensor.type() != DataType::kF32) {
+    return fail(ErrorCode::kBadData,
+                std::format("constant \"{}\" is {}", graph_->value(id).name, to_string(tensor.type())));
+  }
+  const Tensor data = probe_ ? tensor : reordered(tensor, shape, layout);
+  const Operand operand =
+      KINGLET_TRY(constant(data, at_least_one(to_dims(physical_shape(shape, layout))), Lifetime::kForever));
+  operands_.emplace(Key{id, layout}, operand);
+  return operand;
+}
+
+Result<Operand> SubgraphBuilder::computed_input(ValueId id, Layout layout) {
+  const Layout other = layout == Layout::kNhwc ? Layout::kLogical : Layout::kNhwc;
+  auto source = operands_.find({id, other});
+  if (source == operands_.end()) {
+    if (!probe_) {
+      return fail(ErrorCode::kInternal, std::format("\"{}\" is read before it is made", graph_->value(id).name));
+    }
+    const Layout home = layouts_->of(id);
+    Record outside = KINGLET_TRY(describe(id, home));
+    outside.made = true;
+    source = operands_.emplace(Key{id, home}, KINGLET_TRY(add_record(std::move(outside), nullptr, 0, 0))).first;
+    if (home == layout) return source->second;
+  }
+  Record target = KINGLET_TRY(describe(id, layout));
+  const Operand operand = KINGLET_TRY(add_record(std::move(target), nullptr, XNN_INVALID_VALUE_ID, 0));
+  KINGLET_TRY(change_layout(source->second, other, operand, layout));
+  operands_.emplace(Key{id, layout}, operand);
+  return operand;
+}
+
+Result<void> SubgraphBuilder::change_layout(Operand from, Layout from_layout, Operand to, Layout to_layout) {
+  if (from_layout == to_layout) return reshape(from, to);
+  const Dims& dims = this->dims(from);
+  const bool to_nhwc = to_layout == Layout::kNhwc;
+  const std::size_t channels = to_nhwc ? dims.at(1) : dims.at(3);
+  const std::size_t pixels = to_nhwc ? dims.at(2) * dims.at(3) : dims.at(1) * dims.at(2);
+  if (channels == 1 || pixels == 1) return reshape(from, to);
+  ++transposes_;
+  return transpose(to_nhwc ? Dims{0, 2, 3, 1} : Dims{0, 3, 1, 2}, from, to);
+}
+
+Result<Operand> SubgraphBuilder::input_in_logical_order(ValueId id) {
+  const Value& value = graph_->value(id);
+  if (!value.constant && value.shape && layout_neutral(*value.shape)) return input(id, layouts_->of(id));
+  return input(id, Layout::kLogical);
+}
+
+Result<Operand> SubgraphBuilder::input_for_broadcast(ValueId id, Layout layout, std::size_t rank) {
+  const Value& value = graph_->value(id);
+  if (!value.shape || !is_static(*value.shape)) {
+    return fail(ErrorCode::kBadData, std::format("\"{}\" has no fixed shape", value.name));
+  }
+  const bool one_element = element_count(*value.shape) == 1;
+  if (layout == Layout::kLogical || (one_element && value.shape->size() != 4)) return input(id, Layout::kLogical);
+  if (rank != 4 || value.shape->size() > 4)
+    return fail(ErrorCode::kBadData, "broadcast of an image to more than 4 dimensions");
+  if (value.shape->size() == 4) return input(id, layout);
+  const Key key{id, layout};
+  if (const auto known = widened_.find(key); known != widened_.end()) return known->second;
+
+  const Shape wide = widen(*value.shape, rank);
+  const Dims target_dims = to_dims(physical_shape(wide, layout));
+  Operand operand;
+  if (value.constant) {
+    if (value.type != DataType::kF32) return fail(ErrorCode::kBadData, "a constant that is not float");
+    const Tensor data = probe_ ? *value.constant : reordered(value.constant->reshaped(wide), wide, layout);
+    operand = KINGLET_TRY(constant(data, target_dims, Lifetime::kForever));
+  } else {
+    const Operand narrow = KINGLET_TRY(input(id, Layout::kLogical));
+    KINGLET_TRY(check_float({narrow}));
+    const Operand logical = KINGLET_TRY(temporary(to_dims(wide)));
+    operand = KINGLET_TRY(temporary(target_dims));
+    KINGLET_TRY(reshape(narrow, logical));
+    KINGLET_TRY(change_layout(logical, Layout::kLogical, operand, layout));
+  }
+  widened_.emplace(key, operand);
+  return operand;
+}
+
+Result<Operand> SubgraphBuilder::output(ValueId id) {
+  const Layout layout = layouts_->of(id);
+  Operand operand;
+  const auto external = external_outputs_.find(id);
+  if (external != external_outputs_.end() && border_layout(*graph_, *layouts_, id) == layout) {
+    operand = external->second;
+  } else {
+    Record made = KINGLET_TRY(describe(id, layout));
+    operand = KINGLET_TRY(add_record(std::move(made), nullptr, XNN_INVALID_VALUE_ID, 0));
+  }
+  operands_[{id, layout}] = operand;
+  if (clip_.open() || record(operand).type != xnn_datatype_fp32) return operand;
+  if (clip_pair_) return fail(ErrorCode::kBadData, "a clip over several outputs");
+  const Operand before = KINGLET_TRY(temporary(dims(operand)));
+  clip_pair_ = {before, operand};
+  return before;
+}
+
+Result<Operand> SubgraphBuilder::temporary(const Dims& dims) {
+  Record made;
+  made.dims = dims;
+  return add_record(std::move(made), nullptr, XNN_INVALID_VALUE_ID, 0);
+}
+
+Result<Operand> SubgraphBuilder::constant(const Tensor& numbers, Dims dims, Lifetime lifetime) {
+  std::size_t count = 1;
+  KINGLET_TRY(check_dims(dims));
+  for (const std::size_t dim : dims) count *= dim;
+  if (numbers.type() != DataType::kF32 || count != static_cast<std::size_t>(numbers.element_count())) {
+    return fail(ErrorCode::kBadData,
+                std::format("static data of {} elements for {}", numbers.element_count(), dims_text(dims)));
+  }
+  const void* data = nullptr;
+  if (!probe_) {
+    // The buffer is shared, not copied: it has the readable bytes behind its end that XNNPACK needs.
+    auto& keeper = lifetime == Lifetime::kForever ? kept_data_ : packed_data_;
+    keeper.push_back(numbers);
+    data = numbers.bytes().data();
+  }
+  Record made;
+  made.dims = std::move(dims);
+  made.made = made.is_static = true;
+  return add_record(std::move(made), data, XNN_INVALID_VALUE_ID, 0);
+}
+
+Result<Operand> SubgraphBuilder::scalar(float value) {
+  return constant(Tensor::of<float>({1}, {value}), {1}, Lifetime::kForever);
+}
+
+}  // namespace kinglet::engine::xnn

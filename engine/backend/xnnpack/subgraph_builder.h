@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: one XNNPACK subgraph in the making. `lower` functions of operators ask it for operands in the layout they need
+// and add nodes; every node is checked (checks.h) before XNNPACK sees it, because XNNPACK itself checks little.
+//
+// Two modes: a probe makes the same checks and records but never calls XNNPACK nor copies a weight; the plan uses it to
+// ask "would you take this node?". Thread-bound. The graph and the layouts must outlive the builder.
+#pragma once
+
+#include <xnnpack.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/backend/layout.h"
+#include "engine/backend/xnnpack/checks.h"
+#include "engine/graph/graph.h"
+
+namespace kinglet::engine::xnn {
+
+// A tensor of the subgraph: an index into the builder's records.
+struct Operand {
+  std::uint32_t index = 0;
+  bool operator==(const Operand&) const = default;
+};
+
+// How long the numbers behind a static operand are read: convolution and fully-connected weights are packed when the
+// runtime is made, operands of other nodes are read at every run.
+enum class Lifetime { kUntilPacked, kForever };
+
+struct SubgraphDeleter {
+  void operator()(xnn_subgraph_t subgraph) const { xnn_delete_subgraph(subgraph); }
+};
+using SubgraphHandle = std::unique_ptr<xnn_subgraph, SubgraphDeleter>;
+
+// One XNNPACK node and the graph's node it was made for (kNoNode: a layout change at the border).
+struct DefinedNode {
+  NodeId node = kNoNode;
+  std::string_view kind;  // "Convolution", "Clamp" ...
+};
+
+// A value that crosses the border of the subgraph; `xnn_id` is its place in the binding list.
+struct ExternalValue {
+  ValueId value = kNoValue;
+  std::uint32_t xnn_id = 0;
+  Dims dims;  // physical
+  bool is_output = false;
+};
+
+class SubgraphBuilder {
+ public:
+  // Values that come from and go to outside, in their border layout. kUnavailable when XNNPACK refuses the machine.
+  [[nodiscard]] static Result<SubgraphBuilder> create(const Graph& graph, const Layouts& layouts,
+                                                      std::span<const ValueId> inputs,
+                                                      std::span<const ValueId> outputs);
+  [[nodiscard]] static SubgraphBuilder probe(const Graph& graph, const Layouts& layouts);
+
+  // --- Around each `lower` ----------------------------------------------------------------------------------------
+  // The graph's node that the following calls belong to; its fused clip (fused_clip.h) is remembered.
+  void begin_node(NodeId id);
+  // Adds the clamp that a node asked for by its attributes and that `lower` did not take itself.
+  [[nodiscard]] Result<void> end_node();
+  // Adds layout changes of external outputs. After this nothing may be added.
+  [[nodiscard]] Result<void> finish();
+
+  // --- Operands ---------------------------------------------------------------------------------------------------
+  [[nodiscard]] const Graph& graph() const { return *graph_; }
+  // The layout the plan gave to a value.
+  [[nodiscard]] Layout layout(ValueId id) const { return layouts_->of(id); }
+  [[nodiscard]] bool is_probe() const { return probe_; }
+
+  // The value in the asked layout; constants are copied in that order, computed ones transposed when they lie
+  // otherwise. kBadData for element types XNNPACK does not take.
+  [[nodiscard]] Result<Operand> input(ValueId id, Layout layout);
+  // The value in whatever layout it lies, when the order of its numbers is that of its shape; else transposed to it.
+  [[nodiscard]] Result<Operand> input_in_logical_order(ValueId id);
+  // The same as input(), with dimensions of 1 put in front up to `rank` when the layout needs all four of them.
+  [[nodiscard]] Result<Operand> input_for_broadcast(ValueId id, Layout layout, std::size_t rank);
+  // What a node makes, in the layout of the plan.
+  [[nodiscard]] Result<Operand> output(ValueId id);
+  // A value between two XNNPACK nodes of one operator.
+  [[nodiscard]] Result<Operand> temporary(const Dims& dims);
+  // Static float numbers; `dims` are physical and describe as many elements as the tensor has.
+  [[nodiscard]] Result<Operand> constant(const Tensor& numbers, Dims dims, Lifetime lifetime);
+  [[nodiscard]] Result<Operand> scalar(float value);
+  [[nodiscard]] const Dims& dims(Operand operand) const { return records_.at(operand.index).dims; }
+
+  // The node's fused clip, for nodes that clip by themselves; without this call end_node() adds a clamp.
+  [[nodiscard]] Range take_clip();
+
+  // --- Nodes: each verifies, then defines. kBadData: refused by our check; kInternal: XNNPACK refused. ------------
+  [[nodiscard]] Result<void> convolution(const Window& window, std::size_t groups, Range range, Operand input,
+                                         Operand filter, std::optional<Operand> bias, Operand output);
+  [[nodiscard]] Result<void> depthwise_convolution(const Window& window, std::size_t multiplier, Range range,
+                                                   Operand input, Operand filter, std::optional<Operand> bias,
+                                                   Operand output);
+  [[nodiscard]] Result<void> fully_connected(bool transposed_filter, Range range, Operand input, Operand filter,
+                                             std::optional<Operand> bias, Operand output);
+  [[nodiscard]] Result<void> batch_matrix_multiply(Operand a, Operand b, Operand output);
+  [[nodiscard]] Result<void> average_pooling(const Window& window, Range range, Operand input, Operand output);
+  [[nodiscard]] Result<void> max_pooling(const Window& window, Range range, Operand input, Operand output);
+  [[nodiscard]] Result<void> unary(xnn_unary_operator type, const xnn_unary_params& params, Operand input,
+                                   Operand output);
+  [[nodiscard]] Result<void> clamp(Range range, Operand input, Operand output);
+  // Between float and 8-bit values, or between two 8-bit ones.
+  [[nodiscard]] Result<void> convert(Operand input, Operand output);
+  [[nodiscard]] Result<void> binary(xnn_binary_operator type, Operand a, Operand b, Operand output);
+  [[nodiscard]] Result<void> softmax(Operand input, Operand output);  // over the last physical axis
+  [[nodiscard]] Result<void> reduce(xnn_reduce_operator type, const std::vector<std::size_t>& axes, bool keep_dims,
+                                    Operand input, Operand output);
+  // Any number of inputs; more than five are chained.
+  [[nodiscard]] Result<void> concatenate(std::size_t axis, std::span<const Operand> inputs, Operand output);
+  [[nodiscard]] Result<void> slice(const Dims& offsets, const Dims& sizes, Operand input, Operand output);
+  [[nodiscard]] Result<void> reshape(Operand input, Operand output);
+  [[nodiscard]] Result<void> transpose(const Dims& permutation, Operand input, Operand output);
+  [[nodiscard]] Result<void> pad(const Dims& before, const Dims& after, float value, Operand input, Operand output);
+  enum class ResizeGrid { kHalfPixel, kAlignCorners, kAsymmetric };
+  [[nodiscard]] Result<void> resize_bilinear(ResizeGrid grid, Operand input, Operand output);
+
+  // --- After finish() ---------------------------------------------------------------------------------------------
+  struct Built {
+    SubgraphHandle subgraph;
+    std::vector<ExternalValue> externals;
+    std::vector<DefinedNode> nodes;
+    std::vector<Tensor> packed_data;  // may go as soon as the runtime exists
+    std::vector<Tensor> kept_data;    // must live as long as the runtime
+    std::size_t transposes = 0;
+  };
+  [[nodiscard]] Built take();
+
+ private:
+  struct Record {
+    std::uint32_t xnn_id = XNN_INVALID_VALUE_ID;
+    xnn_datatype type = xnn_datatype_fp32;
+    Quantization quantization;
+    Dims dims;
+    bool made = false;  // external, static, or written by a node
+    bool is_static = false;
+  };
+  using Key = std::pair<ValueId, Layout>;
+
+  SubgraphBuilder(const Graph& graph, const Layouts& layouts, bool probe)
+      : graph_(&graph), layouts_(&layouts), probe_(probe) {}
+
+  [[nodiscard]] Result<Operand> add_record(Record record, const void* data, std::uint32_t external_id,
+                                           std::uint32_t flags);
+  [[nodiscard]] Result<Record> describe(ValueId id, Layout layout) const;
+  [[nodiscard]] Result<void> add_external(ValueId id, bool is_output);
+  [[nodiscard]] Result<Operand> constant_input(ValueId id, Layout layout, const Shape& shape);
+  [[nodiscard]] Result<Operand> computed_input(ValueId id, Layout layout);
+  [[nodiscard]] Result<void> change_layout(Operand from, Layout from_layout, Operand to, Layout to_layout);
+  [[nodiscard]] Result<void> check_float(std::initializer_list<Operand> operands) const;
+  [[nodiscard]] Result<void> check_same_type(std::initializer_list<Operand> operands) const;
+  [[nodiscard]] Result<void> check_static(std::initializer_list<std::optional<Operand>> operands) const;
+  [[nodiscard]] Result<void> join(std::size_t axis, std::span<const Operand> inputs, Operand output);
+  [[nodiscard]] Result<void> define(std::string_view kind, std::span<const Operand> inputs, Operand output,
+                                    const std::function<xnn_status()>& call);
+  [[nodiscard]] const Record& record(Operand operand) const { return records_.at(operand.index); }
+  [[nodiscard]] std::uint32_t xnn_id(Operand operand) const { return record(operand).xnn_id; }
+
+  const Graph* graph_;
+  const Layouts* layouts_;
+  bool probe_;
+  SubgraphHandle subgraph_;
+  std::vector<Record> records_;
+  std::map<Key, Operand> operands_;                        // of values, by layout
+  std::map<std::pair<ValueId, Layout>, Operand> widened_;  // made 4-D for broadcasting
+  std::map<ValueId, Operand> external_outputs_;
+  std::vector<ExternalValue> externals_;
+  std::vector<DefinedNode> nodes_;
+  std::vector<Tensor> packed_data_, kept_data_;
+  std::size_t transposes_ = 0;
+
+  NodeId node_ = kNoNode;
+  Range clip_;
+  std::optional<std::pair<Operand, Operand>> clip_pair_;  // before, after
+};
+
+// Scale and zero point of an 8-bit value, from the QuantizeLinear that makes it or the DequantizeLinear that reads it.
+// kBadData when there is none with constant scalars.
+[[nodiscard]] Result<Quantization> quantization_of(const Graph& graph, ValueId id);
+
+}  // namespace kinglet::engine::xnn

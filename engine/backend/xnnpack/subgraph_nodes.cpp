@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the node kinds of SubgraphBuilder: check, then define.
+#include <algorithm>
+#include <array>
+#include <format>
+
+#include "engine/backend/xnnpack/subgraph_builder.h"
+
+namespace kinglet::engine::xnn {
+namespace {
+
+const Dims kNoDims;
+
+std::string_view kind_of(xnn_binary_operator type) {
+  switch (type) {
+    case xnn_binary_add:
+      return "Add";
+    case xnn_binary_subtract:
+      return "Subtract";
+    case xnn_binary_multiply:
+      return "Multiply";
+    case xnn_binary_divide:
+      return "Divide";
+    case xnn_binary_maximum:
+      return "Maximum";
+    case xnn_binary_minimum:
+      return "Minimum";
+    case xnn_binary_prelu:
+      return "PReLU";
+    default:
+      return "Binary";
+  }
+}
+
+std::string_view kind_of(xnn_unary_operator type) {
+  switch (type) {
+    case xnn_unary_clamp:
+      return "Clamp";
+    case xnn_unary_convert:
+      return "Convert";
+    case xnn_unary_sigmoid:
+      return "Sigmoid";
+    case xnn_unary_hardswish:
+      return "HardSwish";
+    case xnn_unary_tanh:
+      return "Tanh";
+    default:
+      return "Unary";
+  }
+}
+
+}  // namespace
+
+Result<void> SubgraphBuilder::check_float(std::initializer_list<Operand> operands) const {
+  for (const Operand operand : operands) {
+    if (record(operand).type != xnn_datatype_fp32) return fail(ErrorCode::kBadData, "an operand is not float");
+  }
+  return {};
+}
+
+Result<void> SubgraphBuilder::check_same_type(std::initializer_list<Operand> operands) const {
+  const Record& first = record(*operands.begin());
+  for (const Operand operand : operands) {
+    const Record& other = record(operand);
+    if (other.type != first.type || other.quantization != first.quantization) {
+      return fail(ErrorCode::kBadData, "operands differ in type, scale or zero point");
+    }
+  }
+  return {};
+}
+
+Result<void> SubgraphBuilder::check_static(std::initializer_list<std::optional<Operand>> operands) const {
+  for (const auto& operand : operands) {
+    if (operand && !record(*operand).is_static) return fail(ErrorCode::kBadData, "weights are not constant");
+  }
+  return {};
+}
+
+// What XNNPACK does not look at: that each input is made before it is read, and each output is made once.
+Result<void> SubgraphBuilder::define(std::string_view kind, std::span<const Operand> inputs, Operand output,
+                                     const std::function<xnn_status()>& call) {
+  for (const Operand input : inputs) {
+    if (!record(input).made) return fail(ErrorCode::kBadData, std::format("{} reads a value that no node made", kind));
+  }
+  if (record(output).made) return fail(ErrorCode::kBadData, std::format("{} writes a value that exists", kind));
+  if (!probe_) {
+    if (const xnn_status status = call(); status != xnn_status_success) {
+      return fail(ErrorCode::kInternal, std::format("XNNPACK refuses {} {} (status {})", kind, dims_text(dims(output)),
+                                                    static_cast<int>(status)));
+    }
+  }
+  records_[output.index].made = true;
+  nodes_.push_back({.node = node_, .kind = kind});
+  return {};
+}
+
+Result<void> SubgraphBuilder::convolution(const Window& w, std::size_t groups, Range range, Operand input,
+                                          Operand filter, std::optional<Operand> bias, Operand output) {
+  KINGLET_TRY(check_range(range));
+  KINGLET_TRY(check_float({input, filter, bias.value_or(filter), output}));
+  KINGLET_TRY(check_static({filter, bias}));
+  KINGLET_TRY(check_convolution(w, groups, dims(input), dims(filter), bias ? dims(*bias) : kNoDims, dims(output)));
+  const std::array inputs{input, filter, bias.value_or(filter)};
+  return define("Convolution", inputs, output, [&] {
+    return xnn_define_convolution_2d(subgraph_.get(), w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_height,
+                                     w.kernel_width, w.stride_height, w.stride_width, w.dilation_height,
+                                     w.dilation_width, static_cast<std::uint32_t>(groups), dims(input)[3] / groups,
+                                     dims(output)[3] / groups, range.min, range.max, xnn_id(input), xnn_id(filter),
+                                     bias ? xnn_id(*bias) : XNN_INVALID_VALUE_ID, xnn_id(output), 0);
+  });
+}
+
+Result<void> SubgraphBuilder::depthwise_convolution(const Window& w, std::size_t multiplier, Range range, Operand input,
+                                                    Operand filter, std::optional<Operand> bias, Operand output) {
+  KINGLET_TRY(check_range(range));
+  KINGLET_TRY(check_float({input, filter, bias.value_or(filter), output}));
+  KINGLET_TRY(check_static({filter, bias}));
+  KINGLET_TRY(check_depthwise(w, multiplier, dims(input), dims(filter), bias ? dims(*bias) : kNoDims, dims(output)));
+  const std::array inputs{input, filter, bias.value_or(filter)};
+  return define("Convolution", inputs, output, [&] {
+    return xnn_define_depthwise_convolution_2d(
+        subgraph_.get(), w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_height, w.kernel_width,
+        w.stride_height, w.stride_width, w.dilation_height, w.dilation_width, static_cast<std::uint32_t>(multiplier),
+        dims(input)[3], range.min, range.max, xnn_id(input), xnn_id(filter),
+        bias ? xnn_id(*bias) : XNN_INVALID_VALUE_ID, xnn_id(output), 0);
+  });
+}
+
+Result<void> SubgraphBuilder::fully_connected(bool transposed, Range range, Operand input, Operand filter,
+                                              std::optional<Operand> bias, Operand output) {
+  KINGLET_TRY(check_range(range));
+  KINGLET_TRY(check_float({input, filter, bias.value_or(filter), output}));
+  KINGLET_TRY(check_static({filter, bias}));
+  KINGLET_TRY(check_fully_connected(dims(input), dims(filter), transposed, bias ? dims(*bias) : kNoDims, dims(output)));
+  const std::array inputs{input, filter, bias.value_or(filter)};
+  return define("Fully Connected", inputs, output, [&] {
+    return xnn_define_fully_connected(subgraph_.get(), range.min, range.max, xnn_id(input), xnn_id(filter),
+                                      bias ? xnn_id(*bias) : XNN_INVALID_VALUE_ID, xnn_id(output),
+                                      transposed ? XNN_FLAG_TRANSPOSE_WEIGHTS : 0);
+  });
+}
+
+Result<void> SubgraphBuilder::batch_matrix_multiply(Operand a, Operand b, Operand output) {
+  KINGLET_TRY(check_float({a, b, output}));
+  KINGLET_TRY(check_batch_matrix_multiply(dims(a), dims(b), dims(output)));
+  const std::array inputs{a, b};
+  return define("Batch Matrix Multiply", inputs, output, [&] {
+    return xnn_define_batch_matrix_multiply(subgraph_.get(), xnn_id(a), xnn_id(b), xnn_id(output), 0);
+  });
+}
+
+Result<void> SubgraphBuilder::average_pooling(const Window& w, Range range, Operand input, Operand output) {
+  KINGLET_TRY(check_range(range));
+  KINGLET_TRY(check_float({input, output}));
+  KINGLET_TRY(check_pooling(w, dims(input), dims(output)));
+  if (w.dilation_height != 1 || w.dilation_width != 1)
+    return fail(ErrorCode::kBadData, "average pooling with dilation");
+  const std::array inputs{input};
+  return define("Average Pooling", inputs, output, [&] {
+    return xnn_define_average_pooling_2d(subgraph_.get(), w.pad_top, w.pad_right, w.pad_bottom, w.pad_left,
+                                         w.kernel_height, w.kernel_width, w.stride_height, w.stride_width, range.min,
+                                         range.max, xnn_id(input), xnn_id(output), 0);
+  });
+}
+
+Result<void> SubgraphBuilder::max_pooling(const Window& w, Range range, Operand input, Operand output) {
+  KINGLET_TRY(check_range(range));
+  KINGLET_TRY(check_same_type({input, output}));
+  KINGLET_TRY(check_pooling(w, dims(input), dims(output)));
+  if (w.stride_height > w.kernel_height || w.stride_width > w.kernel_width) {
+    return fail(ErrorCode::kBadData, "max pooling with a stride larger than its kernel");
+  }
+  const std::array inputs{input};
+  return define("Max Pooling", inputs, output, [&] {
+    return xnn_define_max_pooling_2d(subgraph_.get(), w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_height,
+                                     w.kernel_width, w.stride_height, w.stride_width, w.dilation_height,
+                                     w.dilation_width, range.min, range.max, xnn_id(input), xnn_id(output), 0);
+  });
+}
+
+Result<void> SubgraphBuilder::unary(xnn_unary_operator type, const xnn_unary_params& params, Operand input,
+                                    Operand output) {
+  KINGLET_TRY(check_float({input, output}));
+  KINGLET_TRY(check_same_dims(dims(input), dims(output)));
+  if (type == xnn_unary_clamp) KINGLET_TRY(check_range({.min = params.clamp.min, .max = params.clamp.max}));
+  const std::array inputs{input};
+  return define(kind_of(type), inputs, output,
+                [&] { return xnn_define_unary(subgraph_.get(), type, &params, xnn_id(input), xnn_id(output), 0); });
+}
+
+Result<void> SubgraphBuilder::clamp(Range range, Operand input, Operand output) {
+  xnn_unary_params params{};
+  params.clamp = {.min = range.min, .max = range.max};
+  return unary(xnn_unary_clamp, params, input, output);
+}
+
+Result<void> SubgraphBuilder::convert(Operand input, Operand output) {
+  KINGLET_TRY(check_same_dims(dims(input), dims(output)));
+  const std::array inputs{input};
+  return define("Convert", inputs, output, [&] {
+    return xnn_define_unary(subgraph_.get(), xnn_unary_convert, nullptr, xnn_id(input), xnn_id(output), 0);
+  });
+}
+
+Result<void> SubgraphBuilder::binary(xnn_binary_operator type, Operand a, Operand b, Operand output) {
+  KINGLET_TRY(check_float({a, b, output}));
+  KINGLET_TRY(check_broadcast(dims(a), dims(b), dims(output)));
+  const std::array inputs{a, b};
+  return define(kind_of(type), inputs, output, [&] {
+    return xnn_define_binary(subgraph_.get(), type, nullptr, xnn_id(a), xnn_id(b), xnn_id(output), 0);
+  });
+}
+
+Result<void> SubgraphBuilder::softmax(Operand input, Operand output) {
+  KINGLET_TRY(check_float({input, output}));
+  KINGLET_TRY(check_same_dims(dims(input), dims(output)));
+  const std::array inputs{input};
+  return define("Softmax", inputs, output,
+                [&] { return xnn_define_softmax(subgraph_.get(), xnn_id(input), xnn_id(output), 0); });
+}
+
+Result<void> SubgraphBuilder::reduce(xnn_reduce_operator type, const std::vector<std::size_t>& axes, bool keep_dims,
+                                     Operand input, Operand output) {
+  KINGLET_TRY(check_float({input, output}));
+  KINGLET_TRY(check_reduce(axes, keep_dims, dims(input), dims(output)));
+  const std::array inputs{input};
+  return define(type == xnn_reduce_mean ? "Mean" : "Sum", inputs, output, [&] {
+    return xnn_define_static_reduce(subgraph_.get(), type, axes.size(), axes.data(), xnn_id(input), xnn_id(output),
+                                    keep_dims ? XNN_FLAG_KEEP_DIMS : 0);
+  });
+}
+
+Result<void> SubgraphBuilder::concatenate(std::size_t axis, std::span<const Operand> inputs, Operand output) {
+  constexpr std::size_t kMost = 5;
+  if (inputs.empty() || axis >= dims(output).size()) return fail(ErrorCode::kBadData, "nothing to join");
+  std::vector<Operand> left(inputs.begin(), inputs.end());
+  while (left.size() > kMost) {
+    const std::span<const Operand> group(left.data(), kMost);
+    Record joined = record(left[0]);
+    joined.made = joined.is_static = false;
+    joined.dims.at(axis) = 0;
+    for (const Operand operand : group) joined.dims[axis] += dims(operand).at(axis);
+    const Operand middle = KINGLET_TRY(add_record(std::move(joined), nullptr, XNN_INVALID_VALUE_ID, 0));
+    KINGLET_TRY(join(axis, group, middle));
+    left.erase(left.begin(), left.begin() + kMost);
+    left.insert(left.begin(), middle);
+  }
+  return left.size() == 1 ? reshape(left[0], output) : join(axis, left, output);
+}
+
+Result<void> SubgraphBuilder::join(std::size_t axis, std::span<const Operand> in, Operand output) {
+  std::vector<const Dims*> shapes;
+  for (const Operand operand : in) {
+    KINGLET_TRY(check_same_type({operand, output}));
+    shapes.push_back(&dims(operand));
+  }
+  KINGLET_TRY(check_concatenate(axis, shapes, dims(output)));
+  const auto place = static_cast<std::int32_t>(axis);
+  return define("Concatenate", in, output, [&] {
+    const auto id = [&](std::size_t i) { return xnn_id(in[i]); };
+    xnn_subgraph_t graph = subgraph_.get();
+    const std::uint32_t to = xnn_id(output);
+    switch (in.size()) {
+      case 2:
+        return xnn_define_concatenate2(graph, place, id(0), id(1), to, 0);
+      case 3:
+        return xnn_define_concatenate3(graph, place, id(0), id(1), id(2), to, 0);
+      case 4:
+        return xnn_define_concatenate4(graph, place, id(0), id(1), id(2), id(3), to, 0);
+      default:
+        return xnn_define_concatenate5(graph, place, id(0), id(1), id(2), id(3), id(4), to, 0);
+    }
+  });
+}
+
+Result<void> SubgraphBuilder::slice(const Dims& offsets, const Dims& sizes, Operand input, Operand output) {
+  KINGLET_TRY(check_same_type({input, output}));
+  KINGLET_TRY(check_slice(offsets, sizes, dims(input), dims(output)));
+  const std::array inputs{input};
+  return define("Slice", inputs, output, [&] {
+    return xnn_define_static_slice(subgraph_.get(), offsets.size(), offsets.data(), sizes.data(), xnn_id(input),
+                                   xnn_id(output), 0);
+  });
+}
+
+Result<void> SubgraphBuilder::reshape(Operand input, Operand output) {
+  KINGLET_TRY(check_same_type({input, output}));
+  KINGLET_TRY(check_reshape(dims(input), dims(output)));
+  const std::array inputs{input};
+  return define("Copy", inputs, output, [&] {
+    return xnn_define_static_reshape(subgraph_.get(), dims(output).size(), dims(output).data(), xnn_id(input),
+                                     xnn_id(output), 0);
+  });
+}
+
+Result<void> SubgraphBuilder::transpose(const Dims& permutation, Operand input, Operand output) {
+  KINGLET_TRY(check_same_type({input, output}));
+  KINGLET_TRY(check_transpose(permutation, dims(input), dims(output)));
+  const std::array inputs{input};
+  return define("Transpose", inputs, output, [&] {
+    return xnn_define_static_transpose(subgraph_.get(), permutation.size(), permutation.data(), xnn_id(input),
+                                       xnn_id(output), 0);
+  });
+}
+
+Result<void> SubgraphBuilder::pad(const Dims& before, const Dims& after, float value, Operand input, Operand output) {
+  KINGLET_TRY(check_float({input, output}));
+  KINGLET_TRY(check_pad(before, after, dims(input), dims(output)));
+  const std::array inputs{input};
+  return define("Constant Pad", inputs, output, [&] {
+    return xnn_define_static_constant_pad(subgraph_.get(), before.data(), after.data(), value, xnn_id(input),
+                                          xnn_id(output), 0);
+  });
+}
+
+Result<void> SubgraphBuilder::resize_bilinear(ResizeGrid grid, Operand input, Operand output) {
+  KINGLET_TRY(check_float({input, output}));
+  KINGLET_TRY(check_resize(dims(input), dims(output)));
+  std::uint32_t flags = 0;
+  if (grid == ResizeGrid::kAlignCorners) flags = XNN_FLAG_ALIGN_CORNERS;
+  if (grid == ResizeGrid::kAsymmetric) flags = XNN_FLAG_TENSORFLOW_LEGACY_MODE;
+  const std::array inputs{input};
+  return define("Resize Bilinear", inputs, output, [&] {
+    return xnn_define_static_resize_bilinear_2d(subgraph_.get(), dims(output)[1], dims(output)[2], xnn_id(input),
+                                                xnn_id(output), flags);
+  });
+}
+
+}  // namespace kinglet::engine::xnn

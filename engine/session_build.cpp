@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: turns a plan into runtimes, buffers and descriptions.
+#include <algorithm>
+#include <format>
+
+#include "engine/graph/fused_clip.h"
+#include "engine/plan/macs.h"
+#include "engine/session_state.h"
+
+namespace kinglet::engine {
+namespace {
+
+std::string shown_op(const Node& node) {
+  const FusedClip clip = fused_clip(node);
+  if (clip.open()) return node.op_type;
+  return node.op_type + (clip.min == 0 && clip.max == FusedClip{}.max ? "+Relu" : "+Clip");
+}
+
+std::size_t weight_bytes(const Graph& graph) {
+  std::size_t bytes = 0;
+  for (const ValueId id : graph.values()) {
+    const Tensor* constant = graph.constant(id);
+    if (constant != nullptr && !graph.consumers(id).empty()) bytes += constant->byte_count();
+  }
+  return bytes;
+}
+
+TensorInfo describe(const Graph& graph, const Layouts& layouts, ValueId id) {
+  const Value& value = graph.value(id);
+  return {.name = value.name,
+          .type = value.type,
+          .shape = *value.shape,
+          .layout = border_layout(graph, layouts, id) == Layout::kNhwc ? TensorLayout::kNhwc : TensorLayout::kNchw};
+}
+
+}  // namespace
+
+Result<void> Session::State::build(Graph model, const SessionOptions& options) {
+  graph_ = std::move(model);
+  metadata = graph_.metadata;
+  timed_ = options.time_nodes;
+  pool_ = KINGLET_TRY(xnn::make_thread_pool(options.threads));
+  info.weight_bytes = weight_bytes(graph_);
+  Built built = KINGLET_TRY(build_plan(options));
+  describe_borders(built.plan);
+  describe_plan(built);
+  KINGLET_TRY(pack(built));
+  return place_steps(std::move(built));
+}
+
+Result<Session::State::Built> Session::State::build_plan(const SessionOptions& options) {
+  PlanOptions plan_options{.disabled_lowerings = options.disabled_lowerings, .refused = {}};
+  while (true) {
+    Built built{.plan = KINGLET_TRY(make_plan(graph_, plan_options)), .subgraphs = {}, .runtimes = {}};
+    bool complete = true;
+    for (const Step& step : built.plan.segments.steps) {
+      auto& subgraph = built.subgraphs.emplace_back();
+      if (!step.lowered) continue;
+      auto made = build_segment(graph_, built.plan.layouts, step);
+      if (made) {
+        subgraph = std::move(*made);
+        continue;
+      }
+      if (made.error().node == kNoNode) return std::unexpected(std::move(made).error().error);
+      plan_options.refused.insert(made.error().node);
+      complete = false;
+      break;
+    }
+    if (complete) return built;
+  }
+}
+
+Result<void> Session::State::pack(Built& built) {
+  const auto& steps = built.plan.segments.steps;
+  const auto last = std::ranges::find_last(steps, true, &Step::lowered).begin();
+  for (auto step = steps.begin(); step != steps.end(); ++step) {
+    auto& runtime = built.runtimes.emplace_back();
+    if (!step->lowered) continue;
+    // Constants may be shared by segments, so the graph lets go of them when the last one is packed.
+    const auto packed = [&] {
+      if (step == last) release_weights(built.plan);
+    };
+    auto& subgraph = built.subgraphs[static_cast<std::size_t>(step - steps.begin())];
+    runtime = KINGLET_TRY(xnn::Runtime::create(std::move(*subgraph), pool_.get(), timed_, packed));
+    subgraph.reset();
+  }
+  return {};
+}
+
+void Session::State::release_weights(const Plan& plan) {
+  std::set<ValueId> needed(graph_.outputs().begin(), graph_.outputs().end());
+  for (const Step& step : plan.segments.steps) {
+    if (step.lowered) continue;
+    const auto& read = graph_.node(step.nodes.front()).inputs;
+    needed.insert(read.begin(), read.end());
+  }
+  for (const ValueId id : graph_.values()) {
+    if (graph_.constant(id) != nullptr && !needed.contains(id)) {
+      graph_.set_constant(id, Tensor(graph_.value(id).type, {0}));
+    }
+  }
+}
+
+void Session::State::describe_borders(const Plan& plan) {
+  for (const GraphInput& input : graph_.inputs()) inputs.push_back(describe(graph_, plan.layouts, input.value));
+  for (const ValueId output : graph_.outputs()) outputs.push_back(describe(graph_, plan.layouts, output));
+}
+
+void Session::State::describe_plan(const Built& built) {
+  const Segments& segments = built.plan.segments;
+  std::int64_t lowered_macs = 0;
+  for (std::size_t i = 0; i < segments.steps.size(); ++i) {
+    const Step& step = segments.steps[i];
+    if (step.lowered) ++info.segments;
+    if (built.subgraphs[i]) info.transposes += built.subgraphs[i]->transposes;
+    for (const NodeId id : step.nodes) {
+      const Node& node = graph_.node(id);
+      const std::int64_t macs = multiply_adds(graph_, id);
+      info.macs += macs;
+      if (step.lowered) lowered_macs += macs;
+      const auto output = std::ranges::find_if(node.outputs, [](ValueId value) { return value != kNoValue; });
+      info.steps.push_back({.name = node.name,
+                            .op_type = shown_op(node),
+                            .backend = step.lowered ? "xnnpack" : "evaluate",
+                            .segment = i,
+                            .output_shape = output == node.outputs.end() ? "" : to_string(*graph_.value(*output).shape),
+                            .macs = macs});
+      info_nodes_.push_back(id);
+    }
+  }
+  for (const Fallback& fallback : segments.fallbacks) {
+    const Node& node = graph_.node(fallback.node);
+    info.fallback_nodes.push_back(std::format("{} ({}): {}", node.name, node.op_type, fallback.reason));
+  }
+  if (info.macs > 0) info.xnnpack_mac_ratio = static_cast<double>(lowered_macs) / static_cast<double>(info.macs);
+  info.arena_bytes = built.plan.buffers.arena_bytes;
+}
+
+Result<void> Session::State::place_steps(Built built) {
+  const Plan& plan = built.plan;
+  arena_ = TensorBuffer(plan.buffers.arena_bytes);
+  for (const GraphInput& input : graph_.inputs()) input_memory.push_back(place_of(plan, input.value).memory);
+  for (const ValueId output : graph_.outputs()) {
+    output_memory.push_back(place_of(plan, output).memory);
+    if (const Tensor* constant = graph_.constant(output))
+      std::ranges::copy(constant->bytes(), output_memory.back().begin());
+  }
+  std::size_t row = 0;
+  for (std::size_t i = 0; i < plan.segments.steps.size(); ++i) {
+    const Step& step = plan.segments.steps[i];
+    RunStep run{
+        .runtime = std::move(built.runtimes[i]), .evaluated = {}, .first_info = row, .info_count = step.nodes.size()};
+    row += step.nodes.size();
+    if (run.runtime) {
+      std::vector<void*> pointers;
+      for (const xnn::ExternalValue& external : run.runtime->externals()) {
+        pointers.push_back(place_of(plan, external.value).memory.data());
+      }
+      KINGLET_TRY(run.runtime->bind(pointers));
+    } else {
+      run.evaluated = make_evaluated(plan, step.nodes.front());
+    }
+    steps_.push_back(std::move(run));
+  }
+  return {};
+}
+
+Session::State::Place Session::State::place_of(const Plan& plan, ValueId id) {
+  const BufferPlan::Slot slot = plan.buffers.slots.at(id);
+  const Value& value = graph_.value(id);
+  return {.memory = {arena_.data() + slot.offset, slot.bytes},
+          .layout = border_layout(graph_, plan.layouts, id),
+          .shape = *value.shape,
+          .type = value.type};
+}
+
+Session::State::Evaluated Session::State::make_evaluated(const Plan& plan, NodeId id) {
+  const Node& node = graph_.node(id);
+  Evaluated out{.node = id, .tensors = {}, .places = {}, .results = {}};
+  const auto is_copied = [&](const Place& place) {
+    return place.layout == Layout::kNhwc && !layout_neutral(place.shape);
+  };
+  for (const ValueId input : node.inputs) {
+    const Tensor* constant = graph_.constant(input);
+    auto& tensor = out.tensors.emplace_back();
+    auto& place = out.places.emplace_back();
+    if (constant != nullptr) {
+      tensor = *constant;
+    } else if (input != kNoValue) {
+      place = place_of(plan, input);
+      tensor = Tensor(place->type, place->shape);
+      if (is_copied(*place)) ++info.transposes;
+    }
+  }
+  for (const ValueId output : node.outputs) {
+    auto& place = out.results.emplace_back();
+    if (output == kNoValue) continue;
+    place = place_of(plan, output);
+    if (is_copied(*place)) ++info.transposes;
+  }
+  return out;
+}
+
+}  // namespace kinglet::engine

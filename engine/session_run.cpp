@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the running part of a session.
+#include <format>
+
+#include "engine/base/clock.h"
+#include "engine/ops/op.h"
+#include "engine/session_state.h"
+
+namespace kinglet::engine {
+
+Result<void> Session::State::run() {
+  for (RunStep& step : steps_) {
+    if (timed_) [[unlikely]] {
+      KINGLET_TRY(run_timed(step));
+    } else {
+      KINGLET_TRY(run_step(step));
+    }
+  }
+  return {};
+}
+
+Result<void> Session::State::run_step(RunStep& step) {
+  return step.runtime ? step.runtime->invoke() : evaluate(*step.evaluated);
+}
+
+Result<void> Session::State::run_timed(RunStep& step) {
+  const SteadyTime start = SteadyClock::now();
+  KINGLET_TRY(run_step(step));
+  const double whole_us = std::chrono::duration<double, std::micro>(SteadyClock::now() - start).count();
+  const std::span rows = std::span(info.steps).subspan(step.first_info, step.info_count);
+  for (StepInfo& row : rows) row.last_us = 0;
+  if (!step.runtime) {
+    rows.front().last_us = whole_us;
+    return {};
+  }
+  // A layout change at the border belongs to no node: it is counted at the last row.
+  const std::vector<xnn::OperatorTime> times = KINGLET_TRY(step.runtime->profile());
+  for (const auto& [node, microseconds] : xnn::times_by_node(step.runtime->nodes(), times)) {
+    std::size_t row = step.info_count - 1;
+    for (std::size_t i = 0; i < step.info_count; ++i) {
+      if (info_nodes_[step.first_info + i] == node) row = i;
+    }
+    rows[row].last_us += microseconds;
+  }
+  return {};
+}
+
+Result<void> Session::State::evaluate(Evaluated& step) {
+  std::vector<const Tensor*> read;
+  for (std::size_t i = 0; i < step.tensors.size(); ++i) {
+    Tensor& tensor = step.tensors[i];
+    const auto& place = step.places[i];
+    if (place) {
+      copy_layout(place->shape, byte_size(place->type), place->memory, place->layout, tensor.mutable_bytes(),
+                  Layout::kLogical);
+    }
+    read.push_back(graph_.node(step.node).inputs[i] == kNoValue ? nullptr : &tensor);
+  }
+  const std::vector<Tensor> results = KINGLET_TRY(evaluate_node(graph_, step.node, read));
+  for (std::size_t i = 0; i < step.results.size(); ++i) {
+    const auto& place = step.results[i];
+    if (!place) continue;
+    if (results.at(i).shape() != place->shape || results[i].type() != place->type) {
+      return fail(ErrorCode::kInternal,
+                  std::format("gives {} where the plan has {}", to_string(results[i].shape()), to_string(place->shape)),
+                  graph_.node(step.node).name);
+    }
+    copy_layout(place->shape, byte_size(place->type), results[i].bytes(), Layout::kLogical, place->memory,
+                place->layout);
+  }
+  return {};
+}
+
+}  // namespace kinglet::engine
