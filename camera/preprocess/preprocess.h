@@ -28,7 +28,7 @@ struct InputTensor {
   int width = 0;
   int height = 0;
   engine::TensorLayout layout = engine::TensorLayout::kNhwc;
-  float scale = 1;        // only for integer inputs: q = round(x / scale) + zero_point
+  float scale = 1;  // only for integer inputs: q = round(x / scale) + zero_point
   int zero_point = 0;
 };
 
@@ -44,7 +44,8 @@ class Preprocessor {
   // Stills (kRgb888): bit for bit Pillow's resize before normalisation. Video formats: one pass over the pixels.
   // `crop` absent: what the recipe says of the whole frame. kBadData: a crop outside the frame, planes too short for
   // size and stride, an undecodable MJPEG frame.
-  [[nodiscard]] Result<CropRect> run(const FrameView& frame, const std::optional<CropRect>& crop, const InputTensor& out);
+  [[nodiscard]] Result<CropRect> run(const FrameView& frame, const std::optional<CropRect>& crop,
+                                     const InputTensor& out);
 
   [[nodiscard]] const engine::Recipe& recipe() const;
 

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/preprocess/geometry.h"
+
+#include <algorithm>
+#include <cmath>
+#include <format>
+
+namespace kinglet::camera {
+namespace {
+
+AxisSpan stretched(int input_size, int begin, int length, int output_size) {
+  return {input_size, static_cast<double>(begin), static_cast<double>(length), output_size, 0, output_size};
+}
+
+// `wanted` outputs from the middle of `resized`; halves go to the even neighbour.
+AxisSpan middle_of(int input_size, int resized, int wanted) {
+  const auto skip = static_cast<int>(std::nearbyint((resized - wanted) / 2.0));
+  return {input_size, 0.0, static_cast<double>(input_size), resized, skip, wanted};
+}
+
+// The two sides after the resize that comes before the centre crop.
+std::pair<int, int> resized_sides(const engine::Recipe& recipe, int width, int height, int model_width,
+                                  int model_height) {
+  const auto whole = [](double side) { return static_cast<int>(std::min(side, 0x1p30)); };
+  if (model_width == model_height) {
+    const int short_side = whole(std::floor(model_width / recipe.crop_ratio));
+    const int long_side = whole(double{1} * short_side * std::max(width, height) / std::min(width, height));
+    return width <= height ? std::pair(short_side, long_side) : std::pair(long_side, short_side);
+  }
+  const double factor = std::max(model_width / recipe.crop_ratio / width, model_height / recipe.crop_ratio / height);
+  return {std::max(model_width, whole(width * factor)), std::max(model_height, whole(height * factor))};
+}
+
+int used_begin(const AxisSpan& span) {
+  return static_cast<int>(std::lround(span.length * span.skip / span.output_size));
+}
+int used_length(const AxisSpan& span) {
+  const auto length = static_cast<int>(std::lround(span.length * span.keep / span.output_size));
+  return std::clamp(length, 1, span.input_size - std::min(used_begin(span), span.input_size - 1));
+}
+
+}  // namespace
+
+Result<Geometry> make_geometry(const engine::Recipe& recipe, int frame_width, int frame_height,
+                               const std::optional<CropRect>& crop, int model_width, int model_height) {
+  if (!crop && recipe.resize_mode == engine::ResizeMode::kCenterCrop) {
+    const auto [width, height] = resized_sides(recipe, frame_width, frame_height, model_width, model_height);
+    const AxisSpan columns = middle_of(frame_width, width, model_width);
+    const AxisSpan rows = middle_of(frame_height, height, model_height);
+    const CropRect used{std::min(used_begin(columns), frame_width - 1), std::min(used_begin(rows), frame_height - 1),
+                        used_length(columns), used_length(rows)};
+    return Geometry{columns, rows, used};
+  }
+  const CropRect used = crop.value_or(CropRect{0, 0, frame_width, frame_height});
+  const bool inside = used.x >= 0 && used.y >= 0 && used.width > 0 && used.height > 0 && used.x < frame_width &&
+                      used.y < frame_height && used.width <= frame_width - used.x &&
+                      used.height <= frame_height - used.y;
+  if (!inside) {
+    return fail(ErrorCode::kBadData, std::format("crop {},{} {}x{} does not lie inside the frame of {}x{} pixels",
+                                                 used.x, used.y, used.width, used.height, frame_width, frame_height));
+  }
+  return Geometry{stretched(frame_width, used.x, used.width, model_width),
+                  stretched(frame_height, used.y, used.height, model_height), used};
+}
+
+}  // namespace kinglet::camera

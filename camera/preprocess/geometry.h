@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: which part of a frame becomes the model's input, and how large the whole would be: the recipe's resize rule.
+#pragma once
+
+#include <optional>
+
+#include "camera/preprocess/pillow_resample.h"
+
+namespace kinglet::camera {
+
+struct Geometry {
+  AxisSpan columns;
+  AxisSpan rows;
+  CropRect used;  // the same in whole pixels of the frame
+};
+
+// kStretch: the frame, or `crop` of it. kCenterCrop without `crop`: as torchvision's Resize(floor(size / crop_ratio))
+// and CenterCrop(size) give it, for inputs that are not square with the side that needs the larger factor.
+// A given `crop` is what the model sees, whatever the mode. kBadData: a crop outside the frame.
+[[nodiscard]] Result<Geometry> make_geometry(const engine::Recipe& recipe, int frame_width, int frame_height,
+                                             const std::optional<CropRect>& crop, int model_width, int model_height);
+
+}  // namespace kinglet::camera

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: a camera's JPEG frame to Y, U and V planes without a detour through RGB, already reduced by the decoder where
+// the frame is much larger than the model's input.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "camera/preprocess/yuv_resample.h"
+
+namespace kinglet::camera {
+
+// Thread-bound. Keeps the decoder and the planes between frames of one geometry.
+class MjpegPlanes {
+ public:
+  // Decodes `view` (kMjpeg) so that it is at least `min_width` x `min_height` pixels if it was. kBadData: not a JPEG
+  // of the view's size, damaged, or not in YCbCr or gray.
+  [[nodiscard]] Result<void> decode(const FrameView& view, int min_width, int min_height);
+
+  [[nodiscard]] int width() const { return width_; }
+  [[nodiscard]] int height() const { return height_; }
+  [[nodiscard]] const YuvLayout& layout() const { return layout_; }
+  [[nodiscard]] const std::array<Plane, 3>& planes() const { return planes_; }
+
+ private:
+  struct HandleDeleter {
+    void operator()(void* handle) const;
+  };
+  [[nodiscard]] Result<void> prepare(const FrameView& view, int subsampling, int min_width, int min_height);
+
+  std::unique_ptr<void, HandleDeleter> handle_;
+  std::array<std::vector<unsigned char>, 3> buffers_;
+  std::array<Plane, 3> planes_;
+  YuvLayout layout_;
+  int width_ = 0;
+  int height_ = 0;
+};
+
+}  // namespace kinglet::camera

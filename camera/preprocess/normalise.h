@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: 8-bit RGB to the model's numbers. A pixel has 256 values, so each channel is one table, made once: the float
+// is the same to the last bit as (float32(pixel) - float32(mean)) / float32(std).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "camera/preprocess/preprocess.h"
+
+namespace kinglet::camera {
+
+class Normalise {
+ public:
+  Normalise() = default;
+  // Tables for a tensor of this type, scale and zero point; channels in the recipe's order.
+  Normalise(const engine::Recipe& recipe, const InputTensor& tensor);
+
+  [[nodiscard]] bool fits(const InputTensor& tensor) const;
+  // `rgb` is output row `y`: 3 * tensor.width bytes.
+  void write_row(std::span<const std::uint8_t> rgb, std::size_t y, const InputTensor& tensor) const;
+
+ private:
+  template <typename T>
+  void write(std::span<const std::uint8_t> rgb, std::size_t y, const InputTensor& tensor,
+             const std::array<std::array<T, 256>, 3>& table) const;
+
+  engine::DataType type_ = engine::DataType::kBool;
+  float scale_ = 0;
+  int zero_point_ = 0;
+  std::array<std::size_t, 3> source_{0, 1, 2};            // which of R, G, B each tensor channel takes
+  std::array<std::array<float, 256>, 3> floats_{};        // kF32
+  std::array<std::array<std::uint8_t, 256>, 3> bytes_{};  // kU8 and kI8, as bytes
+};
+
+}  // namespace kinglet::camera

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: stills reach the model exactly as in training: Pillow's 8-bit resize, bit for bit. Its arithmetic in short:
+// per output pixel a window of input pixels with weights of 22 fractional bits, rows first, then columns, both rounded
+// to 8 bits; the window grows with the reduction (antialias).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "camera/preprocess/preprocess.h"
+#include "engine/recipe.h"
+
+namespace kinglet::camera {
+
+inline constexpr int kWeightBits = 22;
+
+// One axis: output pixel i reads `count[i]` inputs from `first[i]`, weights at weights[i * window].
+struct AxisWeights {
+  int window = 0;
+  std::vector<std::int32_t> first;
+  std::vector<std::int32_t> count;
+  std::vector<std::int32_t> weights;  // sum is 1 << kWeightBits but for rounding
+
+  [[nodiscard]] std::size_t size() const { return first.size(); }
+};
+
+// Where on the input axis the outputs lie: `output_size` pixels spread over [begin, begin + length), of which those
+// from `skip` on, `keep` of them, are wanted.
+struct AxisSpan {
+  int input_size = 0;
+  double begin = 0;
+  double length = 0;
+  int output_size = 0;
+  int skip = 0;
+  int keep = 0;
+};
+
+enum class Antialias { kOff, kOn };
+
+// kBilinear and kBicubic (a = -0.5); kNearest gives windows of one pixel.
+[[nodiscard]] AxisWeights make_weights(const AxisSpan& span, engine::Interpolation interpolation, Antialias antialias);
+
+// Resizes 8-bit RGB into rows of R,G,B bytes. Keeps its buffer between calls. Thread-bound.
+class PillowResize {
+ public:
+  PillowResize() = default;
+  // Pure: the tables are what fixes the answer.
+  PillowResize(AxisWeights columns, AxisWeights rows);
+
+  // `out` holds 3 * columns * rows bytes. The view must have passed check_view and be as large as the tables expect.
+  void run(const Plane& rgb, std::span<std::byte> out);
+
+ private:
+  AxisWeights columns_;
+  AxisWeights rows_;
+  int first_row_ = 0;  // input rows that any output needs: [first_row_, end_row_)
+  int end_row_ = 0;
+  std::vector<std::uint8_t> narrowed_;  // those rows, already as wide as the output
+};
+
+}  // namespace kinglet::camera

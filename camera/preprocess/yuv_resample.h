@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: a video frame to rows of RGB at the model's size in one pass: each channel is cropped and scaled where it lies,
+// and only then, at output size, turned into RGB. (Both steps are linear, so the order changes nothing but rounding.)
+#pragma once
+
+#include <array>
+#include <functional>
+#include <vector>
+
+#include "camera/preprocess/geometry.h"
+#include "camera/preprocess/plane_resample.h"
+#include "camera/preprocess/yuv_to_rgb.h"
+
+namespace kinglet::camera {
+
+// Where Y, U and V of a frame are: which plane, how spaced, and how much coarser than the picture.
+struct YuvChannel {
+  std::size_t plane = 0;
+  ChannelLayout layout;
+  int coarser_x = 1;
+  int coarser_y = 1;
+};
+using YuvLayout = std::array<YuvChannel, 3>;
+
+// For kNv12, kYuv420 and kYuyv.
+[[nodiscard]] YuvLayout yuv_layout(PixelFormat format);
+
+// Thread-bound; allocates only in the constructor. Chroma is taken as lying in the middle of its luma samples.
+class YuvResample {
+ public:
+  YuvResample() = default;
+  YuvResample(const YuvLayout& layout, const Geometry& geometry, const engine::Recipe& recipe,
+              const YuvFactors& factors);
+
+  // R,G,B bytes of output row `y`; valid until the next call.
+  [[nodiscard]] std::span<const std::uint8_t> rgb_row(const std::array<Plane, 3>& planes, std::size_t y);
+
+ private:
+  struct Job {
+    std::size_t plane;
+    PlaneResample resample;
+    std::vector<std::size_t> channels;
+  };
+  YuvFactors factors_;
+  std::vector<Job> jobs_;
+  std::array<std::vector<std::uint8_t>, 3> yuv_;
+  std::vector<std::uint8_t> rgb_;
+};
+
+}  // namespace kinglet::camera

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/source.h"
+
+#include <format>
+#include <vector>
+
+#include "engine/base/text.h"
+
+namespace kinglet::camera {
+
+// The functions of the table below, each in camera/sources/<scheme>.cpp.
+#define KINGLET_SOURCE(scheme, open_function, help) \
+  Result<std::unique_ptr<FrameSource>> open_function(std::string_view rest, const SourceOptions& options);
+#include "camera/sources.def"
+#undef KINGLET_SOURCE
+
+namespace {
+constexpr SourceRow kSources[] = {
+#define KINGLET_SOURCE(scheme, open_function, help) {scheme, help, open_function},
+#include "camera/sources.def"
+#undef KINGLET_SOURCE
+};
+}  // namespace
+
+std::span<const SourceRow> source_table() { return kSources; }
+
+Result<std::unique_ptr<FrameSource>> open_source(const SourceOptions& options) {
+  const std::string_view spec = options.spec;
+  const std::string_view scheme = spec.substr(0, spec.find(':'));
+  std::vector<std::string_view> schemes;
+  std::string listed;
+  for (const SourceRow& row : kSources) {
+    if (row.scheme == scheme) return row.open(spec.substr(std::min(scheme.size() + 1, spec.size())), options);
+    schemes.push_back(row.scheme);
+    listed += std::format("{}{}:", listed.empty() ? "" : ", ", row.scheme);
+  }
+  const std::string_view nearest = nearest_name(scheme, schemes);
+  return fail(
+      ErrorCode::kUsage, std::format("unknown source \"{}\", expected one of {}", printable(spec, 80), listed), {},
+      nearest.empty() ? "for a folder of pictures write images:FOLDER" : std::format("did you mean \"{}:\"?", nearest));
+}
+
+}  // namespace kinglet::camera
