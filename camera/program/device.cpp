@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: see device.h. The order of calls and what is believed of a frame's metadata are libcamera's traps; each rule
+// that is not visible in its headers has its reason here.
+#include "camera/program/device.h"
+
+#include <libcamera/control_ids.h>
+#include <libcamera/property_ids.h>
+#include <libcamera/version.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <format>
+#include <utility>
+
+#include "camera/program/formats.h"
+
+namespace kinglet::camera {
+namespace {
+
+constexpr unsigned kBufferWish = 6;  // two with the camera, one waiting, three with the daemon
+
+std::string location_name(const libcamera::ControlList& properties) {
+  const auto location = properties.get(libcamera::properties::Location);
+  if (!location) return {};
+  switch (*location) {
+    case libcamera::properties::CameraLocationFront:
+      return "front";
+    case libcamera::properties::CameraLocationBack:
+      return "back";
+    case libcamera::properties::CameraLocationExternal:
+      return "external";
+    default:
+      return {};
+  }
+}
+
+CameraName name_of(const libcamera::Camera& camera) {
+  return {.id = camera.id(),
+          .model = camera.properties().get(libcamera::properties::Model).value_or(std::string()),
+          .location = location_name(camera.properties())};
+}
+
+std::string errno_name(int result) { return std::strerror(-result); }
+
+Error no_camera() {
+  return {ErrorCode::kUnavailable, "no camera found", "",
+          "connect a camera (a ribbon cable is seen at boot only; this user needs the group video), or use source = "
+          "\"demo:\""};
+}
+
+Result<std::unique_ptr<libcamera::CameraManager>> start_manager() {
+  auto manager = std::make_unique<libcamera::CameraManager>();
+  if (const int result = manager->start(); result < 0) {
+    return fail(ErrorCode::kUnavailable, "libcamera does not start: " + errno_name(result));
+  }
+  return manager;
+}
+
+std::int64_t nanoseconds_of(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+// SensorTimestamp is CLOCK_BOOTTIME by its documentation and CLOCK_MONOTONIC in the virtual camera; they are the same
+// until the machine sleeps.
+std::int64_t capture_time(const libcamera::ControlList& metadata) {
+  const std::int64_t now = nanoseconds_of(CLOCK_MONOTONIC);
+  const auto stamp = metadata.get(libcamera::controls::SensorTimestamp);
+  if (!stamp) return now;
+  const std::int64_t slept = nanoseconds_of(CLOCK_BOOTTIME) - now;
+  for (const std::int64_t candidate : {*stamp - slept, *stamp}) {
+    if (candidate <= now && now - candidate < 1'000'000'000) return candidate;
+  }
+  return now;
+}
+
+bool is_startup(const libcamera::FrameMetadata& metadata) {
+#if LIBCAMERA_VERSION_MAJOR > 0 || LIBCAMERA_VERSION_MINOR > 5 || \
+    (LIBCAMERA_VERSION_MINOR == 5 && LIBCAMERA_VERSION_PATCH >= 2)
+  return metadata.status == libcamera::FrameMetadata::FrameStartup;
+#else
+  static_cast<void>(metadata);
+  return false;
+#endif
+}
+
+std::string all_names(const std::vector<std::shared_ptr<libcamera::Camera>>& cameras) {
+  std::string names;
+  for (std::size_t i = 0; i < cameras.size(); ++i) {
+    names += std::format("{}{}: {}", names.empty() ? "" : ", ", i, cameras[i]->id());
+  }
+  return names;
+}
+
+}  // namespace
+
+Result<std::vector<CameraName>> Device::list() {
+  auto manager = KINGLET_TRY(start_manager());
+  std::vector<CameraName> names;
+  for (const auto& camera : manager->cameras()) names.push_back(name_of(*camera));
+  manager->stop();
+  return names;
+}
+
+Result<std::unique_ptr<Device>> Device::open(const DeviceWish& wish) {
+  std::unique_ptr<Device> device(new Device());
+  device->event_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  device->manager_ = KINGLET_TRY(start_manager());
+  KINGLET_TRY(device->find(wish.camera));
+  KINGLET_TRY(device->acquire());
+  KINGLET_TRY(device->configure(wish));
+  KINGLET_TRY(device->allocate());
+  device->set_controls(wish.frames_per_second);
+  return device;
+}
+
+Device::~Device() {
+  stop();
+  if (camera_) {
+    camera_->requestCompleted.disconnect(this);
+    camera_->disconnected.disconnect(this);
+  }
+  requests_.clear();
+  buffers_.reset();
+  configuration_.reset();
+  if (acquired_) camera_->release();
+  camera_.reset();
+  if (manager_) manager_->stop();
+}
+
+Result<void> Device::find(const std::string& camera) {
+  const auto cameras = manager_->cameras();
+  if (cameras.empty()) return std::unexpected(no_camera());
+  std::size_t index = 0;
+  const char* end = camera.data() + camera.size();
+  const bool is_index = std::from_chars(camera.data(), end, index).ptr == end;
+  for (const auto& candidate : cameras) {
+    if (candidate->id() == camera) camera_ = candidate;
+  }
+  if (!camera_ && (camera.empty() || is_index) && index < cameras.size()) camera_ = cameras[index];
+  for (const auto& candidate : cameras) {
+    if (!camera_ && !camera.empty() && name_of(*candidate).model == camera) camera_ = candidate;
+  }
+  if (!camera_) {
+    return fail(ErrorCode::kUnavailable, std::format("no camera \"{}\"", camera), "",
+                "there are " + all_names(cameras) + " (kinglet-camera --list)");
+  }
+  return {};
+}
+
+Result<void> Device::acquire() {
+  const int result = camera_->acquire();
+  if (result == -EBUSY) {
+    return fail(ErrorCode::kUnavailable, std::format("camera {} is in use by another program", camera_->id()), "",
+                "stop the other program (rpicam-vid, motion, mediamtx, another kingletd)");
+  }
+  if (result < 0) {
+    return fail(ErrorCode::kUnavailable, std::format("camera {}: {}", camera_->id(), errno_name(result)));
+  }
+  acquired_ = true;
+  camera_->requestCompleted.connect(this, &Device::on_completed);
+  camera_->disconnected.connect(this, &Device::on_disconnected);
+  return {};
+}
+
+Result<void> Device::configure(const DeviceWish& wish) {
+  const auto refuse = [&](const std::string& why) {
+    return fail(ErrorCode::kUnavailable, std::format("camera {}: {}", camera_->id(), why));
+  };
+  configuration_ = camera_->generateConfiguration({libcamera::StreamRole::Viewfinder});
+  if (!configuration_ || configuration_->empty()) return refuse("gives no video stream");
+  libcamera::StreamConfiguration& stream = configuration_->at(0);
+  const libcamera::Size size(wish.width, wish.height);
+  stream.pixelFormat = KINGLET_TRY(choose_format(stream.formats(), size));
+  stream.size = size;
+  stream.stride = 0;  // anything else would be a wish
+  stream.bufferCount = kBufferWish;
+  if (configuration_->validate() == libcamera::CameraConfiguration::Invalid) {
+    return refuse(std::format("cannot give {}", stream.toString()));
+  }
+  const std::optional<PixelFormat> format = from_libcamera(stream.pixelFormat);
+  if (!format) return refuse(std::format("gives {}, which kinglet does not read", stream.pixelFormat.toString()));
+  if (const int result = camera_->configure(configuration_.get()); result < 0) {
+    return refuse(std::format("configuration {}: {}", stream.toString(), errno_name(result)));
+  }
+  // The virtual camera has no device behind it.
+  const auto devices = camera_->properties().get(libcamera::properties::SystemDevices);
+  hardware_ = devices && !devices->empty();
+  const Colors colors = choose_colors(stream.colorSpace, *format, hardware_);
+  const CameraName name = name_of(*camera_);
+  hello_ = {.library = protocol::to_text("libcamera " + libcamera::CameraManager::version()),
+            .camera = protocol::to_text(name.id),
+            .model = protocol::to_text(name.model),
+            .format = static_cast<std::uint32_t>(*format),
+            .matrix = static_cast<std::uint32_t>(colors.matrix),
+            .range = static_cast<std::uint32_t>(colors.range),
+            .width = stream.size.width,
+            .height = stream.size.height};
+  return {};
+}
+
+Result<void> Device::allocate() {
+  const libcamera::StreamConfiguration& stream = configuration_->at(0);
+  const std::string& id = camera_->id();
+  const bool csi = id.starts_with("/base/") && !id.contains("usb");
+  buffers_ = std::make_unique<Buffers>(KINGLET_TRY(Buffers::allocate(camera_, stream, csi)));
+  const std::size_t count = std::min<std::size_t>(buffers_->size(), protocol::kMaxBuffers);
+  hello_.buffer_count = static_cast<std::uint32_t>(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    descriptions_.push_back(KINGLET_TRY(describe_buffer(*buffers_->at(i), i, stream)));
+    requests_.push_back(camera_->createRequest(i));
+    if (!requests_.back() || requests_.back()->addBuffer(stream.stream(), buffers_->at(i)) < 0) {
+      return fail(ErrorCode::kUnavailable, std::format("camera {}: no request for buffer {}", id, i));
+    }
+  }
+  summary_ = std::format("{}: {}, {}, {} buffers ({})", id, stream.toString(),
+                         libcamera::ColorSpace::toString(stream.colorSpace), count, buffers_->kind());
+  return {};
+}
+
+void Device::set_controls(double frames_per_second) {
+  controls_ = std::make_unique<libcamera::ControlList>(camera_->controls());
+  const auto& known = camera_->controls();
+  if (frames_per_second > 0 && known.find(libcamera::controls::FrameDurationLimits.id()) != known.end()) {
+    const auto microseconds = static_cast<std::int64_t>(1e6 / frames_per_second);
+    controls_->set(libcamera::controls::FrameDurationLimits,
+                   libcamera::Span<const std::int64_t, 2>(std::array{microseconds, microseconds}));
+  }
+  if (known.find(libcamera::controls::AfMode.id()) != known.end()) {
+    controls_->set(libcamera::controls::AfMode, libcamera::controls::AfModeContinuous);
+  }
+}
+
+Result<void> Device::start() {
+  if (const int result = camera_->start(controls_.get()); result < 0) {
+    return fail(ErrorCode::kUnavailable,
+                std::format("camera {} does not start: {}", camera_->id(), errno_name(result)));
+  }
+  running_ = true;
+  for (const auto& request : requests_) {
+    if (const int result = camera_->queueRequest(request.get()); result < 0) {
+      return fail(ErrorCode::kUnavailable, std::format("camera {}: queue: {}", camera_->id(), errno_name(result)));
+    }
+  }
+  return {};
+}
+
+void Device::stop() {
+  if (!std::exchange(running_, false)) return;
+  camera_->stop();
+  // No callback comes any more, but what came before still waits and must not outlive the requests.
+  const MutexLock lock(mutex_);
+  completed_.clear();
+}
+
+void Device::on_completed(libcamera::Request* request) {
+  {
+    const MutexLock lock(mutex_);
+    completed_.push_back(request);
+  }
+  signal_event();
+}
+
+void Device::on_disconnected() {
+  disconnected_.store(true);
+  signal_event();
+}
+
+void Device::signal_event() {
+  const std::uint64_t one = 1;
+  static_cast<void>(::write(event_.get(), &one, sizeof(one)));
+}
+
+std::vector<Completed> Device::take_completed() {
+  std::uint64_t count = 0;
+  static_cast<void>(::read(event_.get(), &count, sizeof(count)));
+  std::vector<libcamera::Request*> requests;
+  {
+    const MutexLock lock(mutex_);
+    requests.swap(completed_);
+  }
+  std::vector<Completed> completed;
+  completed.reserve(requests.size());
+  for (libcamera::Request* request : requests) completed.push_back(describe(*request));
+  return completed;
+}
+
+Completed Device::describe(libcamera::Request& request) {
+  Completed completed;
+  completed.frame.index = static_cast<std::uint32_t>(request.cookie());
+  if (request.status() == libcamera::Request::RequestCancelled) {
+    completed.kind = Completed::Kind::kCancelled;
+    return completed;
+  }
+  const libcamera::FrameMetadata& metadata = buffers_->at(completed.frame.index)->metadata();
+  // Only these exact values: the virtual camera of libcamera 0.4 leaves the field unset.
+  if (metadata.status == libcamera::FrameMetadata::FrameError ||
+      metadata.status == libcamera::FrameMetadata::FrameCancelled) {
+    completed.kind = Completed::Kind::kBad;
+  } else if (is_startup(metadata)) {
+    completed.kind = Completed::Kind::kStartup;
+  }
+  completed.frame.captured_at_ns = capture_time(request.metadata());
+  if (!metadata.planes().empty()) completed.frame.bytes_used = metadata.planes()[0].bytesused;
+  if (hardware_) {
+    const unsigned gap = sensor_sequence_ ? metadata.sequence - *sensor_sequence_ - 1 : 0;
+    if (gap < 1000) completed.lost = gap;
+    sensor_sequence_ = metadata.sequence;
+  }
+  return completed;
+}
+
+Result<void> Device::queue(std::uint32_t index) {
+  libcamera::Request& request = *requests_.at(index);
+  request.reuse(libcamera::Request::ReuseBuffers);
+  if (const int result = camera_->queueRequest(&request); result < 0) {
+    return fail(ErrorCode::kUnavailable, std::format("camera {}: queue: {}", camera_->id(), errno_name(result)));
+  }
+  return {};
+}
+
+}  // namespace kinglet::camera
