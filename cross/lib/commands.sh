@@ -10,16 +10,6 @@ configure() {
     step "configuring $preset" quietly cmake -S "$repository" --preset "$preset" || exit
 }
 
-# Prints the output of a command only if it fails.
-quietly() {
-  local log status=0
-  log=$(mktemp)
-  "$@" </dev/null >"$log" 2>&1 || status=$?
-  ((status == 0)) || cat "$log" >&2
-  rm -f "$log"
-  return "$status"
-}
-
 # build_preset PRESET [TARGET...]: configures once, then builds what changed.
 build_preset() {
   local preset=$1 target=()

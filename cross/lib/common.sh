@@ -51,3 +51,13 @@ free_mb() { df --block-size=1M --output=avail "$1" | tail -n 1 | tr -d ' '; }
 is_root() { [[ $(id -u) == 0 ]]; }
 
 have() { command -v "$1" >/dev/null 2>&1; }
+
+# Prints the output of a command only if it fails.
+quietly() {
+  local log status=0
+  log=$(mktemp)
+  "$@" </dev/null >"$log" 2>&1 || status=$?
+  ((status == 0)) || cat "$log" >&2
+  rm -f "$log"
+  return "$status"
+}

@@ -39,23 +39,23 @@ as_root() {
 }
 
 apt_install() {
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 \
+  quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 \
     -o APT::Install-Recommends=false -o APT::Keep-Downloaded-Packages=false -o DPkg::Options::=--force-unsafe-io \
-    install -y --no-remove "$@" </dev/null >&2
+    install -y --no-remove "$@"
 }
 
-apt_update() { as_root apt-get -qq -o DPkg::Lock::Timeout=600 update </dev/null >&2; }
+apt_update() { quietly as_root apt-get -qq -o DPkg::Lock::Timeout=600 update; }
 
 # An earlier installation may have been killed half-way.
 repair_packages() {
-  [[ -z $(dpkg --audit 2>/dev/null) ]] || as_root env DEBIAN_FRONTEND=noninteractive dpkg --configure -a </dev/null >&2
+  [[ -z $(dpkg --audit 2>/dev/null) ]] || quietly as_root env DEBIAN_FRONTEND=noninteractive dpkg --configure -a
 }
 
 # Takes only the libraries out of packages that cannot be installed beside their native twins.
 unpack_foreign_files() {
   local work file
   work=$(mktemp -d)
-  (cd "$work" && as_root apt-get -qq download "$@" </dev/null >&2)
+  (cd "$work" && quietly as_root apt-get -qq -o APT::Sandbox::User=root download "$@") || return
   for file in "$work"/*.deb; do
     dpkg-deb --fsys-tarfile "$file" | as_root tar -x -C / --wildcards './usr/lib/aarch64-linux-gnu/*'
   done
@@ -75,9 +75,9 @@ install_groups() {
     is_root || have sudo || fail 77 "these Debian packages are missing: ${missing[*]}" \
       "as root: apt-get install --no-install-recommends ${missing[*]}"
     [[ " ${missing[*]} " != *:arm64* ]] || as_root dpkg --add-architecture arm64
-    step "reading package lists" apt_update
-    step "installing ${#missing[@]} packages and what they need" apt_install "${missing[@]}"
-    ((${#files[@]} == 0)) || step "adding arm64 libraries" unpack_foreign_files "${files[@]}"
+    step "reading package lists" apt_update || exit 69
+    step "installing ${#missing[@]} packages and what they need" apt_install "${missing[@]}" || exit 69
+    ((${#files[@]} == 0)) || step "adding arm64 libraries" unpack_foreign_files "${files[@]}" || exit 69
   fi
   [[ ! -d /.kinglet ]] || mark_groups "$@"
 }
