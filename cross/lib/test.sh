@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2154
+# ./dev test: what is built for which tier, and one run of ctest whose own summary ends the output. Tiers are ctest
+# labels. Tests under sanitizers and for arm64 are tests of the main build as well: they run ctest in another build
+# (tests/dev/nested.sh), which is made here so that its progress and errors are seen.
+
+# Labels that a plain ./dev test leaves to --all.
+readonly long_tiers='slow|emulation|package'
+readonly address_tiers=(unit contract golden fuzz)
+
+command_test() {
+  local all='' tier='' regex='' given=("$@") ctest_options
+  while (($# > 0)); do
+    case $1 in
+    --all) all=yes ;;
+    --tier=* | --regex=*) set -- x "${1%%=*}" "${1#*=}" "${@:2}" ;;
+    --tier) tier=$(option_value "$@") && shift || exit ;;
+    -R | --regex) regex=$(option_value "$@") && shift || exit ;;
+    *) fail 64 "test: unknown option \"$1\"" "--all, --tier NAME or -R REGEX" ;;
+    esac
+    shift
+  done
+  in_environment "$(test_groups "$all" "$tier")" test "${given[@]}"
+  export_build_variables
+  ctest_options=()
+  if [[ -n $tier ]]; then
+    ctest_options+=(-L "^($tier)\$")
+  elif [[ -z $all ]]; then
+    ctest_options+=(-LE "^($long_tiers)\$")
+  fi
+  [[ -z $regex ]] || ctest_options+=(-R "$regex")
+  build_for_tests "$all" "$tier" "$regex"
+  run_tests "${ctest_options[@]}"
+}
+
+option_value() {
+  (($# > 1)) || fail 64 "$1 needs a value"
+  printf '%s\n' "$2"
+}
+
+test_groups() {
+  case ${1:-}/${2:-} in
+  yes/* | /emulation | /package) printf 'build test oracle arm64 emulation\n' ;;
+  /unit | /contract | /golden | /fuzz | /tree | /sanitizer | /environment) printf 'build test\n' ;;
+  *) printf 'build test oracle arm64\n' ;;
+  esac
+}
+
+build_for_tests() {
+  local all=$1 tier=$2 regex=$3
+  build_preset tests
+  [[ -z $regex ]] || return 0
+  if [[ -z $tier || $tier == sanitizer ]]; then
+    build_tiers asan "${address_tiers[@]}"
+    build_tiers tsan threads
+  fi
+  [[ $tier != arm64 && (-n $tier || -z $(arm64_compiler)) ]] || build_tiers arm64 engine
+  [[ -z $all && $tier != package && $tier != emulation ]] || build_preset arm64
+}
+
+arm64_compiler() { command -v aarch64-linux-gnu-g++ || true; }
+
+# build_tiers PRESET TIER...: only the programs of these tiers.
+build_tiers() {
+  local preset=$1 tier targets=()
+  shift
+  configure "$preset"
+  for tier in "$@"; do
+    ! has_target "$preset" "tests_$tier" || targets+=("tests_$tier")
+  done
+  ((${#targets[@]} == 0)) || build_preset "$preset" "${targets[@]}"
+}
+
+has_target() { grep -q "^build $2: phony" "$repository/build/$1/build.ninja"; }
+
+run_tests() {
+  local folder=$repository/build/tests status
+  rm -f "$folder"/junit*.xml
+  export KINGLET_BUILD_FOLDER=$repository/build
+  set +e
+  ctest --test-dir "$folder" -j "$(job_count)" --output-on-failure --no-tests=error --output-junit "$folder/junit.xml" "$@" \
+    </dev/null 2>&1 | "$repository/cross/test-summary.py" "$folder/junit.xml" "$folder"/junit-{asan,tsan,arm64}.xml
+  status=${PIPESTATUS[0]}
+  exit "$status"
+}

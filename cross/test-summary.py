@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Passes ctest's output through and puts the skipped cases, counted by reason, before ctest's own last lines.
+
+Usage: ctest --output-junit FILE ... | test-summary.py FILE [NESTED_FILE...]
+"""
+import collections
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+
+SUMMARY = re.compile(r"^\d+% tests passed")
+
+
+def reason_of(output):
+    """The line after GoogleTest's "file:line: Skipped", or the rest of a script's "skipped: ..." line."""
+    lines = [line.strip() for line in output.splitlines()]
+    for index, line in enumerate(lines):
+        if line.endswith(": Skipped") and index + 1 < len(lines):
+            return lines[index + 1]
+        if line.lower().startswith("skipped: "):
+            return line[len("skipped: "):]
+    return "no reason given"
+
+
+def skipped_reasons(path):
+    """Reasons of the skipped cases of one JUnit file; a file that is absent or broken has none."""
+    try:
+        cases = ElementTree.parse(path).getroot().iter("testcase")
+    except (OSError, ElementTree.ParseError):
+        return
+    for case in cases:
+        if case.find("skipped") is not None:
+            yield reason_of(case.findtext("system-out") or "")
+
+
+def print_reasons(paths):
+    counts = collections.Counter(reason for path in paths for reason in skipped_reasons(path))
+    if not counts:
+        return
+    print(f"\nSkipped, by reason ({counts.total()} cases):")
+    for reason, count in counts.most_common():
+        print(f"  {count:5d}  {reason}")
+
+
+def main(paths):
+    held = []
+    for line in sys.stdin:
+        if held or SUMMARY.match(line):
+            held.append(line)
+        else:
+            print(line, end="", flush=True)
+    print_reasons(paths)
+    print()
+    sys.stdout.writelines(held)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,16 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# nested.sh BUILD LABELS: runs the tests with these labels in another build of the same tree (sanitizers, arm64) and
+# leaves its JUnit file beside that of the outer run. Skips if that build is not there.
+set -euo pipefail
+build=${KINGLET_BUILD_FOLDER:-$PWD/build}/$1
+[[ -e $build/CTestTestfile.cmake ]] || {
+  echo "skipped: build/$1 is not built (./dev test builds it)"
+  exit 77
+}
+export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1
+export UBSAN_OPTIONS=print_stacktrace=1
+suppressions=$(dirname "$0")/tsan-suppressions.txt
+export TSAN_OPTIONS=second_deadlock_stack=1:suppressions=$suppressions
+exec ctest --test-dir "$build" -j "$(nproc)" -L "^($2)\$" --output-on-failure --no-tests=error \
+  --output-junit "$(dirname "$build")/tests/junit-$1.xml"
