@@ -31,7 +31,7 @@ static const char* setting(const char* name) {
 
 static const char* seen_path(const char* path) {
   const char* yaml = getenv("KINGLET_VIRTUAL_YAML");
-  const int is_yaml = path && !strcmp(path, "/usr/share/libcamera/pipeline/virtual/virtual.yaml");
+  const int is_yaml = !strcmp(path, "/usr/share/libcamera/pipeline/virtual/virtual.yaml");
   return yaml && is_yaml ? yaml : path;
 }
 
@@ -73,17 +73,17 @@ void* mmap64(void* addr, size_t length, int prot, int flags, int fd, off_t offse
   return (void*)syscall(SYS_mmap, addr, length, prot, flags, fd, offset);
 }
 
-#define OPEN(name)                                                                                  \
-  int name(const char* path, int flags, ...) {                                                      \
-    va_list list;                                                                                   \
-    va_start(list, flags);                                                                          \
-    const mode_t mode = va_arg(list, mode_t);                                                       \
-    va_end(list);                                                                                   \
-    NEXT(#name, int (*)(const char*, int, mode_t));                                                 \
-    if (path && !strcmp(path, "/dev/udmabuf") && strcmp(setting("KINGLET_CAMERA_BUFFERS"), "no")) { \
-      return memfd_create("udmabuf", MFD_CLOEXEC);                                                  \
-    }                                                                                               \
-    return next(seen_path(path), flags, mode);                                                      \
+#define OPEN(name)                                                                          \
+  int name(const char* path, int flags, ...) {                                              \
+    va_list list;                                                                           \
+    va_start(list, flags);                                                                  \
+    const mode_t mode = va_arg(list, mode_t);                                               \
+    va_end(list);                                                                           \
+    NEXT(#name, int (*)(const char*, int, mode_t));                                         \
+    if (!strcmp(path, "/dev/udmabuf") && strcmp(setting("KINGLET_CAMERA_BUFFERS"), "no")) { \
+      return memfd_create("udmabuf", MFD_CLOEXEC);                                          \
+    }                                                                                       \
+    return next(seen_path(path), flags, mode);                                              \
   }
 OPEN(open)
 OPEN(open64)
