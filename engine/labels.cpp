@@ -12,7 +12,8 @@ namespace kinglet::engine {
 namespace {
 
 constexpr std::uint64_t kMaxBytes = 1024 * 1024;
-constexpr std::string_view kHybrid = "\u00D7";  // the sign between the parents of a hybrid
+// Signs between the parents of a hybrid; the last is how a much copied list of birds spells it.
+constexpr std::string_view kHybrids[] = {"\u00D7", "x", "\\xd7"};
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
@@ -29,7 +30,7 @@ bool is_scientific(std::string_view name) {
     ++words;
     if (words == 1) {
       if (word.size() < 2 || !is_upper(word[0]) || !std::ranges::all_of(word.substr(1), is_lower)) return false;
-    } else if (word != kHybrid) {
+    } else if (std::ranges::find(kHybrids, word) == std::end(kHybrids)) {
       const bool plain = std::ranges::all_of(word, [](char c) { return is_lower(c) || c == '-'; });
       if (word.empty() || !plain) return false;
     }
