@@ -39,7 +39,8 @@ Result<void> MjpegPlanes::decode(const FrameView& view, int min_width, int min_h
   int height = 0;
   int subsampling = -1;
   int color = -1;
-  if (tjDecompressHeader3(handle_.get(), bytes, size, &width, &height, &subsampling, &color) != 0) {
+  const int header = tjDecompressHeader3(handle_.get(), bytes, size, &width, &height, &subsampling, &color);
+  if (header != 0 || width <= 0 || height <= 0) {
     return fail(ErrorCode::kBadData, "MJPEG frame is not a JPEG: " + printable(tjGetErrorStr2(handle_.get())));
   }
   if (width != view.width || height != view.height) {
