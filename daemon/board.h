@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what the machine says of itself: memory, temperature, throttling. What it does not say is left out, never 0.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kinglet::daemon {
+
+struct Throttling {
+  std::vector<std::string> now;         // "under_voltage", "frequency_capped", "throttled", "soft_temperature_limit"
+  std::vector<std::string> since_boot;
+};
+
+struct BoardFacts {
+  std::optional<std::string> model;  // "Raspberry Pi 4 Model B Rev 1.4"
+  std::optional<double> temperature_celsius;
+  std::optional<std::uint64_t> cpu_hz;
+  std::optional<Throttling> throttling;
+  std::optional<std::uint64_t> resident_bytes;
+  std::optional<std::uint64_t> peak_bytes;
+  std::optional<double> cpu_seconds;  // of this process, all threads
+  std::optional<std::uint64_t> open_files;
+};
+
+// Reads a few small files below `root`/proc and `root`/sys. Reentrant.
+[[nodiscard]] BoardFacts read_board(const std::filesystem::path& root = "/");
+
+// The firmware's word (bit 0 under-voltage, 1 frequency capped, 2 throttled, 3 soft limit; from bit 16 since boot).
+[[nodiscard]] Throttling parse_throttled(std::uint32_t word);
+
+}  // namespace kinglet::daemon

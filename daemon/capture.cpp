@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/capture.h"
+
+#include <algorithm>
+#include <format>
+#include <utility>
+
+#include "daemon/thread_entry.h"
+
+namespace kinglet::daemon {
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{250};  // of one next(): how soon a stop is noticed
+
+}  // namespace
+
+std::string_view to_string(CameraState state) {
+  switch (state) {
+    case CameraState::kStarting:
+      return "starting";
+    case CameraState::kStreaming:
+      return "streaming";
+    case CameraState::kStalled:
+      return "stalled";
+    case CameraState::kRestarting:
+      return "restarting";
+    case CameraState::kAbsent:
+      return "absent";
+    case CameraState::kFailed:
+      return "failed";
+    case CameraState::kPaused:
+      return "paused";
+  }
+  return "failed";
+}
+
+Capture::Capture(OpenSource open, CaptureOptions options, camera::Mailbox& mailbox, SnapshotBoard& snapshots,
+                 Stats& stats, LogSink log)
+    : open_(std::move(open)),
+      options_(options),
+      mailbox_(mailbox),
+      snapshots_(snapshots),
+      stats_(stats),
+      log_(std::move(log)) {
+  status_.since = std::chrono::system_clock::now();
+  status_.heartbeat = SteadyClock::now();
+}
+
+Capture::~Capture() { stop(); }
+
+void Capture::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { enter_thread("capture", [&] { run(stop); }); });
+}
+
+void Capture::stop() {
+  thread_.request_stop();
+  {
+    MutexLock lock(mutex_);
+    if (source_) source_->stop();
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+CameraStatus Capture::status(SteadyTime now) const {
+  MutexLock lock(mutex_);
+  CameraStatus status = status_;
+  if (status.state == CameraState::kStreaming && status.last_frame_at &&
+      now - *status.last_frame_at > options_.stall_after + 2 * kPatience) {
+    status.state = CameraState::kStalled;
+    status.detail = std::format("no frame for {:.1f} s", Seconds(now - *status.last_frame_at).count());
+  }
+  return status;
+}
+
+void Capture::run(const std::stop_token& stop) {
+  std::chrono::milliseconds backoff = options_.first_backoff;
+  while (!stop.stop_requested()) {
+    if (!start_source(stop)) {
+      wait(stop, backoff);
+      backoff = std::min(backoff * 2, options_.last_backoff);
+      continue;
+    }
+    const std::uint64_t captured_before = stats_.view(SteadyClock::now()).captured;
+    const Ended ended = stream(stop);
+    end_source();
+    if (ended == Ended::kStop) return;
+    if (ended == Ended::kNoMore) {
+      set_state(CameraState::kAbsent, "the source has ended");
+      while (!stop.stop_requested()) wait(stop, std::chrono::seconds(1));
+      return;
+    }
+    if (stats_.view(SteadyClock::now()).captured > captured_before) {
+      backoff = options_.first_backoff;
+    } else {
+      wait(stop, backoff);
+      backoff = std::min(backoff * 2, options_.last_backoff);
+    }
+    MutexLock lock(mutex_);
+    ++(ended == Ended::kStall ? status_.restarts_after_stall : status_.restarts_after_loss);
+  }
+}
+
+bool Capture::start_source(const std::stop_token& stop) {
+  beat();
+  Result<std::unique_ptr<camera::FrameSource>> opened = open_();
+  Result<void> started;
+  if (opened) {
+    camera::FrameSource* source = opened->get();
+    {
+      MutexLock lock(mutex_);
+      source_ = std::move(*opened);
+    }
+    if (stop.stop_requested()) return false;
+    started = source->start();
+  } else {
+    started = std::unexpected(opened.error());
+  }
+  if (!started) {
+    end_source();
+    const Error& error = started.error();
+    std::string detail = describe(error);
+    if (!error.hint.empty()) detail += "; " + error.hint;
+    set_state(opened ? CameraState::kFailed : CameraState::kAbsent, std::move(detail));
+    return false;
+  }
+  MutexLock lock(mutex_);
+  status_.description = source_->description();
+  return true;
+}
+
+Capture::Ended Capture::stream(const std::stop_token& stop) {
+  camera::FrameSource* source = nullptr;
+  {
+    MutexLock lock(mutex_);
+    source = source_.get();
+  }
+  SteadyTime last_sign = SteadyClock::now();
+  while (!stop.stop_requested()) {
+    Result<std::variant<camera::Frame, camera::NoFrame>> next = source->next(SteadyClock::now() + kPatience);
+    const SteadyTime now = SteadyClock::now();
+    beat();
+    if (!next) {
+      stats_.add_error();
+      if (next.error().code == ErrorCode::kUnavailable) {
+        set_state(CameraState::kRestarting, describe(next.error()));
+        return Ended::kLost;
+      }
+      if (log_) log_(LogLevel::kDebug, describe(next.error()));
+      wait(stop, std::chrono::milliseconds(10));
+    } else if (auto* frame = std::get_if<camera::Frame>(&*next)) {
+      last_sign = now;
+      take_frame(std::move(*frame), now);
+      continue;
+    } else if (std::get<camera::NoFrame>(*next).reason == camera::NoFrame::Reason::kEnd) {
+      return Ended::kNoMore;
+    }
+    note_missing(now, last_sign);
+    if (now - last_sign > options_.restart_after + options_.slow_source) return Ended::kStall;
+  }
+  return Ended::kStop;
+}
+
+void Capture::take_frame(camera::Frame frame, SteadyTime now) {
+  stats_.add_captured(now);
+  snapshots_.offer(frame.view(), frame.info(), now);
+  bool changed = false;
+  {
+    MutexLock lock(mutex_);
+    status_.last_frame_at = now;
+    status_.dropped_by_source = dropped_before_ + source_->dropped_count();
+    changed = status_.state != CameraState::kStreaming;
+  }
+  if (changed) set_state(CameraState::kStreaming, {});
+  mailbox_.put(std::move(frame));
+}
+
+void Capture::note_missing(SteadyTime now, SteadyTime last_sign) {
+  if (now - last_sign <= options_.stall_after + options_.slow_source) return;
+  {
+    MutexLock lock(mutex_);
+    if (status_.state == CameraState::kStalled) return;
+    ++status_.stalls;
+  }
+  set_state(CameraState::kStalled, std::format("no frame for {:.1f} s", Seconds(now - last_sign).count()));
+}
+
+void Capture::end_source() {
+  std::unique_ptr<camera::FrameSource> ended;
+  {
+    MutexLock lock(mutex_);
+    ended = std::move(source_);
+    if (ended) dropped_before_ += ended->dropped_count();
+  }
+  if (!ended) return;
+  if (status(SteadyClock::now()).state == CameraState::kStalled) {
+    set_state(CameraState::kRestarting, "starting again after a stall");
+  }
+  ended->stop();
+}
+
+void Capture::set_state(CameraState state, std::string detail) {
+  bool news = false;
+  std::string line;
+  {
+    MutexLock lock(mutex_);
+    news = status_.state != state || status_.detail != detail;
+    if (status_.state != state) status_.since = std::chrono::system_clock::now();
+    if (news) {
+      line = std::format("camera: {}{}{}", to_string(state), detail.empty() ? "" : ": ", detail);
+      if (state == CameraState::kStreaming) line += " (" + status_.description + ")";
+    }
+    status_.state = state;
+    status_.detail = std::move(detail);
+  }
+  const bool fine = state == CameraState::kStreaming || state == CameraState::kStarting;
+  if (news && log_) log_(fine ? LogLevel::kInfo : LogLevel::kWarning, line);
+}
+
+void Capture::beat() {
+  MutexLock lock(mutex_);
+  status_.heartbeat = SteadyClock::now();
+}
+
+void Capture::wait(const std::stop_token& stop, std::chrono::milliseconds duration) {
+  const SteadyTime end = SteadyClock::now() + duration;
+  MutexLock lock(mutex_);
+  while (!stop.stop_requested() && SteadyClock::now() < end) {
+    status_.heartbeat = SteadyClock::now();
+    changed_.wait_until(mutex_, std::min(end, SteadyClock::now() + std::chrono::seconds(1)));
+  }
+}
+
+}  // namespace kinglet::daemon

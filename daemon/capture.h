@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: keeps frames coming: starts the source, notices a stall, starts it again, and always knows the camera's state.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "camera/mailbox.h"
+#include "camera/source.h"
+#include "daemon/snapshot.h"
+#include "daemon/stats.h"
+#include "engine/base/error.h"
+#include "engine/base/log.h"
+#include "engine/base/mutex.h"
+
+namespace kinglet::daemon {
+
+// kAbsent: there is no such camera, or the source has ended. kFailed: it is there and does not start.
+enum class CameraState : std::uint8_t { kStarting, kStreaming, kStalled, kRestarting, kAbsent, kFailed, kPaused };
+[[nodiscard]] std::string_view to_string(CameraState state);
+
+struct CameraStatus {
+  CameraState state = CameraState::kStarting;
+  std::string detail;       // why it does not stream; empty while it does
+  std::string description;  // of the source, once started
+  WallTime since{};         // of this state
+  std::optional<SteadyTime> last_frame_at;
+  std::uint64_t stalls = 0;
+  std::uint64_t restarts_after_stall = 0;
+  std::uint64_t restarts_after_loss = 0;  // the source said that its device was lost
+  std::uint64_t dropped_by_source = 0;
+  SteadyTime heartbeat{};   // the capture thread was alive then
+};
+
+struct CaptureOptions {
+  std::chrono::milliseconds stall_after{2'000};    // without a frame
+  std::chrono::milliseconds restart_after{4'000};  // without a frame
+  std::chrono::milliseconds first_backoff{1'000};  // doubles with each failed start
+  std::chrono::milliseconds last_backoff{60'000};
+  std::chrono::milliseconds slow_source{0};        // a source that gives a frame so seldom is not stalled earlier
+};
+
+using OpenSource = std::function<Result<std::unique_ptr<camera::FrameSource>>()>;
+
+// Owns the thread "capture". status() is thread-safe, start() and stop() belong to the owner.
+class Capture {
+ public:
+  Capture(OpenSource open, CaptureOptions options, camera::Mailbox& mailbox, SnapshotBoard& snapshots, Stats& stats,
+          LogSink log);
+  ~Capture();
+
+  void start();
+  void stop();
+  // A camera that gave no frame for long is reported as stalled even when its thread hangs.
+  [[nodiscard]] CameraStatus status(SteadyTime now) const;
+
+ private:
+  void run(const std::stop_token& stop);
+  // Opens and starts; on failure sets the state and gives false.
+  [[nodiscard]] bool start_source(const std::stop_token& stop);
+  // Frames until the source has to be started again or ended.
+  enum class Ended { kStop, kStall, kLost, kNoMore };
+  [[nodiscard]] Ended stream(const std::stop_token& stop);
+  void take_frame(camera::Frame frame, SteadyTime now);
+  void note_missing(SteadyTime now, SteadyTime last_sign);
+  void set_state(CameraState state, std::string detail);
+  void beat();
+  void wait(const std::stop_token& stop, std::chrono::milliseconds duration);
+  void end_source();
+
+  const OpenSource open_;
+  const CaptureOptions options_;
+  camera::Mailbox& mailbox_;
+  SnapshotBoard& snapshots_;
+  Stats& stats_;
+  const LogSink log_;
+
+  mutable Mutex mutex_;
+  Condition changed_;
+  CameraStatus status_ KINGLET_GUARDED_BY(mutex_);
+  std::unique_ptr<camera::FrameSource> source_ KINGLET_GUARDED_BY(mutex_);  // replaced by the capture thread only
+  std::uint64_t dropped_before_ KINGLET_GUARDED_BY(mutex_) = 0;             // by sources that ended
+  std::jthread thread_;                                                      // last: joined first
+};
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/classifier.h"
+
+#include <algorithm>
+#include <cstring>
+#include <format>
+#include <utility>
+
+#include "engine/model.h"
+#include "engine/scores.h"
+
+namespace kinglet::daemon {
+namespace {
+
+using engine::TensorInfo;
+using engine::TensorLayout;
+
+struct InputGeometry {
+  int width = 0;
+  int height = 0;
+  TensorLayout layout = TensorLayout::kNchw;
+};
+
+// A picture goes into [1,3,H,W] (held either way) or, for models that were trained so, into [1,H,W,3].
+Result<InputGeometry> picture_geometry(const TensorInfo& info) {
+  constexpr engine::Dim kLargestSide = 4096;
+  const auto geometry = [](engine::Dim width, engine::Dim height, TensorLayout layout) {
+    return InputGeometry{static_cast<int>(width), static_cast<int>(height), layout};
+  };
+  const engine::Shape& shape = info.shape;
+  if (shape.size() == 4 && shape[0] == 1 && std::ranges::all_of(shape, [](engine::Dim dim) {
+        return dim >= 1 && dim <= kLargestSide;
+      })) {
+    if (shape[1] == 3) return geometry(shape[3], shape[2], info.layout);
+    if (shape[3] == 3) return geometry(shape[2], shape[1], TensorLayout::kNhwc);
+  }
+  return fail(ErrorCode::kBadData,
+              std::format("input \"{}\" has the shape {}, expected [1,3,height,width] of a picture", info.name,
+                          engine::to_string(std::span<const engine::Dim>(shape))),
+              {}, "kinglet needs an image classifier; look at the model with `kinglet inspect`");
+}
+
+Result<void> check_types(const TensorInfo& input, const TensorInfo& output) {
+  using engine::DataType;
+  if (input.type != DataType::kF32 && input.type != DataType::kU8 && input.type != DataType::kI8) {
+    return fail(ErrorCode::kBadData, std::format("input \"{}\" is of type {}, expected f32, u8 or i8", input.name,
+                                                 engine::to_string(input.type)));
+  }
+  if (output.type != DataType::kF32 && output.type != DataType::kU8) {
+    return fail(ErrorCode::kBadData, std::format("output \"{}\" is of type {}, expected f32 or u8", output.name,
+                                                 engine::to_string(output.type)));
+  }
+  return {};
+}
+
+std::optional<std::string_view> find_property(const engine::Graph::Metadata& metadata, std::string_view name) {
+  for (const auto& [key, value] : metadata.properties) {
+    if (key == name) return value;
+  }
+  return std::nullopt;
+}
+
+// MODEL.labels.txt for MODEL.onnx.
+std::filesystem::path beside(const std::filesystem::path& model, std::string_view ending) {
+  std::filesystem::path path = model;
+  path.replace_extension();
+  path += ending;
+  return path;
+}
+
+Result<void> load_labels(const ClassifierOptions& options, std::size_t class_count, ModelFacts& facts) {
+  std::filesystem::path path = options.labels;
+  if (path.empty()) {
+    const std::filesystem::path found = beside(options.model, ".labels.txt");
+    std::error_code ignored;
+    if (std::filesystem::exists(found, ignored)) path = found;
+  }
+  if (path.empty()) {
+    facts.labels = engine::Labels::numbered(class_count);
+    return {};
+  }
+  facts.labels = KINGLET_TRY(engine::Labels::open(path));
+  facts.labels_from_file = true;
+  return facts.labels.check_count(class_count);
+}
+
+Result<void> load_recipe(const ClassifierOptions& options, ModelFacts& facts) {
+  std::optional<std::filesystem::path> path;
+  if (!options.recipe.empty()) path = options.recipe;
+  const std::optional<engine::Recipe> recipe =
+      KINGLET_TRY(engine::find_recipe(options.model, path, find_property(facts.metadata, "kinglet.recipe")));
+  facts.recipe_found = recipe.has_value();
+  facts.recipe = recipe.value_or(engine::Recipe{});
+  return {};
+}
+
+}  // namespace
+
+Classifier::Classifier(engine::Session session, camera::Preprocessor preprocessor, camera::InputTensor input)
+    : session_(std::move(session)), preprocessor_(std::move(preprocessor)), input_(input) {}
+
+Result<Classifier> Classifier::open(const ClassifierOptions& options) {
+  const SteadyTime start = SteadyClock::now();
+  engine::Session session =
+      KINGLET_TRY(engine::Session::open(options.model, engine::SessionOptions{.threads = options.threads}));
+  auto facts = std::make_shared<ModelFacts>();
+  facts->metadata = session.metadata();
+  facts->inputs = session.inputs();
+  facts->outputs = session.outputs();
+  facts->plan = session.plan();
+  facts->threads = options.threads;
+  facts->demonstration = options.demonstration;
+  facts->file = options.model.filename().string();
+  facts->name = options.name.empty() ? options.model.stem().string() : options.name;
+  facts->digest = KINGLET_TRY(engine::file_digest(options.model));
+  std::error_code ignored;
+  facts->size_bytes = std::filesystem::file_size(options.model, ignored);
+
+  if (facts->inputs.size() != 1 || facts->outputs.empty()) {
+    return fail(ErrorCode::kBadData,
+                std::format("the model has {} inputs and {} outputs, expected one input and at least one output",
+                            facts->inputs.size(), facts->outputs.size()),
+                options.model.string());
+  }
+  const InputGeometry geometry = KINGLET_TRY(picture_geometry(facts->inputs[0]));
+  KINGLET_TRY(check_types(facts->inputs[0], facts->outputs[0]));
+  const std::optional<std::int64_t> class_count = engine::element_count(facts->outputs[0].shape);
+  if (!class_count || *class_count < 1) {
+    return fail(ErrorCode::kBadData, std::format("output \"{}\" has no fixed number of classes", facts->outputs[0].name),
+                options.model.string());
+  }
+  KINGLET_TRY(load_labels(options, static_cast<std::size_t>(*class_count), *facts));
+  KINGLET_TRY(load_recipe(options, *facts));
+
+  const camera::InputTensor input{.bytes = session.input(0),
+                                  .type = facts->inputs[0].type,
+                                  .width = geometry.width,
+                                  .height = geometry.height,
+                                  .layout = geometry.layout};
+  camera::Preprocessor preprocessor(facts->recipe, geometry.width, geometry.height);
+  Classifier classifier(std::move(session), std::move(preprocessor), input);
+  classifier.output_type_ = facts->outputs[0].type;
+  classifier.raw_.resize(static_cast<std::size_t>(*class_count));
+  classifier.scores_.resize(static_cast<std::size_t>(*class_count));
+  const SteadyTime loaded_at = SteadyClock::now();
+  facts->load_time = loaded_at - start;
+  if (const auto warm = classifier.run(); !warm) return std::unexpected(warm.error());
+  facts->warmup_time = SteadyClock::now() - loaded_at;
+  classifier.facts_ = std::move(facts);
+  return classifier;
+}
+
+Result<camera::CropRect> Classifier::prepare(const camera::FrameView& frame,
+                                             const std::optional<camera::CropRect>& crop) {
+  return preprocessor_.run(frame, crop, input_);
+}
+
+Result<std::span<const float>> Classifier::run() {
+  KINGLET_TRY(session_.run());
+  read_scores();
+  if (!engine::to_probabilities(raw_, preprocessor_.recipe().output, scores_)) scores_ = raw_;
+  return std::span<const float>(scores_);
+}
+
+void Classifier::read_scores() {
+  const std::span<const std::byte> bytes = session_.output(0);
+  if (output_type_ == engine::DataType::kF32) {
+    std::memcpy(raw_.data(), bytes.data(), raw_.size() * sizeof(float));
+    return;
+  }
+  for (std::size_t i = 0; i < raw_.size(); ++i) raw_[i] = static_cast<float>(bytes[i]) / 255.0F;
+}
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: a model with everything that makes its numbers mean something: recipe, labels, facts for people.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "camera/preprocess/preprocess.h"
+#include "daemon/predict.h"
+#include "engine/base/error.h"
+#include "engine/labels.h"
+#include "engine/recipe.h"
+#include "engine/session.h"
+
+namespace kinglet::daemon {
+
+struct ClassifierOptions {
+  std::filesystem::path model;
+  std::filesystem::path labels;  // empty: MODEL.labels.txt beside the model, else numbered
+  std::filesystem::path recipe;  // empty: as engine::find_recipe
+  std::string name;              // empty: the file's stem
+  int threads = 1;
+  bool demonstration = false;    // kinglet's own demonstration model
+};
+
+// What does not change while the model is loaded; shared with readers.
+struct ModelFacts {
+  std::string name;
+  std::string file;    // base name
+  std::string digest;  // "sha256:..."
+  std::uint64_t size_bytes = 0;
+  bool demonstration = false;
+  engine::Graph::Metadata metadata;
+  std::vector<engine::TensorInfo> inputs;
+  std::vector<engine::TensorInfo> outputs;
+  engine::Labels labels;
+  bool labels_from_file = false;
+  engine::Recipe recipe;
+  bool recipe_found = false;  // false: the default recipe, which may be wrong for this model
+  engine::PlanInfo plan;
+  int threads = 1;
+  Milliseconds load_time{};
+  Milliseconds warmup_time{};
+};
+
+// Thread-bound after open(): one thread at a time.
+class Classifier {
+ public:
+  // Errors as of Session::open, find_recipe and Labels; kBadData for a model that is no image classifier (says what
+  // was expected) and for a label count that does not fit. The model has run once when this returns.
+  [[nodiscard]] static Result<Classifier> open(const ClassifierOptions& options);
+
+  [[nodiscard]] const std::shared_ptr<const ModelFacts>& facts() const { return facts_; }
+
+  // Fills the model's input. Gives the part of the frame that was used.
+  [[nodiscard]] Result<camera::CropRect> prepare(const camera::FrameView& frame,
+                                                 const std::optional<camera::CropRect>& crop);
+  // Scores of 0 to 1, one a label; valid until the next run. Not finite where the model's output is not.
+  [[nodiscard]] Result<std::span<const float>> run();
+
+ private:
+  Classifier(engine::Session session, camera::Preprocessor preprocessor, camera::InputTensor input);
+  void read_scores();
+
+  engine::Session session_;
+  camera::Preprocessor preprocessor_;
+  camera::InputTensor input_;
+  engine::DataType output_type_ = engine::DataType::kF32;
+  std::vector<float> raw_;
+  std::vector<float> scores_;
+  std::shared_ptr<const ModelFacts> facts_;
+};
+
+}  // namespace kinglet::daemon

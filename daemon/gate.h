@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: which frames are looked at. A frame that is not is counted with the reason.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "daemon/stats.h"
+#include "engine/base/clock.h"
+
+namespace kinglet::daemon {
+
+// At most max_fps frames a second in the long run; a source whose frames jitter around that pace loses none.
+// Thread-bound.
+class Gate {
+ public:
+  explicit Gate(double max_fps) : interval_(std::chrono::duration_cast<SteadyClock::duration>(Seconds(1 / max_fps))) {}
+
+  // Nothing: look at it.
+  [[nodiscard]] std::optional<SkipReason> decide(SteadyTime now) {
+    if (now < due_ - interval_ / 2) return SkipReason::kRate;
+    due_ = std::max(due_ + interval_, now);
+    return std::nullopt;
+  }
+
+ private:
+  SteadyClock::duration interval_;
+  SteadyTime due_{};
+};
+
+}  // namespace kinglet::daemon

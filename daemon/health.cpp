@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/health.h"
+
+#include <algorithm>
+#include <format>
+
+namespace kinglet::daemon {
+namespace {
+
+Check thread_check(std::string name, SteadyTime now, SteadyTime heartbeat) {
+  Check check{.name = std::move(name)};
+  if (now - heartbeat > kDeadAfter) {
+    check.status = CheckStatus::kFail;
+    check.detail = std::format("no sign of life for {:.0f} s", Seconds(now - heartbeat).count());
+    check.since = std::chrono::system_clock::now() - std::chrono::duration_cast<WallTime::duration>(now - heartbeat);
+  }
+  return check;
+}
+
+}  // namespace
+
+std::string_view to_string(CheckStatus status) {
+  switch (status) {
+    case CheckStatus::kPass:
+      return "pass";
+    case CheckStatus::kWarn:
+      return "warn";
+    case CheckStatus::kFail:
+      return "fail";
+  }
+  return "fail";
+}
+
+std::vector<Check> liveness(const Vitals& vitals) {
+  return {thread_check("capture", vitals.now, vitals.camera.heartbeat),
+          thread_check("answer", vitals.now, vitals.answer_heartbeat)};
+}
+
+std::vector<Check> readiness(const Vitals& vitals) {
+  Check model{.name = "model", .since = vitals.model_since};
+  if (!vitals.model_loaded) {
+    model.status = CheckStatus::kFail;
+    model.detail = vitals.model_problem;
+  }
+  Check camera{.name = "camera", .since = vitals.camera.since};
+  const CameraState state = vitals.camera.state;
+  if (state != CameraState::kStreaming && state != CameraState::kPaused) {
+    camera.status = CheckStatus::kFail;
+    camera.detail = std::string(to_string(state));
+    if (!vitals.camera.detail.empty()) camera.detail += ": " + vitals.camera.detail;
+  }
+  return {model, camera};
+}
+
+CheckStatus worst(const std::vector<Check>& checks) {
+  CheckStatus status = CheckStatus::kPass;
+  for (const Check& check : checks) status = std::max(status, check.status);
+  return status;
+}
+
+bool frames_move_or_are_known_absent(const Vitals& vitals) {
+  if (worst(liveness(vitals)) == CheckStatus::kFail) return false;
+  switch (vitals.camera.state) {
+    case CameraState::kAbsent:
+    case CameraState::kFailed:
+    case CameraState::kPaused:
+      return true;
+    case CameraState::kStalled:
+    case CameraState::kRestarting:
+    case CameraState::kStarting:
+      return false;
+    case CameraState::kStreaming:
+      break;
+  }
+  const auto recent = [&](const std::optional<SteadyTime>& time) { return time && vitals.now - *time < kMovingWithin; };
+  return recent(vitals.camera.last_frame_at) && (!vitals.model_loaded || recent(vitals.last_answer_at));
+}
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: POST /api/v1/classify: a posted picture goes the same way as a frame. It is decoded here and answered by the
+// pipeline's own thread; nothing is stored.
+#include <openssl/evp.h>
+
+#include <format>
+
+#include "camera/decode.h"
+#include "daemon/http/json.h"
+#include "daemon/http/parameters.h"
+#include "daemon/http/problem.h"
+#include "daemon/http/routes.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+constexpr std::chrono::seconds kAnswerTime{10};
+
+struct Order {
+  std::string bytes;
+  std::int64_t top_k = 5;
+};
+
+std::optional<std::string> from_base64(const std::string& text) {
+  if (text.empty() || text.size() % 4 != 0) return std::nullopt;
+  std::string bytes(text.size() / 4 * 3, '\0');
+  const int written = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                                      reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+  if (written < 0) return std::nullopt;
+  bytes.resize(static_cast<std::size_t>(written) - static_cast<std::size_t>(text.ends_with("==") ? 2 : text.ends_with('=')));
+  return bytes;
+}
+
+std::expected<Order, Reply> order_from_json(const Call& call, std::int64_t top_k) {
+  const auto bad = [](std::string_view detail) { return std::unexpected(problem("bad-json", detail)); };
+  const Json json = Json::parse(call.body, nullptr, false);
+  if (!json.is_object()) return bad("expected an object {\"image_base64\": \"...\", \"top_k\": 5}");
+  Order order{.bytes = {}, .top_k = top_k};
+  for (const auto& [name, value] : json.items()) {
+    if (name == "image_base64" && value.is_string()) {
+      std::optional<std::string> bytes = from_base64(value.get_ref<const std::string&>());
+      if (!bytes) return bad("image_base64 is not base64 with padding (RFC 4648, section 4)");
+      order.bytes = std::move(*bytes);
+    } else if (name == "top_k" && value.is_number_integer() && value >= 1 && value <= kMaxTop) {
+      order.top_k = value;
+    } else {
+      return bad(std::format("member \"{}\" is not known or has a wrong value; known: image_base64 (text), top_k (1 to {})",
+                             name, kMaxTop));
+    }
+  }
+  if (order.bytes.empty()) return bad("member image_base64 is missing");
+  return order;
+}
+
+std::expected<Order, Reply> read_order(const Call& call) {
+  const std::expected<std::int64_t, Reply> top_k = integer_parameter(call, "top_k", 5, 1, kMaxTop);
+  if (!top_k) return std::unexpected(top_k.error());
+  if (call.content_type == "application/json") return order_from_json(call, *top_k);
+  if (call.content_type != "image/jpeg" && call.content_type != "image/png") {
+    return std::unexpected(problem(
+        "unsupported-media-type",
+        call.content_type.empty() ? std::string("the request has no Content-Type")
+                                  : std::format("Content-Type {} is not taken here", call.content_type),
+        "send the bytes as image/jpeg or image/png, for example: curl --data-binary @bird.jpg -H 'Content-Type: image/jpeg'"));
+  }
+  return Order{.bytes = call.body, .top_k = *top_k};
+}
+
+Reply refuse_picture(const Error& error) {
+  // The decoder speaks of the limits only when they are passed.
+  const bool too_large = error.message.find("pixels") != std::string::npos && error.message.find("limit") != std::string::npos;
+  return problem(too_large ? "too-many-pixels" : "undecodable-image", describe(error),
+                 too_large ? "scale it down, or raise http.max_pixels" : error.hint);
+}
+
+Reply answer_json(const Context& context, const camera::DecodedImage& decoded, const PostedPicture& picture,
+                  std::int64_t top_k, SteadyClock::duration decode) {
+  const ModelFacts& model = *context.model;
+  const Answer answer = predict(picture.scores, model.labels, context.decide, static_cast<std::size_t>(top_k));
+  const Json json{{"top", top_to_json(answer.top(), model.labels)},
+                  {"outcome", to_string(answer.outcome)},
+                  {"input",
+                   {{"width_px", decoded.image.width},
+                    {"height_px", decoded.image.height},
+                    {"orientation_applied", decoded.orientation_applied}}},
+                  {"crop_px", crop_to_json(picture.used_crop)},
+                  {"timing",
+                   {{"decode_ms", rounded_ms(decode)},
+                    {"preprocess_ms", rounded_ms(picture.preprocess)},
+                    {"inference_ms", rounded_ms(picture.inference)}}},
+                  {"model", model_reference(model)}};
+  return json_reply(json.dump(), "no-store");
+}
+
+}  // namespace
+
+Reply post_classify(const Context& context, const Call& call) {
+  std::expected<Order, Reply> order = read_order(call);
+  if (!order) return order.error();
+  if (!context.model) return problem("model-not-valid", "no model is loaded: " + context.vitals().model_problem);
+  const Result<ClassifyDesk::Place> place = context.desk.reserve();
+  if (!place) return problem(place.error().code == ErrorCode::kBusy ? "busy" : "starting", place.error().message);
+
+  MutexLock turn(context.desk.turn());
+  const SteadyTime start = SteadyClock::now();
+  const camera::DecodeLimits limits{.max_pixels = context.max_pixels};
+  const Result<camera::DecodedImage> decoded =
+      camera::decode_image(std::as_bytes(std::span(order->bytes)), limits, camera::Upright::kApplyExif);
+  if (!decoded) return refuse_picture(decoded.error());
+  const SteadyTime decoded_at = SteadyClock::now();
+
+  const auto crop = crop_parameter(call.query_value("crop"), decoded->image.width, decoded->image.height);
+  if (!crop) return crop.error();
+  PostedPicture picture{.view = decoded->image.view(), .crop = *crop};
+  picture.scores.resize(context.model->labels.size());
+  if (const Result<void> answered = context.desk.answer(picture, decoded_at + kAnswerTime); !answered) {
+    const Error& error = answered.error();
+    if (error.code == ErrorCode::kBadData) return problem("undecodable-image", describe(error), error.hint);
+    if (error.code == ErrorCode::kUnavailable) return problem("timeout", error.message);
+    return problem("internal-error", describe(error));
+  }
+  return answer_json(context, *decoded, picture, order->top_k, decoded_at - start);
+}
+
+}  // namespace kinglet::daemon::http

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what handlers may reach, made once by app.cpp. Nothing here runs the model or touches the camera.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "camera/mailbox.h"
+#include "daemon/classifier.h"
+#include "daemon/classify_desk.h"
+#include "daemon/health.h"
+#include "daemon/http/traffic.h"
+#include "daemon/ids.h"
+#include "daemon/latest.h"
+#include "daemon/predict.h"
+#include "daemon/snapshot.h"
+#include "daemon/stats.h"
+#include "engine/base/log.h"
+
+namespace kinglet::daemon::http {
+
+// Everything referred to outlives the server and is thread-safe.
+struct Context {
+  std::string source_name = "camera";                // of the first source, in answers and metrics
+  std::function<bool()> source_is_demonstration;
+  std::function<Vitals()> vitals;
+  std::shared_ptr<const ModelFacts> model;           // empty: none, see vitals().model_problem
+  const Latest<Prediction>& latest;
+  const Stats& stats;
+  const camera::Mailbox& mailbox;
+  SnapshotBoard& snapshots;
+  ClassifyDesk& desk;
+  IdMaker& ids;
+  Traffic& traffic;
+  DecideRule decide;
+  std::uint64_t max_body_bytes = 8U << 20;
+  std::int64_t max_pixels = 24'000'000;
+  LogSink log;
+};
+
+}  // namespace kinglet::daemon::http

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/guard.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <format>
+
+#include "daemon/http/problem.h"
+#include "engine/base/units.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+constexpr std::uint64_t kMaxOtherBody = 1U << 20;
+constexpr std::size_t kMaxQueryValues = 32;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+// "name:8420" and "[::1]:8420" without the port.
+std::string_view without_port(std::string_view host) {
+  if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
+  return host.substr(0, host.find(':'));
+}
+
+bool is_ip_literal(std::string_view host) {
+  std::array<unsigned char, sizeof(in6_addr)> address{};
+  if (host.starts_with('[') && host.ends_with(']')) {
+    return inet_pton(AF_INET6, std::string(host.substr(1, host.size() - 2)).c_str(), address.data()) == 1;
+  }
+  return inet_pton(AF_INET, std::string(host).c_str(), address.data()) == 1;
+}
+
+bool is_picture(std::string_view content_type) { return content_type.starts_with("image/"); }
+
+}  // namespace
+
+Guard::Guard(std::string host_name, std::vector<std::string> allowed_hosts, std::uint64_t max_body_bytes)
+    : host_name_(lower(host_name)), allowed_hosts_(std::move(allowed_hosts)), max_body_bytes_(max_body_bytes) {
+  std::ranges::transform(allowed_hosts_, allowed_hosts_.begin(), [](const std::string& host) { return lower(host); });
+}
+
+bool Guard::knows_host(std::string_view header) const {
+  const std::string host = lower(without_port(header));
+  if (host == "localhost" || is_ip_literal(host)) return true;
+  if (!host_name_.empty()) {
+    for (const std::string_view ending : {"", ".local", ".lan", ".home.arpa"}) {
+      if (host == host_name_ + std::string(ending)) return true;
+    }
+  }
+  return std::ranges::find(allowed_hosts_, host) != allowed_hosts_.end();
+}
+
+std::optional<Reply> Guard::check_request(const Call& call, const Credentials& credentials) const {
+  if (!credentials.host && !credentials.http_1_0) return problem("bad-request", "the header Host is missing");
+  if (credentials.host && !knows_host(*credentials.host)) {
+    return problem("unknown-host", std::format("this device is not called \"{}\"", credentials.host->substr(0, 100)),
+                   "use its IP address or its own name, or add the name to http.allowed_hosts");
+  }
+  if (credentials.content_encoding) {
+    return problem("content-encoding-refused", "the body is compressed", "send it without Content-Encoding");
+  }
+  if (call.query.size() > kMaxQueryValues) {
+    return problem("bad-parameter", std::format("{} query values; the limit is {}", call.query.size(), kMaxQueryValues));
+  }
+  return std::nullopt;
+}
+
+std::optional<Reply> Guard::check_route(const Route& route, const Call& call, const Credentials& credentials) const {
+  if (credentials.forwarded && route.role != Role::kOpen) {
+    return problem("role-too-low", "requests through a proxy are not local", "ask the daemon directly on this machine");
+  }
+  if (route.method == "GET") return std::nullopt;
+  const bool own_origin = credentials.origin && credentials.host && *credentials.origin == "http://" + *credentials.host;
+  const bool foreign_fetch = credentials.sec_fetch_site && *credentials.sec_fetch_site != "same-origin" &&
+                             *credentials.sec_fetch_site != "none";
+  if ((credentials.origin && !own_origin) || foreign_fetch) {
+    return problem("foreign-origin", "a page of another site sent this request");
+  }
+  if (call.content_type.starts_with("multipart/")) {
+    return problem("unsupported-media-type", "multipart bodies are not taken", "send the raw bytes of the picture");
+  }
+  if (credentials.content_length) {
+    const std::string& text = *credentials.content_length;
+    std::uint64_t length = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+    if (error != std::errc() || end != text.data() + text.size()) return problem("bad-request", "Content-Length is no number");
+    if (length > max_body_bytes(call)) return body_too_large(max_body_bytes(call));
+  }
+  return std::nullopt;
+}
+
+// A picture in JSON is a third larger than the picture.
+std::uint64_t Guard::max_body_bytes(const Call& call) const {
+  if (is_picture(call.content_type)) return max_body_bytes_;
+  if (call.path == "/api/v1/classify") return max_body_bytes_ / 3 * 4 + 4096;
+  return std::min(max_body_bytes_, kMaxOtherBody);
+}
+
+Reply body_too_large(std::uint64_t limit) {
+  return problem("body-too-large", "the body is larger than " + format_bytes(Bytes{limit}),
+                 "send a smaller picture, or raise http.max_body");
+}
+
+}  // namespace kinglet::daemon::http

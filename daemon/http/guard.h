@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what is refused before any handler runs: foreign names and pages, compressed and oversized bodies.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/http/message.h"
+#include "daemon/http/routes.h"
+
+namespace kinglet::daemon::http {
+
+// The headers that decide; absent ones are empty optionals.
+struct Credentials {
+  std::optional<std::string> host;
+  std::optional<std::string> origin;
+  std::optional<std::string> sec_fetch_site;
+  std::optional<std::string> content_encoding;
+  std::optional<std::string> content_length;
+  bool http_1_0 = false;
+  bool forwarded = false;  // any Forwarded or X-Forwarded-* header
+};
+
+class Guard {
+ public:
+  // `host_name` of this machine; `allowed_hosts` further names.
+  Guard(std::string host_name, std::vector<std::string> allowed_hosts, std::uint64_t max_body_bytes);
+
+  // On every request: Host must name this machine (against DNS rebinding), bodies must come as they are.
+  [[nodiscard]] std::optional<Reply> check_request(const Call& call, const Credentials& credentials) const;
+  // Once the route is known: its role, pages of other sites, the body's size and type.
+  [[nodiscard]] std::optional<Reply> check_route(const Route& route, const Call& call,
+                                                 const Credentials& credentials) const;
+  [[nodiscard]] std::uint64_t max_body_bytes(const Call& call) const;
+
+ private:
+  [[nodiscard]] bool knows_host(std::string_view host) const;
+
+  std::string host_name_;
+  std::vector<std::string> allowed_hosts_;
+  std::uint64_t max_body_bytes_;
+};
+
+[[nodiscard]] Reply body_too_large(std::uint64_t limit);
+
+}  // namespace kinglet::daemon::http

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: a request and its answer as handlers see them, without the HTTP library.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace kinglet::daemon::http {
+
+// All of it comes from the network and is hostile.
+struct Call {
+  std::string method;
+  std::string path;
+  std::vector<std::pair<std::string, std::string>> query;  // decoded, in order
+  std::vector<std::pair<std::string, std::string>> path_parameters;
+  std::string content_type;   // without parameters, lower case
+  std::string accept;
+  std::string if_none_match;
+  std::string body;
+  std::string request_id;     // ours
+
+  [[nodiscard]] std::optional<std::string_view> query_value(std::string_view name) const;
+  [[nodiscard]] std::string_view path_parameter(std::string_view name) const;  // of the route's pattern
+};
+
+struct Reply {
+  int status = 200;
+  std::string content_type;
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string problem;  // slug, when it is one
+};
+
+[[nodiscard]] Reply json_reply(std::string body, std::string_view cache_control = "no-cache");
+
+}  // namespace kinglet::daemon::http

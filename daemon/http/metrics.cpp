@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: GET /metrics: what the parts count, as Prometheus reads it.
+#include <sys/timex.h>
+
+#include <array>
+
+#include "daemon/board.h"
+#include "daemon/build_info.h"
+#include "daemon/http/routes.h"
+#include "daemon/metrics/exposition.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+using metrics::Exposition;
+using metrics::Metric;
+
+double unix_seconds(WallTime time) { return Seconds(time.time_since_epoch()).count(); }
+
+void add_info(Exposition& out, const Context& context) {
+  const BuildInfo& info = build_info();
+  out.sample(Metric::kBuildInfo, {{"version", info.version}, {"commit", info.commit}, {"xnnpack", info.xnnpack}},
+             std::uint64_t{1});
+  if (context.model) {
+    out.sample(Metric::kModelInfo,
+               {{"name", context.model->name},
+                {"digest", context.model->digest},
+                {"opset", std::to_string(context.model->metadata.opset)}},
+               std::uint64_t{1});
+  }
+}
+
+void add_frames(Exposition& out, const Context& context, const Stats::View& view, const CameraStatus& camera) {
+  const auto frames = [&](std::string_view outcome, std::uint64_t count) {
+    out.sample(Metric::kFrames, {{"source", context.source_name}, {"outcome", outcome}}, count);
+  };
+  frames("classified", view.predictions);
+  for (std::size_t i = 0; i < kSkipReasonCount; ++i) frames(to_string(static_cast<SkipReason>(i)), view.skipped[i]);
+  frames("busy", context.mailbox.dropped_count());
+  frames("camera", camera.dropped_by_source);
+  frames("error", view.errors);
+  for (std::size_t i = 0; i < kOutcomeCount; ++i) {
+    out.sample(Metric::kPredictions, {{"outcome", to_string(static_cast<Outcome>(i))}}, view.by_outcome[i]);
+  }
+  out.histogram(Metric::kInferenceDuration, {}, view.inference.lifetime);
+  out.histogram(Metric::kStageDuration, {{"stage", "wait"}}, view.wait.lifetime);
+  out.histogram(Metric::kStageDuration, {{"stage", "preprocess"}}, view.preprocess.lifetime);
+  out.histogram(Metric::kStageDuration, {{"stage", "inference"}}, view.inference.lifetime);
+  out.histogram(Metric::kStageDuration, {{"stage", "postprocess"}}, view.postprocess.lifetime);
+  out.histogram(Metric::kFrameAge, {}, view.latency.lifetime);
+}
+
+void add_camera(Exposition& out, const Context& context, const Vitals& vitals) {
+  const std::string_view source = context.source_name;
+  const CameraStatus& camera = vitals.camera;
+  out.sample(Metric::kCameraUp, {{"source", source}}, std::uint64_t{camera.state == CameraState::kStreaming});
+  out.sample(Metric::kCameraStalls, {{"source", source}}, camera.stalls);
+  out.sample(Metric::kCameraRestarts, {{"source", source}, {"reason", "stall"}}, camera.restarts_after_stall);
+  out.sample(Metric::kCameraRestarts, {{"source", source}, {"reason", "lost"}}, camera.restarts_after_loss);
+  if (camera.last_frame_at) {
+    const double age = Seconds(vitals.now - *camera.last_frame_at).count();
+    out.sample(Metric::kCameraLastFrame, {{"source", source}}, unix_seconds(std::chrono::system_clock::now()) - age);
+  }
+}
+
+void add_traffic(Exposition& out, const Traffic::View& traffic) {
+  for (const auto& [key, count] : traffic.requests) {
+    const auto& [route, method, code] = key;
+    out.sample(Metric::kHttpRequests, {{"route", route}, {"method", method}, {"code", std::to_string(code)}}, count);
+  }
+  for (const auto& [route, durations] : traffic.durations) out.histogram(Metric::kHttpDuration, {{"route", route}}, durations);
+}
+
+void add_machine(Exposition& out, SteadyClock::duration uptime) {
+  const BoardFacts board = read_board();
+  if (board.temperature_celsius) out.sample(Metric::kTemperature, {{"sensor", "cpu"}}, *board.temperature_celsius);
+  if (board.throttling) {
+    for (const std::string& reason : board.throttling->now) out.sample(Metric::kThrottled, {{"reason", reason}}, std::uint64_t{1});
+  }
+  timex state{};
+  out.sample(Metric::kClockSynced, {}, std::uint64_t{adjtimex(&state) != TIME_ERROR});
+  if (board.cpu_seconds) out.sample(Metric::kProcessCpu, {}, *board.cpu_seconds);
+  if (board.resident_bytes) out.sample(Metric::kProcessMemory, {}, *board.resident_bytes);
+  if (board.open_files) out.sample(Metric::kProcessFiles, {}, *board.open_files);
+  out.sample(Metric::kProcessStart, {}, unix_seconds(std::chrono::system_clock::now()) - Seconds(uptime).count());
+}
+
+}  // namespace
+
+Reply get_metrics(const Context& context, const Call& call) {
+  const bool open_metrics = call.accept.find("application/openmetrics-text") != std::string::npos;
+  Exposition out(open_metrics ? metrics::Format::kOpenMetrics : metrics::Format::kPrometheus);
+  const Vitals vitals = context.vitals();
+  const Stats::View view = context.stats.view(vitals.now);
+  add_info(out, context);
+  add_frames(out, context, view, vitals.camera);
+  add_camera(out, context, vitals);
+  add_traffic(out, context.traffic.view());
+  add_machine(out, view.uptime);
+  return {.content_type = open_metrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                                       : "text/plain; version=0.0.4; charset=utf-8",
+          .body = out.finish(),
+          .headers = {{"Cache-Control", "no-store"}}};
+}
+
+}  // namespace kinglet::daemon::http

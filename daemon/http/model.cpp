@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: GET /api/v1/model, /model/labels, /model/plan: what runs, and enough to repeat its preprocessing elsewhere.
+#include <format>
+
+#include "daemon/http/json.h"
+#include "daemon/http/problem.h"
+#include "daemon/http/routes.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+Reply no_model(const Context& context) {
+  return problem("not-found", "no model is loaded: " + context.vitals().model_problem,
+                 "set model.path to an ONNX image classifier");
+}
+
+Json tensor(const engine::TensorInfo& info) {
+  return {{"name", info.name},
+          {"type", engine::to_string(info.type)},
+          {"shape", info.shape},
+          {"layout", info.layout == engine::TensorLayout::kNhwc ? "NHWC" : "NCHW"}};
+}
+
+Json tensors(const std::vector<engine::TensorInfo>& infos) {
+  Json list = Json::array();
+  for (const engine::TensorInfo& info : infos) list.push_back(tensor(info));
+  return list;
+}
+
+Json plan_summary(const engine::PlanInfo& plan) {
+  return {{"nodes_in_file", plan.nodes_in_file},
+          {"nodes_after_passes", plan.nodes_after_passes},
+          {"segments", plan.segments},
+          {"transposes", plan.transposes},
+          {"macs", plan.macs},
+          {"xnnpack_mac_ratio", rounded(plan.xnnpack_mac_ratio, 6)},
+          {"fallback_nodes", plan.fallback_nodes},
+          {"weight_bytes", plan.weight_bytes},
+          {"arena_bytes", plan.arena_bytes},
+          {"href", "/api/v1/model/plan"}};
+}
+
+std::optional<std::string> property(const ModelFacts& model, std::string_view name) {
+  for (const auto& [key, value] : model.metadata.properties) {
+    if (key == name) return value;
+  }
+  return std::nullopt;
+}
+
+// What never changes while the model is loaded: a browser asks again only by ETag.
+Reply cached(const Context& context, const Call& call, const Json& json) {
+  const std::string tag = "\"" + context.model->digest.substr(context.model->digest.find(':') + 1, 16) + "\"";
+  if (call.if_none_match == tag) return {.status = 304, .headers = {{"ETag", tag}}};
+  Reply reply = json_reply(json.dump());
+  reply.headers.emplace_back("ETag", tag);
+  return reply;
+}
+
+}  // namespace
+
+Reply get_model(const Context& context, const Call& /*call*/) {
+  if (!context.model) return no_model(context);
+  const ModelFacts& model = *context.model;
+  Json json{{"name", model.name},
+            {"file", model.file},
+            {"digest", model.digest},
+            {"size_bytes", model.size_bytes},
+            {"demonstration", model.demonstration}};
+  for (const auto& [member, key] : {std::pair{"licence", "kinglet.licence"}, std::pair{"accuracy", "kinglet.accuracy"}}) {
+    if (const std::optional<std::string> value = property(model, key)) json[member] = *value;
+  }
+  json["opset"] = model.metadata.opset;
+  if (!model.metadata.producer.empty()) json["producer"] = model.metadata.producer;
+  json["inputs"] = tensors(model.inputs);
+  json["outputs"] = tensors(model.outputs);
+  json["labels"] = {{"count", model.labels.size()}, {"href", "/api/v1/model/labels"}, {"named", model.labels_from_file}};
+  json["preprocess"] = Json::parse(engine::to_json(model.recipe));
+  json["preprocess_found"] = model.recipe_found;
+  json["plan"] = plan_summary(model.plan);
+  json["threads"] = model.threads;
+  json["load_ms"] = rounded(model.load_time.count(), 3);
+  json["warmup_ms"] = rounded(model.warmup_time.count(), 3);
+  return json_reply(json.dump());
+}
+
+Reply get_model_labels(const Context& context, const Call& call) {
+  if (!context.model) return no_model(context);
+  Json items = Json::array();
+  std::size_t index = 0;
+  for (const engine::Label& label : context.model->labels) {
+    Json item{{"index", index++}, {"species_id", label.species_id}, {"label", label.text}};
+    if (!label.scientific_name.empty()) item["scientific_name"] = label.scientific_name;
+    item["common_name"] = label.common_name;
+    item["role"] = label.role == engine::LabelRole::kBackground ? "background"
+                   : label.role == engine::LabelRole::kSpecies  ? "species"
+                                                                : "other";
+    items.push_back(std::move(item));
+  }
+  return cached(context, call, {{"items", items}, {"has_more", false}});
+}
+
+Reply get_model_plan(const Context& context, const Call& call) {
+  if (!context.model) return no_model(context);
+  Json json = plan_summary(context.model->plan);
+  json.erase("href");
+  Json steps = Json::array();
+  for (const engine::StepInfo& step : context.model->plan.steps) {
+    steps.push_back({{"name", step.name},
+                     {"op_type", step.op_type},
+                     {"backend", step.backend},
+                     {"segment", step.segment},
+                     {"output_shape", step.output_shape},
+                     {"macs", step.macs}});
+  }
+  json["steps"] = std::move(steps);
+  return cached(context, call, json);
+}
+
+}  // namespace kinglet::daemon::http

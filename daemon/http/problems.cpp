@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: GET /problems/{slug}: each error's `type` leads to a page that explains it.
+#include <format>
+
+#include "daemon/http/problem.h"
+#include "daemon/http/routes.h"
+
+namespace kinglet::daemon::http {
+
+Reply get_problem(const Context& /*context*/, const Call& call) {
+  const ProblemKind* kind = find_problem(call.path_parameter("slug"));
+  if (kind == nullptr) {
+    std::string known;
+    for (const ProblemKind& row : problem_table()) known += std::format("{}{}", known.empty() ? "" : ", ", row.slug);
+    return problem("not-found", "there is no problem of this name", "known: " + known);
+  }
+  return {.content_type = "text/plain; charset=utf-8",
+          .body = std::format("{}\n\n{}\n{}\n\nStatus {}\n", kind->slug, kind->title, kind->explanation, kind->status),
+          .headers = {{"Cache-Control", "max-age=3600"}}};
+}
+
+}  // namespace kinglet::daemon::http

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/server.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <format>
+#include <utility>
+
+#include "daemon/http/compress.h"
+#include "daemon/http/problem.h"
+#include "daemon/thread_entry.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+// Marks, for ourselves, that the client takes gzip: the library must not compress (it would use brotli at its slowest).
+constexpr const char* kTakesGzip = "X-Kinglet-Takes-Gzip";
+
+std::string media_type(const std::string& header) {
+  std::string type = header.substr(0, header.find(';'));
+  while (!type.empty() && type.back() == ' ') type.pop_back();
+  std::ranges::transform(type, type.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return type;
+}
+
+std::optional<std::string> header(const httplib::Request& request, const char* name) {
+  if (!request.has_header(name)) return std::nullopt;
+  return request.get_header_value(name);
+}
+
+Credentials credentials_of(const httplib::Request& request) {
+  Credentials credentials{.host = header(request, "Host"),
+                          .origin = header(request, "Origin"),
+                          .sec_fetch_site = header(request, "Sec-Fetch-Site"),
+                          .content_encoding = header(request, "Content-Encoding"),
+                          .content_length = header(request, "Content-Length"),
+                          .http_1_0 = request.version == "HTTP/1.0"};
+  for (const auto& [name, value] : request.headers) {
+    const std::string lower = media_type(name);
+    if (lower == "forwarded" || lower.starts_with("x-forwarded-")) credentials.forwarded = true;
+  }
+  return credentials;
+}
+
+Call call_of(const httplib::Request& request, std::string request_id) {
+  Call call{.method = request.method,
+            .path = request.path,
+            .content_type = media_type(request.get_header_value("Content-Type")),
+            .accept = request.get_header_value("Accept"),
+            .if_none_match = request.get_header_value("If-None-Match"),
+            .request_id = std::move(request_id)};
+  for (const auto& [name, value] : request.params) call.query.emplace_back(name, value);
+  return call;
+}
+
+bool has_body(const httplib::Request& request) {
+  return request.has_header("Transfer-Encoding") ||
+         (request.has_header("Content-Length") && request.get_header_value("Content-Length") != "0");
+}
+
+void write_reply(Reply reply, const Call& call, bool takes_gzip, httplib::Response& response) {
+  complete_problem(reply, call.path, call.request_id);
+  if (takes_gzip) compress(reply);
+  response.status = reply.status;
+  response.set_header("X-Request-Id", call.request_id);
+  for (const auto& [name, value] : reply.headers) response.set_header(name, value);
+  if (!reply.body.empty()) response.set_content(std::move(reply.body), reply.content_type);
+}
+
+httplib::Headers headers_always() {
+  return {{"X-Content-Type-Options", "nosniff"},
+          {"Referrer-Policy", "no-referrer"},
+          {"Content-Security-Policy",
+           "default-src 'self'; img-src 'self' blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"},
+          {"Cross-Origin-Resource-Policy", "same-origin"},
+          {"Cross-Origin-Opener-Policy", "same-origin"}};
+}
+
+// Takes what the client still sends for a moment, so that closing does not reset the connection before it has read
+// our answer.
+void close_gently(int socket) {
+  constexpr int kMostReads = 64;
+  shutdown(socket, SHUT_WR);
+  timeval patience{.tv_sec = 0, .tv_usec = 100'000};
+  setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  std::array<char, 16384> bytes;
+  for (int i = 0; i < kMostReads && recv(socket, bytes.data(), bytes.size(), 0) > 0; ++i) {
+  }
+  close(socket);
+}
+
+// All queues of the library's servers are this one pool, which ends after them.
+class SharedQueue final : public httplib::TaskQueue {
+ public:
+  explicit SharedQueue(Pool& pool) : pool_(pool) {}
+  bool enqueue(std::function<void()> job) override { return pool_.add(std::move(job)); }
+  void shutdown() override {}
+
+ private:
+  Pool& pool_;
+};
+
+}  // namespace
+
+class Server::Endpoint final : public httplib::Server {
+ public:
+  Endpoint(http::Server& owner, Listener listener) : owner_(owner), url_(std::move(listener.url)) {
+    svr_sock_ = listener.socket.release();
+    new_task_queue = [this] { return new SharedQueue(*owner_.pool_); };
+    set_default_headers(headers_always());
+    set_payload_max_length(std::max<std::size_t>(owner_.context_.max_body_bytes * 2, 1U << 20));
+    set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
+      return before_body(request, response) ? HandlerResponse::Handled : HandlerResponse::Unhandled;
+    });
+    const auto with_body = [this](const httplib::Request& request, httplib::Response& response,
+                                  const httplib::ContentReader& reader) { after_body(request, response, reader); };
+    Post(".*", with_body);
+    Put(".*", with_body);
+    Patch(".*", with_body);
+    Delete(".*", with_body);
+    set_error_handler(Handler([this](const httplib::Request& request, httplib::Response& response) {
+      explain_library_error(request, response);
+    }));
+    set_post_routing_handler([](const httplib::Request& request, httplib::Response& response) {
+      if (response.status == 204 || response.status == 304) response.headers.erase("Content-Length");
+      if (has_body(request)) response.headers.erase("Keep-Alive");
+      response.headers.erase("Accept-Ranges");
+    });
+  }
+
+ private:
+  bool process_and_close_socket(socket_t socket) override {
+    const TimeLimits& limits = owner_.options_.limits;
+    DeadlineStream stream(socket, limits, owner_.stopping_);
+    std::string remote;
+    int remote_port = 0;
+    stream.get_remote_ip_and_port(remote, remote_port);
+    std::string local;
+    int local_port = 0;
+    stream.get_local_ip_and_port(local, local_port);
+    for (std::size_t count = 0; count < limits.requests; ++count) {
+      // A connection that only idles goes as soon as somebody waits for its thread.
+      const bool first = count == 0;
+      const SteadyTime deadline = SteadyClock::now() + (first ? limits.first_byte : limits.kept_alive);
+      if (!stream.wait_for_request(deadline, [&] { return !first && owner_.pool_->crowded(); })) break;
+      stream.begin_request();
+      const bool last = count + 1 == limits.requests;
+      bool closed = false;
+      bool body = false;
+      const bool answered = process_request(stream, remote, remote_port, local, local_port, last, closed,
+                                            [&](httplib::Request& request) {
+                                              prepare(request);
+                                              body = has_body(request);
+                                            });
+      // What is left of a body that was not read would be taken for the next request.
+      if (!answered || closed || body) break;
+    }
+    close_gently(socket);
+    return true;
+  }
+
+  static void prepare(httplib::Request& request) {
+    request.headers.erase(kTakesGzip);
+    const std::string accepted = request.get_header_value("Accept-Encoding");
+    request.headers.erase("Accept-Encoding");
+    if (accepted.find("gzip") != std::string::npos && accepted.find("gzip;q=0") == std::string::npos) {
+      request.headers.emplace(kTakesGzip, "1");
+    }
+    request.ranges.clear();
+    if (has_body(request)) request.headers.emplace("Connection", "close");
+  }
+
+  // True: answered already; false: the body is wanted.
+  bool before_body(const httplib::Request& request, httplib::Response& response) {
+    const SteadyTime start = SteadyClock::now();
+    Call call = make_call(request);
+    const Credentials credentials = credentials_of(request);
+    std::string_view pattern;
+    std::optional<Reply> reply = owner_.guard_.check_request(call, credentials);
+    if (!reply) {
+      Found found = find_route(call);
+      pattern = found.pattern;
+      if (found.route == nullptr) {
+        reply = std::move(found.refusal);
+      } else {
+        reply = owner_.guard_.check_route(*found.route, call, credentials);
+        if (!reply && found.route->method != "GET") return false;
+        if (!reply) reply = run_handler(*found.route, owner_.context_, call);
+      }
+    }
+    finish(std::move(*reply), call, pattern, request, response, start);
+    return true;
+  }
+
+  void after_body(const httplib::Request& request, httplib::Response& response, const httplib::ContentReader& reader) {
+    const SteadyTime start = SteadyClock::now();
+    Call call = make_call(request);
+    const Found found = find_route(call);
+    const std::uint64_t limit = owner_.guard_.max_body_bytes(call);
+    bool too_large = false;
+    const bool whole = reader([&](const char* data, std::size_t size) {
+      too_large = call.body.size() + size > limit;
+      if (!too_large) call.body.append(data, size);
+      return !too_large;
+    });
+    Reply reply;
+    if (too_large) {
+      reply = body_too_large(limit);
+    } else if (!whole) {
+      reply = problem("bad-request", "the body ended early or came too slowly");
+    } else {
+      reply = run_handler(*found.route, owner_.context_, call);
+    }
+    finish(std::move(reply), call, found.pattern, request, response, start);
+  }
+
+  Call make_call(const httplib::Request& request) {
+    return call_of(request, owner_.context_.ids.next_text("req", std::chrono::system_clock::now()));
+  }
+
+  void finish(Reply reply, const Call& call, std::string_view pattern, const httplib::Request& request,
+              httplib::Response& response, SteadyTime start) {
+    const SteadyClock::duration taken = SteadyClock::now() - start;
+    owner_.context_.traffic.add(pattern, call.method, reply.status, taken);
+    if (owner_.context_.log) {
+      // Only the pattern: nothing of the request reaches the log.
+      owner_.context_.log(LogLevel::kDebug, std::format("{} {} {} {:.1f} ms {}", pattern.empty() ? "-" : call.method,
+                                                        pattern.empty() ? "(no route)" : pattern, reply.status,
+                                                        to_ms(taken).count(), call.request_id));
+    }
+    write_reply(std::move(reply), call, request.has_header(kTakesGzip), response);
+  }
+
+  // The library refused the request before anybody of us saw it.
+  void explain_library_error(const httplib::Request& request, httplib::Response& response) {
+    if (!response.body.empty()) return;
+    const Call call = make_call(request);
+    constexpr std::size_t kMostHeaders = 100;
+    Reply reply;
+    switch (response.status) {
+      case 413:
+        reply = body_too_large(owner_.guard_.max_body_bytes(call));
+        break;
+      case 414:
+        reply = problem("uri-too-long", "the address is longer than 8 KiB");
+        break;
+      case 416:
+        reply = problem("range-not-satisfiable", "the header Range cannot be read");
+        break;
+      case 500:
+        reply = problem("internal-error", "the request could not be answered");
+        break;
+      default:
+        reply = !request.path.empty() && request.headers.size() >= kMostHeaders
+                    ? problem("headers-too-large", "there are more than 100 headers")
+                    : problem("bad-request", "the request is not readable HTTP/1.1, or a header is longer than 8 KiB");
+    }
+    owner_.context_.traffic.add({}, request.method, reply.status, {});
+    response.headers.erase("X-Request-Id");
+    write_reply(std::move(reply), call, false, response);
+  }
+
+  http::Server& owner_;
+  const std::string url_;
+};
+
+Server::Server(std::vector<Listener> listeners, ServerOptions options, const Context& context)
+    : options_(std::move(options)),
+      context_(context),
+      guard_(options_.host_name, options_.allowed_hosts, context.max_body_bytes) {
+  for (Listener& listener : listeners) endpoints_.push_back(std::make_unique<Endpoint>(*this, std::move(listener)));
+}
+
+Server::~Server() { stop(); }
+
+void Server::start() {
+  pool_ = std::make_unique<Pool>(options_.threads, options_.most_waiting);
+  for (const std::unique_ptr<Endpoint>& endpoint : endpoints_) {
+    threads_.emplace_back([&endpoint] { enter_thread("http-accept", [&] { endpoint->listen_after_bind(); }); });
+    endpoint->wait_until_ready();
+  }
+}
+
+void Server::stop() {
+  if (stopping_.exchange(true)) return;
+  for (const std::unique_ptr<Endpoint>& endpoint : endpoints_) endpoint->stop();
+  threads_.clear();
+  if (pool_) pool_->stop();
+}
+
+}  // namespace kinglet::daemon::http

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: GET /api/v1/version.
+#include "daemon/build_info.h"
+#include "daemon/http/json.h"
+#include "daemon/http/routes.h"
+
+namespace kinglet::daemon::http {
+
+Reply get_version(const Context& context, const Call& /*call*/) {
+  const BuildInfo& info = build_info();
+  Json build{{"compiler", info.compiler}};
+  if (!info.xnnpack.empty()) build["xnnpack"] = info.xnnpack;
+  if (!info.libcamera.empty()) build["libcamera"] = info.libcamera;
+  Json json{{"name", "kinglet"}, {"version", info.version}};
+  if (!info.commit.empty()) json["commit"] = info.commit;
+  json["api"] = "v1";
+  json["build"] = build;
+  json["uptime_seconds"] = rounded(Seconds(context.stats.view(SteadyClock::now()).uptime).count(), 3);
+  return json_reply(json.dump());
+}
+
+}  // namespace kinglet::daemon::http

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/snapshot.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "camera/decode.h"
+#include "camera/preprocess/preprocess.h"
+
+namespace kinglet::daemon {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr auto kIdleInterval = seconds(1);
+constexpr auto kWatchedInterval = milliseconds(50);
+constexpr auto kWantedFor = seconds(3);
+constexpr auto kFreshEnough = milliseconds(200);
+constexpr auto kPatience = milliseconds(300);
+constexpr auto kTooOld = seconds(5);
+constexpr int kQuality = 80;
+
+}  // namespace
+
+void SnapshotBoard::offer(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now) {
+  const bool wanted = now.time_since_epoch().count() < wanted_until_.load(std::memory_order_relaxed);
+  if (now - last_copy_ < (wanted ? SteadyClock::duration(kWatchedInterval) : SteadyClock::duration(kIdleInterval))) {
+    return;
+  }
+  last_copy_ = now;
+  std::size_t total = 0;
+  for (int i = 0; i < view.plane_count; ++i) total += view.planes[static_cast<std::size_t>(i)].bytes.size();
+  filling_.bytes.resize(total);
+  filling_.view = view;
+  std::size_t offset = 0;
+  for (int i = 0; i < view.plane_count; ++i) {
+    camera::Plane& plane = filling_.view.planes[static_cast<std::size_t>(i)];
+    std::ranges::copy(plane.bytes, filling_.bytes.begin() + static_cast<std::ptrdiff_t>(offset));
+    plane.bytes = {filling_.bytes.data() + offset, plane.bytes.size()};
+    offset += plane.bytes.size();
+  }
+  filling_.info = info;
+  filling_.at = now;
+  filling_.valid = true;
+  {
+    MutexLock lock(mutex_);
+    std::swap(filling_, ready_);
+  }
+  fresh_.notify_all();
+}
+
+Result<std::shared_ptr<const Snapshot>> SnapshotBoard::get(int width) {
+  const SteadyTime start = SteadyClock::now();
+  wanted_until_.store((start + kWantedFor).time_since_epoch().count(), std::memory_order_relaxed);
+  MutexLock encode_lock(encode_mutex_);
+  {
+    MutexLock lock(mutex_);
+    const SteadyTime newest = std::max(ready_.at, reading_.at);
+    if (start - newest > kFreshEnough) {
+      while (ready_.at <= newest) {
+        if (fresh_.wait_until(mutex_, start + kPatience) == std::cv_status::timeout) break;
+      }
+    }
+    if (ready_.valid && ready_.at > reading_.at) {
+      std::swap(ready_, reading_);
+      ready_.valid = false;
+      cached_.reset();
+    }
+  }
+  if (!reading_.valid) return fail(ErrorCode::kUnavailable, "no frame has come yet");
+  if (SteadyClock::now() - reading_.at > kTooOld) {
+    return fail(ErrorCode::kUnavailable, "the last frame is older than 5 s");
+  }
+  return encode(width);
+}
+
+Result<std::shared_ptr<const Snapshot>> SnapshotBoard::encode(int width) {
+  if (cached_ && cached_width_ == width) return cached_;
+  auto snapshot = std::make_shared<Snapshot>();
+  snapshot->info = reading_.info;
+  const bool scale = width > 0 && width < reading_.view.width;
+  if (reading_.view.format == camera::PixelFormat::kMjpeg && !scale) {
+    const std::span<const std::byte> jpeg = reading_.view.planes[0].bytes;
+    snapshot->jpeg.assign(jpeg.begin(), jpeg.end());
+  } else {
+    camera::Image image = KINGLET_TRY(camera::to_rgb(reading_.view));
+    if (scale) {
+      const int height = std::max(1, static_cast<int>(std::int64_t{image.height} * width / image.width));
+      image = KINGLET_TRY(camera::resize_like_pillow(image.view(), {0, 0, image.width, image.height}, width, height,
+                                                     engine::Interpolation::kBilinear));
+    }
+    snapshot->jpeg = KINGLET_TRY(camera::encode_jpeg(image.view(), kQuality));
+  }
+  cached_ = std::move(snapshot);
+  cached_width_ = width;
+  return cached_;
+}
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/stats.h"
+
+#include <utility>
+
+namespace kinglet::daemon {
+
+std::string_view to_string(SkipReason reason) { return reason == SkipReason::kRate ? "rate" : "paused"; }
+
+Stats::Stats(SteadyTime start) : start_(start), images_(start), frames_(start) {}
+
+void Stats::add_captured(SteadyTime now) {
+  MutexLock lock(mutex_);
+  frames_.add(now);
+  ++captured_;
+}
+
+void Stats::add_skipped(SkipReason reason) {
+  MutexLock lock(mutex_);
+  ++skipped_[std::to_underlying(reason)];
+}
+
+void Stats::add_error() {
+  MutexLock lock(mutex_);
+  ++errors_;
+}
+
+void Stats::add_prediction(SteadyTime now, const Prediction& prediction) {
+  MutexLock lock(mutex_);
+  images_.add(now);
+  latency_.add(now, prediction.age);
+  wait_.add(now, prediction.timing.wait);
+  preprocess_.add(now, prediction.timing.preprocess);
+  inference_.add(now, prediction.timing.inference);
+  postprocess_.add(now, prediction.timing.postprocess);
+  ++predictions_;
+  ++by_outcome_[std::to_underlying(prediction.answer.outcome)];
+  last_answer_at_ = now;
+}
+
+Stats::View Stats::view(SteadyTime now) const {
+  using std::chrono::seconds;
+  MutexLock lock(mutex_);
+  return View{.uptime = now - start_,
+              .images_per_second_now = images_.per_second(now, seconds(5)),
+              .images_per_second_1m = images_.per_second(now, seconds(60)),
+              .images_per_second_15m = images_.per_second(now, seconds(900)),
+              .frames_per_second = frames_.per_second(now, seconds(5)),
+              .predictions = predictions_,
+              .by_outcome = by_outcome_,
+              .captured = captured_,
+              .errors = errors_,
+              .skipped = skipped_,
+              .latency = latency_.stage(now),
+              .wait = wait_.stage(now),
+              .preprocess = preprocess_.stage(now),
+              .inference = inference_.stage(now),
+              .postprocess = postprocess_.stage(now),
+              .last_answer_at = last_answer_at_};
+}
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what the daemon counts about frames and answers. Written once a frame, read by the API, metrics and status line.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "daemon/histogram.h"
+#include "daemon/prediction.h"
+#include "engine/base/mutex.h"
+
+namespace kinglet::daemon {
+
+enum class SkipReason : std::uint8_t { kRate, kPaused };  // looked away on purpose
+inline constexpr std::size_t kSkipReasonCount = 2;
+[[nodiscard]] std::string_view to_string(SkipReason reason);
+
+// Thread-safe; allocates nothing after construction.
+class Stats {
+ public:
+  explicit Stats(SteadyTime start);
+
+  void add_captured(SteadyTime now);
+  void add_skipped(SkipReason reason);
+  void add_error();  // a frame that could not be prepared or answered
+  void add_prediction(SteadyTime now, const Prediction& prediction);
+
+  struct Stage {
+    RecentDurations::Summary recent;
+    LifetimeHistogram lifetime;
+  };
+  struct View {
+    SteadyClock::duration uptime{};
+    std::optional<double> images_per_second_now;  // the last 5 s
+    std::optional<double> images_per_second_1m;
+    std::optional<double> images_per_second_15m;
+    std::optional<double> frames_per_second;  // the last 5 s, as captured
+    std::uint64_t predictions = 0;
+    std::array<std::uint64_t, kOutcomeCount> by_outcome{};
+    std::uint64_t captured = 0;
+    std::uint64_t errors = 0;
+    std::array<std::uint64_t, kSkipReasonCount> skipped{};
+    Stage latency;  // from exposure to answer, as Prediction::age
+    Stage wait, preprocess, inference, postprocess;
+    std::optional<SteadyTime> last_answer_at;
+  };
+  [[nodiscard]] View view(SteadyTime now) const;
+
+ private:
+  struct Recorder {
+    RecentDurations recent;
+    LifetimeHistogram lifetime;
+    void add(SteadyTime now, SteadyClock::duration value) {
+      recent.add(now, value);
+      lifetime.add(value);
+    }
+    [[nodiscard]] Stage stage(SteadyTime now) const { return {recent.summarize(now), lifetime}; }
+  };
+
+  const SteadyTime start_;
+  mutable Mutex mutex_;
+  RecentRate images_ KINGLET_GUARDED_BY(mutex_);
+  RecentRate frames_ KINGLET_GUARDED_BY(mutex_);
+  Recorder latency_ KINGLET_GUARDED_BY(mutex_);
+  Recorder wait_ KINGLET_GUARDED_BY(mutex_);
+  Recorder preprocess_ KINGLET_GUARDED_BY(mutex_);
+  Recorder inference_ KINGLET_GUARDED_BY(mutex_);
+  Recorder postprocess_ KINGLET_GUARDED_BY(mutex_);
+  std::uint64_t predictions_ KINGLET_GUARDED_BY(mutex_) = 0;
+  std::array<std::uint64_t, kOutcomeCount> by_outcome_ KINGLET_GUARDED_BY(mutex_){};
+  std::uint64_t captured_ KINGLET_GUARDED_BY(mutex_) = 0;
+  std::uint64_t errors_ KINGLET_GUARDED_BY(mutex_) = 0;
+  std::array<std::uint64_t, kSkipReasonCount> skipped_ KINGLET_GUARDED_BY(mutex_){};
+  std::optional<SteadyTime> last_answer_at_ KINGLET_GUARDED_BY(mutex_);
+};
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: every thread gets a name that `top -H` shows, and a last catch: an exception that nobody expected ends the
+// process with a line in the log, and systemd starts it again.
+#pragma once
+
+#include <functional>
+
+namespace kinglet::daemon {
+
+// `name` has at most 15 letters.
+void enter_thread(const char* name, const std::function<void()>& body);
+
+}  // namespace kinglet::daemon
