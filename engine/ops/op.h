@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/base/error.h"
@@ -18,10 +19,13 @@ namespace xnn {
 class SubgraphBuilder;  // engine/backend/xnnpack/subgraph_builder.h
 }
 
+// Numbers of computed values that inference worked out (small ones that describe shapes), by value id.
+using KnownNumbers = std::unordered_map<std::uint32_t, Tensor>;
+
 // What inference sees of a node: input types and shapes and, where they are constant, the numbers.
 class InferContext {
  public:
-  InferContext(Graph& graph, NodeId id) : graph_(graph), id_(id) {}
+  InferContext(Graph& graph, NodeId id, const KnownNumbers* known = nullptr) : graph_(graph), id_(id), known_(known) {}
 
   [[nodiscard]] const Node& node() const { return graph_.node(id_); }
   [[nodiscard]] const Attributes& attributes() const { return node().attributes; }
@@ -29,8 +33,8 @@ class InferContext {
   [[nodiscard]] bool has_input(std::size_t i) const;
   [[nodiscard]] DataType input_type(std::size_t i) const;
   [[nodiscard]] const std::optional<Shape>& input_shape(std::size_t i) const;  // own bug when the input is absent
-  [[nodiscard]] const Tensor* input_constant(std::size_t i) const;             // nullptr: absent or not constant
-  // Merges with what is known already; a contradiction of the file's own value_info is taken from inference.
+  [[nodiscard]] const Tensor* input_constant(std::size_t i) const;             // nullptr: absent or not known
+  // Replaces what was known before: inference alone is trusted, never a file's own value_info.
   void set_output(std::size_t i, DataType type, std::optional<Shape> shape);
   // kBadData with the node's name and operator in where.
   [[nodiscard]] std::unexpected<Error> fail(std::string message, std::string hint = {}) const;
@@ -38,10 +42,19 @@ class InferContext {
  private:
   Graph& graph_;
   NodeId id_;
+  const KnownNumbers* known_;
 };
 
 // Inputs as the node lists them; nullptr where an optional one is absent.
 using Inputs = std::span<const Tensor* const>;
+
+// Which layout a lowered node works in (engine/plan/layout.h turns this into the layout of each value).
+enum class LayoutRule : std::uint8_t {
+  kLogical,     // reads and writes the order of its shape (Reshape, Gemm ...)
+  kFollow,      // any; its 4-D outputs lie as its inputs do (elementwise, Concat, Slice ...)
+  kNhwc,        // 4-D outputs lie as [N,H,W,C], and it wants its data input so (Conv, pooling ...)
+  kTransposes,  // moves the numbers anyway, so its output may lie as its readers want it (Transpose)
+};
 
 // One operator. All functions are pure; reentrant.
 struct Op {
@@ -62,12 +75,14 @@ struct Op {
 
   // Exact reference: computes all outputs from all inputs. Shapes were checked by infer on the actual static shapes;
   // outputs come with type and shape set and zeroed, one for each output of the node, unless data-dependent.
+  // Never sees f16: evaluate_node gives such inputs as f32 and rounds the results, so call it, not this pointer.
   // Accumulates in double where sums are long. Null: shape-only operators that are always folded.
   Result<void> (*evaluate)(const Node& node, Inputs inputs, std::span<Tensor> outputs) = nullptr;
 
   // Adds XNNPACK nodes for this node. Returns false (nothing added) when XNNPACK cannot take this form, with no
   // error: the node then runs through evaluate. Everything was verified before by infer; shapes are static here.
   Result<bool> (*lower)(xnn::SubgraphBuilder& builder, const Graph& graph, NodeId id) = nullptr;
+  LayoutRule layout = LayoutRule::kLogical;
 
   // Output numbers depend on nothing but the inputs (random operators would say false).
   bool deterministic = true;
@@ -84,8 +99,9 @@ struct Op {
 // Infers types and shapes of every node in order. Errors name the node.
 [[nodiscard]] Result<void> infer_shapes(Graph& graph);
 
-// The same for one node.
+// The same for one node; with `known`, numbers of shape arithmetic are carried from node to node.
 [[nodiscard]] Result<void> infer_node(Graph& graph, NodeId id);
+[[nodiscard]] Result<void> infer_node(Graph& graph, NodeId id, KnownNumbers& known);
 
 // Runs one node by its evaluate on actual tensors (types and shapes of the outputs are inferred from them).
 [[nodiscard]] Result<std::vector<Tensor>> evaluate_node(const Graph& graph, NodeId id, Inputs inputs);

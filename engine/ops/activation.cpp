@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// Activation functions: one input (Clip and PRelu have more), output of the same type and shape. Computed in double.
+#include <algorithm>
+#include <cmath>
+#include <format>
+#include <limits>
+#include <numbers>
+
+#include "engine/graph/float16.h"
+#include "engine/ops/common.h"
+#include "engine/ops/elementwise.h"
+#include "engine/ops/normalize.h"
+#include "engine/ops/rows.h"
+
+namespace kinglet::engine::ops {
+namespace {
+
+Result<void> evaluate_relu(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return visit_type(outputs[0].type(), [&]<typename T>() -> Result<void> {
+    return map<T>(inputs, outputs, [](T x) { return x < T{0} ? T{0} : x; });
+  });
+}
+
+Result<void> evaluate_leaky_relu(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
+  const float alpha = node.attributes.get_float("alpha", 0.01F);
+  return map_real(inputs, outputs, [=](double x) { return x < 0 ? alpha * x : x; });
+}
+
+Result<void> evaluate_elu(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
+  const float alpha = node.attributes.get_float("alpha", 1.0F);
+  return map_real(inputs, outputs, [=](double x) { return x < 0 ? alpha * std::expm1(x) : x; });
+}
+
+Result<void> evaluate_selu(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
+  const float alpha = node.attributes.get_float("alpha", 1.67326319217681884765625F);
+  const float gamma = node.attributes.get_float("gamma", 1.05070102214813232421875F);
+  return map_real(inputs, outputs, [=](double x) { return gamma * (x > 0 ? x : alpha * std::expm1(x)); });
+}
+
+// Before opset 6 the defaults were rounded.
+Result<void> normalize_selu(Graph& graph, NodeId id, std::int64_t opset) {
+  if (opset >= 6) return {};
+  Attributes& attributes = graph.attributes(id);
+  if (attributes.find("alpha") == nullptr) attributes.set("alpha", 1.6732F);
+  if (attributes.find("gamma") == nullptr) attributes.set("gamma", 1.0507F);
+  return {};
+}
+
+Result<void> evaluate_celu(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
+  const float alpha = node.attributes.get_float("alpha", 1.0F);
+  return map_real(inputs, outputs,
+                  [=](double x) { return std::max(0.0, x) + std::min(0.0, alpha * std::expm1(x / alpha)); });
+}
+
+double sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
+
+Result<void> evaluate_sigmoid(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return map_real(inputs, outputs, sigmoid);
+}
+
+Result<void> evaluate_hard_sigmoid(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
+  const float alpha = node.attributes.get_float("alpha", 0.2F);
+  const float beta = node.attributes.get_float("beta", 0.5F);
+  return map_real(inputs, outputs, [=](double x) { return std::clamp(alpha * x + beta, 0.0, 1.0); });
+}
+
+Result<void> evaluate_hard_swish(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return map_real(inputs, outputs, [](double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); });
+}
+
+Result<void> evaluate_tanh(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return map_real(inputs, outputs, [](double x) { return std::tanh(x); });
+}
+
+double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
+
+Result<void> evaluate_softplus(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return map_real(inputs, outputs, softplus);
+}
+
+Result<void> evaluate_softsign(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return map_real(inputs, outputs, [](double x) { return x / (1 + std::abs(x)); });
+}
+
+Result<void> evaluate_mish(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return map_real(inputs, outputs, [](double x) { return x * std::tanh(softplus(x)); });
+}
+
+Result<void> evaluate_thresholded_relu(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
+  const float alpha = node.attributes.get_float("alpha", 1.0F);
+  return map_real(inputs, outputs, [=](double x) { return x > alpha ? x : 0.0; });
+}
+
+Result<void> infer_gelu(InferContext& context) {
+  const std::string_view approximate = context.attributes().get_string("approximate", "none");
+  if (approximate != "none" && approximate != "tanh") {
+    return context.fail("attribute approximate is neither \"none\" nor \"tanh\"");
+  }
+  return infer_same<kFloats>(context);
+}
+
+Result<void> evaluate_gelu(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
+  if (node.attributes.get_string("approximate", "none") == "tanh") {
+    return map_real(inputs, outputs, [](double x) {
+      return 0.5 * x * (1 + std::tanh(std::numbers::inv_sqrtpi * std::numbers::sqrt2 * (x + 0.044715 * x * x * x)));
+    });
+  }
+  return map_real(inputs, outputs, [](double x) { return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2)); });
+}
+
+// --- Clip: the bounds became optional scalar inputs in opset 11. -----------------------------------------------------
+
+Result<void> normalize_clip(Graph& graph, NodeId id, std::int64_t opset) {
+  if (opset >= 11) return {};
+  for (const auto& [name, index] : {std::pair("min", 1U), std::pair("max", 2U)}) {
+    if (graph.node(id).attributes.find(name) == nullptr) continue;
+    const float bound = graph.node(id).attributes.get_float(name, 0);
+    const bool half = graph.value(graph.node(id).inputs.at(0)).type == DataType::kF16;
+    Tensor tensor = half ? Tensor::of<Half>({}, {to_half(bound)}) : Tensor::of<float>({}, {bound});
+    set_or_add_input(graph, id, index, add_node_constant(graph, id, name, std::move(tensor)));
+    graph.attributes(id).remove(name);
+  }
+  return {};
+}
+
+Result<void> infer_clip(InferContext& context) {
+  KINGLET_TRY(need_type(context, 0, kNumbers));
+  for (const std::size_t bound : {1U, 2U}) {
+    if (!context.has_input(bound)) continue;
+    KINGLET_TRY(need_type_of(context, bound, 0));
+    if (context.input_shape(bound) && element_count(*context.input_shape(bound)).value_or(1) != 1) {
+      return context.fail(
+          std::format("bound {} has shape {}, expected a scalar", bound, to_string(*context.input_shape(bound))));
+    }
+  }
+  context.set_output(0, context.input_type(0), context.input_shape(0));
+  return {};
+}
+
+Result<void> evaluate_clip(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return visit_type(outputs[0].type(), [&]<typename T>() -> Result<void> {
+    const auto bound = [&](std::size_t i, T fallback) {
+      return i < inputs.size() && inputs[i] != nullptr ? inputs[i]->data<T>()[0] : fallback;
+    };
+    const bool low_given = inputs.size() > 1 && inputs[1] != nullptr;
+    const bool high_given = inputs.size() > 2 && inputs[2] != nullptr;
+    const T low = bound(1, std::numeric_limits<T>::lowest());
+    const T high = bound(2, std::numeric_limits<T>::max());
+    return map<T>(inputs, outputs, [=](T x) {  // min above max gives max; NaN stays
+      T y = low_given && x < low ? low : x;
+      return high_given && high < y ? high : y;
+    });
+  });
+}
+
+// --- PRelu: the slope broadcasts to the input; before opset 7 a vector was one slope a channel.
+// -----------------------
+
+Result<void> normalize_prelu(Graph& graph, NodeId id, std::int64_t opset) {
+  if (opset >= 7 || graph.node(id).inputs.size() != 2) return {};
+  const std::optional<Shape>& x = graph.value(graph.node(id).inputs[0]).shape;
+  const ValueId slope = graph.node(id).inputs[1];
+  const std::optional<Shape>& shape = graph.value(slope).shape;
+  if (!x || !shape) return refuse(graph, id, ErrorCode::kUnavailable, "old-style slope with an input of unknown rank");
+  if (shape->size() != 1 || x->size() < 3 || (*shape)[0] == 1) return {};
+  std::vector<std::int64_t> axes;
+  for (std::size_t i = 1; i + 1 < x->size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+  const ValueId added = add_node_constant(graph, id, "axes", int64_tensor(axes));
+  graph.set_input(id, 1, insert_before(graph, id, "Unsqueeze", {slope, added}, {}, graph.value(slope).type));
+  return {};
+}
+
+Result<void> infer_prelu(InferContext& context) {
+  KINGLET_TRY(need_type(context, 0, kNumbers));
+  KINGLET_TRY(need_type_of(context, 1, 0));
+  const std::optional<Shape> both = KINGLET_TRY(broadcast_inputs(context));
+  const std::optional<Shape>& x = context.input_shape(0);
+  if (both && is_static(*x) && *both != *x) {
+    return context.fail(std::format("the slope's shape {} does not broadcast to {}", to_string(*context.input_shape(1)),
+                                    to_string(*x)));
+  }
+  context.set_output(0, context.input_type(0), x);
+  return {};
+}
+
+Result<void> evaluate_prelu(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return visit_type(outputs[0].type(), [&]<typename T>() -> Result<void> {
+    if constexpr (!std::is_same_v<T, bool>) {
+      combine<T, T>(*inputs[0], *inputs[1], outputs[0],
+                    [](T x, T slope) { return x < T{0} ? static_cast<T>(x * slope) : x; });
+    }
+    return {};
+  });
+}
+
+}  // namespace
+
+const Op kRelu{.op_type = "Relu", .infer = infer_same<kNumbers>, .evaluate = evaluate_relu};
+const Op kLeakyRelu{.op_type = "LeakyRelu", .infer = infer_same<kFloats>, .evaluate = evaluate_leaky_relu};
+const Op kElu{.op_type = "Elu", .infer = infer_same<kFloats>, .evaluate = evaluate_elu};
+const Op kSelu{.op_type = "Selu", .normalize = normalize_selu, .infer = infer_same<kFloats>, .evaluate = evaluate_selu};
+const Op kCelu{.op_type = "Celu", .infer = infer_same<kFloats>, .evaluate = evaluate_celu};
+const Op kSigmoid{.op_type = "Sigmoid", .infer = infer_same<kFloats>, .evaluate = evaluate_sigmoid};
+const Op kHardSigmoid{.op_type = "HardSigmoid", .infer = infer_same<kFloats>, .evaluate = evaluate_hard_sigmoid};
+const Op kHardSwish{.op_type = "HardSwish", .infer = infer_same<kFloats>, .evaluate = evaluate_hard_swish};
+const Op kTanh{.op_type = "Tanh", .infer = infer_same<kFloats>, .evaluate = evaluate_tanh};
+const Op kSoftplus{.op_type = "Softplus", .infer = infer_same<kFloats>, .evaluate = evaluate_softplus};
+const Op kSoftsign{.op_type = "Softsign", .infer = infer_same<kFloats>, .evaluate = evaluate_softsign};
+const Op kMish{.op_type = "Mish", .infer = infer_same<kFloats>, .evaluate = evaluate_mish};
+const Op kThresholdedRelu{
+    .op_type = "ThresholdedRelu", .infer = infer_same<kFloats>, .evaluate = evaluate_thresholded_relu};
+const Op kGelu{.op_type = "Gelu", .infer = infer_gelu, .evaluate = evaluate_gelu};
+const Op kClip{
+    .op_type = "Clip", .max_inputs = 3, .normalize = normalize_clip, .infer = infer_clip, .evaluate = evaluate_clip};
+const Op kPRelu{.op_type = "PRelu",
+                .min_inputs = 2,
+                .max_inputs = 2,
+                .normalize = normalize_prelu,
+                .infer = infer_prelu,
+                .evaluate = evaluate_prelu};
+
+}  // namespace kinglet::engine::ops

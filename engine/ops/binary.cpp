@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic and comparison of two tensors (Sum, Mean, Min, Max: any number) with numpy broadcasting.
+// Integers wrap; division by zero gives 0 there, so that no file can trap the process.
+#include <cmath>
+#include <limits>
+
+#include "engine/ops/common.h"
+#include "engine/ops/elementwise.h"
+#include "engine/ops/normalize.h"
+#include "engine/ops/rows.h"
+
+namespace kinglet::engine::ops {
+namespace {
+
+template <TypeSet kTypes>
+Result<void> infer_arithmetic(InferContext& context) {
+  KINGLET_TRY(need_type(context, 0, kTypes));
+  for (std::size_t i = 1; i < context.input_count(); ++i) KINGLET_TRY(need_type_of(context, i, 0));
+  context.set_output(0, context.input_type(0), KINGLET_TRY(broadcast_inputs(context)));
+  return {};
+}
+
+template <TypeSet kTypes>
+Result<void> infer_comparison(InferContext& context) {
+  KINGLET_TRY(need_type(context, 0, kTypes));
+  KINGLET_TRY(need_type_of(context, 1, 0));
+  context.set_output(0, DataType::kBool, KINGLET_TRY(broadcast_inputs(context)));
+  return {};
+}
+
+// Unsigned arithmetic of the same width, so that overflow wraps and is defined; floats stay floats.
+template <typename T>
+struct Wrapping {
+  using type = std::make_unsigned_t<T>;
+};
+template <>
+struct Wrapping<float> {
+  using type = float;
+};
+
+template <typename F>
+Result<void> evaluate_numbers(Inputs inputs, std::span<Tensor> outputs, F f) {
+  return visit_type(outputs[0].type(), [&]<typename T>() -> Result<void> {
+    if constexpr (!std::is_same_v<T, bool>) combine<T, T>(*inputs[0], *inputs[1], outputs[0], f);
+    return {};
+  });
+}
+
+Result<void> evaluate_add(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return evaluate_numbers(inputs, outputs, []<typename T>(T a, T b) {
+    using W = typename Wrapping<T>::type;
+    return static_cast<T>(static_cast<W>(a) + static_cast<W>(b));
+  });
+}
+
+Result<void> evaluate_sub(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return evaluate_numbers(inputs, outputs, []<typename T>(T a, T b) {
+    using W = typename Wrapping<T>::type;
+    return static_cast<T>(static_cast<W>(a) - static_cast<W>(b));
+  });
+}
+
+Result<void> evaluate_mul(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return evaluate_numbers(inputs, outputs, []<typename T>(T a, T b) {
+    using W = typename Wrapping<T>::type;
+    return static_cast<T>(static_cast<W>(a) * static_cast<W>(b));
+  });
+}
+
+// True when a / b would trap.
+template <typename T>
+bool traps(T a, T b) {
+  if (b == T{0}) return true;
+  return std::is_signed_v<T> && a == std::numeric_limits<T>::min() && b == static_cast<T>(-1);
+}
+
+Result<void> evaluate_div(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return evaluate_numbers(inputs, outputs, []<typename T>(T a, T b) {
+    if constexpr (std::is_same_v<T, float>) {
+      return a / b;
+    } else {
+      if (traps(a, b)) return b == T{0} ? T{0} : a;
+      return static_cast<T>(a / b);
+    }
+  });
+}
+
+Result<void> evaluate_mod(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
+  const bool c_style = node.attributes.get_int("fmod", 0) != 0;
+  return evaluate_numbers(inputs, outputs, [=]<typename T>(T a, T b) {
+    if constexpr (std::is_same_v<T, float>) {
+      const float rest = std::fmod(a, b);
+      return !c_style && rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+    } else {
+      if (traps(a, b)) return T{0};
+      const T rest = static_cast<T>(a % b);
+      return !c_style && rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
+    }
+  });
+}
+
+// NaN wins, as numpy has it.
+Result<void> fold(Inputs inputs, std::span<Tensor> outputs, auto f) {
+  const Tensor start(outputs[0].type(), {});
+  bool first = true;
+  for (const Tensor* input : inputs) {
+    if (input == nullptr) continue;
+    const Tensor before = outputs[0];
+    visit_type(outputs[0].type(), [&]<typename T>() {
+      if constexpr (!std::is_same_v<T, bool>) {
+        if (first) {
+          combine<T, T>(*input, start, outputs[0], [](T a, T /*unused*/) { return a; });
+        } else {
+          combine<T, T>(before, *input, outputs[0], f);
+        }
+      }
+    });
+    first = false;
+  }
+  return {};
+}
+
+Result<void> evaluate_min(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return fold(inputs, outputs, []<typename T>(T a, T b) { return a != a || a < b ? a : b; });
+}
+
+Result<void> evaluate_max(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return fold(inputs, outputs, []<typename T>(T a, T b) { return a != a || b < a ? a : b; });
+}
+
+Result<void> evaluate_sum(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return fold(inputs, outputs, []<typename T>(T a, T b) {
+    using W = typename Wrapping<T>::type;
+    return static_cast<T>(static_cast<W>(a) + static_cast<W>(b));
+  });
+}
+
+Result<void> evaluate_mean(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
+  KINGLET_TRY(evaluate_sum(node, inputs, outputs));
+  for (float& value : outputs[0].mutable_data<float>()) value /= static_cast<float>(inputs.size());
+  return {};
+}
+
+// --- Pow: the exponent may have another type; the result has the base's. ---------------------------------------------
+
+Result<void> infer_pow(InferContext& context) {
+  KINGLET_TRY(need_type(context, 0, kNumbers));
+  KINGLET_TRY(need_type(context, 1, kNumbers));
+  context.set_output(0, context.input_type(0), KINGLET_TRY(broadcast_inputs(context)));
+  return {};
+}
+
+// Integer power by squaring, wrapping.
+template <typename T>
+T integer_power(T base, std::int64_t exponent) {
+  using U = std::uint64_t;
+  if (exponent < 0) return base == T{1} ? T{1} : base == static_cast<T>(-1) ? (exponent % 2 != 0 ? base : T{1}) : T{0};
+  U result = 1;
+  U square = static_cast<U>(base);
+  for (; exponent > 0; exponent >>= 1) {
+    if ((exponent & 1) != 0) result *= square;
+    square *= square;
+  }
+  return static_cast<T>(result);
+}
+
+template <typename T, typename E>
+T power(T base, E exponent) {
+  if constexpr (std::is_integral_v<T> && std::is_integral_v<E>) {
+    return integer_power(base, static_cast<std::int64_t>(exponent));
+  } else {
+    const double result = std::pow(static_cast<double>(base), static_cast<double>(exponent));
+    if constexpr (std::is_same_v<T, float>) return static_cast<float>(result);
+    if (!(std::abs(result) < 9.2e18)) return T{0};
+    return static_cast<T>(static_cast<std::int64_t>(result));
+  }
+}
+
+Result<void> evaluate_pow(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  const Tensor& a = *inputs[0];
+  const Tensor& b = *inputs[1];
+  visit_type(a.type(), [&]<typename T>() {
+    visit_type(b.type(), [&]<typename E>() {
+      const auto base = a.data<T>();
+      const auto exponent = b.data<E>();
+      const auto out = outputs[0].mutable_data<T>();
+      std::size_t next = 0;
+      const Shape& shape = outputs[0].shape();
+      walk<2>(shape, {broadcast_strides(a.shape(), shape), broadcast_strides(b.shape(), shape)}, [&](const auto& at) {
+        out[next++] = power<T, E>(base[static_cast<std::size_t>(at[0])], exponent[static_cast<std::size_t>(at[1])]);
+      });
+    });
+  });
+  return {};
+}
+
+// --- Comparison and logic --------------------------------------------------------------------------------------------
+
+template <typename F>
+Result<void> compare(Inputs inputs, std::span<Tensor> outputs, F f) {
+  return visit_type(inputs[0]->type(), [&]<typename T>() -> Result<void> {
+    combine<T, bool>(*inputs[0], *inputs[1], outputs[0], f);
+    return {};
+  });
+}
+
+template <typename F>
+Result<void> evaluate_comparison(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return compare(inputs, outputs, F{});
+}
+
+// Bool is a small integer here: the named functions avoid bitwise operators on it.
+struct BothTrue {
+  template <typename T>
+  bool operator()(T a, T b) const {
+    return a != T{} && b != T{};
+  }
+};
+struct AnyTrue {
+  template <typename T>
+  bool operator()(T a, T b) const {
+    return a != T{} || b != T{};
+  }
+};
+struct OneTrue {
+  template <typename T>
+  bool operator()(T a, T b) const {
+    return (a != T{}) != (b != T{});
+  }
+};
+
+}  // namespace
+
+#define KINGLET_BINARY(name, type, infer_function, evaluate_function)                             \
+  const Op name {                                                                                 \
+    .op_type = (type), .min_inputs = 2, .max_inputs = 2, .normalize = normalize_legacy_broadcast, \
+    .infer = (infer_function), .evaluate = (evaluate_function)                                    \
+  }
+
+KINGLET_BINARY(kMod, "Mod", infer_arithmetic<kNumbers>, evaluate_mod);
+KINGLET_BINARY(kPow, "Pow", infer_pow, evaluate_pow);
+KINGLET_BINARY(kEqual, "Equal", infer_comparison<kAnyType>, evaluate_comparison<std::equal_to<>>);
+KINGLET_BINARY(kLess, "Less", infer_comparison<kNumbers>, evaluate_comparison<std::less<>>);
+KINGLET_BINARY(kLessOrEqual, "LessOrEqual", infer_comparison<kNumbers>, evaluate_comparison<std::less_equal<>>);
+KINGLET_BINARY(kGreater, "Greater", infer_comparison<kNumbers>, evaluate_comparison<std::greater<>>);
+KINGLET_BINARY(kGreaterOrEqual, "GreaterOrEqual", infer_comparison<kNumbers>,
+               evaluate_comparison<std::greater_equal<>>);
+KINGLET_BINARY(kAnd, "And", infer_comparison<kBool>, evaluate_comparison<BothTrue>);
+KINGLET_BINARY(kOr, "Or", infer_comparison<kBool>, evaluate_comparison<AnyTrue>);
+KINGLET_BINARY(kXor, "Xor", infer_comparison<kBool>, evaluate_comparison<OneTrue>);
+#undef KINGLET_BINARY
+
+const Op kAdd{.op_type = "Add",
+              .min_inputs = 2,
+              .max_inputs = 2,
+              .normalize = normalize_legacy_broadcast,
+              .infer = infer_arithmetic<kNumbers>,
+              .evaluate = evaluate_add};
+const Op kSub{.op_type = "Sub",
+              .min_inputs = 2,
+              .max_inputs = 2,
+              .normalize = normalize_legacy_broadcast,
+              .infer = infer_arithmetic<kNumbers>,
+              .evaluate = evaluate_sub};
+const Op kMul{.op_type = "Mul",
+              .min_inputs = 2,
+              .max_inputs = 2,
+              .normalize = normalize_legacy_broadcast,
+              .infer = infer_arithmetic<kNumbers>,
+              .evaluate = evaluate_mul};
+const Op kDiv{.op_type = "Div",
+              .min_inputs = 2,
+              .max_inputs = 2,
+              .normalize = normalize_legacy_broadcast,
+              .infer = infer_arithmetic<kNumbers>,
+              .evaluate = evaluate_div};
+const Op kMin{
+    .op_type = "Min", .max_inputs = Op::kVariadic, .infer = infer_arithmetic<kNumbers>, .evaluate = evaluate_min};
+const Op kMax{
+    .op_type = "Max", .max_inputs = Op::kVariadic, .infer = infer_arithmetic<kNumbers>, .evaluate = evaluate_max};
+const Op kSum{
+    .op_type = "Sum", .max_inputs = Op::kVariadic, .infer = infer_arithmetic<kNumbers>, .evaluate = evaluate_sum};
+const Op kMean{
+    .op_type = "Mean", .max_inputs = Op::kVariadic, .infer = infer_arithmetic<kFloats>, .evaluate = evaluate_mean};
+
+}  // namespace kinglet::engine::ops

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/ops/common.h"
+
+#include <algorithm>
+#include <format>
+#include <functional>
+#include <numeric>
+
+namespace kinglet::engine::ops {
+
+Result<void> need_type(const InferContext& context, std::size_t input, TypeSet types) {
+  if (!context.has_input(input)) return context.fail(std::format("input {} is missing", input));
+  if (types.contains(context.input_type(input))) return {};
+  return context.fail(
+      std::format("input {} is {}, which this operator does not take", input, to_string(context.input_type(input))));
+}
+
+Result<void> need_type_of(const InferContext& context, std::size_t input, std::size_t like) {
+  if (!context.has_input(input)) return context.fail(std::format("input {} is missing", input));
+  if (context.input_type(input) == context.input_type(like)) return {};
+  return context.fail(std::format("input {} is {}, but input {} is {}", like, to_string(context.input_type(like)),
+                                  input, to_string(context.input_type(input))));
+}
+
+Result<std::optional<std::size_t>> need_rank(const InferContext& context, std::size_t input, std::size_t low,
+                                             std::size_t high) {
+  const std::optional<Shape>& shape = context.input_shape(input);
+  if (!shape) return std::nullopt;
+  if (shape->size() >= low && shape->size() <= high) return shape->size();
+  return context.fail(std::format("input {} has shape {}, expected {} dimensions", input, to_string(*shape),
+                                  low == high        ? std::to_string(low)
+                                  : high == kMaxRank ? std::format("{} or more", low)
+                                                     : std::format("{} to {}", low, high)));
+}
+
+Result<std::vector<std::int64_t>> checked_ints(const InferContext& context, std::string_view name, std::size_t count,
+                                               std::int64_t fallback, std::int64_t low, std::int64_t high) {
+  std::vector<std::int64_t> values = context.attributes().get_ints(name);
+  if (values.empty()) return std::vector<std::int64_t>(count, fallback);
+  if (values.size() != count) {
+    return context.fail(std::format("attribute {} has {} numbers, expected {}", name, values.size(), count));
+  }
+  for (const std::int64_t value : values) {
+    if (value < low || value > high) return context.fail(std::format("attribute {} holds {}", name, value));
+  }
+  return values;
+}
+
+Result<std::int64_t> checked_int(const InferContext& context, std::string_view name, std::int64_t fallback,
+                                 std::int64_t low, std::int64_t high) {
+  const std::int64_t value = context.attributes().get_int(name, fallback);
+  if (value >= low && value <= high) return value;
+  return context.fail(std::format("attribute {} is {}, expected {} to {}", name, value, low, high));
+}
+
+Result<std::size_t> checked_axis(const InferContext& context, std::int64_t axis, std::size_t rank) {
+  const Result<std::size_t> index = normalize_axis(axis, rank);
+  if (index) return *index;
+  return context.fail(index.error().message);
+}
+
+Result<std::vector<std::size_t>> checked_axes(const InferContext& context, std::span<const std::int64_t> axes,
+                                              std::size_t rank) {
+  std::vector<std::size_t> out;
+  for (const std::int64_t axis : axes) {
+    const std::size_t index = KINGLET_TRY(checked_axis(context, axis, rank));
+    if (std::ranges::find(out, index) != out.end()) return context.fail(std::format("axis {} is named twice", axis));
+    out.push_back(index);
+  }
+  return out;
+}
+
+Result<std::optional<Shape>> broadcast_inputs(const InferContext& context) {
+  Shape shape;
+  bool known = true;
+  for (std::size_t i = 0; i < context.input_count(); ++i) {
+    if (!context.has_input(i)) continue;
+    const std::optional<Shape>& next = context.input_shape(i);
+    if (!next) {
+      known = false;
+      continue;
+    }
+    std::optional<Shape> both = broadcast(shape, *next);
+    if (!both) {
+      return context.fail(std::format("shapes {} and {} do not broadcast", to_string(shape), to_string(*next)));
+    }
+    shape = std::move(*both);
+  }
+  if (!known) return std::nullopt;
+  return shape;
+}
+
+std::vector<std::int64_t> broadcast_strides(std::span<const Dim> shape, std::span<const Dim> target) {
+  KINGLET_CHECK(shape.size() <= target.size());
+  const std::vector<std::int64_t> dense = row_major_strides(shape);
+  std::vector<std::int64_t> strides(target.size(), 0);
+  const std::size_t lead = target.size() - shape.size();
+  for (std::size_t i = 0; i < shape.size(); ++i) strides[lead + i] = shape[i] == 1 ? 0 : dense[i];
+  return strides;
+}
+
+void copy_strided(const Tensor& from, std::int64_t start, const std::vector<std::int64_t>& strides, Tensor& to) {
+  visit_size(to.type(), [&]<typename T>() {
+    const std::span<const T> source = raw<T>(from);
+    const std::span<T> target = raw<T>(to);
+    std::size_t next = 0;
+    walk<1>(to.shape(), {strides}, [&](const std::array<std::int64_t, 1>& at) {
+      target[next++] = source[static_cast<std::size_t>(start + at[0])];
+    });
+  });
+}
+
+AxisView view_axis(std::span<const Dim> shape, std::size_t axis) {
+  const auto product = [](std::span<const Dim> dims) {
+    return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
+  };
+  return {product(shape.first(axis)), shape[axis], product(shape.subspan(axis + 1))};
+}
+
+}  // namespace kinglet::engine::ops

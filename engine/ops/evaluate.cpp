@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs nodes and whole graphs by their evaluate: the oracle. A node is put into a graph of its own whose inputs are
+// constants, so that inference and its checks see the actual shapes and numbers.
+#include <format>
+
+#include "engine/base/text.h"
+#include "engine/graph/float16.h"
+#include "engine/ops/common.h"
+#include "engine/ops/op.h"
+
+namespace kinglet::engine {
+namespace {
+
+Tensor widen(const Tensor& tensor) {
+  Tensor out(DataType::kF32, tensor.shape());
+  const auto from = tensor.data<Half>();
+  const auto to = out.mutable_data<float>();
+  for (std::size_t i = 0; i < from.size(); ++i) to[i] = to_float(from[i]);
+  return out;
+}
+
+Tensor narrow(const Tensor& tensor) {
+  Tensor out(DataType::kF16, tensor.shape());
+  const auto from = tensor.data<float>();
+  const auto to = out.mutable_data<Half>();
+  for (std::size_t i = 0; i < from.size(); ++i) to[i] = to_half(from[i]);
+  return out;
+}
+
+// Outputs of inferred type and shape, zeroed; those whose shape depends on the data are left empty. f16 becomes f32.
+Result<std::vector<Tensor>> make_outputs(const Graph& alone, const Node& node) {
+  std::vector<Tensor> outputs;
+  for (const ValueId id : node.outputs) {
+    const Value& value = alone.value(id);
+    const DataType type = value.type == DataType::kF16 ? DataType::kF32 : value.type;
+    const bool known = value.shape && is_static(*value.shape);
+    outputs.push_back(known ? Tensor(type, *value.shape) : Tensor());
+  }
+  return outputs;
+}
+
+Result<void> check_input(const Graph& graph, const GraphInput& input, const Tensor& tensor) {
+  const Value& value = graph.value(input.value);
+  bool fits = tensor.type() == value.type && (!value.shape || value.shape->size() == tensor.shape().size());
+  for (std::size_t i = 0; fits && value.shape && i < value.shape->size(); ++i) {
+    fits = (*value.shape)[i] == kUnknownDim || (*value.shape)[i] == tensor.shape()[i];
+  }
+  if (fits) return {};
+  return fail(ErrorCode::kBadData, std::format("input \"{}\" takes {}{}, but got {}{}", printable(value.name),
+                                               to_string(value.type), value.shape ? to_string(*value.shape) : "",
+                                               to_string(tensor.type()), to_string(tensor.shape())));
+}
+
+// Tensors of a run by value id, each dropped after its last reader.
+class Memory {
+ public:
+  explicit Memory(const Graph& graph) : graph_(graph) {
+    for (const NodeId id : graph.nodes()) {
+      for (const ValueId input : graph.node(id).inputs) {
+        if (input != kNoValue) ++readers_[std::to_underlying(input)];
+      }
+    }
+    for (const ValueId output : graph.outputs()) ++readers_[std::to_underlying(output)];
+  }
+  void put(ValueId id, Tensor tensor) {
+    if (readers_.contains(std::to_underlying(id))) tensors_.insert_or_assign(std::to_underlying(id), std::move(tensor));
+  }
+  const Tensor* get(ValueId id) const {
+    if (const Tensor* constant = graph_.constant(id)) return constant;
+    const auto at = tensors_.find(std::to_underlying(id));
+    return at == tensors_.end() ? nullptr : &at->second;
+  }
+  void release(ValueId id) {
+    if (id != kNoValue && --readers_[std::to_underlying(id)] == 0) tensors_.erase(std::to_underlying(id));
+  }
+
+ private:
+  const Graph& graph_;
+  std::unordered_map<std::uint32_t, std::size_t> readers_;
+  std::unordered_map<std::uint32_t, Tensor> tensors_;
+};
+
+}  // namespace
+
+Result<std::vector<Tensor>> evaluate_node(const Graph& graph, NodeId id, Inputs inputs) {
+  const Node& node = graph.node(id);
+  const Op* op = find_op(node.domain, node.op_type);
+  KINGLET_CHECK(op != nullptr && inputs.size() == node.inputs.size());
+  Graph alone;
+  Node copy = node;
+  std::vector<Tensor> widened;
+  widened.reserve(inputs.size());
+  std::vector<const Tensor*> numbers;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    copy.inputs[i] = inputs[i] == nullptr ? kNoValue : alone.add_constant({}, *inputs[i]);
+    const bool half = inputs[i] != nullptr && inputs[i]->type() == DataType::kF16;
+    numbers.push_back(half ? &widened.emplace_back(widen(*inputs[i])) : inputs[i]);
+  }
+  for (ValueId& output : copy.outputs) output = alone.add_value({}, DataType::kF32, std::nullopt);
+  const NodeId only = alone.add_node(std::move(copy));
+  KINGLET_TRY(infer_node(alone, only));
+  std::vector<Tensor> outputs = KINGLET_TRY(make_outputs(alone, alone.node(only)));
+  if (op->evaluate == nullptr) {
+    return fail(ErrorCode::kUnavailable, "has no reference evaluation",
+                std::format("node \"{}\"", printable(node.name)));
+  }
+  KINGLET_TRY(op->evaluate(alone.node(only), numbers, outputs));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Value& value = alone.value(alone.node(only).outputs[i]);
+    if (value.type == DataType::kF16 && outputs[i].type() == DataType::kF32) outputs[i] = narrow(outputs[i]);
+  }
+  return outputs;
+}
+
+Result<std::vector<Tensor>> evaluate_graph(const Graph& graph, std::span<const Tensor> inputs) {
+  if (inputs.size() != graph.inputs().size()) {
+    return fail(ErrorCode::kBadData,
+                std::format("got {} inputs, the model has {}", inputs.size(), graph.inputs().size()));
+  }
+  Memory memory(graph);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    KINGLET_TRY(check_input(graph, graph.inputs()[i], inputs[i]));
+    memory.put(graph.inputs()[i].value, inputs[i]);
+  }
+  for (const NodeId id : graph.nodes()) {
+    const Node& node = graph.node(id);
+    std::vector<const Tensor*> arguments;
+    for (const ValueId input : node.inputs) arguments.push_back(input == kNoValue ? nullptr : memory.get(input));
+    std::vector<Tensor> results = KINGLET_TRY(evaluate_node(graph, id, arguments));
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (node.outputs[i] != kNoValue) memory.put(node.outputs[i], std::move(results[i]));
+    }
+    for (const ValueId input : node.inputs) memory.release(input);
+  }
+  std::vector<Tensor> results;
+  for (const ValueId output : graph.outputs()) results.push_back(*memory.get(output));
+  return results;
+}
+
+}  // namespace kinglet::engine

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix products: MatMul (numpy's rules) and Gemm.
+#include "engine/ops/linear.h"
+
+#include <cmath>
+#include <format>
+
+#include "engine/ops/normalize.h"
+#include "engine/ops/rows.h"
+
+namespace kinglet::engine::ops {
+
+Result<std::optional<Shape>> matmul_output(const InferContext& context, std::size_t a_input, std::size_t b_input) {
+  KINGLET_TRY(need_rank(context, a_input, 1));
+  KINGLET_TRY(need_rank(context, b_input, 1));
+  if (!context.input_shape(a_input) || !context.input_shape(b_input)) return std::nullopt;
+  Shape a = *context.input_shape(a_input);
+  Shape b = *context.input_shape(b_input);
+  const bool vector_a = a.size() == 1;
+  const bool vector_b = b.size() == 1;
+  if (vector_a) a.insert(a.begin(), 1);
+  if (vector_b) b.push_back(1);
+  const Dim depth_a = a[a.size() - 1];
+  const Dim depth_b = b[b.size() - 2];
+  const std::optional<Shape> batch = broadcast(std::span(a).first(a.size() - 2), std::span(b).first(b.size() - 2));
+  if (!batch || (depth_a != depth_b && depth_a != kUnknownDim && depth_b != kUnknownDim)) {
+    return context.fail(std::format("cannot multiply {} by {}", to_string(*context.input_shape(a_input)),
+                                    to_string(*context.input_shape(b_input))));
+  }
+  Shape out = *batch;
+  if (!vector_a) out.push_back(a[a.size() - 2]);
+  if (!vector_b) out.push_back(b[b.size() - 1]);
+  return out;
+}
+
+MatmulPlan plan_matmul(const Shape& a_shape, const Shape& b_shape) {
+  Shape a = a_shape;
+  Shape b = b_shape;
+  if (a.size() == 1) a.insert(a.begin(), 1);
+  if (b.size() == 1) b.push_back(1);
+  MatmulPlan plan{.rows = a[a.size() - 2], .depth = a[a.size() - 1], .columns = b[b.size() - 1], .steps = {}};
+  const Shape batch_a(a.begin(), a.end() - 2);
+  const Shape batch_b(b.begin(), b.end() - 2);
+  const Shape batch = *broadcast(batch_a, batch_b);
+  std::int64_t next = 0;
+  walk<2>(batch, {broadcast_strides(batch_a, batch), broadcast_strides(batch_b, batch)}, [&](const auto& at) {
+    plan.steps.push_back({at[0] * plan.rows * plan.depth, at[1] * plan.depth * plan.columns, next});
+    next += plan.rows * plan.columns;
+  });
+  return plan;
+}
+
+namespace {
+
+Result<void> infer_matmul(InferContext& context) {
+  KINGLET_TRY(need_type(context, 0, {DataType::kF32, DataType::kF16, DataType::kI64, DataType::kI32}));
+  KINGLET_TRY(need_type_of(context, 1, 0));
+  context.set_output(0, context.input_type(0), KINGLET_TRY(matmul_output(context, 0, 1)));
+  return {};
+}
+
+// Integers wrap; floats accumulate in double.
+template <typename T>
+void matmul(const Tensor& a, const Tensor& b, Tensor& out) {
+  using Sum = std::conditional_t<std::is_same_v<T, float>, double, std::uint64_t>;
+  const MatmulPlan plan = plan_matmul(a.shape(), b.shape());
+  std::vector<Sum> sums(static_cast<std::size_t>(plan.columns));
+  T* to = out.mutable_data<T>().data();
+  for (const MatrixStep& step : plan.steps) {
+    for (std::int64_t row = 0; row < plan.rows; ++row) {
+      std::fill(sums.begin(), sums.end(), Sum{});
+      const T* left = a.data<T>().data() + step.a + row * plan.depth;
+      for (std::int64_t k = 0; k < plan.depth; ++k) {
+        const T* right = b.data<T>().data() + step.b + k * plan.columns;
+        const auto factor = static_cast<Sum>(left[k]);
+        for (std::size_t column = 0; column < sums.size(); ++column)
+          sums[column] += factor * static_cast<Sum>(right[column]);
+      }
+      T* line = to + step.out + row * plan.columns;
+      for (std::size_t column = 0; column < sums.size(); ++column) line[column] = static_cast<T>(sums[column]);
+    }
+  }
+}
+
+Result<void> evaluate_matmul(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  visit_type(outputs[0].type(), [&]<typename T>() {
+    if constexpr (sizeof(T) >= 4) matmul<T>(*inputs[0], *inputs[1], outputs[0]);
+  });
+  return {};
+}
+
+// --- Gemm: alpha * a' * b' + beta * c
+// ----------------------------------------------------------------------------------
+
+Result<void> normalize_gemm(Graph& graph, NodeId id, std::int64_t /*opset*/) {
+  graph.attributes(id).remove("broadcast");  // before opset 7; the rule is today's one-way broadcast
+  return {};
+}
+
+Result<void> infer_gemm(InferContext& context) {
+  KINGLET_TRY(need_type(context, 0, {DataType::kF32, DataType::kF16, DataType::kI64, DataType::kI32}));
+  KINGLET_TRY(need_type_of(context, 1, 0));
+  KINGLET_TRY(need_rank(context, 0, 2, 2));
+  KINGLET_TRY(need_rank(context, 1, 2, 2));
+  if (!context.input_shape(0) || !context.input_shape(1)) {
+    context.set_output(0, context.input_type(0), Shape{kUnknownDim, kUnknownDim});
+    return {};
+  }
+  const Shape& a = *context.input_shape(0);
+  const Shape& b = *context.input_shape(1);
+  const std::size_t a_swap = context.attributes().get_int("transA", 0) != 0 ? 1 : 0;
+  const std::size_t b_swap = context.attributes().get_int("transB", 0) != 0 ? 1 : 0;
+  const Dim depth_a = a[1 - a_swap];
+  const Dim depth_b = b[b_swap];
+  if (depth_a != depth_b && depth_a != kUnknownDim && depth_b != kUnknownDim) {
+    return context.fail(
+        std::format("cannot multiply {} by {} (transA {}, transB {})", to_string(a), to_string(b), a_swap, b_swap));
+  }
+  const Shape out{a[a_swap], b[1 - b_swap]};
+  if (context.has_input(2)) {
+    KINGLET_TRY(need_type_of(context, 2, 0));
+    const std::optional<Shape>& c = context.input_shape(2);
+    const std::optional<Shape> both = c ? broadcast(*c, out) : out;
+    if (!both || (is_static(out) && *both != out)) {
+      return context.fail(std::format("c {} does not broadcast to {}", to_string(*c), to_string(out)));
+    }
+  }
+  context.set_output(0, context.input_type(0), out);
+  return {};
+}
+
+// The value of a real number in T; integers are truncated.
+template <typename T>
+T from_real(double value) {
+  if constexpr (std::is_same_v<T, float>) {
+    return static_cast<float>(value);
+  } else {
+    return std::abs(value) < 9e18 ? static_cast<T>(static_cast<std::int64_t>(value)) : T{0};
+  }
+}
+
+template <typename T>
+void gemm(const Node& node, Inputs inputs, Tensor& out) {
+  const Tensor& a = *inputs[0];
+  const Tensor& b = *inputs[1];
+  const bool a_swap = node.attributes.get_int("transA", 0) != 0;
+  const bool b_swap = node.attributes.get_int("transB", 0) != 0;
+  const double alpha = node.attributes.get_float("alpha", 1.0F);
+  const double beta = node.attributes.get_float("beta", 1.0F);
+  const std::int64_t rows = out.shape()[0];
+  const std::int64_t columns = out.shape()[1];
+  const std::int64_t depth = a.shape()[a_swap ? 0 : 1];
+  const std::int64_t a_row = a_swap ? 1 : depth, a_step = a_swap ? rows : 1;
+  const std::int64_t b_column = b_swap ? depth : 1, b_step = b_swap ? 1 : columns;
+  const T* c = inputs.size() > 2 && inputs[2] != nullptr ? inputs[2]->data<T>().data() : nullptr;
+  const std::vector<std::int64_t> c_strides =
+      c != nullptr ? broadcast_strides(inputs[2]->shape(), out.shape()) : std::vector<std::int64_t>{0, 0};
+  T* to = out.mutable_data<T>().data();
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      const T* left = a.data<T>().data() + row * a_row;
+      const T* right = b.data<T>().data() + column * b_column;
+      double sum = 0;
+      for (std::int64_t k = 0; k < depth; ++k) {
+        sum += static_cast<double>(left[k * a_step]) * static_cast<double>(right[k * b_step]);
+      }
+      const double offset =
+          c == nullptr ? 0.0 : beta * static_cast<double>(c[row * c_strides[0] + column * c_strides[1]]);
+      to[row * columns + column] = from_real<T>(alpha * sum + offset);
+    }
+  }
+}
+
+Result<void> evaluate_gemm(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
+  visit_type(outputs[0].type(), [&]<typename T>() {
+    if constexpr (sizeof(T) >= 4) gemm<T>(node, inputs, outputs[0]);
+  });
+  return {};
+}
+
+}  // namespace
+
+const Op kMatMul{
+    .op_type = "MatMul", .min_inputs = 2, .max_inputs = 2, .infer = infer_matmul, .evaluate = evaluate_matmul};
+const Op kGemm{.op_type = "Gemm",
+               .min_inputs = 2,
+               .max_inputs = 3,
+               .normalize = normalize_gemm,
+               .infer = infer_gemm,
+               .evaluate = evaluate_gemm};
+
+}  // namespace kinglet::engine::ops

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mathematics of one tensor, element by element. Floats are computed in double and rounded once.
+#include <cmath>
+#include <limits>
+
+#include "engine/ops/common.h"
+#include "engine/ops/elementwise.h"
+#include "engine/ops/rows.h"
+
+namespace kinglet::engine::ops {
+namespace {
+
+template <double (*kFunction)(double)>
+Result<void> evaluate_real(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return map_real(inputs, outputs, kFunction);
+}
+
+double reciprocal(double x) { return 1 / x; }
+double square_root(double x) { return std::sqrt(x); }
+double exponential(double x) { return std::exp(x); }
+double logarithm(double x) { return std::log(x); }
+double floor_of(double x) { return std::floor(x); }
+double ceil_of(double x) { return std::ceil(x); }
+double round_even(double x) { return std::nearbyint(x); }
+double sine(double x) { return std::sin(x); }
+double cosine(double x) { return std::cos(x); }
+double error_function(double x) { return std::erf(x); }
+
+template <typename F>
+Result<void> evaluate_signed(Inputs inputs, std::span<Tensor> outputs, F f) {
+  return visit_type(outputs[0].type(), [&]<typename T>() -> Result<void> {
+    if constexpr (std::is_same_v<T, bool>) {
+      return {};
+    } else {
+      return map<T>(inputs, outputs, f);
+    }
+  });
+}
+
+// The smallest integer has no opposite: it stays.
+template <typename T>
+T negated(T x) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(-static_cast<std::make_unsigned_t<T>>(x));
+  } else {
+    return -x;
+  }
+}
+
+Result<void> evaluate_neg(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return evaluate_signed(inputs, outputs, []<typename T>(T x) { return negated(x); });
+}
+
+Result<void> evaluate_abs(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return evaluate_signed(inputs, outputs, []<typename T>(T x) {
+    if constexpr (std::is_same_v<T, float>) {
+      return std::abs(x);
+    } else {
+      return x < T{0} ? negated(x) : x;
+    }
+  });
+}
+
+Result<void> evaluate_sign(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return evaluate_signed(inputs, outputs, []<typename T>(T x) {
+    return x > T{0} ? T{1} : x < T{0} ? negated(T{1}) : x;
+  });
+}
+
+Result<void> evaluate_not(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return map<bool>(inputs, outputs, [](bool x) { return !x; });
+}
+
+}  // namespace
+
+const Op kAbs{.op_type = "Abs", .infer = infer_same<kNumbers>, .evaluate = evaluate_abs};
+const Op kNeg{.op_type = "Neg", .infer = infer_same<kNumbers>, .evaluate = evaluate_neg};
+const Op kSign{.op_type = "Sign", .infer = infer_same<kNumbers>, .evaluate = evaluate_sign};
+const Op kNot{.op_type = "Not", .infer = infer_same<kBool>, .evaluate = evaluate_not};
+const Op kReciprocal{.op_type = "Reciprocal", .infer = infer_same<kFloats>, .evaluate = evaluate_real<reciprocal>};
+const Op kSqrt{.op_type = "Sqrt", .infer = infer_same<kFloats>, .evaluate = evaluate_real<square_root>};
+const Op kExp{.op_type = "Exp", .infer = infer_same<kFloats>, .evaluate = evaluate_real<exponential>};
+const Op kLog{.op_type = "Log", .infer = infer_same<kFloats>, .evaluate = evaluate_real<logarithm>};
+const Op kFloor{.op_type = "Floor", .infer = infer_same<kFloats>, .evaluate = evaluate_real<floor_of>};
+const Op kCeil{.op_type = "Ceil", .infer = infer_same<kFloats>, .evaluate = evaluate_real<ceil_of>};
+const Op kRound{.op_type = "Round", .infer = infer_same<kFloats>, .evaluate = evaluate_real<round_even>};
+const Op kSin{.op_type = "Sin", .infer = infer_same<kFloats>, .evaluate = evaluate_real<sine>};
+const Op kCos{.op_type = "Cos", .infer = infer_same<kFloats>, .evaluate = evaluate_real<cosine>};
+const Op kErf{.op_type = "Erf", .infer = infer_same<kFloats>, .evaluate = evaluate_real<error_function>};
+
+}  // namespace kinglet::engine::ops
