@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: do two graphs give the same answers? Run on made-up inputs: what the optimiser proves itself with.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/graph/graph.h"
+
+namespace kinglet::engine {
+
+struct Comparison {
+  int inputs = 0;             // sets of inputs that were run through both
+  double largest_output = 0;  // |largest finite number| of the first graph's outputs
+  double max_error = 0;
+  double limit = 0;       // 1e-4 * max(1, largest output of the same run), of the run with max_error
+  int top1_compared = 0;  // rows whose best class is clear in the first graph (margin above twice the limit)
+  int top1_same = 0;
+  bool same = true;
+  std::string difference;     // of the first that differs: output, element, both numbers; empty when same
+  int difference_input = -1;  // its set of inputs
+  std::string backend;        // "xnnpack" or "evaluate"
+};
+
+// One set of inputs: seeded, so that a failure can be repeated.
+enum class MadeInput : std::uint8_t { kNormal, kLargeNegative, kZeros, kTwoInBatch };
+[[nodiscard]] std::string_view to_string(MadeInput kind);
+
+// Both have the same graph inputs and outputs by name, type and known shape: kBadData otherwise. Free dimensions are
+// bound alike in both (batch 1, and 2 where it is free; other sides to one that infers). Errors of running either.
+// `only_input` < 0 runs all sets.
+[[nodiscard]] Result<Comparison> compare_graphs(const Graph& first, const Graph& second, int only_input = -1);
+
+}  // namespace kinglet::engine

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/optimize.h"
+
+#include <chrono>
+#include <format>
+
+#include "engine/base/text.h"
+#include "engine/base/units.h"
+
+namespace kinglet::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+PassOptions pass_options(const OptimizeOptions& options) {
+  PassOptions passes;
+  passes.only = options.only;
+  passes.skip = options.skip;
+  passes.until = options.until;
+  passes.stop_after_rewrites = options.stop_after_rewrites;
+  return passes;
+}
+
+bool grew(const GraphSize& before, const GraphSize& after) {
+  constexpr std::int64_t kSlack = 64 << 10;
+  return after.constant_bytes > before.constant_bytes + before.constant_bytes / 100 + kSlack;
+}
+
+// The graph after at most `limit` rewrites differs from the original on the set of inputs that showed a difference.
+Result<bool> differs_after(const Graph& graph, PassOptions options, std::int64_t limit, int input,
+                           const PassRunner& run) {
+  options.stop_after_rewrites = limit;
+  Graph part = graph;
+  KINGLET_TRY(run(part, options));
+  const Comparison found = KINGLET_TRY(compare_graphs(graph, part, input));
+  return !found.same;
+}
+
+// Finds the first rewrite that changes an answer, by halving.
+Result<Rewrite> find_wrong_rewrite(const Graph& graph, const PassOptions& options, const PassReport& report, int input,
+                                   const PassRunner& run) {
+  std::int64_t right = 0;
+  std::int64_t wrong = report.rewrite_count();
+  while (wrong - right > 1) {
+    const std::int64_t middle = right + (wrong - right) / 2;
+    if (KINGLET_TRY(differs_after(graph, options, middle, input, run))) {
+      wrong = middle;
+    } else {
+      right = middle;
+    }
+  }
+  return report.rewrites[static_cast<std::size_t>(wrong - 1)];
+}
+
+std::unexpected<Error> refuse(const Graph& graph, const PassOptions& options, const PassReport& report,
+                              const Comparison& proof, const PassRunner& run) {
+  const auto wrong = find_wrong_rewrite(graph, options, report, proof.difference_input, run);
+  if (!wrong) return std::unexpected(with_context(wrong.error(), "looking for the wrong rewrite"));
+  return fail(ErrorCode::kInternal,
+              std::format("{} would change the model's answers: {}", wrong->pass, proof.difference),
+              std::format("node \"{}\" ({})", printable(wrong->node), wrong->op_type),
+              std::format("please report this model; --skip {} leaves the pass out", wrong->pass));
+}
+
+}  // namespace
+
+GraphSize size_of(const Graph& graph) {
+  GraphSize size{.nodes = graph.node_count()};
+  for (const NodeId id : graph.nodes()) {
+    const Node& node = graph.node(id);
+    ++size.operators[node.domain.empty() ? node.op_type : std::format("{}::{}", node.domain, node.op_type)];
+  }
+  for (const ValueId id : graph.values()) {
+    const Tensor* constant = graph.constant(id);
+    if (constant == nullptr) continue;
+    size.constant_bytes += static_cast<std::int64_t>(constant->byte_count());
+    size.parameters += constant->element_count();
+  }
+  return size;
+}
+
+Result<Optimized> optimize_model_with(const Graph& graph, const OptimizeOptions& options, const PassRunner& run) {
+  Optimized done{.graph = graph, .report = {}};
+  OptimizeReport& report = done.report;
+  report.before = size_of(graph);
+  PassOptions passes = pass_options(options);
+  const auto start = Clock::now();
+  report.passes = KINGLET_TRY(run(done.graph, passes));
+  report.after = size_of(done.graph);
+  if (!options.allow_growth && grew(report.before, report.after)) {
+    passes.fold_allowance = 0;
+    report.folded_less = true;
+    done.graph = graph;
+    report.passes = KINGLET_TRY(run(done.graph, passes));
+    report.after = size_of(done.graph);
+    if (grew(report.before, report.after)) {
+      return fail(ErrorCode::kBadData,
+                  std::format("optimising would grow the constants from {} to {}",
+                              format_bytes({static_cast<std::uint64_t>(report.before.constant_bytes)}),
+                              format_bytes({static_cast<std::uint64_t>(report.after.constant_bytes)})),
+                  {}, "--allow-growth writes it all the same");
+    }
+  }
+  report.passes_ms = Milliseconds(Clock::now() - start).count();
+  if (!options.prove) return done;
+  const auto proof_start = Clock::now();
+  report.proof = KINGLET_TRY(compare_graphs(graph, done.graph));
+  if (!report.proof.same) return refuse(graph, passes, report.passes, report.proof, run);
+  report.proof_ms = Milliseconds(Clock::now() - proof_start).count();
+  return done;
+}
+
+Result<Optimized> optimize_model(const Graph& graph, const OptimizeOptions& options) {
+  return optimize_model_with(graph, options, run_passes);
+}
+
+}  // namespace kinglet::engine

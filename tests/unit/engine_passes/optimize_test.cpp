@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// optimize_model: the report, the proof, and what happens when a pass is wrong or makes the file bigger.
+#include "engine/optimize.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/graph/text.h"
+#include "engine/ops/op.h"
+
+namespace kinglet::engine {
+namespace {
+
+using ::testing::HasSubstr;
+
+Graph parse(std::string_view text) {
+  auto parsed = parse_text(text);
+  EXPECT_TRUE(parsed) << describe(parsed.error());
+  const auto inferred = infer_shapes(parsed->graph);
+  EXPECT_TRUE(inferred) << describe(inferred.error());
+  return std::move(parsed->graph);
+}
+
+Graph small_net() {
+  return parse(R"(%x = input f32[N,3,8,8]
+%1 = Conv(%x, w:f32[4,3,3,3]#a) {pads=[1,1,1,1]}
+%2 = BatchNormalization(%1, s:f32[4]#b, b:f32[4]#c, m:f32[4]#d, v:f32[4]#+e)
+%3 = Relu(%2)
+%4 = Identity(%3)
+%5 = GlobalAveragePool(%4)
+%6 = Flatten(%5)
+%7 = Gemm(%6, g:f32[4,5]#g, h:f32[5]#h)
+output %7
+)");
+}
+
+// The real passes, and behind them one that negates the weight of the Gemm: as wrong as a pass can be.
+Result<PassReport> run_with_planted_fault(Graph& graph, const PassOptions& options) {
+  PassReport report = KINGLET_TRY(run_passes(graph, options));
+  if (report.rewrite_count() >= options.stop_after_rewrites) return report;
+  for (const NodeId id : graph.nodes()) {
+    if (graph.node(id).op_type != "Gemm") continue;
+    const ValueId weight = graph.node(id).inputs[1];
+    Tensor changed = *graph.constant(weight);
+    for (float& x : changed.mutable_data<float>()) x = -x;
+    graph.set_constant(weight, std::move(changed));
+    report.rewrites.push_back({"planted_fault", graph.node(id).name, "Gemm"});
+  }
+  return report;
+}
+
+TEST(OptimizeModel, CountsOperatorsAndParametersBeforeAndAfter) {
+  const auto done = optimize_model(small_net());
+  ASSERT_TRUE(done) << describe(done.error());
+  const OptimizeReport& report = done->report;
+  EXPECT_EQ(report.before.nodes, 7U);
+  EXPECT_EQ(report.after.nodes, 5U);
+  EXPECT_EQ(report.before.operators.at("BatchNormalization"), 1U);
+  EXPECT_FALSE(report.after.operators.contains("BatchNormalization"));
+  EXPECT_EQ(report.before.parameters, 108 + 16 + 20 + 5);
+  EXPECT_EQ(report.after.parameters, 108 + 4 + 20 + 5);
+  EXPECT_EQ(report.after.constant_bytes, report.after.parameters * 4);
+}
+
+TEST(OptimizeModel, ProvesItselfOnFourSetsOfInputsWhenTheBatchIsFree) {
+  const auto done = optimize_model(small_net());
+  ASSERT_TRUE(done) << describe(done.error());
+  const Comparison& proof = done->report.proof;
+  EXPECT_TRUE(proof.same);
+  EXPECT_EQ(proof.inputs, 4);
+  EXPECT_GT(proof.limit, 0);
+  EXPECT_LE(proof.max_error, proof.limit);
+  EXPECT_GT(proof.top1_compared, 0);
+  EXPECT_EQ(proof.top1_same, proof.top1_compared);
+}
+
+TEST(OptimizeModel, RefusesAWrongRewriteAndNamesIt) {
+  const auto done = optimize_model_with(small_net(), {}, run_with_planted_fault);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::kInternal);
+  EXPECT_THAT(done.error().message, HasSubstr("planted_fault"));
+  EXPECT_THAT(done.error().message, HasSubstr("output \""));
+  EXPECT_THAT(done.error().where, HasSubstr("Gemm"));
+  EXPECT_THAT(done.error().hint, HasSubstr("--skip planted_fault"));
+}
+
+TEST(OptimizeModel, TakesAnythingWithoutProof) {
+  const auto done = optimize_model_with(small_net(), {.prove = false}, run_with_planted_fault);
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->report.proof.inputs, 0);
+}
+
+TEST(OptimizeModel, LeavesTheOriginalAlone) {
+  const Graph graph = small_net();
+  const std::string before = to_text(graph);
+  ASSERT_TRUE(optimize_model(graph));
+  EXPECT_EQ(to_text(graph), before);
+}
+
+TEST(OptimizeModel, PassesTheChoiceOfPassesOn) {
+  const auto done = optimize_model(small_net(), {.only = {"eliminate_identity"}});
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->report.after.nodes, 6U);
+  const auto unknown = optimize_model(small_net(), {.only = {"eliminate_identities"}});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::kUsage);
+}
+
+// 400 KB of one number: within the allowance for folding, beyond what a file may grow.
+constexpr std::string_view kGrowing = R"(%x = input f32[1,100000]
+%1 = ConstantOfShape(s:i64[2]{1,100000}) {value=f32[1]{0.5}}
+%2 = Add(%x, %1)
+output %2
+)";
+
+TEST(OptimizeModel, FoldsLessWhenTheFileWouldGrow) {
+  const auto done = optimize_model(parse(kGrowing));
+  ASSERT_TRUE(done) << describe(done.error());
+  EXPECT_TRUE(done->report.folded_less);
+  EXPECT_EQ(done->report.after.nodes, 2U);
+}
+
+TEST(OptimizeModel, GrowsWhenAskedTo) {
+  const auto done = optimize_model(parse(kGrowing), {.allow_growth = true});
+  ASSERT_TRUE(done) << describe(done.error());
+  EXPECT_FALSE(done->report.folded_less);
+  EXPECT_EQ(done->report.after.nodes, 1U);
+}
+
+// Two convolutions share a weight of 256 KiB, and each has a BatchNormalization of its own.
+TEST(OptimizeModel, RefusesToGrowBySplittingSharedWeights) {
+  const Graph graph = parse(R"(%x = input f32[1,256,1,1]
+%1 = Conv(%x, w:f32[256,256,1,1]#w)
+%2 = BatchNormalization(%1, s:f32[256]#s, b:f32[256]#b, m:f32[256]#m, v:f32[256]#+v)
+%3 = Conv(%x, w)
+%4 = BatchNormalization(%3, t:f32[256]#t, c:f32[256]#c, n:f32[256]#n, u:f32[256]#+u)
+%5 = Add(%2, %4)
+output %5
+)");
+  const auto done = optimize_model(graph);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::kBadData);
+  EXPECT_THAT(done.error().hint, HasSubstr("--allow-growth"));
+}
+
+TEST(CompareGraphs, SeesADifferenceThatOnlyNegativeInputsShow) {
+  const Graph right = parse(R"(%x = input f32[1,1,4,4]
+%1 = Pad(%x, p:i64[8]{0,0,1,1,0,0,1,1}, v:f32[]{0})
+%y = MaxPool(%1) {kernel_shape=[3,3]}
+output %y
+)");
+  const Graph wrong = parse(R"(%x = input f32[1,1,4,4]
+%y = MaxPool(%x) {kernel_shape=[3,3], pads=[1,1,1,1]}
+output %y
+)");
+  const auto zeros = compare_graphs(right, wrong, static_cast<int>(MadeInput::kZeros));
+  ASSERT_TRUE(zeros) << describe(zeros.error());
+  EXPECT_TRUE(zeros->same);
+  const auto negative = compare_graphs(right, wrong, static_cast<int>(MadeInput::kLargeNegative));
+  ASSERT_TRUE(negative) << describe(negative.error());
+  EXPECT_FALSE(negative->same);
+  EXPECT_THAT(negative->difference, HasSubstr("output \"y\" on large negative input"));
+}
+
+TEST(CompareGraphs, RefusesOtherBorders) {
+  const Graph first = parse("%x = input f32[1,4]\n%1 = Relu(%x)\noutput %1\n");
+  const Graph second = parse("%y = input f32[1,4]\n%1 = Relu(%y)\noutput %1\n");
+  const auto result = compare_graphs(first, second);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kBadData);
+  EXPECT_THAT(result.error().message, HasSubstr("inputs"));
+}
+
+TEST(CompareGraphs, ReportsAnotherShape) {
+  const Graph first = parse("%x = input f32[1,4]\n%1 = Relu(%x)\noutput %1\n");
+  const Graph second = parse("%x = input f32[1,4]\n%1 = Reshape(%x, s:i64[2]{4,1})\noutput %1\n");
+  const auto result = compare_graphs(first, second);
+  ASSERT_TRUE(result);
+  EXPECT_FALSE(result->same);
+  EXPECT_THAT(result->difference, HasSubstr("[4,1] in place of [1,4]"));
+}
+
+TEST(CompareGraphs, BindsFreeSidesToSomethingThatFits) {
+  const Graph graph = parse(R"(%x = input f32[N,3,H,W]
+%1 = Conv(%x, w:f32[2,3,7,7]#w) {strides=[2,2]}
+%2 = GlobalAveragePool(%1)
+output %2
+)");
+  const auto result = compare_graphs(graph, graph);
+  ASSERT_TRUE(result) << describe(result.error());
+  EXPECT_TRUE(result->same);
+  EXPECT_EQ(result->max_error, 0);
+}
+
+}  // namespace
+}  // namespace kinglet::engine
