@@ -63,17 +63,23 @@ void FileDescriptor::reset() {
   fd_ = -1;
 }
 
-Result<InputFile> InputFile::open(const std::filesystem::path& path) {
+Result<InputFile> InputFile::open(const std::filesystem::path& path, Links links) {
   InputFile file;
   file.path_ = path;
-  file.fd_ = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file.fd_.valid()) return fail(ErrorCode::kNotFound, "cannot open the file: " + errno_text(), path.string());
+  const int no_follow = links == Links::kRefuse ? O_NOFOLLOW : 0;
+  file.fd_ = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | no_follow));
+  const auto is_a_link = [&] { return fail(ErrorCode::kNotPermitted, "is a link, not a plain file", path.string()); };
+  if (!file.fd_.valid()) {
+    if (errno == ELOOP && links == Links::kRefuse) return is_a_link();
+    return fail(ErrorCode::kNotFound, "cannot open the file: " + errno_text(), path.string());
+  }
   struct stat status{};
   if (::fstat(file.fd_.get(), &status) != 0) return fail(ErrorCode::kIo, "cannot stat: " + errno_text(), path.string());
   if (!S_ISREG(status.st_mode)) {
     return fail(ErrorCode::kNotFound, S_ISDIR(status.st_mode) ? "is a folder, not a file" : "is not a regular file",
                 path.string());
   }
+  if (links == Links::kRefuse && status.st_nlink != 1) return is_a_link();
   file.size_ = static_cast<std::uint64_t>(status.st_size);
   return file;
 }
@@ -105,6 +111,11 @@ Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t l
 }
 
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes, Overwrite overwrite) {
+  return write_file(path, std::span(&bytes, 1), overwrite);
+}
+
+Result<void> write_file(const std::filesystem::path& path, std::span<const std::string_view> pieces,
+                        Overwrite overwrite) {
   if (overwrite == Overwrite::kRefuse && ::access(path.c_str(), F_OK) == 0) {
     return fail(ErrorCode::kCannotCreate, "the file exists already", path.string(), "add --force to replace it");
   }
@@ -114,7 +125,10 @@ Result<void> write_file(const std::filesystem::path& path, std::string_view byte
     return fail(ErrorCode::kCannotCreate, "cannot create the file: " + errno_text(), path.string());
   }
   ::fchmod(fd.get(), 0644);
-  Result<void> written = write_all(fd.get(), bytes, path);
+  Result<void> written;
+  for (const std::string_view piece : pieces) {
+    if (written) written = write_all(fd.get(), piece, path);
+  }
   if (written && ::fsync(fd.get()) != 0) {
     written = fail(ErrorCode::kIo, "cannot write: " + errno_text(), path.string(), "free some space");
   }

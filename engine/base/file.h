@@ -31,12 +31,15 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
+enum class Links { kFollow, kRefuse };
+
 // A regular file opened for reading at offsets; never mapped, so that a file replaced or cut meanwhile is an error
 // (kIo), not a SIGBUS. Reentrant.
 class InputFile {
  public:
-  // kNotFound: missing, unreadable, a folder or a device.
-  [[nodiscard]] static Result<InputFile> open(const std::filesystem::path& path);
+  // kNotFound: missing, unreadable, a folder or a device. With Links::kRefuse a symbolic link or a file with a second
+  // hard link is kNotPermitted (for names that come from untrusted files).
+  [[nodiscard]] static Result<InputFile> open(const std::filesystem::path& path, Links links = Links::kFollow);
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
@@ -57,5 +60,8 @@ enum class Overwrite { kRefuse, kReplace };
 // Writes beside `path` and renames: readers see the old file or the whole new one. kCannotCreate: the folder is
 // missing or not writable, or the file exists and Overwrite::kRefuse. kIo: the disk is full; nothing is left behind.
 [[nodiscard]] Result<void> write_file(const std::filesystem::path& path, std::string_view bytes, Overwrite overwrite);
+// The same for bytes that lie in pieces.
+[[nodiscard]] Result<void> write_file(const std::filesystem::path& path, std::span<const std::string_view> pieces,
+                                      Overwrite overwrite);
 
 }  // namespace kinglet

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: a Graph goes back to ONNX. The same graph gives the same bytes; weights are written from where they are, never
+// copied into protobuf.
+//
+// The default-domain opset is the loaded one where the graph's operators allow it, at least 13 and at most 21 (ONNX
+// Runtime 1.21 reads all of them); IR version 8 to 10 accordingly. Constants that nobody reads are left out. What the
+// file had and a Graph does not (doc strings, value_info, inputs with default values) is not written.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "engine/base/error.h"
+#include "engine/base/file.h"
+#include "engine/graph/graph.h"
+
+namespace kinglet::engine {
+
+// kBadData: more than 2 GiB, which one protobuf message cannot hold. kCannotCreate, kIo: see write_file.
+[[nodiscard]] Result<void> save_model(const Graph& graph, const std::filesystem::path& path, Overwrite overwrite);
+
+// The whole file in memory, for tests and self-checks.
+[[nodiscard]] Result<std::string> to_onnx_bytes(const Graph& graph);
+
+// The opset of the default domain that save_model writes.
+[[nodiscard]] std::int64_t opset_to_write(const Graph& graph);
+
+}  // namespace kinglet::engine
