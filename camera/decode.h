@@ -40,4 +40,7 @@ struct DecodedImage {
 // RGB to JPEG (4:2:0, quality 1..100), for snapshots.
 [[nodiscard]] Result<std::vector<std::byte>> encode_jpeg(const FrameView& view, int quality);
 
+// Without loss, quick rather than small.
+[[nodiscard]] Result<std::vector<std::byte>> encode_png(const FrameView& view);
+
 }  // namespace kinglet::camera
