@@ -9,6 +9,7 @@
 #include "engine/graph/float16.h"
 #include "engine/ops/common.h"
 #include "engine/ops/elementwise.h"
+#include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
 
@@ -195,28 +196,67 @@ Result<void> evaluate_prelu(const Node& /*node*/, Inputs inputs, std::span<Tenso
 
 }  // namespace
 
-const Op kRelu{.op_type = "Relu", .infer = infer_same<kNumbers>, .evaluate = evaluate_relu};
-const Op kLeakyRelu{.op_type = "LeakyRelu", .infer = infer_same<kFloats>, .evaluate = evaluate_leaky_relu};
-const Op kElu{.op_type = "Elu", .infer = infer_same<kFloats>, .evaluate = evaluate_elu};
+const Op kRelu{.op_type = "Relu",
+               .infer = infer_same<kNumbers>,
+               .evaluate = evaluate_relu,
+               .lower = lower_relu,
+               .layout = LayoutRule::kFollow};
+const Op kLeakyRelu{.op_type = "LeakyRelu",
+                    .infer = infer_same<kFloats>,
+                    .evaluate = evaluate_leaky_relu,
+                    .lower = lower_leaky_relu,
+                    .layout = LayoutRule::kFollow};
+const Op kElu{.op_type = "Elu",
+              .infer = infer_same<kFloats>,
+              .evaluate = evaluate_elu,
+              .lower = lower_elu,
+              .layout = LayoutRule::kFollow};
 const Op kSelu{.op_type = "Selu", .normalize = normalize_selu, .infer = infer_same<kFloats>, .evaluate = evaluate_selu};
 const Op kCelu{.op_type = "Celu", .infer = infer_same<kFloats>, .evaluate = evaluate_celu};
-const Op kSigmoid{.op_type = "Sigmoid", .infer = infer_same<kFloats>, .evaluate = evaluate_sigmoid};
-const Op kHardSigmoid{.op_type = "HardSigmoid", .infer = infer_same<kFloats>, .evaluate = evaluate_hard_sigmoid};
-const Op kHardSwish{.op_type = "HardSwish", .infer = infer_same<kFloats>, .evaluate = evaluate_hard_swish};
-const Op kTanh{.op_type = "Tanh", .infer = infer_same<kFloats>, .evaluate = evaluate_tanh};
+const Op kSigmoid{.op_type = "Sigmoid",
+                  .infer = infer_same<kFloats>,
+                  .evaluate = evaluate_sigmoid,
+                  .lower = lower_sigmoid,
+                  .layout = LayoutRule::kFollow};
+const Op kHardSigmoid{.op_type = "HardSigmoid",
+                      .infer = infer_same<kFloats>,
+                      .evaluate = evaluate_hard_sigmoid,
+                      .lower = lower_hard_sigmoid,
+                      .layout = LayoutRule::kFollow};
+const Op kHardSwish{.op_type = "HardSwish",
+                    .infer = infer_same<kFloats>,
+                    .evaluate = evaluate_hard_swish,
+                    .lower = lower_hard_swish,
+                    .layout = LayoutRule::kFollow};
+const Op kTanh{.op_type = "Tanh",
+               .infer = infer_same<kFloats>,
+               .evaluate = evaluate_tanh,
+               .lower = lower_tanh,
+               .layout = LayoutRule::kFollow};
 const Op kSoftplus{.op_type = "Softplus", .infer = infer_same<kFloats>, .evaluate = evaluate_softplus};
 const Op kSoftsign{.op_type = "Softsign", .infer = infer_same<kFloats>, .evaluate = evaluate_softsign};
 const Op kMish{.op_type = "Mish", .infer = infer_same<kFloats>, .evaluate = evaluate_mish};
 const Op kThresholdedRelu{
     .op_type = "ThresholdedRelu", .infer = infer_same<kFloats>, .evaluate = evaluate_thresholded_relu};
-const Op kGelu{.op_type = "Gelu", .infer = infer_gelu, .evaluate = evaluate_gelu};
-const Op kClip{
-    .op_type = "Clip", .max_inputs = 3, .normalize = normalize_clip, .infer = infer_clip, .evaluate = evaluate_clip};
+const Op kGelu{.op_type = "Gelu",
+               .infer = infer_gelu,
+               .evaluate = evaluate_gelu,
+               .lower = lower_gelu,
+               .layout = LayoutRule::kFollow};
+const Op kClip{.op_type = "Clip",
+               .max_inputs = 3,
+               .normalize = normalize_clip,
+               .infer = infer_clip,
+               .evaluate = evaluate_clip,
+               .lower = lower_clip,
+               .layout = LayoutRule::kFollow};
 const Op kPRelu{.op_type = "PRelu",
                 .min_inputs = 2,
                 .max_inputs = 2,
                 .normalize = normalize_prelu,
                 .infer = infer_prelu,
-                .evaluate = evaluate_prelu};
+                .evaluate = evaluate_prelu,
+                .lower = lower_prelu,
+                .layout = LayoutRule::kFollow};
 
 }  // namespace kinglet::engine::ops

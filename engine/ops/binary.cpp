@@ -6,6 +6,7 @@
 
 #include "engine/ops/common.h"
 #include "engine/ops/elementwise.h"
+#include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
 
@@ -255,32 +256,56 @@ const Op kAdd{.op_type = "Add",
               .max_inputs = 2,
               .normalize = normalize_legacy_broadcast,
               .infer = infer_arithmetic<kNumbers>,
-              .evaluate = evaluate_add};
+              .evaluate = evaluate_add,
+              .lower = lower_add,
+              .layout = LayoutRule::kFollow};
 const Op kSub{.op_type = "Sub",
               .min_inputs = 2,
               .max_inputs = 2,
               .normalize = normalize_legacy_broadcast,
               .infer = infer_arithmetic<kNumbers>,
-              .evaluate = evaluate_sub};
+              .evaluate = evaluate_sub,
+              .lower = lower_sub,
+              .layout = LayoutRule::kFollow};
 const Op kMul{.op_type = "Mul",
               .min_inputs = 2,
               .max_inputs = 2,
               .normalize = normalize_legacy_broadcast,
               .infer = infer_arithmetic<kNumbers>,
-              .evaluate = evaluate_mul};
+              .evaluate = evaluate_mul,
+              .lower = lower_mul,
+              .layout = LayoutRule::kFollow};
 const Op kDiv{.op_type = "Div",
               .min_inputs = 2,
               .max_inputs = 2,
               .normalize = normalize_legacy_broadcast,
               .infer = infer_arithmetic<kNumbers>,
-              .evaluate = evaluate_div};
-const Op kMin{
-    .op_type = "Min", .max_inputs = Op::kVariadic, .infer = infer_arithmetic<kNumbers>, .evaluate = evaluate_min};
-const Op kMax{
-    .op_type = "Max", .max_inputs = Op::kVariadic, .infer = infer_arithmetic<kNumbers>, .evaluate = evaluate_max};
-const Op kSum{
-    .op_type = "Sum", .max_inputs = Op::kVariadic, .infer = infer_arithmetic<kNumbers>, .evaluate = evaluate_sum};
-const Op kMean{
-    .op_type = "Mean", .max_inputs = Op::kVariadic, .infer = infer_arithmetic<kFloats>, .evaluate = evaluate_mean};
+              .evaluate = evaluate_div,
+              .lower = lower_div,
+              .layout = LayoutRule::kFollow};
+const Op kMin{.op_type = "Min",
+              .max_inputs = Op::kVariadic,
+              .infer = infer_arithmetic<kNumbers>,
+              .evaluate = evaluate_min,
+              .lower = lower_min,
+              .layout = LayoutRule::kFollow};
+const Op kMax{.op_type = "Max",
+              .max_inputs = Op::kVariadic,
+              .infer = infer_arithmetic<kNumbers>,
+              .evaluate = evaluate_max,
+              .lower = lower_max,
+              .layout = LayoutRule::kFollow};
+const Op kSum{.op_type = "Sum",
+              .max_inputs = Op::kVariadic,
+              .infer = infer_arithmetic<kNumbers>,
+              .evaluate = evaluate_sum,
+              .lower = lower_sum,
+              .layout = LayoutRule::kFollow};
+const Op kMean{.op_type = "Mean",
+               .max_inputs = Op::kVariadic,
+               .infer = infer_arithmetic<kFloats>,
+               .evaluate = evaluate_mean,
+               .lower = lower_mean,
+               .layout = LayoutRule::kFollow};
 
 }  // namespace kinglet::engine::ops

@@ -6,6 +6,7 @@
 
 #include "engine/ops/common.h"
 #include "engine/ops/conv_loops.h"
+#include "engine/ops/lower.h"
 #include "engine/ops/rows.h"
 #include "engine/ops/window.h"
 
@@ -87,6 +88,12 @@ Result<void> evaluate_conv(const Node& node, Inputs inputs, std::span<Tensor> ou
 
 }  // namespace
 
-const Op kConv{.op_type = "Conv", .min_inputs = 2, .max_inputs = 3, .infer = infer_conv, .evaluate = evaluate_conv};
+const Op kConv{.op_type = "Conv",
+               .min_inputs = 2,
+               .max_inputs = 3,
+               .infer = infer_conv,
+               .evaluate = evaluate_conv,
+               .lower = lower_conv,
+               .layout = LayoutRule::kNhwc};
 
 }  // namespace kinglet::engine::ops

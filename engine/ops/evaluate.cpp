@@ -6,6 +6,7 @@
 #include "engine/base/text.h"
 #include "engine/graph/float16.h"
 #include "engine/ops/common.h"
+#include "engine/ops/fused_clip.h"
 #include "engine/ops/op.h"
 
 namespace kinglet::engine {
@@ -105,6 +106,7 @@ Result<std::vector<Tensor>> evaluate_node(const Graph& graph, NodeId id, Inputs 
                 std::format("node \"{}\"", printable(node.name)));
   }
   KINGLET_TRY(op->evaluate(alone.node(only), numbers, outputs));
+  apply_fused_clip(node, outputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Value& value = alone.value(alone.node(only).outputs[i]);
     if (value.type == DataType::kF16 && outputs[i].type() == DataType::kF32) outputs[i] = narrow(outputs[i]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products: MatMul (numpy's rules) and Gemm.
 #include "engine/ops/linear.h"
+#include "engine/ops/lower.h"
 
 #include <cmath>
 #include <format>
@@ -180,13 +181,18 @@ Result<void> evaluate_gemm(const Node& node, Inputs inputs, std::span<Tensor> ou
 
 }  // namespace
 
-const Op kMatMul{
-    .op_type = "MatMul", .min_inputs = 2, .max_inputs = 2, .infer = infer_matmul, .evaluate = evaluate_matmul};
+const Op kMatMul{.op_type = "MatMul",
+                 .min_inputs = 2,
+                 .max_inputs = 2,
+                 .infer = infer_matmul,
+                 .evaluate = evaluate_matmul,
+                 .lower = lower_matmul};
 const Op kGemm{.op_type = "Gemm",
                .min_inputs = 2,
                .max_inputs = 3,
                .normalize = normalize_gemm,
                .infer = infer_gemm,
-               .evaluate = evaluate_gemm};
+               .evaluate = evaluate_gemm,
+               .lower = lower_gemm};
 
 }  // namespace kinglet::engine::ops

@@ -6,6 +6,7 @@
 #include <format>
 
 #include "engine/ops/common.h"
+#include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
 
@@ -410,24 +411,34 @@ Result<void> evaluate_space_to_depth(const Node& node, Inputs inputs, std::span<
 
 }  // namespace
 
-const Op kTranspose{.op_type = "Transpose", .infer = infer_transpose, .evaluate = evaluate_transpose};
+const Op kTranspose{.op_type = "Transpose",
+                    .infer = infer_transpose,
+                    .evaluate = evaluate_transpose,
+                    .lower = lower_transpose,
+                    .layout = LayoutRule::kTransposes};
 const Op kConcat{.op_type = "Concat",
                  .max_inputs = Op::kVariadic,
                  .normalize = normalize_concat,
                  .infer = infer_concat,
-                 .evaluate = evaluate_concat};
+                 .evaluate = evaluate_concat,
+                 .lower = lower_concat,
+                 .layout = LayoutRule::kFollow};
 const Op kSplit{.op_type = "Split",
                 .max_inputs = 2,
                 .max_outputs = Op::kVariadic,
                 .normalize = normalize_split,
                 .infer = infer_split,
-                .evaluate = evaluate_split};
+                .evaluate = evaluate_split,
+                .lower = lower_split,
+                .layout = LayoutRule::kFollow};
 const Op kSlice{.op_type = "Slice",
                 .min_inputs = 3,
                 .max_inputs = 5,
                 .normalize = normalize_slice,
                 .infer = infer_slice,
-                .evaluate = evaluate_slice};
+                .evaluate = evaluate_slice,
+                .lower = lower_slice,
+                .layout = LayoutRule::kFollow};
 const Op kExpand{
     .op_type = "Expand", .min_inputs = 2, .max_inputs = 2, .infer = infer_expand, .evaluate = evaluate_expand};
 const Op kTile{.op_type = "Tile", .min_inputs = 2, .max_inputs = 2, .infer = infer_tile, .evaluate = evaluate_tile};

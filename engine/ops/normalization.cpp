@@ -5,6 +5,7 @@
 #include <format>
 
 #include "engine/ops/common.h"
+#include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
 
@@ -230,7 +231,9 @@ const Op kBatchNormalization{.op_type = "BatchNormalization",
                              .max_inputs = 5,
                              .normalize = normalize_batch_normalization,
                              .infer = infer_batch_normalization,
-                             .evaluate = evaluate_batch_normalization};
+                             .evaluate = evaluate_batch_normalization,
+                             .lower = lower_batch_normalization,
+                             .layout = LayoutRule::kFollow};
 const Op kInstanceNormalization{.op_type = "InstanceNormalization",
                                 .min_inputs = 3,
                                 .max_inputs = 3,

@@ -6,6 +6,7 @@
 
 #include "engine/graph/float16.h"
 #include "engine/ops/common.h"
+#include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
 
@@ -145,6 +146,8 @@ const Op kPad{.op_type = "Pad",
               .max_inputs = 4,
               .normalize = normalize_pad,
               .infer = infer_pad,
-              .evaluate = evaluate_pad};
+              .evaluate = evaluate_pad,
+              .lower = lower_pad,
+              .layout = LayoutRule::kFollow};
 
 }  // namespace kinglet::engine::ops

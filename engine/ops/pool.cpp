@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "engine/ops/common.h"
+#include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
 #include "engine/ops/window.h"
@@ -253,13 +254,29 @@ Result<void> evaluate_global_lp_pool(const Node& node, Inputs inputs, std::span<
 
 }  // namespace
 
-const Op kAveragePool{.op_type = "AveragePool", .infer = infer_pool, .evaluate = evaluate_average_pool};
-const Op kMaxPool{.op_type = "MaxPool", .max_outputs = 2, .infer = infer_max_pool, .evaluate = evaluate_max_pool};
+const Op kAveragePool{.op_type = "AveragePool",
+                      .infer = infer_pool,
+                      .evaluate = evaluate_average_pool,
+                      .lower = lower_average_pool,
+                      .layout = LayoutRule::kNhwc};
+const Op kMaxPool{.op_type = "MaxPool",
+                  .max_outputs = 2,
+                  .infer = infer_max_pool,
+                  .evaluate = evaluate_max_pool,
+                  .lower = lower_max_pool,
+                  .layout = LayoutRule::kNhwc};
 const Op kLpPool{
     .op_type = "LpPool", .normalize = normalize_lp_pool, .infer = infer_lp_pool, .evaluate = evaluate_lp_pool};
-const Op kGlobalAveragePool{
-    .op_type = "GlobalAveragePool", .infer = infer_global_pool, .evaluate = evaluate_global_average_pool};
-const Op kGlobalMaxPool{.op_type = "GlobalMaxPool", .infer = infer_global_pool, .evaluate = evaluate_global_max_pool};
+const Op kGlobalAveragePool{.op_type = "GlobalAveragePool",
+                            .infer = infer_global_pool,
+                            .evaluate = evaluate_global_average_pool,
+                            .lower = lower_global_average_pool,
+                            .layout = LayoutRule::kNhwc};
+const Op kGlobalMaxPool{.op_type = "GlobalMaxPool",
+                        .infer = infer_global_pool,
+                        .evaluate = evaluate_global_max_pool,
+                        .lower = lower_global_max_pool,
+                        .layout = LayoutRule::kNhwc};
 const Op kGlobalLpPool{.op_type = "GlobalLpPool",
                        .normalize = normalize_lp_pool,
                        .infer = infer_global_pool,

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "engine/ops/common.h"
+#include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
 
@@ -128,11 +129,15 @@ const Op kQuantizeLinear{.op_type = "QuantizeLinear",
                          .min_inputs = 2,
                          .max_inputs = 3,
                          .infer = infer_quantize,
-                         .evaluate = evaluate_quantize};
+                         .evaluate = evaluate_quantize,
+                         .lower = lower_quantize,
+                         .layout = LayoutRule::kFollow};
 const Op kDequantizeLinear{.op_type = "DequantizeLinear",
                            .min_inputs = 2,
                            .max_inputs = 3,
                            .infer = infer_dequantize,
-                           .evaluate = evaluate_dequantize};
+                           .evaluate = evaluate_dequantize,
+                           .lower = lower_dequantize,
+                           .layout = LayoutRule::kFollow};
 
 }  // namespace kinglet::engine::ops

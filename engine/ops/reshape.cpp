@@ -5,6 +5,7 @@
 #include <format>
 
 #include "engine/ops/common.h"
+#include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
 
@@ -216,31 +217,41 @@ bool shape_numbers(const Node& node, std::span<const Dim> shape, Tensor& numbers
   return true;
 }
 
-const Op kIdentity{.op_type = "Identity", .infer = infer_same<kAnyType>, .evaluate = evaluate_same_numbers};
+const Op kIdentity{.op_type = "Identity",
+                   .infer = infer_same<kAnyType>,
+                   .evaluate = evaluate_same_numbers,
+                   .lower = lower_copy,
+                   .layout = LayoutRule::kFollow};
 const Op kDropout{.op_type = "Dropout",
                   .max_inputs = 3,
                   .max_outputs = 2,
                   .normalize = normalize_dropout,
                   .infer = infer_dropout,
-                  .evaluate = evaluate_dropout};
+                  .evaluate = evaluate_dropout,
+                  .lower = lower_copy,
+                  .layout = LayoutRule::kFollow};
 const Op kReshape{.op_type = "Reshape",
                   .min_inputs = 2,
                   .max_inputs = 2,
                   .normalize = normalize_reshape,
                   .infer = infer_reshape,
-                  .evaluate = evaluate_same_numbers};
-const Op kFlatten{.op_type = "Flatten", .infer = infer_flatten, .evaluate = evaluate_same_numbers};
+                  .evaluate = evaluate_same_numbers,
+                  .lower = lower_reshape};
+const Op kFlatten{
+    .op_type = "Flatten", .infer = infer_flatten, .evaluate = evaluate_same_numbers, .lower = lower_reshape};
 const Op kSqueeze{.op_type = "Squeeze",
                   .max_inputs = 2,
                   .normalize = normalize_axes,
                   .infer = infer_squeeze,
-                  .evaluate = evaluate_same_numbers};
+                  .evaluate = evaluate_same_numbers,
+                  .lower = lower_reshape};
 const Op kUnsqueeze{.op_type = "Unsqueeze",
                     .min_inputs = 2,
                     .max_inputs = 2,
                     .normalize = normalize_axes,
                     .infer = infer_unsqueeze,
-                    .evaluate = evaluate_same_numbers};
+                    .evaluate = evaluate_same_numbers,
+                    .lower = lower_reshape};
 const Op kShape{.op_type = "Shape", .infer = infer_shape, .evaluate = evaluate_shape};
 const Op kSize{.op_type = "Size", .infer = infer_size, .evaluate = evaluate_shape};
 

@@ -6,6 +6,7 @@
 #include <format>
 
 #include "engine/ops/common.h"
+#include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
 
@@ -117,8 +118,12 @@ Result<void> evaluate_hardmax(const Node& node, Inputs inputs, std::span<Tensor>
 
 }  // namespace
 
-const Op kSoftmax{
-    .op_type = "Softmax", .normalize = normalize_softmax, .infer = infer_softmax, .evaluate = evaluate_softmax};
+const Op kSoftmax{.op_type = "Softmax",
+                  .normalize = normalize_softmax,
+                  .infer = infer_softmax,
+                  .evaluate = evaluate_softmax,
+                  .lower = lower_softmax,
+                  .layout = LayoutRule::kFollow};
 const Op kLogSoftmax{
     .op_type = "LogSoftmax", .normalize = normalize_softmax, .infer = infer_softmax, .evaluate = evaluate_log_softmax};
 const Op kHardmax{

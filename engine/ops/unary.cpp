@@ -5,6 +5,7 @@
 
 #include "engine/ops/common.h"
 #include "engine/ops/elementwise.h"
+#include "engine/ops/lower.h"
 #include "engine/ops/rows.h"
 
 namespace kinglet::engine::ops {
@@ -73,17 +74,53 @@ Result<void> evaluate_not(const Node& /*node*/, Inputs inputs, std::span<Tensor>
 
 }  // namespace
 
-const Op kAbs{.op_type = "Abs", .infer = infer_same<kNumbers>, .evaluate = evaluate_abs};
-const Op kNeg{.op_type = "Neg", .infer = infer_same<kNumbers>, .evaluate = evaluate_neg};
+const Op kAbs{.op_type = "Abs",
+              .infer = infer_same<kNumbers>,
+              .evaluate = evaluate_abs,
+              .lower = lower_abs,
+              .layout = LayoutRule::kFollow};
+const Op kNeg{.op_type = "Neg",
+              .infer = infer_same<kNumbers>,
+              .evaluate = evaluate_neg,
+              .lower = lower_neg,
+              .layout = LayoutRule::kFollow};
 const Op kSign{.op_type = "Sign", .infer = infer_same<kNumbers>, .evaluate = evaluate_sign};
 const Op kNot{.op_type = "Not", .infer = infer_same<kBool>, .evaluate = evaluate_not};
-const Op kReciprocal{.op_type = "Reciprocal", .infer = infer_same<kFloats>, .evaluate = evaluate_real<reciprocal>};
-const Op kSqrt{.op_type = "Sqrt", .infer = infer_same<kFloats>, .evaluate = evaluate_real<square_root>};
-const Op kExp{.op_type = "Exp", .infer = infer_same<kFloats>, .evaluate = evaluate_real<exponential>};
-const Op kLog{.op_type = "Log", .infer = infer_same<kFloats>, .evaluate = evaluate_real<logarithm>};
-const Op kFloor{.op_type = "Floor", .infer = infer_same<kFloats>, .evaluate = evaluate_real<floor_of>};
-const Op kCeil{.op_type = "Ceil", .infer = infer_same<kFloats>, .evaluate = evaluate_real<ceil_of>};
-const Op kRound{.op_type = "Round", .infer = infer_same<kFloats>, .evaluate = evaluate_real<round_even>};
+const Op kReciprocal{.op_type = "Reciprocal",
+                     .infer = infer_same<kFloats>,
+                     .evaluate = evaluate_real<reciprocal>,
+                     .lower = lower_reciprocal,
+                     .layout = LayoutRule::kFollow};
+const Op kSqrt{.op_type = "Sqrt",
+               .infer = infer_same<kFloats>,
+               .evaluate = evaluate_real<square_root>,
+               .lower = lower_sqrt,
+               .layout = LayoutRule::kFollow};
+const Op kExp{.op_type = "Exp",
+              .infer = infer_same<kFloats>,
+              .evaluate = evaluate_real<exponential>,
+              .lower = lower_exp,
+              .layout = LayoutRule::kFollow};
+const Op kLog{.op_type = "Log",
+              .infer = infer_same<kFloats>,
+              .evaluate = evaluate_real<logarithm>,
+              .lower = lower_log,
+              .layout = LayoutRule::kFollow};
+const Op kFloor{.op_type = "Floor",
+                .infer = infer_same<kFloats>,
+                .evaluate = evaluate_real<floor_of>,
+                .lower = lower_floor,
+                .layout = LayoutRule::kFollow};
+const Op kCeil{.op_type = "Ceil",
+               .infer = infer_same<kFloats>,
+               .evaluate = evaluate_real<ceil_of>,
+               .lower = lower_ceil,
+               .layout = LayoutRule::kFollow};
+const Op kRound{.op_type = "Round",
+                .infer = infer_same<kFloats>,
+                .evaluate = evaluate_real<round_even>,
+                .lower = lower_round,
+                .layout = LayoutRule::kFollow};
 const Op kSin{.op_type = "Sin", .infer = infer_same<kFloats>, .evaluate = evaluate_real<sine>};
 const Op kCos{.op_type = "Cos", .infer = infer_same<kFloats>, .evaluate = evaluate_real<cosine>};
 const Op kErf{.op_type = "Erf", .infer = infer_same<kFloats>, .evaluate = evaluate_real<error_function>};

@@ -95,6 +95,12 @@ void SubgraphBuilder::begin_node(NodeId id) {
   const FusedClip clip = fused_clip(graph_->node(id));
   clip_ = {.min = clip.min, .max = clip.max};
   clip_pair_.reset();
+  if (!probe_) return;
+  // A probe asks about each node alone: what a refused node left behind must not reach the next.
+  records_.clear();
+  operands_.clear();
+  widened_.clear();
+  nodes_.clear();
 }
 
 Range SubgraphBuilder::take_clip() { return std::exchange(clip_, Range{}); }
