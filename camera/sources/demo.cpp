@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: "demo:": kinglet runs without a camera, a model of one's own or a network, and shows what it does.
+#include <charconv>
+#include <format>
+
+#include "camera/demo_painter.h"
+#include "camera/sources/paced_source.h"
+#include "camera/sources/spec.h"
+#include "engine/base/text.h"
+
+namespace kinglet::camera {
+namespace {
+
+constexpr int kMinSide = 64;
+constexpr int kMaxSide = 4096;
+constexpr double kSceneFramesPerSecond = 10;  // draw_demo_scene's
+
+class DemoSource final : public PacedSource {
+ public:
+  DemoSource(std::uint64_t seed, int width, int height, SteadyClock::duration period)
+      : PacedSource(period, Late::kSkip), seed_(seed), width_(width), height_(height), painter_(seed, width, height) {
+    const double seconds = std::chrono::duration<double>(period).count();
+    scene_step_ = seconds > 0 ? seconds * kSceneFramesPerSecond : 1;
+  }
+
+  [[nodiscard]] std::string description() const override {
+    return std::format("demonstration scene {}x{}, seed {}", width_, height_, seed_);
+  }
+
+ protected:
+  [[nodiscard]] Result<void> rewind() override { return {}; }
+
+  [[nodiscard]] Result<Drawn> draw(std::uint64_t sequence, Image& image) override {
+    // The frame's buffer goes through the painter's frame and back, so that it is used again.
+    std::swap(scene_.image, image);
+    painter_.draw(static_cast<std::uint64_t>(static_cast<double>(sequence) * scene_step_ + 0.5), scene_);
+    std::swap(scene_.image, image);
+    return Drawn::kFrame;
+  }
+
+ private:
+  std::uint64_t seed_;
+  int width_;
+  int height_;
+  double scene_step_ = 1;
+  demo::ScenePainter painter_;
+  DemoFrame scene_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<FrameSource>> open_demo(std::string_view rest, const SourceOptions& options) {
+  constexpr std::string_view kKnown[] = {"fps"};
+  const Spec spec = KINGLET_TRY(parse_spec(rest, kKnown));
+  std::uint64_t seed = 1;
+  if (!spec.path.empty()) {
+    const auto [end, error] = std::from_chars(spec.path.data(), spec.path.data() + spec.path.size(), seed);
+    if (error != std::errc() || end != spec.path.data() + spec.path.size()) {
+      return fail(ErrorCode::kUsage, std::format("demo seed \"{}\" is not a whole number", printable(spec.path, 40)),
+                  {}, "write demo: or demo:7");
+    }
+  }
+  const auto side = [](int value) { return value >= kMinSide && value <= kMaxSide; };
+  if (!side(options.width) || !side(options.height)) {
+    return fail(ErrorCode::kUsage, std::format("demo scene of {}x{} pixels, expected sides of {} to {}", options.width,
+                                               options.height, kMinSide, kMaxSide));
+  }
+  const SteadyClock::duration period = KINGLET_TRY(period_of(spec, options));
+  return std::make_unique<DemoSource>(seed, options.width, options.height, period);
+}
+
+}  // namespace kinglet::camera

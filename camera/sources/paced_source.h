@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what the sources that make their own pictures have in common: a fixed rate, a few reused buffers whose leases
+// come back, and a stop that wakes whoever waits.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "camera/source.h"
+#include "engine/base/mutex.h"
+
+namespace kinglet::camera {
+
+class PacedSource : public FrameSource {
+ public:
+  static constexpr int kDepth = 4;
+
+  [[nodiscard]] Result<void> start() final;
+  [[nodiscard]] Result<std::variant<Frame, NoFrame>> next(SteadyTime deadline) final;
+  void stop() final;
+  [[nodiscard]] int depth() const final { return kDepth; }
+  [[nodiscard]] std::uint64_t dropped_count() const final { return dropped_; }
+
+ protected:
+  enum class Late {
+    kSkip,   // frames whose time has passed are lost, as with a camera
+    kDelay,  // every picture is shown, each at least a period after the last
+  };
+  // period zero: as fast as it is asked.
+  PacedSource(SteadyClock::duration period, Late late);
+
+  // Called by start(); the first picture comes next.
+  [[nodiscard]] virtual Result<void> rewind() = 0;
+  enum class Drawn { kFrame, kNothing, kEnd };  // kNothing: this one cannot be shown, ask again
+  // Fills `image` (size and buffer) with frame `sequence`.
+  [[nodiscard]] virtual Result<Drawn> draw(std::uint64_t sequence, Image& image) = 0;
+
+  // Frames or pictures that the source gave up on; counted with the drops. Only from draw().
+  void count_dropped(std::uint64_t count) { dropped_ += count; }
+
+ private:
+  class Buffers;
+  enum class Waited { kDone, kDeadline, kStopped };
+  [[nodiscard]] Waited wait_until_due(SteadyTime deadline);
+
+  const SteadyClock::duration period_;
+  const Late late_;
+  std::shared_ptr<Buffers> buffers_;  // shared with the leases, which may outlive the source
+  SteadyTime due_{};
+  std::uint64_t sequence_ = 0;
+  std::uint64_t dropped_ = 0;
+};
+
+}  // namespace kinglet::camera
