@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -112,7 +112,7 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const ProcessOptions& 
   child->log_ = options.log;
   child->pid_ = pid;
   child->output_ = std::move(reader);
-  child->pidfd_ = FileDescriptor(::pidfd_open(pid, 0));
+  child->pidfd_ = FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!child->pidfd_.valid()) return std::unexpected(system_error(options.program, "pidfd_open", errno));
   return child;
 }
