@@ -79,13 +79,18 @@ command_clean() {
   case ${1:-} in
   '') step "removing build/" rm -rf "$repository/build" ;;
   --roots) remove_roots unused ;;
+  --cache) remove_cache ;;
   --all)
     step "removing build/" rm -rf "$repository/build"
-    remove_roots all
-    step "removing $(cache_folder)" rm -rf --one-file-system "$(cache_folder)"
+    remove_cache
     ;;
-  *) fail 64 "clean: unknown option \"$1\"" "--roots or --all" ;;
+  *) fail 64 "clean: unknown option \"$1\"" "--roots, --cache or --all" ;;
   esac
+}
+
+remove_cache() {
+  remove_roots all
+  step "removing $(cache_folder)" rm -rf --one-file-system "$(cache_folder)"
 }
 
 remove_roots() {

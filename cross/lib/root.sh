@@ -123,9 +123,12 @@ follow_log() {
   done
 }
 
+# Ending the first process of the namespace ends all others, and unshare returns when they are gone.
 stop_making() {
+  local children=()
   trap '' INT TERM HUP
-  kill -KILL "$1" 2>/dev/null || true
+  read -r -a children <"/proc/$1/task/$1/children" || true
+  kill -KILL "${children[@]:-$1}" 2>/dev/null || true
   wait "$1" 2>/dev/null || true
   remove_root "$root.tmp"
   say "interrupted; the unfinished root was removed"
