@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: `kinglet bench`: speed, memory and allocations of one model, measured the way docs/benchmarks.md reports them.
+#include <algorithm>
+#include <format>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "cli/allocation_count.h"
+#include "cli/classifier.h"
+#include "cli/command.h"
+#include "engine/base/clock.h"
+
+namespace kinglet::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  ModelOptions model;
+  int warmup = 5;
+  int runs = 100;
+  double seconds = 0;
+  bool nodes = false;
+};
+
+struct NodeTime {
+  double sum_us = 0;
+};
+
+struct Measured {
+  double load_ms = 0;
+  double first_run_ms = 0;
+  std::vector<double> runs_ms;  // sorted
+  std::uint64_t allocations = 0;
+  std::uint64_t peak_bytes = 0;
+  std::vector<NodeTime> nodes;
+
+  [[nodiscard]] double percentile(double p) const {
+    const double rank = p / 100 * static_cast<double>(runs_ms.size() - 1);
+    return runs_ms[static_cast<std::size_t>(rank + 0.5)];
+  }
+  [[nodiscard]] double mean() const {
+    double sum = 0;
+    for (const double ms : runs_ms) sum += ms;
+    return sum / static_cast<double>(runs_ms.size());
+  }
+};
+
+// VmHWM: the largest resident size of this process so far; 0 where /proc is missing.
+std::uint64_t peak_resident_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::strtoull(line.c_str() + 6, nullptr, 10) * 1024;
+  }
+  return 0;
+}
+
+// The same numbers on every machine; small, so that no layer saturates or meets denormals.
+void fill_inputs(engine::Session& session) {
+  std::mt19937 random(1);
+  for (std::size_t i = 0; i < session.inputs().size(); ++i) {
+    const std::span<std::byte> bytes = session.input(i);
+    if (session.inputs()[i].type == engine::DataType::kF32) {
+      for (std::size_t at = 0; at + sizeof(float) <= bytes.size(); at += sizeof(float)) {
+        const float value = static_cast<float>(random() >> 8) / static_cast<float>(1 << 23) - 1;
+        std::ranges::copy(std::as_bytes(std::span(&value, 1)), bytes.begin() + static_cast<std::ptrdiff_t>(at));
+      }
+    } else if (session.inputs()[i].type != engine::DataType::kBool) {
+      std::ranges::fill(bytes, std::byte{0});  // indices and shapes must stay valid
+    }
+  }
+}
+
+double ms_since(SteadyTime start) { return to_ms(SteadyClock::now() - start).count(); }
+
+Result<void> measure(engine::Session& session, const Options& options, Measured& out, Output& output) {
+  const SteadyTime start = SteadyClock::now();
+  const std::size_t wanted = static_cast<std::size_t>(options.runs);
+  out.runs_ms.reserve(options.seconds > 0 ? std::size_t{1} << 20 : wanted);
+  out.nodes.resize(session.plan().steps.size());
+  const std::uint64_t before = allocations().count;
+  std::uint64_t foreign = 0;  // allocations of this loop's own progress line
+  while (options.seconds > 0 ? ms_since(start) < options.seconds * 1000 && out.runs_ms.size() < out.runs_ms.capacity()
+                             : out.runs_ms.size() < wanted) {
+    const SteadyTime begin = SteadyClock::now();
+    KINGLET_TRY(session.run());
+    out.runs_ms.push_back(ms_since(begin));
+    if (options.nodes) {
+      for (std::size_t i = 0; i < out.nodes.size(); ++i) out.nodes[i].sum_us += session.plan().steps[i].last_us;
+    }
+    if (options.seconds == 0 && out.runs_ms.size() % 16 == 0) {
+      const std::uint64_t mark = allocations().count;
+      output.progress("running", out.runs_ms.size(), wanted);
+      foreign += allocations().count - mark;
+    }
+  }
+  out.allocations = allocations().count - before - foreign;
+  std::ranges::sort(out.runs_ms);
+  return {};
+}
+
+Json to_json(const Measured& measured, const engine::Session& session, const Options& options) {
+  Json out{{"model", options.model.model},
+           {"threads", thread_count(options.model)},
+           {"runs", measured.runs_ms.size()},
+           {"load_ms", measured.load_ms},
+           {"first_run_ms", measured.first_run_ms},
+           {"latency_ms",
+            {{"min", measured.runs_ms.front()},
+             {"mean", measured.mean()},
+             {"p50", measured.percentile(50)},
+             {"p90", measured.percentile(90)},
+             {"p99", measured.percentile(99)},
+             {"max", measured.runs_ms.back()}}},
+           {"images_per_second", 1000 / measured.mean()},
+           {"memory", {{"peak_bytes", measured.peak_bytes}}}};
+  if (allocations_are_counted()) {
+    out["allocations_per_run"] =
+        static_cast<double>(measured.allocations) / static_cast<double>(measured.runs_ms.size());
+  }
+  if (!options.nodes) return out;
+  out["nodes"] = Json::array();
+  for (std::size_t i = 0; i < measured.nodes.size(); ++i) {
+    const engine::StepInfo& step = session.plan().steps[i];
+    out["nodes"].push_back({{"name", step.name},
+                            {"operator", step.op_type},
+                            {"backend", step.backend},
+                            {"mean_ms", measured.nodes[i].sum_us / 1000 / static_cast<double>(measured.runs_ms.size())},
+                            {"macs", step.macs}});
+  }
+  return out;
+}
+
+void print_nodes(const Measured& measured, const engine::Session& session, Output& out) {
+  double total = 0;
+  for (const NodeTime& node : measured.nodes) total += node.sum_us;
+  Table table({">MS", ">SHARE", ">GMAC/S", "NODE", "OPERATOR", "BY", "OUTPUT"});
+  for (std::size_t i = 0; i < measured.nodes.size(); ++i) {
+    const engine::StepInfo& step = session.plan().steps[i];
+    const double ms = measured.nodes[i].sum_us / 1000 / static_cast<double>(measured.runs_ms.size());
+    const bool has_rate = step.macs > 0 && ms > 0;
+    table.add({std::format("{:.3f}", ms),
+               std::format("{:.1f} %", 100 * measured.nodes[i].sum_us / std::max(total, 1e-9)),
+               has_rate ? std::format("{:.1f}", static_cast<double>(step.macs) / ms / 1e6) : "", step.name,
+               step.op_type, step.backend, step.output_shape});
+  }
+  out.print("\n" + table.text(out));
+}
+
+void print_text(const Measured& measured, const engine::Session& session, const Options& options, Output& out) {
+  out.print(std::format("{}, {} thread{}, {} runs\n", options.model.model, thread_count(options.model),
+                        thread_count(options.model) == 1 ? "" : "s", measured.runs_ms.size()));
+  out.print(std::format("load {:.1f} ms, first run {:.1f} ms\n", measured.load_ms, measured.first_run_ms));
+  Table table({">MIN MS", ">P50", ">P90", ">P99", ">MAX", ">IMAGES/S"});
+  table.add({std::format("{:.3f}", measured.runs_ms.front()), std::format("{:.3f}", measured.percentile(50)),
+             std::format("{:.3f}", measured.percentile(90)), std::format("{:.3f}", measured.percentile(99)),
+             std::format("{:.3f}", measured.runs_ms.back()), std::format("{:.1f}", 1000 / measured.mean())});
+  out.print(table.text(out));
+  out.print(std::format("peak memory {}\n", human_bytes(measured.peak_bytes)));
+  if (allocations_are_counted()) {
+    out.print(std::format("allocations per run {:.2f}\n",
+                          static_cast<double>(measured.allocations) / static_cast<double>(measured.runs_ms.size())));
+  }
+  if (options.nodes) print_nodes(measured, session, out);
+}
+
+Result<int> bench(const Options& options, Output& out) {
+  Measured measured;
+  SteadyTime start = SteadyClock::now();
+  engine::Session session = KINGLET_TRY(engine::Session::open(
+      options.model.model, {.threads = thread_count(options.model), .time_nodes = options.nodes}));
+  measured.load_ms = ms_since(start);
+  fill_inputs(session);
+  start = SteadyClock::now();
+  KINGLET_TRY(session.run());
+  measured.first_run_ms = ms_since(start);
+  for (int i = 0; i < options.warmup; ++i) KINGLET_TRY(session.run());
+  KINGLET_TRY(measure(session, options, measured, out));
+  out.end_progress();
+  measured.peak_bytes = peak_resident_bytes();
+  if (out.json()) {
+    out.print_json(to_json(measured, session, options));
+  } else {
+    print_text(measured, session, options, out);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Body bench_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_model_argument(app, options->model);
+  add_threads_option(app, options->model);
+  app.add_option("--warmup", options->warmup, "runs before measuring (default 5)")
+      ->check(CLI::Range(0, 10'000))
+      ->option_text("N");
+  auto* runs = app.add_option("--runs", options->runs, "measured runs (default 100)")
+                   ->check(CLI::Range(1, 1'000'000))
+                   ->option_text("N");
+  app.add_option("--seconds", options->seconds, "measure for so long instead")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->excludes(runs)
+      ->option_text("S");
+  app.add_flag("--nodes", options->nodes, "time every step of the plan (a few percent slower)");
+  return [options](Output& out) { return bench(*options, out); };
+}
+
+}  // namespace kinglet::cli

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/classifier.h"
+
+#include <algorithm>
+#include <cctype>
+#include <format>
+#include <iostream>
+#include <iterator>
+#include <thread>
+
+#include "engine/base/clock.h"
+#include "engine/base/file.h"
+
+namespace kinglet::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using engine::DataType;
+using engine::TensorInfo;
+using engine::TensorLayout;
+
+constexpr camera::DecodeLimits kLimits{.max_pixels = 200'000'000, .max_side = 65'535};
+constexpr std::uint64_t kPictureLimit = 512 << 20;
+
+// Where the pixels go: the input must be a batch of one with three channels, first or last.
+Result<camera::InputTensor> picture_input(engine::Session& session, const std::string& model) {
+  const TensorInfo& info = session.inputs().front();
+  const auto& shape = info.shape;
+  const bool channels_first = shape.size() == 4 && shape[1] == 3;
+  const bool channels_last = shape.size() == 4 && !channels_first && shape[3] == 3;
+  if (session.inputs().size() != 1 || !(channels_first || channels_last) || shape[0] != 1 ||
+      (info.type != DataType::kF32 && info.type != DataType::kU8 && info.type != DataType::kI8)) {
+    return fail(ErrorCode::kBadData,
+                std::format("the model has {} input{}, the first is \"{}\" {} {}: not one picture of three channels",
+                            session.inputs().size(), session.inputs().size() == 1 ? "" : "s", info.name,
+                            to_string(info.type), engine::to_string(shape)),
+                model, "`kinglet run` takes tensors of any shape");
+  }
+  const std::size_t row = channels_first ? 2 : 1;
+  return camera::InputTensor{.bytes = session.input(0),
+                             .type = info.type,
+                             .width = static_cast<int>(shape[row + 1]),
+                             .height = static_cast<int>(shape[row]),
+                             .layout = channels_last ? TensorLayout::kNhwc : info.layout};
+}
+
+Result<engine::Labels> labels_for(const ModelOptions& options, std::size_t class_count, Output& out) {
+  const std::optional<fs::path> path = labels_path(options);
+  if (!path) {
+    out.note(std::format("no labels: classes are shown by number; use --labels, or put {}.labels.txt beside the model",
+                         fs::path(options.model).stem().string()));
+    return engine::Labels::numbered(class_count);
+  }
+  engine::Labels labels = KINGLET_TRY(engine::Labels::open(*path));
+  KINGLET_TRY(labels.check_count(class_count));
+  return labels;
+}
+
+bool is_picture_name(const fs::path& path) {
+  std::string extension = path.extension().string();
+  std::ranges::transform(extension, extension.begin(), [](unsigned char c) { return std::tolower(c); });
+  return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
+}
+
+double ms_since(SteadyTime start) { return to_ms(SteadyClock::now() - start).count(); }
+
+}  // namespace
+
+void add_model_argument(CLI::App& app, ModelOptions& options) {
+  app.add_option("MODEL", options.model, "an ONNX file")->required();
+}
+
+void add_threads_option(CLI::App& app, ModelOptions& options) {
+  app.add_option("--threads", options.threads, "threads of one run (default: cores minus one, 1 to 4)")
+      ->check(CLI::Range(1, 64))
+      ->option_text("N");
+}
+
+void add_picture_options(CLI::App& app, ModelOptions& options) {
+  app.add_option("--labels", options.labels, "one label a line (default: MODEL.labels.txt beside the model)")
+      ->type_name("FILE");
+  app.add_option("--recipe", options.recipe, "preprocessing as JSON (default: MODEL.recipe.json, or in the model)")
+      ->type_name("FILE");
+}
+
+int thread_count(const ModelOptions& options) {
+  if (options.threads > 0) return options.threads;
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) - 1, 1, 4);
+}
+
+Result<FoundRecipe> recipe_of(const ModelOptions& options, const engine::Graph::Metadata& metadata) {
+  std::optional<fs::path> explicit_path;
+  if (!options.recipe.empty()) explicit_path = options.recipe;
+  std::optional<std::string_view> property;
+  for (const auto& [key, value] : metadata.properties) {
+    if (key == "kinglet.recipe") property = value;
+  }
+  const auto recipe = KINGLET_TRY(engine::find_recipe(options.model, explicit_path, property));
+  if (!recipe) return FoundRecipe{};
+  const fs::path beside = fs::path(options.model).replace_extension(".recipe.json");
+  std::error_code error;
+  std::string origin = explicit_path ? options.recipe : fs::exists(beside, error) ? beside.string() : "in the model";
+  return FoundRecipe{*recipe, std::move(origin)};
+}
+
+std::optional<fs::path> labels_path(const ModelOptions& options) {
+  if (!options.labels.empty()) return options.labels;
+  fs::path beside = fs::path(options.model).replace_extension(".labels.txt");
+  std::error_code error;
+  if (fs::exists(beside, error)) return beside;
+  return std::nullopt;
+}
+
+Classifier::Classifier(engine::Session session, engine::Labels labels, camera::Preprocessor preprocessor,
+                       camera::InputTensor input)
+    : session_(std::move(session)),
+      labels_(std::move(labels)),
+      preprocessor_(std::move(preprocessor)),
+      input_(input),
+      scores_(labels_.size()) {}
+
+Result<Classifier> Classifier::open(const ModelOptions& options, Output& out) {
+  engine::Session session = KINGLET_TRY(engine::Session::open(options.model, {.threads = thread_count(options)}));
+  const FoundRecipe recipe = KINGLET_TRY(recipe_of(options, session.metadata()));
+  if (recipe.origin.empty()) {
+    out.note(std::format("no recipe: pixels are divided by 255; use --recipe, or put {}.recipe.json beside the model",
+                         fs::path(options.model).stem().string()));
+  }
+  const camera::InputTensor input = KINGLET_TRY(picture_input(session, options.model));
+  const TensorInfo& scores = session.outputs().front();
+  const std::optional<std::int64_t> count = engine::element_count(scores.shape);
+  if (scores.type != DataType::kF32 || !count || *count < 1) {
+    return fail(ErrorCode::kBadData,
+                std::format("the output \"{}\" is {} {}, expected f32 with one score a class", scores.name,
+                            to_string(scores.type), engine::to_string(scores.shape)),
+                options.model);
+  }
+  engine::Labels labels = KINGLET_TRY(labels_for(options, static_cast<std::size_t>(*count), out));
+  return Classifier(std::move(session), std::move(labels),
+                    camera::Preprocessor(recipe.recipe, input.width, input.height), input);
+}
+
+Result<PictureResult> Classifier::prepare(std::span<const std::byte> picture) {
+  PictureResult result;
+  SteadyTime start = SteadyClock::now();
+  const camera::DecodedImage decoded = KINGLET_TRY(camera::decode_image(picture, kLimits, camera::Upright::kApplyExif));
+  result.timing.decode_ms = ms_since(start);
+  result.width_px = decoded.image.width;
+  result.height_px = decoded.image.height;
+  result.orientation_applied = decoded.orientation_applied;
+  start = SteadyClock::now();
+  result.crop_px = KINGLET_TRY(preprocessor_.run(decoded.image.view(), std::nullopt, input_));
+  result.timing.preprocess_ms = ms_since(start);
+  return result;
+}
+
+Result<PictureResult> Classifier::classify(std::span<const std::byte> picture, std::size_t top_count) {
+  PictureResult result = KINGLET_TRY(prepare(picture));
+  const SteadyTime start = SteadyClock::now();
+  KINGLET_TRY(session_.run());
+  result.timing.inference_ms = ms_since(start);
+  const engine::Tensor output = session_.get_output(0);
+  KINGLET_TRY(engine::to_probabilities(output.data<float>(), preprocessor_.recipe().output, scores_));
+  result.top = engine::top_k(scores_, top_count);
+  return result;
+}
+
+Result<std::vector<std::string>> expand_pictures(const std::vector<std::string>& arguments) {
+  std::vector<std::string> pictures;
+  for (const std::string& argument : arguments) {
+    std::error_code error;
+    if (argument == "-" || !fs::is_directory(argument, error)) {
+      pictures.push_back(argument);
+      continue;
+    }
+    const std::size_t first = pictures.size();
+    for (const auto& entry : fs::directory_iterator(argument, error)) {
+      if (is_picture_name(entry.path())) pictures.push_back(entry.path().string());
+    }
+    if (error) return fail(ErrorCode::kNotFound, "cannot read the folder: " + error.message(), argument);
+    if (pictures.size() == first) {
+      return fail(ErrorCode::kNotFound, "no *.jpg, *.jpeg or *.png in this folder", argument);
+    }
+    std::sort(pictures.begin() + static_cast<std::ptrdiff_t>(first), pictures.end());
+  }
+  return pictures;
+}
+
+Result<std::string> read_picture(const std::string& name) {
+  if (name != "-") return read_file(name, kPictureLimit);
+  std::string bytes;
+  char block[1 << 16];
+  while (std::cin.read(block, sizeof block) || std::cin.gcount() > 0) {
+    bytes.append(block, static_cast<std::size_t>(std::cin.gcount()));
+    if (bytes.size() > kPictureLimit) {
+      return fail(ErrorCode::kBadData, std::format("has more than {} bytes", kPictureLimit), "standard input");
+    }
+  }
+  return bytes;
+}
+
+}  // namespace kinglet::cli

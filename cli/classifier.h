@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: a model with everything that turns pictures into named scores: what classify, and checks on pictures, share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "camera/decode.h"
+#include "camera/preprocess/preprocess.h"
+#include "cli/output.h"
+#include "engine/labels.h"
+#include "engine/recipe.h"
+#include "engine/scores.h"
+#include "engine/session.h"
+
+namespace kinglet::cli {
+
+// What the commands that run a model have in common.
+struct ModelOptions {
+  std::string model;
+  std::string labels;
+  std::string recipe;
+  int threads = 0;  // 0: cores minus one, 1 to 4
+};
+void add_model_argument(CLI::App& app, ModelOptions& options);
+void add_threads_option(CLI::App& app, ModelOptions& options);
+void add_picture_options(CLI::App& app, ModelOptions& options);  // --labels, --recipe
+[[nodiscard]] int thread_count(const ModelOptions& options);
+
+// The recipe that belongs to the model and where it was found ("model.recipe.json", "in the model", "").
+struct FoundRecipe {
+  engine::Recipe recipe;
+  std::string origin;  // empty: the default, a guess
+};
+[[nodiscard]] Result<FoundRecipe> recipe_of(const ModelOptions& options, const engine::Graph::Metadata& metadata);
+
+// MODEL.labels.txt beside the model, if it exists.
+[[nodiscard]] std::optional<std::filesystem::path> labels_path(const ModelOptions& options);
+
+// Times of one picture, in milliseconds.
+struct PictureTiming {
+  double decode_ms = 0;
+  double preprocess_ms = 0;
+  double inference_ms = 0;
+};
+
+struct PictureResult {
+  std::vector<engine::Score> top;
+  int width_px = 0;
+  int height_px = 0;
+  bool orientation_applied = false;
+  camera::CropRect crop_px;
+  PictureTiming timing;
+};
+
+// Thread-bound.
+class Classifier {
+ public:
+  // Notes what it had to guess (recipe, labels) on stderr. kBadData: the input is no picture, labels do not fit.
+  [[nodiscard]] static Result<Classifier> open(const ModelOptions& options, Output& out);
+
+  [[nodiscard]] Result<PictureResult> classify(std::span<const std::byte> picture, std::size_t top_count);
+  // Decodes and prepares the picture into the session's first input, without running.
+  [[nodiscard]] Result<PictureResult> prepare(std::span<const std::byte> picture);
+
+  [[nodiscard]] const engine::Labels& labels() const { return labels_; }
+  [[nodiscard]] engine::Session& session() { return session_; }
+
+ private:
+  Classifier(engine::Session session, engine::Labels labels, camera::Preprocessor preprocessor,
+             camera::InputTensor input);
+
+  engine::Session session_;
+  engine::Labels labels_;
+  camera::Preprocessor preprocessor_;
+  camera::InputTensor input_;
+  std::vector<float> scores_;
+};
+
+// Pictures of the arguments in order: files as they are, folders as their *.jpg, *.jpeg and *.png by name, "-" as
+// stdin. kNotFound: a folder without pictures.
+[[nodiscard]] Result<std::vector<std::string>> expand_pictures(const std::vector<std::string>& arguments);
+// The bytes of a file, or of stdin for "-".
+[[nodiscard]] Result<std::string> read_picture(const std::string& name);
+
+}  // namespace kinglet::cli

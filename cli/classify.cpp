@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: `kinglet classify`: pictures in, names and scores out. A bad picture is told and does not stop the others.
+#include <format>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/classifier.h"
+#include "cli/command.h"
+#include "engine/model.h"
+
+namespace kinglet::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  ModelOptions model;
+  std::vector<std::string> pictures;
+  std::size_t top = 5;
+};
+
+Json to_json(const std::string& file, const PictureResult& result, const engine::Labels& labels) {
+  Json top = Json::array();
+  for (const engine::Score& score : result.top) {
+    const engine::Label& label = labels[score.index];
+    top.push_back(
+        {{"species_id", label.species_id}, {"label", label.text}, {"index", score.index}, {"score", score.value}});
+  }
+  return {{"file", file},
+          {"top", std::move(top)},
+          {"input",
+           {{"width_px", result.width_px},
+            {"height_px", result.height_px},
+            {"orientation_applied", result.orientation_applied}}},
+          {"crop_px",
+           {{"x", result.crop_px.x},
+            {"y", result.crop_px.y},
+            {"width", result.crop_px.width},
+            {"height", result.crop_px.height}}},
+          {"timing",
+           {{"decode_ms", result.timing.decode_ms},
+            {"preprocess_ms", result.timing.preprocess_ms},
+            {"inference_ms", result.timing.inference_ms}}}};
+}
+
+void print_text(const std::string& file, const PictureResult& result, const engine::Labels& labels, Output& out) {
+  out.print(std::format("{}  {}x{}\n", out.styled(file, Style::kBold), result.width_px, result.height_px));
+  for (const engine::Score& score : result.top) {
+    out.print(std::format("  {:.4f}  {}\n", score.value, labels[score.index].text));
+  }
+  out.detail(std::format("{}: decode {:.1f} ms, preprocess {:.1f} ms, run {:.1f} ms", file, result.timing.decode_ms,
+                         result.timing.preprocess_ms, result.timing.inference_ms));
+}
+
+Result<PictureResult> classify_file(Classifier& classifier, const std::string& file, std::size_t top) {
+  const std::string bytes = KINGLET_TRY(read_picture(file));
+  Result<PictureResult> result = classifier.classify(std::as_bytes(std::span(bytes)), top);
+  if (!result && result.error().where != file) {
+    return std::unexpected(with_context(result.error(), file == "-" ? "standard input" : file));
+  }
+  return result;
+}
+
+Result<Json> model_json(const std::string& path) {
+  return Json{{"name", std::filesystem::path(path).stem().string()},
+              {"path", path},
+              {"digest", KINGLET_TRY(engine::file_digest(path))}};
+}
+
+Result<int> classify(const Options& options, Output& out) {
+  const std::vector<std::string> pictures = KINGLET_TRY(expand_pictures(options.pictures));
+  Classifier classifier = KINGLET_TRY(Classifier::open(options.model, out));
+  Json results = Json::array();
+  int code = 0;
+  std::size_t done = 0;
+  for (const std::string& file : pictures) {
+    out.progress(file, done++, pictures.size());
+    const Result<PictureResult> result = classify_file(classifier, file, options.top);
+    if (result && out.json()) {
+      results.push_back(to_json(file, *result, classifier.labels()));
+    } else if (result) {
+      print_text(file, *result, classifier.labels(), out);
+    } else {
+      out.error(result.error());
+      if (code == 0) code = exit_code(result.error().code);
+      if (out.json()) results.push_back({{"file", file}, {"problem", problem(result.error())}});
+    }
+  }
+  out.end_progress();
+  if (out.json()) {
+    out.print_json({{"model", KINGLET_TRY(model_json(options.model.model))}, {"pictures", std::move(results)}});
+  }
+  return code;
+}
+
+}  // namespace
+
+Body classify_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_model_argument(app, options->model);
+  app.add_option("IMAGE", options->pictures, "JPEG or PNG files, folders of them, or - for standard input")->required();
+  app.add_option("--top", options->top, "labels a picture (default 5)")->check(CLI::Range(1, 10'000))->option_text("N");
+  add_picture_options(app, options->model);
+  add_threads_option(app, options->model);
+  return [options](Output& out) { return classify(*options, out); };
+}
+
+}  // namespace kinglet::cli

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: `kinglet config`: what the daemon would make of its configuration, said before it is started.
+#include "config/config.h"
+
+#include <format>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+
+namespace kinglet::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string file;
+  std::vector<std::string> assignments;
+  std::string action;
+};
+
+std::expected<config::Loaded, config::Faults> load(const Options& options) {
+  config::LoadOptions load_options;
+  if (!options.file.empty()) load_options.file = options.file;
+  load_options.environment = config::process_environment();
+  load_options.assignments = options.assignments;
+  return config::load(load_options);
+}
+
+Result<int> report_faults(const config::Faults& faults, Output& out) {
+  if (out.json()) {
+    Json errors = Json::array();
+    for (const Error& fault : faults) {
+      errors.push_back({{"where", fault.where}, {"detail", fault.message}});
+      if (!fault.hint.empty()) errors.back()["hint"] = fault.hint;
+    }
+    out.print_json(Json{{"valid", false}, {"errors", std::move(errors)}});
+  } else {
+    for (const Error& fault : faults) out.error(fault);
+  }
+  return 1;
+}
+
+Json to_json(const config::Loaded& loaded) {
+  Json keys = Json::object();
+  for (std::size_t i = 0; i < loaded.origins.size(); ++i) {
+    const config::Key& key = config::key_table()[i];
+    keys[key.full_name()] = {{"value", key.value_text(loaded.config)},
+                             {"source", loaded.origins[i]},
+                             {"reload", config::to_string(key.reload)}};
+  }
+  return keys;
+}
+
+Result<int> check_or_show(const Options& options, Output& out) {
+  const auto loaded = load(options);
+  if (!loaded) {
+    const bool missing = config::exit_code(loaded.error()) == exit_code(ErrorCode::kNotFound);
+    if (missing) return std::unexpected(loaded.error().front());
+    return report_faults(loaded.error(), out);
+  }
+  if (options.action == "show") {
+    if (out.json()) {
+      out.print_json(to_json(*loaded));
+    } else {
+      out.print(config::show(*loaded));
+    }
+    return 0;
+  }
+  if (out.json()) {
+    out.print_json(Json{{"valid", true}, {"errors", Json::array()}});
+    return 0;
+  }
+  const auto set =
+      std::ranges::count_if(loaded->origins, [](const std::string& origin) { return origin != "default"; });
+  out.print(std::format("ok: {} {} read, {} {} set\n", loaded->files.size(),
+                        loaded->files.size() == 1 ? "file" : "files", set, set == 1 ? "key" : "keys"));
+  return 0;
+}
+
+void add_load_options(CLI::App& app, Options& options) {
+  app.add_option("--config", options.file, "this file instead of /etc/kinglet/kinglet.toml and conf.d")
+      ->type_name("FILE");
+  app.add_option("--set", options.assignments, "one key, as kingletd takes it; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false)
+      ->take_all();
+}
+
+}  // namespace
+
+Body config_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  const auto action = [&](const std::string& name, const std::string& summary) {
+    CLI::App* sub = app.add_subcommand(name, summary);
+    sub->callback([options, name] { options->action = name; });
+    return sub;
+  };
+  add_load_options(*action("check", "find every fault; exit code 1 when there is one"), *options);
+  add_load_options(*action("show", "print the values in force and where each comes from"), *options);
+  action("docs", "print the table of all keys as Markdown");
+  action("default", "print the annotated file of all keys, commented out");
+  app.require_subcommand(1);
+  return [options](Output& out) -> Result<int> {
+    if (options->action == "docs" || options->action == "default") {
+      out.print(options->action == "docs" ? config::docs() : config::default_file());
+      return 0;
+    }
+    return check_or_show(*options, out);
+  };
+}
+
+}  // namespace kinglet::cli

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/http_client.h"
+
+#include <dlfcn.h>
+
+#include <format>
+#include <memory>
+#include <optional>
+
+#define CURL_DISABLE_TYPECHECK
+#include <curl/curl.h>
+
+namespace kinglet::cli {
+namespace {
+
+// The functions of libcurl.so.4 that are used; its interface is stable since 2006.
+struct Curl {
+  decltype(&::curl_easy_init) init = nullptr;
+  decltype(&::curl_easy_setopt) setopt = nullptr;
+  decltype(&::curl_easy_perform) perform = nullptr;
+  decltype(&::curl_easy_getinfo) getinfo = nullptr;
+  decltype(&::curl_easy_cleanup) cleanup = nullptr;
+  decltype(&::curl_easy_strerror) strerror = nullptr;
+};
+
+template <typename Function>
+bool find(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(::dlsym(library, name));
+  return function != nullptr;
+}
+
+Result<Curl> load_curl() {
+  void* library = ::dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+  Curl curl;
+  if (library == nullptr || !find(library, "curl_easy_init", curl.init) ||
+      !find(library, "curl_easy_setopt", curl.setopt) || !find(library, "curl_easy_perform", curl.perform) ||
+      !find(library, "curl_easy_getinfo", curl.getinfo) || !find(library, "curl_easy_cleanup", curl.cleanup) ||
+      !find(library, "curl_easy_strerror", curl.strerror)) {
+    return fail(ErrorCode::kUnavailable, "libcurl.so.4 is not installed", {}, "apt install libcurl4t64");
+  }
+  return curl;
+}
+
+struct Transfer {
+  const Curl& curl;
+  CURL* handle;
+  const Download& request;
+  const Sink& sink;
+  std::optional<std::uint64_t> offset;  // known with the first bytes
+  std::optional<Error> error;
+};
+
+// libcurl's write callback: anything but the byte count ends the transfer.
+std::size_t receive(char* bytes, std::size_t /*one*/, std::size_t count, void* context) {
+  Transfer& transfer = *static_cast<Transfer*>(context);
+  if (!transfer.offset) {
+    long status = 0;
+    transfer.curl.getinfo(transfer.handle, CURLINFO_RESPONSE_CODE, &status);
+    transfer.offset = status == 206 ? transfer.request.from_byte : 0;
+  }
+  if (*transfer.offset + count > transfer.request.limit_bytes) {
+    transfer.error =
+        Error{ErrorCode::kBadData,
+              std::format("the server sends more than the {} bytes expected", transfer.request.limit_bytes),
+              transfer.request.address, "the file there is another one now"};
+    return 0;
+  }
+  const Result<void> taken = transfer.sink(*transfer.offset, std::as_bytes(std::span(bytes, count)));
+  if (!taken) {
+    transfer.error = taken.error();
+    return 0;
+  }
+  *transfer.offset += count;
+  return count;
+}
+
+void set_options(const Curl& curl, Transfer& transfer, char* error_text) {
+  CURL* handle = transfer.handle;
+  constexpr long kYes = 1;
+  curl.setopt(handle, CURLOPT_URL, transfer.request.address.c_str());
+  curl.setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl.setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+  curl.setopt(handle, CURLOPT_FOLLOWLOCATION, kYes);
+  curl.setopt(handle, CURLOPT_MAXREDIRS, 5L);
+  curl.setopt(handle, CURLOPT_FAILONERROR, kYes);
+  curl.setopt(handle, CURLOPT_NOSIGNAL, kYes);
+  curl.setopt(handle, CURLOPT_CONNECTTIMEOUT, 15L);
+  curl.setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 100L);
+  curl.setopt(handle, CURLOPT_LOW_SPEED_TIME, 30L);
+  curl.setopt(handle, CURLOPT_USERAGENT, "kinglet/" KINGLET_VERSION);
+  curl.setopt(handle, CURLOPT_ERRORBUFFER, error_text);
+  curl.setopt(handle, CURLOPT_WRITEFUNCTION, &receive);
+  curl.setopt(handle, CURLOPT_WRITEDATA, &transfer);
+  if (transfer.request.from_byte > 0) {
+    curl.setopt(handle, CURLOPT_RESUME_FROM_LARGE, static_cast<curl_off_t>(transfer.request.from_byte));
+  }
+}
+
+}  // namespace
+
+Result<void> download(const Download& request, const Sink& sink) {
+  const Curl curl = KINGLET_TRY(load_curl());
+  const std::unique_ptr<CURL, decltype(curl.cleanup)> handle(curl.init(), curl.cleanup);
+  if (!handle) return fail(ErrorCode::kUnavailable, "libcurl cannot start");
+  Transfer transfer{.curl = curl, .handle = handle.get(), .request = request, .sink = sink, .offset = {}, .error = {}};
+  char error_text[CURL_ERROR_SIZE] = "";
+  set_options(curl, transfer, error_text);
+  const CURLcode code = curl.perform(handle.get());
+  if (transfer.error) return std::unexpected(*transfer.error);
+  if (code == CURLE_OK) return {};
+  return fail(ErrorCode::kUnavailable, error_text[0] != '\0' ? error_text : curl.strerror(code), request.address,
+              "check the network, then run the same command again");
+}
+
+}  // namespace kinglet::cli

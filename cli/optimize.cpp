@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: `kinglet optimize`: the passes applied to a file, every removed node named, the answers proven equal.
+#include "engine/optimize.h"
+
+#include <format>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/classifier.h"
+#include "cli/command.h"
+#include "engine/base/text.h"
+#include "engine/model.h"
+#include "engine/onnx/save.h"
+#include "engine/passes/pass.h"
+
+namespace kinglet::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using engine::OptimizeReport;
+
+struct Options {
+  std::string model;
+  std::string output;
+  bool list = false;
+  std::vector<std::string> only;
+  std::vector<std::string> skip;
+  std::string until;
+  std::int64_t stop_after = -1;
+  bool no_proof = false;
+  bool force = false;
+};
+
+void print_list(Output& out) {
+  Json passes = Json::array();
+  Table table({"PASS", "WHAT IT DOES"});
+  for (const engine::Pass& pass : engine::pass_table()) {
+    if (pass.stage != engine::PassStage::kFile) continue;
+    passes.push_back({{"name", pass.name}, {"summary", pass.summary}, {"why_here", pass.why_here}});
+    table.add({std::string(pass.name), std::string(pass.summary)});
+  }
+  if (out.json()) return out.print_json({{"passes", std::move(passes)}});
+  out.print(table.text(out));
+}
+
+Json size_json(const engine::GraphSize& size) {
+  return {{"nodes", size.nodes},
+          {"parameters", size.parameters},
+          {"constant_bytes", size.constant_bytes},
+          {"operators", size.operators}};
+}
+
+Json to_json(const OptimizeReport& report, const Options& options) {
+  Json passes = Json::array();
+  for (const engine::PassRow& row : report.passes.passes) {
+    passes.push_back({{"name", row.name}, {"rewrites", row.rewrites}, {"ms", row.ms}});
+  }
+  Json removed = Json::array();
+  for (const engine::NodeRow& row : report.passes.removed) {
+    removed.push_back({{"name", row.name}, {"operator", row.op_type}, {"pass", row.pass}});
+  }
+  Json out{{"model", options.model},
+           {"output", options.output},
+           {"before", size_json(report.before)},
+           {"after", size_json(report.after)},
+           {"rewrites", report.passes.rewrite_count()},
+           {"passes", std::move(passes)},
+           {"removed", std::move(removed)}};
+  if (report.proof.inputs > 0) {
+    out["proof"] = {{"inputs", report.proof.inputs},
+                    {"max_error", report.proof.max_error},
+                    {"limit", report.proof.limit},
+                    {"top1_compared", report.proof.top1_compared},
+                    {"top1_same", report.proof.top1_same}};
+  }
+  return out;
+}
+
+void print_text(const OptimizeReport& report, const Options& options, Output& out) {
+  Table table({"OPERATOR", ">BEFORE", ">AFTER"});
+  std::map<std::string, std::pair<std::size_t, std::size_t>> counts;
+  for (const auto& [name, count] : report.before.operators) counts[name].first = count;
+  for (const auto& [name, count] : report.after.operators) counts[name].second = count;
+  for (const auto& [name, pair] : counts) table.add({name, std::to_string(pair.first), std::to_string(pair.second)});
+  table.add({"all nodes", std::to_string(report.before.nodes), std::to_string(report.after.nodes)});
+  table.add({"parameters", grouped(report.before.parameters), grouped(report.after.parameters)});
+  out.print(table.text(out));
+  if (!report.passes.removed.empty()) {
+    Table removed({"REMOVED NODE", "OPERATOR", "BY PASS"});
+    for (const engine::NodeRow& row : report.passes.removed) {
+      removed.add({printable(row.name, 60), row.op_type, std::string(row.pass)});
+    }
+    out.print("\n" + removed.text(out));
+  }
+  if (report.folded_less) out.note("some constants were left unfolded: the file would have grown");
+  if (report.proof.inputs > 0) {
+    out.note(std::format("proven on {} inputs: largest difference {:.3g}, allowed {:.3g}; same best class {} of {}",
+                         report.proof.inputs, report.proof.max_error, report.proof.limit, report.proof.top1_same,
+                         report.proof.top1_compared));
+  }
+  if (options.output != "-") out.note(std::format("wrote {}", options.output));
+}
+
+Result<void> save(const engine::Graph& graph, const Options& options, Output& out) {
+  if (options.output == "-") {
+    out.print(KINGLET_TRY(engine::to_onnx_bytes(graph)));
+    return {};
+  }
+  return engine::save_model(graph, options.output, options.force ? Overwrite::kReplace : Overwrite::kRefuse);
+}
+
+Result<int> optimize(const Options& options, Output& out) {
+  if (options.list) {
+    print_list(out);
+    return 0;
+  }
+  if (options.model.empty() || options.output.empty()) {
+    return fail(ErrorCode::kUsage, "expected a model and -o OUT", "optimize",
+                "`kinglet optimize --help` shows an example");
+  }
+  std::error_code ignored;
+  if (options.output != "-" && std::filesystem::equivalent(options.model, options.output, ignored)) {
+    return fail(ErrorCode::kUsage, "input and output are the same file", "optimize",
+                "name another output: the input is never changed");
+  }
+  if (options.output != "-" && !options.force && std::filesystem::exists(options.output, ignored)) {
+    return fail(ErrorCode::kCannotCreate, "the file exists already", options.output, "add --force to replace it");
+  }
+  const engine::ModelFile file = KINGLET_TRY(engine::open_model(options.model));
+  engine::OptimizeOptions optimize_options{.only = {options.only.begin(), options.only.end()},
+                                           .skip = {options.skip.begin(), options.skip.end()},
+                                           .until = options.until,
+                                           .prove = !options.no_proof};
+  if (options.stop_after >= 0) optimize_options.stop_after_rewrites = options.stop_after;
+  const Result<engine::Optimized> optimized = engine::optimize_model(file.graph, optimize_options);
+  if (!optimized) return std::unexpected(with_context(optimized.error(), options.model));
+  KINGLET_TRY(save(optimized->graph, options, out));
+  if (options.output == "-") {
+    out.note(
+        std::format("{} nodes, {} after the passes", optimized->report.before.nodes, optimized->report.after.nodes));
+  } else if (out.json()) {
+    out.print_json(to_json(optimized->report, options));
+  } else {
+    print_text(optimized->report, options, out);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Body optimize_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("MODEL", options->model, "an ONNX file");
+  app.add_option("-o,--output", options->output, "where the result goes; - is stdout")->type_name("OUT");
+  app.add_flag("--list", options->list, "list the passes");
+  const auto names = [&](const std::string& name, std::vector<std::string>& target, const std::string& help) {
+    app.add_option(name, target, help)->delimiter(',')->allow_extra_args(false)->take_all()->option_text("PASS[,PASS]");
+  };
+  names("--only", options->only, "these passes alone");
+  names("--skip", options->skip, "all passes but these");
+  app.add_option("--until", options->until, "up to this pass, in the order of --list")->type_name("PASS");
+  app.add_option("--stop-after-rewrites", options->stop_after, "stop after so many rewrites (to find a wrong one)")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
+      ->option_text("N");
+  app.add_flag("--no-proof", options->no_proof, "do not run both to compare their answers");
+  app.add_flag("--force", options->force, "replace an output file that is there");
+  return [options](Output& out) { return optimize(*options, out); };
+}
+
+}  // namespace kinglet::cli

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: `kinglet run`: raw tensors in and out as .npy, nothing in between: for comparing with any other program.
+#include <algorithm>
+#include <format>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/classifier.h"
+#include "cli/command.h"
+#include "cli/npy.h"
+#include "engine/base/file.h"
+#include "engine/base/text.h"
+
+namespace kinglet::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using engine::TensorInfo;
+
+struct Options {
+  ModelOptions model;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  bool force = false;
+};
+
+struct Assignment {
+  std::string name;  // empty: the only one there is
+  std::string file;
+};
+
+Assignment split(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) return {"", text};
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+Result<std::size_t> index_of(const std::vector<TensorInfo>& tensors, const std::string& name, std::string_view kind) {
+  std::vector<std::string_view> names;
+  std::string listed;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].name == name || (name.empty() && tensors.size() == 1)) return i;
+    names.push_back(tensors[i].name);
+    listed += std::format("{}{}", listed.empty() ? "" : ", ", tensors[i].name);
+  }
+  const std::string_view nearest = nearest_name(name, names);
+  return fail(
+      ErrorCode::kUsage,
+      name.empty() ? std::format("the model has {} {}s: name one", tensors.size(), kind)
+                   : std::format("the model has no {} \"{}\"", kind, printable(name)),
+      "run",
+      nearest.empty() ? std::format("{}s: {}", kind, printable(listed)) : std::format("did you mean {}?", nearest));
+}
+
+Result<void> set_inputs(engine::Session& session, const Options& options) {
+  std::vector<bool> set(session.inputs().size(), false);
+  for (const std::string& text : options.inputs) {
+    const Assignment assignment = split(text);
+    const std::size_t index = KINGLET_TRY(index_of(session.inputs(), assignment.name, "input"));
+    const engine::Tensor tensor = KINGLET_TRY(read_npy(assignment.file));
+    const TensorInfo& info = session.inputs()[index];
+    if (tensor.type() != info.type || tensor.shape() != info.shape) {
+      return fail(ErrorCode::kBadData,
+                  std::format("holds {} {}, the input \"{}\" is {} {}", to_string(tensor.type()),
+                              engine::to_string(tensor.shape()), info.name, to_string(info.type),
+                              engine::to_string(info.shape)),
+                  assignment.file);
+    }
+    KINGLET_TRY(session.set_input(index, tensor));
+    set[index] = true;
+  }
+  const auto missing = std::ranges::find(set, false);
+  if (missing == set.end()) return {};
+  const TensorInfo& info = session.inputs()[static_cast<std::size_t>(missing - set.begin())];
+  return fail(
+      ErrorCode::kUsage, std::format("the input \"{}\" is not given", info.name), "run",
+      std::format("add --input {}=FILE.npy ({} {})", info.name, to_string(info.type), engine::to_string(info.shape)));
+}
+
+Result<int> run(const Options& options, Output& out) {
+  engine::Session session =
+      KINGLET_TRY(engine::Session::open(options.model.model, {.threads = thread_count(options.model)}));
+  std::vector<std::pair<std::size_t, std::string>> targets;
+  for (const std::string& text : options.outputs) {
+    const Assignment assignment = split(text);
+    targets.emplace_back(KINGLET_TRY(index_of(session.outputs(), assignment.name, "output")), assignment.file);
+  }
+  KINGLET_TRY(set_inputs(session, options));
+  KINGLET_TRY(session.run());
+  for (const auto& [index, file] : targets) {
+    const std::string bytes = to_npy(session.get_output(index));
+    if (file == "-") {
+      out.print(bytes);
+    } else {
+      KINGLET_TRY(write_file(file, bytes, options.force ? Overwrite::kReplace : Overwrite::kRefuse));
+    }
+  }
+  if (out.json()) {
+    Json outputs = Json::array();
+    for (const TensorInfo& info : session.outputs()) {
+      outputs.push_back({{"name", info.name}, {"type", to_string(info.type)}, {"shape", info.shape}});
+    }
+    out.print_json({{"model", options.model.model}, {"outputs", std::move(outputs)}});
+  } else if (targets.empty()) {
+    Table table({"OUTPUT", "TYPE", "SHAPE", ">MIN", ">MAX"});
+    for (std::size_t i = 0; i < session.outputs().size(); ++i) {
+      const TensorInfo& info = session.outputs()[i];
+      std::string low;
+      std::string high;
+      if (info.type == engine::DataType::kF32) {
+        const engine::Tensor tensor = session.get_output(i);
+        const auto [least, most] = std::ranges::minmax(tensor.data<float>());
+        low = std::format("{:.6g}", least);
+        high = std::format("{:.6g}", most);
+      }
+      table.add({info.name, std::string(to_string(info.type)), engine::to_string(info.shape), low, high});
+    }
+    out.print(table.text(out));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Body run_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_model_argument(app, options->model);
+  app.add_option("--input", options->inputs, "a tensor for an input (the name may be left out when there is one)")
+      ->type_name("NAME=FILE.npy")
+      ->allow_extra_args(false)
+      ->take_all();
+  app.add_option("--output", options->outputs, "where an output goes; - is stdout")
+      ->type_name("NAME=FILE.npy")
+      ->allow_extra_args(false)
+      ->take_all();
+  app.add_flag("--force", options->force, "replace output files that are there");
+  add_threads_option(app, options->model);
+  return [options](Output& out) { return run(*options, out); };
+}
+
+}  // namespace kinglet::cli

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: `kinglet verify`: do two models, or a model and stored tensors, give the same numbers? Exit code 1 says no.
+#include <algorithm>
+#include <cmath>
+#include <format>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "cli/classifier.h"
+#include "cli/command.h"
+#include "cli/npy.h"
+#include "engine/onnx/suite.h"
+
+namespace kinglet::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using engine::DataType;
+using engine::Session;
+using engine::Tensor;
+using engine::TensorInfo;
+
+struct Options {
+  ModelOptions a;
+  std::string b;
+  std::vector<std::string> reference;
+  std::string images;
+  std::string suite;
+  std::string only;
+  bool run_suite = false;
+  int inputs = 4;
+  double tolerance = 1e-4;
+};
+
+// How far two sets of outputs are apart, over all inputs tried.
+struct Difference {
+  int inputs = 0;
+  double max_error = 0;
+  std::string where;  // of the largest: output, element and both numbers
+  int top1_compared = 0;
+  int top1_same = 0;
+};
+
+void compare(const Tensor& expected, const Tensor& got, const std::string& name, Difference& out) {
+  const std::vector<float> a = expected.to_floats();
+  const std::vector<float> b = got.to_floats();
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double error = std::abs(static_cast<double>(a[i]) - b[i]);
+    const bool both_nan = std::isnan(a[i]) && std::isnan(b[i]);
+    const double counted = both_nan ? 0 : std::isnan(error) ? INFINITY : error;
+    if (counted > out.max_error) {
+      out.max_error = counted;
+      out.where = std::format("output \"{}\", element {}: {:.9g} and {:.9g}", name, i, a[i], b[i]);
+    }
+  }
+  if (a.size() < 2) return;
+  ++out.top1_compared;
+  if (std::ranges::max_element(a) - a.begin() == std::ranges::max_element(b) - b.begin()) ++out.top1_same;
+}
+
+std::string describe_tensor(const TensorInfo& info) {
+  return std::format("\"{}\" {} {}", info.name, to_string(info.type), engine::to_string(info.shape));
+}
+
+Result<void> check_same_border(const std::vector<TensorInfo>& a, const std::vector<TensorInfo>& b,
+                               std::string_view kind) {
+  if (a.size() != b.size()) {
+    return fail(ErrorCode::kBadData, std::format("the models have {} and {} {}s", a.size(), b.size(), kind), "verify");
+  }
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].type != b[i].type || a[i].shape != b[i].shape) {
+      return fail(ErrorCode::kBadData,
+                  std::format("{} {} is {} in the first model and {} in the second", kind, i, describe_tensor(a[i]),
+                              describe_tensor(b[i])),
+                  "verify");
+    }
+  }
+  return {};
+}
+
+Result<Tensor> random_tensor(const TensorInfo& info, std::mt19937& random) {
+  Tensor tensor(info.type, info.shape);
+  if (info.type == DataType::kF32) {
+    std::normal_distribution<float> normal;
+    for (float& value : tensor.mutable_data<float>()) value = normal(random);
+  } else if (info.type == DataType::kU8 || info.type == DataType::kI8) {
+    for (std::byte& value : tensor.mutable_bytes()) value = static_cast<std::byte>(random());
+  } else {
+    return fail(ErrorCode::kUsage, std::format("made-up inputs for {} are not possible", describe_tensor(info)),
+                "verify", "use --reference with stored tensors");
+  }
+  return tensor;
+}
+
+Result<void> run_both(Session& a, Session& b, Difference& difference) {
+  KINGLET_TRY(a.run());
+  KINGLET_TRY(b.run());
+  for (std::size_t i = 0; i < a.outputs().size(); ++i) {
+    compare(a.get_output(i), b.get_output(i), a.outputs()[i].name, difference);
+  }
+  ++difference.inputs;
+  return {};
+}
+
+Result<Difference> compare_on_random(const Options& options) {
+  Session a = KINGLET_TRY(Session::open(options.a.model, {.threads = thread_count(options.a)}));
+  Session b = KINGLET_TRY(Session::open(options.b, {.threads = thread_count(options.a)}));
+  KINGLET_TRY(check_same_border(a.inputs(), b.inputs(), "input"));
+  KINGLET_TRY(check_same_border(a.outputs(), b.outputs(), "output"));
+  Difference difference;
+  for (int seed = 1; seed <= options.inputs; ++seed) {
+    std::mt19937 random(static_cast<unsigned>(seed));
+    for (std::size_t i = 0; i < a.inputs().size(); ++i) {
+      const Tensor tensor = KINGLET_TRY(random_tensor(a.inputs()[i], random));
+      KINGLET_TRY(a.set_input(i, tensor));
+      KINGLET_TRY(b.set_input(i, tensor));
+    }
+    KINGLET_TRY(run_both(a, b, difference));
+  }
+  return difference;
+}
+
+Result<Difference> compare_on_images(const Options& options, Output& out) {
+  ModelOptions second = options.a;
+  second.model = options.b;
+  const std::vector<std::string> pictures = KINGLET_TRY(expand_pictures({options.images}));
+  Classifier a = KINGLET_TRY(Classifier::open(options.a, out));
+  Classifier b = KINGLET_TRY(Classifier::open(second, out));
+  KINGLET_TRY(check_same_border(a.session().outputs(), b.session().outputs(), "output"));
+  Difference difference;
+  for (const std::string& picture : pictures) {
+    out.progress(picture, static_cast<std::uint64_t>(difference.inputs), pictures.size());
+    const std::string bytes = KINGLET_TRY(read_picture(picture));
+    const Result<PictureResult> prepared = a.prepare(std::as_bytes(std::span(bytes)));
+    if (!prepared) {
+      out.warn(describe(with_context(prepared.error(), picture)) + " (left out)");
+      continue;
+    }
+    KINGLET_TRY(b.prepare(std::as_bytes(std::span(bytes))));
+    KINGLET_TRY(run_both(a.session(), b.session(), difference));
+  }
+  out.end_progress();
+  if (difference.inputs == 0) return fail(ErrorCode::kBadData, "no picture could be used", options.images);
+  return difference;
+}
+
+Result<Difference> compare_with_reference(const Options& options) {
+  Session session = KINGLET_TRY(Session::open(options.a.model, {.threads = thread_count(options.a)}));
+  const Tensor input = KINGLET_TRY(read_npy(options.reference[0]));
+  const Tensor expected = KINGLET_TRY(read_npy(options.reference[1]));
+  const Result<void> set = session.set_input(0, input);
+  if (!set) return std::unexpected(with_context(set.error(), options.reference[0]));
+  KINGLET_TRY(session.run());
+  const Tensor got = session.get_output(0);
+  if (got.shape() != expected.shape() || got.type() != expected.type()) {
+    return fail(ErrorCode::kBadData,
+                std::format("holds {} {}, the model's output is {}", to_string(expected.type()),
+                            engine::to_string(expected.shape()), describe_tensor(session.outputs().front())),
+                options.reference[1]);
+  }
+  Difference difference{.inputs = 1};
+  compare(expected, got, session.outputs().front().name, difference);
+  return difference;
+}
+
+int report(const Difference& difference, const Options& options, Output& out) {
+  const bool same = difference.max_error <= options.tolerance;
+  if (out.json()) {
+    out.print_json({{"same", same},
+                    {"inputs", difference.inputs},
+                    {"max_error", difference.max_error},
+                    {"tolerance", options.tolerance},
+                    {"top1_compared", difference.top1_compared},
+                    {"top1_same", difference.top1_same},
+                    {"largest", difference.where}});
+    return same ? 0 : 1;
+  }
+  out.print(std::format("{}: largest difference {:.3g}, allowed {:.3g}, on {} input{}; same best class {} of {}\n",
+                        same ? out.styled("same", Style::kGood) : out.styled("different", Style::kBad),
+                        difference.max_error, options.tolerance, difference.inputs, difference.inputs == 1 ? "" : "s",
+                        difference.top1_same, difference.top1_compared));
+  if (!same) out.print(difference.where + "\n");
+  return same ? 0 : 1;
+}
+
+Result<int> run_suite(const Options& options, Output& out) {
+  const std::filesystem::path data =
+      options.suite.empty() ? engine::suite_data_folder() : std::filesystem::path(options.suite);
+  if (data.empty()) {
+    return fail(ErrorCode::kUnavailable, "ONNX's test data is not installed", "verify",
+                "apt install libonnx-testdata, or name a folder");
+  }
+  const engine::SuiteReport suite = KINGLET_TRY(engine::run_suite({.data = data, .only = options.only}));
+  const std::size_t failed = suite.count(engine::CaseOutcome::kFailed);
+  Json failures = Json::array();
+  for (const engine::CaseResult& result : suite.cases) {
+    if (result.outcome == engine::CaseOutcome::kOutOfScope)
+      out.detail(std::format("out of scope {}: {}", result.name, result.reason));
+    if (result.outcome != engine::CaseOutcome::kFailed) continue;
+    failures.push_back({{"name", result.name}, {"reason", result.reason}});
+    if (!out.json()) out.print(std::format("failed {}: {}\n", result.name, result.reason));
+  }
+  const std::size_t passed = suite.count(engine::CaseOutcome::kPassed);
+  const std::size_t out_of_scope = suite.count(engine::CaseOutcome::kOutOfScope);
+  if (out.json()) {
+    out.print_json(
+        {{"passed", passed}, {"failed", failed}, {"out_of_scope", out_of_scope}, {"failures", std::move(failures)}});
+  } else {
+    out.print(std::format("{} passed, {} failed, {} out of scope\n", passed, failed, out_of_scope));
+  }
+  return failed == 0 ? 0 : 1;
+}
+
+Result<int> verify(const Options& options, Output& out) {
+  if (options.run_suite) return run_suite(options, out);
+  if (options.a.model.empty() || options.b.empty() == options.reference.empty()) {
+    return fail(ErrorCode::kUsage, "expected two models, or one model and --reference INPUT OUTPUT, or --suite",
+                "verify", "`kinglet verify --help` shows an example");
+  }
+  const Difference difference = KINGLET_TRY(!options.reference.empty() ? compare_with_reference(options)
+                                            : options.images.empty()   ? compare_on_random(options)
+                                                                       : compare_on_images(options, out));
+  return report(difference, options, out);
+}
+
+}  // namespace
+
+Body verify_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("A", options->a.model, "an ONNX file");
+  app.add_option("B", options->b, "another with the same inputs and outputs");
+  app.add_option("--reference", options->reference, "stored tensors instead of B: INPUT.npy OUTPUT.npy")
+      ->expected(2)
+      ->type_name("FILE");
+  app.add_option("--images", options->images, "compare on the pictures of a folder, prepared by A's recipe")
+      ->type_name("DIR");
+  app.add_option("--inputs", options->inputs, "made-up inputs to compare on (default 4)")
+      ->check(CLI::Range(1, 10'000))
+      ->option_text("N");
+  app.add_option("--tolerance", options->tolerance, "largest absolute difference allowed (default 1e-4)")
+      ->check(CLI::Range(0.0, 1e9))
+      ->option_text("X");
+  add_picture_options(app, options->a);
+  add_threads_option(app, options->a);
+  auto* suite =
+      app.add_option("--suite", options->suite, "run ONNX's own test data (default: where Debian installs it)")
+          ->type_name("DIR")
+          ->expected(0, 1);
+  app.add_option("--only", options->only, "cases of the suite whose name contains this")
+      ->type_name("TEXT")
+      ->needs(suite);
+  return [options, suite](Output& out) {
+    options->run_suite = suite->count() > 0;
+    return verify(*options, out);
+  };
+}
+
+}  // namespace kinglet::cli
