@@ -56,7 +56,7 @@ debian_mirror() {
   local address suite codename
   [[ -z ${KINGLET_DEBIAN_MIRROR:-} ]] || {
     printf '%s\n' "$KINGLET_DEBIAN_MIRROR"
-    return
+    return 0
   }
   codename=$(os_field VERSION_CODENAME)
   shopt -s extglob
@@ -64,7 +64,7 @@ debian_mirror() {
     case $suite in
     "$codename" | stable | oldstable | testing | unstable | sid)
       resolve_mirror "$address"
-      return
+      return 0
       ;;
     esac
   done < <([[ $(os_field ID) != @(debian|raspbian) ]] || apt_sources)

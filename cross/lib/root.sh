@@ -15,7 +15,7 @@ roots_folder() { printf '%s/roots\n' "$(cache_folder)"; }
 find_namespace() {
   namespace=()
   if is_root && unshare --mount true 2>/dev/null; then
-    return
+    return 0
   elif is_root && unshare --user --map-root-user --mount true 2>/dev/null; then
     namespace=(--user --map-root-user)
   elif unshare --user --map-root-user --map-auto --mount true 2>/dev/null; then
@@ -56,7 +56,7 @@ check_space() {
 }
 
 need_mmdebstrap() {
-  have mmdebstrap && return
+  have mmdebstrap && return 0
   if is_root || { have sudo && sudo -n true 2>/dev/null; }; then
     step "reading this machine's package lists" apt_update
     step "installing mmdebstrap on this machine" apt_install mmdebstrap
@@ -69,7 +69,7 @@ need_mmdebstrap() {
 # kernel ends the rest.
 ensure_root() {
   root=$(roots_folder)/$(root_key)
-  [[ -e $root/.kinglet/ready ]] && return
+  [[ -e $root/.kinglet/ready ]] && return 0
   mkdir -p "$(roots_folder)" || fail 73 "cannot create $(roots_folder)" "set XDG_CACHE_HOME to a folder of your own"
   lock_root "another start that makes the root"
   [[ -e $root/.kinglet/ready ]] || {
