@@ -105,7 +105,8 @@ TEST(Preprocessor, TakesTheGivenCropAndSaysSo) {
   EXPECT_EQ(used.height, 24);
   const Image wanted = resize_like_pillow(picture.view(), crop, 8, 8, engine::Interpolation::kBilinear).value();
   const auto floats = tensor.floats();
-  for (std::size_t i = 0; i < floats.size(); ++i) EXPECT_EQ(floats[i], static_cast<float>(std::to_integer<int>(wanted.rgb[i])));
+  for (std::size_t i = 0; i < floats.size(); ++i)
+    EXPECT_EQ(floats[i], static_cast<float>(std::to_integer<int>(wanted.rgb[i])));
 }
 
 TEST(Preprocessor, CutsTheMiddleOfTheResizedPictureForCenterCrop) {
