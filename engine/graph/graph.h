@@ -81,6 +81,8 @@ class Graph {
   // --- Reading -------------------------------------------------------------------------------------------------
   // Node ids in an order in which every value is made before it is used.
   [[nodiscard]] const std::vector<NodeId>& nodes() const { return order_; }
+  // One past the newest node id ever given: nodes added later are at or behind it.
+  [[nodiscard]] NodeId end_node() const { return NodeId{static_cast<std::uint32_t>(nodes_.size())}; }
   [[nodiscard]] std::size_t node_count() const { return order_.size(); }
   [[nodiscard]] const Node& node(NodeId id) const;
   [[nodiscard]] const Value& value(ValueId id) const;

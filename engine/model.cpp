@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model.h"
+
+#include <openssl/evp.h>
+
+#include <array>
+#include <format>
+#include <memory>
+
+#include "engine/base/file.h"
+#include "engine/onnx/load.h"
+
+namespace kinglet::engine {
+
+Result<ModelFile> open_model(const std::filesystem::path& path) {
+  const InputFile file = KINGLET_TRY(InputFile::open(path));
+  Result<Graph> graph = load_model(file);
+  if (!graph) return std::unexpected(with_context(std::move(graph).error(), path.string()));
+  return ModelFile{.path = path, .size_bytes = file.size(), .graph = std::move(*graph)};
+}
+
+Result<std::string> file_digest(const std::filesystem::path& path) {
+  const InputFile file = KINGLET_TRY(InputFile::open(path));
+  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
+  if (!context || EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1) {
+    return fail(ErrorCode::kInternal, "SHA-256 is not available");
+  }
+  std::array<std::byte, 65536> buffer{};
+  for (std::uint64_t offset = 0; offset < file.size();) {
+    const auto chunk =
+        std::span(buffer).first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), file.size() - offset)));
+    KINGLET_TRY(file.read_at(offset, chunk));
+    EVP_DigestUpdate(context.get(), chunk.data(), chunk.size());
+    offset += chunk.size();
+  }
+  std::array<unsigned char, 32> digest{};
+  EVP_DigestFinal_ex(context.get(), digest.data(), nullptr);
+  std::string text = "sha256:";
+  for (const unsigned char byte : digest) text += std::format("{:02x}", byte);
+  return text;
+}
+
+}  // namespace kinglet::engine

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// AttributeProto to Attribute: operators read attributes by kind, so a file that says another kind is refused here.
+#include <onnx/onnx.pb.h>
+
+#include <array>
+#include <format>
+
+#include "engine/base/text.h"
+#include "engine/onnx/import.h"
+
+namespace kinglet::engine::onnx_format {
+namespace {
+
+using ::onnx::AttributeProto;
+
+enum class Kind : std::uint8_t { kInt, kFloat, kString, kInts, kFloats, kTensor };
+
+struct Row {
+  std::string_view op_type;
+  std::string_view name;
+  Kind kind;
+};
+constexpr Row kRows[] = {
+#define KINGLET_ATTRIBUTE(op_type, name, kind) {op_type, name, Kind::kind},
+#include "engine/onnx/attributes.def"
+#undef KINGLET_ATTRIBUTE
+};
+
+std::optional<Kind> expected_kind(std::string_view op_type, std::string_view name) {
+  for (const Row& row : kRows) {
+    if (row.name == name && (row.op_type.empty() || row.op_type == op_type)) return row.kind;
+  }
+  return std::nullopt;
+}
+
+int onnx_kind(Kind kind) {
+  switch (kind) {
+    case Kind::kInt:
+      return AttributeProto::INT;
+    case Kind::kFloat:
+      return AttributeProto::FLOAT;
+    case Kind::kString:
+      return AttributeProto::STRING;
+    case Kind::kInts:
+      return AttributeProto::INTS;
+    case Kind::kFloats:
+      return AttributeProto::FLOATS;
+    case Kind::kTensor:
+      return AttributeProto::TENSOR;
+  }
+  return AttributeProto::UNDEFINED;
+}
+
+// Files of the first ONNX version leave the type out.
+int kind_of(const AttributeProto& proto) {
+  if (proto.type() != AttributeProto::UNDEFINED) return proto.type();
+  if (proto.has_f()) return AttributeProto::FLOAT;
+  if (proto.has_i()) return AttributeProto::INT;
+  if (proto.has_s()) return AttributeProto::STRING;
+  if (proto.has_t()) return AttributeProto::TENSOR;
+  if (proto.floats_size() > 0) return AttributeProto::FLOATS;
+  if (proto.ints_size() > 0) return AttributeProto::INTS;
+  if (proto.strings_size() > 0) return AttributeProto::STRINGS;
+  return AttributeProto::UNDEFINED;
+}
+
+}  // namespace
+
+Result<Attribute> read_attribute(const AttributeProto& proto, std::string_view op_type, const TensorSource& tensors) {
+  const int kind = kind_of(proto);
+  const std::optional<Kind> expected = expected_kind(op_type, proto.name());
+  if (expected && onnx_kind(*expected) != kind) {
+    return fail(ErrorCode::kBadData, std::format("attribute {} is of kind {}, the operator has kind {}",
+                                                 printable(proto.name()), kind, onnx_kind(*expected)));
+  }
+  switch (kind) {
+    case AttributeProto::INT:
+      return proto.i();
+    case AttributeProto::FLOAT:
+      return proto.f();
+    case AttributeProto::STRING:
+      return proto.s();
+    case AttributeProto::TENSOR:
+      return KINGLET_TRY(to_tensor(proto.t(), tensors));
+    case AttributeProto::INTS:
+      return std::vector<std::int64_t>(proto.ints().begin(), proto.ints().end());
+    case AttributeProto::FLOATS:
+      return std::vector<float>(proto.floats().begin(), proto.floats().end());
+    case AttributeProto::STRINGS:
+      return std::vector<std::string>(proto.strings().begin(), proto.strings().end());
+    default:
+      return fail(ErrorCode::kUnavailable, std::format("attribute {} is of kind {}, which kinglet does not read",
+                                                       printable(proto.name()), kind));
+  }
+}
+
+}  // namespace kinglet::engine::onnx_format

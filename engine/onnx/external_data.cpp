@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/onnx/external_data.h"
+
+#include <onnx/onnx.pb.h>
+
+#include <charconv>
+#include <format>
+#include <optional>
+
+#include "engine/base/file.h"
+#include "engine/base/text.h"
+
+namespace kinglet::engine::onnx_format {
+namespace {
+
+struct Location {
+  std::string name;
+  std::uint64_t offset = 0;
+  std::optional<std::uint64_t> length;
+};
+
+std::string place(const ::onnx::TensorProto& proto) { return std::format("tensor \"{}\"", printable(proto.name())); }
+
+Result<std::uint64_t> number(const ::onnx::TensorProto& proto, const std::string& key, const std::string& text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    return fail(ErrorCode::kBadData,
+                std::format("external data: {} is \"{}\", expected a number", key, printable(text)), place(proto));
+  }
+  return value;
+}
+
+Result<Location> location(const ::onnx::TensorProto& proto) {
+  Location found;
+  for (const auto& entry : proto.external_data()) {
+    if (entry.key() == "location") found.name = entry.value();
+    if (entry.key() == "offset") found.offset = KINGLET_TRY(number(proto, "offset", entry.value()));
+    if (entry.key() == "length") found.length = KINGLET_TRY(number(proto, "length", entry.value()));
+  }
+  const bool plain = !found.name.empty() && found.name != "." && found.name != ".." &&
+                     found.name.find('/') == std::string::npos && found.name.find('\0') == std::string::npos;
+  if (plain) return found;
+  return fail(
+      ErrorCode::kBadData,
+      std::format("external data is named \"{}\", expected a plain file name beside the model", printable(found.name)),
+      place(proto), "save the model with its data in one file beside it");
+}
+
+}  // namespace
+
+Result<Tensor> read_external_tensor(const ::onnx::TensorProto& proto, DataType type, Shape shape,
+                                    const std::filesystem::path& folder) {
+  const Location where = KINGLET_TRY(location(proto));
+  if (folder.empty()) {
+    return fail(ErrorCode::kUnavailable, "its numbers are in another file, which cannot be read here", place(proto));
+  }
+  const InputFile file = KINGLET_TRY(InputFile::open(folder / where.name, Links::kRefuse));
+  const auto bytes = static_cast<std::uint64_t>(*element_count(shape)) * byte_size(type);
+  if (where.length && *where.length != bytes) {
+    return fail(
+        ErrorCode::kBadData,
+        std::format("external data has {} bytes, its shape {} needs {}", *where.length, to_string(shape), bytes),
+        place(proto));
+  }
+  if (where.offset > file.size() || bytes > file.size() - where.offset) {
+    return fail(ErrorCode::kBadData,
+                std::format("external data: bytes {} to {} are not in {}, which has {}", where.offset,
+                            where.offset + bytes, file.path().string(), file.size()),
+                place(proto), "copy the model together with its data file");
+  }
+  Tensor tensor(type, std::move(shape));
+  KINGLET_TRY(file.read_at(where.offset, tensor.mutable_bytes()));
+  return tensor;
+}
+
+}  // namespace kinglet::engine::onnx_format

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/onnx/import.h"
+
+#include <onnx/onnx.pb.h>
+
+#include <algorithm>
+#include <format>
+#include <unordered_set>
+
+#include "engine/base/text.h"
+#include "engine/onnx/unknown_operators.h"
+
+namespace kinglet::engine::onnx_format {
+namespace {
+
+class Importer {
+ public:
+  Importer(const ::onnx::ModelProto& model, const TensorSource& tensors) : model_(model), tensors_(tensors) {}
+
+  Result<Graph> run() {
+    KINGLET_TRY(refuse_unknown_operators(model_.graph()));
+    if (model_.graph().sparse_initializer_size() > 0) {
+      return fail(ErrorCode::kUnavailable, "holds sparse weights, which kinglet does not read");
+    }
+    add_metadata();
+    KINGLET_TRY(add_initializers());
+    KINGLET_TRY(add_inputs());
+    KINGLET_TRY(add_nodes());
+    KINGLET_TRY(add_outputs());
+    if (!graph_.sort()) return fail(ErrorCode::kBadData, "its nodes form a cycle");
+    return std::move(graph_);
+  }
+
+ private:
+  void add_metadata() {
+    Graph::Metadata& metadata = graph_.metadata;
+    metadata.graph_name = model_.graph().name();
+    metadata.producer = model_.producer_name();
+    if (!model_.producer_version().empty()) metadata.producer += " " + model_.producer_version();
+    metadata.ir_version = model_.ir_version();
+    for (const auto& entry : model_.opset_import()) {
+      if (canonical_domain(entry.domain()).empty()) metadata.opset = entry.version();
+    }
+    for (const auto& entry : model_.metadata_props()) metadata.properties.emplace_back(entry.key(), entry.value());
+  }
+
+  // A name is made once in a file (single static assignment).
+  Result<void> claim(std::string_view what, const std::string& name) {
+    if (name.empty()) return fail(ErrorCode::kBadData, std::format("{} has no name", what));
+    if (!graph_.find_value(name)) return {};
+    return fail(ErrorCode::kBadData, std::format("{} \"{}\" is made twice", what, printable(name)));
+  }
+
+  Result<void> add_initializers() {
+    for (const auto& proto : model_.graph().initializer()) {
+      KINGLET_TRY(claim("initializer", proto.name()));
+      static_cast<void>(graph_.add_constant(proto.name(), KINGLET_TRY(to_tensor(proto, tensors_))));
+    }
+    return {};
+  }
+
+  Result<void> add_inputs() {
+    for (const auto& proto : model_.graph().input()) {
+      const std::optional<ValueId> known = graph_.find_value(proto.name());
+      if (known && graph_.constant(*known) != nullptr) continue;  // a weight with a default: the default is used
+      KINGLET_TRY(claim("input", proto.name()));
+      KINGLET_TRY(add_input(proto));
+    }
+    return {};
+  }
+
+  Result<void> add_input(const ::onnx::ValueInfoProto& proto) {
+    const std::string place = std::format("input \"{}\"", printable(proto.name()));
+    if (!proto.has_type() || !proto.type().has_tensor_type()) {
+      return fail(ErrorCode::kUnavailable, "is no tensor", place);
+    }
+    const auto& tensor = proto.type().tensor_type();
+    const std::optional<DataType> type = data_type(tensor.elem_type());
+    if (!type) {
+      return fail(ErrorCode::kUnavailable,
+                  std::format("is {}, which kinglet does not compute with", type_name(tensor.elem_type())), place);
+    }
+    if (!tensor.has_shape()) {
+      graph_.add_input(proto.name(), *type, std::nullopt, {});
+      return {};
+    }
+    Shape shape;
+    std::vector<std::string> names;
+    for (const auto& dim : tensor.shape().dim()) {
+      if (dim.has_dim_value() && dim.dim_value() > (std::int64_t{1} << 31)) {
+        return fail(ErrorCode::kBadData, std::format("has a dimension of {}", dim.dim_value()), place);
+      }
+      // Old exporters write 0 or a negative number for "any".
+      const bool fixed = dim.has_dim_value() && dim.dim_value() > 0;
+      shape.push_back(fixed ? dim.dim_value() : kUnknownDim);
+      names.push_back(fixed ? std::string() : dim.dim_param());
+    }
+    graph_.add_input(proto.name(), *type, std::move(shape), std::move(names));
+    return {};
+  }
+
+  Result<void> add_nodes() {
+    for (const auto& proto : model_.graph().node()) KINGLET_TRY(declare_outputs(proto));
+    for (const auto& proto : model_.graph().node()) {
+      if (!is_constant(proto)) KINGLET_TRY(add_node(proto));
+    }
+    return {};
+  }
+
+  static bool is_constant(const ::onnx::NodeProto& proto) {
+    return proto.op_type() == "Constant" && canonical_domain(proto.domain()).empty();
+  }
+
+  static std::string place(const ::onnx::NodeProto& proto) {
+    const std::string& name = proto.name().empty() && proto.output_size() > 0 ? proto.output(0) : proto.name();
+    return std::format("node \"{}\" ({})", printable(name), printable(proto.op_type()));
+  }
+
+  Result<void> declare_outputs(const ::onnx::NodeProto& proto) {
+    if (is_constant(proto)) return add_constant_node(proto);
+    for (const std::string& name : proto.output()) {
+      if (name.empty()) continue;
+      if (auto claimed = claim("value", name); !claimed) {
+        return std::unexpected(with_context(std::move(claimed).error(), place(proto)));
+      }
+      graph_.add_value(name, DataType::kF32, std::nullopt);
+    }
+    return {};
+  }
+
+  Result<void> add_constant_node(const ::onnx::NodeProto& proto) {
+    const auto wrong = [&](std::string message) { return fail(ErrorCode::kBadData, std::move(message), place(proto)); };
+    if (proto.output_size() != 1 || proto.attribute_size() != 1) return wrong("has not one value and one output");
+    if (auto claimed = claim("value", proto.output(0)); !claimed) return claimed;
+    const Attribute attribute = KINGLET_TRY(read_attribute(proto.attribute(0), "Constant", tensors_));
+    const std::string& kind = proto.attribute(0).name();
+    Tensor tensor;
+    if (const auto* value = std::get_if<Tensor>(&attribute); value != nullptr && kind == "value") {
+      tensor = *value;
+    } else if (const auto* number = std::get_if<float>(&attribute); number != nullptr && kind == "value_float") {
+      tensor = Tensor::of<float>({}, {*number});
+    } else if (const auto* integer = std::get_if<std::int64_t>(&attribute); integer != nullptr && kind == "value_int") {
+      tensor = Tensor::of<std::int64_t>({}, {*integer});
+    } else if (const auto* floats = std::get_if<std::vector<float>>(&attribute);
+               floats != nullptr && kind == "value_floats") {
+      tensor = Tensor::of<float>({static_cast<Dim>(floats->size())}, *floats);
+    } else if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&attribute);
+               ints != nullptr && kind == "value_ints") {
+      tensor = Tensor::of<std::int64_t>({static_cast<Dim>(ints->size())}, *ints);
+    } else {
+      return wrong(std::format("has a value of a kind kinglet does not read: {}", printable(kind)));
+    }
+    graph_.add_constant(proto.output(0), std::move(tensor));
+    return {};
+  }
+
+  Result<void> add_node(const ::onnx::NodeProto& proto) {
+    Node node{.op_type = proto.op_type(),
+              .domain = std::string(canonical_domain(proto.domain())),
+              .name = unique_node_name(proto)};
+    for (const std::string& name : proto.input()) {
+      if (name.empty()) {
+        node.inputs.push_back(kNoValue);
+        continue;
+      }
+      const std::optional<ValueId> value = graph_.find_value(name);
+      if (!value) {
+        return fail(ErrorCode::kBadData, std::format("reads \"{}\", which nothing makes", printable(name)),
+                    place(proto));
+      }
+      node.inputs.push_back(*value);
+    }
+    while (!node.inputs.empty() && node.inputs.back() == kNoValue) node.inputs.pop_back();
+    for (const std::string& name : proto.output()) {
+      node.outputs.push_back(name.empty() ? kNoValue : *graph_.find_value(name));
+    }
+    while (!node.outputs.empty() && node.outputs.back() == kNoValue) node.outputs.pop_back();
+    for (const auto& attribute : proto.attribute()) {
+      if (attribute.name().starts_with("kinglet_")) continue;  // our plan's own marks never come from a file
+      auto value = read_attribute(attribute, proto.op_type(), tensors_);
+      if (!value) return std::unexpected(with_context(std::move(value).error(), place(proto)));
+      node.attributes.set(attribute.name(), std::move(*value));
+    }
+    graph_.add_node(std::move(node));
+    return {};
+  }
+
+  std::string unique_node_name(const ::onnx::NodeProto& proto) {
+    std::string name = proto.name();
+    if (name.empty()) name = std::format("{}_{}", proto.op_type(), node_names_.size());
+    while (!node_names_.insert(name).second) name += std::format("_{}", node_names_.size());
+    return name;
+  }
+
+  Result<void> add_outputs() {
+    for (const auto& proto : model_.graph().output()) {
+      const std::optional<ValueId> value = graph_.find_value(proto.name());
+      const std::string place = std::format("output \"{}\"", printable(proto.name()));
+      if (!value) return fail(ErrorCode::kBadData, "nothing makes it", place);
+      if (graph_.is_output(*value)) return fail(ErrorCode::kBadData, "is listed twice", place);
+      graph_.add_output(*value);
+    }
+    if (graph_.outputs().empty()) return fail(ErrorCode::kBadData, "has no output");
+    return {};
+  }
+
+  const ::onnx::ModelProto& model_;
+  const TensorSource& tensors_;
+  Graph graph_;
+  std::unordered_set<std::string> node_names_;
+};
+
+}  // namespace
+
+std::string_view canonical_domain(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
+
+std::int64_t Opsets::version_of(std::string_view domain) const {
+  const auto at = std::ranges::find(versions, domain, &std::pair<std::string, std::int64_t>::first);
+  return at == versions.end() ? 1 : at->second;
+}
+
+Result<Opsets> read_opsets(const ::onnx::ModelProto& model) {
+  constexpr std::int64_t kFirstIrWithOpsets = 3;
+  if (model.opset_import().empty() && model.ir_version() >= kFirstIrWithOpsets) {
+    return fail(ErrorCode::kBadData, "names no operator set", {}, "the file may be cut short; fetch or export it again");
+  }
+  Opsets opsets;
+  for (const auto& entry : model.opset_import()) {
+    opsets.versions.emplace_back(canonical_domain(entry.domain()), entry.version());
+  }
+  const std::int64_t version = opsets.version_of("");
+  if (version < 1) return fail(ErrorCode::kBadData, std::format("has the operator set {}", version));
+  if (version > kNewestOpset) {
+    return fail(ErrorCode::kUnavailable,
+                std::format("uses operator set {}, kinglet knows 1 to {}", version, kNewestOpset), {},
+                std::format("export it again with opset {}", kNewestOpset));
+  }
+  return opsets;
+}
+
+Result<Graph> import_graph(const ::onnx::ModelProto& model, const TensorSource& tensors) {
+  return Importer(model, tensors).run();
+}
+
+}  // namespace kinglet::engine::onnx_format

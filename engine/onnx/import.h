@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: a parsed ONNX skeleton becomes a Graph as the file wrote it; nothing is normalised or inferred here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/graph/graph.h"
+#include "engine/onnx/tensor_proto.h"
+
+namespace onnx {
+class AttributeProto;
+class ModelProto;
+}  // namespace onnx
+
+namespace kinglet::engine::onnx_format {
+
+inline constexpr std::int64_t kNewestOpset = 22;
+
+struct Opsets {
+  std::vector<std::pair<std::string, std::int64_t>> versions;            // domain ("" for the default), version
+  [[nodiscard]] std::int64_t version_of(std::string_view domain) const;  // 1 when the file does not say
+};
+
+// "" for "ai.onnx".
+[[nodiscard]] std::string_view canonical_domain(std::string_view domain);
+
+// kUnavailable: an opset of the default domain newer than kNewestOpset; kBadData: below 1, or none at all
+// from IR version 3 on, where ONNX requires one.
+[[nodiscard]] Result<Opsets> read_opsets(const ::onnx::ModelProto& model);
+
+// Constants (initializers, also those listed as inputs: a classifier runs with its own weights; Constant nodes), inputs
+// with names of free dimensions, nodes sorted. kUnavailable: unknown operators, all listed, or types out of scope.
+[[nodiscard]] Result<Graph> import_graph(const ::onnx::ModelProto& model, const TensorSource& tensors);
+
+// kBadData: an attribute of another kind than its operator has; kUnavailable: sub-graphs and other kinds out of scope.
+[[nodiscard]] Result<Attribute> read_attribute(const ::onnx::AttributeProto& proto, std::string_view op_type,
+                                               const TensorSource& tensors);
+
+}  // namespace kinglet::engine::onnx_format

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of loading: skim, parse the skeleton, import (names, types, nodes), normalise and infer node by node.
+#include "engine/onnx/load.h"
+
+#include <onnx/onnx.pb.h>
+
+#include <format>
+
+#include "engine/graph/verify.h"
+#include "engine/onnx/byte_source.h"
+#include "engine/onnx/import.h"
+#include "engine/onnx/skim.h"
+#include "engine/onnx/tensor_proto.h"
+#include "engine/ops/normalize.h"
+#include "engine/ops/op.h"
+
+namespace kinglet::engine {
+namespace {
+
+using onnx_format::ByteSource;
+using onnx_format::Skeleton;
+
+// New nodes of a normalisation stand in front of the node and are made in an order that can be inferred.
+Result<void> infer_from(Graph& graph, NodeId first_new, NodeId node, KnownNumbers& known) {
+  for (NodeId id = first_new; id != graph.end_node(); id = NodeId{std::to_underlying(id) + 1}) {
+    if (graph.contains(id)) KINGLET_TRY(infer_node(graph, id, known));
+  }
+  if (!graph.contains(node)) return {};
+  return infer_node(graph, node, known);
+}
+
+Result<void> normalize_and_infer(Graph& graph, const onnx_format::Opsets& opsets) {
+  KnownNumbers known;
+  const std::vector<NodeId> in_file = graph.nodes();
+  for (const NodeId id : in_file) {
+    const NodeId first_new = graph.end_node();
+    KINGLET_TRY(ops::normalize_node(graph, id, opsets.version_of(graph.node(id).domain)));
+    KINGLET_TRY(infer_from(graph, first_new, id, known));
+  }
+  return {};
+}
+
+Result<Graph> load(const ByteSource& source, const std::filesystem::path& folder) {
+  if (source.size() == 0) {
+    return fail(ErrorCode::kBadData, "is empty, expected an ONNX model", {}, "copy or export the model again");
+  }
+  const Skeleton skeleton = KINGLET_TRY(onnx_format::skim(source, onnx_format::MessageKind::kModel));
+  ::onnx::ModelProto model;
+  if (!model.ParseFromString(skeleton.bytes) || !model.has_graph()) {
+    return fail(ErrorCode::kBadData, "is not an ONNX model: it holds no graph", {},
+                "check that the file is whole and was exported as ONNX");
+  }
+  const onnx_format::Opsets opsets = KINGLET_TRY(onnx_format::read_opsets(model));
+  Graph graph = KINGLET_TRY(onnx_format::import_graph(model, {source, skeleton, folder}));
+  KINGLET_TRY(normalize_and_infer(graph, opsets));
+  KINGLET_TRY(verify(graph));
+  return graph;
+}
+
+}  // namespace
+
+Result<Graph> load_model(const InputFile& file) {
+  const std::filesystem::path folder = file.path().has_parent_path() ? file.path().parent_path() : ".";
+  return load(onnx_format::FileSource(file), folder);
+}
+
+Result<Graph> load_model(std::span<const std::byte> bytes, const std::filesystem::path& folder) {
+  return load(onnx_format::MemorySource(bytes), folder);
+}
+
+}  // namespace kinglet::engine

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: ONNX's TensorProto becomes a Tensor: types, sizes and where the numbers lie are checked here, once.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "engine/base/error.h"
+#include "engine/base/file.h"
+#include "engine/graph/tensor.h"
+#include "engine/onnx/byte_source.h"
+#include "engine/onnx/skim.h"
+
+namespace onnx {
+class TensorProto;
+}
+
+namespace kinglet::engine::onnx_format {
+
+// TensorProto.DataType numbers: the DataType, or nothing for a type kinglet does not compute with.
+[[nodiscard]] std::optional<DataType> data_type(int onnx_type);
+[[nodiscard]] int onnx_type(DataType type);
+// "FLOAT", "BFLOAT16" ...; "type 99" for a number ONNX does not have.
+[[nodiscard]] std::string type_name(int onnx_type);
+
+// Where the numbers of a model's tensors come from.
+struct TensorSource {
+  const ByteSource& source;
+  const Skeleton& skeleton;
+  std::filesystem::path folder;  // of external data; empty: external data is refused
+};
+
+// kBadData: dimensions, type and data contradict each other. kUnavailable: a type out of scope. kNotFound, kIo:
+// external data. The tensor's name is in where.
+[[nodiscard]] Result<Tensor> to_tensor(const ::onnx::TensorProto& proto, const TensorSource& source);
+
+// A file that holds one TensorProto (ONNX's test data).
+[[nodiscard]] Result<Tensor> load_tensor(const InputFile& file);
+
+}  // namespace kinglet::engine::onnx_format

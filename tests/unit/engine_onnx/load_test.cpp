@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/onnx/load.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/model.h"
+#include "tests/support/corpus.h"
+#include "tests/unit/engine_onnx/model_builder.h"
+
+namespace kinglet::engine {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using testing::error_of;
+using testing::load;
+using testing::relu_model;
+
+const auto kUnchanged = [](::onnx::ModelProto&) {};
+
+TEST(LoadModel, ReadsAGraph) {
+  const Graph graph = load(relu_model(kUnchanged)).value();
+  EXPECT_EQ(graph.node_count(), 1U);
+  EXPECT_EQ(graph.value(graph.outputs()[0]).name, "y");
+  EXPECT_EQ(graph.value(graph.outputs()[0]).shape, (Shape{1, 4}));
+  EXPECT_EQ(graph.metadata.opset, 13);
+}
+
+TEST(LoadModel, RefusesAnEmptyFile) { EXPECT_EQ(error_of(""), "is empty, expected an ONNX model"); }
+
+TEST(LoadModel, RefusesTextAndNoise) {
+  EXPECT_THAT(error_of("this is no model at all, just a line of text\n"), HasSubstr("is not an ONNX model"));
+  EXPECT_THAT(error_of(std::string(1000, '\xFF')), HasSubstr("is not an ONNX model"));
+}
+
+TEST(LoadModel, RefusesEveryTruncationWithoutACrash) {
+  const std::string whole = relu_model([](::onnx::ModelProto& model) {
+    ::onnx::TensorProto& weight = *model.mutable_graph()->add_initializer();
+    weight.set_name("w");
+    weight.add_dims(4);
+    weight.set_data_type(::onnx::TensorProto::FLOAT);
+    weight.set_raw_data(std::string(16, '\1'));
+    model.mutable_graph()->mutable_node(0)->set_op_type("Add");
+    model.mutable_graph()->mutable_node(0)->add_input("w");
+  });
+  ASSERT_EQ(error_of(whole), "loaded");
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const Result<Graph> graph = load(whole.substr(0, size));
+    if (!graph) continue;
+    ADD_FAILURE() << "loaded with " << size << " of " << whole.size() << " bytes";
+  }
+}
+
+TEST(LoadModel, NamesEveryUnknownOperatorInOneLine) {
+  const std::string bytes = relu_model([](::onnx::ModelProto& model) {
+    model.mutable_graph()->mutable_node(0)->set_op_type("GridSample");
+    ::onnx::NodeProto& second = *model.mutable_graph()->add_node();
+    second.set_op_type("Frobnicate");
+    second.set_domain("my.domain");
+    second.add_output("z");
+  });
+  EXPECT_EQ(error_of(bytes),
+            "2 nodes with operators kinglet does not run: GridSample (is for warping pictures, kinglet runs "
+            "classifiers) at \"relu\", my.domain.Frobnicate at \"z\"");
+}
+
+TEST(LoadModel, RefusesNamesThatNothingMakesOrThatAreMadeTwice) {
+  EXPECT_EQ(error_of(relu_model([](auto& model) { model.mutable_graph()->mutable_node(0)->set_input(0, "nobody"); })),
+            "node \"relu\" (Relu): reads \"nobody\", which nothing makes");
+  EXPECT_EQ(error_of(relu_model([](auto& model) { *model.mutable_graph()->add_node() = model.graph().node(0); })),
+            "node \"relu\" (Relu): value \"y\" is made twice");
+}
+
+TEST(LoadModel, RefusesACycle) {
+  EXPECT_EQ(error_of(relu_model([](auto& model) { model.mutable_graph()->mutable_node(0)->set_input(0, "y"); })),
+            "its nodes form a cycle");
+}
+
+std::string with_weight(std::int64_t dim, int type, std::string raw) {
+  return relu_model([&](::onnx::ModelProto& model) {
+    ::onnx::TensorProto& weight = *model.mutable_graph()->add_initializer();
+    weight.set_name("w");
+    weight.add_dims(dim);
+    weight.set_data_type(type);
+    weight.set_raw_data(std::move(raw));
+  });
+}
+
+TEST(LoadModel, RefusesWeightsThatDoNotFitTheirShape) {
+  EXPECT_EQ(error_of(with_weight(4, ::onnx::TensorProto::FLOAT, std::string(15, 'x'))),
+            "tensor \"w\": has 15 bytes of data, its shape is [4] of FLOAT");
+  EXPECT_EQ(error_of(with_weight(std::int64_t{1} << 62, ::onnx::TensorProto::FLOAT, "")),
+            "tensor \"w\": the dimensions [4611686018427387904] make no tensor of at most 2 GiB");
+  EXPECT_THAT(error_of(with_weight(-4, ::onnx::TensorProto::FLOAT, "")), StartsWith("tensor \"w\": the dimensions"));
+}
+
+TEST(LoadModel, RefusesTypesItDoesNotComputeWith) {
+  EXPECT_EQ(error_of(with_weight(1, ::onnx::TensorProto::BFLOAT16, "xx")),
+            "tensor \"w\": holds BFLOAT16, which kinglet does not compute with");
+}
+
+TEST(LoadModel, RefusesAnAttributeOfAnotherKind) {
+  const std::string bytes = relu_model([](::onnx::ModelProto& model) {
+    ::onnx::NodeProto& node = *model.mutable_graph()->mutable_node(0);
+    node.set_op_type("LeakyRelu");
+    ::onnx::AttributeProto& alpha = *node.add_attribute();
+    alpha.set_name("alpha");
+    alpha.set_type(::onnx::AttributeProto::INTS);
+    alpha.add_ints(1);
+  });
+  EXPECT_EQ(error_of(bytes), "node \"relu\" (LeakyRelu): attribute alpha is of kind 7, the operator has kind 1");
+}
+
+TEST(LoadModel, DropsOurPlansOwnMarksFromAFile) {
+  const std::string bytes = relu_model([](::onnx::ModelProto& model) {
+    ::onnx::AttributeProto& mark = *model.mutable_graph()->mutable_node(0)->add_attribute();
+    mark.set_name("kinglet_max");
+    mark.set_type(::onnx::AttributeProto::INT);
+  });
+  const Graph graph = load(bytes).value();
+  EXPECT_EQ(graph.node(graph.nodes()[0]).attributes.size(), 0U);
+}
+
+TEST(LoadModel, RefusesAnOpsetFromTheFuture) {
+  EXPECT_EQ(error_of(relu_model([](auto& model) { model.mutable_opset_import(0)->set_version(99); })),
+            "uses operator set 99, kinglet knows 1 to 22");
+}
+
+TEST(LoadModel, GivesFreeDimensionsTheirNames) {
+  const Graph graph = load(relu_model([](::onnx::ModelProto& model) {
+                        auto& type = *model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
+                        type.mutable_shape()->mutable_dim(0)->set_dim_param("batch");
+                      })).value();
+  EXPECT_EQ(graph.value(graph.inputs()[0].value).shape, (Shape{kUnknownDim, 4}));
+  EXPECT_EQ(graph.inputs()[0].dim_names[0], "batch");
+}
+
+TEST(LoadModel, ReadsAWeightThatIsAlsoListedAsInputWithItsDefault) {
+  const std::string bytes = relu_model([](::onnx::ModelProto& model) {
+    ::onnx::TensorProto& weight = *model.mutable_graph()->add_initializer();
+    weight.set_name("x");
+    weight.add_dims(1);
+    weight.add_dims(4);
+    weight.set_data_type(::onnx::TensorProto::FLOAT);
+    for (int i = 0; i < 4; ++i) weight.add_float_data(static_cast<float>(i));
+  });
+  const Graph graph = load(bytes).value();
+  EXPECT_TRUE(graph.inputs().empty());
+}
+
+class ExternalData : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = ::testing::TempDir() + "/kinglet-external-XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+    ASSERT_TRUE(write_file(folder_ / "data.bin", std::string(32, '\1'), Overwrite::kRefuse));
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string error(const std::string& location, const std::string& offset) const {
+    const std::string bytes = relu_model([&](::onnx::ModelProto& model) {
+      ::onnx::TensorProto& weight = *model.mutable_graph()->add_initializer();
+      weight.set_name("w");
+      weight.add_dims(4);
+      weight.set_data_type(::onnx::TensorProto::FLOAT);
+      weight.set_data_location(::onnx::TensorProto::EXTERNAL);
+      for (const auto& [key, value] : {std::pair{"location", location}, std::pair{"offset", offset}}) {
+        auto& entry = *weight.add_external_data();
+        entry.set_key(key);
+        entry.set_value(value);
+      }
+    });
+    const Result<Graph> graph = load_model(std::as_bytes(std::span(bytes)), folder_);
+    return graph ? "loaded" : describe(graph.error());
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(ExternalData, IsReadFromAPlainFileBesideTheModel) { EXPECT_EQ(error("data.bin", "16"), "loaded"); }
+
+TEST_F(ExternalData, MayNotLeaveTheFolder) {
+  for (const char* name : {"../data.bin", "/etc/passwd", "..", "", "a/b"}) {
+    EXPECT_THAT(error(name, "0"), HasSubstr("expected a plain file name beside the model")) << name;
+  }
+}
+
+TEST_F(ExternalData, MayNotBeALink) {
+  std::filesystem::create_symlink(folder_ / "data.bin", folder_ / "soft");
+  EXPECT_THAT(error("soft", "0"), HasSubstr("is a link, not a plain file"));
+  std::filesystem::create_hard_link(folder_ / "data.bin", folder_ / "hard");
+  EXPECT_THAT(error("hard", "0"), HasSubstr("is a link, not a plain file"));
+}
+
+TEST_F(ExternalData, MustLieInsideTheFile) {
+  EXPECT_THAT(error("data.bin", "17"), HasSubstr("bytes 17 to 33 are not in"));
+  EXPECT_THAT(error("data.bin", "18446744073709551615"), HasSubstr("are not in"));
+}
+
+TEST(OpenModel, LoadsEveryModelOfTheCorpus) {
+  KINGLET_NEEDS_CORPUS();
+  for (const auto& entry : std::filesystem::directory_iterator(kinglet::testing::corpus() / "models")) {
+    const auto model = open_model(entry.path());
+    ASSERT_TRUE(model) << describe(model.error());
+    EXPECT_EQ(model->graph.inputs().size(), 1U);
+    EXPECT_EQ(model->graph.value(model->graph.outputs()[0]).shape->size(), 2U);
+  }
+}
+
+}  // namespace
+}  // namespace kinglet::engine
