@@ -239,7 +239,6 @@ struct OneTrue {
   }
 
 KINGLET_BINARY(kMod, "Mod", infer_arithmetic<kNumbers>, evaluate_mod);
-KINGLET_BINARY(kPow, "Pow", infer_pow, evaluate_pow);
 KINGLET_BINARY(kEqual, "Equal", infer_comparison<kAnyType>, evaluate_comparison<std::equal_to<>>);
 KINGLET_BINARY(kLess, "Less", infer_comparison<kNumbers>, evaluate_comparison<std::less<>>);
 KINGLET_BINARY(kLessOrEqual, "LessOrEqual", infer_comparison<kNumbers>, evaluate_comparison<std::less_equal<>>);
@@ -251,6 +250,14 @@ KINGLET_BINARY(kOr, "Or", infer_comparison<kBool>, evaluate_comparison<AnyTrue>)
 KINGLET_BINARY(kXor, "Xor", infer_comparison<kBool>, evaluate_comparison<OneTrue>);
 #undef KINGLET_BINARY
 
+const Op kPow{.op_type = "Pow",
+              .min_inputs = 2,
+              .max_inputs = 2,
+              .normalize = normalize_legacy_broadcast,
+              .infer = infer_pow,
+              .evaluate = evaluate_pow,
+              .lower = lower_pow,
+              .layout = LayoutRule::kFollow};
 const Op kAdd{.op_type = "Add",
               .min_inputs = 2,
               .max_inputs = 2,

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "engine/ops/common.h"
+#include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
 
@@ -269,15 +270,23 @@ KINGLET_REDUCE(kReduceLogSumExp, "ReduceLogSumExp", 18, kNumbers, evaluate_log_s
 KINGLET_REDUCE(kReduceMax, "ReduceMax", 18, kAnyType, evaluate_extreme<true>);
 KINGLET_REDUCE(kReduceMin, "ReduceMin", 18, kAnyType, evaluate_extreme<false>);
 KINGLET_REDUCE(kReduceProd, "ReduceProd", 18, kNumbers, evaluate_prod);
-KINGLET_REDUCE(kReduceSum, "ReduceSum", 13, kNumbers, evaluate_sum);
 KINGLET_REDUCE(kReduceSumSquare, "ReduceSumSquare", 18, kNumbers, evaluate_sum_square);
 #undef KINGLET_REDUCE
 
+const Op kReduceSum{.op_type = "ReduceSum",
+                    .max_inputs = 2,
+                    .normalize = normalize_reduce<13>,
+                    .infer = infer_reduce<kNumbers>,
+                    .evaluate = evaluate_sum,
+                    .lower = lower_reduce_sum,
+                    .layout = LayoutRule::kFollow};
 const Op kReduceMean{.op_type = "ReduceMean",
                      .max_inputs = 2,
                      .normalize = normalize_reduce<18>,
                      .infer = infer_reduce<kNumbers>,
-                     .evaluate = evaluate_mean};
+                     .evaluate = evaluate_mean,
+                     .lower = lower_reduce_mean,
+                     .layout = LayoutRule::kFollow};
 const Op kArgMax{.op_type = "ArgMax", .infer = infer_arg, .evaluate = evaluate_arg<true>};
 const Op kArgMin{.op_type = "ArgMin", .infer = infer_arg, .evaluate = evaluate_arg<false>};
 const Op kCumSum{
