@@ -121,7 +121,8 @@ bool Capture::start_source(const std::stop_token& stop) {
     const Error& error = started.error();
     std::string detail = describe(error);
     if (!error.hint.empty()) detail += "; " + error.hint;
-    set_state(opened ? CameraState::kFailed : CameraState::kAbsent, std::move(detail));
+    set_state(stats_.view(SteadyClock::now()).captured > 0 ? CameraState::kFailed : CameraState::kAbsent,
+              std::move(detail));
     return false;
   }
   MutexLock lock(mutex_);

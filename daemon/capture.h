@@ -19,7 +19,7 @@
 
 namespace kinglet::daemon {
 
-// kAbsent: there is no such camera, or the source has ended. kFailed: it is there and does not start.
+// kAbsent: there is no such camera, or the source has ended. kFailed: it gave frames and does not start again.
 enum class CameraState : std::uint8_t { kStarting, kStreaming, kStalled, kRestarting, kAbsent, kFailed, kPaused };
 [[nodiscard]] std::string_view to_string(CameraState state);
 

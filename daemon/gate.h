@@ -19,7 +19,7 @@ class Gate {
   // Nothing: look at it.
   [[nodiscard]] std::optional<SkipReason> decide(SteadyTime now) {
     if (now < due_ - interval_ / 2) return SkipReason::kRate;
-    due_ = std::max(due_ + interval_, now);
+    due_ = std::max(due_, now) + interval_;
     return std::nullopt;
   }
 

@@ -1,25 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/pipeline.h"
 
-#include <sys/timex.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "daemon/clock_sync.h"
 #include "daemon/thread_entry.h"
 #include "engine/base/check.h"
 
 namespace kinglet::daemon {
-namespace {
-
-// Whether the kernel believes the wall clock (NTP or the like has set it).
-bool clock_is_synced() {
-  timex state{};
-  return adjtimex(&state) != TIME_ERROR;
-}
-
-}  // namespace
-
 Pipeline::Pipeline(std::optional<Classifier> classifier, PipelineOptions options, camera::Mailbox& mailbox,
                    ClassifyDesk& desk, Stats& stats, Latest<Prediction>& latest, IdMaker& ids, LogSink log)
     : classifier_(std::move(classifier)),

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /metrics: what the parts count, as Prometheus reads it.
-#include <sys/timex.h>
-
 #include <array>
 
 #include "daemon/board.h"
 #include "daemon/build_info.h"
+#include "daemon/clock_sync.h"
 #include "daemon/http/routes.h"
 #include "daemon/metrics/exposition.h"
 
@@ -77,8 +76,7 @@ void add_machine(Exposition& out, SteadyClock::duration uptime) {
   if (board.throttling) {
     for (const std::string& reason : board.throttling->now) out.sample(Metric::kThrottled, {{"reason", reason}}, std::uint64_t{1});
   }
-  timex state{};
-  out.sample(Metric::kClockSynced, {}, std::uint64_t{adjtimex(&state) != TIME_ERROR});
+  out.sample(Metric::kClockSynced, {}, std::uint64_t{clock_is_synced()});
   if (board.cpu_seconds) out.sample(Metric::kProcessCpu, {}, *board.cpu_seconds);
   if (board.resident_bytes) out.sample(Metric::kProcessMemory, {}, *board.resident_bytes);
   if (board.open_files) out.sample(Metric::kProcessFiles, {}, *board.open_files);

@@ -170,7 +170,10 @@ class Server::Endpoint final : public httplib::Server {
       request.headers.emplace(kTakesGzip, "1");
     }
     request.ranges.clear();
-    if (has_body(request)) request.headers.emplace("Connection", "close");
+    if (has_body(request)) {
+      request.headers.erase("Connection");
+      request.headers.emplace("Connection", "close");
+    }
   }
 
   // True: answered already; false: the body is wanted.

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/app.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <format>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "camera/mailbox.h"
+#include "camera/source.h"
+#include "daemon/auto_source.h"
+#include "daemon/capture.h"
+#include "daemon/classifier.h"
+#include "daemon/http/server.h"
+#include "daemon/pipeline.h"
+#include "daemon/status_line.h"
+#include "daemon/watchdog.h"
+
+namespace kinglet::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kPostedPictures = 5;  // one in work, four waiting
+constexpr std::chrono::seconds kStrictPatience{10};
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return {};
+  return name.data();
+}
+
+// The demonstration model is installed with the program; a program run from its build tree finds the source's.
+Result<fs::path> demonstration_model() {
+  for (const char* folder : {KINGLET_INSTALLED_MODELS, KINGLET_BUILD_MODELS}) {
+    const fs::path path = fs::path(folder) / "demo" / "kinglet-demo.onnx";
+    std::error_code ignored;
+    if (fs::is_regular_file(path, ignored)) return path;
+  }
+  return fail(ErrorCode::kNotFound, "the demonstration model is not installed",
+              std::string(KINGLET_INSTALLED_MODELS) + "/demo/kinglet-demo.onnx", "set model.path to an ONNX file");
+}
+
+Result<Classifier> open_classifier(const config::Config& config) {
+  ClassifierOptions options{.model = config.model.path,
+                            .labels = config.model.labels,
+                            .recipe = config.model.recipe,
+                            .name = config.model.name,
+                            .threads = config.inference.threads};
+  if (options.model.empty()) {
+    options.model = KINGLET_TRY(demonstration_model());
+    options.demonstration = true;
+  }
+  return Classifier::open(options);
+}
+
+// The wished port on 127.0.0.1 may come with [::1]; a machine without IPv6 goes on with what it has.
+Result<std::vector<http::Listener>> open_listeners(const config::Config& config, const LogSink& log) {
+  std::vector<http::Listener> listeners;
+  std::optional<Error> missing;
+  for (const std::string& address : config.http.listen) {
+    Result<http::Listener> listener = http::open_listener(address);
+    if (listener) {
+      listeners.push_back(std::move(*listener));
+      continue;
+    }
+    if (listener.error().message.contains("in use") || listener.error().code == ErrorCode::kConfig) {
+      return std::unexpected(listener.error());
+    }
+    log(LogLevel::kWarning, describe(listener.error()));
+    missing = listener.error();
+  }
+  if (listeners.empty() && missing) return std::unexpected(*missing);
+  if (listeners.empty()) return fail(ErrorCode::kConfig, "http.listen names no address");
+  return listeners;
+}
+
+// Frames a second as the key or the source's own "?fps=N" says; 0: the source's own pace.
+double wished_rate(const config::Config& config) {
+  constexpr std::string_view kName = "fps=";
+  const std::string_view spec = config.source.spec;
+  const std::size_t place = spec.find(kName, std::min(spec.find('?'), spec.size()));
+  double rate = config.source.fps;
+  if (place != std::string_view::npos) {
+    const std::string_view text = spec.substr(place + kName.size());
+    std::from_chars(text.data(), text.data() + text.size(), rate);
+  }
+  return rate;
+}
+
+}  // namespace
+
+// Declared in the order of building; destroyed in the reverse order: HTTP first, then the camera, then the model.
+struct App::Parts {
+  Parts(const config::Config& config, Result<Classifier> classifier, LogSink log_sink)
+      : log(std::move(log_sink)),
+        stats(SteadyClock::now()),
+        model_problem(classifier ? std::string() : describe(classifier.error())),
+        model_since(std::chrono::system_clock::now()),
+        model(classifier ? classifier->facts() : nullptr),
+        desk(kPostedPictures, [this] { mailbox.nudge(); }),
+        pipeline(classifier ? std::optional<Classifier>(std::move(*classifier)) : std::nullopt,
+                 PipelineOptions{.decide = {config.decide.min_score, config.decide.min_margin},
+                                 .max_fps = config.gate.max_fps},
+                 mailbox, desk, stats, latest, ids, log),
+        source{.spec = config.source.spec,
+               .width = config.source.size.width,
+               .height = config.source.size.height,
+               .frames_per_second = config.source.fps,
+               .log = log},
+        capture([this] { return open_source(); }, capture_options(config), mailbox, snapshots, stats, log),
+        context{.source_is_demonstration = [this] { return source_is_demonstration(); },
+                .vitals = [this] { return vitals(); },
+                .model = model,
+                .latest = latest,
+                .stats = stats,
+                .mailbox = mailbox,
+                .snapshots = snapshots,
+                .desk = desk,
+                .ids = ids,
+                .traffic = traffic,
+                .decide = {config.decide.min_score, config.decide.min_margin},
+                .max_body_bytes = config.http.max_body.count,
+                .max_pixels = config.http.max_pixels,
+                .log = log},
+        watchdog(systemd_notify()) {}
+
+  // A source asked for less than a frame in two seconds does not stall by giving just that.
+  static CaptureOptions capture_options(const config::Config& config) {
+    CaptureOptions options;
+    const double fps = wished_rate(config);
+    if (fps > 0 && fps < 1) {
+      options.slow_source = std::chrono::duration_cast<std::chrono::milliseconds>(Seconds(2 / std::max(fps, 1e-4)));
+    }
+    return options;
+  }
+
+  Result<std::unique_ptr<camera::FrameSource>> open_source() {
+    if (source.spec == "auto") return auto_choice.open(source);
+    return camera::open_source(source);
+  }
+
+  [[nodiscard]] bool source_is_demonstration() const {
+    return source.spec.starts_with("demo:") || (source.spec == "auto" && auto_choice.is_demonstration());
+  }
+
+  [[nodiscard]] Vitals vitals() const {
+    const SteadyTime now = SteadyClock::now();
+    return Vitals{.now = now,
+                  .camera = capture.status(now),
+                  .answer_heartbeat = pipeline.heartbeat(),
+                  .last_answer_at = stats.view(now).last_answer_at,
+                  .model_loaded = model != nullptr,
+                  .model_problem = model_problem,
+                  .model_since = model_since};
+  }
+
+  const LogSink log;
+  IdMaker ids;
+  Stats stats;
+  Latest<Prediction> latest;
+  SnapshotBoard snapshots;
+  camera::Mailbox mailbox;
+  http::Traffic traffic;
+  const std::string model_problem;
+  const WallTime model_since;
+  const std::shared_ptr<const ModelFacts> model;
+  ClassifyDesk desk;
+  Pipeline pipeline;
+  const camera::SourceOptions source;
+  AutoChoice auto_choice;
+  Capture capture;
+  const http::Context context;
+  Watchdog watchdog;
+  std::vector<std::string> urls;
+  std::optional<http::Server> server;
+};
+
+App::App(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+App::~App() {
+  parts_->watchdog.stopping();
+  // Waiting readers first, then what they wait for.
+  parts_->desk.close();
+  if (parts_->server) parts_->server->stop();
+  parts_->capture.stop();
+  parts_->pipeline.stop();
+}
+
+Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppOptions& options, LogSink log) {
+  std::vector<http::Listener> listeners = KINGLET_TRY(open_listeners(config, log));
+  Result<Classifier> classifier = open_classifier(config);
+  if (!classifier) {
+    if (options.strict) return std::unexpected(classifier.error());
+    log(LogLevel::kError, "no model: " + describe(classifier.error()));
+    if (!classifier.error().hint.empty()) log(LogLevel::kError, "hint: " + classifier.error().hint);
+  } else {
+    const ModelFacts& facts = *classifier->facts();
+    log(LogLevel::kInfo, std::format("model: {}{}, {} classes, {} threads, loaded in {:.0f} ms", facts.name,
+                                     facts.demonstration ? " (demonstration)" : "", facts.labels.size(), facts.threads,
+                                     (facts.load_time + facts.warmup_time).count()));
+    if (!facts.recipe_found) {
+      log(LogLevel::kWarning, "no recipe for this model: pixels are scaled to 0..1, which may be wrong (model.recipe)");
+    }
+  }
+  auto parts = std::make_unique<Parts>(config, std::move(classifier), log);
+  for (const http::Listener& listener : listeners) parts->urls.push_back(listener.url);
+  parts->pipeline.start();
+  parts->capture.start();
+  parts->server.emplace(std::move(listeners),
+                        http::ServerOptions{.host_name = host_name(), .allowed_hosts = config.http.allowed_hosts},
+                        parts->context);
+  parts->server->start();
+  parts->watchdog.ready();
+  std::unique_ptr<App> app(new App(std::move(parts)));
+  if (options.strict) {
+    const SteadyTime deadline = SteadyClock::now() + kStrictPatience;
+    while (app->parts_->vitals().camera.state != CameraState::kStreaming) {
+      const CameraStatus camera = app->parts_->vitals().camera;
+      if (camera.state == CameraState::kAbsent || SteadyClock::now() > deadline) {
+        return fail(ErrorCode::kUnavailable, camera.detail.empty() ? "no frame came" : camera.detail, config.source.spec);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+  return app;
+}
+
+const std::vector<std::string>& App::urls() const { return parts_->urls; }
+
+void App::tend() {
+  const Vitals vitals = parts_->vitals();
+  parts_->watchdog.look(vitals, service_status(vitals));
+}
+
+std::string App::status_line() const {
+  const Vitals vitals = parts_->vitals();
+  return daemon::status_line(vitals, parts_->stats.view(vitals.now), parts_->latest.get(), parts_->model.get());
+}
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: builds all parts in order from the configuration, and ends them in the reverse order. The only place that knows
+// them all.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "engine/base/error.h"
+#include "engine/base/log.h"
+
+namespace kinglet::daemon {
+
+struct AppOptions {
+  bool strict = false;  // a model or camera that cannot be had is an error
+};
+
+class App {
+ public:
+  // Binds, loads the model, starts all threads. kUnavailable: a port in use. With strict also what the model says, or
+  // kUnavailable when no frame comes within 10 s. Without it, a missing model or camera leaves the App not ready.
+  [[nodiscard]] static Result<std::unique_ptr<App>> start(const config::Config& config, const AppOptions& options,
+                                                          LogSink log);
+  ~App();  // stops
+
+  [[nodiscard]] const std::vector<std::string>& urls() const;
+  // Called every fraction of a second by main: feeds the service manager with what is true.
+  void tend();
+  [[nodiscard]] std::string status_line() const;
+
+ private:
+  struct Parts;
+  explicit App(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the program kingletd: flags, signals, the status line, and the exit codes of the contract.
+#include <pthread.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <format>
+#include <optional>
+
+#include "config/config.h"
+#include "daemon/app.h"
+#include "daemon/build_info.h"
+#include "engine/base/clock.h"
+#include "engine/base/units.h"
+
+namespace kinglet::daemon {
+namespace {
+
+struct Flags {
+  config::LoadOptions load;
+  bool check_config = false;
+  bool status = false;
+  bool strict = false;
+  std::optional<std::chrono::milliseconds> run_for;
+};
+
+int usage_error(const std::string& message, const std::string& hint) {
+  std::fprintf(stderr, "kingletd: %s\nhint: %s\n", message.c_str(), hint.c_str());
+  return exit_code(ErrorCode::kUsage);
+}
+
+// Fills `flags`, or gives the exit code with which to end.
+std::optional<int> parse(int argc, char** argv, Flags& flags) {
+  CLI::App cli("Watches the bird feeder: frames in, predictions out, over HTTP.", "kingletd");
+  std::string file;
+  std::string run_for;
+  bool quiet = false;
+  cli.add_option("--config", file, "this file instead of /etc/kinglet")->type_name("FILE");
+  cli.add_option("--set", flags.load.assignments, "set a key, for example --set source=images:DIR (repeatable)")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  cli.add_flag("--check-config", flags.check_config, "check the configuration and end");
+  cli.add_option("--for", run_for, "end by itself after this time, for example 20s")->type_name("DURATION");
+  CLI::Option* status = cli.add_flag("--status", flags.status, "a line a second: prediction, images per second, latency");
+  cli.add_flag("--no-status", quiet, "no such line, also on a terminal")->excludes(status);
+  cli.add_flag("--strict", flags.strict, "end with an error when the model or the camera cannot be had");
+  const BuildInfo& info = build_info();
+  cli.set_version_flag("--version", std::format("kingletd {}{}{}", info.version, info.commit.empty() ? "" : " ", info.commit));
+  try {
+    cli.parse(argc, argv);
+  } catch (const CLI::Success& wanted) {
+    return cli.exit(wanted);
+  } catch (const CLI::ParseError& error) {
+    return usage_error(error.what(), "see kingletd --help");
+  }
+  if (!file.empty()) flags.load.file = file;
+  if (!run_for.empty()) {
+    const Result<std::chrono::milliseconds> duration = parse_duration(run_for);
+    if (!duration) return usage_error("--for: " + describe(duration.error()), "for example --for 20s");
+    flags.run_for = *duration;
+  }
+  if (!flags.status && !quiet) flags.status = isatty(STDERR_FILENO) != 0;
+  flags.load.environment = config::process_environment();
+  return std::nullopt;
+}
+
+LogSink make_log(const std::string& level) {
+  auto logger = std::make_shared<spdlog::logger>("kingletd", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  // The journal has its own times and knows levels by the prefix <N> of sd-daemon(3).
+  const bool journal = std::getenv("JOURNAL_STREAM") != nullptr;
+  logger->set_pattern(journal ? "%v" : "%Y-%m-%dT%H:%M:%S.%e %l %v");
+  logger->set_level(spdlog::level::from_str(level));
+  return [logger, journal](LogLevel severity, std::string_view text) {
+    constexpr std::array kLevels{spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err};
+    constexpr std::array kPriorities{7, 6, 4, 3};
+    const auto index = static_cast<std::size_t>(severity);
+    logger->log(kLevels[index], journal ? std::format("<{}>{}", kPriorities[index], text) : std::string(text));
+  };
+}
+
+sigset_t handled_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  return signals;
+}
+
+// Until a signal ends it or the time is over.
+void run(App& app, const Flags& flags, const LogSink& log) {
+  constexpr timespec kTurn{.tv_sec = 0, .tv_nsec = 200'000'000};
+  const sigset_t signals = handled_signals();
+  const SteadyTime start = SteadyClock::now();
+  SteadyTime next_line = start + std::chrono::seconds(1);
+  while (!flags.run_for || SteadyClock::now() - start < *flags.run_for) {
+    const int signal = sigtimedwait(&signals, nullptr, &kTurn);
+    if (signal == SIGINT || signal == SIGTERM) return;
+    if (signal == SIGHUP) log(LogLevel::kInfo, "SIGHUP: the configuration is read again at the next start");
+    app.tend();
+    if (flags.status && SteadyClock::now() >= next_line) {
+      next_line += std::chrono::seconds(1);
+      std::fprintf(stderr, "%s\n", app.status_line().c_str());
+    }
+  }
+}
+
+int main_of(int argc, char** argv) {
+  Flags flags;
+  if (const std::optional<int> ended = parse(argc, argv, flags)) return *ended;
+  const auto loaded = config::load(flags.load);
+  if (!loaded) {
+    std::fputs(config::report("kingletd", loaded.error()).c_str(), stderr);
+    return config::exit_code(loaded.error());
+  }
+  if (flags.check_config) {
+    std::puts("configuration: good");
+    return 0;
+  }
+  // Before any thread exists, so that all inherit it and only sigtimedwait() below sees these signals.
+  const sigset_t signals = handled_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+
+  const LogSink log = make_log(loaded->config.log.level);
+  const Result<std::unique_ptr<App>> app = App::start(loaded->config, {.strict = flags.strict}, log);
+  if (!app) {
+    std::fprintf(stderr, "kingletd: %s\n", describe(app.error()).c_str());
+    if (!app.error().hint.empty()) std::fprintf(stderr, "hint: %s\n", app.error().hint.c_str());
+    return exit_code(app.error().code);
+  }
+  std::fprintf(stderr, "kingletd: open %s in a browser\n", (*app)->urls().front().c_str());
+  run(**app, flags, log);
+  return 0;
+}
+
+}  // namespace
+}  // namespace kinglet::daemon
+
+int main(int argc, char** argv) {
+  try {
+    return kinglet::daemon::main_of(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "kingletd: unexpected exception: %s\n", error.what());
+    return kinglet::exit_code(kinglet::ErrorCode::kInternal);
+  }
+}

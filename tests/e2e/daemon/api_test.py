@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every route with the demonstration: forms of the answers, refusals, headers."""
+import json
+import re
+import unittest
+
+from support import Daemon, TemporaryFolder, main
+
+
+class Api(TemporaryFolder):
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon(sets=["source=demo:1"])
+        cls.daemon.first_prediction()
+        cls.paths = cls.daemon.ask("/api/v1/openapi.json").json()["paths"]
+
+    @classmethod
+    def tearDownClass(cls):
+        code, _ = cls.daemon.stop()
+        assert code == 0, code
+
+    def ask(self, *arguments, **named):
+        return self.daemon.ask(*arguments, **named)
+
+    def concrete(self, path):
+        return path.replace("{slug}", "busy").replace("{file}", "style.css")
+
+    def test_every_get_route_answers(self):
+        for path, operations in self.paths.items():
+            if "get" not in operations:
+                continue
+            with self.subTest(path=path):
+                reply = self.ask(self.concrete(path))
+                self.assertEqual(reply.status, 200, reply.body[:300])
+                self.assertTrue(reply.body)
+
+    def test_every_route_refuses_other_methods_and_names_its_own(self):
+        for path, operations in self.paths.items():
+            for method in {"DELETE", "PUT", "PATCH"} | ({"GET"} if "get" not in operations else {"POST"}):
+                with self.subTest(path=path, method=method):
+                    reply = self.ask(self.concrete(path), method)
+                    self.assert_problem(reply, 405, "method-not-allowed")
+                    for own in operations:
+                        self.assertIn(own.upper(), reply.headers["allow"])
+
+    def test_every_get_route_answers_head_without_a_body(self):
+        for path, operations in self.paths.items():
+            if "get" in operations:
+                with self.subTest(path=path):
+                    reply = self.ask(self.concrete(path), "HEAD")
+                    self.assertEqual((reply.status, reply.body), (200, b""))
+
+    def test_every_route_answers_options(self):
+        for path in self.paths:
+            reply = self.ask(self.concrete(path), "OPTIONS")
+            self.assertEqual(reply.status, 204)
+            self.assertIn("OPTIONS", reply.headers["allow"])
+            self.assertNotIn("content-length", reply.headers)
+
+    def test_every_route_refuses_unknown_parameters(self):
+        for path, operations in self.paths.items():
+            with self.subTest(path=path):
+                method = next(iter(operations)).upper()
+                self.assert_problem(self.ask(self.concrete(path) + "?nonsense=1", method), 400, "unknown-parameter")
+
+    def test_a_misspelt_parameter_is_told_the_nearest_name(self):
+        problem = self.assert_problem(self.ask("/snapshot.jpg?widht=320"), 400, "unknown-parameter")
+        self.assertIn("width", problem["hint"])
+
+    def test_unknown_paths_are_not_found(self):
+        for path in ("/nothing", "/api/v1", "/api/v1/stats/", "/api/v2/stats", "/web/..%2fpage.js", "/problems/none"):
+            self.assert_problem(self.ask(path), 404, "not-found")
+
+    def test_answers_carry_the_headers_of_the_contract(self):
+        for path in ("/", "/nothing", "/api/v1/stats"):
+            headers = self.ask(path).headers
+            self.assertEqual(headers["x-content-type-options"], "nosniff")
+            self.assertEqual(headers["referrer-policy"], "no-referrer")
+            self.assertIn("frame-ancestors 'none'", headers["content-security-policy"])
+            self.assertEqual(headers["cross-origin-resource-policy"], "same-origin")
+            self.assertEqual(headers["cross-origin-opener-policy"], "same-origin")
+            self.assertRegex(headers["x-request-id"], r"^req_[0-9A-HJKMNP-TV-Z]{26}$")
+            self.assertNotIn("server", headers)
+
+    def test_a_request_id_of_the_client_is_ignored(self):
+        reply = self.ask("/livez", headers={"X-Request-Id": "mine"})
+        self.assertNotIn("mine", reply.headers["x-request-id"])
+
+    def test_the_latest_prediction_has_the_members_of_the_contract(self):
+        prediction = self.daemon.prediction()
+        self.assertRegex(prediction["id"], r"^prd_[0-9A-HJKMNP-TV-Z]{26}$")
+        self.assertRegex(prediction["at"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+        self.assertIn(prediction["outcome"], ("accepted", "below_threshold", "background", "ambiguous"))
+        self.assertLessEqual({"seq", "clock_synced", "source", "frame_seq", "age_ms", "crop_px"}, prediction.keys())
+        self.assertEqual({"wait_ms", "preprocess_ms", "inference_ms", "postprocess_ms"}, prediction["timing"].keys())
+        scores = [entry["score"] for entry in prediction["top"]]
+        self.assertEqual(scores, sorted(scores, reverse=True))
+        self.assertEqual({"species_id", "label", "index", "score"}, prediction["top"][0].keys())
+        self.assertRegex(prediction["model"]["digest"], r"^sha256:[0-9a-f]{64}$")
+
+    def test_predictions_go_on(self):
+        first = self.daemon.prediction()["seq"]
+        self.daemon.until(lambda: self.daemon.prediction()["seq"] > first + 3, "more predictions")
+
+    def test_stats_add_up(self):
+        stats = self.ask("/api/v1/stats").json()
+        self.assertEqual(sum(stats["images"]["by_outcome"].values()), stats["images"]["total"])
+        latency = stats["latency_ms"]
+        self.assertLessEqual(latency["p50"], latency["p90"])
+        self.assertLessEqual(latency["p90"], latency["p99"])
+        self.assertEqual(stats["camera"]["state"], "streaming")
+        self.assertTrue(stats["camera"]["demonstration"])
+        self.assertGreater(stats["memory"]["resident_bytes"], 1 << 20)
+
+    def test_the_model_says_how_to_prepare_a_picture(self):
+        model = self.ask("/api/v1/model").json()
+        self.assertTrue(model["demonstration"])
+        self.assertEqual(len(model["inputs"][0]["shape"]), 4)
+        self.assertIn("mean", model["preprocess"])
+        labels = self.ask(model["labels"]["href"]).json()["items"]
+        self.assertEqual(len(labels), model["labels"]["count"])
+        self.assertEqual(labels[-1]["role"], "background")
+        self.assertEqual(len(self.ask("/api/v1/model/plan").json()["steps"]) > 0, True)
+
+    def test_labels_are_answered_once_per_model(self):
+        tag = self.ask("/api/v1/model/labels").headers["etag"]
+        again = self.ask("/api/v1/model/labels", headers={"If-None-Match": tag})
+        self.assertEqual((again.status, again.body), (304, b""))
+
+    def test_health_lists_its_checks(self):
+        self.assertEqual(self.ask("/livez").json()["status"], "pass")
+        ready = self.ask("/readyz").json()
+        self.assertEqual(ready["status"], "pass")
+        self.assertEqual({"model", "camera"}, ready["checks"].keys())
+
+    def test_the_snapshot_is_a_jpeg_of_the_wished_width(self):
+        full = self.ask("/snapshot.jpg")
+        self.assertEqual(full.headers["content-type"], "image/jpeg")
+        self.assertEqual(full.headers["cache-control"], "no-store")
+        self.assertTrue(full.body.startswith(b"\xff\xd8") and full.body.endswith(b"\xff\xd9"))
+        small = self.ask("/snapshot.jpg?width=320")
+        self.assertLess(len(small.body), len(full.body))
+        self.assert_problem(self.ask("/snapshot.jpg?width=321"), 400, "bad-parameter")
+
+    def test_metrics_are_in_the_text_format(self):
+        reply = self.ask("/metrics")
+        self.assertIn("version=0.0.4", reply.headers["content-type"])
+        families = set()
+        for line in reply.body.decode().splitlines():
+            if line.startswith("# TYPE "):
+                families.add(line.split()[2])
+            elif not line.startswith("#"):
+                self.assertRegex(line, r'^[a-z_]+(\{[a-z_]+="(\\.|[^"\\])*"(,[a-z_]+="(\\.|[^"\\])*")*\})? [-+0-9.e]+$')
+                name = re.match(r"[a-z_]+", line)[0]
+                self.assertIn(re.sub(r"_(bucket|sum|count)$", "", name), families | {name} if name in families else families)
+        self.assertIn("kinglet_frames_total", families)
+        open_metrics = self.ask("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})
+        self.assertTrue(open_metrics.body.endswith(b"# EOF\n"))
+
+    def test_long_texts_are_compressed_when_asked(self):
+        reply = self.ask("/metrics", headers={"Accept-Encoding": "br, gzip"})
+        self.assertEqual(reply.headers["content-encoding"], "gzip")
+        self.assertTrue(reply.body.startswith(b"\x1f\x8b"))
+        self.assertNotIn("content-encoding", self.ask("/livez", headers={"Accept-Encoding": "gzip"}).headers)
+        self.assertNotIn("content-encoding", self.ask("/snapshot.jpg", headers={"Accept-Encoding": "gzip"}).headers)
+
+    def test_the_page_has_no_inline_script_and_no_foreign_host(self):
+        page = self.ask("/").body.decode()
+        self.assertNotRegex(page, r"<script(?![^>]*src=)")
+        self.assertNotRegex(page, r"\son[a-z]+=")
+        self.assertNotRegex(page, r"(src|href)=\"(https?:)?//")
+        for path in re.findall(r'(?:src|href)="(/web/[^"]+)"', page):
+            reply = self.ask(path)
+            self.assertEqual(reply.status, 200, path)
+            self.assertIn("immutable", reply.headers["cache-control"])
+
+    def test_foreign_hosts_are_refused_on_every_route(self):
+        for path in [self.concrete(path) for path in self.paths] + ["/nothing"]:
+            self.assert_problem(self.ask(path, headers={"Host": "evil.example"}), 421, "unknown-host")
+        self.assertEqual(self.ask("/livez", headers={"Host": "localhost:1234"}).status, 200)
+
+    def test_a_compressed_body_is_refused_before_it_is_read(self):
+        headers = {"Content-Type": "image/jpeg", "Content-Encoding": "gzip", "Content-Length": "8000000"}
+        received = self.daemon.raw(b"POST /api/v1/classify HTTP/1.1\r\nHost: localhost\r\n" + "".join(
+            f"{name}: {value}\r\n" for name, value in headers.items()).encode() + b"\r\n")
+        self.assertTrue(received.startswith(b"HTTP/1.1 415 "), received[:100])
+        self.assertIn(b"content-encoding-refused", received)
+
+    def test_requests_through_a_proxy_are_strangers(self):
+        self.assert_problem(self.ask("/api/v1/stats", headers={"X-Forwarded-For": "8.8.8.8"}), 403, "role-too-low")
+        self.assertEqual(self.ask("/livez", headers={"X-Forwarded-For": "8.8.8.8"}).status, 200)
+
+    def test_broken_requests_are_refused_in_the_same_form(self):
+        for bytes_, status in ((b"nonsense\r\n\r\n", 400), (b"GET / HTTP/1.1\r\n\r\n", 400),
+                               (b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
+                               (b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: 1\r\n" * 200 + b"\r\n", 431)):
+            received = self.daemon.raw(bytes_)
+            head, _, body = received.partition(b"\r\n\r\n")
+            self.assertTrue(received.startswith(b"HTTP/1.1 %d " % status), (bytes_[:30], received[:200]))
+            self.assertIn(b"application/problem+json", head)
+            self.assertEqual(json.loads(body)["status"], status)
+
+    def test_line_breaks_in_headers_reach_nothing(self):
+        received = self.daemon.raw(b"GET /nothing%0d%0aEvil:%201 HTTP/1.1\r\nHost: localhost\r\nX-T: a%0d%0aEvil: 1\r\n"
+                                   b"Connection: close\r\n\r\n")
+        self.assertNotIn(b"\nEvil", received)
+
+    def test_several_requests_go_over_one_connection(self):
+        request = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        received = self.daemon.raw(request * 3 + request.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        self.assertEqual(received.count(b"HTTP/1.1 200 "), 4)
+
+
+if __name__ == "__main__":
+    main()

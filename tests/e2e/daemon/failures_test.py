@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong outside: one clear line, the contract's exit code, and a daemon that stays up where it can."""
+import json
+import os
+import shutil
+import socket
+import tempfile
+import unittest
+from pathlib import Path
+
+from support import BIRD, CORPUS, Daemon, TemporaryFolder, main
+
+HAVE_CORPUS = (CORPUS / "corpus.json").exists()
+
+
+class Start(TemporaryFolder):
+    def end_of(self, *flags, sets=()):
+        daemon = Daemon(*flags, sets=sets, wait=False)
+        code = daemon.process.wait(60)
+        daemon.reader.join(60)
+        output = "".join(daemon.lines)
+        daemon.process.stderr.close()
+        daemon.process.stdout.close()
+        return code, output
+
+    def test_a_port_in_use(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            code, output = self.end_of(sets=[f"http.listen=127.0.0.1:{port}"])
+        self.assertEqual(code, 69, output)
+        self.assertIn(f"port {port} is in use", output)
+        self.assertIn("hint: ", output)
+
+    def test_a_second_daemon_on_the_same_port(self):
+        with Daemon(sets=["source=demo:"]) as first:
+            code, output = self.end_of(sets=[f"http.listen=127.0.0.1:{first.url[1]}"])
+            self.assertEqual(code, 69, output)
+            self.assertEqual(first.ask("/livez").status, 200)
+
+    def test_an_address_that_is_not_loopback(self):
+        for address in ("0.0.0.0:8420", "[::]:8420", "192.168.1.7:8420"):
+            code, output = self.end_of(sets=[f"http.listen={address}"])
+            self.assertEqual(code, 78, output)
+            self.assertIn("loopback", output)
+
+    def test_a_misspelt_key(self):
+        code, output = self.end_of(sets=["decide.min_scor=0.5"])
+        self.assertEqual(code, 78, output)
+        self.assertIn("min_score", output)
+
+    def test_a_value_out_of_range(self):
+        code, output = self.end_of(sets=["decide.min_score=1.5"])
+        self.assertEqual(code, 78, output)
+
+    def test_wrong_flags(self):
+        for flags in (["--nonsense"], ["--for", "soon"], ["--set"]):
+            code, output = self.end_of(*flags)
+            self.assertEqual(code, 64, output)
+            self.assertIn("kingletd: ", output)
+
+    def test_check_config(self):
+        self.assertEqual(self.end_of("--check-config")[0], 0)
+        self.assertEqual(self.end_of("--check-config", sets=["nonsense.key=1"])[0], 78)
+
+    def test_strict_ends_when_the_model_is_missing(self):
+        code, output = self.end_of("--strict", sets=["model.path=/nowhere/bird.onnx", "source=demo:"])
+        self.assertEqual(code, 66, output)
+        self.assertIn("/nowhere/bird.onnx", output)
+
+    def test_strict_ends_when_the_source_is_missing(self):
+        code, output = self.end_of("--strict", sets=["source=images:/nowhere"])
+        self.assertEqual(code, 69, output)
+        self.assertIn("/nowhere", output)
+
+
+class StaysUp(TemporaryFolder):
+    def assert_not_ready(self, daemon, check, *words):
+        reply = daemon.until(lambda: (lambda r: r if r.status == 503 and r.json()["checks"][check]["status"] == "fail"
+                                      else None)(daemon.ask("/readyz")), "not ready")
+        detail = reply.json()["checks"][check]["detail"]
+        for word in words:
+            self.assertIn(word, detail)
+        self.assertEqual(daemon.ask("/livez").status, 200)
+        self.assertEqual(daemon.ask("/").status, 200)
+
+    def with_model(self, model, *words, sets=()):
+        with Daemon(sets=[f"model.path={model}", "source=demo:", *sets]) as daemon:
+            self.assert_not_ready(daemon, "model", *words)
+            self.assertEqual(daemon.ask("/api/v1/predictions/latest").status, 204)
+            self.assert_problem(daemon.ask("/api/v1/model"), 404, "not-found")
+            reply = daemon.ask("/api/v1/classify", "POST", b"x", {"Content-Type": "image/jpeg"})
+            self.assert_problem(reply, 409, "model-not-valid")
+            self.assertEqual(sum("no model" in line for line in daemon.lines), 1)
+            self.assertEqual(daemon.stop()[0], 0)
+
+    def test_a_missing_model(self):
+        self.with_model("/nowhere/bird.onnx", "/nowhere/bird.onnx")
+
+    def test_an_empty_model(self):
+        path = self.folder / "empty.onnx"
+        path.touch()
+        self.with_model(path, "empty.onnx")
+
+    def test_a_file_that_is_no_model(self):
+        path = self.folder / "text.onnx"
+        path.write_text("this is no model " * 100)
+        self.with_model(path, "text.onnx")
+
+    @unittest.skipUnless(HAVE_CORPUS, "no corpus")
+    def test_a_truncated_model(self):
+        path = self.folder / "half.onnx"
+        path.write_bytes(BIRD.read_bytes()[:5_000_000])
+        self.with_model(path, "half.onnx")
+
+    @unittest.skipUnless(HAVE_CORPUS, "no corpus")
+    def test_labels_that_do_not_fit(self):
+        labels = self.folder / "labels.txt"
+        labels.write_text("one\ntwo\n")
+        self.with_model(BIRD, "labels.txt", "2", "965", sets=[f"model.labels={labels}"])
+
+    @unittest.skipUnless(HAVE_CORPUS, "no corpus")
+    def test_labels_that_are_missing(self):
+        self.with_model(BIRD, "/nowhere/labels.txt", sets=["model.labels=/nowhere/labels.txt"])
+
+    @unittest.skipUnless(HAVE_CORPUS, "no corpus")
+    def test_a_recipe_that_is_wrong(self):
+        recipe = self.folder / "recipe.json"
+        recipe.write_text('{"mean": [1, 2]}')
+        self.with_model(BIRD, "recipe.json", sets=[f"model.recipe={recipe}"])
+
+    def test_a_missing_folder_of_images(self):
+        with Daemon(sets=["source=images:/nowhere"]) as daemon:
+            self.assert_not_ready(daemon, "camera", "absent", "/nowhere")
+            self.assert_problem(daemon.ask("/snapshot.jpg"), 503, "no-camera")
+
+    def test_an_unknown_kind_of_source(self):
+        with Daemon(sets=["source=imags:/x"]) as daemon:
+            self.assert_not_ready(daemon, "camera", "images")
+
+    def test_a_camera_that_does_not_exist(self):
+        with Daemon(sets=["source=libcamera:no-such-camera"]) as daemon:
+            self.assert_not_ready(daemon, "camera", "absent")
+
+    def test_auto_without_a_camera_shows_the_demonstration_and_says_so(self):
+        with Daemon(sets=["source=auto"], env={"PATH": "/usr/bin:/bin"}) as daemon:
+            daemon.first_prediction()
+            camera = daemon.ask("/api/v1/stats").json()["camera"]
+            if not camera["demonstration"]:
+                self.skipTest("this machine has a camera")
+            self.assertTrue(any("demonstration" in line for line in daemon.lines))
+
+    @unittest.skipUnless(HAVE_CORPUS, "no corpus")
+    def test_images_that_vanish_stall_and_come_back(self):
+        pictures = self.folder / "pictures"
+        pictures.mkdir()
+        shutil.copy(CORPUS / "photos" / "bald_eagle.jpg", pictures)
+        with Daemon(sets=[f"source=images:{pictures}"]) as daemon:
+            daemon.first_prediction()
+            pictures.rename(self.folder / "away")
+            daemon.until(lambda: daemon.ask("/readyz").status == 503, "not ready")
+            # HTTP is alive throughout and says why.
+            camera = daemon.ask("/api/v1/stats").json()["camera"]
+            self.assertNotEqual(camera["state"], "streaming")
+            self.assertTrue(camera["detail"])
+            self.assertEqual(daemon.ask("/livez").status, 200)
+            (self.folder / "away").rename(pictures)
+            daemon.until(lambda: daemon.ask("/readyz").status == 200, "ready again")
+            stats = daemon.ask("/api/v1/stats").json()["camera"]
+            self.assertGreater(stats["stalls_total"] + stats["restarts_total"], 0)
+
+
+if __name__ == "__main__":
+    main()

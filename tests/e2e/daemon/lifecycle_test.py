@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Start, status line, service manager, slow clients, load, end."""
+import http.client
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+import unittest
+
+from support import Daemon, TemporaryFolder, main
+
+
+class Lifecycle(TemporaryFolder):
+    def test_for_ends_by_itself(self):
+        start = time.monotonic()
+        daemon = Daemon("--for", "3s", sets=["source=demo:"])
+        code = daemon.process.wait(60)
+        taken = time.monotonic() - start
+        daemon.stop()
+        self.assertEqual(code, 0)
+        self.assertGreaterEqual(taken, 3)
+
+    def test_the_status_line_names_prediction_rate_and_latency(self):
+        daemon = Daemon("--for", "4s", "--status", sets=["source=demo:"])
+        daemon.process.wait(60)
+        daemon.stop()
+        self.assertTrue(any("images/s" in line and " ms" in line for line in daemon.lines), daemon.lines)
+
+    def test_signals_end_it_cleanly_within_two_seconds(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            daemon = Daemon(sets=["source=demo:"])
+            daemon.first_prediction()
+            # Clients that hold on must not hold it up.
+            idle = socket.create_connection(daemon.url)
+            half = socket.create_connection(daemon.url)
+            half.sendall(b"GET /livez HTTP/1.1\r\nHo")
+            code, taken = daemon.stop(number)
+            idle.close()
+            half.close()
+            self.assertEqual(code, 0, "".join(daemon.lines))
+            self.assertLess(taken, 2)
+
+    def test_sighup_is_taken_without_ending(self):
+        with Daemon(sets=["source=demo:"]) as daemon:
+            daemon.process.send_signal(signal.SIGHUP)
+            daemon.until(lambda: any("SIGHUP" in line for line in daemon.lines), "a line in the log")
+            self.assertEqual(daemon.ask("/livez").status, 200)
+
+    def test_the_service_manager_hears_ready_status_and_watchdog(self):
+        path = self.folder / "notify"
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(str(path))
+            manager.settimeout(60)
+            received = []
+            with Daemon(sets=["source=demo:"], env={"NOTIFY_SOCKET": str(path)}) as daemon:
+                while not {"READY=1", "STATUS=camera streaming", "WATCHDOG=1"} <= set(received):
+                    received.append(manager.recv(4096).decode())
+                self.assertEqual(received[0], "READY=1")
+                daemon.stop()
+                while received[-1] != "STOPPING=1":
+                    received.append(manager.recv(4096).decode())
+
+    def test_version(self):
+        daemon = Daemon("--version", wait=False)
+        self.assertRegex(daemon.process.stdout.read(), r"^kingletd \d+\.\d+\.\d+")
+        self.assertEqual(daemon.stop()[0], 0)
+
+
+class UnderPressure(TemporaryFolder):
+    def test_slow_clients_do_not_keep_others_waiting_for_long(self):
+        with Daemon(sets=["source=demo:"]) as daemon:
+            stop = threading.Event()
+            clients = [socket.create_connection(daemon.url) for _ in range(24)]
+
+            def drip():
+                text = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n" + b"X-A: b\r\n" * 1000
+                for i in range(len(text)):
+                    for client in clients[8:]:
+                        try:
+                            client.send(text[i:i + 1])
+                        except OSError:
+                            pass
+                    if stop.wait(1):
+                        return
+
+            thread = threading.Thread(target=drip)
+            thread.start()
+            try:
+                time.sleep(1)
+                start = time.monotonic()
+                self.assertEqual(daemon.ask("/livez").status, 200)
+                # Sixteen drip for at most 15 s each over eight threads, eight are silent for 2 s.
+                self.assertLess(time.monotonic() - start, 45)
+            finally:
+                stop.set()
+                thread.join()
+                for client in clients:
+                    client.close()
+
+    def test_idle_kept_alive_connections_give_way(self):
+        with Daemon(sets=["source=demo:"]) as daemon:
+            idle = []
+            for _ in range(8):
+                connection = http.client.HTTPConnection(*daemon.url)
+                connection.request("GET", "/livez")
+                connection.getresponse().read()
+                idle.append(connection)
+            start = time.monotonic()
+            self.assertEqual(daemon.ask("/livez").status, 200)
+            self.assertLess(time.monotonic() - start, 2)
+            for connection in idle:
+                connection.close()
+
+    def test_predictions_go_on_under_load(self):
+        wrk = shutil.which("wrk")
+        if not wrk:
+            self.skipTest("wrk is not installed")
+        with Daemon(sets=["source=demo:"]) as daemon:
+            before = daemon.first_prediction()["seq"]
+            address = "http://%s:%d/api/v1/predictions/latest" % daemon.url
+            output = subprocess.run([wrk, "-t1", "-c16", "-d5s", address], capture_output=True, text=True, timeout=60).stdout
+            print(output)
+            after = daemon.prediction()["seq"]
+            self.assertNotIn("Non-2xx", output)
+            self.assertGreater(after, before + 5)
+            self.assertEqual(daemon.ask("/livez").status, 200)
+
+
+if __name__ == "__main__":
+    main()

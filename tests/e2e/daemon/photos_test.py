@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The real bird model and real photographs: posted, and as a source."""
+import base64
+import json
+import shutil
+import tempfile
+import threading
+import unittest
+
+from support import BIRD_LABELS, CORPUS, Daemon, TemporaryFolder, bird_sets, main, need_corpus
+
+need_corpus()
+EXPECTED = {path.split("/")[-1]: entry for path, entry in
+            json.loads((CORPUS / "expected_top1.json").read_text())["models/bird_mobilenetv2_fp32.onnx"].items()}
+FIRM = sorted(name for name, entry in EXPECTED.items() if entry["right"] and entry["firm"])
+
+
+def content_type(name):
+    return "image/png" if name.endswith(".png") else "image/jpeg"
+
+
+class PostedPhotos(TemporaryFolder):
+    @classmethod
+    def setUpClass(cls):
+        cls.kept = tempfile.TemporaryDirectory()
+        cls.daemon = Daemon(sets=bird_sets(cls.kept.name) + ["source=demo:1", "gate.max_fps=1"])
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.daemon.stop()
+        cls.kept.cleanup()
+
+    def post(self, name, query=""):
+        return self.daemon.ask("/api/v1/classify" + query, "POST", (CORPUS / "photos" / name).read_bytes(),
+                               {"Content-Type": content_type(name)})
+
+    def test_firm_photographs_get_the_right_name(self):
+        self.assertGreater(len(FIRM), 10)
+        for name in FIRM:
+            with self.subTest(photo=name):
+                reply = self.post(name)
+                self.assertEqual(reply.status, 200, reply.body)
+                self.assertEqual(reply.json()["top"][0]["label"], EXPECTED[name]["top1"])
+                self.assertAlmostEqual(reply.json()["top"][0]["score"], EXPECTED[name]["p"], delta=0.02)
+
+    def test_the_answer_tells_what_was_looked_at(self):
+        answer = self.post("exif6_red_winged_blackbird.jpg", "?top_k=2&crop=center").json()
+        self.assertEqual(len(answer["top"]), 2)
+        self.assertTrue(answer["input"]["orientation_applied"])
+        self.assertEqual(answer["crop_px"]["width"], answer["crop_px"]["height"])
+        self.assertEqual({"decode_ms", "preprocess_ms", "inference_ms"}, answer["timing"].keys())
+
+    def test_a_picture_may_come_in_json(self):
+        picture = base64.b64encode((CORPUS / "photos" / "bald_eagle.jpg").read_bytes()).decode()
+        reply = self.daemon.ask("/api/v1/classify", "POST", json.dumps({"image_base64": picture, "top_k": 1}),
+                                {"Content-Type": "application/json; charset=utf-8"})
+        self.assertEqual(reply.json()["top"][0]["label"], EXPECTED["bald_eagle.jpg"]["top1"])
+
+    def test_json_that_is_none_or_strange_is_refused(self):
+        for body in (b"", b"{", b"[]", b"{}", b'{"image_base64":5}', b'{"image_base64":"a"}', b'{"image":"aaaa"}',
+                     b'{"image_base64":"aaaa","top_k":0}', b"[" * 100000):
+            reply = self.daemon.ask("/api/v1/classify", "POST", body, {"Content-Type": "application/json"})
+            self.assert_problem(reply, 400, "bad-json")
+
+    def test_pictures_that_are_none_are_refused(self):
+        for name in ("not_a_picture.jpg", "empty.jpg"):
+            self.assert_problem(self.post(name), 422, "undecodable-image")
+        self.assert_problem(self.daemon.ask("/api/v1/classify", "POST", b"", {"Content-Type": "image/png"}), 422,
+                            "undecodable-image")
+
+    def test_too_many_pixels_are_refused_from_the_header(self):
+        problem = self.assert_problem(self.post("huge_48mp_franklins_gull.jpg"), 413, "too-many-pixels")
+        self.assertIn("http.max_pixels", problem["hint"])
+
+    def test_other_types_and_parameters_are_refused(self):
+        for kind in ("image/gif", "multipart/form-data; boundary=x", "text/plain"):
+            reply = self.daemon.ask("/api/v1/classify", "POST", b"x", {"Content-Type": kind})
+            self.assert_problem(reply, 415, "unsupported-media-type")
+        for query in ("?top_k=0", "?top_k=x", "?crop=1,2,3", "?crop=0,0,99999,1"):
+            self.assert_problem(self.post("bald_eagle.jpg", query), 400, "bad-parameter")
+        self.assert_problem(self.post("bald_eagle.jpg", "?topk=3"), 400, "unknown-parameter")
+
+    def test_large_bodies_are_refused(self):
+        reply = self.daemon.raw(b"POST /api/v1/classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: image/jpeg\r\n"
+                                b"Content-Length: 99999999\r\n\r\n")
+        self.assertTrue(reply.startswith(b"HTTP/1.1 413 "), reply[:100])
+        chunk = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
+        try:
+            reply = self.daemon.raw(b"POST /api/v1/classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: image/jpeg\r\n"
+                                    b"Transfer-Encoding: chunked\r\n\r\n" + chunk * 10 + b"0\r\n\r\n")
+        except (BrokenPipeError, ConnectionResetError):
+            reply = b"HTTP/1.1 413 "  # refused while we were still sending
+        self.assertTrue(reply.startswith(b"HTTP/1.1 413 "), reply[:100])
+
+    def test_pages_of_other_sites_may_not_post(self):
+        reply = self.daemon.ask("/api/v1/classify", "POST", b"x",
+                                {"Content-Type": "image/jpeg", "Origin": "http://evil.example"})
+        self.assert_problem(reply, 403, "foreign-origin")
+
+    def test_more_pictures_than_places_get_busy(self):
+        picture = (CORPUS / "photos" / "franklins_gull.jpg").read_bytes()
+        statuses = []
+        lock = threading.Lock()
+
+        def post():
+            reply = self.daemon.ask("/api/v1/classify", "POST", picture, {"Content-Type": "image/jpeg"})
+            with lock:
+                statuses.append(reply.status)
+                if reply.status == 503:
+                    self.assertEqual(reply.headers["retry-after"], "1")
+                    self.assertEqual(reply.json()["type"], "/problems/busy")
+
+        threads = [threading.Thread(target=post) for _ in range(24)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(set(statuses) | {503}, {200, 503})
+        self.assertGreaterEqual(statuses.count(200), 5)
+        self.assertEqual(self.daemon.ask("/livez").status, 200)
+
+
+class PhotosAsSource(TemporaryFolder):
+    def test_predictions_are_those_of_the_reference(self):
+        pictures = self.folder / "pictures"
+        pictures.mkdir()
+        for name in FIRM:
+            shutil.copy(CORPUS / "photos" / name, pictures / name)
+        expected = {EXPECTED[name]["top1"] for name in FIRM}
+        seen = set()
+        with Daemon(sets=bird_sets(self.folder) + [f"source=images:{pictures}", "decide.min_score=0.3"]) as daemon:
+            def all_seen():
+                prediction = daemon.prediction()
+                if prediction:
+                    seen.add(prediction["top"][0]["label"])
+                return seen == expected
+            try:
+                daemon.until(all_seen, "all birds")
+            except AssertionError:
+                self.assertEqual(seen, expected)
+                raise
+            self.assertEqual(daemon.ask("/api/v1/stats").json()["frames"]["dropped_total"]["error"], 0)
+
+    def test_a_picture_that_cannot_be_read_is_counted_and_passed(self):
+        pictures = self.folder / "pictures"
+        pictures.mkdir()
+        for name in ("bald_eagle.jpg", "not_a_picture.jpg"):
+            shutil.copy(CORPUS / "photos" / name, pictures / name)
+        with Daemon(sets=bird_sets(self.folder) + [f"source=images:{pictures}"]) as daemon:
+            prediction = daemon.first_prediction()
+            self.assertEqual(prediction["top"][0]["label"], EXPECTED["bald_eagle.jpg"]["top1"])
+            daemon.until(lambda: daemon.ask("/api/v1/stats").json()["frames"]["dropped_total"]["error"] > 0,
+                         "a counted error")
+            self.assertEqual(daemon.ask("/readyz").status, 200)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts the built kingletd on a free port and speaks HTTP with it; standard library only."""
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+KINGLETD = os.environ["KINGLETD"]
+SOURCE_DIR = Path(os.environ["SOURCE_FOLDER"])
+CORPUS = Path(os.environ.get("KINGLET_CORPUS", SOURCE_DIR / ".." / "shared" / "corpus"))
+BIRD = CORPUS / "models" / "bird_mobilenetv2_fp32.onnx"
+BIRD_LABELS = CORPUS / "labels" / "inat_bird_965.txt"
+BIRD_RECIPE = {"mean": [128, 128, 128], "std": [128, 128, 128], "resize_mode": "stretch"}
+PATIENCE = 60  # seconds: only a failing test waits so long
+
+
+def need_corpus():
+    if not (CORPUS / "corpus.json").exists():
+        print("SKIPPED: no corpus of models and photographs (../shared/corpus or KINGLET_CORPUS)")
+        sys.exit(77)
+
+
+class Reply:
+    def __init__(self, response):
+        self.status = response.status
+        self.headers = {name.lower(): value for name, value in response.getheaders()}
+        self.body = response.read()
+
+    def json(self):
+        return json.loads(self.body)
+
+
+class Daemon:
+    """A running kingletd. `with Daemon(...) as daemon:` ends it with SIGTERM."""
+
+    def __init__(self, *flags, sets=(), env=None, wait=True):
+        self.no_settings = tempfile.NamedTemporaryFile(suffix=".toml")
+        command = [KINGLETD, "--set", "http.listen=127.0.0.1:0", "--config", self.no_settings.name]
+        self.lines = []
+        self.url = None
+        for assignment in sets:
+            command += ["--set", assignment]
+        self.process = subprocess.Popen(command + list(flags), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env={**os.environ, **(env or {})})
+        self.opened = threading.Event()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+        if wait:
+            self.opened.wait(PATIENCE)
+            if self.url is None:
+                self.process.kill()
+                raise AssertionError("kingletd did not open its page:\n" + "".join(self.lines))
+
+    def _read(self):
+        for line in self.process.stderr:
+            self.lines.append(line)
+            match = re.search(r"open http://([0-9.]+):(\d+)/", line)
+            if match:
+                self.url = (match[1], int(match[2]))
+                self.opened.set()
+        self.opened.set()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def stop(self, number=signal.SIGTERM):
+        """The exit code and the seconds it took."""
+        start = time.monotonic()
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            code = self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise AssertionError("kingletd did not end:\n" + "".join(self.lines)) from None
+        taken = time.monotonic() - start
+        self.reader.join(PATIENCE)
+        self.process.stderr.close()
+        self.process.stdout.close()
+        self.no_settings.close()
+        return code, taken
+
+    def ask(self, path, method="GET", body=None, headers=None, timeout=PATIENCE):
+        connection = http.client.HTTPConnection(*self.url, timeout=timeout)
+        try:
+            connection.request(method, path, body=body, headers=headers or {})
+            return Reply(connection.getresponse())
+        finally:
+            connection.close()
+
+    def raw(self, data, timeout=PATIENCE):
+        """What comes back for these bytes, until the other side closes."""
+        with socket.create_connection(self.url, timeout=timeout) as connection:
+            connection.sendall(data)
+            received = b""
+            while chunk := connection.recv(65536):
+                received += chunk
+            return received
+
+    def until(self, condition, what):
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            value = condition()
+            if value:
+                return value
+            time.sleep(0.05)
+        raise AssertionError(f"never came true: {what}\n" + "".join(self.lines[-20:]))
+
+    def prediction(self):
+        reply = self.ask("/api/v1/predictions/latest")
+        return reply.json() if reply.status == 200 else None
+
+    def first_prediction(self):
+        return self.until(self.prediction, "a prediction")
+
+
+def bird_sets(folder):
+    """Settings for the bird model of the corpus; its recipe is written into `folder`."""
+    recipe = Path(folder) / "bird.recipe.json"
+    recipe.write_text(json.dumps(BIRD_RECIPE))
+    return [f"model.path={BIRD}", f"model.labels={BIRD_LABELS}", f"model.recipe={recipe}"]
+
+
+class TemporaryFolder(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.folder = Path(self._folder.name)
+        self.addCleanup(self._folder.cleanup)
+
+    def assert_problem(self, reply, status, slug):
+        self.assertEqual(reply.status, status, reply.body)
+        self.assertEqual(reply.headers["content-type"], "application/problem+json")
+        problem = reply.json()
+        self.assertEqual(problem["type"], "/problems/" + slug)
+        self.assertEqual(problem["status"], status)
+        self.assertEqual(problem["request_id"], reply.headers["x-request-id"])
+        for member in ("title", "detail", "instance"):
+            self.assertIn(member, problem)
+        return problem
+
+
+def main():
+    unittest.main(verbosity=2)

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon's steady state allocates nothing: operator new and malloc are counted on the answer thread and on the
+// capture thread's way into the mailbox, with a real model and the demonstration scene.
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "camera/source.h"
+#include "daemon/pipeline.h"
+#include "tests/support/corpus.h"
+
+namespace {
+
+thread_local bool counting = false;
+thread_local std::size_t allocations = 0;
+
+void note() {
+  if (counting) ++allocations;
+}
+
+}  // namespace
+
+// Every allocation of the process comes through these two families; glibc keeps __libc_malloc for such wrappers.
+extern "C" {
+void* __libc_malloc(std::size_t size);
+void* __libc_calloc(std::size_t count, std::size_t size);
+void* __libc_realloc(void* old, std::size_t size);
+void* __libc_memalign(std::size_t alignment, std::size_t size);
+void* malloc(std::size_t size) {
+  note();
+  return __libc_malloc(size);
+}
+void* calloc(std::size_t count, std::size_t size) {
+  note();
+  return __libc_calloc(count, size);
+}
+void* realloc(void* old, std::size_t size) {
+  note();
+  return __libc_realloc(old, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  note();
+  return __libc_memalign(alignment, size);
+}
+int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
+  note();
+  *out = __libc_memalign(alignment, size);
+  return *out == nullptr ? 12 : 0;
+}
+}
+
+namespace kinglet::daemon {
+namespace {
+
+TEST(SteadyState, TheCounterCounts) {
+  allocations = 0;
+  counting = true;
+  void* bytes = std::malloc(10);
+  auto number = std::make_unique<int>(3);
+  counting = false;
+  std::free(bytes);
+  EXPECT_EQ(allocations, 2U);
+}
+
+class SteadyStateTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(SteadyStateTest, AnswersFramesWithoutAllocating) {
+  KINGLET_NEEDS_CORPUS();
+  Result<Classifier> classifier = Classifier::open({.model = testing::corpus() / "models" / GetParam(), .threads = 1});
+  ASSERT_TRUE(classifier) << describe(classifier.error());
+  camera::Mailbox mailbox;
+  ClassifyDesk desk(1, [] {});
+  Stats stats(SteadyClock::now());
+  Latest<Prediction> latest;
+  IdMaker ids;
+  Pipeline pipeline(std::move(*classifier), {.max_fps = 1e6}, mailbox, desk, stats, latest, ids, {});
+
+  auto source = camera::open_source({.spec = "demo:", .width = 640, .height = 360, .frames_per_second = 200});
+  ASSERT_TRUE(source) << describe(source.error());
+  ASSERT_TRUE((*source)->start());
+  constexpr int kWarmUp = 3;
+  constexpr int kFrames = 20;
+  for (int i = 0; i < kWarmUp + kFrames; ++i) {
+    auto next = (*source)->next(SteadyClock::now() + std::chrono::seconds(20));
+    ASSERT_TRUE(next && std::holds_alternative<camera::Frame>(*next));
+    if (i == kWarmUp) allocations = 0;
+    counting = i >= kWarmUp;
+    mailbox.put(std::move(std::get<camera::Frame>(*next)));
+    pipeline.step(std::chrono::seconds(1));
+    counting = false;
+  }
+  EXPECT_EQ(latest.get()->seq, static_cast<std::uint64_t>(kWarmUp + kFrames));
+  EXPECT_EQ(stats.view(SteadyClock::now()).errors, 0U);
+  EXPECT_EQ(allocations, 0U);
+  std::printf("%d frames: %zu allocations\n", kFrames, allocations);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, SteadyStateTest,
+                         ::testing::Values("bird_mobilenetv2_fp32.onnx", "imagenet_mobilenetv1_050_160_fp32.onnx"),
+                         [](const auto& test) { return std::string(test.param).substr(0, std::string(test.param).find('_')); });
+
+}  // namespace
+}  // namespace kinglet::daemon

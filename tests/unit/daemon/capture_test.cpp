@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/capture.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/daemon/scripted_source.h"
+
+namespace kinglet::daemon {
+namespace {
+
+using std::chrono::milliseconds;
+using Next = SourceScript::Next;
+
+class CaptureTest : public ::testing::Test {
+ protected:
+  static constexpr CaptureOptions kFast{.stall_after = milliseconds(20),
+                                        .restart_after = milliseconds(60),
+                                        .first_backoff = milliseconds(5),
+                                        .last_backoff = milliseconds(20)};
+
+  [[nodiscard]] CameraStatus status() const { return capture_.status(SteadyClock::now()); }
+  // Generous: only a failing test takes that long.
+  template <typename Condition>
+  [[nodiscard]] bool comes_true(Condition condition) const {
+    const SteadyTime deadline = SteadyClock::now() + std::chrono::seconds(30);
+    while (SteadyClock::now() < deadline) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(milliseconds(2));
+    }
+    return false;
+  }
+  [[nodiscard]] bool reaches(CameraState state) const {
+    return comes_true([&] { return status().state == state; });
+  }
+
+  SourceScript script_;
+  camera::Mailbox mailbox_;
+  SnapshotBoard snapshots_;
+  Stats stats_{SteadyClock::now()};
+  Capture capture_{[this]() -> Result<std::unique_ptr<camera::FrameSource>> {
+                     return std::make_unique<ScriptedSource>(script_);
+                   },
+                   kFast, mailbox_, snapshots_, stats_, {}};
+};
+
+TEST_F(CaptureTest, PutsFramesIntoTheMailbox) {
+  capture_.start();
+  EXPECT_TRUE(mailbox_.take(SteadyClock::now() + std::chrono::seconds(30)));
+  EXPECT_TRUE(reaches(CameraState::kStreaming));
+  EXPECT_EQ(status().description, "a scripted source");
+}
+
+TEST_F(CaptureTest, SeesAStallStartsAgainAndCountsBoth) {
+  capture_.start();
+  ASSERT_TRUE(reaches(CameraState::kStreaming));
+  script_.next = Next::kSilence;
+  ASSERT_TRUE(comes_true([&] { return status().stalls >= 1 && status().restarts_after_stall >= 1; }));
+  EXPECT_NE(status().state, CameraState::kStreaming);
+  EXPECT_FALSE(status().detail.empty());
+  script_.next = Next::kFrames;
+  EXPECT_TRUE(reaches(CameraState::kStreaming));
+  EXPECT_TRUE(status().detail.empty());
+}
+
+TEST_F(CaptureTest, StartsALostDeviceAgain) {
+  capture_.start();
+  ASSERT_TRUE(reaches(CameraState::kStreaming));
+  script_.next = Next::kLost;
+  ASSERT_TRUE(comes_true([&] { return status().restarts_after_loss >= 2; }));
+  script_.next = Next::kFrames;
+  EXPECT_TRUE(reaches(CameraState::kStreaming));
+}
+
+TEST_F(CaptureTest, SaysWhyAnAbsentCameraIsAbsentAndKeepsTrying) {
+  script_.start_fails = true;
+  capture_.start();
+  ASSERT_TRUE(reaches(CameraState::kAbsent));
+  EXPECT_EQ(status().detail, "test: the camera is unplugged; plug it in");
+  ASSERT_TRUE(comes_true([&] { return script_.starts >= 3; }));
+  script_.start_fails = false;
+  EXPECT_TRUE(reaches(CameraState::kStreaming));
+}
+
+TEST_F(CaptureTest, CallsACameraThatWorkedOnceFailed) {
+  capture_.start();
+  ASSERT_TRUE(reaches(CameraState::kStreaming));
+  script_.start_fails = true;
+  script_.next = Next::kLost;
+  EXPECT_TRUE(reaches(CameraState::kFailed));
+}
+
+TEST_F(CaptureTest, CountsBrokenFramesAndCallsNothingElseAStall) {
+  capture_.start();
+  ASSERT_TRUE(reaches(CameraState::kStreaming));
+  script_.next = Next::kBroken;
+  ASSERT_TRUE(comes_true([&] { return stats_.view(SteadyClock::now()).errors >= 2; }));
+  EXPECT_TRUE(comes_true([&] { return status().stalls >= 1; }));
+}
+
+TEST_F(CaptureTest, TellsWhenTheSourceHasEnded) {
+  script_.next = Next::kEnd;
+  capture_.start();
+  ASSERT_TRUE(reaches(CameraState::kAbsent));
+  EXPECT_EQ(status().detail, "the source has ended");
+}
+
+TEST_F(CaptureTest, GivesAllLeasesBackAtTheEnd) {
+  capture_.start();
+  ASSERT_TRUE(reaches(CameraState::kStreaming));
+  capture_.stop();
+  mailbox_.close();
+  EXPECT_EQ(script_.leases_out, 0);
+}
+
+TEST_F(CaptureTest, ReportsAHangingSourceAsStalled) {
+  capture_.start();
+  ASSERT_TRUE(reaches(CameraState::kStreaming));
+  EXPECT_EQ(capture_.status(SteadyClock::now() + std::chrono::seconds(5)).state, CameraState::kStalled);
+}
+
+}  // namespace
+}  // namespace kinglet::daemon

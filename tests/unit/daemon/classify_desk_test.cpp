@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/classify_desk.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <thread>
+#include <vector>
+
+namespace kinglet::daemon {
+namespace {
+
+const auto kSoon = std::chrono::seconds(20);
+
+TEST(ClassifyDesk, RefusesWhenAllPlacesAreTaken) {
+  ClassifyDesk desk(2, [] {});
+  auto first = desk.reserve();
+  const auto second = desk.reserve();
+  const auto third = desk.reserve();
+  ASSERT_TRUE(first && second);
+  ASSERT_FALSE(third);
+  EXPECT_EQ(third.error().code, ErrorCode::kBusy);
+}
+
+TEST(ClassifyDesk, GivesAPlaceBackWhenItIsDestroyed) {
+  ClassifyDesk desk(1, [] {});
+  { const auto place = desk.reserve(); }
+  EXPECT_TRUE(desk.reserve());
+}
+
+TEST(ClassifyDesk, AnswersThePosterWithWhatTheAnswererWrote) {
+  std::promise<void> woken;
+  ClassifyDesk desk(1, [&] { woken.set_value(); });
+  std::jthread answerer([&] {
+    woken.get_future().wait();
+    PostedPicture* picture = desk.take();
+    picture->scores = {0.25F};
+    desk.done(picture);
+  });
+  PostedPicture picture;
+  ASSERT_TRUE(desk.answer(picture, SteadyClock::now() + kSoon));
+  EXPECT_EQ(picture.scores, std::vector<float>{0.25F});
+}
+
+TEST(ClassifyDesk, PassesTheAnswerersErrorOn) {
+  std::promise<void> woken;
+  ClassifyDesk desk(1, [&] { woken.set_value(); });
+  std::jthread answerer([&] {
+    woken.get_future().wait();
+    PostedPicture* picture = desk.take();
+    picture->error = Error{ErrorCode::kBadData, "crop outside", {}, {}};
+    desk.done(picture);
+  });
+  PostedPicture picture;
+  const Result<void> answered = desk.answer(picture, SteadyClock::now() + kSoon);
+  ASSERT_FALSE(answered);
+  EXPECT_EQ(answered.error().message, "crop outside");
+}
+
+TEST(ClassifyDesk, GivesUpWhenNobodyTakesThePicture) {
+  ClassifyDesk desk(1, [] {});
+  PostedPicture picture;
+  const Result<void> answered = desk.answer(picture, SteadyClock::now());
+  ASSERT_FALSE(answered);
+  EXPECT_EQ(desk.take(), nullptr);  // nothing is left behind that points at the poster's memory
+}
+
+TEST(ClassifyDesk, CloseWakesWaitingPosters) {
+  std::promise<void> waiting;
+  ClassifyDesk desk(1, [&] { waiting.set_value(); });
+  std::jthread closer([&] {
+    waiting.get_future().wait();
+    desk.close();
+  });
+  PostedPicture picture;
+  EXPECT_FALSE(desk.answer(picture, SteadyClock::now() + kSoon));
+  EXPECT_FALSE(desk.reserve());
+}
+
+}  // namespace
+}  // namespace kinglet::daemon

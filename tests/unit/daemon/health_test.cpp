@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/health.h"
+
+#include <gtest/gtest.h>
+
+#include "daemon/watchdog.h"
+
+namespace kinglet::daemon {
+namespace {
+
+using std::chrono::seconds;
+
+const SteadyTime kNow{std::chrono::hours(1)};
+
+Vitals well() {
+  Vitals vitals{.now = kNow, .answer_heartbeat = kNow, .last_answer_at = kNow, .model_loaded = true};
+  vitals.camera.state = CameraState::kStreaming;
+  vitals.camera.heartbeat = kNow;
+  vitals.camera.last_frame_at = kNow;
+  return vitals;
+}
+
+TEST(Health, AllIsWellWhenFramesMove) {
+  EXPECT_EQ(worst(liveness(well())), CheckStatus::kPass);
+  EXPECT_EQ(worst(readiness(well())), CheckStatus::kPass);
+  EXPECT_TRUE(frames_move_or_are_known_absent(well()));
+}
+
+TEST(Health, AStalledCameraIsNotReadyAndStarvesTheWatchdog) {
+  Vitals vitals = well();
+  vitals.camera.state = CameraState::kStalled;
+  vitals.camera.detail = "no frame for 3.0 s";
+  EXPECT_EQ(readiness(vitals)[1].detail, "stalled: no frame for 3.0 s");
+  EXPECT_EQ(worst(liveness(vitals)), CheckStatus::kPass);
+  EXPECT_FALSE(frames_move_or_are_known_absent(vitals));
+}
+
+TEST(Health, AnAbsentCameraIsNotReadyButKnown) {
+  Vitals vitals = well();
+  vitals.camera.state = CameraState::kAbsent;
+  EXPECT_EQ(worst(readiness(vitals)), CheckStatus::kFail);
+  EXPECT_TRUE(frames_move_or_are_known_absent(vitals));
+}
+
+TEST(Health, APausedCameraIsReadyAndKnown) {
+  Vitals vitals = well();
+  vitals.camera.state = CameraState::kPaused;
+  EXPECT_EQ(worst(readiness(vitals)), CheckStatus::kPass);
+  EXPECT_TRUE(frames_move_or_are_known_absent(vitals));
+}
+
+TEST(Health, FramesWithoutAnswersStarveTheWatchdog) {
+  Vitals vitals = well();
+  vitals.last_answer_at = kNow - seconds(11);
+  EXPECT_FALSE(frames_move_or_are_known_absent(vitals));
+}
+
+TEST(Health, WithoutAModelFramesAreEnough) {
+  Vitals vitals = well();
+  vitals.model_loaded = false;
+  vitals.model_problem = "bird.onnx: not there";
+  vitals.last_answer_at.reset();
+  EXPECT_EQ(readiness(vitals)[0].detail, "bird.onnx: not there");
+  EXPECT_TRUE(frames_move_or_are_known_absent(vitals));
+}
+
+TEST(Health, ADeadThreadIsNotAlive) {
+  Vitals vitals = well();
+  vitals.answer_heartbeat = kNow - seconds(31);
+  EXPECT_EQ(worst(liveness(vitals)), CheckStatus::kFail);
+  EXPECT_FALSE(frames_move_or_are_known_absent(vitals));
+}
+
+TEST(Watchdog, IsFedOnceASecondWhileFramesMove) {
+  std::vector<std::string> sent;
+  Watchdog watchdog([&](const std::string& state) { sent.push_back(state); });
+  watchdog.ready();
+  Vitals vitals = well();
+  for (int i = 0; i < 10; ++i) {
+    vitals.now = kNow + i * std::chrono::milliseconds(200);
+    watchdog.look(vitals, "camera streaming");
+  }
+  EXPECT_EQ(sent, (std::vector<std::string>{"READY=1", "STATUS=camera streaming", "WATCHDOG=1", "WATCHDOG=1"}));
+}
+
+TEST(Watchdog, IsNotFedByAStalledCamera) {
+  std::vector<std::string> sent;
+  Watchdog watchdog([&](const std::string& state) { sent.push_back(state); });
+  Vitals vitals = well();
+  vitals.camera.state = CameraState::kStalled;
+  watchdog.look(vitals, "camera stalled");
+  EXPECT_EQ(sent, std::vector<std::string>{"STATUS=camera stalled"});
+}
+
+}  // namespace
+}  // namespace kinglet::daemon

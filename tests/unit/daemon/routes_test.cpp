@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/routes.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/http/guard.h"
+#include "daemon/http/parameters.h"
+#include "daemon/http/problem.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+std::string header(const Reply& reply, std::string_view name) {
+  for (const auto& [key, value] : reply.headers) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+TEST(FindRoute, FindsEveryRowOfTheTable) {
+  for (const Route& row : route_table()) {
+    Call call{.method = std::string(row.method), .path = std::string(row.path)};
+    EXPECT_EQ(find_route(call).route, &row) << row.path;
+  }
+}
+
+TEST(FindRoute, AnswersAnotherMethodOfEveryRowWith405AndAllow) {
+  for (const Route& row : route_table()) {
+    Call call{.method = "DELETE", .path = std::string(row.path)};
+    const Found found = find_route(call);
+    EXPECT_EQ(found.refusal.status, 405) << row.path;
+    EXPECT_NE(header(found.refusal, "Allow").find(row.method), std::string::npos) << row.path;
+  }
+}
+
+TEST(FindRoute, AnswersOptionsFromTheTable) {
+  Call call{.method = "OPTIONS", .path = "/api/v1/stats"};
+  const Found found = find_route(call);
+  EXPECT_EQ(found.refusal.status, 204);
+  EXPECT_EQ(header(found.refusal, "Allow"), "GET, HEAD, OPTIONS");
+}
+
+TEST(FindRoute, TakesASlashAtTheEndForAnotherPath) {
+  Call call{.method = "GET", .path = "/api/v1/stats/"};
+  EXPECT_EQ(find_route(call).refusal.status, 404);
+}
+
+TEST(FindRoute, NamesTheNearestParameter) {
+  Call call{.method = "POST", .path = "/api/v1/classify", .query = {{"topk", "3"}}};
+  const Found found = find_route(call);
+  EXPECT_EQ(found.refusal.problem, "unknown-parameter");
+  EXPECT_NE(found.refusal.body.find("top_k"), std::string::npos);
+}
+
+TEST(FindRoute, FillsPathParameters) {
+  Call call{.method = "GET", .path = "/problems/busy"};
+  ASSERT_NE(find_route(call).route, nullptr);
+  EXPECT_EQ(call.path_parameter("slug"), "busy");
+}
+
+TEST(Problem, HoldsTheMembersOfTheContract) {
+  Reply reply = problem("busy", "all places are taken", "ask again");
+  complete_problem(reply, "/api/v1/classify", "req_1");
+  const auto json = nlohmann::json::parse(reply.body);
+  EXPECT_EQ(json["type"], "/problems/busy");
+  EXPECT_EQ(json["status"], 503);
+  EXPECT_EQ(json["instance"], "/api/v1/classify");
+  EXPECT_EQ(json["request_id"], "req_1");
+  EXPECT_EQ(header(reply, "Retry-After"), "1");
+}
+
+TEST(Problem, SurvivesBytesThatAreNotText) {
+  Reply reply = problem("not-found", "\xff\xfe\n");
+  complete_problem(reply, "/\xc3\x28", "req_1");
+  EXPECT_TRUE(nlohmann::json::accept(reply.body));
+}
+
+TEST(Problem, EveryKindHasItsOwnSlugAndAnErrorStatus) {
+  for (const ProblemKind& kind : problem_table()) {
+    EXPECT_EQ(find_problem(kind.slug), &kind);
+    EXPECT_GE(kind.status, 400);
+    EXPECT_FALSE(kind.explanation.empty());
+  }
+}
+
+class GuardTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string refusal(const Credentials& credentials) const {
+    const std::optional<Reply> reply = guard_.check_request({.method = "GET", .path = "/"}, credentials);
+    return reply ? reply->problem : "";
+  }
+  [[nodiscard]] std::string post_refusal(const Credentials& credentials, const std::string& type = "image/jpeg") const {
+    Call call{.method = "POST", .path = "/api/v1/classify", .content_type = type};
+    const std::optional<Reply> reply = guard_.check_route(*find_route(call).route, call, credentials);
+    return reply ? reply->problem : "";
+  }
+  const Guard guard_{"Feeder", {"Birds.Example"}, 1000};
+};
+
+TEST_F(GuardTest, KnowsItsNames) {
+  for (const char* host : {"localhost", "127.0.0.1:8420", "[::1]:8420", "192.168.1.7", "feeder", "FEEDER.local:8420",
+                           "feeder.lan", "feeder.home.arpa", "birds.example:80"}) {
+    EXPECT_EQ(refusal({.host = host}), "") << host;
+  }
+}
+
+TEST_F(GuardTest, RefusesForeignNames) {
+  for (const char* host : {"evil.example", "localhost.evil.example", "feeder.evil", "1.2.3.4.evil", "", "[::1", "127.0.0.1.nip.io"}) {
+    EXPECT_EQ(refusal({.host = host}), "unknown-host") << host;
+  }
+}
+
+TEST_F(GuardTest, WantsAHostExceptInHttp10) {
+  EXPECT_EQ(refusal({}), "bad-request");
+  EXPECT_EQ(refusal({.http_1_0 = true}), "");
+}
+
+TEST_F(GuardTest, RefusesCompressedBodies) {
+  EXPECT_EQ(refusal({.host = "localhost", .content_encoding = "gzip"}), "content-encoding-refused");
+  EXPECT_EQ(refusal({.host = "localhost", .content_encoding = "identity"}), "content-encoding-refused");
+}
+
+TEST_F(GuardTest, RefusesActsOfForeignPages) {
+  EXPECT_EQ(post_refusal({.host = "localhost:1", .origin = "http://localhost:1"}), "");
+  EXPECT_EQ(post_refusal({.host = "localhost:1", .origin = "http://localhost:2"}), "foreign-origin");
+  EXPECT_EQ(post_refusal({.host = "localhost", .origin = "null"}), "foreign-origin");
+  EXPECT_EQ(post_refusal({.host = "localhost", .sec_fetch_site = "cross-site"}), "foreign-origin");
+}
+
+TEST_F(GuardTest, RefusesBodiesBeforeReadingThem) {
+  EXPECT_EQ(post_refusal({.host = "localhost", .content_length = "1000"}), "");
+  EXPECT_EQ(post_refusal({.host = "localhost", .content_length = "1001"}), "body-too-large");
+  EXPECT_EQ(post_refusal({.host = "localhost", .content_length = "-2"}), "bad-request");
+  EXPECT_EQ(post_refusal({.host = "localhost"}, "multipart/form-data"), "unsupported-media-type");
+}
+
+TEST_F(GuardTest, TakesAProxyForAStranger) {
+  EXPECT_EQ(post_refusal({.host = "localhost", .forwarded = true}), "role-too-low");
+}
+
+TEST(CropParameter, ReadsTheFormsOfTheContract) {
+  EXPECT_FALSE(crop_parameter(std::nullopt, 100, 50)->has_value());
+  const auto center = crop_parameter("center", 100, 50);
+  ASSERT_TRUE(center && *center);
+  EXPECT_EQ((*center)->x, 25);
+  EXPECT_EQ((*center)->width, 50);
+  const auto rect = crop_parameter("1,2,99,48", 100, 50);
+  ASSERT_TRUE(rect && *rect);
+  EXPECT_EQ((*rect)->height, 48);
+}
+
+TEST(CropParameter, RefusesWhatIsNoPartOfThePicture) {
+  for (const char* text : {"", "1,2,3", "1,2,3,4,5", "0,0,101,1", "1,0,100,50", "-1,0,5,5", "0,0,0,5", "a,b,c,d",
+                           "9223372036854775807,0,1,1", "0,0,1,99999999999999999999", "1, 2,3,4"}) {
+    EXPECT_FALSE(crop_parameter(text, 100, 50)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace kinglet::daemon::http

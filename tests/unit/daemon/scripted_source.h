@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: a source that fails on command, so that the supervisor is taken through each failure without waiting for one.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "camera/source.h"
+
+namespace kinglet::daemon {
+
+// What all sources of one test do; changed by the test while they run.
+struct SourceScript {
+  enum class Next { kFrames, kSilence, kLost, kBroken, kEnd };
+  std::atomic<Next> next{Next::kFrames};
+  std::atomic<bool> start_fails{false};
+  std::atomic<int> starts{0};
+  std::atomic<int> leases_out{0};
+};
+
+class ScriptedSource final : public camera::FrameSource {
+ public:
+  explicit ScriptedSource(SourceScript& script) : script_(script), pixels_(8 * 8 * 3, std::byte{128}) {}
+
+  Result<void> start() override {
+    ++script_.starts;
+    if (script_.start_fails) return fail(ErrorCode::kUnavailable, "the camera is unplugged", "test", "plug it in");
+    return {};
+  }
+
+  Result<std::variant<camera::Frame, camera::NoFrame>> next(SteadyTime deadline) override {
+    using Next = SourceScript::Next;
+    switch (script_.next.load()) {
+      case Next::kFrames:
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        return frame();
+      case Next::kSilence:
+        std::this_thread::sleep_until(std::min(deadline, SteadyClock::now() + std::chrono::milliseconds(5)));
+        return camera::NoFrame{camera::NoFrame::Reason::kDeadline};
+      case Next::kLost:
+        return fail(ErrorCode::kUnavailable, "the device is gone");
+      case Next::kBroken:
+        return fail(ErrorCode::kBadData, "a truncated frame");
+      case Next::kEnd:
+        break;
+    }
+    return camera::NoFrame{camera::NoFrame::Reason::kEnd};
+  }
+
+  void stop() override {}
+  int depth() const override { return 2; }
+  std::string description() const override { return "a scripted source"; }
+  std::uint64_t dropped_count() const override { return 0; }
+
+ private:
+  camera::Frame frame() {
+    camera::FrameView view{.format = camera::PixelFormat::kRgb888, .width = 8, .height = 8};
+    view.planes[0] = {pixels_, 24};
+    view.plane_count = 1;
+    ++script_.leases_out;
+    return camera::Frame(view, {sequence_++, SteadyClock::now(), std::chrono::system_clock::now()},
+                         [&out = script_.leases_out] { --out; });
+  }
+
+  SourceScript& script_;
+  std::vector<std::byte> pixels_;
+  std::uint64_t sequence_ = 0;
+};
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/snapshot.h"
+
+#include <gtest/gtest.h>
+
+#include "camera/decode.h"
+
+namespace kinglet::daemon {
+namespace {
+
+camera::Image gray_image(int width, int height, std::byte level) {
+  return {.width = width, .height = height, .rgb = std::vector<std::byte>(static_cast<std::size_t>(width * height * 3), level)};
+}
+
+camera::DecodedImage decoded(const Snapshot& snapshot) {
+  return camera::decode_image(snapshot.jpeg, {}, camera::Upright::kAsStored).value();
+}
+
+TEST(SnapshotBoard, HasNothingBeforeTheFirstFrame) {
+  SnapshotBoard board;
+  const auto snapshot = board.get(0);
+  ASSERT_FALSE(snapshot);
+  EXPECT_EQ(snapshot.error().code, ErrorCode::kUnavailable);
+}
+
+TEST(SnapshotBoard, GivesTheNewestFrameAsJpeg) {
+  SnapshotBoard board;
+  const SteadyTime now = SteadyClock::now();
+  board.offer(gray_image(64, 48, std::byte{40}).view(), {.sequence = 1}, now - std::chrono::milliseconds(1500));
+  board.offer(gray_image(64, 48, std::byte{200}).view(), {.sequence = 2}, now);
+  const auto snapshot = board.get(0);
+  ASSERT_TRUE(snapshot);
+  EXPECT_EQ((*snapshot)->info.sequence, 2U);
+  const camera::DecodedImage image = decoded(**snapshot);
+  EXPECT_EQ(image.image.width, 64);
+  EXPECT_NEAR(static_cast<int>(image.image.rgb[0]), 200, 3);
+}
+
+TEST(SnapshotBoard, ScalesToTheWishedWidthAndNeverUp) {
+  SnapshotBoard board;
+  board.offer(gray_image(64, 48, std::byte{90}).view(), {}, SteadyClock::now());
+  EXPECT_EQ(decoded(*board.get(32).value()).image.height, 24);
+  EXPECT_EQ(decoded(*board.get(640).value()).image.width, 64);
+}
+
+TEST(SnapshotBoard, EncodesAFrameOnceForAllWatchers) {
+  SnapshotBoard board;
+  board.offer(gray_image(64, 48, std::byte{90}).view(), {}, SteadyClock::now());
+  EXPECT_EQ(board.get(0).value(), board.get(0).value());
+}
+
+TEST(SnapshotBoard, RefusesToShowAnOldFrameAsNew) {
+  SnapshotBoard board;
+  board.offer(gray_image(64, 48, std::byte{90}).view(), {}, SteadyClock::now() - std::chrono::seconds(6));
+  EXPECT_FALSE(board.get(0));
+}
+
+}  // namespace
+}  // namespace kinglet::daemon
