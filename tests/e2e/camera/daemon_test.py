@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kingletd with a libcamera camera: real photographs in front of libcamera's virtual camera, and a camera that hangs.
+Everything but the camera is real: kingletd, kinglet-camera, libcamera, the shared buffers, the model, HTTP."""
+import json
+import os
+import shutil
+import signal
+import stat
+import sys
+import time
+import unittest
+from pathlib import Path
+
+from support import CORPUS, SOURCE_DIR, Daemon, TemporaryFolder, bird_sets, main, need_corpus
+
+PROGRAM = os.environ.get("CAMERA_PROGRAM", "")
+# Even sides, as the virtual camera of libcamera 0.4 needs them, and the right name under every way to resize.
+PHOTOS = ["bald_eagle.jpg", "burrowing_owl.jpg", "great_egret.jpg", "house_sparrow_150.jpg", "junco_150.jpg",
+          "lesser_goldfinch_150.jpg", "white_crowned_sparrow_150.jpg"]
+
+need_corpus()
+for program, reason in ((PROGRAM, "kinglet-camera is not built (no libcamera)"), ("gcc", "no gcc for cross/virtual-camera")):
+    if not shutil.which(program):
+        print(f"SKIPPED: {reason}")
+        sys.exit(77)
+EXPECTED = {name: entry["top1"] for name, entry in (
+    (path.split("/")[-1], entry) for path, entry in
+    json.loads((CORPUS / "expected_top1.json").read_text())["models/bird_mobilenetv2_fp32.onnx"].items())}
+
+
+class LibcameraSource(TemporaryFolder):
+    def start(self, photos, *switches):
+        """A daemon whose camera sees `photos`; `switches` are those of cross/virtual-camera."""
+        pictures = self.folder / "pictures"
+        pictures.mkdir()
+        for name in photos:
+            shutil.copy(CORPUS / "photos" / name, pictures / name)
+        script = self.folder / "kinglet-camera"
+        script.write_text(f"#!/bin/sh\nexport LIBCAMERA_PIPELINES_MATCH_LIST=virtual\necho $$ >{self.folder}/pid\n"
+                          f"exec {SOURCE_DIR}/cross/virtual-camera --frames {pictures} --size 640x480 "
+                          f"{' '.join(switches)} {PROGRAM} \"$@\"\n")
+        script.chmod(stat.S_IRWXU)
+        return Daemon(sets=bird_sets(self.folder) + ["source=libcamera:", "source.size=640x480", "decide.min_score=0.3"],
+                      env={"KINGLET_CAMERA_PROGRAM": str(script)})
+
+    def camera(self, daemon):
+        return daemon.ask("/api/v1/stats").json()["camera"]
+
+    def test_birds_before_the_camera_are_named(self):
+        expected = {EXPECTED[name] for name in PHOTOS}
+        seen = set()
+        with self.start(PHOTOS, "--fps", "10") as daemon:
+            def all_seen():
+                prediction = daemon.prediction()
+                if prediction:
+                    seen.add(prediction["top"][0]["label"])
+                return expected <= seen
+            try:
+                daemon.until(all_seen, "all birds")
+            finally:
+                print("seen:", ", ".join(sorted(seen)))
+            self.assertEqual(seen, expected)
+            self.assertEqual(self.camera(daemon)["state"], "streaming")
+            self.assertEqual(daemon.ask("/readyz").status, 200)
+            self.assertEqual(daemon.ask("/snapshot.jpg").status, 200)
+            code, seconds = daemon.stop()
+            self.assertEqual(code, 0)
+            self.assertLess(seconds, 2)
+
+    def test_a_camera_that_hangs_is_started_again_with_http_alive(self):
+        slowest = 0
+        with self.start(["bald_eagle.jpg"], "--fps", "10", "--stall-after", "20") as daemon:
+            def alive():
+                nonlocal slowest
+                begin = time.monotonic()
+                self.assertEqual(daemon.ask("/livez", timeout=10).status, 200)
+                slowest = max(slowest, time.monotonic() - begin)
+                return True
+            daemon.first_prediction()
+            daemon.until(lambda: alive() and self.camera(daemon)["stalls_total"] >= 1, "a stall")
+            daemon.until(lambda: alive() and self.camera(daemon)["restarts_total"] >= 1, "a restart")
+            daemon.until(lambda: alive() and self.camera(daemon)["state"] == "streaming", "frames again")
+            self.assertEqual(daemon.first_prediction()["top"][0]["label"], EXPECTED["bald_eagle.jpg"])
+            self.assertIn("kinglet-camera did not stop within a second", "".join(daemon.lines))
+        print(f"slowest /livez {slowest * 1000:.0f} ms")
+        self.assertLess(slowest, 5)
+
+    def test_a_killed_camera_program_is_started_again(self):
+        with self.start(["bald_eagle.jpg"], "--fps", "10") as daemon:
+            daemon.first_prediction()
+            os.kill(int((self.folder / "pid").read_text()), signal.SIGKILL)
+            daemon.until(lambda: self.camera(daemon)["restarts_total"] >= 1, "a restart")
+            daemon.until(lambda: self.camera(daemon)["state"] == "streaming", "frames again")
+            self.assertEqual(daemon.ask("/livez").status, 200)
+
+    def test_the_camera_program_ends_with_a_killed_daemon(self):
+        with self.start(["bald_eagle.jpg"], "--fps", "10", "--stall-after", "20") as daemon:
+            daemon.first_prediction()
+            pid = int((self.folder / "pid").read_text())
+            daemon.until(lambda: self.camera(daemon)["last_frame_age_ms"] > 500, "the hang")
+            daemon.process.kill()
+            deadline = time.monotonic() + 20
+            while time.monotonic() < deadline and self.runs(pid):
+                time.sleep(0.05)
+            self.assertFalse(self.runs(pid), "kinglet-camera is still there")
+
+    @staticmethod
+    def runs(pid):
+        """Not gone and not merely waiting for somebody to collect its exit code."""
+        try:
+            return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+        except OSError:
+            return False
+
+
+if __name__ == "__main__":
+    main()
