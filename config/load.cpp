@@ -16,8 +16,10 @@ namespace {
 
 constexpr std::uint64_t kFileLimit = 1 << 20;
 constexpr std::string_view kSetPrefix = "--set ";
-// Variables of the tests and of ./dev, which a daemon started by them inherits.
-constexpr std::array<std::string_view, 1> kForeignVariables{"KINGLET_CORPUS"};
+// Not keys: where kinglet-camera lies, and variables of ./dev and the tests, which a daemon started by them inherits.
+constexpr std::array<std::string_view, 5> kForeignVariables{"KINGLET_CAMERA_PROGRAM", "KINGLET_CORPUS",
+                                                            "KINGLET_DEBIAN_MIRROR", "KINGLET_DEV_ENVIRONMENT",
+                                                            "KINGLET_UPDATE_GOLDEN"};
 
 // Where an assignment stands: in messages, and (origin) in `kinglet config show`.
 struct Place {
