@@ -34,7 +34,7 @@ struct Options {
 void print_list(Output& out) {
   Json passes = Json::array();
   Table table({"PASS", "WHAT IT DOES"});
-  for (const engine::Pass& pass : engine::pass_table()) {
+  for (const engine::Pass& pass : engine::all_passes()) {
     if (pass.stage != engine::PassStage::kFile) continue;
     passes.push_back({{"name", pass.name}, {"summary", pass.summary}, {"why_here", pass.why_here}});
     table.add({std::string(pass.name), std::string(pass.summary)});
