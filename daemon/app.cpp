@@ -35,15 +35,15 @@ std::string host_name() {
   return name.data();
 }
 
-// The demonstration model is installed with the program; a program run from its build tree finds the source's.
+// share/kinglet beside the program's own folder, in /usr as in a build tree.
 Result<fs::path> demonstration_model() {
-  for (const char* folder : {KINGLET_INSTALLED_MODELS, KINGLET_BUILD_MODELS}) {
-    const fs::path path = fs::path(folder) / "demo" / "kinglet-demo.onnx";
-    std::error_code ignored;
-    if (fs::is_regular_file(path, ignored)) return path;
-  }
-  return fail(ErrorCode::kNotFound, "the demonstration model is not installed",
-              std::string(KINGLET_INSTALLED_MODELS) + "/demo/kinglet-demo.onnx", "set model.path to an ONNX file");
+  std::error_code failed;
+  const fs::path program = fs::read_symlink("/proc/self/exe", failed);
+  const fs::path prefix = program.parent_path().parent_path();
+  fs::path path = prefix / "share" / "kinglet" / "models" / "demo" / "kinglet-demo.onnx";
+  if (!failed && fs::is_regular_file(path, failed)) return path;
+  return fail(ErrorCode::kNotFound, "the demonstration model is not installed", path.string(),
+              "set model.path to an ONNX file");
 }
 
 Result<Classifier> open_classifier(const config::Config& config) {
