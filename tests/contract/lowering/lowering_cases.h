@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: one small graph for every form an operator's `lower` takes; the contract runs each with the lowering and without.
+// Graphs are in the text form of engine/graph/text.h; every node of a case runs in XNNPACK.
+#pragma once
+
+#include <string_view>
+
+namespace kinglet::engine {
+
+struct LoweringCase {
+  std::string_view op_type;  // the operator that is switched off
+  std::string_view name;
+  std::string_view text;
+  bool positive = false;  // inputs above 0 (logarithm, root)
+};
+
+inline constexpr LoweringCase kLoweringCases[] = {
+    // activation.cpp
+    {"Relu", "image", "%x = input f32[1,5,4,6]\n%1 = Relu(%x)\noutput %1"},
+    {"LeakyRelu", "alpha", "%x = input f32[2,7]\n%1 = LeakyRelu(%x) {alpha=0.2}\noutput %1"},
+    {"Elu", "alpha", "%x = input f32[2,7]\n%1 = Elu(%x) {alpha=0.7}\noutput %1"},
+    {"Sigmoid", "image", "%x = input f32[1,5,4,6]\n%1 = Sigmoid(%x)\noutput %1"},
+    {"HardSigmoid", "defaults", "%x = input f32[1,5,4,6]\n%1 = HardSigmoid(%x)\noutput %1"},
+    {"HardSigmoid", "slope", "%x = input f32[40]\n%1 = HardSigmoid(%x) {alpha=1.5, beta=0.25}\noutput %1"},
+    {"HardSwish", "image", "%x = input f32[1,5,4,6]\n%1 = HardSwish(%x)\noutput %1"},
+    {"Tanh", "image", "%x = input f32[1,5,4,6]\n%1 = Tanh(%x)\noutput %1"},
+    {"Gelu", "exact", "%x = input f32[3,17]\n%1 = Gelu(%x)\noutput %1"},
+    {"Clip", "both", "%x = input f32[3,17]\n%1 = Clip(%x, a:f32[]{-0.25}, b:f32[]{0.5})\noutput %1"},
+    {"Clip", "max_only", "%x = input f32[3,17]\n%1 = Clip(%x, _, b:f32[]{0.5})\noutput %1"},
+    {"PRelu", "slope_a_channel", "%x = input f32[1,5,4,6]\n%1 = PRelu(%x, s:f32[5,1,1]#s)\noutput %1"},
+
+    // binary.cpp
+    {"Add", "two_images", "%x = input f32[1,5,4,6]\n%y = input f32[1,5,4,6]\n%1 = Add(%x, %y)\noutput %1"},
+    {"Add", "number_a_channel", "%x = input f32[1,5,4,6]\n%1 = Add(%x, c:f32[5,1,1]#c)\noutput %1"},
+    {"Add", "row", "%x = input f32[2,3]\n%y = input f32[3]\n%1 = Add(%x, %y)\noutput %1"},
+    {"Sub", "both_broadcast", "%x = input f32[1,5,1,6]\n%y = input f32[1,1,4,6]\n%1 = Sub(%x, %y)\noutput %1"},
+    {"Mul", "squeeze_and_excite", "%x = input f32[1,5,4,6]\n%y = input f32[1,5,1,1]\n%1 = Mul(%x, %y)\noutput %1"},
+    {"Div", "scalar", "%x = input f32[1,5,4,6]\n%1 = Div(%x, c:f32[]{3})\noutput %1"},
+    {"Min", "three", "%x = input f32[2,9]\n%y = input f32[2,9]\n%1 = Min(%x, %y, c:f32[]{0.1})\noutput %1"},
+    {"Max", "three", "%x = input f32[2,9]\n%y = input f32[2,9]\n%1 = Max(%x, %y, c:f32[]{0.1})\noutput %1"},
+    {"Sum", "three", "%x = input f32[2,9]\n%y = input f32[2,1]\n%1 = Sum(%x, %y, %x)\noutput %1"},
+    {"Sum", "one", "%x = input f32[2,9]\n%1 = Sum(%x)\noutput %1"},
+    {"Mean", "two", "%x = input f32[2,9]\n%y = input f32[2,9]\n%1 = Mean(%x, %y)\noutput %1"},
+    {"Pow", "square", "%x = input f32[2,9]\n%1 = Pow(%x, c:f32[]{2})\noutput %1"},
+
+    // unary.cpp
+    {"Abs", "row", "%x = input f32[33]\n%1 = Abs(%x)\noutput %1"},
+    {"Neg", "row", "%x = input f32[33]\n%1 = Neg(%x)\noutput %1"},
+    {"Reciprocal", "row", "%x = input f32[33]\n%1 = Reciprocal(%x)\noutput %1", true},
+    {"Sqrt", "row", "%x = input f32[33]\n%1 = Sqrt(%x)\noutput %1", true},
+    {"Exp", "row", "%x = input f32[33]\n%1 = Exp(%x)\noutput %1"},
+    {"Log", "row", "%x = input f32[33]\n%1 = Log(%x)\noutput %1", true},
+    {"Floor", "row", "%x = input f32[33]\n%1 = Floor(%x)\noutput %1"},
+    {"Ceil", "row", "%x = input f32[33]\n%1 = Ceil(%x)\noutput %1"},
+    {"Round", "row", "%x = input f32[33]\n%1 = Round(%x)\noutput %1"},
+
+    // conv.cpp
+    {"Conv", "three_by_three", "%x = input f32[1,3,9,11]\n%1 = Conv(%x, w:f32[8,3,3,3]#w, b:f32[8]#b) {pads=[1,1,1,1]}\noutput %1"},
+    {"Conv", "bottom_and_right_padding", "%x = input f32[1,3,8,8]\n%1 = Conv(%x, w:f32[8,3,3,3]#w) {pads=[0,0,1,1], strides=[2,2]}\noutput %1"},
+    {"Conv", "one_by_one_with_stride", "%x = input f32[2,6,7,7]\n%1 = Conv(%x, w:f32[4,6,1,1]#w, b:f32[4]#b) {strides=[2,2]}\noutput %1"},
+    {"Conv", "groups", "%x = input f32[1,6,7,7]\n%1 = Conv(%x, w:f32[4,3,3,3]#w) {group=2, dilations=[2,1]}\noutput %1"},
+    {"Conv", "depthwise", "%x = input f32[1,6,7,7]\n%1 = Conv(%x, w:f32[6,1,3,3]#w, b:f32[6]#b) {group=6, pads=[1,1,1,1], strides=[2,2]}\noutput %1"},
+    {"Conv", "depthwise_with_multiplier", "%x = input f32[1,3,7,7]\n%1 = Conv(%x, w:f32[6,1,3,3]#w) {group=3}\noutput %1"},
+    {"Conv", "auto_pad", "%x = input f32[1,3,7,8]\n%1 = Conv(%x, w:f32[2,3,3,3]#w) {auto_pad=\"SAME_UPPER\", strides=[2,2]}\noutput %1"},
+
+    // linear.cpp
+    {"Gemm", "transposed_weights", "%x = input f32[2,7]\n%1 = Gemm(%x, w:f32[5,7]#w, b:f32[5]#b) {transB=1}\noutput %1"},
+    {"Gemm", "alpha_and_beta", "%x = input f32[2,7]\n%1 = Gemm(%x, w:f32[7,5]#w, b:f32[1]{0.5}) {alpha=0.5, beta=2.0}\noutput %1"},
+    {"MatMul", "constant_matrix", "%x = input f32[2,3,7]\n%1 = MatMul(%x, w:f32[7,5]#w)\noutput %1"},
+    {"MatMul", "two_computed", "%x = input f32[2,3,7]\n%y = input f32[2,7,4]\n%1 = MatMul(%x, %y)\noutput %1"},
+
+    // normalization.cpp
+    {"BatchNormalization", "image", "%x = input f32[1,4,3,5]\n%1 = BatchNormalization(%x, s:f32[4]#s, b:f32[4]#b, m:f32[4]#m, v:f32[4]#+v) {epsilon=0.001}\noutput %1"},
+
+    // pad.cpp
+    {"Pad", "image_with_a_value", "%x = input f32[1,3,4,5]\n%1 = Pad(%x, p:i64[8]{0,0,1,2,0,0,3,0}, v:f32[]{-1.5})\noutput %1"},
+
+    // pool.cpp
+    {"AveragePool", "padding_left_out", "%x = input f32[1,3,7,7]\n%1 = AveragePool(%x) {kernel_shape=[3,3], pads=[1,1,1,1], strides=[2,2]}\noutput %1"},
+    {"AveragePool", "padding_counts", "%x = input f32[1,3,7,7]\n%1 = AveragePool(%x) {kernel_shape=[3,3], pads=[1,0,1,1], count_include_pad=1}\noutput %1"},
+    {"AveragePool", "ceil_mode", "%x = input f32[1,3,8,8]\n%1 = AveragePool(%x) {kernel_shape=[3,3], strides=[2,2], ceil_mode=1}\noutput %1"},
+    {"MaxPool", "padded", "%x = input f32[1,3,7,7]\n%1 = MaxPool(%x) {kernel_shape=[3,3], pads=[1,1,1,1], strides=[2,2]}\noutput %1"},
+    {"MaxPool", "ceil_mode", "%x = input f32[1,3,8,8]\n%1 = MaxPool(%x) {kernel_shape=[3,2], strides=[2,2], ceil_mode=1}\noutput %1"},
+    {"GlobalAveragePool", "image", "%x = input f32[2,3,7,5]\n%1 = GlobalAveragePool(%x)\noutput %1"},
+    {"GlobalMaxPool", "image", "%x = input f32[2,3,7,5]\n%1 = GlobalMaxPool(%x)\noutput %1"},
+
+    // quantize.cpp
+    {"QuantizeLinear", "unsigned", "%x = input f32[1,3,4,4]\n%1 = QuantizeLinear(%x, s:f32[]{0.01}, z:u8[]{100})\n%2 = DequantizeLinear(%1, s, z)\noutput %2"},
+    {"DequantizeLinear", "signed", "%x = input f32[1,3,4,4]\n%1 = QuantizeLinear(%x, s:f32[]{0.01}, z:i8[]{-20})\n%2 = DequantizeLinear(%1, s, z)\noutput %2"},
+
+    // reshape.cpp
+    {"Identity", "row", "%x = input f32[9]\n%1 = Identity(%x)\noutput %1"},
+    {"Dropout", "row", "%x = input f32[9]\n%1 = Dropout(%x)\noutput %1"},
+    {"Reshape", "image_to_row", "%x = input f32[1,3,2,4]\n%1 = Reshape(%x, s:i64[2]{1,-1})\noutput %1"},
+    {"Flatten", "image_to_row", "%x = input f32[1,3,2,4]\n%1 = Flatten(%x)\noutput %1"},
+    {"Squeeze", "pixels", "%x = input f32[1,3,1,1]\n%1 = Squeeze(%x, a:i64[2]{2,3})\noutput %1"},
+    {"Unsqueeze", "row_to_image", "%x = input f32[2,3]\n%1 = Unsqueeze(%x, a:i64[2]{2,3})\noutput %1"},
+
+    // softmax.cpp
+    {"Softmax", "last_axis", "%x = input f32[2,10]\n%1 = Softmax(%x)\noutput %1"},
+    {"Softmax", "channels_of_pixels", "%x = input f32[1,5,3,4]\n%1 = Softmax(%x) {axis=1}\noutput %1"},
+    {"Softmax", "channels_of_one_pixel", "%x = input f32[1,5,1,1]\n%1 = Softmax(%x) {axis=1}\noutput %1"},
+
+    // movement.cpp
+    {"Concat", "channels", "%x = input f32[1,3,4,5]\n%y = input f32[1,2,4,5]\n%1 = Concat(%x, %y, %x) {axis=1}\noutput %1"},
+    {"Concat", "seven_rows", "%x = input f32[2,3]\n%1 = Concat(%x, %x, %x, %x, %x, %x, %x) {axis=-1}\noutput %1"},
+    {"Split", "unequal", "%x = input f32[1,6,4,5]\n%1, %2 = Split(%x, s:i64[2]{4,2}) {axis=1}\noutput %1, %2"},
+    {"Slice", "ends", "%x = input f32[1,6,4,5]\n%1 = Slice(%x, a:i64[2]{1,-3}, b:i64[2]{4,100}, c:i64[2]{1,3})\noutput %1"},
+    {"Transpose", "channel_shuffle", "%x = input f32[1,2,3,4,5]\n%1 = Transpose(%x) {perm=[0,2,1,3,4]}\noutput %1"},
+    {"Transpose", "image_to_rows", "%x = input f32[1,3,4,5]\n%1 = Transpose(%x) {perm=[0,2,3,1]}\noutput %1"},
+
+    // reduce.cpp
+    {"ReduceMean", "pixels", "%x = input f32[1,3,4,5]\n%1 = ReduceMean(%x, a:i64[2]{2,3})\noutput %1"},
+    {"ReduceMean", "pixels_dropped", "%x = input f32[1,3,4,5]\n%1 = ReduceMean(%x, a:i64[2]{-1,-2}) {keepdims=0}\noutput %1"},
+    {"ReduceSum", "channels", "%x = input f32[1,3,4,5]\n%1 = ReduceSum(%x, a:i64[1]{1})\noutput %1"},
+};
+
+}  // namespace kinglet::engine

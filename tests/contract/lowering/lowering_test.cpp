@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of `lower`: an operator whose lowering is switched off runs through evaluate and gives the same answers.
+// Every row of ops.def that lowers has a case; graphs are small, and bigger ones below mix operators and layouts.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <format>
+#include <ostream>
+
+#include "engine/graph/text.h"
+#include "engine/ops/op.h"
+#include "engine/session.h"
+#include "tests/contract/lowering/lowering_cases.h"
+
+namespace kinglet::engine {
+
+void PrintTo(const LoweringCase& row, std::ostream* out) { *out << row.op_type << ' ' << row.name; }
+
+namespace {
+
+std::vector<Tensor> inputs_of(const Graph& graph, bool positive) {
+  std::vector<Tensor> inputs;
+  for (const GraphInput& input : graph.inputs()) {
+    const Value& value = graph.value(input.value);
+    Tensor tensor = seeded_tensor(value.type, *value.shape, value.name, positive);
+    // Beyond [-1, 1), where roundings and clips would have nothing to do.
+    for (float& x : tensor.mutable_data<float>()) x *= 3;
+    inputs.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+std::vector<Tensor> answers(Session& session, std::span<const Tensor> inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) EXPECT_TRUE(session.set_input(i, inputs[i]));
+  const auto done = session.run();
+  EXPECT_TRUE(done) << describe(done.error());
+  std::vector<Tensor> out;
+  for (std::size_t i = 0; i < session.outputs().size(); ++i) out.push_back(session.get_output(i));
+  return out;
+}
+
+void expect_same(const std::vector<Tensor>& found, const std::vector<Tensor>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    ASSERT_EQ(found[i].shape(), expected[i].shape());
+    ASSERT_EQ(found[i].type(), DataType::kF32);
+    for (std::size_t at = 0; at < found[i].data<float>().size(); ++at) {
+      const float want = expected[i].data<float>()[at];
+      ASSERT_NEAR(found[i].data<float>()[at], want, 2e-5F * std::max(1.0F, std::abs(want)))
+          << "output " << i << " at " << at;
+    }
+  }
+}
+
+Graph graph_of(std::string_view text) {
+  auto parsed = parse_text(text);
+  EXPECT_TRUE(parsed) << describe(parsed.error());
+  return std::move(parsed->graph);
+}
+
+Session session_of(const Graph& graph, bool optimize, std::set<std::string> disabled = {}) {
+  auto session = Session::create(Graph(graph), {.optimize = optimize, .disabled_lowerings = std::move(disabled)});
+  if (!session) throw std::runtime_error(describe(session.error()));
+  return std::move(*session);
+}
+
+std::vector<Tensor> reference(Graph graph, std::span<const Tensor> inputs) {
+  const auto inferred = infer_shapes(graph);
+  EXPECT_TRUE(inferred) << describe(inferred.error());
+  auto out = evaluate_graph(graph, inputs);
+  EXPECT_TRUE(out) << describe(out.error());
+  return std::move(*out);
+}
+
+class Lowering : public ::testing::TestWithParam<LoweringCase> {};
+
+TEST_P(Lowering, SwitchedOffGivesTheSameAnswers) {
+  const Graph graph = graph_of(GetParam().text);
+  const std::vector<Tensor> inputs = inputs_of(graph, GetParam().positive);
+  const std::vector<Tensor> expected = reference(graph, inputs);
+
+  Session lowered = session_of(graph, false);
+  EXPECT_TRUE(lowered.plan().fallback_nodes.empty()) << lowered.plan().fallback_nodes.front();
+  expect_same(answers(lowered, inputs), expected);
+
+  Session evaluated = session_of(graph, false, {std::string(GetParam().op_type)});
+  EXPECT_EQ(evaluated.plan().fallback_nodes.size(), 1U);
+  expect_same(answers(evaluated, inputs), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Operators, Lowering, ::testing::ValuesIn(kLoweringCases),
+                         [](const auto& test) { return std::format("{}_{}", test.param.op_type, test.param.name); });
+
+TEST(LoweringCases, EveryOperatorThatLowersHasOne) {
+  for (const Op* op : all_ops()) {
+    const bool has_case = std::ranges::contains(kLoweringCases, op->op_type, &LoweringCase::op_type);
+    EXPECT_EQ(op->lower != nullptr, has_case) << op->op_type;
+  }
+}
+
+// Whole little networks, optimised as a session does it, with each of their operators switched off in turn: segments
+// on both sides of the fallback, layout changes at the borders, values that several segments read.
+struct Network {
+  const char* name;
+  const char* text;
+};
+
+void PrintTo(const Network& network, std::ostream* out) { *out << network.name; }
+
+constexpr Network kNetworks[] = {
+    {"residual", R"(
+%x = input f32[1,3,12,12]
+%1 = Pad(%x, p:i64[8]{0,0,0,0,0,0,1,1})
+%2 = Conv(%1, w1:f32[8,3,3,3]#w1, b1:f32[8]#b1) {strides=[2,2]}
+%3 = BatchNormalization(%2, s:f32[8]#+s, b:f32[8]#b, m:f32[8]#m, v:f32[8]#+v)
+%4 = Clip(%3, lo:f32[]{0}, hi:f32[]{6})
+%5 = Conv(%4, w2:f32[8,1,3,3]#w2, b2:f32[8]#b2) {group=8, pads=[1,1,1,1]}
+%6 = Relu(%5)
+%7 = Conv(%6, w3:f32[8,8,1,1]#w3, b3:f32[8]#b3)
+%8 = Add(%4, %7)
+%9 = GlobalAveragePool(%8)
+%10 = Flatten(%9)
+%11 = Gemm(%10, w4:f32[5,8]#w4, b4:f32[5]#b4) {transB=1}
+%12 = Softmax(%11)
+output %12
+)"},
+    {"shuffle_and_excite", R"(
+%x = input f32[1,4,8,8]
+%1, %2 = Split(%x, s:i64[2]{2,2}) {axis=1}
+%3 = Conv(%1, w1:f32[6,2,3,3]#w1, b1:f32[6]#b1) {pads=[1,1,1,1]}
+%4 = Sigmoid(%3)
+%5 = Mul(%3, %4)
+%6 = MaxPool(%2) {kernel_shape=[3,3], pads=[1,1,1,1]}
+%7 = Concat(%5, %6) {axis=1}
+%8 = Reshape(%7, s1:i64[5]{1,2,4,8,8})
+%9 = Transpose(%8) {perm=[0,2,1,3,4]}
+%10 = Reshape(%9, s2:i64[4]{1,8,8,8})
+%11 = ReduceMean(%10, a:i64[2]{2,3})
+%12 = Conv(%11, w2:f32[8,8,1,1]#w2)
+%13 = HardSigmoid(%12)
+%14 = Mul(%10, %13)
+%15 = AveragePool(%14) {kernel_shape=[2,2], strides=[2,2]}
+output %15, %7
+)"},
+    {"rows_of_an_image", R"(
+%x = input f32[1,3,6,6]
+%1 = Conv(%x, w1:f32[4,3,1,1]#w1)
+%2 = Transpose(%1) {perm=[0,2,3,1]}
+%3 = Reshape(%2, s:i64[3]{1,36,4})
+%4 = MatMul(%3, w2:f32[4,8]#w2)
+%5 = Gelu(%4)
+%6 = Transpose(%5) {perm=[0,2,1]}
+%7 = MatMul(%5, %6)
+%8 = Softmax(%7)
+%9 = ReduceMean(%8, a:i64[1]{1}) {keepdims=0}
+output %9
+)"},
+};
+
+class NetworkLowering : public ::testing::TestWithParam<Network> {};
+
+TEST_P(NetworkLowering, EachOperatorSwitchedOffGivesTheSameAnswers) {
+  const Graph graph = graph_of(GetParam().text);
+  const std::vector<Tensor> inputs = inputs_of(graph, false);
+  const std::vector<Tensor> expected = reference(graph, inputs);
+  std::set<std::string> operators;
+  for (const NodeId id : graph.nodes()) operators.insert(graph.node(id).op_type);
+  for (const bool optimize : {false, true}) {
+    Session whole = session_of(graph, optimize);
+    expect_same(answers(whole, inputs), expected);
+    for (const std::string& op_type : operators) {
+      SCOPED_TRACE(op_type + (optimize ? ", optimised" : ""));
+      Session session = session_of(graph, optimize, {op_type});
+      if (!optimize) {
+        EXPECT_FALSE(session.plan().fallback_nodes.empty());
+      }
+      expect_same(answers(session, inputs), expected);
+    }
+    Session evaluated = session_of(graph, optimize, operators);
+    EXPECT_EQ(evaluated.plan().segments, 0U);
+    expect_same(answers(evaluated, inputs), expected);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Small, NetworkLowering, ::testing::ValuesIn(kNetworks),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace kinglet::engine
