@@ -161,6 +161,7 @@ void ScenePainter::draw(std::uint64_t index, DemoFrame& frame) {
   frame.image.rgb = still_.rgb;
   frame.label = kSpeciesCount;
   frame.bird_px = {};
+  frame.evening = evening;
   Canvas canvas(frame.image, light);
   const std::uint64_t slot = index / kSlotFrames;
   const Visit visit = visit_of(garden_, seed_, slot);
@@ -187,6 +188,7 @@ DemoFrame draw_demo_sample(std::uint64_t seed, std::uint64_t index, int width, i
   const auto shift = Random(seed, index / (kSpeciesCount + 1)).next();
   const std::size_t wanted = (index + shift % (kSpeciesCount + 1)) % (kSpeciesCount + 1);
   const float evening = random.between(0, 1);
+  frame.evening = evening;
   const Garden garden(random.next(), static_cast<float>(width) / static_cast<float>(height));
   Canvas canvas(frame.image, scaled(light_at(evening), random.between(0.85F, 1.1F)));
   draw_garden(canvas, garden, evening);
@@ -194,7 +196,8 @@ DemoFrame draw_demo_sample(std::uint64_t seed, std::uint64_t index, int width, i
     const Pose pose = random_pose(random, garden);
     const Extent extent = draw_bird(canvas, wanted, pose);
     mark(frame, wanted, extent);
-    if (random.chance(0.3F)) {  // a leaf that hides a little of it
+    frame.covered = random.chance(0.3F);
+    if (frame.covered) {  // a leaf that hides a little of it
       const Point at{random.between(extent.low.x, extent.high.x), random.between(extent.low.y, extent.high.y)};
       draw_leaf(canvas, at, pose.size * random.between(0.06F, 0.14F), random.between(0, 1),
                 {random.between(0.2F, 0.7F), random.between(0.35F, 0.6F), 0.15F});

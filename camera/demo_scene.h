@@ -19,6 +19,8 @@ struct DemoFrame {
   Image image;
   std::size_t label = 0;  // index into demo_labels()
   CropRect bird_px;       // where the visitor is; width 0 for background
+  float evening = 0;      // light: 0 noon, 1 dusk
+  bool covered = false;   // a leaf was drawn over the visitor
 };
 
 // The animated scene: frame `index` at 10 frames a second. Visitors come, stay for seconds and leave.

@@ -5,8 +5,8 @@
     python3 train.py [--kinglet PROGRAM] [--work FOLDER] [--epochs N] [--out FOLDER]
 
 Frames are drawn by `kinglet demo-frames` (never stored in the repository), resized as the recipe says, learnt in a few
-minutes on one core, and checked on frames of seeds that were not learnt. Writes demo.onnx, demo.labels.txt and
-demo.recipe.json. Debian 13: python3-torch, python3-onnx, python3-pil, python3-numpy."""
+minutes on one core, and checked on frames of seeds that were not learnt. Writes kinglet-demo.onnx,
+kinglet-demo.labels.txt and kinglet-demo.recipe.json. Debian 13: python3-torch, python3-onnx, python3-pil, python3-numpy."""
 import argparse
 import csv
 import json
@@ -20,6 +20,7 @@ import torch
 from PIL import Image
 from torch import nn
 
+NAME = "kinglet-demo"
 SIZE = 96
 # (name, seed, count, width x height); seeds from 1000 on belong to tests and are never learnt.
 TRAINING = [("train_4x3", 1, 7000, "320x240"), ("train_16x9", 2, 3500, "320x180")]
@@ -95,19 +96,20 @@ def accuracy(model, pictures, labels):
 def export(model, names, out):
     model = nn.Sequential(model, nn.Softmax(1)).eval().to(memory_format=torch.contiguous_format)
     # PRESERVE leaves the batch normalisations in the file: folding them is the program's work.
-    torch.onnx.export(model, torch.zeros(1, 3, SIZE, SIZE), str(out / "demo.onnx"), opset_version=17, input_names=["image"],
+    path = out / f"{NAME}.onnx"
+    torch.onnx.export(model, torch.zeros(1, 3, SIZE, SIZE), str(path), opset_version=17, input_names=["image"],
                       output_names=["probabilities"], training=torch.onnx.TrainingMode.PRESERVE,
                       do_constant_folding=False, dynamo=False)
-    stored = onnx.load(out / "demo.onnx")
+    stored = onnx.load(path)
     stored.producer_name, stored.producer_version = "kinglet models/demo/train.py", "1"
     stored.doc_string = "Demonstration only: tells the drawn visitors of kinglet's demo source apart, not real birds."
     onnx.helper.set_model_props(stored, {"licence": "Apache-2.0"})
     onnx.checker.check_model(stored)
-    onnx.save(stored, out / "demo.onnx")
-    (out / "demo.labels.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+    onnx.save(stored, path)
+    (out / f"{NAME}.labels.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
     recipe = {"resize_mode": "stretch", "interpolation": "bilinear", "antialias": True, "color_order": "rgb",
               "mean": [127.5, 127.5, 127.5], "std": [127.5, 127.5, 127.5], "output": "probabilities"}
-    (out / "demo.recipe.json").write_text(json.dumps(recipe, indent=2) + "\n", encoding="utf-8")
+    (out / f"{NAME}.recipe.json").write_text(json.dumps(recipe, indent=2) + "\n", encoding="utf-8")
 
 
 def main():
