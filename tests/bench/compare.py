@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Times kinglet, a bare XNNPACK subgraph and ONNX Runtime on the same models in one go: one process an engine, all
+loaded, told in turn to run for a moment, many rounds. Prints a table for docs/benchmarks.md: the least time of each, and the median
+over the rounds of its ratio to kinglet in the same round.
+
+  compare.py --worker PATH/bench_worker [--exec "./dev exec"] [--node FOLDER] [--threads 1] [--rounds 12] MODEL...
+
+--exec is put before the commands that need the Debian environment; --node is a folder where `npm install
+onnxruntime-node` was run (left out without it)."""
+import argparse
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+
+class Worker:
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True)
+        self.version = self.process.stdout.readline().strip()
+        if not self.version.startswith("ready"):
+            raise RuntimeError(f"{shlex.join(command)} is not ready: {self.version}")
+
+    def run(self, milliseconds):
+        """(least, median, share inside XNNPACK)"""
+        print(milliseconds, file=self.process.stdin, flush=True)
+        _, least, median, inside = self.process.stdout.readline().split()
+        return float(least), float(median), float(inside)
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=30)
+
+
+def commands(options, model):
+    shell = shlex.split(options.exec)
+    threads = str(options.threads)
+    model = str(Path(model).resolve())
+    yield "kinglet", shell + [options.worker, "session", model, threads]
+    if "_qdq" not in model:
+        yield "bare XNNPACK", shell + [options.worker, "bare", model, threads]
+    yield "ORT 1.21", shell + ["python3", str(HERE / "ort_worker.py"), model, threads]
+    if options.node:
+        package = Path(options.node).resolve() / "node_modules" / "onnxruntime-node"
+        yield "ORT 1.30", ["node", str(HERE / "ort_worker.js"), str(package), model, threads]
+
+
+def measure(options, model):
+    workers = {name: Worker(command) for name, command in commands(options, model)}
+    rounds = {name: [] for name in workers}
+    for turn in range(options.rounds):
+        names = list(workers)
+        if turn % 2:
+            names.reverse()  # who comes after whom should not matter
+        for name in names:
+            rounds[name].append(workers[name].run(options.milliseconds))
+            time.sleep(0.02)  # the other's spinning threads go to sleep
+    for worker in workers.values():
+        worker.end()
+    return rounds
+
+
+def row(model, rounds):
+    ours = [least for least, _, _ in rounds["kinglet"]]
+    cells = [Path(model).stem, f"{min(ours):.3f}"]
+    for name in ("bare XNNPACK", "ORT 1.21", "ORT 1.30"):
+        if name not in rounds:
+            cells.append("-")
+            continue
+        theirs = [least for least, _, _ in rounds[name]]
+        ratio = statistics.median(mine / other for mine, other in zip(ours, theirs))
+        cells.append(f"{min(theirs):.3f} ({min(ours) / min(theirs):.2f}, {ratio:.2f})")
+    added = statistics.median(1 / inside - 1 for _, _, inside in rounds["kinglet"])
+    return "| " + " | ".join(cells + [f"{100 * added:.2f} %"]) + " |"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--worker", required=True)
+    parser.add_argument("--exec", default="")
+    parser.add_argument("--node")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--milliseconds", type=int, default=150)
+    parser.add_argument("--nice", type=int, default=0, help="negative: before other programs (needs root)")
+    parser.add_argument("models", nargs="+")
+    options = parser.parse_args()
+    os.nice(options.nice)
+    print(f"{options.threads} thread(s), ms: least of {options.rounds} rounds "
+          "(kinglet / peer: of the least, median of the rounds)\n")
+    print("| model | kinglet | bare XNNPACK | ORT 1.21 | ORT 1.30 | session adds |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for model in options.models:
+        print(row(model, measure(options, model)), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
