@@ -101,7 +101,7 @@ inline constexpr LoweringCase kLoweringCases[] = {
     {"Softmax", "channels_of_pixels", "%x = input f32[1,5,3,4]\n%1 = Softmax(%x) {axis=1}\noutput %1"},
     {"Softmax", "channels_of_one_pixel", "%x = input f32[1,5,1,1]\n%1 = Softmax(%x) {axis=1}\noutput %1"},
 
-    // movement.cpp
+    // concat.cpp, slice.cpp, transpose.cpp
     {"Concat", "channels", "%x = input f32[1,3,4,5]\n%y = input f32[1,2,4,5]\n%1 = Concat(%x, %y, %x) {axis=1}\noutput %1"},
     {"Concat", "seven_rows", "%x = input f32[2,3]\n%1 = Concat(%x, %x, %x, %x, %x, %x, %x) {axis=-1}\noutput %1"},
     {"Split", "unequal", "%x = input f32[1,6,4,5]\n%1, %2 = Split(%x, s:i64[2]{4,2}) {axis=1}\noutput %1, %2"},

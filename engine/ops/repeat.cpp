@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that repeat numbers: Expand and Tile. Any element type.
+#include <format>
+
+#include "engine/ops/common.h"
+#include "engine/ops/rows.h"
+
+namespace kinglet::engine::ops {
+namespace {
+
+Result<void> infer_expand(InferContext& context) {
+  KINGLET_TRY(need_type(context, 0, kAnyType));
+  KINGLET_TRY(need_type(context, 1, kIndices));
+  const std::optional<Shape>& x = context.input_shape(0);
+  const Tensor* wanted = context.input_constant(1);
+  std::optional<Shape> out;
+  if (x && wanted != nullptr) {
+    const std::vector<std::int64_t> dims = wanted->to_int64s();
+    for (const std::int64_t dim : dims) {
+      if (dim < 0 || dim > kMaxDim) return context.fail(std::format("the shape holds {}", dim));
+    }
+    out = broadcast(*x, dims);
+    if (!out) return context.fail(std::format("cannot expand {} to {}", to_string(*x), to_string(dims)));
+  }
+  context.set_output(0, context.input_type(0), out);
+  return {};
+}
+
+Result<void> evaluate_expand(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  copy_strided(*inputs[0], 0, broadcast_strides(inputs[0]->shape(), outputs[0].shape()), outputs[0]);
+  return {};
+}
+
+Result<void> infer_tile(InferContext& context) {
+  KINGLET_TRY(need_type(context, 0, kAnyType));
+  KINGLET_TRY(need_type(context, 1, kIndices));
+  std::optional<Shape> out = context.input_shape(0);
+  const Tensor* repeats = context.input_constant(1);
+  if (out && repeats != nullptr) {
+    const std::vector<std::int64_t> times = repeats->to_int64s();
+    if (times.size() != out->size())
+      return context.fail(std::format("{} repeats for {}", times.size(), to_string(*out)));
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      if (times[i] < 0 || times[i] > kMaxDim) return context.fail(std::format("repeats {} times", times[i]));
+      if ((*out)[i] != kUnknownDim) (*out)[i] *= times[i];
+    }
+  } else if (out) {
+    out->assign(out->size(), kUnknownDim);
+  }
+  context.set_output(0, context.input_type(0), out);
+  return {};
+}
+
+Result<void> evaluate_tile(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  // Each axis becomes two, [repeat, size], of which the first has stride 0.
+  const Tensor& x = *inputs[0];
+  const std::vector<std::int64_t> dense = row_major_strides(x.shape());
+  Shape split;
+  std::vector<std::int64_t> strides;
+  for (std::size_t i = 0; i < dense.size(); ++i) {
+    split.insert(split.end(), {x.shape()[i] == 0 ? 0 : outputs[0].shape()[i] / x.shape()[i], x.shape()[i]});
+    strides.insert(strides.end(), {0, dense[i]});
+  }
+  Tensor target(x.type(), split);
+  copy_strided(x, 0, strides, target);
+  outputs[0] = target.reshaped(outputs[0].shape());
+  return {};
+}
+
+}  // namespace
+
+const Op kExpand{
+    .op_type = "Expand", .min_inputs = 2, .max_inputs = 2, .infer = infer_expand, .evaluate = evaluate_expand};
+const Op kTile{.op_type = "Tile", .min_inputs = 2, .max_inputs = 2, .infer = infer_tile, .evaluate = evaluate_tile};
+
+}  // namespace kinglet::engine::ops

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slice: data, starts, ends, axes, steps. Any element type.
+#include <algorithm>
+#include <format>
+
+#include "engine/ops/common.h"
+#include "engine/ops/lower.h"
+#include "engine/ops/normalize.h"
+#include "engine/ops/rows.h"
+
+namespace kinglet::engine::ops {
+namespace {
+
+Result<void> normalize_slice(Graph& graph, NodeId id, std::int64_t opset) {
+  if (opset >= 10) return {};
+  ints_to_input(graph, id, "starts", 1);
+  ints_to_input(graph, id, "ends", 2);
+  ints_to_input(graph, id, "axes", 3);
+  if (graph.node(id).inputs.size() < 3) return refuse(graph, id, ErrorCode::kBadData, "starts and ends are missing");
+  return {};
+}
+
+struct Cut {
+  std::int64_t start = 0, step = 1, count = 0;
+};
+
+// numpy's rule, clamped; step is not 0.
+Cut cut_of(Dim dim, std::int64_t start, std::int64_t end, std::int64_t step) {
+  const auto clamp = [&](std::int64_t at, std::int64_t low, std::int64_t high) {
+    if (at < 0) at = at < -dim ? -1 - dim : at;  // avoids overflow of at + dim
+    return std::clamp(at < 0 ? at + dim : at, low, high);
+  };
+  Cut cut{.start = 0, .step = step, .count = 0};
+  if (step > 0) {
+    cut.start = clamp(start, 0, dim);
+    const std::int64_t room = clamp(end, 0, dim) - cut.start;
+    cut.count = room > 0 ? (room - 1) / step + 1 : 0;
+  } else if (dim > 0) {
+    cut.start = clamp(start, 0, dim - 1);
+    const std::int64_t room = cut.start - clamp(end, -1, dim - 1);
+    cut.count = room > 0 ? (room - 1) / -step + 1 : 0;
+  }
+  return cut;
+}
+
+std::optional<std::int64_t> number(Inputs inputs, std::size_t input, std::size_t i) {
+  if (input >= inputs.size() || inputs[input] == nullptr) return std::nullopt;
+  return inputs[input]->to_int64s().at(i);
+}
+
+// One cut an axis of `shape`, from checked inputs.
+std::vector<Cut> cuts_of(const Shape& shape, Inputs inputs) {
+  std::vector<Cut> cuts;
+  for (const Dim dim : shape) cuts.push_back({.start = 0, .step = 1, .count = dim});
+  const auto count = static_cast<std::size_t>(inputs[1]->element_count());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t axis = axis_index(number(inputs, 3, i).value_or(static_cast<std::int64_t>(i)), shape.size());
+    if (shape[axis] == kUnknownDim) {
+      cuts[axis].count = kUnknownDim;
+      continue;
+    }
+    cuts[axis] = cut_of(shape[axis], *number(inputs, 1, i), *number(inputs, 2, i), number(inputs, 4, i).value_or(1));
+  }
+  return cuts;
+}
+
+Result<void> infer_slice(InferContext& context) {
+  KINGLET_TRY(need_type(context, 0, kAnyType));
+  const std::optional<Shape>& x = context.input_shape(0);
+  std::vector<const Tensor*> inputs(5, nullptr);
+  bool known = x.has_value();
+  for (std::size_t i = 1; i < context.input_count(); ++i) {
+    if (!context.has_input(i)) continue;
+    KINGLET_TRY(need_type(context, i, kIndices));
+    KINGLET_TRY(need_rank(context, i, 1, 1));
+    inputs[i] = context.input_constant(i);
+    known = known && inputs[i] != nullptr;
+  }
+  if (!known) {
+    context.set_output(0, context.input_type(0), x ? std::optional(Shape(x->size(), kUnknownDim)) : std::nullopt);
+    return {};
+  }
+  const std::int64_t count = inputs[1]->element_count();
+  for (std::size_t i = 2; i < 5; ++i) {
+    if (inputs[i] != nullptr && inputs[i]->element_count() != count) {
+      return context.fail(std::format("input {} has {} numbers, starts has {}", i, inputs[i]->element_count(), count));
+    }
+  }
+  if (inputs[3] != nullptr) {
+    KINGLET_TRY(checked_axes(context, inputs[3]->to_int64s(), x->size()));
+  } else if (count > static_cast<std::int64_t>(x->size())) {
+    return context.fail(std::format("cuts {} axes of {}", count, to_string(*x)));
+  }
+  if (inputs[4] != nullptr) {
+    for (const std::int64_t step : inputs[4]->to_int64s()) {
+      if (step == 0 || step < -kMaxDim) return context.fail(std::format("a step is {}", step));
+    }
+  }
+  Shape out;
+  for (const Cut& cut : cuts_of(*x, inputs)) out.push_back(cut.count);
+  context.set_output(0, context.input_type(0), out);
+  return {};
+}
+
+Result<void> evaluate_slice(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  std::vector<std::int64_t> strides = row_major_strides(inputs[0]->shape());
+  const std::vector<Cut> cuts = cuts_of(inputs[0]->shape(), inputs);
+  std::int64_t start = 0;
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    start += cuts[i].start * strides[i];
+    strides[i] = cuts[i].count > 1 ? strides[i] * cuts[i].step : 0;
+  }
+  copy_strided(*inputs[0], start, strides, outputs[0]);
+  return {};
+}
+
+}  // namespace
+
+const Op kSlice{.op_type = "Slice",
+                .min_inputs = 3,
+                .max_inputs = 5,
+                .normalize = normalize_slice,
+                .infer = infer_slice,
+                .evaluate = evaluate_slice,
+                .lower = lower_slice,
+                .layout = LayoutRule::kFollow};
+
+}  // namespace kinglet::engine::ops
