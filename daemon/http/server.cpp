@@ -111,6 +111,8 @@ class Server::Endpoint final : public httplib::Server {
     svr_sock_ = listener.socket.release();
     new_task_queue = [this] { return new SharedQueue(*owner_.pool_); };
     set_default_headers(headers_always());
+    set_keep_alive_timeout(std::chrono::duration_cast<std::chrono::seconds>(owner_.options_.limits.kept_alive).count());
+    set_keep_alive_max_count(owner_.options_.limits.requests);
     set_payload_max_length(std::max<std::size_t>(owner_.context_.max_body_bytes * 2, 1U << 20));
     set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       return before_body(request, response) ? HandlerResponse::Handled : HandlerResponse::Unhandled;
@@ -126,7 +128,7 @@ class Server::Endpoint final : public httplib::Server {
     }));
     set_post_routing_handler([](const httplib::Request& request, httplib::Response& response) {
       if (response.status == 204 || response.status == 304) response.headers.erase("Content-Length");
-      if (has_body(request)) response.headers.erase("Keep-Alive");
+      if (has_body(request) || response.has_header("Connection")) response.headers.erase("Keep-Alive");
       response.headers.erase("Accept-Ranges");
     });
   }
@@ -147,16 +149,19 @@ class Server::Endpoint final : public httplib::Server {
       const SteadyTime deadline = SteadyClock::now() + (first ? limits.first_byte : limits.kept_alive);
       if (!stream.wait_for_request(deadline, [&] { return !first && owner_.pool_->crowded(); })) break;
       stream.begin_request();
-      const bool last = count + 1 == limits.requests;
+      // Said in the answer when others wait for a thread, so that no client sends into a connection that closes.
+      const bool last = count + 1 == limits.requests || owner_.pool_->crowded();
       bool closed = false;
       bool body = false;
+      bool understood = false;
       const bool answered = process_request(stream, remote, remote_port, local, local_port, last, closed,
                                             [&](httplib::Request& request) {
+                                              understood = true;
                                               prepare(request);
                                               body = has_body(request);
                                             });
-      // What is left of a body that was not read would be taken for the next request.
-      if (!answered || closed || body) break;
+      // What is left of a request that was not read to its end would be taken for the next one.
+      if (!answered || !understood || closed || body || last) break;
     }
     close_gently(socket);
     return true;
@@ -263,6 +268,7 @@ class Server::Endpoint final : public httplib::Server {
     }
     owner_.context_.traffic.add({}, request.method, reply.status, {});
     response.headers.erase("X-Request-Id");
+    response.set_header("Connection", "close");
     write_reply(std::move(reply), call, false, response);
   }
 

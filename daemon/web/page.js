@@ -121,6 +121,7 @@ async function showModel() {
     const all = await fetchJson(model.labels.href);
     labels = new Map(all.items.map((label) => [label.index, label]));
     modelDigest = model.digest;
+    byId("scientific").hidden = !all.items.some((label) => label.scientific_name);
   }
 }
 

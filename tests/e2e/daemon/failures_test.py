@@ -75,11 +75,18 @@ class Start(TemporaryFolder):
 
 class StaysUp(TemporaryFolder):
     def assert_not_ready(self, daemon, check, *words):
-        reply = daemon.until(lambda: (lambda r: r if r.status == 503 and r.json()["checks"][check]["status"] == "fail"
-                                      else None)(daemon.ask("/readyz")), "not ready")
-        detail = reply.json()["checks"][check]["detail"]
-        for word in words:
-            self.assertIn(word, detail)
+        detail = ""
+
+        def said():
+            nonlocal detail
+            reply = daemon.ask("/readyz")
+            found = reply.json()["checks"][check]
+            detail = found.get("detail", "")
+            return reply.status == 503 and found["status"] == "fail" and all(word in detail for word in words)
+        try:
+            daemon.until(said, "not ready")
+        except AssertionError:
+            raise AssertionError(f"{words} is not in: {detail}") from None
         self.assertEqual(daemon.ask("/livez").status, 200)
         self.assertEqual(daemon.ask("/").status, 200)
 

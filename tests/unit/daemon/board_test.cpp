@@ -2,6 +2,7 @@
 #include "daemon/board.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <fstream>
 
@@ -12,13 +13,16 @@ namespace fs = std::filesystem;
 
 class BoardTest : public ::testing::Test {
  protected:
-  BoardTest() { fs::remove_all(root_); }
+  BoardTest() {
+    std::string path = ::testing::TempDir() + "kinglet-board-XXXXXX";
+    root_ = ::mkdtemp(path.data());
+  }
   ~BoardTest() override { fs::remove_all(root_); }
   void put(const std::string& path, const std::string& text) {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << text;
   }
-  const fs::path root_ = fs::path(::testing::TempDir()) / "board_test_root";
+  fs::path root_;
 };
 
 TEST_F(BoardTest, ReadsWhatARaspberryPiSays) {
