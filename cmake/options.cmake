@@ -2,6 +2,7 @@
 # Warnings, sanitizers and the helper every folder uses.
 option(KINGLET_WERROR "warnings are errors" ON)
 set(KINGLET_SANITIZE "" CACHE STRING "address, undefined, thread or fuzzer, comma separated")
+set(KINGLET_SANITIZE_FOLDERS "" CACHE STRING "instrument these top folders only (a|b); the others come from the compiler cache")
 
 add_library(kinglet_options INTERFACE)
 target_include_directories(kinglet_options INTERFACE ${CMAKE_SOURCE_DIR})
@@ -11,11 +12,14 @@ target_compile_options(kinglet_options INTERFACE
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
   $<$<BOOL:${KINGLET_WERROR}>:-Werror>)
 if(KINGLET_SANITIZE)
-  target_compile_options(kinglet_options INTERFACE -fsanitize=${KINGLET_SANITIZE} -fno-omit-frame-pointer
-    -fno-sanitize-recover=all -g)
-  target_link_options(kinglet_options INTERFACE -fsanitize=${KINGLET_SANITIZE})
   # Own bugs must abort under sanitizers, whatever the build type.
-  target_compile_options(kinglet_options INTERFACE -UNDEBUG)
+  set(instrument -fsanitize=${KINGLET_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -UNDEBUG)
+  if(KINGLET_SANITIZE_FOLDERS)
+    set(folder_of_target "$<FILTER:$<TARGET_PROPERTY:SOURCE_DIR>,INCLUDE,^${CMAKE_SOURCE_DIR}/(${KINGLET_SANITIZE_FOLDERS})>")
+    set(instrument "$<$<BOOL:${folder_of_target}>:${instrument}>")
+  endif()
+  target_compile_options(kinglet_options INTERFACE "${instrument}")
+  target_link_options(kinglet_options INTERFACE -fsanitize=${KINGLET_SANITIZE})
 endif()
 
 # kinglet_library(name GLOBS... LINK libs...): a static library of one folder.

@@ -6,7 +6,6 @@
 
 # Labels that a plain ./dev test leaves to --all.
 readonly long_tiers='slow|emulation|package'
-readonly address_tiers=(unit contract golden fuzz)
 
 command_test() {
   local all='' tier='' regex='' given=("$@") ctest_options
@@ -51,10 +50,10 @@ build_for_tests() {
   build_preset tests
   [[ -z $regex ]] || return 0
   if [[ -z $tier || $tier == sanitizer ]]; then
-    build_tiers asan "${address_tiers[@]}"
+    build_tiers asan bytes
     build_tiers tsan threads
   fi
-  [[ $tier != arm64 && (-n $tier || -z $(arm64_compiler)) ]] || build_tiers arm64 engine
+  [[ $tier != arm64 && (-n $tier || -z $(arm64_compiler)) ]] || build_tiers arm64 board
   [[ -z $all && $tier != package && $tier != emulation ]] || build_preset arm64
 }
 

@@ -13,4 +13,4 @@ export UBSAN_OPTIONS=print_stacktrace=1
 suppressions=$(dirname "$0")/tsan-suppressions.txt
 export TSAN_OPTIONS=second_deadlock_stack=1:suppressions=$suppressions
 exec ctest --test-dir "$build" -j "$(nproc)" -L "^($2)\$" --output-on-failure --no-tests=error \
-  --output-junit "$(dirname "$build")/tests/junit-$1.xml"
+  --test-output-size-passed 1000000 --output-junit "$(dirname "$build")/tests/junit-$1.xml"
