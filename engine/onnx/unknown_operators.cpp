@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <format>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/base/text.h"
@@ -15,7 +16,8 @@
 namespace kinglet::engine::onnx_format {
 namespace {
 
-constexpr std::size_t kMostNodes = 8;
+// Every node is named; beyond this much text the rest is only counted (hostile files).
+constexpr std::size_t kMostText = 16384;
 
 std::string_view reason(std::string_view domain, std::string_view op_type) {
   struct Row {
@@ -32,31 +34,60 @@ std::string_view reason(std::string_view domain, std::string_view op_type) {
   return at == std::ranges::end(kRows) ? "" : at->text;
 }
 
-std::string describe_node(const ::onnx::NodeProto& node) {
+std::string describe_operator(const ::onnx::NodeProto& node) {
   const std::string_view domain = canonical_domain(node.domain());
   std::string text = domain.empty() ? "" : printable(domain) + ".";
   text += printable(node.op_type(), 60);
   if (const std::string_view why = reason(domain, node.op_type()); !why.empty()) text += std::format(" ({})", why);
+  return text;
+}
+
+std::string node_name(const ::onnx::NodeProto& node) {
   const std::string& name = node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
-  return text + std::format(" at \"{}\"", printable(name, 60));
+  return std::format("\"{}\"", printable(name, 60));
+}
+
+// The nodes of one unknown operator, in the order of the file.
+struct Unknown {
+  std::string what;
+  std::vector<std::string> nodes;
+};
+
+// LRN at "n2", "n6"; If (holds a sub-graph) at "branch"
+std::string list_nodes(const std::vector<Unknown>& unknown, std::size_t count) {
+  std::string list;
+  std::size_t named = 0;
+  for (const Unknown& row : unknown) {
+    for (std::size_t i = 0; i < row.nodes.size(); ++i) {
+      if (list.size() > kMostText) return list + std::format(" and {} more", count - named);
+      if (i == 0) list += std::format("{}{} at ", list.empty() ? "" : "; ", row.what);
+      list += (i > 0 ? ", " : "") + row.nodes[i];
+      ++named;
+    }
+  }
+  return list;
 }
 
 }  // namespace
 
 Result<void> refuse_unknown_operators(const ::onnx::GraphProto& graph) {
-  std::vector<std::string> unknown;
+  std::vector<Unknown> unknown;
+  std::unordered_map<std::string, std::size_t> rows;
+  std::size_t count = 0;
   for (const auto& node : graph.node()) {
     const std::string_view domain = canonical_domain(node.domain());
     if (domain.empty() && node.op_type() == "Constant") continue;
-    if (find_op(domain, node.op_type()) == nullptr) unknown.push_back(describe_node(node));
+    if (find_op(domain, node.op_type()) != nullptr) continue;
+    std::string what = describe_operator(node);
+    const std::size_t row = rows.try_emplace(what, unknown.size()).first->second;
+    if (row == unknown.size()) unknown.push_back({.what = std::move(what), .nodes = {}});
+    unknown[row].nodes.push_back(node_name(node));
+    ++count;
   }
   if (unknown.empty()) return {};
-  std::string list;
-  for (std::size_t i = 0; i < std::min(unknown.size(), kMostNodes); ++i) list += (i > 0 ? ", " : "") + unknown[i];
-  if (unknown.size() > kMostNodes) list += std::format(" and {} more", unknown.size() - kMostNodes);
   return fail(ErrorCode::kUnavailable,
-              std::format("{} node{} with operators kinglet does not run: {}", unknown.size(),
-                          unknown.size() == 1 ? "" : "s", list),
+              std::format("{} node{} with operators kinglet does not run: {}", count, count == 1 ? "" : "s",
+                          list_nodes(unknown, count)),
               {}, "kinglet runs image classifiers; export only the classifier part of the model");
 }
 

@@ -40,7 +40,7 @@ Result<void> infer_cast(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kAnyType));
   const std::int64_t number = context.attributes().get_int("to", 0);
   const std::optional<DataType> type = type_of_number(number);
-  if (!type) return context.fail(std::format("casts to type number {}, which kinglet does not have", number));
+  if (!type) return context.refuse(std::format("casts to type number {}, which kinglet does not have", number));
   context.set_output(0, *type, context.input_shape(0));
   return {};
 }

@@ -27,7 +27,7 @@ void combine(const Tensor& a, const Tensor& b, Tensor& to, F f) {
   const std::span<const T> left = a.data<T>();
   const std::span<const T> right = b.data<T>();
   const std::span<R> out = to.mutable_data<R>();
-  if (a.shape() == b.shape()) {
+  if (a.shape() == to.shape() && b.shape() == to.shape()) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = f(left[i], right[i]);
     return;
   }

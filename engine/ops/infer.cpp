@@ -142,6 +142,10 @@ std::unexpected<Error> InferContext::fail(std::string message, std::string hint)
   return ::kinglet::fail(ErrorCode::kBadData, std::move(message), place(node()), std::move(hint));
 }
 
+std::unexpected<Error> InferContext::refuse(std::string message, std::string hint) const {
+  return ::kinglet::fail(ErrorCode::kUnavailable, std::move(message), place(node()), std::move(hint));
+}
+
 Result<void> infer_node(Graph& graph, NodeId id) { return infer_one(graph, id, nullptr); }
 
 Result<void> infer_node(Graph& graph, NodeId id, KnownNumbers& known) { return infer_one(graph, id, &known); }

@@ -224,8 +224,42 @@ Result<void> evaluate_layer_normalization(const Node& node, Inputs inputs, std::
   return {};
 }
 
+// --- LRN: each number over the squares of its neighbours in the channels ---------------------------------------------
+
+Result<void> infer_lrn(InferContext& context) {
+  KINGLET_TRY(need_type(context, 0, kFloats));
+  KINGLET_TRY(need_rank(context, 0, 2));
+  KINGLET_TRY(checked_int(context, "size", 0, 1, kMaxDim));
+  context.set_output(0, context.input_type(0), context.input_shape(0));
+  return {};
+}
+
+// y = x / (bias + alpha / size * sum of squares over channels [c - (size - 1) / 2, c + size / 2])^beta
+Result<void> evaluate_lrn(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
+  const AxisView view = view_axis(outputs[0].shape(), 1);
+  const std::int64_t size = node.attributes.get_int("size", 1);
+  const double scale = node.attributes.get_float("alpha", 1e-4F) / static_cast<double>(size);
+  const double beta = node.attributes.get_float("beta", 0.75F);
+  const double bias = node.attributes.get_float("bias", 1.0F);
+  const float* from = inputs[0]->data<float>().data();
+  float* to = outputs[0].mutable_data<float>().data();
+  for (std::int64_t i = 0; i < outputs[0].element_count(); ++i) {
+    const std::int64_t channel = i / view.inner % view.length;
+    const std::int64_t first = std::max<std::int64_t>(0, channel - (size - 1) / 2);
+    const std::int64_t last = std::min(view.length - 1, channel + size / 2);
+    double squares = 0;
+    for (std::int64_t c = first; c <= last; ++c) {
+      const double x = from[i + (c - channel) * view.inner];
+      squares += x * x;
+    }
+    to[i] = static_cast<float>(from[i] / std::pow(bias + scale * squares, beta));
+  }
+  return {};
+}
+
 }  // namespace
 
+const Op kLRN{.op_type = "LRN", .infer = infer_lrn, .evaluate = evaluate_lrn};
 const Op kBatchNormalization{.op_type = "BatchNormalization",
                              .min_inputs = 5,
                              .max_inputs = 5,

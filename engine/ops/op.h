@@ -38,6 +38,8 @@ class InferContext {
   void set_output(std::size_t i, DataType type, std::optional<Shape> shape);
   // kBadData with the node's name and operator in where.
   [[nodiscard]] std::unexpected<Error> fail(std::string message, std::string hint = {}) const;
+  // The same as kUnavailable: right ONNX, but of a form that kinglet does not have.
+  [[nodiscard]] std::unexpected<Error> refuse(std::string message, std::string hint = {}) const;
 
  private:
   Graph& graph_;

@@ -19,7 +19,7 @@ Result<void> need_parameters(const InferContext& context) {
   const std::optional<Shape>& x = context.input_shape(0);
   const std::optional<Shape>& scale = context.input_shape(1);
   if (context.attributes().get_int("block_size", 0) != 0) {
-    return context.fail("blocked quantisation is not supported", "quantise per tensor or per axis");
+    return context.refuse("blocked quantisation is not supported", "quantise per tensor or per axis");
   }
   if (context.has_input(2) && scale && context.input_shape(2) &&
       element_count(*scale) != element_count(*context.input_shape(2))) {
@@ -43,7 +43,7 @@ Result<DataType> quantized_type(const InferContext& context) {
   const std::int64_t type = context.attributes().get_int("output_dtype", 0);
   if (type == 0 || type == 2) return DataType::kU8;
   if (type == 3) return DataType::kI8;
-  return context.fail(std::format("output_dtype {} is not supported, only uint8 (2) and int8 (3)", type));
+  return context.refuse(std::format("output_dtype {} is not supported, only uint8 (2) and int8 (3)", type));
 }
 
 Result<void> infer_quantize(InferContext& context) {

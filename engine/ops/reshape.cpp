@@ -31,7 +31,7 @@ Result<void> infer_dropout(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kFloats));
   if (const Tensor* training = context.input_constant(2)) {
     if (training->type() != DataType::kBool || training->element_count() != 1 || training->data<bool>()[0]) {
-      return context.fail("is in training mode", "export the model in evaluation mode");
+      return context.refuse("is in training mode", "export the model in evaluation mode");
     }
   }
   context.set_output(0, context.input_type(0), context.input_shape(0));

@@ -83,26 +83,30 @@ void for_each_line(const Node& node, const Tensor& x, Tensor& y, F f) {
   }
 }
 
-double log_sum_exp(std::span<double> line) {
+// Takes the greatest number from each; the sum of their exponentials. Large scores keep their differences this way.
+double shift_and_sum(std::span<double> line) {
   double top = -INFINITY;
   for (const double value : line) top = std::max(top, value);
   double sum = 0;
-  for (const double value : line) sum += std::exp(value - top);
-  return top + std::log(sum);
+  for (double& value : line) {
+    value -= top;
+    sum += std::exp(value);
+  }
+  return sum;
 }
 
 Result<void> evaluate_softmax(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
   for_each_line(node, *inputs[0], outputs[0], [](std::span<double> line) {
-    const double total = log_sum_exp(line);
-    for (double& value : line) value = std::exp(value - total);
+    const double sum = shift_and_sum(line);
+    for (double& value : line) value = std::exp(value) / sum;
   });
   return {};
 }
 
 Result<void> evaluate_log_softmax(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
   for_each_line(node, *inputs[0], outputs[0], [](std::span<double> line) {
-    const double total = log_sum_exp(line);
-    for (double& value : line) value -= total;
+    const double log_sum = std::log(shift_and_sum(line));
+    for (double& value : line) value -= log_sum;
   });
   return {};
 }

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <format>
+
 #include "engine/model.h"
 #include "tests/support/corpus.h"
 #include "tests/unit/engine_onnx/model_builder.h"
@@ -11,11 +13,11 @@
 namespace kinglet::engine {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 using testing::error_of;
+using ::testing::HasSubstr;
 using testing::load;
 using testing::relu_model;
+using ::testing::StartsWith;
 
 const auto kUnchanged = [](::onnx::ModelProto&) {};
 
@@ -62,7 +64,32 @@ TEST(LoadModel, NamesEveryUnknownOperatorInOneLine) {
   });
   EXPECT_EQ(error_of(bytes),
             "2 nodes with operators kinglet does not run: GridSample (is for warping pictures, kinglet runs "
-            "classifiers) at \"relu\", my.domain.Frobnicate at \"z\"");
+            "classifiers) at \"relu\"; my.domain.Frobnicate at \"z\"");
+}
+
+TEST(LoadModel, NamesNodesOfOneUnknownOperatorTogether) {
+  const std::string bytes = relu_model([](::onnx::ModelProto& model) {
+    for (int i = 0; i < 20; ++i) {
+      ::onnx::NodeProto& node = *model.mutable_graph()->add_node();
+      node.set_op_type(i % 2 == 0 ? "Loop" : "Frobnicate");
+      node.set_name(std::format("n{}", i));
+    }
+  });
+  EXPECT_EQ(error_of(bytes),
+            "20 nodes with operators kinglet does not run: Loop (holds a sub-graph) at \"n0\", \"n2\", \"n4\", \"n6\", "
+            "\"n8\", \"n10\", \"n12\", \"n14\", \"n16\", \"n18\"; Frobnicate at \"n1\", \"n3\", \"n5\", \"n7\", "
+            "\"n9\", \"n11\", \"n13\", \"n15\", \"n17\", \"n19\"");
+}
+
+TEST(LoadModel, BoundsTheListOfAHostileFile) {
+  const std::string bytes = relu_model([](::onnx::ModelProto& model) {
+    for (int i = 0; i < 5000; ++i) {
+      model.mutable_graph()->add_node()->set_op_type(std::format("Op{}{}", i, std::string(200, 'x')));
+    }
+  });
+  const std::string error = error_of(bytes);
+  EXPECT_LT(error.size(), 20000U);
+  EXPECT_THAT(error, ::testing::ContainsRegex(" and [0-9]+ more"));
 }
 
 TEST(LoadModel, RefusesNamesThatNothingMakesOrThatAreMadeTwice) {
