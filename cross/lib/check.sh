@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2154
+# ./dev lint and ./dev soak: what the compiler and short tests do not see.
+
+# command_lint [--fix] [--no-tidy] [FILE...]: the whole tree, or the named files only.
+command_lint() {
+  local fix='' tidy=yes files=() given=("$@") status=0
+  while (($# > 0)); do
+    case $1 in
+    --fix) fix=yes ;;
+    --no-tidy) tidy='' ;;
+    -*) fail 64 "lint: unknown option \"$1\"" "--fix, --no-tidy or names of files" ;;
+    *)
+      [[ -r $1 ]] || fail 66 "lint: cannot read $1"
+      files+=("$(realpath --relative-to="$repository" "$1")")
+      ;;
+    esac
+    shift
+  done
+  in_environment "build test" lint "${given[@]}"
+  export_build_variables
+  cd "$repository" || exit
+  ((${#files[@]} > 0)) || mapfile -t files < <(git ls-files)
+  step "shell scripts" lint_scripts "${files[@]}" || status=1
+  step "formatting" lint_format "$fix" "${files[@]}" || status=1
+  [[ -z $tidy ]] || step "clang-tidy" lint_tidy "${files[@]}" || status=1
+  ((status == 0)) || fail 1 "lint found something" "./dev lint --fix formats the sources; the rest is above"
+}
+
+only() {
+  local pattern=$1
+  shift
+  printf '%s\n' "$@" | grep -E "$pattern" || true
+}
+
+is_shell_script() {
+  [[ -f $1 ]] || return
+  case $1 in
+  *.sh) true ;;
+  *.*) false ;;
+  *) head -n 1 "$1" | grep -qaE '^#!.*[/ ](ba|da)?sh' ;;
+  esac
+}
+
+lint_scripts() {
+  local file scripts=()
+  for file in "$@"; do
+    ! is_shell_script "$file" || scripts+=("$file")
+  done
+  ((${#scripts[@]} == 0)) || shellcheck "${scripts[@]}"
+}
+
+lint_format() {
+  local fix=$1 sources
+  shift
+  mapfile -t sources < <(only '\.(cpp|h)$' "$@")
+  ((${#sources[@]} == 0)) && return
+  if [[ -n $fix ]]; then clang-format-19 -i "${sources[@]}"; else clang-format-19 --dry-run -Werror "${sources[@]}"; fi
+}
+
+# Generated headers must be there before a source can be read; GCC's options that clang lacks are no finding.
+lint_tidy() {
+  local sources
+  mapfile -t sources < <(only '^(engine|camera|config|daemon|cli)/.*\.cpp$' "$@")
+  ((${#sources[@]} == 0)) && return
+  configure tests
+  cmake --build "$repository/build/tests" --target kinglet_onnx_proto >/dev/null || return
+  printf '%s\0' "${sources[@]}" | xargs -0 -n 1 -P "$(job_count)" \
+    clang-tidy-19 -p "$repository/build/tests" --quiet --extra-arg=-Wno-unknown-warning-option 2>/dev/null
+}
+
+# command_soak [--minutes N]: an hour if nothing is said.
+command_soak() {
+  local minutes=60 given=("$@")
+  while (($# > 0)); do
+    case $1 in
+    --minutes=*) set -- x "${1#*=}" "${@:2}" && minutes=$2 && shift ;;
+    --minutes) minutes=$(option_value "$@") && shift || exit ;;
+    *) fail 64 "soak: unknown option \"$1\"" "--minutes N" ;;
+    esac
+    shift
+  done
+  [[ $minutes =~ ^[1-9][0-9]*$ ]] || fail 64 "--minutes: \"$minutes\" is not a number of minutes"
+  in_environment "build test" soak "${given[@]}"
+  export_build_variables
+  build_preset release
+  exec "$repository/cross/soak" "$repository/build/release/bin/kingletd" "$minutes"
+}

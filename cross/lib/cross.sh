@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2154
+# ./dev cross: the arm64 build, run on emulated cores and compared with this machine's own answers.
+
+readonly board_cores=(cortex-a53 cortex-a72 cortex-a76)
+
+command_cross() {
+  local machine='' cores=("${board_cores[@]}") given=("$@") core groups="build test arm64"
+  while (($# > 0)); do
+    case $1 in
+    --machine) machine=yes groups+=" emulation" ;;
+    --cpu) cores=("$(option_value "$@")") && shift || exit ;;
+    --cpu=*) cores=("${1#*=}") ;;
+    *) fail 64 "cross: unknown option \"$1\"" "--machine or --cpu NAME" ;;
+    esac
+    shift
+  done
+  in_environment "$groups" cross "${given[@]}"
+  export_build_variables
+  build_preset arm64
+  build_preset release
+  if [[ -n $machine ]]; then
+    cross_machine
+    return
+  fi
+  for core in "${cores[@]}"; do
+    step "tests of the engine on $core" engine_tests_on "$core" || exit
+    step "answers on $core" "$repository/cross/compare-answers" "$repository" "$core" || exit
+  done
+}
+
+engine_tests_on() {
+  KINGLET_CPU=$1 ctest --test-dir "$repository/build/arm64" -L '^engine$' -j "$(job_count)" --output-on-failure \
+    --no-tests=error --test-output-size-passed 1000000 --output-junit "$repository/build/arm64/junit-$1.xml" </dev/null |
+    "$repository/cross/test-summary.py" "$repository/build/arm64/junit-$1.xml"
+  return "${PIPESTATUS[0]}"
+}
+
+# The machine is a tool that lies beside the checkout; who has none is told so.
+cross_machine() {
+  local tool=$repository/../shared/tools/emulated-pi
+  [[ -x $tool ]] || fail 69 "no emulated machine: $tool is missing" "without --machine single programs run under qemu-user"
+  step "collecting the daemon and its libraries" collect_machine "$repository/build/machine"
+  step "kingletd in an emulated Raspberry Pi 4" "$repository/cross/ask-machine" "$tool" "$repository/build/machine"
+}
+
+# A folder with the daemon, the demonstration and every library they need; the machine has none of ours.
+collect_machine() {
+  local folder=$1 libraries=/usr/lib/aarch64-linux-gnu
+  rm -rf "$folder"
+  mkdir -p "$folder/lib"
+  cp "$repository"/build/arm64/bin/{kingletd,kinglet} "$folder/"
+  cp -r "$repository/models/demo" "$folder/demo"
+  qemu-aarch64 -E LD_TRACE_LOADED_OBJECTS=1 "$folder/kingletd" | sed -nE 's/.* => ([^ ]+) .*/\1/p' |
+    while read -r path; do cp -L "$path" "$folder/lib/"; done
+  qemu-aarch64 -E LD_TRACE_LOADED_OBJECTS=1 "$folder/kinglet" | sed -nE 's/.* => ([^ ]+) .*/\1/p' |
+    while read -r path; do cp -L "$path" "$folder/lib/"; done
+  [[ -e $folder/lib/libstdc++.so.6 ]] || cp -L "$libraries/libstdc++.so.6" "$folder/lib/"
+  aarch64-linux-gnu-strip "$folder"/kinglet*
+}
