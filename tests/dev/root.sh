@@ -99,6 +99,7 @@ case_killed_then_two_at_once() {
   check_second_start
   check_groups
   check_entering
+  check_top_folders
 }
 
 check_second_start() {
@@ -137,6 +138,68 @@ check_entering() {
   status=0
   wait "$child" || status=$?
   [[ $status == 7 ]] || fail "the signal's handler did not decide: $status, not 7"
+}
+
+# Any path given on the command line must work: what this machine has at its top, the command sees at the same place.
+check_top_folders() {
+  local path
+  for path in /*/; do
+    path=${path%/}
+    case $path in
+    /bin | /boot | /dev | /etc | /lib* | /lost+found | /proc | /run | /sbin | /sys | /usr | /var) continue ;;
+    esac
+    [[ "$(dev exec stat -Lc %i "$path")" == "$(stat -Lc %i "$path")" ]] || fail "$path is another folder inside"
+  done
+}
+
+# An ordinary user, known only in a mount namespace of this test, makes a root of its own and enters it.
+case_without_root() {
+  local user=kinglet-guest id=54321
+  [[ $(id -u) == 0 ]] || skip "needs root to become another user"
+  command -v newuidmap >/dev/null || skip "newuidmap is not installed (package uidmap)"
+  if [[ -z ${KINGLET_TEST_NAMESPACE:-} ]]; then
+    clean_up
+    trap - EXIT
+    KINGLET_TEST_NAMESPACE=1 exec unshare --mount --propagation private "$0" without_root
+  fi
+  pretend_user "$user" "$id"
+  as_user "$id" unshare --user --map-root-user --map-auto --mount true 2>"$work/why.log" ||
+    skip "an ordinary user may not make user namespaces here"
+  as_user "$id" "$work/tree/dev" exec sh -c 'id -u; touch made-inside' >"$work/out" 2>"$work/user.log" || {
+    ! grep -qE "Could not resolve|Unable to connect|Temporary failure" "$work"/home/cache/kinglet/roots/*.log ||
+      skip "the package mirror cannot be reached"
+    fail "no start without root"
+  }
+  [[ $(cat "$work/out") == 0 ]] || fail "not root of the namespace but $(cat "$work/out")"
+  [[ $(stat -c %u "$work/home/made-inside") == "$id" ]] || fail "a file made inside belongs to somebody else"
+  as_user "$id" "$work/tree/dev" exec true 2>"$work/user2.log" || fail "the second start failed"
+  [[ ! -s $work/user2.log ]] || fail "the second start had something to do"
+  as_user "$id" "$work/tree/dev" clean --cache 2>>"$work/user.log" || fail "the root cannot be removed"
+}
+
+# pretend_user NAME ID: a line in this namespace's passwd, group, subuid and subgid, and a copy of ./dev it can read.
+pretend_user() {
+  local file
+  mkdir -p "$work/home" "$work/tree" "$work/etc"
+  cp -r "$KINGLET_SOURCE/dev" "$KINGLET_SOURCE/cross" "$work/tree/"
+  for file in passwd group subuid subgid; do
+    { cat /etc/$file 2>/dev/null || true; } >"$work/etc/$file"
+    [[ -e /etc/$file ]] || : >/etc/$file
+  done
+  echo "$1:x:$2:$2::$work/home:/bin/sh" >>"$work/etc/passwd"
+  echo "$1:x:$2:" >>"$work/etc/group"
+  echo "$1:700000:65536" | tee -a "$work/etc/subuid" >>"$work/etc/subgid"
+  for file in passwd group subuid subgid; do mount --bind "$work/etc/$file" "/etc/$file"; done
+  chmod 755 "$work" "$work/packages"
+  chmod 644 "$work"/etc/* "$work"/packages/*
+  chown -R "$2:$2" "$work/home"
+}
+
+as_user() {
+  local id=$1
+  shift
+  (cd "$work/home" && exec setpriv --reuid="$id" --regid="$id" --clear-groups env HOME="$work/home" \
+    XDG_CACHE_HOME="$work/home/cache" "$@")
 }
 
 small_disk() {
