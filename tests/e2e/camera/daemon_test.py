@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import stat
 import sys
 import time
@@ -29,19 +30,23 @@ EXPECTED = {name: entry["top1"] for name, entry in (
 
 
 class LibcameraSource(TemporaryFolder):
-    def start(self, photos, *switches):
-        """A daemon whose camera sees `photos`; `switches` are those of cross/virtual-camera."""
-        pictures = self.folder / "pictures"
-        pictures.mkdir()
-        for name in photos:
-            shutil.copy(CORPUS / "photos" / name, pictures / name)
+    def start(self, photos, *switches, camera="", env=None):
+        """A daemon whose camera sees `photos`, or one of two with test patterns when there are none; `switches` are
+        those of cross/virtual-camera."""
+        frames = ""
+        if photos:
+            pictures = self.folder / "pictures"
+            pictures.mkdir()
+            for name in photos:
+                shutil.copy(CORPUS / "photos" / name, pictures / name)
+            frames = f"--frames {pictures} --size 640x480"
         script = self.folder / "kinglet-camera"
         script.write_text(f"#!/bin/sh\nexport LIBCAMERA_PIPELINES_MATCH_LIST=virtual\necho $$ >{self.folder}/pid\n"
-                          f"exec {SOURCE_DIR}/cross/virtual-camera --frames {pictures} --size 640x480 "
-                          f"{' '.join(switches)} {PROGRAM} \"$@\"\n")
+                          f"exec {SOURCE_DIR}/cross/virtual-camera {frames} {' '.join(switches)} {PROGRAM} \"$@\"\n")
         script.chmod(stat.S_IRWXU)
-        return Daemon(sets=bird_sets(self.folder) + ["source=libcamera:", "source.size=640x480", "decide.min_score=0.3"],
-                      env={"KINGLET_CAMERA_PROGRAM": str(script)})
+        return Daemon(sets=bird_sets(self.folder) + [f"source=libcamera:{camera}", "source.size=640x480",
+                                                     "decide.min_score=0.3"],
+                      env={"KINGLET_CAMERA_PROGRAM": str(script), **(env or {})})
 
     def camera(self, daemon):
         return daemon.ask("/api/v1/stats").json()["camera"]
@@ -69,7 +74,12 @@ class LibcameraSource(TemporaryFolder):
 
     def test_a_camera_that_hangs_is_started_again_with_http_alive(self):
         slowest = 0
-        with self.start(["bald_eagle.jpg"], "--fps", "10", "--stall-after", "20") as daemon:
+        notify = self.folder / "notify"
+        manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(manager.close)
+        manager.bind(str(notify))
+        with self.start(["bald_eagle.jpg"], "--fps", "10", "--stall-after", "40",
+                        env={"NOTIFY_SOCKET": str(notify)}) as daemon:
             def alive():
                 nonlocal slowest
                 begin = time.monotonic()
@@ -77,13 +87,38 @@ class LibcameraSource(TemporaryFolder):
                 slowest = max(slowest, time.monotonic() - begin)
                 return True
             daemon.first_prediction()
+            first = (self.folder / "pid").read_text()
             daemon.until(lambda: alive() and self.camera(daemon)["stalls_total"] >= 1, "a stall")
+            self.assertEqual(daemon.ask("/readyz").status, 503)
             daemon.until(lambda: alive() and self.camera(daemon)["restarts_total"] >= 1, "a restart")
             daemon.until(lambda: alive() and self.camera(daemon)["state"] == "streaming", "frames again")
+            self.assertNotEqual((self.folder / "pid").read_text(), first)
+            self.assertFalse(self.runs(int(first)), "the hanging kinglet-camera is still there")
             self.assertEqual(daemon.first_prediction()["top"][0]["label"], EXPECTED["bald_eagle.jpg"])
-            self.assertIn("kinglet-camera did not stop within a second", "".join(daemon.lines))
-        print(f"slowest /livez {slowest * 1000:.0f} ms")
+            manager.settimeout(60)
+            told = []
+            while told.count("STATUS=camera streaming") < 2:
+                told.append(manager.recv(4096).decode())
+        print(f"slowest /livez {slowest * 1000:.0f} ms; the service manager heard: {told}")
         self.assertLess(slowest, 5)
+        # What is not known why is not told as well: the watchdog goes hungry for as long as no frame moves.
+        stalled = told.index("STATUS=camera stalled")
+        self.assertIn("WATCHDOG=1", told[:stalled])
+        self.assertNotIn("WATCHDOG=1", told[stalled:])
+
+    def test_either_of_two_cameras_is_taken_by_its_name(self):
+        for camera, size in (("bars", "640x480"), ("lines", "800x600"), ("1", "800x600")):
+            with self.subTest(camera=camera), self.start([], "--fps", "10", camera=camera) as daemon:
+                daemon.first_prediction()
+                self.assertIn(size, self.camera(daemon)["description"])
+
+    def test_an_unknown_camera_is_told_those_there_are(self):
+        with self.start([], "--fps", "10", camera="porch") as daemon:
+            camera = daemon.until(lambda: (lambda c: c if c.get("detail") else None)(self.camera(daemon)), "a reason")
+            self.assertEqual(camera["state"], "absent")
+            self.assertIn('no camera "porch"', camera["detail"])
+            self.assertIn("0: bars, 1: lines", camera["detail"])
+            self.assertEqual(daemon.ask("/livez").status, 200)
 
     def test_a_killed_camera_program_is_started_again(self):
         with self.start(["bald_eagle.jpg"], "--fps", "10") as daemon:
