@@ -6,7 +6,7 @@ install(FILES systemd/kingletd.service DESTINATION ${unit_folder})
 install(FILES systemd/kinglet.sysusers DESTINATION lib/sysusers.d RENAME kinglet.conf)
 install(FILES systemd/60-kinglet-dma-heap.rules DESTINATION lib/udev/rules.d COMPONENT camera)
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/kinglet OPTIONAL)
-install(FILES config/kinglet.toml DESTINATION ${CMAKE_INSTALL_FULL_SYSCONFDIR}/kinglet OPTIONAL)
-install(FILES models/catalogue.json DESTINATION ${CMAKE_INSTALL_DATADIR}/kinglet OPTIONAL)
-install(DIRECTORY models/demo DESTINATION ${CMAKE_INSTALL_DATADIR}/kinglet/models OPTIONAL
+install(FILES config/kinglet.toml DESTINATION ${CMAKE_INSTALL_FULL_SYSCONFDIR}/kinglet)
+install(FILES models/catalogue.json DESTINATION ${CMAKE_INSTALL_DATADIR}/kinglet)
+install(DIRECTORY models/demo DESTINATION ${CMAKE_INSTALL_DATADIR}/kinglet/models
   FILES_MATCHING PATTERN "*.onnx" PATTERN "*.json" PATTERN "*.txt" PATTERN "README.md")
