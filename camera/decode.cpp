@@ -20,7 +20,7 @@ enum class Kind { kJpeg, kPng };
 Result<Kind> kind_of(Bytes bytes) {
   if (internal::is_jpeg(bytes)) return Kind::kJpeg;
   if (internal::is_png(bytes)) return Kind::kPng;
-  if (bytes.empty()) return fail(ErrorCode::kBadData, "picture is empty (zero bytes)");
+  if (bytes.empty()) return fail(ErrorCode::kBadData, "picture is empty (zero bytes)", {}, "copy or take it again");
   return fail(ErrorCode::kBadData, "not a JPEG or PNG picture (by its first bytes)", {},
               "convert it to JPEG or PNG first");
 }

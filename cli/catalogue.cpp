@@ -35,13 +35,22 @@ std::string text(const Json& object, const char* member) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+// A plausible size, 0 when it is absent or none.
+std::uint64_t size_of(const Json& object) {
+  constexpr std::uint64_t kLargest = std::uint64_t{1} << 40;
+  const auto found = object.find("size_bytes");
+  if (found == object.end() || !found->is_number_unsigned()) return 0;
+  const auto size = found->get<std::uint64_t>();
+  return size <= kLargest ? size : 0;
+}
+
 Result<CatalogueEntry> parse_entry(const Json& object, std::string_view where) {
   if (!object.is_object()) return bad(where, "", "expected an object");
   CatalogueEntry entry{.name = text(object, "name"),
                        .summary = text(object, "summary"),
                        .addresses = {},
                        .sha256 = text(object, "sha256"),
-                       .size_bytes = object.value("size_bytes", std::uint64_t{0}),
+                       .size_bytes = size_of(object),
                        .licence = text(object, "licence"),
                        .licence_address = text(object, "licence_address"),
                        .source = text(object, "source"),
@@ -49,7 +58,7 @@ Result<CatalogueEntry> parse_entry(const Json& object, std::string_view where) {
                        .recipe = {}};
   if (!is_safe_name(entry.name)) return bad(where, entry.name, "name must be of a-z, 0-9, '.', '_' and '-'");
   if (!is_digest(entry.sha256)) return bad(where, entry.name, "sha256 must be 64 hex digits");
-  if (entry.size_bytes == 0) return bad(where, entry.name, "size_bytes is missing");
+  if (entry.size_bytes == 0) return bad(where, entry.name, "size_bytes must be the size of the file");
   if (entry.licence.empty()) return bad(where, entry.name, "licence is missing");
   for (const Json& address : object.value("addresses", Json::array())) {
     const std::string url = address.is_string() ? address.get<std::string>() : std::string();

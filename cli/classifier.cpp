@@ -51,9 +51,14 @@ Result<engine::Labels> labels_for(const ModelOptions& options, std::size_t class
                          fs::path(options.model).stem().string()));
     return engine::Labels::numbered(class_count);
   }
-  engine::Labels labels = KINGLET_TRY(engine::Labels::open(*path));
-  KINGLET_TRY(labels.check_count(class_count));
-  return labels;
+  Result<engine::Labels> labels = engine::Labels::open(*path);
+  if (!labels) {
+    Error error = std::move(labels).error();
+    error.hint = std::format("labels are a UTF-8 text with one label a line, {} of them for this model", class_count);
+    return std::unexpected(std::move(error));
+  }
+  KINGLET_TRY(labels->check_count(class_count));
+  return std::move(*labels);
 }
 
 bool is_picture_name(const fs::path& path) {
@@ -67,7 +72,7 @@ double ms_since(SteadyTime start) { return to_ms(SteadyClock::now() - start).cou
 }  // namespace
 
 void add_model_argument(CLI::App& app, ModelOptions& options) {
-  app.add_option("MODEL", options.model, "an ONNX file")->required();
+  app.add_option("MODEL", options.model, "an ONNX file")->required()->type_name("");
 }
 
 void add_threads_option(CLI::App& app, ModelOptions& options) {

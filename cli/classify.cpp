@@ -98,7 +98,9 @@ Result<int> classify(const Options& options, Output& out) {
 Body classify_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_model_argument(app, options->model);
-  app.add_option("IMAGE", options->pictures, "JPEG or PNG files, folders of them, or - for standard input")->required();
+  app.add_option("IMAGE", options->pictures, "JPEG or PNG files, folders of them, or - for standard input")
+      ->required()
+      ->type_name("");
   app.add_option("--top", options->top, "labels a picture (default 5)")->check(CLI::Range(1, 10'000))->option_text("N");
   add_picture_options(app, options->model);
   add_threads_option(app, options->model);

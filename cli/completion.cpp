@@ -128,7 +128,10 @@ std::string fish(const std::vector<CommandRow>& rows) {
 
 Body completion_command(CLI::App& app) {
   auto shell = std::make_shared<std::string>();
-  app.add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  app.add_option("SHELL", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+      ->type_name("");
   return [shell](Output& out) -> Result<int> {
     const std::vector<CommandRow> rows = describe_commands();
     out.print(*shell == "bash" ? bash(rows) : *shell == "zsh" ? zsh(rows) : fish(rows));

@@ -79,7 +79,9 @@ void set_options(const Curl& curl, Transfer& transfer, char* error_text) {
   constexpr long kYes = 1;
   curl.setopt(handle, CURLOPT_URL, transfer.request.address.c_str());
   curl.setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl.setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+  // What began encrypted stays so; plain http is for servers of one's own.
+  const bool encrypted = transfer.request.address.starts_with("https://");
+  curl.setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR, encrypted ? "https" : "http,https");
   curl.setopt(handle, CURLOPT_FOLLOWLOCATION, kYes);
   curl.setopt(handle, CURLOPT_MAXREDIRS, 5L);
   curl.setopt(handle, CURLOPT_FAILONERROR, kYes);
@@ -92,7 +94,8 @@ void set_options(const Curl& curl, Transfer& transfer, char* error_text) {
   curl.setopt(handle, CURLOPT_WRITEFUNCTION, &receive);
   curl.setopt(handle, CURLOPT_WRITEDATA, &transfer);
   if (transfer.request.from_byte > 0) {
-    curl.setopt(handle, CURLOPT_RESUME_FROM_LARGE, static_cast<curl_off_t>(transfer.request.from_byte));
+    // Not CURLOPT_RESUME_FROM: that fails where a server sends the whole file all the same, which is welcome here.
+    curl.setopt(handle, CURLOPT_RANGE, std::format("{}-", transfer.request.from_byte).c_str());
   }
 }
 

@@ -28,6 +28,7 @@ struct Options {
   std::string until;
   std::int64_t stop_after = -1;
   bool no_proof = false;
+  bool allow_growth = false;
   bool force = false;
 };
 
@@ -94,9 +95,13 @@ void print_text(const OptimizeReport& report, const Options& options, Output& ou
   }
   if (report.folded_less) out.note("some constants were left unfolded: the file would have grown");
   if (report.proof.inputs > 0) {
-    out.note(std::format("proven on {} inputs: largest difference {:.3g}, allowed {:.3g}; same best class {} of {}",
-                         report.proof.inputs, report.proof.max_error, report.proof.limit, report.proof.top1_same,
-                         report.proof.top1_compared));
+    std::string classes;
+    if (report.proof.top1_compared > 0) {
+      classes = std::format("; best class the same in {} of {} rows with a clear one", report.proof.top1_same,
+                            report.proof.top1_compared);
+    }
+    out.note(std::format("proven on {} inputs: largest difference {:.3g}, allowed {:.3g}{}", report.proof.inputs,
+                         report.proof.max_error, report.proof.limit, classes));
   }
   if (options.output != "-") out.note(std::format("wrote {}", options.output));
 }
@@ -130,7 +135,8 @@ Result<int> optimize(const Options& options, Output& out) {
   engine::OptimizeOptions optimize_options{.only = {options.only.begin(), options.only.end()},
                                            .skip = {options.skip.begin(), options.skip.end()},
                                            .until = options.until,
-                                           .prove = !options.no_proof};
+                                           .prove = !options.no_proof,
+                                           .allow_growth = options.allow_growth};
   if (options.stop_after >= 0) optimize_options.stop_after_rewrites = options.stop_after;
   const Result<engine::Optimized> optimized = engine::optimize_model(file.graph, optimize_options);
   if (!optimized) return std::unexpected(with_context(optimized.error(), options.model));
@@ -150,7 +156,7 @@ Result<int> optimize(const Options& options, Output& out) {
 
 Body optimize_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("MODEL", options->model, "an ONNX file");
+  app.add_option("MODEL", options->model, "an ONNX file")->type_name("");
   app.add_option("-o,--output", options->output, "where the result goes; - is stdout")->type_name("OUT");
   app.add_flag("--list", options->list, "list the passes");
   const auto names = [&](const std::string& name, std::vector<std::string>& target, const std::string& help) {
@@ -163,6 +169,7 @@ Body optimize_command(CLI::App& app) {
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->option_text("N");
   app.add_flag("--no-proof", options->no_proof, "do not run both to compare their answers");
+  app.add_flag("--allow-growth", options->allow_growth, "write the result even if its constants grow by more than 1 %");
   app.add_flag("--force", options->force, "replace an output file that is there");
   return [options](Output& out) { return optimize(*options, out); };
 }

@@ -52,6 +52,9 @@ void write_line(std::FILE* file, std::string_view text) {
   std::fputc('\n', file);
 }
 
+// Names of files and nodes come from outside: whatever they hold, a line stays one line and moves no cursor.
+std::string one_line(std::string_view text) { return printable(text, std::string_view::npos); }
+
 std::string_view title(ErrorCode code) {
   switch (code) {
     case ErrorCode::kUsage:
@@ -99,7 +102,7 @@ void Output::print_json(const nlohmann::ordered_json& value) {
 void Output::note(std::string_view text) {
   if (options_.quiet) return;
   end_progress();
-  write_line(stderr, text);
+  write_line(stderr, one_line(text));
 }
 
 void Output::detail(std::string_view text) {
@@ -115,8 +118,8 @@ void Output::error(const Error& error) {
     return write_line(stderr, problem(error).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   }
   const std::string name = color_stderr_ ? std::format("{}kinglet:\x1b[0m", escape(Style::kBad)) : "kinglet:";
-  write_line(stderr, std::format("{} {}", name, describe(error)));
-  if (!error.hint.empty()) write_line(stderr, std::format("hint: {}", error.hint));
+  write_line(stderr, std::format("{} {}", name, one_line(describe(error))));
+  if (!error.hint.empty()) write_line(stderr, std::format("hint: {}", one_line(error.hint)));
 }
 
 void Output::progress(std::string_view what, std::uint64_t done, std::uint64_t total) {

@@ -2,6 +2,7 @@
 // Why: `kinglet pull`: a public model onto this disk, its licence shown first, its digest checked before it has its
 // name, an interrupted download continued.
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -94,8 +95,12 @@ class PartFile {
     part.path_ = path;
     part.fd_ = FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
     if (!part.fd_.valid()) {
+      const char* cure = errno == ENOENT ? "make the folder first" : "";
       return fail(ErrorCode::kCannotCreate, std::format("cannot create the file: {}", std::strerror(errno)),
-                  path.string());
+                  path.string(), cure);
+    }
+    if (::flock(part.fd_.get(), LOCK_EX | LOCK_NB) != 0) {
+      return fail(ErrorCode::kBusy, "another download is writing this file", path.string(), "wait for it to end");
     }
     const off_t size = ::lseek(part.fd_.get(), 0, SEEK_END);
     part.size_ = size > 0 ? static_cast<std::uint64_t>(size) : 0;
@@ -179,10 +184,21 @@ Result<void> check_digest(const CatalogueEntry& entry, const fs::path& part) {
               "the download was thrown away; try again, and report it if it stays so");
 }
 
-Result<void> place(const CatalogueEntry& entry, const PartFile& part, const fs::path& model, const fs::path& stem) {
-  KINGLET_TRY(write_file(stem.string() + ".recipe.json", engine::to_json(entry.recipe), Overwrite::kReplace));
+// A file beside the model; one that somebody has changed stays unless --force was given.
+Result<void> place_beside(const std::string& path, std::string_view bytes, const Options& options, Output& out) {
+  std::error_code ignored;
+  if (options.force || !fs::exists(path, ignored)) return write_file(path, bytes, Overwrite::kReplace);
+  const Result<std::string> there = read_file(path, 1 << 20);
+  if (!there || *there != bytes) out.warn(std::format("{} is another one and was kept; --force replaces it", path));
+  return {};
+}
+
+Result<void> place(const CatalogueEntry& entry, const PartFile& part, const fs::path& model, const Options& options,
+                   Output& out) {
+  const std::string stem = fs::path(model).replace_extension().string();
+  KINGLET_TRY(place_beside(stem + ".recipe.json", engine::to_json(entry.recipe), options, out));
   if (!entry.labels.empty()) {
-    KINGLET_TRY(write_file(stem.string() + ".labels.txt", built_in_labels(entry.labels), Overwrite::kReplace));
+    KINGLET_TRY(place_beside(stem + ".labels.txt", built_in_labels(entry.labels), options, out));
   }
   std::error_code error;
   fs::rename(part.path(), model, error);
@@ -213,8 +229,7 @@ Result<int> pull(const Options& options, Output& out) {
   }
   if (options.name.empty()) return fail(ErrorCode::kUsage, "no model named", "pull", "`kinglet pull --list` shows all");
   const CatalogueEntry& entry = *KINGLET_TRY(find(entries, options.name));
-  const fs::path stem = fs::path(options.folder) / entry.name;
-  const fs::path model = stem.string() + ".onnx";
+  const fs::path model = fs::path(options.folder) / (entry.name + ".onnx");
   std::error_code ignored;
   if (fs::exists(model, ignored) && !options.force) {
     if (KINGLET_TRY(engine::file_digest(model)) != "sha256:" + entry.sha256) {
@@ -234,7 +249,7 @@ Result<int> pull(const Options& options, Output& out) {
   }
   KINGLET_TRY(part.sync());
   KINGLET_TRY(check_digest(entry, part.path()));
-  KINGLET_TRY(place(entry, part, model, stem));
+  KINGLET_TRY(place(entry, part, model, options, out));
   report(entry, model, resumed_from, false, out);
   return 0;
 }
@@ -243,10 +258,11 @@ Result<int> pull(const Options& options, Output& out) {
 
 Body pull_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("NAME", options->name, "a model of the catalogue");
+  app.add_option("NAME", options->name, "a model of the catalogue")->type_name("");
   app.add_flag("--list", options->list, "show the catalogue");
   app.add_option("--dir", options->folder, "where to put model, labels and recipe (default: here)")->type_name("DIR");
-  app.add_option("--catalogue", options->catalogue, "another catalogue (JSON)")->type_name("FILE");
+  app.add_option("--catalogue", options->catalogue, "another catalogue (JSON, as models/catalogue.json in the sources)")
+      ->type_name("FILE");
   app.add_flag("-y,--yes", options->yes, "accept the licence without a question");
   app.add_flag("--force", options->force, "replace a file that is there");
   return [options](Output& out) { return pull(*options, out); };

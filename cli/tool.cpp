@@ -2,6 +2,7 @@
 // Why: the command line as a whole: the list of commands, wrong usage in our words, exit codes of the contract.
 #include <algorithm>
 #include <format>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,12 +25,12 @@ std::span<const Command> command_table() {
 }
 
 void add_common_options(CLI::App& app, OutputOptions& options) {
-  app.add_flag("--json", options.json, "one JSON object on stdout, errors as JSON on stderr")->group("Output");
-  app.add_flag("-q,--quiet", options.quiet, "no progress and no notes")->group("Output");
-  app.add_flag("-v,--verbose", options.verbosity, "more detail on stderr")->option_text(" ")->group("Output");
+  app.add_flag("--json", options.json, "one JSON object on stdout, errors as JSON on stderr")->group("output");
+  app.add_flag("-q,--quiet", options.quiet, "no progress and no notes")->group("output");
+  app.add_flag("-v,--verbose", options.verbosity, "more detail on stderr")->option_text(" ")->group("output");
   app.add_option("--color", options.color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->group("Output")
+      ->group("output")
       ->option_text("WHEN");
 }
 
@@ -99,6 +100,28 @@ const CLI::App& deepest(const CLI::App& app) {
   return parsed.empty() ? app : deepest(*parsed.front());
 }
 
+// The summary, how to call it, then arguments and options.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() {
+    column_width(30);
+    label("Usage", "usage");
+    label("Positionals", "arguments");
+    label("Options", "options");
+    label("OPTIONS", "OPTION...");
+    label("Subcommands", "commands");
+    label("SUBCOMMAND", "COMMAND");
+    label("REQUIRED", "");
+    label("Needs", "needs");
+    label("Excludes", "not with");
+  }
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
+    for (std::size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n", at)) text.erase(at, 1);
+    return text;
+  }
+};
+
 // What is wrong with the command line, or nothing.
 std::optional<Error> parse(CLI::App& app, std::vector<std::string> arguments) {
   std::ranges::reverse(arguments);  // CLI11 takes a vector from its end
@@ -124,6 +147,7 @@ void define(CLI::App& app, const Command& command, OutputOptions& options, Body&
   app.name(std::string(command.name));
   app.description(std::string(command.summary));
   app.footer(std::format("example: {}", command.example));
+  app.formatter(std::make_shared<HelpFormatter>());
   app.set_help_flag("-h,--help", "this text");
   app.allow_extras();
   body = command.define(app);

@@ -228,8 +228,8 @@ Result<int> verify(const Options& options, Output& out) {
 
 Body verify_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("A", options->a.model, "an ONNX file");
-  app.add_option("B", options->b, "another with the same inputs and outputs");
+  app.add_option("A", options->a.model, "an ONNX file")->type_name("");
+  app.add_option("B", options->b, "another with the same inputs and outputs")->type_name("");
   app.add_option("--reference", options->reference, "stored tensors instead of B: INPUT.npy OUTPUT.npy")
       ->expected(2)
       ->type_name("FILE");

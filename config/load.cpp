@@ -91,6 +91,19 @@ std::string key_of_variable(std::string_view variable) {
   return out;
 }
 
+// "http.max_body" -> "KINGLET_HTTP__MAX_BODY"
+std::string variable_of_key(std::string_view key) {
+  std::string out = "KINGLET_";
+  for (const char c : key) {
+    if (c == '.') {
+      out += "__";
+    } else {
+      out += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    }
+  }
+  return out;
+}
+
 void Loader::read(const std::filesystem::path& path, ErrorCode missing_code) {
   Result<std::string> text = read_file(path, kFileLimit);
   if (!text) {
@@ -229,8 +242,9 @@ void Loader::unknown(std::string_view name, std::string where) {
   }
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   const std::string_view nearest = nearest_name(name, candidates);
+  const std::string cure = where.starts_with("KINGLET_") ? variable_of_key(nearest) : std::string(nearest);
   add_fault(std::format("unknown key \"{}\"", printable(name, 80)), std::move(where),
-            nearest.empty() ? "`kinglet config docs` lists all keys" : std::format("did you mean {}?", nearest));
+            nearest.empty() ? "`kinglet config docs` lists all keys" : std::format("did you mean {}?", cure));
 }
 
 std::expected<Loaded, Faults> Loader::finish() {

@@ -71,13 +71,14 @@ Result<InputFile> InputFile::open(const std::filesystem::path& path, Links links
   const auto is_a_link = [&] { return fail(ErrorCode::kNotPermitted, "is a link, not a plain file", path.string()); };
   if (!file.fd_.valid()) {
     if (errno == ELOOP && links == Links::kRefuse) return is_a_link();
-    return fail(ErrorCode::kNotFound, "cannot open the file: " + errno_text(), path.string());
+    const char* cure = errno == ENOENT ? "check the path" : errno == EACCES ? "make it readable for this user" : "";
+    return fail(ErrorCode::kNotFound, "cannot open the file: " + errno_text(), path.string(), cure);
   }
   struct stat status{};
   if (::fstat(file.fd_.get(), &status) != 0) return fail(ErrorCode::kIo, "cannot stat: " + errno_text(), path.string());
   if (!S_ISREG(status.st_mode)) {
     return fail(ErrorCode::kNotFound, S_ISDIR(status.st_mode) ? "is a folder, not a file" : "is not a regular file",
-                path.string());
+                path.string(), "name a file");
   }
   if (links == Links::kRefuse && status.st_nlink != 1) return is_a_link();
   file.size_ = static_cast<std::uint64_t>(status.st_size);
@@ -122,7 +123,8 @@ Result<void> write_file(const std::filesystem::path& path, std::span<const std::
   std::string temporary = path.string() + ".XXXXXX";
   FileDescriptor fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!fd.valid()) {
-    return fail(ErrorCode::kCannotCreate, "cannot create the file: " + errno_text(), path.string());
+    return fail(ErrorCode::kCannotCreate, "cannot create the file: " + errno_text(), path.string(),
+                errno == ENOENT ? "make the folder first" : "");
   }
   ::fchmod(fd.get(), 0644);
   Result<void> written;

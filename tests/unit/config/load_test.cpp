@@ -261,7 +261,7 @@ TEST_F(LoadTest, ReportsAllFaultsOfAllPlacesAtOnce) {
             "kingletd: kinglet.toml:3:14: decide.min_margin = -1: expected a number from 0 to 1\n"
             "kingletd: conf.d/10.toml:2:9: log.level = 3: expected one of \"debug\", \"info\", \"warning\", \"error\"\n"
             "kingletd: KINGLET_DECIDE__MIN_SCOR: unknown key \"decide.min_scor\"\n"
-            "hint: did you mean decide.min_score?\n"
+            "hint: did you mean KINGLET_DECIDE__MIN_SCORE?\n"
             "kingletd: --set gate.max_fps: gate.max_fps = 0: expected a number from 0.1 to 1000\n"
             "kingletd: --set novalue: expected KEY=VALUE\n"
             "hint: such as --set decide.min_score=0.5\n");
@@ -274,7 +274,8 @@ TEST_F(LoadTest, FaultsOfValuesEndWith78) {
 
 TEST_F(LoadTest, AMissingConfigFileEndsWith66) {
   options_.file = folder_ / "none.toml";
-  EXPECT_EQ(fault_report(), "kingletd: none.toml: cannot open the file: No such file or directory\n");
+  EXPECT_EQ(fault_report(),
+            "kingletd: none.toml: cannot open the file: No such file or directory\nhint: check the path\n");
   EXPECT_EQ(exit_code(load(options_).error()), 66);
 }
 
