@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the program kingletd: flags, signals, the status line, and the exit codes of the contract.
+#include <malloc.h>
 #include <pthread.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -107,7 +108,14 @@ void run(App& app, const Flags& flags, const LogSink& log) {
   }
 }
 
+// Buffers of whole pictures go back to the system at once, not into a heap of each thread that serves one now and then.
+void keep_memory_small() {
+  mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+  mallopt(M_ARENA_MAX, 2);
+}
+
 int main_of(int argc, char** argv) {
+  keep_memory_small();
   Flags flags;
   if (const std::optional<int> ended = parse(argc, argv, flags)) return *ended;
   const auto loaded = config::load(flags.load);

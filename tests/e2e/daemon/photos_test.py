@@ -49,7 +49,7 @@ class PostedPhotos(TemporaryFolder):
                 reply = self.post(name)
                 self.assertEqual(reply.status, 200, reply.body)
                 self.assertEqual(reply.json()["top"][0]["label"], EXPECTED[name]["top1"])
-                self.assertAlmostEqual(reply.json()["top"][0]["score"], EXPECTED[name]["p"], delta=0.02)
+                self.assertAlmostEqual(reply.json()["top"][0]["score"], EXPECTED[name]["p"], delta=0.002)
 
     def test_the_answer_tells_what_was_looked_at(self):
         answer = self.post("exif6_red_winged_blackbird.jpg", "?top_k=2&crop=center").json()
@@ -160,7 +160,7 @@ class PhotosAsSource(TemporaryFolder):
         for name in names:
             with self.subTest(photo=name):
                 self.assertEqual(seen[name]["label"], EXPECTED[name]["top1"])
-                self.assertAlmostEqual(seen[name]["score"], EXPECTED[name]["p"], delta=0.02)
+                self.assertAlmostEqual(seen[name]["score"], EXPECTED[name]["p"], delta=0.002)
 
     def test_a_picture_that_cannot_be_read_is_named_once_and_passed(self):
         with self.start(["bald_eagle.jpg", "empty.jpg", "not_a_picture.jpg", "truncated_red_winged_blackbird.jpg"]) as daemon:
