@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/decode.h"
+#include "tests/fuzz/targets.h"
+
+namespace kinglet::fuzz {
+
+void picture(std::span<const std::byte> bytes) {
+  const camera::DecodeLimits limits{.max_pixels = 1 << 20, .max_side = 4096};
+  static_cast<void>(camera::read_image_size(bytes));
+  static_cast<void>(camera::decode_image(bytes, limits, camera::Upright::kApplyExif));
+}
+
+}  // namespace kinglet::fuzz
