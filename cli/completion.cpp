@@ -131,7 +131,7 @@ Body completion_command(CLI::App& app) {
   app.add_option("SHELL", *shell, "bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}))
-      ->type_name("");
+      ->option_text(" ");
   return [shell](Output& out) -> Result<int> {
     const std::vector<CommandRow> rows = describe_commands();
     out.print(*shell == "bash" ? bash(rows) : *shell == "zsh" ? zsh(rows) : fish(rows));

@@ -85,6 +85,11 @@ Result<int> run(const Options& options, Output& out) {
     const Assignment assignment = split(text);
     targets.emplace_back(KINGLET_TRY(index_of(session.outputs(), assignment.name, "output")), assignment.file);
   }
+  const auto to_stdout = std::ranges::count(targets, "-", &std::pair<std::size_t, std::string>::second);
+  if (to_stdout > 1 || (to_stdout == 1 && out.json())) {
+    return fail(ErrorCode::kUsage, "standard output can take one tensor, or JSON, and nothing else", "run",
+                "write the others to files");
+  }
   KINGLET_TRY(set_inputs(session, options));
   KINGLET_TRY(session.run());
   for (const auto& [index, file] : targets) {

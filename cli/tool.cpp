@@ -45,7 +45,11 @@ std::string help_text() {
   for (const Command& command : command_table()) {
     text += std::format("  {:<{}}  {}\n", command.name, width, command.summary);
   }
-  return text + "\n`kinglet COMMAND --help` shows its options with an example.\nThe daemon is kingletd.\n";
+  return text +
+         "\n`kinglet COMMAND --help` shows its options with an example.\n"
+         "exit codes: 0 done, 1 done and the answer is no, 64 wrong usage, 65 bad data, 66 input not found,\n"
+         "            69 something needed is not there, 70 our fault, 73 and 74 cannot write, 78 configuration\n"
+         "The daemon is kingletd.\n";
 }
 
 Error usage_error(std::string message, std::string where, std::string hint) {
@@ -148,6 +152,7 @@ void define(CLI::App& app, const Command& command, OutputOptions& options, Body&
   app.description(std::string(command.summary));
   app.footer(std::format("example: {}", command.example));
   app.formatter(std::make_shared<HelpFormatter>());
+  app.option_defaults()->group("options");
   app.set_help_flag("-h,--help", "this text");
   app.allow_extras();
   body = command.define(app);

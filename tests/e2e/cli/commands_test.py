@@ -140,6 +140,14 @@ class Run(CliTest):
         self.assertEqual(there.read_bytes(), b"mine")
         self.assert_done(kinglet("run", twice, "--input", x, "--output", there, "--force"))
 
+    def test_standard_output_takes_one_thing(self):
+        twice = self.file("twice.onnx", doubling())
+        x = self.file("x.npy", npy([1, 4], [1, 2, 3, 4]))
+        self.assert_refused(kinglet("run", twice, "--input", x, "--output", "-", "--output", "-"), 64, "one tensor")
+        self.assertEqual(kinglet("run", twice, "--input", x, "--output", "-", "--json").code, 64)
+        answer = self.assert_done(kinglet("run", twice, "--input", x, "--json")).json()
+        self.assertEqual(answer["outputs"], [{"name": "y", "type": "f32", "shape": [1, 4]}])
+
     def test_what_does_not_fit_is_refused(self):
         twice = self.file("twice.onnx", doubling())
         other = self.file("x.npy", npy([1, 5], [0] * 5))
@@ -295,6 +303,9 @@ class Config(CliTest):
         answer = self.assert_done(kinglet("config", "show", "--json", "--config", path, "--set", "gate.max_fps=5",
                                           env={"KINGLET_LOG__LEVEL": "warning"})).json()
         self.assertIn("kinglet.toml:2", answer["decide.min_score"]["source"])
+        self.assertEqual(answer["decide.min_score"]["value"], 0.7)
+        self.assertEqual(answer["log.level"]["value"], "warning")
+        self.assertEqual(answer["http.listen"]["value"], ["127.0.0.1:8420"])
         self.assertEqual(answer["gate.max_fps"]["source"], "--set")
         self.assertEqual(answer["log.level"]["source"], "KINGLET_LOG__LEVEL")
         self.assertEqual(answer["http.listen"]["source"], "default")
@@ -304,6 +315,15 @@ class Config(CliTest):
         self.assertEqual(path.read_bytes(), (SOURCE_DIR / "config" / "kinglet.toml").read_bytes())
         ended = self.assert_done(kinglet("config", "check", "--config", path))
         self.assertEqual(ended.text(), "ok: 1 file read, 0 keys set\n")
+
+    def test_what_is_shown_can_be_used_as_a_file(self):
+        changed = ("--set", "decide.min_score=0.7", "--set", 'log.level="warning"', "--set", "source=images:/srv/a b")
+        shown = self.file("shown.toml", self.assert_done(kinglet("config", "show", *changed)).out)
+        self.assert_done(kinglet("config", "check", "--config", shown))
+        values = {key: entry["value"] for key, entry in
+                  self.assert_done(kinglet("config", "show", "--json", *changed)).json().items()}
+        again = self.assert_done(kinglet("config", "show", "--json", "--config", shown)).json()
+        self.assertEqual({key: entry["value"] for key, entry in again.items()}, values)
 
     def test_docs_have_a_row_for_every_key(self):
         keys = json.loads(kinglet("config", "show", "--json", "--config", self.file("k.toml")).out)
