@@ -129,6 +129,10 @@ Result<std::vector<OperatorTime>> Runtime::profile() const {
 std::vector<std::pair<NodeId, double>> times_by_node(std::span<const DefinedNode> nodes,
                                                      std::span<const OperatorTime> times) {
   std::vector<std::pair<NodeId, double>> out;
+  if (times.size() == nodes.size()) {  // nothing was fused or dropped
+    for (std::size_t i = 0; i < nodes.size(); ++i) out.emplace_back(nodes[i].node, times[i].microseconds);
+    return out;
+  }
   std::size_t next = 0;
   for (const OperatorTime& time : times) {
     std::size_t at = next;

@@ -41,7 +41,7 @@ using SubgraphHandle = std::unique_ptr<xnn_subgraph, SubgraphDeleter>;
 // One XNNPACK node and the graph's node it was made for (kNoNode: a layout change at the border).
 struct DefinedNode {
   NodeId node = kNoNode;
-  std::string_view kind;  // "Convolution", "Clamp" ...
+  std::string_view kind;  // as the profile names its operator: "Convolution", "Binary Elementwise" ...
 };
 
 // A value that crosses the border of the subgraph; `xnn_id` is its place in the binding list.

@@ -11,43 +11,10 @@ namespace {
 
 const Dims kNoDims;
 
-std::string_view kind_of(xnn_binary_operator type) {
-  switch (type) {
-    case xnn_binary_add:
-      return "Add";
-    case xnn_binary_subtract:
-      return "Subtract";
-    case xnn_binary_multiply:
-      return "Multiply";
-    case xnn_binary_divide:
-      return "Divide";
-    case xnn_binary_maximum:
-      return "Maximum";
-    case xnn_binary_minimum:
-      return "Minimum";
-    case xnn_binary_prelu:
-      return "PReLU";
-    default:
-      return "Binary";
-  }
-}
-
-std::string_view kind_of(xnn_unary_operator type) {
-  switch (type) {
-    case xnn_unary_clamp:
-      return "Clamp";
-    case xnn_unary_convert:
-      return "Convert";
-    case xnn_unary_sigmoid:
-      return "Sigmoid";
-    case xnn_unary_hardswish:
-      return "HardSwish";
-    case xnn_unary_tanh:
-      return "Tanh";
-    default:
-      return "Unary";
-  }
-}
+// XNNPACK's own names of what its operators do, as its profile lists them.
+constexpr std::string_view kBinary = "Binary Elementwise";
+constexpr std::string_view kUnary = "Unary Elementwise";
+constexpr std::string_view kCopy = "Copy";
 
 }  // namespace
 
@@ -184,7 +151,7 @@ Result<void> SubgraphBuilder::unary(xnn_unary_operator type, const xnn_unary_par
   KINGLET_TRY(check_same_dims(dims(input), dims(output)));
   if (type == xnn_unary_clamp) KINGLET_TRY(check_range({.min = params.clamp.min, .max = params.clamp.max}));
   const std::array inputs{input};
-  return define(kind_of(type), inputs, output,
+  return define(kUnary, inputs, output,
                 [&] { return xnn_define_unary(subgraph_.get(), type, &params, xnn_id(input), xnn_id(output), 0); });
 }
 
@@ -197,7 +164,7 @@ Result<void> SubgraphBuilder::clamp(Range range, Operand input, Operand output) 
 Result<void> SubgraphBuilder::convert(Operand input, Operand output) {
   KINGLET_TRY(check_same_dims(dims(input), dims(output)));
   const std::array inputs{input};
-  return define("Convert", inputs, output, [&] {
+  return define(kUnary, inputs, output, [&] {
     return xnn_define_unary(subgraph_.get(), xnn_unary_convert, nullptr, xnn_id(input), xnn_id(output), 0);
   });
 }
@@ -206,7 +173,7 @@ Result<void> SubgraphBuilder::binary(xnn_binary_operator type, Operand a, Operan
   KINGLET_TRY(check_float({a, b, output}));
   KINGLET_TRY(check_broadcast(dims(a), dims(b), dims(output)));
   const std::array inputs{a, b};
-  return define(kind_of(type), inputs, output, [&] {
+  return define(kBinary, inputs, output, [&] {
     return xnn_define_binary(subgraph_.get(), type, nullptr, xnn_id(a), xnn_id(b), xnn_id(output), 0);
   });
 }
@@ -256,7 +223,7 @@ Result<void> SubgraphBuilder::join(std::size_t axis, std::span<const Operand> in
   }
   KINGLET_TRY(check_concatenate(axis, shapes, dims(output)));
   const auto place = static_cast<std::int32_t>(axis);
-  return define("Concatenate", in, output, [&] {
+  return define(kCopy, in, output, [&] {
     const auto id = [&](std::size_t i) { return xnn_id(in[i]); };
     xnn_subgraph_t graph = subgraph_.get();
     const std::uint32_t to = xnn_id(output);
@@ -287,7 +254,7 @@ Result<void> SubgraphBuilder::reshape(Operand input, Operand output) {
   KINGLET_TRY(check_same_type({input, output}));
   KINGLET_TRY(check_reshape(dims(input), dims(output)));
   const std::array inputs{input};
-  return define("Copy", inputs, output, [&] {
+  return define(kCopy, inputs, output, [&] {
     return xnn_define_static_reshape(subgraph_.get(), dims(output).size(), dims(output).data(), xnn_id(input),
                                      xnn_id(output), 0);
   });
