@@ -106,6 +106,7 @@ Result<Json> to_json(const Facts& facts, const Options& options) {
            {"inputs", tensors_json(graph, input_ids(graph))},
            {"outputs", tensors_json(graph, graph.outputs())},
            {"operators", facts.size.operators}};
+  for (const auto& [key, value] : graph.metadata.properties) out["properties"][key] = value;
   if (facts.labels_path) out["labels"] = {{"path", facts.labels_path->string()}, {"count", facts.label_count}};
   out["preprocess"] = Json::parse(engine::to_json(facts.recipe.recipe));
   out["preprocess_from"] = facts.recipe.origin.empty() ? "default" : facts.recipe.origin;
@@ -120,6 +121,16 @@ Result<Json> to_json(const Facts& facts, const Options& options) {
                  {"arena_bytes", plan.arena_bytes},
                  {"fallback_nodes", plan.fallback_nodes}};
   if (options.shapes) out["plan"]["nodes"] = nodes_json(plan);
+  return out;
+}
+
+// What the maker wrote into the file about it; the recipe has a line of its own.
+std::vector<std::pair<std::string, std::string>> shown_properties(const Graph& graph) {
+  constexpr std::size_t kMost = 8;
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const auto& property : graph.metadata.properties) {
+    if (property.first != "kinglet.recipe" && out.size() < kMost) out.push_back(property);
+  }
   return out;
 }
 
@@ -141,12 +152,13 @@ std::string recipe_text(const FoundRecipe& found) {
 void print_text(const Facts& facts, const Options& options, Output& out) {
   const Graph& graph = facts.file.graph;
   const auto line = [&](std::string_view name, std::string_view value) {
-    out.print(std::format("{:<10}{}\n", name, value));
+    out.print(std::format("{:<11} {}\n", name, value));
   };
   line("model", facts.file.path.string());
   line("size", std::format("{}, {} parameters", human_bytes(facts.file.size_bytes), grouped(facts.size.parameters)));
   line("opset", std::format("{}, IR version {}, producer {}", graph.metadata.opset, graph.metadata.ir_version,
                             graph.metadata.producer.empty() ? "not named" : printable(graph.metadata.producer, 60)));
+  for (const auto& [key, value] : shown_properties(graph)) line(printable(key, 20), printable(value));
   for (const engine::GraphInput& input : graph.inputs()) {
     const engine::Value& value = graph.value(input.value);
     line("input", std::format("{}  {} {}", printable(value.name, 60), to_string(value.type),

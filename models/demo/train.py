@@ -21,6 +21,7 @@ from PIL import Image
 from torch import nn
 
 NAME = "kinglet-demo"
+ABOUT = "Demonstration only: tells the drawn visitors of kinglet's demo source apart, not real birds."
 SIZE = 96
 # (name, seed, count, width x height); seeds from 1000 on belong to tests and are never learnt.
 TRAINING = [("train_4x3", 1, 7000, "320x240"), ("train_16x9", 2, 3500, "320x180")]
@@ -102,8 +103,7 @@ def export(model, names, out):
                       do_constant_folding=False, dynamo=False)
     stored = onnx.load(path)
     stored.producer_name, stored.producer_version = "kinglet models/demo/train.py", "1"
-    stored.doc_string = "Demonstration only: tells the drawn visitors of kinglet's demo source apart, not real birds."
-    onnx.helper.set_model_props(stored, {"licence": "Apache-2.0"})
+    onnx.helper.set_model_props(stored, {"description": ABOUT, "licence": "Apache-2.0"})
     onnx.checker.check_model(stored)
     onnx.save(stored, path)
     (out / f"{NAME}.labels.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")

@@ -78,7 +78,9 @@ class Inspect(CliTest):
         self.assertEqual(answer["outputs"][0]["shape"], [1, 9])
         text = self.assert_done(kinglet("inspect", DEMO)).text()
         self.assertIn("kinglet-demo.recipe.json", text)
-        self.assertIn("fallback  none", text)
+        self.assertRegex(text, r"\nfallback +none\n")
+        self.assertRegex(text, r"\ndescription Demonstration only")
+        self.assertEqual(answer["properties"]["licence"], "Apache-2.0")
 
 
 class Classify(CliTest):
