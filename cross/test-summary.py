@@ -10,7 +10,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 # Cases that run ctest in another build: what they print is in that build's own file.
-NESTED = ("sanitizer.", "arm64.")
+NESTED = ("sanitizer.", "arm64.", "emulation.")
 SUMMARY = re.compile(r"^\d+% tests passed")
 
 

@@ -1,0 +1,20 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# long.sh cores|machine|package: ./dev's own long commands as tests of ./dev test --all, which has built what they need.
+set -euo pipefail
+[[ -n ${KINGLET_BUILD_FOLDER:-} ]] || {
+  echo "skipped: takes long, so only under ./dev test --all"
+  exit 77
+}
+source_folder=${KINGLET_SOURCE:-$PWD}
+case $1 in
+cores) exec "$source_folder/dev" cross ;;
+machine)
+  [[ -x $source_folder/../shared/tools/emulated-pi ]] || {
+    echo "skipped: no emulated machine (../shared/tools/emulated-pi)"
+    exit 77
+  }
+  exec "$source_folder/dev" cross --machine
+  ;;
+package) exec "$source_folder/dev" package --check ;;
+esac
