@@ -5,7 +5,9 @@ set -euo pipefail
 # Set only for the parts of ./dev that are read here.
 # shellcheck disable=SC2034
 repository=$KINGLET_SOURCE
+# shellcheck source=/dev/null
 source "$KINGLET_SOURCE/cross/lib/common.sh"
+# shellcheck source=/dev/null
 source "$KINGLET_SOURCE/cross/lib/mirror.sh"
 
 work=$(mktemp -d)
@@ -56,7 +58,7 @@ printf 'deb http://six.test/ubuntu noble main\n' >"$work/apt/sources.list"
 expect "another distribution" "dev: no Debian mirror in this machine's apt sources
 hint: set KINGLET_DEBIAN_MIRROR to the base address of a Debian mirror (it ends in /debian)"
 
-KINGLET_DEBIAN_MIRROR=http://seven.test/debian
+export KINGLET_DEBIAN_MIRROR=http://seven.test/debian
 begin
 expect "the user's own word" http://seven.test/debian
 echo "all forms read"
