@@ -66,7 +66,7 @@ TEST(Buffers, BeginAlignedAndHaveRoomBehind) {
 }
 
 TEST(Buffers, OfValuesBeyondMemoryAreRefused) {
-  const Graph graph = inferred("%x = input f32[70000,70000]\n%1 = Erf(%x)\noutput %1");
+  const Graph graph = parse_text("%x = input f32[70000,70000]\n%1:f32[70000,70000] = Erf(%x)\noutput %1").value().graph;
   const auto plan = make_plan(graph, {});
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().code, ErrorCode::kBadData);
