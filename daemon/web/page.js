@@ -8,7 +8,7 @@ const setText = (id, text) => { if (byId(id).textContent !== text) byId(id).text
 const reasons = {
   accepted: "Seen now",
   below_threshold: "Not sure enough to say. Closest:",
-  background: "Nobody there.",
+  background: "Now",
   ambiguous: "Two look alike here. Closest:",
   non_finite: "The model gave no usable numbers.",
 };
@@ -65,8 +65,9 @@ function showPrediction(prediction) {
   const sure = prediction.outcome === "accepted";
   document.querySelector(".answer").classList.toggle("unsure", !sure);
   setText("reason", reasons[prediction.outcome] || prediction.outcome);
-  const hideName = !best || prediction.outcome === "background";
-  setText("name", hideName ? "\u00a0" : labelOf(best).common);
+  const nobody = prediction.outcome === "background";
+  const hideName = !best || nobody;
+  setText("name", nobody ? "Nobody there" : best ? labelOf(best).common : "\u00a0");
   setText("scientific", hideName ? "\u00a0" : labelOf(best).scientific || "\u00a0");
   const list = byId("top");
   prediction.top.slice(0, 3).forEach((entry, index) => {

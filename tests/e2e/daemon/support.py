@@ -49,6 +49,8 @@ class Daemon:
         self.url = None
         for assignment in sets:
             command += ["--set", assignment]
+        if "--for" not in flags:
+            command += ["--for", "10m"]  # nothing stays behind when a test is killed
         self.process = subprocess.Popen(command + list(flags), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         env={**os.environ, **(env or {})})
         self.opened = threading.Event()
