@@ -18,11 +18,11 @@ command_cross() {
   in_environment "$groups" cross "${given[@]}"
   export_build_variables
   build_preset arm64
-  build_preset release
   if [[ -n $machine ]]; then
     cross_machine
     return
   fi
+  build_preset release kinglet
   for core in "${cores[@]}"; do
     step "tests of the engine on $core" engine_tests_on "$core" || exit
     step "answers on $core" "$repository/cross/compare-answers" "$repository" "$core" || exit
@@ -44,17 +44,15 @@ cross_machine() {
   step "kingletd in an emulated Raspberry Pi 4" "$repository/cross/ask-machine" "$tool" "$repository/build/machine"
 }
 
-# A folder with the daemon, the demonstration and every library they need; the machine has none of ours.
+# A folder with the daemon, the demonstration and the libraries it needs. The C library is the machine's own: it must fit
+# the machine's loader.
 collect_machine() {
-  local folder=$1 libraries=/usr/lib/aarch64-linux-gnu
+  local folder=$1 path
   rm -rf "$folder"
   mkdir -p "$folder/lib"
-  cp "$repository"/build/arm64/bin/{kingletd,kinglet} "$folder/"
+  cp "$repository/build/arm64/bin/kingletd" "$folder/"
   cp -r "$repository/models/demo" "$folder/demo"
   qemu-aarch64 -E LD_TRACE_LOADED_OBJECTS=1 "$folder/kingletd" | sed -nE 's/.* => ([^ ]+) .*/\1/p' |
-    while read -r path; do cp -L "$path" "$folder/lib/"; done
-  qemu-aarch64 -E LD_TRACE_LOADED_OBJECTS=1 "$folder/kinglet" | sed -nE 's/.* => ([^ ]+) .*/\1/p' |
-    while read -r path; do cp -L "$path" "$folder/lib/"; done
-  [[ -e $folder/lib/libstdc++.so.6 ]] || cp -L "$libraries/libstdc++.so.6" "$folder/lib/"
-  aarch64-linux-gnu-strip "$folder"/kinglet*
+    grep -vE '/lib(c|m)\.so' | while read -r path; do cp -L "$path" "$folder/lib/"; done
+  aarch64-linux-gnu-strip "$folder/kingletd"
 }
