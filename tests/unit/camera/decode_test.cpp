@@ -206,6 +206,20 @@ TEST(DecodeImage, TurnsAJpegByItsExifSegment) {
   EXPECT_EQ(turned.image.width, 24);
 }
 
+TEST(DecodeImage, TurnsAPngByItsExifChunk) {
+  Buffer chunk = bytes_of({0, 0, 0, 22, 'e', 'X', 'I', 'f'});
+  const Buffer directory = tiff(false, 0x112, 3, 6);
+  chunk.insert(chunk.end(), directory.begin(), directory.end());
+  const Buffer checksum = bytes_of({0x39, 0x2F, 0xA3, 0x52});
+  chunk.insert(chunk.end(), checksum.begin(), checksum.end());
+  Buffer bytes = png(32, 24);
+  constexpr int kAfterHeader = 8 + 25;
+  bytes.insert(bytes.begin() + kAfterHeader, chunk.begin(), chunk.end());
+  const auto turned = decode(bytes).value();
+  EXPECT_TRUE(turned.orientation_applied);
+  EXPECT_EQ(turned.image.rgb, internal::upright(make_picture(32, 24), 6).rgb);
+}
+
 TEST(EncodeJpeg, RefusesAViewThatIsTooShort) {
   const Image picture = make_picture(32, 24);
   FrameView view = picture.view();
