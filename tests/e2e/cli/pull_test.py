@@ -6,7 +6,9 @@ import json
 import os
 import pty
 import select
+import shutil
 import socket
+import ssl
 import subprocess
 import threading
 import unittest
@@ -175,6 +177,19 @@ class Download(PullTest):
         """A name that never resolves: what a machine without network sees."""
         address = "https://models.invalid/bird.onnx"
         self.assert_refused(self.pull(catalogue=self.catalogue(address)), 69, "tiny-bird", address, hint="network")
+        self.assertEqual(self.files(), [])
+
+    @unittest.skipUnless(shutil.which("openssl"), "no openssl to make a certificate")
+    def test_a_server_that_cannot_prove_who_it_is(self):
+        key, certificate = self.folder / "key.pem", self.folder / "certificate.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate,
+                        "-subj", "/CN=127.0.0.1", "-days", "2"], check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        self.server.server.socket = context.wrap_socket(self.server.server.socket, server_side=True)
+        address = self.server.address().replace("http://", "https://")
+        self.assert_refused(self.pull(catalogue=self.catalogue(address)), 69, address, "certificate")
+        self.assertEqual(self.server.requests, [])
         self.assertEqual(self.files(), [])
 
     def test_a_full_disk_keeps_no_model(self):
