@@ -223,7 +223,8 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
     while (app->parts_->vitals().camera.state != CameraState::kStreaming) {
       const CameraStatus camera = app->parts_->vitals().camera;
       if (camera.state == CameraState::kAbsent || SteadyClock::now() > deadline) {
-        return fail(ErrorCode::kUnavailable, camera.detail.empty() ? "no frame came" : camera.detail, config.source.spec);
+        return fail(ErrorCode::kUnavailable, camera.detail.empty() ? "no frame came" : camera.detail,
+                    config.source.spec);
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }

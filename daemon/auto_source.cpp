@@ -46,9 +46,7 @@ class AutoSource final : public FrameSource {
   std::string description() const override {
     return inner_.load() != nullptr ? inner_.load()->description() : "no source yet";
   }
-  std::uint64_t dropped_count() const override {
-    return inner_.load() != nullptr ? inner_.load()->dropped_count() : 0;
-  }
+  std::uint64_t dropped_count() const override { return inner_.load() != nullptr ? inner_.load()->dropped_count() : 0; }
 
  private:
   Result<void> start_spec(const char* spec) {
@@ -62,7 +60,7 @@ class AutoSource final : public FrameSource {
 
   const SourceOptions options_;
   std::atomic<Chosen>& chosen_;
-  std::unique_ptr<FrameSource> owned_;             // set once, so that stop() may come from any thread
+  std::unique_ptr<FrameSource> owned_;  // set once, so that stop() may come from any thread
   std::atomic<FrameSource*> inner_{nullptr};
 };
 

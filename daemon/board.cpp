@@ -90,7 +90,8 @@ BoardFacts read_board(const fs::path& root) {
   BoardFacts facts;
   facts.model = first_line(root / "proc/device-tree/model");
   facts.temperature_celsius = temperature(root);
-  if (const auto khz = number<std::uint64_t>(first_line(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq"))) {
+  if (const auto khz =
+          number<std::uint64_t>(first_line(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq"))) {
     facts.cpu_hz = *khz * 1000;
   }
   const auto throttled =

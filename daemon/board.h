@@ -11,7 +11,7 @@
 namespace kinglet::daemon {
 
 struct Throttling {
-  std::vector<std::string> now;         // "under_voltage", "frequency_capped", "throttled", "soft_temperature_limit"
+  std::vector<std::string> now;  // "under_voltage", "frequency_capped", "throttled", "soft_temperature_limit"
   std::vector<std::string> since_boot;
 };
 

@@ -8,7 +8,7 @@ namespace kinglet::daemon {
 
 struct BuildInfo {
   std::string_view version;
-  std::string_view commit;     // empty outside a git checkout
+  std::string_view commit;  // empty outside a git checkout
   std::string_view compiler;
   std::string_view xnnpack;    // package version; empty when not known
   std::string_view libcamera;  // empty when built without

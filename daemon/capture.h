@@ -33,7 +33,7 @@ struct CameraStatus {
   std::uint64_t restarts_after_stall = 0;
   std::uint64_t restarts_after_loss = 0;  // the source said that its device was lost
   std::uint64_t dropped_by_source = 0;
-  SteadyTime heartbeat{};   // the capture thread was alive then
+  SteadyTime heartbeat{};  // the capture thread was alive then
 };
 
 struct CaptureOptions {
@@ -41,7 +41,7 @@ struct CaptureOptions {
   std::chrono::milliseconds restart_after{4'000};  // without a frame
   std::chrono::milliseconds first_backoff{1'000};  // doubles with each failed start
   std::chrono::milliseconds last_backoff{60'000};
-  std::chrono::milliseconds slow_source{0};        // a source that gives a frame so seldom is not stalled earlier
+  std::chrono::milliseconds slow_source{0};  // a source that gives a frame so seldom is not stalled earlier
 };
 
 using OpenSource = std::function<Result<std::unique_ptr<camera::FrameSource>>()>;
@@ -84,7 +84,7 @@ class Capture {
   CameraStatus status_ KINGLET_GUARDED_BY(mutex_);
   std::unique_ptr<camera::FrameSource> source_ KINGLET_GUARDED_BY(mutex_);  // replaced by the capture thread only
   std::uint64_t dropped_before_ KINGLET_GUARDED_BY(mutex_) = 0;             // by sources that ended
-  std::jthread thread_;                                                      // last: joined first
+  std::jthread thread_;                                                     // last: joined first
 };
 
 }  // namespace kinglet::daemon

@@ -28,9 +28,8 @@ Result<InputGeometry> picture_geometry(const TensorInfo& info) {
     return InputGeometry{static_cast<int>(width), static_cast<int>(height), layout};
   };
   const engine::Shape& shape = info.shape;
-  if (shape.size() == 4 && shape[0] == 1 && std::ranges::all_of(shape, [](engine::Dim dim) {
-        return dim >= 1 && dim <= kLargestSide;
-      })) {
+  if (shape.size() == 4 && shape[0] == 1 &&
+      std::ranges::all_of(shape, [](engine::Dim dim) { return dim >= 1 && dim <= kLargestSide; })) {
     if (shape[1] == 3) return geometry(shape[3], shape[2], info.layout);
     if (shape[3] == 3) return geometry(shape[2], shape[1], TensorLayout::kNhwc);
   }
@@ -126,7 +125,8 @@ Result<Classifier> Classifier::open(const ClassifierOptions& options) {
   KINGLET_TRY(check_types(facts->inputs[0], facts->outputs[0]));
   const std::optional<std::int64_t> class_count = engine::element_count(facts->outputs[0].shape);
   if (!class_count || *class_count < 1) {
-    return fail(ErrorCode::kBadData, std::format("output \"{}\" has no fixed number of classes", facts->outputs[0].name),
+    return fail(ErrorCode::kBadData,
+                std::format("output \"{}\" has no fixed number of classes", facts->outputs[0].name),
                 options.model.string());
   }
   KINGLET_TRY(load_labels(options, static_cast<std::size_t>(*class_count), *facts));

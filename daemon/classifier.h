@@ -25,7 +25,7 @@ struct ClassifierOptions {
   std::filesystem::path recipe;  // empty: as engine::find_recipe
   std::string name;              // empty: the file's stem
   int threads = 1;
-  bool demonstration = false;    // kinglet's own demonstration model
+  bool demonstration = false;  // kinglet's own demonstration model
 };
 
 // What does not change while the model is loaded; shared with readers.

@@ -18,13 +18,13 @@ namespace kinglet::daemon {
 
 // Filled by the poster, answered by the answer thread; belongs to the poster throughout.
 struct PostedPicture {
-  camera::FrameView view;                 // in
-  std::optional<camera::CropRect> crop;   // in; absent: as the recipe says
-  std::vector<float> scores;              // in: sized for the labels; out: 0 to 1
-  camera::CropRect used_crop;             // out
-  SteadyClock::duration preprocess{};     // out
-  SteadyClock::duration inference{};      // out
-  std::optional<Error> error;             // out
+  camera::FrameView view;                // in
+  std::optional<camera::CropRect> crop;  // in; absent: as the recipe says
+  std::vector<float> scores;             // in: sized for the labels; out: 0 to 1
+  camera::CropRect used_crop;            // out
+  SteadyClock::duration preprocess{};    // out
+  SteadyClock::duration inference{};     // out
+  std::optional<Error> error;            // out
 };
 
 // Thread-safe.

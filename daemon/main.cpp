@@ -46,11 +46,13 @@ std::optional<int> parse(int argc, char** argv, Flags& flags) {
       ->allow_extra_args(false);
   cli.add_flag("--check-config", flags.check_config, "check the configuration and end");
   cli.add_option("--for", run_for, "end by itself after this time, for example 20s")->type_name("DURATION");
-  CLI::Option* status = cli.add_flag("--status", flags.status, "a line a second: prediction, images per second, latency");
+  CLI::Option* status =
+      cli.add_flag("--status", flags.status, "a line a second: prediction, images per second, latency");
   cli.add_flag("--no-status", quiet, "no such line, also on a terminal")->excludes(status);
   cli.add_flag("--strict", flags.strict, "end with an error when the model or the camera cannot be had");
   const BuildInfo& info = build_info();
-  cli.set_version_flag("--version", std::format("kingletd {}{}{}", info.version, info.commit.empty() ? "" : " ", info.commit));
+  cli.set_version_flag("--version",
+                       std::format("kingletd {}{}{}", info.version, info.commit.empty() ? "" : " ", info.commit));
   try {
     cli.parse(argc, argv);
   } catch (const CLI::Success& wanted) {

@@ -36,8 +36,7 @@ std::string_view to_string(Outcome outcome) {
   return "non_finite";
 }
 
-Answer predict(std::span<const float> scores, const engine::Labels& labels, const DecideRule& rule,
-               std::size_t top_k) {
+Answer predict(std::span<const float> scores, const engine::Labels& labels, const DecideRule& rule, std::size_t top_k) {
   KINGLET_CHECK(scores.size() == labels.size() && !scores.empty());
   KINGLET_CHECK(top_k >= 1 && top_k <= kMaxTop);
   if (!std::ranges::all_of(scores, [](float score) { return std::isfinite(score); })) return Answer{};

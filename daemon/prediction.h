@@ -34,7 +34,7 @@ struct Answer {
 };
 
 struct StageTimes {
-  SteadyClock::duration wait{};         // in the mailbox
+  SteadyClock::duration wait{};  // in the mailbox
   SteadyClock::duration preprocess{};
   SteadyClock::duration inference{};
   SteadyClock::duration postprocess{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the newest frame as a JPEG, without ever holding a camera's buffer for a slow reader: the capture thread copies a
-// frame now and then, the reader converts and encodes.
+// Why: the newest frame as a JPEG, without ever holding a camera's buffer for a slow reader: the capture thread copies
+// a frame now and then, the reader converts and encodes.
 #pragma once
 
 #include <atomic>

@@ -51,7 +51,8 @@ std::string status_line(const Vitals& vitals, const Stats::View& stats, const st
 
 std::string service_status(const Vitals& vitals) {
   std::string text = std::format("camera {}", to_string(vitals.camera.state));
-  if (!vitals.camera.detail.empty() && vitals.camera.state != CameraState::kStalled) text += ": " + vitals.camera.detail;
+  if (!vitals.camera.detail.empty() && vitals.camera.state != CameraState::kStalled)
+    text += ": " + vitals.camera.detail;
   if (!vitals.model_loaded) text += "; no model: " + vitals.model_problem;
   return text;
 }

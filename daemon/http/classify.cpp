@@ -24,10 +24,12 @@ struct Order {
 std::optional<std::string> from_base64(const std::string& text) {
   if (text.empty() || text.size() % 4 != 0) return std::nullopt;
   std::string bytes(text.size() / 4 * 3, '\0');
-  const int written = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
-                                      reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+  const int written =
+      EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                      reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
   if (written < 0) return std::nullopt;
-  bytes.resize(static_cast<std::size_t>(written) - static_cast<std::size_t>(text.ends_with("==") ? 2 : text.ends_with('=')));
+  bytes.resize(static_cast<std::size_t>(written) -
+               static_cast<std::size_t>(text.ends_with("==") ? 2 : text.ends_with('=')));
   return bytes;
 }
 
@@ -44,8 +46,9 @@ std::expected<Order, Reply> order_from_json(const Call& call, std::int64_t top_k
     } else if (name == "top_k" && value.is_number_integer() && value >= 1 && value <= kMaxTop) {
       order.top_k = value;
     } else {
-      return bad(std::format("member \"{}\" is not known or has a wrong value; known: image_base64 (text), top_k (1 to {})",
-                             name, kMaxTop));
+      return bad(
+          std::format("member \"{}\" is not known or has a wrong value; known: image_base64 (text), top_k (1 to {})",
+                      name, kMaxTop));
     }
   }
   if (order.bytes.empty()) return bad("member image_base64 is missing");
@@ -57,18 +60,20 @@ std::expected<Order, Reply> read_order(const Call& call) {
   if (!top_k) return std::unexpected(top_k.error());
   if (call.content_type == "application/json") return order_from_json(call, *top_k);
   if (call.content_type != "image/jpeg" && call.content_type != "image/png") {
-    return std::unexpected(problem(
-        "unsupported-media-type",
-        call.content_type.empty() ? std::string("the request has no Content-Type")
-                                  : std::format("Content-Type {} is not taken here", call.content_type),
-        "send the bytes as image/jpeg or image/png, for example: curl --data-binary @bird.jpg -H 'Content-Type: image/jpeg'"));
+    return std::unexpected(problem("unsupported-media-type",
+                                   call.content_type.empty()
+                                       ? std::string("the request has no Content-Type")
+                                       : std::format("Content-Type {} is not taken here", call.content_type),
+                                   "send the bytes as image/jpeg or image/png, for example: curl --data-binary "
+                                   "@bird.jpg -H 'Content-Type: image/jpeg'"));
   }
   return Order{.bytes = call.body, .top_k = *top_k};
 }
 
 Reply refuse_picture(const Error& error) {
   // The decoder speaks of the limits only when they are passed.
-  const bool too_large = error.message.find("pixels") != std::string::npos && error.message.find("limit") != std::string::npos;
+  const bool too_large =
+      error.message.find("pixels") != std::string::npos && error.message.find("limit") != std::string::npos;
   return problem(too_large ? "too-many-pixels" : "undecodable-image", describe(error),
                  too_large ? "scale it down, or raise http.max_pixels" : error.hint);
 }

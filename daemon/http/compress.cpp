@@ -12,8 +12,8 @@ constexpr int kLevel = 4;       // most of the gain at a third of the time
 
 bool is_text(std::string_view content_type) {
   return content_type.starts_with("text/") || content_type.starts_with("application/json") ||
-         content_type.starts_with("application/problem+json") || content_type.starts_with("application/openmetrics-text") ||
-         content_type.starts_with("image/svg+xml");
+         content_type.starts_with("application/problem+json") ||
+         content_type.starts_with("application/openmetrics-text") || content_type.starts_with("image/svg+xml");
 }
 
 }  // namespace

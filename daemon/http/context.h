@@ -23,10 +23,10 @@ namespace kinglet::daemon::http {
 
 // Everything referred to outlives the server and is thread-safe.
 struct Context {
-  std::string source_name = "camera";                // of the first source, in answers and metrics
+  std::string source_name = "camera";  // of the first source, in answers and metrics
   std::function<bool()> source_is_demonstration;
   std::function<Vitals()> vitals;
-  std::shared_ptr<const ModelFacts> model;           // empty: none, see vitals().model_problem
+  std::shared_ptr<const ModelFacts> model;  // empty: none, see vitals().model_problem
   const Latest<Prediction>& latest;
   const Stats& stats;
   const camera::Mailbox& mailbox;

@@ -68,7 +68,8 @@ std::optional<Reply> Guard::check_request(const Call& call, const Credentials& c
     return problem("content-encoding-refused", "the body is compressed", "send it without Content-Encoding");
   }
   if (call.query.size() > kMaxQueryValues) {
-    return problem("bad-parameter", std::format("{} query values; the limit is {}", call.query.size(), kMaxQueryValues));
+    return problem("bad-parameter",
+                   std::format("{} query values; the limit is {}", call.query.size(), kMaxQueryValues));
   }
   return std::nullopt;
 }
@@ -78,7 +79,8 @@ std::optional<Reply> Guard::check_route(const Route& route, const Call& call, co
     return problem("role-too-low", "requests through a proxy are not local", "ask the daemon directly on this machine");
   }
   if (route.method == "GET") return std::nullopt;
-  const bool own_origin = credentials.origin && credentials.host && *credentials.origin == "http://" + *credentials.host;
+  const bool own_origin =
+      credentials.origin && credentials.host && *credentials.origin == "http://" + *credentials.host;
   const bool foreign_fetch = credentials.sec_fetch_site && *credentials.sec_fetch_site != "same-origin" &&
                              *credentials.sec_fetch_site != "none";
   if ((credentials.origin && !own_origin) || foreign_fetch) {
@@ -91,7 +93,8 @@ std::optional<Reply> Guard::check_route(const Route& route, const Call& call, co
     const std::string& text = *credentials.content_length;
     std::uint64_t length = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
-    if (error != std::errc() || end != text.data() + text.size()) return problem("bad-request", "Content-Length is no number");
+    if (error != std::errc() || end != text.data() + text.size())
+      return problem("bad-request", "Content-Length is no number");
     if (length > max_body_bytes(call)) return body_too_large(max_body_bytes(call));
   }
   return std::nullopt;

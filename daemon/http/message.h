@@ -16,11 +16,11 @@ struct Call {
   std::string path;
   std::vector<std::pair<std::string, std::string>> query;  // decoded, in order
   std::vector<std::pair<std::string, std::string>> path_parameters;
-  std::string content_type;   // without parameters, lower case
+  std::string content_type;  // without parameters, lower case
   std::string accept;
   std::string if_none_match;
   std::string body;
-  std::string request_id;     // ours
+  std::string request_id;  // ours
 
   [[nodiscard]] std::optional<std::string_view> query_value(std::string_view name) const;
   [[nodiscard]] std::string_view path_parameter(std::string_view name) const;  // of the route's pattern

@@ -67,14 +67,16 @@ void add_traffic(Exposition& out, const Traffic::View& traffic) {
     const auto& [route, method, code] = key;
     out.sample(Metric::kHttpRequests, {{"route", route}, {"method", method}, {"code", std::to_string(code)}}, count);
   }
-  for (const auto& [route, durations] : traffic.durations) out.histogram(Metric::kHttpDuration, {{"route", route}}, durations);
+  for (const auto& [route, durations] : traffic.durations)
+    out.histogram(Metric::kHttpDuration, {{"route", route}}, durations);
 }
 
 void add_machine(Exposition& out, SteadyClock::duration uptime) {
   const BoardFacts board = read_board();
   if (board.temperature_celsius) out.sample(Metric::kTemperature, {{"sensor", "cpu"}}, *board.temperature_celsius);
   if (board.throttling) {
-    for (const std::string& reason : board.throttling->now) out.sample(Metric::kThrottled, {{"reason", reason}}, std::uint64_t{1});
+    for (const std::string& reason : board.throttling->now)
+      out.sample(Metric::kThrottled, {{"reason", reason}}, std::uint64_t{1});
   }
   out.sample(Metric::kClockSynced, {}, std::uint64_t{clock_is_synced()});
   if (board.cpu_seconds) out.sample(Metric::kProcessCpu, {}, *board.cpu_seconds);

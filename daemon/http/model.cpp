@@ -66,14 +66,16 @@ Reply get_model(const Context& context, const Call& /*call*/) {
             {"digest", model.digest},
             {"size_bytes", model.size_bytes},
             {"demonstration", model.demonstration}};
-  for (const auto& [member, key] : {std::pair{"licence", "kinglet.licence"}, std::pair{"accuracy", "kinglet.accuracy"}}) {
+  for (const auto& [member, key] :
+       {std::pair{"licence", "kinglet.licence"}, std::pair{"accuracy", "kinglet.accuracy"}}) {
     if (const std::optional<std::string> value = property(model, key)) json[member] = *value;
   }
   json["opset"] = model.metadata.opset;
   if (!model.metadata.producer.empty()) json["producer"] = model.metadata.producer;
   json["inputs"] = tensors(model.inputs);
   json["outputs"] = tensors(model.outputs);
-  json["labels"] = {{"count", model.labels.size()}, {"href", "/api/v1/model/labels"}, {"named", model.labels_from_file}};
+  json["labels"] = {
+      {"count", model.labels.size()}, {"href", "/api/v1/model/labels"}, {"named", model.labels_from_file}};
   json["preprocess"] = Json::parse(engine::to_json(model.recipe));
   json["preprocess_found"] = model.recipe_found;
   json["plan"] = plan_summary(model.plan);

@@ -36,11 +36,10 @@ Json operation(const Route& route, std::string_view operation_id) {
   if (Json list = parameters(route); !list.empty()) json["parameters"] = std::move(list);
   if (route.method == "POST") {
     const Json binary{{"schema", {{"type", "string"}, {"format", "binary"}}}};
-    json["requestBody"] = {{"required", true},
-                           {"content",
-                            {{"image/jpeg", binary},
-                             {"image/png", binary},
-                             {"application/json", {{"schema", {{"type", "object"}}}}}}}};
+    json["requestBody"] = {
+        {"required", true},
+        {"content",
+         {{"image/jpeg", binary}, {"image/png", binary}, {"application/json", {{"schema", {{"type", "object"}}}}}}}};
   }
   json["responses"] = {
       {"200", {{"description", route.summary}}},
@@ -55,7 +54,8 @@ Json operation(const Route& route, std::string_view operation_id) {
 Reply get_openapi(const Context& /*context*/, const Call& /*call*/) {
   Json paths = Json::object();
 #define KINGLET_ROUTE(method, path, handler, role, query, summary) \
-  paths[path][method[0] == 'G' ? "get" : "post"] = operation(Route{method, path, &handler, Role::role, query, summary}, #handler);
+  paths[path][method[0] == 'G' ? "get" : "post"] =                 \
+      operation(Route{method, path, &handler, Role::role, query, summary}, #handler);
 #include "daemon/http/routes.def"
 #undef KINGLET_ROUTE
   const Json text{{"type", "string"}};
@@ -69,8 +69,13 @@ Reply get_openapi(const Context& /*context*/, const Call& /*call*/) {
            {{"type", "object"},
             {"required", {"type", "title", "status"}},
             {"properties",
-             {{"type", text}, {"title", text}, {"status", {{"type", "integer"}}}, {"detail", text}, {"hint", text},
-              {"instance", text}, {"request_id", text}}}}}}}}}};
+             {{"type", text},
+              {"title", text},
+              {"status", {{"type", "integer"}}},
+              {"detail", text},
+              {"hint", text},
+              {"instance", text},
+              {"request_id", text}}}}}}}}}};
   return json_reply(json.dump());
 }
 

@@ -19,7 +19,8 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
 }
 
 std::unexpected<Reply> bad(std::string_view name, std::string_view value, std::string_view expected) {
-  return std::unexpected(problem("bad-parameter", std::format("{}={}: expected {}", name, value.substr(0, 100), expected)));
+  return std::unexpected(
+      problem("bad-parameter", std::format("{}={}: expected {}", name, value.substr(0, 100), expected)));
 }
 
 }  // namespace

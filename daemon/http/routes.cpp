@@ -49,8 +49,8 @@ std::optional<Reply> refuse_unknown_query(const Route& route, const Call& call) 
     } else if (!known.empty()) {
       hint = std::format("known here: {}", route.query);
     }
-    return problem("unknown-parameter", std::format("\"{}\" is not a parameter of {}", printable(name, 100), route.path),
-                   hint);
+    return problem("unknown-parameter",
+                   std::format("\"{}\" is not a parameter of {}", printable(name, 100), route.path), hint);
   }
   return std::nullopt;
 }

@@ -34,8 +34,8 @@ struct Route {
 // Allow, the answer to OPTIONS, 400 for an unknown parameter. HEAD finds the row of GET.
 struct Found {
   const Route* route = nullptr;
-  Reply refusal;                  // when route is nullptr
-  std::string_view pattern;       // of the path, also for 405; empty for 404
+  Reply refusal;             // when route is nullptr
+  std::string_view pattern;  // of the path, also for 405; empty for 404
 };
 [[nodiscard]] Found find_route(Call& call);
 

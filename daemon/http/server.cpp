@@ -154,12 +154,12 @@ class Server::Endpoint final : public httplib::Server {
       bool closed = false;
       bool body = false;
       bool understood = false;
-      const bool answered = process_request(stream, remote, remote_port, local, local_port, last, closed,
-                                            [&](httplib::Request& request) {
-                                              understood = true;
-                                              prepare(request);
-                                              body = has_body(request);
-                                            });
+      const bool answered =
+          process_request(stream, remote, remote_port, local, local_port, last, closed, [&](httplib::Request& request) {
+            understood = true;
+            prepare(request);
+            body = has_body(request);
+          });
       // What is left of a request that was not read to its end would be taken for the next one.
       if (!answered || !understood || closed || body || last) break;
     }

@@ -17,8 +17,9 @@ Reply get_snapshot(const Context& context, const Call& call) {
   const Result<std::shared_ptr<const Snapshot>> snapshot = context.snapshots.get(static_cast<int>(*width));
   if (!snapshot) {
     const CameraStatus camera = context.vitals().camera;
-    return problem("no-camera", snapshot.error().message,
-                   std::format("camera: {}{}{}", to_string(camera.state), camera.detail.empty() ? "" : ": ", camera.detail));
+    return problem(
+        "no-camera", snapshot.error().message,
+        std::format("camera: {}{}{}", to_string(camera.state), camera.detail.empty() ? "" : ": ", camera.detail));
   }
   const std::vector<std::byte>& jpeg = (*snapshot)->jpeg;
   const camera::FrameInfo& info = (*snapshot)->info;

@@ -64,7 +64,8 @@ Json board_json(const BoardFacts& board) {
   if (board.model) json["model"] = *board.model;
   if (board.temperature_celsius) json["temperature_celsius"] = rounded(*board.temperature_celsius, 1);
   if (board.cpu_hz) json["cpu_hz"] = *board.cpu_hz;
-  if (board.throttling) json["throttling"] = {{"now", board.throttling->now}, {"since_boot", board.throttling->since_boot}};
+  if (board.throttling)
+    json["throttling"] = {{"now", board.throttling->now}, {"since_boot", board.throttling->since_boot}};
   return json;
 }
 

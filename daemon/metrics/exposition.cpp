@@ -47,7 +47,8 @@ void Exposition::head(Metric metric) {
   const Row& row = row_of(metric);
   std::string_view family = row.name;
   // OpenMetrics names a counter's family without _total.
-  if (format_ == Format::kOpenMetrics && row.kind == Kind::kCounter) family.remove_suffix(std::string_view("_total").size());
+  if (format_ == Format::kOpenMetrics && row.kind == Kind::kCounter)
+    family.remove_suffix(std::string_view("_total").size());
   text_ += std::format("# HELP {} {}\n# TYPE {} {}\n", family, row.help, family,
                        kKindNames[static_cast<std::size_t>(row.kind)]);
   if (format_ == Format::kOpenMetrics && !row.unit.empty()) text_ += std::format("# UNIT {} {}\n", family, row.unit);
@@ -56,7 +57,8 @@ void Exposition::head(Metric metric) {
 void Exposition::line(std::string_view name, Labels labels, std::string_view extra_label, std::string_view value) {
   text_ += name;
   std::string inside;
-  for (const auto& [key, label] : labels) inside += std::format("{}{}=\"{}\"", inside.empty() ? "" : ",", key, escaped(label));
+  for (const auto& [key, label] : labels)
+    inside += std::format("{}{}=\"{}\"", inside.empty() ? "" : ",", key, escaped(label));
   if (!extra_label.empty()) inside += std::format("{}{}", inside.empty() ? "" : ",", extra_label);
   if (!inside.empty()) text_ += "{" + inside + "}";
   text_ += ' ';

@@ -222,7 +222,8 @@ std::int64_t Opsets::version_of(std::string_view domain) const {
 Result<Opsets> read_opsets(const ::onnx::ModelProto& model) {
   constexpr std::int64_t kFirstIrWithOpsets = 3;
   if (model.opset_import().empty() && model.ir_version() >= kFirstIrWithOpsets) {
-    return fail(ErrorCode::kBadData, "names no operator set", {}, "the file may be cut short; fetch or export it again");
+    return fail(ErrorCode::kBadData, "names no operator set", {},
+                "the file may be cut short; fetch or export it again");
   }
   Opsets opsets;
   for (const auto& entry : model.opset_import()) {

@@ -17,9 +17,9 @@ inline std::filesystem::path corpus() {
 }  // namespace kinglet::testing
 
 // In a test body: skips with the reason that the summary counts.
-#define KINGLET_NEEDS_CORPUS()                                                                     \
-  do {                                                                                             \
-    if (!std::filesystem::exists(::kinglet::testing::corpus() / "corpus.json")) {                  \
-      GTEST_SKIP() << "no corpus of models and photographs (../shared/corpus or KINGLET_CORPUS)";   \
-    }                                                                                              \
+#define KINGLET_NEEDS_CORPUS()                                                                    \
+  do {                                                                                            \
+    if (!std::filesystem::exists(::kinglet::testing::corpus() / "corpus.json")) {                 \
+      GTEST_SKIP() << "no corpus of models and photographs (../shared/corpus or KINGLET_CORPUS)"; \
+    }                                                                                             \
   } while (false)

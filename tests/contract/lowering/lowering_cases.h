@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: one small graph for every form an operator's `lower` takes; the contract runs each with the lowering and without.
-// Graphs are in the text form of engine/graph/text.h; every node of a case runs in XNNPACK.
+// Why: one small graph for every form an operator's `lower` takes; the contract runs each with the lowering and
+// without. Graphs are in the text form of engine/graph/text.h; every node of a case runs in XNNPACK.
 #pragma once
 
 #include <string_view>
@@ -55,38 +55,61 @@ inline constexpr LoweringCase kLoweringCases[] = {
     {"Round", "row", "%x = input f32[33]\n%1 = Round(%x)\noutput %1"},
 
     // conv.cpp
-    {"Conv", "three_by_three", "%x = input f32[1,3,9,11]\n%1 = Conv(%x, w:f32[8,3,3,3]#w, b:f32[8]#b) {pads=[1,1,1,1]}\noutput %1"},
-    {"Conv", "bottom_and_right_padding", "%x = input f32[1,3,8,8]\n%1 = Conv(%x, w:f32[8,3,3,3]#w) {pads=[0,0,1,1], strides=[2,2]}\noutput %1"},
-    {"Conv", "one_by_one_with_stride", "%x = input f32[2,6,7,7]\n%1 = Conv(%x, w:f32[4,6,1,1]#w, b:f32[4]#b) {strides=[2,2]}\noutput %1"},
-    {"Conv", "groups", "%x = input f32[1,6,7,7]\n%1 = Conv(%x, w:f32[4,3,3,3]#w) {group=2, dilations=[2,1]}\noutput %1"},
-    {"Conv", "depthwise", "%x = input f32[1,6,7,7]\n%1 = Conv(%x, w:f32[6,1,3,3]#w, b:f32[6]#b) {group=6, pads=[1,1,1,1], strides=[2,2]}\noutput %1"},
-    {"Conv", "depthwise_with_multiplier", "%x = input f32[1,3,7,7]\n%1 = Conv(%x, w:f32[6,1,3,3]#w) {group=3}\noutput %1"},
-    {"Conv", "auto_pad", "%x = input f32[1,3,7,8]\n%1 = Conv(%x, w:f32[2,3,3,3]#w) {auto_pad=\"SAME_UPPER\", strides=[2,2]}\noutput %1"},
+    {"Conv", "three_by_three",
+     "%x = input f32[1,3,9,11]\n%1 = Conv(%x, w:f32[8,3,3,3]#w, b:f32[8]#b) {pads=[1,1,1,1]}\noutput %1"},
+    {"Conv", "bottom_and_right_padding",
+     "%x = input f32[1,3,8,8]\n%1 = Conv(%x, w:f32[8,3,3,3]#w) {pads=[0,0,1,1], strides=[2,2]}\noutput %1"},
+    {"Conv", "one_by_one_with_stride",
+     "%x = input f32[2,6,7,7]\n%1 = Conv(%x, w:f32[4,6,1,1]#w, b:f32[4]#b) {strides=[2,2]}\noutput %1"},
+    {"Conv", "groups",
+     "%x = input f32[1,6,7,7]\n%1 = Conv(%x, w:f32[4,3,3,3]#w) {group=2, dilations=[2,1]}\noutput %1"},
+    {"Conv", "depthwise",
+     "%x = input f32[1,6,7,7]\n%1 = Conv(%x, w:f32[6,1,3,3]#w, b:f32[6]#b) {group=6, pads=[1,1,1,1], "
+     "strides=[2,2]}\noutput %1"},
+    {"Conv", "depthwise_with_multiplier",
+     "%x = input f32[1,3,7,7]\n%1 = Conv(%x, w:f32[6,1,3,3]#w) {group=3}\noutput %1"},
+    {"Conv", "auto_pad",
+     "%x = input f32[1,3,7,8]\n%1 = Conv(%x, w:f32[2,3,3,3]#w) {auto_pad=\"SAME_UPPER\", strides=[2,2]}\noutput %1"},
 
     // linear.cpp
-    {"Gemm", "transposed_weights", "%x = input f32[2,7]\n%1 = Gemm(%x, w:f32[5,7]#w, b:f32[5]#b) {transB=1}\noutput %1"},
-    {"Gemm", "alpha_and_beta", "%x = input f32[2,7]\n%1 = Gemm(%x, w:f32[7,5]#w, b:f32[1]{0.5}) {alpha=0.5, beta=2.0}\noutput %1"},
+    {"Gemm", "transposed_weights",
+     "%x = input f32[2,7]\n%1 = Gemm(%x, w:f32[5,7]#w, b:f32[5]#b) {transB=1}\noutput %1"},
+    {"Gemm", "alpha_and_beta",
+     "%x = input f32[2,7]\n%1 = Gemm(%x, w:f32[7,5]#w, b:f32[1]{0.5}) {alpha=0.5, beta=2.0}\noutput %1"},
     {"MatMul", "constant_matrix", "%x = input f32[2,3,7]\n%1 = MatMul(%x, w:f32[7,5]#w)\noutput %1"},
     {"MatMul", "two_computed", "%x = input f32[2,3,7]\n%y = input f32[2,7,4]\n%1 = MatMul(%x, %y)\noutput %1"},
 
     // normalization.cpp
-    {"BatchNormalization", "image", "%x = input f32[1,4,3,5]\n%1 = BatchNormalization(%x, s:f32[4]#s, b:f32[4]#b, m:f32[4]#m, v:f32[4]#+v) {epsilon=0.001}\noutput %1"},
+    {"BatchNormalization", "image",
+     "%x = input f32[1,4,3,5]\n%1 = BatchNormalization(%x, s:f32[4]#s, b:f32[4]#b, m:f32[4]#m, v:f32[4]#+v) "
+     "{epsilon=0.001}\noutput %1"},
 
     // pad.cpp
-    {"Pad", "image_with_a_value", "%x = input f32[1,3,4,5]\n%1 = Pad(%x, p:i64[8]{0,0,1,2,0,0,3,0}, v:f32[]{-1.5})\noutput %1"},
+    {"Pad", "image_with_a_value",
+     "%x = input f32[1,3,4,5]\n%1 = Pad(%x, p:i64[8]{0,0,1,2,0,0,3,0}, v:f32[]{-1.5})\noutput %1"},
 
     // pool.cpp
-    {"AveragePool", "padding_left_out", "%x = input f32[1,3,7,7]\n%1 = AveragePool(%x) {kernel_shape=[3,3], pads=[1,1,1,1], strides=[2,2]}\noutput %1"},
-    {"AveragePool", "padding_counts", "%x = input f32[1,3,7,7]\n%1 = AveragePool(%x) {kernel_shape=[3,3], pads=[1,0,1,1], count_include_pad=1}\noutput %1"},
-    {"AveragePool", "ceil_mode", "%x = input f32[1,3,8,8]\n%1 = AveragePool(%x) {kernel_shape=[3,3], strides=[2,2], ceil_mode=1}\noutput %1"},
-    {"MaxPool", "padded", "%x = input f32[1,3,7,7]\n%1 = MaxPool(%x) {kernel_shape=[3,3], pads=[1,1,1,1], strides=[2,2]}\noutput %1"},
-    {"MaxPool", "ceil_mode", "%x = input f32[1,3,8,8]\n%1 = MaxPool(%x) {kernel_shape=[3,2], strides=[2,2], ceil_mode=1}\noutput %1"},
+    {"AveragePool", "padding_left_out",
+     "%x = input f32[1,3,7,7]\n%1 = AveragePool(%x) {kernel_shape=[3,3], pads=[1,1,1,1], strides=[2,2]}\noutput %1"},
+    {"AveragePool", "padding_counts",
+     "%x = input f32[1,3,7,7]\n%1 = AveragePool(%x) {kernel_shape=[3,3], pads=[1,0,1,1], count_include_pad=1}\noutput "
+     "%1"},
+    {"AveragePool", "ceil_mode",
+     "%x = input f32[1,3,8,8]\n%1 = AveragePool(%x) {kernel_shape=[3,3], strides=[2,2], ceil_mode=1}\noutput %1"},
+    {"MaxPool", "padded",
+     "%x = input f32[1,3,7,7]\n%1 = MaxPool(%x) {kernel_shape=[3,3], pads=[1,1,1,1], strides=[2,2]}\noutput %1"},
+    {"MaxPool", "ceil_mode",
+     "%x = input f32[1,3,8,8]\n%1 = MaxPool(%x) {kernel_shape=[3,2], strides=[2,2], ceil_mode=1}\noutput %1"},
     {"GlobalAveragePool", "image", "%x = input f32[2,3,7,5]\n%1 = GlobalAveragePool(%x)\noutput %1"},
     {"GlobalMaxPool", "image", "%x = input f32[2,3,7,5]\n%1 = GlobalMaxPool(%x)\noutput %1"},
 
     // quantize.cpp
-    {"QuantizeLinear", "unsigned", "%x = input f32[1,3,4,4]\n%1 = QuantizeLinear(%x, s:f32[]{0.01}, z:u8[]{100})\n%2 = DequantizeLinear(%1, s, z)\noutput %2"},
-    {"DequantizeLinear", "signed", "%x = input f32[1,3,4,4]\n%1 = QuantizeLinear(%x, s:f32[]{0.01}, z:i8[]{-20})\n%2 = DequantizeLinear(%1, s, z)\noutput %2"},
+    {"QuantizeLinear", "unsigned",
+     "%x = input f32[1,3,4,4]\n%1 = QuantizeLinear(%x, s:f32[]{0.01}, z:u8[]{100})\n%2 = DequantizeLinear(%1, s, "
+     "z)\noutput %2"},
+    {"DequantizeLinear", "signed",
+     "%x = input f32[1,3,4,4]\n%1 = QuantizeLinear(%x, s:f32[]{0.01}, z:i8[]{-20})\n%2 = DequantizeLinear(%1, s, "
+     "z)\noutput %2"},
 
     // reshape.cpp
     {"Identity", "row", "%x = input f32[9]\n%1 = Identity(%x)\noutput %1"},
@@ -102,16 +125,19 @@ inline constexpr LoweringCase kLoweringCases[] = {
     {"Softmax", "channels_of_one_pixel", "%x = input f32[1,5,1,1]\n%1 = Softmax(%x) {axis=1}\noutput %1"},
 
     // concat.cpp, slice.cpp, transpose.cpp
-    {"Concat", "channels", "%x = input f32[1,3,4,5]\n%y = input f32[1,2,4,5]\n%1 = Concat(%x, %y, %x) {axis=1}\noutput %1"},
+    {"Concat", "channels",
+     "%x = input f32[1,3,4,5]\n%y = input f32[1,2,4,5]\n%1 = Concat(%x, %y, %x) {axis=1}\noutput %1"},
     {"Concat", "seven_rows", "%x = input f32[2,3]\n%1 = Concat(%x, %x, %x, %x, %x, %x, %x) {axis=-1}\noutput %1"},
     {"Split", "unequal", "%x = input f32[1,6,4,5]\n%1, %2 = Split(%x, s:i64[2]{4,2}) {axis=1}\noutput %1, %2"},
-    {"Slice", "ends", "%x = input f32[1,6,4,5]\n%1 = Slice(%x, a:i64[2]{1,-3}, b:i64[2]{4,100}, c:i64[2]{1,3})\noutput %1"},
+    {"Slice", "ends",
+     "%x = input f32[1,6,4,5]\n%1 = Slice(%x, a:i64[2]{1,-3}, b:i64[2]{4,100}, c:i64[2]{1,3})\noutput %1"},
     {"Transpose", "channel_shuffle", "%x = input f32[1,2,3,4,5]\n%1 = Transpose(%x) {perm=[0,2,1,3,4]}\noutput %1"},
     {"Transpose", "image_to_rows", "%x = input f32[1,3,4,5]\n%1 = Transpose(%x) {perm=[0,2,3,1]}\noutput %1"},
 
     // reduce.cpp
     {"ReduceMean", "pixels", "%x = input f32[1,3,4,5]\n%1 = ReduceMean(%x, a:i64[2]{2,3})\noutput %1"},
-    {"ReduceMean", "pixels_dropped", "%x = input f32[1,3,4,5]\n%1 = ReduceMean(%x, a:i64[2]{-1,-2}) {keepdims=0}\noutput %1"},
+    {"ReduceMean", "pixels_dropped",
+     "%x = input f32[1,3,4,5]\n%1 = ReduceMean(%x, a:i64[2]{-1,-2}) {keepdims=0}\noutput %1"},
     {"ReduceSum", "channels", "%x = input f32[1,3,4,5]\n%1 = ReduceSum(%x, a:i64[1]{1})\noutput %1"},
 };
 

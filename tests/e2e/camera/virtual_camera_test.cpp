@@ -18,9 +18,9 @@
 namespace kinglet::camera::testing {
 namespace {
 
-using ::testing::HasSubstr;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::HasSubstr;
 
 const std::filesystem::path kProgram = KINGLET_BIN_DIR "/kinglet-camera";
 
@@ -43,9 +43,7 @@ class VirtualCamera : public LibcameraTest {
                   "/cross/virtual-camera " + runtime + " " + switches + " " + kProgram.string() + " \"$@\"");
   }
 
-  [[nodiscard]] pid_t running_program() const {
-    return std::stoi(read_file(folder() / "pid", 100).value());
-  }
+  [[nodiscard]] pid_t running_program() const { return std::stoi(read_file(folder() / "pid", 100).value()); }
 
   // A JPEG whose colours and slope tell it from the others.
   Image paint(const std::string& name, int red, int green, int blue) {

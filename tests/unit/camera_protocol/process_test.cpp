@@ -2,9 +2,9 @@
 // Why: children are always ended and reaped, and what they say reaches the log.
 #include "camera/process.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <fcntl.h>
 
 #include <cstdlib>
 #include <filesystem>

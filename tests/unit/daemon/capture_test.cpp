@@ -37,10 +37,13 @@ class CaptureTest : public ::testing::Test {
   camera::Mailbox mailbox_;
   SnapshotBoard snapshots_;
   Stats stats_{SteadyClock::now()};
-  Capture capture_{[this]() -> Result<std::unique_ptr<camera::FrameSource>> {
-                     return std::make_unique<ScriptedSource>(script_);
-                   },
-                   kFast, mailbox_, snapshots_, stats_, {}};
+  Capture capture_{
+      [this]() -> Result<std::unique_ptr<camera::FrameSource>> { return std::make_unique<ScriptedSource>(script_); },
+      kFast,
+      mailbox_,
+      snapshots_,
+      stats_,
+      {}};
 };
 
 TEST_F(CaptureTest, PutsFramesIntoTheMailbox) {

@@ -24,7 +24,9 @@ TEST(ClassifyDesk, RefusesWhenAllPlacesAreTaken) {
 
 TEST(ClassifyDesk, GivesAPlaceBackWhenItIsDestroyed) {
   ClassifyDesk desk(1, [] {});
-  { const auto place = desk.reserve(); }
+  {
+    const auto place = desk.reserve();
+  }
   EXPECT_TRUE(desk.reserve());
 }
 

@@ -11,11 +11,14 @@ namespace {
 
 const engine::Labels& labels() {
   static const engine::Labels kLabels =
-      engine::Labels::parse("Parus major (Great Tit)\nErithacus rubecula (European Robin)\nbackground\n", "test").value();
+      engine::Labels::parse("Parus major (Great Tit)\nErithacus rubecula (European Robin)\nbackground\n", "test")
+          .value();
   return kLabels;
 }
 
-Answer answer(std::vector<float> scores, std::size_t top_k = 3) { return predict(scores, labels(), DecideRule{}, top_k); }
+Answer answer(std::vector<float> scores, std::size_t top_k = 3) {
+  return predict(scores, labels(), DecideRule{}, top_k);
+}
 
 TEST(Predict, AcceptsAClearBest) {
   const Answer result = answer({0.9F, 0.08F, 0.02F});
@@ -25,9 +28,7 @@ TEST(Predict, AcceptsAClearBest) {
   EXPECT_FLOAT_EQ(result.top()[1].score, 0.08F);
 }
 
-TEST(Predict, AbstainsBelowTheThreshold) {
-  EXPECT_EQ(answer({0.59F, 0.21F, 0.2F}).outcome, Outcome::kBelowThreshold);
-}
+TEST(Predict, AbstainsBelowTheThreshold) { EXPECT_EQ(answer({0.59F, 0.21F, 0.2F}).outcome, Outcome::kBelowThreshold); }
 
 TEST(Predict, AbstainsWhenTwoAreNearEachOther) {
   const Answer result = predict(std::vector<float>{0.50F, 0.40F, 0.10F}, labels(), {.min_score = 0.4}, 3);

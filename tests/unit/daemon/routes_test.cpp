@@ -107,7 +107,8 @@ TEST_F(GuardTest, KnowsItsNames) {
 }
 
 TEST_F(GuardTest, RefusesForeignNames) {
-  for (const char* host : {"evil.example", "localhost.evil.example", "feeder.evil", "1.2.3.4.evil", "", "[::1", "127.0.0.1.nip.io"}) {
+  for (const char* host :
+       {"evil.example", "localhost.evil.example", "feeder.evil", "1.2.3.4.evil", "", "[::1", "127.0.0.1.nip.io"}) {
     EXPECT_EQ(refusal({.host = host}), "unknown-host") << host;
   }
 }

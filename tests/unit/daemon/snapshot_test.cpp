@@ -9,7 +9,9 @@ namespace kinglet::daemon {
 namespace {
 
 camera::Image gray_image(int width, int height, std::byte level) {
-  return {.width = width, .height = height, .rgb = std::vector<std::byte>(static_cast<std::size_t>(width * height * 3), level)};
+  return {.width = width,
+          .height = height,
+          .rgb = std::vector<std::byte>(static_cast<std::size_t>(width * height * 3), level)};
 }
 
 camera::DecodedImage decoded(const Snapshot& snapshot) {

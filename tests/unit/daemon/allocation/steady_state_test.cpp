@@ -99,7 +99,9 @@ TEST_P(SteadyStateTest, AnswersFramesWithoutAllocating) {
 
 INSTANTIATE_TEST_SUITE_P(Models, SteadyStateTest,
                          ::testing::Values("bird_mobilenetv2_fp32.onnx", "imagenet_mobilenetv1_050_160_fp32.onnx"),
-                         [](const auto& test) { return std::string(test.param).substr(0, std::string(test.param).find('_')); });
+                         [](const auto& test) {
+                           return std::string(test.param).substr(0, std::string(test.param).find('_'));
+                         });
 
 }  // namespace
 }  // namespace kinglet::daemon
