@@ -55,11 +55,14 @@ bool DeadlineStream::readable_within(std::chrono::milliseconds time) const { ret
 
 bool DeadlineStream::is_readable() const {
   if (buffered_ < filled_) return true;
-  const SteadyTime end = std::min(SteadyClock::now() + limits_.between_bytes, request_end_);
+  const SteadyTime start = SteadyClock::now();
+  if (start >= request_end_) return false;
+  const SteadyTime end = std::min(start + limits_.between_bytes, request_end_);
   while (!stopping_) {
+    // The last look is after the deadline: a thread that got no processor until then must not blame the client.
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - SteadyClock::now());
-    if (left.count() <= 0) return false;
     if (readable_within(std::min(left, kPiece))) return true;
+    if (left.count() <= 0) return false;
   }
   return false;
 }

@@ -33,9 +33,10 @@ class DeadlineStream final : public httplib::Stream {
   template <typename GiveUp>
   [[nodiscard]] bool wait_for_request(SteadyTime deadline, GiveUp give_up) {
     if (buffered_ < filled_) return true;
-    while (SteadyClock::now() < deadline && !stopping_) {
-      if (readable_within(std::chrono::milliseconds(50))) return true;
-      if (give_up()) return false;
+    while (!stopping_) {
+      const bool late = SteadyClock::now() >= deadline;
+      if (readable_within(std::chrono::milliseconds(late ? 0 : 50))) return true;
+      if (late || give_up()) return false;
     }
     return false;
   }
