@@ -14,12 +14,12 @@
 namespace kinglet::daemon::http {
 
 struct TimeLimits {
-  std::chrono::milliseconds first_byte{2'000};    // of a connection
-  std::chrono::milliseconds kept_alive{1'000};    // idle between requests
+  std::chrono::milliseconds first_byte{2'000};  // of a connection
+  std::chrono::milliseconds kept_alive{1'000};  // idle between requests
   std::chrono::milliseconds between_bytes{5'000};
   std::chrono::milliseconds whole_request{15'000};
-  std::chrono::milliseconds write{10'000};        // without progress
-  std::size_t requests = 20;                      // on one connection
+  std::chrono::milliseconds write{10'000};  // without progress
+  std::size_t requests = 20;                // on one connection
 };
 
 // Owns nothing: the connection closes the socket.
