@@ -10,14 +10,16 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "engine/graph/text.h"
 #include "engine/model.h"
@@ -39,12 +41,7 @@ Clock::duration g_inside{};
 // Stands before XNNPACK's own, which does the work.
 extern "C" xnn_status xnn_invoke_runtime(xnn_runtime_t runtime) {
   using Invoke = xnn_status (*)(xnn_runtime_t);
-  static const Invoke invoke = [] {
-    void* found = dlsym(RTLD_NEXT, "xnn_invoke_runtime");
-    Invoke out = nullptr;
-    std::memcpy(&out, &found, sizeof out);
-    return out;
-  }();
+  static const Invoke invoke = std::bit_cast<Invoke>(dlsym(RTLD_NEXT, "xnn_invoke_runtime"));
   const Clock::time_point start = Clock::now();
   const xnn_status status = invoke(runtime);
   g_inside += Clock::now() - start;
