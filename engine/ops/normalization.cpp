@@ -15,7 +15,7 @@ namespace {
 // Input `i` is a vector of as many numbers as input 0 has channels.
 Result<void> need_channel_vector(const InferContext& context, std::size_t i) {
   KINGLET_TRY(need_type(context, i, kFloats));
-  KINGLET_TRY(need_rank(context, i, 1, 1));
+  static_cast<void>(KINGLET_TRY(need_rank(context, i, 1, 1)));
   const std::optional<Shape>& x = context.input_shape(0);
   const std::optional<Shape>& vector = context.input_shape(i);
   if (!x || !vector || x->size() < 2) return {};
@@ -50,7 +50,7 @@ Result<void> normalize_batch_normalization(Graph& graph, NodeId id, std::int64_t
 
 Result<void> infer_batch_normalization(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kFloats));
-  KINGLET_TRY(need_rank(context, 0, 2));
+  static_cast<void>(KINGLET_TRY(need_rank(context, 0, 2)));
   for (std::size_t i = 1; i < 5; ++i) KINGLET_TRY(need_channel_vector(context, i));
   context.set_output(0, context.input_type(0), context.input_shape(0));
   return {};
@@ -108,7 +108,7 @@ void normalize_blocks(Inputs inputs, Tensor& y, double epsilon, std::int64_t per
 
 Result<void> infer_instance_normalization(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kFloats));
-  KINGLET_TRY(need_rank(context, 0, 3));
+  static_cast<void>(KINGLET_TRY(need_rank(context, 0, 3)));
   KINGLET_TRY(need_channel_vector(context, 1));
   KINGLET_TRY(need_channel_vector(context, 2));
   context.set_output(0, context.input_type(0), context.input_shape(0));
@@ -228,8 +228,8 @@ Result<void> evaluate_layer_normalization(const Node& node, Inputs inputs, std::
 
 Result<void> infer_lrn(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kFloats));
-  KINGLET_TRY(need_rank(context, 0, 2));
-  KINGLET_TRY(checked_int(context, "size", 0, 1, kMaxDim));
+  static_cast<void>(KINGLET_TRY(need_rank(context, 0, 2)));
+  static_cast<void>(KINGLET_TRY(checked_int(context, "size", 0, 1, kMaxDim)));
   context.set_output(0, context.input_type(0), context.input_shape(0));
   return {};
 }

@@ -59,7 +59,8 @@ Result<void> normalize_softmax(Graph& graph, NodeId id, std::int64_t opset) {
 Result<void> infer_softmax(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kFloats));
   const std::optional<Shape>& shape = context.input_shape(0);
-  if (shape) KINGLET_TRY(checked_axis(context, context.attributes().get_int("axis", -1), shape->size()));
+  if (shape)
+    static_cast<void>(KINGLET_TRY(checked_axis(context, context.attributes().get_int("axis", -1), shape->size())));
   context.set_output(0, context.input_type(0), shape);
   return {};
 }
