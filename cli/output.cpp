@@ -61,6 +61,8 @@ std::string_view title(ErrorCode code) {
       return "The command line is wrong";
     case ErrorCode::kBadData:
       return "The data cannot be used";
+    case ErrorCode::kUnsupported:
+      return "The file needs what kinglet does not have";
     case ErrorCode::kNotFound:
       return "An input is not there or not readable";
     case ErrorCode::kUnavailable:

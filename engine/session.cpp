@@ -51,7 +51,7 @@ Result<void> prepare(Graph& graph, const SessionOptions& options) {
   passes.for_session = true;
   passes.skip = options.skipped_passes;
   if (!options.optimize) passes.only = needed_passes();
-  static_cast<void>(KINGLET_TRY(run_passes(graph, passes)));
+  KINGLET_TRY(run_passes(graph, passes));
   return {};
 }
 

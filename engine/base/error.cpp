@@ -14,6 +14,7 @@ struct CodeRow {
 constexpr CodeRow kCodes[] = {
     {ErrorCode::kUsage, 64, "usage"},
     {ErrorCode::kBadData, 65, "bad-data"},
+    {ErrorCode::kUnsupported, 65, "unsupported"},
     {ErrorCode::kNotFound, 66, "not-found"},
     {ErrorCode::kUnavailable, 69, "unavailable"},
     {ErrorCode::kInternal, 70, "internal"},

@@ -9,10 +9,11 @@
 
 namespace kinglet {
 
-// Each code has exactly one process exit code (exit_code) and stands for who can cure it.
+// Each code has one process exit code (exit_code) and stands for who can cure it.
 enum class ErrorCode {
   kUsage,         // 64: wrong command line
   kBadData,       // 65: a model, picture or recording that cannot be used
+  kUnsupported,   // 65: a right file that asks for what kinglet does not have
   kNotFound,      // 66: an input file or folder that is not there or not readable
   kUnavailable,   // 69: camera, daemon, network: something outside is missing
   kInternal,      // 70: our fault
@@ -63,7 +64,7 @@ using Result = std::expected<T, Error>;
 
 namespace kinglet::internal {
 template <typename T>
-[[nodiscard]] T take_value(Result<T>&& result) {
+T take_value(Result<T>&& result) {
   return std::move(*result);
 }
 inline void take_value(Result<void>&& /*result*/) {}

@@ -89,7 +89,7 @@ Result<Attribute> read_attribute(const AttributeProto& proto, std::string_view o
     case AttributeProto::STRINGS:
       return std::vector<std::string>(proto.strings().begin(), proto.strings().end());
     default:
-      return fail(ErrorCode::kUnavailable, std::format("attribute {} is of kind {}, which kinglet does not read",
+      return fail(ErrorCode::kUnsupported, std::format("attribute {} is of kind {}, which kinglet does not read",
                                                        printable(proto.name()), kind));
   }
 }

@@ -53,7 +53,7 @@ Result<Tensor> read_external_tensor(const ::onnx::TensorProto& proto, DataType t
                                     const std::filesystem::path& folder) {
   const Location where = KINGLET_TRY(location(proto));
   if (folder.empty()) {
-    return fail(ErrorCode::kUnavailable, "its numbers are in another file, which cannot be read here", place(proto));
+    return fail(ErrorCode::kUnsupported, "its numbers are in another file, which cannot be read here", place(proto));
   }
   const InputFile file = KINGLET_TRY(InputFile::open(folder / where.name, Links::kRefuse));
   const auto bytes = static_cast<std::uint64_t>(*element_count(shape)) * byte_size(type);

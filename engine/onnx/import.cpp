@@ -20,7 +20,7 @@ class Importer {
   Result<Graph> run() {
     KINGLET_TRY(refuse_unknown_operators(model_.graph()));
     if (model_.graph().sparse_initializer_size() > 0) {
-      return fail(ErrorCode::kUnavailable, "holds sparse weights, which kinglet does not read");
+      return fail(ErrorCode::kUnsupported, "holds sparse weights, which kinglet does not read");
     }
     add_metadata();
     KINGLET_TRY(add_initializers());
@@ -72,12 +72,12 @@ class Importer {
   Result<void> add_input(const ::onnx::ValueInfoProto& proto) {
     const std::string place = std::format("input \"{}\"", printable(proto.name()));
     if (!proto.has_type() || !proto.type().has_tensor_type()) {
-      return fail(ErrorCode::kUnavailable, "is no tensor", place);
+      return fail(ErrorCode::kUnsupported, "is no tensor", place);
     }
     const auto& tensor = proto.type().tensor_type();
     const std::optional<DataType> type = data_type(tensor.elem_type());
     if (!type) {
-      return fail(ErrorCode::kUnavailable,
+      return fail(ErrorCode::kUnsupported,
                   std::format("is {}, which kinglet does not compute with", type_name(tensor.elem_type())), place);
     }
     if (!tensor.has_shape()) {
@@ -232,7 +232,7 @@ Result<Opsets> read_opsets(const ::onnx::ModelProto& model) {
   const std::int64_t version = opsets.version_of("");
   if (version < 1) return fail(ErrorCode::kBadData, std::format("has the operator set {}", version));
   if (version > kNewestOpset) {
-    return fail(ErrorCode::kUnavailable,
+    return fail(ErrorCode::kUnsupported,
                 std::format("uses operator set {}, kinglet knows 1 to {}", version, kNewestOpset), {},
                 std::format("export it again with opset {}", kNewestOpset));
   }

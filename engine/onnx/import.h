@@ -28,15 +28,15 @@ struct Opsets {
 // "" for "ai.onnx".
 [[nodiscard]] std::string_view canonical_domain(std::string_view domain);
 
-// kUnavailable: an opset of the default domain newer than kNewestOpset; kBadData: below 1, or none at all
+// kUnsupported: an opset of the default domain newer than kNewestOpset; kBadData: below 1, or none at all
 // from IR version 3 on, where ONNX requires one.
 [[nodiscard]] Result<Opsets> read_opsets(const ::onnx::ModelProto& model);
 
 // Constants (initializers, also those listed as inputs: a classifier runs with its own weights; Constant nodes), inputs
-// with names of free dimensions, nodes sorted. kUnavailable: unknown operators, all listed, or types out of scope.
+// with names of free dimensions, nodes sorted. kUnsupported: unknown operators, all listed, or types out of scope.
 [[nodiscard]] Result<Graph> import_graph(const ::onnx::ModelProto& model, const TensorSource& tensors);
 
-// kBadData: an attribute of another kind than its operator has; kUnavailable: sub-graphs and other kinds out of scope.
+// kBadData: an attribute of another kind than its operator has; kUnsupported: sub-graphs and other kinds out of scope.
 [[nodiscard]] Result<Attribute> read_attribute(const ::onnx::AttributeProto& proto, std::string_view op_type,
                                                const TensorSource& tensors);
 

@@ -13,7 +13,7 @@ namespace kinglet::engine {
 // Skims the file (skim.h), checks and converts it, normalises every node to the newest form of its operator and infers
 // shapes. Weights are read once, each into memory of its own.
 // kBadData: not an ONNX model, cut off, contradictory (names, shapes, cycles), too large for its own numbers.
-// kUnavailable: operators or types that kinglet does not know; all of them are listed.
+// kUnsupported: operators or types that kinglet does not know; all of them are listed.
 [[nodiscard]] Result<Graph> load_model(const InputFile& file);
 
 // The same from memory, for tests and fuzzing; `folder` is where external data would lie (empty: refused).

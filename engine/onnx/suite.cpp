@@ -132,7 +132,7 @@ CaseResult run_case(const std::string& name, const fs::path& model, const SuiteO
   try {
     const Result<std::string> text = run_model(model, options);
     if (text) return outcome(text->empty() ? CaseOutcome::kPassed : CaseOutcome::kFailed, *text);
-    const bool refused = text.error().code == ErrorCode::kUnavailable;
+    const bool refused = text.error().code == ErrorCode::kUnsupported;
     return outcome(refused ? CaseOutcome::kOutOfScope : CaseOutcome::kFailed, describe(text.error()));
   } catch (const CheckFailure& failure) {  // one broken case must not end the count
     return outcome(CaseOutcome::kFailed, failure.what());

@@ -168,11 +168,11 @@ std::string type_name(int onnx_type) {
 Result<Tensor> to_tensor(const TensorProto& proto, const TensorSource& source) {
   const std::optional<DataType> type = data_type(proto.data_type());
   if (!type) {
-    return fail(ErrorCode::kUnavailable,
+    return fail(ErrorCode::kUnsupported,
                 std::format("holds {}, which kinglet does not compute with", type_name(proto.data_type())),
                 place(proto), "export the model in float32, or quantised to 8 bits");
   }
-  if (proto.has_segment()) return fail(ErrorCode::kUnavailable, "is stored in segments", place(proto));
+  if (proto.has_segment()) return fail(ErrorCode::kUnsupported, "is stored in segments", place(proto));
   Shape shape = KINGLET_TRY(checked_shape(proto, *type));
   Tensor tensor = KINGLET_TRY(read_numbers(proto, source, *type, std::move(shape)));
   clean_bools(tensor);

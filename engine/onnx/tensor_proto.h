@@ -30,7 +30,7 @@ struct TensorSource {
   std::filesystem::path folder;  // of external data; empty: external data is refused
 };
 
-// kBadData: dimensions, type and data contradict each other. kUnavailable: a type out of scope. kNotFound, kIo:
+// kBadData: dimensions, type and data contradict each other. kUnsupported: a type out of scope. kNotFound, kIo:
 // external data. The tensor's name is in where.
 [[nodiscard]] Result<Tensor> to_tensor(const ::onnx::TensorProto& proto, const TensorSource& source);
 

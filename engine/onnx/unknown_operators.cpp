@@ -85,7 +85,7 @@ Result<void> refuse_unknown_operators(const ::onnx::GraphProto& graph) {
     ++count;
   }
   if (unknown.empty()) return {};
-  return fail(ErrorCode::kUnavailable,
+  return fail(ErrorCode::kUnsupported,
               std::format("{} node{} with operators kinglet does not run: {}", count, count == 1 ? "" : "s",
                           list_nodes(unknown, count)),
               {}, "kinglet runs image classifiers; export only the classifier part of the model");

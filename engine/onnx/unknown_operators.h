@@ -10,7 +10,7 @@ class GraphProto;
 
 namespace kinglet::engine::onnx_format {
 
-// kUnavailable: lists the operators (with a node of each, a count, and the reason where ops/out_of_scope.def has one).
+// kUnsupported: lists the operators (with a node of each, a count, and the reason where ops/out_of_scope.def has one).
 [[nodiscard]] Result<void> refuse_unknown_operators(const ::onnx::GraphProto& graph);
 
 }  // namespace kinglet::engine::onnx_format

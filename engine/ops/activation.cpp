@@ -162,7 +162,7 @@ Result<void> normalize_prelu(Graph& graph, NodeId id, std::int64_t opset) {
   const std::optional<Shape>& x = graph.value(graph.node(id).inputs[0]).shape;
   const ValueId slope = graph.node(id).inputs[1];
   const std::optional<Shape>& shape = graph.value(slope).shape;
-  if (!x || !shape) return refuse(graph, id, ErrorCode::kUnavailable, "old-style slope with an input of unknown rank");
+  if (!x || !shape) return refuse(graph, id, ErrorCode::kUnsupported, "old-style slope with an input of unknown rank");
   if (shape->size() != 1 || x->size() < 3 || (*shape)[0] == 1) return {};
   std::vector<std::int64_t> axes;
   for (std::size_t i = 1; i + 1 < x->size(); ++i) axes.push_back(static_cast<std::int64_t>(i));

@@ -13,8 +13,8 @@
 namespace kinglet::engine::ops {
 
 Result<std::optional<Shape>> conv_output(const InferContext& context, std::size_t x_input, std::size_t w_input) {
-  static_cast<void>(KINGLET_TRY(need_rank(context, x_input, 3, 8)));
-  static_cast<void>(KINGLET_TRY(need_rank(context, w_input, 3, 8)));
+  KINGLET_TRY(need_rank(context, x_input, 3, 8));
+  KINGLET_TRY(need_rank(context, w_input, 3, 8));
   const std::int64_t group = KINGLET_TRY(checked_int(context, "group", 1, 1, kMaxDim));
   const std::optional<Shape>& x = context.input_shape(x_input);
   const std::optional<Shape>& w = context.input_shape(w_input);
@@ -57,7 +57,7 @@ Result<void> infer_conv(InferContext& context) {
   const std::optional<Shape> out = KINGLET_TRY(conv_output(context, 0, 1));
   if (context.has_input(2)) {
     KINGLET_TRY(need_type_of(context, 2, 0));
-    static_cast<void>(KINGLET_TRY(need_rank(context, 2, 1, 1)));
+    KINGLET_TRY(need_rank(context, 2, 1, 1));
     const std::optional<Shape>& bias = context.input_shape(2);
     if (bias && out && (*bias)[0] != kUnknownDim && (*out)[1] != kUnknownDim && (*bias)[0] != (*out)[1]) {
       return context.fail(std::format("the bias has {} numbers for {} output channels", (*bias)[0], (*out)[1]));

@@ -102,7 +102,7 @@ Result<std::vector<Tensor>> evaluate_node(const Graph& graph, NodeId id, Inputs 
   KINGLET_TRY(infer_node(alone, only));
   std::vector<Tensor> outputs = KINGLET_TRY(make_outputs(alone, alone.node(only)));
   if (op->evaluate == nullptr) {
-    return fail(ErrorCode::kUnavailable, "has no reference evaluation",
+    return fail(ErrorCode::kUnsupported, "has no reference evaluation",
                 std::format("node \"{}\"", printable(node.name)));
   }
   KINGLET_TRY(op->evaluate(alone.node(only), numbers, outputs));

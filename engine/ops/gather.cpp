@@ -84,7 +84,7 @@ Result<std::size_t> element_axis(const InferContext& context) {
 Result<void> infer_gather_elements(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kAnyType));
   KINGLET_TRY(need_type(context, 1, kIndices));
-  static_cast<void>(KINGLET_TRY(element_axis(context)));
+  KINGLET_TRY(element_axis(context));
   context.set_output(0, context.input_type(0), context.input_shape(1));
   return {};
 }
@@ -142,7 +142,7 @@ Result<void> infer_scatter_elements(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kAnyType));
   KINGLET_TRY(need_type(context, 1, kIndices));
   KINGLET_TRY(need_type_of(context, 2, 0));
-  static_cast<void>(KINGLET_TRY(element_axis(context)));
+  KINGLET_TRY(element_axis(context));
   KINGLET_TRY(check_reduction(context));
   if (context.input_shape(1) && context.input_shape(2) && is_static(*context.input_shape(1)) &&
       is_static(*context.input_shape(2)) && *context.input_shape(1) != *context.input_shape(2)) {
@@ -173,8 +173,8 @@ Result<void> evaluate_scatter_elements(const Node& node, Inputs inputs, std::spa
 Result<void> infer_gather_nd(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kAnyType));
   KINGLET_TRY(need_type(context, 1, kIndices));
-  static_cast<void>(KINGLET_TRY(need_rank(context, 0, 1)));
-  static_cast<void>(KINGLET_TRY(need_rank(context, 1, 1)));
+  KINGLET_TRY(need_rank(context, 0, 1));
+  KINGLET_TRY(need_rank(context, 1, 1));
   const std::optional<Shape>& x = context.input_shape(0);
   const std::optional<Shape>& indices = context.input_shape(1);
   const std::int64_t batch = KINGLET_TRY(checked_int(context, "batch_dims", 0, 0, kMaxRank));
@@ -237,8 +237,8 @@ Result<void> infer_scatter_nd(InferContext& context) {
   KINGLET_TRY(need_type(context, 1, kIndices));
   KINGLET_TRY(need_type_of(context, 2, 0));
   KINGLET_TRY(check_reduction(context));
-  static_cast<void>(KINGLET_TRY(need_rank(context, 0, 1)));
-  static_cast<void>(KINGLET_TRY(need_rank(context, 1, 1)));
+  KINGLET_TRY(need_rank(context, 0, 1));
+  KINGLET_TRY(need_rank(context, 1, 1));
   const std::optional<Shape>& x = context.input_shape(0);
   const std::optional<Shape>& indices = context.input_shape(1);
   const std::optional<Shape>& updates = context.input_shape(2);

@@ -143,7 +143,7 @@ std::unexpected<Error> InferContext::fail(std::string message, std::string hint)
 }
 
 std::unexpected<Error> InferContext::refuse(std::string message, std::string hint) const {
-  return ::kinglet::fail(ErrorCode::kUnavailable, std::move(message), place(node()), std::move(hint));
+  return ::kinglet::fail(ErrorCode::kUnsupported, std::move(message), place(node()), std::move(hint));
 }
 
 Result<void> infer_node(Graph& graph, NodeId id) { return infer_one(graph, id, nullptr); }

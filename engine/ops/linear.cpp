@@ -12,8 +12,8 @@
 namespace kinglet::engine::ops {
 
 Result<std::optional<Shape>> matmul_output(const InferContext& context, std::size_t a_input, std::size_t b_input) {
-  static_cast<void>(KINGLET_TRY(need_rank(context, a_input, 1)));
-  static_cast<void>(KINGLET_TRY(need_rank(context, b_input, 1)));
+  KINGLET_TRY(need_rank(context, a_input, 1));
+  KINGLET_TRY(need_rank(context, b_input, 1));
   if (!context.input_shape(a_input) || !context.input_shape(b_input)) return std::nullopt;
   Shape a = *context.input_shape(a_input);
   Shape b = *context.input_shape(b_input);
@@ -101,8 +101,8 @@ Result<void> normalize_gemm(Graph& graph, NodeId id, std::int64_t /*opset*/) {
 Result<void> infer_gemm(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, {DataType::kF32, DataType::kF16, DataType::kI64, DataType::kI32}));
   KINGLET_TRY(need_type_of(context, 1, 0));
-  static_cast<void>(KINGLET_TRY(need_rank(context, 0, 2, 2)));
-  static_cast<void>(KINGLET_TRY(need_rank(context, 1, 2, 2)));
+  KINGLET_TRY(need_rank(context, 0, 2, 2));
+  KINGLET_TRY(need_rank(context, 1, 2, 2));
   if (!context.input_shape(0) || !context.input_shape(1)) {
     context.set_output(0, context.input_type(0), Shape{kUnknownDim, kUnknownDim});
     return {};

@@ -15,7 +15,7 @@ namespace {
 // Input `i` is a vector of as many numbers as input 0 has channels.
 Result<void> need_channel_vector(const InferContext& context, std::size_t i) {
   KINGLET_TRY(need_type(context, i, kFloats));
-  static_cast<void>(KINGLET_TRY(need_rank(context, i, 1, 1)));
+  KINGLET_TRY(need_rank(context, i, 1, 1));
   const std::optional<Shape>& x = context.input_shape(0);
   const std::optional<Shape>& vector = context.input_shape(i);
   if (!x || !vector || x->size() < 2) return {};
@@ -31,7 +31,7 @@ Result<void> normalize_batch_normalization(Graph& graph, NodeId id, std::int64_t
   Attributes& attributes = graph.attributes(id);
   const bool training = opset >= 14 && attributes.get_int("training_mode", 0) != 0;
   if (attributes.get_int("spatial", 1) == 0) {
-    return refuse(graph, id, ErrorCode::kUnavailable, "normalisation of each element (spatial 0) is not supported");
+    return refuse(graph, id, ErrorCode::kUnsupported, "normalisation of each element (spatial 0) is not supported");
   }
   attributes.remove("spatial");
   attributes.remove("is_test");
@@ -39,18 +39,18 @@ Result<void> normalize_batch_normalization(Graph& graph, NodeId id, std::int64_t
     const ValueId output = graph.node(id).outputs[i];
     const bool used = output != kNoValue && (!graph.consumers(output).empty() || graph.is_output(output));
     if (training || used) {
-      return refuse(graph, id, ErrorCode::kUnavailable, "batch statistics are for training",
+      return refuse(graph, id, ErrorCode::kUnsupported, "batch statistics are for training",
                     "export the model in evaluation mode");
     }
     graph.remove_output(id, i);
   }
-  if (training) return refuse(graph, id, ErrorCode::kUnavailable, "is in training mode", "export in evaluation mode");
+  if (training) return refuse(graph, id, ErrorCode::kUnsupported, "is in training mode", "export in evaluation mode");
   return {};
 }
 
 Result<void> infer_batch_normalization(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kFloats));
-  static_cast<void>(KINGLET_TRY(need_rank(context, 0, 2)));
+  KINGLET_TRY(need_rank(context, 0, 2));
   for (std::size_t i = 1; i < 5; ++i) KINGLET_TRY(need_channel_vector(context, i));
   context.set_output(0, context.input_type(0), context.input_shape(0));
   return {};
@@ -108,7 +108,7 @@ void normalize_blocks(Inputs inputs, Tensor& y, double epsilon, std::int64_t per
 
 Result<void> infer_instance_normalization(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kFloats));
-  static_cast<void>(KINGLET_TRY(need_rank(context, 0, 3)));
+  KINGLET_TRY(need_rank(context, 0, 3));
   KINGLET_TRY(need_channel_vector(context, 1));
   KINGLET_TRY(need_channel_vector(context, 2));
   context.set_output(0, context.input_type(0), context.input_shape(0));
@@ -126,7 +126,7 @@ Result<void> normalize_group_normalization(Graph& graph, NodeId id, std::int64_t
   const std::optional<Shape>& x = graph.value(graph.node(id).inputs[0]).shape;
   const std::int64_t groups = graph.node(id).attributes.get_int("num_groups", 0);
   if (!x || x->size() < 2 || (*x)[1] == kUnknownDim) {
-    return refuse(graph, id, ErrorCode::kUnavailable, "old-style group scale with an unknown number of channels");
+    return refuse(graph, id, ErrorCode::kUnsupported, "old-style group scale with an unknown number of channels");
   }
   if (groups < 1 || (*x)[1] % groups != 0) {
     return refuse(graph, id, ErrorCode::kBadData, std::format("{} channels in {} groups", (*x)[1], groups));
@@ -228,8 +228,8 @@ Result<void> evaluate_layer_normalization(const Node& node, Inputs inputs, std::
 
 Result<void> infer_lrn(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kFloats));
-  static_cast<void>(KINGLET_TRY(need_rank(context, 0, 2)));
-  static_cast<void>(KINGLET_TRY(checked_int(context, "size", 0, 1, kMaxDim)));
+  KINGLET_TRY(need_rank(context, 0, 2));
+  KINGLET_TRY(checked_int(context, "size", 0, 1, kMaxDim));
   context.set_output(0, context.input_type(0), context.input_shape(0));
   return {};
 }

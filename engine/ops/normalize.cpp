@@ -46,7 +46,7 @@ Result<void> normalize_legacy_broadcast(Graph& graph, NodeId id, std::int64_t op
   const std::optional<Shape>& a = graph.value(graph.node(id).inputs[0]).shape;
   const std::optional<Shape>& b = graph.value(graph.node(id).inputs[1]).shape;
   if (!a || !b)
-    return refuse(graph, id, ErrorCode::kUnavailable, "old-style broadcast of inputs whose rank is unknown");
+    return refuse(graph, id, ErrorCode::kUnsupported, "old-style broadcast of inputs whose rank is unknown");
   const std::size_t start = KINGLET_TRY(normalize_axis(axis, a->size()));
   if (start + b->size() > a->size()) {
     return refuse(graph, id, ErrorCode::kBadData,

@@ -30,7 +30,7 @@ void ints_to_input(Graph& graph, NodeId id, std::string_view attribute, std::siz
 [[nodiscard]] ValueId insert_before(Graph& graph, NodeId before, std::string_view op_type, std::vector<ValueId> inputs,
                                     Attributes attributes, DataType type);
 
-// kBadData or kUnavailable naming the node.
+// kBadData or kUnsupported naming the node.
 [[nodiscard]] std::unexpected<Error> refuse(const Graph& graph, NodeId id, ErrorCode code, std::string message,
                                             std::string hint = {});
 

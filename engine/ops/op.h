@@ -38,7 +38,7 @@ class InferContext {
   void set_output(std::size_t i, DataType type, std::optional<Shape> shape);
   // kBadData with the node's name and operator in where.
   [[nodiscard]] std::unexpected<Error> fail(std::string message, std::string hint = {}) const;
-  // The same as kUnavailable: right ONNX, but of a form that kinglet does not have.
+  // The same as kUnsupported: right ONNX, but of a form that kinglet does not have.
   [[nodiscard]] std::unexpected<Error> refuse(std::string message, std::string hint = {}) const;
 
  private:
@@ -68,7 +68,7 @@ struct Op {
   int max_outputs = 1;
 
   // Turns the node, as opset `opset` of its domain wrote it, into the inner (newest) form: attributes that became
-  // inputs, old defaults spelled out. Null: all opsets are alike. kBadData or kUnavailable for forms out of scope.
+  // inputs, old defaults spelled out. Null: all opsets are alike. kBadData or kUnsupported for forms out of scope.
   Result<void> (*normalize)(Graph& graph, NodeId id, std::int64_t opset) = nullptr;
 
   // Checks attributes, input types and shapes (all that are known), and sets types and shapes of the outputs.

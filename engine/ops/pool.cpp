@@ -18,7 +18,7 @@ namespace {
 Result<std::optional<Shape>> pool_output(const InferContext& context) {
   const std::vector<std::int64_t> kernel = context.attributes().get_ints("kernel_shape");
   if (kernel.empty()) return context.fail("attribute kernel_shape is missing");
-  static_cast<void>(KINGLET_TRY(need_rank(context, 0, 3, 8)));
+  KINGLET_TRY(need_rank(context, 0, 3, 8));
   const std::optional<Shape>& x = context.input_shape(0);
   if (!x) return std::nullopt;
   const std::span<const Dim> spatial = std::span(*x).subspan(2);
@@ -49,7 +49,7 @@ Result<void> infer_pool(InferContext& context) {
 }
 
 Result<void> infer_lp_pool(InferContext& context) {
-  static_cast<void>(KINGLET_TRY(checked_int(context, "p", 2, 1, 1 << 16)));
+  KINGLET_TRY(checked_int(context, "p", 2, 1, 1 << 16));
   return infer_pool(context);
 }
 
@@ -196,7 +196,7 @@ Result<void> normalize_lp_pool(Graph& graph, NodeId id, std::int64_t /*opset*/) 
   if (p == nullptr || std::holds_alternative<std::int64_t>(*p)) return {};
   const float value = std::get<float>(*p);
   if (!(value >= 1 && value < 65536) || value != std::floor(value)) {
-    return refuse(graph, id, ErrorCode::kUnavailable, std::format("attribute p is {}", value));
+    return refuse(graph, id, ErrorCode::kUnsupported, std::format("attribute p is {}", value));
   }
   graph.attributes(id).set("p", static_cast<std::int64_t>(value));
   return {};
@@ -207,8 +207,8 @@ Result<void> normalize_lp_pool(Graph& graph, NodeId id, std::int64_t /*opset*/) 
 
 Result<void> infer_global_pool(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kFloats));
-  static_cast<void>(KINGLET_TRY(need_rank(context, 0, 2)));
-  static_cast<void>(KINGLET_TRY(checked_int(context, "p", 2, 1, 1 << 16)));
+  KINGLET_TRY(need_rank(context, 0, 2));
+  KINGLET_TRY(checked_int(context, "p", 2, 1, 1 << 16));
   std::optional<Shape> out = context.input_shape(0);
   for (std::size_t axis = 2; out && axis < out->size(); ++axis) (*out)[axis] = 1;
   context.set_output(0, context.input_type(0), out);

@@ -41,7 +41,7 @@ Result<void> infer_reduce(InferContext& context) {
   const Tensor* axes = context.input_constant(1);
   std::optional<Shape> out;
   if (x && (axes != nullptr || !context.has_input(1))) {
-    if (axes != nullptr) static_cast<void>(KINGLET_TRY(checked_axes(context, axes->to_int64s(), x->size())));
+    if (axes != nullptr) KINGLET_TRY(checked_axes(context, axes->to_int64s(), x->size()));
     const std::vector<bool> reduced = reduced_axes(context.attributes(), axes, x->size());
     out.emplace();
     for (std::size_t i = 0; i < x->size(); ++i) {
@@ -226,7 +226,7 @@ Result<void> infer_cumsum(InferContext& context) {
   KINGLET_TRY(need_type(context, 1, kIndices));
   if (const Tensor* axis = context.input_constant(1); axis != nullptr && context.input_shape(0)) {
     if (axis->element_count() != 1) return context.fail("the axis is not one number");
-    static_cast<void>(KINGLET_TRY(checked_axis(context, axis->to_int64s()[0], context.input_shape(0)->size())));
+    KINGLET_TRY(checked_axis(context, axis->to_int64s()[0], context.input_shape(0)->size()));
   }
   context.set_output(0, context.input_type(0), context.input_shape(0));
   return {};

@@ -85,7 +85,7 @@ Result<Shape> reshaped(const InferContext& context, std::span<const std::int64_t
 Result<void> infer_reshape(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kAnyType));
   KINGLET_TRY(need_type(context, 1, kIndices));
-  static_cast<void>(KINGLET_TRY(need_rank(context, 1, 1, 1)));
+  KINGLET_TRY(need_rank(context, 1, 1, 1));
   const Tensor* wanted = context.input_constant(1);
   if (wanted == nullptr) {
     const std::optional<Shape>& shape = context.input_shape(1);

@@ -72,7 +72,7 @@ Result<void> infer_slice(InferContext& context) {
   for (std::size_t i = 1; i < context.input_count(); ++i) {
     if (!context.has_input(i)) continue;
     KINGLET_TRY(need_type(context, i, kIndices));
-    static_cast<void>(KINGLET_TRY(need_rank(context, i, 1, 1)));
+    KINGLET_TRY(need_rank(context, i, 1, 1));
     inputs[i] = context.input_constant(i);
     known = known && inputs[i] != nullptr;
   }
@@ -87,7 +87,7 @@ Result<void> infer_slice(InferContext& context) {
     }
   }
   if (inputs[3] != nullptr) {
-    static_cast<void>(KINGLET_TRY(checked_axes(context, inputs[3]->to_int64s(), x->size())));
+    KINGLET_TRY(checked_axes(context, inputs[3]->to_int64s(), x->size()));
   } else if (count > static_cast<std::int64_t>(x->size())) {
     return context.fail(std::format("cuts {} axes of {}", count, to_string(*x)));
   }

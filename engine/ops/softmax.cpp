@@ -29,7 +29,7 @@ Result<void> normalize_softmax(Graph& graph, NodeId id, std::int64_t opset) {
   const std::int64_t axis = graph.node(id).attributes.get_int("axis", 1);
   const ValueId x = graph.node(id).inputs.at(0);
   const std::optional<Shape> shape = graph.value(x).shape;
-  if (!shape) return refuse(graph, id, ErrorCode::kUnavailable, "old-style softmax of an input of unknown rank");
+  if (!shape) return refuse(graph, id, ErrorCode::kUnsupported, "old-style softmax of an input of unknown rank");
   // The last axis of a rank-1 or larger tensor, or axis = rank (one long row each) are both written in old files.
   const auto rank = static_cast<std::int64_t>(shape->size());
   if (axis < -rank || axis > rank) {
@@ -59,8 +59,7 @@ Result<void> normalize_softmax(Graph& graph, NodeId id, std::int64_t opset) {
 Result<void> infer_softmax(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kFloats));
   const std::optional<Shape>& shape = context.input_shape(0);
-  if (shape)
-    static_cast<void>(KINGLET_TRY(checked_axis(context, context.attributes().get_int("axis", -1), shape->size())));
+  if (shape) KINGLET_TRY(checked_axis(context, context.attributes().get_int("axis", -1), shape->size()));
   context.set_output(0, context.input_type(0), shape);
   return {};
 }

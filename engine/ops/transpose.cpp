@@ -52,7 +52,7 @@ Result<void> evaluate_transpose(const Node& node, Inputs inputs, std::span<Tenso
 
 Result<void> infer_depth(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kAnyType));
-  static_cast<void>(KINGLET_TRY(need_rank(context, 0, 4, 4)));
+  KINGLET_TRY(need_rank(context, 0, 4, 4));
   const std::int64_t block = KINGLET_TRY(checked_int(context, "blocksize", 0, 1, 1 << 15));
   std::optional<Shape> out = context.input_shape(0);
   if (out) {

@@ -62,9 +62,9 @@ Result<Window> checked_window(const InferContext& context, std::span<const std::
   for (const std::int64_t size : kernel) {
     if (size < 1 || size > kMaxStep) return context.fail(std::format("a kernel size is {}", size));
   }
-  static_cast<void>(KINGLET_TRY(checked_ints(context, "strides", rank, 1, 1, kMaxStep)));
-  static_cast<void>(KINGLET_TRY(checked_ints(context, "dilations", rank, 1, 1, kMaxStep)));
-  static_cast<void>(KINGLET_TRY(checked_ints(context, "pads", 2 * rank, 0, 0, kMaxStep)));
+  KINGLET_TRY(checked_ints(context, "strides", rank, 1, 1, kMaxStep));
+  KINGLET_TRY(checked_ints(context, "dilations", rank, 1, 1, kMaxStep));
+  KINGLET_TRY(checked_ints(context, "pads", 2 * rank, 0, 0, kMaxStep));
   const std::string_view mode = context.attributes().get_string("auto_pad", "NOTSET");
   constexpr std::array<std::string_view, 5> kModes{"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", ""};
   if (std::ranges::find(kModes, mode) == kModes.end()) return context.fail("attribute auto_pad has an unknown value");
