@@ -75,7 +75,7 @@ has_target() { grep -q "^build $2: phony" "$repository/build/$1/build.ninja"; }
 run_tests() {
   local folder=$repository/build/tests status
   rm -f "$folder"/junit*.xml
-  export KINGLET_BUILD_FOLDER=$repository/build
+  export DEV_BUILD_FOLDER=$repository/build
   set +e
   ctest --test-dir "$folder" -j "$(job_count)" --output-on-failure --no-tests=error --output-junit "$folder/junit.xml" "$@" \
     </dev/null 2>&1 | "$repository/cross/test-summary.py" "$folder/junit.xml" "$folder"/junit-{asan,tsan,arm64}.xml

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # long.sh cores|machine|package: ./dev's own long commands as tests of ./dev test --all, which has built what they need.
 set -euo pipefail
-[[ -n ${KINGLET_BUILD_FOLDER:-} ]] || {
+[[ -n ${DEV_BUILD_FOLDER:-} ]] || {
   echo "skipped: takes long, so only under ./dev test --all"
   exit 77
 }

@@ -3,7 +3,7 @@
 # nested.sh BUILD LABELS: runs the tests with these labels in another build of the same tree (sanitizers, arm64) and
 # leaves its JUnit file beside that of the outer run. Skips if that build is not there.
 set -euo pipefail
-build=${KINGLET_BUILD_FOLDER:-$PWD/build}/$1
+build=${DEV_BUILD_FOLDER:-$PWD/build}/$1
 [[ -e $build/CTestTestfile.cmake ]] || {
   echo "skipped: build/$1 is not built (./dev test builds it)"
   exit 77
