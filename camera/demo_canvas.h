@@ -30,7 +30,8 @@ struct Color {
 [[nodiscard]] float sine(float turns);
 [[nodiscard]] float cosine(float turns);
 
-// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). Ask once an expression: C++
+// does not say which argument of a call comes first, and compilers differ.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}

@@ -20,7 +20,8 @@ void draw_background(Canvas& canvas, const Garden& garden, float evening) {
   for (int i = 0; i < trees; ++i) {
     const Point center{random.between(-0.1F, garden.aspect + 0.1F), horizon - random.between(-0.04F, 0.22F)};
     const Color green{random.between(0.14F, 0.36F), random.between(0.32F, 0.52F), random.between(0.12F, 0.26F)};
-    canvas.fill_blur(center, random.between(0.08F, 0.22F), green, random.between(0.5F, 0.95F));
+    const float cover = random.between(0.5F, 0.95F);
+    canvas.fill_blur(center, random.between(0.08F, 0.22F), green, cover);
   }
   // Flowers out of focus: spots of the colours that plumages have too.
   const int flowers = 4 + random.below(10);
@@ -28,7 +29,9 @@ void draw_background(Canvas& canvas, const Garden& garden, float evening) {
                                 {0.95F, 0.95F, 0.92F}, {0.75F, 0.35F, 0.60F}, {0.20F, 0.18F, 0.18F}};
   for (int i = 0; i < flowers; ++i) {
     const Point center{random.between(0, garden.aspect), random.between(horizon, 0.98F)};
-    canvas.fill_blur(center, random.between(0.008F, 0.04F), kFlowers[random.below(6)], random.between(0.4F, 0.9F));
+    const float cover = random.between(0.4F, 0.9F);
+    const Color color = kFlowers[random.below(6)];
+    canvas.fill_blur(center, random.between(0.008F, 0.04F), color, cover);
   }
 }
 
@@ -44,8 +47,9 @@ void draw_branch(Canvas& canvas, const Garden& garden) {
     const Point root{from.x + (to.x - from.x) * share, from.y + (to.y - from.y) * share};
     const Point tip{root.x + random.between(0.03F, 0.14F), root.y + random.between(-0.13F, 0.16F)};
     canvas.fill_line(root, tip, 0.012F, 0.004F, kBark);
-    draw_leaf(canvas, tip, random.between(0.02F, 0.045F), random.between(0, 1),
-              {random.between(0.25F, 0.55F), random.between(0.42F, 0.60F), 0.16F});
+    const Color color{random.between(0.25F, 0.55F), random.between(0.42F, 0.60F), 0.16F};
+    const float turns = random.between(0, 1);
+    draw_leaf(canvas, tip, random.between(0.02F, 0.045F), turns, color);
   }
 }
 
@@ -70,8 +74,9 @@ void draw_feeder(Canvas& canvas, const Garden& garden) {
   canvas.fill_polygon(seeds, {0.56F, 0.44F, 0.28F});
   for (int i = 0; i < 70; ++i) {
     const float shade = random.between(0.15F, 0.85F);
+    const float turns = random.between(0, 1);
     canvas.fill_ellipse({tray.x + random.between(-tube, tube) * 0.85F, random.between(level, tray.y - 0.01F)}, 0.006F,
-                        0.004F, random.between(0, 1), {shade, shade * 0.85F, shade * 0.6F});
+                        0.004F, turns, {shade, shade * 0.85F, shade * 0.6F});
   }
   const Point roof[] = {
       {tray.x - half * 0.9F, tray.y - 0.38F}, {tray.x, tray.y - 0.52F}, {tray.x + half * 0.9F, tray.y - 0.38F}};
@@ -124,10 +129,11 @@ void draw_leaves(Canvas& canvas, const Garden& garden, float seconds) {
     const bool top = random.chance(0.6F);
     const Point rest{random.between(0, garden.aspect),
                      top ? random.between(-0.02F, 0.14F) : random.between(0.90F, 1.02F)};
-    const float sway = sine(seconds * random.between(0.1F, 0.3F) + random.between(0, 1));
+    const float pace = random.between(0.1F, 0.3F);
+    const float sway = sine(seconds * pace + random.between(0, 1));
     const Color color{random.between(0.20F, 0.66F), random.between(0.36F, 0.58F), random.between(0.08F, 0.22F)};
-    draw_leaf(canvas, {rest.x + sway * 0.008F, rest.y + sway * 0.004F}, random.between(0.03F, 0.08F),
-              random.between(0, 1) + sway * 0.02F, color);
+    const float turns = random.between(0, 1) + sway * 0.02F;
+    draw_leaf(canvas, {rest.x + sway * 0.008F, rest.y + sway * 0.004F}, random.between(0.03F, 0.08F), turns, color);
   }
 }
 

@@ -199,8 +199,9 @@ DemoFrame draw_demo_sample(std::uint64_t seed, std::uint64_t index, int width, i
     frame.covered = random.chance(0.3F);
     if (frame.covered) {  // a leaf that hides a little of it
       const Point at{random.between(extent.low.x, extent.high.x), random.between(extent.low.y, extent.high.y)};
-      draw_leaf(canvas, at, pose.size * random.between(0.06F, 0.14F), random.between(0, 1),
-                {random.between(0.2F, 0.7F), random.between(0.35F, 0.6F), 0.15F});
+      const Color color{random.between(0.2F, 0.7F), random.between(0.35F, 0.6F), 0.15F};
+      const float turns = random.between(0, 1);
+      draw_leaf(canvas, at, pose.size * random.between(0.06F, 0.14F), turns, color);
     }
   }
   draw_leaves(canvas, garden, random.between(0, 1000));

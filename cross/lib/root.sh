@@ -18,13 +18,24 @@ find_namespace() {
     return 0
   elif is_root && unshare --user --map-root-user --mount true 2>/dev/null; then
     namespace=(--user --map-root-user)
-  elif unshare --user --map-root-user --map-auto --mount true 2>/dev/null; then
+  elif can_map_ids; then
     namespace=(--user --map-root-user --map-auto)
   elif [[ ${1:-} != create ]] && unshare --user --map-root-user --mount true 2>/dev/null; then
     namespace=(--user --map-root-user)
   else
     no_namespaces
   fi
+}
+
+# Where the ids may not be mapped, unshare leaves a child behind that waits for ever: it must hold none of our pipes, and
+# ends with its session.
+can_map_ids() {
+  local child status=0
+  setsid --wait unshare --user --map-root-user --map-auto --mount true </dev/null &>/dev/null &
+  child=$!
+  wait "$child" || status=1
+  pkill -KILL --session "$child" 2>/dev/null || true
+  return "$status"
 }
 
 no_namespaces() {

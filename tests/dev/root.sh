@@ -163,8 +163,10 @@ case_without_root() {
     KINGLET_TEST_NAMESPACE=1 exec unshare --mount --propagation private "$0" without_root
   fi
   pretend_user "$user" "$id"
-  as_user "$id" unshare --user --map-root-user --map-auto --mount true 2>"$work/why.log" ||
+  as_user "$id" setsid --wait unshare --user --map-root-user --map-auto --mount true </dev/null &>"$work/why.log" || {
+    pkill -KILL -U "$id" || true # the child that unshare left behind
     skip "an ordinary user may not make user namespaces here"
+  }
   as_user "$id" "$work/tree/dev" exec sh -c 'id -u; touch made-inside' >"$work/out" 2>"$work/user.log" || {
     ! grep -qE "Could not resolve|Unable to connect|Temporary failure" "$work"/home/cache/kinglet/roots/*.log ||
       skip "the package mirror cannot be reached"
