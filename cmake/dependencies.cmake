@@ -29,3 +29,7 @@ endfunction()
 kinglet_find_library(xnnpack xnnpack.h XNNPACK)
 kinglet_find_library(pthreadpool pthreadpool.h pthreadpool)
 kinglet_find_library(yuv libyuv.h yuv)
+
+add_library(kinglet_cli11 STATIC ${CMAKE_SOURCE_DIR}/cmake/cli11.cpp)
+target_compile_definitions(kinglet_cli11 PUBLIC CLI11_COMPILE)
+target_link_libraries(kinglet_cli11 PUBLIC CLI11::CLI11)

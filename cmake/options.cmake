@@ -2,7 +2,6 @@
 # Warnings, sanitizers and the helper every folder uses.
 option(KINGLET_WERROR "warnings are errors" ON)
 set(KINGLET_SANITIZE "" CACHE STRING "address, undefined, thread or fuzzer, comma separated")
-set(KINGLET_SANITIZE_FOLDERS "" CACHE STRING "instrument these top folders only (a|b); the others come from the compiler cache")
 
 add_library(kinglet_options INTERFACE)
 target_include_directories(kinglet_options INTERFACE ${CMAKE_SOURCE_DIR})
@@ -14,12 +13,14 @@ target_compile_options(kinglet_options INTERFACE
 if(KINGLET_SANITIZE)
   # Own bugs must abort under sanitizers, whatever the build type.
   set(instrument -fsanitize=${KINGLET_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -UNDEBUG)
-  if(KINGLET_SANITIZE_FOLDERS)
-    set(folder_of_target "$<FILTER:$<TARGET_PROPERTY:SOURCE_DIR>,INCLUDE,^${CMAKE_SOURCE_DIR}/(${KINGLET_SANITIZE_FOLDERS})>")
-    set(instrument "$<$<BOOL:${folder_of_target}>:${instrument}>")
-  endif()
   target_compile_options(kinglet_options INTERFACE "${instrument}")
   target_link_options(kinglet_options INTERFACE -fsanitize=${KINGLET_SANITIZE})
+endif()
+
+if(KINGLET_PRECOMPILE)
+  # Without these the compiler cache cannot see into a precompiled header.
+  target_compile_options(kinglet_options INTERFACE
+    $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
 # kinglet_library(name GLOBS... LINK libs...): a static library of one folder.
@@ -33,4 +34,5 @@ function(kinglet_library name)
   endif()
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC kinglet_options ${ARG_LINK} PRIVATE ${ARG_PRIVATE_LINK})
+  kinglet_precompile(${name} ${CMAKE_SOURCE_DIR}/cmake/precompiled.h)
 endfunction()

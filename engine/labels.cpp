@@ -139,8 +139,9 @@ Labels Labels::numbered(std::size_t count) {
 
 Result<void> Labels::check_count(std::size_t output_count) const {
   if (labels_.size() == output_count) return {};
-  std::string hint = "use the label file that belongs to this model; line 1 is class 0";
-  if (labels_.size() + 1 == output_count) hint += "; one line is missing, often \"background\"";
+  const bool one_missing = labels_.size() + 1 == output_count;
+  std::string hint = std::format("use the label file that belongs to this model; line 1 is class 0{}",
+                                 one_missing ? "; one line is missing, often \"background\"" : "");
   return fail(ErrorCode::kBadData,
               std::format("label file has {} labels, the model's output has {} classes", labels_.size(), output_count),
               where_, std::move(hint));
