@@ -62,21 +62,19 @@ Result<Classifier> open_classifier(const config::Config& config) {
 // The wished port on 127.0.0.1 may come with [::1]; a machine without IPv6 goes on with what it has.
 Result<std::vector<http::Listener>> open_listeners(const config::Config& config, const LogSink& log) {
   std::vector<http::Listener> listeners;
-  std::optional<Error> missing;
   for (const std::string& address : config.http.listen) {
-    Result<http::Listener> listener = http::open_listener(address);
+    std::optional<http::Listener> listener = KINGLET_TRY(http::open_listener(address));
     if (listener) {
       listeners.push_back(std::move(*listener));
-      continue;
+    } else {
+      log(LogLevel::kWarning, std::format("this machine has no address {}", address));
     }
-    if (listener.error().message.contains("in use") || listener.error().code == ErrorCode::kConfig) {
-      return std::unexpected(listener.error());
-    }
-    log(LogLevel::kWarning, describe(listener.error()));
-    missing = listener.error();
   }
-  if (listeners.empty() && missing) return std::unexpected(*missing);
-  if (listeners.empty()) return fail(ErrorCode::kConfig, "http.listen names no address");
+  if (config.http.listen.empty()) return fail(ErrorCode::kConfig, "http.listen names no address");
+  if (listeners.empty()) {
+    return fail(ErrorCode::kUnavailable, "this machine has none of the addresses of http.listen", {},
+                "set http.listen to an address of this machine");
+  }
   return listeners;
 }
 

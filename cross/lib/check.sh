@@ -64,8 +64,8 @@ lint_tidy() {
   local source sources stamps=$repository/build/lint headers
   mapfile -t sources < <(only '^(engine|camera|config|daemon|cli)/.*\.cpp$' "$@")
   ((${#sources[@]} == 0)) && return
-  configure tests
-  cmake --build "$repository/build/tests" --target kinglet_onnx_proto >/dev/null || return
+  configure clang
+  cmake --build "$repository/build/clang" --target kinglet_onnx_proto >/dev/null || return
   mkdir -p "$stamps"
   headers=$({ cat .clang-tidy && git ls-files -z '*.h' '*.def' | xargs -0 cat; } | sha256sum | cut -c1-64)
   for source in "${sources[@]}"; do

@@ -68,7 +68,7 @@ std::uint16_t bound_port(int socket) {
 
 }  // namespace
 
-Result<Listener> open_listener(std::string_view text) {
+Result<std::optional<Listener>> open_listener(std::string_view text) {
   const std::optional<Address> address = parse(text);
   sockaddr_storage where{};
   const std::optional<socklen_t> length = address ? fill(*address, where) : std::nullopt;
@@ -85,6 +85,7 @@ Result<Listener> open_listener(std::string_view text) {
   if (!socket.valid() || bind(socket.get(), reinterpret_cast<sockaddr*>(&where), *length) != 0 ||
       listen(socket.get(), kBacklog) != 0) {
     const int error = errno;
+    if (error == EAFNOSUPPORT || error == EADDRNOTAVAIL) return std::nullopt;
     if (error == EADDRINUSE) {
       return fail(ErrorCode::kUnavailable, std::format("port {} is in use", address->port), std::string(text),
                   "another kingletd or another program listens there: stop it, or set http.listen");

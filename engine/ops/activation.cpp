@@ -22,14 +22,38 @@ Result<void> evaluate_relu(const Node& /*node*/, Inputs inputs, std::span<Tensor
   });
 }
 
+Result<bool> lower_clamp(SubgraphBuilder& builder, const Graph& graph, NodeId id, xnn::Range range) {
+  xnn_unary_params params{};
+  params.clamp = {.min = range.min, .max = range.max};
+  return lower_unary(builder, graph, id, xnn_unary_clamp, params);
+}
+
+Result<bool> lower_relu(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  return lower_clamp(builder, graph, id, {.min = 0});
+}
+
 Result<void> evaluate_leaky_relu(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
   const float alpha = node.attributes.get_float("alpha", 0.01F);
   return map_real(inputs, outputs, [=](double x) { return x < 0 ? alpha * x : x; });
 }
 
+Result<bool> lower_leaky_relu(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  xnn_unary_params params{};
+  params.leaky_relu.negative_slope = graph.node(id).attributes.get_float("alpha", 0.01F);
+  if (!std::isfinite(params.leaky_relu.negative_slope)) return false;
+  return lower_unary(builder, graph, id, xnn_unary_leaky_relu, params);
+}
+
 Result<void> evaluate_elu(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
   const float alpha = node.attributes.get_float("alpha", 1.0F);
   return map_real(inputs, outputs, [=](double x) { return x < 0 ? alpha * std::expm1(x) : x; });
+}
+
+Result<bool> lower_elu(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  xnn_unary_params params{};
+  params.elu.alpha = graph.node(id).attributes.get_float("alpha", 1.0F);
+  if (!std::isnormal(params.elu.alpha) || params.elu.alpha <= 0) return false;
+  return lower_unary(builder, graph, id, xnn_unary_elu, params);
 }
 
 Result<void> evaluate_selu(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
@@ -63,6 +87,21 @@ Result<void> evaluate_hard_sigmoid(const Node& node, Inputs inputs, std::span<Te
   const float alpha = node.attributes.get_float("alpha", 0.2F);
   const float beta = node.attributes.get_float("beta", 0.5F);
   return map_real(inputs, outputs, [=](double x) { return std::clamp(alpha * x + beta, 0.0, 1.0); });
+}
+
+// max(0, min(1, alpha * x + beta))
+Result<bool> lower_hard_sigmoid(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], builder.layout(node.outputs[0])));
+  const Operand alpha = KINGLET_TRY(builder.scalar(node.attributes.get_float("alpha", 0.2F)));
+  const Operand beta = KINGLET_TRY(builder.scalar(node.attributes.get_float("beta", 0.5F)));
+  const Operand product = KINGLET_TRY(builder.temporary(Dims(builder.dims(input))));
+  const Operand sum = KINGLET_TRY(builder.temporary(Dims(builder.dims(input))));
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  KINGLET_TRY(builder.binary(xnn_binary_multiply, input, alpha, product));
+  KINGLET_TRY(builder.binary(xnn_binary_add, product, beta, sum));
+  KINGLET_TRY(builder.clamp({.min = 0, .max = 1}, sum, output));
+  return true;
 }
 
 Result<void> evaluate_hard_swish(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
@@ -109,7 +148,12 @@ Result<void> evaluate_gelu(const Node& node, Inputs inputs, std::span<Tensor> ou
   return map_real(inputs, outputs, [](double x) { return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2)); });
 }
 
-// --- Clip: the bounds became optional scalar inputs in opset 11. -----------------------------------------------------
+Result<bool> lower_gelu(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  if (graph.node(id).attributes.get_string("approximate", "none") != "none") return false;
+  return lower_unary<xnn_unary_gelu>(builder, graph, id);
+}
+
+// --- Clip: the bounds became optional scalar inputs in opset 11. ----------------------------------------------------
 
 Result<void> normalize_clip(Graph& graph, NodeId id, std::int64_t opset) {
   if (opset >= 11) return {};
@@ -154,8 +198,23 @@ Result<void> evaluate_clip(const Node& /*node*/, Inputs inputs, std::span<Tensor
   });
 }
 
-// --- PRelu: the slope broadcasts to the input; before opset 7 a vector was one slope a channel.
-// -----------------------
+Result<bool> lower_clip(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  xnn::Range range;
+  if (is_given(node, 1)) {
+    const auto min = scalar_constant(graph, node, 1);
+    if (!min) return false;
+    range.min = *min;
+  }
+  if (is_given(node, 2)) {
+    const auto max = scalar_constant(graph, node, 2);
+    if (!max) return false;
+    range.max = *max;
+  }
+  return lower_clamp(builder, graph, id, range);
+}
+
+// --- PRelu: the slope broadcasts to the input; before opset 7 a vector was one slope a channel. ---------------------
 
 Result<void> normalize_prelu(Graph& graph, NodeId id, std::int64_t opset) {
   if (opset >= 7 || graph.node(id).inputs.size() != 2) return {};
@@ -216,7 +275,7 @@ const Op kCelu{.op_type = "Celu", .infer = infer_same<kFloats>, .evaluate = eval
 const Op kSigmoid{.op_type = "Sigmoid",
                   .infer = infer_same<kFloats>,
                   .evaluate = evaluate_sigmoid,
-                  .lower = lower_sigmoid,
+                  .lower = lower_unary<xnn_unary_sigmoid>,
                   .layout = LayoutRule::kFollow};
 const Op kHardSigmoid{.op_type = "HardSigmoid",
                       .infer = infer_same<kFloats>,
@@ -226,12 +285,12 @@ const Op kHardSigmoid{.op_type = "HardSigmoid",
 const Op kHardSwish{.op_type = "HardSwish",
                     .infer = infer_same<kFloats>,
                     .evaluate = evaluate_hard_swish,
-                    .lower = lower_hard_swish,
+                    .lower = lower_unary<xnn_unary_hardswish>,
                     .layout = LayoutRule::kFollow};
 const Op kTanh{.op_type = "Tanh",
                .infer = infer_same<kFloats>,
                .evaluate = evaluate_tanh,
-               .lower = lower_tanh,
+               .lower = lower_unary<xnn_unary_tanh>,
                .layout = LayoutRule::kFollow};
 const Op kSoftplus{.op_type = "Softplus", .infer = infer_same<kFloats>, .evaluate = evaluate_softplus};
 const Op kSoftsign{.op_type = "Softsign", .infer = infer_same<kFloats>, .evaluate = evaluate_softsign};
@@ -256,7 +315,7 @@ const Op kPRelu{.op_type = "PRelu",
                 .normalize = normalize_prelu,
                 .infer = infer_prelu,
                 .evaluate = evaluate_prelu,
-                .lower = lower_prelu,
+                .lower = lower_binary<xnn_binary_prelu>,
                 .layout = LayoutRule::kFollow};
 
 }  // namespace kinglet::engine::ops

@@ -142,7 +142,20 @@ Result<void> evaluate_mean(const Node& node, Inputs inputs, std::span<Tensor> ou
   return {};
 }
 
-// --- Pow: the exponent may have another type; the result has the base's. ---------------------------------------------
+Result<bool> lower_mean(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (node.inputs.size() != 2) return false;
+  const Operand a = KINGLET_TRY(broadcast_operand(builder, node, 0));
+  const Operand b = KINGLET_TRY(broadcast_operand(builder, node, 1));
+  const Operand half = KINGLET_TRY(builder.scalar(0.5F));
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  const Operand sum = KINGLET_TRY(builder.temporary(Dims(builder.dims(output))));
+  KINGLET_TRY(builder.binary(xnn_binary_add, a, b, sum));
+  KINGLET_TRY(builder.binary(xnn_binary_multiply, sum, half, output));
+  return true;
+}
+
+// --- Pow: the exponent may have another type; the result has the base's. --------------------------------------------
 
 Result<void> infer_pow(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kNumbers));
@@ -195,7 +208,15 @@ Result<void> evaluate_pow(const Node& /*node*/, Inputs inputs, std::span<Tensor>
   return {};
 }
 
-// --- Comparison and logic --------------------------------------------------------------------------------------------
+Result<bool> lower_pow(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const auto exponent = scalar_constant(graph, node, 1);
+  if (!exponent || graph.value(node.inputs[0]).shape != graph.value(node.outputs[0]).shape) return false;
+  if (*exponent == 2) return lower_unary<xnn_unary_square>(builder, graph, id);
+  return false;
+}
+
+// --- Comparison and logic -------------------------------------------------------------------------------------------
 
 template <typename F>
 Result<void> compare(Inputs inputs, std::span<Tensor> outputs, F f) {
@@ -264,7 +285,7 @@ const Op kAdd{.op_type = "Add",
               .normalize = normalize_legacy_broadcast,
               .infer = infer_arithmetic<kNumbers>,
               .evaluate = evaluate_add,
-              .lower = lower_add,
+              .lower = lower_binary<xnn_binary_add>,
               .layout = LayoutRule::kFollow};
 const Op kSub{.op_type = "Sub",
               .min_inputs = 2,
@@ -272,7 +293,7 @@ const Op kSub{.op_type = "Sub",
               .normalize = normalize_legacy_broadcast,
               .infer = infer_arithmetic<kNumbers>,
               .evaluate = evaluate_sub,
-              .lower = lower_sub,
+              .lower = lower_binary<xnn_binary_subtract>,
               .layout = LayoutRule::kFollow};
 const Op kMul{.op_type = "Mul",
               .min_inputs = 2,
@@ -280,7 +301,7 @@ const Op kMul{.op_type = "Mul",
               .normalize = normalize_legacy_broadcast,
               .infer = infer_arithmetic<kNumbers>,
               .evaluate = evaluate_mul,
-              .lower = lower_mul,
+              .lower = lower_binary<xnn_binary_multiply>,
               .layout = LayoutRule::kFollow};
 const Op kDiv{.op_type = "Div",
               .min_inputs = 2,
@@ -288,25 +309,25 @@ const Op kDiv{.op_type = "Div",
               .normalize = normalize_legacy_broadcast,
               .infer = infer_arithmetic<kNumbers>,
               .evaluate = evaluate_div,
-              .lower = lower_div,
+              .lower = lower_binary<xnn_binary_divide>,
               .layout = LayoutRule::kFollow};
 const Op kMin{.op_type = "Min",
               .max_inputs = Op::kVariadic,
               .infer = infer_arithmetic<kNumbers>,
               .evaluate = evaluate_min,
-              .lower = lower_min,
+              .lower = lower_binary<xnn_binary_minimum>,
               .layout = LayoutRule::kFollow};
 const Op kMax{.op_type = "Max",
               .max_inputs = Op::kVariadic,
               .infer = infer_arithmetic<kNumbers>,
               .evaluate = evaluate_max,
-              .lower = lower_max,
+              .lower = lower_binary<xnn_binary_maximum>,
               .layout = LayoutRule::kFollow};
 const Op kSum{.op_type = "Sum",
               .max_inputs = Op::kVariadic,
               .infer = infer_arithmetic<kNumbers>,
               .evaluate = evaluate_sum,
-              .lower = lower_sum,
+              .lower = lower_binary<xnn_binary_add>,
               .layout = LayoutRule::kFollow};
 const Op kMean{.op_type = "Mean",
                .max_inputs = Op::kVariadic,

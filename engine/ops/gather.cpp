@@ -26,8 +26,7 @@ Result<std::vector<std::int64_t>> checked_indices(const Node& node, const Tensor
   return out;
 }
 
-// --- Gather
-// -------------------------------------------------------------------------------------------------------------
+// --- Gather ---------------------------------------------------------------------------------------------------------
 
 Result<void> infer_gather(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kAnyType));
@@ -64,8 +63,7 @@ Result<void> evaluate_gather(const Node& node, Inputs inputs, std::span<Tensor> 
   return {};
 }
 
-// --- GatherElements, ScatterElements
-// --------------------------------------------------------------------------------------
+// --- GatherElements, ScatterElements --------------------------------------------------------------------------------
 
 Result<std::size_t> element_axis(const InferContext& context) {
   const std::optional<Shape>& x = context.input_shape(0);
@@ -167,8 +165,7 @@ Result<void> evaluate_scatter_elements(const Node& node, Inputs inputs, std::spa
   return {};
 }
 
-// --- GatherND, ScatterND: each row of indices names a block of x
-// -----------------------------------------------------------
+// --- GatherND, ScatterND: each row of indices names a block of x ----------------------------------------------------
 
 Result<void> infer_gather_nd(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kAnyType));
@@ -270,8 +267,7 @@ Result<void> evaluate_scatter_nd(const Node& node, Inputs inputs, std::span<Tens
   return {};
 }
 
-// --- Where
-// ------------------------------------------------------------------------------------------------------------------
+// --- Where ----------------------------------------------------------------------------------------------------------
 
 Result<void> infer_where(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kBool));
@@ -299,8 +295,7 @@ Result<void> evaluate_where(const Node& /*node*/, Inputs inputs, std::span<Tenso
   return {};
 }
 
-// --- OneHot: indices, depth, [off, on]
-// --------------------------------------------------------------------------------------
+// --- OneHot: indices, depth, [off, on] ------------------------------------------------------------------------------
 
 Result<void> infer_one_hot(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kNumbers));

@@ -90,8 +90,7 @@ Result<void> evaluate_matmul(const Node& /*node*/, Inputs inputs, std::span<Tens
   return {};
 }
 
-// --- Gemm: alpha * a' * b' + beta * c
-// ----------------------------------------------------------------------------------
+// --- Gemm: alpha * a' * b' + beta * c -------------------------------------------------------------------------------
 
 Result<void> normalize_gemm(Graph& graph, NodeId id, std::int64_t /*opset*/) {
   graph.attributes(id).remove("broadcast");  // before opset 7; the rule is today's one-way broadcast

@@ -1,26 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the `lower` functions of the rows, in files of their own (lower_<family>.cpp) so that schema and reference stay
-// readable and free of the backend. Contract of each: op.h, Op::lower.
+// Why: what the `lower` functions of several families share; each family's own stand beside its evaluate.
+// Contract of every one of them: op.h, Op::lower.
 #pragma once
 
+#include <cstddef>
+#include <optional>
+
+#include "engine/backend/xnnpack/subgraph_builder.h"
 #include "engine/ops/op.h"
 
 namespace kinglet::engine::ops {
 
-using Lower = Result<bool>(xnn::SubgraphBuilder& builder, const Graph& graph, NodeId id);
+using xnn::Dims;
+using xnn::Lifetime;
+using xnn::Operand;
+using xnn::SubgraphBuilder;
 
-// lower_conv.cpp
+// --- What a node gives ---------------------------------------------------------------------------------------------
+[[nodiscard]] bool is_given(const Node& node, std::size_t input);
+// nullptr when the input is absent or computed.
+[[nodiscard]] const Tensor* constant_input(const Graph& graph, const Node& node, std::size_t input);
+// The one f32 number of a constant input.
+[[nodiscard]] std::optional<float> scalar_constant(const Graph& graph, const Node& node, std::size_t input);
+
+// --- Element by element, in whatever layout the plan gave output 0 ---------------------------------------------------
+[[nodiscard]] Result<Operand> broadcast_operand(SubgraphBuilder& builder, const Node& node, std::size_t input);
+
+[[nodiscard]] Result<bool> lower_unary(SubgraphBuilder& builder, const Graph& graph, NodeId id, xnn_unary_operator type,
+                                       const xnn_unary_params& params);
+// input 0 op input 1 op input 2 ... from the left.
+[[nodiscard]] Result<bool> lower_binary(SubgraphBuilder& builder, const Graph& graph, NodeId id,
+                                        xnn_binary_operator type);
+
+// The same as a row's `lower`.
+template <xnn_unary_operator kType>
+[[nodiscard]] Result<bool> lower_unary(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  return lower_unary(builder, graph, id, kType, {});
+}
+template <xnn_binary_operator kType>
+[[nodiscard]] Result<bool> lower_binary(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  return lower_binary(builder, graph, id, kType);
+}
+
+// Of lower_conv.cpp, lower_pool.cpp, lower_shape.cpp.
+using Lower = Result<bool>(xnn::SubgraphBuilder& builder, const Graph& graph, NodeId id);
 Lower lower_conv, lower_gemm, lower_matmul;
-// lower_elementwise.cpp
-Lower lower_abs, lower_neg, lower_floor, lower_ceil, lower_round, lower_sqrt, lower_exp, lower_log, lower_reciprocal;
-Lower lower_relu, lower_clip, lower_leaky_relu, lower_elu, lower_gelu, lower_sigmoid, lower_tanh;
-Lower lower_hard_sigmoid, lower_hard_swish, lower_prelu;
-Lower lower_add, lower_sub, lower_mul, lower_div, lower_min, lower_max, lower_sum, lower_mean, lower_pow;
-Lower lower_batch_normalization, lower_quantize, lower_dequantize;
-// lower_pool.cpp
 Lower lower_max_pool, lower_average_pool, lower_global_average_pool, lower_global_max_pool;
-Lower lower_reduce_mean, lower_reduce_sum, lower_softmax, lower_resize;
-// lower_shape.cpp
+Lower lower_reduce_mean, lower_reduce_sum, lower_softmax;
 Lower lower_concat, lower_split, lower_slice, lower_reshape, lower_transpose, lower_pad, lower_copy;
 
 }  // namespace kinglet::engine::ops

@@ -21,10 +21,6 @@ std::optional<std::vector<std::int64_t>> constant_ints(const Graph& graph, const
   return tensor->to_int64s();
 }
 
-bool is_given(const Node& node, std::size_t input) {
-  return input < node.inputs.size() && node.inputs[input] != kNoValue;
-}
-
 // Constant axes of an input, or 0 .. count-1; nothing when they are computed.
 std::optional<std::vector<std::size_t>> axes_of(const Graph& graph, const Node& node, std::size_t input,
                                                 std::size_t count, std::size_t rank) {

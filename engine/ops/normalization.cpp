@@ -24,8 +24,7 @@ Result<void> need_channel_vector(const InferContext& context, std::size_t i) {
       std::format("input {} has {} numbers, the input {} has {} channels", i, (*vector)[0], to_string(*x), (*x)[1]));
 }
 
-// --- BatchNormalization, inference only: x, scale, bias, mean, variance
-// -------------------------------------------------
+// --- BatchNormalization, inference only: x, scale, bias, mean, variance ---------------------------------------------
 
 Result<void> normalize_batch_normalization(Graph& graph, NodeId id, std::int64_t opset) {
   Attributes& attributes = graph.attributes(id);
@@ -73,8 +72,47 @@ Result<void> evaluate_batch_normalization(const Node& node, Inputs inputs, std::
   return {};
 }
 
-// --- Statistics of blocks of the input itself
-// --------------------------------------------------------------------------
+const Tensor* float_vector(const Graph& graph, ValueId id, std::size_t count) {
+  const Tensor* tensor = graph.constant(id);
+  const bool fits = tensor != nullptr && tensor->type() == DataType::kF32 &&
+                    static_cast<std::size_t>(tensor->element_count()) == count;
+  return fits ? tensor : nullptr;
+}
+
+// x * k + c a channel, with k = scale / sqrt(variance + epsilon) and c = bias - mean * k.
+Result<bool> lower_batch_normalization(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Shape& shape = *graph.value(node.inputs[0]).shape;
+  if (shape.size() < 2 || node.outputs.size() != 1 || node.attributes.get_int("training_mode", 0) != 0) return false;
+  const auto channels = static_cast<std::size_t>(shape[1]);
+  std::array<const Tensor*, 4> numbers{};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = float_vector(graph, node.inputs[i + 1], channels);
+    if (numbers[i] == nullptr) return false;
+  }
+  const auto [scale, bias, mean, variance] = numbers;
+  const double epsilon = node.attributes.get_float("epsilon", 1e-5F);
+  Tensor factor(DataType::kF32, {shape[1]});
+  Tensor offset(DataType::kF32, {shape[1]});
+  for (std::size_t c = 0; c < channels; ++c) {
+    const double k = scale->data<float>()[c] / std::sqrt(variance->data<float>()[c] + epsilon);
+    factor.mutable_data<float>()[c] = static_cast<float>(k);
+    offset.mutable_data<float>()[c] = static_cast<float>(bias->data<float>()[c] - mean->data<float>()[c] * k);
+  }
+  const Layout layout = builder.layout(node.outputs[0]);
+  Dims dims(shape.size(), 1);
+  dims[physical_axis(1, layout)] = channels;
+  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], layout));
+  const Operand k = KINGLET_TRY(builder.constant(factor, dims, Lifetime::kForever));
+  const Operand c = KINGLET_TRY(builder.constant(offset, dims, Lifetime::kForever));
+  const Operand product = KINGLET_TRY(builder.temporary(Dims(builder.dims(input))));
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  KINGLET_TRY(builder.binary(xnn_binary_multiply, input, k, product));
+  KINGLET_TRY(builder.binary(xnn_binary_add, product, c, output));
+  return true;
+}
+
+// --- Statistics of blocks of the input itself -----------------------------------------------------------------------
 
 struct Moments {
   double mean = 0;
@@ -163,8 +201,7 @@ Result<void> evaluate_group_normalization(const Node& node, Inputs inputs, std::
   return {};
 }
 
-// --- LayerNormalization: over the axes from `axis` on; optional outputs are mean and inverse deviation
-// ------------------
+// --- LayerNormalization: over the axes from `axis` on; optional outputs are mean and inverse deviation --------------
 
 Result<void> infer_layer_normalization(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kFloats));
@@ -224,7 +261,7 @@ Result<void> evaluate_layer_normalization(const Node& node, Inputs inputs, std::
   return {};
 }
 
-// --- LRN: each number over the squares of its neighbours in the channels ---------------------------------------------
+// --- LRN: each number over the squares of its neighbours in the channels --------------------------------------------
 
 Result<void> infer_lrn(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kFloats));

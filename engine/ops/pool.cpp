@@ -202,8 +202,7 @@ Result<void> normalize_lp_pool(Graph& graph, NodeId id, std::int64_t /*opset*/) 
   return {};
 }
 
-// --- Whole planes
-// -----------------------------------------------------------------------------------------------------
+// --- Whole planes ---------------------------------------------------------------------------------------------------
 
 Result<void> infer_global_pool(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kFloats));

@@ -13,8 +13,7 @@
 namespace kinglet::engine::ops {
 namespace {
 
-// --- Reduce*: data, axes (none: all, unless noop_with_empty_axes)
-// ------------------------------------------------------
+// --- Reduce*: data, axes (none: all, unless noop_with_empty_axes) ---------------------------------------------------
 
 template <std::int64_t kAxesSince>
 Result<void> normalize_reduce(Graph& graph, NodeId id, std::int64_t opset) {
@@ -176,8 +175,7 @@ Result<void> evaluate_extreme(const Node& node, Inputs inputs, std::span<Tensor>
   return {};
 }
 
-// --- ArgMax, ArgMin
-// -------------------------------------------------------------------------------------------------------
+// --- ArgMax, ArgMin -------------------------------------------------------------------------------------------------
 
 Result<void> infer_arg(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kNumbers));
@@ -218,8 +216,7 @@ Result<void> evaluate_arg(const Node& node, Inputs inputs, std::span<Tensor> out
   return {};
 }
 
-// --- CumSum: data, axis
-// ---------------------------------------------------------------------------------------------------
+// --- CumSum: data, axis ---------------------------------------------------------------------------------------------
 
 Result<void> infer_cumsum(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, {DataType::kF32, DataType::kF16, DataType::kI64, DataType::kI32}));

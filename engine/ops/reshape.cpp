@@ -17,8 +17,7 @@ Result<void> evaluate_same_numbers(const Node& /*node*/, Inputs inputs, std::spa
   return {};
 }
 
-// --- Dropout: data, ratio, training_mode -> data, mask
-// -----------------------------------------------------------------
+// --- Dropout: data, ratio, training_mode -> data, mask --------------------------------------------------------------
 
 Result<void> normalize_dropout(Graph& graph, NodeId id, std::int64_t opset) {
   if (opset >= 12) return {};
@@ -45,8 +44,7 @@ Result<void> evaluate_dropout(const Node& /*node*/, Inputs inputs, std::span<Ten
   return {};
 }
 
-// --- Reshape: data, shape (0 copies unless allowzero, one -1 is what is left)
-// ------------------------------------------
+// --- Reshape: data, shape (0 copies unless allowzero, one -1 is what is left) ---------------------------------------
 
 Result<void> normalize_reshape(Graph& graph, NodeId id, std::int64_t opset) {
   if (opset < 5) ints_to_input(graph, id, "shape", 1);
@@ -99,8 +97,7 @@ Result<void> infer_reshape(InferContext& context) {
   return {};
 }
 
-// --- Flatten: to two dimensions, split before `axis`
-// -------------------------------------------------------------------
+// --- Flatten: to two dimensions, split before `axis` ----------------------------------------------------------------
 
 Result<void> infer_flatten(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kAnyType));
@@ -118,8 +115,7 @@ Result<void> infer_flatten(InferContext& context) {
   return {};
 }
 
-// --- Squeeze, Unsqueeze: data, axes
-// -------------------------------------------------------------------------------------
+// --- Squeeze, Unsqueeze: data, axes ---------------------------------------------------------------------------------
 
 Result<void> normalize_axes(Graph& graph, NodeId id, std::int64_t opset) {
   if (opset < 13) ints_to_input(graph, id, "axes", 1);
@@ -170,8 +166,7 @@ Result<void> infer_unsqueeze(InferContext& context) {
   return {};
 }
 
-// --- Shape, Size
-// ------------------------------------------------------------------------------------------------------------
+// --- Shape, Size ----------------------------------------------------------------------------------------------------
 
 std::pair<std::size_t, std::size_t> shape_range(const Attributes& attributes, std::size_t rank) {
   const auto signed_rank = static_cast<std::int64_t>(rank);

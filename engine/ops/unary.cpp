@@ -72,17 +72,26 @@ Result<void> evaluate_not(const Node& /*node*/, Inputs inputs, std::span<Tensor>
   return map<bool>(inputs, outputs, [](bool x) { return !x; });
 }
 
+Result<bool> lower_reciprocal(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], builder.layout(node.outputs[0])));
+  const Operand one = KINGLET_TRY(builder.scalar(1));
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  KINGLET_TRY(builder.binary(xnn_binary_divide, one, input, output));
+  return true;
+}
+
 }  // namespace
 
 const Op kAbs{.op_type = "Abs",
               .infer = infer_same<kNumbers>,
               .evaluate = evaluate_abs,
-              .lower = lower_abs,
+              .lower = lower_unary<xnn_unary_abs>,
               .layout = LayoutRule::kFollow};
 const Op kNeg{.op_type = "Neg",
               .infer = infer_same<kNumbers>,
               .evaluate = evaluate_neg,
-              .lower = lower_neg,
+              .lower = lower_unary<xnn_unary_negate>,
               .layout = LayoutRule::kFollow};
 const Op kSign{.op_type = "Sign", .infer = infer_same<kNumbers>, .evaluate = evaluate_sign};
 const Op kNot{.op_type = "Not", .infer = infer_same<kBool>, .evaluate = evaluate_not};
@@ -94,32 +103,32 @@ const Op kReciprocal{.op_type = "Reciprocal",
 const Op kSqrt{.op_type = "Sqrt",
                .infer = infer_same<kFloats>,
                .evaluate = evaluate_real<square_root>,
-               .lower = lower_sqrt,
+               .lower = lower_unary<xnn_unary_square_root>,
                .layout = LayoutRule::kFollow};
 const Op kExp{.op_type = "Exp",
               .infer = infer_same<kFloats>,
               .evaluate = evaluate_real<exponential>,
-              .lower = lower_exp,
+              .lower = lower_unary<xnn_unary_exp>,
               .layout = LayoutRule::kFollow};
 const Op kLog{.op_type = "Log",
               .infer = infer_same<kFloats>,
               .evaluate = evaluate_real<logarithm>,
-              .lower = lower_log,
+              .lower = lower_unary<xnn_unary_log>,
               .layout = LayoutRule::kFollow};
 const Op kFloor{.op_type = "Floor",
                 .infer = infer_same<kFloats>,
                 .evaluate = evaluate_real<floor_of>,
-                .lower = lower_floor,
+                .lower = lower_unary<xnn_unary_floor>,
                 .layout = LayoutRule::kFollow};
 const Op kCeil{.op_type = "Ceil",
                .infer = infer_same<kFloats>,
                .evaluate = evaluate_real<ceil_of>,
-               .lower = lower_ceil,
+               .lower = lower_unary<xnn_unary_ceiling>,
                .layout = LayoutRule::kFollow};
 const Op kRound{.op_type = "Round",
                 .infer = infer_same<kFloats>,
                 .evaluate = evaluate_real<round_even>,
-                .lower = lower_round,
+                .lower = lower_unary<xnn_unary_bankers_rounding>,
                 .layout = LayoutRule::kFollow};
 const Op kSin{.op_type = "Sin", .infer = infer_same<kFloats>, .evaluate = evaluate_real<sine>};
 const Op kCos{.op_type = "Cos", .infer = infer_same<kFloats>, .evaluate = evaluate_real<cosine>};
