@@ -27,7 +27,7 @@ constexpr std::size_t kLongestLine = 512;
 constexpr std::chrono::milliseconds kDeathWait{200};
 
 Error system_error(const std::string& program, const char* what, int code) {
-  return {ErrorCode::kUnavailable, std::format("cannot start {}: {}: {}", program, what, std::strerror(code)), "", ""};
+  return {ErrorCode::kUnavailable, std::format("cannot start {}: {}: {}", program, what, errno_text(code)), "", ""};
 }
 
 // What posix_spawn needs, freed together.
@@ -78,7 +78,8 @@ int milliseconds_left(SteadyTime deadline) {
 
 std::string describe_end(const siginfo_t& info) {
   if (info.si_code == CLD_EXITED) return std::format("exit code {}", info.si_status);
-  return std::format("signal {} ({})", info.si_status, ::strsignal(info.si_status));
+  const char* name = ::sigdescr_np(info.si_status);
+  return std::format("signal {} ({})", info.si_status, name != nullptr ? name : "without a name");
 }
 
 }  // namespace

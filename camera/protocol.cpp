@@ -41,7 +41,7 @@ Error bad_message(std::string message) {
 Error peer_gone() { return {ErrorCode::kUnavailable, "the other side of the camera socket is gone", "", ""}; }
 
 Error socket_error(const char* what) {
-  return {ErrorCode::kIo, std::format("camera socket: {}: {}", what, std::strerror(errno)), "", ""};
+  return {ErrorCode::kIo, std::format("camera socket: {}: {}", what, errno_text()), "", ""};
 }
 
 template <std::size_t index = 0>

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <format>
 
 namespace kinglet::camera {
@@ -30,8 +29,6 @@ bool can_not_shrink(int descriptor) {
   const int seals = ::fcntl(descriptor, F_GET_SEALS);
   return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
 }
-
-std::string errno_text() { return std::strerror(errno); }
 
 SteadyTime to_steady(std::int64_t nanoseconds, SteadyTime now) {
   const SteadyTime time{std::chrono::nanoseconds(nanoseconds)};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: `kinglet bench`: speed, memory and allocations of one model, measured the way docs/benchmarks.md reports them.
 #include <algorithm>
+#include <cmath>
 #include <format>
 #include <fstream>
 #include <memory>
@@ -39,7 +40,7 @@ struct Measured {
 
   [[nodiscard]] double percentile(double p) const {
     const double rank = p / 100 * static_cast<double>(runs_ms.size() - 1);
-    return runs_ms[static_cast<std::size_t>(rank + 0.5)];
+    return runs_ms[static_cast<std::size_t>(std::lround(rank))];
   }
   [[nodiscard]] double mean() const {
     double sum = 0;

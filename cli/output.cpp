@@ -152,7 +152,7 @@ std::string Output::styled(std::string_view text, Style style) const {
 Result<void> Output::finish() {
   end_progress();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
-  return fail(ErrorCode::kIo, std::format("cannot write the result: {}", std::strerror(errno)), "standard output");
+  return fail(ErrorCode::kIo, std::format("cannot write the result: {}", errno_text()), "standard output");
 }
 
 nlohmann::ordered_json problem(const Error& error) {

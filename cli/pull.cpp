@@ -96,8 +96,8 @@ class PartFile {
     part.fd_ = FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
     if (!part.fd_.valid()) {
       const char* cure = errno == ENOENT ? "make the folder first" : "";
-      return fail(ErrorCode::kCannotCreate, std::format("cannot create the file: {}", std::strerror(errno)),
-                  path.string(), cure);
+      return fail(ErrorCode::kCannotCreate, std::format("cannot create the file: {}", errno_text()), path.string(),
+                  cure);
     }
     if (::flock(part.fd_.get(), LOCK_EX | LOCK_NB) != 0) {
       return fail(ErrorCode::kBusy, "another download is writing this file", path.string(), "wait for it to end");
@@ -136,8 +136,7 @@ class PartFile {
     return {};
   }
   [[nodiscard]] std::unexpected<Error> io_error() const {
-    return fail(ErrorCode::kIo, std::format("cannot write: {}", std::strerror(errno)), path_.string(),
-                "free some space");
+    return fail(ErrorCode::kIo, std::format("cannot write: {}", errno_text()), path_.string(), "free some space");
   }
 
   fs::path path_;

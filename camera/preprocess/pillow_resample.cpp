@@ -100,8 +100,8 @@ AxisWeights make_weights(const AxisSpan& span, Interpolation interpolation, Anti
   for (int i = span.skip; i < span.skip + span.keep; ++i) {
     const double center = span.begin + (i + 0.5) * step;
     const double inverse = 1.0 / filter_scale;
-    const int first = std::max(0, static_cast<int>(center - support + 0.5));
-    const int count = std::min(span.input_size, static_cast<int>(center + support + 0.5)) - first;
+    const int first = std::max(0, static_cast<int>(std::floor(center - support + 0.5)));
+    const int count = std::min(span.input_size, static_cast<int>(std::floor(center + support + 0.5))) - first;
     double sum = 0;
     std::ranges::fill(exact, 0.0);
     for (int k = 0; k < count; ++k) {

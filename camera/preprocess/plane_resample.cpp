@@ -52,7 +52,7 @@ void blend_columns(const std::uint8_t* top, std::size_t stride, std::size_t leng
 
 }  // namespace
 
-PlaneResample::PlaneResample(std::vector<Channel> channels, AxisWeights rows)
+PlaneResample::PlaneResample(std::span<const Channel> channels, AxisWeights rows)
     : rows_(std::move(rows)), row_weights_(to_fine(rows_)) {
   std::size_t first_byte = SIZE_MAX;
   std::size_t end_byte = 0;
@@ -83,10 +83,11 @@ void PlaneResample::run_row(const Plane& plane, std::size_t y, std::span<std::ui
   for (std::size_t c = 0; c < channels_.size(); ++c) {
     const Narrow& narrow = channels_[c];
     const std::int16_t* weights = narrow.weights.data();
+    const std::ptrdiff_t step = narrow.layout.step;
     for (std::size_t x = 0; x < narrow.first.size(); ++x, weights += narrow.window) {
       const std::int16_t* sample = blended_.data() + narrow.first[x];
       std::int32_t sum = 1 << (kShift - 1);
-      for (std::int32_t i = 0; i < narrow.count[x]; ++i) sum += sample[i * narrow.layout.step] * weights[i];
+      for (std::int32_t i = 0; i < narrow.count[x]; ++i) sum += sample[i * step] * weights[i];
       outputs[c][x] = static_cast<std::uint8_t>(std::clamp(sum >> kShift, 0, 255));
     }
   }

@@ -28,7 +28,7 @@ class PlaneResample {
     ChannelLayout layout;
     AxisWeights columns;
   };
-  PlaneResample(std::vector<Channel> channels, AxisWeights rows);
+  PlaneResample(std::span<const Channel> channels, AxisWeights rows);
 
   // Output row `y` of each channel into outputs[i] (as long as the channel's columns).
   void run_row(const Plane& plane, std::size_t y, std::span<std::uint8_t* const> outputs);

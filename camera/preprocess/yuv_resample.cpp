@@ -47,7 +47,7 @@ YuvResample::YuvResample(const YuvLayout& layout, const Geometry& geometry, cons
     }
     if (channels.empty()) continue;
     AxisWeights rows = make_weights(in_samples(geometry.rows, coarser_y), recipe.interpolation, antialias);
-    jobs_.push_back({plane, PlaneResample(std::move(channels), std::move(rows)), std::move(indices)});
+    jobs_.push_back({plane, PlaneResample(channels, std::move(rows)), std::move(indices)});
   }
   for (auto& row : yuv_) row.resize(static_cast<std::size_t>(geometry.columns.keep));
   rgb_.resize(3 * static_cast<std::size_t>(geometry.columns.keep));

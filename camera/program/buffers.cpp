@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <format>
 
 #include "camera/program/formats.h"
@@ -87,7 +86,7 @@ Result<Buffers> Buffers::allocate(const std::shared_ptr<libcamera::Camera>& came
   if (const int result = buffers.allocator_->allocate(stream.stream()); result <= 0) {
     return fail(ErrorCode::kUnavailable,
                 std::format("no memory for {} camera buffers of {}: {}", stream.bufferCount, stream.size.toString(),
-                            std::strerror(-result)),
+                            errno_text(-result)),
                 "", "ask for a smaller picture, or give this user the devices /dev/dma_heap (group video)");
   }
   for (const auto& buffer : buffers.allocator_->buffers(stream.stream())) buffers.buffers_.push_back(buffer.get());

@@ -45,8 +45,6 @@ CameraName name_of(const libcamera::Camera& camera) {
           .location = location_name(camera.properties())};
 }
 
-std::string errno_name(int result) { return std::strerror(-result); }
-
 Error no_camera() {
   return {ErrorCode::kUnavailable, "no camera found", "",
           "connect a camera (a ribbon cable is seen at boot only; this user needs the group video), or use source = "
@@ -56,7 +54,7 @@ Error no_camera() {
 Result<std::unique_ptr<libcamera::CameraManager>> start_manager() {
   auto manager = std::make_unique<libcamera::CameraManager>();
   if (const int result = manager->start(); result < 0) {
-    return fail(ErrorCode::kUnavailable, "libcamera does not start: " + errno_name(result));
+    return fail(ErrorCode::kUnavailable, "libcamera does not start: " + errno_text(-result));
   }
   return manager;
 }
@@ -161,7 +159,7 @@ Result<void> Device::acquire() {
                 "stop the other program (rpicam-vid, motion, mediamtx, another kingletd)");
   }
   if (result < 0) {
-    return fail(ErrorCode::kUnavailable, std::format("camera {}: {}", camera_->id(), errno_name(result)));
+    return fail(ErrorCode::kUnavailable, std::format("camera {}: {}", camera_->id(), errno_text(-result)));
   }
   acquired_ = true;
   camera_->requestCompleted.connect(this, &Device::on_completed);
@@ -187,7 +185,7 @@ Result<void> Device::configure(const DeviceWish& wish) {
   const std::optional<PixelFormat> format = from_libcamera(stream.pixelFormat);
   if (!format) return refuse(std::format("gives {}, which kinglet does not read", stream.pixelFormat.toString()));
   if (const int result = camera_->configure(configuration_.get()); result < 0) {
-    return refuse(std::format("configuration {}: {}", stream.toString(), errno_name(result)));
+    return refuse(std::format("configuration {}: {}", stream.toString(), errno_text(-result)));
   }
   // The virtual camera has no device behind it.
   const auto devices = camera_->properties().get(libcamera::properties::SystemDevices);
@@ -240,12 +238,12 @@ void Device::set_controls(double frames_per_second) {
 Result<void> Device::start() {
   if (const int result = camera_->start(controls_.get()); result < 0) {
     return fail(ErrorCode::kUnavailable,
-                std::format("camera {} does not start: {}", camera_->id(), errno_name(result)));
+                std::format("camera {} does not start: {}", camera_->id(), errno_text(-result)));
   }
   running_ = true;
   for (const auto& request : requests_) {
     if (const int result = camera_->queueRequest(request.get()); result < 0) {
-      return fail(ErrorCode::kUnavailable, std::format("camera {}: queue: {}", camera_->id(), errno_name(result)));
+      return fail(ErrorCode::kUnavailable, std::format("camera {}: queue: {}", camera_->id(), errno_text(-result)));
     }
   }
   return {};
@@ -320,7 +318,7 @@ Result<void> Device::queue(std::uint32_t index) {
   libcamera::Request& request = *requests_.at(index);
   request.reuse(libcamera::Request::ReuseBuffers);
   if (const int result = camera_->queueRequest(&request); result < 0) {
-    return fail(ErrorCode::kUnavailable, std::format("camera {}: queue: {}", camera_->id(), errno_name(result)));
+    return fail(ErrorCode::kUnavailable, std::format("camera {}: queue: {}", camera_->id(), errno_text(-result)));
   }
   return {};
 }

@@ -76,9 +76,9 @@ bool is_socket(int descriptor) {
 }
 
 int run(const Options& options) {
-  // libcamera reads these at its first line of log, and tells every start at INFO.
-  ::setenv("LIBCAMERA_LOG_LEVELS", "*:WARN", 0);
-  ::setenv("LIBCAMERA_LOG_NO_COLOR", "1", 0);
+  // libcamera reads these at its first line of log, and tells every start at INFO. There are no other threads yet.
+  ::setenv("LIBCAMERA_LOG_LEVELS", "*:WARN", 0);  // NOLINT(concurrency-mt-unsafe)
+  ::setenv("LIBCAMERA_LOG_NO_COLOR", "1", 0);     // NOLINT(concurrency-mt-unsafe)
   if (options.list) return list(options.json);
   if (!is_socket(options.socket)) {
     return report({ErrorCode::kUsage, "kinglet-camera is started by kingletd, which gives it a socket with --fd", "",

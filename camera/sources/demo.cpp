@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: "demo:": kinglet runs without a camera, a model of one's own or a network, and shows what it does.
 #include <charconv>
+#include <cmath>
 #include <format>
 
 #include "camera/demo_painter.h"
@@ -33,7 +34,7 @@ class DemoSource final : public PacedSource {
   [[nodiscard]] Result<Drawn> draw(std::uint64_t sequence, Image& image) override {
     // The frame's buffer goes through the painter's frame and back, so that it is used again.
     std::swap(scene_.image, image);
-    painter_.draw(static_cast<std::uint64_t>(static_cast<double>(sequence) * scene_step_ + 0.5), scene_);
+    painter_.draw(static_cast<std::uint64_t>(std::llround(static_cast<double>(sequence) * scene_step_)), scene_);
     std::swap(scene_.image, image);
     return Drawn::kFrame;
   }

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <format>
 #include <optional>
-#include <system_error>
 
 #include "engine/base/text.h"
 
@@ -90,8 +89,8 @@ Result<std::optional<Listener>> open_listener(std::string_view text) {
       return fail(ErrorCode::kUnavailable, std::format("port {} is in use", address->port), std::string(text),
                   "another kingletd or another program listens there: stop it, or set http.listen");
     }
-    return fail(ErrorCode::kUnavailable, std::format("cannot listen: {}", std::system_category().message(error)),
-                std::string(text), "set http.listen to an address of this machine");
+    return fail(ErrorCode::kUnavailable, std::format("cannot listen: {}", errno_text(error)), std::string(text),
+                "set http.listen to an address of this machine");
   }
   const std::string host = address->v6 ? "[" + address->host + "]" : address->host;
   const std::uint16_t port = bound_port(socket.get());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/base/error.h"
 
+#include <system_error>
+
 #include "engine/base/check.h"
 
 namespace kinglet {
@@ -40,6 +42,8 @@ std::string_view to_string(ErrorCode code) { return row(code).name; }
 std::string describe(const Error& error) {
   return error.where.empty() ? error.message : error.where + ": " + error.message;
 }
+
+std::string errno_text(int code) { return std::system_category().message(code); }
 
 Error with_context(Error error, std::string_view context) {
   std::string where(context);

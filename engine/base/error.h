@@ -2,6 +2,7 @@
 // Why: the one vocabulary for failures caused by input or environment. Own bugs are KINGLET_CHECK's (check.h).
 #pragma once
 
+#include <cerrno>
 #include <expected>
 #include <string>
 #include <string_view>
@@ -41,6 +42,9 @@ using Result = std::expected<T, Error>;
 
 // "where: message" without the hint, for logs and for the first line of the tool's error.
 [[nodiscard]] std::string describe(const Error& error);
+
+// The system's words for a code of errno.h, for the end of a message.
+[[nodiscard]] std::string errno_text(int code = errno);
 
 // The same error with `context` set in front of where ("loading model PATH"). Used once per folder border.
 [[nodiscard]] Error with_context(Error error, std::string_view context);

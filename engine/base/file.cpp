@@ -13,8 +13,6 @@
 namespace kinglet {
 namespace {
 
-std::string errno_text() { return std::strerror(errno); }  // NOLINT(concurrency-mt-unsafe): glibc's is thread-safe
-
 Result<void> write_all(int fd, std::string_view bytes, const std::filesystem::path& path) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
