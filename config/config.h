@@ -66,7 +66,6 @@ struct Config {
 
 #define KINGLET_SECTION(Type, member, help) struct Type {
 #define KINGLET_KEY(Section, section, name, kind_, ...) kind::kind_::Value name{};
-// NOLINTNEXTLINE(bugprone-macro-parentheses): a member cannot stand in them
 #define KINGLET_SECTION_END(Type, member) \
   }                                       \
   member;

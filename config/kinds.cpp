@@ -57,7 +57,7 @@ std::string host_name() {
   return name.empty() ? "kinglet" : name;
 }
 
-bool is_loopback(std::string host) {
+bool is_loopback(const std::string& host) {
   in_addr v4{};
   if (host == "localhost" || host == "[::1]") return true;
   return ::inet_pton(AF_INET, host.c_str(), &v4) == 1 && (ntohl(v4.s_addr) >> 24) == 127;

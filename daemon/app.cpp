@@ -190,7 +190,7 @@ App::~App() {
   parts_->pipeline.stop();
 }
 
-Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppOptions& options, LogSink log) {
+Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppOptions& options, const LogSink& log) {
   std::vector<http::Listener> listeners = KINGLET_TRY(open_listeners(config, log));
   Result<Classifier> classifier = open_classifier(config);
   if (!classifier) {

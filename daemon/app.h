@@ -22,7 +22,7 @@ class App {
   // Binds, loads the model, starts all threads. kUnavailable: a port in use. With strict also what the model says, or
   // kUnavailable when no frame comes within 10 s. Without it, a missing model or camera leaves the App not ready.
   [[nodiscard]] static Result<std::unique_ptr<App>> start(const config::Config& config, const AppOptions& options,
-                                                          LogSink log);
+                                                          const LogSink& log);
   ~App();  // stops
 
   [[nodiscard]] const std::vector<std::string>& urls() const;
