@@ -71,6 +71,17 @@ Result<void> evaluate_concat(const Node& node, Inputs inputs, std::span<Tensor> 
   return {};
 }
 
+Result<bool> lower_concat(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Layout layout = builder.layout(node.outputs[0]);
+  const std::size_t axis = axis_index(node.attributes.get_int("axis", 0), graph.value(node.outputs[0]).shape->size());
+  std::vector<Operand> inputs;
+  for (const ValueId input : node.inputs) inputs.push_back(KINGLET_TRY(builder.input(input, layout)));
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  KINGLET_TRY(builder.concatenate(physical_axis(axis, layout), inputs, output));
+  return true;
+}
+
 Result<void> normalize_split(Graph& graph, NodeId id, std::int64_t opset) {
   if (opset < 13) ints_to_input(graph, id, "split", 1);
   return {};
@@ -129,6 +140,24 @@ Result<void> evaluate_split(const Node& node, Inputs inputs, std::span<Tensor> o
     start += output.shape()[axis];
   }
   return {};
+}
+
+Result<bool> lower_split(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const std::size_t axis = axis_index(node.attributes.get_int("axis", 0), graph.value(node.inputs[0]).shape->size());
+  std::size_t start = 0;
+  for (const ValueId value : node.outputs) {
+    if (value == kNoValue) return false;
+    const Layout layout = builder.layout(value);
+    const Operand input = KINGLET_TRY(builder.input(node.inputs[0], layout));
+    const Operand output = KINGLET_TRY(builder.output(value));
+    const Dims sizes = builder.dims(output);
+    Dims offsets(sizes.size(), 0);
+    offsets.at(physical_axis(axis, layout)) = start;
+    start += sizes.at(physical_axis(axis, layout));
+    KINGLET_TRY(builder.slice(offsets, sizes, input, output));
+  }
+  return true;
 }
 
 }  // namespace

@@ -42,11 +42,8 @@ template <xnn_binary_operator kType>
   return lower_binary(builder, graph, id, kType);
 }
 
-// Of lower_conv.cpp, lower_pool.cpp, lower_shape.cpp.
+// Of lower_conv.cpp.
 using Lower = Result<bool>(xnn::SubgraphBuilder& builder, const Graph& graph, NodeId id);
 Lower lower_conv, lower_gemm, lower_matmul;
-Lower lower_max_pool, lower_average_pool, lower_global_average_pool, lower_global_max_pool;
-Lower lower_reduce_mean, lower_reduce_sum, lower_softmax;
-Lower lower_concat, lower_split, lower_slice, lower_reshape, lower_transpose, lower_pad, lower_copy;
 
 }  // namespace kinglet::engine::ops

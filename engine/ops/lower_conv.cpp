@@ -4,7 +4,7 @@
 
 #include "engine/backend/xnnpack/subgraph_builder.h"
 #include "engine/ops/lower.h"
-#include "engine/ops/lower_window.h"
+#include "engine/ops/window.h"
 
 namespace kinglet::engine::ops {
 namespace {

@@ -139,6 +139,31 @@ Result<void> evaluate_pad(const Node& node, Inputs inputs, std::span<Tensor> out
   return {};
 }
 
+Result<bool> lower_pad(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Tensor* pads = constant_input(graph, node, 1);
+  const Tensor* axes = constant_input(graph, node, 3);
+  if (pads == nullptr || (is_given(node, 3) && axes == nullptr)) return false;
+  if (node.attributes.get_string("mode", "constant") != "constant") return false;
+  const std::optional<float> value = is_given(node, 2) ? scalar_constant(graph, node, 2) : 0.0F;
+  if (!value) return false;
+  const std::size_t rank = graph.value(node.inputs[0]).shape->size();
+  const Layout layout = builder.layout(node.outputs[0]);
+  const auto spread = spread_pads(*pads, axes, rank);
+  Dims before(rank, 0);
+  Dims after(rank, 0);
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    const auto [begin, end] = spread[axis];
+    if (begin < 0 || end < 0) return false;
+    before[physical_axis(axis, layout)] = static_cast<std::size_t>(begin);
+    after[physical_axis(axis, layout)] = static_cast<std::size_t>(end);
+  }
+  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], layout));
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  KINGLET_TRY(builder.pad(before, after, *value, input, output));
+  return true;
+}
+
 }  // namespace
 
 const Op kPad{.op_type = "Pad",

@@ -2,6 +2,7 @@
 // Pooling over sliding windows and over whole planes.  x [N,C,D1..Dn] -> [N,C,E1..En]
 // Padding never counts for a maximum; for an average it counts as zeros only with count_include_pad, and what
 // ceil_mode adds beyond the padding never does.
+#include <algorithm>
 #include <cmath>
 #include <format>
 #include <limits>
@@ -202,6 +203,83 @@ Result<void> normalize_lp_pool(Graph& graph, NodeId id, std::int64_t /*opset*/) 
   return {};
 }
 
+// --- Windows on XNNPACK ----------------------------------------------------------------------------------------------
+
+struct Pool {
+  xnn::Window window;   // with what ceil_mode reaches beyond added at the end
+  bool beyond = false;  // ceil_mode reaches beyond
+};
+
+std::uint32_t reach_beyond(std::size_t size, std::uint32_t pads, std::uint32_t kernel, std::uint32_t stride,
+                           std::uint32_t dilation, std::size_t output) {
+  const std::size_t needed = (output - 1) * stride + (kernel - std::size_t{1}) * dilation + 1;
+  return needed > size + pads ? static_cast<std::uint32_t>(needed - size - pads) : 0;
+}
+
+std::optional<Pool> pool_of(const Graph& graph, const Node& node) {
+  const Shape& input = *graph.value(node.inputs[0]).shape;
+  const Shape& output = *graph.value(node.outputs[0]).shape;
+  const auto kernel = node.attributes.get_ints("kernel_shape");
+  if (input.size() != 4 || output.size() != 4 || kernel.size() != 2 || output[2] < 1 || output[3] < 1)
+    return std::nullopt;
+  auto window = to_xnn(resolve_window(node.attributes, kernel, std::span(input).subspan(2)));
+  if (!window) return std::nullopt;
+  const auto below =
+      reach_beyond(static_cast<std::size_t>(input[2]), window->pad_top + window->pad_bottom, window->kernel_height,
+                   window->stride_height, window->dilation_height, static_cast<std::size_t>(output[2]));
+  const auto right =
+      reach_beyond(static_cast<std::size_t>(input[3]), window->pad_left + window->pad_right, window->kernel_width,
+                   window->stride_width, window->dilation_width, static_cast<std::size_t>(output[3]));
+  window->pad_bottom += below;
+  window->pad_right += right;
+  return Pool{.window = *window, .beyond = below + right > 0};
+}
+
+bool has_pads(const xnn::Window& w) { return w.pad_top + w.pad_bottom + w.pad_left + w.pad_right > 0; }
+
+// The input with its padding written out, so that padding counts in the average.
+Result<Operand> padded(SubgraphBuilder& builder, Operand input, xnn::Window& window) {
+  const Dims before{0, window.pad_top, window.pad_left, 0};
+  const Dims after{0, window.pad_bottom, window.pad_right, 0};
+  Dims dims = builder.dims(input);
+  for (std::size_t i = 0; i < dims.size(); ++i) dims[i] += before[i] + after[i];
+  const Operand out = KINGLET_TRY(builder.temporary(dims));
+  KINGLET_TRY(builder.pad(before, after, 0, input, out));
+  window.pad_top = window.pad_bottom = window.pad_left = window.pad_right = 0;
+  return out;
+}
+
+Result<bool> lower_max_pool(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (node.outputs.size() > 1 && node.outputs[1] != kNoValue) return false;
+  const auto pool = pool_of(graph, node);
+  if (!pool) return false;
+  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], Layout::kNhwc));
+  const xnn::Range range = builder.take_clip();
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  KINGLET_TRY(builder.max_pooling(pool->window, range, input, output));
+  return true;
+}
+
+Result<bool> lower_average_pool(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  auto pool = pool_of(graph, node);
+  if (!pool) return false;
+  // Where ceil_mode reaches beyond the padding, those elements do not count, but padding does.
+  const auto padding = resolve_window(node.attributes, node.attributes.get_ints("kernel_shape"),
+                                      std::span(*graph.value(node.inputs[0]).shape).subspan(2));
+  const bool explicit_pads = std::ranges::any_of(padding.pads_begin, [](auto pad) { return pad > 0; }) ||
+                             std::ranges::any_of(padding.pads_end, [](auto pad) { return pad > 0; });
+  const bool counts = node.attributes.get_int("count_include_pad", 0) != 0 && explicit_pads;
+  if (counts && pool->beyond) return false;
+  Operand input = KINGLET_TRY(builder.input(node.inputs[0], Layout::kNhwc));
+  if (counts && has_pads(pool->window)) input = KINGLET_TRY(padded(builder, input, pool->window));
+  const xnn::Range range = builder.take_clip();
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  KINGLET_TRY(builder.average_pooling(pool->window, range, input, output));
+  return true;
+}
+
 // --- Whole planes ---------------------------------------------------------------------------------------------------
 
 Result<void> infer_global_pool(InferContext& context) {
@@ -232,6 +310,14 @@ Result<void> evaluate_global_average_pool(const Node& /*node*/, Inputs inputs, s
   return {};
 }
 
+Result<bool> lower_global_average_pool(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], Layout::kNhwc));
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  KINGLET_TRY(builder.reduce(xnn_reduce_mean, {1, 2}, true, input, output));
+  return true;
+}
+
 Result<void> evaluate_global_max_pool(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
   reduce_planes(inputs, outputs, [](std::span<const float> plane) {
     float best = -std::numeric_limits<float>::infinity();
@@ -239,6 +325,18 @@ Result<void> evaluate_global_max_pool(const Node& /*node*/, Inputs inputs, std::
     return best;
   });
   return {};
+}
+
+Result<bool> lower_global_max_pool(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], Layout::kNhwc));
+  const Dims dims = builder.dims(input);
+  const xnn::Window window{.kernel_height = static_cast<std::uint32_t>(dims[1]),
+                           .kernel_width = static_cast<std::uint32_t>(dims[2])};
+  const xnn::Range range = builder.take_clip();
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  KINGLET_TRY(builder.max_pooling(window, range, input, output));
+  return true;
 }
 
 Result<void> evaluate_global_lp_pool(const Node& node, Inputs inputs, std::span<Tensor> outputs) {

@@ -175,6 +175,51 @@ Result<void> evaluate_extreme(const Node& node, Inputs inputs, std::span<Tensor>
   return {};
 }
 
+// The axes it reduces, logical, sorted; nothing when they are computed.
+std::optional<std::vector<std::size_t>> constant_axes(const Graph& graph, const Node& node, std::size_t rank) {
+  const Tensor* given = constant_input(graph, node, 1);
+  if (given == nullptr && is_given(node, 1)) return std::nullopt;
+  const std::vector<bool> reduced = reduced_axes(node.attributes, given, rank);
+  std::vector<std::size_t> axes;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    if (reduced[axis]) axes.push_back(axis);
+  }
+  return axes;
+}
+
+// The axes left over have the same order in memory as in the shape.
+bool keeps_order(const std::vector<std::size_t>& physical_axes, Layout layout) {
+  if (layout == Layout::kLogical) return true;
+  std::vector<std::size_t> left;
+  for (std::size_t place = 0; place < 4; ++place) {
+    if (!std::ranges::contains(physical_axes, place)) left.push_back(logical_axis(place, layout));
+  }
+  return std::ranges::is_sorted(left);
+}
+
+std::vector<std::size_t> to_physical(const std::vector<std::size_t>& axes, Layout layout) {
+  std::vector<std::size_t> out;
+  for (const std::size_t axis : axes) out.push_back(physical_axis(axis, layout));
+  std::ranges::sort(out);
+  return out;
+}
+
+template <xnn_reduce_operator kType>
+Result<bool> lower_reduce(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const ValueId value = node.inputs[0];
+  const auto axes = constant_axes(graph, node, graph.value(value).shape->size());
+  if (!axes || axes->empty()) return false;
+  const bool keep = keeps_dims(node.attributes);
+  if (!keep && axes->size() == graph.value(value).shape->size()) return false;
+  Layout layout = keep ? builder.layout(node.outputs[0]) : builder.layout(value);
+  if (!keep && !keeps_order(to_physical(*axes, layout), layout)) layout = Layout::kLogical;
+  const Operand input = KINGLET_TRY(builder.input(value, layout));
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  KINGLET_TRY(builder.reduce(kType, to_physical(*axes, layout), keep, input, output));
+  return true;
+}
+
 // --- ArgMax, ArgMin -------------------------------------------------------------------------------------------------
 
 Result<void> infer_arg(InferContext& context) {
@@ -275,14 +320,14 @@ const Op kReduceSum{.op_type = "ReduceSum",
                     .normalize = normalize_reduce<13>,
                     .infer = infer_reduce<kNumbers>,
                     .evaluate = evaluate_sum,
-                    .lower = lower_reduce_sum,
+                    .lower = lower_reduce<xnn_reduce_sum>,
                     .layout = LayoutRule::kFollow};
 const Op kReduceMean{.op_type = "ReduceMean",
                      .max_inputs = 2,
                      .normalize = normalize_reduce<18>,
                      .infer = infer_reduce<kNumbers>,
                      .evaluate = evaluate_mean,
-                     .lower = lower_reduce_mean,
+                     .lower = lower_reduce<xnn_reduce_mean>,
                      .layout = LayoutRule::kFollow};
 const Op kArgMax{.op_type = "ArgMax", .infer = infer_arg, .evaluate = evaluate_arg<true>};
 const Op kArgMin{.op_type = "ArgMin", .infer = infer_arg, .evaluate = evaluate_arg<false>};

@@ -17,6 +17,24 @@ Result<void> evaluate_same_numbers(const Node& /*node*/, Inputs inputs, std::spa
   return {};
 }
 
+Result<bool> lower_reshape(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Operand input = KINGLET_TRY(builder.input_in_logical_order(node.inputs[0]));
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  KINGLET_TRY(builder.reshape(input, output));
+  return true;
+}
+
+// In any layout, since the shape stays.
+Result<bool> lower_copy(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (node.outputs.size() != 1) return false;
+  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], builder.layout(node.outputs[0])));
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  KINGLET_TRY(builder.reshape(input, output));
+  return true;
+}
+
 // --- Dropout: data, ratio, training_mode -> data, mask --------------------------------------------------------------
 
 Result<void> normalize_dropout(Graph& graph, NodeId id, std::int64_t opset) {

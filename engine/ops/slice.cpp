@@ -2,6 +2,7 @@
 // Slice: data, starts, ends, axes, steps. Any element type.
 #include <algorithm>
 #include <format>
+#include <numeric>
 
 #include "engine/ops/common.h"
 #include "engine/ops/lower.h"
@@ -112,6 +113,45 @@ Result<void> evaluate_slice(const Node& /*node*/, Inputs inputs, std::span<Tenso
   }
   copy_strided(*inputs[0], start, strides, outputs[0]);
   return {};
+}
+
+// Constant axes of `count` cuts; nothing when they are computed.
+std::optional<std::vector<std::size_t>> axes_of(const Graph& graph, const Node& node, std::size_t count,
+                                                std::size_t rank) {
+  std::vector<std::size_t> axes(count);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (!is_given(node, 3)) return axes;
+  const Tensor* given = constant_input(graph, node, 3);
+  if (given == nullptr || given->element_count() != static_cast<std::int64_t>(count)) return std::nullopt;
+  const std::vector<std::int64_t> named = given->to_int64s();
+  for (std::size_t i = 0; i < count; ++i) axes[i] = axis_index(named[i], rank);
+  return axes;
+}
+
+Result<bool> lower_slice(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Shape& shape = *graph.value(node.inputs[0]).shape;
+  const Tensor* given = constant_input(graph, node, 1);
+  if (given == nullptr) return false;
+  const std::vector<std::int64_t> starts = given->to_int64s();
+  const auto axes = axes_of(graph, node, starts.size(), shape.size());
+  if (!axes) return false;
+  if (is_given(node, 4)) {
+    const Tensor* steps = constant_input(graph, node, 4);
+    if (steps == nullptr || !std::ranges::all_of(steps->to_int64s(), [](auto step) { return step == 1; })) return false;
+  }
+  const Layout layout = builder.layout(node.outputs[0]);
+  Dims offsets(shape.size(), 0);
+  for (std::size_t i = 0; i < axes->size(); ++i) {
+    const std::int64_t size = shape.at((*axes)[i]);
+    std::int64_t start = starts[i];
+    if (start < 0) start = start < -size ? 0 : start + size;
+    offsets[physical_axis((*axes)[i], layout)] = static_cast<std::size_t>(std::min(start, size));
+  }
+  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], layout));
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  KINGLET_TRY(builder.slice(offsets, Dims(builder.dims(output)), input, output));
+  return true;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <format>
+#include <numeric>
 
 #include "engine/ops/common.h"
 #include "engine/ops/lower.h"
@@ -101,6 +102,46 @@ Result<void> evaluate_softmax(const Node& node, Inputs inputs, std::span<Tensor>
     for (double& value : line) value = std::exp(value) / sum;
   });
   return {};
+}
+
+// Soft-max of the last axis of `dims` reached by moving `axis` there.
+Result<void> softmax_of_moved(SubgraphBuilder& builder, std::size_t axis, Operand input, Operand output) {
+  const std::size_t last = builder.dims(input).size() - 1;
+  Dims swap(last + 1);
+  std::iota(swap.begin(), swap.end(), 0);
+  std::swap(swap[axis], swap[last]);
+  Dims moved = builder.dims(input);
+  std::swap(moved[axis], moved[last]);
+  const Operand before = KINGLET_TRY(builder.temporary(moved));
+  const Operand after = KINGLET_TRY(builder.temporary(moved));
+  KINGLET_TRY(builder.transpose(swap, input, before));
+  KINGLET_TRY(builder.softmax(before, after));
+  return builder.transpose(swap, after, output);
+}
+
+Result<bool> lower_softmax(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Shape& shape = *graph.value(node.inputs[0]).shape;
+  if (shape.empty()) return false;
+  const Layout layout = builder.layout(node.outputs[0]);
+  const std::size_t axis = physical_axis(axis_index(node.attributes.get_int("axis", -1), shape.size()), layout);
+  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], layout));
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  const Dims dims = builder.dims(input);
+  if (axis + 1 == dims.size()) {
+    KINGLET_TRY(builder.softmax(input, output));
+  } else if (std::all_of(dims.begin() + static_cast<std::ptrdiff_t>(axis) + 1, dims.end(),
+                         [](auto dim) { return dim == 1; })) {
+    const Dims flat(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
+    const Operand before = KINGLET_TRY(builder.temporary(flat));
+    const Operand after = KINGLET_TRY(builder.temporary(flat));
+    KINGLET_TRY(builder.reshape(input, before));
+    KINGLET_TRY(builder.softmax(before, after));
+    KINGLET_TRY(builder.reshape(after, output));
+  } else {
+    KINGLET_TRY(softmax_of_moved(builder, axis, input, output));
+  }
+  return true;
 }
 
 Result<void> evaluate_log_softmax(const Node& node, Inputs inputs, std::span<Tensor> outputs) {

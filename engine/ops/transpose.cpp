@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that reorder numbers: Transpose, and DepthToSpace and SpaceToDepth, which are transposes of the input seen
 // with six axes. Any element type.
+#include <algorithm>
 #include <array>
 #include <format>
 
@@ -48,6 +49,27 @@ Result<void> evaluate_transpose(const Node& node, Inputs inputs, std::span<Tenso
   for (const std::size_t axis : permutation(node.attributes, dense.size())) strides.push_back(dense[axis]);
   copy_strided(*inputs[0], 0, strides, outputs[0]);
   return {};
+}
+
+Result<bool> lower_transpose(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const std::size_t rank = graph.value(node.inputs[0]).shape->size();
+  if (rank == 0) return false;
+  const std::vector<std::size_t> order = permutation(node.attributes, rank);
+  const Layout from = builder.layout(node.inputs[0]);
+  const Layout to = builder.layout(node.outputs[0]);
+  Dims physical(rank);
+  for (std::size_t place = 0; place < rank; ++place) {
+    physical[place] = physical_axis(order[logical_axis(place, to)], from);
+  }
+  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], from));
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  if (std::ranges::is_sorted(physical)) {
+    KINGLET_TRY(builder.reshape(input, output));
+  } else {
+    KINGLET_TRY(builder.transpose(physical, input, output));
+  }
+  return true;
 }
 
 Result<void> infer_depth(InferContext& context) {

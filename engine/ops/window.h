@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/backend/xnnpack/checks.h"
 #include "engine/ops/common.h"
 
 namespace kinglet::engine::ops {
@@ -41,5 +42,8 @@ struct Window {
 
 // auto_pad is SAME_UPPER or SAME_LOWER.
 [[nodiscard]] bool pads_same(const Attributes& attributes);
+
+// In XNNPACK's words; nothing when the window is not two-dimensional or a number does not fit 32 bits.
+[[nodiscard]] std::optional<xnn::Window> to_xnn(const Window& window);
 
 }  // namespace kinglet::engine::ops
