@@ -8,18 +8,18 @@ namespace kinglet::daemon {
 namespace {
 
 constexpr double kGrowth = 1.09;
-constexpr double kSmallest_us = 1.0;
+constexpr double kSmallestUs = 1.0;
 
 std::size_t bucket_of(SteadyClock::duration value) {
   const double us = std::chrono::duration<double, std::micro>(value).count();
-  if (us <= kSmallest_us) return 0;
-  const double bucket = std::floor(std::log(us / kSmallest_us) / std::log(kGrowth));
+  if (us <= kSmallestUs) return 0;
+  const double bucket = std::floor(std::log(us / kSmallestUs) / std::log(kGrowth));
   return std::min(static_cast<std::size_t>(bucket), RecentDurations::kBuckets - 1);
 }
 
 // The geometric middle of a bucket: the value with the smallest worst relative error.
 double middle_ms(std::size_t bucket) {
-  return kSmallest_us * std::pow(kGrowth, static_cast<double>(bucket) + 0.5) / 1000.0;
+  return kSmallestUs * std::pow(kGrowth, static_cast<double>(bucket) + 0.5) / 1000.0;
 }
 
 std::int64_t slot_number(SteadyTime now) { return now.time_since_epoch() / RecentDurations::kSlotLength; }

@@ -42,7 +42,7 @@ bool is_picture(std::string_view content_type) { return content_type.starts_with
 
 }  // namespace
 
-Guard::Guard(std::string host_name, std::vector<std::string> allowed_hosts, std::uint64_t max_body_bytes)
+Guard::Guard(std::string_view host_name, std::vector<std::string> allowed_hosts, std::uint64_t max_body_bytes)
     : host_name_(lower(host_name)), allowed_hosts_(std::move(allowed_hosts)), max_body_bytes_(max_body_bytes) {
   std::ranges::transform(allowed_hosts_, allowed_hosts_.begin(), [](const std::string& host) { return lower(host); });
 }

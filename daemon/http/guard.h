@@ -27,7 +27,7 @@ struct Credentials {
 class Guard {
  public:
   // `host_name` of this machine; `allowed_hosts` further names.
-  Guard(std::string host_name, std::vector<std::string> allowed_hosts, std::uint64_t max_body_bytes);
+  Guard(std::string_view host_name, std::vector<std::string> allowed_hosts, std::uint64_t max_body_bytes);
 
   // On every request: Host must name this machine (against DNS rebinding), bodies must come as they are.
   [[nodiscard]] std::optional<Reply> check_request(const Call& call, const Credentials& credentials) const;
