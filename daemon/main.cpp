@@ -112,8 +112,10 @@ void run(App& app, const Flags& flags, const LogSink& log) {
 
 // Buffers of whole pictures go back to the system at once, not into a heap of each thread that serves one now and then.
 void keep_memory_small() {
+  // NOLINTBEGIN(concurrency-mt-unsafe): before any other thread
   mallopt(M_MMAP_THRESHOLD, 256 * 1024);
   mallopt(M_ARENA_MAX, 2);
+  // NOLINTEND(concurrency-mt-unsafe)
 }
 
 int main_of(int argc, char** argv) {

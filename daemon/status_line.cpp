@@ -25,7 +25,7 @@ std::string words(Outcome outcome) {
 }
 
 std::string prediction_text(const Prediction& prediction, const ModelFacts& model) {
-  const std::string reason = words(prediction.answer.outcome);
+  std::string reason = words(prediction.answer.outcome);
   if (prediction.answer.count == 0) return reason;
   const Scored& best = prediction.answer.entries[0];
   std::string text = std::format("{} {:.2f}", printable(model.labels[best.index].common_name, 60), best.score);

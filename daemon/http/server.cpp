@@ -109,6 +109,7 @@ class Server::Endpoint final : public httplib::Server {
  public:
   Endpoint(http::Server& owner, Listener listener) : owner_(owner), url_(std::move(listener.url)) {
     svr_sock_ = listener.socket.release();
+    // httplib deletes it. NOLINTNEXTLINE(cppcoreguidelines-owning-memory)
     new_task_queue = [this] { return new SharedQueue(*owner_.pool_); };
     set_default_headers(headers_always());
     set_keep_alive_timeout(std::chrono::duration_cast<std::chrono::seconds>(owner_.options_.limits.kept_alive).count());

@@ -79,6 +79,7 @@ Result<void> Runtime::bind(std::span<void* const> pointers) {
     return fail(ErrorCode::kInternal, std::format("{} pointers for {} values", pointers.size(), externals_.size()));
   }
   std::vector<xnn_external_value> values;
+  values.reserve(pointers.size());
   for (std::size_t i = 0; i < pointers.size(); ++i) values.push_back({externals_[i].xnn_id, pointers[i]});
   const xnn_status status = xnn_setup_runtime_v2(runtime_.get(), values.size(), values.data());
   bound_ = status == xnn_status_success;
