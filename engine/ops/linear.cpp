@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products: MatMul (numpy's rules) and Gemm.
-#include "engine/ops/linear.h"
-#include "engine/ops/lower.h"
-
 #include <cmath>
 #include <format>
 
+#include "engine/ops/common.h"
+#include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
 
 namespace kinglet::engine::ops {
+namespace {
 
-Result<std::optional<Shape>> matmul_output(const InferContext& context, std::size_t a_input, std::size_t b_input) {
-  KINGLET_TRY(need_rank(context, a_input, 1));
-  KINGLET_TRY(need_rank(context, b_input, 1));
-  if (!context.input_shape(a_input) || !context.input_shape(b_input)) return std::nullopt;
-  Shape a = *context.input_shape(a_input);
-  Shape b = *context.input_shape(b_input);
+// Nothing when an input's shape is not known. Vectors are promoted and dropped again.
+Result<std::optional<Shape>> matmul_output(const InferContext& context) {
+  KINGLET_TRY(need_rank(context, 0, 1));
+  KINGLET_TRY(need_rank(context, 1, 1));
+  if (!context.input_shape(0) || !context.input_shape(1)) return std::nullopt;
+  Shape a = *context.input_shape(0);
+  Shape b = *context.input_shape(1);
   const bool vector_a = a.size() == 1;
   const bool vector_b = b.size() == 1;
   if (vector_a) a.insert(a.begin(), 1);
@@ -25,14 +26,23 @@ Result<std::optional<Shape>> matmul_output(const InferContext& context, std::siz
   const Dim depth_b = b[b.size() - 2];
   const std::optional<Shape> batch = broadcast(std::span(a).first(a.size() - 2), std::span(b).first(b.size() - 2));
   if (!batch || (depth_a != depth_b && depth_a != kUnknownDim && depth_b != kUnknownDim)) {
-    return context.fail(std::format("cannot multiply {} by {}", to_string(*context.input_shape(a_input)),
-                                    to_string(*context.input_shape(b_input))));
+    return context.fail(std::format("cannot multiply {} by {}", to_string(*context.input_shape(0)),
+                                    to_string(*context.input_shape(1))));
   }
   Shape out = *batch;
   if (!vector_a) out.push_back(a[a.size() - 2]);
   if (!vector_b) out.push_back(b[b.size() - 1]);
   return out;
 }
+
+// The matrices of one broadcast batch element: element offsets of a [rows,depth], b [depth,columns] and the result.
+struct MatrixStep {
+  std::int64_t a, b, out;
+};
+struct MatmulPlan {
+  std::int64_t rows = 1, depth = 1, columns = 1;
+  std::vector<MatrixStep> steps;
+};
 
 MatmulPlan plan_matmul(const Shape& a_shape, const Shape& b_shape) {
   Shape a = a_shape;
@@ -51,12 +61,10 @@ MatmulPlan plan_matmul(const Shape& a_shape, const Shape& b_shape) {
   return plan;
 }
 
-namespace {
-
 Result<void> infer_matmul(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, {DataType::kF32, DataType::kF16, DataType::kI64, DataType::kI32}));
   KINGLET_TRY(need_type_of(context, 1, 0));
-  context.set_output(0, context.input_type(0), KINGLET_TRY(matmul_output(context, 0, 1)));
+  context.set_output(0, context.input_type(0), KINGLET_TRY(matmul_output(context)));
   return {};
 }
 
@@ -88,6 +96,44 @@ Result<void> evaluate_matmul(const Node& /*node*/, Inputs inputs, std::span<Tens
     if constexpr (sizeof(T) >= 4) matmul<T>(*inputs[0], *inputs[1], outputs[0]);
   });
   return {};
+}
+
+Result<Operand> as_batch(SubgraphBuilder& builder, Operand matrix) {
+  if (builder.dims(matrix).size() != 2) return matrix;
+  const Operand batch = KINGLET_TRY(builder.temporary({1, builder.dims(matrix)[0], builder.dims(matrix)[1]}));
+  KINGLET_TRY(builder.reshape(matrix, batch));
+  return batch;
+}
+
+Result<bool> lower_dynamic_matmul(SubgraphBuilder& builder, const Node& node) {
+  const Operand a = KINGLET_TRY(builder.input(node.inputs[0], Layout::kLogical));
+  const Operand b = KINGLET_TRY(builder.input(node.inputs[1], Layout::kLogical));
+  if (builder.dims(a).size() < 2 || builder.dims(a).size() != builder.dims(b).size()) return false;
+  const Operand wide_a = KINGLET_TRY(as_batch(builder, a));
+  const Operand wide_b = KINGLET_TRY(as_batch(builder, b));
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  const Dims dims = builder.dims(output);
+  if (dims.size() != 2) {
+    KINGLET_TRY(builder.batch_matrix_multiply(wide_a, wide_b, output));
+    return true;
+  }
+  const Operand product = KINGLET_TRY(builder.temporary({1, dims[0], dims[1]}));
+  KINGLET_TRY(builder.batch_matrix_multiply(wide_a, wide_b, product));
+  KINGLET_TRY(builder.reshape(product, output));
+  return true;
+}
+
+Result<bool> lower_matmul(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Tensor* weight = graph.constant(node.inputs[1]);
+  if (weight == nullptr || weight->shape().size() != 2) return lower_dynamic_matmul(builder, node);
+  if (graph.value(node.inputs[0]).shape->size() < 2) return false;
+  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], Layout::kLogical));
+  const Operand filter = KINGLET_TRY(builder.constant(*weight, dims_of(weight->shape()), Lifetime::kUntilPacked));
+  const xnn::Range range = builder.take_clip();
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  KINGLET_TRY(builder.fully_connected(true, range, input, filter, std::nullopt, output));
+  return true;
 }
 
 // --- Gemm: alpha * a' * b' + beta * c -------------------------------------------------------------------------------
@@ -176,6 +222,50 @@ Result<void> evaluate_gemm(const Node& node, Inputs inputs, std::span<Tensor> ou
     if constexpr (sizeof(T) >= 4) gemm<T>(node, inputs, outputs[0]);
   });
   return {};
+}
+
+// beta * C as one number an output column; nothing when C has rows or is no f32.
+std::optional<Tensor> gemm_bias(const Tensor& c, float beta, std::int64_t columns) {
+  const Shape& shape = c.shape();
+  const bool row = c.element_count() == columns && !shape.empty() && shape.back() == columns;
+  if (c.type() != DataType::kF32 || (!row && c.element_count() != 1)) return std::nullopt;
+  if (row && beta == 1) return c.reshaped({columns});
+  Tensor out(DataType::kF32, {columns});
+  const auto from = c.data<float>();
+  const auto to = out.mutable_data<float>();
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] = beta * from[row ? i : 0];
+  return out;
+}
+
+Tensor scaled(const Tensor& tensor, float factor) {
+  if (factor == 1) return tensor;
+  Tensor out = tensor;
+  for (float& x : out.mutable_data<float>()) x *= factor;
+  return out;
+}
+
+Result<bool> lower_gemm(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Tensor* weight = graph.constant(node.inputs[1]);
+  if (weight == nullptr || weight->type() != DataType::kF32 || node.attributes.get_int("transA", 0) != 0) return false;
+  const bool out_in = node.attributes.get_int("transB", 0) != 0;
+  const std::int64_t columns = weight->shape().at(out_in ? 0 : 1);
+  std::optional<Tensor> numbers;
+  if (is_given(node, 2)) {
+    const Tensor* c = constant_input(graph, node, 2);
+    if (c != nullptr) numbers = gemm_bias(*c, node.attributes.get_float("beta", 1), columns);
+    if (!numbers) return false;
+  }
+  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], Layout::kLogical));
+  const float alpha = node.attributes.get_float("alpha", 1);
+  const Operand filter = KINGLET_TRY(builder.constant(builder.is_probe() ? *weight : scaled(*weight, alpha),
+                                                      dims_of(weight->shape()), Lifetime::kUntilPacked));
+  std::optional<Operand> bias;
+  if (numbers) bias = KINGLET_TRY(builder.constant(*numbers, dims_of(numbers->shape()), Lifetime::kUntilPacked));
+  const xnn::Range range = builder.take_clip();
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  KINGLET_TRY(builder.fully_connected(!out_in, range, input, filter, bias, output));
+  return true;
 }
 
 }  // namespace

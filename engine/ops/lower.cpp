@@ -32,6 +32,8 @@ std::optional<float> scalar_constant(const Graph& graph, const Node& node, std::
   return tensor->data<float>()[0];
 }
 
+Dims dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
+
 Result<Operand> broadcast_operand(SubgraphBuilder& builder, const Node& node, std::size_t input) {
   const ValueId output = node.outputs[0];
   return builder.input_for_broadcast(node.inputs[input], builder.layout(output),

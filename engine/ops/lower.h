@@ -23,6 +23,8 @@ using xnn::SubgraphBuilder;
 // The one f32 number of a constant input.
 [[nodiscard]] std::optional<float> scalar_constant(const Graph& graph, const Node& node, std::size_t input);
 
+[[nodiscard]] Dims dims_of(const Shape& shape);
+
 // --- Element by element, in whatever layout the plan gave output 0 ---------------------------------------------------
 [[nodiscard]] Result<Operand> broadcast_operand(SubgraphBuilder& builder, const Node& node, std::size_t input);
 
@@ -41,9 +43,5 @@ template <xnn_binary_operator kType>
 [[nodiscard]] Result<bool> lower_binary(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
   return lower_binary(builder, graph, id, kType);
 }
-
-// Of lower_conv.cpp.
-using Lower = Result<bool>(xnn::SubgraphBuilder& builder, const Graph& graph, NodeId id);
-Lower lower_conv, lower_gemm, lower_matmul;
 
 }  // namespace kinglet::engine::ops
