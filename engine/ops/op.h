@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: what the engine knows about one operator: schema, type and shape inference, exact evaluation, lowering.
-// One .cpp a family implements these functions side by side; ops.def lists the rows. A row's defaults are null: an
+// One .cpp of families/ implements these functions side by side; ops.def lists the rows. A row's defaults are null: an
 // operator without `lower` runs through `evaluate`, slow but right.
 #pragma once
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "engine/ops/common.h"
-#include "engine/ops/elementwise.h"
+#include "engine/ops/families/elementwise.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"

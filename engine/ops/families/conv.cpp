@@ -5,9 +5,9 @@
 #include <format>
 
 #include "engine/ops/common.h"
+#include "engine/ops/families/window.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/rows.h"
-#include "engine/ops/window.h"
 
 namespace kinglet::engine::ops {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/ops/window.h"
+#include "engine/ops/families/window.h"
 
 #include <algorithm>
 #include <format>
