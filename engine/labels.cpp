@@ -11,7 +11,7 @@
 namespace kinglet::engine {
 namespace {
 
-constexpr std::uint64_t kMaxBytes = 1024 * 1024;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1024} * 1024;
 // Signs between the parents of a hybrid; the last is how a much copied list of birds spells it.
 constexpr std::string_view kHybrids[] = {"\u00D7", "x", "\\xd7"};
 

@@ -30,14 +30,10 @@ std::optional<Shape> broadcast(std::span<const Dim> a, std::span<const Dim> b) {
     const Dim x = i < a.size() ? a[a.size() - 1 - i] : 1;
     const Dim y = i < b.size() ? b[b.size() - 1 - i] : 1;
     Dim& dim = out[out.size() - 1 - i];
-    if (x == y || y == 1) {
+    if (x == y || y == 1 || (y == kUnknownDim && x != 1)) {
       dim = x;
-    } else if (x == 1) {
+    } else if (x == 1 || x == kUnknownDim) {
       dim = y;
-    } else if (x == kUnknownDim) {
-      dim = y;
-    } else if (y == kUnknownDim) {
-      dim = x;
     } else {
       return std::nullopt;
     }

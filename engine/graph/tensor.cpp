@@ -11,12 +11,14 @@ namespace kinglet::engine {
 
 TensorBuffer::TensorBuffer(std::size_t byte_count) : size_(byte_count) {
   const std::size_t padded = (byte_count + kReadableSlack + kAlignment - 1) / kAlignment * kAlignment;
+  // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): owned by bytes_ three lines down
   auto* bytes = static_cast<std::byte*>(std::aligned_alloc(kAlignment, padded));
   if (bytes == nullptr) throw std::bad_alloc();
   std::memset(bytes, 0, padded);
   bytes_.reset(bytes);
 }
 
+// NOLINTNEXTLINE(cppcoreguidelines-owning-memory): the deleter of bytes_
 void TensorBuffer::Free::operator()(std::byte* bytes) const { std::free(bytes); }
 
 Tensor::Tensor(DataType type, Shape shape) : type_(type), shape_(std::move(shape)) {

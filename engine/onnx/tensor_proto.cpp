@@ -48,7 +48,7 @@ constexpr int kMaxRank = 16;
 std::string place(const TensorProto& proto) { return std::format("tensor \"{}\"", printable(proto.name())); }
 
 Result<Shape> checked_shape(const TensorProto& proto, DataType type) {
-  const Shape shape(proto.dims().begin(), proto.dims().end());
+  Shape shape(proto.dims().begin(), proto.dims().end());
   const std::optional<std::int64_t> count = element_count(shape);
   if (proto.dims_size() > kMaxRank || !count || *count > kMaxTensorBytes / static_cast<std::int64_t>(byte_size(type))) {
     return fail(ErrorCode::kBadData, std::format("the dimensions {} make no tensor of at most 2 GiB", to_string(shape)),

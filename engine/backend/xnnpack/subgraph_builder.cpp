@@ -12,7 +12,7 @@ namespace {
 Dims to_dims(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
 // XNNPACK's rank-0 tensors are avoided: a scalar is one element.
-Dims at_least_one(Dims dims) { return dims.empty() ? Dims{1} : dims; }
+Dims at_least_one(const Dims& dims) { return dims.empty() ? Dims{1} : dims; }
 
 Shape widen(const Shape& shape, std::size_t rank) {
   Shape wide(rank - std::min(rank, shape.size()), 1);
