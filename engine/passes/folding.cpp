@@ -52,6 +52,7 @@ std::optional<FoldSize> fold_size(const Graph& graph, NodeId id) {
 Result<void> fold_node(Graph& graph, NodeId id) {
   const Node node = graph.node(id);
   std::vector<const Tensor*> inputs;
+  inputs.reserve(node.inputs.size());
   for (const ValueId input : node.inputs) inputs.push_back(graph.constant(input));
   std::vector<Tensor> results = KINGLET_TRY(evaluate_node(graph, id, inputs));
   for (const ValueId output : node.outputs) {

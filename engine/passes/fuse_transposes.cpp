@@ -25,6 +25,7 @@ bool fuse(Graph& graph, NodeId id) {
   const std::vector<std::int64_t> outer = perm_of(graph, graph.node(id));
   if (inner.empty() || inner.size() != outer.size()) return false;
   std::vector<std::int64_t> both;
+  both.reserve(outer.size());
   for (const std::int64_t axis : outer) both.push_back(inner[static_cast<std::size_t>(axis)]);
   const ValueId source = graph.node(first).inputs[0];
   if (std::ranges::is_sorted(both)) {
