@@ -127,6 +127,7 @@ Result<std::vector<Tensor>> evaluate_graph(const Graph& graph, std::span<const T
   for (const NodeId id : graph.nodes()) {
     const Node& node = graph.node(id);
     std::vector<const Tensor*> arguments;
+    arguments.reserve(node.inputs.size());
     for (const ValueId input : node.inputs) arguments.push_back(input == kNoValue ? nullptr : memory.get(input));
     std::vector<Tensor> results = KINGLET_TRY(evaluate_node(graph, id, arguments));
     for (std::size_t i = 0; i < results.size(); ++i) {

@@ -89,8 +89,6 @@ void remember(const Graph& graph, NodeId id, const InferContext& context, KnownN
   const Node& node = graph.node(id);
   if (!row_of(node).deterministic || node.outputs.size() != 1 || node.outputs[0] == kNoValue) return;
   if (!may_describe_a_shape(graph.value(node.outputs[0]))) return;
-  std::vector<const Tensor*> inputs;
-  Tensor shape_only;
   if (needs_only_shape(node, context)) {
     const Value& output = graph.value(node.outputs[0]);
     Tensor numbers(DataType::kI64, *output.shape);
@@ -99,6 +97,8 @@ void remember(const Graph& graph, NodeId id, const InferContext& context, KnownN
     return;
   }
   if (!all_known(context)) return;
+  std::vector<const Tensor*> inputs;
+  inputs.reserve(context.input_count());
   for (std::size_t i = 0; i < context.input_count(); ++i) inputs.push_back(context.input_constant(i));
   auto results = evaluate_node(graph, id, inputs);
   if (results) known.insert_or_assign(std::to_underlying(node.outputs[0]), std::move(results->front()));

@@ -3,6 +3,7 @@
 // Integers wrap; division by zero gives 0 there, so that no file can trap the process.
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "engine/ops/common.h"
 #include "engine/ops/families/elementwise.h"
@@ -32,11 +33,11 @@ Result<void> infer_comparison(InferContext& context) {
 // Unsigned arithmetic of the same width, so that overflow wraps and is defined; floats stay floats.
 template <typename T>
 struct Wrapping {
-  using type = std::make_unsigned_t<T>;
+  using Type = std::make_unsigned_t<T>;
 };
 template <>
 struct Wrapping<float> {
-  using type = float;
+  using Type = float;
 };
 
 template <typename F>
@@ -49,21 +50,21 @@ Result<void> evaluate_numbers(Inputs inputs, std::span<Tensor> outputs, F f) {
 
 Result<void> evaluate_add(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
   return evaluate_numbers(inputs, outputs, []<typename T>(T a, T b) {
-    using W = typename Wrapping<T>::type;
+    using W = typename Wrapping<T>::Type;
     return static_cast<T>(static_cast<W>(a) + static_cast<W>(b));
   });
 }
 
 Result<void> evaluate_sub(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
   return evaluate_numbers(inputs, outputs, []<typename T>(T a, T b) {
-    using W = typename Wrapping<T>::type;
+    using W = typename Wrapping<T>::Type;
     return static_cast<T>(static_cast<W>(a) - static_cast<W>(b));
   });
 }
 
 Result<void> evaluate_mul(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
   return evaluate_numbers(inputs, outputs, []<typename T>(T a, T b) {
-    using W = typename Wrapping<T>::type;
+    using W = typename Wrapping<T>::Type;
     return static_cast<T>(static_cast<W>(a) * static_cast<W>(b));
   });
 }
@@ -106,7 +107,7 @@ Result<void> fold(Inputs inputs, std::span<Tensor> outputs, auto f) {
   bool first = true;
   for (const Tensor* input : inputs) {
     if (input == nullptr) continue;
-    const Tensor before = outputs[0];
+    const Tensor before = std::exchange(outputs[0], Tensor(outputs[0].type(), outputs[0].shape()));
     visit_type(outputs[0].type(), [&]<typename T>() {
       if constexpr (!std::is_same_v<T, bool>) {
         if (first) {
@@ -131,7 +132,7 @@ Result<void> evaluate_max(const Node& /*node*/, Inputs inputs, std::span<Tensor>
 
 Result<void> evaluate_sum(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
   return fold(inputs, outputs, []<typename T>(T a, T b) {
-    using W = typename Wrapping<T>::type;
+    using W = typename Wrapping<T>::Type;
     return static_cast<T>(static_cast<W>(a) + static_cast<W>(b));
   });
 }
@@ -170,7 +171,7 @@ T integer_power(T base, std::int64_t exponent) {
   using U = std::uint64_t;
   if (exponent < 0) return base == T{1} ? T{1} : base == static_cast<T>(-1) ? (exponent % 2 != 0 ? base : T{1}) : T{0};
   U result = 1;
-  U square = static_cast<U>(base);
+  U square = static_cast<U>(static_cast<std::int64_t>(base));
   for (; exponent > 0; exponent >>= 1) {
     if ((exponent & 1) != 0) result *= square;
     square *= square;

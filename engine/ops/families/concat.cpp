@@ -76,6 +76,7 @@ Result<bool> lower_concat(SubgraphBuilder& builder, const Graph& graph, NodeId i
   const Layout layout = builder.layout(node.outputs[0]);
   const std::size_t axis = axis_index(node.attributes.get_int("axis", 0), graph.value(node.outputs[0]).shape->size());
   std::vector<Operand> inputs;
+  inputs.reserve(node.inputs.size());
   for (const ValueId input : node.inputs) inputs.push_back(KINGLET_TRY(builder.input(input, layout)));
   const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
   KINGLET_TRY(builder.concatenate(physical_axis(axis, layout), inputs, output));

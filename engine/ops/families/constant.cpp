@@ -58,9 +58,9 @@ To cast(From x) {
     return x != From{};
   } else if constexpr (std::is_same_v<From, float> && std::is_integral_v<To>) {
     if (x != x) return To{0};
-    constexpr float low = -9223372036854775808.0F;
-    if (x >= -low) return static_cast<To>(std::numeric_limits<std::int64_t>::max());
-    if (x < low) return static_cast<To>(std::numeric_limits<std::int64_t>::min());
+    constexpr float kLow = -9223372036854775808.0F;
+    if (x >= -kLow) return static_cast<To>(std::numeric_limits<std::int64_t>::max());
+    if (x < kLow) return static_cast<To>(std::numeric_limits<std::int64_t>::min());
     return static_cast<To>(static_cast<std::int64_t>(x));
   } else {
     return static_cast<To>(x);

@@ -151,8 +151,10 @@ class TapRows {
 // done(plane index n * M + m, channel m, sums of the plane) for each output plane.
 template <typename Done>
 void convolve(const ConvGeometry& geometry, std::span<const float> x, std::span<const float> w, Done done) {
+  const std::int64_t taps = w.empty() ? 0 : geometry.taps;  // a weight of no numbers may name a kernel of any size
   std::vector<TapRows> rows;
-  for (std::int64_t tap = 0; tap < geometry.taps; ++tap) rows.emplace_back(geometry, tap);
+  rows.reserve(static_cast<std::size_t>(taps));
+  for (std::int64_t tap = 0; tap < taps; ++tap) rows.emplace_back(geometry, tap);
   const std::int64_t in_group = geometry.in_channels / geometry.group;
   const std::int64_t out_group = std::max<std::int64_t>(1, geometry.out_channels / geometry.group);
   std::vector<double> sums(static_cast<std::size_t>(geometry.out_plane));
@@ -163,7 +165,7 @@ void convolve(const ConvGeometry& geometry, std::span<const float> x, std::span<
     for (std::int64_t c = 0; c < in_group; ++c) {
       const std::int64_t in_channel = channel / out_group * in_group + c;
       const float* source = x.data() + (image * geometry.in_channels + in_channel) * geometry.in_plane;
-      for (std::int64_t tap = 0; tap < geometry.taps; ++tap) {
+      for (std::int64_t tap = 0; tap < taps; ++tap) {
         const auto& row = rows[static_cast<std::size_t>(tap)];
         const double factor = w[static_cast<std::size_t>((channel * in_group + c) * geometry.taps + tap)];
         row.for_each([&](std::int64_t to, std::int64_t from, std::int64_t count) {

@@ -136,7 +136,7 @@ Result<void> evaluate_log_sum(const Node& node, Inputs inputs, std::span<Tensor>
 // The largest is taken out first, so that no exponential overflows.
 Result<void> evaluate_log_sum_exp(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
   const auto count = static_cast<std::size_t>(outputs[0].element_count());
-  std::vector<double> top(count, -INFINITY);
+  std::vector<double> top(count, -std::numeric_limits<double>::infinity());
   const auto as_double = [&](auto f) {
     visit_type(inputs[0]->type(), [&]<typename T>() {
       const auto from = inputs[0]->data<T>();
@@ -199,6 +199,7 @@ bool keeps_order(const std::vector<std::size_t>& physical_axes, Layout layout) {
 
 std::vector<std::size_t> to_physical(const std::vector<std::size_t>& axes, Layout layout) {
   std::vector<std::size_t> out;
+  out.reserve(axes.size());
   for (const std::size_t axis : axes) out.push_back(physical_axis(axis, layout));
   std::ranges::sort(out);
   return out;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <format>
+#include <limits>
 #include <numeric>
 
 #include "engine/ops/common.h"
@@ -86,7 +87,7 @@ void for_each_line(const Node& node, const Tensor& x, Tensor& y, F f) {
 
 // Takes the greatest number from each; the sum of their exponentials. Large scores keep their differences this way.
 double shift_and_sum(std::span<double> line) {
-  double top = -INFINITY;
+  double top = -std::numeric_limits<double>::infinity();
   for (const double value : line) top = std::max(top, value);
   double sum = 0;
   for (double& value : line) {
