@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr std::size_t kMaxRecipeBytes = 64 * 1024;
+constexpr std::size_t kMaxRecipeBytes = std::size_t{64} * 1024;
 constexpr int kMaxDepth = 8;
 
 constexpr std::array<std::string_view, 2> kResizeNames{"stretch", "center_crop"};

@@ -55,6 +55,7 @@ Result<std::vector<Life>> find_lives(const Graph& graph, const std::vector<Step>
   for (const ValueId output : graph.outputs()) KINGLET_TRY(pin(output));
 
   std::vector<Life> out;
+  out.reserve(lives.size());
   for (const auto& [id, life] : lives) out.push_back(life);
   return out;
 }
