@@ -23,9 +23,10 @@ if(KINGLET_PRECOMPILE)
     $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
-# kinglet_library(name GLOBS... LINK libs...): a static library of one folder.
+# kinglet_library(name SOURCES globs LINK libs PRIVATE_LINK libs PRECOMPILE headers): a static library of one folder;
+# headers that most of its sources include are parsed once.
 function(kinglet_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;PRIVATE_LINK;PRECOMPILE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${ARG_SOURCES})
   if(NOT sources)
     add_library(${name} INTERFACE)
@@ -34,5 +35,5 @@ function(kinglet_library name)
   endif()
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC kinglet_options ${ARG_LINK} PRIVATE ${ARG_PRIVATE_LINK})
-  kinglet_precompile(${name} ${CMAKE_SOURCE_DIR}/cmake/precompiled.h)
+  kinglet_precompile(${name} ${CMAKE_SOURCE_DIR}/cmake/precompiled.h ${ARG_PRECOMPILE})
 endfunction()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# kinglet_precompile(target headers...): the first target of a top folder parses the headers for all others of it,
-# which therefore have its compile options and at least its definitions.
+# kinglet_precompile(target headers...): one target of a top folder parses the headers for all others with the same
+# headers, which therefore have its compile options and at least its definitions.
 option(KINGLET_PRECOMPILE "parse the standard library once a folder instead of once a source" OFF)
 
 function(kinglet_precompile target)
@@ -9,11 +9,12 @@ function(kinglet_precompile target)
   endif()
   file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   string(REGEX REPLACE "/.*" "" folder ${folder})
-  get_property(owner GLOBAL PROPERTY kinglet_precompiled_${folder})
+  string(MD5 key "${folder} ${ARGN}")
+  get_property(owner GLOBAL PROPERTY kinglet_precompiled_${key})
   if(owner)
     target_precompile_headers(${target} REUSE_FROM ${owner})
   else()
-    set_property(GLOBAL PROPERTY kinglet_precompiled_${folder} ${target})
+    set_property(GLOBAL PROPERTY kinglet_precompiled_${key} ${target})
     target_precompile_headers(${target} PRIVATE ${ARGN})
   endif()
 endfunction()
