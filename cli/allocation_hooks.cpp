@@ -62,7 +62,7 @@ void free(void* memory) { __libc_free(memory); }
 }  // extern "C"
 
 namespace {
-[[maybe_unused]] const bool g_announced = [] {
+[[maybe_unused]] const bool kAnnounced = [] {
   kinglet::cli::internal::enable_allocation_count();
   return true;
 }();
