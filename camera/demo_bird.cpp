@@ -51,47 +51,50 @@ constexpr Color kBrown{0.42F, 0.33F, 0.25F};
 constexpr Color kOlive{0.38F, 0.42F, 0.27F};
 constexpr Color kSlate{0.34F, 0.38F, 0.44F};
 
-// In the order of the labels; each outline twice, with the differences a classifier has to see.
+// Two species of one outline differ in what a classifier has to see.
+constexpr Plumage finch(Color breast) {
+  return {.back = kBrown,
+          .breast = breast,
+          .belly = {0.86F, 0.78F, 0.70F},
+          .face = kBrown,
+          .cap = kBrown,
+          .wing = {0.30F, 0.24F, 0.20F},
+          .bill = {0.35F, 0.30F, 0.26F},
+          .wing_bar = true};
+}
+
+constexpr Plumage tit(Color cap, bool eye_stripe) {
+  return {.back = kOlive,
+          .breast = {0.88F, 0.82F, 0.42F},
+          .belly = {0.90F, 0.87F, 0.62F},
+          .face = kWhite,
+          .cap = cap,
+          .wing = kSlate,
+          .bill = kDark,
+          .cap_size = 0.9F,
+          .eye_stripe = eye_stripe,
+          .wing_bar = true};
+}
+
+constexpr Plumage pecker(Color cap) {
+  return {.back = kDark,
+          .breast = {0.90F, 0.88F, 0.84F},
+          .belly = {0.88F, 0.80F, 0.74F},
+          .face = kWhite,
+          .cap = cap,
+          .wing = kDark,
+          .bill = {0.25F, 0.25F, 0.27F},
+          .cap_size = 1.0F,
+          .eye_stripe = true,
+          .wing_bar = true};
+}
+
+// In the order of the labels.
 constexpr std::array<Species, kSpeciesCount> kSpecies{{
-    {.outline = &kFinch,
-     .plumage = {.back = kBrown,
-                 .breast = {0.80F, 0.22F, 0.12F},
-                 .belly = {0.86F, 0.78F, 0.70F},
-                 .face = kBrown,
-                 .cap = kBrown,
-                 .wing = {0.30F, 0.24F, 0.20F},
-                 .bill = {0.35F, 0.30F, 0.26F},
-                 .wing_bar = true}},
-    {.outline = &kFinch,
-     .plumage = {.back = kBrown,
-                 .breast = {0.93F, 0.76F, 0.13F},
-                 .belly = {0.86F, 0.78F, 0.70F},
-                 .face = kBrown,
-                 .cap = kBrown,
-                 .wing = {0.30F, 0.24F, 0.20F},
-                 .bill = {0.35F, 0.30F, 0.26F},
-                 .wing_bar = true}},
-    {.outline = &kTit,
-     .plumage = {.back = kOlive,
-                 .breast = {0.88F, 0.82F, 0.42F},
-                 .belly = {0.90F, 0.87F, 0.62F},
-                 .face = kWhite,
-                 .cap = {0.14F, 0.40F, 0.80F},
-                 .wing = kSlate,
-                 .bill = kDark,
-                 .cap_size = 0.9F,
-                 .eye_stripe = true,
-                 .wing_bar = true}},
-    {.outline = &kTit,
-     .plumage = {.back = kOlive,
-                 .breast = {0.88F, 0.82F, 0.42F},
-                 .belly = {0.90F, 0.87F, 0.62F},
-                 .face = kWhite,
-                 .cap = kDark,
-                 .wing = kSlate,
-                 .bill = kDark,
-                 .cap_size = 0.9F,
-                 .wing_bar = true}},
+    {.outline = &kFinch, .plumage = finch({0.80F, 0.22F, 0.12F})},
+    {.outline = &kFinch, .plumage = finch({0.93F, 0.76F, 0.13F})},
+    {.outline = &kTit, .plumage = tit({0.14F, 0.40F, 0.80F}, true)},
+    {.outline = &kTit, .plumage = tit(kDark, false)},
     {.outline = &kThrush,
      .plumage = {.back = {0.45F, 0.36F, 0.26F},
                  .breast = {0.93F, 0.88F, 0.76F},
@@ -109,28 +112,8 @@ constexpr std::array<Species, kSpeciesCount> kSpecies{{
                  .cap = {0.20F, 0.19F, 0.20F},
                  .wing = {0.14F, 0.13F, 0.14F},
                  .bill = {0.92F, 0.62F, 0.12F}}},
-    {.outline = &kPecker,
-     .plumage = {.back = kDark,
-                 .breast = {0.90F, 0.88F, 0.84F},
-                 .belly = {0.88F, 0.80F, 0.74F},
-                 .face = kWhite,
-                 .cap = {0.85F, 0.08F, 0.10F},
-                 .wing = kDark,
-                 .bill = {0.25F, 0.25F, 0.27F},
-                 .cap_size = 1.0F,
-                 .eye_stripe = true,
-                 .wing_bar = true}},
-    {.outline = &kPecker,
-     .plumage = {.back = kDark,
-                 .breast = {0.90F, 0.88F, 0.84F},
-                 .belly = {0.88F, 0.80F, 0.74F},
-                 .face = kWhite,
-                 .cap = {0.50F, 0.52F, 0.54F},
-                 .wing = kDark,
-                 .bill = {0.25F, 0.25F, 0.27F},
-                 .cap_size = 1.0F,
-                 .eye_stripe = true,
-                 .wing_bar = true}},
+    {.outline = &kPecker, .plumage = pecker({0.85F, 0.08F, 0.10F})},
+    {.outline = &kPecker, .plumage = pecker({0.50F, 0.52F, 0.54F})},
 }};
 
 // Turns shares of the size, as seen from the side, into scene coordinates.

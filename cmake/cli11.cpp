@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CLI11 compiled once: Debian packs it as headers, which cost each command's source eight seconds.
+// CLI11 compiled once: Debian packs it as headers, which cost each command's source four seconds.
 #include <CLI/impl/App_inl.hpp>
 #include <CLI/impl/Argv_inl.hpp>
 #include <CLI/impl/Config_inl.hpp>

@@ -49,7 +49,7 @@ command_run() {
       arguments=("$@")
       break
       ;;
-    *) fail 64 "run: unknown option \"$1\"" "options of kingletd come after --" ;;
+    *) fail 64 "run: unknown option \"$1\"" "--seconds N; options of kingletd come after --" ;;
     esac
   done
   [[ -z $seconds || $seconds =~ ^[0-9]+$ ]] || fail 64 "--seconds: \"$seconds\" is not a number of seconds"
