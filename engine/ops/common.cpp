@@ -8,6 +8,27 @@
 
 namespace kinglet::engine::ops {
 
+std::optional<DataType> type_of_number(std::int64_t number) {
+  switch (number) {
+    case 1:
+      return DataType::kF32;
+    case 2:
+      return DataType::kU8;
+    case 3:
+      return DataType::kI8;
+    case 6:
+      return DataType::kI32;
+    case 7:
+      return DataType::kI64;
+    case 9:
+      return DataType::kBool;
+    case 10:
+      return DataType::kF16;
+    default:
+      return std::nullopt;
+  }
+}
+
 Result<void> need_type(const InferContext& context, std::size_t input, TypeSet types) {
   if (!context.has_input(input)) return context.fail(std::format("input {} is missing", input));
   if (types.contains(context.input_type(input))) return {};

@@ -47,6 +47,9 @@ inline constexpr TypeSet kAnyType{DataType::kF32, DataType::kF16, DataType::kI64
                                   DataType::kI8,  DataType::kU8,  DataType::kBool};
 inline constexpr TypeSet kBool{DataType::kBool};
 
+// The type of a TensorProto.DataType number (Cast's `to` ...); nothing for one kinglet does not have.
+[[nodiscard]] std::optional<DataType> type_of_number(std::int64_t number);
+
 // kBadData when the input is absent or its type is not in the set.
 [[nodiscard]] Result<void> need_type(const InferContext& context, std::size_t input, TypeSet types);
 // The same, and equal to the type of input `like`.

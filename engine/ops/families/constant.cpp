@@ -14,28 +14,6 @@
 namespace kinglet::engine::ops {
 namespace {
 
-// TensorProto.DataType numbers of the types kinglet has.
-std::optional<DataType> type_of_number(std::int64_t number) {
-  switch (number) {
-    case 1:
-      return DataType::kF32;
-    case 2:
-      return DataType::kU8;
-    case 3:
-      return DataType::kI8;
-    case 6:
-      return DataType::kI32;
-    case 7:
-      return DataType::kI64;
-    case 9:
-      return DataType::kBool;
-    case 10:
-      return DataType::kF16;
-    default:
-      return std::nullopt;
-  }
-}
-
 Result<void> infer_cast(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kAnyType));
   const std::int64_t number = context.attributes().get_int("to", 0);

@@ -4,6 +4,7 @@
 #include <format>
 
 #include "engine/ops/common.h"
+#include "engine/ops/families/matmul.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
@@ -11,60 +12,10 @@
 namespace kinglet::engine::ops {
 namespace {
 
-// Nothing when an input's shape is not known. Vectors are promoted and dropped again.
-Result<std::optional<Shape>> matmul_output(const InferContext& context) {
-  KINGLET_TRY(need_rank(context, 0, 1));
-  KINGLET_TRY(need_rank(context, 1, 1));
-  if (!context.input_shape(0) || !context.input_shape(1)) return std::nullopt;
-  Shape a = *context.input_shape(0);
-  Shape b = *context.input_shape(1);
-  const bool vector_a = a.size() == 1;
-  const bool vector_b = b.size() == 1;
-  if (vector_a) a.insert(a.begin(), 1);
-  if (vector_b) b.push_back(1);
-  const Dim depth_a = a[a.size() - 1];
-  const Dim depth_b = b[b.size() - 2];
-  const std::optional<Shape> batch = broadcast(std::span(a).first(a.size() - 2), std::span(b).first(b.size() - 2));
-  if (!batch || (depth_a != depth_b && depth_a != kUnknownDim && depth_b != kUnknownDim)) {
-    return context.fail(std::format("cannot multiply {} by {}", to_string(*context.input_shape(0)),
-                                    to_string(*context.input_shape(1))));
-  }
-  Shape out = *batch;
-  if (!vector_a) out.push_back(a[a.size() - 2]);
-  if (!vector_b) out.push_back(b[b.size() - 1]);
-  return out;
-}
-
-// The matrices of one broadcast batch element: element offsets of a [rows,depth], b [depth,columns] and the result.
-struct MatrixStep {
-  std::int64_t a, b, out;
-};
-struct MatmulPlan {
-  std::int64_t rows = 1, depth = 1, columns = 1;
-  std::vector<MatrixStep> steps;
-};
-
-MatmulPlan plan_matmul(const Shape& a_shape, const Shape& b_shape) {
-  Shape a = a_shape;
-  Shape b = b_shape;
-  if (a.size() == 1) a.insert(a.begin(), 1);
-  if (b.size() == 1) b.push_back(1);
-  MatmulPlan plan{.rows = a[a.size() - 2], .depth = a[a.size() - 1], .columns = b[b.size() - 1], .steps = {}};
-  const Shape batch_a(a.begin(), a.end() - 2);
-  const Shape batch_b(b.begin(), b.end() - 2);
-  const Shape batch = *broadcast(batch_a, batch_b);
-  std::int64_t next = 0;
-  walk<2>(batch, {broadcast_strides(batch_a, batch), broadcast_strides(batch_b, batch)}, [&](const auto& at) {
-    plan.steps.push_back({at[0] * plan.rows * plan.depth, at[1] * plan.depth * plan.columns, next});
-    next += plan.rows * plan.columns;
-  });
-  return plan;
-}
-
 Result<void> infer_matmul(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, {DataType::kF32, DataType::kF16, DataType::kI64, DataType::kI32}));
   KINGLET_TRY(need_type_of(context, 1, 0));
-  context.set_output(0, context.input_type(0), KINGLET_TRY(matmul_output(context)));
+  context.set_output(0, context.input_type(0), KINGLET_TRY(matmul_output(context, 0, 1)));
   return {};
 }
 
@@ -73,22 +24,11 @@ template <typename T>
 void matmul(const Tensor& a, const Tensor& b, Tensor& out) {
   using Sum = std::conditional_t<std::is_same_v<T, float>, double, std::uint64_t>;
   const MatmulPlan plan = plan_matmul(a.shape(), b.shape());
-  std::vector<Sum> sums(static_cast<std::size_t>(plan.columns));
   T* to = out.mutable_data<T>().data();
-  for (const MatrixStep& step : plan.steps) {
-    for (std::int64_t row = 0; row < plan.rows; ++row) {
-      std::fill(sums.begin(), sums.end(), Sum{});
-      const T* left = a.data<T>().data() + step.a + row * plan.depth;
-      for (std::int64_t k = 0; k < plan.depth; ++k) {
-        const T* right = b.data<T>().data() + step.b + k * plan.columns;
-        const auto factor = static_cast<Sum>(left[k]);
-        for (std::size_t column = 0; column < sums.size(); ++column)
-          sums[column] += factor * static_cast<Sum>(right[column]);
-      }
-      T* line = to + step.out + row * plan.columns;
-      for (std::size_t column = 0; column < sums.size(); ++column) line[column] = static_cast<T>(sums[column]);
-    }
-  }
+  multiply_rows<Sum>(plan, a.data<T>().data(), b.data<T>().data(), [&](std::int64_t first, std::span<const Sum> sums) {
+    T* line = to + first;
+    for (std::size_t column = 0; column < sums.size(); ++column) line[column] = static_cast<T>(sums[column]);
+  });
 }
 
 Result<void> evaluate_matmul(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {

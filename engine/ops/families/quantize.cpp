@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// QuantizeLinear and DequantizeLinear, per tensor or per axis: y = saturate(round_half_even(x / scale) + zero_point),
-// x = (y - zero_point) * scale.
+// QuantizeLinear and DequantizeLinear, per tensor, per axis or per block: y = saturate(round_half_even(x / scale) +
+// zero_point), x = (y - zero_point) * scale.
 #include <algorithm>
 #include <cmath>
 #include <format>
 #include <limits>
 
 #include "engine/ops/common.h"
+#include "engine/ops/families/quantized.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
@@ -14,18 +15,30 @@
 namespace kinglet::engine::ops {
 namespace {
 
-// Scale and zero point are scalars, or vectors along the axis.
+// Scale and zero point are scalars, or vectors along the axis, or have one number for each block of it.
+Result<void> need_blocks(const InferContext& context, const Shape& x, const Shape& scale, std::int64_t block) {
+  const std::size_t axis = KINGLET_TRY(checked_axis(context, context.attributes().get_int("axis", 1), x.size()));
+  bool fits = scale.size() == x.size();
+  for (std::size_t i = 0; fits && i < x.size(); ++i) {
+    if (x[i] == kUnknownDim || scale[i] == kUnknownDim) continue;
+    const bool last_is_partial = x[i] > 0 && scale[i] > 0 && (x[i] - 1) / block == scale[i] - 1;
+    fits = i == axis ? last_is_partial || (x[i] == 0 && scale[i] == 0) : x[i] == scale[i];
+  }
+  if (fits) return {};
+  return context.fail(std::format("scale {} does not have one number for each {} of axis {} of {}", to_string(scale),
+                                  block, axis, to_string(x)));
+}
+
 Result<void> need_parameters(const InferContext& context) {
   const std::optional<Shape>& x = context.input_shape(0);
   const std::optional<Shape>& scale = context.input_shape(1);
-  if (context.attributes().get_int("block_size", 0) != 0) {
-    return context.refuse("blocked quantisation is not supported", "quantise per tensor or per axis");
-  }
+  const std::int64_t block = KINGLET_TRY(checked_int(context, "block_size", 0, 0, kMaxDim));
   if (context.has_input(2) && scale && context.input_shape(2) &&
       element_count(*scale) != element_count(*context.input_shape(2))) {
     return context.fail(std::format("scale {} and zero point {} differ in shape", to_string(*scale),
                                     to_string(*context.input_shape(2))));
   }
+  if (x && scale && block > 0) return need_blocks(context, *x, *scale, block);
   if (!x || !scale || element_count(*scale) == 1) return {};
   if (scale->size() != 1)
     return context.fail(std::format("scale has shape {}, expected a scalar or a vector", to_string(*scale)));
@@ -71,9 +84,18 @@ void for_each_scaled(const Node& node, const Tensor& x, const Tensor& scale, F f
     for (std::size_t i = 0; i < count; ++i) f(i, std::size_t{0});
     return;
   }
-  const AxisView view = view_axis(x.shape(), axis_index(node.attributes.get_int("axis", 1), x.shape().size()));
+  const std::size_t axis = axis_index(node.attributes.get_int("axis", 1), x.shape().size());
+  const AxisView view = view_axis(x.shape(), axis);
+  const auto inner = static_cast<std::size_t>(view.inner);
+  const auto length = static_cast<std::size_t>(view.length);
+  const auto block = static_cast<std::size_t>(node.attributes.get_int("block_size", 0));
+  if (block == 0) {
+    for (std::size_t i = 0; i < count; ++i) f(i, i / inner % length);
+    return;
+  }
+  const auto blocks = static_cast<std::size_t>(scale.shape()[axis]);
   for (std::size_t i = 0; i < count; ++i) {
-    f(i, i / static_cast<std::size_t>(view.inner) % static_cast<std::size_t>(view.length));
+    f(i, (i / (inner * length) * blocks + i / inner % length / block) * inner + i % inner);
   }
 }
 
@@ -123,6 +145,26 @@ Result<void> evaluate_dequantize(const Node& node, Inputs inputs, std::span<Tens
   return {};
 }
 
+// --- DynamicQuantizeLinear: x -> y, scale, zero point ---------------------------------------------------------------
+
+Result<void> infer_dynamic_quantize(InferContext& context) {
+  KINGLET_TRY(need_type(context, 0, {DataType::kF32}));
+  context.set_output(0, DataType::kU8, context.input_shape(0));
+  context.set_output(1, DataType::kF32, Shape{});
+  context.set_output(2, DataType::kU8, Shape{});
+  return {};
+}
+
+Result<void> evaluate_dynamic_quantize(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  const auto x = inputs[0]->data<float>();
+  const DynamicQuantization found = dynamic_quantization(x);
+  const auto y = outputs[0].mutable_data<std::uint8_t>();
+  for (std::size_t i = 0; i < x.size(); ++i) y[i] = quantized<std::uint8_t>(x[i], found.scale, found.zero_point);
+  if (outputs.size() > 1) outputs[1] = Tensor::of<float>({}, {found.scale});
+  if (outputs.size() > 2) outputs[2] = Tensor::of<std::uint8_t>({}, {found.zero_point});
+  return {};
+}
+
 // The scale and zero point that a QuantizeLinear or DequantizeLinear names, when they are those of `value`.
 bool same_quantization(const Graph& graph, const Node& node, ValueId value) {
   const auto scale = scalar_constant(graph, node, 1);
@@ -161,6 +203,10 @@ const Op kQuantizeLinear{.op_type = "QuantizeLinear",
                          .evaluate = evaluate_quantize,
                          .lower = lower_quantize,
                          .layout = LayoutRule::kFollow};
+const Op kDynamicQuantizeLinear{.op_type = "DynamicQuantizeLinear",
+                                .max_outputs = 3,
+                                .infer = infer_dynamic_quantize,
+                                .evaluate = evaluate_dynamic_quantize};
 const Op kDequantizeLinear{.op_type = "DequantizeLinear",
                            .min_inputs = 2,
                            .max_inputs = 3,

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: Apache-2.0
+// Resize (and Upsample, its old name): each axis is sampled on its own. For every place of an output axis a short list
+// of input places and weights is worked out once; axes that shrink go first, so that nothing between is larger than
+// input and output. The coordinates are ONNX's: length_original * scale may be a fraction where scales are given.
+#include <algorithm>
+#include <cmath>
+#include <format>
+#include <limits>
+
+#include "engine/graph/float16.h"
+#include "engine/ops/common.h"
+#include "engine/ops/normalize.h"
+#include "engine/ops/rows.h"
+
+namespace kinglet::engine::ops {
+namespace {
+
+constexpr std::size_t kRoi = 1, kScales = 2, kSizes = 3;
+
+// --- Old forms ------------------------------------------------------------------------------------------------------
+
+// Files before opset 11 round down where they enlarge and up where they shrink.
+Result<void> set_old_nearest_mode(Graph& graph, NodeId id) {
+  const ValueId scales = graph.node(id).inputs.at(kScales);
+  const Tensor* numbers = graph.constant(scales);
+  bool shrinks = false;
+  bool enlarges = numbers == nullptr;
+  if (numbers != nullptr && numbers->type() == DataType::kF32) {
+    for (const float scale : numbers->data<float>()) (scale < 1 ? shrinks : enlarges) |= scale != 1;
+  }
+  if (shrinks && enlarges) {
+    return refuse(graph, id, ErrorCode::kUnsupported, "old-style nearest resizing both up and down",
+                  "export with opset 11 or newer");
+  }
+  graph.attributes(id).set("nearest_mode", std::string(shrinks ? "ceil" : "floor"));
+  return {};
+}
+
+Result<void> to_newest_resize(Graph& graph, NodeId id, ValueId scales) {
+  const ValueId x = graph.node(id).inputs.at(0);
+  graph.resize_inputs(id, 1);
+  graph.set_input(id, 0, x);
+  set_or_add_input(graph, id, kScales, scales);
+  Attributes& attributes = graph.attributes(id);
+  attributes.set("coordinate_transformation_mode", std::string("asymmetric"));
+  if (attributes.get_string("mode", "nearest") == "bilinear") attributes.set("mode", std::string("linear"));
+  if (attributes.get_string("mode", "nearest") == "nearest") return set_old_nearest_mode(graph, id);
+  return {};
+}
+
+Result<void> normalize_resize(Graph& graph, NodeId id, std::int64_t opset) {
+  if (opset >= 11) return {};
+  if (graph.node(id).inputs.size() < 2) return refuse(graph, id, ErrorCode::kBadData, "has no scales");
+  return to_newest_resize(graph, id, graph.node(id).inputs[1]);
+}
+
+// Scales were two attributes, then one, then an input.
+Result<void> normalize_upsample(Graph& graph, NodeId id, std::int64_t opset) {
+  const Attributes& attributes = graph.node(id).attributes;
+  std::vector<float> scales = attributes.get_floats("scales");
+  if (opset < 7) {
+    scales = {1, 1, attributes.get_float("height_scale", 1), attributes.get_float("width_scale", 1)};
+  }
+  ValueId numbers = graph.node(id).inputs.size() > 1 ? graph.node(id).inputs[1] : kNoValue;
+  if (opset < 9) {
+    Tensor tensor = Tensor::of<float>({static_cast<Dim>(scales.size())}, std::span<const float>(scales));
+    numbers = add_node_constant(graph, id, "scales", std::move(tensor));
+  }
+  if (numbers == kNoValue) return refuse(graph, id, ErrorCode::kBadData, "has no scales");
+  for (const std::string_view name : {"scales", "height_scale", "width_scale"}) graph.attributes(id).remove(name);
+  graph.set_op_type(id, "", "Resize");
+  return to_newest_resize(graph, id, numbers);
+}
+
+// --- Sizes ----------------------------------------------------------------------------------------------------------
+
+enum class Coordinates : std::uint8_t {
+  kHalfPixel,
+  kHalfPixelSymmetric,
+  kPytorchHalfPixel,
+  kAlignCorners,
+  kAsymmetric,
+  kCrop
+};
+struct CoordinatesName {
+  std::string_view name;
+  Coordinates value;
+};
+constexpr std::array kCoordinates{CoordinatesName{"half_pixel", Coordinates::kHalfPixel},
+                                  CoordinatesName{"half_pixel_symmetric", Coordinates::kHalfPixelSymmetric},
+                                  CoordinatesName{"pytorch_half_pixel", Coordinates::kPytorchHalfPixel},
+                                  CoordinatesName{"align_corners", Coordinates::kAlignCorners},
+                                  CoordinatesName{"asymmetric", Coordinates::kAsymmetric},
+                                  CoordinatesName{"tf_crop_and_resize", Coordinates::kCrop}};
+
+std::optional<Coordinates> coordinates_of(const Attributes& attributes) {
+  const std::string_view name = attributes.get_string("coordinate_transformation_mode", "half_pixel");
+  const auto at = std::ranges::find(kCoordinates, name, &CoordinatesName::name);
+  return at == kCoordinates.end() ? std::nullopt : std::optional(at->value);
+}
+
+// One axis: `length` is what the coordinates take as the output's length, `out` how many numbers it has.
+struct AxisPlan {
+  Dim in = 0, out = 0;
+  double scale = 1, length = 0;
+  double roi_start = 0, roi_end = 1;
+};
+
+// Axes that the lists of scales, sizes and roi stand for, in their order. Checked by infer.
+std::vector<std::size_t> resized_axes(const Attributes& attributes, std::size_t rank) {
+  std::vector<std::size_t> axes;
+  for (const std::int64_t axis : attributes.get_ints("axes")) axes.push_back(axis_index(axis, rank));
+  if (attributes.find("axes") == nullptr) {
+    for (std::size_t axis = 0; axis < rank; ++axis) axes.push_back(axis);
+  }
+  return axes;
+}
+
+bool is_empty(const Tensor* tensor) { return tensor == nullptr || tensor->element_count() == 0; }
+
+// Nothing when a size is out of range; `scales` and `sizes` have one number for each of `axes`, one of them is empty.
+std::optional<std::vector<AxisPlan>> plan_axes(const Attributes& attributes, const Shape& x,
+                                               const std::vector<std::size_t>& axes, const std::vector<float>& scales,
+                                               const std::vector<std::int64_t>& sizes) {
+  std::vector<AxisPlan> plan;
+  for (const Dim dim : x) plan.push_back({.in = dim, .out = dim, .scale = 1, .length = static_cast<double>(dim)});
+  const std::string_view policy = attributes.get_string("keep_aspect_ratio_policy", "stretch");
+  std::optional<double> common;
+  for (std::size_t i = 0; i < sizes.size() && policy != "stretch"; ++i) {
+    const double scale = static_cast<double>(sizes[i]) / static_cast<double>(x[axes[i]]);
+    if (!common || (policy == "not_larger" ? scale < *common : scale > *common)) common = scale;
+  }
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    AxisPlan& axis = plan[axes[i]];
+    const auto in = static_cast<double>(axis.in);
+    double out = 0;
+    if (!scales.empty()) {
+      axis.scale = scales[i];
+      out = std::floor(scales[i] * static_cast<float>(axis.in));
+      axis.length = axis.scale * in;
+    } else if (common) {
+      axis.scale = *common;
+      out = std::floor(*common * in + 0.5);
+      axis.length = *common * in;
+    } else {
+      out = static_cast<double>(sizes[i]);
+      axis.scale = in == 0 ? 1 : out / in;
+      axis.length = out;
+    }
+    if (!(out >= 0 && out <= static_cast<double>(kMaxDim) && axis.scale > 0 && std::isfinite(axis.scale))) {
+      if (out != 0 || sizes.empty()) return std::nullopt;
+    }
+    axis.out = static_cast<Dim>(out);
+    if (axis.in == 0 && axis.out > 0) return std::nullopt;
+  }
+  return plan;
+}
+
+Result<void> check_resize_attributes(const InferContext& context) {
+  const Attributes& attributes = context.attributes();
+  const std::string_view mode = attributes.get_string("mode", "nearest");
+  if (mode != "nearest" && mode != "linear" && mode != "cubic")
+    return context.fail("attribute mode has an unknown value");
+  if (!coordinates_of(attributes)) {
+    return context.fail("attribute coordinate_transformation_mode has an unknown value");
+  }
+  constexpr std::array<std::string_view, 4> kNearest{"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+  if (std::ranges::find(kNearest, attributes.get_string("nearest_mode", kNearest[0])) == kNearest.end()) {
+    return context.fail("attribute nearest_mode has an unknown value");
+  }
+  constexpr std::array<std::string_view, 3> kPolicies{"stretch", "not_larger", "not_smaller"};
+  if (std::ranges::find(kPolicies, attributes.get_string("keep_aspect_ratio_policy", "stretch")) == kPolicies.end()) {
+    return context.fail("attribute keep_aspect_ratio_policy has an unknown value");
+  }
+  if (mode == "nearest" && attributes.get_int("antialias", 0) != 0) {
+    return context.fail("antialias goes with linear and cubic only");
+  }
+  return need_type(context, 0, mode == "nearest" ? kAnyType : kNumbers);
+}
+
+// The roi's numbers, when the coordinates need them: starts, then ends.
+Result<void> check_roi(const InferContext& context, std::size_t axis_count) {
+  if (coordinates_of(context.attributes()) != Coordinates::kCrop) return {};
+  KINGLET_TRY(need_type(context, kRoi, kFloats));
+  const Tensor* roi = context.input_constant(kRoi);
+  if (roi == nullptr || roi->element_count() == static_cast<std::int64_t>(2 * axis_count)) return {};
+  return context.fail(std::format("roi has {} numbers for {} axes", roi->element_count(), axis_count));
+}
+
+Result<std::optional<Shape>> resized_shape(const InferContext& context) {
+  const std::optional<Shape>& x = context.input_shape(0);
+  if (!x) return std::nullopt;
+  KINGLET_TRY(checked_axes(context, context.attributes().get_ints("axes"), x->size()));
+  const std::vector<std::size_t> axes = resized_axes(context.attributes(), x->size());
+  KINGLET_TRY(check_roi(context, axes.size()));
+  if (context.has_input(kScales)) KINGLET_TRY(need_type(context, kScales, {DataType::kF32}));
+  if (context.has_input(kSizes)) KINGLET_TRY(need_type(context, kSizes, kIndices));
+  Shape unknown = *x;
+  for (const std::size_t axis : axes) unknown[axis] = kUnknownDim;
+  const Tensor* scales = context.input_constant(kScales);
+  const Tensor* sizes = context.input_constant(kSizes);
+  const bool computed =
+      (context.has_input(kScales) && scales == nullptr) || (context.has_input(kSizes) && sizes == nullptr);
+  if (computed) return unknown;
+  if (is_empty(scales) == is_empty(sizes)) return context.fail("has both scales and sizes, or none");
+  const Tensor& given = is_empty(scales) ? *sizes : *scales;
+  if (given.element_count() != static_cast<std::int64_t>(axes.size())) {
+    return context.fail(std::format("{} numbers for {} axes", given.element_count(), axes.size()));
+  }
+  const std::vector<float> factors = is_empty(scales) ? std::vector<float>{} : scales->to_floats();
+  const std::vector<std::int64_t> wanted = is_empty(sizes) ? std::vector<std::int64_t>{} : sizes->to_int64s();
+  Shape assumed = *x;
+  std::ranges::replace(assumed, kUnknownDim, Dim{1});
+  const auto plan = plan_axes(context.attributes(), assumed, axes, factors, wanted);
+  if (!plan) return context.fail(std::format("cannot resize {} by these scales or sizes", to_string(*x)));
+  const bool stretches = context.attributes().get_string("keep_aspect_ratio_policy", "stretch") == "stretch";
+  const bool all_known = std::ranges::none_of(axes, [&](std::size_t axis) { return (*x)[axis] == kUnknownDim; });
+  Shape out = *x;
+  for (const std::size_t axis : axes) {
+    const bool known = wanted.empty() ? (*x)[axis] != kUnknownDim : stretches || all_known;
+    out[axis] = known ? (*plan)[axis].out : kUnknownDim;
+  }
+  return out;
+}
+
+Result<void> infer_resize(InferContext& context) {
+  KINGLET_TRY(check_resize_attributes(context));
+  context.set_output(0, context.input_type(0), KINGLET_TRY(resized_shape(context)));
+  return {};
+}
+
+// --- Sampling -------------------------------------------------------------------------------------------------------
+
+// Where place `x` of the output lies in the input; nothing outside of a crop.
+std::optional<double> original_place(Coordinates coordinates, const AxisPlan& axis, Dim x) {
+  const auto at = static_cast<double>(x);
+  const auto in = static_cast<double>(axis.in);
+  switch (coordinates) {
+    case Coordinates::kAlignCorners:
+      return axis.length == 1 ? 0.0 : at * (in - 1) / (axis.length - 1);
+    case Coordinates::kAsymmetric:
+      return at / axis.scale;
+    case Coordinates::kPytorchHalfPixel:
+      return axis.length == 1 ? -0.5 : (at + 0.5) / axis.scale - 0.5;
+    case Coordinates::kHalfPixel:
+      return (at + 0.5) / axis.scale - 0.5;
+    case Coordinates::kHalfPixelSymmetric:
+      return in / 2 * (1 - static_cast<double>(axis.out) / axis.length) + (at + 0.5) / axis.scale - 0.5;
+    case Coordinates::kCrop:
+      break;
+  }
+  const double width = (axis.roi_end - axis.roi_start) * (in - 1);
+  const double place = axis.roi_start * (in - 1) + (axis.length == 1 ? width / 2 : at * width / (axis.length - 1));
+  if (!(place >= 0 && place <= in - 1)) return std::nullopt;
+  return place;
+}
+
+struct Sample {
+  std::int64_t place;
+  double weight;
+};
+// The samples of one output place; none: the extrapolation value.
+using Samples = std::vector<std::vector<Sample>>;
+
+std::int64_t nearest_place(double x, std::string_view mode) {
+  if (mode == "floor") return static_cast<std::int64_t>(std::floor(x));
+  if (mode == "ceil") return static_cast<std::int64_t>(std::ceil(x));
+  if (mode == "round_prefer_ceil") return static_cast<std::int64_t>(std::floor(x + 0.5));
+  return static_cast<std::int64_t>(std::ceil(x - 0.5));
+}
+
+// Keys' cubic convolution kernel with parameter a; the tent for linear.
+double kernel_weight(double distance, bool cubic, double a) {
+  const double d = std::abs(distance);
+  if (!cubic) return std::max(0.0, 1 - d);
+  if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
+  if (d < 2) return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+  return 0;
+}
+
+class AxisSampler {
+ public:
+  explicit AxisSampler(const Attributes& attributes)
+      : coordinates_(*coordinates_of(attributes)),
+        nearest_(attributes.get_string("mode", "nearest") == "nearest"),
+        cubic_(attributes.get_string("mode", "nearest") == "cubic"),
+        nearest_mode_(attributes.get_string("nearest_mode", "round_prefer_floor")),
+        antialias_(attributes.get_int("antialias", 0) != 0),
+        exclude_outside_(attributes.get_int("exclude_outside", 0) != 0),
+        a_(attributes.get_float("cubic_coeff_a", -0.75F)) {}
+
+  [[nodiscard]] bool nearest() const { return nearest_; }
+  // Every output place is the input place of the same index.
+  [[nodiscard]] bool keeps(const AxisPlan& axis) const {
+    const bool cropped = coordinates_ == Coordinates::kCrop && (axis.roi_start != 0 || axis.roi_end != 1);
+    return axis.in == axis.out && axis.scale == 1 && !cropped;
+  }
+  [[nodiscard]] Samples samples(const AxisPlan& axis) const {
+    Samples all(static_cast<std::size_t>(axis.out));
+    for (Dim x = 0; x < axis.out; ++x) {
+      if (const auto place = original_place(coordinates_, axis, x)) {
+        all[static_cast<std::size_t>(x)] = at(*place, axis);
+      }
+    }
+    return all;
+  }
+
+ private:
+  [[nodiscard]] std::vector<Sample> at(double x, const AxisPlan& axis) const {
+    if (nearest_)
+      return {{.place = std::clamp<std::int64_t>(nearest_place(x, nearest_mode_), 0, axis.in - 1), .weight = 1}};
+    // Shrinking with antialias widens the kernel by 1 / scale.
+    const double shrink = antialias_ ? std::min(axis.scale, 1.0) : 1.0;
+    const auto reach = static_cast<std::int64_t>(std::ceil((cubic_ ? 2 : 1) / shrink));
+    const auto left = static_cast<std::int64_t>(std::ceil(x)) - 1;
+    std::vector<Sample> samples;
+    double sum = 0;
+    for (std::int64_t place = left - reach + 1; place <= left + reach; ++place) {
+      const bool outside = place < 0 || place >= axis.in;
+      if (outside && exclude_outside_) continue;
+      const double weight = kernel_weight((static_cast<double>(place) - x) * shrink, cubic_, a_);
+      samples.push_back({.place = std::clamp<std::int64_t>(place, 0, axis.in - 1), .weight = weight});
+      sum += weight;
+    }
+    if ((antialias_ || exclude_outside_) && sum != 0) {
+      for (Sample& sample : samples) sample.weight /= sum;
+    }
+    return samples;
+  }
+
+  Coordinates coordinates_;
+  bool nearest_, cubic_;
+  std::string_view nearest_mode_;
+  bool antialias_, exclude_outside_;
+  double a_;
+};
+
+std::vector<AxisPlan> plan_of(const Node& node, Inputs inputs) {
+  const Shape& x = inputs[0]->shape();
+  const auto given = [&](std::size_t i) { return i < inputs.size() ? inputs[i] : nullptr; };
+  const std::vector<std::size_t> axes = resized_axes(node.attributes, x.size());
+  auto plan =
+      plan_axes(node.attributes, x, axes, is_empty(given(kScales)) ? std::vector<float>{} : given(kScales)->to_floats(),
+                is_empty(given(kSizes)) ? std::vector<std::int64_t>{} : given(kSizes)->to_int64s());
+  KINGLET_CHECK(plan.has_value());  // infer made the same
+  if (!is_empty(given(kRoi)) && coordinates_of(node.attributes) == Coordinates::kCrop) {
+    const std::vector<float> roi = given(kRoi)->to_floats();
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      (*plan)[axes[i]].roi_start = roi[i];
+      (*plan)[axes[i]].roi_end = roi[axes.size() + i];
+    }
+  }
+  return *std::move(plan);
+}
+
+template <typename T>
+T to_element(double value) {
+  if constexpr (std::is_same_v<T, float>) {
+    return static_cast<float>(value);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return value != 0;
+  } else {
+    constexpr auto kLow = static_cast<double>(std::numeric_limits<T>::min());
+    constexpr auto kHigh = static_cast<double>(std::numeric_limits<T>::max());
+    if (!(value > kLow)) return std::numeric_limits<T>::min();
+    return value < kHigh ? static_cast<T>(value) : std::numeric_limits<T>::max();
+  }
+}
+
+// Numbers are copied, whatever their type.
+void resize_nearest(const Node& node, const std::vector<AxisPlan>& plan, const Tensor& x, Tensor& y) {
+  const AxisSampler sampler(node.attributes);
+  const std::vector<std::int64_t> strides = row_major_strides(x.shape());
+  std::vector<std::vector<std::int64_t>> offsets;  // -1: outside
+  for (std::size_t axis = 0; axis < plan.size(); ++axis) {
+    std::vector<std::int64_t>& places = offsets.emplace_back();
+    for (const auto& samples : sampler.samples(plan[axis])) {
+      places.push_back(samples.empty() ? -1 : samples[0].place * strides[axis]);
+    }
+  }
+  visit_type(y.type(), [&]<typename T>() {
+    const T outside = to_element<T>(node.attributes.get_float("extrapolation_value", 0));
+    const T* from = x.data<T>().data();
+    std::vector<std::size_t> index(plan.size(), 0);
+    for (T& element : y.mutable_data<T>()) {
+      std::int64_t offset = 0;
+      bool inside = true;
+      for (std::size_t axis = 0; axis < index.size(); ++axis) {
+        const std::int64_t place = offsets[axis][index[axis]];
+        inside = inside && place >= 0;
+        offset += place;
+      }
+      element = inside ? from[offset] : outside;
+      for (std::size_t axis = index.size(); axis-- > 0;) {
+        if (++index[axis] < offsets[axis].size()) break;
+        index[axis] = 0;
+      }
+    }
+  });
+}
+
+// One axis of `values`, seen as [outer, axis, inner].
+std::vector<double> resample(const std::vector<double>& values, const AxisView& view, const Samples& samples,
+                             double outside) {
+  const auto inner = static_cast<std::size_t>(view.inner);
+  std::vector<double> out(static_cast<std::size_t>(view.outer) * samples.size() * inner, 0.0);
+  double* to = out.data();
+  for (std::int64_t outer = 0; outer < view.outer; ++outer) {
+    const double* from = values.data() + outer * view.length * view.inner;
+    for (const std::vector<Sample>& place : samples) {
+      if (place.empty()) std::fill_n(to, inner, outside);
+      for (const Sample& sample : place) {
+        const double* line = from + sample.place * view.inner;
+        for (std::size_t i = 0; i < inner; ++i) to[i] += sample.weight * line[i];
+      }
+      to += inner;
+    }
+  }
+  return out;
+}
+
+template <typename T>
+void interpolate(const Node& node, const std::vector<AxisPlan>& plan, const Tensor& x, Tensor& y) {
+  const AxisSampler sampler(node.attributes);
+  std::vector<std::size_t> order;
+  for (std::size_t axis = 0; axis < plan.size(); ++axis) {
+    if (!sampler.keeps(plan[axis])) order.push_back(axis);
+  }
+  const auto growth = [&](std::size_t axis) {
+    return static_cast<double>(plan[axis].out) / static_cast<double>(std::max<Dim>(1, plan[axis].in));
+  };
+  std::ranges::stable_sort(order, {}, growth);
+  Shape shape = x.shape();
+  const auto from = x.data<T>();
+  std::vector<double> values(from.begin(), from.end());
+  for (const std::size_t axis : order) {
+    values = resample(values, view_axis(shape, axis), sampler.samples(plan[axis]),
+                      node.attributes.get_float("extrapolation_value", 0));
+    shape[axis] = plan[axis].out;
+  }
+  const auto to = y.mutable_data<T>();
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] = to_element<T>(values[i]);
+}
+
+Result<void> evaluate_resize(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
+  if (outputs[0].element_count() == 0) return {};
+  const std::vector<AxisPlan> plan = plan_of(node, inputs);
+  if (AxisSampler(node.attributes).nearest()) {
+    resize_nearest(node, plan, *inputs[0], outputs[0]);
+    return {};
+  }
+  visit_type(outputs[0].type(), [&]<typename T>() { interpolate<T>(node, plan, *inputs[0], outputs[0]); });
+  return {};
+}
+
+}  // namespace
+
+const Op kResize{.op_type = "Resize",
+                 .max_inputs = 4,
+                 .normalize = normalize_resize,
+                 .infer = infer_resize,
+                 .evaluate = evaluate_resize};
+const Op kUpsample{.op_type = "Upsample",
+                   .max_inputs = 2,
+                   .normalize = normalize_upsample,
+                   .infer = infer_resize,
+                   .evaluate = evaluate_resize};
+
+}  // namespace kinglet::engine::ops
