@@ -194,21 +194,39 @@ Result<int> run_suite(const Options& options, Output& out) {
   const engine::SuiteReport suite = KINGLET_TRY(engine::run_suite({.data = data, .only = options.only}));
   const std::size_t failed = suite.count(engine::CaseOutcome::kFailed);
   Json failures = Json::array();
+  Json saturated = Json::array();
   for (const engine::CaseResult& result : suite.cases) {
     if (result.outcome == engine::CaseOutcome::kOutOfScope)
       out.detail(std::format("out of scope {}: {}", result.name, result.reason));
+    if (result.outcome == engine::CaseOutcome::kSaturated) saturated.push_back(result.name);
     if (result.outcome != engine::CaseOutcome::kFailed) continue;
     failures.push_back({{"name", result.name}, {"reason", result.reason}});
     if (!out.json()) out.print(std::format("failed {}: {}\n", result.name, result.reason));
   }
   const std::size_t passed = suite.count(engine::CaseOutcome::kPassed);
   const std::size_t out_of_scope = suite.count(engine::CaseOutcome::kOutOfScope);
+  const std::size_t in_scope = suite.in_scope();
   if (out.json()) {
-    out.print_json(
-        {{"passed", passed}, {"failed", failed}, {"out_of_scope", out_of_scope}, {"failures", std::move(failures)}});
-  } else {
-    out.print(std::format("{} passed, {} failed, {} out of scope\n", passed, failed, out_of_scope));
+    Json reasons = Json::object();
+    for (const auto& [reason, count] : suite.out_of_scope()) reasons[reason] = count;
+    out.print_json({{"in_scope", in_scope},
+                    {"passed", passed},
+                    {"saturated", std::move(saturated)},
+                    {"failed", failed},
+                    {"failures", std::move(failures)},
+                    {"out_of_scope", out_of_scope},
+                    {"reasons", std::move(reasons)}});
+    return failed == 0 ? 0 : 1;
   }
+  out.print(std::format("{} cases in scope: {} passed, {} failed", in_scope, passed + saturated.size(), failed));
+  if (!saturated.empty()) {
+    out.print(
+        std::format("; of those passed, {} stop at -128 or 127 as ONNX's text says, where the stored answer wraps",
+                    saturated.size()));
+  }
+  out.print("\n");
+  out.print(std::format("{} cases out of scope\n", out_of_scope));
+  for (const auto& [reason, count] : suite.out_of_scope()) out.print(std::format("{:6}  {}\n", count, reason));
   return failed == 0 ? 0 : 1;
 }
 

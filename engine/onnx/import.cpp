@@ -9,6 +9,7 @@
 
 #include "engine/base/text.h"
 #include "engine/onnx/unknown_operators.h"
+#include "engine/ops/out_of_scope.h"
 
 namespace kinglet::engine::onnx_format {
 namespace {
@@ -78,7 +79,8 @@ class Importer {
     const std::optional<DataType> type = data_type(tensor.elem_type());
     if (!type) {
       return fail(ErrorCode::kUnsupported,
-                  std::format("is {}, which kinglet does not compute with", type_name(tensor.elem_type())), place);
+                  std::format("is {}, which kinglet does not compute with", describe_refused_type(tensor.elem_type())),
+                  place);
     }
     if (!tensor.has_shape()) {
       graph_.add_input(proto.name(), *type, std::nullopt, {});

@@ -8,6 +8,7 @@
 
 #include "engine/graph/verify.h"
 #include "engine/onnx/byte_source.h"
+#include "engine/onnx/constant_if.h"
 #include "engine/onnx/import.h"
 #include "engine/onnx/skim.h"
 #include "engine/onnx/tensor_proto.h"
@@ -29,15 +30,32 @@ Result<void> infer_from(Graph& graph, NodeId first_new, NodeId node, KnownNumber
   return infer_node(graph, node, known);
 }
 
-Result<void> normalize_and_infer(Graph& graph, const onnx_format::Opsets& opsets) {
-  KnownNumbers known;
+Result<void> normalize_and_infer(Graph& graph, const onnx_format::Opsets& opsets, KnownNumbers& known) {
   const std::vector<NodeId> in_file = graph.nodes();
   for (const NodeId id : in_file) {
+    if (!graph.contains(id)) continue;  // an earlier node's inner form took it in
     const NodeId first_new = graph.end_node();
     KINGLET_TRY(ops::normalize_node(graph, id, opsets.version_of(graph.node(id).domain)));
     KINGLET_TRY(infer_from(graph, first_new, id, known));
   }
   return {};
+}
+
+// The one output of `part`, a piece of the model, where inference knows it: a bool.
+std::optional<bool> known_condition(const ::onnx::ModelProto& model, const ::onnx::GraphProto& part,
+                                    const onnx_format::TensorSource& tensors, const onnx_format::Opsets& opsets) {
+  ::onnx::ModelProto question;
+  question.set_ir_version(model.ir_version());
+  *question.mutable_opset_import() = model.opset_import();
+  *question.mutable_graph() = part;
+  Result<Graph> graph = onnx_format::import_graph(question, tensors);
+  KnownNumbers known;
+  if (!graph || !normalize_and_infer(*graph, opsets, known)) return std::nullopt;  // the whole model says why
+  const ValueId output = graph->outputs()[0];
+  const auto at = known.find(std::to_underlying(output));
+  const Tensor* answer = at == known.end() ? graph->constant(output) : &at->second;
+  if (answer == nullptr || answer->type() != DataType::kBool || answer->element_count() != 1) return std::nullopt;
+  return answer->data<bool>()[0];
 }
 
 Result<Graph> load(const ByteSource& source, const std::filesystem::path& folder) {
@@ -51,8 +69,13 @@ Result<Graph> load(const ByteSource& source, const std::filesystem::path& folder
                 "check that the file is whole and was exported as ONNX");
   }
   const onnx_format::Opsets opsets = KINGLET_TRY(onnx_format::read_opsets(model));
-  Graph graph = KINGLET_TRY(onnx_format::import_graph(model, {source, skeleton, folder}));
-  KINGLET_TRY(normalize_and_infer(graph, opsets));
+  const onnx_format::TensorSource tensors{source, skeleton, folder};
+  KINGLET_TRY(onnx_format::inline_constant_ifs(*model.mutable_graph(), [&](const ::onnx::GraphProto& part) {
+    return known_condition(model, part, tensors, opsets);
+  }));
+  Graph graph = KINGLET_TRY(onnx_format::import_graph(model, tensors));
+  KnownNumbers known;
+  KINGLET_TRY(normalize_and_infer(graph, opsets, known));
   KINGLET_TRY(verify(graph));
   return graph;
 }

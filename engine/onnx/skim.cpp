@@ -26,9 +26,11 @@ constexpr std::array kPaths{
     Path{Kind::kGraph, 5, Kind::kTensor},      // GraphProto.initializer
     Path{Kind::kNode, 5, Kind::kAttribute},    // NodeProto.attribute
     Path{Kind::kAttribute, 5, Kind::kTensor},  // AttributeProto.t
+    Path{Kind::kAttribute, 6, Kind::kGraph},   // AttributeProto.g
 };
 constexpr std::uint64_t kRawData = 9;  // TensorProto.raw_data
 constexpr std::uint64_t kSkeletonLimit = 1ULL << 30;
+constexpr int kDeepestGraph = 16;
 
 void append_varint(std::string& out, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(static_cast<std::uint8_t>(value) | 0x80));
@@ -105,8 +107,12 @@ class Skimmer {
       append_varint(out, size);
       return copy(size, out);
     }
+    const int graph = path->child == Kind::kGraph ? 1 : 0;
+    if (graphs_ + graph > kDeepestGraph) return malformed("sub-graphs nest too deeply");
+    graphs_ += graph;
     std::string child;
     KINGLET_TRY(message(path->child, position_ + size, child));
+    graphs_ -= graph;
     append_varint(out, child.size());
     out += child;
     return {};
@@ -141,7 +147,7 @@ class Skimmer {
     return {};
   }
 
-  // Depth is bounded by kPaths: no path leads back to an earlier kind.
+  // Depth is bounded by kDeepestGraph: every path back to an earlier kind leads through a graph.
   Result<void> message(Kind kind, std::uint64_t end, std::string& out) {  // NOLINT(misc-no-recursion)
     while (position_ < end) KINGLET_TRY(field(kind, end, out));
     return {};
@@ -153,6 +159,7 @@ class Skimmer {
   std::uint64_t window_start_ = 0;
   std::uint64_t window_size_ = 0;
   std::vector<Payload> payloads_;
+  int graphs_ = 0;  // that hold the place we are at
 };
 
 }  // namespace

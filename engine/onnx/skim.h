@@ -20,8 +20,8 @@ struct Payload {
 };
 
 // A message in which each TensorProto.raw_data that was reached holds, instead of its bytes, the index of its payload
-// (payload_index). Reached are initializers and tensor attributes of nodes of the main graph, or, for a TensorProto,
-// the tensor itself. Sub-graphs and tensor lists are not entered: they are refused later.
+// (payload_index). Reached are initializers and tensor attributes of nodes of the graph and its sub-graphs, or, for a
+// TensorProto, the tensor itself. Tensor lists are not entered: they are refused later.
 struct Skeleton {
   std::string bytes;
   std::vector<Payload> payloads;

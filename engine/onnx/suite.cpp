@@ -11,6 +11,7 @@
 #include "engine/onnx/load.h"
 #include "engine/onnx/tensor_proto.h"
 #include "engine/ops/op.h"
+#include "engine/ops/out_of_scope.h"
 
 namespace kinglet::engine {
 namespace {
@@ -56,7 +57,17 @@ bool close(double got, double expected, const SuiteOptions& options) {
   return std::abs(got - expected) <= options.absolute + options.relative * std::abs(expected);
 }
 
-// Empty when equal, otherwise what differs.
+// Wrapped around the end of an 8-bit type: `got` stands at that end.
+bool saturated(double got, double expected, DataType type) {
+  const double low = type == DataType::kI8 ? -128 : 0;
+  const double high = low + 255;
+  const bool bytes = type == DataType::kI8 || type == DataType::kU8;
+  return bytes && got != expected && (got == low || got == high);
+}
+
+constexpr std::string_view kSaturated = "the stored answer wrapped around";
+
+// Empty when equal, otherwise what differs: kSaturated when nothing else does.
 std::string difference(const Tensor& got, const Tensor& expected, const SuiteOptions& options) {
   if (got.type() != expected.type() || got.shape() != expected.shape()) {
     return std::format("is {}{}, expected {}{}", to_string(got.type()), to_string(got.shape()),
@@ -64,10 +75,13 @@ std::string difference(const Tensor& got, const Tensor& expected, const SuiteOpt
   }
   const std::vector<double> a = numbers(got);
   const std::vector<double> b = numbers(expected);
+  bool any_saturated = false;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (!close(a[i], b[i], options)) return std::format("element {} is {}, expected {}", i, a[i], b[i]);
+    if (close(a[i], b[i], options)) continue;
+    if (!saturated(a[i], b[i], got.type())) return std::format("element {} is {}, expected {}", i, a[i], b[i]);
+    any_saturated = true;
   }
-  return {};
+  return std::string(any_saturated ? kSaturated : "");
 }
 
 Result<Tensor> read_tensor(const fs::path& path) {
@@ -131,12 +145,27 @@ CaseResult run_case(const std::string& name, const fs::path& model, const SuiteO
   const auto outcome = [&](CaseOutcome kind, std::string reason) { return CaseResult{name, kind, std::move(reason)}; };
   try {
     const Result<std::string> text = run_model(model, options);
+    if (text && text->ends_with(kSaturated)) return outcome(CaseOutcome::kSaturated, *text);
     if (text) return outcome(text->empty() ? CaseOutcome::kPassed : CaseOutcome::kFailed, *text);
     const bool refused = text.error().code == ErrorCode::kUnsupported;
     return outcome(refused ? CaseOutcome::kOutOfScope : CaseOutcome::kFailed, describe(text.error()));
   } catch (const CheckFailure& failure) {  // one broken case must not end the count
     return outcome(CaseOutcome::kFailed, failure.what());
   }
+}
+
+// The first reason of the table that the refusal gives; else its first line without quoted names.
+std::string kind_of_refusal(std::string_view refusal) {
+  for (const std::string_view reason : out_of_scope_reasons()) {
+    if (refusal.contains(reason)) return std::string(reason);
+  }
+  std::string text(refusal.substr(0, refusal.find('\n')));
+  for (std::size_t open; (open = text.find('"')) != std::string::npos;) {
+    const std::size_t close = text.find('"', open + 1);
+    if (close == std::string::npos) break;
+    text.replace(open, close - open + 1, "...");
+  }
+  return text;
 }
 
 struct Case {
@@ -167,6 +196,22 @@ Result<std::vector<Case>> find_cases(const SuiteOptions& options) {
 
 std::size_t SuiteReport::count(CaseOutcome outcome) const {
   return static_cast<std::size_t>(std::ranges::count(cases, outcome, &CaseResult::outcome));
+}
+
+std::vector<std::pair<std::string, std::size_t>> SuiteReport::out_of_scope() const {
+  std::vector<std::pair<std::string, std::size_t>> counts;
+  for (const CaseResult& result : cases) {
+    if (result.outcome != CaseOutcome::kOutOfScope) continue;
+    const std::string reason = kind_of_refusal(result.reason);
+    const auto at = std::ranges::find(counts, reason, &std::pair<std::string, std::size_t>::first);
+    if (at == counts.end()) {
+      counts.emplace_back(reason, 1);
+    } else {
+      ++at->second;
+    }
+  }
+  std::ranges::stable_sort(counts, std::ranges::greater(), &std::pair<std::string, std::size_t>::second);
+  return counts;
 }
 
 std::filesystem::path suite_data_folder() {

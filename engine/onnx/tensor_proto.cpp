@@ -8,6 +8,7 @@
 
 #include "engine/base/text.h"
 #include "engine/onnx/external_data.h"
+#include "engine/ops/out_of_scope.h"
 
 namespace kinglet::engine::onnx_format {
 namespace {
@@ -169,7 +170,7 @@ Result<Tensor> to_tensor(const TensorProto& proto, const TensorSource& source) {
   const std::optional<DataType> type = data_type(proto.data_type());
   if (!type) {
     return fail(ErrorCode::kUnsupported,
-                std::format("holds {}, which kinglet does not compute with", type_name(proto.data_type())),
+                std::format("holds {}, which kinglet does not compute with", describe_refused_type(proto.data_type())),
                 place(proto), "export the model in float32, or quantised to 8 bits");
   }
   if (proto.has_segment()) return fail(ErrorCode::kUnsupported, "is stored in segments", place(proto));

@@ -12,6 +12,7 @@
 #include "engine/base/text.h"
 #include "engine/onnx/import.h"
 #include "engine/ops/op.h"
+#include "engine/ops/out_of_scope.h"
 
 namespace kinglet::engine::onnx_format {
 namespace {
@@ -19,26 +20,12 @@ namespace {
 // Every node is named; beyond this much text the rest is only counted (hostile files).
 constexpr std::size_t kMostText = 16384;
 
-std::string_view reason(std::string_view domain, std::string_view op_type) {
-  struct Row {
-    std::string_view op_type;
-    std::string_view text;
-  };
-  static constexpr Row kRows[] = {
-#define KINGLET_OUT_OF_SCOPE(op_type, text) {op_type, text},
-#include "engine/ops/out_of_scope.def"
-#undef KINGLET_OUT_OF_SCOPE
-  };
-  if (!domain.empty()) return "";
-  const auto at = std::ranges::find(kRows, op_type, &Row::op_type);
-  return at == std::ranges::end(kRows) ? "" : at->text;
-}
-
 std::string describe_operator(const ::onnx::NodeProto& node) {
   const std::string_view domain = canonical_domain(node.domain());
   std::string text = domain.empty() ? "" : printable(domain) + ".";
   text += printable(node.op_type(), 60);
-  if (const std::string_view why = reason(domain, node.op_type()); !why.empty()) text += std::format(" ({})", why);
+  if (const std::string_view why = out_of_scope_reason(domain, node.op_type()); !why.empty())
+    text += std::format(" ({})", why);
   return text;
 }
 

@@ -8,17 +8,24 @@
 
 #include "engine/graph/float16.h"
 #include "engine/ops/common.h"
+#include "engine/ops/families/float64_detour.h"
 #include "engine/ops/normalize.h"
+#include "engine/ops/out_of_scope.h"
 #include "engine/ops/rows.h"
 
 namespace kinglet::engine::ops {
 namespace {
 
+Result<void> normalize_cast(Graph& graph, NodeId id, std::int64_t /*opset*/) {
+  take_out_float64_detour(graph, id);
+  return {};
+}
+
 Result<void> infer_cast(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kAnyType));
   const std::int64_t number = context.attributes().get_int("to", 0);
   const std::optional<DataType> type = type_of_number(number);
-  if (!type) return context.refuse(std::format("casts to type number {}, which kinglet does not have", number));
+  if (!type) return context.refuse(std::format("casts to {}", describe_refused_type(number)));
   context.set_output(0, *type, context.input_shape(0));
   return {};
 }
@@ -91,7 +98,7 @@ Result<void> evaluate_constant_of_shape(const Node& node, Inputs /*inputs*/, std
 
 }  // namespace
 
-const Op kCast{.op_type = "Cast", .infer = infer_cast, .evaluate = evaluate_cast};
+const Op kCast{.op_type = "Cast", .normalize = normalize_cast, .infer = infer_cast, .evaluate = evaluate_cast};
 const Op kCastLike{
     .op_type = "CastLike", .min_inputs = 2, .max_inputs = 2, .infer = infer_cast_like, .evaluate = evaluate_cast};
 const Op kConstantOfShape{

@@ -5,6 +5,7 @@
 #include <format>
 
 #include "engine/ops/common.h"
+#include "engine/ops/out_of_scope.h"
 #include "engine/ops/rows.h"
 
 namespace kinglet::engine::ops {
@@ -84,7 +85,7 @@ Result<void> infer_eye_like(InferContext& context) {
   if (context.attributes().find("dtype") != nullptr) {
     const std::int64_t number = context.attributes().get_int("dtype", 0);
     const std::optional<DataType> wanted = type_of_number(number);
-    if (!wanted) return context.refuse(std::format("makes type number {}, which kinglet does not have", number));
+    if (!wanted) return context.refuse(std::format("makes {}", describe_refused_type(number)));
     type = *wanted;
   }
   context.set_output(0, type, context.input_shape(0));

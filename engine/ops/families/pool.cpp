@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pooling over sliding windows and over whole planes.  x [N,C,D1..Dn] -> [N,C,E1..En]
 // Padding never counts for a maximum; for an average it counts as zeros only with count_include_pad, and what
-// ceil_mode adds beyond the padding never does.
+// ceil_mode adds beyond the padding never does (but see average_pool).
 #include <algorithm>
 #include <cmath>
 #include <format>
 #include <limits>
 
 #include "engine/ops/common.h"
+#include "engine/ops/families/pool.h"
 #include "engine/ops/families/window.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
 
 namespace kinglet::engine::ops {
-namespace {
 
 Result<std::optional<Shape>> pool_output(const InferContext& context) {
   const std::vector<std::int64_t> kernel = context.attributes().get_ints("kernel_shape");
@@ -34,6 +34,8 @@ Result<std::optional<Shape>> pool_output(const InferContext& context) {
   out.insert(out.end(), sizes->begin(), sizes->end());
   return out;
 }
+
+namespace {
 
 Result<void> infer_max_pool(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, {DataType::kF32, DataType::kF16, DataType::kI8, DataType::kU8}));
@@ -109,8 +111,8 @@ struct Planes {
         out_size(*element_count(out)) {}
 };
 
-Window window_of(const Node& node, const Tensor& x) {
-  return resolve_window(node.attributes, node.attributes.get_ints("kernel_shape"), std::span(x.shape()).subspan(2));
+Window window_of(const Attributes& attributes, const Tensor& x) {
+  return resolve_window(attributes, attributes.get_ints("kernel_shape"), std::span(x.shape()).subspan(2));
 }
 
 // Indices count in the whole input tensor; storage_order 1 counts the two spatial axes column by column.
@@ -129,7 +131,7 @@ void max_pool(const Node& node, const Tensor& x, std::span<Tensor> outputs) {
   const auto from = x.data<T>();
   const auto to = outputs[0].mutable_data<T>();
   const auto indices = outputs.size() > 1 ? outputs[1].mutable_data<std::int64_t>() : std::span<std::int64_t>{};
-  for_each_window(window_of(node, x), planes.in, planes.out, [&](std::int64_t place, const Cells& cells) {
+  for_each_window(window_of(node.attributes, x), planes.in, planes.out, [&](std::int64_t place, const Cells& cells) {
     for (std::int64_t plane = 0; plane < planes.count; ++plane) {
       const T* source = from.data() + plane * planes.in_size;
       T best =
@@ -158,11 +160,11 @@ Result<void> evaluate_max_pool(const Node& node, Inputs inputs, std::span<Tensor
 
 // to = finish(sum of f(value) over the window, cells)
 template <typename F, typename Finish>
-void sum_pool(const Node& node, const Tensor& x, Tensor& y, F f, Finish finish) {
+void sum_pool(const Attributes& attributes, const Tensor& x, Tensor& y, F f, Finish finish) {
   const Planes planes(x, y);
   const auto from = x.data<float>();
   const auto to = y.mutable_data<float>();
-  for_each_window(window_of(node, x), planes.in, planes.out, [&](std::int64_t place, const Cells& cells) {
+  for_each_window(window_of(attributes, x), planes.in, planes.out, [&](std::int64_t place, const Cells& cells) {
     for (std::int64_t plane = 0; plane < planes.count; ++plane) {
       const float* source = from.data() + plane * planes.in_size;
       double sum = 0;
@@ -173,20 +175,14 @@ void sum_pool(const Node& node, const Tensor& x, Tensor& y, F f, Finish finish) 
 }
 
 Result<void> evaluate_average_pool(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
-  const bool with_padding = node.attributes.get_int("count_include_pad", 0) != 0;
-  sum_pool(
-      node, *inputs[0], outputs[0], [](double x) { return x; },
-      [=](double sum, const Cells& cells) {
-        const auto count = with_padding ? cells.padded : static_cast<std::int64_t>(cells.inside.size());
-        return count == 0 ? 0.0 : sum / static_cast<double>(count);
-      });
+  average_pool(node.attributes, *inputs[0], outputs[0]);
   return {};
 }
 
 Result<void> evaluate_lp_pool(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
   const auto p = static_cast<double>(node.attributes.get_int("p", 2));
   sum_pool(
-      node, *inputs[0], outputs[0], [=](double x) { return std::pow(std::abs(x), p); },
+      node.attributes, *inputs[0], outputs[0], [=](double x) { return std::pow(std::abs(x), p); },
       [=](double sum, const Cells& /*cells*/) { return std::pow(sum, 1 / p); });
   return {};
 }
@@ -350,6 +346,22 @@ Result<void> evaluate_global_lp_pool(const Node& node, Inputs inputs, std::span<
 }
 
 }  // namespace
+
+// What ceil_mode adds behind the padding does not count, as PyTorch and ONNX Runtime have it; but it does where the
+// window is dilated, which ONNX alone defines (its own cases count it).
+void average_pool(const Attributes& attributes, const Tensor& x, Tensor& y) {
+  const bool with_padding = attributes.get_int("count_include_pad", 0) != 0;
+  const Window window = window_of(attributes, x);
+  const bool dilated = std::ranges::any_of(window.dilations, [](std::int64_t step) { return step != 1; });
+  const std::int64_t taps = *element_count(window.kernel);
+  sum_pool(
+      attributes, x, y, [](double value) { return value; },
+      [=](double sum, const Cells& cells) {
+        std::int64_t count = static_cast<std::int64_t>(cells.inside.size());
+        if (with_padding) count = dilated ? taps : cells.padded;
+        return count == 0 ? 0.0 : sum / static_cast<double>(count);
+      });
+}
 
 const Op kAveragePool{.op_type = "AveragePool",
                       .infer = infer_pool,

@@ -94,6 +94,7 @@ INSTANTIATE_TEST_SUITE_P(Operators, Lowering, ::testing::ValuesIn(kLoweringCases
 
 TEST(LoweringCases, EveryOperatorThatLowersHasOne) {
   for (const Op* op : all_ops()) {
+    if (op->domain != "") continue;  // com.microsoft has operators of the same names, which load takes apart
     const bool has_case = std::ranges::contains(kLoweringCases, op->op_type, &LoweringCase::op_type);
     EXPECT_EQ(op->lower != nullptr, has_case) << op->op_type;
   }

@@ -124,7 +124,7 @@ TEST(LoadModel, RefusesWeightsThatDoNotFitTheirShape) {
 
 TEST(LoadModel, RefusesTypesItDoesNotComputeWith) {
   EXPECT_EQ(error_of(with_weight(1, ::onnx::TensorProto::BFLOAT16, "xx")),
-            "tensor \"w\": holds BFLOAT16, which kinglet does not compute with");
+            "tensor \"w\": holds BFLOAT16 (is for training), which kinglet does not compute with");
 }
 
 TEST(LoadModel, RefusesAnAttributeOfAnotherKind) {
