@@ -3,6 +3,7 @@
 #include <onnx/onnx.pb.h>
 
 #include <array>
+#include <cmath>
 #include <format>
 
 #include "engine/base/text.h"
@@ -64,11 +65,24 @@ int kind_of(const AttributeProto& proto) {
   return AttributeProto::UNDEFINED;
 }
 
+// Opset 1 wrote some integers otherwise: p as a whole float, the type that Cast makes by its name.
+std::optional<std::int64_t> old_integer(const AttributeProto& proto, int kind) {
+  if (kind == AttributeProto::FLOAT && proto.name() == "p" && proto.f() >= 1 && proto.f() <= 65536 &&
+      proto.f() == std::floor(proto.f())) {
+    return static_cast<std::int64_t>(proto.f());
+  }
+  if (kind == AttributeProto::STRING && proto.name() == "to") return type_number(proto.s());
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<Attribute> read_attribute(const AttributeProto& proto, std::string_view op_type, const TensorSource& tensors) {
   const int kind = kind_of(proto);
   const std::optional<Kind> expected = expected_kind(op_type, proto.name());
+  if (expected == Kind::kInt && kind != AttributeProto::INT) {
+    if (const std::optional<std::int64_t> value = old_integer(proto, kind)) return *value;
+  }
   if (expected && onnx_kind(*expected) != kind) {
     return fail(ErrorCode::kBadData, std::format("attribute {} is of kind {}, the operator has kind {}",
                                                  printable(proto.name()), kind, onnx_kind(*expected)));

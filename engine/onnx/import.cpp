@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <format>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "engine/base/text.h"
 #include "engine/onnx/unknown_operators.h"
+#include "engine/ops/families/quantize16.h"
 #include "engine/ops/out_of_scope.h"
 
 namespace kinglet::engine::onnx_format {
@@ -55,7 +57,10 @@ class Importer {
   Result<void> add_initializers() {
     for (const auto& proto : model_.graph().initializer()) {
       KINGLET_TRY(claim("initializer", proto.name()));
-      static_cast<void>(graph_.add_constant(proto.name(), KINGLET_TRY(to_tensor(proto, tensors_))));
+      const std::optional<WideLevels> levels = wide_levels(proto.data_type());
+      Tensor tensor = KINGLET_TRY(levels ? to_wide_tensor(proto, tensors_) : to_tensor(proto, tensors_));
+      const ValueId id = graph_.add_constant(proto.name(), std::move(tensor));
+      if (levels) wide_.emplace(std::to_underlying(id), *levels);
     }
     return {};
   }
@@ -183,7 +188,26 @@ class Importer {
       if (!value) return std::unexpected(with_context(std::move(value).error(), place(proto)));
       node.attributes.set(attribute.name(), std::move(*value));
     }
+    KINGLET_TRY(mark_wide(proto, node));
     graph_.add_node(std::move(node));
+    return {};
+  }
+
+  // 16-bit constants go with quantisation alone, where normalising takes them out (ops/families/quantize16.h).
+  Result<void> mark_wide(const ::onnx::NodeProto& proto, Node& node) {
+    const bool quantizes = node.op_type == "QuantizeLinear";
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const auto at = node.inputs[i] == kNoValue ? wide_.end() : wide_.find(std::to_underlying(node.inputs[i]));
+      if (at == wide_.end()) continue;
+      if (i != 2 && (i != 0 || node.op_type != "DequantizeLinear")) {
+        return fail(ErrorCode::kUnsupported,
+                    std::format("input {} has 16-bit integers, which kinglet only dequantises", i), place(proto));
+      }
+      if (quantizes) node.attributes.set(std::string(ops::kLevels), std::vector{at->second.low, at->second.high});
+    }
+    const auto wide =
+        quantizes ? wide_levels(static_cast<int>(node.attributes.get_int("output_dtype", 0))) : std::nullopt;
+    if (wide) node.attributes.set(std::string(ops::kLevels), std::vector{wide->low, wide->high});
     return {};
   }
 
@@ -200,6 +224,9 @@ class Importer {
       const std::string place = std::format("output \"{}\"", printable(proto.name()));
       if (!value) return fail(ErrorCode::kBadData, "nothing makes it", place);
       if (graph_.is_output(*value)) return fail(ErrorCode::kBadData, "is listed twice", place);
+      if (wide_.contains(std::to_underlying(*value))) {
+        return fail(ErrorCode::kUnsupported, "has 16-bit integers, which kinglet only dequantises", place);
+      }
       graph_.add_output(*value);
     }
     if (graph_.outputs().empty()) return fail(ErrorCode::kBadData, "has no output");
@@ -210,6 +237,7 @@ class Importer {
   const TensorSource& tensors_;
   Graph graph_;
   std::unordered_set<std::string> node_names_;
+  std::unordered_map<std::uint32_t, WideLevels> wide_;
 };
 
 }  // namespace

@@ -159,6 +159,13 @@ int onnx_type(DataType type) {
   return TensorProto::UNDEFINED;
 }
 
+std::optional<std::int64_t> type_number(std::string_view name) {
+  for (const TypeRow& row : kTypes) {
+    if (row.name == name) return row.number;
+  }
+  return std::nullopt;
+}
+
 std::string type_name(int onnx_type) {
   for (const TypeRow& row : kTypes) {
     if (row.number == onnx_type) return std::string(row.name);
@@ -178,6 +185,27 @@ Result<Tensor> to_tensor(const TensorProto& proto, const TensorSource& source) {
   Tensor tensor = KINGLET_TRY(read_numbers(proto, source, *type, std::move(shape)));
   clean_bools(tensor);
   return tensor;
+}
+
+std::optional<WideLevels> wide_levels(int onnx_type) {
+  if (onnx_type == TensorProto::UINT16) return WideLevels{0, 65535};
+  if (onnx_type == TensorProto::INT16) return WideLevels{-32768, 32767};
+  return std::nullopt;
+}
+
+Result<Tensor> to_wide_tensor(const TensorProto& proto, const TensorSource& source) {
+  Shape shape = KINGLET_TRY(checked_shape(proto, DataType::kI32));
+  // Stored as any type of 16 bits is.
+  const Tensor stored = KINGLET_TRY(read_numbers(proto, source, DataType::kF16, shape));
+  Tensor wide(DataType::kI32, std::move(shape));
+  const auto from = stored.data<Half>();
+  const auto to = wide.mutable_data<std::int32_t>();
+  const bool is_signed = proto.data_type() == TensorProto::INT16;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const auto bits = std::to_underlying(from[i]);
+    to[i] = is_signed ? std::int32_t{static_cast<std::int16_t>(bits)} : std::int32_t{bits};
+  }
+  return wide;
 }
 
 Result<Tensor> load_tensor(const InputFile& file) {

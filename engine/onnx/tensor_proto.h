@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string_view>
 
 #include "engine/base/error.h"
 #include "engine/base/file.h"
@@ -20,6 +21,8 @@ namespace kinglet::engine::onnx_format {
 // TensorProto.DataType numbers: the DataType, or nothing for a type kinglet does not compute with.
 [[nodiscard]] std::optional<DataType> data_type(int onnx_type);
 [[nodiscard]] int onnx_type(DataType type);
+// The number of "FLOAT", "BFLOAT16" ...
+[[nodiscard]] std::optional<std::int64_t> type_number(std::string_view name);
 // "FLOAT", "BFLOAT16" ...; "type 99" for a number ONNX does not have.
 [[nodiscard]] std::string type_name(int onnx_type);
 
@@ -33,6 +36,14 @@ struct TensorSource {
 // kBadData: dimensions, type and data contradict each other. kUnsupported: a type out of scope. kNotFound, kIo:
 // external data. The tensor's name is in where.
 [[nodiscard]] Result<Tensor> to_tensor(const ::onnx::TensorProto& proto, const TensorSource& source);
+
+// 16-bit integers, which stand in quantised models as zero points and weights: the least and the greatest.
+struct WideLevels {
+  std::int64_t low = 0, high = 0;
+};
+[[nodiscard]] std::optional<WideLevels> wide_levels(int onnx_type);
+// The numbers of such a tensor as i32.
+[[nodiscard]] Result<Tensor> to_wide_tensor(const ::onnx::TensorProto& proto, const TensorSource& source);
 
 // A file that holds one TensorProto (ONNX's test data).
 [[nodiscard]] Result<Tensor> load_tensor(const InputFile& file);

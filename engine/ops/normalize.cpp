@@ -74,6 +74,17 @@ ValueId insert_before(Graph& graph, NodeId before, std::string_view op_type, std
   return made;
 }
 
+void become(Graph& graph, NodeId id, std::string_view op_type, const std::vector<ValueId>& inputs,
+            Attributes attributes) {
+  graph.set_op_type(id, "", std::string(op_type));
+  graph.resize_inputs(id, 0);
+  graph.resize_inputs(id, inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] != kNoValue) graph.set_input(id, i, inputs[i]);
+  }
+  graph.attributes(id) = std::move(attributes);
+}
+
 std::unexpected<Error> refuse(const Graph& graph, NodeId id, ErrorCode code, std::string message, std::string hint) {
   const Node& node = graph.node(id);
   return fail(code, std::move(message), std::format("node \"{}\" ({})", printable(node.name), node.op_type),

@@ -30,6 +30,10 @@ void ints_to_input(Graph& graph, NodeId id, std::string_view attribute, std::siz
 [[nodiscard]] ValueId insert_before(Graph& graph, NodeId before, std::string_view op_type, std::vector<ValueId> inputs,
                                     Attributes attributes, DataType type);
 
+// The node becomes `op_type` of ONNX with these inputs and attributes; it keeps its name and outputs.
+void become(Graph& graph, NodeId id, std::string_view op_type, const std::vector<ValueId>& inputs,
+            Attributes attributes);
+
 // kBadData or kUnsupported naming the node.
 [[nodiscard]] std::unexpected<Error> refuse(const Graph& graph, NodeId id, ErrorCode code, std::string message,
                                             std::string hint = {});

@@ -48,10 +48,12 @@ def zero(value, kind=np.uint8):
     return np.array(value, dtype=kind)
 
 
-def case(name, op, inputs, *, outputs=1, opset=17, domain="", constants=(), **attributes):
-    """inputs: arrays, None where absent; those of `constants` (indices) are stored in the model."""
+def case(name, op, inputs, *, outputs=1, opset=17, domain="", constants=(), answers=None, pair=False, added=False,
+         **attributes):
+    """inputs: arrays, None where absent; those of `constants` (indices) are stored in the model. `answers` stand for
+    ONNX Runtime's where it has lost the form. pair: its DequantizeLinear follows; added: the last input is added."""
     CASES.append(dict(name=name, op=op, inputs=inputs, outputs=outputs, opset=opset, domain=domain,
-                      constants=constants, attributes=attributes))
+                      constants=constants, attributes=attributes, answers=answers, pair=pair, added=added))
 
 
 def fused(name, op, inputs, **more):
@@ -100,6 +102,44 @@ case("resize_uint8", "Resize", [u8(1, 3, 6, 6), None, None, np.array([1, 3, 12, 
 case("dynamic_quantize", "DynamicQuantizeLinear", [f32(4, 5)], outputs=3, opset=13)
 case("dynamic_quantize_zeros", "DynamicQuantizeLinear", [np.zeros((4, 5), np.float32)], outputs=3, opset=13)
 case("dynamic_quantize_positive", "DynamicQuantizeLinear", [np.abs(f32(4, 5)) + 2], outputs=3, opset=13)
+
+# --- Forms of old opsets ---
+X = f32(2, 3, 4, 5)
+case("old_slice", "Slice", [X], opset=7, starts=[0, 1], ends=[2, -1], axes=[1, 3])
+case("old_clip", "Clip", [X], opset=7, min=-0.5, max=0.25)
+case("old_clip_one_bound", "Clip", [X], opset=7, min=-0.5)
+case("old_squeeze", "Squeeze", [f32(1, 3, 1, 2)], opset=7, axes=[0, 2])
+case("old_unsqueeze", "Unsqueeze", [f32(3, 2)], opset=7, axes=[0, 3])
+case("old_pad", "Pad", [X], opset=7, pads=[0, 0, 1, 2, 0, 0, 2, 1], value=1.5)
+case("old_pad_reflect", "Pad", [X], opset=7, pads=[0, 0, 1, 2, 0, 0, 2, 1], mode="reflect")
+case("old_split", "Split", [X], opset=7, outputs=2, axis=1, split=[1, 2])
+case("old_split_equal", "Split", [X], opset=7, outputs=2, axis=2)
+for op in ("ReduceMean", "ReduceSum", "ReduceL2", "ReduceMax", "ReduceLogSumExp"):
+    case(f"old_{op}", op, [X], opset=7, axes=[1, -1], keepdims=0)
+case("old_dropout", "Dropout", [X], opset=7, ratio=0.7)
+for op in ("Softmax", "LogSoftmax", "Hardmax"):
+    case(f"old_{op}", op, [X], opset=7, axis=2)
+case("old_batch_normalization", "BatchNormalization", [X, f32(3), f32(3), f32(3), np.abs(f32(3)) + 0.5], opset=7,
+     constants=(1, 2, 3, 4))
+case("old_gemm", "Gemm", [f32(3, 4), f32(4, 5), f32(5)], opset=7, constants=(1, 2))
+case("old_upsample_input", "Upsample", [X, np.array([1, 1, 2, 3], np.float32)], opset=9, constants=(1,), mode="linear")
+case("old_max_pool", "MaxPool", [X], opset=7, kernel_shape=[2, 2], auto_pad="SAME_LOWER")
+case("old_argmax", "ArgMax", [X], opset=7, axis=-1 + 4, keepdims=0)
+case("old_tile", "Tile", [f32(2, 3), np.array(4.0, np.float32), np.array(1.0, np.float32)], opset=1, constants=(1, 2),
+     answers=lambda x, *_: [np.tile(x, (1, 4))])
+case("old_cast", "Cast", [X], opset=1, to="INT32", answers=lambda x: [x.astype(np.int32)])
+case("old_concat", "Concat", [f32(2, 3), f32(2, 4)], opset=1, answers=lambda a, b: [np.concatenate([a, b], axis=1)])
+case("old_lp_pool", "LpPool", [f32(1, 1, 2, 2)], opset=1, kernel_shape=[2, 2], p=2.0,
+     answers=lambda x: [np.sqrt((x * x).sum()).reshape(1, 1, 1, 1)])
+case("old_global_lp_pool", "GlobalLpPool", [f32(1, 2, 3)], opset=1, p=1.0,
+     answers=lambda x: [np.abs(x).sum(axis=2, keepdims=True)])
+case("old_pad_paddings", "Pad", [f32(2, 3)], opset=1, paddings=[0, 1, 0, 2], answers=lambda x: [np.pad(x, ((0, 0), (1, 2)))])
+case("old_add_axis", "Add", [X, f32(3)], opset=6, broadcast=1, axis=1, answers=lambda x, y: [x + y.reshape(3, 1, 1)])
+case("old_upsample_scales", "Upsample", [f32(1, 1, 2, 2)], opset=1, height_scale=2.0, width_scale=3.0, mode="nearest",
+     answers=lambda x: [x.repeat(2, axis=2).repeat(3, axis=3)])
+case("old_reshape", "Reshape", [f32(2, 3, 4)], opset=1, shape=[0, -1], answers=lambda x: [x.reshape(2, 12)])
+case("old_prelu", "PRelu", [X, f32(3)], opset=6, constants=(1,),
+     answers=lambda x, a: [np.where(x < 0, x * a.reshape(3, 1, 1), x)])
 
 # --- Products of 8-bit numbers ---
 case("conv_integer", "ConvInteger", [u8(1, 4, 6, 6), u8(6, 2, 3, 3), zero(12), zero(3)], constants=(1, 2, 3), opset=13,
@@ -174,6 +214,17 @@ fused("microsoft_quantize", "QuantizeLinear", [f32(3, 4), scale(0.02), zero(100)
 fused("microsoft_dequantize", "DequantizeLinear", [i8(3, 4), np.abs(f32(4)), np.zeros(4, np.int8)], constants=(1, 2),
       axis=1)
 
+# --- 16-bit activations: rounding as a pair, and constants ---
+for levels in (np.uint16, np.int16):
+    for domain, opset in ((MICROSOFT, 17), ("", 21)):
+        case(f"round_to_{np.dtype(levels).name}_{opset}", "QuantizeLinear",
+             [f32(3, 400) * 3, scale(0.0001), zero(np.iinfo(levels).max - 30000, levels)], constants=(1, 2), opset=opset,
+             domain=domain, pair=True)
+        case(f"dequantize_{np.dtype(levels).name}_{opset}", "DequantizeLinear",
+             [RANDOM.integers(np.iinfo(levels).min, np.iinfo(levels).max, (3, 4)).astype(levels), np.abs(f32(4)),
+              np.array([1, 2, 3, 4], levels), f32(3, 4)], constants=(0, 1, 2), opset=opset, domain=domain, added=True,
+             axis=1)
+
 # --- Fused float operators ---
 for activation, parameters in {"Relu": None, "Sigmoid": None, "Tanh": None, "LeakyRelu": [0.2], "Clip": [-0.5, 0.75],
                                "HardSigmoid": [0.3, 0.4]}.items():
@@ -216,25 +267,27 @@ def model_of(given):
     wanted = given["outputs"] if isinstance(given["outputs"], tuple) else tuple(range(given["outputs"]))
     outputs = [f"y{i}" if i in wanted else "" for i in range(max(wanted) + 1)]
     attributes = {name.rstrip("_"): value for name, value in given["attributes"].items()}
-    node = helper.make_node(given["op"], names, outputs, name="node", domain=given["domain"], **attributes)
-    graph = helper.make_graph([node], given["name"], graph_inputs, [onnx.ValueInfoProto(name=o) for o in outputs if o],
+    taken, inner = names[:-1] if given["added"] else names, given["pair"] or given["added"]
+    nodes = [helper.make_node(given["op"], taken, ["inner"] if inner else outputs, name="node", domain=given["domain"],
+                              **attributes)]
+    if given["pair"]:
+        nodes.append(helper.make_node("DequantizeLinear", ["inner", *names[1:]], outputs, domain=given["domain"]))
+    if given["added"]:
+        nodes.append(helper.make_node("Add", ["inner", names[-1]], outputs))
+    graph = helper.make_graph(nodes, given["name"], graph_inputs, [onnx.ValueInfoProto(name=o) for o in outputs if o],
                               initializers)
     opsets = [helper.make_opsetid("", given["opset"])]
     if given["domain"]:
         opsets.append(helper.make_opsetid(given["domain"], 1))
-    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 
 def write_case(given, folder):
     """The model as kinglet gets it, the inputs that are not stored in it, and ONNX Runtime's answers."""
     model = model_of(given)
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     feeds = {f"x{i}": array for i, array in enumerate(given["inputs"])
              if array is not None and i not in given["constants"]}
-    answers = session.run(None, feeds)
+    answers = given["answers"](*given["inputs"]) if given["answers"] else run(model, feeds)
     data = folder / "node" / given["name"] / "test_data_set_0"
     data.mkdir(parents=True)
     onnx.save(model, data.parent / "model.onnx")
@@ -242,6 +295,14 @@ def write_case(given, folder):
         for index, array in enumerate(arrays):
             proto = numpy_helper.from_array(np.asarray(array))
             (data / f"{role}_{index}.pb").write_bytes(proto.SerializeToString())
+
+
+def run(model, feeds):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, feeds)
 
 
 def main():

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/ops/common.h"
+#include "engine/ops/normalize.h"
 
 namespace kinglet::engine::ops {
 namespace {
@@ -46,13 +47,7 @@ bool fold_log_sum_exp(Graph& graph, NodeId cast) {
   std::vector<ValueId> inputs = graph.node(sum).inputs;
   inputs[0] = x;
   Attributes attributes = graph.node(sum).attributes;
-  graph.set_op_type(back, "", "ReduceLogSumExp");
-  graph.resize_inputs(back, 0);
-  graph.resize_inputs(back, inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i] != kNoValue) graph.set_input(back, i, inputs[i]);
-  }
-  graph.attributes(back) = std::move(attributes);
+  become(graph, back, "ReduceLogSumExp", inputs, std::move(attributes));
   for (const NodeId id : {log, sum, exp, cast}) graph.remove_node(id);
   return true;
 }

@@ -7,6 +7,7 @@
 
 #include "engine/graph/float16.h"
 #include "engine/ops/common.h"
+#include "engine/ops/families/quantize16.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
 
@@ -32,18 +33,6 @@ Result<void> need_inputs(const Graph& graph, NodeId id, std::size_t count) {
 }
 
 DataType type_of(const Graph& graph, NodeId id) { return graph.value(graph.node(id).inputs[0]).type; }
-
-// The node itself becomes `op_type` of ONNX.
-void become(Graph& graph, NodeId id, std::string_view op_type, const std::vector<ValueId>& inputs,
-            Attributes attributes) {
-  graph.set_op_type(id, "", std::string(op_type));
-  graph.resize_inputs(id, 0);
-  graph.resize_inputs(id, inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i] != kNoValue) graph.set_input(id, i, inputs[i]);
-  }
-  graph.attributes(id) = std::move(attributes);
-}
 
 ValueId scalar(Graph& graph, NodeId id, std::string_view role, float value) {
   Tensor tensor =
@@ -246,12 +235,11 @@ Result<void> normalize_skip_layer_normalization(Graph& graph, NodeId id, std::in
   return {};
 }
 
-// --- QuantizeLinear, DequantizeLinear: those of ONNX, once the types are known to be 8-bit
-// ----------------------------
+// --- QuantizeLinear, DequantizeLinear: those of ONNX -----------------------------------------------------------------
 
 Result<void> normalize_to_onnx(Graph& graph, NodeId id, std::int64_t /*opset*/) {
   graph.set_op_type(id, "", graph.node(id).op_type);
-  return {};
+  return take_out_16_bits(graph, id);
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include "engine/ops/families/pool.h"
 #include "engine/ops/families/window.h"
 #include "engine/ops/lower.h"
-#include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
 
 namespace kinglet::engine::ops {
@@ -184,18 +183,6 @@ Result<void> evaluate_lp_pool(const Node& node, Inputs inputs, std::span<Tensor>
   sum_pool(
       node.attributes, *inputs[0], outputs[0], [=](double x) { return std::pow(std::abs(x), p); },
       [=](double sum, const Cells& /*cells*/) { return std::pow(sum, 1 / p); });
-  return {};
-}
-
-// Opset 1 wrote p as a float.
-Result<void> normalize_lp_pool(Graph& graph, NodeId id, std::int64_t /*opset*/) {
-  const Attribute* p = graph.node(id).attributes.find("p");
-  if (p == nullptr || std::holds_alternative<std::int64_t>(*p)) return {};
-  const float value = std::get<float>(*p);
-  if (!(value >= 1 && value < 65536) || value != std::floor(value)) {
-    return refuse(graph, id, ErrorCode::kUnsupported, std::format("attribute p is {}", value));
-  }
-  graph.attributes(id).set("p", static_cast<std::int64_t>(value));
   return {};
 }
 
@@ -374,8 +361,7 @@ const Op kMaxPool{.op_type = "MaxPool",
                   .evaluate = evaluate_max_pool,
                   .lower = lower_max_pool,
                   .layout = LayoutRule::kNhwc};
-const Op kLpPool{
-    .op_type = "LpPool", .normalize = normalize_lp_pool, .infer = infer_lp_pool, .evaluate = evaluate_lp_pool};
+const Op kLpPool{.op_type = "LpPool", .infer = infer_lp_pool, .evaluate = evaluate_lp_pool};
 const Op kGlobalAveragePool{.op_type = "GlobalAveragePool",
                             .infer = infer_global_pool,
                             .evaluate = evaluate_global_average_pool,
@@ -386,9 +372,6 @@ const Op kGlobalMaxPool{.op_type = "GlobalMaxPool",
                         .evaluate = evaluate_global_max_pool,
                         .lower = lower_global_max_pool,
                         .layout = LayoutRule::kNhwc};
-const Op kGlobalLpPool{.op_type = "GlobalLpPool",
-                       .normalize = normalize_lp_pool,
-                       .infer = infer_global_pool,
-                       .evaluate = evaluate_global_lp_pool};
+const Op kGlobalLpPool{.op_type = "GlobalLpPool", .infer = infer_global_pool, .evaluate = evaluate_global_lp_pool};
 
 }  // namespace kinglet::engine::ops

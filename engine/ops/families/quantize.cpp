@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "engine/ops/common.h"
+#include "engine/ops/families/quantize16.h"
 #include "engine/ops/families/quantized.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
@@ -58,6 +59,8 @@ Result<DataType> quantized_type(const InferContext& context) {
   if (type == 3) return DataType::kI8;
   return context.refuse(std::format("output_dtype {} is not supported, only uint8 (2) and int8 (3)", type));
 }
+
+Result<void> normalize_quantize(Graph& graph, NodeId id, std::int64_t /*opset*/) { return take_out_16_bits(graph, id); }
 
 Result<void> infer_quantize(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, {DataType::kF32, DataType::kF16, DataType::kI32}));
@@ -199,6 +202,7 @@ Result<bool> lower_dequantize(SubgraphBuilder& builder, const Graph& graph, Node
 const Op kQuantizeLinear{.op_type = "QuantizeLinear",
                          .min_inputs = 2,
                          .max_inputs = 3,
+                         .normalize = normalize_quantize,
                          .infer = infer_quantize,
                          .evaluate = evaluate_quantize,
                          .lower = lower_quantize,

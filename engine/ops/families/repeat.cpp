@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that repeat numbers: Expand and Tile. Any element type.
+#include <array>
 #include <format>
 
 #include "engine/ops/common.h"
+#include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
 
 namespace kinglet::engine::ops {
@@ -28,6 +30,34 @@ Result<void> infer_expand(InferContext& context) {
 
 Result<void> evaluate_expand(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
   copy_strided(*inputs[0], 0, broadcast_strides(inputs[0]->shape(), outputs[0].shape()), outputs[0]);
+  return {};
+}
+
+// Before opset 6 one axis was repeated: x, tiles, axis, both one number of x's type.
+Result<void> normalize_tile(Graph& graph, NodeId id, std::int64_t opset) {
+  if (opset >= 6) return {};
+  const Node& node = graph.node(id);
+  const std::optional<Shape> x = node.inputs.empty() ? std::nullopt : graph.value(node.inputs[0]).shape;
+  std::array<std::int64_t, 2> numbers{};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Tensor* tensor = node.inputs.size() > i + 1 ? graph.constant(node.inputs[i + 1]) : nullptr;
+    if (!x || tensor == nullptr || tensor->element_count() != 1) {
+      return refuse(graph, id, ErrorCode::kUnsupported, "old-style tiling by computed numbers");
+    }
+    const bool is_float = kFloats.contains(tensor->type());
+    const double number = is_float                            ? tensor->to_floats()[0]
+                          : kIndices.contains(tensor->type()) ? static_cast<double>(tensor->to_int64s()[0])
+                                                              : -1.0;
+    if (!(number >= 0 && number <= static_cast<double>(kMaxDim))) {
+      return refuse(graph, id, ErrorCode::kBadData, std::format("input {} is {}", i + 1, number));
+    }
+    numbers[i] = static_cast<std::int64_t>(number);
+  }
+  const std::size_t axis = KINGLET_TRY(normalize_axis(numbers[1], x->size()));
+  std::vector<std::int64_t> repeats(x->size(), 1);
+  repeats[axis] = numbers[0];
+  graph.resize_inputs(id, 1);
+  set_or_add_input(graph, id, 1, add_node_constant(graph, id, "repeats", int64_tensor(repeats)));
   return {};
 }
 
@@ -71,6 +101,11 @@ Result<void> evaluate_tile(const Node& /*node*/, Inputs inputs, std::span<Tensor
 
 const Op kExpand{
     .op_type = "Expand", .min_inputs = 2, .max_inputs = 2, .infer = infer_expand, .evaluate = evaluate_expand};
-const Op kTile{.op_type = "Tile", .min_inputs = 2, .max_inputs = 2, .infer = infer_tile, .evaluate = evaluate_tile};
+const Op kTile{.op_type = "Tile",
+               .min_inputs = 2,
+               .max_inputs = 2,
+               .normalize = normalize_tile,
+               .infer = infer_tile,
+               .evaluate = evaluate_tile};
 
 }  // namespace kinglet::engine::ops

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Before:     q = QLinearConv(x, w, ...), QLinearMatMul, QGemm; com.microsoft's QLinearAdd, QLinearMul, QLinearSigmoid,
+//             QLinearLeakyRelu, QLinearAveragePool, QLinearGlobalAveragePool
+// After:      q = QuantizeLinear(Op(DequantizeLinear(x), ...)), which XNNPACK has
+// Conditions: scales and zero points are constant, one a tensor (a weight: one an output channel or column); the bias
+// is
+//             constant. Sums are taken in float32 and not in integers: a result half way between two levels may go to
+//             the other one. Plan only: the file keeps the exact form.
+#include <array>
+#include <optional>
+
+#include "engine/ops/normalize.h"
+#include "engine/ops/op.h"
+#include "engine/passes/rewrite.h"
+
+namespace kinglet::engine::passes {
+namespace {
+
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+// Where an operator lists its tensors: each is x, scale, zero point in this order.
+struct Form {
+  std::string_view domain, op_type, becomes;
+  std::size_t a, b, bias, y_scale;  // kNone: it has none
+};
+constexpr std::array kForms{
+    Form{"", "QLinearConv", "Conv", 0, 3, 8, 6},
+    Form{"", "QLinearMatMul", "MatMul", 0, 3, kNone, 6},
+    Form{"com.microsoft", "QGemm", "Gemm", 0, 3, 6, 7},
+    Form{"com.microsoft", "QLinearAdd", "Add", 0, 3, kNone, 6},
+    Form{"com.microsoft", "QLinearMul", "Mul", 0, 3, kNone, 6},
+    Form{"com.microsoft", "QLinearSigmoid", "Sigmoid", 0, kNone, kNone, 3},
+    Form{"com.microsoft", "QLinearLeakyRelu", "LeakyRelu", 0, kNone, kNone, 3},
+    Form{"com.microsoft", "QLinearAveragePool", "AveragePool", 0, kNone, kNone, 3},
+    Form{"com.microsoft", "QLinearGlobalAveragePool", "GlobalAveragePool", 0, kNone, kNone, 3},
+};
+
+const Form* form_of(const Node& node) {
+  for (const Form& form : kForms) {
+    if (form.domain == node.domain && form.op_type == node.op_type) return &form;
+  }
+  return nullptr;
+}
+
+bool has_weight(const Form& form) {
+  return form.becomes == "Conv" || form.becomes == "MatMul" || form.becomes == "Gemm";
+}
+
+// The constant scale in float32 and the constant zero point (or none) at `scale`: one number each, or a vector.
+bool is_fixed(const Graph& graph, const Node& node, std::size_t scale, bool vector) {
+  const Tensor* numbers = fixed_input(graph, node, scale);
+  if (numbers == nullptr || numbers->type() != DataType::kF32) return false;
+  const Tensor* zero = fixed_input(graph, node, scale + 1);
+  if (zero == nullptr) return !has_input(node, scale + 1) && numbers->element_count() == 1;
+  const bool line = vector && numbers->shape().size() == 1;
+  const bool one = numbers->element_count() == 1 && zero->element_count() == 1;
+  return one || (line && numbers->shape() == zero->shape());
+}
+
+bool fits(const Graph& graph, const Node& node, const Form& form) {
+  if (node.attributes.get_int("channels_last", 0) != 0 || !is_fixed(graph, node, form.y_scale, false)) return false;
+  if (!is_fixed(graph, node, form.a + 1, false)) return false;
+  if (form.b != kNone && !is_fixed(graph, node, form.b + 1, has_weight(form))) return false;
+  return form.bias == kNone || !has_input(node, form.bias) || fixed_input(graph, node, form.bias) != nullptr;
+}
+
+Result<ValueId> add(Graph& graph, NodeId before, std::string_view op_type, std::vector<ValueId> inputs,
+                    Attributes attributes) {
+  const ValueId made =
+      ops::insert_before(graph, before, op_type, std::move(inputs), std::move(attributes), DataType::kF32);
+  KINGLET_TRY(infer_node(graph, graph.value(made).producer));
+  return made;
+}
+
+// The real numbers of the 8-bit tensor at input `at`; its scales lie along `axis` when they are several.
+Result<ValueId> real_numbers(Graph& graph, NodeId id, std::size_t at, std::int64_t axis) {
+  const Node& node = graph.node(id);
+  std::vector<ValueId> inputs{node.inputs[at], node.inputs[at + 1]};
+  if (has_input(node, at + 2)) inputs.push_back(node.inputs[at + 2]);
+  Attributes attributes;
+  if (graph.constant(inputs[1])->element_count() > 1) attributes.set("axis", axis);
+  return add(graph, id, "DequantizeLinear", std::move(inputs), std::move(attributes));
+}
+
+// The bias, whose levels are products of a level of x and one of the weight.
+ValueId real_bias(Graph& graph, NodeId id, const Form& form) {
+  const Node& node = graph.node(id);
+  const Tensor& levels = *graph.constant(node.inputs[form.bias]);
+  const float x_scale = graph.constant(node.inputs[form.a + 1])->data<float>()[0];
+  const Tensor& scales = *graph.constant(node.inputs[form.b + 1]);
+  const float alpha = form.becomes == "Gemm" ? node.attributes.get_float("alpha", 1) : 1.0F;
+  Tensor bias(DataType::kF32, levels.shape());
+  const auto from = levels.data<std::int32_t>();
+  const auto to = bias.mutable_data<float>();
+  const auto columns = static_cast<std::size_t>(scales.element_count());
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    to[i] = static_cast<float>(static_cast<double>(from[i]) * x_scale * scales.data<float>()[i % columns] * alpha);
+  }
+  return ops::add_node_constant(graph, id, "bias", std::move(bias));
+}
+
+Result<void> expand(Graph& graph, NodeId id, const Form& form) {
+  Attributes attributes = graph.node(id).attributes;
+  const bool by_first = form.becomes == "Conv" || attributes.get_int("transB", 0) != 0;
+  std::vector<ValueId> inputs{KINGLET_TRY(real_numbers(graph, id, form.a, 0))};
+  if (form.b != kNone) inputs.push_back(KINGLET_TRY(real_numbers(graph, id, form.b, by_first ? 0 : -1)));
+  if (form.bias != kNone && has_input(graph.node(id), form.bias)) inputs.push_back(real_bias(graph, id, form));
+  attributes.remove("channels_last");
+  const ValueId y = KINGLET_TRY(add(graph, id, form.becomes, std::move(inputs), std::move(attributes)));
+  std::vector<ValueId> parameters{y, graph.node(id).inputs[form.y_scale]};
+  if (has_input(graph.node(id), form.y_scale + 1)) parameters.push_back(graph.node(id).inputs[form.y_scale + 1]);
+  ops::become(graph, id, "QuantizeLinear", parameters, {});
+  return {};
+}
+
+// A bias that is spread over rows, or whose scales are as many as its columns are not, stays as it is.
+bool bias_fits(const Graph& graph, const Node& node, const Form& form) {
+  if (form.bias == kNone || !has_input(node, form.bias)) return true;
+  const Tensor& bias = *fixed_input(graph, node, form.bias);
+  const std::int64_t scales = fixed_input(graph, node, form.b + 1)->element_count();
+  return bias.type() == DataType::kI32 && (scales == 1 || (!bias.shape().empty() && bias.shape().back() == scales));
+}
+
+}  // namespace
+
+Result<int> expand_qlinear(Graph& graph, PassBudget& budget) {
+  int count = 0;
+  const std::vector<NodeId> order = graph.nodes();
+  for (const NodeId id : order) {
+    if (!budget.left()) break;
+    const Form* form = form_of(graph.node(id));
+    if (form == nullptr || graph.node(id).inputs.size() <= form->y_scale) continue;
+    if (!fits(graph, graph.node(id), *form) || !bias_fits(graph, graph.node(id), *form)) continue;
+    std::string name = graph.node(id).name;
+    std::string op_type = graph.node(id).op_type;
+    KINGLET_TRY(expand(graph, id, *form));
+    budget.spend(std::move(name), std::move(op_type));
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace kinglet::engine::passes
