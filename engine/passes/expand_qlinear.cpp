@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Before:     q = QLinearConv(x, w, ...), QLinearMatMul, QGemm; com.microsoft's QLinearAdd, QLinearMul, QLinearSigmoid,
-//             QLinearLeakyRelu, QLinearAveragePool, QLinearGlobalAveragePool
+//             QLinearLeakyRelu, QLinearSoftmax, QLinearConcat, QLinearAveragePool, QLinearGlobalAveragePool
 // After:      q = QuantizeLinear(Op(DequantizeLinear(x), ...)), which XNNPACK has
 // Conditions: scales and zero points are constant, one a tensor (a weight: one an output channel or column); the bias
 // is
@@ -31,6 +31,8 @@ constexpr std::array kForms{
     Form{"com.microsoft", "QLinearMul", "Mul", 0, 3, kNone, 6},
     Form{"com.microsoft", "QLinearSigmoid", "Sigmoid", 0, kNone, kNone, 3},
     Form{"com.microsoft", "QLinearLeakyRelu", "LeakyRelu", 0, kNone, kNone, 3},
+    Form{"com.microsoft", "QLinearSoftmax", "Softmax", 0, kNone, kNone, 3},
+    Form{"com.microsoft", "QLinearConcat", "Concat", 2, kNone, kNone, 0},  // a, b, c ... as many as there are
     Form{"com.microsoft", "QLinearAveragePool", "AveragePool", 0, kNone, kNone, 3},
     Form{"com.microsoft", "QLinearGlobalAveragePool", "GlobalAveragePool", 0, kNone, kNone, 3},
 };
@@ -57,9 +59,21 @@ bool is_fixed(const Graph& graph, const Node& node, std::size_t scale, bool vect
   return one || (line && numbers->shape() == zero->shape());
 }
 
+// Below opset 13 a soft-max took all axes from its own on as one: the same where its own is the last.
+bool softmax_fits(const Graph& graph, const Node& node) {
+  const std::optional<Shape>& x = graph.value(node.inputs[0]).shape;
+  const std::int64_t axis = node.attributes.get_int("axis", -1);
+  return node.attributes.get_int("opset", 13) >= 13 || axis == -1 ||
+         (x && axis + 1 == static_cast<std::int64_t>(x->size()));
+}
+
 bool fits(const Graph& graph, const Node& node, const Form& form) {
   if (node.attributes.get_int("channels_last", 0) != 0 || !is_fixed(graph, node, form.y_scale, false)) return false;
-  if (!is_fixed(graph, node, form.a + 1, false)) return false;
+  if (form.becomes == "Softmax" && !softmax_fits(graph, node)) return false;
+  const std::size_t last = form.becomes == "Concat" ? node.inputs.size() - 3 : form.a;
+  for (std::size_t at = form.a; at <= last; at += 3) {
+    if (!is_fixed(graph, node, at + 1, false)) return false;
+  }
   if (form.b != kNone && !is_fixed(graph, node, form.b + 1, has_weight(form))) return false;
   return form.bias == kNone || !has_input(node, form.bias) || fixed_input(graph, node, form.bias) != nullptr;
 }
@@ -103,9 +117,14 @@ Result<void> expand(Graph& graph, NodeId id, const Form& form) {
   Attributes attributes = graph.node(id).attributes;
   const bool by_first = form.becomes == "Conv" || attributes.get_int("transB", 0) != 0;
   std::vector<ValueId> inputs{KINGLET_TRY(real_numbers(graph, id, form.a, 0))};
+  for (std::size_t at = form.a + 3; form.becomes == "Concat" && at < graph.node(id).inputs.size(); at += 3) {
+    inputs.push_back(KINGLET_TRY(real_numbers(graph, id, at, 0)));
+  }
   if (form.b != kNone) inputs.push_back(KINGLET_TRY(real_numbers(graph, id, form.b, by_first ? 0 : -1)));
   if (form.bias != kNone && has_input(graph.node(id), form.bias)) inputs.push_back(real_bias(graph, id, form));
   attributes.remove("channels_last");
+  attributes.remove("opset");
+  if (form.becomes == "Concat") attributes.set("axis", attributes.get_int("axis", 1));
   const ValueId y = KINGLET_TRY(add(graph, id, form.becomes, std::move(inputs), std::move(attributes)));
   std::vector<ValueId> parameters{y, graph.node(id).inputs[form.y_scale]};
   if (has_input(graph.node(id), form.y_scale + 1)) parameters.push_back(graph.node(id).inputs[form.y_scale + 1]);

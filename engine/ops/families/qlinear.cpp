@@ -161,7 +161,7 @@ Result<void> evaluate_qlinear_softmax(const Node& node, Inputs inputs, std::span
 // -----------------------------------
 
 Result<void> infer_qlinear_concat(InferContext& context) {
-  if (context.input_count() % 3 != 2) {
+  if (context.input_count() < 5 || context.input_count() % 3 != 2) {
     return context.fail(std::format("has {} inputs, expected 2 and 3 for each tensor", context.input_count()));
   }
   KINGLET_TRY(need_type(context, 1, kBytes));
