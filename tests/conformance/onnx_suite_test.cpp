@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <format>
 #include <fstream>
 #include <map>
 #include <print>
@@ -12,6 +14,8 @@
 #include "engine/base/file.h"
 #include "engine/onnx/load.h"
 #include "engine/onnx/suite.h"
+#include "engine/onnx/tensor_proto.h"
+#include "engine/session.h"
 
 namespace kinglet::engine {
 namespace {
@@ -68,8 +72,8 @@ TEST(OnnxSuite, PassesTheListedCasesAndNoOthers) {
                report.count(CaseOutcome::kPassed), report.count(CaseOutcome::kSaturated));
 }
 
-// Whole classifiers of 2015 to 2018, their weights replaced by one number each. Only small ones run here: evaluate is
-// slow on purpose.
+// Whole classifiers of 2015 to 2018, their weights replaced by one number each. Only small ones are evaluated here:
+// evaluate is slow on purpose, `kinglet verify --suite` runs all nine.
 TEST(OnnxSuite, LoadsTheLightClassifiers) {
   const fs::path data = suite_data_folder();
   if (data.empty()) GTEST_SKIP() << "no ONNX test data (Debian package libonnx-testdata)";
@@ -90,6 +94,35 @@ TEST(OnnxSuite, LoadsTheLightClassifiers) {
   }
   EXPECT_GE(loaded, 9);
 }
+
+// As the daemon runs them: passes, plan, XNNPACK.
+class LightClassifiers : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(LightClassifiers, RunInASessionAsStored) {
+  const fs::path data = suite_data_folder();
+  if (data.empty()) GTEST_SKIP() << "no ONNX test data (Debian package libonnx-testdata)";
+  const fs::path model = data / "light" / std::format("light_{}.onnx", GetParam());
+  Result<Session> session = Session::open(model, {.threads = 1});
+  ASSERT_TRUE(session) << describe(session.error());
+  Tensor input(DataType::kF32, session->inputs().at(0).shape);
+  const auto values = input.mutable_data<float>();
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) / static_cast<float>(values.size());
+  ASSERT_TRUE(session->set_input(0, input));
+  ASSERT_TRUE(session->run());
+  const Result<InputFile> file = InputFile::open(data / "light" / std::format("light_{}_output_0.pb", GetParam()));
+  ASSERT_TRUE(file) << describe(file.error());
+  const std::vector<float> expected = onnx_format::load_tensor(*file).value().to_floats();
+  const std::vector<float> got = session->get_output(0).to_floats();
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    ASSERT_LE(std::abs(got[i] - expected[i]), 1e-7 + 1e-3 * std::abs(expected[i])) << "element " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, LightClassifiers,
+                         ::testing::Values("bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50",
+                                           "shufflenet", "squeezenet", "vgg19", "zfnet512"),
+                         [](const auto& chosen) { return std::string(chosen.param); });
 
 }  // namespace
 }  // namespace kinglet::engine
