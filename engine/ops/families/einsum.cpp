@@ -153,15 +153,22 @@ std::vector<int> needed_labels(const EinsumEquation& equation, std::size_t next,
   return kept;
 }
 
-constexpr std::int64_t kMaxPartialBytes = std::int64_t{1} << 29;
+// A partial product may be larger than all inputs and the output, but not by any factor: a few letters in a small file
+// must not take minutes or gigabytes.
+std::int64_t most_partial_bytes(Inputs inputs, const Tensor& y) {
+  constexpr std::int64_t kFactor = 64;
+  constexpr std::int64_t kAlways = std::int64_t{1} << 20;
+  auto bytes = static_cast<std::int64_t>(y.byte_count());
+  for (const Tensor* input : inputs) bytes += static_cast<std::int64_t>(input->byte_count());
+  return bytes * kFactor + kAlways;
+}
 
-// A partial product may be larger than all inputs and the output.
 template <typename Sum>
-bool fits(const Factor<Sum>& a, const Factor<Sum>& b, const std::vector<int>& kept) {
+bool fits(const Factor<Sum>& a, const Factor<Sum>& b, const std::vector<int>& kept, std::int64_t most) {
   std::int64_t bytes = sizeof(Sum);
   for (const int label : kept) {
     bytes *= std::max<Dim>(1, std::max(a.size(label), b.size(label)));
-    if (bytes > kMaxPartialBytes) return false;
+    if (bytes > most) return false;
   }
   return true;
 }
@@ -183,12 +190,13 @@ Result<void> contract(const Node& node, const EinsumEquation& equation, Inputs i
   using Sum = std::conditional_t<std::is_same_v<T, float>, double, std::uint64_t>;
   const Factor<Sum> one = unit<Sum>();
   Factor<Sum> product = unit<Sum>();
+  const std::int64_t most = most_partial_bytes(inputs, y);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     Factor<Sum> next = factor_of<T, Sum>(*inputs[i], equation.inputs[i]);
     const std::vector<int> shared = shared_labels(equation, i);
     if (shared.size() != equation.inputs[i].size()) next = multiply(next, one, shared);
     const std::vector<int> kept = needed_labels(equation, i + 1, product, next);
-    if (!fits(product, next, kept)) {
+    if (!fits(product, next, kept, most)) {
       return fail(ErrorCode::kUnsupported, "a partial product of its inputs would be too large",
                   std::format("node \"{}\" (Einsum)", printable(node.name)), "write it as several nodes");
     }

@@ -88,5 +88,14 @@ TEST(Einsum, RefusesAPartialProductThatGrowsBeyondAllInputs) {
   EXPECT_THAT(describe(outputs.error()), HasSubstr("too large"));
 }
 
+TEST(Einsum, RefusesToMultiplyManySmallInputsOut) {
+  const std::string text =
+      "%x = input f32[60]\n%1 = Einsum(%x, %x, %x, %x, k:f32[60,60]#1, k, k) "
+      "{equation=\"a,b,c,d,ab,bc,cd->\"}\noutput %1";
+  Graph graph = parse_text(text).value().graph;
+  ASSERT_TRUE(infer_shapes(graph));
+  EXPECT_FALSE(evaluate_graph(graph, std::vector{Tensor(DataType::kF32, {60})}));
+}
+
 }  // namespace
 }  // namespace kinglet::engine
