@@ -9,6 +9,8 @@
 
 #include "engine/graph/float16.h"
 #include "engine/ops/common.h"
+#include "engine/ops/families/resize_plan.h"
+#include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
 
@@ -74,87 +76,7 @@ Result<void> normalize_upsample(Graph& graph, NodeId id, std::int64_t opset) {
 
 // --- Sizes ----------------------------------------------------------------------------------------------------------
 
-enum class Coordinates : std::uint8_t {
-  kHalfPixel,
-  kHalfPixelSymmetric,
-  kPytorchHalfPixel,
-  kAlignCorners,
-  kAsymmetric,
-  kCrop
-};
-struct CoordinatesName {
-  std::string_view name;
-  Coordinates value;
-};
-constexpr std::array kCoordinates{CoordinatesName{"half_pixel", Coordinates::kHalfPixel},
-                                  CoordinatesName{"half_pixel_symmetric", Coordinates::kHalfPixelSymmetric},
-                                  CoordinatesName{"pytorch_half_pixel", Coordinates::kPytorchHalfPixel},
-                                  CoordinatesName{"align_corners", Coordinates::kAlignCorners},
-                                  CoordinatesName{"asymmetric", Coordinates::kAsymmetric},
-                                  CoordinatesName{"tf_crop_and_resize", Coordinates::kCrop}};
-
-std::optional<Coordinates> coordinates_of(const Attributes& attributes) {
-  const std::string_view name = attributes.get_string("coordinate_transformation_mode", "half_pixel");
-  const auto at = std::ranges::find(kCoordinates, name, &CoordinatesName::name);
-  return at == kCoordinates.end() ? std::nullopt : std::optional(at->value);
-}
-
-// One axis: `length` is what the coordinates take as the output's length, `out` how many numbers it has.
-struct AxisPlan {
-  Dim in = 0, out = 0;
-  double scale = 1, length = 0;
-  double roi_start = 0, roi_end = 1;
-};
-
-// Axes that the lists of scales, sizes and roi stand for, in their order. Checked by infer.
-std::vector<std::size_t> resized_axes(const Attributes& attributes, std::size_t rank) {
-  std::vector<std::size_t> axes;
-  for (const std::int64_t axis : attributes.get_ints("axes")) axes.push_back(axis_index(axis, rank));
-  if (attributes.find("axes") == nullptr) {
-    for (std::size_t axis = 0; axis < rank; ++axis) axes.push_back(axis);
-  }
-  return axes;
-}
-
 bool is_empty(const Tensor* tensor) { return tensor == nullptr || tensor->element_count() == 0; }
-
-// Nothing when a size is out of range; `scales` and `sizes` have one number for each of `axes`, one of them is empty.
-std::optional<std::vector<AxisPlan>> plan_axes(const Attributes& attributes, const Shape& x,
-                                               const std::vector<std::size_t>& axes, const std::vector<float>& scales,
-                                               const std::vector<std::int64_t>& sizes) {
-  std::vector<AxisPlan> plan;
-  for (const Dim dim : x) plan.push_back({.in = dim, .out = dim, .scale = 1, .length = static_cast<double>(dim)});
-  const std::string_view policy = attributes.get_string("keep_aspect_ratio_policy", "stretch");
-  std::optional<double> common;
-  for (std::size_t i = 0; i < sizes.size() && policy != "stretch"; ++i) {
-    const double scale = static_cast<double>(sizes[i]) / static_cast<double>(x[axes[i]]);
-    if (!common || (policy == "not_larger" ? scale < *common : scale > *common)) common = scale;
-  }
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    AxisPlan& axis = plan[axes[i]];
-    const auto in = static_cast<double>(axis.in);
-    double out = 0;
-    if (!scales.empty()) {
-      axis.scale = scales[i];
-      out = std::floor(scales[i] * static_cast<float>(axis.in));
-      axis.length = axis.scale * in;
-    } else if (common) {
-      axis.scale = *common;
-      out = std::floor(*common * in + 0.5);
-      axis.length = *common * in;
-    } else {
-      out = static_cast<double>(sizes[i]);
-      axis.scale = in == 0 ? 1 : out / in;
-      axis.length = out;
-    }
-    if (!(out >= 0 && out <= static_cast<double>(kMaxDim) && axis.scale > 0 && std::isfinite(axis.scale))) {
-      if (out != 0 || sizes.empty()) return std::nullopt;
-    }
-    axis.out = static_cast<Dim>(out);
-    if (axis.in == 0 && axis.out > 0) return std::nullopt;
-  }
-  return plan;
-}
 
 Result<void> check_resize_attributes(const InferContext& context) {
   const Attributes& attributes = context.attributes();
@@ -453,13 +375,60 @@ Result<void> evaluate_resize(const Node& node, Inputs inputs, std::span<Tensor> 
   return {};
 }
 
+// --- Bilinear pictures on XNNPACK, which takes the scales from the sizes
+// ----------------------------------------------
+
+std::optional<SubgraphBuilder::ResizeGrid> grid_of(Coordinates coordinates, const Shape& y) {
+  using Grid = SubgraphBuilder::ResizeGrid;
+  if (coordinates == Coordinates::kAlignCorners) return Grid::kAlignCorners;
+  if (coordinates == Coordinates::kAsymmetric) return Grid::kAsymmetric;
+  if (coordinates == Coordinates::kHalfPixel) return Grid::kHalfPixel;
+  const bool larger_than_one = y[2] > 1 && y[3] > 1;
+  if (coordinates == Coordinates::kPytorchHalfPixel && larger_than_one) return Grid::kHalfPixel;
+  return std::nullopt;
+}
+
+// The plan of a node whose scales or sizes are constant.
+std::optional<std::vector<AxisPlan>> constant_plan(const Graph& graph, const Node& node) {
+  std::array<const Tensor*, 4> numbers{};
+  for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+    numbers[i] = constant_input(graph, node, i);
+    if (numbers[i] == nullptr && is_given(node, i) && i != kRoi) return std::nullopt;
+  }
+  const Shape& x = *graph.value(node.inputs[0]).shape;
+  return plan_axes(node.attributes, x, resized_axes(node.attributes, x.size()),
+                   is_empty(numbers[kScales]) ? std::vector<float>{} : numbers[kScales]->to_floats(),
+                   is_empty(numbers[kSizes]) ? std::vector<std::int64_t>{} : numbers[kSizes]->to_int64s());
+}
+
+Result<bool> lower_resize(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Shape& y = *graph.value(node.outputs[0]).shape;
+  if (node.attributes.get_string("mode", "nearest") != "linear" || y.size() != 4) return false;
+  if (node.attributes.get_int("antialias", 0) != 0 || node.attributes.get_int("exclude_outside", 0) != 0) return false;
+  const auto plan = constant_plan(graph, node);
+  const auto grid = grid_of(*coordinates_of(node.attributes), y);
+  if (!plan || !grid) return false;
+  for (std::size_t axis = 0; axis < plan->size(); ++axis) {
+    const AxisPlan& one = (*plan)[axis];
+    if (axis < 2 && (one.in != one.out || one.scale != 1)) return false;
+    if (one.length != static_cast<double>(one.out)) return false;
+  }
+  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], Layout::kNhwc));
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  KINGLET_TRY(builder.resize_bilinear(*grid, input, output));
+  return true;
+}
+
 }  // namespace
 
 const Op kResize{.op_type = "Resize",
                  .max_inputs = 4,
                  .normalize = normalize_resize,
                  .infer = infer_resize,
-                 .evaluate = evaluate_resize};
+                 .evaluate = evaluate_resize,
+                 .lower = lower_resize,
+                 .layout = LayoutRule::kNhwc};
 const Op kUpsample{.op_type = "Upsample",
                    .max_inputs = 2,
                    .normalize = normalize_upsample,

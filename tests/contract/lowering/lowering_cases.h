@@ -119,6 +119,18 @@ inline constexpr LoweringCase kLoweringCases[] = {
     {"Squeeze", "pixels", "%x = input f32[1,3,1,1]\n%1 = Squeeze(%x, a:i64[2]{2,3})\noutput %1"},
     {"Unsqueeze", "row_to_image", "%x = input f32[2,3]\n%1 = Unsqueeze(%x, a:i64[2]{2,3})\noutput %1"},
 
+    // resize.cpp
+    {"Resize", "half_pixel",
+     "%x = input f32[1,3,4,5]\n%1 = Resize(%x, _, _, t:i64[4]{1,3,9,7}) {mode=\"linear\"}\noutput %1"},
+    {"Resize", "smaller_by_scales",
+     "%x = input f32[1,3,8,6]\n%1 = Resize(%x, _, s:f32[4]{1,1,0.5,0.5}) {mode=\"linear\"}\noutput %1"},
+    {"Resize", "corners",
+     "%x = input f32[1,2,4,5]\n%1 = Resize(%x, _, _, t:i64[2]{7,9}) {axes=[2,3], "
+     "coordinate_transformation_mode=\"align_corners\", mode=\"linear\"}\noutput %1"},
+    {"Resize", "asymmetric",
+     "%x = input f32[1,2,4,5]\n%1 = Resize(%x, _, s:f32[4]{1,1,2,3}) {coordinate_transformation_mode=\"asymmetric\", "
+     "mode=\"linear\"}\noutput %1"},
+
     // softmax.cpp
     {"Softmax", "last_axis", "%x = input f32[2,10]\n%1 = Softmax(%x)\noutput %1"},
     {"Softmax", "channels_of_pixels", "%x = input f32[1,5,3,4]\n%1 = Softmax(%x) {axis=1}\noutput %1"},
