@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/normalize.h"
 
+#include <algorithm>
 #include <format>
 
 #include "engine/base/text.h"
@@ -12,6 +13,13 @@ Result<void> normalize_node(Graph& graph, NodeId id, std::int64_t opset) {
   KINGLET_CHECK(op != nullptr);
   graph.attributes(id).remove("consumed_inputs");
   if (op->normalize == nullptr) return {};
+  // Old forms may have fewer inputs, but none without the first, and none with a hole where one is needed.
+  const std::vector<ValueId>& inputs = graph.node(id).inputs;
+  const std::size_t needed = std::min(inputs.size(), static_cast<std::size_t>(op->min_inputs));
+  const auto hole = std::find(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(needed), kNoValue);
+  if (inputs.empty() || hole != inputs.begin() + static_cast<std::ptrdiff_t>(needed)) {
+    return refuse(graph, id, ErrorCode::kBadData, std::format("input {} is missing", hole - inputs.begin()));
+  }
   return op->normalize(graph, id, opset);
 }
 

@@ -52,7 +52,9 @@ Result<void> to_newest_resize(Graph& graph, NodeId id, ValueId scales) {
 
 Result<void> normalize_resize(Graph& graph, NodeId id, std::int64_t opset) {
   if (opset >= 11) return {};
-  if (graph.node(id).inputs.size() < 2) return refuse(graph, id, ErrorCode::kBadData, "has no scales");
+  if (graph.node(id).inputs.size() < 2 || graph.node(id).inputs[1] == kNoValue) {
+    return refuse(graph, id, ErrorCode::kBadData, "has no scales");
+  }
   return to_newest_resize(graph, id, graph.node(id).inputs[1]);
 }
 
