@@ -176,11 +176,13 @@ Result<void> check_fully_connected(Span input, Span filter, bool transposed, Spa
 Result<void> check_batch_matrix_multiply(Span a, Span b, Span output) {
   KINGLET_TRY(check_all({a, b, output}));
   const std::size_t rank = a.size();
-  if (rank < 3 || b.size() != rank || !std::ranges::equal(a.first(rank - 2), b.first(rank - 2)) ||
-      a[rank - 1] != b[rank - 2]) {
-    return refuse(std::format("{} does not multiply {}", dims_text(a), dims_text(b)));
-  }
+  const auto refused = [&] { return refuse(std::format("{} does not multiply {}", dims_text(a), dims_text(b))); };
+  if (rank < 3 || b.size() != rank || a[rank - 1] != b[rank - 2]) return refused();
   Dims expected(a.begin(), a.end());
+  for (std::size_t i = 0; i + 2 < rank; ++i) {
+    if (a[i] != b[i] && a[i] != 1 && b[i] != 1) return refused();
+    expected[i] = std::max(a[i], b[i]);
+  }
   expected.back() = b[rank - 1];
   return check_same_dims(expected, output);
 }

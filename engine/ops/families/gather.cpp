@@ -5,6 +5,7 @@
 #include <format>
 
 #include "engine/ops/common.h"
+#include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
 
@@ -61,6 +62,56 @@ Result<void> evaluate_gather(const Node& node, Inputs inputs, std::span<Tensor> 
     }
   });
   return {};
+}
+
+// Neighbouring indices of a constant list, as slices along the axis.
+struct Run {
+  std::size_t start = 0;
+  std::size_t length = 0;
+};
+std::optional<std::vector<Run>> runs_of(const Tensor& indices, Dim size) {
+  constexpr std::size_t kMostRuns = 16;  // each is a copy of its own
+  std::vector<Run> runs;
+  for (const std::int64_t given : indices.to_int64s()) {
+    if (given < -size || given >= size) return std::nullopt;  // an error, found when it runs
+    const auto index = static_cast<std::size_t>(given < 0 ? given + size : given);
+    if (!runs.empty() && runs.back().start + runs.back().length == index) {
+      ++runs.back().length;
+    } else {
+      runs.push_back({.start = index, .length = 1});
+    }
+    if (runs.size() > kMostRuns) return std::nullopt;
+  }
+  return runs;
+}
+
+Result<bool> lower_gather(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Shape& shape = *graph.value(node.inputs[0]).shape;
+  const Tensor* indices = constant_input(graph, node, 1);
+  if (indices == nullptr || indices->element_count() == 0 || shape.empty()) return false;
+  const std::size_t axis = axis_index(node.attributes.get_int("axis", 0), shape.size());
+  const auto runs = runs_of(*indices, shape[axis]);
+  if (!runs) return false;
+  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], Layout::kLogical));
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  Dims sizes = builder.dims(input);
+  Dims offsets(sizes.size(), 0);
+  std::vector<Operand> parts;
+  for (const Run& run : *runs) {
+    offsets[axis] = run.start;
+    sizes[axis] = run.length;
+    parts.push_back(KINGLET_TRY(builder.temporary(sizes)));
+    KINGLET_TRY(builder.slice(offsets, sizes, input, parts.back()));
+  }
+  Operand joined = parts.front();
+  if (parts.size() > 1) {
+    sizes[axis] = static_cast<std::size_t>(indices->element_count());
+    joined = KINGLET_TRY(builder.temporary(sizes));
+    KINGLET_TRY(builder.concatenate(axis, parts, joined));
+  }
+  KINGLET_TRY(builder.reshape(joined, output));
+  return true;
 }
 
 // --- GatherElements, ScatterElements --------------------------------------------------------------------------------
@@ -349,8 +400,12 @@ Result<void> evaluate_one_hot(const Node& node, Inputs inputs, std::span<Tensor>
 
 }  // namespace
 
-const Op kGather{
-    .op_type = "Gather", .min_inputs = 2, .max_inputs = 2, .infer = infer_gather, .evaluate = evaluate_gather};
+const Op kGather{.op_type = "Gather",
+                 .min_inputs = 2,
+                 .max_inputs = 2,
+                 .infer = infer_gather,
+                 .evaluate = evaluate_gather,
+                 .lower = lower_gather};
 const Op kGatherElements{.op_type = "GatherElements",
                          .min_inputs = 2,
                          .max_inputs = 2,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products: MatMul (numpy's rules) and Gemm.
+#include <algorithm>
 #include <cmath>
 #include <format>
 
@@ -38,38 +39,72 @@ Result<void> evaluate_matmul(const Node& /*node*/, Inputs inputs, std::span<Tens
   return {};
 }
 
-Result<Operand> as_batch(SubgraphBuilder& builder, Operand matrix) {
-  if (builder.dims(matrix).size() != 2) return matrix;
-  const Operand batch = KINGLET_TRY(builder.temporary({1, builder.dims(matrix)[0], builder.dims(matrix)[1]}));
-  KINGLET_TRY(builder.reshape(matrix, batch));
-  return batch;
+// The operand with `rank` dimensions, 1 in front.
+Result<Operand> widened(SubgraphBuilder& builder, Operand matrix, std::size_t rank) {
+  Dims dims = builder.dims(matrix);
+  if (dims.size() >= rank) return matrix;
+  dims.insert(dims.begin(), rank - dims.size(), 1);
+  const Operand wide = KINGLET_TRY(builder.temporary(dims));
+  KINGLET_TRY(builder.reshape(matrix, wide));
+  return wide;
+}
+
+// One matrix for all of a batch: rows of all of them against it.
+Result<void> multiply_by_one(SubgraphBuilder& builder, Operand a, Operand b, Operand output) {
+  const Dims left = builder.dims(a);
+  std::size_t rows = 1;
+  for (std::size_t i = 0; i + 1 < left.size(); ++i) rows *= left[i];
+  const Dims right = builder.dims(b);
+  const std::size_t depth = right[right.size() - 2];
+  const std::size_t columns = right.back();
+  const Operand flat_a = KINGLET_TRY(builder.temporary({1, rows, depth}));
+  const Operand flat_b = KINGLET_TRY(builder.temporary({1, depth, columns}));
+  const Operand product = KINGLET_TRY(builder.temporary({1, rows, columns}));
+  KINGLET_TRY(builder.reshape(a, flat_a));
+  KINGLET_TRY(builder.reshape(b, flat_b));
+  KINGLET_TRY(builder.batch_matrix_multiply(flat_a, flat_b, product));
+  return builder.reshape(product, output);
 }
 
 Result<bool> lower_dynamic_matmul(SubgraphBuilder& builder, const Node& node) {
   const Operand a = KINGLET_TRY(builder.input(node.inputs[0], Layout::kLogical));
   const Operand b = KINGLET_TRY(builder.input(node.inputs[1], Layout::kLogical));
-  if (builder.dims(a).size() < 2 || builder.dims(a).size() != builder.dims(b).size()) return false;
-  const Operand wide_a = KINGLET_TRY(as_batch(builder, a));
-  const Operand wide_b = KINGLET_TRY(as_batch(builder, b));
-  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
-  const Dims dims = builder.dims(output);
-  if (dims.size() != 2) {
-    KINGLET_TRY(builder.batch_matrix_multiply(wide_a, wide_b, output));
+  const Dims left = builder.dims(a);
+  const Dims right = builder.dims(b);
+  if (builder.graph().value(node.inputs[0]).shape->size() < 2 || right.size() < 2) return false;
+  if (builder.graph().value(node.inputs[1]).shape->size() < 2) return false;
+  const bool one_matrix = std::all_of(right.begin(), right.end() - 2, [](std::size_t dim) { return dim == 1; });
+  const std::size_t rank = std::max({left.size(), right.size(), std::size_t{3}});
+  if (one_matrix) {
+    const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+    KINGLET_TRY(multiply_by_one(builder, a, b, output));
     return true;
   }
-  const Operand product = KINGLET_TRY(builder.temporary({1, dims[0], dims[1]}));
-  KINGLET_TRY(builder.batch_matrix_multiply(wide_a, wide_b, product));
-  KINGLET_TRY(builder.reshape(product, output));
+  const Operand wide_a = KINGLET_TRY(widened(builder, a, rank));
+  const Operand wide_b = KINGLET_TRY(widened(builder, b, rank));
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  KINGLET_TRY(builder.batch_matrix_multiply(wide_a, wide_b, output));
   return true;
+}
+
+// A constant matrix, perhaps with leading dimensions of 1.
+const Tensor* constant_matrix(const Graph& graph, const Node& node) {
+  const Tensor* weight = graph.constant(node.inputs[1]);
+  if (weight == nullptr || weight->type() != DataType::kF32 || weight->shape().size() < 2) return nullptr;
+  const Shape& shape = weight->shape();
+  // Leading dimensions of the weight that the input does not have would add dimensions to the result.
+  if (shape.size() > std::max<std::size_t>(2, graph.value(node.inputs[0]).shape->size())) return nullptr;
+  return std::all_of(shape.begin(), shape.end() - 2, [](Dim dim) { return dim == 1; }) ? weight : nullptr;
 }
 
 Result<bool> lower_matmul(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  const Tensor* weight = graph.constant(node.inputs[1]);
-  if (weight == nullptr || weight->shape().size() != 2) return lower_dynamic_matmul(builder, node);
+  const Tensor* weight = constant_matrix(graph, node);
+  if (weight == nullptr) return lower_dynamic_matmul(builder, node);
   if (graph.value(node.inputs[0]).shape->size() < 2) return false;
   const Operand input = KINGLET_TRY(builder.input(node.inputs[0], Layout::kLogical));
-  const Operand filter = KINGLET_TRY(builder.constant(*weight, dims_of(weight->shape()), Lifetime::kUntilPacked));
+  const Dims matrix = dims_of({weight->shape().end() - 2, weight->shape().end()});
+  const Operand filter = KINGLET_TRY(builder.constant(*weight, matrix, Lifetime::kUntilPacked));
   const xnn::Range range = builder.take_clip();
   const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
   KINGLET_TRY(builder.fully_connected(true, range, input, filter, std::nullopt, output));

@@ -100,9 +100,17 @@ Result<bool> lower_batch_normalization(SubgraphBuilder& builder, const Graph& gr
     offset.mutable_data<float>()[c] = static_cast<float>(bias->data<float>()[c] - mean->data<float>()[c] * k);
   }
   const Layout layout = builder.layout(node.outputs[0]);
-  Dims dims(shape.size(), 1);
-  dims[physical_axis(1, layout)] = channels;
   const Operand input = KINGLET_TRY(builder.input(node.inputs[0], layout));
+  if (layout == Layout::kNhwc) {  // a depthwise convolution of one tap: one pass over the numbers, clip included
+    const Operand k = KINGLET_TRY(builder.constant(factor, {1, 1, 1, channels}, Lifetime::kUntilPacked));
+    const Operand c = KINGLET_TRY(builder.constant(offset, {channels}, Lifetime::kUntilPacked));
+    const xnn::Range range = builder.take_clip();
+    const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+    KINGLET_TRY(builder.depthwise_convolution({}, 1, range, input, k, c, output));
+    return true;
+  }
+  Dims dims(shape.size(), 1);
+  dims[1] = channels;
   const Operand k = KINGLET_TRY(builder.constant(factor, dims, Lifetime::kForever));
   const Operand c = KINGLET_TRY(builder.constant(offset, dims, Lifetime::kForever));
   const Operand product = KINGLET_TRY(builder.temporary(Dims(builder.dims(input))));
@@ -261,6 +269,60 @@ Result<void> evaluate_layer_normalization(const Node& node, Inputs inputs, std::
   return {};
 }
 
+bool is_all(const Tensor* tensor, float wanted) {
+  return tensor != nullptr && tensor->type() == DataType::kF32 &&
+         std::ranges::all_of(tensor->data<float>(), [=](float x) { return x == wanted; });
+}
+
+// x -> (x - mean) / sqrt(mean of squares + epsilon), over the axes from `axis` on.
+Result<Operand> lower_centred(SubgraphBuilder& builder, Operand x, std::size_t axis, float epsilon, Operand output) {
+  const Dims dims = builder.dims(x);
+  Dims reduced = dims;
+  std::vector<std::size_t> axes;
+  for (std::size_t i = axis; i < dims.size(); ++i) {
+    axes.push_back(i);
+    reduced[i] = 1;
+  }
+  const Operand mean = KINGLET_TRY(builder.temporary(reduced));
+  const Operand centred = KINGLET_TRY(builder.temporary(dims));
+  const Operand squares = KINGLET_TRY(builder.temporary(dims));
+  const Operand variance = KINGLET_TRY(builder.temporary(reduced));
+  const Operand raised = KINGLET_TRY(builder.temporary(reduced));
+  const Operand inverse = KINGLET_TRY(builder.temporary(reduced));
+  KINGLET_TRY(builder.reduce(xnn_reduce_mean, axes, true, x, mean));
+  KINGLET_TRY(builder.binary(xnn_binary_subtract, x, mean, centred));
+  KINGLET_TRY(builder.unary(xnn_unary_square, {}, centred, squares));
+  KINGLET_TRY(builder.reduce(xnn_reduce_mean, axes, true, squares, variance));
+  KINGLET_TRY(builder.binary(xnn_binary_add, variance, KINGLET_TRY(builder.scalar(epsilon)), raised));
+  KINGLET_TRY(builder.unary(xnn_unary_reciprocal_square_root, {}, raised, inverse));
+  KINGLET_TRY(builder.binary(xnn_binary_multiply, centred, inverse, output));
+  return output;
+}
+
+Result<bool> lower_layer_normalization(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Shape& shape = *graph.value(node.inputs[0]).shape;
+  if (shape.empty() || node.outputs.size() > 1) return false;
+  const bool scales = !is_all(graph.constant(node.inputs[1]), 1);
+  const bool shifts = is_given(node, 2) && !is_all(graph.constant(node.inputs[2]), 0);
+  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], Layout::kLogical));
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  const Dims dims = builder.dims(input);
+  const Operand normal = scales || shifts ? KINGLET_TRY(builder.temporary(dims)) : output;
+  KINGLET_TRY(lower_centred(builder, input, axis_index(node.attributes.get_int("axis", -1), shape.size()),
+                            node.attributes.get_float("epsilon", 1e-5F), normal));
+  const Operand scaled = scales && shifts ? KINGLET_TRY(builder.temporary(dims)) : scales ? output : normal;
+  if (scales) {
+    const Operand scale = KINGLET_TRY(builder.input(node.inputs[1], Layout::kLogical));
+    KINGLET_TRY(builder.binary(xnn_binary_multiply, normal, scale, scaled));
+  }
+  if (shifts) {
+    const Operand bias = KINGLET_TRY(builder.input(node.inputs[2], Layout::kLogical));
+    KINGLET_TRY(builder.binary(xnn_binary_add, scaled, bias, output));
+  }
+  return true;
+}
+
 // --- LRN: each number over the squares of its neighbours in the channels --------------------------------------------
 
 Result<void> infer_lrn(InferContext& context) {
@@ -294,9 +356,59 @@ Result<void> evaluate_lrn(const Node& node, Inputs inputs, std::span<Tensor> out
   return {};
 }
 
+bool has_roots(float beta) { return beta == 0.5F || beta == 0.75F || beta == 1; }
+
+// raised^-beta, for the exponents that roots can make.
+Result<Operand> inverse_power(SubgraphBuilder& builder, Operand raised, float beta) {
+  const Dims dims = builder.dims(raised);
+  const Operand half = KINGLET_TRY(builder.temporary(dims));  // raised^-0.5
+  KINGLET_TRY(builder.unary(xnn_unary_reciprocal_square_root, {}, raised, half));
+  if (beta == 0.5F) return half;
+  Operand other = half;
+  if (beta == 0.75F) {
+    other = KINGLET_TRY(builder.temporary(dims));  // raised^-0.25
+    KINGLET_TRY(builder.unary(xnn_unary_square_root, {}, half, other));
+  }
+  const Operand product = KINGLET_TRY(builder.temporary(dims));
+  KINGLET_TRY(builder.binary(xnn_binary_multiply, half, other, product));
+  return product;
+}
+
+// The sum over neighbouring channels is a pointwise convolution whose weights are a band.
+Result<bool> lower_lrn(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Shape& shape = *graph.value(node.inputs[0]).shape;
+  constexpr Dim kMostChannels = 1024;  // the band has channels^2 numbers
+  const float beta = node.attributes.get_float("beta", 0.75F);
+  if (shape.size() != 4 || shape[1] > kMostChannels || !has_roots(beta)) return false;
+  const Dim channels = shape[1];
+  const std::int64_t size = node.attributes.get_int("size", 1);
+  const float factor = node.attributes.get_float("alpha", 1e-4F) / static_cast<float>(size);
+  Tensor band(DataType::kF32, {channels, channels});
+  for (Dim c = 0; c < channels; ++c) {
+    const Dim first = std::max<Dim>(0, c - (size - 1) / 2);
+    const Dim last = std::min(channels - 1, c + size / 2);
+    for (Dim i = first; i <= last; ++i) band.mutable_data<float>()[static_cast<std::size_t>(c * channels + i)] = factor;
+  }
+  Tensor offset(DataType::kF32, {channels});
+  std::ranges::fill(offset.mutable_data<float>(), node.attributes.get_float("bias", 1.0F));
+  const auto count = static_cast<std::size_t>(channels);
+  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], Layout::kNhwc));
+  const Operand weights = KINGLET_TRY(builder.constant(band, {count, 1, 1, count}, Lifetime::kUntilPacked));
+  const Operand bias = KINGLET_TRY(builder.constant(offset, {count}, Lifetime::kUntilPacked));
+  const Operand squares = KINGLET_TRY(builder.temporary(Dims(builder.dims(input))));
+  const Operand raised = KINGLET_TRY(builder.temporary(Dims(builder.dims(input))));
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  KINGLET_TRY(builder.unary(xnn_unary_square, {}, input, squares));
+  KINGLET_TRY(builder.convolution({}, 1, {}, squares, weights, bias, raised));
+  KINGLET_TRY(builder.binary(xnn_binary_multiply, input, KINGLET_TRY(inverse_power(builder, raised, beta)), output));
+  return true;
+}
+
 }  // namespace
 
-const Op kLRN{.op_type = "LRN", .infer = infer_lrn, .evaluate = evaluate_lrn};
+const Op kLRN{
+    .op_type = "LRN", .infer = infer_lrn, .evaluate = evaluate_lrn, .lower = lower_lrn, .layout = LayoutRule::kNhwc};
 const Op kBatchNormalization{.op_type = "BatchNormalization",
                              .min_inputs = 5,
                              .max_inputs = 5,
@@ -321,6 +433,7 @@ const Op kLayerNormalization{.op_type = "LayerNormalization",
                              .max_inputs = 3,
                              .max_outputs = 3,
                              .infer = infer_layer_normalization,
-                             .evaluate = evaluate_layer_normalization};
+                             .evaluate = evaluate_layer_normalization,
+                             .lower = lower_layer_normalization};
 
 }  // namespace kinglet::engine::ops

@@ -232,12 +232,25 @@ Result<Operand> padded(SubgraphBuilder& builder, Operand input, xnn::Window& win
   return out;
 }
 
+// XNNPACK has no pools of one element; without stride they change nothing.
+bool is_copy(const xnn::Window& w) {
+  return w.kernel_height * std::size_t{w.kernel_width} == 1 && w.stride_height == 1 && w.stride_width == 1 &&
+         !has_pads(w);
+}
+
+Result<bool> lower_pool_as_copy(SubgraphBuilder& builder, ValueId value, Operand input) {
+  const Operand output = KINGLET_TRY(builder.output(value));
+  KINGLET_TRY(builder.reshape(input, output));
+  return true;
+}
+
 Result<bool> lower_max_pool(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (node.outputs.size() > 1 && node.outputs[1] != kNoValue) return false;
   const auto pool = pool_of(graph, node);
   if (!pool) return false;
   const Operand input = KINGLET_TRY(builder.input(node.inputs[0], Layout::kNhwc));
+  if (is_copy(pool->window)) return lower_pool_as_copy(builder, node.outputs[0], input);
   const xnn::Range range = builder.take_clip();
   const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
   KINGLET_TRY(builder.max_pooling(pool->window, range, input, output));
@@ -256,6 +269,7 @@ Result<bool> lower_average_pool(SubgraphBuilder& builder, const Graph& graph, No
   const bool counts = node.attributes.get_int("count_include_pad", 0) != 0 && explicit_pads;
   if (counts && pool->beyond) return false;
   Operand input = KINGLET_TRY(builder.input(node.inputs[0], Layout::kNhwc));
+  if (is_copy(pool->window)) return lower_pool_as_copy(builder, node.outputs[0], input);
   if (counts && has_pads(pool->window)) input = KINGLET_TRY(padded(builder, input, pool->window));
   const xnn::Range range = builder.take_clip();
   const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));

@@ -205,7 +205,10 @@ std::vector<std::size_t> to_physical(const std::vector<std::size_t>& axes, Layou
   return out;
 }
 
-template <xnn_reduce_operator kType>
+// What is summed, and what is done with the sum.
+enum class Around : std::uint8_t { kNothing, kSquares, kNorm };
+
+template <xnn_reduce_operator kType, Around kAround = Around::kNothing>
 Result<bool> lower_reduce(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const ValueId value = node.inputs[0];
@@ -215,9 +218,16 @@ Result<bool> lower_reduce(SubgraphBuilder& builder, const Graph& graph, NodeId i
   if (!keep && axes->size() == graph.value(value).shape->size()) return false;
   Layout layout = keep ? builder.layout(node.outputs[0]) : builder.layout(value);
   if (!keep && !keeps_order(to_physical(*axes, layout), layout)) layout = Layout::kLogical;
-  const Operand input = KINGLET_TRY(builder.input(value, layout));
+  Operand input = KINGLET_TRY(builder.input(value, layout));
   const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
-  KINGLET_TRY(builder.reduce(kType, to_physical(*axes, layout), keep, input, output));
+  if (kAround != Around::kNothing) {
+    const Operand squares = KINGLET_TRY(builder.temporary(Dims(builder.dims(input))));
+    KINGLET_TRY(builder.unary(xnn_unary_square, {}, input, squares));
+    input = squares;
+  }
+  const Operand sum = kAround == Around::kNorm ? KINGLET_TRY(builder.temporary(Dims(builder.dims(output)))) : output;
+  KINGLET_TRY(builder.reduce(kType, to_physical(*axes, layout), keep, input, sum));
+  if (kAround == Around::kNorm) KINGLET_TRY(builder.unary(xnn_unary_square_root, {}, sum, output));
   return true;
 }
 
@@ -307,15 +317,27 @@ Result<void> evaluate_cumsum(const Node& node, Inputs inputs, std::span<Tensor> 
   }
 
 KINGLET_REDUCE(kReduceL1, "ReduceL1", 18, kNumbers, evaluate_l1);
-KINGLET_REDUCE(kReduceL2, "ReduceL2", 18, kNumbers, evaluate_l2);
 KINGLET_REDUCE(kReduceLogSum, "ReduceLogSum", 18, kNumbers, evaluate_log_sum);
 KINGLET_REDUCE(kReduceLogSumExp, "ReduceLogSumExp", 18, kNumbers, evaluate_log_sum_exp);
 KINGLET_REDUCE(kReduceMax, "ReduceMax", 18, kAnyType, evaluate_extreme<true>);
 KINGLET_REDUCE(kReduceMin, "ReduceMin", 18, kAnyType, evaluate_extreme<false>);
 KINGLET_REDUCE(kReduceProd, "ReduceProd", 18, kNumbers, evaluate_prod);
-KINGLET_REDUCE(kReduceSumSquare, "ReduceSumSquare", 18, kNumbers, evaluate_sum_square);
 #undef KINGLET_REDUCE
 
+const Op kReduceL2{.op_type = "ReduceL2",
+                   .max_inputs = 2,
+                   .normalize = normalize_reduce<18>,
+                   .infer = infer_reduce<kNumbers>,
+                   .evaluate = evaluate_l2,
+                   .lower = lower_reduce<xnn_reduce_sum, Around::kNorm>,
+                   .layout = LayoutRule::kFollow};
+const Op kReduceSumSquare{.op_type = "ReduceSumSquare",
+                          .max_inputs = 2,
+                          .normalize = normalize_reduce<18>,
+                          .infer = infer_reduce<kNumbers>,
+                          .evaluate = evaluate_sum_square,
+                          .lower = lower_reduce<xnn_reduce_sum, Around::kSquares>,
+                          .layout = LayoutRule::kFollow};
 const Op kReduceSum{.op_type = "ReduceSum",
                     .max_inputs = 2,
                     .normalize = normalize_reduce<13>,

@@ -4,6 +4,7 @@
 #include <format>
 
 #include "engine/ops/common.h"
+#include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
 
@@ -61,6 +62,29 @@ Result<void> normalize_tile(Graph& graph, NodeId id, std::int64_t opset) {
   return {};
 }
 
+// XNNPACK repeats numbers only where it broadcasts: x times ones.
+Result<bool> lower_expand(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Shape& from = *graph.value(node.inputs[0]).shape;
+  const Shape& to = *graph.value(node.outputs[0]).shape;
+  Shape repeats(to.size(), 1);
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const std::size_t missing = to.size() - from.size();
+    if (i < missing || from[i - missing] != to[i]) repeats[i] = to[i];
+  }
+  const auto count = element_count(repeats);
+  constexpr std::int64_t kMostOnes = 1 << 16;
+  if (!count || *count > kMostOnes) return false;
+  Tensor ones(DataType::kF32, repeats);
+  for (float& one : ones.mutable_data<float>()) one = 1;
+  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], Layout::kLogical));
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  const Dims dims = to.empty() ? Dims{1} : dims_of(repeats);
+  const Operand factor = KINGLET_TRY(builder.constant(ones, dims, Lifetime::kForever));
+  KINGLET_TRY(builder.binary(xnn_binary_multiply, input, factor, output));
+  return true;
+}
+
 Result<void> infer_tile(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kAnyType));
   KINGLET_TRY(need_type(context, 1, kIndices));
@@ -99,8 +123,12 @@ Result<void> evaluate_tile(const Node& /*node*/, Inputs inputs, std::span<Tensor
 
 }  // namespace
 
-const Op kExpand{
-    .op_type = "Expand", .min_inputs = 2, .max_inputs = 2, .infer = infer_expand, .evaluate = evaluate_expand};
+const Op kExpand{.op_type = "Expand",
+                 .min_inputs = 2,
+                 .max_inputs = 2,
+                 .infer = infer_expand,
+                 .evaluate = evaluate_expand,
+                 .lower = lower_expand};
 const Op kTile{.op_type = "Tile",
                .min_inputs = 2,
                .max_inputs = 2,

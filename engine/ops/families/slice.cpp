@@ -128,29 +128,94 @@ std::optional<std::vector<std::size_t>> axes_of(const Graph& graph, const Node& 
   return axes;
 }
 
-Result<bool> lower_slice(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
-  const Node& node = graph.node(id);
+struct PhysicalCut {
+  std::size_t start = 0, step = 1, count = 0;
+};
+
+// One cut a physical axis, in the direction of the axis; nothing when a number is computed or an axis runs backwards.
+std::optional<std::vector<PhysicalCut>> constant_cuts(const Graph& graph, const Node& node, Layout layout) {
   const Shape& shape = *graph.value(node.inputs[0]).shape;
+  const Shape& output = *graph.value(node.outputs[0]).shape;
   const Tensor* given = constant_input(graph, node, 1);
-  if (given == nullptr) return false;
+  if (given == nullptr) return std::nullopt;
   const std::vector<std::int64_t> starts = given->to_int64s();
   const auto axes = axes_of(graph, node, starts.size(), shape.size());
-  if (!axes) return false;
-  if (is_given(node, 4)) {
-    const Tensor* steps = constant_input(graph, node, 4);
-    if (steps == nullptr || !std::ranges::all_of(steps->to_int64s(), [](auto step) { return step == 1; })) return false;
+  const Tensor* steps = constant_input(graph, node, 4);
+  if (!axes || (is_given(node, 4) && steps == nullptr)) return std::nullopt;
+  std::vector<PhysicalCut> cuts(shape.size());
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    cuts[physical_axis(axis, layout)].count = static_cast<std::size_t>(output[axis]);
   }
-  const Layout layout = builder.layout(node.outputs[0]);
-  Dims offsets(shape.size(), 0);
   for (std::size_t i = 0; i < axes->size(); ++i) {
     const std::int64_t size = shape.at((*axes)[i]);
+    const std::int64_t step = steps != nullptr ? steps->to_int64s().at(i) : 1;
+    if (step < 1) return std::nullopt;
     std::int64_t start = starts[i];
     if (start < 0) start = start < -size ? 0 : start + size;
-    offsets[physical_axis((*axes)[i], layout)] = static_cast<std::size_t>(std::min(start, size));
+    PhysicalCut& cut = cuts[physical_axis((*axes)[i], layout)];
+    cut.start = static_cast<std::size_t>(std::min(start, size));
+    cut.step = cut.count > 1 ? static_cast<std::size_t>(step) : 1;
   }
-  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], layout));
+  return cuts;
+}
+
+// Every step-th of one axis: seen as [outer, count, step, inner] it is the first along `step`. Nothing when the last
+// group of `step` does not lie inside.
+Result<std::optional<Operand>> take_every(SubgraphBuilder& builder, std::size_t axis, const PhysicalCut& cut,
+                                          Operand input) {
+  const Dims dims = builder.dims(input);
+  const auto product = [&](std::size_t first, std::size_t last) {
+    std::size_t count = 1;
+    for (std::size_t i = first; i < last; ++i) count *= dims[i];
+    return count;
+  };
+  const std::size_t within = cut.start % cut.step;
+  const std::size_t base = cut.start - within;
+  if (base + cut.count * cut.step > dims[axis]) return std::nullopt;
+  const std::size_t outer = product(0, axis);
+  const std::size_t inner = product(axis + 1, dims.size());
+  Operand flat = KINGLET_TRY(builder.temporary({outer, dims[axis], inner}));
+  KINGLET_TRY(builder.reshape(input, flat));
+  if (cut.count * cut.step != dims[axis]) {
+    const Dims part{outer, cut.count * cut.step, inner};
+    const Operand cropped = KINGLET_TRY(builder.temporary(part));
+    KINGLET_TRY(builder.slice({0, base, 0}, part, flat, cropped));
+    flat = cropped;
+  }
+  const Operand grouped = KINGLET_TRY(builder.temporary({outer, cut.count, cut.step, inner}));
+  const Operand firsts = KINGLET_TRY(builder.temporary({outer, cut.count, 1, inner}));
+  Dims shape = dims;
+  shape[axis] = cut.count;
+  const Operand out = KINGLET_TRY(builder.temporary(shape));
+  KINGLET_TRY(builder.reshape(flat, grouped));
+  KINGLET_TRY(builder.slice({0, 0, within, 0}, {outer, cut.count, 1, inner}, grouped, firsts));
+  KINGLET_TRY(builder.reshape(firsts, out));
+  return out;
+}
+
+Result<bool> lower_slice(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Layout layout = builder.layout(node.outputs[0]);
+  auto cuts = constant_cuts(graph, node, layout);
+  if (!cuts) return false;
+  Operand input = KINGLET_TRY(builder.input(node.inputs[0], layout));
+  for (std::size_t axis = 0; axis < cuts->size(); ++axis) {
+    PhysicalCut& cut = (*cuts)[axis];
+    if (cut.step == 1) continue;
+    const auto taken = KINGLET_TRY(take_every(builder, axis, cut, input));
+    if (!taken) return false;
+    input = *taken;
+    cut.start = 0;
+  }
   const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
-  KINGLET_TRY(builder.slice(offsets, Dims(builder.dims(output)), input, output));
+  const Dims sizes = builder.dims(output);
+  Dims offsets;
+  for (const PhysicalCut& cut : *cuts) offsets.push_back(cut.start);
+  if (builder.dims(input) == sizes) {
+    KINGLET_TRY(builder.reshape(input, output));
+  } else {
+    KINGLET_TRY(builder.slice(offsets, sizes, input, output));
+  }
   return true;
 }
 

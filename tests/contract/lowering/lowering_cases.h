@@ -78,8 +78,29 @@ inline constexpr LoweringCase kLoweringCases[] = {
      "%x = input f32[2,7]\n%1 = Gemm(%x, w:f32[7,5]#w, b:f32[1]{0.5}) {alpha=0.5, beta=2.0}\noutput %1"},
     {"MatMul", "constant_matrix", "%x = input f32[2,3,7]\n%1 = MatMul(%x, w:f32[7,5]#w)\noutput %1"},
     {"MatMul", "two_computed", "%x = input f32[2,3,7]\n%y = input f32[2,7,4]\n%1 = MatMul(%x, %y)\noutput %1"},
+    {"MatMul", "constant_matrix_of_more_dimensions",
+     "%x = input f32[2,3,7]\n%1 = MatMul(%x, w:f32[1,7,5]#w)\noutput %1"},
+    {"MatMul", "constant_matrices", "%x = input f32[2,3,7]\n%1 = MatMul(%x, w:f32[2,7,5]#w)\noutput %1"},
+    {"MatMul", "rows_of_all_heads_against_one",
+     "%x = input f32[2,4,3,7]\n%y = input f32[7,5]\n%1 = MatMul(%x, %y)\noutput %1"},
+    {"MatMul", "one_matrix_against_a_batch",
+     "%x = input f32[3,7]\n%y = input f32[4,7,5]\n%1 = MatMul(%x, %y)\noutput %1"},
+    {"MatMul", "batches_broadcast", "%x = input f32[2,1,3,7]\n%y = input f32[4,7,5]\n%1 = MatMul(%x, %y)\noutput %1"},
+    {"MatMul", "two_matrices", "%x = input f32[3,7]\n%y = input f32[7,5]\n%1 = MatMul(%x, %y)\noutput %1"},
 
     // normalization.cpp
+    {"LayerNormalization", "last_axis",
+     "%x = input f32[2,3,20]\n%1 = LayerNormalization(%x, s:f32[20]#s, b:f32[20]#b)\noutput %1"},
+    {"LayerNormalization", "two_axes_without_bias",
+     "%x = input f32[2,3,20]\n%1 = LayerNormalization(%x, s:f32[3,20]#s) {axis=1, epsilon=0.01}\noutput %1"},
+    {"LayerNormalization", "neutral_scale",
+     "%x = input f32[2,20]\n%1 = LayerNormalization(%x, s:f32[20]{1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1}, "
+     "b:f32[20]#b) {axis=-1}\noutput %1"},
+    {"LRN", "three_quarters",
+     "%x = input f32[1,9,3,5]\n%1 = LRN(%x) {size=5, alpha=0.3, beta=0.75, bias=2.0}\noutput %1"},
+    {"LRN", "even_size", "%x = input f32[2,9,3,5]\n%1 = LRN(%x) {size=4, alpha=0.3, beta=1.0}\noutput %1"},
+    {"BatchNormalization", "rows",
+     "%x = input f32[3,4]\n%1 = BatchNormalization(%x, s:f32[4]#s, b:f32[4]#b, m:f32[4]#m, v:f32[4]#+v)\noutput %1"},
     {"BatchNormalization", "image",
      "%x = input f32[1,4,3,5]\n%1 = BatchNormalization(%x, s:f32[4]#s, b:f32[4]#b, m:f32[4]#m, v:f32[4]#+v) "
      "{epsilon=0.001}\noutput %1"},
@@ -100,6 +121,8 @@ inline constexpr LoweringCase kLoweringCases[] = {
      "%x = input f32[1,3,7,7]\n%1 = MaxPool(%x) {kernel_shape=[3,3], pads=[1,1,1,1], strides=[2,2]}\noutput %1"},
     {"MaxPool", "ceil_mode",
      "%x = input f32[1,3,8,8]\n%1 = MaxPool(%x) {kernel_shape=[3,2], strides=[2,2], ceil_mode=1}\noutput %1"},
+    {"AveragePool", "one_element", "%x = input f32[1,3,4,5]\n%1 = AveragePool(%x) {kernel_shape=[1,1]}\noutput %1"},
+    {"MaxPool", "one_element", "%x = input f32[1,3,4,5]\n%1 = MaxPool(%x) {kernel_shape=[1,1]}\noutput %1"},
     {"GlobalAveragePool", "image", "%x = input f32[2,3,7,5]\n%1 = GlobalAveragePool(%x)\noutput %1"},
     {"GlobalMaxPool", "image", "%x = input f32[2,3,7,5]\n%1 = GlobalMaxPool(%x)\noutput %1"},
 
@@ -143,6 +166,12 @@ inline constexpr LoweringCase kLoweringCases[] = {
     {"Split", "unequal", "%x = input f32[1,6,4,5]\n%1, %2 = Split(%x, s:i64[2]{4,2}) {axis=1}\noutput %1, %2"},
     {"Slice", "ends",
      "%x = input f32[1,6,4,5]\n%1 = Slice(%x, a:i64[2]{1,-3}, b:i64[2]{4,100}, c:i64[2]{1,3})\noutput %1"},
+    {"Slice", "every_second_pixel",
+     "%x = input f32[1,3,8,6]\n%1 = Slice(%x, a:i64[2]{1,0}, b:i64[2]{100,100}, c:i64[2]{2,3}, d:i64[2]{2,2})\noutput "
+     "%1"},
+    {"Slice", "every_third_of_some",
+     "%x = input f32[11]\n%1 = Slice(%x, a:i64[1]{4}, b:i64[1]{9}, c:i64[1]{0}, "
+     "d:i64[1]{3})\noutput %1"},
     {"Transpose", "channel_shuffle", "%x = input f32[1,2,3,4,5]\n%1 = Transpose(%x) {perm=[0,2,1,3,4]}\noutput %1"},
     {"Transpose", "image_to_rows", "%x = input f32[1,3,4,5]\n%1 = Transpose(%x) {perm=[0,2,3,1]}\noutput %1"},
 
@@ -150,7 +179,17 @@ inline constexpr LoweringCase kLoweringCases[] = {
     {"ReduceMean", "pixels", "%x = input f32[1,3,4,5]\n%1 = ReduceMean(%x, a:i64[2]{2,3})\noutput %1"},
     {"ReduceMean", "pixels_dropped",
      "%x = input f32[1,3,4,5]\n%1 = ReduceMean(%x, a:i64[2]{-1,-2}) {keepdims=0}\noutput %1"},
+    {"ReduceL2", "channels", "%x = input f32[1,3,4,5]\n%1 = ReduceL2(%x, a:i64[1]{1})\noutput %1"},
+    {"ReduceSumSquare", "last_axis",
+     "%x = input f32[2,3,5]\n%1 = ReduceSumSquare(%x, a:i64[1]{-1}) {keepdims=0}\noutput %1"},
     {"ReduceSum", "channels", "%x = input f32[1,3,4,5]\n%1 = ReduceSum(%x, a:i64[1]{1})\noutput %1"},
+
+    // gather.cpp, repeat.cpp
+    {"Gather", "one_of_three", "%x = input f32[3,2,5]\n%1 = Gather(%x, i:i64[]{-1})\noutput %1"},
+    {"Gather", "channels_of_an_image",
+     "%x = input f32[1,6,3,4]\n%1 = Gather(%x, i:i64[5]{4,5,0,1,2}) {axis=1}\noutput %1"},
+    {"Gather", "table", "%x = input f32[4,5]\n%1 = Gather(%x, i:i64[2,2]{3,0,0,1}) {axis=0}\noutput %1"},
+    {"Expand", "rows", "%x = input f32[3,1]\n%1 = Expand(%x, s:i64[3]{2,1,4})\noutput %1"},
 };
 
 }  // namespace kinglet::engine
