@@ -4,6 +4,7 @@
 #include <format>
 
 #include "engine/graph/fused_clip.h"
+#include "engine/ops/op.h"
 #include "engine/plan/macs.h"
 #include "engine/session_state.h"
 
@@ -23,6 +24,22 @@ std::size_t weight_bytes(const Graph& graph) {
     if (constant != nullptr && !graph.consumers(id).empty()) bytes += constant->byte_count();
   }
   return bytes;
+}
+
+// Nothing that evaluate_node does around evaluate at each run is needed: no f16 to widen, and no computed integers,
+// which might be axes or sizes that only inference checks.
+bool is_plain(const Graph& graph, const Node& node) {
+  const auto fits = [&](ValueId id) {
+    if (id == kNoValue) return true;
+    const Value& value = graph.value(id);
+    if (value.constant) return value.type != DataType::kF16;
+    return value.type == DataType::kF32 || value.type == DataType::kBool;
+  };
+  const Op* op = find_op(node.domain, node.op_type);
+  return op != nullptr && op->evaluate != nullptr &&
+         std::ranges::all_of(node.inputs, fits) && std::ranges::all_of(node.outputs, [&](ValueId id) {
+           return id != kNoValue && graph.value(id).type != DataType::kF16;
+         });
 }
 
 TensorInfo describe(const Graph& graph, const Layouts& layouts, ValueId id) {
@@ -176,7 +193,7 @@ Session::State::Place Session::State::place_of(const Plan& plan, ValueId id) {
 
 Session::State::Evaluated Session::State::make_evaluated(const Plan& plan, NodeId id) {
   const Node& node = graph_.node(id);
-  Evaluated out{.node = id, .tensors = {}, .places = {}, .results = {}};
+  Evaluated out{.node = id, .tensors = {}, .places = {}, .results = {}, .read = {}, .made = {}};
   const auto is_copied = [&](const Place& place) {
     return place.layout == Layout::kNhwc && !layout_neutral(place.shape);
   };
@@ -197,6 +214,10 @@ Session::State::Evaluated Session::State::make_evaluated(const Plan& plan, NodeI
     if (output == kNoValue) continue;
     place = place_of(plan, output);
     if (is_copied(*place)) ++info.transposes;
+  }
+  if (!is_plain(graph_, node)) return out;
+  for (const ValueId output : node.outputs) {
+    out.made.emplace_back(graph_.value(output).type, *graph_.value(output).shape);
   }
   return out;
 }

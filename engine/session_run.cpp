@@ -46,27 +46,34 @@ Result<void> Session::State::run_timed(RunStep& step) {
 }
 
 Result<void> Session::State::evaluate(Evaluated& step) {
-  std::vector<const Tensor*> read;
+  step.read.clear();
   for (std::size_t i = 0; i < step.tensors.size(); ++i) {
     Tensor& tensor = step.tensors[i];
-    const auto& place = step.places[i];
-    if (place) {
+    if (const auto& place = step.places[i]) {
       copy_layout(place->shape, byte_size(place->type), place->memory, place->layout, tensor.mutable_bytes(),
                   Layout::kLogical);
     }
-    read.push_back(graph_.node(step.node).inputs[i] == kNoValue ? nullptr : &tensor);
+    step.read.push_back(graph_.node(step.node).inputs[i] == kNoValue ? nullptr : &tensor);
   }
-  const std::vector<Tensor> results = KINGLET_TRY(evaluate_node(graph_, step.node, read));
+  if (!step.made.empty()) {
+    KINGLET_TRY(evaluate_node_into(graph_, step.node, step.read, step.made));
+    return store(step, step.made);
+  }
+  const std::vector<Tensor> results = KINGLET_TRY(evaluate_node(graph_, step.node, step.read));
+  return store(step, results);
+}
+
+Result<void> Session::State::store(const Evaluated& step, std::span<const Tensor> results) {
   for (std::size_t i = 0; i < step.results.size(); ++i) {
     const auto& place = step.results[i];
     if (!place) continue;
-    if (results.at(i).shape() != place->shape || results[i].type() != place->type) {
+    const Tensor& result = results[i];
+    if (result.shape() != place->shape || result.type() != place->type) {
       return fail(ErrorCode::kInternal,
-                  std::format("gives {} where the plan has {}", to_string(results[i].shape()), to_string(place->shape)),
+                  std::format("gives {} where the plan has {}", to_string(result.shape()), to_string(place->shape)),
                   graph_.node(step.node).name);
     }
-    copy_layout(place->shape, byte_size(place->type), results[i].bytes(), Layout::kLogical, place->memory,
-                place->layout);
+    copy_layout(place->shape, byte_size(place->type), result.bytes(), Layout::kLogical, place->memory, place->layout);
   }
   return {};
 }

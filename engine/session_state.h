@@ -25,6 +25,8 @@ struct Session::State {
     std::vector<Tensor> tensors;                // one an input; constants are shared with the graph
     std::vector<std::optional<Place>> places;   // of computed inputs
     std::vector<std::optional<Place>> results;  // nothing where the output is absent
+    std::vector<const Tensor*> read;            // the tensors, nullptr where an input is absent
+    std::vector<Tensor> made;                   // kept from run to run; empty where f16 is involved
   };
   struct RunStep {
     std::optional<xnn::Runtime> runtime;
@@ -57,6 +59,7 @@ struct Session::State {
   [[nodiscard]] Evaluated make_evaluated(const Plan& plan, NodeId id);
   [[nodiscard]] Place place_of(const Plan& plan, ValueId id);
   [[nodiscard]] Result<void> evaluate(Evaluated& step);
+  [[nodiscard]] Result<void> store(const Evaluated& step, std::span<const Tensor> results);
   [[nodiscard]] Result<void> run_step(RunStep& step);
   [[nodiscard]] Result<void> run_timed(RunStep& step);
 

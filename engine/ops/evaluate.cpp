@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs nodes and whole graphs by their evaluate: the oracle. A node is put into a graph of its own whose inputs are
 // constants, so that inference and its checks see the actual shapes and numbers.
+#include <algorithm>
 #include <format>
 
 #include "engine/base/text.h"
@@ -112,6 +113,16 @@ Result<std::vector<Tensor>> evaluate_node(const Graph& graph, NodeId id, Inputs 
     if (value.type == DataType::kF16 && outputs[i].type() == DataType::kF32) outputs[i] = narrow(outputs[i]);
   }
   return outputs;
+}
+
+Result<void> evaluate_node_into(const Graph& graph, NodeId id, Inputs inputs, std::span<Tensor> outputs) {
+  const Node& node = graph.node(id);
+  const Op* op = find_op(node.domain, node.op_type);
+  KINGLET_CHECK(op != nullptr && op->evaluate != nullptr && inputs.size() == node.inputs.size());
+  for (Tensor& output : outputs) std::ranges::fill(output.mutable_bytes(), std::byte{0});
+  KINGLET_TRY(op->evaluate(node, inputs, outputs));
+  apply_fused_clip(node, outputs);
+  return {};
 }
 
 Result<std::vector<Tensor>> evaluate_graph(const Graph& graph, std::span<const Tensor> inputs) {

@@ -108,6 +108,10 @@ struct Op {
 // Runs one node by its evaluate on actual tensors (types and shapes of the outputs are inferred from them).
 [[nodiscard]] Result<std::vector<Tensor>> evaluate_node(const Graph& graph, NodeId id, Inputs inputs);
 
+// The same into tensors at hand, for a node that runs often on inputs of one shape: `outputs` have the types and shapes
+// that inference gave the node in `graph`, all static and none f16. Most operators allocate little or nothing then.
+[[nodiscard]] Result<void> evaluate_node_into(const Graph& graph, NodeId id, Inputs inputs, std::span<Tensor> outputs);
+
 // Runs the whole graph by evaluate: the oracle of everything. `inputs` in the order of graph.inputs(); results in the
 // order of graph.outputs().
 [[nodiscard]] Result<std::vector<Tensor>> evaluate_graph(const Graph& graph, std::span<const Tensor> inputs);
