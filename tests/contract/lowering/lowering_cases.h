@@ -76,6 +76,8 @@ inline constexpr LoweringCase kLoweringCases[] = {
      "%x = input f32[2,7]\n%1 = Gemm(%x, w:f32[5,7]#w, b:f32[5]#b) {transB=1}\noutput %1"},
     {"Gemm", "alpha_and_beta",
      "%x = input f32[2,7]\n%1 = Gemm(%x, w:f32[7,5]#w, b:f32[1]{0.5}) {alpha=0.5, beta=2.0}\noutput %1"},
+    {"Linear", "three_axes",
+     "%x = input f32[2,3,7]\n%1 = kinglet::Linear(%x, w:f32[7,5]#w, b:f32[5]#b)\noutput %1"},
     {"MatMul", "constant_matrix", "%x = input f32[2,3,7]\n%1 = MatMul(%x, w:f32[7,5]#w)\noutput %1"},
     {"MatMul", "two_computed", "%x = input f32[2,3,7]\n%y = input f32[2,7,4]\n%1 = MatMul(%x, %y)\noutput %1"},
     {"MatMul", "constant_matrix_of_more_dimensions",
