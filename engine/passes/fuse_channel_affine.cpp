@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Before:     y = Concat(a_0, a_1 ... a_n) {axis=1} with a_i = x[:, i:i+1] * k_i + c_i, as torchvision scales its input:
+// Before:     y = Concat(a_0, a_1 ... a_n) {axis=1} with a_i = x[:, i:i+1] * k_i + c_i, as torchvision scales its
+// input:
 //             Gather(x, i) {axis=1}, Unsqueeze, Mul by one number, Add of one number, each of the two at most once
 // After:      y = BatchNormalization(x) of scale k, bias c, mean 0 and variance 1 (epsilon 0): one step
 // Conditions: x is f32 [N,C,H,W] and every channel is taken once, in order; inner values are read once and are no graph

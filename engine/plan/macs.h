@@ -6,7 +6,7 @@
 
 namespace kinglet::engine {
 
-// Of Conv, ConvTranspose, Gemm and MatMul; 0 for all others and where shapes are not known.
+// Of Conv, ConvTranspose, Gemm, MatMul and Linear; 0 for all others and where shapes are not known.
 [[nodiscard]] std::int64_t multiply_adds(const Graph& graph, NodeId id);
 
 }  // namespace kinglet::engine

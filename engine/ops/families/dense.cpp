@@ -2,6 +2,7 @@
 // kinglet::Linear: a matrix product with a bias over the last axis of a tensor of any rank, one step of XNNPACK. ONNX
 // writes MatMul and Add. Session passes make it; files do not hold it.
 //   x [...,K], w [K,N], b [N]  ->  [...,N]
+#include <algorithm>
 #include <format>
 
 #include "engine/ops/common.h"
@@ -22,8 +23,13 @@ Result<void> infer_linear(InferContext& context) {
   const std::optional<Shape>& x = context.input_shape(0);
   const std::optional<Shape>& w = context.input_shape(1);
   const std::optional<Shape>& b = context.input_shape(2);
-  std::optional<Shape> out = x;
-  if (x && w && b) {
+  if (!x) {
+    context.set_output(0, context.input_type(0), std::nullopt);
+    return {};
+  }
+  Shape out = *x;
+  out.back() = w ? (*w)[1] : kUnknownDim;
+  if (w && b) {
     const auto differ = [](Dim left, Dim right) {
       return left != right && left != kUnknownDim && right != kUnknownDim;
     };
@@ -31,9 +37,6 @@ Result<void> infer_linear(InferContext& context) {
       return context.fail(
           std::format("cannot multiply {} by {} and add {}", to_string(*x), to_string(*w), to_string(*b)));
     }
-    out->back() = (*w)[1];
-  } else if (out) {
-    out->back() = kUnknownDim;
   }
   context.set_output(0, context.input_type(0), out);
   return {};

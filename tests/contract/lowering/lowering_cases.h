@@ -76,8 +76,7 @@ inline constexpr LoweringCase kLoweringCases[] = {
      "%x = input f32[2,7]\n%1 = Gemm(%x, w:f32[5,7]#w, b:f32[5]#b) {transB=1}\noutput %1"},
     {"Gemm", "alpha_and_beta",
      "%x = input f32[2,7]\n%1 = Gemm(%x, w:f32[7,5]#w, b:f32[1]{0.5}) {alpha=0.5, beta=2.0}\noutput %1"},
-    {"Linear", "three_axes",
-     "%x = input f32[2,3,7]\n%1 = kinglet::Linear(%x, w:f32[7,5]#w, b:f32[5]#b)\noutput %1"},
+    {"Linear", "three_axes", "%x = input f32[2,3,7]\n%1 = kinglet::Linear(%x, w:f32[7,5]#w, b:f32[5]#b)\noutput %1"},
     {"MatMul", "constant_matrix", "%x = input f32[2,3,7]\n%1 = MatMul(%x, w:f32[7,5]#w)\noutput %1"},
     {"MatMul", "two_computed", "%x = input f32[2,3,7]\n%y = input f32[2,7,4]\n%1 = MatMul(%x, %y)\noutput %1"},
     {"MatMul", "constant_matrix_of_more_dimensions",
@@ -176,6 +175,20 @@ inline constexpr LoweringCase kLoweringCases[] = {
      "d:i64[1]{3})\noutput %1"},
     {"Transpose", "channel_shuffle", "%x = input f32[1,2,3,4,5]\n%1 = Transpose(%x) {perm=[0,2,1,3,4]}\noutput %1"},
     {"Transpose", "image_to_rows", "%x = input f32[1,3,4,5]\n%1 = Transpose(%x) {perm=[0,2,3,1]}\noutput %1"},
+
+    // rearrange.cpp
+    {"Rearrange", "heads",
+     "%x = input f32[5,12]\n%1 = kinglet::Rearrange(%x) {split=[5,3,4], take=[-1,-1,-1], perm=[1,0,2], "
+     "shape=[3,5,4]}\noutput %1"},
+    {"Rearrange", "one_of_three",
+     "%x = input f32[5,24]\n%1 = kinglet::Rearrange(%x) {split=[5,3,2,4], take=[-1,2,-1,-1], perm=[2,0,3], "
+     "shape=[1,2,5,4]}\noutput %1"},
+    {"Rearrange", "windows_of_an_image",
+     "%x = input f32[1,3,4,6]\n%1 = Conv(%x, w:f32[8,3,1,1]#w)\n%2 = kinglet::Rearrange(%1) {split=[8,2,2,3,2], "
+     "take=[-1,-1,-1,-1,-1], perm=[1,3,2,4,0], shape=[6,4,8]}\noutput %2"},
+    {"Rearrange", "image_of_windows",
+     "%x = input f32[6,4,8]\n%1 = kinglet::Rearrange(%x) {split=[2,3,2,2,8], take=[-1,-1,-1,-1,-1], "
+     "perm=[4,0,2,1,3], shape=[1,8,4,6]}\n%2 = Conv(%1, w:f32[3,8,1,1]#w)\noutput %2"},
 
     // reduce.cpp
     {"ReduceMean", "pixels", "%x = input f32[1,3,4,5]\n%1 = ReduceMean(%x, a:i64[2]{2,3})\noutput %1"},

@@ -157,6 +157,32 @@ output %15, %7
 %9 = ReduceMean(%8, a:i64[1]{1}) {keepdims=0}
 output %9
 )"},
+    {"windows_of_an_image", R"(
+%x = input f32[1,3,4,6]
+%1 = Conv(%x, w1:f32[12,3,1,1]#w1)
+%2 = Reshape(%1, s1:i64[6]{1,12,2,2,3,2})
+%3 = Transpose(%2) {perm=[0,2,4,3,5,1]}
+%4 = Reshape(%3, s2:i64[3]{6,4,12})
+%5 = LayerNormalization(%4, g:f32[12]#g, h:f32[12]#h)
+%6 = MatMul(%5, w2:f32[12,36]#w2)
+%7 = Add(%6, b2:f32[36]#b2)
+%8 = Reshape(%7, s3:i64[5]{6,4,3,2,6})
+%9 = Transpose(%8) {perm=[2,0,3,1,4]}
+%10 = Gather(%9, i0:i64[]{0})
+%11 = Gather(%9, i1:i64[]{1})
+%12 = Gather(%9, i2:i64[]{2})
+%13 = Transpose(%11) {perm=[0,1,3,2]}
+%14 = MatMul(%10, %13)
+%15 = Softmax(%14)
+%16 = MatMul(%15, %12)
+%17 = Transpose(%16) {perm=[0,2,1,3]}
+%18 = Reshape(%17, s4:i64[6]{1,2,3,2,2,12})
+%19 = Transpose(%18) {perm=[0,5,1,3,2,4]}
+%20 = Reshape(%19, s5:i64[4]{1,12,4,6})
+%21 = Add(%1, %20)
+%22 = Conv(%21, w3:f32[4,12,3,3]#w3)
+output %22
+)"},
 };
 
 class NetworkLowering : public ::testing::TestWithParam<Network> {};
@@ -170,6 +196,9 @@ TEST_P(NetworkLowering, EachOperatorSwitchedOffGivesTheSameAnswers) {
   for (const bool optimize : {false, true}) {
     Session whole = session_of(graph, optimize);
     expect_same(answers(whole, inputs), expected);
+    for (const StepInfo& step : whole.plan().steps) {  // those that passes make, too
+      operators.insert(step.op_type.substr(0, step.op_type.find('+')));
+    }
     for (const std::string& op_type : operators) {
       SCOPED_TRACE(op_type + (optimize ? ", optimised" : ""));
       Session session = session_of(graph, optimize, {op_type});
@@ -182,6 +211,15 @@ TEST_P(NetworkLowering, EachOperatorSwitchedOffGivesTheSameAnswers) {
     EXPECT_EQ(evaluated.plan().segments, 0U);
     expect_same(answers(evaluated, inputs), expected);
   }
+}
+
+// What MaxViT does between convolutions: nothing is turned from NHWC and back.
+TEST(RearrangedImages, StayAsTheyLieInMemory) {
+  const auto windows = std::ranges::find(kNetworks, std::string_view("windows_of_an_image"), &Network::name);
+  const Session session = session_of(graph_of(windows->text), true);
+  EXPECT_EQ(session.plan().segments, 1U);
+  EXPECT_EQ(session.plan().transposes, 1U);  // the graph's output
+  EXPECT_EQ(session.plan().steps.size(), 13U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Small, NetworkLowering, ::testing::ValuesIn(kNetworks),
