@@ -115,6 +115,15 @@ Result<void> write_file(const std::filesystem::path& path, std::string_view byte
 
 Result<void> write_file(const std::filesystem::path& path, std::span<const std::string_view> pieces,
                         Overwrite overwrite) {
+  const auto make = [&](const PutBytes& put) -> Result<void> {
+    for (const std::string_view piece : pieces) KINGLET_TRY(put(piece));
+    return {};
+  };
+  return write_file(path, make, overwrite);
+}
+
+Result<void> write_file(const std::filesystem::path& path, const std::function<Result<void>(const PutBytes& put)>& make,
+                        Overwrite overwrite) {
   if (overwrite == Overwrite::kRefuse && ::access(path.c_str(), F_OK) == 0) {
     return fail(ErrorCode::kCannotCreate, "the file exists already", path.string(), "add --force to replace it");
   }
@@ -125,10 +134,7 @@ Result<void> write_file(const std::filesystem::path& path, std::span<const std::
                 errno == ENOENT ? "make the folder first" : "");
   }
   ::fchmod(fd.get(), 0644);
-  Result<void> written;
-  for (const std::string_view piece : pieces) {
-    if (written) written = write_all(fd.get(), piece, path);
-  }
+  Result<void> written = make([&](std::string_view piece) { return write_all(fd.get(), piece, path); });
   if (written && ::fsync(fd.get()) != 0) {
     written = fail(ErrorCode::kIo, "cannot write: " + errno_text(), path.string(), "free some space");
   }

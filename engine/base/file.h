@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,6 +63,11 @@ enum class Overwrite { kRefuse, kReplace };
 [[nodiscard]] Result<void> write_file(const std::filesystem::path& path, std::string_view bytes, Overwrite overwrite);
 // The same for bytes that lie in pieces.
 [[nodiscard]] Result<void> write_file(const std::filesystem::path& path, std::span<const std::string_view> pieces,
+                                      Overwrite overwrite);
+// The same for bytes that are made while writing; an error of `make` ends the writing and nothing is left behind.
+using PutBytes = std::function<Result<void>(std::string_view)>;
+[[nodiscard]] Result<void> write_file(const std::filesystem::path& path,
+                                      const std::function<Result<void>(const PutBytes& put)>& make,
                                       Overwrite overwrite);
 
 }  // namespace kinglet

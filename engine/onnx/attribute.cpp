@@ -77,6 +77,11 @@ std::optional<std::int64_t> old_integer(const AttributeProto& proto, int kind) {
 
 }  // namespace
 
+int attribute_kind(std::string_view op_type, std::string_view name) {
+  const std::optional<Kind> kind = expected_kind(op_type, name);
+  return kind ? onnx_kind(*kind) : int{AttributeProto::UNDEFINED};
+}
+
 Result<Attribute> read_attribute(const AttributeProto& proto, std::string_view op_type, const TensorSource& tensors) {
   const int kind = kind_of(proto);
   const std::optional<Kind> expected = expected_kind(op_type, proto.name());

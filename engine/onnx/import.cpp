@@ -162,9 +162,8 @@ class Importer {
   }
 
   Result<void> add_node(const ::onnx::NodeProto& proto) {
-    Node node{.op_type = proto.op_type(),
-              .domain = std::string(canonical_domain(proto.domain())),
-              .name = unique_node_name(proto)};
+    Node node{
+        .op_type = proto.op_type(), .domain = std::string(canonical_domain(proto.domain())), .name = node_name_(proto)};
     for (const std::string& name : proto.input()) {
       if (name.empty()) {
         node.inputs.push_back(kNoValue);
@@ -211,13 +210,6 @@ class Importer {
     return {};
   }
 
-  std::string unique_node_name(const ::onnx::NodeProto& proto) {
-    std::string name = proto.name();
-    if (name.empty()) name = std::format("{}_{}", proto.op_type(), node_names_.size());
-    while (!node_names_.insert(name).second) name += std::format("_{}", node_names_.size());
-    return name;
-  }
-
   Result<void> add_outputs() {
     for (const auto& proto : model_.graph().output()) {
       const std::optional<ValueId> value = graph_.find_value(proto.name());
@@ -236,11 +228,18 @@ class Importer {
   const ::onnx::ModelProto& model_;
   const TensorSource& tensors_;
   Graph graph_;
-  std::unordered_set<std::string> node_names_;
+  NodeNamer node_name_;
   std::unordered_map<std::uint32_t, WideLevels> wide_;
 };
 
 }  // namespace
+
+std::string NodeNamer::operator()(const ::onnx::NodeProto& node) {
+  std::string name = node.name();
+  if (name.empty()) name = std::format("{}_{}", node.op_type(), names_.size());
+  while (!names_.insert(name).second) name += std::format("_{}", names_.size());
+  return name;
+}
 
 std::string_view canonical_domain(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
 

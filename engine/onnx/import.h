@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/base/error.h"
@@ -14,6 +15,7 @@
 namespace onnx {
 class AttributeProto;
 class ModelProto;
+class NodeProto;
 }  // namespace onnx
 
 namespace kinglet::engine::onnx_format {
@@ -35,6 +37,23 @@ struct Opsets {
 // Constants (initializers, also those listed as inputs: a classifier runs with its own weights; Constant nodes), inputs
 // with names of free dimensions, nodes sorted. kUnsupported: unknown operators, all listed, or types out of scope.
 [[nodiscard]] Result<Graph> import_graph(const ::onnx::ModelProto& model, const TensorSource& tensors);
+
+// All of loading behind the bytes: inlines constant Ifs into `model`, imports, turns every node into the inner form,
+// infers shapes and verifies.
+[[nodiscard]] Result<Graph> build_graph(::onnx::ModelProto& model, const TensorSource& tensors);
+
+// Gives each node of a file, asked for in its order and Constant nodes left out, its name in the graph: its own, made
+// unique, or "Conv_12".
+class NodeNamer {
+ public:
+  [[nodiscard]] std::string operator()(const ::onnx::NodeProto& node);
+
+ private:
+  std::unordered_set<std::string> names_;
+};
+
+// The AttributeProto.type that the operator reads an attribute as; 0 when kinglet does not know the attribute.
+[[nodiscard]] int attribute_kind(std::string_view op_type, std::string_view name);
 
 // kBadData: an attribute of another kind than its operator has; kUnsupported: sub-graphs and other kinds out of scope.
 [[nodiscard]] Result<Attribute> read_attribute(const ::onnx::AttributeProto& proto, std::string_view op_type,

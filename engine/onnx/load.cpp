@@ -68,19 +68,22 @@ Result<Graph> load(const ByteSource& source, const std::filesystem::path& folder
     return fail(ErrorCode::kBadData, "is not an ONNX model: it holds no graph", {},
                 "check that the file is whole and was exported as ONNX");
   }
-  const onnx_format::Opsets opsets = KINGLET_TRY(onnx_format::read_opsets(model));
-  const onnx_format::TensorSource tensors{source, skeleton, folder};
-  KINGLET_TRY(onnx_format::inline_constant_ifs(*model.mutable_graph(), [&](const ::onnx::GraphProto& part) {
+  return onnx_format::build_graph(model, {source, skeleton, folder});
+}
+
+}  // namespace
+
+Result<Graph> onnx_format::build_graph(::onnx::ModelProto& model, const TensorSource& tensors) {
+  const Opsets opsets = KINGLET_TRY(read_opsets(model));
+  KINGLET_TRY(inline_constant_ifs(*model.mutable_graph(), [&](const ::onnx::GraphProto& part) {
     return known_condition(model, part, tensors, opsets);
   }));
-  Graph graph = KINGLET_TRY(onnx_format::import_graph(model, tensors));
+  Graph graph = KINGLET_TRY(import_graph(model, tensors));
   KnownNumbers known;
   KINGLET_TRY(normalize_and_infer(graph, opsets, known));
   KINGLET_TRY(verify(graph));
   return graph;
 }
-
-}  // namespace
 
 Result<Graph> load_model(const InputFile& file) {
   const std::filesystem::path folder = file.path().has_parent_path() ? file.path().parent_path() : ".";

@@ -191,8 +191,7 @@ struct File {
   }
 };
 
-Result<File> to_file(const Graph& graph) {
-  const std::int64_t opset = opset_to_write(graph);
+Result<File> to_file(const Graph& graph, std::int64_t opset) {
   File file;
   file.body.add(graph_without_weights(graph, opset));
   for (const ValueId id : graph.values()) {
@@ -209,12 +208,14 @@ Result<File> to_file(const Graph& graph) {
 }  // namespace
 
 Result<void> save_model(const Graph& graph, const std::filesystem::path& path, Overwrite overwrite) {
-  const File file = KINGLET_TRY(to_file(graph));
+  const File file = KINGLET_TRY(to_file(graph, opset_to_write(graph)));
   return write_file(path, file.views(), overwrite);
 }
 
-Result<std::string> to_onnx_bytes(const Graph& graph) {
-  const File file = KINGLET_TRY(to_file(graph));
+Result<std::string> to_onnx_bytes(const Graph& graph) { return to_onnx_bytes(graph, opset_to_write(graph)); }
+
+Result<std::string> to_onnx_bytes(const Graph& graph, std::int64_t opset) {
+  const File file = KINGLET_TRY(to_file(graph, opset));
   std::string bytes;
   bytes.reserve(file.head.size() + file.body.size());
   for (const std::string_view view : file.views()) bytes += view;

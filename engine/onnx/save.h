@@ -25,4 +25,10 @@ namespace kinglet::engine {
 // The opset of the default domain that save_model writes.
 [[nodiscard]] std::int64_t opset_to_write(const Graph& graph);
 
+// The first opset, from 13 on, that has this node's operator in the inner form.
+[[nodiscard]] std::int64_t opset_of_node(const Graph& graph, NodeId id);
+
+// The whole file at this very opset, which the graph's operators have the form of (older_forms.h).
+[[nodiscard]] Result<std::string> to_onnx_bytes(const Graph& graph, std::int64_t opset);
+
 }  // namespace kinglet::engine

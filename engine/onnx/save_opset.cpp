@@ -90,6 +90,11 @@ std::int64_t opset_of(const Graph& graph, const Node& node) {
 
 }  // namespace
 
+std::int64_t opset_of_node(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  return node.domain.empty() ? opset_of(graph, node) : kLowest;
+}
+
 std::int64_t opset_to_write(const Graph& graph) {
   std::int64_t opset = std::clamp(graph.metadata.opset, kLowest, kHighest);
   for (const NodeId id : graph.nodes()) {
