@@ -16,6 +16,7 @@ ARROWS = {
     "engine/backend": ["engine/backend/", "engine/graph/"],
     "engine/ops": ["engine/ops/", "engine/graph/", "engine/backend/xnnpack/"],
     "engine/onnx": ["engine/onnx/", "engine/ops/", "engine/graph/"],
+    "engine/edit": ["engine/edit/", "engine/onnx/", "engine/ops/", "engine/graph/"],
     "engine/passes": ["engine/passes/", "engine/ops/", "engine/graph/"],
     "engine/plan": ["engine/plan/", "engine/ops/", "engine/graph/", "engine/backend/"],
     "engine": ENGINE,
@@ -117,6 +118,10 @@ def check_tables(root):
         scheme = first(row)
         if not (root / f"camera/sources/{scheme}.cpp").exists():
             faults.append(f"camera/sources.def: source {scheme} has no camera/sources/{scheme}.cpp")
+    for row in rows(root / "engine/edit/verbs.def", "KINGLET_VERB"):
+        name = first(row)
+        if not (root / f"engine/edit/{name}.cpp").exists():
+            faults.append(f"engine/edit/verbs.def: verb {name} has no engine/edit/{name}.cpp")
     for row in rows(root / "cli/commands.def", "KINGLET_COMMAND"):
         name = first(row).replace("-", "_")
         if not (root / f"cli/{name}.cpp").exists():

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every node gets a name of its own: the one kinglet shows for it anyway. Names that are good stay.
+#include <format>
+
+#include "engine/edit/graph_tools.h"
+#include "engine/edit/verbs.h"
+
+namespace kinglet::engine::edit {
+namespace {
+
+Result<void> apply(Context& context, const Arguments& /*arguments*/) {
+  GraphProto& graph = *context.document.model().mutable_graph();
+  const std::vector<std::string> shown = node_names(graph);
+  Names taken;
+  int named = 0;
+  for (int i = 0; i < graph.node_size(); ++i) {
+    const std::string& wanted = shown[static_cast<std::size_t>(i)];
+    std::string name = wanted;
+    for (int k = 1; !taken.insert(name).second; ++k) name = std::format("{}_{}", wanted, k);
+    if (graph.node(i).name() == name) continue;
+    graph.mutable_node(i)->set_name(name);
+    ++named;
+  }
+  if (named > 0) context.notes.push_back(std::format("{} nodes got a name", named));
+  return {};
+}
+
+}  // namespace
+
+const Verb verbs::name_nodes{.name = "name-nodes",
+                             .summary = "a name for every node, each once",
+                             .example = "name-nodes",
+                             .parameters = {},
+                             .apply = apply};
+
+}  // namespace kinglet::engine::edit
