@@ -11,7 +11,9 @@
 #include "cli/allocation_count.h"
 #include "cli/classifier.h"
 #include "cli/command.h"
+#include "cli/made_input.h"
 #include "engine/base/clock.h"
+#include "engine/base/text.h"
 
 namespace kinglet::cli {
 namespace {
@@ -24,6 +26,7 @@ struct Options {
   int runs = 100;
   double seconds = 0;
   bool nodes = false;
+  std::string against;
 };
 
 struct NodeTime {
@@ -58,20 +61,12 @@ std::uint64_t peak_resident_bytes() {
   return 0;
 }
 
-// The same numbers on every machine; small, so that no layer saturates or meets denormals.
-void fill_inputs(engine::Session& session) {
+Result<void> fill_inputs(engine::Session& session) {
   std::mt19937 random(1);
   for (std::size_t i = 0; i < session.inputs().size(); ++i) {
-    const std::span<std::byte> bytes = session.input(i);
-    if (session.inputs()[i].type == engine::DataType::kF32) {
-      for (std::size_t at = 0; at + sizeof(float) <= bytes.size(); at += sizeof(float)) {
-        const float value = static_cast<float>(random() >> 8) / static_cast<float>(1 << 23) - 1;
-        std::ranges::copy(std::as_bytes(std::span(&value, 1)), bytes.begin() + static_cast<std::ptrdiff_t>(at));
-      }
-    } else if (session.inputs()[i].type != engine::DataType::kBool) {
-      std::ranges::fill(bytes, std::byte{0});  // indices and shapes must stay valid
-    }
+    KINGLET_TRY(session.set_input(i, made_tensor(session.inputs()[i], random)));
   }
+  return {};
 }
 
 double ms_since(SteadyTime start) { return to_ms(SteadyClock::now() - start).count(); }
@@ -167,13 +162,109 @@ void print_text(const Measured& measured, const engine::Session& session, const 
   if (options.nodes) print_nodes(measured, session, out);
 }
 
+// Two models in turns, so that whatever else the machine does hits both alike.
+struct Duel {
+  std::vector<double> model_ms, against_ms;  // sorted
+  std::vector<double> ratios;                // of each round's medians, against / model; sorted
+};
+
+double median_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+Result<Duel> duel(engine::Session& model, engine::Session& against, const Options& options, Output& out) {
+  constexpr int kRounds = 10;
+  Duel result;
+  const auto round_of = [&](engine::Session& session, int runs, std::vector<double>& all) -> Result<double> {
+    std::vector<double> times;
+    for (int i = 0; i < runs; ++i) {
+      const SteadyTime begin = SteadyClock::now();
+      KINGLET_TRY(session.run());
+      times.push_back(ms_since(begin));
+    }
+    all.insert(all.end(), times.begin(), times.end());
+    return median_of(std::move(times));
+  };
+  const int rounds = std::min(kRounds, options.runs);
+  for (int round = 0; round < rounds; ++round) {
+    const int runs = options.runs / rounds + (round < options.runs % rounds ? 1 : 0);
+    double ours = 0;
+    double theirs = 0;
+    for (const bool is_model : {round % 2 == 0, round % 2 != 0}) {
+      if (is_model) {
+        ours = KINGLET_TRY(round_of(model, runs, result.model_ms));
+      } else {
+        theirs = KINGLET_TRY(round_of(against, runs, result.against_ms));
+      }
+    }
+    result.ratios.push_back(theirs / ours);
+    out.progress("running", static_cast<std::uint64_t>(round + 1), static_cast<std::uint64_t>(rounds));
+  }
+  out.end_progress();
+  for (auto* values : {&result.model_ms, &result.against_ms, &result.ratios}) std::ranges::sort(*values);
+  return result;
+}
+
+double percentile_of(const std::vector<double>& sorted, double p) {
+  return sorted[static_cast<std::size_t>(std::lround(p / 100 * static_cast<double>(sorted.size() - 1)))];
+}
+
+Json latency_json(const std::vector<double>& sorted) {
+  return {{"min", sorted.front()},
+          {"p50", percentile_of(sorted, 50)},
+          {"p90", percentile_of(sorted, 90)},
+          {"p99", percentile_of(sorted, 99)},
+          {"max", sorted.back()}};
+}
+
+void print_duel(const Duel& duel, const Options& options, Output& out) {
+  if (out.json()) {
+    out.print_json(
+        {{"model", options.model.model},
+         {"against", options.against},
+         {"threads", thread_count(options.model)},
+         {"runs", duel.model_ms.size()},
+         {"latency_ms", latency_json(duel.model_ms)},
+         {"against_latency_ms", latency_json(duel.against_ms)},
+         {"ratio",
+          {{"p50", percentile_of(duel.ratios, 50)}, {"min", duel.ratios.front()}, {"max", duel.ratios.back()}}},
+         {"memory", {{"peak_bytes", peak_resident_bytes()}}}});
+    return;
+  }
+  Table table({"MODEL", ">MIN MS", ">P50", ">P90", ">P99", ">MAX"});
+  for (const auto& [name, times] :
+       {std::pair(&options.model.model, &duel.model_ms), std::pair(&options.against, &duel.against_ms)}) {
+    table.add({printable(*name, 60), std::format("{:.3f}", times->front()),
+               std::format("{:.3f}", percentile_of(*times, 50)), std::format("{:.3f}", percentile_of(*times, 90)),
+               std::format("{:.3f}", percentile_of(*times, 99)), std::format("{:.3f}", times->back())});
+  }
+  out.print(table.text(out));
+  out.print(std::format("ratio {:.3f} (above 1: the first is faster), {:.3f} to {:.3f} over {} rounds, {} thread{}\n",
+                        percentile_of(duel.ratios, 50), duel.ratios.front(), duel.ratios.back(), duel.ratios.size(),
+                        thread_count(options.model), thread_count(options.model) == 1 ? "" : "s"));
+}
+
+Result<int> bench_against(const Options& options, Output& out) {
+  const engine::SessionOptions session_options{.threads = thread_count(options.model)};
+  engine::Session model = KINGLET_TRY(engine::Session::open(options.model.model, session_options));
+  engine::Session against = KINGLET_TRY(engine::Session::open(options.against, session_options));
+  for (engine::Session* session : {&model, &against}) {
+    KINGLET_TRY(fill_inputs(*session));
+    for (int i = 0; i < options.warmup + 1; ++i) KINGLET_TRY(session->run());
+  }
+  print_duel(KINGLET_TRY(duel(model, against, options, out)), options, out);
+  return 0;
+}
+
 Result<int> bench(const Options& options, Output& out) {
+  if (!options.against.empty()) return bench_against(options, out);
   Measured measured;
   SteadyTime start = SteadyClock::now();
   engine::Session session = KINGLET_TRY(engine::Session::open(
       options.model.model, {.threads = thread_count(options.model), .time_nodes = options.nodes}));
   measured.load_ms = ms_since(start);
-  fill_inputs(session);
+  KINGLET_TRY(fill_inputs(session));
   start = SteadyClock::now();
   KINGLET_TRY(session.run());
   measured.first_run_ms = ms_since(start);
@@ -201,11 +292,15 @@ Body bench_command(CLI::App& app) {
   auto* runs = app.add_option("--runs", options->runs, "measured runs (default 100)")
                    ->check(CLI::Range(1, 1'000'000))
                    ->option_text("N");
-  app.add_option("--seconds", options->seconds, "measure for so long instead")
-      ->check(CLI::Range(0.1, 3600.0))
-      ->excludes(runs)
-      ->option_text("S");
-  app.add_flag("--nodes", options->nodes, "time every step of the plan (a few percent slower)");
+  auto* seconds = app.add_option("--seconds", options->seconds, "measure for so long instead")
+                      ->check(CLI::Range(0.1, 3600.0))
+                      ->excludes(runs)
+                      ->option_text("S");
+  auto* nodes = app.add_flag("--nodes", options->nodes, "time every step of the plan (a few percent slower)");
+  app.add_option("--against", options->against, "measure this model, too, in turns, and give the ratio")
+      ->type_name("FILE")
+      ->excludes(seconds)
+      ->excludes(nodes);
   return [options](Output& out) { return bench(*options, out); };
 }
 

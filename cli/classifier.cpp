@@ -44,21 +44,21 @@ Result<camera::InputTensor> picture_input(engine::Session& session, const std::s
                              .layout = channels_last ? TensorLayout::kNhwc : info.layout};
 }
 
-Result<engine::Labels> labels_for(const ModelOptions& options, std::size_t class_count, Output& out) {
-  const std::optional<fs::path> path = labels_path(options);
-  if (!path) {
+Result<engine::Labels> labels_for(const ModelOptions& options, const engine::Graph::Metadata& metadata,
+                                  std::size_t class_count, Output& out) {
+  auto found = labels_of(options, metadata);
+  if (!found) {
+    Error error = std::move(found).error();
+    error.hint = std::format("labels are a UTF-8 text with one label a line, {} of them for this model", class_count);
+    return std::unexpected(std::move(error));
+  }
+  if (!*found) {
     out.note(std::format("no labels: classes are shown by number; use --labels, or put {}.labels.txt beside the model",
                          fs::path(options.model).stem().string()));
     return engine::Labels::numbered(class_count);
   }
-  Result<engine::Labels> labels = engine::Labels::open(*path);
-  if (!labels) {
-    Error error = std::move(labels).error();
-    error.hint = std::format("labels are a UTF-8 text with one label a line, {} of them for this model", class_count);
-    return std::unexpected(std::move(error));
-  }
-  KINGLET_TRY(labels->check_count(class_count));
-  return std::move(*labels);
+  KINGLET_TRY((*found)->labels.check_count(class_count));
+  return std::move((*found)->labels);
 }
 
 bool is_picture_name(const fs::path& path) {
@@ -93,27 +93,36 @@ int thread_count(const ModelOptions& options) {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) - 1, 1, 4);
 }
 
-Result<FoundRecipe> recipe_of(const ModelOptions& options, const engine::Graph::Metadata& metadata) {
-  std::optional<fs::path> explicit_path;
-  if (!options.recipe.empty()) explicit_path = options.recipe;
-  std::optional<std::string_view> property;
+namespace {
+
+std::optional<std::string_view> find_property(const engine::Graph::Metadata& metadata, std::string_view name) {
   for (const auto& [key, value] : metadata.properties) {
-    if (key == "kinglet.recipe") property = value;
+    if (key == name) return value;
   }
-  const auto recipe = KINGLET_TRY(engine::find_recipe(options.model, explicit_path, property));
+  return std::nullopt;
+}
+
+std::optional<fs::path> given(const std::string& path) {
+  return path.empty() ? std::nullopt : std::optional<fs::path>(path);
+}
+
+}  // namespace
+
+Result<FoundRecipe> recipe_of(const ModelOptions& options, const engine::Graph::Metadata& metadata) {
+  const auto recipe = KINGLET_TRY(
+      engine::find_recipe(options.model, given(options.recipe), find_property(metadata, engine::kRecipeProperty)));
   if (!recipe) return FoundRecipe{};
   const fs::path beside = fs::path(options.model).replace_extension(".recipe.json");
   std::error_code error;
-  std::string origin = explicit_path ? options.recipe : fs::exists(beside, error) ? beside.string() : "in the model";
+  std::string origin = !options.recipe.empty()     ? options.recipe
+                       : fs::exists(beside, error) ? beside.string()
+                                                   : "in the model";
   return FoundRecipe{*recipe, std::move(origin)};
 }
 
-std::optional<fs::path> labels_path(const ModelOptions& options) {
-  if (!options.labels.empty()) return options.labels;
-  fs::path beside = fs::path(options.model).replace_extension(".labels.txt");
-  std::error_code error;
-  if (fs::exists(beside, error)) return beside;
-  return std::nullopt;
+Result<std::optional<engine::FoundLabels>> labels_of(const ModelOptions& options,
+                                                     const engine::Graph::Metadata& metadata) {
+  return engine::find_labels(options.model, given(options.labels), find_property(metadata, engine::kLabelsProperty));
 }
 
 Classifier::Classifier(engine::Session session, engine::Labels labels, camera::Preprocessor preprocessor,
@@ -140,7 +149,7 @@ Result<Classifier> Classifier::open(const ModelOptions& options, Output& out) {
                             to_string(scores.type), engine::to_string(scores.shape)),
                 options.model);
   }
-  engine::Labels labels = KINGLET_TRY(labels_for(options, static_cast<std::size_t>(*count), out));
+  engine::Labels labels = KINGLET_TRY(labels_for(options, session.metadata(), static_cast<std::size_t>(*count), out));
   return Classifier(std::move(session), std::move(labels),
                     camera::Preprocessor(recipe.recipe, input.width, input.height), input);
 }

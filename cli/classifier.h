@@ -39,8 +39,9 @@ struct FoundRecipe {
 };
 [[nodiscard]] Result<FoundRecipe> recipe_of(const ModelOptions& options, const engine::Graph::Metadata& metadata);
 
-// MODEL.labels.txt beside the model, if it exists.
-[[nodiscard]] std::optional<std::filesystem::path> labels_path(const ModelOptions& options);
+// The labels that belong to the model: --labels, a file beside it, or in it.
+[[nodiscard]] Result<std::optional<engine::FoundLabels>> labels_of(const ModelOptions& options,
+                                                                   const engine::Graph::Metadata& metadata);
 
 // Times of one picture, in milliseconds.
 struct PictureTiming {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "engine/edit/edit.h"
 
 namespace kinglet::cli {
 namespace {
@@ -32,6 +33,9 @@ CommandRow describe_command(const Command& command) {
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
     row.words.push_back(sub->get_name());
     apps.push_back(sub);
+  }
+  if (command.name == "edit") {
+    for (const engine::edit::Verb* verb : engine::edit::all_verbs()) row.words.emplace_back(verb->name);
   }
   for (const CLI::App* each : apps) {
     for (const CLI::Option* option : each->get_options()) {

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: `kinglet inspect`: what a model file holds, what belongs to it, and how it will run here.
+#include "cli/inspect.h"
+
 #include <format>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/classifier.h"
 #include "cli/command.h"
+#include "cli/graph_page.h"
+#include "engine/base/file.h"
 #include "engine/base/text.h"
 #include "engine/model.h"
 #include "engine/optimize.h"
@@ -19,7 +23,13 @@ using engine::PlanInfo;
 
 struct Options {
   ModelOptions model;
+  std::string other;
+  bool diff = false;
   bool shapes = false;
+  std::string tensor;
+  std::size_t values = 32;
+  std::string page;
+  bool force = false;
 };
 
 // Everything that is printed, collected first so that text and JSON say the same.
@@ -27,10 +37,31 @@ struct Facts {
   engine::ModelFile file;
   engine::GraphSize size;
   FoundRecipe recipe;
-  std::optional<std::filesystem::path> labels_path;
-  std::size_t label_count = 0;
-  PlanInfo plan;
+  std::optional<engine::FoundLabels> labels;
+  std::optional<PlanInfo> plan;
+  std::string no_plan;  // why there is none
 };
+
+// A step of the plan with the nodes it runs.
+struct Segment {
+  std::string backend;
+  std::size_t nodes = 0;
+  std::int64_t macs = 0;
+  std::string first, last;
+};
+
+std::vector<Segment> segments_of(const PlanInfo& plan) {
+  std::vector<Segment> out;
+  for (const engine::StepInfo& step : plan.steps) {
+    if (step.segment >= out.size()) out.resize(step.segment + 1);
+    Segment& segment = out[step.segment];
+    segment.backend = step.backend;
+    segment.macs += step.macs;
+    if (segment.nodes++ == 0) segment.first = step.name;
+    segment.last = step.name;
+  }
+  return out;
+}
 
 std::string shape_text(const Graph& graph, engine::ValueId id, const std::vector<std::string>* names = nullptr) {
   const auto& shape = graph.value(id).shape;
@@ -45,18 +76,18 @@ std::string shape_text(const Graph& graph, engine::ValueId id, const std::vector
 }
 
 Result<Facts> collect(const Options& options) {
-  Facts facts{.file = KINGLET_TRY(engine::open_model(options.model.model)),
-              .size = {},
-              .recipe = {},
-              .labels_path = labels_path(options.model),
-              .label_count = 0,
-              .plan = {}};
+  Facts facts{.file = KINGLET_TRY(engine::open_model(options.model.model))};
   facts.size = engine::size_of(facts.file.graph);
   facts.recipe = KINGLET_TRY(recipe_of(options.model, facts.file.graph.metadata));
-  if (facts.labels_path) facts.label_count = KINGLET_TRY(engine::Labels::open(*facts.labels_path)).size();
-  Result<engine::Session> session = engine::Session::create(facts.file.graph, {.threads = thread_count(options.model)});
-  if (!session) return std::unexpected(with_context(session.error(), options.model.model));
-  facts.plan = session->plan();
+  facts.labels = KINGLET_TRY(labels_of(options.model, facts.file.graph.metadata));
+  const Result<engine::Session> session =
+      engine::Session::create(facts.file.graph, {.threads = thread_count(options.model)});
+  if (session) {
+    facts.plan = session->plan();
+  } else {
+    facts.no_plan = describe(session.error());
+    if (!session.error().hint.empty()) facts.no_plan += std::format(" ({})", session.error().hint);
+  }
   return facts;
 }
 
@@ -87,10 +118,40 @@ Json nodes_json(const PlanInfo& plan) {
   return nodes;
 }
 
+Json segments_json(const PlanInfo& plan) {
+  Json out = Json::array();
+  for (const Segment& segment : segments_of(plan)) {
+    out.push_back({{"backend", segment.backend},
+                   {"nodes", segment.nodes},
+                   {"macs", segment.macs},
+                   {"first", segment.first},
+                   {"last", segment.last}});
+  }
+  return out;
+}
+
 std::vector<engine::ValueId> input_ids(const Graph& graph) {
   std::vector<engine::ValueId> ids;
   for (const engine::GraphInput& input : graph.inputs()) ids.push_back(input.value);
   return ids;
+}
+
+Json plan_json(const Facts& facts, const Options& options) {
+  if (!facts.plan) return {{"possible", false}, {"reason", facts.no_plan}};
+  const PlanInfo& plan = *facts.plan;
+  Json out{{"possible", true},
+           {"nodes_in_file", plan.nodes_in_file},
+           {"nodes_after_passes", plan.nodes_after_passes},
+           {"segments", plan.segments},
+           {"steps", segments_json(plan)},
+           {"transposes", plan.transposes},
+           {"macs", plan.macs},
+           {"xnnpack_mac_ratio", plan.xnnpack_mac_ratio},
+           {"weight_bytes", plan.weight_bytes},
+           {"arena_bytes", plan.arena_bytes},
+           {"fallback_nodes", plan.fallback_nodes}};
+  if (options.shapes) out["nodes"] = nodes_json(plan);
+  return out;
 }
 
 Result<Json> to_json(const Facts& facts, const Options& options) {
@@ -103,42 +164,27 @@ Result<Json> to_json(const Facts& facts, const Options& options) {
            {"ir_version", graph.metadata.ir_version},
            {"producer", graph.metadata.producer},
            {"parameters", facts.size.parameters},
+           {"constant_bytes", facts.size.constant_bytes},
            {"inputs", tensors_json(graph, input_ids(graph))},
            {"outputs", tensors_json(graph, graph.outputs())},
            {"operators", facts.size.operators}};
   for (const auto& [key, value] : graph.metadata.properties) out["properties"][key] = value;
-  if (facts.labels_path) out["labels"] = {{"path", facts.labels_path->string()}, {"count", facts.label_count}};
+  if (facts.labels) out["labels"] = {{"path", facts.labels->origin}, {"count", facts.labels->labels.size()}};
   out["preprocess"] = Json::parse(engine::to_json(facts.recipe.recipe));
   out["preprocess_from"] = facts.recipe.origin.empty() ? "default" : facts.recipe.origin;
-  const PlanInfo& plan = facts.plan;
-  out["plan"] = {{"nodes_in_file", plan.nodes_in_file},
-                 {"nodes_after_passes", plan.nodes_after_passes},
-                 {"segments", plan.segments},
-                 {"transposes", plan.transposes},
-                 {"macs", plan.macs},
-                 {"xnnpack_mac_ratio", plan.xnnpack_mac_ratio},
-                 {"weight_bytes", plan.weight_bytes},
-                 {"arena_bytes", plan.arena_bytes},
-                 {"fallback_nodes", plan.fallback_nodes}};
-  if (options.shapes) out["plan"]["nodes"] = nodes_json(plan);
+  out["plan"] = plan_json(facts, options);
   return out;
 }
 
-// What the maker wrote into the file about it; the recipe has a line of its own.
+// What the maker wrote into the file about it; recipe and labels have lines of their own.
 std::vector<std::pair<std::string, std::string>> shown_properties(const Graph& graph) {
   constexpr std::size_t kMost = 8;
   std::vector<std::pair<std::string, std::string>> out;
   for (const auto& property : graph.metadata.properties) {
-    if (property.first != "kinglet.recipe" && out.size() < kMost) out.push_back(property);
+    if (property.first == engine::kRecipeProperty || property.first == engine::kLabelsProperty) continue;
+    if (out.size() < kMost) out.push_back(property);
   }
   return out;
-}
-
-std::string join(const std::vector<std::string>& names, std::size_t limit) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), limit); ++i) text += (i > 0 ? ", " : "") + printable(names[i], 60);
-  if (names.size() > limit) text += std::format(" and {} more", names.size() - limit);
-  return text;
 }
 
 std::string recipe_text(const FoundRecipe& found) {
@@ -149,38 +195,69 @@ std::string recipe_text(const FoundRecipe& found) {
                      recipe.mean[1], recipe.mean[2], recipe.std[0], recipe.std[1], recipe.std[2], recipe.output);
 }
 
-void print_text(const Facts& facts, const Options& options, Output& out) {
+using Lines = std::vector<std::pair<std::string, std::string>>;
+
+void add_plan_lines(const Facts& facts, Lines& lines) {
+  if (!facts.plan) {
+    lines.emplace_back("plan", "none: " + facts.no_plan);
+    return;
+  }
+  const PlanInfo& plan = *facts.plan;
+  lines.emplace_back(
+      "plan", std::format("{} nodes, {} after the passes, {} segment{}, {} transposes", plan.nodes_in_file,
+                          plan.nodes_after_passes, plan.segments, plan.segments == 1 ? "" : "s", plan.transposes));
+  lines.emplace_back("work", std::format("{:.1f} million multiply-adds, {:.1f} % of them by XNNPACK",
+                                         static_cast<double>(plan.macs) / 1e6, 100 * plan.xnnpack_mac_ratio));
+  lines.emplace_back("memory", std::format("weights {}, arena {} (inputs, outputs and values between segments)",
+                                           human_bytes(plan.weight_bytes), human_bytes(plan.arena_bytes)));
+  lines.emplace_back("fallback", plan.fallback_nodes.empty()
+                                     ? "none"
+                                     : std::format("{} nodes run by evaluate", plan.fallback_nodes.size()));
+}
+
+Lines fact_lines(const Facts& facts) {
   const Graph& graph = facts.file.graph;
-  const auto line = [&](std::string_view name, std::string_view value) {
-    out.print(std::format("{:<11} {}\n", name, value));
-  };
-  line("model", facts.file.path.string());
-  line("size", std::format("{}, {} parameters", human_bytes(facts.file.size_bytes), grouped(facts.size.parameters)));
-  line("opset", std::format("{}, IR version {}, producer {}", graph.metadata.opset, graph.metadata.ir_version,
-                            graph.metadata.producer.empty() ? "not named" : printable(graph.metadata.producer, 60)));
-  for (const auto& [key, value] : shown_properties(graph)) line(printable(key, 20), printable(value));
+  Lines lines{
+      {"model", facts.file.path.string()},
+      {"size",
+       std::format("{}, {} parameters in {}", human_bytes(facts.file.size_bytes), grouped(facts.size.parameters),
+                   human_bytes(static_cast<std::uint64_t>(facts.size.constant_bytes)))},
+      {"opset", std::format("{}, IR version {}, producer {}", graph.metadata.opset, graph.metadata.ir_version,
+                            graph.metadata.producer.empty() ? "not named" : printable(graph.metadata.producer, 60))}};
+  for (const auto& [key, value] : shown_properties(graph)) lines.emplace_back(printable(key, 20), printable(value));
   for (const engine::GraphInput& input : graph.inputs()) {
     const engine::Value& value = graph.value(input.value);
-    line("input", std::format("{}  {} {}", printable(value.name, 60), to_string(value.type),
-                              shape_text(graph, input.value, &input.dim_names)));
+    lines.emplace_back("input", std::format("{}  {} {}", printable(value.name, 60), to_string(value.type),
+                                            shape_text(graph, input.value, &input.dim_names)));
   }
   for (const engine::ValueId id : graph.outputs()) {
-    line("output", std::format("{}  {} {}", printable(graph.value(id).name, 60), to_string(graph.value(id).type),
-                               shape_text(graph, id)));
+    lines.emplace_back("output", std::format("{}  {} {}", printable(graph.value(id).name, 60),
+                                             to_string(graph.value(id).type), shape_text(graph, id)));
   }
-  line("recipe", recipe_text(facts.recipe));
-  line("labels",
-       facts.labels_path ? std::format("{} ({})", facts.labels_path->string(), facts.label_count) : "none found");
-  const PlanInfo& plan = facts.plan;
-  line("plan", std::format("{} nodes, {} after the passes, {} segment{}, {} transposes", plan.nodes_in_file,
-                           plan.nodes_after_passes, plan.segments, plan.segments == 1 ? "" : "s", plan.transposes));
-  line("work", std::format("{:.1f} million multiply-adds, {:.1f} % of them by XNNPACK",
-                           static_cast<double>(plan.macs) / 1e6, 100 * plan.xnnpack_mac_ratio));
-  line("memory", std::format("weights {}, buffers {}", human_bytes(plan.weight_bytes), human_bytes(plan.arena_bytes)));
-  line("fallback", plan.fallback_nodes.empty() ? "none" : join(plan.fallback_nodes, 8));
-  Table operators({"OPERATOR", ">COUNT"});
-  for (const auto& [name, count] : facts.size.operators) operators.add({name, std::to_string(count)});
-  out.print("\n" + operators.text(out));
+  lines.emplace_back("recipe", recipe_text(facts.recipe));
+  lines.emplace_back("labels", facts.labels ? std::format("{} ({})", facts.labels->origin, facts.labels->labels.size())
+                                            : "none found");
+  add_plan_lines(facts, lines);
+  return lines;
+}
+
+void print_plan(const PlanInfo& plan, const Options& options, Output& out) {
+  const std::vector<Segment> segments = segments_of(plan);
+  if (segments.size() > 1) {
+    Table table({">STEP", "BY", ">NODES", ">MULTIPLY-ADDS", "FIRST NODE", "LAST NODE"});
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      const Segment& segment = segments[i];
+      table.add({std::to_string(i), segment.backend, std::to_string(segment.nodes),
+                 segment.macs > 0 ? grouped(segment.macs) : "", printable(segment.first, 50),
+                 segment.nodes > 1 ? printable(segment.last, 50) : ""});
+    }
+    out.print("\n" + table.text(out));
+  }
+  if (!plan.fallback_nodes.empty()) {
+    Table table({"FALLBACK NODE, AND WHY IT DOES NOT RUN IN XNNPACK"});
+    for (const std::string& node : plan.fallback_nodes) table.add({printable(node, 300)});
+    out.print("\n" + table.text(out));
+  }
   if (!options.shapes) return;
   Table nodes({"NODE", "OPERATOR", "BY", ">SEGMENT", "OUTPUT", ">MULTIPLY-ADDS"});
   for (const engine::StepInfo& step : plan.steps) {
@@ -190,11 +267,73 @@ void print_text(const Facts& facts, const Options& options, Output& out) {
   out.print("\n" + nodes.text(out));
 }
 
+// Without a plan the shapes of the file itself are shown.
+void print_file_shapes(const Graph& graph, Output& out) {
+  Table nodes({"NODE", "OPERATOR", "OUTPUT"});
+  for (const engine::NodeId id : graph.nodes()) {
+    const engine::Node& node = graph.node(id);
+    for (const engine::ValueId output : node.outputs) {
+      if (output == engine::kNoValue) continue;
+      nodes.add({printable(node.name, 50), node.op_type,
+                 std::format("{} {}", to_string(graph.value(output).type), shape_text(graph, output))});
+    }
+  }
+  out.print("\n" + nodes.text(out));
+}
+
+void print_text(const Facts& facts, const Options& options, Output& out) {
+  for (const auto& [name, value] : fact_lines(facts)) out.print(std::format("{:<11} {}\n", name, value));
+  Table operators({"OPERATOR", ">COUNT"});
+  for (const auto& [name, count] : facts.size.operators) operators.add({name, std::to_string(count)});
+  out.print("\n" + operators.text(out));
+  if (facts.plan) return print_plan(*facts.plan, options, out);
+  if (options.shapes) print_file_shapes(facts.file.graph, out);
+}
+
+Result<void> write_page(const Facts& facts, const Options& options, Output& out) {
+  PageFacts page{.title = facts.file.path.filename().string(), .lines = fact_lines(facts), .runs = {}};
+  if (!facts.plan) {
+    page.runs_elsewhere = "no plan";
+  } else {
+    for (const engine::StepInfo& step : facts.plan->steps) {
+      page.runs[step.name] = std::format("{}, step {}{}", step.backend, step.segment,
+                                         step.macs > 0 ? std::format(", {} multiply-adds", grouped(step.macs)) : "");
+    }
+    for (const std::string& fallback : facts.plan->fallback_nodes) {
+      const std::size_t name_end = fallback.find(" (");
+      const auto row = page.runs.find(fallback.substr(0, name_end));
+      const std::size_t reason = fallback.find("): ");
+      if (row != page.runs.end() && reason != std::string::npos) row->second += ": " + fallback.substr(reason + 3);
+    }
+  }
+  KINGLET_TRY(write_file(options.page, graph_page(facts.file.graph, page),
+                         options.force ? Overwrite::kReplace : Overwrite::kRefuse));
+  out.note(std::format("wrote {}", options.page));
+  return {};
+}
+
 Result<int> inspect(const Options& options, Output& out) {
+  if (options.diff != !options.other.empty()) {
+    if (options.diff)
+      return fail(ErrorCode::kUsage, "--diff compares two files, one is given", "inspect",
+                  "kinglet inspect --diff OLD.onnx NEW.onnx");
+    return fail(ErrorCode::kUsage, std::format("unexpected argument \"{}\"", printable(options.other)), "inspect",
+                "--diff compares two files");
+  }
+  if (options.diff) {
+    KINGLET_TRY(print_diff(options.model.model, options.other, out));
+    return 0;
+  }
+  if (!options.tensor.empty()) {
+    const engine::ModelFile file = KINGLET_TRY(engine::open_model(options.model.model));
+    KINGLET_TRY(print_tensor(file.graph, options.tensor, options.values, out));
+    return 0;
+  }
   const Facts facts = KINGLET_TRY(collect(options));
+  if (!options.page.empty()) KINGLET_TRY(write_page(facts, options, out));
   if (out.json()) {
     out.print_json(KINGLET_TRY(to_json(facts, options)));
-  } else {
+  } else if (options.page.empty()) {
     print_text(facts, options, out);
   }
   return 0;
@@ -205,7 +344,17 @@ Result<int> inspect(const Options& options, Output& out) {
 Body inspect_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_model_argument(app, options->model);
+  app.add_option("OTHER", options->other, "with --diff: the file to compare with")->type_name("");
+  app.add_flag("--diff", options->diff, "what is different between two files, by name and operator");
   app.add_flag("--shapes", options->shapes, "list every step of the plan with its output");
+  app.add_option("--tensor", options->tensor, "show one tensor: type, shape, and statistics of a weight")
+      ->option_text("NAME");
+  app.add_option("--values", options->values, "numbers that --tensor shows (default 32)")
+      ->check(CLI::Range(0, 100'000'000))
+      ->option_text("N");
+  app.add_option("--html", options->page, "write a drawing of the graph: one file, with search and details")
+      ->type_name("FILE");
+  app.add_flag("--force", options->force, "replace an output file that is there");
   add_picture_options(app, options->model);
   add_threads_option(app, options->model);
   return [options](Output& out) { return inspect(*options, out); };

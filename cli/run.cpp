@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: `kinglet run`: raw tensors in and out as .npy, nothing in between: for comparing with any other program.
+// Why: `kinglet run`: tensors in (.npy, a picture by the recipe, or made up from a seed), raw tensors out as .npy: for
+// comparing with any other program.
 #include <algorithm>
 #include <format>
 #include <memory>
@@ -7,6 +8,7 @@
 
 #include "cli/classifier.h"
 #include "cli/command.h"
+#include "cli/made_input.h"
 #include "cli/npy.h"
 #include "engine/base/file.h"
 #include "engine/base/text.h"
@@ -21,6 +23,8 @@ struct Options {
   ModelOptions model;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
+  std::string picture;
+  std::int64_t seed = -1;  // below 0: nothing is made up
   bool force = false;
 };
 
@@ -69,17 +73,45 @@ Result<void> set_inputs(engine::Session& session, const Options& options) {
     KINGLET_TRY(session.set_input(index, tensor));
     set[index] = true;
   }
+  if (options.seed >= 0) {
+    std::mt19937 random(static_cast<std::uint32_t>(options.seed));
+    for (std::size_t i = 0; i < set.size(); ++i) {
+      const engine::Tensor tensor = made_tensor(session.inputs()[i], random);
+      if (!set[i]) KINGLET_TRY(session.set_input(i, tensor));
+    }
+    return {};
+  }
   const auto missing = std::ranges::find(set, false);
   if (missing == set.end()) return {};
   const TensorInfo& info = session.inputs()[static_cast<std::size_t>(missing - set.begin())];
-  return fail(
-      ErrorCode::kUsage, std::format("the input \"{}\" is not given", info.name), "run",
-      std::format("add --input {}=FILE.npy ({} {})", info.name, to_string(info.type), engine::to_string(info.shape)));
+  return fail(ErrorCode::kUsage, std::format("the input \"{}\" is not given", info.name), "run",
+              std::format("add --input {}=FILE.npy ({} {}), --image or --made-up", info.name, to_string(info.type),
+                          engine::to_string(info.shape)));
+}
+
+Result<void> check_usage(const Options& options) {
+  const bool given = !options.inputs.empty() || options.seed >= 0;
+  if (options.picture.empty() || !given) return {};
+  return fail(ErrorCode::kUsage, "--image is the whole input: it goes with neither --input nor --made-up", "run");
+}
+
+// The session with its input filled.
+Result<engine::Session> filled_session(const Options& options, Output& out) {
+  if (options.picture.empty()) {
+    auto session = KINGLET_TRY(engine::Session::open(options.model.model, {.threads = thread_count(options.model)}));
+    KINGLET_TRY(set_inputs(session, options));
+    return session;
+  }
+  Classifier classifier = KINGLET_TRY(Classifier::open(options.model, out));
+  const std::string bytes = KINGLET_TRY(read_picture(options.picture));
+  const auto prepared = classifier.prepare(std::as_bytes(std::span(bytes)));
+  if (!prepared) return std::unexpected(with_context(prepared.error(), options.picture));
+  return std::move(classifier.session());
 }
 
 Result<int> run(const Options& options, Output& out) {
-  engine::Session session =
-      KINGLET_TRY(engine::Session::open(options.model.model, {.threads = thread_count(options.model)}));
+  KINGLET_TRY(check_usage(options));
+  engine::Session session = KINGLET_TRY(filled_session(options, out));
   std::vector<std::pair<std::size_t, std::string>> targets;
   for (const std::string& text : options.outputs) {
     const Assignment assignment = split(text);
@@ -90,7 +122,6 @@ Result<int> run(const Options& options, Output& out) {
     return fail(ErrorCode::kUsage, "standard output can take one tensor, or JSON, and nothing else", "run",
                 "write the others to files");
   }
-  KINGLET_TRY(set_inputs(session, options));
   KINGLET_TRY(session.run());
   for (const auto& [index, file] : targets) {
     const std::string bytes = to_npy(session.get_output(index));
@@ -138,7 +169,13 @@ Body run_command(CLI::App& app) {
       ->type_name("NAME=FILE.npy")
       ->allow_extra_args(false)
       ->take_all();
+  app.add_option("--image", options->picture, "a picture as input, prepared by the recipe; - is stdin")
+      ->type_name("FILE");
+  app.add_option("--made-up", options->seed, "make up the inputs that are not given, from this seed")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{4294967295}))
+      ->option_text("SEED");
   app.add_flag("--force", options->force, "replace output files that are there");
+  add_picture_options(app, options->model);
   add_threads_option(app, options->model);
   return [options](Output& out) { return run(*options, out); };
 }

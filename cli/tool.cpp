@@ -138,7 +138,8 @@ std::optional<Error> parse(CLI::App& app, std::vector<std::string> arguments) {
     message = error.what();
   }
   const CLI::App& used = deepest(app);
-  for (const std::string& argument : used.remaining()) {
+  const std::vector<std::string> rest = used.get_prefix_command() ? std::vector<std::string>{} : used.remaining();
+  for (const std::string& argument : rest) {
     if (argument != "--") return unknown_argument(used, argument);
   }
   if (message.empty()) return std::nullopt;

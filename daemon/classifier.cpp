@@ -59,26 +59,16 @@ std::optional<std::string_view> find_property(const engine::Graph::Metadata& met
   return std::nullopt;
 }
 
-// MODEL.labels.txt for MODEL.onnx.
-std::filesystem::path beside(const std::filesystem::path& model, std::string_view ending) {
-  std::filesystem::path path = model;
-  path.replace_extension();
-  path += ending;
-  return path;
-}
-
 Result<void> load_labels(const ClassifierOptions& options, std::size_t class_count, ModelFacts& facts) {
-  std::filesystem::path path = options.labels;
-  if (path.empty()) {
-    const std::filesystem::path found = beside(options.model, ".labels.txt");
-    std::error_code ignored;
-    if (std::filesystem::exists(found, ignored)) path = found;
-  }
-  if (path.empty()) {
+  std::optional<std::filesystem::path> path;
+  if (!options.labels.empty()) path = options.labels;
+  auto found =
+      KINGLET_TRY(engine::find_labels(options.model, path, find_property(facts.metadata, engine::kLabelsProperty)));
+  if (!found) {
     facts.labels = engine::Labels::numbered(class_count);
     return {};
   }
-  facts.labels = KINGLET_TRY(engine::Labels::open(path));
+  facts.labels = std::move(found->labels);
   facts.labels_from_file = true;
   return facts.labels.check_count(class_count);
 }
@@ -87,7 +77,7 @@ Result<void> load_recipe(const ClassifierOptions& options, ModelFacts& facts) {
   std::optional<std::filesystem::path> path;
   if (!options.recipe.empty()) path = options.recipe;
   const std::optional<engine::Recipe> recipe =
-      KINGLET_TRY(engine::find_recipe(options.model, path, find_property(facts.metadata, "kinglet.recipe")));
+      KINGLET_TRY(engine::find_recipe(options.model, path, find_property(facts.metadata, engine::kRecipeProperty)));
   facts.recipe_found = recipe.has_value();
   facts.recipe = recipe.value_or(engine::Recipe{});
   return {};

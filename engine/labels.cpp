@@ -147,4 +147,22 @@ Result<void> Labels::check_count(std::size_t output_count) const {
               where_, std::move(hint));
 }
 
+Result<std::optional<FoundLabels>> find_labels(const std::filesystem::path& model,
+                                               const std::optional<std::filesystem::path>& explicit_path,
+                                               std::optional<std::string_view> metadata_property) {
+  std::filesystem::path path;
+  if (explicit_path) {
+    path = *explicit_path;
+  } else {
+    path = model;
+    path.replace_extension(".labels.txt");
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) path.clear();
+  }
+  if (!path.empty()) return FoundLabels{.labels = KINGLET_TRY(Labels::open(path)), .origin = path.string()};
+  if (!metadata_property) return std::nullopt;
+  const std::string where = std::format("{}, metadata property {}", printable(model.string()), kLabelsProperty);
+  return FoundLabels{.labels = KINGLET_TRY(Labels::parse(*metadata_property, where)), .origin = "in the model"};
+}
+
 }  // namespace kinglet::engine

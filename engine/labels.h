@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,5 +42,19 @@ class Labels {
   std::vector<Label> labels_;
   std::string where_;
 };
+
+// The metadata property of a model file that holds the text of a label file.
+inline constexpr std::string_view kLabelsProperty = "kinglet.labels";
+
+struct FoundLabels {
+  Labels labels;
+  std::string origin;  // the file, or "in the model"
+};
+
+// The labels that belong to a model file: `explicit_path` if given, else MODEL.labels.txt beside it (MODEL is the
+// file's name without its extension), else `metadata_property`, else nothing.
+[[nodiscard]] Result<std::optional<FoundLabels>> find_labels(const std::filesystem::path& model,
+                                                             const std::optional<std::filesystem::path>& explicit_path,
+                                                             std::optional<std::string_view> metadata_property);
 
 }  // namespace kinglet::engine

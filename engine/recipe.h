@@ -33,6 +33,9 @@ struct Recipe {
   bool operator==(const Recipe&) const = default;
 };
 
+// The metadata property of a model file that holds its recipe.
+inline constexpr std::string_view kRecipeProperty = "kinglet.recipe";
+
 // kBadData with line:column or member name; unknown members are errors with the nearest name.
 [[nodiscard]] Result<Recipe> parse_recipe(std::string_view json, std::string_view where);
 [[nodiscard]] std::string to_json(const Recipe& recipe);

@@ -205,6 +205,8 @@ std::string to_text(const Graph& graph, const TextOptions& options) {
 
 std::string to_text(const Graph& graph, NodeId id) { return Printer(graph, {}).node_line(id); }
 
+std::string to_text(const Attribute& attribute) { return std::visit(AttributeText{nullptr}, attribute); }
+
 std::string content_hash(const Tensor& tensor) {
   std::uint64_t hash = 0xCBF29CE484222325ULL;  // FNV-1a, 64 bits
   const auto add = [&hash](std::span<const std::byte> bytes) {

@@ -38,6 +38,9 @@ struct TextOptions {
 // One node as its line stands in to_text, without the line's end.
 [[nodiscard]] std::string to_text(const Graph& graph, NodeId id);
 
+// The value of one attribute as it stands in a node's line: "[1,1,1,1]".
+[[nodiscard]] std::string to_text(const Attribute& attribute);
+
 struct ParsedGraph {
   Graph graph;  // computed values have the names they are written with ("1"); no type but f32 unless written
   SeedNames seeds;

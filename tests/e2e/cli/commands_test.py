@@ -83,6 +83,71 @@ class Inspect(CliTest):
         self.assertEqual(answer["properties"]["licence"], "Apache-2.0")
 
 
+    def test_the_memory_the_work_and_the_places_are_said(self):
+        answer = self.assert_done(kinglet("inspect", DEMO, "--json", "--shapes")).json()
+        plan = answer["plan"]
+        self.assertTrue(plan["possible"])
+        self.assertEqual(sum(step["nodes"] for step in plan["steps"]), len(plan["nodes"]))
+        self.assertEqual(sum(step["macs"] for step in plan["steps"]), plan["macs"])
+        self.assertGreater(plan["arena_bytes"], 3 * 96 * 96 * 4)
+        self.assertEqual(sum(answer["operators"].values()), plan["nodes_in_file"])
+
+    def test_a_model_without_a_plan_is_still_shown(self):
+        free = self.file("free.onnx", model([node("Relu", ["x"], ["y"], "n")], [value_info("x", [0, 3, 0, 0])],
+                                            [value_info("y", [0, 3, 0, 0])]))
+        text = self.assert_done(kinglet("inspect", free, "--shapes")).text()
+        self.assertRegex(text, r"\nplan +none: .*free")
+        self.assertIn("[?,3,?,?]", text)
+        self.assertFalse(self.assert_done(kinglet("inspect", free, "--json")).json()["plan"]["possible"])
+
+    def test_the_difference_of_two_files(self):
+        before, after = self.file("a.onnx", reducible()), self.folder / "b.onnx"
+        self.assert_done(kinglet("optimize", before, "-o", after))
+        answer = self.assert_done(kinglet("inspect", "--diff", before, after, "--json")).json()
+        self.assertIn({"name": "same", "operator": "Identity"}, answer["nodes"]["gone"])
+        self.assertEqual(answer["before"]["nodes"], 3)
+        self.assertEqual(answer["after"]["nodes"], 1)
+        self.assertIn("REMOVED NODE", self.assert_done(kinglet("inspect", "--diff", before, after)).text())
+        self.assertTrue(self.assert_done(kinglet("inspect", "--diff", before, before, "--json")).json()["same"])
+        self.assert_refused(kinglet("inspect", "--diff", before), 64, "two files")
+
+    def test_one_tensor(self):
+        path = self.file("a.onnx", reducible())
+        answer = self.assert_done(kinglet("inspect", path, "--tensor", "b", "--json", "--values", 2)).json()
+        self.assertEqual(answer["shape"], [4])
+        self.assertEqual(answer["values"], [0.5, 0.5])
+        self.assertEqual(answer["statistics"]["mean"], 0.5)
+        self.assertEqual(answer["readers"], ["norm (BatchNormalization)"])
+        self.assertIn("made by conv", self.assert_done(kinglet("inspect", path, "--tensor", "a")).text())
+        self.assert_refused(kinglet("inspect", path, "--tensor", "imag"), 65, "imag", hint="image")
+
+    def test_a_page_of_the_graph_needs_nothing_else_and_trusts_no_name(self):
+        evil = '</script><b onclick=alert(1)>"&'
+        path = self.file("a.onnx", model([node("Relu", ["x"], ["y"], evil)], [value_info("x", [1, 4])],
+                                         [value_info("y", [1, 4])]))
+        page = self.folder / "page.html"
+        self.assert_done(kinglet("inspect", path, "--html", page))
+        text = page.read_text()
+        self.assertNotIn("<b ", text)
+        self.assertEqual(text.count("</script>"), 2)
+        self.assertNotRegex(text, r"(src|href)=|https?://|@import|url\(")
+        self.assertEqual(text.count('<g class="fast"'), 1)
+        details = json.loads(re.search(r'id="details">(.*?)</script>', text)[1])
+        self.assertEqual([row["operator"] for row in details], ["input", "Relu", "output"])
+        self.assertEqual(details[1]["name"], evil)
+        self.assert_refused(kinglet("inspect", path, "--html", page), 73, page, hint="--force")
+        self.assert_done(kinglet("inspect", path, "--html", page, "--force"))
+        self.assertEqual(page.read_text(), text)
+
+    def test_a_page_of_many_nodes_takes_no_longer_than_they_need(self):
+        def chain(count):
+            nodes = [node("Relu" if i % 2 else "Neg", [f"v{i}"], [f"v{i + 1}"], f"n{i}") for i in range(count)]
+            return model(nodes, [value_info("v0", [1, 4])], [value_info(f"v{count}", [1, 4])])
+        page = self.folder / "page.html"
+        self.assert_done(kinglet("inspect", self.file("long.onnx", chain(6000)), "--html", page))
+        self.assertGreater(page.stat().st_size, 6000 * 200)
+
+
 class Classify(CliTest):
     def setUp(self):
         super().setUp()
@@ -159,6 +224,24 @@ class Run(CliTest):
         self.assert_refused(kinglet("run", twice, "--input", f"x={self.file('no.npy', b'no')}"), 65, "no.npy")
 
 
+    def test_made_up_inputs_repeat(self):
+        out = [self.folder / f"{i}.npy" for i in range(3)]
+        for seed, path in zip((7, 7, 8), out):
+            self.assert_done(kinglet("run", DEMO, "--made-up", seed, "--output", path))
+        self.assertEqual(out[0].read_bytes(), out[1].read_bytes())
+        self.assertNotEqual(out[0].read_bytes(), out[2].read_bytes())
+        self.assertEqual(read_npy(out[0].read_bytes())[0], (1, 9))
+
+    def test_a_picture_is_prepared_by_the_recipe(self):
+        picture, out = self.file("p.png", png(64, 48)), self.folder / "y.npy"
+        self.assert_done(kinglet("run", DEMO, "--image", picture, "--output", out))
+        best = self.assert_done(kinglet("classify", DEMO, picture, "--json")).json()["pictures"][0]["top"][0]
+        scores = read_npy(out.read_bytes())[1]
+        self.assertEqual(scores.index(max(scores)), best["index"])
+        self.assert_refused(kinglet("run", DEMO, "--image", picture, "--made-up", 1), 64, "--image")
+        self.assert_refused(kinglet("run", DEMO, "--image", self.file("no.png", b"no")), 65, "no.png")
+
+
 class Bench(CliTest):
     def test_as_json(self):
         answer = self.assert_done(kinglet("bench", DEMO, "--json", "--runs", 5, "--warmup", 1, "--nodes", "--threads", 1)).json()
@@ -170,6 +253,16 @@ class Bench(CliTest):
             self.assertLessEqual(latency[low], latency[high])
         self.assertGreater(answer["memory"]["peak_bytes"], 1_000_000)
         self.assertGreater(len(answer["nodes"]), 5)
+
+    def test_two_models_in_turns(self):
+        twice = self.file("twice.onnx", doubling())
+        answer = self.assert_done(kinglet("bench", DEMO, "--against", twice, "--runs", 12, "--json", "--threads", 1)).json()
+        self.assertEqual(answer["runs"], 12)
+        self.assertLess(answer["ratio"]["p50"], 1)
+        self.assertLessEqual(answer["ratio"]["min"], answer["ratio"]["p50"])
+        self.assertGreater(answer["latency_ms"]["p50"], answer["against_latency_ms"]["p50"])
+        self.assertIn("ratio ", self.assert_done(kinglet("bench", DEMO, "--against", twice, "--runs", 3)).text())
+        self.assert_refused(kinglet("bench", DEMO, "--against", twice, "--nodes"), 64, "--against")
 
     def test_a_run_allocates_nothing(self):
         answer = self.assert_done(kinglet("bench", DEMO, "--json", "--runs", 5)).json()

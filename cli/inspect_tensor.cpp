@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: `kinglet inspect --tensor NAME`: one value of the graph, and the numbers of a weight.
+#include <algorithm>
+#include <cmath>
+#include <format>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "cli/inspect.h"
+#include "engine/base/text.h"
+#include "engine/graph/float16.h"
+
+namespace kinglet::cli {
+namespace {
+
+using engine::DataType;
+using engine::Graph;
+using engine::Tensor;
+using Json = nlohmann::ordered_json;
+
+struct Statistics {
+  double least = std::numeric_limits<double>::infinity();
+  double most = -std::numeric_limits<double>::infinity();
+  double mean = 0, deviation = 0;  // of the finite ones
+  std::int64_t zeros = 0, not_finite = 0;
+};
+
+// Every element as a double; i64 beyond 2^53 is rounded, which statistics may be.
+template <typename Visit>
+void for_each_number(const Tensor& tensor, Visit visit) {
+  const auto all = [&](auto numbers) {
+    for (const auto number : numbers) visit(static_cast<double>(number));
+  };
+  switch (tensor.type()) {
+    case DataType::kF32:
+      return all(tensor.data<float>());
+    case DataType::kF16:
+      for (const engine::Half half : tensor.data<engine::Half>()) visit(static_cast<double>(engine::to_float(half)));
+      return;
+    case DataType::kI64:
+      return all(tensor.data<std::int64_t>());
+    case DataType::kI32:
+      return all(tensor.data<std::int32_t>());
+    case DataType::kI8:
+      return all(tensor.data<std::int8_t>());
+    case DataType::kU8:
+      return all(tensor.data<std::uint8_t>());
+    case DataType::kBool:
+      return all(tensor.data<bool>());
+  }
+}
+
+Statistics statistics_of(const Tensor& tensor) {
+  Statistics out;
+  double sum = 0;
+  double squares = 0;
+  std::int64_t count = 0;
+  for_each_number(tensor, [&](double number) {
+    if (!std::isfinite(number)) {
+      ++out.not_finite;
+      return;
+    }
+    out.least = std::min(out.least, number);
+    out.most = std::max(out.most, number);
+    out.zeros += number == 0 ? 1 : 0;
+    sum += number;
+    ++count;
+  });
+  if (count == 0) return {.least = 0, .most = 0, .not_finite = out.not_finite};
+  out.mean = sum / static_cast<double>(count);
+  for_each_number(tensor, [&](double number) {
+    if (std::isfinite(number)) squares += (number - out.mean) * (number - out.mean);
+  });
+  out.deviation = std::sqrt(squares / static_cast<double>(count));
+  return out;
+}
+
+std::vector<std::string> first_numbers(const Tensor& tensor, std::size_t most) {
+  std::vector<std::string> out;
+  const auto is_float = tensor.type() == DataType::kF32 || tensor.type() == DataType::kF16;
+  for (std::size_t i = 0; i < std::min(most, static_cast<std::size_t>(tensor.element_count())); ++i) {
+    if (tensor.type() == DataType::kF32) {
+      out.push_back(std::format("{}", tensor.data<float>()[i]));
+    } else if (is_float) {
+      out.push_back(std::format("{}", engine::to_float(tensor.data<engine::Half>()[i])));
+    } else if (tensor.type() == DataType::kI64) {
+      out.push_back(std::to_string(tensor.data<std::int64_t>()[i]));
+    } else if (tensor.type() == DataType::kI32) {
+      out.push_back(std::to_string(tensor.data<std::int32_t>()[i]));
+    } else if (tensor.type() == DataType::kI8) {
+      out.push_back(std::to_string(tensor.data<std::int8_t>()[i]));
+    } else {
+      out.push_back(std::to_string(std::to_integer<int>(tensor.bytes()[i])));
+    }
+  }
+  return out;
+}
+
+std::string node_text(const Graph& graph, engine::NodeId id) {
+  return std::format("{} ({})", printable(graph.node(id).name, 60), graph.node(id).op_type);
+}
+
+std::vector<std::string> readers_of(const Graph& graph, engine::ValueId id) {
+  std::vector<std::string> out;
+  for (const engine::NodeId reader : graph.consumers(id)) out.push_back(node_text(graph, reader));
+  return out;
+}
+
+std::string source_of(const Graph& graph, engine::ValueId id) {
+  const engine::Value& value = graph.value(id);
+  if (value.constant) return "constant";
+  return value.producer == engine::kNoNode ? "graph input" : "made by " + node_text(graph, value.producer);
+}
+
+// A JSON number where there is one, else its text ("nan", "inf").
+Json number_json(const std::string& text) {
+  Json number = Json::parse(text, nullptr, false);
+  return number.is_number() ? number : Json(text);
+}
+
+Json to_json(const Graph& graph, engine::ValueId id, std::size_t most_values) {
+  const engine::Value& value = graph.value(id);
+  Json out{{"name", value.name},
+           {"type", to_string(value.type)},
+           {"shape", value.shape ? Json(*value.shape) : Json(nullptr)},
+           {"source", source_of(graph, id)},
+           {"readers", readers_of(graph, id)},
+           {"graph_output", graph.is_output(id)}};
+  if (!value.constant) return out;
+  const Statistics statistics = statistics_of(*value.constant);
+  out["elements"] = value.constant->element_count();
+  out["bytes"] = value.constant->byte_count();
+  out["statistics"] = {{"min", statistics.least},   {"max", statistics.most},
+                       {"mean", statistics.mean},   {"std", statistics.deviation},
+                       {"zeros", statistics.zeros}, {"not_finite", statistics.not_finite}};
+  out["values"] = Json::array();
+  for (const std::string& number : first_numbers(*value.constant, most_values))
+    out["values"].push_back(number_json(number));
+  return out;
+}
+
+void print_text(const Graph& graph, engine::ValueId id, std::size_t most_values, Output& out) {
+  const engine::Value& value = graph.value(id);
+  const auto line = [&](std::string_view name, std::string_view text) {
+    out.print(std::format("{:<11} {}\n", name, text));
+  };
+  line("tensor", printable(value.name));
+  line("type", std::format("{} {}", to_string(value.type), value.shape ? engine::to_string(*value.shape) : "[?]"));
+  line("source", source_of(graph, id));
+  for (const std::string& reader : readers_of(graph, id)) line("read by", reader);
+  if (graph.is_output(id)) line("graph", "output");
+  if (!value.constant) return;
+  const Tensor& tensor = *value.constant;
+  const Statistics statistics = statistics_of(tensor);
+  line("size", std::format("{} numbers, {}", grouped(tensor.element_count()), human_bytes(tensor.byte_count())));
+  line("range", std::format("{:.6g} to {:.6g}", statistics.least, statistics.most));
+  line("mean", std::format("{:.6g}, standard deviation {:.6g}", statistics.mean, statistics.deviation));
+  line("zeros", grouped(statistics.zeros));
+  line("not finite", grouped(statistics.not_finite));
+  std::string numbers;
+  for (const std::string& number : first_numbers(tensor, most_values)) numbers += (numbers.empty() ? "" : " ") + number;
+  if (static_cast<std::size_t>(tensor.element_count()) > most_values) numbers += " ...";
+  line("values", numbers);
+}
+
+}  // namespace
+
+Result<void> print_tensor(const Graph& graph, const std::string& name, std::size_t most_values, Output& out) {
+  const std::optional<engine::ValueId> id = graph.find_value(name);
+  if (!id) {
+    std::vector<std::string_view> names;
+    for (const engine::ValueId value : graph.values()) names.push_back(graph.value(value).name);
+    const std::string_view nearest = nearest_name(name, names);
+    return fail(ErrorCode::kBadData, std::format("the model has no tensor \"{}\"", printable(name)), {},
+                nearest.empty() ? "`kinglet inspect MODEL --html graph.html` shows all names"
+                                : std::format("did you mean \"{}\"?", printable(nearest)));
+  }
+  if (out.json()) {
+    out.print_json(to_json(graph, *id, most_values));
+  } else {
+    print_text(graph, *id, most_values, out);
+  }
+  return {};
+}
+
+}  // namespace kinglet::cli

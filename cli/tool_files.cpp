@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/tool_files.h"
+
+#include <filesystem>
+#include <format>
+
+namespace kinglet::cli {
+
+Result<void> check_output(const std::string& input, const std::string& output, bool force, const std::string& command) {
+  if (output.empty()) {
+    return fail(ErrorCode::kUsage, "expected -o OUT", command,
+                std::format("`kinglet {} --help` shows an example", command));
+  }
+  if (output == "-") return {};
+  std::error_code ignored;
+  if (std::filesystem::equivalent(input, output, ignored)) {
+    return fail(ErrorCode::kUsage, "input and output are the same file", command,
+                "name another output: the input is never changed");
+  }
+  if (!force && std::filesystem::exists(output, ignored)) {
+    return fail(ErrorCode::kCannotCreate, "the file exists already", output, "add --force to replace it");
+  }
+  return {};
+}
+
+}  // namespace kinglet::cli

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the commands that write a changed model (edit, convert) treat its files alike.
+#pragma once
+
+#include <string>
+
+#include "cli/output.h"
+#include "engine/base/error.h"
+#include "engine/base/file.h"
+
+namespace kinglet::cli {
+
+// Before any work: the output is named, is not the input, and is not there unless `force`. kUsage, kCannotCreate.
+[[nodiscard]] Result<void> check_output(const std::string& input, const std::string& output, bool force,
+                                        const std::string& command);
+
+[[nodiscard]] inline Overwrite overwrite(bool force) { return force ? Overwrite::kReplace : Overwrite::kRefuse; }
+
+}  // namespace kinglet::cli
