@@ -9,6 +9,7 @@
 #include "engine/model.h"
 #include "engine/ops/op.h"
 #include "engine/passes/runner.h"
+#include "engine/plan/needs.h"
 #include "engine/session_state.h"
 
 namespace kinglet::engine {
@@ -44,15 +45,17 @@ Result<void> bind_inputs(Graph& graph, std::int64_t batch) {
   return {};
 }
 
+// `options` with a memory limit.
 Result<void> prepare(Graph& graph, const SessionOptions& options) {
   KINGLET_TRY(bind_inputs(graph, options.batch));
   KINGLET_TRY(infer_shapes(graph));
   PassOptions passes;
+  passes.fold_memory = *options.memory_limit / 2;  // XNNPACK packs a second copy
   passes.for_session = true;
   passes.skip = options.skipped_passes;
   if (!options.optimize) passes.only = needed_passes();
   KINGLET_TRY(run_passes(graph, passes));
-  return {};
+  return check_needs(graph, *options.memory_limit);
 }
 
 }  // namespace
@@ -72,9 +75,11 @@ Result<Session> Session::create(Graph graph, const SessionOptions& options) {
     return fail(ErrorCode::kUsage, std::format("threads is {}, expected at least 1", options.threads));
   auto state = std::make_unique<State>();
   state->info.nodes_in_file = graph.node_count();
-  KINGLET_TRY(prepare(graph, options));
+  SessionOptions limited = options;
+  if (!limited.memory_limit) limited.memory_limit = memory_limit_of(graph);
+  KINGLET_TRY(prepare(graph, limited));
   state->info.nodes_after_passes = graph.node_count();
-  KINGLET_TRY(state->build(std::move(graph), options));
+  KINGLET_TRY(state->build(std::move(graph), limited));
   state->info.load_time = to_ms(SteadyClock::now() - start);
   return Session(std::move(state));
 }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -26,6 +27,9 @@ struct SessionOptions {
   bool time_nodes = false;                   // per-step times (a few percent slower)
   std::set<std::string> disabled_lowerings;  // operator names that must run through evaluate (tests, bisecting)
   std::set<std::string> skipped_passes;
+  // Bytes that weights, values and XNNPACK's copies may take together; absent: in proportion to the file's own weights
+  // (engine/plan/needs.h), so that a small file cannot ask for gigabytes.
+  std::optional<std::int64_t> memory_limit;
   std::int64_t batch = 1;  // binds the free first dimension of every input
 };
 

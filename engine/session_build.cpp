@@ -6,6 +6,7 @@
 #include "engine/graph/fused_clip.h"
 #include "engine/ops/op.h"
 #include "engine/plan/macs.h"
+#include "engine/plan/needs.h"
 #include "engine/session_state.h"
 
 namespace kinglet::engine {
@@ -59,6 +60,7 @@ Result<void> Session::State::build(Graph model, const SessionOptions& options) {
   pool_ = KINGLET_TRY(xnn::make_thread_pool(options.threads));
   info.weight_bytes = weight_bytes(graph_);
   Built built = KINGLET_TRY(build_plan(options));
+  KINGLET_TRY(check_copies(graph_, built.plan.segments.steps, *options.memory_limit));
   describe_borders(built.plan);
   describe_plan(built);
   KINGLET_TRY(pack(built));

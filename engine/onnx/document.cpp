@@ -247,10 +247,11 @@ Result<Document> Document::read(std::shared_ptr<const ByteSource> source, const 
 }
 
 Result<void> Document::take_external(const std::filesystem::path& folder) {
+  onnx_format::ExternalData external(folder);
   return for_each_weight(*model_->mutable_graph(), [&](TensorProto& proto, bool /*outer*/) -> Result<void> {
     if (proto.data_location() != TensorProto::EXTERNAL) return {};
     const Tensor numbers =
-        KINGLET_TRY(onnx_format::to_tensor(proto, {.source = source_, .skeleton = weights_, .folder = folder}));
+        KINGLET_TRY(onnx_format::to_tensor(proto, {.source = source_, .skeleton = weights_, .external = &external}));
     weights_were_beside_ = true;
     set_tensor(proto, numbers);
     return {};
@@ -277,7 +278,7 @@ Result<std::string> Document::bytes_of(const TensorProto& tensor) const {
 }
 
 Result<Tensor> Document::tensor(const TensorProto& proto) const {
-  return onnx_format::to_tensor(proto, {.source = source_, .skeleton = weights_, .folder = {}});
+  return onnx_format::to_tensor(proto, {.source = source_, .skeleton = weights_});
 }
 
 std::string Document::add_payload(std::string bytes) {
@@ -328,7 +329,7 @@ void Document::Adoption::adopt(::onnx::GraphProto& graph) const {
 
 Result<Graph> Document::to_graph() const {
   ::onnx::ModelProto model = *model_;  // loading inlines what it can of it
-  return onnx_format::build_graph(model, {.source = source_, .skeleton = weights_, .folder = {}});
+  return onnx_format::build_graph(model, source_, weights_, {});
 }
 
 std::vector<Document::Piece> Document::pieces(const ::onnx::ModelProto& model) const {

@@ -49,13 +49,21 @@ Result<Location> location(const ::onnx::TensorProto& proto) {
 
 }  // namespace
 
-Result<Tensor> read_external_tensor(const ::onnx::TensorProto& proto, DataType type, Shape shape,
-                                    const std::filesystem::path& folder) {
+Result<ExternalData::Opened*> ExternalData::open(const std::string& name) {
+  const auto known = files_.find(name);
+  if (known != files_.end()) return &known->second;
+  InputFile file = KINGLET_TRY(InputFile::open(folder_ / name, Links::kRefuse));
+  return &files_.emplace(name, Opened{.file = std::move(file), .bytes_read = 0, .pieces = {}}).first->second;
+}
+
+Result<Tensor> ExternalData::read(const ::onnx::TensorProto& proto, DataType type, Shape shape) {
   const Location where = KINGLET_TRY(location(proto));
-  if (folder.empty()) {
+  if (folder_.empty()) {
     return fail(ErrorCode::kUnsupported, "its numbers are in another file, which cannot be read here", place(proto));
   }
-  const InputFile file = KINGLET_TRY(InputFile::open(folder / where.name, Links::kRefuse));
+  auto opened = open(where.name);
+  if (!opened) return std::unexpected(with_context(std::move(opened).error(), place(proto)));
+  auto& [file, bytes_read, pieces] = **opened;
   const auto bytes = static_cast<std::uint64_t>(*element_count(shape)) * byte_size(type);
   if (where.length && *where.length != bytes) {
     return fail(
@@ -65,13 +73,23 @@ Result<Tensor> read_external_tensor(const ::onnx::TensorProto& proto, DataType t
   }
   if (where.offset > file.size() || bytes > file.size() - where.offset) {
     return fail(ErrorCode::kBadData,
-                std::format("external data: bytes {} to {} are not in {}, which has {}", where.offset,
-                            where.offset + bytes, file.path().string(), file.size()),
+                std::format("external data: {} bytes from {} on are not in {}, which has {}", bytes, where.offset,
+                            file.path().string(), file.size()),
                 place(proto), "copy the model together with its data file");
   }
+  const auto known = pieces.find({where.offset, bytes, type});
+  if (known != pieces.end()) return known->second.reshaped(std::move(shape));
+  if (bytes > file.size() - bytes_read) {
+    return fail(
+        ErrorCode::kBadData,
+        std::format("external data: its {} bytes overlap those of other weights in {}", bytes, file.path().string()),
+        place(proto));
+  }
+  bytes_read += bytes;
   Tensor tensor(type, std::move(shape));
   KINGLET_TRY(file.read_at(where.offset, tensor.mutable_bytes()));
-  return tensor;
+  if (type == DataType::kBool) return tensor;  // its bytes are changed to 0 and 1 afterwards
+  return pieces.emplace(Piece{where.offset, bytes, type}, std::move(tensor)).first->second;
 }
 
 }  // namespace kinglet::engine::onnx_format

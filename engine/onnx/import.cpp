@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "engine/base/text.h"
+#include "engine/onnx/limits.h"
 #include "engine/onnx/unknown_operators.h"
 #include "engine/ops/families/quantize16.h"
 #include "engine/ops/out_of_scope.h"
@@ -21,6 +22,7 @@ class Importer {
   Importer(const ::onnx::ModelProto& model, const TensorSource& tensors) : model_(model), tensors_(tensors) {}
 
   Result<Graph> run() {
+    KINGLET_TRY(check_counts());
     KINGLET_TRY(refuse_unknown_operators(model_.graph()));
     if (model_.graph().sparse_initializer_size() > 0) {
       return fail(ErrorCode::kUnsupported, "holds sparse weights, which kinglet does not read");
@@ -30,11 +32,52 @@ class Importer {
     KINGLET_TRY(add_inputs());
     KINGLET_TRY(add_nodes());
     KINGLET_TRY(add_outputs());
-    if (!graph_.sort()) return fail(ErrorCode::kBadData, "its nodes form a cycle");
+    if (!graph_.sort()) return fail(ErrorCode::kBadData, "needs its own result: its nodes form a cycle", in_cycle());
     return std::move(graph_);
   }
 
  private:
+  Result<void> check_counts() const {
+    const auto check = [](std::string_view what, int count, int most, std::string where) -> Result<void> {
+      if (count <= most) return {};
+      return fail(ErrorCode::kBadData, std::format("has {} {}, the limit is {}", count, what, most), std::move(where));
+    };
+    KINGLET_TRY(check("nodes", model_.graph().node_size(), kMaxNodes, {}));
+    KINGLET_TRY(check("outputs", model_.graph().output_size(), kMaxOutputs, {}));
+    for (const auto& node : model_.graph().node()) {
+      KINGLET_TRY(check("inputs", node.input_size(), kMaxNodeInputs, place(node)));
+      KINGLET_TRY(check("outputs", node.output_size(), kMaxNodeOutputs, place(node)));
+      KINGLET_TRY(check("attributes", node.attribute_size(), kMaxAttributes, place(node)));
+    }
+    return {};
+  }
+
+  // A node of a cycle: going upstream, depth first, one that is met again on the way.
+  [[nodiscard]] std::string in_cycle() const {
+    enum class Mark : std::uint8_t { kNew, kOnTheWay, kDone };
+    std::vector<Mark> marks(std::to_underlying(graph_.end_node()), Mark::kNew);
+    const auto mark = [&](NodeId id) -> Mark& { return marks[std::to_underlying(id)]; };
+    for (const NodeId start : graph_.nodes()) {
+      std::vector<std::pair<NodeId, std::size_t>> way{{start, 0}};  // nodes, and the next input of each to follow
+      while (mark(start) != Mark::kDone) {
+        auto& [id, next] = way.back();
+        mark(id) = next == graph_.node(id).inputs.size() ? Mark::kDone : Mark::kOnTheWay;
+        if (mark(id) == Mark::kDone) {
+          way.pop_back();
+          continue;
+        }
+        const ValueId input = graph_.node(id).inputs[next++];
+        const NodeId producer = input == kNoValue ? kNoNode : graph_.value(input).producer;
+        if (producer == kNoNode || mark(producer) == Mark::kDone) continue;
+        if (mark(producer) == Mark::kOnTheWay) {
+          return std::format("node \"{}\" ({})", printable(graph_.node(producer).name), graph_.node(producer).op_type);
+        }
+        way.emplace_back(producer, 0);
+      }
+    }
+    return {};
+  }
+
   void add_metadata() {
     Graph::Metadata& metadata = graph_.metadata;
     metadata.graph_name = model_.graph().name();
@@ -70,6 +113,9 @@ class Importer {
       const std::optional<ValueId> known = graph_.find_value(proto.name());
       if (known && graph_.constant(*known) != nullptr) continue;  // a weight with a default: the default is used
       KINGLET_TRY(claim("input", proto.name()));
+      if (graph_.inputs().size() == static_cast<std::size_t>(kMaxInputs)) {
+        return fail(ErrorCode::kBadData, std::format("has more than {} inputs", kMaxInputs));
+      }
       KINGLET_TRY(add_input(proto));
     }
     return {};

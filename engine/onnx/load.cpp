@@ -9,6 +9,7 @@
 #include "engine/graph/verify.h"
 #include "engine/onnx/byte_source.h"
 #include "engine/onnx/constant_if.h"
+#include "engine/onnx/external_data.h"
 #include "engine/onnx/import.h"
 #include "engine/onnx/skim.h"
 #include "engine/onnx/tensor_proto.h"
@@ -68,17 +69,20 @@ Result<Graph> load(const ByteSource& source, const std::filesystem::path& folder
     return fail(ErrorCode::kBadData, "is not an ONNX model: it holds no graph", {},
                 "check that the file is whole and was exported as ONNX");
   }
-  return onnx_format::build_graph(model, {source, skeleton, folder});
+  return onnx_format::build_graph(model, source, skeleton, folder);
 }
 
 }  // namespace
 
-Result<Graph> onnx_format::build_graph(::onnx::ModelProto& model, const TensorSource& tensors) {
+Result<Graph> onnx_format::build_graph(::onnx::ModelProto& model, const ByteSource& source, const Skeleton& skeleton,
+                                       const std::filesystem::path& folder) {
   const Opsets opsets = KINGLET_TRY(read_opsets(model));
   KINGLET_TRY(inline_constant_ifs(*model.mutable_graph(), [&](const ::onnx::GraphProto& part) {
-    return known_condition(model, part, tensors, opsets);
+    ExternalData asked(folder);
+    return known_condition(model, part, {source, skeleton, &asked}, opsets);
   }));
-  Graph graph = KINGLET_TRY(import_graph(model, tensors));
+  ExternalData external(folder);
+  Graph graph = KINGLET_TRY(import_graph(model, {source, skeleton, &external}));
   KnownNumbers known;
   KINGLET_TRY(normalize_and_infer(graph, opsets, known));
   KINGLET_TRY(verify(graph));

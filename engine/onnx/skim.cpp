@@ -8,6 +8,8 @@
 #include <cstring>
 #include <format>
 
+#include "engine/onnx/limits.h"
+
 namespace kinglet::engine::onnx_format {
 namespace {
 
@@ -29,8 +31,35 @@ constexpr std::array kPaths{
     Path{Kind::kAttribute, 6, Kind::kGraph},   // AttributeProto.g
 };
 constexpr std::uint64_t kRawData = 9;  // TensorProto.raw_data
-constexpr std::uint64_t kSkeletonLimit = 1ULL << 30;
 constexpr int kDeepestGraph = 16;
+
+// Fields that nothing here reads: left out, so that they cost no memory once parsed.
+struct Unread {
+  Kind parent;
+  std::uint64_t field;
+};
+constexpr std::array kUnread{
+    Unread{Kind::kModel, 6},       // ModelProto.doc_string
+    Unread{Kind::kModel, 20},      // ModelProto.training_info
+    Unread{Kind::kModel, 25},      // ModelProto.functions: a call of one is an unknown operator
+    Unread{Kind::kGraph, 10},      // GraphProto.doc_string
+    Unread{Kind::kGraph, 13},      // GraphProto.value_info: inference alone is trusted
+    Unread{Kind::kGraph, 14},      // GraphProto.quantization_annotation
+    Unread{Kind::kGraph, 16},      // GraphProto.metadata_props
+    Unread{Kind::kNode, 6},        // NodeProto.doc_string
+    Unread{Kind::kNode, 9},        // NodeProto.metadata_props
+    Unread{Kind::kAttribute, 10},  // AttributeProto.tensors and the others below: refused by the attribute's type
+    Unread{Kind::kAttribute, 11},  // graphs
+    Unread{Kind::kAttribute, 13},  // doc_string
+    Unread{Kind::kAttribute, 14},  // tp
+    Unread{Kind::kAttribute, 15},  // type_protos
+    Unread{Kind::kAttribute, 22},  // sparse_tensor
+    Unread{Kind::kAttribute, 23},  // sparse_tensors
+    Unread{Kind::kTensor, 12},     // TensorProto.doc_string
+    Unread{Kind::kTensor, 16},     // TensorProto.metadata_props
+};
+constexpr std::uint64_t kInput = 11, kOutput = 12;  // of GraphProto
+constexpr std::uint64_t kSparseInitializer = 15;    // of GraphProto: that there is one is all we ask
 
 void append_varint(std::string& out, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(static_cast<std::uint8_t>(value) | 0x80));
@@ -52,6 +81,11 @@ class Skimmer {
   [[nodiscard]] std::unexpected<Error> malformed(std::string_view what) const {
     return fail(ErrorCode::kBadData, std::format("is not an ONNX model: {} at byte {}", what, position_), {},
                 "check that the file is whole and was exported as ONNX");
+  }
+
+  [[nodiscard]] static std::unexpected<Error> too_many() {
+    return fail(ErrorCode::kBadData, std::format("holds more than {} names, nodes, attributes and weights", kMaxFields),
+                {}, "a classifier has a few thousand; export the model again");
   }
 
   Result<std::uint8_t> byte() {
@@ -76,7 +110,7 @@ class Skimmer {
 
   Result<void> copy(std::uint64_t count, std::string& out) {
     const std::size_t start = out.size();
-    if (start + count > kSkeletonLimit) return malformed("the part without weights is larger than 1 GiB");
+    if (start + count > kMaxSkeleton) return malformed("the part without weights is larger than 1 GiB");
     out.resize(start + static_cast<std::size_t>(count));
     const auto target = std::as_writable_bytes(std::span(out)).subspan(start);
     const bool in_window = position_ >= window_start_ && position_ + count <= window_start_ + window_size_;
@@ -92,7 +126,21 @@ class Skimmer {
   // The value of one field, `size` bytes of it when length-delimited, is appended with its tag.
   Result<void> delimited(Kind kind, std::uint64_t tag, std::uint64_t size, std::string& out) {
     const std::uint64_t field = tag >> 3;
+    if (++fields_ > kMaxFields) return too_many();
+    const auto is_here = [&](const Unread& row) { return row.parent == kind && row.field == field; };
+    if (std::ranges::any_of(kUnread, is_here)) {
+      position_ += size;
+      return {};
+    }
     append_varint(out, tag);
+    if (kind == Kind::kGraph && field == kSparseInitializer) {
+      append_varint(out, 0);
+      position_ += size;
+      return {};
+    }
+    if (kind == Kind::kGraph && (field == kInput || field == kOutput) && size > kMaxBorderEntry) {
+      return malformed(std::format("an input or output described by {} bytes", size));
+    }
     if (kind == Kind::kTensor && field == kRawData) {
       const std::uint64_t index = payloads_.size();
       payloads_.push_back({position_, size});
@@ -155,6 +203,7 @@ class Skimmer {
 
   const ByteSource& source_;
   std::uint64_t position_ = 0;
+  std::uint64_t fields_ = 0;
   std::array<std::byte, 65536> window_{};
   std::uint64_t window_start_ = 0;
   std::uint64_t window_size_ = 0;

@@ -7,7 +7,6 @@
 #include <format>
 
 #include "engine/base/text.h"
-#include "engine/onnx/external_data.h"
 #include "engine/ops/out_of_scope.h"
 
 namespace kinglet::engine::onnx_format {
@@ -49,9 +48,16 @@ constexpr int kMaxRank = 16;
 std::string place(const TensorProto& proto) { return std::format("tensor \"{}\"", printable(proto.name())); }
 
 Result<Shape> checked_shape(const TensorProto& proto, DataType type) {
+  for (const Dim dim : proto.dims()) {
+    if (dim < 0) return fail(ErrorCode::kBadData, std::format("has a dimension of {}", dim), place(proto));
+  }
   Shape shape(proto.dims().begin(), proto.dims().end());
+  if (proto.dims_size() > kMaxRank) {
+    return fail(ErrorCode::kBadData, std::format("has {} dimensions, the limit is {}", proto.dims_size(), kMaxRank),
+                place(proto));
+  }
   const std::optional<std::int64_t> count = element_count(shape);
-  if (proto.dims_size() > kMaxRank || !count || *count > kMaxTensorBytes / static_cast<std::int64_t>(byte_size(type))) {
+  if (!count || *count > kMaxTensorBytes / static_cast<std::int64_t>(byte_size(type))) {
     return fail(ErrorCode::kBadData, std::format("the dimensions {} make no tensor of at most 2 GiB", to_string(shape)),
                 place(proto));
   }
@@ -131,7 +137,8 @@ Result<Tensor> read_typed(const TensorProto& proto, DataType type, Shape shape) 
 
 Result<Tensor> read_numbers(const TensorProto& proto, const TensorSource& source, DataType type, Shape shape) {
   if (proto.data_location() == TensorProto::EXTERNAL) {
-    return read_external_tensor(proto, type, std::move(shape), source.folder);
+    ExternalData none({});
+    return (source.external != nullptr ? *source.external : none).read(proto, type, std::move(shape));
   }
   if (proto.has_raw_data()) return read_raw(proto, source, type, std::move(shape));
   return read_typed(proto, type, std::move(shape));
@@ -215,7 +222,7 @@ Result<Tensor> load_tensor(const InputFile& file) {
   if (!proto.ParseFromString(skeleton.bytes)) {
     return fail(ErrorCode::kBadData, "is not an ONNX tensor", file.path().string());
   }
-  return to_tensor(proto, {source, skeleton, {}});
+  return to_tensor(proto, {source, skeleton});
 }
 
 }  // namespace kinglet::engine::onnx_format

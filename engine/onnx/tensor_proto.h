@@ -2,7 +2,6 @@
 // Why: ONNX's TensorProto becomes a Tensor: types, sizes and where the numbers lie are checked here, once.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string_view>
 
@@ -10,6 +9,7 @@
 #include "engine/base/file.h"
 #include "engine/graph/tensor.h"
 #include "engine/onnx/byte_source.h"
+#include "engine/onnx/external_data.h"
 #include "engine/onnx/skim.h"
 
 namespace onnx {
@@ -30,7 +30,7 @@ namespace kinglet::engine::onnx_format {
 struct TensorSource {
   const ByteSource& source;
   const Skeleton& skeleton;
-  std::filesystem::path folder;  // of external data; empty: external data is refused
+  ExternalData* external = nullptr;  // null: external data is refused
 };
 
 // kBadData: dimensions, type and data contradict each other. kUnsupported: a type out of scope. kNotFound, kIo:

@@ -13,6 +13,9 @@
 namespace kinglet::engine {
 namespace {
 
+// Of one node: some minutes. The largest convolutions of classifiers take 1e10.
+constexpr double kMostSteps = 2e11;
+
 Tensor widen(const Tensor& tensor) {
   Tensor out(DataType::kF32, tensor.shape());
   const auto from = tensor.data<Half>();
@@ -101,6 +104,10 @@ Result<std::vector<Tensor>> evaluate_node(const Graph& graph, NodeId id, Inputs 
   for (ValueId& output : copy.outputs) output = alone.add_value({}, DataType::kF32, std::nullopt);
   const NodeId only = alone.add_node(std::move(copy));
   KINGLET_TRY(infer_node(alone, only));
+  if (const double steps = evaluation_steps(alone, only); steps > kMostSteps) {
+    return fail(ErrorCode::kBadData, std::format("would take {:.2g} steps, the limit is {:.2g}", steps, kMostSteps),
+                std::format("node \"{}\" ({})", printable(node.name), node.op_type));
+  }
   std::vector<Tensor> outputs = KINGLET_TRY(make_outputs(alone, alone.node(only)));
   if (op->evaluate == nullptr) {
     return fail(ErrorCode::kUnsupported, "has no reference evaluation",

@@ -96,7 +96,8 @@ void remember(const Graph& graph, NodeId id, const InferContext& context, KnownN
     known.insert_or_assign(std::to_underlying(node.outputs[0]), std::move(numbers));
     return;
   }
-  if (!all_known(context)) return;
+  constexpr double kMostSteps = 1 << 16;  // 64 numbers may still name a window of any size
+  if (!all_known(context) || evaluation_steps(graph, id) > kMostSteps) return;
   std::vector<const Tensor*> inputs;
   inputs.reserve(context.input_count());
   for (std::size_t i = 0; i < context.input_count(); ++i) inputs.push_back(context.input_constant(i));

@@ -81,6 +81,10 @@ struct Op {
   // Accumulates in double where sums are long. Null: shape-only operators that are always folded.
   Result<void> (*evaluate)(const Node& node, Inputs inputs, std::span<Tensor> outputs) = nullptr;
 
+  // About how many elementary steps evaluate takes on these shapes (multiply-adds, cells of windows), for the bounds on
+  // what a file may ask for. Null: a step for each number in and out.
+  double (*steps)(const Graph& graph, const Node& node) = nullptr;
+
   // Adds XNNPACK nodes for this node. Returns false (nothing added) when XNNPACK cannot take this form, with no
   // error: the node then runs through evaluate. Everything was verified before by infer; shapes are static here.
   Result<bool> (*lower)(xnn::SubgraphBuilder& builder, const Graph& graph, NodeId id) = nullptr;
@@ -104,6 +108,9 @@ struct Op {
 // The same for one node; with `known`, numbers of shape arithmetic are carried from node to node.
 [[nodiscard]] Result<void> infer_node(Graph& graph, NodeId id);
 [[nodiscard]] Result<void> infer_node(Graph& graph, NodeId id, KnownNumbers& known);
+
+// Steps of the node's evaluate (Op::steps), in shapes as far as they are known.
+[[nodiscard]] double evaluation_steps(const Graph& graph, NodeId id);
 
 // Runs one node by its evaluate on actual tensors (types and shapes of the outputs are inferred from them).
 [[nodiscard]] Result<std::vector<Tensor>> evaluate_node(const Graph& graph, NodeId id, Inputs inputs);

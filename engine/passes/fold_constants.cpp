@@ -3,7 +3,8 @@
 // After:      its outputs are constants, computed by the operator's own evaluate
 // Conditions: the operator is deterministic and known; no input is a graph input (an initializer that is one may be
 //             overridden); the result is at most max(bytes of the inputs, the budget's allowance), or its only reader
-//             folds at once to that size. QuantizeLinear and DequantizeLinear stay: they are how a file keeps int8.
+//             folds at once to that size; the budget has bytes and steps left for it (a hostile file may ask for any).
+//             QuantizeLinear and DequantizeLinear stay: they are how a file keeps int8.
 #include <algorithm>
 
 #include "engine/passes/folding.h"
@@ -29,7 +30,7 @@ bool shrinks_at_once(const Graph& graph, NodeId id, std::int64_t input_bytes, st
       reader.outputs, [&](ValueId output) { return output != kNoValue && graph.is_output(output); });
   if (!others_fixed || !inner || is_quantisation(reader)) return false;
   const std::optional<FoldSize> size = fold_size(graph, reader_id);
-  constexpr std::int64_t kScratchLimit = std::int64_t{256} << 20;
+  constexpr std::int64_t kScratchLimit = std::int64_t{64} << 20;
   return size && size->inputs <= kScratchLimit && size->outputs <= std::max(input_bytes, allowance);
 }
 
@@ -49,6 +50,7 @@ Result<int> fold_constants(Graph& graph, PassBudget& budget) {
   for (const NodeId id : order) {
     if (!budget.left()) break;
     if (!is_worth_it(graph, id, budget.fold_allowance())) continue;
+    if (!take_fold(budget, graph, id, *fold_size(graph, id))) continue;
     std::string name = graph.node(id).name;
     std::string op_type = graph.node(id).op_type;
     KINGLET_TRY(fold_node(graph, id));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Before:     w = DequantizeLinear(int8 constant, ...), ConstantOfShape(...), Expand(constant, ...) and the like
 // After:      w is a constant
-// Conditions: as fold_constants, but results may be larger than their inputs, up to 512 MiB each and 2 GiB in a graph:
+// Conditions: as fold_constants, but results may be larger than their inputs, up to 512 MiB each, 2 GiB in a graph and
+// the budget's limits:
 //             a session needs the numbers in memory anyway, a file is better off without them. Plan only.
 #include "engine/passes/folding.h"
 
@@ -30,6 +31,7 @@ Result<int> fold_large_constants(Graph& graph, PassBudget& budget) {
     if (!is_foldable(graph, id)) continue;
     const std::optional<FoldSize> size = fold_size(graph, id);
     if (!size || size->outputs > kEach || bytes + size->outputs > kAll) continue;
+    if (!take_fold(budget, graph, id, *size)) continue;
     std::string name = graph.node(id).name;
     std::string op_type = graph.node(id).op_type;
     KINGLET_TRY(fold_node(graph, id));

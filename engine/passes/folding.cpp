@@ -49,6 +49,16 @@ std::optional<FoldSize> fold_size(const Graph& graph, NodeId id) {
   return size;
 }
 
+bool take_fold(PassBudget& budget, const Graph& graph, NodeId id, const FoldSize& size) {
+  auto growth = static_cast<double>(size.outputs);
+  for (const ValueId input : graph.node(id).inputs) {
+    if (input != kNoValue && graph.has_single_use(input)) {
+      growth -= static_cast<double>(byte_count(graph.value(input)).value_or(0));
+    }
+  }
+  return budget.take_fold(std::max(0.0, growth), evaluation_steps(graph, id));
+}
+
 Result<void> fold_node(Graph& graph, NodeId id) {
   const Node node = graph.node(id);
   std::vector<const Tensor*> inputs;

@@ -21,6 +21,9 @@ struct FoldSize {
 // Nothing when a shape is not known or too large to count.
 [[nodiscard]] std::optional<FoldSize> fold_size(const Graph& graph, NodeId id);
 
+// Asks the budget for what folding the node adds: its outputs, less the inputs that nobody else reads.
+[[nodiscard]] bool take_fold(PassBudget& budget, const Graph& graph, NodeId id, const FoldSize& size);
+
 // Evaluates the node and puts constants in place of its outputs. Error: evaluation failed; the graph is untouched.
 [[nodiscard]] Result<void> fold_node(Graph& graph, NodeId id);
 

@@ -27,8 +27,16 @@ class PassBudget {
   static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
   static constexpr std::int64_t kFoldAllowance = std::int64_t{4} << 20;
 
+  // What folding may add to the memory and take in steps (Op::steps), over all rounds.
+  struct FoldLimits {
+    double bytes = 1e18;
+    double steps = 1e18;
+  };
+
   explicit PassBudget(std::int64_t rewrites = kUnlimited, std::int64_t fold_allowance = kFoldAllowance)
-      : left_(rewrites), fold_allowance_(fold_allowance) {}
+      : PassBudget(rewrites, fold_allowance, FoldLimits()) {}
+  PassBudget(std::int64_t rewrites, std::int64_t fold_allowance, FoldLimits fold_limits)
+      : left_(rewrites), fold_allowance_(fold_allowance), fold_left_(fold_limits) {}
 
   // Ask before a rewrite; every rewrite is followed by one spend().
   [[nodiscard]] bool left() const { return left_ > 0; }
@@ -37,11 +45,14 @@ class PassBudget {
 
   // Bytes a folded result may have even when its inputs are smaller.
   [[nodiscard]] std::int64_t fold_allowance() const { return fold_allowance_; }
+  // Ask before a node is folded; false: more than what is left.
+  [[nodiscard]] bool take_fold(double bytes, double steps);
   [[nodiscard]] const std::vector<Rewrite>& rewrites() const { return rewrites_; }
 
  private:
   std::int64_t left_;
   std::int64_t fold_allowance_;
+  FoldLimits fold_left_;
   std::string_view pass_;
   std::vector<Rewrite> rewrites_;
 };

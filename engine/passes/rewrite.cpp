@@ -11,6 +11,13 @@
 
 namespace kinglet::engine {
 
+bool PassBudget::take_fold(double bytes, double steps) {
+  if (bytes > fold_left_.bytes || steps > fold_left_.steps) return false;
+  fold_left_.bytes -= bytes;
+  fold_left_.steps -= steps;
+  return true;
+}
+
 void PassBudget::spend(std::string node, std::string op_type) {
   KINGLET_CHECK(left_ > 0);
   --left_;

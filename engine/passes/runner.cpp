@@ -149,12 +149,22 @@ std::vector<const Pass*> choose(const PassOptions& options, bool last_stage) {
   return chosen;
 }
 
+PassBudget::FoldLimits fold_limits(const Graph& graph, const PassOptions& options) {
+  double bytes = static_cast<double>(options.fold_memory);
+  for (const ValueId id : graph.values()) {
+    const Tensor* constant = graph.constant(id);
+    if (constant != nullptr) bytes += static_cast<double>(constant->byte_count());
+  }
+  constexpr double kSteps = 5e7;  // a few tenths of a second
+  return {.bytes = bytes, .steps = kSteps + bytes / 4};
+}
+
 class Runner {
  public:
   Runner(Graph& graph, const PassOptions& options)
       : graph_(graph),
         options_(options),
-        budget_(options.stop_after_rewrites, options.fold_allowance),
+        budget_(options.stop_after_rewrites, options.fold_allowance, fold_limits(graph, options)),
         changes_(graph) {
     report_.nodes_before = graph.node_count();
   }

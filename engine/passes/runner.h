@@ -20,6 +20,8 @@ struct PassOptions {
   std::string until;  // the last pass of a round; empty: all
   std::int64_t stop_after_rewrites = PassBudget::kUnlimited;
   std::int64_t fold_allowance = PassBudget::kFoldAllowance;
+  // Bytes that folding may add besides as many as the graph's constants have; the work it may do grows with it.
+  std::int64_t fold_memory = std::int64_t{64} << 20;
   // Verifies the graph after each pass that changed it. An invalid graph is kInternal and names the pass.
 #ifdef NDEBUG
   bool verify = false;

@@ -9,6 +9,7 @@
 #include "engine/ops/families/window.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/rows.h"
+#include "engine/ops/steps.h"
 
 namespace kinglet::engine::ops {
 namespace {
@@ -88,6 +89,8 @@ Result<bool> lower_conv(SubgraphBuilder& builder, const Graph& graph, NodeId id)
   return true;
 }
 
+double conv_steps(const Graph& graph, const Node& node) { return convolution_steps(graph, node, 1); }
+
 }  // namespace
 
 const Op kConv{.op_type = "Conv",
@@ -95,6 +98,7 @@ const Op kConv{.op_type = "Conv",
                .max_inputs = 3,
                .infer = infer_conv,
                .evaluate = evaluate_conv,
+               .steps = conv_steps,
                .lower = lower_conv,
                .layout = LayoutRule::kNhwc};
 

@@ -7,6 +7,7 @@
 #include "engine/ops/families/convolve.h"
 #include "engine/ops/families/quantized.h"
 #include "engine/ops/rows.h"
+#include "engine/ops/steps.h"
 
 namespace kinglet::engine::ops {
 namespace {
@@ -122,17 +123,22 @@ Result<void> evaluate_qlinear_conv(const Node& node, Inputs inputs, std::span<Te
   return {};
 }
 
+double conv_integer_steps(const Graph& graph, const Node& node) { return convolution_steps(graph, node, 1); }
+double qlinear_conv_steps(const Graph& graph, const Node& node) { return convolution_steps(graph, node, 3); }
+
 }  // namespace
 
 const Op kConvInteger{.op_type = "ConvInteger",
                       .min_inputs = 2,
                       .max_inputs = 4,
                       .infer = infer_conv_integer,
-                      .evaluate = evaluate_conv_integer};
+                      .evaluate = evaluate_conv_integer,
+                      .steps = conv_integer_steps};
 const Op kQLinearConv{.op_type = "QLinearConv",
                       .min_inputs = 8,
                       .max_inputs = 9,
                       .infer = infer_qlinear_conv,
-                      .evaluate = evaluate_qlinear_conv};
+                      .evaluate = evaluate_qlinear_conv,
+                      .steps = qlinear_conv_steps};
 
 }  // namespace kinglet::engine::ops

@@ -11,6 +11,7 @@
 #include "engine/ops/common.h"
 #include "engine/ops/families/einsum_equation.h"
 #include "engine/ops/rows.h"
+#include "engine/ops/steps.h"
 
 namespace kinglet::engine::ops {
 namespace {
@@ -222,8 +223,34 @@ Result<void> evaluate_einsum(const Node& node, Inputs inputs, std::span<Tensor> 
   });
 }
 
+// At most: as if all inputs were multiplied at once.
+double einsum_steps(const Graph& graph, const Node& node) {
+  std::vector<std::size_t> ranks;
+  for (const ValueId input : node.inputs) {
+    const std::optional<Shape>* shape = input == kNoValue ? nullptr : &graph.value(input).shape;
+    if (shape == nullptr || !*shape) return 0;
+    ranks.push_back((*shape)->size());
+  }
+  const auto equation = parse_einsum(node.attributes.get_string("equation", ""), ranks);
+  if (!equation) return 0;
+  std::map<int, double> sizes;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    for (std::size_t axis = 0; axis < ranks[i]; ++axis) {
+      double& size = sizes[equation->inputs[i][axis]];
+      size = std::max(size, input_dim(graph, node, i, static_cast<int>(axis)));
+    }
+  }
+  double steps = 1;
+  for (const auto& [label, size] : sizes) steps *= size;
+  return steps;
+}
+
 }  // namespace
 
-const Op kEinsum{.op_type = "Einsum", .max_inputs = Op::kVariadic, .infer = infer_einsum, .evaluate = evaluate_einsum};
+const Op kEinsum{.op_type = "Einsum",
+                 .max_inputs = Op::kVariadic,
+                 .infer = infer_einsum,
+                 .evaluate = evaluate_einsum,
+                 .steps = einsum_steps};
 
 }  // namespace kinglet::engine::ops

@@ -9,6 +9,7 @@
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
+#include "engine/ops/steps.h"
 
 namespace kinglet::engine::ops {
 namespace {
@@ -250,6 +251,7 @@ const Op kMatMul{.op_type = "MatMul",
                  .max_inputs = 2,
                  .infer = infer_matmul,
                  .evaluate = evaluate_matmul,
+                 .steps = product_steps,
                  .lower = lower_matmul};
 const Op kGemm{.op_type = "Gemm",
                .min_inputs = 2,
@@ -257,6 +259,7 @@ const Op kGemm{.op_type = "Gemm",
                .normalize = normalize_gemm,
                .infer = infer_gemm,
                .evaluate = evaluate_gemm,
+               .steps = product_steps,
                .lower = lower_gemm};
 
 }  // namespace kinglet::engine::ops

@@ -7,6 +7,7 @@
 #include "engine/ops/families/matmul.h"
 #include "engine/ops/families/quantized.h"
 #include "engine/ops/rows.h"
+#include "engine/ops/steps.h"
 
 namespace kinglet::engine::ops {
 namespace {
@@ -309,29 +310,34 @@ const Op kMatMulInteger{.op_type = "MatMulInteger",
                         .min_inputs = 2,
                         .max_inputs = 4,
                         .infer = infer_matmul_integer,
-                        .evaluate = evaluate_matmul_integer};
+                        .evaluate = evaluate_matmul_integer,
+                        .steps = product_steps};
 const Op kQLinearMatMul{.op_type = "QLinearMatMul",
                         .min_inputs = 8,
                         .max_inputs = 8,
                         .infer = infer_qlinear_matmul,
-                        .evaluate = evaluate_qlinear_matmul};
+                        .evaluate = evaluate_qlinear_matmul,
+                        .steps = product_steps};
 const Op kMatMulIntegerToFloat{.domain = kMicrosoft,
                                .op_type = "MatMulIntegerToFloat",
                                .min_inputs = 4,
                                .max_inputs = 7,
                                .infer = infer_matmul_integer_to_float,
-                               .evaluate = evaluate_matmul_integer_to_float};
+                               .evaluate = evaluate_matmul_integer_to_float,
+                               .steps = product_steps};
 const Op kDynamicQuantizeMatMul{.domain = kMicrosoft,
                                 .op_type = "DynamicQuantizeMatMul",
                                 .min_inputs = 3,
                                 .max_inputs = 5,
                                 .infer = infer_dynamic_quantize_matmul,
-                                .evaluate = evaluate_dynamic_quantize_matmul};
+                                .evaluate = evaluate_dynamic_quantize_matmul,
+                                .steps = product_steps};
 const Op kQGemm{.domain = kMicrosoft,
                 .op_type = "QGemm",
                 .min_inputs = 6,
                 .max_inputs = 9,
                 .infer = infer_qgemm,
-                .evaluate = evaluate_qgemm};
+                .evaluate = evaluate_qgemm,
+                .steps = product_steps};
 
 }  // namespace kinglet::engine::ops

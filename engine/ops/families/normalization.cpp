@@ -8,6 +8,7 @@
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
+#include "engine/ops/steps.h"
 
 namespace kinglet::engine::ops {
 namespace {
@@ -405,10 +406,19 @@ Result<bool> lower_lrn(SubgraphBuilder& builder, const Graph& graph, NodeId id) 
   return true;
 }
 
+double lrn_steps(const Graph& graph, const Node& node) {
+  const auto size = static_cast<double>(node.attributes.get_int("size", 1));
+  return output_numbers(graph, node) * std::min(size, input_dim(graph, node, 0, 1));
+}
+
 }  // namespace
 
-const Op kLRN{
-    .op_type = "LRN", .infer = infer_lrn, .evaluate = evaluate_lrn, .lower = lower_lrn, .layout = LayoutRule::kNhwc};
+const Op kLRN{.op_type = "LRN",
+              .infer = infer_lrn,
+              .evaluate = evaluate_lrn,
+              .steps = lrn_steps,
+              .lower = lower_lrn,
+              .layout = LayoutRule::kNhwc};
 const Op kBatchNormalization{.op_type = "BatchNormalization",
                              .min_inputs = 5,
                              .max_inputs = 5,

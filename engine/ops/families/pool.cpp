@@ -12,6 +12,7 @@
 #include "engine/ops/families/window.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/rows.h"
+#include "engine/ops/steps.h"
 
 namespace kinglet::engine::ops {
 
@@ -367,15 +368,17 @@ void average_pool(const Attributes& attributes, const Tensor& x, Tensor& y) {
 const Op kAveragePool{.op_type = "AveragePool",
                       .infer = infer_pool,
                       .evaluate = evaluate_average_pool,
+                      .steps = pool_steps,
                       .lower = lower_average_pool,
                       .layout = LayoutRule::kNhwc};
 const Op kMaxPool{.op_type = "MaxPool",
                   .max_outputs = 2,
                   .infer = infer_max_pool,
                   .evaluate = evaluate_max_pool,
+                  .steps = pool_steps,
                   .lower = lower_max_pool,
                   .layout = LayoutRule::kNhwc};
-const Op kLpPool{.op_type = "LpPool", .infer = infer_lp_pool, .evaluate = evaluate_lp_pool};
+const Op kLpPool{.op_type = "LpPool", .infer = infer_lp_pool, .evaluate = evaluate_lp_pool, .steps = pool_steps};
 const Op kGlobalAveragePool{.op_type = "GlobalAveragePool",
                             .infer = infer_global_pool,
                             .evaluate = evaluate_global_average_pool,

@@ -9,6 +9,7 @@
 #include "engine/ops/families/pool.h"
 #include "engine/ops/families/quantized.h"
 #include "engine/ops/rows.h"
+#include "engine/ops/steps.h"
 
 namespace kinglet::engine::ops {
 namespace {
@@ -285,7 +286,7 @@ Result<void> evaluate_qlinear_global_pool(const Node& node, Inputs inputs, std::
 #define KINGLET_QLINEAR(name, type, high, infer_function, evaluate_function)                  \
   const Op name {                                                                             \
     .domain = kMicrosoft, .op_type = (type), .max_inputs = (high), .infer = (infer_function), \
-    .evaluate = (evaluate_function)                                                           \
+    .evaluate = (evaluate_function), .steps = pool_steps                                      \
   }
 KINGLET_QLINEAR(kQLinearAdd, "QLinearAdd", 8, infer_qlinear_binary, evaluate_qlinear_add);
 KINGLET_QLINEAR(kQLinearMul, "QLinearMul", 8, infer_qlinear_binary, evaluate_qlinear_mul);

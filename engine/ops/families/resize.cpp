@@ -13,6 +13,7 @@
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
+#include "engine/ops/steps.h"
 
 namespace kinglet::engine::ops {
 namespace {
@@ -422,6 +423,12 @@ Result<bool> lower_resize(SubgraphBuilder& builder, const Graph& graph, NodeId i
   return true;
 }
 
+// An axis at a time, up to four samples of the smaller side for each number of the larger one.
+double resize_steps(const Graph& graph, const Node& node) {
+  constexpr double kSamples = 16;
+  return kSamples * (input_numbers(graph, node, 0) + output_numbers(graph, node));
+}
+
 }  // namespace
 
 const Op kResize{.op_type = "Resize",
@@ -429,12 +436,14 @@ const Op kResize{.op_type = "Resize",
                  .normalize = normalize_resize,
                  .infer = infer_resize,
                  .evaluate = evaluate_resize,
+                 .steps = resize_steps,
                  .lower = lower_resize,
                  .layout = LayoutRule::kNhwc};
 const Op kUpsample{.op_type = "Upsample",
                    .max_inputs = 2,
                    .normalize = normalize_upsample,
                    .infer = infer_resize,
-                   .evaluate = evaluate_resize};
+                   .evaluate = evaluate_resize,
+                   .steps = resize_steps};
 
 }  // namespace kinglet::engine::ops

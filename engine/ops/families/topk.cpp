@@ -8,6 +8,7 @@
 #include "engine/ops/common.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
+#include "engine/ops/steps.h"
 
 namespace kinglet::engine::ops {
 namespace {
@@ -85,6 +86,11 @@ Result<void> evaluate_topk(const Node& node, Inputs inputs, std::span<Tensor> ou
   return {};
 }
 
+double topk_steps(const Graph& graph, const Node& node) {
+  constexpr double kComparisons = 32;
+  return kComparisons * input_numbers(graph, node, 0);
+}
+
 }  // namespace
 
 const Op kTopK{.op_type = "TopK",
@@ -93,6 +99,7 @@ const Op kTopK{.op_type = "TopK",
                .max_outputs = 2,
                .normalize = normalize_topk,
                .infer = infer_topk,
-               .evaluate = evaluate_topk};
+               .evaluate = evaluate_topk,
+               .steps = topk_steps};
 
 }  // namespace kinglet::engine::ops

@@ -17,7 +17,6 @@ using testing::error_of;
 using ::testing::HasSubstr;
 using testing::load;
 using testing::relu_model;
-using ::testing::StartsWith;
 
 const auto kUnchanged = [](::onnx::ModelProto&) {};
 
@@ -101,7 +100,7 @@ TEST(LoadModel, RefusesNamesThatNothingMakesOrThatAreMadeTwice) {
 
 TEST(LoadModel, RefusesACycle) {
   EXPECT_EQ(error_of(relu_model([](auto& model) { model.mutable_graph()->mutable_node(0)->set_input(0, "y"); })),
-            "its nodes form a cycle");
+            "node \"relu\" (Relu): needs its own result: its nodes form a cycle");
 }
 
 std::string with_weight(std::int64_t dim, int type, std::string raw) {
@@ -119,7 +118,7 @@ TEST(LoadModel, RefusesWeightsThatDoNotFitTheirShape) {
             "tensor \"w\": has 15 bytes of data, its shape is [4] of FLOAT");
   EXPECT_EQ(error_of(with_weight(std::int64_t{1} << 62, ::onnx::TensorProto::FLOAT, "")),
             "tensor \"w\": the dimensions [4611686018427387904] make no tensor of at most 2 GiB");
-  EXPECT_THAT(error_of(with_weight(-4, ::onnx::TensorProto::FLOAT, "")), StartsWith("tensor \"w\": the dimensions"));
+  EXPECT_EQ(error_of(with_weight(-4, ::onnx::TensorProto::FLOAT, "")), "tensor \"w\": has a dimension of -4");
 }
 
 TEST(LoadModel, RefusesTypesItDoesNotComputeWith) {
@@ -220,7 +219,7 @@ TEST_F(ExternalData, MayNotBeALink) {
 }
 
 TEST_F(ExternalData, MustLieInsideTheFile) {
-  EXPECT_THAT(error("data.bin", "17"), HasSubstr("bytes 17 to 33 are not in"));
+  EXPECT_THAT(error("data.bin", "17"), HasSubstr("16 bytes from 17 on are not in"));
   EXPECT_THAT(error("data.bin", "18446744073709551615"), HasSubstr("are not in"));
 }
 

@@ -43,6 +43,21 @@ TEST(FoldConstants, DeclinesWhenTheInitializerIsAnInput) {
   EXPECT_EQ(report->rewrite_count(), 0);
 }
 
+TEST(FoldConstants, LeavesWhatTheLimitHasNoBytesFor) {
+  for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{1} << 20}) {
+    Graph graph;
+    const ValueId small = graph.add_constant("c", Tensor::of<float>({1}, {1}));
+    const ValueId shape = graph.add_constant("s", Tensor::of<std::int64_t>({1}, {1000}));
+    const ValueId x = graph.add_input("x", DataType::kF32, Shape{1000}, {});
+    graph.add_output(add_op(graph, "Mul", {x, add_op(graph, "Expand", {small, shape})}));
+    ASSERT_TRUE(infer_shapes(graph));
+    PassOptions options{.only = {"fold_constants"}};
+    options.fold_memory = bytes;
+    ASSERT_TRUE(run_passes(graph, options));
+    EXPECT_EQ(graph.node_count(), bytes == 0 ? 2U : 1U);
+  }
+}
+
 TEST(FuseBnIntoConv, DeclinesWhenTheWeightIsAnInput) {
   Graph graph;
   const ValueId x = graph.add_input("x", DataType::kF32, Shape{1, 1, 4, 4}, {});

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model file is an attack until it is proven to be one model of sane size. Each row: what is wrong, and the line a
+// person reads; from the first byte to a session ready to run within 1 s and 256 MB, in a process of its own.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+
+#include "engine/base/check.h"
+#include "engine/base/file.h"
+#include "engine/onnx/load.h"
+#include "engine/onnx/save.h"
+#include "engine/passes/runner.h"
+#include "engine/session.h"
+#include "tests/contract/hostile/hostile_rows.h"
+
+namespace kinglet::engine {
+namespace {
+
+using testing::HostileRow;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kMeasured = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool kMeasured = false;
+#else
+constexpr bool kMeasured = true;
+#endif
+#else
+constexpr bool kMeasured = true;
+#endif
+
+// Load, the passes of `kinglet optimize`, writing, and everything a session does before its first run.
+Result<void> live(const std::string& bytes, const std::filesystem::path& folder) {
+  const Graph graph = KINGLET_TRY(load_model(std::as_bytes(std::span(bytes)), folder));
+  Graph optimised = graph;
+  KINGLET_TRY(run_passes(optimised, {}));
+  KINGLET_TRY(to_onnx_bytes(optimised));
+  KINGLET_TRY(Session::create(graph, {}));
+  return {};
+}
+
+struct Life {
+  std::string line;  // of the error, or "runs"
+  int status = 0;
+  double seconds = 0;  // of the processor: other programs may want it, too
+  double megabytes = 0;
+};
+
+Life live_alone(const std::string& bytes, const std::filesystem::path& folder) {
+  std::array<int, 2> ends{};
+  KINGLET_CHECK(::pipe(ends.data()) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    const Result<void> lived = live(bytes, folder);
+    const std::string line = lived ? "runs" : describe(lived.error());
+    const bool told = ::write(ends[1], line.data(), line.size()) == static_cast<ssize_t>(line.size());
+    ::_exit(told ? 0 : 1);
+  }
+  ::close(ends[1]);
+  Life life;
+  std::array<char, 4096> part{};
+  for (ssize_t got = 0; (got = ::read(ends[0], part.data(), part.size())) > 0;) {
+    life.line.append(part.data(), static_cast<std::size_t>(got));
+  }
+  ::close(ends[0]);
+  rusage used{};
+  ::wait4(child, &life.status, 0, &used);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  life.seconds = seconds(used.ru_utime) + seconds(used.ru_stime);
+  life.megabytes = static_cast<double>(used.ru_maxrss) / 1000;  // counted in KiB
+  return life;
+}
+
+class HostileModel : public ::testing::TestWithParam<HostileRow> {
+ protected:
+  void SetUp() override {
+    std::string pattern = ::testing::TempDir() + "/kinglet-hostile-XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+    ASSERT_TRUE(write_file(folder_ / "data.bin", std::string(1 << 20, '\1'), Overwrite::kRefuse));
+    std::filesystem::create_symlink(folder_ / "data.bin", folder_ / "link.bin");
+    std::filesystem::create_directory(folder_ / "inner");
+    ASSERT_EQ(::mkfifo((folder_ / "pipe.bin").c_str(), 0600), 0);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path folder_;
+};
+
+TEST_P(HostileModel, EndsInOneLineWithinASecondAnd256MB) {
+  const HostileRow& row = GetParam();
+  const std::string bytes = row.make();
+  const Life life = live_alone(bytes, folder_);
+  EXPECT_TRUE(WIFEXITED(life.status) && WEXITSTATUS(life.status) == 0) << row.what << ": status " << life.status;
+  std::string line = life.line;
+  if (const std::size_t at = line.find(folder_.string()); at != std::string::npos) {
+    line.replace(at, folder_.string().size(), "FOLDER");
+  }
+  EXPECT_EQ(line, row.line) << row.what;
+  if (!kMeasured) return;
+  EXPECT_LT(life.seconds, 1.0) << row.what;
+  EXPECT_LT(life.megabytes, 256) << row.what;
+}
+
+std::string name_of(const ::testing::TestParamInfo<HostileRow>& info) {
+  std::string name;
+  for (const char c : info.param.what) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, HostileModel, ::testing::ValuesIn(testing::hostile_rows()), name_of);
+
+}  // namespace
+}  // namespace kinglet::engine
