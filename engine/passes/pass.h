@@ -33,10 +33,11 @@ class PassBudget {
     double steps = 1e18;
   };
 
-  explicit PassBudget(std::int64_t rewrites = kUnlimited, std::int64_t fold_allowance = kFoldAllowance)
-      : PassBudget(rewrites, fold_allowance, FoldLimits()) {}
-  PassBudget(std::int64_t rewrites, std::int64_t fold_allowance, FoldLimits fold_limits)
-      : left_(rewrites), fold_allowance_(fold_allowance), fold_left_(fold_limits) {}
+  explicit PassBudget(std::int64_t rewrites = kUnlimited, std::int64_t fold_allowance = kFoldAllowance,
+                      std::int64_t newest_opset = kUnlimited)
+      : PassBudget(rewrites, fold_allowance, newest_opset, FoldLimits()) {}
+  PassBudget(std::int64_t rewrites, std::int64_t fold_allowance, std::int64_t newest_opset, FoldLimits fold_limits)
+      : left_(rewrites), fold_allowance_(fold_allowance), newest_opset_(newest_opset), fold_left_(fold_limits) {}
 
   // Ask before a rewrite; every rewrite is followed by one spend().
   [[nodiscard]] bool left() const { return left_ > 0; }
@@ -47,12 +48,15 @@ class PassBudget {
   [[nodiscard]] std::int64_t fold_allowance() const { return fold_allowance_; }
   // Ask before a node is folded; false: more than what is left.
   [[nodiscard]] bool take_fold(double bytes, double steps);
+  // The result may hold operators that came with this opset: a file keeps its own, a session takes all.
+  [[nodiscard]] bool may_use_opset(std::int64_t opset) const { return opset <= newest_opset_; }
   [[nodiscard]] const std::vector<Rewrite>& rewrites() const { return rewrites_; }
 
  private:
   std::int64_t left_;
   std::int64_t fold_allowance_;
-  FoldLimits fold_left_;
+    std::int64_t newest_opset_;
+    FoldLimits fold_left_;
   std::string_view pass_;
   std::vector<Rewrite> rewrites_;
 };

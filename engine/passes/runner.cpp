@@ -159,12 +159,19 @@ PassBudget::FoldLimits fold_limits(const Graph& graph, const PassOptions& option
   return {.bytes = bytes, .steps = kSteps + bytes / 4};
 }
 
+// Files keep their opset; a graph that comes from none (0) may hold everything, and so may a session's.
+std::int64_t newest_opset(const Graph& graph, const PassOptions& options) {
+  const std::int64_t opset = graph.metadata.opset;
+  return options.for_session || opset == 0 ? PassBudget::kUnlimited : opset;
+}
+
 class Runner {
  public:
   Runner(Graph& graph, const PassOptions& options)
       : graph_(graph),
         options_(options),
-        budget_(options.stop_after_rewrites, options.fold_allowance, fold_limits(graph, options)),
+        budget_(options.stop_after_rewrites, options.fold_allowance, newest_opset(graph, options),
+                fold_limits(graph, options)),
         changes_(graph) {
     report_.nodes_before = graph.node_count();
   }

@@ -54,6 +54,14 @@ inline constexpr LoweringCase kLoweringCases[] = {
     {"Ceil", "row", "%x = input f32[33]\n%1 = Ceil(%x)\noutput %1"},
     {"Round", "row", "%x = input f32[33]\n%1 = Round(%x)\noutput %1"},
 
+    // fused.cpp
+    {"Silu", "image", "%x = input f32[1,5,4,6]\n%1 = kinglet::Silu(%x)\noutput %1"},
+    {"Silu", "row", "%x = input f32[33]\n%1 = kinglet::Silu(%x)\noutput %1"},
+    {"ChannelShuffle", "image", "%x = input f32[2,6,4,5]\n%1 = kinglet::ChannelShuffle(%x) {groups=2}\noutput %1"},
+    {"ChannelShuffle", "behind_a_convolution",
+     "%x = input f32[1,3,4,5]\n%1 = Conv(%x, w:f32[6,3,1,1]#w)\n%2 = kinglet::ChannelShuffle(%1) {groups=3}\n%3 = "
+     "MaxPool(%2) {kernel_shape=[2,2]}\noutput %3"},
+
     // conv.cpp
     {"Conv", "three_by_three",
      "%x = input f32[1,3,9,11]\n%1 = Conv(%x, w:f32[8,3,3,3]#w, b:f32[8]#b) {pads=[1,1,1,1]}\noutput %1"},

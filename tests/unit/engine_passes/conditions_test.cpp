@@ -131,7 +131,7 @@ output %2
 // Nothing may be folded through the bounds that fuse_activation leaves: z = BatchNormalization(clamp(conv)).
 TEST(FuseActivation, ClosesTheProducerToOtherPasses) {
   for (const std::string_view reader : {"BatchNormalization(%2, s:f32[2]#s, b:f32[2]#b, m:f32[2]#m, v:f32[2]#+v)",
-                                        "Mul(%2, k:f32[]{2})", "Add(%2, k:f32[]{2})"}) {
+                                        "Mul(%2, k:f32[]{-2})", "Add(%2, k:f32[]{2})"}) {
     auto parsed = parse_text("%x = input f32[1,1,4,4]\n%1 = Conv(%x, w:f32[2,1,3,3]#w)\n%2 = Relu(%1)\n%3 = " +
                              std::string(reader) + "\noutput %3\n");
     ASSERT_TRUE(parsed) << describe(parsed.error());

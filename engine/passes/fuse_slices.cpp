@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Before:     y = Slice(x, starts, ends, axes, steps); z = Slice(y, ...)
+// After:      z = Slice(x, ...) that cuts what both cut
+// Conditions: y is read by this node alone and is no graph output; starts, ends, axes and steps are fixed constants. An
+//             axis that both cut has a known length, positive steps, and something left.
+#include <algorithm>
+#include <array>
+
+#include "engine/passes/rewrite.h"
+
+namespace kinglet::engine::passes {
+namespace {
+
+struct Cut {
+  std::int64_t axis = 0;
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+  std::int64_t step = 1;
+};
+
+std::optional<std::vector<Cut>> cuts_of(const Graph& graph, const Node& node) {
+  const std::optional<Shape>& shape = graph.value(node.inputs[0]).shape;
+  const Tensor* starts = fixed_input(graph, node, 1);
+  if (!shape || starts == nullptr) return std::nullopt;
+  std::vector<Cut> cuts(static_cast<std::size_t>(starts->element_count()));
+  for (std::size_t i = 0; i < cuts.size(); ++i) cuts[i].axis = static_cast<std::int64_t>(i);
+  constexpr std::array kFields{&Cut::start, &Cut::end, &Cut::axis, &Cut::step};
+  for (std::size_t input = 1; input <= kFields.size(); ++input) {
+    if (!has_input(node, input)) continue;
+    const Tensor* constant = fixed_input(graph, node, input);
+    if (constant == nullptr || static_cast<std::size_t>(constant->element_count()) != cuts.size()) return std::nullopt;
+    const std::vector<std::int64_t> numbers = constant->to_int64s();
+    for (std::size_t i = 0; i < cuts.size(); ++i) cuts[i].*kFields[input - 1] = numbers[i];
+  }
+  for (Cut& cut : cuts) {
+    if (cut.axis < 0) cut.axis += static_cast<std::int64_t>(shape->size());
+  }
+  return cuts;
+}
+
+// The elements the cut keeps of `length`, as a start, an end behind the last one and a step.
+std::optional<Cut> resolved(Cut cut, Dim length) {
+  if (length == kUnknownDim || cut.step < 1 || cut.step > length) return std::nullopt;
+  const auto within = [&](std::int64_t at) {
+    return std::clamp<std::int64_t>(at < 0 ? std::max(at, -length) + length : at, 0, length);
+  };
+  cut.start = within(cut.start);
+  cut.end = within(cut.end);
+  return cut.start < cut.end ? std::optional(cut) : std::nullopt;
+}
+
+// `outer` of what `inner` leaves of `length`.
+std::optional<Cut> composed(const Cut& inner, const Cut& outer, Dim length) {
+  const std::optional<Cut> first = resolved(inner, length);
+  if (!first) return std::nullopt;
+  const std::int64_t left = (first->end - first->start - 1) / first->step + 1;
+  const std::optional<Cut> second = resolved(outer, left);
+  if (!second) return std::nullopt;
+  return Cut{.axis = inner.axis,
+             .start = first->start + second->start * first->step,
+             .end = first->start + (second->end - 1) * first->step + 1,
+             .step = first->step * second->step};
+}
+
+void put_numbers(Graph& graph, NodeId id, std::size_t input, std::string_view name, const std::vector<Cut>& cuts,
+                 std::int64_t Cut::* field) {
+  std::vector<std::int64_t> numbers;
+  for (const Cut& cut : cuts) numbers.push_back(cut.*field);
+  put_constant(graph, id, input,
+               Tensor::of<std::int64_t>({static_cast<Dim>(numbers.size())}, std::span<const std::int64_t>(numbers)),
+               name);
+}
+
+bool fuse(Graph& graph, NodeId id) {
+  const ValueId middle = graph.node(id).inputs[0];
+  const NodeId first = producer_of(graph, middle, {"Slice"});
+  if (first == kNoNode || !graph.has_single_use(middle)) return false;
+  const ValueId source = graph.node(first).inputs[0];
+  std::optional<std::vector<Cut>> cuts = cuts_of(graph, graph.node(first));
+  const std::optional<std::vector<Cut>> more = cuts_of(graph, graph.node(id));
+  if (!cuts || !more) return false;
+  for (const Cut& cut : *more) {
+    const auto same = std::ranges::find(*cuts, cut.axis, &Cut::axis);
+    if (same == cuts->end()) {
+      cuts->push_back(cut);
+      continue;
+    }
+    const std::optional<Cut> both =
+        composed(*same, cut, (*graph.value(source).shape)[static_cast<std::size_t>(cut.axis)]);
+    if (!both) return false;
+    *same = *both;
+  }
+  graph.set_input(id, 0, source);
+  graph.remove_node(first);
+  put_numbers(graph, id, 1, "starts", *cuts, &Cut::start);
+  put_numbers(graph, id, 2, "ends", *cuts, &Cut::end);
+  put_numbers(graph, id, 3, "axes", *cuts, &Cut::axis);
+  put_numbers(graph, id, 4, "steps", *cuts, &Cut::step);
+  return true;
+}
+
+}  // namespace
+
+Result<int> fuse_slices(Graph& graph, PassBudget& budget) { return rewrite_nodes(graph, budget, {"Slice"}, fuse); }
+}  // namespace kinglet::engine::passes
