@@ -8,7 +8,9 @@
 
 #include "cli/classifier.h"
 #include "cli/command.h"
+#include "engine/backend/layout.h"
 #include "engine/base/text.h"
+#include "engine/base/units.h"
 #include "engine/model.h"
 #include "engine/onnx/save.h"
 #include "engine/passes/pass.h"
@@ -28,6 +30,7 @@ struct Options {
   std::string until;
   std::int64_t stop_after = -1;
   bool no_proof = false;
+  std::string images;
   bool allow_growth = false;
   bool force = false;
 };
@@ -65,6 +68,8 @@ Json to_json(const OptimizeReport& report, const Options& options) {
            {"before", size_json(report.before)},
            {"after", size_json(report.after)},
            {"rewrites", report.passes.rewrite_count()},
+           {"ms", report.passes_ms},
+           {"peak_bytes", report.passes_peak_bytes},
            {"passes", std::move(passes)},
            {"removed", std::move(removed)}};
   if (report.proof.inputs > 0) {
@@ -72,9 +77,17 @@ Json to_json(const OptimizeReport& report, const Options& options) {
                     {"max_error", report.proof.max_error},
                     {"limit", report.proof.limit},
                     {"top1_compared", report.proof.top1_compared},
-                    {"top1_same", report.proof.top1_same}};
+                    {"top1_same", report.proof.top1_same},
+                    {"backend", report.proof.backend},
+                    {"ms", report.proof_ms},
+                    {"peak_bytes", report.proof_peak_bytes}};
   }
   return out;
+}
+
+std::string cost(double ms, std::int64_t peak_bytes) {
+  return std::format("{:.2f} s, {} of memory at most", ms / 1000,
+                     format_bytes({static_cast<std::uint64_t>(peak_bytes)}));
 }
 
 void print_text(const OptimizeReport& report, const Options& options, Output& out) {
@@ -93,6 +106,8 @@ void print_text(const OptimizeReport& report, const Options& options, Output& ou
     }
     out.print("\n" + removed.text(out));
   }
+  out.note(
+      std::format("{} rewrites: {}", report.passes.rewrite_count(), cost(report.passes_ms, report.passes_peak_bytes)));
   if (report.folded_less) out.note("some constants were left unfolded: the file would have grown");
   if (report.proof.inputs > 0) {
     std::string classes;
@@ -102,6 +117,7 @@ void print_text(const OptimizeReport& report, const Options& options, Output& ou
     }
     out.note(std::format("proven on {} inputs: largest difference {:.3g}, allowed {:.3g}{}", report.proof.inputs,
                          report.proof.max_error, report.proof.limit, classes));
+    out.note(std::format("proof: {}", cost(report.proof_ms, report.proof_peak_bytes)));
   }
   if (options.output != "-") out.note(std::format("wrote {}", options.output));
 }
@@ -112,6 +128,34 @@ Result<void> save(const engine::Graph& graph, const Options& options, Output& ou
     return {};
   }
   return engine::save_model(graph, options.output, options.force ? Overwrite::kReplace : Overwrite::kRefuse);
+}
+
+// Pictures of the folder as the model's input, prepared by its recipe; so many are enough for a proof.
+constexpr std::size_t kMostPictures = 32;
+
+Result<std::vector<engine::NamedInputs>> load_pictures(const Options& options, Output& out) {
+  std::vector<engine::NamedInputs> pictures;
+  if (options.images.empty()) return pictures;
+  std::vector<std::string> names = KINGLET_TRY(expand_pictures({options.images}));
+  if (names.size() > kMostPictures) {
+    out.note(std::format("the first {} of {} pictures are used", kMostPictures, names.size()));
+    names.resize(kMostPictures);
+  }
+  ModelOptions model;
+  model.model = options.model;
+  Classifier classifier = KINGLET_TRY(Classifier::open(model, out));
+  const engine::TensorInfo& input = classifier.session().inputs().front();
+  const auto layout = input.layout == engine::TensorLayout::kNhwc ? engine::Layout::kNhwc : engine::Layout::kLogical;
+  for (const std::string& name : names) {
+    const std::string bytes = KINGLET_TRY(read_picture(name));
+    const Result<PictureResult> prepared = classifier.prepare(std::as_bytes(std::span(bytes)));
+    if (!prepared) return std::unexpected(with_context(prepared.error(), name));
+    engine::Tensor tensor(input.type, input.shape);
+    engine::copy_layout(input.shape, engine::byte_size(input.type), classifier.session().input(0), layout,
+                        tensor.mutable_bytes(), engine::Layout::kLogical);
+    pictures.push_back({.name = name, .tensors = {std::move(tensor)}});
+  }
+  return pictures;
 }
 
 Result<int> optimize(const Options& options, Output& out) {
@@ -131,11 +175,17 @@ Result<int> optimize(const Options& options, Output& out) {
   if (options.output != "-" && !options.force && std::filesystem::exists(options.output, ignored)) {
     return fail(ErrorCode::kCannotCreate, "the file exists already", options.output, "add --force to replace it");
   }
+  if (options.no_proof && !options.images.empty()) {
+    return fail(ErrorCode::kUsage, "--images is for the proof, which --no-proof leaves out", "optimize",
+                "give one of the two");
+  }
+  const std::vector<engine::NamedInputs> pictures = KINGLET_TRY(load_pictures(options, out));
   const engine::ModelFile file = KINGLET_TRY(engine::open_model(options.model));
   engine::OptimizeOptions optimize_options{.only = {options.only.begin(), options.only.end()},
                                            .skip = {options.skip.begin(), options.skip.end()},
                                            .until = options.until,
                                            .prove = !options.no_proof,
+                                           .pictures = pictures,
                                            .allow_growth = options.allow_growth};
   if (options.stop_after >= 0) optimize_options.stop_after_rewrites = options.stop_after;
   const Result<engine::Optimized> optimized = engine::optimize_model(file.graph, optimize_options);
@@ -169,6 +219,7 @@ Body optimize_command(CLI::App& app) {
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->option_text("N");
   app.add_flag("--no-proof", options->no_proof, "do not run both to compare their answers");
+  app.add_option("--images", options->images, "prove it on the pictures of this folder, too")->type_name("DIR");
   app.add_flag("--allow-growth", options->allow_growth, "write the result even if its constants grow by more than 1 %");
   app.add_flag("--force", options->force, "replace an output file that is there");
   return [options](Output& out) { return optimize(*options, out); };

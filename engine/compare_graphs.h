@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "engine/base/error.h"
 #include "engine/graph/graph.h"
+#include "engine/made_inputs.h"
 
 namespace kinglet::engine {
 
@@ -27,13 +27,21 @@ struct Comparison {
   std::string backend;        // "xnnpack" or "evaluate"
 };
 
-// One set of inputs: seeded, so that a failure can be repeated.
-enum class MadeInput : std::uint8_t { kNormal, kLargeNegative, kZeros, kTwoInBatch };
-[[nodiscard]] std::string_view to_string(MadeInput kind);
+// Inputs of the user's, one tensor a graph input, as its shape with batch 1 says.
+struct NamedInputs {
+  std::string name;
+  std::vector<Tensor> tensors;
+};
+
+struct CompareOptions {
+  int only_input = -1;                         // the number of one set; below 0: all of them
+  std::span<const NamedInputs> pictures = {};  // numbered behind MadeInput
+};
 
 // Both have the same graph inputs and outputs by name, type and known shape: kBadData otherwise. Free dimensions are
 // bound alike in both (batch 1, and 2 where it is free; other sides to one that infers). Errors of running either.
-// `only_input` < 0 runs all sets.
-[[nodiscard]] Result<Comparison> compare_graphs(const Graph& first, const Graph& second, int only_input = -1);
+// One graph runs after the other. Large ones run in sessions without the passes ("xnnpack"), unless those differ.
+[[nodiscard]] Result<Comparison> compare_graphs(const Graph& first, const Graph& second,
+                                                const CompareOptions& options = {});
 
 }  // namespace kinglet::engine

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/optimize.h"
 
+#include <sys/resource.h>
+
 #include <chrono>
 #include <format>
 
@@ -27,40 +29,46 @@ bool grew(const GraphSize& before, const GraphSize& after) {
   return after.constant_bytes > before.constant_bytes + before.constant_bytes / 100 + kSlack;
 }
 
-// The graph after at most `limit` rewrites differs from the original on the set of inputs that showed a difference.
-Result<bool> differs_after(const Graph& graph, PassOptions options, std::int64_t limit, int input,
-                           const PassRunner& run) {
-  options.stop_after_rewrites = limit;
-  Graph part = graph;
-  KINGLET_TRY(run(part, options));
-  const Comparison found = KINGLET_TRY(compare_graphs(graph, part, input));
-  return !found.same;
+std::int64_t peak_bytes() {
+  rusage usage{};
+  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
 }
 
-// Finds the first rewrite that changes an answer, by halving.
-Result<Rewrite> find_wrong_rewrite(const Graph& graph, const PassOptions& options, const PassReport& report, int input,
-                                   const PassRunner& run) {
+// The number of the first rewrite that changes an answer, counted from 1, by halving; on the set of inputs that showed
+// the difference.
+Result<std::int64_t> find_wrong_rewrite(const Graph& graph, const PassOptions& options, std::int64_t rewrites,
+                                        const CompareOptions& inputs, const PassRunner& run) {
   std::int64_t right = 0;
-  std::int64_t wrong = report.rewrite_count();
+  std::int64_t wrong = rewrites;
   while (wrong - right > 1) {
     const std::int64_t middle = right + (wrong - right) / 2;
-    if (KINGLET_TRY(differs_after(graph, options, middle, input, run))) {
-      wrong = middle;
-    } else {
-      right = middle;
-    }
+    PassOptions part_options = options;
+    part_options.stop_after_rewrites = middle;
+    Graph part = graph;
+    KINGLET_TRY(run(part, part_options));
+    const Comparison found = KINGLET_TRY(compare_graphs(graph, part, inputs));
+    (found.same ? right : wrong) = middle;
   }
-  return report.rewrites[static_cast<std::size_t>(wrong - 1)];
+  return wrong;
 }
 
-std::unexpected<Error> refuse(const Graph& graph, const PassOptions& options, const PassReport& report,
-                              const Comparison& proof, const PassRunner& run) {
-  const auto wrong = find_wrong_rewrite(graph, options, report, proof.difference_input, run);
+std::unexpected<Error> refuse(const Graph& graph, const PassOptions& options, const OptimizeReport& report,
+                              CompareOptions inputs, const PassRunner& run) {
+  const std::vector<Rewrite>& rewrites = report.passes.rewrites;
+  if (rewrites.empty()) {
+    return fail(ErrorCode::kInternal, std::format("the model does not answer alike twice: {}", report.proof.difference),
+                {}, "please report this model");
+  }
+  inputs.only_input = report.proof.difference_input;
+  const auto wrong = find_wrong_rewrite(graph, options, std::ssize(rewrites), inputs, run);
   if (!wrong) return std::unexpected(with_context(wrong.error(), "looking for the wrong rewrite"));
+  const Rewrite& rewrite = rewrites[static_cast<std::size_t>(*wrong - 1)];
   return fail(ErrorCode::kInternal,
-              std::format("{} would change the model's answers: {}", wrong->pass, proof.difference),
-              std::format("node \"{}\" ({})", printable(wrong->node), wrong->op_type),
-              std::format("please report this model; --skip {} leaves the pass out", wrong->pass));
+              std::format("{} would change the model's answers: {}", rewrite.pass, report.proof.difference),
+              std::format("rewrite {} of {}, node \"{}\" ({})", *wrong, rewrites.size(), printable(rewrite.node),
+                          rewrite.op_type),
+              std::format("please report this model; --skip {} leaves the pass out", rewrite.pass));
 }
 
 }  // namespace
@@ -103,11 +111,14 @@ Result<Optimized> optimize_model_with(const Graph& graph, const OptimizeOptions&
     }
   }
   report.passes_ms = Milliseconds(Clock::now() - start).count();
+  report.passes_peak_bytes = peak_bytes();
   if (!options.prove) return done;
   const auto proof_start = Clock::now();
-  report.proof = KINGLET_TRY(compare_graphs(graph, done.graph));
-  if (!report.proof.same) return refuse(graph, passes, report.passes, report.proof, run);
+  const CompareOptions inputs{.pictures = options.pictures};
+  report.proof = KINGLET_TRY(compare_graphs(graph, done.graph, inputs));
+  if (!report.proof.same) return refuse(graph, passes, report, inputs, run);
   report.proof_ms = Milliseconds(Clock::now() - proof_start).count();
+  report.proof_peak_bytes = peak_bytes();
   return done;
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 
 #include "engine/base/error.h"
@@ -21,7 +22,8 @@ struct OptimizeOptions {
   std::string until;
   std::int64_t stop_after_rewrites = PassBudget::kUnlimited;
   bool prove = true;
-  bool allow_growth = false;  // else constants may grow by 1 % + 64 KiB at most
+  std::span<const NamedInputs> pictures = {};  // proven on these as well
+  bool allow_growth = false;                   // else constants may grow by 1 % + 64 KiB at most
 };
 
 // What a graph is made of.
@@ -41,6 +43,9 @@ struct OptimizeReport {
   bool folded_less = false;  // constants were left unfolded to keep the growth limit
   double passes_ms = 0;
   double proof_ms = 0;
+  // The most memory the process has held so far, when the passes and when the proof had ended.
+  std::int64_t passes_peak_bytes = 0;
+  std::int64_t proof_peak_bytes = 0;
 };
 
 struct Optimized {
@@ -50,7 +55,7 @@ struct Optimized {
 
 // `graph` as open_model gives it (shapes inferred). Errors: kUsage for unknown pass names; kBadData when the result
 // would break the growth limit; kInternal when original and result differ: message and where name the output, the first
-// rewrite that changes an answer, its pass and its node; the hint says how to leave the pass out.
+// rewrite that changes an answer, its number, pass and node; the hint says how to leave the pass out.
 [[nodiscard]] Result<Optimized> optimize_model(const Graph& graph, const OptimizeOptions& options = {});
 
 // The same with a runner of passes to prove, for tests that plant a wrong rewrite.

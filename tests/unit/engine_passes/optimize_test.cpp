@@ -153,10 +153,10 @@ output %y
 %y = MaxPool(%x) {kernel_shape=[3,3], pads=[1,1,1,1]}
 output %y
 )");
-  const auto zeros = compare_graphs(right, wrong, static_cast<int>(MadeInput::kZeros));
+  const auto zeros = compare_graphs(right, wrong, {.only_input = static_cast<int>(MadeInput::kZeros)});
   ASSERT_TRUE(zeros) << describe(zeros.error());
   EXPECT_TRUE(zeros->same);
-  const auto negative = compare_graphs(right, wrong, static_cast<int>(MadeInput::kLargeNegative));
+  const auto negative = compare_graphs(right, wrong, {.only_input = static_cast<int>(MadeInput::kLargeNegative)});
   ASSERT_TRUE(negative) << describe(negative.error());
   EXPECT_FALSE(negative->same);
   EXPECT_THAT(negative->difference, HasSubstr("output \"y\" on large negative input"));
