@@ -8,6 +8,7 @@
 
 #include "engine/base/text.h"
 #include "engine/base/units.h"
+#include "engine/onnx/save.h"
 
 namespace kinglet::engine {
 namespace {
@@ -15,8 +16,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
-PassOptions pass_options(const OptimizeOptions& options) {
+PassOptions pass_options(const Graph& graph, const OptimizeOptions& options) {
   PassOptions passes;
+  // What the file is written in anyway, so that a second run finds nothing more.
+  if (graph.metadata.opset != 0) passes.newest_opset = opset_to_write(graph);
   passes.only = options.only;
   passes.skip = options.skip;
   passes.until = options.until;
@@ -92,7 +95,7 @@ Result<Optimized> optimize_model_with(const Graph& graph, const OptimizeOptions&
   Optimized done{.graph = graph, .report = {}};
   OptimizeReport& report = done.report;
   report.before = size_of(graph);
-  PassOptions passes = pass_options(options);
+  PassOptions passes = pass_options(graph, options);
   const auto start = Clock::now();
   report.passes = KINGLET_TRY(run(done.graph, passes));
   report.after = size_of(done.graph);

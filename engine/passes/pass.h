@@ -55,8 +55,8 @@ class PassBudget {
  private:
   std::int64_t left_;
   std::int64_t fold_allowance_;
-    std::int64_t newest_opset_;
-    FoldLimits fold_left_;
+  std::int64_t newest_opset_;
+  FoldLimits fold_left_;
   std::string_view pass_;
   std::vector<Rewrite> rewrites_;
 };

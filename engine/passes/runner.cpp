@@ -159,9 +159,9 @@ PassBudget::FoldLimits fold_limits(const Graph& graph, const PassOptions& option
   return {.bytes = bytes, .steps = kSteps + bytes / 4};
 }
 
-// Files keep their opset; a graph that comes from none (0) may hold everything, and so may a session's.
+// A graph that comes from no file (opset 0) may hold everything, and so may a session's.
 std::int64_t newest_opset(const Graph& graph, const PassOptions& options) {
-  const std::int64_t opset = graph.metadata.opset;
+  const std::int64_t opset = options.newest_opset != 0 ? options.newest_opset : graph.metadata.opset;
   return options.for_session || opset == 0 ? PassBudget::kUnlimited : opset;
 }
 

@@ -22,6 +22,7 @@ struct PassOptions {
   std::int64_t fold_allowance = PassBudget::kFoldAllowance;
   // Bytes that folding may add besides as many as the graph's constants have; the work it may do grows with it.
   std::int64_t fold_memory = std::int64_t{64} << 20;
+  std::int64_t newest_opset = 0;  // operators of later opsets are not made; 0: the graph's own. A session takes all.
   // Verifies the graph after each pass that changed it. An invalid graph is kInternal and names the pass.
 #ifdef NDEBUG
   bool verify = false;

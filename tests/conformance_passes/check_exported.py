@@ -17,6 +17,15 @@ except ImportError as missing:
     print(f"skipped: python3-torch and python3-torchvision are needed ({missing})")
     sys.exit(77)
 
+
+def small_vision_transformer(weights=None):
+    return nets.VisionTransformer(image_size=32, patch_size=8, num_layers=2, num_heads=2, hidden_dim=16, mlp_dim=32)
+
+
+def small_swin_transformer(weights=None):
+    return nets.SwinTransformer(patch_size=[4, 4], embed_dim=8, depths=[2, 2], num_heads=[1, 2], window_size=[4, 4])
+
+
 # Title, network, as it is exported, nodes at most after the passes. The exporter folds BatchNormalization itself unless
 # told to preserve it; it writes equal initial weights once, with an Identity for each other reader.
 NETS = [
@@ -24,13 +33,17 @@ NETS = [
     ("resnet18_unfolded", nets.resnet18, {"training": torch.onnx.TrainingMode.PRESERVE, "do_constant_folding": False}, 49),
     ("mobilenet_v3_small", nets.mobilenet_v3_small, {}, 122),
     ("shufflenet_v2_x0_5", nets.shufflenet_v2_x0_5, {}, 186),
+    ("shufflenet_v2_x0_5_free_batch", nets.shufflenet_v2_x0_5,
+     {"input_names": ["x"], "dynamic_axes": {"x": {0: "N"}}}, 186),
+    ("small_vision_transformer", small_vision_transformer, {}, 93),
+    ("small_swin_transformer", small_swin_transformer, {}, 104),
 ]
 
 
 def export(build, path, how):
     torch.manual_seed(1)
     network = build(weights=None).eval()
-    if how:  # statistics that a training would leave
+    if "training" in how:  # statistics that a training would leave
         for layer in network.modules():
             if isinstance(layer, torch.nn.BatchNorm2d):
                 torch.nn.init.normal_(layer.running_mean, std=0.1)

@@ -293,6 +293,43 @@ class OptimizeAndVerify(CliTest):
         self.assert_done(kinglet("optimize", self.model, "-o", again))
         self.assertEqual(again.read_bytes(), self.out.read_bytes())
 
+    def test_what_is_optimised_stays_as_it_is(self):
+        self.assert_done(kinglet("optimize", self.model, "-o", self.out))
+        again = self.folder / "again.onnx"
+        answer = self.assert_done(kinglet("optimize", self.out, "-o", again, "--json")).json()
+        self.assertEqual(answer["rewrites"], 0)
+        self.assertEqual(again.read_bytes(), self.out.read_bytes())
+
+    def test_the_proof_takes_pictures_and_tells_what_it_cost(self):
+        pictures = self.folder / "pictures"
+        pictures.mkdir()
+        for name in ("rgb.png", "gray.jpg"):
+            (pictures / name).write_bytes((SOURCE_DIR / "tests/fuzz/corpus/picture" / name).read_bytes())
+        plain = self.assert_done(kinglet("optimize", DEMO, "-o", self.out, "--json")).json()["proof"]
+        proof = self.assert_done(
+            kinglet("optimize", DEMO, "-o", self.out, "--force", "--images", pictures, "--json")).json()["proof"]
+        self.assertEqual(proof["inputs"], plain["inputs"] + 2)
+        self.assertGreater(proof["ms"], 0)
+        self.assertGreater(proof["peak_bytes"], 1_000_000)
+        self.assert_refused(kinglet("optimize", DEMO, "-o", self.out, "--force", "--images", pictures, "--no-proof"), 64,
+                            "--images")
+
+    def test_passes_by_name_and_number(self):
+        names = [row["name"] for row in self.assert_done(kinglet("optimize", "--list", "--json")).json()["passes"]]
+        self.assertIn("fuse_bn_into_conv", names)
+
+        def rewrites(*options):
+            ended = kinglet("optimize", self.model, "-o", self.out, "--force", "--json", *options)
+            return self.assert_done(ended).json()
+        whole = rewrites()
+        self.assertGreater(whole["rewrites"], 1)
+        self.assertEqual(rewrites("--stop-after-rewrites", 1)["rewrites"], 1)
+        self.assertEqual(rewrites("--until", names[0])["passes"][-1]["name"], names[0])
+        used = [row["name"] for row in whole["passes"] if row["rewrites"] > 0]
+        self.assertEqual([row["name"] for row in rewrites("--only", ",".join(used))["passes"]], used)
+        skipped = rewrites("--skip", ",".join(used))
+        self.assertFalse(set(used) & {row["name"] for row in skipped["passes"]})
+
     def test_the_input_is_never_changed(self):
         self.assert_refused(kinglet("optimize", self.model, "-o", self.model, "--force"), 64, "same file")
         self.assertEqual(self.model.read_bytes(), reducible())

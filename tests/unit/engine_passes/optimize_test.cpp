@@ -80,6 +80,7 @@ TEST(OptimizeModel, RefusesAWrongRewriteAndNamesIt) {
   EXPECT_EQ(done.error().code, ErrorCode::kInternal);
   EXPECT_THAT(done.error().message, HasSubstr("planted_fault"));
   EXPECT_THAT(done.error().message, HasSubstr("output \""));
+  EXPECT_THAT(done.error().where, HasSubstr("rewrite 7 of 7"));
   EXPECT_THAT(done.error().where, HasSubstr("Gemm"));
   EXPECT_THAT(done.error().hint, HasSubstr("--skip planted_fault"));
 }
@@ -160,6 +161,50 @@ output %y
   ASSERT_TRUE(negative) << describe(negative.error());
   EXPECT_FALSE(negative->same);
   EXPECT_THAT(negative->difference, HasSubstr("output \"y\" on large negative input"));
+}
+
+// Equal but for inputs above 100, which nothing made up holds.
+TEST(CompareGraphs, LooksAtGivenPicturesToo) {
+  const Graph first = parse("%x = input f32[1,4]\n%1 = Clip(%x, _, b:f32[]{100})\noutput %1\n");
+  const Graph second = parse("%x = input f32[1,4]\n%1 = Clip(%x, _, b:f32[]{200})\noutput %1\n");
+  const auto made_up = compare_graphs(first, second);
+  ASSERT_TRUE(made_up) << describe(made_up.error());
+  EXPECT_TRUE(made_up->same);
+  const NamedInputs picture{.name = "bird.jpg", .tensors = {Tensor::of<float>({1, 4}, {0, 50, 150, 1})}};
+  const auto seen = compare_graphs(first, second, {.pictures = std::span(&picture, 1)});
+  ASSERT_TRUE(seen) << describe(seen.error());
+  EXPECT_FALSE(seen->same);
+  EXPECT_EQ(seen->inputs, 4);
+  EXPECT_THAT(seen->difference, HasSubstr("bird.jpg"));
+}
+
+constexpr std::string_view kLarge = R"(%x = input f32[1,16,64,64]
+%1 = Conv(%x, w:f32[64,16,3,3]#w) {pads=[1,1,1,1]}
+%2 = Relu(%1)
+%3 = GlobalAveragePool(%2)
+output %3
+)";
+
+TEST(CompareGraphs, RunsLargeGraphsInSessions) {
+  const Graph graph = parse(kLarge);
+  const auto result = compare_graphs(graph, graph);
+  ASSERT_TRUE(result) << describe(result.error());
+  EXPECT_TRUE(result->same);
+  EXPECT_EQ(result->inputs, 3);
+  EXPECT_EQ(result->backend, "xnnpack");
+}
+
+TEST(CompareGraphs, LetsTheReferenceDecideWhenSessionsDiffer) {
+  const Graph right = parse(kLarge);
+  Graph wrong = right;
+  const ValueId weight = *wrong.find_value("w");
+  Tensor changed = *wrong.constant(weight);
+  changed.mutable_data<float>()[0] += 2;
+  wrong.set_constant(weight, std::move(changed));
+  const auto result = compare_graphs(right, wrong, {.only_input = static_cast<int>(MadeInput::kNormal)});
+  ASSERT_TRUE(result) << describe(result.error());
+  EXPECT_FALSE(result->same);
+  EXPECT_EQ(result->backend, "evaluate");
 }
 
 TEST(CompareGraphs, RefusesOtherBorders) {
