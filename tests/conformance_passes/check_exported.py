@@ -35,8 +35,8 @@ NETS = [
     ("shufflenet_v2_x0_5", nets.shufflenet_v2_x0_5, {}, 186),
     ("shufflenet_v2_x0_5_free_batch", nets.shufflenet_v2_x0_5,
      {"input_names": ["x"], "dynamic_axes": {"x": {0: "N"}}}, 186),
-    ("small_vision_transformer", small_vision_transformer, {}, 93),
-    ("small_swin_transformer", small_swin_transformer, {}, 104),
+    ("small_vision_transformer", small_vision_transformer, {}, 90),
+    ("small_swin_transformer", small_swin_transformer, {}, 176),
 ]
 
 
