@@ -22,6 +22,7 @@ ValueId quantized_input(const Graph& graph, const Node& node, std::size_t index,
 }
 
 bool only_moves(const Node& node) {
+  if (has_fused_clip(node)) return false;
   if (is_op(node, "MaxPool")) {
     return node.outputs.size() == 1 &&
            std::ranges::all_of(node.attributes.get_ints("dilations"), [](auto step) { return step == 1; });
