@@ -23,6 +23,12 @@ if(KINGLET_PRECOMPILE)
     $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
+# kinglet_unhurried(target): the speed of this part is no test's business, so the tests' build does not optimise it. Half
+# of what a compiler does there is for nothing otherwise.
+function(kinglet_unhurried target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
+endfunction()
+
 # kinglet_library(name SOURCES globs LINK libs PRIVATE_LINK libs PRECOMPILE headers): a static library of one folder;
 # headers that most of its sources include are parsed once.
 function(kinglet_library name)

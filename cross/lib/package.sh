@@ -21,7 +21,11 @@ command_package() {
     step "packing $architecture" make_packages "$architecture" || exit
   done
   ls -l "$repository"/build/packages/*.deb >&2
-  [[ -z $check ]] || step "installing in a clean Debian 13" "$repository/cross/check-package" "$repository/build/packages"
+  [[ -n $check ]] || return 0
+  for architecture in $(package_architectures); do
+    step "installing $architecture in a clean Debian 13" "$repository/cross/check-package" "$repository/build/packages" \
+      "$architecture" || exit
+  done
 }
 
 native_architecture() { dpkg --print-architecture; }

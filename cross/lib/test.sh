@@ -53,7 +53,7 @@ build_for_tests() {
     build_tiers asan bytes
     build_tiers tsan threads
   fi
-  [[ $tier != arm64 && (-n $tier || -z $(arm64_compiler)) ]] || build_tiers arm64 board
+  [[ $tier != arm64 && (-n $tier || -z $(arm64_compiler)) ]] || build_tiers arm64-tests board
   [[ -z $all && $tier != package && $tier != emulation ]] || build_preset arm64
 }
 
@@ -78,7 +78,7 @@ run_tests() {
   export DEV_BUILD_FOLDER=$repository/build
   set +e
   ctest --test-dir "$folder" -j "$(job_count)" --output-on-failure --no-tests=error --output-junit "$folder/junit.xml" "$@" \
-    </dev/null 2>&1 | "$repository/cross/test-summary.py" "$folder/junit.xml" "$folder"/junit-{asan,tsan,arm64}.xml
+    </dev/null 2>&1 | "$repository/cross/test-summary.py" "$folder/junit.xml" "$folder"/junit-{asan,tsan,arm64-tests}.xml
   status=${PIPESTATUS[0]}
   exit "$status"
 }
