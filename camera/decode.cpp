@@ -3,11 +3,11 @@
 
 #include <turbojpeg.h>
 
-#include <format>
 #include <memory>
 
 #include "camera/decode_parts.h"
 #include "camera/preprocess/preprocess.h"
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::camera {
@@ -38,17 +38,17 @@ namespace internal {
 
 Result<void> check_size(ImageSize size, const DecodeLimits& limits) {
   if (size.width <= 0 || size.height <= 0) {
-    return fail(ErrorCode::kBadData, std::format("picture of {}x{} pixels", size.width, size.height));
+    return fail(ErrorCode::kBadData, format_text("picture of {}x{} pixels", size.width, size.height));
   }
   if (size.width > limits.max_side || size.height > limits.max_side) {
     return fail(ErrorCode::kBadData,
-                std::format("{}x{} pixels; the limit for a side is {}", size.width, size.height, limits.max_side), {},
+                format_text("{}x{} pixels; the limit for a side is {}", size.width, size.height, limits.max_side), {},
                 "scale the picture down");
   }
   const std::int64_t pixels = std::int64_t{size.width} * size.height;
   if (pixels > limits.max_pixels) {
     return fail(ErrorCode::kBadData,
-                std::format("{}x{} is {:.1f} megapixels; the limit is {:.1f}", size.width, size.height,
+                format_text("{}x{} is {:.1f} megapixels; the limit is {:.1f}", size.width, size.height,
                             static_cast<double>(pixels) / 1e6, static_cast<double>(limits.max_pixels) / 1e6),
                 {}, "scale the picture down");
   }

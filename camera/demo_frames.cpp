@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/demo_frames.h"
 
-#include <format>
 #include <string>
 
 #include "camera/decode.h"
 #include "camera/demo_scene.h"
 #include "engine/base/file.h"
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::camera {
@@ -17,11 +17,11 @@ constexpr std::uint64_t kSceneStep = 10;
 Result<void> check(const DemoFramesOptions& options) {
   const auto side = [](int value) { return value >= 32 && value <= 4096; };
   if (!side(options.width) || !side(options.height)) {
-    return fail(ErrorCode::kUsage, std::format("demo frames of {}x{} pixels, expected sides of 32 to 4096",
+    return fail(ErrorCode::kUsage, format_text("demo frames of {}x{} pixels, expected sides of 32 to 4096",
                                                options.width, options.height));
   }
   if (options.count < 1 || options.count > 1'000'000) {
-    return fail(ErrorCode::kUsage, std::format("{} demo frames, expected 1 to 1000000", options.count));
+    return fail(ErrorCode::kUsage, format_text("{} demo frames, expected 1 to 1000000", options.count));
   }
   return {};
 }
@@ -49,11 +49,11 @@ Result<void> write_demo_frames(const std::filesystem::path& folder, const DemoFr
   std::string table = "file,index,label,x,y,width,height\n";
   for (std::uint64_t number = 0; number < options.count; ++number) {
     const DemoFrame frame = draw(options, number);
-    const std::string name = std::format("frame_{:06}.png", number);
+    const std::string name = format_text("frame_{:06}.png", number);
     const std::vector<std::byte> png = KINGLET_TRY(encode_png(frame.image.view()));
     KINGLET_TRY(
         write_file(folder / name, {reinterpret_cast<const char*>(png.data()), png.size()}, Overwrite::kReplace));
-    table += std::format("{},{},{},{},{},{},{}\n", name, frame.label, demo_labels()[frame.label], frame.bird_px.x,
+    table += format_text("{},{},{},{},{},{},{}\n", name, frame.label, demo_labels()[frame.label], frame.bird_px.x,
                          frame.bird_px.y, frame.bird_px.width, frame.bird_px.height);
     if (progress) progress(number + 1);
   }

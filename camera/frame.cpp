@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/frame.h"
 
-#include <format>
 #include <string>
+
+#include "engine/base/format.h"
 
 namespace kinglet::camera {
 namespace {
@@ -59,7 +60,7 @@ std::string_view to_string(PixelFormat format) {
 Result<void> check_view(const FrameView& view) {
   const auto bad = [&](std::string_view what) {
     return fail(ErrorCode::kBadData,
-                std::format("{} frame of {}x{} pixels: {}", to_string(view.format), view.width, view.height, what));
+                format_text("{} frame of {}x{} pixels: {}", to_string(view.format), view.width, view.height, what));
   };
   if (view.width < 1 || view.height < 1 || view.width > kMaxSide || view.height > kMaxSide) {
     return bad("sides must be 1 to 65535");
@@ -68,7 +69,7 @@ Result<void> check_view(const FrameView& view) {
   if ((subsampled || view.format == PixelFormat::kYuyv) && view.width % 2 != 0) return bad("width must be even");
   if (subsampled && view.height % 2 != 0) return bad("height must be even");
   const Need need = need_of(view);
-  if (view.plane_count < need.count) return bad(std::format("{} planes, expected {}", view.plane_count, need.count));
+  if (view.plane_count < need.count) return bad(format_text("{} planes, expected {}", view.plane_count, need.count));
   for (std::size_t i = 0; i < static_cast<std::size_t>(need.count); ++i) {
     const auto& [bytes, stride] = view.planes[i];
     const auto& [row_bytes, rows] = need.planes[i];
@@ -77,10 +78,10 @@ Result<void> check_view(const FrameView& view) {
       continue;
     }
     if (stride < row_bytes || stride > std::size_t{1} << 24) {
-      return bad(std::format("plane {} has stride {}, a row needs {} bytes", i, stride, row_bytes));
+      return bad(format_text("plane {} has stride {}, a row needs {} bytes", i, stride, row_bytes));
     }
     if (bytes.size() < stride * (rows - 1) + row_bytes) {
-      return bad(std::format("plane {} has {} bytes, {} rows of stride {} need {}", i, bytes.size(), rows, stride,
+      return bad(format_text("plane {} has {} bytes, {} rows of stride {} need {}", i, bytes.size(), rows, stride,
                              stride * (rows - 1) + row_bytes));
     }
   }

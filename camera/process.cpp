@@ -16,8 +16,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::camera {
@@ -27,7 +27,7 @@ constexpr std::size_t kLongestLine = 512;
 constexpr std::chrono::milliseconds kDeathWait{200};
 
 Error system_error(const std::string& program, const char* what, int code) {
-  return {ErrorCode::kUnavailable, std::format("cannot start {}: {}: {}", program, what, errno_text(code)), "", ""};
+  return {ErrorCode::kUnavailable, format_text("cannot start {}: {}: {}", program, what, errno_text(code)), "", ""};
 }
 
 // What posix_spawn needs, freed together.
@@ -77,9 +77,9 @@ int milliseconds_left(SteadyTime deadline) {
 }
 
 std::string describe_end(const siginfo_t& info) {
-  if (info.si_code == CLD_EXITED) return std::format("exit code {}", info.si_status);
+  if (info.si_code == CLD_EXITED) return format_text("exit code {}", info.si_status);
   const char* name = ::sigdescr_np(info.si_status);
-  return std::format("signal {} ({})", info.si_status, name != nullptr ? name : "without a name");
+  return format_text("signal {} ({})", info.si_status, name != nullptr ? name : "without a name");
 }
 
 }  // namespace
@@ -191,7 +191,7 @@ void ChildProcess::forward_line(std::string_view line) {
   const LogLevel level = has(" ERROR ") || has(" FATAL ") || line.starts_with("error:") ? LogLevel::kError
                          : has(" WARN ") || line.starts_with("warning:")                ? LogLevel::kWarning
                                                                                         : LogLevel::kInfo;
-  log_(level, std::format("{}: {}", name_, last_line_));
+  log_(level, format_text("{}: {}", name_, last_line_));
 }
 
 std::string find_program(std::string_view name, const std::string& wish, const char* variable) {

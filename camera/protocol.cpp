@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <format>
 #include <type_traits>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::camera::protocol {
@@ -41,7 +41,7 @@ Error bad_message(std::string message) {
 Error peer_gone() { return {ErrorCode::kUnavailable, "the other side of the camera socket is gone", "", ""}; }
 
 Error socket_error(const char* what) {
-  return {ErrorCode::kIo, std::format("camera socket: {}: {}", what, errno_text()), "", ""};
+  return {ErrorCode::kIo, format_text("camera socket: {}: {}", what, errno_text()), "", ""};
 }
 
 template <std::size_t index = 0>
@@ -52,13 +52,13 @@ Result<Message> parse(std::uint32_t type, std::span<const std::byte> body) {
     if (type != index) return parse<index + 1>(type, body);
     if (body.size() != sizeof(Body)) {
       return std::unexpected(
-          bad_message(std::format("type {} has {} bytes, expected {}", type, body.size(), sizeof(Body))));
+          bad_message(format_text("type {} has {} bytes, expected {}", type, body.size(), sizeof(Body))));
     }
     Body value;
     std::memcpy(&value, body.data(), sizeof(Body));
     return Message(value);
   } else {
-    return std::unexpected(bad_message(std::format("unknown type {}", type)));
+    return std::unexpected(bad_message(format_text("unknown type {}", type)));
   }
 }
 
@@ -94,14 +94,14 @@ Result<void> check_texts(const Message& message) {
 
 Result<Message> parse_packet(std::span<const std::byte> packet) {
   Header header;
-  if (packet.size() < sizeof(header)) return std::unexpected(bad_message(std::format("{} bytes", packet.size())));
+  if (packet.size() < sizeof(header)) return std::unexpected(bad_message(format_text("{} bytes", packet.size())));
   std::memcpy(&header, packet.data(), sizeof(header));
   if (header.magic != kMagic) return std::unexpected(bad_message("not kinglet's protocol"));
   if (header.version != kVersion) {
-    return std::unexpected(bad_message(std::format("protocol version {}, expected {}", header.version, kVersion)));
+    return std::unexpected(bad_message(format_text("protocol version {}, expected {}", header.version, kVersion)));
   }
   if (header.length != packet.size() - sizeof(header)) {
-    return std::unexpected(bad_message(std::format("length {} in a packet of {}", header.length, packet.size())));
+    return std::unexpected(bad_message(format_text("length {} in a packet of {}", header.length, packet.size())));
   }
   Message message = KINGLET_TRY(parse(header.type, packet.subspan(sizeof(header))));
   KINGLET_TRY(check_texts(message));
@@ -111,18 +111,18 @@ Result<Message> parse_packet(std::span<const std::byte> packet) {
 Result<void> check_plane(const BufferPlane& plane, PixelFormat format, PlaneShape shape, std::uint64_t size) {
   if (plane.length > size || plane.offset > size - plane.length) {
     return std::unexpected(bad_message(
-        std::format("bytes {} to {} are outside a memory of {}", plane.offset, plane.offset + plane.length, size)));
+        format_text("bytes {} to {} are outside a memory of {}", plane.offset, plane.offset + plane.length, size)));
   }
   if (format == PixelFormat::kMjpeg) {
     if (plane.length == 0) return std::unexpected(bad_message("an empty plane"));
     return {};
   }
   if (plane.stride < shape.row_bytes || plane.stride > kMaxSide * 16) {
-    return std::unexpected(bad_message(std::format("stride {} for rows of {}", plane.stride, shape.row_bytes)));
+    return std::unexpected(bad_message(format_text("stride {} for rows of {}", plane.stride, shape.row_bytes)));
   }
   const std::uint64_t needed = plane.stride * (shape.rows - 1) + shape.row_bytes;
   if (plane.length < needed) {
-    return std::unexpected(bad_message(std::format("a plane of {} bytes, its rows need {}", plane.length, needed)));
+    return std::unexpected(bad_message(format_text("a plane of {} bytes, its rows need {}", plane.length, needed)));
   }
   return {};
 }
@@ -202,11 +202,11 @@ Result<std::optional<Received>> receive(int socket) {
 
 Result<void> check(const Hello& hello) {
   if (hello.format > static_cast<std::uint32_t>(PixelFormat::kMjpeg)) {
-    return std::unexpected(bad_message(std::format("unknown pixel format {}", hello.format)));
+    return std::unexpected(bad_message(format_text("unknown pixel format {}", hello.format)));
   }
   if (hello.matrix > static_cast<std::uint32_t>(ColorMatrix::kBt709) ||
       hello.range > static_cast<std::uint32_t>(ColorRange::kLimited)) {
-    return std::unexpected(bad_message(std::format("unknown colours {}/{}", hello.matrix, hello.range)));
+    return std::unexpected(bad_message(format_text("unknown colours {}/{}", hello.matrix, hello.range)));
   }
   const auto format = static_cast<PixelFormat>(hello.format);
   const bool any_size = format == PixelFormat::kRgb888 || format == PixelFormat::kMjpeg;
@@ -214,10 +214,10 @@ Result<void> check(const Hello& hello) {
     return side == 0 || side > kMaxSide || (!any_size && side % 2 != 0);
   };
   if (bad_side(hello.width) || bad_side(hello.height)) {
-    return std::unexpected(bad_message(std::format("size {}x{}", hello.width, hello.height)));
+    return std::unexpected(bad_message(format_text("size {}x{}", hello.width, hello.height)));
   }
   if (hello.buffer_count == 0 || hello.buffer_count > kMaxBuffers) {
-    return std::unexpected(bad_message(std::format("{} buffers, expected 1 to {}", hello.buffer_count, kMaxBuffers)));
+    return std::unexpected(bad_message(format_text("{} buffers, expected 1 to {}", hello.buffer_count, kMaxBuffers)));
   }
   return {};
 }
@@ -225,15 +225,15 @@ Result<void> check(const Hello& hello) {
 Result<void> check(const Buffer& buffer, const Hello& hello, std::span<const std::uint64_t> sizes) {
   const auto format = static_cast<PixelFormat>(hello.format);
   if (buffer.index >= hello.buffer_count) {
-    return std::unexpected(bad_message(std::format("buffer {} of {}", buffer.index, hello.buffer_count)));
+    return std::unexpected(bad_message(format_text("buffer {} of {}", buffer.index, hello.buffer_count)));
   }
   if (buffer.plane_count != plane_count(format)) {
-    return std::unexpected(bad_message(std::format("{} planes, expected {}", buffer.plane_count, plane_count(format))));
+    return std::unexpected(bad_message(format_text("{} planes, expected {}", buffer.plane_count, plane_count(format))));
   }
   for (std::uint32_t i = 0; i < buffer.plane_count; ++i) {
     const BufferPlane& plane = buffer.planes[i];
     if (plane.descriptor >= sizes.size()) {
-      return std::unexpected(bad_message(std::format("descriptor {} of {}", plane.descriptor, sizes.size())));
+      return std::unexpected(bad_message(format_text("descriptor {} of {}", plane.descriptor, sizes.size())));
     }
     const PlaneShape shape = plane_shape(format, i, hello.width, hello.height);
     KINGLET_TRY(check_plane(plane, format, shape, sizes[plane.descriptor]));

@@ -10,7 +10,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <format>
+
+#include "engine/base/format.h"
 
 namespace kinglet::camera {
 namespace {
@@ -73,7 +74,7 @@ Result<SharedFrames::Memory> SharedFrames::map(FileDescriptor descriptor, std::u
 
 Result<void> SharedFrames::accept(const protocol::Buffer& buffer, std::span<FileDescriptor> descriptors) {
   if (hello_.buffer_count == 0 || buffer.index != buffers_.size()) {
-    return fail(ErrorCode::kBadData, std::format("kinglet-camera sent buffer {}, expected {} of {}", buffer.index,
+    return fail(ErrorCode::kBadData, format_text("kinglet-camera sent buffer {}, expected {} of {}", buffer.index,
                                                  buffers_.size(), hello_.buffer_count));
   }
   // lseek, because a dma-buf tells its size that way only.
@@ -114,7 +115,7 @@ Result<void> SharedFrames::accept(const protocol::Buffer& buffer, std::span<File
 Result<Frame> SharedFrames::lease(const protocol::FrameReady& ready) {
   if (ready.index >= buffers_.size() || leased_[ready.index].exchange(true)) {
     return fail(ErrorCode::kBadData,
-                std::format("kinglet-camera sent a frame in buffer {}, which it does not have", ready.index));
+                format_text("kinglet-camera sent a frame in buffer {}, which it does not have", ready.index));
   }
   const MappedBuffer& buffer = buffers_[ready.index];
   for (const Memory& memory : buffer.memories) {

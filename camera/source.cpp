@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/source.h"
 
-#include <format>
 #include <vector>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::camera {
@@ -32,12 +32,12 @@ Result<std::unique_ptr<FrameSource>> open_source(const SourceOptions& options) {
   for (const SourceRow& row : kSources) {
     if (row.scheme == scheme) return row.open(spec.substr(std::min(scheme.size() + 1, spec.size())), options);
     schemes.push_back(row.scheme);
-    listed += std::format("{}{}:", listed.empty() ? "" : ", ", row.scheme);
+    listed += format_text("{}{}:", listed.empty() ? "" : ", ", row.scheme);
   }
   const std::string_view nearest = nearest_name(scheme, schemes);
   return fail(
-      ErrorCode::kUsage, std::format("unknown source \"{}\", expected one of {}", printable(spec, 80), listed), {},
-      nearest.empty() ? "for a folder of pictures write images:FOLDER" : std::format("did you mean \"{}:\"?", nearest));
+      ErrorCode::kUsage, format_text("unknown source \"{}\", expected one of {}", printable(spec, 80), listed), {},
+      nearest.empty() ? "for a folder of pictures write images:FOLDER" : format_text("did you mean \"{}:\"?", nearest));
 }
 
 }  // namespace kinglet::camera

@@ -2,7 +2,6 @@
 // Why: `kinglet bench`: speed, memory and allocations of one model, measured the way docs/benchmarks.md reports them.
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/made_input.h"
 #include "engine/base/clock.h"
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::cli {
@@ -137,26 +137,26 @@ void print_nodes(const Measured& measured, const engine::Session& session, Outpu
     const engine::StepInfo& step = session.plan().steps[i];
     const double ms = measured.nodes[i].sum_us / 1000 / static_cast<double>(measured.runs_ms.size());
     const bool has_rate = step.macs > 0 && ms > 0;
-    table.add({std::format("{:.3f}", ms),
-               std::format("{:.1f} %", 100 * measured.nodes[i].sum_us / std::max(total, 1e-9)),
-               has_rate ? std::format("{:.1f}", static_cast<double>(step.macs) / ms / 1e6) : "", step.name,
+    table.add({format_text("{:.3f}", ms),
+               format_text("{:.1f} %", 100 * measured.nodes[i].sum_us / std::max(total, 1e-9)),
+               has_rate ? format_text("{:.1f}", static_cast<double>(step.macs) / ms / 1e6) : "", step.name,
                step.op_type, step.backend, step.output_shape});
   }
   out.print("\n" + table.text(out));
 }
 
 void print_text(const Measured& measured, const engine::Session& session, const Options& options, Output& out) {
-  out.print(std::format("{}, {} thread{}, {} runs\n", options.model.model, thread_count(options.model),
+  out.print(format_text("{}, {} thread{}, {} runs\n", options.model.model, thread_count(options.model),
                         thread_count(options.model) == 1 ? "" : "s", measured.runs_ms.size()));
-  out.print(std::format("load {:.1f} ms, first run {:.1f} ms\n", measured.load_ms, measured.first_run_ms));
+  out.print(format_text("load {:.1f} ms, first run {:.1f} ms\n", measured.load_ms, measured.first_run_ms));
   Table table({">MIN MS", ">P50", ">P90", ">P99", ">MAX", ">IMAGES/S"});
-  table.add({std::format("{:.3f}", measured.runs_ms.front()), std::format("{:.3f}", measured.percentile(50)),
-             std::format("{:.3f}", measured.percentile(90)), std::format("{:.3f}", measured.percentile(99)),
-             std::format("{:.3f}", measured.runs_ms.back()), std::format("{:.1f}", 1000 / measured.mean())});
+  table.add({format_text("{:.3f}", measured.runs_ms.front()), format_text("{:.3f}", measured.percentile(50)),
+             format_text("{:.3f}", measured.percentile(90)), format_text("{:.3f}", measured.percentile(99)),
+             format_text("{:.3f}", measured.runs_ms.back()), format_text("{:.1f}", 1000 / measured.mean())});
   out.print(table.text(out));
-  out.print(std::format("peak memory {}\n", human_bytes(measured.peak_bytes)));
+  out.print(format_text("peak memory {}\n", human_bytes(measured.peak_bytes)));
   if (allocations_are_counted() && !options.nodes) {  // reading the times of the nodes allocates
-    out.print(std::format("allocations per run {:.2f}\n",
+    out.print(format_text("allocations per run {:.2f}\n",
                           static_cast<double>(measured.allocations) / static_cast<double>(measured.runs_ms.size())));
   }
   if (options.nodes) print_nodes(measured, session, out);
@@ -235,12 +235,12 @@ void print_duel(const Duel& duel, const Options& options, Output& out) {
   Table table({"MODEL", ">MIN MS", ">P50", ">P90", ">P99", ">MAX"});
   for (const auto& [name, times] :
        {std::pair(&options.model.model, &duel.model_ms), std::pair(&options.against, &duel.against_ms)}) {
-    table.add({printable(*name, 60), std::format("{:.3f}", times->front()),
-               std::format("{:.3f}", percentile_of(*times, 50)), std::format("{:.3f}", percentile_of(*times, 90)),
-               std::format("{:.3f}", percentile_of(*times, 99)), std::format("{:.3f}", times->back())});
+    table.add({printable(*name, 60), format_text("{:.3f}", times->front()),
+               format_text("{:.3f}", percentile_of(*times, 50)), format_text("{:.3f}", percentile_of(*times, 90)),
+               format_text("{:.3f}", percentile_of(*times, 99)), format_text("{:.3f}", times->back())});
   }
   out.print(table.text(out));
-  out.print(std::format("ratio {:.3f} (above 1: the first is faster), {:.3f} to {:.3f} over {} rounds, {} thread{}\n",
+  out.print(format_text("ratio {:.3f} (above 1: the first is faster), {:.3f} to {:.3f} over {} rounds, {} thread{}\n",
                         percentile_of(duel.ratios, 50), duel.ratios.front(), duel.ratios.back(), duel.ratios.size(),
                         thread_count(options.model), thread_count(options.model) == 1 ? "" : "s"));
 }

@@ -2,9 +2,9 @@
 #include "cli/catalogue.h"
 
 #include <algorithm>
-#include <format>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::cli {
@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::json;
 
 std::unexpected<Error> bad(std::string_view where, std::string_view name, std::string_view what) {
-  return fail(ErrorCode::kBadData, std::format("catalogue entry \"{}\": {}", printable(name, 60), what),
+  return fail(ErrorCode::kBadData, format_text("catalogue entry \"{}\": {}", printable(name, 60), what),
               std::string(where));
 }
 

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <format>
 #include <iostream>
 #include <iterator>
 #include <thread>
 
 #include "engine/base/clock.h"
 #include "engine/base/file.h"
+#include "engine/base/format.h"
 
 namespace kinglet::cli {
 namespace {
@@ -31,7 +31,7 @@ Result<camera::InputTensor> picture_input(engine::Session& session, const std::s
   if (session.inputs().size() != 1 || !(channels_first || channels_last) || shape[0] != 1 ||
       (info.type != DataType::kF32 && info.type != DataType::kU8 && info.type != DataType::kI8)) {
     return fail(ErrorCode::kBadData,
-                std::format("the model has {} input{}, the first is \"{}\" {} {}: not one picture of three channels",
+                format_text("the model has {} input{}, the first is \"{}\" {} {}: not one picture of three channels",
                             session.inputs().size(), session.inputs().size() == 1 ? "" : "s", info.name,
                             to_string(info.type), engine::to_string(shape)),
                 model, "`kinglet run` takes tensors of any shape");
@@ -49,11 +49,11 @@ Result<engine::Labels> labels_for(const ModelOptions& options, const engine::Gra
   auto found = labels_of(options, metadata);
   if (!found) {
     Error error = std::move(found).error();
-    error.hint = std::format("labels are a UTF-8 text with one label a line, {} of them for this model", class_count);
+    error.hint = format_text("labels are a UTF-8 text with one label a line, {} of them for this model", class_count);
     return std::unexpected(std::move(error));
   }
   if (!*found) {
-    out.note(std::format("no labels: classes are shown by number; use --labels, or put {}.labels.txt beside the model",
+    out.note(format_text("no labels: classes are shown by number; use --labels, or put {}.labels.txt beside the model",
                          fs::path(options.model).stem().string()));
     return engine::Labels::numbered(class_count);
   }
@@ -137,7 +137,7 @@ Result<Classifier> Classifier::open(const ModelOptions& options, Output& out) {
   engine::Session session = KINGLET_TRY(engine::Session::open(options.model, {.threads = thread_count(options)}));
   const FoundRecipe recipe = KINGLET_TRY(recipe_of(options, session.metadata()));
   if (recipe.origin.empty()) {
-    out.note(std::format("no recipe: pixels are divided by 255; use --recipe, or put {}.recipe.json beside the model",
+    out.note(format_text("no recipe: pixels are divided by 255; use --recipe, or put {}.recipe.json beside the model",
                          fs::path(options.model).stem().string()));
   }
   const camera::InputTensor input = KINGLET_TRY(picture_input(session, options.model));
@@ -145,7 +145,7 @@ Result<Classifier> Classifier::open(const ModelOptions& options, Output& out) {
   const std::optional<std::int64_t> count = engine::element_count(scores.shape);
   if (scores.type != DataType::kF32 || !count || *count < 1) {
     return fail(ErrorCode::kBadData,
-                std::format("the output \"{}\" is {} {}, expected f32 with one score a class", scores.name,
+                format_text("the output \"{}\" is {} {}, expected f32 with one score a class", scores.name,
                             to_string(scores.type), engine::to_string(scores.shape)),
                 options.model);
   }
@@ -207,7 +207,7 @@ Result<std::string> read_picture(const std::string& name) {
   while (std::cin.read(block, sizeof block) || std::cin.gcount() > 0) {
     bytes.append(block, static_cast<std::size_t>(std::cin.gcount()));
     if (bytes.size() > kPictureLimit) {
-      return fail(ErrorCode::kBadData, std::format("has more than {} bytes", kPictureLimit), "standard input");
+      return fail(ErrorCode::kBadData, format_text("has more than {} bytes", kPictureLimit), "standard input");
     }
   }
   return bytes;

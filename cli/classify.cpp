@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: `kinglet classify`: pictures in, names and scores out. A bad picture is told and does not stop the others.
-#include <format>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/classifier.h"
 #include "cli/command.h"
+#include "engine/base/format.h"
 #include "engine/model.h"
 
 namespace kinglet::cli {
@@ -44,11 +44,11 @@ Json to_json(const std::string& file, const PictureResult& result, const engine:
 }
 
 void print_text(const std::string& file, const PictureResult& result, const engine::Labels& labels, Output& out) {
-  out.print(std::format("{}  {}x{}\n", out.styled(file, Style::kBold), result.width_px, result.height_px));
+  out.print(format_text("{}  {}x{}\n", out.styled(file, Style::kBold), result.width_px, result.height_px));
   for (const engine::Score& score : result.top) {
-    out.print(std::format("  {:.4f}  {}\n", score.value, labels[score.index].text));
+    out.print(format_text("  {:.4f}  {}\n", score.value, labels[score.index].text));
   }
-  out.detail(std::format("{}: decode {:.1f} ms, preprocess {:.1f} ms, run {:.1f} ms", file, result.timing.decode_ms,
+  out.detail(format_text("{}: decode {:.1f} ms, preprocess {:.1f} ms, run {:.1f} ms", file, result.timing.decode_ms,
                          result.timing.preprocess_ms, result.timing.inference_ms));
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: completions for three shells, made from the commands' own declarations, so that they cannot fall behind.
-#include <format>
 #include <memory>
 
 #include "cli/command.h"
+#include "engine/base/format.h"
 #include "engine/edit/edit.h"
 
 namespace kinglet::cli {
@@ -74,9 +74,9 @@ std::string bash(const std::vector<CommandRow>& rows) {
   std::string cases;
   for (const CommandRow& row : rows) {
     names += (names.empty() ? "" : " ") + row.name;
-    cases += std::format("    {}) words={} ;;\n", row.name, shell_quoted(joined(row)));
+    cases += format_text("    {}) words={} ;;\n", row.name, shell_quoted(joined(row)));
   }
-  return std::format(
+  return format_text(
       "# bash completion of kinglet\n"
       "_kinglet() {{\n"
       "  local current=\"${{COMP_WORDS[COMP_CWORD]}}\" words=''\n"
@@ -95,10 +95,10 @@ std::string zsh(const std::vector<CommandRow>& rows) {
   std::string commands;
   std::string cases;
   for (const CommandRow& row : rows) {
-    commands += std::format("    {}\n", shell_quoted(row.name + ":" + row.summary));
-    cases += std::format("    {}) compadd -- {} ;;\n", row.name, joined(row));
+    commands += format_text("    {}\n", shell_quoted(row.name + ":" + row.summary));
+    cases += format_text("    {}) compadd -- {} ;;\n", row.name, joined(row));
   }
-  return std::format(
+  return format_text(
       "#compdef kinglet\n"
       "_kinglet() {{\n"
       "  local -a commands=(\n{}  )\n"
@@ -116,13 +116,13 @@ std::string zsh(const std::vector<CommandRow>& rows) {
 std::string fish(const std::vector<CommandRow>& rows) {
   std::string text = "# fish completion of kinglet\n";
   for (const CommandRow& row : rows) {
-    text += std::format("complete -c kinglet -f -n __fish_use_subcommand -a {} -d {}\n", row.name,
+    text += format_text("complete -c kinglet -f -n __fish_use_subcommand -a {} -d {}\n", row.name,
                         shell_quoted(row.summary));
-    const std::string seen = std::format("-n '__fish_seen_subcommand_from {}'", row.name);
-    for (const std::string& word : row.words) text += std::format("complete -c kinglet -f {} -a {}\n", seen, word);
+    const std::string seen = format_text("-n '__fish_seen_subcommand_from {}'", row.name);
+    for (const std::string& word : row.words) text += format_text("complete -c kinglet -f {} -a {}\n", seen, word);
     for (const OptionRow& option : row.options) {
       text +=
-          std::format("complete -c kinglet {} -l {} -d {}\n", seen, option.name.substr(2), shell_quoted(option.help));
+          format_text("complete -c kinglet {} -l {} -d {}\n", seen, option.name.substr(2), shell_quoted(option.help));
     }
   }
   return text;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: `kinglet config`: what the daemon would make of its configuration, said before it is started.
 #include "config/config.h"
+#include "engine/base/format.h"
 
-#include <format>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -79,7 +79,7 @@ Result<int> check_or_show(const Options& options, Output& out) {
   }
   const auto set =
       std::ranges::count_if(loaded->origins, [](const std::string& origin) { return origin != "default"; });
-  out.print(std::format("ok: {} {} read, {} {} set\n", loaded->files.size(),
+  out.print(format_text("ok: {} {} read, {} {} set\n", loaded->files.size(),
                         loaded->files.size() == 1 ? "file" : "files", set, set == 1 ? "key" : "keys"));
   return 0;
 }

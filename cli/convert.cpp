@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: `kinglet convert`: the same model in another form: another opset, JSON and back, weights in a file of their own,
 // labels and recipe in the file. What is not asked for stays as it was.
-#include <format>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/tool_files.h"
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/compare_graphs.h"
 #include "engine/edit/opset.h"
@@ -143,15 +143,15 @@ void print_report(const Options& options, const Report& report, bool json, Outpu
     return;
   }
   if (report.opset_to > 0 && report.opset_from == report.opset_to) {
-    out.note(std::format("opset {} already", report.opset_to));
+    out.note(format_text("opset {} already", report.opset_to));
   } else if (report.opset_to > 0) {
-    out.note(std::format("opset {} -> {}", report.opset_from, report.opset_to));
+    out.note(format_text("opset {} -> {}", report.opset_from, report.opset_to));
   }
   if (report.proof) {
-    out.note(std::format("proven on {} inputs: largest difference {:.3g}, allowed {:.3g}", report.proof->inputs,
+    out.note(format_text("proven on {} inputs: largest difference {:.3g}, allowed {:.3g}", report.proof->inputs,
                          report.proof->max_error, report.proof->limit));
   }
-  if (options.output != "-") out.note(std::format("wrote {}", options.output));
+  if (options.output != "-") out.note(format_text("wrote {}", options.output));
 }
 
 Result<int> convert(const Options& options, Output& out) {

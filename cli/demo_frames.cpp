@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: `kinglet demo-frames`: pictures of the demonstration scene with their labels, for training and for looking.
 #include "camera/demo_frames.h"
+#include "engine/base/format.h"
 
 #include <charconv>
-#include <format>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -29,7 +29,7 @@ Result<void> parse_size(const std::string& text, camera::DemoFramesOptions& out)
     if (height_error == std::errc{} && rest == end) return {};
   }
   return fail(ErrorCode::kUsage,
-              std::format("--size is \"{}\", expected WIDTHxHEIGHT such as 640x480", printable(text)), "demo-frames");
+              format_text("--size is \"{}\", expected WIDTHxHEIGHT such as 640x480", printable(text)), "demo-frames");
 }
 
 Result<int> write_frames(const Options& options, Output& out) {
@@ -48,7 +48,7 @@ Result<int> write_frames(const Options& options, Output& out) {
                     {"width_px", frames.width},
                     {"height_px", frames.height}});
   } else {
-    out.print(std::format("{} frames and labels.csv in {}\n", options.count, options.folder));
+    out.print(format_text("{} frames and labels.csv in {}\n", options.count, options.folder));
   }
   return 0;
 }

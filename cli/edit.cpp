@@ -2,8 +2,8 @@
 // Why: `kinglet edit`: changes by hand, as a chain of verbs: one read, one write. The verbs are
 // engine/edit/verbs.def's.
 #include "engine/edit/edit.h"
+#include "engine/base/format.h"
 
-#include <format>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -42,18 +42,18 @@ std::string usage_of(const Verb& verb) {
 
 std::string help_of(const Verb& verb) {
   std::string text =
-      std::format("{}: {}\n\nusage: kinglet edit IN -o OUT {}\n", verb.name, verb.summary, usage_of(verb));
+      format_text("{}: {}\n\nusage: kinglet edit IN -o OUT {}\n", verb.name, verb.summary, usage_of(verb));
   for (const Parameter& parameter : verb.parameters) {
-    const std::string word = std::format("{} {}", parameter.name, parameter.value);
-    text += std::format("  {:<28} {}\n", word, parameter.help);
+    const std::string word = format_text("{} {}", parameter.name, parameter.value);
+    text += format_text("  {:<28} {}\n", word, parameter.help);
   }
-  return text + std::format("\nexample: kinglet edit IN -o OUT {}\n", verb.example);
+  return text + format_text("\nexample: kinglet edit IN -o OUT {}\n", verb.example);
 }
 
 // For --help of the command: it stands behind the options.
 std::string verb_list() {
   std::string text = "verbs, chained by a comma that stands alone (`kinglet edit --verb NAME` tells more of one):\n";
-  for (const Verb* verb : engine::edit::all_verbs()) text += std::format("  {:<12} {}\n", verb->name, verb->summary);
+  for (const Verb* verb : engine::edit::all_verbs()) text += format_text("  {:<12} {}\n", verb->name, verb->summary);
   return text + "Options of edit itself stand before the first verb. `new` stands in the place of IN.";
 }
 
@@ -66,8 +66,8 @@ Result<int> show_verb(const std::string& name, Output& out) {
     return 0;
   }
   const std::string_view nearest = nearest_name(name, names);
-  return fail(ErrorCode::kUsage, std::format("unknown verb \"{}\"", printable(name)), "edit",
-              nearest.empty() ? "`kinglet edit --help` lists the verbs" : std::format("did you mean {}?", nearest));
+  return fail(ErrorCode::kUsage, format_text("unknown verb \"{}\"", printable(name)), "edit",
+              nearest.empty() ? "`kinglet edit --help` lists the verbs" : format_text("did you mean {}?", nearest));
 }
 
 Json to_json(const Options& options, const engine::ModelDiff& diff, const std::vector<std::string>& notes) {
@@ -101,7 +101,7 @@ Result<int> edit(const Options& options, std::vector<std::string> words, Output&
     return fail(ErrorCode::kUsage, "expected IN -o OUT and a verb", "edit", "`kinglet edit --help` lists the verbs");
   }
   if (!words.empty() && words.front().starts_with('-')) {
-    return fail(ErrorCode::kUsage, std::format("unknown option \"{}\"", printable(words.front())), "edit",
+    return fail(ErrorCode::kUsage, format_text("unknown option \"{}\"", printable(words.front())), "edit",
                 "`kinglet edit --help` lists its options");
   }
   KINGLET_TRY(check_output(options.input, options.output, options.force, "edit"));
@@ -121,7 +121,7 @@ Result<int> edit(const Options& options, std::vector<std::string> words, Output&
   if (out.json() && options.output != "-") {
     out.print_json(to_json(options, diff, *notes));
   } else if (options.output != "-") {
-    out.note(std::format("{} nodes, {} before; wrote {}", diff.after.nodes, diff.before.nodes, options.output));
+    out.note(format_text("{} nodes, {} before; wrote {}", diff.after.nodes, diff.before.nodes, options.output));
   }
   return 0;
 }

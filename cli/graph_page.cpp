@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "cli/graph_page_parts.h"
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/graph/text.h"
 
@@ -82,7 +82,7 @@ class Drawing {
   }
 
   std::string svg(const PageFacts& facts) const {
-    std::string out = std::format(
+    std::string out = format_text(
         "<svg id=\"drawing\" viewBox=\"{:.0f} -20 {:.0f} {:.0f}\" data-width=\"{:.0f}\" "
         "data-height=\"{:.0f}\">\n<g class=\"edges\">\n",
         left_ - 20, right_ - left_ + 40, height() + 40, right_ - left_ + 40, height() + 40);
@@ -213,7 +213,7 @@ class Drawing {
     const bool is_long = to.layer > from.layer + 1;
     const double out = is_long ? std::max(from.x + from.width / 2, to.x + to.width / 2) + kDetour : 0;
     const double bend = is_long ? kLayerHeight : (y2 - y1) / 2;
-    return std::format(
+    return format_text(
         "<path d=\"M{:.0f} {:.0f}C{:.0f} {:.0f} {:.0f} {:.0f} {:.0f} {:.0f}\"><title>{} {}</title></path>\n", from.x,
         y1, is_long ? out : from.x, y1 + bend, is_long ? out : to.x, y2 - bend, to.x, y2,
         html(graph_.value(edge.value).name), type_of(graph_, edge.value));
@@ -234,9 +234,9 @@ class Drawing {
       const std::string runs = where(box, facts);
       style = runs.starts_with("xnnpack") ? "fast" : runs.starts_with("evaluate") ? "slow" : "gone";
       search = graph_.node(box.node).name + " " + box.label;
-      hover = std::format("{} ({}); {}; {}", graph_.node(box.node).name, box.label, box.detail, runs);
+      hover = format_text("{} ({}); {}; {}", graph_.node(box.node).name, box.label, box.detail, runs);
     }
-    return std::format(
+    return format_text(
         "<g class=\"{}\" data-i=\"{}\" data-s=\"{}\"><title>{}</title><rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" "
         "height=\"{:.0f}\" rx=\"5\"/><text x=\"{:.0f}\" y=\"{:.0f}\">{}</text><text class=\"small\" x=\"{:.0f}\" "
         "y=\"{:.0f}\">{}</text></g>\n",
@@ -247,7 +247,7 @@ class Drawing {
   [[nodiscard]] Json value_row(ValueId id) const {
     if (id == kNoValue) return "(absent)";
     const engine::Value& value = graph_.value(id);
-    return std::format("{}: {}{}", printable(value.name, 200), type_of(graph_, id), value.constant ? ", constant" : "");
+    return format_text("{}: {}{}", printable(value.name, 200), type_of(graph_, id), value.constant ? ", constant" : "");
   }
 
   [[nodiscard]] Json describe(const Box& box, const PageFacts& facts) const {
@@ -261,7 +261,7 @@ class Drawing {
     for (const ValueId id : node.inputs) row["inputs"].push_back(value_row(id));
     for (const ValueId id : node.outputs) row["outputs"].push_back(value_row(id));
     for (const auto& [name, value] : node.attributes) {
-      row["attributes"].push_back(std::format("{} = {}", printable(name, 60), printable(engine::to_text(value), 400)));
+      row["attributes"].push_back(format_text("{} = {}", printable(name, 60), printable(engine::to_text(value), 400)));
     }
     return row;
   }
@@ -281,9 +281,9 @@ class Drawing {
 
 std::string graph_page(const Graph& graph, const PageFacts& facts) {
   const Drawing drawing(graph);
-  std::string out = std::format(kPageHead, html(facts.title), kPageStyle, html(facts.title));
+  std::string out = format_text(kPageHead, html(facts.title), kPageStyle, html(facts.title));
   for (const auto& [name, value] : facts.lines) {
-    out += std::format("<dt>{}</dt><dd>{}</dd>\n", html(name), html(value));
+    out += format_text("<dt>{}</dt><dd>{}</dd>\n", html(name), html(value));
   }
   out += kPageMiddle;
   out += drawing.svg(facts);

@@ -3,12 +3,13 @@
 
 #include <dlfcn.h>
 
-#include <format>
 #include <memory>
 #include <optional>
 
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
+
+#include "engine/base/format.h"
 
 namespace kinglet::cli {
 namespace {
@@ -61,7 +62,7 @@ std::size_t receive(char* bytes, std::size_t /*one*/, std::size_t count, void* c
   if (*transfer.offset + count > transfer.request.limit_bytes) {
     transfer.error =
         Error{ErrorCode::kBadData,
-              std::format("the server sends more than the {} bytes expected", transfer.request.limit_bytes),
+              format_text("the server sends more than the {} bytes expected", transfer.request.limit_bytes),
               transfer.request.address, "the file there is another one now"};
     return 0;
   }
@@ -95,7 +96,7 @@ void set_options(const Curl& curl, Transfer& transfer, char* error_text) {
   curl.setopt(handle, CURLOPT_WRITEDATA, &transfer);
   if (transfer.request.from_byte > 0) {
     // Not CURLOPT_RESUME_FROM: that fails where a server sends the whole file all the same, which is welcome here.
-    curl.setopt(handle, CURLOPT_RANGE, std::format("{}-", transfer.request.from_byte).c_str());
+    curl.setopt(handle, CURLOPT_RANGE, format_text("{}-", transfer.request.from_byte).c_str());
   }
 }
 

@@ -2,7 +2,6 @@
 // Why: `kinglet inspect`: what a model file holds, what belongs to it, and how it will run here.
 #include "cli/inspect.h"
 
-#include <format>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/graph_page.h"
 #include "engine/base/file.h"
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/model.h"
 #include "engine/optimize.h"
@@ -86,7 +86,7 @@ Result<Facts> collect(const Options& options) {
     facts.plan = session->plan();
   } else {
     facts.no_plan = describe(session.error());
-    if (!session.error().hint.empty()) facts.no_plan += std::format(" ({})", session.error().hint);
+    if (!session.error().hint.empty()) facts.no_plan += format_text(" ({})", session.error().hint);
   }
   return facts;
 }
@@ -189,7 +189,7 @@ std::vector<std::pair<std::string, std::string>> shown_properties(const Graph& g
 
 std::string recipe_text(const FoundRecipe& found) {
   const engine::Recipe& recipe = found.recipe;
-  return std::format("{}; {}, mean {:g} {:g} {:g}, std {:g} {:g} {:g}, output {}",
+  return format_text("{}; {}, mean {:g} {:g} {:g}, std {:g} {:g} {:g}, output {}",
                      found.origin.empty() ? "none found, the default" : found.origin,
                      recipe.resize_mode == engine::ResizeMode::kStretch ? "stretch" : "center crop", recipe.mean[0],
                      recipe.mean[1], recipe.mean[2], recipe.std[0], recipe.std[1], recipe.std[2], recipe.output);
@@ -204,15 +204,15 @@ void add_plan_lines(const Facts& facts, Lines& lines) {
   }
   const PlanInfo& plan = *facts.plan;
   lines.emplace_back(
-      "plan", std::format("{} nodes, {} after the passes, {} segment{}, {} transposes", plan.nodes_in_file,
+      "plan", format_text("{} nodes, {} after the passes, {} segment{}, {} transposes", plan.nodes_in_file,
                           plan.nodes_after_passes, plan.segments, plan.segments == 1 ? "" : "s", plan.transposes));
-  lines.emplace_back("work", std::format("{:.1f} million multiply-adds, {:.1f} % of them by XNNPACK",
+  lines.emplace_back("work", format_text("{:.1f} million multiply-adds, {:.1f} % of them by XNNPACK",
                                          static_cast<double>(plan.macs) / 1e6, 100 * plan.xnnpack_mac_ratio));
-  lines.emplace_back("memory", std::format("weights {}, arena {} (inputs, outputs and values between segments)",
+  lines.emplace_back("memory", format_text("weights {}, arena {} (inputs, outputs and values between segments)",
                                            human_bytes(plan.weight_bytes), human_bytes(plan.arena_bytes)));
   lines.emplace_back("fallback", plan.fallback_nodes.empty()
                                      ? "none"
-                                     : std::format("{} nodes run by evaluate", plan.fallback_nodes.size()));
+                                     : format_text("{} nodes run by evaluate", plan.fallback_nodes.size()));
 }
 
 Lines fact_lines(const Facts& facts) {
@@ -220,22 +220,22 @@ Lines fact_lines(const Facts& facts) {
   Lines lines{
       {"model", facts.file.path.string()},
       {"size",
-       std::format("{}, {} parameters in {}", human_bytes(facts.file.size_bytes), grouped(facts.size.parameters),
+       format_text("{}, {} parameters in {}", human_bytes(facts.file.size_bytes), grouped(facts.size.parameters),
                    human_bytes(static_cast<std::uint64_t>(facts.size.constant_bytes)))},
-      {"opset", std::format("{}, IR version {}, producer {}", graph.metadata.opset, graph.metadata.ir_version,
+      {"opset", format_text("{}, IR version {}, producer {}", graph.metadata.opset, graph.metadata.ir_version,
                             graph.metadata.producer.empty() ? "not named" : printable(graph.metadata.producer, 60))}};
   for (const auto& [key, value] : shown_properties(graph)) lines.emplace_back(printable(key, 20), printable(value));
   for (const engine::GraphInput& input : graph.inputs()) {
     const engine::Value& value = graph.value(input.value);
-    lines.emplace_back("input", std::format("{}  {} {}", printable(value.name, 60), to_string(value.type),
+    lines.emplace_back("input", format_text("{}  {} {}", printable(value.name, 60), to_string(value.type),
                                             shape_text(graph, input.value, &input.dim_names)));
   }
   for (const engine::ValueId id : graph.outputs()) {
-    lines.emplace_back("output", std::format("{}  {} {}", printable(graph.value(id).name, 60),
+    lines.emplace_back("output", format_text("{}  {} {}", printable(graph.value(id).name, 60),
                                              to_string(graph.value(id).type), shape_text(graph, id)));
   }
   lines.emplace_back("recipe", recipe_text(facts.recipe));
-  lines.emplace_back("labels", facts.labels ? std::format("{} ({})", facts.labels->origin, facts.labels->labels.size())
+  lines.emplace_back("labels", facts.labels ? format_text("{} ({})", facts.labels->origin, facts.labels->labels.size())
                                             : "none found");
   add_plan_lines(facts, lines);
   return lines;
@@ -275,14 +275,14 @@ void print_file_shapes(const Graph& graph, Output& out) {
     for (const engine::ValueId output : node.outputs) {
       if (output == engine::kNoValue) continue;
       nodes.add({printable(node.name, 50), node.op_type,
-                 std::format("{} {}", to_string(graph.value(output).type), shape_text(graph, output))});
+                 format_text("{} {}", to_string(graph.value(output).type), shape_text(graph, output))});
     }
   }
   out.print("\n" + nodes.text(out));
 }
 
 void print_text(const Facts& facts, const Options& options, Output& out) {
-  for (const auto& [name, value] : fact_lines(facts)) out.print(std::format("{:<11} {}\n", name, value));
+  for (const auto& [name, value] : fact_lines(facts)) out.print(format_text("{:<11} {}\n", name, value));
   Table operators({"OPERATOR", ">COUNT"});
   for (const auto& [name, count] : facts.size.operators) operators.add({name, std::to_string(count)});
   out.print("\n" + operators.text(out));
@@ -296,8 +296,8 @@ Result<void> write_page(const Facts& facts, const Options& options, Output& out)
     page.runs_elsewhere = "no plan";
   } else {
     for (const engine::StepInfo& step : facts.plan->steps) {
-      page.runs[step.name] = std::format("{}, step {}{}", step.backend, step.segment,
-                                         step.macs > 0 ? std::format(", {} multiply-adds", grouped(step.macs)) : "");
+      page.runs[step.name] = format_text("{}, step {}{}", step.backend, step.segment,
+                                         step.macs > 0 ? format_text(", {} multiply-adds", grouped(step.macs)) : "");
     }
     for (const std::string& fallback : facts.plan->fallback_nodes) {
       const std::size_t name_end = fallback.find(" (");
@@ -308,7 +308,7 @@ Result<void> write_page(const Facts& facts, const Options& options, Output& out)
   }
   KINGLET_TRY(write_file(options.page, graph_page(facts.file.graph, page),
                          options.force ? Overwrite::kReplace : Overwrite::kRefuse));
-  out.note(std::format("wrote {}", options.page));
+  out.note(format_text("wrote {}", options.page));
   return {};
 }
 
@@ -317,7 +317,7 @@ Result<int> inspect(const Options& options, Output& out) {
     if (options.diff)
       return fail(ErrorCode::kUsage, "--diff compares two files, one is given", "inspect",
                   "kinglet inspect --diff OLD.onnx NEW.onnx");
-    return fail(ErrorCode::kUsage, std::format("unexpected argument \"{}\"", printable(options.other)), "inspect",
+    return fail(ErrorCode::kUsage, format_text("unexpected argument \"{}\"", printable(options.other)), "inspect",
                 "--diff compares two files");
   }
   if (options.diff) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: `kinglet inspect --diff A B`: what happened to a file, by name and operator. It also works on files kinglet
 // cannot run.
-#include <format>
 #include <nlohmann/json.hpp>
 
 #include "cli/inspect.h"
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/edit/diff.h"
 
@@ -72,7 +72,7 @@ void print_counts(const ModelDiff& diff, Output& out) {
 
 void print_nodes(std::string_view title, const std::vector<engine::NamedNode>& nodes, Output& out) {
   if (nodes.empty()) return;
-  Table table({std::format("{} NODE", title), "OPERATOR"});
+  Table table({format_text("{} NODE", title), "OPERATOR"});
   for (const engine::NamedNode& node : nodes) table.add({printable(node.name, 80), printable(node.op_type, 60)});
   out.print("\n" + table.text(out));
 }
@@ -81,7 +81,7 @@ void print_changes(std::string_view title, const std::vector<Changed>& rows, Out
   if (rows.empty()) return;
   Table table({std::string(title), "CHANGE"});
   for (const Changed& row : rows) {
-    const std::string name = printable(row.name, 80) + (row.op_type.empty() ? "" : std::format(" ({})", row.op_type));
+    const std::string name = printable(row.name, 80) + (row.op_type.empty() ? "" : format_text(" ({})", row.op_type));
     table.add({name, printable(row.what, 400)});
   }
   out.print("\n" + table.text(out));
@@ -89,7 +89,7 @@ void print_changes(std::string_view title, const std::vector<Changed>& rows, Out
 
 void print_names(std::string_view title, const std::vector<std::string>& names, Output& out) {
   if (names.empty()) return;
-  Table table({std::format("{} WEIGHT", title)});
+  Table table({format_text("{} WEIGHT", title)});
   for (const std::string& name : names) table.add({printable(name, 80)});
   out.print("\n" + table.text(out));
 }

@@ -2,11 +2,11 @@
 // Why: `kinglet inspect --tensor NAME`: one value of the graph, and the numbers of a weight.
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "cli/inspect.h"
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/graph/float16.h"
 
@@ -80,9 +80,9 @@ std::vector<std::string> first_numbers(const Tensor& tensor, std::size_t most) {
   const auto is_float = tensor.type() == DataType::kF32 || tensor.type() == DataType::kF16;
   for (std::size_t i = 0; i < std::min(most, static_cast<std::size_t>(tensor.element_count())); ++i) {
     if (tensor.type() == DataType::kF32) {
-      out.push_back(std::format("{}", tensor.data<float>()[i]));
+      out.push_back(format_text("{}", tensor.data<float>()[i]));
     } else if (is_float) {
-      out.push_back(std::format("{}", engine::to_float(tensor.data<engine::Half>()[i])));
+      out.push_back(format_text("{}", engine::to_float(tensor.data<engine::Half>()[i])));
     } else if (tensor.type() == DataType::kI64) {
       out.push_back(std::to_string(tensor.data<std::int64_t>()[i]));
     } else if (tensor.type() == DataType::kI32) {
@@ -97,7 +97,7 @@ std::vector<std::string> first_numbers(const Tensor& tensor, std::size_t most) {
 }
 
 std::string node_text(const Graph& graph, engine::NodeId id) {
-  return std::format("{} ({})", printable(graph.node(id).name, 60), graph.node(id).op_type);
+  return format_text("{} ({})", printable(graph.node(id).name, 60), graph.node(id).op_type);
 }
 
 std::vector<std::string> readers_of(const Graph& graph, engine::ValueId id) {
@@ -142,19 +142,19 @@ Json to_json(const Graph& graph, engine::ValueId id, std::size_t most_values) {
 void print_text(const Graph& graph, engine::ValueId id, std::size_t most_values, Output& out) {
   const engine::Value& value = graph.value(id);
   const auto line = [&](std::string_view name, std::string_view text) {
-    out.print(std::format("{:<11} {}\n", name, text));
+    out.print(format_text("{:<11} {}\n", name, text));
   };
   line("tensor", printable(value.name));
-  line("type", std::format("{} {}", to_string(value.type), value.shape ? engine::to_string(*value.shape) : "[?]"));
+  line("type", format_text("{} {}", to_string(value.type), value.shape ? engine::to_string(*value.shape) : "[?]"));
   line("source", source_of(graph, id));
   for (const std::string& reader : readers_of(graph, id)) line("read by", reader);
   if (graph.is_output(id)) line("graph", "output");
   if (!value.constant) return;
   const Tensor& tensor = *value.constant;
   const Statistics statistics = statistics_of(tensor);
-  line("size", std::format("{} numbers, {}", grouped(tensor.element_count()), human_bytes(tensor.byte_count())));
-  line("range", std::format("{:.6g} to {:.6g}", statistics.least, statistics.most));
-  line("mean", std::format("{:.6g}, standard deviation {:.6g}", statistics.mean, statistics.deviation));
+  line("size", format_text("{} numbers, {}", grouped(tensor.element_count()), human_bytes(tensor.byte_count())));
+  line("range", format_text("{:.6g} to {:.6g}", statistics.least, statistics.most));
+  line("mean", format_text("{:.6g}, standard deviation {:.6g}", statistics.mean, statistics.deviation));
   line("zeros", grouped(statistics.zeros));
   line("not finite", grouped(statistics.not_finite));
   std::string numbers;
@@ -171,9 +171,9 @@ Result<void> print_tensor(const Graph& graph, const std::string& name, std::size
     std::vector<std::string_view> names;
     for (const engine::ValueId value : graph.values()) names.push_back(graph.value(value).name);
     const std::string_view nearest = nearest_name(name, names);
-    return fail(ErrorCode::kBadData, std::format("the model has no tensor \"{}\"", printable(name)), {},
+    return fail(ErrorCode::kBadData, format_text("the model has no tensor \"{}\"", printable(name)), {},
                 nearest.empty() ? "`kinglet inspect MODEL --html graph.html` shows all names"
-                                : std::format("did you mean \"{}\"?", printable(nearest)));
+                                : format_text("did you mean \"{}\"?", printable(nearest)));
   }
   if (out.json()) {
     out.print_json(to_json(graph, *id, most_values));

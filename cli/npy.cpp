@@ -5,10 +5,10 @@
 #include <charconv>
 #include <cstdint>
 #include <cstring>
-#include <format>
 #include <optional>
 
 #include "engine/base/file.h"
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::cli {
@@ -48,7 +48,7 @@ std::uint64_t little_endian(std::string_view bytes) {
 
 // The text behind 'name': in the header's dictionary literal, blanks skipped; nothing when the name is absent.
 std::optional<std::string_view> member(std::string_view dictionary, std::string_view name) {
-  const std::string key = std::format("'{}':", name);
+  const std::string key = format_text("'{}':", name);
   const std::size_t at = dictionary.find(key);
   if (at == std::string_view::npos) return std::nullopt;
   std::string_view rest = dictionary.substr(at + key.size());
@@ -83,7 +83,7 @@ Result<DataType> parse_type(std::string_view descr, std::string_view where) {
   for (const TypeRow& row : kTypes) {
     if (name == row.descr && descr[0] == '\'' && descr[4] == '\'') return row.type;
   }
-  return bad(where, std::format("elements are {}", printable(descr.substr(0, descr.find(',')), 40)),
+  return bad(where, format_text("elements are {}", printable(descr.substr(0, descr.find(',')), 40)),
              "expected float32, float16, int64, int32, int8, uint8 or bool: save x.astype('float32')");
 }
 
@@ -91,12 +91,12 @@ Result<Header> parse_header(std::string_view bytes, std::string_view where) {
   if (!bytes.starts_with(kMagic) || bytes.size() < 12)
     return bad(where, "is not a .npy file", "write it with numpy.save");
   const auto version = static_cast<std::uint8_t>(bytes[6]);
-  if (version < 1 || version > 3) return bad(where, std::format("has .npy version {}, expected 1 to 3", version));
+  if (version < 1 || version > 3) return bad(where, format_text("has .npy version {}, expected 1 to 3", version));
   const std::size_t length_size = version == 1 ? 2 : 4;
   const std::size_t start = 8 + length_size;
   const std::uint64_t length = little_endian(bytes.substr(8, length_size));
   if (length > kHeaderLimit || length > bytes.size() - start) {
-    return bad(where, std::format("the header says {} bytes of text, the file has {}", length, bytes.size() - start),
+    return bad(where, format_text("the header says {} bytes of text, the file has {}", length, bytes.size() - start),
                "the file is cut off or damaged");
   }
   const std::string_view text = bytes.substr(start, length);
@@ -109,7 +109,7 @@ Result<Header> parse_header(std::string_view bytes, std::string_view where) {
     return bad(where, "the array is in Fortran order", "save numpy.ascontiguousarray(x)");
   }
   const std::optional<Shape> shape = parse_shape(*shape_text);
-  if (!shape) return bad(where, std::format("the shape is not understood: {}", printable(*shape_text, 40)));
+  if (!shape) return bad(where, format_text("the shape is not understood: {}", printable(*shape_text, 40)));
   header.shape = *shape;
   return header;
 }
@@ -124,7 +124,7 @@ Result<engine::Tensor> parse_npy(std::string_view bytes, std::string_view where)
   if (!count || static_cast<std::uint64_t>(*count) > kFileLimit ||
       static_cast<std::uint64_t>(*count) * byte_size(header.type) != data.size()) {
     return bad(where,
-               std::format("{} {} does not fit the {} bytes of numbers in the file", to_string(header.type),
+               format_text("{} {} does not fit the {} bytes of numbers in the file", to_string(header.type),
                            engine::to_string(header.shape), data.size()),
                "the file is cut off or damaged");
   }
@@ -141,10 +141,10 @@ Result<engine::Tensor> read_npy(const std::filesystem::path& path) {
 std::string to_npy(const engine::Tensor& tensor) {
   const auto* row = std::ranges::find(kTypes, tensor.type(), &TypeRow::type);
   std::string shape;
-  for (const engine::Dim dim : tensor.shape()) shape += std::format("{}, ", dim);
+  for (const engine::Dim dim : tensor.shape()) shape += format_text("{}, ", dim);
   if (tensor.shape().size() > 1) shape.resize(shape.size() - 2);
   if (tensor.shape().size() == 1) shape.pop_back();
-  std::string text = std::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", row->descr, shape);
+  std::string text = format_text("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", row->descr, shape);
   constexpr std::size_t kAlignment = 64;  // of the numbers in the file
   const std::size_t prefix = kMagic.size() + 4;
   text.append(kAlignment - 1 - (prefix + text.size()) % kAlignment, ' ');

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: `kinglet optimize`: the passes applied to a file, every removed node named, the answers proven equal.
 #include "engine/optimize.h"
+#include "engine/base/format.h"
 
-#include <format>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -86,7 +86,7 @@ Json to_json(const OptimizeReport& report, const Options& options) {
 }
 
 std::string cost(double ms, std::int64_t peak_bytes) {
-  return std::format("{:.2f} s, {} of memory at most", ms / 1000,
+  return format_text("{:.2f} s, {} of memory at most", ms / 1000,
                      format_bytes({static_cast<std::uint64_t>(peak_bytes)}));
 }
 
@@ -107,19 +107,19 @@ void print_text(const OptimizeReport& report, const Options& options, Output& ou
     out.print("\n" + removed.text(out));
   }
   out.note(
-      std::format("{} rewrites: {}", report.passes.rewrite_count(), cost(report.passes_ms, report.passes_peak_bytes)));
+      format_text("{} rewrites: {}", report.passes.rewrite_count(), cost(report.passes_ms, report.passes_peak_bytes)));
   if (report.folded_less) out.note("some constants were left unfolded: the file would have grown");
   if (report.proof.inputs > 0) {
     std::string classes;
     if (report.proof.top1_compared > 0) {
-      classes = std::format("; best class the same in {} of {} rows with a clear one", report.proof.top1_same,
+      classes = format_text("; best class the same in {} of {} rows with a clear one", report.proof.top1_same,
                             report.proof.top1_compared);
     }
-    out.note(std::format("proven on {} inputs: largest difference {:.3g}, allowed {:.3g}{}", report.proof.inputs,
+    out.note(format_text("proven on {} inputs: largest difference {:.3g}, allowed {:.3g}{}", report.proof.inputs,
                          report.proof.max_error, report.proof.limit, classes));
-    out.note(std::format("proof: {}", cost(report.proof_ms, report.proof_peak_bytes)));
+    out.note(format_text("proof: {}", cost(report.proof_ms, report.proof_peak_bytes)));
   }
-  if (options.output != "-") out.note(std::format("wrote {}", options.output));
+  if (options.output != "-") out.note(format_text("wrote {}", options.output));
 }
 
 Result<void> save(const engine::Graph& graph, const Options& options, Output& out) {
@@ -138,7 +138,7 @@ Result<std::vector<engine::NamedInputs>> load_pictures(const Options& options, O
   if (options.images.empty()) return pictures;
   std::vector<std::string> names = KINGLET_TRY(expand_pictures({options.images}));
   if (names.size() > kMostPictures) {
-    out.note(std::format("the first {} of {} pictures are used", kMostPictures, names.size()));
+    out.note(format_text("the first {} of {} pictures are used", kMostPictures, names.size()));
     names.resize(kMostPictures);
   }
   ModelOptions model;
@@ -193,7 +193,7 @@ Result<int> optimize(const Options& options, Output& out) {
   KINGLET_TRY(save(optimized->graph, options, out));
   if (options.output == "-") {
     out.note(
-        std::format("{} nodes, {} after the passes", optimized->report.before.nodes, optimized->report.after.nodes));
+        format_text("{} nodes, {} after the passes", optimized->report.before.nodes, optimized->report.after.nodes));
   } else if (out.json()) {
     out.print_json(to_json(optimized->report, options));
   } else {

@@ -9,9 +9,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <format>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::cli {
@@ -111,7 +111,7 @@ void Output::detail(std::string_view text) {
   if (verbose()) note(text);
 }
 
-void Output::warn(std::string_view text) { note(std::format("warning: {}", text)); }
+void Output::warn(std::string_view text) { note(format_text("warning: {}", text)); }
 
 void Output::error(const Error& error) {
   end_progress();
@@ -119,9 +119,9 @@ void Output::error(const Error& error) {
   if (options_.json) {
     return write_line(stderr, problem(error).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   }
-  const std::string name = color_stderr_ ? std::format("{}kinglet:\x1b[0m", escape(Style::kBad)) : "kinglet:";
-  write_line(stderr, std::format("{} {}", name, one_line(describe(error))));
-  if (!error.hint.empty()) write_line(stderr, std::format("hint: {}", one_line(error.hint)));
+  const std::string name = color_stderr_ ? format_text("{}kinglet:\x1b[0m", escape(Style::kBad)) : "kinglet:";
+  write_line(stderr, format_text("{} {}", name, one_line(describe(error))));
+  if (!error.hint.empty()) write_line(stderr, format_text("hint: {}", one_line(error.hint)));
 }
 
 void Output::progress(std::string_view what, std::uint64_t done, std::uint64_t total) {
@@ -132,7 +132,7 @@ void Output::progress(std::string_view what, std::uint64_t done, std::uint64_t t
   std::string bar(static_cast<std::size_t>(filled), '#');
   bar.resize(kBarWidth, '.');
   const std::size_t room = static_cast<std::size_t>(std::max(8, width_ - kBarWidth - 10));
-  std::fprintf(stderr, "\r\x1b[K%s", std::format("[{}] {:3.0f} % {}", bar, 100 * ratio, what.substr(0, room)).c_str());
+  std::fprintf(stderr, "\r\x1b[K%s", format_text("[{}] {:3.0f} % {}", bar, 100 * ratio, what.substr(0, room)).c_str());
   std::fflush(stderr);
   progress_shown_ = true;
 }
@@ -146,17 +146,17 @@ bool Output::may_ask() const { return ::isatty(STDIN_FILENO) == 1 && ::isatty(ST
 
 std::string Output::styled(std::string_view text, Style style) const {
   if (!color_stdout_ || style == Style::kPlain) return std::string(text);
-  return std::format("{}{}\x1b[0m", escape(style), text);
+  return format_text("{}{}\x1b[0m", escape(style), text);
 }
 
 Result<void> Output::finish() {
   end_progress();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
-  return fail(ErrorCode::kIo, std::format("cannot write the result: {}", errno_text()), "standard output");
+  return fail(ErrorCode::kIo, format_text("cannot write the result: {}", errno_text()), "standard output");
 }
 
 nlohmann::ordered_json problem(const Error& error) {
-  nlohmann::ordered_json out{{"type", std::format("/problems/{}", to_string(error.code))},
+  nlohmann::ordered_json out{{"type", format_text("/problems/{}", to_string(error.code))},
                              {"title", title(error.code)},
                              {"detail", describe(error)}};
   if (!error.hint.empty()) out["hint"] = error.hint;
@@ -197,7 +197,7 @@ std::string Table::text(const Output& out) const {
 }
 
 std::string human_bytes(std::uint64_t bytes) {
-  if (bytes < 1000) return std::format("{} B", bytes);
+  if (bytes < 1000) return format_text("{} B", bytes);
   double value = static_cast<double>(bytes);
   std::string_view unit;
   for (const std::string_view next : {"kB", "MB", "GB", "TB"}) {
@@ -205,7 +205,7 @@ std::string human_bytes(std::uint64_t bytes) {
     unit = next;
     if (value < 999.95) break;
   }
-  return std::format("{:.1f} {}", value, unit);
+  return format_text("{:.1f} {}", value, unit);
 }
 
 std::string grouped(std::int64_t number) {

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <format>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -17,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/http_client.h"
 #include "engine/base/file.h"
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/model.h"
 
@@ -68,14 +68,14 @@ Result<const CatalogueEntry*> find(const std::vector<CatalogueEntry>& entries, c
     names.push_back(entry.name);
   }
   const std::string_view nearest = nearest_name(name, names);
-  return fail(ErrorCode::kUsage, std::format("no model \"{}\" in the catalogue", printable(name)), "pull",
-              nearest.empty() ? "`kinglet pull --list` shows all" : std::format("did you mean {}?", nearest));
+  return fail(ErrorCode::kUsage, format_text("no model \"{}\" in the catalogue", printable(name)), "pull",
+              nearest.empty() ? "`kinglet pull --list` shows all" : format_text("did you mean {}?", nearest));
 }
 
 Result<void> ask_licence(const CatalogueEntry& entry, const Options& options, Output& out) {
-  out.note(std::format("{}: {} ({})", entry.name, entry.summary, human_bytes(entry.size_bytes)));
-  out.note(std::format("from {}", entry.source));
-  out.note(std::format("licence {}: {}", entry.licence, entry.licence_address));
+  out.note(format_text("{}: {} ({})", entry.name, entry.summary, human_bytes(entry.size_bytes)));
+  out.note(format_text("from {}", entry.source));
+  out.note(format_text("licence {}: {}", entry.licence, entry.licence_address));
   if (options.yes) return {};
   if (!out.may_ask()) {
     return fail(ErrorCode::kUsage, "the licence has to be accepted", entry.name, "add --yes");
@@ -96,7 +96,7 @@ class PartFile {
     part.fd_ = FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
     if (!part.fd_.valid()) {
       const char* cure = errno == ENOENT ? "make the folder first" : "";
-      return fail(ErrorCode::kCannotCreate, std::format("cannot create the file: {}", errno_text()), path.string(),
+      return fail(ErrorCode::kCannotCreate, format_text("cannot create the file: {}", errno_text()), path.string(),
                   cure);
     }
     if (::flock(part.fd_.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -136,7 +136,7 @@ class PartFile {
     return {};
   }
   [[nodiscard]] std::unexpected<Error> io_error() const {
-    return fail(ErrorCode::kIo, std::format("cannot write: {}", errno_text()), path_.string(), "free some space");
+    return fail(ErrorCode::kIo, format_text("cannot write: {}", errno_text()), path_.string(), "free some space");
   }
 
   fs::path path_;
@@ -151,17 +151,17 @@ Result<void> fetch(const CatalogueEntry& entry, PartFile& part, Output& out) {
     if (part.size() == entry.size_bytes) return {};
     const Sink sink = [&](std::uint64_t offset, std::span<const std::byte> bytes) -> Result<void> {
       KINGLET_TRY(part.write(offset, bytes));
-      out.progress(std::format("{} of {}", human_bytes(part.size()), human_bytes(entry.size_bytes)), part.size(),
+      out.progress(format_text("{} of {}", human_bytes(part.size()), human_bytes(entry.size_bytes)), part.size(),
                    entry.size_bytes);
       return {};
     };
-    out.detail(std::format("trying {}", address));
+    out.detail(format_text("trying {}", address));
     const Result<void> got =
         download({.address = address, .from_byte = part.size(), .limit_bytes = entry.size_bytes}, sink);
     out.end_progress();
     if (got && part.size() == entry.size_bytes) return {};
     last = got ? Error{ErrorCode::kUnavailable,
-                       std::format("the server ended after {} of {} bytes", part.size(), entry.size_bytes), address,
+                       format_text("the server ended after {} of {} bytes", part.size(), entry.size_bytes), address,
                        "run the same command again: it goes on from there"}
                : got.error();
     if (last.code == ErrorCode::kIo) break;
@@ -169,7 +169,7 @@ Result<void> fetch(const CatalogueEntry& entry, PartFile& part, Output& out) {
   }
   if (part.size() > 0 && last.code == ErrorCode::kUnavailable) {
     last.hint =
-        std::format("{} of {} bytes are kept: run the same command again to go on", part.size(), entry.size_bytes);
+        format_text("{} of {} bytes are kept: run the same command again to go on", part.size(), entry.size_bytes);
   }
   return std::unexpected(with_context(last, entry.name));
 }
@@ -179,7 +179,7 @@ Result<void> check_digest(const CatalogueEntry& entry, const fs::path& part) {
   if (digest == "sha256:" + entry.sha256) return {};
   std::error_code error;
   fs::remove(part, error);
-  return fail(ErrorCode::kBadData, std::format("downloaded {}, expected sha256:{}", digest, entry.sha256), entry.name,
+  return fail(ErrorCode::kBadData, format_text("downloaded {}, expected sha256:{}", digest, entry.sha256), entry.name,
               "the download was thrown away; try again, and report it if it stays so");
 }
 
@@ -188,7 +188,7 @@ Result<void> place_beside(const std::string& path, std::string_view bytes, const
   std::error_code ignored;
   if (options.force || !fs::exists(path, ignored)) return write_file(path, bytes, Overwrite::kReplace);
   const Result<std::string> there = read_file(path, 1 << 20);
-  if (!there || *there != bytes) out.warn(std::format("{} is another one and was kept; --force replaces it", path));
+  if (!there || *there != bytes) out.warn(format_text("{} is another one and was kept; --force replaces it", path));
   return {};
 }
 
@@ -201,7 +201,7 @@ Result<void> place(const CatalogueEntry& entry, const PartFile& part, const fs::
   }
   std::error_code error;
   fs::rename(part.path(), model, error);
-  if (error) return fail(ErrorCode::kCannotCreate, std::format("cannot rename: {}", error.message()), model.string());
+  if (error) return fail(ErrorCode::kCannotCreate, format_text("cannot rename: {}", error.message()), model.string());
   return {};
 }
 
@@ -215,9 +215,9 @@ void report(const CatalogueEntry& entry, const fs::path& model, std::uint64_t re
                            {"already_there", already},
                            {"resumed_from_bytes", resumed_from}});
   }
-  out.print(std::format("{}\n", model.string()));
+  out.print(format_text("{}\n", model.string()));
   if (already) out.note("already there, digest checked");
-  if (resumed_from > 0) out.note(std::format("continued at byte {}", resumed_from));
+  if (resumed_from > 0) out.note(format_text("continued at byte {}", resumed_from));
 }
 
 Result<int> pull(const Options& options, Output& out) {

@@ -2,7 +2,6 @@
 // Why: `kinglet run`: tensors in (.npy, a picture by the recipe, or made up from a seed), raw tensors out as .npy: for
 // comparing with any other program.
 #include <algorithm>
-#include <format>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +10,7 @@
 #include "cli/made_input.h"
 #include "cli/npy.h"
 #include "engine/base/file.h"
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::cli {
@@ -45,15 +45,15 @@ Result<std::size_t> index_of(const std::vector<TensorInfo>& tensors, const std::
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (tensors[i].name == name || (name.empty() && tensors.size() == 1)) return i;
     names.push_back(tensors[i].name);
-    listed += std::format("{}{}", listed.empty() ? "" : ", ", tensors[i].name);
+    listed += format_text("{}{}", listed.empty() ? "" : ", ", tensors[i].name);
   }
   const std::string_view nearest = nearest_name(name, names);
   return fail(
       ErrorCode::kUsage,
-      name.empty() ? std::format("the model has {} {}s: name one", tensors.size(), kind)
-                   : std::format("the model has no {} \"{}\"", kind, printable(name)),
+      name.empty() ? format_text("the model has {} {}s: name one", tensors.size(), kind)
+                   : format_text("the model has no {} \"{}\"", kind, printable(name)),
       "run",
-      nearest.empty() ? std::format("{}s: {}", kind, printable(listed)) : std::format("did you mean {}?", nearest));
+      nearest.empty() ? format_text("{}s: {}", kind, printable(listed)) : format_text("did you mean {}?", nearest));
 }
 
 Result<void> set_inputs(engine::Session& session, const Options& options) {
@@ -65,7 +65,7 @@ Result<void> set_inputs(engine::Session& session, const Options& options) {
     const TensorInfo& info = session.inputs()[index];
     if (tensor.type() != info.type || tensor.shape() != info.shape) {
       return fail(ErrorCode::kBadData,
-                  std::format("holds {} {}, the input \"{}\" is {} {}", to_string(tensor.type()),
+                  format_text("holds {} {}, the input \"{}\" is {} {}", to_string(tensor.type()),
                               engine::to_string(tensor.shape()), info.name, to_string(info.type),
                               engine::to_string(info.shape)),
                   assignment.file);
@@ -84,8 +84,8 @@ Result<void> set_inputs(engine::Session& session, const Options& options) {
   const auto missing = std::ranges::find(set, false);
   if (missing == set.end()) return {};
   const TensorInfo& info = session.inputs()[static_cast<std::size_t>(missing - set.begin())];
-  return fail(ErrorCode::kUsage, std::format("the input \"{}\" is not given", info.name), "run",
-              std::format("add --input {}=FILE.npy ({} {}), --image or --made-up", info.name, to_string(info.type),
+  return fail(ErrorCode::kUsage, format_text("the input \"{}\" is not given", info.name), "run",
+              format_text("add --input {}=FILE.npy ({} {}), --image or --made-up", info.name, to_string(info.type),
                           engine::to_string(info.shape)));
 }
 
@@ -146,8 +146,8 @@ Result<int> run(const Options& options, Output& out) {
       if (info.type == engine::DataType::kF32) {
         const engine::Tensor tensor = session.get_output(i);
         const auto [least, most] = std::ranges::minmax(tensor.data<float>());
-        low = std::format("{:.6g}", least);
-        high = std::format("{:.6g}", most);
+        low = format_text("{:.6g}", least);
+        high = format_text("{:.6g}", most);
       }
       table.add({info.name, std::string(to_string(info.type)), engine::to_string(info.shape), low, high});
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the command line as a whole: the list of commands, wrong usage in our words, exit codes of the contract.
 #include <algorithm>
-#include <format>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/command.h"
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::cli {
@@ -43,7 +43,7 @@ std::string help_text() {
   std::size_t width = 0;
   for (const Command& command : command_table()) width = std::max(width, command.name.size());
   for (const Command& command : command_table()) {
-    text += std::format("  {:<{}}  {}\n", command.name, width, command.summary);
+    text += format_text("  {:<{}}  {}\n", command.name, width, command.summary);
   }
   return text +
          "\n`kinglet COMMAND --help` shows its options with an example.\n"
@@ -61,8 +61,8 @@ Error unknown_command(std::string_view name) {
   for (const Command& command : command_table()) names.push_back(command.name);
   const std::string_view nearest = nearest_name(name, names);
   return usage_error(
-      std::format("unknown {} \"{}\"", name.starts_with('-') ? "option" : "command", printable(name)), {},
-      nearest.empty() ? "`kinglet --help` lists the commands" : std::format("did you mean {}?", nearest));
+      format_text("unknown {} \"{}\"", name.starts_with('-') ? "option" : "command", printable(name)), {},
+      nearest.empty() ? "`kinglet --help` lists the commands" : format_text("did you mean {}?", nearest));
 }
 
 // "config check": without the tool's own name.
@@ -81,11 +81,11 @@ Error unknown_argument(const CLI::App& app, const std::string& argument) {
     const std::vector<std::string_view> names(actions.begin(), actions.end());
     const std::string_view near = nearest_name(argument, names);
     if (!near.empty()) {
-      return usage_error(std::format("unknown command \"{}\"", printable(argument)), where,
-                         std::format("did you mean {} {}?", where, near));
+      return usage_error(format_text("unknown command \"{}\"", printable(argument)), where,
+                         format_text("did you mean {} {}?", where, near));
     }
-    return usage_error(std::format("unexpected argument \"{}\"", printable(argument)), where,
-                       std::format("`kinglet {} --help` shows what it takes", where));
+    return usage_error(format_text("unexpected argument \"{}\"", printable(argument)), where,
+                       format_text("`kinglet {} --help` shows what it takes", where));
   }
   const std::string name = argument.substr(0, argument.find('='));
   std::vector<std::string> names;
@@ -94,9 +94,9 @@ Error unknown_argument(const CLI::App& app, const std::string& argument) {
   }
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   const std::string_view nearest = nearest_name(name, candidates);
-  return usage_error(std::format("unknown option \"{}\"", printable(name)), where,
-                     nearest.empty() ? std::format("`kinglet {} --help` lists its options", where)
-                                     : std::format("did you mean {}?", nearest));
+  return usage_error(format_text("unknown option \"{}\"", printable(name)), where,
+                     nearest.empty() ? format_text("`kinglet {} --help` lists its options", where)
+                                     : format_text("did you mean {}?", nearest));
 }
 
 const CLI::App& deepest(const CLI::App& app) {
@@ -145,13 +145,13 @@ std::optional<Error> parse(CLI::App& app, std::vector<std::string> arguments) {
   if (message.empty()) return std::nullopt;
   std::ranges::replace(message, '\n', ' ');
   return usage_error(printable(message), path_of(used),
-                     std::format("`kinglet {} --help` shows what it takes", path_of(used)));
+                     format_text("`kinglet {} --help` shows what it takes", path_of(used)));
 }
 
 void define(CLI::App& app, const Command& command, OutputOptions& options, Body& body) {
   app.name(std::string(command.name));
   app.description(std::string(command.summary));
-  app.footer(std::format("example: {}", command.example));
+  app.footer(format_text("example: {}", command.example));
   app.formatter(std::make_shared<HelpFormatter>());
   app.option_defaults()->group("options");
   app.set_help_flag("-h,--help", "this text");

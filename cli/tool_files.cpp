@@ -2,14 +2,15 @@
 #include "cli/tool_files.h"
 
 #include <filesystem>
-#include <format>
+
+#include "engine/base/format.h"
 
 namespace kinglet::cli {
 
 Result<void> check_output(const std::string& input, const std::string& output, bool force, const std::string& command) {
   if (output.empty()) {
     return fail(ErrorCode::kUsage, "expected -o OUT", command,
-                std::format("`kinglet {} --help` shows an example", command));
+                format_text("`kinglet {} --help` shows an example", command));
   }
   if (output == "-") return {};
   std::error_code ignored;

@@ -2,7 +2,6 @@
 // Why: `kinglet verify`: do two models, or a model and stored tensors, give the same numbers? Exit code 1 says no.
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -10,6 +9,7 @@
 #include "cli/classifier.h"
 #include "cli/command.h"
 #include "cli/npy.h"
+#include "engine/base/format.h"
 #include "engine/onnx/suite.h"
 
 namespace kinglet::cli {
@@ -51,7 +51,7 @@ void compare(const Tensor& expected, const Tensor& got, const std::string& name,
     const double counted = both_nan ? 0 : std::isnan(error) ? INFINITY : error;
     if (counted > out.max_error) {
       out.max_error = counted;
-      out.where = std::format("output \"{}\", element {}: {:.9g} and {:.9g}", name, i, a[i], b[i]);
+      out.where = format_text("output \"{}\", element {}: {:.9g} and {:.9g}", name, i, a[i], b[i]);
     }
   }
   if (a.size() < 2) return;
@@ -60,18 +60,18 @@ void compare(const Tensor& expected, const Tensor& got, const std::string& name,
 }
 
 std::string describe_tensor(const TensorInfo& info) {
-  return std::format("\"{}\" {} {}", info.name, to_string(info.type), engine::to_string(info.shape));
+  return format_text("\"{}\" {} {}", info.name, to_string(info.type), engine::to_string(info.shape));
 }
 
 Result<void> check_same_border(const std::vector<TensorInfo>& a, const std::vector<TensorInfo>& b,
                                std::string_view kind) {
   if (a.size() != b.size()) {
-    return fail(ErrorCode::kBadData, std::format("the models have {} and {} {}s", a.size(), b.size(), kind), "verify");
+    return fail(ErrorCode::kBadData, format_text("the models have {} and {} {}s", a.size(), b.size(), kind), "verify");
   }
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i].type != b[i].type || a[i].shape != b[i].shape) {
       return fail(ErrorCode::kBadData,
-                  std::format("{} {} is {} in the first model and {} in the second", kind, i, describe_tensor(a[i]),
+                  format_text("{} {} is {} in the first model and {} in the second", kind, i, describe_tensor(a[i]),
                               describe_tensor(b[i])),
                   "verify");
     }
@@ -87,7 +87,7 @@ Result<Tensor> random_tensor(const TensorInfo& info, std::mt19937& random) {
   } else if (info.type == DataType::kU8 || info.type == DataType::kI8) {
     for (std::byte& value : tensor.mutable_bytes()) value = static_cast<std::byte>(random());
   } else {
-    return fail(ErrorCode::kUsage, std::format("made-up inputs for {} are not possible", describe_tensor(info)),
+    return fail(ErrorCode::kUsage, format_text("made-up inputs for {} are not possible", describe_tensor(info)),
                 "verify", "use --reference with stored tensors");
   }
   return tensor;
@@ -155,7 +155,7 @@ Result<Difference> compare_with_reference(const Options& options) {
   const Tensor got = session.get_output(0);
   if (got.shape() != expected.shape() || got.type() != expected.type()) {
     return fail(ErrorCode::kBadData,
-                std::format("holds {} {}, the model's output is {}", to_string(expected.type()),
+                format_text("holds {} {}, the model's output is {}", to_string(expected.type()),
                             engine::to_string(expected.shape()), describe_tensor(session.outputs().front())),
                 options.reference[1]);
   }
@@ -176,7 +176,7 @@ int report(const Difference& difference, const Options& options, Output& out) {
                     {"largest", difference.where}});
     return same ? 0 : 1;
   }
-  out.print(std::format("{}: largest difference {:.3g}, allowed {:.3g}, on {} input{}; same best class {} of {}\n",
+  out.print(format_text("{}: largest difference {:.3g}, allowed {:.3g}, on {} input{}; same best class {} of {}\n",
                         same ? out.styled("same", Style::kGood) : out.styled("different", Style::kBad),
                         difference.max_error, options.tolerance, difference.inputs, difference.inputs == 1 ? "" : "s",
                         difference.top1_same, difference.top1_compared));
@@ -197,11 +197,11 @@ Result<int> run_suite(const Options& options, Output& out) {
   Json saturated = Json::array();
   for (const engine::CaseResult& result : suite.cases) {
     if (result.outcome == engine::CaseOutcome::kOutOfScope)
-      out.detail(std::format("out of scope {}: {}", result.name, result.reason));
+      out.detail(format_text("out of scope {}: {}", result.name, result.reason));
     if (result.outcome == engine::CaseOutcome::kSaturated) saturated.push_back(result.name);
     if (result.outcome != engine::CaseOutcome::kFailed) continue;
     failures.push_back({{"name", result.name}, {"reason", result.reason}});
-    if (!out.json()) out.print(std::format("failed {}: {}\n", result.name, result.reason));
+    if (!out.json()) out.print(format_text("failed {}: {}\n", result.name, result.reason));
   }
   const std::size_t passed = suite.count(engine::CaseOutcome::kPassed);
   const std::size_t out_of_scope = suite.count(engine::CaseOutcome::kOutOfScope);
@@ -218,15 +218,15 @@ Result<int> run_suite(const Options& options, Output& out) {
                     {"reasons", std::move(reasons)}});
     return failed == 0 ? 0 : 1;
   }
-  out.print(std::format("{} cases in scope: {} passed, {} failed", in_scope, passed + saturated.size(), failed));
+  out.print(format_text("{} cases in scope: {} passed, {} failed", in_scope, passed + saturated.size(), failed));
   if (!saturated.empty()) {
     out.print(
-        std::format("; of those passed, {} stop at -128 or 127 as ONNX's text says, where the stored answer wraps",
+        format_text("; of those passed, {} stop at -128 or 127 as ONNX's text says, where the stored answer wraps",
                     saturated.size()));
   }
   out.print("\n");
-  out.print(std::format("{} cases out of scope\n", out_of_scope));
-  for (const auto& [reason, count] : suite.out_of_scope()) out.print(std::format("{:6}  {}\n", count, reason));
+  out.print(format_text("{} cases out of scope\n", out_of_scope));
+  for (const auto& [reason, count] : suite.out_of_scope()) out.print(format_text("{:6}  {}\n", count, reason));
   return failed == 0 ? 0 : 1;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <format>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "engine/base/format.h"
 
 namespace kinglet::cli {
 namespace {
@@ -18,7 +18,7 @@ Result<int> print_version(Output& out) {
     out.print_json(nlohmann::ordered_json{
         {"name", "kinglet"}, {"version", KINGLET_VERSION}, {"api", "v1"}, {"build", {{"compiler", kCompiler}}}});
   } else {
-    out.print(std::format("kinglet {}\nbuilt with {}\n", KINGLET_VERSION, kCompiler));
+    out.print(format_text("kinglet {}\nbuilt with {}\n", KINGLET_VERSION, kCompiler));
   }
   return 0;
 }

@@ -8,10 +8,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <format>
 #include <sstream>
 #include <thread>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::config {
@@ -28,7 +28,7 @@ std::string toml_text(std::string_view text) {
 }
 
 // "0.6" and "10", never "10.0" or an exponent for what people write.
-std::string number_text(double value) { return std::format("{}", value); }
+std::string number_text(double value) { return format_text("{}", value); }
 
 template <typename Number>
 bool parse_whole(std::string_view text, Number& out) {
@@ -113,12 +113,12 @@ std::expected<std::string, Misfit> read(kind::Choice, const toml::node& node, co
   const std::vector<std::string_view> choices = words(context.constraint.choices);
   if (text && std::ranges::contains(choices, *text)) return *text;
   const std::string_view nearest = text ? nearest_name(*text, choices) : std::string_view{};
-  return misfit(nearest.empty() ? "" : std::format("did you mean \"{}\"?", nearest));
+  return misfit(nearest.empty() ? "" : format_text("did you mean \"{}\"?", nearest));
 }
 std::string expectation(kind::Choice, const Constraint& constraint) {
   std::string out = "one of";
   for (const std::string_view word : words(constraint.choices)) {
-    out += std::format("{} \"{}\"", out.size() > 6 ? "," : "", word);
+    out += format_text("{} \"{}\"", out.size() > 6 ? "," : "", word);
   }
   return out;
 }
@@ -145,7 +145,7 @@ std::expected<std::int64_t, Misfit> read(kind::Count, const toml::node& node, co
   return misfit();
 }
 std::string expectation(kind::Count, const Constraint& constraint) {
-  return std::format("a whole number from {:.0f} to {:.0f}", constraint.low, constraint.high);
+  return format_text("a whole number from {:.0f} to {:.0f}", constraint.low, constraint.high);
 }
 std::string write(kind::Count, std::int64_t const& value) { return std::to_string(value); }
 
@@ -172,7 +172,7 @@ std::expected<double, Misfit> read(kind::Number, const toml::node& node, const R
   return misfit();
 }
 std::string expectation(kind::Number, const Constraint& constraint) {
-  return std::format("a number from {} to {}", number_text(constraint.low), number_text(constraint.high));
+  return format_text("a number from {} to {}", number_text(constraint.low), number_text(constraint.high));
 }
 std::string write(kind::Number, const double& value) { return number_text(value); }
 
@@ -186,7 +186,7 @@ std::expected<Bytes, Misfit> read(kind::ByteCount, const toml::node& node, const
   return misfit();
 }
 std::string expectation(kind::ByteCount, const Constraint& constraint) {
-  return std::format("a size from \"{}\" to \"{}\" in B, KiB, MiB or GiB",
+  return format_text("a size from \"{}\" to \"{}\" in B, KiB, MiB or GiB",
                      format_bytes({static_cast<std::uint64_t>(constraint.low)}),
                      format_bytes({static_cast<std::uint64_t>(constraint.high)}));
 }
@@ -208,10 +208,10 @@ std::expected<PixelSize, Misfit> read(kind::Size, const toml::node& node, const 
   return size;
 }
 std::string expectation(kind::Size, const Constraint& constraint) {
-  return std::format("a size such as \"1280x720\", each side even and from {:.0f} to {:.0f}", constraint.low,
+  return format_text("a size such as \"1280x720\", each side even and from {:.0f} to {:.0f}", constraint.low,
                      constraint.high);
 }
-std::string write(kind::Size, const PixelSize& value) { return std::format("\"{}x{}\"", value.width, value.height); }
+std::string write(kind::Size, const PixelSize& value) { return format_text("\"{}x{}\"", value.width, value.height); }
 
 // --- TextList ---
 std::expected<std::vector<std::string>, Misfit> read(kind::TextList, const toml::node& node, const ReadContext&) {

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <format>
 #include <utility>
 
 #include "config/kinds.h"
 #include "engine/base/file.h"
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::config {
@@ -28,7 +28,7 @@ struct Place {
 };
 
 std::string position(const toml::source_region& region) {
-  return std::format("{}:{}", region.begin.line, region.begin.column);
+  return format_text("{}:{}", region.begin.line, region.begin.column);
 }
 
 class Loader {
@@ -123,7 +123,7 @@ void Loader::read(const std::filesystem::path& path, ErrorCode missing_code) {
 
 void Loader::read_table(const std::filesystem::path& path, const toml::table& table) {
   for (const auto& [key, node] : in_file_order(table)) {
-    const std::string where = std::format("{}:{}", path.string(), position(key.source()));
+    const std::string where = format_text("{}:{}", path.string(), position(key.source()));
     if (key == "source") {
       read_source(path, *node);
     } else if (!is_section(key.str())) {
@@ -131,15 +131,15 @@ void Loader::read_table(const std::filesystem::path& path, const toml::table& ta
     } else if (const toml::table* section = node->as_table()) {
       read_section(path, key.str(), *section);
     } else {
-      add_fault(std::format("{} = {}: expected a section of keys", key.str(), text_of(*node)), where,
-                std::format("write [{}] and its keys below", key.str()));
+      add_fault(format_text("{} = {}: expected a section of keys", key.str(), text_of(*node)), where,
+                format_text("write [{}] and its keys below", key.str()));
     }
   }
 }
 
 // A text, a table, or an array with one table.
 void Loader::read_source(const std::filesystem::path& path, const toml::node& node) {
-  const std::string where = std::format("{}:{}", path.string(), position(node.source()));
+  const std::string where = format_text("{}:{}", path.string(), position(node.source()));
   reset_section("source");
   const toml::array* array = node.as_array();
   if (array != nullptr && array->size() == 1 && array->front().is_table()) {
@@ -147,22 +147,22 @@ void Loader::read_source(const std::filesystem::path& path, const toml::node& no
   } else if (const toml::table* table = node.as_table()) {
     read_section(path, "source", *table);
   } else if (array != nullptr && array->size() > 1) {
-    add_fault(std::format("source has {} entries: expected one", array->size()), where,
+    add_fault(format_text("source has {} entries: expected one", array->size()), where,
               "this version reads one camera a daemon");
   } else {
-    assign("source.spec", node, {where, std::format("{}:{}", path.string(), node.source().begin.line)}, {});
+    assign("source.spec", node, {where, format_text("{}:{}", path.string(), node.source().begin.line)}, {});
   }
 }
 
 void Loader::read_section(const std::filesystem::path& path, std::string_view section, const toml::table& table) {
   for (const auto& [key, node] : in_file_order(table)) {
-    const std::string name = std::format("{}.{}", section, key.str());
+    const std::string name = format_text("{}.{}", section, key.str());
     if (!find_key(name)) {
-      unknown(name, std::format("{}:{}", path.string(), position(key.source())));
+      unknown(name, format_text("{}:{}", path.string(), position(key.source())));
       continue;
     }
-    const Place place{std::format("{}:{}", path.string(), position(node->source())),
-                      std::format("{}:{}", path.string(), node->source().begin.line)};
+    const Place place{format_text("{}:{}", path.string(), position(node->source())),
+                      format_text("{}:{}", path.string(), node->source().begin.line)};
     assign(name, *node, place, path.parent_path().empty() ? "." : path.parent_path());
   }
 }
@@ -200,7 +200,7 @@ void Loader::assign_text(std::string_view name, std::string_view text, const Pla
   if (!index) return unknown(name, place.where);
   toml::table parsed;
   try {
-    parsed = toml::parse(std::format("value = {}", text));
+    parsed = toml::parse(format_text("value = {}", text));
   } catch (const toml::parse_error&) {
     parsed.clear();
   }
@@ -220,7 +220,7 @@ void Loader::assign(std::string_view name, const toml::node& node, const Place& 
   if (assigned) {
     loaded_.origins[index] = place.origin;
   } else {
-    add_fault(std::format("{} = {}: expected {}", name, text_of(node), key_table()[index].expectation), place.where,
+    add_fault(format_text("{} = {}: expected {}", name, text_of(node), key_table()[index].expectation), place.where,
               assigned.error().hint);
   }
 }
@@ -243,8 +243,8 @@ void Loader::unknown(std::string_view name, std::string where) {
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   const std::string_view nearest = nearest_name(name, candidates);
   const std::string cure = where.starts_with("KINGLET_") ? variable_of_key(nearest) : std::string(nearest);
-  add_fault(std::format("unknown key \"{}\"", printable(name, 80)), std::move(where),
-            nearest.empty() ? "`kinglet config docs` lists all keys" : std::format("did you mean {}?", cure));
+  add_fault(format_text("unknown key \"{}\"", printable(name, 80)), std::move(where),
+            nearest.empty() ? "`kinglet config docs` lists all keys" : format_text("did you mean {}?", cure));
 }
 
 std::expected<Loaded, Faults> Loader::finish() {
@@ -291,8 +291,8 @@ std::expected<Loaded, Faults> load(const LoadOptions& options) {
 std::string report(std::string_view program, std::span<const Error> faults) {
   std::string out;
   for (const Error& fault : faults) {
-    out += std::format("{}: {}\n", program, describe(fault));
-    if (!fault.hint.empty()) out += std::format("hint: {}\n", fault.hint);
+    out += format_text("{}: {}\n", program, describe(fault));
+    if (!fault.hint.empty()) out += format_text("hint: {}\n", fault.hint);
   }
   return out;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: what people read about the keys: the annotated default file, the table of the documentation, the state in force.
-#include <format>
 
 #include "config/config.h"
+#include "engine/base/format.h"
 
 namespace kinglet::config {
 namespace {
@@ -39,7 +39,7 @@ std::string_view reload_text(Reload reload) {
   return "";
 }
 
-std::string unit_text(const Key& key) { return key.unit.empty() ? "" : std::format(" ({})", key.unit); }
+std::string unit_text(const Key& key) { return key.unit.empty() ? "" : format_text(" ({})", key.unit); }
 
 }  // namespace
 
@@ -48,10 +48,10 @@ std::string default_file() {
   for (const SectionRow& section : kSections) {
     // A live [[source]] would already be an entry; the other headers are harmless when empty.
     const bool list = section.name == "source";
-    out += std::format("\n# {}\n{}\n", section.help, list ? "#[[source]]" : std::format("[{}]", section.name));
+    out += format_text("\n# {}\n{}\n", section.help, list ? "#[[source]]" : format_text("[{}]", section.name));
     for (const Key& key : key_table()) {
       if (key.section != section.name) continue;
-      out += std::format("# {}\n#   {}{}; {}\n#{} = {}\n", key.help, key.expectation, unit_text(key),
+      out += format_text("# {}\n#   {}{}; {}\n#{} = {}\n", key.help, key.expectation, unit_text(key),
                          reload_text(key.reload), key.name, key.default_text);
     }
   }
@@ -61,7 +61,7 @@ std::string default_file() {
 std::string docs() {
   std::string out = "| key | default | value | takes effect | what it does |\n| --- | --- | --- | --- | --- |\n";
   for (const Key& key : key_table()) {
-    out += std::format("| `{}` | `{}` | {}{} | {} | {} |\n", key.full_name(), key.default_text, key.expectation,
+    out += format_text("| `{}` | `{}` | {}{} | {} | {} |\n", key.full_name(), key.default_text, key.expectation,
                        unit_text(key), to_string(key.reload), key.help);
   }
   return out;
@@ -70,11 +70,11 @@ std::string docs() {
 std::string show(const Loaded& loaded) {
   std::string out;
   for (const SectionRow& section : kSections) {
-    out += std::format("{}[{}]\n", out.empty() ? "" : "\n", section.name);
+    out += format_text("{}[{}]\n", out.empty() ? "" : "\n", section.name);
     for (std::size_t i = 0; i < key_table().size(); ++i) {
       const Key& key = key_table()[i];
       if (key.section != section.name) continue;
-      out += std::format("{} = {}  # {}\n", key.name, key.value_text(loaded.config), loaded.origins[i]);
+      out += format_text("{} = {}  # {}\n", key.name, key.value_text(loaded.config), loaded.origins[i]);
     }
   }
   return out;

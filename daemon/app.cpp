@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <format>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -20,6 +19,7 @@
 #include "daemon/pipeline.h"
 #include "daemon/status_line.h"
 #include "daemon/watchdog.h"
+#include "engine/base/format.h"
 
 namespace kinglet::daemon {
 namespace {
@@ -67,7 +67,7 @@ Result<std::vector<http::Listener>> open_listeners(const config::Config& config,
     if (listener) {
       listeners.push_back(std::move(*listener));
     } else {
-      log(LogLevel::kWarning, std::format("this machine has no address {}", address));
+      log(LogLevel::kWarning, format_text("this machine has no address {}", address));
     }
   }
   if (config.http.listen.empty()) return fail(ErrorCode::kConfig, "http.listen names no address");
@@ -199,7 +199,7 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
     if (!classifier.error().hint.empty()) log(LogLevel::kError, "hint: " + classifier.error().hint);
   } else {
     const ModelFacts& facts = *classifier->facts();
-    log(LogLevel::kInfo, std::format("model: {}{}, {} classes, {} threads, loaded in {:.0f} ms", facts.name,
+    log(LogLevel::kInfo, format_text("model: {}{}, {} classes, {} threads, loaded in {:.0f} ms", facts.name,
                                      facts.demonstration ? " (demonstration)" : "", facts.labels.size(), facts.threads,
                                      (facts.load_time + facts.warmup_time).count()));
     if (!facts.recipe_found) {

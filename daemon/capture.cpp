@@ -2,10 +2,10 @@
 #include "daemon/capture.h"
 
 #include <algorithm>
-#include <format>
 #include <utility>
 
 #include "daemon/thread_entry.h"
+#include "engine/base/format.h"
 
 namespace kinglet::daemon {
 namespace {
@@ -68,7 +68,7 @@ CameraStatus Capture::status(SteadyTime now) const {
   if (status.state == CameraState::kStreaming && status.last_frame_at &&
       now - *status.last_frame_at > options_.stall_after + 2 * kPatience) {
     status.state = CameraState::kStalled;
-    status.detail = std::format("no frame for {:.1f} s", Seconds(now - *status.last_frame_at).count());
+    status.detail = format_text("no frame for {:.1f} s", Seconds(now - *status.last_frame_at).count());
   }
   return status;
 }
@@ -183,7 +183,7 @@ void Capture::note_missing(SteadyTime now, SteadyTime last_sign) {
     if (status_.state == CameraState::kStalled) return;
     ++status_.stalls;
   }
-  set_state(CameraState::kStalled, std::format("no frame for {:.1f} s", Seconds(now - last_sign).count()));
+  set_state(CameraState::kStalled, format_text("no frame for {:.1f} s", Seconds(now - last_sign).count()));
 }
 
 void Capture::end_source() {
@@ -208,7 +208,7 @@ void Capture::set_state(CameraState state, std::string detail) {
     news = status_.state != state || status_.detail != detail;
     if (status_.state != state) status_.since = std::chrono::system_clock::now();
     if (news) {
-      line = std::format("camera: {}{}{}", to_string(state), detail.empty() ? "" : ": ", detail);
+      line = format_text("camera: {}{}{}", to_string(state), detail.empty() ? "" : ": ", detail);
       if (state == CameraState::kStreaming) line += " (" + status_.description + ")";
     }
     status_.state = state;

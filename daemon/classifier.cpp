@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <format>
 #include <utility>
 
+#include "engine/base/format.h"
 #include "engine/model.h"
 #include "engine/scores.h"
 
@@ -34,7 +34,7 @@ Result<InputGeometry> picture_geometry(const TensorInfo& info) {
     if (shape[3] == 3) return geometry(shape[2], shape[1], TensorLayout::kNhwc);
   }
   return fail(ErrorCode::kBadData,
-              std::format("input \"{}\" has the shape {}, expected [1,3,height,width] of a picture", info.name,
+              format_text("input \"{}\" has the shape {}, expected [1,3,height,width] of a picture", info.name,
                           engine::to_string(std::span<const engine::Dim>(shape))),
               {}, "kinglet needs an image classifier; look at the model with `kinglet inspect`");
 }
@@ -42,11 +42,11 @@ Result<InputGeometry> picture_geometry(const TensorInfo& info) {
 Result<void> check_types(const TensorInfo& input, const TensorInfo& output) {
   using engine::DataType;
   if (input.type != DataType::kF32 && input.type != DataType::kU8 && input.type != DataType::kI8) {
-    return fail(ErrorCode::kBadData, std::format("input \"{}\" is of type {}, expected f32, u8 or i8", input.name,
+    return fail(ErrorCode::kBadData, format_text("input \"{}\" is of type {}, expected f32, u8 or i8", input.name,
                                                  engine::to_string(input.type)));
   }
   if (output.type != DataType::kF32 && output.type != DataType::kU8) {
-    return fail(ErrorCode::kBadData, std::format("output \"{}\" is of type {}, expected f32 or u8", output.name,
+    return fail(ErrorCode::kBadData, format_text("output \"{}\" is of type {}, expected f32 or u8", output.name,
                                                  engine::to_string(output.type)));
   }
   return {};
@@ -107,7 +107,7 @@ Result<Classifier> Classifier::open(const ClassifierOptions& options) {
 
   if (facts->inputs.size() != 1 || facts->outputs.empty()) {
     return fail(ErrorCode::kBadData,
-                std::format("the model has {} inputs and {} outputs, expected one input and at least one output",
+                format_text("the model has {} inputs and {} outputs, expected one input and at least one output",
                             facts->inputs.size(), facts->outputs.size()),
                 options.model.string());
   }
@@ -116,7 +116,7 @@ Result<Classifier> Classifier::open(const ClassifierOptions& options) {
   const std::optional<std::int64_t> class_count = engine::element_count(facts->outputs[0].shape);
   if (!class_count || *class_count < 1) {
     return fail(ErrorCode::kBadData,
-                std::format("output \"{}\" has no fixed number of classes", facts->outputs[0].name),
+                format_text("output \"{}\" has no fixed number of classes", facts->outputs[0].name),
                 options.model.string());
   }
   KINGLET_TRY(load_labels(options, static_cast<std::size_t>(*class_count), *facts));

@@ -2,7 +2,8 @@
 #include "daemon/health.h"
 
 #include <algorithm>
-#include <format>
+
+#include "engine/base/format.h"
 
 namespace kinglet::daemon {
 namespace {
@@ -11,7 +12,7 @@ Check thread_check(std::string name, SteadyTime now, SteadyTime heartbeat) {
   Check check{.name = std::move(name)};
   if (now - heartbeat > kDeadAfter) {
     check.status = CheckStatus::kFail;
-    check.detail = std::format("no sign of life for {:.0f} s", Seconds(now - heartbeat).count());
+    check.detail = format_text("no sign of life for {:.0f} s", Seconds(now - heartbeat).count());
     check.since = std::chrono::system_clock::now() - std::chrono::duration_cast<WallTime::duration>(now - heartbeat);
   }
   return check;

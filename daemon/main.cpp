@@ -9,13 +9,13 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
-#include <format>
 #include <optional>
 
 #include "config/config.h"
 #include "daemon/app.h"
 #include "daemon/build_info.h"
 #include "engine/base/clock.h"
+#include "engine/base/format.h"
 #include "engine/base/units.h"
 
 namespace kinglet::daemon {
@@ -52,7 +52,7 @@ std::optional<int> parse(int argc, char** argv, Flags& flags) {
   cli.add_flag("--strict", flags.strict, "end with an error when the model or the camera cannot be had");
   const BuildInfo& info = build_info();
   cli.set_version_flag("--version",
-                       std::format("kingletd {}{}{}", info.version, info.commit.empty() ? "" : " ", info.commit));
+                       format_text("kingletd {}{}{}", info.version, info.commit.empty() ? "" : " ", info.commit));
   try {
     cli.parse(argc, argv);
   } catch (const CLI::Success& wanted) {
@@ -81,7 +81,7 @@ LogSink make_log(const std::string& level) {
     constexpr std::array kLevels{spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err};
     constexpr std::array kPriorities{7, 6, 4, 3};
     const auto index = static_cast<std::size_t>(severity);
-    logger->log(kLevels[index], journal ? std::format("<{}>{}", kPriorities[index], text) : std::string(text));
+    logger->log(kLevels[index], journal ? format_text("<{}>{}", kPriorities[index], text) : std::string(text));
   };
 }
 

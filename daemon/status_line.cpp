@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/status_line.h"
 
-#include <format>
-
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::daemon {
@@ -28,8 +27,8 @@ std::string prediction_text(const Prediction& prediction, const ModelFacts& mode
   std::string reason = words(prediction.answer.outcome);
   if (prediction.answer.count == 0) return reason;
   const Scored& best = prediction.answer.entries[0];
-  std::string text = std::format("{} {:.2f}", printable(model.labels[best.index].common_name, 60), best.score);
-  if (!reason.empty()) text = std::format("({}: {})", reason, text);
+  std::string text = format_text("{} {:.2f}", printable(model.labels[best.index].common_name, 60), best.score);
+  if (!reason.empty()) text = format_text("({}: {})", reason, text);
   return text;
 }
 
@@ -39,18 +38,18 @@ std::string status_line(const Vitals& vitals, const Stats::View& stats, const st
                         const ModelFacts* model) {
   if (model == nullptr) return "no model: " + vitals.model_problem;
   if (vitals.camera.state != CameraState::kStreaming) {
-    return std::format("camera {}{}{}", to_string(vitals.camera.state), vitals.camera.detail.empty() ? "" : ": ",
+    return format_text("camera {}{}{}", to_string(vitals.camera.state), vitals.camera.detail.empty() ? "" : ": ",
                        vitals.camera.detail);
   }
   if (!latest) return "waiting for the first prediction";
   std::string line = prediction_text(*latest, *model);
-  if (stats.images_per_second_now) line += std::format(" · {:.1f} images/s", *stats.images_per_second_now);
-  line += std::format(" · {:.1f} ms", stats.latency.recent.p50_ms);
+  if (stats.images_per_second_now) line += format_text(" · {:.1f} images/s", *stats.images_per_second_now);
+  line += format_text(" · {:.1f} ms", stats.latency.recent.p50_ms);
   return line;
 }
 
 std::string service_status(const Vitals& vitals) {
-  std::string text = std::format("camera {}", to_string(vitals.camera.state));
+  std::string text = format_text("camera {}", to_string(vitals.camera.state));
   if (!vitals.camera.detail.empty() && vitals.camera.state != CameraState::kStalled)
     text += ": " + vitals.camera.detail;
   if (!vitals.model_loaded) text += "; no model: " + vitals.model_problem;

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <limits>
 #include <optional>
 #include <thread>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/ops/op.h"
 #include "engine/plan/macs.h"
@@ -22,7 +22,7 @@ constexpr std::int64_t kEvaluatedMacs = 30'000'000;
 
 Result<void> check_borders(const Graph& first, const Graph& second) {
   const auto differ = [&](std::string_view what) {
-    return fail(ErrorCode::kBadData, std::format("the two graphs have other {}", what));
+    return fail(ErrorCode::kBadData, format_text("the two graphs have other {}", what));
   };
   const auto same = [&](ValueId a, ValueId b) {
     return first.value(a).name == second.value(b).name && first.value(a).type == second.value(b).type;
@@ -49,7 +49,7 @@ class Judge {
   void compare(const Graph& graph, const InputSet& set, const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
     for (std::size_t i = 0; i < a.size(); ++i) {
       const std::string where =
-          std::format("output \"{}\" on {}", printable(graph.value(graph.outputs()[i]).name), set.name);
+          format_text("output \"{}\" on {}", printable(graph.value(graph.outputs()[i]).name), set.name);
       compare_output(where, set.index, a[i], b[i]);
     }
     ++result_.inputs;
@@ -58,12 +58,12 @@ class Judge {
  private:
   void compare_output(const std::string& where, int kind, const Tensor& a, const Tensor& b) {
     if (a.type() != b.type() || a.shape() != b.shape()) {
-      differs(kind, std::format("{} has the shape {} in place of {}", where, engine::to_string(b.shape()),
+      differs(kind, format_text("{} has the shape {} in place of {}", where, engine::to_string(b.shape()),
                                 engine::to_string(a.shape())));
       return;
     }
     if (a.type() != DataType::kF32 && a.type() != DataType::kF16) {
-      if (!a.bit_equal(b)) differs(kind, std::format("{} has other whole numbers", where));
+      if (!a.bit_equal(b)) differs(kind, format_text("{} has other whole numbers", where));
       return;
     }
     compare_floats(where, kind, a.shape(), a.to_floats(), b.to_floats());
@@ -81,7 +81,7 @@ class Judge {
       if ((std::isnan(a[i]) && std::isnan(b[i])) || a[i] == b[i]) continue;
       const double error = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
       if (!(error <= limit)) {
-        differs(kind, std::format("{} differs at element {}: {} in place of {}, allowed are {:.2g}", where, i, b[i],
+        differs(kind, format_text("{} differs at element {}: {} in place of {}, allowed are {:.2g}", where, i, b[i],
                                   a[i], limit));
         result_.max_error = std::max(result_.max_error, error);
         return;
@@ -111,7 +111,7 @@ class Judge {
       if (std::ranges::max_element(second) - second.begin() == best - first.begin()) {
         ++result_.top1_same;
       } else {
-        differs(kind, std::format("{} has another best class", where));
+        differs(kind, format_text("{} has another best class", where));
       }
     }
   }

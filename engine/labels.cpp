@@ -2,10 +2,10 @@
 #include "engine/labels.h"
 
 #include <algorithm>
-#include <format>
 #include <optional>
 
 #include "engine/base/file.h"
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::engine {
@@ -64,7 +64,7 @@ Label make_label(std::string_view line, std::size_t index) {
     label.common_name = line.substr(open + 2, line.size() - open - 3);
   }
   label.species_id = slug(label.scientific_name.empty() ? line : std::string_view(label.scientific_name));
-  if (label.species_id.empty()) label.species_id = std::format("class-{}", index);
+  if (label.species_id.empty()) label.species_id = format_text("class-{}", index);
   if (label.species_id == "background" || label.species_id == "none") label.role = LabelRole::kBackground;
   return label;
 }
@@ -102,7 +102,7 @@ Result<Labels> Labels::parse(std::string_view text, std::string_view where) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   if (text.size() > kMaxBytes) {
-    return fail(ErrorCode::kBadData, std::format("label file has {} bytes, the limit is {}", text.size(), kMaxBytes),
+    return fail(ErrorCode::kBadData, format_text("label file has {} bytes, the limit is {}", text.size(), kMaxBytes),
                 std::string(where));
   }
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
@@ -116,12 +116,12 @@ Result<Labels> Labels::parse(std::string_view text, std::string_view where) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = trimmed(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
-    const std::string place = std::format("{}:{}", where, number);
+    const std::string place = format_text("{}:{}", where, number);
     if (line.empty()) {
       return fail(ErrorCode::kBadData, "blank line between labels", place, "each line is one class; remove the line");
     }
     if (const auto bad = first_bad_byte(line)) {
-      return fail(ErrorCode::kBadData, std::format("byte {} of the line is not UTF-8 text", *bad + 1), place,
+      return fail(ErrorCode::kBadData, format_text("byte {} of the line is not UTF-8 text", *bad + 1), place,
                   "save the file as UTF-8");
     }
     labels.labels_.push_back(make_label(line, labels.labels_.size()));
@@ -133,17 +133,17 @@ Labels Labels::numbered(std::size_t count) {
   Labels labels;
   labels.where_ = "numbered classes";
   labels.labels_.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) labels.labels_.push_back(make_label(std::format("class {}", i), i));
+  for (std::size_t i = 0; i < count; ++i) labels.labels_.push_back(make_label(format_text("class {}", i), i));
   return labels;
 }
 
 Result<void> Labels::check_count(std::size_t output_count) const {
   if (labels_.size() == output_count) return {};
   const bool one_missing = labels_.size() + 1 == output_count;
-  std::string hint = std::format("use the label file that belongs to this model; line 1 is class 0{}",
+  std::string hint = format_text("use the label file that belongs to this model; line 1 is class 0{}",
                                  one_missing ? "; one line is missing, often \"background\"" : "");
   return fail(ErrorCode::kBadData,
-              std::format("label file has {} labels, the model's output has {} classes", labels_.size(), output_count),
+              format_text("label file has {} labels, the model's output has {} classes", labels_.size(), output_count),
               where_, std::move(hint));
 }
 
@@ -161,7 +161,7 @@ Result<std::optional<FoundLabels>> find_labels(const std::filesystem::path& mode
   }
   if (!path.empty()) return FoundLabels{.labels = KINGLET_TRY(Labels::open(path)), .origin = path.string()};
   if (!metadata_property) return std::nullopt;
-  const std::string where = std::format("{}, metadata property {}", printable(model.string()), kLabelsProperty);
+  const std::string where = format_text("{}, metadata property {}", printable(model.string()), kLabelsProperty);
   return FoundLabels{.labels = KINGLET_TRY(Labels::parse(*metadata_property, where)), .origin = "in the model"};
 }
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <random>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/graph/float16.h"
 #include "engine/ops/op.h"
@@ -100,7 +100,7 @@ Result<Graph> bind_inputs(const Graph& graph, Dim batch, Dim side) {
   for (std::size_t i = 0; i < bound.inputs().size(); ++i) {
     const Value& value = bound.value(bound.inputs()[i].value);
     if (!value.shape) {
-      return fail(ErrorCode::kBadData, std::format("input \"{}\" has no known rank", printable(value.name)), {},
+      return fail(ErrorCode::kBadData, format_text("input \"{}\" has no known rank", printable(value.name)), {},
                   "set its shape first: `kinglet edit input --shape`");
     }
     Shape shape = *value.shape;

@@ -4,10 +4,10 @@
 #include <openssl/evp.h>
 
 #include <array>
-#include <format>
 #include <memory>
 
 #include "engine/base/file.h"
+#include "engine/base/format.h"
 #include "engine/onnx/load.h"
 
 namespace kinglet::engine {
@@ -36,7 +36,7 @@ Result<std::string> file_digest(const std::filesystem::path& path) {
   std::array<unsigned char, 32> digest{};
   EVP_DigestFinal_ex(context.get(), digest.data(), nullptr);
   std::string text = "sha256:";
-  for (const unsigned char byte : digest) text += std::format("{:02x}", byte);
+  for (const unsigned char byte : digest) text += format_text("{:02x}", byte);
   return text;
 }
 

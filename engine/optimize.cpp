@@ -4,8 +4,8 @@
 #include <sys/resource.h>
 
 #include <chrono>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/base/units.h"
 #include "engine/onnx/save.h"
@@ -60,7 +60,7 @@ std::unexpected<Error> refuse(const Graph& graph, const PassOptions& options, co
                               CompareOptions inputs, const PassRunner& run) {
   const std::vector<Rewrite>& rewrites = report.passes.rewrites;
   if (rewrites.empty()) {
-    return fail(ErrorCode::kInternal, std::format("the model does not answer alike twice: {}", report.proof.difference),
+    return fail(ErrorCode::kInternal, format_text("the model does not answer alike twice: {}", report.proof.difference),
                 {}, "please report this model");
   }
   inputs.only_input = report.proof.difference_input;
@@ -68,10 +68,10 @@ std::unexpected<Error> refuse(const Graph& graph, const PassOptions& options, co
   if (!wrong) return std::unexpected(with_context(wrong.error(), "looking for the wrong rewrite"));
   const Rewrite& rewrite = rewrites[static_cast<std::size_t>(*wrong - 1)];
   return fail(ErrorCode::kInternal,
-              std::format("{} would change the model's answers: {}", rewrite.pass, report.proof.difference),
-              std::format("rewrite {} of {}, node \"{}\" ({})", *wrong, rewrites.size(), printable(rewrite.node),
+              format_text("{} would change the model's answers: {}", rewrite.pass, report.proof.difference),
+              format_text("rewrite {} of {}, node \"{}\" ({})", *wrong, rewrites.size(), printable(rewrite.node),
                           rewrite.op_type),
-              std::format("please report this model; --skip {} leaves the pass out", rewrite.pass));
+              format_text("please report this model; --skip {} leaves the pass out", rewrite.pass));
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ GraphSize size_of(const Graph& graph) {
   GraphSize size{.nodes = graph.node_count()};
   for (const NodeId id : graph.nodes()) {
     const Node& node = graph.node(id);
-    ++size.operators[node.domain.empty() ? node.op_type : std::format("{}::{}", node.domain, node.op_type)];
+    ++size.operators[node.domain.empty() ? node.op_type : format_text("{}::{}", node.domain, node.op_type)];
   }
   for (const ValueId id : graph.values()) {
     const Tensor* constant = graph.constant(id);
@@ -107,7 +107,7 @@ Result<Optimized> optimize_model_with(const Graph& graph, const OptimizeOptions&
     report.after = size_of(done.graph);
     if (grew(report.before, report.after)) {
       return fail(ErrorCode::kBadData,
-                  std::format("optimising would grow the constants from {} to {}",
+                  format_text("optimising would grow the constants from {} to {}",
                               format_bytes({static_cast<std::uint64_t>(report.before.constant_bytes)}),
                               format_bytes({static_cast<std::uint64_t>(report.after.constant_bytes)})),
                   {}, "--allow-growth writes it all the same");

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <vector>
 
 #include "engine/base/file.h"
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::engine {
@@ -36,13 +36,13 @@ struct Member {
 std::unexpected<Error> wrong(const Member& member, const json& value, std::string_view expected) {
   return fail(
       ErrorCode::kBadData,
-      std::format("recipe member \"{}\" is {}, expected {}", member.name, printable(value.dump(), 60), expected),
+      format_text("recipe member \"{}\" is {}, expected {}", member.name, printable(value.dump(), 60), expected),
       std::string(member.where));
 }
 
 std::string listed(std::span<const std::string_view> names) {
   std::string text;
-  for (const std::string_view name : names) text += std::format("{}\"{}\"", text.empty() ? "" : ", ", name);
+  for (const std::string_view name : names) text += format_text("{}\"{}\"", text.empty() ? "" : ", ", name);
   return text;
 }
 
@@ -148,8 +148,8 @@ std::unexpected<Error> unknown_member(std::string_view name, std::string_view wh
   std::vector<std::string_view> names;
   for (const MemberRow& row : kMembers) names.push_back(row.name);
   const std::string_view nearest = nearest_name(name, names);
-  return fail(ErrorCode::kBadData, std::format("unknown recipe member \"{}\"", printable(name, 60)), std::string(where),
-              nearest.empty() ? "members are " + listed(names) : std::format("did you mean \"{}\"?", nearest));
+  return fail(ErrorCode::kBadData, format_text("unknown recipe member \"{}\"", printable(name, 60)), std::string(where),
+              nearest.empty() ? "members are " + listed(names) : format_text("did you mean \"{}\"?", nearest));
 }
 
 std::string line_and_column(std::string_view text, std::size_t byte) {
@@ -157,7 +157,7 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t start = before.rfind('\n');
   const std::size_t column = before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1;
-  return std::format("{}:{}", line, column);
+  return format_text("{}:{}", line, column);
 }
 
 // Refuses what nlohmann would take in silence: a member given twice and absurd nesting.
@@ -176,13 +176,13 @@ Result<json> parse_strictly(std::string_view text, std::string_view where) {
     json root = json::parse(text, watch);
     if (too_deep) return fail(ErrorCode::kBadData, "recipe is nested too deeply", std::string(where));
     if (!twice.empty()) {
-      return fail(ErrorCode::kBadData, std::format("recipe member \"{}\" is given twice", printable(twice, 60)),
+      return fail(ErrorCode::kBadData, format_text("recipe member \"{}\" is given twice", printable(twice, 60)),
                   std::string(where), "remove one of the two");
     }
     return root;
   } catch (const json::parse_error& error) {
     return fail(ErrorCode::kBadData, "recipe is not valid JSON",
-                std::format("{}:{}", where, line_and_column(text, error.byte)));
+                format_text("{}:{}", where, line_and_column(text, error.byte)));
   } catch (const json::exception& error) {
     return fail(ErrorCode::kBadData, "recipe is not valid JSON: " + printable(error.what()), std::string(where));
   }
@@ -192,7 +192,7 @@ Result<json> parse_strictly(std::string_view text, std::string_view where) {
 
 Result<Recipe> parse_recipe(std::string_view text, std::string_view where) {
   if (text.size() > kMaxRecipeBytes) {
-    return fail(ErrorCode::kBadData, std::format("recipe has {} bytes, the limit is {}", text.size(), kMaxRecipeBytes),
+    return fail(ErrorCode::kBadData, format_text("recipe has {} bytes, the limit is {}", text.size(), kMaxRecipeBytes),
                 std::string(where));
   }
   const json root = KINGLET_TRY(parse_strictly(text, where));

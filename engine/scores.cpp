@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <format>
 
 #include "engine/base/check.h"
+#include "engine/base/format.h"
 
 namespace kinglet::engine {
 namespace {
@@ -39,7 +39,7 @@ Result<void> to_probabilities(std::span<const float> outputs, std::string_view k
   KINGLET_CHECK(outputs.size() == probabilities.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!std::isfinite(outputs[i])) {
-      return fail(ErrorCode::kBadData, std::format("the model's answer for class {} is {}", i, outputs[i]), {},
+      return fail(ErrorCode::kBadData, format_text("the model's answer for class {} is {}", i, outputs[i]), {},
                   "the model or its recipe is wrong; `kinglet verify` compares it with a reference");
     }
   }

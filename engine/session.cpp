@@ -3,9 +3,9 @@
 #include "engine/session.h"
 
 #include <algorithm>
-#include <format>
 
 #include "engine/base/clock.h"
+#include "engine/base/format.h"
 #include "engine/model.h"
 #include "engine/ops/op.h"
 #include "engine/passes/runner.h"
@@ -23,22 +23,22 @@ const std::set<std::string>& needed_passes() {
 }
 
 Result<void> bind_inputs(Graph& graph, std::int64_t batch) {
-  if (batch < 1) return fail(ErrorCode::kUsage, std::format("batch is {}, expected at least 1", batch));
+  if (batch < 1) return fail(ErrorCode::kUsage, format_text("batch is {}, expected at least 1", batch));
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
     const Value& value = graph.value(graph.inputs()[i].value);
     if (!value.shape) {
-      return fail(ErrorCode::kBadData, std::format("input \"{}\" has no shape", value.name), {},
+      return fail(ErrorCode::kBadData, format_text("input \"{}\" has no shape", value.name), {},
                   "export the model with fixed input sizes");
     }
     Shape shape = *value.shape;
     if (!shape.empty() && shape[0] == kUnknownDim) shape[0] = batch;
     if (!is_static(shape)) {
       return fail(ErrorCode::kBadData,
-                  std::format("input \"{}\" is {}: sizes besides the batch are free", value.name, to_string(shape)), {},
+                  format_text("input \"{}\" is {}: sizes besides the batch are free", value.name, to_string(shape)), {},
                   "export the model with fixed input sizes");
     }
     if (std::ranges::find(shape, 0) != shape.end()) {
-      return fail(ErrorCode::kBadData, std::format("input \"{}\" is {}: a size is 0", value.name, to_string(shape)));
+      return fail(ErrorCode::kBadData, format_text("input \"{}\" is {}: a size is 0", value.name, to_string(shape)));
     }
     graph.set_input_shape(i, std::move(shape));
   }
@@ -72,7 +72,7 @@ Result<Session> Session::open(const std::filesystem::path& model, const SessionO
 Result<Session> Session::create(Graph graph, const SessionOptions& options) {
   const SteadyTime start = SteadyClock::now();
   if (options.threads < 1)
-    return fail(ErrorCode::kUsage, std::format("threads is {}, expected at least 1", options.threads));
+    return fail(ErrorCode::kUsage, format_text("threads is {}, expected at least 1", options.threads));
   auto state = std::make_unique<State>();
   state->info.nodes_in_file = graph.node_count();
   SessionOptions limited = options;
@@ -102,12 +102,12 @@ const Graph::Metadata& Session::metadata() const { return state_->metadata; }
 
 Result<void> Session::set_input(std::size_t index, const Tensor& logical) {
   if (index >= state_->inputs.size()) {
-    return fail(ErrorCode::kUsage, std::format("input {} of a model with {}", index, state_->inputs.size()));
+    return fail(ErrorCode::kUsage, format_text("input {} of a model with {}", index, state_->inputs.size()));
   }
   const TensorInfo& info = state_->inputs[index];
   if (logical.type() != info.type || logical.shape() != info.shape) {
     return fail(ErrorCode::kBadData,
-                std::format("input \"{}\" is {}{}, got {}{}", info.name, to_string(info.type), to_string(info.shape),
+                format_text("input \"{}\" is {}{}, got {}{}", info.name, to_string(info.type), to_string(info.shape),
                             to_string(logical.type()), to_string(logical.shape())));
   }
   copy_layout(info.shape, byte_size(info.type), logical.bytes(), Layout::kLogical, input(index),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: turns a plan into runtimes, buffers and descriptions.
 #include <algorithm>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/graph/fused_clip.h"
 #include "engine/ops/op.h"
 #include "engine/plan/macs.h"
@@ -37,10 +37,9 @@ bool is_plain(const Graph& graph, const Node& node) {
     return value.type == DataType::kF32 || value.type == DataType::kBool;
   };
   const Op* op = find_op(node.domain, node.op_type);
-  return op != nullptr && op->evaluate != nullptr &&
-         std::ranges::all_of(node.inputs, fits) && std::ranges::all_of(node.outputs, [&](ValueId id) {
-           return id != kNoValue && graph.value(id).type != DataType::kF16;
-         });
+  return op != nullptr && op->evaluate != nullptr && std::ranges::all_of(node.inputs, fits) &&
+         std::ranges::all_of(node.outputs,
+                             [&](ValueId id) { return id != kNoValue && graph.value(id).type != DataType::kF16; });
 }
 
 TensorInfo describe(const Graph& graph, const Layouts& layouts, ValueId id) {
@@ -149,7 +148,7 @@ void Session::State::describe_plan(const Built& built) {
   }
   for (const Fallback& fallback : segments.fallbacks) {
     const Node& node = graph_.node(fallback.node);
-    info.fallback_nodes.push_back(std::format("{} ({}): {}", node.name, node.op_type, fallback.reason));
+    info.fallback_nodes.push_back(format_text("{} ({}): {}", node.name, node.op_type, fallback.reason));
   }
   if (info.macs > 0) info.xnnpack_mac_ratio = static_cast<double>(lowered_macs) / static_cast<double>(info.macs);
   info.arena_bytes = built.plan.buffers.arena_bytes;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the running part of a session.
-#include <format>
 
 #include "engine/base/clock.h"
+#include "engine/base/format.h"
 #include "engine/ops/op.h"
 #include "engine/session_state.h"
 
@@ -70,7 +70,7 @@ Result<void> Session::State::store(const Evaluated& step, std::span<const Tensor
     const Tensor& result = results[i];
     if (result.shape() != place->shape || result.type() != place->type) {
       return fail(ErrorCode::kInternal,
-                  std::format("gives {} where the plan has {}", to_string(result.shape()), to_string(place->shape)),
+                  format_text("gives {} where the plan has {}", to_string(result.shape()), to_string(place->shape)),
                   graph_.node(step.node).name);
     }
     copy_layout(place->shape, byte_size(place->type), result.bytes(), Layout::kLogical, place->memory, place->layout);

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <format>
+
+#include "engine/base/format.h"
 
 namespace kinglet::camera {
 namespace {
@@ -56,7 +57,7 @@ Result<Geometry> make_geometry(const engine::Recipe& recipe, int frame_width, in
                       used.y < frame_height && used.width <= frame_width - used.x &&
                       used.height <= frame_height - used.y;
   if (!inside) {
-    return fail(ErrorCode::kBadData, std::format("crop {},{} {}x{} does not lie inside the frame of {}x{} pixels",
+    return fail(ErrorCode::kBadData, format_text("crop {},{} {}x{} does not lie inside the frame of {}x{} pixels",
                                                  used.x, used.y, used.width, used.height, frame_width, frame_height));
   }
   return Geometry{stretched(frame_width, used.x, used.width, model_width),

@@ -4,9 +4,9 @@
 #include <turbojpeg.h>
 
 #include <algorithm>
-#include <format>
 #include <string_view>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::camera {
@@ -44,7 +44,7 @@ Result<void> MjpegPlanes::decode(const FrameView& view, int min_width, int min_h
     return fail(ErrorCode::kBadData, "MJPEG frame is not a JPEG: " + printable(tjGetErrorStr2(handle_.get())));
   }
   if (width != view.width || height != view.height) {
-    return fail(ErrorCode::kBadData, std::format("MJPEG frame of {}x{} pixels, the camera promised {}x{}", width,
+    return fail(ErrorCode::kBadData, format_text("MJPEG frame of {}x{} pixels, the camera promised {}x{}", width,
                                                  height, view.width, view.height));
   }
   if (color != TJCS_YCbCr && color != TJCS_GRAY) {

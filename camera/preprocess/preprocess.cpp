@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <vector>
 
 #include "camera/preprocess/geometry.h"
 #include "camera/preprocess/mjpeg_planes.h"
 #include "camera/preprocess/normalise.h"
 #include "camera/preprocess/yuv_resample.h"
+#include "engine/base/format.h"
 
 namespace kinglet::camera {
 namespace {
@@ -81,7 +81,7 @@ Result<void> Preprocessor::State::check_tensor(const InputTensor& out) const {
   const std::size_t need = count * engine::byte_size(out.type);
   if (!known || out.width != width || out.height != height || out.bytes.size() != need || !(out.scale > 0)) {
     return fail(ErrorCode::kBadData,
-                std::format("model input of {}x{} {} in {} bytes, expected {}x{} f32, u8 or i8 in {} bytes", out.width,
+                format_text("model input of {}x{} {} in {} bytes, expected {}x{} f32, u8 or i8 in {} bytes", out.width,
                             out.height, engine::to_string(out.type), out.bytes.size(), width, height, need));
   }
   return {};
@@ -175,7 +175,7 @@ Result<Image> resize_like_pillow(const FrameView& rgb, const CropRect& box, int 
   KINGLET_TRY(check_view(rgb));
   if (rgb.format != PixelFormat::kRgb888 || width < 1 || height < 1 || std::int64_t{width} * height > kMaxPixels) {
     return fail(ErrorCode::kBadData,
-                std::format("cannot resize {} to {}x{} pixels", to_string(rgb.format), width, height));
+                format_text("cannot resize {} to {}x{} pixels", to_string(rgb.format), width, height));
   }
   const Geometry geometry = KINGLET_TRY(make_geometry(engine::Recipe{}, rgb.width, rgb.height, box, width, height));
   PillowResize resize(make_weights(geometry.columns, interpolation, Antialias::kOn),

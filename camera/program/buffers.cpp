@@ -9,10 +9,10 @@
 
 #include <algorithm>
 #include <array>
-#include <format>
 
 #include "camera/program/formats.h"
 #include "engine/base/file.h"
+#include "engine/base/format.h"
 
 namespace kinglet::camera {
 namespace {
@@ -31,7 +31,7 @@ libcamera::SharedFD allocate_from(int heap, std::uint64_t length) {
 std::vector<std::unique_ptr<libcamera::FrameBuffer>> from_heap(const char* name,
                                                                const libcamera::StreamConfiguration& stream) {
   std::vector<std::unique_ptr<libcamera::FrameBuffer>> buffers;
-  const FileDescriptor heap(::open(std::format("/dev/dma_heap/{}", name).c_str(), O_RDWR | O_CLOEXEC));
+  const FileDescriptor heap(::open(format_text("/dev/dma_heap/{}", name).c_str(), O_RDWR | O_CLOEXEC));
   if (!heap.valid()) return buffers;
   for (unsigned i = 0; i < stream.bufferCount; ++i) {
     libcamera::SharedFD memory = allocate_from(heap.get(), stream.frameSize);
@@ -85,7 +85,7 @@ Result<Buffers> Buffers::allocate(const std::shared_ptr<libcamera::Camera>& came
   buffers.allocator_ = std::make_unique<libcamera::FrameBufferAllocator>(camera);
   if (const int result = buffers.allocator_->allocate(stream.stream()); result <= 0) {
     return fail(ErrorCode::kUnavailable,
-                std::format("no memory for {} camera buffers of {}: {}", stream.bufferCount, stream.size.toString(),
+                format_text("no memory for {} camera buffers of {}: {}", stream.bufferCount, stream.size.toString(),
                             errno_text(-result)),
                 "", "ask for a smaller picture, or give this user the devices /dev/dma_heap (group video)");
   }
@@ -124,7 +124,7 @@ Result<BufferDescription> describe_buffer(const libcamera::FrameBuffer& buffer, 
     found = count;
   }
   if (found != count || description.descriptors.size() > protocol::kMaxPlanes) {
-    return fail(ErrorCode::kUnavailable, std::format("the camera's buffers have {} planes, expected {}", found, count));
+    return fail(ErrorCode::kUnavailable, format_text("the camera's buffers have {} planes, expected {}", found, count));
   }
   return description;
 }

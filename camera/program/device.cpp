@@ -14,10 +14,10 @@
 #include <array>
 #include <charconv>
 #include <cstring>
-#include <format>
 #include <utility>
 
 #include "camera/program/formats.h"
+#include "engine/base/format.h"
 
 namespace kinglet::camera {
 namespace {
@@ -91,7 +91,7 @@ bool is_startup(const libcamera::FrameMetadata& metadata) {
 std::string all_names(const std::vector<std::shared_ptr<libcamera::Camera>>& cameras) {
   std::string names;
   for (std::size_t i = 0; i < cameras.size(); ++i) {
-    names += std::format("{}{}: {}", names.empty() ? "" : ", ", i, cameras[i]->id());
+    names += format_text("{}{}: {}", names.empty() ? "" : ", ", i, cameras[i]->id());
   }
   return names;
 }
@@ -146,7 +146,7 @@ Result<void> Device::find(const std::string& camera) {
     if (!camera_ && !camera.empty() && name_of(*candidate).model == camera) camera_ = candidate;
   }
   if (!camera_) {
-    return fail(ErrorCode::kUnavailable, std::format("no camera \"{}\"", camera), "",
+    return fail(ErrorCode::kUnavailable, format_text("no camera \"{}\"", camera), "",
                 "there are " + all_names(cameras) + " (kinglet-camera --list)");
   }
   return {};
@@ -155,11 +155,11 @@ Result<void> Device::find(const std::string& camera) {
 Result<void> Device::acquire() {
   const int result = camera_->acquire();
   if (result == -EBUSY) {
-    return fail(ErrorCode::kUnavailable, std::format("camera {} is in use by another program", camera_->id()), "",
+    return fail(ErrorCode::kUnavailable, format_text("camera {} is in use by another program", camera_->id()), "",
                 "stop the other program (rpicam-vid, motion, mediamtx, another kingletd)");
   }
   if (result < 0) {
-    return fail(ErrorCode::kUnavailable, std::format("camera {}: {}", camera_->id(), errno_text(-result)));
+    return fail(ErrorCode::kUnavailable, format_text("camera {}: {}", camera_->id(), errno_text(-result)));
   }
   acquired_ = true;
   camera_->requestCompleted.connect(this, &Device::on_completed);
@@ -169,7 +169,7 @@ Result<void> Device::acquire() {
 
 Result<void> Device::configure(const DeviceWish& wish) {
   const auto refuse = [&](const std::string& why) {
-    return fail(ErrorCode::kUnavailable, std::format("camera {}: {}", camera_->id(), why));
+    return fail(ErrorCode::kUnavailable, format_text("camera {}: {}", camera_->id(), why));
   };
   configuration_ = camera_->generateConfiguration({libcamera::StreamRole::Viewfinder});
   if (!configuration_ || configuration_->empty()) return refuse("gives no video stream");
@@ -180,12 +180,12 @@ Result<void> Device::configure(const DeviceWish& wish) {
   stream.stride = 0;  // anything else would be a wish
   stream.bufferCount = kBufferWish;
   if (configuration_->validate() == libcamera::CameraConfiguration::Invalid) {
-    return refuse(std::format("cannot give {}", stream.toString()));
+    return refuse(format_text("cannot give {}", stream.toString()));
   }
   const std::optional<PixelFormat> format = from_libcamera(stream.pixelFormat);
-  if (!format) return refuse(std::format("gives {}, which kinglet does not read", stream.pixelFormat.toString()));
+  if (!format) return refuse(format_text("gives {}, which kinglet does not read", stream.pixelFormat.toString()));
   if (const int result = camera_->configure(configuration_.get()); result < 0) {
-    return refuse(std::format("configuration {}: {}", stream.toString(), errno_text(-result)));
+    return refuse(format_text("configuration {}: {}", stream.toString(), errno_text(-result)));
   }
   // The virtual camera has no device behind it.
   const auto devices = camera_->properties().get(libcamera::properties::SystemDevices);
@@ -214,10 +214,10 @@ Result<void> Device::allocate() {
     descriptions_.push_back(KINGLET_TRY(describe_buffer(*buffers_->at(i), i, stream)));
     requests_.push_back(camera_->createRequest(i));
     if (!requests_.back() || requests_.back()->addBuffer(stream.stream(), buffers_->at(i)) < 0) {
-      return fail(ErrorCode::kUnavailable, std::format("camera {}: no request for buffer {}", id, i));
+      return fail(ErrorCode::kUnavailable, format_text("camera {}: no request for buffer {}", id, i));
     }
   }
-  summary_ = std::format("{}: {}, {}, {} buffers ({})", id, stream.toString(),
+  summary_ = format_text("{}: {}, {}, {} buffers ({})", id, stream.toString(),
                          libcamera::ColorSpace::toString(stream.colorSpace), count, buffers_->kind());
   return {};
 }
@@ -238,12 +238,12 @@ void Device::set_controls(double frames_per_second) {
 Result<void> Device::start() {
   if (const int result = camera_->start(controls_.get()); result < 0) {
     return fail(ErrorCode::kUnavailable,
-                std::format("camera {} does not start: {}", camera_->id(), errno_text(-result)));
+                format_text("camera {} does not start: {}", camera_->id(), errno_text(-result)));
   }
   running_ = true;
   for (const auto& request : requests_) {
     if (const int result = camera_->queueRequest(request.get()); result < 0) {
-      return fail(ErrorCode::kUnavailable, std::format("camera {}: queue: {}", camera_->id(), errno_text(-result)));
+      return fail(ErrorCode::kUnavailable, format_text("camera {}: queue: {}", camera_->id(), errno_text(-result)));
     }
   }
   return {};
@@ -318,7 +318,7 @@ Result<void> Device::queue(std::uint32_t index) {
   libcamera::Request& request = *requests_.at(index);
   request.reuse(libcamera::Request::ReuseBuffers);
   if (const int result = camera_->queueRequest(&request); result < 0) {
-    return fail(ErrorCode::kUnavailable, std::format("camera {}: queue: {}", camera_->id(), errno_text(-result)));
+    return fail(ErrorCode::kUnavailable, format_text("camera {}: queue: {}", camera_->id(), errno_text(-result)));
   }
   return {};
 }

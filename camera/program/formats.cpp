@@ -6,9 +6,10 @@
 
 #include <algorithm>
 #include <array>
-#include <format>
 #include <utility>
 #include <vector>
+
+#include "engine/base/format.h"
 
 namespace kinglet::camera {
 namespace {
@@ -46,7 +47,7 @@ Result<libcamera::PixelFormat> choose_format(const libcamera::StreamFormats& off
   if (usable.empty()) {
     std::string names;
     for (const auto& format : all) names += (names.empty() ? "" : ", ") + format.toString();
-    return fail(ErrorCode::kUnavailable, std::format("the camera gives only {}, which kinglet does not read", names),
+    return fail(ErrorCode::kUnavailable, format_text("the camera gives only {}, which kinglet does not read", names),
                 "", "cameras with NV12, YUV420, BGR888, YUYV or MJPEG work");
   }
   // USB 2 has no room for large uncompressed pictures: such cameras then give a few frames per second only.

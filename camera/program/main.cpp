@@ -12,6 +12,7 @@
 #include "camera/program/device.h"
 #include "camera/program/server.h"
 #include "engine/base/error.h"
+#include "engine/base/format.h"
 
 namespace kinglet::camera {
 namespace {
@@ -35,7 +36,7 @@ std::string json_text(std::string_view text) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20) {
-      out += std::format("\\u{:04x}", byte);
+      out += format_text("\\u{:04x}", byte);
     } else {
       if (c == '"' || c == '\\') out += '\\';
       out += c;

@@ -2,11 +2,11 @@
 // Why: "demo:": kinglet runs without a camera, a model of one's own or a network, and shows what it does.
 #include <charconv>
 #include <cmath>
-#include <format>
 
 #include "camera/demo_painter.h"
 #include "camera/sources/paced_source.h"
 #include "camera/sources/spec.h"
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::camera {
@@ -25,7 +25,7 @@ class DemoSource final : public PacedSource {
   }
 
   [[nodiscard]] std::string description() const override {
-    return std::format("demonstration scene {}x{}, seed {}", width_, height_, seed_);
+    return format_text("demonstration scene {}x{}, seed {}", width_, height_, seed_);
   }
 
  protected:
@@ -57,13 +57,13 @@ Result<std::unique_ptr<FrameSource>> open_demo(std::string_view rest, const Sour
   if (!spec.path.empty()) {
     const auto [end, error] = std::from_chars(spec.path.data(), spec.path.data() + spec.path.size(), seed);
     if (error != std::errc() || end != spec.path.data() + spec.path.size()) {
-      return fail(ErrorCode::kUsage, std::format("demo seed \"{}\" is not a whole number", printable(spec.path, 40)),
+      return fail(ErrorCode::kUsage, format_text("demo seed \"{}\" is not a whole number", printable(spec.path, 40)),
                   {}, "write demo: or demo:7");
     }
   }
   const auto side = [](int value) { return value >= kMinSide && value <= kMaxSide; };
   if (!side(options.width) || !side(options.height)) {
-    return fail(ErrorCode::kUsage, std::format("demo scene of {}x{} pixels, expected sides of {} to {}", options.width,
+    return fail(ErrorCode::kUsage, format_text("demo scene of {}x{} pixels, expected sides of {} to {}", options.width,
                                                options.height, kMinSide, kMaxSide));
   }
   const SteadyClock::duration period = KINGLET_TRY(period_of(spec, options));

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <format>
 #include <vector>
 
 #include "camera/decode.h"
 #include "camera/sources/paced_source.h"
 #include "camera/sources/spec.h"
 #include "engine/base/file.h"
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::camera {
@@ -41,7 +41,7 @@ class ImagesSource final : public PacedSource {
       : PacedSource(period, Late::kDelay), folder_(std::move(folder)), repeat_(repeat), log_(std::move(log)) {}
 
   [[nodiscard]] std::string description() const override {
-    return std::format("pictures of {}{}", printable(folder_.string()), repeat_ == Repeat::kOnce ? ", once" : "");
+    return format_text("pictures of {}{}", printable(folder_.string()), repeat_ == Repeat::kOnce ? ", once" : "");
   }
 
  protected:

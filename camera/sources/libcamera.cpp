@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <format>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "camera/protocol.h"
 #include "camera/shared_frames.h"
 #include "camera/source.h"
+#include "engine/base/format.h"
 #include "engine/base/mutex.h"
 
 namespace kinglet::camera {
@@ -98,7 +98,7 @@ class Flow {
       child_->forward_output();
       const std::string last = child_->last_line();
       error.message =
-          std::format("kinglet-camera {}{}{}", gone ? "ended with " + child_->end_text() : "closed its socket",
+          format_text("kinglet-camera {}{}{}", gone ? "ended with " + child_->end_text() : "closed its socket",
                       last.empty() ? "" : ": ", last);
       if (last.find("shared object file") != std::string::npos) {
         error.hint = "it was built for another libcamera: install the kinglet-camera package of this system";
@@ -194,10 +194,10 @@ class LibcameraSource : public FrameSource {
 
   [[nodiscard]] std::vector<std::string> arguments() const {
     std::vector<std::string> words{"--fd", std::to_string(protocol::kSocket), "--size",
-                                   std::format("{}x{}", options_.width, options_.height)};
+                                   format_text("{}x{}", options_.width, options_.height)};
     if (!camera_.empty()) words.insert(words.end(), {"--camera", camera_});
     if (options_.frames_per_second > 0) {
-      words.insert(words.end(), {"--fps", std::format("{}", options_.frames_per_second)});
+      words.insert(words.end(), {"--fps", format_text("{}", options_.frames_per_second)});
     }
     return words;
   }
@@ -217,7 +217,7 @@ class LibcameraSource : public FrameSource {
       auto received = KINGLET_TRY(flow.receive(deadline));
       if (!received) {
         if (flow.ended()) return fail(ErrorCode::kUnavailable, "the camera was stopped while it started");
-        return fail(ErrorCode::kUnavailable, std::format("kinglet-camera gave no camera within {}", kStartLimit), "",
+        return fail(ErrorCode::kUnavailable, format_text("kinglet-camera gave no camera within {}", kStartLimit), "",
                     "look at its log lines; if the camera hangs, check its cable or restart the board");
       }
       Result<void> accepted = fail(ErrorCode::kBadData, "kinglet-camera sent a message out of turn");
@@ -256,7 +256,7 @@ class LibcameraSource : public FrameSource {
 
   [[nodiscard]] static std::string describe_camera(const protocol::Hello& hello) {
     const std::string model = protocol::to_string(hello.model);
-    return std::format("{} via {}, {}x{} {}", model.empty() ? protocol::to_string(hello.camera) : model,
+    return format_text("{} via {}, {}x{} {}", model.empty() ? protocol::to_string(hello.camera) : model,
                        protocol::to_string(hello.library), hello.width, hello.height,
                        to_string(static_cast<PixelFormat>(hello.format)));
   }

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::camera {
@@ -20,8 +20,8 @@ Result<Spec> parse_spec(std::string_view rest, std::span<const std::string_view>
     const std::string_view key = option.substr(0, option.find('='));
     if (std::ranges::find(known, key) == known.end()) {
       const std::string_view nearest = nearest_name(key, known);
-      return fail(ErrorCode::kUsage, std::format("unknown source option \"{}\"", printable(key, 40)),
-                  printable(rest, 80), nearest.empty() ? "" : std::format("did you mean \"{}\"?", nearest));
+      return fail(ErrorCode::kUsage, format_text("unknown source option \"{}\"", printable(key, 40)),
+                  printable(rest, 80), nearest.empty() ? "" : format_text("did you mean \"{}\"?", nearest));
     }
     spec.options.push_back({key, option.substr(std::min(key.size() + 1, option.size()))});
   }

@@ -3,13 +3,12 @@
 // pipeline's own thread; nothing is stored.
 #include <openssl/evp.h>
 
-#include <format>
-
 #include "camera/decode.h"
 #include "daemon/http/json.h"
 #include "daemon/http/parameters.h"
 #include "daemon/http/problem.h"
 #include "daemon/http/routes.h"
+#include "engine/base/format.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -47,7 +46,7 @@ std::expected<Order, Reply> order_from_json(const Call& call, std::int64_t top_k
       order.top_k = value;
     } else {
       return bad(
-          std::format("member \"{}\" is not known or has a wrong value; known: image_base64 (text), top_k (1 to {})",
+          format_text("member \"{}\" is not known or has a wrong value; known: image_base64 (text), top_k (1 to {})",
                       name, kMaxTop));
     }
   }
@@ -63,7 +62,7 @@ std::expected<Order, Reply> read_order(const Call& call) {
     return std::unexpected(problem("unsupported-media-type",
                                    call.content_type.empty()
                                        ? std::string("the request has no Content-Type")
-                                       : std::format("Content-Type {} is not taken here", call.content_type),
+                                       : format_text("Content-Type {} is not taken here", call.content_type),
                                    "send the bytes as image/jpeg or image/png, for example: curl --data-binary "
                                    "@bird.jpg -H 'Content-Type: image/jpeg'"));
   }

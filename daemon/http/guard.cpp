@@ -7,9 +7,9 @@
 #include <array>
 #include <cctype>
 #include <charconv>
-#include <format>
 
 #include "daemon/http/problem.h"
+#include "engine/base/format.h"
 #include "engine/base/units.h"
 
 namespace kinglet::daemon::http {
@@ -61,7 +61,7 @@ bool Guard::knows_host(std::string_view header) const {
 std::optional<Reply> Guard::check_request(const Call& call, const Credentials& credentials) const {
   if (!credentials.host && !credentials.http_1_0) return problem("bad-request", "the header Host is missing");
   if (credentials.host && !knows_host(*credentials.host)) {
-    return problem("unknown-host", std::format("this device is not called \"{}\"", credentials.host->substr(0, 100)),
+    return problem("unknown-host", format_text("this device is not called \"{}\"", credentials.host->substr(0, 100)),
                    "use its IP address or its own name, or add the name to http.allowed_hosts");
   }
   if (credentials.content_encoding) {
@@ -69,7 +69,7 @@ std::optional<Reply> Guard::check_request(const Call& call, const Credentials& c
   }
   if (call.query.size() > kMaxQueryValues) {
     return problem("bad-parameter",
-                   std::format("{} query values; the limit is {}", call.query.size(), kMaxQueryValues));
+                   format_text("{} query values; the limit is {}", call.query.size(), kMaxQueryValues));
   }
   return std::nullopt;
 }

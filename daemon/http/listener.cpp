@@ -8,9 +8,9 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <format>
 #include <optional>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::daemon::http {
@@ -73,7 +73,7 @@ Result<std::optional<Listener>> open_listener(std::string_view text) {
   const std::optional<socklen_t> length = address ? fill(*address, where) : std::nullopt;
   if (!length) {
     return fail(ErrorCode::kConfig,
-                std::format("http.listen: \"{}\" is not a loopback address with a port", printable(text, 100)), {},
+                format_text("http.listen: \"{}\" is not a loopback address with a port", printable(text, 100)), {},
                 "use 127.0.0.1:8420 or [::1]:8420; other addresses are refused until access tokens exist");
   }
   FileDescriptor socket(::socket(where.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -86,15 +86,15 @@ Result<std::optional<Listener>> open_listener(std::string_view text) {
     const int error = errno;
     if (error == EAFNOSUPPORT || error == EADDRNOTAVAIL) return std::nullopt;
     if (error == EADDRINUSE) {
-      return fail(ErrorCode::kUnavailable, std::format("port {} is in use", address->port), std::string(text),
+      return fail(ErrorCode::kUnavailable, format_text("port {} is in use", address->port), std::string(text),
                   "another kingletd or another program listens there: stop it, or set http.listen");
     }
-    return fail(ErrorCode::kUnavailable, std::format("cannot listen: {}", errno_text(error)), std::string(text),
+    return fail(ErrorCode::kUnavailable, format_text("cannot listen: {}", errno_text(error)), std::string(text),
                 "set http.listen to an address of this machine");
   }
   const std::string host = address->v6 ? "[" + address->host + "]" : address->host;
   const std::uint16_t port = bound_port(socket.get());
-  return Listener{.socket = std::move(socket), .url = std::format("http://{}:{}/", host, port)};
+  return Listener{.socket = std::move(socket), .url = format_text("http://{}:{}/", host, port)};
 }
 
 }  // namespace kinglet::daemon::http

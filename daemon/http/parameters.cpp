@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <format>
 
 #include "daemon/http/problem.h"
+#include "engine/base/format.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -20,7 +20,7 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
 
 std::unexpected<Reply> bad(std::string_view name, std::string_view value, std::string_view expected) {
   return std::unexpected(
-      problem("bad-parameter", std::format("{}={}: expected {}", name, value.substr(0, 100), expected)));
+      problem("bad-parameter", format_text("{}={}: expected {}", name, value.substr(0, 100), expected)));
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ std::expected<std::int64_t, Reply> integer_parameter(const Call& call, std::stri
   if (!text) return fallback;
   const std::optional<std::int64_t> value = parse_integer(*text);
   if (!value || *value < low || *value > high) {
-    return bad(name, *text, std::format("a whole number from {} to {}", low, high));
+    return bad(name, *text, format_text("a whole number from {} to {}", low, high));
   }
   return *value;
 }
@@ -43,7 +43,7 @@ std::expected<std::int64_t, Reply> integer_parameter(const Call& call, std::stri
   const std::optional<std::int64_t> value = parse_integer(*text);
   if (!value || std::ranges::find(choices, *value) == choices.end()) {
     std::string list;
-    for (const std::int64_t choice : choices) list += std::format("{}{}", list.empty() ? "" : ", ", choice);
+    for (const std::int64_t choice : choices) list += format_text("{}{}", list.empty() ? "" : ", ", choice);
     return bad(name, *text, "one of " + list);
   }
   return *value;
@@ -71,7 +71,7 @@ std::expected<std::optional<camera::CropRect>, Reply> crop_parameter(std::option
   const auto [x, y, w, h] = numbers;
   // Each limit is checked before it is added to: the numbers are hostile.
   if (x < 0 || y < 0 || w < 1 || h < 1 || w > width || h > height || x > width - w || y > height - h) {
-    return bad("crop", *text, std::format("a part of the {}x{} picture", width, height));
+    return bad("crop", *text, format_text("a part of the {}x{} picture", width, height));
   }
   return camera::CropRect{static_cast<int>(x), static_cast<int>(y), static_cast<int>(w), static_cast<int>(h)};
 }

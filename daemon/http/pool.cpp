@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/http/pool.h"
 
-#include <format>
 #include <utility>
 
 #include "daemon/thread_entry.h"
+#include "engine/base/format.h"
 
 namespace kinglet::daemon::http {
 
 Pool::Pool(std::size_t threads, std::size_t most_waiting) : most_waiting_(most_waiting) {
   threads_.reserve(threads);
   for (std::size_t i = 0; i < threads; ++i) {
-    threads_.emplace_back([this, i] { enter_thread(std::format("http-{}", i).c_str(), [this] { work(); }); });
+    threads_.emplace_back([this, i] { enter_thread(format_text("http-{}", i).c_str(), [this] { work(); }); });
   }
 }
 

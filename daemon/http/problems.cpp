@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /problems/{slug}: each error's `type` leads to a page that explains it.
-#include <format>
 
 #include "daemon/http/problem.h"
 #include "daemon/http/routes.h"
+#include "engine/base/format.h"
 
 namespace kinglet::daemon::http {
 
@@ -11,11 +11,11 @@ Reply get_problem(const Context& /*context*/, const Call& call) {
   const ProblemKind* kind = find_problem(call.path_parameter("slug"));
   if (kind == nullptr) {
     std::string known;
-    for (const ProblemKind& row : problem_table()) known += std::format("{}{}", known.empty() ? "" : ", ", row.slug);
+    for (const ProblemKind& row : problem_table()) known += format_text("{}{}", known.empty() ? "" : ", ", row.slug);
     return problem("not-found", "there is no problem of this name", "known: " + known);
   }
   return {.content_type = "text/plain; charset=utf-8",
-          .body = std::format("{}\n\n{}\n{}\n\nStatus {}\n", kind->slug, kind->title, kind->explanation, kind->status),
+          .body = format_text("{}\n\n{}\n{}\n\nStatus {}\n", kind->slug, kind->title, kind->explanation, kind->status),
           .headers = {{"Cache-Control", "max-age=3600"}}};
 }
 

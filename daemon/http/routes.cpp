@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <exception>
-#include <format>
 #include <ranges>
 
 #include "daemon/http/problem.h"
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::daemon::http {
@@ -45,12 +45,12 @@ std::optional<Reply> refuse_unknown_query(const Route& route, const Call& call) 
     const std::string_view near = nearest_name(name, known);
     std::string hint = "this route takes no parameters";
     if (!near.empty()) {
-      hint = std::format("did you mean \"{}\"?", near);
+      hint = format_text("did you mean \"{}\"?", near);
     } else if (!known.empty()) {
-      hint = std::format("known here: {}", route.query);
+      hint = format_text("known here: {}", route.query);
     }
     return problem("unknown-parameter",
-                   std::format("\"{}\" is not a parameter of {}", printable(name, 100), route.path), hint);
+                   format_text("\"{}\" is not a parameter of {}", printable(name, 100), route.path), hint);
   }
   return std::nullopt;
 }
@@ -114,7 +114,7 @@ Found find_route(Call& call) {
     found.refusal = Reply{.status = 204};
   } else {
     found.refusal = problem("method-not-allowed",
-                            std::format("{} is not allowed here; allowed: {}", printable(call.method, 20), allow));
+                            format_text("{} is not allowed here; allowed: {}", printable(call.method, 20), allow));
   }
   found.refusal.headers.emplace_back("Allow", allow);
   return found;
@@ -125,7 +125,7 @@ Reply run_handler(const Route& route, const Context& context, const Call& call) 
     return route.handler(context, call);
   } catch (const std::exception& error) {
     if (context.log) {
-      context.log(LogLevel::kError, std::format("{} {}: {}", route.method, route.path, printable(error.what(), 300)));
+      context.log(LogLevel::kError, format_text("{} {}: {}", route.method, route.path, printable(error.what(), 300)));
     }
     return problem("internal-error", "the request could not be answered", "please report it with the request id");
   }

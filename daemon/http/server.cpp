@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <format>
 #include <utility>
 
 #include "daemon/http/compress.h"
 #include "daemon/http/problem.h"
 #include "daemon/thread_entry.h"
+#include "engine/base/format.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -236,7 +236,7 @@ class Server::Endpoint final : public httplib::Server {
     owner_.context_.traffic.add(pattern, call.method, reply.status, taken);
     if (owner_.context_.log) {
       // Only the pattern: nothing of the request reaches the log.
-      owner_.context_.log(LogLevel::kDebug, std::format("{} {} {} {:.1f} ms {}", pattern.empty() ? "-" : call.method,
+      owner_.context_.log(LogLevel::kDebug, format_text("{} {} {} {:.1f} ms {}", pattern.empty() ? "-" : call.method,
                                                         pattern.empty() ? "(no route)" : pattern, reply.status,
                                                         to_ms(taken).count(), call.request_id));
     }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /snapshot.jpg: the newest frame.
 #include "daemon/snapshot.h"
-
-#include <format>
+#include "engine/base/format.h"
 
 #include "daemon/http/json.h"
 #include "daemon/http/parameters.h"
@@ -19,7 +18,7 @@ Reply get_snapshot(const Context& context, const Call& call) {
     const CameraStatus camera = context.vitals().camera;
     return problem(
         "no-camera", snapshot.error().message,
-        std::format("camera: {}{}{}", to_string(camera.state), camera.detail.empty() ? "" : ": ", camera.detail));
+        format_text("camera: {}{}{}", to_string(camera.state), camera.detail.empty() ? "" : ": ", camera.detail));
   }
   const std::vector<std::byte>& jpeg = (*snapshot)->jpeg;
   const camera::FrameInfo& info = (*snapshot)->info;
@@ -28,7 +27,7 @@ Reply get_snapshot(const Context& context, const Call& call) {
           .headers = {{"Cache-Control", "no-store"},
                       {"X-Timestamp", to_rfc3339(info.captured_wall)},
                       {"X-Frame-Seq", std::to_string(info.sequence)},
-                      {"X-Frame-Age-Ms", std::format("{:.0f}", to_ms(SteadyClock::now() - info.captured_at).count())}}};
+                      {"X-Frame-Age-Ms", format_text("{:.0f}", to_ms(SteadyClock::now() - info.captured_at).count())}}};
 }
 
 }  // namespace kinglet::daemon::http

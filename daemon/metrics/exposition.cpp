@@ -2,7 +2,8 @@
 #include "daemon/metrics/exposition.h"
 
 #include <array>
-#include <format>
+
+#include "engine/base/format.h"
 
 namespace kinglet::daemon::metrics {
 namespace {
@@ -49,17 +50,17 @@ void Exposition::head(Metric metric) {
   // OpenMetrics names a counter's family without _total.
   if (format_ == Format::kOpenMetrics && row.kind == Kind::kCounter)
     family.remove_suffix(std::string_view("_total").size());
-  text_ += std::format("# HELP {} {}\n# TYPE {} {}\n", family, row.help, family,
+  text_ += format_text("# HELP {} {}\n# TYPE {} {}\n", family, row.help, family,
                        kKindNames[static_cast<std::size_t>(row.kind)]);
-  if (format_ == Format::kOpenMetrics && !row.unit.empty()) text_ += std::format("# UNIT {} {}\n", family, row.unit);
+  if (format_ == Format::kOpenMetrics && !row.unit.empty()) text_ += format_text("# UNIT {} {}\n", family, row.unit);
 }
 
 void Exposition::line(std::string_view name, Labels labels, std::string_view extra_label, std::string_view value) {
   text_ += name;
   std::string inside;
   for (const auto& [key, label] : labels)
-    inside += std::format("{}{}=\"{}\"", inside.empty() ? "" : ",", key, escaped(label));
-  if (!extra_label.empty()) inside += std::format("{}{}", inside.empty() ? "" : ",", extra_label);
+    inside += format_text("{}{}=\"{}\"", inside.empty() ? "" : ",", key, escaped(label));
+  if (!extra_label.empty()) inside += format_text("{}{}", inside.empty() ? "" : ",", extra_label);
   if (!inside.empty()) text_ += "{" + inside + "}";
   text_ += ' ';
   text_ += value;
@@ -68,7 +69,7 @@ void Exposition::line(std::string_view name, Labels labels, std::string_view ext
 
 void Exposition::sample(Metric metric, Labels labels, double value) {
   head(metric);
-  line(row_of(metric).name, labels, {}, std::format("{}", value));
+  line(row_of(metric).name, labels, {}, format_text("{}", value));
 }
 
 void Exposition::sample(Metric metric, Labels labels, std::uint64_t value) {
@@ -84,11 +85,11 @@ void Exposition::histogram(Metric metric, Labels labels, const LifetimeHistogram
     cumulative += histogram.counts[i];
     const double bound = LifetimeHistogram::kBounds[i];
     // OpenMetrics wants floats with a point.
-    const std::string text = bound >= 1 ? std::format("{:.1f}", bound) : std::format("{}", bound);
-    line(name + "_bucket", labels, std::format("le=\"{}\"", text), std::to_string(cumulative));
+    const std::string text = bound >= 1 ? format_text("{:.1f}", bound) : format_text("{}", bound);
+    line(name + "_bucket", labels, format_text("le=\"{}\"", text), std::to_string(cumulative));
   }
   line(name + "_bucket", labels, "le=\"+Inf\"", std::to_string(histogram.count));
-  line(name + "_sum", labels, {}, std::format("{}", histogram.sum_seconds));
+  line(name + "_sum", labels, {}, format_text("{}", histogram.sum_seconds));
   line(name + "_count", labels, {}, std::to_string(histogram.count));
 }
 

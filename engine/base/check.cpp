@@ -3,12 +3,13 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <format>
+
+#include "engine/base/format.h"
 
 namespace kinglet {
 
 void check_failed(const char* condition, const char* file, int line) {
-  const std::string text = std::format("{}:{}: check failed: {}", file, line, condition);
+  const std::string text = format_text("{}:{}: check failed: {}", file, line, condition);
 #ifdef NDEBUG
   throw CheckFailure(text);
 #else

@@ -8,7 +8,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <format>
+
+#include "engine/base/format.h"
 
 namespace kinglet {
 namespace {
@@ -89,7 +90,7 @@ Result<void> InputFile::read_at(std::uint64_t offset, std::span<std::byte> out) 
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail(ErrorCode::kIo, "cannot read: " + errno_text(), path_.string());
     if (got == 0) {
-      return fail(ErrorCode::kIo, std::format("the file ends at byte {}, {} more were expected", offset, out.size()),
+      return fail(ErrorCode::kIo, format_text("the file ends at byte {}, {} more were expected", offset, out.size()),
                   path_.string());
     }
     out = out.subspan(static_cast<std::size_t>(got));
@@ -101,7 +102,7 @@ Result<void> InputFile::read_at(std::uint64_t offset, std::span<std::byte> out) 
 Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t limit_bytes) {
   const InputFile file = KINGLET_TRY(InputFile::open(path));
   if (file.size() > limit_bytes) {
-    return fail(ErrorCode::kBadData, std::format("has {} bytes, the limit is {}", file.size(), limit_bytes),
+    return fail(ErrorCode::kBadData, format_text("has {} bytes, the limit is {}", file.size(), limit_bytes),
                 path.string());
   }
   std::string bytes(file.size(), '\0');

@@ -3,9 +3,9 @@
 
 #include <array>
 #include <charconv>
-#include <format>
 #include <limits>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet {
@@ -30,16 +30,16 @@ Result<std::uint64_t> parse(std::string_view text, const std::array<Unit, N>& un
       return number * unit.factor;
     }
   }
-  return fail(ErrorCode::kBadData, std::format("\"{}\" is not understood", printable(text)), {},
-              std::format("write a whole number and a unit, such as {}", example));
+  return fail(ErrorCode::kBadData, format_text("\"{}\" is not understood", printable(text)), {},
+              format_text("write a whole number and a unit, such as {}", example));
 }
 
 template <std::size_t N>
 std::string format_largest(std::uint64_t count, const std::array<Unit, N>& units) {
   for (const Unit& unit : units) {
-    if (count >= unit.factor && count % unit.factor == 0) return std::format("{}{}", count / unit.factor, unit.name);
+    if (count >= unit.factor && count % unit.factor == 0) return format_text("{}{}", count / unit.factor, unit.name);
   }
-  return std::format("0{}", units.back().name);
+  return format_text("0{}", units.back().name);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One more node. What reads its result is said with `wire` or `outputs --add`.
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/edit/graph_tools.h"
 #include "engine/edit/new_node.h"
@@ -16,9 +16,9 @@ Result<NodeProto*> add_new_node(GraphProto& graph, const NewNode& wanted) {
   if (dot != std::string::npos) node.set_domain(wanted.op_type.substr(0, dot));
   Names names;
   for (const NodeProto& other : graph.node()) names.insert(other.name());
-  node.set_name(wanted.name.empty() ? std::format("{}_{}", node.op_type(), graph.node_size()) : wanted.name);
+  node.set_name(wanted.name.empty() ? format_text("{}_{}", node.op_type(), graph.node_size()) : wanted.name);
   if (names.contains(node.name())) {
-    return fail(ErrorCode::kUsage, std::format("there is a node \"{}\" already", printable(node.name())), {},
+    return fail(ErrorCode::kUsage, format_text("there is a node \"{}\" already", printable(node.name())), {},
                 "choose another --name");
   }
   for (const std::string& input : wanted.inputs) {
@@ -28,7 +28,7 @@ Result<NodeProto*> add_new_node(GraphProto& graph, const NewNode& wanted) {
   const Names made = values_made(graph);
   for (const std::string& output : wanted.outputs) {
     if (made.contains(output)) {
-      return fail(ErrorCode::kUsage, std::format("there is a tensor \"{}\" already", printable(output)));
+      return fail(ErrorCode::kUsage, format_text("there is a tensor \"{}\" already", printable(output)));
     }
     node.add_output(output);
   }

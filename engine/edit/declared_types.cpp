@@ -3,8 +3,7 @@
 
 #include <onnx/onnx.pb.h>
 
-#include <format>
-
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/edit/edit.h"
 #include "engine/edit/graph_tools.h"
@@ -107,11 +106,11 @@ Result<ValueInfoProto> Context::type_of(const std::string& value) {
       write_type((*inferred_)->value(*id), out);
       return out;
     }
-    return fail(ErrorCode::kBadData, std::format("the type of \"{}\" is not known", printable(value)));
+    return fail(ErrorCode::kBadData, format_text("the type of \"{}\" is not known", printable(value)));
   }
   Error error = inferred_->error();
   error.message =
-      std::format("the type of \"{}\" is not known, and kinglet cannot infer it: {}", printable(value), error.message);
+      format_text("the type of \"{}\" is not known, and kinglet cannot infer it: {}", printable(value), error.message);
   return std::unexpected(std::move(error));
 }
 

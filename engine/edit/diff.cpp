@@ -4,9 +4,9 @@
 #include <onnx/onnx.pb.h>
 
 #include <algorithm>
-#include <format>
 #include <unordered_map>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/edit/proto_text.h"
 #include "engine/onnx/import.h"
@@ -51,7 +51,7 @@ class NodeKeys {
  public:
   std::string operator()(const NodeProto& node) {
     const std::string key = edit::name_of(node) + '\0' + edit::operator_of(node);
-    return std::format("{}{}{}", key, '\0', seen_[key]++);
+    return format_text("{}{}{}", key, '\0', seen_[key]++);
   }
 
  private:
@@ -83,7 +83,7 @@ void compare_names(std::string_view kind, const List& a, const List& b, std::str
   for (int i = 0; i < std::max(a.size(), b.size()); ++i) {
     const std::string from = i < a.size() ? a.Get(i) : "";
     const std::string to = i < b.size() ? b.Get(i) : "";
-    if (from != to) add(what, std::format("{} {}: \"{}\" -> \"{}\"", kind, i, printable(from, 60), printable(to, 60)));
+    if (from != to) add(what, format_text("{} {}: \"{}\" -> \"{}\"", kind, i, printable(from, 60), printable(to, 60)));
   }
 }
 
@@ -102,13 +102,13 @@ Result<std::string> node_changes(const Document& before, const NodeProto& a, con
       continue;
     }
     if (!KINGLET_TRY(same_attribute(before, attribute, after, *found->second))) {
-      add(what, std::format("{}: {} -> {}", label, edit::value_text(attribute), edit::value_text(*found->second)));
+      add(what, format_text("{}: {} -> {}", label, edit::value_text(attribute), edit::value_text(*found->second)));
     }
     later.erase(found);
   }
   for (const AttributeProto& attribute : b.attribute()) {
     if (later.contains(attribute.name())) {
-      add(what, std::format("attribute {} added: {}", printable(attribute.name(), 60), edit::value_text(attribute)));
+      add(what, format_text("attribute {} added: {}", printable(attribute.name(), 60), edit::value_text(attribute)));
     }
   }
   return what;
@@ -149,7 +149,7 @@ Result<void> diff_weights(const Document& before, const Document& after, ModelDi
     const std::string from = edit::type_text(tensor);
     const std::string to = edit::type_text(*found->second);
     if (from != to) {
-      out.weights.push_back({tensor.name(), {}, std::format("{} -> {}", from, to)});
+      out.weights.push_back({tensor.name(), {}, format_text("{} -> {}", from, to)});
     } else if (!KINGLET_TRY(same_tensor(before, tensor, after, *found->second))) {
       out.weights.push_back({tensor.name(), {}, "other numbers"});
     }
@@ -173,7 +173,7 @@ std::vector<Changed> diff_rows(const List& a, const List& b, Name name, Text tex
       out.push_back({name(row), {}, "removed"});
       continue;
     }
-    if (found->second != text(row)) out.push_back({name(row), {}, std::format("{} -> {}", text(row), found->second)});
+    if (found->second != text(row)) out.push_back({name(row), {}, format_text("{} -> {}", text(row), found->second)});
     later.erase(found);
   }
   for (const auto& row : b) {
@@ -199,7 +199,7 @@ Result<ModelDiff> diff_documents(const Document& before, const Document& after) 
   out.outputs = diff_rows(before.model().graph().output(), after.model().graph().output(), name, type);
   out.metadata = diff_rows(
       before.model().metadata_props(), after.model().metadata_props(), [](const auto& row) { return row.key(); },
-      [](const auto& row) { return std::format("\"{}\"", printable(row.value(), 80)); });
+      [](const auto& row) { return format_text("\"{}\"", printable(row.value(), 80)); });
   return out;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes leave the graph; who read their result reads their input instead.
 #include <algorithm>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/edit/graph_tools.h"
 #include "engine/edit/proto_text.h"
@@ -28,7 +28,7 @@ Result<int> input_index(const Arguments& arguments, const NodeProto& node) {
   if (text.empty()) return 0;
   const auto index = text.size() == 1 && text[0] >= '0' && text[0] <= '9' ? text[0] - '0' : -1;
   if (index >= 0 && index < node.input_size() && !node.input(index).empty()) return index;
-  return fail(ErrorCode::kUsage, std::format("has no input {}", printable(text)), place(node));
+  return fail(ErrorCode::kUsage, format_text("has no input {}", printable(text)), place(node));
 }
 
 // The node's result was a graph output: its input's maker gives it out under the output's name.
@@ -39,7 +39,7 @@ Result<void> give_out(GraphProto& graph, const NodeProto& node, const std::strin
   }
   if (maker == nullptr || is_output(graph, input)) {
     return fail(ErrorCode::kUsage,
-                std::format("makes the output \"{}\" straight from \"{}\": nothing would be left between them",
+                format_text("makes the output \"{}\" straight from \"{}\": nothing would be left between them",
                             printable(output), printable(input)),
                 place(node), "remove the output first: outputs --remove");
   }
@@ -57,7 +57,7 @@ Result<void> drop(GraphProto& graph, const std::string& name, const Arguments& a
   }
   for (int i = 1; i < node.output_size(); ++i) {
     if (node.output(i).empty() || !is_read(graph, node.output(i))) continue;
-    return fail(ErrorCode::kUsage, std::format("makes \"{}\", too, which is read", printable(node.output(i))),
+    return fail(ErrorCode::kUsage, format_text("makes \"{}\", too, which is read", printable(node.output(i))),
                 place(node), "give its readers something else first: wire NODE.0=TENSOR");
   }
   const std::string input = node.input(KINGLET_TRY(input_index(arguments, node)));
@@ -77,7 +77,7 @@ Result<void> apply(Context& context, const Arguments& arguments) {
   GraphProto& graph = *context.document.model().mutable_graph();
   for (const std::string& name : arguments.all("NODE")) KINGLET_TRY(drop(graph, name, arguments));
   const int more = remove_unused(graph);
-  if (more > 0) context.notes.push_back(std::format("{} nodes that only they needed are gone, too", more));
+  if (more > 0) context.notes.push_back(format_text("{} nodes that only they needed are gone, too", more));
   context.shapes_changed();
   return {};
 }

@@ -4,8 +4,8 @@
 #include <onnx/onnx.pb.h>
 
 #include <algorithm>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/edit/declared_types.h"
 #include "engine/edit/graph_tools.h"
@@ -25,11 +25,11 @@ std::unexpected<Error> unknown_option(const Verb& verb, std::string_view word) {
     if (parameter.name.starts_with("--")) names.push_back(parameter.name);
   }
   const std::string_view nearest = nearest_name(word, names);
-  return fail(ErrorCode::kUsage, std::format("unknown option \"{}\"", printable(word)), std::string(verb.name),
-              nearest.empty() ? std::format("`kinglet edit --help {}` lists its options; those of edit itself stand "
+  return fail(ErrorCode::kUsage, format_text("unknown option \"{}\"", printable(word)), std::string(verb.name),
+              nearest.empty() ? format_text("`kinglet edit --help {}` lists its options; those of edit itself stand "
                                             "before the first verb",
                                             verb.name)
-                              : std::format("did you mean {}?", nearest));
+                              : format_text("did you mean {}?", nearest));
 }
 
 // Positional parameters in order; the last may take many.
@@ -44,8 +44,8 @@ const Parameter* next_positional(const Verb& verb, const Arguments& arguments) {
 Result<void> require_all(const Verb& verb, const Arguments& arguments) {
   for (const Parameter& parameter : verb.parameters) {
     if (!parameter.required || arguments.has(parameter.name)) continue;
-    return fail(ErrorCode::kUsage, std::format("{} is missing", parameter.name), std::string(verb.name),
-                std::format("for example: {}", verb.example));
+    return fail(ErrorCode::kUsage, format_text("{} is missing", parameter.name), std::string(verb.name),
+                format_text("for example: {}", verb.example));
   }
   return {};
 }
@@ -57,7 +57,7 @@ Result<std::optional<Graph>> load_result(const Document& document, Check check, 
   Error error = std::move(graph).error();
   if (error.code != ErrorCode::kUnsupported) return std::unexpected(std::move(error));
   if (check == Check::kUnchecked) {
-    notes.push_back(std::format("the shapes are not checked: {}", describe(error)));
+    notes.push_back(format_text("the shapes are not checked: {}", describe(error)));
     return std::nullopt;
   }
   error.hint = "--unchecked writes it although kinglet cannot load it";
@@ -66,7 +66,7 @@ Result<std::optional<Graph>> load_result(const Document& document, Check check, 
 
 std::string title(std::span<const Step> steps, std::size_t index) {
   return steps.size() == 1 ? std::string(steps[index].verb->name)
-                           : std::format("edit {} of {} ({})", index + 1, steps.size(), steps[index].verb->name);
+                           : format_text("edit {} of {} ({})", index + 1, steps.size(), steps[index].verb->name);
 }
 
 Result<void> apply_step(Context& context, const Step& step) {
@@ -120,8 +120,8 @@ Result<Step> parse_step(std::span<const std::string> words) {
   }
   if (step.verb == nullptr) {
     const std::string_view nearest = nearest_name(words.front(), names);
-    return fail(ErrorCode::kUsage, std::format("unknown verb \"{}\"", printable(words.front())), "edit",
-                nearest.empty() ? "`kinglet edit --help` lists the verbs" : std::format("did you mean {}?", nearest));
+    return fail(ErrorCode::kUsage, format_text("unknown verb \"{}\"", printable(words.front())), "edit",
+                nearest.empty() ? "`kinglet edit --help` lists the verbs" : format_text("did you mean {}?", nearest));
   }
   for (std::size_t i = 1; i < words.size(); ++i) {
     std::string word = words[i];
@@ -135,7 +135,7 @@ Result<Step> parse_step(std::span<const std::string> words) {
       if (parameter->take == Take::kFlag) value = "";
       if (!value) {
         if (++i == words.size()) {
-          return fail(ErrorCode::kUsage, std::format("{} needs a value: {}", word, parameter->value),
+          return fail(ErrorCode::kUsage, format_text("{} needs a value: {}", word, parameter->value),
                       std::string(step.verb->name));
         }
         value = words[i];
@@ -145,13 +145,13 @@ Result<Step> parse_step(std::span<const std::string> words) {
       if (parameter == nullptr) {
         return word.starts_with('-')
                    ? Result<Step>(unknown_option(*step.verb, word))
-                   : fail(ErrorCode::kUsage, std::format("unexpected word \"{}\"", printable(word)),
+                   : fail(ErrorCode::kUsage, format_text("unexpected word \"{}\"", printable(word)),
                           std::string(step.verb->name), "verbs are separated by a comma of its own: ,");
       }
       value = std::move(word);
     }
     if (parameter->take == Take::kOne && step.arguments.has(parameter->name)) {
-      return fail(ErrorCode::kUsage, std::format("{} is given twice", parameter->name), std::string(step.verb->name));
+      return fail(ErrorCode::kUsage, format_text("{} is given twice", parameter->name), std::string(step.verb->name));
     }
     step.arguments.add(parameter->name, std::move(*value));
   }

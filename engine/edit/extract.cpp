@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of a model between named tensors becomes the model: a feature extractor, or a head cut off.
 #include <algorithm>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/edit/graph_tools.h"
 #include "engine/edit/verbs.h"
@@ -23,7 +23,7 @@ Result<void> cut(GraphProto& graph, const ::onnx::ValueInfoProto& type) {
   const std::string& name = type.name();
   if (std::ranges::contains(graph.input(), name, [](const auto& row) { return row.name(); })) return {};
   if (std::ranges::contains(graph.initializer(), name, [](const auto& row) { return row.name(); })) {
-    return fail(ErrorCode::kUsage, std::format("\"{}\" is a weight, it cannot be cut", printable(name)));
+    return fail(ErrorCode::kUsage, format_text("\"{}\" is a weight, it cannot be cut", printable(name)));
   }
   for (NodeProto& node : *graph.mutable_node()) {
     for (std::string& output : *node.mutable_output()) {
@@ -48,7 +48,7 @@ Result<void> apply(Context& context, const Arguments& arguments) {
   for (const std::string& name : to) {
     KINGLET_TRY(require_value(graph, name));
     if (std::ranges::contains(from, name)) {
-      return fail(ErrorCode::kUsage, std::format("\"{}\" cannot be both ends", printable(name)));
+      return fail(ErrorCode::kUsage, format_text("\"{}\" cannot be both ends", printable(name)));
     }
     outputs.push_back(KINGLET_TRY(context.type_of(name)));
   }
@@ -65,11 +65,11 @@ Result<void> apply(Context& context, const Arguments& arguments) {
   }
   for (const std::string& name : from) {
     if (read.contains(name)) continue;
-    return fail(ErrorCode::kUsage, std::format("\"{}\" does not lead to the outputs", printable(name)), {},
+    return fail(ErrorCode::kUsage, format_text("\"{}\" does not lead to the outputs", printable(name)), {},
                 "name tensors between the inputs and the outputs");
   }
   const int dropped = remove_rows(*graph.mutable_input(), [&](const auto& row) { return !read.contains(row.name()); });
-  if (dropped > 0) context.notes.push_back(std::format("{} inputs that nothing reads any more are gone", dropped));
+  if (dropped > 0) context.notes.push_back(format_text("{} inputs that nothing reads any more are gone", dropped));
   if (graph.input().empty()) return fail(ErrorCode::kUsage, "no input would be left");
   return {};
 }

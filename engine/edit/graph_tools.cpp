@@ -2,9 +2,9 @@
 #include "engine/edit/graph_tools.h"
 
 #include <algorithm>
-#include <format>
 #include <queue>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/edit/proto_text.h"
 #include "engine/onnx/import.h"
@@ -15,7 +15,7 @@ namespace {
 std::string nearest_hint(std::string_view word, const std::vector<std::string_view>& names,
                          std::string_view otherwise) {
   const std::string_view nearest = nearest_name(word, names);
-  return nearest.empty() ? std::string(otherwise) : std::format("did you mean \"{}\"?", printable(nearest));
+  return nearest.empty() ? std::string(otherwise) : format_text("did you mean \"{}\"?", printable(nearest));
 }
 
 // Node -> nodes that read what it makes, once a read; and how many of its reads are made by nodes.
@@ -77,7 +77,7 @@ Result<NodeProto*> find_node(GraphProto& graph, std::string_view name) {
   for (NodeProto& node : *graph.mutable_node()) {
     if (!name.empty() && std::ranges::contains(node.output(), name)) return &node;
   }
-  return fail(ErrorCode::kUsage, std::format("the model has no node \"{}\"", printable(name)), {},
+  return fail(ErrorCode::kUsage, format_text("the model has no node \"{}\"", printable(name)), {},
               nearest_hint(name, {names.begin(), names.end()}, "`kinglet inspect MODEL --shapes` lists the nodes"));
 }
 
@@ -93,7 +93,7 @@ Names values_made(const GraphProto& graph) {
 Result<void> require_value(const GraphProto& graph, const std::string& name) {
   const Names names = values_made(graph);
   if (names.contains(name)) return {};
-  return fail(ErrorCode::kUsage, std::format("the model has no tensor \"{}\"", printable(name)), {},
+  return fail(ErrorCode::kUsage, format_text("the model has no tensor \"{}\"", printable(name)), {},
               nearest_hint(name, {names.begin(), names.end()}, "`kinglet inspect MODEL --html FILE` shows all names"));
 }
 
@@ -101,7 +101,7 @@ std::string free_name(const GraphProto& graph, const std::string& wanted) {
   const Names names = values_made(graph);
   if (!names.contains(wanted)) return wanted;
   for (std::size_t i = 1;; ++i) {
-    std::string name = std::format("{}_{}", wanted, i);
+    std::string name = format_text("{}_{}", wanted, i);
     if (!names.contains(name)) return name;
   }
 }
@@ -219,22 +219,22 @@ Result<void> check_connections(const GraphProto& graph) {
   const auto claim = [&](const std::string& name, const std::string& who) -> Result<void> {
     if (name.empty()) return fail(ErrorCode::kBadData, "has no name", who);
     if (made.insert(name).second) return {};
-    return fail(ErrorCode::kBadData, std::format("makes \"{}\", which is there already", printable(name)), who,
+    return fail(ErrorCode::kBadData, format_text("makes \"{}\", which is there already", printable(name)), who,
                 "rename one of the two");
   };
   for (const auto& tensor : graph.initializer()) {
-    KINGLET_TRY(claim(tensor.name(), std::format("weight \"{}\"", printable(tensor.name()))));
+    KINGLET_TRY(claim(tensor.name(), format_text("weight \"{}\"", printable(tensor.name()))));
   }
   Names inputs;
   for (const auto& input : graph.input()) {
-    const std::string who = std::format("input \"{}\"", printable(input.name()));
+    const std::string who = format_text("input \"{}\"", printable(input.name()));
     if (!inputs.insert(input.name()).second) return fail(ErrorCode::kBadData, "is listed twice", who);
     made.insert(input.name());  // may be a weight, too: a default
   }
   for (const NodeProto& node : graph.node()) {
     for (const std::string& name : node.output()) {
       if (!name.empty() && inputs.contains(name)) {
-        return fail(ErrorCode::kBadData, std::format("makes \"{}\", which is an input", printable(name)), place(node));
+        return fail(ErrorCode::kBadData, format_text("makes \"{}\", which is an input", printable(name)), place(node));
       }
       if (!name.empty()) KINGLET_TRY(claim(name, place(node)));
     }
@@ -242,12 +242,12 @@ Result<void> check_connections(const GraphProto& graph) {
   for (const NodeProto& node : graph.node()) {
     for (const std::string& name : node.input()) {
       if (name.empty() || made.contains(name)) continue;
-      return fail(ErrorCode::kBadData, std::format("reads \"{}\", which nothing makes", printable(name)), place(node));
+      return fail(ErrorCode::kBadData, format_text("reads \"{}\", which nothing makes", printable(name)), place(node));
     }
   }
   Names outputs;
   for (const auto& output : graph.output()) {
-    const std::string who = std::format("output \"{}\"", printable(output.name()));
+    const std::string who = format_text("output \"{}\"", printable(output.name()));
     if (!made.contains(output.name())) return fail(ErrorCode::kBadData, "nothing makes it", who);
     if (!outputs.insert(output.name()).second) return fail(ErrorCode::kBadData, "is listed twice", who);
   }

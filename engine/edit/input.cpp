@@ -5,8 +5,8 @@
 // x_g * w_g + x_b * w_b is the same sum. Elsewhere a Gather picks the channels.
 #include <algorithm>
 #include <charconv>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/edit/graph_tools.h"
 #include "engine/edit/proto_text.h"
@@ -36,7 +36,7 @@ Result<std::vector<ValueInfoProto*>> chosen_inputs(GraphProto& graph, const Argu
   for (const std::string& name : arguments.all("NAME")) {
     const auto found = std::ranges::find_if(all, [&](const ValueInfoProto* input) { return input->name() == name; });
     if (found == all.end()) {
-      return fail(ErrorCode::kUsage, std::format("\"{}\" is no input", printable(name)), {}, "inputs: " + listed);
+      return fail(ErrorCode::kUsage, format_text("\"{}\" is no input", printable(name)), {}, "inputs: " + listed);
     }
     out.push_back(*found);
   }
@@ -45,11 +45,11 @@ Result<std::vector<ValueInfoProto*>> chosen_inputs(GraphProto& graph, const Argu
 
 Result<ValueInfoProto*> the_input(const std::vector<ValueInfoProto*>& inputs, std::string_view option) {
   if (inputs.size() == 1) return inputs.front();
-  return fail(ErrorCode::kUsage, std::format("{} changes one input, the model has {}", option, inputs.size()), {},
+  return fail(ErrorCode::kUsage, format_text("{} changes one input, the model has {}", option, inputs.size()), {},
               "name the input: input NAME --shape ...");
 }
 
-std::string where(const ValueInfoProto& input) { return std::format("input \"{}\"", printable(input.name())); }
+std::string where(const ValueInfoProto& input) { return format_text("input \"{}\"", printable(input.name())); }
 
 Result<TensorShapeProto*> shape_of(ValueInfoProto& input, int rank) {
   auto& tensor = *input.mutable_type()->mutable_tensor_type();
@@ -58,7 +58,7 @@ Result<TensorShapeProto*> shape_of(ValueInfoProto& input, int rank) {
   }
   return fail(
       ErrorCode::kUsage,
-      std::format("is {}, expected {} dimensions", type_text(input), rank == 0 ? "at least 1" : std::to_string(rank)),
+      format_text("is {}, expected {} dimensions", type_text(input), rank == 0 ? "at least 1" : std::to_string(rank)),
       where(input), "set its shape first: input --shape 1,3,224,224");
 }
 
@@ -66,14 +66,14 @@ Result<void> set_batch(const std::vector<ValueInfoProto*>& inputs, const std::st
   TensorShapeProto wanted;
   KINGLET_TRY(parse_dims(text, wanted));
   if (wanted.dim_size() != 1)
-    return fail(ErrorCode::kUsage, std::format("batch \"{}\" is not one size", printable(text)));
+    return fail(ErrorCode::kUsage, format_text("batch \"{}\" is not one size", printable(text)));
   for (ValueInfoProto* input : inputs) *KINGLET_TRY(shape_of(*input, 0))->mutable_dim(0) = wanted.dim(0);
   return {};
 }
 
 // Who reads `from`, reads `to`, which the new node in front makes of it.
 NodeProto& insert_behind(GraphProto& graph, const std::string& from, std::string_view op_type, std::string_view role) {
-  const std::string to = free_name(graph, std::format("{}_{}", from, role));
+  const std::string to = free_name(graph, format_text("{}_{}", from, role));
   replace_reads(graph, from, to);
   NodeProto node;
   node.set_op_type(std::string(op_type));
@@ -87,7 +87,7 @@ NodeProto& insert_behind(GraphProto& graph, const std::string& from, std::string
 
 Result<void> set_layout(GraphProto& graph, ValueInfoProto& input, std::string_view layout) {
   if (layout != "nhwc" && layout != "nchw") {
-    return fail(ErrorCode::kUsage, std::format("layout \"{}\", expected nhwc or nchw", printable(layout)));
+    return fail(ErrorCode::kUsage, format_text("layout \"{}\", expected nhwc or nchw", printable(layout)));
   }
   TensorShapeProto& shape = *KINGLET_TRY(shape_of(input, 4));
   const TensorShapeProto old = shape;
@@ -160,7 +160,7 @@ Result<void> swap_colours(Context& context, ValueInfoProto& input) {
   const TensorShapeProto& shape = *KINGLET_TRY(shape_of(input, 4));
   const int axis = shape.dim(1).dim_value() == 3 ? 1 : 3;
   if (shape.dim(axis).dim_value() != 3) {
-    return fail(ErrorCode::kUsage, std::format("is {}: no axis of three colours", type_text(input)), where(input));
+    return fail(ErrorCode::kUsage, format_text("is {}: no axis of three colours", type_text(input)), where(input));
   }
   if (axis == 1 && KINGLET_TRY(swap_in_weights(context.document, input.name()))) {
     context.notes.emplace_back("red and blue change places in the weights of the first convolution");

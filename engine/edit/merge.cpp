@@ -2,8 +2,8 @@
 // Two models become one: outputs of the one in front feed inputs of the one behind. With a prefix, every name of the
 // model that is added gets it, but for the tensors that are wired.
 #include <algorithm>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/edit/graph_tools.h"
 #include "engine/edit/verbs.h"
@@ -45,17 +45,17 @@ Result<std::vector<Wire>> read_wires(const Arguments& arguments, const GraphProt
   if (!arguments.has("--wire")) {
     if (outputs.size() == 1 && inputs.size() == 1) return std::vector<Wire>{{outputs[0], inputs[0]}};
     return fail(ErrorCode::kUsage, "--wire is missing: the models have more than one way to be joined", {},
-                std::format("outputs of the first: {}; inputs of the second: {}", listed(outputs), listed(inputs)));
+                format_text("outputs of the first: {}; inputs of the second: {}", listed(outputs), listed(inputs)));
   }
   std::vector<Wire> wires;
   for (const std::string& text : arguments.all("--wire")) {
     const Assignment wire = KINGLET_TRY(split_assignment(text, "OUTPUT=INPUT"));
     if (!std::ranges::contains(outputs, wire.name)) {
-      return fail(ErrorCode::kUsage, std::format("\"{}\" is no output of the model in front", printable(wire.name)), {},
+      return fail(ErrorCode::kUsage, format_text("\"{}\" is no output of the model in front", printable(wire.name)), {},
                   "outputs: " + listed(outputs));
     }
     if (!std::ranges::contains(inputs, wire.value)) {
-      return fail(ErrorCode::kUsage, std::format("\"{}\" is no input of the model behind", printable(wire.value)), {},
+      return fail(ErrorCode::kUsage, format_text("\"{}\" is no input of the model behind", printable(wire.value)), {},
                   "inputs: " + listed(inputs));
     }
     wires.push_back({wire.name, wire.value});
@@ -75,9 +75,9 @@ Result<void> check_versions(ModelProto& mine, const ModelProto& other) {
       *mine.add_opset_import() = row;
     } else if (same->version() != row.version()) {
       return fail(ErrorCode::kUsage,
-                  std::format("has opset {} of \"{}\", the other model has {}", row.version(), printable(row.domain()),
+                  format_text("has opset {} of \"{}\", the other model has {}", row.version(), printable(row.domain()),
                               same->version()),
-                  {}, std::format("kinglet convert IN -o OUT --opset {}", same->version()));
+                  {}, format_text("kinglet convert IN -o OUT --opset {}", same->version()));
     }
   }
   mine.set_ir_version(std::max(mine.ir_version(), other.ir_version()));
@@ -98,14 +98,14 @@ Result<void> check_clashes(const GraphProto& mine, const GraphProto& other, cons
   const Names here = values_made(mine);
   for (const std::string& name : values_made(other)) {
     if (!here.contains(name) || wired.contains(name)) continue;
-    return fail(ErrorCode::kUsage, std::format("both models have a tensor \"{}\"", printable(name)), {},
+    return fail(ErrorCode::kUsage, format_text("both models have a tensor \"{}\"", printable(name)), {},
                 "--prefix b_ puts b_ in front of every name of the added model");
   }
   Names nodes;
   for (const NodeProto& node : mine.node()) nodes.insert(node.name());
   for (const NodeProto& node : other.node()) {
     if (node.name().empty() || !nodes.contains(node.name())) continue;
-    return fail(ErrorCode::kUsage, std::format("both models have a node \"{}\"", printable(node.name())), {},
+    return fail(ErrorCode::kUsage, format_text("both models have a node \"{}\"", printable(node.name())), {},
                 "--prefix b_ puts b_ in front of every name of the added model");
   }
   return {};
@@ -133,7 +133,7 @@ void merge_metadata(ModelProto& mine, const ModelProto& other, std::vector<std::
     if (keys.insert(row.key()).second) {
       *mine.add_metadata_props() = row;
     } else {
-      notes.push_back(std::format("metadata \"{}\" of the added model is left out: the model has its own",
+      notes.push_back(format_text("metadata \"{}\" of the added model is left out: the model has its own",
                                   printable(row.key(), 60)));
     }
   }
@@ -159,7 +159,7 @@ Result<void> apply(Context& context, const Arguments& arguments) {
   Names used;
   for (const Wire& wire : wires) {
     if (!fed.emplace(wire.input, wire.output).second) {
-      return fail(ErrorCode::kUsage, std::format("\"{}\" is fed twice", printable(wire.input)));
+      return fail(ErrorCode::kUsage, format_text("\"{}\" is fed twice", printable(wire.input)));
     }
     used.insert(wire.output);
   }

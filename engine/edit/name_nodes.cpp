@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every node gets a name of its own: the one kinglet shows for it anyway. Names that are good stay.
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/edit/graph_tools.h"
 #include "engine/edit/verbs.h"
 
@@ -16,12 +16,12 @@ Result<void> apply(Context& context, const Arguments& /*arguments*/) {
   for (int i = 0; i < graph.node_size(); ++i) {
     const std::string& wanted = shown[static_cast<std::size_t>(i)];
     std::string name = wanted;
-    for (int k = 1; !taken.insert(name).second; ++k) name = std::format("{}_{}", wanted, k);
+    for (int k = 1; !taken.insert(name).second; ++k) name = format_text("{}_{}", wanted, k);
     if (graph.node(i).name() == name) continue;
     graph.mutable_node(i)->set_name(name);
     ++named;
   }
-  if (named > 0) context.notes.push_back(std::format("{} nodes got a name", named));
+  if (named > 0) context.notes.push_back(format_text("{} nodes got a name", named));
   return {};
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model of one operator, for tests and as a part to merge.
 #include <charconv>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/edit/new_node.h"
 #include "engine/edit/verbs.h"
@@ -19,7 +19,7 @@ Result<std::int64_t> wanted_opset(const Arguments& arguments) {
     return opset;
   }
   return fail(ErrorCode::kUsage,
-              std::format("opset \"{}\", expected 1 to {}", printable(text), onnx_format::kNewestOpset));
+              format_text("opset \"{}\", expected 1 to {}", printable(text), onnx_format::kNewestOpset));
 }
 
 Result<void> apply(Context& context, const Arguments& arguments) {
@@ -45,7 +45,7 @@ Result<void> apply(Context& context, const Arguments& arguments) {
   for (const std::string& text : arguments.all("--in")) {
     const std::size_t colon = text.rfind(':');
     if (colon == std::string::npos || colon == 0) {
-      return fail(ErrorCode::kUsage, std::format("\"{}\" is not NAME:TYPE", printable(text)), {},
+      return fail(ErrorCode::kUsage, format_text("\"{}\" is not NAME:TYPE", printable(text)), {},
                   "for example --in x:f32[1,3,8,8]");
     }
     auto& input = *graph.add_input();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which tensors the model gives out: inner ones are added, others removed together with what only they needed.
 #include <algorithm>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/edit/graph_tools.h"
 #include "engine/edit/verbs.h"
@@ -14,10 +14,10 @@ Result<void> add(Context& context, const std::string& name) {
   GraphProto& graph = *context.document.model().mutable_graph();
   KINGLET_TRY(require_value(graph, name));
   if (std::ranges::contains(graph.output(), name, [](const auto& row) { return row.name(); })) {
-    return fail(ErrorCode::kUsage, std::format("\"{}\" is an output already", printable(name)));
+    return fail(ErrorCode::kUsage, format_text("\"{}\" is an output already", printable(name)));
   }
   if (std::ranges::contains(graph.input(), name, [](const auto& row) { return row.name(); })) {
-    return fail(ErrorCode::kUsage, std::format("\"{}\" is an input: it cannot be an output, too", printable(name)));
+    return fail(ErrorCode::kUsage, format_text("\"{}\" is an input: it cannot be an output, too", printable(name)));
   }
   *graph.add_output() = KINGLET_TRY(context.type_of(name));
   return {};
@@ -28,7 +28,7 @@ Result<void> remove(GraphProto& graph, const std::string& name) {
   if (removed > 0) return {};
   std::string listed;
   for (const auto& row : graph.output()) listed += (listed.empty() ? "" : ", ") + printable(row.name(), 60);
-  return fail(ErrorCode::kUsage, std::format("\"{}\" is no output", printable(name)), {}, "outputs: " + listed);
+  return fail(ErrorCode::kUsage, format_text("\"{}\" is no output", printable(name)), {}, "outputs: " + listed);
 }
 
 Result<void> apply(Context& context, const Arguments& arguments) {
@@ -45,7 +45,7 @@ Result<void> apply(Context& context, const Arguments& arguments) {
   if (graph.output().empty()) return fail(ErrorCode::kUsage, "no output would be left");
   if (!arguments.has("--remove")) return {};
   const int gone = remove_unused(graph);
-  if (gone > 0) context.notes.push_back(std::format("{} nodes that only the removed outputs needed are gone", gone));
+  if (gone > 0) context.notes.push_back(format_text("{} nodes that only the removed outputs needed are gone", gone));
   return {};
 }
 

@@ -2,8 +2,8 @@
 // The preparation of a picture becomes part of the model: resize, crop, scale, (x - mean) / std, in this order, in
 // front of its input. The input keeps its name; it then takes what stands in front.
 #include <charconv>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/edit/graph_tools.h"
 #include "engine/edit/proto_text.h"
@@ -27,13 +27,13 @@ Result<std::vector<float>> read_numbers(const Arguments& arguments, std::string_
     float value = 0;
     const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), value);
     if (error != std::errc{} || end != item.data() + item.size()) {
-      return fail(ErrorCode::kUsage, std::format("{} \"{}\" is no number", option, printable(item)));
+      return fail(ErrorCode::kUsage, format_text("{} \"{}\" is no number", option, printable(item)));
     }
     out.push_back(value);
   }
   if (!out.empty() && out.size() != 1 && out.size() != channels) {
     return fail(ErrorCode::kUsage,
-                std::format("{} has {} numbers, expected one, or one a channel ({})", option, out.size(), channels));
+                format_text("{} has {} numbers, expected one, or one a channel ({})", option, out.size(), channels));
   }
   return out;
 }
@@ -57,7 +57,7 @@ Result<Size> read_size(std::string_view option, std::string_view text, Size mode
                     .width = static_cast<std::int64_t>(static_cast<double>(model.width) / factor + 0.5)};
     if (from.height > 0 && from.width > 0) return from;
   }
-  return fail(ErrorCode::kUsage, std::format("{} \"{}\" is no size", option, printable(text)), {},
+  return fail(ErrorCode::kUsage, format_text("{} \"{}\" is no size", option, printable(text)), {},
               factor_allowed ? "HEIGHTxWIDTH of the pictures that come in, or a factor: 0.5" : "HEIGHTxWIDTH: 256x256");
 }
 
@@ -71,7 +71,7 @@ class Chain {
                    const std::vector<std::pair<std::string, std::string>>& attributes) {
     NodeProto node;
     node.set_op_type(std::string(op_type));
-    const std::string made = free_name(graph_, std::format("{}_{}", input_, role));
+    const std::string made = free_name(graph_, format_text("{}_{}", input_, role));
     node.set_name(made);
     node.add_input(last_);
     for (const std::string& name : more) node.add_input(name);
@@ -82,7 +82,7 @@ class Chain {
     return {};
   }
   std::string constant(std::string_view role, const Tensor& tensor) {
-    return add_initializer(document_, std::format("{}_{}", input_, role), tensor);
+    return add_initializer(document_, format_text("{}_{}", input_, role), tensor);
   }
   // Everybody but the chain itself reads its end.
   void finish(int nodes_before) {
@@ -135,7 +135,7 @@ Result<void> add_nodes(Chain& chain, const Wishes& wishes, Size model, bool chan
                           {}));
   }
   const auto arithmetic = [&](std::string_view op, std::string_view role, const std::vector<float>& values) {
-    return chain.add(op, role, {chain.constant(std::format("{}_by", role), per_channel(values, channels_first))}, {});
+    return chain.add(op, role, {chain.constant(format_text("{}_by", role), per_channel(values, channels_first))}, {});
   };
   if (!wishes.scale.empty()) KINGLET_TRY(arithmetic("Mul", "scaled", wishes.scale));
   if (!wishes.mean.empty()) KINGLET_TRY(arithmetic("Sub", "centred", wishes.mean));
@@ -152,8 +152,8 @@ Result<::onnx::ValueInfoProto*> picture_input(GraphProto& graph, std::string_vie
   }
   if (found.size() == 1) return found.front();
   return fail(ErrorCode::kUsage, name.empty()
-                                     ? std::format("the model has {} inputs: name one with --input", found.size())
-                                     : std::format("\"{}\" is no input", printable(name)));
+                                     ? format_text("the model has {} inputs: name one with --input", found.size())
+                                     : format_text("\"{}\" is no input", printable(name)));
 }
 
 Result<Wishes> read_wishes(const Arguments& arguments, std::size_t channels, Size model) {
@@ -161,11 +161,11 @@ Result<Wishes> read_wishes(const Arguments& arguments, std::size_t channels, Siz
                 .std = KINGLET_TRY(read_numbers(arguments, "--std", channels)),
                 .scale = KINGLET_TRY(read_numbers(arguments, "--scale", channels))};
   for (const float value : wishes.std) {
-    if (!(value > 0)) return fail(ErrorCode::kUsage, std::format("--std {} is not above 0", value));
+    if (!(value > 0)) return fail(ErrorCode::kUsage, format_text("--std {} is not above 0", value));
   }
   if (arguments.has("--crop")) wishes.crop = KINGLET_TRY(read_size("--crop", arguments.one("--crop"), model, false));
   if (wishes.crop && (wishes.crop->height < model.height || wishes.crop->width < model.width)) {
-    return fail(ErrorCode::kUsage, std::format("--crop {}x{} is smaller than the model's {}x{}", wishes.crop->height,
+    return fail(ErrorCode::kUsage, format_text("--crop {}x{} is smaller than the model's {}x{}", wishes.crop->height,
                                                wishes.crop->width, model.height, model.width));
   }
   if (arguments.has("--resize")) {
@@ -181,9 +181,9 @@ Result<void> apply(Context& context, const Arguments& arguments) {
   GraphProto& graph = *context.document.model().mutable_graph();
   auto& input = *KINGLET_TRY(picture_input(graph, arguments.one("--input")));
   auto& shape = *input.mutable_type()->mutable_tensor_type()->mutable_shape();
-  const std::string where = std::format("input \"{}\"", printable(input.name()));
+  const std::string where = format_text("input \"{}\"", printable(input.name()));
   if (input.type().tensor_type().elem_type() != ::onnx::TensorProto::FLOAT || shape.dim_size() != 4) {
-    return fail(ErrorCode::kUsage, std::format("is {}, expected FLOAT and four dimensions", type_text(input)), where);
+    return fail(ErrorCode::kUsage, format_text("is {}, expected FLOAT and four dimensions", type_text(input)), where);
   }
   const bool channels_first = shape.dim(3).dim_value() != 3 || shape.dim(1).dim_value() == 3;
   const int row_axis = channels_first ? 2 : 1;
@@ -191,13 +191,13 @@ Result<void> apply(Context& context, const Arguments& arguments) {
   const auto channels = static_cast<std::size_t>(shape.dim(channels_first ? 1 : 3).dim_value());
   const bool sized = arguments.has("--crop") || arguments.has("--resize");
   if (sized && (model.height < 1 || model.width < 1)) {
-    return fail(ErrorCode::kUsage, std::format("is {}: its height and width are free", type_text(input)), where,
+    return fail(ErrorCode::kUsage, format_text("is {}: its height and width are free", type_text(input)), where,
                 "set them first: input --shape 1,3,224,224");
   }
   const Wishes wishes = KINGLET_TRY(read_wishes(arguments, channels, model));
   const std::int64_t opset = opset_of(context.document.model());
   if (sized && opset < 13) {
-    return fail(ErrorCode::kUnsupported, std::format("--resize and --crop need opset 13, the model has {}", opset), {},
+    return fail(ErrorCode::kUnsupported, format_text("--resize and --crop need opset 13, the model has {}", opset), {},
                 "kinglet convert IN -o OUT --opset 17");
   }
   const int nodes_before = graph.node_size();

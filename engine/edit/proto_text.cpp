@@ -3,8 +3,7 @@
 
 #include <onnx/onnx.pb.h>
 
-#include <format>
-
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/graph/shape.h"
 #include "engine/onnx/import.h"
@@ -20,13 +19,13 @@ std::string list_text(const List& list, Show show) {
   std::string text;
   int count = 0;
   for (const auto& item : list) {
-    if (count++ == kMostItems) return std::format("[{}, ... {} in all]", text, list.size());
+    if (count++ == kMostItems) return format_text("[{}, ... {} in all]", text, list.size());
     text += (text.empty() ? "" : ", ") + show(item);
   }
   return "[" + text + "]";
 }
 
-std::string quoted(const std::string& text) { return std::format("\"{}\"", printable(text, 60)); }
+std::string quoted(const std::string& text) { return format_text("\"{}\"", printable(text, 60)); }
 
 }  // namespace
 
@@ -36,11 +35,11 @@ std::string name_of(const ::onnx::NodeProto& node) {
 
 std::string operator_of(const ::onnx::NodeProto& node) {
   const std::string_view domain = onnx_format::canonical_domain(node.domain());
-  return domain.empty() ? node.op_type() : std::format("{}.{}", domain, node.op_type());
+  return domain.empty() ? node.op_type() : format_text("{}.{}", domain, node.op_type());
 }
 
 std::string place(const ::onnx::NodeProto& node) {
-  return std::format("node \"{}\" ({})", printable(name_of(node)), printable(operator_of(node)));
+  return format_text("node \"{}\" ({})", printable(name_of(node)), printable(operator_of(node)));
 }
 
 std::string value_text(const ::onnx::AttributeProto& attribute) {
@@ -49,19 +48,19 @@ std::string value_text(const ::onnx::AttributeProto& attribute) {
     case AttributeProto::INT:
       return std::to_string(attribute.i());
     case AttributeProto::FLOAT:
-      return std::format("{}", attribute.f());
+      return format_text("{}", attribute.f());
     case AttributeProto::STRING:
       return quoted(attribute.s());
     case AttributeProto::INTS:
       return list_text(attribute.ints(), [](std::int64_t value) { return std::to_string(value); });
     case AttributeProto::FLOATS:
-      return list_text(attribute.floats(), [](float value) { return std::format("{}", value); });
+      return list_text(attribute.floats(), [](float value) { return format_text("{}", value); });
     case AttributeProto::STRINGS:
       return list_text(attribute.strings(), quoted);
     case AttributeProto::TENSOR:
       return "a tensor " + type_text(attribute.t());
     default:
-      return std::format("a value of kind {}", static_cast<int>(attribute.type()));
+      return format_text("a value of kind {}", static_cast<int>(attribute.type()));
   }
 }
 

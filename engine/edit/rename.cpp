@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Other names for nodes and tensors: whole ones, or everything that begins alike. Numbers stay.
 #include <algorithm>
-#include <format>
 #include <optional>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/edit/graph_tools.h"
 #include "engine/edit/verbs.h"
@@ -26,14 +26,14 @@ Result<Rule> parse_rule(const std::string& text) {
   const Assignment parts = KINGLET_TRY(split_assignment(text, "OLD=NEW"));
   Rule rule{.from = parts.name, .to = parts.value, .prefix = parts.name.ends_with('*')};
   if (rule.prefix != parts.value.ends_with('*')) {
-    return fail(ErrorCode::kUsage, std::format("\"{}\" has a star on one side only", printable(text)), {},
+    return fail(ErrorCode::kUsage, format_text("\"{}\" has a star on one side only", printable(text)), {},
                 "whole names: old=new; beginnings: old*=new*");
   }
   if (rule.prefix) {
     rule.from.pop_back();
     rule.to.pop_back();
   } else if (rule.to.empty()) {
-    return fail(ErrorCode::kUsage, std::format("\"{}\" has no new name", printable(text)));
+    return fail(ErrorCode::kUsage, format_text("\"{}\" has no new name", printable(text)));
   }
   return rule;
 }
@@ -57,11 +57,11 @@ Result<int> rename_values(GraphProto& graph, const Rule& rule) {
   if (bad) {
     return fail(
         ErrorCode::kUnsupported,
-        std::format("\"{}\" cannot be renamed: a sub-graph reads it, or nothing would be left", printable(*bad)));
+        format_text("\"{}\" cannot be renamed: a sub-graph reads it, or nothing would be left", printable(*bad)));
   }
   const auto clash = std::ranges::find_if(renamed, [&](const std::string& name) { return untouched.contains(name); });
   if (clash != renamed.end()) {
-    return fail(ErrorCode::kUsage, std::format("there is a tensor \"{}\" already", printable(*clash)), {},
+    return fail(ErrorCode::kUsage, format_text("there is a tensor \"{}\" already", printable(*clash)), {},
                 "choose another new name");
   }
   return static_cast<int>(renamed.size());
@@ -77,7 +77,7 @@ Result<int> rename_nodes(GraphProto& graph, const Rule& rule) {
     const auto other = rule(node.name());
     if (!other) continue;
     if (others.contains(*other) && !other->empty()) {
-      return fail(ErrorCode::kUsage, std::format("there is a node \"{}\" already", printable(*other)), {},
+      return fail(ErrorCode::kUsage, format_text("there is a node \"{}\" already", printable(*other)), {},
                   "choose another new name");
     }
     node.set_name(*other);
@@ -101,8 +101,8 @@ Result<void> apply(Context& context, const Arguments& arguments) {
     const std::vector<std::string_view> all(names.begin(), names.end());
     const std::string_view nearest = nearest_name(rule.from, all);
     return fail(ErrorCode::kUsage,
-                std::format("nothing is named \"{}{}\"", printable(rule.from), rule.prefix ? "*" : ""), {},
-                nearest.empty() ? "" : std::format("did you mean \"{}\"?", printable(nearest)));
+                format_text("nothing is named \"{}{}\"", printable(rule.from), rule.prefix ? "*" : ""), {},
+                nearest.empty() ? "" : format_text("did you mean \"{}\"?", printable(nearest)));
   }
   return {};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attributes of nodes: other values, new ones, or none.
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/edit/graph_tools.h"
 #include "engine/edit/proto_text.h"
@@ -18,7 +18,7 @@ struct Target {
 Result<Target> find_target(GraphProto& graph, std::string_view text) {
   const std::size_t dot = text.rfind('.');
   if (dot == std::string_view::npos || dot == 0 || dot + 1 == text.size()) {
-    return fail(ErrorCode::kUsage, std::format("\"{}\" is not NODE.ATTRIBUTE", printable(text)), {},
+    return fail(ErrorCode::kUsage, format_text("\"{}\" is not NODE.ATTRIBUTE", printable(text)), {},
                 "for example conv1.strides");
   }
   return Target{KINGLET_TRY(find_node(graph, text.substr(0, dot))), std::string(text.substr(dot + 1))};
@@ -39,7 +39,7 @@ Result<void> apply(Context& context, const Arguments& arguments) {
     const int gone =
         remove_rows(*target.node->mutable_attribute(), [&](const auto& row) { return row.name() == target.attribute; });
     if (gone > 0) continue;
-    return fail(ErrorCode::kUsage, std::format("has no attribute \"{}\"", printable(target.attribute)),
+    return fail(ErrorCode::kUsage, format_text("has no attribute \"{}\"", printable(target.attribute)),
                 place(*target.node));
   }
   context.shapes_changed();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Other numbers for a weight: an initializer or a Constant node.
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/edit/graph_tools.h"
 #include "engine/edit/verbs.h"
@@ -31,7 +31,7 @@ Result<void> apply(Context& context, const Arguments& arguments) {
     KINGLET_TRY(require_value(graph, wish.name));
     ::onnx::TensorProto* tensor = find_constant(graph, wish.name);
     if (tensor == nullptr) {
-      return fail(ErrorCode::kUsage, std::format("\"{}\" is computed, it is no weight", printable(wish.name)));
+      return fail(ErrorCode::kUsage, format_text("\"{}\" is computed, it is no weight", printable(wish.name)));
     }
     const Tensor numbers = KINGLET_TRY(context.environment.read_tensor(wish.value));
     context.document.set_tensor(*tensor, numbers);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a model does not need to run goes: doc strings with the exporter's stack traces, declared inner shapes,
 // metadata.
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/edit/graph_tools.h"
 #include "engine/edit/verbs.h"
 
@@ -45,7 +45,7 @@ Result<void> apply(Context& context, const Arguments& arguments) {
     const int gone = remove_rows(*model.mutable_metadata_props(),
                                  [](const auto& row) { return !row.key().starts_with("kinglet."); });
     model.mutable_graph()->clear_metadata_props();
-    if (gone > 0) context.notes.push_back(std::format("{} metadata entries are gone; labels and recipe stay", gone));
+    if (gone > 0) context.notes.push_back(format_text("{} metadata entries are gone; labels and recipe stay", gone));
   }
   return {};
 }

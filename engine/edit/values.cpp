@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/edit/graph_tools.h"
 #include "engine/edit/proto_text.h"
@@ -118,7 +118,7 @@ Result<Assignment> split_assignment(std::string_view text, std::string_view what
   if (equals != std::string_view::npos && equals > 0) {
     return Assignment{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
   }
-  return fail(ErrorCode::kUsage, std::format("\"{}\" is not {}", printable(text), what));
+  return fail(ErrorCode::kUsage, format_text("\"{}\" is not {}", printable(text), what));
 }
 
 Result<void> set_attribute(NodeProto& node, std::string_view name, std::string_view text) {
@@ -133,7 +133,7 @@ Result<void> set_attribute(NodeProto& node, std::string_view name, std::string_v
   if (found != nullptr && found->has_doc_string()) made.set_doc_string(found->doc_string());
   if (!assign(made, kind, text)) {
     return fail(ErrorCode::kUsage,
-                std::format("attribute {} is {}, got \"{}\"", printable(name), kind_name(kind), printable(text)),
+                format_text("attribute {} is {}, got \"{}\"", printable(name), kind_name(kind), printable(text)),
                 place(node));
   }
   if (found == nullptr) found = node.add_attribute();
@@ -150,7 +150,7 @@ Result<void> parse_dims(std::string_view text, ::onnx::TensorShapeProto& shape) 
       dim.set_dim_value(*value);
     } else if (value || item.empty()) {
       return fail(ErrorCode::kUsage,
-                  std::format("\"{}\" is no size: expected a number from 1 on, a name or ?", printable(item)));
+                  format_text("\"{}\" is no size: expected a number from 1 on, a name or ?", printable(item)));
     } else if (item != "?") {
       dim.set_dim_param(item);
     }
@@ -166,7 +166,7 @@ Result<void> parse_type(std::string_view text, ::onnx::ValueInfoProto& value) {
     if (to_string(each) == text.substr(0, open)) type.set_elem_type(onnx_format::onnx_type(each));
   }
   if (type.elem_type() == 0 || (open != std::string_view::npos && !text.ends_with(']'))) {
-    return fail(ErrorCode::kUsage, std::format("\"{}\" is no type", printable(text)), {},
+    return fail(ErrorCode::kUsage, format_text("\"{}\" is no type", printable(text)), {},
                 "a type looks like f32[1,3,224,224]; types are f32, f16, i64, i32, i8, u8 and bool");
   }
   if (open == std::string_view::npos) return {};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which tensor feeds which input of a node.
 #include <charconv>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/edit/graph_tools.h"
 #include "engine/edit/proto_text.h"
@@ -21,12 +21,12 @@ Result<void> wire_one(GraphProto& graph, const std::string& text) {
     if (read.ec != std::errc{} || read.ptr != end) index = -1;
   }
   if (index < 0) {
-    return fail(ErrorCode::kUsage, std::format("\"{}\" is not NODE.INPUT", printable(wish.name)), {},
+    return fail(ErrorCode::kUsage, format_text("\"{}\" is not NODE.INPUT", printable(wish.name)), {},
                 "inputs are counted from 0: wire conv1.0=image");
   }
   NodeProto& node = *KINGLET_TRY(find_node(graph, std::string_view(wish.name).substr(0, dot)));
   if (index > node.input_size() || index > 64) {
-    return fail(ErrorCode::kUsage, std::format("has inputs 0 to {}, not {}", node.input_size() - 1, index),
+    return fail(ErrorCode::kUsage, format_text("has inputs 0 to {}, not {}", node.input_size() - 1, index),
                 place(node));
   }
   if (!wish.value.empty()) KINGLET_TRY(require_value(graph, wish.value));
@@ -42,7 +42,7 @@ Result<void> apply(Context& context, const Arguments& arguments) {
   GraphProto& graph = *context.document.model().mutable_graph();
   for (const std::string& text : arguments.all("NODE.INPUT=TENSOR")) KINGLET_TRY(wire_one(graph, text));
   const int gone = remove_unused(graph);
-  if (gone > 0) context.notes.push_back(std::format("{} nodes whose results nobody reads any more are gone", gone));
+  if (gone > 0) context.notes.push_back(format_text("{} nodes whose results nobody reads any more are gone", gone));
   context.shapes_changed();
   return {};
 }

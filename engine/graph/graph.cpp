@@ -2,9 +2,9 @@
 #include "engine/graph/graph.h"
 
 #include <algorithm>
-#include <format>
 
 #include "engine/base/check.h"
+#include "engine/base/format.h"
 
 namespace kinglet::engine {
 namespace {
@@ -133,7 +133,7 @@ std::string Graph::unique_name(std::string name) {
   if (name.empty()) name = "value";
   if (!names_.contains(name)) return name;
   for (std::size_t suffix = values_.size();; ++suffix) {
-    std::string candidate = std::format("{}_{}", name, suffix);
+    std::string candidate = format_text("{}_{}", name, suffix);
     if (!names_.contains(candidate)) return candidate;
   }
 }
@@ -167,7 +167,7 @@ void Graph::add_output(ValueId id) {
 
 NodeId Graph::link(Node node) {
   const NodeId id{static_cast<std::uint32_t>(nodes_.size())};
-  if (node.name.empty()) node.name = std::format("{}_{}", node.op_type, nodes_.size());
+  if (node.name.empty()) node.name = format_text("{}_{}", node.op_type, nodes_.size());
   for (const ValueId input : node.inputs) {
     if (input != kNoValue) slot(input).consumers.push_back(id);
   }

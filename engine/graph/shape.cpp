@@ -2,7 +2,8 @@
 #include "engine/graph/shape.h"
 
 #include <algorithm>
-#include <format>
+
+#include "engine/base/format.h"
 
 namespace kinglet::engine {
 
@@ -54,7 +55,7 @@ std::vector<std::int64_t> row_major_strides(std::span<const Dim> shape) {
 Result<std::size_t> normalize_axis(std::int64_t axis, std::size_t rank) {
   const auto signed_rank = static_cast<std::int64_t>(rank);
   if (axis < -signed_rank || axis >= signed_rank) {
-    return fail(ErrorCode::kBadData, std::format("axis {} does not exist in a tensor of {} dimensions", axis, rank));
+    return fail(ErrorCode::kBadData, format_text("axis {} does not exist in a tensor of {} dimensions", axis, rank));
   }
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
 }

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <unordered_map>
 
+#include "engine/base/format.h"
 #include "engine/graph/float16.h"
 #include "engine/graph/text_hash.h"
 
@@ -39,7 +39,7 @@ std::string name_text(std::string_view name) { return is_plain(name) && name != 
 
 // Shortest text that reads back as the same float; always with a point, exponent or name, so that it is not an integer.
 std::string float_text(float value) {
-  std::string text = std::format("{}", value);
+  std::string text = format_text("{}", value);
   if (text.find_first_of(".en") == std::string::npos) text += ".0";
   return text;
 }
@@ -62,9 +62,9 @@ std::string integers_text(const Tensor& tensor) {
 std::string numbers_text(const Tensor& tensor) {
   switch (tensor.type()) {
     case DataType::kF32:
-      return join(tensor.data<float>(), [](float value) { return std::format("{}", value); });
+      return join(tensor.data<float>(), [](float value) { return format_text("{}", value); });
     case DataType::kF16:
-      return join(tensor.data<Half>(), [](Half value) { return std::format("{}", to_float(value)); });
+      return join(tensor.data<Half>(), [](Half value) { return format_text("{}", to_float(value)); });
     case DataType::kI64:
       return integers_text<std::int64_t>(tensor);
     case DataType::kI32:
@@ -131,7 +131,7 @@ class Printer {
       }
       dims += ']';
     }
-    return std::format("{} = input {}{}", operand(input.value), to_string(value.type), dims);
+    return format_text("{} = input {}{}", operand(input.value), to_string(value.type), dims);
   }
 
   std::string node_line(NodeId id) const {
@@ -171,7 +171,7 @@ class Printer {
     return value && graph_.is_input(*value);
   }
   static std::string annotation(const Value& value) {
-    return std::format(":{}{}", to_string(value.type), value.shape ? to_string(*value.shape) : "");
+    return format_text(":{}{}", to_string(value.type), value.shape ? to_string(*value.shape) : "");
   }
 
   const Graph& graph_;
@@ -215,7 +215,7 @@ std::string content_hash(const Tensor& tensor) {
   const std::string type = type_text(tensor.type(), tensor.shape());
   add(std::as_bytes(std::span(type)));
   add(tensor.bytes());
-  return std::format("{:08x}", (hash ^ (hash >> 32U)) & 0xFFFFFFFFU);
+  return format_text("{:08x}", (hash ^ (hash >> 32U)) & 0xFFFFFFFFU);
 }
 
 Tensor seeded_tensor(DataType type, Shape shape, std::string_view seed, bool positive) {

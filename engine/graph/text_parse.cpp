@@ -2,9 +2,9 @@
 // The reading half of the text form of graphs (text.h): a line-wise recursive-descent parser.
 #include <charconv>
 #include <cmath>
-#include <format>
 #include <limits>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/graph/float16.h"
 #include "engine/graph/text.h"
@@ -33,8 +33,8 @@ class Cursor {
   Cursor(std::string_view line, std::size_t number) : rest_(line), number_(number) {}
 
   [[nodiscard]] std::unexpected<Error> expected(std::string_view what) const {
-    return fail(ErrorCode::kBadData, std::format("expected {} at \"{}\"", what, printable(rest_, 40)),
-                std::format("line {}", number_));
+    return fail(ErrorCode::kBadData, format_text("expected {} at \"{}\"", what, printable(rest_, 40)),
+                format_text("line {}", number_));
   }
   void skip_space() {
     while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\t')) rest_.remove_prefix(1);
@@ -51,7 +51,7 @@ class Cursor {
   }
   [[nodiscard]] Result<void> need(std::string_view token) {
     if (take(token)) return {};
-    return expected(std::format("'{}'", token));
+    return expected(format_text("'{}'", token));
   }
   [[nodiscard]] bool done() {
     skip_space();
@@ -293,7 +293,7 @@ class Parser {
     Node node = KINGLET_TRY(parse_call(cursor));
     for (std::optional<Made>& value : made) {
       if (value && graph().find_value(value->name))
-        return cursor.expected(std::format("\"{}\" to be new", value->name));
+        return cursor.expected(format_text("\"{}\" to be new", value->name));
       node.outputs.push_back(value ? graph().add_value(value->name, value->type.type, value->type.shape) : kNoValue);
     }
     graph().add_node(std::move(node));
@@ -331,7 +331,7 @@ class Parser {
     const std::optional<ValueId> known = graph().find_value(name);
     if (computed || !cursor.take(":")) {
       if (known && computed == (graph().constant(*known) == nullptr)) return *known;
-      return cursor.expected(std::format("\"{}\" to be made before it is read", name));
+      return cursor.expected(format_text("\"{}\" to be made before it is read", name));
     }
     Tensor tensor = KINGLET_TRY(parse_tensor(cursor, out_.seeds));
     if (!known) return graph().add_constant(name, std::move(tensor));

@@ -2,10 +2,10 @@
 #include "engine/graph/verify.h"
 
 #include <algorithm>
-#include <format>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::engine {
@@ -16,7 +16,7 @@ std::unexpected<Error> broken(std::string message) {
 }
 
 std::string quoted(const Value& value) { return '"' + printable(value.name) + '"'; }
-std::string quoted(const Node& node) { return std::format("node \"{}\" ({})", printable(node.name), node.op_type); }
+std::string quoted(const Node& node) { return format_text("node \"{}\" ({})", printable(node.name), node.op_type); }
 
 // What the nodes of the order say, to be compared with what the values say.
 struct Links {
@@ -33,22 +33,22 @@ Result<Links> verify_nodes(const Graph& graph) {
     if (!graph.contains(id)) return broken("a removed node stands in the order");
     const Node& node = graph.node(id);
     if (node.name.empty() || !names.insert(node.name).second) {
-      return broken(std::format("{}: the name is empty or taken", quoted(node)));
+      return broken(format_text("{}: the name is empty or taken", quoted(node)));
     }
     for (const ValueId input : node.inputs) {
       if (input == kNoValue) continue;
-      if (!graph.contains(input)) return broken(std::format("{} reads a removed value", quoted(node)));
+      if (!graph.contains(input)) return broken(format_text("{} reads a removed value", quoted(node)));
       const Value& value = graph.value(input);
       if (value.producer != kNoNode && !made.contains(std::to_underlying(input))) {
-        return broken(std::format("{} reads {} before it is made", quoted(node), quoted(value)));
+        return broken(format_text("{} reads {} before it is made", quoted(node), quoted(value)));
       }
       uses[std::to_underlying(input)].push_back(id);
     }
     for (const ValueId output : node.outputs) {
       if (output == kNoValue) continue;
-      if (!graph.contains(output)) return broken(std::format("{} makes a removed value", quoted(node)));
+      if (!graph.contains(output)) return broken(format_text("{} makes a removed value", quoted(node)));
       if (graph.value(output).producer != id || !made.insert(std::to_underlying(output)).second) {
-        return broken(std::format("{} is not the one producer of {}", quoted(node), quoted(graph.value(output))));
+        return broken(format_text("{} is not the one producer of {}", quoted(node), quoted(graph.value(output))));
       }
     }
   }
@@ -59,14 +59,14 @@ Result<void> verify_source(const Graph& graph, ValueId id, const Links& links) {
   const Value& value = graph.value(id);
   const bool produced = value.producer != kNoNode;
   const int sources = (produced ? 1 : 0) + (value.constant ? 1 : 0) + (graph.is_input(id) ? 1 : 0);
-  if (sources != 1) return broken(std::format("value {} has {} sources, expected 1", quoted(value), sources));
+  if (sources != 1) return broken(format_text("value {} has {} sources, expected 1", quoted(value), sources));
   if (!produced) return {};
   if (!links.made.contains(std::to_underlying(id))) {
-    return broken(std::format("the producer of {} is gone or out of the order", quoted(value)));
+    return broken(format_text("the producer of {} is gone or out of the order", quoted(value)));
   }
   const Node& node = graph.node(value.producer);
   if (std::ranges::count(node.outputs, id) != 1) {
-    return broken(std::format("{} does not list its output {}", quoted(node), quoted(value)));
+    return broken(format_text("{} does not list its output {}", quoted(node), quoted(value)));
   }
   return {};
 }
@@ -74,13 +74,13 @@ Result<void> verify_source(const Graph& graph, ValueId id, const Links& links) {
 Result<void> verify_value(const Graph& graph, ValueId id, const Links& links) {
   const Value& value = graph.value(id);
   if (value.name.empty()) return broken("a value has no name");
-  if (graph.find_value(value.name) != id) return broken(std::format("the name {} leads elsewhere", quoted(value)));
+  if (graph.find_value(value.name) != id) return broken(format_text("the name {} leads elsewhere", quoted(value)));
   KINGLET_TRY(verify_source(graph, id, links));
   if (value.shape && std::ranges::any_of(*value.shape, [](Dim dim) { return dim < 0 && dim != kUnknownDim; })) {
-    return broken(std::format("value {} has a negative dimension: {}", quoted(value), to_string(*value.shape)));
+    return broken(format_text("value {} has a negative dimension: {}", quoted(value), to_string(*value.shape)));
   }
   if (value.constant && (value.constant->type() != value.type || value.shape != value.constant->shape())) {
-    return broken(std::format("constant {} differs from its own type and shape", quoted(value)));
+    return broken(format_text("constant {} differs from its own type and shape", quoted(value)));
   }
   return {};
 }
@@ -92,7 +92,7 @@ Result<void> verify_consumers(const Graph& graph, ValueId id, Links& links) {
   std::ranges::sort(real);
   if (listed == real) return {};
   return broken(
-      std::format("value {} lists {} uses, the nodes have {}", quoted(graph.value(id)), listed.size(), real.size()));
+      format_text("value {} lists {} uses, the nodes have {}", quoted(graph.value(id)), listed.size(), real.size()));
 }
 
 Result<void> verify_borders(const Graph& graph) {
@@ -101,10 +101,10 @@ Result<void> verify_borders(const Graph& graph) {
     if (!graph.contains(input.value)) return broken("a graph input was removed");
     const Value& value = graph.value(input.value);
     if (!seen.insert(std::to_underlying(input.value)).second) {
-      return broken(std::format("graph input {} is listed twice", quoted(value)));
+      return broken(format_text("graph input {} is listed twice", quoted(value)));
     }
     if (value.shape && !input.dim_names.empty() && input.dim_names.size() != value.shape->size()) {
-      return broken(std::format("graph input {} has {} dimension names for {} dimensions", quoted(value),
+      return broken(format_text("graph input {} has {} dimension names for {} dimensions", quoted(value),
                                 input.dim_names.size(), value.shape->size()));
     }
   }
@@ -112,7 +112,7 @@ Result<void> verify_borders(const Graph& graph) {
   for (const ValueId output : graph.outputs()) {
     if (!graph.contains(output)) return broken("a graph output was removed");
     if (!seen.insert(std::to_underlying(output)).second) {
-      return broken(std::format("graph output {} is listed twice", quoted(graph.value(output))));
+      return broken(format_text("graph output {} is listed twice", quoted(graph.value(output))));
     }
   }
   return {};

@@ -4,8 +4,8 @@
 
 #include <array>
 #include <cmath>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/onnx/import.h"
 
@@ -89,7 +89,7 @@ Result<Attribute> read_attribute(const AttributeProto& proto, std::string_view o
     if (const std::optional<std::int64_t> value = old_integer(proto, kind)) return *value;
   }
   if (expected && onnx_kind(*expected) != kind) {
-    return fail(ErrorCode::kBadData, std::format("attribute {} is of kind {}, the operator has kind {}",
+    return fail(ErrorCode::kBadData, format_text("attribute {} is of kind {}, the operator has kind {}",
                                                  printable(proto.name()), kind, onnx_kind(*expected)));
   }
   switch (kind) {
@@ -108,7 +108,7 @@ Result<Attribute> read_attribute(const AttributeProto& proto, std::string_view o
     case AttributeProto::STRINGS:
       return std::vector<std::string>(proto.strings().begin(), proto.strings().end());
     default:
-      return fail(ErrorCode::kUnsupported, std::format("attribute {} is of kind {}, which kinglet does not read",
+      return fail(ErrorCode::kUnsupported, format_text("attribute {} is of kind {}, which kinglet does not read",
                                                        printable(proto.name()), kind));
   }
 }

@@ -4,11 +4,11 @@
 #include <onnx/onnx.pb.h>
 
 #include <deque>
-#include <format>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/onnx/import.h"
 
@@ -96,7 +96,7 @@ class Inliner {
   Result<std::vector<NodeProto>> nodes_of_branch(NodeProto& node, bool condition) {
     const auto wrong = [&](std::string_view what) {
       return fail(ErrorCode::kBadData, std::string(what),
-                  std::format("node \"{}\" (If)", printable(node.name().empty() ? node.output(0) : node.name())));
+                  format_text("node \"{}\" (If)", printable(node.name().empty() ? node.output(0) : node.name())));
     };
     if (node.output_size() == 0) return fail(ErrorCode::kBadData, "an If has no output");
     GraphProto* branch = nullptr;
@@ -106,7 +106,7 @@ class Inliner {
     if (branch == nullptr) return wrong("has not both branches");
     if (branch->input_size() > 0) return wrong("has a branch with inputs");
     if (branch->output_size() != node.output_size()) return wrong("has a branch with another number of outputs");
-    const std::string prefix = std::format("{}/branch{}/", node.output(0), ++inlined_);
+    const std::string prefix = format_text("{}/branch{}/", node.output(0), ++inlined_);
     Names names;
     for (auto& initializer : *branch->mutable_initializer()) {
       names[initializer.name()] = prefix + initializer.name();

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/onnx/external_data.h"
 #include "engine/onnx/import.h"
@@ -359,7 +359,7 @@ Result<void> Document::save(const std::filesystem::path& path, Overwrite overwri
   for (const Piece& piece : all) size += piece.bytes.size() + piece.payload.size;
   if (size > kMaxMessage) {
     return fail(ErrorCode::kBadData,
-                std::format("the model has {} bytes, one ONNX file holds at most {}", size, kMaxMessage), path.string(),
+                format_text("the model has {} bytes, one ONNX file holds at most {}", size, kMaxMessage), path.string(),
                 "keep the weights in a file beside it (--external-data)");
   }
   return write_file(path, [&](const PutBytes& out) { return put(all, out); }, overwrite);

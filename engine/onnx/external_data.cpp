@@ -4,10 +4,10 @@
 #include <onnx/onnx.pb.h>
 
 #include <charconv>
-#include <format>
 #include <optional>
 
 #include "engine/base/file.h"
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::engine::onnx_format {
@@ -19,14 +19,14 @@ struct Location {
   std::optional<std::uint64_t> length;
 };
 
-std::string place(const ::onnx::TensorProto& proto) { return std::format("tensor \"{}\"", printable(proto.name())); }
+std::string place(const ::onnx::TensorProto& proto) { return format_text("tensor \"{}\"", printable(proto.name())); }
 
 Result<std::uint64_t> number(const ::onnx::TensorProto& proto, const std::string& key, const std::string& text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) {
     return fail(ErrorCode::kBadData,
-                std::format("external data: {} is \"{}\", expected a number", key, printable(text)), place(proto));
+                format_text("external data: {} is \"{}\", expected a number", key, printable(text)), place(proto));
   }
   return value;
 }
@@ -43,7 +43,7 @@ Result<Location> location(const ::onnx::TensorProto& proto) {
   if (plain) return found;
   return fail(
       ErrorCode::kBadData,
-      std::format("external data is named \"{}\", expected a plain file name beside the model", printable(found.name)),
+      format_text("external data is named \"{}\", expected a plain file name beside the model", printable(found.name)),
       place(proto), "save the model with its data in one file beside it");
 }
 
@@ -68,12 +68,12 @@ Result<Tensor> ExternalData::read(const ::onnx::TensorProto& proto, DataType typ
   if (where.length && *where.length != bytes) {
     return fail(
         ErrorCode::kBadData,
-        std::format("external data has {} bytes, its shape {} needs {}", *where.length, to_string(shape), bytes),
+        format_text("external data has {} bytes, its shape {} needs {}", *where.length, to_string(shape), bytes),
         place(proto));
   }
   if (where.offset > file.size() || bytes > file.size() - where.offset) {
     return fail(ErrorCode::kBadData,
-                std::format("external data: {} bytes from {} on are not in {}, which has {}", bytes, where.offset,
+                format_text("external data: {} bytes from {} on are not in {}, which has {}", bytes, where.offset,
                             file.path().string(), file.size()),
                 place(proto), "copy the model together with its data file");
   }
@@ -82,7 +82,7 @@ Result<Tensor> ExternalData::read(const ::onnx::TensorProto& proto, DataType typ
   if (bytes > file.size() - bytes_read) {
     return fail(
         ErrorCode::kBadData,
-        std::format("external data: its {} bytes overlap those of other weights in {}", bytes, file.path().string()),
+        format_text("external data: its {} bytes overlap those of other weights in {}", bytes, file.path().string()),
         place(proto));
   }
   bytes_read += bytes;

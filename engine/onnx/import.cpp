@@ -4,10 +4,10 @@
 #include <onnx/onnx.pb.h>
 
 #include <algorithm>
-#include <format>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/onnx/limits.h"
 #include "engine/onnx/unknown_operators.h"
@@ -40,7 +40,7 @@ class Importer {
   Result<void> check_counts() const {
     const auto check = [](std::string_view what, int count, int most, std::string where) -> Result<void> {
       if (count <= most) return {};
-      return fail(ErrorCode::kBadData, std::format("has {} {}, the limit is {}", count, what, most), std::move(where));
+      return fail(ErrorCode::kBadData, format_text("has {} {}, the limit is {}", count, what, most), std::move(where));
     };
     KINGLET_TRY(check("nodes", model_.graph().node_size(), kMaxNodes, {}));
     KINGLET_TRY(check("outputs", model_.graph().output_size(), kMaxOutputs, {}));
@@ -70,7 +70,7 @@ class Importer {
         const NodeId producer = input == kNoValue ? kNoNode : graph_.value(input).producer;
         if (producer == kNoNode || mark(producer) == Mark::kDone) continue;
         if (mark(producer) == Mark::kOnTheWay) {
-          return std::format("node \"{}\" ({})", printable(graph_.node(producer).name), graph_.node(producer).op_type);
+          return format_text("node \"{}\" ({})", printable(graph_.node(producer).name), graph_.node(producer).op_type);
         }
         way.emplace_back(producer, 0);
       }
@@ -92,9 +92,9 @@ class Importer {
 
   // A name is made once in a file (single static assignment).
   Result<void> claim(std::string_view what, const std::string& name) {
-    if (name.empty()) return fail(ErrorCode::kBadData, std::format("{} has no name", what));
+    if (name.empty()) return fail(ErrorCode::kBadData, format_text("{} has no name", what));
     if (!graph_.find_value(name)) return {};
-    return fail(ErrorCode::kBadData, std::format("{} \"{}\" is made twice", what, printable(name)));
+    return fail(ErrorCode::kBadData, format_text("{} \"{}\" is made twice", what, printable(name)));
   }
 
   Result<void> add_initializers() {
@@ -114,7 +114,7 @@ class Importer {
       if (known && graph_.constant(*known) != nullptr) continue;  // a weight with a default: the default is used
       KINGLET_TRY(claim("input", proto.name()));
       if (graph_.inputs().size() == static_cast<std::size_t>(kMaxInputs)) {
-        return fail(ErrorCode::kBadData, std::format("has more than {} inputs", kMaxInputs));
+        return fail(ErrorCode::kBadData, format_text("has more than {} inputs", kMaxInputs));
       }
       KINGLET_TRY(add_input(proto));
     }
@@ -122,7 +122,7 @@ class Importer {
   }
 
   Result<void> add_input(const ::onnx::ValueInfoProto& proto) {
-    const std::string place = std::format("input \"{}\"", printable(proto.name()));
+    const std::string place = format_text("input \"{}\"", printable(proto.name()));
     if (!proto.has_type() || !proto.type().has_tensor_type()) {
       return fail(ErrorCode::kUnsupported, "is no tensor", place);
     }
@@ -130,7 +130,7 @@ class Importer {
     const std::optional<DataType> type = data_type(tensor.elem_type());
     if (!type) {
       return fail(ErrorCode::kUnsupported,
-                  std::format("is {}, which kinglet does not compute with", describe_refused_type(tensor.elem_type())),
+                  format_text("is {}, which kinglet does not compute with", describe_refused_type(tensor.elem_type())),
                   place);
     }
     if (!tensor.has_shape()) {
@@ -141,7 +141,7 @@ class Importer {
     std::vector<std::string> names;
     for (const auto& dim : tensor.shape().dim()) {
       if (dim.has_dim_value() && dim.dim_value() > (std::int64_t{1} << 31)) {
-        return fail(ErrorCode::kBadData, std::format("has a dimension of {}", dim.dim_value()), place);
+        return fail(ErrorCode::kBadData, format_text("has a dimension of {}", dim.dim_value()), place);
       }
       // Old exporters write 0 or a negative number for "any".
       const bool fixed = dim.has_dim_value() && dim.dim_value() > 0;
@@ -166,7 +166,7 @@ class Importer {
 
   static std::string place(const ::onnx::NodeProto& proto) {
     const std::string& name = proto.name().empty() && proto.output_size() > 0 ? proto.output(0) : proto.name();
-    return std::format("node \"{}\" ({})", printable(name), printable(proto.op_type()));
+    return format_text("node \"{}\" ({})", printable(name), printable(proto.op_type()));
   }
 
   Result<void> declare_outputs(const ::onnx::NodeProto& proto) {
@@ -201,7 +201,7 @@ class Importer {
                ints != nullptr && kind == "value_ints") {
       tensor = Tensor::of<std::int64_t>({static_cast<Dim>(ints->size())}, *ints);
     } else {
-      return wrong(std::format("has a value of a kind kinglet does not read: {}", printable(kind)));
+      return wrong(format_text("has a value of a kind kinglet does not read: {}", printable(kind)));
     }
     graph_.add_constant(proto.output(0), std::move(tensor));
     return {};
@@ -217,7 +217,7 @@ class Importer {
       }
       const std::optional<ValueId> value = graph_.find_value(name);
       if (!value) {
-        return fail(ErrorCode::kBadData, std::format("reads \"{}\", which nothing makes", printable(name)),
+        return fail(ErrorCode::kBadData, format_text("reads \"{}\", which nothing makes", printable(name)),
                     place(proto));
       }
       node.inputs.push_back(*value);
@@ -246,7 +246,7 @@ class Importer {
       if (at == wide_.end()) continue;
       if (i != 2 && (i != 0 || node.op_type != "DequantizeLinear")) {
         return fail(ErrorCode::kUnsupported,
-                    std::format("input {} has 16-bit integers, which kinglet only dequantises", i), place(proto));
+                    format_text("input {} has 16-bit integers, which kinglet only dequantises", i), place(proto));
       }
       if (quantizes) node.attributes.set(std::string(ops::kLevels), std::vector{at->second.low, at->second.high});
     }
@@ -259,7 +259,7 @@ class Importer {
   Result<void> add_outputs() {
     for (const auto& proto : model_.graph().output()) {
       const std::optional<ValueId> value = graph_.find_value(proto.name());
-      const std::string place = std::format("output \"{}\"", printable(proto.name()));
+      const std::string place = format_text("output \"{}\"", printable(proto.name()));
       if (!value) return fail(ErrorCode::kBadData, "nothing makes it", place);
       if (graph_.is_output(*value)) return fail(ErrorCode::kBadData, "is listed twice", place);
       if (wide_.contains(std::to_underlying(*value))) {
@@ -282,8 +282,8 @@ class Importer {
 
 std::string NodeNamer::operator()(const ::onnx::NodeProto& node) {
   std::string name = node.name();
-  if (name.empty()) name = std::format("{}_{}", node.op_type(), names_.size());
-  while (!names_.insert(name).second) name += std::format("_{}", names_.size());
+  if (name.empty()) name = format_text("{}_{}", node.op_type(), names_.size());
+  while (!names_.insert(name).second) name += format_text("_{}", names_.size());
   return name;
 }
 
@@ -305,11 +305,11 @@ Result<Opsets> read_opsets(const ::onnx::ModelProto& model) {
     opsets.versions.emplace_back(canonical_domain(entry.domain()), entry.version());
   }
   const std::int64_t version = opsets.version_of("");
-  if (version < 1) return fail(ErrorCode::kBadData, std::format("has the operator set {}", version));
+  if (version < 1) return fail(ErrorCode::kBadData, format_text("has the operator set {}", version));
   if (version > kNewestOpset) {
     return fail(ErrorCode::kUnsupported,
-                std::format("uses operator set {}, kinglet knows 1 to {}", version, kNewestOpset), {},
-                std::format("export it again with opset {}", kNewestOpset));
+                format_text("uses operator set {}, kinglet knows 1 to {}", version, kNewestOpset), {},
+                format_text("export it again with opset {}", kNewestOpset));
   }
   return opsets;
 }

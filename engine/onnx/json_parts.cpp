@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <array>
-#include <format>
 
 #include "engine/base/check.h"
+#include "engine/base/format.h"
 
 namespace kinglet::engine::onnx_json {
 namespace {
@@ -161,7 +161,7 @@ std::string sha256_hex(std::string_view bytes) {
   unsigned int size = 0;
   KINGLET_CHECK(EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) == 1);
   std::string text;
-  for (unsigned int i = 0; i < size; ++i) text += std::format("{:02x}", digest[i]);
+  for (unsigned int i = 0; i < size; ++i) text += format_text("{:02x}", digest[i]);
   return text;
 }
 

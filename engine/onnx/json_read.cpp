@@ -6,10 +6,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <format>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/onnx/json.h"
 #include "engine/onnx/json_parts.h"
@@ -25,7 +25,7 @@ using Json = nlohmann::ordered_json;
 
 std::unexpected<Error> wrong(const std::string& where, const Json& value, std::string_view expected) {
   return fail(ErrorCode::kBadData,
-              std::format("is {}, expected {}",
+              format_text("is {}, expected {}",
                           printable(value.dump(-1, ' ', false, Json::error_handler_t::replace), 60), expected),
               where);
 }
@@ -84,7 +84,7 @@ Result<void> element_bytes(const std::string& where, const Json& value, Element 
   const bool is_signed = element == Element::kI8 || element == Element::kI16 || element == Element::kI32;
   const std::uint64_t high = width < 64 ? bits >> (is_signed ? width - 1 : width) : 0;
   const std::uint64_t minus = is_signed ? ~std::uint64_t{0} >> (width - 1) : 0;
-  if (high != 0 && (minus == 0 || high != minus)) return wrong(where, value, std::format("a number of {} bits", width));
+  if (high != 0 && (minus == 0 || high != minus)) return wrong(where, value, format_text("a number of {} bits", width));
   out.append(reinterpret_cast<const char*>(&bits), size_of(element));
   return {};
 }
@@ -123,8 +123,8 @@ class Reader {
       if (field.message == kind) names.push_back(field.name);
     }
     const std::string_view nearest = nearest_name(name, names);
-    return fail(ErrorCode::kBadData, std::format("has an unknown member \"{}\"", printable(name, 60)), where,
-                nearest.empty() ? "" : std::format("did you mean \"{}\"?", nearest));
+    return fail(ErrorCode::kBadData, format_text("has an unknown member \"{}\"", printable(name, 60)), where,
+                nearest.empty() ? "" : format_text("did you mean \"{}\"?", nearest));
   }
 
   Result<void> known(const Field& field, const Json& value, const std::string& where, int depth,
@@ -133,7 +133,7 @@ class Reader {
     if (!value.is_array()) return wrong(where, value, "a list");
     if (field.times == Times::kPacked) return packed(field, value, where, out);
     for (std::size_t i = 0; i < value.size(); ++i) {
-      KINGLET_TRY(one(field, value[i], std::format("{}[{}]", where, i), depth, out));
+      KINGLET_TRY(one(field, value[i], format_text("{}[{}]", where, i), depth, out));
     }
     return {};
   }
@@ -167,7 +167,7 @@ class Reader {
   static Result<void> packed(const Field& field, const Json& value, const std::string& where, std::string& out) {
     std::string bytes;
     for (std::size_t i = 0; i < value.size(); ++i) {
-      const std::uint64_t bits = KINGLET_TRY(number(field, value[i], std::format("{}[{}]", where, i)));
+      const std::uint64_t bits = KINGLET_TRY(number(field, value[i], format_text("{}[{}]", where, i)));
       if (field.kind == Kind::kFloat) {
         store<std::uint32_t>(bits, bytes);
       } else if (field.kind == Kind::kDouble) {
@@ -233,7 +233,7 @@ class Reader {
       if (element == Element::kNone) return wrong(where, type, "a data_type whose values can be written as numbers");
       if (!tensor["values"].is_array()) return wrong(where, tensor["values"], "a list");
       for (std::size_t i = 0; i < tensor["values"].size(); ++i) {
-        KINGLET_TRY(element_bytes(std::format("{}[{}]", where, i), tensor["values"][i], element, bytes));
+        KINGLET_TRY(element_bytes(format_text("{}[{}]", where, i), tensor["values"][i], element, bytes));
       }
     }
     append_field(out, {.number = kRawData, .type = onnx_format::kLengthDelimited, .integer = 0, .bytes = bytes});
@@ -287,7 +287,7 @@ Result<Json> parse(std::string_view text) {
   } catch (const nlohmann::json::parse_error& error) {
     const std::string_view before = text.substr(0, std::min(text.size(), error.byte));
     const auto line = 1 + std::ranges::count(before, '\n');
-    return fail(ErrorCode::kBadData, "is no JSON", std::format("line {}", line));
+    return fail(ErrorCode::kBadData, "is no JSON", format_text("line {}", line));
   } catch (const nlohmann::json::exception& error) {
     return fail(ErrorCode::kBadData, "is no JSON: " + printable(error.what()));
   }
@@ -298,7 +298,7 @@ Result<Json> parse(std::string_view text) {
 Result<Document> from_json(std::string_view json, const Document* weights_from) {
   const Json root = KINGLET_TRY(parse(json));
   if (!root.is_object() || root.value("format", Json()) != kFormat || !root.contains("model")) {
-    return fail(ErrorCode::kBadData, std::format("is JSON, but not a model as JSON (format {})", kFormat), {},
+    return fail(ErrorCode::kBadData, format_text("is JSON, but not a model as JSON (format {})", kFormat), {},
                 "kinglet convert MODEL.onnx -o MODEL.json --to json writes one");
   }
   std::string bytes = KINGLET_TRY(Reader(weights_from).message(Message::kModelProto, root["model"], "model", 0));

@@ -7,9 +7,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <format>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/onnx/json.h"
 #include "engine/onnx/json_parts.h"
@@ -42,7 +42,7 @@ Json text_json(std::string_view bytes) {
 
 // The shortest decimals that read back as the same float.
 Json float_json(float value) {
-  if (!std::isfinite(value)) return {{"bits", std::format("{:08x}", std::bit_cast<std::uint32_t>(value))}};
+  if (!std::isfinite(value)) return {{"bits", format_text("{:08x}", std::bit_cast<std::uint32_t>(value))}};
   char buffer[64];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
   double read = 0;
@@ -52,7 +52,7 @@ Json float_json(float value) {
 }
 
 Json double_json(double value) {
-  if (!std::isfinite(value)) return {{"bits", std::format("{:016x}", std::bit_cast<std::uint64_t>(value))}};
+  if (!std::isfinite(value)) return {{"bits", format_text("{:016x}", std::bit_cast<std::uint64_t>(value))}};
   return value;
 }
 

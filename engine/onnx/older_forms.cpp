@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <format>
 #include <numbers>
 
+#include "engine/base/format.h"
 #include "engine/graph/float16.h"
 #include "engine/onnx/import.h"
 #include "engine/onnx/save.h"
@@ -134,7 +134,7 @@ class Writer {
     if (node().op_type.starts_with("Reduce") || node().op_type == "Resize") return {};  // their rules write any form
     const std::int64_t needed = opset_of_node(graph_, id_);
     if (needed <= opset_ || opset_ < 13) return {};
-    return refuse(std::format("needs opset {} in this form", needed));
+    return refuse(format_text("needs opset {} in this form", needed));
   }
 
  private:
@@ -142,7 +142,7 @@ class Writer {
   [[nodiscard]] Attributes& attributes() { return graph_.attributes(id_); }
   [[nodiscard]] std::unexpected<Error> refuse(std::string why) const {
     return ops::refuse(graph_, id_, ErrorCode::kUnsupported, std::move(why),
-                       std::format("it has no form in opset {} that kinglet can write; choose a newer one", opset_));
+                       format_text("it has no form in opset {} that kinglet can write; choose a newer one", opset_));
   }
 
   [[nodiscard]] ValueId input(std::size_t index) const {
@@ -159,7 +159,7 @@ class Writer {
   }
   Result<std::vector<std::int64_t>> numbers(std::size_t index, std::string_view what) const {
     const Tensor* constant = graph_.constant(input(index));
-    if (constant == nullptr) return refuse(std::format("its {} are computed, that opset has them fixed", what));
+    if (constant == nullptr) return refuse(format_text("its {} are computed, that opset has them fixed", what));
     return constant->to_int64s();
   }
   // Is the attribute absent or what it means by default? Then it goes.
@@ -168,7 +168,7 @@ class Writer {
     const Attribute* found = node().attributes.find(name);
     if (found == nullptr) return {};
     const T* held = std::get_if<T>(found);
-    if (held == nullptr || *held != value) return refuse(std::format("its attribute {} is newer", name));
+    if (held == nullptr || *held != value) return refuse(format_text("its attribute {} is newer", name));
     attributes().remove(name);
     return {};
   }
@@ -222,7 +222,7 @@ class Writer {
     const auto* late = std::ranges::find(kSince, node().op_type, &Since::op_type);
     if (late != kSince.end()) {
       if (late->opset <= opset_) return check_old_types();
-      return refuse(std::format("came with opset {}", late->opset));
+      return refuse(format_text("came with opset {}", late->opset));
     }
     if (std::ranges::contains(kOld, node().op_type) || std::ranges::contains(kOldToo, node().op_type)) {
       return check_old_types();
@@ -241,7 +241,7 @@ class Writer {
     const bool narrow = type == DataType::kI8 || type == DataType::kU8 || type == DataType::kBool;
     const bool wrong = (std::ranges::contains(kFloatsOnly, node().op_type) && !is_float && opset_ < 12) ||
                        (std::ranges::contains(kNotNarrow, node().op_type) && narrow);
-    return wrong ? Result<void>(refuse(std::format("did not take {} then", to_string(type)))) : Result<void>{};
+    return wrong ? Result<void>(refuse(format_text("did not take {} then", to_string(type)))) : Result<void>{};
   }
 
   Result<void> axis() { return count_from_front("axis", 0); }
@@ -414,7 +414,7 @@ class Writer {
     axis += axis < 0 ? count : 0;
     for (std::int64_t i = axis + 1; i < count; ++i) {
       if ((*shape)[static_cast<std::size_t>(i)] != 1) {
-        return refuse(std::format("works along axis {} of {}, which was not possible before opset 13", axis, count));
+        return refuse(format_text("works along axis {} of {}, which was not possible before opset 13", axis, count));
       }
     }
     attributes().set("axis", axis);
@@ -560,7 +560,7 @@ class Writer {
 
 Result<void> take_forms_of_opset(Graph& graph, std::int64_t opset) {
   if (opset < kOldestOpsetToWrite || opset > kNewestOpsetToWrite) {
-    return fail(ErrorCode::kUsage, std::format("opset {} is not one of {} to {}, which kinglet writes", opset,
+    return fail(ErrorCode::kUsage, format_text("opset {} is not one of {} to {}, which kinglet writes", opset,
                                                kOldestOpsetToWrite, kNewestOpsetToWrite));
   }
   const std::vector<NodeId> in_graph = graph.nodes();

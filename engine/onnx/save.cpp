@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <deque>
-#include <format>
 #include <vector>
 
+#include "engine/base/format.h"
 #include "engine/onnx/tensor_proto.h"
 
 namespace kinglet::engine {
@@ -202,7 +202,7 @@ Result<File> to_file(const Graph& graph, std::int64_t opset) {
   const std::uint64_t size = file.head.size() + file.body.size();
   if (size <= kMaxMessage) return file;
   return fail(ErrorCode::kBadData,
-              std::format("the model has {} bytes, one ONNX file holds at most {}", size, kMaxMessage));
+              format_text("the model has {} bytes, one ONNX file holds at most {}", size, kMaxMessage));
 }
 
 }  // namespace

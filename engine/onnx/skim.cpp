@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/onnx/limits.h"
 
 namespace kinglet::engine::onnx_format {
@@ -79,12 +79,12 @@ class Skimmer {
 
  private:
   [[nodiscard]] std::unexpected<Error> malformed(std::string_view what) const {
-    return fail(ErrorCode::kBadData, std::format("is not an ONNX model: {} at byte {}", what, position_), {},
+    return fail(ErrorCode::kBadData, format_text("is not an ONNX model: {} at byte {}", what, position_), {},
                 "check that the file is whole and was exported as ONNX");
   }
 
   [[nodiscard]] static std::unexpected<Error> too_many() {
-    return fail(ErrorCode::kBadData, std::format("holds more than {} names, nodes, attributes and weights", kMaxFields),
+    return fail(ErrorCode::kBadData, format_text("holds more than {} names, nodes, attributes and weights", kMaxFields),
                 {}, "a classifier has a few thousand; export the model again");
   }
 
@@ -139,7 +139,7 @@ class Skimmer {
       return {};
     }
     if (kind == Kind::kGraph && (field == kInput || field == kOutput) && size > kMaxBorderEntry) {
-      return malformed(std::format("an input or output described by {} bytes", size));
+      return malformed(format_text("an input or output described by {} bytes", size));
     }
     if (kind == Kind::kTensor && field == kRawData) {
       const std::uint64_t index = payloads_.size();

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <format>
 
 #include "engine/base/check.h"
+#include "engine/base/format.h"
 #include "engine/graph/float16.h"
 #include "engine/onnx/load.h"
 #include "engine/onnx/tensor_proto.h"
@@ -70,7 +70,7 @@ constexpr std::string_view kSaturated = "the stored answer wrapped around";
 // Empty when equal, otherwise what differs: kSaturated when nothing else does.
 std::string difference(const Tensor& got, const Tensor& expected, const SuiteOptions& options) {
   if (got.type() != expected.type() || got.shape() != expected.shape()) {
-    return std::format("is {}{}, expected {}{}", to_string(got.type()), to_string(got.shape()),
+    return format_text("is {}{}, expected {}{}", to_string(got.type()), to_string(got.shape()),
                        to_string(expected.type()), to_string(expected.shape()));
   }
   const std::vector<double> a = numbers(got);
@@ -78,7 +78,7 @@ std::string difference(const Tensor& got, const Tensor& expected, const SuiteOpt
   bool any_saturated = false;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (close(a[i], b[i], options)) continue;
-    if (!saturated(a[i], b[i], got.type())) return std::format("element {} is {}, expected {}", i, a[i], b[i]);
+    if (!saturated(a[i], b[i], got.type())) return format_text("element {} is {}, expected {}", i, a[i], b[i]);
     any_saturated = true;
   }
   return std::string(any_saturated ? kSaturated : "");
@@ -93,7 +93,7 @@ Result<Tensor> read_tensor(const fs::path& path) {
 Result<std::vector<Tensor>> read_tensors(const fs::path& folder, std::string_view role) {
   std::vector<Tensor> out;
   while (true) {
-    const fs::path path = folder / std::format("{}_{}.pb", role, out.size());
+    const fs::path path = folder / format_text("{}_{}.pb", role, out.size());
     if (!fs::exists(path)) return out;
     out.push_back(KINGLET_TRY(read_tensor(path)));
   }
@@ -102,10 +102,10 @@ Result<std::vector<Tensor>> read_tensors(const fs::path& folder, std::string_vie
 Result<std::string> compare_run(const Graph& graph, std::span<const Tensor> inputs, std::span<const Tensor> expected,
                                 const SuiteOptions& options) {
   const std::vector<Tensor> results = KINGLET_TRY(evaluate_graph(graph, inputs));
-  if (results.size() < expected.size()) return std::format("{} outputs, expected {}", results.size(), expected.size());
+  if (results.size() < expected.size()) return format_text("{} outputs, expected {}", results.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const std::string text = difference(results[i], expected[i], options);
-    if (!text.empty()) return std::format("output {} {}", i, text);
+    if (!text.empty()) return format_text("output {} {}", i, text);
   }
   return std::string();
 }
@@ -134,7 +134,7 @@ Result<std::string> run_model(const fs::path& model, const SuiteOptions& options
   const Graph graph = KINGLET_TRY(load_model(file));
   if (model.filename() != "model.onnx") return run_light(graph, model, options);
   for (int i = 0;; ++i) {
-    const fs::path set = model.parent_path() / std::format("test_data_set_{}", i);
+    const fs::path set = model.parent_path() / format_text("test_data_set_{}", i);
     if (!fs::exists(set)) return i == 0 ? std::string("holds no data set") : std::string();
     std::string text = KINGLET_TRY(run_data_set(graph, set, options));
     if (!text.empty()) return text;
@@ -180,7 +180,7 @@ Result<std::vector<Case>> find_cases(const SuiteOptions& options) {
     for (const auto& entry : fs::directory_iterator(options.data / kind, error)) {
       const bool light = kind == "light" && entry.path().extension() == ".onnx";
       const fs::path model = light ? entry.path() : entry.path() / "model.onnx";
-      const std::string name = std::format("{}/{}", kind, (light ? model.stem() : entry.path().filename()).string());
+      const std::string name = format_text("{}/{}", kind, (light ? model.stem() : entry.path().filename()).string());
       if (name.find(options.only) != std::string::npos && fs::exists(model, error)) cases.push_back({name, model});
     }
   }

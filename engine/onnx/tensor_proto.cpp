@@ -4,8 +4,8 @@
 #include <onnx/onnx.pb.h>
 
 #include <array>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/ops/out_of_scope.h"
 
@@ -45,20 +45,20 @@ constexpr std::array kTypes{
 constexpr std::int64_t kMaxTensorBytes = std::int64_t{1} << 31;
 constexpr int kMaxRank = 16;
 
-std::string place(const TensorProto& proto) { return std::format("tensor \"{}\"", printable(proto.name())); }
+std::string place(const TensorProto& proto) { return format_text("tensor \"{}\"", printable(proto.name())); }
 
 Result<Shape> checked_shape(const TensorProto& proto, DataType type) {
   for (const Dim dim : proto.dims()) {
-    if (dim < 0) return fail(ErrorCode::kBadData, std::format("has a dimension of {}", dim), place(proto));
+    if (dim < 0) return fail(ErrorCode::kBadData, format_text("has a dimension of {}", dim), place(proto));
   }
   Shape shape(proto.dims().begin(), proto.dims().end());
   if (proto.dims_size() > kMaxRank) {
-    return fail(ErrorCode::kBadData, std::format("has {} dimensions, the limit is {}", proto.dims_size(), kMaxRank),
+    return fail(ErrorCode::kBadData, format_text("has {} dimensions, the limit is {}", proto.dims_size(), kMaxRank),
                 place(proto));
   }
   const std::optional<std::int64_t> count = element_count(shape);
   if (!count || *count > kMaxTensorBytes / static_cast<std::int64_t>(byte_size(type))) {
-    return fail(ErrorCode::kBadData, std::format("the dimensions {} make no tensor of at most 2 GiB", to_string(shape)),
+    return fail(ErrorCode::kBadData, format_text("the dimensions {} make no tensor of at most 2 GiB", to_string(shape)),
                 place(proto));
   }
   return shape;
@@ -67,7 +67,7 @@ Result<Shape> checked_shape(const TensorProto& proto, DataType type) {
 std::unexpected<Error> wrong_size(const TensorProto& proto, const Shape& shape, std::uint64_t got,
                                   std::string_view unit) {
   return fail(ErrorCode::kBadData,
-              std::format("has {} {} of data, its shape is {} of {}", got, unit, to_string(shape),
+              format_text("has {} {} of data, its shape is {} of {}", got, unit, to_string(shape),
                           type_name(proto.data_type())),
               place(proto));
 }
@@ -177,14 +177,14 @@ std::string type_name(int onnx_type) {
   for (const TypeRow& row : kTypes) {
     if (row.number == onnx_type) return std::string(row.name);
   }
-  return std::format("type {}", onnx_type);
+  return format_text("type {}", onnx_type);
 }
 
 Result<Tensor> to_tensor(const TensorProto& proto, const TensorSource& source) {
   const std::optional<DataType> type = data_type(proto.data_type());
   if (!type) {
     return fail(ErrorCode::kUnsupported,
-                std::format("holds {}, which kinglet does not compute with", describe_refused_type(proto.data_type())),
+                format_text("holds {}, which kinglet does not compute with", describe_refused_type(proto.data_type())),
                 place(proto), "export the model in float32, or quantised to 8 bits");
   }
   if (proto.has_segment()) return fail(ErrorCode::kUnsupported, "is stored in segments", place(proto));

@@ -4,11 +4,11 @@
 #include <onnx/onnx.pb.h>
 
 #include <algorithm>
-#include <format>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/onnx/import.h"
 #include "engine/ops/op.h"
@@ -25,13 +25,13 @@ std::string describe_operator(const ::onnx::NodeProto& node) {
   std::string text = domain.empty() ? "" : printable(domain) + ".";
   text += printable(node.op_type(), 60);
   if (const std::string_view why = out_of_scope_reason(domain, node.op_type()); !why.empty())
-    text += std::format(" ({})", why);
+    text += format_text(" ({})", why);
   return text;
 }
 
 std::string node_name(const ::onnx::NodeProto& node) {
   const std::string& name = node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
-  return std::format("\"{}\"", printable(name, 60));
+  return format_text("\"{}\"", printable(name, 60));
 }
 
 // The nodes of one unknown operator, in the order of the file.
@@ -46,8 +46,8 @@ std::string list_nodes(const std::vector<Unknown>& unknown, std::size_t count) {
   std::size_t named = 0;
   for (const Unknown& row : unknown) {
     for (std::size_t i = 0; i < row.nodes.size(); ++i) {
-      if (list.size() > kMostText) return list + std::format(" and {} more", count - named);
-      if (i == 0) list += std::format("{}{} at ", list.empty() ? "" : "; ", row.what);
+      if (list.size() > kMostText) return list + format_text(" and {} more", count - named);
+      if (i == 0) list += format_text("{}{} at ", list.empty() ? "" : "; ", row.what);
       list += (i > 0 ? ", " : "") + row.nodes[i];
       ++named;
     }
@@ -73,7 +73,7 @@ Result<void> refuse_unknown_operators(const ::onnx::GraphProto& graph) {
   }
   if (unknown.empty()) return {};
   return fail(ErrorCode::kUnsupported,
-              std::format("{} node{} with operators kinglet does not run: {}", count, count == 1 ? "" : "s",
+              format_text("{} node{} with operators kinglet does not run: {}", count, count == 1 ? "" : "s",
                           list_nodes(unknown, count)),
               {}, "kinglet runs image classifiers; export only the classifier part of the model");
 }

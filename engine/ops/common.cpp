@@ -2,9 +2,10 @@
 #include "engine/ops/common.h"
 
 #include <algorithm>
-#include <format>
 #include <functional>
 #include <numeric>
+
+#include "engine/base/format.h"
 
 namespace kinglet::engine::ops {
 
@@ -30,16 +31,16 @@ std::optional<DataType> type_of_number(std::int64_t number) {
 }
 
 Result<void> need_type(const InferContext& context, std::size_t input, TypeSet types) {
-  if (!context.has_input(input)) return context.fail(std::format("input {} is missing", input));
+  if (!context.has_input(input)) return context.fail(format_text("input {} is missing", input));
   if (types.contains(context.input_type(input))) return {};
   return context.fail(
-      std::format("input {} is {}, which this operator does not take", input, to_string(context.input_type(input))));
+      format_text("input {} is {}, which this operator does not take", input, to_string(context.input_type(input))));
 }
 
 Result<void> need_type_of(const InferContext& context, std::size_t input, std::size_t like) {
-  if (!context.has_input(input)) return context.fail(std::format("input {} is missing", input));
+  if (!context.has_input(input)) return context.fail(format_text("input {} is missing", input));
   if (context.input_type(input) == context.input_type(like)) return {};
-  return context.fail(std::format("input {} is {}, but input {} is {}", like, to_string(context.input_type(like)),
+  return context.fail(format_text("input {} is {}, but input {} is {}", like, to_string(context.input_type(like)),
                                   input, to_string(context.input_type(input))));
 }
 
@@ -48,10 +49,10 @@ Result<std::optional<std::size_t>> need_rank(const InferContext& context, std::s
   const std::optional<Shape>& shape = context.input_shape(input);
   if (!shape) return std::nullopt;
   if (shape->size() >= low && shape->size() <= high) return shape->size();
-  return context.fail(std::format("input {} has shape {}, expected {} dimensions", input, to_string(*shape),
+  return context.fail(format_text("input {} has shape {}, expected {} dimensions", input, to_string(*shape),
                                   low == high        ? std::to_string(low)
-                                  : high == kMaxRank ? std::format("{} or more", low)
-                                                     : std::format("{} to {}", low, high)));
+                                  : high == kMaxRank ? format_text("{} or more", low)
+                                                     : format_text("{} to {}", low, high)));
 }
 
 Result<std::vector<std::int64_t>> checked_ints(const InferContext& context, std::string_view name, std::size_t count,
@@ -59,10 +60,10 @@ Result<std::vector<std::int64_t>> checked_ints(const InferContext& context, std:
   std::vector<std::int64_t> values = context.attributes().get_ints(name);
   if (values.empty()) return std::vector<std::int64_t>(count, fallback);
   if (values.size() != count) {
-    return context.fail(std::format("attribute {} has {} numbers, expected {}", name, values.size(), count));
+    return context.fail(format_text("attribute {} has {} numbers, expected {}", name, values.size(), count));
   }
   for (const std::int64_t value : values) {
-    if (value < low || value > high) return context.fail(std::format("attribute {} holds {}", name, value));
+    if (value < low || value > high) return context.fail(format_text("attribute {} holds {}", name, value));
   }
   return values;
 }
@@ -71,7 +72,7 @@ Result<std::int64_t> checked_int(const InferContext& context, std::string_view n
                                  std::int64_t low, std::int64_t high) {
   const std::int64_t value = context.attributes().get_int(name, fallback);
   if (value >= low && value <= high) return value;
-  return context.fail(std::format("attribute {} is {}, expected {} to {}", name, value, low, high));
+  return context.fail(format_text("attribute {} is {}, expected {} to {}", name, value, low, high));
 }
 
 Result<std::size_t> checked_axis(const InferContext& context, std::int64_t axis, std::size_t rank) {
@@ -85,7 +86,7 @@ Result<std::vector<std::size_t>> checked_axes(const InferContext& context, std::
   std::vector<std::size_t> out;
   for (const std::int64_t axis : axes) {
     const std::size_t index = KINGLET_TRY(checked_axis(context, axis, rank));
-    if (std::ranges::find(out, index) != out.end()) return context.fail(std::format("axis {} is named twice", axis));
+    if (std::ranges::find(out, index) != out.end()) return context.fail(format_text("axis {} is named twice", axis));
     out.push_back(index);
   }
   return out;
@@ -103,7 +104,7 @@ Result<std::optional<Shape>> broadcast_inputs(const InferContext& context) {
     }
     std::optional<Shape> both = broadcast(shape, *next);
     if (!both) {
-      return context.fail(std::format("shapes {} and {} do not broadcast", to_string(shape), to_string(*next)));
+      return context.fail(format_text("shapes {} and {} do not broadcast", to_string(shape), to_string(*next)));
     }
     shape = std::move(*both);
   }

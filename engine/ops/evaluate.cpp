@@ -2,8 +2,8 @@
 // Runs nodes and whole graphs by their evaluate: the oracle. A node is put into a graph of its own whose inputs are
 // constants, so that inference and its checks see the actual shapes and numbers.
 #include <algorithm>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/graph/float16.h"
 #include "engine/ops/common.h"
@@ -51,7 +51,7 @@ Result<void> check_input(const Graph& graph, const GraphInput& input, const Tens
     fits = (*value.shape)[i] == kUnknownDim || (*value.shape)[i] == tensor.shape()[i];
   }
   if (fits) return {};
-  return fail(ErrorCode::kBadData, std::format("input \"{}\" takes {}{}, but got {}{}", printable(value.name),
+  return fail(ErrorCode::kBadData, format_text("input \"{}\" takes {}{}, but got {}{}", printable(value.name),
                                                to_string(value.type), value.shape ? to_string(*value.shape) : "",
                                                to_string(tensor.type()), to_string(tensor.shape())));
 }
@@ -105,13 +105,13 @@ Result<std::vector<Tensor>> evaluate_node(const Graph& graph, NodeId id, Inputs 
   const NodeId only = alone.add_node(std::move(copy));
   KINGLET_TRY(infer_node(alone, only));
   if (const double steps = evaluation_steps(alone, only); steps > kMostSteps) {
-    return fail(ErrorCode::kBadData, std::format("would take {:.2g} steps, the limit is {:.2g}", steps, kMostSteps),
-                std::format("node \"{}\" ({})", printable(node.name), node.op_type));
+    return fail(ErrorCode::kBadData, format_text("would take {:.2g} steps, the limit is {:.2g}", steps, kMostSteps),
+                format_text("node \"{}\" ({})", printable(node.name), node.op_type));
   }
   std::vector<Tensor> outputs = KINGLET_TRY(make_outputs(alone, alone.node(only)));
   if (op->evaluate == nullptr) {
     return fail(ErrorCode::kUnsupported, "has no reference evaluation",
-                std::format("node \"{}\"", printable(node.name)));
+                format_text("node \"{}\"", printable(node.name)));
   }
   KINGLET_TRY(op->evaluate(alone.node(only), numbers, outputs));
   apply_fused_clip(node, outputs);
@@ -135,7 +135,7 @@ Result<void> evaluate_node_into(const Graph& graph, NodeId id, Inputs inputs, st
 Result<std::vector<Tensor>> evaluate_graph(const Graph& graph, std::span<const Tensor> inputs) {
   if (inputs.size() != graph.inputs().size()) {
     return fail(ErrorCode::kBadData,
-                std::format("got {} inputs, the model has {}", inputs.size(), graph.inputs().size()));
+                format_text("got {} inputs, the model has {}", inputs.size(), graph.inputs().size()));
   }
   Memory memory(graph);
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -2,8 +2,8 @@
 // Shape inference over a graph: runs each operator's infer in order, and carries the numbers of small integer tensors
 // (results of Shape, Gather, Concat ...) along, so that a Reshape behind them knows its shape before anything is
 // folded.
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/ops/common.h"
 #include "engine/ops/op.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kKnownLimit = 64;  // elements of a tensor that describes a shape
 
-std::string place(const Node& node) { return std::format("node \"{}\" ({})", printable(node.name), node.op_type); }
+std::string place(const Node& node) { return format_text("node \"{}\" ({})", printable(node.name), node.op_type); }
 
 const Op& row_of(const Node& node) {
   const Op* op = find_op(node.domain, node.op_type);
@@ -27,17 +27,17 @@ Result<void> check_arity(const Node& node, const Op& op) {
   };
   if (!within(node.inputs.size(), op.min_inputs, op.max_inputs)) {
     return fail(ErrorCode::kBadData,
-                std::format("has {} inputs, expected {} to {}", node.inputs.size(), op.min_inputs, op.max_inputs),
+                format_text("has {} inputs, expected {} to {}", node.inputs.size(), op.min_inputs, op.max_inputs),
                 place(node));
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(op.min_inputs); ++i) {
     if (node.inputs[i] == kNoValue) {
-      return fail(ErrorCode::kBadData, std::format("input {} is missing", i), place(node));
+      return fail(ErrorCode::kBadData, format_text("input {} is missing", i), place(node));
     }
   }
   if (!within(node.outputs.size(), op.min_outputs, op.max_outputs)) {
     return fail(ErrorCode::kBadData,
-                std::format("has {} outputs, expected {} to {}", node.outputs.size(), op.min_outputs, op.max_outputs),
+                format_text("has {} outputs, expected {} to {}", node.outputs.size(), op.min_outputs, op.max_outputs),
                 place(node));
   }
   return {};
@@ -56,7 +56,7 @@ Result<void> check_size(const Graph& graph, const Node& node) {
     }
     if (fits) continue;
     return fail(ErrorCode::kBadData,
-                std::format("its output would have the shape {}, more than {} bytes or {} dimensions", to_string(shape),
+                format_text("its output would have the shape {}, more than {} bytes or {} dimensions", to_string(shape),
                             ops::kMaxTensorBytes, ops::kMaxRank),
                 place(node));
   }

@@ -2,8 +2,8 @@
 #include "engine/ops/normalize.h"
 
 #include <algorithm>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 
 namespace kinglet::engine::ops {
@@ -24,13 +24,13 @@ Result<void> normalize_node(Graph& graph, NodeId id, std::int64_t opset) {
   const std::size_t needed = std::min(inputs.size(), static_cast<std::size_t>(op->min_inputs));
   const auto hole = std::find(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(needed), kNoValue);
   if (inputs.empty() || hole != inputs.begin() + static_cast<std::ptrdiff_t>(needed)) {
-    return refuse(graph, id, ErrorCode::kBadData, std::format("input {} is missing", hole - inputs.begin()));
+    return refuse(graph, id, ErrorCode::kBadData, format_text("input {} is missing", hole - inputs.begin()));
   }
   return op->normalize(graph, id, opset);
 }
 
 ValueId add_node_constant(Graph& graph, NodeId id, std::string_view role, Tensor tensor) {
-  return graph.add_constant(std::format("{}_{}", graph.node(id).name, role), std::move(tensor));
+  return graph.add_constant(format_text("{}_{}", graph.node(id).name, role), std::move(tensor));
 }
 
 Tensor int64_tensor(std::span<const std::int64_t> values) {
@@ -64,7 +64,7 @@ Result<void> normalize_legacy_broadcast(Graph& graph, NodeId id, std::int64_t op
   const std::size_t start = KINGLET_TRY(normalize_axis(axis, a->size()));
   if (start + b->size() > a->size()) {
     return refuse(graph, id, ErrorCode::kBadData,
-                  std::format("axis {} cannot align {} under {}", axis, to_string(*b), to_string(*a)));
+                  format_text("axis {} cannot align {} under {}", axis, to_string(*b), to_string(*a)));
   }
   std::vector<std::int64_t> axes;
   for (std::size_t i = b->size(); i < a->size() - start; ++i) axes.push_back(static_cast<std::int64_t>(i));
@@ -77,11 +77,11 @@ Result<void> normalize_legacy_broadcast(Graph& graph, NodeId id, std::int64_t op
 
 ValueId insert_before(Graph& graph, NodeId before, std::string_view op_type, std::vector<ValueId> inputs,
                       Attributes attributes, DataType type) {
-  const std::string name = std::format("{}_{}", graph.node(before).name, op_type);
+  const std::string name = format_text("{}_{}", graph.node(before).name, op_type);
   const ValueId made = graph.add_value(name, type, std::nullopt);
   graph.insert_node(before, Node{.op_type = std::string(op_type),
                                  .domain = {},
-                                 .name = std::format("{}_{}", name, std::to_underlying(made)),
+                                 .name = format_text("{}_{}", name, std::to_underlying(made)),
                                  .inputs = std::move(inputs),
                                  .outputs = {made},
                                  .attributes = std::move(attributes)});
@@ -101,7 +101,7 @@ void become(Graph& graph, NodeId id, std::string_view op_type, const std::vector
 
 std::unexpected<Error> refuse(const Graph& graph, NodeId id, ErrorCode code, std::string message, std::string hint) {
   const Node& node = graph.node(id);
-  return fail(code, std::move(message), std::format("node \"{}\" ({})", printable(node.name), node.op_type),
+  return fail(code, std::move(message), format_text("node \"{}\" ({})", printable(node.name), node.op_type),
               std::move(hint));
 }
 

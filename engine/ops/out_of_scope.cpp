@@ -2,7 +2,8 @@
 #include "engine/ops/out_of_scope.h"
 
 #include <algorithm>
-#include <format>
+
+#include "engine/base/format.h"
 
 namespace kinglet::engine {
 namespace {
@@ -35,8 +36,8 @@ std::string_view out_of_scope_reason(std::string_view domain, std::string_view o
 
 std::string describe_refused_type(std::int64_t number) {
   const auto at = std::ranges::find(kTypes, number, &TypeRow::number);
-  if (at == std::ranges::end(kTypes)) return std::format("type {}", number);
-  return std::format("{} ({})", at->name, at->reason);
+  if (at == std::ranges::end(kTypes)) return format_text("type {}", number);
+  return format_text("{} ({})", at->name, at->reason);
 }
 
 const std::vector<std::string_view>& out_of_scope_reasons() {

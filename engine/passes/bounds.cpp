@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/graph/float16.h"
 #include "engine/graph/fused_clip.h"
 
@@ -56,7 +56,7 @@ bool is_never_negative(const Graph& graph, ValueId id, int depth) {
 ValueId bound_constant(Graph& graph, NodeId id, float number, std::string_view what, DataType type) {
   if (!std::isfinite(number)) return kNoValue;
   Tensor tensor = type == DataType::kF16 ? Tensor::of<Half>({}, {to_half(number)}) : Tensor::of<float>({}, {number});
-  return graph.add_constant(std::format("{}.{}", graph.node(id).name, what), std::move(tensor));
+  return graph.add_constant(format_text("{}.{}", graph.node(id).name, what), std::move(tensor));
 }
 
 }  // namespace

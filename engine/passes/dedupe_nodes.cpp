@@ -6,9 +6,9 @@
 //             names.
 #include <algorithm>
 #include <bit>
-#include <format>
 #include <unordered_map>
 
+#include "engine/base/format.h"
 #include "engine/ops/op.h"
 #include "engine/passes/rewrite.h"
 
@@ -43,8 +43,8 @@ bool same_work(const Node& a, const Node& b) {
 }
 
 std::string key_of(const Node& node) {
-  std::string key = std::format("{}:{}", node.domain, node.op_type);
-  for (const ValueId input : node.inputs) key += std::format(",{}", std::to_underlying(input));
+  std::string key = format_text("{}:{}", node.domain, node.op_type);
+  for (const ValueId input : node.inputs) key += format_text(",{}", std::to_underlying(input));
   return key;
 }
 

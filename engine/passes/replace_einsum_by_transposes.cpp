@@ -3,8 +3,8 @@
 // After:      y = Transpose(MatMul(Transpose(a), Transpose(b))), each Transpose only where it changes the order
 // Conditions: those of engine/passes/contraction.h. Plan only: in a file it would be more nodes.
 #include <algorithm>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/passes/contraction.h"
 
 namespace kinglet::engine::passes {
@@ -12,7 +12,7 @@ namespace {
 
 ValueId transposed(Graph& graph, NodeId before, ValueId source, std::vector<std::int64_t> perm) {
   if (std::ranges::is_sorted(perm)) return source;
-  const std::string name = std::format("{}.transposed", graph.node(before).name);
+  const std::string name = format_text("{}.transposed", graph.node(before).name);
   const ValueId made = graph.add_value(name, graph.value(source).type, std::nullopt);
   Node node{.op_type = "Transpose",
             .domain = {},

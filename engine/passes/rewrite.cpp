@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <format>
 
 #include "engine/base/check.h"
+#include "engine/base/format.h"
 #include "engine/graph/float16.h"
 #include "engine/graph/fused_clip.h"
 
@@ -172,7 +172,7 @@ void put_constant(Graph& graph, NodeId id, std::size_t index, Tensor tensor, std
   if (graph.node(id).inputs.size() <= index) graph.resize_inputs(id, index + 1);
   const ValueId old = graph.node(id).inputs[index];
   if (old == kNoValue) {
-    std::string name = std::format("{}.{}", graph.node(id).name, fallback_name);
+    std::string name = format_text("{}.{}", graph.node(id).name, fallback_name);
     graph.set_input(id, index, graph.add_constant(std::move(name), std::move(tensor)));
     return;
   }

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <format>
 #include <unordered_map>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/graph/verify.h"
 #include "engine/ops/op.h"
@@ -124,8 +124,8 @@ Result<void> check_name(const std::string& name) {
   for (const Pass& pass : kPasses) names.push_back(pass.name);
   if (std::ranges::find(names, name) != names.end()) return {};
   const std::string_view near = nearest_name(name, names);
-  return fail(ErrorCode::kUsage, std::format("no pass is named \"{}\"", printable(name)), {},
-              near.empty() ? "`kinglet optimize --list` names them all" : std::format("did you mean {}?", near));
+  return fail(ErrorCode::kUsage, format_text("no pass is named \"{}\"", printable(name)), {},
+              near.empty() ? "`kinglet optimize --list` names them all" : format_text("did you mean {}?", near));
 }
 
 Result<void> check_names(const PassOptions& options) {
@@ -208,7 +208,7 @@ class Runner {
     if (done && *done > 0) {
       if (const auto checked = check(); !checked) done = std::unexpected(checked.error());
     }
-    if (!done) return std::unexpected(with_context(done.error(), std::format("pass {}", pass.name)));
+    if (!done) return std::unexpected(with_context(done.error(), format_text("pass {}", pass.name)));
     row.rewrites += *done;
     row.ms += std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     if (*done > 0) changes_.look(graph_, pass.name, report_);

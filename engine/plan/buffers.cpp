@@ -2,7 +2,8 @@
 #include "engine/plan/buffers.h"
 
 #include <algorithm>
-#include <format>
+
+#include "engine/base/format.h"
 
 namespace kinglet::engine {
 namespace {
@@ -21,7 +22,7 @@ Result<Life> describe(const Graph& graph, ValueId id) {
   const auto count = value.shape ? element_count(*value.shape) : std::nullopt;
   constexpr std::int64_t kLimit = std::int64_t{1} << 32;
   if (!count || *count >= kLimit) {
-    return fail(ErrorCode::kBadData, std::format("value \"{}\" has no fixed shape that fits memory", value.name), {},
+    return fail(ErrorCode::kBadData, format_text("value \"{}\" has no fixed shape that fits memory", value.name), {},
                 "export the model with fixed input sizes");
   }
   const std::size_t bytes = static_cast<std::size_t>(*count) * byte_size(value.type);

@@ -2,10 +2,10 @@
 #include "engine/plan/needs.h"
 
 #include <algorithm>
-#include <format>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/ops/op.h"
 
@@ -81,7 +81,7 @@ class Alive {
   double bytes_ = 0;
 };
 
-std::string size_text(double bytes) { return std::format("{:.0f} MiB", bytes / (1 << 20)); }
+std::string size_text(double bytes) { return format_text("{:.0f} MiB", bytes / (1 << 20)); }
 
 constexpr std::string_view kHint =
     "its shapes are out of proportion to the file; where they are meant, allow more memory";
@@ -98,8 +98,8 @@ Needs needs_of(const Graph& graph) {
   const auto asks = [&](double amount, std::string_view kind, std::string_view name, std::string_view op_type) {
     if (amount <= most) return;
     most = amount;
-    needs.largest = std::format("{} \"{}\"", kind, printable(name));
-    if (!op_type.empty()) needs.largest += std::format(" ({})", op_type);
+    needs.largest = format_text("{} \"{}\"", kind, printable(name));
+    if (!op_type.empty()) needs.largest += format_text(" ({})", op_type);
   };
   for (const GraphInput& input : graph.inputs()) {
     asks(bytes_of(graph, input.value), "input", graph.value(input.value).name, {});
@@ -134,14 +134,14 @@ Result<void> check_needs(const Graph& graph, std::int64_t limit) {
   const double bytes = needs.constants + needs.packed + needs.values + needs.windows;
   if (bytes > static_cast<double>(limit)) {
     return too_much(
-        needs, std::format("asks for most of {}: {} of weights, {} packed, {} of values, {} of windows; "
+        needs, format_text("asks for most of {}: {} of weights, {} packed, {} of values, {} of windows; "
                            "the limit is {}",
                            size_text(bytes), size_text(needs.constants), size_text(needs.packed),
                            size_text(needs.values), size_text(needs.windows), size_text(static_cast<double>(limit))));
   }
   if (needs.steps > kMostSteps) {
     return too_much(needs,
-                    std::format("asks for most of {:.2g} steps a run, the limit is {:.2g}", needs.steps, kMostSteps));
+                    format_text("asks for most of {:.2g} steps a run, the limit is {:.2g}", needs.steps, kMostSteps));
   }
   return {};
 }
@@ -154,9 +154,9 @@ Result<void> check_copies(const Graph& graph, const std::vector<Step>& steps, st
     if (bytes <= static_cast<double>(limit)) continue;
     const Node& node = graph.node(step.nodes.front());
     return fail(ErrorCode::kBadData,
-                std::format("up to here, operators that XNNPACK does not run keep {} of their inputs, the limit is {}",
+                format_text("up to here, operators that XNNPACK does not run keep {} of their inputs, the limit is {}",
                             size_text(bytes), size_text(static_cast<double>(limit))),
-                std::format("node \"{}\" ({})", printable(node.name), node.op_type), std::string(kHint));
+                format_text("node \"{}\" ({})", printable(node.name), node.op_type), std::string(kHint));
   }
   return {};
 }

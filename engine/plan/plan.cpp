@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/plan/plan.h"
 
-#include <format>
+#include "engine/base/format.h"
 
 namespace kinglet::engine {
 
@@ -10,7 +10,7 @@ Result<Plan> make_plan(const Graph& graph, const PlanOptions& options) {
     const Value& value = graph.value(id);
     if (value.shape && is_static(*value.shape)) continue;
     return fail(ErrorCode::kBadData,
-                std::format("the shape of \"{}\" is {}, a plan needs fixed sizes", value.name,
+                format_text("the shape of \"{}\" is {}, a plan needs fixed sizes", value.name,
                             value.shape ? to_string(*value.shape) : "not known"),
                 {}, "export the model with fixed input sizes");
   }

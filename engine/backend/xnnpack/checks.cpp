@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <optional>
+
+#include "engine/base/format.h"
 
 namespace kinglet::engine::xnn {
 namespace {
@@ -31,30 +32,30 @@ std::optional<std::size_t> count_of(Span dims) {
 Result<void> check_side(const char* side, std::size_t size, std::size_t pads, std::size_t kernel, std::size_t stride,
                         std::size_t dilation, std::size_t output) {
   if (kernel == 0 || stride == 0 || dilation == 0) {
-    return refuse(std::format("{}: kernel {}, stride {}, dilation {} must not be 0", side, kernel, stride, dilation));
+    return refuse(format_text("{}: kernel {}, stride {}, dilation {} must not be 0", side, kernel, stride, dilation));
   }
   const std::size_t reach = (kernel - 1) * dilation + 1;
   const std::size_t padded = size + pads;
   if (reach > padded)
-    return refuse(std::format("{}: a kernel of {} does not fit the padded input of {}", side, reach, padded));
+    return refuse(format_text("{}: a kernel of {} does not fit the padded input of {}", side, reach, padded));
   const std::size_t expected = (padded - reach) / stride + 1;
-  if (expected != output) return refuse(std::format("{}: output is {}, the window gives {}", side, output, expected));
+  if (expected != output) return refuse(format_text("{}: output is {}, the window gives {}", side, output, expected));
   return {};
 }
 
 Result<void> check_bias(Span bias, std::size_t channels) {
   if (bias.empty()) return {};
   if (bias.size() != 1 || bias[0] != channels) {
-    return refuse(std::format("bias is {}, expected [{}]", dims_text(bias), channels));
+    return refuse(format_text("bias is {}, expected [{}]", dims_text(bias), channels));
   }
   return {};
 }
 
 Result<void> check_image(Span input, Span output) {
   if (input.size() != 4 || output.size() != 4) {
-    return refuse(std::format("input {} and output {} must have 4 dimensions", dims_text(input), dims_text(output)));
+    return refuse(format_text("input {} and output {} must have 4 dimensions", dims_text(input), dims_text(output)));
   }
-  if (input[0] != output[0]) return refuse(std::format("batch is {} in and {} out", input[0], output[0]));
+  if (input[0] != output[0]) return refuse(format_text("batch is {} in and {} out", input[0], output[0]));
   return {};
 }
 
@@ -69,33 +70,33 @@ bool window_in_padding(std::size_t size, std::size_t before, std::size_t kernel,
 
 std::string dims_text(Span dims) {
   std::string out = "[";
-  for (const std::size_t dim : dims) out += std::format("{}{}", out.size() > 1 ? "," : "", dim);
+  for (const std::size_t dim : dims) out += format_text("{}{}", out.size() > 1 ? "," : "", dim);
   return out + "]";
 }
 
 Result<void> check_dims(Span dims) {
-  if (dims.size() > kMaxRank) return refuse(std::format("{} dimensions, XNNPACK takes 6", dims.size()));
+  if (dims.size() > kMaxRank) return refuse(format_text("{} dimensions, XNNPACK takes 6", dims.size()));
   constexpr std::size_t kLimit = std::size_t{1} << 31;
   if (std::ranges::any_of(dims, [](std::size_t dim) { return dim == 0 || dim >= kLimit; })) {
-    return refuse(std::format("{} has a dimension that is 0 or above 2^31", dims_text(dims)));
+    return refuse(format_text("{} has a dimension that is 0 or above 2^31", dims_text(dims)));
   }
-  if (!count_of(dims)) return refuse(std::format("{} has more than 2^40 elements", dims_text(dims)));
+  if (!count_of(dims)) return refuse(format_text("{} has more than 2^40 elements", dims_text(dims)));
   return {};
 }
 
 Result<void> check_range(const Range& range) {
   // Written so that NaN fails.
   if (range.min < range.max) return {};
-  return refuse(std::format("clipping to [{}, {}] is no range", range.min, range.max));
+  return refuse(format_text("clipping to [{}, {}] is no range", range.min, range.max));
 }
 
 Result<void> check_quantization(const Quantization& quantization, bool is_signed) {
   if (!std::isnormal(quantization.scale) || quantization.scale <= 0) {
-    return refuse(std::format("scale {} is not a normal positive number", quantization.scale));
+    return refuse(format_text("scale {} is not a normal positive number", quantization.scale));
   }
   const std::int32_t low = is_signed ? -128 : 0;
   if (quantization.zero_point < low || quantization.zero_point > low + 255) {
-    return refuse(std::format("zero point {} is outside {} to {}", quantization.zero_point, low, low + 255));
+    return refuse(format_text("zero point {} is outside {} to {}", quantization.zero_point, low, low + 255));
   }
   return {};
 }
@@ -103,7 +104,7 @@ Result<void> check_quantization(const Quantization& quantization, bool is_signed
 Result<void> check_scale_ratio(float input_scale, float output_scale) {
   const float ratio = input_scale / output_scale;
   if (ratio >= 0x1.0p-10F && ratio < 0x1.0p+8F) return {};
-  return refuse(std::format("scale ratio {} is outside 2^-10 to 2^8", ratio));
+  return refuse(format_text("scale ratio {} is outside 2^-10 to 2^8", ratio));
 }
 
 Result<void> check_window(const Window& window, Span input, Span output) {
@@ -119,15 +120,15 @@ Result<void> check_convolution(const Window& window, std::size_t groups, Span in
                                Span output) {
   KINGLET_TRY(check_window(window, input, output));
   KINGLET_TRY(check_dims(filter));
-  if (filter.size() != 4) return refuse(std::format("filter {} must have 4 dimensions", dims_text(filter)));
+  if (filter.size() != 4) return refuse(format_text("filter {} must have 4 dimensions", dims_text(filter)));
   if (groups == 0 || input[3] % groups != 0 || filter[0] % groups != 0) {
-    return refuse(std::format("{} groups do not divide {} input and {} output channels", groups, input[3], filter[0]));
+    return refuse(format_text("{} groups do not divide {} input and {} output channels", groups, input[3], filter[0]));
   }
   if (filter[1] != window.kernel_height || filter[2] != window.kernel_width || filter[3] != input[3] / groups) {
-    return refuse(std::format("filter is {}, expected [{},{},{},{}]", dims_text(filter), filter[0],
+    return refuse(format_text("filter is {}, expected [{},{},{},{}]", dims_text(filter), filter[0],
                               window.kernel_height, window.kernel_width, input[3] / groups));
   }
-  if (output[3] != filter[0]) return refuse(std::format("output has {} channels, filter {}", output[3], filter[0]));
+  if (output[3] != filter[0]) return refuse(format_text("output has {} channels, filter {}", output[3], filter[0]));
   return check_bias(bias, filter[0]);
 }
 
@@ -138,15 +139,15 @@ Result<void> check_depthwise(const Window& window, std::size_t multiplier, Span 
   const std::size_t channels = input[3] * multiplier;
   const Dims expected{1, window.kernel_height, window.kernel_width, channels};
   if (multiplier == 0 || !std::ranges::equal(filter, expected)) {
-    return refuse(std::format("filter is {}, expected {}", dims_text(filter), dims_text(expected)));
+    return refuse(format_text("filter is {}, expected {}", dims_text(filter), dims_text(expected)));
   }
-  if (output[3] != channels) return refuse(std::format("output has {} channels, expected {}", output[3], channels));
+  if (output[3] != channels) return refuse(format_text("output has {} channels, expected {}", output[3], channels));
   return check_bias(bias, channels);
 }
 
 Result<void> check_pooling(const Window& window, Span input, Span output) {
   KINGLET_TRY(check_window(window, input, output));
-  if (input[3] != output[3]) return refuse(std::format("{} channels in, {} out", input[3], output[3]));
+  if (input[3] != output[3]) return refuse(format_text("{} channels in, {} out", input[3], output[3]));
   if (window.kernel_height * std::size_t{window.kernel_width} < 2) return refuse("pooling of one element");
   if (window_in_padding(input[1], window.pad_top, window.kernel_height, window.stride_height, window.dilation_height,
                         output[1]) ||
@@ -159,16 +160,16 @@ Result<void> check_pooling(const Window& window, Span input, Span output) {
 
 Result<void> check_fully_connected(Span input, Span filter, bool transposed, Span bias, Span output) {
   KINGLET_TRY(check_all({input, filter, output}));
-  if (filter.size() != 2) return refuse(std::format("filter {} must have 2 dimensions", dims_text(filter)));
+  if (filter.size() != 2) return refuse(format_text("filter {} must have 2 dimensions", dims_text(filter)));
   const std::size_t outputs = filter[transposed ? 1 : 0];
   const std::size_t inputs = filter[transposed ? 0 : 1];
   if (input.empty() || input.back() != inputs) {
-    return refuse(std::format("input {} does not end in {}", dims_text(input), inputs));
+    return refuse(format_text("input {} does not end in {}", dims_text(input), inputs));
   }
   Dims expected(input.begin(), input.end());
   expected.back() = outputs;
   if (!std::ranges::equal(expected, output)) {
-    return refuse(std::format("output is {}, expected {}", dims_text(output), dims_text(expected)));
+    return refuse(format_text("output is {}, expected {}", dims_text(output), dims_text(expected)));
   }
   return check_bias(bias, outputs);
 }
@@ -176,7 +177,7 @@ Result<void> check_fully_connected(Span input, Span filter, bool transposed, Spa
 Result<void> check_batch_matrix_multiply(Span a, Span b, Span output) {
   KINGLET_TRY(check_all({a, b, output}));
   const std::size_t rank = a.size();
-  const auto refused = [&] { return refuse(std::format("{} does not multiply {}", dims_text(a), dims_text(b))); };
+  const auto refused = [&] { return refuse(format_text("{} does not multiply {}", dims_text(a), dims_text(b))); };
   if (rank < 3 || b.size() != rank || a[rank - 1] != b[rank - 2]) return refused();
   Dims expected(a.begin(), a.end());
   for (std::size_t i = 0; i + 2 < rank; ++i) {
@@ -189,7 +190,7 @@ Result<void> check_batch_matrix_multiply(Span a, Span b, Span output) {
 
 Result<void> check_same_dims(Span a, Span b) {
   KINGLET_TRY(check_all({a, b}));
-  if (!std::ranges::equal(a, b)) return refuse(std::format("{} is not {}", dims_text(a), dims_text(b)));
+  if (!std::ranges::equal(a, b)) return refuse(format_text("{} is not {}", dims_text(a), dims_text(b)));
   return {};
 }
 
@@ -200,7 +201,7 @@ Result<void> check_broadcast(Span a, Span b, Span output) {
     const std::size_t x = i < a.size() ? a[a.size() - 1 - i] : 1;
     const std::size_t y = i < b.size() ? b[b.size() - 1 - i] : 1;
     if (x != y && x != 1 && y != 1)
-      return refuse(std::format("{} does not broadcast with {}", dims_text(a), dims_text(b)));
+      return refuse(format_text("{} does not broadcast with {}", dims_text(a), dims_text(b)));
     expected[expected.size() - 1 - i] = std::max(x, y);
   }
   return check_same_dims(expected, output);
@@ -208,15 +209,15 @@ Result<void> check_broadcast(Span a, Span b, Span output) {
 
 Result<void> check_concatenate(std::size_t axis, std::span<const Dims* const> inputs, Span output) {
   KINGLET_TRY(check_dims(output));
-  if (axis >= output.size()) return refuse(std::format("axis {} of {}", axis, dims_text(output)));
+  if (axis >= output.size()) return refuse(format_text("axis {} of {}", axis, dims_text(output)));
   Dims expected(output.begin(), output.end());
   expected[axis] = 0;
   for (const Dims* input : inputs) {
     KINGLET_TRY(check_dims(*input));
-    if (input->size() != output.size()) return refuse(std::format("{} joins {}", dims_text(*input), dims_text(output)));
+    if (input->size() != output.size()) return refuse(format_text("{} joins {}", dims_text(*input), dims_text(output)));
     for (std::size_t i = 0; i < output.size(); ++i) {
       if (i != axis && (*input)[i] != output[i]) {
-        return refuse(std::format("{} joins {} along {}", dims_text(*input), dims_text(output), axis));
+        return refuse(format_text("{} joins {} along {}", dims_text(*input), dims_text(output), axis));
       }
     }
     expected[axis] += (*input)[axis];
@@ -227,11 +228,11 @@ Result<void> check_concatenate(std::size_t axis, std::span<const Dims* const> in
 Result<void> check_slice(Span offsets, Span sizes, Span input, Span output) {
   KINGLET_TRY(check_all({input, output}));
   if (input.empty() || offsets.size() != input.size() || sizes.size() != input.size()) {
-    return refuse(std::format("{} offsets and {} sizes for {}", offsets.size(), sizes.size(), dims_text(input)));
+    return refuse(format_text("{} offsets and {} sizes for {}", offsets.size(), sizes.size(), dims_text(input)));
   }
   for (std::size_t i = 0; i < input.size(); ++i) {
     if (offsets[i] >= input[i] || sizes[i] > input[i] - offsets[i]) {
-      return refuse(std::format("{} from {} of {} along {}", sizes[i], offsets[i], input[i], i));
+      return refuse(format_text("{} from {} of {} along {}", sizes[i], offsets[i], input[i], i));
     }
   }
   return check_same_dims(sizes, output);
@@ -240,7 +241,7 @@ Result<void> check_slice(Span offsets, Span sizes, Span input, Span output) {
 Result<void> check_reshape(Span input, Span output) {
   KINGLET_TRY(check_all({input, output}));
   if (count_of(input) != count_of(output)) {
-    return refuse(std::format("{} and {} differ in size", dims_text(input), dims_text(output)));
+    return refuse(format_text("{} and {} differ in size", dims_text(input), dims_text(output)));
   }
   return {};
 }
@@ -250,18 +251,18 @@ Result<void> check_transpose(Span permutation, Span input, Span output) {
   std::vector<bool> seen(input.size(), false);
   Dims expected;
   for (const std::size_t axis : permutation) {
-    if (axis >= input.size() || seen[axis]) return refuse(std::format("{} is no permutation", dims_text(permutation)));
+    if (axis >= input.size() || seen[axis]) return refuse(format_text("{} is no permutation", dims_text(permutation)));
     seen[axis] = true;
     expected.push_back(input[axis]);
   }
-  if (expected.size() != input.size()) return refuse(std::format("{} is too short", dims_text(permutation)));
+  if (expected.size() != input.size()) return refuse(format_text("{} is too short", dims_text(permutation)));
   return check_same_dims(expected, output);
 }
 
 Result<void> check_pad(Span before, Span after, Span input, Span output) {
   KINGLET_TRY(check_all({input, output}));
   if (before.size() != input.size() || after.size() != input.size()) {
-    return refuse(std::format("{} and {} pads for {}", before.size(), after.size(), dims_text(input)));
+    return refuse(format_text("{} and {} pads for {}", before.size(), after.size(), dims_text(input)));
   }
   Dims expected(input.begin(), input.end());
   constexpr std::size_t kLimit = std::size_t{1} << 31;
@@ -275,7 +276,7 @@ Result<void> check_pad(Span before, Span after, Span input, Span output) {
 Result<void> check_reduce(Span axes, bool keep_dims, Span input, Span output) {
   KINGLET_TRY(check_dims(input));
   if (axes.empty() || !std::ranges::is_sorted(axes, std::ranges::less_equal{}) || axes.back() >= input.size()) {
-    return refuse(std::format("axes {} of {}", dims_text(axes), dims_text(input)));
+    return refuse(format_text("axes {} of {}", dims_text(axes), dims_text(input)));
   }
   Dims expected;
   for (std::size_t i = 0; i < input.size(); ++i) {
@@ -289,10 +290,10 @@ Result<void> check_reduce(Span axes, bool keep_dims, Span input, Span output) {
 Result<void> check_resize(Span input, Span output) {
   KINGLET_TRY(check_all({input, output}));
   KINGLET_TRY(check_image(input, output));
-  if (input[3] != output[3]) return refuse(std::format("{} channels in, {} out", input[3], output[3]));
+  if (input[3] != output[3]) return refuse(format_text("{} channels in, {} out", input[3], output[3]));
   constexpr std::size_t kLimit = std::size_t{1} << 24;
   for (const std::size_t side : {input[1], input[2], output[1], output[2]}) {
-    if (side >= kLimit) return refuse(std::format("a side of {}", side));
+    if (side >= kLimit) return refuse(format_text("a side of {}", side));
   }
   return {};
 }

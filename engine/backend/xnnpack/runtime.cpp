@@ -5,13 +5,14 @@
 #include <array>
 #include <cctype>
 #include <cstring>
-#include <format>
+
+#include "engine/base/format.h"
 
 namespace kinglet::engine::xnn {
 namespace {
 
 std::unexpected<Error> refused(std::string_view step, xnn_status status) {
-  return fail(ErrorCode::kInternal, std::format("XNNPACK fails to {} (status {})", step, static_cast<int>(status)));
+  return fail(ErrorCode::kInternal, format_text("XNNPACK fails to {} (status {})", step, static_cast<int>(status)));
 }
 
 // XNNPACK's names say "Convolution (NHWC, F32) GEMM", "Copy (NC, X32)", "Mean (ND, F32)".
@@ -25,7 +26,7 @@ bool same_kind(std::string_view operator_name, std::string_view kind) {
 Result<ThreadPool> make_thread_pool(int threads) {
   if (threads <= 1) return ThreadPool();
   ThreadPool pool(pthreadpool_create(static_cast<std::size_t>(threads)));
-  if (!pool) return fail(ErrorCode::kUnavailable, std::format("cannot make {} threads", threads));
+  if (!pool) return fail(ErrorCode::kUnavailable, format_text("cannot make {} threads", threads));
   return pool;
 }
 
@@ -66,7 +67,7 @@ Result<void> Runtime::check_shapes() const {
     if (status != xnn_status_success) return refused("tell a shape", status);
     const std::span<const std::size_t> found(dims.data(), std::min(rank, dims.size()));
     if (!std::ranges::equal(found, external.dims)) {
-      return fail(ErrorCode::kInternal, std::format("XNNPACK works out {} where {} was expected", dims_text(found),
+      return fail(ErrorCode::kInternal, format_text("XNNPACK works out {} where {} was expected", dims_text(found),
                                                     dims_text(external.dims)));
     }
   }
@@ -76,7 +77,7 @@ Result<void> Runtime::check_shapes() const {
 Result<void> Runtime::bind(std::span<void* const> pointers) {
   // XNNPACK aborts when one is missing.
   if (pointers.size() != externals_.size() || std::ranges::find(pointers, nullptr) != pointers.end()) {
-    return fail(ErrorCode::kInternal, std::format("{} pointers for {} values", pointers.size(), externals_.size()));
+    return fail(ErrorCode::kInternal, format_text("{} pointers for {} values", pointers.size(), externals_.size()));
   }
   std::vector<xnn_external_value> values;
   values.reserve(pointers.size());

@@ -2,8 +2,8 @@
 #include "engine/backend/xnnpack/subgraph_builder.h"
 
 #include <algorithm>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/graph/fused_clip.h"
 
 namespace kinglet::engine::xnn {
@@ -63,20 +63,20 @@ Result<Quantization> quantization_of(const Graph& graph, ValueId id) {
     if (node.op_type != "DequantizeLinear" || node.inputs[0] != id) continue;
     if (const auto found = quantization_of_node(graph, reader)) return *found;
   }
-  return fail(ErrorCode::kBadData, std::format("8-bit value \"{}\" has no constant scalar scale", value.name));
+  return fail(ErrorCode::kBadData, format_text("8-bit value \"{}\" has no constant scalar scale", value.name));
 }
 
 Result<SubgraphBuilder> SubgraphBuilder::create(const Graph& graph, const Layouts& layouts,
                                                 std::span<const ValueId> inputs, std::span<const ValueId> outputs) {
   if (const xnn_status status = xnn_initialize(nullptr); status != xnn_status_success) {
     return fail(ErrorCode::kUnavailable,
-                std::format("XNNPACK does not run on this processor (status {})", static_cast<int>(status)));
+                format_text("XNNPACK does not run on this processor (status {})", static_cast<int>(status)));
   }
   SubgraphBuilder builder(graph, layouts, false);
   xnn_subgraph_t made = nullptr;
   const auto count = static_cast<std::uint32_t>(inputs.size() + outputs.size());
   if (const xnn_status status = xnn_create_subgraph(count, 0, &made); status != xnn_status_success) {
-    return fail(ErrorCode::kInternal, std::format("XNNPACK makes no subgraph (status {})", static_cast<int>(status)));
+    return fail(ErrorCode::kInternal, format_text("XNNPACK makes no subgraph (status {})", static_cast<int>(status)));
   }
   builder.subgraph_.reset(made);
   for (const ValueId id : inputs) KINGLET_TRY(builder.add_external(id, false));
@@ -117,7 +117,7 @@ Result<void> SubgraphBuilder::finish() {
     if (record(target).made) continue;
     const auto found = operands_.find({id, layouts_->of(id)});
     if (found == operands_.end()) {
-      return fail(ErrorCode::kInternal, std::format("no node makes output \"{}\"", graph_->value(id).name));
+      return fail(ErrorCode::kInternal, format_text("no node makes output \"{}\"", graph_->value(id).name));
     }
     KINGLET_TRY(change_layout(found->second, layouts_->of(id), target, border_layout(*graph_, *layouts_, id)));
   }
@@ -138,7 +138,7 @@ SubgraphBuilder::Built SubgraphBuilder::take() {
 Result<SubgraphBuilder::Record> SubgraphBuilder::describe(ValueId id, Layout layout) const {
   const Value& value = graph_->value(id);
   if (!value.shape || !is_static(*value.shape)) {
-    return fail(ErrorCode::kBadData, std::format("\"{}\" has no fixed shape", value.name));
+    return fail(ErrorCode::kBadData, format_text("\"{}\" has no fixed shape", value.name));
   }
   Record record;
   record.dims = at_least_one(to_dims(physical_shape(*value.shape, layout)));
@@ -156,7 +156,7 @@ Result<SubgraphBuilder::Record> SubgraphBuilder::describe(ValueId id, Layout lay
     }
     default:
       return fail(ErrorCode::kBadData,
-                  std::format("\"{}\" is {}, which XNNPACK does not take", value.name, to_string(value.type)));
+                  format_text("\"{}\" is {}, which XNNPACK does not take", value.name, to_string(value.type)));
   }
 }
 
@@ -172,7 +172,7 @@ Result<Operand> SubgraphBuilder::add_record(Record record, const void* data, std
                                                 record.quantization.scale, record.dims.size(), record.dims.data(), data,
                                                 external_id, flags, &record.xnn_id);
     if (status != xnn_status_success) {
-      return fail(ErrorCode::kInternal, std::format("XNNPACK refuses a tensor of {} (status {})",
+      return fail(ErrorCode::kInternal, format_text("XNNPACK refuses a tensor of {} (status {})",
                                                     dims_text(record.dims), static_cast<int>(status)));
     }
   }
@@ -201,7 +201,7 @@ Result<Operand> SubgraphBuilder::input(ValueId id, Layout layout) {
   if (known != operands_.end()) return known->second;
   const Value& value = graph_->value(id);
   if (layout == Layout::kNhwc && (!value.shape || value.shape->size() != 4)) {
-    return fail(ErrorCode::kBadData, std::format("\"{}\" is no image of 4 dimensions", value.name));
+    return fail(ErrorCode::kBadData, format_text("\"{}\" is no image of 4 dimensions", value.name));
   }
   return value.constant ? constant_input(id, layout, *value.shape) : computed_input(id, layout);
 }
@@ -210,7 +210,7 @@ Result<Operand> SubgraphBuilder::constant_input(ValueId id, Layout layout, const
   const Tensor& tensor = *graph_->value(id).constant;
   if (tensor.type() != DataType::kF32) {
     return fail(ErrorCode::kBadData,
-                std::format("constant \"{}\" is {}", graph_->value(id).name, to_string(tensor.type())));
+                format_text("constant \"{}\" is {}", graph_->value(id).name, to_string(tensor.type())));
   }
   const Tensor data = probe_ ? tensor : reordered(tensor, shape, layout);
   const Operand operand =
@@ -224,7 +224,7 @@ Result<Operand> SubgraphBuilder::computed_input(ValueId id, Layout layout) {
   auto source = operands_.find({id, other});
   if (source == operands_.end()) {
     if (!probe_) {
-      return fail(ErrorCode::kInternal, std::format("\"{}\" is read before it is made", graph_->value(id).name));
+      return fail(ErrorCode::kInternal, format_text("\"{}\" is read before it is made", graph_->value(id).name));
     }
     const Layout home = layouts_->of(id);
     Record outside = KINGLET_TRY(describe(id, home));
@@ -259,7 +259,7 @@ Result<Operand> SubgraphBuilder::input_in_logical_order(ValueId id) {
 Result<Operand> SubgraphBuilder::input_for_broadcast(ValueId id, Layout layout, std::size_t rank) {
   const Value& value = graph_->value(id);
   if (!value.shape || !is_static(*value.shape)) {
-    return fail(ErrorCode::kBadData, std::format("\"{}\" has no fixed shape", value.name));
+    return fail(ErrorCode::kBadData, format_text("\"{}\" has no fixed shape", value.name));
   }
   const bool one_element = element_count(*value.shape) == 1;
   if (layout == Layout::kLogical || (one_element && value.shape->size() != 4)) return input(id, Layout::kLogical);
@@ -318,7 +318,7 @@ Result<Operand> SubgraphBuilder::constant(const Tensor& numbers, Dims dims, Life
   for (const std::size_t dim : dims) count *= dim;
   if (numbers.type() != DataType::kF32 || count != static_cast<std::size_t>(numbers.element_count())) {
     return fail(ErrorCode::kBadData,
-                std::format("static data of {} elements for {}", numbers.element_count(), dims_text(dims)));
+                format_text("static data of {} elements for {}", numbers.element_count(), dims_text(dims)));
   }
   const void* data = nullptr;
   if (!probe_) {

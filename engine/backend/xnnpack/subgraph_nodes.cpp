@@ -2,9 +2,9 @@
 // Why: the node kinds of SubgraphBuilder: check, then define.
 #include <algorithm>
 #include <array>
-#include <format>
 
 #include "engine/backend/xnnpack/subgraph_builder.h"
+#include "engine/base/format.h"
 
 namespace kinglet::engine::xnn {
 namespace {
@@ -47,12 +47,12 @@ Result<void> SubgraphBuilder::check_static(std::initializer_list<std::optional<O
 Result<void> SubgraphBuilder::define(std::string_view kind, std::span<const Operand> inputs, Operand output,
                                      const std::function<xnn_status()>& call) {
   for (const Operand input : inputs) {
-    if (!record(input).made) return fail(ErrorCode::kBadData, std::format("{} reads a value that no node made", kind));
+    if (!record(input).made) return fail(ErrorCode::kBadData, format_text("{} reads a value that no node made", kind));
   }
-  if (record(output).made) return fail(ErrorCode::kBadData, std::format("{} writes a value that exists", kind));
+  if (record(output).made) return fail(ErrorCode::kBadData, format_text("{} writes a value that exists", kind));
   if (!probe_) {
     if (const xnn_status status = call(); status != xnn_status_success) {
-      return fail(ErrorCode::kInternal, std::format("XNNPACK refuses {} {} (status {})", kind, dims_text(dims(output)),
+      return fail(ErrorCode::kInternal, format_text("XNNPACK refuses {} {} (status {})", kind, dims_text(dims(output)),
                                                     static_cast<int>(status)));
     }
   }

@@ -2,10 +2,10 @@
 // Activation functions: one input (Clip and PRelu have more), output of the same type and shape. Computed in double.
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <limits>
 #include <numbers>
 
+#include "engine/base/format.h"
 #include "engine/graph/float16.h"
 #include "engine/ops/common.h"
 #include "engine/ops/families/elementwise.h"
@@ -175,7 +175,7 @@ Result<void> infer_clip(InferContext& context) {
     KINGLET_TRY(need_type_of(context, bound, 0));
     if (context.input_shape(bound) && element_count(*context.input_shape(bound)).value_or(1) != 1) {
       return context.fail(
-          std::format("bound {} has shape {}, expected a scalar", bound, to_string(*context.input_shape(bound))));
+          format_text("bound {} has shape {}, expected a scalar", bound, to_string(*context.input_shape(bound))));
     }
   }
   context.set_output(0, context.input_type(0), context.input_shape(0));
@@ -236,7 +236,7 @@ Result<void> infer_prelu(InferContext& context) {
   const std::optional<Shape> both = KINGLET_TRY(broadcast_inputs(context));
   const std::optional<Shape>& x = context.input_shape(0);
   if (both && is_static(*x) && *both != *x) {
-    return context.fail(std::format("the slope's shape {} does not broadcast to {}", to_string(*context.input_shape(1)),
+    return context.fail(format_text("the slope's shape {} does not broadcast to {}", to_string(*context.input_shape(1)),
                                     to_string(*x)));
   }
   context.set_output(0, context.input_type(0), x);

@@ -2,8 +2,8 @@
 // Concat and Split: tensors joined and cut along one axis. Any element type.
 #include <algorithm>
 #include <cstring>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
@@ -45,7 +45,7 @@ Result<void> infer_concat(InferContext& context) {
       }
     }
     if (!fits)
-      return context.fail(std::format("cannot join {} and {} on axis {}", to_string(*out), to_string(*x), axis));
+      return context.fail(format_text("cannot join {} and {} on axis {}", to_string(*out), to_string(*x), axis));
   }
   if (unknown && out) {
     const std::size_t axis = KINGLET_TRY(checked_axis(context, context.attributes().get_int("axis", 0), out->size()));
@@ -96,11 +96,11 @@ Result<std::vector<std::int64_t>> split_lengths(const InferContext& context, Dim
     lengths = split->to_int64s();
     std::int64_t sum = 0;
     for (const std::int64_t length : lengths) {
-      if (length < 0 || length > kMaxDim) return context.fail(std::format("split holds {}", length));
+      if (length < 0 || length > kMaxDim) return context.fail(format_text("split holds {}", length));
       sum += length;
     }
     if (lengths.size() != count || sum != whole) {
-      return context.fail(std::format("split {} into {} outputs of {}", to_string(lengths), count, whole));
+      return context.fail(format_text("split {} into {} outputs of {}", to_string(lengths), count, whole));
     }
     return lengths;
   }

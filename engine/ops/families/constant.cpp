@@ -3,9 +3,9 @@
 // load.)
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <limits>
 
+#include "engine/base/format.h"
 #include "engine/graph/float16.h"
 #include "engine/ops/common.h"
 #include "engine/ops/families/float64_detour.h"
@@ -25,7 +25,7 @@ Result<void> infer_cast(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kAnyType));
   const std::int64_t number = context.attributes().get_int("to", 0);
   const std::optional<DataType> type = type_of_number(number);
-  if (!type) return context.refuse(std::format("casts to {}", describe_refused_type(number)));
+  if (!type) return context.refuse(format_text("casts to {}", describe_refused_type(number)));
   context.set_output(0, *type, context.input_shape(0));
   return {};
 }
@@ -78,7 +78,7 @@ Result<void> infer_constant_of_shape(InferContext& context) {
   }
   const std::vector<std::int64_t> dims = shape->to_int64s();
   for (const std::int64_t dim : dims) {
-    if (dim < 0 || dim > kMaxDim) return context.fail(std::format("the shape holds {}", dim));
+    if (dim < 0 || dim > kMaxDim) return context.fail(format_text("the shape holds {}", dim));
   }
   context.set_output(0, type, dims);
   return {};

@@ -2,8 +2,8 @@
 // Convolution over 1 to 3 (and more) spatial dimensions, with groups, dilations and any padding.
 //   x [N,C,D1..Dn], w [M,C/group,k1..kn], b [M]  ->  [N,M,E1..En]
 #include <algorithm>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/families/convolve.h"
 #include "engine/ops/families/window.h"
@@ -23,7 +23,7 @@ Result<void> infer_conv(InferContext& context) {
     KINGLET_TRY(need_rank(context, 2, 1, 1));
     const std::optional<Shape>& bias = context.input_shape(2);
     if (bias && out && (*bias)[0] != kUnknownDim && (*out)[1] != kUnknownDim && (*bias)[0] != (*out)[1]) {
-      return context.fail(std::format("the bias has {} numbers for {} output channels", (*bias)[0], (*out)[1]));
+      return context.fail(format_text("the bias has {} numbers for {} output channels", (*bias)[0], (*out)[1]));
     }
   }
   context.set_output(0, context.input_type(0), out);

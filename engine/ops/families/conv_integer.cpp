@@ -2,8 +2,8 @@
 // Convolution of 8-bit numbers: ConvInteger (sums as they are) and QLinearConv (sums in the output's scale, with an
 // int32 bias). The weight may have one scale and zero point an output channel. Sums wrap to 32 bits.
 #include <cmath>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/ops/families/convolve.h"
 #include "engine/ops/families/quantized.h"
 #include "engine/ops/rows.h"
@@ -19,7 +19,7 @@ Result<void> need_per_channel(const InferContext& context, std::size_t i, std::s
   const std::optional<Shape>& weight = context.input_shape(w);
   if (!shape || !weight || weight->empty() || !is_static(*shape) || (*weight)[0] == kUnknownDim) return {};
   if (element_count(*shape) == 1 || *shape == Shape{(*weight)[0]}) return {};
-  return context.fail(std::format("input {} of shape {} is neither one number nor one for each of {} channels", i,
+  return context.fail(format_text("input {} of shape {} is neither one number nor one for each of {} channels", i,
                                   to_string(*shape), (*weight)[0]));
 }
 
@@ -96,7 +96,7 @@ Result<void> infer_qlinear_conv(InferContext& context) {
     const std::optional<Shape>& bias = context.input_shape(8);
     const std::optional<Shape>& w = context.input_shape(3);
     if (bias && w && !w->empty() && is_static(*bias) && (*w)[0] != kUnknownDim && *bias != Shape{(*w)[0]}) {
-      return context.fail(std::format("the bias {} does not have {} numbers", to_string(*bias), (*w)[0]));
+      return context.fail(format_text("the bias {} does not have {} numbers", to_string(*bias), (*w)[0]));
     }
   }
   context.set_output(0, context.input_type(7), KINGLET_TRY(conv_output(context, 0, 3)));

@@ -2,8 +2,8 @@
 #include "engine/ops/families/convolve.h"
 
 #include <algorithm>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/ops/families/window.h"
 
 namespace kinglet::engine::ops {
@@ -102,7 +102,7 @@ Result<std::optional<Shape>> conv_output(const InferContext& context, std::size_
   const std::optional<Shape>& w = context.input_shape(w_index);
   if (!x || !w) return std::nullopt;
   if (x->size() != w->size()) {
-    return context.fail(std::format("the input has shape {}, the weight {}", to_string(*x), to_string(*w)));
+    return context.fail(format_text("the input has shape {}, the weight {}", to_string(*x), to_string(*w)));
   }
   Shape out{(*x)[0], (*w)[0]};
   const std::span<const Dim> spatial = std::span(*x).subspan(2);
@@ -111,21 +111,21 @@ Result<std::optional<Shape>> conv_output(const InferContext& context, std::size_
     return out;
   }
   if ((*x)[1] != kUnknownDim && (*x)[1] != (*w)[1] * group) {
-    return context.fail(std::format("the input {} has {} channels, the weight {} expects {} (group {})", to_string(*x),
+    return context.fail(format_text("the input {} has {} channels, the weight {} expects {} (group {})", to_string(*x),
                                     (*x)[1], to_string(*w), (*w)[1] * group, group),
                         "export again with a fixed input size, or look with `kinglet inspect`");
   }
-  if ((*w)[0] % group != 0) return context.fail(std::format("{} output channels in {} groups", (*w)[0], group));
+  if ((*w)[0] % group != 0) return context.fail(format_text("{} output channels in {} groups", (*w)[0], group));
   const std::vector<std::int64_t> kernel(w->begin() + 2, w->end());
   const std::vector<std::int64_t> declared = context.attributes().get_ints("kernel_shape");
   if (!declared.empty() && declared != kernel) {
-    return context.fail(std::format("kernel_shape {} differs from the weight {}", to_string(declared), to_string(*w)));
+    return context.fail(format_text("kernel_shape {} differs from the weight {}", to_string(declared), to_string(*w)));
   }
   const Window window = KINGLET_TRY(checked_window(context, kernel, spatial));
   const std::optional<Shape> sizes = window_output(window, spatial, false, pads_same(context.attributes()));
   if (!sizes) {
     return context.fail(
-        std::format("the kernel {} does not fit into the padded input {}", to_string(kernel), to_string(*x)));
+        format_text("the kernel {} does not fit into the padded input {}", to_string(kernel), to_string(*x)));
   }
   out.insert(out.end(), sizes->begin(), sizes->end());
   return out;

@@ -3,8 +3,8 @@
 // writes MatMul and Add. Session passes make it; files do not hold it.
 //   x [...,K], w [K,N], b [N]  ->  [...,N]
 #include <algorithm>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/rows.h"
@@ -35,7 +35,7 @@ Result<void> infer_linear(InferContext& context) {
     };
     if (differ(x->back(), (*w)[0]) || differ((*w)[1], (*b)[0])) {
       return context.fail(
-          std::format("cannot multiply {} by {} and add {}", to_string(*x), to_string(*w), to_string(*b)));
+          format_text("cannot multiply {} by {} and add {}", to_string(*x), to_string(*w), to_string(*b)));
     }
   }
   context.set_output(0, context.input_type(0), out);

@@ -3,10 +3,10 @@
 // Evaluated two operands at a time, each label summed as soon as nothing later needs it: a chain of matrices costs what
 // the chain of MatMul costs, not the product of all dimensions.
 #include <algorithm>
-#include <format>
 #include <map>
 #include <set>
 
+#include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/ops/common.h"
 #include "engine/ops/families/einsum_equation.h"
@@ -27,7 +27,7 @@ Result<LabelSizes> label_sizes(const InferContext& context, const EinsumEquation
       const auto [at, is_new] = sizes.try_emplace(equation.inputs[i][axis], shape[axis]);
       const std::optional<Shape> both = broadcast(std::span(&at->second, 1), std::span(&shape[axis], 1));
       if (!both) {
-        return context.fail(std::format("dimension {} of input {} is {}, another of the same letter {}", axis, i,
+        return context.fail(format_text("dimension {} of input {} is {}, another of the same letter {}", axis, i,
                                         shape[axis], at->second));
       }
       if (!is_new) at->second = both->front();
@@ -199,7 +199,7 @@ Result<void> contract(const Node& node, const EinsumEquation& equation, Inputs i
     const std::vector<int> kept = needed_labels(equation, i + 1, product, next);
     if (!fits(product, next, kept, most)) {
       return fail(ErrorCode::kUnsupported, "a partial product of its inputs would be too large",
-                  std::format("node \"{}\" (Einsum)", printable(node.name)), "write it as several nodes");
+                  format_text("node \"{}\" (Einsum)", printable(node.name)), "write it as several nodes");
     }
     product = multiply(product, next, kept);
   }

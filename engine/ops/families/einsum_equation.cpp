@@ -2,9 +2,10 @@
 #include "engine/ops/families/einsum_equation.h"
 
 #include <algorithm>
-#include <format>
 #include <optional>
 #include <set>
+
+#include "engine/base/format.h"
 
 namespace kinglet::engine::ops {
 namespace {
@@ -27,7 +28,7 @@ std::expected<Term, std::string> parse_term(std::string_view text) {
       term.ellipsis = term.letters.size();
       i += 2;
     } else {
-      return std::unexpected(std::format("term {} of the equation is not made of letters and one \"...\"", text));
+      return std::unexpected(format_text("term {} of the equation is not made of letters and one \"...\"", text));
     }
   }
   return term;
@@ -84,7 +85,7 @@ std::expected<EinsumEquation, std::string> parse_einsum(std::string_view equatio
   const std::size_t arrow = equation.find("->");
   const std::vector<std::string_view> parts = split(equation.substr(0, arrow));
   if (parts.size() != ranks.size()) {
-    return std::unexpected(std::format("the equation has {} terms for {} inputs", parts.size(), ranks.size()));
+    return std::unexpected(format_text("the equation has {} terms for {} inputs", parts.size(), ranks.size()));
   }
   std::vector<Term> terms;
   std::size_t most_hidden = 0;
@@ -95,7 +96,7 @@ std::expected<EinsumEquation, std::string> parse_einsum(std::string_view equatio
     const std::size_t letters = term->letters.size();
     if (letters > ranks[i] || (!term->ellipsis && letters != ranks[i])) {
       return std::unexpected(
-          std::format("term {} of the equation names {} dimensions, input {} has {}", parts[i], letters, i, ranks[i]));
+          format_text("term {} of the equation names {} dimensions, input {} has {}", parts[i], letters, i, ranks[i]));
     }
     if (term->ellipsis) most_hidden = std::max(most_hidden, ranks[i] - letters);
     result.inputs.push_back(labels_of(*term, ranks[i] - letters));

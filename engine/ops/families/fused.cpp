@@ -2,8 +2,8 @@
 // Operators of domain "kinglet": one step for what ONNX writes as several nodes. Session passes make them; files do not
 // hold them.
 #include <cmath>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/families/elementwise.h"
 #include "engine/ops/lower.h"
@@ -40,7 +40,7 @@ Result<void> infer_channel_shuffle(InferContext& context) {
   const std::int64_t groups = KINGLET_TRY(checked_int(context, "groups", 1, 1, kMaxDim));
   const std::optional<Shape>& x = context.input_shape(0);
   if (x && (*x)[1] != kUnknownDim && (*x)[1] % groups != 0) {
-    return context.fail(std::format("{} groups do not divide {} channels", groups, (*x)[1]));
+    return context.fail(format_text("{} groups do not divide {} channels", groups, (*x)[1]));
   }
   context.set_output(0, context.input_type(0), x);
   return {};

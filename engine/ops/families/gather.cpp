@@ -2,8 +2,8 @@
 // Operators that address numbers by numbers: Gather, GatherElements, GatherND, ScatterElements, ScatterND, Where,
 // OneHot. Indices are data: an index out of range is an error of the model, found when it runs.
 #include <algorithm>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
@@ -13,8 +13,8 @@ namespace kinglet::engine::ops {
 namespace {
 
 std::unexpected<Error> out_of_range(const Node& node, std::int64_t index, std::int64_t size) {
-  return fail(ErrorCode::kBadData, std::format("index {} lies outside an axis of {}", index, size),
-              std::format("node \"{}\" ({})", node.name, node.op_type));
+  return fail(ErrorCode::kBadData, format_text("index {} lies outside an axis of {}", index, size),
+              format_text("node \"{}\" ({})", node.name, node.op_type));
 }
 
 // The indices, made non-negative against `size`.
@@ -127,7 +127,7 @@ Result<std::size_t> element_axis(const InferContext& context) {
     fits = i == axis || (*x)[i] == kUnknownDim || (*indices)[i] <= (*x)[i];
   }
   if (fits) return axis;
-  return context.fail(std::format("indices {} do not fit {}", to_string(*indices), to_string(*x)));
+  return context.fail(format_text("indices {} do not fit {}", to_string(*indices), to_string(*x)));
 }
 
 Result<void> infer_gather_elements(InferContext& context) {
@@ -233,7 +233,7 @@ Result<void> infer_gather_nd(InferContext& context) {
     bool fits = indices->back() >= 0 && indices->back() <= static_cast<Dim>(kMaxRank) && depth <= x->size() &&
                 batch_rank < indices->size();
     for (std::size_t i = 0; fits && i < batch_rank; ++i) fits = (*x)[i] == (*indices)[i];
-    if (!fits) return context.fail(std::format("indices {} do not fit {}", to_string(*indices), to_string(*x)));
+    if (!fits) return context.fail(format_text("indices {} do not fit {}", to_string(*indices), to_string(*x)));
     out.emplace(indices->begin(), indices->end() - 1);
     out->insert(out->end(), x->begin() + static_cast<std::ptrdiff_t>(depth), x->end());
   }
@@ -295,7 +295,7 @@ Result<void> infer_scatter_nd(InferContext& context) {
     Shape wanted(indices->begin(), indices->end() - 1);
     if (!deep) wanted.insert(wanted.end(), x->begin() + indices->back(), x->end());
     if (deep || *updates != wanted) {
-      return context.fail(std::format("indices {} and updates {} do not fit {}", to_string(*indices),
+      return context.fail(format_text("indices {} and updates {} do not fit {}", to_string(*indices),
                                       to_string(*updates), to_string(*x)));
     }
   }
@@ -368,7 +368,7 @@ Result<void> infer_one_hot(InferContext& context) {
       } else {
         visit_type(number->type(), [&]<typename T>() { value = static_cast<double>(number->data<T>()[0]); });
       }
-      if (!(value >= 0 && value <= 1 << 30)) return context.fail(std::format("depth is {}", value));
+      if (!(value >= 0 && value <= 1 << 30)) return context.fail(format_text("depth is {}", value));
       depth = static_cast<Dim>(value);
     }
     out->insert(out->begin() + static_cast<std::ptrdiff_t>(axis), depth);

@@ -2,8 +2,8 @@
 // Tensors made from little: Range counts, EyeLike draws a diagonal, Trilu keeps one triangle of each matrix.
 #include <algorithm>
 #include <cmath>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/out_of_scope.h"
 #include "engine/ops/rows.h"
@@ -41,7 +41,7 @@ Result<void> infer_range(InferContext& context) {
     const Tensor* number = context.input_constant(i);
     known = known && number != nullptr;
     if (number != nullptr && number->element_count() != 1) {
-      return context.fail(std::format("input {} has shape {}, expected one number", i, to_string(number->shape())));
+      return context.fail(format_text("input {} has shape {}, expected one number", i, to_string(number->shape())));
     }
   }
   Dim length = kUnknownDim;
@@ -52,7 +52,7 @@ Result<void> infer_range(InferContext& context) {
       if constexpr (!std::is_same_v<T, bool>) count = range_count<T>(number(0), number(1), number(2));
     });
     if (!count) return context.fail("never reaches its limit", "delta must be a number other than 0");
-    if (!(*count <= static_cast<double>(kMaxDim))) return context.fail(std::format("has {} numbers", *count));
+    if (!(*count <= static_cast<double>(kMaxDim))) return context.fail(format_text("has {} numbers", *count));
     length = static_cast<Dim>(*count);
   }
   context.set_output(0, context.input_type(0), Shape{length});
@@ -85,7 +85,7 @@ Result<void> infer_eye_like(InferContext& context) {
   if (context.attributes().find("dtype") != nullptr) {
     const std::int64_t number = context.attributes().get_int("dtype", 0);
     const std::optional<DataType> wanted = type_of_number(number);
-    if (!wanted) return context.refuse(std::format("makes {}", describe_refused_type(number)));
+    if (!wanted) return context.refuse(format_text("makes {}", describe_refused_type(number)));
     type = *wanted;
   }
   context.set_output(0, type, context.input_shape(0));

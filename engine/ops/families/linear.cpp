@@ -2,8 +2,8 @@
 // Matrix products: MatMul (numpy's rules) and Gemm.
 #include <algorithm>
 #include <cmath>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/families/matmul.h"
 #include "engine/ops/lower.h"
@@ -136,7 +136,7 @@ Result<void> infer_gemm(InferContext& context) {
   const Dim depth_b = b[b_swap];
   if (depth_a != depth_b && depth_a != kUnknownDim && depth_b != kUnknownDim) {
     return context.fail(
-        std::format("cannot multiply {} by {} (transA {}, transB {})", to_string(a), to_string(b), a_swap, b_swap));
+        format_text("cannot multiply {} by {} (transA {}, transB {})", to_string(a), to_string(b), a_swap, b_swap));
   }
   const Shape out{a[a_swap], b[1 - b_swap]};
   if (context.has_input(2)) {
@@ -144,7 +144,7 @@ Result<void> infer_gemm(InferContext& context) {
     const std::optional<Shape>& c = context.input_shape(2);
     const std::optional<Shape> both = c ? broadcast(*c, out) : out;
     if (!both || (is_static(out) && *both != out)) {
-      return context.fail(std::format("c {} does not broadcast to {}", to_string(*c), to_string(out)));
+      return context.fail(format_text("c {} does not broadcast to {}", to_string(*c), to_string(out)));
     }
   }
   context.set_output(0, context.input_type(0), out);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/families/matmul.h"
 
-#include <format>
+#include "engine/base/format.h"
 
 namespace kinglet::engine::ops {
 
@@ -20,7 +20,7 @@ Result<std::optional<Shape>> matmul_output(const InferContext& context, std::siz
   const Dim depth_b = b[b.size() - 2];
   const std::optional<Shape> batch = broadcast(std::span(a).first(a.size() - 2), std::span(b).first(b.size() - 2));
   if (!batch || (depth_a != depth_b && depth_a != kUnknownDim && depth_b != kUnknownDim)) {
-    return context.fail(std::format("cannot multiply {} by {}", to_string(*context.input_shape(a_index)),
+    return context.fail(format_text("cannot multiply {} by {}", to_string(*context.input_shape(a_index)),
                                     to_string(*context.input_shape(b_index))));
   }
   Shape out = *batch;

@@ -2,8 +2,8 @@
 // Products of 8-bit matrices: MatMulInteger and QLinearMatMul of ONNX; QGemm, MatMulIntegerToFloat and
 // DynamicQuantizeMatMul of com.microsoft. Sums are exact 32-bit integers (they wrap as ONNX Runtime's do). Scales and
 // zero points are one number, or one a row of the left and a column of the right matrix.
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/ops/families/matmul.h"
 #include "engine/ops/families/quantized.h"
 #include "engine/ops/rows.h"
@@ -32,7 +32,7 @@ Result<void> need_aligned(const InferContext& context, std::size_t parameter, co
   if (!context.has_input(parameter) || !context.input_shape(parameter) || !matrix) return {};
   const Shape& shape = *context.input_shape(parameter);
   if (!is_static(shape) || !is_static(*matrix) || aligned(shape, *matrix, per)) return {};
-  return context.fail(std::format("input {} of shape {} is neither one number nor one a {} of {}", parameter,
+  return context.fail(format_text("input {} of shape {} is neither one number nor one a {} of {}", parameter,
                                   to_string(shape), per == Per::kRow ? "row" : "column", to_string(*matrix)));
 }
 
@@ -65,7 +65,7 @@ Result<void> need_matrices(const InferContext& context, const MatrixInput& a, co
     if (!context.has_input(i) || !context.input_shape(i) || element_count(*context.input_shape(i)).value_or(1) == 1) {
       continue;
     }
-    return context.fail(std::format("input {} of shape {} goes with matrices, but one side is a vector", i,
+    return context.fail(format_text("input {} of shape {} goes with matrices, but one side is a vector", i,
                                     to_string(*context.input_shape(i))));
   }
   return {};
@@ -157,7 +157,7 @@ Result<void> need_bias(const InferContext& context, std::size_t i, const std::op
   const std::optional<Shape>& bias = context.input_shape(i);
   if (!bias || !product || !is_static(*bias) || !is_static(*product) || broadcast(*bias, *product) == product)
     return {};
-  return context.fail(std::format("bias {} does not broadcast to {}", to_string(*bias), to_string(*product)));
+  return context.fail(format_text("bias {} does not broadcast to {}", to_string(*bias), to_string(*product)));
 }
 
 // y = sum * scale + bias
@@ -242,7 +242,7 @@ Result<std::optional<Shape>> qgemm_output(const InferContext& context) {
   const Shape a = transposed(*context.input_shape(0), swaps(context.attributes(), "transA"));
   const Shape b = transposed(*context.input_shape(3), swaps(context.attributes(), "transB"));
   if (a[1] != b[0] && a[1] != kUnknownDim && b[0] != kUnknownDim) {
-    return context.fail(std::format("cannot multiply {} by {}", to_string(a), to_string(b)));
+    return context.fail(format_text("cannot multiply {} by {}", to_string(a), to_string(b)));
   }
   const std::optional<Shape> wide = b;
   KINGLET_TRY(need_aligned(context, 4, wide, Per::kColumn));
@@ -260,7 +260,7 @@ Result<void> infer_qgemm(InferContext& context) {
     KINGLET_TRY(need_type(context, 6, {DataType::kI32}));
     const std::optional<Shape>& c = context.input_shape(6);
     if (c && out && is_static(*c) && is_static(*out) && broadcast(*c, *out) != out) {
-      return context.fail(std::format("c {} does not broadcast to {}", to_string(*c), to_string(*out)));
+      return context.fail(format_text("c {} does not broadcast to {}", to_string(*c), to_string(*out)));
     }
   }
   DataType type = context.input_type(1);

@@ -2,9 +2,9 @@
 // com.microsoft's float operators, as ONNX Runtime's optimiser writes them into files: each becomes the ONNX operators
 // it was fused from, at load, so that nothing later knows about them. What is left of the node keeps its name.
 #include <array>
-#include <format>
 #include <numeric>
 
+#include "engine/base/format.h"
 #include "engine/graph/float16.h"
 #include "engine/ops/common.h"
 #include "engine/ops/families/quantize16.h"
@@ -27,7 +27,7 @@ ValueId input_of(const Graph& graph, NodeId id, std::size_t i) {
 Result<void> need_inputs(const Graph& graph, NodeId id, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     if (input_of(graph, id, i) != kNoValue) continue;
-    return refuse(graph, id, ErrorCode::kBadData, std::format("input {} is missing", i));
+    return refuse(graph, id, ErrorCode::kBadData, format_text("input {} is missing", i));
   }
   return {};
 }
@@ -69,7 +69,7 @@ Result<Activation> activation_of(const Graph& graph, NodeId id, const std::vecto
   if (found.op_type.empty()) return found;
   const auto row = std::ranges::find(kRows, found.op_type, &Row::op_type);
   if (row == kRows.end()) {
-    return refuse(graph, id, ErrorCode::kUnsupported, std::format("has the unknown activation {}", found.op_type));
+    return refuse(graph, id, ErrorCode::kUnsupported, format_text("has the unknown activation {}", found.op_type));
   }
   if (found.op_type == "Clip") {
     if (parameters.size() != 2) return refuse(graph, id, ErrorCode::kBadData, "Clip has not two bounds");

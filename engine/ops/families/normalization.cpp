@@ -2,8 +2,8 @@
 // Batch, instance, group and layer normalisation: y = (x - mean) / sqrt(variance + epsilon) * scale + bias, over
 // different axes. Statistics are taken in double.
 #include <cmath>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
@@ -22,7 +22,7 @@ Result<void> need_channel_vector(const InferContext& context, std::size_t i) {
   if (!x || !vector || x->size() < 2) return {};
   if ((*x)[1] == kUnknownDim || (*vector)[0] == kUnknownDim || (*x)[1] == (*vector)[0]) return {};
   return context.fail(
-      std::format("input {} has {} numbers, the input {} has {} channels", i, (*vector)[0], to_string(*x), (*x)[1]));
+      format_text("input {} has {} numbers, the input {} has {} channels", i, (*vector)[0], to_string(*x), (*x)[1]));
 }
 
 // --- BatchNormalization, inference only: x, scale, bias, mean, variance ---------------------------------------------
@@ -176,7 +176,7 @@ Result<void> normalize_group_normalization(Graph& graph, NodeId id, std::int64_t
     return refuse(graph, id, ErrorCode::kUnsupported, "old-style group scale with an unknown number of channels");
   }
   if (groups < 1 || (*x)[1] % groups != 0) {
-    return refuse(graph, id, ErrorCode::kBadData, std::format("{} channels in {} groups", (*x)[1], groups));
+    return refuse(graph, id, ErrorCode::kBadData, format_text("{} channels in {} groups", (*x)[1], groups));
   }
   const Shape wide{groups, (*x)[1] / groups};
   for (const std::size_t i : {1U, 2U}) {
@@ -199,7 +199,7 @@ Result<void> infer_group_normalization(InferContext& context) {
   const std::int64_t groups = KINGLET_TRY(checked_int(context, "num_groups", 0, 1, kMaxDim));
   const std::optional<Shape>& x = context.input_shape(0);
   if (x && x->size() >= 2 && (*x)[1] != kUnknownDim && (*x)[1] % groups != 0) {
-    return context.fail(std::format("{} channels in {} groups", (*x)[1], groups));
+    return context.fail(format_text("{} channels in {} groups", (*x)[1], groups));
   }
   return infer_instance_normalization(context);
 }
@@ -227,7 +227,7 @@ Result<void> infer_layer_normalization(InferContext& context) {
     if (!context.input_shape(i)) continue;
     const std::optional<Shape> both = broadcast(*context.input_shape(i), normalized);
     if (!both || (is_static(normalized) && *both != normalized)) {
-      return context.fail(std::format("input {} has shape {}, which does not broadcast to {}", i,
+      return context.fail(format_text("input {} has shape {}, which does not broadcast to {}", i,
                                       to_string(*context.input_shape(i)), to_string(normalized)));
     }
   }

@@ -2,8 +2,8 @@
 // Pad: inputs data, pads [begin..., end...], value, axes (opset 18). Negative pads cut. Modes constant, reflect, edge,
 // wrap. Before opset 11 pads and value were attributes.
 #include <algorithm>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/graph/float16.h"
 #include "engine/ops/common.h"
 #include "engine/ops/lower.h"
@@ -48,10 +48,10 @@ Result<void> check_pads(const InferContext& context, const Tensor& pads, const T
   std::size_t count = rank;
   if (axes != nullptr) count = KINGLET_TRY(checked_axes(context, axes->to_int64s(), rank)).size();
   if (numbers.size() != 2 * count) {
-    return context.fail(std::format("pads has {} numbers, expected {}", numbers.size(), 2 * count));
+    return context.fail(format_text("pads has {} numbers, expected {}", numbers.size(), 2 * count));
   }
   for (const std::int64_t pad : numbers) {
-    if (pad < -kMaxDim || pad > kMaxDim) return context.fail(std::format("pads holds {}", pad));
+    if (pad < -kMaxDim || pad > kMaxDim) return context.fail(format_text("pads holds {}", pad));
   }
   return {};
 }
@@ -79,12 +79,12 @@ Result<void> infer_pad(InferContext& context) {
     const auto [begin, end] = spread[i];
     out.push_back(dim == kUnknownDim ? (begin == 0 && end == 0 ? dim : kUnknownDim) : dim + begin + end);
     if (dim != kUnknownDim && (out.back() < 0 || dim + begin < 0 || dim + end < 0)) {
-      return context.fail(std::format("cuts more than there is of {}", to_string(*x)));
+      return context.fail(format_text("cuts more than there is of {}", to_string(*x)));
     }
     if (mode != "constant" && dim == 0 && out.back() > 0) return context.fail("nothing to repeat on an empty axis");
     if (mode == "reflect" && dim != kUnknownDim &&
         (begin >= std::max<Dim>(dim, 2) * 8 || end >= std::max<Dim>(dim, 2) * 8)) {
-      return context.fail(std::format("reflects {} and {} beyond axis {} of {}", begin, end, i, to_string(*x)));
+      return context.fail(format_text("reflects {} and {} beyond axis {} of {}", begin, end, i, to_string(*x)));
     }
   }
   context.set_output(0, context.input_type(0), out);

@@ -4,9 +4,9 @@
 // ceil_mode adds beyond the padding never does (but see average_pool).
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <limits>
 
+#include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/families/pool.h"
 #include "engine/ops/families/window.h"
@@ -28,7 +28,7 @@ Result<std::optional<Shape>> pool_output(const InferContext& context) {
   const std::optional<Shape> sizes = window_output(window, spatial, ceil_mode, pads_same(context.attributes()));
   if (!sizes) {
     return context.fail(
-        std::format("the window {} does not fit into the padded input {}", to_string(kernel), to_string(*x)));
+        format_text("the window {} does not fit into the padded input {}", to_string(kernel), to_string(*x)));
   }
   Shape out{(*x)[0], (*x)[1]};
   out.insert(out.end(), sizes->begin(), sizes->end());

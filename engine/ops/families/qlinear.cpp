@@ -4,8 +4,8 @@
 // QLinearGlobalAveragePool. Each is its float operator between the real numbers that the levels stand for.
 #include <array>
 #include <cmath>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/ops/families/pool.h"
 #include "engine/ops/families/quantized.h"
 #include "engine/ops/rows.h"
@@ -35,7 +35,7 @@ Result<void> infer_qlinear_binary(InferContext& context) {
   if (context.input_shape(0) && context.input_shape(3)) {
     out = broadcast(*context.input_shape(0), *context.input_shape(3));
     if (!out) {
-      return context.fail(std::format("shapes {} and {} do not broadcast", to_string(*context.input_shape(0)),
+      return context.fail(format_text("shapes {} and {} do not broadcast", to_string(*context.input_shape(0)),
                                       to_string(*context.input_shape(3))));
     }
   }
@@ -163,7 +163,7 @@ Result<void> evaluate_qlinear_softmax(const Node& node, Inputs inputs, std::span
 
 Result<void> infer_qlinear_concat(InferContext& context) {
   if (context.input_count() < 5 || context.input_count() % 3 != 2) {
-    return context.fail(std::format("has {} inputs, expected 2 and 3 for each tensor", context.input_count()));
+    return context.fail(format_text("has {} inputs, expected 2 and 3 for each tensor", context.input_count()));
   }
   KINGLET_TRY(need_type(context, 1, kBytes));
   const DataType type = context.input_type(1);
@@ -185,7 +185,7 @@ Result<void> infer_qlinear_concat(InferContext& context) {
       fits = d == axis || (*out)[d] == (*x)[d] || (*out)[d] == kUnknownDim || (*x)[d] == kUnknownDim;
       if (fits && d != axis && (*out)[d] == kUnknownDim) (*out)[d] = (*x)[d];
     }
-    if (!fits) return context.fail(std::format("cannot join {} and {}", to_string(*out), to_string(*x)));
+    if (!fits) return context.fail(format_text("cannot join {} and {}", to_string(*out), to_string(*x)));
     const bool counted = (*out)[axis] != kUnknownDim && (*x)[axis] != kUnknownDim;
     (*out)[axis] = counted ? (*out)[axis] + (*x)[axis] : kUnknownDim;
   }

@@ -3,9 +3,9 @@
 // zero_point), x = (y - zero_point) * scale.
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <limits>
 
+#include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/families/quantize16.h"
 #include "engine/ops/families/quantized.h"
@@ -26,7 +26,7 @@ Result<void> need_blocks(const InferContext& context, const Shape& x, const Shap
     fits = i == axis ? last_is_partial || (x[i] == 0 && scale[i] == 0) : x[i] == scale[i];
   }
   if (fits) return {};
-  return context.fail(std::format("scale {} does not have one number for each {} of axis {} of {}", to_string(scale),
+  return context.fail(format_text("scale {} does not have one number for each {} of axis {} of {}", to_string(scale),
                                   block, axis, to_string(x)));
 }
 
@@ -36,16 +36,16 @@ Result<void> need_parameters(const InferContext& context) {
   const std::int64_t block = KINGLET_TRY(checked_int(context, "block_size", 0, 0, kMaxDim));
   if (context.has_input(2) && scale && context.input_shape(2) &&
       element_count(*scale) != element_count(*context.input_shape(2))) {
-    return context.fail(std::format("scale {} and zero point {} differ in shape", to_string(*scale),
+    return context.fail(format_text("scale {} and zero point {} differ in shape", to_string(*scale),
                                     to_string(*context.input_shape(2))));
   }
   if (x && scale && block > 0) return need_blocks(context, *x, *scale, block);
   if (!x || !scale || element_count(*scale) == 1) return {};
   if (scale->size() != 1)
-    return context.fail(std::format("scale has shape {}, expected a scalar or a vector", to_string(*scale)));
+    return context.fail(format_text("scale has shape {}, expected a scalar or a vector", to_string(*scale)));
   const std::size_t axis = KINGLET_TRY(checked_axis(context, context.attributes().get_int("axis", 1), x->size()));
   if ((*x)[axis] == (*scale)[0] || (*x)[axis] == kUnknownDim || (*scale)[0] == kUnknownDim) return {};
-  return context.fail(std::format("{} scales for axis {} of {}", (*scale)[0], axis, to_string(*x)));
+  return context.fail(format_text("{} scales for axis {} of {}", (*scale)[0], axis, to_string(*x)));
 }
 
 // ONNX's numbers of types.
@@ -57,7 +57,7 @@ Result<DataType> quantized_type(const InferContext& context) {
   const std::int64_t type = context.attributes().get_int("output_dtype", 0);
   if (type == 0 || type == 2) return DataType::kU8;
   if (type == 3) return DataType::kI8;
-  return context.refuse(std::format("output_dtype {} is not supported, only uint8 (2) and int8 (3)", type));
+  return context.refuse(format_text("output_dtype {} is not supported, only uint8 (2) and int8 (3)", type));
 }
 
 Result<void> normalize_quantize(Graph& graph, NodeId id, std::int64_t /*opset*/) { return take_out_16_bits(graph, id); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/families/quantized.h"
 
-#include <format>
+#include "engine/base/format.h"
 
 namespace kinglet::engine::ops {
 
@@ -10,12 +10,12 @@ Result<void> need_quantization(const InferContext& context, std::size_t scale, s
   const auto one_number = [&](std::size_t i) -> Result<void> {
     const std::optional<Shape>& shape = context.input_shape(i);
     if (!shape || element_count(*shape).value_or(1) == 1) return {};
-    return context.fail(std::format("input {} has shape {}, expected one number", i, to_string(*shape)));
+    return context.fail(format_text("input {} has shape {}, expected one number", i, to_string(*shape)));
   };
   KINGLET_TRY(one_number(scale));
   if (!context.has_input(zero_point)) return {};
   if (context.input_type(zero_point) != type) {
-    return context.fail(std::format("zero point {} is {}, expected {}", zero_point,
+    return context.fail(format_text("zero point {} is {}, expected {}", zero_point,
                                     to_string(context.input_type(zero_point)), to_string(type)));
   }
   return one_number(zero_point);

@@ -4,9 +4,9 @@
 //   y = Reshape(Transpose(Take(Reshape(x, split))), shape): `take` has a number an axis of split, the index that is
 //   taken of it or -1 for the whole axis; `perm` is the order of the whole axes. No size in split is 1.
 #include <algorithm>
-#include <format>
 #include <numeric>
 
+#include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/rows.h"
@@ -25,12 +25,12 @@ Result<void> infer_rearrange(InferContext& context) {
   const std::optional<std::int64_t> whole = element_count(split);
   const bool positive = std::ranges::all_of(split, [](Dim dim) { return dim > 0; });
   if (!positive || !whole || split.size() > kMaxRank || take.size() != split.size()) {
-    return context.fail(std::format("cannot rearrange {}", to_string(split)));
+    return context.fail(format_text("cannot rearrange {}", to_string(split)));
   }
   std::vector<std::int64_t> kept;
   std::int64_t count = 1;
   for (std::size_t i = 0; i < split.size(); ++i) {
-    if (take[i] < kWhole || take[i] >= split[i]) return context.fail(std::format("takes {} of {}", take[i], split[i]));
+    if (take[i] < kWhole || take[i] >= split[i]) return context.fail(format_text("takes {} of {}", take[i], split[i]));
     if (take[i] != kWhole) continue;
     kept.push_back(static_cast<std::int64_t>(i));
     count *= split[i];
@@ -38,7 +38,7 @@ Result<void> infer_rearrange(InferContext& context) {
   std::ranges::sort(perm);
   const std::optional<Shape>& x = context.input_shape(0);
   if (perm != kept || element_count(shape) != count || (x && is_static(*x) && element_count(*x) != whole)) {
-    return context.fail(std::format("cannot rearrange {} into {}", to_string(split), to_string(shape)));
+    return context.fail(format_text("cannot rearrange {} into {}", to_string(split), to_string(shape)));
   }
   context.set_output(0, context.input_type(0), shape);
   return {};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that repeat numbers: Expand and Tile. Any element type.
 #include <array>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
@@ -20,10 +20,10 @@ Result<void> infer_expand(InferContext& context) {
   if (x && wanted != nullptr) {
     const std::vector<std::int64_t> dims = wanted->to_int64s();
     for (const std::int64_t dim : dims) {
-      if (dim < 0 || dim > kMaxDim) return context.fail(std::format("the shape holds {}", dim));
+      if (dim < 0 || dim > kMaxDim) return context.fail(format_text("the shape holds {}", dim));
     }
     out = broadcast(*x, dims);
-    if (!out) return context.fail(std::format("cannot expand {} to {}", to_string(*x), to_string(dims)));
+    if (!out) return context.fail(format_text("cannot expand {} to {}", to_string(*x), to_string(dims)));
   }
   context.set_output(0, context.input_type(0), out);
   return {};
@@ -50,7 +50,7 @@ Result<void> normalize_tile(Graph& graph, NodeId id, std::int64_t opset) {
                           : kIndices.contains(tensor->type()) ? static_cast<double>(tensor->to_int64s()[0])
                                                               : -1.0;
     if (!(number >= 0 && number <= static_cast<double>(kMaxDim))) {
-      return refuse(graph, id, ErrorCode::kBadData, std::format("input {} is {}", i + 1, number));
+      return refuse(graph, id, ErrorCode::kBadData, format_text("input {} is {}", i + 1, number));
     }
     numbers[i] = static_cast<std::int64_t>(number);
   }
@@ -93,9 +93,9 @@ Result<void> infer_tile(InferContext& context) {
   if (out && repeats != nullptr) {
     const std::vector<std::int64_t> times = repeats->to_int64s();
     if (times.size() != out->size())
-      return context.fail(std::format("{} repeats for {}", times.size(), to_string(*out)));
+      return context.fail(format_text("{} repeats for {}", times.size(), to_string(*out)));
     for (std::size_t i = 0; i < times.size(); ++i) {
-      if (times[i] < 0 || times[i] > kMaxDim) return context.fail(std::format("repeats {} times", times[i]));
+      if (times[i] < 0 || times[i] > kMaxDim) return context.fail(format_text("repeats {} times", times[i]));
       if ((*out)[i] != kUnknownDim) (*out)[i] *= times[i];
     }
   } else if (out) {

@@ -2,8 +2,8 @@
 // Operators that keep the numbers and their order: Identity, Dropout (inference), Reshape, Flatten, Squeeze, Unsqueeze;
 // and those that tell about shapes: Shape, Size.
 #include <algorithm>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
@@ -78,9 +78,9 @@ Result<Shape> reshaped(const InferContext& context, std::span<const std::int64_t
   bool all_known = true;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     Dim dim = wanted[i];
-    if (dim < -1 || dim > kMaxDim) return context.fail(std::format("the shape holds {}", dim));
+    if (dim < -1 || dim > kMaxDim) return context.fail(format_text("the shape holds {}", dim));
     if (dim == 0 && !allow_zero) {
-      if (x && i >= x->size()) return context.fail(std::format("copies dimension {} of {}", i, to_string(*x)));
+      if (x && i >= x->size()) return context.fail(format_text("copies dimension {} of {}", i, to_string(*x)));
       dim = x ? (*x)[i] : kUnknownDim;
       all_known = all_known && dim != kUnknownDim;
     } else if (dim == -1) {
@@ -95,7 +95,7 @@ Result<Shape> reshaped(const InferContext& context, std::span<const std::int64_t
   if (!all_known || !total) return out;
   if (open && known > 0 && *total % known == 0) out[*open] = *total / known;
   if (element_count(out) == total) return out;
-  return context.fail(std::format("cannot give {} the shape {}", to_string(*x), to_string(wanted)));
+  return context.fail(format_text("cannot give {} the shape {}", to_string(*x), to_string(wanted)));
 }
 
 Result<void> infer_reshape(InferContext& context) {
@@ -155,8 +155,8 @@ Result<void> infer_squeeze(InferContext& context) {
   Shape out;
   for (std::size_t i = 0; i < x->size(); ++i) {
     const bool named = std::ranges::find(gone, i) != gone.end();
-    if (named && (*x)[i] > 1) return context.fail(std::format("axis {} of {} is not 1", i, to_string(*x)));
-    if (named && (*x)[i] == 0) return context.fail(std::format("axis {} of {} is not 1", i, to_string(*x)));
+    if (named && (*x)[i] > 1) return context.fail(format_text("axis {} of {} is not 1", i, to_string(*x)));
+    if (named && (*x)[i] == 0) return context.fail(format_text("axis {} of {} is not 1", i, to_string(*x)));
     const bool dropped = axes != nullptr ? named : (*x)[i] == 1;
     if (!dropped) out.push_back((*x)[i]);
   }
@@ -174,7 +174,7 @@ Result<void> infer_unsqueeze(InferContext& context) {
     return {};
   }
   const std::size_t rank = x->size() + static_cast<std::size_t>(axes->element_count());
-  if (rank > kMaxRank) return context.fail(std::format("makes {} dimensions, the limit is {}", rank, kMaxRank));
+  if (rank > kMaxRank) return context.fail(format_text("makes {} dimensions, the limit is {}", rank, kMaxRank));
   const std::vector<std::size_t> added = KINGLET_TRY(checked_axes(context, axes->to_int64s(), rank));
   Shape out;
   for (std::size_t i = 0, next = 0; i < rank; ++i) {

@@ -4,9 +4,9 @@
 // input and output. The coordinates are ONNX's: length_original * scale may be a fraction where scales are given.
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <limits>
 
+#include "engine/base/format.h"
 #include "engine/graph/float16.h"
 #include "engine/ops/common.h"
 #include "engine/ops/families/resize_plan.h"
@@ -109,7 +109,7 @@ Result<void> check_roi(const InferContext& context, std::size_t axis_count) {
   KINGLET_TRY(need_type(context, kRoi, kFloats));
   const Tensor* roi = context.input_constant(kRoi);
   if (roi == nullptr || roi->element_count() == static_cast<std::int64_t>(2 * axis_count)) return {};
-  return context.fail(std::format("roi has {} numbers for {} axes", roi->element_count(), axis_count));
+  return context.fail(format_text("roi has {} numbers for {} axes", roi->element_count(), axis_count));
 }
 
 Result<std::optional<Shape>> resized_shape(const InferContext& context) {
@@ -130,14 +130,14 @@ Result<std::optional<Shape>> resized_shape(const InferContext& context) {
   if (is_empty(scales) == is_empty(sizes)) return context.fail("has both scales and sizes, or none");
   const Tensor& given = is_empty(scales) ? *sizes : *scales;
   if (given.element_count() != static_cast<std::int64_t>(axes.size())) {
-    return context.fail(std::format("{} numbers for {} axes", given.element_count(), axes.size()));
+    return context.fail(format_text("{} numbers for {} axes", given.element_count(), axes.size()));
   }
   const std::vector<float> factors = is_empty(scales) ? std::vector<float>{} : scales->to_floats();
   const std::vector<std::int64_t> wanted = is_empty(sizes) ? std::vector<std::int64_t>{} : sizes->to_int64s();
   Shape assumed = *x;
   std::ranges::replace(assumed, kUnknownDim, Dim{1});
   const auto plan = plan_axes(context.attributes(), assumed, axes, factors, wanted);
-  if (!plan) return context.fail(std::format("cannot resize {} by these scales or sizes", to_string(*x)));
+  if (!plan) return context.fail(format_text("cannot resize {} by these scales or sizes", to_string(*x)));
   const bool stretches = context.attributes().get_string("keep_aspect_ratio_policy", "stretch") == "stretch";
   const bool all_known = std::ranges::none_of(axes, [&](std::size_t axis) { return (*x)[axis] == kUnknownDim; });
   Shape out = *x;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slice: data, starts, ends, axes, steps. Any element type.
 #include <algorithm>
-#include <format>
 #include <numeric>
 
+#include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
@@ -84,17 +84,17 @@ Result<void> infer_slice(InferContext& context) {
   const std::int64_t count = inputs[1]->element_count();
   for (std::size_t i = 2; i < 5; ++i) {
     if (inputs[i] != nullptr && inputs[i]->element_count() != count) {
-      return context.fail(std::format("input {} has {} numbers, starts has {}", i, inputs[i]->element_count(), count));
+      return context.fail(format_text("input {} has {} numbers, starts has {}", i, inputs[i]->element_count(), count));
     }
   }
   if (inputs[3] != nullptr) {
     KINGLET_TRY(checked_axes(context, inputs[3]->to_int64s(), x->size()));
   } else if (count > static_cast<std::int64_t>(x->size())) {
-    return context.fail(std::format("cuts {} axes of {}", count, to_string(*x)));
+    return context.fail(format_text("cuts {} axes of {}", count, to_string(*x)));
   }
   if (inputs[4] != nullptr) {
     for (const std::int64_t step : inputs[4]->to_int64s()) {
-      if (step == 0 || step < -kMaxDim) return context.fail(std::format("a step is {}", step));
+      if (step == 0 || step < -kMaxDim) return context.fail(format_text("a step is {}", step));
     }
   }
   Shape out;

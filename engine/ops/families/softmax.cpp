@@ -3,10 +3,10 @@
 // the inner form has Flatten and Reshape around, unless that makes no difference.
 #include <algorithm>
 #include <cmath>
-#include <format>
 #include <limits>
 #include <numeric>
 
+#include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
@@ -35,7 +35,7 @@ Result<void> normalize_softmax(Graph& graph, NodeId id, std::int64_t opset) {
   // The last axis of a rank-1 or larger tensor, or axis = rank (one long row each) are both written in old files.
   const auto rank = static_cast<std::int64_t>(shape->size());
   if (axis < -rank || axis > rank) {
-    return refuse(graph, id, ErrorCode::kBadData, std::format("axis {} of a tensor of {} dimensions", axis, rank));
+    return refuse(graph, id, ErrorCode::kBadData, format_text("axis {} of a tensor of {} dimensions", axis, rank));
   }
   const std::size_t start = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
   if (const std::optional<std::size_t> lone = lone_axis(*shape, start)) {

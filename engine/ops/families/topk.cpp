@@ -2,9 +2,9 @@
 // TopK: the k greatest (or smallest) numbers along an axis, best first, and where they stood. Equal numbers come in the
 // order of their places; NaN counts as greater than any number.
 #include <algorithm>
-#include <format>
 #include <numeric>
 
+#include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
@@ -33,7 +33,7 @@ Result<void> infer_topk(InferContext& context) {
     const Dim size = (*out)[axis];
     const Dim wanted = k == nullptr ? kUnknownDim : k->to_int64s()[0];
     if (k != nullptr && (wanted < 0 || wanted > kMaxDim || (size != kUnknownDim && wanted > size))) {
-      return context.fail(std::format("k is {}, axis {} of {} has fewer numbers", wanted, axis, to_string(*out)));
+      return context.fail(format_text("k is {}, axis {} of {} has fewer numbers", wanted, axis, to_string(*out)));
     }
     (*out)[axis] = wanted;
   }

@@ -3,8 +3,8 @@
 // with six axes. Any element type.
 #include <algorithm>
 #include <array>
-#include <format>
 
+#include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/rows.h"
@@ -29,12 +29,12 @@ Result<void> infer_transpose(InferContext& context) {
     std::vector<bool> seen(x->size(), false);
     for (const std::int64_t axis : perm) {
       if (axis < 0 || axis >= static_cast<std::int64_t>(x->size()) || seen[static_cast<std::size_t>(axis)]) {
-        return context.fail(std::format("perm {} is not an order of {} axes", to_string(perm), x->size()));
+        return context.fail(format_text("perm {} is not an order of {} axes", to_string(perm), x->size()));
       }
       seen[static_cast<std::size_t>(axis)] = true;
     }
     if (!perm.empty() && perm.size() != x->size()) {
-      return context.fail(std::format("perm {} is not an order of {} axes", to_string(perm), x->size()));
+      return context.fail(format_text("perm {} is not an order of {} axes", to_string(perm), x->size()));
     }
     out.emplace();
     for (const std::size_t axis : permutation(context.attributes(), x->size())) out->push_back((*x)[axis]);
@@ -87,7 +87,7 @@ Result<void> infer_depth(InferContext& context) {
     };
     if (!scale((*out)[1], !to_space, block * block) || !scale((*out)[2], to_space, block) ||
         !scale((*out)[3], to_space, block)) {
-      return context.fail(std::format("blocks of {} do not divide {}", block, to_string(*context.input_shape(0))));
+      return context.fail(format_text("blocks of {} do not divide {}", block, to_string(*context.input_shape(0))));
     }
   }
   context.set_output(0, context.input_type(0), out);

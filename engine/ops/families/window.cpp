@@ -2,8 +2,9 @@
 #include "engine/ops/families/window.h"
 
 #include <algorithm>
-#include <format>
 #include <limits>
+
+#include "engine/base/format.h"
 
 namespace kinglet::engine::ops {
 namespace {
@@ -58,10 +59,10 @@ Result<Window> checked_window(const InferContext& context, std::span<const std::
   const std::size_t rank = input.size();
   if (kernel.size() != rank) {
     return context.fail(
-        std::format("the kernel has {} dimensions, the input has {} spatial ones", kernel.size(), rank));
+        format_text("the kernel has {} dimensions, the input has {} spatial ones", kernel.size(), rank));
   }
   for (const std::int64_t size : kernel) {
-    if (size < 1 || size > kMaxStep) return context.fail(std::format("a kernel size is {}", size));
+    if (size < 1 || size > kMaxStep) return context.fail(format_text("a kernel size is {}", size));
   }
   KINGLET_TRY(checked_ints(context, "strides", rank, 1, 1, kMaxStep));
   KINGLET_TRY(checked_ints(context, "dilations", rank, 1, 1, kMaxStep));
