@@ -187,9 +187,13 @@ Result<void> apply(Context& context, const Arguments& arguments) {
     KINGLET_TRY(parse_dims(arguments.one("--shape"), *input.mutable_type()->mutable_tensor_type()->mutable_shape()));
   }
   if (arguments.has("--batch")) KINGLET_TRY(set_batch(inputs, std::string(arguments.one("--batch"))));
-  if (arguments.has("--swap-rb")) KINGLET_TRY(swap_colours(context, *KINGLET_TRY(the_input(inputs, "--swap-rb"))));
+  if (arguments.has("--swap-rb")) {
+    ValueInfoProto& input = *KINGLET_TRY(the_input(inputs, "--swap-rb"));
+    KINGLET_TRY(swap_colours(context, input));
+  }
   if (arguments.has("--layout")) {
-    KINGLET_TRY(set_layout(graph, *KINGLET_TRY(the_input(inputs, "--layout")), arguments.one("--layout")));
+    ValueInfoProto& input = *KINGLET_TRY(the_input(inputs, "--layout"));
+    KINGLET_TRY(set_layout(graph, input, arguments.one("--layout")));
   }
   context.shapes_changed();
   return {};

@@ -45,7 +45,8 @@ Result<OpsetChange> change_opset(Document& document, std::int64_t opset) {
   change.before = KINGLET_TRY(document.to_graph());
   Graph older = change.before;
   KINGLET_TRY(take_forms_of_opset(older, opset));
-  Document made = KINGLET_TRY(Document::from_bytes(KINGLET_TRY(to_onnx_bytes(older, opset))));
+  std::string bytes = KINGLET_TRY(to_onnx_bytes(older, opset));
+  Document made = KINGLET_TRY(Document::from_bytes(std::move(bytes)));
   made.model().set_ir_version(ir_version_of(opset));
   keep_facts(document.model(), made.model());
   if (change.from > opset) made.model().set_ir_version(ir_version_of(opset));

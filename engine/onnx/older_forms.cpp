@@ -501,7 +501,8 @@ class Writer {
   Result<void> mish() {
     if (opset_ >= 18) return {};
     const ValueId x = input(0);
-    return become("Mul", {x, KINGLET_TRY(make("Tanh", {KINGLET_TRY(make("Softplus", {x}))}))});
+    const ValueId softplus = KINGLET_TRY(make("Softplus", {x}));
+    return become("Mul", {x, KINGLET_TRY(make("Tanh", {softplus}))});
   }
 
   // x/2 * (1 + erf(x / sqrt(2))), or with tanh(sqrt(2/pi) * (x + 0.044715 x^3)) in the place of erf.
@@ -515,7 +516,8 @@ class Writer {
       const ValueId factor = KINGLET_TRY(make("Add", {scaled, scalar("one_more", 1)}));
       const ValueId cubic = KINGLET_TRY(make("Mul", {x, factor}));
       const auto root = static_cast<float>(std::numbers::sqrt2 * std::numbers::inv_sqrtpi);
-      inner = KINGLET_TRY(make("Tanh", {KINGLET_TRY(make("Mul", {cubic, scalar("root", root)}))}));
+      const ValueId angle = KINGLET_TRY(make("Mul", {cubic, scalar("root", root)}));
+      inner = KINGLET_TRY(make("Tanh", {angle}));
     } else {
       const ValueId scaled = KINGLET_TRY(make("Div", {x, scalar("root", static_cast<float>(std::numbers::sqrt2))}));
       inner = KINGLET_TRY(make("Erf", {scaled}));
