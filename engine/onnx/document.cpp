@@ -236,7 +236,7 @@ Result<Document> Document::from_bytes(std::string bytes, const std::filesystem::
 Result<Document> Document::read(std::shared_ptr<const ByteSource> source, const std::filesystem::path& folder) {
   if (source->size() == 0) return no_model("it is empty");
   Document document;
-  onnx_format::Skeleton skeleton = KINGLET_TRY(onnx_format::skim(*source, onnx_format::MessageKind::kModel));
+  onnx_format::Skeleton skeleton = KINGLET_TRY(onnx_format::skim(*source, onnx_format::MessageKind::kWholeModel));
   if (!document.model_->ParseFromString(skeleton.bytes) || !document.model_->has_graph()) {
     return no_model("it holds no graph");
   }

@@ -33,7 +33,7 @@ constexpr std::array kPaths{
 constexpr std::uint64_t kRawData = 9;  // TensorProto.raw_data
 constexpr int kDeepestGraph = 16;
 
-// Fields that nothing here reads: left out, so that they cost no memory once parsed.
+// Fields that loading does not read: left out, so that they cost no memory once parsed.
 struct Unread {
   Kind parent;
   std::uint64_t field;
@@ -68,7 +68,7 @@ void append_varint(std::string& out, std::uint64_t value) {
 
 class Skimmer {
  public:
-  explicit Skimmer(const ByteSource& source) : source_(source) {}
+  Skimmer(const ByteSource& source, bool keeps_all) : source_(source), keeps_all_(keeps_all) {}
 
   Result<Skeleton> run(Kind kind) {
     Skeleton skeleton;
@@ -128,12 +128,12 @@ class Skimmer {
     const std::uint64_t field = tag >> 3;
     if (++fields_ > kMaxFields) return too_many();
     const auto is_here = [&](const Unread& row) { return row.parent == kind && row.field == field; };
-    if (std::ranges::any_of(kUnread, is_here)) {
+    if (!keeps_all_ && std::ranges::any_of(kUnread, is_here)) {
       position_ += size;
       return {};
     }
     append_varint(out, tag);
-    if (kind == Kind::kGraph && field == kSparseInitializer) {
+    if (!keeps_all_ && kind == Kind::kGraph && field == kSparseInitializer) {
       append_varint(out, 0);
       position_ += size;
       return {};
@@ -202,6 +202,7 @@ class Skimmer {
   }
 
   const ByteSource& source_;
+  bool keeps_all_;
   std::uint64_t position_ = 0;
   std::uint64_t fields_ = 0;
   std::array<std::byte, 65536> window_{};
@@ -214,7 +215,8 @@ class Skimmer {
 }  // namespace
 
 Result<Skeleton> skim(const ByteSource& source, MessageKind kind) {
-  return Skimmer(source).run(kind == MessageKind::kModel ? Kind::kModel : Kind::kTensor);
+  return Skimmer(source, kind == MessageKind::kWholeModel)
+      .run(kind == MessageKind::kTensor ? Kind::kTensor : Kind::kModel);
 }
 
 std::size_t payload_index(std::string_view raw_data, const Skeleton& skeleton) {

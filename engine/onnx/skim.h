@@ -27,7 +27,11 @@ struct Skeleton {
   std::vector<Payload> payloads;
 };
 
-enum class MessageKind { kModel, kTensor };
+enum class MessageKind {
+  kModel,       // what loading reads of it: notes and what inference works out itself are left out
+  kWholeModel,  // all of it, for tools that write it again
+  kTensor,
+};
 
 // kBadData: not a well-formed message, with the byte where it goes wrong. kIo from the source.
 [[nodiscard]] Result<Skeleton> skim(const ByteSource& source, MessageKind kind);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/base/format.h"
+#include "engine/base/text.h"
 #include "engine/ops/common.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
@@ -14,7 +15,7 @@ namespace {
 
 std::unexpected<Error> out_of_range(const Node& node, std::int64_t index, std::int64_t size) {
   return fail(ErrorCode::kBadData, format_text("index {} lies outside an axis of {}", index, size),
-              format_text("node \"{}\" ({})", node.name, node.op_type));
+              format_text("node \"{}\" ({})", printable(node.name), node.op_type));
 }
 
 // The indices, made non-negative against `size`.
