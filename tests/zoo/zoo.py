@@ -27,10 +27,10 @@ TWELVE = ["resnet18", "mobilenet_v2", "mobilenet_v3_large", "efficientnet_b0", "
 SUBSET = [("shufflenet_v2_x0_5", 11, "raw-free", 64), ("mobilenet_v3_small", 13, "folded", 64),
           ("resnet18", 17, "fresh", 64), ("efficientnet_b0", 20, "raw", 64), ("mnasnet0_5", 17, "free", 64),
           ("squeezenet1_1", 11, "folded", 64), ("regnet_y_400mf", 13, "raw", 64), ("densenet121", 17, "folded", 64),
-          ("googlenet", 17, "folded", 64), ("convnext_tiny", 17, "folded", 64)]
+          ("googlenet", 17, "folded", 64), ("convnext_tiny", 17, "folded", 64), ("swin_t", 17, "folded", 64)]
 # Makers and oldest opsets: what the exporter says it cannot write.
 OLDEST_OPSET = {"vit": 13, "maxvit": 12, "swin": 11}
-TRANSFORMERS = ("vit", "swin", "maxvit", "convnext")
+TRANSFORMERS = ("vit", "swin", "maxvit")
 
 
 class Skipped(Exception):
@@ -124,7 +124,7 @@ class Trial:
             if self.seconds > 0:
                 self.times()
         except (RuntimeError, subprocess.TimeoutExpired, ValueError) as error:
-            self.row["fault"] = str(error)
+            self.row["fault"] = str(error).replace(f"{self.folder}/", "")
         finally:
             shutil.rmtree(self.folder, ignore_errors=True)
         self.row["seconds"] = round(time.monotonic() - start, 1)
@@ -270,7 +270,8 @@ def page(results, figures, goals):
     wrong = [f"- {row['key']}: {row['fault']}" for row in order if "fault" in row]
     noted = [f"- {row['key']}: {'; '.join(found)}" for row in right if (found := judge(row, figures, goals))]
     text = (HERE / "page.md").read_text(encoding="utf-8")
-    for mark, part in {"COUNT": f"{len(right)} of {len(order)}", "PLAIN": table(plain, figures, goals),
+    names = {row["name"] for row in order if "/" not in row["key"]}
+    for mark, part in {"COUNT": f"{len(right)} of {len(order)}", "NAMES": str(len(names)), "PLAIN": table(plain, figures, goals),
                        "VARIANTS": table(other, figures, goals), "FILES": table(files, figures, goals),
                        "WRONG": "\n".join(wrong) or "None.", "NOTED": "\n".join(noted) or "None."}.items():
         text = text.replace(f"@{mark}@", part)
