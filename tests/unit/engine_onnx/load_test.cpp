@@ -80,6 +80,16 @@ TEST(LoadModel, NamesNodesOfOneUnknownOperatorTogether) {
             "\"n9\", \"n11\", \"n13\", \"n15\", \"n17\", \"n19\"");
 }
 
+TEST(LoadModel, RefusesOperatorsThatOnlyPassesMake) {
+  const std::string bytes = relu_model([](::onnx::ModelProto& model) {
+    model.mutable_graph()->mutable_node(0)->set_op_type("Silu");
+    model.mutable_graph()->mutable_node(0)->set_domain("kinglet");
+  });
+  EXPECT_EQ(error_of(bytes),
+            "1 node with operators kinglet does not run: kinglet.Silu (is kinglet's own, for its runs, and in no "
+            "file) at \"relu\"");
+}
+
 TEST(LoadModel, BoundsTheListOfAHostileFile) {
   const std::string bytes = relu_model([](::onnx::ModelProto& model) {
     for (int i = 0; i < 5000; ++i) {
