@@ -3,6 +3,7 @@
 // value gets it from app.cpp in a small options struct, never this header.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <expected>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/base/error.h"
@@ -46,6 +48,12 @@ struct Threads {
 struct Number {
   using Value = double;
 };
+struct Duration {
+  using Value = std::chrono::milliseconds;
+};  // "250ms", "15s", "90d"; the range is in seconds
+struct Scores {
+  using Value = std::vector<std::pair<std::string, double>>;
+};  // a table of names and scores of 0 to 1, by name
 struct ByteCount {
   using Value = Bytes;
 };

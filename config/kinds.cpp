@@ -192,6 +192,49 @@ std::string expectation(kind::ByteCount, const Constraint& constraint) {
 }
 std::string write(kind::ByteCount, const Bytes& value) { return toml_text(format_bytes(value)); }
 
+// --- Duration ---
+std::expected<std::chrono::milliseconds, Misfit> read(kind::Duration, const toml::node& node,
+                                                      const ReadContext& context) {
+  const auto text = node.value_exact<std::string>();
+  const Result<std::chrono::milliseconds> duration = parse_duration(text.value_or(""));
+  if (!text || !duration) return misfit();
+  const double seconds = std::chrono::duration<double>(*duration).count();
+  if (seconds < context.constraint.low || seconds > context.constraint.high) return misfit();
+  return *duration;
+}
+std::string expectation(kind::Duration, const Constraint& constraint) {
+  const auto text = [](double seconds) {
+    return format_duration(std::chrono::milliseconds(std::llround(seconds * 1000)));
+  };
+  return format_text("a time such as \"250ms\", \"15s\" or \"90d\", from {} to {}", text(constraint.low),
+                     text(constraint.high));
+}
+std::string write(kind::Duration, const std::chrono::milliseconds& value) { return toml_text(format_duration(value)); }
+
+// --- Scores ---
+std::expected<std::vector<std::pair<std::string, double>>, Misfit> read(kind::Scores, const toml::node& node,
+                                                                        const ReadContext&) {
+  const toml::table* table = node.as_table();
+  if (table == nullptr) return misfit();
+  std::vector<std::pair<std::string, double>> out;
+  for (const auto& [name, value] : *table) {
+    const auto score = value.value<double>();
+    if (!value.is_number() || !score || !(*score >= 0 && *score <= 1)) return misfit();
+    out.emplace_back(name.str(), *score);
+  }
+  return out;
+}
+std::string expectation(kind::Scores, const Constraint&) {
+  return "names with numbers from 0 to 1, such as { turdus-merula = 0.7 }";
+}
+std::string write(kind::Scores, const std::vector<std::pair<std::string, double>>& value) {
+  std::string out;
+  for (const auto& [name, score] : value) {
+    out += format_text("{} {} = {}", out.empty() ? "" : ",", toml_text(name), number_text(score));
+  }
+  return out.empty() ? "{}" : "{" + out + " }";
+}
+
 // --- Size ---
 std::expected<PixelSize, Misfit> read(kind::Size, const toml::node& node, const ReadContext& context) {
   const std::string text = node.value_exact<std::string>().value_or("");

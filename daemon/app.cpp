@@ -17,7 +17,9 @@
 #include "daemon/classifier.h"
 #include "daemon/http/server.h"
 #include "daemon/pipeline.h"
+#include "daemon/settings.h"
 #include "daemon/status_line.h"
+#include "daemon/visit_log.h"
 #include "daemon/watchdog.h"
 #include "engine/base/format.h"
 
@@ -35,28 +37,8 @@ std::string host_name() {
   return name.data();
 }
 
-// share/kinglet beside the program's own folder, in /usr as in a build tree.
-Result<fs::path> demonstration_model() {
-  std::error_code failed;
-  const fs::path program = fs::read_symlink("/proc/self/exe", failed);
-  const fs::path prefix = program.parent_path().parent_path();
-  fs::path path = prefix / "share" / "kinglet" / "models" / "demo" / "kinglet-demo.onnx";
-  if (!failed && fs::is_regular_file(path, failed)) return path;
-  return fail(ErrorCode::kNotFound, "the demonstration model is not installed", path.string(),
-              "set model.path to an ONNX file");
-}
-
 Result<Classifier> open_classifier(const config::Config& config) {
-  ClassifierOptions options{.model = config.model.path,
-                            .labels = config.model.labels,
-                            .recipe = config.model.recipe,
-                            .name = config.model.name,
-                            .threads = config.inference.threads};
-  if (options.model.empty()) {
-    options.model = KINGLET_TRY(demonstration_model());
-    options.demonstration = true;
-  }
-  return Classifier::open(options);
+  return Classifier::open(KINGLET_TRY(classifier_options(config)));
 }
 
 // The wished port on 127.0.0.1 may come with [::1]; a machine without IPv6 goes on with what it has.
@@ -95,22 +77,15 @@ double wished_rate(const config::Config& config) {
 
 // Declared in the order of building; destroyed in the reverse order: HTTP first, then the camera, then the model.
 struct App::Parts {
-  Parts(const config::Config& config, Result<Classifier> classifier, LogSink log_sink)
+  Parts(const config::Config& config, Result<Classifier> classifier, LineOptions line_options, LogSink log_sink)
       : log(std::move(log_sink)),
         stats(SteadyClock::now()),
         model_problem(classifier ? std::string() : describe(classifier.error())),
         model_since(std::chrono::system_clock::now()),
         model(classifier ? classifier->facts() : nullptr),
         desk(kPostedPictures, [this] { mailbox.nudge(); }),
-        pipeline(classifier ? std::optional<Classifier>(std::move(*classifier)) : std::nullopt,
-                 PipelineOptions{.decide = {config.decide.min_score, config.decide.min_margin},
-                                 .max_fps = config.gate.max_fps},
-                 mailbox, desk, stats, latest, ids, log),
-        source{.spec = config.source.spec,
-               .width = config.source.size.width,
-               .height = config.source.size.height,
-               .frames_per_second = config.source.fps,
-               .log = log},
+        pipeline(make_line(classifier, std::move(line_options)), mailbox, desk, stats, latest, log),
+        source(source_options(config, log)),
         capture([this] { return open_source(); }, capture_options(config), mailbox, snapshots, stats, log),
         context{.source_is_demonstration = [this] { return source_is_demonstration(); },
                 .vitals = [this] { return vitals(); },
@@ -122,11 +97,30 @@ struct App::Parts {
                 .desk = desk,
                 .ids = ids,
                 .traffic = traffic,
-                .decide = {config.decide.min_score, config.decide.min_margin},
+                .rule = rule,
+                .visits = visit_log.book(),
                 .max_body_bytes = config.http.max_body.count,
                 .max_pixels = config.http.max_pixels,
                 .log = log},
         watchdog(systemd_notify()) {}
+
+  std::optional<FrameLine> make_line(Result<Classifier>& classifier, LineOptions options) {
+    if (!classifier) return std::nullopt;
+    std::vector<std::string> warnings;
+    FrameLine line(
+        std::move(*classifier), std::move(options), ids,
+        [this](visits::VisitEvent event, const visits::Visit& visit) { note_visit(event, visit); }, warnings);
+    for (const std::string& warning : warnings) log(LogLevel::kWarning, warning);
+    rule = line.rule();
+    return line;
+  }
+
+  void note_visit(visits::VisitEvent event, const visits::Visit& visit) {
+    if (event == visits::VisitEvent::kStart) stats.add_visit();
+    visit_log.put(visit);
+    log(LogLevel::kDebug,
+        format_text("{}: {} {:.2f}", visits::to_string(event), visit.species_id(), visit.model_result.score));
+  }
 
   // A source asked for less than a frame in two seconds does not stall by giving just that.
   static CaptureOptions capture_options(const config::Config& config) {
@@ -159,7 +153,9 @@ struct App::Parts {
   }
 
   const LogSink log;
-  IdMaker ids;
+  visits::IdMaker ids;
+  VisitLog visit_log;
+  std::shared_ptr<const visits::Rule> rule;  // made with the pipeline's line
   Stats stats;
   Latest<Prediction> latest;
   SnapshotBoard snapshots;
@@ -192,6 +188,7 @@ App::~App() {
 
 Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppOptions& options, const LogSink& log) {
   std::vector<http::Listener> listeners = KINGLET_TRY(open_listeners(config, log));
+  LineOptions line_options = KINGLET_TRY(daemon::line_options(config));
   Result<Classifier> classifier = open_classifier(config);
   if (!classifier) {
     if (options.strict) return std::unexpected(classifier.error());
@@ -206,7 +203,7 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
       log(LogLevel::kWarning, "no recipe for this model: pixels are scaled to 0..1, which may be wrong (model.recipe)");
     }
   }
-  auto parts = std::make_unique<Parts>(config, std::move(classifier), log);
+  auto parts = std::make_unique<Parts>(config, std::move(classifier), std::move(line_options), log);
   for (const http::Listener& listener : listeners) parts->urls.push_back(listener.url);
   parts->pipeline.start();
   parts->capture.start();

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "engine/base/format.h"
+#include "engine/base/text.h"
 #include "engine/model.h"
 #include "engine/scores.h"
 
@@ -73,6 +75,26 @@ Result<void> load_labels(const ClassifierOptions& options, std::size_t class_cou
   return facts.labels.check_count(class_count);
 }
 
+Result<std::vector<visits::SpeciesRow>> species_rows(const std::filesystem::path& path) {
+  return visits::parse_species_table(KINGLET_TRY(visits::read_table(path.string())), printable(path.string()));
+}
+
+// What the classes are: labels, then the model's own table, then names in the user's language.
+Result<void> load_taxa(const ClassifierOptions& options, ModelFacts& facts) {
+  std::filesystem::path beside = options.model;
+  beside.replace_extension(".species.tsv");
+  std::error_code ignored;
+  std::vector<visits::SpeciesRow> rows;
+  if (!options.species.empty() || std::filesystem::exists(beside, ignored)) {
+    rows = KINGLET_TRY(species_rows(options.species.empty() ? beside : options.species));
+  }
+  if (!options.names.empty()) {
+    std::ranges::move(KINGLET_TRY(species_rows(options.names)), std::back_inserter(rows));
+  }
+  facts.taxa = std::make_shared<const visits::Taxa>(KINGLET_TRY(visits::Taxa::make(facts.labels, rows)));
+  return {};
+}
+
 Result<void> load_recipe(const ClassifierOptions& options, ModelFacts& facts) {
   std::optional<std::filesystem::path> path;
   if (!options.recipe.empty()) path = options.recipe;
@@ -120,6 +142,7 @@ Result<Classifier> Classifier::open(const ClassifierOptions& options) {
                 options.model.string());
   }
   KINGLET_TRY(load_labels(options, static_cast<std::size_t>(*class_count), *facts));
+  KINGLET_TRY(load_taxa(options, *facts));
   KINGLET_TRY(load_recipe(options, *facts));
 
   const camera::InputTensor input{.bytes = session.input(0),

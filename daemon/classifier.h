@@ -11,19 +11,21 @@
 #include <vector>
 
 #include "camera/preprocess/preprocess.h"
-#include "daemon/predict.h"
 #include "engine/base/error.h"
 #include "engine/labels.h"
 #include "engine/recipe.h"
 #include "engine/session.h"
+#include "visits/taxa.h"
 
 namespace kinglet::daemon {
 
 struct ClassifierOptions {
   std::filesystem::path model;
-  std::filesystem::path labels;  // empty: MODEL.labels.txt beside the model, else numbered
-  std::filesystem::path recipe;  // empty: as engine::find_recipe
-  std::string name;              // empty: the file's stem
+  std::filesystem::path labels;   // empty: MODEL.labels.txt beside the model, else numbered
+  std::filesystem::path recipe;   // empty: as engine::find_recipe
+  std::filesystem::path species;  // species table; empty: MODEL.species.tsv beside the model, if there is one
+  std::filesystem::path names;    // species table of common names; empty: none
+  std::string name;               // empty: the file's stem
   int threads = 1;
   bool demonstration = false;  // kinglet's own demonstration model
 };
@@ -40,6 +42,7 @@ struct ModelFacts {
   std::vector<engine::TensorInfo> outputs;
   engine::Labels labels;
   bool labels_from_file = false;
+  std::shared_ptr<const visits::Taxa> taxa;
   engine::Recipe recipe;
   bool recipe_found = false;  // false: the default recipe, which may be wrong for this model
   engine::PlanInfo plan;

@@ -9,17 +9,15 @@
 #include "engine/base/check.h"
 
 namespace kinglet::daemon {
-Pipeline::Pipeline(std::optional<Classifier> classifier, PipelineOptions options, camera::Mailbox& mailbox,
-                   ClassifyDesk& desk, Stats& stats, Latest<Prediction>& latest, IdMaker& ids, LogSink log)
-    : classifier_(std::move(classifier)),
-      options_(options),
+Pipeline::Pipeline(std::optional<FrameLine> line, camera::Mailbox& mailbox, ClassifyDesk& desk, Stats& stats,
+                   Latest<Prediction>& latest, LogSink log, BestLook best_look)
+    : line_(std::move(line)),
       mailbox_(mailbox),
       desk_(desk),
       stats_(stats),
       latest_(latest),
-      ids_(ids),
       log_(std::move(log)),
-      gate_(options.max_fps) {
+      best_look_(std::move(best_look)) {
   heartbeat_ = SteadyClock::now().time_since_epoch().count();
 }
 
@@ -29,6 +27,7 @@ void Pipeline::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) {
     enter_thread("answer", [&] {
       while (!stop.stop_requested()) step(std::chrono::milliseconds(500));
+      if (line_) line_->finish();
     });
   });
 }
@@ -48,44 +47,27 @@ void Pipeline::step(std::chrono::milliseconds patience) {
   // A frame and a posted picture take turns; with more pictures waiting, a missing frame is not waited for.
   const std::optional<camera::Frame> frame =
       mailbox_.take(SteadyClock::now() + (desk_.empty() ? patience : std::chrono::milliseconds(0)));
-  if (!frame || !classifier_) return;
-  const SteadyTime now = SteadyClock::now();
-  if (const std::optional<SkipReason> skip = gate_.decide(now)) {
-    stats_.add_skipped(*skip);
-    return;
-  }
+  if (!line_) return;
   try {
-    Result<Prediction> prediction = look_at(*frame, now);
-    if (!prediction) return report(prediction.error());
-    publish(*prediction);
+    if (frame) {
+      look_at(*frame);
+    } else {
+      line_->tick(SteadyClock::now());
+    }
   } catch (const CheckFailure& bug) {
     report(Error{ErrorCode::kInternal, bug.what(), {}, {}});
   }
 }
 
-Result<Prediction> Pipeline::look_at(const camera::Frame& frame, SteadyTime taken_at) {
-  Prediction prediction;
-  const camera::FrameInfo& info = frame.info();
-  prediction.crop = KINGLET_TRY(classifier_->prepare(frame.view(), std::nullopt));
-  const SteadyTime prepared_at = SteadyClock::now();
-  const std::span<const float> scores = KINGLET_TRY(classifier_->run());
-  const SteadyTime run_at = SteadyClock::now();
-  prediction.answer = predict(scores, classifier_->facts()->labels, options_.decide, options_.top_k);
-  const SteadyTime done_at = SteadyClock::now();
-  prediction.at = info.captured_wall;
-  prediction.frame_seq = info.sequence;
-  prediction.age = done_at - info.captured_at;
-  prediction.timing = {taken_at - info.captured_at, prepared_at - taken_at, run_at - prepared_at, done_at - run_at};
-  return prediction;
-}
-
-void Pipeline::publish(Prediction& prediction) {
-  prediction.id = ids_.next(std::chrono::system_clock::now());
-  prediction.seq = next_seq_++;
-  prediction.clock_synced = clock_is_synced();
+void Pipeline::look_at(const camera::Frame& frame) {
+  const auto looked = line_->look_at(frame, SteadyClock::now(), clock_is_synced());
+  if (!looked) return report(looked.error());
+  if (const auto* skipped = std::get_if<SkipReason>(&*looked)) return stats_.add_skipped(*skipped);
+  const auto& prediction = std::get<Prediction>(*looked);
   latest_.publish(prediction);
   stats_.add_prediction(SteadyClock::now(), prediction);
   last_error_.clear();
+  if (prediction.best_of_visit && best_look_) best_look_(frame, prediction);
 }
 
 void Pipeline::answer_posted_picture() {
@@ -100,11 +82,12 @@ void Pipeline::answer_posted_picture() {
 }
 
 Result<void> Pipeline::answer(PostedPicture& picture) {
-  if (!classifier_) return fail(ErrorCode::kUnavailable, "no model is loaded");
+  if (!line_) return fail(ErrorCode::kUnavailable, "no model is loaded");
+  Classifier& classifier = line_->classifier();
   const SteadyTime start = SteadyClock::now();
-  picture.used_crop = KINGLET_TRY(classifier_->prepare(picture.view, picture.crop));
+  picture.used_crop = KINGLET_TRY(classifier.prepare(picture.view, picture.crop));
   const SteadyTime prepared_at = SteadyClock::now();
-  const std::span<const float> scores = KINGLET_TRY(classifier_->run());
+  const std::span<const float> scores = KINGLET_TRY(classifier.run());
   picture.inference = SteadyClock::now() - prepared_at;
   picture.preprocess = prepared_at - start;
   KINGLET_CHECK(picture.scores.size() == scores.size());

@@ -3,34 +3,28 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
 
 #include "camera/mailbox.h"
-#include "daemon/classifier.h"
 #include "daemon/classify_desk.h"
-#include "daemon/gate.h"
-#include "daemon/ids.h"
+#include "daemon/frame_line.h"
 #include "daemon/latest.h"
-#include "daemon/predict.h"
 #include "daemon/stats.h"
 #include "engine/base/log.h"
 
 namespace kinglet::daemon {
 
-struct PipelineOptions {
-  DecideRule decide;
-  double max_fps = 10;
-  std::size_t top_k = 5;
-};
+// The best look at a visitor so far, while its frame is still there. Called on the answer thread: copy and return.
+using BestLook = std::function<void(const camera::Frame& frame, const Prediction& prediction)>;
 
-// Owns the thread "answer". Without a classifier frames are taken and given back, so that the camera keeps moving.
+// Owns the thread "answer". Without a line (no model) frames are taken and given back, so that the camera keeps moving.
 class Pipeline {
  public:
-  Pipeline(std::optional<Classifier> classifier, PipelineOptions options, camera::Mailbox& mailbox, ClassifyDesk& desk,
-           Stats& stats, Latest<Prediction>& latest, IdMaker& ids, LogSink log);
+  Pipeline(std::optional<FrameLine> line, camera::Mailbox& mailbox, ClassifyDesk& desk, Stats& stats,
+           Latest<Prediction>& latest, LogSink log, BestLook best_look = {});
   ~Pipeline();
 
   void start();
@@ -44,21 +38,17 @@ class Pipeline {
  private:
   void answer_posted_picture();
   [[nodiscard]] Result<void> answer(PostedPicture& picture);
-  [[nodiscard]] Result<Prediction> look_at(const camera::Frame& frame, SteadyTime taken_at);
-  void publish(Prediction& prediction);
+  void look_at(const camera::Frame& frame);
   void report(const Error& error);
 
-  std::optional<Classifier> classifier_;
-  const PipelineOptions options_;
+  std::optional<FrameLine> line_;
   camera::Mailbox& mailbox_;
   ClassifyDesk& desk_;
   Stats& stats_;
   Latest<Prediction>& latest_;
-  IdMaker& ids_;
   const LogSink log_;
+  const BestLook best_look_;
 
-  Gate gate_;
-  std::uint64_t next_seq_ = 1;
   std::string last_error_;
   std::atomic<SteadyTime::rep> heartbeat_{0};
   std::jthread thread_;  // last: joined first

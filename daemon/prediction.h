@@ -2,36 +2,22 @@
 // Why: what the model said of one frame. Fixed size, so that making and publishing one allocates nothing.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <span>
-#include <string_view>
+#include <optional>
 
 #include "camera/preprocess/preprocess.h"
-#include "daemon/ids.h"
 #include "engine/base/clock.h"
+#include "visits/decide.h"
+#include "visits/ids.h"
 
 namespace kinglet::daemon {
 
-// kAccepted, or why there is no answer.
-enum class Outcome : std::uint8_t { kAccepted, kBelowThreshold, kBackground, kAmbiguous, kNonFinite };
-inline constexpr std::size_t kOutcomeCount = 5;
-[[nodiscard]] std::string_view to_string(Outcome outcome);  // "below_threshold"
-
-struct Scored {
-  std::uint32_t index = 0;  // class; its label is Labels[index]
-  float score = 0;          // 0 to 1
-};
-
-// What predict() says; top is best first and empty for kNonFinite.
-inline constexpr std::size_t kMaxTop = 10;
-struct Answer {
-  Outcome outcome = Outcome::kNonFinite;
-  std::array<Scored, kMaxTop> entries{};
-  std::size_t count = 0;
-
-  [[nodiscard]] std::span<const Scored> top() const { return {entries.data(), count}; }
-};
+using visits::Answer;
+using visits::kMaxTop;
+using visits::kOutcomeCount;
+using visits::Outcome;
+using visits::Scored;
+using visits::Ulid;
 
 struct StageTimes {
   SteadyClock::duration wait{};  // in the mailbox
@@ -50,6 +36,8 @@ struct Prediction {
   Answer answer;
   camera::CropRect crop;
   StageTimes timing;
+  std::optional<Ulid> visit;   // the open visit that it agrees with
+  bool best_of_visit = false;  // the best look at that visitor so far
 };
 
 }  // namespace kinglet::daemon

@@ -25,6 +25,11 @@ void Stats::add_error() {
   ++errors_;
 }
 
+void Stats::add_visit() {
+  MutexLock lock(mutex_);
+  ++visits_;
+}
+
 void Stats::add_prediction(SteadyTime now, const Prediction& prediction) {
   MutexLock lock(mutex_);
   images_.add(now);
@@ -48,6 +53,7 @@ Stats::View Stats::view(SteadyTime now) const {
               .frames_per_second = frames_.per_second(now, seconds(5)),
               .predictions = predictions_,
               .by_outcome = by_outcome_,
+              .visits = visits_,
               .captured = captured_,
               .errors = errors_,
               .skipped = skipped_,

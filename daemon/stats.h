@@ -24,6 +24,7 @@ class Stats {
   void add_captured(SteadyTime now);
   void add_skipped(SkipReason reason);
   void add_error();  // a frame that could not be prepared or answered
+  void add_visit();  // one has begun
   void add_prediction(SteadyTime now, const Prediction& prediction);
 
   struct Stage {
@@ -38,6 +39,7 @@ class Stats {
     std::optional<double> frames_per_second;  // the last 5 s, as captured
     std::uint64_t predictions = 0;
     std::array<std::uint64_t, kOutcomeCount> by_outcome{};
+    std::uint64_t visits = 0;
     std::uint64_t captured = 0;
     std::uint64_t errors = 0;
     std::array<std::uint64_t, kSkipReasonCount> skipped{};
@@ -69,6 +71,7 @@ class Stats {
   Recorder postprocess_ KINGLET_GUARDED_BY(mutex_);
   std::uint64_t predictions_ KINGLET_GUARDED_BY(mutex_) = 0;
   std::array<std::uint64_t, kOutcomeCount> by_outcome_ KINGLET_GUARDED_BY(mutex_){};
+  std::uint64_t visits_ KINGLET_GUARDED_BY(mutex_) = 0;
   std::uint64_t captured_ KINGLET_GUARDED_BY(mutex_) = 0;
   std::uint64_t errors_ KINGLET_GUARDED_BY(mutex_) = 0;
   std::array<std::uint64_t, kSkipReasonCount> skipped_ KINGLET_GUARDED_BY(mutex_){};

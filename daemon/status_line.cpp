@@ -17,6 +17,10 @@ std::string words(Outcome outcome) {
       return "nobody there";
     case Outcome::kAmbiguous:
       return "two look alike";
+    case Outcome::kNotAllowed:
+      return "not on the list";
+    case Outcome::kBlocked:
+      return "blocked";
     case Outcome::kNonFinite:
       return "the model gave no numbers";
   }
@@ -27,7 +31,7 @@ std::string prediction_text(const Prediction& prediction, const ModelFacts& mode
   std::string reason = words(prediction.answer.outcome);
   if (prediction.answer.count == 0) return reason;
   const Scored& best = prediction.answer.entries[0];
-  std::string text = format_text("{} {:.2f}", printable(model.labels[best.index].common_name, 60), best.score);
+  std::string text = format_text("{} {:.2f}", printable((*model.taxa)[best.taxon].common_name, 60), best.score);
   if (!reason.empty()) text = format_text("({}: {})", reason, text);
   return text;
 }

@@ -38,21 +38,6 @@ bool is_scientific(std::string_view name) {
   return words >= 2 && words <= 5;
 }
 
-// Lower case ASCII letters and digits, everything between them one hyphen.
-std::string slug(std::string_view text) {
-  std::string out;
-  for (const char raw : text) {
-    const char c = to_lower(raw);
-    if (is_lower(c) || is_digit(c)) {
-      out += c;
-    } else if (raw != '\'' && !out.empty() && out.back() != '-') {
-      out += '-';
-    }
-  }
-  while (!out.empty() && out.back() == '-') out.pop_back();
-  return out;
-}
-
 Label make_label(std::string_view line, std::size_t index) {
   Label label;
   label.text = line;
@@ -92,6 +77,20 @@ std::string_view trimmed(std::string_view line) {
 }
 
 }  // namespace
+
+std::string slug(std::string_view text) {
+  std::string out;
+  for (const char raw : text) {
+    const char c = to_lower(raw);
+    if (is_lower(c) || is_digit(c)) {
+      out += c;
+    } else if (raw != '\'' && !out.empty() && out.back() != '-') {
+      out += '-';
+    }
+  }
+  while (!out.empty() && out.back() == '-') out.pop_back();
+  return out;
+}
 
 Result<Labels> Labels::open(const std::filesystem::path& path) {
   const std::string text = KINGLET_TRY(read_file(path, kMaxBytes));

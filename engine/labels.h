@@ -43,6 +43,9 @@ class Labels {
   std::string where_;
 };
 
+// Lower case ASCII letters and digits, everything between them one hyphen: how names are compared and species_id made.
+[[nodiscard]] std::string slug(std::string_view text);
+
 // The metadata property of a model file that holds the text of a label file.
 inline constexpr std::string_view kLabelsProperty = "kinglet.labels";
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: what a visit is: one bird's stay at the feeder, as the tracker makes it, the store keeps it and the API shows it.
+// Why: what a visit is: one bird's stay at the feeder, as the tracker makes it, the store keeps it and the API shows
+// it.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 #include <openssl/evp.h>
 
 #include "camera/decode.h"
+#include "daemon/clock_sync.h"
 #include "daemon/http/json.h"
 #include "daemon/http/parameters.h"
 #include "daemon/http/problem.h"
@@ -80,8 +81,11 @@ Reply refuse_picture(const Error& error) {
 Reply answer_json(const Context& context, const camera::DecodedImage& decoded, const PostedPicture& picture,
                   std::int64_t top_k, SteadyClock::duration decode) {
   const ModelFacts& model = *context.model;
-  const Answer answer = predict(picture.scores, model.labels, context.decide, static_cast<std::size_t>(top_k));
-  const Json json{{"top", top_to_json(answer.top(), model.labels)},
+  const std::optional<unsigned> month =
+      clock_is_synced() ? std::optional(visits::month_of(std::chrono::system_clock::now())) : std::nullopt;
+  visits::Decider decider(context.rule);
+  const Answer answer = decider.decide(picture.scores, month, static_cast<std::size_t>(top_k));
+  const Json json{{"top", top_to_json(answer.top(), *model.taxa)},
                   {"outcome", to_string(answer.outcome)},
                   {"input",
                    {{"width_px", decoded.image.width},

@@ -12,12 +12,12 @@
 #include "daemon/classify_desk.h"
 #include "daemon/health.h"
 #include "daemon/http/traffic.h"
-#include "daemon/ids.h"
 #include "daemon/latest.h"
-#include "daemon/predict.h"
 #include "daemon/snapshot.h"
 #include "daemon/stats.h"
 #include "engine/base/log.h"
+#include "visits/book.h"
+#include "visits/ids.h"
 
 namespace kinglet::daemon::http {
 
@@ -32,9 +32,10 @@ struct Context {
   const camera::Mailbox& mailbox;
   SnapshotBoard& snapshots;
   ClassifyDesk& desk;
-  IdMaker& ids;
+  visits::IdMaker& ids;
   Traffic& traffic;
-  DecideRule decide;
+  std::shared_ptr<const visits::Rule> rule;  // empty without a model
+  visits::VisitBook visits;
   std::uint64_t max_body_bytes = 8U << 20;
   std::int64_t max_pixels = 24'000'000;
   LogSink log;

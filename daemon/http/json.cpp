@@ -12,12 +12,12 @@ double rounded(double value, int decimals) {
 
 double rounded_ms(SteadyClock::duration duration) { return rounded(to_ms(duration).count(), 3); }
 
-Json top_to_json(std::span<const Scored> top, const engine::Labels& labels) {
+Json top_to_json(std::span<const Scored> top, const visits::Taxa& taxa) {
   Json list = Json::array();
   for (const Scored& scored : top) {
-    const engine::Label& label = labels[scored.index];
-    list.push_back({{"species_id", label.species_id},
-                    {"label", label.text},
+    const visits::Taxon& taxon = taxa[scored.taxon];
+    list.push_back({{"species_id", taxon.species_id},
+                    {"label", taxon.label},
                     {"index", scored.index},
                     {"score", rounded(static_cast<double>(scored.score), 6)}});
   }
@@ -31,22 +31,24 @@ Json crop_to_json(const camera::CropRect& crop) {
 Json model_reference(const ModelFacts& model) { return {{"name", model.name}, {"digest", model.digest}}; }
 
 Json to_json(const Prediction& prediction, const ModelFacts& model, const std::string& source_name) {
-  return {{"id", "prd_" + std::string(prediction.id.view())},
-          {"seq", prediction.seq},
-          {"at", to_rfc3339(prediction.at)},
-          {"clock_synced", prediction.clock_synced},
-          {"source", source_name},
-          {"frame_seq", prediction.frame_seq},
-          {"age_ms", rounded_ms(prediction.age)},
-          {"outcome", to_string(prediction.answer.outcome)},
-          {"top", top_to_json(prediction.answer.top(), model.labels)},
-          {"crop_px", crop_to_json(prediction.crop)},
-          {"timing",
-           {{"wait_ms", rounded_ms(prediction.timing.wait)},
-            {"preprocess_ms", rounded_ms(prediction.timing.preprocess)},
-            {"inference_ms", rounded_ms(prediction.timing.inference)},
-            {"postprocess_ms", rounded_ms(prediction.timing.postprocess)}}},
-          {"model", model_reference(model)}};
+  Json json{{"id", "prd_" + std::string(prediction.id.view())},
+            {"seq", prediction.seq},
+            {"at", to_rfc3339(prediction.at)},
+            {"clock_synced", prediction.clock_synced},
+            {"source", source_name},
+            {"frame_seq", prediction.frame_seq},
+            {"age_ms", rounded_ms(prediction.age)},
+            {"outcome", to_string(prediction.answer.outcome)},
+            {"top", top_to_json(prediction.answer.top(), *model.taxa)},
+            {"crop_px", crop_to_json(prediction.crop)},
+            {"timing",
+             {{"wait_ms", rounded_ms(prediction.timing.wait)},
+              {"preprocess_ms", rounded_ms(prediction.timing.preprocess)},
+              {"inference_ms", rounded_ms(prediction.timing.inference)},
+              {"postprocess_ms", rounded_ms(prediction.timing.postprocess)}}},
+            {"model", model_reference(model)}};
+  if (prediction.visit) json["visit_id"] = "vis_" + std::string(prediction.visit->view());
+  return json;
 }
 
 }  // namespace kinglet::daemon::http

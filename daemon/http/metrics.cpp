@@ -41,6 +41,7 @@ void add_frames(Exposition& out, const Context& context, const Stats::View& view
   for (std::size_t i = 0; i < kOutcomeCount; ++i) {
     out.sample(Metric::kPredictions, {{"outcome", to_string(static_cast<Outcome>(i))}}, view.by_outcome[i]);
   }
+  out.sample(Metric::kVisits, {}, view.visits);
   out.histogram(Metric::kInferenceDuration, {}, view.inference.lifetime);
   out.histogram(Metric::kStageDuration, {{"stage", "wait"}}, view.wait.lifetime);
   out.histogram(Metric::kStageDuration, {{"stage", "preprocess"}}, view.preprocess.lifetime);

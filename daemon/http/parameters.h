@@ -10,6 +10,7 @@
 
 #include "camera/preprocess/preprocess.h"
 #include "daemon/http/message.h"
+#include "engine/base/clock.h"
 
 namespace kinglet::daemon::http {
 
@@ -20,6 +21,14 @@ namespace kinglet::daemon::http {
 [[nodiscard]] std::expected<std::int64_t, Reply> integer_parameter(const Call& call, std::string_view name,
                                                                    std::int64_t fallback,
                                                                    std::initializer_list<std::int64_t> choices);
+
+// From 0 to 1.
+[[nodiscard]] std::expected<double, Reply> ratio_parameter(const Call& call, std::string_view name, double fallback);
+// RFC 3339 with any offset: "2026-05-04T06:12:09.318Z".
+[[nodiscard]] std::expected<std::optional<WallTime>, Reply> time_parameter(const Call& call, std::string_view name);
+// The place of the value among `words`; the first when absent.
+[[nodiscard]] std::expected<std::size_t, Reply> word_parameter(const Call& call, std::string_view name,
+                                                               std::initializer_list<std::string_view> words);
 
 // "none", "center" or "x,y,w,h" for a picture of this size; absent: nothing (as the recipe says).
 [[nodiscard]] std::expected<std::optional<camera::CropRect>, Reply> crop_parameter(std::optional<std::string_view> text,

@@ -9,6 +9,8 @@ const reasons = {
   accepted: "Seen now",
   below_threshold: "Not sure enough to say. Closest:",
   background: "Now",
+  not_allowed: "Not on your list of birds. Closest:",
+  blocked: "Blocked by your settings:",
   ambiguous: "Two look alike here. Closest:",
   non_finite: "The model gave no usable numbers.",
 };
@@ -46,7 +48,8 @@ function showTrouble(error) {
 }
 
 function labelOf(entry) {
-  const label = labels.get(entry.index);
+  const found = labels.get(entry.index);
+  const label = found && found.species_id === entry.species_id ? found : null;  // else a sum: a genus, male and female
   return {common: label ? label.common_name : entry.label, scientific: label ? label.scientific_name || "" : ""};
 }
 
@@ -103,7 +106,7 @@ function showStats(stats) {
   byId("demonstration").hidden = !(modelIsDemonstration || sourceIsDemonstration);
 
   const outcomes = stats.images.by_outcome;
-  const unsure = outcomes.below_threshold + outcomes.ambiguous;
+  const unsure = outcomes.below_threshold + outcomes.ambiguous + outcomes.not_allowed + outcomes.blocked;
   const count = (value) => value.toLocaleString();
   setText("counts", `${count(outcomes.accepted)} sure, ${count(unsure)} unsure, ${count(outcomes.background)} nobody there`);
 }

@@ -12,6 +12,7 @@ class Api(TemporaryFolder):
     def setUpClass(cls):
         cls.daemon = Daemon(sets=["source=demo:1"])
         cls.daemon.first_prediction()
+        cls.visit = cls.daemon.until(lambda: cls.daemon.ask("/api/v1/visits").json()["items"], "a visit")[0]
         cls.paths = cls.daemon.ask("/api/v1/openapi.json").json()["paths"]
 
     @classmethod
@@ -23,7 +24,7 @@ class Api(TemporaryFolder):
         return self.daemon.ask(*arguments, **named)
 
     def concrete(self, path):
-        return path.replace("{slug}", "busy").replace("{file}", "style.css")
+        return path.replace("{slug}", "busy").replace("{file}", "style.css").replace("{id}", self.visit["id"])
 
     def test_every_get_route_answers(self):
         for path, operations in self.paths.items():
@@ -97,6 +98,45 @@ class Api(TemporaryFolder):
         self.assertEqual(scores, sorted(scores, reverse=True))
         self.assertEqual({"species_id", "label", "index", "score"}, prediction["top"][0].keys())
         self.assertRegex(prediction["model"]["digest"], r"^sha256:[0-9a-f]{64}$")
+
+    def test_visits_have_the_members_of_the_contract(self):
+        visit = self.ask("/api/v1/visits/" + self.visit["id"]).json()
+        self.assertRegex(visit["id"], r"^vis_[0-9A-HJKMNP-TV-Z]{26}$")
+        self.assertLessEqual({"seq", "state", "source", "started_at", "duration_seconds", "clock_synced", "species_id",
+                              "common_name", "model_result", "review", "count_today", "first_today", "first_ever"},
+                             visit.keys())
+        self.assertEqual("ended_at" in visit, visit["state"] == "ended")
+        result = visit["model_result"]
+        self.assertEqual({"species_id", "score", "frames_seen", "frames_agreeing", "top", "model"}, result.keys())
+        self.assertLessEqual(result["frames_agreeing"], result["frames_seen"])
+        self.assertGreaterEqual(result["frames_agreeing"], 3)
+        self.assertEqual(result["top"][0]["species_id"], visit["species_id"])
+        self.assertEqual(visit["review"], {"verdict": "none"})
+        self.assertEqual(visit["links"], {"self": "/api/v1/visits/" + visit["id"]})
+        self.assert_problem(self.ask("/api/v1/visits/vis_00000000000000000000000000"), 404, "not-found")
+
+    def test_visits_are_filtered(self):
+        def ids(query):
+            return [visit["id"] for visit in self.ask("/api/v1/visits" + query).json()["items"]]
+        mine = self.visit["id"]
+        self.assertIn(mine, ids("?source=camera&review=unreviewed&min_score=0.5&limit=500"))
+        self.assertIn(mine, ids("?species=nobody&species=" + self.visit["species_id"]))
+        self.assertIn(mine, ids("?since=" + self.visit["started_at"]))
+        for query in ("?species=nobody", "?min_score=1", "?review=confirmed", "?source=other", "?since=2100-01-01T00:00:00Z",
+                      "?until=" + self.visit["started_at"].replace("Z", "%2B00:00")):
+            self.assertNotIn(mine, ids(query), query)
+
+    def test_wrong_filters_are_refused(self):
+        for query in ("limit=0", "limit=501", "since=yesterday", "since=2026-02-30T00:00:00Z", "until=2026-01-01",
+                      "min_score=2", "review=good", "order=up"):
+            self.assert_problem(self.ask("/api/v1/visits?" + query), 400, "bad-parameter")
+        for cursor in ("", "1", "zz.0", "1.0000000000000000"):
+            self.assert_problem(self.ask("/api/v1/visits?cursor=" + cursor), 400, "bad-cursor")
+
+    def test_predictions_of_a_visit_name_it(self):
+        prediction = self.daemon.until(lambda: (p := self.daemon.prediction()).get("visit_id") and p, "a visit's prediction")
+        visit = self.ask("/api/v1/visits/" + prediction["visit_id"]).json()
+        self.assertEqual(visit["species_id"], prediction["top"][0]["species_id"])
 
     def test_predictions_go_on(self):
         first = self.daemon.prediction()["seq"]

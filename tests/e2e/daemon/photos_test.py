@@ -51,6 +51,20 @@ class PostedPhotos(TemporaryFolder):
                 self.assertEqual(reply.json()["top"][0]["label"], EXPECTED[name]["top1"])
                 self.assertAlmostEqual(reply.json()["top"][0]["score"], EXPECTED[name]["p"], delta=0.002)
 
+    def test_what_is_no_bird_is_no_answer(self):
+        for name in ("empty_night.jpg", "lion.jpg", "hot_dog.jpg", "cat_chelsea.png", "espresso.png", "panda.jpg",
+                     "officer.png", "sunflower.png", "dragonfly.png", "one_pixel.png"):
+            with self.subTest(photo=name):
+                self.assertIn(self.post(name).json()["outcome"], ("below_threshold", "ambiguous", "background"))
+
+    def test_birds_are_answers(self):
+        sure = [name for name in FIRM if name not in TOO_LARGE_TO_POST and EXPECTED[name]["p"] >= 0.6]
+        self.assertGreater(len(sure), 15)
+        for name in sure:
+            with self.subTest(photo=name):
+                answer = self.post(name).json()
+                self.assertEqual(answer["outcome"], "background" if EXPECTED[name]["top1"] == "background" else "accepted")
+
     def test_the_answer_tells_what_was_looked_at(self):
         answer = self.post("exif6_red_winged_blackbird.jpg", "?top_k=2&crop=center").json()
         self.assertEqual(len(answer["top"]), 2)
@@ -170,6 +184,37 @@ class PhotosAsSource(TemporaryFolder):
             self.assertEqual(daemon.ask("/readyz").status, 200)
             for name in ("empty.jpg", "not_a_picture.jpg"):
                 self.assertEqual(sum(name in line for line in daemon.lines), 1, daemon.lines)
+
+
+class Visitors(TemporaryFolder):
+    """What stands still before the camera is judged as a camera sees it: many frames of one thing."""
+
+    def look_at(self, name):
+        pictures = self.folder / "pictures"
+        pictures.mkdir(exist_ok=True)
+        for old in pictures.iterdir():
+            old.unlink()
+        shutil.copy(CORPUS / "photos" / name, pictures / name)
+        with Daemon(sets=bird_sets(self.folder) + [f"source=images:{pictures}?fps=10"]) as daemon:
+            daemon.until(lambda: daemon.ask("/api/v1/stats").json()["images"]["total"] >= 15, "15 answers")
+            return (daemon.ask("/api/v1/visits").json()["items"], daemon.ask("/api/v1/stats").json()["images"]["by_outcome"],
+                    daemon.ask("/metrics").body.decode())
+
+    def test_pictures_without_a_bird_give_none(self):
+        for name in ("empty_night.jpg", "lion.jpg", "hot_dog.jpg"):
+            with self.subTest(photo=name):
+                visits, outcomes, metrics = self.look_at(name)
+                self.assertEqual(visits, [])
+                self.assertEqual(outcomes["accepted"], 0)
+                self.assertIn("\nkinglet_visits_total 0\n", metrics)
+
+    def test_a_bird_gives_one_visit(self):
+        visits, outcomes, metrics = self.look_at("bald_eagle.jpg")
+        self.assertEqual([visit["species_id"] for visit in visits], ["haliaeetus-leucocephalus"])
+        self.assertEqual(visits[0]["scientific_name"], "Haliaeetus leucocephalus")
+        self.assertTrue(visits[0]["first_ever"])
+        self.assertGreaterEqual(outcomes["accepted"], 15)
+        self.assertIn("\nkinglet_visits_total 1\n", metrics)
 
 
 if __name__ == "__main__":

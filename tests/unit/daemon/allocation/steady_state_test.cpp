@@ -74,8 +74,10 @@ TEST_P(SteadyStateTest, AnswersFramesWithoutAllocating) {
   ClassifyDesk desk(1, [] {});
   Stats stats(SteadyClock::now());
   Latest<Prediction> latest;
-  IdMaker ids;
-  Pipeline pipeline(std::move(*classifier), {.max_fps = 1e6}, mailbox, desk, stats, latest, ids, {});
+  visits::IdMaker ids;
+  std::vector<std::string> warnings;
+  FrameLine line(std::move(*classifier), {.max_fps = 1e6}, ids, {}, warnings);
+  Pipeline pipeline(std::move(line), mailbox, desk, stats, latest, {});
 
   auto source = camera::open_source({.spec = "demo:", .width = 640, .height = 360, .frames_per_second = 200});
   ASSERT_TRUE(source) << describe(source.error());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/ids.h"
+#include "visits/ids.h"
 
 #include <gtest/gtest.h>
 
-namespace kinglet::daemon {
+namespace kinglet::visits {
 namespace {
 
 using std::chrono::milliseconds;
@@ -39,4 +39,4 @@ TEST(IdMaker, PutsTheKindInFront) {
 }
 
 }  // namespace
-}  // namespace kinglet::daemon
+}  // namespace kinglet::visits

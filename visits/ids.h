@@ -10,7 +10,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/mutex.h"
 
-namespace kinglet::daemon {
+namespace kinglet::visits {
 
 // 26 letters of Crockford's base 32: 48 bits of milliseconds, 80 random bits.
 struct Ulid {
@@ -41,4 +41,4 @@ class IdMaker {
   std::uint64_t low_ KINGLET_GUARDED_BY(mutex_) = 0;   // lower 64
 };
 
-}  // namespace kinglet::daemon
+}  // namespace kinglet::visits

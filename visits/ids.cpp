@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/ids.h"
+#include "visits/ids.h"
 
 #include <random>
 
-namespace kinglet::daemon {
+namespace kinglet::visits {
 namespace {
 
 constexpr std::string_view kCrockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -60,4 +60,4 @@ std::string IdMaker::next_text(std::string_view kind, WallTime now) {
   return text;
 }
 
-}  // namespace kinglet::daemon
+}  // namespace kinglet::visits

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/frame_line.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace kinglet::daemon {
+namespace {
+
+visits::TrackerOptions of_model(visits::TrackerOptions options, const ModelFacts& facts) {
+  options.model_name = facts.name;
+  options.model_digest = facts.digest;
+  return options;
+}
+
+}  // namespace
+
+FrameLine::FrameLine(Classifier classifier, LineOptions options, visits::IdMaker& ids, visits::VisitSink sink,
+                     std::vector<std::string>& warnings)
+    : classifier_(std::move(classifier)),
+      rule_(visits::Rule::make(classifier_.facts()->taxa, options.decide, warnings)),
+      decider_(rule_),
+      ids_(&ids),
+      tracker_(of_model(std::move(options.track), *classifier_.facts()), classifier_.facts()->taxa, ids,
+               std::move(sink)),
+      gate_(options.max_fps),
+      top_k_(options.top_k) {}
+
+Result<std::variant<Prediction, SkipReason>> FrameLine::look_at(const camera::Frame& frame, SteadyTime now,
+                                                                bool clock_synced) {
+  if (const std::optional<SkipReason> skip = gate_.decide(now)) {
+    tracker_.tick(now);
+    return *skip;
+  }
+  Prediction prediction;
+  const camera::FrameInfo& info = frame.info();
+  const SteadyTime begun = SteadyClock::now();
+  prediction.crop = KINGLET_TRY(classifier_.prepare(frame.view(), std::nullopt));
+  const SteadyTime prepared_at = SteadyClock::now();
+  const std::span<const float> scores = KINGLET_TRY(classifier_.run());
+  const SteadyTime run_at = SteadyClock::now();
+  prediction.at = info.captured_wall;
+  prediction.clock_synced = clock_synced;
+  prediction.frame_seq = info.sequence;
+  // Without a set clock nobody knows the season.
+  const std::optional<unsigned> month = clock_synced ? std::optional(visits::month_of(prediction.at)) : std::nullopt;
+  prediction.answer = decider_.decide(scores, month, top_k_);
+  prediction.id = ids_->next(prediction.at);
+  prediction.seq = next_seq_++;
+  track(info, now, prediction);
+  const SteadyTime done_at = SteadyClock::now();
+  prediction.age = now - info.captured_at + (done_at - begun);
+  prediction.timing = {now - info.captured_at, prepared_at - begun, run_at - prepared_at, done_at - run_at};
+  return prediction;
+}
+
+void FrameLine::track(const camera::FrameInfo& info, SteadyTime now, Prediction& prediction) {
+  const camera::CropRect& crop = prediction.crop;
+  const visits::Tracked tracked = tracker_.update({.at = std::min(info.captured_at, now),
+                                                   .wall = prediction.at,
+                                                   .clock_synced = prediction.clock_synced,
+                                                   .answer = prediction.answer,
+                                                   .prediction = prediction.id,
+                                                   .crop = {crop.x, crop.y, crop.width, crop.height}});
+  prediction.visit = tracked.visit;
+  prediction.best_of_visit = tracked.best;
+}
+
+}  // namespace kinglet::daemon

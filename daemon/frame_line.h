@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the straight line of one frame, without threads and with the time as a value: gate, preprocessing, model,
+// decision, visits. The daemon's pipeline and `kinglet replay` run the same line.
+#pragma once
+
+#include <memory>
+#include <variant>
+
+#include "camera/frame.h"
+#include "daemon/classifier.h"
+#include "daemon/gate.h"
+#include "daemon/prediction.h"
+#include "visits/decide.h"
+#include "visits/tracker.h"
+
+namespace kinglet::daemon {
+
+struct LineOptions {
+  visits::DecideOptions decide;
+  visits::TrackerOptions track;  // the model's name and digest are filled in
+  double max_fps = 10;
+  std::size_t top_k = 5;
+};
+
+// Thread-bound. Allocates nothing per frame, apart from what a visit's begin, change and end need.
+class FrameLine {
+ public:
+  // Names of the options that the model does not know: a sentence each in `warnings`.
+  FrameLine(Classifier classifier, LineOptions options, visits::IdMaker& ids, visits::VisitSink sink,
+            std::vector<std::string>& warnings);
+
+  // One frame that is looked at `now`. An error means that the frame could not be prepared or answered.
+  [[nodiscard]] Result<std::variant<Prediction, SkipReason>> look_at(const camera::Frame& frame, SteadyTime now,
+                                                                     bool clock_synced);
+  // No frame came: visits may end all the same.
+  void tick(SteadyTime now) { tracker_.tick(now); }
+  void finish() { tracker_.finish(); }
+
+  [[nodiscard]] Classifier& classifier() { return classifier_; }
+  [[nodiscard]] const std::shared_ptr<const visits::Rule>& rule() const { return rule_; }
+
+ private:
+  void track(const camera::FrameInfo& info, SteadyTime now, Prediction& prediction);
+
+  Classifier classifier_;
+  std::shared_ptr<const visits::Rule> rule_;
+  visits::Decider decider_;
+  visits::IdMaker* ids_;
+  visits::VisitTracker tracker_;
+  Gate gate_;
+  std::size_t top_k_;
+  std::uint64_t next_seq_ = 1;
+};
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: GET /api/v1/visits and /visits/{id}: what was here, whoever keeps it.
+#include <charconv>
+#include <cmath>
+
+#include "daemon/http/json.h"
+#include "daemon/http/parameters.h"
+#include "daemon/http/problem.h"
+#include "daemon/http/routes.h"
+#include "engine/base/format.h"
+#include "visits/json.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+using visits::BookedVisit;
+using visits::VisitQuery;
+
+constexpr std::string_view kPath = "/api/v1/visits";
+
+Json visit_json(const BookedVisit& booked) {
+  Json json = visits::to_json(booked.visit);
+  json["count_today"] = booked.count_today;
+  json["first_today"] = booked.first_today;
+  json["first_ever"] = booked.first_ever;
+  json["links"] = {{"self", format_text("{}/{}", kPath, booked.visit.id)}};
+  return json;
+}
+
+// What the filters say, so that a cursor of other filters is refused. FNV-1a, 64 bits.
+std::uint64_t filter_hash(const Call& call) {
+  std::uint64_t hash = 0xCBF29CE484222325U;
+  const auto add = [&](std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+    hash = (hash ^ 0xFFU) * 0x100000001B3U;
+  };
+  for (const auto& [name, value] : call.query) {
+    if (name == "cursor" || name == "limit") continue;
+    add(name);
+    add(value);
+  }
+  return hash;
+}
+
+std::string make_cursor(std::uint64_t seq, std::uint64_t hash) { return format_text("{:x}.{:016x}", seq, hash); }
+
+std::optional<std::uint64_t> seq_of_cursor(std::string_view cursor, std::uint64_t hash) {
+  std::uint64_t seq = 0;
+  std::from_chars(cursor.data(), cursor.data() + cursor.size(), seq, 16);
+  if (make_cursor(seq, hash) != cursor) return std::nullopt;
+  return seq;
+}
+
+std::string percent_encoded(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                       c == '.' || c == '_' || c == '~';
+    if (plain) {
+      out += c;
+    } else {
+      out += format_text("%{:02X}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    }
+  }
+  return out;
+}
+
+std::string next_link(const Call& call, const std::string& cursor) {
+  std::string target(kPath);
+  for (const auto& [name, value] : call.query) {
+    if (name == "cursor") continue;
+    target += format_text("{}{}={}", target.size() == kPath.size() ? '?' : '&', name, percent_encoded(value));
+  }
+  target += format_text("{}cursor={}", target.size() == kPath.size() ? '?' : '&', cursor);
+  return format_text("<{}>; rel=\"next\"", target);
+}
+
+std::expected<VisitQuery, Reply> read_query(const Call& call, std::uint64_t hash) {
+  VisitQuery query;
+  const auto limit = integer_parameter(call, "limit", 50, 1, 500);
+  if (!limit) return std::unexpected(limit.error());
+  query.limit = static_cast<std::size_t>(*limit);
+  const auto since = time_parameter(call, "since");
+  if (!since) return std::unexpected(since.error());
+  query.since = *since;
+  const auto until = time_parameter(call, "until");
+  if (!until) return std::unexpected(until.error());
+  query.until = *until;
+  const auto min_score = ratio_parameter(call, "min_score", 0);
+  if (!min_score) return std::unexpected(min_score.error());
+  query.min_score = *min_score;
+  const auto order = word_parameter(call, "order", {"desc", "asc"});
+  if (!order) return std::unexpected(order.error());
+  query.descending = *order == 0;
+  if (call.query_value("review")) {
+    const auto review =
+        word_parameter(call, "review", {"none", "confirmed", "corrected", "not_a_bird", "unknown", "unreviewed"});
+    if (!review) return std::unexpected(review.error());
+    query.review = *review == 5 ? visits::Verdict::kNone : static_cast<visits::Verdict>(*review);
+  }
+  for (const auto& [name, value] : call.query) {
+    if (name == "species") query.species.push_back(value);
+  }
+  query.source = call.query_value("source").value_or("");
+  if (const auto cursor = call.query_value("cursor")) {
+    query.after_seq = seq_of_cursor(*cursor, hash);
+    if (!query.after_seq) {
+      return std::unexpected(
+          problem("bad-cursor", "the cursor is not one of a list with these filters", "leave it out to begin anew"));
+    }
+  }
+  return query;
+}
+
+}  // namespace
+
+Reply get_visits(const Context& context, const Call& call) {
+  const std::uint64_t hash = filter_hash(call);
+  const std::expected<VisitQuery, Reply> query = read_query(call, hash);
+  if (!query) return query.error();
+  const Result<visits::VisitPage> page = context.visits.list(*query);
+  if (!page) return problem("internal-error", describe(page.error()), page.error().hint);
+  Json items = Json::array();
+  for (const BookedVisit& booked : page->items) items.push_back(visit_json(booked));
+  Json json{{"items", std::move(items)}};
+  std::string link;
+  if (page->has_more) {
+    const std::string cursor = make_cursor(page->items.back().visit.seq, hash);
+    json["next_cursor"] = cursor;
+    link = next_link(call, cursor);
+  }
+  json["has_more"] = page->has_more;
+  Reply reply = json_reply(json.dump());
+  if (!link.empty()) reply.headers.emplace_back("Link", std::move(link));
+  return reply;
+}
+
+Reply get_visit(const Context& context, const Call& call) {
+  const Result<std::optional<BookedVisit>> found = context.visits.find(call.path_parameter("id"));
+  if (!found) return problem("internal-error", describe(found.error()), found.error().hint);
+  if (!*found) return problem("not-found", "there is no visit with this id", "GET /api/v1/visits lists them");
+  return json_reply(visit_json(**found).dump());
+}
+
+}  // namespace kinglet::daemon::http

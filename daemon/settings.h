@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the configuration as the small options of each part, the same for the daemon and for `kinglet replay`.
+#pragma once
+
+#include "camera/source.h"
+#include "config/config.h"
+#include "daemon/frame_line.h"
+
+namespace kinglet::daemon {
+
+// kNotFound: no model is named and the demonstration model is not installed.
+[[nodiscard]] Result<ClassifierOptions> classifier_options(const config::Config& config);
+// Reads the lists of birds: kNotFound, kBadData.
+[[nodiscard]] Result<LineOptions> line_options(const config::Config& config);
+[[nodiscard]] camera::SourceOptions source_options(const config::Config& config, LogSink log);
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "visits/decide.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+namespace kinglet::visits {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr std::string_view kLabels =
+    "Turdus merula (Blackbird)\nTurdus philomelos (Song Thrush)\nErithacus rubecula (Robin)\n"
+    "Great Tit (male)\nGreat Tit (female)\nApus apus (Swift)\nbackground\n";
+
+std::shared_ptr<const Taxa> taxa() {
+  static const auto kTaxa =
+      std::make_shared<const Taxa>(Taxa::make(engine::Labels::parse(kLabels, "l.txt").value()).value());
+  return kTaxa;
+}
+
+Answer decide(const std::vector<float>& scores, const DecideOptions& options = {}, std::optional<unsigned> month = 6,
+              std::size_t top_k = 3) {
+  std::vector<std::string> warnings;
+  Decider decider(Rule::make(taxa(), options, warnings));
+  EXPECT_TRUE(warnings.empty()) << warnings[0];
+  return decider.decide(scores, month, top_k);
+}
+
+std::string name(const Answer& answer) { return (*taxa())[answer.taxon].species_id; }
+
+// Blackbird, song thrush, robin, tit (male, female), swift, background.
+const std::vector<float> kBlackbird{0.9F, 0.05F, 0.03F, 0, 0, 0, 0.02F};
+const std::vector<float> kSwift{0.02F, 0, 0.03F, 0, 0, 0.95F, 0};
+
+SpeciesList list(std::string_view text) { return SpeciesList::parse(text, "list").value(); }
+
+TEST(Decide, AcceptsAClearBest) {
+  const Answer answer = decide(kBlackbird);
+  EXPECT_EQ(answer.outcome, Outcome::kAccepted);
+  EXPECT_EQ(name(answer), "turdus-merula");
+  ASSERT_EQ(answer.count, 3U);
+  EXPECT_EQ(answer.top()[0].index, 0U);
+  EXPECT_FLOAT_EQ(answer.top()[1].score, 0.05F);
+}
+
+TEST(Decide, AbstainsBelowTheThreshold) {
+  EXPECT_EQ(decide({0.59F, 0, 0.21F, 0.2F, 0, 0, 0}).outcome, Outcome::kBelowThreshold);
+}
+
+TEST(Decide, AbstainsWhenTwoAreNearEachOther) {
+  EXPECT_EQ(decide({0.50F, 0, 0.40F, 0.10F, 0, 0, 0}, {.min_score = 0.4}).outcome, Outcome::kAmbiguous);
+}
+
+TEST(Decide, LooksAtTheSecondAlsoWhenOnlyOneIsWanted) {
+  const Answer answer = decide({0.50F, 0, 0.40F, 0.10F, 0, 0, 0}, {.min_score = 0.4}, 6, 1);
+  EXPECT_EQ(answer.outcome, Outcome::kAmbiguous);
+  EXPECT_EQ(answer.count, 1U);
+}
+
+TEST(Decide, CallsTheBackgroundBackgroundWhateverItsScore) {
+  EXPECT_EQ(decide({0.3F, 0, 0.3F, 0, 0, 0, 0.4F}).outcome, Outcome::kBackground);
+}
+
+TEST(Decide, AbstainsWhenTooMuchIsSpreadOverTheRest) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "bird " + std::string(1, static_cast<char>('A' + i)) + std::to_string(i) + "\n";
+  const auto many = std::make_shared<const Taxa>(Taxa::make(engine::Labels::parse(text, "l.txt").value()).value());
+  std::vector<std::string> warnings;
+  const std::vector<float> spread = [] {
+    std::vector<float> scores(40, 0.35F / 39);
+    scores[7] = 0.65F;
+    return scores;
+  }();
+  EXPECT_EQ(Decider(Rule::make(many, {}, warnings)).decide(spread, 6, 3).outcome, Outcome::kBelowThreshold);
+  EXPECT_EQ(Decider(Rule::make(many, {.max_rest = 1}, warnings)).decide(spread, 6, 3).outcome, Outcome::kAccepted);
+}
+
+TEST(Decide, GivesNoNamesForNumbersThatAreNone) {
+  for (const float none : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    const Answer answer = decide({0.9F, none, 0, 0, 0, 0, 0});
+    EXPECT_EQ(answer.outcome, Outcome::kNonFinite);
+    EXPECT_EQ(answer.count, 0U);
+    EXPECT_EQ(answer.taxon, kNoTaxon);
+  }
+}
+
+TEST(Decide, SumsMaleAndFemale) {
+  const Answer answer = decide({0, 0.1F, 0, 0.40F, 0.45F, 0.05F, 0});
+  EXPECT_EQ(answer.outcome, Outcome::kAccepted);
+  EXPECT_EQ(name(answer), "great-tit");
+  EXPECT_FLOAT_EQ(answer.score, 0.85F);
+  EXPECT_EQ(answer.top()[0].index, 4U);
+}
+
+TEST(Decide, NamesTheGenusWhenTheSumIsSureAndThePartsAreNot) {
+  const Answer answer = decide({0.50F, 0.41F, 0.04F, 0, 0, 0.05F, 0});
+  EXPECT_EQ(answer.outcome, Outcome::kAccepted);
+  EXPECT_EQ(name(answer), "turdus");
+  EXPECT_FLOAT_EQ(answer.score, 0.91F);
+  EXPECT_EQ(answer.top()[0].taxon, answer.taxon);
+  EXPECT_EQ(answer.top()[0].index, 0U);
+  EXPECT_EQ((*taxa())[answer.top()[1].taxon].species_id, "turdus-merula");
+}
+
+TEST(Decide, NamesNoGenusWhenItsSumIsNotSureOrWhenTold) {
+  EXPECT_EQ(decide({0.40F, 0.35F, 0.25F, 0, 0, 0, 0}).outcome, Outcome::kBelowThreshold);
+  EXPECT_EQ(decide({0.50F, 0.45F, 0.05F, 0, 0, 0, 0}, {.genus_score = 2}).outcome, Outcome::kBelowThreshold);
+}
+
+TEST(Decide, TakesTheNearestWordForTheLeastScore) {
+  const DecideOptions options{.scores = {{"Turdus", 0.95}, {"turdus-philomelos", 0.3}}};
+  EXPECT_EQ(decide(kBlackbird, options).outcome, Outcome::kBelowThreshold);
+  EXPECT_EQ(name(decide({0.1F, 0.4F, 0.1F, 0.1F, 0.1F, 0.1F, 0.1F}, options)), "turdus-philomelos");
+}
+
+TEST(Decide, RefusesWhatIsNotAllowed) {
+  EXPECT_EQ(decide(kBlackbird, {.allow = {"Robin"}}).outcome, Outcome::kNotAllowed);
+  EXPECT_EQ(decide(kBlackbird, {.allow = {"Turdus"}}).outcome, Outcome::kAccepted);
+  EXPECT_EQ(decide(kBlackbird, {.allow = {"Robin"}, .always = {"Blackbird"}}).outcome, Outcome::kAccepted);
+}
+
+TEST(Decide, RefusesWhatIsBlockedWhateverElseIsSaid) {
+  EXPECT_EQ(decide(kBlackbird, {.block = {"Turdus merula"}, .always = {"Turdus merula"}}).outcome, Outcome::kBlocked);
+}
+
+TEST(Decide, NamesAGenusWhileOneOfItsPartsIsAllowed) {
+  const std::vector<float> thrushes{0.50F, 0.41F, 0.04F, 0, 0, 0.05F, 0};
+  EXPECT_EQ(decide(thrushes, {.allow = {"Song Thrush"}}).outcome, Outcome::kAccepted);
+  EXPECT_EQ(decide(thrushes, {.block = {"Song Thrush"}}).outcome, Outcome::kAccepted);
+  EXPECT_EQ(decide(thrushes, {.block = {"Song Thrush", "Blackbird"}}).outcome, Outcome::kBlocked);
+}
+
+TEST(Decide, TakesIgnoredLabelsForBackground) {
+  EXPECT_EQ(decide(kSwift, {.ignore = {"Swift"}}).outcome, Outcome::kBackground);
+}
+
+TEST(Decide, RefusesBirdsThatDoNotLiveHere) {
+  const DecideOptions options{.region = list("Turdus\nGreat Tit\n")};
+  EXPECT_EQ(decide(kBlackbird, options).outcome, Outcome::kAccepted);
+  EXPECT_FALSE(decide(kBlackbird, options).unusual);
+  EXPECT_EQ(decide(kSwift, options).outcome, Outcome::kNotAllowed);
+}
+
+TEST(Decide, FlagsBirdsThatAreNotUsualHereOrNow) {
+  const DecideOptions options{.region = list("Apus apus: 4-8\n"), .unlisted = Unlisted::kFlag};
+  EXPECT_FALSE(decide(kSwift, options, 6).unusual);
+  EXPECT_TRUE(decide(kSwift, options, 12).unusual);
+  EXPECT_TRUE(decide(kBlackbird, options, 6).unusual);
+  EXPECT_EQ(decide(kBlackbird, options, 6).outcome, Outcome::kAccepted);
+}
+
+TEST(Decide, KnowsNoSeasonWhileTheClockIsNotSet) {
+  const Answer answer = decide(kSwift, {.region = list("Apus apus: 4-8\n")}, std::nullopt);
+  EXPECT_EQ(answer.outcome, Outcome::kAccepted);
+  EXPECT_FALSE(answer.unusual);
+}
+
+TEST(Decide, TellsNamesThatTheModelDoesNotKnow) {
+  std::vector<std::string> warnings;
+  static_cast<void>(Rule::make(taxa(), {.scores = {{"quetzal", 0.5}}, .block = {"Turdus merulla"}}, warnings));
+  EXPECT_THAT(warnings, ElementsAre("decide.scores: this model does not know \"quetzal\"",
+                                    "decide.block: this model does not know \"Turdus merulla\"; did you mean "
+                                    "turdus-merula?"));
+}
+
+TEST(MonthOf, IsThatOfTheCalendar) {
+  EXPECT_EQ(month_of(WallTime{}), 1U);
+  EXPECT_EQ(month_of(WallTime(std::chrono::sys_days(std::chrono::year(2024) / 2 / 29))), 2U);
+}
+
+}  // namespace
+}  // namespace kinglet::visits

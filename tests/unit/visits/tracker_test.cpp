@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// Visits from a script of answers on a virtual clock: each letter is a frame, a tenth of a second after the last.
+#include "visits/tracker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/base/format.h"
+
+namespace kinglet::visits {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+const WallTime kNoon{std::chrono::sys_days(std::chrono::year(2026) / 5 / 4) + std::chrono::hours(12)};
+
+class TrackerTest : public ::testing::Test {
+ protected:
+  // 'm' blackbird, 'p' song thrush, 't' the genus of both, 'r' robin, 's' swift (unusual), '.' an abstention.
+  void frames(std::string_view script) {
+    for (const char letter : script) {
+      frame(letter);
+      now_ += milliseconds(100);
+      wall_ += milliseconds(100);
+    }
+  }
+  Tracked frame(char letter, float score = 0.9F) {
+    Answer answer;
+    answer.outcome = Outcome::kBelowThreshold;
+    if (const std::size_t at = std::string_view("mprst").find(letter); at != std::string_view::npos) {
+      answer.outcome = Outcome::kAccepted;
+      answer.taxon = at < 4 ? static_cast<std::uint32_t>(at) : *taxa_->find("turdus");
+      answer.score = score;
+      answer.unusual = letter == 's';
+      answer.entries[0] = {answer.taxon, static_cast<std::uint32_t>(at % 4), score};
+      answer.count = 1;
+    }
+    return tracker().update({.at = now_,
+                             .wall = wall_,
+                             .clock_synced = synced_,
+                             .answer = answer,
+                             .prediction = ids_.next(wall_),
+                             .crop = {static_cast<int>(letter), 0, 1, 1}});
+  }
+  void wait(SteadyClock::duration duration) {
+    now_ += duration;
+    wall_ += duration;
+    tracker().tick(now_);
+  }
+  VisitTracker& tracker() {
+    if (!tracker_) {
+      tracker_.emplace(options_, taxa_, ids_, [this](VisitEvent event, const Visit& visit) { note(event, visit); });
+    }
+    return *tracker_;
+  }
+  void note(VisitEvent event, const Visit& visit) {
+    visits_[visit.seq] = visit;
+    const double began = std::chrono::duration<double>(visit.started_at - kNoon).count();
+    events_.push_back(format_text("{} {} {} at {:.1f} for {:.1f}: {} of {}", to_string(event).substr(6), visit.seq,
+                                  visit.species_id(), began, Seconds(visit.duration).count(),
+                                  visit.model_result.frames_agreeing, visit.model_result.frames_seen));
+  }
+
+  std::shared_ptr<const Taxa> taxa_ = std::make_shared<const Taxa>(
+      Taxa::make(engine::Labels::parse("Turdus merula\nTurdus philomelos\nrobin\nswift\n"
+                                       "background\n",
+                                       "l.txt")
+                     .value(),
+                 parse_species_table("label\tscientific_name\nTurdus merula\tTurdus merula\n"
+                                     "Turdus philomelos\tTurdus philomelos\n",
+                                     "t.tsv")
+                     .value())
+          .value());
+  TrackerOptions options_{
+      .last_seen = {{"turdus-merula", kNoon}, {"robin", kNoon}, {"turdus", kNoon}, {"swift", kNoon}}};
+  IdMaker ids_{1};
+  SteadyTime now_{std::chrono::hours(1)};
+  WallTime wall_ = kNoon;
+  bool synced_ = true;
+  std::optional<VisitTracker> tracker_;
+  std::vector<std::string> events_;
+  std::map<std::uint64_t, Visit> visits_;
+};
+
+TEST_F(TrackerTest, AVisitBeginsWithItsFirstFrameWhenThreeFarEnoughApartAgree) {
+  frames("......mmmmmmmm");
+  EXPECT_THAT(events_, ElementsAre("start 1 turdus-merula at 0.6 for 0.6: 7 of 7"));
+}
+
+TEST_F(TrackerTest, NeighbouringFramesAreNoIndependentVotes) {
+  frames("mmmmmm");
+  EXPECT_THAT(events_, IsEmpty());
+}
+
+TEST_F(TrackerTest, FramesThatAbstainCountAgainstIt) {
+  options_.min_gap = {};
+  frames("m..m..m..m..");
+  EXPECT_THAT(events_, IsEmpty());
+  frames("m.m.m");
+  EXPECT_THAT(events_, ElementsAre("start 1 turdus-merula at 1.2 for 0.4: 3 of 5"));
+}
+
+TEST_F(TrackerTest, AVisitEndsWithItsLastFrameAfterTheTime) {
+  options_.min_gap = {};
+  frames("mmmmm.......");
+  wait(seconds(14));
+  EXPECT_EQ(events_.size(), 1U);
+  wait(seconds(2));
+  EXPECT_EQ(events_.back(), "end 1 turdus-merula at 0.0 for 0.4: 5 of 5");
+  EXPECT_EQ(visits_[1].state, VisitState::kEnded);
+}
+
+TEST_F(TrackerTest, ItDoesNotMatterHowOftenTheTimeIsAsked) {
+  options_.min_gap = {};
+  frames("mmmmm...");
+  now_ += seconds(100);
+  wall_ += seconds(100);
+  frames("mmm");
+  EXPECT_THAT(events_,
+              ElementsAre("start 1 turdus-merula at 0.0 for 0.2: 3 of 3", "end 1 turdus-merula at 0.0 for 0.4: 5 of 5",
+                          "start 2 turdus-merula at 100.8 for 0.2: 3 of 3"));
+}
+
+TEST_F(TrackerTest, AShortAbsenceIsTheSameVisit) {
+  options_.min_gap = {};
+  frames("mmm");
+  wait(seconds(10));
+  frames("m");
+  tracker().finish();
+  EXPECT_EQ(events_.back(), "end 1 turdus-merula at 0.0 for 10.3: 4 of 4");
+}
+
+TEST_F(TrackerTest, AnotherBirdTakesThePlace) {
+  options_.min_gap = {};
+  frames("mmmmm..rrrr");
+  EXPECT_THAT(events_,
+              ElementsAre("start 1 turdus-merula at 0.0 for 0.2: 3 of 3", "end 1 turdus-merula at 0.0 for 0.4: 5 of 5",
+                          "start 2 robin at 0.7 for 0.2: 3 of 3"));
+  EXPECT_LT(visits_[1].id, visits_[2].id);
+}
+
+TEST_F(TrackerTest, NamesHeardInTurnsAreOneBirdCalledWhatMoreFramesCallIt) {
+  options_.min_gap = {};
+  frames("mmmrmrrmrrmrrr");
+  tracker().finish();
+  ASSERT_EQ(visits_.size(), 1U);
+  EXPECT_EQ(visits_[1].species_id(), "robin");
+  EXPECT_EQ(visits_[1].started_at, kNoon);
+  EXPECT_EQ(visits_[1].best_crop.x, 'r') << "the picture shows what the visit is called";
+}
+
+TEST_F(TrackerTest, AFewOtherNamesChangeNothing) {
+  options_.min_gap = {};
+  frames("mmmmmmrmmrmmmm");
+  tracker().finish();
+  EXPECT_EQ(events_.back(), "end 1 turdus-merula at 0.0 for 1.3: 12 of 14");
+}
+
+TEST_F(TrackerTest, AGenusIsRefinedToItsSpecies) {
+  options_.min_gap = {};
+  frames("tmt");
+  EXPECT_THAT(events_, ElementsAre("start 1 turdus at 0.0 for 0.2: 3 of 3"));
+  frames("mm");
+  wait(seconds(1));
+  frames("m");
+  EXPECT_EQ(visits_[1].species_id(), "turdus-merula");
+  EXPECT_EQ(visits_.size(), 1U);
+}
+
+TEST_F(TrackerTest, TheGenusProlongsAVisitOfItsSpecies) {
+  options_.min_gap = {};
+  frames("mmmtttt");
+  tracker().finish();
+  EXPECT_EQ(events_.back(), "end 1 turdus-merula at 0.0 for 0.6: 3 of 3");
+}
+
+TEST_F(TrackerTest, UpdatesComeOnceASecondAndOnlyWithABetterLook) {
+  options_.min_gap = {};
+  frames("mmm");
+  for (int i = 0; i < 25; ++i) {
+    frame('m', 0.9F + 0.001F * static_cast<float>(i));
+    now_ += milliseconds(100);
+    wall_ += milliseconds(100);
+  }
+  EXPECT_EQ(events_.size(), 3U);
+  frames("mmmmmmmmmmmmmmmmmmmmmmmmmmmm");
+  EXPECT_EQ(events_.size(), 4U) << "what was not told yet";
+}
+
+TEST_F(TrackerTest, TellsWhichFrameIsTheBestLook) {
+  options_.min_gap = {};
+  frames("mm");
+  EXPECT_TRUE(frame('m', 0.8F).best) << "the first frame of the visit";
+  EXPECT_FALSE(frame('m', 0.7F).best);
+  EXPECT_TRUE(frame('m', 0.95F).best);
+  const Tracked none = frame('.');
+  EXPECT_FALSE(none.best);
+  EXPECT_FALSE(none.visit);
+  EXPECT_TRUE(frame('m', 0.7F).visit);
+}
+
+TEST_F(TrackerTest, TheScoreIsTheMeanOfTheAgreeingFrames) {
+  options_.min_gap = {};
+  for (const float score : {0.6F, 0.8F, 1.0F}) {
+    frame('m', score);
+    now_ += milliseconds(100);
+  }
+  frame('.');
+  EXPECT_FLOAT_EQ(visits_[1].model_result.score, 0.8F);
+  EXPECT_FLOAT_EQ(visits_[1].model_result.top.at(0).score, 1.0F);
+}
+
+TEST_F(TrackerTest, AWallClockThatJumpsNeitherSplitsNorReorders) {
+  options_.min_gap = {};
+  frames("mmm");
+  wall_ -= std::chrono::hours(24 * 365);
+  frames("mmm");
+  wall_ += std::chrono::hours(24 * 730);
+  frames("mmm");
+  wait(seconds(20));
+  EXPECT_EQ(events_.back(), "end 1 turdus-merula at 0.0 for 0.8: 9 of 9");
+  wall_ -= std::chrono::hours(24 * 3650);
+  frames("rrr");
+  ASSERT_EQ(visits_.size(), 2U);
+  EXPECT_LT(visits_[2].started_at, visits_[1].started_at);
+  EXPECT_GT(visits_[2].id, visits_[1].id);
+}
+
+TEST_F(TrackerTest, AClockThatIsSetDuringAVisitTellsItsBeginning) {
+  options_.min_gap = {};
+  synced_ = false;
+  wall_ = WallTime{};
+  frames("mmm");
+  EXPECT_FALSE(visits_[1].clock_synced);
+  synced_ = true;
+  wall_ = kNoon;
+  frames("m");
+  tracker().finish();
+  EXPECT_TRUE(visits_[1].clock_synced);
+  EXPECT_EQ(visits_[1].started_at, kNoon - milliseconds(300));
+}
+
+TEST_F(TrackerTest, ASteadyTimeThatLiesIsTakenAsNow) {
+  options_.min_gap = {};
+  frames("mm");
+  now_ -= std::chrono::minutes(10);
+  frames("mmm");
+  tracker().finish();
+  EXPECT_EQ(events_.back(), "end 1 turdus-merula at 0.0 for 0.1: 5 of 5");
+}
+
+TEST_F(TrackerTest, UnusualAndFirstVisitorsAreMarked) {
+  options_.min_gap = {};
+  frames("sss");
+  EXPECT_TRUE(visits_[1].unusual) << "the answers say so";
+  wait(seconds(20));
+  frames("ppp");
+  EXPECT_TRUE(visits_[2].unusual) << "the first ever";
+  wait(seconds(20));
+  frames("ppp");
+  EXPECT_FALSE(visits_[3].unusual);
+  wait(std::chrono::hours(24 * 89));
+  frames("mmm");
+  EXPECT_FALSE(visits_[4].unusual);
+  wait(std::chrono::hours(24 * 91));
+  frames("mmm");
+  EXPECT_TRUE(visits_[5].unusual) << "the first of the season";
+}
+
+TEST_F(TrackerTest, AStalledCameraForgetsOldVotes) {
+  options_.min_gap = {};
+  frames("mm");
+  wait(seconds(16));
+  frames("m");
+  EXPECT_THAT(events_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace kinglet::visits

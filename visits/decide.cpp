@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "visits/decide.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ranges>
+
+#include "engine/base/check.h"
+#include "engine/base/format.h"
+#include "engine/base/text.h"
+
+namespace kinglet::visits {
+namespace {
+
+// How many of the best are counted before the rest.
+constexpr std::size_t kBestFew = 5;
+
+// The taxa that a list of names stands for; what the model does not know is told.
+std::vector<std::uint32_t> find_all(const Taxa& taxa, std::span<const std::string> names, std::string_view key,
+                                    std::vector<std::string>& warnings) {
+  std::vector<std::uint32_t> found;
+  for (const std::string& name : names) {
+    if (const std::optional<std::uint32_t> taxon = taxa.find(name)) {
+      found.push_back(*taxon);
+      continue;
+    }
+    const std::string_view near = taxa.nearest(name);
+    warnings.push_back(format_text("{}: this model does not know \"{}\"{}", key, printable(name, 60),
+                                   near.empty() ? std::string() : format_text("; did you mean {}?", near)));
+  }
+  return found;
+}
+
+bool within_any(const Taxa& taxa, std::uint32_t taxon, std::span<const std::uint32_t> ancestors) {
+  return std::ranges::any_of(ancestors, [&](std::uint32_t ancestor) { return taxa.within(taxon, ancestor); });
+}
+
+}  // namespace
+
+std::string_view to_string(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kAccepted:
+      return "accepted";
+    case Outcome::kBelowThreshold:
+      return "below_threshold";
+    case Outcome::kBackground:
+      return "background";
+    case Outcome::kAmbiguous:
+      return "ambiguous";
+    case Outcome::kNotAllowed:
+      return "not_allowed";
+    case Outcome::kBlocked:
+      return "blocked";
+    case Outcome::kNonFinite:
+      return "non_finite";
+  }
+  return "non_finite";
+}
+
+unsigned month_of(WallTime time) {
+  const std::chrono::year_month_day date(std::chrono::floor<std::chrono::days>(time));
+  return static_cast<unsigned>(date.month());
+}
+
+std::shared_ptr<const Rule> Rule::make(std::shared_ptr<const Taxa> taxa, const DecideOptions& options,
+                                       std::vector<std::string>& warnings) {
+  auto rule = std::make_shared<Rule>();
+  rule->taxa_ = std::move(taxa);
+  rule->entries_.resize(rule->taxa_->size());
+  rule->min_margin_ = options.min_margin;
+  rule->max_rest_ = options.max_rest;
+  rule->unlisted_ = options.unlisted;
+  rule->add_scores(options, warnings);
+  rule->add_lists(options, warnings);
+  if (options.region) rule->add_region(*options.region);
+  rule->raise_to_parents();
+  return rule;
+}
+
+// What is said of a whole counts for its parts unless something is said of them.
+void Rule::add_scores(const DecideOptions& options, std::vector<std::string>& warnings) {
+  std::vector<std::optional<double>> named(entries_.size());
+  for (const auto& [name, score] : options.scores) {
+    for (const std::uint32_t taxon : find_all(*taxa_, std::span(&name, 1), "decide.scores", warnings)) {
+      named[taxon] = score;
+    }
+  }
+  for (const std::uint32_t i : std::views::reverse(taxa_->deepest_first())) {
+    const std::uint32_t parent = (*taxa_)[i].parent;
+    if (!named[i] && parent != kNoTaxon) named[i] = named[parent];
+    entries_[i].min_score = named[i].value_or(options.min_score);
+    entries_[i].min_total = named[i].value_or(std::max(options.genus_score, options.min_score));
+  }
+}
+
+void Rule::add_lists(const DecideOptions& options, std::vector<std::string>& warnings) {
+  const auto allowed = find_all(*taxa_, options.allow, "decide.allow", warnings);
+  const auto blocked = find_all(*taxa_, options.block, "decide.block", warnings);
+  const auto always = find_all(*taxa_, options.always, "decide.always", warnings);
+  const auto ignored = find_all(*taxa_, options.ignore, "decide.ignore", warnings);
+  for (std::uint32_t i = 0; i < entries_.size(); ++i) {
+    Entry& entry = entries_[i];
+    entry.ignored = (*taxa_)[i].role != engine::LabelRole::kSpecies || within_any(*taxa_, i, ignored);
+    entry.blocked = within_any(*taxa_, i, blocked);
+    entry.always = within_any(*taxa_, i, always);
+    entry.allowed = options.allow.empty() || within_any(*taxa_, i, allowed);
+  }
+}
+
+void Rule::add_region(const SpeciesList& region) {
+  for (const std::uint32_t i : std::views::reverse(taxa_->deepest_first())) {
+    const Taxon& taxon = (*taxa_)[i];
+    entries_[i].months = taxon.parent == kNoTaxon ? Months{0} : entries_[taxon.parent].months;
+    for (const std::string& name :
+         {taxon.species_id, engine::slug(taxon.scientific_name), engine::slug(taxon.common_name)}) {
+      if (const auto listed = region.entries().find(name); listed != region.entries().end()) {
+        entries_[i].months = listed->second;
+        break;
+      }
+    }
+  }
+}
+
+// A whole may be named when one of its parts may, and may not when none may.
+void Rule::raise_to_parents() {
+  std::vector<std::uint32_t> blocked_parts(entries_.size(), 0);
+  for (const std::uint32_t i : taxa_->deepest_first()) {
+    const std::uint32_t parent = (*taxa_)[i].parent;
+    if (parent == kNoTaxon) continue;
+    entries_[parent].allowed = entries_[parent].allowed || entries_[i].allowed;
+    entries_[parent].always = entries_[parent].always || entries_[i].always;
+    entries_[parent].months = static_cast<Months>(entries_[parent].months | entries_[i].months);
+    if (entries_[i].blocked && ++blocked_parts[parent] == (*taxa_)[parent].child_count) entries_[parent].blocked = true;
+  }
+}
+
+Decider::Decider(std::shared_ptr<const Rule> rule)
+    : rule_(std::move(rule)), own_(rule_->taxa().size()), total_(rule_->taxa().size()) {}
+
+Answer Decider::decide(std::span<const float> scores, std::optional<unsigned> month, std::size_t top_k) {
+  const Taxa& taxa = rule_->taxa();
+  const std::span<const std::uint32_t> of_class = taxa.of_class();
+  KINGLET_CHECK(scores.size() == of_class.size() && !scores.empty());
+  KINGLET_CHECK(top_k >= 1 && top_k <= kMaxTop);
+  if (!std::ranges::all_of(scores, [](float score) { return std::isfinite(score); })) return {};
+  std::ranges::fill(own_, 0.0F);
+  for (std::size_t i = 0; i < scores.size(); ++i) own_[of_class[i]] += scores[i];
+  std::ranges::copy(own_, total_.begin());
+  for (const std::uint32_t i : taxa.deepest_first()) {
+    if (taxa[i].parent != kNoTaxon) total_[taxa[i].parent] += total_[i];
+  }
+  // What judging needs, whatever the caller wants to see.
+  std::array<engine::Score, kMaxTop> best;
+  const std::span<const float> leaves = std::span<const float>(own_).first(taxa.leaf_count());
+  const std::size_t count = engine::top_k(leaves, std::span(best).first(std::max(top_k, kBestFew)));
+
+  Answer answer;
+  const Scored first{.taxon = static_cast<std::uint32_t>(best[0].index), .index = 0, .score = best[0].value};
+  answer.outcome = judge_scores(std::span(best).first(count));
+  answer.taxon = first.taxon;
+  if (answer.outcome == Outcome::kBelowThreshold || answer.outcome == Outcome::kAmbiguous) {
+    if (const std::uint32_t parent = sure_parent(first.taxon); parent != kNoTaxon) {
+      answer.outcome = Outcome::kAccepted;
+      answer.taxon = parent;
+    }
+  }
+  const auto put = [&](std::uint32_t taxon, std::uint32_t part, float score) {
+    if (answer.count == top_k) return;
+    answer.entries[answer.count++] = {taxon, best_class(part, scores), std::min(score, 1.0F)};
+  };
+  answer.score = std::min(answer.taxon == first.taxon ? first.score : total_[answer.taxon], 1.0F);
+  if (answer.taxon != first.taxon) put(answer.taxon, first.taxon, answer.score);
+  for (std::size_t i = 0; i < count; ++i) {
+    put(static_cast<std::uint32_t>(best[i].index), static_cast<std::uint32_t>(best[i].index), best[i].value);
+  }
+  if (answer.outcome == Outcome::kAccepted) answer.outcome = judge_lists(answer.taxon, month, answer.unusual);
+  return answer;
+}
+
+Outcome Decider::judge_scores(std::span<const engine::Score> best) const {
+  const Rule::Entry& entry = rule_->entries_[best[0].index];
+  if (entry.ignored) return Outcome::kBackground;
+  if (static_cast<double>(best[0].value) < entry.min_score) return Outcome::kBelowThreshold;
+  const float second = best.size() > 1 ? best[1].value : 0;
+  if (static_cast<double>(best[0].value - second) < rule_->min_margin_) return Outcome::kAmbiguous;
+  float few = 0;
+  for (const engine::Score& score : best.first(std::min(best.size(), kBestFew))) few += score.value;
+  if (static_cast<double>(1 - few) > rule_->max_rest_) return Outcome::kBelowThreshold;
+  return Outcome::kAccepted;
+}
+
+// What stands above a bird that is not sure, when it has more parts than this one and their sum is sure.
+std::uint32_t Decider::sure_parent(std::uint32_t taxon) const {
+  const Taxa& taxa = rule_->taxa();
+  for (std::uint32_t at = taxa[taxon].parent; at != kNoTaxon; at = taxa[at].parent) {
+    if (taxa[at].child_count < 2 || static_cast<double>(total_[at]) < rule_->entries_[at].min_total) continue;
+    float outside = 0;
+    for (std::uint32_t i = 0; i < taxa.leaf_count(); ++i) {
+      if (own_[i] > outside && !taxa.within(i, at)) outside = own_[i];
+    }
+    if (static_cast<double>(total_[at] - outside) >= rule_->min_margin_) return at;
+  }
+  return kNoTaxon;
+}
+
+Outcome Decider::judge_lists(std::uint32_t taxon, std::optional<unsigned> month, bool& unusual) const {
+  const Rule::Entry& entry = rule_->entries_[taxon];
+  if (entry.blocked) return Outcome::kBlocked;
+  if (entry.always) return Outcome::kAccepted;
+  if (!entry.allowed) return Outcome::kNotAllowed;
+  if (entry.months == 0 && rule_->unlisted_ == Unlisted::kRefuse) return Outcome::kNotAllowed;
+  const bool in_season = !month || (entry.months >> (*month - 1) & 1U) != 0;
+  unusual = entry.months == 0 || !in_season;
+  return Outcome::kAccepted;
+}
+
+std::uint32_t Decider::best_class(std::uint32_t taxon, std::span<const float> scores) const {
+  const std::vector<std::uint32_t>& classes = rule_->taxa()[taxon].classes;
+  return *std::ranges::max_element(classes, {}, [&](std::uint32_t index) { return scores[index]; });
+}
+
+}  // namespace kinglet::visits

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: scores become an answer, or an abstention that says why. Knows nothing of frames; allocates nothing per answer.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/base/clock.h"
+#include "engine/scores.h"
+#include "visits/tables.h"
+#include "visits/taxa.h"
+
+namespace kinglet::visits {
+
+// kAccepted, or why there is no answer.
+enum class Outcome : std::uint8_t {
+  kAccepted,
+  kBelowThreshold,
+  kBackground,  // nobody there, or a class that is ignored
+  kAmbiguous,
+  kNotAllowed,  // not on decide.allow or not on the region's list
+  kBlocked,
+  kNonFinite,
+};
+inline constexpr std::size_t kOutcomeCount = 7;
+[[nodiscard]] std::string_view to_string(Outcome outcome);  // "below_threshold"
+
+struct Scored {
+  std::uint32_t taxon = 0;  // Taxa[taxon]
+  std::uint32_t index = 0;  // the class with the largest part of the score
+  float score = 0;          // 0 to 1
+};
+
+inline constexpr std::size_t kMaxTop = 10;
+struct Answer {
+  Outcome outcome = Outcome::kNonFinite;
+  bool unusual = false;            // accepted, but not usual in this region or season
+  std::uint32_t taxon = kNoTaxon;  // what was decided about; kNoTaxon for kNonFinite
+  float score = 0;                 // of that taxon
+  std::array<Scored, kMaxTop> entries{};
+  std::size_t count = 0;
+
+  // Best first, what was decided about in front; empty for kNonFinite.
+  [[nodiscard]] std::span<const Scored> top() const { return {entries.data(), count}; }
+};
+
+enum class Unlisted : std::uint8_t { kRefuse, kFlag };  // a bird that is not on the region's list
+
+// Names of birds are species_id, scientific or common names or labels; a genus stands for all its species.
+struct DecideOptions {
+  double min_score = 0.60;   // a best score below is kBelowThreshold
+  double min_margin = 0.15;  // best minus second below is kAmbiguous
+  // More than this share of the scores outside the best five is kBelowThreshold: nothing that the model knows looks so.
+  double max_rest = 0.24;
+  double genus_score = 0.80;  // of a genus (any parent) whose parts are not sure; above 1 never
+  std::vector<std::pair<std::string, double>> scores;  // min_score of single birds
+  std::vector<std::string> allow;                      // empty: all
+  std::vector<std::string> block;
+  std::vector<std::string> always;  // whatever `allow` and the region's list say
+  std::vector<std::string> ignore;  // classes that count as background
+  std::optional<SpeciesList> region;
+  Unlisted unlisted = Unlisted::kRefuse;
+};
+
+// DecideOptions made ready for one model. Immutable; shared by threads.
+class Rule {
+ public:
+  // Names that the model does not know are no error: a sentence each in `warnings`.
+  [[nodiscard]] static std::shared_ptr<const Rule> make(std::shared_ptr<const Taxa> taxa, const DecideOptions& options,
+                                                        std::vector<std::string>& warnings);
+
+  [[nodiscard]] const Taxa& taxa() const { return *taxa_; }
+
+ private:
+  friend class Decider;
+  struct Entry {
+    double min_score = 0;  // of its own classes
+    double min_total = 0;  // with all below it
+    bool ignored = false;
+    bool blocked = false;
+    bool allowed = true;
+    bool always = false;
+    Months months = kWholeYear;  // none: not on the region's list
+  };
+  void add_scores(const DecideOptions& options, std::vector<std::string>& warnings);
+  void add_lists(const DecideOptions& options, std::vector<std::string>& warnings);
+  void add_region(const SpeciesList& region);
+  void raise_to_parents();
+
+  std::shared_ptr<const Taxa> taxa_;
+  std::vector<Entry> entries_;  // one a taxon
+  double min_margin_ = 0;
+  double max_rest_ = 1;
+  Unlisted unlisted_ = Unlisted::kRefuse;
+};
+
+// The month of a time (UTC), 1 to 12.
+[[nodiscard]] unsigned month_of(WallTime time);
+
+// A rule with the memory to apply it. Thread-bound; as many as wished share one rule.
+class Decider {
+ public:
+  explicit Decider(std::shared_ptr<const Rule> rule);
+
+  [[nodiscard]] const Rule& rule() const { return *rule_; }
+
+  // `scores`: 0 to 1, one a class. `month`: nothing when the clock is not set: then every season counts. The answer's
+  // outcome is the first that applies: kNonFinite (any score is not a number), kBackground (the best is), then
+  // kBelowThreshold or kAmbiguous unless the best, or what stands above it, is sure; kBlocked, kNotAllowed, kAccepted.
+  [[nodiscard]] Answer decide(std::span<const float> scores, std::optional<unsigned> month, std::size_t top_k);
+
+ private:
+  [[nodiscard]] Outcome judge_scores(std::span<const engine::Score> best) const;
+  [[nodiscard]] std::uint32_t sure_parent(std::uint32_t taxon) const;
+  [[nodiscard]] Outcome judge_lists(std::uint32_t taxon, std::optional<unsigned> month, bool& unusual) const;
+  [[nodiscard]] std::uint32_t best_class(std::uint32_t taxon, std::span<const float> scores) const;
+
+  std::shared_ptr<const Rule> rule_;
+  std::vector<float> own_;    // of a taxon's own classes
+  std::vector<float> total_;  // with all below it
+};
+
+}  // namespace kinglet::visits

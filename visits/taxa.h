@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the label table: what the classes of a model are as kinds of birds. Classes of one species (male, female, young)
+// are summed; a genus or a species stands above its parts and may be named when they are not sure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/labels.h"
+#include "visits/tables.h"
+
+namespace kinglet::visits {
+
+inline constexpr std::uint32_t kNoTaxon = 0xFFFF'FFFF;
+
+struct Taxon {
+  std::string species_id;
+  std::string label;            // as the label file has it, without "(male)" and the like; of a genus its name
+  std::string scientific_name;  // empty for a label without one
+  std::string common_name;
+  engine::LabelRole role = engine::LabelRole::kSpecies;
+  std::uint32_t parent = kNoTaxon;
+  std::uint32_t child_count = 0;
+  std::vector<std::uint32_t> classes;  // of the model; empty where only children have some
+};
+
+// Immutable; shared by threads.
+class Taxa {
+ public:
+  // Rows change what the label file says, in order. kBadData: parents in a circle, a row that names no class.
+  [[nodiscard]] static Result<Taxa> make(const engine::Labels& labels, std::span<const SpeciesRow> rows = {});
+
+  [[nodiscard]] std::size_t size() const { return taxa_.size(); }
+  [[nodiscard]] const Taxon& operator[](std::size_t index) const { return taxa_[index]; }
+  // Those with classes of their own come first.
+  [[nodiscard]] std::size_t leaf_count() const { return leaf_count_; }
+  [[nodiscard]] std::span<const std::uint32_t> of_class() const { return of_class_; }  // class -> taxon
+  [[nodiscard]] std::span<const std::uint32_t> deepest_first() const { return deepest_first_; }
+
+  // Is `taxon` the same as `ancestor`, or below it?
+  [[nodiscard]] bool within(std::uint32_t taxon, std::uint32_t ancestor) const;
+  // By species_id, scientific name, common name or label; case and punctuation do not count.
+  [[nodiscard]] std::optional<std::uint32_t> find(std::string_view name) const;
+  // The nearest species_id, for messages; may be empty.
+  [[nodiscard]] std::string_view nearest(std::string_view name) const;
+
+ private:
+  std::vector<Taxon> taxa_;
+  std::size_t leaf_count_ = 0;
+  std::vector<std::uint32_t> of_class_;
+  std::vector<std::uint32_t> deepest_first_;
+  std::unordered_map<std::string, std::uint32_t> by_slug_;
+
+  friend class TaxaMaker;
+};
+
+}  // namespace kinglet::visits
