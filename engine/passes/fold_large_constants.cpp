@@ -2,8 +2,8 @@
 // Before:     w = DequantizeLinear(int8 constant, ...), ConstantOfShape(...), Expand(constant, ...) and the like
 // After:      w is a constant
 // Conditions: as fold_constants, but results may be larger than their inputs, up to 512 MiB each, 2 GiB in a graph and
-// the budget's limits:
-//             a session needs the numbers in memory anyway, a file is better off without them. Plan only.
+//             the budget's limits: a session needs the numbers in memory anyway, a file is better off without them.
+//             Plan only.
 #include "engine/passes/folding.h"
 
 namespace kinglet::engine::passes {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Before:     y = Conv(x, w, b); r = Relu / LeakyRelu / MaxPool / AveragePool / GlobalAveragePool ... (y); z = r * k, r
-// / k After:      z = the same of Conv(x, w * k, b * k) Conditions: every value between is read once and is no graph
-// output; k is one positive number or one per channel, all
-//             positive (f(k * y) = k * f(y) for these functions then; not for Clip, HardSwish, Sigmoid, Gelu); w, b and
-//             k are fixed constants; every result is finite.
+// Before:     y = Conv(x, w, b); r = f(y); z = r * k, or r / k
+// After:      z = f(Conv(x, w * k, b * k))
+// Conditions: f is Relu, LeakyRelu, MaxPool, AveragePool, GlobalAveragePool or GlobalMaxPool, or some of them one after
+//             the other: f(k * y) = k * f(y) for k > 0 (not for Clip, HardSwish, Sigmoid, Gelu). Every value between is
+//             read once and is no graph output; k is one positive number or one per channel, all positive; w, b and k
+//             are fixed constants; every result is finite.
 #include <algorithm>
 
 #include "engine/passes/product.h"

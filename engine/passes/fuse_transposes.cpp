@@ -9,14 +9,6 @@
 namespace kinglet::engine::passes {
 namespace {
 
-std::vector<std::int64_t> perm_of(const Graph& graph, const Node& node) {
-  std::vector<std::int64_t> perm = node.attributes.get_ints("perm");
-  const std::optional<Shape>& shape = graph.value(node.inputs[0]).shape;
-  if (!perm.empty() || !shape) return perm;
-  for (std::size_t axis = shape->size(); axis-- > 0;) perm.push_back(static_cast<std::int64_t>(axis));
-  return perm;
-}
-
 bool fuse(Graph& graph, NodeId id) {
   const ValueId middle = graph.node(id).inputs[0];
   const NodeId first = producer_of(graph, middle, {"Transpose"});

@@ -184,6 +184,14 @@ void put_constant(Graph& graph, NodeId id, std::size_t index, Tensor tensor, std
   graph.set_input(id, index, graph.add_constant(std::move(name), std::move(tensor)));
 }
 
+std::vector<std::int64_t> perm_of(const Graph& graph, const Node& transpose) {
+  std::vector<std::int64_t> perm = transpose.attributes.get_ints("perm");
+  const std::optional<Shape>& shape = graph.value(transpose.inputs[0]).shape;
+  if (!perm.empty() || !shape) return perm;
+  for (std::size_t axis = shape->size(); axis-- > 0;) perm.push_back(static_cast<std::int64_t>(axis));
+  return perm;
+}
+
 bool can_replace(const Graph& graph, ValueId old, ValueId replacement) {
   if (old == replacement || graph.value(old).type != graph.value(replacement).type) return false;
   if (!graph.is_output(old)) return true;

@@ -31,6 +31,9 @@ namespace kinglet::engine {
 // The node that makes `id` as its first output, if it has this operator; kNoNode otherwise.
 [[nodiscard]] NodeId producer_of(const Graph& graph, ValueId id, std::initializer_list<std::string_view> op_types);
 
+// What a Transpose does, also where the attribute is left out (the axes reversed); empty while the rank is unknown.
+[[nodiscard]] std::vector<std::int64_t> perm_of(const Graph& graph, const Node& transpose);
+
 // Floating point type that constant arithmetic is done for.
 [[nodiscard]] bool is_float(DataType type);
 

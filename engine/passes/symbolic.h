@@ -25,6 +25,9 @@ struct Term {
 };
 using Terms = std::vector<Term>;
 
+// An axis or index as ONNX counts it, negative from the end; nothing when there are not so many.
+[[nodiscard]] std::optional<std::size_t> place(std::int64_t at, std::size_t count);
+
 // Follows a graph node by node, in order. Thread-bound; the graph must outlive it.
 class SymbolicShapes {
  public:
