@@ -93,7 +93,7 @@ Result<void> change_opset(Document& document, const Options& options, Report& re
   report.opset_from = change.from;
   report.opset_to = options.opset;
   if (!change.changed) return {};
-  report.notes.emplace_back("doc strings of nodes and declared types of inner tensors are not kept");
+  report.notes.emplace_back("declared types of inner tensors are not kept");
   if (options.no_proof) return {};
   report.proof = KINGLET_TRY(engine::compare_graphs(change.before, change.after));
   if (report.proof->same) return {};

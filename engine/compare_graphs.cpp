@@ -11,6 +11,7 @@
 #include "engine/base/text.h"
 #include "engine/ops/op.h"
 #include "engine/plan/macs.h"
+#include "engine/plan/needs.h"
 #include "engine/session.h"
 
 namespace kinglet::engine {
@@ -213,6 +214,7 @@ Result<Comparison> compare_graphs(const Graph& first, const Graph& second, const
     const std::vector<InputSet> sets = input_sets(a, batch, options);
     if (sets.empty()) continue;
     const Graph b = KINGLET_TRY(bind_inputs(second, batch, side));
+    for (const Graph* graph : {&a, &b}) KINGLET_TRY(check_needs(*graph, memory_limit_of(*graph)));
     KINGLET_TRY(compare_bound(a, b, sets, result));
   }
   return result;

@@ -39,7 +39,8 @@ struct CompareOptions {
 };
 
 // Both have the same graph inputs and outputs by name, type and known shape: kBadData otherwise. Free dimensions are
-// bound alike in both (batch 1, and 2 where it is free; other sides to one that infers). Errors of running either.
+// bound alike in both (batch 1, and 2 where it is free; other sides to one that infers). Errors of running either, and
+// kBadData for one that asks for memory or work out of proportion to its weights (plan/needs.h).
 // One graph runs after the other. Large ones run in sessions without the passes ("xnnpack"), unless those differ.
 [[nodiscard]] Result<Comparison> compare_graphs(const Graph& first, const Graph& second,
                                                 const CompareOptions& options = {});

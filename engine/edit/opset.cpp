@@ -3,6 +3,9 @@
 
 #include <onnx/onnx.pb.h>
 
+#include <string_view>
+#include <unordered_map>
+
 #include "engine/edit/graph_tools.h"
 #include "engine/onnx/older_forms.h"
 #include "engine/onnx/save.h"
@@ -11,6 +14,19 @@ namespace kinglet::engine {
 namespace {
 
 using ::onnx::ModelProto;
+
+// Rows of `made` that are called as one of `old` get its doc string.
+template <typename Rows>
+void keep_doc_strings(const Rows& old, Rows& made) {
+  std::unordered_map<std::string_view, std::string_view> texts;
+  for (const auto& row : old) {
+    if (!row.name().empty() && !row.doc_string().empty()) texts.emplace(row.name(), row.doc_string());
+  }
+  for (auto& row : made) {
+    const auto text = texts.find(row.name());
+    if (text != texts.end()) row.set_doc_string(std::string(text->second));
+  }
+}
 
 // What a Graph does not carry, or carries in other words.
 void keep_facts(const ModelProto& old, ModelProto& made) {
@@ -24,6 +40,9 @@ void keep_facts(const ModelProto& old, ModelProto& made) {
   *made.mutable_metadata_props() = old.metadata_props();
   made.mutable_graph()->set_name(old.graph().name());
   made.mutable_graph()->set_doc_string(old.graph().doc_string());
+  keep_doc_strings(old.graph().node(), *made.mutable_graph()->mutable_node());
+  keep_doc_strings(old.graph().initializer(), *made.mutable_graph()->mutable_initializer());
+  keep_doc_strings(old.graph().input(), *made.mutable_graph()->mutable_input());
   for (auto& output : *made.mutable_graph()->mutable_output()) {
     for (const auto& declared : old.graph().output()) {
       if (declared.name() == output.name()) output = declared;

@@ -102,6 +102,13 @@ class Opsets(CliTest):
         self.assertEqual(before.producer_name, after.producer_name)
         self.assertEqual(before.graph.name, after.graph.name)
 
+    def test_doc_strings_of_nodes_stay(self):
+        source = classifier(self.folder / "a.onnx")
+        out = self.folder / "b.onnx"
+        self.assert_done(kinglet("convert", source, "-o", out, "--opset", 11))
+        told = {node.name: node.doc_string for node in onnx.load(str(out)).graph.node if node.doc_string}
+        self.assertEqual({"conv1": "trace"}, told)
+
 
 # A model with every kind of field: what JSON must not lose.
 def everything(path):

@@ -225,6 +225,14 @@ TEST(CompareGraphs, ReportsAnotherShape) {
   EXPECT_THAT(result->difference, HasSubstr("[4,1] in place of [1,4]"));
 }
 
+TEST(CompareGraphs, RefusesShapesOutOfProportionBeforeTakingTheMemory) {
+  const Graph graph = parse("%x = input f32[1,1]\n%1 = Expand(%x, s:i64[2]{20000,20000})\noutput %1\n");
+  const auto result = compare_graphs(graph, graph);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kBadData);
+  EXPECT_THAT(result.error().where, HasSubstr("Expand"));
+}
+
 TEST(CompareGraphs, BindsFreeSidesToSomethingThatFits) {
   const Graph graph = parse(R"(%x = input f32[N,3,H,W]
 %1 = Conv(%x, w:f32[2,3,7,7]#w) {strides=[2,2]}
