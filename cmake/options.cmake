@@ -29,11 +29,15 @@ function(kinglet_unhurried target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
 endfunction()
 
-# kinglet_library(name SOURCES globs LINK libs PRIVATE_LINK libs PRECOMPILE headers): a static library of one folder;
-# headers that most of its sources include are parsed once.
+# kinglet_library(name SOURCES globs EXCEPT globs LINK libs PRIVATE_LINK libs PRECOMPILE headers): a static library of one
+# folder; headers that most of its sources include are parsed once.
 function(kinglet_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;PRIVATE_LINK;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;EXCEPT;LINK;PRIVATE_LINK;PRECOMPILE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${ARG_SOURCES})
+  if(ARG_EXCEPT)
+    file(GLOB except ${ARG_EXCEPT})
+    list(REMOVE_ITEM sources ${except})
+  endif()
   if(NOT sources)
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE kinglet_options ${ARG_LINK} ${ARG_PRIVATE_LINK})

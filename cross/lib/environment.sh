@@ -23,20 +23,25 @@ kind_for_groups() {
   printf '%s\n' "$kind"
 }
 
-# in_environment "GROUPS" COMMAND ARGS...: comes back with everything installed, or becomes ./dev COMMAND in the root.
+# in_environment "GROUPS [/ GROUPS]" COMMAND ARGS...: comes back with everything installed, or becomes ./dev COMMAND in
+# the root. What stands behind the "/" is installed in the background there: finish_installing waits for it.
 in_environment() {
-  local groups tool
-  read -r -a groups <<<"$1"
+  local groups later=() tool
+  read -r -a groups <<<"${1%%/*}"
+  [[ $1 != */* ]] || read -r -a later <<<"${1#*/}"
   shift
-  case $(kind_for_groups "${groups[@]}") in
+  case $(kind_for_groups "${groups[@]}" "${later[@]}") in
   root)
     for tool in unshare setpriv flock; do have "$tool" || fail 69 "$tool is missing" "install util-linux"; done
     ensure_root
     ensure_root_groups "${groups[@]}"
     exec_root "$repository/dev" "$@"
     ;;
-  inside) [[ -z $(unmarked_groups "${groups[@]}") ]] || install_groups "${groups[@]}" ;;
-  system) install_groups "${groups[@]}" ;;
+  inside)
+    [[ -z $(unmarked_groups "${groups[@]}") ]] || install_groups "${groups[@]}"
+    [[ -z $(unmarked_groups "${later[@]}") ]] || install_later "${later[@]}"
+    ;;
+  system) install_groups "${groups[@]}" "${later[@]}" ;;
   *) fail 64 "KINGLET_DEV_ENVIRONMENT is \"$KINGLET_DEV_ENVIRONMENT\"" "inside, system or root" ;;
   esac
 }
@@ -44,6 +49,19 @@ in_environment() {
 unmarked_groups() {
   local group
   for group in "$@"; do [[ -e $(group_mark "$group") ]] || printf '%s\n' "$group"; done
+}
+
+# Compilers leave the disk and the network alone, so packages come in beside them.
+install_later() {
+  say "installing in the background: $*"
+  install_groups "$@" &
+  installing=$!
+}
+
+finish_installing() {
+  [[ -n ${installing:-} ]] || return 0
+  step "waiting for the packages" wait "$installing" || exit 69
+  installing=''
 }
 
 # What builds and tests find in every environment.

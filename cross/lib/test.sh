@@ -37,17 +37,19 @@ option_value() {
   printf '%s\n' "$2"
 }
 
+# Building the tests needs the groups before the "/" only.
 test_groups() {
   case ${1:-}/${2:-} in
-  yes/* | /emulation | /package) printf 'build test oracle arm64 emulation\n' ;;
+  yes/* | /emulation | /package) printf 'build test / oracle arm64 emulation\n' ;;
   /unit | /contract | /golden | /fuzz | /tree | /sanitizer | /environment) printf 'build test\n' ;;
-  *) printf 'build test oracle arm64\n' ;;
+  *) printf 'build test / oracle arm64\n' ;;
   esac
 }
 
 build_for_tests() {
   local all=$1 tier=$2 regex=$3
   build_preset tests
+  finish_installing
   [[ -z $regex ]] || return 0
   if [[ -z $tier || $tier == sanitizer ]]; then
     build_tiers asan bytes
@@ -77,7 +79,8 @@ run_tests() {
   rm -f "$folder"/junit*.xml
   export DEV_BUILD_FOLDER=$repository/build
   set +e
-  ctest --test-dir "$folder" -j "$(job_count)" --output-on-failure --no-tests=error --output-junit "$folder/junit.xml" "$@" \
+  # One more at once than there are cores: some wait for a camera or a clock most of the time.
+  ctest --test-dir "$folder" -j "$(($(job_count) + 1))" --output-on-failure --no-tests=error --output-junit "$folder/junit.xml" "$@" \
     </dev/null 2>&1 | "$repository/cross/test-summary.py" "$folder/junit.xml" "$folder"/junit-{asan,tsan,arm64-tests}.xml
   status=${PIPESTATUS[0]}
   exit "$status"
