@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: times are stored in UTC, but people's days are local. The one place that knows time zones.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+
+namespace kinglet {
+
+struct LocalHour {
+  std::string day;  // "2026-05-04"
+  int hour = 0;     // 0 to 23
+
+  bool operator==(const LocalHour&) const = default;
+};
+
+// Reentrant. The default is UTC.
+class TimeZone {
+ public:
+  TimeZone() = default;
+  // "Europe/Berlin"; "auto" is this machine's own, UTC where it has none. kNotFound: there is no such zone.
+  [[nodiscard]] static Result<TimeZone> find(std::string_view name);
+
+  [[nodiscard]] std::string name() const;
+  [[nodiscard]] LocalHour local_hour(WallTime time) const;
+  [[nodiscard]] std::string local_minute(WallTime time) const;  // "06:12"
+
+ private:
+  [[nodiscard]] std::chrono::local_seconds local(WallTime time) const;
+
+  const std::chrono::time_zone* zone_ = nullptr;  // of the library's own table, which lives as long as the process
+};
+
+// "2026-05-04", a day that exists.
+[[nodiscard]] bool is_day(std::string_view text);
+
+}  // namespace kinglet
