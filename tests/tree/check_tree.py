@@ -24,11 +24,12 @@ ARROWS = {
                "engine/recipe.h"],
     "config": ["config/"],
     "visits": ["visits/", "engine/labels.h", "engine/scores.h"],
-    "daemon": ["daemon/", "camera/", "visits/", "engine/session.h", "engine/recipe.h", "engine/labels.h", "engine/model.h",
+    "store": ["store/", "visits/"],
+    "daemon": ["daemon/", "camera/", "store/", "visits/", "engine/session.h", "engine/recipe.h", "engine/labels.h", "engine/model.h",
                "engine/scores.h"],
-    "cli": ["cli/", "engine/", "camera/", "config/", "visits/", "daemon/replay.h", "daemon/settings.h"],
+    "cli": ["cli/", "engine/", "camera/", "config/", "store/", "visits/", "daemon/replay.h", "daemon/settings.h"],
     "models": ["models/", "camera/", "engine/"],
-    "tests": ["tests/", "engine/", "camera/", "config/", "visits/", "daemon/", "cli/"],
+    "tests": ["tests/", "engine/", "camera/", "config/", "store/", "visits/", "daemon/", "cli/"],
 }
 MAY_USE_CONFIG = {"daemon/app.cpp", "daemon/app.h", "daemon/main.cpp", "daemon/settings.cpp", "daemon/settings.h"}
 GENERATED = ("onnx/onnx.pb.h",)
@@ -40,7 +41,7 @@ LARGER_WITH_REASON = {}
 
 
 def code_files(root):
-    for top in ("engine", "camera", "config", "visits", "daemon", "cli", "models", "tests"):
+    for top in ("engine", "camera", "config", "store", "visits", "daemon", "cli", "models", "tests"):
         for path in sorted((root / top).rglob("*")):
             if path.suffix in CODE and path.is_file():
                 yield path

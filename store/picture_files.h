@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the pictures of visits as files, found by the visit's id alone: no name from outside ever becomes a path.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "engine/base/error.h"
+#include "store/pending.h"
+
+namespace kinglet::store {
+
+// "vis_" and 26 letters of Crockford's base 32.
+[[nodiscard]] bool is_visit_id(std::string_view id);
+
+// FOLDER/pictures/X/vis_....crop.jpg, X the last letter of the id. Reentrant.
+class PictureFiles {
+ public:
+  explicit PictureFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  // Those that are not empty, each whole or not at all. kIo: the disk is full; none of them is left behind then.
+  [[nodiscard]] Result<void> write(std::string_view id, const Pictures& pictures) const;
+  // kNotFound: it was removed; kBadData: larger than any that is written.
+  [[nodiscard]] Result<std::string> read(std::string_view id, Picture kind) const;
+  // True: it is gone, or never was.
+  [[nodiscard]] bool remove(std::string_view id, Picture kind) const;
+
+  struct Found {
+    std::uint64_t files = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t strays = 0;  // files that no visit wants
+  };
+  // Looks at each file; `wanted` says whether a visit has it. Strays (of writes that a power cut ended) are removed
+  // when asked to. Ends early when `wanted` fails.
+  using Wanted = std::function<Result<bool>(std::string_view id, Picture kind)>;
+  [[nodiscard]] Result<Found> sweep(const Wanted& wanted, bool remove_strays) const;
+
+ private:
+  [[nodiscard]] Result<std::filesystem::path> path_of(std::string_view id, Picture kind) const;
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace kinglet::store

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what may be asked of the history, and the answers: what is on the disk and what waits for it, seen as one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/pending.h"
+#include "store/sqlite.h"
+#include "store/visit_row.h"
+
+namespace kinglet::store {
+
+enum class Order { kNewestFirst, kOldestFirst };
+enum class Reviewed { kAny, kNo, kYes };
+
+struct VisitQuery {
+  std::size_t limit = 50;
+  Order order = Order::kNewestFirst;
+  std::optional<std::uint64_t> after;  // the last seq of the page before
+  std::optional<WallTime> since;       // started_at >= since
+  std::optional<WallTime> until;       // started_at < until
+  std::vector<std::string> species;    // any of these; empty: all
+  std::optional<double> min_score;
+  Reviewed reviewed = Reviewed::kAny;
+  std::optional<visits::Verdict> verdict;
+  std::string source;  // empty: all
+};
+
+// A visit with what follows from the others.
+struct VisitView {
+  VisitRow row;
+  std::uint64_t count_today = 0;  // visits of this species on its day up to and with this one
+  bool first_today = false;
+  bool first_ever = false;
+};
+
+struct VisitPage {
+  std::vector<VisitView> items;
+  bool has_more = false;  // ask again with `after` = seq of the last item
+};
+
+struct SpeciesSeen {
+  std::string species_id;
+  std::uint64_t visits = 0;
+  std::optional<WallTime> first_seen_at;
+  std::optional<WallTime> last_seen_at;
+  std::string best_visit;  // id; empty when none is kept
+  double best_score = 0;
+};
+
+struct DayTotal {
+  std::string day;
+  std::uint64_t visits = 0;
+  std::uint64_t species = 0;
+  std::optional<WallTime> first_at;  // absent when the visits of that day are no longer kept
+  std::optional<WallTime> last_at;
+};
+
+struct SpeciesHours {
+  std::string species_id;
+  std::array<std::uint64_t, 24> visits{};
+};
+
+struct Throughput {
+  WallTime at{};  // end of the span
+  bool clock_synced = false;
+  SteadyClock::duration span{};
+  std::uint64_t frames = 0;  // captured
+  std::uint64_t images = 0;  // answered
+  std::uint64_t accepted = 0;
+  double latency_p50_ms = 0;
+  double latency_p99_ms = 0;
+
+  bool operator==(const Throughput&) const = default;
+};
+
+// One read-only connection. Thread-bound: the Store guards it.
+class Queries {
+ public:
+  // kUnsupported: it is not of the newest version.
+  [[nodiscard]] static Result<Queries> open(const std::filesystem::path& file, const std::string& vfs = {});
+  // Nothing but what waits.
+  [[nodiscard]] static Result<Queries> in_memory();
+
+  // From now on the answers show `waiting` in the place of the same rows on the disk.
+  [[nodiscard]] Result<void> show(std::span<const std::shared_ptr<const PendingVisit>> waiting);
+
+  [[nodiscard]] Result<VisitPage> visits(const VisitQuery& query);
+  // Nothing: there is no such visit.
+  [[nodiscard]] Result<std::optional<VisitView>> visit(std::string_view id);
+  [[nodiscard]] Result<std::vector<SpeciesSeen>> species();
+  // Days between `from` and `to`, both with; days without visits are left out.
+  [[nodiscard]] Result<std::vector<DayTotal>> days(std::string_view from, std::string_view to);
+  [[nodiscard]] Result<std::vector<SpeciesHours>> day(std::string_view day);
+  [[nodiscard]] Result<std::vector<Throughput>> throughput(WallTime since, WallTime until);
+  [[nodiscard]] Result<std::uint64_t> visit_count();
+
+ private:
+  explicit Queries(Database database) : database_(std::move(database)) {}
+  [[nodiscard]] Result<void> prepare_views();
+  [[nodiscard]] Result<VisitView> view_of(VisitRow row);
+  [[nodiscard]] Result<std::optional<WallTime>> started_at(std::uint64_t seq);
+  [[nodiscard]] Result<void> fill_best(SpeciesSeen& seen);
+
+  Database database_;
+  std::uint64_t shown_version_ = 0;
+  std::set<std::uint64_t> shown_;  // seq
+};
+
+}  // namespace kinglet::store

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/sequence.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+#include "engine/base/file.h"
+
+namespace kinglet::store {
+namespace {
+
+constexpr const char* kFileName = "sequence";
+// JSON readers hold numbers up to 2^53.
+constexpr std::uint64_t kHighest = (1ULL << 53) - 1;
+
+}  // namespace
+
+std::uint64_t read_reserved(const std::filesystem::path& folder) {
+  const Result<std::string> text = read_file(folder / kFileName, 64);
+  std::uint64_t number = 0;
+  if (!text) return 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
+  const bool whole = error == std::errc{} && std::string_view(end, text->data() + text->size()) == "\n";
+  return whole && number <= kHighest ? number : 0;
+}
+
+Result<std::uint64_t> write_reserved(const std::filesystem::path& folder, std::uint64_t number) {
+  const std::string text = std::to_string(number) + "\n";
+  KINGLET_TRY(write_file(folder / kFileName, text, Overwrite::kReplace));
+  // The file is durable; its name in the folder only after this.
+  const FileDescriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid() || ::fsync(directory.get()) != 0) {
+    return fail(ErrorCode::kIo, "cannot write: " + errno_text(), folder.string(), "check the disk");
+  }
+  return text.size();
+}
+
+std::uint64_t Sequence::next() {
+  MutexLock lock(mutex_);
+  ++last_;
+  if (first_ == 0) first_ = last_;
+  return last_;
+}
+
+std::uint64_t Sequence::now(std::uint64_t number) const {
+  MutexLock lock(mutex_);
+  for (const Move& move : moves_) {
+    if (number <= move.last) number += move.offset;
+  }
+  return number;
+}
+
+std::uint64_t Sequence::adopt(std::uint64_t number) {
+  MutexLock lock(mutex_);
+  if (number == reserved_) return 0;
+  reserved_ = 0;
+  if (first_ == 0 || first_ > number) {
+    last_ = std::max(last_, number);
+    return 0;
+  }
+  const std::uint64_t offset = number - first_ + 1;
+  moves_.push_back({last_, offset});
+  first_ += offset;
+  last_ += offset;
+  return offset;
+}
+
+void Sequence::reserved(std::uint64_t number) {
+  MutexLock lock(mutex_);
+  reserved_ = number;
+}
+
+std::uint64_t Sequence::wants() const {
+  MutexLock lock(mutex_);
+  return last_ + kSequenceBlock / 2 < reserved_ ? 0 : last_ + kSequenceBlock;
+}
+
+}  // namespace kinglet::store

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/store.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <future>
+#include <stop_token>
+#include <utility>
+
+#include "engine/base/check.h"
+#include "engine/base/format.h"
+
+namespace kinglet::store {
+namespace {
+
+constexpr std::size_t kCommands = 32;
+constexpr std::size_t kJobs = 8;  // each may hold the pixels of a frame
+constexpr std::size_t kThroughputQueue = 64;
+constexpr std::size_t kErasedRemembered = 64;
+constexpr auto kPatience = std::chrono::seconds(15);
+
+}  // namespace
+
+Store::Store(StoreOptions options) : shared_(std::move(options)), writer_(shared_) {
+  writer_.open();
+  refresh_reader();
+  thread_ = std::jthread([this](const std::stop_token& stop) {
+    pthread_setname_np(pthread_self(), "store");
+    work(stop);
+  });
+}
+
+Store::~Store() {
+  thread_.request_stop();
+  queue_changed_.notify_all();
+  thread_.join();
+}
+
+void Store::work(const std::stop_token& stop) {
+  const auto stopping = [&] { return stop.stop_requested(); };
+  const std::stop_callback wake(stop, [this] {
+    MutexLock lock(queue_mutex_);
+    queue_changed_.notify_all();
+  });
+  SteadyTime next = SteadyClock::now();
+  while (!stopping()) {
+    if (SteadyClock::now() >= next) {
+      make_pictures();
+      writer_.tend(stopping);
+      refresh_reader();
+      next = SteadyClock::now() + shared_.options.flush_interval;
+    }
+    make_pictures();
+    run_commands();
+    MutexLock lock(queue_mutex_);
+    while (!stopping() && commands_.empty() && jobs_.empty()) {
+      if (queue_changed_.wait_until(queue_mutex_, next) == std::cv_status::timeout) break;
+    }
+  }
+  make_pictures();
+  run_commands();
+  if (writer_.has_database()) (void)writer_.write(Use::kPerson);
+  MutexLock lock(queue_mutex_);
+  ended_ = true;
+  commands_.clear();  // their promises are broken, which wakes who waits
+}
+
+void Store::run_commands() {
+  while (true) {
+    std::function<void()> command;
+    {
+      MutexLock lock(queue_mutex_);
+      for (const Throughput& row : throughput_) writer_.add_throughput(row);
+      throughput_.clear();
+      if (commands_.empty()) return;
+      command = std::move(commands_.front());
+      commands_.pop_front();
+    }
+    command();
+  }
+}
+
+void Store::make_pictures() {
+  while (true) {
+    std::optional<Job> job;
+    {
+      MutexLock lock(queue_mutex_);
+      if (jobs_.empty()) return;
+      job = std::move(jobs_.front());
+      jobs_.pop_front();
+    }
+    Result<Pictures> pictures = job->make();
+    if (pictures) {
+      writer_.add_pictures(shared_.sequence.now(job->seq), std::move(*pictures));
+    } else {
+      ++shared_.dropped;
+      shared_.say(LogLevel::kWarning, "store: no picture of a visit: " + describe(pictures.error()));
+    }
+  }
+}
+
+void Store::put(const visits::Visit& visit) {
+  VisitRow row{.visit = visit};
+  row.visit.seq = shared_.sequence.now(visit.seq);
+  row.visit.review = {};
+  row.began = shared_.options.zone.local_hour(visit.started_at);
+  {
+    MutexLock lock(queue_mutex_);
+    if (std::ranges::contains(erased_, row.visit.seq)) return;
+  }
+  row.change = ++shared_.change;
+  shared_.dropped += shared_.pending.put(std::move(row));
+}
+
+void Store::add_pictures(std::uint64_t seq, MakePictures make) {
+  {
+    MutexLock lock(queue_mutex_);
+    if (jobs_.size() >= kJobs || ended_) {
+      ++shared_.dropped;
+      return;
+    }
+    jobs_.push_back({seq, std::move(make)});
+  }
+  queue_changed_.notify_all();
+}
+
+void Store::add_throughput(const Throughput& throughput) {
+  MutexLock lock(queue_mutex_);
+  if (throughput_.size() >= kThroughputQueue) throughput_.pop_front();
+  throughput_.push_back(throughput);
+}
+
+template <typename T>
+Result<T> Store::on_thread(std::function<Result<T>()> body) {
+  auto promise = std::make_shared<std::promise<Result<T>>>();
+  std::future<Result<T>> answer = promise->get_future();
+  {
+    MutexLock lock(queue_mutex_);
+    if (commands_.size() >= kCommands || ended_) return fail(ErrorCode::kBusy, "too many changes are waiting");
+    commands_.emplace_back([promise, run = std::move(body)] { promise->set_value(run()); });
+  }
+  promise.reset();
+  queue_changed_.notify_all();
+  if (answer.wait_for(kPatience) != std::future_status::ready) {
+    return fail(ErrorCode::kBusy, "the disk is too slow", shared_.options.folder.string(), "try again");
+  }
+  try {
+    return answer.get();
+  } catch (const std::future_error&) {
+    return fail(ErrorCode::kBusy, "the store is ending");
+  }
+}
+
+Result<ReviewResult> Store::review(std::string_view id, const visits::Review& review,
+                                   std::optional<std::uint64_t> expected_change) {
+  return on_thread<ReviewResult>(
+      [this, id = std::string(id), review, expected_change] { return review_now(id, review, expected_change); });
+}
+
+Result<ReviewResult> Store::review_now(const std::string& id, visits::Review review,
+                                       std::optional<std::uint64_t> expected_change) {
+  std::optional<VisitView> seen = KINGLET_TRY(visit(id));
+  if (!seen) return ReviewResult{};
+  if (expected_change && seen->row.change != *expected_change) return ReviewResult{Reviewing::kStale, std::move(seen)};
+  if (!KINGLET_TRY(writer_.review(seen->row, review, shared_.change + 1))) return ReviewResult{};
+  ++shared_.change;
+  seen = KINGLET_TRY(visit(id));
+  if (!seen) return ReviewResult{};
+  return ReviewResult{Reviewing::kDone, std::move(seen)};
+}
+
+Result<bool> Store::erase(std::string_view id) {
+  return on_thread<bool>([this, id = std::string(id)] { return erase_now(id); });
+}
+
+Result<bool> Store::erase_now(const std::string& id) {
+  const std::optional<VisitView> seen = KINGLET_TRY(visit(id));
+  if (!seen) return false;
+  {
+    MutexLock lock(queue_mutex_);
+    erased_.push_back(seen->row.visit.seq);
+    if (erased_.size() > kErasedRemembered) erased_.pop_front();
+  }
+  ++shared_.change;
+  return writer_.erase(id);
+}
+
+Result<void> Store::flush() {
+  return on_thread<void>([this]() -> Result<void> {
+    make_pictures();
+    writer_.tend([] { return false; });
+    refresh_reader();
+    return {};
+  });
+}
+
+// A reader that is open already can read from a disk that has become full, where none could be opened.
+void Store::refresh_reader() {
+  MutexLock lock(reader_mutex_);
+  (void)prepare_reader();
+}
+
+Result<void> Store::prepare_reader() {
+  const std::uint64_t generation = shared_.generation;
+  if (!reader_ || reader_generation_ != generation) {
+    reader_.reset();
+    counted_at_ = ~0ULL;
+    if (shared_.readable) {
+      Result<Queries> opened = Queries::open(database_file(shared_.options.folder), shared_.vfs.name());
+      if (opened) reader_ = std::move(*opened);
+    }
+    if (!reader_) reader_ = KINGLET_TRY(Queries::in_memory());
+    reader_generation_ = generation;
+  }
+  return reader_->show(shared_.pending.all());
+}
+
+template <typename T>
+Result<T> Store::ask(const std::function<Result<T>(Queries&)>& question) {
+  MutexLock lock(reader_mutex_);
+  KINGLET_TRY(prepare_reader());
+  Result<T> answer = question(*reader_);
+  if (!answer && answer.error().code != ErrorCode::kBusy) {
+    reader_.reset();
+    shared_.suspicion = answer.error().code == ErrorCode::kBadData;
+  }
+  return answer;
+}
+
+Result<VisitPage> Store::visits(const VisitQuery& query) {
+  return ask<VisitPage>([&](Queries& reader) { return reader.visits(query); });
+}
+
+Result<std::optional<VisitView>> Store::visit(std::string_view id) {
+  return ask<std::optional<VisitView>>([&](Queries& reader) { return reader.visit(id); });
+}
+
+Result<std::vector<SpeciesSeen>> Store::species() {
+  return ask<std::vector<SpeciesSeen>>([](Queries& reader) { return reader.species(); });
+}
+
+Result<std::vector<DayTotal>> Store::days(std::string_view from, std::string_view to) {
+  return ask<std::vector<DayTotal>>([&](Queries& reader) { return reader.days(from, to); });
+}
+
+Result<std::vector<SpeciesHours>> Store::day(std::string_view day) {
+  return ask<std::vector<SpeciesHours>>([&](Queries& reader) { return reader.day(day); });
+}
+
+Result<std::vector<Throughput>> Store::throughput(WallTime since, WallTime until) {
+  return ask<std::vector<Throughput>>([&](Queries& reader) { return reader.throughput(since, until); });
+}
+
+Result<std::string> Store::picture(std::string_view id, Picture kind) {
+  const std::optional<VisitView> seen = KINGLET_TRY(visit(id));
+  if (!seen) return fail(ErrorCode::kNotFound, "there is no such visit");
+  const std::optional<std::uint64_t>& size = size_of(seen->row.pictures, kind);
+  if (!size) return fail(ErrorCode::kNotFound, "there is no such picture of this visit");
+  const Error gone{ErrorCode::kUnavailable, "the picture is no longer kept", {}, {}};
+  if (*size == 0) return std::unexpected(gone);
+  if (const Pending::Entry entry = shared_.pending.find(id); entry && entry->pictures) {
+    if (const std::string& bytes = bytes_of(*entry->pictures, kind); !bytes.empty()) return bytes;
+  }
+  Result<std::string> bytes = shared_.files.read(seen->row.visit.id, kind);
+  if (!bytes && bytes.error().code == ErrorCode::kNotFound) return std::unexpected(gone);
+  return bytes;
+}
+
+StoreStatus Store::status() {
+  StoreStatus status;
+  shared_.fill(status);
+  const std::uint64_t change = shared_.change;
+  MutexLock lock(reader_mutex_);
+  if (counted_at_ != change && prepare_reader()) {
+    if (const Result<std::uint64_t> count = reader_->visit_count()) {
+      visit_count_ = *count;
+      counted_at_ = change;
+    }
+  }
+  status.visits = visit_count_;
+  return status;
+}
+
+}  // namespace kinglet::store

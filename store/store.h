@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the history of visits as the rest of the program sees it. Giving a visit never waits for a disk and never fails:
+// whatever the disk does, the newest visits stay in memory, and it is said why they wait.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "engine/base/mutex.h"
+#include "store/options.h"
+#include "store/queries.h"
+#include "store/shared.h"
+#include "store/writer.h"
+
+namespace kinglet::store {
+
+enum class Reviewing : std::uint8_t { kDone, kNotFound, kStale };
+
+struct ReviewResult {
+  Reviewing what = Reviewing::kNotFound;
+  std::optional<VisitView> visit;  // as it is now; absent for kNotFound
+};
+
+// Owns the thread "store". Thread-safe.
+class Store {
+ public:
+  // Never fails: without a usable folder it works in memory, says so and keeps trying.
+  explicit Store(StoreOptions options);
+  ~Store();  // writes what waits
+
+  // Numbers for new visits; never waits.
+  [[nodiscard]] std::uint64_t next_seq() { return shared_.sequence.next(); }
+  // Time part, Unix milliseconds, that the next id must not be below.
+  [[nodiscard]] std::uint64_t last_id_ms() const { return shared_.last_id_ms; }
+
+  // The newest state of a visit; its `review` is ignored: people's reviews come by review(). Ended ones are on the disk
+  // after flush_interval. Never waits for a disk.
+  void put(const visits::Visit& visit);
+  // Pictures of the visit with this seq. `make` runs soon, on the store's thread; with too many of them it is dropped
+  // and counted.
+  using MakePictures = std::move_only_function<Result<Pictures>()>;
+  void add_pictures(std::uint64_t seq, MakePictures make);
+  void add_throughput(const Throughput& throughput);
+
+  // Durable when it returns (in memory without a disk). `expected_change` is the VisitRow::change that the person saw.
+  // kIo, kBusy, kNotPermitted: it could not be written; nothing was changed.
+  [[nodiscard]] Result<ReviewResult> review(std::string_view id, const visits::Review& review,
+                                            std::optional<std::uint64_t> expected_change);
+  // False: there is no such visit. The pictures go, too.
+  [[nodiscard]] Result<bool> erase(std::string_view id);
+  // All that is due every flush_interval, now.
+  [[nodiscard]] Result<void> flush();
+
+  [[nodiscard]] Result<VisitPage> visits(const VisitQuery& query);
+  [[nodiscard]] Result<std::optional<VisitView>> visit(std::string_view id);
+  [[nodiscard]] Result<std::vector<SpeciesSeen>> species();
+  [[nodiscard]] Result<std::vector<DayTotal>> days(std::string_view from, std::string_view to);
+  [[nodiscard]] Result<std::vector<SpeciesHours>> day(std::string_view day);
+  [[nodiscard]] Result<std::vector<Throughput>> throughput(WallTime since, WallTime until);
+  // kNotFound: there is no such visit, or it never had such a picture. kUnavailable: it had one, which is gone.
+  [[nodiscard]] Result<std::string> picture(std::string_view id, Picture kind);
+
+  // Rises with each change of anything that the answers above show.
+  [[nodiscard]] std::uint64_t change_count() const { return shared_.change; }
+  [[nodiscard]] std::string zone_name() const { return shared_.options.zone.name(); }
+  [[nodiscard]] StoreStatus status();
+
+ private:
+  struct Job {
+    std::uint64_t seq;
+    MakePictures make;
+  };
+
+  void work(const std::stop_token& stop);
+  void run_commands();
+  void refresh_reader();
+  void make_pictures();
+  [[nodiscard]] Result<ReviewResult> review_now(const std::string& id, visits::Review review,
+                                                std::optional<std::uint64_t> expected_change);
+  [[nodiscard]] Result<bool> erase_now(const std::string& id);
+
+  // Runs on the store's thread and waits for it. kBusy when that takes too long.
+  template <typename T>
+  [[nodiscard]] Result<T> on_thread(std::function<Result<T>()> body);
+  // Runs with the reading connection, which shows what waits.
+  template <typename T>
+  [[nodiscard]] Result<T> ask(const std::function<Result<T>(Queries&)>& question);
+  [[nodiscard]] Result<void> prepare_reader() KINGLET_REQUIRES(reader_mutex_);
+
+  Shared shared_;
+  Writer writer_;  // of the store's thread, and of the constructor before it
+
+  Mutex queue_mutex_;
+  Condition queue_changed_;
+  std::deque<std::function<void()>> commands_ KINGLET_GUARDED_BY(queue_mutex_);
+  std::deque<Job> jobs_ KINGLET_GUARDED_BY(queue_mutex_);
+  std::deque<Throughput> throughput_ KINGLET_GUARDED_BY(queue_mutex_);
+  std::deque<std::uint64_t> erased_ KINGLET_GUARDED_BY(queue_mutex_);  // seqs that late updates must not bring back
+  bool ended_ KINGLET_GUARDED_BY(queue_mutex_) = false;
+
+  Mutex reader_mutex_;
+  std::optional<Queries> reader_ KINGLET_GUARDED_BY(reader_mutex_);
+  std::uint64_t reader_generation_ KINGLET_GUARDED_BY(reader_mutex_) = 0;
+  std::uint64_t counted_at_ KINGLET_GUARDED_BY(reader_mutex_) = ~0ULL;  // change_count() of visit_count_
+  std::uint64_t visit_count_ KINGLET_GUARDED_BY(reader_mutex_) = 0;
+
+  std::jthread thread_;  // last: joined first
+};
+
+}  // namespace kinglet::store

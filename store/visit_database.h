@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the database on the disk as its one writer sees it. Each function that changes something is one transaction,
+// durable when it returns.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/pending.h"
+#include "store/picture_files.h"
+#include "store/queries.h"
+#include "store/sqlite.h"
+
+namespace kinglet::store {
+
+[[nodiscard]] std::filesystem::path database_file(const std::filesystem::path& folder);
+
+// What is remembered beside the rows; written with them.
+struct Remembered {
+  std::uint64_t change = 0;      // the change counter
+  std::uint64_t last_id_ms = 0;  // time part of the newest id made
+  std::string written_day;       // local day of written_bytes
+  std::uint64_t written_bytes = 0;
+};
+
+// Thread-bound.
+class VisitDatabase {
+ public:
+  // Makes the file in `folder` (which exists) or opens it, and brings it to the newest version. kUnsupported: it is of
+  // a newer version or not ours; untouched then. kBadData: it is damaged.
+  [[nodiscard]] static Result<VisitDatabase> open(const std::filesystem::path& folder, const std::string& vfs = {});
+
+  // Is the file that is open still the one at its place?
+  [[nodiscard]] bool is_at_its_place() const;
+  // Was it closed properly the last time? Otherwise the caller has it checked.
+  [[nodiscard]] bool was_closed() const { return was_closed_; }
+  // All faults SQLite finds, none for a sound file. Reads all of it; ends early with none when `stop` says so.
+  [[nodiscard]] Result<std::vector<std::string>> check(bool thorough, const std::function<bool()>& stop);
+
+  [[nodiscard]] Result<Remembered> remembered();
+  [[nodiscard]] Result<std::uint64_t> highest_seq();
+  [[nodiscard]] Result<std::optional<VisitRow>> find(std::uint64_t seq);
+
+  // All of it or nothing. Reviews on the disk stay unless the entry has one of its own.
+  [[nodiscard]] Result<void> write(std::span<const Pending::Entry> entries, std::span<const Throughput> throughput,
+                                   const Remembered& remembered);
+  // False: there is no such visit.
+  [[nodiscard]] Result<bool> review(std::string_view id, const visits::Review& review, const Remembered& remembered);
+  [[nodiscard]] Result<bool> erase(std::string_view id, const Remembered& remembered);
+
+  // One visit as retention sees it.
+  struct Kept {
+    std::uint64_t seq = 0;
+    std::string id;
+    WallTime started_at{};
+    bool clock_synced = false;
+    PictureSizes pictures;
+  };
+  enum class Which { kAll, kWithFrames };
+  // The oldest ones by seq, after `after`.
+  [[nodiscard]] Result<std::vector<Kept>> oldest(Which which, bool reviewed, std::uint64_t after, int limit);
+  // Their files are gone: frames and clips, or the whole visits, of which counts and first sights are kept.
+  [[nodiscard]] Result<void> frames_removed(std::span<const Kept> visits);
+  [[nodiscard]] Result<void> prune(std::span<const Kept> visits);
+  // The same without keeping anything, and the freed pages are given back to the disk.
+  [[nodiscard]] Result<void> forget(std::span<const Kept> visits);
+  [[nodiscard]] Result<void> forget_all();
+  [[nodiscard]] Result<void> prune_throughput(WallTime before);
+
+  [[nodiscard]] Result<bool> wants_picture(std::string_view id, Picture kind);
+  [[nodiscard]] Result<std::uint64_t> visit_count();
+  // Pages in use. The journal, about 1 MiB, is not counted: no pruning makes it smaller.
+  [[nodiscard]] Result<std::uint64_t> used_bytes();
+
+ private:
+  VisitDatabase(Database database, std::filesystem::path file)
+      : database_(std::move(database)), file_(std::move(file)) {}
+  [[nodiscard]] Result<void> put(const PendingVisit& entry);
+  [[nodiscard]] Result<bool> put_review(std::string_view id, const visits::Review& review, std::uint64_t change);
+  [[nodiscard]] Result<void> put_throughput(const Throughput& row);
+  [[nodiscard]] Result<void> remember(const Remembered& remembered);
+  [[nodiscard]] Result<void> remember(std::string_view name, const std::string& value);
+  [[nodiscard]] Result<void> erase_row(std::uint64_t seq);
+  [[nodiscard]] Result<void> keep_what_counts(std::uint64_t seq);
+  [[nodiscard]] Result<void> give_back();
+
+  Database database_;
+  std::filesystem::path file_;
+  std::uint64_t device_ = 0;
+  std::uint64_t inode_ = 0;
+  bool was_closed_ = true;
+};
+
+// Renames the database with its journals to "kinglet.db.damaged-TIME" and gives the new name; of earlier ones the two
+// newest stay.
+[[nodiscard]] Result<std::filesystem::path> move_aside(const std::filesystem::path& folder, WallTime now);
+
+}  // namespace kinglet::store

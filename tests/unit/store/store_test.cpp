@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/store.h"
+
+#include "tests/unit/store/store_support.h"
+
+namespace kinglet::store {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+
+class StoreTest : public ::testing::Test {
+ protected:
+  void open(StoreOptions options) {
+    store_.reset();
+    store_ = std::make_unique<Store>(std::move(options));
+  }
+  void open() { open(quiet_options(folder_.path())); }
+  Store& store() { return *store_; }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(StoreTest, AVisitComesBackWithAllItsMembersAfterARestart) {
+  open();
+  visits::Visit visit = make_visit(store().next_seq());
+  store().put(visit);
+  ASSERT_OK(store().flush());
+  open();
+  const auto found = store().visit(visit.id);
+  ASSERT_OK(found);
+  ASSERT_TRUE(*found);
+  EXPECT_EQ((*found)->row.visit, visit);
+  EXPECT_EQ(store().status().state, StoreState::kDisk);
+}
+
+TEST_F(StoreTest, AVisitIsSeenAtOnceAndAfterTheFlushOnce) {
+  open();
+  const auto seqs = put_visits(store(), 3);
+  EXPECT_EQ(all_seqs(store()), seqs);
+  EXPECT_EQ(store().status().waiting_visits, 3U);
+  ASSERT_OK(store().flush());
+  EXPECT_EQ(all_seqs(store()), seqs);
+  EXPECT_EQ(store().status().waiting_visits, 0U);
+  EXPECT_EQ(store().status().visits, 3U);
+}
+
+TEST_F(StoreTest, AnOpenVisitIsShownButWrittenOnlyWhenItEnds) {
+  open();
+  visits::Visit visit = make_visit(store().next_seq());
+  visit.state = visits::VisitState::kOpen;
+  store().put(visit);
+  ASSERT_OK(store().flush());
+  EXPECT_EQ(store().status().waiting_visits, 1U);
+  EXPECT_EQ(all_seqs(store()).size(), 1U);
+  visit.state = visits::VisitState::kEnded;
+  visit.model_result.species_id = "sturnus-vulgaris";
+  store().put(visit);
+  ASSERT_OK(store().flush());
+  EXPECT_EQ(store().status().waiting_visits, 0U);
+  EXPECT_EQ((*store().visit(visit.id))->row.visit, visit);
+}
+
+TEST_F(StoreTest, PagesNeitherSkipNorRepeatWhenVisitsArrive) {
+  open();
+  const auto first = put_visits(store(), 5);
+  ASSERT_OK(store().flush());
+  const auto page = store().visits({.limit = 3});
+  ASSERT_OK(page);
+  EXPECT_EQ(seqs_of(*page), (std::vector{first[4], first[3], first[2]}));
+  EXPECT_TRUE(page->has_more);
+  put_visits(store(), 4);
+  const auto rest = store().visits({.limit = 3, .after = page->items.back().row.visit.seq});
+  ASSERT_OK(rest);
+  EXPECT_EQ(seqs_of(*rest), (std::vector{first[1], first[0]}));
+  EXPECT_FALSE(rest->has_more);
+}
+
+TEST_F(StoreTest, FiltersHoldForWhatIsWrittenAndForWhatWaits) {
+  open();
+  const auto fill = [&] {
+    visits::Visit robin = make_visit(store().next_seq(), "erithacus-rubecula", morning() + hours(1));
+    robin.model_result.score = 0.5F;
+    robin.source = "balcony";
+    store().put(robin);
+    put_visits(store(), 1, "turdus-merula", morning());
+  };
+  fill();
+  ASSERT_OK(store().flush());
+  fill();
+  EXPECT_EQ(seqs_of(*store().visits({.species = {"erithacus-rubecula"}})), (std::vector<std::uint64_t>{3, 1}));
+  EXPECT_EQ(seqs_of(*store().visits({.species = {"erithacus-rubecula", "turdus-merula"}})).size(), 4U);
+  EXPECT_EQ(seqs_of(*store().visits({.min_score = 0.9})), (std::vector<std::uint64_t>{4, 2}));
+  EXPECT_EQ(seqs_of(*store().visits({.source = "balcony"})), (std::vector<std::uint64_t>{3, 1}));
+  EXPECT_EQ(seqs_of(*store().visits({.since = morning() + hours(1)})), (std::vector<std::uint64_t>{3, 1}));
+  EXPECT_EQ(seqs_of(*store().visits({.until = morning() + hours(1)})), (std::vector<std::uint64_t>{4, 2}));
+  ASSERT_OK(store().review(visit_id(1), make_review(visits::Verdict::kConfirmed), {}));
+  EXPECT_EQ(seqs_of(*store().visits({.reviewed = Reviewed::kYes})), (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(seqs_of(*store().visits({.reviewed = Reviewed::kNo})), (std::vector<std::uint64_t>{4, 3, 2}));
+}
+
+TEST_F(StoreTest, AReviewIsKeptApartFromWhatTheModelSaid) {
+  open();
+  const visits::Visit visit = make_visit(store().next_seq());
+  store().put(visit);
+  const visits::Review review = make_review(visits::Verdict::kCorrected, "turdus-philomelos");
+  const auto done = store().review(visit.id, review, {});
+  ASSERT_OK(done);
+  EXPECT_EQ(done->what, Reviewing::kDone);
+  open();
+  const visits::Visit found = (*store().visit(visit.id))->row.visit;
+  EXPECT_EQ(found.review, review);
+  EXPECT_EQ(found.model_result, visit.model_result);
+  EXPECT_EQ(found.species_id(), "turdus-philomelos");
+  EXPECT_EQ(store().species()->front().species_id, "turdus-philomelos");
+}
+
+TEST_F(StoreTest, AReviewOfAnOpenVisitOutlivesItsLaterUpdates) {
+  open();
+  visits::Visit visit = make_visit(store().next_seq());
+  visit.state = visits::VisitState::kOpen;
+  store().put(visit);
+  ASSERT_OK(store().review(visit.id, make_review(visits::Verdict::kNotABird), {}));
+  visit.state = visits::VisitState::kEnded;
+  visit.model_result.score = 0.99F;
+  store().put(visit);
+  ASSERT_OK(store().flush());
+  open();
+  const visits::Visit found = (*store().visit(visit.id))->row.visit;
+  EXPECT_EQ(found.review.verdict, visits::Verdict::kNotABird);
+  EXPECT_FLOAT_EQ(found.model_result.score, 0.99F);
+  EXPECT_TRUE(store().species()->empty());
+}
+
+TEST_F(StoreTest, AReviewOfAnOlderStateIsStale) {
+  open();
+  const visits::Visit visit = make_visit(store().next_seq());
+  store().put(visit);
+  const std::uint64_t seen = (*store().visit(visit.id))->row.change;
+  ASSERT_EQ(store().review(visit.id, make_review(visits::Verdict::kConfirmed), seen)->what, Reviewing::kDone);
+  const auto again = store().review(visit.id, make_review(visits::Verdict::kNotABird), seen);
+  ASSERT_OK(again);
+  EXPECT_EQ(again->what, Reviewing::kStale);
+  EXPECT_EQ(again->visit->row.visit.review.verdict, visits::Verdict::kConfirmed);
+  EXPECT_EQ(store().review(visit_id(99), make_review(visits::Verdict::kConfirmed), {})->what, Reviewing::kNotFound);
+}
+
+TEST_F(StoreTest, ADeletedVisitDoesNotComeBackByALateUpdate) {
+  open();
+  const visits::Visit visit = make_visit(store().next_seq());
+  store().put(visit);
+  ASSERT_OK(store().flush());
+  EXPECT_TRUE(*store().erase(visit.id));
+  EXPECT_FALSE(*store().erase(visit.id));
+  store().put(visit);
+  ASSERT_OK(store().flush());
+  EXPECT_TRUE(all_seqs(store()).empty());
+}
+
+TEST_F(StoreTest, NumbersRiseAcrossRestarts) {
+  open();
+  const std::uint64_t before = put_visits(store(), 2).back();
+  open();
+  EXPECT_GT(store().next_seq(), before);
+}
+
+TEST_F(StoreTest, NumbersAreNotUsedAgainWhenTheDatabaseIsLost) {
+  open();
+  const std::uint64_t before = put_visits(store(), 2).back();
+  store_.reset();
+  std::filesystem::remove(database_file(folder_.path()));
+  open();
+  EXPECT_GT(store().next_seq(), before);
+}
+
+TEST_F(StoreTest, MoreNumbersThanABlockAreReservedInTime) {
+  open();
+  const std::uint64_t last = put_visits(store(), 3 * static_cast<int>(kSequenceBlock)).back();
+  ASSERT_OK(store().flush());
+  EXPECT_GT(read_reserved(folder_.path()), last);
+}
+
+TEST_F(StoreTest, TheTimeOfTheNewestIdIsRemembered) {
+  StoreOptions options = quiet_options(folder_.path());
+  options.newest_id_ms = [] { return std::uint64_t{1'777'875'129'318}; };
+  open(std::move(options));
+  put_visits(store(), 1);
+  ASSERT_OK(store().flush());
+  open();
+  EXPECT_EQ(store().last_id_ms(), 1'777'875'129'318U);
+}
+
+TEST_F(StoreTest, AClockThatJumpsNeitherReordersNorLosesVisits) {
+  open();
+  const WallTime epoch{};
+  const std::vector<WallTime> times{morning(), epoch, morning() + hours(24 * 365 * 60), epoch + seconds(5), morning()};
+  for (const WallTime time : times) {
+    visits::Visit visit = make_visit(store().next_seq(), "turdus-merula", time);
+    visit.clock_synced = time == morning();
+    store().put(visit);
+  }
+  ASSERT_OK(store().flush());
+  EXPECT_EQ(all_seqs(store()), (std::vector<std::uint64_t>{1, 2, 3, 4, 5}));
+}
+
+TEST_F(StoreTest, VisitsTellHowManyOfTheirKindCameOnTheirDay) {
+  open();
+  put_visits(store(), 2);
+  ASSERT_OK(store().flush());
+  put_visits(store(), 1);
+  put_visits(store(), 1, "turdus-merula", morning() + hours(24));
+  const auto page = store().visits({.order = Order::kOldestFirst});
+  ASSERT_OK(page);
+  std::vector<std::uint64_t> counts;
+  std::vector<bool> first_today;
+  std::vector<bool> first_ever;
+  for (const VisitView& view : page->items) {
+    counts.push_back(view.count_today);
+    first_today.push_back(view.first_today);
+    first_ever.push_back(view.first_ever);
+  }
+  EXPECT_EQ(counts, (std::vector<std::uint64_t>{1, 2, 3, 1}));
+  EXPECT_EQ(first_today, (std::vector{true, false, false, true}));
+  EXPECT_EQ(first_ever, (std::vector{true, false, false, false}));
+}
+
+TEST_F(StoreTest, SpeciesHaveTheirCountsTimesAndBestVisit) {
+  open();
+  put_visits(store(), 1, "turdus-merula", morning());
+  visits::Visit best = make_visit(store().next_seq(), "turdus-merula", morning() + hours(1));
+  best.model_result.score = 0.99F;
+  store().put(best);
+  ASSERT_OK(store().flush());
+  put_visits(store(), 1, "turdus-merula", morning() + hours(2));
+  put_visits(store(), 1, "sturnus-vulgaris");
+  const auto species = store().species();
+  ASSERT_OK(species);
+  ASSERT_EQ(species->size(), 2U);
+  const SpeciesSeen& blackbird = species->at(1);
+  EXPECT_EQ(blackbird.species_id, "turdus-merula");
+  EXPECT_EQ(blackbird.visits, 3U);
+  EXPECT_EQ(blackbird.first_seen_at, morning());
+  EXPECT_EQ(blackbird.last_seen_at, morning() + hours(2));
+  EXPECT_EQ(blackbird.best_visit, best.id);
+}
+
+TEST_F(StoreTest, DaysAreThoseOfTheZone) {
+  StoreOptions options = quiet_options(folder_.path());
+  options.zone = *TimeZone::find("Pacific/Auckland");
+  open(std::move(options));
+  put_visits(store(), 1, "turdus-merula", morning());             // 18:12 there
+  put_visits(store(), 1, "turdus-merula", morning() + hours(6));  // 00:12 of the next day
+  ASSERT_OK(store().flush());
+  const auto days = store().days("2026-05-01", "2026-05-31");
+  ASSERT_OK(days);
+  ASSERT_EQ(days->size(), 2U);
+  EXPECT_EQ(days->at(0).day, "2026-05-04");
+  EXPECT_EQ(days->at(1).day, "2026-05-05");
+  EXPECT_EQ(days->at(1).first_at, morning() + hours(6));
+  const auto hours_of_day = store().day("2026-05-05");
+  ASSERT_OK(hours_of_day);
+  EXPECT_EQ(hours_of_day->front().visits[0], 1U);
+  EXPECT_EQ(store().zone_name(), "Pacific/Auckland");
+}
+
+TEST_F(StoreTest, ThroughputComesBack) {
+  open();
+  const Throughput row{.at = morning(),
+                       .clock_synced = true,
+                       .span = std::chrono::minutes(5),
+                       .frames = 9000,
+                       .images = 3000,
+                       .accepted = 12,
+                       .latency_p50_ms = 33.1,
+                       .latency_p99_ms = 48.2};
+  store().add_throughput(row);
+  open();
+  EXPECT_EQ(*store().throughput(morning(), morning() + seconds(1)), std::vector{row});
+}
+
+TEST_F(StoreTest, TheChangeCountRisesWithEachChangeAndNotWithReading) {
+  open();
+  const std::uint64_t start = store().change_count();
+  put_visits(store(), 1);
+  const std::uint64_t after_put = store().change_count();
+  EXPECT_GT(after_put, start);
+  (void)store().species();
+  EXPECT_EQ(store().change_count(), after_put);
+  ASSERT_OK(store().review(visit_id(1), make_review(visits::Verdict::kConfirmed), {}));
+  EXPECT_GT(store().change_count(), after_put);
+}
+
+TEST_F(StoreTest, PicturesAreFoundByTheIdAloneBeforeAndAfterTheyAreWritten) {
+  open();
+  const visits::Visit visit = make_visit(store().next_seq());
+  store().put(visit);
+  store().add_pictures(visit.seq, [] { return Pictures{.crop = "crop", .frame = "frame", .clip = {}}; });
+  ASSERT_OK(store().flush());
+  EXPECT_EQ(*store().picture(visit.id, Picture::kCrop), "crop");
+  EXPECT_EQ(*store().picture(visit.id, Picture::kFrame), "frame");
+  EXPECT_EQ(store().picture(visit.id, Picture::kClip).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(store().picture("../../etc/passwd", Picture::kCrop).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(store().status().waiting_visits, 0U);
+}
+
+TEST_F(StoreTest, PicturesThatComeAfterTheVisitWasWrittenJoinIt) {
+  open();
+  const visits::Visit visit = make_visit(store().next_seq());
+  store().put(visit);
+  ASSERT_OK(store().flush());
+  store().add_pictures(visit.seq, [] { return Pictures{.crop = "crop", .frame = {}, .clip = {}}; });
+  ASSERT_OK(store().flush());
+  open();
+  EXPECT_EQ(*store().picture(visit.id, Picture::kCrop), "crop");
+  EXPECT_EQ((*store().visit(visit.id))->row.visit, visit);
+}
+
+TEST_F(StoreTest, ADeletedVisitTakesItsPicturesAlong) {
+  open();
+  const visits::Visit visit = make_visit(store().next_seq());
+  store().put(visit);
+  store().add_pictures(visit.seq, [] { return Pictures{.crop = "crop", .frame = "frame", .clip = "clip"}; });
+  ASSERT_OK(store().flush());
+  const PictureFiles files(folder_.path());
+  ASSERT_OK(files.read(visit.id, Picture::kClip));
+  ASSERT_TRUE(*store().erase(visit.id));
+  for (const Picture kind : {Picture::kCrop, Picture::kFrame, Picture::kClip}) EXPECT_FALSE(files.read(visit.id, kind));
+}
+
+}  // namespace
+}  // namespace kinglet::store
