@@ -24,8 +24,9 @@ struct SourceOptions {
   int width = 1280;            // wish; sources of fixed size ignore it
   int height = 720;
   double frames_per_second = 0;  // 0: the source's own pace; images: and demo: then run at their default of 10
-  std::string rest_options;      // reserved for "?key=value" of the spec; parsed by the source
   std::string camera_program;    // path of kinglet-camera; empty: beside this program, then PATH
+  std::string login_file;        // network cameras: a file with "user:password"; may be empty
+  std::string certificates;      // network cameras: a file of authorities for https; empty: the system's
   LogSink log;                   // may be empty
 };
 
@@ -59,6 +60,12 @@ class FrameSource {
 
   // Frames that the source itself lost since start (sequence gaps, no free buffer).
   [[nodiscard]] virtual std::uint64_t dropped_count() const = 0;
+
+  // After start(): how long a frame may keep the next one waiting when all is well. Zero: a fraction of a second.
+  [[nodiscard]] virtual SteadyClock::duration longest_pause() const { return {}; }
+
+  // After start(): for how long the first frames show a camera that still finds its exposure and its colours.
+  [[nodiscard]] virtual SteadyClock::duration settling_time() const { return {}; }
 };
 
 struct SourceRow {

@@ -1,49 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/http_client.h"
 
-#include <dlfcn.h>
-
 #include <memory>
 #include <optional>
 
-#define CURL_DISABLE_TYPECHECK
-#include <curl/curl.h>
-
+#include "camera/stream/curl_library.h"
 #include "engine/base/format.h"
 
 namespace kinglet::cli {
 namespace {
 
-// The functions of libcurl.so.4 that are used; its interface is stable since 2006.
-struct Curl {
-  decltype(&::curl_easy_init) init = nullptr;
-  decltype(&::curl_easy_setopt) setopt = nullptr;
-  decltype(&::curl_easy_perform) perform = nullptr;
-  decltype(&::curl_easy_getinfo) getinfo = nullptr;
-  decltype(&::curl_easy_cleanup) cleanup = nullptr;
-  decltype(&::curl_easy_strerror) strerror = nullptr;
-};
-
-template <typename Function>
-bool find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(::dlsym(library, name));
-  return function != nullptr;
-}
-
-Result<Curl> load_curl() {
-  void* library = ::dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-  Curl curl;
-  if (library == nullptr || !find(library, "curl_easy_init", curl.init) ||
-      !find(library, "curl_easy_setopt", curl.setopt) || !find(library, "curl_easy_perform", curl.perform) ||
-      !find(library, "curl_easy_getinfo", curl.getinfo) || !find(library, "curl_easy_cleanup", curl.cleanup) ||
-      !find(library, "curl_easy_strerror", curl.strerror)) {
-    return fail(ErrorCode::kUnavailable, "libcurl.so.4 is not installed", {}, "apt install libcurl4t64");
-  }
-  return curl;
-}
+using camera::CurlLibrary;
 
 struct Transfer {
-  const Curl& curl;
+  const CurlLibrary& curl;
   CURL* handle;
   const Download& request;
   const Sink& sink;
@@ -75,7 +45,7 @@ std::size_t receive(char* bytes, std::size_t /*one*/, std::size_t count, void* c
   return count;
 }
 
-void set_options(const Curl& curl, Transfer& transfer, char* error_text) {
+void set_options(const CurlLibrary& curl, Transfer& transfer, char* error_text) {
   CURL* handle = transfer.handle;
   constexpr long kYes = 1;
   curl.setopt(handle, CURLOPT_URL, transfer.request.address.c_str());
@@ -103,7 +73,7 @@ void set_options(const Curl& curl, Transfer& transfer, char* error_text) {
 }  // namespace
 
 Result<void> download(const Download& request, const Sink& sink) {
-  const Curl curl = KINGLET_TRY(load_curl());
+  const CurlLibrary& curl = *KINGLET_TRY(camera::curl_library());
   const std::unique_ptr<CURL, decltype(curl.cleanup)> handle(curl.init(), curl.cleanup);
   if (!handle) return fail(ErrorCode::kUnavailable, "libcurl cannot start");
   Transfer transfer{.curl = curl, .handle = handle.get(), .request = request, .sink = sink, .offset = {}, .error = {}};

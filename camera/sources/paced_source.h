@@ -3,12 +3,10 @@
 // come back, and a stop that wakes whoever waits.
 #pragma once
 
-#include <array>
 #include <memory>
-#include <optional>
 
 #include "camera/source.h"
-#include "engine/base/mutex.h"
+#include "camera/sources/lease_pool.h"
 
 namespace kinglet::camera {
 
@@ -40,8 +38,7 @@ class PacedSource : public FrameSource {
   void count_dropped(std::uint64_t count) { dropped_ += count; }
 
  private:
-  class Buffers;
-  enum class Waited { kDone, kDeadline, kStopped };
+  using Buffers = LeasePool<Image, kDepth>;
   [[nodiscard]] Waited wait_until_due(SteadyTime deadline);
 
   const SteadyClock::duration period_;

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: a source of frames as a command names it, with what the configuration says of it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "camera/source.h"
+#include "cli/output.h"
+
+namespace kinglet::cli {
+
+struct SourceWish {
+  std::string spec;    // empty: the configuration's
+  std::string config;  // empty: the system's, if it has one
+  std::string size;
+  double fps = 0;
+};
+
+// SOURCE, --config, --size, --fps.
+void add_source_options(CLI::App& app, SourceWish& wish);
+
+// kConfig, kUsage, and what open_source says. Its log goes to stderr as the tool's notes do.
+[[nodiscard]] Result<std::unique_ptr<camera::FrameSource>> open_wished_source(const SourceWish& wish, Output& out);
+
+}  // namespace kinglet::cli
