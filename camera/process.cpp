@@ -43,10 +43,10 @@ struct SpawnPlan {
   SpawnPlan(const SpawnPlan&) = delete;
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 
-  void redirect(int output, int inherited) {
+  void redirect(int log, int output, int inherited) {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, output, 1);
-    posix_spawn_file_actions_adddup2(&actions, output, 2);
+    posix_spawn_file_actions_adddup2(&actions, output >= 0 ? output : log, 1);
+    posix_spawn_file_actions_adddup2(&actions, log, 2);
     if (inherited >= 0) posix_spawn_file_actions_adddup2(&actions, inherited, 3);
     posix_spawn_file_actions_addclosefrom_np(&actions, inherited >= 0 ? 4 : 3);
   }
@@ -94,7 +94,7 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const ProcessOptions& 
   const FileDescriptor writer(ends[1]);
 
   SpawnPlan plan;
-  plan.redirect(writer.get(), options.inherited);
+  plan.redirect(writer.get(), options.standard_output, options.inherited);
   plan.reset_signals();
   std::vector<std::string> words{options.program};
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
@@ -130,12 +130,15 @@ bool ChildProcess::wait(SteadyTime deadline) {
       const MutexLock lock(mutex_);
       if (ended_) return true;
       siginfo_t info{};
-      if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG) != 0) {
+      if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
         ended_ = true;  // ECHILD: the parent ignores SIGCHLD, so nobody can know how it ended
         end_text_ = "unknown";
         return true;
       }
       if (info.si_pid == pid_) {
+        // What it started ends with it; until it is reaped, its group can be nobody else's.
+        ::kill(-pid_, SIGKILL);
+        ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED);
         ended_ = true;
         end_text_ = describe_end(info);
         return true;
@@ -148,9 +151,11 @@ bool ChildProcess::wait(SteadyTime deadline) {
   }
 }
 
-void ChildProcess::kill() {
+void ChildProcess::kill() { send_signal(SIGKILL); }
+
+void ChildProcess::send_signal(int signal) {
   const MutexLock lock(mutex_);
-  if (!ended_) ::kill(-pid_, SIGKILL);
+  if (!ended_) ::kill(-pid_, signal);
 }
 
 std::string ChildProcess::end_text() const {
@@ -202,6 +207,11 @@ std::string find_program(std::string_view name, const std::string& wish, const c
   std::error_code ignored;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", ignored);
   if (const auto beside = self.parent_path() / name; !self.empty() && executable(beside)) return beside.string();
+  return find_command(name);
+}
+
+std::string find_command(std::string_view name) {
+  if (name.contains('/')) return executable(name) ? std::string(name) : std::string();
   const char* path = std::getenv("PATH");
   std::string_view rest = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
   while (!rest.empty()) {

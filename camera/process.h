@@ -23,6 +23,7 @@ struct ProcessOptions {
   std::string program;                 // a path
   std::vector<std::string> arguments;  // without the program's own name
   int inherited = -1;                  // a descriptor the child gets as number 3; -1: none
+  int standard_output = -1;            // where its output goes; -1: into the log, as its errors do
   LogSink log;                         // gets "NAME: line" for each line of output; may be empty
 };
 
@@ -44,6 +45,8 @@ class ChildProcess {
   [[nodiscard]] bool wait(SteadyTime deadline);
   // SIGKILL for the child and what it started.
   void kill();
+  // Another signal for them: SIGTERM or SIGINT ask a program to end.
+  void send_signal(int signal);
   // "exit code 69", "signal 9 (Killed)"; empty while it runs.
   [[nodiscard]] std::string end_text() const;
   // The last line of output, for the message that says why it ended.
@@ -69,5 +72,8 @@ class ChildProcess {
 // Where a program that belongs to kinglet is: `wish` when not empty, else the environment variable `variable`, else
 // beside this program, else PATH. Empty: nowhere.
 [[nodiscard]] std::string find_program(std::string_view name, const std::string& wish, const char* variable);
+
+// A program as a person names it: a path, or a name that stands in PATH. Empty: there is none.
+[[nodiscard]] std::string find_command(std::string_view name);
 
 }  // namespace kinglet::camera

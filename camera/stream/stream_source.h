@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what sources have in common whose frames come as bytes: one flow from start to stop, buffers that are used
+// again, a first frame that has to come within a limit, and an end that is told.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "camera/source.h"
+#include "camera/sources/lease_pool.h"
+#include "camera/stream/byte_stream.h"
+#include "camera/stream/parser.h"
+#include "engine/base/mutex.h"
+
+namespace kinglet::camera {
+
+class StreamSource : public FrameSource {
+ public:
+  // From start() to the first frame: programs and network cameras have to be found and asked first.
+  static constexpr std::chrono::seconds kFirstFrame{10};
+  static constexpr int kDepth = 4;
+
+  explicit StreamSource(LogSink log) : log_(std::move(log)) {}
+  ~StreamSource() override { stop(); }
+
+  [[nodiscard]] Result<void> start() final;
+  [[nodiscard]] Result<std::variant<Frame, NoFrame>> next(SteadyTime deadline) final;
+  void stop() final;
+  [[nodiscard]] int depth() const final { return kDepth; }
+  [[nodiscard]] std::uint64_t dropped_count() const final { return dropped_; }
+
+ protected:
+  // Begins a run; must not wait.
+  [[nodiscard]] virtual Result<std::unique_ptr<ByteStream>> open_stream() = 0;
+  // After open_stream(): may wait until the deadline for what the stream says of itself.
+  [[nodiscard]] virtual Result<std::unique_ptr<StreamParser>> open_parser(ByteStream& stream, SteadyTime deadline) = 0;
+  // "the camera http://...", "program ffmpeg": the subject of messages.
+  [[nodiscard]] virtual std::string subject() const = 0;
+  // Looked at before each frame goes out: may find that the frames are not what they seem.
+  [[nodiscard]] virtual Result<void> check_frame(const FrameView& /*view*/) { return {}; }
+  // The stream is over: is that how it should be?
+  [[nodiscard]] virtual bool may_end(ByteStream& /*stream*/) const { return false; }
+
+  [[nodiscard]] const LogSink& log() const { return log_; }
+
+ private:
+  using Pool = LeasePool<std::vector<std::byte>, kDepth>;
+  struct Flow;
+
+  [[nodiscard]] std::shared_ptr<Flow> current_flow();
+  [[nodiscard]] Result<void> wait_for_first(const std::shared_ptr<Flow>& flow);
+  [[nodiscard]] Result<std::variant<Frame, NoFrame>> read_frame(Flow& flow, SteadyTime deadline);
+  // A frame when the bytes at hand complete one.
+  [[nodiscard]] Result<std::optional<Frame>> parse(Flow& flow);
+  [[nodiscard]] Result<std::optional<Frame>> finish(Flow& flow);
+
+  const LogSink log_;
+  const std::shared_ptr<Pool> pool_ = std::make_shared<Pool>();
+  std::uint64_t sequence_ = 0;
+  std::uint64_t dropped_ = 0;
+
+  Mutex mutex_;
+  std::shared_ptr<Flow> flow_ KINGLET_GUARDED_BY(mutex_);
+};
+
+}  // namespace kinglet::camera
