@@ -90,9 +90,18 @@ class Importer {
     for (const auto& entry : model_.metadata_props()) metadata.properties.emplace_back(entry.key(), entry.value());
   }
 
+  // Names stand in messages and logs of one line.
+  static Result<void> check_name(std::string_view what, std::string_view name) {
+    const auto is_control = [](char letter) { return (letter >= 0 && letter < ' ') || letter == '\x7F'; };
+    if (std::ranges::none_of(name, is_control)) return {};
+    return fail(ErrorCode::kBadData,
+                format_text("{} \"{}\" has a control character in its name", what, printable(name)));
+  }
+
   // A name is made once in a file (single static assignment).
   Result<void> claim(std::string_view what, const std::string& name) {
     if (name.empty()) return fail(ErrorCode::kBadData, format_text("{} has no name", what));
+    KINGLET_TRY(check_name(what, name));
     if (!graph_.find_value(name)) return {};
     return fail(ErrorCode::kBadData, format_text("{} \"{}\" is made twice", what, printable(name)));
   }
@@ -208,6 +217,7 @@ class Importer {
   }
 
   Result<void> add_node(const ::onnx::NodeProto& proto) {
+    KINGLET_TRY(check_name("node", proto.name()));
     Node node{
         .op_type = proto.op_type(), .domain = std::string(canonical_domain(proto.domain())), .name = node_name_(proto)};
     for (const std::string& name : proto.input()) {

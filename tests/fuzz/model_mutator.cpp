@@ -457,10 +457,10 @@ class Mutator {
   bool change_name() {
     NodeProto* node = any_node();
     if (node == nullptr) return false;
-    node->set_name(one_in(2) ? "two\nlines" : std::string(below(600), 'n'));
+    node->set_name(one_in(2) ? "two lines" : std::string(below(600), 'n'));
     if (one_in(4) && node->output_size() > 0) {
       const std::string old = node->output(0);
-      node->set_output(0, "o\n" + new_name());
+      node->set_output(0, "o " + new_name());
       redirect(old, node->output(0), nullptr, true);
     }
     return true;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <random>
 
 #include "engine/base/check.h"
@@ -32,6 +33,7 @@ using Tensors = std::vector<Tensor>;
 
 // Whatever bytes say, it is never our mistake; and a person reads it in one line.
 void check(const Error& error) {
+  if (error.code == ErrorCode::kInternal) std::fprintf(stderr, "%s\n", describe(error).c_str());
   KINGLET_CHECK(error.code != ErrorCode::kInternal);
   KINGLET_CHECK(!error.message.empty());
   KINGLET_CHECK(describe(error).find('\n') == std::string::npos);

@@ -42,7 +42,7 @@ Result<void> normalize_batch_normalization(Graph& graph, NodeId id, std::int64_t
       return refuse(graph, id, ErrorCode::kUnsupported, "batch statistics are for training",
                     "export the model in evaluation mode");
     }
-    graph.remove_output(id, i);
+    if (i < graph.node(id).outputs.size()) graph.remove_output(id, i);  // absent ones at the end go with the one before
   }
   if (training) return refuse(graph, id, ErrorCode::kUnsupported, "is in training mode", "export in evaluation mode");
   return {};

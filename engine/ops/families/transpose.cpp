@@ -23,21 +23,20 @@ std::vector<std::size_t> permutation(const Attributes& attributes, std::size_t r
 Result<void> infer_transpose(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kAnyType));
   const std::optional<Shape>& x = context.input_shape(0);
+  const std::vector<std::int64_t> perm = context.attributes().get_ints("perm");
+  const std::size_t rank = x ? x->size() : perm.size();
+  std::vector<bool> seen(rank, false);
+  for (const std::int64_t axis : perm) {
+    if (perm.size() != rank || axis < 0 || axis >= static_cast<std::int64_t>(rank) ||
+        seen[static_cast<std::size_t>(axis)]) {
+      return context.fail(format_text("perm {} is not an order of {} axes", to_string(perm), rank));
+    }
+    seen[static_cast<std::size_t>(axis)] = true;
+  }
   std::optional<Shape> out;
   if (x) {
-    const std::vector<std::int64_t> perm = context.attributes().get_ints("perm");
-    std::vector<bool> seen(x->size(), false);
-    for (const std::int64_t axis : perm) {
-      if (axis < 0 || axis >= static_cast<std::int64_t>(x->size()) || seen[static_cast<std::size_t>(axis)]) {
-        return context.fail(format_text("perm {} is not an order of {} axes", to_string(perm), x->size()));
-      }
-      seen[static_cast<std::size_t>(axis)] = true;
-    }
-    if (!perm.empty() && perm.size() != x->size()) {
-      return context.fail(format_text("perm {} is not an order of {} axes", to_string(perm), x->size()));
-    }
     out.emplace();
-    for (const std::size_t axis : permutation(context.attributes(), x->size())) out->push_back((*x)[axis]);
+    for (const std::size_t axis : permutation(context.attributes(), rank)) out->push_back((*x)[axis]);
   }
   context.set_output(0, context.input_type(0), out);
   return {};
