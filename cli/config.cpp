@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/load_config.h"
 
 namespace kinglet::cli {
 namespace {
@@ -14,18 +15,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  std::string file;
-  std::vector<std::string> assignments;
+  ConfigOptions config;
   std::string action;
 };
-
-std::expected<config::Loaded, config::Faults> load(const Options& options) {
-  config::LoadOptions load_options;
-  if (!options.file.empty()) load_options.file = options.file;
-  load_options.environment = config::process_environment();
-  load_options.assignments = options.assignments;
-  return config::load(load_options);
-}
 
 Result<int> report_faults(const config::Faults& faults, Output& out) {
   if (out.json()) {
@@ -59,7 +51,7 @@ Json to_json(const config::Loaded& loaded) {
 }
 
 Result<int> check_or_show(const Options& options, Output& out) {
-  const auto loaded = load(options);
+  const auto loaded = load_config(options.config);
   if (!loaded) {
     const bool missing = config::exit_code(loaded.error()) == exit_code(ErrorCode::kNotFound);
     if (missing) return std::unexpected(loaded.error().front());
@@ -84,15 +76,6 @@ Result<int> check_or_show(const Options& options, Output& out) {
   return 0;
 }
 
-void add_load_options(CLI::App& app, Options& options) {
-  app.add_option("--config", options.file, "this file instead of /etc/kinglet/kinglet.toml and conf.d")
-      ->type_name("FILE");
-  app.add_option("--set", options.assignments, "one key, as kingletd takes it; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false)
-      ->take_all();
-}
-
 }  // namespace
 
 Body config_command(CLI::App& app) {
@@ -102,8 +85,8 @@ Body config_command(CLI::App& app) {
     sub->callback([options, name] { options->action = name; });
     return sub;
   };
-  add_load_options(*action("check", "find every fault; exit code 1 when there is one"), *options);
-  add_load_options(*action("show", "print the values in force and where each comes from"), *options);
+  add_config_options(*action("check", "find every fault; exit code 1 when there is one"), options->config);
+  add_config_options(*action("show", "print the values in force and where each comes from"), options->config);
   action("docs", "print the table of all keys as Markdown");
   action("default", "print the annotated file of all keys, commented out");
   app.require_subcommand(1);

@@ -3,12 +3,17 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <string_view>
 
-#include "daemon/stats.h"
 #include "engine/base/clock.h"
 
 namespace kinglet::daemon {
+
+enum class SkipReason : std::uint8_t { kRate, kPaused };  // looked away on purpose
+inline constexpr std::size_t kSkipReasonCount = 2;
+[[nodiscard]] std::string_view to_string(SkipReason reason);
 
 // At most max_fps frames a second in the long run; a source whose frames jitter around that pace loses none.
 // Thread-bound.

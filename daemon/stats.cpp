@@ -5,8 +5,6 @@
 
 namespace kinglet::daemon {
 
-std::string_view to_string(SkipReason reason) { return reason == SkipReason::kRate ? "rate" : "paused"; }
-
 Stats::Stats(SteadyTime start) : start_(start), images_(start), frames_(start) {}
 
 void Stats::add_captured(SteadyTime now) {

@@ -6,15 +6,12 @@
 #include <cstdint>
 #include <optional>
 
+#include "daemon/gate.h"
 #include "daemon/histogram.h"
 #include "daemon/prediction.h"
 #include "engine/base/mutex.h"
 
 namespace kinglet::daemon {
-
-enum class SkipReason : std::uint8_t { kRate, kPaused };  // looked away on purpose
-inline constexpr std::size_t kSkipReasonCount = 2;
-[[nodiscard]] std::string_view to_string(SkipReason reason);
 
 // Thread-safe; allocates nothing after construction.
 class Stats {

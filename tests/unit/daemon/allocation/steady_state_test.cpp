@@ -9,6 +9,7 @@
 
 #include "camera/source.h"
 #include "daemon/pipeline.h"
+#include "daemon/replay_input.h"
 #include "tests/support/corpus.h"
 
 namespace {
@@ -97,6 +98,38 @@ TEST_P(SteadyStateTest, AnswersFramesWithoutAllocating) {
   EXPECT_EQ(stats.view(SteadyClock::now()).errors, 0U);
   EXPECT_EQ(allocations, 0U);
   std::printf("%d frames: %zu allocations\n", kFrames, allocations);
+}
+
+TEST(SteadyState, FollowsAVisitWithoutAllocatingBetweenItsEvents) {
+  const std::string model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx";
+  Result<Classifier> classifier = Classifier::open({.model = model, .threads = 1});
+  ASSERT_TRUE(classifier) << describe(classifier.error());
+  visits::IdMaker ids(1);
+  std::vector<std::string> warnings;
+  int events = 0;
+  FrameLine line(
+      std::move(*classifier), {.max_fps = 1e6}, ids, [&](visits::VisitEvent, const visits::Visit&) { ++events; },
+      warnings);
+  auto input = open_replay_input({.spec = "demo:1", .width = 320, .height = 180});
+  ASSERT_TRUE(input) << describe(input.error());
+  int in_visits = 0;
+  for (int i = 0; i < 400; ++i) {
+    const auto frame = (*input)->next();
+    ASSERT_TRUE(frame && *frame);
+    const int events_before = events;
+    allocations = 0;
+    counting = true;
+    const auto looked = line.look_at(**frame, (*frame)->info().captured_at, true);
+    counting = false;
+    ASSERT_TRUE(looked);
+    in_visits += std::get<Prediction>(*looked).visit ? 1 : 0;
+    if (events == events_before && i >= 3) {
+      EXPECT_EQ(allocations, 0U) << "frame " << i;
+    }
+  }
+  EXPECT_GT(in_visits, 50);
+  EXPECT_GT(events, 3);
+  EXPECT_LT(events, 60);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, SteadyStateTest,

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scenes of the demonstration through the daemon's own line on a virtual clock: the visits are those that were drawn,
+// those of the golden files (KINGLET_UPDATE_GOLDEN=1 writes them), and the same in every run.
+#include "daemon/replay.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "camera/demo_scene.h"
+#include "config/config.h"
+#include "daemon/replay_input.h"
+#include "daemon/settings.h"
+#include "engine/base/file.h"
+#include "engine/base/format.h"
+#include "visits/json.h"
+
+namespace kinglet::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using visits::Visit;
+
+constexpr int kWidth = 320;
+constexpr int kHeight = 180;
+
+ReplayReport replayed(const std::string& spec, SteadyClock::duration length,
+                      const std::vector<std::string>& settings = {}) {
+  config::LoadOptions options{.folder = "/nowhere"};
+  options.assignments = {format_text("model.path={}", KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx"),
+                         "inference.threads=1", format_text("source.size={}x{}", kWidth, kHeight)};
+  options.assignments.insert(options.assignments.end(), settings.begin(), settings.end());
+  const config::Config config = config::load(options).value().config;
+  ReplayOptions replay_options{.classifier = classifier_options(config).value(),
+                               .line = line_options(config).value(),
+                               .source = source_options(config, {}),
+                               .length = length};
+  replay_options.source.spec = spec;
+  Result<ReplayReport> report = replay(replay_options);
+  EXPECT_TRUE(report) << (report ? "" : describe(report.error()));
+  return report.value_or(ReplayReport{});
+}
+
+double seconds_in(const Visit& visit) { return Seconds(visit.started_at - kReplayDate).count(); }
+
+std::string golden_text(const ReplayReport& report) {
+  std::string text;
+  for (const Visit& visit : report.visits) {
+    text += format_text("{} at {:.1f} s for {:.1f} s: {}{}\n", visit.seq, seconds_in(visit),
+                        Seconds(visit.duration).count(), visit.species_id(), visit.unusual ? ", unusual" : "");
+  }
+  return text;
+}
+
+std::string json_text(const ReplayReport& report) {
+  std::string text;
+  for (const Visit& visit : report.visits) text += visits::to_json(visit).dump() + "\n";
+  return text;
+}
+
+class Scene : public ::testing::TestWithParam<int> {};
+
+TEST_P(Scene, GivesTheVisitsOfItsGoldenFile) {
+  const ReplayReport report = replayed(format_text("demo:{}", GetParam()), minutes(1));
+  const fs::path path = fs::path(KINGLET_SOURCE_DIR) / "tests/golden/replay" / format_text("demo_{}.txt", GetParam());
+  if (std::getenv("KINGLET_UPDATE_GOLDEN") != nullptr) {
+    ASSERT_TRUE(write_file(path, golden_text(report), Overwrite::kReplace));
+  }
+  EXPECT_EQ(golden_text(report), read_file(path, 1 << 20).value_or(""));
+}
+
+TEST_P(Scene, GivesTheVisitorsThatWereDrawn) {
+  const auto seed = static_cast<std::uint64_t>(GetParam());
+  const ReplayReport report = replayed(format_text("demo:{}", seed), minutes(1));
+  const engine::Labels labels = engine::Labels::open(KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.labels.txt").value();
+  for (std::uint64_t index = 0; index < 600; ++index) {
+    const camera::DemoFrame frame = camera::draw_demo_scene(seed, index, kWidth, kHeight);
+    const std::string& drawn = labels[frame.label].species_id;
+    if (drawn == "background") continue;
+    const double at = static_cast<double>(index) / 10;
+    const bool told = std::ranges::any_of(report.visits, [&](const Visit& visit) {
+      return visit.species_id() == drawn && at >= seconds_in(visit) - 1 &&
+             at <= seconds_in(visit) + Seconds(visit.duration).count() + 1;
+    });
+    EXPECT_TRUE(told) << drawn << " at " << at << " s";
+  }
+  for (const Visit& visit : report.visits) {
+    const auto first = static_cast<std::uint64_t>(std::llround(seconds_in(visit) * 10));
+    EXPECT_EQ(labels[camera::draw_demo_scene(seed, first, kWidth, kHeight).label].species_id, visit.species_id());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Demo, Scene, ::testing::Values(1, 7, 42));
+
+TEST(Replay, GivesTheSameBytesInEveryRunAndWithEveryNumberOfThreads) {
+  const std::string first = json_text(replayed("demo:3", seconds(15)));
+  EXPECT_GT(first.size(), 500U);
+  EXPECT_EQ(json_text(replayed("demo:3", seconds(15))), first);
+  EXPECT_EQ(json_text(replayed("demo:3", seconds(15), {"inference.threads=2"})), first);
+}
+
+TEST(Replay, TakesTheSettingsOfTheDaemon) {
+  const ReplayReport plain = replayed("demo:1", seconds(30));
+  ASSERT_GE(plain.visits.size(), 2U);
+  EXPECT_EQ(plain.frames, 300U);
+  EXPECT_EQ(plain.predictions, 300U);
+  const std::string bird = plain.visits[0].species_id();
+
+  const ReplayReport slow = replayed("demo:1", seconds(30), {"gate.max_fps=2"});
+  EXPECT_NEAR(static_cast<double>(slow.predictions), 60, 1);
+  EXPECT_EQ(slow.predictions + slow.skipped[0], 300U);
+
+  const ReplayReport blocked = replayed("demo:1", seconds(30), {"decide.block=" + bird});
+  EXPECT_GT(blocked.by_outcome[static_cast<std::size_t>(Outcome::kBlocked)], 20U);
+  for (const Visit& visit : blocked.visits) EXPECT_NE(visit.species_id(), bird);
+
+  const ReplayReport strict = replayed("demo:1", seconds(30), {"decide.consensus_frames=20"});
+  EXPECT_LT(strict.visits.size(), plain.visits.size());
+}
+
+TEST(Replay, TellsNamesThatTheModelDoesNotKnow) {
+  const ReplayReport report = replayed("demo:1", seconds(1), {"decide.allow=[\"plain demothrus\"]"});
+  ASSERT_EQ(report.warnings.size(), 1U);
+  EXPECT_EQ(report.warnings[0],
+            "decide.allow: this model does not know \"plain demothrus\"; did you mean plain-demothrush?");
+}
+
+TEST(ReplayInput, RefusesWhatHasNoEndAndNoTimes) {
+  EXPECT_EQ(open_replay_input({.spec = "libcamera:"}).error().code, ErrorCode::kUsage);
+  EXPECT_EQ(open_replay_input({.spec = "demo:?fps=5"}).error().message, "a replayed scene has ten frames a second");
+  EXPECT_EQ(open_replay_input({.spec = "images:/nowhere"}).error().code, ErrorCode::kNotFound);
+}
+
+TEST(ReplayInput, PicturesOfAFolderComeOnceAtTheirPace) {
+  std::string folder = (fs::temp_directory_path() / "kinglet-replay-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::string picture = read_file(KINGLET_SOURCE_DIR "/docs/page.png", 1 << 24).value();
+  for (const char* name : {"a.png", "b.png", "c.png"}) {
+    ASSERT_TRUE(write_file(fs::path(folder) / name, picture, Overwrite::kReplace));
+  }
+  auto input = open_replay_input({.spec = "images:" + folder + "?fps=4"}).value();
+  std::vector<double> times;
+  while (true) {
+    const auto frame = input->next().value();
+    if (!frame) break;
+    times.push_back(Seconds(frame->info().captured_wall - kReplayDate).count());
+  }
+  EXPECT_EQ(times, (std::vector<double>{0, 0.25, 0.5}));
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace kinglet::daemon
