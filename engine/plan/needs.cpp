@@ -58,6 +58,7 @@ class Alive {
   explicit Alive(const Graph& graph) : graph_(graph) {
     for (const GraphInput& input : graph.inputs()) bytes_ += bytes_of(graph, input.value);
   }
+  [[nodiscard]] double bytes() const { return bytes_; }
   // Bytes while `node` runs.
   double run(const Node& node) {
     for (const ValueId output : node.outputs) {
@@ -105,6 +106,7 @@ Needs needs_of(const Graph& graph) {
     asks(bytes_of(graph, input.value), "input", graph.value(input.value).name, {});
   }
   Alive alive(graph);
+  needs.values = alive.bytes();
   for (const NodeId id : graph.nodes()) {
     const Node& node = graph.node(id);
     const double windows = window_bytes(graph, node);
