@@ -174,7 +174,8 @@ Result<PictureResult> Classifier::classify(std::span<const std::byte> picture, s
   KINGLET_TRY(session_.run());
   result.timing.inference_ms = ms_since(start);
   const engine::Tensor output = session_.get_output(0);
-  KINGLET_TRY(engine::to_probabilities(output.data<float>(), preprocessor_.recipe().output, scores_));
+  const engine::Recipe& recipe = preprocessor_.recipe();
+  KINGLET_TRY(engine::to_probabilities(output.data<float>(), recipe.output, scores_, recipe.temperature));
   result.top = engine::top_k(scores_, top_count);
   return result;
 }

@@ -69,6 +69,9 @@ class Classifier {
   // Decodes and prepares the picture into the session's first input, without running.
   [[nodiscard]] Result<PictureResult> prepare(std::span<const std::byte> picture);
 
+  // Of the last picture that was classified, one a label.
+  [[nodiscard]] std::span<const float> scores() const { return scores_; }
+  [[nodiscard]] const engine::Recipe& recipe() const { return preprocessor_.recipe(); }
   [[nodiscard]] const engine::Labels& labels() const { return labels_; }
   [[nodiscard]] engine::Session& session() { return session_; }
 

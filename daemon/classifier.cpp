@@ -171,7 +171,8 @@ Result<camera::CropRect> Classifier::prepare(const camera::FrameView& frame,
 Result<std::span<const float>> Classifier::run() {
   KINGLET_TRY(session_.run());
   read_scores();
-  if (!engine::to_probabilities(raw_, preprocessor_.recipe().output, scores_)) scores_ = raw_;
+  const engine::Recipe& recipe = preprocessor_.recipe();
+  if (!engine::to_probabilities(raw_, recipe.output, scores_, recipe.temperature)) scores_ = raw_;
   return std::span<const float>(scores_);
 }
 

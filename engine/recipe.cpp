@@ -90,6 +90,14 @@ Result<void> read_crop_ratio(const Member& member, const json& value, Recipe& re
   return {};
 }
 
+Result<void> read_temperature(const Member& member, const json& value, Recipe& recipe) {
+  if (!value.is_number() || !(value.get<double>() >= 0.01) || value.get<double>() > 100) {
+    return wrong(member, value, "a number from 0.01 to 100 (1 changes nothing)");
+  }
+  recipe.temperature = value.get<double>();
+  return {};
+}
+
 Result<void> read_antialias(const Member& member, const json& value, Recipe& recipe) {
   if (!value.is_boolean()) return wrong(member, value, "true or false");
   recipe.antialias = value.get<bool>();
@@ -142,6 +150,7 @@ constexpr MemberRow kMembers[] = {
        return {};
      },
      [](const Recipe& recipe) { return ordered_json(recipe.output); }},
+    {"temperature", read_temperature, [](const Recipe& recipe) { return ordered_json(recipe.temperature); }},
 };
 
 std::unexpected<Error> unknown_member(std::string_view name, std::string_view where) {

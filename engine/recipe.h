@@ -29,6 +29,7 @@ struct Recipe {
   std::array<double, 3> mean{0, 0, 0};
   std::array<double, 3> std{255, 255, 255};  // each > 0
   std::string output = "auto";               // "probabilities", "logits" (soft-max is applied), or "auto"
+  double temperature = 1;  // logits are divided by it, 0.01 to 100: above 1 a model that is too sure of itself
 
   bool operator==(const Recipe&) const = default;
 };

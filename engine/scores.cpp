@@ -23,19 +23,33 @@ bool looks_like_probabilities(std::span<const float> values) {
   return std::abs(sum - 1) <= kSumTolerance;
 }
 
-void soft_max(std::span<const float> logits, std::span<float> out) {
+void soft_max(std::span<const float> logits, std::span<float> out, double temperature) {
   const float largest = *std::ranges::max_element(logits);
+  const auto scale = static_cast<float>(1 / temperature);
   double sum = 0;
   for (std::size_t i = 0; i < logits.size(); ++i) {
-    out[i] = std::exp(logits[i] - largest);
+    out[i] = std::exp((logits[i] - largest) * scale);
     sum += out[i];
   }
   for (float& value : out) value = static_cast<float>(value / sum);
 }
 
+// What soft_max would have given for the logits behind these probabilities.
+void temper(std::span<const float> probabilities, std::span<float> out, double temperature) {
+  const auto power = static_cast<float>(1 / temperature);
+  double sum = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = std::pow(std::max(probabilities[i], 0.0F), power);
+    sum += out[i];
+  }
+  if (sum <= 0) return;
+  for (float& value : out) value = static_cast<float>(value / sum);
+}
+
 }  // namespace
 
-Result<void> to_probabilities(std::span<const float> outputs, std::string_view kind, std::span<float> probabilities) {
+Result<void> to_probabilities(std::span<const float> outputs, std::string_view kind, std::span<float> probabilities,
+                              double temperature) {
   KINGLET_CHECK(outputs.size() == probabilities.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!std::isfinite(outputs[i])) {
@@ -45,7 +59,9 @@ Result<void> to_probabilities(std::span<const float> outputs, std::string_view k
   }
   if (outputs.empty()) return {};
   if (kind == "logits" || (kind == "auto" && !looks_like_probabilities(outputs))) {
-    soft_max(outputs, probabilities);
+    soft_max(outputs, probabilities, temperature);
+  } else if (temperature != 1) {
+    temper(outputs, probabilities, temperature);
   } else {
     std::ranges::copy(outputs, probabilities.begin());
   }

@@ -19,9 +19,10 @@ struct Score {
 
 // Writes probabilities of `outputs` to `probabilities` (same length; may be the same memory). `kind` is
 // Recipe::output: "probabilities" copies, "logits" applies soft-max, "auto" applies it unless all outputs lie in 0..1
-// and add up to about one. kBadData when an output is NaN or infinite. Allocates nothing unless it fails. Reentrant.
+// and add up to about one. The logits (of probabilities: their logarithms) are divided by `temperature`. kBadData when
+// an output is NaN or infinite. Allocates nothing unless it fails. Reentrant.
 [[nodiscard]] Result<void> to_probabilities(std::span<const float> outputs, std::string_view kind,
-                                            std::span<float> probabilities);
+                                            std::span<float> probabilities, double temperature = 1);
 
 // The best min(best.size(), scores.size()) in falling order; equal ones in order of class. Returns their count.
 // Allocates nothing. Reentrant.

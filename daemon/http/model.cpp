@@ -88,13 +88,15 @@ Reply get_model(const Context& context, const Call& /*call*/) {
 Reply get_model_labels(const Context& context, const Call& call) {
   if (!context.model) return no_model(context);
   Json items = Json::array();
-  std::size_t index = 0;
-  for (const engine::Label& label : context.model->labels) {
-    Json item{{"index", index++}, {"species_id", label.species_id}, {"label", label.text}};
-    if (!label.scientific_name.empty()) item["scientific_name"] = label.scientific_name;
-    item["common_name"] = label.common_name;
-    item["role"] = label.role == engine::LabelRole::kBackground ? "background"
-                   : label.role == engine::LabelRole::kSpecies  ? "species"
+  const visits::Taxa& taxa = *context.model->taxa;
+  for (std::size_t index = 0; index < context.model->labels.size(); ++index) {
+    const visits::Taxon& taxon = taxa[taxa.of_class()[index]];
+    Json item{{"index", index}, {"species_id", taxon.species_id}, {"label", context.model->labels[index].text}};
+    if (!taxon.scientific_name.empty()) item["scientific_name"] = taxon.scientific_name;
+    item["common_name"] = taxon.common_name;
+    if (taxon.parent != visits::kNoTaxon) item["parent"] = taxa[taxon.parent].species_id;
+    item["role"] = taxon.role == engine::LabelRole::kBackground ? "background"
+                   : taxon.role == engine::LabelRole::kSpecies  ? "species"
                                                                 : "other";
     items.push_back(std::move(item));
   }

@@ -37,6 +37,16 @@ TEST(ToProbabilities, AutoSeesLogitsByTheirSign) {
   EXPECT_THAT(probabilities({1.5F, -0.5F}, "auto"), ElementsAre(FloatNear(0.8808F, 1e-4F), FloatNear(0.1192F, 1e-4F)));
 }
 
+TEST(ToProbabilities, TemperatureDoesTheSameToLogitsAndToProbabilities) {
+  std::vector<float> logits{0, 1, 2};
+  std::vector<float> plain = probabilities(logits, "logits");
+  ASSERT_TRUE(to_probabilities(logits, "logits", logits, 2));
+  EXPECT_THAT(logits, ElementsAre(FloatNear(0.18632F, 1e-5F), FloatNear(0.30720F, 1e-5F), FloatNear(0.50648F, 1e-5F)));
+  ASSERT_TRUE(to_probabilities(plain, "probabilities", plain, 2));
+  EXPECT_THAT(plain,
+              ElementsAre(FloatNear(logits[0], 1e-6F), FloatNear(logits[1], 1e-6F), FloatNear(logits[2], 1e-6F)));
+}
+
 TEST(ToProbabilities, AnOutputThatIsNotANumberIsAnError) {
   std::vector<float> outputs{0.1F, std::numeric_limits<float>::quiet_NaN()};
   const Result<void> result = to_probabilities(outputs, "probabilities", outputs);

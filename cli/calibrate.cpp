@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: `kinglet calibrate`: the temperature of a model, from pictures whose labels are known, written into its recipe.
+#include "visits/calibrate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/classifier.h"
+#include "cli/command.h"
+#include "engine/base/file.h"
+#include "engine/base/format.h"
+#include "engine/base/text.h"
+
+namespace kinglet::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using visits::Calibration;
+
+constexpr std::size_t kFewest = 20;      // pictures: fewer say nothing of a temperature
+constexpr std::size_t kFewestWrong = 5;  // of them: a model that is always right does not show how far to trust it
+constexpr double kMinScore = 0.6;        // the daemon's default, for what the change means
+constexpr std::uint64_t kListLimit = 16U << 20;
+
+struct Options {
+  ModelOptions model;
+  std::string folder;
+  std::string output;
+  bool force = false;
+};
+
+struct Labelled {
+  std::string file;
+  std::string label;
+};
+
+std::vector<std::string_view> cells_of(std::string_view line) {
+  std::vector<std::string_view> cells;
+  while (line.ends_with('\r')) line.remove_suffix(1);
+  while (true) {
+    const std::size_t comma = line.find(',');
+    cells.push_back(line.substr(0, comma));
+    if (comma == std::string_view::npos) return cells;
+    line.remove_prefix(comma + 1);
+  }
+}
+
+// labels.csv as `kinglet demo-frames` writes it: the columns "file" and "label" count.
+Result<std::vector<Labelled>> read_list(const fs::path& list) {
+  const std::string text = KINGLET_TRY(read_file(list, kListLimit));
+  std::vector<Labelled> pictures;
+  std::size_t file = 0;
+  std::size_t label = 0;
+  std::string_view rest = text;
+  for (std::size_t number = 1; !rest.empty(); ++number) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::vector<std::string_view> cells = cells_of(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const auto place = [&](std::string_view name) {
+      return static_cast<std::size_t>(std::ranges::find(cells, name) - cells.begin());
+    };
+    if (number == 1) {
+      file = place("file");
+      label = place("label");
+    }
+    if (std::max(file, label) >= cells.size()) {
+      return fail(ErrorCode::kBadData, "expected the columns \"file\" and \"label\", separated by commas",
+                  format_text("{}:{}", printable(list.string()), number));
+    }
+    if (number > 1) pictures.push_back({(list.parent_path() / cells[file]).string(), std::string(cells[label])});
+  }
+  return pictures;
+}
+
+// A folder of folders, each named after what its pictures show.
+Result<std::vector<Labelled>> read_folders(const fs::path& folder) {
+  std::vector<fs::path> labels;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.is_directory()) labels.push_back(entry.path());
+  }
+  if (error)
+    return fail(ErrorCode::kNotFound, "cannot read the folder: " + error.message(), printable(folder.string()));
+  std::ranges::sort(labels);
+  std::vector<Labelled> pictures;
+  for (const fs::path& label : labels) {
+    const auto files = expand_pictures({label.string()});
+    if (!files) continue;  // an empty folder
+    for (const std::string& file : *files) pictures.push_back({file, label.filename().string()});
+  }
+  return pictures;
+}
+
+struct Read {
+  Calibration calibration;
+  std::size_t unknown = 0;  // the model has no such label
+  std::size_t damaged = 0;
+};
+
+Result<Read> classify_all(const std::vector<Labelled>& pictures, Classifier& classifier, const visits::Taxa& taxa,
+                          Output& out) {
+  Read read{.calibration = Calibration(taxa)};
+  std::size_t done = 0;
+  for (const Labelled& picture : pictures) {
+    out.progress(picture.file, done++, pictures.size());
+    const std::optional<std::uint32_t> taxon = taxa.find(picture.label);
+    if (!taxon || *taxon >= taxa.leaf_count()) {
+      ++read.unknown;
+      continue;
+    }
+    const Result<std::string> bytes = read_picture(picture.file);
+    const auto result = bytes ? classifier.classify(std::as_bytes(std::span(*bytes)), 1)
+                              : Result<PictureResult>(std::unexpected(bytes.error()));
+    if (!result) {
+      ++read.damaged;
+      out.warn(describe(with_context(result.error(), picture.file)));
+      continue;
+    }
+    read.calibration.add(classifier.scores(), *taxon);
+  }
+  out.end_progress();
+  return read;
+}
+
+Json to_json(const Calibration::Judgement& judgement) {
+  const auto rounded = [](double value) { return std::round(value * 1e6) / 1e6; };
+  return {{"surprise", rounded(judgement.surprise)},
+          {"calibration_error", rounded(judgement.calibration_error)},
+          {"right_ratio", rounded(judgement.right_ratio)},
+          {"answered_ratio", rounded(judgement.answered_ratio)},
+          {"answered_right_ratio", rounded(judgement.answered_right_ratio)}};
+}
+
+std::string to_text(const Calibration::Judgement& judgement) {
+  return format_text("surprise {:.3f}, calibration error {:.3f}; at {:.2f}: {:.1f} % answered, {:.1f} % of these right",
+                     judgement.surprise, judgement.calibration_error, kMinScore, 100 * judgement.answered_ratio,
+                     100 * judgement.answered_right_ratio);
+}
+
+fs::path output_of(const Options& options) {
+  if (!options.output.empty()) return options.output;
+  return fs::path(options.model.model).replace_extension(".recipe.json");
+}
+
+Result<int> calibrate(const Options& options, Output& out) {
+  const fs::path output = output_of(options);
+  std::error_code ignored;
+  if (!options.force && output != "-" && fs::exists(output, ignored)) {
+    return fail(ErrorCode::kCannotCreate, "the recipe exists", printable(output.string()),
+                "--force changes its temperature and leaves the rest; -o writes another file");
+  }
+  const fs::path list = fs::path(options.folder) / "labels.csv";
+  const std::vector<Labelled> pictures =
+      KINGLET_TRY(fs::exists(list, ignored) ? read_list(list) : read_folders(options.folder));
+  Classifier classifier = KINGLET_TRY(Classifier::open(options.model, out));
+  const visits::Taxa taxa = KINGLET_TRY(visits::Taxa::make(classifier.labels()));
+  const Read read = KINGLET_TRY(classify_all(pictures, classifier, taxa, out));
+  if (read.calibration.size() < kFewest) {
+    return fail(ErrorCode::kBadData,
+                format_text("{} pictures with a label that the model knows, expected at least {}",
+                            read.calibration.size(), kFewest),
+                printable(options.folder), "a folder a label, named as the label or the species, or a labels.csv");
+  }
+  if (read.unknown > 0) out.warn(format_text("{} pictures have labels that the model does not know", read.unknown));
+  engine::Recipe recipe = classifier.recipe();
+  const Calibration::Judgement before = read.calibration.judge(1, kMinScore);
+  const auto wrong =
+      static_cast<std::size_t>(std::llround((1 - before.right_ratio) * static_cast<double>(read.calibration.size())));
+  if (wrong < kFewestWrong) {
+    return fail(ErrorCode::kBadData,
+                format_text("the model is wrong on {} of {} pictures, expected at least {}", wrong,
+                            read.calibration.size(), kFewestWrong),
+                printable(options.folder),
+                "where it is always right its doubts cannot be judged: add pictures as the camera sees them");
+  }
+  const double change = read.calibration.best_temperature();
+  const Calibration::Judgement after = read.calibration.judge(change, kMinScore);
+  recipe.temperature = std::clamp(std::round(recipe.temperature * change * 1e4) / 1e4, 0.01, 100.0);
+  const std::string text = engine::to_json(recipe);
+  if (output == "-") {
+    out.print(text);
+    return 0;
+  }
+  KINGLET_TRY(write_file(output, text, options.force ? Overwrite::kReplace : Overwrite::kRefuse));
+  if (out.json()) {
+    out.print_json(Json{{"temperature", recipe.temperature},
+                        {"pictures", read.calibration.size()},
+                        {"unknown_label", read.unknown},
+                        {"undecodable", read.damaged},
+                        {"before", to_json(before)},
+                        {"after", to_json(after)},
+                        {"recipe", output.string()}});
+    return 0;
+  }
+  out.print(format_text("temperature {:.4f} from {} pictures ({:.1f} % right), in {}\nbefore: {}\nafter:  {}\n",
+                        recipe.temperature, read.calibration.size(), 100 * before.right_ratio, output.string(),
+                        to_text(before), to_text(after)));
+  return 0;
+}
+
+}  // namespace
+
+Body calibrate_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_model_argument(app, options->model);
+  app.add_option("FOLDER", options->folder, "a folder a label, or pictures with a labels.csv (columns file, label)")
+      ->required()
+      ->type_name("");
+  app.add_option("-o", options->output, "the recipe to write (default: MODEL.recipe.json beside the model)")
+      ->type_name("FILE");
+  app.add_flag("--force", options->force, "change a recipe that is there");
+  add_picture_options(app, options->model);
+  add_threads_option(app, options->model);
+  return [options](Output& out) { return calibrate(*options, out); };
+}
+
+}  // namespace kinglet::cli
