@@ -28,6 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kKeptPredictions = 4096;
 constexpr std::size_t kPostedPictures = 5;  // one in work, four waiting
 constexpr std::chrono::seconds kStrictPatience{10};
 
@@ -157,7 +158,7 @@ struct App::Parts {
   VisitLog visit_log;
   std::shared_ptr<const visits::Rule> rule;  // made with the pipeline's line
   Stats stats;
-  Latest<Prediction> latest;
+  Latest<Prediction> latest{kKeptPredictions};
   SnapshotBoard snapshots;
   camera::Mailbox mailbox;
   http::Traffic traffic;

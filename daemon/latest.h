@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the newest value, for readers that must never reach into the pipeline. The writer allocates nothing.
+// Why: the newest values, for readers that must never reach into the pipeline. The writer allocates nothing.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <type_traits>
+#include <vector>
 
 #include "engine/base/mutex.h"
 
@@ -15,18 +18,35 @@ class Latest {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
+  // Keeps the newest `kept` values, at least one.
+  explicit Latest(std::size_t kept = 1) : values_(std::max<std::size_t>(kept, 1)) {}
+
   void publish(const T& value) {
     MutexLock lock(mutex_);
-    value_ = value;
+    values_[published_++ % values_.size()] = value;
   }
   [[nodiscard]] std::optional<T> get() const {
     MutexLock lock(mutex_);
-    return value_;
+    if (published_ == 0) return std::nullopt;
+    return values_[(published_ - 1) % values_.size()];
+  }
+  // Those kept, newest first, that `matches`; at most `limit`.
+  template <typename Matches>
+  [[nodiscard]] std::vector<T> list(std::size_t limit, const Matches& matches) const {
+    std::vector<T> found;
+    MutexLock lock(mutex_);
+    const std::size_t count = std::min(published_, values_.size());
+    for (std::size_t age = 1; age <= count && found.size() < limit; ++age) {
+      const T& value = values_[(published_ - age) % values_.size()];
+      if (matches(value)) found.push_back(value);
+    }
+    return found;
   }
 
  private:
   mutable Mutex mutex_;
-  std::optional<T> value_ KINGLET_GUARDED_BY(mutex_);
+  std::vector<T> values_ KINGLET_GUARDED_BY(mutex_);
+  std::size_t published_ KINGLET_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace kinglet::daemon

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /api/v1/visits and /visits/{id}: what was here, whoever keeps it.
-#include <charconv>
-#include <cmath>
-
+#include "daemon/http/cursor.h"
 #include "daemon/http/json.h"
 #include "daemon/http/parameters.h"
 #include "daemon/http/problem.h"
@@ -25,54 +23,6 @@ Json visit_json(const BookedVisit& booked) {
   json["first_ever"] = booked.first_ever;
   json["links"] = {{"self", format_text("{}/{}", kPath, booked.visit.id)}};
   return json;
-}
-
-// What the filters say, so that a cursor of other filters is refused. FNV-1a, 64 bits.
-std::uint64_t filter_hash(const Call& call) {
-  std::uint64_t hash = 0xCBF29CE484222325U;
-  const auto add = [&](std::string_view text) {
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
-    hash = (hash ^ 0xFFU) * 0x100000001B3U;
-  };
-  for (const auto& [name, value] : call.query) {
-    if (name == "cursor" || name == "limit") continue;
-    add(name);
-    add(value);
-  }
-  return hash;
-}
-
-std::string make_cursor(std::uint64_t seq, std::uint64_t hash) { return format_text("{:x}.{:016x}", seq, hash); }
-
-std::optional<std::uint64_t> seq_of_cursor(std::string_view cursor, std::uint64_t hash) {
-  std::uint64_t seq = 0;
-  std::from_chars(cursor.data(), cursor.data() + cursor.size(), seq, 16);
-  if (make_cursor(seq, hash) != cursor) return std::nullopt;
-  return seq;
-}
-
-std::string percent_encoded(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                       c == '.' || c == '_' || c == '~';
-    if (plain) {
-      out += c;
-    } else {
-      out += format_text("%{:02X}", static_cast<unsigned>(static_cast<unsigned char>(c)));
-    }
-  }
-  return out;
-}
-
-std::string next_link(const Call& call, const std::string& cursor) {
-  std::string target(kPath);
-  for (const auto& [name, value] : call.query) {
-    if (name == "cursor") continue;
-    target += format_text("{}{}={}", target.size() == kPath.size() ? '?' : '&', name, percent_encoded(value));
-  }
-  target += format_text("{}cursor={}", target.size() == kPath.size() ? '?' : '&', cursor);
-  return format_text("<{}>; rel=\"next\"", target);
 }
 
 std::expected<VisitQuery, Reply> read_query(const Call& call, std::uint64_t hash) {

@@ -13,6 +13,7 @@ class Api(TemporaryFolder):
         cls.daemon = Daemon(sets=["source=demo:1"])
         cls.daemon.first_prediction()
         cls.visit = cls.daemon.until(lambda: cls.daemon.ask("/api/v1/visits").json()["items"], "a visit")[0]
+        cls.newest = cls.daemon.prediction()
         cls.paths = cls.daemon.ask("/api/v1/openapi.json").json()["paths"]
 
     @classmethod
@@ -24,7 +25,8 @@ class Api(TemporaryFolder):
         return self.daemon.ask(*arguments, **named)
 
     def concrete(self, path):
-        return path.replace("{slug}", "busy").replace("{file}", "style.css").replace("{id}", self.visit["id"])
+        return path.replace("{slug}", "busy").replace("{file}", "style.css").replace(
+            "{id}", self.visit["id"] if "visits" in path else self.newest["id"])
 
     def test_every_get_route_answers(self):
         for path, operations in self.paths.items():
@@ -132,6 +134,26 @@ class Api(TemporaryFolder):
             self.assert_problem(self.ask("/api/v1/visits?" + query), 400, "bad-parameter")
         for cursor in ("", "1", "zz.0", "1.0000000000000000"):
             self.assert_problem(self.ask("/api/v1/visits?cursor=" + cursor), 400, "bad-cursor")
+
+    def test_predictions_are_read_in_pages_that_neither_skip_nor_repeat(self):
+        self.daemon.until(lambda: self.daemon.prediction()["seq"] > 12, "a dozen predictions")
+        page = self.ask("/api/v1/predictions?limit=5")
+        seqs = [item["seq"] for item in page.json()["items"]]
+        self.assertEqual(len(seqs), 5)
+        self.assertTrue(page.json()["has_more"])
+        link = page.headers["link"]
+        self.assertTrue(link.endswith('>; rel="next"'), link)
+        following = self.ask(link[1:link.index(">")]).json()
+        seqs += [item["seq"] for item in following["items"]]
+        self.assertEqual(seqs, list(range(seqs[0], seqs[0] - 10, -1)), "newer ones came meanwhile")
+        one = self.ask("/api/v1/predictions/" + following["items"][0]["id"]).json()
+        self.assertEqual(one, following["items"][0])
+        self.assert_problem(self.ask("/api/v1/predictions?outcome=accepted&cursor=" + page.json()["next_cursor"]), 400,
+                            "bad-cursor")
+        self.assert_problem(self.ask("/api/v1/predictions/prd_00000000000000000000000000"), 404, "not-found")
+        self.assert_problem(self.ask("/api/v1/predictions?outcome=good"), 400, "bad-parameter")
+        for item in self.ask("/api/v1/predictions?outcome=accepted&limit=500").json()["items"]:
+            self.assertEqual(item["outcome"], "accepted")
 
     def test_predictions_of_a_visit_name_it(self):
         prediction = self.daemon.until(lambda: (p := self.daemon.prediction()).get("visit_id") and p, "a visit's prediction")
