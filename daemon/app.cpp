@@ -15,13 +15,15 @@
 #include "daemon/auto_source.h"
 #include "daemon/capture.h"
 #include "daemon/classifier.h"
+#include "daemon/clock_sync.h"
 #include "daemon/http/server.h"
 #include "daemon/pipeline.h"
 #include "daemon/settings.h"
 #include "daemon/status_line.h"
-#include "daemon/visit_log.h"
+#include "daemon/visit_pictures.h"
 #include "daemon/watchdog.h"
 #include "engine/base/format.h"
+#include "store/store.h"
 
 namespace kinglet::daemon {
 namespace {
@@ -78,14 +80,19 @@ double wished_rate(const config::Config& config) {
 
 // Declared in the order of building; destroyed in the reverse order: HTTP first, then the camera, then the model.
 struct App::Parts {
-  Parts(const config::Config& config, Result<Classifier> classifier, LineOptions line_options, LogSink log_sink)
+  Parts(const config::Config& config, Result<Classifier> classifier, LineOptions line_options,
+        store::StoreOptions store_options, LogSink log_sink)
       : log(std::move(log_sink)),
+        history(with_clock(std::move(store_options))),
+        pictures(history),
         stats(SteadyClock::now()),
         model_problem(classifier ? std::string() : describe(classifier.error())),
         model_since(std::chrono::system_clock::now()),
         model(classifier ? classifier->facts() : nullptr),
         desk(kPostedPictures, [this] { mailbox.nudge(); }),
-        pipeline(make_line(classifier, std::move(line_options)), mailbox, desk, stats, latest, log),
+        pipeline(
+            make_line(classifier, std::move(line_options)), mailbox, desk, stats, latest, log,
+            [this](const camera::Frame& frame, const Prediction& prediction) { pictures.look(frame, prediction); }),
         source(source_options(config, log)),
         capture([this] { return open_source(); }, capture_options(config), mailbox, snapshots, stats, log),
         context{.source_is_demonstration = [this] { return source_is_demonstration(); },
@@ -99,15 +106,25 @@ struct App::Parts {
                 .ids = ids,
                 .traffic = traffic,
                 .rule = rule,
-                .visits = visit_log.book(),
+                .visits = history.book(),
+                .store = history,
                 .max_body_bytes = config.http.max_body.count,
                 .max_pixels = config.http.max_pixels,
                 .log = log},
         watchdog(systemd_notify()) {}
 
+  store::StoreOptions with_clock(store::StoreOptions options) {
+    options.clock_synced = clock_is_synced;
+    options.newest_id_ms = [this] { return ids.last_ms(); };
+    return options;
+  }
+
   std::optional<FrameLine> make_line(Result<Classifier>& classifier, LineOptions options) {
     if (!classifier) return std::nullopt;
     std::vector<std::string> warnings;
+    ids.start_at(history.last_id_ms());
+    options.track.first_seq = history.next_seq();
+    options.track.last_seen = last_seen();
     FrameLine line(
         std::move(*classifier), std::move(options), ids,
         [this](visits::VisitEvent event, const visits::Visit& visit) { note_visit(event, visit); }, warnings);
@@ -118,9 +135,20 @@ struct App::Parts {
 
   void note_visit(visits::VisitEvent event, const visits::Visit& visit) {
     if (event == visits::VisitEvent::kStart) stats.add_visit();
-    visit_log.put(visit);
+    // The pictures first: the writer then finds them with the visit.
+    if (event == visits::VisitEvent::kEnd) pictures.visit_ended(visit);
+    history.put(visit);
     log(LogLevel::kDebug,
         format_text("{}: {} {:.2f}", visits::to_string(event), visit.species_id(), visit.model_result.score));
+  }
+
+  // Birds of the seasons before; without a history all are new.
+  visits::LastSeen last_seen() {
+    visits::LastSeen seen;
+    const auto species = history.species();
+    if (!species) return seen;
+    for (const store::SpeciesSeen& one : *species) seen[one.species_id] = one.last_seen_at;
+    return seen;
   }
 
   // A source asked for less than a frame in two seconds does not stall by giving just that.
@@ -150,12 +178,14 @@ struct App::Parts {
                   .last_answer_at = stats.view(now).last_answer_at,
                   .model_loaded = model != nullptr,
                   .model_problem = model_problem,
-                  .model_since = model_since};
+                  .model_since = model_since,
+                  .store = history.brief()};
   }
 
   const LogSink log;
   visits::IdMaker ids;
-  VisitLog visit_log;
+  store::Store history;
+  VisitPictures pictures;
   std::shared_ptr<const visits::Rule> rule;  // made with the pipeline's line
   Stats stats;
   Latest<Prediction> latest{kKeptPredictions};
@@ -190,6 +220,7 @@ App::~App() {
 Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppOptions& options, const LogSink& log) {
   std::vector<http::Listener> listeners = KINGLET_TRY(open_listeners(config, log));
   LineOptions line_options = KINGLET_TRY(daemon::line_options(config));
+  store::StoreOptions store_options = KINGLET_TRY(daemon::store_options(config, log));
   Result<Classifier> classifier = open_classifier(config);
   if (!classifier) {
     if (options.strict) return std::unexpected(classifier.error());
@@ -204,7 +235,8 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
       log(LogLevel::kWarning, "no recipe for this model: pixels are scaled to 0..1, which may be wrong (model.recipe)");
     }
   }
-  auto parts = std::make_unique<Parts>(config, std::move(classifier), std::move(line_options), log);
+  auto parts =
+      std::make_unique<Parts>(config, std::move(classifier), std::move(line_options), std::move(store_options), log);
   for (const http::Listener& listener : listeners) parts->urls.push_back(listener.url);
   parts->pipeline.start();
   parts->capture.start();

@@ -50,7 +50,11 @@ std::vector<Check> readiness(const Vitals& vitals) {
     camera.detail = std::string(to_string(state));
     if (!vitals.camera.detail.empty()) camera.detail += ": " + vitals.camera.detail;
   }
-  return {model, camera};
+  // Visits that wait or live in memory are worth a look, but everything else goes on.
+  Check store{.name = "store", .detail = vitals.store.note, .since = vitals.store.since};
+  if (vitals.store.state != store::StoreState::kDisk && !vitals.store.memory_is_wanted)
+    store.status = CheckStatus::kWarn;
+  return {model, camera, store};
 }
 
 CheckStatus worst(const std::vector<Check>& checks) {

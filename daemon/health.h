@@ -7,6 +7,7 @@
 
 #include "daemon/capture.h"
 #include "engine/base/clock.h"
+#include "store/options.h"
 
 namespace kinglet::daemon {
 
@@ -28,6 +29,7 @@ struct Vitals {
   bool model_loaded = false;
   std::string model_problem;  // why not
   WallTime model_since{};
+  store::StoreStatus store;
 };
 
 // Threads that did not come round for longer than this are dead: a model may take seconds for one frame.

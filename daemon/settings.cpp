@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/settings.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
 #include "engine/base/text.h"
 
 namespace kinglet::daemon {
@@ -34,7 +39,38 @@ Result<std::optional<visits::SpeciesList>> read_region(const config::Config& con
   return list;
 }
 
+// systemd's StateDirectory=, or the same folder for who owns it. Empty: neither.
+fs::path state_folder() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment
+  if (const char* folders = std::getenv("STATE_DIRECTORY"); folders != nullptr && *folders == '/') {
+    const std::string_view list = folders;
+    return fs::path(list.substr(0, list.find(':')));
+  }
+  constexpr const char* kFolder = "/var/lib/kinglet";
+  struct stat status{};
+  if (::stat(kFolder, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid()) return kFolder;
+  return {};
+}
+
 }  // namespace
+
+Result<store::StoreOptions> store_options(const config::Config& config, LogSink log) {
+  store::StoreOptions options;
+  options.folder = config.store.path.empty() ? state_folder() : config.store.path;
+  options.retention.keep_visits = config.visits.keep_for;
+  options.retention.keep_frames = config.privacy.keep_full_frames;
+  options.retention.quota = config.store.quota;
+  options.write_budget = config.store.write_budget;
+  options.flush_interval = config.store.flush_interval;
+  Result<TimeZone> zone = TimeZone::find(config.time.zone);
+  if (!zone) {
+    zone.error().code = ErrorCode::kConfig;
+    return std::unexpected(with_context(std::move(zone).error(), "time.zone"));
+  }
+  options.zone = *zone;
+  options.log = std::move(log);
+  return options;
+}
 
 Result<ClassifierOptions> classifier_options(const config::Config& config) {
   ClassifierOptions options{.model = config.model.path,

@@ -5,6 +5,7 @@
 #include "camera/source.h"
 #include "config/config.h"
 #include "daemon/frame_line.h"
+#include "store/options.h"
 
 namespace kinglet::daemon {
 
@@ -12,6 +13,8 @@ namespace kinglet::daemon {
 [[nodiscard]] Result<ClassifierOptions> classifier_options(const config::Config& config);
 // Reads the lists of birds: kNotFound, kBadData.
 [[nodiscard]] Result<LineOptions> line_options(const config::Config& config);
+// kConfig: there is no such time zone.
+[[nodiscard]] Result<store::StoreOptions> store_options(const config::Config& config, LogSink log);
 [[nodiscard]] camera::SourceOptions source_options(const config::Config& config, LogSink log);
 
 }  // namespace kinglet::daemon

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "camera/decode.h"
+#include "camera/frame_copy.h"
 #include "camera/preprocess/preprocess.h"
 
 namespace kinglet::daemon {
@@ -29,17 +30,7 @@ void SnapshotBoard::offer(const camera::FrameView& view, const camera::FrameInfo
     return;
   }
   last_copy_ = now;
-  std::size_t total = 0;
-  for (int i = 0; i < view.plane_count; ++i) total += view.planes[static_cast<std::size_t>(i)].bytes.size();
-  filling_.bytes.resize(total);
-  filling_.view = view;
-  std::size_t offset = 0;
-  for (int i = 0; i < view.plane_count; ++i) {
-    camera::Plane& plane = filling_.view.planes[static_cast<std::size_t>(i)];
-    std::ranges::copy(plane.bytes, filling_.bytes.begin() + static_cast<std::ptrdiff_t>(offset));
-    plane.bytes = {filling_.bytes.data() + offset, plane.bytes.size()};
-    offset += plane.bytes.size();
-  }
+  camera::copy_view(view, filling_.bytes, filling_.view);
   filling_.info = info;
   filling_.at = now;
   filling_.valid = true;

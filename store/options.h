@@ -39,8 +39,9 @@ enum class StoreState : std::uint8_t {
 
 struct StoreStatus {
   StoreState state = StoreState::kMemory;
-  std::string note;  // one line; empty for kDisk with nothing to say
-  WallTime since{};  // of the state and the note
+  bool memory_is_wanted = true;  // no folder is configured
+  std::string note;              // one line; empty for kDisk with nothing to say
+  WallTime since{};              // of the state and the note
   std::uint64_t visits = 0;
   std::uint64_t waiting_visits = 0;
   std::uint64_t used_bytes = 0;

@@ -13,20 +13,17 @@ namespace {
 // The numbers of the parameters of a list, each of which may stand in both halves of the statement.
 enum Parameter { kAfter = 1, kSince, kUntil, kMinScore, kVerdict, kSource, kLimit, kFirstSpecies };
 
-std::string conditions(const VisitQuery& query) {
+std::string conditions(const visits::VisitQuery& query) {
   std::string text = "1";
   const auto add = [&](bool wanted, std::string_view condition, int parameter) {
     if (wanted) text += format_text(" AND {} ?{}", condition, parameter);
   };
-  const bool newest_first = query.order == Order::kNewestFirst;
-  add(query.after.has_value(), newest_first ? "seq <" : "seq >", kAfter);
+  add(query.after_seq.has_value(), query.descending ? "seq <" : "seq >", kAfter);
   add(query.since.has_value(), "started_ms >=", kSince);
   add(query.until.has_value(), "started_ms <", kUntil);
-  add(query.min_score.has_value(), "score >=", kMinScore);
-  add(query.verdict.has_value(), "verdict =", kVerdict);
+  add(query.min_score > 0, "score >=", kMinScore);
+  add(query.review.has_value(), "verdict =", kVerdict);
   add(!query.source.empty(), "source =", kSource);
-  if (query.reviewed != Reviewed::kAny)
-    text += query.reviewed == Reviewed::kNo ? " AND verdict = 0" : " AND verdict > 0";
   if (!query.species.empty()) {
     text += " AND counted_as IN (";
     for (std::size_t i = 0; i < query.species.size(); ++i) {
@@ -37,12 +34,12 @@ std::string conditions(const VisitQuery& query) {
   return text;
 }
 
-void bind_conditions(Statement& statement, const VisitQuery& query) {
-  if (query.after) statement.bind(kAfter, *query.after);
+void bind_conditions(Statement& statement, const visits::VisitQuery& query) {
+  if (query.after_seq) statement.bind(kAfter, *query.after_seq);
   if (query.since) statement.bind(kSince, to_unix_ms(*query.since));
   if (query.until) statement.bind(kUntil, to_unix_ms(*query.until));
-  if (query.min_score) statement.bind(kMinScore, *query.min_score);
-  if (query.verdict) statement.bind(kVerdict, static_cast<int>(*query.verdict));
+  if (query.min_score > 0) statement.bind(kMinScore, query.min_score);
+  if (query.review) statement.bind(kVerdict, static_cast<int>(*query.review));
   if (!query.source.empty()) statement.bind(kSource, query.source);
   for (std::size_t i = 0; i < query.species.size(); ++i) {
     statement.bind(kFirstSpecies + static_cast<int>(i), query.species[i]);
@@ -50,8 +47,8 @@ void bind_conditions(Statement& statement, const VisitQuery& query) {
 }
 
 // Both halves are cut to the page before they are put together, so that neither is read to its end.
-std::string page_sql(const VisitQuery& query) {
-  const std::string_view direction = query.order == Order::kNewestFirst ? "DESC" : "ASC";
+std::string page_sql(const visits::VisitQuery& query) {
+  const std::string_view direction = query.descending ? "DESC" : "ASC";
   const std::string where = conditions(query);
   return format_text(
       "SELECT {0} FROM (SELECT {0} FROM pending WHERE {1} ORDER BY seq {2} LIMIT ?{3}) UNION ALL "
@@ -117,7 +114,7 @@ Result<void> Queries::show(std::span<const std::shared_ptr<const PendingVisit>> 
   return {};
 }
 
-Result<VisitPage> Queries::visits(const VisitQuery& query) {
+Result<VisitPage> Queries::visits(const visits::VisitQuery& query) {
   std::vector<VisitRow> rows;
   {
     Statement list = KINGLET_TRY(database_.prepare(page_sql(query)));

@@ -15,24 +15,9 @@
 #include "store/pending.h"
 #include "store/sqlite.h"
 #include "store/visit_row.h"
+#include "visits/book.h"
 
 namespace kinglet::store {
-
-enum class Order { kNewestFirst, kOldestFirst };
-enum class Reviewed { kAny, kNo, kYes };
-
-struct VisitQuery {
-  std::size_t limit = 50;
-  Order order = Order::kNewestFirst;
-  std::optional<std::uint64_t> after;  // the last seq of the page before
-  std::optional<WallTime> since;       // started_at >= since
-  std::optional<WallTime> until;       // started_at < until
-  std::vector<std::string> species;    // any of these; empty: all
-  std::optional<double> min_score;
-  Reviewed reviewed = Reviewed::kAny;
-  std::optional<visits::Verdict> verdict;
-  std::string source;  // empty: all
-};
 
 // A visit with what follows from the others.
 struct VisitView {
@@ -44,7 +29,7 @@ struct VisitView {
 
 struct VisitPage {
   std::vector<VisitView> items;
-  bool has_more = false;  // ask again with `after` = seq of the last item
+  bool has_more = false;
 };
 
 struct SpeciesSeen {
@@ -93,7 +78,7 @@ class Queries {
   // From now on the answers show `waiting` in the place of the same rows on the disk.
   [[nodiscard]] Result<void> show(std::span<const std::shared_ptr<const PendingVisit>> waiting);
 
-  [[nodiscard]] Result<VisitPage> visits(const VisitQuery& query);
+  [[nodiscard]] Result<VisitPage> visits(const visits::VisitQuery& query);
   // Nothing: there is no such visit.
   [[nodiscard]] Result<std::optional<VisitView>> visit(std::string_view id);
   [[nodiscard]] Result<std::vector<SpeciesSeen>> species();

@@ -46,27 +46,29 @@ std::uint64_t Sequence::next() {
   return last_;
 }
 
-std::uint64_t Sequence::now(std::uint64_t number) const {
+void Sequence::note(std::uint64_t number) {
   MutexLock lock(mutex_);
-  for (const Move& move : moves_) {
-    if (number <= move.last) number += move.offset;
-  }
-  return number;
+  last_ = std::max(last_, number);
+  if (first_ == 0) first_ = number;
+}
+
+std::uint64_t Sequence::on_disk(std::uint64_t number) const {
+  MutexLock lock(mutex_);
+  return number + offset_;
 }
 
 std::uint64_t Sequence::adopt(std::uint64_t number) {
   MutexLock lock(mutex_);
   if (number == reserved_) return 0;
   reserved_ = 0;
-  if (first_ == 0 || first_ > number) {
+  if (first_ == 0) {
     last_ = std::max(last_, number);
     return 0;
   }
-  const std::uint64_t offset = number - first_ + 1;
-  moves_.push_back({last_, offset});
-  first_ += offset;
-  last_ += offset;
-  return offset;
+  if (first_ + offset_ > number) return 0;
+  const std::uint64_t more = number - (first_ + offset_) + 1;
+  offset_ += more;
+  return more;
 }
 
 void Sequence::reserved(std::uint64_t number) {
@@ -76,7 +78,8 @@ void Sequence::reserved(std::uint64_t number) {
 
 std::uint64_t Sequence::wants() const {
   MutexLock lock(mutex_);
-  return last_ + kSequenceBlock / 2 < reserved_ ? 0 : last_ + kSequenceBlock;
+  const std::uint64_t last = last_ + offset_;
+  return last + kSequenceBlock / 2 < reserved_ ? 0 : last + kSequenceBlock;
 }
 
 }  // namespace kinglet::store

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <vector>
 
 #include "engine/base/error.h"
 #include "engine/base/mutex.h"
@@ -19,15 +18,18 @@ inline constexpr std::uint64_t kSequenceBlock = 1024;
 // Durable when it returns. Gives the bytes written.
 [[nodiscard]] Result<std::uint64_t> write_reserved(const std::filesystem::path& folder, std::uint64_t number);
 
-// Thread-safe; never touches a disk.
+// Thread-safe; never touches a disk. Who counts visits knows the numbers that next() and note() are about; on the disk
+// they may be higher, because a disk that came later had used them.
 class Sequence {
  public:
   [[nodiscard]] std::uint64_t next();
-  // What has become of a number that next() gave: the same, or higher when a disk that came later had used it.
-  [[nodiscard]] std::uint64_t now(std::uint64_t number) const;
+  // `number` is in use: the caller counts on from one that next() gave.
+  void note(std::uint64_t number);
+  // `number` as it is on the disk.
+  [[nodiscard]] std::uint64_t on_disk(std::uint64_t number) const;
 
-  // A disk is there on which `number` is the highest that may have been used. Unless that is our own block, numbers
-  // given so far move up by the result, which is 0 when none was given.
+  // A disk is there on which `number` is the highest that may have been used. Unless that is our own block, the numbers
+  // of visits so far move up by the result, which is 0 when there were none.
   [[nodiscard]] std::uint64_t adopt(std::uint64_t number);
   // Numbers up to this one are reserved on the disk.
   void reserved(std::uint64_t number);
@@ -35,16 +37,11 @@ class Sequence {
   [[nodiscard]] std::uint64_t wants() const;
 
  private:
-  struct Move {
-    std::uint64_t last;  // the highest number that moved
-    std::uint64_t offset;
-  };
-
   mutable Mutex mutex_;
   std::uint64_t first_ KINGLET_GUARDED_BY(mutex_) = 0;  // given by this process; 0: none yet
   std::uint64_t last_ KINGLET_GUARDED_BY(mutex_) = 0;
-  std::uint64_t reserved_ KINGLET_GUARDED_BY(mutex_) = 0;
-  std::vector<Move> moves_ KINGLET_GUARDED_BY(mutex_);
+  std::uint64_t offset_ KINGLET_GUARDED_BY(mutex_) = 0;
+  std::uint64_t reserved_ KINGLET_GUARDED_BY(mutex_) = 0;  // on the disk
 };
 
 }  // namespace kinglet::store

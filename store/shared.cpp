@@ -33,6 +33,7 @@ void Shared::set_state(StoreState state, const std::string& note) {
 }
 
 void Shared::fill(StoreStatus& status) const {
+  status.memory_is_wanted = options.folder.empty();
   status.used_bytes = used;
   status.quota_bytes = options.retention.quota.count;
   status.written_today_bytes = written_today;

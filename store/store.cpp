@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <future>
+#include <random>
 #include <stop_token>
 #include <utility>
 
@@ -20,9 +21,21 @@ constexpr std::size_t kThroughputQueue = 64;
 constexpr std::size_t kErasedRemembered = 64;
 constexpr auto kPatience = std::chrono::seconds(15);
 
+visits::BookedVisit booked(VisitView view) {
+  const PictureSizes& pictures = view.row.pictures;
+  return {.visit = std::move(view.row.visit),
+          .count_today = static_cast<std::uint32_t>(view.count_today),
+          .first_today = view.first_today,
+          .first_ever = view.first_ever,
+          .change = view.row.change,
+          .has_crop = pictures.crop.value_or(0) > 0,
+          .has_frame = pictures.frame.value_or(0) > 0};
+}
+
 }  // namespace
 
-Store::Store(StoreOptions options) : shared_(std::move(options)), writer_(shared_) {
+Store::Store(StoreOptions options)
+    : boot_tag_(format_text("{:08x}", std::random_device{}())), shared_(std::move(options)), writer_(shared_) {
   writer_.open();
   refresh_reader();
   thread_ = std::jthread([this](const std::stop_token& stop) {
@@ -92,7 +105,7 @@ void Store::make_pictures() {
     }
     Result<Pictures> pictures = job->make();
     if (pictures) {
-      writer_.add_pictures(shared_.sequence.now(job->seq), std::move(*pictures));
+      writer_.add_pictures(shared_.sequence.on_disk(job->seq), std::move(*pictures));
     } else {
       ++shared_.dropped;
       shared_.say(LogLevel::kWarning, "store: no picture of a visit: " + describe(pictures.error()));
@@ -102,7 +115,8 @@ void Store::make_pictures() {
 
 void Store::put(const visits::Visit& visit) {
   VisitRow row{.visit = visit};
-  row.visit.seq = shared_.sequence.now(visit.seq);
+  shared_.sequence.note(visit.seq);
+  row.visit.seq = shared_.sequence.on_disk(visit.seq);
   row.visit.review = {};
   row.began = shared_.options.zone.local_hour(visit.started_at);
   {
@@ -228,7 +242,7 @@ Result<T> Store::ask(const std::function<Result<T>(Queries&)>& question) {
   return answer;
 }
 
-Result<VisitPage> Store::visits(const VisitQuery& query) {
+Result<VisitPage> Store::visits(const visits::VisitQuery& query) {
   return ask<VisitPage>([&](Queries& reader) { return reader.visits(query); });
 }
 
@@ -252,6 +266,21 @@ Result<std::vector<Throughput>> Store::throughput(WallTime since, WallTime until
   return ask<std::vector<Throughput>>([&](Queries& reader) { return reader.throughput(since, until); });
 }
 
+visits::VisitBook Store::book() {
+  const auto list = [this](const visits::VisitQuery& query) -> Result<visits::VisitPage> {
+    VisitPage found = KINGLET_TRY(visits(query));
+    visits::VisitPage page{.items = {}, .has_more = found.has_more};
+    for (VisitView& view : found.items) page.items.push_back(booked(std::move(view)));
+    return page;
+  };
+  const auto find = [this](std::string_view id) -> Result<std::optional<visits::BookedVisit>> {
+    std::optional<VisitView> found = KINGLET_TRY(visit(id));
+    if (!found) return std::nullopt;
+    return booked(std::move(*found));
+  };
+  return {.list = list, .find = find};
+}
+
 Result<std::string> Store::picture(std::string_view id, Picture kind) {
   const std::optional<VisitView> seen = KINGLET_TRY(visit(id));
   if (!seen) return fail(ErrorCode::kNotFound, "there is no such visit");
@@ -267,9 +296,14 @@ Result<std::string> Store::picture(std::string_view id, Picture kind) {
   return bytes;
 }
 
-StoreStatus Store::status() {
+StoreStatus Store::brief() const {
   StoreStatus status;
   shared_.fill(status);
+  return status;
+}
+
+StoreStatus Store::status() {
+  StoreStatus status = brief();
   const std::uint64_t change = shared_.change;
   MutexLock lock(reader_mutex_);
   if (counted_at_ != change && prepare_reader()) {

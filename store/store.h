@@ -17,6 +17,7 @@
 #include "store/queries.h"
 #include "store/shared.h"
 #include "store/writer.h"
+#include "visits/book.h"
 
 namespace kinglet::store {
 
@@ -34,7 +35,7 @@ class Store {
   explicit Store(StoreOptions options);
   ~Store();  // writes what waits
 
-  // Numbers for new visits; never waits.
+  // A number for a new visit; never waits. Who counts on from it by itself tells the numbers by put().
   [[nodiscard]] std::uint64_t next_seq() { return shared_.sequence.next(); }
   // Time part, Unix milliseconds, that the next id must not be below.
   [[nodiscard]] std::uint64_t last_id_ms() const { return shared_.last_id_ms; }
@@ -57,19 +58,24 @@ class Store {
   // All that is due every flush_interval, now.
   [[nodiscard]] Result<void> flush();
 
-  [[nodiscard]] Result<VisitPage> visits(const VisitQuery& query);
+  [[nodiscard]] Result<VisitPage> visits(const visits::VisitQuery& query);
   [[nodiscard]] Result<std::optional<VisitView>> visit(std::string_view id);
   [[nodiscard]] Result<std::vector<SpeciesSeen>> species();
   [[nodiscard]] Result<std::vector<DayTotal>> days(std::string_view from, std::string_view to);
   [[nodiscard]] Result<std::vector<SpeciesHours>> day(std::string_view day);
   [[nodiscard]] Result<std::vector<Throughput>> throughput(WallTime since, WallTime until);
+  // The same as the API's handlers ask; the store outlives it.
+  [[nodiscard]] visits::VisitBook book();
   // kNotFound: there is no such visit, or it never had such a picture. kUnavailable: it had one, which is gone.
   [[nodiscard]] Result<std::string> picture(std::string_view id, Picture kind);
 
   // Rises with each change of anything that the answers above show.
   [[nodiscard]] std::uint64_t change_count() const { return shared_.change; }
+  // Another one for each process: change counts of two processes cannot be compared.
+  [[nodiscard]] const std::string& boot_tag() const { return boot_tag_; }
   [[nodiscard]] std::string zone_name() const { return shared_.options.zone.name(); }
   [[nodiscard]] StoreStatus status();
+  [[nodiscard]] StoreStatus brief() const;  // without the number of visits, for which a disk may have to be read
 
  private:
   struct Job {
@@ -93,6 +99,7 @@ class Store {
   [[nodiscard]] Result<T> ask(const std::function<Result<T>(Queries&)>& question);
   [[nodiscard]] Result<void> prepare_reader() KINGLET_REQUIRES(reader_mutex_);
 
+  const std::string boot_tag_;
   Shared shared_;
   Writer writer_;  // of the store's thread, and of the constructor before it
 

@@ -34,6 +34,9 @@ struct BookedVisit {
   std::uint32_t count_today = 0;  // visits of this species on its day, up to and with this one
   bool first_today = false;
   bool first_ever = false;
+  std::uint64_t change = 0;  // another number: something of this visit has changed
+  bool has_crop = false;     // pictures that can be had
+  bool has_frame = false;
 };
 
 struct VisitPage {

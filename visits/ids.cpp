@@ -52,6 +52,19 @@ Ulid IdMaker::next(WallTime now) {
   return id;
 }
 
+void IdMaker::start_at(std::uint64_t ms) {
+  MutexLock lock(mutex_);
+  if (ms <= last_ms_) return;
+  last_ms_ = ms;
+  high_ = static_cast<std::uint16_t>(random() & 0x7FFF);
+  low_ = random();
+}
+
+std::uint64_t IdMaker::last_ms() const {
+  MutexLock lock(mutex_);
+  return last_ms_;
+}
+
 std::string IdMaker::next_text(std::string_view kind, WallTime now) {
   const Ulid id = next(now);
   std::string text(kind);

@@ -31,10 +31,15 @@ class IdMaker {
   // "req_01JTC..."; kind is three letters.
   [[nodiscard]] std::string next_text(std::string_view kind, WallTime now);
 
+  // The next id's time part, Unix milliseconds, is at least this: ids of the process before this one stay the lower
+  // ones.
+  void start_at(std::uint64_t ms);
+  [[nodiscard]] std::uint64_t last_ms() const;
+
  private:
   [[nodiscard]] std::uint64_t random() KINGLET_REQUIRES(mutex_);
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::uint64_t state_ KINGLET_GUARDED_BY(mutex_);
   std::uint64_t last_ms_ KINGLET_GUARDED_BY(mutex_) = 0;
   std::uint16_t high_ KINGLET_GUARDED_BY(mutex_) = 0;  // upper 16 of the 80 bits

@@ -16,6 +16,7 @@
 #include "daemon/snapshot.h"
 #include "daemon/stats.h"
 #include "engine/base/log.h"
+#include "store/store.h"
 #include "visits/book.h"
 #include "visits/ids.h"
 
@@ -36,6 +37,7 @@ struct Context {
   Traffic& traffic;
   std::shared_ptr<const visits::Rule> rule;  // empty without a model
   visits::VisitBook visits;
+  store::Store& store;
   std::uint64_t max_body_bytes = 8U << 20;
   std::int64_t max_pixels = 24'000'000;
   LogSink log;

@@ -63,6 +63,13 @@ void add_camera(Exposition& out, const Context& context, const Vitals& vitals) {
   }
 }
 
+void add_store(Exposition& out, const store::StoreStatus& status) {
+  out.sample(Metric::kStoreBytes, {}, status.used_bytes);
+  out.sample(Metric::kStoreQuota, {}, status.quota_bytes);
+  out.sample(Metric::kStoreWritten, {}, status.written_bytes);
+  out.sample(Metric::kStoreDropped, {}, status.dropped_writes);
+}
+
 void add_traffic(Exposition& out, const Traffic::View& traffic) {
   for (const auto& [key, count] : traffic.requests) {
     const auto& [route, method, code] = key;
@@ -96,6 +103,7 @@ Reply get_metrics(const Context& context, const Call& call) {
   add_info(out, context);
   add_frames(out, context, view, vitals.camera);
   add_camera(out, context, vitals);
+  add_store(out, vitals.store);
   add_traffic(out, context.traffic.view());
   add_machine(out, view.uptime);
   return {.content_type = open_metrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"

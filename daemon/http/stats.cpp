@@ -69,6 +69,19 @@ Json board_json(const BoardFacts& board) {
   return json;
 }
 
+Json store_json(const store::StoreStatus& status) {
+  Json json{{"state", store::to_string(status.state)}};
+  if (!status.note.empty()) json["note"] = status.note;
+  json["visits"] = status.visits;
+  json["waiting_visits"] = status.waiting_visits;
+  json["used_bytes"] = status.used_bytes;
+  json["quota_bytes"] = status.quota_bytes;
+  json["written_today_bytes"] = status.written_today_bytes;
+  json["write_budget_bytes"] = status.write_budget_bytes;
+  json["dropped_writes_total"] = status.dropped_writes;
+  return json;
+}
+
 }  // namespace
 
 Reply get_stats(const Context& context, const Call& /*call*/) {
@@ -93,6 +106,7 @@ Reply get_stats(const Context& context, const Call& /*call*/) {
   if (board.peak_bytes) memory["peak_bytes"] = *board.peak_bytes;
   json["memory"] = memory;
   json["board"] = board_json(board);
+  json["store"] = store_json(context.store.status());
   return json_reply(json.dump(), "no-store");
 }
 

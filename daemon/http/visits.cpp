@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /api/v1/visits and /visits/{id}: what was here, whoever keeps it.
 #include "daemon/http/cursor.h"
+#include "daemon/http/history.h"
 #include "daemon/http/json.h"
 #include "daemon/http/parameters.h"
 #include "daemon/http/problem.h"
@@ -22,6 +23,8 @@ Json visit_json(const BookedVisit& booked) {
   json["first_today"] = booked.first_today;
   json["first_ever"] = booked.first_ever;
   json["links"] = {{"self", format_text("{}/{}", kPath, booked.visit.id)}};
+  if (booked.has_frame) json["links"]["snapshot"] = format_text("{}/{}/snapshot.jpg", kPath, booked.visit.id);
+  if (booked.has_crop) json["links"]["crop"] = format_text("{}/{}/crop.jpg", kPath, booked.visit.id);
   return json;
 }
 
@@ -68,8 +71,10 @@ Reply get_visits(const Context& context, const Call& call) {
   const std::uint64_t hash = filter_hash(call);
   const std::expected<VisitQuery, Reply> query = read_query(call, hash);
   if (!query) return query.error();
+  const std::string tag = list_tag(context);
+  if (std::optional<Reply> same = not_modified(call, tag)) return *same;
   const Result<visits::VisitPage> page = context.visits.list(*query);
-  if (!page) return problem("internal-error", describe(page.error()), page.error().hint);
+  if (!page) return store_problem(page.error());
   Json items = Json::array();
   for (const BookedVisit& booked : page->items) items.push_back(visit_json(booked));
   Json json{{"items", std::move(items)}};
@@ -81,15 +86,20 @@ Reply get_visits(const Context& context, const Call& call) {
   }
   json["has_more"] = page->has_more;
   Reply reply = json_reply(json.dump());
+  reply.headers.emplace_back("ETag", tag);
   if (!link.empty()) reply.headers.emplace_back("Link", std::move(link));
   return reply;
 }
 
 Reply get_visit(const Context& context, const Call& call) {
   const Result<std::optional<BookedVisit>> found = context.visits.find(call.path_parameter("id"));
-  if (!found) return problem("internal-error", describe(found.error()), found.error().hint);
+  if (!found) return store_problem(found.error());
   if (!*found) return problem("not-found", "there is no visit with this id", "GET /api/v1/visits lists them");
-  return json_reply(visit_json(**found).dump());
+  const std::string tag = format_text("\"{}\"", (*found)->change);
+  if (std::optional<Reply> same = not_modified(call, tag)) return *same;
+  Reply reply = json_reply(visit_json(**found).dump());
+  reply.headers.emplace_back("ETag", tag);
+  return reply;
 }
 
 }  // namespace kinglet::daemon::http

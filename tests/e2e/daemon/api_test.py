@@ -10,9 +10,10 @@ from support import Daemon, TemporaryFolder, main
 class Api(TemporaryFolder):
     @classmethod
     def setUpClass(cls):
-        cls.daemon = Daemon(sets=["source=demo:1"])
+        cls.daemon = Daemon(sets=["source=demo:1", "visits.end_after=1s"])
         cls.daemon.first_prediction()
-        cls.visit = cls.daemon.until(lambda: cls.daemon.ask("/api/v1/visits").json()["items"], "a visit")[0]
+        cls.visit = cls.daemon.until(cls.visit_with_pictures, "a visit with its pictures")
+        cls.day = cls.daemon.ask("/api/v1/days").json()["items"][0]["date"]
         cls.newest = cls.daemon.prediction()
         cls.paths = cls.daemon.ask("/api/v1/openapi.json").json()["paths"]
 
@@ -21,10 +22,16 @@ class Api(TemporaryFolder):
         code, _ = cls.daemon.stop()
         assert code == 0, code
 
+    @classmethod
+    def visit_with_pictures(cls):
+        found = cls.daemon.ask("/api/v1/visits").json()["items"]
+        return next((visit for visit in found if "crop" in visit["links"]), None)
+
     def ask(self, *arguments, **named):
         return self.daemon.ask(*arguments, **named)
 
     def concrete(self, path):
+        path = path.replace("/species/{id}", "/species/" + self.visit["species_id"]).replace("{date}", self.day)
         return path.replace("{slug}", "busy").replace("{file}", "style.css").replace(
             "{id}", self.visit["id"] if "visits" in path else self.newest["id"])
 
@@ -114,7 +121,8 @@ class Api(TemporaryFolder):
         self.assertGreaterEqual(result["frames_agreeing"], 3)
         self.assertEqual(result["top"][0]["species_id"], visit["species_id"])
         self.assertEqual(visit["review"], {"verdict": "none"})
-        self.assertEqual(visit["links"], {"self": "/api/v1/visits/" + visit["id"]})
+        own = "/api/v1/visits/" + visit["id"]
+        self.assertEqual(visit["links"], {"self": own, "crop": own + "/crop.jpg", "snapshot": own + "/snapshot.jpg"})
         self.assert_problem(self.ask("/api/v1/visits/vis_00000000000000000000000000"), 404, "not-found")
 
     def test_visits_are_filtered(self):
@@ -193,7 +201,7 @@ class Api(TemporaryFolder):
         self.assertEqual(self.ask("/livez").json()["status"], "pass")
         ready = self.ask("/readyz").json()
         self.assertEqual(ready["status"], "pass")
-        self.assertEqual({"model", "camera"}, ready["checks"].keys())
+        self.assertEqual({"model", "camera", "store"}, ready["checks"].keys())
 
     def test_the_snapshot_is_a_jpeg_of_the_wished_width(self):
         full = self.ask("/snapshot.jpg")

@@ -89,7 +89,7 @@ TEST(StorePower, KilledWhileWritingLosesNothingThatWasAcknowledged) {
     }
     Store store(quiet_options(folder.path()));
     ASSERT_EQ(store.status().moved_aside, 0U);
-    const auto page = store.visits({.limit = 100'000, .order = Order::kOldestFirst});
+    const auto page = store.visits({.limit = 100'000, .descending = false});
     ASSERT_OK(page);
     std::map<std::uint64_t, visits::Verdict> found;
     for (const VisitView& view : page->items) found[view.row.visit.seq] = view.row.visit.review.verdict;

@@ -96,7 +96,7 @@ inline std::vector<std::uint64_t> seqs_of(const VisitPage& page) {
 
 // Every visit, oldest first.
 inline std::vector<std::uint64_t> all_seqs(Store& store) {
-  const Result<VisitPage> page = store.visits({.limit = 100'000, .order = Order::kOldestFirst});
+  const Result<VisitPage> page = store.visits({.limit = 100'000, .descending = false});
   EXPECT_TRUE(page) << describe(page.error());
   return page ? seqs_of(*page) : std::vector<std::uint64_t>{};
 }

@@ -71,7 +71,7 @@ TEST_F(StoreTest, PagesNeitherSkipNorRepeatWhenVisitsArrive) {
   EXPECT_EQ(seqs_of(*page), (std::vector{first[4], first[3], first[2]}));
   EXPECT_TRUE(page->has_more);
   put_visits(store(), 4);
-  const auto rest = store().visits({.limit = 3, .after = page->items.back().row.visit.seq});
+  const auto rest = store().visits({.limit = 3, .after_seq = page->items.back().row.visit.seq});
   ASSERT_OK(rest);
   EXPECT_EQ(seqs_of(*rest), (std::vector{first[1], first[0]}));
   EXPECT_FALSE(rest->has_more);
@@ -96,8 +96,8 @@ TEST_F(StoreTest, FiltersHoldForWhatIsWrittenAndForWhatWaits) {
   EXPECT_EQ(seqs_of(*store().visits({.since = morning() + hours(1)})), (std::vector<std::uint64_t>{3, 1}));
   EXPECT_EQ(seqs_of(*store().visits({.until = morning() + hours(1)})), (std::vector<std::uint64_t>{4, 2}));
   ASSERT_OK(store().review(visit_id(1), make_review(visits::Verdict::kConfirmed), {}));
-  EXPECT_EQ(seqs_of(*store().visits({.reviewed = Reviewed::kYes})), (std::vector<std::uint64_t>{1}));
-  EXPECT_EQ(seqs_of(*store().visits({.reviewed = Reviewed::kNo})), (std::vector<std::uint64_t>{4, 3, 2}));
+  EXPECT_EQ(seqs_of(*store().visits({.review = visits::Verdict::kConfirmed})), (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(seqs_of(*store().visits({.review = visits::Verdict::kNone})), (std::vector<std::uint64_t>{4, 3, 2}));
 }
 
 TEST_F(StoreTest, AReviewIsKeptApartFromWhatTheModelSaid) {
@@ -210,7 +210,7 @@ TEST_F(StoreTest, VisitsTellHowManyOfTheirKindCameOnTheirDay) {
   ASSERT_OK(store().flush());
   put_visits(store(), 1);
   put_visits(store(), 1, "turdus-merula", morning() + hours(24));
-  const auto page = store().visits({.order = Order::kOldestFirst});
+  const auto page = store().visits({.descending = false});
   ASSERT_OK(page);
   std::vector<std::uint64_t> counts;
   std::vector<bool> first_today;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what the routes of the history have in common.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "daemon/http/context.h"
+#include "daemon/http/json.h"
+#include "daemon/http/message.h"
+
+namespace kinglet::daemon::http {
+
+// 507 `storage-full` when the disk refuses, else 503 `starting`.
+[[nodiscard]] Reply store_problem(const Error& error);
+
+// The weak ETag of everything that comes from the history, and 304 when the caller has it.
+[[nodiscard]] std::string list_tag(const Context& context);
+[[nodiscard]] std::optional<Reply> not_modified(const Call& call, const std::string& tag);
+
+// "scientific_name" and "common_name", as far as the loaded model's table knows them.
+void add_names(Json& json, const Context& context, std::string_view species_id);
+
+}  // namespace kinglet::daemon::http

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/visit_pictures.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "camera/decode.h"
+#include "camera/frame_copy.h"
+#include "camera/preprocess/preprocess.h"
+
+namespace kinglet::daemon {
+namespace {
+
+constexpr int kFrameQuality = 80;
+constexpr int kCropQuality = 85;
+constexpr int kCropSide = 640;
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {static_cast<const char*>(static_cast<const void*>(bytes.data())), bytes.size()};
+}
+
+Result<std::string> encode_crop(const camera::Image& image, camera::CropRect crop) {
+  crop.x = std::clamp(crop.x, 0, image.width - 1);
+  crop.y = std::clamp(crop.y, 0, image.height - 1);
+  crop.width = std::clamp(crop.width, 1, image.width - crop.x);
+  crop.height = std::clamp(crop.height, 1, image.height - crop.y);
+  const double scale = std::min(1.0, static_cast<double>(kCropSide) / std::max(crop.width, crop.height));
+  const auto scaled = [&](int side) { return std::max(1, static_cast<int>(side * scale)); };
+  const camera::Image part = KINGLET_TRY(camera::resize_like_pillow(
+      image.view(), crop, scaled(crop.width), scaled(crop.height), engine::Interpolation::kBilinear));
+  return text_of(KINGLET_TRY(camera::encode_jpeg(part.view(), kCropQuality)));
+}
+
+}  // namespace
+
+Result<store::Pictures> make_pictures(const camera::FrameView& view, const camera::CropRect& crop) {
+  store::Pictures pictures;
+  const camera::Image image = KINGLET_TRY(camera::to_rgb(view));
+  pictures.frame = view.format == camera::PixelFormat::kMjpeg
+                       ? text_of(view.planes[0].bytes)
+                       : text_of(KINGLET_TRY(camera::encode_jpeg(image.view(), kFrameQuality)));
+  pictures.crop = KINGLET_TRY(encode_crop(image, crop));
+  return pictures;
+}
+
+void VisitPictures::look(const camera::Frame& frame, const Prediction& prediction) {
+  if (!prediction.visit) return;
+  if (!look_) look_.emplace();
+  look_->visit = *prediction.visit;
+  look_->crop = prediction.crop;
+  camera::copy_view(frame.view(), look_->bytes, look_->view);
+}
+
+void VisitPictures::visit_ended(const visits::Visit& visit) {
+  if (!look_ || !visit.id.ends_with(look_->visit.view())) return;
+  auto look = std::make_shared<Look>(std::move(*look_));
+  look_.reset();
+  store_.add_pictures(visit.seq, [look] { return make_pictures(look->view, look->crop); });
+}
+
+}  // namespace kinglet::daemon
