@@ -74,6 +74,15 @@ Result<std::string> PictureFiles::read(std::string_view id, Picture kind) const 
   return read_file(KINGLET_TRY(path_of(id, kind)), kLargestFile);
 }
 
+std::optional<std::uint64_t> PictureFiles::size(std::string_view id, Picture kind) const {
+  const Result<fs::path> path = path_of(id, kind);
+  if (!path) return std::nullopt;
+  std::error_code missing;
+  const std::uintmax_t size = fs::file_size(*path, missing);
+  if (missing) return std::nullopt;
+  return size;
+}
+
 bool PictureFiles::remove(std::string_view id, Picture kind) const {
   const Result<fs::path> path = path_of(id, kind);
   if (!path) return true;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,8 @@ class PictureFiles {
   [[nodiscard]] Result<void> write(std::string_view id, const Pictures& pictures) const;
   // kNotFound: it was removed; kBadData: larger than any that is written.
   [[nodiscard]] Result<std::string> read(std::string_view id, Picture kind) const;
+  // Of the file; nothing: it is not there.
+  [[nodiscard]] std::optional<std::uint64_t> size(std::string_view id, Picture kind) const;
   // True: it is gone, or never was.
   [[nodiscard]] bool remove(std::string_view id, Picture kind) const;
 

@@ -76,21 +76,22 @@ bool VisitDatabase::is_at_its_place() const {
   return ::stat(file_.c_str(), &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
 }
 
-Result<std::vector<std::string>> VisitDatabase::check(bool thorough, const std::function<bool()>& stop) {
+Result<std::vector<std::string>> integrity_faults(Database& database, bool thorough,
+                                                  const std::function<bool()>& stop) {
   constexpr int kInstructions = 10'000;
   const auto interrupt = [](void* given) { return (*static_cast<const std::function<bool()>*>(given))() ? 1 : 0; };
   std::vector<std::string> faults;
-  sqlite3_progress_handler(database_.handle(), kInstructions, interrupt,
+  sqlite3_progress_handler(database.handle(), kInstructions, interrupt,
                            const_cast<void*>(static_cast<const void*>(&stop)));
   const auto look = [&]() -> Result<void> {
-    Statement rows = KINGLET_TRY(database_.prepare(thorough ? "PRAGMA integrity_check(20)" : "PRAGMA quick_check(1)"));
+    Statement rows = KINGLET_TRY(database.prepare(thorough ? "PRAGMA integrity_check(20)" : "PRAGMA quick_check(1)"));
     while (KINGLET_TRY(rows.step())) {
       if (std::string text = rows.text(0); text != "ok") faults.push_back(std::move(text));
     }
     return {};
   };
   const Result<void> looked = look();
-  sqlite3_progress_handler(database_.handle(), 0, nullptr, nullptr);
+  sqlite3_progress_handler(database.handle(), 0, nullptr, nullptr);
   if (!looked && !stop()) return std::unexpected(looked.error());
   return faults;
 }
@@ -210,6 +211,19 @@ Result<std::vector<VisitDatabase::Kept>> VisitDatabase::oldest(Which which, bool
                   "WHERE (verdict > 0) = ?1 AND seq > ?2{} ORDER BY seq LIMIT ?3",
                   frames)));
   list.bind(1, reviewed).bind(2, after).bind(3, limit);
+  return read_kept(list);
+}
+
+Result<std::vector<VisitDatabase::Kept>> VisitDatabase::matching(std::string_view id, std::string_view before,
+                                                                 int limit) {
+  Statement list = KINGLET_TRY(
+      database_.prepare("SELECT seq, id, started_ms, clock_synced, crop_bytes, frame_bytes, clip_bytes FROM visits "
+                        "WHERE id = ?1 OR day < ?2 ORDER BY seq LIMIT ?3"));
+  list.bind(1, id).bind(2, before).bind(3, limit);
+  return read_kept(list);
+}
+
+Result<std::vector<VisitDatabase::Kept>> VisitDatabase::read_kept(Statement& list) {
   const auto maybe = [&](int column) {
     return list.is_null(column) ? std::nullopt : std::optional(list.natural(column));
   };
@@ -266,12 +280,15 @@ Result<void> VisitDatabase::prune(std::span<const Kept> visits) {
 }
 
 Result<void> VisitDatabase::forget(std::span<const Kept> visits) {
-  const auto body = [&]() -> Result<void> {
+  return in_transaction(database_, [&]() -> Result<void> {
     for (const Kept& visit : visits) KINGLET_TRY(erase_row(visit.seq));
     return {};
-  };
-  KINGLET_TRY(in_transaction(database_, body));
-  return give_back();
+  });
+}
+
+Result<void> VisitDatabase::forget_counts(std::string_view before) {
+  Statement counts = KINGLET_TRY(database_.prepare("DELETE FROM daily_counts WHERE day < ?1"));
+  return counts.bind(1, before).run();
 }
 
 Result<void> VisitDatabase::forget_all() {
@@ -282,7 +299,6 @@ Result<void> VisitDatabase::forget_all() {
   return give_back();
 }
 
-// The journal is emptied too: it still holds what was forgotten.
 Result<void> VisitDatabase::give_back() {
   return database_.execute("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)");
 }

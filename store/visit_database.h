@@ -21,6 +21,10 @@ namespace kinglet::store {
 
 [[nodiscard]] std::filesystem::path database_file(const std::filesystem::path& folder);
 
+// All faults SQLite finds, none for a sound file. Reads all of it; ends early with none when `stop` says so.
+[[nodiscard]] Result<std::vector<std::string>> integrity_faults(Database& database, bool thorough,
+                                                                const std::function<bool()>& stop);
+
 // What is remembered beside the rows; written with them.
 struct Remembered {
   std::uint64_t change = 0;      // the change counter
@@ -40,8 +44,9 @@ class VisitDatabase {
   [[nodiscard]] bool is_at_its_place() const;
   // Was it closed properly the last time? Otherwise the caller has it checked.
   [[nodiscard]] bool was_closed() const { return was_closed_; }
-  // All faults SQLite finds, none for a sound file. Reads all of it; ends early with none when `stop` says so.
-  [[nodiscard]] Result<std::vector<std::string>> check(bool thorough, const std::function<bool()>& stop);
+  [[nodiscard]] Result<std::vector<std::string>> check(bool thorough, const std::function<bool()>& stop) {
+    return integrity_faults(database_, thorough, stop);
+  }
 
   [[nodiscard]] Result<Remembered> remembered();
   [[nodiscard]] Result<std::uint64_t> highest_seq();
@@ -65,12 +70,17 @@ class VisitDatabase {
   enum class Which { kAll, kWithFrames };
   // The oldest ones by seq, after `after`.
   [[nodiscard]] Result<std::vector<Kept>> oldest(Which which, bool reviewed, std::uint64_t after, int limit);
+  // Those with this id or of local days before `before`.
+  [[nodiscard]] Result<std::vector<Kept>> matching(std::string_view id, std::string_view before, int limit);
   // Their files are gone: frames and clips, or the whole visits, of which counts and first sights are kept.
   [[nodiscard]] Result<void> frames_removed(std::span<const Kept> visits);
   [[nodiscard]] Result<void> prune(std::span<const Kept> visits);
-  // The same without keeping anything, and the freed pages are given back to the disk.
+  // The same without keeping anything. Counts of days before `before` were kept by prune().
   [[nodiscard]] Result<void> forget(std::span<const Kept> visits);
+  [[nodiscard]] Result<void> forget_counts(std::string_view before);
   [[nodiscard]] Result<void> forget_all();
+  // Freed pages go back to the disk, and the journal, which still holds what was forgotten, is emptied.
+  [[nodiscard]] Result<void> give_back();
   [[nodiscard]] Result<void> prune_throughput(WallTime before);
 
   [[nodiscard]] Result<bool> wants_picture(std::string_view id, Picture kind);
@@ -88,7 +98,7 @@ class VisitDatabase {
   [[nodiscard]] Result<void> remember(std::string_view name, const std::string& value);
   [[nodiscard]] Result<void> erase_row(std::uint64_t seq);
   [[nodiscard]] Result<void> keep_what_counts(std::uint64_t seq);
-  [[nodiscard]] Result<void> give_back();
+  [[nodiscard]] static Result<std::vector<Kept>> read_kept(Statement& list);
 
   Database database_;
   std::filesystem::path file_;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/writer.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "engine/base/format.h"
+#include "store/folder_lock.h"
 
 namespace kinglet::store {
 namespace {
@@ -107,7 +106,8 @@ Result<void> Writer::try_open() {
   if (elsewhere && !fs::exists(database_file(folder), failed)) {
     return fail(ErrorCode::kNotFound, "the disk with the state folder is away", folder.string(), "put it back");
   }
-  KINGLET_TRY(lock_folder());
+  lock_.reset();
+  lock_ = KINGLET_TRY(lock_folder(folder));
   database_ = KINGLET_TRY(VisitDatabase::open(folder, shared_.vfs.name()));
   const Remembered found = KINGLET_TRY(database_->remembered());
   if (!std::exchange(resumed_, true)) budget_.resume(found.written_day, found.written_bytes);
@@ -121,19 +121,6 @@ Result<void> Writer::try_open() {
   shared_.readable = true;
   ++shared_.generation;
   return {};
-}
-
-Result<void> Writer::lock_folder() {
-  const fs::path path = shared_.options.folder / "lock";
-  lock_ = FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
-  if (!lock_.valid()) {
-    return fail(errno == ENOSPC ? ErrorCode::kIo : ErrorCode::kNotPermitted,
-                "cannot write into the state folder: " + errno_text(), shared_.options.folder.string(),
-                errno == ENOSPC ? "free some space" : "make it writable for this user, or set store.path");
-  }
-  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0) return {};
-  return fail(ErrorCode::kBusy, "another kingletd uses this state folder", shared_.options.folder.string(),
-              "end it, or set store.path");
 }
 
 Result<void> Writer::adopt_numbers() {

@@ -42,7 +42,6 @@ class Writer {
   [[nodiscard]] Result<void> try_open();
   void settle(const Result<void>& opened);
   void begin_anew(const Error& damage);
-  [[nodiscard]] Result<void> lock_folder();
   [[nodiscard]] Result<void> adopt_numbers();
   [[nodiscard]] Result<void> reserve_numbers();
   void check(const std::function<bool()>& stop);

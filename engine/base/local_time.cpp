@@ -7,6 +7,25 @@
 #include "engine/base/text.h"
 
 namespace kinglet {
+namespace {
+
+std::optional<std::chrono::local_days> parse_day(std::string_view text) {
+  const auto number = [&](std::size_t place, std::size_t size) {
+    unsigned value = 0;
+    for (const char digit : text.substr(place, size)) {
+      if (digit < '0' || digit > '9') return 0U;
+      value = value * 10 + static_cast<unsigned>(digit - '0');
+    }
+    return value;
+  };
+  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return std::nullopt;
+  const std::chrono::year_month_day day(std::chrono::year(static_cast<int>(number(0, 4))),
+                                        std::chrono::month(number(5, 2)), std::chrono::day(number(8, 2)));
+  if (!day.ok()) return std::nullopt;
+  return std::chrono::local_days(day);
+}
+
+}  // namespace
 
 Result<TimeZone> TimeZone::find(std::string_view name) {
   TimeZone zone;
@@ -40,19 +59,13 @@ LocalHour TimeZone::local_hour(WallTime time) const {
 
 std::string TimeZone::local_minute(WallTime time) const { return format_text("{:%H:%M}", local(time)); }
 
-bool is_day(std::string_view text) {
-  const auto number = [&](std::size_t place, std::size_t size) {
-    unsigned value = 0;
-    for (const char digit : text.substr(place, size)) {
-      if (digit < '0' || digit > '9') return 0U;
-      value = value * 10 + static_cast<unsigned>(digit - '0');
-    }
-    return value;
-  };
-  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
-  return std::chrono::year_month_day(std::chrono::year(static_cast<int>(number(0, 4))),
-                                     std::chrono::month(number(5, 2)), std::chrono::day(number(8, 2)))
-      .ok();
+std::optional<WallTime> TimeZone::begin_of(std::string_view day) const {
+  const std::optional<std::chrono::local_days> local = parse_day(day);
+  if (!local) return std::nullopt;
+  if (zone_ == nullptr) return WallTime(local->time_since_epoch());
+  return zone_->to_sys(std::chrono::local_seconds(*local), std::chrono::choose::earliest);
 }
+
+bool is_day(std::string_view text) { return parse_day(text).has_value(); }
 
 }  // namespace kinglet

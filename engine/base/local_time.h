@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,8 @@ class TimeZone {
   [[nodiscard]] std::string name() const;
   [[nodiscard]] LocalHour local_hour(WallTime time) const;
   [[nodiscard]] std::string local_minute(WallTime time) const;  // "06:12"
+  // When the day begins; nothing: it is none ("2026-02-30").
+  [[nodiscard]] std::optional<WallTime> begin_of(std::string_view day) const;
 
  private:
   [[nodiscard]] std::chrono::local_seconds local(WallTime time) const;

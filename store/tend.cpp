@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/tend.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/base/format.h"
+#include "store/folder_lock.h"
+#include "store/schema.h"
+#include "store/visit_database.h"
+
+namespace kinglet::store {
+namespace {
+
+namespace fs = std::filesystem;
+using Kept = VisitDatabase::Kept;
+
+constexpr int kChunk = 200;
+constexpr std::size_t kFaultsTold = 20;
+constexpr std::array kKinds{Picture::kCrop, Picture::kFrame, Picture::kClip};
+
+std::vector<fs::path> damaged_files(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code failed;
+  const std::string prefix = database_file(folder).filename().string() + ".damaged-";
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed)) {
+    if (entry.path().filename().string().starts_with(prefix)) found.push_back(entry.path());
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+// The database and the lock, for one who writes.
+struct Opened {
+  FileDescriptor lock;
+  VisitDatabase database;
+};
+Result<Opened> open_for_writing(const fs::path& folder) {
+  FileDescriptor lock = KINGLET_TRY(lock_folder(folder));
+  VisitDatabase database = KINGLET_TRY(VisitDatabase::open(folder));
+  return Opened{std::move(lock), std::move(database)};
+}
+
+PictureFiles::Wanted wanted_by(Database& database) {
+  return [&database](std::string_view id, Picture kind) -> Result<bool> {
+    Statement find =
+        KINGLET_TRY(database.prepare("SELECT crop_bytes, frame_bytes, clip_bytes FROM visits WHERE id = ?1"));
+    find.bind(1, id);
+    return KINGLET_TRY(find.step()) && find.natural(static_cast<int>(kind)) > 0;
+  };
+}
+
+Result<void> find_missing_pictures(Database& database, const PictureFiles& files, std::vector<std::string>& faults) {
+  Statement rows =
+      KINGLET_TRY(database.prepare("SELECT id, crop_bytes, frame_bytes, clip_bytes FROM visits "
+                                   "WHERE crop_bytes > 0 OR frame_bytes > 0 OR clip_bytes > 0 ORDER BY seq"));
+  while (KINGLET_TRY(rows.step()) && faults.size() < kFaultsTold) {
+    for (const Picture kind : kKinds) {
+      const std::uint64_t expected = rows.natural(1 + static_cast<int>(kind));
+      if (expected == 0) continue;
+      const std::optional<std::uint64_t> size = files.size(rows.text(0), kind);
+      if (size != expected) {
+        faults.push_back(format_text("visit {}: a picture of {} bytes is {}", rows.text(0), expected,
+                                     size ? format_text("{} bytes long", *size) : std::string("missing")));
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<StoreInfo> read_info(const fs::path& folder) {
+  Database database = KINGLET_TRY(Database::open(database_file(folder), OpenAs::kReadOnly));
+  StoreInfo info;
+  (void)KINGLET_TRY(is_newest(database));
+  info.version = KINGLET_TRY(database.integer_of("PRAGMA user_version"));
+  const auto count = [&](std::string_view sql) -> Result<std::uint64_t> {
+    return static_cast<std::uint64_t>(KINGLET_TRY(database.integer_of(sql)));
+  };
+  info.visits = KINGLET_TRY(count("SELECT count(*) FROM visits"));
+  info.species = KINGLET_TRY(count("SELECT count(DISTINCT counted_as) FROM visits WHERE counted_as <> ''"));
+  info.highest_seq = KINGLET_TRY(count("SELECT ifnull(max(seq), 0) FROM visits"));
+  info.database_bytes = KINGLET_TRY(count("PRAGMA page_count")) * KINGLET_TRY(count("PRAGMA page_size"));
+  if (info.visits > 0) {
+    info.first_at =
+        from_unix_ms(KINGLET_TRY(database.integer_of("SELECT started_ms FROM visits ORDER BY seq LIMIT 1")));
+    info.last_at =
+        from_unix_ms(KINGLET_TRY(database.integer_of("SELECT started_ms FROM visits ORDER BY seq DESC LIMIT 1")));
+  }
+  const auto any = [](std::string_view, Picture) -> Result<bool> { return true; };
+  info.pictures = KINGLET_TRY(PictureFiles(folder).sweep(any, false));
+  for (const fs::path& path : damaged_files(folder)) info.damaged.push_back(path.filename().string());
+  return info;
+}
+
+Result<std::vector<std::string>> check_folder(const fs::path& folder) {
+  Database database = KINGLET_TRY(Database::open(database_file(folder), OpenAs::kReadOnly));
+  std::vector<std::string> faults;
+  Result<bool> newest = is_newest(database);
+  if (!newest && newest.error().code == ErrorCode::kBadData) return std::vector{describe(newest.error())};
+  if (!newest) return std::unexpected(newest.error());
+  if (!*newest) return std::vector<std::string>{"the database is of an older version; the daemon brings it up to date"};
+  Result<std::vector<std::string>> found = integrity_faults(database, true, [] { return false; });
+  if (!found && found.error().code == ErrorCode::kBadData) return std::vector{describe(found.error())};
+  faults = KINGLET_TRY(std::move(found));
+  if (!faults.empty()) return faults;
+  const PictureFiles files(folder);
+  KINGLET_TRY(find_missing_pictures(database, files, faults));
+  const PictureFiles::Found pictures = KINGLET_TRY(files.sweep(wanted_by(database), false));
+  if (pictures.strays > 0) {
+    faults.push_back(format_text("{} picture files belong to no visit; the daemon removes them", pictures.strays));
+  }
+  return faults;
+}
+
+Result<RetentionResult> prune_folder(const fs::path& folder, const RetentionRule& rule, WallTime now) {
+  Opened opened = KINGLET_TRY(open_for_writing(folder));
+  const PictureFiles files(folder);
+  const auto wanted = [&](std::string_view id, Picture kind) { return opened.database.wants_picture(id, kind); };
+  const PictureFiles::Found pictures = KINGLET_TRY(files.sweep(wanted, true));
+  const RetentionResult result = KINGLET_TRY(apply_retention(opened.database, files, rule, now, pictures.bytes));
+  KINGLET_TRY(opened.database.give_back());
+  return result;
+}
+
+Result<std::uint64_t> forget_visits(const fs::path& folder, std::string_view id, std::string_view before) {
+  Opened opened = KINGLET_TRY(open_for_writing(folder));
+  const PictureFiles files(folder);
+  std::uint64_t count = 0;
+  while (true) {
+    const std::vector<Kept> chunk = KINGLET_TRY(opened.database.matching(id, before, kChunk));
+    if (chunk.empty()) break;
+    for (const Kept& visit : chunk) {
+      for (const Picture kind : kKinds) (void)files.remove(visit.id, kind);
+    }
+    KINGLET_TRY(opened.database.forget(chunk));
+    count += chunk.size();
+  }
+  if (!before.empty()) KINGLET_TRY(opened.database.forget_counts(before));
+  KINGLET_TRY(opened.database.give_back());
+  return count;
+}
+
+Result<std::uint64_t> forget_everything(const fs::path& folder) {
+  Opened opened = KINGLET_TRY(open_for_writing(folder));
+  const std::uint64_t count = KINGLET_TRY(opened.database.visit_count());
+  const auto nothing = [](std::string_view, Picture) -> Result<bool> { return false; };
+  (void)KINGLET_TRY(PictureFiles(folder).sweep(nothing, true));
+  for (const fs::path& path : damaged_files(folder)) {
+    std::error_code failed;
+    fs::remove(path, failed);
+    if (failed) return fail(ErrorCode::kIo, "cannot remove: " + failed.message(), path.string());
+  }
+  KINGLET_TRY(opened.database.forget_all());
+  return count;
+}
+
+}  // namespace kinglet::store
