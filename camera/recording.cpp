@@ -289,10 +289,10 @@ Result<bool> RecordingReader::next(RecordedFrame& frame) {
     frame.bytes.resize(found->payload_bytes);
     KINGLET_TRY(file_.read_at(at_, frame.bytes));
     at_ += found->payload_bytes;
+    last_ = frame.at;
     Result<FrameView> view = packed_view(frame.view, frame.bytes);
     if (view && crc(frame.bytes) == found->payload_crc) {
       frame.view = *view;
-      last_ = frame.at;
       return true;
     }
     skipped_ += kFrameBytes + found->payload_bytes;

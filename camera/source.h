@@ -4,7 +4,7 @@
 // A source is written "scheme:rest" ("demo:", "images:DIR", "libcamera:ID"); sources.def lists the schemes.
 #pragma once
 
-#include <atomic>
+#include <algorithm>
 #include <chrono>
 #include <expected>
 #include <memory>
@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "camera/frame.h"
 #include "engine/base/error.h"
@@ -25,9 +26,11 @@ struct SourceOptions {
   int height = 720;
   double frames_per_second = 0;  // 0: the source's own pace; images: and demo: then run at their default of 10
   std::string camera_program;    // path of kinglet-camera; empty: beside this program, then PATH
-  std::string login_file;        // network cameras: a file with "user:password"; may be empty
-  std::string certificates;      // network cameras: a file of authorities for https; empty: the system's
-  LogSink log;                   // may be empty
+  std::string rpicam_program;    // path of rpicam-vid; empty: PATH
+  std::vector<std::string> rpicam_arguments;  // further ones for it
+  std::string login_file;                     // network cameras: a file with "user:password"; may be empty
+  std::string certificates;                   // network cameras: a file of authorities for https; empty: the system's
+  LogSink log;                                // may be empty
 };
 
 // Why next() gave no frame although nothing is wrong.
@@ -64,9 +67,15 @@ class FrameSource {
   // After start(): how long a frame may keep the next one waiting when all is well. Zero: a fraction of a second.
   [[nodiscard]] virtual SteadyClock::duration longest_pause() const { return {}; }
 
-  // After start(): for how long the first frames show a camera that still finds its exposure and its colours.
-  [[nodiscard]] virtual SteadyClock::duration settling_time() const { return {}; }
+  // After start(): do the first frames show a camera that still finds its exposure and its colours?
+  [[nodiscard]] virtual bool settles() const { return false; }
 };
+
+// Between two frames as options.frames_per_second says it; zero when that says nothing.
+[[nodiscard]] inline SteadyClock::duration pause_of(const SourceOptions& options) {
+  if (!(options.frames_per_second > 0)) return {};
+  return std::chrono::duration_cast<SteadyClock::duration>(Seconds(1 / std::max(options.frames_per_second, 1e-4)));
+}
 
 struct SourceRow {
   std::string_view scheme;

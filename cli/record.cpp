@@ -2,11 +2,13 @@
 // Why: `kinglet record`: what a camera sees into one file, to be looked at again as often as one likes.
 #include "camera/recording.h"
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 
 #include "camera/source.h"
 #include "cli/command.h"
@@ -22,7 +24,7 @@ using camera::Frame;
 using camera::NoFrame;
 using camera::RecordingWriter;
 
-constexpr std::chrono::milliseconds kTurn{200};  // how soon a signal is noticed
+constexpr std::chrono::milliseconds kTurn{200};
 constexpr std::chrono::seconds kSilence{15};     // without a frame: the camera is gone
 
 struct Options {
@@ -35,7 +37,8 @@ struct Options {
   bool force = false;
 };
 
-// The signals that end a recording, kept from ending the process while this lives.
+// The signals that end a recording, kept from ending the process while this lives. Made before the source, which may
+// start threads, and told of the source afterwards.
 class EndSignals {
  public:
   EndSignals() {
@@ -43,20 +46,32 @@ class EndSignals {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, signal);
     pthread_sigmask(SIG_BLOCK, &signals_, &before_);
   }
-  ~EndSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~EndSignals() {
+    watcher_ = {};
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
   EndSignals(const EndSignals&) = delete;
   EndSignals& operator=(const EndSignals&) = delete;
 
-  // The one that came since the last call, or 0.
-  [[nodiscard]] int take() const {
-    constexpr timespec kNow{};
-    const int signal = sigtimedwait(&signals_, nullptr, &kNow);
-    return signal > 0 ? signal : 0;
+  // Stops the source, which outlives this, at the first one: also while it still waits for its camera.
+  void watch(camera::FrameSource& source) {
+    watcher_ = std::jthread([this, &source](const std::stop_token& stop) {
+      constexpr timespec kPatience{.tv_sec = 0, .tv_nsec = 50'000'000};
+      while (!stop.stop_requested()) {
+        const int signal = sigtimedwait(&signals_, nullptr, &kPatience);
+        if (signal > 0) seen_ = signal;
+        if (seen_ != 0) source.stop();
+      }
+    });
   }
+  // The last one that came, or 0.
+  [[nodiscard]] int seen() const { return seen_; }
 
  private:
   sigset_t signals_{};
   sigset_t before_{};
+  std::atomic<int> seen_ = 0;
+  std::jthread watcher_;
 };
 
 struct Done {
@@ -98,7 +113,7 @@ class Recorder {
  private:
   Result<void> turn(RecordingWriter& writer) {
     const SteadyTime now = SteadyClock::now();
-    done_.signal = signals_.take();
+    done_.signal = signals_.seen();
     if (done_.signal != 0) return end("signal");
     if (now - begun_ >= Seconds(options_.seconds)) return end("seconds");
     const SteadyTime limit = begun_ + std::chrono::duration_cast<SteadyClock::duration>(Seconds(options_.seconds));
@@ -178,14 +193,22 @@ void report(const Options& options, const Done& done, Output& out) {
 
 Result<int> record(const Options& options, Output& out) {
   const Bytes limit = KINGLET_TRY(parse_bytes(options.bytes));
-  const EndSignals signals;  // before the source may start threads
-  const std::unique_ptr<camera::FrameSource> source = KINGLET_TRY(open_wished_source(options.source, out));
+  camera::AutoChoice choice;
+  std::unique_ptr<camera::FrameSource> source;
+  EndSignals signals;
+  source = KINGLET_TRY(open_wished_source(options.source, choice, out));
+  signals.watch(*source);
   std::optional<Done> done;
   const auto make = [&](const PutBytes& put) -> Result<void> {
     done = KINGLET_TRY(Recorder(options, limit.count, *source, signals, out).run(put));
     return {};
   };
-  KINGLET_TRY(write_file(options.file, make, options.force ? Overwrite::kReplace : Overwrite::kRefuse));
+  const Result<void> written = write_file(options.file, make, options.force ? Overwrite::kReplace : Overwrite::kRefuse);
+  if (!written && signals.seen() != 0) {
+    out.note("nothing was recorded");
+    return 128 + signals.seen();
+  }
+  if (!written) return std::unexpected(written.error());
   report(options, *done, out);
   if (done->failure) return std::unexpected(with_context(*done->failure, "the source ended early"));
   return done->signal == 0 ? 0 : 128 + done->signal;

@@ -3,7 +3,6 @@
 
 #include <charconv>
 
-#include "config/config.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 
@@ -26,23 +25,21 @@ Result<void> parse_size(const std::string& text, camera::SourceOptions& out) {
 void add_source_options(CLI::App& app, SourceWish& wish) {
   app.add_option("SOURCE", wish.spec, "demo:, images:DIR, libcamera:ID, ... (default: source of the configuration)")
       ->type_name("");
-  app.add_option("--config", wish.config, "this file instead of /etc/kinglet: size, rate and settings of the camera")
-      ->type_name("FILE");
+  add_config_options(app, wish.config);
   app.add_option("--size", wish.size, "wished size of a frame")->type_name("WxH");
   app.add_option("--fps", wish.fps, "wished frames a second")->check(CLI::Range(0.01, 240.0))->option_text("N");
 }
 
-Result<std::unique_ptr<camera::FrameSource>> open_wished_source(const SourceWish& wish, Output& out) {
-  config::LoadOptions load;
-  if (!wish.config.empty()) load.file = wish.config;
-  load.environment = config::process_environment();
-  const auto loaded = config::load(load);
+Result<std::unique_ptr<camera::FrameSource>> open_wished_source(const SourceWish& wish, camera::AutoChoice& choice,
+                                                                Output& out) {
+  const auto loaded = load_config(wish.config);
   if (!loaded) return std::unexpected(loaded.error().front());
   const auto& source = loaded->config.source;
   camera::SourceOptions options{.spec = wish.spec.empty() ? source.spec : wish.spec,
                                 .width = source.size.width,
                                 .height = source.size.height,
                                 .frames_per_second = wish.fps > 0 ? wish.fps : source.fps,
+                                .rpicam_arguments = source.rpicam_arguments,
                                 .login_file = source.login_file,
                                 .certificates = source.certificates};
   if (!wish.size.empty()) KINGLET_TRY(parse_size(wish.size, options));
@@ -53,6 +50,7 @@ Result<std::unique_ptr<camera::FrameSource>> open_wished_source(const SourceWish
       out.detail(line);
     }
   };
+  if (options.spec == "auto") return choice.open(options);
   return camera::open_source(options);
 }
 

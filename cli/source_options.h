@@ -6,22 +6,26 @@
 #include <memory>
 #include <string>
 
+#include "camera/auto_source.h"
 #include "camera/source.h"
+#include "cli/load_config.h"
 #include "cli/output.h"
 
 namespace kinglet::cli {
 
 struct SourceWish {
-  std::string spec;    // empty: the configuration's
-  std::string config;  // empty: the system's, if it has one
+  std::string spec;      // empty: the configuration's
+  ConfigOptions config;  // size, rate and settings of the camera
   std::string size;
   double fps = 0;
 };
 
-// SOURCE, --config, --size, --fps.
+// SOURCE, --config, --set, --size, --fps.
 void add_source_options(CLI::App& app, SourceWish& wish);
 
 // kConfig, kUsage, and what open_source says. Its log goes to stderr as the tool's notes do.
-[[nodiscard]] Result<std::unique_ptr<camera::FrameSource>> open_wished_source(const SourceWish& wish, Output& out);
+// "auto" is decided by `choice`, which outlives the source.
+[[nodiscard]] Result<std::unique_ptr<camera::FrameSource>> open_wished_source(const SourceWish& wish,
+                                                                              camera::AutoChoice& choice, Output& out);
 
 }  // namespace kinglet::cli

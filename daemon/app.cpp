@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include "camera/auto_source.h"
 #include "camera/mailbox.h"
 #include "camera/source.h"
-#include "daemon/auto_source.h"
 #include "daemon/capture.h"
 #include "daemon/classifier.h"
 #include "daemon/clock_sync.h"
@@ -61,19 +60,6 @@ Result<std::vector<http::Listener>> open_listeners(const config::Config& config,
                 "set http.listen to an address of this machine");
   }
   return listeners;
-}
-
-// Frames a second as the key or the source's own "?fps=N" says; 0: the source's own pace.
-double wished_rate(const config::Config& config) {
-  constexpr std::string_view kName = "fps=";
-  const std::string_view spec = config.source.spec;
-  const std::size_t place = spec.find(kName, std::min(spec.find('?'), spec.size()));
-  double rate = config.source.fps;
-  if (place != std::string_view::npos) {
-    const std::string_view text = spec.substr(place + kName.size());
-    std::from_chars(text.data(), text.data() + text.size(), rate);
-  }
-  return rate;
 }
 
 }  // namespace
@@ -151,13 +137,9 @@ struct App::Parts {
     return seen;
   }
 
-  // A source asked for less than a frame in two seconds does not stall by giving just that.
   static CaptureOptions capture_options(const config::Config& config) {
     CaptureOptions options;
-    const double fps = wished_rate(config);
-    if (fps > 0 && fps < 1) {
-      options.slow_source = std::chrono::duration_cast<std::chrono::milliseconds>(Seconds(2 / std::max(fps, 1e-4)));
-    }
+    options.settle = config.gate.settle;
     return options;
   }
 
@@ -198,7 +180,7 @@ struct App::Parts {
   ClassifyDesk desk;
   Pipeline pipeline;
   const camera::SourceOptions source;
-  AutoChoice auto_choice;
+  camera::AutoChoice auto_choice;
   Capture capture;
   const http::Context context;
   Watchdog watchdog;

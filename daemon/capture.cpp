@@ -66,7 +66,7 @@ CameraStatus Capture::status(SteadyTime now) const {
   MutexLock lock(mutex_);
   CameraStatus status = status_;
   if (status.state == CameraState::kStreaming && status.last_frame_at &&
-      now - *status.last_frame_at > options_.stall_after + 2 * kPatience) {
+      now - *status.last_frame_at > options_.stall_after + pause_ + 2 * kPatience) {
     status.state = CameraState::kStalled;
     status.detail = format_text("no frame for {:.1f} s", Seconds(now - *status.last_frame_at).count());
   }
@@ -81,7 +81,7 @@ void Capture::run(const std::stop_token& stop) {
       backoff = std::min(backoff * 2, options_.last_backoff);
       continue;
     }
-    const std::uint64_t captured_before = stats_.view(SteadyClock::now()).captured;
+    const SteadyTime begun = SteadyClock::now();
     const Ended ended = stream(stop);
     end_source();
     if (ended == Ended::kStop) return;
@@ -90,14 +90,17 @@ void Capture::run(const std::stop_token& stop) {
       while (!stop.stop_requested()) wait(stop, std::chrono::seconds(1));
       return;
     }
-    if (stats_.view(SteadyClock::now()).captured > captured_before) {
-      backoff = options_.first_backoff;
-    } else {
-      wait(stop, backoff);
-      backoff = std::min(backoff * 2, options_.last_backoff);
+    {
+      MutexLock lock(mutex_);
+      ++(ended == Ended::kStall ? status_.restarts_after_stall : status_.restarts_after_loss);
     }
-    MutexLock lock(mutex_);
-    ++(ended == Ended::kStall ? status_.restarts_after_stall : status_.restarts_after_loss);
+    if (SteadyClock::now() - begun >= options_.healthy_after) {
+      backoff = options_.first_backoff;
+      continue;
+    }
+    // One that works for a moment only must not be started again and again without a breath.
+    wait(stop, backoff);
+    backoff = std::min(backoff * 2, options_.last_backoff);
   }
 }
 
@@ -127,16 +130,22 @@ bool Capture::start_source(const std::stop_token& stop) {
   }
   MutexLock lock(mutex_);
   status_.description = source_->description();
+  // Twice what it says: clocks and networks are not exact. What is quick anyway gets no longer.
+  const SteadyClock::duration pause = source_->longest_pause();
+  pause_ = pause > options_.stall_after / 2 ? 2 * pause : SteadyClock::duration{};
   return true;
 }
 
 Capture::Ended Capture::stream(const std::stop_token& stop) {
   camera::FrameSource* source = nullptr;
+  SteadyClock::duration pause{};
   {
     MutexLock lock(mutex_);
     source = source_.get();
+    pause = pause_;
   }
   SteadyTime last_sign = SteadyClock::now();
+  const SteadyTime settled_at = last_sign + (source->settles() ? options_.settle : options_.settle.zero());
   while (!stop.stop_requested()) {
     Result<std::variant<camera::Frame, camera::NoFrame>> next = source->next(SteadyClock::now() + kPatience);
     const SteadyTime now = SteadyClock::now();
@@ -151,18 +160,18 @@ Capture::Ended Capture::stream(const std::stop_token& stop) {
       wait(stop, std::chrono::milliseconds(10));
     } else if (auto* frame = std::get_if<camera::Frame>(&*next)) {
       last_sign = now;
-      take_frame(std::move(*frame), now);
+      take_frame(std::move(*frame), now, now < settled_at ? Judged::kNotYet : Judged::kYes);
       continue;
     } else if (std::get<camera::NoFrame>(*next).reason == camera::NoFrame::Reason::kEnd) {
       return Ended::kNoMore;
     }
-    note_missing(now, last_sign);
-    if (now - last_sign > options_.restart_after + options_.slow_source) return Ended::kStall;
+    note_missing(now, last_sign, pause);
+    if (now - last_sign > options_.restart_after + pause) return Ended::kStall;
   }
   return Ended::kStop;
 }
 
-void Capture::take_frame(camera::Frame frame, SteadyTime now) {
+void Capture::take_frame(camera::Frame frame, SteadyTime now, Judged judged) {
   stats_.add_captured(now);
   snapshots_.offer(frame.view(), frame.info(), now);
   bool changed = false;
@@ -173,11 +182,12 @@ void Capture::take_frame(camera::Frame frame, SteadyTime now) {
     changed = status_.state != CameraState::kStreaming;
   }
   if (changed) set_state(CameraState::kStreaming, {});
+  if (judged == Judged::kNotYet) return stats_.add_skipped(SkipReason::kSettling);
   mailbox_.put(std::move(frame));
 }
 
-void Capture::note_missing(SteadyTime now, SteadyTime last_sign) {
-  if (now - last_sign <= options_.stall_after + options_.slow_source) return;
+void Capture::note_missing(SteadyTime now, SteadyTime last_sign, SteadyClock::duration pause) {
+  if (now - last_sign <= options_.stall_after + pause) return;
   {
     MutexLock lock(mutex_);
     if (status_.state == CameraState::kStalled) return;

@@ -41,7 +41,8 @@ struct CaptureOptions {
   std::chrono::milliseconds restart_after{4'000};  // without a frame
   std::chrono::milliseconds first_backoff{1'000};  // doubles with each failed start
   std::chrono::milliseconds last_backoff{60'000};
-  std::chrono::milliseconds slow_source{0};  // a source that gives a frame so seldom is not stalled earlier
+  std::chrono::milliseconds healthy_after{10'000};  // streaming for so long starts the backoff anew
+  std::chrono::milliseconds settle{0};  // frames of a source that settles are shown, but not judged, for so long
 };
 
 using OpenSource = std::function<Result<std::unique_ptr<camera::FrameSource>>()>;
@@ -65,8 +66,10 @@ class Capture {
   // Frames until the source has to be started again or ended.
   enum class Ended { kStop, kStall, kLost, kNoMore };
   [[nodiscard]] Ended stream(const std::stop_token& stop);
-  void take_frame(camera::Frame frame, SteadyTime now);
-  void note_missing(SteadyTime now, SteadyTime last_sign);
+  enum class Judged { kYes, kNotYet };
+  void take_frame(camera::Frame frame, SteadyTime now, Judged judged);
+  // Frames are missing at `now`, the last one came at `last_sign`; `pause` is what the source may take.
+  void note_missing(SteadyTime now, SteadyTime last_sign, SteadyClock::duration pause);
   void set_state(CameraState state, std::string detail);
   void beat();
   void wait(const std::stop_token& stop, std::chrono::milliseconds duration);
@@ -83,6 +86,7 @@ class Capture {
   Condition changed_;
   CameraStatus status_ KINGLET_GUARDED_BY(mutex_);
   std::unique_ptr<camera::FrameSource> source_ KINGLET_GUARDED_BY(mutex_);  // replaced by the capture thread only
+  SteadyClock::duration pause_ KINGLET_GUARDED_BY(mutex_){};                // of the source, once started
   std::uint64_t dropped_before_ KINGLET_GUARDED_BY(mutex_) = 0;             // by sources that ended
   std::jthread thread_;                                                     // last: joined first
 };

@@ -3,6 +3,16 @@
 
 namespace kinglet::daemon {
 
-std::string_view to_string(SkipReason reason) { return reason == SkipReason::kRate ? "rate" : "paused"; }
+std::string_view to_string(SkipReason reason) {
+  switch (reason) {
+    case SkipReason::kRate:
+      return "rate";
+    case SkipReason::kPaused:
+      return "paused";
+    case SkipReason::kSettling:
+      return "settling";
+  }
+  return "rate";
+}
 
 }  // namespace kinglet::daemon

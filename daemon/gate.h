@@ -11,8 +11,8 @@
 
 namespace kinglet::daemon {
 
-enum class SkipReason : std::uint8_t { kRate, kPaused };  // looked away on purpose
-inline constexpr std::size_t kSkipReasonCount = 2;
+enum class SkipReason : std::uint8_t { kRate, kPaused, kSettling };  // looked away on purpose
+inline constexpr std::size_t kSkipReasonCount = 3;
 [[nodiscard]] std::string_view to_string(SkipReason reason);
 
 // At most max_fps frames a second in the long run; a source whose frames jitter around that pace loses none.

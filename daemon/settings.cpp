@@ -115,6 +115,7 @@ camera::SourceOptions source_options(const config::Config& config, LogSink log) 
           .width = config.source.size.width,
           .height = config.source.size.height,
           .frames_per_second = config.source.fps,
+          .rpicam_arguments = config.source.rpicam_arguments,
           .login_file = config.source.login_file,
           .certificates = config.source.certificates,
           .log = std::move(log)};

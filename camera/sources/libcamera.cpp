@@ -185,6 +185,8 @@ class LibcameraSource : public FrameSource {
   [[nodiscard]] int depth() const override { return depth_; }
   [[nodiscard]] std::string description() const override { return description_; }
   [[nodiscard]] std::uint64_t dropped_count() const override { return seen_ - delivered_; }
+  [[nodiscard]] bool settles() const override { return true; }
+  [[nodiscard]] SteadyClock::duration longest_pause() const override { return pause_of(options_); }
 
  private:
   [[nodiscard]] std::shared_ptr<Flow> current_flow() {

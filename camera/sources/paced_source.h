@@ -19,6 +19,7 @@ class PacedSource : public FrameSource {
   void stop() final;
   [[nodiscard]] int depth() const final { return kDepth; }
   [[nodiscard]] std::uint64_t dropped_count() const final { return dropped_; }
+  [[nodiscard]] SteadyClock::duration longest_pause() const final { return period_; }
 
  protected:
   enum class Late {

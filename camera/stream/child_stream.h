@@ -30,6 +30,9 @@ class ChildStream final : public ByteStream {
   [[nodiscard]] Result<std::size_t> read(std::span<std::byte> out, SteadyTime deadline) override;
   void close() override;
 
+  // What the program has said by now goes to the log.
+  void forward_log() { child_->forward_output(); }
+
   // The program said "done": exit code 0. Known after read() gave its end.
   [[nodiscard]] bool ended_well() const { return child_->end_text() == "exit code 0"; }
 

@@ -147,7 +147,7 @@ Result<std::optional<Frame>> StreamSource::finish(Flow& flow) {
     flow.loan = {};
     return fail(ErrorCode::kBadData, format_text("{}: {}", subject(), view.error().message));
   }
-  if (Result<void> checked = check_frame(*view); !checked) {
+  if (Result<void> checked = check_frame(*flow.stream, *view); !checked) {
     flow.failure = std::move(checked).error();
     return std::unexpected(*flow.failure);
   }

@@ -38,7 +38,7 @@ class StreamSource : public FrameSource {
   // "the camera http://...", "program ffmpeg": the subject of messages.
   [[nodiscard]] virtual std::string subject() const = 0;
   // Looked at before each frame goes out: may find that the frames are not what they seem.
-  [[nodiscard]] virtual Result<void> check_frame(const FrameView& /*view*/) { return {}; }
+  [[nodiscard]] virtual Result<void> check_frame(ByteStream& /*stream*/, const FrameView& /*view*/) { return {}; }
   // The stream is over: is that how it should be?
   [[nodiscard]] virtual bool may_end(ByteStream& /*stream*/) const { return false; }
 

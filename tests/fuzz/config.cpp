@@ -1,32 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/config.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <string>
 
 #include "engine/base/check.h"
+#include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/targets.h"
 
 namespace kinglet::fuzz {
 namespace {
-
-// A file without a disk.
-class MemoryFile {
- public:
-  explicit MemoryFile(std::span<const std::byte> bytes) : descriptor_(::memfd_create("config", 0)) {
-    KINGLET_CHECK(descriptor_ >= 0);
-    KINGLET_CHECK(::write(descriptor_, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
-  }
-  ~MemoryFile() { ::close(descriptor_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
-
- private:
-  int descriptor_;
-};
 
 void load(const kinglet::config::LoadOptions& options) {
   const auto loaded = kinglet::config::load(options);

@@ -3,9 +3,11 @@
 // sends metadata that is nonsense.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -20,6 +22,10 @@ enum class Fault {
   kDisconnect,  // next() and start() fail with kUnavailable
   kTruncated,   // the frame's first plane ends in the middle
   kGarbage,     // size, stride and plane count are nonsense
+  kJitter,      // frames come now at once, now much later
+  kBurst,       // nothing for a while, then some frames at once
+  kResize,      // every second frame is the upper left quarter only, and says so
+  kLie,         // frames say they are JPEGs
 };
 
 // Thread-safe switch that a test keeps while the source belongs to somebody else.
@@ -72,6 +78,7 @@ class FaultySource : public camera::FrameSource {
   [[nodiscard]] Result<std::variant<camera::Frame, camera::NoFrame>> next(SteadyTime deadline) override {
     using camera::NoFrame;
     faults_->wait_out_stall(deadline);
+    wait_as(faults_->get(), deadline);
     if (faults_->stopped()) return NoFrame{NoFrame::Reason::kStopped};
     const Fault fault = faults_->get();
     if (fault == Fault::kStall) return NoFrame{NoFrame::Reason::kDeadline};
@@ -92,17 +99,34 @@ class FaultySource : public camera::FrameSource {
   [[nodiscard]] int depth() const override { return inner_->depth(); }
   [[nodiscard]] std::string description() const override { return "faulty " + inner_->description(); }
   [[nodiscard]] std::uint64_t dropped_count() const override { return inner_->dropped_count(); }
+  [[nodiscard]] SteadyClock::duration longest_pause() const override { return inner_->longest_pause(); }
+  [[nodiscard]] bool settles() const override { return inner_->settles(); }
 
  private:
   static std::unexpected<Error> lost() {
     return fail(ErrorCode::kUnavailable, "the camera is gone", "faulty source", "plug it in again");
   }
 
+  // Never longer than the deadline.
+  void wait_as(Fault fault, SteadyTime deadline) {
+    ++calls_;
+    std::chrono::milliseconds pause{0};
+    if (fault == Fault::kJitter) pause = std::chrono::milliseconds(calls_ * 7 % 15);
+    if (fault == Fault::kBurst && calls_ % 8 == 0) pause = std::chrono::milliseconds(20);
+    if (pause.count() > 0) std::this_thread::sleep_until(std::min(deadline, SteadyClock::now() + pause));
+  }
+
   static camera::Frame spoiled(camera::Frame frame, Fault fault) {
-    if (fault != Fault::kTruncated && fault != Fault::kGarbage) return frame;
+    const bool whole = fault == Fault::kNone || fault == Fault::kJitter || fault == Fault::kBurst;
+    if (whole || (fault == Fault::kResize && frame.info().sequence % 2 == 0)) return frame;
     camera::FrameView view = frame.view();
     if (fault == Fault::kTruncated) {
       view.planes[0].bytes = view.planes[0].bytes.first(view.planes[0].bytes.size() / 2);
+    } else if (fault == Fault::kResize) {
+      view.width /= 2;
+      view.height /= 2;
+    } else if (fault == Fault::kLie) {
+      view.format = camera::PixelFormat::kMjpeg;
     } else {
       view.width = std::numeric_limits<int>::max();
       view.height = -7;
@@ -115,6 +139,7 @@ class FaultySource : public camera::FrameSource {
 
   std::unique_ptr<camera::FrameSource> inner_;
   std::shared_ptr<FaultSwitch> faults_;
+  int calls_ = 0;
 };
 
 }  // namespace kinglet::testing

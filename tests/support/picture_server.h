@@ -33,8 +33,9 @@ class PictureServer {
     server_.Get("/stream", [this](const httplib::Request& request, httplib::Response& response) {
       ++requests_;
       if (!admitted(request, response)) return;
-      send(response, "multipart/x-mixed-replace; boundary=frame", [this](int i) { return part(i); });
+      send(response, "multipart/x-mixed-replace; boundary=frame", [](int i) { return part(i); });
     });
+    server_.set_keep_alive_max_count(1);  // an answer without a length ends with its connection
     port_ = server_.bind_to_any_port("127.0.0.1");
     KINGLET_CHECK(port_ > 0);
     thread_ = std::jthread([this] { server_.listen_after_bind(); });

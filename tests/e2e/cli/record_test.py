@@ -68,6 +68,16 @@ class Record(CliTest):
             self.assertGreater(self.frames_in(self.out), 1)
             self.assert_folder_holds("it.kgr")
 
+    def test_a_signal_ends_it_while_it_waits_for_the_camera(self):
+        process = subprocess.Popen([KINGLET, "record", "exec:sleep 1000", "-o", self.out],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while not list(self.folder.glob("it.kgr.*")):
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        self.assert_folder_holds()
+
     def test_what_came_before_a_source_was_lost_is_kept(self):
         program = self.folder / "program"
         program.write_text("#!/bin/sh\nprintf 'YUV4MPEG2 W2 H2 F25:1\\nFRAME\\nabcdef'\necho it broke >&2\nexit 3\n")

@@ -16,7 +16,8 @@ class CaptureTest : public ::testing::Test {
   static constexpr CaptureOptions kFast{.stall_after = milliseconds(20),
                                         .restart_after = milliseconds(60),
                                         .first_backoff = milliseconds(5),
-                                        .last_backoff = milliseconds(20)};
+                                        .last_backoff = milliseconds(20),
+                                        .settle = milliseconds(100)};
 
   [[nodiscard]] CameraStatus status() const { return capture_.status(SteadyClock::now()); }
   // Generous: only a failing test takes that long.
@@ -105,6 +106,50 @@ TEST_F(CaptureTest, TellsWhenTheSourceHasEnded) {
   capture_.start();
   ASSERT_TRUE(reaches(CameraState::kAbsent));
   EXPECT_EQ(status().detail, "the source has ended");
+}
+
+TEST_F(CaptureTest, ShowsButDoesNotJudgeFramesOfACameraThatSettles) {
+  script_.settles = true;
+  capture_.start();
+  ASSERT_TRUE(reaches(CameraState::kStreaming));
+  ASSERT_TRUE(mailbox_.take(SteadyClock::now() + std::chrono::seconds(30)));
+  const auto settling = [&] {
+    return stats_.view(SteadyClock::now()).skipped[std::to_underlying(SkipReason::kSettling)];
+  };
+  EXPECT_GT(settling(), 0U);
+  EXPECT_TRUE(snapshots_.get(0));
+  // After each start anew.
+  const std::uint64_t before = settling();
+  script_.next = Next::kLost;
+  ASSERT_TRUE(comes_true([&] { return status().restarts_after_loss >= 1; }));
+  script_.next = Next::kFrames;
+  EXPECT_TRUE(comes_true([&] { return settling() > before; }));
+}
+
+TEST_F(CaptureTest, JudgesEveryFrameOfASourceWithoutExposure) {
+  capture_.start();
+  ASSERT_TRUE(mailbox_.take(SteadyClock::now() + std::chrono::seconds(30)));
+  EXPECT_EQ(stats_.view(SteadyClock::now()).skipped[std::to_underlying(SkipReason::kSettling)], 0U);
+}
+
+TEST_F(CaptureTest, WaitsForASourceThatIsSlowByItsNature) {
+  script_.pause_ms = 60'000;
+  capture_.start();
+  ASSERT_TRUE(reaches(CameraState::kStreaming));
+  script_.next = Next::kSilence;
+  std::this_thread::sleep_for(milliseconds(200));
+  EXPECT_EQ(status().state, CameraState::kStreaming);
+  EXPECT_EQ(status().stalls, 0U);
+}
+
+TEST_F(CaptureTest, BreathesBetweenStartsOfASourceThatWorksForAMomentOnly) {
+  script_.next = Next::kLost;
+  capture_.start();
+  ASSERT_TRUE(comes_true([&] { return script_.starts >= 5; }));
+  // 5, 10, 20, 20 ms between five starts; without them there would be thousands in that time.
+  const int starts = script_.starts;
+  std::this_thread::sleep_for(milliseconds(100));
+  EXPECT_LE(script_.starts - starts, 6);
 }
 
 TEST_F(CaptureTest, GivesAllLeasesBackAtTheEnd) {

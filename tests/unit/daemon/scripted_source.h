@@ -16,6 +16,8 @@ struct SourceScript {
   enum class Next { kFrames, kSilence, kLost, kBroken, kEnd };
   std::atomic<Next> next{Next::kFrames};
   std::atomic<bool> start_fails{false};
+  std::atomic<bool> settles{false};
+  std::atomic<int> pause_ms{0};  // that it says of itself
   std::atomic<int> starts{0};
   std::atomic<int> leases_out{0};
 };
@@ -53,6 +55,8 @@ class ScriptedSource final : public camera::FrameSource {
   int depth() const override { return 2; }
   std::string description() const override { return "a scripted source"; }
   std::uint64_t dropped_count() const override { return 0; }
+  bool settles() const override { return script_.settles; }
+  SteadyClock::duration longest_pause() const override { return std::chrono::milliseconds(script_.pause_ms); }
 
  private:
   camera::Frame frame() {
