@@ -106,7 +106,7 @@ std::optional<VisitTracker::Consensus> VisitTracker::find_consensus(std::uint32_
 
 void VisitTracker::begin(const Consensus& consensus, const Sighting& sighting) {
   const Vote& first = vote(consensus.first);
-  Open& open = open_.emplace();
+  Open& open = open_.emplace(Open{});
   open.id = ids_.next(sighting.wall);
   open.seq = next_seq_++;
   open.started_at = first.at;
