@@ -362,10 +362,11 @@ TEST_F(Network, TellsThatTheServerEndedTheStreamInTheMiddleOfAPart) {
 }
 
 TEST_F(Network, AStreamThatStallsIsADeadlineAndCanBeStopped) {
-  std::atomic<bool> over = false;
-  server_.answer("/stall", "multipart/x-mixed-replace; boundary=frame", [&over](int i) {
+  // Outlives the test in the server's thread.
+  const auto over = std::make_shared<std::atomic<bool>>(false);
+  server_.answer("/stall", "multipart/x-mixed-replace; boundary=frame", [over](int i) {
     if (i == 0) return PictureServer::part(0);
-    while (!over) std::this_thread::sleep_for(1ms);
+    for (int turn = 0; turn < 30'000 && !*over; ++turn) std::this_thread::sleep_for(1ms);
     return std::string();
   });
   const auto source = open("mjpeg:" + server_.address("/stall"));
@@ -374,7 +375,7 @@ TEST_F(Network, AStreamThatStallsIsADeadlineAndCanBeStopped) {
   EXPECT_EQ(std::get<NoFrame>(source->next(SteadyClock::now() + 50ms).value()).reason, NoFrame::Reason::kDeadline);
   std::jthread stopper([&] { source->stop(); });
   EXPECT_EQ(std::get<NoFrame>(source->next(SteadyClock::now() + 1h).value()).reason, NoFrame::Reason::kStopped);
-  over = true;
+  *over = true;
 }
 
 TEST_F(Network, SnapshotsComeAtTheirRate) {
@@ -388,11 +389,11 @@ TEST_F(Network, SnapshotsComeAtTheirRate) {
 }
 
 TEST_F(Network, ASnapshotThatIsNoPictureIsSkipped) {
-  unsigned count = 0;
-  server_.answer("/mixed", "image/jpeg", [&count, sent = false](int) mutable {
+  const auto count = std::make_shared<std::atomic<unsigned>>(0);
+  server_.answer("/mixed", "image/jpeg", [count, sent = false](int) mutable {
     if (std::exchange(sent, false)) return std::string();
     sent = true;
-    return ++count % 2 == 0 ? std::string("no picture") : jpeg_of(64, 48, count);
+    return ++*count % 2 == 0 ? std::string("no picture") : jpeg_of(64, 48, *count);
   });
   const auto source = open("snapshot:" + server_.address("/mixed#fps=100"));
   ASSERT_TRUE(source->start());
