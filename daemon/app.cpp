@@ -32,6 +32,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kKeptPredictions = 4096;
 constexpr std::size_t kPostedPictures = 5;  // one in work, four waiting
 constexpr std::chrono::seconds kStrictPatience{10};
+constexpr std::chrono::minutes kThroughputSpan{5};
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -128,6 +129,22 @@ struct App::Parts {
         format_text("{}: {} {:.2f}", visits::to_string(event), visit.species_id(), visit.model_result.score));
   }
 
+  // A row of the throughput history for each span. Main's thread only.
+  void note_throughput(SteadyTime now) {
+    if (now - span_begun < kThroughputSpan) return;
+    const Stats::View view = stats.view(now);
+    const std::uint64_t accepted = view.by_outcome.at(static_cast<std::size_t>(Outcome::kAccepted));
+    history.add_throughput({.at = std::chrono::system_clock::now(),
+                            .clock_synced = clock_is_synced(),
+                            .span = now - span_begun,
+                            .frames = view.captured - std::exchange(span_frames, view.captured),
+                            .images = view.predictions - std::exchange(span_images, view.predictions),
+                            .accepted = accepted - std::exchange(span_accepted, accepted),
+                            .latency_p50_ms = view.latency.recent.p50_ms,
+                            .latency_p99_ms = view.latency.recent.p99_ms});
+    span_begun = now;
+  }
+
   // Birds of the seasons before; without a history all are new.
   visits::LastSeen last_seen() {
     visits::LastSeen seen;
@@ -184,6 +201,10 @@ struct App::Parts {
   Capture capture;
   const http::Context context;
   Watchdog watchdog;
+  SteadyTime span_begun = SteadyClock::now();
+  std::uint64_t span_frames = 0;
+  std::uint64_t span_images = 0;
+  std::uint64_t span_accepted = 0;
   std::vector<std::string> urls;
   std::optional<http::Server> server;
 };
@@ -247,6 +268,7 @@ const std::vector<std::string>& App::urls() const { return parts_->urls; }
 void App::tend() {
   const Vitals vitals = parts_->vitals();
   parts_->watchdog.look(vitals, service_status(vitals));
+  parts_->note_throughput(vitals.now);
 }
 
 std::string App::status_line() const {
