@@ -176,7 +176,7 @@ TEST_F(StoreTest, NumbersAreNotUsedAgainWhenTheDatabaseIsLost) {
 
 TEST_F(StoreTest, MoreNumbersThanABlockAreReservedInTime) {
   open();
-  const std::uint64_t last = put_visits(store(), 3 * static_cast<int>(kSequenceBlock)).back();
+  const std::uint64_t last = put_visits(store(), static_cast<int>(kSequenceBlock) + 1).back();
   ASSERT_OK(store().flush());
   EXPECT_GT(read_reserved(folder_.path()), last);
 }
