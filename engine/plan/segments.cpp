@@ -111,6 +111,10 @@ std::expected<SubgraphBuilder::Built, BuildFailure> build_segment(const Graph& g
   if (auto finished = builder->finish(); !finished) {
     return std::unexpected(BuildFailure{kNoNode, std::move(finished).error()});
   }
+  if (const NodeId unread = builder->unread(); unread != kNoNode) {
+    return std::unexpected(
+        BuildFailure{unread, Error{ErrorCode::kUnsupported, "XNNPACK reads no result of it", {}, {}}});
+  }
   return builder->take();
 }
 

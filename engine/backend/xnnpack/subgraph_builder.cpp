@@ -124,6 +124,16 @@ Result<void> SubgraphBuilder::finish() {
   return {};
 }
 
+NodeId SubgraphBuilder::unread() const {
+  for (std::uint32_t index = 0; index < records_.size(); ++index) {
+    const Record& record = records_[index];
+    const auto is_this = [&](const auto& external) { return external.second.index == index; };
+    if (record.maker == kNoNode || record.read || std::ranges::any_of(external_outputs_, is_this)) continue;
+    return record.maker;
+  }
+  return kNoNode;
+}
+
 SubgraphBuilder::Built SubgraphBuilder::take() {
   return {.subgraph = std::move(subgraph_),
           .externals = std::move(externals_),

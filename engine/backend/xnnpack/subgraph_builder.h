@@ -68,6 +68,11 @@ class SubgraphBuilder {
   // Adds layout changes of external outputs. After this nothing may be added.
   [[nodiscard]] Result<void> finish();
 
+  // After finish(): a node that made something which neither leaves nor is read here, as the ratio of a Dropout in
+  // inference may be; kNoNode without one. XNNPACK drops the last of a chain of such nodes and aborts at the one
+  // before.
+  [[nodiscard]] NodeId unread() const;
+
   // --- Operands ---------------------------------------------------------------------------------------------------
   [[nodiscard]] const Graph& graph() const { return *graph_; }
   // The layout the plan gave to a value.
@@ -141,6 +146,8 @@ class SubgraphBuilder {
     Dims dims;
     bool made = false;  // external, static, or written by a node
     bool is_static = false;
+    bool read = false;       // by a node defined here
+    NodeId maker = kNoNode;  // the graph's node that it was written for
   };
   using Key = std::pair<ValueId, Layout>;
 

@@ -56,7 +56,9 @@ Result<void> SubgraphBuilder::define(std::string_view kind, std::span<const Oper
                                                     static_cast<int>(status)));
     }
   }
+  for (const Operand input : inputs) records_[input.index].read = true;
   records_[output.index].made = true;
+  records_[output.index].maker = node_;
   nodes_.push_back({.node = node_, .kind = kind});
   return {};
 }

@@ -247,7 +247,7 @@ Result<void> evaluate_prelu(const Node& /*node*/, Inputs inputs, std::span<Tenso
   return visit_type(outputs[0].type(), [&]<typename T>() -> Result<void> {
     if constexpr (!std::is_same_v<T, bool>) {
       combine<T, T>(*inputs[0], *inputs[1], outputs[0],
-                    [](T x, T slope) { return x < T{0} ? static_cast<T>(x * slope) : x; });
+                    [](T x, T slope) { return x < T{0} ? wrapping_product(x, slope) : x; });
     }
     return {};
   });

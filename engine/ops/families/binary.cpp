@@ -63,10 +63,7 @@ Result<void> evaluate_sub(const Node& /*node*/, Inputs inputs, std::span<Tensor>
 }
 
 Result<void> evaluate_mul(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
-  return evaluate_numbers(inputs, outputs, []<typename T>(T a, T b) {
-    using W = typename Wrapping<T>::Type;
-    return static_cast<T>(static_cast<W>(a) * static_cast<W>(b));
-  });
+  return evaluate_numbers(inputs, outputs, []<typename T>(T a, T b) { return wrapping_product(a, b); });
 }
 
 // True when a / b would trap.

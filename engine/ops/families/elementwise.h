@@ -21,6 +21,16 @@ Result<void> map_real(Inputs inputs, std::span<Tensor> outputs, F f) {
   return map<float>(inputs, outputs, [&](float x) { return static_cast<float>(f(static_cast<double>(x))); });
 }
 
+// Whole numbers wrap around.
+template <typename T>
+T wrapping_product(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return a * b;
+  } else {
+    return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  }
+}
+
 // to = f(a, b) under broadcasting to the shape of `to`.
 template <typename T, typename R, typename F>
 void combine(const Tensor& a, const Tensor& b, Tensor& to, F f) {
