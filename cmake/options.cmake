@@ -29,10 +29,10 @@ function(kinglet_unhurried target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
 endfunction()
 
-# kinglet_library(name SOURCES globs EXCEPT globs LINK libs PRIVATE_LINK libs PRECOMPILE headers): a static library of one
-# folder; headers that most of its sources include are parsed once.
+# kinglet_library(name [UNHURRIED] SOURCES globs EXCEPT globs LINK libs PRIVATE_LINK libs PRECOMPILE headers): a static
+# library of one folder; headers that most of its sources include are parsed once.
 function(kinglet_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;EXCEPT;LINK;PRIVATE_LINK;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "UNHURRIED" "" "SOURCES;EXCEPT;LINK;PRIVATE_LINK;PRECOMPILE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${ARG_SOURCES})
   if(ARG_EXCEPT)
     file(GLOB except ${ARG_EXCEPT})
@@ -45,5 +45,10 @@ function(kinglet_library name)
   endif()
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC kinglet_options ${ARG_LINK} PRIVATE ${ARG_PRIVATE_LINK})
-  kinglet_precompile(${name} ${CMAKE_SOURCE_DIR}/cmake/precompiled.h ${ARG_PRECOMPILE})
+  set(flags hurried)
+  if(ARG_UNHURRIED)
+    kinglet_unhurried(${name})
+    set(flags unhurried)
+  endif()
+  kinglet_precompile(${name} ${flags} ${CMAKE_SOURCE_DIR}/cmake/precompiled.h ${ARG_PRECOMPILE})
 endfunction()

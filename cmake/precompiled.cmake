@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# kinglet_precompile(target headers...): one target of a top folder parses the headers for all others with the same
-# headers, which therefore have its compile options and at least its definitions.
-option(KINGLET_PRECOMPILE "parse the standard library once a folder instead of once a source" OFF)
+# kinglet_precompile(target flags headers...): the first target with these headers and compile options parses them for all
+# others, which have at least its definitions. `flags` is a word for the options: a header made with others is refused.
+option(KINGLET_PRECOMPILE "parse the standard library once instead of once a source" OFF)
 
-function(kinglet_precompile target)
+function(kinglet_precompile target flags)
   if(NOT KINGLET_PRECOMPILE)
     return()
   endif()
-  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
-  string(REGEX REPLACE "/.*" "" folder ${folder})
-  string(MD5 key "${folder} ${ARGN}")
+  string(MD5 key "${flags} ${ARGN}")
   get_property(owner GLOBAL PROPERTY kinglet_precompiled_${key})
   if(owner)
     target_precompile_headers(${target} REUSE_FROM ${owner})

@@ -17,7 +17,7 @@ command_lint() {
     esac
     shift
   done
-  in_environment "build test" lint "${given[@]}"
+  in_environment "build gtest test" lint "${given[@]}"
   export_build_variables
   cd "$repository" || exit
   ((${#files[@]} > 0)) || mapfile -t files < <(git ls-files)
@@ -85,7 +85,7 @@ command_soak() {
     shift
   done
   [[ $minutes =~ ^[1-9][0-9]*$ ]] || fail 64 "--minutes: \"$minutes\" is not a number of minutes"
-  in_environment "build test" soak "${given[@]}"
+  in_environment "build gtest test" soak "${given[@]}"
   export_build_variables
   build_preset release
   exec "$repository/cross/soak" "$repository/build/release/bin/kingletd" "$minutes"

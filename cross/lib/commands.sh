@@ -30,8 +30,8 @@ command_build() {
 groups_of_preset() {
   case $1 in
   release) printf 'build\n' ;;
-  arm64) printf 'build test arm64\n' ;;
-  *) printf 'build test\n' ;;
+  arm64) printf 'build gtest test arm64\n' ;;
+  *) printf 'build gtest test\n' ;;
   esac
 }
 

@@ -5,7 +5,7 @@
 readonly board_cores=(cortex-a53 cortex-a72 cortex-a76)
 
 command_cross() {
-  local machine='' cores=("${board_cores[@]}") given=("$@") core groups="build test arm64"
+  local machine='' cores=("${board_cores[@]}") given=("$@") core groups="build gtest test arm64"
   while (($# > 0)); do
     case $1 in
     --machine) machine=yes groups+=" emulation" ;;

@@ -40,9 +40,9 @@ option_value() {
 # Building the tests needs the groups before the "/" only.
 test_groups() {
   case ${1:-}/${2:-} in
-  yes/* | /emulation | /package) printf 'build test / oracle arm64 emulation\n' ;;
-  /unit | /contract | /golden | /fuzz | /tree | /sanitizer | /environment) printf 'build test\n' ;;
-  *) printf 'build test / oracle arm64\n' ;;
+  yes/* | /emulation | /package) printf 'build gtest / test oracle arm64 emulation\n' ;;
+  /unit | /contract | /golden | /fuzz | /tree | /sanitizer | /environment) printf 'build gtest / test\n' ;;
+  *) printf 'build gtest / test oracle arm64\n' ;;
   esac
 }
 
