@@ -92,7 +92,7 @@ class Importer {
 
   // Names stand in messages and logs of one line.
   static Result<void> check_name(std::string_view what, std::string_view name) {
-    const auto is_control = [](char letter) { return (letter >= 0 && letter < ' ') || letter == '\x7F'; };
+    const auto is_control = [](char letter) { return static_cast<unsigned char>(letter) < ' ' || letter == '\x7F'; };
     if (std::ranges::none_of(name, is_control)) return {};
     return fail(ErrorCode::kBadData,
                 format_text("{} \"{}\" has a control character in its name", what, printable(name)));
