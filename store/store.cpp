@@ -203,6 +203,7 @@ Result<bool> Store::erase_now(const std::string& id) {
 Result<void> Store::flush() {
   return on_thread<void>([this]() -> Result<void> {
     make_pictures();
+    writer_.retain_at_once();
     writer_.tend([] { return false; });
     refresh_reader();
     return {};

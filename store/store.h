@@ -55,7 +55,7 @@ class Store {
                                             std::optional<std::uint64_t> expected_change);
   // False: there is no such visit. The pictures go, too.
   [[nodiscard]] Result<bool> erase(std::string_view id);
-  // All that is due every flush_interval, now.
+  // All that is due every flush_interval, and what is too old goes, now.
   [[nodiscard]] Result<void> flush();
 
   [[nodiscard]] Result<VisitPage> visits(const visits::VisitQuery& query);

@@ -26,6 +26,8 @@ class Writer {
   // What is due now and then: is the disk still there, is the file sound, what waits, what is too old. `stop` ends
   // long work early.
   void tend(const std::function<bool()>& stop);
+  // The next tend() looks for what is too old, whenever it last did.
+  void retain_at_once() { next_retention_ = {}; }
   // Writes what waits. Nothing is lost by an error.
   [[nodiscard]] Result<void> write(Use use);
   [[nodiscard]] bool has_database() const { return database_.has_value(); }

@@ -38,8 +38,6 @@ class PictureServer {
     server_.set_keep_alive_max_count(1);  // an answer without a length ends with its connection
     port_ = server_.bind_to_any_port("127.0.0.1");
     KINGLET_CHECK(port_ > 0);
-    thread_ = std::jthread([this] { server_.listen_after_bind(); });
-    server_.wait_until_ready();
   }
   ~PictureServer() {
     ended_ = true;
@@ -59,7 +57,12 @@ class PictureServer {
   // Nothing but "user:password" gets in from now on.
   void require(const std::string& login) { login_ = login; }
 
-  [[nodiscard]] std::string address(const std::string& path) const {
+  // The server answers from here on: what it says and whom it lets in has to be settled before.
+  [[nodiscard]] std::string address(const std::string& path) {
+    if (!thread_.joinable()) {
+      thread_ = std::jthread([this] { server_.listen_after_bind(); });
+      server_.wait_until_ready();
+    }
     return "http://127.0.0.1:" + std::to_string(port_) + path;
   }
   [[nodiscard]] unsigned requests() const { return requests_; }

@@ -330,11 +330,14 @@ TEST_F(Network, SaysWhatAnswerItGot) {
 }
 
 TEST_F(Network, ReadsStreamsWithAWrongBoundaryOrNone) {
-  for (const std::string type : {"multipart/x-mixed-replace; boundary=--frame", "multipart/x-mixed-replace",
-                                 "video/x-motion-jpeg", "application/octet-stream"}) {
-    const std::string path = "/" + std::to_string(type.size());
-    server_.answer(path, type, [](int i) { return PictureServer::part(i); });
-    const auto source = open("mjpeg:" + server_.address(path));
+  const std::array<std::string, 4> types{"multipart/x-mixed-replace; boundary=--frame", "multipart/x-mixed-replace",
+                                         "video/x-motion-jpeg", "application/octet-stream"};
+  const auto path_of = [](const std::string& type) { return "/" + std::to_string(type.size()); };
+  for (const std::string& type : types) {
+    server_.answer(path_of(type), type, [](int i) { return PictureServer::part(i); });
+  }
+  for (const std::string& type : types) {
+    const auto source = open("mjpeg:" + server_.address(path_of(type)));
     ASSERT_TRUE(source->start()) << type;
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(to_rgb(frame(*source).value().view()));
   }

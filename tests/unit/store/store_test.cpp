@@ -37,6 +37,7 @@ TEST_F(StoreTest, AVisitComesBackWithAllItsMembersAfterARestart) {
 
 TEST_F(StoreTest, AVisitIsSeenAtOnceAndAfterTheFlushOnce) {
   open();
+  ASSERT_OK(store().flush());  // its own first look at the disk is over then
   const auto seqs = put_visits(store(), 3);
   EXPECT_EQ(all_seqs(store()), seqs);
   EXPECT_EQ(store().status().waiting_visits, 3U);
