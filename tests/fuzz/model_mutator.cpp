@@ -6,19 +6,16 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
-#include <limits>
-#include <random>
 #include <string_view>
 #include <vector>
 
 #include "engine/ops/op.h"
+#include "tests/fuzz/random_model_parts.h"
 
 namespace kinglet::fuzz {
 namespace {
 
 using ::onnx::AttributeProto;
-using ::onnx::GraphProto;
 using ::onnx::ModelProto;
 using ::onnx::NodeProto;
 using ::onnx::TensorProto;
@@ -33,40 +30,10 @@ constexpr AttributeRow kAttributes[] = {
 #undef KINGLET_ATTRIBUTE
 };
 
-constexpr std::array<std::int64_t, 14> kLargeNumbers{64,
-                                                     255,
-                                                     4096,
-                                                     65536,
-                                                     1 << 20,
-                                                     1 << 24,
-                                                     (std::int64_t{1} << 31) - 1,
-                                                     std::int64_t{1} << 31,
-                                                     std::int64_t{1} << 32,
-                                                     std::int64_t{1} << 40,
-                                                     std::int64_t{1} << 62,
-                                                     std::numeric_limits<std::int64_t>::max(),
-                                                     std::numeric_limits<std::int64_t>::min(),
-                                                     -(std::int64_t{1} << 31)};
-constexpr std::array<float, 12> kFloats{0.0F, -0.0F, 1.0F, -1.0F, 0.5F, 3.0F, 6.0F, 1e-7F, 1e30F, -2.5F, INFINITY, NAN};
-constexpr std::array<std::string_view, 28> kWords{"NOTSET",       "SAME_UPPER",
-                                                  "SAME_LOWER",   "VALID",
-                                                  "constant",     "reflect",
-                                                  "edge",         "wrap",
-                                                  "nearest",      "linear",
-                                                  "cubic",        "half_pixel",
-                                                  "floor",        "ceil",
-                                                  "none",         "tanh",
-                                                  "add",          "mul",
-                                                  "max",          "min",
-                                                  "DCR",          "CRD",
-                                                  "asymmetric",   "align_corners",
-                                                  "bij,bjk->bik", "...ij,...jk->...ik",
-                                                  "ii->i",        "tf_crop_and_resize"};
-
-class Mutator {
+class Mutator : RandomModelParts {
  public:
   Mutator(ModelProto& model, const ModelProto* donor, std::uint32_t seed)
-      : model_(model), graph_(*model.mutable_graph()), donor_(donor), random_(seed) {}
+      : RandomModelParts(model, seed), donor_(donor) {}
 
   void splice() {
     for (std::size_t i = 1 + below(3); i > 0; --i) static_cast<void>(splice_node());
@@ -87,59 +54,6 @@ class Mutator {
   }
 
  private:
-  using Dim = std::int64_t;
-
-  std::size_t below(std::size_t count) { return count == 0 ? 0 : random_() % count; }
-  bool one_in(std::size_t count) { return below(count) == 0; }
-  template <typename Range>
-  auto pick(const Range& range) {
-    return range[below(std::size(range))];
-  }
-  std::int64_t number() {
-    if (one_in(12)) return pick(kLargeNumbers);
-    return static_cast<std::int64_t>(below(12)) - 3;
-  }
-  Dim small_dim() { return static_cast<Dim>(one_in(10) ? 0 : 1 + below(8)); }
-  NodeProto* any_node() {
-    if (graph_.node_size() == 0) return nullptr;
-    return graph_.mutable_node(static_cast<int>(below(static_cast<std::size_t>(graph_.node_size()))));
-  }
-  TensorProto* any_weight() {
-    if (graph_.initializer_size() == 0) return nullptr;
-    return graph_.mutable_initializer(static_cast<int>(below(static_cast<std::size_t>(graph_.initializer_size()))));
-  }
-  std::string any_value() {
-    std::vector<std::string> names;
-    for (const auto& input : graph_.input()) names.push_back(input.name());
-    for (const auto& weight : graph_.initializer()) names.push_back(weight.name());
-    for (const auto& node : graph_.node()) names.insert(names.end(), node.output().begin(), node.output().end());
-    return names.empty() ? std::string() : names[below(names.size())];
-  }
-  std::string new_name() { return "m" + std::to_string(random_() % 100000); }
-  std::string any_operator() { return std::string(pick(engine::all_ops())->op_type); }
-
-  void fill_attribute(AttributeProto& attribute, std::string_view kind) {
-    if (kind == "kInt") {
-      attribute.set_type(AttributeProto::INT);
-      attribute.set_i(number());
-    } else if (kind == "kFloat") {
-      attribute.set_type(AttributeProto::FLOAT);
-      attribute.set_f(pick(kFloats));
-    } else if (kind == "kString") {
-      attribute.set_type(AttributeProto::STRING);
-      attribute.set_s(std::string(pick(kWords)));
-    } else if (kind == "kFloats") {
-      attribute.set_type(AttributeProto::FLOATS);
-      for (std::size_t i = below(5); i > 0; --i) attribute.add_floats(pick(kFloats));
-    } else if (kind == "kTensor") {
-      attribute.set_type(AttributeProto::TENSOR);
-      fill_weight(*attribute.mutable_t(), TensorProto::FLOAT, {1});
-    } else {
-      attribute.set_type(AttributeProto::INTS);
-      for (std::size_t i = below(5); i > 0; --i) attribute.add_ints(number());
-    }
-  }
-
   bool add_attribute() {
     NodeProto* node = any_node();
     if (node == nullptr) return false;
@@ -170,9 +84,9 @@ class Mutator {
     } else if (attribute.has_i()) {
       attribute.set_i(number());
     } else if (attribute.has_f()) {
-      attribute.set_f(pick(kFloats));
+      attribute.set_f(real());
     } else if (attribute.has_s()) {
-      attribute.set_s(std::string(pick(kWords)));
+      attribute.set_s(word());
     } else if (attribute.has_t()) {
       return change_tensor(*attribute.mutable_t());
     } else {
@@ -312,39 +226,6 @@ class Mutator {
     return true;
   }
 
-  // Numbers of the tensor's type, as many as its dimensions say.
-  void fill_weight(TensorProto& tensor, int type, const std::vector<Dim>& dims) {
-    const std::string name = tensor.name();
-    tensor.Clear();
-    tensor.set_name(name);
-    tensor.set_data_type(type);
-    std::int64_t count = 1;
-    for (const Dim dim : dims) {
-      tensor.add_dims(dim);
-      count *= dim;
-    }
-    const bool small = one_in(2);
-    for (std::int64_t i = 0; i < count; ++i) {
-      const auto step = static_cast<float>(below(9));
-      switch (type) {
-        case TensorProto::FLOAT:
-          tensor.add_float_data(small ? (step - 4.0F) / 4.0F : one_in(9) ? pick(kFloats) : step - 4.0F);
-          break;
-        case TensorProto::INT64:
-          tensor.add_int64_data(number());
-          break;
-        default:
-          tensor.add_int32_data(static_cast<std::int32_t>(below(7)) - (type == TensorProto::UINT8 ? 0 : 3));
-      }
-    }
-  }
-
-  static bool has_numbers(int type) {
-    constexpr std::array kTypes{int{TensorProto::FLOAT}, int{TensorProto::INT64}, int{TensorProto::INT32},
-                                int{TensorProto::UINT8}, int{TensorProto::INT8},  int{TensorProto::BOOL}};
-    return std::ranges::find(kTypes, type) != kTypes.end();
-  }
-
   // The tensor gets another shape and as many numbers as that asks for.
   bool change_tensor(TensorProto& tensor) {
     std::vector<Dim> dims(tensor.dims().begin(), tensor.dims().end());
@@ -386,13 +267,12 @@ class Mutator {
     if (weight->int64_data_size() > 0) {
       weight->set_int64_data(static_cast<int>(below(static_cast<std::size_t>(weight->int64_data_size()))), number());
     } else if (weight->float_data_size() > 0) {
-      weight->set_float_data(static_cast<int>(below(static_cast<std::size_t>(weight->float_data_size()))),
-                             pick(kFloats));
+      weight->set_float_data(static_cast<int>(below(static_cast<std::size_t>(weight->float_data_size()))), real());
     } else if (weight->data_type() == TensorProto::INT64 && weight->raw_data().size() >= 8) {
       const std::int64_t value = number();
       write_raw(*weight, value);
     } else if (weight->data_type() == TensorProto::FLOAT && weight->raw_data().size() >= 4) {
-      write_raw(*weight, pick(kFloats));
+      write_raw(*weight, real());
     } else if (!weight->raw_data().empty()) {
       (*weight->mutable_raw_data())[below(weight->raw_data().size())] = static_cast<char>(random_());
     } else {
@@ -475,10 +355,7 @@ class Mutator {
     return true;
   }
 
-  ModelProto& model_;
-  GraphProto& graph_;
   const ModelProto* donor_;
-  std::mt19937 random_;
 };
 
 bool parse(std::span<const std::byte> bytes, ModelProto& model) {

@@ -12,27 +12,9 @@
 #include <vector>
 
 #include "engine/base/file.h"
+#include "tests/support/scratch_folder.h"
 
 namespace kinglet::testing {
-
-// A folder of its own, removed at the end.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::path(::testing::TempDir()) / "kinglet-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 enum class OracleAnswer { kDone, kNoPillow, kFailed };
 

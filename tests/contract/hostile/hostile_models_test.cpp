@@ -17,6 +17,7 @@
 #include "engine/passes/runner.h"
 #include "engine/session.h"
 #include "tests/contract/hostile/hostile_rows.h"
+#include "tests/support/scratch_folder.h"
 
 namespace kinglet::engine {
 namespace {
@@ -83,16 +84,14 @@ Life live_alone(const std::string& bytes, const std::filesystem::path& folder) {
 class HostileModel : public ::testing::TestWithParam<HostileRow> {
  protected:
   void SetUp() override {
-    std::string pattern = ::testing::TempDir() + "/kinglet-hostile-XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
     ASSERT_TRUE(write_file(folder_ / "data.bin", std::string(1 << 20, '\1'), Overwrite::kRefuse));
     std::filesystem::create_symlink(folder_ / "data.bin", folder_ / "link.bin");
     std::filesystem::create_directory(folder_ / "inner");
     ASSERT_EQ(::mkfifo((folder_ / "pipe.bin").c_str(), 0600), 0);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  std::filesystem::path folder_;
+  kinglet::testing::ScratchFolder scratch_;
+  const std::filesystem::path& folder_ = scratch_.path();
 };
 
 TEST_P(HostileModel, EndsInOneLineWithinASecondAnd256MB) {
@@ -116,7 +115,8 @@ std::string name_of(const ::testing::TestParamInfo<HostileRow>& info) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, HostileModel, ::testing::ValuesIn(testing::hostile_rows()), name_of);
+INSTANTIATE_TEST_SUITE_P(Files, HostileModel, ::testing::ValuesIn(testing::hostile_files()), name_of);
+INSTANTIATE_TEST_SUITE_P(Networks, HostileModel, ::testing::ValuesIn(testing::hostile_networks()), name_of);
 
 }  // namespace
 }  // namespace kinglet::engine

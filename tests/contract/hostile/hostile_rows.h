@@ -17,6 +17,9 @@ struct HostileRow {
   friend std::ostream& operator<<(std::ostream& out, const HostileRow& row) { return out << row.what; }
 };
 
-[[nodiscard]] std::span<const HostileRow> hostile_rows();
+// What is wrong with the file before any operator is looked at.
+[[nodiscard]] std::span<const HostileRow> hostile_files();
+// Well-formed files that ask for too much, or for what an operator cannot do.
+[[nodiscard]] std::span<const HostileRow> hostile_networks();
 
 }  // namespace kinglet::engine::testing

@@ -100,4 +100,11 @@ class ModelWriter {
   ::onnx::ModelProto model_;
 };
 
+// y = Relu(x), x float [1,4].
+inline ModelWriter relu(std::int64_t opset = 17) {
+  ModelWriter model(opset);
+  model.input("x", {1, 4}).node("Relu", {"x"}, {"y"}).output("y");
+  return model;
+}
+
 }  // namespace kinglet::engine::testing

@@ -12,7 +12,7 @@ import time
 import unittest
 from pathlib import Path
 
-from support import CORPUS, SOURCE_DIR, Daemon, TemporaryFolder, bird_sets, main, need_corpus
+from support import CORPUS, SOURCE_DIR, Daemon, ScratchFolder, bird_sets, main, need_corpus
 
 PROGRAM = os.environ.get("CAMERA_PROGRAM", "")
 # Even sides, as the virtual camera of libcamera 0.4 needs them, and the right name under every way to resize.
@@ -29,7 +29,7 @@ EXPECTED = {name: entry["top1"] for name, entry in (
     json.loads((CORPUS / "expected_top1.json").read_text())["models/bird_mobilenetv2_fp32.onnx"].items())}
 
 
-class LibcameraSource(TemporaryFolder):
+class LibcameraSource(ScratchFolder):
     def start(self, photos, *switches, camera="", env=None):
         """A daemon whose camera sees `photos`, or one of two with test patterns when there are none; `switches` are
         those of cross/virtual-camera."""

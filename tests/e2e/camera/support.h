@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "camera/source.h"
+#include "tests/support/scratch_folder.h"
 
 namespace kinglet::camera {
 
@@ -25,12 +26,6 @@ namespace kinglet::camera::testing {
 
 class LibcameraTest : public ::testing::Test {
  protected:
-  LibcameraTest() {
-    std::string path = (std::filesystem::temp_directory_path() / "kinglet-camera-XXXXXX").string();
-    folder_ = ::mkdtemp(path.data());
-  }
-  ~LibcameraTest() override { std::filesystem::remove_all(folder_); }
-
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
 
   // An executable script in the place of kinglet-camera.
@@ -60,7 +55,8 @@ class LibcameraTest : public ::testing::Test {
   }
 
  private:
-  std::filesystem::path folder_;
+  kinglet::testing::ScratchFolder scratch_;
+  const std::filesystem::path& folder_ = scratch_.path();
   int scripts_ = 0;
   std::mutex mutex_;
   std::vector<std::string> lines_;

@@ -6,9 +6,8 @@ import pty
 import re
 import struct
 import subprocess
-import unittest
 
-from support import (DEMO, KINGLET, PATIENCE, SOURCE_DIR, CliTest, constant, kinglet, main, model, node, png, value_info)
+from support import DEMO, KINGLET, PATIENCE, SOURCE_DIR, CliTest, kinglet, main, model, node, png, value_info
 
 COMMANDS = re.findall(r'^KINGLET_COMMAND\("([a-z-]+)"', (SOURCE_DIR / "cli" / "commands.def").read_text(), re.M)
 
@@ -29,15 +28,6 @@ def read_npy(data):
 # y = 2 * x, an answer that one can check by head.
 def doubling():
     return model([node("Add", ["x", "x"], ["y"], "twice")], [value_info("x", [1, 4])], [value_info("y", [1, 4])])
-
-
-# A convolution followed by a batch normalisation and an identity: work for the passes.
-def reducible():
-    nodes = [node("Conv", ["image", "w"], ["a"], "conv"),
-             node("BatchNormalization", ["a", "s", "b", "m", "v"], ["c"], "norm"), node("Identity", ["c"], ["y"], "same")]
-    numbers = [constant("w", [4, 3, 3, 3], 0.1), constant("s", [4], 2.0), constant("b", [4], 0.5),
-               constant("m", [4], 0.1), constant("v", [4], 1.0)]
-    return model(nodes, [value_info("image", [1, 3, 8, 8])], [value_info("y", [1, 4, 6, 6])], numbers)
 
 
 class Help(CliTest):
@@ -69,83 +59,6 @@ class Help(CliTest):
             text = self.assert_done(kinglet("completion", shell)).text()
             for name in COMMANDS:
                 self.assertIn(name, text)
-
-
-class Inspect(CliTest):
-    def test_the_demonstration(self):
-        answer = self.assert_done(kinglet("inspect", DEMO, "--json")).json()
-        self.assertEqual(answer["inputs"][0]["shape"], [1, 3, 96, 96])
-        self.assertEqual(answer["outputs"][0]["shape"], [1, 9])
-        text = self.assert_done(kinglet("inspect", DEMO)).text()
-        self.assertIn("kinglet-demo.recipe.json", text)
-        self.assertRegex(text, r"\nfallback +none\n")
-        self.assertRegex(text, r"\ndescription Demonstration only")
-        self.assertEqual(answer["properties"]["licence"], "Apache-2.0")
-
-
-    def test_the_memory_the_work_and_the_places_are_said(self):
-        answer = self.assert_done(kinglet("inspect", DEMO, "--json", "--shapes")).json()
-        plan = answer["plan"]
-        self.assertTrue(plan["possible"])
-        self.assertEqual(sum(step["nodes"] for step in plan["steps"]), len(plan["nodes"]))
-        self.assertEqual(sum(step["macs"] for step in plan["steps"]), plan["macs"])
-        self.assertGreater(plan["arena_bytes"], 3 * 96 * 96 * 4)
-        self.assertEqual(sum(answer["operators"].values()), plan["nodes_in_file"])
-
-    def test_a_model_without_a_plan_is_still_shown(self):
-        free = self.file("free.onnx", model([node("Relu", ["x"], ["y"], "n")], [value_info("x", [0, 3, 0, 0])],
-                                            [value_info("y", [0, 3, 0, 0])]))
-        text = self.assert_done(kinglet("inspect", free, "--shapes")).text()
-        self.assertRegex(text, r"\nplan +none: .*free")
-        self.assertIn("[?,3,?,?]", text)
-        self.assertFalse(self.assert_done(kinglet("inspect", free, "--json")).json()["plan"]["possible"])
-
-    def test_the_difference_of_two_files(self):
-        before, after = self.file("a.onnx", reducible()), self.folder / "b.onnx"
-        self.assert_done(kinglet("optimize", before, "-o", after))
-        answer = self.assert_done(kinglet("inspect", "--diff", before, after, "--json")).json()
-        self.assertIn({"name": "same", "operator": "Identity"}, answer["nodes"]["gone"])
-        self.assertEqual(answer["before"]["nodes"], 3)
-        self.assertEqual(answer["after"]["nodes"], 1)
-        self.assertIn("REMOVED NODE", self.assert_done(kinglet("inspect", "--diff", before, after)).text())
-        self.assertTrue(self.assert_done(kinglet("inspect", "--diff", before, before, "--json")).json()["same"])
-        self.assert_refused(kinglet("inspect", "--diff", before), 64, "two files")
-
-    def test_one_tensor(self):
-        path = self.file("a.onnx", reducible())
-        answer = self.assert_done(kinglet("inspect", path, "--tensor", "b", "--json", "--values", 2)).json()
-        self.assertEqual(answer["shape"], [4])
-        self.assertEqual(answer["values"], [0.5, 0.5])
-        self.assertEqual(answer["statistics"]["mean"], 0.5)
-        self.assertEqual(answer["readers"], ["norm (BatchNormalization)"])
-        self.assertIn("made by conv", self.assert_done(kinglet("inspect", path, "--tensor", "a")).text())
-        self.assert_refused(kinglet("inspect", path, "--tensor", "imag"), 65, "imag", hint="image")
-
-    def test_a_page_of_the_graph_needs_nothing_else_and_trusts_no_name(self):
-        evil = '</script><b onclick=alert(1)>"&'
-        path = self.file("a.onnx", model([node("Relu", ["x"], ["y"], evil)], [value_info("x", [1, 4])],
-                                         [value_info("y", [1, 4])]))
-        page = self.folder / "page.html"
-        self.assert_done(kinglet("inspect", path, "--html", page))
-        text = page.read_text()
-        self.assertNotIn("<b ", text)
-        self.assertEqual(text.count("</script>"), 2)
-        self.assertNotRegex(text, r"(src|href)=|https?://|@import|url\(")
-        self.assertEqual(text.count('<g class="fast"'), 1)
-        details = json.loads(re.search(r'id="details">(.*?)</script>', text)[1])
-        self.assertEqual([row["operator"] for row in details], ["input", "Relu", "output"])
-        self.assertEqual(details[1]["name"], evil)
-        self.assert_refused(kinglet("inspect", path, "--html", page), 73, page, hint="--force")
-        self.assert_done(kinglet("inspect", path, "--html", page, "--force"))
-        self.assertEqual(page.read_text(), text)
-
-    def test_a_page_of_many_nodes_takes_no_longer_than_they_need(self):
-        def chain(count):
-            nodes = [node("Relu" if i % 2 else "Neg", [f"v{i}"], [f"v{i + 1}"], f"n{i}") for i in range(count)]
-            return model(nodes, [value_info("v0", [1, 4])], [value_info(f"v{count}", [1, 4])])
-        page = self.folder / "page.html"
-        self.assert_done(kinglet("inspect", self.file("long.onnx", chain(6000)), "--html", page))
-        self.assertGreater(page.stat().st_size, 6000 * 200)
 
 
 class Classify(CliTest):
@@ -274,88 +187,6 @@ class Bench(CliTest):
         text = self.assert_done(kinglet("bench", DEMO, "--runs", 3)).text()
         for word in ("P50", "P99", "IMAGES/S", "peak memory"):
             self.assertIn(word, text)
-
-
-class OptimizeAndVerify(CliTest):
-    def setUp(self):
-        super().setUp()
-        self.model = self.file("in.onnx", reducible())
-        self.out = self.folder / "out.onnx"
-
-    def test_the_result_is_smaller_and_answers_the_same(self):
-        answer = self.assert_done(kinglet("optimize", self.model, "-o", self.out, "--json")).json()
-        self.assertLess(answer["after"]["nodes"], answer["before"]["nodes"])
-        self.assertGreater(answer["proof"]["inputs"], 0)
-        self.assertLessEqual(answer["proof"]["top1_same"], answer["proof"]["top1_compared"])
-        same = self.assert_done(kinglet("verify", self.model, self.out, "--json")).json()
-        self.assertTrue(same["same"])
-        again = self.folder / "again.onnx"
-        self.assert_done(kinglet("optimize", self.model, "-o", again))
-        self.assertEqual(again.read_bytes(), self.out.read_bytes())
-
-    def test_what_is_optimised_stays_as_it_is(self):
-        self.assert_done(kinglet("optimize", self.model, "-o", self.out))
-        again = self.folder / "again.onnx"
-        answer = self.assert_done(kinglet("optimize", self.out, "-o", again, "--json")).json()
-        self.assertEqual(answer["rewrites"], 0)
-        self.assertEqual(again.read_bytes(), self.out.read_bytes())
-
-    def test_the_proof_takes_pictures_and_tells_what_it_cost(self):
-        pictures = self.folder / "pictures"
-        pictures.mkdir()
-        for name in ("rgb.png", "gray.jpg"):
-            (pictures / name).write_bytes((SOURCE_DIR / "tests/fuzz/corpus/picture" / name).read_bytes())
-        plain = self.assert_done(kinglet("optimize", DEMO, "-o", self.out, "--json")).json()["proof"]
-        proof = self.assert_done(
-            kinglet("optimize", DEMO, "-o", self.out, "--force", "--images", pictures, "--json")).json()["proof"]
-        self.assertEqual(proof["inputs"], plain["inputs"] + 2)
-        self.assertGreater(proof["ms"], 0)
-        self.assertGreater(proof["peak_bytes"], 1_000_000)
-        self.assert_refused(kinglet("optimize", DEMO, "-o", self.out, "--force", "--images", pictures, "--no-proof"), 64,
-                            "--images")
-
-    def test_passes_by_name_and_number(self):
-        names = [row["name"] for row in self.assert_done(kinglet("optimize", "--list", "--json")).json()["passes"]]
-        self.assertIn("fuse_bn_into_conv", names)
-
-        def rewrites(*options):
-            ended = kinglet("optimize", self.model, "-o", self.out, "--force", "--json", *options)
-            return self.assert_done(ended).json()
-        whole = rewrites()
-        self.assertGreater(whole["rewrites"], 1)
-        self.assertEqual(rewrites("--stop-after-rewrites", 1)["rewrites"], 1)
-        self.assertEqual(rewrites("--until", names[0])["passes"][-1]["name"], names[0])
-        used = [row["name"] for row in whole["passes"] if row["rewrites"] > 0]
-        self.assertEqual([row["name"] for row in rewrites("--only", ",".join(used))["passes"]], used)
-        skipped = rewrites("--skip", ",".join(used))
-        self.assertFalse(set(used) & {row["name"] for row in skipped["passes"]})
-
-    def test_the_input_is_never_changed(self):
-        self.assert_refused(kinglet("optimize", self.model, "-o", self.model, "--force"), 64, "same file")
-        self.assertEqual(self.model.read_bytes(), reducible())
-
-    def test_the_result_on_standard_output(self):
-        self.assert_done(kinglet("optimize", self.model, "-o", self.out))
-        self.assertEqual(self.assert_done(kinglet("optimize", self.model, "-o", "-")).out, self.out.read_bytes())
-
-    def test_an_output_that_is_there_is_kept_without_force(self):
-        self.out.write_bytes(b"mine")
-        self.assert_refused(kinglet("optimize", self.model, "-o", self.out), 73, self.out, hint="--force")
-        self.assertEqual(self.out.read_bytes(), b"mine")
-
-    def test_an_unknown_pass(self):
-        ended = kinglet("optimize", self.model, "-o", self.out, "--only", "fuse_bn_into_conw")
-        self.assert_refused(ended, 64, "fuse_bn_into_conw", hint="fuse_bn_into_conv")
-
-    def test_different_models_end_with_one_and_the_place(self):
-        other = self.file("other.onnx", reducible().replace(struct.pack("<f", 0.5) * 4, struct.pack("<f", 0.7) * 4))
-        ended = self.assert_done(kinglet("verify", self.model, other), 1)
-        self.assertIn("different", ended.text())
-        self.assertIn('output "y"', ended.text())
-        self.assertFalse(self.assert_done(kinglet("verify", self.model, other, "--json"), 1).json()["same"])
-
-    def test_models_of_other_shapes_cannot_be_compared(self):
-        self.assert_refused(kinglet("verify", self.model, DEMO), 65, "input", "[1,3,8,8]", "[1,3,96,96]")
 
 
 class NothingHalfWritten(CliTest):

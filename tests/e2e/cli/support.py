@@ -135,3 +135,12 @@ def model(nodes, inputs, outputs, constants=(), opset=13):
     graph = (b"".join(field(1, n) for n in nodes) + field(2, "test") + b"".join(field(5, c) for c in constants)
              + b"".join(field(11, i) for i in inputs) + b"".join(field(12, o) for o in outputs))
     return field(1, 8) + field(2, "test") + field(7, graph) + field(8, field(1, "") + field(2, opset))
+
+
+# A convolution followed by a batch normalisation and an identity: work for the passes.
+def reducible():
+    nodes = [node("Conv", ["image", "w"], ["a"], "conv"),
+             node("BatchNormalization", ["a", "s", "b", "m", "v"], ["c"], "norm"), node("Identity", ["c"], ["y"], "same")]
+    numbers = [constant("w", [4, 3, 3, 3], 0.1), constant("s", [4], 2.0), constant("b", [4], 0.5),
+               constant("m", [4], 0.1), constant("v", [4], 1.0)]
+    return model(nodes, [value_info("image", [1, 3, 8, 8])], [value_info("y", [1, 4, 6, 6])], numbers)

@@ -4,10 +4,10 @@ import json
 import re
 import unittest
 
-from support import Daemon, TemporaryFolder, main
+from support import Daemon, ScratchFolder, main
 
 
-class Api(TemporaryFolder):
+class Api(ScratchFolder):
     @classmethod
     def setUpClass(cls):
         cls.daemon = Daemon(sets=["source=demo:1", "visits.end_after=1s"])

@@ -8,12 +8,12 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from support import BIRD, CORPUS, Daemon, TemporaryFolder, main
+from support import BIRD, CORPUS, Daemon, ScratchFolder, main
 
 HAVE_CORPUS = (CORPUS / "corpus.json").exists()
 
 
-class Start(TemporaryFolder):
+class Start(ScratchFolder):
     def end_of(self, *flags, sets=()):
         daemon = Daemon(*flags, sets=sets, wait=False)
         code = daemon.process.wait(60)
@@ -73,7 +73,7 @@ class Start(TemporaryFolder):
         self.assertIn("/nowhere", output)
 
 
-class StaysUp(TemporaryFolder):
+class StaysUp(ScratchFolder):
     def assert_not_ready(self, daemon, check, *words):
         detail = ""
 

@@ -10,10 +10,10 @@ import threading
 import time
 import unittest
 
-from support import Daemon, TemporaryFolder, main
+from support import Daemon, ScratchFolder, main
 
 
-class Lifecycle(TemporaryFolder):
+class Lifecycle(ScratchFolder):
     def test_for_ends_by_itself(self):
         start = time.monotonic()
         daemon = Daemon("--for", "3s", sets=["source=demo:"])
@@ -69,7 +69,7 @@ class Lifecycle(TemporaryFolder):
         self.assertEqual(daemon.stop()[0], 0)
 
 
-class UnderPressure(TemporaryFolder):
+class UnderPressure(ScratchFolder):
     def test_slow_clients_do_not_keep_others_waiting_for_long(self):
         with Daemon(sets=["source=demo:"]) as daemon:
             stop = threading.Event()

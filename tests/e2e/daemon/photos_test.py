@@ -8,7 +8,7 @@ import tempfile
 import threading
 import unittest
 
-from support import BIRD_LABELS, CORPUS, Daemon, TemporaryFolder, bird_sets, main, need_corpus
+from support import BIRD_LABELS, CORPUS, Daemon, ScratchFolder, bird_sets, main, need_corpus
 
 need_corpus()
 EXPECTED = {path.split("/")[-1]: entry for path, entry in
@@ -25,7 +25,7 @@ def content_type(name):
     return "image/png" if name.endswith(".png") else "image/jpeg"
 
 
-class PostedPhotos(TemporaryFolder):
+class PostedPhotos(ScratchFolder):
     @classmethod
     def setUpClass(cls):
         cls.kept = tempfile.TemporaryDirectory()
@@ -142,7 +142,7 @@ class PostedPhotos(TemporaryFolder):
         self.assertEqual(self.daemon.ask("/livez").status, 200)
 
 
-class PhotosAsSource(TemporaryFolder):
+class PhotosAsSource(ScratchFolder):
     def start(self, names, query="", *sets):
         """A daemon over `names`; pictures come in the order of their names."""
         pictures = self.folder / "pictures"
@@ -186,7 +186,7 @@ class PhotosAsSource(TemporaryFolder):
                 self.assertEqual(sum(name in line for line in daemon.lines), 1, daemon.lines)
 
 
-class Visitors(TemporaryFolder):
+class Visitors(ScratchFolder):
     """What stands still before the camera is judged as a camera sees it: many frames of one thing."""
 
     def look_at(self, name):

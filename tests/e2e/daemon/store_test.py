@@ -5,12 +5,12 @@ import os
 import signal
 import unittest
 
-from support import Daemon, TemporaryFolder, main
+from support import Daemon, ScratchFolder, main
 
 QUICK = ["source=demo:", "visits.end_after=1s", "store.flush_interval=100ms", "decide.min_gap=10ms", "gate.max_fps=100"]
 
 
-class History(TemporaryFolder):
+class History(ScratchFolder):
     def daemon(self, *flags, sets=()):
         return Daemon(*flags, sets=[*QUICK, f"store.path={self.folder / 'state'}", *sets])
 

@@ -6,7 +6,7 @@ import sys
 import time
 import unittest
 
-from support import Daemon, TemporaryFolder, main
+from support import Daemon, ScratchFolder, main
 
 # What a program of a camera does: frames of YUV4MPEG2, as long as its order says so.
 CAMERA = r'''
@@ -33,7 +33,7 @@ while True:
 '''
 
 
-class Supervision(TemporaryFolder):
+class Supervision(ScratchFolder):
     def setUp(self):
         super().setUp()
         self.camera = self.folder / "camera.py"

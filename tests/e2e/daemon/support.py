@@ -135,7 +135,7 @@ def bird_sets(folder):
     return [f"model.path={BIRD}", f"model.labels={BIRD_LABELS}", f"model.recipe={recipe}"]
 
 
-class TemporaryFolder(unittest.TestCase):
+class ScratchFolder(unittest.TestCase):
     def setUp(self):
         self._folder = tempfile.TemporaryDirectory()
         self.folder = Path(self._folder.name)

@@ -17,6 +17,7 @@
 #include "daemon/settings.h"
 #include "engine/base/file.h"
 #include "engine/base/format.h"
+#include "tests/support/scratch_folder.h"
 #include "visits/json.h"
 
 namespace kinglet::daemon {
@@ -138,13 +139,12 @@ TEST(ReplayInput, RefusesWhatHasNoEndAndNoTimes) {
 }
 
 TEST(ReplayInput, PicturesOfAFolderComeOnceAtTheirPace) {
-  std::string folder = (fs::temp_directory_path() / "kinglet-replay-XXXXXX").string();
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const kinglet::testing::ScratchFolder folder;
   const std::string picture = read_file(KINGLET_SOURCE_DIR "/docs/page.png", 1 << 24).value();
   for (const char* name : {"a.png", "b.png", "c.png"}) {
-    ASSERT_TRUE(write_file(fs::path(folder) / name, picture, Overwrite::kReplace));
+    ASSERT_TRUE(write_file(folder.path() / name, picture, Overwrite::kReplace));
   }
-  auto input = open_replay_input({.spec = "images:" + folder + "?fps=4"}).value();
+  auto input = open_replay_input({.spec = "images:" + folder.path().string() + "?fps=4"}).value();
   std::vector<double> times;
   while (true) {
     const auto frame = input->next().value();
@@ -152,7 +152,6 @@ TEST(ReplayInput, PicturesOfAFolderComeOnceAtTheirPace) {
     times.push_back(Seconds(frame->info().captured_wall - kReplayDate).count());
   }
   EXPECT_EQ(times, (std::vector<double>{0, 0.25, 0.5}));
-  fs::remove_all(folder);
 }
 
 }  // namespace

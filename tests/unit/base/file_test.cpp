@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/base/file.h"
+#include "tests/support/scratch_folder.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -13,15 +14,11 @@ namespace {
 
 class FileTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = ::testing::TempDir() + "/kinglet-file-XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   std::size_t files_in_folder() const {
     return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
   }
-  std::filesystem::path folder_;
+  kinglet::testing::ScratchFolder scratch_;
+  const std::filesystem::path& folder_ = scratch_.path();
 };
 
 TEST_F(FileTest, ReadsBackWhatWasWritten) {

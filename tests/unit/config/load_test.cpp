@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "config/config.h"
+#include "tests/support/scratch_folder.h"
 
 namespace kinglet::config {
 namespace {
@@ -18,12 +19,7 @@ using ::testing::StartsWith;
 // A configuration folder that lives for one test.
 class LoadTest : public ::testing::Test {
  protected:
-  LoadTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "kinglet-config-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-    options_.folder = folder_;
-  }
-  ~LoadTest() override { std::filesystem::remove_all(folder_); }
+  LoadTest() { options_.folder = folder_; }
 
   void write(const std::string& name, const std::string& text) {
     std::filesystem::create_directories((folder_ / name).parent_path());
@@ -49,7 +45,8 @@ class LoadTest : public ::testing::Test {
     return fault_report();
   }
 
-  std::filesystem::path folder_;
+  kinglet::testing::ScratchFolder scratch_;
+  const std::filesystem::path& folder_ = scratch_.path();
   LoadOptions options_;
 };
 

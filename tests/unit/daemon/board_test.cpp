@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/board.h"
+#include "tests/support/scratch_folder.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -13,16 +14,12 @@ namespace fs = std::filesystem;
 
 class BoardTest : public ::testing::Test {
  protected:
-  BoardTest() {
-    std::string path = ::testing::TempDir() + "kinglet-board-XXXXXX";
-    root_ = ::mkdtemp(path.data());
-  }
-  ~BoardTest() override { fs::remove_all(root_); }
   void put(const std::string& path, const std::string& text) {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << text;
   }
-  fs::path root_;
+  kinglet::testing::ScratchFolder scratch_;
+  const fs::path& root_ = scratch_.path();
 };
 
 TEST_F(BoardTest, ReadsWhatARaspberryPiSays) {

@@ -8,6 +8,7 @@
 
 #include "engine/model.h"
 #include "tests/support/corpus.h"
+#include "tests/support/scratch_folder.h"
 #include "tests/unit/engine_onnx/model_builder.h"
 
 namespace kinglet::engine {
@@ -187,12 +188,7 @@ TEST(LoadModel, ReadsAWeightThatIsAlsoListedAsInputWithItsDefault) {
 
 class ExternalData : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = ::testing::TempDir() + "/kinglet-external-XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
-    ASSERT_TRUE(write_file(folder_ / "data.bin", std::string(32, '\1'), Overwrite::kRefuse));
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void SetUp() override { ASSERT_TRUE(write_file(folder_ / "data.bin", std::string(32, '\1'), Overwrite::kRefuse)); }
 
   std::string error(const std::string& location, const std::string& offset) const {
     const std::string bytes = relu_model([&](::onnx::ModelProto& model) {
@@ -210,7 +206,8 @@ class ExternalData : public ::testing::Test {
     const Result<Graph> graph = load_model(std::as_bytes(std::span(bytes)), folder_);
     return graph ? "loaded" : describe(graph.error());
   }
-  std::filesystem::path folder_;
+  kinglet::testing::ScratchFolder scratch_;
+  const std::filesystem::path& folder_ = scratch_.path();
 };
 
 TEST_F(ExternalData, IsReadFromAPlainFileBesideTheModel) { EXPECT_EQ(error("data.bin", "16"), "loaded"); }

@@ -69,7 +69,7 @@ class Victim {
 };
 
 TEST(StorePower, KilledWhileWritingLosesNothingThatWasAcknowledged) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   std::map<std::uint64_t, bool> acknowledged;  // seq, and whether it was reviewed
   std::uint64_t highest = 0;
   for (int round = 0; round < 20; ++round) {
@@ -109,14 +109,14 @@ TEST(StorePower, KilledWhileWritingLosesNothingThatWasAcknowledged) {
 }
 
 TEST(StorePower, WhatTheDiskHoldsAtAnyMomentIsSound) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   Store store(quiet_options(folder.path()));
   std::uint64_t flushed = 0;
   for (int round = 0; round < 10; ++round) {
     flushed = put_visits(store, 40).back();
     ASSERT_OK(store.flush());
     // A copy without closing is what a power cut leaves, had all been synced.
-    const TemporaryFolder copy;
+    const ScratchFolder copy;
     for (const char* name : {"kinglet.db", "kinglet.db-wal", "sequence"}) {
       std::filesystem::copy_file(folder.path() / name, copy.path() / name);
     }

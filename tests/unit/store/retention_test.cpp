@@ -28,7 +28,7 @@ class RetentionTest : public ::testing::Test {
   }
   bool has(std::uint64_t seq, Picture kind) { return store().picture(visit_id(seq), kind).has_value(); }
 
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
   StoreOptions options_;
   std::unique_ptr<Store> store_;
 };

@@ -25,7 +25,7 @@ TEST(StoreSchema, TheStepsAreNumberedFromOneWithoutGaps) {
 
 TEST(StoreSchema, EveryOlderVersionBecomesTheNewestWithItsRows) {
   for (int version = 1; version < schema_steps().back().version; ++version) {
-    const TemporaryFolder folder;
+    const ScratchFolder folder;
     const std::filesystem::path file = folder.path() / "kinglet.db";
     {
       Database database = *Database::open(file, OpenAs::kCreate);

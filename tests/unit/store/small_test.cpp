@@ -34,7 +34,7 @@ TEST(StoreSequence, ItsOwnBlockMovesNothing) {
 }
 
 TEST(StoreSequence, AFileThatIsNoNumberCountsAsNone) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   EXPECT_EQ(read_reserved(folder.path()), 0U);
   for (const std::string_view text : {"", "12", "12 \n", "-1\n", "99999999999999999999\n", "x\n"}) {
     ASSERT_OK(write_file(folder.path() / "sequence", text, Overwrite::kReplace));
@@ -58,7 +58,7 @@ TEST(StoreBudget, ClipsStopBeforePicturesAndThoseBeforeVisits) {
 }
 
 TEST(StoreCountingVfs, CountsEachByteThatSqliteWrites) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const CountingVfs vfs;
   const std::filesystem::path file = folder.path() / "x.db";
   {
@@ -76,7 +76,7 @@ TEST(StoreCountingVfs, CountsEachByteThatSqliteWrites) {
 }
 
 TEST(StoreSqlite, ErrorsAreOneLineWithTheFile) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const auto missing = Database::open(folder.path() / "missing.db", OpenAs::kReadOnly);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
@@ -111,7 +111,7 @@ TEST(StoreExport, FieldsAreQuotedAsRfc4180HasIt) {
 }
 
 TEST(StorePictures, OnlyIdsOfVisitsBecomePaths) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const PictureFiles files(folder.path());
   for (const std::string_view id : {"", "vis_", "../../../etc/passwd", "vis_0000000000000000000000000/",
                                     "vis_0000000000000000000000000i", "prd_00000000000000000000000000"}) {

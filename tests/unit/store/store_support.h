@@ -3,7 +3,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <memory>
@@ -13,27 +12,11 @@
 #include "engine/base/format.h"
 #include "engine/base/mutex.h"
 #include "store/store.h"
+#include "tests/support/scratch_folder.h"
 
 namespace kinglet::store {
 
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "kinglet-store-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using kinglet::testing::ScratchFolder;
 
 // 2026-05-04T06:12:09.318Z, a time without anything special.
 inline WallTime morning() { return WallTime(std::chrono::milliseconds(1'777'875'129'318)); }

@@ -18,7 +18,7 @@ class StoreTest : public ::testing::Test {
   void open() { open(quiet_options(folder_.path())); }
   Store& store() { return *store_; }
 
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
   std::unique_ptr<Store> store_;
 };
 
