@@ -21,7 +21,6 @@ using engine::Document;
 using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kMostJson = std::uint64_t{4} << 30U;
-constexpr std::uint64_t kMostText = std::uint64_t{1} << 20U;
 
 struct Options {
   std::string input, output;
@@ -75,8 +74,7 @@ Result<void> check_label_count(const Document& document, const engine::Labels& l
 
 Result<void> add_properties(Document& document, const Options& options, Report& report) {
   if (!options.recipe.empty()) {
-    const std::string text = KINGLET_TRY(read_file(options.recipe, kMostText));
-    const engine::Recipe recipe = KINGLET_TRY(engine::parse_recipe(text, options.recipe));
+    const engine::Recipe recipe = KINGLET_TRY(engine::open_recipe(options.recipe));
     engine::set_property(document, engine::kRecipeProperty, engine::to_json(recipe));
   }
   if (options.labels.empty()) return {};
@@ -193,7 +191,8 @@ Body convert_command(CLI::App& app) {
   auto* external = app.add_flag("--external-data", options->external, "weights into OUT.data beside the model");
   app.add_flag("--internal-data", options->internal, "weights into the model file")->excludes(external);
   app.add_option("--labels", options->labels, "put these labels into the file, one a line")->type_name("FILE");
-  app.add_option("--recipe", options->recipe, "put this preprocessing into the file")->type_name("FILE");
+  app.add_option("--recipe", options->recipe, "put this preprocessing (a file or a preset's name) into the model")
+      ->type_name("FILE");
   app.add_flag("--no-proof", options->no_proof, "with --opset: do not run both to compare their answers");
   app.add_flag("--force", options->force, "replace an output file that is there");
   return [options](Output& out) { return convert(*options, out); };

@@ -171,6 +171,7 @@ Result<Json> to_json(const Facts& facts, const Options& options) {
   for (const auto& [key, value] : graph.metadata.properties) out["properties"][key] = value;
   if (facts.labels) out["labels"] = {{"path", facts.labels->origin}, {"count", facts.labels->labels.size()}};
   out["preprocess"] = Json::parse(engine::to_json(facts.recipe.recipe));
+  if (const auto preset = engine::preset_like(facts.recipe.recipe); !preset.empty()) out["preprocess_like"] = preset;
   out["preprocess_from"] = facts.recipe.origin.empty() ? "default" : facts.recipe.origin;
   out["plan"] = plan_json(facts, options);
   return out;
@@ -189,8 +190,10 @@ std::vector<std::pair<std::string, std::string>> shown_properties(const Graph& g
 
 std::string recipe_text(const FoundRecipe& found) {
   const engine::Recipe& recipe = found.recipe;
-  return format_text("{}; {}, mean {:g} {:g} {:g}, std {:g} {:g} {:g}, output {}",
+  const std::string_view preset = engine::preset_like(recipe);
+  return format_text("{}; {}{}, mean {:g} {:g} {:g}, std {:g} {:g} {:g}, output {}",
                      found.origin.empty() ? "none found, the default" : found.origin,
+                     preset.empty() ? "" : format_text("as preset {}: ", preset),
                      recipe.resize_mode == engine::ResizeMode::kStretch ? "stretch" : "center crop", recipe.mean[0],
                      recipe.mean[1], recipe.mean[2], recipe.std[0], recipe.std[1], recipe.std[2], recipe.output);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: recipes as JSON. Every member is one row of the table below: its reader, its writer and its place in errors.
+// Why: recipes as JSON. Every member is one row of the table below: its reader, its writer and its place in errors;
+// every preset is one row of recipe_presets.def.
 #include "engine/recipe.h"
 
 #include <algorithm>
@@ -98,6 +99,36 @@ Result<void> read_temperature(const Member& member, const json& value, Recipe& r
   return {};
 }
 
+Result<void> read_resize_size(const Member& member, const json& value, Recipe& recipe) {
+  if (!value.is_number_integer() || value.get<double>() < 1 || value.get<double>() > 65'535) {
+    return wrong(member, value, "a whole number of pixels from 1 to 65535");
+  }
+  recipe.resize_size = value.get<int>();
+  return {};
+}
+
+// Either of the two members makes the pair.
+Quantization& quantization_of(Recipe& recipe) {
+  if (!recipe.quantization) recipe.quantization.emplace();
+  return *recipe.quantization;
+}
+
+Result<void> read_scale(const Member& member, const json& value, Recipe& recipe) {
+  if (!value.is_number() || !(value.get<double>() >= 1e-6) || value.get<double>() > 1e6) {
+    return wrong(member, value, "a number from 1e-6 to 1e6 (what one step of an integer input is worth)");
+  }
+  quantization_of(recipe).scale = value.get<double>();
+  return {};
+}
+
+Result<void> read_zero_point(const Member& member, const json& value, Recipe& recipe) {
+  if (!value.is_number_integer() || value.get<double>() < -128 || value.get<double>() > 255) {
+    return wrong(member, value, "a whole number from -128 to 255");
+  }
+  quantization_of(recipe).zero_point = value.get<int>();
+  return {};
+}
+
 Result<void> read_antialias(const Member& member, const json& value, Recipe& recipe) {
   if (!value.is_boolean()) return wrong(member, value, "true or false");
   recipe.antialias = value.get<bool>();
@@ -112,8 +143,10 @@ std::string name_of(std::span<const std::string_view> names, T value) {
 struct MemberRow {
   std::string_view name;
   Result<void> (*read)(const Member&, const json&, Recipe&);
-  ordered_json (*write)(const Recipe&);
+  ordered_json (*write)(const Recipe&);  // null: left out
 };
+
+constexpr std::string_view kPresetMember = "preset";
 
 constexpr MemberRow kMembers[] = {
     {"resize_mode",
@@ -130,6 +163,8 @@ constexpr MemberRow kMembers[] = {
      [](const Recipe& recipe) { return ordered_json(name_of(kInterpolationNames, recipe.interpolation)); }},
     {"antialias", read_antialias, [](const Recipe& recipe) { return ordered_json(recipe.antialias); }},
     {"crop_ratio", read_crop_ratio, [](const Recipe& recipe) { return ordered_json(recipe.crop_ratio); }},
+    {"resize_size", read_resize_size,
+     [](const Recipe& recipe) { return recipe.resize_size > 0 ? ordered_json(recipe.resize_size) : ordered_json(); }},
     {"color_order",
      [](const Member& member, const json& value, Recipe& recipe) -> Result<void> {
        recipe.color_order = static_cast<ColorOrder>(KINGLET_TRY(read_choice(member, value, kColorNames)));
@@ -144,6 +179,14 @@ constexpr MemberRow kMembers[] = {
      },
      [](const Recipe& recipe) { return ordered_json(recipe.mean); }},
     {"std", read_std, [](const Recipe& recipe) { return ordered_json(recipe.std); }},
+    {"scale", read_scale,
+     [](const Recipe& recipe) {
+       return recipe.quantization ? ordered_json(recipe.quantization->scale) : ordered_json();
+     }},
+    {"zero_point", read_zero_point,
+     [](const Recipe& recipe) {
+       return recipe.quantization ? ordered_json(recipe.quantization->zero_point) : ordered_json();
+     }},
     {"output",
      [](const Member& member, const json& value, Recipe& recipe) -> Result<void> {
        recipe.output = kOutputNames[KINGLET_TRY(read_choice(member, value, kOutputNames))];
@@ -154,11 +197,55 @@ constexpr MemberRow kMembers[] = {
 };
 
 std::unexpected<Error> unknown_member(std::string_view name, std::string_view where) {
-  std::vector<std::string_view> names;
+  std::vector<std::string_view> names{kPresetMember};
   for (const MemberRow& row : kMembers) names.push_back(row.name);
   const std::string_view nearest = nearest_name(name, names);
   return fail(ErrorCode::kBadData, format_text("unknown recipe member \"{}\"", printable(name, 60)), std::string(where),
               nearest.empty() ? "members are " + listed(names) : format_text("did you mean \"{}\"?", nearest));
+}
+
+constexpr Preset kPresets[] = {
+#define KINGLET_PRESET(name, whose, members) {name, whose, members},
+#include "engine/recipe_presets.def"
+#undef KINGLET_PRESET
+};
+
+std::string nearest_preset(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Preset& preset : kPresets) names.push_back(preset.name);
+  const std::string_view nearest = nearest_name(name, names);
+  return nearest.empty() ? "presets are " + listed(names) : format_text("did you mean \"{}\"?", nearest);
+}
+
+Result<void> read_members(const json& root, std::string_view where, Recipe& recipe) {
+  for (const auto& [name, value] : root.items()) {
+    if (name == kPresetMember) continue;
+    const auto* row = std::ranges::find(kMembers, name, &MemberRow::name);
+    if (row == std::end(kMembers)) return unknown_member(name, where);
+    KINGLET_TRY(row->read({row->name, where}, value, recipe));
+  }
+  return {};
+}
+
+Result<Recipe> read_preset(const Preset& preset) {
+  Recipe recipe;
+  KINGLET_TRY(read_members(json::parse(preset.members), preset.name, recipe));
+  return recipe;
+}
+
+const Preset* find_preset(std::string_view name) {
+  const auto* row = std::ranges::find(kPresets, name, &Preset::name);
+  return row == std::end(kPresets) ? nullptr : row;
+}
+
+// What the members start from: the preset that is named, or the defaults.
+Result<Recipe> base_of(const json& root, std::string_view where) {
+  const auto member = root.find(kPresetMember);
+  if (member == root.end()) return Recipe{};
+  const Preset* preset = member->is_string() ? find_preset(member->get_ref<const std::string&>()) : nullptr;
+  if (preset != nullptr) return read_preset(*preset);
+  return fail(ErrorCode::kBadData, format_text("unknown recipe preset {}", printable(member->dump(), 60)),
+              std::string(where), nearest_preset(member->is_string() ? member->get<std::string>() : std::string()));
 }
 
 std::string line_and_column(std::string_view text, std::size_t byte) {
@@ -209,38 +296,79 @@ Result<Recipe> parse_recipe(std::string_view text, std::string_view where) {
     return fail(ErrorCode::kBadData, "recipe is not a JSON object", std::string(where),
                 "a recipe looks like {\"mean\": [127.5, 127.5, 127.5], \"std\": [127.5, 127.5, 127.5]}");
   }
-  Recipe recipe;
-  for (const auto& [name, value] : root.items()) {
-    const auto* row = std::ranges::find(kMembers, name, &MemberRow::name);
-    if (row == std::end(kMembers)) return unknown_member(name, where);
-    KINGLET_TRY(row->read({row->name, where}, value, recipe));
-  }
+  Recipe recipe = KINGLET_TRY(base_of(root, where));
+  KINGLET_TRY(read_members(root, where, recipe));
   return recipe;
 }
 
 std::string to_json(const Recipe& recipe) {
   ordered_json root = ordered_json::object();
-  for (const MemberRow& row : kMembers) root[std::string(row.name)] = row.write(recipe);
+  for (const MemberRow& row : kMembers) {
+    ordered_json value = row.write(recipe);
+    if (!value.is_null()) root[std::string(row.name)] = std::move(value);
+  }
   return root.dump(2) + "\n";
+}
+
+std::span<const Preset> recipe_presets() { return kPresets; }
+
+std::string_view preset_like(const Recipe& recipe) {
+  Recipe pictures = recipe;  // how answers are read is no part of a preset
+  pictures.output = Recipe{}.output;
+  pictures.temperature = Recipe{}.temperature;
+  for (const Preset& preset : kPresets) {
+    if (const Result<Recipe> row = read_preset(preset); row && *row == pictures) return preset.name;
+  }
+  return {};
+}
+
+Result<Recipe> open_recipe(const std::filesystem::path& path_or_preset) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path_or_preset, ignored)) {
+    // A configuration file puts its own folder before the word.
+    const std::string name = path_or_preset.filename().string();
+    if (const Preset* preset = find_preset(name)) return read_preset(*preset);
+    if (!path_or_preset.has_extension()) {
+      return fail(ErrorCode::kNotFound, "neither a recipe file nor a preset", printable(path_or_preset.string()),
+                  nearest_preset(name));
+    }
+  }
+  const std::string text = KINGLET_TRY(read_file(path_or_preset, kMaxRecipeBytes));
+  return parse_recipe(text, printable(path_or_preset.string()));
+}
+
+Result<Recipe> recipe_for_input(const std::optional<Recipe>& found, DataType type,
+                                const std::optional<Quantization>& of_model) {
+  Recipe recipe = found.value_or(Recipe{});
+  if (type != DataType::kU8 && type != DataType::kI8) return recipe;
+  if (!found) return read_preset(*find_preset(type == DataType::kU8 ? "tflite-uint8" : "tflite-int8"));
+  if (!recipe.quantization) recipe.quantization = of_model;
+  if (!recipe.quantization) {
+    return fail(ErrorCode::kBadData,
+                format_text("the model's input is {}, and neither recipe nor model says what one step of it is worth",
+                            to_string(type)),
+                "recipe", "give \"scale\" and \"zero_point\", or the preset tflite-uint8 or tflite-int8");
+  }
+  const int lowest = type == DataType::kI8 ? -128 : 0;
+  const int zero_point = recipe.quantization->zero_point;
+  if (zero_point < lowest || zero_point > lowest + 255) {
+    return fail(ErrorCode::kBadData,
+                format_text("zero_point {} does not fit the model's {} input, expected {} to {}", zero_point,
+                            to_string(type), lowest, lowest + 255),
+                "recipe");
+  }
+  return recipe;
 }
 
 Result<std::optional<Recipe>> find_recipe(const std::filesystem::path& model,
                                           const std::optional<std::filesystem::path>& explicit_path,
                                           std::optional<std::string_view> metadata_property) {
-  std::filesystem::path path;
-  if (explicit_path) {
-    path = *explicit_path;
-  } else {
-    path = model;
-    if (path.extension() == ".onnx") path.replace_extension();
-    path += ".recipe.json";
-    std::error_code error;
-    if (!std::filesystem::exists(path, error)) path.clear();
-  }
-  if (!path.empty()) {
-    const std::string text = KINGLET_TRY(read_file(path, kMaxRecipeBytes));
-    return KINGLET_TRY(parse_recipe(text, printable(path.string())));
-  }
+  if (explicit_path) return KINGLET_TRY(open_recipe(*explicit_path));
+  std::filesystem::path path = model;
+  if (path.extension() == ".onnx") path.replace_extension();
+  path += ".recipe.json";
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) return KINGLET_TRY(open_recipe(path));
   if (metadata_property) {
     return KINGLET_TRY(
         parse_recipe(*metadata_property, printable(model.string()) + ", metadata property kinglet.recipe"));

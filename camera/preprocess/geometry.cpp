@@ -23,12 +23,14 @@ AxisSpan middle_of(int input_size, int resized, int wanted) {
 std::pair<int, int> resized_sides(const engine::Recipe& recipe, int width, int height, int model_width,
                                   int model_height) {
   const auto whole = [](double side) { return static_cast<int>(std::min(side, 0x1p30)); };
+  const double ratio =
+      recipe.resize_size > 0 ? std::min(model_width, model_height) / double{1} / recipe.resize_size : recipe.crop_ratio;
   if (model_width == model_height) {
-    const int short_side = whole(std::floor(model_width / recipe.crop_ratio));
+    const int short_side = recipe.resize_size > 0 ? recipe.resize_size : whole(std::floor(model_width / ratio));
     const int long_side = whole(double{1} * short_side * std::max(width, height) / std::min(width, height));
     return width <= height ? std::pair(short_side, long_side) : std::pair(long_side, short_side);
   }
-  const double factor = std::max(model_width / recipe.crop_ratio / width, model_height / recipe.crop_ratio / height);
+  const double factor = std::max(model_width / ratio / width, model_height / ratio / height);
   return {std::max(model_width, whole(width * factor)), std::max(model_height, whole(height * factor))};
 }
 
@@ -45,6 +47,10 @@ int used_length(const AxisSpan& span) {
 Result<Geometry> make_geometry(const engine::Recipe& recipe, int frame_width, int frame_height,
                                const std::optional<CropRect>& crop, int model_width, int model_height) {
   if (!crop && recipe.resize_mode == engine::ResizeMode::kCenterCrop) {
+    if (recipe.resize_size > 0 && recipe.resize_size < std::min(model_width, model_height)) {
+      return fail(ErrorCode::kBadData, format_text("the recipe's resize_size {} is less than the model's input {}x{}",
+                                                   recipe.resize_size, model_width, model_height));
+    }
     const auto [width, height] = resized_sides(recipe, frame_width, frame_height, model_width, model_height);
     const AxisSpan columns = middle_of(frame_width, width, model_width);
     const AxisSpan rows = middle_of(frame_height, height, model_height);

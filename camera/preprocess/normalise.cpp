@@ -11,8 +11,9 @@ using engine::DataType;
 using engine::TensorLayout;
 
 Normalise::Normalise(const engine::Recipe& recipe, const InputTensor& tensor)
-    : type_(tensor.type), scale_(tensor.scale), zero_point_(tensor.zero_point) {
+    : type_(tensor.type), quantization_(tensor.quantization) {
   if (recipe.color_order == engine::ColorOrder::kBgr) source_ = {2, 1, 0};
+  const auto scale = static_cast<float>(quantization_.scale);
   const int lowest = type_ == DataType::kI8 ? -128 : 0;
   for (std::size_t channel = 0; channel < 3; ++channel) {
     const auto mean = static_cast<float>(recipe.mean[channel]);
@@ -20,7 +21,7 @@ Normalise::Normalise(const engine::Recipe& recipe, const InputTensor& tensor)
     for (std::size_t pixel = 0; pixel < 256; ++pixel) {
       const float value = (static_cast<float>(pixel) - mean) / deviation;
       floats_[channel][pixel] = value;
-      const float steps = std::nearbyint(value / scale_) + static_cast<float>(zero_point_);
+      const float steps = std::nearbyint(value / scale) + static_cast<float>(quantization_.zero_point);
       const auto limited = std::clamp(steps, static_cast<float>(lowest), static_cast<float>(lowest + 255));
       bytes_[channel][pixel] = static_cast<std::uint8_t>(static_cast<int>(limited) & 0xFF);
     }
@@ -28,7 +29,7 @@ Normalise::Normalise(const engine::Recipe& recipe, const InputTensor& tensor)
 }
 
 bool Normalise::fits(const InputTensor& tensor) const {
-  return tensor.type == type_ && tensor.scale == scale_ && tensor.zero_point == zero_point_;
+  return tensor.type == type_ && tensor.quantization == quantization_;
 }
 
 template <typename T>

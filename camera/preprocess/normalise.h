@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: 8-bit RGB to the model's numbers. A pixel has 256 values, so each channel is one table, made once: the float
-// is the same to the last bit as (float32(pixel) - float32(mean)) / float32(std).
+// is the same to the last bit as (float32(pixel) - float32(mean)) / float32(std), the byte what ONNX's QuantizeLinear
+// makes of that float.
 #pragma once
 
 #include <array>
@@ -27,8 +28,7 @@ class Normalise {
              const std::array<std::array<T, 256>, 3>& table) const;
 
   engine::DataType type_ = engine::DataType::kBool;
-  float scale_ = 0;
-  int zero_point_ = 0;
+  engine::Quantization quantization_;
   std::array<std::size_t, 3> source_{0, 1, 2};            // which of R, G, B each tensor channel takes
   std::array<std::array<float, 256>, 3> floats_{};        // kF32
   std::array<std::array<std::uint8_t, 256>, 3> bytes_{};  // kU8 and kI8, as bytes

@@ -79,7 +79,8 @@ Result<void> Preprocessor::State::check_tensor(const InputTensor& out) const {
       out.type == engine::DataType::kF32 || out.type == engine::DataType::kU8 || out.type == engine::DataType::kI8;
   const std::size_t count = 3 * static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
   const std::size_t need = count * engine::byte_size(out.type);
-  if (!known || out.width != width || out.height != height || out.bytes.size() != need || !(out.scale > 0)) {
+  if (!known || out.width != width || out.height != height || out.bytes.size() != need ||
+      !(out.quantization.scale > 0)) {
     return fail(ErrorCode::kBadData,
                 format_text("model input of {}x{} {} in {} bytes, expected {}x{} f32, u8 or i8 in {} bytes", out.width,
                             out.height, engine::to_string(out.type), out.bytes.size(), width, height, need));

@@ -28,8 +28,7 @@ struct InputTensor {
   int width = 0;
   int height = 0;
   engine::TensorLayout layout = engine::TensorLayout::kNhwc;
-  float scale = 1;  // only for integer inputs: q = round(x / scale) + zero_point
-  int zero_point = 0;
+  engine::Quantization quantization;  // only for integer inputs: q = round(x / scale) + zero_point
 };
 
 // Holds tables and row buffers for one geometry; they are made on the first frame of a size and kept, so that the

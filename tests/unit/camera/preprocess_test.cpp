@@ -69,8 +69,7 @@ TEST(Preprocessor, GivesTheSameNumbersInBothLayouts) {
 
 TEST(Preprocessor, QuantisesToUnsignedBytes) {
   Tensor tensor(1, 1, DataType::kU8);
-  tensor.input.scale = 0.5F;
-  tensor.input.zero_point = 100;
+  tensor.input.quantization = {0.5, 100};
   Recipe recipe;
   recipe.std = {1, 1, 1};
   recipe.mean = {0, 100, 0};
@@ -82,8 +81,7 @@ TEST(Preprocessor, QuantisesToUnsignedBytes) {
 
 TEST(Preprocessor, QuantisesToSignedBytesWithHalvesToEven) {
   Tensor tensor(1, 1, DataType::kI8);
-  tensor.input.scale = 2;
-  tensor.input.zero_point = -128;
+  tensor.input.quantization = {2, -128};
   Recipe recipe;
   recipe.std = {1, 1, 1};
   Preprocessor preprocessor(recipe, 1, 1);
@@ -167,7 +165,7 @@ TEST(Preprocessor, RefusesATensorOfAnotherSizeOrType) {
   Tensor wrong_type(8, 8, DataType::kI64);
   EXPECT_FALSE(preprocessor.run(picture.view(), std::nullopt, wrong_type.input));
   Tensor no_scale(8, 8, DataType::kU8);
-  no_scale.input.scale = 0;
+  no_scale.input.quantization.scale = 0;
   EXPECT_FALSE(preprocessor.run(picture.view(), std::nullopt, no_scale.input));
 }
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "camera/preprocess/preprocess.h"
@@ -80,6 +82,45 @@ TEST_P(PreprocessVideo, KeepsAFlatColour) {
   const auto video = run(plain_recipe(), frame.view, 31, 17);
   const auto still = run(plain_recipe(), flat.view(), 31, 17);
   EXPECT_LE(kinglet::testing::largest_difference(still, video), 3);
+}
+
+// What ONNX's QuantizeLinear makes of a float.
+int quantised(float value, const engine::Quantization& steps, int lowest) {
+  const float step = std::nearbyint(value / static_cast<float>(steps.scale)) + static_cast<float>(steps.zero_point);
+  return static_cast<int>(std::clamp(step, static_cast<float>(lowest), static_cast<float>(lowest + 255)));
+}
+
+// Every byte is the float way's number, quantised.
+void expect_quantised_floats(const FrameView& view, engine::DataType type, const engine::Quantization& steps,
+                             engine::TensorLayout layout) {
+  engine::Recipe recipe = engine::open_recipe("torchvision").value();
+  recipe.color_order = engine::ColorOrder::kBgr;
+  Preprocessor preprocessor(recipe, 56, 48);
+  std::vector<float> floats(std::size_t{3} * 56 * 48);
+  std::vector<std::byte> bytes(floats.size());
+  InputTensor input{.bytes = std::as_writable_bytes(std::span(floats)), .width = 56, .height = 48, .layout = layout};
+  ASSERT_TRUE(preprocessor.run(view, std::nullopt, input));
+  input.bytes = bytes;
+  input.type = type;
+  input.quantization = steps;
+  ASSERT_TRUE(preprocessor.run(view, std::nullopt, input));
+  const bool is_signed = type == engine::DataType::kI8;
+  for (std::size_t i = 0; i < floats.size(); ++i) {
+    const int found = is_signed ? static_cast<std::int8_t>(bytes[i]) : std::to_integer<int>(bytes[i]);
+    ASSERT_EQ(found, quantised(floats[i], steps, is_signed ? -128 : 0)) << i << ": " << floats[i];
+  }
+}
+
+TEST_P(PreprocessVideo, GivesIntegersThatAreTheFloatsQuantised) {
+  const Image scene = make_scene(320, 240);
+  const VideoFrame frame = make_video_frame(scene, GetParam().format, GetParam().matrix, GetParam().range);
+  for (const auto layout : {engine::TensorLayout::kNhwc, engine::TensorLayout::kNchw}) {
+    for (const FrameView& view : {frame.view, scene.view()}) {
+      expect_quantised_floats(view, engine::DataType::kI8, {0.0186, -14}, layout);
+      expect_quantised_floats(view, engine::DataType::kU8, {0.02, 114}, layout);
+      expect_quantised_floats(view, engine::DataType::kI8, {0.004, 5}, layout);  // most pixels beyond the ends
+    }
+  }
 }
 
 TEST_P(PreprocessVideo, SnapshotShowsTheScene) {

@@ -21,17 +21,20 @@ TEST(ParseRecipe, TakesEveryMember) {
   const Result<Recipe> recipe = parse_recipe(
       R"({"resize_mode": "center_crop", "interpolation": "bicubic", "antialias": false, "crop_ratio": 0.95,
           "color_order": "bgr", "mean": [123.675, 116.28, 103.53], "std": [58.395, 57.12, 57.375],
-          "output": "logits"})",
+          "output": "logits", "resize_size": 256, "scale": 0.5, "zero_point": 7, "temperature": 1.5})",
       "m.recipe.json");
   ASSERT_TRUE(recipe) << describe(recipe.error());
   EXPECT_EQ(*recipe, (Recipe{.resize_mode = ResizeMode::kCenterCrop,
                              .interpolation = Interpolation::kBicubic,
                              .antialias = false,
                              .crop_ratio = 0.95,
+                             .resize_size = 256,
                              .color_order = ColorOrder::kBgr,
                              .mean = {123.675, 116.28, 103.53},
                              .std = {58.395, 57.12, 57.375},
-                             .output = "logits"}));
+                             .quantization = Quantization{0.5, 7},
+                             .output = "logits",
+                             .temperature = 1.5}));
 }
 
 TEST(ParseRecipe, LeavesDefaultsWhereNothingIsSaid) { EXPECT_EQ(parse_recipe("{}", "m").value(), Recipe{}); }
@@ -55,7 +58,7 @@ TEST(ParseRecipe, NamesTheNearestMemberWhenOneIsMisspelt) {
 }
 
 TEST(ParseRecipe, ListsTheMembersWhenNothingIsNear) {
-  EXPECT_TRUE(error_of(R"({"quux": 1})").hint.starts_with("members are \"resize_mode\","));
+  EXPECT_TRUE(error_of(R"({"quux": 1})").hint.starts_with("members are \"preset\", \"resize_mode\","));
 }
 
 TEST(ParseRecipe, NamesLineAndColumnOfASyntaxError) {
@@ -82,6 +85,12 @@ TEST(ParseRecipe, RefusesNumbersThatCannotBe) {
   EXPECT_NE(error_of(R"({"crop_ratio": 1.5})").message, "");
   EXPECT_NE(error_of(R"({"crop_ratio": 1e999})").message, "");
   EXPECT_NE(error_of(R"({"antialias": 1})").message, "");
+  EXPECT_NE(error_of(R"({"resize_size": 0})").message, "");
+  EXPECT_NE(error_of(R"({"resize_size": 256.5})").message, "");
+  EXPECT_NE(error_of(R"({"resize_size": 70000})").message, "");
+  EXPECT_NE(error_of(R"({"scale": 0})").message, "");
+  EXPECT_NE(error_of(R"({"zero_point": 256})").message, "");
+  EXPECT_NE(error_of(R"({"zero_point": 1e300})").message, "");
 }
 
 TEST(ParseRecipe, RefusesWhatIsNotAnObject) {
@@ -89,6 +98,72 @@ TEST(ParseRecipe, RefusesWhatIsNotAnObject) {
   EXPECT_NE(error_of("").message, "");
   EXPECT_NE(error_of(std::string(100'000, '[')).message, "");
   EXPECT_EQ(error_of(R"({"mean": [[[[[[[[[[1]]]]]]]]]]})").message, "recipe is nested too deeply");
+}
+
+TEST(RecipePreset, GivesTheMembersThatAreNotThere) {
+  const Recipe recipe = parse_recipe(R"({"interpolation": "bicubic", "preset": "torchvision", "std": 2})", "m").value();
+  EXPECT_EQ(recipe.resize_mode, ResizeMode::kCenterCrop);
+  EXPECT_EQ(recipe.mean, (std::array<double, 3>{123.675, 116.28, 103.53}));
+  EXPECT_EQ(recipe.interpolation, Interpolation::kBicubic);
+  EXPECT_EQ(recipe.std, (std::array<double, 3>{2, 2, 2}));
+}
+
+TEST(RecipePreset, NamesTheNearestWhenItIsUnknown) {
+  const Error error = error_of(R"({"preset": "keras-mobilnet"})");
+  EXPECT_EQ(describe(error), "m.recipe.json: unknown recipe preset \"keras-mobilnet\"");
+  EXPECT_EQ(error.hint, "did you mean \"keras-mobilenet\"?");
+  EXPECT_THAT(error_of(R"({"preset": "quux"})").hint, ::testing::StartsWith("presets are \"torchvision\", "));
+  EXPECT_EQ(error_of(R"({"preset": 1})").message, "unknown recipe preset 1");
+}
+
+TEST(RecipePreset, IsFoundAgainByWhatItDoes) {
+  for (const Preset& preset : recipe_presets()) {
+    Recipe recipe = open_recipe(std::string(preset.name)).value();
+    recipe.output = "logits";
+    recipe.temperature = 2;
+    const std::string_view like = preset_like(recipe);
+    EXPECT_EQ(parse_recipe(to_json(recipe), "m").value(), recipe) << preset.name;
+    EXPECT_EQ(open_recipe(std::string(like)).value(), open_recipe(std::string(preset.name)).value()) << preset.name;
+  }
+  EXPECT_EQ(preset_like(Recipe{.mean = {1, 2, 3}}), "");
+}
+
+TEST(RecipePreset, EachIsInTheDocument) {
+  const std::string text = read_file(KINGLET_SOURCE_DIR "/docs/recipes.md", 1 << 20).value();
+  for (const Preset& preset : recipe_presets()) {
+    EXPECT_THAT(text, ::testing::HasSubstr("\n| `" + std::string(preset.name) + "` |"));
+  }
+}
+
+TEST(RecipeForInput, LeavesAFloatInputAsItIs) {
+  EXPECT_EQ(recipe_for_input(std::nullopt, DataType::kF32, Quantization{}).value(), Recipe{});
+}
+
+TEST(RecipeForInput, GivesBytesAsTheyAreToAnIntegerInputWithoutARecipe) {
+  EXPECT_EQ(preset_like(recipe_for_input(std::nullopt, DataType::kU8, std::nullopt).value()), "tflite-uint8");
+  EXPECT_EQ(preset_like(recipe_for_input(std::nullopt, DataType::kI8, Quantization{0.5, 3}).value()), "tflite-int8");
+}
+
+TEST(RecipeForInput, PrefersTheRecipesScaleToTheModels) {
+  const Recipe silent = parse_recipe(R"({"preset": "torchvision"})", "m").value();
+  const Recipe telling = parse_recipe(R"({"scale": 0.25, "zero_point": -3})", "m").value();
+  const Quantization of_model{0.02, 5};
+  EXPECT_EQ(recipe_for_input(silent, DataType::kI8, of_model).value().quantization, of_model);
+  EXPECT_EQ(recipe_for_input(telling, DataType::kI8, of_model).value().quantization, (Quantization{0.25, -3}));
+}
+
+TEST(RecipeForInput, RefusesAnIntegerInputThatNobodyExplains) {
+  const Error error = recipe_for_input(Recipe{}, DataType::kU8, std::nullopt).error();
+  EXPECT_EQ(error.code, ErrorCode::kBadData);
+  EXPECT_THAT(error.message, ::testing::HasSubstr("input is u8, and neither recipe nor model says"));
+  EXPECT_THAT(error.hint, ::testing::HasSubstr("tflite-uint8"));
+}
+
+TEST(RecipeForInput, RefusesAZeroPointThatTheTypeCannotHold) {
+  const Recipe recipe = parse_recipe(R"({"scale": 1, "zero_point": -1})", "m").value();
+  EXPECT_TRUE(recipe_for_input(recipe, DataType::kI8, std::nullopt));
+  EXPECT_THAT(recipe_for_input(recipe, DataType::kU8, std::nullopt).error().message,
+              ::testing::HasSubstr("zero_point -1 does not fit the model's u8 input, expected 0 to 255"));
 }
 
 class FindRecipe : public ::testing::Test {
@@ -121,6 +196,20 @@ TEST_F(FindRecipe, FallsBackToTheMetadataAndNamesItInErrors) {
 
 TEST_F(FindRecipe, IsAnErrorWhenTheExplicitFileIsMissing) {
   EXPECT_EQ(find_recipe(folder_ / "m.onnx", folder_ / "no.json", std::nullopt).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(FindRecipe, TakesThePresetThatAnExplicitNameIs) {
+  EXPECT_EQ(preset_like(find_recipe("m.onnx", "timm", std::nullopt).value().value()), "timm");
+  EXPECT_EQ(preset_like(find_recipe("m.onnx", folder_ / "caffe", std::nullopt).value().value()), "caffe");
+  write("timm", R"({"mean": 4})");
+  EXPECT_EQ(find_recipe("m.onnx", folder_ / "timm", std::nullopt).value().value().mean[0], 4);
+}
+
+TEST_F(FindRecipe, NamesTheNearestPresetWhenAnExplicitNameIsNone) {
+  const Error error = find_recipe("m.onnx", "torchvison", std::nullopt).error();
+  EXPECT_EQ(error.code, ErrorCode::kNotFound);
+  EXPECT_EQ(describe(error), "torchvison: neither a recipe file nor a preset");
+  EXPECT_EQ(error.hint, "did you mean \"torchvision\"?");
 }
 
 TEST_F(FindRecipe, IsNothingWithoutAny) {
