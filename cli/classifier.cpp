@@ -24,6 +24,7 @@ constexpr std::uint64_t kPictureLimit = 512 << 20;
 
 // Where the pixels go: the input must be a batch of one with three channels, first or last.
 Result<camera::InputTensor> picture_input(engine::Session& session, const std::string& model) {
+  if (session.inputs().empty()) return fail(ErrorCode::kBadData, "the model has no input", model);
   const TensorInfo& info = session.inputs().front();
   const auto& shape = info.shape;
   const bool channels_first = shape.size() == 4 && shape[1] == 3;
@@ -41,7 +42,8 @@ Result<camera::InputTensor> picture_input(engine::Session& session, const std::s
                              .type = info.type,
                              .width = static_cast<int>(shape[row + 1]),
                              .height = static_cast<int>(shape[row]),
-                             .layout = channels_last ? TensorLayout::kNhwc : info.layout};
+                             .layout = channels_last ? TensorLayout::kNhwc : info.layout,
+                             .quantization = {}};
 }
 
 Result<engine::Labels> labels_for(const ModelOptions& options, const engine::Graph::Metadata& metadata,
@@ -81,10 +83,16 @@ void add_threads_option(CLI::App& app, ModelOptions& options) {
       ->option_text("N");
 }
 
-void add_picture_options(CLI::App& app, ModelOptions& options) {
+void add_labels_option(CLI::App& app, ModelOptions& options) {
   app.add_option("--labels", options.labels, "one label a line (default: MODEL.labels.txt beside the model)")
       ->type_name("FILE");
-  app.add_option("--recipe", options.recipe, "preprocessing as JSON (default: MODEL.recipe.json, or in the model)")
+}
+
+void add_picture_options(CLI::App& app, ModelOptions& options) {
+  add_labels_option(app, options);
+  app.add_option("--recipe", options.recipe,
+                 "preprocessing as JSON, or a preset: torchvision, timm, keras-mobilenet, tflite-uint8, ... "
+                 "(default: MODEL.recipe.json, or in the model)")
       ->type_name("FILE");
 }
 
@@ -133,31 +141,48 @@ Classifier::Classifier(engine::Session session, engine::Labels labels, camera::P
       input_(input),
       scores_(labels_.size()) {}
 
+namespace {
+
+// The recipe for this input; what had to be guessed is noted.
+Result<engine::Recipe> settled_recipe(const ModelOptions& options, const engine::Session& session, Output& out) {
+  const FoundRecipe found = KINGLET_TRY(recipe_of(options, session.metadata()));
+  const TensorInfo& input = session.inputs().front();
+  if (found.origin.empty()) {
+    out.note(
+        format_text("no recipe: pixels {}; use --recipe (a preset or a file), or put {}.recipe.json beside the model",
+                    input.type == DataType::kF32 ? "are divided by 255" : "go in as they are",
+                    fs::path(options.model).stem().string()));
+  }
+  auto recipe = engine::recipe_for_input(found.origin.empty() ? std::nullopt : std::optional(found.recipe), input.type,
+                                         input.quantization);
+  if (!recipe) return std::unexpected(with_context(recipe.error(), options.model));
+  return recipe;
+}
+
+}  // namespace
+
 Result<Classifier> Classifier::open(const ModelOptions& options, Output& out) {
   engine::Session session = KINGLET_TRY(engine::Session::open(options.model, {.threads = thread_count(options)}));
-  const FoundRecipe recipe = KINGLET_TRY(recipe_of(options, session.metadata()));
-  if (recipe.origin.empty()) {
-    out.note(format_text("no recipe: pixels are divided by 255; use --recipe, or put {}.recipe.json beside the model",
-                         fs::path(options.model).stem().string()));
-  }
-  const camera::InputTensor input = KINGLET_TRY(picture_input(session, options.model));
+  camera::InputTensor input = KINGLET_TRY(picture_input(session, options.model));
+  const engine::Recipe recipe = KINGLET_TRY(settled_recipe(options, session, out));
+  input.quantization = recipe.quantization.value_or(engine::Quantization{});
   const TensorInfo& scores = session.outputs().front();
   const std::optional<std::int64_t> count = engine::element_count(scores.shape);
-  if (scores.type != DataType::kF32 || !count || *count < 1) {
+  if (!engine::is_score_type(scores.type) || !count || *count < 1) {
     return fail(ErrorCode::kBadData,
-                format_text("the output \"{}\" is {} {}, expected f32 with one score a class", scores.name,
+                format_text("the output \"{}\" is {} {}, expected f32, u8 or i8 with one score a class", scores.name,
                             to_string(scores.type), engine::to_string(scores.shape)),
                 options.model);
   }
   engine::Labels labels = KINGLET_TRY(labels_for(options, session.metadata(), static_cast<std::size_t>(*count), out));
-  return Classifier(std::move(session), std::move(labels),
-                    camera::Preprocessor(recipe.recipe, input.width, input.height), input);
+  return Classifier(std::move(session), std::move(labels), camera::Preprocessor(recipe, input.width, input.height),
+                    input);
 }
 
 Result<PictureResult> Classifier::prepare(std::span<const std::byte> picture) {
   PictureResult result;
   SteadyTime start = SteadyClock::now();
-  const camera::DecodedImage decoded = KINGLET_TRY(camera::decode_image(picture, kLimits, camera::Upright::kApplyExif));
+  const camera::DecodedImage decoded = KINGLET_TRY(decode_picture(picture, camera::Upright::kApplyExif));
   result.timing.decode_ms = ms_since(start);
   result.width_px = decoded.image.width;
   result.height_px = decoded.image.height;
@@ -171,13 +196,19 @@ Result<PictureResult> Classifier::prepare(std::span<const std::byte> picture) {
 Result<PictureResult> Classifier::classify(std::span<const std::byte> picture, std::size_t top_count) {
   PictureResult result = KINGLET_TRY(prepare(picture));
   const SteadyTime start = SteadyClock::now();
-  KINGLET_TRY(session_.run());
+  KINGLET_TRY(run());
   result.timing.inference_ms = ms_since(start);
-  const engine::Tensor output = session_.get_output(0);
-  const engine::Recipe& recipe = preprocessor_.recipe();
-  KINGLET_TRY(engine::to_probabilities(output.data<float>(), recipe.output, scores_, recipe.temperature));
   result.top = engine::top_k(scores_, top_count);
   return result;
+}
+
+Result<std::span<const float>> Classifier::run() {
+  KINGLET_TRY(session_.run());
+  const TensorInfo& output = session_.outputs().front();
+  const engine::Recipe& recipe = preprocessor_.recipe();
+  engine::read_outputs(session_.output(0), output.type, output.quantization, scores_);
+  KINGLET_TRY(engine::to_probabilities(scores_, recipe.output, scores_, recipe.temperature));
+  return std::span<const float>(scores_);
 }
 
 Result<std::vector<std::string>> expand_pictures(const std::vector<std::string>& arguments) {
@@ -199,6 +230,10 @@ Result<std::vector<std::string>> expand_pictures(const std::vector<std::string>&
     std::sort(pictures.begin() + static_cast<std::ptrdiff_t>(first), pictures.end());
   }
   return pictures;
+}
+
+Result<camera::DecodedImage> decode_picture(std::span<const std::byte> picture, camera::Upright upright) {
+  return camera::decode_image(picture, kLimits, upright);
 }
 
 Result<std::string> read_picture(const std::string& name) {

@@ -29,6 +29,7 @@ struct ModelOptions {
 };
 void add_model_argument(CLI::App& app, ModelOptions& options);
 void add_threads_option(CLI::App& app, ModelOptions& options);
+void add_labels_option(CLI::App& app, ModelOptions& options);
 void add_picture_options(CLI::App& app, ModelOptions& options);  // --labels, --recipe
 [[nodiscard]] int thread_count(const ModelOptions& options);
 
@@ -68,12 +69,15 @@ class Classifier {
   [[nodiscard]] Result<PictureResult> classify(std::span<const std::byte> picture, std::size_t top_count);
   // Decodes and prepares the picture into the session's first input, without running.
   [[nodiscard]] Result<PictureResult> prepare(std::span<const std::byte> picture);
+  // Answers what is in the input, however it came there: scores of 0 to 1, one a label, valid until the next run.
+  [[nodiscard]] Result<std::span<const float>> run();
 
   // Of the last picture that was classified, one a label.
   [[nodiscard]] std::span<const float> scores() const { return scores_; }
   [[nodiscard]] const engine::Recipe& recipe() const { return preprocessor_.recipe(); }
   [[nodiscard]] const engine::Labels& labels() const { return labels_; }
   [[nodiscard]] engine::Session& session() { return session_; }
+  [[nodiscard]] const camera::InputTensor& input() const { return input_; }
 
  private:
   Classifier(engine::Session session, engine::Labels labels, camera::Preprocessor preprocessor,
@@ -89,6 +93,8 @@ class Classifier {
 // Pictures of the arguments in order: files as they are, folders as their *.jpg, *.jpeg and *.png by name, "-" as
 // stdin. kNotFound: a folder without pictures.
 [[nodiscard]] Result<std::vector<std::string>> expand_pictures(const std::vector<std::string>& arguments);
+// A JPEG or PNG within the tool's limits. kBadData as camera::decode_image.
+[[nodiscard]] Result<camera::DecodedImage> decode_picture(std::span<const std::byte> picture, camera::Upright upright);
 // The bytes of a file, or of stdin for "-".
 [[nodiscard]] Result<std::string> read_picture(const std::string& name);
 

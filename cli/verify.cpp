@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <ranges>
 
 #include "cli/classifier.h"
 #include "cli/command.h"
@@ -42,9 +43,32 @@ struct Difference {
   int top1_same = 0;
 };
 
+// Integers as they are: a step of an 8-bit output counts as 1.
+std::vector<float> numbers_of(const Tensor& tensor) {
+  const auto widened = [](const auto& numbers) {
+    std::vector<float> out;
+    for (const auto number : numbers) out.push_back(static_cast<float>(number));
+    return out;
+  };
+  switch (tensor.type()) {
+    case DataType::kI64:
+    case DataType::kI32:
+      return widened(tensor.to_int64s());
+    case DataType::kI8:
+      return widened(tensor.data<std::int8_t>());
+    case DataType::kU8:
+      return widened(tensor.data<std::uint8_t>());
+    case DataType::kBool:
+      return widened(std::span(tensor.bytes()) |
+                     std::views::transform([](std::byte b) { return std::to_integer<int>(b); }));
+    default:
+      return tensor.to_floats();
+  }
+}
+
 void compare(const Tensor& expected, const Tensor& got, const std::string& name, Difference& out) {
-  const std::vector<float> a = expected.to_floats();
-  const std::vector<float> b = got.to_floats();
+  const std::vector<float> a = numbers_of(expected);
+  const std::vector<float> b = numbers_of(got);
   for (std::size_t i = 0; i < a.size(); ++i) {
     const double error = std::abs(static_cast<double>(a[i]) - b[i]);
     const bool both_nan = std::isnan(a[i]) && std::isnan(b[i]);

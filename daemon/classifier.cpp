@@ -2,7 +2,6 @@
 #include "daemon/classifier.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <utility>
 
@@ -47,8 +46,8 @@ Result<void> check_types(const TensorInfo& input, const TensorInfo& output) {
     return fail(ErrorCode::kBadData, format_text("input \"{}\" is of type {}, expected f32, u8 or i8", input.name,
                                                  engine::to_string(input.type)));
   }
-  if (output.type != DataType::kF32 && output.type != DataType::kU8) {
-    return fail(ErrorCode::kBadData, format_text("output \"{}\" is of type {}, expected f32 or u8", output.name,
+  if (!engine::is_score_type(output.type)) {
+    return fail(ErrorCode::kBadData, format_text("output \"{}\" is of type {}, expected f32, u8 or i8", output.name,
                                                  engine::to_string(output.type)));
   }
   return {};
@@ -100,8 +99,9 @@ Result<void> load_recipe(const ClassifierOptions& options, ModelFacts& facts) {
   if (!options.recipe.empty()) path = options.recipe;
   const std::optional<engine::Recipe> recipe =
       KINGLET_TRY(engine::find_recipe(options.model, path, find_property(facts.metadata, engine::kRecipeProperty)));
+  const TensorInfo& input = facts.inputs[0];
   facts.recipe_found = recipe.has_value();
-  facts.recipe = recipe.value_or(engine::Recipe{});
+  facts.recipe = KINGLET_TRY(engine::recipe_for_input(recipe, input.type, input.quantization));
   return {};
 }
 
@@ -149,10 +149,10 @@ Result<Classifier> Classifier::open(const ClassifierOptions& options) {
                                   .type = facts->inputs[0].type,
                                   .width = geometry.width,
                                   .height = geometry.height,
-                                  .layout = geometry.layout};
+                                  .layout = geometry.layout,
+                                  .quantization = facts->recipe.quantization.value_or(engine::Quantization{})};
   camera::Preprocessor preprocessor(facts->recipe, geometry.width, geometry.height);
   Classifier classifier(std::move(session), std::move(preprocessor), input);
-  classifier.output_type_ = facts->outputs[0].type;
   classifier.raw_.resize(static_cast<std::size_t>(*class_count));
   classifier.scores_.resize(static_cast<std::size_t>(*class_count));
   const SteadyTime loaded_at = SteadyClock::now();
@@ -170,19 +170,11 @@ Result<camera::CropRect> Classifier::prepare(const camera::FrameView& frame,
 
 Result<std::span<const float>> Classifier::run() {
   KINGLET_TRY(session_.run());
-  read_scores();
+  const TensorInfo& output = session_.outputs().front();
+  engine::read_outputs(session_.output(0), output.type, output.quantization, raw_);
   const engine::Recipe& recipe = preprocessor_.recipe();
   if (!engine::to_probabilities(raw_, recipe.output, scores_, recipe.temperature)) scores_ = raw_;
   return std::span<const float>(scores_);
-}
-
-void Classifier::read_scores() {
-  const std::span<const std::byte> bytes = session_.output(0);
-  if (output_type_ == engine::DataType::kF32) {
-    std::memcpy(raw_.data(), bytes.data(), raw_.size() * sizeof(float));
-    return;
-  }
-  for (std::size_t i = 0; i < raw_.size(); ++i) raw_[i] = static_cast<float>(bytes[i]) / 255.0F;
 }
 
 }  // namespace kinglet::daemon

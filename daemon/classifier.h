@@ -68,12 +68,10 @@ class Classifier {
 
  private:
   Classifier(engine::Session session, camera::Preprocessor preprocessor, camera::InputTensor input);
-  void read_scores();
 
   engine::Session session_;
   camera::Preprocessor preprocessor_;
   camera::InputTensor input_;
-  engine::DataType output_type_ = engine::DataType::kF32;
   std::vector<float> raw_;
   std::vector<float> scores_;
   std::shared_ptr<const ModelFacts> facts_;

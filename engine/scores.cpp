@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "engine/base/check.h"
 #include "engine/base/format.h"
@@ -47,6 +48,23 @@ void temper(std::span<const float> probabilities, std::span<float> out, double t
 }
 
 }  // namespace
+
+bool is_score_type(DataType type) { return type == DataType::kF32 || type == DataType::kU8 || type == DataType::kI8; }
+
+void read_outputs(std::span<const std::byte> bytes, DataType type, const std::optional<Quantization>& quantization,
+                  std::span<float> outputs) {
+  KINGLET_CHECK(is_score_type(type) && bytes.size() == outputs.size() * byte_size(type));
+  if (type == DataType::kF32) {
+    std::memcpy(outputs.data(), bytes.data(), bytes.size());
+    return;
+  }
+  const bool is_signed = type == DataType::kI8;
+  const Quantization steps = quantization.value_or(Quantization{1.0 / 255, is_signed ? -128 : 0});
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const int step = is_signed ? static_cast<std::int8_t>(bytes[i]) : std::to_integer<int>(bytes[i]);
+    outputs[i] = static_cast<float>(steps.scale * (step - steps.zero_point));
+  }
+}
 
 Result<void> to_probabilities(std::span<const float> outputs, std::string_view kind, std::span<float> probabilities,
                               double temperature) {

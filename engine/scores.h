@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/graph/data_type.h"
+#include "engine/recipe.h"
 
 namespace kinglet::engine {
 
@@ -16,6 +19,13 @@ struct Score {
   float value = 0;        // 0 to 1 after to_probabilities
   bool operator==(const Score&) const = default;
 };
+
+// f32, u8 or i8: what the output of a classifier may be.
+[[nodiscard]] bool is_score_type(DataType type);
+// The numbers of such an output, one a class. 8-bit ones without `quantization` are 0 to 1 in 255 steps. Allocates
+// nothing. Reentrant.
+void read_outputs(std::span<const std::byte> bytes, DataType type, const std::optional<Quantization>& quantization,
+                  std::span<float> outputs);
 
 // Writes probabilities of `outputs` to `probabilities` (same length; may be the same memory). `kind` is
 // Recipe::output: "probabilities" copies, "logits" applies soft-max, "auto" applies it unless all outputs lie in 0..1

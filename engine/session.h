@@ -40,6 +40,8 @@ struct TensorInfo {
   DataType type = DataType::kF32;
   Shape shape;
   TensorLayout layout = TensorLayout::kNchw;
+  std::optional<Quantization> quantization;  // of u8 and i8, where the graph says it: its DequantizeLinear at an input,
+                                             // its QuantizeLinear at an output, one scale for the whole tensor
 };
 
 // One step of the plan, as shown to people.

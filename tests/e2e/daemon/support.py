@@ -16,6 +16,7 @@ from pathlib import Path
 
 KINGLETD = os.environ["KINGLETD"]
 SOURCE_DIR = Path(os.environ["SOURCE_FOLDER"])
+sys.path.insert(0, str(SOURCE_DIR / "tests" / "support"))
 CORPUS = Path(os.environ.get("KINGLET_CORPUS", SOURCE_DIR / ".." / "shared" / "corpus"))
 BIRD = CORPUS / "models" / "bird_mobilenetv2_fp32.onnx"
 BIRD_LABELS = CORPUS / "labels" / "inat_bird_965.txt"
