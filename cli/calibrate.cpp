@@ -10,6 +10,7 @@
 
 #include "cli/classifier.h"
 #include "cli/command.h"
+#include "cli/labelled_pictures.h"
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
@@ -24,7 +25,6 @@ using visits::Calibration;
 constexpr std::size_t kFewest = 20;      // pictures: fewer say nothing of a temperature
 constexpr std::size_t kFewestWrong = 5;  // of them: a model that is always right does not show how far to trust it
 constexpr double kMinScore = 0.6;        // the daemon's default, for what the change means
-constexpr std::uint64_t kListLimit = 16U << 20;
 
 struct Options {
   ModelOptions model;
@@ -32,68 +32,6 @@ struct Options {
   std::string output;
   bool force = false;
 };
-
-struct Labelled {
-  std::string file;
-  std::string label;
-};
-
-std::vector<std::string_view> cells_of(std::string_view line) {
-  std::vector<std::string_view> cells;
-  while (line.ends_with('\r')) line.remove_suffix(1);
-  while (true) {
-    const std::size_t comma = line.find(',');
-    cells.push_back(line.substr(0, comma));
-    if (comma == std::string_view::npos) return cells;
-    line.remove_prefix(comma + 1);
-  }
-}
-
-// labels.csv as `kinglet demo-frames` writes it: the columns "file" and "label" count.
-Result<std::vector<Labelled>> read_list(const fs::path& list) {
-  const std::string text = KINGLET_TRY(read_file(list, kListLimit));
-  std::vector<Labelled> pictures;
-  std::size_t file = 0;
-  std::size_t label = 0;
-  std::string_view rest = text;
-  for (std::size_t number = 1; !rest.empty(); ++number) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const std::vector<std::string_view> cells = cells_of(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    const auto place = [&](std::string_view name) {
-      return static_cast<std::size_t>(std::ranges::find(cells, name) - cells.begin());
-    };
-    if (number == 1) {
-      file = place("file");
-      label = place("label");
-    }
-    if (std::max(file, label) >= cells.size()) {
-      return fail(ErrorCode::kBadData, "expected the columns \"file\" and \"label\", separated by commas",
-                  format_text("{}:{}", printable(list.string()), number));
-    }
-    if (number > 1) pictures.push_back({(list.parent_path() / cells[file]).string(), std::string(cells[label])});
-  }
-  return pictures;
-}
-
-// A folder of folders, each named after what its pictures show.
-Result<std::vector<Labelled>> read_folders(const fs::path& folder) {
-  std::vector<fs::path> labels;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.is_directory()) labels.push_back(entry.path());
-  }
-  if (error)
-    return fail(ErrorCode::kNotFound, "cannot read the folder: " + error.message(), printable(folder.string()));
-  std::ranges::sort(labels);
-  std::vector<Labelled> pictures;
-  for (const fs::path& label : labels) {
-    const auto files = expand_pictures({label.string()});
-    if (!files) continue;  // an empty folder
-    for (const std::string& file : *files) pictures.push_back({file, label.filename().string()});
-  }
-  return pictures;
-}
 
 struct Read {
   Calibration calibration;
@@ -153,9 +91,7 @@ Result<int> calibrate(const Options& options, Output& out) {
     return fail(ErrorCode::kCannotCreate, "the recipe exists", printable(output.string()),
                 "--force changes its temperature and leaves the rest; -o writes another file");
   }
-  const fs::path list = fs::path(options.folder) / "labels.csv";
-  const std::vector<Labelled> pictures =
-      KINGLET_TRY(fs::exists(list, ignored) ? read_list(list) : read_folders(options.folder));
+  const std::vector<Labelled> pictures = KINGLET_TRY(read_labelled(options.folder));
   Classifier classifier = KINGLET_TRY(Classifier::open(options.model, out));
   const visits::Taxa taxa = KINGLET_TRY(visits::Taxa::make(classifier.labels()));
   const Read read = KINGLET_TRY(classify_all(pictures, classifier, taxa, out));

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: `kinglet verify`: do two models, or a model and stored tensors, give the same numbers? Exit code 1 says no.
+// Why: `kinglet verify`: do two models, or a model and stored tensors, give the same numbers? And is a recipe right?
+// Exit code 1 says no.
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <ranges>
+#include <utility>
 
 #include "cli/classifier.h"
 #include "cli/command.h"
 #include "cli/npy.h"
+#include "cli/verify_recipe.h"
 #include "engine/base/format.h"
 #include "engine/onnx/suite.h"
 
@@ -26,10 +29,11 @@ struct Options {
   ModelOptions a;
   std::string b;
   std::vector<std::string> reference;
-  std::string images;
+  std::vector<std::string> images;
   std::string suite;
   std::string only;
   bool run_suite = false;
+  bool try_recipe = false;  // --recipe stands beside a model alone
   int inputs = 4;
   double tolerance = 1e-4;
 };
@@ -148,7 +152,7 @@ Result<Difference> compare_on_random(const Options& options) {
 Result<Difference> compare_on_images(const Options& options, Output& out) {
   ModelOptions second = options.a;
   second.model = options.b;
-  const std::vector<std::string> pictures = KINGLET_TRY(expand_pictures({options.images}));
+  const std::vector<std::string> pictures = KINGLET_TRY(expand_pictures(options.images));
   Classifier a = KINGLET_TRY(Classifier::open(options.a, out));
   Classifier b = KINGLET_TRY(Classifier::open(second, out));
   KINGLET_TRY(check_same_border(a.session().outputs(), b.session().outputs(), "output"));
@@ -165,7 +169,7 @@ Result<Difference> compare_on_images(const Options& options, Output& out) {
     KINGLET_TRY(run_both(a.session(), b.session(), difference));
   }
   out.end_progress();
-  if (difference.inputs == 0) return fail(ErrorCode::kBadData, "no picture could be used", options.images);
+  if (difference.inputs == 0) return fail(ErrorCode::kBadData, "no picture could be used", pictures.front());
   return difference;
 }
 
@@ -254,11 +258,23 @@ Result<int> run_suite(const Options& options, Output& out) {
   return failed == 0 ? 0 : 1;
 }
 
+Result<int> check_recipe(Options options, Output& out) {
+  // `--recipe MODEL` can only be meant as the model with its own recipe.
+  if (options.a.model.empty()) options.a.model = std::exchange(options.a.recipe, "");
+  if (options.a.model.empty() || options.images.empty()) {
+    return fail(ErrorCode::kUsage, "--recipe without a second model tries it on pictures: a model and --images",
+                "verify", "kinglet verify bird.onnx --recipe --images photos/");
+  }
+  return verify_recipe(options.a, options.images, out);
+}
+
 Result<int> verify(const Options& options, Output& out) {
   if (options.run_suite) return run_suite(options, out);
+  if (options.try_recipe) return check_recipe(options, out);
   if (options.a.model.empty() || options.b.empty() == options.reference.empty()) {
-    return fail(ErrorCode::kUsage, "expected two models, or one model and --reference INPUT OUTPUT, or --suite",
-                "verify", "`kinglet verify --help` shows an example");
+    return fail(ErrorCode::kUsage,
+                "expected two models, or one model and --reference INPUT OUTPUT or --recipe, or --suite", "verify",
+                "`kinglet verify --help` shows an example");
   }
   const Difference difference = KINGLET_TRY(!options.reference.empty() ? compare_with_reference(options)
                                             : options.images.empty()   ? compare_on_random(options)
@@ -275,7 +291,7 @@ Body verify_command(CLI::App& app) {
   app.add_option("--reference", options->reference, "stored tensors instead of B: INPUT.npy OUTPUT.npy")
       ->expected(2)
       ->type_name("FILE");
-  app.add_option("--images", options->images, "compare on the pictures of a folder, prepared by A's recipe")
+  app.add_option("--images", options->images, "compare on pictures (files, folders), prepared by A's recipe")
       ->type_name("DIR");
   app.add_option("--inputs", options->inputs, "made-up inputs to compare on (default 4)")
       ->check(CLI::Range(1, 10'000))
@@ -283,7 +299,12 @@ Body verify_command(CLI::App& app) {
   app.add_option("--tolerance", options->tolerance, "largest absolute difference allowed (default 1e-4)")
       ->check(CLI::Range(0.0, 1e9))
       ->option_text("X");
-  add_picture_options(app, options->a);
+  add_labels_option(app, options->a);
+  auto* recipe = app.add_option("--recipe", options->a.recipe,
+                                "without B: what the usual mistakes of preprocessing would change on --images, and "
+                                "whether the recipe (A's own, a file, a preset) is one; with B: prepares --images")
+                     ->type_name("FILE")
+                     ->expected(0, 1);
   add_threads_option(app, options->a);
   auto* suite =
       app.add_option("--suite", options->suite, "run ONNX's own test data (default: where Debian installs it)")
@@ -292,8 +313,9 @@ Body verify_command(CLI::App& app) {
   app.add_option("--only", options->only, "cases of the suite whose name contains this")
       ->type_name("TEXT")
       ->needs(suite);
-  return [options, suite](Output& out) {
+  return [options, suite, recipe](Output& out) {
     options->run_suite = suite->count() > 0;
+    options->try_recipe = recipe->count() > 0 && options->b.empty() && options->reference.empty();
     return verify(*options, out);
   };
 }
