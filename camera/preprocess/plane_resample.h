@@ -35,17 +35,16 @@ class PlaneResample {
 
  private:
   struct Narrow {
-    ChannelLayout layout;
-    std::vector<std::int32_t> first;  // byte offset into the blended row
-    std::vector<std::int32_t> count;
+    std::vector<std::int32_t> first;    // of each output's window in the blended row
     std::vector<std::int16_t> weights;  // kFineBits
-    int window = 0;
+    std::size_t window = 0;             // multiple of kLanes
   };
   std::vector<Narrow> channels_;
   AxisWeights rows_;
   std::vector<std::int16_t> row_weights_;
-  std::size_t first_byte_ = 0;         // bytes of a row that any output needs: [first_byte_, first_byte_ + bytes)
-  std::vector<std::int16_t> blended_;  // one a byte, 7 fractional bits
+  std::size_t first_byte_ = 0;  // bytes of a row that any output needs: [first_byte_, first_byte_ + bytes_)
+  std::size_t bytes_ = 0;
+  std::vector<std::int16_t> blended_;  // one a byte, kBlendedBits fractional bits, then room for a window
 };
 
 }  // namespace kinglet::camera
