@@ -6,6 +6,7 @@
 //   f32|i8 MS on stdin makes
 //                                      224x224 inputs of one such frame for about so long, and prints runs, minimum ms
 //                                      and median ms. FORMAT is nv12, yuv420 or yuyv.
+//   preprocess_worker once WAY FORMAT WIDTH HEIGHT f32|i8 N   N of them and nothing else (instruction counts)
 //
 // opencv-*: where it was there when this was built (tests/bench/opencv_way.cpp).
 // kinglet: the Preprocessor, antialiased. libyuv: what a careful program does with it: box-scaled planes, RGB of the
@@ -166,13 +167,16 @@ void report(const std::function<void()>& run, double milliseconds) {
   std::fflush(stdout);
 }
 
-void work(const std::string& way, const Job& job, double milliseconds) {
+using Use = std::function<void(const std::function<void()>&)>;
+
+// `use` gets what makes one input in this way.
+void with_way(const std::string& way, const Job& job, const Use& use) {
   const Source source = make_source(job);
   std::vector<float> memory(kValues);
   const std::span<std::byte> bytes = std::as_writable_bytes(std::span(memory)).first(kValues * byte_size(job.type));
   if (way == "libyuv") {
     LibyuvWay libyuv_way(job);
-    report([&] { libyuv_way.run(source.view, bytes.data()); }, milliseconds);
+    use([&] { libyuv_way.run(source.view, bytes.data()); });
     return;
   }
 #ifdef KINGLET_OPENCV
@@ -184,7 +188,7 @@ void work(const std::string& way, const Job& job, double milliseconds) {
                           .std = kStd,
                           .scale = static_cast<float>(kSteps.scale),
                           .zero_point = kSteps.zero_point});
-    report([&] { opencv_way.run(source.view, bytes.data()); }, milliseconds);
+    use([&] { opencv_way.run(source.view, bytes.data()); });
     return;
   }
 #endif
@@ -196,13 +200,20 @@ void work(const std::string& way, const Job& job, double milliseconds) {
   camera::Preprocessor preprocessor(recipe, kSide, kSide);
   const camera::InputTensor input{
       .bytes = bytes, .type = job.type, .width = kSide, .height = kSide, .quantization = kSteps};
-  report(
-      [&] {
-        if (const auto used = preprocessor.run(source.view, std::nullopt, input); !used) {
-          throw std::runtime_error(describe(used.error()));
-        }
-      },
-      milliseconds);
+  use([&] {
+    if (const auto used = preprocessor.run(source.view, std::nullopt, input); !used) {
+      throw std::runtime_error(describe(used.error()));
+    }
+  });
+}
+
+Job make_job(const std::string& format, int width, int height, const std::string& type) {
+  return {.format = format == "nv12"     ? PixelFormat::kNv12
+                    : format == "yuv420" ? PixelFormat::kYuv420
+                                         : PixelFormat::kYuyv,
+          .width = width,
+          .height = height,
+          .type = type == "i8" ? DataType::kI8 : DataType::kF32};
 }
 
 int serve(const std::string& way) {
@@ -210,13 +221,35 @@ int serve(const std::string& way) {
   std::fflush(stdout);
   std::string format;
   std::string type;
-  Job job;
-  for (double milliseconds = 0; std::cin >> format >> job.width >> job.height >> type >> milliseconds;) {
-    job.format = format == "nv12" ? PixelFormat::kNv12 : format == "yuv420" ? PixelFormat::kYuv420 : PixelFormat::kYuyv;
-    job.type = type == "i8" ? DataType::kI8 : DataType::kF32;
-    work(way, job, milliseconds);
+  int width = 0;
+  int height = 0;
+  for (double milliseconds = 0; std::cin >> format >> width >> height >> type >> milliseconds;) {
+    with_way(way, make_job(format, width, height, type),
+             [&](const std::function<void()>& run) { report(run, milliseconds); });
   }
   return 0;
+}
+
+bool is_known(const std::string& way) {
+#ifdef KINGLET_OPENCV
+  if (way == "opencv-area" || way == "opencv-linear") return true;
+#endif
+  return way == "kinglet" || way == "libyuv";
+}
+
+int main_of(const std::vector<std::string>& words) {
+  if (words.size() == 1 && is_known(words[0])) return serve(words[0]);
+  if (words.size() == 7 && words[0] == "once" && is_known(words[1])) {
+    const Job job = make_job(words[2], std::stoi(words[3]), std::stoi(words[4]), words[5]);
+    with_way(words[1], job, [&](const std::function<void()>& run) {
+      for (int i = 0; i < std::stoi(words[6]); ++i) run();
+    });
+    return 0;
+  }
+  std::fprintf(stderr,
+               "usage: preprocess_worker kinglet|libyuv|opencv-area|opencv-linear (the last two where OpenCV was there "
+               "when this was built) | once WAY FORMAT WIDTH HEIGHT f32|i8 N\n");
+  return 2;
 }
 
 }  // namespace
@@ -224,18 +257,7 @@ int serve(const std::string& way) {
 
 int main(int argc, char** argv) {
   try {
-    const std::string way = argc == 2 ? argv[1] : "";
-    if (way == "kinglet" || way == "libyuv") return kinglet::bench::serve(way);
-    const bool is_opencv = way == "opencv-area" || way == "opencv-linear";
-#ifdef KINGLET_OPENCV
-    if (is_opencv) return kinglet::bench::serve(way);
-#endif
-    if (is_opencv) {
-      std::fprintf(stderr, "preprocess_worker: built without OpenCV (libopencv-imgproc-dev)\n");
-      return 69;
-    }
-    std::fprintf(stderr, "usage: preprocess_worker kinglet|libyuv|opencv-area|opencv-linear\n");
-    return 2;
+    return kinglet::bench::main_of({argv + 1, argv + argc});
   } catch (const std::exception& error) {
     std::fprintf(stderr, "preprocess_worker: %s\n", error.what());
     return 1;
