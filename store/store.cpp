@@ -21,6 +21,8 @@ constexpr std::size_t kThroughputQueue = 64;
 constexpr std::size_t kErasedRemembered = 64;
 constexpr auto kPatience = std::chrono::seconds(15);
 
+}  // namespace
+
 visits::BookedVisit booked(VisitView view) {
   const PictureSizes& pictures = view.row.pictures;
   return {.visit = std::move(view.row.visit),
@@ -31,8 +33,6 @@ visits::BookedVisit booked(VisitView view) {
           .has_crop = pictures.crop.value_or(0) > 0,
           .has_frame = pictures.frame.value_or(0) > 0};
 }
-
-}  // namespace
 
 Store::Store(StoreOptions options)
     : boot_tag_(format_text("{:08x}", std::random_device{}())), shared_(std::move(options)), writer_(shared_) {
@@ -176,28 +176,33 @@ Result<ReviewResult> Store::review_now(const std::string& id, visits::Review rev
                                        std::optional<std::uint64_t> expected_change) {
   std::optional<VisitView> seen = KINGLET_TRY(visit(id));
   if (!seen) return ReviewResult{};
-  if (expected_change && seen->row.change != *expected_change) return ReviewResult{Reviewing::kStale, std::move(seen)};
+  if (expected_change && seen->row.change != *expected_change) return ReviewResult{Changing::kStale, std::move(seen)};
   if (!KINGLET_TRY(writer_.review(seen->row, review, shared_.change + 1))) return ReviewResult{};
   ++shared_.change;
   seen = KINGLET_TRY(visit(id));
   if (!seen) return ReviewResult{};
-  return ReviewResult{Reviewing::kDone, std::move(seen)};
+  return ReviewResult{Changing::kDone, std::move(seen)};
 }
 
-Result<bool> Store::erase(std::string_view id) {
-  return on_thread<bool>([this, id = std::string(id)] { return erase_now(id); });
+Result<Changing> Store::erase(std::string_view id, std::optional<std::uint64_t> expected_change) {
+  return on_thread<Changing>([this, id = std::string(id), expected_change] { return erase_now(id, expected_change); });
 }
 
-Result<bool> Store::erase_now(const std::string& id) {
+Result<Changing> Store::erase_now(const std::string& id, std::optional<std::uint64_t> expected_change) {
   const std::optional<VisitView> seen = KINGLET_TRY(visit(id));
-  if (!seen) return false;
+  if (!seen) return Changing::kNotFound;
+  if (expected_change && seen->row.change != *expected_change) return Changing::kStale;
   {
     MutexLock lock(queue_mutex_);
     erased_.push_back(seen->row.visit.seq);
     if (erased_.size() > kErasedRemembered) erased_.pop_front();
   }
   ++shared_.change;
-  return writer_.erase(id);
+  const Result<bool> erased = writer_.erase(id);
+  if (erased) return *erased ? Changing::kDone : Changing::kNotFound;
+  MutexLock lock(queue_mutex_);
+  std::erase(erased_, seen->row.visit.seq);
+  return std::unexpected(erased.error());
 }
 
 Result<void> Store::flush() {

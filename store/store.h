@@ -21,10 +21,14 @@
 
 namespace kinglet::store {
 
-enum class Reviewing : std::uint8_t { kDone, kNotFound, kStale };
+// What became of a change that a person wished. kStale: the visit is not as that person saw it.
+enum class Changing : std::uint8_t { kDone, kNotFound, kStale };
+
+// As the API asks for it.
+[[nodiscard]] visits::BookedVisit booked(VisitView view);
 
 struct ReviewResult {
-  Reviewing what = Reviewing::kNotFound;
+  Changing what = Changing::kNotFound;
   std::optional<VisitView> visit;  // as it is now; absent for kNotFound
 };
 
@@ -53,8 +57,8 @@ class Store {
   // kIo, kBusy, kNotPermitted: it could not be written; nothing was changed.
   [[nodiscard]] Result<ReviewResult> review(std::string_view id, const visits::Review& review,
                                             std::optional<std::uint64_t> expected_change);
-  // False: there is no such visit. The pictures go, too.
-  [[nodiscard]] Result<bool> erase(std::string_view id);
+  // The pictures go, too. The same errors.
+  [[nodiscard]] Result<Changing> erase(std::string_view id, std::optional<std::uint64_t> expected_change = {});
   // All that is due every flush_interval, and what is too old goes, now.
   [[nodiscard]] Result<void> flush();
 
@@ -89,7 +93,7 @@ class Store {
   void make_pictures();
   [[nodiscard]] Result<ReviewResult> review_now(const std::string& id, visits::Review review,
                                                 std::optional<std::uint64_t> expected_change);
-  [[nodiscard]] Result<bool> erase_now(const std::string& id);
+  [[nodiscard]] Result<Changing> erase_now(const std::string& id, std::optional<std::uint64_t> expected_change);
 
   // Runs on the store's thread and waits for it. kBusy when that takes too long.
   template <typename T>

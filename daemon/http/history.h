@@ -14,6 +14,11 @@ namespace kinglet::daemon::http {
 // 507 `storage-full` when the disk refuses, else 503 `starting`.
 [[nodiscard]] Reply store_problem(const Error& error);
 
+// One visit with its strong ETag.
+[[nodiscard]] std::string visit_tag(const visits::BookedVisit& booked);
+[[nodiscard]] Reply visit_reply(const visits::BookedVisit& booked);
+[[nodiscard]] Reply no_such_visit();
+
 // The weak ETag of everything that comes from the history, and 304 when the caller has it.
 [[nodiscard]] std::string list_tag(const Context& context);
 [[nodiscard]] std::optional<Reply> not_modified(const Call& call, const std::string& tag);

@@ -19,6 +19,7 @@ struct Call {
   std::string content_type;  // without parameters, lower case
   std::string accept;
   std::string if_none_match;
+  std::string if_match;
   std::string body;
   std::string request_id;  // ours
 

@@ -13,7 +13,7 @@ namespace {
 
 Json parameter(std::string_view name, std::string_view place) {
   Json json{{"name", name}, {"in", place}, {"schema", {{"type", "string"}}}};
-  if (place == "path") json["required"] = true;
+  if (place != "query") json["required"] = true;
   return json;
 }
 
@@ -28,12 +28,24 @@ Json parameters(const Route& route) {
       list.push_back(parameter(std::string_view(name.begin(), name.end()), "query"));
     }
   }
+  if (route.method == "PATCH") list.push_back(parameter("If-Match", "header"));
   return list;
+}
+
+std::string lower(std::string_view method) {
+  std::string text(method);
+  for (char& letter : text) letter = static_cast<char>(letter | 0x20);
+  return text;
 }
 
 Json operation(const Route& route, std::string_view operation_id) {
   Json json{{"operationId", operation_id}, {"summary", route.summary}, {"x-role", to_string(route.role)}};
   if (Json list = parameters(route); !list.empty()) json["parameters"] = std::move(list);
+  if (route.method == "PATCH") {
+    const Json schema{{"schema", {{"type", "object"}}}};
+    json["requestBody"] = {{"required", true},
+                           {"content", {{"application/merge-patch+json", schema}, {"application/json", schema}}}};
+  }
   if (route.method == "POST") {
     const Json binary{{"schema", {{"type", "string"}, {"format", "binary"}}}};
     json["requestBody"] = {
@@ -42,7 +54,7 @@ Json operation(const Route& route, std::string_view operation_id) {
          {{"image/jpeg", binary}, {"image/png", binary}, {"application/json", {{"schema", {{"type", "object"}}}}}}}};
   }
   json["responses"] = {
-      {"200", {{"description", route.summary}}},
+      {route.method == "DELETE" ? "204" : "200", {{"description", route.summary}}},
       {"default",
        {{"description", "an error, RFC 9457"},
         {"content", {{"application/problem+json", {{"schema", {{"$ref", "#/components/schemas/Problem"}}}}}}}}}};
@@ -54,7 +66,7 @@ Json operation(const Route& route, std::string_view operation_id) {
 Reply get_openapi(const Context& /*context*/, const Call& /*call*/) {
   Json paths = Json::object();
 #define KINGLET_ROUTE(method, path, handler, role, query, summary) \
-  paths[path][method[0] == 'G' ? "get" : "post"] =                 \
+  paths[path][lower(method)] =                                     \
       operation(Route{method, path, &handler, Role::role, query, summary}, #handler);
 #include "daemon/http/routes.def"
 #undef KINGLET_ROUTE

@@ -51,6 +51,7 @@ Call call_of(const httplib::Request& request, std::string request_id) {
             .content_type = media_type(request.get_header_value("Content-Type")),
             .accept = request.get_header_value("Accept"),
             .if_none_match = request.get_header_value("If-None-Match"),
+            .if_match = request.get_header_value("If-Match"),
             .request_id = std::move(request_id)};
   for (const auto& [name, value] : request.params) call.query.emplace_back(name, value);
   return call;
@@ -196,7 +197,8 @@ class Server::Endpoint final : public httplib::Server {
         reply = std::move(found.refusal);
       } else {
         reply = owner_.guard_.check_route(*found.route, call, credentials);
-        if (!reply && found.route->method != "GET") return false;
+        // Without a length there is no body (RFC 9112, section 6.3); the library would wait for one.
+        if (!reply && found.route->method != "GET" && has_body(request)) return false;
         if (!reply) reply = run_handler(*found.route, owner_.context_, call);
       }
     }

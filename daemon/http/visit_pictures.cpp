@@ -11,7 +11,7 @@ Reply picture_reply(const Context& context, const Call& call, store::Picture kin
   const std::string_view id = call.path_parameter("id");
   const Result<std::optional<visits::BookedVisit>> found = context.visits.find(id);
   if (!found) return store_problem(found.error());
-  if (!*found) return problem("not-found", "there is no visit with this id", "GET /api/v1/visits lists them");
+  if (!*found) return no_such_visit();
   // The pictures of an ended visit never change.
   const std::string tag = "\"" + (*found)->visit.id + (kind == store::Picture::kCrop ? "-crop\"" : "-frame\"");
   constexpr std::string_view kForEver = "private, max-age=31536000, immutable";

@@ -67,6 +67,18 @@ std::expected<VisitQuery, Reply> read_query(const Call& call, std::uint64_t hash
 
 }  // namespace
 
+std::string visit_tag(const BookedVisit& booked) { return format_text("\"{}\"", booked.change); }
+
+Reply visit_reply(const BookedVisit& booked) {
+  Reply reply = json_reply(visit_json(booked).dump());
+  reply.headers.emplace_back("ETag", visit_tag(booked));
+  return reply;
+}
+
+Reply no_such_visit() {
+  return problem("not-found", "there is no visit with this id", "GET /api/v1/visits lists them");
+}
+
 Reply get_visits(const Context& context, const Call& call) {
   const std::uint64_t hash = filter_hash(call);
   const std::expected<VisitQuery, Reply> query = read_query(call, hash);
@@ -94,12 +106,9 @@ Reply get_visits(const Context& context, const Call& call) {
 Reply get_visit(const Context& context, const Call& call) {
   const Result<std::optional<BookedVisit>> found = context.visits.find(call.path_parameter("id"));
   if (!found) return store_problem(found.error());
-  if (!*found) return problem("not-found", "there is no visit with this id", "GET /api/v1/visits lists them");
-  const std::string tag = format_text("\"{}\"", (*found)->change);
-  if (std::optional<Reply> same = not_modified(call, tag)) return *same;
-  Reply reply = json_reply(visit_json(**found).dump());
-  reply.headers.emplace_back("ETag", tag);
-  return reply;
+  if (!*found) return no_such_visit();
+  if (std::optional<Reply> same = not_modified(call, visit_tag(**found))) return *same;
+  return visit_reply(**found);
 }
 
 }  // namespace kinglet::daemon::http

@@ -134,7 +134,7 @@ TEST(StoreFaults, WithoutAFolderVisitsAndReviewsLiveInMemory) {
     const auto done = store.review(visit_id(2), make_review(visits::Verdict::kConfirmed), {});
     ASSERT_OK(done);
     EXPECT_EQ(done->visit->row.visit.review.verdict, visits::Verdict::kConfirmed);
-    EXPECT_TRUE(*store.erase(visit_id(3)));
+    EXPECT_EQ(*store.erase(visit_id(3)), Changing::kDone);
     EXPECT_EQ(all_seqs(store).size(), 2U);
     EXPECT_EQ(store.days("2026-05-04", "2026-05-04")->front().visits, 2U);
   }

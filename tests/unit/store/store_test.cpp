@@ -108,7 +108,7 @@ TEST_F(StoreTest, AReviewIsKeptApartFromWhatTheModelSaid) {
   const visits::Review review = make_review(visits::Verdict::kCorrected, "turdus-philomelos");
   const auto done = store().review(visit.id, review, {});
   ASSERT_OK(done);
-  EXPECT_EQ(done->what, Reviewing::kDone);
+  EXPECT_EQ(done->what, Changing::kDone);
   open();
   const visits::Visit found = (*store().visit(visit.id))->row.visit;
   EXPECT_EQ(found.review, review);
@@ -139,12 +139,12 @@ TEST_F(StoreTest, AReviewOfAnOlderStateIsStale) {
   const visits::Visit visit = make_visit(store().next_seq());
   store().put(visit);
   const std::uint64_t seen = (*store().visit(visit.id))->row.change;
-  ASSERT_EQ(store().review(visit.id, make_review(visits::Verdict::kConfirmed), seen)->what, Reviewing::kDone);
+  ASSERT_EQ(store().review(visit.id, make_review(visits::Verdict::kConfirmed), seen)->what, Changing::kDone);
   const auto again = store().review(visit.id, make_review(visits::Verdict::kNotABird), seen);
   ASSERT_OK(again);
-  EXPECT_EQ(again->what, Reviewing::kStale);
+  EXPECT_EQ(again->what, Changing::kStale);
   EXPECT_EQ(again->visit->row.visit.review.verdict, visits::Verdict::kConfirmed);
-  EXPECT_EQ(store().review(visit_id(99), make_review(visits::Verdict::kConfirmed), {})->what, Reviewing::kNotFound);
+  EXPECT_EQ(store().review(visit_id(99), make_review(visits::Verdict::kConfirmed), {})->what, Changing::kNotFound);
 }
 
 TEST_F(StoreTest, ADeletedVisitDoesNotComeBackByALateUpdate) {
@@ -152,8 +152,8 @@ TEST_F(StoreTest, ADeletedVisitDoesNotComeBackByALateUpdate) {
   const visits::Visit visit = make_visit(store().next_seq());
   store().put(visit);
   ASSERT_OK(store().flush());
-  EXPECT_TRUE(*store().erase(visit.id));
-  EXPECT_FALSE(*store().erase(visit.id));
+  EXPECT_EQ(*store().erase(visit.id), Changing::kDone);
+  EXPECT_EQ(*store().erase(visit.id), Changing::kNotFound);
   store().put(visit);
   ASSERT_OK(store().flush());
   EXPECT_TRUE(all_seqs(store()).empty());
@@ -325,7 +325,7 @@ TEST_F(StoreTest, ADeletedVisitTakesItsPicturesAlong) {
   ASSERT_OK(store().flush());
   const PictureFiles files(folder_.path());
   ASSERT_OK(files.read(visit.id, Picture::kClip));
-  ASSERT_TRUE(*store().erase(visit.id));
+  ASSERT_EQ(*store().erase(visit.id), Changing::kDone);
   for (const Picture kind : {Picture::kCrop, Picture::kFrame, Picture::kClip}) EXPECT_FALSE(files.read(visit.id, kind));
 }
 
