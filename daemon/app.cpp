@@ -31,6 +31,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kKeptPredictions = 4096;
 constexpr std::size_t kPostedPictures = 5;  // one in work, four waiting
+constexpr int kLongAnswers = 4;
 constexpr std::chrono::seconds kStrictPatience{10};
 constexpr std::chrono::minutes kThroughputSpan{5};
 
@@ -95,6 +96,7 @@ struct App::Parts {
                 .rule = rule,
                 .visits = history.book(),
                 .store = history,
+                .long_answers = long_answers,
                 .max_body_bytes = config.http.max_body.count,
                 .max_pixels = config.http.max_pixels,
                 .log = log},
@@ -191,6 +193,7 @@ struct App::Parts {
   SnapshotBoard snapshots;
   camera::Mailbox mailbox;
   http::Traffic traffic;
+  http::Slots long_answers{kLongAnswers};
   const std::string model_problem;
   const WallTime model_since;
   const std::shared_ptr<const ModelFacts> model;

@@ -43,35 +43,6 @@ std::string ended_at(const visits::Visit& visit) {
   return to_rfc3339(visit.started_at + std::chrono::duration_cast<WallTime::duration>(visit.duration));
 }
 
-std::string csv_record(const VisitView& view) {
-  const visits::Visit& visit = view.row.visit;
-  const visits::ModelResult& model = visit.model_result;
-  const visits::NamedScore name = shown(visit);
-  return record({visit.id,
-                 std::to_string(visit.seq),
-                 to_rfc3339(visit.started_at),
-                 ended_at(visit),
-                 format_text("{:.1f}", Seconds(visit.duration).count()),
-                 yes_no(visit.clock_synced),
-                 view.row.began.day,
-                 std::to_string(view.row.began.hour),
-                 visit.source,
-                 name.species_id,
-                 name.scientific_name,
-                 name.common_name,
-                 score_text(model.score),
-                 model.species_id,
-                 std::to_string(model.frames_seen),
-                 std::to_string(model.frames_agreeing),
-                 visits::to_string(visit.review.verdict),
-                 visit.review.note,
-                 visit.review.reviewed_at ? to_rfc3339(*visit.review.reviewed_at) : std::string(),
-                 visit.review.reviewed_by,
-                 yes_no(visit.unusual),
-                 model.model_name,
-                 model.model_digest});
-}
-
 // Every ended visit of the query, oldest first.
 Result<std::uint64_t> for_each(Queries& queries, visits::VisitQuery query, const Visitor& visitor) {
   query.limit = kPage;
@@ -172,6 +143,41 @@ Result<std::uint64_t> export_json(Queries& queries, const ExportOptions& options
 
 }  // namespace
 
+std::string_view csv_header() {
+  return "id,seq,started_at,ended_at,duration_seconds,clock_synced,day,hour,source,species_id,scientific_name,"
+         "common_name,score,model_species_id,frames_seen,frames_agreeing,verdict,note,reviewed_at,reviewed_by,"
+         "unusual,model,model_digest\r\n";
+}
+
+std::string csv_record(const VisitView& view) {
+  const visits::Visit& visit = view.row.visit;
+  const visits::ModelResult& model = visit.model_result;
+  const visits::NamedScore name = shown(visit);
+  return record({visit.id,
+                 std::to_string(visit.seq),
+                 to_rfc3339(visit.started_at),
+                 ended_at(visit),
+                 format_text("{:.1f}", Seconds(visit.duration).count()),
+                 yes_no(visit.clock_synced),
+                 view.row.began.day,
+                 std::to_string(view.row.began.hour),
+                 visit.source,
+                 name.species_id,
+                 name.scientific_name,
+                 name.common_name,
+                 score_text(model.score),
+                 model.species_id,
+                 std::to_string(model.frames_seen),
+                 std::to_string(model.frames_agreeing),
+                 visits::to_string(visit.review.verdict),
+                 visit.review.note,
+                 visit.review.reviewed_at ? to_rfc3339(*visit.review.reviewed_at) : std::string(),
+                 visit.review.reviewed_by,
+                 yes_no(visit.unusual),
+                 model.model_name,
+                 model.model_digest});
+}
+
 std::string csv_field(std::string_view text) {
   std::string field(text);
   if (!field.empty() && std::string_view("=+-@\t\r").find(field.front()) != std::string_view::npos) {
@@ -196,10 +202,7 @@ Result<std::uint64_t> export_visits(Queries& queries, ExportOptions options, con
     case ExportFormat::kCsv:
       break;
   }
-  KINGLET_TRY(
-      put("id,seq,started_at,ended_at,duration_seconds,clock_synced,day,hour,source,species_id,scientific_name,"
-          "common_name,score,model_species_id,frames_seen,frames_agreeing,verdict,note,reviewed_at,reviewed_by,"
-          "unusual,model,model_digest\r\n"));
+  KINGLET_TRY(put(csv_header()));
   return for_each(queries, options.query, [&](const VisitView& view) { return put(csv_record(view)); });
 }
 

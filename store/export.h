@@ -32,6 +32,10 @@ struct ExportOptions {
 // Gives the number of rows.
 [[nodiscard]] Result<std::uint64_t> export_visits(Queries& queries, ExportOptions options, const PutBytes& put);
 
+// The first line of kCsv, and a line of it.
+[[nodiscard]] std::string_view csv_header();
+[[nodiscard]] std::string csv_record(const VisitView& view);
+
 // One field of a CSV record: quoted where it must be. A text that a spreadsheet would take for a formula gets a '
 // first.
 [[nodiscard]] std::string csv_field(std::string_view text);

@@ -254,23 +254,25 @@ Result<std::vector<SpeciesHours>> Queries::day(std::string_view day) {
   return list;
 }
 
-Result<std::vector<Throughput>> Queries::throughput(WallTime since, WallTime until) {
-  std::vector<Throughput> list;
+Result<ThroughputPage> Queries::throughput(WallTime since, WallTime until, std::size_t limit) {
+  ThroughputPage page;
   Statement rows = KINGLET_TRY(database_.prepare(
       "SELECT at_ms, clock_synced, span_ms, frames, images, accepted, latency_p50_ms, latency_p99_ms FROM throughput "
-      "WHERE at_ms >= ?1 AND at_ms < ?2 ORDER BY row"));
-  rows.bind(1, to_unix_ms(since)).bind(2, to_unix_ms(until));
+      "WHERE at_ms >= ?1 AND at_ms < ?2 ORDER BY row DESC LIMIT ?3"));
+  rows.bind(1, to_unix_ms(since)).bind(2, to_unix_ms(until)).bind(3, std::uint64_t{limit} + 1);
   while (KINGLET_TRY(rows.step())) {
-    list.push_back({.at = from_unix_ms(rows.integer(0)),
-                    .clock_synced = rows.integer(1) != 0,
-                    .span = std::chrono::milliseconds(rows.integer(2)),
-                    .frames = rows.natural(3),
-                    .images = rows.natural(4),
-                    .accepted = rows.natural(5),
-                    .latency_p50_ms = rows.real(6),
-                    .latency_p99_ms = rows.real(7)});
+    page.items.push_back({.at = from_unix_ms(rows.integer(0)),
+                          .clock_synced = rows.integer(1) != 0,
+                          .span = std::chrono::milliseconds(rows.integer(2)),
+                          .frames = rows.natural(3),
+                          .images = rows.natural(4),
+                          .accepted = rows.natural(5),
+                          .latency_p50_ms = rows.real(6),
+                          .latency_p99_ms = rows.real(7)});
   }
-  return list;
+  page.has_more = page.items.size() > limit;
+  if (page.has_more) page.items.pop_back();
+  return page;
 }
 
 Result<std::uint64_t> Queries::visit_count() {

@@ -14,6 +14,7 @@
 
 #include "store/pending.h"
 #include "store/sqlite.h"
+#include "store/throughput.h"
 #include "store/visit_row.h"
 #include "visits/book.h"
 
@@ -54,19 +55,6 @@ struct SpeciesHours {
   std::array<std::uint64_t, 24> visits{};
 };
 
-struct Throughput {
-  WallTime at{};  // end of the span
-  bool clock_synced = false;
-  SteadyClock::duration span{};
-  std::uint64_t frames = 0;  // captured
-  std::uint64_t images = 0;  // answered
-  std::uint64_t accepted = 0;
-  double latency_p50_ms = 0;
-  double latency_p99_ms = 0;
-
-  bool operator==(const Throughput&) const = default;
-};
-
 // One read-only connection. Thread-bound: the Store guards it.
 class Queries {
  public:
@@ -85,7 +73,8 @@ class Queries {
   // Days between `from` and `to`, both with; days without visits are left out.
   [[nodiscard]] Result<std::vector<DayTotal>> days(std::string_view from, std::string_view to);
   [[nodiscard]] Result<std::vector<SpeciesHours>> day(std::string_view day);
-  [[nodiscard]] Result<std::vector<Throughput>> throughput(WallTime since, WallTime until);
+  // Those that are on the disk.
+  [[nodiscard]] Result<ThroughputPage> throughput(WallTime since, WallTime until, std::size_t limit);
   [[nodiscard]] Result<std::uint64_t> visit_count();
 
  private:

@@ -11,6 +11,7 @@
 #include "store/pending.h"
 #include "store/picture_files.h"
 #include "store/sequence.h"
+#include "store/throughput.h"
 
 namespace kinglet::store {
 
@@ -25,6 +26,7 @@ class Shared {
   const PictureFiles files;
   Sequence sequence;
   Pending pending;
+  PendingThroughput throughput;
   std::atomic<std::uint64_t> change{0};
   std::atomic<std::uint64_t> last_id_ms{0};
   std::atomic<std::uint64_t> dropped{0};

@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t kCommands = 32;
 constexpr std::size_t kJobs = 8;  // each may hold the pixels of a frame
-constexpr std::size_t kThroughputQueue = 64;
 constexpr std::size_t kErasedRemembered = 64;
 constexpr auto kPatience = std::chrono::seconds(15);
 
@@ -84,8 +83,6 @@ void Store::run_commands() {
     std::function<void()> command;
     {
       MutexLock lock(queue_mutex_);
-      for (const Throughput& row : throughput_) writer_.add_throughput(row);
-      throughput_.clear();
       if (commands_.empty()) return;
       command = std::move(commands_.front());
       commands_.pop_front();
@@ -137,12 +134,6 @@ void Store::add_pictures(std::uint64_t seq, MakePictures make) {
     jobs_.push_back({seq, std::move(make)});
   }
   queue_changed_.notify_all();
-}
-
-void Store::add_throughput(const Throughput& throughput) {
-  MutexLock lock(queue_mutex_);
-  if (throughput_.size() >= kThroughputQueue) throughput_.pop_front();
-  throughput_.push_back(throughput);
 }
 
 template <typename T>
@@ -268,8 +259,21 @@ Result<std::vector<SpeciesHours>> Store::day(std::string_view day) {
   return ask<std::vector<SpeciesHours>>([&](Queries& reader) { return reader.day(day); });
 }
 
-Result<std::vector<Throughput>> Store::throughput(WallTime since, WallTime until) {
-  return ask<std::vector<Throughput>>([&](Queries& reader) { return reader.throughput(since, until); });
+Result<ThroughputPage> Store::throughput(WallTime since, WallTime until, std::size_t limit) {
+  // What waits first: what is written meanwhile is then seen twice, not never.
+  std::vector<Throughput> items = shared_.throughput.all().spans;
+  std::erase_if(items, [&](const Throughput& span) { return span.at < since || span.at >= until; });
+  std::ranges::reverse(items);
+  ThroughputPage written = KINGLET_TRY(
+      ask<ThroughputPage>([&](Queries& reader) { return reader.throughput(since, until, limit); }));
+  std::erase_if(written.items, [&](const Throughput& span) { return std::ranges::contains(items, span); });
+  items.insert(items.end(), written.items.begin(), written.items.end());
+  ThroughputPage page{.items = std::move(items), .has_more = written.has_more};
+  if (page.items.size() > limit) {
+    page.items.resize(limit);
+    page.has_more = true;
+  }
+  return page;
 }
 
 visits::VisitBook Store::book() {

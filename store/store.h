@@ -51,7 +51,7 @@ class Store {
   // and counted.
   using MakePictures = std::move_only_function<Result<Pictures>()>;
   void add_pictures(std::uint64_t seq, MakePictures make);
-  void add_throughput(const Throughput& throughput);
+  void add_throughput(const Throughput& span) { shared_.throughput.put(span); }
 
   // Durable when it returns (in memory without a disk). `expected_change` is the VisitRow::change that the person saw.
   // kIo, kBusy, kNotPermitted: it could not be written; nothing was changed.
@@ -67,7 +67,8 @@ class Store {
   [[nodiscard]] Result<std::vector<SpeciesSeen>> species();
   [[nodiscard]] Result<std::vector<DayTotal>> days(std::string_view from, std::string_view to);
   [[nodiscard]] Result<std::vector<SpeciesHours>> day(std::string_view day);
-  [[nodiscard]] Result<std::vector<Throughput>> throughput(WallTime since, WallTime until);
+  // Spans that ended in [since, until), the newest ones.
+  [[nodiscard]] Result<ThroughputPage> throughput(WallTime since, WallTime until, std::size_t limit);
   // The same as the API's handlers ask; the store outlives it.
   [[nodiscard]] visits::VisitBook book();
   // kNotFound: there is no such visit, or it never had such a picture. kUnavailable: it had one, which is gone.
@@ -111,7 +112,6 @@ class Store {
   Condition queue_changed_;
   std::deque<std::function<void()>> commands_ KINGLET_GUARDED_BY(queue_mutex_);
   std::deque<Job> jobs_ KINGLET_GUARDED_BY(queue_mutex_);
-  std::deque<Throughput> throughput_ KINGLET_GUARDED_BY(queue_mutex_);
   std::deque<std::uint64_t> erased_ KINGLET_GUARDED_BY(queue_mutex_);  // seqs that late updates must not bring back
   bool ended_ KINGLET_GUARDED_BY(queue_mutex_) = false;
 

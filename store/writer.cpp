@@ -17,7 +17,6 @@ namespace fs = std::filesystem;
 
 constexpr auto kRetentionInterval = std::chrono::hours(1);
 constexpr std::size_t kThroughputBatch = 12;
-constexpr std::size_t kThroughputWaiting = 1000;
 
 std::uint64_t device_of(const fs::path& path) {
   struct stat status{};
@@ -190,11 +189,6 @@ void Writer::sweep() {
   account();
 }
 
-void Writer::add_throughput(const Throughput& row) {
-  if (throughput_.size() >= kThroughputWaiting) throughput_.erase(throughput_.begin());
-  throughput_.push_back(row);
-}
-
 void Writer::add_pictures(std::uint64_t seq, Pictures pictures) {
   if (database_ && !shared_.pending.contains(seq)) {
     // Written a moment ago: the row comes back to be written with its pictures.
@@ -216,7 +210,7 @@ Result<void> Writer::within_budget(Use use) {
 Result<void> Writer::write(Use use) {
   const std::vector<Pending::Entry> waiting = shared_.pending.ended();
   const bool person = use == Use::kPerson;
-  const bool enough = throughput_.size() >= (person ? 1 : kThroughputBatch);
+  const bool enough = shared_.throughput.size() >= (person ? 1 : kThroughputBatch);
   if (waiting.empty() && !enough) {
     if (within_budget(use)) shared_.set_state(StoreState::kDisk, "");
     return {};
@@ -233,8 +227,9 @@ Result<void> Writer::write(Use use) {
 Result<void> Writer::write_batch(const std::vector<Pending::Entry>& waiting) {
   std::vector<Pending::Entry> rows;
   for (const Pending::Entry& entry : waiting) rows.push_back(KINGLET_TRY(write_pictures(entry)));
-  KINGLET_TRY(database_->write(rows, throughput_, remember_now()));
-  throughput_.clear();
+  const PendingThroughput::Batch throughput = shared_.throughput.all();
+  KINGLET_TRY(database_->write(rows, throughput.spans, remember_now()));
+  shared_.throughput.written(throughput);
   shared_.pending.written(waiting);
   account();
   return reserve_numbers();

@@ -32,7 +32,6 @@ class Writer {
   [[nodiscard]] Result<void> write(Use use);
   [[nodiscard]] bool has_database() const { return database_.has_value(); }
 
-  void add_throughput(const Throughput& row);
   // The pictures of a visit that may be written already.
   void add_pictures(std::uint64_t seq, Pictures pictures);
 
@@ -71,7 +70,6 @@ class Writer {
   std::uint64_t home_device_ = 0;  // of the folder when it last had a database
   std::uint64_t counted_ = 0;      // of the VFS, already spent
   std::uint64_t picture_bytes_ = 0;
-  std::vector<Throughput> throughput_;
   SteadyTime next_retention_{};
 };
 

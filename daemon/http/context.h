@@ -11,6 +11,7 @@
 #include "daemon/classifier.h"
 #include "daemon/classify_desk.h"
 #include "daemon/health.h"
+#include "daemon/http/slots.h"
 #include "daemon/http/traffic.h"
 #include "daemon/latest.h"
 #include "daemon/snapshot.h"
@@ -38,6 +39,7 @@ struct Context {
   std::shared_ptr<const visits::Rule> rule;  // empty without a model
   visits::VisitBook visits;
   store::Store& store;
+  Slots& long_answers;
   std::uint64_t max_body_bytes = 8U << 20;
   std::int64_t max_pixels = 24'000'000;
   LogSink log;

@@ -2,6 +2,7 @@
 // Why: what the routes of the history have in common.
 #pragma once
 
+#include <expected>
 #include <optional>
 #include <string>
 
@@ -22,6 +23,9 @@ namespace kinglet::daemon::http {
 // The weak ETag of everything that comes from the history, and 304 when the caller has it.
 [[nodiscard]] std::string list_tag(const Context& context);
 [[nodiscard]] std::optional<Reply> not_modified(const Call& call, const std::string& tag);
+
+// The filters and the order of a list of visits; its first page of them.
+[[nodiscard]] std::expected<visits::VisitQuery, Reply> read_visit_query(const Call& call);
 
 // "scientific_name" and "common_name", as far as the loaded model's table knows them.
 void add_names(Json& json, const Context& context, std::string_view species_id);

@@ -2,11 +2,14 @@
 // Why: a request and its answer as handlers see them, without the HTTP library.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "engine/base/error.h"
 
 namespace kinglet::daemon::http {
 
@@ -27,12 +30,16 @@ struct Call {
   [[nodiscard]] std::string_view path_parameter(std::string_view name) const;  // of the route's pattern
 };
 
+// The next piece of a long answer. False: it was the last one. An error ends the connection in the middle.
+using MorePieces = std::function<Result<bool>(std::string& piece)>;
+
 struct Reply {
   int status = 200;
   std::string content_type;
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string problem;  // slug, when it is one
+  MorePieces more;      // instead of a body; runs after the handler, on the same thread
 };
 
 [[nodiscard]] Reply json_reply(std::string body, std::string_view cache_control = "no-cache");

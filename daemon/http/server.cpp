@@ -62,6 +62,31 @@ bool has_body(const httplib::Request& request) {
          (request.has_header("Content-Length") && request.get_header_value("Content-Length") != "0");
 }
 
+// Answers of unknown length. HTTP/1.0 knows no chunks: there the end of the connection is the end of the answer.
+void write_pieces(MorePieces more, const std::string& type, bool chunked, const LogSink& log, httplib::Response& response) {
+  const auto provide = [more = std::move(more), log](std::size_t /*offset*/, httplib::DataSink& sink) {
+    std::string piece;
+    Result<bool> goes_on = false;
+    try {
+      goes_on = more(piece);
+    } catch (const std::exception& error) {
+      goes_on = fail(ErrorCode::kInternal, error.what());
+    }
+    if (!goes_on) {
+      if (log) log(LogLevel::kWarning, "an answer ended early: " + describe(goes_on.error()));
+      return false;
+    }
+    if (!piece.empty() && !sink.write(piece.data(), piece.size())) return false;
+    if (!*goes_on) sink.done();
+    return true;
+  };
+  if (chunked) {
+    response.set_chunked_content_provider(type, provide);
+  } else {
+    response.set_content_provider(type, provide);
+  }
+}
+
 void write_reply(Reply reply, const Call& call, bool takes_gzip, httplib::Response& response) {
   complete_problem(reply, call.path, call.request_id);
   if (takes_gzip) compress(reply);
@@ -177,7 +202,7 @@ class Server::Endpoint final : public httplib::Server {
       request.headers.emplace(kTakesGzip, "1");
     }
     request.ranges.clear();
-    if (has_body(request)) {
+    if (has_body(request) || request.version == "HTTP/1.0") {
       request.headers.erase("Connection");
       request.headers.emplace("Connection", "close");
     }
@@ -242,7 +267,10 @@ class Server::Endpoint final : public httplib::Server {
                                                         pattern.empty() ? "(no route)" : pattern, reply.status,
                                                         to_ms(taken).count(), call.request_id));
     }
+    MorePieces more = std::exchange(reply.more, {});
+    const std::string type = reply.content_type;
     write_reply(std::move(reply), call, request.has_header(kTakesGzip), response);
+    if (more) write_pieces(std::move(more), type, request.version != "HTTP/1.0", owner_.context_.log, response);
   }
 
   // The library refused the request before anybody of us saw it.

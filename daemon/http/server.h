@@ -19,7 +19,7 @@ namespace kinglet::daemon::http {
 struct ServerOptions {
   std::string host_name;
   std::vector<std::string> allowed_hosts;
-  std::size_t threads = 8;  // five posted pictures may wait in them; three are left
+  std::size_t threads = 12;  // five posted pictures and four long answers may hold them; three are left
   std::size_t most_waiting = 64;
   TimeLimits limits;
 };

@@ -28,7 +28,9 @@ Json visit_json(const BookedVisit& booked) {
   return json;
 }
 
-std::expected<VisitQuery, Reply> read_query(const Call& call, std::uint64_t hash) {
+}  // namespace
+
+std::expected<VisitQuery, Reply> read_visit_query(const Call& call) {
   VisitQuery query;
   const auto limit = integer_parameter(call, "limit", 50, 1, 500);
   if (!limit) return std::unexpected(limit.error());
@@ -56,7 +58,7 @@ std::expected<VisitQuery, Reply> read_query(const Call& call, std::uint64_t hash
   }
   query.source = call.query_value("source").value_or("");
   if (const auto cursor = call.query_value("cursor")) {
-    query.after_seq = seq_of_cursor(*cursor, hash);
+    query.after_seq = seq_of_cursor(*cursor, filter_hash(call));
     if (!query.after_seq) {
       return std::unexpected(
           problem("bad-cursor", "the cursor is not one of a list with these filters", "leave it out to begin anew"));
@@ -64,8 +66,6 @@ std::expected<VisitQuery, Reply> read_query(const Call& call, std::uint64_t hash
   }
   return query;
 }
-
-}  // namespace
 
 std::string visit_tag(const BookedVisit& booked) { return format_text("\"{}\"", booked.change); }
 
@@ -80,8 +80,7 @@ Reply no_such_visit() {
 }
 
 Reply get_visits(const Context& context, const Call& call) {
-  const std::uint64_t hash = filter_hash(call);
-  const std::expected<VisitQuery, Reply> query = read_query(call, hash);
+  const std::expected<VisitQuery, Reply> query = read_visit_query(call);
   if (!query) return query.error();
   const std::string tag = list_tag(context);
   if (std::optional<Reply> same = not_modified(call, tag)) return *same;
@@ -92,7 +91,7 @@ Reply get_visits(const Context& context, const Call& call) {
   Json json{{"items", std::move(items)}};
   std::string link;
   if (page->has_more) {
-    const std::string cursor = make_cursor(page->items.back().visit.seq, hash);
+    const std::string cursor = make_cursor(page->items.back().visit.seq, filter_hash(call));
     json["next_cursor"] = cursor;
     link = next_link(call, cursor);
   }

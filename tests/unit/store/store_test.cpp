@@ -277,7 +277,27 @@ TEST_F(StoreTest, ThroughputComesBack) {
                        .latency_p99_ms = 48.2};
   store().add_throughput(row);
   open();
-  EXPECT_EQ(*store().throughput(morning(), morning() + seconds(1)), std::vector{row});
+  EXPECT_EQ(store().throughput(morning(), morning() + seconds(1), 10)->items, std::vector{row});
+}
+
+TEST_F(StoreTest, ThroughputThatWaitsIsSeenOnceWithWhatIsWritten) {
+  open();
+  std::vector<Throughput> newest_first;
+  for (int i = 0; i < 15; ++i) {
+    if (i == 12) ASSERT_OK(store().flush());  // so many are written together
+    newest_first.insert(newest_first.begin(), {.at = morning() + std::chrono::minutes(5 * i),
+                                               .span = std::chrono::minutes(5),
+                                               .images = static_cast<std::uint64_t>(i)});
+    store().add_throughput(newest_first.front());
+  }
+  const auto all = store().throughput(WallTime::min(), WallTime::max(), 100);
+  ASSERT_OK(all);
+  EXPECT_EQ(all->items, newest_first);
+  EXPECT_FALSE(all->has_more);
+  const auto some = store().throughput(morning(), newest_first[1].at, 4);
+  ASSERT_OK(some);
+  EXPECT_EQ(some->items, std::vector(newest_first.begin() + 2, newest_first.begin() + 6));
+  EXPECT_TRUE(some->has_more);
 }
 
 TEST_F(StoreTest, TheChangeCountRisesWithEachChangeAndNotWithReading) {
