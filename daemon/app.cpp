@@ -14,6 +14,7 @@
 #include "camera/source.h"
 #include "daemon/capture.h"
 #include "daemon/classifier.h"
+#include "daemon/clip_recorder.h"
 #include "daemon/clock_sync.h"
 #include "daemon/http/server.h"
 #include "daemon/pipeline.h"
@@ -72,7 +73,8 @@ struct App::Parts {
         store::StoreOptions store_options, LogSink log_sink)
       : log(std::move(log_sink)),
         history(with_clock(std::move(store_options))),
-        pictures(history),
+        clips(wants_clips(config, history) ? std::make_unique<ClipRecorder>(clip_options(config), log) : nullptr),
+        pictures(history, clips.get()),
         stats(SteadyClock::now()),
         model_problem(classifier ? std::string() : describe(classifier.error())),
         model_since(std::chrono::system_clock::now()),
@@ -97,6 +99,7 @@ struct App::Parts {
                 .visits = history.book(),
                 .store = history,
                 .long_answers = long_answers,
+                .clips = clips.get(),
                 .max_body_bytes = config.http.max_body.count,
                 .max_pixels = config.http.max_pixels,
                 .log = log},
@@ -123,7 +126,10 @@ struct App::Parts {
   }
 
   void note_visit(visits::VisitEvent event, const visits::Visit& visit) {
-    if (event == visits::VisitEvent::kStart) stats.add_visit();
+    if (event == visits::VisitEvent::kStart) {
+      stats.add_visit();
+      pictures.visit_began(visit);
+    }
     // The pictures first: the writer then finds them with the visit.
     if (event == visits::VisitEvent::kEnd) pictures.visit_ended(visit);
     history.put(visit);
@@ -156,9 +162,23 @@ struct App::Parts {
     return seen;
   }
 
-  static CaptureOptions capture_options(const config::Config& config) {
+  // Only for a disk, which keeps whole frames as well.
+  static bool wants_clips(const config::Config& config, const store::Store& history) {
+    return config.store.clips.count() > 0 && config.privacy.keep_full_frames.count() > 0 &&
+           !history.brief().memory_is_wanted;
+  }
+
+  ClipOptions clip_options(const config::Config& config) {
+    ClipOptions options;
+    options.limits.before = config.store.clips;
+    options.wanted = [this] { return history.takes_clips(); };
+    return options;
+  }
+
+  CaptureOptions capture_options(const config::Config& config) {
     CaptureOptions options;
     options.settle = config.gate.settle;
+    options.clips = clips.get();
     return options;
   }
 
@@ -186,6 +206,7 @@ struct App::Parts {
   const LogSink log;
   visits::IdMaker ids;
   store::Store history;
+  const std::unique_ptr<ClipRecorder> clips;  // empty: none are made
   VisitPictures pictures;
   std::shared_ptr<const visits::Rule> rule;  // made with the pipeline's line
   Stats stats;

@@ -174,6 +174,7 @@ Capture::Ended Capture::stream(const std::stop_token& stop) {
 void Capture::take_frame(camera::Frame frame, SteadyTime now, Judged judged) {
   stats_.add_captured(now);
   snapshots_.offer(frame.view(), frame.info(), now);
+  if (options_.clips != nullptr) options_.clips->offer(frame.view(), frame.info(), now);
   bool changed = false;
   {
     MutexLock lock(mutex_);

@@ -11,6 +11,7 @@
 
 #include "camera/mailbox.h"
 #include "camera/source.h"
+#include "daemon/clip_recorder.h"
 #include "daemon/snapshot.h"
 #include "daemon/stats.h"
 #include "engine/base/error.h"
@@ -43,6 +44,7 @@ struct CaptureOptions {
   std::chrono::milliseconds last_backoff{60'000};
   std::chrono::milliseconds healthy_after{10'000};  // streaming for so long starts the backoff anew
   std::chrono::milliseconds settle{0};  // frames of a source that settles are shown, but not judged, for so long
+  ClipRecorder* clips = nullptr;        // sees each frame; may be absent
 };
 
 using OpenSource = std::function<Result<std::unique_ptr<camera::FrameSource>>()>;

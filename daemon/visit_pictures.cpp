@@ -7,6 +7,7 @@
 #include "camera/decode.h"
 #include "camera/frame_copy.h"
 #include "camera/preprocess/preprocess.h"
+#include "daemon/clip_file.h"
 
 namespace kinglet::daemon {
 namespace {
@@ -51,11 +52,21 @@ void VisitPictures::look(const camera::Frame& frame, const Prediction& predictio
   camera::copy_view(frame.view(), look_->bytes, look_->view);
 }
 
+void VisitPictures::visit_began(const visits::Visit& visit) {
+  if (clips_ != nullptr) clips_->visit_began(visit, SteadyClock::now());
+}
+
 void VisitPictures::visit_ended(const visits::Visit& visit) {
+  ClipFrames clip;
+  if (clips_ != nullptr) clip = clips_->visit_ended(visit);
   if (!look_ || !visit.id.ends_with(look_->visit.view())) return;
   auto look = std::make_shared<Look>(std::move(*look_));
   look_.reset();
-  store_.add_pictures(visit.seq, [look] { return make_pictures(look->view, look->crop); });
+  store_.add_pictures(visit.seq, [look, frames = std::move(clip)]() -> Result<store::Pictures> {
+    store::Pictures pictures = KINGLET_TRY(make_pictures(look->view, look->crop));
+    pictures.clip = make_clip(frames);
+    return pictures;
+  });
 }
 
 }  // namespace kinglet::daemon

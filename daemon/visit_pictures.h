@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "camera/frame.h"
+#include "daemon/clip_recorder.h"
 #include "daemon/prediction.h"
 #include "store/store.h"
 #include "visits/visit.h"
@@ -17,11 +18,13 @@ namespace kinglet::daemon {
 // Thread-bound to the answer thread. Allocates nothing from one look to the next of the same frame size.
 class VisitPictures {
  public:
-  explicit VisitPictures(store::Store& store) : store_(store) {}
+  // `clips` may be null: then there are none.
+  VisitPictures(store::Store& store, ClipRecorder* clips) : store_(store), clips_(clips) {}
 
+  void visit_began(const visits::Visit& visit);
   // The best frame so far of the open visit.
   void look(const camera::Frame& frame, const Prediction& prediction);
-  // Gives its pictures to the store. A visit of which no look was kept has none.
+  // Gives its pictures to the store, its clip among them. A visit of which no look was kept has none.
   void visit_ended(const visits::Visit& visit);
 
  private:
@@ -33,6 +36,7 @@ class VisitPictures {
   };
 
   store::Store& store_;
+  ClipRecorder* clips_;
   std::optional<Look> look_;
 };
 

@@ -17,7 +17,7 @@
 
 namespace kinglet::store {
 
-// JPEG files, the clip as one JPEG after the other (MJPEG). Empty: there is none.
+// JPEG files, the clip as one multipart file of them. Empty: there is none.
 struct Pictures {
   std::string crop;
   std::string frame;

@@ -36,6 +36,7 @@ class Shared {
   std::atomic<std::uint64_t> used{0};
   std::atomic<std::uint64_t> generation{1};  // rises when readers have to open again
   std::atomic<bool> readable{false};         // there is a database to open
+  std::atomic<bool> takes_clips{false};      // one given now would be written
   std::atomic<bool> suspicion{false};        // a reader met damage
 
   // Says what is new in the log.

@@ -30,7 +30,8 @@ visits::BookedVisit booked(VisitView view) {
           .first_ever = view.first_ever,
           .change = view.row.change,
           .has_crop = pictures.crop.value_or(0) > 0,
-          .has_frame = pictures.frame.value_or(0) > 0};
+          .has_frame = pictures.frame.value_or(0) > 0,
+          .has_clip = pictures.clip.value_or(0) > 0};
 }
 
 Store::Store(StoreOptions options)
@@ -264,8 +265,8 @@ Result<ThroughputPage> Store::throughput(WallTime since, WallTime until, std::si
   std::vector<Throughput> items = shared_.throughput.all().spans;
   std::erase_if(items, [&](const Throughput& span) { return span.at < since || span.at >= until; });
   std::ranges::reverse(items);
-  ThroughputPage written = KINGLET_TRY(
-      ask<ThroughputPage>([&](Queries& reader) { return reader.throughput(since, until, limit); }));
+  ThroughputPage written =
+      KINGLET_TRY(ask<ThroughputPage>([&](Queries& reader) { return reader.throughput(since, until, limit); }));
   std::erase_if(written.items, [&](const Throughput& span) { return std::ranges::contains(items, span); });
   items.insert(items.end(), written.items.begin(), written.items.end());
   ThroughputPage page{.items = std::move(items), .has_more = written.has_more};

@@ -74,6 +74,10 @@ class Store {
   // kNotFound: there is no such visit, or it never had such a picture. kUnavailable: it had one, which is gone.
   [[nodiscard]] Result<std::string> picture(std::string_view id, Picture kind);
 
+  // Would a clip that comes now be written? Not without a disk or when the day's budget is for other things. Never
+  // waits.
+  [[nodiscard]] bool takes_clips() const { return shared_.takes_clips; }
+
   // Rises with each change of anything that the answers above show.
   [[nodiscard]] std::uint64_t change_count() const { return shared_.change; }
   // Another one for each process: change counts of two processes cannot be compared.

@@ -41,6 +41,7 @@ void Writer::spend(std::uint64_t bytes) {
 }
 
 void Writer::account() {
+  shared_.takes_clips = database_ && budget_.allows(Use::kClip, today(), 0);
   const std::uint64_t written = shared_.vfs.written_bytes();
   spend(written - std::exchange(counted_, written));
   if (!database_) return;
@@ -168,6 +169,7 @@ void Writer::tend(const std::function<bool()>& stop) {
   if (database_ && !swept_ && !stop()) sweep();
   if (database_) (void)write(Use::kVisits);
   if (database_) retain();
+  account();
 }
 
 void Writer::check(const std::function<bool()>& stop) {

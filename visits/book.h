@@ -37,6 +37,7 @@ struct BookedVisit {
   std::uint64_t change = 0;  // another number: something of this visit has changed
   bool has_crop = false;     // pictures that can be had
   bool has_frame = false;
+  bool has_clip = false;
 };
 
 struct VisitPage {

@@ -10,6 +10,7 @@
 #include "camera/mailbox.h"
 #include "daemon/classifier.h"
 #include "daemon/classify_desk.h"
+#include "daemon/clip_recorder.h"
 #include "daemon/health.h"
 #include "daemon/http/slots.h"
 #include "daemon/http/traffic.h"
@@ -40,6 +41,7 @@ struct Context {
   visits::VisitBook visits;
   store::Store& store;
   Slots& long_answers;
+  const ClipRecorder* clips = nullptr;  // nullptr: none are made
   std::uint64_t max_body_bytes = 8U << 20;
   std::int64_t max_pixels = 24'000'000;
   LogSink log;

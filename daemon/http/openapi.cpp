@@ -66,8 +66,7 @@ Json operation(const Route& route, std::string_view operation_id) {
 Reply get_openapi(const Context& /*context*/, const Call& /*call*/) {
   Json paths = Json::object();
 #define KINGLET_ROUTE(method, path, handler, role, query, summary) \
-  paths[path][lower(method)] =                                     \
-      operation(Route{method, path, &handler, Role::role, query, summary}, #handler);
+  paths[path][lower(method)] = operation(Route{method, path, &handler, Role::role, query, summary}, #handler);
 #include "daemon/http/routes.def"
 #undef KINGLET_ROUTE
   const Json text{{"type", "string"}};

@@ -119,7 +119,8 @@ std::expected<Review, Reply> with_members(const Json& members, Review review) {
     } else if (name == "note") {
       const auto text = text_of(value, kMostNote);
       if (!text || has_control(*text)) {
-        return bad_json(format_text("review.note is no text of at most {} bytes without control characters", kMostNote));
+        return bad_json(
+            format_text("review.note is no text of at most {} bytes without control characters", kMostNote));
       }
       review.note = *text;
     } else {

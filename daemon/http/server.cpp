@@ -63,7 +63,8 @@ bool has_body(const httplib::Request& request) {
 }
 
 // Answers of unknown length. HTTP/1.0 knows no chunks: there the end of the connection is the end of the answer.
-void write_pieces(MorePieces more, const std::string& type, bool chunked, const LogSink& log, httplib::Response& response) {
+void write_pieces(MorePieces more, const std::string& type, bool chunked, const LogSink& log,
+                  httplib::Response& response) {
   const auto provide = [more = std::move(more), log](std::size_t /*offset*/, httplib::DataSink& sink) {
     std::string piece;
     Result<bool> goes_on = false;

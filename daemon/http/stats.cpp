@@ -107,6 +107,10 @@ Reply get_stats(const Context& context, const Call& /*call*/) {
   json["memory"] = memory;
   json["board"] = board_json(board);
   json["store"] = store_json(context.store.status());
+  if (context.clips != nullptr) {
+    const ClipStatus clips = context.clips->status();
+    json["clips"] = {{"memory_bytes", clips.bytes}, {"frames_total", clips.frames}, {"missed_total", clips.missed}};
+  }
   return json_reply(json.dump(), "no-store");
 }
 

@@ -1,42 +1,105 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: GET /api/v1/visits/{id}/crop.jpg and snapshot.jpg: files by id, never by a name of the request.
+// Why: GET /api/v1/visits/{id}/crop.jpg, snapshot.jpg and clip.mjpg: files by id, never by a name of the request.
+#include <algorithm>
+#include <thread>
+
+#include "daemon/clip_file.h"
 #include "daemon/http/history.h"
+#include "daemon/http/parameters.h"
 #include "daemon/http/problem.h"
 #include "daemon/http/routes.h"
+#include "engine/base/format.h"
+#include "engine/base/text.h"
 
 namespace kinglet::daemon::http {
 namespace {
 
-Reply picture_reply(const Context& context, const Call& call, store::Picture kind) {
+// The pictures of an ended visit never change.
+constexpr std::string_view kForEver = "private, max-age=31536000, immutable";
+constexpr std::chrono::milliseconds kLongestPause{1'000};
+
+std::expected<std::string, Reply> read_picture(const Context& context, const Call& call, store::Picture kind) {
   const std::string_view id = call.path_parameter("id");
   const Result<std::optional<visits::BookedVisit>> found = context.visits.find(id);
-  if (!found) return store_problem(found.error());
-  if (!*found) return no_such_visit();
-  // The pictures of an ended visit never change.
-  const std::string tag = "\"" + (*found)->visit.id + (kind == store::Picture::kCrop ? "-crop\"" : "-frame\"");
-  constexpr std::string_view kForEver = "private, max-age=31536000, immutable";
+  if (!found) return std::unexpected(store_problem(found.error()));
+  if (!*found) return std::unexpected(no_such_visit());
   Result<std::string> bytes = context.store.picture(id, kind);
-  if (!bytes && bytes.error().code == ErrorCode::kUnavailable) return problem("picture-expired", bytes.error().message);
-  if (!bytes && bytes.error().code == ErrorCode::kNotFound) return problem("not-found", bytes.error().message);
-  if (!bytes) return store_problem(bytes.error());
+  if (bytes) return std::move(*bytes);
+  const Error& error = bytes.error();
+  if (error.code == ErrorCode::kUnavailable) return std::unexpected(problem("picture-expired", error.message));
+  if (error.code == ErrorCode::kNotFound) return std::unexpected(problem("not-found", error.message));
+  return std::unexpected(store_problem(error));
+}
+
+Reply picture_reply(const Context& context, const Call& call, store::Picture kind, std::string_view name,
+                    std::string_view content_type) {
+  std::expected<std::string, Reply> bytes = read_picture(context, call, kind);
+  if (!bytes) return bytes.error();
+  const std::string tag = format_text("\"{}-{}\"", printable(call.path_parameter("id")), name);
   Reply reply{.headers = {{"ETag", tag}, {"Cache-Control", std::string(kForEver)}}};
   if (call.if_none_match == tag) {
     reply.status = 304;
     return reply;
   }
-  reply.content_type = "image/jpeg";
+  reply.content_type = content_type;
   reply.body = std::move(*bytes);
   return reply;
 }
 
+// A clip on its way to one viewer, at the pace of its pictures.
+struct Playing {
+  std::string file;
+  std::string_view rest = file;
+  std::optional<std::chrono::milliseconds> last;
+  SteadyTime due = SteadyClock::now();
+  std::shared_ptr<void> slot;
+};
+
+bool play(Playing& playing, std::string& piece) {
+  const std::optional<ClipPart> part = take_part(playing.rest);
+  if (!part) return false;
+  const auto pause = part->at - playing.last.value_or(part->at);
+  playing.due += std::clamp(pause, std::chrono::milliseconds(0), kLongestPause);
+  playing.last = part->at;
+  std::this_thread::sleep_until(playing.due);
+  piece += part->bytes;
+  return !playing.rest.empty();
+}
+
 }  // namespace
 
+Reply get_visit_clip(const Context& context, const Call& call) {
+  const auto download = integer_parameter(call, "download", 0, {0, 1});
+  if (!download) return download.error();
+  if (*download == 1) {
+    Reply reply = picture_reply(context, call, store::Picture::kClip, "clip", kClipType);
+    if (reply.status == 200) {
+      // The id is that of a visit: only then there is a file.
+      const std::string name = format_text("attachment; filename=\"{}.mjpg\"", call.path_parameter("id"));
+      reply.headers.emplace_back("Content-Disposition", name);
+    }
+    return reply;
+  }
+  std::expected<std::string, Reply> file = read_picture(context, call, store::Picture::kClip);
+  if (!file) return file.error();
+  auto playing = std::make_shared<Playing>();
+  playing->file = std::move(*file);
+  playing->rest = playing->file;
+  std::string_view first = playing->file;
+  if (!take_part(first)) return problem("picture-expired", "the file of the clip is damaged");
+  playing->slot = context.long_answers.take();
+  if (!playing->slot) return problem("too-many-streams", "other long answers are in work");
+  return Reply{.content_type = std::string(kClipType),
+               .headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}},
+               .more = [playing](std::string& piece) -> Result<bool> { return play(*playing, piece); }};
+}
+
 Reply get_visit_crop(const Context& context, const Call& call) {
-  return picture_reply(context, call, store::Picture::kCrop);
+  return picture_reply(context, call, store::Picture::kCrop, "crop", "image/jpeg");
 }
 
 Reply get_visit_snapshot(const Context& context, const Call& call) {
-  return picture_reply(context, call, store::Picture::kFrame);
+  return picture_reply(context, call, store::Picture::kFrame, "frame", "image/jpeg");
 }
 
 }  // namespace kinglet::daemon::http

@@ -2,6 +2,7 @@
 """Every route with the demonstration: forms of the answers, refusals, headers."""
 import json
 import re
+import tempfile
 import unittest
 
 from support import Daemon, ScratchFolder, main
@@ -10,7 +11,9 @@ from support import Daemon, ScratchFolder, main
 class Api(ScratchFolder):
     @classmethod
     def setUpClass(cls):
-        cls.daemon = Daemon(sets=["source=demo:1", "visits.end_after=1s"])
+        cls.state = tempfile.TemporaryDirectory()
+        cls.daemon = Daemon(sets=["source=demo:1", "visits.end_after=1s", "store.flush_interval=100ms",
+                                  f"store.path={cls.state.name}"])
         cls.daemon.first_prediction()
         cls.visit = cls.daemon.until(cls.visit_with_pictures, "a visit with its pictures")
         cls.day = cls.daemon.ask("/api/v1/days").json()["items"][0]["date"]
@@ -20,12 +23,13 @@ class Api(ScratchFolder):
     @classmethod
     def tearDownClass(cls):
         code, _ = cls.daemon.stop()
+        cls.state.cleanup()
         assert code == 0, code
 
     @classmethod
     def visit_with_pictures(cls):
         found = cls.daemon.ask("/api/v1/visits").json()["items"]
-        return next((visit for visit in found if "crop" in visit["links"]), None)
+        return next((visit for visit in found if "clip" in visit["links"]), None)
 
     def ask(self, *arguments, **named):
         return self.daemon.ask(*arguments, **named)
@@ -122,7 +126,8 @@ class Api(ScratchFolder):
         self.assertEqual(result["top"][0]["species_id"], visit["species_id"])
         self.assertEqual(visit["review"], {"verdict": "none"})
         own = "/api/v1/visits/" + visit["id"]
-        self.assertEqual(visit["links"], {"self": own, "crop": own + "/crop.jpg", "snapshot": own + "/snapshot.jpg"})
+        self.assertEqual(visit["links"], {"self": own, "crop": own + "/crop.jpg", "snapshot": own + "/snapshot.jpg",
+                                          "clip": own + "/clip.mjpg"})
         self.assert_problem(self.ask("/api/v1/visits/vis_00000000000000000000000000"), 404, "not-found")
 
     def test_visits_are_filtered(self):

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clips: the seconds before a visit and its first ones, played or downloaded, within the budget, and nothing when off."""
+import datetime
+import re
+import unittest
+from pathlib import Path
+
+from support import Daemon, ScratchFolder, main
+
+QUICK = ["source=demo:", "visits.end_after=1s", "store.flush_interval=100ms", "decide.min_gap=10ms", "gate.max_fps=100"]
+PART = re.compile(rb"--kinglet\r\nContent-Type: image/jpeg\r\nContent-Length: (\d+)\r\nX-Timestamp: (\d+\.\d{3})\r\n\r\n")
+
+
+def parts(clip):
+    """(time, JPEG) of each part; all bytes have to belong to one."""
+    found = []
+    while match := PART.match(clip):
+        begin, end = match.end(), match.end() + int(match[1])
+        found.append((float(match[2]), clip[begin:end]))
+        assert clip[end:end + 2] == b"\r\n"
+        clip = clip[end + 2:]
+    assert clip == b"--kinglet--\r\n", clip[:100]
+    return found
+
+
+def jpeg_size(jpeg):
+    at = 2
+    while jpeg[at + 1] not in (0xC0, 0xC1, 0xC2):
+        at += 2 + int.from_bytes(jpeg[at + 2:at + 4], "big")
+    return int.from_bytes(jpeg[at + 7:at + 9], "big"), int.from_bytes(jpeg[at + 5:at + 7], "big")
+
+
+class Clips(ScratchFolder):
+    def daemon(self, *sets):
+        return Daemon(sets=[*QUICK, f"store.path={self.folder / 'state'}", *sets])
+
+    def visits(self, daemon):
+        found = daemon.ask("/api/v1/visits?limit=500").json()["items"]
+        return [visit for visit in found if visit["state"] == "ended" and "crop" in visit["links"]]
+
+    def clip(self, daemon):
+        return daemon.until(lambda: next((one for one in self.visits(daemon) if "clip" in one["links"]), None), "a clip")
+
+    def threads(self, daemon):
+        return [path.read_text().strip() for path in Path(f"/proc/{daemon.process.pid}/task").glob("*/comm")]
+
+    def test_a_clip_shows_the_seconds_before_a_visit_and_its_first_ones(self):
+        with self.daemon("store.clips=2s") as daemon:
+            visit = self.clip(daemon)
+            link = visit["links"]["clip"]
+            file = daemon.ask(link + "?download=1")
+            self.assertEqual(file.status, 200)
+            self.assertEqual(file.headers["content-type"], "multipart/x-mixed-replace; boundary=kinglet")
+            self.assertIn(f'filename="{visit["id"]}.mjpg"', file.headers["content-disposition"])
+            again = daemon.ask(link + "?download=1", headers={"If-None-Match": file.headers["etag"]})
+            self.assertEqual(again.status, 304)
+            frames = parts(file.body)
+            self.assertGreater(len(frames), 1)
+            times = [at for at, _ in frames]
+            self.assertEqual(times, sorted(set(times)))
+            started = datetime.datetime.fromisoformat(visit["started_at"]).timestamp()
+            self.assertLessEqual(times[-1] - times[0], 7.001)
+            self.assertGreater(times[-1], started)
+            for _, jpeg in frames:
+                self.assertTrue(jpeg.startswith(b"\xff\xd8") and jpeg.endswith(b"\xff\xd9"))
+                self.assertEqual(jpeg_size(jpeg), (640, 360))
+            self.assertEqual(daemon.ask(link).body, file.body)
+            stats = daemon.ask("/api/v1/stats").json()["clips"]
+            self.assertGreater(stats["frames_total"], len(frames) - 1)
+            self.assertGreater(stats["memory_bytes"], 0)
+            self.assertIn("clips", self.threads(daemon))
+
+    def test_a_clip_outlives_a_restart_and_goes_with_its_visit(self):
+        with self.daemon() as daemon:
+            visit = self.clip(daemon)
+            before = daemon.ask(visit["links"]["clip"] + "?download=1").body
+        with self.daemon("store.clips=0s") as daemon:
+            self.assertEqual(daemon.ask(visit["links"]["clip"] + "?download=1").body, before)
+            self.assertEqual(daemon.ask(visit["links"]["self"], "DELETE").status, 204)
+            self.assert_problem(daemon.ask(visit["links"]["clip"]), 404, "not-found")
+            self.assertEqual(list((self.folder / "state").rglob(visit["id"] + ".clip*")), [])
+
+    def test_a_damaged_file_is_no_clip(self):
+        with self.daemon() as daemon:
+            visit = self.clip(daemon)
+            file, = daemon.until(lambda: list((self.folder / "state").rglob(visit["id"] + ".clip.mjpeg")), "its file")
+            file.write_bytes(b"--kinglet\r\nno part")
+            damaged = daemon.until(lambda: next((reply for reply in [daemon.ask(visit["links"]["clip"])]
+                                                 if reply.status != 200), None), "that the file is read")
+            self.assert_problem(damaged, 410, "picture-expired")
+
+    def test_switched_off_there_are_no_clips_and_no_thread(self):
+        for sets in (["store.clips=0s"], ["privacy.keep_full_frames=0s"]):
+            with self.subTest(sets=sets), self.daemon(*sets) as daemon:
+                daemon.until(lambda: len(self.visits(daemon)) > 1, "visits with pictures")
+                self.assertEqual([one for one in self.visits(daemon) if "clip" in one["links"]], [])
+                self.assertNotIn("clips", daemon.ask("/api/v1/stats").json())
+                self.assertNotIn("clips", self.threads(daemon))
+
+    def test_clips_stop_before_other_pictures_when_the_budget_runs_out(self):
+        with self.daemon("store.write_budget=1MiB") as daemon:
+            self.clip(daemon)
+            daemon.until(lambda: "clip" not in self.visits(daemon)[0]["links"], "a visit with pictures and no clip")
+
+
+if __name__ == "__main__":
+    main()
