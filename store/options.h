@@ -48,9 +48,10 @@ struct StoreStatus {
   std::uint64_t quota_bytes = 0;
   std::uint64_t written_today_bytes = 0;
   std::uint64_t write_budget_bytes = 0;
-  std::uint64_t written_bytes = 0;   // since the start
-  std::uint64_t dropped_writes = 0;  // visits and pictures that were given up, since the start
-  std::uint64_t moved_aside = 0;     // damaged databases, since the start
+  std::uint64_t written_bytes = 0;    // since the start
+  std::uint64_t dropped_writes = 0;   // visits and pictures that were given up, since the start
+  std::uint64_t moved_aside = 0;      // damaged databases, since the start
+  std::uint64_t salvaged_visits = 0;  // of these
 };
 
 }  // namespace kinglet::store

@@ -41,6 +41,7 @@ void Shared::fill(StoreStatus& status) const {
   status.written_bytes = written;
   status.dropped_writes = dropped;
   status.moved_aside = moved_aside;
+  status.salvaged_visits = salvaged;
   status.waiting_visits = pending.size();
   MutexLock lock(mutex_);
   status.state = state_;

@@ -31,6 +31,7 @@ class Shared {
   std::atomic<std::uint64_t> last_id_ms{0};
   std::atomic<std::uint64_t> dropped{0};
   std::atomic<std::uint64_t> moved_aside{0};
+  std::atomic<std::uint64_t> salvaged{0};
   std::atomic<std::uint64_t> written{0};
   std::atomic<std::uint64_t> written_today{0};
   std::atomic<std::uint64_t> used{0};

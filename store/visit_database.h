@@ -48,6 +48,7 @@ class VisitDatabase {
     return integrity_faults(database_, thorough, stop);
   }
 
+  [[nodiscard]] Database& connection() { return database_; }
   [[nodiscard]] Result<Remembered> remembered();
   [[nodiscard]] Result<std::uint64_t> highest_seq();
   [[nodiscard]] Result<std::optional<VisitRow>> find(std::uint64_t seq);

@@ -17,6 +17,8 @@ namespace fs = std::filesystem;
 
 constexpr auto kRetentionInterval = std::chrono::hours(1);
 constexpr std::size_t kThroughputBatch = 12;
+constexpr std::uint64_t kSmallBatch = 64 * 1024;
+constexpr auto kSalvageSlice = std::chrono::seconds(2);
 
 std::uint64_t device_of(const fs::path& path) {
   struct stat status{};
@@ -90,7 +92,18 @@ void Writer::begin_anew(const Error& damage) {
   ++shared_.moved_aside;
   shared_.say(LogLevel::kError, format_text("store: the database is damaged; it is now {} and a new one is begun: {}",
                                             aside->string(), describe(damage)));
-  settle(try_open());
+  // Numbers go on behind those of the damaged one, also when the file of reserved ones is gone.
+  const LastNumbers last = last_numbers(*aside);
+  shared_.last_id_ms = std::max<std::uint64_t>(shared_.last_id_ms, last.id_ms);
+  if (last.seq > read_reserved(shared_.options.folder)) {
+    const Result<std::uint64_t> written = write_reserved(shared_.options.folder, last.seq);
+    if (written) spend(*written);
+  }
+  const Result<void> opened = try_open();
+  settle(opened);
+  if (!database_) return;
+  const Result<void> ordered = Salvage::order(database_->connection(), aside->filename().string());
+  if (!ordered) shared_.say(LogLevel::kWarning, "store: nothing is saved from it: " + describe(ordered.error()));
 }
 
 Result<void> Writer::try_open() {
@@ -115,6 +128,8 @@ Result<void> Writer::try_open() {
   shared_.change = std::max<std::uint64_t>(shared_.change, found.change) + 1;
   KINGLET_TRY(adopt_numbers());
   checked_ = database_->was_closed();
+  salvage_.reset();
+  salvaged_ = false;
   swept_ = false;
   had_database_ = true;
   home_device_ = device_of(folder);
@@ -166,7 +181,9 @@ void Writer::tend(const std::function<bool()>& stop) {
   open();
   if (shared_.suspicion.exchange(false)) checked_ = false;
   if (database_ && !checked_) check(stop);
-  if (database_ && !swept_ && !stop()) sweep();
+  if (database_ && !salvaged_ && !stop()) salvage(stop);
+  // Before that, pictures of visits that are still to be saved would go.
+  if (database_ && salvaged_ && !swept_ && !stop()) sweep();
   if (database_) (void)write(Use::kVisits);
   if (database_) retain();
   account();
@@ -180,6 +197,41 @@ void Writer::check(const std::function<bool()>& stop) {
   if (!faults->empty()) {
     (void)failed(Error{ErrorCode::kBadData, faults->front(), database_file(shared_.options.folder).string(), {}});
   }
+}
+
+void Writer::salvage(const std::function<bool()>& stop) {
+  if (!salvage_) {
+    const std::uint64_t reserved = read_reserved(shared_.options.folder);
+    Result<std::optional<Salvage>> found = Salvage::find(database_->connection(), shared_.options.folder, reserved);
+    if (!found) return (void)failed(found.error());
+    salvage_ = std::move(*found);
+    salvaged_ = !salvage_;
+    if (salvaged_) return;
+  }
+  const SteadyTime deadline = SteadyClock::now() + kSalvageSlice;
+  const auto over_budget = [&] {
+    return !budget_.allows(Use::kVisits, today(), shared_.vfs.written_bytes() - counted_ + kSmallBatch);
+  };
+  if (over_budget()) return;
+  const auto pause = [&] { return SteadyClock::now() >= deadline || stop() || over_budget(); };
+  const std::uint64_t before = salvage_->result().visits;
+  const Result<bool> done =
+      salvage_->go_on(database_->connection(), shared_.files, [&] { return ++shared_.change; }, pause);
+  account();
+  shared_.salvaged += salvage_->result().visits - before;
+  if (!done) return (void)failed(done.error());
+  if (!*done) return;
+  const Salvaged& saved = salvage_->result();
+  const std::string places =
+      saved.gaps == 0 ? std::string()
+                      : format_text("; {} {} of it cannot be read", saved.gaps, saved.gaps == 1 ? "place" : "places");
+  shared_.say(LogLevel::kWarning,
+              salvage_->is_readable()
+                  ? format_text("store: saved from {}: {} visits ({} reviewed) and {} counts of earlier days{}",
+                                salvage_->file(), saved.visits, saved.reviewed, saved.counts, places)
+                  : format_text("store: {}: nothing of it can be read", salvage_->file()));
+  salvage_.reset();
+  salvaged_ = true;
 }
 
 void Writer::sweep() {
@@ -202,7 +254,6 @@ void Writer::add_pictures(std::uint64_t seq, Pictures pictures) {
 }
 
 Result<void> Writer::within_budget(Use use) {
-  constexpr std::uint64_t kSmallBatch = 64 * 1024;
   if (budget_.allows(use, today(), kSmallBatch)) return {};
   return fail(ErrorCode::kIo,
               format_text("today's write budget of {} is used up", format_bytes(shared_.options.write_budget)), {},

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/base/file.h"
+#include "store/salvage.h"
 #include "store/shared.h"
 #include "store/visit_database.h"
 #include "store/write_budget.h"
@@ -46,6 +47,7 @@ class Writer {
   [[nodiscard]] Result<void> adopt_numbers();
   [[nodiscard]] Result<void> reserve_numbers();
   void check(const std::function<bool()>& stop);
+  void salvage(const std::function<bool()>& stop);
   void sweep();
   void retain();
   [[nodiscard]] Result<void> write_batch(const std::vector<Pending::Entry>& waiting);
@@ -65,6 +67,8 @@ class Writer {
   WriteBudget budget_;
   bool resumed_ = false;  // the budget of a program before this one is known
   bool checked_ = true;
+  bool salvaged_ = false;           // nothing of a database that was moved aside is left to do
+  std::optional<Salvage> salvage_;  // begun
   bool swept_ = false;
   bool had_database_ = false;
   std::uint64_t home_device_ = 0;  // of the folder when it last had a database

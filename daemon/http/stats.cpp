@@ -79,6 +79,7 @@ Json store_json(const store::StoreStatus& status) {
   json["written_today_bytes"] = status.written_today_bytes;
   json["write_budget_bytes"] = status.write_budget_bytes;
   json["dropped_writes_total"] = status.dropped_writes;
+  if (status.moved_aside > 0) json["salvaged_visits_total"] = status.salvaged_visits;
   return json;
 }
 

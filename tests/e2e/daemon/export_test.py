@@ -8,7 +8,7 @@ import socket
 import sqlite3
 import unittest
 
-from support import Daemon, ScratchFolder, main
+from support import Daemon, ScratchFolder, copy_visits, main
 
 QUICK = ["source=demo:", "visits.end_after=1s", "store.flush_interval=100ms", "decide.min_gap=10ms", "gate.max_fps=100"]
 MANY = 2300
@@ -28,21 +28,8 @@ class Export(ScratchFolder):
     def pictured(self, daemon):
         return [one for one in daemon.ask("/api/v1/visits").json()["items"] if "crop" in one["links"]]
 
-    def fill(self, note=""):
-        """Copies of a visit that the daemon has written, with numbers, ids and a note of their own."""
-        with sqlite3.connect(self.state / "kinglet.db") as database:
-            columns = [row[1] for row in database.execute("PRAGMA table_info(visits)")]
-            first, = database.execute("SELECT min(seq) FROM visits").fetchone()
-            changed = {"seq": "?1", "id": "?2", "note": "?3", "crop_bytes": "NULL", "frame_bytes": "NULL", "clip_bytes": "NULL"}
-            values = ", ".join(changed.get(name, name) for name in columns)
-            top, = database.execute("SELECT max(seq) FROM visits").fetchone()
-            for i in range(1, MANY + 1):
-                database.execute(f"INSERT INTO visits SELECT {values} FROM visits WHERE seq = {first}",
-                                 (top + i, f"vis_{i:026d}", note or f'row {i}, "quoted"\n=1+1'))
-        database.close()
-
     def test_all_visits_come_as_csv_with_the_filters_of_the_list(self):
-        self.fill()
+        copy_visits(self.state, MANY)
         with self.daemon() as daemon:
             reply = daemon.ask("/api/v1/visits.csv?until=2100-01-01T00:00:00Z")
             self.assertEqual(reply.status, 200)
@@ -62,7 +49,7 @@ class Export(ScratchFolder):
             self.assert_problem(daemon.ask("/api/v1/visits.csv?order=up"), 400, "bad-parameter")
 
     def test_http_1_0_gets_the_same_without_chunks(self):
-        self.fill()
+        copy_visits(self.state, MANY)
         with self.daemon() as daemon:
             got = daemon.raw(b"GET /api/v1/visits.csv?order=asc HTTP/1.0\r\n\r\n")
             head, _, body = got.partition(b"\r\n\r\n")
@@ -71,7 +58,7 @@ class Export(ScratchFolder):
             self.assertGreaterEqual(len(list(csv.DictReader(io.StringIO(body.decode(), newline="")))), MANY)
 
     def test_readers_that_do_not_read_hold_only_their_places(self):
-        self.fill(note="n" * 20_000)
+        copy_visits(self.state, MANY, "n" * 20_000)
         request = b"GET /api/v1/visits.csv HTTP/1.1\r\nHost: localhost\r\n\r\n"
         with self.daemon() as daemon, contextlib.ExitStack() as sleepers:
             for _ in range(PLACES):

@@ -3,9 +3,10 @@
 with the disk is said while everything goes on."""
 import os
 import signal
+import sqlite3
 import unittest
 
-from support import Daemon, ScratchFolder, main
+from support import Daemon, ScratchFolder, copy_visits, main
 
 QUICK = ["source=demo:", "visits.end_after=1s", "store.flush_interval=100ms", "decide.min_gap=10ms", "gate.max_fps=100"]
 
@@ -78,6 +79,28 @@ class History(ScratchFolder):
             self.assertEqual(len(list(state.glob("kinglet.db.damaged-*"))), 1)
             self.assertIn("the database is damaged", "".join(daemon.lines))
             self.assertEqual(daemon.ask("/readyz").json()["checks"]["store"]["status"], "pass")
+
+    def test_what_can_be_read_of_a_damaged_database_is_saved(self):
+        state = self.folder / "state"
+        with self.daemon() as daemon:
+            self.ended(daemon)
+        copy_visits(state, 1000)
+        with sqlite3.connect(state / "kinglet.db") as database:
+            pages = [row[0] for row in database.execute(
+                "SELECT pageno FROM dbstat WHERE name = 'visits' AND pagetype = 'leaf' ORDER BY path")]
+        database.close()
+        with open(state / "kinglet.db", "r+b") as file:
+            file.seek((pages[len(pages) // 2] - 1) * 4096)
+            file.write(b"noise..." * 512)
+        (state / "kinglet.db-wal").touch()  # as after a power cut: it is looked at as a whole
+        with self.daemon() as daemon:
+            saved = daemon.until(lambda: daemon.ask("/api/v1/stats").json()["store"].get("salvaged_visits_total"),
+                                 "saved visits")
+            self.assertGreater(saved, 900)
+            self.assertLess(saved, 1001)
+            rows = daemon.until(lambda: daemon.ask("/api/v1/visits.csv").body.count(b"row ") > 900, "them in the list")
+            self.assertTrue(rows)
+            daemon.until(lambda: f"{saved} visits (0 reviewed)" in "".join(daemon.lines), "a line in the log")
 
     def test_a_folder_that_cannot_be_had_is_said_and_visits_go_on(self):
         with Daemon(sets=[*QUICK, "store.path=/proc/self"]) as daemon:

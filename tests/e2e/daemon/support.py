@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -134,6 +135,19 @@ def bird_sets(folder):
     recipe = Path(folder) / "bird.recipe.json"
     recipe.write_text(json.dumps(BIRD_RECIPE))
     return [f"model.path={BIRD}", f"model.labels={BIRD_LABELS}", f"model.recipe={recipe}"]
+
+
+def copy_visits(state, count, note=None):
+    """Copies of the first visit in a history that no daemon has open: numbers, ids and notes of their own, no pictures."""
+    with sqlite3.connect(Path(state) / "kinglet.db") as database:
+        columns = [row[1] for row in database.execute("PRAGMA table_info(visits)")]
+        first, top = database.execute("SELECT min(seq), max(seq) FROM visits").fetchone()
+        changed = {"seq": "?1", "id": "?2", "note": "?3", "crop_bytes": "NULL", "frame_bytes": "NULL", "clip_bytes": "NULL"}
+        values = ", ".join(changed.get(name, name) for name in columns)
+        for i in range(1, count + 1):
+            database.execute(f"INSERT INTO visits SELECT {values} FROM visits WHERE seq = {first}",
+                             (top + i, f"vis_{i:026d}", note or f'row {i}, "quoted"\n=1+1'))
+    database.close()
 
 
 class ScratchFolder(unittest.TestCase):

@@ -70,9 +70,11 @@ TEST(StoreFaults, DamageInTheMiddleIsFoundWhenItIsRead) {
   EXPECT_EQ(store.status().moved_aside, 1U);
   EXPECT_EQ(moved_aside(folder.path()).size(), 1U);
   EXPECT_GT(store.next_seq(), last);
-  put_visits(store, 2);
+  const auto seqs = put_visits(store, 2);
   ASSERT_OK(store.flush());
-  EXPECT_EQ(all_seqs(store).size(), 2U);
+  const std::vector<std::uint64_t> all = all_seqs(store);
+  EXPECT_EQ(all.size(), store.status().salvaged_visits + 2);
+  EXPECT_EQ(std::vector(all.end() - 2, all.end()), seqs);
   EXPECT_EQ(store.status().state, State::kDisk);
 }
 

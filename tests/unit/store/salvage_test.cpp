@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is left of a history after damage: as much as can be read, once, also when it takes several turns.
+#include "store/salvage.h"
+
+#include <fstream>
+
+#include "engine/base/file.h"
+#include "store/schema.h"
+#include "tests/unit/store/store_support.h"
+
+namespace kinglet::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kVisits = 600;
+
+void damage(const fs::path& path, std::uint64_t offset, std::size_t size) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(offset));
+  for (std::size_t i = 0; i < size; ++i) file.put(static_cast<char>(i * 37 + 11));
+  ASSERT_TRUE(file.good());
+}
+
+// Pages of the table of visits, as the file itself has it.
+std::vector<std::uint64_t> pages_of_visits(const fs::path& file) {
+  Database database = *Database::open(file, OpenAs::kReadOnly);
+  std::vector<std::uint64_t> pages;
+  Statement rows =
+      *database.prepare("SELECT pageno FROM dbstat WHERE name = 'visits' AND pagetype = 'leaf' ORDER BY path");
+  while (*rows.step()) pages.push_back(rows.natural(0));
+  return pages;
+}
+
+class SalvageTest : public ::testing::Test {
+ protected:
+  // A history with reviews, pictures and counts of pruned visits.
+  void make_history() {
+    StoreOptions options = quiet_options(folder_.path());
+    options.retention.max_visits = kVisits;
+    Store store(options);
+    put_visits(store, 40, "sturnus-vulgaris", morning() - std::chrono::days(3));
+    ASSERT_OK(store.flush());
+    seqs_ = put_visits(store, kVisits);
+    for (std::size_t i = 0; i < seqs_.size(); i += 50) {
+      ASSERT_OK(store.review(visit_id(seqs_[i]), make_review(visits::Verdict::kCorrected, "turdus-philomelos"), {}));
+    }
+    store.add_pictures(seqs_.back(), [] { return Pictures{.crop = "crop", .frame = "frame", .clip = {}}; });
+    ASSERT_OK(store.flush());
+    ASSERT_EQ(all_seqs(store), seqs_);
+    const auto page = store.visits({.limit = 100'000, .descending = false});
+    ASSERT_OK(page);
+    for (const VisitView& view : page->items) visits_.push_back(view.row.visit);
+  }
+
+  ScratchFolder folder_;
+  std::vector<std::uint64_t> seqs_;
+  std::vector<visits::Visit> visits_;
+};
+
+TEST_F(SalvageTest, WhatCanBeReadOfADamagedDatabaseIsInTheNewOne) {
+  make_history();
+  const fs::path file = database_file(folder_.path());
+  const std::vector<std::uint64_t> pages = pages_of_visits(file);
+  ASSERT_GT(pages.size(), 20U);
+  for (std::size_t i = pages.size() / 2; i < pages.size() / 2 + 4; ++i) damage(file, (pages[i] - 1) * 4096, 4096);
+  Lines log;
+  StoreOptions options = quiet_options(folder_.path());
+  options.retention.max_visits = kVisits;
+  options.log = log.sink();
+  Store store(options);
+  (void)store.visits({.limit = 100'000});  // meets it
+  ASSERT_OK(store.flush());
+  ASSERT_EQ(store.status().moved_aside, 1U);
+  const auto page = store.visits({.limit = 100'000, .descending = false});
+  ASSERT_OK(page);
+  EXPECT_GT(page->items.size(), static_cast<std::size_t>(kVisits) - 60);
+  EXPECT_LT(page->items.size(), static_cast<std::size_t>(kVisits));
+  std::size_t reviewed = 0;
+  for (const VisitView& view : page->items) {
+    const auto before = std::ranges::find(visits_, view.row.visit.seq, &visits::Visit::seq);
+    ASSERT_NE(before, visits_.end());
+    EXPECT_EQ(view.row.visit, *before);
+    if (view.row.visit.review.verdict == visits::Verdict::kCorrected) ++reviewed;
+  }
+  EXPECT_GE(reviewed, 10U);
+  EXPECT_EQ(store.status().salvaged_visits, page->items.size());
+  EXPECT_EQ(*store.picture(visit_id(seqs_.back()), Picture::kFrame), "frame");
+  const auto days = store.days("0001-01-01", "9999-12-31");
+  ASSERT_OK(days);
+  EXPECT_EQ(days->front().visits, 40U);
+  EXPECT_NE(log.text().find(format_text("{} visits ({} reviewed)", page->items.size(), reviewed)), std::string::npos)
+      << log.text();
+  EXPECT_GT(store.next_seq(), seqs_.back());
+}
+
+TEST_F(SalvageTest, ItIsDoneOnce) {
+  make_history();
+  const fs::path file = database_file(folder_.path());
+  damage(file, (pages_of_visits(file)[3] - 1) * 4096, 4096);
+  std::vector<std::uint64_t> kept;
+  {
+    Store store(quiet_options(folder_.path()));
+    (void)store.visits({.limit = 100'000});
+    ASSERT_OK(store.flush());
+    kept = all_seqs(store);
+    ASSERT_FALSE(kept.empty());
+    ASSERT_EQ(*store.erase(visit_id(kept.front())), Changing::kDone);
+  }
+  Store store(quiet_options(folder_.path()));
+  ASSERT_OK(store.flush());
+  kept.erase(kept.begin());
+  EXPECT_EQ(all_seqs(store), kept);
+  EXPECT_EQ(store.days("0001-01-01", "9999-12-31")->front().visits, 40U);
+}
+
+TEST_F(SalvageTest, AFileWithoutItsFirstPageGivesNothingAndIsSaidSo) {
+  make_history();
+  damage(database_file(folder_.path()), 0, 4096);
+  Lines log;
+  StoreOptions options = quiet_options(folder_.path());
+  options.log = log.sink();
+  Store store(options);
+  ASSERT_OK(store.flush());
+  EXPECT_TRUE(all_seqs(store).empty());
+  EXPECT_NE(log.text().find("nothing of it can be read"), std::string::npos) << log.text();
+  EXPECT_EQ(store.status().state, StoreState::kDisk);
+}
+
+TEST_F(SalvageTest, ItGoesOnWhereItWasEnded) {
+  make_history();
+  const fs::path aside = folder_.path() / "kinglet.db.damaged-1";
+  fs::rename(database_file(folder_.path()), aside);
+  const PictureFiles files(folder_.path());
+  std::uint64_t change = 0;
+  const auto next_change = [&] { return ++change; };
+  Database into = *Database::open(database_file(folder_.path()), OpenAs::kCreate);
+  ASSERT_OK(migrate(into));
+  ASSERT_OK(Salvage::order(into, aside.filename().string()));
+  int turns = 0;
+  std::uint64_t visits = 0;
+  for (bool done = false; !done; ++turns) {
+    ASSERT_LT(turns, 100);
+    auto salvage = Salvage::find(into, folder_.path(), 10'000);
+    ASSERT_OK(salvage);
+    ASSERT_TRUE(*salvage);
+    const auto went = (*salvage)->go_on(into, files, next_change, [] { return true; });
+    ASSERT_OK(went);
+    visits += (*salvage)->result().visits;
+    done = *went;
+  }
+  EXPECT_GT(turns, 3);
+  EXPECT_EQ(visits, static_cast<std::uint64_t>(kVisits));
+  EXPECT_EQ(*into.integer_of("SELECT count(*) FROM visits"), kVisits);
+  EXPECT_EQ(*into.integer_of("SELECT sum(visits) FROM daily_counts"), 40);
+  EXPECT_FALSE(*Salvage::find(into, folder_.path(), 10'000));
+}
+
+TEST_F(SalvageTest, NoiseDoesNotBecomeVisits) {
+  make_history();
+  const fs::path aside = folder_.path() / "kinglet.db.damaged-1";
+  fs::rename(database_file(folder_.path()), aside);
+  const std::vector<std::string> noise{"species_id = CAST(x'80ff' AS TEXT)",
+                                       "id = 'vis_'",
+                                       "day = 'yesterday'",
+                                       "hour = 24",
+                                       "score = 7.5",
+                                       "started_ms = -1",
+                                       "duration_ms = -5",
+                                       "note = CAST(x'07' AS TEXT)",
+                                       "source = CAST(x'ff' AS TEXT)",
+                                       "verdict = 2, review_species_id = ''",
+                                       "model_name = CAST(x'c3' AS TEXT)"};
+  {
+    Database database = *Database::open(aside, OpenAs::kReadWrite);
+    for (std::size_t i = 0; i < noise.size(); ++i) {
+      ASSERT_OK(database.execute(format_text("UPDATE visits SET {} WHERE seq = {}", noise[i], seqs_[i + 1])));
+    }
+    ASSERT_OK(database.execute(format_text("UPDATE visits SET open = 1 WHERE seq = {}", seqs_[20])));
+    ASSERT_OK(database.execute("UPDATE daily_counts SET hour = 31"));
+  }
+  Database into = *Database::open(database_file(folder_.path()), OpenAs::kCreate);
+  ASSERT_OK(migrate(into));
+  ASSERT_OK(Salvage::order(into, aside.filename().string()));
+  auto salvage = Salvage::find(into, folder_.path(), 10'000);
+  ASSERT_TRUE(salvage && *salvage);
+  std::uint64_t change = 0;
+  EXPECT_TRUE(*(*salvage)->go_on(into, PictureFiles(folder_.path()), [&] { return ++change; }, [] { return false; }));
+  EXPECT_EQ((*salvage)->result().visits, kVisits - noise.size());
+  EXPECT_EQ(*into.integer_of("SELECT count(*) FROM visits WHERE open = 1"), 0);
+  EXPECT_EQ(*into.integer_of("SELECT count(*) FROM daily_counts"), 0);
+}
+
+}  // namespace
+}  // namespace kinglet::store
