@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cstring>
 #include <stop_token>
 #include <utility>
 
@@ -104,7 +105,9 @@ void ClipRecorder::encode() {
 
 Result<std::string> ClipRecorder::make_small(const camera::FrameView& view) {
   const auto text_of = [](std::span<const std::byte> bytes) {
-    return std::string(static_cast<const char*>(static_cast<const void*>(bytes.data())), bytes.size());
+    std::string text(bytes.size(), '\0');
+    std::memcpy(text.data(), bytes.data(), bytes.size());
+    return text;
   };
   KINGLET_TRY(camera::check_view(view));
   const bool fits = view.width <= options_.width;

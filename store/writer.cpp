@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr auto kRetentionInterval = std::chrono::hours(1);
 constexpr std::size_t kThroughputBatch = 12;
-constexpr std::uint64_t kSmallBatch = 64 * 1024;
+constexpr std::uint64_t kSmallBatch = 65'536;
 constexpr auto kSalvageSlice = std::chrono::seconds(2);
 
 std::uint64_t device_of(const fs::path& path) {
@@ -279,6 +279,7 @@ Result<void> Writer::write(Use use) {
 
 Result<void> Writer::write_batch(const std::vector<Pending::Entry>& waiting) {
   std::vector<Pending::Entry> rows;
+  rows.reserve(waiting.size());
   for (const Pending::Entry& entry : waiting) rows.push_back(KINGLET_TRY(write_pictures(entry)));
   const PendingThroughput::Batch throughput = shared_.throughput.all();
   KINGLET_TRY(database_->write(rows, throughput.spans, remember_now()));

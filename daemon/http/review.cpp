@@ -20,7 +20,7 @@ using visits::BookedVisit;
 using visits::Review;
 using visits::Verdict;
 
-constexpr std::size_t kMostBody = 64 * 1024;
+constexpr std::size_t kMostBody = 65'536;
 constexpr std::size_t kMostName = 200;
 constexpr std::size_t kMostNote = 2000;
 constexpr int kNearestNames = 3;
@@ -53,7 +53,7 @@ Result<std::optional<std::string>> known_species(const Context& context, const s
     const visits::Taxa& taxa = *context.model->taxa;
     if (const auto index = taxa.find(name)) return taxa[*index].species_id;
   }
-  const std::string slug = engine::slug(name);
+  std::string slug = engine::slug(name);
   for (const store::SpeciesSeen& seen : KINGLET_TRY(context.store.species())) {
     if (seen.species_id == slug) return slug;
   }
@@ -76,6 +76,7 @@ std::string nearest_species(const Context& context, const std::string& name) {
   std::string list;
   for (int i = 0; i < kNearestNames; ++i) {
     std::vector<std::string_view> slugs;
+    slugs.reserve(names.size());
     for (const Name& one : names) slugs.push_back(one.slug);
     const std::string_view near = nearest_name(wanted, slugs);
     if (near.empty()) break;
