@@ -18,6 +18,7 @@ constexpr std::int32_t kBlendHalf = 1 << (kBlendShift - 1);
 constexpr std::int16_t kMostBlended = 255 << kBlendedBits;
 constexpr int kNarrowShift = kFineBits + kBlendedBits;
 constexpr std::int32_t kNarrowHalf = 1 << (kNarrowShift - 1);
+[[maybe_unused]] constexpr std::size_t kAnyWindow = 0;  // else the window is known when this is compiled
 
 #if defined(__SSE2__)
 
@@ -55,7 +56,9 @@ void blend_block(const std::uint8_t* top, std::size_t stride, const std::int16_t
   _mm_storeu_si128(to + 1, _mm_min_epi16(_mm_max_epi16(_mm_packs_epi32(sums[2], sums[3]), zero), most));
 }
 
-__m128i dot(const std::int16_t* samples, const std::int16_t* weights, std::size_t window) {
+template <std::size_t kWindow>
+__m128i dot(const std::int16_t* samples, const std::int16_t* weights, std::size_t any_window) {
+  const std::size_t window = kWindow > 0 ? kWindow : any_window;
   __m128i sum = _mm_madd_epi16(load(samples), load(weights));
   for (std::size_t i = kLanes; i < window; i += kLanes) {
     sum = _mm_add_epi32(sum, _mm_madd_epi16(load(samples + i), load(weights + i)));
@@ -64,12 +67,13 @@ __m128i dot(const std::int16_t* samples, const std::int16_t* weights, std::size_
 }
 
 // Four outputs.
+template <std::size_t kWindow>
 void narrow_block(const std::int16_t* blended, const std::int32_t* first, const std::int16_t* weights,
                   std::size_t window, std::uint8_t* out) {
-  const __m128i a = dot(blended + first[0], weights, window);
-  const __m128i b = dot(blended + first[1], weights + window, window);
-  const __m128i c = dot(blended + first[2], weights + 2 * window, window);
-  const __m128i d = dot(blended + first[3], weights + 3 * window, window);
+  const __m128i a = dot<kWindow>(blended + first[0], weights, window);
+  const __m128i b = dot<kWindow>(blended + first[1], weights + window, window);
+  const __m128i c = dot<kWindow>(blended + first[2], weights + 2 * window, window);
+  const __m128i d = dot<kWindow>(blended + first[3], weights + 3 * window, window);
   // The four sums across, as columns.
   const __m128i ab = _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
   const __m128i cd = _mm_add_epi32(_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
@@ -106,7 +110,9 @@ void blend_block(const std::uint8_t* top, std::size_t stride, const std::int16_t
   }
 }
 
-int32x4_t dot(const std::int16_t* samples, const std::int16_t* weights, std::size_t window) {
+template <std::size_t kWindow>
+int32x4_t dot(const std::int16_t* samples, const std::int16_t* weights, std::size_t any_window) {
+  const std::size_t window = kWindow > 0 ? kWindow : any_window;
   int32x4_t sum = vdupq_n_s32(0);
   for (std::size_t i = 0; i < window; i += kLanes) {
     const int16x8_t a = vld1q_s16(samples + i);
@@ -118,12 +124,13 @@ int32x4_t dot(const std::int16_t* samples, const std::int16_t* weights, std::siz
 }
 
 // Four outputs.
+template <std::size_t kWindow>
 void narrow_block(const std::int16_t* blended, const std::int32_t* first, const std::int16_t* weights,
                   std::size_t window, std::uint8_t* out) {
-  const int32x4_t a = dot(blended + first[0], weights, window);
-  const int32x4_t b = dot(blended + first[1], weights + window, window);
-  const int32x4_t c = dot(blended + first[2], weights + 2 * window, window);
-  const int32x4_t d = dot(blended + first[3], weights + 3 * window, window);
+  const int32x4_t a = dot<kWindow>(blended + first[0], weights, window);
+  const int32x4_t b = dot<kWindow>(blended + first[1], weights + window, window);
+  const int32x4_t c = dot<kWindow>(blended + first[2], weights + 2 * window, window);
+  const int32x4_t d = dot<kWindow>(blended + first[3], weights + 3 * window, window);
   const int32x4_t sums = vaddq_s32(vpaddq_s32(vpaddq_s32(a, b), vpaddq_s32(c, d)), vdupq_n_s32(kNarrowHalf));
   const uint16x4_t words = vqmovun_s32(vshrq_n_s32(sums, kNarrowShift));
   const std::uint32_t bytes = vget_lane_u32(vreinterpret_u32_u8(vqmovn_u16(vcombine_u16(words, words))), 0);
@@ -175,10 +182,25 @@ void blend_rows(const std::uint8_t* top, std::size_t stride, std::size_t length,
   blend_rows_scalar(top + x, stride, length - x, weights, count, out + x);
 }
 
+namespace {
+
+// How many outputs it made: all but the last few.
+template <std::size_t kWindow>
+std::size_t narrow_blocks(const std::int16_t* blended, const std::int32_t* first, const std::int16_t* weights,
+                          std::size_t window, std::size_t length, std::uint8_t* out) {
+  std::size_t x = 0;
+  for (; x + 4 <= length; x += 4) narrow_block<kWindow>(blended, first + x, weights + x * window, window, out + x);
+  return x;
+}
+
+}  // namespace
+
 void narrow_row(const std::int16_t* blended, const std::int32_t* first, const std::int16_t* weights, std::size_t window,
                 std::size_t length, std::uint8_t* out) {
-  std::size_t x = 0;
-  for (; x + 4 <= length; x += 4) narrow_block(blended, first + x, weights + x * window, window, out + x);
+  const auto blocks = window == kLanes       ? &narrow_blocks<kLanes>
+                      : window == 2 * kLanes ? &narrow_blocks<2 * kLanes>
+                                             : &narrow_blocks<kAnyWindow>;
+  const std::size_t x = blocks(blended, first, weights, window, length, out);
   narrow_row_scalar(blended, first + x, weights + x * window, window, length - x, out + x);
 }
 
