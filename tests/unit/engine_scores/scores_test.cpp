@@ -54,6 +54,23 @@ TEST(ToProbabilities, AnOutputThatIsNotANumberIsAnError) {
   EXPECT_EQ(result.error().message, "the model's answer for class 1 is nan");
 }
 
+TEST(ReadOutputs, Takes8BitStepsWithTheirScaleAndZeroPoint) {
+  const std::vector<std::byte> bytes{std::byte{0}, std::byte{130}, std::byte{255}};
+  std::vector<float> outputs(3);
+  read_outputs(bytes, DataType::kU8, Quantization{0.5, 130}, outputs);
+  EXPECT_THAT(outputs, ElementsAre(-65, 0, 62.5F));
+  read_outputs(bytes, DataType::kI8, Quantization{0.5, -1}, outputs);
+  EXPECT_THAT(outputs, ElementsAre(0.5F, -62.5F, 0));
+}
+
+TEST(ReadOutputs, TakesStepsThatNobodyExplainsAsZeroToOne) {
+  std::vector<float> outputs(2);
+  read_outputs(std::vector{std::byte{0}, std::byte{255}}, DataType::kU8, std::nullopt, outputs);
+  EXPECT_THAT(outputs, ElementsAre(0, 1));
+  read_outputs(std::vector{std::byte{128}, std::byte{127}}, DataType::kI8, std::nullopt, outputs);
+  EXPECT_THAT(outputs, ElementsAre(0, 1));
+}
+
 TEST(TopK, GivesTheBestInFallingOrder) {
   const std::vector<float> scores{0.1F, 0.5F, 0.2F, 0.9F};
   EXPECT_THAT(top_k(scores, 2), ElementsAre(Score{3, 0.9F}, Score{1, 0.5F}));
