@@ -50,6 +50,7 @@ struct FrameInfo {
   std::uint64_t sequence = 0;  // starts at 0 with each start of the source, grows, may jump (jumps are drops)
   SteadyTime captured_at{};    // exposure where the camera tells, else arrival
   WallTime captured_wall{};
+  bool still = false;  // a picture by itself, not one of a scene: what differs from the one before means nothing
 };
 
 // A lease on a buffer: pixels stay valid until the Frame is destroyed, which gives the buffer back (from whichever

@@ -110,20 +110,10 @@ Result<void> RecordingWriter::write(std::span<const std::byte> bytes) {
 }
 
 Result<FrameView> RecordingWriter::prepare(const FrameView& view) {
-  FrameView kept = view;
-  if (view.format == PixelFormat::kMjpeg && options_.paint) {
-    Image rgb = KINGLET_TRY(to_rgb(view));
-    payload_.swap(rgb.rgb);
-    kept = Image{rgb.width, rgb.height, {}}.view();
-  } else {
-    pack(view, payload_);
-  }
-  kept = KINGLET_TRY(packed_view(kept, payload_));
-  if (options_.paint) options_.paint(kept, payload_);
-  const bool was_jpeg = view.format == PixelFormat::kMjpeg;
-  if (kept.format == PixelFormat::kMjpeg || (!was_jpeg && options_.jpeg_quality == 0)) return kept;
-  constexpr int kQualityAfterPaint = 92;
-  payload_ = KINGLET_TRY(encode_jpeg(kept, options_.jpeg_quality > 0 ? options_.jpeg_quality : kQualityAfterPaint));
+  pack(view, payload_);
+  const FrameView kept = KINGLET_TRY(packed_view(view, payload_));
+  if (kept.format == PixelFormat::kMjpeg || options_.jpeg_quality == 0) return kept;
+  payload_ = KINGLET_TRY(encode_jpeg(kept, options_.jpeg_quality));
   FrameView jpeg{.format = PixelFormat::kMjpeg, .width = kept.width, .height = kept.height};
   jpeg.range = ColorRange::kFull;
   return packed_view(jpeg, payload_);

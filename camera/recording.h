@@ -15,7 +15,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,16 +26,11 @@ namespace kinglet::camera {
 
 inline constexpr std::uint16_t kRecordingVersion = 1;
 
-// Paints what must not be kept (privacy masks) onto a frame's own bytes before they are written. `view` shows `bytes`.
-// A kMjpeg frame comes here as kRgb888 and is written as a JPEG again.
-using PaintFrame = std::function<void(const FrameView& view, std::span<std::byte> bytes)>;
-
 struct RecordingOptions {
   std::string description;  // of the source
   WallTime started_at{};
   std::uint64_t max_bytes = ~std::uint64_t{0};  // of the file, its end included
   int jpeg_quality = 0;  // 1 to 100: frames that are no JPEG become one; 0: they stay as they are
-  PaintFrame paint;      // may be empty
 };
 
 // Thread-bound. After an error the file is spoilt.

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "camera/masked_source.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 
@@ -30,7 +31,10 @@ Result<std::unique_ptr<FrameSource>> open_source(const SourceOptions& options) {
   std::vector<std::string_view> schemes;
   std::string listed;
   for (const SourceRow& row : kSources) {
-    if (row.scheme == scheme) return row.open(spec.substr(std::min(scheme.size() + 1, spec.size())), options);
+    if (row.scheme == scheme) {
+      const std::string_view rest = spec.substr(std::min(scheme.size() + 1, spec.size()));
+      return with_masks(KINGLET_TRY(row.open(rest, options)), options.masks);
+    }
     schemes.push_back(row.scheme);
     listed += format_text("{}{}:", listed.empty() ? "" : ", ", row.scheme);
   }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "camera/frame.h"
+#include "engine/base/area.h"
 #include "engine/base/error.h"
 #include "engine/base/log.h"
 
@@ -30,6 +31,7 @@ struct SourceOptions {
   std::vector<std::string> rpicam_arguments;  // further ones for it
   std::string login_file;                     // network cameras: a file with "user:password"; may be empty
   std::string certificates;                   // network cameras: a file of authorities for https; empty: the system's
+  std::vector<Area> masks;                    // painted black before anyone sees a frame
   LogSink log;                                // may be empty
 };
 
@@ -86,7 +88,8 @@ struct SourceRow {
 // Rows of sources.def.
 [[nodiscard]] std::span<const SourceRow> source_table();
 
-// Picks the row by scheme. kUsage: unknown scheme (nearest named, all listed); else what the row's open says.
+// Picks the row by scheme and paints the masks. kUsage: unknown scheme (nearest named, all listed); else what the row's
+// open says.
 [[nodiscard]] Result<std::unique_ptr<FrameSource>> open_source(const SourceOptions& options);
 
 }  // namespace kinglet::camera

@@ -25,7 +25,7 @@ using camera::NoFrame;
 using camera::RecordingWriter;
 
 constexpr std::chrono::milliseconds kTurn{200};
-constexpr std::chrono::seconds kSilence{15};     // without a frame: the camera is gone
+constexpr std::chrono::seconds kSilence{15};  // without a frame: the camera is gone
 
 struct Options {
   SourceWish source;
@@ -96,8 +96,7 @@ class Recorder {
     RecordingWriter writer = KINGLET_TRY(RecordingWriter::begin(put, {.description = source_.description(),
                                                                       .started_at = std::chrono::system_clock::now(),
                                                                       .max_bytes = limit_,
-                                                                      .jpeg_quality = options_.jpeg_quality,
-                                                                      .paint = {}}));
+                                                                      .jpeg_quality = options_.jpeg_quality}));
     begun_ = last_frame_ = SteadyClock::now();
     while (done_.ended_by.empty()) KINGLET_TRY(turn(writer));
     done_.dropped = source_.dropped_count();

@@ -41,7 +41,8 @@ Result<std::unique_ptr<camera::FrameSource>> open_wished_source(const SourceWish
                                 .frames_per_second = wish.fps > 0 ? wish.fps : source.fps,
                                 .rpicam_arguments = source.rpicam_arguments,
                                 .login_file = source.login_file,
-                                .certificates = source.certificates};
+                                .certificates = source.certificates,
+                                .masks = loaded->config.privacy.masks};
   if (!wish.size.empty()) KINGLET_TRY(parse_size(wish.size, options));
   options.log = [&out](LogLevel level, std::string_view line) {
     if (level >= LogLevel::kWarning) {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/area.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 
@@ -63,6 +64,15 @@ struct Size {
 struct TextList {
   using Value = std::vector<std::string>;
 };  // a single text counts as a list of one
+struct Flag {
+  using Value = bool;
+};
+struct Part {
+  using Value = std::optional<Area>;
+};  // [left, top, width, height] in shares of the picture; [] is the whole
+struct Parts {
+  using Value = std::vector<Area>;
+};  // a list of those; a single one counts as a list of one
 struct Listen {
   using Value = std::vector<std::string>;
 };  // "127.0.0.1:8420", "[::1]:8420", "localhost:8420"

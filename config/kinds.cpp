@@ -275,6 +275,72 @@ std::string write(kind::TextList, const std::vector<std::string>& value) {
   return out + "]";
 }
 
+// --- Flag ---
+std::expected<bool, Misfit> read(kind::Flag, const toml::node& node, const ReadContext&) {
+  const auto value = node.value_exact<bool>();
+  if (!value) return misfit();
+  return *value;
+}
+std::string expectation(kind::Flag, const Constraint&) { return "true or false"; }
+std::string write(kind::Flag, const bool& value) { return value ? "true" : "false"; }
+
+// --- Part, Parts ---
+std::expected<Area, Misfit> read_area(const toml::array& list) {
+  std::array<double, 4> sides{};
+  if (list.size() != sides.size()) return misfit("four numbers: left, top, width, height");
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    const auto number = list[i].value<double>();
+    if (!number || !(*number >= 0 && *number <= 1)) return misfit("each number is a share of the picture, 0 to 1");
+    sides[i] = *number;
+  }
+  const auto [left, top, width, height] = sides;
+  constexpr double kHair = 1e-9;
+  if (width <= 0 || height <= 0 || left + width > 1 + kHair || top + height > 1 + kHair) {
+    return misfit("left + width and top + height are at most 1, width and height more than 0");
+  }
+  return Area{left, top, width, height};
+}
+std::string area_text(const Area& area) {
+  return format_text("[{}, {}, {}, {}]", number_text(area.left), number_text(area.top), number_text(area.width),
+                     number_text(area.height));
+}
+
+std::expected<std::optional<Area>, Misfit> read(kind::Part, const toml::node& node, const ReadContext&) {
+  if (!node.is_array()) return misfit();
+  if (node.as_array()->empty()) return std::nullopt;
+  return read_area(*node.as_array());
+}
+std::string expectation(kind::Part, const Constraint&) {
+  return "a part of the picture such as [0.1, 0.2, 0.5, 0.6] (left, top, width, height), or [] for all of it";
+}
+std::string write(kind::Part, const std::optional<Area>& value) { return value ? area_text(*value) : "[]"; }
+
+std::expected<std::vector<Area>, Misfit> read(kind::Parts, const toml::node& node, const ReadContext&) {
+  if (!node.is_array()) return misfit();
+  const toml::array& list = *node.as_array();
+  std::vector<Area> areas;
+  if (!list.empty() && !list[0].is_array()) {
+    auto area = read_area(list);
+    if (!area) return std::unexpected(area.error());
+    return std::vector{*area};
+  }
+  for (const toml::node& element : list) {
+    if (!element.is_array()) return misfit();
+    auto area = read_area(*element.as_array());
+    if (!area) return std::unexpected(area.error());
+    areas.push_back(*area);
+  }
+  return areas;
+}
+std::string expectation(kind::Parts, const Constraint&) {
+  return "a list of parts of the picture, each such as [0.1, 0.2, 0.5, 0.6] (left, top, width, height)";
+}
+std::string write(kind::Parts, const std::vector<Area>& value) {
+  std::string out = "[";
+  for (const Area& area : value) out += (out.size() > 1 ? ", " : "") + area_text(area);
+  return out + "]";
+}
+
 // --- Listen ---
 std::expected<std::vector<std::string>, Misfit> read(kind::Listen, const toml::node& node, const ReadContext& context) {
   auto list = read(kind::TextList{}, node, context);

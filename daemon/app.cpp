@@ -12,10 +12,12 @@
 #include "camera/auto_source.h"
 #include "camera/mailbox.h"
 #include "camera/source.h"
+#include "daemon/board.h"
 #include "daemon/capture.h"
 #include "daemon/classifier.h"
 #include "daemon/clip_recorder.h"
 #include "daemon/clock_sync.h"
+#include "daemon/gate/governor.h"
 #include "daemon/http/server.h"
 #include "daemon/pipeline.h"
 #include "daemon/settings.h"
@@ -35,6 +37,7 @@ constexpr std::size_t kPostedPictures = 5;  // one in work, four waiting
 constexpr int kLongAnswers = 4;
 constexpr std::chrono::seconds kStrictPatience{10};
 constexpr std::chrono::minutes kThroughputSpan{5};
+constexpr std::chrono::seconds kThermometerInterval{5};
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -103,7 +106,8 @@ struct App::Parts {
                 .max_body_bytes = config.http.max_body.count,
                 .max_pixels = config.http.max_pixels,
                 .log = log},
-        watchdog(systemd_notify()) {}
+        watchdog(systemd_notify()),
+        governor(config.gate.hot) {}
 
   store::StoreOptions with_clock(store::StoreOptions options) {
     options.clock_synced = clock_is_synced;
@@ -151,6 +155,19 @@ struct App::Parts {
                             .latency_p50_ms = view.latency.recent.p50_ms,
                             .latency_p99_ms = view.latency.recent.p99_ms});
     span_begun = now;
+  }
+
+  // Looks less often while the board is hot, and says so. Main's thread only.
+  void govern(SteadyTime now) {
+    if (now < next_temperature) return;
+    next_temperature = now + kThermometerInterval;
+    const std::optional<double> celsius = read_board().temperature_celsius;
+    const double before = governor.share();
+    const double share = governor.update(celsius, now);
+    if (share == before) return;
+    pipeline.set_pace(share);
+    log(share < before ? LogLevel::kWarning : LogLevel::kInfo,
+        format_text("the processor has {:.0f} degrees: at most {:.4g} of gate.max_fps from now on", *celsius, share));
   }
 
   // Birds of the seasons before; without a history all are new.
@@ -225,6 +242,8 @@ struct App::Parts {
   Capture capture;
   const http::Context context;
   Watchdog watchdog;
+  Governor governor;
+  SteadyTime next_temperature{};
   SteadyTime span_begun = SteadyClock::now();
   std::uint64_t span_frames = 0;
   std::uint64_t span_images = 0;
@@ -293,6 +312,7 @@ void App::tend() {
   const Vitals vitals = parts_->vitals();
   parts_->watchdog.look(vitals, service_status(vitals));
   parts_->note_throughput(vitals.now);
+  parts_->govern(vitals.now);
 }
 
 std::string App::status_line() const {

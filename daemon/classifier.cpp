@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "camera/preprocess/geometry.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/model.h"
@@ -161,6 +162,14 @@ Result<Classifier> Classifier::open(const ClassifierOptions& options) {
   facts->warmup_time = SteadyClock::now() - loaded_at;
   classifier.facts_ = std::move(facts);
   return classifier;
+}
+
+camera::CropRect Classifier::crop_within(const camera::CropRect& part) const {
+  const auto geometry =
+      camera::make_geometry(preprocessor_.recipe(), part.width, part.height, std::nullopt, input_.width, input_.height);
+  if (!geometry) return part;
+  const camera::CropRect& used = geometry->used;
+  return {part.x + used.x, part.y + used.y, used.width, used.height};
 }
 
 Result<camera::CropRect> Classifier::prepare(const camera::FrameView& frame,

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "camera/preprocess/geometry.h"
+
 namespace kinglet::daemon {
 namespace {
 
@@ -23,19 +25,24 @@ FrameLine::FrameLine(Classifier classifier, LineOptions options, visits::IdMaker
       ids_(&ids),
       tracker_(of_model(std::move(options.track), *classifier_.facts()), classifier_.facts()->taxa, ids,
                std::move(sink)),
-      gate_(options.max_fps),
+      region_(options.gate.region),
+      gate_(std::move(options.gate)),
       top_k_(options.top_k) {}
 
 Result<std::variant<Prediction, SkipReason>> FrameLine::look_at(const camera::Frame& frame, SteadyTime now,
                                                                 bool clock_synced) {
-  if (const std::optional<SkipReason> skip = gate_.decide(now)) {
+  const Gate::Moment moment{.now = now,
+                            .wall = frame.info().captured_wall,
+                            .clock_synced = clock_synced,
+                            .visit_open = tracker_.visit_is_open()};
+  if (const std::optional<SkipReason> skip = gate_.decide(frame, moment)) {
     tracker_.tick(now);
     return *skip;
   }
   Prediction prediction;
   const camera::FrameInfo& info = frame.info();
   const SteadyTime begun = SteadyClock::now();
-  prediction.crop = KINGLET_TRY(classifier_.prepare(frame.view(), std::nullopt));
+  prediction.crop = KINGLET_TRY(classifier_.prepare(frame.view(), choose_crop(frame.view())));
   const SteadyTime prepared_at = SteadyClock::now();
   const std::span<const float> scores = KINGLET_TRY(classifier_.run());
   const SteadyTime run_at = SteadyClock::now();
@@ -52,6 +59,11 @@ Result<std::variant<Prediction, SkipReason>> FrameLine::look_at(const camera::Fr
   prediction.age = now - info.captured_at + (done_at - begun);
   prediction.timing = {now - info.captured_at, prepared_at - begun, run_at - prepared_at, done_at - run_at};
   return prediction;
+}
+
+std::optional<camera::CropRect> FrameLine::choose_crop(const camera::FrameView& view) const {
+  if (!region_) return std::nullopt;
+  return classifier_.crop_within(camera::pixels_of(*region_, view.width, view.height));
 }
 
 void FrameLine::track(const camera::FrameInfo& info, SteadyTime now, Prediction& prediction) {

@@ -8,7 +8,7 @@
 
 #include "camera/frame.h"
 #include "daemon/classifier.h"
-#include "daemon/gate.h"
+#include "daemon/gate/gate.h"
 #include "daemon/prediction.h"
 #include "visits/decide.h"
 #include "visits/tracker.h"
@@ -18,7 +18,7 @@ namespace kinglet::daemon {
 struct LineOptions {
   visits::DecideOptions decide;
   visits::TrackerOptions track;  // the model's name and digest are filled in
-  double max_fps = 10;
+  GateOptions gate;
   std::size_t top_k = 5;
 };
 
@@ -36,10 +36,16 @@ class FrameLine {
   void tick(SteadyTime now) { tracker_.tick(now); }
   void finish() { tracker_.finish(); }
 
+  // Of gate.max_fps, above 0 to 1.
+  void set_pace(double share) { gate_.set_pace(share); }
+  [[nodiscard]] const Gate& gate() const { return gate_; }
+
   [[nodiscard]] Classifier& classifier() { return classifier_; }
   [[nodiscard]] const std::shared_ptr<const visits::Rule>& rule() const { return rule_; }
 
  private:
+  // What of the frame is classified; nothing: what the recipe says of the whole.
+  [[nodiscard]] std::optional<camera::CropRect> choose_crop(const camera::FrameView& view) const;
   void track(const camera::FrameInfo& info, SteadyTime now, Prediction& prediction);
 
   Classifier classifier_;
@@ -47,6 +53,7 @@ class FrameLine {
   visits::Decider decider_;
   visits::IdMaker* ids_;
   visits::VisitTracker tracker_;
+  const std::optional<Area> region_;
   Gate gate_;
   std::size_t top_k_;
   std::uint64_t next_seq_ = 1;

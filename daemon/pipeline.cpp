@@ -60,7 +60,10 @@ void Pipeline::step(std::chrono::milliseconds patience) {
 }
 
 void Pipeline::look_at(const camera::Frame& frame) {
+  const double pace = pace_;
+  line_->set_pace(pace);
   const auto looked = line_->look_at(frame, SteadyClock::now(), clock_is_synced());
+  stats_.set_gate(line_->gate().motion(), pace);
   if (!looked) return report(looked.error());
   if (const auto* skipped = std::get_if<SkipReason>(&*looked)) return stats_.add_skipped(*skipped);
   const auto& prediction = std::get<Prediction>(*looked);

@@ -32,6 +32,8 @@ class Pipeline {
   // One turn of the answer thread; blocks for at most `patience`. Public for tests.
   void step(std::chrono::milliseconds patience);
 
+  // Of gate.max_fps, above 0 to 1, from the next frame on; thread-safe.
+  void set_pace(double share) { pace_ = share; }
   // When the answer thread last came round; thread-safe.
   [[nodiscard]] SteadyTime heartbeat() const;
 
@@ -50,6 +52,7 @@ class Pipeline {
   const BestLook best_look_;
 
   std::string last_error_;
+  std::atomic<double> pace_{1};
   std::atomic<SteadyTime::rep> heartbeat_{0};
   std::jthread thread_;  // last: joined first
 };

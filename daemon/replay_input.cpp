@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "camera/masked_source.h"
 #include "camera/recording.h"
 #include "camera/sources/spec.h"
 #include "engine/base/format.h"
@@ -30,7 +31,8 @@ class MadeInput final : public ReplayInput {
     const SteadyClock::duration at = static_cast<SteadyClock::rep>(frame->info().sequence) * period_;
     const camera::FrameInfo info{.sequence = frame->info().sequence,
                                  .captured_at = kSteadyStart + at,
-                                 .captured_wall = kReplayDate + std::chrono::duration_cast<WallTime::duration>(at)};
+                                 .captured_wall = kReplayDate + std::chrono::duration_cast<WallTime::duration>(at),
+                                 .still = frame->info().still};
     const camera::FrameView view = frame->view();
     return camera::Frame(view, info, [frame] {});
   }
@@ -44,14 +46,14 @@ class MadeInput final : public ReplayInput {
 
 class RecordedInput final : public ReplayInput {
  public:
-  RecordedInput(camera::RecordingReader reader, std::string path)
-      : reader_(std::move(reader)), path_(std::move(path)) {}
+  RecordedInput(camera::RecordingReader reader, std::string path, std::vector<Area> masks)
+      : reader_(std::move(reader)), path_(std::move(path)), masks_(std::move(masks)) {}
 
   Result<std::optional<camera::Frame>> next() override {
     if (!KINGLET_TRY(reader_.next(frame_))) return std::nullopt;
     const camera::FrameInfo info{
         .sequence = frame_.sequence, .captured_at = kSteadyStart + frame_.at, .captured_wall = frame_.wall};
-    return camera::Frame(frame_.view, info, [] {});
+    return camera::Frame(KINGLET_TRY(masks_.painted(frame_.view, painted_)), info, [] {});
   }
 
   [[nodiscard]] std::string description() const override { return reader_.description(); }
@@ -65,6 +67,8 @@ class RecordedInput final : public ReplayInput {
   camera::RecordingReader reader_;
   std::string path_;
   camera::RecordedFrame frame_;
+  const camera::Masks masks_;
+  std::vector<std::byte> painted_;
 };
 
 Result<std::unique_ptr<ReplayInput>> open_made(camera::SourceOptions options, std::string_view scheme) {
@@ -93,7 +97,7 @@ Result<std::unique_ptr<ReplayInput>> open_replay_input(const camera::SourceOptio
   const std::string_view scheme = std::string_view(options.spec).substr(0, options.spec.find(':'));
   if (scheme == "recording") {
     const std::string path = options.spec.substr(scheme.size() + 1);
-    return std::make_unique<RecordedInput>(KINGLET_TRY(camera::RecordingReader::open(path)), path);
+    return std::make_unique<RecordedInput>(KINGLET_TRY(camera::RecordingReader::open(path)), path, options.masks);
   }
   if (scheme == "demo" || scheme == "images") return open_made(options, scheme);
   return fail(ErrorCode::kUsage, format_text("\"{}\" cannot be replayed", printable(options.spec, 80)), {},

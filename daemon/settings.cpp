@@ -39,6 +39,31 @@ Result<std::optional<visits::SpeciesList>> read_region(const config::Config& con
   return list;
 }
 
+Result<TimeZone> time_zone(const config::Config& config) {
+  Result<TimeZone> zone = TimeZone::find(config.time.zone);
+  if (zone) return zone;
+  zone.error().code = ErrorCode::kConfig;
+  return std::unexpected(with_context(std::move(zone).error(), "time.zone"));
+}
+
+Result<Schedule> schedule(const config::Config& config) {
+  const auto& gate = config.gate;
+  if (gate.hours == "always") return Always{};
+  if (gate.hours == "daylight") {
+    const Place place{.latitude = gate.latitude, .longitude = gate.longitude};
+    if (place == Place{}) {
+      return fail(ErrorCode::kConfig, "gate.hours is daylight, but nobody said where", {},
+                  "set gate.latitude and gate.longitude, for Berlin 52.5 and 13.4");
+    }
+    return Daylight{place, std::chrono::duration_cast<std::chrono::minutes>(gate.daylight_margin)};
+  }
+  Result<Hours> hours = parse_hours(gate.hours, KINGLET_TRY(time_zone(config)));
+  if (hours) return *hours;
+  hours.error().code = ErrorCode::kConfig;
+  hours.error().hint = "always, daylight, or two times such as 06:30-20:00";
+  return std::unexpected(with_context(std::move(hours).error(), "gate.hours"));
+}
+
 // systemd's StateDirectory=, or the same folder for who owns it. Empty: neither.
 fs::path state_folder() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment
@@ -62,12 +87,7 @@ Result<store::StoreOptions> store_options(const config::Config& config, LogSink 
   options.retention.quota = config.store.quota;
   options.write_budget = config.store.write_budget;
   options.flush_interval = config.store.flush_interval;
-  Result<TimeZone> zone = TimeZone::find(config.time.zone);
-  if (!zone) {
-    zone.error().code = ErrorCode::kConfig;
-    return std::unexpected(with_context(std::move(zone).error(), "time.zone"));
-  }
-  options.zone = *zone;
+  options.zone = KINGLET_TRY(time_zone(config));
   options.log = std::move(log);
   return options;
 }
@@ -106,7 +126,12 @@ Result<LineOptions> line_options(const config::Config& config) {
   options.track.min_gap = decide.min_gap;
   options.track.end_after = config.visits.end_after;
   options.track.new_after = config.visits.new_after;
-  options.max_fps = config.gate.max_fps;
+  options.gate = {.max_fps = config.gate.max_fps,
+                  .motion = config.gate.motion,
+                  .hold = config.gate.hold,
+                  .look_every = config.gate.look_every,
+                  .region = config.gate.region,
+                  .schedule = KINGLET_TRY(schedule(config))};
   return options;
 }
 
@@ -118,6 +143,7 @@ camera::SourceOptions source_options(const config::Config& config, LogSink log) 
           .rpicam_arguments = config.source.rpicam_arguments,
           .login_file = config.source.login_file,
           .certificates = config.source.certificates,
+          .masks = config.privacy.masks,
           .log = std::move(log)};
 }
 

@@ -18,6 +18,12 @@ void Stats::add_skipped(SkipReason reason) {
   ++skipped_[std::to_underlying(reason)];
 }
 
+void Stats::set_gate(const std::optional<Motion>& motion, double pace) {
+  MutexLock lock(mutex_);
+  motion_ = motion;
+  pace_ = pace;
+}
+
 void Stats::add_error() {
   MutexLock lock(mutex_);
   ++errors_;
@@ -55,6 +61,8 @@ Stats::View Stats::view(SteadyTime now) const {
               .captured = captured_,
               .errors = errors_,
               .skipped = skipped_,
+              .motion = motion_,
+              .pace = pace_,
               .latency = latency_.stage(now),
               .wait = wait_.stage(now),
               .preprocess = preprocess_.stage(now),

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "daemon/gate.h"
+#include "daemon/gate/gate.h"
 #include "daemon/histogram.h"
 #include "daemon/prediction.h"
 #include "engine/base/mutex.h"
@@ -20,6 +20,8 @@ class Stats {
 
   void add_captured(SteadyTime now);
   void add_skipped(SkipReason reason);
+  // What the gate saw in the newest frame, and how often it looks compared with the wish.
+  void set_gate(const std::optional<Motion>& motion, double pace);
   void add_error();  // a frame that could not be prepared or answered
   void add_visit();  // one has begun
   void add_prediction(SteadyTime now, const Prediction& prediction);
@@ -40,6 +42,8 @@ class Stats {
     std::uint64_t captured = 0;
     std::uint64_t errors = 0;
     std::array<std::uint64_t, kSkipReasonCount> skipped{};
+    std::optional<Motion> motion;  // nothing: no motion gate, or no frame yet
+    double pace = 1;
     Stage latency;  // from exposure to answer, as Prediction::age
     Stage wait, preprocess, inference, postprocess;
     std::optional<SteadyTime> last_answer_at;
@@ -72,6 +76,8 @@ class Stats {
   std::uint64_t captured_ KINGLET_GUARDED_BY(mutex_) = 0;
   std::uint64_t errors_ KINGLET_GUARDED_BY(mutex_) = 0;
   std::array<std::uint64_t, kSkipReasonCount> skipped_ KINGLET_GUARDED_BY(mutex_){};
+  std::optional<Motion> motion_ KINGLET_GUARDED_BY(mutex_);
+  double pace_ KINGLET_GUARDED_BY(mutex_) = 1;
   std::optional<SteadyTime> last_answer_at_ KINGLET_GUARDED_BY(mutex_);
 };
 

@@ -48,6 +48,7 @@ std::string status_line(const Vitals& vitals, const Stats::View& stats, const st
   if (!latest) return "waiting for the first prediction";
   std::string line = prediction_text(*latest, *model);
   if (stats.images_per_second_now) line += format_text(" · {:.1f} images/s", *stats.images_per_second_now);
+  if (stats.motion && !stats.motion->moving) line += " (nothing moves)";
   line += format_text(" · {:.1f} ms", stats.latency.recent.p50_ms);
   return line;
 }

@@ -73,6 +73,7 @@ class VisitTracker {
   void tick(SteadyTime now);
   // Ends the open visit: no more frames will come.
   void finish();
+  [[nodiscard]] bool visit_is_open() const { return open_.has_value(); }
 
  private:
   // A frame that counts, with those after it that do not count and say the same.

@@ -70,4 +70,15 @@ Result<Geometry> make_geometry(const engine::Recipe& recipe, int frame_width, in
                   stretched(frame_height, used.y, used.height, model_height), used};
 }
 
+CropRect pixels_of(const Area& area, int frame_width, int frame_height) {
+  const auto span = [](double begin, double length, int side) {
+    const int first = std::clamp(static_cast<int>(std::lround(begin * side)), 0, side - 1);
+    const int last = std::clamp(static_cast<int>(std::lround((begin + length) * side)), first + 1, side);
+    return std::pair(first, last - first);
+  };
+  const auto [x, width] = span(area.left, area.width, frame_width);
+  const auto [y, height] = span(area.top, area.height, frame_height);
+  return {x, y, width, height};
+}
+
 }  // namespace kinglet::camera

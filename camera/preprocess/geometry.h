@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "camera/preprocess/pillow_resample.h"
+#include "engine/base/area.h"
 
 namespace kinglet::camera {
 
@@ -20,5 +21,8 @@ struct Geometry {
 // resize_size smaller than the input.
 [[nodiscard]] Result<Geometry> make_geometry(const engine::Recipe& recipe, int frame_width, int frame_height,
                                              const std::optional<CropRect>& crop, int model_width, int model_height);
+
+// The area's whole pixels: at least one, inside the frame.
+[[nodiscard]] CropRect pixels_of(const Area& area, int frame_width, int frame_height);
 
 }  // namespace kinglet::camera

@@ -41,8 +41,10 @@ Result<std::variant<Frame, NoFrame>> PacedSource::next(SteadyTime deadline) {
       continue;
     }
     due_ = late_ == Late::kSkip ? due_ + period_ : begun + period_;
-    const FrameInfo info{
-        .sequence = sequence_++, .captured_at = begun, .captured_wall = std::chrono::system_clock::now()};
+    const FrameInfo info{.sequence = sequence_++,
+                         .captured_at = begun,
+                         .captured_wall = std::chrono::system_clock::now(),
+                         .still = late_ == Late::kDelay};
     const FrameView view = loan->view();
     return std::move(loan).into_frame(view, info);
   }

@@ -24,7 +24,7 @@ class PacedSource : public FrameSource {
  protected:
   enum class Late {
     kSkip,   // frames whose time has passed are lost, as with a camera
-    kDelay,  // every picture is shown, each at least a period after the last
+    kDelay,  // every picture is shown, each at least a period after the last: stills
   };
   // period zero: as fast as it is asked.
   PacedSource(SteadyClock::duration period, Late late);

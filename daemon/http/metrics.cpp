@@ -38,6 +38,8 @@ void add_frames(Exposition& out, const Context& context, const Stats::View& view
   frames("busy", context.mailbox.dropped_count());
   frames("camera", camera.dropped_by_source);
   frames("error", view.errors);
+  if (view.motion) out.sample(Metric::kMoving, {}, view.motion->share);
+  out.sample(Metric::kPace, {}, view.pace);
   for (std::size_t i = 0; i < kOutcomeCount; ++i) {
     out.sample(Metric::kPredictions, {{"outcome", to_string(static_cast<Outcome>(i))}}, view.by_outcome[i]);
   }

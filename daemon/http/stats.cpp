@@ -33,6 +33,15 @@ Json frames(const Stats::View& view, const Context& context, const CameraStatus&
            {{"busy", context.mailbox.dropped_count()}, {"camera", camera.dropped_by_source}, {"error", view.errors}}}};
 }
 
+Json gate_json(const Stats::View& view) {
+  Json json{{"pace", rounded(view.pace, 4)}};
+  if (view.motion) {
+    json["moving"] = view.motion->moving;
+    json["moving_share"] = rounded(view.motion->share, 4);
+  }
+  return json;
+}
+
 Json latency(const RecentDurations::Summary& summary) {
   return {{"window_seconds", 60},
           {"count", summary.count},
@@ -94,6 +103,7 @@ Reply get_stats(const Context& context, const Call& /*call*/) {
             {"images_per_second", rates(view)},
             {"images", {{"total", view.predictions}, {"by_outcome", by_outcome(view)}}},
             {"frames", frames(view, context, vitals.camera)},
+            {"gate", gate_json(view)},
             {"latency_ms", latency(view.latency.recent)},
             {"stages_ms",
              {{"wait", stage(view.wait)},

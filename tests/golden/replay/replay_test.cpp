@@ -4,6 +4,7 @@
 #include "daemon/replay.h"
 
 #include <gtest/gtest.h>
+#include <utility>
 
 #include <algorithm>
 #include <cmath>
@@ -115,7 +116,7 @@ TEST(Replay, TakesTheSettingsOfTheDaemon) {
 
   const ReplayReport slow = replayed("demo:1", seconds(30), {"gate.max_fps=2"});
   EXPECT_NEAR(static_cast<double>(slow.predictions), 60, 1);
-  EXPECT_EQ(slow.predictions + slow.skipped[0], 300U);
+  EXPECT_EQ(slow.predictions + slow.skipped[std::to_underlying(SkipReason::kRate)], 300U);
 
   const ReplayReport blocked = replayed("demo:1", seconds(30), {"decide.block=" + bird});
   EXPECT_GT(blocked.by_outcome[static_cast<std::size_t>(Outcome::kBlocked)], 20U);

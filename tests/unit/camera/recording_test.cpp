@@ -194,24 +194,6 @@ TEST_F(Recording, StaysWithinItsBytes) {
   EXPECT_EQ(written, 28U + 3 * (48 + 48 * 32 * 3 / 2) + 16);
 }
 
-TEST_F(Recording, PaintsBeforeItWrites) {
-  RecordingOptions options;
-  options.paint = [](const FrameView& view, std::span<std::byte> bytes) {
-    EXPECT_NE(view.format, PixelFormat::kMjpeg);
-    std::ranges::fill(bytes, std::byte{0});
-  };
-  auto reader = RecordingReader::open(place(record(5, options))).value();
-  RecordedFrame frame;
-  while (reader.next(frame).value()) {
-    if (frame.view.format != PixelFormat::kMjpeg) {
-      EXPECT_TRUE(std::ranges::all_of(frame.bytes, [](std::byte b) { return b == std::byte{0}; }));
-      continue;
-    }
-    const Image black = decode_image(frame.bytes, {}, Upright::kAsStored).value().image;
-    EXPECT_TRUE(std::ranges::all_of(black.rgb, [](std::byte b) { return b < std::byte{3}; }));
-  }
-}
-
 TEST_F(Recording, KeepsJpegsAndMakesThemOfOtherFramesWhenAsked) {
   auto reader = RecordingReader::open(place(record(5, {.jpeg_quality = 80}))).value();
   RecordedFrame frame;

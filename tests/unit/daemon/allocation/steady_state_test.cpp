@@ -77,7 +77,8 @@ TEST_P(SteadyStateTest, AnswersFramesWithoutAllocating) {
   Latest<Prediction> latest;
   visits::IdMaker ids;
   std::vector<std::string> warnings;
-  FrameLine line(std::move(*classifier), {.max_fps = 1e6}, ids, {}, warnings);
+  FrameLine line(std::move(*classifier), {.gate = {.max_fps = 1e6, .motion = true, .look_every = {}}}, ids, {},
+                 warnings);
   Pipeline pipeline(std::move(line), mailbox, desk, stats, latest, {});
 
   auto source = camera::open_source({.spec = "demo:", .width = 640, .height = 360, .frames_per_second = 200});
@@ -108,8 +109,8 @@ TEST(SteadyState, FollowsAVisitWithoutAllocatingBetweenItsEvents) {
   std::vector<std::string> warnings;
   int events = 0;
   FrameLine line(
-      std::move(*classifier), {.max_fps = 1e6}, ids, [&](visits::VisitEvent, const visits::Visit&) { ++events; },
-      warnings);
+      std::move(*classifier), {.gate = {.max_fps = 1e6, .motion = true, .look_every = {}}}, ids,
+      [&](visits::VisitEvent, const visits::Visit&) { ++events; }, warnings);
   auto input = open_replay_input({.spec = "demo:1", .width = 320, .height = 180});
   ASSERT_TRUE(input) << describe(input.error());
   int in_visits = 0;

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/luma_grid.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "camera/preprocess/mjpeg_planes.h"
+#include "engine/base/format.h"
+
+namespace kinglet::camera {
+namespace {
+
+constexpr int kStep = 4;  // every fourth pixel of every fourth row: a cell of 720p still has 56
+
+// Rows of pixels that are `pixel_bytes` apart; `luma` reads one.
+template <typename Luma>
+void average(const Plane& plane, int width, int height, std::size_t pixel_bytes, const Luma& luma,
+             std::array<float, kGridCells>& cells) {
+  const auto* base = reinterpret_cast<const std::uint8_t*>(plane.bytes.data());
+  const auto edge = [](int index, int count, int size) { return static_cast<int>(std::int64_t{index} * size / count); };
+  for (int row = 0; row < kGridRows; ++row) {
+    const int top = edge(row, kGridRows, height);
+    const int bottom = edge(row + 1, kGridRows, height);
+    for (int column = 0; column < kGridColumns; ++column) {
+      const int left = edge(column, kGridColumns, width);
+      const int right = edge(column + 1, kGridColumns, width);
+      std::uint32_t sum = 0;
+      std::uint32_t count = 0;
+      for (int y = top; y < bottom; y += kStep) {
+        const std::uint8_t* line = base + static_cast<std::size_t>(y) * plane.stride;
+        for (int x = left; x < right; x += kStep) {
+          sum += luma(line + static_cast<std::size_t>(x) * pixel_bytes);
+          ++count;
+        }
+      }
+      cells[static_cast<std::size_t>(row * kGridColumns + column)] =
+          static_cast<float>(sum) / static_cast<float>(count);
+    }
+  }
+}
+
+// BT.601 in 1/256; which matrix it is does not matter to motion.
+std::uint32_t luma_of_rgb(const std::uint8_t* pixel) {
+  return (77U * pixel[0] + 150U * pixel[1] + 29U * pixel[2]) >> 8;
+}
+
+}  // namespace
+
+class LumaGrid::Jpeg : public MjpegPlanes {};
+
+LumaGrid::LumaGrid() = default;
+LumaGrid::LumaGrid(LumaGrid&&) noexcept = default;
+LumaGrid& LumaGrid::operator=(LumaGrid&&) noexcept = default;
+LumaGrid::~LumaGrid() = default;
+
+Result<void> LumaGrid::measure(const FrameView& view) {
+  KINGLET_TRY(check_view(view));
+  const auto first_byte = [](const std::uint8_t* pixel) -> std::uint32_t { return *pixel; };
+  if (view.width < kGridColumns || view.height < kGridRows) {
+    return fail(ErrorCode::kBadData, format_text("a frame of {}x{} pixels is too small to look for motion, expected "
+                                                 "at least {}x{}",
+                                                 view.width, view.height, kGridColumns, kGridRows));
+  }
+  switch (view.format) {
+    case PixelFormat::kRgb888:
+      average(view.planes[0], view.width, view.height, 3, luma_of_rgb, cells_);
+      return {};
+    case PixelFormat::kYuyv:
+      average(view.planes[0], view.width, view.height, 2, first_byte, cells_);
+      return {};
+    case PixelFormat::kNv12:
+    case PixelFormat::kYuv420:
+      average(view.planes[0], view.width, view.height, 1, first_byte, cells_);
+      return {};
+    case PixelFormat::kMjpeg:
+      break;
+  }
+  if (!jpeg_) jpeg_ = std::make_unique<Jpeg>();
+  KINGLET_TRY(jpeg_->decode(view, kGridColumns, kGridRows));
+  average(jpeg_->planes()[0], jpeg_->width(), jpeg_->height(), 1, first_byte, cells_);
+  return {};
+}
+
+}  // namespace kinglet::camera
