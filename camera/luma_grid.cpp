@@ -33,7 +33,7 @@ void average(const Plane& plane, int width, int height, std::size_t pixel_bytes,
           ++count;
         }
       }
-      cells[static_cast<std::size_t>(row * kGridColumns + column)] =
+      cells[static_cast<std::size_t>(row) * kGridColumns + static_cast<std::size_t>(column)] =
           static_cast<float>(sum) / static_cast<float>(count);
     }
   }

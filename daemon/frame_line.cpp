@@ -9,6 +9,8 @@
 namespace kinglet::daemon {
 namespace {
 
+constexpr int kLeastSide = 96;  // of what is cut out around a motion: fewer pixels are no bird to any classifier
+
 visits::TrackerOptions of_model(visits::TrackerOptions options, const ModelFacts& facts) {
   options.model_name = facts.name;
   options.model_digest = facts.digest;
@@ -26,7 +28,7 @@ FrameLine::FrameLine(Classifier classifier, LineOptions options, visits::IdMaker
       tracker_(of_model(std::move(options.track), *classifier_.facts()), classifier_.facts()->taxa, ids,
                std::move(sink)),
       region_(options.gate.region),
-      gate_(std::move(options.gate)),
+      gate_(options.gate),
       top_k_(options.top_k) {}
 
 Result<std::variant<Prediction, SkipReason>> FrameLine::look_at(const camera::Frame& frame, SteadyTime now,
@@ -62,8 +64,13 @@ Result<std::variant<Prediction, SkipReason>> FrameLine::look_at(const camera::Fr
 }
 
 std::optional<camera::CropRect> FrameLine::choose_crop(const camera::FrameView& view) const {
-  if (!region_) return std::nullopt;
-  return classifier_.crop_within(camera::pixels_of(*region_, view.width, view.height));
+  const camera::CropRect limits = camera::pixels_of(region_.value_or(Area{}), view.width, view.height);
+  const std::optional<Motion>& motion = gate_.motion();
+  const ModelFacts& facts = *classifier_.facts();
+  if (facts.recipe.crop_to_motion && motion && motion->moving) {
+    return camera::square_around(camera::pixels_of(motion->where, view.width, view.height), limits, kLeastSide);
+  }
+  return region_ ? std::optional(classifier_.crop_within(limits)) : std::nullopt;
 }
 
 void FrameLine::track(const camera::FrameInfo& info, SteadyTime now, Prediction& prediction) {

@@ -91,6 +91,12 @@ Result<void> read_crop_ratio(const Member& member, const json& value, Recipe& re
   return {};
 }
 
+Result<void> read_crop_to_motion(const Member& member, const json& value, Recipe& recipe) {
+  if (!value.is_boolean()) return wrong(member, value, "true or false");
+  recipe.crop_to_motion = value.get<bool>();
+  return {};
+}
+
 Result<void> read_temperature(const Member& member, const json& value, Recipe& recipe) {
   if (!value.is_number() || !(value.get<double>() >= 0.01) || value.get<double>() > 100) {
     return wrong(member, value, "a number from 0.01 to 100 (1 changes nothing)");
@@ -165,6 +171,8 @@ constexpr MemberRow kMembers[] = {
     {"crop_ratio", read_crop_ratio, [](const Recipe& recipe) { return ordered_json(recipe.crop_ratio); }},
     {"resize_size", read_resize_size,
      [](const Recipe& recipe) { return recipe.resize_size > 0 ? ordered_json(recipe.resize_size) : ordered_json(); }},
+    {"crop_to_motion", read_crop_to_motion,
+     [](const Recipe& recipe) { return recipe.crop_to_motion ? ordered_json(true) : ordered_json(); }},
     {"color_order",
      [](const Member& member, const json& value, Recipe& recipe) -> Result<void> {
        recipe.color_order = static_cast<ColorOrder>(KINGLET_TRY(read_choice(member, value, kColorNames)));

@@ -81,4 +81,16 @@ CropRect pixels_of(const Area& area, int frame_width, int frame_height) {
   return {x, y, width, height};
 }
 
+CropRect square_around(const CropRect& box, const CropRect& limits, int least) {
+  constexpr double kRoom =
+      1.3;  // a beak and a tail move less than the rest, and classifiers are trained with some garden
+  const int wanted = std::max(least, static_cast<int>(std::lround(kRoom * std::max(box.width, box.height))));
+  const int side = std::min({wanted, limits.width, limits.height});
+  const auto place = [side](int begin, int length, int first, int room) {
+    return std::clamp(begin + length / 2 - side / 2, first, first + room - side);
+  };
+  return {place(box.x, box.width, limits.x, limits.width), place(box.y, box.height, limits.y, limits.height), side,
+          side};
+}
+
 }  // namespace kinglet::camera

@@ -25,4 +25,8 @@ struct Geometry {
 // The area's whole pixels: at least one, inside the frame.
 [[nodiscard]] CropRect pixels_of(const Area& area, int frame_width, int frame_height);
 
+// A square around `box` with room on each side of it, as far as `limits` allow, which hold it; `least` pixels a side
+// where they can. Where the limits are narrower than the square it is as wide as they are.
+[[nodiscard]] CropRect square_around(const CropRect& box, const CropRect& limits, int least);
+
 }  // namespace kinglet::camera

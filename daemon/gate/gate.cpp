@@ -2,7 +2,6 @@
 #include "daemon/gate/gate.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace kinglet::daemon {
 namespace {
@@ -29,8 +28,8 @@ std::string_view to_string(SkipReason reason) {
   return "rate";
 }
 
-Gate::Gate(GateOptions options)
-    : options_(std::move(options)), interval_(interval_of(options_.max_fps)), detector_(options_.region) {}
+Gate::Gate(const GateOptions& options)
+    : options_(options), interval_(interval_of(options_.max_fps)), detector_(options_.region) {}
 
 void Gate::set_pace(double share) { interval_ = interval_of(options_.max_fps * share); }
 

@@ -32,7 +32,7 @@ struct GateOptions {
 // schedule, then motion. Thread-bound.
 class Gate {
  public:
-  explicit Gate(GateOptions options);
+  explicit Gate(const GateOptions& options);
 
   struct Moment {
     SteadyTime now{};

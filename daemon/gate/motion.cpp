@@ -31,7 +31,9 @@ float share_of(double seconds, double time_constant) {
   return static_cast<float>(1 - std::exp(-seconds / time_constant));
 }
 
-std::size_t cell_at(int column, int row) { return static_cast<std::size_t>(row * kGridColumns + column); }
+std::size_t cell_at(int column, int row) {
+  return static_cast<std::size_t>(row) * kGridColumns + static_cast<std::size_t>(column);
+}
 
 }  // namespace
 

@@ -48,7 +48,7 @@ class OlderFormsWriter {
   }
   // Is the attribute absent or what it means by default? Then it goes.
   template <typename T>
-  Result<void> only_default(std::string_view name, T value) {
+  Result<void> only_default(std::string_view name, const T& value) {
     const Attribute* found = node().attributes.find(name);
     if (found == nullptr) return {};
     const T* held = std::get_if<T>(found);

@@ -4,13 +4,13 @@
 #include "daemon/replay.h"
 
 #include <gtest/gtest.h>
-#include <utility>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "camera/demo_scene.h"
 #include "config/config.h"
@@ -124,6 +124,27 @@ TEST(Replay, TakesTheSettingsOfTheDaemon) {
 
   const ReplayReport strict = replayed("demo:1", seconds(30), {"decide.consensus_frames=20"});
   EXPECT_LT(strict.visits.size(), plain.visits.size());
+}
+
+// The visitor fills more of what the model sees, and the crop that is kept is about it.
+TEST(Replay, ClassifiesTheMovingPartWhereTheRecipeSaysSo) {
+  const kinglet::testing::ScratchFolder folder;
+  auto recipe =
+      nlohmann::json::parse(read_file(KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.recipe.json", 1 << 20).value());
+  recipe["crop_to_motion"] = true;
+  const fs::path path = folder.path() / "motion.recipe.json";
+  ASSERT_TRUE(write_file(path, recipe.dump(), Overwrite::kRefuse));
+  const ReplayReport report = replayed("demo:1", minutes(1), {"model.recipe=" + path.string()});
+  ASSERT_FALSE(report.visits.empty());
+  for (const Visit& visit : report.visits) {
+    EXPECT_LT(visit.best_crop.width, kWidth);
+    EXPECT_EQ(visit.best_crop.width, visit.best_crop.height);
+    const auto index = static_cast<std::uint64_t>(std::llround(seconds_in(visit) * 10)) + 10;
+    const camera::CropRect bird = camera::draw_demo_scene(1, index, kWidth, kHeight).bird_px;
+    const double x = bird.x + bird.width / 2.0;
+    EXPECT_GT(x, visit.best_crop.x) << visit.species_id();
+    EXPECT_LT(x, visit.best_crop.x + visit.best_crop.width) << visit.species_id();
+  }
 }
 
 TEST(Replay, TellsNamesThatTheModelDoesNotKnow) {
