@@ -164,7 +164,7 @@ Result<ReviewResult> Store::review(std::string_view id, const visits::Review& re
       [this, id = std::string(id), review, expected_change] { return review_now(id, review, expected_change); });
 }
 
-Result<ReviewResult> Store::review_now(const std::string& id, visits::Review review,
+Result<ReviewResult> Store::review_now(const std::string& id, const visits::Review& review,
                                        std::optional<std::uint64_t> expected_change) {
   std::optional<VisitView> seen = KINGLET_TRY(visit(id));
   if (!seen) return ReviewResult{};

@@ -96,7 +96,7 @@ class Store {
   void run_commands();
   void refresh_reader();
   void make_pictures();
-  [[nodiscard]] Result<ReviewResult> review_now(const std::string& id, visits::Review review,
+  [[nodiscard]] Result<ReviewResult> review_now(const std::string& id, const visits::Review& review,
                                                 std::optional<std::uint64_t> expected_change);
   [[nodiscard]] Result<Changing> erase_now(const std::string& id, std::optional<std::uint64_t> expected_change);
 
