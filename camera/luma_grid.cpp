@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "camera/preprocess/mjpeg_planes.h"
 #include "engine/base/format.h"
 
 namespace kinglet::camera {
@@ -46,13 +45,6 @@ std::uint32_t luma_of_rgb(const std::uint8_t* pixel) {
 
 }  // namespace
 
-class LumaGrid::Jpeg : public MjpegPlanes {};
-
-LumaGrid::LumaGrid() = default;
-LumaGrid::LumaGrid(LumaGrid&&) noexcept = default;
-LumaGrid& LumaGrid::operator=(LumaGrid&&) noexcept = default;
-LumaGrid::~LumaGrid() = default;
-
 Result<void> LumaGrid::measure(const FrameView& view) {
   KINGLET_TRY(check_view(view));
   const auto first_byte = [](const std::uint8_t* pixel) -> std::uint32_t { return *pixel; };
@@ -75,9 +67,8 @@ Result<void> LumaGrid::measure(const FrameView& view) {
     case PixelFormat::kMjpeg:
       break;
   }
-  if (!jpeg_) jpeg_ = std::make_unique<Jpeg>();
-  KINGLET_TRY(jpeg_->decode(view, kGridColumns, kGridRows));
-  average(jpeg_->planes()[0], jpeg_->width(), jpeg_->height(), 1, first_byte, cells_);
+  KINGLET_TRY(jpeg_.decode(view, kGridColumns, kGridRows));
+  average(jpeg_.planes()[0], jpeg_.width(), jpeg_.height(), 1, first_byte, cells_);
   return {};
 }
 

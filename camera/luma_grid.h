@@ -4,10 +4,10 @@
 
 #include <array>
 #include <cstddef>
-#include <memory>
 #include <span>
 
 #include "camera/frame.h"
+#include "camera/preprocess/mjpeg_planes.h"
 
 namespace kinglet::camera {
 
@@ -18,20 +18,14 @@ inline constexpr std::size_t kGridCells = std::size_t{kGridColumns} * kGridRows;
 // Thread-bound. Allocates nothing per frame, except in the JPEG decoder's own pools for kMjpeg.
 class LumaGrid {
  public:
-  LumaGrid();
-  LumaGrid(LumaGrid&&) noexcept;
-  LumaGrid& operator=(LumaGrid&&) noexcept;
-  ~LumaGrid();
-
   // Mean brightness of each cell, 0 to 255, row by row, from every few pixels of it. kBadData: a frame that is not what
   // it says, one smaller than the grid.
   [[nodiscard]] Result<void> measure(const FrameView& view);
   [[nodiscard]] std::span<const float, kGridCells> cells() const { return cells_; }
 
  private:
-  class Jpeg;
   std::array<float, kGridCells> cells_{};
-  std::unique_ptr<Jpeg> jpeg_;
+  MjpegPlanes jpeg_;
 };
 
 }  // namespace kinglet::camera

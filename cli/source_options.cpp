@@ -3,6 +3,7 @@
 
 #include <charconv>
 
+#include "daemon/settings.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 
@@ -34,23 +35,17 @@ Result<std::unique_ptr<camera::FrameSource>> open_wished_source(const SourceWish
                                                                 Output& out) {
   const auto loaded = load_config(wish.config);
   if (!loaded) return std::unexpected(loaded.error().front());
-  const auto& source = loaded->config.source;
-  camera::SourceOptions options{.spec = wish.spec.empty() ? source.spec : wish.spec,
-                                .width = source.size.width,
-                                .height = source.size.height,
-                                .frames_per_second = wish.fps > 0 ? wish.fps : source.fps,
-                                .rpicam_arguments = source.rpicam_arguments,
-                                .login_file = source.login_file,
-                                .certificates = source.certificates,
-                                .masks = loaded->config.privacy.masks};
-  if (!wish.size.empty()) KINGLET_TRY(parse_size(wish.size, options));
-  options.log = [&out](LogLevel level, std::string_view line) {
+  // Masks, login and settings of the camera are those the daemon would have.
+  camera::SourceOptions options = daemon::source_options(loaded->config, [&out](LogLevel level, std::string_view line) {
     if (level >= LogLevel::kWarning) {
       out.warn(line);
     } else {
       out.detail(line);
     }
-  };
+  });
+  if (!wish.spec.empty()) options.spec = wish.spec;
+  if (wish.fps > 0) options.frames_per_second = wish.fps;
+  if (!wish.size.empty()) KINGLET_TRY(parse_size(wish.size, options));
   if (options.spec == "auto") return choice.open(options);
   return camera::open_source(options);
 }

@@ -161,7 +161,7 @@ struct App::Parts {
   void govern(SteadyTime now) {
     if (now < next_temperature) return;
     next_temperature = now + kThermometerInterval;
-    const std::optional<double> celsius = read_board().temperature_celsius;
+    const std::optional<double> celsius = read_temperature();
     const double before = governor.share();
     const double share = governor.update(celsius, now);
     if (share == before) return;

@@ -34,12 +34,6 @@ std::optional<T> number(std::optional<std::string> text, int base = 10) {
   return value;
 }
 
-std::optional<double> temperature(const fs::path& root) {
-  const auto milli = number<std::int64_t>(first_line(root / "sys/class/thermal/thermal_zone0/temp"));
-  if (!milli) return std::nullopt;
-  return static_cast<double>(*milli) / 1000.0;
-}
-
 void read_memory(const fs::path& root, BoardFacts& facts) {
   std::ifstream status(root / "proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -75,6 +69,12 @@ std::optional<std::uint64_t> open_files(const fs::path& root) {
 
 }  // namespace
 
+std::optional<double> read_temperature(const fs::path& root) {
+  const auto milli = number<std::int64_t>(first_line(root / "sys/class/thermal/thermal_zone0/temp"));
+  if (!milli) return std::nullopt;
+  return static_cast<double>(*milli) / 1000.0;
+}
+
 Throttling parse_throttled(std::uint32_t word) {
   constexpr std::array<std::string_view, 4> kNames{"under_voltage", "frequency_capped", "throttled",
                                                    "soft_temperature_limit"};
@@ -89,7 +89,7 @@ Throttling parse_throttled(std::uint32_t word) {
 BoardFacts read_board(const fs::path& root) {
   BoardFacts facts;
   facts.model = first_line(root / "proc/device-tree/model");
-  facts.temperature_celsius = temperature(root);
+  facts.temperature_celsius = read_temperature(root);
   if (const auto khz =
           number<std::uint64_t>(first_line(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq"))) {
     facts.cpu_hz = *khz * 1000;

@@ -26,6 +26,9 @@ struct BoardFacts {
   std::optional<std::uint64_t> open_files;
 };
 
+// Of the processor; nothing where the machine has no thermometer. Reentrant.
+[[nodiscard]] std::optional<double> read_temperature(const std::filesystem::path& root = "/");
+
 // Reads a few small files below `root`/proc and `root`/sys. Reentrant.
 [[nodiscard]] BoardFacts read_board(const std::filesystem::path& root = "/");
 

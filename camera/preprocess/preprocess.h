@@ -19,6 +19,8 @@ struct CropRect {
   int y = 0;
   int width = 0;
   int height = 0;
+
+  bool operator==(const CropRect&) const = default;
 };
 
 // Where the numbers go: float32, or uint8/int8 with scale and zero point.

@@ -12,31 +12,13 @@ import argparse
 import os
 import shlex
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
 
+from worker import Worker
+
 HERE = Path(__file__).resolve().parent
-
-
-class Worker:
-    def __init__(self, command):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, text=True)
-        self.version = self.process.stdout.readline().strip()
-        if not self.version.startswith("ready"):
-            raise RuntimeError(f"{shlex.join(command)} is not ready: {self.version}")
-
-    def run(self, milliseconds):
-        """(least, median, share inside XNNPACK)"""
-        print(milliseconds, file=self.process.stdin, flush=True)
-        _, least, median, inside = self.process.stdout.readline().split()
-        return float(least), float(median), float(inside)
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait(timeout=30)
 
 
 def commands(options, model):
@@ -60,7 +42,8 @@ def measure(options, model):
         if turn % 2:
             names.reverse()  # who comes after whom should not matter
         for name in names:
-            rounds[name].append(workers[name].run(options.milliseconds))
+            _, *times = workers[name].ask(options.milliseconds)
+            rounds[name].append([float(number) for number in times])  # least, median, share inside XNNPACK
             time.sleep(0.02)  # the other's spinning threads go to sleep
     for worker in workers.values():
         worker.end()

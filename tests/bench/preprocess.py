@@ -10,30 +10,13 @@ kinglet's ratio to it in the same round, and kinglet's share of the inference.
 import argparse
 import shlex
 import statistics
-import subprocess
 import sys
+
+from worker import NotReady, Worker
 
 SIZES = [(640, 480), (1920, 1080)]
 FORMATS = ["nv12", "yuv420", "yuyv"]
 TYPES = ["f32", "i8"]
-
-
-class Worker:
-    def __init__(self, command):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, text=True)
-        self.version = self.process.stdout.readline().strip()
-        if not self.version.startswith("ready"):
-            self.end()
-            raise FileNotFoundError(shlex.join(command))
-
-    def least(self, words):
-        print(*words, file=self.process.stdin, flush=True)
-        return float(self.process.stdout.readline().split()[1])
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait(timeout=30)
 
 
 def open_workers(options):
@@ -43,7 +26,7 @@ def open_workers(options):
     for name in ("opencv-area", "opencv-linear"):
         try:
             workers[name] = Worker(shell + [options.worker, name])
-        except FileNotFoundError:
+        except NotReady:
             print(f"{name}: absent (not built: libopencv-imgproc-dev)", file=sys.stderr)
     return workers
 
@@ -56,7 +39,7 @@ def measure(workers, job, options):
             names.reverse()  # who comes after whom should not matter
         for name in names:
             words = [options.milliseconds] if name == "model" else [*job, options.milliseconds]
-            rounds[name].append(workers[name].least(words))
+            rounds[name].append(float(workers[name].ask(*words)[1]))
     return rounds
 
 

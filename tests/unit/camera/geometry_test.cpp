@@ -5,11 +5,6 @@
 #include <gtest/gtest.h>
 
 namespace kinglet::camera {
-
-bool operator==(const CropRect& a, const CropRect& b) {
-  return a.x == b.x && a.y == b.y && a.width == b.width && a.height == b.height;
-}
-
 namespace {
 
 TEST(PixelsOf, AnAreaAreItsWholePixelsInsideTheFrame) {

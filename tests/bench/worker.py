@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program that is loaded once, says "ready ...", and then runs for the milliseconds of each line it is sent."""
+import shlex
+import subprocess
+
+
+class NotReady(Exception):
+    pass
+
+
+class Worker:
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True)
+        said = self.process.stdout.readline().strip()
+        if not said.startswith("ready"):
+            self.end()
+            raise NotReady(f"{shlex.join(command)} is not ready: {said}")
+
+    def ask(self, *words):
+        """The words of its answer: runs, least and what else the program tells, in milliseconds."""
+        print(*words, file=self.process.stdin, flush=True)
+        return self.process.stdout.readline().split()
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=30)
