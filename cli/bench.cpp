@@ -199,7 +199,7 @@ Result<Duel> duel(engine::Session& model, engine::Session& against, const Option
       }
     }
     result.ratios.push_back(theirs / ours);
-    out.progress("running", static_cast<std::uint64_t>(round + 1), static_cast<std::uint64_t>(rounds));
+    out.progress("running", static_cast<std::uint64_t>(round) + 1, static_cast<std::uint64_t>(rounds));
   }
   out.end_progress();
   for (auto* values : {&result.model_ms, &result.against_ms, &result.ratios}) std::ranges::sort(*values);

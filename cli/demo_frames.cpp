@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: `kinglet demo-frames`: pictures of the demonstration scene with their labels, for training and for looking.
 #include "camera/demo_frames.h"
-#include "engine/base/format.h"
 
-#include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "cli/command.h"
+#include "engine/base/format.h"
+#include "engine/base/numbers.h"
 #include "engine/base/text.h"
 
 namespace kinglet::cli {
@@ -21,15 +22,14 @@ struct Options {
   bool scene = false;
 };
 
-Result<void> parse_size(const std::string& text, camera::DemoFramesOptions& out) {
-  const char* end = text.data() + text.size();
-  const auto [x, width_error] = std::from_chars(text.data(), end, out.width);
-  if (width_error == std::errc{} && x != end && *x == 'x') {
-    const auto [rest, height_error] = std::from_chars(x + 1, end, out.height);
-    if (height_error == std::errc{} && rest == end) return {};
+Result<void> read_size(std::string_view text, camera::DemoFramesOptions& out) {
+  const auto sides = parse_sides<int>(text);
+  if (!sides) {
+    return fail(ErrorCode::kUsage,
+                format_text("--size is \"{}\", expected WIDTHxHEIGHT such as 640x480", printable(text)), "demo-frames");
   }
-  return fail(ErrorCode::kUsage,
-              format_text("--size is \"{}\", expected WIDTHxHEIGHT such as 640x480", printable(text)), "demo-frames");
+  std::tie(out.width, out.height) = *sides;
+  return {};
 }
 
 Result<int> write_frames(const Options& options, Output& out) {
@@ -37,7 +37,7 @@ Result<int> write_frames(const Options& options, Output& out) {
       .seed = options.seed,
       .count = options.count,
       .kind = options.scene ? camera::DemoFramesKind::kScene : camera::DemoFramesKind::kSamples};
-  KINGLET_TRY(parse_size(options.size, frames));
+  KINGLET_TRY(read_size(options.size, frames));
   KINGLET_TRY(camera::write_demo_frames(options.folder, frames,
                                         [&](std::uint64_t done) { out.progress("frames", done, options.count); }));
   out.end_progress();

@@ -177,6 +177,7 @@ class Drawing {
   void place() {
     for (std::vector<std::size_t>& layer : layers_) {
       std::vector<double> wanted;
+      wanted.reserve(layer.size());
       for (const std::size_t box : layer) {
         double sum = 0;
         for (const Edge& edge : edges_into(box)) sum += boxes_[edge.from].x;

@@ -35,7 +35,8 @@ engine::Tensor made_tensor(const engine::TensorInfo& info, std::mt19937& random)
       for (std::byte& value : tensor.mutable_bytes()) value = static_cast<std::byte>(random() >> 24U);
       break;
     case DataType::kI64:
-      for (std::int64_t& value : tensor.mutable_data<std::int64_t>()) value = random() >> 31U;
+      for (std::int64_t& value : tensor.mutable_data<std::int64_t>())
+        value = static_cast<std::int64_t>(random() >> 31U);
       break;
     case DataType::kI32:
       for (std::int32_t& value : tensor.mutable_data<std::int32_t>())

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/source_options.h"
 
-#include <charconv>
-
+#include <tuple>
 #include "daemon/settings.h"
+
 #include "engine/base/format.h"
+#include "engine/base/numbers.h"
 #include "engine/base/text.h"
 
 namespace kinglet::cli {
 namespace {
 
-Result<void> parse_size(const std::string& text, camera::SourceOptions& out) {
-  const char* end = text.data() + text.size();
-  const auto [x, width_error] = std::from_chars(text.data(), end, out.width);
-  if (width_error == std::errc{} && x != end && *x == 'x') {
-    const auto [rest, height_error] = std::from_chars(x + 1, end, out.height);
-    if (height_error == std::errc{} && rest == end && out.width > 0 && out.height > 0) return {};
+Result<void> read_size(std::string_view text, camera::SourceOptions& out) {
+  const auto sides = parse_sides<int>(text);
+  if (!sides || sides->first <= 0 || sides->second <= 0) {
+    return fail(ErrorCode::kUsage,
+                format_text("--size is \"{}\", expected WIDTHxHEIGHT such as 640x480", printable(text)));
   }
-  return fail(ErrorCode::kUsage,
-              format_text("--size is \"{}\", expected WIDTHxHEIGHT such as 640x480", printable(text)));
+  std::tie(out.width, out.height) = *sides;
+  return {};
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ Result<std::unique_ptr<camera::FrameSource>> open_wished_source(const SourceWish
   });
   if (!wish.spec.empty()) options.spec = wish.spec;
   if (wish.fps > 0) options.frames_per_second = wish.fps;
-  if (!wish.size.empty()) KINGLET_TRY(parse_size(wish.size, options));
+  if (!wish.size.empty()) KINGLET_TRY(read_size(wish.size, options));
   if (options.spec == "auto") return choice.open(options);
   return camera::open_source(options);
 }

@@ -51,6 +51,7 @@ struct Difference {
 std::vector<float> numbers_of(const Tensor& tensor) {
   const auto widened = [](const auto& numbers) {
     std::vector<float> out;
+    out.reserve(numbers.size());
     for (const auto number : numbers) out.push_back(static_cast<float>(number));
     return out;
   };

@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <sstream>
 #include <thread>
 
 #include "engine/base/format.h"
+#include "engine/base/numbers.h"
 #include "engine/base/text.h"
 
 namespace kinglet::config {
@@ -29,12 +29,6 @@ std::string toml_text(std::string_view text) {
 
 // "0.6" and "10", never "10.0" or an exponent for what people write.
 std::string number_text(double value) { return format_text("{}", value); }
-
-template <typename Number>
-bool parse_whole(std::string_view text, Number& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc{} && end == text.data() + text.size();
-}
 
 std::vector<std::string_view> words(std::string_view text) {
   std::vector<std::string_view> out;
@@ -65,10 +59,7 @@ bool is_loopback(const std::string& host) {
 
 std::expected<void, Misfit> check_listen(std::string_view text) {
   const std::size_t colon = text.rfind(':');
-  int port = -1;
-  if (colon == std::string_view::npos || !parse_whole(text.substr(colon + 1), port) || port < 0 || port > 65535) {
-    return misfit();
-  }
+  if (colon == std::string_view::npos || !parse_number<std::uint16_t>(text.substr(colon + 1))) return misfit();
   if (!is_loopback(std::string(text.substr(0, colon)))) {
     return misfit("this version answers its own machine only; put a reverse proxy or an SSH tunnel in front");
   }
@@ -238,12 +229,9 @@ std::string write(kind::Scores, const std::vector<std::pair<std::string, double>
 // --- Size ---
 std::expected<PixelSize, Misfit> read(kind::Size, const toml::node& node, const ReadContext& context) {
   const std::string text = node.value_exact<std::string>().value_or("");
-  const std::size_t x = text.find('x');
-  PixelSize size;
-  if (x == std::string::npos || !parse_whole(std::string_view(text).substr(0, x), size.width) ||
-      !parse_whole(std::string_view(text).substr(x + 1), size.height)) {
-    return misfit();
-  }
+  const auto sides = parse_sides<int>(text);
+  if (!sides) return misfit();
+  const PixelSize size{.width = sides->first, .height = sides->second};
   const auto fits = [&](int side) {
     return side >= context.constraint.low && side <= context.constraint.high && side % 2 == 0;
   };

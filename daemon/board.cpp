@@ -4,11 +4,12 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <string_view>
+
+#include "engine/base/numbers.h"
 
 namespace kinglet::daemon {
 namespace {
@@ -27,11 +28,7 @@ std::optional<std::string> first_line(const fs::path& path) {
 
 template <typename T>
 std::optional<T> number(std::optional<std::string> text, int base = 10) {
-  if (!text) return std::nullopt;
-  T value{};
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value, base);
-  if (error != std::errc() || end == text->data()) return std::nullopt;
-  return value;
+  return text ? parse_number<T>(*text, base) : std::nullopt;
 }
 
 void read_memory(const fs::path& root, BoardFacts& facts) {

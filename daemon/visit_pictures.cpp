@@ -17,7 +17,7 @@ constexpr int kCropQuality = 85;
 constexpr int kCropSide = 640;
 
 std::string text_of(std::span<const std::byte> bytes) {
-  return {static_cast<const char*>(static_cast<const void*>(bytes.data())), bytes.size()};
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 Result<std::string> encode_crop(const camera::Image& image, camera::CropRect crop) {

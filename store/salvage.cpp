@@ -2,12 +2,12 @@
 #include "store/salvage.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 #include <utility>
 
 #include "engine/base/format.h"
+#include "engine/base/numbers.h"
 #include "engine/base/text.h"
 #include "store/schema.h"
 #include "store/visit_database.h"
@@ -217,8 +217,7 @@ Result<std::optional<Salvage>> Salvage::find(Database& into, const fs::path& fol
   // Only ever a file of this folder.
   if (name.empty() || fs::path(name).filename() != name) return std::nullopt;
   const std::string reached = KINGLET_TRY(meta(into, kReached));
-  std::uint64_t next = 1;
-  std::from_chars(reached.data(), reached.data() + reached.size(), next);
+  const std::uint64_t next = parse_number<std::uint64_t>(reached).value_or(1);
   Result<Database> from = open_damaged(folder / name);
   return Salvage(std::move(name), from ? std::optional(std::move(*from)) : std::nullopt, next, highest);
 }

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 
 #include "engine/base/file.h"
+#include "engine/base/numbers.h"
 
 namespace kinglet::store {
 namespace {
@@ -21,11 +21,10 @@ constexpr std::uint64_t kHighest = (1ULL << 53) - 1;
 
 std::uint64_t read_reserved(const std::filesystem::path& folder) {
   const Result<std::string> text = read_file(folder / kFileName, 64);
-  std::uint64_t number = 0;
-  if (!text) return 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
-  const bool whole = error == std::errc{} && std::string_view(end, text->data() + text->size()) == "\n";
-  return whole && number <= kHighest ? number : 0;
+  if (!text || !text->ends_with('\n')) return 0;
+  const std::uint64_t number =
+      parse_number<std::uint64_t>(std::string_view(*text).substr(0, text->size() - 1)).value_or(0);
+  return number <= kHighest ? number : 0;
 }
 
 Result<std::uint64_t> write_reserved(const std::filesystem::path& folder, std::uint64_t number) {

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <ranges>
 
 #include "engine/base/file.h"
 #include "engine/base/format.h"
+#include "engine/base/numbers.h"
 #include "engine/base/text.h"
 
 namespace kinglet::visits {
@@ -113,10 +113,8 @@ Result<SpeciesRow> read_row(const Line& line, const std::vector<std::size_t>& co
 }
 
 std::optional<int> month_of(std::string_view text) {
-  int month = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), month);
-  if (error != std::errc{} || end != text.data() + text.size() || month < 1 || month > 12) return std::nullopt;
-  return month;
+  const auto month = parse_number<int>(text);
+  return month && *month >= 1 && *month <= 12 ? month : std::nullopt;
 }
 
 // "4-8, 10": ranges may go over the new year.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: "demo:": kinglet runs without a camera, a model of one's own or a network, and shows what it does.
-#include <charconv>
 #include <cmath>
 
 #include "camera/demo_painter.h"
 #include "camera/sources/paced_source.h"
 #include "camera/sources/spec.h"
 #include "engine/base/format.h"
+#include "engine/base/numbers.h"
 #include "engine/base/text.h"
 
 namespace kinglet::camera {
@@ -53,13 +53,10 @@ class DemoSource final : public PacedSource {
 Result<std::unique_ptr<FrameSource>> open_demo(std::string_view rest, const SourceOptions& options) {
   constexpr std::string_view kKnown[] = {"fps"};
   const Spec spec = KINGLET_TRY(parse_spec(rest, kKnown));
-  std::uint64_t seed = 1;
-  if (!spec.path.empty()) {
-    const auto [end, error] = std::from_chars(spec.path.data(), spec.path.data() + spec.path.size(), seed);
-    if (error != std::errc() || end != spec.path.data() + spec.path.size()) {
-      return fail(ErrorCode::kUsage, format_text("demo seed \"{}\" is not a whole number", printable(spec.path, 40)),
-                  {}, "write demo: or demo:7");
-    }
+  const auto seed = spec.path.empty() ? std::uint64_t{1} : parse_number<std::uint64_t>(spec.path);
+  if (!seed) {
+    return fail(ErrorCode::kUsage, format_text("demo seed \"{}\" is not a whole number", printable(spec.path, 40)), {},
+                "write demo: or demo:7");
   }
   const auto side = [](int value) { return value >= kMinSide && value <= kMaxSide; };
   if (!side(options.width) || !side(options.height)) {
@@ -67,7 +64,7 @@ Result<std::unique_ptr<FrameSource>> open_demo(std::string_view rest, const Sour
                                                options.height, kMinSide, kMaxSide));
   }
   const SteadyClock::duration period = KINGLET_TRY(period_of(spec, options));
-  return std::make_unique<DemoSource>(seed, options.width, options.height, period);
+  return std::make_unique<DemoSource>(*seed, options.width, options.height, period);
 }
 
 }  // namespace kinglet::camera

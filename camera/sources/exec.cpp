@@ -3,12 +3,13 @@
 // can read (RTSP, files, capture cards) is a source. No shell: the words go to the program as they are.
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <tuple>
 
 #include "camera/sources/spec.h"
 #include "camera/stream/child_stream.h"
 #include "camera/stream/stream_source.h"
 #include "engine/base/format.h"
+#include "engine/base/numbers.h"
 #include "engine/base/text.h"
 
 namespace kinglet::camera {
@@ -86,13 +87,13 @@ Result<void> set_format(Command& command, std::string_view value) {
 }
 
 Result<void> set_size(Command& command, std::string_view value) {
-  const char* end = value.data() + value.size();
-  const auto [x, width_error] = std::from_chars(value.data(), end, command.width);
-  if (width_error == std::errc() && x != end && *x == 'x') {
-    const auto [rest, height_error] = std::from_chars(x + 1, end, command.height);
-    if (height_error == std::errc() && rest == end) return {};
+  const auto sides = parse_sides<int>(value);
+  if (!sides) {
+    return fail(ErrorCode::kUsage,
+                format_text("exec: size \"{}\", expected for example 640x480", printable(value, 40)));
   }
-  return fail(ErrorCode::kUsage, format_text("exec: size \"{}\", expected for example 640x480", printable(value, 40)));
+  std::tie(command.width, command.height) = *sides;
+  return {};
 }
 
 Result<void> set_color_option(Command& command, const SpecOption& option) {

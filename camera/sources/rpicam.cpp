@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <csignal>
 
 #include "camera/stream/child_stream.h"
 #include "camera/stream/stream_source.h"
 #include "engine/base/format.h"
+#include "engine/base/numbers.h"
 #include "engine/base/text.h"
 
 namespace kinglet::camera {
@@ -143,14 +143,9 @@ class RpicamSource final : public StreamSource {
     return [sink = log(), configured = configured_](LogLevel level, std::string_view line) {
       constexpr std::string_view kMark = "configuring streams: (0) ";
       if (const std::size_t place = line.find(kMark); place != std::string_view::npos) {
-        const char* end = line.data() + line.size();
-        int width = 0;
-        int height = 0;
-        const auto [x, width_error] = std::from_chars(line.data() + place + kMark.size(), end, width);
-        if (width_error == std::errc() && x != end && *x == 'x' &&
-            std::from_chars(x + 1, end, height).ec == std::errc()) {
-          *configured = pair_of(width, height);
-        }
+        const std::string_view size = line.substr(place + kMark.size());
+        const auto sides = parse_sides<int>(size.substr(0, size.find_first_not_of("0123456789x")));
+        if (sides) *configured = pair_of(sides->first, sides->second);
       }
       // Older ones tell each frame: "#12 (30.00 fps) exp ...".
       if (sink) sink(level == LogLevel::kInfo ? LogLevel::kDebug : level, line);

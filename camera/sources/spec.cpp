@@ -2,9 +2,9 @@
 #include "camera/sources/spec.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "engine/base/format.h"
+#include "engine/base/numbers.h"
 #include "engine/base/text.h"
 
 namespace kinglet::camera {
@@ -33,8 +33,7 @@ Result<SteadyClock::duration> period_of(const Spec& spec, const SourceOptions& o
   for (const SpecOption& option : spec.options) {
     if (option.key != "fps") continue;
     if (option.value == "max") return SteadyClock::duration::zero();
-    const auto [end, error] = std::from_chars(option.value.data(), option.value.data() + option.value.size(), fps);
-    if (error != std::errc() || end != option.value.data() + option.value.size()) fps = 0;
+    fps = parse_number<double>(option.value).value_or(0);
   }
   if (!(fps >= 0.01 && fps <= 1000)) {
     return fail(ErrorCode::kUsage, "source option \"fps\" is not a number from 0.01 to 1000, nor \"max\"");

@@ -2,19 +2,19 @@
 // Why: network cameras send pictures as multipart/x-mixed-replace, and most of them a little wrong: boundaries with
 // dashes too many, lines without CR, lengths that lie. What is wrong costs a picture, never more.
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 
 #include "camera/stream/parser.h"
 #include "engine/base/format.h"
+#include "engine/base/numbers.h"
 #include "engine/base/text.h"
 
 namespace kinglet::camera {
 namespace {
 
 constexpr std::size_t kMaxLine = 4096;
-constexpr std::size_t kMaxHeaderBytes = 16 * 1024;
+constexpr std::size_t kMaxHeaderBytes = std::size_t{16} * 1024;
 constexpr std::size_t kMaxBetween = std::size_t{16} << 20;
 constexpr std::size_t kMaxBoundary = 200;
 
@@ -114,12 +114,10 @@ class MultipartParser final : public StreamParser {
     const std::string_view name = trimmed(line.substr(0, colon));
     const std::string_view value = trimmed(line.substr(colon + 1));
     if (same_word(name, "Content-Length")) {
-      std::size_t number = 0;
-      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-      const bool good = error == std::errc() && end == value.data() + value.size();
+      const auto length = parse_number<std::size_t>(value);
       // Two lengths that differ are none.
-      length_counts_ = length_counts_ && good && (!length_ || *length_ == number);
-      length_ = number;
+      length_counts_ = length_counts_ && length && (!length_ || length_ == length);
+      length_ = length.value_or(0);
     } else if (same_word(name, "Content-Type")) {
       const std::string_view type = trimmed(value.substr(0, value.find(';')));
       wanted_ = same_word(type, "image/jpeg") || same_word(type, "image/jpg") || same_word(type, "image/pjpeg");
@@ -139,7 +137,7 @@ class MultipartParser final : public StreamParser {
     const std::string mark = "\n" + delimiter_;
     const std::size_t before = into.size();
     // In steps: a part is over long before the end of what came with it.
-    const std::size_t count = std::min<std::size_t>(bytes.size(), 16 * 1024);
+    const std::size_t count = std::min(bytes.size(), std::size_t{16} * 1024);
     into.insert(into.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(count));
     const std::string_view text(reinterpret_cast<const char*>(into.data()), into.size());
     const std::size_t place = text.find(mark, before - std::min(before, mark.size() - 1));

@@ -2,13 +2,13 @@
 // Why: YUV4MPEG2, the one raw form in which a program tells the size of its frames:
 //   "YUV4MPEG2 W640 H480 F25:1 C420jpeg XCOLORRANGE=FULL\n", then for each frame "FRAME\n" and its planes.
 #include <algorithm>
-#include <charconv>
 #include <string>
 
 #include "camera/packed_frame.h"
 #include "camera/stream/parser.h"
 #include "camera/stream/video_color.h"
 #include "engine/base/format.h"
+#include "engine/base/numbers.h"
 #include "engine/base/text.h"
 
 namespace kinglet::camera {
@@ -27,12 +27,9 @@ std::unexpected<Error> bad(std::string message, std::string hint = {}) {
 }
 
 Result<int> side(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 2 || value > 16'384 || value % 2 != 0) {
-    return bad(format_text("a side of \"{}\" pixels, expected an even number from 2 to 16384", printable(text, 20)));
-  }
-  return value;
+  const auto value = parse_number<int>(text);
+  if (value && *value >= 2 && *value <= 16'384 && *value % 2 == 0) return *value;
+  return bad(format_text("a side of \"{}\" pixels, expected an even number from 2 to 16384", printable(text, 20)));
 }
 
 class Y4mParser final : public StreamParser {

@@ -58,19 +58,33 @@ lint_format() {
   if [[ -n $fix ]]; then clang-format-19 -i "${sources[@]}"; else clang-format-19 --dry-run -Werror "${sources[@]}"; fi
 }
 
+# "SOURCE FILE...": each source of the repository with all files of the repository that it includes, itself among them.
+included_files() {
+  clang-scan-deps-19 -compilation-database "$repository/build/clang/compile_commands.json" -j "$(job_count)" 2>/dev/null |
+    awk -v root="$repository/" '
+      /^[^ ]/ { if (files != "") print files; files = "" }
+      { for (i = 1; i <= NF; ++i)
+          if (index($i, root) == 1 && index($i, root "build/") != 1) files = files (files == "" ? "" : " ") substr($i, length(root) + 1) }
+      END { if (files != "") print files }'
+}
+
 # Generated headers must be there before a source can be read. Ten seconds a file: what was clean with the same text,
 # the same headers and the same checks is not read again.
 lint_tidy() {
-  local source sources stamps=$repository/build/lint headers
-  mapfile -t sources < <(only '^(engine|camera|config|daemon|cli)/.*\.cpp$' "$@")
-  ((${#sources[@]} == 0)) && return
+  local source files stamps=$repository/build/lint sources
+  sources=$(only '^(engine|camera|config|visits|store|daemon|cli)/.*\.cpp$' "$@")
+  [[ -n $sources ]] || return 0
   configure clang
   cmake --build "$repository/build/clang" --target kinglet_onnx_proto >/dev/null || return
   mkdir -p "$stamps"
-  headers=$({ cat .clang-tidy && git ls-files -z '*.h' '*.def' | xargs -0 cat; } | sha256sum | cut -c1-64)
-  for source in "${sources[@]}"; do
-    printf '%s %s\0' "$({ echo "$headers" && cat "$source"; } | sha256sum | cut -c1-64)" "$source"
+  included_files | sort -u -k 1,1 | while read -r source files; do
+    ! grep -qxF "$source" <<<"$sources" || printf '%s %s\0' "$(tidy_key "$source" "$files")" "$source"
   done | xargs -0 -n 1 -P "$(job_count)" "$repository/cross/lint-source" "$repository" "$stamps"
+}
+
+tidy_key() {
+  # shellcheck disable=SC2086  # names of this repository have no blanks
+  cat .clang-tidy "$1" $2 | sha256sum | cut -c1-64
 }
 
 # command_soak [--minutes N]: an hour if nothing is said.

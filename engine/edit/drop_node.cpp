@@ -60,7 +60,7 @@ Result<void> drop(GraphProto& graph, const std::string& name, const Arguments& a
     return fail(ErrorCode::kUsage, format_text("makes \"{}\", too, which is read", printable(node.output(i))),
                 place(node), "give its readers something else first: wire NODE.0=TENSOR");
   }
-  const std::string input = node.input(KINGLET_TRY(input_index(arguments, node)));
+  const std::string& input = node.input(KINGLET_TRY(input_index(arguments, node)));
   const std::string& output = node.output(0);
   bool gone = false;
   remove_rows(*graph.mutable_node(), [&](const NodeProto& row) {

@@ -101,7 +101,7 @@ std::string_view Arguments::one(std::string_view name) const {
 }
 
 std::span<const Verb* const> all_verbs() {
-  static const Verb* const kVerbs[] = {
+  static constexpr const Verb* kVerbs[] = {
 #define KINGLET_VERB(identifier) &verbs::identifier,
 #include "engine/edit/verbs.def"
 #undef KINGLET_VERB

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model of one operator, for tests and as a part to merge.
-#include <charconv>
 
 #include "engine/base/format.h"
+#include "engine/base/numbers.h"
 #include "engine/base/text.h"
 #include "engine/edit/new_node.h"
 #include "engine/edit/verbs.h"
@@ -13,11 +13,8 @@ namespace {
 
 Result<std::int64_t> wanted_opset(const Arguments& arguments) {
   const std::string_view text = arguments.has("--opset") ? arguments.one("--opset") : "17";
-  std::int64_t opset = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), opset);
-  if (error == std::errc{} && end == text.data() + text.size() && opset >= 1 && opset <= onnx_format::kNewestOpset) {
-    return opset;
-  }
+  const auto opset = parse_number<std::int64_t>(text);
+  if (opset && *opset >= 1 && *opset <= onnx_format::kNewestOpset) return *opset;
   return fail(ErrorCode::kUsage,
               format_text("opset \"{}\", expected 1 to {}", printable(text), onnx_format::kNewestOpset));
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The preparation of a picture becomes part of the model: resize, crop, scale, (x - mean) / std, in this order, in
 // front of its input. The input keeps its name; it then takes what stands in front.
-#include <charconv>
+
+#include <cmath>
 
 #include "engine/base/format.h"
+#include "engine/base/numbers.h"
 #include "engine/base/text.h"
 #include "engine/edit/graph_tools.h"
 #include "engine/edit/proto_text.h"
@@ -24,12 +26,9 @@ struct Wishes {
 Result<std::vector<float>> read_numbers(const Arguments& arguments, std::string_view option, std::size_t channels) {
   std::vector<float> out;
   for (const std::string& item : split_list(arguments.one(option))) {
-    float value = 0;
-    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), value);
-    if (error != std::errc{} || end != item.data() + item.size()) {
-      return fail(ErrorCode::kUsage, format_text("{} \"{}\" is no number", option, printable(item)));
-    }
-    out.push_back(value);
+    const auto value = parse_number<float>(item);
+    if (!value) return fail(ErrorCode::kUsage, format_text("{} \"{}\" is no number", option, printable(item)));
+    out.push_back(*value);
   }
   if (!out.empty() && out.size() != 1 && out.size() != channels) {
     return fail(ErrorCode::kUsage,
@@ -40,21 +39,13 @@ Result<std::vector<float>> read_numbers(const Arguments& arguments, std::string_
 
 // "256x320" is a size, "0.5" the factor by which the picture is made smaller or larger to give `model`.
 Result<Size> read_size(std::string_view option, std::string_view text, Size model, bool factor_allowed) {
-  const char* end = text.data() + text.size();
-  Size size;
-  const auto height = std::from_chars(text.data(), end, size.height);
-  if (height.ec == std::errc{} && height.ptr != end && *height.ptr == 'x') {
-    const auto width = std::from_chars(height.ptr + 1, end, size.width);
-    if (width.ec == std::errc{} && width.ptr == end && size.height > 0 && size.width > 0 && size.height <= 16384 &&
-        size.width <= 16384) {
-      return size;
-    }
-  }
-  double factor = 0;
-  const auto number = std::from_chars(text.data(), end, factor);
-  if (factor_allowed && number.ec == std::errc{} && number.ptr == end && factor >= 0.01 && factor <= 100) {
-    const Size from{.height = static_cast<std::int64_t>(static_cast<double>(model.height) / factor + 0.5),
-                    .width = static_cast<std::int64_t>(static_cast<double>(model.width) / factor + 0.5)};
+  const auto fits = [](std::int64_t side) { return side > 0 && side <= 16384; };
+  const auto sides = parse_sides<std::int64_t>(text);
+  if (sides && fits(sides->first) && fits(sides->second)) return Size{.height = sides->first, .width = sides->second};
+  const auto factor = parse_number<double>(text);
+  if (factor_allowed && factor && *factor >= 0.01 && *factor <= 100) {
+    const Size from{.height = std::llround(static_cast<double>(model.height) / *factor),
+                    .width = std::llround(static_cast<double>(model.width) / *factor)};
     if (from.height > 0 && from.width > 0) return from;
   }
   return fail(ErrorCode::kUsage, format_text("{} \"{}\" is no size", option, printable(text)), {},

@@ -67,7 +67,7 @@ std::string value_text(const ::onnx::AttributeProto& attribute) {
 std::string type_text(const ::onnx::ValueInfoProto& value) {
   if (!value.type().has_tensor_type()) return "no tensor";
   const auto& tensor = value.type().tensor_type();
-  const std::string type = onnx_format::type_name(tensor.elem_type());
+  std::string type = onnx_format::type_name(tensor.elem_type());
   if (!tensor.has_shape()) return type;
   return type + " " + list_text(tensor.shape().dim(), [](const auto& dim) {
            return dim.has_dim_value() ? std::to_string(dim.dim_value()) : printable(dim.dim_param(), 30);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Words of a person become attributes, types and dimensions.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "engine/base/format.h"
+#include "engine/base/numbers.h"
 #include "engine/base/text.h"
 #include "engine/edit/graph_tools.h"
 #include "engine/edit/proto_text.h"
@@ -17,18 +17,10 @@ namespace {
 using ::onnx::AttributeProto;
 
 template <typename T>
-std::optional<T> number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-template <typename T>
 std::optional<std::vector<T>> numbers(std::string_view text) {
   std::vector<T> out;
   for (const std::string& item : split_list(text)) {
-    const auto value = number<T>(item);
+    const auto value = parse_number<T>(item);
     if (!value) return std::nullopt;
     out.push_back(*value);
   }
@@ -74,10 +66,10 @@ bool assign(AttributeProto& attribute, int kind, std::string_view text) {
   const std::string_view items = without_brackets(text);
   switch (kind) {
     case AttributeProto::INT:
-      if (const auto value = number<std::int64_t>(text)) return attribute.set_i(*value), true;
+      if (const auto value = parse_number<std::int64_t>(text)) return attribute.set_i(*value), true;
       return false;
     case AttributeProto::FLOAT:
-      if (const auto value = number<float>(text)) return attribute.set_f(*value), true;
+      if (const auto value = parse_number<float>(text)) return attribute.set_f(*value), true;
       return false;
     case AttributeProto::STRING:
       attribute.set_s(std::string(text));
@@ -145,7 +137,7 @@ Result<void> parse_dims(std::string_view text, ::onnx::TensorShapeProto& shape) 
   shape.clear_dim();
   for (const std::string& item : split_list(text)) {
     auto& dim = *shape.add_dim();
-    const auto value = number<std::int64_t>(item);
+    const auto value = parse_number<std::int64_t>(item);
     if (value && *value >= 1 && *value <= (std::int64_t{1} << 31)) {
       dim.set_dim_value(*value);
     } else if (value || item.empty()) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which tensor feeds which input of a node.
-#include <charconv>
 
 #include "engine/base/format.h"
+#include "engine/base/numbers.h"
 #include "engine/base/text.h"
 #include "engine/edit/graph_tools.h"
 #include "engine/edit/proto_text.h"
@@ -16,9 +16,7 @@ Result<void> wire_one(GraphProto& graph, const std::string& text) {
   const std::size_t dot = wish.name.rfind('.');
   int index = -1;
   if (dot != std::string::npos && dot > 0) {
-    const char* end = wish.name.data() + wish.name.size();
-    const auto read = std::from_chars(wish.name.data() + dot + 1, end, index);
-    if (read.ec != std::errc{} || read.ptr != end) index = -1;
+    index = parse_number<int>(std::string_view(wish.name).substr(dot + 1)).value_or(-1);
   }
   if (index < 0) {
     return fail(ErrorCode::kUsage, format_text("\"{}\" is not NODE.INPUT", printable(wish.name)), {},

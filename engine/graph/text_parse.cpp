@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reading half of the text form of graphs (text.h): a line-wise recursive-descent parser.
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "engine/base/format.h"
+#include "engine/base/numbers.h"
 #include "engine/base/text.h"
 #include "engine/graph/float16.h"
 #include "engine/graph/text.h"
@@ -102,12 +102,9 @@ class Cursor {
 };
 
 template <typename T>
-std::optional<T> parse_number(std::string_view text) {
+std::optional<T> signed_number(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return parse_number<T>(text);
 }
 
 bool looks_real(std::string_view text) { return text.find_first_of(".en") != std::string_view::npos; }
@@ -134,7 +131,7 @@ Result<TypeText> parse_type_text(Cursor& cursor) {
       continue;
     }
     const std::string name = KINGLET_TRY(cursor.name("a dimension"));
-    const std::optional<Dim> dim = parse_number<Dim>(name);
+    const std::optional<Dim> dim = signed_number<Dim>(name);
     if (dim && *dim < 0) return cursor.expected("a dimension of 0 or more before");
     out.shape->push_back(dim.value_or(kUnknownDim));
     out.dim_names.push_back(dim ? std::string() : name);
@@ -148,7 +145,7 @@ Result<void> parse_elements(Cursor& cursor, Tensor& tensor) {
   for (Stored& element : tensor.mutable_data<Stored>()) {
     if (!first) KINGLET_TRY(cursor.need(","));
     first = false;
-    const std::optional<T> value = parse_number<T>(cursor.number());
+    const std::optional<T> value = signed_number<T>(cursor.number());
     if (!value) return cursor.expected("a number that fits the type before");
     if constexpr (std::is_same_v<Stored, Half>) {
       element = to_half(*value);
@@ -204,7 +201,7 @@ template <typename T>
 Result<Attribute> to_list(Cursor& cursor, std::span<const std::string> texts) {
   std::vector<T> values;
   for (const std::string& text : texts) {
-    const std::optional<T> value = parse_number<T>(text);
+    const std::optional<T> value = signed_number<T>(text);
     if (!value) return cursor.expected("numbers of one kind before");
     values.push_back(*value);
   }
@@ -232,8 +229,8 @@ Result<Attribute> parse_attribute(Cursor& cursor, SeedNames& seeds) {
     return Attribute(KINGLET_TRY(parse_tensor(cursor, seeds)));
   const std::string_view text = cursor.number();
   if (!looks_real(text)) {
-    if (const auto integer = parse_number<std::int64_t>(text)) return Attribute(*integer);
-  } else if (const auto real = parse_number<float>(text)) {
+    if (const auto integer = signed_number<std::int64_t>(text)) return Attribute(*integer);
+  } else if (const auto real = signed_number<float>(text)) {
     return Attribute(*real);
   }
   return cursor.expected("an attribute's value before");

@@ -117,7 +117,7 @@ class Inliner {
       for (std::string& output : *inner.mutable_output()) {
         if (output.empty()) continue;
         names[output] = prefix + output;
-        output = prefix + output;
+        output.insert(0, prefix);
       }
     }
     rename_uses(*branch, names);

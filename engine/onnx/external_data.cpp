@@ -3,11 +3,11 @@
 
 #include <onnx/onnx.pb.h>
 
-#include <charconv>
 #include <optional>
 
 #include "engine/base/file.h"
 #include "engine/base/format.h"
+#include "engine/base/numbers.h"
 #include "engine/base/text.h"
 
 namespace kinglet::engine::onnx_format {
@@ -22,13 +22,9 @@ struct Location {
 std::string place(const ::onnx::TensorProto& proto) { return format_text("tensor \"{}\"", printable(proto.name())); }
 
 Result<std::uint64_t> number(const ::onnx::TensorProto& proto, const std::string& key, const std::string& text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) {
-    return fail(ErrorCode::kBadData,
-                format_text("external data: {} is \"{}\", expected a number", key, printable(text)), place(proto));
-  }
-  return value;
+  if (const auto value = parse_number<std::uint64_t>(text)) return *value;
+  return fail(ErrorCode::kBadData, format_text("external data: {} is \"{}\", expected a number", key, printable(text)),
+              place(proto));
 }
 
 Result<Location> location(const ::onnx::TensorProto& proto) {

@@ -3,13 +3,13 @@
 #include <onnx/onnx.pb.h>
 
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "engine/base/format.h"
+#include "engine/base/numbers.h"
 #include "engine/base/text.h"
 #include "engine/onnx/json.h"
 #include "engine/onnx/json_parts.h"
@@ -34,10 +34,7 @@ std::unexpected<Error> wrong(const std::string& where, const Json& value, std::s
 std::optional<std::uint64_t> bits_of(const Json& value, std::size_t digits) {
   if (!value.is_object() || value.size() != 1 || !value.contains("bits") || !value["bits"].is_string()) return {};
   const auto& text = value["bits"].get_ref<const std::string&>();
-  std::uint64_t bits = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), bits, 16);
-  if (text.size() != digits || read.ec != std::errc{} || read.ptr != text.data() + text.size()) return {};
-  return bits;
+  return text.size() == digits ? parse_number<std::uint64_t>(text, 16) : std::nullopt;
 }
 
 Result<std::uint64_t> float_bits(const std::string& where, const Json& value) {

@@ -37,6 +37,7 @@ class Atoms {
 
   void transpose(const std::vector<std::int64_t>& perm) {
     std::vector<std::vector<std::size_t>> moved;
+    moved.reserve(perm.size());
     for (const std::int64_t axis : perm) moved.push_back(groups_.at(static_cast<std::size_t>(axis)));
     groups_ = std::move(moved);
   }
@@ -74,16 +75,8 @@ class Atoms {
 
   [[nodiscard]] std::size_t count() const { return sizes_.size(); }
   [[nodiscard]] bool in_order() const { return order() == source_; }
-  [[nodiscard]] std::vector<std::int64_t> split_sizes() const {
-    std::vector<std::int64_t> out;
-    for (const std::size_t atom : source_) out.push_back(sizes_[atom]);
-    return out;
-  }
-  [[nodiscard]] std::vector<std::int64_t> taken() const {
-    std::vector<std::int64_t> out;
-    for (const std::size_t atom : source_) out.push_back(taken_[atom]);
-    return out;
-  }
+  [[nodiscard]] std::vector<std::int64_t> split_sizes() const { return of_atoms(sizes_); }
+  [[nodiscard]] std::vector<std::int64_t> taken() const { return of_atoms(taken_); }
   [[nodiscard]] std::vector<std::int64_t> permutation() const {
     std::vector<std::int64_t> out;
     for (const std::size_t atom : order()) out.push_back(std::ranges::find(source_, atom) - source_.begin());
@@ -91,6 +84,12 @@ class Atoms {
   }
 
  private:
+  [[nodiscard]] std::vector<std::int64_t> of_atoms(const std::vector<std::int64_t>& facts) const {
+    std::vector<std::int64_t> out;
+    out.reserve(source_.size());
+    for (const std::size_t atom : source_) out.push_back(facts[atom]);
+    return out;
+  }
   [[nodiscard]] std::vector<std::size_t> order() const {
     std::vector<std::size_t> out;
     for (const auto& group : groups_) out.insert(out.end(), group.begin(), group.end());

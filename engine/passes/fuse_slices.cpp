@@ -26,6 +26,7 @@ std::optional<Cut> composed(const Cut& inner, const Cut& outer, Dim length) {
 void put_numbers(Graph& graph, NodeId id, std::size_t input, std::string_view name, const std::vector<Cut>& cuts,
                  std::int64_t Cut::* field) {
   std::vector<std::int64_t> numbers;
+  numbers.reserve(cuts.size());
   for (const Cut& cut : cuts) numbers.push_back(cut.*field);
   put_constant(graph, id, input,
                Tensor::of<std::int64_t>({static_cast<Dim>(numbers.size())}, std::span<const std::int64_t>(numbers)),

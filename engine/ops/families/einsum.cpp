@@ -204,6 +204,7 @@ Result<void> contract(const Node& node, const EinsumEquation& equation, Inputs i
     product = multiply(product, next, kept);
   }
   std::vector<std::int64_t> strides;
+  strides.reserve(equation.output.size());
   for (const int label : equation.output) strides.push_back(product.stride(label));
   T* to = y.mutable_data<T>().data();
   walk<1>(y.shape(), {strides}, [&](const std::array<std::int64_t, 1>& at) {

@@ -69,7 +69,7 @@ Term implicit_output(const std::vector<Term>& inputs) {
 
 std::expected<std::vector<int>, std::string> output_labels(const Term& output, const EinsumEquation& equation,
                                                            std::size_t hidden) {
-  const std::vector<int> labels = labels_of(output, hidden);
+  std::vector<int> labels = labels_of(output, hidden);
   for (const int label : labels) {
     if (std::ranges::count(labels, label) > 1) return std::unexpected("the equation's output names a letter twice");
     const bool known = std::ranges::any_of(

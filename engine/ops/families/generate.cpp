@@ -29,7 +29,8 @@ std::optional<double> range_count(T start, T limit, T delta) {
     const auto wide = [](T x) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(x)); };
     const std::uint64_t distance = up ? wide(limit) - wide(start) : wide(start) - wide(limit);
     const std::uint64_t step = up ? wide(delta) : std::uint64_t{0} - wide(delta);
-    return static_cast<double>(distance / step + (distance % step != 0 ? 1 : 0));
+    const std::uint64_t count = distance / step + (distance % step != 0 ? 1 : 0);
+    return static_cast<double>(count);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batch, instance, group and layer normalisation: y = (x - mean) / sqrt(variance + epsilon) * scale + bias, over
 // different axes. Statistics are taken in double.
+#include <algorithm>
 #include <cmath>
 
 #include "engine/base/format.h"
@@ -290,11 +291,12 @@ Result<Operand> lower_centred(SubgraphBuilder& builder, Operand x, std::size_t a
   const Operand variance = KINGLET_TRY(builder.temporary(reduced));
   const Operand raised = KINGLET_TRY(builder.temporary(reduced));
   const Operand inverse = KINGLET_TRY(builder.temporary(reduced));
+  const Operand offset = KINGLET_TRY(builder.scalar(epsilon));
   KINGLET_TRY(builder.reduce(xnn_reduce_mean, axes, true, x, mean));
   KINGLET_TRY(builder.binary(xnn_binary_subtract, x, mean, centred));
   KINGLET_TRY(builder.unary(xnn_unary_square, {}, centred, squares));
   KINGLET_TRY(builder.reduce(xnn_reduce_mean, axes, true, squares, variance));
-  KINGLET_TRY(builder.binary(xnn_binary_add, variance, KINGLET_TRY(builder.scalar(epsilon)), raised));
+  KINGLET_TRY(builder.binary(xnn_binary_add, variance, offset, raised));
   KINGLET_TRY(builder.unary(xnn_unary_reciprocal_square_root, {}, raised, inverse));
   KINGLET_TRY(builder.binary(xnn_binary_multiply, centred, inverse, output));
   return output;
@@ -402,7 +404,8 @@ Result<bool> lower_lrn(SubgraphBuilder& builder, const Graph& graph, NodeId id) 
   const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
   KINGLET_TRY(builder.unary(xnn_unary_square, {}, input, squares));
   KINGLET_TRY(builder.convolution({}, 1, {}, squares, weights, bias, raised));
-  KINGLET_TRY(builder.binary(xnn_binary_multiply, input, KINGLET_TRY(inverse_power(builder, raised, beta)), output));
+  const Operand inverse = KINGLET_TRY(inverse_power(builder, raised, beta));
+  KINGLET_TRY(builder.binary(xnn_binary_multiply, input, inverse, output));
   return true;
 }
 
