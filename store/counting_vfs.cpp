@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include <new>
+#include <memory>
 
 #include "engine/base/check.h"
 #include "engine/base/format.h"
@@ -20,13 +20,12 @@ struct CountingVfs::State {
 
 namespace {
 
-struct CountedFile {
-  sqlite3_file base;
+struct CountedFile : sqlite3_file {
   std::atomic<std::uint64_t>* written;
   sqlite3_file* real;  // lies behind this object in SQLite's own buffer
 };
 
-CountedFile* counted(sqlite3_file* file) { return static_cast<CountedFile*>(static_cast<void*>(file)); }
+CountedFile* counted(sqlite3_file* file) { return static_cast<CountedFile*>(file); }
 sqlite3_file* real(sqlite3_file* file) { return counted(file)->real; }
 
 int close_file(sqlite3_file* file) { return real(file)->pMethods->xClose(real(file)); }
@@ -68,12 +67,12 @@ CountingVfs::State& state(sqlite3_vfs* vfs) { return *static_cast<CountingVfs::S
 sqlite3_vfs* real(sqlite3_vfs* vfs) { return state(vfs).real; }
 
 int open_file(sqlite3_vfs* vfs, sqlite3_filename path, sqlite3_file* file, int flags, int* out_flags) {
-  auto* mine = new (file) CountedFile{};
+  auto* mine = std::construct_at(static_cast<CountedFile*>(file));
   mine->written = &state(vfs).written;
-  mine->real = static_cast<sqlite3_file*>(static_cast<void*>(mine + 1));
+  mine->real = reinterpret_cast<sqlite3_file*>(mine + 1);
   const int code = real(vfs)->xOpen(real(vfs), path, mine->real, flags, out_flags);
   // SQLite closes a file that failed to open only when it has methods.
-  mine->base.pMethods = mine->real->pMethods == nullptr ? nullptr : &kMethods;
+  mine->pMethods = mine->real->pMethods == nullptr ? nullptr : &kMethods;
   return code;
 }
 int delete_file(sqlite3_vfs* vfs, const char* path, int sync) { return real(vfs)->xDelete(real(vfs), path, sync); }

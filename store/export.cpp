@@ -193,7 +193,7 @@ std::string csv_field(std::string_view text) {
   return quoted + "\"";
 }
 
-Result<std::uint64_t> export_visits(Queries& queries, ExportOptions options, const PutBytes& put) {
+Result<std::uint64_t> export_visits(Queries& queries, const ExportOptions& options, const PutBytes& put) {
   switch (options.format) {
     case ExportFormat::kEbird:
       return export_ebird(queries, options, put);

@@ -30,7 +30,7 @@ struct ExportOptions {
 };
 
 // Gives the number of rows.
-[[nodiscard]] Result<std::uint64_t> export_visits(Queries& queries, ExportOptions options, const PutBytes& put);
+[[nodiscard]] Result<std::uint64_t> export_visits(Queries& queries, const ExportOptions& options, const PutBytes& put);
 
 // The first line of kCsv, and a line of it.
 [[nodiscard]] std::string_view csv_header();

@@ -250,6 +250,7 @@ Result<std::vector<SpeciesHours>> Queries::day(std::string_view day) {
     if (hour >= 0 && hour < 24) entry.visits.at(static_cast<std::size_t>(hour)) += hours.natural(2);
   }
   std::vector<SpeciesHours> list;
+  list.reserve(found.size());
   for (auto& [id, entry] : found) list.push_back(std::move(entry));
   return list;
 }

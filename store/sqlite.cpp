@@ -92,7 +92,7 @@ std::uint64_t Statement::natural(int column) const {
 double Statement::real(int column) const { return sqlite3_column_double(statement_, column); }
 
 std::string Statement::text(int column) const {
-  const auto* bytes = static_cast<const char*>(static_cast<const void*>(sqlite3_column_text(statement_, column)));
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
   if (bytes == nullptr) return {};
   return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }

@@ -330,7 +330,7 @@ Result<fs::path> move_aside(const fs::path& folder, WallTime now) {
   const fs::path file = database_file(folder);
   std::string time = to_rfc3339(now);
   std::erase_if(time, [](char letter) { return letter == '-' || letter == ':' || letter == '.'; });
-  const fs::path aside = file.string() + ".damaged-" + time;
+  fs::path aside = file.string() + ".damaged-" + time;
   std::error_code failed;
   // The journal first: left at its place it would be taken for the new database's.
   for (const char* ending : {"-wal", "-shm", ""}) {

@@ -211,6 +211,7 @@ std::optional<std::uint32_t> Taxa::find(std::string_view name) const {
 
 std::string_view Taxa::nearest(std::string_view name) const {
   std::vector<std::string_view> ids;
+  ids.reserve(taxa_.size());
   for (const Taxon& taxon : taxa_) ids.push_back(taxon.species_id);
   return nearest_name(engine::slug(name), ids);
 }

@@ -16,9 +16,8 @@ namespace kinglet {
 template <std::integral Number>
 [[nodiscard]] std::optional<Number> parse_number(std::string_view text, int base = 10) {
   Number value{};
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, value, base);
-  if (read.ec != std::errc{} || read.ptr != end) return std::nullopt;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) return std::nullopt;
   return value;
 }
 
@@ -26,9 +25,8 @@ template <std::integral Number>
 template <std::floating_point Number>
 [[nodiscard]] std::optional<Number> parse_number(std::string_view text) {
   Number value{};
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, value);
-  if (read.ec != std::errc{} || read.ptr != end) return std::nullopt;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) return std::nullopt;
   return value;
 }
 
