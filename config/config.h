@@ -75,7 +75,7 @@ struct Parts {
 };  // a list of those; a single one counts as a list of one
 struct Listen {
   using Value = std::vector<std::string>;
-};  // "127.0.0.1:8420", "[::1]:8420", "localhost:8420"
+};  // "127.0.0.1:8420", "[::1]:8420", "localhost:8420", "unix:/path"
 }  // namespace kind
 
 // Config{} holds the defaults. Members: config.decide.min_score is a double, and so on through keys.def.

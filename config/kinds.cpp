@@ -51,18 +51,20 @@ std::string host_name() {
   return name.empty() ? "kinglet" : name;
 }
 
-bool is_loopback(const std::string& host) {
-  in_addr v4{};
-  if (host == "localhost" || host == "[::1]") return true;
-  return ::inet_pton(AF_INET, host.c_str(), &v4) == 1 && (ntohl(v4.s_addr) >> 24) == 127;
+bool is_address(const std::string& host) {
+  in6_addr address{};
+  if (host == "localhost") return true;
+  if (host.starts_with('[') && host.ends_with(']')) {
+    return ::inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &address) == 1;
+  }
+  return ::inet_pton(AF_INET, host.c_str(), &address) == 1;
 }
 
 std::expected<void, Misfit> check_listen(std::string_view text) {
+  if (text.starts_with("unix:/")) return {};
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || !parse_number<std::uint16_t>(text.substr(colon + 1))) return misfit();
-  if (!is_loopback(std::string(text.substr(0, colon)))) {
-    return misfit("this version answers its own machine only; put a reverse proxy or an SSH tunnel in front");
-  }
+  if (!is_address(std::string(text.substr(0, colon)))) return misfit("a name is no address; [::] is all of them");
   return {};
 }
 
@@ -339,7 +341,8 @@ std::expected<std::vector<std::string>, Misfit> read(kind::Listen, const toml::n
   return list;
 }
 std::string expectation(kind::Listen, const Constraint&) {
-  return "a list of loopback addresses with port, such as [\"127.0.0.1:8420\", \"[::1]:8420\"]";
+  return "a list of addresses with port, such as [\"[::]:8420\"], [\"127.0.0.1:8420\", "
+         "\"unix:/run/kinglet/http.sock\"]";
 }
 std::string write(kind::Listen, const std::vector<std::string>& value) { return write(kind::TextList{}, value); }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "daemon/clip_recorder.h"
 #include "daemon/clock_sync.h"
 #include "daemon/gate/governor.h"
+#include "daemon/http/door.h"
 #include "daemon/http/server.h"
 #include "daemon/pipeline.h"
 #include "daemon/settings.h"
@@ -25,6 +27,7 @@
 #include "daemon/visit_pictures.h"
 #include "daemon/watchdog.h"
 #include "engine/base/format.h"
+#include "engine/base/text.h"
 #include "store/store.h"
 
 namespace kinglet::daemon {
@@ -33,8 +36,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kKeptPredictions = 4096;
-constexpr std::size_t kPostedPictures = 5;  // one in work, four waiting
-constexpr int kLongAnswers = 4;
+constexpr std::size_t kPostedPictures = 5;         // one in work, four waiting
+constexpr http::Slots::Limits kLongAnswers{8, 4};  // events; pictures
+constexpr std::size_t kLongAnswersOfAddress = 3;
 constexpr std::chrono::seconds kStrictPatience{10};
 constexpr std::chrono::minutes kThroughputSpan{5};
 constexpr std::chrono::seconds kThermometerInterval{5};
@@ -49,18 +53,35 @@ Result<Classifier> open_classifier(const config::Config& config) {
   return Classifier::open(KINGLET_TRY(classifier_options(config)));
 }
 
-// The wished port on 127.0.0.1 may come with [::1]; a machine without IPv6 goes on with what it has.
+// As a service there is a socket in the file system as well: who may open it needs no token.
+std::vector<std::string> wished_addresses(const config::Config& config) {
+  std::vector<std::string> addresses = config.http.listen;
+  const auto is_unix = [](const std::string& address) { return address.starts_with("unix:"); };
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment
+  const char* folder = std::getenv("RUNTIME_DIRECTORY");
+  if (folder != nullptr && *folder == '/' && std::ranges::none_of(addresses, is_unix)) {
+    addresses.push_back(
+        format_text("unix:{}/http.sock", std::string_view(folder).substr(0, std::string_view(folder).find(':'))));
+  }
+  // The first one is what people are told to open.
+  std::ranges::stable_partition(addresses, [&](const std::string& address) { return !is_unix(address); });
+  return addresses;
+}
+
+// Sockets from systemd stand for http.listen. A machine without IPv6 goes on with what it has.
 Result<std::vector<http::Listener>> open_listeners(const config::Config& config, const LogSink& log) {
-  std::vector<http::Listener> listeners;
-  for (const std::string& address : config.http.listen) {
-    std::optional<http::Listener> listener = KINGLET_TRY(http::open_listener(address));
+  std::vector<http::Listener> listeners = KINGLET_TRY(http::passed_listeners());
+  if (!listeners.empty()) return listeners;
+  const std::vector<std::string> addresses = wished_addresses(config);
+  for (const std::string& address : addresses) {
+    std::optional<http::Listener> listener = KINGLET_TRY(http::open_listener(address, addresses));
     if (listener) {
       listeners.push_back(std::move(*listener));
     } else {
       log(LogLevel::kWarning, format_text("this machine has no address {}", address));
     }
   }
-  if (config.http.listen.empty()) return fail(ErrorCode::kConfig, "http.listen names no address");
+  if (addresses.empty()) return fail(ErrorCode::kConfig, "http.listen names no address");
   if (listeners.empty()) {
     return fail(ErrorCode::kUnavailable, "this machine has none of the addresses of http.listen", {},
                 "set http.listen to an address of this machine");
@@ -68,14 +89,35 @@ Result<std::vector<http::Listener>> open_listeners(const config::Config& config,
   return listeners;
 }
 
+Result<http::DoorOptions> door_options(const config::Config& config) {
+  const std::string& anonymous = config.http.anonymous;
+  http::DoorOptions options{.anonymous = anonymous == "none"   ? Role::kOpen
+                                         : anonymous == "live" ? Role::kLive
+                                                               : Role::kRead,
+                            .trusted_proxies = {},
+                            .requests_per_second = config.http.rate};
+  for (const std::string& text : config.http.trusted_proxies) {
+    const std::optional<http::Network> network = http::parse_network(text);
+    if (!network) {
+      return fail(ErrorCode::kConfig, format_text("http.trusted_proxies: \"{}\" is no address", printable(text)), {},
+                  "such as 192.168.1.2 or 10.0.0.0/24");
+    }
+    options.trusted_proxies.push_back(*network);
+  }
+  return options;
+}
+
 }  // namespace
 
 // Declared in the order of building; destroyed in the reverse order: HTTP first, then the camera, then the model.
 struct App::Parts {
   Parts(const config::Config& config, Result<Classifier> classifier, LineOptions line_options,
-        store::StoreOptions store_options, LogSink log_sink)
+        store::StoreOptions store_options, http::DoorOptions door_options, LogSink log_sink)
       : log(std::move(log_sink)),
+        state_folder(store_options.folder),
         history(with_clock(std::move(store_options))),
+        tokens(state_folder, log),
+        door(std::move(door_options), tokens),
         clips(wants_clips(config, history) ? std::make_unique<ClipRecorder>(clip_options(config), log) : nullptr),
         pictures(history, clips.get()),
         stats(SteadyClock::now()),
@@ -98,6 +140,7 @@ struct App::Parts {
                 .desk = desk,
                 .ids = ids,
                 .traffic = traffic,
+                .door = door,
                 .rule = rule,
                 .visits = history.book(),
                 .store = history,
@@ -222,7 +265,10 @@ struct App::Parts {
 
   const LogSink log;
   visits::IdMaker ids;
-  store::Store history;
+  const fs::path state_folder;
+  store::Store history;  // makes the folder
+  TokenBook tokens;
+  http::Door door;
   const std::unique_ptr<ClipRecorder> clips;  // empty: none are made
   VisitPictures pictures;
   std::shared_ptr<const visits::Rule> rule;  // made with the pipeline's line
@@ -231,7 +277,7 @@ struct App::Parts {
   SnapshotBoard snapshots;
   camera::Mailbox mailbox;
   http::Traffic traffic;
-  http::Slots long_answers{kLongAnswers};
+  http::Slots long_answers{kLongAnswers, kLongAnswersOfAddress};
   const std::string model_problem;
   const WallTime model_since;
   const std::shared_ptr<const ModelFacts> model;
@@ -267,6 +313,7 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
   std::vector<http::Listener> listeners = KINGLET_TRY(open_listeners(config, log));
   LineOptions line_options = KINGLET_TRY(daemon::line_options(config));
   store::StoreOptions store_options = KINGLET_TRY(daemon::store_options(config, log));
+  http::DoorOptions door = KINGLET_TRY(door_options(config));
   Result<Classifier> classifier = open_classifier(config);
   if (!classifier) {
     if (options.strict) return std::unexpected(classifier.error());
@@ -281,13 +328,19 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
       log(LogLevel::kWarning, "no recipe for this model: pixels are scaled to 0..1, which may be wrong (model.recipe)");
     }
   }
-  auto parts =
-      std::make_unique<Parts>(config, std::move(classifier), std::move(line_options), std::move(store_options), log);
-  for (const http::Listener& listener : listeners) parts->urls.push_back(listener.url);
+  auto parts = std::make_unique<Parts>(config, std::move(classifier), std::move(line_options), std::move(store_options),
+                                       std::move(door), log);
+  for (const http::Listener& listener : listeners) {
+    parts->urls.push_back(listener.url);
+    log(LogLevel::kInfo,
+        format_text("http: {}{}", listener.url, listener.everywhere ? ", and from other machines" : ""));
+  }
   parts->pipeline.start();
   parts->capture.start();
   parts->server.emplace(std::move(listeners),
-                        http::ServerOptions{.host_name = host_name(), .allowed_hosts = config.http.allowed_hosts},
+                        http::ServerOptions{.host_name = host_name(),
+                                            .allowed_hosts = config.http.allowed_hosts,
+                                            .allowed_origins = config.http.allowed_origins},
                         parts->context);
   parts->server->start();
   parts->watchdog.ready();
@@ -310,6 +363,7 @@ const std::vector<std::string>& App::urls() const { return parts_->urls; }
 
 void App::tend() {
   const Vitals vitals = parts_->vitals();
+  parts_->tokens.look();
   parts_->watchdog.look(vitals, service_status(vitals));
   parts_->note_throughput(vitals.now);
   parts_->govern(vitals.now);

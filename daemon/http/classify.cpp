@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: POST /api/v1/classify: a posted picture goes the same way as a frame. It is decoded here and answered by the
 // pipeline's own thread; nothing is stored.
-#include <openssl/evp.h>
-
 #include "camera/decode.h"
 #include "daemon/clock_sync.h"
+#include "daemon/http/base64.h"
 #include "daemon/http/json.h"
 #include "daemon/http/parameters.h"
 #include "daemon/http/problem.h"
@@ -20,18 +19,6 @@ struct Order {
   std::string bytes;
   std::int64_t top_k = 5;
 };
-
-std::optional<std::string> from_base64(const std::string& text) {
-  if (text.empty() || text.size() % 4 != 0) return std::nullopt;
-  std::string bytes(text.size() / 4 * 3, '\0');
-  const int written =
-      EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
-                      reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
-  if (written < 0) return std::nullopt;
-  bytes.resize(static_cast<std::size_t>(written) -
-               static_cast<std::size_t>(text.ends_with("==") ? 2 : text.ends_with('=')));
-  return bytes;
-}
 
 std::expected<Order, Reply> order_from_json(const Call& call, std::int64_t top_k) {
   const auto bad = [](std::string_view detail) { return std::unexpected(problem("bad-json", detail)); };

@@ -24,6 +24,8 @@
 
 namespace kinglet::daemon::http {
 
+class Door;
+
 // Everything referred to outlives the server and is thread-safe.
 struct Context {
   std::string source_name = "camera";  // of the first source, in answers and metrics
@@ -37,6 +39,7 @@ struct Context {
   ClassifyDesk& desk;
   visits::IdMaker& ids;
   Traffic& traffic;
+  Door& door;
   std::shared_ptr<const visits::Rule> rule;  // empty without a model
   visits::VisitBook visits;
   store::Store& store;

@@ -42,8 +42,12 @@ bool is_picture(std::string_view content_type) { return content_type.starts_with
 
 }  // namespace
 
-Guard::Guard(std::string_view host_name, std::vector<std::string> allowed_hosts, std::uint64_t max_body_bytes)
-    : host_name_(lower(host_name)), allowed_hosts_(std::move(allowed_hosts)), max_body_bytes_(max_body_bytes) {
+Guard::Guard(std::string_view host_name, std::vector<std::string> allowed_hosts,
+             std::vector<std::string> allowed_origins, std::uint64_t max_body_bytes)
+    : host_name_(lower(host_name)),
+      allowed_hosts_(std::move(allowed_hosts)),
+      allowed_origins_(std::move(allowed_origins)),
+      max_body_bytes_(max_body_bytes) {
   std::ranges::transform(allowed_hosts_, allowed_hosts_.begin(), [](const std::string& host) { return lower(host); });
 }
 
@@ -60,6 +64,7 @@ bool Guard::knows_host(std::string_view header) const {
 
 std::optional<Reply> Guard::check_request(const Call& call, const Credentials& credentials) const {
   if (!credentials.host && !credentials.http_1_0) return problem("bad-request", "the header Host is missing");
+  if (credentials.host_count > 1) return problem("bad-request", "there is more than one header Host");
   if (credentials.host && !knows_host(*credentials.host)) {
     return problem("unknown-host", format_text("this device is not called \"{}\"", credentials.host->substr(0, 100)),
                    "use its IP address or its own name, or add the name to http.allowed_hosts");
@@ -75,17 +80,8 @@ std::optional<Reply> Guard::check_request(const Call& call, const Credentials& c
 }
 
 std::optional<Reply> Guard::check_route(const Route& route, const Call& call, const Credentials& credentials) const {
-  if (credentials.forwarded && route.role != Role::kOpen) {
-    return problem("role-too-low", "requests through a proxy are not local", "ask the daemon directly on this machine");
-  }
   if (route.method == "GET") return std::nullopt;
-  const bool own_origin =
-      credentials.origin && credentials.host && *credentials.origin == "http://" + *credentials.host;
-  const bool foreign_fetch = credentials.sec_fetch_site && *credentials.sec_fetch_site != "same-origin" &&
-                             *credentials.sec_fetch_site != "none";
-  if ((credentials.origin && !own_origin) || foreign_fetch) {
-    return problem("foreign-origin", "a page of another site sent this request");
-  }
+  if (std::optional<Reply> foreign = check_origin(call, credentials)) return foreign;
   if (call.content_type.starts_with("multipart/")) {
     return problem("unsupported-media-type", "multipart bodies are not taken", "send the raw bytes of the picture");
   }
@@ -98,6 +94,51 @@ std::optional<Reply> Guard::check_route(const Route& route, const Call& call, co
     if (length > max_body_bytes(call)) return body_too_large(max_body_bytes(call));
   }
   return std::nullopt;
+}
+
+// What changes something is not done for a page of another site, whatever the browser sends along with it.
+std::optional<Reply> Guard::check_origin(const Call& call, const Credentials& credentials) const {
+  const std::string_view scheme = call.caller.secure ? "https://" : "http://";
+  const bool own =
+      credentials.origin && credentials.host && *credentials.origin == std::string(scheme) + *credentials.host;
+  if (credentials.origin && !own && !is_allowed(*credentials.origin)) {
+    return problem("foreign-origin", "a page of another site sent this request",
+                   "name the site in http.allowed_origins, or call without a browser");
+  }
+  if (credentials.origin) return std::nullopt;
+  const std::string site = credentials.sec_fetch_site.value_or("");
+  if (site == "same-site" || site == "cross-site") {
+    return problem("foreign-origin", "a page of another site sent this request");
+  }
+  // A browser sends a cookie or a remembered password by itself.
+  const Evidence evidence = call.caller.evidence;
+  if ((evidence == Evidence::kCookie || evidence == Evidence::kBasic) && site != "same-origin") {
+    return problem("foreign-origin", "a cookie or a password alone does not say that our own page sent this",
+                   "send the token as Authorization: Bearer, or the header Origin");
+  }
+  return std::nullopt;
+}
+
+bool Guard::is_allowed(std::string_view origin) const {
+  return std::ranges::find(allowed_origins_, origin) != allowed_origins_.end();
+}
+
+void Guard::add_cors(Reply& reply, const Call& call, const std::optional<std::string>& origin) const {
+  if (allowed_origins_.empty()) return;
+  reply.headers.emplace_back("Vary", "Origin");
+  if (!origin || !is_allowed(*origin)) return;
+  // The text of the list, not that of the request.
+  reply.headers.emplace_back("Access-Control-Allow-Origin", *std::ranges::find(allowed_origins_, *origin));
+  reply.headers.emplace_back("Access-Control-Expose-Headers", "ETag, Link, Retry-After, X-Request-Id");
+  if (call.method != "OPTIONS") return;
+  const auto allow =
+      std::ranges::find(reply.headers, std::string("Allow"), &std::pair<std::string, std::string>::first);
+  if (allow != reply.headers.end()) {
+    const std::string methods = allow->second;
+    reply.headers.emplace_back("Access-Control-Allow-Methods", methods);
+  }
+  reply.headers.emplace_back("Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match, Last-Event-ID");
+  reply.headers.emplace_back("Access-Control-Max-Age", "600");
 }
 
 // A picture in JSON is a third larger than the picture.

@@ -21,26 +21,33 @@ struct Credentials {
   std::optional<std::string> content_encoding;
   std::optional<std::string> content_length;
   bool http_1_0 = false;
-  bool forwarded = false;  // any Forwarded or X-Forwarded-* header
+  std::size_t host_count = 1;
 };
 
 class Guard {
  public:
-  // `host_name` of this machine; `allowed_hosts` further names.
-  Guard(std::string_view host_name, std::vector<std::string> allowed_hosts, std::uint64_t max_body_bytes);
+  // `host_name` of this machine; `allowed_hosts` further names; `allowed_origins` ("https://birds.example") pages of
+  // other sites that may ask.
+  Guard(std::string_view host_name, std::vector<std::string> allowed_hosts, std::vector<std::string> allowed_origins,
+        std::uint64_t max_body_bytes);
 
   // On every request: Host must name this machine (against DNS rebinding), bodies must come as they are.
   [[nodiscard]] std::optional<Reply> check_request(const Call& call, const Credentials& credentials) const;
-  // Once the route is known: its role, pages of other sites, the body's size and type.
+  // Once the route is known: pages of other sites, the body's size and type.
   [[nodiscard]] std::optional<Reply> check_route(const Route& route, const Call& call,
                                                  const Credentials& credentials) const;
   [[nodiscard]] std::uint64_t max_body_bytes(const Call& call) const;
+  // What an allowed page of another site needs to read the answer (CORS): its own name back, never with credentials.
+  void add_cors(Reply& reply, const Call& call, const std::optional<std::string>& origin) const;
 
  private:
+  [[nodiscard]] std::optional<Reply> check_origin(const Call& call, const Credentials& credentials) const;
+  [[nodiscard]] bool is_allowed(std::string_view origin) const;
   [[nodiscard]] bool knows_host(std::string_view host) const;
 
   std::string host_name_;
   std::vector<std::string> allowed_hosts_;
+  std::vector<std::string> allowed_origins_;
   std::uint64_t max_body_bytes_;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/http/caller.h"
 #include "engine/base/error.h"
 
 namespace kinglet::daemon::http {
@@ -25,6 +26,7 @@ struct Call {
   std::string if_match;
   std::string body;
   std::string request_id;  // ours
+  Caller caller;           // ours
 
   [[nodiscard]] std::optional<std::string_view> query_value(std::string_view name) const;
   [[nodiscard]] std::string_view path_parameter(std::string_view name) const;  // of the route's pattern

@@ -39,8 +39,9 @@ Reply problem(std::string_view slug, std::string_view detail, std::string_view h
               .body = body.dump(),
               .headers = {{"Cache-Control", "no-store"}},
               .problem = std::string(slug)};
-  if (kind->status == 503) {
-    reply.headers.emplace_back("Retry-After", slug == "busy" ? "1" : slug == "too-many-streams" ? "10" : "2");
+  if (kind->status == 503 || kind->status == 429) {
+    const bool soon = slug == "busy" || slug == "too-many-requests";
+    reply.headers.emplace_back("Retry-After", soon ? "1" : slug == "too-many-streams" ? "10" : "2");
   }
   return reply;
 }

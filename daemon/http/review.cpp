@@ -171,7 +171,7 @@ std::expected<Review, Reply> read_review(const Context& context, const Call& cal
   }
   // Taken back altogether: nobody has reviewed it.
   const bool none = wished->verdict == Verdict::kNone && wished->note.empty();
-  wished->reviewed_by.clear();
+  wished->reviewed_by = none ? std::string() : call.caller.token_name;
   wished->reviewed_at = none ? std::nullopt : std::optional(std::chrono::system_clock::now());
   return wished;
 }

@@ -57,20 +57,6 @@ std::optional<Reply> refuse_unknown_query(const Route& route, const Call& call) 
 
 }  // namespace
 
-std::string_view to_string(Role role) {
-  switch (role) {
-    case Role::kOpen:
-      return "open";
-    case Role::kRead:
-      return "read";
-    case Role::kLive:
-      return "live";
-    case Role::kAdmin:
-      return "admin";
-  }
-  return "admin";
-}
-
 std::span<const Route> route_table() { return kRoutes; }
 
 bool match_path(std::string_view pattern, std::string_view path,

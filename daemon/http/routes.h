@@ -9,11 +9,9 @@
 
 #include "daemon/http/context.h"
 #include "daemon/http/message.h"
+#include "daemon/role.h"
 
 namespace kinglet::daemon::http {
-
-enum class Role : std::uint8_t { kOpen, kRead, kLive, kAdmin };
-[[nodiscard]] std::string_view to_string(Role role);
 
 struct Route {
   std::string_view method;

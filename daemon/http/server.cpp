@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/http/server.h"
 
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "daemon/http/compress.h"
+#include "daemon/http/door.h"
 #include "daemon/http/problem.h"
 #include "daemon/thread_entry.h"
 #include "engine/base/format.h"
@@ -18,6 +25,10 @@ namespace {
 
 // Marks, for ourselves, that the client takes gzip: the library must not compress (it would use brotli at its slowest).
 constexpr const char* kTakesGzip = "X-Kinglet-Takes-Gzip";
+// A connection that has said nothing for so long gives way to one that waits for a thread.
+constexpr std::chrono::milliseconds kSilenceWithOthersWaiting{250};
+constexpr int kAcceptTurnMs = 100;
+constexpr std::chrono::milliseconds kBreath{20};
 
 std::string media_type(const std::string& header) {
   std::string type = header.substr(0, header.find(';'));
@@ -37,12 +48,25 @@ Credentials credentials_of(const httplib::Request& request) {
                           .sec_fetch_site = header(request, "Sec-Fetch-Site"),
                           .content_encoding = header(request, "Content-Encoding"),
                           .content_length = header(request, "Content-Length"),
-                          .http_1_0 = request.version == "HTTP/1.0"};
+                          .http_1_0 = request.version == "HTTP/1.0",
+                          .host_count = request.get_header_value_count("Host")};
+  return credentials;
+}
+
+Evidences evidences_of(const httplib::Request& request) {
+  Evidences evidences{.authorization = header(request, "Authorization"),
+                      .cookie = header(request, "Cookie"),
+                      .forwarded_for = {},
+                      .forwarded_proto = header(request, "X-Forwarded-Proto")};
   for (const auto& [name, value] : request.headers) {
     const std::string lower = media_type(name);
-    if (lower == "forwarded" || lower.starts_with("x-forwarded-")) credentials.forwarded = true;
+    if (lower != "forwarded" && !lower.starts_with("x-forwarded-")) continue;
+    evidences.forwarded = true;
+    if (lower == "x-forwarded-for") {
+      evidences.forwarded_for = evidences.forwarded_for ? *evidences.forwarded_for + "," + value : value;
+    }
   }
-  return credentials;
+  return evidences;
 }
 
 Call call_of(const httplib::Request& request, std::string request_id) {
@@ -119,25 +143,34 @@ void close_gently(int socket) {
   close(socket);
 }
 
-// All queues of the library's servers are this one pool, which ends after them.
-class SharedQueue final : public httplib::TaskQueue {
- public:
-  explicit SharedQueue(Pool& pool) : pool_(pool) {}
-  bool enqueue(std::function<void()> job) override { return pool_.add(std::move(job)); }
-  void shutdown() override {}
+// The address of an accepted connection's other end, as Door::identify() takes it; empty: it is gone already.
+std::string peer_of(int socket) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  if (getpeername(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0) return {};
+  Address peer{.v6 = address.ss_family == AF_INET6};
+  if (peer.v6) {
+    sockaddr_in6 v6{};
+    std::memcpy(&v6, &address, sizeof v6);
+    std::memcpy(peer.bytes.data(), &v6.sin6_addr, sizeof v6.sin6_addr);
+    return parse_address(peer.text()).value_or(peer).text();  // an IPv4 one may have come as IPv6
+  }
+  if (address.ss_family != AF_INET) return {};
+  sockaddr_in v4{};
+  std::memcpy(&v4, &address, sizeof v4);
+  std::memcpy(peer.bytes.data(), &v4.sin_addr, sizeof v4.sin_addr);
+  return peer.text();
+}
 
- private:
-  Pool& pool_;
-};
+bool has_the_model_work(const Route& route) { return route.method == "POST" && route.role == Role::kLive; }
 
 }  // namespace
 
 class Server::Endpoint final : public httplib::Server {
  public:
-  Endpoint(http::Server& owner, Listener listener) : owner_(owner), url_(std::move(listener.url)) {
-    svr_sock_ = listener.socket.release();
-    // httplib deletes it. NOLINTNEXTLINE(cppcoreguidelines-owning-memory)
-    new_task_queue = [this] { return new SharedQueue(*owner_.pool_); };
+  explicit Endpoint(http::Server& owner) : owner_(owner) {
+    // The library asks this only whether the server still runs; accepting is ours.
+    svr_sock_ = 0;
     set_default_headers(headers_always());
     set_keep_alive_timeout(std::chrono::duration_cast<std::chrono::seconds>(owner_.options_.limits.kept_alive).count());
     set_keep_alive_max_count(owner_.options_.limits.requests);
@@ -161,39 +194,41 @@ class Server::Endpoint final : public httplib::Server {
     });
   }
 
- private:
-  bool process_and_close_socket(socket_t socket) override {
+  void end() { svr_sock_ = INVALID_SOCKET; }
+
+  // Answers one connection to its end. `peer` as Door::identify() takes it.
+  void serve(FileDescriptor connection, const std::string& peer) {
+    const int socket = connection.get();
     const TimeLimits& limits = owner_.options_.limits;
     DeadlineStream stream(socket, limits, owner_.stopping_);
-    std::string remote;
-    int remote_port = 0;
-    stream.get_remote_ip_and_port(remote, remote_port);
-    std::string local;
-    int local_port = 0;
-    stream.get_local_ip_and_port(local, local_port);
+    const SteadyTime begin = SteadyClock::now();
     for (std::size_t count = 0; count < limits.requests; ++count) {
       // A connection that only idles goes as soon as somebody waits for its thread.
       const bool first = count == 0;
       const SteadyTime deadline = SteadyClock::now() + (first ? limits.first_byte : limits.kept_alive);
-      if (!stream.wait_for_request(deadline, [&] { return !first && owner_.pool_->crowded(); })) break;
+      const auto gives_way = [&] {
+        return (!first || SteadyClock::now() - begin > kSilenceWithOthersWaiting) && owner_.pool_->crowded();
+      };
+      if (!stream.wait_for_request(deadline, gives_way)) break;
       stream.begin_request();
       // Said in the answer when others wait for a thread, so that no client sends into a connection that closes.
       const bool last = count + 1 == limits.requests || owner_.pool_->crowded();
       bool closed = false;
       bool body = false;
       bool understood = false;
-      const bool answered =
-          process_request(stream, remote, remote_port, local, local_port, last, closed, [&](httplib::Request& request) {
-            understood = true;
-            prepare(request);
-            body = has_body(request);
-          });
+      const bool answered = process_request(stream, peer, 0, {}, 0, last, closed, [&](httplib::Request& request) {
+        understood = true;
+        prepare(request);
+        body = has_body(request);
+      });
       // What is left of a request that was not read to its end would be taken for the next one.
       if (!answered || !understood || closed || body || last) break;
     }
-    close_gently(socket);
-    return true;
+    close_gently(connection.release());
   }
+
+ private:
+  bool process_and_close_socket(socket_t /*socket*/) override { return false; }  // serve() instead
 
   static void prepare(httplib::Request& request) {
     request.headers.erase(kTakesGzip);
@@ -216,13 +251,17 @@ class Server::Endpoint final : public httplib::Server {
     const Credentials credentials = credentials_of(request);
     std::string_view pattern;
     std::optional<Reply> reply = owner_.guard_.check_request(call, credentials);
+    Door& door = owner_.context_.door;
+    if (!reply) reply = door.limit(call.caller);
     if (!reply) {
       Found found = find_route(call);
       pattern = found.pattern;
       if (found.route == nullptr) {
         reply = std::move(found.refusal);
       } else {
-        reply = owner_.guard_.check_route(*found.route, call, credentials);
+        reply = door.admit(call.caller, *found.route);
+        if (!reply) reply = owner_.guard_.check_route(*found.route, call, credentials);
+        if (!reply && has_the_model_work(*found.route)) reply = door.limit_costly(call.caller);
         // Without a length there is no body (RFC 9112, section 6.3); the library would wait for one.
         if (!reply && found.route->method != "GET" && has_body(request)) return false;
         if (!reply) reply = run_handler(*found.route, owner_.context_, call);
@@ -248,6 +287,8 @@ class Server::Endpoint final : public httplib::Server {
       reply = body_too_large(limit);
     } else if (!whole) {
       reply = problem("bad-request", "the body ended early or came too slowly");
+    } else if (std::optional<Reply> refusal = owner_.context_.door.admit(call.caller, *found.route)) {
+      reply = std::move(*refusal);  // the token was revoked meanwhile
     } else {
       reply = run_handler(*found.route, owner_.context_, call);
     }
@@ -255,7 +296,9 @@ class Server::Endpoint final : public httplib::Server {
   }
 
   Call make_call(const httplib::Request& request) {
-    return call_of(request, owner_.context_.ids.next_text("req", std::chrono::system_clock::now()));
+    Call call = call_of(request, owner_.context_.ids.next_text("req", std::chrono::system_clock::now()));
+    call.caller = owner_.context_.door.identify(request.remote_addr, evidences_of(request));
+    return call;
   }
 
   void finish(Reply reply, const Call& call, std::string_view pattern, const httplib::Request& request,
@@ -268,10 +311,16 @@ class Server::Endpoint final : public httplib::Server {
                                                         pattern.empty() ? "(no route)" : pattern, reply.status,
                                                         to_ms(taken).count(), call.request_id));
     }
+    owner_.guard_.add_cors(reply, call, header(request, "Origin"));
     MorePieces more = std::exchange(reply.more, {});
+    if (more) more = counted_as_stream(std::move(more), request.remote_addr);
     const std::string type = reply.content_type;
     write_reply(std::move(reply), call, request.has_header(kTakesGzip), response);
     if (more) write_pieces(std::move(more), type, request.version != "HTTP/1.0", owner_.context_.log, response);
+  }
+
+  MorePieces counted_as_stream(MorePieces more, const std::string& peer) {
+    return [more = std::move(more), held = owner_.pool_->hold_stream(peer)](std::string& piece) { return more(piece); };
   }
 
   // The library refused the request before anybody of us saw it.
@@ -305,31 +354,66 @@ class Server::Endpoint final : public httplib::Server {
   }
 
   http::Server& owner_;
-  const std::string url_;
 };
 
 Server::Server(std::vector<Listener> listeners, ServerOptions options, const Context& context)
     : options_(std::move(options)),
       context_(context),
-      guard_(options_.host_name, options_.allowed_hosts, context.max_body_bytes) {
-  for (Listener& listener : listeners) endpoints_.push_back(std::make_unique<Endpoint>(*this, std::move(listener)));
-}
+      guard_(options_.host_name, options_.allowed_hosts, options_.allowed_origins, context.max_body_bytes),
+      listeners_(std::move(listeners)),
+      endpoint_(std::make_unique<Endpoint>(*this)) {}
 
 Server::~Server() { stop(); }
 
 void Server::start() {
-  pool_ = std::make_unique<Pool>(options_.threads, options_.most_waiting);
-  for (const std::unique_ptr<Endpoint>& endpoint : endpoints_) {
-    threads_.emplace_back([&endpoint] { enter_thread("http-accept", [&] { endpoint->listen_after_bind(); }); });
-    endpoint->wait_until_ready();
+  pool_ = std::make_unique<Pool>(options_.pool);
+  thread_ = std::jthread([this] { enter_thread("http-accept", [this] { accept_all(); }); });
+}
+
+void Server::accept_all() {
+  std::vector<pollfd> sockets;
+  sockets.reserve(listeners_.size());
+  for (const Listener& listener : listeners_) {
+    sockets.push_back({.fd = listener.socket.get(), .events = POLLIN, .revents = 0});
+    // A connection that is gone before it is accepted must not hold up the others.
+    fcntl(listener.socket.get(), F_SETFL, fcntl(listener.socket.get(), F_GETFL) | O_NONBLOCK);
   }
+  while (!stopping_) {
+    if (poll(sockets.data(), sockets.size(), kAcceptTurnMs) <= 0) continue;
+    for (std::size_t i = 0; i < sockets.size(); ++i) {
+      if ((sockets[i].revents & POLLIN) != 0) accept_one(listeners_[i]);
+    }
+  }
+}
+
+void Server::accept_one(const Listener& listener) {
+  auto connection = std::make_shared<FileDescriptor>(accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!connection->valid()) {
+    // Out of descriptors: those in work end soon.
+    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) std::this_thread::sleep_for(kBreath);
+    return;
+  }
+  const int on = 1;
+  std::string peer(kUnixPeer);
+  if (!listener.unix_socket) {
+    peer = peer_of(connection->get());
+    setsockopt(connection->get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  }
+  // Without an address nobody can say who that is.
+  if (peer.empty()) return;
+  // Refused where too many wait: closed at once, which costs nothing.
+  [[maybe_unused]] const bool taken =
+      pool_->add(peer, [this, connection, peer] { endpoint_->serve(std::move(*connection), peer); });
 }
 
 void Server::stop() {
   if (stopping_.exchange(true)) return;
-  for (const std::unique_ptr<Endpoint>& endpoint : endpoints_) endpoint->stop();
-  threads_.clear();
+  endpoint_->end();
+  if (thread_.joinable()) thread_.join();
   if (pool_) pool_->stop();
+  for (const Listener& listener : listeners_) {
+    if (!listener.file.empty()) unlink(listener.file.c_str());
+  }
 }
 
 }  // namespace kinglet::daemon::http

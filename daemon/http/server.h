@@ -19,12 +19,12 @@ namespace kinglet::daemon::http {
 struct ServerOptions {
   std::string host_name;
   std::vector<std::string> allowed_hosts;
-  std::size_t threads = 12;  // five posted pictures and four long answers may hold them; three are left
-  std::size_t most_waiting = 64;
+  std::vector<std::string> allowed_origins;
+  PoolLimits pool;
   TimeLimits limits;
 };
 
-// Owns the pool and one accepting thread a listener. start() and stop() belong to the owner.
+// Owns the pool and the thread that accepts. start() and stop() belong to the owner.
 class Server {
  public:
   // `context` outlives the server.
@@ -37,14 +37,17 @@ class Server {
 
  private:
   class Endpoint;
+  void accept_all();
+  void accept_one(const Listener& listener);
 
   const ServerOptions options_;
   const Context& context_;
   const Guard guard_;
+  const std::vector<Listener> listeners_;
   std::atomic<bool> stopping_{false};
+  std::unique_ptr<Endpoint> endpoint_;
   std::unique_ptr<Pool> pool_;
-  std::vector<std::unique_ptr<Endpoint>> endpoints_;
-  std::vector<std::jthread> threads_;  // last: joined first
+  std::jthread thread_;  // last: joined first
 };
 
 }  // namespace kinglet::daemon::http

@@ -87,7 +87,7 @@ Reply get_visit_clip(const Context& context, const Call& call) {
   playing->rest = playing->file;
   std::string_view first = playing->file;
   if (!take_part(first)) return problem("picture-expired", "the file of the clip is damaged");
-  playing->slot = context.long_answers.take();
+  playing->slot = context.long_answers.take(SlotKind::kPictures, call.caller.limit_key);
   if (!playing->slot) return problem("too-many-streams", "other long answers are in work");
   return Reply{.content_type = std::string(kClipType),
                .headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}},

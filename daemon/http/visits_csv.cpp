@@ -44,7 +44,7 @@ Reply get_visits_csv(const Context& context, const Call& call) {
   rest->query.limit = kPage;
   const std::string tag = list_tag(context);
   if (std::optional<Reply> same = not_modified(call, tag)) return *same;
-  rest->slot = context.long_answers.take();
+  rest->slot = context.long_answers.take(SlotKind::kPictures, call.caller.limit_key);
   if (!rest->slot) return problem("too-many-streams", "other long answers are in work");
   // The first page now: what is wrong with the disk is still an answer with a status.
   Result<store::VisitPage> page = context.store.visits(rest->query);

@@ -112,6 +112,7 @@ function showStats(stats) {
 }
 
 async function showModel() {
+  if (!may("read")) return;
   const model = await fetchJson("/api/v1/model").catch((error) => {
     byId("model").className = "bad";
     setText("model", error.message);
@@ -129,12 +130,57 @@ async function showModel() {
   }
 }
 
+const ranks = ["open", "read", "live", "admin"];
+let session = {role: "open"};
+const may = (role) => ranks.indexOf(session.role) >= ranks.indexOf(role);
+
+function showSession(found) {
+  session = found;
+  byId("sign-in").hidden = may("live") && !found.claimable;
+  byId("claim").hidden = !found.claimable;
+  byId("token-box").hidden = found.claimable;
+  byId("sign-out").hidden = !found.token;
+  setText("sign-in-text", found.claimable ? "Nobody owns this camera yet. The owner watches, corrects and lets others in."
+    : may("read") ? "Without signing in you see the birds, not the picture of the camera."
+    : "Sign in to see what the camera sees.");
+  if (may("live")) return;
+  byId("picture").hidden = true;
+  byId("no-picture").hidden = false;
+  setText("no-picture", "The live picture is for those who are signed in.");
+}
+
+async function askSession(method, body) {
+  const headers = body ? {"Content-Type": "application/json"} : {};
+  const response = await fetch("/api/v1/session", {method, headers, body: body && JSON.stringify(body), cache: "no-store"});
+  const found = response.status === 204 ? null : await response.json();
+  if (method !== "GET") {
+    byId("sign-in-problem").hidden = response.ok;
+    setText("sign-in-problem", response.ok ? "" : [found.detail, found.hint].filter(Boolean).join(" · "));
+  }
+  if (response.ok && found) showSession(found);
+  return response.ok;
+}
+
+// The address of a token's link: used once, and gone from the address bar.
+async function signInByAddress() {
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (!token) return;
+  history.replaceState(null, "", location.pathname);
+  await askSession("POST", {token});
+}
+
+byId("claim").addEventListener("click", () => askSession("POST", {claim: true}));
+byId("use-token").addEventListener("click", () => askSession("POST", {token: byId("token").value.trim()}));
+byId("sign-out").addEventListener("click", async () => { await askSession("DELETE"); await askSession("GET"); });
+
 let pictureUrl = "";
 async function showPicture() {
+  if (!may("live")) return;
   const response = await fetch("/snapshot.jpg?width=1280", {cache: "no-store"});
   const picture = byId("picture");
   if (!response.ok) {
     const problem = await response.json();
+    if (response.status === 401) await askSession("GET");
     picture.hidden = true;
     byId("no-picture").hidden = false;
     setText("no-picture", [problem.detail, problem.hint].filter(Boolean).join(" · "));
@@ -153,8 +199,23 @@ async function showVersion() {
   setText("version", `kinglet ${version.version}`);
 }
 
-repeat(showPicture, 200);
-repeat(async () => { const prediction = await fetchJson("/api/v1/predictions/latest"); if (prediction) showPrediction(prediction); }, 300);
-repeat(async () => showStats(await fetchJson("/api/v1/stats")), 1000);
-repeat(showModel, 10000);
-repeat(showVersion, 60000);
+async function showNewest() {
+  if (!may("read")) return;
+  const prediction = await fetchJson("/api/v1/predictions/latest");
+  if (prediction) showPrediction(prediction);
+}
+
+async function start() {
+  try {
+    await signInByAddress();
+    await askSession("GET");
+  } catch (error) { showTrouble(error); }
+  repeat(showPicture, 200);
+  repeat(showNewest, 300);
+  repeat(async () => { if (may("read")) showStats(await fetchJson("/api/v1/stats")); }, 1000);
+  repeat(() => askSession("GET"), 10000);
+  repeat(showModel, 10000);
+  repeat(showVersion, 60000);
+}
+
+start();

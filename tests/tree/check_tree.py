@@ -27,7 +27,8 @@ ARROWS = {
     "store": ["store/", "visits/"],
     "daemon": ["daemon/", "camera/", "store/", "visits/", "engine/session.h", "engine/recipe.h", "engine/labels.h", "engine/model.h",
                "engine/scores.h"],
-    "cli": ["cli/", "engine/", "camera/", "config/", "store/", "visits/", "daemon/replay.h", "daemon/settings.h"],
+    "cli": ["cli/", "engine/", "camera/", "config/", "store/", "visits/", "daemon/replay.h", "daemon/settings.h",
+            "daemon/token_file.h", "daemon/role.h"],
     "models": ["models/", "camera/", "engine/"],
     "tests": ["tests/", "engine/", "camera/", "config/", "store/", "visits/", "daemon/", "cli/"],
 }

@@ -268,7 +268,7 @@ class Config(CliTest):
         self.assertIn("kinglet.toml:2", answer["decide.min_score"]["source"])
         self.assertEqual(answer["decide.min_score"]["value"], 0.7)
         self.assertEqual(answer["log.level"]["value"], "warning")
-        self.assertEqual(answer["http.listen"]["value"], ["127.0.0.1:8420"])
+        self.assertEqual(answer["http.listen"]["value"], ["[::]:8420"])
         self.assertEqual(answer["gate.max_fps"]["source"], "--set")
         self.assertEqual(answer["log.level"]["source"], "KINGLET_LOG__LEVEL")
         self.assertEqual(answer["http.listen"]["source"], "default")

@@ -76,7 +76,7 @@ class Clips(ScratchFolder):
             before = daemon.ask(visit["links"]["clip"] + "?download=1").body
         with self.daemon("store.clips=0s") as daemon:
             self.assertEqual(daemon.ask(visit["links"]["clip"] + "?download=1").body, before)
-            self.assertEqual(daemon.ask(visit["links"]["self"], "DELETE").status, 204)
+            self.assertEqual(daemon.ask(visit["links"]["self"], "DELETE", headers=daemon.claim()).status, 204)
             self.assert_problem(daemon.ask(visit["links"]["clip"]), 404, "not-found")
             self.assertEqual(list((self.folder / "state").rglob(visit["id"] + ".clip*")), [])
 

@@ -37,11 +37,26 @@ class Start(ScratchFolder):
             self.assertEqual(code, 69, output)
             self.assertEqual(first.ask("/livez").status, 200)
 
-    def test_an_address_that_is_not_loopback(self):
-        for address in ("0.0.0.0:8420", "[::]:8420", "192.168.1.7:8420"):
+    def test_an_address_that_is_none(self):
+        for address in ("feeder.local:8420", "8420", "unix:run/http.sock"):
             code, output = self.end_of(sets=[f"http.listen={address}"])
             self.assertEqual(code, 78, output)
-            self.assertIn("loopback", output)
+            self.assertIn("http.listen", output)
+
+    def test_an_address_of_another_machine(self):
+        code, output = self.end_of(sets=["http.listen=192.0.2.7:8420"])
+        self.assertEqual(code, 69, output)
+        self.assertIn("hint: ", output)
+
+    def test_a_socket_whose_folder_is_missing(self):
+        code, output = self.end_of(sets=["http.listen=unix:/nowhere/http.sock"])
+        self.assertEqual(code, 69, output)
+        self.assertIn("/nowhere/http.sock", output)
+
+    def test_a_proxy_that_is_no_address(self):
+        code, output = self.end_of(sets=['http.trusted_proxies=["router"]'])
+        self.assertEqual(code, 78, output)
+        self.assertIn("http.trusted_proxies", output)
 
     def test_a_misspelt_key(self):
         code, output = self.end_of(sets=["decide.min_scor=0.5"])

@@ -104,6 +104,13 @@ class Daemon:
         finally:
             connection.close()
 
+    def claim(self):
+        """The header of the first owner of a daemon that has none."""
+        reply = self.ask("/api/v1/session", "POST", '{"claim": true}', {"Content-Type": "application/json"})
+        assert reply.status == 200, reply.body
+        token = re.match(r"kinglet=(kgl_[\w-]{43});", reply.headers["set-cookie"])[1]
+        return {"Authorization": "Bearer " + token}
+
     def raw(self, data, timeout=PATIENCE):
         """What comes back for these bytes, until the other side closes."""
         with socket.create_connection(self.url, timeout=timeout) as connection:

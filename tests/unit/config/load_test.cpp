@@ -57,7 +57,8 @@ TEST_F(LoadTest, WorksWithoutAnyFile) {
   EXPECT_EQ(config.source.spec, "auto");
   EXPECT_EQ(config.source.size, (PixelSize{1280, 720}));
   EXPECT_EQ(config.http.max_body, Bytes{8 << 20});
-  EXPECT_THAT(config.http.listen, ElementsAre("127.0.0.1:8420"));
+  EXPECT_THAT(config.http.listen, ElementsAre("[::]:8420"));
+  EXPECT_EQ(config.http.anonymous, "read");
 }
 
 TEST_F(LoadTest, ThreadsAreBetweenOneAndFourByDefault) {
@@ -207,12 +208,16 @@ TEST_F(LoadTest, NamesTheChoices) {
       "hint: did you mean \"info\"?\n");
 }
 
-TEST_F(LoadTest, RefusesAnAddressThatIsNotLoopback) {
-  EXPECT_EQ(
-      fault_of("[http]\nlisten = [\"0.0.0.0:8420\"]\n"),
-      "kingletd: kinglet.toml:2:10: http.listen = [ \"0.0.0.0:8420\" ]: expected a list of loopback addresses with "
-      "port, such as [\"127.0.0.1:8420\", \"[::1]:8420\"]\n"
-      "hint: this version answers its own machine only; put a reverse proxy or an SSH tunnel in front\n");
+TEST_F(LoadTest, ListensOnEveryKindOfAddress) {
+  options_.assignments = {R"(http.listen=["0.0.0.0:1", "[::]:2", "192.168.1.7:3", "localhost:4", "unix:/run/k.sock"])"};
+  EXPECT_EQ(loaded().http.listen.size(), 5U);
+}
+
+TEST_F(LoadTest, RefusesANameForAnAddress) {
+  EXPECT_EQ(fault_of("[http]\nlisten = [\"feeder.local:8420\"]\n"),
+            "kingletd: kinglet.toml:2:10: http.listen = [ \"feeder.local:8420\" ]: expected a list of addresses with "
+            "port, such as [\"[::]:8420\"], [\"127.0.0.1:8420\", \"unix:/run/kinglet/http.sock\"]\n"
+            "hint: a name is no address; [::] is all of them\n");
 }
 
 TEST_F(LoadTest, RefusesAnAddressWithoutPort) {

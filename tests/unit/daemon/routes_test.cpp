@@ -96,7 +96,14 @@ class GuardTest : public ::testing::Test {
     const std::optional<Reply> reply = guard_.check_route(*find_route(call).route, call, credentials);
     return reply ? reply->problem : "";
   }
-  const Guard guard_{"Feeder", {"Birds.Example"}, 1000};
+  // An act with this evidence, over TLS of a trusted proxy or not.
+  [[nodiscard]] std::string act_refusal(const Credentials& credentials, Evidence evidence, bool secure = false) const {
+    Call call{.method = "DELETE", .path = "/api/v1/visits/vis_1"};
+    call.caller = {.secure = secure, .evidence = evidence};
+    const std::optional<Reply> reply = guard_.check_route(*find_route(call).route, call, credentials);
+    return reply ? reply->problem : "";
+  }
+  const Guard guard_{"Feeder", {"Birds.Example"}, {"https://garden.example"}, 1000};
 };
 
 TEST_F(GuardTest, KnowsItsNames) {
@@ -137,8 +144,46 @@ TEST_F(GuardTest, RefusesBodiesBeforeReadingThem) {
   EXPECT_EQ(post_refusal({.host = "localhost"}, "multipart/form-data"), "unsupported-media-type");
 }
 
-TEST_F(GuardTest, TakesAProxyForAStranger) {
-  EXPECT_EQ(post_refusal({.host = "localhost", .forwarded = true}), "role-too-low");
+TEST_F(GuardTest, RefusesTwoHosts) { EXPECT_EQ(refusal({.host = "localhost", .host_count = 2}), "bad-request"); }
+
+TEST_F(GuardTest, ACookieOrAPasswordAloneProvesNoPageOfOurs) {
+  for (const Evidence evidence : {Evidence::kCookie, Evidence::kBasic}) {
+    EXPECT_EQ(act_refusal({.host = "localhost"}, evidence), "foreign-origin");
+    EXPECT_EQ(act_refusal({.host = "localhost", .sec_fetch_site = "none"}, evidence), "foreign-origin");
+    EXPECT_EQ(act_refusal({.host = "localhost", .sec_fetch_site = "same-origin"}, evidence), "");
+    EXPECT_EQ(act_refusal({.host = "localhost:1", .origin = "http://localhost:1"}, evidence), "");
+  }
+  EXPECT_EQ(act_refusal({.host = "localhost"}, Evidence::kBearer), "");
+}
+
+TEST_F(GuardTest, TheOwnOriginHasTheSchemeThatTheProxySaw) {
+  const Credentials credentials{.host = "feeder", .origin = "https://feeder"};
+  EXPECT_EQ(act_refusal(credentials, Evidence::kCookie, true), "");
+  EXPECT_EQ(act_refusal(credentials, Evidence::kCookie, false), "foreign-origin");
+}
+
+TEST_F(GuardTest, AllowedPagesOfOtherSitesMayAsk) {
+  EXPECT_EQ(act_refusal({.host = "feeder", .origin = "https://garden.example"}, Evidence::kBearer), "");
+  EXPECT_EQ(act_refusal({.host = "feeder", .origin = "https://garden.example.evil"}, Evidence::kBearer),
+            "foreign-origin");
+}
+
+TEST_F(GuardTest, AnAllowedOriginGetsItsOwnNameBackAndNobodyElseAny) {
+  Reply reply;
+  guard_.add_cors(reply, {.method = "GET"}, "https://garden.example");
+  EXPECT_EQ(header(reply, "Access-Control-Allow-Origin"), "https://garden.example");
+  EXPECT_EQ(header(reply, "Access-Control-Allow-Credentials"), "");
+  Reply foreign;
+  guard_.add_cors(foreign, {.method = "GET"}, "https://evil.example");
+  EXPECT_EQ(header(foreign, "Access-Control-Allow-Origin"), "");
+  EXPECT_EQ(header(foreign, "Vary"), "Origin");
+}
+
+TEST_F(GuardTest, APreflightIsToldTheMethodsOfTheRoute) {
+  Call call{.method = "OPTIONS", .path = "/api/v1/visits/vis_1"};
+  Reply reply = find_route(call).refusal;
+  guard_.add_cors(reply, call, "https://garden.example");
+  EXPECT_EQ(header(reply, "Access-Control-Allow-Methods"), "GET, HEAD, PATCH, DELETE, OPTIONS");
 }
 
 TEST(CropParameter, ReadsTheFormsOfTheContract) {

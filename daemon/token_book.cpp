@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/token_book.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/format.h"
+
+namespace kinglet::daemon {
+namespace {
+
+constexpr std::chrono::seconds kLookEvery{1};
+constexpr std::string_view kOwner = "owner";
+
+std::int64_t unix_seconds(WallTime time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
+}
+
+}  // namespace
+
+TokenBook::TokenBook(std::filesystem::path folder, LogSink log) : folder_(std::move(folder)), log_(std::move(log)) {
+  MutexLock lock(mutex_);
+  const SteadyTime now = SteadyClock::now();
+  if (folder_.empty()) {
+    opened_ = true;
+    claim_until_ = now + kClaimTime;
+  } else {
+    look_now(now);
+  }
+}
+
+TokenBook::Stamp TokenBook::stamp() const {
+  struct stat status{};
+  if (stat(token_file(folder_).c_str(), &status) != 0) return {};
+  return {.ns = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec,
+          .inode = status.st_ino,
+          .size = status.st_size};
+}
+
+void TokenBook::report(const Error& error) {
+  std::string text = describe(error);
+  if (text == last_error_) return;
+  if (log_) log_(LogLevel::kError, "tokens: " + text + "; nobody can sign in");
+  last_error_ = std::move(text);
+}
+
+// The first start of all is the one that makes the file.
+void TokenBook::open(SteadyTime now) {
+  const std::int64_t wall = unix_seconds(std::chrono::system_clock::now());
+  bool first = false;
+  const Result<TokenList> list = change_tokens(folder_, [&](TokenList& found) -> Result<void> {
+    first = found.first_start == 0;
+    if (first) found.first_start = wall;
+    return {};
+  });
+  if (!list) return report(list.error());
+  opened_ = true;
+  // A restart within the hour: a clock that is not set yet opens nothing for long.
+  const std::chrono::seconds since(first ? 0 : wall - list->first_start);
+  if (since >= since.zero() && since < kClaimTime) claim_until_ = now + (kClaimTime - since);
+}
+
+void TokenBook::read(SteadyTime now) {
+  const Stamp before = stamp();
+  Result<TokenList> list = read_tokens(folder_);
+  if (list && list->pairing) {
+    list = change_tokens(folder_, [](TokenList& found) -> Result<void> {
+      found.pairing = false;
+      return {};
+    });
+    if (list) {
+      claim_until_ = now + kClaimTime;
+      if (log_) log_(LogLevel::kWarning, "for an hour the page lets a first owner be claimed (kinglet pair)");
+    }
+  }
+  seen_ = before;
+  if (list) {
+    list_ = std::move(*list);
+    last_error_.clear();
+    return;
+  }
+  list_ = {};
+  opened_ = false;
+  report(list.error());
+}
+
+void TokenBook::look_now(SteadyTime now) {
+  next_look_ = now + kLookEvery;
+  if (folder_.empty()) return;
+  if (opened_ && stamp() == seen_) return;
+  if (!opened_) open(now);
+  if (opened_) read(now);
+}
+
+void TokenBook::look() {
+  MutexLock lock(mutex_);
+  const SteadyTime now = SteadyClock::now();
+  if (now >= next_look_) look_now(now);
+}
+
+std::optional<TokenBook::Holder> TokenBook::find(std::string_view text) {
+  MutexLock lock(mutex_);
+  const SteadyTime now = SteadyClock::now();
+  if (now >= next_look_) look_now(now);
+  const Token* token = find_token(list_, text);
+  if (token == nullptr) {
+    // It may have been made this very second.
+    look_now(now);
+    token = find_token(list_, text);
+  }
+  if (token == nullptr) return std::nullopt;
+  return Holder{.name = token->name, .role = token->role};
+}
+
+bool TokenBook::claimable_now(SteadyTime now) const { return opened_ && list_.tokens.empty() && now < claim_until_; }
+
+bool TokenBook::claimable() {
+  MutexLock lock(mutex_);
+  const SteadyTime now = SteadyClock::now();
+  if (now >= next_look_) look_now(now);
+  return claimable_now(now);
+}
+
+Result<std::string> TokenBook::claim(std::string_view from) {
+  MutexLock lock(mutex_);
+  const SteadyTime now = SteadyClock::now();
+  look_now(now);
+  const auto refused = [] {
+    return fail(ErrorCode::kNotPermitted, "this device has an owner, or the time for claiming is over", {},
+                "at the device: sudo kinglet pair, or sudo kinglet token add --role admin");
+  };
+  if (!claimable_now(now)) return refused();
+  std::string text;
+  const ChangeTokens add = [&](TokenList& list) -> Result<void> {
+    if (!list.tokens.empty()) return refused();
+    text = KINGLET_TRY(add_token(list, kOwner, Role::kAdmin, std::chrono::system_clock::now()));
+    list.tokens.back().claimed_from = from;
+    return {};
+  };
+  if (folder_.empty()) {
+    KINGLET_TRY(add(list_));
+  } else {
+    list_ = KINGLET_TRY(change_tokens(folder_, add));
+    seen_ = stamp();
+  }
+  if (log_) log_(LogLevel::kWarning, format_text("claimed: a browser at {} is the owner now", from));
+  return text;
+}
+
+std::optional<Token> TokenBook::owner() {
+  MutexLock lock(mutex_);
+  const auto found = std::ranges::find_if(list_.tokens, [](const Token& token) { return !token.claimed_from.empty(); });
+  return found == list_.tokens.end() ? std::nullopt : std::optional(*found);
+}
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the daemon's view of the tokens: follows the file that `kinglet token` changes, and lets a first owner be
+// claimed for a while.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/token_file.h"
+#include "engine/base/log.h"
+#include "engine/base/mutex.h"
+
+namespace kinglet::daemon {
+
+// After the first start of all, and after `kinglet pair`.
+inline constexpr std::chrono::hours kClaimTime{1};
+
+// Thread-safe. Fails closed: while the file cannot be read or made there are no tokens and nobody can claim.
+class TokenBook {
+ public:
+  // An empty folder: tokens live as long as the process, and each start is a first one.
+  TokenBook(std::filesystem::path folder, LogSink log);
+
+  struct Holder {
+    std::string name;
+    Role role = Role::kOpen;
+  };
+  // Whose token is this? Nothing: nobody's.
+  [[nodiscard]] std::optional<Holder> find(std::string_view text);
+
+  // Only while there is no token at all.
+  [[nodiscard]] bool claimable();
+  // Makes the token "owner" (admin) for the caller at `from`. kNotPermitted: not claimable; kIo and others: not kept.
+  [[nodiscard]] Result<std::string> claim(std::string_view from);
+  // The first owner's row, while it is there.
+  [[nodiscard]] std::optional<Token> owner();
+
+  // Reads the file again when it has changed; looks once a second at most. For a thread that comes round often.
+  void look();
+
+ private:
+  struct Stamp {
+    std::int64_t ns = 0;
+    std::uint64_t inode = 0;
+    std::int64_t size = 0;
+    bool operator==(const Stamp&) const = default;
+  };
+  [[nodiscard]] Stamp stamp() const;
+  void look_now(SteadyTime now) KINGLET_REQUIRES(mutex_);
+  void open(SteadyTime now) KINGLET_REQUIRES(mutex_);
+  void read(SteadyTime now) KINGLET_REQUIRES(mutex_);
+  void report(const Error& error) KINGLET_REQUIRES(mutex_);
+  [[nodiscard]] bool claimable_now(SteadyTime now) const KINGLET_REQUIRES(mutex_);
+
+  const std::filesystem::path folder_;
+  const LogSink log_;
+
+  Mutex mutex_;
+  TokenList list_ KINGLET_GUARDED_BY(mutex_);
+  bool opened_ KINGLET_GUARDED_BY(mutex_) = false;  // list_ is that of the file
+  Stamp seen_ KINGLET_GUARDED_BY(mutex_);
+  SteadyTime claim_until_ KINGLET_GUARDED_BY(mutex_){};
+  SteadyTime next_look_ KINGLET_GUARDED_BY(mutex_){};
+  std::string last_error_ KINGLET_GUARDED_BY(mutex_);
+};
+
+}  // namespace kinglet::daemon

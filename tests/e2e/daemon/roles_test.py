@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may do what, asked from this machine, from the home network and from elsewhere."""
+import base64
+import json
+import os
+import re
+import socket
+import stat
+import subprocess
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+import home_network
+from home_network import HERE, HERE_TOO, PHONE, PHONE_V6, STRANGER
+from support import Daemon, ScratchFolder, main
+
+home_network.enter()
+
+KINGLET = os.environ["KINGLET"]
+ROLES = ["open", "read", "live", "admin"]
+JSON = {"Content-Type": "application/json"}
+RANK = {HERE: 2, PHONE: 1, PHONE_V6: 1, STRANGER: 0}
+
+
+class Roles(ScratchFolder):
+    def start(self, *sets):
+        daemon = Daemon(sets=["http.listen=[::]:0", "source=demo:1", f"store.path={self.folder}/state", *sets])
+        self.addCleanup(daemon.stop)
+        self.port = daemon.url[1]
+        return daemon
+
+    def ask(self, source, *arguments, **named):
+        return home_network.ask(source, self.port, *arguments, **named)
+
+    def tool(self, *arguments):
+        command = [KINGLET, *arguments, "--set", f"store.path={self.folder}/state"]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+
+    def token(self, name, role):
+        return {"Authorization": "Bearer " + self.tool("token", "add", name, "--role", role)}
+
+
+class Table(Roles):
+    def operations(self):
+        for path, methods in self.ask(HERE, "/api/v1/openapi.json").json()["paths"].items():
+            path = path.replace("{slug}", "busy").replace("{file}", "style.css").replace("{date}", "2026-05-04")
+            for method, operation in methods.items():
+                yield method.upper(), path.replace("{id}", "x"), operation["x-role"]
+
+    def test_every_route_wants_its_role_from_every_place(self):
+        self.start("http.rate=10000").first_prediction()
+        seen = set()
+        for method, path, role in self.operations():
+            for source, rank in RANK.items():
+                with self.subTest(method=method, path=path, source=source):
+                    reply = self.ask(source, path, method)
+                    if ROLES.index(role) <= rank:
+                        self.assertNotIn(reply.status, (401, 403, 421, 429), reply.body)
+                    else:
+                        self.assert_problem(reply, 401, "token-required")
+                        self.assertEqual(reply.headers["www-authenticate"], 'Bearer, Basic realm="kinglet"')
+                    seen.add((role, rank))
+        self.assertEqual(seen, {(role, rank) for role in ROLES for rank in range(3)})
+
+    def test_every_route_takes_a_token_of_its_role_and_none_below(self):
+        self.start("http.rate=10000").first_prediction()
+        tokens = {role: self.token(role, role) for role in ROLES[1:]}
+        for method, path, role in self.operations():
+            for own, header in tokens.items():
+                with self.subTest(method=method, path=path, own=own):
+                    reply = self.ask(STRANGER, path, method, headers=header)
+                    if ROLES.index(role) <= ROLES.index(own):
+                        self.assertNotIn(reply.status, (401, 403, 421, 429), reply.body)
+                    else:
+                        self.assert_problem(reply, 403, "role-too-low")
+
+    def test_anonymous_is_what_the_owner_says(self):
+        for word, status in (("none", 401), ("read", 401), ("live", 200)):
+            daemon = self.start(f"http.anonymous={word}")
+            daemon.first_prediction()
+            self.assertEqual(self.ask(PHONE, "/snapshot.jpg").status, status)
+            self.assertEqual(self.ask(PHONE, "/api/v1/stats").status, 401 if word == "none" else 200)
+            self.assertEqual(self.ask(STRANGER, "/api/v1/stats").status, 401)
+            self.assertEqual(self.ask(HERE, "/snapshot.jpg").status, 200)
+            daemon.stop()
+
+    def test_no_header_makes_anybody_local(self):
+        self.start()
+        for name in ("X-Forwarded-For", "X-Real-IP", "Forwarded", "REMOTE_ADDR", "X-Client-IP", "LOCAL_ADDR"):
+            reply = self.ask(STRANGER, "/api/v1/stats", headers={name: "127.0.0.1"})
+            self.assert_problem(reply, 401, "token-required")
+        for name in ("X-Forwarded-For", "X-Forwarded-Host", "Forwarded"):
+            self.assert_problem(self.ask(HERE, "/api/v1/stats", headers={name: "192.168.77.9"}), 401, "token-required")
+
+    def test_a_trusted_proxy_brings_its_clients(self):
+        self.start("http.trusted_proxies=127.0.0.1")
+        for hops, status in (("203.0.113.9", 401), ("192.168.77.9", 200), ("192.168.77.9, 203.0.113.9", 401),
+                             ("203.0.113.9, 192.168.77.9", 200), ("nonsense", 401)):
+            self.assertEqual(self.ask(HERE, "/api/v1/stats", headers={"X-Forwarded-For": hops}).status, status, hops)
+        self.assertEqual(self.ask(HERE_TOO, "/api/v1/stats", headers={"X-Forwarded-For": "192.168.77.9"}).status, 401)
+        reply = self.ask(HERE, "/api/v1/session", "POST", '{"claim": true}',
+                         {**JSON, "X-Forwarded-For": "192.168.77.9", "X-Forwarded-Proto": "https"})
+        self.assertIn("; Secure", reply.headers["set-cookie"])
+
+
+class Owner(Roles):
+    def claim(self, source, **headers):
+        return self.ask(source, "/api/v1/session", "POST", '{"claim": true}', {**JSON, **headers})
+
+    def test_the_first_phone_at_home_becomes_the_owner_once(self):
+        daemon = self.start()
+        self.assertEqual(self.ask(PHONE, "/api/v1/session").json(), {"role": "read", "local": True, "claimable": True})
+        self.assertFalse(self.ask(STRANGER, "/api/v1/session").json()["claimable"])
+        self.assert_problem(self.claim(STRANGER), 403, "role-too-low")
+        self.assert_problem(self.claim(PHONE, Origin="http://evil.example"), 403, "foreign-origin")
+        self.assert_problem(self.claim(PHONE, **{"X-Forwarded-For": PHONE}), 403, "role-too-low")
+        reply = self.claim(PHONE, Origin="http://localhost")
+        self.assertEqual(reply.status, 200, reply.body)
+        self.assertEqual(reply.json()["role"], "admin")
+        cookie = reply.headers["set-cookie"]
+        self.assertRegex(cookie, r"^kinglet=kgl_[\w-]{43}; HttpOnly; SameSite=Strict; Path=/; Max-Age=31536000$")
+        self.assertNotIn("kgl_", reply.body.decode())
+        self.assert_problem(self.claim(HERE), 403, "role-too-low")
+        owner = self.ask(PHONE, "/api/v1/session").json()["owner"]
+        self.assertEqual(owner["claimed_from"], PHONE)
+        self.assertTrue(any("claimed" in line and PHONE in line for line in daemon.lines), daemon.lines)
+        self.assertFalse(any("kgl_" in line for line in daemon.lines))
+
+    def test_the_cookie_watches_and_removes_only_for_our_own_page(self):
+        self.start().first_prediction()
+        cookie = {"Cookie": self.claim(PHONE).headers["set-cookie"].split(";")[0]}
+        self.assertEqual(self.ask(STRANGER, "/snapshot.jpg", headers=cookie).status, 200)
+        path = "/api/v1/visits/vis_00000000000000000000000000"
+        self.assert_problem(self.ask(PHONE, path, "DELETE", headers=cookie), 403, "foreign-origin")
+        for own in ({"Origin": "http://localhost"}, {"Sec-Fetch-Site": "same-origin"}):
+            self.assert_problem(self.ask(PHONE, path, "DELETE", headers={**cookie, **own}), 404, "not-found")
+        foreign = {**cookie, "Origin": "http://localhost:8080"}
+        self.assert_problem(self.ask(PHONE, path, "DELETE", headers=foreign), 403, "foreign-origin")
+
+    def test_signing_out_takes_the_cookie(self):
+        self.start()
+        reply = self.ask(PHONE, "/api/v1/session", "DELETE")
+        self.assertEqual(reply.status, 204)
+        self.assertIn("kinglet=; ", reply.headers["set-cookie"])
+        self.assertIn("Max-Age=0", reply.headers["set-cookie"])
+
+    def test_an_hour_later_only_a_person_at_the_device_opens_the_door(self):
+        state = self.folder / "state"
+        state.mkdir()
+        (state / "tokens.toml").write_text("first_start = 1700000000\n")
+        daemon = self.start()
+        self.assert_problem(self.claim(PHONE), 403, "role-too-low")
+        self.assertIn(".local:8420/", self.tool("pair"))
+        daemon.until(lambda: self.ask(PHONE, "/api/v1/session").json()["claimable"], "that the daemon hears of it")
+        self.assertEqual(self.claim(PHONE).status, 200)
+        with self.assertRaises(subprocess.CalledProcessError) as refused:
+            self.tool("pair")
+        self.assertEqual(refused.exception.returncode, 64)
+        self.assertIn("has an owner", refused.exception.stderr)
+
+    def test_an_owner_outlives_a_restart(self):
+        daemon = self.start()
+        token = re.match(r"kinglet=([^;]+)", self.claim(PHONE).headers["set-cookie"])[1]
+        daemon.stop()
+        self.start()
+        self.assertEqual(self.ask(STRANGER, "/api/v1/session", headers={"Authorization": "Bearer " + token}).json()["token"],
+                         "owner")
+        self.assert_problem(self.claim(PHONE), 403, "role-too-low")
+
+
+class Tokens(Roles):
+    def test_a_token_is_made_used_listed_and_revoked_while_the_daemon_runs(self):
+        self.start().first_prediction()
+        token = self.tool("token", "add", "kitchen", "--role", "live")
+        basic = "Basic " + base64.b64encode(f"anybody:{token}".encode()).decode()
+        for value in ("Bearer " + token, "bearer  " + token, basic):
+            self.assertEqual(self.ask(STRANGER, "/snapshot.jpg", headers={"Authorization": value}).status, 200, value)
+        listed = json.loads(self.tool("token", "list", "--json"))["tokens"]
+        self.assertEqual([(one["name"], one["role"]) for one in listed], [("kitchen", "live")])
+        self.tool("token", "revoke", "kitchen")
+        header = {"Authorization": "Bearer " + token}
+        reply = home_network.ask(HERE, self.port, "/livez")  # the daemon looks once a second, or when somebody is unknown
+        for _ in range(100):
+            reply = self.ask(STRANGER, "/snapshot.jpg", headers=header)
+            if reply.status != 200:
+                break
+            threading.Event().wait(0.1)
+        self.assert_problem(reply, 401, "bad-token")
+
+    def test_the_page_changes_the_token_of_its_address_into_a_cookie(self):
+        self.start().first_prediction()
+        link = self.tool("token", "add", "--role", "live", "--link")
+        self.assertRegex(link, r"^http://.+:8420/#token=kgl_")
+        body = json.dumps({"token": link.split("=")[1]})
+        reply = self.ask(PHONE, "/api/v1/session", "POST", body, {**JSON, "Origin": "http://localhost"})
+        self.assertEqual(reply.json()["role"], "live")
+        cookie = {"Cookie": reply.headers["set-cookie"].split(";")[0]}
+        self.assertEqual(self.ask(PHONE, "/snapshot.jpg", headers=cookie).status, 200)
+        self.assertEqual(self.ask(PHONE, "/api/v1/session", headers=cookie).json()["token"], "live")
+
+    def test_wrong_sessions_are_refused(self):
+        self.start()
+        for body in ("", "{", "[]", "{}", '{"claim": false}', '{"token": 7}', '{"token": "a", "claim": true}', "[" * 9000):
+            self.assert_problem(self.ask(HERE, "/api/v1/session", "POST", body, JSON), 400, "bad-json")
+        self.assert_problem(self.ask(HERE, "/api/v1/session", "POST", '{"claim": true}'), 415, "unsupported-media-type")
+
+    def test_ten_wrong_tokens_close_the_door_of_that_address(self):
+        self.start("http.rate=10000")
+        right = self.token("right", "admin")
+        wrong = {"Authorization": "Bearer kgl_" + "x" * 43}
+        for _ in range(10):
+            self.assert_problem(self.ask(STRANGER, "/api/v1/stats", headers=wrong), 401, "bad-token")
+        reply = self.ask(STRANGER, "/api/v1/stats", headers=right)
+        self.assert_problem(reply, 429, "too-many-requests")
+        self.assertEqual(reply.headers["retry-after"], "60")
+        body = json.dumps({"token": right["Authorization"].split()[1]})
+        self.assert_problem(self.ask(STRANGER, "/api/v1/session", "POST", body, JSON), 429, "too-many-requests")
+        self.assertEqual(self.ask(PHONE, "/api/v1/stats", headers=right).status, 200)
+
+    def test_an_old_cookie_costs_no_reader_anything(self):
+        self.start("http.rate=10000")
+        old = {"Cookie": "kinglet=kgl_" + "x" * 43}
+        for _ in range(30):
+            self.assertEqual(self.ask(PHONE, "/api/v1/stats", headers=old).status, 200)
+        reply = self.ask(PHONE, "/snapshot.jpg", headers=old)
+        self.assert_problem(reply, 401, "bad-token")
+        self.assertIn("Max-Age=0", reply.headers["set-cookie"])
+
+    def test_too_many_requests_of_one_address(self):
+        self.start("http.rate=1")
+        replies = (self.ask(PHONE, "/api/v1/stats") for _ in range(1000))
+        refused = next(reply for reply in replies if reply.status != 200)
+        self.assert_problem(refused, 429, "too-many-requests")
+        self.assertEqual(refused.headers["retry-after"], "1")
+        for _ in range(60):
+            self.assertEqual(self.ask(HERE, "/api/v1/stats").status, 200)
+
+
+class Sockets(Roles):
+    def unix(self, path, request="GET /api/v1/session HTTP/1.0\r\n\r\n"):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(60)
+            connection.connect(str(path))
+            connection.sendall(request.encode())
+            received = b""
+            while chunk := connection.recv(65536):
+                received += chunk
+        head, _, body = received.partition(b"\r\n\r\n")
+        return int(head.split()[1]), body
+
+    def test_whoever_may_open_the_socket_in_the_file_system_may_do_everything(self):
+        path = self.folder / "http.sock"
+        daemon = self.start(f'http.listen=["[::]:0", "unix:{path}"]')
+        mode = path.stat().st_mode
+        self.assertTrue(stat.S_ISSOCK(mode))
+        self.assertEqual(stat.S_IMODE(mode), 0o660)
+        status, body = self.unix(path)
+        self.assertEqual((status, json.loads(body)["role"]), (200, "admin"))
+        status, _ = self.unix(path, "DELETE /api/v1/visits/vis_00000000000000000000000000 HTTP/1.1\r\nHost: localhost\r\n"
+                                    "Connection: close\r\n\r\n")
+        self.assertEqual(status, 404)
+        daemon.stop()
+        self.assertFalse(path.exists())
+
+    def test_a_service_has_such_a_socket_in_its_runtime_folder(self):
+        with Daemon(sets=["http.listen=127.0.0.1:0", "source=demo:"], env={"RUNTIME_DIRECTORY": str(self.folder)}):
+            self.assertEqual(self.unix(self.folder / "http.sock")[0], 200)
+
+    def test_a_socket_left_behind_is_replaced_and_another_file_is_not(self):
+        path = self.folder / "http.sock"
+        with socket.socket(socket.AF_UNIX) as dead:
+            dead.bind(str(path))
+        with self.start(f'http.listen=["[::]:0", "unix:{path}"]'):
+            self.assertEqual(self.unix(path)[0], 200)
+            second = Daemon(sets=[f"http.listen=unix:{path}", "source=demo:"], wait=False)
+            self.assertEqual(second.process.wait(60), 69)
+            second.stop()
+            self.assertEqual(self.unix(path)[0], 200)
+        path.write_text("mine")
+        third = Daemon(sets=[f"http.listen=unix:{path}", "source=demo:"], wait=False)
+        self.assertEqual(third.process.wait(60), 69)
+        third.stop()
+        self.assertEqual(path.read_text(), "mine")
+
+    def test_both_families_may_be_named_apart(self):
+        with socket.create_server((HERE, 0)) as free:
+            port = free.getsockname()[1]
+        with Daemon(sets=[f'http.listen=["0.0.0.0:{port}", "[::]:{port}"]', "source=demo:"]):
+            for source in (PHONE, PHONE_V6):
+                self.assertEqual(home_network.ask(source, port, "/livez").status, 200)
+
+    def test_systemd_may_pass_the_socket(self):
+        with socket.create_server((HERE, 0)) as passed:
+            port = passed.getsockname()[1]
+            settings = tempfile.NamedTemporaryFile(suffix=".toml")
+            self.addCleanup(settings.close)
+            command = ["sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh", os.environ["KINGLETD"], "--config", settings.name,
+                       "--set", "source=demo:", "--for", "5m"]
+            process = subprocess.Popen(command, env={**os.environ, "LISTEN_FDS": "1"}, stderr=subprocess.DEVNULL,
+                                       pass_fds=(3,), preexec_fn=lambda: os.dup2(passed.fileno(), 3))
+            try:
+                # The kernel keeps the connection until the daemon takes it.
+                self.assertEqual(home_network.ask(HERE, port, "/livez").status, 200)
+            finally:
+                process.terminate()
+                self.assertEqual(process.wait(60), 0)
+
+
+class Crowd(Roles):
+    def test_one_address_with_many_half_requests_keeps_nobody_else_out(self):
+        self.start()
+        half = b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-A: "
+        stop = threading.Event()
+        crowd = []
+
+        def drip():
+            while not stop.wait(0.5):
+                for one in crowd:
+                    try:
+                        one.send(b"b")
+                    except OSError:
+                        pass
+        for i in range(300):
+            one = home_network.connect(HERE, self.port)
+            crowd.append(one)
+            try:
+                one.sendall(half if i % 3 else b"")
+            except OSError:
+                pass  # refused at once: too many of that address wait
+        thread = threading.Thread(target=drip)
+        thread.start()
+        try:
+            for _ in range(20):
+                self.assertEqual(self.ask(HERE_TOO, "/livez").status, 200)
+                self.assertEqual(self.ask(PHONE, "/api/v1/stats").status, 200)
+        finally:
+            stop.set()
+            thread.join()
+            for one in crowd:
+                one.close()
+
+
+if __name__ == "__main__":
+    main()
