@@ -101,7 +101,8 @@ std::optional<std::string> text_of(const Json& value, std::size_t most) {
 }
 
 bool has_control(std::string_view text) {
-  return std::ranges::any_of(text, [](char c) { return (c >= 0 && c < ' ' && c != '\n' && c != '\t') || c == 0x7F; });
+  // char has no sign on arm64.
+  return std::ranges::any_of(text, [](unsigned char c) { return (c < ' ' && c != '\n' && c != '\t') || c == 0x7F; });
 }
 
 std::expected<Review, Reply> with_members(const Json& members, Review review) {
