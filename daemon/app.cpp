@@ -20,6 +20,7 @@
 #include "daemon/clock_sync.h"
 #include "daemon/gate/governor.h"
 #include "daemon/http/door.h"
+#include "daemon/http/event_feed.h"
 #include "daemon/http/server.h"
 #include "daemon/pipeline.h"
 #include "daemon/settings.h"
@@ -118,6 +119,7 @@ struct App::Parts {
         history(with_clock(std::move(store_options))),
         tokens(state_folder, log),
         door(std::move(door_options), tokens),
+        events(history.boot_tag()),
         clips(wants_clips(config, history) ? std::make_unique<ClipRecorder>(clip_options(config), log) : nullptr),
         pictures(history, clips.get()),
         stats(SteadyClock::now()),
@@ -141,6 +143,7 @@ struct App::Parts {
                 .ids = ids,
                 .traffic = traffic,
                 .door = door,
+                .events = events,
                 .rule = rule,
                 .visits = history.book(),
                 .store = history,
@@ -180,6 +183,7 @@ struct App::Parts {
     // The pictures first: the writer then finds them with the visit.
     if (event == visits::VisitEvent::kEnd) pictures.visit_ended(visit);
     history.put(visit);
+    events.note(event, visit);
     log(LogLevel::kDebug,
         format_text("{}: {} {:.2f}", visits::to_string(event), visit.species_id(), visit.model_result.score));
   }
@@ -269,6 +273,7 @@ struct App::Parts {
   store::Store history;  // makes the folder
   TokenBook tokens;
   http::Door door;
+  http::EventFeed events;
   const std::unique_ptr<ClipRecorder> clips;  // empty: none are made
   VisitPictures pictures;
   std::shared_ptr<const visits::Rule> rule;  // made with the pipeline's line
@@ -305,6 +310,7 @@ App::~App() {
   // Waiting readers first, then what they wait for.
   parts_->desk.close();
   if (parts_->server) parts_->server->stop();
+  parts_->events.stop();
   parts_->capture.stop();
   parts_->pipeline.stop();
 }
@@ -342,6 +348,7 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
                                             .allowed_hosts = config.http.allowed_hosts,
                                             .allowed_origins = config.http.allowed_origins},
                         parts->context);
+  parts->events.start(parts->context);
   parts->server->start();
   parts->watchdog.ready();
   std::unique_ptr<App> app(new App(std::move(parts)));

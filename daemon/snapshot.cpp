@@ -41,10 +41,13 @@ void SnapshotBoard::offer(const camera::FrameView& view, const camera::FrameInfo
   fresh_.notify_all();
 }
 
-Result<std::shared_ptr<const Snapshot>> SnapshotBoard::get(int width) {
+Result<std::shared_ptr<const Snapshot>> SnapshotBoard::get(int width, SteadyClock::duration shared_for) {
   const SteadyTime start = SteadyClock::now();
   wanted_until_.store((start + kWantedFor).time_since_epoch().count(), std::memory_order_relaxed);
   MutexLock encode_lock(encode_mutex_);
+  if (const auto found = encoded_.find(width); found != encoded_.end() && start - found->second.made < shared_for) {
+    return found->second.snapshot;
+  }
   {
     MutexLock lock(mutex_);
     const SteadyTime newest = std::max(ready_.at, reading_.at);
@@ -56,7 +59,6 @@ Result<std::shared_ptr<const Snapshot>> SnapshotBoard::get(int width) {
     if (ready_.valid && ready_.at > reading_.at) {
       std::swap(ready_, reading_);
       ready_.valid = false;
-      cached_.reset();
     }
   }
   if (!reading_.valid) return fail(ErrorCode::kUnavailable, "no frame has come yet");
@@ -67,7 +69,8 @@ Result<std::shared_ptr<const Snapshot>> SnapshotBoard::get(int width) {
 }
 
 Result<std::shared_ptr<const Snapshot>> SnapshotBoard::encode(int width) {
-  if (cached_ && cached_width_ == width) return cached_;
+  Encoded& encoded = encoded_[width];
+  if (encoded.snapshot && encoded.at == reading_.at) return encoded.snapshot;
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->info = reading_.info;
   const bool scale = width > 0 && width < reading_.view.width;
@@ -83,9 +86,8 @@ Result<std::shared_ptr<const Snapshot>> SnapshotBoard::encode(int width) {
     }
     snapshot->jpeg = KINGLET_TRY(camera::encode_jpeg(image.view(), kQuality));
   }
-  cached_ = std::move(snapshot);
-  cached_width_ = width;
-  return cached_;
+  encoded = {.snapshot = std::move(snapshot), .at = reading_.at, .made = SteadyClock::now()};
+  return encoded.snapshot;
 }
 
 }  // namespace kinglet::daemon

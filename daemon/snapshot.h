@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -26,8 +27,9 @@ class SnapshotBoard {
   void offer(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now);
 
   // The newest frame, `width` pixels wide when that is not 0 and smaller than the frame. Waits a moment for a fresh
-  // copy. kUnavailable when the last frame is older than 5 s or there was none; kBadData when it cannot be decoded.
-  [[nodiscard]] Result<std::shared_ptr<const Snapshot>> get(int width);
+  // copy, unless a picture of this width was encoded less than `shared_for` ago. kUnavailable when the last frame is
+  // older than 5 s or there was none; kBadData when it cannot be decoded.
+  [[nodiscard]] Result<std::shared_ptr<const Snapshot>> get(int width, SteadyClock::duration shared_for = {});
 
  private:
   struct Copy {
@@ -36,6 +38,11 @@ class SnapshotBoard {
     camera::FrameInfo info;
     SteadyTime at{};
     bool valid = false;
+  };
+  struct Encoded {
+    std::shared_ptr<const Snapshot> snapshot;
+    SteadyTime at{};  // of the copy that it was made of
+    SteadyTime made{};
   };
   [[nodiscard]] Result<std::shared_ptr<const Snapshot>> encode(int width) KINGLET_REQUIRES(encode_mutex_);
 
@@ -49,8 +56,7 @@ class SnapshotBoard {
 
   Mutex encode_mutex_;  // taken before mutex_; one frame is encoded at a time
   Copy reading_ KINGLET_GUARDED_BY(encode_mutex_);
-  int cached_width_ KINGLET_GUARDED_BY(encode_mutex_) = -1;
-  std::shared_ptr<const Snapshot> cached_ KINGLET_GUARDED_BY(encode_mutex_);
+  std::map<int, Encoded> encoded_ KINGLET_GUARDED_BY(encode_mutex_);  // the newest of each width
 };
 
 }  // namespace kinglet::daemon

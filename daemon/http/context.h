@@ -25,6 +25,7 @@
 namespace kinglet::daemon::http {
 
 class Door;
+class EventFeed;
 
 // Everything referred to outlives the server and is thread-safe.
 struct Context {
@@ -40,6 +41,7 @@ struct Context {
   visits::IdMaker& ids;
   Traffic& traffic;
   Door& door;
+  EventFeed& events;
   std::shared_ptr<const visits::Rule> rule;  // empty without a model
   visits::VisitBook visits;
   store::Store& store;

@@ -17,6 +17,7 @@ namespace kinglet::daemon::http {
 
 // One visit with its strong ETag.
 [[nodiscard]] std::string visit_tag(const visits::BookedVisit& booked);
+[[nodiscard]] Json visit_json(const visits::BookedVisit& booked);
 [[nodiscard]] Reply visit_reply(const visits::BookedVisit& booked);
 [[nodiscard]] Reply no_such_visit();
 

@@ -24,6 +24,7 @@ struct Call {
   std::string accept;
   std::string if_none_match;
   std::string if_match;
+  std::string last_event_id;
   std::string body;
   std::string request_id;  // ours
   Caller caller;           // ours

@@ -107,6 +107,8 @@ Reply get_metrics(const Context& context, const Call& call) {
   add_camera(out, context, vitals);
   add_store(out, vitals.store);
   add_traffic(out, context.traffic.view());
+  out.sample(Metric::kHttpStreams, {{"kind", "sse"}}, std::uint64_t{context.long_answers.taken(SlotKind::kEvents)});
+  out.sample(Metric::kHttpStreams, {{"kind", "mjpeg"}}, std::uint64_t{context.long_answers.taken(SlotKind::kPictures)});
   add_machine(out, view.uptime);
   return {.content_type = open_metrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
                                        : "text/plain; version=0.0.4; charset=utf-8",

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
 #include "daemon/http/problem.h"
 #include "engine/base/format.h"
+#include "engine/base/numbers.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -77,6 +79,14 @@ std::optional<WallTime> parse_rfc3339(std::string_view text) {
 }
 
 }  // namespace
+
+std::expected<double, Reply> number_parameter(const Call& call, std::string_view name, double fallback) {
+  const std::optional<std::string_view> text = call.query_value(name);
+  if (!text) return fallback;
+  const std::optional<double> value = parse_number<double>(*text);
+  if (!value || !std::isfinite(*value)) return bad(name, *text, "a number");
+  return *value;
+}
 
 std::expected<double, Reply> ratio_parameter(const Call& call, std::string_view name, double fallback) {
   const std::optional<std::string_view> text = call.query_value(name);

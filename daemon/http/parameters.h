@@ -22,6 +22,7 @@ namespace kinglet::daemon::http {
                                                                    std::int64_t fallback,
                                                                    std::initializer_list<std::int64_t> choices);
 
+[[nodiscard]] std::expected<double, Reply> number_parameter(const Call& call, std::string_view name, double fallback);
 // From 0 to 1.
 [[nodiscard]] std::expected<double, Reply> ratio_parameter(const Call& call, std::string_view name, double fallback);
 // RFC 3339 with any offset: "2026-05-04T06:12:09.318Z".

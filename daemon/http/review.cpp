@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "daemon/http/event_feed.h"
 #include "daemon/http/history.h"
 #include "daemon/http/problem.h"
 #include "daemon/http/routes.h"
@@ -198,7 +199,9 @@ Reply patch_visit(const Context& context, const Call& call) {
   if (!done) return store_problem(done.error());
   if (done->what == store::Changing::kNotFound || !done->visit) return no_such_visit();
   if (done->what == store::Changing::kStale) return stale();
-  return visit_reply(store::booked(std::move(*done->visit)));
+  const BookedVisit booked = store::booked(std::move(*done->visit));
+  context.events.bus().publish(EventType::kVisitReviewed, "visit", visit_json(booked).dump());
+  return visit_reply(booked);
 }
 
 Reply delete_visit(const Context& context, const Call& call) {
@@ -215,6 +218,7 @@ Reply delete_visit(const Context& context, const Call& call) {
   if (!done) return store_problem(done.error());
   if (*done == store::Changing::kNotFound) return no_such_visit();
   if (*done == store::Changing::kStale) return stale();
+  context.events.bus().publish(EventType::kVisitDeleted, "visit", Json{{"id", id}}.dump());
   return Reply{.status = 204};
 }
 

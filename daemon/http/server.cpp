@@ -76,6 +76,7 @@ Call call_of(const httplib::Request& request, std::string request_id) {
             .accept = request.get_header_value("Accept"),
             .if_none_match = request.get_header_value("If-None-Match"),
             .if_match = request.get_header_value("If-Match"),
+            .last_event_id = request.get_header_value("Last-Event-ID"),
             .request_id = std::move(request_id)};
   for (const auto& [name, value] : request.params) call.query.emplace_back(name, value);
   return call;
@@ -86,10 +87,16 @@ bool has_body(const httplib::Request& request) {
          (request.has_header("Content-Length") && request.get_header_value("Content-Length") != "0");
 }
 
+// Has the other side closed? Only asked while there is nothing to write, which would tell as well.
+bool is_gone(int socket) {
+  pollfd item{.fd = socket, .events = POLLRDHUP, .revents = 0};
+  return poll(&item, 1, 0) != 0;
+}
+
 // Answers of unknown length. HTTP/1.0 knows no chunks: there the end of the connection is the end of the answer.
-void write_pieces(MorePieces more, const std::string& type, bool chunked, const LogSink& log,
+void write_pieces(MorePieces more, const std::string& type, bool chunked, int socket, const LogSink& log,
                   httplib::Response& response) {
-  const auto provide = [more = std::move(more), log](std::size_t /*offset*/, httplib::DataSink& sink) {
+  const auto provide = [more = std::move(more), socket, log](std::size_t /*offset*/, httplib::DataSink& sink) {
     std::string piece;
     Result<bool> goes_on = false;
     try {
@@ -101,6 +108,7 @@ void write_pieces(MorePieces more, const std::string& type, bool chunked, const 
       if (log) log(LogLevel::kWarning, "an answer ended early: " + describe(goes_on.error()));
       return false;
     }
+    if (piece.empty() && *goes_on && is_gone(socket)) return false;
     if (!piece.empty() && !sink.write(piece.data(), piece.size())) return false;
     if (!*goes_on) sink.done();
     return true;
@@ -216,7 +224,8 @@ class Server::Endpoint final : public httplib::Server {
       bool closed = false;
       bool body = false;
       bool understood = false;
-      const bool answered = process_request(stream, peer, 0, {}, 0, last, closed, [&](httplib::Request& request) {
+      // The library hands the local port through to the handlers: here it is the descriptor.
+      const bool answered = process_request(stream, peer, 0, {}, socket, last, closed, [&](httplib::Request& request) {
         understood = true;
         prepare(request);
         body = has_body(request);
@@ -316,7 +325,9 @@ class Server::Endpoint final : public httplib::Server {
     if (more) more = counted_as_stream(std::move(more), request.remote_addr);
     const std::string type = reply.content_type;
     write_reply(std::move(reply), call, request.has_header(kTakesGzip), response);
-    if (more) write_pieces(std::move(more), type, request.version != "HTTP/1.0", owner_.context_.log, response);
+    if (more)
+      write_pieces(std::move(more), type, request.version != "HTTP/1.0", request.local_port, owner_.context_.log,
+                   response);
   }
 
   MorePieces counted_as_stream(MorePieces more, const std::string& peer) {

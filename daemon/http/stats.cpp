@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /api/v1/stats.
+#include "daemon/http/stats.h"
+
 #include "daemon/board.h"
-#include "daemon/http/json.h"
 #include "daemon/http/routes.h"
 
 namespace kinglet::daemon::http {
@@ -56,18 +57,6 @@ Json stage(const Stats::Stage& stage) {
   return {{"p50", rounded(stage.recent.p50_ms, 3)}, {"p99", rounded(stage.recent.p99_ms, 3)}};
 }
 
-Json camera_json(const Stats::View& view, const Context& context, const CameraStatus& camera, SteadyTime now) {
-  Json json{{"state", to_string(camera.state)}, {"source", context.source_name}};
-  if (!camera.detail.empty()) json["detail"] = camera.detail;
-  if (!camera.description.empty()) json["description"] = camera.description;
-  json["demonstration"] = context.source_is_demonstration();
-  if (camera.last_frame_at) json["last_frame_age_ms"] = rounded_ms(now - *camera.last_frame_at);
-  if (view.frames_per_second) json["frames_per_second"] = rounded(*view.frames_per_second, 2);
-  json["stalls_total"] = camera.stalls;
-  json["restarts_total"] = camera.restarts_after_stall + camera.restarts_after_loss;
-  return json;
-}
-
 Json board_json(const BoardFacts& board) {
   Json json = Json::object();
   if (board.model) json["model"] = *board.model;
@@ -92,9 +81,27 @@ Json store_json(const store::StoreStatus& status) {
   return json;
 }
 
+Json streams_json(const Slots& slots) {
+  return {{"sse", slots.taken(SlotKind::kEvents)}, {"mjpeg", slots.taken(SlotKind::kPictures)}};
+}
+
 }  // namespace
 
-Reply get_stats(const Context& context, const Call& /*call*/) {
+Json camera_json(const Context& context, const Vitals& vitals) {
+  const CameraStatus& camera = vitals.camera;
+  const Stats::View view = context.stats.view(vitals.now);
+  Json json{{"state", to_string(camera.state)}, {"source", context.source_name}};
+  if (!camera.detail.empty()) json["detail"] = camera.detail;
+  if (!camera.description.empty()) json["description"] = camera.description;
+  json["demonstration"] = context.source_is_demonstration();
+  if (camera.last_frame_at) json["last_frame_age_ms"] = rounded_ms(vitals.now - *camera.last_frame_at);
+  if (view.frames_per_second) json["frames_per_second"] = rounded(*view.frames_per_second, 2);
+  json["stalls_total"] = camera.stalls;
+  json["restarts_total"] = camera.restarts_after_stall + camera.restarts_after_loss;
+  return json;
+}
+
+Json stats_json(const Context& context) {
   const Vitals vitals = context.vitals();
   const Stats::View view = context.stats.view(vitals.now);
   const BoardFacts board = read_board();
@@ -110,7 +117,7 @@ Reply get_stats(const Context& context, const Call& /*call*/) {
               {"preprocess", stage(view.preprocess)},
               {"inference", stage(view.inference)},
               {"postprocess", stage(view.postprocess)}}},
-            {"camera", camera_json(view, context, vitals.camera, vitals.now)}};
+            {"camera", camera_json(context, vitals)}};
   if (context.model) json["threads"] = {{"inference", context.model->threads}};
   Json memory = Json::object();
   if (board.resident_bytes) memory["resident_bytes"] = *board.resident_bytes;
@@ -122,7 +129,12 @@ Reply get_stats(const Context& context, const Call& /*call*/) {
     const ClipStatus clips = context.clips->status();
     json["clips"] = {{"memory_bytes", clips.bytes}, {"frames_total", clips.frames}, {"missed_total", clips.missed}};
   }
-  return json_reply(json.dump(), "no-store");
+  json["streams"] = streams_json(context.long_answers);
+  return json;
+}
+
+Reply get_stats(const Context& context, const Call& /*call*/) {
+  return json_reply(stats_json(context).dump(), "no-store");
 }
 
 }  // namespace kinglet::daemon::http

@@ -17,6 +17,8 @@ using visits::VisitQuery;
 
 constexpr std::string_view kPath = "/api/v1/visits";
 
+}  // namespace
+
 Json visit_json(const BookedVisit& booked) {
   Json json = visits::to_json(booked.visit);
   json["count_today"] = booked.count_today;
@@ -28,8 +30,6 @@ Json visit_json(const BookedVisit& booked) {
   if (booked.has_crop) json["links"]["crop"] = format_text("{}/{}/crop.jpg", kPath, booked.visit.id);
   return json;
 }
-
-}  // namespace
 
 std::expected<VisitQuery, Reply> read_visit_query(const Call& call) {
   VisitQuery query;

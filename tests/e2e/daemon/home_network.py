@@ -51,6 +51,6 @@ def ask(source, port, path, method="GET", body=None, headers=None):
     connection.sock = connect(source, port)
     try:
         connection.request(method, path, body=body, headers={"Host": "localhost", **(headers or {})})
-        return Reply(connection.getresponse())
+        return Reply(connection.getresponse(), path)
     finally:
         connection.close()

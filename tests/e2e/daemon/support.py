@@ -32,10 +32,12 @@ def need_corpus():
 
 
 class Reply:
-    def __init__(self, response):
+    def __init__(self, response, path=""):
+        """Of an answer without an end only what comes first."""
+        endless = response.status == 200 and path.split("?")[0].endswith(("/events", "/stream.mjpg"))
         self.status = response.status
         self.headers = {name.lower(): value for name, value in response.getheaders()}
-        self.body = response.read()
+        self.body = response.read1(65536) if endless else response.read()
 
     def json(self):
         return json.loads(self.body)
@@ -100,7 +102,7 @@ class Daemon:
         connection = http.client.HTTPConnection(*self.url, timeout=timeout)
         try:
             connection.request(method, path, body=body, headers=headers or {})
-            return Reply(connection.getresponse())
+            return Reply(connection.getresponse(), path)
         finally:
             connection.close()
 

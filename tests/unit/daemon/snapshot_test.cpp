@@ -51,6 +51,25 @@ TEST(SnapshotBoard, EncodesAFrameOnceForAllWatchers) {
   EXPECT_EQ(board.get(0).value(), board.get(0).value());
 }
 
+TEST(SnapshotBoard, WatchersOfTwoSizesShareEachItsOwn) {
+  SnapshotBoard board;
+  board.offer(gray_image(64, 48, std::byte{90}).view(), {}, SteadyClock::now());
+  const auto small = board.get(32).value();
+  const auto large = board.get(0).value();
+  EXPECT_EQ(board.get(32).value(), small);
+  EXPECT_EQ(board.get(0).value(), large);
+}
+
+TEST(SnapshotBoard, AWatcherTakesWhatWasJustEncodedForAnother) {
+  SnapshotBoard board;
+  const SteadyTime now = SteadyClock::now();
+  board.offer(gray_image(64, 48, std::byte{90}).view(), {.sequence = 1}, now);
+  const auto first = board.get(32).value();
+  board.offer(gray_image(64, 48, std::byte{90}).view(), {.sequence = 2}, now + std::chrono::seconds(1));
+  EXPECT_EQ(board.get(32, std::chrono::hours(1)).value(), first);
+  EXPECT_EQ(board.get(32).value()->info.sequence, 2U);
+}
+
 TEST(SnapshotBoard, RefusesToShowAnOldFrameAsNew) {
   SnapshotBoard board;
   board.offer(gray_image(64, 48, std::byte{90}).view(), {}, SteadyClock::now() - std::chrono::seconds(6));

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what happens goes to everybody who listens (server-sent events), made into text once; who was away a moment gets
+// what was missed, who does not read is left behind, and nobody is waited for.
+#pragma once
+
+#include <bitset>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/base/mutex.h"
+
+namespace kinglet::daemon::http {
+
+enum class EventType : std::uint8_t {
+#define KINGLET_EVENT(id, name, kind) id,
+#include "daemon/http/events.def"
+#undef KINGLET_EVENT
+};
+#define KINGLET_EVENT(id, name, kind) +1
+inline constexpr std::size_t kEventTypes = 0
+#include "daemon/http/events.def"
+    ;
+#undef KINGLET_EVENT
+using EventSet = std::bitset<kEventTypes>;
+
+[[nodiscard]] std::string_view to_string(EventType type);  // "visit.start"
+// "visit,prediction": a name, or the part before its dot. Nothing: there is no such type; `wrong` says which.
+[[nodiscard]] std::optional<EventSet> event_set(std::string_view names, std::string& wrong);
+[[nodiscard]] EventSet default_events();
+[[nodiscard]] std::vector<std::string_view> event_names();
+
+struct EventLimits {
+  std::size_t kept = 1024;
+  std::size_t waiting = 256;  // of one reader
+  std::size_t waiting_bytes = 1U << 20;
+};
+
+// Thread-safe.
+class EventBus {
+ public:
+  // `boot_tag`, without "-", is another one for each process.
+  explicit EventBus(std::string boot_tag, EventLimits limits = {});
+
+  // data: {"seq":...,"at":"...","MEMBER":JSON}.
+  void publish(EventType type, std::string_view member, std::string_view json);
+  // Does anybody listen to this type?
+  [[nodiscard]] bool wanted(EventType type) const;
+
+  class Reader;
+  // Listens until the last copy is gone. `last_id` is the id of the last event that this reader has had: what it missed
+  // comes first, or "resync" when that is not known any more.
+  [[nodiscard]] std::shared_ptr<Reader> subscribe(EventSet types, std::optional<std::string_view> last_id);
+  // What has come for this reader, as it goes over the wire; empty when nothing comes within `patience`. kBusy: too
+  // much waits, it is to be sent away.
+  [[nodiscard]] Result<std::string> take(Reader& reader, std::chrono::milliseconds patience);
+
+ private:
+  struct Event {
+    std::uint64_t seq;
+    EventType type;
+    std::string text;  // as it goes over the wire
+  };
+  using EventText = std::shared_ptr<const Event>;
+  [[nodiscard]] EventText make(EventType type, std::string_view member, std::string_view json) KINGLET_REQUIRES(mutex_);
+  // The seq of an id of ours from which all that is kept can follow.
+  [[nodiscard]] std::optional<std::uint64_t> known(std::string_view id) const KINGLET_REQUIRES(mutex_);
+
+  const std::string boot_tag_;
+  const EventLimits limits_;
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::uint64_t seq_ KINGLET_GUARDED_BY(mutex_) = 0;
+  std::uint64_t forgotten_ KINGLET_GUARDED_BY(mutex_) = 0;  // seq of the newest one that is no longer kept
+  std::deque<EventText> kept_ KINGLET_GUARDED_BY(mutex_);
+  std::vector<std::weak_ptr<Reader>> readers_ KINGLET_GUARDED_BY(mutex_);
+};
+
+// All of it is the bus's, under its mutex.
+class EventBus::Reader {
+ private:
+  friend class EventBus;
+  EventSet types_;
+  std::deque<EventText> missed_;  // while it was away; these are not counted
+  std::deque<EventText> waiting_;
+  std::size_t bytes_ = 0;  // of waiting_
+  bool left_behind_ = false;
+};
+
+}  // namespace kinglet::daemon::http

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what the parts of the daemon do becomes events, on a thread of its own: neither the one that answers frames nor
+// the one that feeds the watchdog ever waits for the history's disk.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <thread>
+
+#include "daemon/http/event_bus.h"
+#include "engine/base/clock.h"
+#include "engine/base/mutex.h"
+#include "visits/tracker.h"
+
+namespace kinglet::daemon::http {
+
+struct Context;
+
+// Owns the thread "events". note() is thread-safe; start() and stop() belong to the owner.
+class EventFeed {
+ public:
+  explicit EventFeed(std::string boot_tag) : bus_(std::move(boot_tag)) {}
+  ~EventFeed() { stop(); }
+
+  // `context` lives until stop().
+  void start(const Context& context);
+  void stop();
+
+  // A visit began, changed or ended. Never waits.
+  void note(visits::VisitEvent event, const visits::Visit& visit);
+  [[nodiscard]] EventBus& bus() { return bus_; }
+
+ private:
+  struct Noted {
+    visits::VisitEvent event;
+    visits::Visit visit;
+  };
+  void run(const std::stop_token& stop, const Context& context);
+  void tell_visits(const Context& context);
+  void tell_camera(const Context& context);
+  void tell_stats(const Context& context, SteadyTime now);
+  void tell_predictions(const Context& context);
+
+  EventBus bus_;
+  Mutex mutex_;
+  Condition changed_;
+  std::deque<Noted> noted_ KINGLET_GUARDED_BY(mutex_);
+
+  // The thread's own.
+  std::string camera_;  // as it was last told
+  std::uint64_t last_prediction_ = 0;
+  SteadyTime next_stats_{};
+  std::jthread thread_;  // last: joined first
+};
+
+}  // namespace kinglet::daemon::http

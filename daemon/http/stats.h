@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the figures and the camera's state in one form, asked for and told as events.
+#pragma once
+
+#include "daemon/http/context.h"
+#include "daemon/http/json.h"
+
+namespace kinglet::daemon::http {
+
+[[nodiscard]] Json stats_json(const Context& context);
+[[nodiscard]] Json camera_json(const Context& context, const Vitals& vitals);
+
+}  // namespace kinglet::daemon::http
