@@ -135,6 +135,9 @@ struct Loaded {
 using Faults = std::vector<Error>;
 [[nodiscard]] std::expected<Loaded, Faults> load(const LoadOptions& options);
 
+// The faults of this text as a configuration file by the name `name`; relative paths start where the process is.
+[[nodiscard]] Faults check_text(std::string_view toml, const std::filesystem::path& name);
+
 // "program: where: message\nhint: ...\n" for each fault: what goes to stderr.
 [[nodiscard]] std::string report(std::string_view program, std::span<const Error> faults);
 // 78, or 66 when the only fault is a file that cannot be opened.

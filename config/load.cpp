@@ -36,6 +36,7 @@ class Loader {
   Loader() { loaded_.origins.assign(key_table().size(), "default"); }
 
   void read(const std::filesystem::path& path, ErrorCode missing_code);
+  void read_text(const std::filesystem::path& path, std::string_view text);
   void read_environment(std::span<const std::string> environment);
   void read_assignment(const std::string& text);
   [[nodiscard]] std::expected<Loaded, Faults> finish();
@@ -113,8 +114,12 @@ void Loader::read(const std::filesystem::path& path, ErrorCode missing_code) {
     return;
   }
   loaded_.files.push_back(path);
+  read_text(path, *text);
+}
+
+void Loader::read_text(const std::filesystem::path& path, std::string_view text) {
   try {
-    read_table(path, toml::parse(*text, path.string()));
+    read_table(path, toml::parse(text, path.string()));
   } catch (const toml::parse_error& error) {
     add_fault("not TOML: " + printable(error.description()), path.string() + ":" + position(error.source()),
               "the rest of this file was not read; `kinglet config default` prints a valid one");
@@ -286,6 +291,13 @@ std::expected<Loaded, Faults> load(const LoadOptions& options) {
   loader.read_environment(options.environment);
   for (const std::string& assignment : options.assignments) loader.read_assignment(assignment);
   return loader.finish();
+}
+
+Faults check_text(std::string_view toml, const std::filesystem::path& name) {
+  Loader loader;
+  loader.read_text(name, toml);
+  const auto loaded = loader.finish();
+  return loaded ? Faults{} : loaded.error();
 }
 
 std::string report(std::string_view program, std::span<const Error> faults) {

@@ -22,6 +22,7 @@
 #include "daemon/http/door.h"
 #include "daemon/http/event_feed.h"
 #include "daemon/http/server.h"
+#include "daemon/log_book.h"
 #include "daemon/pipeline.h"
 #include "daemon/settings.h"
 #include "daemon/status_line.h"
@@ -108,13 +109,34 @@ Result<http::DoorOptions> door_options(const config::Config& config) {
   return options;
 }
 
+std::vector<http::Setting> settings_of(const config::Config& config, const std::vector<std::string>& origins) {
+  std::vector<http::Setting> settings;
+  const std::vector<config::Key>& table = config::key_table();
+  settings.reserve(table.size());
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    settings.push_back({.key = table[i].full_name(),
+                        .value = table[i].value_text(config),
+                        .source = i < origins.size() ? origins[i] : "default",
+                        .reload = std::string(config::to_string(table[i].reload))});
+  }
+  return settings;
+}
+
+LogSink into_book(LogSink log, LogBook& book) {
+  return [log = std::move(log), &book](LogLevel level, std::string_view text) {
+    book.add(level, text);
+    log(level, text);
+  };
+}
+
 }  // namespace
 
 // Declared in the order of building; destroyed in the reverse order: HTTP first, then the camera, then the model.
 struct App::Parts {
-  Parts(const config::Config& config, Result<Classifier> classifier, LineOptions line_options,
-        store::StoreOptions store_options, http::DoorOptions door_options, LogSink log_sink)
-      : log(std::move(log_sink)),
+  Parts(const config::Config& config, const AppOptions& options, Result<Classifier> classifier,
+        LineOptions line_options, store::StoreOptions store_options, http::DoorOptions door_options, LogSink log_sink)
+      : log_book(config.log.level),
+        log(into_book(std::move(log_sink), log_book)),
         state_folder(store_options.folder),
         history(with_clock(std::move(store_options))),
         tokens(state_folder, log),
@@ -148,6 +170,10 @@ struct App::Parts {
                 .visits = history.book(),
                 .store = history,
                 .long_answers = long_answers,
+                .log_book = log_book,
+                .settings = settings_of(config, options.origins),
+                .check_settings = [](const std::string& toml) { return config::check_text(toml, "body"); },
+                .set_paused = [this](bool paused) { pipeline.set_paused(paused); },
                 .clips = clips.get(),
                 .max_body_bytes = config.http.max_body.count,
                 .max_pixels = config.http.max_pixels,
@@ -257,8 +283,10 @@ struct App::Parts {
 
   [[nodiscard]] Vitals vitals() const {
     const SteadyTime now = SteadyClock::now();
+    CameraStatus camera = capture.status(now);
+    if (pipeline.paused() && camera.state == CameraState::kStreaming) camera.state = CameraState::kPaused;
     return Vitals{.now = now,
-                  .camera = capture.status(now),
+                  .camera = std::move(camera),
                   .answer_heartbeat = pipeline.heartbeat(),
                   .last_answer_at = stats.view(now).last_answer_at,
                   .model_loaded = model != nullptr,
@@ -267,6 +295,7 @@ struct App::Parts {
                   .store = history.brief()};
   }
 
+  LogBook log_book;
   const LogSink log;
   visits::IdMaker ids;
   const fs::path state_folder;
@@ -334,12 +363,12 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
       log(LogLevel::kWarning, "no recipe for this model: pixels are scaled to 0..1, which may be wrong (model.recipe)");
     }
   }
-  auto parts = std::make_unique<Parts>(config, std::move(classifier), std::move(line_options), std::move(store_options),
-                                       std::move(door), log);
+  auto parts = std::make_unique<Parts>(config, options, std::move(classifier), std::move(line_options),
+                                       std::move(store_options), std::move(door), log);
   for (const http::Listener& listener : listeners) {
     parts->urls.push_back(listener.url);
-    log(LogLevel::kInfo,
-        format_text("http: {}{}", listener.url, listener.everywhere ? ", and from other machines" : ""));
+    parts->log(LogLevel::kInfo,
+               format_text("http: {}{}", listener.url, listener.everywhere ? ", and from other machines" : ""));
   }
   parts->pipeline.start();
   parts->capture.start();

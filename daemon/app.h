@@ -14,7 +14,8 @@
 namespace kinglet::daemon {
 
 struct AppOptions {
-  bool strict = false;  // a model or camera that cannot be had is an error
+  bool strict = false;               // a model or camera that cannot be had is an error
+  std::vector<std::string> origins;  // config::Loaded::origins; may be empty
 };
 
 class App {

@@ -25,7 +25,7 @@ struct Vitals {
   SteadyTime now{};
   CameraStatus camera;
   SteadyTime answer_heartbeat{};
-  std::optional<SteadyTime> last_answer_at;
+  std::optional<SteadyTime> last_answer_at;  // or a frame was looked away from on purpose
   bool model_loaded = false;
   std::string model_problem;  // why not
   WallTime model_since{};

@@ -137,7 +137,8 @@ int main_of(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
 
   const LogSink log = make_log(loaded->config.log.level);
-  const Result<std::unique_ptr<App>> app = App::start(loaded->config, {.strict = flags.strict}, log);
+  const Result<std::unique_ptr<App>> app =
+      App::start(loaded->config, {.strict = flags.strict, .origins = loaded->origins}, log);
   if (!app) {
     std::fprintf(stderr, "kingletd: %s\n", describe(app.error()).c_str());
     if (!app.error().hint.empty()) std::fprintf(stderr, "hint: %s\n", app.error().hint.c_str());

@@ -60,12 +60,17 @@ void Pipeline::step(std::chrono::milliseconds patience) {
 }
 
 void Pipeline::look_at(const camera::Frame& frame) {
+  const SteadyTime now = SteadyClock::now();
+  if (paused_) {
+    line_->tick(now);
+    return stats_.add_looked_away(SkipReason::kPaused, now);
+  }
   const double pace = pace_;
   line_->set_pace(pace);
-  const auto looked = line_->look_at(frame, SteadyClock::now(), clock_is_synced());
+  const auto looked = line_->look_at(frame, now, clock_is_synced());
   stats_.set_gate(line_->gate().motion(), pace);
   if (!looked) return report(looked.error());
-  if (const auto* skipped = std::get_if<SkipReason>(&*looked)) return stats_.add_skipped(*skipped);
+  if (const auto* skipped = std::get_if<SkipReason>(&*looked)) return stats_.add_looked_away(*skipped, now);
   const auto& prediction = std::get<Prediction>(*looked);
   latest_.publish(prediction);
   stats_.add_prediction(SteadyClock::now(), prediction);

@@ -34,6 +34,9 @@ class Pipeline {
 
   // Of gate.max_fps, above 0 to 1, from the next frame on; thread-safe.
   void set_pace(double share) { pace_ = share; }
+  // Frames go by unanswered until this is taken back; thread-safe.
+  void set_paused(bool paused) { paused_ = paused; }
+  [[nodiscard]] bool paused() const { return paused_; }
   // When the answer thread last came round; thread-safe.
   [[nodiscard]] SteadyTime heartbeat() const;
 
@@ -53,6 +56,7 @@ class Pipeline {
 
   std::string last_error_;
   std::atomic<double> pace_{1};
+  std::atomic<bool> paused_{false};
   std::atomic<SteadyTime::rep> heartbeat_{0};
   std::jthread thread_;  // last: joined first
 };

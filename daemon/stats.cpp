@@ -18,6 +18,12 @@ void Stats::add_skipped(SkipReason reason) {
   ++skipped_[std::to_underlying(reason)];
 }
 
+void Stats::add_looked_away(SkipReason reason, SteadyTime now) {
+  MutexLock lock(mutex_);
+  ++skipped_[std::to_underlying(reason)];
+  last_answer_at_ = now;
+}
+
 void Stats::set_gate(const std::optional<Motion>& motion, double pace) {
   MutexLock lock(mutex_);
   motion_ = motion;

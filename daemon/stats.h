@@ -20,6 +20,8 @@ class Stats {
 
   void add_captured(SteadyTime now);
   void add_skipped(SkipReason reason);
+  // The same by the thread that answers: it works, there is only nothing to be answered.
+  void add_looked_away(SkipReason reason, SteadyTime now);
   // What the gate saw in the newest frame, and how often it looks compared with the wish.
   void set_gate(const std::optional<Motion>& motion, double pace);
   void add_error();  // a frame that could not be prepared or answered
@@ -46,7 +48,7 @@ class Stats {
     double pace = 1;
     Stage latency;  // from exposure to answer, as Prediction::age
     Stage wait, preprocess, inference, postprocess;
-    std::optional<SteadyTime> last_answer_at;
+    std::optional<SteadyTime> last_answer_at;  // or looked away
   };
   [[nodiscard]] View view(SteadyTime now) const;
 

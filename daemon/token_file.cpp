@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMostBytes = 256 * 1024;
+constexpr std::uint64_t kMostBytes = 256U << 10;
 constexpr std::size_t kRandomBytes = 32;
 constexpr std::size_t kDigestBytes = 32;
 constexpr std::string_view kPrefix = "kgl_";

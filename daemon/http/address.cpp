@@ -104,16 +104,14 @@ std::optional<Network> parse_network(std::string_view text) {
 }
 
 bool is_loopback(const Address& address) {
-  static const std::array<Network, 2> kLoopback{network("127.0.0.0/8"), network("::1")};
-  return std::ranges::any_of(kLoopback, [&](const Network& one) { return one.contains(address); });
+  static const std::array<Network, 2> own{network("127.0.0.0/8"), network("::1")};
+  return std::ranges::any_of(own, [&](const Network& one) { return one.contains(address); });
 }
 
 bool is_private(const Address& address) {
-  static const std::array<Network, 6> kPrivate{network("169.254.0.0/16"), network("fe80::/10"),
-                                               network("10.0.0.0/8"),     network("172.16.0.0/12"),
-                                               network("192.168.0.0/16"), network("fc00::/7")};
-  return is_loopback(address) ||
-         std::ranges::any_of(kPrivate, [&](const Network& one) { return one.contains(address); });
+  static const std::array<Network, 6> home{network("169.254.0.0/16"), network("fe80::/10"),      network("10.0.0.0/8"),
+                                           network("172.16.0.0/12"),  network("192.168.0.0/16"), network("fc00::/7")};
+  return is_loopback(address) || std::ranges::any_of(home, [&](const Network& one) { return one.contains(address); });
 }
 
 bool Neighbourhood::is_local(const Address& address) {

@@ -6,15 +6,18 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "camera/mailbox.h"
 #include "daemon/classifier.h"
 #include "daemon/classify_desk.h"
 #include "daemon/clip_recorder.h"
 #include "daemon/health.h"
+#include "daemon/http/setting.h"
 #include "daemon/http/slots.h"
 #include "daemon/http/traffic.h"
 #include "daemon/latest.h"
+#include "daemon/log_book.h"
 #include "daemon/snapshot.h"
 #include "daemon/stats.h"
 #include "engine/base/log.h"
@@ -46,6 +49,10 @@ struct Context {
   visits::VisitBook visits;
   store::Store& store;
   Slots& long_answers;
+  const LogBook& log_book;
+  std::vector<Setting> settings;                                              // all keys, in their order
+  std::function<std::vector<Error>(const std::string& toml)> check_settings;  // faults of a file of this text
+  std::function<void(bool paused)> set_paused;
   const ClipRecorder* clips = nullptr;  // nullptr: none are made
   std::uint64_t max_body_bytes = 8U << 20;
   std::int64_t max_pixels = 24'000'000;

@@ -25,7 +25,7 @@ constexpr std::array<Row, kEventTypes> kRows{{
 #undef KINGLET_EVENT
 }};
 
-constexpr std::size_t kMostBytesAtOnce = 64 * 1024;
+constexpr std::size_t kMostBytesAtOnce = 64U << 10;
 
 const Row& row_of(EventType type) { return kRows.at(static_cast<std::size_t>(type)); }
 
@@ -39,6 +39,7 @@ std::string_view to_string(EventType type) { return row_of(type).name; }
 
 std::vector<std::string_view> event_names() {
   std::vector<std::string_view> names;
+  names.reserve(kRows.size());
   for (const Row& row : kRows) names.push_back(row.name);
   return names;
 }

@@ -18,6 +18,7 @@ class Api(ScratchFolder):
         cls.visit = cls.daemon.until(cls.visit_with_pictures, "a visit with its pictures")
         cls.day = cls.daemon.ask("/api/v1/days").json()["items"][0]["date"]
         cls.newest = cls.daemon.prediction()
+        cls.owner = cls.daemon.claim()
         cls.paths = cls.daemon.ask("/api/v1/openapi.json").json()["paths"]
 
     @classmethod
@@ -36,6 +37,7 @@ class Api(ScratchFolder):
 
     def concrete(self, path):
         path = path.replace("/species/{id}", "/species/" + self.visit["species_id"]).replace("{date}", self.day)
+        path = path.replace("{source}", "camera")
         return path.replace("{slug}", "busy").replace("{file}", "style.css").replace(
             "{id}", self.visit["id"] if "visits" in path else self.newest["id"])
 
@@ -44,7 +46,7 @@ class Api(ScratchFolder):
             if "get" not in operations:
                 continue
             with self.subTest(path=path):
-                reply = self.ask(self.concrete(path))
+                reply = self.ask(self.concrete(path), headers=self.owner)
                 self.assertEqual(reply.status, 200, reply.body[:300])
                 self.assertTrue(reply.body)
 
@@ -61,7 +63,7 @@ class Api(ScratchFolder):
         for path, operations in self.paths.items():
             if "get" in operations:
                 with self.subTest(path=path):
-                    reply = self.ask(self.concrete(path), "HEAD")
+                    reply = self.ask(self.concrete(path), "HEAD", headers=self.owner)
                     self.assertEqual((reply.status, reply.body), (200, b""))
 
     def test_every_route_answers_options(self):

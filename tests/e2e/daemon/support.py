@@ -48,7 +48,9 @@ class Daemon:
 
     def __init__(self, *flags, sets=(), env=None, wait=True):
         self.no_settings = tempfile.NamedTemporaryFile(suffix=".toml")
-        command = [KINGLETD, "--set", "http.listen=127.0.0.1:0", "--config", self.no_settings.name]
+        command = [KINGLETD, "--set", "http.listen=127.0.0.1:0"]
+        if "--config" not in flags:
+            command += ["--config", self.no_settings.name]
         self.lines = []
         self.url = None
         for assignment in sets:

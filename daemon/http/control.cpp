@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: POST /api/v1/control/pause and /resume: the camera goes on, nothing is looked at meanwhile. No restart keeps it.
+#include "daemon/http/json.h"
+#include "daemon/http/routes.h"
+#include "engine/base/format.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+Reply set_paused(const Context& context, const Call& call, bool paused) {
+  context.set_paused(paused);
+  if (context.log) {
+    context.log(LogLevel::kInfo, format_text("{} by {}", paused ? "paused" : "resumed",
+                                             call.caller.token_name.empty() ? call.caller.address
+                                                                            : "\"" + call.caller.token_name + "\""));
+  }
+  return json_reply(Json{{"paused", paused}}.dump(), "no-store");
+}
+
+}  // namespace
+
+Reply post_pause(const Context& context, const Call& call) { return set_paused(context, call, true); }
+Reply post_resume(const Context& context, const Call& call) { return set_paused(context, call, false); }
+
+}  // namespace kinglet::daemon::http

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the configuration as the API shows it; who reads files and knows keys hands it over in this form.
+#pragma once
+
+#include <string>
+
+namespace kinglet::daemon::http {
+
+struct Setting {
+  std::string key;     // "decide.min_score"
+  std::string value;   // TOML
+  std::string source;  // "default", "FILE:LINE", "KINGLET_X", "--set"
+  std::string reload;  // "live", "pipeline", "restart"
+};
+
+// Logins within addresses ("rtsp://user:password@camera/") become "***". All other secrets are in files of their own.
+[[nodiscard]] std::string without_secrets(std::string text);
+
+}  // namespace kinglet::daemon::http

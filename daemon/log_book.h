@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the newest lines of the log for who may read them over HTTP; a service's journal is not everybody's to open.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "engine/base/clock.h"
+#include "engine/base/log.h"
+#include "engine/base/mutex.h"
+
+namespace kinglet::daemon {
+
+[[nodiscard]] std::string_view to_string(LogLevel level);  // "warning"
+
+// Thread-safe.
+class LogBook {
+ public:
+  static constexpr std::size_t kKept = 1000;
+  struct Record {
+    std::uint64_t seq = 0;
+    WallTime at{};
+    LogLevel level = LogLevel::kInfo;
+    std::string text;
+  };
+
+  // Lines below `level` ("debug", "info", "warning", "error") are left out.
+  explicit LogBook(std::string_view level);
+
+  void add(LogLevel level, std::string_view text);
+  // Those kept that came at `since` or later, oldest first.
+  [[nodiscard]] std::vector<Record> since(WallTime since) const;
+
+ private:
+  const LogLevel least_;
+  mutable Mutex mutex_;
+  std::uint64_t seq_ KINGLET_GUARDED_BY(mutex_) = 0;
+  std::deque<Record> records_ KINGLET_GUARDED_BY(mutex_);
+};
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/log_book.h"
+
+#include <gtest/gtest.h>
+
+#include "daemon/http/setting.h"
+#include "daemon/stats.h"
+
+namespace kinglet::daemon {
+namespace {
+
+TEST(LogBook, KeepsTheNewestThousandLines) {
+  LogBook book("info");
+  for (int i = 1; i <= 1005; ++i) book.add(LogLevel::kInfo, std::to_string(i));
+  const auto records = book.since({});
+  ASSERT_EQ(records.size(), LogBook::kKept);
+  EXPECT_EQ(records.front().text, "6");
+  EXPECT_EQ(records.back().seq, 1005U);
+}
+
+TEST(LogBook, LeavesOutWhatTheLogLeavesOut) {
+  LogBook book("warning");
+  book.add(LogLevel::kDebug, "a");
+  book.add(LogLevel::kInfo, "b");
+  book.add(LogLevel::kWarning, "c");
+  book.add(LogLevel::kError, "d");
+  EXPECT_EQ(book.since({}).size(), 2U);
+}
+
+TEST(WithoutSecrets, HidesLoginsWithinAddresses) {
+  using http::without_secrets;
+  EXPECT_EQ(without_secrets("mjpeg:http://a:b@host/x"), "mjpeg:http://***@host/x");
+  EXPECT_EQ(without_secrets("exec:ffmpeg -i rtsp://u:p@ss@h:554/1 -y ftp://q:r@s"),
+            "exec:ffmpeg -i rtsp://***@h:554/1 -y ftp://***@s");
+  EXPECT_EQ(without_secrets("http://host/a@b"), "http://host/a@b");
+  EXPECT_EQ(without_secrets("http://host?x=a@b"), "http://host?x=a@b");
+  EXPECT_EQ(without_secrets("://"), "://");
+  EXPECT_EQ(without_secrets("://@"), "://***@");
+}
+
+// A feeder that is not watched at night must not look like one that hangs.
+TEST(Stats, LookingAwayOnPurposeIsASignOfLife) {
+  const SteadyTime start{std::chrono::hours(1)};
+  Stats stats(start);
+  stats.add_skipped(SkipReason::kSettling);
+  EXPECT_FALSE(stats.view(start).last_answer_at);
+  stats.add_looked_away(SkipReason::kSchedule, start);
+  EXPECT_EQ(stats.view(start).last_answer_at, start);
+  EXPECT_EQ(stats.view(start).skipped[static_cast<std::size_t>(SkipReason::kSchedule)], 1U);
+}
+
+}  // namespace
+}  // namespace kinglet::daemon
