@@ -14,6 +14,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "camera/program/formats.h"
@@ -78,10 +79,18 @@ std::int64_t capture_time(const libcamera::ControlList& metadata) {
   return now;
 }
 
+// As bytes: the virtual camera of libcamera 0.4 never writes it, and what lies there need not be a Status.
+std::underlying_type_t<libcamera::FrameMetadata::Status> status_of(const libcamera::FrameMetadata& metadata) {
+  std::underlying_type_t<libcamera::FrameMetadata::Status> status{};
+  static_assert(sizeof(status) == sizeof(metadata.status));
+  std::memcpy(&status, &metadata.status, sizeof(status));
+  return status;
+}
+
 bool is_startup(const libcamera::FrameMetadata& metadata) {
 #if LIBCAMERA_VERSION_MAJOR > 0 || LIBCAMERA_VERSION_MINOR > 5 || \
     (LIBCAMERA_VERSION_MINOR == 5 && LIBCAMERA_VERSION_PATCH >= 2)
-  return metadata.status == libcamera::FrameMetadata::FrameStartup;
+  return status_of(metadata) == libcamera::FrameMetadata::FrameStartup;
 #else
   static_cast<void>(metadata);
   return false;
@@ -297,9 +306,8 @@ Completed Device::describe(libcamera::Request& request) {
     return completed;
   }
   const libcamera::FrameMetadata& metadata = buffers_->at(completed.frame.index)->metadata();
-  // Only these exact values: the virtual camera of libcamera 0.4 leaves the field unset.
-  if (metadata.status == libcamera::FrameMetadata::FrameError ||
-      metadata.status == libcamera::FrameMetadata::FrameCancelled) {
+  const auto status = status_of(metadata);
+  if (status == libcamera::FrameMetadata::FrameError || status == libcamera::FrameMetadata::FrameCancelled) {
     completed.kind = Completed::Kind::kBad;
   } else if (is_startup(metadata)) {
     completed.kind = Completed::Kind::kStartup;
