@@ -23,7 +23,7 @@ namespace kinglet::camera {
 namespace {
 
 constexpr std::string_view kProgram = "kinglet-camera";
-constexpr std::chrono::seconds kStartLimit{5};
+constexpr std::chrono::seconds kStartLimit{10};  // the smallest boards are slow while they do something else
 constexpr std::chrono::seconds kPoliteLimit{1};
 constexpr std::chrono::milliseconds kDeathLimit{300};
 // A frame that waited longer in the socket (nobody called next()) is given back for a newer one.

@@ -37,22 +37,29 @@ engine_tests_on() {
 }
 
 # The machine is a tool that lies beside the checkout; who has none is told so.
-cross_machine() {
-  local tool=$repository/../shared/tools/emulated-pi
-  [[ -x $tool ]] || fail 69 "no emulated machine: $tool is missing" "without --machine single programs run under qemu-user"
-  step "collecting the daemon and its libraries" collect_machine "$repository/build/machine"
-  step "kingletd in an emulated Raspberry Pi 4" "$repository/cross/ask-machine" "$tool" "$repository/build/machine"
+emulated_machine() {
+  emulator=$repository/../shared/tools/emulated-pi
+  [[ -x $emulator ]] || fail 69 "no emulated machine: $emulator is missing" "without it single programs run under qemu-user"
 }
 
-# A folder with the daemon, the demonstration and the libraries it needs. The C library is the machine's own: it must fit
-# the machine's loader.
+cross_machine() {
+  emulated_machine
+  step "collecting the daemon and its libraries" collect_machine "$repository/build/machine" arm64 kingletd
+  step "kingletd in an emulated Raspberry Pi 4" "$repository/cross/ask-machine" "$emulator" "$repository/build/machine"
+}
+
+# collect_machine FOLDER PRESET PROGRAM...: a folder with the programs, the demonstration and the libraries they need. The C
+# library is the machine's own: it must fit the machine's loader.
 collect_machine() {
-  local folder=$1 path
+  local folder=$1 preset=$2 program path
+  shift 2
   rm -rf "$folder"
   mkdir -p "$folder/lib"
-  cp "$repository/build/arm64/bin/kingletd" "$folder/"
   cp -r "$repository/models/demo" "$folder/demo"
-  qemu-aarch64 -E LD_TRACE_LOADED_OBJECTS=1 "$folder/kingletd" | sed -nE 's/.* => ([^ ]+) .*/\1/p' |
-    grep -vE '/lib(c|m)\.so' | while read -r path; do cp -L "$path" "$folder/lib/"; done
-  aarch64-linux-gnu-strip "$folder/kingletd"
+  for program in "$@"; do
+    cp "$repository/build/$preset/bin/$program" "$folder/"
+    qemu-aarch64 -E LD_TRACE_LOADED_OBJECTS=1 "$folder/$program" | sed -nE 's/.* => ([^ ]+) .*/\1/p' |
+      grep -vE '/lib(c|m)\.so' | while read -r path; do cp -L "$path" "$folder/lib/"; done
+    aarch64-linux-gnu-strip "$folder/$program"
+  done
 }

@@ -52,8 +52,8 @@ build_for_tests() {
   finish_installing
   [[ -z $regex ]] || return 0
   if [[ -z $tier || $tier == sanitizer ]]; then
-    build_tiers asan bytes
-    build_tiers tsan threads
+    build_tiers asan bytes camera
+    build_tiers tsan threads camera
   fi
   [[ $tier != arm64 && (-n $tier || -z $(arm64_compiler)) ]] || build_tiers arm64-tests board
   [[ -z $all && $tier != package && $tier != emulation ]] || build_preset arm64

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# long.sh cores|machine|package: ./dev's own long commands as tests of ./dev test --all, which has built what they need.
+# long.sh cores|machine|cameras|package: ./dev's own long commands as tests of ./dev test --all, which has built what they need.
 set -euo pipefail
 [[ -n ${DEV_BUILD_FOLDER:-} ]] || {
   echo "skipped: takes long, so only under ./dev test --all"
@@ -9,11 +9,12 @@ set -euo pipefail
 source_folder=${KINGLET_SOURCE:-$PWD}
 case $1 in
 cores) exec "$source_folder/dev" cross ;;
-machine)
+machine | cameras)
   [[ -x $source_folder/../shared/tools/emulated-pi ]] || {
     echo "skipped: no emulated machine (../shared/tools/emulated-pi)"
     exit 77
   }
+  [[ $1 == machine ]] || exec "$source_folder/dev" camera-test --machine
   exec "$source_folder/dev" cross --machine
   ;;
 package) exec "$source_folder/dev" package --check ;;

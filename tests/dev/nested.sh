@@ -12,5 +12,5 @@ export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:check
 export UBSAN_OPTIONS=print_stacktrace=1
 suppressions=$(dirname "$0")/tsan-suppressions.txt
 export TSAN_OPTIONS=second_deadlock_stack=1:suppressions=$suppressions
-exec ctest --test-dir "$build" -j "$(nproc)" -L "^($2)\$" --output-on-failure --no-tests=error \
+exec ctest --test-dir "$build" -j "$(($(nproc) + 1))" -L "^($2)\$" --output-on-failure --no-tests=error \
   --test-output-size-passed 1000000 --output-junit "$(dirname "$build")/tests/junit-$1.xml"

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """kingletd with a libcamera camera: real photographs in front of libcamera's virtual camera, and a camera that hangs.
 Everything but the camera is real: kingletd, kinglet-camera, libcamera, the shared buffers, the model, HTTP."""
-import json
 import os
 import shutil
 import signal
@@ -12,27 +11,23 @@ import time
 import unittest
 from pathlib import Path
 
+from photos import PHOTOS, expected_names
 from support import CORPUS, SOURCE_DIR, Daemon, ScratchFolder, bird_sets, main, need_corpus
 
 PROGRAM = os.environ.get("CAMERA_PROGRAM", "")
-# Even sides, as the virtual camera of libcamera 0.4 needs them, and the right name under every way to resize.
-PHOTOS = ["bald_eagle.jpg", "burrowing_owl.jpg", "great_egret.jpg", "house_sparrow_150.jpg", "junco_150.jpg",
-          "lesser_goldfinch_150.jpg", "white_crowned_sparrow_150.jpg"]
 
 need_corpus()
 for program, reason in ((PROGRAM, "kinglet-camera is not built (no libcamera)"), ("gcc", "no gcc for cross/virtual-camera")):
     if not shutil.which(program):
         print(f"SKIPPED: {reason}")
         sys.exit(77)
-EXPECTED = {name: entry["top1"] for name, entry in (
-    (path.split("/")[-1], entry) for path, entry in
-    json.loads((CORPUS / "expected_top1.json").read_text())["models/bird_mobilenetv2_fp32.onnx"].items())}
+EXPECTED = expected_names()
 
 
 class LibcameraSource(ScratchFolder):
-    def start(self, photos, *switches, camera="", env=None):
+    def start(self, photos, *switches, camera="", size="640x480", env=None):
         """A daemon whose camera sees `photos`, or one of two with test patterns when there are none; `switches` are
-        those of cross/virtual-camera."""
+        those of cross/virtual-camera, `size` is what the configuration wishes."""
         frames = ""
         if photos:
             pictures = self.folder / "pictures"
@@ -44,7 +39,7 @@ class LibcameraSource(ScratchFolder):
         script.write_text(f"#!/bin/sh\nexport LIBCAMERA_PIPELINES_MATCH_LIST=virtual\necho $$ >{self.folder}/pid\n"
                           f"exec {SOURCE_DIR}/cross/virtual-camera {frames} {' '.join(switches)} {PROGRAM} \"$@\"\n")
         script.chmod(stat.S_IRWXU)
-        return Daemon(sets=bird_sets(self.folder) + [f"source=libcamera:{camera}", "source.size=640x480",
+        return Daemon(sets=bird_sets(self.folder) + [f"source=libcamera:{camera}", f"source.size={size}",
                                                      "decide.min_score=0.3"],
                       env={"KINGLET_CAMERA_PROGRAM": str(script), **(env or {})})
 
@@ -111,6 +106,11 @@ class LibcameraSource(ScratchFolder):
             with self.subTest(camera=camera), self.start([], "--fps", "10", camera=camera) as daemon:
                 daemon.first_prediction()
                 self.assertIn(size, self.camera(daemon)["description"])
+
+    def test_a_size_the_camera_does_not_have_is_adjusted_and_the_bird_still_named(self):
+        with self.start(["bald_eagle.jpg"], "--fps", "10", size="1000x300") as daemon:
+            self.assertEqual(daemon.first_prediction()["top"][0]["label"], EXPECTED["bald_eagle.jpg"])
+            self.assertIn("640x480", self.camera(daemon)["description"])
 
     def test_an_unknown_camera_is_told_those_there_are(self):
         with self.start([], "--fps", "10", camera="porch") as daemon:

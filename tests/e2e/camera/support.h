@@ -2,6 +2,7 @@
 // Why: what both files of tests need: a folder of their own, scripts that stand for kinglet-camera, waiting.
 #pragma once
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -26,6 +27,9 @@ namespace kinglet::camera::testing {
 
 class LibcameraTest : public ::testing::Test {
  protected:
+  // The program is built with this test's sanitizer: what it reports there is a failure here.
+  void TearDown() override { EXPECT_THAT(log(), ::testing::Not(::testing::HasSubstr("Sanitizer"))); }
+
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
 
   // An executable script in the place of kinglet-camera.
