@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "camera/camera_settings.h"
 #include "camera/frame.h"
 #include "engine/base/area.h"
 #include "engine/base/error.h"
@@ -26,6 +27,7 @@ struct SourceOptions {
   int width = 1280;            // wish; sources of fixed size ignore it
   int height = 720;
   double frames_per_second = 0;  // 0: the source's own pace; images: and demo: then run at their default of 10
+  CameraSettings camera;         // of libcamera: and rpicam:
   std::string camera_program;    // path of kinglet-camera; empty: beside this program, then PATH
   std::string rpicam_program;    // path of rpicam-vid; empty: PATH
   std::vector<std::string> rpicam_arguments;  // further ones for it

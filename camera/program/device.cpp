@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstring>
 #include <type_traits>
 #include <utility>
 
+#include "camera/program/controls.h"
 #include "camera/program/formats.h"
 #include "engine/base/format.h"
 
@@ -123,7 +123,7 @@ Result<std::unique_ptr<Device>> Device::open(const DeviceWish& wish) {
   KINGLET_TRY(device->acquire());
   KINGLET_TRY(device->configure(wish));
   KINGLET_TRY(device->allocate());
-  device->set_controls(wish.frames_per_second);
+  KINGLET_TRY(device->set_controls(wish));
   return device;
 }
 
@@ -188,8 +188,16 @@ Result<void> Device::configure(const DeviceWish& wish) {
   stream.size = size;
   stream.stride = 0;  // anything else would be a wish
   stream.bufferCount = kBufferWish;
+  const libcamera::Orientation orientation = configuration_->orientation * KINGLET_TRY(make_transform(wish.settings));
+  configuration_->orientation = orientation;
   if (configuration_->validate() == libcamera::CameraConfiguration::Invalid) {
     return refuse(format_text("cannot give {}", stream.toString()));
+  }
+  if (configuration_->orientation != orientation) {
+    return fail(ErrorCode::kUnavailable,
+                format_text("camera {} cannot turn the picture as camera.rotation, camera.hflip and camera.vflip say",
+                            camera_->id()),
+                "", "most cameras turn by 180 degrees or mirror, or neither");
   }
   const std::optional<PixelFormat> format = from_libcamera(stream.pixelFormat);
   if (!format) return refuse(format_text("gives {}, which kinglet does not read", stream.pixelFormat.toString()));
@@ -231,17 +239,15 @@ Result<void> Device::allocate() {
   return {};
 }
 
-void Device::set_controls(double frames_per_second) {
-  controls_ = std::make_unique<libcamera::ControlList>(camera_->controls());
-  const auto& known = camera_->controls();
-  if (frames_per_second > 0 && known.find(libcamera::controls::FrameDurationLimits.id()) != known.end()) {
-    const auto microseconds = static_cast<std::int64_t>(1e6 / frames_per_second);
-    controls_->set(libcamera::controls::FrameDurationLimits,
-                   libcamera::Span<const std::int64_t, 2>(std::array{microseconds, microseconds}));
+Result<void> Device::set_controls(const DeviceWish& wish) {
+  auto controls = make_controls(wish.settings, wish.frames_per_second, camera_->controls());
+  if (!controls) {
+    Error error = std::move(controls).error();
+    error.message = format_text("camera {}: {}", camera_->id(), error.message);
+    return std::unexpected(std::move(error));
   }
-  if (known.find(libcamera::controls::AfMode.id()) != known.end()) {
-    controls_->set(libcamera::controls::AfMode, libcamera::controls::AfModeContinuous);
-  }
+  controls_ = std::make_unique<libcamera::ControlList>(std::move(*controls));
+  return {};
 }
 
 Result<void> Device::start() {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "camera/camera_settings.h"
 #include "camera/program/buffers.h"
 #include "camera/protocol.h"
 #include "engine/base/error.h"
@@ -25,6 +26,7 @@ struct DeviceWish {
   unsigned width = 1280;
   unsigned height = 720;
   double frames_per_second = 0;  // 0: the camera's own
+  CameraSettings settings;
 };
 
 struct CameraName {
@@ -44,7 +46,8 @@ struct Completed {
 class Device {
  public:
   // The process may have one of these at a time (libcamera aborts otherwise). kUnavailable: libcamera does not start,
-  // no camera, no such camera, one in use by another program, one without a format for us, no memory.
+  // no camera, no such camera, one in use by another program, one without a format for us or without a control for a
+  // setting, no memory.
   [[nodiscard]] static Result<std::unique_ptr<Device>> open(const DeviceWish& wish);
   [[nodiscard]] static Result<std::vector<CameraName>> list();
   ~Device();
@@ -71,7 +74,7 @@ class Device {
   [[nodiscard]] Result<void> acquire();
   [[nodiscard]] Result<void> configure(const DeviceWish& wish);
   [[nodiscard]] Result<void> allocate();
-  void set_controls(double frames_per_second);
+  [[nodiscard]] Result<void> set_controls(const DeviceWish& wish);
   void on_completed(libcamera::Request* request);
   void on_disconnected();
   void signal_event();

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <print>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 #include "camera/program/device.h"
 #include "camera/program/server.h"
@@ -64,6 +66,26 @@ int list(bool json) {
   return 0;
 }
 
+template <typename Value>
+void add_setting(CLI::App& app, const char* name, Value& value, const char* help) {
+  if constexpr (std::is_same_v<Value, bool>) {
+    app.add_flag(option_of(name), value, help);
+  } else if constexpr (std::is_same_v<Value, Area>) {
+    const auto assign = [&value](const std::vector<double>& shares) {
+      value = {shares[0], shares[1], shares[2], shares[3]};
+    };
+    app.add_option_function<std::vector<double>>(option_of(name), assign, help)->expected(4);
+  } else {
+    app.add_option(option_of(name), value, help);
+  }
+}
+
+void add_settings(CLI::App& app, CameraSettings& settings) {
+#define KINGLET_CAMERA_SETTING(type, name, default_, help) add_setting(app, #name, settings.name, help);
+#include "camera/settings.def"
+#undef KINGLET_CAMERA_SETTING
+}
+
 bool parse_size(const std::string& text, DeviceWish& wish) {
   char end = '\0';
   return std::sscanf(text.c_str(), "%5ux%5u%c", &wish.width, &wish.height, &end) == 2 && wish.width > 0 &&
@@ -108,6 +130,7 @@ int main(int argc, char** argv) {
   app.add_option("--size", options.size, "wished size of the picture (default 1280x720)");
   app.add_option("--fps", options.wish.frames_per_second, "pictures per second (default 0: the camera's own)")
       ->check(CLI::Range(0.0, 1000.0));
+  kinglet::camera::add_settings(app, options.wish.settings);
   app.add_option("--fd", options.socket, "the socket to kingletd");
   app.set_version_flag("--version", "kinglet-camera " KINGLET_VERSION);
   try {

@@ -201,6 +201,8 @@ class LibcameraSource : public FrameSource {
     if (options_.frames_per_second > 0) {
       words.insert(words.end(), {"--fps", format_text("{}", options_.frames_per_second)});
     }
+    const std::vector<std::string> settings = to_arguments(options_.camera);
+    words.insert(words.end(), settings.begin(), settings.end());
     return words;
   }
 

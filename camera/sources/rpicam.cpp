@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <csignal>
 
 #include "camera/stream/child_stream.h"
@@ -23,6 +24,26 @@ constexpr std::array kPrograms{"rpicam-vid", "libcamera-vid"};
 constexpr int kRowUnit = 128;
 
 int unpadded(int width) { return std::max(kRowUnit, (width + kRowUnit / 2) / kRowUnit * kRowUnit); }
+
+// Its words for what differs from the defaults.
+std::vector<std::string> words_for(const CameraSettings& settings) {
+  std::vector<std::string> words;
+  const auto add = [&words](const char* option, auto value) {
+    words.insert(words.end(), {option, format_text("{}", value)});
+  };
+  if (settings.exposure > 0) add("--shutter", std::lround(settings.exposure * 1000));
+  if (settings.gain > 0) add("--gain", settings.gain);
+  if (settings.exposure_value != 0) add("--ev", settings.exposure_value);
+  if (settings.white_balance != "auto") add("--awb", settings.white_balance);
+  if (settings.focus != "auto") add("--autofocus-mode", settings.focus == "once" ? "auto" : settings.focus);
+  if (settings.focus == "manual") add("--lens-position", settings.lens_position);
+  if (settings.rotation != 0) add("--rotation", settings.rotation);
+  if (settings.hflip) words.emplace_back("--hflip");
+  if (settings.vflip) words.emplace_back("--vflip");
+  const Area& crop = settings.crop;
+  if (crop != Area{}) add("--roi", format_text("{},{},{},{}", crop.left, crop.top, crop.width, crop.height));
+  return words;
+}
 
 // What would make its output something else than frames of the size asked for.
 constexpr std::array<std::string_view, 24> kOurs{"-t",
@@ -66,6 +87,7 @@ class RpicamSource final : public StreamSource {
       : StreamSource(options.log),
         camera_(std::move(camera)),
         wished_program_(options.rpicam_program),
+        settings_(options.camera),
         further_(options.rpicam_arguments),
         width_(unpadded(options.width)),
         height_(std::max(2, options.height / 2 * 2)),
@@ -134,6 +156,8 @@ class RpicamSource final : public StreamSource {
                                    "-"};
     if (frames_per_second_ > 0) words.insert(words.end(), {"--framerate", format_text("{}", frames_per_second_)});
     if (!camera_.empty()) words.insert(words.end(), {"--camera", camera_});
+    const std::vector<std::string> settings = words_for(settings_);
+    words.insert(words.end(), settings.begin(), settings.end());
     words.insert(words.end(), further_.begin(), further_.end());
     return words;
   }
@@ -154,6 +178,7 @@ class RpicamSource final : public StreamSource {
 
   const std::string camera_;
   const std::string wished_program_;
+  const CameraSettings settings_;
   const std::vector<std::string> further_;
   const int width_;
   const int height_;

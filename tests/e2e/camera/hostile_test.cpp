@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "engine/base/file.h"
 #include "tests/e2e/camera/support.h"
 
 namespace kinglet::camera::testing {
@@ -93,6 +94,20 @@ TEST_F(Libcamera, MissingProgramSaysWhatToInstall) {
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(describe(wrong.error()), HasSubstr("/nowhere/kinglet-camera"));
+}
+
+TEST_F(Libcamera, ProgramIsToldTheSettings) {
+  const std::string words = (folder() / "words").string();
+  SourceOptions wish = options(script("printf '%s ' \"$@\" >" + words + "\n" + fake("good")));
+  wish.frames_per_second = 5;
+  wish.camera = {
+      .exposure = 8.5, .white_balance = "cloudy", .rotation = 180, .vflip = true, .crop = {0.25, 0.5, 0.5, 0.25}};
+  const auto source = open_libcamera("imx708", wish).value();
+  ASSERT_TRUE(source->start());
+  EXPECT_EQ(
+      read_file(words, 1000).value(),
+      "--fd 3 --size 640x480 --camera imx708 --fps 5 --exposure 8.5 --white-balance cloudy --rotation 180 --vflip "
+      "--crop 0.25 0.5 0.5 0.25 ");
 }
 
 TEST_F(Libcamera, ProgramOfAnotherLibcameraSaysSo) {

@@ -34,9 +34,9 @@ class VirtualCamera : public LibcameraTest {
   // kinglet-camera under cross/virtual-camera, on no other camera of this machine.
   std::string program(const std::string& switches = "--fps 60") {
     const std::string source = KINGLET_SOURCE_DIR;
-    return script("export LIBCAMERA_PIPELINES_MATCH_LIST=virtual TSAN_OPTIONS=atexit_sleep_ms=0:suppressions=" +
-                  source + "/tests/dev/tsan-suppressions.txt\necho $$ >" + (folder() / "pid").string() + "\nexec " +
-                  source + "/cross/virtual-camera " + switches + " " + kProgram.string() + " \"$@\"");
+    return script("export LIBCAMERA_PIPELINES_MATCH_LIST=virtual TSAN_OPTIONS=atexit_sleep_ms=0:suppressions=" + source +
+                  "/tests/dev/tsan-suppressions.txt\necho $$ >" + (folder() / "pid").string() + "\nexec " + source +
+                  "/cross/virtual-camera " + switches + " " + kProgram.string() + " \"$@\"");
   }
 
   [[nodiscard]] pid_t running_program() const { return std::stoi(read_file(folder() / "pid", 100).value()); }
@@ -146,6 +146,21 @@ TEST_F(VirtualCamera, UnknownCameraNamesThoseThereAre) {
   EXPECT_EQ(started.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(started.error().message, HasSubstr("no camera \"porch\""));
   EXPECT_THAT(started.error().hint, HasSubstr("0: bars, 1: lines"));
+}
+
+TEST_F(VirtualCamera, SettingsThatTheCameraDoesNotHaveAreRefusedByName) {
+  SourceOptions wish = options(program());
+  const auto refused = [&wish](const CameraSettings& settings) {
+    wish.camera = settings;
+    const auto started = open_libcamera("bars", wish).value()->start();
+    return started ? std::string("started") : describe(started.error());
+  };
+  EXPECT_THAT(refused({.exposure = 10}),
+              HasSubstr("camera bars: camera.exposure: the camera has no control ExposureTime"));
+  EXPECT_THAT(refused({.crop = {0.25, 0.25, 0.5, 0.5}}),
+              HasSubstr("camera.crop: the camera has no control ScalerCrop"));
+  EXPECT_THAT(refused({.rotation = 45}), HasSubstr("camera.rotation is 45"));
+  EXPECT_EQ(refused({}), "started");
 }
 
 TEST_F(VirtualCamera, NoCameraSaysWhatToDo) {

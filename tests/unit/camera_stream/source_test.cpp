@@ -210,6 +210,28 @@ TEST_F(Rpicam, AsksForRawFramesOfTheWishedSizeAndRate) {
   EXPECT_TRUE(source->settles());
 }
 
+TEST_F(Rpicam, IsToldTheCamerasSettings) {
+  options_.width = 640;
+  options_.height = 480;
+  options_.rpicam_program = fake("640 480");
+  options_.camera = {.exposure = 8.5,
+                     .gain = 2,
+                     .exposure_value = -0.5,
+                     .white_balance = "cloudy",
+                     .focus = "manual",
+                     .lens_position = 2,
+                     .rotation = 180,
+                     .hflip = true,
+                     .vflip = true,
+                     .crop = {0.25, 0.5, 0.5, 0.25}};
+  const auto source = open("rpicam:");
+  ASSERT_TRUE(source->start());
+  EXPECT_THAT(
+      read_file(words(), 1000).value(),
+      ::testing::EndsWith("-o\n-\n--shutter\n8500\n--gain\n2\n--ev\n-0.5\n--awb\ncloudy\n--autofocus-mode\nmanual\n"
+                          "--lens-position\n2\n--rotation\n180\n--hflip\n--vflip\n--roi\n0.25,0.5,0.5,0.25\n"));
+}
+
 TEST_F(Rpicam, AsksForRowsThatNoBoardPads) {
   options_.width = 800;
   options_.height = 601;
