@@ -60,7 +60,9 @@ class Frame {
   using Release = std::move_only_function<void()>;
 
   Frame() = default;
-  Frame(FrameView view, FrameInfo info, Release release) : view_(view), info_(info), release_(std::move(release)) {}
+  Frame(FrameView view, FrameInfo info, Release release) : Frame(view, view, info, std::move(release)) {}
+  Frame(FrameView view, FrameView small, FrameInfo info, Release release)
+      : view_(view), small_(small), info_(info), release_(std::move(release)) {}
   Frame(Frame&& other) noexcept { swap(other); }
   Frame& operator=(Frame&& other) noexcept {
     Frame(std::move(other)).swap(*this);
@@ -71,16 +73,20 @@ class Frame {
   }
 
   [[nodiscard]] const FrameView& view() const { return view_; }
+  // All of the same picture, smaller, where the camera itself scales it; else view().
+  [[nodiscard]] const FrameView& small() const { return small_; }
   [[nodiscard]] const FrameInfo& info() const { return info_; }
 
   void swap(Frame& other) noexcept {
     std::swap(view_, other.view_);
+    std::swap(small_, other.small_);
     std::swap(info_, other.info_);
     std::swap(release_, other.release_);
   }
 
  private:
   FrameView view_;
+  FrameView small_;
   FrameInfo info_;
   Release release_;
 };

@@ -216,6 +216,10 @@ Result<void> check(const Hello& hello) {
   if (bad_side(hello.width) || bad_side(hello.height)) {
     return std::unexpected(bad_message(format_text("size {}x{}", hello.width, hello.height)));
   }
+  const bool larger = hello.small_width > hello.width || hello.small_height > hello.height;
+  if (hello.has_small() && (larger || bad_side(hello.small_width) || bad_side(hello.small_height))) {
+    return std::unexpected(bad_message(format_text("small size {}x{}", hello.small_width, hello.small_height)));
+  }
   if (hello.buffer_count == 0 || hello.buffer_count > kMaxBuffers) {
     return std::unexpected(bad_message(format_text("{} buffers, expected 1 to {}", hello.buffer_count, kMaxBuffers)));
   }
@@ -224,9 +228,10 @@ Result<void> check(const Hello& hello) {
 
 Result<void> check(const Buffer& buffer, const Hello& hello, std::span<const std::uint64_t> sizes) {
   const auto format = static_cast<PixelFormat>(hello.format);
-  if (buffer.index >= hello.buffer_count) {
-    return std::unexpected(bad_message(format_text("buffer {} of {}", buffer.index, hello.buffer_count)));
+  if (buffer.index >= hello.all_buffers()) {
+    return std::unexpected(bad_message(format_text("buffer {} of {}", buffer.index, hello.all_buffers())));
   }
+  const bool is_small = buffer.index >= hello.buffer_count;
   if (buffer.plane_count != plane_count(format)) {
     return std::unexpected(bad_message(format_text("{} planes, expected {}", buffer.plane_count, plane_count(format))));
   }
@@ -235,7 +240,8 @@ Result<void> check(const Buffer& buffer, const Hello& hello, std::span<const std
     if (plane.descriptor >= sizes.size()) {
       return std::unexpected(bad_message(format_text("descriptor {} of {}", plane.descriptor, sizes.size())));
     }
-    const PlaneShape shape = plane_shape(format, i, hello.width, hello.height);
+    const PlaneShape shape = is_small ? plane_shape(format, i, hello.small_width, hello.small_height)
+                                      : plane_shape(format, i, hello.width, hello.height);
     KINGLET_TRY(check_plane(plane, format, shape, sizes[plane.descriptor]));
   }
   return {};

@@ -4,7 +4,8 @@
 //
 //   kinglet-camera                       kingletd
 //     Hello            ->                  (camera runs; geometry of all frames)
-//     Buffer x count   -> + descriptors    (maps each descriptor once, for reading)
+//     Buffer x count   -> + descriptors    (maps each descriptor once, for reading; with a second, small stream as
+//                                           many again: the same pictures)
 //                      <-  Want            (one frame, the newest)
 //     FrameReady       ->                  (a lease on one buffer)
 //                      <-  Return          (the lease ends)
@@ -27,7 +28,7 @@
 
 namespace kinglet::camera::protocol {
 
-inline constexpr std::uint32_t kVersion = 1;  // changes with any message; both sides must have the same
+inline constexpr std::uint32_t kVersion = 2;  // changes with any message; both sides must have the same
 inline constexpr int kSocket = 3;             // the descriptor kinglet-camera inherits
 inline constexpr std::uint32_t kMaxBuffers = 32;
 inline constexpr std::uint32_t kMaxPlanes = 3;
@@ -46,6 +47,11 @@ struct Hello {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
   std::uint32_t buffer_count = 0;
+  std::uint32_t small_width = 0;  // of a second stream of the same format and colours; 0: none
+  std::uint32_t small_height = 0;
+
+  [[nodiscard]] bool has_small() const { return small_width != 0; }
+  [[nodiscard]] std::uint32_t all_buffers() const { return has_small() ? 2 * buffer_count : buffer_count; }
 };
 
 struct BufferPlane {
@@ -55,7 +61,8 @@ struct BufferPlane {
   std::uint64_t length = 0;
 };
 
-// One message a buffer, in the order of the index.
+// One message a buffer, in the order of the index; those of the small stream come after all others: the small picture
+// of buffer i is in buffer i + buffer_count.
 struct Buffer {
   std::uint32_t index = 0;
   std::uint32_t plane_count = 0;

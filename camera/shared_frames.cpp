@@ -54,7 +54,7 @@ Result<void> SharedFrames::accept(const protocol::Hello& hello) {
   if (hello_.buffer_count != 0) return fail(ErrorCode::kBadData, "kinglet-camera said hello twice");
   KINGLET_TRY(protocol::check(hello));
   hello_ = hello;
-  buffers_.reserve(hello.buffer_count);
+  buffers_.reserve(hello.all_buffers());
   return {};
 }
 
@@ -75,7 +75,7 @@ Result<SharedFrames::Memory> SharedFrames::map(FileDescriptor descriptor, std::u
 Result<void> SharedFrames::accept(const protocol::Buffer& buffer, std::span<FileDescriptor> descriptors) {
   if (hello_.buffer_count == 0 || buffer.index != buffers_.size()) {
     return fail(ErrorCode::kBadData, format_text("kinglet-camera sent buffer {}, expected {} of {}", buffer.index,
-                                                 buffers_.size(), hello_.buffer_count));
+                                                 buffers_.size(), hello_.all_buffers()));
   }
   // lseek, because a dma-buf tells its size that way only.
   std::array<std::uint64_t, protocol::kMaxPlanes> sizes{};
@@ -98,9 +98,10 @@ Result<void> SharedFrames::accept(const protocol::Buffer& buffer, std::span<File
     }
     mapped.memories.push_back(std::move(*memory));
   }
+  const bool is_small = buffer.index >= hello_.buffer_count;
   mapped.view = {.format = static_cast<PixelFormat>(hello_.format),
-                 .width = static_cast<int>(hello_.width),
-                 .height = static_cast<int>(hello_.height),
+                 .width = static_cast<int>(is_small ? hello_.small_width : hello_.width),
+                 .height = static_cast<int>(is_small ? hello_.small_height : hello_.height),
                  .matrix = static_cast<ColorMatrix>(hello_.matrix),
                  .range = static_cast<ColorRange>(hello_.range),
                  .plane_count = static_cast<int>(buffer.plane_count)};
@@ -113,15 +114,12 @@ Result<void> SharedFrames::accept(const protocol::Buffer& buffer, std::span<File
 }
 
 Result<Frame> SharedFrames::lease(const protocol::FrameReady& ready) {
-  if (ready.index >= buffers_.size() || leased_[ready.index].exchange(true)) {
+  if (!complete() || ready.index >= hello_.buffer_count || leased_[ready.index].exchange(true)) {
     return fail(ErrorCode::kBadData,
                 format_text("kinglet-camera sent a frame in buffer {}, which it does not have", ready.index));
   }
-  const MappedBuffer& buffer = buffers_[ready.index];
-  for (const Memory& memory : buffer.memories) {
-    if (memory.is_dma_buf) static_cast<void>(sync_dma_buf(memory.descriptor.get(), DMA_BUF_SYNC_START));
-  }
-  FrameView view = buffer.view;
+  tell_memory(ready.index, Reading::kBegins);
+  FrameView view = buffers_[ready.index].view;
   if (view.format == PixelFormat::kMjpeg && ready.bytes_used != 0) {
     const std::span bytes = view.planes[0].bytes;
     view.planes[0].bytes = bytes.first(std::min<std::size_t>(bytes.size(), ready.bytes_used));
@@ -133,13 +131,21 @@ Result<Frame> SharedFrames::lease(const protocol::FrameReady& ready) {
       .captured_at = captured_at,
       .captured_wall = std::chrono::system_clock::now() -
                        std::chrono::duration_cast<std::chrono::system_clock::duration>(now - captured_at)};
-  return Frame(view, info, [frames = shared_from_this(), index = ready.index] { frames->give_back(index); });
+  const FrameView small = hello_.has_small() ? buffers_[ready.index + hello_.buffer_count].view : view;
+  return Frame(view, small, info, [frames = shared_from_this(), index = ready.index] { frames->give_back(index); });
+}
+
+void SharedFrames::tell_memory(std::uint32_t index, Reading reading) const {
+  const std::uint64_t flags = reading == Reading::kBegins ? DMA_BUF_SYNC_START : DMA_BUF_SYNC_END;
+  for (std::size_t i = index; i < buffers_.size(); i += hello_.buffer_count) {
+    for (const Memory& memory : buffers_[i].memories) {
+      if (memory.is_dma_buf) static_cast<void>(sync_dma_buf(memory.descriptor.get(), flags));
+    }
+  }
 }
 
 void SharedFrames::give_back(std::uint32_t index) {
-  for (const Memory& memory : buffers_[index].memories) {
-    if (memory.is_dma_buf) static_cast<void>(sync_dma_buf(memory.descriptor.get(), DMA_BUF_SYNC_END));
-  }
+  tell_memory(index, Reading::kEnds);
   leased_[index].store(false);
   // Fails only when the program has gone: then nobody waits for the buffer.
   static_cast<void>(protocol::send(socket_.get(), protocol::Return{.index = index}));

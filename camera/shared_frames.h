@@ -27,7 +27,7 @@ class SharedFrames : public std::enable_shared_from_this<SharedFrames> {
   [[nodiscard]] int socket() const { return socket_.get(); }
   [[nodiscard]] const protocol::Hello& hello() const { return hello_; }
   // True when the camera and all its buffers are known.
-  [[nodiscard]] bool complete() const { return hello_.buffer_count != 0 && buffers_.size() == hello_.buffer_count; }
+  [[nodiscard]] bool complete() const { return hello_.buffer_count != 0 && buffers_.size() == hello_.all_buffers(); }
 
   // kBadData: not in order, or what protocol::check refuses, or memory that could shrink under a reader (neither a
   // dma-buf nor sealed), or memory that cannot be mapped.
@@ -48,14 +48,16 @@ class SharedFrames : public std::enable_shared_from_this<SharedFrames> {
     std::vector<Memory> memories;
     FrameView view;
   };
+  enum class Reading { kBegins, kEnds };
 
   [[nodiscard]] Result<Memory> map(FileDescriptor descriptor, std::uint64_t length) const;
   static void unmap(std::vector<Memory>& memories);
+  void tell_memory(std::uint32_t index, Reading reading) const;
   void give_back(std::uint32_t index);
 
   FileDescriptor socket_;
   protocol::Hello hello_;
-  std::vector<MappedBuffer> buffers_;
+  std::vector<MappedBuffer> buffers_;  // those of the small stream at the end
   std::array<std::atomic<bool>, protocol::kMaxBuffers> leased_{};
 };
 

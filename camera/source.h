@@ -26,6 +26,7 @@ struct SourceOptions {
   std::string spec = "demo:";  // "scheme:rest"
   int width = 1280;            // wish; sources of fixed size ignore it
   int height = 720;
+  int small_width = 0;           // libcamera: of a second stream for the model; 0: none
   double frames_per_second = 0;  // 0: the source's own pace; images: and demo: then run at their default of 10
   CameraSettings camera;         // of libcamera: and rpicam:
   std::string camera_program;    // path of kinglet-camera; empty: beside this program, then PATH

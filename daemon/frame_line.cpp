@@ -44,7 +44,7 @@ Result<std::variant<Prediction, SkipReason>> FrameLine::look_at(const camera::Fr
   Prediction prediction;
   const camera::FrameInfo& info = frame.info();
   const SteadyTime begun = SteadyClock::now();
-  prediction.crop = KINGLET_TRY(classifier_.prepare(frame.view(), choose_crop(frame.view())));
+  prediction.crop = KINGLET_TRY(prepare(frame));
   const SteadyTime prepared_at = SteadyClock::now();
   const std::span<const float> scores = KINGLET_TRY(classifier_.run());
   const SteadyTime run_at = SteadyClock::now();
@@ -61,6 +61,16 @@ Result<std::variant<Prediction, SkipReason>> FrameLine::look_at(const camera::Fr
   prediction.age = now - info.captured_at + (done_at - begun);
   prediction.timing = {now - info.captured_at, prepared_at - begun, run_at - prepared_at, done_at - run_at};
   return prediction;
+}
+
+Result<camera::CropRect> FrameLine::prepare(const camera::Frame& frame) {
+  const camera::FrameView& full = frame.view();
+  // What is cut out of the picture needs all the pixels there are.
+  if (const auto crop = choose_crop(full)) return classifier_.prepare(full, crop);
+  const camera::FrameView& small = frame.small();
+  const camera::CropRect used = KINGLET_TRY(classifier_.prepare(small, std::nullopt));
+  return camera::CropRect{used.x * full.width / small.width, used.y * full.height / small.height,
+                          used.width * full.width / small.width, used.height * full.height / small.height};
 }
 
 std::optional<camera::CropRect> FrameLine::choose_crop(const camera::FrameView& view) const {

@@ -44,6 +44,8 @@ class FrameLine {
   [[nodiscard]] const std::shared_ptr<const visits::Rule>& rule() const { return rule_; }
 
  private:
+  // Fills the model's input; gives the part of the full frame that it shows.
+  [[nodiscard]] Result<camera::CropRect> prepare(const camera::Frame& frame);
   // What of the frame is classified; nothing: what the recipe says of the whole.
   [[nodiscard]] std::optional<camera::CropRect> choose_crop(const camera::FrameView& view) const;
   void track(const camera::FrameInfo& info, SteadyTime now, Prediction& prediction);

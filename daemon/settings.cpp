@@ -139,6 +139,7 @@ camera::SourceOptions source_options(const config::Config& config, LogSink log) 
   return {.spec = config.source.spec,
           .width = config.source.size.width,
           .height = config.source.size.height,
+          .small_width = static_cast<int>(config.source.small_width),
           .frames_per_second = config.source.fps,
           .camera = {.exposure = config.camera.exposure,
                      .gain = config.camera.gain,

@@ -23,8 +23,6 @@
 namespace kinglet::camera {
 namespace {
 
-constexpr unsigned kBufferWish = 6;  // two with the camera, one waiting, three with the daemon
-
 std::string location_name(const libcamera::ControlList& properties) {
   const auto location = properties.get(libcamera::properties::Location);
   if (!location) return {};
@@ -134,7 +132,7 @@ Device::~Device() {
     camera_->disconnected.disconnect(this);
   }
   requests_.clear();
-  buffers_.reset();
+  buffers_.clear();
   configuration_.reset();
   if (acquired_) camera_->release();
   camera_.reset();
@@ -177,70 +175,71 @@ Result<void> Device::acquire() {
 }
 
 Result<void> Device::configure(const DeviceWish& wish) {
-  const auto refuse = [&](const std::string& why) {
-    return fail(ErrorCode::kUnavailable, format_text("camera {}: {}", camera_->id(), why));
-  };
-  configuration_ = camera_->generateConfiguration({libcamera::StreamRole::Viewfinder});
-  if (!configuration_ || configuration_->empty()) return refuse("gives no video stream");
-  libcamera::StreamConfiguration& stream = configuration_->at(0);
-  const libcamera::Size size(wish.width, wish.height);
-  stream.pixelFormat = KINGLET_TRY(choose_format(stream.formats(), size));
-  stream.size = size;
-  stream.stride = 0;  // anything else would be a wish
-  stream.bufferCount = kBufferWish;
-  const libcamera::Orientation orientation = configuration_->orientation * KINGLET_TRY(make_transform(wish.settings));
-  configuration_->orientation = orientation;
-  if (configuration_->validate() == libcamera::CameraConfiguration::Invalid) {
-    return refuse(format_text("cannot give {}", stream.toString()));
+  configuration_ = KINGLET_TRY(make_configuration(*camera_, wish.streams));
+  int result = camera_->configure(configuration_.get());
+  if (result < 0 && configuration_->size() > 1) {
+    StreamWish one = wish.streams;
+    one.small_width = 0;
+    configuration_ = KINGLET_TRY(make_configuration(*camera_, one));
+    result = camera_->configure(configuration_.get());
   }
-  if (configuration_->orientation != orientation) {
+  const libcamera::StreamConfiguration& stream = configuration_->at(0);
+  if (result < 0) {
     return fail(ErrorCode::kUnavailable,
-                format_text("camera {} cannot turn the picture as camera.rotation, camera.hflip and camera.vflip say",
-                            camera_->id()),
-                "", "most cameras turn by 180 degrees or mirror, or neither");
-  }
-  const std::optional<PixelFormat> format = from_libcamera(stream.pixelFormat);
-  if (!format) return refuse(format_text("gives {}, which kinglet does not read", stream.pixelFormat.toString()));
-  if (const int result = camera_->configure(configuration_.get()); result < 0) {
-    return refuse(format_text("configuration {}: {}", stream.toString(), errno_text(-result)));
+                format_text("camera {}: configuration {}: {}", camera_->id(), stream.toString(), errno_text(-result)));
   }
   // The virtual camera has no device behind it.
   const auto devices = camera_->properties().get(libcamera::properties::SystemDevices);
   hardware_ = devices && !devices->empty();
-  const Colors colors = choose_colors(stream.colorSpace, *format, hardware_);
+  const PixelFormat format = from_libcamera(stream.pixelFormat).value_or(PixelFormat::kRgb888);
+  const Colors colors = choose_colors(stream.colorSpace, format, hardware_);
   const CameraName name = name_of(*camera_);
   hello_ = {.library = protocol::to_text("libcamera " + libcamera::CameraManager::version()),
             .camera = protocol::to_text(name.id),
             .model = protocol::to_text(name.model),
-            .format = static_cast<std::uint32_t>(*format),
+            .format = static_cast<std::uint32_t>(format),
             .matrix = static_cast<std::uint32_t>(colors.matrix),
             .range = static_cast<std::uint32_t>(colors.range),
             .width = stream.size.width,
             .height = stream.size.height};
+  if (configuration_->size() > 1) {
+    hello_.small_width = configuration_->at(1).size.width;
+    hello_.small_height = configuration_->at(1).size.height;
+  }
+  summary_ =
+      format_text("{}: {}, {}", camera_->id(), stream.toString(), libcamera::ColorSpace::toString(stream.colorSpace));
+  if (hello_.has_small()) summary_ += format_text(", {}", configuration_->at(1).toString());
+  if (wish.streams.small_width > 0 && !hello_.has_small()) summary_ += ", no second, smaller stream beside it";
   return {};
 }
 
 Result<void> Device::allocate() {
-  const libcamera::StreamConfiguration& stream = configuration_->at(0);
   const std::string& id = camera_->id();
   const bool csi = id.starts_with("/base/") && !id.contains("usb");
-  buffers_ = std::make_unique<Buffers>(KINGLET_TRY(Buffers::allocate(camera_, stream, csi)));
-  const std::size_t count = std::min<std::size_t>(buffers_->size(), protocol::kMaxBuffers);
+  std::size_t count = protocol::kMaxBuffers;
+  for (const libcamera::StreamConfiguration& stream : *configuration_) {
+    buffers_.push_back(KINGLET_TRY(Buffers::allocate(camera_, stream, csi)));
+    count = std::min(count, buffers_.back().size());
+  }
   hello_.buffer_count = static_cast<std::uint32_t>(count);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    descriptions_.push_back(KINGLET_TRY(describe_buffer(*buffers_->at(i), i, stream)));
-    requests_.push_back(camera_->createRequest(i));
-    if (!requests_.back() || requests_.back()->addBuffer(stream.stream(), buffers_->at(i)) < 0) {
-      return fail(ErrorCode::kUnavailable, format_text("camera {}: no request for buffer {}", id, i));
+  for (std::uint32_t i = 0; i < count; ++i) requests_.push_back(camera_->createRequest(i));
+  for (std::uint32_t at = 0; at < buffers_.size(); ++at) {
+    const libcamera::StreamConfiguration& stream = configuration_->at(at);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      libcamera::FrameBuffer* buffer = buffers_[at].at(i);
+      const auto index = static_cast<std::uint32_t>(at * count + i);
+      descriptions_.push_back(KINGLET_TRY(describe_buffer(*buffer, index, stream)));
+      if (!requests_[i] || requests_[i]->addBuffer(stream.stream(), buffer) < 0) {
+        return fail(ErrorCode::kUnavailable, format_text("camera {}: no request for buffer {}", id, index));
+      }
     }
   }
-  summary_ = format_text("{}: {}, {}, {} buffers ({})", id, stream.toString(),
-                         libcamera::ColorSpace::toString(stream.colorSpace), count, buffers_->kind());
+  summary_ += format_text(", {} buffers ({})", count, buffers_.front().kind());
   return {};
 }
 
 Result<void> Device::set_controls(const DeviceWish& wish) {
-  auto controls = make_controls(wish.settings, wish.frames_per_second, camera_->controls());
+  auto controls = make_controls(wish.streams.settings, wish.frames_per_second, camera_->controls());
   if (!controls) {
     Error error = std::move(controls).error();
     error.message = format_text("camera {}: {}", camera_->id(), error.message);
@@ -311,7 +310,7 @@ Completed Device::describe(libcamera::Request& request) {
     completed.kind = Completed::Kind::kCancelled;
     return completed;
   }
-  const libcamera::FrameMetadata& metadata = buffers_->at(completed.frame.index)->metadata();
+  const libcamera::FrameMetadata& metadata = buffers_.front().at(completed.frame.index)->metadata();
   const auto status = status_of(metadata);
   if (status == libcamera::FrameMetadata::FrameError || status == libcamera::FrameMetadata::FrameCancelled) {
     completed.kind = Completed::Kind::kBad;

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "camera/camera_settings.h"
 #include "camera/program/buffers.h"
+#include "camera/program/configuration.h"
 #include "camera/protocol.h"
 #include "engine/base/error.h"
 #include "engine/base/file.h"
@@ -23,10 +23,8 @@ namespace kinglet::camera {
 
 struct DeviceWish {
   std::string camera;  // libcamera's id, an index or a model name; empty: the first
-  unsigned width = 1280;
-  unsigned height = 720;
+  StreamWish streams;
   double frames_per_second = 0;  // 0: the camera's own
-  CameraSettings settings;
 };
 
 struct CameraName {
@@ -83,7 +81,7 @@ class Device {
   std::unique_ptr<libcamera::CameraManager> manager_;
   std::shared_ptr<libcamera::Camera> camera_;
   std::unique_ptr<libcamera::CameraConfiguration> configuration_;
-  std::unique_ptr<Buffers> buffers_;
+  std::vector<Buffers> buffers_;  // one a stream
   std::vector<std::unique_ptr<libcamera::Request>> requests_;
   std::unique_ptr<libcamera::ControlList> controls_;
   std::vector<BufferDescription> descriptions_;

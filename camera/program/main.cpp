@@ -86,7 +86,7 @@ void add_settings(CLI::App& app, CameraSettings& settings) {
 #undef KINGLET_CAMERA_SETTING
 }
 
-bool parse_size(const std::string& text, DeviceWish& wish) {
+bool parse_size(const std::string& text, StreamWish& wish) {
   char end = '\0';
   return std::sscanf(text.c_str(), "%5ux%5u%c", &wish.width, &wish.height, &end) == 2 && wish.width > 0 &&
          wish.height > 0;
@@ -128,9 +128,12 @@ int main(int argc, char** argv) {
   app.add_flag("--json", options.json, "with --list: as JSON");
   app.add_option("--camera", options.wish.camera, "id, index or model of the camera (default: the first)");
   app.add_option("--size", options.size, "wished size of the picture (default 1280x720)");
+  app.add_option("--small-width", options.wish.streams.small_width,
+                 "width of a second stream of smaller pictures, where the camera has one (default 0: none)")
+      ->check(CLI::Range(0, 16384));
   app.add_option("--fps", options.wish.frames_per_second, "pictures per second (default 0: the camera's own)")
       ->check(CLI::Range(0.0, 1000.0));
-  kinglet::camera::add_settings(app, options.wish.settings);
+  kinglet::camera::add_settings(app, options.wish.streams.settings);
   app.add_option("--fd", options.socket, "the socket to kingletd");
   app.set_version_flag("--version", "kinglet-camera " KINGLET_VERSION);
   try {
@@ -141,7 +144,7 @@ int main(int argc, char** argv) {
     std::println(stderr, "error: {}", error.what());
     return kinglet::exit_code(kinglet::ErrorCode::kUsage);
   }
-  if (!kinglet::camera::parse_size(options.size, options.wish)) {
+  if (!kinglet::camera::parse_size(options.size, options.wish.streams)) {
     return kinglet::camera::report(
         {kinglet::ErrorCode::kUsage, "--size is \"" + options.size + "\", expected WIDTHxHEIGHT", "", ""});
   }

@@ -197,6 +197,7 @@ class LibcameraSource : public FrameSource {
   [[nodiscard]] std::vector<std::string> arguments() const {
     std::vector<std::string> words{"--fd", std::to_string(protocol::kSocket), "--size",
                                    format_text("{}x{}", options_.width, options_.height)};
+    if (options_.small_width > 0) words.insert(words.end(), {"--small-width", std::to_string(options_.small_width)});
     if (!camera_.empty()) words.insert(words.end(), {"--camera", camera_});
     if (options_.frames_per_second > 0) {
       words.insert(words.end(), {"--fps", format_text("{}", options_.frames_per_second)});
@@ -260,8 +261,10 @@ class LibcameraSource : public FrameSource {
 
   [[nodiscard]] static std::string describe_camera(const protocol::Hello& hello) {
     const std::string model = protocol::to_string(hello.model);
-    return format_text("{} via {}, {}x{} {}", model.empty() ? protocol::to_string(hello.camera) : model,
-                       protocol::to_string(hello.library), hello.width, hello.height,
+    const std::string small =
+        hello.has_small() ? format_text(" and {}x{}", hello.small_width, hello.small_height) : std::string();
+    return format_text("{} via {}, {}x{}{} {}", model.empty() ? protocol::to_string(hello.camera) : model,
+                       protocol::to_string(hello.library), hello.width, hello.height, small,
                        to_string(static_cast<PixelFormat>(hello.format)));
   }
 

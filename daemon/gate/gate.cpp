@@ -42,7 +42,7 @@ bool Gate::is_due(SteadyTime now) {
 bool Gate::is_worth_a_look(const camera::Frame& frame, const Moment& moment) {
   motion_.reset();
   // One that cannot be measured is looked at: whoever reads it says what is wrong.
-  if (!options_.motion || frame.info().still || !grid_.measure(frame.view())) return true;
+  if (!options_.motion || frame.info().still || !grid_.measure(frame.small())) return true;
   motion_ = detector_.update(grid_.cells(), moment.now);
   if (motion_->moving || motion_->new_scene) open_until_ = moment.now + options_.hold;
   return moment.visit_open || moment.now < open_until_ || moment.now >= next_look_;

@@ -124,6 +124,19 @@ void serve(PixelFormat format) {
 
 Camera nv12() { return camera_of(PixelFormat::kNv12); }
 
+// The bytes of the small pictures are those of the buffers after the full ones.
+void serve_with_small() {
+  Camera camera = nv12();
+  camera.hello.small_width = kWidth / 2;
+  camera.hello.small_height = kHeight / 2;
+  say(camera.hello);
+  for (std::uint32_t i = 0; i < camera.hello.all_buffers(); ++i) say_buffer(camera, i);
+  for (std::uint32_t i = 0;; ++i) {
+    wait_for_want();
+    say(frame(i % 4, i));
+  }
+}
+
 // Lends each buffer once until it comes back, as the real program does; 200 frames a second.
 void serve_well() {
   const Camera camera = nv12();
@@ -172,6 +185,18 @@ void with_frames(const std::vector<FrameReady>& frames) {
   wait_for_end();
 }
 
+// A lease on a buffer of the small stream alone.
+void with_small_frame() {
+  Camera camera = nv12();
+  camera.hello.small_width = kWidth / 2;
+  camera.hello.small_height = kHeight / 2;
+  say(camera.hello);
+  for (std::uint32_t i = 0; i < camera.hello.all_buffers(); ++i) say_buffer(camera, i);
+  wait_for_want();
+  say(frame(5, 0));
+  wait_for_end();
+}
+
 const std::map<std::string, void (*)()> kModes{
     {"good", serve_well},
     {"nv12", [] { serve(PixelFormat::kNv12); }},
@@ -179,11 +204,14 @@ const std::map<std::string, void (*)()> kModes{
     {"yuyv", [] { serve(PixelFormat::kYuyv); }},
     {"rgb888", [] { serve(PixelFormat::kRgb888); }},
     {"mjpeg", [] { serve(PixelFormat::kMjpeg); }},
+    {"small", serve_with_small},
+    {"small_is_larger", [] { with_hello([](Hello& hello) { hello.small_width = 2 * (hello.small_height = 1000); }); }},
+    {"small_frame", [] { with_small_frame(); }},
     {"ends", [] { std::fprintf(stderr, "last words\n"); }},
     {"silent", [] { wait_for_end(); }},
     {"garbage", [] { say_raw({1, 2, 3, 4, 5}), wait_for_end(); }},
-    {"version", [] { say_raw({0x4B474C43, 2, 0, 0}), wait_for_end(); }},
-    {"truncated", [] { say_raw({0x4B474C43, 1, 0, 8, 1, 2}), wait_for_end(); }},
+    {"version", [] { say_raw({0x4B474C43, 99, 0, 0}), wait_for_end(); }},
+    {"truncated", [] { say_raw({0x4B474C43, protocol::kVersion, 0, 8, 1, 2}), wait_for_end(); }},
     {"long", [] { say_raw(std::vector<std::uint32_t>(4096, 7)), wait_for_end(); }},
     {"endless_text", [] { with_hello([](Hello& hello) { hello.camera.fill('x'); }); }},
     {"huge", [] { with_hello([](Hello& hello) { hello.width = 1U << 30; }); }},

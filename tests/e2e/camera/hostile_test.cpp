@@ -43,11 +43,11 @@ TEST_P(RefusedAtStart, IsUnavailableWithTheReason) {
 INSTANTIATE_TEST_SUITE_P(
     Peer, RefusedAtStart,
     ::testing::Values(Attack{"ends", "ended with exit code 7: last words"}, Attack{"silent", "gave no camera within"},
-                      Attack{"garbage", "not kinglet's protocol"}, Attack{"version", "protocol version 2, expected 1"},
+                      Attack{"garbage", "not kinglet's protocol"}, Attack{"version", "protocol version 99, expected 2"},
                       Attack{"truncated", "expected"}, Attack{"long", "longer than any message"},
                       Attack{"endless_text", "a text without end"}, Attack{"huge", "size 1073741824x48"},
-                      Attack{"no_buffers", "0 buffers"}, Attack{"hello_twice", "hello twice"},
-                      Attack{"buffer_first", "sent buffer 0, expected"},
+                      Attack{"no_buffers", "0 buffers"}, Attack{"small_is_larger", "small size 2000x1000"},
+                      Attack{"hello_twice", "hello twice"}, Attack{"buffer_first", "sent buffer 0, expected"},
                       Attack{"buffer_order", "sent buffer 2, expected 0"}, Attack{"frame_first", "out of turn"},
                       Attack{"no_descriptor", "descriptor 0 of 0"}, Attack{"not_sealed", "sealed against shrinking"},
                       Attack{"offset", "outside a memory of"}, Attack{"offset_wraps", "outside a memory of"},
@@ -75,6 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Peer, RefusedAtFrame,
                          ::testing::Values(Attack{"frame_index", "buffer 31, which it does not have"},
                                            Attack{"frame_twice", "buffer 0, which it does not have"},
                                            Attack{"frame_backwards", "out of turn"},
+                                           Attack{"small_frame", "buffer 5, which it does not have"},
                                            Attack{"dies_later", "ended with exit code 7"}),
                          attack_name);
 
@@ -117,6 +118,21 @@ TEST_F(Libcamera, ProgramOfAnotherLibcameraSaysSo) {
   ASSERT_FALSE(started);
   EXPECT_THAT(started.error().message, HasSubstr("libcamera.so.0.4"));
   EXPECT_THAT(started.error().hint, HasSubstr("another libcamera"));
+}
+
+TEST_F(Libcamera, SmallPicturesComeWithTheFullOnes) {
+  const auto source = open(script(fake("small")));
+  ASSERT_TRUE(source->start());
+  EXPECT_THAT(source->description(), HasSubstr("64x48 and 32x24"));
+  for (int i = 0; i < 9; ++i) {
+    const Frame frame = must_get(*source);
+    ASSERT_EQ(frame.view().width, 64);
+    ASSERT_EQ(frame.small().width, 32);
+    ASSERT_EQ(frame.small().height, 24);
+    EXPECT_TRUE(check_view(frame.small()));
+    EXPECT_EQ(frame.view().planes[0].bytes.front(), std::byte(16 + i % 4));
+    EXPECT_EQ(frame.small().planes[0].bytes.front(), std::byte(16 + i % 4 + 4));
+  }
 }
 
 TEST_F(Libcamera, StaleFrameIsGivenBackForANewerOne) {

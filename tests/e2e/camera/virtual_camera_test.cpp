@@ -34,9 +34,9 @@ class VirtualCamera : public LibcameraTest {
   // kinglet-camera under cross/virtual-camera, on no other camera of this machine.
   std::string program(const std::string& switches = "--fps 60") {
     const std::string source = KINGLET_SOURCE_DIR;
-    return script("export LIBCAMERA_PIPELINES_MATCH_LIST=virtual TSAN_OPTIONS=atexit_sleep_ms=0:suppressions=" + source +
-                  "/tests/dev/tsan-suppressions.txt\necho $$ >" + (folder() / "pid").string() + "\nexec " + source +
-                  "/cross/virtual-camera " + switches + " " + kProgram.string() + " \"$@\"");
+    return script("export LIBCAMERA_PIPELINES_MATCH_LIST=virtual TSAN_OPTIONS=atexit_sleep_ms=0:suppressions=" +
+                  source + "/tests/dev/tsan-suppressions.txt\necho $$ >" + (folder() / "pid").string() + "\nexec " +
+                  source + "/cross/virtual-camera " + switches + " " + kProgram.string() + " \"$@\"");
   }
 
   [[nodiscard]] pid_t running_program() const { return std::stoi(read_file(folder() / "pid", 100).value()); }
@@ -87,6 +87,41 @@ TEST_F(VirtualCamera, GivesThePicturesThatTheCameraSees) {
     seen.insert(static_cast<std::size_t>(same - pictures.begin()));
   }
   EXPECT_EQ(seen.size(), pictures.size());
+}
+
+TEST_F(VirtualCamera, SmallPicturesShowTheSameAsTheFullOnes) {
+  paint("1.jpg", 255, 60, 30);
+  paint("2.jpg", 40, 255, 200);
+  std::ofstream(folder() / "two.yaml") << "%YAML 1.1\n---\n\"feeder\":\n  supported_formats:\n"
+                                          "  - { width: 320, height: 240, frame_rates: [30] }\n"
+                                          "  - { width: 640, height: 480, frame_rates: [30] }\n"
+                                          "  frames: { path: \""
+                                       << (folder() / "frames").string() << "/\" }\n";
+  SourceOptions wish = options(program("--fps 30 --yaml " + (folder() / "two.yaml").string()));
+  wish.small_width = 320;
+  const auto source = open_libcamera("", wish).value();
+  ASSERT_TRUE(source->start());
+  EXPECT_THAT(source->description(), HasSubstr("640x480 and 320x240"));
+  for (int i = 0; i < 12; ++i) {
+    const Frame frame = must_get(*source);
+    ASSERT_EQ(frame.view().width, 640);
+    ASSERT_EQ(frame.small().width, 320);
+    const Image full = to_rgb(frame.view()).value();
+    const Image small = to_rgb(frame.small()).value();
+    const Image shrunk =
+        resize_like_pillow(full.view(), {0, 0, 640, 480}, 320, 240, engine::Interpolation::kBilinear).value();
+    EXPECT_LT(difference(small, shrunk), 3) << "frame " << i;
+  }
+}
+
+TEST_F(VirtualCamera, ACameraWithoutASecondStreamGivesOne) {
+  SourceOptions wish = options(program());
+  wish.small_width = 320;  // not in the list of sizes, so the camera makes it the largest
+  const auto source = open_libcamera("lines", wish).value();
+  ASSERT_TRUE(source->start());
+  const Frame frame = must_get(*source);
+  EXPECT_EQ(frame.small().width, frame.view().width);
+  EXPECT_THAT(log(), HasSubstr("no second, smaller stream"));
 }
 
 TEST_F(VirtualCamera, SequenceGrowsAndJumpsAreCounted) {

@@ -124,6 +124,19 @@ TEST(CheckHello, RefusesHugeSize) {
   EXPECT_THAT(refusal(hello), HasSubstr("size 64x4294967294"));
 }
 
+TEST(CheckHello, RefusesASmallStreamThatIsNone) {
+  Hello hello = nv12_hello();
+  hello.small_width = 32;
+  hello.small_height = 24;
+  EXPECT_EQ(refusal(hello), "accepted");
+  hello.small_height = 0;
+  EXPECT_THAT(refusal(hello), HasSubstr("small size 32x0"));
+  hello.small_height = 25;
+  EXPECT_THAT(refusal(hello), HasSubstr("small size 32x25"));
+  hello.small_height = 50;
+  EXPECT_THAT(refusal(hello), HasSubstr("small size 32x50"));
+}
+
 TEST(CheckHello, RefusesBufferCountsOutOfRange) {
   Hello hello = nv12_hello();
   for (const std::uint32_t count : {0U, 33U}) {
@@ -138,6 +151,21 @@ TEST(CheckBuffer, RefusesIndexBeyondTheCount) {
   Buffer buffer = nv12_buffer();
   buffer.index = 4;
   EXPECT_THAT(refusal(buffer), HasSubstr("buffer 4 of 4"));
+}
+
+TEST(CheckBuffer, OfTheSmallStreamComesAfterTheOthersAndIsSmaller) {
+  Hello hello = nv12_hello();
+  hello.small_width = 32;
+  hello.small_height = 24;
+  Buffer buffer{.index = 4,
+                .plane_count = 2,
+                .planes = {BufferPlane{0, 32, 0, 768}, BufferPlane{0, 32, 768, 384}, BufferPlane{}}};
+  const std::uint64_t size = 1152;
+  EXPECT_TRUE(check(buffer, hello, std::span(&size, 1)));
+  buffer.index = 3;
+  EXPECT_FALSE(check(buffer, hello, std::span(&size, 1)));
+  buffer.index = 8;
+  EXPECT_THAT(check(buffer, hello, std::span(&size, 1)).error().message, HasSubstr("buffer 8 of 8"));
 }
 
 TEST(CheckBuffer, RefusesPlaneCountOfAnotherFormat) {

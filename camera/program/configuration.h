@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: which streams a camera is asked for, and what it made of that.
+#pragma once
+
+#include <libcamera/camera.h>
+
+#include <memory>
+
+#include "camera/camera_settings.h"
+#include "engine/base/error.h"
+
+namespace kinglet::camera {
+
+struct StreamWish {
+  unsigned width = 1280;
+  unsigned height = 720;
+  unsigned small_width = 0;  // of a second stream; 0: none
+  CameraSettings settings;   // how the picture is turned
+};
+
+// Validated. at(0): pictures of a size near to the wish; at(1), only where the camera offers it: the same pictures in
+// the same format and shape, but smaller. kUnavailable: no stream that kinglet reads, or one that cannot be turned;
+// kUsage: a rotation that is no right angle.
+[[nodiscard]] Result<std::unique_ptr<libcamera::CameraConfiguration>> make_configuration(libcamera::Camera& camera,
+                                                                                         const StreamWish& wish);
+
+}  // namespace kinglet::camera

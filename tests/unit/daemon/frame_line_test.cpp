@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: which of a frame's two pictures the model sees, when a camera gives a small one beside the full one.
+#include "daemon/frame_line.h"
+
+#include <gtest/gtest.h>
+
+#include "camera/decode.h"
+#include "camera/demo_frames.h"
+#include "engine/base/file.h"
+#include "tests/support/scratch_folder.h"
+
+namespace kinglet::daemon {
+namespace {
+
+camera::Image grey(int width, int height) {
+  const auto bytes = static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3;
+  return {.width = width, .height = height, .rgb = std::vector<std::byte>(bytes, std::byte{128})};
+}
+
+class FrameLineTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(camera::write_demo_frames(folder_.path(), {.seed = 7, .count = 2, .width = 320, .height = 240}));
+    const std::string file = read_file(folder_.path() / "frame_000001.png", 10'000'000).value();
+    bird_ = camera::decode_image(std::as_bytes(std::span(file)), {}, camera::Upright::kAsStored).value().image;
+  }
+
+  // The label and the part of the full picture.
+  std::pair<std::string, camera::CropRect> look_at(const camera::Image& full, const camera::Image& small,
+                                                   std::optional<Area> region = {}) {
+    auto classifier = Classifier::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 1});
+    visits::IdMaker ids(1);
+    std::vector<std::string> warnings;
+    FrameLine line(std::move(classifier.value()), {.gate = {.motion = false, .region = region}}, ids, {}, warnings);
+    const SteadyTime now = SteadyClock::now();
+    const camera::Frame frame(full.view(), small.view(), {.captured_at = now}, {});
+    const auto looked = line.look_at(frame, now, false).value();
+    const Prediction& prediction = std::get<Prediction>(looked);
+    return {std::string(line.rule()->taxa()[prediction.answer.taxon].label), prediction.crop};
+  }
+
+  kinglet::testing::ScratchFolder folder_;
+  camera::Image bird_;
+};
+
+TEST_F(FrameLineTest, TheModelSeesTheSmallPictureAndTheCropIsOfTheFullOne) {
+  const auto [label, crop] = look_at(grey(1280, 960), bird_);
+  EXPECT_EQ(label, "Rufous demofinch");
+  const auto alone = look_at(bird_, bird_).second;
+  EXPECT_EQ(crop, (camera::CropRect{alone.x * 4, alone.y * 4, alone.width * 4, alone.height * 4}));
+}
+
+TEST_F(FrameLineTest, WhatIsCutOutIsCutOutOfTheFullPicture) {
+  EXPECT_EQ(look_at(bird_, grey(160, 120), Area{0, 0, 1, 1}).first, "Rufous demofinch");
+  EXPECT_NE(look_at(bird_, grey(160, 120)).first, "Rufous demofinch");
+}
+
+}  // namespace
+}  // namespace kinglet::daemon
