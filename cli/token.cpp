@@ -85,6 +85,7 @@ Result<int> revoke(const Options& options, const fs::path& folder, Output& out) 
   KINGLET_TRY(daemon::change_tokens(folder, [&](TokenList& list) -> Result<void> {
     if (std::erase_if(list.tokens, [&](const Token& token) { return token.name == options.name; }) > 0) return {};
     std::vector<std::string_view> names;
+    names.reserve(list.tokens.size());
     for (const Token& token : list.tokens) names.emplace_back(token.name);
     const std::string_view near = nearest_name(options.name, names);
     return fail(ErrorCode::kNotFound, format_text("there is no token called \"{}\"", printable(options.name)), {},

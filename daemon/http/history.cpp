@@ -39,9 +39,7 @@ Reply store_problem(const Error& error) {
   if (error.code == ErrorCode::kIo || error.code == ErrorCode::kNotPermitted) {
     return problem("storage-full", describe(error), error.hint);
   }
-  Reply reply = problem("starting", describe(error), error.hint);
-  reply.headers.emplace_back("Retry-After", "2");
-  return reply;
+  return problem("starting", describe(error), error.hint);
 }
 
 std::optional<Reply> not_modified(const Call& call, const std::string& tag) {

@@ -6,6 +6,7 @@
 
 #include "daemon/build_info.h"
 #include "daemon/http/json.h"
+#include "daemon/http/openapi_parts.h"
 #include "daemon/http/routes.h"
 
 namespace kinglet::daemon::http {
@@ -38,55 +39,35 @@ std::string lower(std::string_view method) {
   return text;
 }
 
-Json operation(const Route& route, std::string_view operation_id) {
+Json operation(const Route& route, std::string_view operation_id, const Json& parts) {
   Json json{{"operationId", operation_id}, {"summary", route.summary}, {"x-role", to_string(route.role)}};
   if (Json list = parameters(route); !list.empty()) json["parameters"] = std::move(list);
-  if (route.method == "PATCH") {
-    const Json schema{{"schema", {{"type", "object"}}}};
-    json["requestBody"] = {{"required", true},
-                           {"content", {{"application/merge-patch+json", schema}, {"application/json", schema}}}};
-  }
-  if (route.method == "POST") {
-    const Json binary{{"schema", {{"type", "string"}, {"format", "binary"}}}};
-    json["requestBody"] = {
-        {"required", true},
-        {"content",
-         {{"image/jpeg", binary}, {"image/png", binary}, {"application/json", {{"schema", {{"type", "object"}}}}}}}};
-  }
-  json["responses"] = {
-      {route.method == "DELETE" ? "204" : "200", {{"description", route.summary}}},
-      {"default",
-       {{"description", "an error, RFC 9457"},
-        {"content", {{"application/problem+json", {{"schema", {{"$ref", "#/components/schemas/Problem"}}}}}}}}}};
+  const Json& known = parts["operations"].at(std::string(operation_id));
+  if (known.contains("requestBody")) json["requestBody"] = known["requestBody"];
+  json["responses"] = known["responses"];
+  for (Json& response : json["responses"]) response["description"] = route.summary;
+  json["responses"]["default"] = {
+      {"description", "an error, RFC 9457"},
+      {"content", {{"application/problem+json", {{"schema", {{"$ref", "#/components/schemas/Problem"}}}}}}}};
   return json;
 }
 
 }  // namespace
 
 Reply get_openapi(const Context& /*context*/, const Call& /*call*/) {
+  const Json parts = Json::parse(openapi_parts());
   Json paths = Json::object();
 #define KINGLET_ROUTE(method, path, handler, role, query, summary) \
-  paths[path][lower(method)] = operation(Route{method, path, &handler, Role::role, query, summary}, #handler);
+  paths[path][lower(method)] = operation(Route{method, path, &handler, Role::role, query, summary}, #handler, parts);
 #include "daemon/http/routes.def"
 #undef KINGLET_ROUTE
-  const Json text{{"type", "string"}};
+  // A path may be there twice (/healthz is /readyz), an operation's name may not.
+  paths["/healthz"]["get"]["operationId"] = "get_healthz";
   const Json json{
       {"openapi", "3.1.0"},
       {"info", {{"title", "kinglet"}, {"version", build_info().version}, {"license", {{"name", "Apache-2.0"}}}}},
-      {"paths", paths},
-      {"components",
-       {{"schemas",
-         {{"Problem",
-           {{"type", "object"},
-            {"required", {"type", "title", "status"}},
-            {"properties",
-             {{"type", text},
-              {"title", text},
-              {"status", {{"type", "integer"}}},
-              {"detail", text},
-              {"hint", text},
-              {"instance", text},
-              {"request_id", text}}}}}}}}}};
+      {"paths", std::move(paths)},
+      {"components", {{"schemas", parts["schemas"]}}}};
   return json_reply(json.dump());
 }
 

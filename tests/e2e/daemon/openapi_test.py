@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The API's own document: complete, right in its examples, and true of every real answer."""
+import json
+import tempfile
+import unittest
+
+from support import Daemon, ScratchFolder, main
+
+from json_schema import faults  # tests/support, which support has put on the path
+
+BINARY = ("image/", "multipart/", "text/", "application/x-ndjson", "application/openmetrics-text", "application/toml")
+
+
+class Documented(ScratchFolder):
+    """Judges answers by the document of the daemon that gave them."""
+
+    def judge(self, document, operation, reply):
+        documented = operation["responses"].get(str(reply.status))
+        self.assertIsNotNone(documented, f"{operation['operationId']}: {reply.status} is not documented")
+        if not reply.body:
+            return
+        media = reply.headers["content-type"].split(";")[0]
+        self.assertIn(media, documented["content"], operation["operationId"])
+        schema = documented["content"][media]["schema"]
+        values = []
+        if media == "application/json":
+            values = [reply.json()]
+        elif media == "application/x-ndjson":
+            values = [json.loads(line) for line in reply.body.splitlines()]
+        for value in values:
+            self.assertEqual(list(faults(value, schema, document)), [], operation["operationId"])
+
+    def every_get(self, daemon, concrete, headers, problems=()):
+        document = daemon.ask("/api/v1/openapi.json").json()
+        for path, operations in document["paths"].items():
+            if "get" not in operations:
+                continue
+            with self.subTest(path=path):
+                reply = daemon.ask(concrete(path), headers=headers)
+                if reply.headers.get("content-type") == "application/problem+json":
+                    problem = document["components"]["schemas"]["Problem"]
+                    self.assertEqual(list(faults(reply.json(), problem, document)), [])
+                    self.assertIn(reply.status, problems)
+                else:
+                    self.judge(document, operations["get"], reply)
+        return document
+
+
+class Running(Documented):
+    @classmethod
+    def setUpClass(cls):
+        cls.state = tempfile.TemporaryDirectory()
+        cls.daemon = Daemon(sets=["source=demo:1", "visits.end_after=1s", "store.flush_interval=100ms",
+                                  f"store.path={cls.state.name}"])
+        cls.daemon.first_prediction()
+        cls.owner = cls.daemon.claim()
+        cls.visit = cls.daemon.until(cls.visit_with_pictures, "a visit with its pictures")
+        cls.document = cls.daemon.ask("/api/v1/openapi.json").json()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.daemon.stop()
+        cls.state.cleanup()
+
+    @classmethod
+    def visit_with_pictures(cls):
+        found = cls.daemon.ask("/api/v1/visits").json()["items"]
+        return next((visit for visit in found if "clip" in visit["links"] and visit["state"] == "ended"), None)
+
+    def operation(self, method, path):
+        return self.document["paths"][path][method]
+
+    def concrete(self, path):
+        day = self.daemon.ask("/api/v1/days").json()["items"][0]["date"]
+        path = path.replace("/species/{id}", "/species/" + self.visit["species_id"]).replace("{date}", day)
+        path = path.replace("{source}", "camera").replace("{slug}", "busy").replace("{file}", "style.css")
+        return path.replace("{id}", self.visit["id"] if "visits" in path else self.daemon.prediction()["id"])
+
+    def test_every_operation_has_a_name_a_role_and_its_answers(self):
+        self.assertEqual(self.document["openapi"], "3.1.0")
+        names = [one["operationId"] for path in self.document["paths"].values() for one in path.values()]
+        self.assertEqual(len(names), len(set(names)))
+        for path, operations in self.document["paths"].items():
+            for method, one in operations.items():
+                self.assertIn(one["x-role"], ("open", "read", "live", "admin"))
+                self.assertTrue({"200", "204"} & one["responses"].keys(), one["operationId"])
+                for response in one["responses"].values():
+                    self.assertTrue(response["description"])
+                self.assertNotIn("requestBody", one if method in ("get", "delete") else {})
+                wanted = {name for name in path.split("/") if name.startswith("{")}
+                given = {"{" + one["name"] + "}" for one in one.get("parameters", []) if one["in"] == "path"}
+                self.assertEqual(wanted, given)
+
+    def test_every_schema_is_used_closed_and_found(self):
+        text = json.dumps(self.document)
+        for name in self.document["components"]["schemas"]:
+            self.assertIn(f'"#/components/schemas/{name}"', text)
+
+        def walk(value, place):
+            if isinstance(value, dict):
+                if value.get("type") == "object" and "properties" in value:
+                    self.assertIn("additionalProperties", value, place)
+                    self.assertLessEqual(set(value["required"]), value["properties"].keys(), place)
+                if "$ref" in value:
+                    self.assertIn(value["$ref"].split("/")[-1], self.document["components"]["schemas"])
+                for name, one in value.items():
+                    walk(one, f"{place}.{name}")
+            elif isinstance(value, list):
+                for one in value:
+                    walk(one, place)
+        walk(self.document["components"]["schemas"], "$")
+
+    def test_every_example_is_what_it_explains(self):
+        seen = 0
+        for operations in self.document["paths"].values():
+            for one in operations.values():
+                bodies = [one["responses"][status] for status in one["responses"]] + [one.get("requestBody", {})]
+                for media, content in [pair for body in bodies for pair in body.get("content", {}).items()]:
+                    if "example" in content:
+                        seen += 1
+                        found = list(faults(content["example"], content["schema"], self.document))
+                        self.assertEqual(found, [], one["operationId"])
+                    elif not media.startswith(BINARY) and "properties" in str(content):
+                        self.assertEqual(media, "application/problem+json", one["operationId"])
+        self.assertGreater(seen, 25)
+
+    def test_every_real_answer_is_as_documented(self):
+        self.every_get(self.daemon, self.concrete, self.owner)
+
+    def test_acts_are_as_documented(self):
+        picture = self.daemon.ask("/snapshot.jpg").body
+        for path, body, kind in (("/api/v1/classify", picture, "image/jpeg"),
+                                 ("/api/v1/config/validate", "[decide]\nmin_score = 5\n[gatte]\nx = 1", "application/toml"),
+                                 ("/api/v1/config/validate", "x = [", "application/toml"),
+                                 ("/api/v1/control/pause", None, "text/plain"), ("/api/v1/control/resume", None, "text/plain")):
+            reply = self.daemon.ask(path, "POST", body, {**self.owner, "Content-Type": kind})
+            self.judge(self.document, self.operation("post", path), reply)
+        token = json.dumps({"token": self.owner["Authorization"].split()[1]})
+        reply = self.daemon.ask("/api/v1/session", "POST", token, {"Content-Type": "application/json"})
+        self.judge(self.document, self.operation("post", "/api/v1/session"), reply)
+        self.judge(self.document, self.operation("delete", "/api/v1/session"), self.daemon.ask("/api/v1/session", "DELETE"))
+
+    def test_documented_requests_are_taken(self):
+        path = "/api/v1/visits/{id}"
+        for media, content in self.operation("patch", path)["requestBody"]["content"].items():
+            for change in ({"verdict": "confirmed", "note": "on the roof"}, {"verdict": None, "note": None}):
+                self.assertEqual(list(faults({"review": change}, content["schema"], self.document)), [])
+                reply = self.daemon.ask(self.visit["links"]["self"], "PATCH", json.dumps({"review": change}),
+                                        {**self.owner, "Content-Type": media, "If-Match": "*"})
+                self.judge(self.document, self.operation("patch", path), reply)
+        self.every_get(self.daemon, self.concrete, self.owner)
+
+    def test_a_member_that_is_not_documented_is_found(self):
+        visit = self.daemon.ask(self.visit["links"]["self"]).json()
+        schema = self.document["components"]["schemas"]["Visit"]
+        self.assertEqual(list(faults(visit, schema, self.document)), [])
+        self.assertEqual(list(faults({**visit, "new": 1}, schema, self.document)), ["$.new: not documented"])
+        for wrong in ({"seq": "1"}, {"seq": True}, {"state": "over"}, {"id": "vis_1"}, {"model_result": {}}):
+            self.assertTrue(list(faults({**visit, **wrong}, schema, self.document)), wrong)
+
+
+class Troubled(Documented):
+    def test_answers_without_camera_model_and_history_are_as_documented(self):
+        with Daemon(sets=["source=images:/nowhere", "model.path=/nowhere.onnx"]) as daemon:
+            daemon.until(lambda: daemon.ask("/readyz").json()["checks"]["camera"]["detail"].startswith("absent"), "no camera")
+
+            def concrete(path):
+                path = path.replace("{date}", "2026-05-04").replace("{slug}", "busy").replace("{file}", "style.css")
+                return path.replace("{id}", "x").replace("{source}", "camera")
+            document = self.every_get(daemon, concrete, daemon.claim(), problems=(404, 503))
+            self.judge(document, document["paths"]["/readyz"]["get"], daemon.ask("/readyz"))
+
+
+if __name__ == "__main__":
+    main()
