@@ -50,7 +50,7 @@ camera_machine() {
   build_preset arm64-tests kingletd kinglet-camera
   build_preset tests kinglet
   step "collecting the programs and their libraries" collect_machine "$folder" arm64-tests kingletd kinglet-camera || exit
-  quietly "$repository/build/tests/bin/kinglet" demo-frames --seed 7 --count 5 --size 320x240 --out "$folder/drawn" || exit
+  quietly "$repository/build/tests/bin/kinglet" demo-frames --seed 7 --count 4 --size 320x240 --out "$folder/drawn" || exit
   step "two cameras in an emulated Raspberry Pi of 512 MB" \
     env EMULATOR="$emulator" MACHINE_FOLDER="$folder" SOURCE_FOLDER="$repository" KINGLETD="$folder/kingletd" \
     PYTHONPATH="$repository/tests/e2e/daemon" PYTHONDONTWRITEBYTECODE=1 \
