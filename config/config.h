@@ -93,8 +93,8 @@ struct Config {
 #undef KINGLET_SECTION_END
 };
 
-enum class Reload { kLive, kPipeline, kRestart };
-[[nodiscard]] std::string_view to_string(Reload reload);  // "live", "pipeline", "restart"
+enum class Reload { kLive, kPipeline, kCamera, kRestart };
+[[nodiscard]] std::string_view to_string(Reload reload);  // "live", "pipeline" (kCamera as well), "restart"
 
 // One row of keys.def as data, for documents and messages.
 struct Key {
@@ -106,6 +106,7 @@ struct Key {
   Reload reload = Reload::kLive;
   std::string_view help;
   std::string (*value_text)(const Config& config);  // the value in `config` as TOML
+  void (*copy)(const Config& from, Config& to);
 
   [[nodiscard]] std::string full_name() const;  // "decide.min_score"
 };

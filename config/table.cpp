@@ -36,15 +36,16 @@ void apply_defaults(Config& config) {
 
 const std::vector<Key>& key_table() {
   static const std::vector<Key> table = {
-#define KINGLET_KEY(Section, section_, name_, kind_, default_, constraint_, unit_, reload_, help_) \
-  Key{.section = #section_,                                                                        \
-      .name = #name_,                                                                              \
-      .default_text = default_,                                                                    \
-      .expectation = expectation(kind::kind_{}, constraint_),                                      \
-      .unit = unit_,                                                                               \
-      .reload = Reload::reload_,                                                                   \
-      .help = help_,                                                                               \
-      .value_text = [](const Config& config) { return write(kind::kind_{}, config.section_.name_); }},
+#define KINGLET_KEY(Section, section_, name_, kind_, default_, constraint_, unit_, reload_, help_)    \
+  Key{.section = #section_,                                                                           \
+      .name = #name_,                                                                                 \
+      .default_text = default_,                                                                       \
+      .expectation = expectation(kind::kind_{}, constraint_),                                         \
+      .unit = unit_,                                                                                  \
+      .reload = Reload::reload_,                                                                      \
+      .help = help_,                                                                                  \
+      .value_text = [](const Config& config) { return write(kind::kind_{}, config.section_.name_); }, \
+      .copy = [](const Config& from, Config& to) { to.section_.name_ = from.section_.name_; }},
 #include "config/keys.def"
 #undef KINGLET_KEY
   };
@@ -81,6 +82,7 @@ std::string_view to_string(Reload reload) {
     case Reload::kLive:
       return "live";
     case Reload::kPipeline:
+    case Reload::kCamera:
       return "pipeline";
     case Reload::kRestart:
       return "restart";

@@ -33,6 +33,8 @@ std::string_view reload_text(Reload reload) {
       return "a reload takes it up at once";
     case Reload::kPipeline:
       return "a reload takes it up between two frames";
+    case Reload::kCamera:
+      return "a reload starts the camera again with it";
     case Reload::kRestart:
       return "needs a restart";
   }

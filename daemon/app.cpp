@@ -22,6 +22,7 @@
 #include "daemon/http/door.h"
 #include "daemon/http/event_feed.h"
 #include "daemon/http/server.h"
+#include "daemon/live_settings.h"
 #include "daemon/log_book.h"
 #include "daemon/pipeline.h"
 #include "daemon/settings.h"
@@ -109,19 +110,6 @@ Result<http::DoorOptions> door_options(const config::Config& config) {
   return options;
 }
 
-std::vector<http::Setting> settings_of(const config::Config& config, const std::vector<std::string>& origins) {
-  std::vector<http::Setting> settings;
-  const std::vector<config::Key>& table = config::key_table();
-  settings.reserve(table.size());
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    settings.push_back({.key = table[i].full_name(),
-                        .value = table[i].value_text(config),
-                        .source = i < origins.size() ? origins[i] : "default",
-                        .reload = std::string(config::to_string(table[i].reload))});
-  }
-  return settings;
-}
-
 LogSink into_book(LogSink log, LogBook& book) {
   return [log = std::move(log), &book](LogLevel level, std::string_view text) {
     book.add(level, text);
@@ -137,6 +125,7 @@ struct App::Parts {
         LineOptions line_options, store::StoreOptions store_options, http::DoorOptions door_options, LogSink log_sink)
       : log_book(config.log.level),
         log(into_book(std::move(log_sink), log_book)),
+        settings(config, options.origins, log),
         state_folder(store_options.folder),
         history(with_clock(std::move(store_options))),
         tokens(state_folder, log),
@@ -152,7 +141,6 @@ struct App::Parts {
         pipeline(
             make_line(classifier, std::move(line_options)), mailbox, desk, stats, latest, log,
             [this](const camera::Frame& frame, const Prediction& prediction) { pictures.look(frame, prediction); }),
-        source(source_options(config, log)),
         capture([this] { return open_source(); }, capture_options(config), mailbox, snapshots, stats, log),
         context{.source_is_demonstration = [this] { return source_is_demonstration(); },
                 .vitals = [this] { return vitals(); },
@@ -166,12 +154,12 @@ struct App::Parts {
                 .traffic = traffic,
                 .door = door,
                 .events = events,
-                .rule = rule,
+                .rule = [this] { return settings.rule(); },
                 .visits = history.book(),
                 .store = history,
                 .long_answers = long_answers,
                 .log_book = log_book,
-                .settings = settings_of(config, options.origins),
+                .settings = [this] { return settings.list(); },
                 .check_settings = [](const std::string& toml) { return config::check_text(toml, "body"); },
                 .set_paused = [this](bool paused) { pipeline.set_paused(paused); },
                 .clips = clips.get(),
@@ -197,7 +185,7 @@ struct App::Parts {
         std::move(*classifier), std::move(options), ids,
         [this](visits::VisitEvent event, const visits::Visit& visit) { note_visit(event, visit); }, warnings);
     for (const std::string& warning : warnings) log(LogLevel::kWarning, warning);
-    rule = line.rule();
+    settings.set_rule(line.rule());
     return line;
   }
 
@@ -273,12 +261,13 @@ struct App::Parts {
   }
 
   Result<std::unique_ptr<camera::FrameSource>> open_source() {
-    if (source.spec == "auto") return auto_choice.open(source);
-    return camera::open_source(source);
+    const camera::SourceOptions source = settings.source();
+    return source.spec == "auto" ? auto_choice.open(source) : camera::open_source(source);
   }
 
   [[nodiscard]] bool source_is_demonstration() const {
-    return source.spec.starts_with("demo:") || (source.spec == "auto" && auto_choice.is_demonstration());
+    const std::string spec = settings.source().spec;
+    return spec.starts_with("demo:") || (spec == "auto" && auto_choice.is_demonstration());
   }
 
   [[nodiscard]] Vitals vitals() const {
@@ -297,6 +286,7 @@ struct App::Parts {
 
   LogBook log_book;
   const LogSink log;
+  LiveSettings settings;
   visits::IdMaker ids;
   const fs::path state_folder;
   store::Store history;  // makes the folder
@@ -305,7 +295,6 @@ struct App::Parts {
   http::EventFeed events;
   const std::unique_ptr<ClipRecorder> clips;  // empty: none are made
   VisitPictures pictures;
-  std::shared_ptr<const visits::Rule> rule;  // made with the pipeline's line
   Stats stats;
   Latest<Prediction> latest{kKeptPredictions};
   SnapshotBoard snapshots;
@@ -317,7 +306,6 @@ struct App::Parts {
   const std::shared_ptr<const ModelFacts> model;
   ClassifyDesk desk;
   Pipeline pipeline;
-  const camera::SourceOptions source;
   camera::AutoChoice auto_choice;
   Capture capture;
   const http::Context context;
@@ -396,6 +384,17 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
 }
 
 const std::vector<std::string>& App::urls() const { return parts_->urls; }
+
+Result<void> App::reload(const config::Loaded& wanted) {
+  const std::shared_ptr<const ModelFacts>& model = parts_->model;
+  const LiveSettings::Change change = KINGLET_TRY(parts_->settings.reload(wanted, model ? model->taxa : nullptr));
+  if (change.line && model) parts_->pipeline.adopt(parts_->settings.rule(), *change.line);
+  parts_->log_book.set_level(wanted.config.log.level);
+  if (change.camera_settle) parts_->capture.reopen(*change.camera_settle);
+  return {};
+}
+
+void App::set_reload_failed(bool failed) { parts_->stats.set_reload_failed(failed); }
 
 void App::tend() {
   const Vitals vitals = parts_->vitals();

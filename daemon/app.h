@@ -27,6 +27,10 @@ class App {
   ~App();  // stops
 
   [[nodiscard]] const std::vector<std::string>& urls() const;
+  // Takes up what changed: decisions, visits and the gate between two frames, the camera by opening it anew. What only
+  // a start can change is logged as waiting. On an error (a list that cannot be read) nothing is taken up.
+  [[nodiscard]] Result<void> reload(const config::Loaded& wanted);
+  void set_reload_failed(bool failed);  // for /metrics
   // Called every fraction of a second by main: feeds the service manager with what is true.
   void tend();
   [[nodiscard]] std::string status_line() const;

@@ -41,7 +41,8 @@ Capture::Capture(OpenSource open, CaptureOptions options, camera::Mailbox& mailb
       mailbox_(mailbox),
       snapshots_(snapshots),
       stats_(stats),
-      log_(std::move(log)) {
+      log_(std::move(log)),
+      settle_(options_.settle) {
   status_.since = std::chrono::system_clock::now();
   status_.heartbeat = SteadyClock::now();
 }
@@ -60,6 +61,20 @@ void Capture::stop() {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
+}
+
+void Capture::reopen(std::chrono::milliseconds settle) {
+  {
+    MutexLock lock(mutex_);
+    settle_ = settle;
+    reopen_ = true;
+  }
+  changed_.notify_all();
+}
+
+bool Capture::is_to_reopen() const {
+  MutexLock lock(mutex_);
+  return reopen_;
 }
 
 CameraStatus Capture::status(SteadyTime now) const {
@@ -87,8 +102,11 @@ void Capture::run(const std::stop_token& stop) {
     if (ended == Ended::kStop) return;
     if (ended == Ended::kNoMore) {
       set_state(CameraState::kAbsent, "the source has ended");
-      while (!stop.stop_requested()) wait(stop, std::chrono::seconds(1));
-      return;
+      while (!stop.stop_requested() && !is_to_reopen()) wait(stop, std::chrono::seconds(1));
+    }
+    if (ended == Ended::kNoMore || ended == Ended::kReopen) {
+      backoff = options_.first_backoff;
+      continue;
     }
     {
       MutexLock lock(mutex_);
@@ -106,6 +124,10 @@ void Capture::run(const std::stop_token& stop) {
 
 bool Capture::start_source(const std::stop_token& stop) {
   beat();
+  {
+    MutexLock lock(mutex_);
+    reopen_ = false;
+  }
   Result<std::unique_ptr<camera::FrameSource>> opened = open_();
   Result<void> started;
   if (opened) {
@@ -139,14 +161,20 @@ bool Capture::start_source(const std::stop_token& stop) {
 Capture::Ended Capture::stream(const std::stop_token& stop) {
   camera::FrameSource* source = nullptr;
   SteadyClock::duration pause{};
+  std::chrono::milliseconds settle{};
   {
     MutexLock lock(mutex_);
     source = source_.get();
     pause = pause_;
+    settle = settle_;
   }
   SteadyTime last_sign = SteadyClock::now();
-  const SteadyTime settled_at = last_sign + (source->settles() ? options_.settle : options_.settle.zero());
+  const SteadyTime settled_at = last_sign + (source->settles() ? settle : settle.zero());
   while (!stop.stop_requested()) {
+    if (is_to_reopen()) {
+      set_state(CameraState::kRestarting, "its settings changed");
+      return Ended::kReopen;
+    }
     Result<std::variant<camera::Frame, camera::NoFrame>> next = source->next(SteadyClock::now() + kPatience);
     const SteadyTime now = SteadyClock::now();
     beat();
@@ -237,7 +265,7 @@ void Capture::beat() {
 void Capture::wait(const std::stop_token& stop, std::chrono::milliseconds duration) {
   const SteadyTime end = SteadyClock::now() + duration;
   MutexLock lock(mutex_);
-  while (!stop.stop_requested() && SteadyClock::now() < end) {
+  while (!stop.stop_requested() && !reopen_ && SteadyClock::now() < end) {
     status_.heartbeat = SteadyClock::now();
     changed_.wait_until(mutex_, std::min(end, SteadyClock::now() + std::chrono::seconds(1)));
   }

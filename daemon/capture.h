@@ -58,6 +58,9 @@ class Capture {
 
   void start();
   void stop();
+  // Ends the source and opens it anew, whatever its state: its settings changed. `settle` as in the options.
+  // Thread-safe.
+  void reopen(std::chrono::milliseconds settle);
   // A camera that gave no frame for long is reported as stalled even when its thread hangs.
   [[nodiscard]] CameraStatus status(SteadyTime now) const;
 
@@ -66,7 +69,7 @@ class Capture {
   // Opens and starts; on failure sets the state and gives false.
   [[nodiscard]] bool start_source(const std::stop_token& stop);
   // Frames until the source has to be started again or ended.
-  enum class Ended { kStop, kStall, kLost, kNoMore };
+  enum class Ended { kStop, kStall, kLost, kNoMore, kReopen };
   [[nodiscard]] Ended stream(const std::stop_token& stop);
   enum class Judged { kYes, kNotYet };
   void take_frame(camera::Frame frame, SteadyTime now, Judged judged);
@@ -74,7 +77,9 @@ class Capture {
   void note_missing(SteadyTime now, SteadyTime last_sign, SteadyClock::duration pause);
   void set_state(CameraState state, std::string detail);
   void beat();
+  // Until then, or earlier when somebody wants the source anew.
   void wait(const std::stop_token& stop, std::chrono::milliseconds duration);
+  [[nodiscard]] bool is_to_reopen() const;
   void end_source();
 
   const OpenSource open_;
@@ -88,9 +93,11 @@ class Capture {
   Condition changed_;
   CameraStatus status_ KINGLET_GUARDED_BY(mutex_);
   std::unique_ptr<camera::FrameSource> source_ KINGLET_GUARDED_BY(mutex_);  // replaced by the capture thread only
-  SteadyClock::duration pause_ KINGLET_GUARDED_BY(mutex_){};                // of the source, once started
-  std::uint64_t dropped_before_ KINGLET_GUARDED_BY(mutex_) = 0;             // by sources that ended
-  std::jthread thread_;                                                     // last: joined first
+  std::chrono::milliseconds settle_ KINGLET_GUARDED_BY(mutex_);
+  bool reopen_ KINGLET_GUARDED_BY(mutex_) = false;               // until the capture thread saw it
+  SteadyClock::duration pause_ KINGLET_GUARDED_BY(mutex_){};     // of the source, once started
+  std::uint64_t dropped_before_ KINGLET_GUARDED_BY(mutex_) = 0;  // by sources that ended
+  std::jthread thread_;                                          // last: joined first
 };
 
 }  // namespace kinglet::daemon

@@ -31,6 +31,15 @@ FrameLine::FrameLine(Classifier classifier, LineOptions options, visits::IdMaker
       gate_(options.gate),
       top_k_(options.top_k) {}
 
+void FrameLine::adopt(std::shared_ptr<const visits::Rule> rule, const LineOptions& options) {
+  rule_ = std::move(rule);
+  decider_ = visits::Decider(rule_);
+  tracker_.retune(options.track);
+  region_ = options.gate.region;
+  gate_ = Gate(options.gate);
+  top_k_ = options.top_k;
+}
+
 Result<std::variant<Prediction, SkipReason>> FrameLine::look_at(const camera::Frame& frame, SteadyTime now,
                                                                 bool clock_synced) {
   const Gate::Moment moment{.now = now,

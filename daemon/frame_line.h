@@ -29,6 +29,9 @@ class FrameLine {
   FrameLine(Classifier classifier, LineOptions options, visits::IdMaker& ids, visits::VisitSink sink,
             std::vector<std::string>& warnings);
 
+  // Other settings from the next frame on. `rule`: of options.decide, made for this model.
+  void adopt(std::shared_ptr<const visits::Rule> rule, const LineOptions& options);
+
   // One frame that is looked at `now`. An error means that the frame could not be prepared or answered.
   [[nodiscard]] Result<std::variant<Prediction, SkipReason>> look_at(const camera::Frame& frame, SteadyTime now,
                                                                      bool clock_synced);
@@ -55,7 +58,7 @@ class FrameLine {
   visits::Decider decider_;
   visits::IdMaker* ids_;
   visits::VisitTracker tracker_;
-  const std::optional<Area> region_;
+  std::optional<Area> region_;
   Gate gate_;
   std::size_t top_k_;
   std::uint64_t next_seq_ = 1;

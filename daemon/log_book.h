@@ -29,13 +29,14 @@ class LogBook {
   // Lines below `level` ("debug", "info", "warning", "error") are left out.
   explicit LogBook(std::string_view level);
 
+  void set_level(std::string_view level);
   void add(LogLevel level, std::string_view text);
   // Those kept that came at `since` or later, oldest first.
   [[nodiscard]] std::vector<Record> since(WallTime since) const;
 
  private:
-  const LogLevel least_;
   mutable Mutex mutex_;
+  LogLevel least_ KINGLET_GUARDED_BY(mutex_);
   std::uint64_t seq_ KINGLET_GUARDED_BY(mutex_) = 0;
   std::deque<Record> records_ KINGLET_GUARDED_BY(mutex_);
 };

@@ -71,18 +71,27 @@ std::optional<int> parse(int argc, char** argv, Flags& flags) {
   return std::nullopt;
 }
 
-LogSink make_log(const std::string& level) {
-  auto logger = std::make_shared<spdlog::logger>("kingletd", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+struct Log {
+  std::shared_ptr<spdlog::logger> logger;
+  LogSink sink;
+
+  void set_level(const std::string& level) const { logger->set_level(spdlog::level::from_str(level)); }
+};
+
+Log make_log(const std::string& level) {
+  const auto logger = std::make_shared<spdlog::logger>("kingletd", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   // The journal has its own times and knows levels by the prefix <N> of sd-daemon(3).
   const bool journal = std::getenv("JOURNAL_STREAM") != nullptr;
   logger->set_pattern(journal ? "%v" : "%Y-%m-%dT%H:%M:%S.%e %l %v");
-  logger->set_level(spdlog::level::from_str(level));
-  return [logger, journal](LogLevel severity, std::string_view text) {
+  LogSink sink = [logger, journal](LogLevel severity, std::string_view text) {
     constexpr std::array kLevels{spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err};
     constexpr std::array kPriorities{7, 6, 4, 3};
     const auto index = static_cast<std::size_t>(severity);
     logger->log(kLevels[index], journal ? format_text("<{}>{}", kPriorities[index], text) : std::string(text));
   };
+  Log log{.logger = logger, .sink = std::move(sink)};
+  log.set_level(level);
+  return log;
 }
 
 sigset_t handled_signals() {
@@ -92,8 +101,25 @@ sigset_t handled_signals() {
   return signals;
 }
 
+// All of the new configuration that can change now, or nothing of it.
+void reload(App& app, const Flags& flags, const Log& log) {
+  const auto loaded = config::load(flags.load);
+  Result<void> taken_up;
+  if (loaded) {
+    taken_up = app.reload(*loaded);
+    if (taken_up) log.set_level(loaded->config.log.level);
+  } else {
+    for (const Error& fault : loaded.error()) log.sink(LogLevel::kError, describe(fault));
+  }
+  if (!taken_up) log.sink(LogLevel::kError, describe(taken_up.error()));
+  const bool good = loaded && taken_up;
+  app.set_reload_failed(!good);
+  log.sink(good ? LogLevel::kInfo : LogLevel::kError,
+           good ? "configuration read again" : "the configuration cannot be taken up; the one before goes on");
+}
+
 // Until a signal ends it or the time is over.
-void run(App& app, const Flags& flags, const LogSink& log) {
+void run(App& app, const Flags& flags, const Log& log) {
   constexpr timespec kTurn{.tv_sec = 0, .tv_nsec = 200'000'000};
   const sigset_t signals = handled_signals();
   const SteadyTime start = SteadyClock::now();
@@ -101,7 +127,7 @@ void run(App& app, const Flags& flags, const LogSink& log) {
   while (!flags.run_for || SteadyClock::now() - start < *flags.run_for) {
     const int signal = sigtimedwait(&signals, nullptr, &kTurn);
     if (signal == SIGINT || signal == SIGTERM) return;
-    if (signal == SIGHUP) log(LogLevel::kInfo, "SIGHUP: the configuration is read again at the next start");
+    if (signal == SIGHUP) reload(app, flags, log);
     app.tend();
     if (flags.status && SteadyClock::now() >= next_line) {
       next_line += std::chrono::seconds(1);
@@ -136,9 +162,9 @@ int main_of(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 
-  const LogSink log = make_log(loaded->config.log.level);
+  const Log log = make_log(loaded->config.log.level);
   const Result<std::unique_ptr<App>> app =
-      App::start(loaded->config, {.strict = flags.strict, .origins = loaded->origins}, log);
+      App::start(loaded->config, {.strict = flags.strict, .origins = loaded->origins}, log.sink);
   if (!app) {
     std::fprintf(stderr, "kingletd: %s\n", describe(app.error()).c_str());
     if (!app.error().hint.empty()) std::fprintf(stderr, "hint: %s\n", app.error().hint.c_str());

@@ -43,6 +43,7 @@ SteadyTime Pipeline::heartbeat() const { return SteadyTime(SteadyClock::duration
 
 void Pipeline::step(std::chrono::milliseconds patience) {
   heartbeat_ = SteadyClock::now().time_since_epoch().count();
+  take_up_settings();
   answer_posted_picture();
   // A frame and a posted picture take turns; with more pictures waiting, a missing frame is not waited for.
   const std::optional<camera::Frame> frame =
@@ -57,6 +58,20 @@ void Pipeline::step(std::chrono::milliseconds patience) {
   } catch (const CheckFailure& bug) {
     report(Error{ErrorCode::kInternal, bug.what(), {}, {}});
   }
+}
+
+void Pipeline::adopt(std::shared_ptr<const visits::Rule> rule, LineOptions options) {
+  MutexLock lock(mutex_);
+  settings_ = Settings{.rule = std::move(rule), .options = std::move(options)};
+}
+
+void Pipeline::take_up_settings() {
+  std::optional<Settings> settings;
+  {
+    MutexLock lock(mutex_);
+    settings.swap(settings_);
+  }
+  if (settings && line_) line_->adopt(std::move(settings->rule), settings->options);
 }
 
 void Pipeline::look_at(const camera::Frame& frame) {

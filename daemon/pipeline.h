@@ -14,6 +14,7 @@
 #include "daemon/latest.h"
 #include "daemon/stats.h"
 #include "engine/base/log.h"
+#include "engine/base/mutex.h"
 
 namespace kinglet::daemon {
 
@@ -32,6 +33,8 @@ class Pipeline {
   // One turn of the answer thread; blocks for at most `patience`. Public for tests.
   void step(std::chrono::milliseconds patience);
 
+  // Other settings from the next frame on (FrameLine::adopt); thread-safe.
+  void adopt(std::shared_ptr<const visits::Rule> rule, LineOptions options);
   // Of gate.max_fps, above 0 to 1, from the next frame on; thread-safe.
   void set_pace(double share) { pace_ = share; }
   // Frames go by unanswered until this is taken back; thread-safe.
@@ -41,6 +44,11 @@ class Pipeline {
   [[nodiscard]] SteadyTime heartbeat() const;
 
  private:
+  struct Settings {
+    std::shared_ptr<const visits::Rule> rule;
+    LineOptions options;
+  };
+  void take_up_settings();
   void answer_posted_picture();
   [[nodiscard]] Result<void> answer(PostedPicture& picture);
   void look_at(const camera::Frame& frame);
@@ -55,6 +63,8 @@ class Pipeline {
   const BestLook best_look_;
 
   std::string last_error_;
+  Mutex mutex_;
+  std::optional<Settings> settings_ KINGLET_GUARDED_BY(mutex_);  // not yet taken up
   std::atomic<double> pace_{1};
   std::atomic<bool> paused_{false};
   std::atomic<SteadyTime::rep> heartbeat_{0};

@@ -30,6 +30,11 @@ void Stats::set_gate(const std::optional<Motion>& motion, double pace) {
   pace_ = pace;
 }
 
+void Stats::set_reload_failed(bool failed) {
+  MutexLock lock(mutex_);
+  reload_failed_ = failed;
+}
+
 void Stats::add_error() {
   MutexLock lock(mutex_);
   ++errors_;
@@ -69,6 +74,7 @@ Stats::View Stats::view(SteadyTime now) const {
               .skipped = skipped_,
               .motion = motion_,
               .pace = pace_,
+              .reload_failed = reload_failed_,
               .latency = latency_.stage(now),
               .wait = wait_.stage(now),
               .preprocess = preprocess_.stage(now),

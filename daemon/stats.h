@@ -24,8 +24,9 @@ class Stats {
   void add_looked_away(SkipReason reason, SteadyTime now);
   // What the gate saw in the newest frame, and how often it looks compared with the wish.
   void set_gate(const std::optional<Motion>& motion, double pace);
-  void add_error();  // a frame that could not be prepared or answered
-  void add_visit();  // one has begun
+  void set_reload_failed(bool failed);  // the newest configuration could not be taken up
+  void add_error();                     // a frame that could not be prepared or answered
+  void add_visit();                     // one has begun
   void add_prediction(SteadyTime now, const Prediction& prediction);
 
   struct Stage {
@@ -46,6 +47,7 @@ class Stats {
     std::array<std::uint64_t, kSkipReasonCount> skipped{};
     std::optional<Motion> motion;  // nothing: no motion gate, or no frame yet
     double pace = 1;
+    bool reload_failed = false;
     Stage latency;  // from exposure to answer, as Prediction::age
     Stage wait, preprocess, inference, postprocess;
     std::optional<SteadyTime> last_answer_at;  // or looked away
@@ -80,6 +82,7 @@ class Stats {
   std::array<std::uint64_t, kSkipReasonCount> skipped_ KINGLET_GUARDED_BY(mutex_){};
   std::optional<Motion> motion_ KINGLET_GUARDED_BY(mutex_);
   double pace_ KINGLET_GUARDED_BY(mutex_) = 1;
+  bool reload_failed_ KINGLET_GUARDED_BY(mutex_) = false;
   std::optional<SteadyTime> last_answer_at_ KINGLET_GUARDED_BY(mutex_);
 };
 

@@ -42,6 +42,18 @@ VisitTracker::VisitTracker(TrackerOptions options, std::shared_ptr<const Taxa> t
   KINGLET_CHECK(options_.consensus_frames >= 1 && options_.consensus_ratio > 0);
 }
 
+void VisitTracker::retune(const TrackerOptions& tuning) {
+  KINGLET_CHECK(tuning.consensus_frames >= 1 && tuning.consensus_ratio > 0);
+  options_.consensus_frames = tuning.consensus_frames;
+  options_.consensus_ratio = tuning.consensus_ratio;
+  options_.min_gap = tuning.min_gap;
+  options_.end_after = tuning.end_after;
+  options_.new_after = tuning.new_after;
+  votes_.assign(window_size(options_), {});
+  newest_ = 0;
+  vote_count_ = 0;
+}
+
 Tracked VisitTracker::update(const Sighting& sighting) {
   const SteadyTime at = std::max(sighting.at, last_at_);
   tick(at);

@@ -68,6 +68,10 @@ class VisitTracker {
  public:
   VisitTracker(TrackerOptions options, std::shared_ptr<const Taxa> taxa, IdMaker& ids, VisitSink sink);
 
+  // Other rules from the next frame on: what `tuning` says of consensus and times. An open visit goes on under them;
+  // the votes for a next one are counted anew.
+  void retune(const TrackerOptions& tuning);
+
   Tracked update(const Sighting& sighting);
   // Ends the open visit when its time is over. The result does not depend on how often this is called.
   void tick(SteadyTime now);

@@ -70,7 +70,7 @@ Reply answer_json(const Context& context, const camera::DecodedImage& decoded, c
   const ModelFacts& model = *context.model;
   const std::optional<unsigned> month =
       clock_is_synced() ? std::optional(visits::month_of(std::chrono::system_clock::now())) : std::nullopt;
-  visits::Decider decider(context.rule);
+  visits::Decider decider(context.rule());
   const Answer answer = decider.decide(picture.scores, month, static_cast<std::size_t>(top_k));
   const Json json{{"top", top_to_json(answer.top(), *model.taxa)},
                   {"outcome", to_string(answer.outcome)},

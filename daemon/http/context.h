@@ -45,12 +45,12 @@ struct Context {
   Traffic& traffic;
   Door& door;
   EventFeed& events;
-  std::shared_ptr<const visits::Rule> rule;  // empty without a model
+  std::function<std::shared_ptr<const visits::Rule>()> rule;  // as last set; empty without a model
   visits::VisitBook visits;
   store::Store& store;
   Slots& long_answers;
   const LogBook& log_book;
-  std::vector<Setting> settings;                                              // all keys, in their order
+  std::function<std::vector<Setting>()> settings;                             // all keys, in their order
   std::function<std::vector<Error>(const std::string& toml)> check_settings;  // faults of a file of this text
   std::function<void(bool paused)> set_paused;
   const ClipRecorder* clips = nullptr;  // nullptr: none are made

@@ -81,13 +81,14 @@ void add_traffic(Exposition& out, const Traffic::View& traffic) {
     out.histogram(Metric::kHttpDuration, {{"route", route}}, durations);
 }
 
-void add_machine(Exposition& out, SteadyClock::duration uptime) {
+void add_machine(Exposition& out, SteadyClock::duration uptime, bool reload_failed) {
   const BoardFacts board = read_board();
   if (board.temperature_celsius) out.sample(Metric::kTemperature, {{"sensor", "cpu"}}, *board.temperature_celsius);
   if (board.throttling) {
     for (const std::string& reason : board.throttling->now)
       out.sample(Metric::kThrottled, {{"reason", reason}}, std::uint64_t{1});
   }
+  out.sample(Metric::kReloadFailed, {}, std::uint64_t{reload_failed});
   out.sample(Metric::kClockSynced, {}, std::uint64_t{clock_is_synced()});
   if (board.cpu_seconds) out.sample(Metric::kProcessCpu, {}, *board.cpu_seconds);
   if (board.resident_bytes) out.sample(Metric::kProcessMemory, {}, *board.resident_bytes);
@@ -109,7 +110,7 @@ Reply get_metrics(const Context& context, const Call& call) {
   add_traffic(out, context.traffic.view());
   out.sample(Metric::kHttpStreams, {{"kind", "sse"}}, std::uint64_t{context.long_answers.taken(SlotKind::kEvents)});
   out.sample(Metric::kHttpStreams, {{"kind", "mjpeg"}}, std::uint64_t{context.long_answers.taken(SlotKind::kPictures)});
-  add_machine(out, view.uptime);
+  add_machine(out, view.uptime, view.reload_failed);
   return {.content_type = open_metrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
                                        : "text/plain; version=0.0.4; charset=utf-8",
           .body = out.finish(),

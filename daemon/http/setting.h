@@ -7,10 +7,11 @@
 namespace kinglet::daemon::http {
 
 struct Setting {
-  std::string key;     // "decide.min_score"
-  std::string value;   // TOML
-  std::string source;  // "default", "FILE:LINE", "KINGLET_X", "--set"
-  std::string reload;  // "live", "pipeline", "restart"
+  std::string key;      // "decide.min_score"
+  std::string value;    // TOML
+  std::string source;   // "default", "FILE:LINE", "KINGLET_X", "--set"
+  std::string reload;   // "live", "pipeline", "restart"
+  std::string waiting;  // TOML: the value that counts from the next start on; empty: the same
 };
 
 // Logins within addresses ("rtsp://user:password@camera/") become "***". All other secrets are in files of their own.

@@ -57,9 +57,10 @@ std::string without_secrets(std::string text) {
 
 Reply get_config(const Context& context, const Call& /*call*/) {
   Json keys = Json::object();
-  for (const Setting& setting : context.settings) {
-    keys[setting.key] = {
-        {"value", value_of(without_secrets(setting.value))}, {"source", setting.source}, {"reload", setting.reload}};
+  for (const Setting& setting : context.settings()) {
+    Json& key = keys[setting.key];
+    key = {{"value", value_of(without_secrets(setting.value))}, {"source", setting.source}, {"reload", setting.reload}};
+    if (!setting.waiting.empty()) key["waiting"] = value_of(without_secrets(setting.waiting));
   }
   return json_reply(Json{{"keys", std::move(keys)}}.dump(), "no-store");
 }

@@ -43,12 +43,6 @@ class Lifecycle(ScratchFolder):
             self.assertEqual(code, 0, "".join(daemon.lines))
             self.assertLess(taken, 2)
 
-    def test_sighup_is_taken_without_ending(self):
-        with Daemon(sets=["source=demo:"]) as daemon:
-            daemon.process.send_signal(signal.SIGHUP)
-            daemon.until(lambda: any("SIGHUP" in line for line in daemon.lines), "a line in the log")
-            self.assertEqual(daemon.ask("/livez").status, 200)
-
     def test_the_service_manager_hears_ready_status_and_watchdog(self):
         path = self.folder / "notify"
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:

@@ -319,6 +319,16 @@ TEST(ChangedKeys, NamesKeyAndReloadRule) {
   EXPECT_EQ(changed[1]->reload, Reload::kRestart);
 }
 
+TEST(ChangedKeys, CanBeTakenUpOneByOne) {
+  Config after;
+  after.decide.min_score = 0.7;
+  after.http.listen = {"[::1]:1"};
+  Config mixed;
+  changed_keys(mixed, after).front()->copy(after, mixed);
+  EXPECT_EQ(mixed.decide.min_score, 0.7);
+  EXPECT_EQ(mixed.http.listen, Config{}.http.listen);
+}
+
 TEST(KeyTable, EveryKeyHasHelpAndADocsLine) {
   for (const Key& key : key_table()) {
     EXPECT_FALSE(key.help.empty()) << key.full_name();

@@ -54,6 +54,23 @@ TEST_F(CaptureTest, PutsFramesIntoTheMailbox) {
   EXPECT_EQ(status().description, "a scripted source");
 }
 
+TEST_F(CaptureTest, OpensTheSourceAnewWhenItsSettingsChanged) {
+  capture_.start();
+  ASSERT_TRUE(reaches(CameraState::kStreaming));
+  capture_.reopen(milliseconds(0));
+  EXPECT_TRUE(comes_true([&] { return script_.starts == 2 && status().state == CameraState::kStreaming; }));
+  EXPECT_EQ(status().restarts_after_stall + status().restarts_after_loss, 0U) << "wished for, no fault";
+}
+
+TEST_F(CaptureTest, OpensASourceAnewThatHadEnded) {
+  script_.next = Next::kEnd;
+  capture_.start();
+  ASSERT_TRUE(reaches(CameraState::kAbsent));
+  script_.next = Next::kFrames;
+  capture_.reopen(milliseconds(0));
+  EXPECT_TRUE(reaches(CameraState::kStreaming));
+}
+
 TEST_F(CaptureTest, SeesAStallStartsAgainAndCountsBoth) {
   capture_.start();
   ASSERT_TRUE(reaches(CameraState::kStreaming));

@@ -270,6 +270,19 @@ TEST_F(TrackerTest, UnusualAndFirstVisitorsAreMarked) {
   EXPECT_TRUE(visits_[5].unusual) << "the first of the season";
 }
 
+TEST_F(TrackerTest, AnOpenVisitGoesOnUnderOtherRules) {
+  frames("mmmmmmmm");
+  options_.end_after = seconds(2);
+  options_.consensus_frames = 1;
+  tracker().retune(options_);
+  frames("mmm");
+  wait(seconds(3));
+  frames("r");
+  EXPECT_THAT(events_,
+              ElementsAre("start 1 turdus-merula at 0.0 for 0.6: 7 of 7",
+                          "end 1 turdus-merula at 0.0 for 1.0: 11 of 11", "start 2 robin at 4.1 for 0.0: 1 of 1"));
+}
+
 TEST_F(TrackerTest, AStalledCameraForgetsOldVotes) {
   options_.min_gap = {};
   frames("mm");

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A configuration that changes while the daemon runs: kill -HUP, or systemctl reload."""
+import re
+import signal
+import unittest
+from pathlib import Path
+
+from support import Daemon, main
+
+
+class Reload(unittest.TestCase):
+    def setUp(self):
+        self.daemon = Daemon(sets=["gate.motion=false"])
+        self.addCleanup(self.daemon.stop)
+        self.write('source = "demo:3"')
+
+    def write(self, text):
+        Path(self.daemon.no_settings.name).write_text(text, encoding="utf-8")
+
+    def reload(self, text, answer="configuration read again"):
+        """What the log says of it."""
+        seen = len(self.daemon.lines)
+        self.write(text)
+        self.daemon.process.send_signal(signal.SIGHUP)
+        self.daemon.until(lambda: any(answer in line for line in self.daemon.lines[seen:]), f"a line: {answer}")
+        return "".join(self.daemon.lines[seen:])
+
+    def metric(self, name):
+        text = self.daemon.ask("/metrics").body.decode()
+        return float(re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)[1])
+
+    def outcome(self):
+        return self.daemon.ask("/api/v1/predictions/latest").json()["outcome"]
+
+    def test_other_thresholds_decide_about_the_next_frame(self):
+        self.reload('source = "demo:3"')
+        self.daemon.first_prediction()
+        log = self.reload('source = "demo:3"\ndecide.min_score = 1.0\ndecide.min_margin = 1.0')
+        self.assertIn("configuration: decide.min_score = 1\n", log)
+        self.daemon.until(lambda: self.outcome() in ("below_threshold", "background"), "an abstention")
+        self.assertNotIn("camera:", log)
+
+    def test_another_source_is_opened_in_place_of_the_one_before(self):
+        self.reload('source = "demo:3"')
+        self.daemon.first_prediction()
+        log = self.reload('source = "demo:4"\nprivacy.masks = [[0, 0, 0.5, 1]]')
+        self.assertIn('configuration: source.spec = "demo:4"', log)
+        self.daemon.until(lambda: "seed 4" in self.camera_line(), "the other scene")
+
+    def camera_line(self):
+        return [line for line in self.daemon.lines if "camera: streaming" in line][-1]
+
+    def test_a_source_that_cannot_be_opened_is_told_and_the_next_reload_mends_it(self):
+        self.reload('source = "images:/nowhere"')
+        self.daemon.until(lambda: self.daemon.ask("/readyz").status == 503, "no camera")
+        self.reload('source = "demo:3"')
+        self.daemon.until(lambda: self.daemon.ask("/readyz").status == 200, "a camera")
+
+    def test_what_only_a_start_can_change_is_said_to_wait(self):
+        log = self.reload('source = "demo:3"\nhttp.rate = 30')
+        self.assertIn("http.rate = 30 waits for the next start", log)
+        key = self.daemon.ask("/api/v1/config", headers=self.daemon.claim()).json()["keys"]["http.rate"]
+        self.assertEqual((key["value"], key["waiting"]), (20, 30))
+
+    def test_a_wrong_file_changes_nothing_and_is_seen_in_the_metrics(self):
+        self.reload('source = "demo:3"')
+        self.daemon.first_prediction()
+        log = self.reload('source = "demo:4"\ndecide.min_scor = 0.1', answer="the one before goes on")
+        self.assertIn("min_scor", log)
+        self.assertEqual(self.metric("kinglet_config_reload_failed"), 1)
+        log = self.reload('source = "demo:4"\ndecide.region = "/nowhere"', answer="the one before goes on")
+        self.assertIn("/nowhere", log)
+        self.assertNotIn("demo:4", log)
+        self.assertEqual(self.daemon.ask("/readyz").status, 200)
+        self.reload('source = "demo:3"')
+        self.assertEqual(self.metric("kinglet_config_reload_failed"), 0)
+
+
+if __name__ == "__main__":
+    main()
