@@ -28,14 +28,6 @@ constexpr std::size_t kRandomBytes = 32;
 constexpr std::size_t kDigestBytes = 32;
 constexpr std::string_view kPrefix = "kgl_";
 
-// Root writes for the daemon, which must be able to read it.
-void give_to_owner_of(const fs::path& folder, int file) {
-  struct stat owner{};
-  if (geteuid() != 0 || stat(folder.c_str(), &owner) != 0) return;
-  // Where this is not possible the daemon says that it cannot read the file.
-  [[maybe_unused]] const int given = fchown(file, owner.st_uid, owner.st_gid);
-}
-
 Result<FileDescriptor> lock(const fs::path& folder) {
   const fs::path path = folder / "tokens.lock";
   FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -51,29 +43,12 @@ Result<FileDescriptor> lock(const fs::path& folder) {
   return file;
 }
 
-Result<void> write_all(int file, std::string_view bytes, const fs::path& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return fail(ErrorCode::kIo, "cannot write: " + errno_text(), path.string(), "free some space");
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
-}
-
 Result<void> write_private(const fs::path& folder, const fs::path& path, std::string_view bytes) {
-  std::string temporary = path.string() + ".XXXXXX";
-  FileDescriptor file(mkostemp(temporary.data(), O_CLOEXEC));  // 0600
-  if (!file.valid()) return fail(ErrorCode::kCannotCreate, "cannot create the file: " + errno_text(), path.string());
-  give_to_owner_of(folder, file.get());
-  Result<void> written = write_all(file.get(), bytes, path);
-  if (written && (fsync(file.get()) != 0 || rename(temporary.c_str(), path.c_str()) != 0)) {
-    written = fail(ErrorCode::kIo, "cannot write: " + errno_text(), path.string(), "free some space");
-  }
-  if (!written) unlink(temporary.c_str());
+  KINGLET_TRY(write_file(path, bytes, Overwrite::kReplace, Readers::kOwner));
+  // The file is durable; its name in the folder only after this.
   const FileDescriptor parent(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (parent.valid()) fsync(parent.get());
-  return written;
+  return {};
 }
 
 std::string to_hex(std::span<const unsigned char> bytes) {

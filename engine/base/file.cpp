@@ -110,8 +110,15 @@ Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t l
   return bytes;
 }
 
-Result<void> write_file(const std::filesystem::path& path, std::string_view bytes, Overwrite overwrite) {
-  return write_file(path, std::span(&bytes, 1), overwrite);
+void give_to_owner_of(const std::filesystem::path& folder, int fd) {
+  struct stat owner{};
+  if (::geteuid() != 0 || ::stat(folder.c_str(), &owner) != 0) return;
+  [[maybe_unused]] const int given = ::fchown(fd, owner.st_uid, owner.st_gid);
+}
+
+Result<void> write_file(const std::filesystem::path& path, std::string_view bytes, Overwrite overwrite,
+                        Readers readers) {
+  return write_file(path, [&](const PutBytes& put) { return put(bytes); }, overwrite, readers);
 }
 
 Result<void> write_file(const std::filesystem::path& path, std::span<const std::string_view> pieces,
@@ -124,7 +131,7 @@ Result<void> write_file(const std::filesystem::path& path, std::span<const std::
 }
 
 Result<void> write_file(const std::filesystem::path& path, const std::function<Result<void>(const PutBytes& put)>& make,
-                        Overwrite overwrite) {
+                        Overwrite overwrite, Readers readers) {
   if (overwrite == Overwrite::kRefuse && ::access(path.c_str(), F_OK) == 0) {
     return fail(ErrorCode::kCannotCreate, "the file exists already", path.string(), "add --force to replace it");
   }
@@ -134,7 +141,11 @@ Result<void> write_file(const std::filesystem::path& path, const std::function<R
     return fail(ErrorCode::kCannotCreate, "cannot create the file: " + errno_text(), path.string(),
                 errno == ENOENT ? "make the folder first" : "");
   }
-  ::fchmod(fd.get(), 0644);
+  if (readers == Readers::kAll) {
+    ::fchmod(fd.get(), 0644);
+  } else {
+    give_to_owner_of(path.parent_path(), fd.get());
+  }
   Result<void> written = make([&](std::string_view piece) { return write_all(fd.get(), piece, path); });
   if (written && ::fsync(fd.get()) != 0) {
     written = fail(ErrorCode::kIo, "cannot write: " + errno_text(), path.string(), "free some space");

@@ -57,17 +57,23 @@ class InputFile {
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t limit_bytes);
 
 enum class Overwrite { kRefuse, kReplace };
+enum class Readers { kAll, kOwner };  // kOwner: mode 0600, and of the folder's owner when root writes
+
+// For a file that root makes in another user's folder: that user must be able to read it. Where it cannot be given, it
+// stays root's.
+void give_to_owner_of(const std::filesystem::path& folder, int fd);
 
 // Writes beside `path` and renames: readers see the old file or the whole new one. kCannotCreate: the folder is
 // missing or not writable, or the file exists and Overwrite::kRefuse. kIo: the disk is full; nothing is left behind.
-[[nodiscard]] Result<void> write_file(const std::filesystem::path& path, std::string_view bytes, Overwrite overwrite);
+[[nodiscard]] Result<void> write_file(const std::filesystem::path& path, std::string_view bytes, Overwrite overwrite,
+                                      Readers readers = Readers::kAll);
 // The same for bytes that lie in pieces.
 [[nodiscard]] Result<void> write_file(const std::filesystem::path& path, std::span<const std::string_view> pieces,
                                       Overwrite overwrite);
 // The same for bytes that are made while writing; an error of `make` ends the writing and nothing is left behind.
 using PutBytes = std::function<Result<void>(std::string_view)>;
 [[nodiscard]] Result<void> write_file(const std::filesystem::path& path,
-                                      const std::function<Result<void>(const PutBytes& put)>& make,
-                                      Overwrite overwrite);
+                                      const std::function<Result<void>(const PutBytes& put)>& make, Overwrite overwrite,
+                                      Readers readers = Readers::kAll);
 
 }  // namespace kinglet

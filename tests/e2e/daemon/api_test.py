@@ -2,35 +2,18 @@
 """Every route with the demonstration: forms of the answers, refusals, headers."""
 import json
 import re
-import tempfile
 import unittest
 
-from support import Daemon, ScratchFolder, main
+from support import Daemon, ScratchFolder, WithAVisit, main
 
 
-class Api(ScratchFolder):
+class Api(WithAVisit, ScratchFolder):
     @classmethod
     def setUpClass(cls):
-        cls.state = tempfile.TemporaryDirectory()
-        cls.daemon = Daemon(sets=["source=demo:1", "visits.end_after=1s", "store.flush_interval=100ms",
-                                  f"store.path={cls.state.name}"])
-        cls.daemon.first_prediction()
-        cls.visit = cls.daemon.until(cls.visit_with_pictures, "a visit with its pictures")
+        super().setUpClass()
         cls.day = cls.daemon.ask("/api/v1/days").json()["items"][0]["date"]
         cls.newest = cls.daemon.prediction()
-        cls.owner = cls.daemon.claim()
         cls.paths = cls.daemon.ask("/api/v1/openapi.json").json()["paths"]
-
-    @classmethod
-    def tearDownClass(cls):
-        code, _ = cls.daemon.stop()
-        cls.state.cleanup()
-        assert code == 0, code
-
-    @classmethod
-    def visit_with_pictures(cls):
-        found = cls.daemon.ask("/api/v1/visits").json()["items"]
-        return next((visit for visit in found if "clip" in visit["links"]), None)
 
     def ask(self, *arguments, **named):
         return self.daemon.ask(*arguments, **named)

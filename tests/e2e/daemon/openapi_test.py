@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The API's own document: complete, right in its examples, and true of every real answer."""
 import json
-import tempfile
 import unittest
 
-from support import Daemon, ScratchFolder, main
+from support import Daemon, ScratchFolder, WithAVisit, main
 
 from json_schema import faults  # tests/support, which support has put on the path
 
@@ -46,26 +45,11 @@ class Documented(ScratchFolder):
         return document
 
 
-class Running(Documented):
+class Running(WithAVisit, Documented):
     @classmethod
     def setUpClass(cls):
-        cls.state = tempfile.TemporaryDirectory()
-        cls.daemon = Daemon(sets=["source=demo:1", "visits.end_after=1s", "store.flush_interval=100ms",
-                                  f"store.path={cls.state.name}"])
-        cls.daemon.first_prediction()
-        cls.owner = cls.daemon.claim()
-        cls.visit = cls.daemon.until(cls.visit_with_pictures, "a visit with its pictures")
+        super().setUpClass()
         cls.document = cls.daemon.ask("/api/v1/openapi.json").json()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.daemon.stop()
-        cls.state.cleanup()
-
-    @classmethod
-    def visit_with_pictures(cls):
-        found = cls.daemon.ask("/api/v1/visits").json()["items"]
-        return next((visit for visit in found if "clip" in visit["links"] and visit["state"] == "ended"), None)
 
     def operation(self, method, path):
         return self.document["paths"][path][method]

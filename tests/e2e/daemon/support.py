@@ -141,6 +141,30 @@ class Daemon:
         return self.until(self.prediction, "a prediction")
 
 
+class WithAVisit:
+    """cls.daemon over the demonstration, with an owner and cls.visit: a visit with all its pictures that has ended."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.state = tempfile.TemporaryDirectory()
+        cls.daemon = Daemon(sets=["source=demo:1", "visits.end_after=1s", "store.flush_interval=100ms",
+                                  f"store.path={cls.state.name}"])
+        cls.daemon.first_prediction()
+        cls.owner = cls.daemon.claim()
+        cls.visit = cls.daemon.until(cls.visit_with_pictures, "a visit with its pictures")
+
+    @classmethod
+    def tearDownClass(cls):
+        code, _ = cls.daemon.stop()
+        cls.state.cleanup()
+        assert code == 0, code
+
+    @classmethod
+    def visit_with_pictures(cls):
+        found = cls.daemon.ask("/api/v1/visits").json()["items"]
+        return next((visit for visit in found if "clip" in visit["links"] and visit["state"] == "ended"), None)
+
+
 def bird_sets(folder):
     """Settings for the bird model of the corpus; its recipe is written into `folder`."""
     recipe = Path(folder) / "bird.recipe.json"
