@@ -9,7 +9,7 @@ namespace kinglet::daemon::http {
 struct WebFile {
   std::string_view name;
   std::string_view content_type;
-  std::string_view hash;  // first 16 hex digits of SHA-256
+  std::string_view hash;  // of all files together: 16 hex digits
   std::string_view bytes;
 };
 

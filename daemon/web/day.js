@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: one day: who was here, with the best picture of each, and who came when.
+import {ask} from "./api.js";
+import {hoursInWords, hourStrip} from "./chart.js";
+import {byId, fill, make, setText} from "./dom.js";
+import {clock, dayBeside, dayName, number, setZone, startOfDay, text, today} from "./format.js";
+import {openVisit} from "./visit_dialog.js";
+
+let chosen = null;  // a date; null: today, whatever day it is by then
+
+const total = (species) => species.hours.reduce((sum, count) => sum + count, 0);
+const nameOf = (one) => one.common_name || one.scientific_name || one.species_id;
+
+const better = (one, other) => Boolean(one.links.crop) !== Boolean(other.links.crop) ? Boolean(one.links.crop)
+  : one.model_result.score > other.model_result.score;
+
+// The best visit of each species. A busy day has more visits than one answer: who is missing there is asked for.
+async function bestVisits(species, date) {
+  const within = `since=${startOfDay(date)}&until=${startOfDay(dayBeside(date, 1))}`;
+  const best = new Map();
+  const look = (visits) => {
+    for (const visit of visits) {
+      const known = best.get(visit.species_id);
+      if (!known || better(visit, known)) best.set(visit.species_id, visit);
+    }
+  };
+  look((await ask(`/api/v1/visits?${within}&limit=100`)).items);
+  for (const one of species.filter((other) => !best.get(other.species_id)?.links.crop).slice(0, 12)) {
+    look((await ask(`/api/v1/visits?${within}&limit=10&species=${encodeURIComponent(one.species_id)}`)).items);
+  }
+  return best;
+}
+
+function visitorCard(one, visit) {
+  const count = total(one);
+  const words = [text("times", {count: number(count)}), visit && clock(visit.started_at),
+                 visit?.first_ever && text("first_ever")].filter(Boolean);
+  const picture = visit?.links.crop
+    ? make("img", {src: visit.links.crop, alt: "", loading: "lazy", width: 160, height: 120})
+    : make("span", {className: "no-crop", "aria-hidden": "true"});
+  const name = make("span", {className: "visitor-name", textContent: nameOf(one)});
+  const facts = make("span", {className: "soft", textContent: words.join(" · ")});
+  const button = make("button", {type: "button", disabled: !visit, "data-key": one.species_id}, picture, name, facts);
+  if (visit) button.addEventListener("click", () => openVisit(visit));
+  return make("li", {}, button);
+}
+
+function hourRow(one, most) {
+  return make("li", {},
+    make("span", {className: "hour-name"}, nameOf(one)),
+    make("b", {textContent: number(total(one))}),
+    hourStrip(one.hours, most),
+    make("span", {className: "unseen", textContent: hoursInWords(one.hours)}));
+}
+
+function hourAxis() {
+  return make("li", {className: "axis", "aria-hidden": "true"}, ...["0", "6", "12", "18", "24"].map((hour) => make("span", {textContent: hour})));
+}
+
+export async function loadDay() {
+  const days = await ask("/api/v1/days");
+  setZone(days.zone);
+  const date = chosen || today();
+  const {species} = await ask(`/api/v1/days/${date}`);
+  species.sort((one, other) => total(other) - total(one));
+  const best = species.length ? await bestVisits(species, date) : new Map();
+  setText("day-title", chosen ? dayName(date) : text("today"));
+  byId("day-after").disabled = !chosen;
+  byId("day-empty").hidden = species.length > 0;
+  setText("day-empty", text(chosen ? "nobody_that_day" : "nobody_today"));
+  fill(byId("visitors"), species.map((one) => visitorCard(one, best.get(one.species_id))));
+  const most = Math.max(0, ...species.flatMap((one) => one.hours));
+  byId("hours-title").hidden = species.length === 0;
+  fill(byId("hours"), species.length ? [...species.map((one) => hourRow(one, most)), hourAxis()] : []);
+}
+
+export function prepareDay(trouble) {
+  const go = (days) => {
+    const wished = dayBeside(chosen || today(), days);
+    chosen = wished >= today() ? null : wished;
+    loadDay().catch(trouble);
+  };
+  byId("day-before").addEventListener("click", () => go(-1));
+  byId("day-after").addEventListener("click", () => go(1));
+}

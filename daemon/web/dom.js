@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the few things every part does with the document. Texts only ever become text nodes, never markup.
+
+export const byId = (id) => document.getElementById(id);
+
+export function setText(id, text) {
+  const node = byId(id);
+  if (node.textContent !== text) node.textContent = text;
+}
+
+// An element with properties and children; names with a hyphen are attributes.
+export function make(tag, properties = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined) continue;
+    if (name.includes("-")) node.setAttribute(name, value);
+    else node[name] = value;
+  }
+  node.append(...children.filter((child) => child !== undefined && child !== null));
+  return node;
+}
+
+export function makeSvg(tag, attributes = {}, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+// Shows one problem, or none.
+export function showProblem(id, error) {
+  byId(id).hidden = !error;
+  setText(id, error ? error.message : "");
+}
+
+// Replaces what a list shows, and keeps the keyboard where it was.
+export function fill(list, rows) {
+  const focused = list.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
+  list.replaceChildren(...rows);
+  if (focused) list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+}
+
+// Calls made within `pause` ms become one, after it.
+export function gathered(task, pause) {
+  let timer;
+  return () => { timer ??= setTimeout(() => { timer = undefined; task(); }, pause); };
+}

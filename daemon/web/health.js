@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: how camera, model, disk and board are, and where something is wrong: why, and what helps.
+import {Problem} from "./api.js";
+import {byId, make, setText} from "./dom.js";
+import {duration, hasText, mebibytes, number, percent, setDeviceTime, text} from "./format.js";
+
+const hot = 80;  // °C: where boards begin to slow down
+const well = ["streaming", "paused"];
+
+let stats = null;
+let readiness = null;
+let model = null;
+let lost = null;
+
+const stateText = (state) => hasText(`camera_${state}`) ? text(`camera_${state}`) : state;
+
+// What is wrong: a title, why, and what helps.
+export function troublesOf(found, ready) {
+  const troubles = [];
+  const add = (title, reason, cure) => troubles.push({title, reason, cure});
+  const camera = found?.camera;
+  if (camera && !well.includes(camera.state)) {
+    add(`${text("camera")}: ${stateText(camera.state)}`, camera.detail, text(`cure_camera_${camera.state}`));
+  }
+  const checks = ready?.checks || {};
+  if (checks.model?.status === "fail") add(text("no_model"), checks.model.detail, text("cure_model"));
+  if (checks.store && checks.store.status !== "pass") add(text("store_trouble"), checks.store.detail, text("cure_store"));
+  for (const name of found?.board.throttling?.now || []) {
+    add(hasText(`throttling_${name}`) ? text(`throttling_${name}`) : name, "",
+        text(name === "under_voltage" ? "cure_power" : "cure_heat"));
+  }
+  if (found?.board.temperature_celsius >= hot && !found.board.throttling?.now.length) {
+    add(text("hot"), `${number(found.board.temperature_celsius)} °C`, text("cure_heat"));
+  }
+  return troubles;
+}
+
+function showTroubles() {
+  const troubles = lost ? [{title: text("lost"), reason: lost instanceof Problem ? lost.message : "", cure: text("cure_lost")}]
+    : troublesOf(stats, readiness);
+  byId("troubles").hidden = troubles.length === 0;
+  const words = JSON.stringify(troubles);
+  if (byId("trouble-list").dataset.words === words) return;  // a screen reader is not interrupted for nothing
+  byId("trouble-list").dataset.words = words;
+  byId("trouble-list").replaceChildren(...troubles.map((trouble) => make("li", {},
+    make("b", {textContent: trouble.title}),
+    trouble.reason ? make("span", {className: "reason", textContent: trouble.reason}) : null,
+    make("span", {className: "cure", textContent: trouble.cure}))));
+}
+
+function showState() {
+  const state = byId("state");
+  const camera = stats?.camera;
+  const good = !lost && camera && well.includes(camera.state);
+  state.className = `state ${lost || camera ? good ? "good" : "bad" : ""}`;
+  setText("state", lost ? text("lost") : camera ? stateText(camera.state) : text("connecting"));
+  byId("demonstration").hidden = !(camera?.demonstration || model?.demonstration);
+}
+
+function facts() {
+  const rows = [];
+  const add = (key, value) => { if (value) rows.push([text(key), value]); };
+  const {camera, store, board, memory, frames} = stats;
+  add("camera", [stateText(camera.state), camera.description || camera.source,
+                 camera.frames_per_second && text("frames_per_second", {rate: number(camera.frames_per_second, 1)}),
+                 camera.stalls_total + camera.restarts_total > 0 &&
+                   text("restarts", {stalls: number(camera.stalls_total), restarts: number(camera.restarts_total)})]
+    .filter(Boolean).join(" · "));
+  if (model) add("model", [model.name, text("names", {count: number(model.labels.count)}), model.licence].filter(Boolean).join(" · "));
+  add("frames", text("frames_text", {captured: number(frames.captured_total),
+                                     busy: number(frames.dropped_total.busy + frames.dropped_total.camera)}));
+  const full = store.quota_bytes ? percent(store.used_bytes / store.quota_bytes) : "";
+  add("store", [hasText(`store_${store.state}`) ? text(`store_${store.state}`) : store.state,
+                text("visits_kept", {count: number(store.visits)}), `${mebibytes(store.used_bytes)}${full && ` (${full})`}`].join(" · "));
+  add("written_today", `${mebibytes(store.written_today_bytes)} / ${mebibytes(store.write_budget_bytes)}`);
+  add("temperature", board.temperature_celsius !== undefined && `${number(board.temperature_celsius)} °C`);
+  add("throttled", board.throttling?.since_boot.map((name) => hasText(`throttling_${name}`) ? text(`throttling_${name}`) : name).join(", "));
+  add("memory", memory.resident_bytes && mebibytes(memory.resident_bytes));
+  add("board", board.model);
+  add("uptime", duration(stats.uptime_seconds));
+  return rows;
+}
+
+function render() {
+  showState();
+  showTroubles();
+  if (!stats) return;
+  const list = byId("health-list");
+  facts().forEach(([name, value], index) => {
+    const box = list.children[index] || list.appendChild(make("div", {}, make("dt"), make("dd")));
+    if (box.firstChild.textContent !== name) box.firstChild.textContent = name;
+    if (box.lastChild.textContent !== value) box.lastChild.textContent = value;
+  });
+  while (list.children.length > facts().length) list.lastChild.remove();
+}
+
+export function showStats(event) {
+  stats = event.stats;
+  setDeviceTime(stats.at);
+  render();
+}
+
+// Sooner than the next statistics.
+export function showCamera(event) {
+  if (stats) stats.camera = event.camera;
+  render();
+}
+
+export function showModel(found) {
+  model = found;
+  render();
+}
+
+// `error`: why nobody answers; null: somebody does.
+export function showLost(error) {
+  if (Boolean(lost) === Boolean(error)) return;
+  lost = error;
+  render();
+}
+
+// Not ready is an answer, too.
+export async function loadReadiness() {
+  const response = await fetch("/readyz", {cache: "no-store"});
+  if (response.ok || response.status === 503) readiness = await response.json();
+  render();
+}

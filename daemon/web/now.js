@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what it is now, or why there is no answer.
+import {ask, may} from "./api.js";
+import {byId, make, setText} from "./dom.js";
+import {hasText, percent, text} from "./format.js";
+
+const oldAfter = 5000;  // ms without an answer before it is said why
+let labels = new Map();  // index -> label of the model
+let digest = "";
+let newest = null;
+let answeredAt = 0;
+let waiting = false;
+let skippedBefore = null;
+
+export const allLabels = () => [...labels.values()];
+
+// A label of another model, or a sum (a genus, male and female), is shown as it was sent.
+export function nameOf(entry) {
+  const label = labels.get(entry.index);
+  const own = label && label.species_id === entry.species_id;
+  return {common: own ? label.common_name : entry.label, scientific: own ? label.scientific_name || "" : ""};
+}
+
+// Where only the id is known.
+export function nameOfSpecies(id) {
+  const label = allLabels().find((one) => one.species_id === id);
+  return label ? label.common_name : id;
+}
+
+export async function loadLabels(model) {
+  if (model.digest === digest) return;
+  const all = await ask(model.labels.href);
+  labels = new Map(all.items.map((label) => [label.index, label]));
+  digest = model.digest;
+  byId("scientific").hidden = !all.items.some((label) => label.scientific_name);
+  byId("other-names").replaceChildren(...all.items.filter((label) => label.role !== "background").map(
+    (label) => make("option", {value: label.common_name, label: label.scientific_name})));
+}
+
+function topRow(list, index) {
+  if (list.children[index]) return list.children[index];
+  const row = make("li", {}, make("span"), make("b"), make("progress", {max: 1, "aria-hidden": "true"}));
+  list.append(row);
+  return row;
+}
+
+function render() {
+  waiting = false;
+  const prediction = newest;
+  newest = null;
+  const best = prediction.top[0];
+  const nobody = prediction.outcome === "background";
+  byId("now").classList.toggle("unsure", prediction.outcome !== "accepted");
+  const key = `outcome_${prediction.outcome}`;
+  setText("reason", hasText(key) ? text(key) : prediction.outcome);
+  setText("name", nobody ? text("nobody") : best ? nameOf(best).common : "\u00a0");
+  setText("scientific", (!nobody && best && nameOf(best).scientific) || "\u00a0");
+  const list = byId("top");
+  const shown = prediction.top.slice(0, 3);
+  shown.forEach((entry, index) => {
+    const [name, score, bar] = topRow(list, index).children;
+    name.textContent = nameOf(entry).common;
+    name.title = entry.label;
+    score.textContent = percent(entry.score);
+    bar.value = entry.score;
+  });
+  while (list.children.length > shown.length) list.lastChild.remove();
+}
+
+// Many come in a second; the screen shows the newest one.
+export function showPrediction({prediction}) {
+  newest = prediction;
+  answeredAt = Date.now();
+  if (waiting) return;
+  waiting = true;
+  requestAnimationFrame(render);
+}
+
+// Why nothing is answered: what became of the frames since the last look.
+export function explainSilence({stats}) {
+  const skipped = stats.frames.skipped_total;
+  const before = skippedBefore;
+  skippedBefore = skipped;
+  if (!before || Date.now() - answeredAt < oldAfter || !may("read")) return;
+  const [reason, count] = Object.entries(skipped).map(([name, total]) => [name, total - (before[name] || 0)])
+    .reduce((most, one) => one[1] > most[1] ? one : most);
+  const streaming = stats.camera.state === "streaming";
+  const key = !streaming ? `camera_${stats.camera.state}` : count > 0 ? `skipped_${reason}` : "waiting";
+  byId("now").classList.add("unsure");
+  setText("reason", text("no_answer_now"));
+  setText("name", hasText(key) ? text(key) : reason);
+  setText("scientific", "\u00a0");
+  byId("top").replaceChildren();
+}
+
+export function showNoModel(error) {
+  setText("reason", text("no_model"));
+  setText("name", error.message);
+  byId("top").replaceChildren();
+}
+
+// The only thing a screen reader says by itself, once a visit.
+export function announce({visit}) {
+  if (visit) setText("announcement", text("announcement", {name: visit.common_name || nameOfSpecies(visit.species_id)}));
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the live picture. The camera's MJPEG is taken apart here, frame by frame, so that it is known when none comes and
+// why, and the frames can be measured; where no place is left for a stream, single pictures are asked for.
+import {may, Problem, send} from "./api.js";
+import {byId, setText} from "./dom.js";
+import {text} from "./format.js";
+
+const patience = 6000;  // ms without a frame before the reason is asked for
+const most = 4 << 20;   // bytes of one frame
+const framesPerSecond = 5;
+
+let url = "";
+let watcher = null;  // of the newest frame, beside the page
+let wishedWidth = 640;
+let running = null;
+
+const pause = (milliseconds, signal) => new Promise((done) => {
+  const timer = setTimeout(done, milliseconds);
+  signal.addEventListener("abort", () => { clearTimeout(timer); done(); }, {once: true});
+});
+
+// The frames of multipart/x-mixed-replace: each part says its length.
+export async function* partsOf(stream) {
+  const reader = stream.getReader();
+  let bytes = new Uint8Array(0);
+  try {
+    for (;;) {
+      const head = endOfHead(bytes);
+      const length = head < 0 ? -1 : lengthIn(bytes.subarray(0, head));
+      if (head >= 0 && bytes.length >= head + length) {
+        yield new Blob([bytes.subarray(head, head + length)], {type: "image/jpeg"});
+        bytes = bytes.slice(head + length);
+        continue;
+      }
+      const {done, value} = await reader.read();
+      if (done) return;
+      const joined = new Uint8Array(bytes.length + value.length);
+      joined.set(bytes);
+      joined.set(value, bytes.length);
+      bytes = joined;
+      if (bytes.length > most) throw new Error("a frame without an end");
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+// Where the empty line after a part's head ends, or -1.
+function endOfHead(bytes) {
+  for (let i = 3; i < bytes.length && i < 4096; ++i) {
+    if (bytes[i] === 10 && bytes[i - 1] === 13 && bytes[i - 2] === 10 && bytes[i - 3] === 13) return i + 1;
+  }
+  return -1;
+}
+
+function lengthIn(head) {
+  const found = /content-length: *(\d+)/i.exec(new TextDecoder().decode(head));
+  if (!found) throw new Error("a part without a length");
+  return Number(found[1]);
+}
+
+function show(blob) {
+  const old = url;
+  url = URL.createObjectURL(blob);
+  const picture = byId("picture");
+  picture.src = url;
+  picture.hidden = false;
+  byId("no-picture").hidden = true;
+  byId("aim").hidden = false;
+  watcher?.(blob, url);
+  if (old) URL.revokeObjectURL(old);
+}
+
+function showNone(reason) {
+  byId("picture").hidden = true;
+  byId("aim").hidden = true;
+  byId("no-picture").hidden = false;
+  setText("no-picture", reason);
+}
+
+async function stream(signal) {
+  const gone = new AbortController();
+  let timer;
+  const stillThere = () => { clearTimeout(timer); timer = setTimeout(() => gone.abort(), patience); };
+  stillThere();
+  try {
+    const response = await send(`/stream.mjpg?fps=${framesPerSecond}&width=${wishedWidth}`,
+                                {signal: AbortSignal.any([signal, gone.signal])});
+    for await (const frame of partsOf(response.body)) {
+      stillThere();
+      show(frame);
+    }
+  } finally { clearTimeout(timer); }
+}
+
+// One picture, or the reason why there is none.
+async function still(signal) {
+  try {
+    show(await (await send(`/snapshot.jpg?width=${wishedWidth}`, {signal})).blob());
+  } catch (error) {
+    if (signal.aborted) return;
+    showNone(error instanceof Problem ? error.message : text("lost"));
+  }
+}
+
+async function run(signal) {
+  while (!signal.aborted) {
+    try { await stream(signal); } catch { /* the single picture tells why */ }
+    if (signal.aborted) return;
+    await still(signal);
+    await pause(1000, signal);
+  }
+}
+
+export function stopPicture() {
+  running?.abort();
+  running = null;
+}
+
+// Begins anew with what this person may see now.
+export function startPicture() {
+  stopPicture();
+  if (!may("live")) return showNone(text(may("read") ? "picture_needs_sign_in" : "sign_in_to_see"));
+  if (document.hidden) return;
+  running = new AbortController();
+  run(running.signal);
+}
+
+// `frame(blob, url)` gets every frame, which are `width` wide from now on; null ends that.
+export function watch(frame, width) {
+  watcher = frame;
+  wishedWidth = width;
+  startPicture();
+}
+
+export const ordinaryWidth = () => innerWidth * devicePixelRatio > 900 && innerWidth > 600 ? 1280 : 640;
+
+export function preparePicture() {
+  wishedWidth = ordinaryWidth();
+  document.addEventListener("visibilitychange", () => { if (document.hidden) stopPicture(); else startPicture(); });
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: one visit, large: its picture and clip, and every name it can be given.
+import {may} from "./api.js";
+import {byId, setText, showProblem} from "./dom.js";
+import {duration, moment, percent, text} from "./format.js";
+import {allLabels, nameOfSpecies} from "./now.js";
+import {remove, review} from "./review.js";
+
+let visit = null;
+
+export const visitName = (one) => one.common_name || nameOfSpecies(one.species_id);
+
+export const visitFacts = (one) => [`${one.clock_synced ? "" : "≈ "}${moment(one.started_at)}`, duration(one.duration_seconds),
+                                    percent(one.model_result.score)].join(" · ");
+
+function labelCalled(name) {
+  const wished = name.trim().toLowerCase();
+  return allLabels().find((label) => [label.common_name, label.scientific_name, label.label, label.species_id]
+    .some((one) => one && one.toLowerCase() === wished));
+}
+
+export function openVisit(wished) {
+  visit = wished;
+  const picture = byId("visit-picture");
+  picture.hidden = !visit.links.crop;
+  if (visit.links.crop) picture.src = visit.links.crop;
+  picture.alt = visitName(visit);
+  setText("visit-dialog-title", visitName(visit));
+  setText("visit-facts", visitFacts(visit) + (visit.clock_synced ? "" : ` · ${text("clock_not_set")}`));
+  byId("visit-clip").hidden = !(visit.links.clip && may("live"));
+  if (visit.links.clip) byId("visit-clip").href = visit.links.clip;
+  byId("visit-form").hidden = !may("admin");
+  byId("other-name").value = "";
+  showProblem("visit-problem", null);
+  byId("visit-dialog").showModal();
+}
+
+async function act(task) {
+  try {
+    await task();
+    byId("visit-dialog").close();
+  } catch (error) { showProblem("visit-problem", error); }
+}
+
+export function prepareVisitDialog() {
+  byId("visit-close").addEventListener("click", () => byId("visit-dialog").close());
+  byId("visit-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const label = labelCalled(byId("other-name").value);
+    act(async () => {
+      if (!label) throw new Error(text("no_such_name"));
+      await review(visit, "corrected", label.species_id);
+    });
+  });
+  for (const button of byId("visit-form").querySelectorAll("[data-verdict]")) {
+    button.addEventListener("click", () => act(() => review(visit, button.dataset.verdict)));
+  }
+  byId("visit-remove").addEventListener("click", () => {
+    if (confirm(text("remove_sure"))) act(() => remove(visit));
+  });
+}

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the texts of the page (daemon/web/texts.js) to be whole: every language has every text with the same values,
+every text that the page asks for exists, none is left over, and whatever the API can say has its words.
+Usage: check_page.py ROOT"""
+import json
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+LONGEST = 300  # lines of one file, the table of texts aside
+# Texts whose key ends in a word of the API, and where the API's document lists those words.
+BY_WORD = {
+    "outcome_": ("Prediction", "outcome"), "camera_": ("Camera", "state"), "verdict_": ("Review", "verdict"),
+    "reload_": ("Config", "keys", "*", "reload"), "skipped_": ("Stats", "frames", "skipped_total"),
+}
+NOT_SHOWN = {"verdict_none"}
+# Words that the document does not list.
+OTHER_WORDS = {
+    "store_": ["disk", "waiting", "memory"],
+    "throttling_": ["under_voltage", "frequency_capped", "throttled", "soft_temperature_limit"],
+    "cure_camera_": ["starting", "stalled", "restarting", "absent", "failed"],
+}
+
+
+class Marked(HTMLParser):
+    """The (key, English text) of every element whose text, label or alternative comes from the table."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found = []
+        self.open = None
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        for mark, shown in (("data-label", "aria-label"), ("data-alt", "alt")):
+            if mark in attributes:
+                self.found.append((attributes[mark], attributes.get(shown)))
+        self.open = attributes.get("data-text")
+
+    def handle_data(self, data):
+        if self.open:
+            self.found.append((self.open, data))
+        self.open = None
+
+    def handle_endtag(self, tag):
+        if self.open:
+            self.found.append((self.open, ""))  # filled in later: nothing to compare
+        self.open = None
+
+
+def words_of(schemas, path):
+    schema = schemas[path[0]]
+    for step in path[1:]:
+        while "$ref" in schema:
+            schema = schemas[schema["$ref"].split("/")[-1]]
+        schema = schema["additionalProperties"] if step == "*" else schema["properties"][step]
+    return schema.get("enum") or list(schema["properties"])
+
+
+def check(root):
+    faults = []
+    web = root / "daemon/web"
+    table = (web / "texts.js").read_text(encoding="utf-8")
+    languages = re.findall(r'\{code: "(\w+)"', table)
+    rows = re.findall(r"^  (\w+): (\[.*\]),$", table, re.MULTILINE)
+    texts = {}
+    for key, row in rows:
+        values = json.loads(row)
+        if key in texts:
+            faults.append(f"texts.js: {key} stands there twice")
+        if len(values) != len(languages) or not all(value.strip() for value in values):
+            faults.append(f"texts.js: {key} has {len(values)} texts for {len(languages)} languages")
+        if len({tuple(sorted(re.findall(r"\{\w+\}", value))) for value in values}) > 1:
+            faults.append(f"texts.js: {key} has not the same values in every language")
+        texts[key] = values
+    if len(rows) < 100 or table.count("[") != len(rows) + 1:
+        faults.append("texts.js: there are rows that this test does not understand")
+
+    scripts = {path.name: path.read_text(encoding="utf-8") for path in sorted(web.glob("*.js")) if path.name != "texts.js"}
+    asked = {}
+    for name, code in scripts.items():
+        for key in re.findall(r'"([a-z][a-z_]*)"', code):
+            asked.setdefault(key, name)
+        for call in re.findall(r"\btext\(([^()]*)", code):
+            for key in re.findall(r'(?:^|\? |: )"(\w+)"', call):
+                if key not in texts:
+                    faults.append(f"{name}: texts.js has no {key}")
+        if not code.startswith("// SPDX-License-Identifier: Apache-2.0\n// Why: "):
+            faults.append(f"{name}: the first lines are the licence and why the file exists")
+        if len(code.splitlines()) > LONGEST:
+            faults.append(f"{name}: more than {LONGEST} lines: which two things live in it?")
+    for key, english in Marked((web / "index.html").read_text(encoding="utf-8")).found:
+        asked[key] = "index.html"
+        if key not in texts:
+            faults.append(f"index.html: texts.js has no {key}")
+        elif english and texts[key][0] != english:
+            faults.append(f'index.html: {key} is "{english}" there and "{texts[key][0]}" in texts.js')
+
+    schemas = json.loads((root / "daemon/http/openapi_parts.json").read_text(encoding="utf-8"))["schemas"]
+    words = {prefix + word for prefix, path in BY_WORD.items() for word in words_of(schemas, path)} - NOT_SHOWN
+    words |= {prefix + word for prefix, ends in OTHER_WORDS.items() for word in ends}
+    faults += [f"texts.js: {key} is missing, which the API may say" for key in sorted(words - set(texts))]
+    faults += [f"texts.js: nothing asks for {key}" for key in sorted(set(texts) - set(asked) - words)]
+    return faults
+
+
+faults = check(Path(sys.argv[1]))
+for fault in faults:
+    print(fault)
+print(f"page: {len(faults)} faults")
+sys.exit(1 if faults else 0)
