@@ -4,6 +4,7 @@
 
 #include "engine/base/format.h"
 #include "engine/graph/fused_clip.h"
+#include "engine/graph/quantization.h"
 #include "engine/ops/op.h"
 #include "engine/plan/macs.h"
 #include "engine/plan/needs.h"
@@ -51,49 +52,11 @@ TensorInfo describe(const Graph& graph, const Layouts& layouts, ValueId id) {
           .quantization = {}};
 }
 
-bool moves_only(const Node& node) {
-  return node.op_type == "Transpose" || node.op_type == "Reshape" || node.op_type == "Identity";
-}
-
-// Scale and zero point of a QuantizeLinear or DequantizeLinear; nothing when they are computed or more than one.
-std::optional<Quantization> quantization_of(const Graph& graph, const Node& node) {
-  const auto one = [&](std::size_t index) -> const Tensor* {
-    const Tensor* tensor = index < node.inputs.size() ? graph.constant(node.inputs[index]) : nullptr;
-    return tensor != nullptr && tensor->element_count() == 1 ? tensor : nullptr;
-  };
-  const Tensor* scale = one(1);
-  if (scale == nullptr || scale->type() != DataType::kF32) return std::nullopt;
-  Quantization out{.scale = scale->data<float>()[0]};
-  if (!(out.scale > 0)) return std::nullopt;
-  if (node.inputs.size() < 3 || node.inputs[2] == kNoValue) return out;
-  const Tensor* zero = one(2);
-  if (zero == nullptr || byte_size(zero->type()) != 1) return std::nullopt;
-  out.zero_point = zero->type() == DataType::kI8 ? zero->data<std::int8_t>()[0] : zero->data<std::uint8_t>()[0];
-  return out;
-}
-
-constexpr int kFarthest = 8;  // nodes that only move numbers between the border and the one that explains them
-
-std::optional<Quantization> input_quantization(const Graph& graph, ValueId id, int left = kFarthest) {
-  if (left == 0) return std::nullopt;
-  std::optional<Quantization> found;
-  for (const NodeId reader : graph.consumers(id)) {
-    const Node& node = graph.node(reader);
-    const auto here = node.op_type == "DequantizeLinear" ? quantization_of(graph, node)
-                      : moves_only(node)                 ? input_quantization(graph, node.outputs[0], left - 1)
-                                                         : std::nullopt;
-    if (!here || (found && *found != *here)) return std::nullopt;
-    found = here;
-  }
-  return found;
-}
-
-std::optional<Quantization> output_quantization(const Graph& graph, ValueId id, int left = kFarthest) {
-  const NodeId producer = graph.value(id).producer;
-  if (left == 0 || producer == kNoNode) return std::nullopt;
-  const Node& node = graph.node(producer);
-  if (node.op_type == "QuantizeLinear") return quantization_of(graph, node);
-  return moves_only(node) ? output_quantization(graph, node.inputs[0], left - 1) : std::nullopt;
+// What the bytes of an input or output mean, where the graph says it.
+std::optional<Quantization> border_quantization(const Graph& graph, ValueId id) {
+  const auto found = quantization_of(graph, id);
+  if (!found || !(found->scale > 0)) return std::nullopt;
+  return Quantization{.scale = found->scale, .zero_point = found->zero_point};
 }
 
 }  // namespace
@@ -168,11 +131,11 @@ void Session::State::release_weights(const Plan& plan) {
 void Session::State::describe_borders(const Plan& plan) {
   for (const GraphInput& input : graph_.inputs()) {
     inputs.push_back(describe(graph_, plan.layouts, input.value));
-    inputs.back().quantization = input_quantization(graph_, input.value);
+    inputs.back().quantization = border_quantization(graph_, input.value);
   }
   for (const ValueId output : graph_.outputs()) {
     outputs.push_back(describe(graph_, plan.layouts, output));
-    outputs.back().quantization = output_quantization(graph_, output);
+    outputs.back().quantization = border_quantization(graph_, output);
   }
 }
 

@@ -114,7 +114,7 @@ Result<std::vector<Tensor>> evaluate_node(const Graph& graph, NodeId id, Inputs 
                 format_text("node \"{}\"", printable(node.name)));
   }
   KINGLET_TRY(op->evaluate(alone.node(only), numbers, outputs));
-  apply_fused_clip(node, outputs);
+  apply_fused_clip(node, numbers, outputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Value& value = alone.value(alone.node(only).outputs[i]);
     if (value.type == DataType::kF16 && outputs[i].type() == DataType::kF32) outputs[i] = narrow(outputs[i]);
@@ -128,7 +128,7 @@ Result<void> evaluate_node_into(const Graph& graph, NodeId id, Inputs inputs, st
   KINGLET_CHECK(op != nullptr && op->evaluate != nullptr && inputs.size() == node.inputs.size());
   for (Tensor& output : outputs) std::ranges::fill(output.mutable_bytes(), std::byte{0});
   KINGLET_TRY(op->evaluate(node, inputs, outputs));
-  apply_fused_clip(node, outputs);
+  apply_fused_clip(node, inputs, outputs);
   return {};
 }
 

@@ -2,13 +2,13 @@
 // Before:     q = QLinearConv(x, w, ...), QLinearMatMul, QGemm; com.microsoft's QLinearAdd, QLinearMul, QLinearSigmoid,
 //             QLinearLeakyRelu, QLinearSoftmax, QLinearConcat, QLinearAveragePool, QLinearGlobalAveragePool
 // After:      q = QuantizeLinear(Op(DequantizeLinear(x), ...)), which XNNPACK has
-// Conditions: scales and zero points are constant, one a tensor (a weight: one an output channel or column); the bias
-// is
+// Conditions: the node is not one that fuse_quantized made; scales and zero points are constant, one a tensor (a
+// weight: one an output channel or column); the bias is
 //             constant. Sums are taken in float32 and not in integers: a result half way between two levels may go to
 //             the other one. Plan only: the file keeps the exact form.
-#include <array>
 #include <optional>
 
+#include "engine/graph/quantization.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/op.h"
 #include "engine/passes/rewrite.h"
@@ -16,37 +16,8 @@
 namespace kinglet::engine::passes {
 namespace {
 
-constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-
-// Where an operator lists its tensors: each is x, scale, zero point in this order.
-struct Form {
-  std::string_view domain, op_type, becomes;
-  std::size_t a, b, bias, y_scale;  // kNone: it has none
-};
-constexpr std::array kForms{
-    Form{"", "QLinearConv", "Conv", 0, 3, 8, 6},
-    Form{"", "QLinearMatMul", "MatMul", 0, 3, kNone, 6},
-    Form{"com.microsoft", "QGemm", "Gemm", 0, 3, 6, 7},
-    Form{"com.microsoft", "QLinearAdd", "Add", 0, 3, kNone, 6},
-    Form{"com.microsoft", "QLinearMul", "Mul", 0, 3, kNone, 6},
-    Form{"com.microsoft", "QLinearSigmoid", "Sigmoid", 0, kNone, kNone, 3},
-    Form{"com.microsoft", "QLinearLeakyRelu", "LeakyRelu", 0, kNone, kNone, 3},
-    Form{"com.microsoft", "QLinearSoftmax", "Softmax", 0, kNone, kNone, 3},
-    Form{"com.microsoft", "QLinearConcat", "Concat", 2, kNone, kNone, 0},  // a, b, c ... as many as there are
-    Form{"com.microsoft", "QLinearAveragePool", "AveragePool", 0, kNone, kNone, 3},
-    Form{"com.microsoft", "QLinearGlobalAveragePool", "GlobalAveragePool", 0, kNone, kNone, 3},
-};
-
-const Form* form_of(const Node& node) {
-  for (const Form& form : kForms) {
-    if (form.domain == node.domain && form.op_type == node.op_type) return &form;
-  }
-  return nullptr;
-}
-
-bool has_weight(const Form& form) {
-  return form.becomes == "Conv" || form.becomes == "MatMul" || form.becomes == "Gemm";
-}
+constexpr std::size_t kNone = QLinearForm::kNone;
+using Form = QLinearForm;
 
 // The constant scale in float32 and the constant zero point (or none) at `scale`: one number each, or a vector.
 bool is_fixed(const Graph& graph, const Node& node, std::size_t scale, bool vector) {
@@ -147,8 +118,8 @@ Result<int> expand_qlinear(Graph& graph, PassBudget& budget) {
   const std::vector<NodeId> order = graph.nodes();
   for (const NodeId id : order) {
     if (!budget.left()) break;
-    const Form* form = form_of(graph.node(id));
-    if (form == nullptr || graph.node(id).inputs.size() <= form->y_scale) continue;
+    const Form* form = qlinear_form(graph.node(id));
+    if (form == nullptr || runs_in_integers(graph.node(id)) || graph.node(id).inputs.size() <= form->y_scale) continue;
     if (!fits(graph, graph.node(id), *form) || !bias_fits(graph, graph.node(id), *form)) continue;
     std::string name = graph.node(id).name;
     std::string op_type = graph.node(id).op_type;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/plan/macs.h"
 
+#include "engine/graph/quantization.h"
+
 namespace kinglet::engine {
 namespace {
 
@@ -19,13 +21,15 @@ std::int64_t count(const Shape& shape, std::size_t from = 0) {
 std::int64_t multiply_adds(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const Shape* input = shape_of(graph, node.inputs, 0);
-  const Shape* weight = shape_of(graph, node.inputs, 1);
+  const QLinearForm* form = qlinear_form(node);
+  const std::string_view op_type = form != nullptr ? form->becomes : node.op_type;
+  const Shape* weight = shape_of(graph, node.inputs, form != nullptr ? form->b : 1);
   const Shape* output = shape_of(graph, node.outputs, 0);
   if (input == nullptr || weight == nullptr || output == nullptr || input->empty() || weight->empty()) return 0;
-  if (node.op_type == "Conv") return count(*output) * count(*weight, 1);
-  if (node.op_type == "ConvTranspose") return count(*input) * count(*weight, 1);
-  if (node.op_type == "MatMul" || node.op_type == "Linear") return count(*output) * input->back();
-  if (node.op_type == "Gemm" && input->size() == 2) {
+  if (op_type == "Conv") return count(*output) * count(*weight, 1);
+  if (op_type == "ConvTranspose") return count(*input) * count(*weight, 1);
+  if (op_type == "MatMul" || op_type == "Linear" || op_type == "MatMulIntegerToFloat") return count(*output) * input->back();
+  if (op_type == "Gemm" && input->size() == 2) {
     return count(*output) * (*input)[node.attributes.get_int("transA", 0) != 0 ? 0 : 1];
   }
   return 0;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/graph/quantization.h"
 
 namespace kinglet::engine::xnn {
 
@@ -38,11 +39,7 @@ struct Window {
   std::uint32_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
 };
 
-struct Quantization {
-  float scale = 1;
-  std::int32_t zero_point = 0;
-  bool operator==(const Quantization&) const = default;
-};
+using Quantization = LinearQuantization;
 
 // Rank at most 6, no dimension of 0, size below 2^40 elements, every dimension below 2^31.
 [[nodiscard]] Result<void> check_dims(std::span<const std::size_t> dims);
@@ -53,8 +50,14 @@ struct Quantization {
 // scale a normal positive number; the zero point in the type's range.
 [[nodiscard]] Result<void> check_quantization(const Quantization& quantization, bool is_signed);
 
-// (scale of a / scale of output) must stay inside what the 8-bit additions of XNNPACK can shift: [2^-10, 2^8).
+// XNNPACK asserts these where it makes an operator. (scale of a / scale of output) of an 8-bit addition: [2^-10, 2^8).
 [[nodiscard]] Result<void> check_scale_ratio(float input_scale, float output_scale);
+// (scale of input * scale of weight / scale of output) of a layer: [2^-32, 2^8).
+[[nodiscard]] Result<void> check_requantization(float factor);
+// (scale of a * scale of b / scale of output) of a multiplication: [2^-16, 2^8).
+[[nodiscard]] Result<void> check_product_ratio(float ratio);
+// (scale of input / scale of output) of a conversion between 8-bit values or a mean: [2^-8, 2^7].
+[[nodiscard]] Result<void> check_conversion(float input_scale, float output_scale);
 
 // Strides, dilations, kernel not 0; the window fits the padded input; output rows and columns are the window's count.
 [[nodiscard]] Result<void> check_window(const Window& window, std::span<const std::size_t> input,

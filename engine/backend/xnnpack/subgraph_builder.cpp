@@ -20,6 +20,19 @@ Shape widen(const Shape& shape, std::size_t rank) {
   return wide;
 }
 
+Result<Tensor> one_for_each(std::span<const float> scales, std::size_t channels) {
+  Tensor out(DataType::kF32, {static_cast<Dim>(channels)});
+  if (scales.size() != 1 && scales.size() != channels) {
+    return fail(ErrorCode::kBadData, format_text("{} scales for {} channels", scales.size(), channels));
+  }
+  const auto to = out.mutable_data<float>();
+  for (std::size_t i = 0; i < channels; ++i) {
+    to[i] = scales[scales.size() == 1 ? 0 : i];
+    KINGLET_TRY(check_quantization({.scale = to[i]}, true));
+  }
+  return out;
+}
+
 Tensor reordered(const Tensor& tensor, const Shape& shape, Layout layout) {
   if (layout == Layout::kLogical || layout_neutral(shape)) return tensor;
   Tensor out(tensor.type(), physical_shape(shape, layout));
@@ -27,44 +40,7 @@ Tensor reordered(const Tensor& tensor, const Shape& shape, Layout layout) {
   return out;
 }
 
-std::optional<float> scalar_float(const Graph& graph, ValueId id) {
-  const Tensor* tensor = graph.constant(id);
-  if (tensor == nullptr || tensor->type() != DataType::kF32 || tensor->element_count() != 1) return std::nullopt;
-  return tensor->data<float>()[0];
-}
-
-std::optional<std::int32_t> scalar_int8(const Graph& graph, ValueId id) {
-  if (id == kNoValue) return 0;
-  const Tensor* tensor = graph.constant(id);
-  if (tensor == nullptr || tensor->element_count() != 1) return std::nullopt;
-  if (tensor->type() == DataType::kU8) return tensor->data<std::uint8_t>()[0];
-  if (tensor->type() == DataType::kI8) return tensor->data<std::int8_t>()[0];
-  return std::nullopt;
-}
-
-std::optional<Quantization> quantization_of_node(const Graph& graph, NodeId id) {
-  const Node& node = graph.node(id);
-  if (node.inputs.size() < 2) return std::nullopt;
-  const auto scale = scalar_float(graph, node.inputs[1]);
-  const auto zero_point = scalar_int8(graph, node.inputs.size() > 2 ? node.inputs[2] : kNoValue);
-  if (!scale || !zero_point) return std::nullopt;
-  return Quantization{.scale = *scale, .zero_point = *zero_point};
-}
-
 }  // namespace
-
-Result<Quantization> quantization_of(const Graph& graph, ValueId id) {
-  const Value& value = graph.value(id);
-  if (value.producer != kNoNode && graph.node(value.producer).op_type == "QuantizeLinear") {
-    if (const auto found = quantization_of_node(graph, value.producer)) return *found;
-  }
-  for (const NodeId reader : graph.consumers(id)) {
-    const Node& node = graph.node(reader);
-    if (node.op_type != "DequantizeLinear" || node.inputs[0] != id) continue;
-    if (const auto found = quantization_of_node(graph, reader)) return *found;
-  }
-  return fail(ErrorCode::kBadData, format_text("8-bit value \"{}\" has no constant scalar scale", value.name));
-}
 
 Result<SubgraphBuilder> SubgraphBuilder::create(const Graph& graph, const Layouts& layouts,
                                                 std::span<const ValueId> inputs, std::span<const ValueId> outputs) {
@@ -160,7 +136,11 @@ Result<SubgraphBuilder::Record> SubgraphBuilder::describe(ValueId id, Layout lay
     case DataType::kU8: {
       const bool is_signed = value.type == DataType::kI8;
       record.type = is_signed ? xnn_datatype_qint8 : xnn_datatype_quint8;
-      record.quantization = KINGLET_TRY(quantization_of(*graph_, id));
+      const auto found = quantization_of(*graph_, id);
+      if (!found) {
+        return fail(ErrorCode::kBadData, format_text("8-bit value \"{}\" has no constant scalar scale", value.name));
+      }
+      record.quantization = *found;
       KINGLET_TRY(check_quantization(record.quantization, is_signed));
       return record;
     }
@@ -170,17 +150,32 @@ Result<SubgraphBuilder::Record> SubgraphBuilder::describe(ValueId id, Layout lay
   }
 }
 
+xnn_status SubgraphBuilder::define_value(const Record& record, const void* data, std::uint32_t external_id,
+                                         std::uint32_t flags, std::uint32_t* id) {
+  const std::size_t rank = record.dims.size();
+  const std::size_t* dims = record.dims.data();
+  switch (record.type) {
+    case xnn_datatype_fp32:
+      return xnn_define_tensor_value(subgraph_.get(), record.type, rank, dims, data, external_id, flags, id);
+    case xnn_datatype_qdint8:
+      return xnn_define_dynamically_quantized_tensor_value(subgraph_.get(), record.type, rank, 1, dims, external_id,
+                                                           flags, id);
+    case xnn_datatype_qcint8:
+    case xnn_datatype_qcint32:
+      return xnn_define_channelwise_quantized_tensor_value(subgraph_.get(), record.type,
+                                                           record.channel_scales.data<float>().data(), rank,
+                                                           record.channel_axis, dims, data, external_id, flags, id);
+    default:
+      return xnn_define_quantized_tensor_value(subgraph_.get(), record.type, record.quantization.zero_point,
+                                               record.quantization.scale, rank, dims, data, external_id, flags, id);
+  }
+}
+
 Result<Operand> SubgraphBuilder::add_record(Record record, const void* data, std::uint32_t external_id,
                                             std::uint32_t flags) {
   KINGLET_TRY(check_dims(record.dims));
   if (!probe_) {
-    const xnn_status status =
-        record.type == xnn_datatype_fp32
-            ? xnn_define_tensor_value(subgraph_.get(), record.type, record.dims.size(), record.dims.data(), data,
-                                      external_id, flags, &record.xnn_id)
-            : xnn_define_quantized_tensor_value(subgraph_.get(), record.type, record.quantization.zero_point,
-                                                record.quantization.scale, record.dims.size(), record.dims.data(), data,
-                                                external_id, flags, &record.xnn_id);
+    const xnn_status status = define_value(record, data, external_id, flags, &record.xnn_id);
     if (status != xnn_status_success) {
       return fail(ErrorCode::kInternal, format_text("XNNPACK refuses a tensor of {} (status {})",
                                                     dims_text(record.dims), static_cast<int>(status)));
@@ -288,9 +283,8 @@ Result<Operand> SubgraphBuilder::input_for_broadcast(ValueId id, Layout layout, 
     operand = KINGLET_TRY(constant(data, target_dims, Lifetime::kForever));
   } else {
     const Operand narrow = KINGLET_TRY(input(id, Layout::kLogical));
-    KINGLET_TRY(check_float({narrow}));
-    const Operand logical = KINGLET_TRY(temporary(to_dims(wide)));
-    operand = KINGLET_TRY(temporary(target_dims));
+    const Operand logical = KINGLET_TRY(temporary_like(narrow, to_dims(wide)));
+    operand = KINGLET_TRY(temporary_like(narrow, target_dims));
     KINGLET_TRY(reshape(narrow, logical));
     KINGLET_TRY(change_layout(logical, Layout::kLogical, operand, layout));
   }
@@ -309,9 +303,9 @@ Result<Operand> SubgraphBuilder::output(ValueId id) {
     operand = KINGLET_TRY(add_record(std::move(made), nullptr, XNN_INVALID_VALUE_ID, 0));
   }
   operands_[{id, layout}] = operand;
-  if (clip_.open() || record(operand).type != xnn_datatype_fp32) return operand;
+  if (clip_.open()) return operand;
   if (clip_pair_) return fail(ErrorCode::kBadData, "a clip over several outputs");
-  const Operand before = KINGLET_TRY(temporary(dims(operand)));
+  const Operand before = KINGLET_TRY(temporary_like(operand, Dims(dims(operand))));
   clip_pair_ = {before, operand};
   return before;
 }
@@ -322,13 +316,25 @@ Result<Operand> SubgraphBuilder::temporary(const Dims& dims) {
   return add_record(std::move(made), nullptr, XNN_INVALID_VALUE_ID, 0);
 }
 
+Result<Operand> SubgraphBuilder::temporary_like(Operand other, const Dims& dims) {
+  Record made{.type = record(other).type, .quantization = record(other).quantization, .dims = dims};
+  return add_record(std::move(made), nullptr, XNN_INVALID_VALUE_ID, 0);
+}
+
 Result<Operand> SubgraphBuilder::constant(const Tensor& numbers, Dims dims, Lifetime lifetime) {
+  if (numbers.type() != DataType::kF32) return fail(ErrorCode::kBadData, "static data that is not float");
+  Record made;
+  made.dims = std::move(dims);
+  return add_static(std::move(made), numbers, lifetime);
+}
+
+Result<Operand> SubgraphBuilder::add_static(Record record, const Tensor& numbers, Lifetime lifetime) {
   std::size_t count = 1;
-  KINGLET_TRY(check_dims(dims));
-  for (const std::size_t dim : dims) count *= dim;
-  if (numbers.type() != DataType::kF32 || count != static_cast<std::size_t>(numbers.element_count())) {
+  KINGLET_TRY(check_dims(record.dims));
+  for (const std::size_t dim : record.dims) count *= dim;
+  if (count != static_cast<std::size_t>(numbers.element_count())) {
     return fail(ErrorCode::kBadData,
-                format_text("static data of {} elements for {}", numbers.element_count(), dims_text(dims)));
+                format_text("static data of {} elements for {}", numbers.element_count(), dims_text(record.dims)));
   }
   const void* data = nullptr;
   if (!probe_) {
@@ -336,15 +342,47 @@ Result<Operand> SubgraphBuilder::constant(const Tensor& numbers, Dims dims, Life
     auto& keeper = lifetime == Lifetime::kForever ? kept_data_ : packed_data_;
     keeper.push_back(numbers);
     data = numbers.bytes().data();
+    if (record.channel_scales.element_count() > 0) keeper.push_back(record.channel_scales);
   }
-  Record made;
-  made.dims = std::move(dims);
-  made.made = made.is_static = true;
-  return add_record(std::move(made), data, XNN_INVALID_VALUE_ID, 0);
+  record.made = record.is_static = true;
+  return add_record(std::move(record), data, XNN_INVALID_VALUE_ID, 0);
 }
 
 Result<Operand> SubgraphBuilder::scalar(float value) {
   return constant(Tensor::of<float>({1}, {value}), {1}, Lifetime::kForever);
+}
+
+Result<Operand> SubgraphBuilder::quantized_filter(const Tensor& numbers, const Dims& dims,
+                                                  std::span<const float> scales, std::int32_t zero_point,
+                                                  std::size_t channel_axis) {
+  if (numbers.type() == DataType::kU8) {
+    if (scales.size() != 1) return fail(ErrorCode::kBadData, "u8 weights with several scales");
+    Record made{
+        .type = xnn_datatype_quint8, .quantization = {.scale = scales[0], .zero_point = zero_point}, .dims = dims};
+    KINGLET_TRY(check_quantization(made.quantization, false));
+    return add_static(std::move(made), numbers, Lifetime::kUntilPacked);
+  }
+  if (numbers.type() != DataType::kI8 || zero_point != 0)
+    return fail(ErrorCode::kBadData, "weights that are not i8 around 0");
+  Record made{.type = xnn_datatype_qcint8, .channel_axis = channel_axis, .dims = dims};
+  made.channel_scales = KINGLET_TRY(one_for_each(scales, dims.at(channel_axis)));
+  return add_static(std::move(made), numbers, Lifetime::kUntilPacked);
+}
+
+Result<Operand> SubgraphBuilder::quantized_bias(const Tensor& levels, std::span<const float> scales, Operand filter) {
+  if (levels.type() != DataType::kI32) return fail(ErrorCode::kBadData, "a bias that is not i32");
+  Record made{.type = xnn_datatype_qint32, .dims = {static_cast<std::size_t>(levels.element_count())}};
+  if (record(filter).type == xnn_datatype_qcint8) {
+    made.type = xnn_datatype_qcint32;
+    made.channel_scales = KINGLET_TRY(one_for_each(scales, made.dims[0]));
+  } else {
+    made.quantization.scale = scales[0];
+  }
+  return add_static(std::move(made), levels, Lifetime::kUntilPacked);
+}
+
+Result<Operand> SubgraphBuilder::dynamically_quantized(const Dims& dims) {
+  return add_record({.type = xnn_datatype_qdint8, .dims = dims}, nullptr, XNN_INVALID_VALUE_ID, 0);
 }
 
 }  // namespace kinglet::engine::xnn

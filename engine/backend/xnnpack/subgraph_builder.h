@@ -90,9 +90,20 @@ class SubgraphBuilder {
   [[nodiscard]] Result<Operand> output(ValueId id);
   // A value between two XNNPACK nodes of one operator.
   [[nodiscard]] Result<Operand> temporary(const Dims& dims);
+  // The same, of the type, scale and zero point of `other`.
+  [[nodiscard]] Result<Operand> temporary_like(Operand other, const Dims& dims);
   // Static float numbers; `dims` are physical and describe as many elements as the tensor has.
   [[nodiscard]] Result<Operand> constant(const Tensor& numbers, Dims dims, Lifetime lifetime);
   [[nodiscard]] Result<Operand> scalar(float value);
+  // Weights of a layer: i8 with one scale or one for each index of `channel_axis`, zero point 0; or u8 with one scale.
+  // Packed when the runtime is made. `numbers` lie in the order of `dims`.
+  [[nodiscard]] Result<Operand> quantized_filter(const Tensor& numbers, const Dims& dims, std::span<const float> scales,
+                                                 std::int32_t zero_point, std::size_t channel_axis);
+  // Its i32 bias [channels], one scale or one for each. `filter` tells which of the two forms goes with it.
+  [[nodiscard]] Result<Operand> quantized_bias(const Tensor& levels, std::span<const float> scales, Operand filter);
+  // A float matrix [rows, columns] whose rows get their own scales at each run: what convert() fills and
+  // fully_connected() multiplies with i8 weights, giving floats.
+  [[nodiscard]] Result<Operand> dynamically_quantized(const Dims& dims);
   [[nodiscard]] const Dims& dims(Operand operand) const { return records_.at(operand.index).dims; }
 
   // The node's fused clip, for nodes that clip by themselves; without this call end_node() adds a clamp.
@@ -143,6 +154,8 @@ class SubgraphBuilder {
     std::uint32_t xnn_id = XNN_INVALID_VALUE_ID;
     xnn_datatype type = xnn_datatype_fp32;
     Quantization quantization;
+    Tensor channel_scales;  // of qcint8 and qcint32
+    std::size_t channel_axis = 0;
     Dims dims;
     bool made = false;  // external, static, or written by a node
     bool is_static = false;
@@ -158,10 +171,17 @@ class SubgraphBuilder {
                                            std::uint32_t flags);
   [[nodiscard]] Result<Record> describe(ValueId id, Layout layout) const;
   [[nodiscard]] Result<void> add_external(ValueId id, bool is_output);
+  [[nodiscard]] Result<Operand> add_static(Record record, const Tensor& numbers, Lifetime lifetime);
+  [[nodiscard]] xnn_status define_value(const Record& record, const void* data, std::uint32_t external_id,
+                                        std::uint32_t flags, std::uint32_t* id);
   [[nodiscard]] Result<Operand> constant_input(ValueId id, Layout layout, const Shape& shape);
   [[nodiscard]] Result<Operand> computed_input(ValueId id, Layout layout);
   [[nodiscard]] Result<void> change_layout(Operand from, Layout from_layout, Operand to, Layout to_layout);
   [[nodiscard]] Result<void> check_float(std::initializer_list<Operand> operands) const;
+  [[nodiscard]] Result<void> check_product(Operand input, Operand filter, std::optional<Operand> bias,
+                                           Operand output) const;
+  [[nodiscard]] Result<void> check_arithmetic(xnn_binary_operator type, Operand a, Operand b, Operand output) const;
+  [[nodiscard]] Result<void> check_kind(Operand a, Operand b) const;  // both float, or both 8-bit of one sign
   [[nodiscard]] Result<void> check_same_type(std::initializer_list<Operand> operands) const;
   [[nodiscard]] Result<void> check_static(std::initializer_list<std::optional<Operand>> operands) const;
   [[nodiscard]] Result<void> join(std::size_t axis, std::span<const Operand> inputs, Operand output);
@@ -187,9 +207,5 @@ class SubgraphBuilder {
   Range clip_;
   std::optional<std::pair<Operand, Operand>> clip_pair_;  // before, after
 };
-
-// Scale and zero point of an 8-bit value, from the QuantizeLinear that makes it or the DequantizeLinear that reads it.
-// kBadData when there is none with constant scalars.
-[[nodiscard]] Result<Quantization> quantization_of(const Graph& graph, ValueId id);
 
 }  // namespace kinglet::engine::xnn

@@ -36,6 +36,54 @@ Result<void> SubgraphBuilder::check_same_type(std::initializer_list<Operand> ope
   return {};
 }
 
+// A layer's operands: all float; all 8-bit, int8 with scales for each channel or uint8; or rows quantised at each run.
+Result<void> SubgraphBuilder::check_product(Operand input, Operand filter, std::optional<Operand> bias,
+                                            Operand output) const {
+  struct Types {
+    xnn_datatype input, filter, bias, output;
+  };
+  constexpr std::array kTypes{
+      Types{xnn_datatype_fp32, xnn_datatype_fp32, xnn_datatype_fp32, xnn_datatype_fp32},
+      Types{xnn_datatype_qint8, xnn_datatype_qcint8, xnn_datatype_qcint32, xnn_datatype_qint8},
+      Types{xnn_datatype_quint8, xnn_datatype_quint8, xnn_datatype_qint32, xnn_datatype_quint8},
+      Types{xnn_datatype_qdint8, xnn_datatype_qcint8, xnn_datatype_fp32, xnn_datatype_fp32},
+  };
+  const bool fits = std::ranges::any_of(kTypes, [&](const Types& types) {
+    return record(input).type == types.input && record(filter).type == types.filter &&
+           record(output).type == types.output && (!bias || record(*bias).type == types.bias);
+  });
+  if (!fits) return fail(ErrorCode::kBadData, "input, weights and output are not of types that go together");
+  if (record(output).type == xnn_datatype_fp32) return {};
+  const auto check = [&](float scale) {
+    return check_requantization(record(input).quantization.scale * scale / record(output).quantization.scale);
+  };
+  if (record(filter).type == xnn_datatype_quint8) return check(record(filter).quantization.scale);
+  for (const float scale : record(filter).channel_scales.data<float>()) KINGLET_TRY(check(scale));
+  return {};
+}
+
+Result<void> SubgraphBuilder::check_kind(Operand a, Operand b) const {
+  if (record(a).type == record(b).type && record(a).type != xnn_datatype_qdint8) return {};
+  return fail(ErrorCode::kBadData, "operands are not all float, all int8 or all uint8");
+}
+
+Result<void> SubgraphBuilder::check_arithmetic(xnn_binary_operator type, Operand a, Operand b, Operand output) const {
+  KINGLET_TRY(check_kind(a, output));
+  KINGLET_TRY(check_kind(b, output));
+  if (record(output).type == xnn_datatype_fp32) return {};
+  const auto scale = [&](Operand operand) { return record(operand).quantization.scale; };
+  switch (type) {
+    case xnn_binary_add:
+    case xnn_binary_subtract:
+      KINGLET_TRY(check_scale_ratio(scale(a), scale(output)));
+      return check_scale_ratio(scale(b), scale(output));
+    case xnn_binary_multiply:
+      return check_product_ratio(scale(a) * scale(b) / scale(output));
+    default:
+      return fail(ErrorCode::kBadData, "8-bit arithmetic that only add, subtract and multiply are fast in");
+  }
+}
+
 Result<void> SubgraphBuilder::check_static(std::initializer_list<std::optional<Operand>> operands) const {
   for (const auto& operand : operands) {
     if (operand && !record(*operand).is_static) return fail(ErrorCode::kBadData, "weights are not constant");
@@ -66,7 +114,7 @@ Result<void> SubgraphBuilder::define(std::string_view kind, std::span<const Oper
 Result<void> SubgraphBuilder::convolution(const Window& w, std::size_t groups, Range range, Operand input,
                                           Operand filter, std::optional<Operand> bias, Operand output) {
   KINGLET_TRY(check_range(range));
-  KINGLET_TRY(check_float({input, filter, bias.value_or(filter), output}));
+  KINGLET_TRY(check_product(input, filter, bias, output));
   KINGLET_TRY(check_static({filter, bias}));
   KINGLET_TRY(check_convolution(w, groups, dims(input), dims(filter), bias ? dims(*bias) : kNoDims, dims(output)));
   const std::array inputs{input, filter, bias.value_or(filter)};
@@ -82,7 +130,7 @@ Result<void> SubgraphBuilder::convolution(const Window& w, std::size_t groups, R
 Result<void> SubgraphBuilder::depthwise_convolution(const Window& w, std::size_t multiplier, Range range, Operand input,
                                                     Operand filter, std::optional<Operand> bias, Operand output) {
   KINGLET_TRY(check_range(range));
-  KINGLET_TRY(check_float({input, filter, bias.value_or(filter), output}));
+  KINGLET_TRY(check_product(input, filter, bias, output));
   KINGLET_TRY(check_static({filter, bias}));
   KINGLET_TRY(check_depthwise(w, multiplier, dims(input), dims(filter), bias ? dims(*bias) : kNoDims, dims(output)));
   const std::array inputs{input, filter, bias.value_or(filter)};
@@ -98,7 +146,7 @@ Result<void> SubgraphBuilder::depthwise_convolution(const Window& w, std::size_t
 Result<void> SubgraphBuilder::fully_connected(bool transposed, Range range, Operand input, Operand filter,
                                               std::optional<Operand> bias, Operand output) {
   KINGLET_TRY(check_range(range));
-  KINGLET_TRY(check_float({input, filter, bias.value_or(filter), output}));
+  KINGLET_TRY(check_product(input, filter, bias, output));
   KINGLET_TRY(check_static({filter, bias}));
   KINGLET_TRY(check_fully_connected(dims(input), dims(filter), transposed, bias ? dims(*bias) : kNoDims, dims(output)));
   const std::array inputs{input, filter, bias.value_or(filter)};
@@ -149,7 +197,7 @@ Result<void> SubgraphBuilder::max_pooling(const Window& w, Range range, Operand 
 
 Result<void> SubgraphBuilder::unary(xnn_unary_operator type, const xnn_unary_params& params, Operand input,
                                     Operand output) {
-  KINGLET_TRY(check_float({input, output}));
+  KINGLET_TRY(check_kind(input, output));
   KINGLET_TRY(check_same_dims(dims(input), dims(output)));
   if (type == xnn_unary_clamp) KINGLET_TRY(check_range({.min = params.clamp.min, .max = params.clamp.max}));
   const std::array inputs{input};
@@ -165,6 +213,10 @@ Result<void> SubgraphBuilder::clamp(Range range, Operand input, Operand output) 
 
 Result<void> SubgraphBuilder::convert(Operand input, Operand output) {
   KINGLET_TRY(check_same_dims(dims(input), dims(output)));
+  if (record(input).type != xnn_datatype_fp32 && record(output).type != xnn_datatype_fp32) {
+    KINGLET_TRY(check_kind(input, output));
+    KINGLET_TRY(check_conversion(record(input).quantization.scale, record(output).quantization.scale));
+  }
   const std::array inputs{input};
   return define(kUnary, inputs, output, [&] {
     return xnn_define_unary(subgraph_.get(), xnn_unary_convert, nullptr, xnn_id(input), xnn_id(output), 0);
@@ -172,7 +224,7 @@ Result<void> SubgraphBuilder::convert(Operand input, Operand output) {
 }
 
 Result<void> SubgraphBuilder::binary(xnn_binary_operator type, Operand a, Operand b, Operand output) {
-  KINGLET_TRY(check_float({a, b, output}));
+  KINGLET_TRY(check_arithmetic(type, a, b, output));
   KINGLET_TRY(check_broadcast(dims(a), dims(b), dims(output)));
   const std::array inputs{a, b};
   return define(kBinary, inputs, output, [&] {
@@ -190,7 +242,10 @@ Result<void> SubgraphBuilder::softmax(Operand input, Operand output) {
 
 Result<void> SubgraphBuilder::reduce(xnn_reduce_operator type, const std::vector<std::size_t>& axes, bool keep_dims,
                                      Operand input, Operand output) {
-  KINGLET_TRY(check_float({input, output}));
+  KINGLET_TRY(check_kind(input, output));
+  if (record(output).type != xnn_datatype_fp32) {
+    KINGLET_TRY(check_conversion(record(input).quantization.scale, record(output).quantization.scale));
+  }
   KINGLET_TRY(check_reduce(axes, keep_dims, dims(input), dims(output)));
   const std::array inputs{input};
   return define(type == xnn_reduce_mean ? "Mean" : "Sum", inputs, output, [&] {

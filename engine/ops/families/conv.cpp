@@ -6,6 +6,7 @@
 #include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/families/convolve.h"
+#include "engine/ops/families/lower_convolution.h"
 #include "engine/ops/families/window.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/rows.h"
@@ -44,14 +45,6 @@ Result<void> evaluate_conv(const Node& node, Inputs inputs, std::span<Tensor> ou
   return {};
 }
 
-// [O,I,kh,kw] -> [O,kh,kw,I]; shares the numbers where both orders are one.
-Tensor channels_last(const Tensor& tensor, const Shape& logical) {
-  if (layout_neutral(logical)) return tensor;
-  Tensor out(tensor.type(), physical_shape(logical, Layout::kNhwc));
-  copy_layout(logical, byte_size(tensor.type()), tensor.bytes(), Layout::kLogical, out.mutable_bytes(), Layout::kNhwc);
-  return out;
-}
-
 Result<std::optional<Operand>> conv_bias(SubgraphBuilder& builder, const Graph& graph, const Node& node) {
   if (!is_given(node, 2)) return std::nullopt;
   const Tensor* bias = constant_input(graph, node, 2);
@@ -62,31 +55,13 @@ Result<std::optional<Operand>> conv_bias(SubgraphBuilder& builder, const Graph& 
 Result<bool> lower_conv(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const Tensor* weight = graph.constant(node.inputs[1]);
-  if (weight == nullptr || weight->type() != DataType::kF32 || weight->shape().size() != 4) return false;
-  const Shape& shape = weight->shape();
-  const Shape& input_shape = *graph.value(node.inputs[0]).shape;
-  const auto group = node.attributes.get_int("group", 1);
-  const Window found = resolve_window(node.attributes, std::span(shape).subspan(2), std::span(input_shape).subspan(2));
-  const auto window = to_xnn(found);
-  if (!window) return false;
-
-  const bool depthwise = group == input_shape[1] && group > 1;
-  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], Layout::kNhwc));
-  // A depthwise filter [C*m,1,kh,kw] is one image of C*m channels.
-  const Shape logical = depthwise ? Shape{1, shape[0], shape[2], shape[3]} : shape;
-  const Tensor numbers = builder.is_probe() ? *weight : channels_last(*weight, logical);
-  const Operand filter =
-      KINGLET_TRY(builder.constant(numbers, dims_of(physical_shape(logical, Layout::kNhwc)), Lifetime::kUntilPacked));
-  const std::optional<Operand> bias = KINGLET_TRY(conv_bias(builder, graph, node));
-  const xnn::Range range = builder.take_clip();
-  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
-  if (depthwise) {
-    const auto multiplier = static_cast<std::size_t>(shape[0] / group);
-    KINGLET_TRY(builder.depthwise_convolution(*window, multiplier, range, input, filter, bias, output));
-  } else {
-    KINGLET_TRY(builder.convolution(*window, static_cast<std::size_t>(group), range, input, filter, bias, output));
-  }
-  return true;
+  if (weight == nullptr || weight->type() != DataType::kF32) return false;
+  return lower_convolution(
+      builder, node, *weight,
+      [&](const Tensor& numbers, const Dims& dims, std::size_t /*channel_axis*/) {
+        return builder.constant(numbers, dims, Lifetime::kUntilPacked);
+      },
+      [&](Operand /*filter*/) { return conv_bias(builder, graph, node); });
 }
 
 double conv_steps(const Graph& graph, const Node& node) { return convolution_steps(graph, node, 1); }

@@ -5,6 +5,7 @@
 
 #include "engine/base/format.h"
 #include "engine/ops/families/convolve.h"
+#include "engine/ops/families/lower_quantized.h"
 #include "engine/ops/families/quantized.h"
 #include "engine/ops/rows.h"
 #include "engine/ops/steps.h"
@@ -139,6 +140,8 @@ const Op kQLinearConv{.op_type = "QLinearConv",
                       .max_inputs = 9,
                       .infer = infer_qlinear_conv,
                       .evaluate = evaluate_qlinear_conv,
-                      .steps = qlinear_conv_steps};
+                      .steps = qlinear_conv_steps,
+                      .lower = lower_qlinear_conv,
+                      .layout = LayoutRule::kNhwc};
 
 }  // namespace kinglet::engine::ops

@@ -4,6 +4,7 @@
 // zero points are one number, or one a row of the left and a column of the right matrix.
 
 #include "engine/base/format.h"
+#include "engine/ops/families/lower_quantized.h"
 #include "engine/ops/families/matmul.h"
 #include "engine/ops/families/quantized.h"
 #include "engine/ops/rows.h"
@@ -317,27 +318,31 @@ const Op kQLinearMatMul{.op_type = "QLinearMatMul",
                         .max_inputs = 8,
                         .infer = infer_qlinear_matmul,
                         .evaluate = evaluate_qlinear_matmul,
-                        .steps = product_steps};
+                        .steps = product_steps,
+                        .lower = lower_qlinear_matmul};
 const Op kMatMulIntegerToFloat{.domain = kMicrosoft,
                                .op_type = "MatMulIntegerToFloat",
                                .min_inputs = 4,
                                .max_inputs = 7,
                                .infer = infer_matmul_integer_to_float,
                                .evaluate = evaluate_matmul_integer_to_float,
-                               .steps = product_steps};
+                               .steps = product_steps,
+                               .lower = lower_matmul_integer_to_float};
 const Op kDynamicQuantizeMatMul{.domain = kMicrosoft,
                                 .op_type = "DynamicQuantizeMatMul",
                                 .min_inputs = 3,
                                 .max_inputs = 5,
                                 .infer = infer_dynamic_quantize_matmul,
                                 .evaluate = evaluate_dynamic_quantize_matmul,
-                                .steps = product_steps};
+                                .steps = product_steps,
+                                .lower = lower_dynamic_quantize_matmul};
 const Op kQGemm{.domain = kMicrosoft,
                 .op_type = "QGemm",
                 .min_inputs = 6,
                 .max_inputs = 9,
                 .infer = infer_qgemm,
                 .evaluate = evaluate_qgemm,
-                .steps = product_steps};
+                .steps = product_steps,
+                .lower = lower_qgemm};
 
 }  // namespace kinglet::engine::ops

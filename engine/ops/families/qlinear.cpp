@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/base/format.h"
+#include "engine/ops/families/lower_quantized.h"
 #include "engine/ops/families/pool.h"
 #include "engine/ops/families/quantized.h"
 #include "engine/ops/rows.h"
@@ -283,21 +284,25 @@ Result<void> evaluate_qlinear_global_pool(const Node& node, Inputs inputs, std::
 }  // namespace
 
 // Zero points may be absent in the middle, so infer asks for the inputs that must be there.
-#define KINGLET_QLINEAR(name, type, high, infer_function, evaluate_function)                  \
-  const Op name {                                                                             \
-    .domain = kMicrosoft, .op_type = (type), .max_inputs = (high), .infer = (infer_function), \
-    .evaluate = (evaluate_function), .steps = pool_steps                                      \
+#define KINGLET_QLINEAR(name, type, high, infer_function, evaluate_function, lower_function, rule)              \
+  const Op name {                                                                                               \
+    .domain = kMicrosoft, .op_type = (type), .max_inputs = (high), .infer = (infer_function),                   \
+    .evaluate = (evaluate_function), .steps = pool_steps, .lower = (lower_function), .layout = LayoutRule::rule \
   }
-KINGLET_QLINEAR(kQLinearAdd, "QLinearAdd", 8, infer_qlinear_binary, evaluate_qlinear_add);
-KINGLET_QLINEAR(kQLinearMul, "QLinearMul", 8, infer_qlinear_binary, evaluate_qlinear_mul);
-KINGLET_QLINEAR(kQLinearSigmoid, "QLinearSigmoid", 5, infer_qlinear_unary, evaluate_qlinear_sigmoid);
-KINGLET_QLINEAR(kQLinearLeakyRelu, "QLinearLeakyRelu", 5, infer_qlinear_unary, evaluate_qlinear_leaky_relu);
-KINGLET_QLINEAR(kQLinearSoftmax, "QLinearSoftmax", 5, infer_qlinear_softmax, evaluate_qlinear_softmax);
-KINGLET_QLINEAR(kQLinearConcat, "QLinearConcat", Op::kVariadic, infer_qlinear_concat, evaluate_qlinear_concat);
-KINGLET_QLINEAR(kQLinearAveragePool, "QLinearAveragePool", 5, infer_qlinear_average_pool,
-                evaluate_qlinear_average_pool);
+KINGLET_QLINEAR(kQLinearAdd, "QLinearAdd", 8, infer_qlinear_binary, evaluate_qlinear_add, lower_qlinear_add, kFollow);
+KINGLET_QLINEAR(kQLinearMul, "QLinearMul", 8, infer_qlinear_binary, evaluate_qlinear_mul, lower_qlinear_mul, kFollow);
+KINGLET_QLINEAR(kQLinearSigmoid, "QLinearSigmoid", 5, infer_qlinear_unary, evaluate_qlinear_sigmoid,
+                lower_qlinear_sigmoid, kFollow);
+KINGLET_QLINEAR(kQLinearLeakyRelu, "QLinearLeakyRelu", 5, infer_qlinear_unary, evaluate_qlinear_leaky_relu,
+                lower_qlinear_leaky_relu, kFollow);
+KINGLET_QLINEAR(kQLinearSoftmax, "QLinearSoftmax", 5, infer_qlinear_softmax, evaluate_qlinear_softmax, nullptr,
+                kLogical);
+KINGLET_QLINEAR(kQLinearConcat, "QLinearConcat", Op::kVariadic, infer_qlinear_concat, evaluate_qlinear_concat,
+                lower_qlinear_concat, kFollow);
+KINGLET_QLINEAR(kQLinearAveragePool, "QLinearAveragePool", 5, infer_qlinear_average_pool, evaluate_qlinear_average_pool,
+                nullptr, kLogical);
 KINGLET_QLINEAR(kQLinearGlobalAveragePool, "QLinearGlobalAveragePool", 5, infer_qlinear_global_pool,
-                evaluate_qlinear_global_pool);
+                evaluate_qlinear_global_pool, lower_qlinear_global_pool, kNhwc);
 #undef KINGLET_QLINEAR
 
 }  // namespace kinglet::engine::ops

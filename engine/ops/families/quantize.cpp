@@ -168,21 +168,10 @@ Result<void> evaluate_dynamic_quantize(const Node& /*node*/, Inputs inputs, std:
   return {};
 }
 
-// The scale and zero point that a QuantizeLinear or DequantizeLinear names, when they are those of `value`.
-bool same_quantization(const Graph& graph, const Node& node, ValueId value) {
-  const auto scale = scalar_constant(graph, node, 1);
-  const auto found = xnn::quantization_of(graph, value);
-  if (!scale || !found || found->scale != *scale) return false;
-  if (!is_given(node, 2)) return found->zero_point == 0;
-  const Tensor* zero_point = graph.constant(node.inputs[2]);
-  if (zero_point == nullptr || zero_point->element_count() != 1) return false;
-  if (zero_point->type() == DataType::kU8) return zero_point->data<std::uint8_t>()[0] == found->zero_point;
-  return zero_point->type() == DataType::kI8 && zero_point->data<std::int8_t>()[0] == found->zero_point;
-}
-
 Result<bool> lower_convert(SubgraphBuilder& builder, const Graph& graph, NodeId id, ValueId quantized) {
   const Node& node = graph.node(id);
-  if (!same_quantization(graph, node, quantized)) return false;
+  const auto named = quantization_at(graph, node, 1);
+  if (!named || named != quantization_of(graph, quantized)) return false;
   const Operand input = KINGLET_TRY(builder.input(node.inputs[0], builder.layout(node.outputs[0])));
   const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
   KINGLET_TRY(builder.convert(input, output));

@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "engine/graph/quantization.h"
 #include "engine/ops/common.h"
 
 namespace kinglet::engine::ops {
@@ -62,11 +63,7 @@ T quantized(float x, float scale, std::int32_t zero_point) {
   return saturate<T>(std::nearbyint(x / scale) + static_cast<float>(zero_point));
 }
 
-// One scale and one zero point.
-struct Quantization {
-  float scale = 1;
-  std::int32_t zero_point = 0;
-};
+using Quantization = LinearQuantization;
 
 // DynamicQuantizeLinear: scale and zero point (of u8) that cover x and 0.
 struct DynamicQuantization {

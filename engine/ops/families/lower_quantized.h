@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: how 8-bit operators become XNNPACK's: the rows of conv_integer.cpp, matmul_integer.cpp and qlinear.cpp name
+// these. Each takes only nodes that fuse_quantized marked (kRunsInIntegers); all others are turned into float operators
+// before.
+#pragma once
+
+#include "engine/ops/lower.h"
+
+namespace kinglet::engine::ops {
+
+[[nodiscard]] Result<bool> lower_qlinear_conv(SubgraphBuilder& builder, const Graph& graph, NodeId id);
+[[nodiscard]] Result<bool> lower_qgemm(SubgraphBuilder& builder, const Graph& graph, NodeId id);
+// The rows of x are quantised by XNNPACK at each run (the levels of the first become real numbers before), each with a
+// scale of its own: finer than the one scale of DynamicQuantizeMatMul.
+[[nodiscard]] Result<bool> lower_matmul_integer_to_float(SubgraphBuilder& builder, const Graph& graph, NodeId id);
+[[nodiscard]] Result<bool> lower_dynamic_quantize_matmul(SubgraphBuilder& builder, const Graph& graph, NodeId id);
+[[nodiscard]] Result<bool> lower_qlinear_matmul(SubgraphBuilder& builder, const Graph& graph, NodeId id);
+[[nodiscard]] Result<bool> lower_qlinear_add(SubgraphBuilder& builder, const Graph& graph, NodeId id);
+[[nodiscard]] Result<bool> lower_qlinear_mul(SubgraphBuilder& builder, const Graph& graph, NodeId id);
+[[nodiscard]] Result<bool> lower_qlinear_sigmoid(SubgraphBuilder& builder, const Graph& graph, NodeId id);
+[[nodiscard]] Result<bool> lower_qlinear_leaky_relu(SubgraphBuilder& builder, const Graph& graph, NodeId id);
+[[nodiscard]] Result<bool> lower_qlinear_global_pool(SubgraphBuilder& builder, const Graph& graph, NodeId id);
+[[nodiscard]] Result<bool> lower_qlinear_concat(SubgraphBuilder& builder, const Graph& graph, NodeId id);
+
+}  // namespace kinglet::engine::ops
