@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "cli/graph_page_parts.h"
+#include "cli/html.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/graph/text.h"
@@ -43,29 +44,6 @@ struct Edge {
   std::size_t from = 0, to = 0;
   ValueId value = kNoValue;
 };
-
-std::string html(std::string_view text) {
-  std::string out;
-  for (const char c : printable(text, 400)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 std::string type_of(const Graph& graph, ValueId id) {
   const engine::Value& value = graph.value(id);

@@ -32,7 +32,7 @@ struct Quantized {
 };
 
 struct Weight {
-  const Tensor* levels = nullptr;
+  Tensor levels;  // shares the graph's numbers
   ValueId value = kNoValue, scale = kNoValue, zero_point = kNoValue;
   std::vector<float> scales;  // one, or one for each output channel
 };
@@ -64,15 +64,17 @@ std::optional<Weight> weight(const Graph& graph, ValueId id, std::int64_t axis, 
   const NodeId maker = producer_of(graph, id, {"DequantizeLinear"});
   if (maker == kNoNode) return std::nullopt;
   const Node& node = graph.node(maker);
-  Weight out{.levels = fixed_input(graph, node, 0), .value = node.inputs[0], .scale = node.inputs[1], .scales = {}};
+  const Tensor* levels = fixed_input(graph, node, 0);
   const Tensor* scale = fixed_input(graph, node, 1);
   const Tensor* zero = fixed_input(graph, node, 2);
-  if (out.levels == nullptr || scale == nullptr || out.levels->type() != type || scale->type() != DataType::kF32)
+  if (levels == nullptr || scale == nullptr || levels->type() != type || scale->type() != DataType::kF32) {
     return std::nullopt;
+  }
   if (has_input(node, 2) && zero == nullptr) return std::nullopt;
+  Weight out{.levels = *levels, .value = node.inputs[0], .scale = node.inputs[1], .scales = {}};
   if (has_input(node, 2)) out.zero_point = node.inputs[2];
   if (node.attributes.get_int("block_size", 0) != 0) return std::nullopt;
-  const auto rank = static_cast<std::int64_t>(out.levels->shape().size());
+  const auto rank = static_cast<std::int64_t>(levels->shape().size());
   const std::int64_t scaled = node.attributes.get_int("axis", 1);
   const bool one = scale->element_count() == 1;
   if (!one && (scaled < 0 ? scaled + rank : scaled) != axis) return std::nullopt;
@@ -168,18 +170,16 @@ constexpr double kMostBias = 0x1p30;
 
 std::optional<Layer> layer(const Graph& graph, const Node& node) {
   const auto x = activation(graph, node.inputs[0]);
-  const Tensor* levels = nullptr;
   if (!x || has_fused_clip(node)) return std::nullopt;
   const bool conv = node.op_type == "Conv";
   const bool by_first = conv || node.attributes.get_int("transB", 0) != 0;
   const auto w = weight(graph, node.inputs[1], by_first ? 0 : 1, x->type);
   if (!w) return std::nullopt;
-  levels = w->levels;
-  const Shape& shape = levels->shape();
+  const Shape& shape = w->levels.shape();
   if (conv ? shape.size() != 4 : shape.size() != 2 || node.attributes.get_int("transA", 0) != 0) return std::nullopt;
   if (node.attributes.get_float("alpha", 1) != 1 || node.attributes.get_float("beta", 1) != 1) return std::nullopt;
   const Dim channels = shape[by_first ? 0 : 1];
-  if (channels == 0 || levels->element_count() / channels > kMostProducts) return std::nullopt;
+  if (channels == 0 || w->levels.element_count() / channels > kMostProducts) return std::nullopt;
   if (w->scales.size() != 1 && w->scales.size() != static_cast<std::size_t>(channels)) return std::nullopt;
   return Layer{.x = *x, .w = *w, .channels = static_cast<std::size_t>(channels)};
 }
@@ -188,10 +188,10 @@ double product_scale(const Layer& layer, std::size_t channel) {
   return static_cast<double>(layer.x.numbers.scale) * layer.w.scales[layer.w.scales.size() == 1 ? 0 : channel];
 }
 
-// The bias as levels of scale x * scale w; an empty tensor for none; nothing when it is not constant or does not fit.
-std::optional<Tensor> bias_levels(const Graph& graph, const Node& node, const Layer& layer) {
-  if (!has_input(node, 2)) return Tensor();
+// The bias as real numbers, one a channel; empty for none; nothing when it is not constant or of another shape.
+std::optional<std::vector<double>> bias_numbers(const Graph& graph, const Node& node, std::size_t channels) {
   std::vector<double> numbers;
+  if (!has_input(node, 2)) return numbers;
   const NodeId maker = producer_of(graph, node.inputs[2], {"DequantizeLinear"});
   if (const Tensor* constant = fixed_input(graph, node, 2)) {
     if (constant->type() != DataType::kF32) return std::nullopt;
@@ -209,15 +209,35 @@ std::optional<Tensor> bias_levels(const Graph& graph, const Node& node, const La
       numbers.push_back(static_cast<double>(level) * scales[scales.size() == 1 ? 0 : numbers.size()]);
     }
   }
-  if (numbers.size() != layer.channels) return std::nullopt;
+  return numbers.size() == channels ? std::optional(std::move(numbers)) : std::nullopt;
+}
+
+// The bias as levels of scale x * scale w; an empty tensor for none; nothing also when one does not fit.
+std::optional<Tensor> bias_levels(const Graph& graph, const Node& node, const Layer& layer) {
+  const auto numbers = bias_numbers(graph, node, layer.channels);
+  if (!numbers) return std::nullopt;
+  if (numbers->empty()) return Tensor();
   Tensor out(DataType::kI32, {static_cast<Dim>(layer.channels)});
   const auto to = out.mutable_data<std::int32_t>();
   for (std::size_t c = 0; c < to.size(); ++c) {
-    const double level = std::nearbyint(numbers[c] / product_scale(layer, c));
+    const double level = std::nearbyint((*numbers)[c] / product_scale(layer, c));
     if (!(std::abs(level) <= kMostBias)) return std::nullopt;
     to[c] = static_cast<std::int32_t>(level);
   }
   return out;
+}
+
+// The bias as a float row; kNoValue for none; nothing when it is not constant.
+std::optional<ValueId> bias_row(Graph& graph, NodeId id, const Layer& layer) {
+  const Node& node = graph.node(id);
+  const auto numbers = bias_numbers(graph, node, layer.channels);
+  if (!numbers) return std::nullopt;
+  if (numbers->empty()) return kNoValue;
+  if (fixed_input(graph, node, 2) != nullptr && fixed_input(graph, node, 2)->shape().size() == 1) return node.inputs[2];
+  Tensor row(DataType::kF32, {static_cast<Dim>(layer.channels)});
+  std::ranges::transform(*numbers, row.mutable_data<float>().begin(),
+                         [](double number) { return static_cast<float>(number); });
+  return ops::add_node_constant(graph, id, "bias", std::move(row));
 }
 
 const QLinearForm* form_for(std::string_view op_type) {
@@ -305,9 +325,9 @@ bool fuse(Graph& graph, NodeId quantize) {
 // The weight as [inputs, outputs].
 ValueId columns_of(Graph& graph, NodeId core, const Weight& w) {
   if (graph.node(core).attributes.get_int("transB", 0) == 0) return w.value;
-  const Shape& shape = w.levels->shape();
-  Tensor out(w.levels->type(), {shape[1], shape[0]});
-  ops::copy_strided(*w.levels, 0, {1, shape[1]}, out);
+  const Shape& shape = w.levels.shape();
+  Tensor out(w.levels.type(), {shape[1], shape[0]});
+  ops::copy_strided(w.levels, 0, {1, shape[1]}, out);
   return graph.add_constant(graph.value(w.value).name, std::move(out));
 }
 
@@ -319,16 +339,13 @@ bool fuse_float_result(Graph& graph, NodeId core) {
   });
   const auto found = layer(graph, node);
   if (quantised || !found || found->x.type != DataType::kI8) return false;
-  const Tensor* bias = fixed_input(graph, node, 2);
-  const bool row = bias != nullptr && bias->type() == DataType::kF32 && bias->shape().size() == 1 &&
-                   static_cast<std::size_t>(bias->element_count()) == found->channels;
-  if (has_input(node, 2) && !row) return false;
-  const ValueId bias_value = has_input(node, 2) ? node.inputs[2] : kNoValue;
+  const auto bias = bias_row(graph, core, *found);
+  if (!bias) return false;
   const std::vector<ValueId> parts = layer_inputs(graph, *found);
   const ValueId w = columns_of(graph, core, found->w);
   Attributes attributes;
   attributes.set(std::string(kRunsInIntegers), std::int64_t{1});
-  const std::vector<ValueId> inputs{parts[0], w, parts[1], parts[4], parts[2], parts[5], bias_value};
+  const std::vector<ValueId> inputs{parts[0], w, parts[1], parts[4], parts[2], parts[5], *bias};
   ops::become(graph, core, "MatMulIntegerToFloat", inputs, std::move(attributes));
   graph.set_op_type(core, "com.microsoft", "MatMulIntegerToFloat");
   return true;

@@ -65,8 +65,10 @@ bool sign_weights(Graph& graph, NodeId id) {
   const Tensor* zero = fixed_input(graph, node, 2);
   if (levels == nullptr || zero == nullptr || levels->type() != DataType::kU8) return false;
   if (!lies_around_128(*zero)) return false;
+  Tensor signed_zero = less_128(*zero);
   put_constant(graph, id, 0, less_128(*levels), "weight");
-  graph.set_input(id, 2, graph.add_constant(graph.value(node.inputs[2]).name, less_128(*zero)));
+  const std::string name = graph.value(graph.node(id).inputs[2]).name;
+  graph.set_input(id, 2, graph.add_constant(name, std::move(signed_zero)));
   return true;
 }
 

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: `kinglet quantize`: a float classifier in 8-bit integers, calibrated on the owner's pictures, with what it
+// costs. Exit code 1: the cost is above --max-drop, nothing was written.
+#include "engine/quantize/quantize.h"
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/judgement_text.h"
+#include "cli/picture_samples.h"
+#include "engine/base/format.h"
+#include "engine/base/text.h"
+#include "engine/model.h"
+#include "engine/onnx/save.h"
+
+namespace kinglet::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using engine::QuantizeReport;
+
+struct Options {
+  ModelOptions model;
+  std::string output;
+  std::string images;
+  std::size_t most_images = 256;
+  std::string method = "auto";
+  double max_drop = -1;
+  std::vector<std::string> keep_float;
+  bool per_tensor = false;
+  bool no_equalize = false;
+  bool no_bias_correction = false;
+  bool force = false;
+};
+
+Json report_json(const QuantizeReport& report, const Options& options, const PictureSamples& pictures) {
+  Json tried = Json::array();
+  for (const auto& [method, noise] : report.tried) {
+    tried.push_back({{"method", to_string(method)}, {"signal_to_noise_db", noise}});
+  }
+  Json layers = Json::array();
+  for (const engine::LayerNoise& row : report.sensitivity) {
+    layers.push_back({{"name", row.name},
+                      {"operator", row.op_type},
+                      {"signal_to_noise_db", row.signal_to_noise_db},
+                      {"kept_float", row.kept_float}});
+  }
+  return {{"model", options.model.model},
+          {"output", options.output},
+          {"layers", report.layers},
+          {"equalized_pairs", report.equalized_pairs},
+          {"method", to_string(report.method)},
+          {"tried", std::move(tried)},
+          {"kept_float", report.kept_float},
+          {"sensitivity", std::move(layers)},
+          {"constant_bytes_before", report.bytes_before},
+          {"constant_bytes_after", report.bytes_after},
+          {"judgement", to_json(report.judgement, pictures.files)}};
+}
+
+std::string report_text(const QuantizeReport& report, const PictureSamples& pictures) {
+  std::string text = format_text("layers      {} in 8-bit integers", report.layers);
+  if (!report.kept_float.empty()) text += format_text(", {} kept in float", report.kept_float.size());
+  text += format_text("; {} pairs equalised, ranges by {}\n", report.equalized_pairs, to_string(report.method));
+  const auto bytes = [](std::int64_t count) { return human_bytes(static_cast<std::uint64_t>(count)); };
+  text += format_text("weights     {} before, {} after\n", bytes(report.bytes_before), bytes(report.bytes_after));
+  for (const engine::LayerNoise& row : report.sensitivity) {
+    if (row.kept_float) {
+      text += format_text("kept float  {} ({}): {:.1f} dB alone\n", printable(row.name, 60), row.op_type,
+                          row.signal_to_noise_db);
+    }
+  }
+  return text + to_text(report.judgement, pictures.files);
+}
+
+Result<engine::QuantizeOptions> options_for(const Options& options, const PictureSamples& pictures) {
+  const auto method = engine::range_method(options.method);
+  if (!method) {
+    return fail(ErrorCode::kUsage, format_text("unknown method \"{}\"", printable(options.method)), "--method",
+                "minmax, percentile, entropy, mse or auto");
+  }
+  engine::QuantizeOptions out{.method = *method,
+                              .per_channel = !options.per_tensor,
+                              .equalize = !options.no_equalize,
+                              .correct_bias = !options.no_bias_correction,
+                              .keep_float = {options.keep_float.begin(), options.keep_float.end()},
+                              .max_drop = std::nullopt,
+                              .output_kind = pictures.classifier->recipe().output,
+                              .labels = pictures.labels};
+  if (options.max_drop >= 0) out.max_drop = options.max_drop;
+  return out;
+}
+
+// Recipe and labels travel with the file, and how it was made.
+void describe(engine::Graph& graph, const Options& options, const PictureSamples& pictures,
+              const QuantizeReport& report) {
+  auto& properties = graph.metadata.properties;
+  const auto set = [&](std::string_view key, std::string value) {
+    std::erase_if(properties, [&](const auto& row) { return row.first == key; });
+    properties.emplace_back(std::string(key), std::move(value));
+  };
+  set(engine::kRecipeProperty, engine::to_json(pictures.classifier->recipe()));
+  set("kinglet.quantized", Json{{"from", std::filesystem::path(options.model.model).filename().string()},
+                                {"pictures", pictures.samples.count},
+                                {"method", to_string(report.method)},
+                                {"agreement_percent", report.judgement.agreement_percent()}}
+                               .dump());
+}
+
+Result<void> check(const Options& options) {
+  std::error_code ignored;
+  if (std::filesystem::equivalent(options.model.model, options.output, ignored)) {
+    return fail(ErrorCode::kUsage, "input and output are the same file", "quantize",
+                "name another output: the input is never changed");
+  }
+  if (!options.force && std::filesystem::exists(options.output, ignored)) {
+    return fail(ErrorCode::kCannotCreate, "the file exists already", options.output, "add --force to replace it");
+  }
+  return {};
+}
+
+Result<int> quantize(const Options& options, Output& out) {
+  KINGLET_TRY(check(options));
+  const PictureSamples pictures =
+      KINGLET_TRY(open_picture_samples(options.model, options.images, options.most_images, out));
+  const engine::ModelFile file = KINGLET_TRY(engine::open_model(options.model.model));
+  const engine::QuantizeOptions quantize_options = KINGLET_TRY(options_for(options, pictures));
+  auto made = engine::quantize_model(
+      file.graph, pictures.samples, quantize_options,
+      [&](std::string_view what, std::size_t done, std::size_t total) { out.progress(what, done, total); });
+  out.end_progress();
+  if (!made) return std::unexpected(with_context(made.error(), options.model.model));
+  const QuantizeReport& report = made->report;
+  const bool holds = options.max_drop < 0 || report.judgement.drop_percent() <= options.max_drop;
+  if (holds) {
+    describe(made->graph, options, pictures, report);
+    KINGLET_TRY(
+        engine::save_model(made->graph, options.output, options.force ? Overwrite::kReplace : Overwrite::kRefuse));
+  }
+  if (out.json()) {
+    out.print_json(report_json(report, options, pictures));
+  } else {
+    out.print(report_text(report, pictures));
+  }
+  if (!holds) {
+    out.warn(
+        format_text("not written: {:.2f} points are lost, allowed are {:.2f}; try other pictures (as the camera "
+                    "sees them), more of them, or a larger --max-drop",
+                    report.judgement.drop_percent(), options.max_drop));
+    return 1;
+  }
+  out.note(format_text("wrote {}", options.output));
+  return 0;
+}
+
+}  // namespace
+
+Body quantize_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_model_argument(app, options->model);
+  app.add_option("-o,--output", options->output, "where the result goes")->required()->type_name("OUT");
+  app.add_option("--images", options->images,
+                 "pictures to calibrate and judge on; a folder a label, or a labels.csv, tells what is right")
+      ->required()
+      ->type_name("DIR");
+  app.add_option("--most-images", options->most_images, "take at most so many of them (256)")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{100000}))
+      ->type_name("N");
+  app.add_option("--max-drop", options->max_drop,
+                 "percentage points that may be lost: layers stay float until it holds, else nothing is written")
+      ->check(CLI::Range(0.0, 100.0))
+      ->type_name("POINTS");
+  app.add_option("--method", options->method, "ranges by minmax, percentile, entropy, mse or auto (tries them)")
+      ->type_name("NAME");
+  app.add_option("--keep-float", options->keep_float, "layers that stay as they are")
+      ->delimiter(',')
+      ->type_name("NAME");
+  app.add_flag("--per-tensor", options->per_tensor, "one scale for all channels of a weight");
+  app.add_flag("--no-equalize", options->no_equalize, "leave the sizes of channels as they are");
+  app.add_flag("--no-bias-correction", options->no_bias_correction, "leave biases as they are");
+  app.add_flag("--force", options->force, "replace an output file that is there");
+  add_picture_options(app, options->model);
+  add_threads_option(app, options->model);
+  return [options](Output& out) { return quantize(*options, out); };
+}
+
+}  // namespace kinglet::cli

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/quantize/judge.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/format.h"
+#include "engine/scores.h"
+
+namespace kinglet::engine {
+namespace {
+
+constexpr std::size_t kTop = 5;
+
+Result<std::vector<float>> probabilities(const std::vector<float>& answer, std::string_view kind, std::size_t picture) {
+  std::vector<float> out(answer.size());
+  if (const auto done = to_probabilities(answer, kind, out); !done) {
+    return std::unexpected(with_context(done.error(), format_text("picture {}", picture + 1)));
+  }
+  return out;
+}
+
+bool is_among(std::span<const Score> best, std::size_t index) {
+  return std::ranges::contains(best, index, &Score::index);
+}
+
+double percent(std::size_t part, std::size_t of) {
+  return of == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(of);
+}
+
+}  // namespace
+
+void Noise::add(std::span<const float> before, std::span<const float> after) {
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const double x = before[i];
+    const double difference = x - after[i];
+    signal_ += x * x;
+    noise_ += difference * difference;
+  }
+}
+
+double Noise::db() const {
+  constexpr double kNone = 200;
+  if (noise_ == 0) return kNone;
+  return std::min(kNone, 10 * std::log10(std::max(signal_, 1e-30) / noise_));
+}
+
+Result<Answers> answers_of(Session& session, const Samples& samples, const Progress& progress) {
+  Answers out;
+  out.reserve(samples.count);
+  const TensorInfo& info = session.outputs().front();
+  if (!is_score_type(info.type)) return fail(ErrorCode::kBadData, "the first output is no row of scores");
+  const auto length = static_cast<std::size_t>(element_count(info.shape).value_or(0));
+  for (std::size_t i = 0; i < samples.count; ++i) {
+    progress("pictures", i, samples.count);
+    const Tensor input = KINGLET_TRY(samples.input(i));
+    KINGLET_TRY(session.set_input(0, input));
+    KINGLET_TRY(session.run());
+    read_outputs(session.output(0), info.type, info.quantization, out.emplace_back(length));
+  }
+  return out;
+}
+
+double Judgement::agreement_percent() const { return percent(same_top1, pictures); }
+
+double Judgement::drop_percent() const {
+  if (labelled > 0) return percent(right_before, labelled) - percent(right_after, labelled);
+  return 100 - agreement_percent();
+}
+
+double Judgement::drop_margin_percent() const {
+  const std::size_t of = labelled > 0 ? labelled : pictures;
+  if (of == 0) return 0;
+  const double share = static_cast<double>(std::max<std::size_t>(1, changed.size())) / static_cast<double>(pictures);
+  return 100 * 1.96 * std::sqrt(share / static_cast<double>(of));
+}
+
+Result<Judgement> judge(const Answers& before, const Answers& after,
+                        const std::vector<std::optional<std::size_t>>& labels, std::string_view output_kind) {
+  if (before.size() != after.size())
+    return fail(ErrorCode::kBadData, "the models answered different numbers of pictures");
+  Judgement out{.pictures = before.size()};
+  Noise noise;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (before[i].size() != after[i].size() || before[i].empty()) {
+      return fail(ErrorCode::kBadData,
+                  format_text("one model has {} classes, the other {}", before[i].size(), after[i].size()));
+    }
+    const std::vector<float> a = KINGLET_TRY(probabilities(before[i], output_kind, i));
+    const std::vector<float> b = KINGLET_TRY(probabilities(after[i], output_kind, i));
+    const std::vector<Score> best_a = top_k(a, kTop);
+    const std::vector<Score> best_b = top_k(b, kTop);
+    const std::size_t first = best_a.front().index;
+    const bool same = first == best_b.front().index;
+    out.same_top1 += same ? 1 : 0;
+    if (!same) out.changed.push_back(i);
+    out.same_top5 += is_among(best_b, first) && is_among(best_a, best_b.front().index) ? 1 : 0;
+    if (i < labels.size() && labels[i]) {
+      ++out.labelled;
+      out.right_before += first == *labels[i] ? 1 : 0;
+      out.right_after += best_b.front().index == *labels[i] ? 1 : 0;
+    }
+    for (std::size_t c = 0; c < a.size(); ++c) {
+      out.max_score_error = std::max(out.max_score_error, std::abs(static_cast<double>(a[c]) - b[c]));
+    }
+    out.mean_score_error += std::abs(static_cast<double>(a[first]) - b[first]) / static_cast<double>(before.size());
+    noise.add(before[i], after[i]);
+  }
+  out.signal_to_noise_db = noise.db();
+  return out;
+}
+
+}  // namespace kinglet::engine

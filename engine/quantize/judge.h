@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what a change of a model costs: its answers beside those of the model before, picture by picture.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/quantize/samples.h"
+#include "engine/session.h"
+
+namespace kinglet::engine {
+
+// The first output of a model on each sample, as it comes; 8-bit outputs as real numbers.
+using Answers = std::vector<std::vector<float>>;
+[[nodiscard]] Result<Answers> answers_of(Session& session, const Samples& samples, const Progress& progress);
+
+// Signal to noise of numbers that should be the same: 10 lg (sum of squares / sum of squares of differences), in dB;
+// 200 where nothing differs.
+class Noise {
+ public:
+  void add(std::span<const float> before, std::span<const float> after);  // of the same length
+  [[nodiscard]] double db() const;
+
+ private:
+  double signal_ = 0, noise_ = 0;
+};
+
+struct Judgement {
+  std::size_t pictures = 0;
+  std::size_t same_top1 = 0;
+  std::size_t same_top5 = 0;  // the first class of one is among the first five of the other
+  std::size_t labelled = 0;   // pictures whose class is known
+  std::size_t right_before = 0;
+  std::size_t right_after = 0;
+  double max_score_error = 0;        // of probabilities
+  double mean_score_error = 0;       // of the probability of the first class before
+  double signal_to_noise_db = 0;     // of the outputs
+  std::vector<std::size_t> changed;  // pictures whose first class is another
+
+  [[nodiscard]] double agreement_percent() const;
+  // Percentage points: of known classes fewer right answers, else answers that changed. Below 0: better than before.
+  [[nodiscard]] double drop_percent() const;
+  // Half of the 95 % interval of drop_percent, by the normal approximation over pictures (at least one counts as
+  // changed).
+  [[nodiscard]] double drop_margin_percent() const;
+};
+
+// `labels`: the class of each picture where known; empty: of none. `output_kind` is Recipe::output. Both have as many
+// answers of the same length; kBadData otherwise, or when an answer is not finite.
+[[nodiscard]] Result<Judgement> judge(const Answers& before, const Answers& after,
+                                      const std::vector<std::optional<std::size_t>>& labels,
+                                      std::string_view output_kind);
+
+}  // namespace kinglet::engine

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What quantize makes of the demonstration model, and what compare says of it."""
+from support import DEMO, CliTest, kinglet, main
+
+
+class Quantize(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.pictures = self.folder / "pictures"
+        self.assert_done(kinglet("demo-frames", "--seed", "3", "--count", "24", "--out", self.pictures))
+        self.out = self.folder / "int8.onnx"
+
+    def quantize(self, *options):
+        return kinglet("quantize", DEMO, "-o", self.out, "--images", self.pictures, "--json", *options)
+
+    def test_the_result_is_small_and_names_the_same_birds(self):
+        report = self.assert_done(self.quantize()).json()
+        judgement = report["judgement"]
+        self.assertEqual(judgement["pictures"], 24)
+        self.assertEqual(judgement["labelled"], 24)
+        self.assertGreaterEqual(judgement["right_after"], judgement["right_before"] - 1)
+        self.assertLess(report["constant_bytes_after"], 0.4 * report["constant_bytes_before"])
+        again = self.folder / "again.onnx"
+        self.assert_done(kinglet("quantize", DEMO, "-o", again, "--images", self.pictures, "--json"))
+        self.assertEqual(again.read_bytes(), self.out.read_bytes())
+
+    def test_the_file_has_its_recipe_and_runs_in_integers(self):
+        self.assert_done(self.quantize())
+        seen = self.assert_done(kinglet("inspect", self.out, "--json")).json()
+        self.assertEqual(seen["preprocess_from"], "in the model")
+        self.assertEqual(seen["plan"]["segments"], 1)
+        self.assertEqual(seen["plan"]["fallback_nodes"], [])
+        self.assertIn("QuantizeLinear", seen["operators"])
+
+    def test_compare_tells_size_answers_and_layers(self):
+        self.assert_done(self.quantize())
+        page = self.folder / "cost.html"
+        found = self.assert_done(kinglet("compare", DEMO, self.out, "--images", self.pictures, "--html", page,
+                                         "--json")).json()
+        self.assertLess(found["after"]["size_bytes"], found["before"]["size_bytes"])
+        self.assertGreater(len(found["layers"]), 3)
+        self.assertTrue(all(row["signal_to_noise_db"] > 5 for row in found["layers"]), found["layers"])
+        text = page.read_text()
+        self.assertIn("<svg", text)
+        self.assertNotIn("http", text)
+        itself = self.assert_done(kinglet("compare", DEMO, DEMO, "--images", self.pictures, "--max-drop", "0",
+                                          "--json")).json()
+        self.assertEqual(itself["judgement"]["signal_to_noise_db"], 200)
+
+    def test_a_drop_that_is_too_large_writes_nothing(self):
+        for picture in self.pictures.glob("*.*"):  # answers of noise hang on every level
+            if picture.suffix == ".csv":
+                picture.unlink()
+        ended = self.quantize("--max-drop", "0")
+        report = ended.json()
+        self.assertEqual(ended.code == 0, self.out.exists())
+        self.assertEqual(ended.code, 0 if report["judgement"]["drop_percent"] <= 0 else 1)
+
+    def test_bad_input_is_told_in_one_line(self):
+        self.assert_refused(kinglet("quantize", DEMO, "-o", self.out, "--images", self.folder / "none"), 66, "none")
+        empty = self.folder / "empty"
+        empty.mkdir()
+        self.assert_refused(kinglet("quantize", DEMO, "-o", self.out, "--images", empty), 66, "empty")
+        (empty / "a.jpg").write_bytes(b"no picture")
+        self.assert_refused(kinglet("quantize", DEMO, "-o", self.out, "--images", empty), 65, "empty")
+        self.assert_refused(kinglet("quantize", DEMO, "-o", self.out, "--images", self.pictures, "--method", "kl"), 64, "kl")
+        self.assert_done(self.quantize())
+        self.assert_refused(kinglet("quantize", DEMO, "-o", self.out, "--images", self.pictures), 73, "exists")
+        twice = self.folder / "twice.onnx"
+        self.assert_refused(kinglet("quantize", self.out, "-o", twice, "--images", self.pictures), 65, "left to quantise")
+        self.assertFalse(twice.exists())
+
+
+if __name__ == "__main__":
+    main()
