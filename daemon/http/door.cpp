@@ -153,10 +153,12 @@ Caller Door::identify(std::string_view peer, const Evidences& evidences) {
   return caller;
 }
 
-std::optional<Reply> Door::limit(const Caller& caller) {
-  if (caller.unlimited || requests_.take(caller.limit_key, SteadyClock::now())) return std::nullopt;
-  return problem("too-many-requests",
-                 format_text("more than {} requests a second came from your address", options_.requests_per_second),
+std::optional<Reply> Door::limit(const Caller& caller, std::string_view path) {
+  const bool page_file = path.starts_with("/web/");
+  RateLimiter& limiter = page_file ? page_files_ : requests_;
+  if (caller.unlimited || limiter.take(caller.limit_key, SteadyClock::now())) return std::nullopt;
+  const double most = page_file ? kPageFilesPerSecond : options_.requests_per_second;
+  return problem("too-many-requests", format_text("more than {} requests a second came from your address", most),
                  "wait a second, or raise http.rate");
 }
 

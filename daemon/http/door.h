@@ -45,8 +45,9 @@ class Door {
   // `peer`: the address of the socket, or kUnixPeer.
   [[nodiscard]] Caller identify(std::string_view peer, const Evidences& evidences);
 
-  // Too many requests of this address (429)? `call` is a costly one when it has the model work.
-  [[nodiscard]] std::optional<Reply> limit(const Caller& caller);
+  // Too many requests of this address (429)? A costly one has the model work. The page's own files have a measure of
+  // their own: a browser wants all of them at once, and a page without one of them is none.
+  [[nodiscard]] std::optional<Reply> limit(const Caller& caller, std::string_view path);
   [[nodiscard]] std::optional<Reply> limit_costly(const Caller& caller);
   // May the caller use the route? 401, 403, 429. Bad tokens are counted.
   [[nodiscard]] std::optional<Reply> admit(const Caller& caller, const Route& route);
@@ -59,6 +60,8 @@ class Door {
   [[nodiscard]] Role anonymous() const { return options_.anonymous; }
 
  private:
+  static constexpr double kPageFilesPerSecond = 60;
+
   void place(Caller& caller, std::string_view peer, const Evidences& evidences);
   void look_at_token(Caller& caller, const Evidences& evidences);
   [[nodiscard]] bool is_trusted(const Address& address) const;
@@ -67,6 +70,7 @@ class Door {
   TokenBook& tokens_;
   Neighbourhood neighbourhood_;
   RateLimiter requests_{options_.requests_per_second, 2 * options_.requests_per_second};
+  RateLimiter page_files_{kPageFilesPerSecond, 2 * kPageFilesPerSecond};
   RateLimiter costly_{5, 10};
   FailureLog failures_;
 };

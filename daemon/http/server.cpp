@@ -261,7 +261,7 @@ class Server::Endpoint final : public httplib::Server {
     std::string_view pattern;
     std::optional<Reply> reply = owner_.guard_.check_request(call, credentials);
     Door& door = owner_.context_.door;
-    if (!reply) reply = door.limit(call.caller);
+    if (!reply) reply = door.limit(call.caller, call.path);
     if (!reply) {
       Found found = find_route(call);
       pattern = found.pattern;

@@ -133,13 +133,23 @@ TEST_F(DoorTest, WrongTokensInBodiesCountAsWell) {
 TEST_F(DoorTest, OthersAreLimitedThisMachineIsNot) {
   const Caller phone = door_.identify("192.168.1.7", {});
   int free = 0;
-  while (!door_.limit(phone) && free < 1000) ++free;
+  while (!door_.limit(phone, "/api/v1/stats") && free < 1000) ++free;
   EXPECT_GE(free, 40);
   EXPECT_LT(free, 1000);
   for (int i = 0; i < 1000; ++i) {
-    EXPECT_FALSE(door_.limit(door_.identify("127.0.0.1", {})));
+    EXPECT_FALSE(door_.limit(door_.identify("127.0.0.1", {}), "/api/v1/stats"));
     EXPECT_FALSE(door_.limit_costly(door_.identify("unix", {})));
   }
+}
+
+TEST_F(DoorTest, ThePagesFilesHaveAMeasureOfTheirOwn) {
+  const Caller phone = door_.identify("192.168.1.7", {});
+  for (int i = 0; i < 1000; ++i) static_cast<void>(door_.limit(phone, "/api/v1/stats"));
+  int free = 0;
+  while (!door_.limit(phone, "/web/page.js") && free < 1000) ++free;
+  EXPECT_GE(free, 100);
+  EXPECT_LT(free, 1000);
+  EXPECT_FALSE(door_.limit(door_.identify("192.168.1.8", {}), "/web/page.js"));
 }
 
 TEST(SessionCookie, IsForThisSiteAndNoScript) {
