@@ -33,6 +33,7 @@ export function sharpnessOf(pixels, width, height) {
 
 async function measure(blob) {
   const picture = await createImageBitmap(blob);
+  byId("aim-grid").setAttribute("viewBox", `0 0 ${picture.width} ${picture.height}`);
   const width = Math.min(side.width, picture.width);
   const height = Math.min(side.height, picture.height);
   canvas.width = width;

@@ -20,7 +20,7 @@ export function drawLine(svg, points, gap, label) {
   const y = (point) => (height - 2 - point.value / top * (height - 6)).toFixed(1);
   const line = points.map((point, i) => {
     const begins = i === 0 || point.at - points[i - 1].at > gap;
-    return `${begins ? "M" : "L"}${x(point)} ${y(point)}`;
+    return begins ? `M${x(point)} ${y(point)}h0` : `L${x(point)} ${y(point)}`;  // one alone is a dot
   }).join("");
   svg.replaceChildren(
     makeSvg("path", {class: "base", d: `M0 ${height - 1}H${width}`}),

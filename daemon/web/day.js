@@ -2,7 +2,7 @@
 // Why: one day: who was here, with the best picture of each, and who came when.
 import {ask} from "./api.js";
 import {hoursInWords, hourStrip} from "./chart.js";
-import {byId, fill, make, setText} from "./dom.js";
+import {byId, cropOf, fill, make, setText} from "./dom.js";
 import {clock, dayBeside, dayName, number, setZone, startOfDay, text, today} from "./format.js";
 import {openVisit} from "./visit_dialog.js";
 
@@ -14,34 +14,31 @@ const nameOf = (one) => one.common_name || one.scientific_name || one.species_id
 const better = (one, other) => Boolean(one.links.crop) !== Boolean(other.links.crop) ? Boolean(one.links.crop)
   : one.model_result.score > other.model_result.score;
 
-// The best visit of each species. A busy day has more visits than one answer: who is missing there is asked for.
-async function bestVisits(species, date) {
+// Of each species the visit with the best picture, and the newest one. A busy day has more visits than one answer: who is
+// missing there is asked for.
+async function visitsOf(species, date) {
   const within = `since=${startOfDay(date)}&until=${startOfDay(dayBeside(date, 1))}`;
-  const best = new Map();
+  const found = new Map();
   const look = (visits) => {
     for (const visit of visits) {
-      const known = best.get(visit.species_id);
-      if (!known || better(visit, known)) best.set(visit.species_id, visit);
+      const {best, newest} = found.get(visit.species_id) || {best: visit, newest: visit};
+      found.set(visit.species_id, {best: better(visit, best) ? visit : best, newest: visit.seq > newest.seq ? visit : newest});
     }
   };
   look((await ask(`/api/v1/visits?${within}&limit=100`)).items);
-  for (const one of species.filter((other) => !best.get(other.species_id)?.links.crop).slice(0, 12)) {
+  for (const one of species.filter((other) => !found.get(other.species_id)?.best.links.crop).slice(0, 12)) {
     look((await ask(`/api/v1/visits?${within}&limit=10&species=${encodeURIComponent(one.species_id)}`)).items);
   }
-  return best;
+  return found;
 }
 
-function visitorCard(one, visit) {
+function visitorCard(one, {best, newest} = {}) {
   const count = total(one);
-  const words = [text("times", {count: number(count)}), visit && clock(visit.started_at),
-                 visit?.first_ever && text("first_ever")].filter(Boolean);
-  const picture = visit?.links.crop
-    ? make("img", {src: visit.links.crop, alt: "", loading: "lazy", width: 160, height: 120})
-    : make("span", {className: "no-crop", "aria-hidden": "true"});
+  const words = [text("times", {count: number(count)}), newest && clock(newest.started_at), best?.first_ever && text("first_ever")];
   const name = make("span", {className: "visitor-name", textContent: nameOf(one)});
-  const facts = make("span", {className: "soft", textContent: words.join(" · ")});
-  const button = make("button", {type: "button", disabled: !visit, "data-key": one.species_id}, picture, name, facts);
-  if (visit) button.addEventListener("click", () => openVisit(visit));
+  const facts = make("span", {className: "soft", textContent: words.filter(Boolean).join(" · ")});
+  const button = make("button", {type: "button", disabled: !best, "data-key": one.species_id}, cropOf(best, 160, 120), name, facts);
+  if (best) button.addEventListener("click", () => openVisit(best));
   return make("li", {}, button);
 }
 
@@ -63,12 +60,12 @@ export async function loadDay() {
   const date = chosen || today();
   const {species} = await ask(`/api/v1/days/${date}`);
   species.sort((one, other) => total(other) - total(one));
-  const best = species.length ? await bestVisits(species, date) : new Map();
+  const visits = species.length ? await visitsOf(species, date) : new Map();
   setText("day-title", chosen ? dayName(date) : text("today"));
   byId("day-after").disabled = !chosen;
   byId("day-empty").hidden = species.length > 0;
   setText("day-empty", text(chosen ? "nobody_that_day" : "nobody_today"));
-  fill(byId("visitors"), species.map((one) => visitorCard(one, best.get(one.species_id))));
+  fill(byId("visitors"), species.map((one) => visitorCard(one, visits.get(one.species_id))));
   const most = Math.max(0, ...species.flatMap((one) => one.hours));
   byId("hours-title").hidden = species.length === 0;
   fill(byId("hours"), species.length ? [...species.map((one) => hourRow(one, most)), hourAxis()] : []);

@@ -27,6 +27,14 @@ export function makeSvg(tag, attributes = {}, ...children) {
   return node;
 }
 
+// The picture of a visit beside its name, or its place. One that was refused for now (too many at once) is asked for again.
+export function cropOf(visit, width, height) {
+  if (!visit?.links.crop) return make("span", {className: "no-crop", "aria-hidden": "true"});
+  const image = make("img", {src: visit.links.crop, alt: "", loading: "lazy", width, height});
+  image.addEventListener("error", () => setTimeout(() => { image.src = visit.links.crop; }, 2000), {once: true});
+  return image;
+}
+
 // Shows one problem, or none.
 export function showProblem(id, error) {
   byId(id).hidden = !error;

@@ -84,8 +84,7 @@ export function explainSilence({stats}) {
   if (!before || Date.now() - answeredAt < oldAfter || !may("read")) return;
   const [reason, count] = Object.entries(skipped).map(([name, total]) => [name, total - (before[name] || 0)])
     .reduce((most, one) => one[1] > most[1] ? one : most);
-  const streaming = stats.camera.state === "streaming";
-  const key = !streaming ? `camera_${stats.camera.state}` : count > 0 ? `skipped_${reason}` : "waiting";
+  const key = count > 0 ? `skipped_${reason}` : stats.camera.state === "streaming" ? "waiting" : `camera_${stats.camera.state}`;
   byId("now").classList.add("unsure");
   setText("reason", text("no_answer_now"));
   setText("name", hasText(key) ? text(key) : reason);

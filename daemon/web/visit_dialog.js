@@ -7,6 +7,7 @@ import {allLabels, nameOfSpecies} from "./now.js";
 import {remove, review} from "./review.js";
 
 let visit = null;
+let opener = "";  // the key of the button that had the keyboard
 
 export const visitName = (one) => one.common_name || nameOfSpecies(one.species_id);
 
@@ -21,6 +22,7 @@ function labelCalled(name) {
 
 export function openVisit(wished) {
   visit = wished;
+  opener = document.activeElement?.dataset.key || "";
   const picture = byId("visit-picture");
   picture.hidden = !visit.links.crop;
   if (visit.links.crop) picture.src = visit.links.crop;
@@ -42,7 +44,15 @@ async function act(task) {
   } catch (error) { showProblem("visit-problem", error); }
 }
 
+// The list may have been drawn anew meanwhile: the keyboard goes back to the same button, not to the same node.
+function giveBackFocus() {
+  const now = opener && document.querySelector(`[data-key="${CSS.escape(opener)}"]`);
+  if (now && !now.contains(document.activeElement)) now.focus();
+}
+
 export function prepareVisitDialog() {
+  byId("visit-dialog").addEventListener("close", giveBackFocus);
+  byId("other-name").addEventListener("input", () => showProblem("visit-problem", null));
   byId("visit-close").addEventListener("click", () => byId("visit-dialog").close());
   byId("visit-form").addEventListener("submit", (event) => {
     event.preventDefault();

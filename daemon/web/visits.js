@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the newest visits, as they happen, each named right with one tap.
 import {ask, may} from "./api.js";
-import {byId, fill, make, setText, showProblem} from "./dom.js";
+import {byId, cropOf, fill, make, setText, showProblem} from "./dom.js";
 import {text} from "./format.js";
 import {nameOf} from "./now.js";
 import {review} from "./review.js";
@@ -50,8 +50,7 @@ function badge(shown, key) {
 function row(visit) {
   const picture = make("button", {type: "button", className: "thumb", "data-key": `${visit.id} picture`,
                                   "aria-label": text("show_visit", {name: visitName(visit)})},
-    visit.links.crop ? make("img", {src: visit.links.crop, alt: "", loading: "lazy", width: 76, height: 57})
-      : make("span", {className: "no-crop", "aria-hidden": "true"}));
+    cropOf(visit, 76, 57));
   picture.addEventListener("click", () => openVisit(visit));
   const reviewed = visit.review.verdict !== "none";
   const open = visit.state === "open";
