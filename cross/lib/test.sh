@@ -5,7 +5,7 @@
 # (tests/dev/nested.sh), which is made here so that its progress and errors are seen.
 
 # Labels that a plain ./dev test leaves to --all.
-readonly long_tiers='slow|emulation|package'
+readonly long_tiers='slow|emulation|package|browser'
 
 command_test() {
   local all='' tier='' regex='' given=("$@") ctest_options
@@ -19,6 +19,8 @@ command_test() {
     esac
     shift
   done
+  # This machine's npm knows its proxy and certificates; our root's does not.
+  [[ -z $all && $tier != browser ]] || ! have npm || fetch_page_modules
   in_environment "$(test_groups "$all" "$tier")" test "${given[@]}"
   export_build_variables
   ctest_options=()
@@ -40,7 +42,9 @@ option_value() {
 # Building the tests needs the groups before the "/" only.
 test_groups() {
   case ${1:-}/${2:-} in
-  yes/* | /emulation | /package) printf 'build gtest / test oracle arm64 emulation\n' ;;
+  yes/*) printf 'build gtest / test oracle arm64 emulation browser\n' ;;
+  /emulation | /package) printf 'build gtest / test oracle arm64 emulation\n' ;;
+  /browser) printf 'build gtest / browser\n' ;;
   /unit | /contract | /golden | /fuzz | /tree | /sanitizer | /environment) printf 'build gtest / test\n' ;;
   *) printf 'build gtest / test oracle arm64\n' ;;
   esac
@@ -48,8 +52,9 @@ test_groups() {
 
 build_for_tests() {
   local all=$1 tier=$2 regex=$3
-  build_preset tests
+  if [[ $tier == browser ]]; then build_preset tests tests_browser; else build_preset tests; fi
   finish_installing
+  [[ -z $all && $tier != browser ]] || fetch_page_modules
   [[ -z $regex ]] || return 0
   if [[ -z $tier || $tier == sanitizer ]]; then
     build_tiers asan bytes camera
@@ -77,7 +82,8 @@ has_target() { grep -q "^build $2: phony" "$repository/build/$1/build.ninja"; }
 run_tests() {
   local folder=$repository/build/tests status
   rm -f "$folder"/junit*.xml
-  export DEV_BUILD_FOLDER=$repository/build
+  export DEV_BUILD_FOLDER=$repository/build PAGE_MODULES
+  PAGE_MODULES=$(page_modules_folder)
   set +e
   # One more at once than there are cores: some wait for a camera or a clock most of the time.
   ctest --test-dir "$folder" -j "$(($(job_count) + 1))" --output-on-failure --no-tests=error --output-junit "$folder/junit.xml" "$@" \

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what a person sees first, and in which language, by day and by night.
+import assert from "node:assert/strict";
+import {before, test} from "node:test";
+import {assertFits, closeClean, desk, endedVisit, openPage, phone, picture, startDaemon, until} from "./support.mjs";
+
+let daemon;
+before(async () => {
+  daemon = await startDaemon();
+  await endedVisit(daemon);
+});
+
+const isSeen = (page, selector) => page.locator(selector).evaluate((node) => {
+  const box = node.getBoundingClientRect();
+  return box.width > 0 && box.top >= 0 && box.bottom <= innerHeight && box.right <= innerWidth;
+});
+
+test("a phone shows the picture and the answer without scrolling", async () => {
+  const page = await openPage(daemon.url);
+  await page.locator("#picture:not([hidden])").waitFor();
+  await page.waitForFunction(() => document.getElementById("picture").naturalWidth > 0);
+  for (const part of ["#picture", "#name", "#top", "#state"]) assert.ok(await isSeen(page, part), part);
+  await assertFits(page, "phone");
+  await closeClean(page);
+});
+
+test("the picture is live", async () => {
+  const page = await openPage(daemon.url);
+  const seen = new Set();
+  await until(async () => seen.add(await page.locator("#picture").getAttribute("src")) && seen.size > 3, "new pictures");
+  await closeClean(page);
+});
+
+test("speed, visitors, hours, visits, species and health are those of the API", async () => {
+  const page = await openPage(daemon.url, {size: desk});
+  await page.waitForFunction(() => /\d/.test(document.getElementById("rate").textContent));
+  assert.match(await page.locator("#latency").textContent(), /^[\d.]+ ms$/);
+  assert.match(await page.locator("#health-list").textContent(), /kinglet-demo/);
+  const [{common_name: seen}] = (await daemon.ask("/api/v1/species")).items;
+  for (const list of ["#visitors", "#hours", "#species-rows", "#visit-list"]) {
+    await until(async () => (await page.locator(list).textContent()).includes(seen), `${seen} in ${list}`);
+  }
+  await page.waitForFunction(() => [...document.querySelectorAll("#visitors img")].some((image) => image.naturalWidth > 0));
+  assert.ok(await page.locator("#hours .strip rect").count() >= 24);
+  assert.match(await page.locator("#rate-chart").getAttribute("aria-label"), /images a second/);
+  await picture(page, "desk");
+  await closeClean(page);
+});
+
+test("a new visit comes to the page by itself", async () => {
+  const page = await openPage(daemon.url);
+  await page.locator("#visit-list li").first().waitFor();
+  const first = await page.locator("#visit-list li").first().getAttribute("data-id");
+  await until(async () => await page.locator("#visit-list li").first().getAttribute("data-id") !== first, "another visit");
+  await until(async () => (await page.locator("#announcement").textContent()).endsWith("is here"), "the announcement");
+  await closeClean(page);
+});
+
+test("where no place is left for events the page goes on by asking", async () => {
+  const gone = new AbortController();
+  for (let i = 0; i < 3; ++i) await fetch(`${daemon.url}/api/v1/events?types=camera`, {signal: gone.signal});
+  const page = await openPage(daemon.url);
+  page.expected.push(/503.*events/);
+  const total = async () => (await page.locator("#counts").textContent());
+  const before = await total();
+  await until(async () => await total() !== before, "new counts");
+  gone.abort();
+  await closeClean(page);
+});
+
+test("every language has its own words and fits a phone", async () => {
+  for (const [locale, code, word] of [["de-DE", "de", "Heute"], ["fr-FR", "fr", "Aujourd'hui"], ["es-MX", "es", "Hoy"],
+                                      ["ja-JP", "ja", "今日"], ["zh-CN", "zh", "今天"], ["pt-BR", "en", "Today"]]) {
+    const page = await openPage(daemon.url, {locale});
+    assert.equal(await page.locator("html").getAttribute("lang"), code);
+    await until(async () => await page.locator("#day-title").textContent() === word, `${word} for ${locale}`);
+    await page.locator("#visitors li").first().waitFor();
+    await assertFits(page, locale);
+    if (code !== "en") await picture(page, `phone-${code}`);
+    await closeClean(page);
+  }
+});
+
+test("a chosen language stays", async () => {
+  const page = await openPage(daemon.url);
+  await page.locator("#language").selectOption("de");
+  assert.equal(await page.locator("#day-title").textContent(), "Heute");
+  await page.reload();
+  await page.locator("#visit-list li").first().waitFor();
+  assert.equal(await page.locator("html").getAttribute("lang"), "de");
+  assert.equal(await page.locator("#figures-title").textContent(), "Tempo");
+  await closeClean(page);
+});
+
+test("it is dark where the system is", async () => {
+  const paper = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number)[0]);
+  const light = await openPage(daemon.url, {size: phone});
+  const dark = await openPage(daemon.url, {size: phone, scheme: "dark"});
+  assert.ok(await paper(light) > 200 && await paper(dark) < 60);
+  await picture(light, "phone-light");
+  await picture(dark, "phone-dark");
+  await closeClean(light);
+  await closeClean(dark);
+});
+
+test("the day before is one press away, and so is the way back", async () => {
+  const page = await openPage(daemon.url);
+  await page.locator("#visitors li").first().waitFor();
+  await page.locator("#day-before").click();
+  await page.locator("#day-empty:not([hidden])").waitFor();
+  assert.equal(await page.locator("#day-empty").textContent(), "Nobody came on this day.");
+  await page.locator("#day-after").click();
+  await page.locator("#visitors li").first().waitFor();
+  assert.equal(await page.locator("#day-title").textContent(), "Today");
+  await closeClean(page);
+});

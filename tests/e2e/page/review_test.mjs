@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the owner names visits right: with one tap, by keyboard, and never over somebody else's word.
+import assert from "node:assert/strict";
+import {before, test} from "node:test";
+import {assertFits, closeClean, endedVisit, openPage, picture, startDaemon, until} from "./support.mjs";
+
+let daemon;
+let cookie;
+before(async () => {
+  daemon = await startDaemon();
+  await endedVisit(daemon);
+  const answer = await fetch(`${daemon.url}/api/v1/session`, {method: "POST", body: '{"claim": true}',
+                                                              headers: {"Content-Type": "application/json"}});
+  cookie = answer.headers.get("set-cookie").split(";")[0];
+});
+
+async function ownersPage(options) {
+  const page = await openPage(daemon.url, {...options, wait: null});
+  const [name, value] = cookie.split("=");
+  await page.context().addCookies([{name, value, url: daemon.url}]);
+  await page.reload();
+  await page.locator("#visit-list .buttons").first().waitFor();
+  return page;
+}
+
+const ask = (id) => daemon.ask(`/api/v1/visits/${id}`);
+const unreviewed = () => endedVisit({ask: (path) => daemon.ask(`${path}?review=unreviewed`)});
+
+// The row of a visit that nobody has judged yet, wherever the list moves it.
+async function unreviewedRow(page) {
+  const {id} = await unreviewed();
+  const row = page.locator(`[data-id="${id}"]`);
+  while (!await row.count()) await page.locator("#more-visits").click();
+  return {id, row};
+}
+
+test("one tap confirms, another takes it back", async () => {
+  const page = await ownersPage();
+  const {id, row} = await unreviewedRow(page);
+  await row.getByRole("button", {name: /: Right$/}).click();
+  await row.getByText("Confirmed by a person").waitFor();
+  assert.equal((await ask(id)).review.verdict, "confirmed");
+  await assertFits(page, "owner's phone");
+  await picture(page, "phone-owner");
+  await row.getByRole("button", {name: /: Undo$/}).click();
+  await row.getByRole("button", {name: /: Right$/}).waitFor();
+  assert.equal((await ask(id)).review.verdict, "none");
+  await closeClean(page);
+});
+
+test("one tap gives the name that came second", async () => {
+  const page = await ownersPage();
+  const {id, row} = await unreviewedRow(page);
+  const second = (await ask(id)).model_result.top[1];
+  await row.locator(`[data-key="${id} ${second.species_id}"]`).click();
+  await row.getByText("Corrected by a person").waitFor();
+  const visit = await ask(id);
+  assert.deepEqual([visit.review.verdict, visit.species_id], ["corrected", second.species_id]);
+  assert.equal(await row.locator(".visit-name b").textContent(), visit.common_name);
+  // Confirmed afterwards, what was corrected before does not stay behind.
+  await row.getByRole("button", {name: /: Undo$/}).click();
+  await until(async () => !(await ask(id)).review.species_id, "a review without a species");
+  await closeClean(page);
+});
+
+test("any other name is given by keyboard alone, and the focus comes back", async () => {
+  const page = await ownersPage();
+  const {id, row} = await unreviewedRow(page);
+  await row.getByRole("button", {name: /: Other…$/}).focus();
+  await page.keyboard.press("Enter");
+  await page.locator("#visit-dialog[open]").waitFor();
+  await page.locator("#other-name").focus();
+  await page.keyboard.type("no such bird");
+  await page.keyboard.press("Enter");
+  await page.locator("#visit-problem", {hasText: "The model has no such name"}).waitFor();
+  await page.locator("#other-name").fill("");
+  await page.keyboard.type("golden DEMOFINCH");
+  await picture(page, "phone-visit");
+  await page.keyboard.press("Enter");
+  await until(async () => (await ask(id)).species_id === "golden-demofinch", "the new name");
+  await page.locator("#visit-dialog:not([open])").waitFor({state: "attached"});
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.key), `${id} other`);
+  await closeClean(page);
+});
+
+test("what is no bird, and what is removed for good", async () => {
+  const page = await ownersPage();
+  const {id, row} = await unreviewedRow(page);
+  await row.getByRole("button", {name: /: Other…$/}).click();
+  await page.getByRole("button", {name: "Not a bird"}).click();
+  await until(async () => (await ask(id)).review.verdict === "not_a_bird", "the verdict");
+  await row.getByRole("button", {name: /: Other…$/}).click();
+  page.once("dialog", (question) => question.dismiss());
+  await page.locator("#visit-remove").click();
+  assert.equal((await ask(id)).id, id);
+  page.once("dialog", (question) => question.accept());
+  await page.locator("#visit-remove").click();
+  await until(async () => !await row.count(), "the row gone");
+  assert.equal((await ask(id)).status, 404);
+  await closeClean(page);
+});
+
+test("what somebody else said meanwhile is not overwritten", async () => {
+  const page = await ownersPage();
+  const {id, row} = await unreviewedRow(page);
+  // Between the tap and the page's own change comes another's.
+  await page.route(`**/api/v1/visits/${id}`, async (route) => {
+    if ((await ask(id)).review.verdict === "none") {
+      await fetch(`${daemon.url}/api/v1/visits/${id}`, {
+        method: "PATCH", body: '{"review": {"verdict": "unknown"}}',
+        headers: {"Content-Type": "application/json", "If-Match": "*", Authorization: `Bearer ${cookie.split("=")[1]}`}});
+    }
+    await route.continue();
+  });
+  await row.getByRole("button", {name: /: Right$/}).click();
+  await page.locator("#review-problem", {hasText: "Somebody changed this visit meanwhile"}).waitFor();
+  await row.getByText("Unknown, says a person").waitFor();
+  assert.equal((await ask(id)).review.verdict, "unknown");
+  await closeClean(page);
+});
+
+test("a guest is offered nothing of it", async () => {
+  const page = await openPage(daemon.url);
+  await page.locator("#visit-list li").first().waitFor();
+  assert.equal(await page.locator("#visit-list .buttons").count(), 0);
+  await page.locator("#visit-list .thumb").first().click();
+  await page.locator("#visit-dialog[open]").waitFor();
+  assert.equal(await page.locator("#visit-form").isVisible(), false);
+  await page.keyboard.press("Escape");
+  await page.locator("#visit-dialog:not([open])").waitFor({state: "attached"});
+  await closeClean(page);
+});
+
+test("settings are shown to the owner with their source", async () => {
+  const page = await ownersPage();
+  const settings = page.locator("#settings-list");
+  await settings.getByText("visits.end_after").waitFor();
+  assert.match(await settings.textContent(), /gate\.max_fps30from --set/);
+  assert.doesNotMatch(await settings.textContent(), /decide\.min_margin/);
+  await page.locator("#settings-changed").uncheck();
+  assert.match(await settings.textContent(), /decide\.min_margin.*from the default/);
+  await closeClean(page);
+});

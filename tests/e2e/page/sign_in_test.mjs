@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: a phone at home that is not this machine: the first one becomes the owner, the others are let in by a token.
+import assert from "node:assert/strict";
+import {before, test} from "node:test";
+import {closeClean, home, openPage, picture, quick, startDaemon} from "./support.mjs";
+
+let daemon;
+let token;
+before(async () => { daemon = await startDaemon({address: home}); });
+
+const noPicture = (page, text) => page.locator("#no-picture", {hasText: text}).waitFor();
+const livePicture = (page) => page.waitForFunction(() => document.getElementById("picture").naturalWidth > 0);
+
+test("the first phone at home becomes the owner, once", async () => {
+  const page = await openPage(daemon.url);
+  await noPicture(page, "The live picture is for those who are signed in.");
+  await picture(page, "phone-unclaimed");
+  const second = await openPage(daemon.url);
+  await page.locator("#claim").click();
+  await livePicture(page);
+  assert.equal(await page.locator("#sign-in").isVisible(), false);
+  assert.match(await page.locator("#owner").textContent(), /owned since .*192\.168\.77\.1/);
+  [{value: token}] = (await page.context().cookies()).filter((cookie) => cookie.name === "kinglet");
+  await closeClean(page);
+
+  second.expected.push(/403/);
+  await second.locator("#claim").click();
+  await second.locator("#sign-in-problem:not([hidden])").waitFor();
+  await second.locator("#token-form").waitFor();
+  assert.equal(await second.locator("#claim").isVisible(), false);
+  await closeClean(second);
+});
+
+test("a guest reads the birds, a wrong token is told, the right one shows the picture, signing out ends it", async () => {
+  const page = await openPage(daemon.url);
+  await noPicture(page, "The live picture is for those who are signed in.");
+  page.expected.push(/401/);
+  await page.getByLabel("Token (kinglet token add)").fill("kgl_wrong");
+  await page.keyboard.press("Enter");
+  await page.locator("#sign-in-problem:not([hidden])").waitFor();
+  await page.getByLabel("Token (kinglet token add)").fill(token);
+  await page.getByRole("button", {name: "Sign in"}).click();
+  await livePicture(page);
+  assert.equal(await page.locator("#sign-in-problem").isVisible(), false);
+  await page.getByRole("button", {name: "Sign out"}).click();
+  await noPicture(page, "The live picture is for those who are signed in.");
+  assert.equal(await page.locator("#token").inputValue(), "");
+  await closeClean(page);
+});
+
+test("a link with a token signs in and leaves the address bar", async () => {
+  const page = await openPage(`${daemon.url}/#token=${token}`);
+  await livePicture(page);
+  assert.equal(await page.evaluate(() => location.href), `${daemon.url}/`);
+  assert.equal(await page.evaluate(() => history.length) <= 2, true);
+  await closeClean(page);
+});
+
+test("a stranger sees how to sign in, and nothing else", async () => {
+  const closed = await startDaemon({address: home, sets: [...quick, "http.anonymous=none"]});
+  const page = await openPage(closed.url, {wait: "#no-picture:text-is('Sign in to see the picture and the birds.')"});
+  assert.equal(await page.locator("#visit-list li").count(), 0);
+  assert.equal(await page.locator("#state").textContent(), "connecting");
+  await picture(page, "phone-stranger");
+  await closeClean(page);
+  await closed.stop();
+});

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: when something is wrong the page says what, why and what helps, and goes on by itself when it is over.
+import assert from "node:assert/strict";
+import {createServer} from "node:http";
+import {after, before, test} from "node:test";
+import {closeClean, here, openPage, picture, quick, startDaemon, until} from "./support.mjs";
+
+let jpeg;
+let camera;
+let daemon;
+before(async () => {
+  const demonstration = await startDaemon();
+  await until(async () => (await demonstration.ask("/readyz")).status === "pass", "a picture");
+  jpeg = await until(async () => {
+    const answer = await fetch(`${demonstration.url}/snapshot.jpg`);
+    return answer.ok && Buffer.from(await answer.arrayBuffer());
+  }, "a picture");
+  await demonstration.stop();
+  camera = createServer((request, response) => response.setHeader("Content-Type", "image/jpeg").end(jpeg));
+  const port = await new Promise((done) => { camera.listen(0, here, () => done(camera.address().port)); });
+  daemon = await startDaemon({sets: [...quick.slice(1), `source=snapshot:http://${here}:${port}/`, "source.fps=5"]});
+});
+after(() => { camera.closeAllConnections(); camera.close(); });
+
+const troubles = (page) => page.locator("#troubles:not([hidden])");
+
+test("a camera that is lost is told with reason and cure, and so is its return", async () => {
+  const page = await openPage(daemon.url);
+  page.expected.push(/503/);
+  await page.locator("#state.good").waitFor();
+  assert.equal(await troubles(page).count(), 0);
+  const {port} = camera.address();
+  camera.closeAllConnections();
+  await new Promise((done) => { camera.close(done); });
+  await page.locator("#state.bad").waitFor();
+  const told = await until(async () => await page.locator("#trouble-list .reason").count() && page.locator("#trouble-list").innerText(), "a reason");
+  assert.match(told, /^Camera: /);
+  assert.match(told, new RegExp(`${here}:${port}`), "the reason as the daemon gives it");
+  assert.match(await page.locator("#trouble-list .cure").first().textContent(), /\w+ \w+/);
+  await until(async () => /camera/.test(await page.locator("#no-picture").textContent()), "the reason in the picture's place");
+  await picture(page, "phone-camera-lost");
+  await new Promise((done) => { camera.listen(port, here, done); });
+  await page.locator("#state.good").waitFor();
+  await page.locator("#troubles[hidden]").waitFor({state: "attached"});
+  await page.locator("#picture:not([hidden])").waitFor();
+  await closeClean(page);
+});
+
+test("without camera, model and history the page stands and says so", async () => {
+  const poor = await startDaemon({state: null, sets: ["source=images:/no/such/folder", "model.path=/no/such/model.onnx"]});
+  const page = await openPage(poor.url, {wait: "#troubles:not([hidden])"});
+  page.expected.push(/503/, /404.*\/api\/v1\/model$/);
+  await until(async () => await page.locator("#trouble-list li").count() === 2, "both troubles");
+  const told = await page.locator("#trouble-list").innerText();
+  assert.match(told, /no camera[\s\S]*\/no\/such\/folder[\s\S]*ribbon cable/);
+  assert.match(told, /No model answers[\s\S]*\/no\/such\/model\.onnx[\s\S]*kinglet inspect/);
+  await page.locator("#visits-empty", {hasText: "No visits yet."}).waitFor();
+  assert.match(await page.locator("#health-list").textContent(), /in memory only/);
+  await closeClean(page);
+  await poor.stop();
+});
+
+test("a device that does not answer is told, and the page goes on when it comes back", async () => {
+  let device = await startDaemon();
+  const page = await openPage(device.url);
+  page.expected.push(/ERR_|net::/);
+  await device.stop();
+  await troubles(page).getByText("kingletd does not answer").first().waitFor();
+  assert.match(await page.locator("#trouble-list").innerText(), /switched on and in the same network/);
+  device = await startDaemon({port: device.port});
+  await page.locator("#troubles[hidden]").waitFor({state: "attached"});
+  await page.locator("#state.good").waitFor();
+  await page.waitForFunction(() => document.getElementById("picture").naturalWidth > 0 && !document.getElementById("picture").hidden);
+  await closeClean(page);
+  await device.stop();
+});
+
+test("where nothing is looked at it is said why", async () => {
+  const page = await openPage(daemon.url);
+  const claimed = await fetch(`${daemon.url}/api/v1/session`, {method: "POST", body: '{"claim": true}',
+                                                                headers: {"Content-Type": "application/json"}});
+  const token = claimed.headers.get("set-cookie").match(/kinglet=([^;]+)/)[1];
+  await fetch(`${daemon.url}/api/v1/control/pause`, {method: "POST", headers: {Authorization: `Bearer ${token}`}});
+  await page.locator("#name", {hasText: "Paused by the owner"}).waitFor();
+  assert.equal(await page.locator("#reason").textContent(), "No answer now");
+  await closeClean(page);
+});
