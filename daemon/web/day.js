@@ -25,8 +25,10 @@ async function visitsOf(species, date) {
       found.set(visit.species_id, {best: better(visit, best) ? visit : best, newest: visit.seq > newest.seq ? visit : newest});
     }
   };
-  look((await ask(`/api/v1/visits?${within}&limit=100`)).items);
-  for (const one of species.filter((other) => !found.get(other.species_id)?.best.links.crop).slice(0, 12)) {
+  const {items, has_more: busy} = await ask(`/api/v1/visits?${within}&limit=100`);
+  look(items);
+  const missing = busy ? species.filter((one) => !found.get(one.species_id)?.best.links.crop) : [];
+  for (const one of missing.slice(0, 12)) {
     look((await ask(`/api/v1/visits?${within}&limit=10&species=${encodeURIComponent(one.species_id)}`)).items);
   }
   return found;

@@ -2,6 +2,7 @@
 // Why: who this browser is to the device: the first owner, somebody with a token, or a guest of the house.
 import {Problem, ask, may, setRole, write} from "./api.js";
 import {byId, setText, showProblem} from "./dom.js";
+import {whoAmI} from "./first.js";
 import {moment, text} from "./format.js";
 
 let session = null;
@@ -56,5 +57,5 @@ export async function prepareSession(roleChanged) {
     await loadSession().catch(() => {});
   });
   await signInByAddress();
-  if (!session) await loadSession();
+  if (!session) show(await (await whoAmI).json());
 }

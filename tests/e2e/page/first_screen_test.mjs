@@ -24,6 +24,19 @@ test("a phone shows the picture and the answer without scrolling", async () => {
   await closeClean(page);
 });
 
+test("the first picture does not wait for the rest of the page", async () => {
+  const page = await openPage("about:blank", {wait: null});
+  let release;
+  const held = new Promise((done) => { release = done; });
+  await page.route("**/web/texts.js*", async (route) => { await held; await route.continue(); });
+  await page.goto(daemon.url, {waitUntil: "commit"});
+  await page.waitForFunction(() => document.getElementById("picture")?.naturalWidth === 640);
+  assert.equal(await page.locator("#name").textContent(), "\u00a0");
+  release();
+  await page.locator("#name:not(:text-is('\u00a0'))").waitFor();
+  await page.context().close();
+});
+
 test("the picture is live", async () => {
   const page = await openPage(daemon.url);
   const seen = new Set();

@@ -8,14 +8,21 @@ let daemon;
 let token;
 before(async () => { daemon = await startDaemon({address: home}); });
 
+// Several browsers at one address within a second: some are told to wait, and ask again.
+const tooMany = /429 \(Too Many Requests\)/;
+const openTogether = async (url, options) => {
+  const page = await openPage(url, options);
+  page.expected.push(tooMany);
+  return page;
+};
 const noPicture = (page, text) => page.locator("#no-picture", {hasText: text}).waitFor();
 const livePicture = (page) => page.waitForFunction(() => document.getElementById("picture").naturalWidth > 0);
 
 test("the first phone at home becomes the owner, once", async () => {
-  const page = await openPage(daemon.url);
+  const page = await openTogether(daemon.url);
   await noPicture(page, "The live picture is for those who are signed in.");
   await picture(page, "phone-unclaimed");
-  const second = await openPage(daemon.url);
+  const second = await openTogether(daemon.url);
   await page.locator("#claim").click();
   await livePicture(page);
   assert.equal(await page.locator("#sign-in").isVisible(), false);
@@ -32,7 +39,7 @@ test("the first phone at home becomes the owner, once", async () => {
 });
 
 test("a guest reads the birds, a wrong token is told, the right one shows the picture, signing out ends it", async () => {
-  const page = await openPage(daemon.url);
+  const page = await openTogether(daemon.url);
   await noPicture(page, "The live picture is for those who are signed in.");
   page.expected.push(/401/);
   await page.getByLabel("Token (kinglet token add)").fill("kgl_wrong");
@@ -49,7 +56,7 @@ test("a guest reads the birds, a wrong token is told, the right one shows the pi
 });
 
 test("a link with a token signs in and leaves the address bar", async () => {
-  const page = await openPage(`${daemon.url}/#token=${token}`);
+  const page = await openTogether(`${daemon.url}/#token=${token}`);
   await livePicture(page);
   assert.equal(await page.evaluate(() => location.href), `${daemon.url}/`);
   assert.equal(await page.evaluate(() => history.length) <= 2, true);
@@ -64,4 +71,13 @@ test("a stranger sees how to sign in, and nothing else", async () => {
   await picture(page, "phone-stranger");
   await closeClean(page);
   await closed.stop();
+});
+
+test("one browser alone meets no limit", async () => {
+  await new Promise((done) => { setTimeout(done, 3000); });
+  const page = await openPage(`${daemon.url}/#token=${token}`);
+  await livePicture(page);
+  await page.locator("#settings-list div").first().waitFor();
+  await page.waitForFunction(() => [...document.querySelectorAll("#visitors img")].some((image) => image.naturalWidth > 0));
+  await closeClean(page);
 });
