@@ -83,9 +83,9 @@ async function stream(signal) {
   let timer;
   const stillThere = () => { clearTimeout(timer); timer = setTimeout(() => gone.abort(), patience); };
   stillThere();
+  signal.addEventListener("abort", () => gone.abort(), {once: true});
   try {
-    const response = await send(`/stream.mjpg?fps=${framesPerSecond}&width=${wishedWidth}`,
-                                {signal: AbortSignal.any([signal, gone.signal])});
+    const response = await send(`/stream.mjpg?fps=${framesPerSecond}&width=${wishedWidth}`, {signal: gone.signal});
     for await (const frame of partsOf(response.body)) {
       stillThere();
       show(frame);

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what was: other days in the device's own zone, first and last seen, and the speed of the last hours with its pauses.
+import assert from "node:assert/strict";
+import {execFileSync} from "node:child_process";
+import {before, test} from "node:test";
+import {closeClean, desk, endedVisit, openPage, picture, quick, scratchFolder, startDaemon} from "./support.mjs";
+
+const zone = "Pacific/Kiritimati";  // fourteen hours ahead of UTC: rarely the browser's day
+let daemon;
+let name;
+let date;
+before(async () => {
+  const state = scratchFolder();
+  const sets = [...quick, `time.zone=${zone}`];
+  const first = await startDaemon({state, sets});
+  name = (await endedVisit(first)).common_name;
+  await first.stop();
+  date = execFileSync("python3", ["seed_past.py", state, zone]).toString().trim();
+  daemon = await startDaemon({state, sets});
+});
+
+test("the day before yesterday is two presses away, with who came at seven", async () => {
+  const page = await openPage(daemon.url, {size: desk});
+  await page.locator("#visitors li").first().waitFor();
+  await page.locator("#day-before").click();
+  await page.locator("#day-empty:not([hidden])").waitFor();
+  await page.locator("#day-before").click();
+  await page.locator("#visitors li").first().waitFor();
+  assert.equal(await page.locator("#visitors li").count(), 1);
+  assert.match(await page.locator("#visitors li").textContent(), new RegExp(`${name}.*1 ×.*07:30`));
+  assert.match(await page.locator("#hours li").first().textContent(), /7:00 \(1\)/);
+  const day = new Date(`${date}T12:00Z`).toLocaleDateString("en-GB", {weekday: "long", day: "numeric", month: "long", timeZone: "UTC"});
+  assert.equal(await page.locator("#day-title").textContent(), day);
+  await closeClean(page);
+});
+
+test("a species has its first day and its last", async () => {
+  const page = await openPage(daemon.url, {size: desk});
+  const row = page.locator("#species-rows tr", {hasText: name});
+  await row.waitFor();
+  const days = await row.locator("time").allTextContents();
+  assert.equal(days[0], new Date(`${date}T12:00Z`).toLocaleDateString("en-GB", {day: "numeric", month: "short", timeZone: "UTC"}));
+  assert.notEqual(days[0], days[1]);
+  await closeClean(page);
+});
+
+test("the last hours are a line with a pause, from five images a second to two", async () => {
+  const page = await openPage(daemon.url, {size: desk});
+  const line = page.locator("#rate-chart .line");
+  await page.waitForFunction(() => document.querySelectorAll("#rate-chart .line").length === 1 &&
+    document.querySelector("#rate-chart .line").getAttribute("d").split("M").length > 2);
+  const strokes = (await line.getAttribute("d")).split("M").slice(1);
+  assert.ok(strokes.length >= 2 && strokes[0].split("L").length === 6, "six rows before the pause");
+  assert.match(await page.locator("#rate-chart").getAttribute("aria-label"), /^images a second, 2\.0 to /);
+  await page.locator("#figures").scrollIntoViewIfNeeded();
+  await picture(page, "desk-speed");
+  await closeClean(page);
+});
