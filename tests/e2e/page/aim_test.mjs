@@ -52,7 +52,7 @@ test("Escape ends it, gives the keyboard back and asks for smaller pictures agai
 
 test("the less sharp, the shorter; the darker, the same", async () => {
   const page = await openPage(daemon.url);
-  const address = await page.locator("script[type=module]").getAttribute("src");
+  const address = await page.locator("script[type=module]").first().getAttribute("src");
   const measured = await page.evaluate(async (version) => {
     const {sharpnessOf} = await import(`/web/aim.js?${version}`);
     const side = 64;
