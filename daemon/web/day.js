@@ -2,7 +2,7 @@
 // Why: one day: who was here, with the best picture of each, and who came when.
 import {ask} from "./api.js";
 import {hoursInWords, hourStrip} from "./chart.js";
-import {byId, cropOf, fill, make, setText} from "./dom.js";
+import {byId, cropOf, fillChanged, make, setText} from "./dom.js";
 import {clock, dayBeside, dayName, number, setZone, startOfDay, text, today} from "./format.js";
 import {openVisit} from "./visit_dialog.js";
 
@@ -67,10 +67,10 @@ export async function loadDay() {
   byId("day-after").disabled = !chosen;
   byId("day-empty").hidden = species.length > 0;
   setText("day-empty", text(chosen ? "nobody_that_day" : "nobody_today"));
-  fill(byId("visitors"), species.map((one) => visitorCard(one, visits.get(one.species_id))));
+  fillChanged(byId("visitors"), species.map((one) => [one, visits.get(one.species_id)]), ([one, seen]) => visitorCard(one, seen));
   const most = Math.max(0, ...species.flatMap((one) => one.hours));
   byId("hours-title").hidden = species.length === 0;
-  fill(byId("hours"), species.length ? [...species.map((one) => hourRow(one, most)), hourAxis()] : []);
+  fillChanged(byId("hours"), species.length ? [...species, null] : [], (one) => one ? hourRow(one, most) : hourAxis(), most);
 }
 
 export function prepareDay(trouble) {

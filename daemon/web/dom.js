@@ -42,10 +42,25 @@ export function showProblem(id, error) {
 }
 
 // Replaces what a list shows, and keeps the keyboard where it was.
-export function fill(list, rows) {
+function fill(list, rows) {
   const focused = list.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
   list.replaceChildren(...rows);
   if (focused) list.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+}
+
+const drawnFrom = new WeakMap();
+
+// Draws what changed: a row whose item is as before stays the same node, so that no picture flickers. `state`: what else the
+// rows depend on.
+export function fillChanged(list, items, draw, state = "") {
+  const known = new Map([...list.children].map((node) => [drawnFrom.get(node), node]));
+  const rows = items.map((item) => {
+    const words = `${document.documentElement.lang} ${state} ${JSON.stringify(item)}`;
+    const node = known.get(words) || draw(item);
+    drawnFrom.set(node, words);
+    return node;
+  });
+  if (rows.length !== list.children.length || rows.some((row, i) => row !== list.children[i])) fill(list, rows);
 }
 
 // Calls made within `pause` ms become one, after it.

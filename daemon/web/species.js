@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: every species seen, when first and when last.
 import {ask} from "./api.js";
-import {byId, fill, make, setText} from "./dom.js";
+import {byId, fillChanged, make, setText} from "./dom.js";
 import {number, shortDate, text} from "./format.js";
 
 const dateCell = (at) => make("td", {}, at ? make("time", {dateTime: at, textContent: shortDate(at)}) : "–");
@@ -21,5 +21,5 @@ export async function loadSpecies() {
   byId("species-table").hidden = items.length === 0;
   byId("species-empty").hidden = items.length > 0;
   setText("species-empty", text("no_visits_yet"));
-  fill(byId("species-rows"), items.map(row));
+  fillChanged(byId("species-rows"), items, row);
 }

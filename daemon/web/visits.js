@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the newest visits, as they happen, each named right with one tap.
 import {ask, may} from "./api.js";
-import {byId, cropOf, fill, make, setText, showProblem} from "./dom.js";
-import {text} from "./format.js";
+import {byId, cropOf, fillChanged, make, setText, showProblem} from "./dom.js";
+import {text, today} from "./format.js";
 import {nameOf} from "./now.js";
 import {review} from "./review.js";
 import {openVisit, visitFacts, visitName} from "./visit_dialog.js";
@@ -32,6 +32,7 @@ function reviewButtons(visit) {
         showProblem("review-problem", null);
       } catch (error) {
         showProblem("review-problem", error);
+        button.disabled = false;
         loadVisits().catch(() => {});
       }
     });
@@ -64,7 +65,7 @@ function row(visit) {
 }
 
 function render() {
-  fill(byId("visit-list"), visits.slice(0, length).map(row));
+  fillChanged(byId("visit-list"), visits.slice(0, length), row, `${may("admin")} ${today()}`);
   byId("visits-empty").hidden = visits.length > 0;
   setText("visits-empty", text("no_visits_yet"));
   byId("more-visits").hidden = !cursor && visits.length <= length;

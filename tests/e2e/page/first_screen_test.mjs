@@ -69,6 +69,17 @@ test("a new visit comes to the page by itself", async () => {
   await closeClean(page);
 });
 
+test("what did not change is not drawn anew", async () => {
+  const page = await openPage(daemon.url);
+  await page.locator("#visit-list li").nth(1).waitFor();
+  const {id} = await endedVisit(daemon);
+  const row = await page.locator(`[data-id="${id}"]`).elementHandle();
+  const first = await page.locator("#visit-list li").first().getAttribute("data-id");
+  await until(async () => await page.locator("#visit-list li").first().getAttribute("data-id") !== first, "another visit");
+  assert.ok(await row.evaluate((node) => node.isConnected));
+  await closeClean(page);
+});
+
 test("where no place is left for events the page goes on by asking", async () => {
   const gone = new AbortController();
   for (let i = 0; i < 3; ++i) await fetch(`${daemon.url}/api/v1/events?types=camera`, {signal: gone.signal});

@@ -2,6 +2,7 @@
 // Why: what was: other days in the device's own zone, first and last seen, and the speed of the last hours with its pauses.
 import assert from "node:assert/strict";
 import {execFileSync} from "node:child_process";
+import {join} from "node:path";
 import {before, test} from "node:test";
 import {closeClean, desk, endedVisit, openPage, picture, quick, scratchFolder, startDaemon} from "./support.mjs";
 
@@ -15,7 +16,7 @@ before(async () => {
   const first = await startDaemon({state, sets});
   name = (await endedVisit(first)).common_name;
   await first.stop();
-  date = execFileSync("python3", ["seed_past.py", state, zone]).toString().trim();
+  date = execFileSync("python3", [join(import.meta.dirname, "seed_past.py"), state, zone]).toString().trim();
   daemon = await startDaemon({state, sets});
 });
 
