@@ -220,7 +220,7 @@ Body optimize_command(CLI::App& app) {
       ->option_text("N");
   app.add_flag("--no-proof", options->no_proof, "do not run both to compare their answers");
   app.add_option("--images", options->images, "prove it on the pictures of this folder, too")->type_name("DIR");
-  app.add_flag("--allow-growth", options->allow_growth, "write the result even if its constants grow by more than 1 %");
+  app.add_flag("--allow-growth", options->allow_growth, "write the result even if its constants grow by more than 4 %");
   app.add_flag("--force", options->force, "replace an output file that is there");
   return [options](Output& out) { return optimize(*options, out); };
 }

@@ -28,8 +28,11 @@ PassOptions pass_options(const Graph& graph, const OptimizeOptions& options) {
 }
 
 bool grew(const GraphSize& before, const GraphSize& after) {
+  // As much as folding what ONNX Runtime's BASIC level folds takes: the tables of Swin V2's positions are 2.8 % of its
+  // weights.
+  constexpr std::int64_t kMostGrowthPercent = 4;
   constexpr std::int64_t kSlack = 64 << 10;
-  return after.constant_bytes > before.constant_bytes + before.constant_bytes / 100 + kSlack;
+  return after.constant_bytes > before.constant_bytes + before.constant_bytes * kMostGrowthPercent / 100 + kSlack;
 }
 
 std::int64_t peak_bytes() {

@@ -23,7 +23,7 @@ struct OptimizeOptions {
   std::int64_t stop_after_rewrites = PassBudget::kUnlimited;
   bool prove = true;
   std::span<const NamedInputs> pictures = {};  // proven on these as well
-  bool allow_growth = false;                   // else constants may grow by 1 % + 64 KiB at most
+  bool allow_growth = false;                   // else constants may grow by 4 % + 64 KiB at most
 };
 
 // What a graph is made of.

@@ -15,10 +15,11 @@ import warnings
 from pathlib import Path
 
 try:
+    import numpy
     import torch
     import torchvision.models
 except ImportError as missing:
-    print(f"skipped: python3-torch and python3-torchvision are needed ({missing})")
+    print(f"skipped: python3-numpy, python3-torch and python3-torchvision are needed ({missing})")
     sys.exit(77)
 
 # Side of the picture a family is made for, where it is not 224.
@@ -99,11 +100,20 @@ def write(name, path, opset, raw=False, free_batch=False, fresh=False, side=0):
                           dynamic_axes={"input": {0: "N"}, "output": {0: "N"}} if free_batch else None)
 
 
+def truth(name, given, wanted, fresh=False, side=0):
+    """What the network answers in float64: who is nearer to it when two float32 answers differ?"""
+    network = make(name, side or side_of(name), fresh).double()
+    with torch.no_grad():
+        answer = network(torch.from_numpy(numpy.load(given)).double())
+    numpy.save(wanted, answer.numpy())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("verb", choices=["list", "write"])
+    parser.add_argument("verb", choices=["list", "write", "truth"])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--to", default=".", type=Path)
+    parser.add_argument("--given", type=Path, help="truth: the input, .npy; --to is then a file")
     parser.add_argument("--opset", type=int, default=17)
     parser.add_argument("--side", type=int, default=0)
     for flag in ("--raw", "--free-batch", "--fresh"):
@@ -111,6 +121,9 @@ def main():
     options = parser.parse_args()
     if options.verb == "list":
         print("\n".join(names()))
+        return 0
+    if options.verb == "truth":
+        truth(options.names[0], options.given, options.to, options.fresh, options.side)
         return 0
     options.to.mkdir(parents=True, exist_ok=True)
     for name in options.names:

@@ -174,8 +174,28 @@ class Trial:
         answer = self.folder / "ort_optimized.npy"
         self.ort("answer", optimized, self.given, answer)
         faults += self.compare("ort_optimized", answer, truth)
-        if faults:
+        if faults and not (self.only_far(faults) and self.as_near_as_ort(truth)):
             raise RuntimeError("; ".join(faults))
+
+    @staticmethod
+    def only_far(faults):
+        return all(": error " in fault and "inf" not in fault for fault in faults)
+
+    def as_near_as_ort(self, ort):
+        """Deep networks of random weights make rounding large: then float64 judges. Ours may be up to twice as far from
+        it as ONNX Runtime's answer is."""
+        import numpy
+        if self.spec.file:
+            return False
+        exact = self.folder / "float64.npy"
+        call([sys.executable, HERE / "export.py", "truth", self.spec.name, "--given", self.given, "--to", exact, "--side",
+              self.spec.side, *(["--fresh"] if "fresh" in self.spec.variant else [])])
+        right = numpy.load(exact)
+        scale = max(1.0, float(numpy.abs(right).max()))
+        far = {title: float(numpy.abs(numpy.load(self.folder / f"{name}.npy") - right).max()) / scale
+               for title, name in {"ort": "truth", "straight": "straight", "optimized": "optimized"}.items()}
+        self.row["from_float64"] = far
+        return max(far["straight"], far["optimized"]) <= 2 * far["ort"]
 
     def compare(self, title, answer, truth):
         import numpy
@@ -234,6 +254,9 @@ def judge(row, figures, goals):
     goal = goals.get(row["name"])
     if goal and row["steps"] > goal:
         faults.append(f"{row['steps']} steps, the goal is {goal}")
+    if "from_float64" in row:
+        far = row["from_float64"]
+        faults.append(f"float32 rounds beyond the limit: {far['straight']:.1e} from float64, ONNX Runtime {far['ort']:.1e}")
     if row["segments"] != 1 or row["fallbacks"]:
         faults.append(f"{row['segments']} segments: {'; '.join(row['fallbacks'][:2])}")
     return faults
