@@ -12,7 +12,9 @@
 #include "engine/edit/opset.h"
 #include "engine/labels.h"
 #include "engine/onnx/json.h"
+#include "engine/onnx/save.h"
 #include "engine/recipe.h"
+#include "engine/tflite/import.h"
 
 namespace kinglet::cli {
 namespace {
@@ -20,6 +22,7 @@ namespace {
 using engine::Document;
 using Json = nlohmann::ordered_json;
 
+constexpr std::uint64_t kMostTflite = std::uint64_t{512} << 20U;
 constexpr std::uint64_t kMostJson = std::uint64_t{4} << 30U;
 
 struct Options {
@@ -45,6 +48,13 @@ Result<Document> read_input(const Options& options) {
   const InputFile file = KINGLET_TRY(InputFile::open(options.input));
   std::string start(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), 64)), '\0');
   KINGLET_TRY(file.read_at(0, std::as_writable_bytes(std::span(start))));
+  if (engine::looks_like_tflite(start)) {
+    const std::string bytes = KINGLET_TRY(read_file(options.input, kMostTflite));
+    const Result<engine::Graph> graph = engine::import_tflite(bytes);
+    if (!graph) return std::unexpected(with_context(graph.error(), options.input));
+    std::string onnx = KINGLET_TRY(engine::to_onnx_bytes(*graph));
+    return Document::from_bytes(std::move(onnx));
+  }
   if (!engine::looks_like_json(start)) {
     if (!options.weights_from.empty()) {
       return fail(ErrorCode::kUsage, "--weights-from is for models as JSON", "convert");
@@ -175,7 +185,9 @@ Result<int> convert(const Options& options, Output& out) {
 
 Body convert_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("IN", options->input, "a model: ONNX, or JSON that convert wrote")->required()->type_name("");
+  app.add_option("IN", options->input, "a model: ONNX, a classifier of TensorFlow Lite, or JSON that convert wrote")
+      ->required()
+      ->type_name("");
   app.add_option("-o,--output", options->output, "where the result goes; - is stdout")->type_name("OUT");
   app.add_option("--opset", options->opset, "write it for this version of the operators (9 to 22), proven by running")
       ->check(CLI::Range(1, 999))

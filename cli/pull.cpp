@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -19,6 +20,8 @@
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/model.h"
+#include "engine/onnx/save.h"
+#include "engine/tflite/import.h"
 
 namespace kinglet::cli {
 namespace {
@@ -192,6 +195,30 @@ Result<void> place_beside(const std::string& path, std::string_view bytes, const
   return {};
 }
 
+// A model of TensorFlow Lite has become ONNX: which file it came from stands in it.
+constexpr std::string_view kSourceProperty = "kinglet.source";
+
+Result<bool> is_placed(const CatalogueEntry& entry, const fs::path& model) {
+  const std::string digest = "sha256:" + entry.sha256;
+  if (KINGLET_TRY(engine::file_digest(model)) == digest) return true;
+  const auto opened = engine::open_model(model);
+  if (!opened) return false;
+  return std::ranges::contains(opened->graph.metadata.properties, std::pair(std::string(kSourceProperty), digest));
+}
+
+// True: the download was one, and `model` is written.
+Result<bool> convert_tflite(const CatalogueEntry& entry, const fs::path& part, const fs::path& model) {
+  const std::string bytes = KINGLET_TRY(read_file(part, entry.size_bytes));
+  if (!engine::looks_like_tflite(bytes)) return false;
+  Result<engine::Graph> graph = engine::import_tflite(bytes);
+  if (!graph) return std::unexpected(with_context(graph.error(), entry.name));
+  graph->metadata.properties.emplace_back(std::string(kSourceProperty), "sha256:" + entry.sha256);
+  KINGLET_TRY(engine::save_model(*graph, model, Overwrite::kReplace));
+  std::error_code ignored;
+  fs::remove(part, ignored);
+  return true;
+}
+
 Result<void> place(const CatalogueEntry& entry, const PartFile& part, const fs::path& model, const Options& options,
                    Output& out) {
   const std::string stem = fs::path(model).replace_extension().string();
@@ -199,6 +226,7 @@ Result<void> place(const CatalogueEntry& entry, const PartFile& part, const fs::
   if (!entry.labels.empty()) {
     KINGLET_TRY(place_beside(stem + ".labels.txt", built_in_labels(entry.labels), options, out));
   }
+  if (KINGLET_TRY(convert_tflite(entry, part.path(), model))) return {};
   std::error_code error;
   fs::rename(part.path(), model, error);
   if (error) return fail(ErrorCode::kCannotCreate, format_text("cannot rename: {}", error.message()), model.string());
@@ -231,7 +259,7 @@ Result<int> pull(const Options& options, Output& out) {
   const fs::path model = fs::path(options.folder) / (entry.name + ".onnx");
   std::error_code ignored;
   if (fs::exists(model, ignored) && !options.force) {
-    if (KINGLET_TRY(engine::file_digest(model)) != "sha256:" + entry.sha256) {
+    if (!KINGLET_TRY(is_placed(entry, model))) {
       return fail(ErrorCode::kCannotCreate, "another file is there already", model.string(),
                   "add --force to replace it");
     }

@@ -96,6 +96,17 @@ class Download(PullTest):
         self.assertEqual((self.target / "tiny-bird.onnx").read_bytes(), MODEL)
         self.assertEqual(json.loads((self.target / "tiny-bird.recipe.json").read_text())["mean"], [127.5] * 3)
 
+    def test_a_model_of_tensorflow_lite_becomes_onnx(self):
+        body = (SOURCE_DIR / "tests/fuzz/corpus/tflite/small_classifier.tflite").read_bytes()
+        self.server.body = body
+        catalogue = self.catalogue(sha256=hashlib.sha256(body).hexdigest(), size_bytes=len(body))
+        self.assert_done(self.pull(catalogue=catalogue))
+        self.assertEqual(self.files(), ["tiny-bird.onnx", "tiny-bird.recipe.json"])
+        seen = self.assert_done(kinglet("inspect", self.target / "tiny-bird.onnx", "--json")).json()
+        self.assertEqual(seen["operators"]["Softmax"], 1)
+        again = self.assert_done(self.pull("--json", catalogue=catalogue)).json()
+        self.assertTrue(again["already_there"])
+
     def test_labels_of_the_program_come_with_it(self):
         self.assert_done(self.pull(catalogue=self.catalogue(labels="imagenet_1000")))
         self.assertEqual(len((self.target / "tiny-bird.labels.txt").read_text().splitlines()), 1000)
