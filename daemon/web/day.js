@@ -2,10 +2,11 @@
 // Why: one day: who was here, with the best picture of each, and who came when.
 import {ask} from "./api.js";
 import {hoursInWords, hourStrip} from "./chart.js";
-import {byId, cropOf, fillChanged, make, setText} from "./dom.js";
+import {byId, cropOf, fillChanged, gathered, make, setText} from "./dom.js";
 import {clock, dayBeside, dayName, number, setZone, startOfDay, text, today} from "./format.js";
-import {openVisit} from "./visit_dialog.js";
+import {awaitsPicture, openVisit} from "./visit_dialog.js";
 
+const picturesSoon = gathered(() => loadDay().catch(() => {}), 3000);
 let chosen = null;  // a date; null: today, whatever day it is by then
 
 const total = (species) => species.hours.reduce((sum, count) => sum + count, 0);
@@ -68,6 +69,7 @@ export async function loadDay() {
   byId("day-empty").hidden = species.length > 0;
   setText("day-empty", text(chosen ? "nobody_that_day" : "nobody_today"));
   fillChanged(byId("visitors"), species.map((one) => [one, visits.get(one.species_id)]), ([one, seen]) => visitorCard(one, seen));
+  if ([...visits.values()].some(({best}) => awaitsPicture(best))) picturesSoon();
   const most = Math.max(0, ...species.flatMap((one) => one.hours));
   byId("hours-title").hidden = species.length === 0;
   fillChanged(byId("hours"), species.length ? [...species, null] : [], (one) => one ? hourRow(one, most) : hourAxis(), most);

@@ -2,7 +2,7 @@
 // Why: one visit, large: its picture and clip, and every name it can be given.
 import {may} from "./api.js";
 import {byId, setText, showProblem} from "./dom.js";
-import {duration, moment, percent, text} from "./format.js";
+import {deviceNow, duration, moment, percent, text} from "./format.js";
 import {allLabels, nameOfSpecies} from "./now.js";
 import {remove, review} from "./review.js";
 
@@ -13,6 +13,10 @@ export const visitName = (one) => one.common_name || nameOfSpecies(one.species_i
 
 export const visitFacts = (one) => [`${one.clock_synced ? "" : "≈ "}${moment(one.started_at)}`, duration(one.duration_seconds),
                                     percent(one.model_result.score)].join(" · ");
+
+// The end of a visit is told before its picture is written: a little later it is there.
+export const awaitsPicture = (one) =>
+  one.state === "ended" && !one.links.crop && deviceNow() - Date.parse(one.ended_at) < 20000;
 
 function labelCalled(name) {
   const wished = name.trim().toLowerCase();

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the newest visits, as they happen, each named right with one tap.
 import {ask, may} from "./api.js";
-import {byId, cropOf, fillChanged, make, setText, showProblem} from "./dom.js";
+import {byId, cropOf, fillChanged, gathered, make, setText, showProblem} from "./dom.js";
 import {text, today} from "./format.js";
 import {nameOf} from "./now.js";
 import {review} from "./review.js";
-import {openVisit, visitFacts, visitName} from "./visit_dialog.js";
+import {awaitsPicture, openVisit, visitFacts, visitName} from "./visit_dialog.js";
 
 const page = 8;
 let visits = [];
 let cursor = "";
 let length = page;
+const picturesSoon = gathered(() => loadVisits().catch(() => {}), 3000);
 
 // What the next tap can say: that it is right, or the names that came next.
 function wishes(visit) {
@@ -69,6 +70,7 @@ function render() {
   byId("visits-empty").hidden = visits.length > 0;
   setText("visits-empty", text("no_visits_yet"));
   byId("more-visits").hidden = !cursor && visits.length <= length;
+  if (visits.some(awaitsPicture)) picturesSoon();
 }
 
 // A visit as it is now, whether known or new.

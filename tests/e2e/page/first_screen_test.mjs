@@ -66,6 +66,8 @@ test("a new visit comes to the page by itself", async () => {
   const first = await page.locator("#visit-list li").first().getAttribute("data-id");
   await until(async () => await page.locator("#visit-list li").first().getAttribute("data-id") !== first, "another visit");
   await until(async () => (await page.locator("#announcement").textContent()).endsWith("is here"), "the announcement");
+  const fresh = await page.locator("#visit-list li").first().getAttribute("data-id");
+  await page.waitForFunction((id) => document.querySelector(`[data-id="${id}"] img`)?.naturalWidth > 0, fresh);
   await closeClean(page);
 });
 
