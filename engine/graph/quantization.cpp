@@ -7,6 +7,7 @@ namespace kinglet::engine {
 namespace {
 
 constexpr std::string_view kMicrosoft = "com.microsoft";
+constexpr std::string_view kOwn = "kinglet";
 constexpr std::size_t kNone = QLinearForm::kNone;
 constexpr std::array kForms{
     QLinearForm{"", "QLinearConv", "Conv", 0, 3, 8, 6},
@@ -16,6 +17,8 @@ constexpr std::array kForms{
     QLinearForm{kMicrosoft, "QLinearMul", "Mul", 0, 3, kNone, 6},
     QLinearForm{kMicrosoft, "QLinearSigmoid", "Sigmoid", 0, kNone, kNone, 3},
     QLinearForm{kMicrosoft, "QLinearLeakyRelu", "LeakyRelu", 0, kNone, kNone, 3},
+    QLinearForm{kOwn, "QLinearHardSwish", "HardSwish", 0, kNone, kNone, 3},
+    QLinearForm{kOwn, "QLinearTanh", "Tanh", 0, kNone, kNone, 3},
     QLinearForm{kMicrosoft, "QLinearSoftmax", "Softmax", 0, kNone, kNone, 3},
     QLinearForm{kMicrosoft, "QLinearConcat", "Concat", 2, kNone, kNone, 0},
     QLinearForm{kMicrosoft, "QLinearAveragePool", "AveragePool", 0, kNone, kNone, 3},

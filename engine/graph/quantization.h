@@ -31,7 +31,7 @@ struct QLinearForm {
 };
 // Of ONNX: QLinearConv, QLinearMatMul. Of com.microsoft: QGemm, QLinearAdd, QLinearMul, QLinearSigmoid,
 // QLinearLeakyRelu, QLinearSoftmax, QLinearConcat (a, b, c ... as many as there are), QLinearAveragePool,
-// QLinearGlobalAveragePool.
+// QLinearGlobalAveragePool. kinglet's own: QLinearHardSwish, QLinearTanh.
 [[nodiscard]] std::span<const QLinearForm> qlinear_forms();
 [[nodiscard]] const QLinearForm* qlinear_form(const Node& node);  // nullptr: the node is none of them
 [[nodiscard]] bool has_weight(const QLinearForm& form);           // b is a weight, with a scale for each output channel

@@ -3,7 +3,7 @@
 //             q = QuantizeLinear(z)
 // After:      q = QLinearOp(x, w, bias), marked to run in integers, with the bounds of z; a Gemm or MatMul that nothing
 //             quantises becomes MatMulIntegerToFloat
-// Op:         Conv, Gemm, MatMul; Add, Mul; Sigmoid, LeakyRelu; GlobalAveragePool; Concat
+// Op:         Conv, Gemm, MatMul; Add, Mul; Sigmoid, Tanh, HardSwish, LeakyRelu; GlobalAveragePool; Concat
 // Conditions: what lies between is read by one node alone and is no graph output; scales and zero points are constant,
 // one
 //             a tensor (a weight: one an output channel); all are int8 with weights around 0, or all uint8 with weights
@@ -301,7 +301,7 @@ bool fuse_plain(Graph& graph, NodeId quantize, NodeId core, const Target& to) {
     if (!x || x->type != to.type) return false;
     from.push_back(*x);
   }
-  const bool table = is_any_of(node, {"Sigmoid", "LeakyRelu"});
+  const bool table = is_any_of(node, {"Sigmoid", "Tanh", "HardSwish", "LeakyRelu"});
   if (has_fused_clip(node) || (!table && !ratios_fit(node.op_type, from, to.numbers))) return false;
   std::vector<ValueId> inputs;
   if (concat) append_target(graph, inputs, quantize, to.type);
@@ -318,7 +318,8 @@ bool fuse(Graph& graph, NodeId quantize) {
   if (core == kNoNode || graph.node(core).outputs.size() != 1) return false;
   const Node& node = graph.node(core);
   if (is_any_of(node, {"Conv", "Gemm", "MatMul"})) return fuse_layer(graph, quantize, core, *to);
-  const bool plain = is_any_of(node, {"Add", "Mul", "Sigmoid", "LeakyRelu", "GlobalAveragePool", "Concat"});
+  const bool plain =
+      is_any_of(node, {"Add", "Mul", "Sigmoid", "Tanh", "HardSwish", "LeakyRelu", "GlobalAveragePool", "Concat"});
   return plain && fuse_plain(graph, quantize, core, *to);
 }
 

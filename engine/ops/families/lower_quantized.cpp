@@ -177,6 +177,14 @@ Result<bool> lower_qlinear_sigmoid(SubgraphBuilder& builder, const Graph& graph,
   return lower_table(builder, graph.node(id), xnn_unary_sigmoid, {});
 }
 
+Result<bool> lower_qlinear_tanh(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  return lower_table(builder, graph.node(id), xnn_unary_tanh, {});
+}
+
+Result<bool> lower_qlinear_hard_swish(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  return lower_table(builder, graph.node(id), xnn_unary_hardswish, {});
+}
+
 Result<bool> lower_qlinear_leaky_relu(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
   xnn_unary_params params{};
   params.leaky_relu.negative_slope = graph.node(id).attributes.get_float("alpha", 0.01F);

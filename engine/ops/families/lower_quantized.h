@@ -18,6 +18,8 @@ namespace kinglet::engine::ops {
 [[nodiscard]] Result<bool> lower_qlinear_add(SubgraphBuilder& builder, const Graph& graph, NodeId id);
 [[nodiscard]] Result<bool> lower_qlinear_mul(SubgraphBuilder& builder, const Graph& graph, NodeId id);
 [[nodiscard]] Result<bool> lower_qlinear_sigmoid(SubgraphBuilder& builder, const Graph& graph, NodeId id);
+[[nodiscard]] Result<bool> lower_qlinear_tanh(SubgraphBuilder& builder, const Graph& graph, NodeId id);
+[[nodiscard]] Result<bool> lower_qlinear_hard_swish(SubgraphBuilder& builder, const Graph& graph, NodeId id);
 [[nodiscard]] Result<bool> lower_qlinear_leaky_relu(SubgraphBuilder& builder, const Graph& graph, NodeId id);
 [[nodiscard]] Result<bool> lower_qlinear_global_pool(SubgraphBuilder& builder, const Graph& graph, NodeId id);
 [[nodiscard]] Result<bool> lower_qlinear_concat(SubgraphBuilder& builder, const Graph& graph, NodeId id);

@@ -125,6 +125,18 @@ Result<void> evaluate_qlinear_leaky_relu(const Node& node, Inputs inputs, std::s
   return {};
 }
 
+Result<void> evaluate_qlinear_tanh(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  through_table(*inputs[0], quantization_at(inputs, 1), quantization_at(inputs, 3), outputs[0],
+                [](double x) { return std::tanh(x); });
+  return {};
+}
+
+Result<void> evaluate_qlinear_hard_swish(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  through_table(*inputs[0], quantization_at(inputs, 1), quantization_at(inputs, 3), outputs[0],
+                [](double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); });
+  return {};
+}
+
 // --- QLinearSoftmax: `opset` says whether the input is flattened at the axis (below 13) ------------------------------
 
 Result<void> infer_qlinear_softmax(InferContext& context) {
@@ -284,11 +296,12 @@ Result<void> evaluate_qlinear_global_pool(const Node& node, Inputs inputs, std::
 }  // namespace
 
 // Zero points may be absent in the middle, so infer asks for the inputs that must be there.
-#define KINGLET_QLINEAR(name, type, high, infer_function, evaluate_function, lower_function, rule)              \
+#define KINGLET_QLINEAR_OF(from, name, type, high, infer_function, evaluate_function, lower_function, rule)     \
   const Op name {                                                                                               \
-    .domain = kMicrosoft, .op_type = (type), .max_inputs = (high), .infer = (infer_function),                   \
+    .domain = (from), .op_type = (type), .max_inputs = (high), .infer = (infer_function),                       \
     .evaluate = (evaluate_function), .steps = pool_steps, .lower = (lower_function), .layout = LayoutRule::rule \
   }
+#define KINGLET_QLINEAR(...) KINGLET_QLINEAR_OF(kMicrosoft, __VA_ARGS__)
 KINGLET_QLINEAR(kQLinearAdd, "QLinearAdd", 8, infer_qlinear_binary, evaluate_qlinear_add, lower_qlinear_add, kFollow);
 KINGLET_QLINEAR(kQLinearMul, "QLinearMul", 8, infer_qlinear_binary, evaluate_qlinear_mul, lower_qlinear_mul, kFollow);
 KINGLET_QLINEAR(kQLinearSigmoid, "QLinearSigmoid", 5, infer_qlinear_unary, evaluate_qlinear_sigmoid,
@@ -303,6 +316,12 @@ KINGLET_QLINEAR(kQLinearAveragePool, "QLinearAveragePool", 5, infer_qlinear_aver
                 nullptr, kLogical);
 KINGLET_QLINEAR(kQLinearGlobalAveragePool, "QLinearGlobalAveragePool", 5, infer_qlinear_global_pool,
                 evaluate_qlinear_global_pool, lower_qlinear_global_pool, kNhwc);
+// ONNX has no such 8-bit operators: fuse_quantized makes them.
+KINGLET_QLINEAR_OF("kinglet", kQLinearHardSwish, "QLinearHardSwish", 5, infer_qlinear_unary,
+                   evaluate_qlinear_hard_swish, lower_qlinear_hard_swish, kFollow);
+KINGLET_QLINEAR_OF("kinglet", kQLinearTanh, "QLinearTanh", 5, infer_qlinear_unary, evaluate_qlinear_tanh,
+                   lower_qlinear_tanh, kFollow);
 #undef KINGLET_QLINEAR
+#undef KINGLET_QLINEAR_OF
 
 }  // namespace kinglet::engine::ops
