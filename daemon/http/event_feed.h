@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "daemon/http/event_bus.h"
+#include "daemon/event_bus.h"
 #include "engine/base/clock.h"
 #include "engine/base/mutex.h"
 #include "visits/tracker.h"

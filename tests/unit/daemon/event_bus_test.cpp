@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/http/event_bus.h"
+#include "daemon/event_bus.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "engine/base/format.h"
 
-namespace kinglet::daemon::http {
+namespace kinglet::daemon {
 namespace {
 
 using ::testing::HasSubstr;
@@ -28,6 +28,20 @@ TEST(EventBus, AnEventGoesOverTheWireAsTheStandardHasIt) {
   const std::string text = bus.take(*reader, kNow).value();
   EXPECT_THAT(text, StartsWith("id: 4f1c-1\nevent: visit.start\ndata: {\"seq\":1,\"at\":\""));
   EXPECT_TRUE(text.ends_with("Z\",\"visit\":{\"id\":\"vis_1\"}}\n\n")) << text;
+  EXPECT_EQ(bus.take(*reader, kNow).value(), "");
+}
+
+TEST(EventBus, OneByOneTheyComeAsTypeAndObject) {
+  EventBus bus("4f1c");
+  visit(bus, "1");
+  const auto reader = bus.subscribe(all(), "4f1c-0");
+  visit(bus, R"({"id":"vis_1"})");
+  EXPECT_TRUE(bus.take_one(*reader, kNow).value()->data.ends_with(R"(Z","visit":1})")) << "missed";
+  const auto told = bus.take_one(*reader, kNow).value();
+  EXPECT_EQ(told->type, EventType::kVisitStart);
+  EXPECT_THAT(told->data, StartsWith(R"({"seq":2,"at":")"));
+  EXPECT_TRUE(told->data.ends_with(R"(Z","visit":{"id":"vis_1"}})")) << told->data;
+  EXPECT_FALSE(bus.take_one(*reader, kNow).value());
   EXPECT_EQ(bus.take(*reader, kNow).value(), "");
 }
 
@@ -122,4 +136,4 @@ TEST(EventSet, ANameOrItsKind) {
 }
 
 }  // namespace
-}  // namespace kinglet::daemon::http
+}  // namespace kinglet::daemon

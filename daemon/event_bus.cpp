@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/http/event_bus.h"
+#include "daemon/event_bus.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include "engine/base/format.h"
 #include "engine/base/numbers.h"
 
-namespace kinglet::daemon::http {
+namespace kinglet::daemon {
 namespace {
 
 enum class Kind : std::uint8_t { kKept, kPassing };
@@ -21,7 +21,7 @@ struct Row {
 
 constexpr std::array<Row, kEventTypes> kRows{{
 #define KINGLET_EVENT(id, name, kind) Row{name, Kind::kind},
-#include "daemon/http/events.def"
+#include "daemon/events.def"
 #undef KINGLET_EVENT
 }};
 
@@ -76,9 +76,11 @@ EventBus::EventBus(std::string boot_tag, EventLimits limits) : boot_tag_(std::mo
 
 EventBus::EventText EventBus::make(EventType type, std::string_view member, std::string_view json) {
   const std::uint64_t seq = seq_;
-  std::string text = format_text("id: {}-{}\nevent: {}\ndata: {{\"seq\":{},\"at\":\"{}\",\"{}\":{}}}\n\n", boot_tag_,
-                                 seq, to_string(type), seq, to_rfc3339(std::chrono::system_clock::now()), member, json);
-  return std::make_shared<const Event>(Event{.seq = seq, .type = type, .text = std::move(text)});
+  std::string text = format_text("id: {}-{}\nevent: {}\ndata: ", boot_tag_, seq, to_string(type));
+  const std::size_t data_at = text.size();
+  text += format_text("{{\"seq\":{},\"at\":\"{}\",\"{}\":{}}}\n\n", seq, to_rfc3339(std::chrono::system_clock::now()),
+                      member, json);
+  return std::make_shared<const Event>(Event{.seq = seq, .type = type, .text = std::move(text), .data_at = data_at});
 }
 
 void EventBus::publish(EventType type, std::string_view member, std::string_view json) {
@@ -140,15 +142,32 @@ std::shared_ptr<EventBus::Reader> EventBus::subscribe(EventSet types, std::optio
   return reader;
 }
 
-Result<std::string> EventBus::take(Reader& reader, std::chrono::milliseconds patience) {
+Result<void> EventBus::wait_for(Reader& reader, std::chrono::milliseconds patience) {
   const SteadyTime deadline = SteadyClock::now() + patience;
-  MutexLock lock(mutex_);
   while (reader.missed_.empty() && reader.waiting_.empty() && !reader.left_behind_) {
     if (changed_.wait_until(mutex_, deadline) == std::cv_status::timeout) break;
   }
   if (reader.left_behind_) {
     return fail(ErrorCode::kBusy, format_text("a reader of events did not read {} of them", limits_.waiting));
   }
+  return {};
+}
+
+Result<std::optional<EventBus::Told>> EventBus::take_one(Reader& reader, std::chrono::milliseconds patience) {
+  MutexLock lock(mutex_);
+  KINGLET_TRY(wait_for(reader, patience));
+  const bool missed = !reader.missed_.empty();
+  std::deque<EventText>& from = missed ? reader.missed_ : reader.waiting_;
+  if (from.empty()) return std::nullopt;
+  const EventText event = std::move(from.front());
+  from.pop_front();
+  if (!missed) reader.bytes_ -= event->text.size();
+  return Told{.type = event->type, .data = event->text.substr(event->data_at, event->text.size() - event->data_at - 2)};
+}
+
+Result<std::string> EventBus::take(Reader& reader, std::chrono::milliseconds patience) {
+  MutexLock lock(mutex_);
+  KINGLET_TRY(wait_for(reader, patience));
   std::string text;
   while (!reader.missed_.empty() && text.size() < kMostBytesAtOnce) {
     text += reader.missed_.front()->text;
@@ -162,4 +181,4 @@ Result<std::string> EventBus::take(Reader& reader, std::chrono::milliseconds pat
   return text;
 }
 
-}  // namespace kinglet::daemon::http
+}  // namespace kinglet::daemon

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: what happens goes to everybody who listens (server-sent events), made into text once; who was away a moment gets
-// what was missed, who does not read is left behind, and nobody is waited for.
+// Why: what happens goes to everybody who listens (server-sent events, MQTT, webhooks), made into text once; who was
+// away a moment gets what was missed, who does not read is left behind, and nobody is waited for.
 #pragma once
 
 #include <bitset>
@@ -16,16 +16,16 @@
 #include "engine/base/error.h"
 #include "engine/base/mutex.h"
 
-namespace kinglet::daemon::http {
+namespace kinglet::daemon {
 
 enum class EventType : std::uint8_t {
 #define KINGLET_EVENT(id, name, kind) id,
-#include "daemon/http/events.def"
+#include "daemon/events.def"
 #undef KINGLET_EVENT
 };
 #define KINGLET_EVENT(id, name, kind) +1
 inline constexpr std::size_t kEventTypes = 0
-#include "daemon/http/events.def"
+#include "daemon/events.def"
     ;
 #undef KINGLET_EVENT
 using EventSet = std::bitset<kEventTypes>;
@@ -60,14 +60,23 @@ class EventBus {
   // What has come for this reader, as it goes over the wire; empty when nothing comes within `patience`. kBusy: too
   // much waits, it is to be sent away.
   [[nodiscard]] Result<std::string> take(Reader& reader, std::chrono::milliseconds patience);
+  // The same one by one, for who sends them on in another form.
+  struct Told {
+    EventType type;
+    std::string data;  // the JSON object
+  };
+  [[nodiscard]] Result<std::optional<Told>> take_one(Reader& reader, std::chrono::milliseconds patience);
 
  private:
   struct Event {
     std::uint64_t seq;
     EventType type;
-    std::string text;  // as it goes over the wire
+    std::string text;     // as it goes over the wire
+    std::size_t data_at;  // where in it the data begins, which ends before two line breaks
   };
   using EventText = std::shared_ptr<const Event>;
+  // Until something is there for this reader, or the patience ends. kBusy as take().
+  [[nodiscard]] Result<void> wait_for(Reader& reader, std::chrono::milliseconds patience) KINGLET_REQUIRES(mutex_);
   [[nodiscard]] EventText make(EventType type, std::string_view member, std::string_view json) KINGLET_REQUIRES(mutex_);
   // The seq of an id of ours from which all that is kept can follow.
   [[nodiscard]] std::optional<std::uint64_t> known(std::string_view id) const KINGLET_REQUIRES(mutex_);
@@ -93,4 +102,4 @@ class EventBus::Reader {
   bool left_behind_ = false;
 };
 
-}  // namespace kinglet::daemon::http
+}  // namespace kinglet::daemon
