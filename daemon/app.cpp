@@ -22,6 +22,7 @@
 #include "daemon/http/door.h"
 #include "daemon/http/event_feed.h"
 #include "daemon/http/server.h"
+#include "daemon/integrations.h"
 #include "daemon/live_settings.h"
 #include "daemon/log_book.h"
 #include "daemon/pipeline.h"
@@ -110,6 +111,21 @@ Result<http::DoorOptions> door_options(const config::Config& config) {
   return options;
 }
 
+// Where people on other machines open the page; this machine's own address when it listens to nobody else.
+std::string page_of(const std::vector<http::Listener>& listeners) {
+  for (const http::Listener& listener : listeners) {
+    if (listener.unix_socket) continue;
+    std::string url = listener.url.substr(0, listener.url.find_last_not_of('/') + 1);
+    const std::string name = host_name();
+    constexpr std::string_view kHere = "http://127.0.0.1:";
+    if (listener.everywhere && url.starts_with(kHere) && !name.empty()) {
+      url = format_text("http://{}.local:{}", name, url.substr(kHere.size()));
+    }
+    return url;
+  }
+  return {};
+}
+
 LogSink into_book(LogSink log, LogBook& book) {
   return [log = std::move(log), &book](LogLevel level, std::string_view text) {
     book.add(level, text);
@@ -122,7 +138,8 @@ LogSink into_book(LogSink log, LogBook& book) {
 // Declared in the order of building; destroyed in the reverse order: HTTP first, then the camera, then the model.
 struct App::Parts {
   Parts(const config::Config& config, const AppOptions& options, Result<Classifier> classifier,
-        LineOptions line_options, store::StoreOptions store_options, http::DoorOptions door_options, LogSink log_sink)
+        LineOptions line_options, store::StoreOptions store_options, http::DoorOptions door_options,
+        IntegrationOptions integration_options, LogSink log_sink)
       : log_book(config.log.level),
         log(into_book(std::move(log_sink), log_book)),
         settings(config, options.origins, log),
@@ -163,9 +180,12 @@ struct App::Parts {
                 .check_settings = [](const std::string& toml) { return config::check_text(toml, "body"); },
                 .set_paused = [this](bool paused) { pipeline.set_paused(paused); },
                 .clips = clips.get(),
+                .mqtt = [this] { return integrations.mqtt(); },
+                .webhook = [this] { return integrations.webhook(); },
                 .max_body_bytes = config.http.max_body.count,
                 .max_pixels = config.http.max_pixels,
                 .log = log},
+        integrations(std::move(integration_options), log),
         watchdog(systemd_notify()),
         governor(config.gate.hot) {}
 
@@ -281,7 +301,8 @@ struct App::Parts {
                   .model_loaded = model != nullptr,
                   .model_problem = model_problem,
                   .model_since = model_since,
-                  .store = history.brief()};
+                  .store = history.brief(),
+                  .integrations = integrations.checks()};
   }
 
   LogBook log_book;
@@ -309,6 +330,7 @@ struct App::Parts {
   camera::AutoChoice auto_choice;
   Capture capture;
   const http::Context context;
+  Integrations integrations;
   Watchdog watchdog;
   Governor governor;
   SteadyTime next_temperature{};
@@ -327,6 +349,7 @@ App::~App() {
   // Waiting readers first, then what they wait for.
   parts_->desk.close();
   if (parts_->server) parts_->server->stop();
+  parts_->integrations.stop();
   parts_->events.stop();
   parts_->capture.stop();
   parts_->pipeline.stop();
@@ -337,6 +360,7 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
   LineOptions line_options = KINGLET_TRY(daemon::line_options(config));
   store::StoreOptions store_options = KINGLET_TRY(daemon::store_options(config, log));
   http::DoorOptions door = KINGLET_TRY(door_options(config));
+  IntegrationOptions integrations = KINGLET_TRY(integration_options(config));
   Result<Classifier> classifier = open_classifier(config);
   if (!classifier) {
     if (options.strict) return std::unexpected(classifier.error());
@@ -352,12 +376,13 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
     }
   }
   auto parts = std::make_unique<Parts>(config, options, std::move(classifier), std::move(line_options),
-                                       std::move(store_options), std::move(door), log);
+                                       std::move(store_options), std::move(door), std::move(integrations), log);
   for (const http::Listener& listener : listeners) {
     parts->urls.push_back(listener.url);
     parts->log(LogLevel::kInfo,
                format_text("http: {}{}", listener.url, listener.everywhere ? ", and from other machines" : ""));
   }
+  const std::string page = page_of(listeners);
   parts->pipeline.start();
   parts->capture.start();
   parts->server.emplace(std::move(listeners),
@@ -365,6 +390,7 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
                                             .allowed_hosts = config.http.allowed_hosts,
                                             .allowed_origins = config.http.allowed_origins},
                         parts->context);
+  parts->integrations.start(parts->context, page);
   parts->events.start(parts->context);
   parts->server->start();
   parts->watchdog.ready();

@@ -54,7 +54,9 @@ std::vector<Check> readiness(const Vitals& vitals) {
   Check store{.name = "store", .detail = vitals.store.note, .since = vitals.store.since};
   if (vitals.store.state != store::StoreState::kDisk && !vitals.store.memory_is_wanted)
     store.status = CheckStatus::kWarn;
-  return {model, camera, store};
+  std::vector<Check> checks{std::move(model), std::move(camera), std::move(store)};
+  checks.insert(checks.end(), vitals.integrations.begin(), vitals.integrations.end());
+  return checks;
 }
 
 CheckStatus worst(const std::vector<Check>& checks) {

@@ -30,6 +30,7 @@ struct Vitals {
   std::string model_problem;  // why not
   WallTime model_since{};
   store::StoreStatus store;
+  std::vector<Check> integrations;  // how it stands with other programs
 };
 
 // Threads that did not come round for longer than this are dead: a model may take seconds for one frame.

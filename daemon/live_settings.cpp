@@ -66,8 +66,9 @@ LiveSettings::Change LiveSettings::take_up(const config::Loaded& wanted, const L
     const bool changed = value != key.value_text(config_);
     const bool waits = changed && key.reload == config::Reload::kRestart;
     if (changed && value != waiting_[i]) {
-      log_(LogLevel::kInfo, format_text("configuration: {} = {}{}", key.full_name(), http::without_secrets(value),
-                                        waits ? " waits for the next start" : ""));
+      log_(LogLevel::kInfo,
+           format_text("configuration: {} = {}{}", key.full_name(), http::shown_value(key.full_name(), value),
+                       waits ? " waits for the next start" : ""));
     }
     waiting_[i] = waits ? value : std::string();
     if (waits) continue;

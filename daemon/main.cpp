@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include "daemon/app.h"
 #include "daemon/build_info.h"
+#include "daemon/integrations.h"
 #include "engine/base/clock.h"
 #include "engine/base/format.h"
 #include "engine/base/units.h"
@@ -24,6 +25,7 @@ namespace {
 struct Flags {
   config::LoadOptions load;
   bool check_config = false;
+  bool forget = false;
   bool status = false;
   bool strict = false;
   std::optional<std::chrono::milliseconds> run_for;
@@ -45,6 +47,7 @@ std::optional<int> parse(int argc, char** argv, Flags& flags) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   cli.add_flag("--check-config", flags.check_config, "check the configuration and end");
+  cli.add_flag("--forget", flags.forget, "take back what the MQTT broker keeps of this device, and end");
   cli.add_option("--for", run_for, "end by itself after this time, for example 20s")->type_name("DURATION");
   CLI::Option* status =
       cli.add_flag("--status", flags.status, "a line a second: prediction, images per second, latency");
@@ -144,6 +147,12 @@ void keep_memory_small() {
   // NOLINTEND(concurrency-mt-unsafe)
 }
 
+int report(const Error& error) {
+  std::fprintf(stderr, "kingletd: %s\n", describe(error).c_str());
+  if (!error.hint.empty()) std::fprintf(stderr, "hint: %s\n", error.hint.c_str());
+  return exit_code(error.code);
+}
+
 int main_of(int argc, char** argv) {
   keep_memory_small();
   Flags flags;
@@ -157,6 +166,10 @@ int main_of(int argc, char** argv) {
     std::puts("configuration: good");
     return 0;
   }
+  if (flags.forget) {
+    const Result<void> forgotten = forget_device(loaded->config);
+    return forgotten ? 0 : report(forgotten.error());
+  }
   // Before any thread exists, so that all inherit it and only sigtimedwait() below sees these signals.
   const sigset_t signals = handled_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
@@ -165,11 +178,7 @@ int main_of(int argc, char** argv) {
   const Log log = make_log(loaded->config.log.level);
   const Result<std::unique_ptr<App>> app =
       App::start(loaded->config, {.strict = flags.strict, .origins = loaded->origins}, log.sink);
-  if (!app) {
-    std::fprintf(stderr, "kingletd: %s\n", describe(app.error()).c_str());
-    if (!app.error().hint.empty()) std::fprintf(stderr, "hint: %s\n", app.error().hint.c_str());
-    return exit_code(app.error().code);
-  }
+  if (!app) return report(app.error());
   std::fprintf(stderr, "kingletd: open %s in a browser\n", (*app)->urls().front().c_str());
   run(**app, flags, log);
   return 0;

@@ -26,7 +26,8 @@ std::optional<CurlLibrary> load() {
       !find(library, "curl_multi_perform", curl.multi_perform) || !find(library, "curl_multi_poll", curl.multi_poll) ||
       !find(library, "curl_multi_wakeup", curl.multi_wakeup) ||
       !find(library, "curl_multi_info_read", curl.multi_info_read) ||
-      !find(library, "curl_multi_cleanup", curl.multi_cleanup)) {
+      !find(library, "curl_multi_cleanup", curl.multi_cleanup) ||
+      !find(library, "curl_slist_append", curl.list_append) || !find(library, "curl_slist_free_all", curl.list_free)) {
     return std::nullopt;
   }
   return curl;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: libcurl without linking it: only network cameras and `kinglet pull` need it, and linked it would cost every
-// command 4 ms and 6 MB. Loaded by its soname; its interface is stable since 2006, what is used of multi since 2020.
+// Why: libcurl without linking it: only network cameras, webhooks and `kinglet pull` need it, and linked it would cost
+// every command 4 ms and 6 MB. Loaded by its soname; its interface is stable since 2006, what is used of multi since
+// 2020.
 #pragma once
 
 #define CURL_DISABLE_TYPECHECK
@@ -26,6 +27,8 @@ struct CurlLibrary {
   decltype(&::curl_multi_wakeup) multi_wakeup = nullptr;
   decltype(&::curl_multi_info_read) multi_info_read = nullptr;
   decltype(&::curl_multi_cleanup) multi_cleanup = nullptr;
+  decltype(&::curl_slist_append) list_append = nullptr;
+  decltype(&::curl_slist_free_all) list_free = nullptr;
 };
 
 // kUnavailable: it is not installed. Loaded once and never given back. Thread-safe.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,10 @@
 #include "daemon/http/traffic.h"
 #include "daemon/latest.h"
 #include "daemon/log_book.h"
+#include "daemon/mqtt/status.h"
 #include "daemon/snapshot.h"
 #include "daemon/stats.h"
+#include "daemon/webhook/status.h"
 #include "engine/base/log.h"
 #include "store/store.h"
 #include "visits/book.h"
@@ -53,7 +56,9 @@ struct Context {
   std::function<std::vector<Setting>()> settings;                             // all keys, in their order
   std::function<std::vector<Error>(const std::string& toml)> check_settings;  // faults of a file of this text
   std::function<void(bool paused)> set_paused;
-  const ClipRecorder* clips = nullptr;  // nullptr: none are made
+  const ClipRecorder* clips = nullptr;                      // nullptr: none are made
+  std::function<std::optional<mqtt::Status>()> mqtt;        // nothing: not wished
+  std::function<std::optional<webhook::Status>()> webhook;  // the same
   std::uint64_t max_body_bytes = 8U << 20;
   std::int64_t max_pixels = 24'000'000;
   LogSink log;

@@ -81,6 +81,19 @@ void add_traffic(Exposition& out, const Traffic::View& traffic) {
     out.histogram(Metric::kHttpDuration, {{"route", route}}, durations);
 }
 
+void add_integrations(Exposition& out, const Context& context) {
+  if (const auto status = context.mqtt()) {
+    out.sample(Metric::kMqttUp, {}, std::uint64_t{status->state == mqtt::LinkState::kConnected});
+    out.sample(Metric::kMqttSent, {}, status->sent);
+    out.sample(Metric::kMqttDropped, {}, status->dropped);
+  }
+  if (const auto status = context.webhook()) {
+    out.sample(Metric::kWebhook, {{"outcome", "delivered"}}, status->delivered);
+    out.sample(Metric::kWebhook, {{"outcome", "failed"}}, status->failed_tries);
+    out.sample(Metric::kWebhook, {{"outcome", "dropped"}}, status->dropped);
+  }
+}
+
 void add_machine(Exposition& out, SteadyClock::duration uptime, bool reload_failed) {
   const BoardFacts board = read_board();
   if (board.temperature_celsius) out.sample(Metric::kTemperature, {{"sensor", "cpu"}}, *board.temperature_celsius);
@@ -110,6 +123,7 @@ Reply get_metrics(const Context& context, const Call& call) {
   add_traffic(out, context.traffic.view());
   out.sample(Metric::kHttpStreams, {{"kind", "sse"}}, std::uint64_t{context.long_answers.taken(SlotKind::kEvents)});
   out.sample(Metric::kHttpStreams, {{"kind", "mjpeg"}}, std::uint64_t{context.long_answers.taken(SlotKind::kPictures)});
+  add_integrations(out, context);
   add_machine(out, view.uptime, view.reload_failed);
   return {.content_type = open_metrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
                                        : "text/plain; version=0.0.4; charset=utf-8",

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace kinglet::daemon::http {
 
@@ -16,5 +17,7 @@ struct Setting {
 
 // Logins within addresses ("rtsp://user:password@camera/") become "***". All other secrets are in files of their own.
 [[nodiscard]] std::string without_secrets(std::string text);
+// The value of this key as anybody may see it: of a webhook's address the path is a secret as well.
+[[nodiscard]] std::string shown_value(std::string_view key, std::string value);
 
 }  // namespace kinglet::daemon::http

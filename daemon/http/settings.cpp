@@ -55,12 +55,23 @@ std::string without_secrets(std::string text) {
   return text;
 }
 
+std::string shown_value(std::string_view key, std::string value) {
+  value = without_secrets(std::move(value));
+  const std::size_t host = value.find("://");
+  if (key != "webhook.url" || host == std::string::npos) return value;
+  const std::size_t end = value.find_first_of("/?#", host + 3);
+  if (end == std::string::npos) return value;
+  return value.substr(0, end) + "/***\"";
+}
+
 Reply get_config(const Context& context, const Call& /*call*/) {
   Json keys = Json::object();
   for (const Setting& setting : context.settings()) {
     Json& key = keys[setting.key];
-    key = {{"value", value_of(without_secrets(setting.value))}, {"source", setting.source}, {"reload", setting.reload}};
-    if (!setting.waiting.empty()) key["waiting"] = value_of(without_secrets(setting.waiting));
+    key = {{"value", value_of(shown_value(setting.key, setting.value))},
+           {"source", setting.source},
+           {"reload", setting.reload}};
+    if (!setting.waiting.empty()) key["waiting"] = value_of(shown_value(setting.key, setting.waiting));
   }
   return json_reply(Json{{"keys", std::move(keys)}}.dump(), "no-store");
 }

@@ -85,6 +85,25 @@ Json streams_json(const Slots& slots) {
   return {{"sse", slots.taken(SlotKind::kEvents)}, {"mjpeg", slots.taken(SlotKind::kPictures)}};
 }
 
+Json mqtt_json(const mqtt::Status& status) {
+  Json json{{"state", mqtt::to_string(status.state)}};
+  if (!status.detail.empty()) json["detail"] = status.detail;
+  json["sent_total"] = status.sent;
+  json["dropped_total"] = status.dropped;
+  json["waiting"] = status.waiting;
+  return json;
+}
+
+Json webhook_json(const webhook::Status& status) {
+  Json json = Json::object();
+  if (!status.detail.empty()) json["detail"] = status.detail;
+  json["delivered_total"] = status.delivered;
+  json["failed_tries_total"] = status.failed_tries;
+  json["dropped_total"] = status.dropped;
+  json["waiting"] = status.waiting;
+  return json;
+}
+
 }  // namespace
 
 Json camera_json(const Context& context, const Vitals& vitals) {
@@ -130,6 +149,8 @@ Json stats_json(const Context& context) {
     json["clips"] = {{"memory_bytes", clips.bytes}, {"frames_total", clips.frames}, {"missed_total", clips.missed}};
   }
   json["streams"] = streams_json(context.long_answers);
+  if (const auto status = context.mqtt()) json["mqtt"] = mqtt_json(*status);
+  if (const auto status = context.webhook()) json["webhook"] = webhook_json(*status);
   return json;
 }
 

@@ -170,8 +170,8 @@ TEST_F(LoadTest, NamesTheNearestSection) {
 }
 
 TEST_F(LoadTest, PointsToTheListWhenNothingIsNear) {
-  EXPECT_EQ(fault_of("[mqtt]\nenabled = true\n"),
-            "kingletd: kinglet.toml:1:2: unknown key \"mqtt\"\nhint: `kinglet config docs` lists all keys\n");
+  EXPECT_EQ(fault_of("[telegraph]\nenabled = true\n"),
+            "kingletd: kinglet.toml:1:2: unknown key \"telegraph\"\nhint: `kinglet config docs` lists all keys\n");
 }
 
 TEST_F(LoadTest, NamesValueAndRangeOfANumber) {

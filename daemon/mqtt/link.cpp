@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/mqtt/link.h"
+
+#include <mosquitto.h>
+#include <mqtt_protocol.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "daemon/secret_file.h"
+#include "engine/base/format.h"
+#include "engine/base/text.h"
+
+namespace kinglet::daemon::mqtt {
+namespace {
+
+constexpr int kKeepAliveSeconds = 30;
+constexpr std::chrono::seconds kAcceptance{10};
+constexpr std::chrono::seconds kGoodbye{1};
+constexpr std::size_t kMostMessages = 64;      // of one turn
+constexpr std::size_t kLongestMessage = 1024;  // of what we listen to
+
+// Once for the process; libmosquitto wants it and counts.
+struct Library {
+  Library() { mosquitto_lib_init(); }
+  ~Library() { mosquitto_lib_cleanup(); }
+};
+
+}  // namespace
+
+// What libmosquitto calls, from inside of mosquitto_loop().
+struct Link::Callbacks {
+  static Link& of(void* self) { return *static_cast<Link*>(self); }
+  static void message(mosquitto* /*client*/, void* self, const mosquitto_message* message) {
+    Link& link = of(self);
+    const auto length = static_cast<std::size_t>(std::max(message->payloadlen, 0));
+    if (link.happened_.messages.size() == kMostMessages || length > kLongestMessage) return;
+    link.happened_.messages.push_back({.topic = message->topic,
+                                       .payload = std::string(static_cast<const char*>(message->payload), length),
+                                       .retained = message->retain});
+  }
+};
+
+void Link::Free::operator()(mosquitto* client) const { mosquitto_destroy(client); }
+
+void Link::on_connect(mosquitto* /*client*/, void* self, int code) {
+  Link& link = Callbacks::of(self);
+  if (code == 0) {
+    link.accepted_ = true;
+    link.happened_.accepted = true;
+    return;
+  }
+  link.refusal_ = code;
+  link.wrong_protocol_ = link.v5_ ? code == MQTT_RC_UNSUPPORTED_PROTOCOL_VERSION : code == 1;
+}
+
+void Link::on_publish(mosquitto* /*client*/, void* self, int number) {
+  Callbacks::of(self).happened_.acknowledged.push_back(number);
+}
+
+Result<std::unique_ptr<Link>> Link::open(const BrokerOptions& options, Protocol protocol,
+                                         const std::string& will_topic) {
+  static const Library library;
+  std::unique_ptr<Link> link(new Link(options.address.text()));
+  link->client_.reset(mosquitto_new(options.client_id.c_str(), true, link.get()));
+  if (!link->client_) return fail(ErrorCode::kUnavailable, "libmosquitto cannot start");
+  KINGLET_TRY(link->prepare(options, protocol, will_topic));
+  const int code =
+      mosquitto_connect(link->client_.get(), options.address.host.c_str(), options.address.port, kKeepAliveSeconds);
+  if (code != MOSQ_ERR_SUCCESS) return std::unexpected(link->lost(code));
+  return link;
+}
+
+Link::~Link() = default;
+
+Result<void> Link::prepare(const BrokerOptions& options, Protocol protocol, const std::string& will_topic) {
+  mosquitto* client = client_.get();
+  v5_ = protocol == Protocol::k5;
+  int code = mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, v5_ ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311);
+  if (code == MOSQ_ERR_SUCCESS) code = mosquitto_int_option(client, MOSQ_OPT_TCP_NODELAY, 1);
+  constexpr std::string_view kWill = "offline";
+  if (code == MOSQ_ERR_SUCCESS)
+    code = mosquitto_will_set(client, will_topic.c_str(), kWill.size(), kWill.data(), 1, true);
+  if (code == MOSQ_ERR_SUCCESS && !options.username.empty()) {
+    std::string password;
+    if (!options.password.empty()) password = KINGLET_TRY(read_secret(options.password));
+    code = mosquitto_username_pw_set(client, options.username.c_str(), password.empty() ? nullptr : password.c_str());
+  }
+  if (code == MOSQ_ERR_SUCCESS && options.address.encrypted) {
+    if (options.certificates.empty()) {
+      code = mosquitto_int_option(client, MOSQ_OPT_TLS_USE_OS_CERTS, 1);
+    } else {
+      code = mosquitto_tls_set(client, options.certificates.c_str(), nullptr, nullptr, nullptr, nullptr);
+    }
+  }
+  if (code != MOSQ_ERR_SUCCESS) return std::unexpected(lost(code));
+  mosquitto_connect_callback_set(client, &Link::on_connect);
+  mosquitto_publish_callback_set(client, &Link::on_publish);
+  mosquitto_message_callback_set(client, &Callbacks::message);
+  return {};
+}
+
+Error Link::lost(int code) const {
+  const std::string system = code == MOSQ_ERR_ERRNO ? errno_text() : mosquitto_strerror(code);
+  Error error{ErrorCode::kUnavailable, printable(system), shown_, {}};
+  if (code == MOSQ_ERR_TLS) {
+    error.message = "no encrypted connection: its certificate is not trusted, or is for another name";
+    error.hint = "mqtt.certificates names a file with the authority that signed it";
+  } else if (!accepted_ && code == MOSQ_ERR_CONN_LOST) {
+    error.message = "it closed the connection before it took us";
+  }
+  return error;
+}
+
+Result<Link::Turn> Link::turn(std::chrono::milliseconds patience) {
+  int code = mosquitto_loop(client_.get(), static_cast<int>(patience.count()), 1);
+  // A handshake that fails is told as an error of the system.
+  if (code == MOSQ_ERR_ERRNO && errno == EPROTO) code = MOSQ_ERR_TLS;
+  if (refusal_) {
+    const char* why = v5_ ? mosquitto_reason_string(*refusal_) : mosquitto_connack_string(*refusal_);
+    return fail(ErrorCode::kNotPermitted, format_text("the broker refuses us: {}", printable(why)), shown_,
+                "mqtt.username, mqtt.password_file");
+  }
+  if (code != MOSQ_ERR_SUCCESS) {
+    if (!accepted_ && v5_ && code != MOSQ_ERR_TLS) wrong_protocol_ = true;
+    return std::unexpected(lost(code));
+  }
+  if (!accepted_ && SteadyClock::now() - opened_at_ > kAcceptance) {
+    return fail(ErrorCode::kUnavailable, "it does not answer in MQTT", shown_);
+  }
+  return std::exchange(happened_, {});
+}
+
+Result<int> Link::publish(const std::string& topic, std::string_view payload, Quality quality, Keep keep) {
+  int number = 0;
+  const int code = mosquitto_publish(client_.get(), &number, topic.c_str(), static_cast<int>(payload.size()),
+                                     payload.data(), quality == Quality::kAtLeastOnce ? 1 : 0, keep == Keep::kRetained);
+  if (code != MOSQ_ERR_SUCCESS) return std::unexpected(lost(code));
+  return number;
+}
+
+Result<void> Link::subscribe(const std::string& topic) {
+  const int code = mosquitto_subscribe(client_.get(), nullptr, topic.c_str(), 1);
+  if (code != MOSQ_ERR_SUCCESS) return std::unexpected(lost(code));
+  return {};
+}
+
+void Link::close() {
+  mosquitto_disconnect(client_.get());
+  const SteadyTime deadline = SteadyClock::now() + kGoodbye;
+  while (SteadyClock::now() < deadline && mosquitto_socket(client_.get()) >= 0) {
+    if (mosquitto_loop(client_.get(), 50, 1) != MOSQ_ERR_SUCCESS) return;
+  }
+}
+
+}  // namespace kinglet::daemon::mqtt

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/mqtt/payloads.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/format.h"
+
+namespace kinglet::daemon::mqtt {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The entities of one device, in their order.
+class Entities {
+ public:
+  explicit Entities(const Topics& topics) : topics_(topics) {}
+
+  Json& add(const char* key, const char* platform, const char* name) {
+    Json& entity = list_[key];
+    entity = {{"p", platform}, {"unique_id", format_text("kinglet_{}_{}", topics_.node, key)}, {"name", name}};
+    return entity;
+  }
+  // One whose state is a part of a message of ours.
+  Json& add_state(const char* key, const char* platform, const char* name, const char* topic, const char* value) {
+    Json& entity = add(key, platform, name);
+    entity["state_topic"] = topics_.own(topic);
+    entity["value_template"] = value;
+    return entity;
+  }
+  // A number that may be missing from the message.
+  Json& add_figure(const char* key, const char* name, const char* topic, const std::string& member, const char* unit) {
+    Json& entity =
+        add_state(key, "sensor", name, topic, format_text("{{{{ value_json.{} | default(none) }}}}", member).c_str());
+    if (*unit != '\0') entity["unit_of_measurement"] = unit;
+    entity["state_class"] = "measurement";
+    return entity;
+  }
+  [[nodiscard]] Json take() { return std::move(list_); }
+
+ private:
+  const Topics& topics_;
+  Json list_ = Json::object();
+};
+
+void add_birds(Entities& entities, const Topics& topics) {
+  // An update is not in event_types, and an empty text is no event.
+  Json& visit =
+      entities.add_state("visit", "event", "Visit", "event/visit",
+                         "{% if value_json.type != 'visit.update' %}{{ dict(event_type=value_json.type, "
+                         "species_id=value_json.visit.species_id, name=value_json.visit.common_name | default(''), "
+                         "score=value_json.visit.model_result.score, id=value_json.visit.id) | tojson }}{% endif %}");
+  visit["event_types"] = {"visit.start", "visit.end"};
+  visit["icon"] = "mdi:bird";
+  Json& species = entities.add_state("species", "sensor", "Last species", "state/visit",
+                                     "{{ value_json.common_name | default(value_json.species_id, true) }}");
+  species["json_attributes_topic"] = topics.own("state/visit");
+  species["icon"] = "mdi:bird";
+  Json& score = entities.add_figure("score", "Last score", "state/visit", "model_result.score", "");
+  score["entity_category"] = "diagnostic";
+  score["suggested_display_precision"] = 2;
+  entities.add_figure("visits_today", "Visits today", "state/today", "visits", "")["icon"] = "mdi:counter";
+  Json& kinds = entities.add_figure("species_today", "Species today", "state/today", "species_count", "");
+  kinds["json_attributes_topic"] = topics.own("state/today");
+  kinds["icon"] = "mdi:bird";
+  entities.add_state("present", "binary_sensor", "Bird present", "state/visit",
+                     "{{ 'ON' if value_json.state == 'open' else 'OFF' }}")["device_class"] = "occupancy";
+}
+
+void add_health(Entities& entities, const Device& device) {
+  Json& rate =
+      entities.add_figure("images_per_second", "Images per second", "state/stats", "images_per_second", "img/s");
+  rate["entity_category"] = "diagnostic";
+  rate["suggested_display_precision"] = 1;
+  Json& latency = entities.add_figure("latency", "Latency", "state/stats", "latency_p50_ms", "ms");
+  latency["device_class"] = "duration";
+  latency["entity_category"] = "diagnostic";
+  latency["suggested_display_precision"] = 0;
+  if (device.thermometer) {
+    Json& temperature = entities.add_figure("temperature", "Temperature", "state/stats", "temperature_celsius", "°C");
+    temperature["device_class"] = "temperature";
+    temperature["entity_category"] = "diagnostic";
+  }
+  Json& camera = entities.add_state("camera_problem", "binary_sensor", "Camera", "state/stats",
+                                    "{{ 'OFF' if value_json.camera_state in ['streaming', 'paused'] else 'ON' }}");
+  camera["device_class"] = "problem";
+  camera["entity_category"] = "diagnostic";
+}
+
+}  // namespace
+
+std::string Topics::own(std::string_view rest) const { return format_text("{}/{}/{}", prefix, node, rest); }
+std::string Topics::discovery_config() const { return format_text("{}/device/kinglet_{}/config", discovery, node); }
+std::string Topics::birth() const { return discovery + "/status"; }
+
+std::string discovery_payload(const Topics& topics, const Device& device) {
+  Json about{{"ids", {"kinglet_" + topics.node}},
+             {"name", "kinglet " + topics.node},
+             {"mf", "kinglet"},
+             {"mdl", "Bird camera"},
+             {"sw", device.version}};
+  if (!device.board.empty()) about["hw"] = device.board;
+  if (!device.page.empty()) about["cu"] = device.page;
+
+  Entities entities(topics);
+  add_birds(entities, topics);
+  add_health(entities, device);
+  if (device.pictures) {
+    Json& picture = entities.add("picture", "image", "Last bird");
+    picture["image_topic"] = topics.own("picture/last");
+    picture["content_type"] = "image/jpeg";
+  }
+  if (device.commands) {
+    Json& pause = entities.add_state("pause", "switch", "Pause", "state/stats",
+                                     "{{ 'ON' if value_json.camera_state == 'paused' else 'OFF' }}");
+    pause["command_topic"] = topics.own("command/pause");
+    pause["entity_category"] = "config";
+    pause["icon"] = "mdi:pause";
+  }
+  return Json{{"dev", std::move(about)},
+              {"o", {{"name", "kinglet"}, {"sw", device.version}}},
+              {"avty_t", topics.own("status")},
+              {"qos", 1},
+              {"cmps", entities.take()}}
+      .dump();
+}
+
+std::string stats_payload(const Figures& figures) {
+  Json json = Json::object();
+  const auto set = [&](const char* name, const std::optional<double>& value, double scale) {
+    if (value) json[name] = std::round(*value * scale) / scale;
+  };
+  set("images_per_second", figures.images_per_second, 100);
+  set("latency_p50_ms", figures.latency_p50_ms, 1000);
+  set("latency_p99_ms", figures.latency_p99_ms, 1000);
+  set("temperature_celsius", figures.temperature_celsius, 10);
+  json["camera_state"] = figures.camera_state;
+  return json.dump();
+}
+
+std::string today_payload(const Today& today) {
+  Json species = Json::array();
+  for (const Today::Species& one : today.species) {
+    Json item{{"species_id", one.species_id}};
+    if (!one.common_name.empty()) item["common_name"] = one.common_name;
+    item["visits"] = one.visits;
+    species.push_back(std::move(item));
+  }
+  return Json{{"date", today.date},
+              {"visits", today.visits},
+              {"species_count", today.species.size()},
+              {"species", std::move(species)}}
+      .dump();
+}
+
+std::string event_payload(const EventBus::Told& told) {
+  return format_text("{{\"type\":\"{}\",{}", to_string(told.type), std::string_view(told.data).substr(1));
+}
+
+VisitPayload visit_payload(const EventBus::Told& told) {
+  const Json json = Json::parse(told.data, nullptr, false);
+  const auto visit = json.find("visit");
+  if (visit == json.end() || !visit->is_object() || !visit->contains("state")) return {};
+  return {.id = visit->value("id", ""), .json = visit->dump()};
+}
+
+}  // namespace kinglet::daemon::mqtt

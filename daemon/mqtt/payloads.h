@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: every topic and every message of ours, as values: what Home Assistant is told of this device, and its states.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/event_bus.h"
+
+namespace kinglet::daemon::mqtt {
+
+// All names under which this device speaks.
+struct Topics {
+  std::string node;                         // [a-z0-9_]
+  std::string prefix = "kinglet";           // of our own
+  std::string discovery = "homeassistant";  // Home Assistant's
+
+  [[nodiscard]] std::string own(std::string_view rest) const;  // "kinglet/feeder/state/visit"
+  [[nodiscard]] std::string discovery_config() const;          // "homeassistant/device/kinglet_feeder/config"
+  [[nodiscard]] std::string birth() const;                     // what Home Assistant says when it starts
+};
+
+struct Device {
+  std::string version;
+  std::string board;  // may be empty
+  std::string page;   // where people open it; may be empty
+  bool thermometer = false;
+  bool pictures = false;
+  bool commands = false;
+};
+
+// Home Assistant's device message (MQTT discovery, since 2024.12). Every unique_id is kinglet_NODE_KEY for ever.
+[[nodiscard]] std::string discovery_payload(const Topics& topics, const Device& device);
+
+struct Figures {
+  std::optional<double> images_per_second;
+  std::optional<double> latency_p50_ms;
+  std::optional<double> latency_p99_ms;
+  std::optional<double> temperature_celsius;
+  std::string camera_state;
+};
+[[nodiscard]] std::string stats_payload(const Figures& figures);
+
+struct Today {
+  struct Species {
+    std::string species_id;
+    std::string common_name;  // may be empty
+    std::uint64_t visits = 0;
+  };
+  std::string date;
+  std::uint64_t visits = 0;
+  std::vector<Species> species;
+};
+[[nodiscard]] std::string today_payload(const Today& today);
+
+// An event of the bus with its type as a member.
+[[nodiscard]] std::string event_payload(const EventBus::Told& told);
+// Of an event about a visit: the visit alone, and its id. Empty where there is none.
+struct VisitPayload {
+  std::string id;
+  std::string json;
+};
+[[nodiscard]] VisitPayload visit_payload(const EventBus::Told& told);
+
+}  // namespace kinglet::daemon::mqtt

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/mqtt/publisher.h"
+
+#include <algorithm>
+#include <array>
+
+#include "daemon/thread_entry.h"
+#include "engine/base/format.h"
+#include "engine/base/text.h"
+
+namespace kinglet::daemon::mqtt {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kTurn{100};
+constexpr milliseconds kTurnWithoutLink{200};
+constexpr std::size_t kMostOnTheirWay = 20;
+constexpr std::size_t kLargestPicture = 200'000;
+constexpr std::chrono::seconds kPictureTime{10};  // it is made after the visit has ended
+constexpr std::chrono::seconds kTodayEvery{60};   // a new day begins by itself
+
+EventSet wished_events() {
+  EventSet set;
+  for (const EventType type : {EventType::kVisitStart, EventType::kVisitUpdate, EventType::kVisitEnd,
+                               EventType::kVisitReviewed, EventType::kVisitDeleted, EventType::kCamera}) {
+    set[static_cast<std::size_t>(type)] = true;
+  }
+  return set;
+}
+
+bool is_course_of_visit(EventType type) {
+  return type == EventType::kVisitStart || type == EventType::kVisitUpdate || type == EventType::kVisitEnd;
+}
+
+}  // namespace
+
+Publisher::Publisher(PublisherOptions options, Sources sources, LogSink log)
+    : options_(std::move(options)),
+      sources_(std::move(sources)),
+      log_(std::move(log)),
+      pause_(options_.first_pause),
+      random_(std::random_device{}()) {
+  set_state(LinkState::kConnecting, {});
+}
+
+void Publisher::start() {
+  reader_ = sources_.events.subscribe(wished_events(), std::nullopt);
+  thread_ = std::jthread([this](const std::stop_token& stop) { enter_thread("mqtt", [&] { run(stop); }); });
+}
+
+void Publisher::stop() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+Status Publisher::status() const {
+  MutexLock lock(mutex_);
+  return status_;
+}
+
+void Publisher::set_state(LinkState state, std::string detail) {
+  MutexLock lock(mutex_);
+  if (status_.since == WallTime{} || status_.state != state) status_.since = std::chrono::system_clock::now();
+  status_.state = state;
+  status_.detail = std::move(detail);
+}
+
+void Publisher::run(const std::stop_token& stop) {
+  if (sources_.last_visit) last_visit_ = sources_.last_visit();
+  while (!stop.stop_requested()) {
+    hear_events(link_ ? milliseconds(0) : kTurnWithoutLink);
+    if (!link_) {
+      if (SteadyClock::now() >= next_try_) connect(stop);
+    } else if (const Result<void> said = converse(); !said) {
+      give_up(said.error());
+    }
+  }
+  if (!link_ || !link_->accepted()) return;
+  hear_events(milliseconds(0));
+  if (say_waiting() && retain(options_.topics.own("status"), "offline", Quality::kAtLeastOnce)) link_->close();
+}
+
+void Publisher::hear_events(milliseconds patience) {
+  for (;;) {
+    const auto told = sources_.events.take_one(*reader_, patience);
+    if (!told) {
+      // What waits on the bus is lost when its reader is left behind; how much of it, nobody knows.
+      log_(LogLevel::kWarning, "mqtt: events were missed: " + describe(told.error()));
+      reader_ = sources_.events.subscribe(wished_events(), std::nullopt);
+      return;
+    }
+    if (!*told) return;
+    note(**told);
+    patience = milliseconds(0);
+  }
+}
+
+void Publisher::note(const EventBus::Told& told) {
+  if (told.type == EventType::kCamera) {
+    next_stats_ = {};
+    return;
+  }
+  today_is_new_ = true;
+  const VisitPayload visit = visit_payload(told);
+  if (visit.json.empty()) return;
+  if (is_course_of_visit(told.type)) {
+    last_visit_ = visit.json;
+    visit_is_new_ = true;
+    waiting_.push_back({.payload = event_payload(told), .number = {}});
+  }
+  if (told.type == EventType::kVisitEnd && options_.device.pictures) {
+    picture_ = Picture{.visit = visit.id, .give_up = SteadyClock::now() + kPictureTime};
+  }
+  const bool too_many = waiting_.size() > options_.most_waiting;
+  if (too_many) waiting_.pop_front();
+  MutexLock lock(mutex_);
+  if (too_many) ++status_.dropped;
+  status_.waiting = waiting_.size();
+}
+
+void Publisher::connect(const std::stop_token& stop) {
+  const Result<void> reached = reach(options_.broker.address, stop);
+  if (!reached) return give_up(reached.error());
+  Result<std::unique_ptr<Link>> link = Link::open(options_.broker, protocol_, options_.topics.own("status"));
+  if (!link) return give_up(link.error());
+  link_ = std::move(*link);
+}
+
+void Publisher::give_up(const Error& error) {
+  // The other version at once, and only once a round.
+  const bool try_older = link_ && link_->wrong_protocol() && protocol_ == Protocol::k5;
+  link_.reset();
+  for (Waiting& waiting : waiting_) waiting.number.reset();
+  if (try_older) {
+    protocol_ = Protocol::k311;
+    next_try_ = SteadyClock::now();
+    return;
+  }
+  protocol_ = Protocol::k5;
+  std::uniform_real_distribution<double> jitter(0.75, 1.25);
+  next_try_ = SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(pause_ * jitter(random_));
+  pause_ = std::min(pause_ * 2, options_.longest_pause);
+  const std::string text = describe(error);
+  set_state(LinkState::kWaiting, text);
+  if (text == told_error_) return;
+  told_error_ = text;
+  log_(LogLevel::kWarning,
+       format_text("mqtt: {}{}{}; trying again", text, error.hint.empty() ? "" : "; see ", error.hint));
+}
+
+Result<void> Publisher::converse() {
+  const Link::Turn turn = KINGLET_TRY(link_->turn(kTurn));
+  if (turn.accepted) {
+    pause_ = options_.first_pause;
+    told_error_.clear();
+    set_state(LinkState::kConnected, {});
+    log_(LogLevel::kInfo, format_text("mqtt: connected to {}{}", options_.broker.address.text(),
+                                      protocol_ == Protocol::k5 ? "" : ", version 3.1.1"));
+    KINGLET_TRY(say_everything());
+  }
+  if (!link_->accepted()) return {};
+  for (const int number : turn.acknowledged) acknowledged(number);
+  for (const Link::Message& message : turn.messages) {
+    if (message.topic == options_.topics.birth() && message.payload == "online" && !message.retained) {
+      KINGLET_TRY(say_everything());
+    } else {
+      take_message(message);
+    }
+  }
+  KINGLET_TRY(say_waiting());
+  return say_what_is_due();
+}
+
+Result<void> Publisher::retain(const std::string& topic, std::string_view payload, Quality quality) {
+  KINGLET_TRY(link_->publish(topic, payload, quality, Keep::kRetained));
+  return {};
+}
+
+Result<void> Publisher::say_everything() {
+  const Topics& topics = options_.topics;
+  if (!topics.discovery.empty()) {
+    KINGLET_TRY(link_->subscribe(topics.birth()));
+    KINGLET_TRY(retain(topics.discovery_config(), discovery_payload(topics, options_.device), Quality::kAtLeastOnce));
+  }
+  if (options_.device.commands) KINGLET_TRY(link_->subscribe(topics.own("command/pause")));
+  KINGLET_TRY(retain(topics.own("status"), "online", Quality::kAtLeastOnce));
+  visit_is_new_ = true;
+  today_is_new_ = true;
+  next_stats_ = {};
+  return say_what_is_due();
+}
+
+Result<void> Publisher::say_what_is_due() {
+  const SteadyTime now = SteadyClock::now();
+  const Topics& topics = options_.topics;
+  if (std::exchange(visit_is_new_, false) && !last_visit_.empty()) {
+    KINGLET_TRY(retain(topics.own("state/visit"), last_visit_, Quality::kAtLeastOnce));
+  }
+  if (sources_.today && (std::exchange(today_is_new_, false) || now >= next_today_)) {
+    next_today_ = now + kTodayEvery;
+    KINGLET_TRY(retain(topics.own("state/today"), today_payload(sources_.today()), Quality::kAtLeastOnce));
+  }
+  if (sources_.figures && now >= next_stats_) {
+    next_stats_ = now + options_.stats_every;
+    KINGLET_TRY(retain(topics.own("state/stats"), stats_payload(sources_.figures()), Quality::kAtMostOnce));
+  }
+  return say_picture();
+}
+
+Result<void> Publisher::say_waiting() {
+  std::size_t on_their_way = 0;
+  for (Waiting& waiting : waiting_) {
+    if (++on_their_way > kMostOnTheirWay) break;
+    if (waiting.number) continue;
+    waiting.number = KINGLET_TRY(
+        link_->publish(options_.topics.own("event/visit"), waiting.payload, Quality::kAtLeastOnce, Keep::kPassing));
+  }
+  return {};
+}
+
+Result<void> Publisher::say_picture() {
+  if (!picture_ || !sources_.crop) return {};
+  const std::string jpeg = sources_.crop(picture_->visit);
+  if (jpeg.empty() && SteadyClock::now() < picture_->give_up) return {};
+  picture_.reset();
+  if (jpeg.empty() || jpeg.size() > kLargestPicture) return {};
+  return retain(options_.topics.own("picture/last"), jpeg, Quality::kAtMostOnce);
+}
+
+void Publisher::acknowledged(int number) {
+  const auto found = std::ranges::find_if(waiting_, [&](const Waiting& waiting) { return waiting.number == number; });
+  if (found == waiting_.end()) return;
+  waiting_.erase(found);
+  MutexLock lock(mutex_);
+  ++status_.sent;
+  status_.waiting = waiting_.size();
+}
+
+void Publisher::take_message(const Link::Message& message) {
+  if (!options_.device.commands || !sources_.set_paused || message.topic != options_.topics.own("command/pause"))
+    return;
+  // One that was kept would act again at each connection.
+  if (message.retained || (message.payload != "ON" && message.payload != "OFF")) {
+    log_(LogLevel::kWarning, format_text("mqtt: command/pause: \"{}\"{} is left alone: send ON or OFF, not retained",
+                                         printable(message.payload, 20), message.retained ? ", retained," : ""));
+    return;
+  }
+  const bool paused = message.payload == "ON";
+  sources_.set_paused(paused);
+  log_(LogLevel::kInfo, format_text("{} by MQTT", paused ? "paused" : "resumed"));
+  next_stats_ = {};
+}
+
+Result<void> forget(const BrokerOptions& broker, const Topics& topics) {
+  KINGLET_TRY(reach(broker.address, {}));
+  for (const Protocol protocol : {Protocol::k5, Protocol::k311}) {
+    const std::unique_ptr<Link> link = KINGLET_TRY(Link::open(broker, protocol, topics.own("status")));
+    Result<Link::Turn> turn;
+    while ((turn = link->turn(kTurn)) && !turn->accepted) {
+    }
+    if (!turn && link->wrong_protocol() && protocol == Protocol::k5) continue;
+    if (!turn) return std::unexpected(turn.error());
+    std::vector<std::string> kept;
+    for (const char* name : {"status", "state/visit", "state/today", "state/stats", "picture/last"}) {
+      kept.push_back(topics.own(name));
+    }
+    if (!topics.discovery.empty()) kept.push_back(topics.discovery_config());
+    std::vector<int> sent;
+    for (const std::string& topic : kept) {
+      sent.push_back(KINGLET_TRY(link->publish(topic, {}, Quality::kAtLeastOnce, Keep::kRetained)));
+    }
+    const SteadyTime deadline = SteadyClock::now() + std::chrono::seconds(10);
+    while (!sent.empty()) {
+      if (SteadyClock::now() > deadline) return fail(ErrorCode::kUnavailable, "the broker does not acknowledge");
+      const Link::Turn answers = KINGLET_TRY(link->turn(kTurn));
+      std::erase_if(sent, [&](int number) { return std::ranges::contains(answers.acknowledged, number); });
+    }
+    link->close();
+    return {};
+  }
+  return fail(ErrorCode::kUnavailable, "the broker speaks neither MQTT 5 nor 3.1.1");
+}
+
+}  // namespace kinglet::daemon::mqtt

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: tells a broker what happens, for as long as the daemon runs and whatever the broker does. Nothing else ever
+// waits for it: events come from the bus, and while the broker is away the newest of them wait here.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "daemon/event_bus.h"
+#include "daemon/mqtt/link.h"
+#include "daemon/mqtt/payloads.h"
+#include "daemon/mqtt/status.h"
+#include "engine/base/log.h"
+#include "engine/base/mutex.h"
+
+namespace kinglet::daemon::mqtt {
+
+struct PublisherOptions {
+  BrokerOptions broker;
+  Topics topics;
+  Device device;
+  std::chrono::milliseconds stats_every{60'000};
+  std::chrono::milliseconds first_pause{1'000};  // before the second try; doubles
+  std::chrono::milliseconds longest_pause{60'000};
+  std::size_t most_waiting = 100;  // visit events
+};
+
+// What is asked on the publisher's own thread. All but `events` may be empty.
+struct Sources {
+  EventBus& events;
+  std::function<std::string()> last_visit;  // JSON of the last one that ended; empty: none
+  std::function<Today()> today;
+  std::function<Figures()> figures;
+  std::function<std::string(const std::string& visit)> crop;  // JPEG; empty: not yet, or none
+  std::function<void(bool paused)> set_paused;
+};
+
+// Owns the thread "mqtt". status() is thread-safe; start() and stop() belong to the owner.
+class Publisher {
+ public:
+  Publisher(PublisherOptions options, Sources sources, LogSink log);
+  ~Publisher() { stop(); }
+
+  void start();
+  void stop();  // says goodbye, at most for a moment
+  [[nodiscard]] Status status() const;
+
+ private:
+  struct Waiting {
+    std::string payload;
+    std::optional<int> number;  // on its way, not yet acknowledged
+  };
+  struct Picture {
+    std::string visit;
+    SteadyTime give_up{};
+  };
+
+  void run(const std::stop_token& stop);
+  void hear_events(std::chrono::milliseconds patience);
+  void note(const EventBus::Told& told);
+  void connect(const std::stop_token& stop);
+  void give_up(const Error& error);
+  [[nodiscard]] Result<void> converse();
+  [[nodiscard]] Result<void> say_everything();
+  [[nodiscard]] Result<void> say_what_is_due();
+  [[nodiscard]] Result<void> say_waiting();
+  [[nodiscard]] Result<void> say_picture();
+  [[nodiscard]] Result<void> retain(const std::string& topic, std::string_view payload, Quality quality);
+  void acknowledged(int number);
+  void take_message(const Link::Message& message);
+  void set_state(LinkState state, std::string detail);
+
+  const PublisherOptions options_;
+  const Sources sources_;
+  const LogSink log_;
+
+  // The thread's own.
+  std::shared_ptr<EventBus::Reader> reader_;
+  std::unique_ptr<Link> link_;
+  Protocol protocol_ = Protocol::k5;
+  SteadyTime next_try_{};
+  std::chrono::milliseconds pause_;
+  std::minstd_rand random_;
+  std::string told_error_;  // so that a broker that stays away is one line in the log
+  std::deque<Waiting> waiting_;
+  std::string last_visit_;
+  bool visit_is_new_ = false;
+  bool today_is_new_ = false;
+  SteadyTime next_stats_{};
+  SteadyTime next_today_{};
+  std::optional<Picture> picture_;
+
+  mutable Mutex mutex_;
+  Status status_ KINGLET_GUARDED_BY(mutex_);
+  std::jthread thread_;  // last: joined first
+};
+
+// Takes back everything retained of this device ("kingletd --forget"). Blocks for some seconds at most.
+[[nodiscard]] Result<void> forget(const BrokerOptions& broker, const Topics& topics);
+
+}  // namespace kinglet::daemon::mqtt

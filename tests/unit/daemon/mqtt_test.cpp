@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "daemon/mqtt/address.h"
+#include "daemon/mqtt/payloads.h"
+#include "daemon/mqtt/publisher.h"
+
+namespace kinglet::daemon::mqtt {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+TEST(MqttAddress, SchemesHavePortsOfTheirOwn) {
+  EXPECT_EQ(parse_address("mqtt://broker").value(), (Address{.host = "broker", .port = 1883}));
+  EXPECT_EQ(parse_address("mqtts://broker/").value(), (Address{.encrypted = true, .host = "broker", .port = 8883}));
+  EXPECT_EQ(parse_address("mqtt://10.0.0.2:11883").value(), (Address{.host = "10.0.0.2", .port = 11883}));
+  EXPECT_EQ(parse_address("mqtts://[fd00::1]:8884").value(),
+            (Address{.encrypted = true, .host = "fd00::1", .port = 8884}));
+  EXPECT_EQ(parse_address("mqtt://[::1]").value().text(), "mqtt://[::1]:1883");
+}
+
+TEST(MqttAddress, WhatIsNoneIsRefusedWithTheForm) {
+  for (const char* text : {"", "broker", "http://broker", "mqtt://", "mqtt://a:0", "mqtt://a:65536", "mqtt://a:x",
+                           "mqtt://a b", "mqtt://a/b", "mqtt://[::1", "mqtt://[]:1", "mqtt://a?b"}) {
+    const auto address = parse_address(text);
+    ASSERT_FALSE(address) << text;
+    EXPECT_EQ(address.error().code, ErrorCode::kConfig) << text;
+    EXPECT_THAT(address.error().hint, HasSubstr("mqtt://HOST")) << text;
+  }
+}
+
+TEST(MqttAddress, ALoginInItIsRefusedAndNotRepeated) {
+  const auto address = parse_address("mqtt://me:hush@broker");
+  ASSERT_FALSE(address);
+  EXPECT_THAT(describe(address.error()), ::testing::Not(HasSubstr("hush")));
+  EXPECT_THAT(address.error().hint, HasSubstr("mqtt.password_file"));
+}
+
+TEST(MqttAddress, NobodyThereIsSaidSoon) {
+  const auto reached = reach({.host = "127.0.0.1", .port = 1}, {});
+  ASSERT_FALSE(reached);
+  EXPECT_EQ(describe(reached.error()), "mqtt://127.0.0.1:1: Connection refused");
+}
+
+Device whole_device() {
+  return {.version = "1.2.3",
+          .board = "Raspberry Pi 5",
+          .page = "http://feeder.local:8420",
+          .thermometer = true,
+          .pictures = true,
+          .commands = true};
+}
+
+TEST(MqttDiscovery, IsAsItsGoldenFileHasIt) {
+  const std::string file = KINGLET_SOURCE_DIR "/tests/golden/mqtt/discovery.json";
+  const std::string now = Json::parse(discovery_payload({.node = "feeder"}, whole_device())).dump(2) + "\n";
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment
+  if (std::getenv("KINGLET_UPDATE_GOLDEN") != nullptr) std::ofstream(file) << now;
+  std::ifstream in(file);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), now);
+}
+
+TEST(MqttDiscovery, LeavesOutWhatThisDeviceCannot) {
+  const Json json = Json::parse(discovery_payload({.node = "feeder"}, {.version = "1"}));
+  for (const char* key : {"temperature", "picture", "pause"}) EXPECT_FALSE(json["cmps"].contains(key)) << key;
+  for (const char* key : {"hw", "cu"}) EXPECT_FALSE(json["dev"].contains(key)) << key;
+}
+
+TEST(MqttPayloads, FiguresThatAreNotKnownAreLeftOut) {
+  EXPECT_EQ(stats_payload({.images_per_second = 11.618, .latency_p50_ms = 33.12345, .camera_state = "streaming"}),
+            R"({"images_per_second":11.62,"latency_p50_ms":33.123,"camera_state":"streaming"})");
+}
+
+TEST(MqttPayloads, TodayCountsItsSpecies) {
+  Today today{.date = "2026-05-04", .visits = 3, .species = {}};
+  today.species.push_back({.species_id = "turdus-merula", .common_name = "Blackbird", .visits = 2});
+  today.species.push_back({.species_id = "pica-pica", .common_name = {}, .visits = 1});
+  EXPECT_EQ(today_payload(today), R"({"date":"2026-05-04","visits":3,"species_count":2,"species":[)"
+                                  R"({"species_id":"turdus-merula","common_name":"Blackbird","visits":2},)"
+                                  R"({"species_id":"pica-pica","visits":1}]})");
+}
+
+TEST(MqttPayloads, AnEventNamesItsTypeFirst) {
+  const EventBus::Told told{.type = EventType::kVisitEnd,
+                            .data = R"({"seq":7,"visit":{"id":"vis_1","state":"ended"}})"};
+  EXPECT_EQ(event_payload(told), R"({"type":"visit.end","seq":7,"visit":{"id":"vis_1","state":"ended"}})");
+  EXPECT_EQ(visit_payload(told).json, R"({"id":"vis_1","state":"ended"})");
+  EXPECT_EQ(visit_payload({.type = EventType::kVisitDeleted, .data = R"({"visit":{"id":"vis_1"}})"}).json, "");
+}
+
+// What is published while nobody is there: the newest wait, the others are counted, and the bus is never full.
+TEST(MqttPublisher, WhileTheBrokerIsAwayTheNewestEventsWait) {
+  EventBus bus("a");
+  PublisherOptions options;
+  options.broker = {.address = {.host = "127.0.0.1", .port = 1}, .client_id = "test"};
+  options.topics.node = "test";
+  options.first_pause = options.longest_pause = std::chrono::milliseconds(20);
+  Publisher publisher(options, {.events = bus}, [](LogLevel, std::string_view) {});
+  publisher.start();
+  const SteadyTime deadline = SteadyClock::now() + std::chrono::seconds(30);
+  const auto seen = [&] { return publisher.status().waiting + publisher.status().dropped; };
+  for (int i = 0; i < 150; ++i) bus.publish(EventType::kVisitStart, "visit", R"({"id":"vis_1","state":"open"})");
+  while (seen() < 150 && SteadyClock::now() < deadline) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(publisher.status().waiting, 100U);
+  EXPECT_EQ(publisher.status().dropped, 50U);
+  while (publisher.status().state != LinkState::kWaiting && SteadyClock::now() < deadline) std::this_thread::yield();
+  EXPECT_EQ(publisher.status().detail, "mqtt://127.0.0.1:1: Connection refused");
+}
+
+}  // namespace
+}  // namespace kinglet::daemon::mqtt
