@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /metrics: what the parts count, as Prometheus reads it.
+#include <algorithm>
 #include <array>
 
 #include "daemon/board.h"
@@ -56,6 +57,12 @@ void add_camera(Exposition& out, const Context& context, const Vitals& vitals) {
   const std::string_view source = context.source_name;
   const CameraStatus& camera = vitals.camera;
   out.sample(Metric::kCameraUp, {{"source", source}}, std::uint64_t{camera.state == CameraState::kStreaming});
+  for (const CameraState state :
+       {CameraState::kStarting, CameraState::kStreaming, CameraState::kStalled, CameraState::kRestarting,
+        CameraState::kAbsent, CameraState::kFailed, CameraState::kPaused}) {
+    out.sample(Metric::kCameraState, {{"source", source}, {"state", to_string(state)}},
+               std::uint64_t{camera.state == state});
+  }
   out.sample(Metric::kCameraStalls, {{"source", source}}, camera.stalls);
   out.sample(Metric::kCameraRestarts, {{"source", source}, {"reason", "stall"}}, camera.restarts_after_stall);
   out.sample(Metric::kCameraRestarts, {{"source", source}, {"reason", "lost"}}, camera.restarts_after_loss);
@@ -98,8 +105,10 @@ void add_machine(Exposition& out, SteadyClock::duration uptime, bool reload_fail
   const BoardFacts board = read_board();
   if (board.temperature_celsius) out.sample(Metric::kTemperature, {{"sensor", "cpu"}}, *board.temperature_celsius);
   if (board.throttling) {
-    for (const std::string& reason : board.throttling->now)
-      out.sample(Metric::kThrottled, {{"reason", reason}}, std::uint64_t{1});
+    const std::vector<std::string>& now = board.throttling->now;
+    for (const std::string& reason : parse_throttled(0xF).now) {
+      out.sample(Metric::kThrottled, {{"reason", reason}}, std::uint64_t{std::ranges::contains(now, reason)});
+    }
   }
   out.sample(Metric::kReloadFailed, {}, std::uint64_t{reload_failed});
   out.sample(Metric::kClockSynced, {}, std::uint64_t{clock_is_synced()});
