@@ -4,6 +4,7 @@
 #include "camera/decode.h"
 #include "daemon/clock_sync.h"
 #include "daemon/http/base64.h"
+#include "daemon/http/body.h"
 #include "daemon/http/json.h"
 #include "daemon/http/parameters.h"
 #include "daemon/http/problem.h"
@@ -22,7 +23,7 @@ struct Order {
 
 std::expected<Order, Reply> order_from_json(const Call& call, std::int64_t top_k) {
   const auto bad = [](std::string_view detail) { return std::unexpected(problem("bad-json", detail)); };
-  const Json json = Json::parse(call.body, nullptr, false);
+  const Body json = parse_body(call.body);
   if (!json.is_object()) return bad("expected an object {\"image_base64\": \"...\", \"top_k\": 5}");
   Order order{.bytes = {}, .top_k = top_k};
   for (const auto& [name, value] : json.items()) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "daemon/http/body.h"
 #include "daemon/http/event_feed.h"
 #include "daemon/http/history.h"
 #include "daemon/http/problem.h"
@@ -95,7 +96,7 @@ Reply unknown_species(const Context& context, const std::string& name) {
 }
 
 // A text of the patch; null takes the member away.
-std::optional<std::string> text_of(const Json& value, std::size_t most) {
+std::optional<std::string> text_of(const Body& value, std::size_t most) {
   if (value.is_null()) return std::string();
   if (!value.is_string() || value.get_ref<const std::string&>().size() > most) return std::nullopt;
   return value.get<std::string>();
@@ -106,7 +107,7 @@ bool has_control(std::string_view text) {
   return std::ranges::any_of(text, [](unsigned char c) { return (c < ' ' && c != '\n' && c != '\t') || c == 0x7F; });
 }
 
-std::expected<Review, Reply> with_members(const Json& members, Review review) {
+std::expected<Review, Reply> with_members(const Body& members, Review review) {
   bool named = false;
   for (const auto& [name, value] : members.items()) {
     if (name == "verdict") {
@@ -145,7 +146,7 @@ std::expected<Review, Reply> merged(const Call& call, const Review& review) {
   if (call.body.size() > kMostBody) {
     return std::unexpected(problem("body-too-large", "a review is larger than 64 KiB"));
   }
-  const Json patch = Json::parse(call.body, nullptr, false);
+  const Body patch = parse_body(call.body);
   if (!patch.is_object()) return bad_json("expected an object {\"review\": {\"verdict\": \"confirmed\"}}");
   Review result = review;
   for (const auto& [name, value] : patch.items()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: /api/v1/session: who am I, a token becomes a cookie, and the first browser of the house becomes the owner.
+#include "daemon/http/body.h"
 #include "daemon/http/door.h"
 #include "daemon/http/json.h"
 #include "daemon/http/problem.h"
@@ -60,7 +61,7 @@ Reply post_session(const Context& context, const Call& call) {
   if (call.content_type != "application/json") {
     return problem("unsupported-media-type", "the body is JSON", "send Content-Type: application/json");
   }
-  const Json json = Json::parse(call.body, nullptr, false);
+  const Body json = parse_body(call.body);
   if (!json.is_object() || json.size() != 1) return problem("bad-json", kExpected);
   if (json.contains("claim") && json["claim"] == true) return claim(context, call.caller);
   if (!json.contains("token") || !json["token"].is_string()) return problem("bad-json", kExpected);

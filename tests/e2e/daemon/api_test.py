@@ -13,6 +13,7 @@ class Api(WithAVisit, ScratchFolder):
         super().setUpClass()
         cls.day = cls.daemon.ask("/api/v1/days").json()["items"][0]["date"]
         cls.newest = cls.daemon.prediction()
+        cls.version = cls.newest["model"]["digest"].split(":")[1][:12]
         cls.paths = cls.daemon.ask("/api/v1/openapi.json").json()["paths"]
 
     def ask(self, *arguments, **named):
@@ -20,7 +21,7 @@ class Api(WithAVisit, ScratchFolder):
 
     def concrete(self, path):
         path = path.replace("/species/{id}", "/species/" + self.visit["species_id"]).replace("{date}", self.day)
-        path = path.replace("{source}", "camera")
+        path = path.replace("{source}", "camera").replace("{name}", "kinglet-demo").replace("{version}", self.version)
         return path.replace("{slug}", "busy").replace("{file}", "style.css").replace(
             "{id}", self.visit["id"] if "visits" in path else self.newest["id"])
 
@@ -38,7 +39,7 @@ class Api(WithAVisit, ScratchFolder):
             for method in {"DELETE", "GET", "PATCH", "POST", "PUT"} - {own.upper() for own in operations}:
                 with self.subTest(path=path, method=method):
                     reply = self.ask(self.concrete(path), method)
-                    self.assert_problem(reply, 405, "method-not-allowed")
+                    self.assert_refused(path, reply, 405, "method-not-allowed")
                     for own in operations:
                         self.assertIn(own.upper(), reply.headers["allow"])
 
@@ -60,7 +61,8 @@ class Api(WithAVisit, ScratchFolder):
         for path, operations in self.paths.items():
             with self.subTest(path=path):
                 method = next(iter(operations)).upper()
-                self.assert_problem(self.ask(self.concrete(path) + "?nonsense=1", method), 400, "unknown-parameter")
+                reply = self.ask(self.concrete(path) + "?nonsense=1", method)
+                self.assert_refused(path, reply, 400, "unknown-parameter")
 
     def test_a_misspelt_parameter_is_told_the_nearest_name(self):
         problem = self.assert_problem(self.ask("/snapshot.jpg?widht=320"), 400, "unknown-parameter")
@@ -236,7 +238,7 @@ class Api(WithAVisit, ScratchFolder):
 
     def test_foreign_hosts_are_refused_on_every_route(self):
         for path in [self.concrete(path) for path in self.paths] + ["/nothing"]:
-            self.assert_problem(self.ask(path, headers={"Host": "evil.example"}), 421, "unknown-host")
+            self.assert_refused(path, self.ask(path, headers={"Host": "evil.example"}), 421, "unknown-host")
         self.assertEqual(self.ask("/livez", headers={"Host": "localhost:1234"}).status, 200)
 
     def test_a_compressed_body_is_refused_before_it_is_read(self):
@@ -263,6 +265,13 @@ class Api(WithAVisit, ScratchFolder):
     def post(self, head, body=b""):
         return self.daemon.raw(b"POST /api/v1/classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: image/jpeg\r\n" + head +
                                b"\r\n\r\n" + body)
+
+    def test_json_of_many_members_or_many_levels_is_no_work(self):
+        members = "{" + ",".join(f'"{i:x}":0' for i in range(90_000)) + "}"
+        for body in (members, '{"token":' * 5000 + "1" + "}" * 5000, "[" * 100_000):
+            for path in ("/api/v1/session", "/api/v1/classify"):
+                reply = self.ask(path, "POST", body, {"Content-Type": "application/json"})
+                self.assert_problem(reply, 400, "bad-json")
 
     def test_chunks_of_impossible_sizes_are_refused(self):
         for size in (b"-2", b"ffffffffffffffff", b"7fffffffffffffff", b"zz", b""):

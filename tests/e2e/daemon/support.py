@@ -202,6 +202,14 @@ class ScratchFolder(unittest.TestCase):
             self.assertIn(member, problem)
         return problem
 
+    def assert_refused(self, path, reply, status, slug):
+        """The same in the form of the path's protocol: below /v2 an object {"error": text}."""
+        if path.split("?")[0] != "/v2" and not path.startswith("/v2/"):
+            return self.assert_problem(reply, status, slug)
+        self.assertEqual((reply.status, reply.headers["content-type"]), (status, "application/json"), reply.body)
+        self.assertEqual(list(reply.json()), ["error"])
+        return reply.json()
+
 
 def main():
     unittest.main(verbosity=2)
