@@ -169,6 +169,7 @@ struct App::Parts {
                 .desk = desk,
                 .ids = ids,
                 .traffic = traffic,
+                .inference_figures = inference_figures,
                 .door = door,
                 .events = events,
                 .rule = [this] { return settings.rule(); },
@@ -321,6 +322,7 @@ struct App::Parts {
   SnapshotBoard snapshots;
   camera::Mailbox mailbox;
   http::Traffic traffic;
+  kserve::Figures inference_figures;
   http::Slots long_answers{kLongAnswers, kLongAnswersOfAddress};
   const std::string model_problem;
   const WallTime model_since;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "camera/preprocess/geometry.h"
+#include "engine/base/check.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/model.h"
@@ -175,6 +176,17 @@ camera::CropRect Classifier::crop_within(const camera::CropRect& part) const {
 Result<camera::CropRect> Classifier::prepare(const camera::FrameView& frame,
                                              const std::optional<camera::CropRect>& crop) {
   return preprocessor_.run(frame, crop, input_);
+}
+
+void Classifier::take(std::span<const std::byte> input) {
+  KINGLET_CHECK(input.size() == input_.bytes.size());
+  std::ranges::copy(input, input_.bytes.begin());
+}
+
+void Classifier::give(std::size_t index, std::span<std::byte> output) const {
+  const std::span<const std::byte> bytes = session_.output(index);
+  KINGLET_CHECK(output.size() == bytes.size());
+  std::ranges::copy(bytes, output.begin());
 }
 
 Result<std::span<const float>> Classifier::run() {

@@ -63,6 +63,10 @@ class Classifier {
   // Fills the model's input. Gives the part of the frame that was used.
   [[nodiscard]] Result<camera::CropRect> prepare(const camera::FrameView& frame,
                                                  const std::optional<camera::CropRect>& crop);
+  // The same with numbers at hand: the input as it is held in memory, of its size.
+  void take(std::span<const std::byte> input);
+  // An output of the newest run as it is held in memory, of its size.
+  void give(std::size_t index, std::span<std::byte> output) const;
   // The recipe's resize rule for a part of the frame as if it were the frame.
   [[nodiscard]] camera::CropRect crop_within(const camera::CropRect& part) const;
   // Scores of 0 to 1, one a label; valid until the next run. Not finite where the model's output is not.

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -18,13 +19,15 @@ namespace kinglet::daemon {
 
 // Filled by the poster, answered by the answer thread; belongs to the poster throughout.
 struct PostedPicture {
-  camera::FrameView view;                // in
-  std::optional<camera::CropRect> crop;  // in; absent: as the recipe says
-  std::vector<float> scores;             // in: sized for the labels; out: 0 to 1
-  camera::CropRect used_crop;            // out
-  SteadyClock::duration preprocess{};    // out
-  SteadyClock::duration inference{};     // out
-  std::optional<Error> error;            // out
+  camera::FrameView view;                       // in
+  std::optional<camera::CropRect> crop;         // in; absent: as the recipe says
+  std::span<const std::byte> tensor;            // in: not empty, it is the model's input, in place of the view
+  std::vector<std::vector<std::byte>> tensors;  // in: as large as the model's outputs, or none; out: as held in memory
+  std::vector<float> scores;                    // in: sized for the labels; out: 0 to 1
+  camera::CropRect used_crop;                   // out
+  SteadyClock::duration preprocess{};           // out
+  SteadyClock::duration inference{};            // out
+  std::optional<Error> error;                   // out
 };
 
 // Thread-safe.

@@ -108,13 +108,18 @@ Result<void> Pipeline::answer(PostedPicture& picture) {
   if (!line_) return fail(ErrorCode::kUnavailable, "no model is loaded");
   Classifier& classifier = line_->classifier();
   const SteadyTime start = SteadyClock::now();
-  picture.used_crop = KINGLET_TRY(classifier.prepare(picture.view, picture.crop));
+  if (picture.tensor.empty()) {
+    picture.used_crop = KINGLET_TRY(classifier.prepare(picture.view, picture.crop));
+  } else {
+    classifier.take(picture.tensor);
+  }
   const SteadyTime prepared_at = SteadyClock::now();
   const std::span<const float> scores = KINGLET_TRY(classifier.run());
   picture.inference = SteadyClock::now() - prepared_at;
   picture.preprocess = prepared_at - start;
   KINGLET_CHECK(picture.scores.size() == scores.size());
   std::ranges::copy(scores, picture.scores.begin());
+  for (std::size_t i = 0; i < picture.tensors.size(); ++i) classifier.give(i, picture.tensors[i]);
   return {};
 }
 

@@ -17,6 +17,7 @@
 #include "daemon/http/setting.h"
 #include "daemon/http/slots.h"
 #include "daemon/http/traffic.h"
+#include "daemon/kserve/figures.h"
 #include "daemon/latest.h"
 #include "daemon/log_book.h"
 #include "daemon/mqtt/status.h"
@@ -46,6 +47,7 @@ struct Context {
   ClassifyDesk& desk;
   visits::IdMaker& ids;
   Traffic& traffic;
+  kserve::Figures& inference_figures;
   Door& door;
   EventFeed& events;
   std::function<std::shared_ptr<const visits::Rule>()> rule;  // as last set; empty without a model

@@ -25,6 +25,7 @@ struct Call {
   std::string if_none_match;
   std::string if_match;
   std::string last_event_id;
+  std::optional<std::string> json_length;  // Inference-Header-Content-Length, of the routes of /v2
   std::string body;
   std::string request_id;  // ours
   Caller caller;           // ours

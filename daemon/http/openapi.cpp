@@ -29,6 +29,11 @@ Json parameters(const Route& route) {
       list.push_back(parameter(std::string_view(name.begin(), name.end()), "query"));
     }
   }
+  if (route.path.starts_with("/v2") && route.method == "POST") {
+    Json length = parameter("Inference-Header-Content-Length", "header");
+    length["required"] = false;
+    list.push_back(std::move(length));
+  }
   if (route.method == "PATCH") list.push_back(parameter("If-Match", "header"));
   return list;
 }
@@ -46,9 +51,12 @@ Json operation(const Route& route, std::string_view operation_id, const Json& pa
   if (known.contains("requestBody")) json["requestBody"] = known["requestBody"];
   json["responses"] = known["responses"];
   for (Json& response : json["responses"]) response["description"] = route.summary;
-  json["responses"]["default"] = {
-      {"description", "an error, RFC 9457"},
-      {"content", {{"application/problem+json", {{"schema", {{"$ref", "#/components/schemas/Problem"}}}}}}}};
+  // Below /v2 errors have that protocol's form.
+  const bool inference = route.path.starts_with("/v2");
+  const char* media = inference ? "application/json" : "application/problem+json";
+  const char* schema = inference ? "#/components/schemas/InferenceError" : "#/components/schemas/Problem";
+  json["responses"]["default"] = {{"description", inference ? "an error" : "an error, RFC 9457"},
+                                  {"content", {{media, {{"schema", {{"$ref", schema}}}}}}}};
   return json;
 }
 

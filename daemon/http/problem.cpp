@@ -49,6 +49,13 @@ Reply problem(std::string_view slug, std::string_view detail, std::string_view h
 void complete_problem(Reply& reply, std::string_view path, std::string_view request_id) {
   if (reply.problem.empty()) return;
   auto body = nlohmann::ordered_json::parse(reply.body);
+  if (path == "/v2" || path.starts_with("/v2/")) {
+    std::string text = body["detail"];
+    if (body.contains("hint")) text += "; " + body["hint"].get<std::string>();
+    reply.body = nlohmann::ordered_json{{"error", text}}.dump();
+    reply.content_type = "application/json";
+    return;
+  }
   body["instance"] = printable(path, 1000);
   body["request_id"] = request_id;
   reply.body = body.dump();

@@ -24,7 +24,8 @@ struct ProblemKind {
 // `slug` must be a row of the table. detail and hint are made printable here: they may hold bytes of the request.
 [[nodiscard]] Reply problem(std::string_view slug, std::string_view detail, std::string_view hint = {});
 
-// Completes a problem with what only the dispatcher knows: "instance" and "request_id".
+// Completes a problem with what only the dispatcher knows: "instance" and "request_id". Below /v2 it takes the form of
+// that protocol, {"error": "..."}.
 void complete_problem(Reply& reply, std::string_view path, std::string_view request_id);
 
 }  // namespace kinglet::daemon::http

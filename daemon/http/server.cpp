@@ -77,6 +77,7 @@ Call call_of(const httplib::Request& request, std::string request_id) {
             .if_none_match = request.get_header_value("If-None-Match"),
             .if_match = request.get_header_value("If-Match"),
             .last_event_id = request.get_header_value("Last-Event-ID"),
+            .json_length = header(request, "Inference-Header-Content-Length"),
             .request_id = std::move(request_id)};
   for (const auto& [name, value] : request.params) call.query.emplace_back(name, value);
   return call;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The API's own document: complete, right in its examples, and true of every real answer."""
+import base64
 import json
 import unittest
 
@@ -40,6 +41,10 @@ class Documented(ScratchFolder):
                     problem = document["components"]["schemas"]["Problem"]
                     self.assertEqual(list(faults(reply.json(), problem, document)), [])
                     self.assertIn(reply.status, problems)
+                elif path.startswith("/v2") and str(reply.status) not in operations["get"]["responses"]:
+                    error = document["components"]["schemas"]["InferenceError"]
+                    self.assertEqual(list(faults(reply.json(), error, document)), [])
+                    self.assertIn(reply.status, problems)
                 else:
                     self.judge(document, operations["get"], reply)
         return document
@@ -51,6 +56,9 @@ class Running(WithAVisit, Documented):
         super().setUpClass()
         cls.document = cls.daemon.ask("/api/v1/openapi.json").json()
 
+    def version(self):
+        return self.daemon.ask("/api/v1/model").json()["digest"].split(":")[1][:12]
+
     def operation(self, method, path):
         return self.document["paths"][path][method]
 
@@ -58,6 +66,7 @@ class Running(WithAVisit, Documented):
         day = self.daemon.ask("/api/v1/days").json()["items"][0]["date"]
         path = path.replace("/species/{id}", "/species/" + self.visit["species_id"]).replace("{date}", day)
         path = path.replace("{source}", "camera").replace("{slug}", "busy").replace("{file}", "style.css")
+        path = path.replace("{name}", "kinglet-demo").replace("{version}", self.version())
         return path.replace("{id}", self.visit["id"] if "visits" in path else self.daemon.prediction()["id"])
 
     def test_every_operation_has_a_name_a_role_and_its_answers(self):
@@ -119,6 +128,14 @@ class Running(WithAVisit, Documented):
                                  ("/api/v1/control/pause", None, "text/plain"), ("/api/v1/control/resume", None, "text/plain")):
             reply = self.daemon.ask(path, "POST", body, {**self.owner, "Content-Type": kind})
             self.judge(self.document, self.operation("post", path), reply)
+        path = "/v2/models/{name}/infer"
+        one = self.operation("post", path)
+        example = one["requestBody"]["content"]["application/json"]["example"]
+        example["inputs"][0]["data"] = [base64.b64encode(picture).decode()]
+        schema = one["requestBody"]["content"]["application/json"]["schema"]
+        self.assertEqual(list(faults(example, schema, self.document)), [])
+        reply = self.daemon.ask(self.concrete(path), "POST", json.dumps(example), {**self.owner, "Content-Type": "application/json"})
+        self.judge(self.document, one, reply)
         token = json.dumps({"token": self.owner["Authorization"].split()[1]})
         reply = self.daemon.ask("/api/v1/session", "POST", token, {"Content-Type": "application/json"})
         self.judge(self.document, self.operation("post", "/api/v1/session"), reply)
@@ -150,7 +167,7 @@ class Troubled(Documented):
 
             def concrete(path):
                 path = path.replace("{date}", "2026-05-04").replace("{slug}", "busy").replace("{file}", "style.css")
-                return path.replace("{id}", "x").replace("{source}", "camera")
+                return path.replace("{id}", "x").replace("{source}", "camera").replace("{name}", "x").replace("{version}", "1")
             document = self.every_get(daemon, concrete, daemon.claim(), problems=(404, 503))
             self.judge(document, document["paths"]["/readyz"]["get"], daemon.ask("/readyz"))
 
