@@ -13,6 +13,7 @@
 #include "engine/base/text.h"
 #include "engine/model.h"
 #include "engine/onnx/save.h"
+#include "engine/quantize/half.h"
 
 namespace kinglet::cli {
 namespace {
@@ -31,6 +32,7 @@ struct Options {
   bool per_tensor = false;
   bool no_equalize = false;
   bool no_bias_correction = false;
+  std::string fp16;  // "weights" or "whole"
   bool force = false;
 };
 
@@ -120,8 +122,69 @@ Result<void> check(const Options& options) {
   return {};
 }
 
+// --- Half precision: no calibration
+// ------------------------------------------------------------------------------------
+
+// What it costs, where pictures were given.
+Result<std::optional<engine::Judgement>> judge_half(const Options& options, const engine::Graph& before,
+                                                    const engine::Graph& after, std::vector<std::string>& files,
+                                                    Output& out) {
+  if (options.images.empty()) return std::nullopt;
+  const PictureSamples pictures =
+      KINGLET_TRY(open_picture_samples(options.model, options.images, options.most_images, out));
+  const auto progress = [&](std::string_view what, std::size_t done, std::size_t total) {
+    out.progress(what, done, total);
+  };
+  auto a = KINGLET_TRY(engine::Session::create(engine::Graph(before), {}));
+  auto b = KINGLET_TRY(engine::Session::create(engine::Graph(after), {}));
+  const engine::Answers first = KINGLET_TRY(engine::answers_of(a, pictures.samples, progress));
+  const engine::Answers second = KINGLET_TRY(engine::answers_of(b, pictures.samples, progress));
+  out.end_progress();
+  files = pictures.files;
+  return KINGLET_TRY(engine::judge(first, second, pictures.labels, pictures.classifier->recipe().output));
+}
+
+Result<int> halve(const Options& options, Output& out) {
+  const engine::ModelFile file = KINGLET_TRY(engine::open_model(options.model.model));
+  const engine::HalfOptions half{
+      .form = options.fp16 == "whole" ? engine::HalfForm::kWhole : engine::HalfForm::kWeights,
+      .keep_float = {options.keep_float.begin(), options.keep_float.end()}};
+  const auto made = engine::to_half_model(file.graph, half);
+  if (!made) return std::unexpected(with_context(made.error(), options.model.model));
+  std::vector<std::string> files;
+  const auto judgement = KINGLET_TRY(judge_half(options, file.graph, made->graph, files, out));
+  const bool holds = options.max_drop < 0 || !judgement || judgement->drop_percent() <= options.max_drop;
+  if (holds) {
+    KINGLET_TRY(
+        engine::save_model(made->graph, options.output, options.force ? Overwrite::kReplace : Overwrite::kRefuse));
+  }
+  const engine::HalfReport& report = made->report;
+  if (out.json()) {
+    Json root{{"model", options.model.model},  {"output", options.output}, {"form", options.fp16},
+              {"constants", report.constants}, {"raised", report.raised},  {"lowered", report.lowered}};
+    if (judgement) root["judgement"] = to_json(*judgement, files);
+    out.print_json(root);
+  } else {
+    out.print(format_text("constants   {} in float16; {} tiny numbers raised, {} huge ones lowered\n", report.constants,
+                          report.raised, report.lowered));
+    if (judgement) out.print(to_text(*judgement, files));
+  }
+  if (!holds) {
+    out.warn(format_text("not written: {:.2f} points are lost, allowed are {:.2f}", judgement->drop_percent(),
+                         options.max_drop));
+    return 1;
+  }
+  out.note(format_text("wrote {}", options.output));
+  return 0;
+}
+
 Result<int> quantize(const Options& options, Output& out) {
   KINGLET_TRY(check(options));
+  if (!options.fp16.empty()) return halve(options, out);
+  if (options.images.empty()) {
+    return fail(ErrorCode::kUsage, "--images is missing: 8-bit levels are calibrated on pictures", "quantize",
+                "a folder of pictures as the camera sees them");
+  }
   const PictureSamples pictures =
       KINGLET_TRY(open_picture_samples(options.model, options.images, options.most_images, out));
   const engine::ModelFile file = KINGLET_TRY(engine::open_model(options.model.model));
@@ -162,8 +225,14 @@ Body quantize_command(CLI::App& app) {
   app.add_option("-o,--output", options->output, "where the result goes")->required()->type_name("OUT");
   app.add_option("--images", options->images,
                  "pictures to calibrate and judge on; a folder a label, or a labels.csv, tells what is right")
-      ->required()
       ->type_name("DIR");
+  app.add_option(
+         "--fp16", options->fp16,
+         "float16 in place of 8 bits: weights (stored so, the default) or whole (computed so, where a runtime can)")
+      ->expected(0, 1)
+      ->default_str("weights")
+      ->check(CLI::IsMember({"weights", "whole"}))
+      ->type_name("HOW");
   app.add_option("--most-images", options->most_images, "take at most so many of them (256)")
       ->check(CLI::Range(std::size_t{1}, std::size_t{100000}))
       ->type_name("N");

@@ -47,6 +47,18 @@ class Quantize(CliTest):
                                           "--json")).json()
         self.assertEqual(itself["judgement"]["signal_to_noise_db"], 200)
 
+    def test_half_precision_needs_no_pictures_and_keeps_the_answers(self):
+        for form, options in (("weights", []), ("whole", ["whole"])):
+            with self.subTest(form=form):
+                out = self.folder / f"{form}.onnx"
+                report = self.assert_done(kinglet("quantize", DEMO, "-o", out, "--json", "--fp16", *options)).json()
+                self.assertEqual(report["form"], form)
+                self.assertLess(out.stat().st_size, 0.6 * DEMO.stat().st_size)
+                found = self.assert_done(kinglet("compare", DEMO, out, "--images", self.pictures, "--json")).json()
+                self.assertEqual(found["judgement"]["same_top1"], 24)
+                plan = self.assert_done(kinglet("inspect", out, "--json")).json()["plan"]
+                self.assertEqual(plan["fallback_nodes"], [])
+
     def test_a_drop_that_is_too_large_writes_nothing(self):
         for picture in self.pictures.glob("*.*"):  # answers of noise hang on every level
             if picture.suffix == ".csv":

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: half the size without calibration: numbers of float16. A smaller positive number than 1e-7 becomes 1e-7 and a
+// finite one above 1e4 becomes 1e4 (mirrored below 0), as the converters of the field do it (onnxconverter-common's
+// float16); 0, NaN and infinity stay.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "engine/base/error.h"
+#include "engine/graph/graph.h"
+
+namespace kinglet::engine {
+
+enum class HalfForm : std::uint8_t {
+  kWeights,  // constants are stored so, with a Cast to float32 behind each: answers change by the rounding of weights
+             // alone
+  kWhole,    // the whole graph computes so between casts at its float32 inputs and outputs
+};
+
+struct HalfOptions {
+  HalfForm form = HalfForm::kWeights;
+  std::set<std::string> keep_float = {};  // kWhole: names or operators that stay float32 between casts
+};
+
+struct HalfReport {
+  std::size_t constants = 0;  // that became float16
+  std::size_t raised = 0;     // numbers that became +-1e-7
+  std::size_t lowered = 0;    // numbers that became +-1e4
+};
+
+struct HalfModel {
+  Graph graph;
+  HalfReport report;
+};
+
+// `graph` as open_model gives it; BatchNormalization is folded first, whose variances are too small for float16.
+// kBadData: nothing in it is float32.
+[[nodiscard]] Result<HalfModel> to_half_model(const Graph& graph, const HalfOptions& options);
+
+}  // namespace kinglet::engine
