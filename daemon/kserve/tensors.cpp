@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -33,6 +33,15 @@ T at(std::span<const std::byte> bytes, std::size_t index) {
   T value;
   std::memcpy(&value, bytes.data() + index * sizeof(T), sizeof(T));
   return value;
+}
+
+// The number with the shortest text that gives the same float back: JSON is text.
+double shortest(float value) {
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  double number = static_cast<double>(value);
+  std::from_chars(text.data(), end, number);
+  return number;
 }
 
 double number_at(std::span<const std::byte> bytes, DataType type, std::size_t index) {
@@ -199,8 +208,7 @@ Json json_of_bytes(std::span<const std::byte> bytes, DataType type) {
   for (std::size_t i = 0; i < count; ++i) {
     switch (type) {
       case DataType::kF32:
-        // The shortest text that gives the same float back.
-        list.push_back(at<float>(bytes, i));
+        list.push_back(shortest(at<float>(bytes, i)));
         break;
       case DataType::kF16:
         list.push_back(number_at(bytes, type, i));
@@ -248,7 +256,7 @@ std::vector<std::string> classes(std::span<const std::byte> bytes, DataType type
   // What is not a number comes last.
   const auto value = [&](std::size_t i) {
     const double number = number_at(bytes, type, i);
-    return std::isnan(number) ? -INFINITY : number;
+    return std::isnan(number) ? -std::numeric_limits<double>::infinity() : number;
   };
   k = std::min(k, count);
   std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(k), [&](std::size_t a, std::size_t b) {

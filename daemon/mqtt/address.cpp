@@ -70,7 +70,7 @@ Result<std::shared_ptr<LookUp>> look_up(const Address& address, const std::stop_
       look_up->kept = look_up;  // the system still writes there
       return unreachable(address, "its name is not answered");
     }
-    constexpr timespec kTurn{.tv_sec = 0, .tv_nsec = kTurnMs * 1'000'000};
+    constexpr timespec kTurn{.tv_sec = 0, .tv_nsec = kTurnMs * 1'000'000L};
     const gaicb* waited = list;
     gai_suspend(&waited, 1, &kTurn);
   }

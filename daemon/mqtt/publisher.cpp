@@ -267,6 +267,7 @@ Result<void> forget(const BrokerOptions& broker, const Topics& topics) {
     }
     if (!topics.discovery.empty()) kept.push_back(topics.discovery_config());
     std::vector<int> sent;
+    sent.reserve(kept.size());
     for (const std::string& topic : kept) {
       sent.push_back(KINGLET_TRY(link->publish(topic, {}, Quality::kAtLeastOnce, Keep::kRetained)));
     }

@@ -161,6 +161,11 @@ TEST(KserveTensors, HalfFloatsBecomeNumbers) {
             "[1.0,-2.0,5.960464477539063e-08,65504.0]");
 }
 
+TEST(KserveTensors, FloatsAreWrittenShortAndGiveTheSameFloatBack) {
+  const std::vector<float> floats{0.1F, 16777216.0F, 1e-30F, NAN, -INFINITY};
+  EXPECT_EQ(json_of_bytes(std::as_bytes(std::span(floats)), DataType::kF32).dump(), "[0.1,16777216.0,1e-30,null,null]");
+}
+
 TEST(KserveTensors, ATensorThatIsHeldTurnedIsTurnedAndBack) {
   TensorInfo turned = info("x", DataType::kU8, {2, 3, 2, 2});
   turned.layout = engine::TensorLayout::kNhwc;
