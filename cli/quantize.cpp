@@ -13,6 +13,7 @@
 #include "engine/base/text.h"
 #include "engine/model.h"
 #include "engine/onnx/save.h"
+#include "engine/quantize/dynamic.h"
 #include "engine/quantize/half.h"
 
 namespace kinglet::cli {
@@ -33,6 +34,7 @@ struct Options {
   bool no_equalize = false;
   bool no_bias_correction = false;
   std::string fp16;  // "weights" or "whole"
+  bool dynamic = false;
   bool force = false;
 };
 
@@ -122,13 +124,47 @@ Result<void> check(const Options& options) {
   return {};
 }
 
-// --- Half precision: no calibration
-// ------------------------------------------------------------------------------------
+// --- Forms without calibration: half precision, dynamic
+// ---------------------------------------------------------------
+
+struct Plain {
+  engine::Graph graph;
+  Json report;
+  std::string text;
+};
+
+Result<Plain> halved(const engine::Graph& graph, const Options& options) {
+  const engine::HalfOptions half{
+      .form = options.fp16 == "whole" ? engine::HalfForm::kWhole : engine::HalfForm::kWeights,
+      .keep_float = {options.keep_float.begin(), options.keep_float.end()}};
+  engine::HalfModel made = KINGLET_TRY(engine::to_half_model(graph, half));
+  const engine::HalfReport& report = made.report;
+  return Plain{.graph = std::move(made.graph),
+               .report = {{"form", options.fp16},
+                          {"constants", report.constants},
+                          {"raised", report.raised},
+                          {"lowered", report.lowered}},
+               .text = format_text("constants   {} in float16; {} tiny numbers raised, {} huge ones lowered\n",
+                                   report.constants, report.raised, report.lowered)};
+}
+
+Result<Plain> dynamic(const engine::Graph& graph, const Options& options) {
+  engine::DynamicModel made =
+      KINGLET_TRY(engine::to_dynamic_model(graph, {options.keep_float.begin(), options.keep_float.end()}));
+  return Plain{
+      .graph = std::move(made.graph),
+      .report = {{"form", "dynamic"}, {"layers", made.layers}},
+      .text = format_text("layers      {} with int8 weights, their inputs rounded at each run\n", made.layers)};
+}
+
+struct Judged {
+  engine::Judgement judgement;
+  std::vector<std::string> files;
+};
 
 // What it costs, where pictures were given.
-Result<std::optional<engine::Judgement>> judge_half(const Options& options, const engine::Graph& before,
-                                                    const engine::Graph& after, std::vector<std::string>& files,
-                                                    Output& out) {
+Result<std::optional<Judged>> judge_plain(const Options& options, const engine::Graph& before,
+                                          const engine::Graph& after, Output& out) {
   if (options.images.empty()) return std::nullopt;
   const PictureSamples pictures =
       KINGLET_TRY(open_picture_samples(options.model, options.images, options.most_images, out));
@@ -140,47 +176,41 @@ Result<std::optional<engine::Judgement>> judge_half(const Options& options, cons
   const engine::Answers first = KINGLET_TRY(engine::answers_of(a, pictures.samples, progress));
   const engine::Answers second = KINGLET_TRY(engine::answers_of(b, pictures.samples, progress));
   out.end_progress();
-  files = pictures.files;
-  return KINGLET_TRY(engine::judge(first, second, pictures.labels, pictures.classifier->recipe().output));
+  engine::Judgement judgement =
+      KINGLET_TRY(engine::judge(first, second, pictures.labels, pictures.classifier->recipe().output));
+  return Judged{.judgement = std::move(judgement), .files = pictures.files};
 }
 
-Result<int> halve(const Options& options, Output& out) {
+Result<int> quantize_plain(const Options& options, Output& out) {
   const engine::ModelFile file = KINGLET_TRY(engine::open_model(options.model.model));
-  const engine::HalfOptions half{
-      .form = options.fp16 == "whole" ? engine::HalfForm::kWhole : engine::HalfForm::kWeights,
-      .keep_float = {options.keep_float.begin(), options.keep_float.end()}};
-  const auto made = engine::to_half_model(file.graph, half);
+  auto made = options.dynamic ? dynamic(file.graph, options) : halved(file.graph, options);
   if (!made) return std::unexpected(with_context(made.error(), options.model.model));
-  std::vector<std::string> files;
-  const auto judgement = KINGLET_TRY(judge_half(options, file.graph, made->graph, files, out));
-  const bool holds = options.max_drop < 0 || !judgement || judgement->drop_percent() <= options.max_drop;
+  const auto judged = KINGLET_TRY(judge_plain(options, file.graph, made->graph, out));
+  const bool holds = options.max_drop < 0 || !judged || judged->judgement.drop_percent() <= options.max_drop;
   if (holds) {
     KINGLET_TRY(
         engine::save_model(made->graph, options.output, options.force ? Overwrite::kReplace : Overwrite::kRefuse));
   }
-  const engine::HalfReport& report = made->report;
   if (out.json()) {
-    Json root{{"model", options.model.model},  {"output", options.output}, {"form", options.fp16},
-              {"constants", report.constants}, {"raised", report.raised},  {"lowered", report.lowered}};
-    if (judgement) root["judgement"] = to_json(*judgement, files);
+    Json root{{"model", options.model.model}, {"output", options.output}};
+    root.update(made->report);
+    if (judged) root["judgement"] = to_json(judged->judgement, judged->files);
     out.print_json(root);
   } else {
-    out.print(format_text("constants   {} in float16; {} tiny numbers raised, {} huge ones lowered\n", report.constants,
-                          report.raised, report.lowered));
-    if (judgement) out.print(to_text(*judgement, files));
+    out.print(made->text + (judged ? to_text(judged->judgement, judged->files) : ""));
   }
-  if (!holds) {
-    out.warn(format_text("not written: {:.2f} points are lost, allowed are {:.2f}", judgement->drop_percent(),
-                         options.max_drop));
-    return 1;
+  if (holds) {
+    out.note(format_text("wrote {}", options.output));
+    return 0;
   }
-  out.note(format_text("wrote {}", options.output));
-  return 0;
+  out.warn(format_text("not written: {:.2f} points are lost, allowed are {:.2f}", judged->judgement.drop_percent(),
+                       options.max_drop));
+  return 1;
 }
 
 Result<int> quantize(const Options& options, Output& out) {
   KINGLET_TRY(check(options));
-  if (!options.fp16.empty()) return halve(options, out);
+  if (options.dynamic || !options.fp16.empty()) return quantize_plain(options, out);
   if (options.images.empty()) {
     return fail(ErrorCode::kUsage, "--images is missing: 8-bit levels are calibrated on pictures", "quantize",
                 "a folder of pictures as the camera sees them");
@@ -226,13 +256,17 @@ Body quantize_command(CLI::App& app) {
   app.add_option("--images", options->images,
                  "pictures to calibrate and judge on; a folder a label, or a labels.csv, tells what is right")
       ->type_name("DIR");
-  app.add_option(
-         "--fp16", options->fp16,
-         "float16 in place of 8 bits: weights (stored so, the default) or whole (computed so, where a runtime can)")
-      ->expected(0, 1)
-      ->default_str("weights")
-      ->check(CLI::IsMember({"weights", "whole"}))
-      ->type_name("HOW");
+  CLI::Option* half =
+      app.add_option(
+             "--fp16", options->fp16,
+             "float16 in place of 8 bits: weights (stored so, the default) or whole (computed so, where a runtime can)")
+          ->expected(0, 1)
+          ->default_str("weights")
+          ->check(CLI::IsMember({"weights", "whole"}))
+          ->type_name("HOW");
+  app.add_flag("--dynamic", options->dynamic,
+               "int8 weights of matrix products, their inputs rounded at each run: transformers")
+      ->excludes(half);
   app.add_option("--most-images", options->most_images, "take at most so many of them (256)")
       ->check(CLI::Range(std::size_t{1}, std::size_t{100000}))
       ->type_name("N");

@@ -38,7 +38,7 @@ class Writer {
  private:
   // Everything that read the value reads its rounded form. A graph output keeps its name and becomes that form.
   void round_value(ValueId value, const LinearQuantization& levels) {
-    const std::string& name = graph_.value(value).name;
+    const std::string name = graph_.value(value).name;
     const auto shape = graph_.value(value).shape;
     const std::vector<NodeId> readers = graph_.consumers(value);
     const ValueId scale = graph_.add_constant(name + "_scale", Tensor::of<float>({}, {levels.scale}));

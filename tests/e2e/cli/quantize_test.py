@@ -59,6 +59,16 @@ class Quantize(CliTest):
                 plan = self.assert_done(kinglet("inspect", out, "--json")).json()["plan"]
                 self.assertEqual(plan["fallback_nodes"], [])
 
+    def test_dynamic_rounds_the_matrix_product_alone(self):
+        out = self.folder / "dynamic.onnx"
+        report = self.assert_done(kinglet("quantize", DEMO, "-o", out, "--json", "--dynamic", "--images",
+                                          self.pictures)).json()
+        self.assertEqual((report["form"], report["layers"]), ("dynamic", 1))
+        self.assertEqual(report["judgement"]["same_top1"], 24)
+        seen = self.assert_done(kinglet("inspect", out, "--json")).json()
+        self.assertEqual(seen["operators"]["MatMulInteger"], 1)
+        self.assertEqual(seen["plan"]["fallback_nodes"], [])
+
     def test_a_drop_that_is_too_large_writes_nothing(self):
         for picture in self.pictures.glob("*.*"):  # answers of noise hang on every level
             if picture.suffix == ".csv":
