@@ -12,6 +12,7 @@
 #include "engine/base/text.h"
 #include "engine/onnx/external_data.h"
 #include "engine/onnx/import.h"
+#include "engine/onnx/save.h"
 #include "engine/onnx/tensor_proto.h"
 #include "engine/onnx/wire.h"
 
@@ -22,9 +23,6 @@ using ::onnx::TensorProto;
 using onnx_format::ByteSource;
 using onnx_format::Payload;
 
-constexpr std::uint64_t kMaxMessage = (std::uint64_t{1} << 31U) - 1;
-constexpr std::uint64_t kBesideFrom = 1024;  // bytes; smaller ones are shapes and scalars
-constexpr std::uint64_t kBesideAlign = 64;   // of a weight in the data file
 constexpr std::size_t kCopyBlock = 1U << 20U;
 
 class OwnedFile final : public ByteSource {
@@ -170,20 +168,6 @@ class Filler {
 std::unexpected<Error> no_model(const std::string& detail) {
   return fail(ErrorCode::kBadData, "is not an ONNX model: " + detail, {},
               "check that the file is whole and was exported as ONNX");
-}
-
-void set_external(TensorProto& tensor, const std::string& file, std::uint64_t offset, std::uint64_t length) {
-  tensor.clear_raw_data();
-  tensor.set_data_location(TensorProto::EXTERNAL);
-  tensor.clear_external_data();
-  const auto add = [&](std::string key, std::string value) {
-    auto& entry = *tensor.add_external_data();
-    entry.set_key(std::move(key));
-    entry.set_value(std::move(value));
-  };
-  add("location", file);
-  add("offset", std::to_string(offset));
-  add("length", std::to_string(length));
 }
 
 }  // namespace
@@ -373,10 +357,10 @@ Result<void> Document::save_beside(const std::filesystem::path& path, Overwrite 
   std::uint64_t offset = 0;
   KINGLET_TRY(for_each_weight(*model.mutable_graph(), [&](TensorProto& tensor, bool outer) -> Result<void> {
     const Payload* payload = payload_of(tensor);
-    if (!outer || payload == nullptr || payload->size < kBesideFrom) return {};
-    const std::uint64_t start = (offset + kBesideAlign - 1) / kBesideAlign * kBesideAlign;
+    if (!outer || payload == nullptr || payload->size < onnx_format::kBesideFrom) return {};
+    const std::uint64_t start = onnx_format::beside_offset(offset);
     weights.push_back({.bytes = std::string(static_cast<std::size_t>(start - offset), '\0'), .payload = *payload});
-    set_external(tensor, data.filename().string(), start, payload->size);
+    onnx_format::set_external(tensor, data.filename().string(), start, payload->size);
     offset = start + payload->size;
     return {};
   }));

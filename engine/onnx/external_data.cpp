@@ -88,4 +88,18 @@ Result<Tensor> ExternalData::read(const ::onnx::TensorProto& proto, DataType typ
   return pieces.emplace(Piece{where.offset, bytes, type}, std::move(tensor)).first->second;
 }
 
+void set_external(::onnx::TensorProto& tensor, const std::string& file, std::uint64_t offset, std::uint64_t length) {
+  tensor.clear_raw_data();
+  tensor.set_data_location(::onnx::TensorProto::EXTERNAL);
+  tensor.clear_external_data();
+  const auto add = [&](std::string key, std::string value) {
+    auto& entry = *tensor.add_external_data();
+    entry.set_key(std::move(key));
+    entry.set_value(std::move(value));
+  };
+  add("location", file);
+  add("offset", std::to_string(offset));
+  add("length", std::to_string(length));
+}
+
 }  // namespace kinglet::engine::onnx_format

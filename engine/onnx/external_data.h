@@ -41,4 +41,15 @@ class ExternalData {
   std::map<std::string, Opened> files_;
 };
 
+// --- Writing: the data file is named after the model, with ".data" behind
+// ----------------------------------------------
+
+inline constexpr std::uint64_t kBesideFrom = 1024;  // bytes of a weight; smaller ones are shapes and scalars
+
+// Where the next weight begins when `end` bytes are taken: aligned to 64.
+[[nodiscard]] constexpr std::uint64_t beside_offset(std::uint64_t end) { return (end + 63) / 64 * 64; }
+
+// The tensor's numbers lie in `file` beside the model.
+void set_external(::onnx::TensorProto& tensor, const std::string& file, std::uint64_t offset, std::uint64_t length);
+
 }  // namespace kinglet::engine::onnx_format

@@ -10,12 +10,11 @@
 #include <vector>
 
 #include "engine/base/format.h"
+#include "engine/onnx/external_data.h"
 #include "engine/onnx/tensor_proto.h"
 
 namespace kinglet::engine {
 namespace {
-
-constexpr std::uint64_t kMaxMessage = (std::uint64_t{1} << 31) - 1;
 
 // Field numbers of onnx.proto, all of wire type 2 (length-delimited).
 constexpr std::uint8_t kModelGraph = 7;
@@ -168,6 +167,19 @@ std::string graph_without_weights(const Graph& graph, std::int64_t opset) {
   return proto.SerializeAsString();
 }
 
+// The numbers lie in a file beside the model, from `data.size()` on.
+void add_external(const Value& value, const std::string& file, Pieces& pieces, Pieces& data) {
+  ::onnx::TensorProto proto;
+  write_tensor_head(*value.constant, proto);
+  proto.set_name(value.name);
+  const std::uint64_t start = onnx_format::beside_offset(data.size());
+  onnx_format::set_external(proto, file, start, value.constant->byte_count());
+  data.add(std::string(static_cast<std::size_t>(start - data.size()), '\0'));
+  data.view(value.constant->bytes());
+  const std::string head = proto.SerializeAsString();
+  pieces.add(field_header(kGraphInitializer, head.size()) + head);
+}
+
 void add_initializer(const Value& value, Pieces& pieces) {
   ::onnx::TensorProto proto;
   write_tensor_head(*value.constant, proto);
@@ -183,6 +195,9 @@ void add_initializer(const Value& value, Pieces& pieces) {
 struct File {
   std::string head;
   Pieces body;
+  Pieces data;  // what lies beside the model
+
+  [[nodiscard]] std::uint64_t size() const { return head.size() + body.size(); }
 
   [[nodiscard]] std::vector<std::string_view> views() const {
     std::vector<std::string_view> out{head};
@@ -191,33 +206,56 @@ struct File {
   }
 };
 
-Result<File> to_file(const Graph& graph, std::int64_t opset) {
+// Large weights go into the file `beside`; empty: none do.
+File to_file(const Graph& graph, std::int64_t opset, const std::string& beside) {
   File file;
   file.body.add(graph_without_weights(graph, opset));
   for (const ValueId id : graph.values()) {
+    const Value& value = graph.value(id);
     const bool read = !graph.consumers(id).empty() || graph.is_output(id);
-    if (graph.value(id).constant && read) add_initializer(graph.value(id), file.body);
+    if (!value.constant || !read) continue;
+    if (!beside.empty() && value.constant->byte_count() >= onnx_format::kBesideFrom) {
+      add_external(value, beside, file.body, file.data);
+    } else {
+      add_initializer(value, file.body);
+    }
   }
   file.head = model_head(graph, opset) + field_header(kModelGraph, file.body.size());
-  const std::uint64_t size = file.head.size() + file.body.size();
-  if (size <= kMaxMessage) return file;
-  return fail(ErrorCode::kBadData,
-              format_text("the model has {} bytes, one ONNX file holds at most {}", size, kMaxMessage));
+  return file;
+}
+
+Result<void> save_beside(const Graph& graph, const std::filesystem::path& path, Overwrite overwrite) {
+  std::filesystem::path data = path;
+  data += ".data";
+  const File file = to_file(graph, opset_to_write(graph), data.filename().string());
+  // A model without its data is worse than data without its model.
+  if (overwrite == Overwrite::kRefuse && std::filesystem::exists(path)) {
+    return fail(ErrorCode::kCannotCreate, "the file exists already", path.string(), "add --force to replace it");
+  }
+  KINGLET_TRY(write_file(data, file.data.views(), overwrite));
+  return write_file(path, file.views(), overwrite);
 }
 
 }  // namespace
 
-Result<void> save_model(const Graph& graph, const std::filesystem::path& path, Overwrite overwrite) {
-  const File file = KINGLET_TRY(to_file(graph, opset_to_write(graph)));
+Result<void> save_model(const Graph& graph, const std::filesystem::path& path, Overwrite overwrite,
+                        std::uint64_t most_bytes) {
+  const File file = to_file(graph, opset_to_write(graph), {});
+  if (file.size() > most_bytes) return save_beside(graph, path, overwrite);
   return write_file(path, file.views(), overwrite);
 }
 
 Result<std::string> to_onnx_bytes(const Graph& graph) { return to_onnx_bytes(graph, opset_to_write(graph)); }
 
 Result<std::string> to_onnx_bytes(const Graph& graph, std::int64_t opset) {
-  const File file = KINGLET_TRY(to_file(graph, opset));
+  const File file = to_file(graph, opset, {});
+  if (file.size() > kMaxMessage) {
+    return fail(ErrorCode::kBadData,
+                format_text("the model has {} bytes, one ONNX file holds at most {}", file.size(), kMaxMessage), {},
+                "name an output file: large weights are written beside it");
+  }
   std::string bytes;
-  bytes.reserve(file.head.size() + file.body.size());
+  bytes.reserve(file.size());
   for (const std::string_view view : file.views()) bytes += view;
   return bytes;
 }

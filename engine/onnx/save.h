@@ -7,6 +7,7 @@
 // file had and a Graph does not (doc strings, value_info, inputs with default values) is not written.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -16,10 +17,13 @@
 
 namespace kinglet::engine {
 
-// kBadData: more than 2 GiB, which one protobuf message cannot hold. kCannotCreate, kIo: see write_file.
-[[nodiscard]] Result<void> save_model(const Graph& graph, const std::filesystem::path& path, Overwrite overwrite);
+// Above 2 GiB, which one protobuf message cannot hold, weights lie beside the file in PATH.data. kCannotCreate, kIo:
+// see write_file.
+inline constexpr std::uint64_t kMaxMessage = (std::uint64_t{1} << 31) - 1;
+[[nodiscard]] Result<void> save_model(const Graph& graph, const std::filesystem::path& path, Overwrite overwrite,
+                                      std::uint64_t most_bytes = kMaxMessage);
 
-// The whole file in memory, for tests and self-checks.
+// The whole file in memory, for tests and self-checks. kBadData: more than 2 GiB.
 [[nodiscard]] Result<std::string> to_onnx_bytes(const Graph& graph);
 
 // The opset of the default domain that save_model writes.
