@@ -87,8 +87,10 @@ Result<bool> lower_rows(SubgraphBuilder& builder, const Node& node, Operand rows
   const Tensor* weight = constant_input(builder.graph(), node, at.b);
   const Tensor* scale = constant_input(builder.graph(), node, at.scale);
   const Tensor* zero = constant_input(builder.graph(), node, at.zero_point);
-  if (weight == nullptr || scale == nullptr || weight->type() != DataType::kI8 || weight->shape().size() != 2)
+  if (weight == nullptr || scale == nullptr || weight->type() != DataType::kI8 || weight->shape().size() != 2 ||
+      scale->type() != DataType::kF32) {
     return false;
+  }
   if (is_given(node, at.zero_point) &&
       (zero == nullptr || std::ranges::count(zero->bytes(), std::byte{0}) != zero->element_count())) {
     return false;
