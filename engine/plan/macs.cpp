@@ -28,7 +28,8 @@ std::int64_t multiply_adds(const Graph& graph, NodeId id) {
   if (input == nullptr || weight == nullptr || output == nullptr || input->empty() || weight->empty()) return 0;
   if (op_type == "Conv") return count(*output) * count(*weight, 1);
   if (op_type == "ConvTranspose") return count(*input) * count(*weight, 1);
-  if (op_type == "MatMul" || op_type == "Linear" || op_type == "MatMulIntegerToFloat") return count(*output) * input->back();
+  if (op_type == "MatMul" || op_type == "Linear" || op_type == "MatMulIntegerToFloat")
+    return count(*output) * input->back();
   if (op_type == "Gemm" && input->size() == 2) {
     return count(*output) * (*input)[node.attributes.get_int("transA", 0) != 0 ? 0 : 1];
   }

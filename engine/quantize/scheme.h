@@ -19,9 +19,9 @@ struct QuantizationScheme {
   std::size_t groups = 0;
 };
 
-// Layers all but `kept_float` (names of nodes); between them Add, Mul, GlobalAveragePool, functions (Sigmoid, Tanh, HardSwish ...) and what
-// only moves numbers, where all around it runs in integers. The last layer keeps a float result: what comes behind it
-// is the answer.
+// Layers all but `kept_float` (names of nodes); between them Add, Mul, GlobalAveragePool, functions (Sigmoid, Tanh,
+// HardSwish ...) and what only moves numbers, where all around it runs in integers. The last layer keeps a float
+// result: what comes behind it is the answer.
 [[nodiscard]] QuantizationScheme choose_scheme(const Graph& graph, const std::set<std::string>& kept_float);
 
 }  // namespace kinglet::engine

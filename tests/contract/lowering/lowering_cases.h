@@ -138,13 +138,22 @@ inline constexpr LoweringCase kLoweringCases[] = {
     // quantize.cpp
     // lower_quantized.cpp
     {"QLinearConv", "scales_of_channels",
-     "%x = input f32[1,3,9,11]\n%q = QuantizeLinear(%x, s:f32[]{0.03}, z:i8[]{10})\n%1 = QLinearConv(%q, s, z, w:i8[8,3,3,3]#w, ws:f32[8]#+ws, wz:i8[8]{0,0,0,0,0,0,0,0}, ys:f32[]{0.9}, yz:i8[]{-20}, b:i32[8]{0,1,-2,300,40,5,6,7}) {kinglet_integers=1, pads=[1,1,1,1]}\n%2 = DequantizeLinear(%1, ys, yz)\noutput %2"},
+     "%x = input f32[1,3,9,11]\n%q = QuantizeLinear(%x, s:f32[]{0.03}, z:i8[]{10})\n%1 = QLinearConv(%q, s, z, "
+     "w:i8[8,3,3,3]#w, ws:f32[8]#+ws, wz:i8[8]{0,0,0,0,0,0,0,0}, ys:f32[]{0.9}, yz:i8[]{-20}, "
+     "b:i32[8]{0,1,-2,300,40,5,6,7}) {kinglet_integers=1, pads=[1,1,1,1]}\n%2 = DequantizeLinear(%1, ys, yz)\noutput "
+     "%2"},
     {"QLinearConv", "depthwise_and_bounds",
-     "%x = input f32[1,6,7,7]\n%q = QuantizeLinear(%x, s:f32[]{0.03}, z:i8[]{10})\n%1 = QLinearConv(%q, s, z, w:i8[6,1,3,3]#w, ws:f32[]{0.02}, wz:i8[]{0}, ys:f32[]{0.11}, yz:i8[]{-20}) {kinglet_integers=1, kinglet_max=6.0, kinglet_min=0.0, group=6, strides=[2,2]}\n%2 = DequantizeLinear(%1, ys, yz)\noutput %2"},
+     "%x = input f32[1,6,7,7]\n%q = QuantizeLinear(%x, s:f32[]{0.03}, z:i8[]{10})\n%1 = QLinearConv(%q, s, z, "
+     "w:i8[6,1,3,3]#w, ws:f32[]{0.02}, wz:i8[]{0}, ys:f32[]{0.11}, yz:i8[]{-20}) {kinglet_integers=1, kinglet_max=6.0, "
+     "kinglet_min=0.0, group=6, strides=[2,2]}\n%2 = DequantizeLinear(%1, ys, yz)\noutput %2"},
     {"QLinearConv", "unsigned_around_any_level",
-     "%x = input f32[1,3,7,7]\n%q = QuantizeLinear(%x, s:f32[]{0.03}, z:u8[]{110})\n%1 = QLinearConv(%q, s, z, w:u8[4,3,1,1]#w, ws:f32[]{0.02}, wz:u8[]{140}, ys:f32[]{0.3}, yz:u8[]{100}, b:i32[4]{100,-7,9,10}) {kinglet_integers=1}\n%2 = DequantizeLinear(%1, ys, yz)\noutput %2"},
+     "%x = input f32[1,3,7,7]\n%q = QuantizeLinear(%x, s:f32[]{0.03}, z:u8[]{110})\n%1 = QLinearConv(%q, s, z, "
+     "w:u8[4,3,1,1]#w, ws:f32[]{0.02}, wz:u8[]{140}, ys:f32[]{0.3}, yz:u8[]{100}, b:i32[4]{100,-7,9,10}) "
+     "{kinglet_integers=1}\n%2 = DequantizeLinear(%1, ys, yz)\noutput %2"},
     {"QLinearMatMul", "scales_of_columns",
-     "%x = input f32[3,16]\n%q = QuantizeLinear(%x, s:f32[]{0.03}, z:i8[]{10})\n%1 = QLinearMatMul(%q, s, z, w:i8[16,5]#w, ws:f32[5]#+ws, wz:i8[5]{0,0,0,0,0}, ys:f32[]{0.9}, yz:i8[]{-20}) {kinglet_integers=1}\n%2 = DequantizeLinear(%1, ys, yz)\noutput %2"},
+     "%x = input f32[3,16]\n%q = QuantizeLinear(%x, s:f32[]{0.03}, z:i8[]{10})\n%1 = QLinearMatMul(%q, s, z, "
+     "w:i8[16,5]#w, ws:f32[5]#+ws, wz:i8[5]{0,0,0,0,0}, ys:f32[]{0.9}, yz:i8[]{-20}) {kinglet_integers=1}\n%2 = "
+     "DequantizeLinear(%1, ys, yz)\noutput %2"},
     {"QuantizeLinear", "unsigned",
      "%x = input f32[1,3,4,4]\n%1 = QuantizeLinear(%x, s:f32[]{0.01}, z:u8[]{100})\n%2 = DequantizeLinear(%1, s, "
      "z)\noutput %2"},
