@@ -64,6 +64,7 @@ Result<std::vector<Labelled>> pictures_of(const std::string& folder) {
 std::vector<Labelled> evenly(std::vector<Labelled> all, std::size_t most) {
   if (all.size() <= most) return all;
   std::vector<Labelled> out;
+  out.reserve(most);
   for (std::size_t i = 0; i < most; ++i) out.push_back(std::move(all[i * all.size() / most]));
   return out;
 }
