@@ -92,13 +92,10 @@ Result<Comparison> measure_all(const Options& options, const PictureSamples& pic
   const engine::SessionOptions session_options{.threads = thread_count(options.a)};
   auto before = KINGLET_TRY(engine::Session::create(engine::Graph(a.graph), session_options));
   auto after = KINGLET_TRY(engine::Session::create(engine::Graph(b.graph), session_options));
-  const engine::Answers answers_a = KINGLET_TRY(engine::answers_of(before, pictures.samples, progress));
-  const auto answers_b = engine::answers_of(after, pictures.samples, progress);
-  if (!answers_b) return std::unexpected(with_context(answers_b.error(), options.b));
   Comparison found{
       .a = options.a.model, .b = options.b, .files = pictures.files, .a_bytes = a.size_bytes, .b_bytes = b.size_bytes};
-  found.judgement =
-      KINGLET_TRY(engine::judge(answers_a, *answers_b, pictures.labels, pictures.classifier->recipe().output));
+  found.judgement = KINGLET_TRY(
+      engine::judge(before, after, pictures.samples, pictures.labels, pictures.classifier->recipe().output, progress));
   const Times times = KINGLET_TRY(measure(before, after));
   found.a_ms = times.a_ms;
   found.b_ms = times.b_ms;

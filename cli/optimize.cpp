@@ -8,11 +8,11 @@
 
 #include "cli/classifier.h"
 #include "cli/command.h"
-#include "engine/backend/layout.h"
+#include "cli/picture_samples.h"
+#include "cli/tool_files.h"
 #include "engine/base/text.h"
 #include "engine/base/units.h"
 #include "engine/model.h"
-#include "engine/onnx/save.h"
 #include "engine/passes/pass.h"
 
 namespace kinglet::cli {
@@ -122,14 +122,6 @@ void print_text(const OptimizeReport& report, const Options& options, Output& ou
   if (options.output != "-") out.note(format_text("wrote {}", options.output));
 }
 
-Result<void> save(const engine::Graph& graph, const Options& options, Output& out) {
-  if (options.output == "-") {
-    out.print(KINGLET_TRY(engine::to_onnx_bytes(graph)));
-    return {};
-  }
-  return engine::save_model(graph, options.output, options.force ? Overwrite::kReplace : Overwrite::kRefuse);
-}
-
 // Pictures of the folder as the model's input, prepared by its recipe; so many are enough for a proof.
 constexpr std::size_t kMostPictures = 32;
 
@@ -144,16 +136,8 @@ Result<std::vector<engine::NamedInputs>> load_pictures(const Options& options, O
   ModelOptions model;
   model.model = options.model;
   Classifier classifier = KINGLET_TRY(Classifier::open(model, out));
-  const engine::TensorInfo& input = classifier.session().inputs().front();
-  const auto layout = input.layout == engine::TensorLayout::kNhwc ? engine::Layout::kNhwc : engine::Layout::kLogical;
   for (const std::string& name : names) {
-    const std::string bytes = KINGLET_TRY(read_picture(name));
-    const Result<PictureResult> prepared = classifier.prepare(std::as_bytes(std::span(bytes)));
-    if (!prepared) return std::unexpected(with_context(prepared.error(), name));
-    engine::Tensor tensor(input.type, input.shape);
-    engine::copy_layout(input.shape, engine::byte_size(input.type), classifier.session().input(0), layout,
-                        tensor.mutable_bytes(), engine::Layout::kLogical);
-    pictures.push_back({.name = name, .tensors = {std::move(tensor)}});
+    pictures.push_back({.name = name, .tensors = {KINGLET_TRY(prepared_picture(classifier, name))}});
   }
   return pictures;
 }
@@ -167,14 +151,7 @@ Result<int> optimize(const Options& options, Output& out) {
     return fail(ErrorCode::kUsage, "expected a model and -o OUT", "optimize",
                 "`kinglet optimize --help` shows an example");
   }
-  std::error_code ignored;
-  if (options.output != "-" && std::filesystem::equivalent(options.model, options.output, ignored)) {
-    return fail(ErrorCode::kUsage, "input and output are the same file", "optimize",
-                "name another output: the input is never changed");
-  }
-  if (options.output != "-" && !options.force && std::filesystem::exists(options.output, ignored)) {
-    return fail(ErrorCode::kCannotCreate, "the file exists already", options.output, "add --force to replace it");
-  }
+  KINGLET_TRY(check_output(options.model, options.output, options.force, "optimize"));
   if (options.no_proof && !options.images.empty()) {
     return fail(ErrorCode::kUsage, "--images is for the proof, which --no-proof leaves out", "optimize",
                 "give one of the two");
@@ -190,7 +167,7 @@ Result<int> optimize(const Options& options, Output& out) {
   if (options.stop_after >= 0) optimize_options.stop_after_rewrites = options.stop_after;
   const Result<engine::Optimized> optimized = engine::optimize_model(file.graph, optimize_options);
   if (!optimized) return std::unexpected(with_context(optimized.error(), options.model));
-  KINGLET_TRY(save(optimized->graph, options, out));
+  KINGLET_TRY(write_model(optimized->graph, options.output, options.force, out));
   if (options.output == "-") {
     out.note(
         format_text("{} nodes, {} after the passes", optimized->report.before.nodes, optimized->report.after.nodes));

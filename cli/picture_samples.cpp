@@ -9,11 +9,8 @@
 #include "visits/taxa.h"
 
 namespace kinglet::cli {
-namespace {
 
-constexpr std::size_t kKeptBytes = std::size_t{64} << 20;
-
-Result<engine::Tensor> prepare(Classifier& classifier, const std::string& file) {
+Result<engine::Tensor> prepared_picture(Classifier& classifier, const std::string& file) {
   const std::string bytes = KINGLET_TRY(read_picture(file));
   const Result<PictureResult> prepared = classifier.prepare(std::as_bytes(std::span(bytes)));
   if (!prepared) return std::unexpected(with_context(prepared.error(), file));
@@ -25,6 +22,10 @@ Result<engine::Tensor> prepare(Classifier& classifier, const std::string& file) 
   return tensor;
 }
 
+namespace {
+
+constexpr std::size_t kKeptBytes = std::size_t{64} << 20;
+
 // Prepared pictures, as many as fit.
 class Kept {
  public:
@@ -32,7 +33,7 @@ class Kept {
 
   Result<engine::Tensor> get(std::size_t i) {
     if (const auto found = kept_.find(i); found != kept_.end()) return found->second;
-    engine::Tensor tensor = KINGLET_TRY(prepare(classifier_, files_.at(i)));
+    engine::Tensor tensor = KINGLET_TRY(prepared_picture(classifier_, files_.at(i)));
     if (bytes_ + tensor.byte_count() <= kKeptBytes) {
       bytes_ += tensor.byte_count();
       kept_.emplace(i, tensor);
@@ -80,7 +81,7 @@ Result<PictureSamples> open_picture_samples(const ModelOptions& model, const std
   std::size_t done = 0;
   for (const Labelled& picture : all) {
     out.progress(picture.file, done++, all.size());
-    if (const auto readable = prepare(*result.classifier, picture.file); !readable) {
+    if (const auto readable = prepared_picture(*result.classifier, picture.file); !readable) {
       ++result.damaged;
       out.warn(describe(readable.error()));
       continue;

@@ -13,6 +13,9 @@
 
 namespace kinglet::cli {
 
+// The picture as the model's first input, in the order of its shape. The error names the file.
+[[nodiscard]] Result<engine::Tensor> prepared_picture(Classifier& classifier, const std::string& file);
+
 struct PictureSamples {
   std::vector<std::string> files;
   std::vector<std::optional<std::size_t>> labels;  // the model's class, where a picture's label names one

@@ -9,10 +9,10 @@
 #include "cli/command.h"
 #include "cli/judgement_text.h"
 #include "cli/picture_samples.h"
+#include "cli/tool_files.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/model.h"
-#include "engine/onnx/save.h"
 #include "engine/quantize/dynamic.h"
 #include "engine/quantize/half.h"
 
@@ -21,6 +21,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using engine::QuantizeReport;
+
+constexpr std::size_t kFewPictures = 20;
 
 struct Options {
   ModelOptions model;
@@ -112,18 +114,6 @@ void describe(engine::Graph& graph, const Options& options, const PictureSamples
                                .dump());
 }
 
-Result<void> check(const Options& options) {
-  std::error_code ignored;
-  if (std::filesystem::equivalent(options.model.model, options.output, ignored)) {
-    return fail(ErrorCode::kUsage, "input and output are the same file", "quantize",
-                "name another output: the input is never changed");
-  }
-  if (!options.force && std::filesystem::exists(options.output, ignored)) {
-    return fail(ErrorCode::kCannotCreate, "the file exists already", options.output, "add --force to replace it");
-  }
-  return {};
-}
-
 // --- Forms without calibration: half precision, dynamic
 // ---------------------------------------------------------------
 
@@ -173,12 +163,33 @@ Result<std::optional<Judged>> judge_plain(const Options& options, const engine::
   };
   auto a = KINGLET_TRY(engine::Session::create(engine::Graph(before), {}));
   auto b = KINGLET_TRY(engine::Session::create(engine::Graph(after), {}));
-  const engine::Answers first = KINGLET_TRY(engine::answers_of(a, pictures.samples, progress));
-  const engine::Answers second = KINGLET_TRY(engine::answers_of(b, pictures.samples, progress));
+  engine::Judgement judgement = KINGLET_TRY(
+      engine::judge(a, b, pictures.samples, pictures.labels, pictures.classifier->recipe().output, progress));
   out.end_progress();
-  engine::Judgement judgement =
-      KINGLET_TRY(engine::judge(first, second, pictures.labels, pictures.classifier->recipe().output));
   return Judged{.judgement = std::move(judgement), .files = pictures.files};
+}
+
+// Writes the model unless it loses too much, and tells about it: on stderr when the model itself goes to stdout.
+Result<int> finish(const Options& options, const engine::Graph& graph, const engine::Judgement* judgement,
+                   const Json& report, const std::string& text, Output& out) {
+  const bool holds = options.max_drop < 0 || judgement == nullptr || judgement->drop_percent() <= options.max_drop;
+  if (holds) KINGLET_TRY(write_model(graph, options.output, options.force, out));
+  if (options.output == "-") {
+    out.note(text);
+  } else if (out.json()) {
+    out.print_json(report);
+  } else {
+    out.print(text);
+  }
+  if (!holds) {
+    out.warn(
+        format_text("not written: {:.2f} points are lost, allowed are {:.2f}; try other pictures (as the camera "
+                    "sees them), more of them, or a larger --max-drop",
+                    judgement->drop_percent(), options.max_drop));
+    return 1;
+  }
+  if (options.output != "-") out.note(format_text("wrote {}", options.output));
+  return 0;
 }
 
 Result<int> quantize_plain(const Options& options, Output& out) {
@@ -186,30 +197,18 @@ Result<int> quantize_plain(const Options& options, Output& out) {
   auto made = options.dynamic ? dynamic(file.graph, options) : halved(file.graph, options);
   if (!made) return std::unexpected(with_context(made.error(), options.model.model));
   const auto judged = KINGLET_TRY(judge_plain(options, file.graph, made->graph, out));
-  const bool holds = options.max_drop < 0 || !judged || judged->judgement.drop_percent() <= options.max_drop;
-  if (holds) {
-    KINGLET_TRY(
-        engine::save_model(made->graph, options.output, options.force ? Overwrite::kReplace : Overwrite::kRefuse));
+  Json report{{"model", options.model.model}, {"output", options.output}};
+  report.update(made->report);
+  std::string text = made->text;
+  if (judged) {
+    report["judgement"] = to_json(judged->judgement, judged->files);
+    text += to_text(judged->judgement, judged->files);
   }
-  if (out.json()) {
-    Json root{{"model", options.model.model}, {"output", options.output}};
-    root.update(made->report);
-    if (judged) root["judgement"] = to_json(judged->judgement, judged->files);
-    out.print_json(root);
-  } else {
-    out.print(made->text + (judged ? to_text(judged->judgement, judged->files) : ""));
-  }
-  if (holds) {
-    out.note(format_text("wrote {}", options.output));
-    return 0;
-  }
-  out.warn(format_text("not written: {:.2f} points are lost, allowed are {:.2f}", judged->judgement.drop_percent(),
-                       options.max_drop));
-  return 1;
+  return finish(options, made->graph, judged ? &judged->judgement : nullptr, report, text, out);
 }
 
 Result<int> quantize(const Options& options, Output& out) {
-  KINGLET_TRY(check(options));
+  KINGLET_TRY(check_output(options.model.model, options.output, options.force, "quantize"));
   if (options.dynamic || !options.fp16.empty()) return quantize_plain(options, out);
   if (options.images.empty()) {
     return fail(ErrorCode::kUsage, "--images is missing: 8-bit levels are calibrated on pictures", "quantize",
@@ -217,6 +216,10 @@ Result<int> quantize(const Options& options, Output& out) {
   }
   const PictureSamples pictures =
       KINGLET_TRY(open_picture_samples(options.model, options.images, options.most_images, out));
+  if (pictures.samples.count < kFewPictures) {
+    out.warn(format_text("{} pictures are few to calibrate on; {} or more, as the camera sees them, are better",
+                         pictures.samples.count, kFewPictures));
+  }
   const engine::ModelFile file = KINGLET_TRY(engine::open_model(options.model.model));
   const engine::QuantizeOptions quantize_options = KINGLET_TRY(options_for(options, pictures));
   auto made = engine::quantize_model(
@@ -225,26 +228,9 @@ Result<int> quantize(const Options& options, Output& out) {
   out.end_progress();
   if (!made) return std::unexpected(with_context(made.error(), options.model.model));
   const QuantizeReport& report = made->report;
-  const bool holds = options.max_drop < 0 || report.judgement.drop_percent() <= options.max_drop;
-  if (holds) {
-    describe(made->graph, options, pictures, report);
-    KINGLET_TRY(
-        engine::save_model(made->graph, options.output, options.force ? Overwrite::kReplace : Overwrite::kRefuse));
-  }
-  if (out.json()) {
-    out.print_json(report_json(report, options, pictures));
-  } else {
-    out.print(report_text(report, pictures));
-  }
-  if (!holds) {
-    out.warn(
-        format_text("not written: {:.2f} points are lost, allowed are {:.2f}; try other pictures (as the camera "
-                    "sees them), more of them, or a larger --max-drop",
-                    report.judgement.drop_percent(), options.max_drop));
-    return 1;
-  }
-  out.note(format_text("wrote {}", options.output));
-  return 0;
+  describe(made->graph, options, pictures, report);
+  return finish(options, made->graph, &report.judgement, report_json(report, options, pictures),
+                report_text(report, pictures), out);
 }
 
 }  // namespace
@@ -252,7 +238,7 @@ Result<int> quantize(const Options& options, Output& out) {
 Body quantize_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_model_argument(app, options->model);
-  app.add_option("-o,--output", options->output, "where the result goes")->required()->type_name("OUT");
+  app.add_option("-o,--output", options->output, "where the result goes; - is stdout")->required()->type_name("OUT");
   app.add_option("--images", options->images,
                  "pictures to calibrate and judge on; a folder a label, or a labels.csv, tells what is right")
       ->type_name("DIR");
@@ -276,7 +262,8 @@ Body quantize_command(CLI::App& app) {
       ->type_name("POINTS");
   app.add_option("--method", options->method, "ranges by minmax, percentile, entropy, mse or auto (tries them)")
       ->type_name("NAME");
-  app.add_option("--keep-float", options->keep_float, "layers that stay as they are")
+  app.add_option("--keep-float", options->keep_float,
+                 "names of layers that stay as they are; with --fp16 also operators")
       ->delimiter(',')
       ->type_name("NAME");
   app.add_flag("--per-tensor", options->per_tensor, "one scale for all channels of a weight");

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "engine/base/format.h"
+#include "engine/onnx/save.h"
 
 namespace kinglet::cli {
 
@@ -22,6 +23,14 @@ Result<void> check_output(const std::string& input, const std::string& output, b
     return fail(ErrorCode::kCannotCreate, "the file exists already", output, "add --force to replace it");
   }
   return {};
+}
+
+Result<void> write_model(const engine::Graph& graph, const std::string& output, bool force, Output& out) {
+  if (output == "-") {
+    out.print(KINGLET_TRY(engine::to_onnx_bytes(graph)));
+    return {};
+  }
+  return engine::save_model(graph, output, overwrite(force));
 }
 
 }  // namespace kinglet::cli

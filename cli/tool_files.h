@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the commands that write a changed model (edit, convert) treat its files alike.
+// Why: the commands that write a changed model treat its files alike.
 #pragma once
 
 #include <string>
@@ -7,12 +7,16 @@
 #include "cli/output.h"
 #include "engine/base/error.h"
 #include "engine/base/file.h"
+#include "engine/graph/graph.h"
 
 namespace kinglet::cli {
 
 // Before any work: the output is named, is not the input, and is not there unless `force`. kUsage, kCannotCreate.
 [[nodiscard]] Result<void> check_output(const std::string& input, const std::string& output, bool force,
                                         const std::string& command);
+
+// The model goes to that file, or to stdout ("-").
+[[nodiscard]] Result<void> write_model(const engine::Graph& graph, const std::string& output, bool force, Output& out);
 
 [[nodiscard]] inline Overwrite overwrite(bool force) { return force ? Overwrite::kReplace : Overwrite::kRefuse; }
 

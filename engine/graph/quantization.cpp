@@ -9,20 +9,21 @@ namespace {
 constexpr std::string_view kMicrosoft = "com.microsoft";
 constexpr std::string_view kOwn = "kinglet";
 constexpr std::size_t kNone = QLinearForm::kNone;
+using Kind = QLinearKind;
 constexpr std::array kForms{
-    QLinearForm{"", "QLinearConv", "Conv", 0, 3, 8, 6},
-    QLinearForm{"", "QLinearMatMul", "MatMul", 0, 3, kNone, 6},
-    QLinearForm{kMicrosoft, "QGemm", "Gemm", 0, 3, 6, 7},
-    QLinearForm{kMicrosoft, "QLinearAdd", "Add", 0, 3, kNone, 6},
-    QLinearForm{kMicrosoft, "QLinearMul", "Mul", 0, 3, kNone, 6},
-    QLinearForm{kMicrosoft, "QLinearSigmoid", "Sigmoid", 0, kNone, kNone, 3},
-    QLinearForm{kMicrosoft, "QLinearLeakyRelu", "LeakyRelu", 0, kNone, kNone, 3},
-    QLinearForm{kOwn, "QLinearHardSwish", "HardSwish", 0, kNone, kNone, 3},
-    QLinearForm{kOwn, "QLinearTanh", "Tanh", 0, kNone, kNone, 3},
-    QLinearForm{kMicrosoft, "QLinearSoftmax", "Softmax", 0, kNone, kNone, 3},
-    QLinearForm{kMicrosoft, "QLinearConcat", "Concat", 2, kNone, kNone, 0},
-    QLinearForm{kMicrosoft, "QLinearAveragePool", "AveragePool", 0, kNone, kNone, 3},
-    QLinearForm{kMicrosoft, "QLinearGlobalAveragePool", "GlobalAveragePool", 0, kNone, kNone, 3},
+    QLinearForm{Kind::kLayer, "", "QLinearConv", "Conv", 0, 3, 8, 6},
+    QLinearForm{Kind::kLayer, "", "QLinearMatMul", "MatMul", 0, 3, kNone, 6},
+    QLinearForm{Kind::kLayer, kMicrosoft, "QGemm", "Gemm", 0, 3, 6, 7},
+    QLinearForm{Kind::kSum, kMicrosoft, "QLinearAdd", "Add", 0, 3, kNone, 6},
+    QLinearForm{Kind::kProduct, kMicrosoft, "QLinearMul", "Mul", 0, 3, kNone, 6},
+    QLinearForm{Kind::kTable, kMicrosoft, "QLinearSigmoid", "Sigmoid", 0, kNone, kNone, 3},
+    QLinearForm{Kind::kTable, kMicrosoft, "QLinearLeakyRelu", "LeakyRelu", 0, kNone, kNone, 3},
+    QLinearForm{Kind::kTable, kOwn, "QLinearHardSwish", "HardSwish", 0, kNone, kNone, 3},
+    QLinearForm{Kind::kTable, kOwn, "QLinearTanh", "Tanh", 0, kNone, kNone, 3},
+    QLinearForm{Kind::kRealOnly, kMicrosoft, "QLinearSoftmax", "Softmax", 0, kNone, kNone, 3},
+    QLinearForm{Kind::kJoin, kMicrosoft, "QLinearConcat", "Concat", 2, kNone, kNone, 0},
+    QLinearForm{Kind::kWindow, kMicrosoft, "QLinearAveragePool", "AveragePool", 0, kNone, kNone, 3},
+    QLinearForm{Kind::kMean, kMicrosoft, "QLinearGlobalAveragePool", "GlobalAveragePool", 0, kNone, kNone, 3},
 };
 
 constexpr std::array<std::string_view, 10> kMoves{"MaxPool", "Reshape",   "Flatten", "Squeeze", "Unsqueeze",
@@ -57,6 +58,14 @@ std::optional<LinearQuantization> of_reader(const Graph& graph, ValueId id, int 
   return std::nullopt;
 }
 
+bool counts_alike(const Node& average) {
+  const Attributes& attributes = average.attributes;
+  if (attributes.get_int("ceil_mode", 0) != 0 || attributes.get_ints("kernel_shape").size() != 2) return false;
+  if (attributes.get_int("count_include_pad", 0) != 0) return true;
+  const bool no_pads = std::ranges::all_of(attributes.get_ints("pads"), [](auto pad) { return pad == 0; });
+  return no_pads && !attributes.get_string("auto_pad", "NOTSET").starts_with("SAME");
+}
+
 }  // namespace
 
 std::span<const QLinearForm> qlinear_forms() { return kForms; }
@@ -67,12 +76,20 @@ const QLinearForm* qlinear_form(const Node& node) {
   return found == kForms.end() ? nullptr : &*found;
 }
 
-bool has_weight(const QLinearForm& form) {
-  return form.becomes == "Conv" || form.becomes == "MatMul" || form.becomes == "Gemm";
+const QLinearForm* qlinear_form_for(const Node& node) {
+  if (!node.domain.empty() || (node.op_type == "AveragePool" && !counts_alike(node))) return nullptr;
+  const auto found = std::ranges::find(kForms, node.op_type, &QLinearForm::becomes);
+  return found == kForms.end() ? nullptr : &*found;
 }
 
 bool keeps_levels(const Node& node) {
-  return node.domain.empty() && !node.inputs.empty() && std::ranges::contains(kMoves, node.op_type);
+  if (!node.domain.empty() || node.inputs.empty() || !std::ranges::contains(kMoves, node.op_type)) return false;
+  return node.op_type != "MaxPool" ||
+         std::ranges::all_of(node.attributes.get_ints("dilations"), [](auto step) { return step == 1; });
+}
+
+bool is_all_zero(const Tensor& tensor) {
+  return std::ranges::all_of(tensor.bytes(), [](std::byte byte) { return byte == std::byte{0}; });
 }
 
 std::optional<LinearQuantization> quantization_at(const Graph& graph, const Node& node, std::size_t scale) {
@@ -94,10 +111,6 @@ std::optional<LinearQuantization> quantization_at(const Graph& graph, const Node
     return std::nullopt;
   }
   return out;
-}
-
-std::optional<LinearQuantization> quantization_of_maker(const Graph& graph, ValueId id) {
-  return of_maker(graph, id, kFarthest);
 }
 
 std::optional<LinearQuantization> quantization_of(const Graph& graph, ValueId id) {

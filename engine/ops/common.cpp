@@ -132,6 +132,13 @@ void copy_strided(const Tensor& from, std::int64_t start, const std::vector<std:
   });
 }
 
+Tensor transposed(const Tensor& matrix) {
+  const Shape& shape = matrix.shape();
+  Tensor out(matrix.type(), {shape[1], shape[0]});
+  copy_strided(matrix, 0, {1, shape[1]}, out);
+  return out;
+}
+
 AxisView view_axis(std::span<const Dim> shape, std::size_t axis) {
   const auto product = [](std::span<const Dim> dims) {
     return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());

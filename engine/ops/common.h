@@ -168,6 +168,7 @@ void walk(std::span<const Dim> shape, const std::array<std::vector<std::int64_t>
 
 // to = from[offset of strides]: copies elements of any type in the order of `to`'s shape.
 void copy_strided(const Tensor& from, std::int64_t start, const std::vector<std::int64_t>& strides, Tensor& to);
+[[nodiscard]] Tensor transposed(const Tensor& matrix);  // [K,N] -> [N,K]
 
 // A tensor seen as [outer, axis, inner].
 struct AxisView {

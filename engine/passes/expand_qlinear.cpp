@@ -45,7 +45,7 @@ bool fits(const Graph& graph, const Node& node, const Form& form) {
   for (std::size_t at = form.a; at <= last; at += 3) {
     if (!is_fixed(graph, node, at + 1, false)) return false;
   }
-  if (form.b != kNone && !is_fixed(graph, node, form.b + 1, has_weight(form))) return false;
+  if (form.b != kNone && !is_fixed(graph, node, form.b + 1, form.kind == QLinearKind::kLayer)) return false;
   return form.bias == kNone || !has_input(node, form.bias) || fixed_input(graph, node, form.bias) != nullptr;
 }
 

@@ -3,7 +3,7 @@
 //             q = QuantizeLinear(z)
 // After:      q = QLinearOp(x, w, bias), marked to run in integers, with the bounds of z; a Gemm or MatMul that nothing
 //             quantises becomes MatMulIntegerToFloat
-// Op:         Conv, Gemm, MatMul; Add, Mul; Sigmoid, Tanh, HardSwish, LeakyRelu; GlobalAveragePool; Concat
+// Op:         Conv, Gemm, MatMul; Add, Mul; Sigmoid, Tanh, HardSwish, LeakyRelu; GlobalAveragePool, AveragePool; Concat
 // Conditions: what lies between is read by one node alone and is no graph output; scales and zero points are constant,
 // one
 //             a tensor (a weight: one an output channel); all are int8 with weights around 0, or all uint8 with weights
@@ -49,16 +49,6 @@ std::optional<Quantized> activation(const Graph& graph, ValueId id) {
   return Quantized{.dequantize = maker, .type = type, .numbers = *numbers};
 }
 
-// XNNPACK rounds sums by factors of this range.
-bool can_round_by(double factor) { return factor >= 0x1p-32 && factor < 0x1p8; }
-bool can_add(double ratio) { return ratio >= 0x1p-10 && ratio < 0x1p8; }
-bool can_multiply(double ratio) { return ratio >= 0x1p-16 && ratio < 0x1p8; }
-bool can_convert(double ratio) { return ratio >= 0x1p-8 && ratio <= 0x1p7; }
-
-bool all_zero(const Tensor& tensor) {
-  return std::ranges::all_of(tensor.bytes(), [](std::byte level) { return level == std::byte{0}; });
-}
-
 // The constant 8-bit weight of a layer whose output channels lie along `axis`, fit for activations of `type`.
 std::optional<Weight> weight(const Graph& graph, ValueId id, std::int64_t axis, DataType type) {
   const NodeId maker = producer_of(graph, id, {"DequantizeLinear"});
@@ -78,7 +68,7 @@ std::optional<Weight> weight(const Graph& graph, ValueId id, std::int64_t axis, 
   const std::int64_t scaled = node.attributes.get_int("axis", 1);
   const bool one = scale->element_count() == 1;
   if (!one && (scaled < 0 ? scaled + rank : scaled) != axis) return std::nullopt;
-  if (type == DataType::kI8 ? zero != nullptr && !all_zero(*zero) : !one) return std::nullopt;
+  if (type == DataType::kI8 ? zero != nullptr && !is_all_zero(*zero) : !one) return std::nullopt;
   const auto scales = scale->data<float>();
   out.scales.assign(scales.begin(), scales.end());
   return out;
@@ -201,7 +191,7 @@ std::optional<std::vector<double>> bias_numbers(const Graph& graph, const Node& 
     const Tensor* levels = fixed_input(graph, dequantize, 0);
     const Tensor* scale = fixed_input(graph, dequantize, 1);
     const Tensor* zero = fixed_input(graph, dequantize, 2);
-    const bool shifted = has_input(dequantize, 2) && (zero == nullptr || !all_zero(*zero));
+    const bool shifted = has_input(dequantize, 2) && (zero == nullptr || !is_all_zero(*zero));
     if (levels == nullptr || scale == nullptr || shifted || levels->type() != DataType::kI32) return std::nullopt;
     const auto scales = scale->data<float>();
     if (scales.size() != 1 && scales.size() != static_cast<std::size_t>(levels->element_count())) return std::nullopt;
@@ -240,14 +230,9 @@ std::optional<ValueId> bias_row(Graph& graph, NodeId id, const Layer& layer) {
   return ops::add_node_constant(graph, id, "bias", std::move(row));
 }
 
-const QLinearForm* form_for(std::string_view op_type) {
-  const auto found = std::ranges::find(qlinear_forms(), op_type, &QLinearForm::becomes);
-  return found == qlinear_forms().end() ? nullptr : &*found;
-}
-
 bool rounds(const Layer& layer, const LinearQuantization& to) {
   for (std::size_t c = 0; c < layer.channels; ++c) {
-    if (!can_round_by(product_scale(layer, c) / to.scale)) return false;
+    if (!kLayerRatios.hold(product_scale(layer, c) / to.scale)) return false;
   }
   return true;
 }
@@ -267,47 +252,65 @@ void append_bias(Graph& graph, std::vector<ValueId>& inputs, NodeId core, Tensor
   }
 }
 
-bool fuse_layer(Graph& graph, NodeId quantize, NodeId core, const Target& to) {
+bool fuse_layer(Graph& graph, NodeId quantize, NodeId core, const Target& to, const QLinearForm& form) {
   const Node& node = graph.node(core);
   const auto found = layer(graph, node);
   if (!found || found->x.type != to.type || !rounds(*found, to.numbers)) return false;
   auto bias = bias_levels(graph, node, *found);
   if (!bias) return false;
-  const bool matmul = is_op(node, "MatMul");
-  const QLinearForm& form = *form_for(node.op_type);
   std::vector<ValueId> inputs = layer_inputs(graph, *found);
-  if (is_op(node, "Gemm")) append_bias(graph, inputs, core, std::move(*bias));
+  const bool biased = form.bias != QLinearForm::kNone;
+  if (biased && form.bias < form.y_scale) append_bias(graph, inputs, core, std::move(*bias));
   append_target(graph, inputs, quantize, to.type);
-  if (!matmul && !is_op(node, "Gemm")) append_bias(graph, inputs, core, std::move(*bias));
+  if (biased && form.bias > form.y_scale) append_bias(graph, inputs, core, std::move(*bias));
   become(graph, quantize, core, to, form, inputs);
   return true;
 }
 
 // --- The others ------------------------------------------------------------------------------------------------------
 
-bool ratios_fit(std::string_view op_type, const std::vector<Quantized>& from, const LinearQuantization& to) {
-  const auto ratio = [&](const Quantized& x) { return static_cast<double>(x.numbers.scale) / to.scale; };
-  if (op_type == "Mul") return can_multiply(ratio(from[0]) * from[1].numbers.scale);
-  return std::ranges::all_of(
-      from, [&](const Quantized& x) { return op_type == "Add" ? can_add(ratio(x)) : can_convert(ratio(x)); });
+bool ratios_fit(const Node& node, QLinearKind kind, const std::vector<Quantized>& from, const LinearQuantization& to) {
+  const auto all = [&](const ScaleRatios& range) {
+    return std::ranges::all_of(from,
+                               [&](const Quantized& x) { return range.hold(double{x.numbers.scale} / to.scale); });
+  };
+  switch (kind) {
+    case QLinearKind::kTable:
+      return true;
+    case QLinearKind::kSum:
+      return all(kSumRatios);
+    case QLinearKind::kProduct:
+      return kProductRatios.hold(double{from[0].numbers.scale} * from[1].numbers.scale / to.scale);
+    case QLinearKind::kWindow: {  // runs as a convolution with weights of 1 / count
+      const auto kernel = node.attributes.get_ints("kernel_shape");
+      const double count = static_cast<double>(kernel[0]) * static_cast<double>(kernel[1]);
+      return count <= kMostProducts && kLayerRatios.hold(double{from[0].numbers.scale} / count / to.scale);
+    }
+    case QLinearKind::kMean:
+    case QLinearKind::kJoin:
+      return all(kConversionRatios);
+    case QLinearKind::kLayer:
+    case QLinearKind::kRealOnly:
+      break;
+  }
+  return false;
 }
 
-bool fuse_plain(Graph& graph, NodeId quantize, NodeId core, const Target& to) {
+bool fuse_plain(Graph& graph, NodeId quantize, NodeId core, const Target& to, const QLinearForm& form) {
   const Node& node = graph.node(core);
-  const bool concat = is_op(node, "Concat");
   std::vector<Quantized> from;
   for (const ValueId input : node.inputs) {
     const auto x = activation(graph, input);
     if (!x || x->type != to.type) return false;
     from.push_back(*x);
   }
-  const bool table = is_any_of(node, {"Sigmoid", "Tanh", "HardSwish", "LeakyRelu"});
-  if (has_fused_clip(node) || (!table && !ratios_fit(node.op_type, from, to.numbers))) return false;
+  if (has_fused_clip(node) || !ratios_fit(node, form.kind, from, to.numbers)) return false;
   std::vector<ValueId> inputs;
-  if (concat) append_target(graph, inputs, quantize, to.type);
+  const bool target_first = form.y_scale < form.a;
+  if (target_first) append_target(graph, inputs, quantize, to.type);
   for (const Quantized& x : from) append(graph, inputs, x);
-  if (!concat) append_target(graph, inputs, quantize, to.type);
-  become(graph, quantize, core, to, *form_for(node.op_type), inputs);
+  if (!target_first) append_target(graph, inputs, quantize, to.type);
+  become(graph, quantize, core, to, form, inputs);
   return true;
 }
 
@@ -316,20 +319,16 @@ bool fuse(Graph& graph, NodeId quantize) {
   if (!to) return false;
   const NodeId core = graph.value(to->made).producer;
   if (core == kNoNode || graph.node(core).outputs.size() != 1) return false;
-  const Node& node = graph.node(core);
-  if (is_any_of(node, {"Conv", "Gemm", "MatMul"})) return fuse_layer(graph, quantize, core, *to);
-  const bool plain =
-      is_any_of(node, {"Add", "Mul", "Sigmoid", "Tanh", "HardSwish", "LeakyRelu", "GlobalAveragePool", "Concat"});
-  return plain && fuse_plain(graph, quantize, core, *to);
+  const QLinearForm* form = qlinear_form_for(graph.node(core));
+  if (form == nullptr) return false;
+  if (form->kind == QLinearKind::kLayer) return fuse_layer(graph, quantize, core, *to, *form);
+  return fuse_plain(graph, quantize, core, *to, *form);
 }
 
 // The weight as [inputs, outputs].
 ValueId columns_of(Graph& graph, NodeId core, const Weight& w) {
   if (graph.node(core).attributes.get_int("transB", 0) == 0) return w.value;
-  const Shape& shape = w.levels.shape();
-  Tensor out(w.levels.type(), {shape[1], shape[0]});
-  ops::copy_strided(w.levels, 0, {1, shape[1]}, out);
-  return graph.add_constant(graph.value(w.value).name, std::move(out));
+  return graph.add_constant(graph.value(w.value).name, ops::transposed(w.levels));
 }
 
 // The last layer: its numbers are the answer, so they stay real.

@@ -20,10 +20,6 @@ enum class Weights : std::uint8_t { kNone, kSigned, kUnsigned };
 
 bool is_layer(const Node& node) { return is_any_of(node, {"Conv", "Gemm", "MatMul"}); }
 
-bool is_zero(const Tensor& zero_point) {
-  return std::ranges::all_of(zero_point.bytes(), [](std::byte level) { return level == std::byte{0}; });
-}
-
 // What the 8-bit weights of a layer are.
 Weights weights_of(const Graph& graph, const Node& layer) {
   const NodeId dequantize = producer_of(graph, layer.inputs[1], {"DequantizeLinear"});
@@ -34,7 +30,7 @@ Weights weights_of(const Graph& graph, const Node& layer) {
   if (levels->type() == DataType::kU8) return Weights::kUnsigned;
   if (levels->type() != DataType::kI8) return Weights::kNone;
   const Tensor* zero = fixed_input(graph, node, 2);
-  return !has_input(node, 2) || (zero != nullptr && is_zero(*zero)) ? Weights::kSigned : Weights::kNone;
+  return !has_input(node, 2) || (zero != nullptr && is_all_zero(*zero)) ? Weights::kSigned : Weights::kNone;
 }
 
 Tensor less_128(const Tensor& levels) {

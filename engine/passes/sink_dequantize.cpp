@@ -2,11 +2,8 @@
 // Before:     y = DequantizeLinear(q, scale, zero); z = Reshape / Flatten / Transpose / Slice / MaxPool ... (y)
 // After:      z = DequantizeLinear(the same (q), scale, zero)
 // Conditions: y is read by this node alone and is no graph output; one scale for the whole tensor; q is computed; the
-//             node has one output and takes numbers of y only (no Concat); MaxPool without dilation (a window that lies
-//             in the padding as a whole has no value). Plan only: a quarter of the bytes move, and a layer behind finds
-//             its 8-bit input.
-#include <algorithm>
-
+//             node has one output and takes numbers of y only (no Concat). Plan only: a quarter of the bytes move, and
+//             a layer behind finds its 8-bit input.
 #include "engine/graph/quantization.h"
 #include "engine/ops/normalize.h"
 #include "engine/passes/rewrite.h"
@@ -15,9 +12,8 @@ namespace kinglet::engine::passes {
 namespace {
 
 bool moves_one(const Node& node) {
-  if (has_fused_clip(node) || node.outputs.size() != 1 || is_any_of(node, {"Concat", "Split"})) return false;
-  return !is_op(node, "MaxPool") ||
-         std::ranges::all_of(node.attributes.get_ints("dilations"), [](auto step) { return step == 1; });
+  return keeps_levels(node) && !has_fused_clip(node) && node.outputs.size() == 1 &&
+         !is_any_of(node, {"Concat", "Split"});
 }
 
 bool sink(Graph& graph, NodeId id) {

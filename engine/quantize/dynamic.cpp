@@ -100,11 +100,15 @@ class Writer {
 Result<DynamicModel> to_dynamic_model(const Graph& graph, const std::set<std::string>& keep_float) {
   Graph folded = KINGLET_TRY(optimize_model(graph, {.prove = false})).graph;
   std::vector<NodeId> layers;
+  std::vector<std::string_view> names;
   for (const NodeId id : folded.nodes()) {
     const Node& node = folded.node(id);
     const bool product = is_any_of(node, {"Gemm", "MatMul"}) && folded.constant(node.inputs[0]) == nullptr;
-    if (product && layer_of(folded, id) && !keep_float.contains(node.name)) layers.push_back(id);
+    if (!product || !layer_of(folded, id)) continue;
+    names.push_back(node.name);
+    if (!keep_float.contains(node.name)) layers.push_back(id);
   }
+  KINGLET_TRY(check_layer_names(keep_float, names));
   if (layers.empty()) {
     return fail(ErrorCode::kBadData, "no matrix product with constant weights is left to quantise", {},
                 "convolutions want calibration: leave --dynamic out and give --images");

@@ -9,6 +9,7 @@
 #include "engine/graph/float16.h"
 #include "engine/ops/op.h"
 #include "engine/optimize.h"
+#include "engine/quantize/layers.h"
 
 namespace kinglet::engine {
 namespace {
@@ -32,7 +33,7 @@ class Converter {
       const Tensor* constant = graph_.constant(id);
       if (constant == nullptr || constant->type() != DataType::kF32 || graph_.consumers(id).empty()) continue;
       if (options_.form == HalfForm::kWeights) {
-        store(id);
+        if (!is_kept(id)) store(id);
       } else {
         graph_.set_constant(id, halved(*constant));
       }
@@ -94,10 +95,16 @@ class Converter {
     read_instead(readers, id, add_cast(id, DataType::kF32, graph_.value(id).name + "_float32"));
   }
 
-  bool is_blocked(const Node& node) const {
-    return std::ranges::contains(kBlocked, node.op_type) || options_.keep_float.contains(node.name) ||
-           options_.keep_float.contains(node.op_type);
+  bool is_kept(ValueId constant) const {
+    return std::ranges::any_of(graph_.consumers(constant),
+                               [&](NodeId reader) { return is_asked(graph_.node(reader)); });
   }
+
+  bool is_asked(const Node& node) const {
+    return options_.keep_float.contains(node.name) || options_.keep_float.contains(node.op_type);
+  }
+
+  bool is_blocked(const Node& node) const { return std::ranges::contains(kBlocked, node.op_type) || is_asked(node); }
 
   void compute_in_half() {
     const std::vector<NodeId> nodes = graph_.nodes();
@@ -148,6 +155,12 @@ class Converter {
 
 Result<HalfModel> to_half_model(const Graph& graph, const HalfOptions& options) {
   Graph folded = KINGLET_TRY(optimize_model(graph, {.prove = false})).graph;
+  std::vector<std::string_view> names;
+  for (const NodeId id : folded.nodes()) {
+    names.push_back(folded.node(id).name);
+    names.push_back(folded.node(id).op_type);
+  }
+  KINGLET_TRY(check_layer_names(options.keep_float, names));
   return Converter(std::move(folded), options).run();
 }
 

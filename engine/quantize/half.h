@@ -20,7 +20,8 @@ enum class HalfForm : std::uint8_t {
 
 struct HalfOptions {
   HalfForm form = HalfForm::kWeights;
-  std::set<std::string> keep_float = {};  // kWhole: names or operators that stay float32 between casts
+  // Names of nodes, or operators, whose weights stay float32; kWhole: they compute in float32 between casts.
+  std::set<std::string> keep_float = {};
 };
 
 struct HalfReport {
@@ -35,7 +36,7 @@ struct HalfModel {
 };
 
 // `graph` as open_model gives it; BatchNormalization is folded first, whose variances are too small for float16.
-// kBadData: nothing in it is float32.
+// kBadData: nothing in it is float32; kUsage: keep_float names nothing in it.
 [[nodiscard]] Result<HalfModel> to_half_model(const Graph& graph, const HalfOptions& options);
 
 }  // namespace kinglet::engine

@@ -110,4 +110,13 @@ Result<Judgement> judge(const Answers& before, const Answers& after,
   return out;
 }
 
+Result<Judgement> judge(Session& before, Session& after, const Samples& samples,
+                        const std::vector<std::optional<std::size_t>>& labels, std::string_view output_kind,
+                        const Progress& progress) {
+  const Answers first = KINGLET_TRY(answers_of(before, samples, progress));
+  const auto second = answers_of(after, samples, progress);
+  if (!second) return std::unexpected(with_context(second.error(), "the model after"));
+  return judge(first, *second, labels, output_kind);
+}
+
 }  // namespace kinglet::engine

@@ -54,5 +54,9 @@ struct Judgement {
 [[nodiscard]] Result<Judgement> judge(const Answers& before, const Answers& after,
                                       const std::vector<std::optional<std::size_t>>& labels,
                                       std::string_view output_kind);
+// The same of the models themselves.
+[[nodiscard]] Result<Judgement> judge(Session& before, Session& after, const Samples& samples,
+                                      const std::vector<std::optional<std::size_t>>& labels,
+                                      std::string_view output_kind, const Progress& progress);
 
 }  // namespace kinglet::engine

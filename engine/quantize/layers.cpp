@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/quantize/layers.h"
 
+#include <algorithm>
+
+#include "engine/base/format.h"
+#include "engine/base/text.h"
 #include "engine/passes/rewrite.h"
 
 namespace kinglet::engine {
@@ -64,6 +68,16 @@ std::optional<std::vector<float>> bias_of(const Graph& graph, NodeId id, std::si
   if (numbers.size() == 1) return std::vector<float>(channels, numbers[0]);
   const bool row = numbers.size() == channels && bias->shape().back() == static_cast<Dim>(channels);
   return row ? std::optional(std::vector<float>(numbers.begin(), numbers.end())) : std::nullopt;
+}
+
+Result<void> check_layer_names(const std::set<std::string>& asked, const std::vector<std::string_view>& known) {
+  for (const std::string& name : asked) {
+    if (std::ranges::contains(known, name)) continue;
+    const std::string_view near = nearest_name(name, known);
+    return fail(ErrorCode::kUsage, format_text("no layer is named \"{}\"", printable(name)), "keep float",
+                near.empty() ? "`kinglet inspect` lists the nodes" : format_text("did you mean {}?", printable(near)));
+  }
+  return {};
 }
 
 NodeId activation_behind(const Graph& graph, NodeId id) {

@@ -4,8 +4,12 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "engine/graph/graph.h"
 
 namespace kinglet::engine {
@@ -27,6 +31,10 @@ struct WeightView {
 
 // The bias as numbers (zeros when there is none); nothing when it is computed or of another shape.
 [[nodiscard]] std::optional<std::vector<float>> bias_of(const Graph& graph, NodeId id, std::size_t channels);
+
+// kUsage, with the nearest: a name of `asked` that `known` does not hold.
+[[nodiscard]] Result<void> check_layer_names(const std::set<std::string>& asked,
+                                             const std::vector<std::string_view>& known);
 
 // The Relu or Clip that alone reads what the node makes; kNoNode without one.
 [[nodiscard]] NodeId activation_behind(const Graph& graph, NodeId id);

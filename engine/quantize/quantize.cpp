@@ -7,6 +7,7 @@
 #include "engine/base/format.h"
 #include "engine/optimize.h"
 #include "engine/quantize/equalize.h"
+#include "engine/quantize/layers.h"
 #include "engine/quantize/qdq.h"
 
 namespace kinglet::engine {
@@ -50,9 +51,12 @@ class Quantizer {
     report_.bytes_before = size_of(given).constant_bytes;
     float_ = KINGLET_TRY(optimize_model(given, {.prove = false})).graph;
     float_.metadata.opset = std::max(float_.metadata.opset, kFirstOpset);
+    PassBudget unlimited;
+    KINGLET_TRY(passes::fuse_hard_sigmoid_into_conv(float_, unlimited));
     Session session = KINGLET_TRY(Session::create(Graph(float_), {}));
     answers_ = KINGLET_TRY(answers_of(session, samples_, progress_));
     if (options_.equalize) report_.equalized_pairs = equalize(float_);
+    KINGLET_TRY(check_names());
     full_ = choose_scheme(float_, options_.keep_float);
     if (full_.layers.empty()) {
       return fail(ErrorCode::kBadData,
@@ -61,6 +65,14 @@ class Quantizer {
     }
     observed_ = KINGLET_TRY(observe(float_, full_.values, full_.groups, samples_, progress_));
     return {};
+  }
+
+  Result<void> check_names() const {
+    std::vector<std::string_view> names;
+    for (const NodeId id : float_.nodes()) {
+      if (layer_of(float_, id)) names.push_back(float_.node(id).name);
+    }
+    return check_layer_names(options_.keep_float, names);
   }
 
   Result<Trial> trial(std::set<std::string> kept, RangeMethod method, std::size_t most) {

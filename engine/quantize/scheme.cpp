@@ -11,14 +11,27 @@
 namespace kinglet::engine {
 namespace {
 
-bool computes(const Node& node) { return is_any_of(node, {"Add", "Mul", "GlobalAveragePool", "Sigmoid", "LeakyRelu"}); }
+// Makes levels of its own from those of its inputs.
+bool computes(const Node& node) {
+  const QLinearForm* form = qlinear_form_for(node);
+  if (form == nullptr) return false;
+  switch (form->kind) {
+    case QLinearKind::kSum:
+    case QLinearKind::kProduct:
+    case QLinearKind::kTable:
+    case QLinearKind::kMean:
+    case QLinearKind::kWindow:
+      return true;
+    case QLinearKind::kLayer:
+    case QLinearKind::kJoin:
+    case QLinearKind::kRealOnly:
+      break;
+  }
+  return false;
+}
 
 // Takes its levels from input 0; Concat from all.
-bool moves(const Node& node) {
-  if (!keeps_levels(node) || node.outputs.size() != 1) return false;
-  return !is_op(node, "MaxPool") ||
-         std::ranges::all_of(node.attributes.get_ints("dilations"), [](auto step) { return step == 1; });
-}
+bool moves(const Node& node) { return keeps_levels(node) && node.outputs.size() == 1; }
 
 std::span<const ValueId> data_inputs(const Node& node) {
   const bool all = computes(node) || is_op(node, "Concat");

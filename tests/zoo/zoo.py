@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Makes torchvision's classifiers one after the other, runs each in kinglet (as it is, and after `kinglet optimize`) and
-in ONNX Runtime without optimisation, compares the answers and deletes the files again. What is done is kept in a file
-of results, so that a run may be broken off and taken up again.
+in ONNX Runtime without optimisation, compares the answers and deletes the files again. What is done is kept in
+tests/zoo/results.jsonl with the commit it was done at, so that a run may be broken off and taken up again.
 
   zoo.py --kinglet PROGRAM [--results FILE] [--work FOLDER] [--set NAME] [--again] [MODEL...]   runs what is missing
   zoo.py --results FILE --write docs/zoo.md                                                     makes the page
@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -294,7 +295,9 @@ def page(results, figures, goals):
     noted = [f"- {row['key']}: {'; '.join(found)}" for row in right if (found := judge(row, figures, goals))]
     text = (HERE / "page.md").read_text(encoding="utf-8")
     names = {row["name"] for row in order if "/" not in row["key"]}
-    for mark, part in {"COUNT": f"{len(right)} of {len(order)}", "NAMES": str(len(names)), "PLAIN": table(plain, figures, goals),
+    commits = Counter(row["commit"] for row in order).most_common()
+    for mark, part in {"COUNT": f"{len(right)} of {len(order)}", "NAMES": str(len(names)), "COMMITS": ", ".join(f"{commit} ({rows})" for commit, rows in commits),
+                       "PLAIN": table(plain, figures, goals),
                        "VARIANTS": table(other, figures, goals), "FILES": table(files, figures, goals),
                        "WRONG": "\n".join(wrong) or "None.", "NOTED": "\n".join(noted) or "None."}.items():
         text = text.replace(f"@{mark}@", part)
@@ -307,14 +310,21 @@ def show(row, figures, goals):
     print(f"{row['key']}: {told}" + "".join(f"\n    {fault}" for fault in faults), flush=True)
 
 
+def commit_of_this_tree():
+    try:
+        return call(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"]).strip()
+    except (OSError, RuntimeError):
+        return "unknown"
+
+
 def run_all(options, figures, goals):
     results = {} if options.again else read_results(options.results)
     options.results.parent.mkdir(parents=True, exist_ok=True)
-    failed = 0
+    failed, commit = 0, commit_of_this_tree()
     for spec in wanted(options):
         row = results.get(spec.key)
         if row is None or "fault" in row:
-            row = Trial(options.kinglet.resolve(), spec, options.work / spec.key.replace("/", "_"), options.seconds).run()
+            row = {"commit": commit} | Trial(options.kinglet.resolve(), spec, options.work / spec.key.replace("/", "_"), options.seconds).run()
             results[spec.key] = row
             options.results.write_text("".join(json.dumps(kept) + "\n" for kept in results.values()), encoding="utf-8")
         show(row, figures, goals)
@@ -327,7 +337,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*")
     parser.add_argument("--kinglet", type=Path)
-    parser.add_argument("--results", type=Path, default=ROOT / "build/zoo/results.jsonl")
+    parser.add_argument("--results", type=Path, default=HERE / "results.jsonl")
     parser.add_argument("--work", type=Path, default=ROOT / "build/zoo/work")
     parser.add_argument("--set", choices=["subset", "all", "variants", "both"], default="both")
     parser.add_argument("--opset", type=int, default=17)

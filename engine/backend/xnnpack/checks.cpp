@@ -101,26 +101,9 @@ Result<void> check_quantization(const Quantization& quantization, bool is_signed
   return {};
 }
 
-Result<void> check_scale_ratio(float input_scale, float output_scale) {
-  const float ratio = input_scale / output_scale;
-  if (ratio >= 0x1.0p-10F && ratio < 0x1.0p+8F) return {};
-  return refuse(format_text("scale ratio {} is outside 2^-10 to 2^8", ratio));
-}
-
-Result<void> check_requantization(float factor) {
-  if (factor >= 0x1.0p-32F && factor < 0x1.0p+8F) return {};
-  return refuse(format_text("scale ratio {} is outside 2^-32 to 2^8", factor));
-}
-
-Result<void> check_product_ratio(float ratio) {
-  if (ratio >= 0x1.0p-16F && ratio < 0x1.0p+8F) return {};
-  return refuse(format_text("scale ratio {} is outside 2^-16 to 2^8", ratio));
-}
-
-Result<void> check_conversion(float input_scale, float output_scale) {
-  const float ratio = input_scale / output_scale;
-  if (ratio >= 0x1.0p-8F && ratio <= 0x1.0p+7F) return {};
-  return refuse(format_text("scale ratio {} is outside 2^-8 to 2^7", ratio));
+Result<void> check_ratio(const ScaleRatios& range, float ratio) {
+  if (range.hold(ratio)) return {};
+  return refuse(format_text("scale ratio {} is outside {} to {}", ratio, range.least, range.most));
 }
 
 Result<void> check_window(const Window& window, Span input, Span output) {

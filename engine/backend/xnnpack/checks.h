@@ -50,14 +50,7 @@ using Quantization = LinearQuantization;
 // scale a normal positive number; the zero point in the type's range.
 [[nodiscard]] Result<void> check_quantization(const Quantization& quantization, bool is_signed);
 
-// XNNPACK asserts these where it makes an operator. (scale of a / scale of output) of an 8-bit addition: [2^-10, 2^8).
-[[nodiscard]] Result<void> check_scale_ratio(float input_scale, float output_scale);
-// (scale of input * scale of weight / scale of output) of a layer: [2^-32, 2^8).
-[[nodiscard]] Result<void> check_requantization(float factor);
-// (scale of a * scale of b / scale of output) of a multiplication: [2^-16, 2^8).
-[[nodiscard]] Result<void> check_product_ratio(float ratio);
-// (scale of input / scale of output) of a conversion between 8-bit values or a mean: [2^-8, 2^7].
-[[nodiscard]] Result<void> check_conversion(float input_scale, float output_scale);
+[[nodiscard]] Result<void> check_ratio(const ScaleRatios& range, float ratio);
 
 // Strides, dilations, kernel not 0; the window fits the padded input; output rows and columns are the window's count.
 [[nodiscard]] Result<void> check_window(const Window& window, std::span<const std::size_t> input,

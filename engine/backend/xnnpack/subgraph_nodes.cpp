@@ -55,7 +55,7 @@ Result<void> SubgraphBuilder::check_product(Operand input, Operand filter, std::
   if (!fits) return fail(ErrorCode::kBadData, "input, weights and output are not of types that go together");
   if (record(output).type == xnn_datatype_fp32) return {};
   const auto check = [&](float scale) {
-    return check_requantization(record(input).quantization.scale * scale / record(output).quantization.scale);
+    return check_ratio(kLayerRatios, record(input).quantization.scale * scale / record(output).quantization.scale);
   };
   if (record(filter).type == xnn_datatype_quint8) return check(record(filter).quantization.scale);
   for (const float scale : record(filter).channel_scales.data<float>()) KINGLET_TRY(check(scale));
@@ -75,10 +75,10 @@ Result<void> SubgraphBuilder::check_arithmetic(xnn_binary_operator type, Operand
   switch (type) {
     case xnn_binary_add:
     case xnn_binary_subtract:
-      KINGLET_TRY(check_scale_ratio(scale(a), scale(output)));
-      return check_scale_ratio(scale(b), scale(output));
+      KINGLET_TRY(check_ratio(kSumRatios, scale(a) / scale(output)));
+      return check_ratio(kSumRatios, scale(b) / scale(output));
     case xnn_binary_multiply:
-      return check_product_ratio(scale(a) * scale(b) / scale(output));
+      return check_ratio(kProductRatios, scale(a) * scale(b) / scale(output));
     default:
       return fail(ErrorCode::kBadData, "8-bit arithmetic that only add, subtract and multiply are fast in");
   }
@@ -215,7 +215,7 @@ Result<void> SubgraphBuilder::convert(Operand input, Operand output) {
   KINGLET_TRY(check_same_dims(dims(input), dims(output)));
   if (record(input).type != xnn_datatype_fp32 && record(output).type != xnn_datatype_fp32) {
     KINGLET_TRY(check_kind(input, output));
-    KINGLET_TRY(check_conversion(record(input).quantization.scale, record(output).quantization.scale));
+    KINGLET_TRY(check_ratio(kConversionRatios, record(input).quantization.scale / record(output).quantization.scale));
   }
   const std::array inputs{input};
   return define(kUnary, inputs, output, [&] {
@@ -244,7 +244,7 @@ Result<void> SubgraphBuilder::reduce(xnn_reduce_operator type, const std::vector
                                      Operand input, Operand output) {
   KINGLET_TRY(check_kind(input, output));
   if (record(output).type != xnn_datatype_fp32) {
-    KINGLET_TRY(check_conversion(record(input).quantization.scale, record(output).quantization.scale));
+    KINGLET_TRY(check_ratio(kConversionRatios, record(input).quantization.scale / record(output).quantization.scale));
   }
   KINGLET_TRY(check_reduce(axes, keep_dims, dims(input), dims(output)));
   const std::array inputs{input};

@@ -48,21 +48,13 @@ bool agrees(const Graph& graph, const Node& node, ValueId value, std::size_t sca
   return quantization_of(graph, value) == quantization_at(graph, node, scale);
 }
 
-// [K,N] -> [N,K]
-Tensor swapped(const Tensor& matrix) {
-  const Shape& shape = matrix.shape();
-  Tensor out(matrix.type(), {shape[1], shape[0]});
-  copy_strided(matrix, 0, {1, shape[1]}, out);
-  return out;
-}
-
 // The weight as [outputs, inputs].
 Result<Operand> matrix_of(SubgraphBuilder& builder, const Node& node) {
   const Tensor& weight = *builder.graph().constant(node.inputs[qlinear_form(node)->b]);
   const Shape& shape = weight.shape();
   const bool out_in = node.attributes.get_int("transB", 0) != 0;
   const Dims dims = dims_of(out_in ? shape : Shape{shape[1], shape[0]});
-  return filter_of(builder, node, out_in || builder.is_probe() ? weight : swapped(weight), dims, 0);
+  return filter_of(builder, node, out_in || builder.is_probe() ? weight : transposed(weight), dims, 0);
 }
 
 Result<bool> lower_product(SubgraphBuilder& builder, const Node& node) {
@@ -91,13 +83,12 @@ Result<bool> lower_rows(SubgraphBuilder& builder, const Node& node, Operand rows
       scale->type() != DataType::kF32) {
     return false;
   }
-  if (is_given(node, at.zero_point) &&
-      (zero == nullptr || std::ranges::count(zero->bytes(), std::byte{0}) != zero->element_count())) {
+  if (is_given(node, at.zero_point) && (zero == nullptr || !is_all_zero(*zero))) {
     return false;
   }
   const Shape& shape = weight->shape();
   const Operand filter = KINGLET_TRY(builder.quantized_filter(
-      builder.is_probe() ? *weight : swapped(*weight), dims_of({shape[1], shape[0]}), scale->data<float>(), 0, 0));
+      builder.is_probe() ? *weight : transposed(*weight), dims_of({shape[1], shape[0]}), scale->data<float>(), 0, 0));
   std::optional<Operand> bias;
   if (is_given(node, at.bias)) {
     const Tensor* numbers = constant_input(builder.graph(), node, at.bias);
@@ -192,6 +183,26 @@ Result<bool> lower_qlinear_leaky_relu(SubgraphBuilder& builder, const Graph& gra
   params.leaky_relu.negative_slope = graph.node(id).attributes.get_float("alpha", 0.01F);
   if (!std::isfinite(params.leaky_relu.negative_slope)) return false;
   return lower_table(builder, graph.node(id), xnn_unary_leaky_relu, params);
+}
+
+Result<bool> lower_qlinear_average_pool(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (!runs_in_integers(node) || !agrees(graph, node, node.inputs[0], 1)) return false;
+  const DataType type = graph.value(node.inputs[0]).type;
+  const Dim channels = (*graph.value(node.inputs[0]).shape)[1];
+  const auto kernel = node.attributes.get_ints("kernel_shape");
+  Tensor ones(type, {channels, 1, kernel[0], kernel[1]});
+  std::ranges::fill(ones.mutable_bytes(), std::byte{1});
+  const Scales scales(type == DataType::kI8 ? static_cast<std::size_t>(channels) : 1,
+                      1.0F / static_cast<float>(kernel[0] * kernel[1]));
+  Node convolution = node;
+  convolution.attributes.set("group", channels);
+  return lower_convolution(
+      builder, convolution, ones,
+      [&](const Tensor& numbers, const Dims& dims, std::size_t channel_axis) {
+        return builder.quantized_filter(numbers, dims, scales, 0, channel_axis);
+      },
+      [](Operand) -> Result<std::optional<Operand>> { return std::nullopt; });
 }
 
 Result<bool> lower_qlinear_global_pool(SubgraphBuilder& builder, const Graph& graph, NodeId id) {

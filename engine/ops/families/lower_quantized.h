@@ -21,6 +21,8 @@ namespace kinglet::engine::ops {
 [[nodiscard]] Result<bool> lower_qlinear_tanh(SubgraphBuilder& builder, const Graph& graph, NodeId id);
 [[nodiscard]] Result<bool> lower_qlinear_hard_swish(SubgraphBuilder& builder, const Graph& graph, NodeId id);
 [[nodiscard]] Result<bool> lower_qlinear_leaky_relu(SubgraphBuilder& builder, const Graph& graph, NodeId id);
+// A depthwise convolution with weights of 1 / pixels: sums in integers, one rounding.
+[[nodiscard]] Result<bool> lower_qlinear_average_pool(SubgraphBuilder& builder, const Graph& graph, NodeId id);
 [[nodiscard]] Result<bool> lower_qlinear_global_pool(SubgraphBuilder& builder, const Graph& graph, NodeId id);
 [[nodiscard]] Result<bool> lower_qlinear_concat(SubgraphBuilder& builder, const Graph& graph, NodeId id);
 

@@ -226,12 +226,7 @@ Result<void> evaluate_dynamic_quantize_matmul(const Node& /*node*/, Inputs input
 
 Shape transposed(const Shape& shape, bool swap) { return swap ? Shape{shape[1], shape[0]} : shape; }
 
-Tensor transposed(const Tensor& matrix, bool swap) {
-  if (!swap) return matrix;
-  Tensor out(matrix.type(), {matrix.shape()[1], matrix.shape()[0]});
-  copy_strided(matrix, 0, {1, matrix.shape()[1]}, out);
-  return out;
-}
+Tensor transposed(const Tensor& matrix, bool swap) { return swap ? ops::transposed(matrix) : matrix; }
 
 bool swaps(const Attributes& attributes, std::string_view name) { return attributes.get_int(name, 0) != 0; }
 

@@ -313,7 +313,7 @@ KINGLET_QLINEAR(kQLinearSoftmax, "QLinearSoftmax", 5, infer_qlinear_softmax, eva
 KINGLET_QLINEAR(kQLinearConcat, "QLinearConcat", Op::kVariadic, infer_qlinear_concat, evaluate_qlinear_concat,
                 lower_qlinear_concat, kFollow);
 KINGLET_QLINEAR(kQLinearAveragePool, "QLinearAveragePool", 5, infer_qlinear_average_pool, evaluate_qlinear_average_pool,
-                nullptr, kLogical);
+                lower_qlinear_average_pool, kNhwc);
 KINGLET_QLINEAR(kQLinearGlobalAveragePool, "QLinearGlobalAveragePool", 5, infer_qlinear_global_pool,
                 evaluate_qlinear_global_pool, lower_qlinear_global_pool, kNhwc);
 // ONNX has no such 8-bit operators: fuse_quantized makes them.

@@ -172,6 +172,21 @@ output %15, %7
 output %21
 )",
      0.2939F},
+    {"means_of_windows", R"(
+%x = input f32[1,6,9,7]
+%1 = QuantizeLinear(%x, s1:f32[]{0.0317}, z1:i8[]{10})
+%2 = DequantizeLinear(%1, s1, z1)
+%3 = AveragePool(%2) {count_include_pad=1, kernel_shape=[3,3], pads=[1,1,1,1], strides=[2,2]}
+%4 = QuantizeLinear(%3, s4:f32[]{0.0223}, z4:i8[]{-7})
+%5 = DequantizeLinear(%4, s4, z4)
+%6 = QuantizeLinear(%x, s6:f32[]{0.0317}, z6:u8[]{110})
+%7 = DequantizeLinear(%6, s6, z6)
+%8 = AveragePool(%7) {kernel_shape=[2,3]}
+%9 = QuantizeLinear(%8, s9:f32[]{0.0213}, z9:u8[]{90})
+%10 = DequantizeLinear(%9, s9, z9)
+output %5, %10
+)",
+     0.0223F},
     {"rows_of_an_image", R"(
 %x = input f32[1,3,6,6]
 %1 = Conv(%x, w1:f32[4,3,1,1]#w1)

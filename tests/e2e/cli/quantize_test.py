@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What quantize makes of the demonstration model, and what compare says of it."""
+import json
+
 from support import DEMO, CliTest, kinglet, main
 
 
@@ -77,6 +79,34 @@ class Quantize(CliTest):
         report = ended.json()
         self.assertEqual(ended.code == 0, self.out.exists())
         self.assertEqual(ended.code, 0 if report["judgement"]["drop_percent"] <= 0 else 1)
+
+    def test_layers_are_kept_by_name_and_a_wrong_name_is_told(self):
+        conv = next(node["name"] for node in self.nodes() if node["op_type"] == "Conv")
+        every = self.assert_done(self.quantize()).json()
+        kept = self.assert_done(self.quantize("--force", "--keep-float", conv)).json()
+        self.assertEqual(kept["kept_float"], [conv])
+        self.assertEqual(kept["layers"], every["layers"] - 1)
+        wrong = conv[:-1] + "~"
+        for form in ([], ["--dynamic"], ["--fp16"], ["--fp16", "whole"]):
+            with self.subTest(form=form):
+                self.assert_refused(kinglet("quantize", DEMO, "-o", self.out, "--images", self.pictures, "--force", *form,
+                                            "--keep-float", wrong), 64, wrong,
+                                    hint="inspect" if form == ["--dynamic"] else conv)
+
+    def nodes(self):
+        listed = self.folder / "demo.json"
+        self.assert_done(kinglet("convert", DEMO, "-o", listed))
+        return json.loads(listed.read_text())["model"]["graph"]["node"]
+
+    def test_few_pictures_are_warned_about(self):
+        ended = self.assert_done(self.quantize("--most-images", "5"))
+        self.assertIn("5 pictures are few", ended.err)
+        self.assertNotIn("are few", self.assert_done(self.quantize("--force")).err)
+
+    def test_the_model_may_go_to_stdout(self):
+        self.assert_done(self.quantize())
+        piped = kinglet("quantize", DEMO, "-o", "-", "--images", self.pictures)
+        self.assertEqual(piped.out, self.out.read_bytes())
 
     def test_bad_input_is_told_in_one_line(self):
         self.assert_refused(kinglet("quantize", DEMO, "-o", self.out, "--images", self.folder / "none"), 66, "none")

@@ -116,10 +116,10 @@ TEST_F(BadInput, KernelLargerThanThePaddedInputIsRefused) {
 }
 
 TEST_F(BadInput, EightBitScalesFarApartAreRefused) {
-  EXPECT_FALSE(check_scale_ratio(257, 1));
-  EXPECT_FALSE(check_scale_ratio(256, 1));
-  EXPECT_FALSE(check_scale_ratio(1, 2048));
-  EXPECT_TRUE(check_scale_ratio(255, 1));
+  EXPECT_FALSE(check_ratio(kSumRatios, 257));
+  EXPECT_FALSE(check_ratio(kSumRatios, 256));
+  EXPECT_FALSE(check_ratio(kSumRatios, 1.0F / 2048));
+  EXPECT_TRUE(check_ratio(kSumRatios, 255));
 }
 
 TEST_F(BadInput, ScaleOrZeroPointOutOfRangeIsRefused) {

@@ -36,6 +36,26 @@ constexpr std::string_view kResidual = R"(
 output %10
 )";
 
+// The block of MobileNetV3 (hard swish, squeeze and excite), and means.
+constexpr std::string_view kSqueezed = R"(
+%x = input f32[1,3,16,16]
+%1 = Conv(%x, w1:f32[8,3,3,3]#w1, b1:f32[8]#b1) {pads=[1,1,1,1], strides=[2,2]}
+%2 = HardSwish(%1)
+%3 = GlobalAveragePool(%2)
+%4 = Conv(%3, w2:f32[4,8,1,1]#w2, b2:f32[4]#b2)
+%5 = Relu(%4)
+%6 = Conv(%5, w3:f32[8,4,1,1]#w3, b3:f32[8]#b3)
+%7 = HardSigmoid(%6) {alpha=0.16666667}
+%8 = Mul(%2, %7)
+%9 = Conv(%8, w4:f32[8,8,1,1]#w4, b4:f32[8]#b4)
+%10 = Tanh(%9)
+%11 = AveragePool(%10) {kernel_shape=[2,2], strides=[2,2]}
+%12 = GlobalAveragePool(%11)
+%13 = Flatten(%12)
+%14 = Gemm(%13, w5:f32[5,8]#w5, b5:f32[5]#b5) {transB=1}
+output %14
+)";
+
 Graph graph_of(std::string_view text) {
   auto parsed = parse_text(text);
   EXPECT_TRUE(parsed) << describe(parsed.error());
@@ -71,16 +91,17 @@ TEST(QuantizeModel, AnswersLikeTheFloatGraph) {
 }
 
 TEST(QuantizeModel, GivesAGraphThatRunsInIntegersAlone) {
-  QuantizedModel made = quantized(kResidual);
-  const Session session = std::move(*Session::create(std::move(made.graph), {}));
-  EXPECT_EQ(session.plan().segments, 1U);
-  EXPECT_TRUE(session.plan().fallback_nodes.empty());
-  std::vector<std::string> floats;
-  for (const StepInfo& step : session.plan().steps) {
-    if (step.op_type.starts_with("Conv") || step.op_type == "Gemm" || step.op_type == "Add")
-      floats.push_back(step.name);
+  for (const std::string_view text : {kResidual, kSqueezed}) {
+    const Session session = std::move(*Session::create(quantized(text).graph, {}));
+    EXPECT_EQ(session.plan().segments, 1U);
+    EXPECT_TRUE(session.plan().fallback_nodes.empty());
+    for (const StepInfo& step : session.plan().steps) {
+      EXPECT_THAT(step.op_type, ::testing::AnyOf(::testing::StartsWith("QLinear"), ::testing::StartsWith("Quantize"),
+                                                 ::testing::StartsWith("Dequantize"), "MatMulIntegerToFloat", "QGemm",
+                                                 "Flatten", "MaxPool", "Reshape"))
+          << step.name;
+    }
   }
-  EXPECT_TRUE(floats.empty()) << floats.front();
 }
 
 TEST(QuantizeModel, WritesTheSameBytesTwice) {
