@@ -179,7 +179,7 @@ Result<Classifier> Classifier::open(const ModelOptions& options, Output& out) {
                     input);
 }
 
-Result<PictureResult> Classifier::prepare(std::span<const std::byte> picture) {
+Result<PictureResult> Classifier::prepare(std::span<const std::byte> picture, Framing framing) {
   PictureResult result;
   SteadyTime start = SteadyClock::now();
   const camera::DecodedImage decoded = KINGLET_TRY(decode_picture(picture, camera::Upright::kApplyExif));
@@ -188,13 +188,15 @@ Result<PictureResult> Classifier::prepare(std::span<const std::byte> picture) {
   result.height_px = decoded.image.height;
   result.orientation_applied = decoded.orientation_applied;
   start = SteadyClock::now();
-  result.crop_px = KINGLET_TRY(preprocessor_.run(decoded.image.view(), std::nullopt, input_));
+  std::optional<camera::CropRect> part;
+  if (framing == Framing::kWhole) part = {0, 0, result.width_px, result.height_px};
+  result.crop_px = KINGLET_TRY(preprocessor_.run(decoded.image.view(), part, input_));
   result.timing.preprocess_ms = ms_since(start);
   return result;
 }
 
-Result<PictureResult> Classifier::classify(std::span<const std::byte> picture, std::size_t top_count) {
-  PictureResult result = KINGLET_TRY(prepare(picture));
+Result<PictureResult> Classifier::classify(std::span<const std::byte> picture, std::size_t top_count, Framing framing) {
+  PictureResult result = KINGLET_TRY(prepare(picture, framing));
   const SteadyTime start = SteadyClock::now();
   KINGLET_TRY(run());
   result.timing.inference_ms = ms_since(start);

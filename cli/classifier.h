@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -60,15 +61,19 @@ struct PictureResult {
   PictureTiming timing;
 };
 
+// What of a picture the model sees: the part that the recipe says, or all of it, as of one that is such a part already.
+enum class Framing : std::uint8_t { kRecipe, kWhole };
+
 // Thread-bound.
 class Classifier {
  public:
   // Notes what it had to guess (recipe, labels) on stderr. kBadData: the input is no picture, labels do not fit.
   [[nodiscard]] static Result<Classifier> open(const ModelOptions& options, Output& out);
 
-  [[nodiscard]] Result<PictureResult> classify(std::span<const std::byte> picture, std::size_t top_count);
+  [[nodiscard]] Result<PictureResult> classify(std::span<const std::byte> picture, std::size_t top_count,
+                                               Framing framing = Framing::kRecipe);
   // Decodes and prepares the picture into the session's first input, without running.
-  [[nodiscard]] Result<PictureResult> prepare(std::span<const std::byte> picture);
+  [[nodiscard]] Result<PictureResult> prepare(std::span<const std::byte> picture, Framing framing = Framing::kRecipe);
   // Answers what is in the input, however it came there: scores of 0 to 1, one a label, valid until the next run.
   [[nodiscard]] Result<std::span<const float>> run();
 

@@ -2,7 +2,6 @@
 #include "daemon/classifier.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "camera/preprocess/geometry.h"
@@ -76,22 +75,10 @@ Result<void> load_labels(const ClassifierOptions& options, std::size_t class_cou
   return facts.labels.check_count(class_count);
 }
 
-Result<std::vector<visits::SpeciesRow>> species_rows(const std::filesystem::path& path) {
-  return visits::parse_species_table(KINGLET_TRY(visits::read_table(path.string())), printable(path.string()));
-}
-
 // What the classes are: labels, then the model's own table, then names in the user's language.
 Result<void> load_taxa(const ClassifierOptions& options, ModelFacts& facts) {
-  std::filesystem::path beside = options.model;
-  beside.replace_extension(".species.tsv");
-  std::error_code ignored;
-  std::vector<visits::SpeciesRow> rows;
-  if (!options.species.empty() || std::filesystem::exists(beside, ignored)) {
-    rows = KINGLET_TRY(species_rows(options.species.empty() ? beside : options.species));
-  }
-  if (!options.names.empty()) {
-    std::ranges::move(KINGLET_TRY(species_rows(options.names)), std::back_inserter(rows));
-  }
+  const std::vector<visits::SpeciesRow> rows =
+      KINGLET_TRY(visits::read_species_tables(options.model, options.species, options.names));
   facts.taxa = std::make_shared<const visits::Taxa>(KINGLET_TRY(visits::Taxa::make(facts.labels, rows)));
   return {};
 }

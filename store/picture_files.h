@@ -22,6 +22,8 @@ class PictureFiles {
  public:
   explicit PictureFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
+  // Where it is or would be. kNotFound: no id of a visit.
+  [[nodiscard]] Result<std::filesystem::path> path_of(std::string_view id, Picture kind) const;
   // Those that are not empty, each whole or not at all. kIo: the disk is full; none of them is left behind then.
   [[nodiscard]] Result<void> write(std::string_view id, const Pictures& pictures) const;
   // kNotFound: it was removed; kBadData: larger than any that is written.
@@ -42,8 +44,6 @@ class PictureFiles {
   [[nodiscard]] Result<Found> sweep(const Wanted& wanted, bool remove_strays) const;
 
  private:
-  [[nodiscard]] Result<std::filesystem::path> path_of(std::string_view id, Picture kind) const;
-
   std::filesystem::path folder_;
 };
 

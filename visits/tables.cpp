@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <ranges>
+#include <system_error>
 
 #include "engine/base/file.h"
 #include "engine/base/format.h"
@@ -148,6 +150,23 @@ Result<std::vector<SpeciesRow>> parse_species_table(std::string_view text, std::
   const std::vector<std::size_t> columns = KINGLET_TRY(read_header(lines.front()));
   std::vector<SpeciesRow> rows;
   for (std::size_t i = 1; i < lines.size(); ++i) rows.push_back(KINGLET_TRY(read_row(lines[i], columns)));
+  return rows;
+}
+
+Result<std::vector<SpeciesRow>> read_species_tables(const std::filesystem::path& model,
+                                                    const std::filesystem::path& species,
+                                                    const std::filesystem::path& names) {
+  const auto read = [](const std::filesystem::path& path) -> Result<std::vector<SpeciesRow>> {
+    return parse_species_table(KINGLET_TRY(read_table(path.string())), printable(path.string()));
+  };
+  std::filesystem::path beside = model;
+  beside.replace_extension(".species.tsv");
+  std::error_code ignored;
+  std::vector<SpeciesRow> rows;
+  if (!species.empty() || std::filesystem::exists(beside, ignored)) {
+    rows = KINGLET_TRY(read(species.empty() ? beside : species));
+  }
+  if (!names.empty()) std::ranges::move(KINGLET_TRY(read(names)), std::back_inserter(rows));
   return rows;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,6 +30,12 @@ struct SpeciesRow {
 
 // kBadData: file:line and what was expected.
 [[nodiscard]] Result<std::vector<SpeciesRow>> parse_species_table(std::string_view text, std::string_view where);
+
+// What an owner says of a model's classes: the table `species`, or MODEL.species.tsv beside the model if there is one,
+// then the names in `names`. Empty paths: none is named. kNotFound, kBadData.
+[[nodiscard]] Result<std::vector<SpeciesRow>> read_species_tables(const std::filesystem::path& model,
+                                                                  const std::filesystem::path& species,
+                                                                  const std::filesystem::path& names);
 
 // Bit 0 is January.
 using Months = std::uint16_t;
