@@ -129,6 +129,7 @@ Result<RetentionResult> apply_retention(VisitDatabase& database, const PictureFi
     KINGLET_TRY(retention.by_age(Which::kAll, earlier(*now, rule.keep_visits), remove_visits));
     KINGLET_TRY(database.prune_throughput(earlier(*now, rule.keep_throughput)));
   }
+  KINGLET_TRY(database.prune_throughput(rule.max_throughput));
   KINGLET_TRY(retention.by_count(rule.max_visits));
   KINGLET_TRY(retention.by_bytes(rule.quota.count));
   return retention.result();

@@ -15,6 +15,7 @@ struct RetentionRule {
   std::chrono::milliseconds keep_visits = std::chrono::days(730);
   std::chrono::milliseconds keep_frames = std::chrono::days(7);  // whole frames and clips: they may show people
   std::chrono::milliseconds keep_throughput = std::chrono::days(90);
+  std::uint64_t max_throughput = 30'000;  // rows, those of a clock that is never set among them
   Bytes quota{1ULL << 30};
   std::uint64_t max_visits = 1'000'000;
 };

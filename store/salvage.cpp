@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -135,6 +137,30 @@ struct Sight {
   auto operator<=>(const Sight&) const = default;
 };
 
+// A row of throughput with its number, as the columns have it.
+struct Span {
+  std::int64_t row = 0;
+  std::int64_t at_ms = 0;
+  bool clock_synced = false;
+  std::int64_t span_ms = 0;
+  std::uint64_t frames = 0;
+  std::uint64_t images = 0;
+  std::uint64_t accepted = 0;
+  double p50_ms = 0;
+  double p99_ms = 0;
+
+  auto operator<=>(const Span&) const = default;
+};
+
+bool is_sound(const Span& span) {
+  constexpr std::int64_t kLongest = 86'400'000;
+  constexpr std::uint64_t kMostFrames = 100'000'000;
+  const auto latency = [](double ms) { return ms >= 0 && ms <= static_cast<double>(kLongest); };
+  return span.at_ms >= 0 && span.at_ms < kEndOfTime && span.span_ms > 0 && span.span_ms <= kLongest &&
+         span.frames <= kMostFrames && span.images <= kMostFrames && span.accepted <= span.images &&
+         latency(span.p50_ms) && latency(span.p99_ms);
+}
+
 std::set<Count> read_counts(Database& from, Salvaged& result) {
   constexpr std::uint64_t kMostVisits = 100'000;  // in an hour
   std::set<Count> counts;
@@ -163,6 +189,20 @@ std::set<Sight> read_sights(Database& from, Salvaged& result) {
   return sights;
 }
 
+std::map<std::int64_t, Span> read_spans(Database& from, Salvaged& result) {
+  std::map<std::int64_t, Span> spans;
+  read_both_ways(from,
+                 "row, at_ms, clock_synced, span_ms, frames, images, accepted, latency_p50_ms, latency_p99_ms "
+                 "FROM throughput",
+                 "row", result, [&](const Statement& row) {
+                   const Span span{row.integer(0), row.integer(1), row.integer(2) != 0, row.integer(3), row.natural(4),
+                                   row.natural(5), row.natural(6), row.real(7),         row.real(8)};
+                   if (!is_sound(span)) return true;
+                   return spans.size() < kMostCounts && spans.emplace(span.row, span).second;
+                 });
+  return spans;
+}
+
 Result<void> put_counts(Database& into, const std::set<Count>& counts) {
   Statement put =
       KINGLET_TRY(into.prepare("INSERT INTO daily_counts(day, species_id, hour, visits) VALUES(?1, ?2, ?3, ?4) "
@@ -184,6 +224,20 @@ Result<void> put_sights(Database& into, const std::set<Sight>& sights) {
   for (const Sight& sight : sights) {
     put.bind(1, sight.species_id).bind(2, sight.first_seq).bind(3, sight.first_ms);
     KINGLET_TRY(put.bind(4, sight.last_seq).bind(5, sight.last_ms).run());
+  }
+  return {};
+}
+
+// Their order is that of their numbers: they come before what the new database has measured already.
+Result<void> put_spans(Database& into, const std::map<std::int64_t, Span>& spans) {
+  Statement put = KINGLET_TRY(into.prepare(
+      "INSERT INTO throughput(row, at_ms, clock_synced, span_ms, frames, images, accepted, latency_p50_ms, "
+      "latency_p99_ms) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"));
+  std::int64_t row = KINGLET_TRY(into.integer_of("SELECT ifnull(min(row), 1) FROM throughput"));
+  for (const auto& [number, span] : spans | std::views::reverse) {
+    put.bind(1, --row).bind(2, span.at_ms).bind(3, span.clock_synced).bind(4, span.span_ms);
+    put.bind(5, span.frames).bind(6, span.images).bind(7, span.accepted);
+    KINGLET_TRY(put.bind(8, span.p50_ms).bind(9, span.p99_ms).run());
   }
   return {};
 }
@@ -278,17 +332,21 @@ Result<bool> Salvage::go_on(Database& into, const PictureFiles& files,
 Result<void> Salvage::finish(Database& into) {
   std::set<Count> counts;
   std::set<Sight> sights;
+  std::map<std::int64_t, Span> spans;
   if (from_) {
     counts = read_counts(*from_, result_);
     sights = read_sights(*from_, result_);
+    spans = read_spans(*from_, result_);
   }
   const auto body = [&]() -> Result<void> {
     KINGLET_TRY(put_counts(into, counts));
     KINGLET_TRY(put_sights(into, sights));
+    KINGLET_TRY(put_spans(into, spans));
     return into.execute(format_text("DELETE FROM meta WHERE name IN ('{}', '{}')", kOrdered, kReached));
   };
   KINGLET_TRY(in_transaction(into, body));
   result_.counts = counts.size();
+  result_.spans = spans.size();
   from_.reset();
   return {};
 }

@@ -21,6 +21,7 @@ struct Salvaged {
   std::uint64_t visits = 0;
   std::uint64_t reviewed = 0;  // of these
   std::uint64_t counts = 0;    // of species, days and hours whose visits were not kept
+  std::uint64_t spans = 0;     // of throughput
   std::uint64_t gaps = 0;      // places that cannot be read
 };
 

@@ -308,6 +308,12 @@ Result<void> VisitDatabase::prune_throughput(WallTime before) {
   return erase.bind(1, to_unix_ms(before)).run();
 }
 
+Result<void> VisitDatabase::prune_throughput(std::uint64_t most) {
+  Statement erase = KINGLET_TRY(database_.prepare(
+      "DELETE FROM throughput WHERE row <= (SELECT row FROM throughput ORDER BY row DESC LIMIT 1 OFFSET ?1)"));
+  return erase.bind(1, most).run();
+}
+
 Result<bool> VisitDatabase::wants_picture(std::string_view id, Picture kind) {
   Statement find =
       KINGLET_TRY(database_.prepare("SELECT crop_bytes, frame_bytes, clip_bytes FROM visits WHERE id = ?1"));

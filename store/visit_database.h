@@ -83,6 +83,7 @@ class VisitDatabase {
   // Freed pages go back to the disk, and the journal, which still holds what was forgotten, is emptied.
   [[nodiscard]] Result<void> give_back();
   [[nodiscard]] Result<void> prune_throughput(WallTime before);
+  [[nodiscard]] Result<void> prune_throughput(std::uint64_t most);  // the newest stay
 
   [[nodiscard]] Result<bool> wants_picture(std::string_view id, Picture kind);
   [[nodiscard]] Result<std::uint64_t> visit_count();

@@ -227,8 +227,9 @@ void Writer::salvage(const std::function<bool()>& stop) {
                       : format_text("; {} {} of it cannot be read", saved.gaps, saved.gaps == 1 ? "place" : "places");
   shared_.say(LogLevel::kWarning,
               salvage_->is_readable()
-                  ? format_text("store: saved from {}: {} visits ({} reviewed) and {} counts of earlier days{}",
-                                salvage_->file(), saved.visits, saved.reviewed, saved.counts, places)
+                  ? format_text("store: saved from {}: {} visits ({} reviewed), {} counts of earlier days and {} spans "
+                                "of throughput{}",
+                                salvage_->file(), saved.visits, saved.reviewed, saved.counts, saved.spans, places)
                   : format_text("store: {}: nothing of it can be read", salvage_->file()));
   salvage_.reset();
   salvaged_ = true;

@@ -325,6 +325,81 @@ TEST(StoreFaults, AFullDiskStopsNothing) {
   EXPECT_EQ(code, 0) << "see above";
 }
 
+// A process of its own may mount what it likes. Gives kCannotBeTried where that is forbidden.
+int with_mounts(const std::function<void()>& body) {
+  return in_child([&] {
+    if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) _exit(kCannotBeTried);
+    (void)mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+    body();
+  });
+}
+
+// `folder` is on a disk that is mounted at `mount_point`; meanwhile its content is at `disk`.
+void pull_and_put_back(const fs::path& disk, const fs::path& mount_point, const fs::path& folder) {
+  if (mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=4m") != 0) _exit(kCannotBeTried);
+  const auto put_in = [&] { return mount(disk.c_str(), mount_point.c_str(), nullptr, MS_BIND, nullptr) == 0; };
+  if (!put_in()) _exit(kCannotBeTried);
+  Store store(quiet_options(folder));
+  ASSERT_EQ(store.status().state, State::kDisk) << store.status().note;
+  const auto before = put_visits(store, 2);
+  ASSERT_OK(store.flush());
+  ASSERT_EQ(umount2(mount_point.c_str(), MNT_DETACH), 0);
+  const auto meanwhile = put_visits(store, 2);
+  ASSERT_OK(store.flush());
+  EXPECT_EQ(store.status().state, State::kWaiting) << store.status().note;
+  EXPECT_TRUE(fs::is_empty(mount_point)) << "nothing is written to the disk below";
+  ASSERT_TRUE(put_in());
+  ASSERT_OK(store.flush());
+  EXPECT_EQ(store.status().state, State::kDisk) << store.status().note;
+  EXPECT_EQ(store.status().waiting_visits, 0U);
+  std::vector<std::uint64_t> all = before;
+  all.insert(all.end(), meanwhile.begin(), meanwhile.end());
+  EXPECT_EQ(all_seqs(store), all);
+}
+
+TEST(StoreFaults, ADiskMayBePulledAndPutBackWhereItsMountPointStays) {
+  for (const char* state : {"", "state"}) {
+    const ScratchFolder parent;
+    fs::create_directory(parent.path() / "disk");
+    fs::create_directory(parent.path() / "mnt");
+    const int code = with_mounts([&] {
+      const fs::path mount_point = parent.path() / "mnt";
+      pull_and_put_back(parent.path() / "disk", mount_point, *state == 0 ? mount_point : mount_point / state);
+    });
+    if (code == kCannotBeTried) GTEST_SKIP() << "no file system may be mounted here";
+    EXPECT_EQ(code, 0) << "see above: " << state;
+  }
+}
+
+TEST(StoreFaults, AReadOnlyFileSystemMeansMemoryUntilItMayBeWritten) {
+  const ScratchFolder folder;
+  const int code = with_mounts([&] {
+    const char* place = folder.path().c_str();
+    if (mount("tmpfs", place, "tmpfs", 0, "size=4m") != 0) _exit(kCannotBeTried);
+    {
+      Store earlier(quiet_options(folder.path()));
+      put_visits(earlier, 3);
+    }
+    if (mount(nullptr, place, nullptr, MS_REMOUNT | MS_RDONLY, nullptr) != 0) _exit(kCannotBeTried);
+    Store store(quiet_options(folder.path()));
+    EXPECT_EQ(store.status().state, State::kMemory);
+    EXPECT_NE(store.status().note.find(folder.path().string()), std::string::npos) << store.status().note;
+    for (const std::uint64_t id : {501, 502}) {
+      visits::Visit visit = make_visit(store.next_seq());
+      visit.id = visit_id(id);
+      store.put(visit);
+    }
+    ASSERT_OK(store.flush());
+    EXPECT_EQ(all_seqs(store).size(), 2U);
+    ASSERT_EQ(mount(nullptr, place, nullptr, MS_REMOUNT, nullptr), 0);
+    ASSERT_OK(store.flush());
+    EXPECT_EQ(store.status().state, State::kDisk) << store.status().note;
+    EXPECT_EQ(all_seqs(store).size(), 5U);
+  });
+  if (code == kCannotBeTried) GTEST_SKIP() << "no file system may be mounted here";
+  EXPECT_EQ(code, 0) << "see above";
+}
+
 TEST(StoreFaults, TheWriteBudgetIsMeasuredAndKept) {
   const ScratchFolder folder;
   StoreOptions options = quiet_options(folder.path());

@@ -81,6 +81,19 @@ TEST_F(RetentionTest, VisitsOfAnUnsetClockHaveTheAgeOfTheirNeighbours) {
   EXPECT_EQ(all_seqs(store()), (std::vector<std::uint64_t>{3, 4}));
 }
 
+TEST_F(RetentionTest, ThroughputOfAClockThatIsNeverSetIsBoundedToo) {
+  options_.retention.max_throughput = 20;
+  for (int i = 0; i < 30; ++i) {
+    store().add_throughput({.at = morning() + std::chrono::minutes(i), .span = std::chrono::minutes(1)});
+  }
+  ASSERT_OK(store().flush());
+  const auto kept = store().throughput(WallTime::min(), WallTime::max(), 100);
+  ASSERT_OK(kept);
+  ASSERT_EQ(kept->items.size(), 20U);
+  EXPECT_EQ(kept->items.front().at, morning() + std::chrono::minutes(29));
+  EXPECT_EQ(kept->items.back().at, morning() + std::chrono::minutes(10));
+}
+
 TEST_F(RetentionTest, TooManyVisitsLoseTheOldestUnreviewed) {
   options_.retention.max_visits = 3;
   put(morning());

@@ -22,14 +22,31 @@ void damage(const fs::path& path, std::uint64_t offset, std::size_t size) {
   ASSERT_TRUE(file.good());
 }
 
-// Pages of the table of visits, as the file itself has it.
-std::vector<std::uint64_t> pages_of_visits(const fs::path& file) {
+// Pages of a table, as the file itself has it.
+std::vector<std::uint64_t> pages_of(const fs::path& file, std::string_view table) {
   Database database = *Database::open(file, OpenAs::kReadOnly);
   std::vector<std::uint64_t> pages;
-  Statement rows =
-      *database.prepare("SELECT pageno FROM dbstat WHERE name = 'visits' AND pagetype = 'leaf' ORDER BY path");
+  Statement rows = *database.prepare("SELECT pageno FROM dbstat WHERE name = ?1 AND pagetype = 'leaf' ORDER BY path");
+  rows.bind(1, table);
   while (*rows.step()) pages.push_back(rows.natural(0));
   return pages;
+}
+
+std::vector<std::uint64_t> pages_of_visits(const fs::path& file) { return pages_of(file, "visits"); }
+
+Throughput span_of(int number) {
+  return {.at = morning() + std::chrono::minutes(5 * number),
+          .clock_synced = true,
+          .span = std::chrono::minutes(5),
+          .frames = 9000,
+          .images = static_cast<std::uint64_t>(number),
+          .accepted = 0,
+          .latency_p50_ms = 33.25,
+          .latency_p99_ms = 48.5};
+}
+
+std::vector<Throughput> newest_first(Store& store) {
+  return store.throughput(WallTime::min(), WallTime::max(), 100'000)->items;
 }
 
 class SalvageTest : public ::testing::Test {
@@ -156,6 +173,30 @@ TEST_F(SalvageTest, ItGoesOnWhereItWasEnded) {
   EXPECT_FALSE(*Salvage::find(into, folder_.path(), 10'000));
 }
 
+TEST_F(SalvageTest, ThroughputIsSavedBeforeWhatWasMeasuredSince) {
+  constexpr int kSpans = 900;
+  {
+    Store store(quiet_options(folder_.path()));
+    for (int i = 1; i <= kSpans; ++i) store.add_throughput(span_of(i));
+    ASSERT_OK(store.flush());
+  }
+  const std::vector<std::uint64_t> pages = pages_of(database_file(folder_.path()), "throughput");
+  ASSERT_GT(pages.size(), 6U);
+  damage(database_file(folder_.path()), (pages[pages.size() / 2] - 1) * 4096, 4096);
+  Store store(quiet_options(folder_.path()));
+  EXPECT_FALSE(store.throughput(WallTime::min(), WallTime::max(), 100'000));  // meets it
+  for (int i = kSpans + 1; i <= kSpans + 20; ++i) store.add_throughput(span_of(i));
+  ASSERT_OK(store.flush());
+  ASSERT_EQ(store.status().moved_aside, 1U);
+  const std::vector<Throughput> kept = newest_first(store);
+  EXPECT_LT(kept.size(), static_cast<std::size_t>(kSpans + 20));
+  EXPECT_GT(kept.size(), static_cast<std::size_t>(kSpans + 20 - 250));
+  EXPECT_EQ(kept.front(), span_of(kSpans + 20));
+  EXPECT_EQ(kept.back(), span_of(1));
+  EXPECT_TRUE(std::ranges::is_sorted(kept, std::ranges::greater(), &Throughput::at));
+  for (const Throughput& span : kept) EXPECT_EQ(span, span_of(static_cast<int>(span.images)));
+}
+
 TEST_F(SalvageTest, NoiseDoesNotBecomeVisits) {
   make_history();
   const fs::path aside = folder_.path() / "kinglet.db.damaged-1";
@@ -178,6 +219,13 @@ TEST_F(SalvageTest, NoiseDoesNotBecomeVisits) {
     }
     ASSERT_OK(database.execute(format_text("UPDATE visits SET open = 1 WHERE seq = {}", seqs_[20])));
     ASSERT_OK(database.execute("UPDATE daily_counts SET hour = 31"));
+    for (const std::string_view wrong :
+         {"-5, 1, 1, 1, 1, 1", "1, 0, 1, 1, 1, 1", "1, 1, 1, 2, 1, 1", "1, 1, 1, 1, -3.5, 1", "1, 1, 1, 1, 1, 9e99"}) {
+      ASSERT_OK(
+          database.execute(format_text("INSERT INTO throughput(clock_synced, frames, at_ms, span_ms, images, accepted, "
+                                       "latency_p50_ms, latency_p99_ms) VALUES(1, 9, {})",
+                                       wrong)));
+    }
   }
   Database into = *Database::open(database_file(folder_.path()), OpenAs::kCreate);
   ASSERT_OK(migrate(into));
@@ -189,6 +237,7 @@ TEST_F(SalvageTest, NoiseDoesNotBecomeVisits) {
   EXPECT_EQ((*salvage)->result().visits, kVisits - noise.size());
   EXPECT_EQ(*into.integer_of("SELECT count(*) FROM visits WHERE open = 1"), 0);
   EXPECT_EQ(*into.integer_of("SELECT count(*) FROM daily_counts"), 0);
+  EXPECT_EQ(*into.integer_of("SELECT count(*) FROM throughput"), 0);
 }
 
 }  // namespace
