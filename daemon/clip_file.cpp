@@ -58,10 +58,12 @@ std::optional<ClipPart> take_part(std::string_view& clip) {
   const auto thousandths = take_number(rest);
   if (!thousandths || *thousandths > 999 || !take(rest, kHeadersEnd)) return std::nullopt;
   if (*size > rest.size()) return std::nullopt;
+  const std::string_view jpeg = rest.substr(0, static_cast<std::size_t>(*size));
   rest.remove_prefix(static_cast<std::size_t>(*size));
   if (!take(rest, kPartEnd)) return std::nullopt;
   if (rest == kEnd) rest = {};
   ClipPart part{.bytes = clip.substr(0, clip.size() - rest.size()),
+                .jpeg = jpeg,
                 .at = milliseconds(static_cast<std::int64_t>(*seconds * 1000 + *thousandths))};
   clip = rest;
   return part;

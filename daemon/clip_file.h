@@ -18,6 +18,7 @@ inline constexpr std::string_view kClipType = "multipart/x-mixed-replace; bounda
 
 struct ClipPart {
   std::string_view bytes;           // with its boundary and headers; the end of the clip comes with its last part
+  std::string_view jpeg;            // the picture alone
   std::chrono::milliseconds at{0};  // Unix time
 };
 // Takes the first part off `clip`, bytes of a file. Nothing: there is none, or what comes is no part of a clip.

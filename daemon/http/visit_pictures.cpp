@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: GET /api/v1/visits/{id}/crop.jpg, snapshot.jpg and clip.mjpg: files by id, never by a name of the request.
+// Why: GET /api/v1/visits/{id}/crop.jpg, snapshot.jpg, clip.mjpg and clip.avi: files by id, never by a name of the
+// request.
 #include <algorithm>
 #include <thread>
 
+#include "daemon/clip_avi.h"
 #include "daemon/clip_file.h"
 #include "daemon/http/history.h"
-#include "daemon/http/parameters.h"
 #include "daemon/http/problem.h"
 #include "daemon/http/routes.h"
 #include "engine/base/format.h"
@@ -17,6 +18,7 @@ namespace {
 // The pictures of an ended visit never change.
 constexpr std::string_view kForEver = "private, max-age=31536000, immutable";
 constexpr std::chrono::milliseconds kLongestPause{1'000};
+constexpr std::string_view kDamagedClip = "the file of the clip is damaged";
 
 std::expected<std::string, Reply> read_picture(const Context& context, const Call& call, store::Picture kind) {
   const std::string_view id = call.path_parameter("id");
@@ -68,25 +70,26 @@ bool play(Playing& playing, std::string& piece) {
 
 }  // namespace
 
+Reply get_visit_clip_file(const Context& context, const Call& call) {
+  Reply reply = picture_reply(context, call, store::Picture::kClip, "clip", "video/x-msvideo");
+  if (reply.status != 200) return reply;
+  std::optional<std::string> avi = make_avi(reply.body);
+  if (!avi) return problem("picture-expired", kDamagedClip);
+  reply.body = std::move(*avi);
+  // The id is that of a visit: only then there is a file.
+  const std::string name = format_text("attachment; filename=\"{}.avi\"", call.path_parameter("id"));
+  reply.headers.emplace_back("Content-Disposition", name);
+  return reply;
+}
+
 Reply get_visit_clip(const Context& context, const Call& call) {
-  const auto download = integer_parameter(call, "download", 0, {0, 1});
-  if (!download) return download.error();
-  if (*download == 1) {
-    Reply reply = picture_reply(context, call, store::Picture::kClip, "clip", kClipType);
-    if (reply.status == 200) {
-      // The id is that of a visit: only then there is a file.
-      const std::string name = format_text("attachment; filename=\"{}.mjpg\"", call.path_parameter("id"));
-      reply.headers.emplace_back("Content-Disposition", name);
-    }
-    return reply;
-  }
   std::expected<std::string, Reply> file = read_picture(context, call, store::Picture::kClip);
   if (!file) return file.error();
   auto playing = std::make_shared<Playing>();
   playing->file = std::move(*file);
   playing->rest = playing->file;
   std::string_view first = playing->file;
-  if (!take_part(first)) return problem("picture-expired", "the file of the clip is damaged");
+  if (!take_part(first)) return problem("picture-expired", kDamagedClip);
   playing->slot = context.long_answers.take(SlotKind::kPictures, call.caller.limit_key);
   if (!playing->slot) return problem("too-many-streams", "other long answers are in work");
   return Reply{.content_type = std::string(kClipType),

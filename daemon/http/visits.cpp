@@ -26,7 +26,10 @@ Json visit_json(const BookedVisit& booked) {
   json["first_ever"] = booked.first_ever;
   json["links"] = {{"self", format_text("{}/{}", kPath, booked.visit.id)}};
   if (booked.has_frame) json["links"]["snapshot"] = format_text("{}/{}/snapshot.jpg", kPath, booked.visit.id);
-  if (booked.has_clip) json["links"]["clip"] = format_text("{}/{}/clip.mjpg", kPath, booked.visit.id);
+  if (booked.has_clip) {
+    json["links"]["clip"] = format_text("{}/{}/clip.mjpg", kPath, booked.visit.id);
+    json["links"]["clip_file"] = format_text("{}/{}/clip.avi", kPath, booked.visit.id);
+  }
   if (booked.has_crop) json["links"]["crop"] = format_text("{}/{}/crop.jpg", kPath, booked.visit.id);
   return json;
 }

@@ -87,6 +87,7 @@ export const texts = {
   show_visit: ["Show the visit: {name}", "Besuch zeigen: {name}", "Afficher la visite : {name}", "Mostrar la visita: {name}", "訪問を表示: {name}", "查看来访：{name}"],
   clock_not_set: ["the clock was not set", "die Uhr war nicht gestellt", "l'horloge n'était pas à l'heure", "el reloj no estaba en hora", "時計が未設定でした", "当时时钟未校准"],
   clip: ["Play the clip", "Film abspielen", "Lire la séquence", "Reproducir el vídeo", "クリップを再生", "播放片段"],
+  clip_file: ["Save the clip", "Film sichern", "Enregistrer la séquence", "Guardar el vídeo", "クリップを保存", "保存片段"],
   species: ["Species", "Arten", "Espèces", "Especies", "種", "物种"],
   species_one: ["Species", "Art", "Espèce", "Especie", "種", "物种"],
   species_seen: ["Species seen", "Gesehene Arten", "Espèces vues", "Especies vistas", "見られた種", "见过的物种"],

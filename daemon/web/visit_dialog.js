@@ -33,8 +33,10 @@ export function openVisit(wished) {
   picture.alt = visitName(visit);
   setText("visit-dialog-title", visitName(visit));
   setText("visit-facts", visitFacts(visit) + (visit.clock_synced ? "" : ` · ${text("clock_not_set")}`));
-  byId("visit-clip").hidden = !(visit.links.clip && may("live"));
-  if (visit.links.clip) byId("visit-clip").href = visit.links.clip;
+  for (const [id, link] of [["visit-clip", visit.links.clip], ["visit-clip-file", visit.links.clip_file]]) {
+    byId(id).hidden = !(link && may("live"));
+    if (link) byId(id).href = link;
+  }
   byId("visit-form").hidden = !may("admin");
   byId("other-name").value = "";
   showProblem("visit-problem", null);

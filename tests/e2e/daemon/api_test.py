@@ -114,7 +114,7 @@ class Api(WithAVisit, ScratchFolder):
         self.assertEqual(visit["review"], {"verdict": "none"})
         own = "/api/v1/visits/" + visit["id"]
         self.assertEqual(visit["links"], {"self": own, "crop": own + "/crop.jpg", "snapshot": own + "/snapshot.jpg",
-                                          "clip": own + "/clip.mjpg"})
+                                          "clip": own + "/clip.mjpg", "clip_file": own + "/clip.avi"})
         self.assert_problem(self.ask("/api/v1/visits/vis_00000000000000000000000000"), 404, "not-found")
 
     def test_visits_are_filtered(self):

@@ -2,6 +2,7 @@
 """Clips: the seconds before a visit and its first ones, played or downloaded, within the budget, and nothing when off."""
 import datetime
 import re
+import struct
 import unittest
 from pathlib import Path
 
@@ -30,6 +31,57 @@ def jpeg_size(jpeg):
     return int.from_bytes(jpeg[at + 7:at + 9], "big"), int.from_bytes(jpeg[at + 5:at + 7], "big")
 
 
+def chunks(data):
+    """(name, content) of each chunk of a RIFF list; all bytes have to belong to one."""
+    found = []
+    while data:
+        name, size = struct.unpack("<4sI", data[:8])
+        assert len(data) >= 8 + size, (name, size, len(data))
+        found.append((name, data[8:8 + size]))
+        data = data[8 + size + size % 2:]
+    return found
+
+
+def lists(chunks_of_list):
+    return {content[:4]: chunks(content[4:]) for name, content in chunks_of_list if name == b"LIST"}
+
+
+class Avi:
+    """A movie of one stream, read as Microsoft's "AVI RIFF File Reference" has it."""
+
+    def __init__(self, data):
+        (riff, content), = chunks(data)
+        assert (riff, content[:4]) == (b"RIFF", b"AVI "), data[:12]
+        self.parts = chunks(content[4:])
+        found = lists(self.parts)
+        main = struct.unpack("<14I", dict(found[b"hdrl"])[b"avih"])
+        stream = dict(lists(found[b"hdrl"])[b"strl"])
+        kind, self.codec, *header = struct.unpack("<4s4sI2H8I4H", stream[b"strh"])
+        assert kind == b"vids"
+        self.seconds_each = header[4] / header[5]
+        assert main[0] == round(self.seconds_each * 1e6)
+        _, width, height, planes, bits, codec = struct.unpack("<IiiHH4s", stream[b"strf"][:20])
+        assert (planes, bits, codec) == (1, 24, self.codec)
+        self.size = (width, height)
+        assert self.size == main[8:10]
+        self.movie = found[b"movi"]
+        assert main[4] == header[7] == len(self.movie)
+        self.check_index(data)
+
+    def check_index(self, data):
+        index = dict(self.parts)[b"idx1"]
+        begin = data.index(b"movi")
+        entries = [struct.unpack("<4s3I", index[at:at + 16]) for at in range(0, len(index), 16)]
+        assert len(entries) == len(self.movie)
+        for (name, flags, offset, size), (own, content) in zip(entries, self.movie):
+            assert (name, size) == (own, len(content)) and flags == (0x10 if size else 0)
+            assert data[begin + offset:begin + offset + 8] == struct.pack("<4sI", name, size)
+
+    def pictures(self):
+        """(seconds after the begin, JPEG) of each; no bytes: the one before stays."""
+        return [(i * self.seconds_each, content) for i, (_, content) in enumerate(self.movie)]
+
+
 class Clips(ScratchFolder):
     def daemon(self, *sets):
         return Daemon(sets=[*QUICK, f"store.path={self.folder / 'state'}", *sets])
@@ -48,13 +100,10 @@ class Clips(ScratchFolder):
         with self.daemon("store.clips=2s") as daemon:
             visit = self.clip(daemon)
             link = visit["links"]["clip"]
-            file = daemon.ask(link + "?download=1")
-            self.assertEqual(file.status, 200)
-            self.assertEqual(file.headers["content-type"], "multipart/x-mixed-replace; boundary=kinglet")
-            self.assertIn(f'filename="{visit["id"]}.mjpg"', file.headers["content-disposition"])
-            again = daemon.ask(link + "?download=1", headers={"If-None-Match": file.headers["etag"]})
-            self.assertEqual(again.status, 304)
-            frames = parts(file.body)
+            played = daemon.ask(link)
+            self.assertEqual(played.status, 200)
+            self.assertEqual(played.headers["content-type"], "multipart/x-mixed-replace; boundary=kinglet")
+            frames = parts(played.body)
             self.assertGreater(len(frames), 1)
             times = [at for at, _ in frames]
             self.assertEqual(times, sorted(set(times)))
@@ -64,18 +113,33 @@ class Clips(ScratchFolder):
             for _, jpeg in frames:
                 self.assertTrue(jpeg.startswith(b"\xff\xd8") and jpeg.endswith(b"\xff\xd9"))
                 self.assertEqual(jpeg_size(jpeg), (640, 360))
-            self.assertEqual(daemon.ask(link).body, file.body)
             stats = daemon.ask("/api/v1/stats").json()["clips"]
             self.assertGreater(stats["frames_total"], len(frames) - 1)
             self.assertGreater(stats["memory_bytes"], 0)
             self.assertIn("clips", self.threads(daemon))
 
+    def test_the_file_has_the_pictures_of_the_clip_as_they_are_and_at_their_times(self):
+        with self.daemon("store.clips=2s") as daemon:
+            visit = self.clip(daemon)
+            played = parts(daemon.ask(visit["links"]["clip"]).body)
+            file = daemon.ask(visit["links"]["clip_file"])
+            self.assertEqual((file.status, file.headers["content-type"]), (200, "video/x-msvideo"))
+            self.assertIn(f'filename="{visit["id"]}.avi"', file.headers["content-disposition"])
+            again = daemon.ask(visit["links"]["clip_file"], headers={"If-None-Match": file.headers["etag"]})
+            self.assertEqual(again.status, 304)
+        movie = Avi(file.body)
+        self.assertEqual((movie.codec, movie.size), (b"MJPG", (640, 360)))
+        shown = [(at, jpeg) for at, jpeg in movie.pictures() if jpeg]
+        self.assertEqual([jpeg for _, jpeg in shown], [jpeg for _, jpeg in played])
+        for (at, _), (time, _) in zip(shown, played):
+            self.assertAlmostEqual(at, time - played[0][0], delta=2 * movie.seconds_each)
+
     def test_a_clip_outlives_a_restart_and_goes_with_its_visit(self):
         with self.daemon() as daemon:
             visit = self.clip(daemon)
-            before = daemon.ask(visit["links"]["clip"] + "?download=1").body
+            before = daemon.ask(visit["links"]["clip_file"]).body
         with self.daemon("store.clips=0s") as daemon:
-            self.assertEqual(daemon.ask(visit["links"]["clip"] + "?download=1").body, before)
+            self.assertEqual(daemon.ask(visit["links"]["clip_file"]).body, before)
             self.assertEqual(daemon.ask(visit["links"]["self"], "DELETE", headers=daemon.claim()).status, 204)
             self.assert_problem(daemon.ask(visit["links"]["clip"]), 404, "not-found")
             self.assertEqual(list((self.folder / "state").rglob(visit["id"] + ".clip*")), [])
@@ -88,6 +152,7 @@ class Clips(ScratchFolder):
             damaged = daemon.until(lambda: next((reply for reply in [daemon.ask(visit["links"]["clip"])]
                                                  if reply.status != 200), None), "that the file is read")
             self.assert_problem(damaged, 410, "picture-expired")
+            self.assert_problem(daemon.ask(visit["links"]["clip_file"]), 410, "picture-expired")
 
     def test_switched_off_there_are_no_clips_and_no_thread(self):
         for sets in (["store.clips=0s"], ["privacy.keep_full_frames=0s"]):

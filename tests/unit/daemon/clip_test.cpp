@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <thread>
 
 #include "camera/decode.h"
+#include "daemon/clip_avi.h"
 #include "daemon/clip_file.h"
 #include "daemon/clip_recorder.h"
 #include "daemon/clip_ring.h"
@@ -115,6 +117,80 @@ TEST(ClipFile, DamagedBytesAreNoPart) {
   large.replace(large.find("30\r\n"), 2, "99999999999999999999");
   std::string_view rest = large;
   EXPECT_FALSE(take_part(rest));
+}
+
+std::string jpeg_of(int width, int height, int gray) {
+  const camera::Image image{
+      .width = width,
+      .height = height,
+      .rgb = std::vector<std::byte>(static_cast<std::size_t>(3 * width * height), static_cast<std::byte>(gray))};
+  const auto jpeg = camera::encode_jpeg(image.view(), 80);
+  return {reinterpret_cast<const char*>(jpeg->data()), jpeg->size()};
+}
+
+// A clip of pictures of 32x16 at these milliseconds, each of another gray.
+std::string clip_of(const std::vector<int>& at) {
+  ClipFrames frames;
+  for (const int ms : at) {
+    ClipFrame frame = frame_at(milliseconds(ms));
+    frame.jpeg = jpeg_of(32, 16, static_cast<int>(frames.size()) * 20);
+    frames.push_back(std::make_shared<const ClipFrame>(std::move(frame)));
+  }
+  return make_clip(frames);
+}
+
+// The sizes of the chunks of the stream, from its index.
+std::vector<std::size_t> chunk_sizes(const std::string& avi) {
+  std::vector<std::size_t> sizes;
+  for (std::size_t at = avi.find("idx1") + 8; at < avi.size(); at += 16) {
+    std::uint32_t size = 0;
+    std::memcpy(&size, avi.data() + at + 12, sizeof size);
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+TEST(ClipAvi, APauseOfTheCameraKeepsThePictureBefore) {
+  const auto avi = make_avi(clip_of({0, 200, 401, 1000, 1195}));
+  ASSERT_TRUE(avi);
+  std::vector<bool> has_picture;
+  for (const std::size_t size : chunk_sizes(*avi)) has_picture.push_back(size > 0);
+  EXPECT_EQ(has_picture, (std::vector<bool>{true, true, true, false, false, true, true}));
+}
+
+TEST(ClipAvi, PicturesNearerThanUsualAreNotLost) {
+  const auto avi = make_avi(clip_of({0, 200, 210, 400, 600, 800, 1000, 1200, 1400}));
+  ASSERT_TRUE(avi);
+  EXPECT_EQ(std::ranges::count_if(chunk_sizes(*avi), [](std::size_t size) { return size > 0; }), 9);
+}
+
+TEST(ClipAvi, AClockThatJumpsMakesNoEndlessFile) {
+  const auto avi = make_avi(clip_of({0, 200, 400, 600, 1'000'000'000}));
+  ASSERT_TRUE(avi);
+  EXPECT_EQ(chunk_sizes(*avi).size(), 4U);
+  EXPECT_TRUE(make_avi(clip_of({1'000'000'000, 0, 200})));
+}
+
+TEST(ClipAvi, OnePictureIsAMovieToo) {
+  const auto avi = make_avi(clip_of({0}));
+  ASSERT_TRUE(avi);
+  EXPECT_EQ(chunk_sizes(*avi).size(), 1U);
+}
+
+TEST(ClipAvi, WhatIsNoPictureOrOfAnotherSizeIsLeftOut) {
+  const auto part = [](const std::string& jpeg) {
+    ClipFrame frame = frame_at(milliseconds(0));
+    frame.jpeg = jpeg;
+    std::string clip = make_clip({std::make_shared<const ClipFrame>(std::move(frame))});
+    return clip.substr(0, clip.size() - std::string("--kinglet--\r\n").size());
+  };
+  const std::string small = jpeg_of(32, 16, 9);
+  const auto avi = make_avi(part("no picture") + part(small) + part(jpeg_of(64, 16, 9)) + clip_of({200}));
+  ASSERT_TRUE(avi);
+  EXPECT_EQ(chunk_sizes(*avi).size(), 2U);
+  EXPECT_EQ(chunk_sizes(*avi)[0], small.size());
+  EXPECT_FALSE(make_avi(part("no picture")));
+  EXPECT_FALSE(make_avi(""));
 }
 
 class ClipRecorderTest : public ::testing::Test {
