@@ -29,6 +29,10 @@ class AutoSource final : public FrameSource {
         return {};
       }
       if (spec == kScene) return started;
+      const std::string& hint = started.error().hint;
+      if (options_.log && !hint.empty()) {
+        options_.log(LogLevel::kInfo, format_text("source auto: {} {}; {}", spec, describe(started.error()), hint));
+      }
       why += format_text("{}{} {}", why.empty() ? "" : "; ", spec, describe(started.error()));
     }
     return {};

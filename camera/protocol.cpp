@@ -35,7 +35,7 @@ using Control = std::array<char, CMSG_SPACE(sizeof(int) * kMaxPlanes)>;
 
 Error bad_message(std::string message) {
   return {ErrorCode::kBadData, "message of kinglet-camera: " + std::move(message), "",
-          "install kinglet and kinglet-camera of the same version"};
+          "install kinglet and kinglet-camera of the same version, and restart kingletd"};
 }
 
 Error peer_gone() { return {ErrorCode::kUnavailable, "the other side of the camera socket is gone", "", ""}; }
@@ -98,7 +98,9 @@ Result<Message> parse_packet(std::span<const std::byte> packet) {
   std::memcpy(&header, packet.data(), sizeof(header));
   if (header.magic != kMagic) return std::unexpected(bad_message("not kinglet's protocol"));
   if (header.version != kVersion) {
-    return std::unexpected(bad_message(format_text("protocol version {}, expected {}", header.version, kVersion)));
+    return std::unexpected(bad_message(
+        format_text("protocol version {}, expected {}: kinglet and kinglet-camera are of different versions",
+                    header.version, kVersion)));
   }
   if (header.length != packet.size() - sizeof(header)) {
     return std::unexpected(bad_message(format_text("length {} in a packet of {}", header.length, packet.size())));

@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kPatience{250};  // of one next(): how soon a stop is noticed
 
+std::string with_cure(const Error& error) {
+  return error.hint.empty() ? describe(error) : describe(error) + "; " + error.hint;
+}
+
 }  // namespace
 
 std::string_view to_string(CameraState state) {
@@ -144,10 +148,8 @@ bool Capture::start_source(const std::stop_token& stop) {
   if (!started) {
     end_source();
     const Error& error = started.error();
-    std::string detail = describe(error);
-    if (!error.hint.empty()) detail += "; " + error.hint;
     set_state(stats_.view(SteadyClock::now()).captured > 0 ? CameraState::kFailed : CameraState::kAbsent,
-              std::move(detail));
+              with_cure(error));
     return false;
   }
   MutexLock lock(mutex_);
@@ -181,7 +183,7 @@ Capture::Ended Capture::stream(const std::stop_token& stop) {
     if (!next) {
       stats_.add_error();
       if (next.error().code == ErrorCode::kUnavailable) {
-        set_state(CameraState::kRestarting, describe(next.error()));
+        set_state(CameraState::kRestarting, with_cure(next.error()));
         return Ended::kLost;
       }
       if (log_) log_(LogLevel::kDebug, describe(next.error()));

@@ -50,29 +50,37 @@ std::unique_ptr<CameraConfiguration> with_small(libcamera::Camera& camera, const
 
 }  // namespace
 
-Result<std::unique_ptr<CameraConfiguration>> make_configuration(libcamera::Camera& camera, const StreamWish& wish) {
+Result<void> settle(CameraConfiguration& wanted, libcamera::Orientation orientation, const std::string& camera) {
   const auto refuse = [&](const std::string& why) {
-    return fail(ErrorCode::kUnavailable, format_text("camera {}: {}", camera.id(), why));
+    return fail(ErrorCode::kUnavailable, format_text("camera {}: {}", camera, why));
   };
-  auto one = camera.generateConfiguration({StreamRole::Viewfinder});
-  if (!one || one->empty()) return refuse("gives no video stream");
-  libcamera::StreamConfiguration& stream = one->at(0);
-  const libcamera::Size size(wish.width, wish.height);
-  ask_for(stream, KINGLET_TRY(choose_format(stream.formats(), size)), size);
-  const libcamera::Orientation orientation = one->orientation * KINGLET_TRY(make_transform(wish.settings));
-  one->orientation = orientation;
-  if (one->validate() == CameraConfiguration::Invalid) {
+  wanted.orientation = orientation;
+  const libcamera::StreamConfiguration& stream = wanted.at(0);
+  if (wanted.validate() == CameraConfiguration::Invalid) {
     return refuse(format_text("cannot give {}", stream.toString()));
   }
-  if (one->orientation != orientation) {
-    return fail(ErrorCode::kUnavailable,
-                format_text("camera {} cannot turn the picture as camera.rotation, camera.hflip and camera.vflip say",
-                            camera.id()),
-                "", "most cameras turn by 180 degrees or mirror, or neither");
+  if (wanted.orientation != orientation) {
+    return fail(
+        ErrorCode::kUnavailable,
+        format_text("camera {} cannot turn the picture as camera.rotation, camera.hflip and camera.vflip say", camera),
+        "", "most cameras turn by 180 degrees or mirror, or neither");
   }
   if (!from_libcamera(stream.pixelFormat)) {
     return refuse(format_text("gives {}, which kinglet does not read", stream.pixelFormat.toString()));
   }
+  return {};
+}
+
+Result<std::unique_ptr<CameraConfiguration>> make_configuration(libcamera::Camera& camera, const StreamWish& wish) {
+  auto one = camera.generateConfiguration({StreamRole::Viewfinder});
+  if (!one || one->empty()) {
+    return fail(ErrorCode::kUnavailable, format_text("camera {}: gives no video stream", camera.id()));
+  }
+  libcamera::StreamConfiguration& stream = one->at(0);
+  const libcamera::Size size(wish.width, wish.height);
+  ask_for(stream, KINGLET_TRY(choose_format(stream.formats(), size)), size);
+  const libcamera::Transform transform = KINGLET_TRY(make_transform(wish.settings));
+  KINGLET_TRY(settle(*one, one->orientation * transform, camera.id()));
   if (wish.small_width > 0) {
     if (auto two = with_small(camera, *one, wish.small_width)) return two;
   }

@@ -40,7 +40,7 @@ std::string location_name(const libcamera::ControlList& properties) {
 
 CameraName name_of(const libcamera::Camera& camera) {
   return {.id = camera.id(),
-          .model = camera.properties().get(libcamera::properties::Model).value_or(std::string()),
+          .model = std::string(camera.properties().get(libcamera::properties::Model).value_or("")),
           .location = location_name(camera.properties())};
 }
 

@@ -6,12 +6,14 @@
 #include <atomic>
 #include <thread>
 
+#include "camera/auto_source.h"
 #include "engine/base/file.h"
 #include "tests/e2e/camera/support.h"
 
 namespace kinglet::camera::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::string fake(const std::string& mode) {
@@ -118,6 +120,19 @@ TEST_F(Libcamera, ProgramOfAnotherLibcameraSaysSo) {
   ASSERT_FALSE(started);
   EXPECT_THAT(started.error().message, HasSubstr("libcamera.so.0.4"));
   EXPECT_THAT(started.error().hint, HasSubstr("another libcamera"));
+}
+
+TEST_F(Libcamera, AProgramOfAnotherVersionSaysWhatToDoAlsoWhereTheSourceIsChosen) {
+  const std::string program = script(fake("version"));
+  const auto started = open(program)->start();
+  ASSERT_FALSE(started);
+  EXPECT_THAT(started.error().message, HasSubstr("of different versions"));
+  EXPECT_THAT(started.error().hint, AllOf(HasSubstr("of the same version"), HasSubstr("restart kingletd")));
+  SourceOptions wish = options(program);
+  wish.spec = "auto";
+  AutoChoice choice;
+  ASSERT_TRUE(choice.open(wish)->start());
+  EXPECT_THAT(log(), HasSubstr("of the same version, and restart kingletd"));
 }
 
 TEST_F(Libcamera, SmallPicturesComeWithTheFullOnes) {

@@ -70,6 +70,8 @@ TEST(ChooseColors, WithoutColorSpaceADeviceIsLimitedAndTheVirtualCameraFull) {
   EXPECT_EQ(choose_colors(std::nullopt, PixelFormat::kNv12, false).range, ColorRange::kFull);
 }
 
+using Planes = std::vector<FrameBuffer::Plane>;  // by name: libcamera 0.7 takes a span
+
 FrameBuffer::Plane plane(const SharedFD& memory, unsigned offset, unsigned length) {
   FrameBuffer::Plane made;
   made.fd = memory;
@@ -88,7 +90,8 @@ libcamera::StreamConfiguration stream(const libcamera::PixelFormat& format, unsi
 
 TEST(DescribeBuffer, OnePieceOfYuv420IsDividedByStrideAndHeight) {
   const SharedFD memory(::memfd_create("test", MFD_CLOEXEC));
-  const FrameBuffer buffer({plane(memory, 0, 512 * 342 * 3 / 2)});
+  const Planes planes{plane(memory, 0, 512 * 342 * 3 / 2)};
+  const FrameBuffer buffer(planes);
   const auto described = describe_buffer(buffer, 5, stream(formats::YUV420, 512)).value();
   EXPECT_EQ(described.message.index, 5U);
   ASSERT_EQ(described.message.plane_count, 3U);
@@ -101,7 +104,8 @@ TEST(DescribeBuffer, OnePieceOfYuv420IsDividedByStrideAndHeight) {
 
 TEST(DescribeBuffer, EmptyPlaneOfTheVirtualCameraIsLeftOut) {
   const SharedFD memory(::memfd_create("test", MFD_CLOEXEC));
-  const FrameBuffer buffer({plane(memory, 0, 456 * 342), plane(memory, 456 * 342, 456 * 171), plane(memory, 0, 0)});
+  const Planes planes{plane(memory, 0, 456 * 342), plane(memory, 456 * 342, 456 * 171), plane(memory, 0, 0)};
+  const FrameBuffer buffer(planes);
   const auto described = describe_buffer(buffer, 0, stream(formats::NV12, 456)).value();
   EXPECT_EQ(described.message.plane_count, 2U);
   EXPECT_EQ(described.message.planes[1].offset, 456U * 342);
@@ -112,15 +116,18 @@ TEST(DescribeBuffer, CopiesOfOneDescriptorAreOneMemory) {
   const SharedFD memory(::memfd_create("test", MFD_CLOEXEC));
   const SharedFD other(::memfd_create("other", MFD_CLOEXEC));
   const SharedFD copy(::dup(memory.get()));
-  const FrameBuffer same({plane(memory, 0, 456 * 342), plane(copy, 456 * 342, 456 * 171)});
+  const Planes one_memory{plane(memory, 0, 456 * 342), plane(copy, 456 * 342, 456 * 171)};
+  const FrameBuffer same(one_memory);
   EXPECT_EQ(describe_buffer(same, 0, stream(formats::NV12, 456)).value().descriptors.size(), 1U);
-  const FrameBuffer two({plane(memory, 0, 456 * 342), plane(other, 0, 456 * 171)});
+  const Planes two_memories{plane(memory, 0, 456 * 342), plane(other, 0, 456 * 171)};
+  const FrameBuffer two(two_memories);
   EXPECT_EQ(describe_buffer(two, 0, stream(formats::NV12, 456)).value().descriptors.size(), 2U);
 }
 
 TEST(DescribeBuffer, MissingPlanesAreAnError) {
   const SharedFD memory(::memfd_create("test", MFD_CLOEXEC));
-  const FrameBuffer buffer({plane(memory, 0, 456 * 342), plane(memory, 456 * 342, 456 * 171)});
+  const Planes planes{plane(memory, 0, 456 * 342), plane(memory, 456 * 342, 456 * 171)};
+  const FrameBuffer buffer(planes);
   EXPECT_FALSE(describe_buffer(buffer, 0, stream(formats::YUV420, 456)));
 }
 
