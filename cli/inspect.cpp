@@ -13,6 +13,8 @@
 #include "engine/base/text.h"
 #include "engine/model.h"
 #include "engine/optimize.h"
+#include "engine/passes/quantized_layer.h"
+#include "engine/passes/runner.h"
 
 namespace kinglet::cli {
 namespace {
@@ -39,7 +41,8 @@ struct Facts {
   FoundRecipe recipe;
   std::optional<engine::FoundLabels> labels;
   std::optional<PlanInfo> plan;
-  std::string no_plan;  // why there is none
+  std::string no_plan;                      // why there is none
+  std::vector<engine::FloatNode> in_float;  // of a quantised model
 };
 
 // A step of the plan with the nodes it runs.
@@ -75,6 +78,11 @@ std::string shape_text(const Graph& graph, engine::ValueId id, const std::vector
   return "[" + text + "]";
 }
 
+Result<std::vector<engine::FloatNode>> float_nodes_of(Graph graph) {
+  KINGLET_TRY(engine::run_passes(graph, {.for_session = true, .until = "fuse_quantized"}));
+  return engine::nodes_in_float(graph);
+}
+
 Result<Facts> collect(const Options& options) {
   Facts facts{.file = KINGLET_TRY(engine::open_model(options.model.model))};
   facts.size = engine::size_of(facts.file.graph);
@@ -84,6 +92,7 @@ Result<Facts> collect(const Options& options) {
       engine::Session::create(facts.file.graph, {.threads = thread_count(options.model)});
   if (session) {
     facts.plan = session->plan();
+    facts.in_float = KINGLET_TRY(float_nodes_of(facts.file.graph));
   } else {
     facts.no_plan = describe(session.error());
     if (!session.error().hint.empty()) facts.no_plan += format_text(" ({})", session.error().hint);
@@ -149,7 +158,11 @@ Json plan_json(const Facts& facts, const Options& options) {
            {"xnnpack_mac_ratio", plan.xnnpack_mac_ratio},
            {"weight_bytes", plan.weight_bytes},
            {"arena_bytes", plan.arena_bytes},
-           {"fallback_nodes", plan.fallback_nodes}};
+           {"fallback_nodes", plan.fallback_nodes},
+           {"float_nodes", Json::array()}};
+  for (const engine::FloatNode& node : facts.in_float) {
+    out["float_nodes"].push_back({{"name", node.name}, {"operator", node.op_type}, {"reason", node.reason}});
+  }
   if (options.shapes) out["nodes"] = nodes_json(plan);
   return out;
 }
@@ -216,6 +229,9 @@ void add_plan_lines(const Facts& facts, Lines& lines) {
   lines.emplace_back("fallback", plan.fallback_nodes.empty()
                                      ? "none"
                                      : format_text("{} nodes run by evaluate", plan.fallback_nodes.size()));
+  if (!facts.in_float.empty()) {
+    lines.emplace_back("in float", format_text("{} nodes of a quantised model", facts.in_float.size()));
+  }
 }
 
 Lines fact_lines(const Facts& facts) {
@@ -244,7 +260,8 @@ Lines fact_lines(const Facts& facts) {
   return lines;
 }
 
-void print_plan(const PlanInfo& plan, const Options& options, Output& out) {
+void print_plan(const Facts& facts, const Options& options, Output& out) {
+  const PlanInfo& plan = *facts.plan;
   const std::vector<Segment> segments = segments_of(plan);
   if (segments.size() > 1) {
     Table table({">STEP", "BY", ">NODES", ">MULTIPLY-ADDS", "FIRST NODE", "LAST NODE"});
@@ -259,6 +276,12 @@ void print_plan(const PlanInfo& plan, const Options& options, Output& out) {
   if (!plan.fallback_nodes.empty()) {
     Table table({"FALLBACK NODE, AND WHY IT DOES NOT RUN IN XNNPACK"});
     for (const std::string& node : plan.fallback_nodes) table.add({printable(node, 300)});
+    out.print("\n" + table.text(out));
+  }
+  if (!facts.in_float.empty()) {
+    Table table({"NODE IN FLOAT", "OPERATOR", "WHY"});
+    for (const engine::FloatNode& node : facts.in_float)
+      table.add({printable(node.name, 50), node.op_type, node.reason});
     out.print("\n" + table.text(out));
   }
   if (!options.shapes) return;
@@ -289,7 +312,7 @@ void print_text(const Facts& facts, const Options& options, Output& out) {
   Table operators({"OPERATOR", ">COUNT"});
   for (const auto& [name, count] : facts.size.operators) operators.add({name, std::to_string(count)});
   out.print("\n" + operators.text(out));
-  if (facts.plan) return print_plan(*facts.plan, options, out);
+  if (facts.plan) return print_plan(facts, options, out);
   if (options.shapes) print_file_shapes(facts.file.graph, out);
 }
 

@@ -4,10 +4,8 @@
 // After:      z = the same (q)
 // Conditions: r is read by QuantizeLinear alone and is no graph output; parameters as in engine/passes/quantization.h,
 //             one number for the whole tensor; q is made by a QuantizeLinear, which the backend takes its scale from;
-//             MaxPool has one output and no dilation (a window that lies in the padding as a whole has no value);
-//             all inputs of Concat alike.
-#include <algorithm>
-
+//             r has one output; all inputs of Concat alike.
+#include "engine/graph/quantization.h"
 #include "engine/passes/quantization.h"
 
 namespace kinglet::engine::passes {
@@ -21,14 +19,7 @@ ValueId quantized_input(const Graph& graph, const Node& node, std::size_t index,
   return producer_of(graph, source, {"QuantizeLinear"}) == kNoNode ? kNoValue : source;
 }
 
-bool only_moves(const Node& node) {
-  if (has_fused_clip(node)) return false;
-  if (is_op(node, "MaxPool")) {
-    return node.outputs.size() == 1 &&
-           std::ranges::all_of(node.attributes.get_ints("dilations"), [](auto step) { return step == 1; });
-  }
-  return is_any_of(node, {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Concat"});
-}
+bool only_moves(const Node& node) { return keeps_levels(node) && node.outputs.size() == 1 && !has_fused_clip(node); }
 
 bool move(Graph& graph, NodeId id) {
   const Node& quantize = graph.node(id);

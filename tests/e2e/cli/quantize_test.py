@@ -32,6 +32,7 @@ class Quantize(CliTest):
         self.assertEqual(seen["preprocess_from"], "in the model")
         self.assertEqual(seen["plan"]["segments"], 1)
         self.assertEqual(seen["plan"]["fallback_nodes"], [])
+        self.assertEqual(seen["plan"]["float_nodes"], [])
         self.assertIn("QuantizeLinear", seen["operators"])
 
     def test_compare_tells_size_answers_and_layers(self):
@@ -84,6 +85,9 @@ class Quantize(CliTest):
         conv = next(node["name"] for node in self.nodes() if node["op_type"] == "Conv")
         every = self.assert_done(self.quantize()).json()
         kept = self.assert_done(self.quantize("--force", "--keep-float", conv)).json()
+        plan = self.assert_done(kinglet("inspect", self.out, "--json")).json()["plan"]
+        self.assertEqual([(row["name"], row["reason"]) for row in plan["float_nodes"]], [(conv, "an input is not quantised")])
+        self.assertIn("an input is not quantised", self.assert_done(kinglet("inspect", self.out)).text())
         self.assertEqual(kept["kept_float"], [conv])
         self.assertEqual(kept["layers"], every["layers"] - 1)
         wrong = conv[:-1] + "~"
