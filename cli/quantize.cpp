@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/activate.h"
 #include "cli/command.h"
 #include "cli/judgement_text.h"
 #include "cli/picture_samples.h"
@@ -38,6 +39,8 @@ struct Options {
   std::string fp16;  // "weights" or "whole"
   bool dynamic = false;
   bool force = false;
+  bool activate = false;
+  ActivateOptions hand_over{.report = false};
 };
 
 Json report_json(const QuantizeReport& report, const Options& options, const PictureSamples& pictures) {
@@ -272,7 +275,17 @@ Body quantize_command(CLI::App& app) {
   app.add_flag("--force", options->force, "replace an output file that is there");
   add_picture_options(app, options->model);
   add_threads_option(app, options->model);
-  return [options](Output& out) { return quantize(*options, out); };
+  app.add_flag("--activate", options->activate, "hand the result to the running daemon (docs/models.md)");
+  add_trial_options(app, options->hand_over);
+  add_daemon_options(app, options->hand_over.daemon);
+  add_config_options(app, options->hand_over.daemon.config);
+  return [options](Output& out) -> Result<int> {
+    const int code = KINGLET_TRY(quantize(*options, out));
+    if (code != 0 || !options->activate) return code;
+    const std::string name =
+        KINGLET_TRY(place_model(options->output, options->model.model, options->hand_over.daemon.config));
+    return activate_model(name, options->hand_over, out);
+  };
 }
 
 }  // namespace kinglet::cli

@@ -25,6 +25,7 @@
 #include "daemon/integrations.h"
 #include "daemon/live_settings.h"
 #include "daemon/log_book.h"
+#include "daemon/model_keeper.h"
 #include "daemon/pipeline.h"
 #include "daemon/settings.h"
 #include "daemon/status_line.h"
@@ -53,7 +54,27 @@ std::string host_name() {
   return name.data();
 }
 
-Result<Classifier> open_classifier(const config::Config& config) {
+KeeperOptions keeper_options(const config::Config& config, const fs::path& state_folder) {
+  KeeperOptions options{.folder = model_folder(config, state_folder),
+                        .state_folder = state_folder,
+                        .configured_path = config.model.path.string(),
+                        .configured = {},
+                        .names = config.model.names,
+                        .threads = config.inference.threads};
+  if (auto configured = classifier_options(config)) options.configured = std::move(*configured);
+  return options;
+}
+
+// The model that was activated; where it does not load, that of the configuration.
+Result<Classifier> open_classifier(const config::Config& config, const KeeperOptions& keeper, const LogSink& log) {
+  const auto chosen = chosen_model(keeper);
+  if (!chosen) log(LogLevel::kError, describe(chosen.error()));
+  if (chosen && *chosen) {
+    Result<Classifier> classifier = Classifier::open(**chosen);
+    if (classifier) return classifier;
+    log(LogLevel::kError, format_text("the model that was activated cannot be used, that of the configuration is: {}",
+                                      describe(classifier.error())));
+  }
   return Classifier::open(KINGLET_TRY(classifier_options(config)));
 }
 
@@ -138,8 +159,8 @@ LogSink into_book(LogSink log, LogBook& book) {
 // Declared in the order of building; destroyed in the reverse order: HTTP first, then the camera, then the model.
 struct App::Parts {
   Parts(const config::Config& config, const AppOptions& options, Result<Classifier> classifier,
-        LineOptions line_options, store::StoreOptions store_options, http::DoorOptions door_options,
-        IntegrationOptions integration_options, LogSink log_sink)
+        LineOptions line_options, KeeperOptions keeper_options, store::StoreOptions store_options,
+        http::DoorOptions door_options, IntegrationOptions integration_options, LogSink log_sink)
       : log_book(config.log.level),
         log(into_book(std::move(log_sink), log_book)),
         settings(config, options.origins, log),
@@ -151,17 +172,23 @@ struct App::Parts {
         clips(wants_clips(config, history) ? std::make_unique<ClipRecorder>(clip_options(config), log) : nullptr),
         pictures(history, clips.get()),
         stats(SteadyClock::now()),
-        model_problem(classifier ? std::string() : describe(classifier.error())),
-        model_since(std::chrono::system_clock::now()),
-        model(classifier ? classifier->facts() : nullptr),
+        models(classifier ? std::string() : describe(classifier.error())),
         desk(kPostedPictures, [this] { mailbox.nudge(); }),
-        pipeline(
-            make_line(classifier, std::move(line_options)), mailbox, desk, stats, latest, log,
-            [this](const camera::Frame& frame, const Prediction& prediction) { pictures.look(frame, prediction); }),
+        model_desk([this] { mailbox.nudge(); }),
+        pipeline(first_line(std::move(classifier), line_options), mailbox, desk, stats, latest, log,
+                 [this](const camera::Frame& frame, const Prediction& prediction) { pictures.look(frame, prediction); },
+                 {.board = &models,
+                  .desk = &model_desk,
+                  .make_line = [this](Classifier first,
+                                      const LineOptions& line) { return make_line(std::move(first), line); },
+                  .options = line_options}),
+        keeper(std::move(keeper_options), models, model_desk, ids, log, [this] { inference_figures.reset(); }),
         capture([this] { return open_source(); }, capture_options(config), mailbox, snapshots, stats, log),
         context{.source_is_demonstration = [this] { return source_is_demonstration(); },
                 .vitals = [this] { return vitals(); },
-                .model = model,
+                .models = models,
+                .keeper = keeper,
+                .trial_rule = [this] { return settings.trial_rule(); },
                 .latest = latest,
                 .stats = stats,
                 .mailbox = mailbox,
@@ -172,7 +199,6 @@ struct App::Parts {
                 .inference_figures = inference_figures,
                 .door = door,
                 .events = events,
-                .rule = [this] { return settings.rule(); },
                 .visits = history.book(),
                 .store = history,
                 .long_answers = long_answers,
@@ -196,17 +222,20 @@ struct App::Parts {
     return options;
   }
 
-  std::optional<FrameLine> make_line(Result<Classifier>& classifier, LineOptions options) {
-    if (!classifier) return std::nullopt;
-    std::vector<std::string> warnings;
+  std::optional<FrameLine> first_line(Result<Classifier> classifier, const LineOptions& options) {
     ids.start_at(history.last_id_ms());
+    if (!classifier) return std::nullopt;
+    return make_line(std::move(*classifier), options);
+  }
+
+  FrameLine make_line(Classifier classifier, LineOptions options) {
+    std::vector<std::string> warnings;
     options.track.first_seq = history.next_seq();
     options.track.last_seen = last_seen();
     FrameLine line(
-        std::move(*classifier), std::move(options), ids,
+        std::move(classifier), std::move(options), ids,
         [this](visits::VisitEvent event, const visits::Visit& visit) { note_visit(event, visit); }, warnings);
     for (const std::string& warning : warnings) log(LogLevel::kWarning, warning);
-    settings.set_rule(line.rule());
     return line;
   }
 
@@ -299,9 +328,9 @@ struct App::Parts {
                   .camera = std::move(camera),
                   .answer_heartbeat = pipeline.heartbeat(),
                   .last_answer_at = stats.view(now).last_answer_at,
-                  .model_loaded = model != nullptr,
-                  .model_problem = model_problem,
-                  .model_since = model_since,
+                  .model_loaded = models.facts() != nullptr,
+                  .model_problem = models.problem(),
+                  .model_since = models.since(),
                   .store = history.brief(),
                   .integrations = integrations.checks()};
   }
@@ -324,11 +353,11 @@ struct App::Parts {
   http::Traffic traffic;
   kserve::Figures inference_figures;
   http::Slots long_answers{kLongAnswers, kLongAnswersOfAddress};
-  const std::string model_problem;
-  const WallTime model_since;
-  const std::shared_ptr<const ModelFacts> model;
+  ModelBoard models;
   ClassifyDesk desk;
+  ModelDesk model_desk;
   Pipeline pipeline;
+  ModelKeeper keeper;
   camera::AutoChoice auto_choice;
   Capture capture;
   const http::Context context;
@@ -353,6 +382,7 @@ App::~App() {
   if (parts_->server) parts_->server->stop();
   parts_->integrations.stop();
   parts_->events.stop();
+  parts_->keeper.stop();  // while there is a thread that gives its models back
   parts_->capture.stop();
   parts_->pipeline.stop();
 }
@@ -363,7 +393,8 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
   store::StoreOptions store_options = KINGLET_TRY(daemon::store_options(config, log));
   http::DoorOptions door = KINGLET_TRY(door_options(config));
   IntegrationOptions integrations = KINGLET_TRY(integration_options(config));
-  Result<Classifier> classifier = open_classifier(config);
+  KeeperOptions keeper = keeper_options(config, store_options.folder);
+  Result<Classifier> classifier = open_classifier(config, keeper, log);
   if (!classifier) {
     if (options.strict) return std::unexpected(classifier.error());
     log(LogLevel::kError, "no model: " + describe(classifier.error()));
@@ -377,8 +408,9 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
       log(LogLevel::kWarning, "no recipe for this model: pixels are scaled to 0..1, which may be wrong (model.recipe)");
     }
   }
-  auto parts = std::make_unique<Parts>(config, options, std::move(classifier), std::move(line_options),
-                                       std::move(store_options), std::move(door), std::move(integrations), log);
+  auto parts =
+      std::make_unique<Parts>(config, options, std::move(classifier), std::move(line_options), std::move(keeper),
+                              std::move(store_options), std::move(door), std::move(integrations), log);
   for (const http::Listener& listener : listeners) {
     parts->urls.push_back(listener.url);
     parts->log(LogLevel::kInfo,
@@ -386,6 +418,7 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
   }
   const std::string page = page_of(listeners);
   parts->pipeline.start();
+  parts->keeper.start();
   parts->capture.start();
   parts->server.emplace(std::move(listeners),
                         http::ServerOptions{.host_name = host_name(),
@@ -414,9 +447,8 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
 const std::vector<std::string>& App::urls() const { return parts_->urls; }
 
 Result<void> App::reload(const config::Loaded& wanted) {
-  const std::shared_ptr<const ModelFacts>& model = parts_->model;
-  const LiveSettings::Change change = KINGLET_TRY(parts_->settings.reload(wanted, model ? model->taxa : nullptr));
-  if (change.line && model) parts_->pipeline.adopt(parts_->settings.rule(), *change.line);
+  const LiveSettings::Change change = KINGLET_TRY(parts_->settings.reload(wanted));
+  if (change.line) parts_->pipeline.adopt(*change.line);
   parts_->log_book.set_level(wanted.config.log.level);
   if (change.camera_settle) parts_->capture.reopen(*change.camera_settle);
   return {};
@@ -434,7 +466,9 @@ void App::tend() {
 
 std::string App::status_line() const {
   const Vitals vitals = parts_->vitals();
-  return daemon::status_line(vitals, parts_->stats.view(vitals.now), parts_->latest.get(), parts_->model.get());
+  const std::optional<Prediction> latest = parts_->latest.get();
+  const std::shared_ptr<const ModelFacts> model = latest ? parts_->models.find(latest->model) : parts_->models.facts();
+  return daemon::status_line(vitals, parts_->stats.view(vitals.now), latest, model.get());
 }
 
 }  // namespace kinglet::daemon

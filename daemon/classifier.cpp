@@ -111,6 +111,7 @@ Result<Classifier> Classifier::open(const ClassifierOptions& options) {
   facts->threads = options.threads;
   facts->demonstration = options.demonstration;
   facts->file = options.model.filename().string();
+  facts->path = options.model;
   facts->name = options.name.empty() ? options.model.stem().string() : options.name;
   facts->digest = KINGLET_TRY(engine::file_digest(options.model));
   std::error_code ignored;

@@ -33,7 +33,8 @@ struct ClassifierOptions {
 // What does not change while the model is loaded; shared with readers.
 struct ModelFacts {
   std::string name;
-  std::string file;    // base name
+  std::string file;  // base name
+  std::filesystem::path path;
   std::string digest;  // "sha256:..."
   std::uint64_t size_bytes = 0;
   bool demonstration = false;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -17,8 +18,11 @@
 
 namespace kinglet::daemon {
 
+struct ModelFacts;
+
 // Filled by the poster, answered by the answer thread; belongs to the poster throughout.
 struct PostedPicture {
+  std::shared_ptr<const ModelFacts> model;      // in: only this one may answer; empty: any
   camera::FrameView view;                       // in
   std::optional<camera::CropRect> crop;         // in; absent: as the recipe says
   std::span<const std::byte> tensor;            // in: not empty, it is the model's input, in place of the view

@@ -17,6 +17,11 @@ visits::TrackerOptions of_model(visits::TrackerOptions options, const ModelFacts
   return options;
 }
 
+// Without a set clock nobody knows the season.
+std::optional<unsigned> season(WallTime at, bool clock_synced) {
+  return clock_synced ? std::optional(visits::month_of(at)) : std::nullopt;
+}
+
 }  // namespace
 
 FrameLine::FrameLine(Classifier classifier, LineOptions options, visits::IdMaker& ids, visits::VisitSink sink,
@@ -40,6 +45,26 @@ void FrameLine::adopt(std::shared_ptr<const visits::Rule> rule, const LineOption
   top_k_ = options.top_k;
 }
 
+Classifier FrameLine::change_model(Classifier classifier, std::shared_ptr<const visits::Rule> rule) {
+  Classifier before = std::exchange(classifier_, std::move(classifier));
+  const ModelFacts& facts = *classifier_.facts();
+  tracker_.change_model(facts.taxa, facts.name, facts.digest);
+  rule_ = std::move(rule);
+  decider_ = visits::Decider(rule_);
+  return before;
+}
+
+Result<SecondOpinion> FrameLine::ask(Classifier& other, visits::Decider& decider, const camera::Frame& frame,
+                                     bool clock_synced) const {
+  SecondOpinion opinion;
+  const SteadyTime begun = SteadyClock::now();
+  KINGLET_TRY(prepare(other, frame));
+  const std::span<const float> scores = KINGLET_TRY(other.run());
+  opinion.taken = SteadyClock::now() - begun;
+  opinion.answer = decider.decide(scores, season(frame.info().captured_wall, clock_synced), top_k_);
+  return opinion;
+}
+
 Result<std::variant<Prediction, SkipReason>> FrameLine::look_at(const camera::Frame& frame, SteadyTime now,
                                                                 bool clock_synced) {
   const Gate::Moment moment{.now = now,
@@ -53,16 +78,14 @@ Result<std::variant<Prediction, SkipReason>> FrameLine::look_at(const camera::Fr
   Prediction prediction;
   const camera::FrameInfo& info = frame.info();
   const SteadyTime begun = SteadyClock::now();
-  prediction.crop = KINGLET_TRY(prepare(frame));
+  prediction.crop = KINGLET_TRY(prepare(classifier_, frame));
   const SteadyTime prepared_at = SteadyClock::now();
   const std::span<const float> scores = KINGLET_TRY(classifier_.run());
   const SteadyTime run_at = SteadyClock::now();
   prediction.at = info.captured_wall;
   prediction.clock_synced = clock_synced;
   prediction.frame_seq = info.sequence;
-  // Without a set clock nobody knows the season.
-  const std::optional<unsigned> month = clock_synced ? std::optional(visits::month_of(prediction.at)) : std::nullopt;
-  prediction.answer = decider_.decide(scores, month, top_k_);
+  prediction.answer = decider_.decide(scores, season(prediction.at, clock_synced), top_k_);
   prediction.id = ids_->next(prediction.at);
   prediction.seq = next_seq_++;
   track(info, now, prediction);
@@ -72,24 +95,25 @@ Result<std::variant<Prediction, SkipReason>> FrameLine::look_at(const camera::Fr
   return prediction;
 }
 
-Result<camera::CropRect> FrameLine::prepare(const camera::Frame& frame) {
+Result<camera::CropRect> FrameLine::prepare(Classifier& classifier, const camera::Frame& frame) const {
   const camera::FrameView& full = frame.view();
   // What is cut out of the picture needs all the pixels there are.
-  if (const auto crop = choose_crop(full)) return classifier_.prepare(full, crop);
+  if (const auto crop = choose_crop(classifier, full)) return classifier.prepare(full, crop);
   const camera::FrameView& small = frame.small();
-  const camera::CropRect used = KINGLET_TRY(classifier_.prepare(small, std::nullopt));
+  const camera::CropRect used = KINGLET_TRY(classifier.prepare(small, std::nullopt));
   return camera::CropRect{used.x * full.width / small.width, used.y * full.height / small.height,
                           used.width * full.width / small.width, used.height * full.height / small.height};
 }
 
-std::optional<camera::CropRect> FrameLine::choose_crop(const camera::FrameView& view) const {
+std::optional<camera::CropRect> FrameLine::choose_crop(const Classifier& classifier,
+                                                       const camera::FrameView& view) const {
   const camera::CropRect limits = camera::pixels_of(region_.value_or(Area{}), view.width, view.height);
   const std::optional<Motion>& motion = gate_.motion();
-  const ModelFacts& facts = *classifier_.facts();
+  const ModelFacts& facts = *classifier.facts();
   if (facts.recipe.crop_to_motion && motion && motion->moving) {
     return camera::square_around(camera::pixels_of(motion->where, view.width, view.height), limits, kLeastSide);
   }
-  return region_ ? std::optional(classifier_.crop_within(limits)) : std::nullopt;
+  return region_ ? std::optional(classifier.crop_within(limits)) : std::nullopt;
 }
 
 void FrameLine::track(const camera::FrameInfo& info, SteadyTime now, Prediction& prediction) {

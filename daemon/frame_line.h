@@ -22,6 +22,12 @@ struct LineOptions {
   std::size_t top_k = 5;
 };
 
+// What a model that is only asked says.
+struct SecondOpinion {
+  visits::Answer answer;
+  SteadyClock::duration taken{};  // preprocessing and inference
+};
+
 // Thread-bound. Allocates nothing per frame, apart from what a visit's begin, change and end need.
 class FrameLine {
  public:
@@ -31,6 +37,13 @@ class FrameLine {
 
   // Other settings from the next frame on. `rule`: of options.decide, made for this model.
   void adopt(std::shared_ptr<const visits::Rule> rule, const LineOptions& options);
+
+  // Another model from the next frame on, with the rule made for it; an open visit ends. Gives the one before.
+  [[nodiscard]] Classifier change_model(Classifier classifier, std::shared_ptr<const visits::Rule> rule);
+  // What another model, looking as this line looks, says of the frame that look_at() has just answered; `decider` is
+  // of that model. For a comparison: nothing is tracked.
+  [[nodiscard]] Result<SecondOpinion> ask(Classifier& other, visits::Decider& decider, const camera::Frame& frame,
+                                          bool clock_synced) const;
 
   // One frame that is looked at `now`. An error means that the frame could not be prepared or answered.
   [[nodiscard]] Result<std::variant<Prediction, SkipReason>> look_at(const camera::Frame& frame, SteadyTime now,
@@ -48,9 +61,10 @@ class FrameLine {
 
  private:
   // Fills the model's input; gives the part of the full frame that it shows.
-  [[nodiscard]] Result<camera::CropRect> prepare(const camera::Frame& frame);
+  [[nodiscard]] Result<camera::CropRect> prepare(Classifier& classifier, const camera::Frame& frame) const;
   // What of the frame is classified; nothing: what the recipe says of the whole.
-  [[nodiscard]] std::optional<camera::CropRect> choose_crop(const camera::FrameView& view) const;
+  [[nodiscard]] std::optional<camera::CropRect> choose_crop(const Classifier& classifier,
+                                                            const camera::FrameView& view) const;
   void track(const camera::FrameInfo& info, SteadyTime now, Prediction& prediction);
 
   Classifier classifier_;

@@ -91,8 +91,8 @@ mqtt::Today today_of(const http::Context& context, const TimeZone& zone) {
   for (const store::SpeciesHours& one : *seen) {
     mqtt::Today::Species species{.species_id = one.species_id, .common_name = {}, .visits = 0};
     species.visits = std::accumulate(one.visits.begin(), one.visits.end(), std::uint64_t{0});
-    if (context.model) {
-      const visits::Taxa& taxa = *context.model->taxa;
+    if (const auto model = context.models.facts()) {
+      const visits::Taxa& taxa = *model->taxa;
       if (const auto index = taxa.find(one.species_id)) species.common_name = taxa[*index].common_name;
     }
     today.visits += species.visits;

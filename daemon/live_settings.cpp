@@ -18,14 +18,11 @@ camera::SourceOptions LiveSettings::source() const {
   return source_options(config_, log_);
 }
 
-std::shared_ptr<const visits::Rule> LiveSettings::rule() const {
+TrialRule LiveSettings::trial_rule() const {
   MutexLock lock(mutex_);
-  return rule_;
-}
-
-void LiveSettings::set_rule(std::shared_ptr<const visits::Rule> rule) {
-  MutexLock lock(mutex_);
-  rule_ = std::move(rule);
+  return {.frames = static_cast<std::size_t>(config_.model.trial_frames),
+          .least_agreement = config_.model.trial_agreement,
+          .most_time = config_.model.trial_time};
 }
 
 std::vector<http::Setting> LiveSettings::list() const {
@@ -43,17 +40,10 @@ std::vector<http::Setting> LiveSettings::list() const {
   return settings;
 }
 
-Result<LiveSettings::Change> LiveSettings::reload(const config::Loaded& wanted,
-                                                  const std::shared_ptr<const visits::Taxa>& taxa) {
+Result<LiveSettings::Change> LiveSettings::reload(const config::Loaded& wanted) {
   // Before anything is taken up: it reads files.
   const LineOptions line = KINGLET_TRY(line_options(wanted.config));
-  Change change = take_up(wanted, line);
-  if (change.line && taxa) {
-    std::vector<std::string> warnings;
-    set_rule(visits::Rule::make(taxa, line.decide, warnings));
-    for (const std::string& warning : warnings) log_(LogLevel::kWarning, warning);
-  }
-  return change;
+  return take_up(wanted, line);
 }
 
 LiveSettings::Change LiveSettings::take_up(const config::Loaded& wanted, const LineOptions& line) {

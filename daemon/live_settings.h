@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "daemon/frame_line.h"
 #include "daemon/http/setting.h"
+#include "daemon/trial.h"
 #include "engine/base/mutex.h"
 
 namespace kinglet::daemon {
@@ -22,18 +23,17 @@ class LiveSettings {
   LiveSettings(const config::Config& config, std::vector<std::string> origins, LogSink log);
 
   [[nodiscard]] camera::SourceOptions source() const;
-  [[nodiscard]] std::shared_ptr<const visits::Rule> rule() const;  // empty without a model
-  void set_rule(std::shared_ptr<const visits::Rule> rule);
+  [[nodiscard]] TrialRule trial_rule() const;  // the owner's word on models that are to take the place of another
   // Every key, in the order of the table.
   [[nodiscard]] std::vector<http::Setting> list() const;
 
   struct Change {
-    std::optional<LineOptions> line;                         // for the pipeline, with the new rule()
+    std::optional<LineOptions> line;                         // for the pipeline
     std::optional<std::chrono::milliseconds> camera_settle;  // the camera has to be opened anew, with this
   };
-  // Takes up what may change and logs each key; those of the next start are logged as waiting. `taxa`: of the model,
-  // may be empty. An error (a list that cannot be read) takes up nothing.
-  [[nodiscard]] Result<Change> reload(const config::Loaded& wanted, const std::shared_ptr<const visits::Taxa>& taxa);
+  // Takes up what may change and logs each key; those of the next start are logged as waiting. An error (a list that
+  // cannot be read) takes up nothing.
+  [[nodiscard]] Result<Change> reload(const config::Loaded& wanted);
 
  private:
   [[nodiscard]] Change take_up(const config::Loaded& wanted, const LineOptions& line);
@@ -43,7 +43,6 @@ class LiveSettings {
   config::Config config_ KINGLET_GUARDED_BY(mutex_);             // in effect
   std::vector<std::string> origins_ KINGLET_GUARDED_BY(mutex_);  // of its values
   std::vector<std::string> waiting_ KINGLET_GUARDED_BY(mutex_);  // values for the next start, or empty
-  std::shared_ptr<const visits::Rule> rule_ KINGLET_GUARDED_BY(mutex_);
 };
 
 }  // namespace kinglet::daemon

@@ -10,8 +10,9 @@
 
 namespace kinglet::daemon {
 Pipeline::Pipeline(std::optional<FrameLine> line, camera::Mailbox& mailbox, ClassifyDesk& desk, Stats& stats,
-                   Latest<Prediction>& latest, LogSink log, BestLook best_look)
+                   Latest<Prediction>& latest, LogSink log, BestLook best_look, ModelChanges changes)
     : line_(std::move(line)),
+      changes_(std::move(changes)),
       mailbox_(mailbox),
       desk_(desk),
       stats_(stats),
@@ -19,6 +20,7 @@ Pipeline::Pipeline(std::optional<FrameLine> line, camera::Mailbox& mailbox, Clas
       log_(std::move(log)),
       best_look_(std::move(best_look)) {
   heartbeat_ = SteadyClock::now().time_since_epoch().count();
+  publish_model();
 }
 
 Pipeline::~Pipeline() { stop(); }
@@ -44,6 +46,7 @@ SteadyTime Pipeline::heartbeat() const { return SteadyTime(SteadyClock::duration
 void Pipeline::step(std::chrono::milliseconds patience) {
   heartbeat_ = SteadyClock::now().time_since_epoch().count();
   take_up_settings();
+  take_up_model();
   answer_posted_picture();
   // A frame and a posted picture take turns; with more pictures waiting, a missing frame is not waited for.
   const std::optional<camera::Frame> frame =
@@ -60,18 +63,79 @@ void Pipeline::step(std::chrono::milliseconds patience) {
   }
 }
 
-void Pipeline::adopt(std::shared_ptr<const visits::Rule> rule, LineOptions options) {
+void Pipeline::adopt(LineOptions options) {
   MutexLock lock(mutex_);
-  settings_ = Settings{.rule = std::move(rule), .options = std::move(options)};
+  settings_ = std::move(options);
 }
 
 void Pipeline::take_up_settings() {
-  std::optional<Settings> settings;
+  std::optional<LineOptions> settings;
   {
     MutexLock lock(mutex_);
     settings.swap(settings_);
   }
-  if (settings && line_) line_->adopt(std::move(settings->rule), settings->options);
+  if (!settings) return;
+  changes_.options = std::move(*settings);
+  if (!line_) return;
+  line_->adopt(make_rule(*line_->classifier().facts()), changes_.options);
+  publish_model();
+}
+
+// Names that the model does not know are told once for each model and each change of the settings.
+std::shared_ptr<const visits::Rule> Pipeline::make_rule(const ModelFacts& model) {
+  std::vector<std::string> warnings;
+  auto rule = visits::Rule::make(model.taxa, changes_.options.decide, warnings);
+  for (const std::string& warning : warnings) {
+    if (log_) log_(LogLevel::kWarning, warning);
+  }
+  return rule;
+}
+
+void Pipeline::publish_model() {
+  if (!line_ || changes_.board == nullptr) return;
+  model_number_ = changes_.board->publish(line_->classifier().facts(), line_->rule());
+}
+
+void Pipeline::take_up_model() {
+  if (changes_.desk == nullptr) return;
+  if (candidate_ && changes_.desk->wanted_back()) end_trial({});
+  std::optional<ModelDesk::Offer> offer = changes_.desk->take();
+  if (!offer) return;
+  if (!offer->trial || !line_) return change_model(std::move(offer->classifier));
+  visits::Decider decider(make_rule(*offer->classifier.facts()));
+  candidate_.emplace(std::move(offer->classifier), std::move(decider), Trial(offer->trial->frames));
+}
+
+void Pipeline::change_model(Classifier classifier) {
+  ModelDesk::Back back{.classifier = {}, .report = {}, .error = {}, .taken = true};
+  if (line_) {
+    auto rule = make_rule(*classifier.facts());
+    back.classifier.emplace(line_->change_model(std::move(classifier), std::move(rule)));
+  } else {
+    line_.emplace(changes_.make_line(std::move(classifier), changes_.options));
+  }
+  publish_model();
+  changes_.desk->done(std::move(back));
+}
+
+void Pipeline::try_candidate(const camera::Frame& frame, const Prediction& prediction) {
+  const ModelFacts& model = *line_->classifier().facts();
+  const auto opinion = line_->ask(candidate_->classifier, candidate_->decider, frame, prediction.clock_synced);
+  if (!opinion) return end_trial(opinion.error());
+  candidate_->trial.add(
+      {.answer = prediction.answer,
+       .taxa = *model.taxa,
+       .taken = prediction.timing.preprocess + prediction.timing.inference},
+      {.answer = opinion->answer, .taxa = *candidate_->classifier.facts()->taxa, .taken = opinion->taken});
+  changes_.desk->note(candidate_->trial.report());
+  if (candidate_->trial.complete()) end_trial({});
+}
+
+void Pipeline::end_trial(std::optional<Error> error) {
+  ModelDesk::Back back{
+      .classifier = std::move(candidate_->classifier), .report = candidate_->trial.report(), .error = std::move(error)};
+  candidate_.reset();
+  changes_.desk->done(std::move(back));
 }
 
 void Pipeline::look_at(const camera::Frame& frame) {
@@ -86,11 +150,13 @@ void Pipeline::look_at(const camera::Frame& frame) {
   stats_.set_gate(line_->gate().motion(), pace);
   if (!looked) return report(looked.error());
   if (const auto* skipped = std::get_if<SkipReason>(&*looked)) return stats_.add_looked_away(*skipped, now);
-  const auto& prediction = std::get<Prediction>(*looked);
+  auto prediction = std::get<Prediction>(*looked);
+  prediction.model = model_number_;
   latest_.publish(prediction);
   stats_.add_prediction(SteadyClock::now(), prediction);
   last_error_.clear();
   if (prediction.best_of_visit && best_look_) best_look_(frame, prediction);
+  if (candidate_) try_candidate(frame, prediction);
 }
 
 void Pipeline::answer_posted_picture() {
@@ -107,6 +173,9 @@ void Pipeline::answer_posted_picture() {
 Result<void> Pipeline::answer(PostedPicture& picture) {
   if (!line_) return fail(ErrorCode::kUnavailable, "no model is loaded");
   Classifier& classifier = line_->classifier();
+  if (picture.model && picture.model != classifier.facts()) {
+    return fail(ErrorCode::kBusy, "another model has taken the place of the one that was asked", {}, "ask again");
+  }
   const SteadyTime start = SteadyClock::now();
   if (picture.tensor.empty()) {
     picture.used_crop = KINGLET_TRY(classifier.prepare(picture.view, picture.crop));

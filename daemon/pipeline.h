@@ -12,6 +12,8 @@
 #include "daemon/classify_desk.h"
 #include "daemon/frame_line.h"
 #include "daemon/latest.h"
+#include "daemon/model_board.h"
+#include "daemon/model_desk.h"
 #include "daemon/stats.h"
 #include "engine/base/log.h"
 #include "engine/base/mutex.h"
@@ -21,11 +23,20 @@ namespace kinglet::daemon {
 // The best look at a visitor so far, while its frame is still there. Called on the answer thread: copy and return.
 using BestLook = std::function<void(const camera::Frame& frame, const Prediction& prediction)>;
 
+// How another model takes the place of the one there is, or the first one comes. Empty: the model stays.
+struct ModelChanges {
+  ModelBoard* board = nullptr;  // told of each model and rule
+  ModelDesk* desk = nullptr;
+  // A line for the first model, where there was none.
+  std::function<FrameLine(Classifier, const LineOptions&)> make_line;
+  LineOptions options;  // as the line has them
+};
+
 // Owns the thread "answer". Without a line (no model) frames are taken and given back, so that the camera keeps moving.
 class Pipeline {
  public:
   Pipeline(std::optional<FrameLine> line, camera::Mailbox& mailbox, ClassifyDesk& desk, Stats& stats,
-           Latest<Prediction>& latest, LogSink log, BestLook best_look = {});
+           Latest<Prediction>& latest, LogSink log, BestLook best_look = {}, ModelChanges changes = {});
   ~Pipeline();
 
   void start();
@@ -34,7 +45,7 @@ class Pipeline {
   void step(std::chrono::milliseconds patience);
 
   // Other settings from the next frame on (FrameLine::adopt); thread-safe.
-  void adopt(std::shared_ptr<const visits::Rule> rule, LineOptions options);
+  void adopt(LineOptions options);
   // Of gate.max_fps, above 0 to 1, from the next frame on; thread-safe.
   void set_pace(double share) { pace_ = share; }
   // Frames go by unanswered until this is taken back; thread-safe.
@@ -44,17 +55,28 @@ class Pipeline {
   [[nodiscard]] SteadyTime heartbeat() const;
 
  private:
-  struct Settings {
-    std::shared_ptr<const visits::Rule> rule;
-    LineOptions options;
+  // A model that is tried beside the line's own.
+  struct Candidate {
+    Classifier classifier;
+    visits::Decider decider;
+    Trial trial;
   };
   void take_up_settings();
+  void take_up_model();
+  void change_model(Classifier classifier);
+  [[nodiscard]] std::shared_ptr<const visits::Rule> make_rule(const ModelFacts& model);
+  void publish_model();
+  void try_candidate(const camera::Frame& frame, const Prediction& prediction);
+  void end_trial(std::optional<Error> error);
   void answer_posted_picture();
   [[nodiscard]] Result<void> answer(PostedPicture& picture);
   void look_at(const camera::Frame& frame);
   void report(const Error& error);
 
   std::optional<FrameLine> line_;
+  ModelChanges changes_;
+  std::uint32_t model_number_ = 0;
+  std::optional<Candidate> candidate_;
   camera::Mailbox& mailbox_;
   ClassifyDesk& desk_;
   Stats& stats_;
@@ -64,7 +86,7 @@ class Pipeline {
 
   std::string last_error_;
   Mutex mutex_;
-  std::optional<Settings> settings_ KINGLET_GUARDED_BY(mutex_);  // not yet taken up
+  std::optional<LineOptions> settings_ KINGLET_GUARDED_BY(mutex_);  // not yet taken up
   std::atomic<double> pace_{1};
   std::atomic<bool> paused_{false};
   std::atomic<SteadyTime::rep> heartbeat_{0};

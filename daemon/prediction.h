@@ -38,6 +38,7 @@ struct Prediction {
   StageTimes timing;
   std::optional<Ulid> visit;   // the open visit that it agrees with
   bool best_of_visit = false;  // the best look at that visitor so far
+  std::uint32_t model = 0;     // its number on the ModelBoard
 };
 
 }  // namespace kinglet::daemon

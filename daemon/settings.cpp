@@ -107,6 +107,11 @@ Result<ClassifierOptions> classifier_options(const config::Config& config) {
   return options;
 }
 
+fs::path model_folder(const config::Config& config, const fs::path& state_folder) {
+  if (!config.model.folder.empty()) return config.model.folder;
+  return state_folder.empty() ? fs::path{} : state_folder / "models";
+}
+
 Result<LineOptions> line_options(const config::Config& config) {
   const auto& decide = config.decide;
   LineOptions options;

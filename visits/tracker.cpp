@@ -54,6 +54,14 @@ void VisitTracker::retune(const TrackerOptions& tuning) {
   vote_count_ = 0;
 }
 
+void VisitTracker::change_model(std::shared_ptr<const Taxa> taxa, std::string name, std::string digest) {
+  finish();
+  retune(options_);
+  taxa_ = std::move(taxa);
+  options_.model_name = std::move(name);
+  options_.model_digest = std::move(digest);
+}
+
 Tracked VisitTracker::update(const Sighting& sighting) {
   const SteadyTime at = std::max(sighting.at, last_at_);
   tick(at);

@@ -71,6 +71,8 @@ class VisitTracker {
   // Other rules from the next frame on: what `tuning` says of consensus and times. An open visit goes on under them;
   // the votes for a next one are counted anew.
   void retune(const TrackerOptions& tuning);
+  // Another model answers from the next frame on: an open visit ends; numbers and what was here before go on.
+  void change_model(std::shared_ptr<const Taxa> taxa, std::string name, std::string digest);
 
   Tracked update(const Sighting& sighting);
   // Ends the open visit when its time is over. The result does not depend on how often this is called.

@@ -66,12 +66,12 @@ Reply refuse_picture(const Error& error) {
                  too_large ? "scale it down, or raise http.max_pixels" : error.hint);
 }
 
-Reply answer_json(const Context& context, const camera::DecodedImage& decoded, const PostedPicture& picture,
+Reply answer_json(const LoadedModel& loaded, const camera::DecodedImage& decoded, const PostedPicture& picture,
                   std::int64_t top_k, SteadyClock::duration decode) {
-  const ModelFacts& model = *context.model;
+  const ModelFacts& model = *loaded.facts;
   const std::optional<unsigned> month =
       clock_is_synced() ? std::optional(visits::month_of(std::chrono::system_clock::now())) : std::nullopt;
-  visits::Decider decider(context.rule());
+  visits::Decider decider(loaded.rule);
   const Answer answer = decider.decide(picture.scores, month, static_cast<std::size_t>(top_k));
   const Json json{{"top", top_to_json(answer.top(), *model.taxa)},
                   {"outcome", to_string(answer.outcome)},
@@ -93,7 +93,8 @@ Reply answer_json(const Context& context, const camera::DecodedImage& decoded, c
 Reply post_classify(const Context& context, const Call& call) {
   std::expected<Order, Reply> order = read_order(call);
   if (!order) return order.error();
-  if (!context.model) return problem("model-not-valid", "no model is loaded: " + context.vitals().model_problem);
+  const LoadedModel model = context.models.current();
+  if (!model.facts) return problem("model-not-valid", "no model is loaded: " + context.models.problem());
   const Result<ClassifyDesk::Place> place = context.desk.reserve();
   if (!place) return problem(place.error().code == ErrorCode::kBusy ? "busy" : "starting", place.error().message);
 
@@ -107,15 +108,16 @@ Reply post_classify(const Context& context, const Call& call) {
 
   const auto crop = crop_parameter(call.query_value("crop"), decoded->image.width, decoded->image.height);
   if (!crop) return crop.error();
-  PostedPicture picture{.view = decoded->image.view(), .crop = *crop};
-  picture.scores.resize(context.model->labels.size());
+  PostedPicture picture{.model = model.facts, .view = decoded->image.view(), .crop = *crop};
+  picture.scores.resize(model.facts->labels.size());
   if (const Result<void> answered = context.desk.answer(picture, decoded_at + kAnswerTime); !answered) {
     const Error& error = answered.error();
     if (error.code == ErrorCode::kBadData) return problem("undecodable-image", describe(error), error.hint);
     if (error.code == ErrorCode::kUnavailable) return problem("timeout", error.message);
+    if (error.code == ErrorCode::kBusy) return problem("busy", error.message);
     return problem("internal-error", describe(error));
   }
-  return answer_json(context, *decoded, picture, order->top_k, decoded_at - start);
+  return answer_json(model, *decoded, picture, order->top_k, decoded_at - start);
 }
 
 }  // namespace kinglet::daemon::http

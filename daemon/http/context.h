@@ -20,14 +20,20 @@
 #include "daemon/kserve/figures.h"
 #include "daemon/latest.h"
 #include "daemon/log_book.h"
+#include "daemon/model_board.h"
 #include "daemon/mqtt/status.h"
 #include "daemon/snapshot.h"
 #include "daemon/stats.h"
+#include "daemon/trial.h"
 #include "daemon/webhook/status.h"
 #include "engine/base/log.h"
 #include "store/store.h"
 #include "visits/book.h"
 #include "visits/ids.h"
+
+namespace kinglet::daemon {
+class ModelKeeper;
+}
 
 namespace kinglet::daemon::http {
 
@@ -39,7 +45,9 @@ struct Context {
   std::string source_name = "camera";  // of the first source, in answers and metrics
   std::function<bool()> source_is_demonstration;
   std::function<Vitals()> vitals;
-  std::shared_ptr<const ModelFacts> model;  // empty: none, see vitals().model_problem
+  const ModelBoard& models;
+  ModelKeeper& keeper;
+  std::function<TrialRule()> trial_rule;  // as the configuration has it
   const Latest<Prediction>& latest;
   const Stats& stats;
   const camera::Mailbox& mailbox;
@@ -50,7 +58,6 @@ struct Context {
   kserve::Figures& inference_figures;
   Door& door;
   EventFeed& events;
-  std::function<std::shared_ptr<const visits::Rule>()> rule;  // as last set; empty without a model
   visits::VisitBook visits;
   store::Store& store;
   Slots& long_answers;

@@ -34,6 +34,7 @@ EventType type_of(visits::VisitEvent event) {
 }  // namespace
 
 void EventFeed::start(const Context& context) {
+  model_ = context.models.current().number;
   thread_ = std::jthread(
       [this, &context](const std::stop_token& stop) { enter_thread("events", [&] { run(stop, context); }); });
 }
@@ -59,6 +60,7 @@ void EventFeed::run(const std::stop_token& stop, const Context& context) {
     const SteadyTime now = SteadyClock::now();
     tell_visits(context);
     tell_camera(context);
+    tell_model(context);
     if (predictions) tell_predictions(context);
     tell_stats(context, now);
     MutexLock lock(mutex_);
@@ -92,6 +94,15 @@ void EventFeed::tell_camera(const Context& context) {
   bus_.publish(EventType::kCamera, "camera", camera_json(context, vitals).dump());
 }
 
+void EventFeed::tell_model(const Context& context) {
+  const LoadedModel model = context.models.current();
+  if (!model.facts || model.number == model_) return;
+  Json json = model_reference(*model.facts);
+  if (const auto before = context.models.find(model_)) json["before"] = model_reference(*before);
+  model_ = model.number;
+  bus_.publish(EventType::kModel, "model", json.dump());
+}
+
 void EventFeed::tell_stats(const Context& context, SteadyTime now) {
   if (now < next_stats_ || !bus_.wanted(EventType::kStats)) return;
   next_stats_ = now + kStatsEvery;
@@ -99,7 +110,6 @@ void EventFeed::tell_stats(const Context& context, SteadyTime now) {
 }
 
 void EventFeed::tell_predictions(const Context& context) {
-  if (!context.model) return;
   // Who has just come is not told of old ones.
   if (const auto newest = context.latest.get(); newest && newest->seq > last_prediction_ + kMostPredictions) {
     last_prediction_ = newest->seq - 1;
@@ -108,7 +118,10 @@ void EventFeed::tell_predictions(const Context& context) {
       kMostPredictions, [this](const Prediction& prediction) { return prediction.seq > last_prediction_; });
   for (const Prediction& prediction : fresh | std::views::reverse) {
     last_prediction_ = prediction.seq;
-    bus_.publish(EventType::kPrediction, "prediction", to_json(prediction, *context.model, context.source_name).dump());
+    const auto model = context.models.find(prediction.model);
+    if (model) {
+      bus_.publish(EventType::kPrediction, "prediction", to_json(prediction, *model, context.source_name).dump());
+    }
   }
 }
 

@@ -38,6 +38,7 @@ class EventFeed {
   void run(const std::stop_token& stop, const Context& context);
   void tell_visits(const Context& context);
   void tell_camera(const Context& context);
+  void tell_model(const Context& context);
   void tell_stats(const Context& context, SteadyTime now);
   void tell_predictions(const Context& context);
 
@@ -47,7 +48,8 @@ class EventFeed {
   std::deque<Noted> noted_ KINGLET_GUARDED_BY(mutex_);
 
   // The thread's own.
-  std::string camera_;  // as it was last told
+  std::string camera_;       // as it was last told
+  std::uint32_t model_ = 0;  // the number of the one last told
   std::uint64_t last_prediction_ = 0;
   SteadyTime next_stats_{};
   std::jthread thread_;  // last: joined first

@@ -52,8 +52,9 @@ std::string list_tag(const Context& context) {
 }
 
 void add_names(Json& json, const Context& context, std::string_view species_id) {
-  if (!context.model) return;
-  const visits::Taxa& taxa = *context.model->taxa;
+  const auto model = context.models.facts();
+  if (!model) return;
+  const visits::Taxa& taxa = *model->taxa;
   const std::optional<std::uint32_t> index = taxa.find(species_id);
   if (!index) return;
   const visits::Taxon& taxon = taxa[*index];

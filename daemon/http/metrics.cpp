@@ -21,11 +21,11 @@ void add_info(Exposition& out, const Context& context) {
   const BuildInfo& info = build_info();
   out.sample(Metric::kBuildInfo, {{"version", info.version}, {"commit", info.commit}, {"xnnpack", info.xnnpack}},
              std::uint64_t{1});
-  if (context.model) {
+  if (const auto model = context.models.facts()) {
     out.sample(Metric::kModelInfo,
-               {{"name", context.model->name},
-                {"digest", context.model->digest},
-                {"opset", std::to_string(context.model->metadata.opset)}},
+               {{"name", model->name},
+                {"digest", model->digest},
+                {"opset", std::to_string(model->metadata.opset)}},
                std::uint64_t{1});
   }
 }

@@ -10,7 +10,7 @@ namespace kinglet::daemon::http {
 namespace {
 
 Reply no_model(const Context& context) {
-  return problem("not-found", "no model is loaded: " + context.vitals().model_problem,
+  return problem("not-found", "no model is loaded: " + context.models.problem(),
                  "set model.path to an ONNX image classifier");
 }
 
@@ -48,8 +48,8 @@ std::optional<std::string> property(const ModelFacts& model, std::string_view na
 }
 
 // What never changes while the model is loaded: a browser asks again only by ETag.
-Reply cached(const Context& context, const Call& call, const Json& json) {
-  const std::string tag = "\"" + context.model->digest.substr(context.model->digest.find(':') + 1, 16) + "\"";
+Reply cached(const ModelFacts& model, const Call& call, const Json& json) {
+  const std::string tag = "\"" + model.digest.substr(model.digest.find(':') + 1, 16) + "\"";
   if (call.if_none_match == tag) return {.status = 304, .headers = {{"ETag", tag}}};
   Reply reply = json_reply(json.dump());
   reply.headers.emplace_back("ETag", tag);
@@ -59,8 +59,9 @@ Reply cached(const Context& context, const Call& call, const Json& json) {
 }  // namespace
 
 Reply get_model(const Context& context, const Call& /*call*/) {
-  if (!context.model) return no_model(context);
-  const ModelFacts& model = *context.model;
+  const auto facts = context.models.facts();
+  if (!facts) return no_model(context);
+  const ModelFacts& model = *facts;
   Json json{{"name", model.name},
             {"file", model.file},
             {"digest", model.digest},
@@ -86,12 +87,13 @@ Reply get_model(const Context& context, const Call& /*call*/) {
 }
 
 Reply get_model_labels(const Context& context, const Call& call) {
-  if (!context.model) return no_model(context);
+  const auto model = context.models.facts();
+  if (!model) return no_model(context);
   Json items = Json::array();
-  const visits::Taxa& taxa = *context.model->taxa;
-  for (std::size_t index = 0; index < context.model->labels.size(); ++index) {
+  const visits::Taxa& taxa = *model->taxa;
+  for (std::size_t index = 0; index < model->labels.size(); ++index) {
     const visits::Taxon& taxon = taxa[taxa.of_class()[index]];
-    Json item{{"index", index}, {"species_id", taxon.species_id}, {"label", context.model->labels[index].text}};
+    Json item{{"index", index}, {"species_id", taxon.species_id}, {"label", model->labels[index].text}};
     if (!taxon.scientific_name.empty()) item["scientific_name"] = taxon.scientific_name;
     item["common_name"] = taxon.common_name;
     if (taxon.parent != visits::kNoTaxon) item["parent"] = taxa[taxon.parent].species_id;
@@ -100,15 +102,16 @@ Reply get_model_labels(const Context& context, const Call& call) {
                                                                 : "other";
     items.push_back(std::move(item));
   }
-  return cached(context, call, {{"items", items}, {"has_more", false}});
+  return cached(*model, call, {{"items", items}, {"has_more", false}});
 }
 
 Reply get_model_plan(const Context& context, const Call& call) {
-  if (!context.model) return no_model(context);
-  Json json = plan_summary(context.model->plan);
+  const auto model = context.models.facts();
+  if (!model) return no_model(context);
+  Json json = plan_summary(model->plan);
   json.erase("href");
   Json steps = Json::array();
-  for (const engine::StepInfo& step : context.model->plan.steps) {
+  for (const engine::StepInfo& step : model->plan.steps) {
     steps.push_back({{"name", step.name},
                      {"op_type", step.op_type},
                      {"backend", step.backend},
@@ -117,7 +120,7 @@ Reply get_model_plan(const Context& context, const Call& call) {
                      {"macs", step.macs}});
   }
   json["steps"] = std::move(steps);
-  return cached(context, call, json);
+  return cached(*model, call, json);
 }
 
 }  // namespace kinglet::daemon::http

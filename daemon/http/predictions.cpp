@@ -24,8 +24,9 @@ std::expected<std::optional<Outcome>, Reply> outcome_parameter(const Call& call)
 
 Reply get_latest_prediction(const Context& context, const Call& /*call*/) {
   const std::optional<Prediction> latest = context.latest.get();
-  if (!latest || !context.model) return {.status = 204, .headers = {{"Cache-Control", "no-store"}}};
-  return json_reply(to_json(*latest, *context.model, context.source_name).dump(), "no-store");
+  const auto model = latest ? context.models.find(latest->model) : nullptr;
+  if (!model) return {.status = 204, .headers = {{"Cache-Control", "no-store"}}};
+  return json_reply(to_json(*latest, *model, context.source_name).dump(), "no-store");
 }
 
 // Newest first, from those kept in memory.
@@ -48,7 +49,9 @@ Reply get_predictions(const Context& context, const Call& call) {
   found.resize(std::min(found.size(), wanted));
   Json items = Json::array();
   for (const Prediction& prediction : found) {
-    if (context.model) items.push_back(to_json(prediction, *context.model, context.source_name));
+    // Those of a model of long ago mean nothing any more.
+    const auto model = context.models.find(prediction.model);
+    if (model) items.push_back(to_json(prediction, *model, context.source_name));
   }
   Json json{{"items", std::move(items)}};
   if (has_more) json["next_cursor"] = make_cursor(found.back().seq, filters);
@@ -62,10 +65,11 @@ Reply get_prediction(const Context& context, const Call& call) {
   const std::string_view id = call.path_parameter("id");
   const std::vector<Prediction> found = context.latest.list(
       1, [&](const Prediction& prediction) { return id.starts_with("prd_") && id.substr(4) == prediction.id.view(); });
-  if (found.empty() || !context.model) {
+  const auto model = found.empty() ? nullptr : context.models.find(found.front().model);
+  if (!model) {
     return problem("not-found", "there is no such prediction in memory", "GET /api/v1/predictions lists the newest");
   }
-  return json_reply(to_json(found.front(), *context.model, context.source_name).dump());
+  return json_reply(to_json(found.front(), *model, context.source_name).dump());
 }
 
 }  // namespace kinglet::daemon::http

@@ -51,8 +51,8 @@ Reply stale() {
 
 // By any of its names; what the history has seen under an earlier model is known, too. Nothing: it is not.
 Result<std::optional<std::string>> known_species(const Context& context, const std::string& name) {
-  if (context.model) {
-    const visits::Taxa& taxa = *context.model->taxa;
+  if (const auto model = context.models.facts()) {
+    const visits::Taxa& taxa = *model->taxa;
     if (const auto index = taxa.find(name)) return taxa[*index].species_id;
   }
   std::string slug = engine::slug(name);
@@ -63,13 +63,14 @@ Result<std::optional<std::string>> known_species(const Context& context, const s
 }
 
 std::string nearest_species(const Context& context, const std::string& name) {
-  if (!context.model) return {};
+  const auto model = context.models.facts();
+  if (!model) return {};
   struct Name {
     std::string slug;
     std::string_view species_id;
   };
   std::vector<Name> names;
-  const visits::Taxa& taxa = *context.model->taxa;
+  const visits::Taxa& taxa = *model->taxa;
   for (std::size_t i = 0; i < taxa.size(); ++i) {
     names.push_back({taxa[i].species_id, taxa[i].species_id});
     if (!taxa[i].common_name.empty()) names.push_back({engine::slug(taxa[i].common_name), taxa[i].species_id});

@@ -137,7 +137,7 @@ Json stats_json(const Context& context) {
               {"inference", stage(view.inference)},
               {"postprocess", stage(view.postprocess)}}},
             {"camera", camera_json(context, vitals)}};
-  if (context.model) json["threads"] = {{"inference", context.model->threads}};
+  if (const auto model = context.models.facts()) json["threads"] = {{"inference", model->threads}};
   Json memory = Json::object();
   if (board.resident_bytes) memory["resident_bytes"] = *board.resident_bytes;
   if (board.peak_bytes) memory["peak_bytes"] = *board.peak_bytes;

@@ -36,7 +36,7 @@ Reply refusal(const Error& error) {
 
 // Waits for the model's thread; `picture` holds what is to be answered.
 Result<void> answer(const Context& context, PostedPicture& picture, Answered& answered) {
-  const ModelFacts& model = *context.model;
+  const ModelFacts& model = *picture.model;
   picture.scores.resize(model.labels.size());
   for (const engine::TensorInfo& info : model.outputs) picture.tensors.emplace_back(kserve::byte_count(info));
   const SteadyTime begun = SteadyClock::now();
@@ -51,7 +51,8 @@ Result<void> answer(const Context& context, PostedPicture& picture, Answered& an
   return {};
 }
 
-Result<Answered> run(const Context& context, const kserve::Request& request) {
+Result<Answered> run(const Context& context, const std::shared_ptr<const ModelFacts>& model,
+                     const kserve::Request& request) {
   const ClassifyDesk::Place place = KINGLET_TRY(context.desk.reserve());
   Answered answered;
   const SteadyTime begun = SteadyClock::now();
@@ -60,8 +61,8 @@ Result<Answered> run(const Context& context, const kserve::Request& request) {
   answered.times.queue = my_turn - begun;
   if (request.picture.empty()) {
     std::vector<std::byte> memory(request.tensor.size());
-    kserve::to_memory(std::as_bytes(std::span(request.tensor)), context.model->inputs[0], memory);
-    PostedPicture picture{.tensor = memory};
+    kserve::to_memory(std::as_bytes(std::span(request.tensor)), model->inputs[0], memory);
+    PostedPicture picture{.model = model, .tensor = memory};
     answered.times.input = SteadyClock::now() - my_turn;
     KINGLET_TRY(answer(context, picture, answered));
     return answered;
@@ -69,7 +70,7 @@ Result<Answered> run(const Context& context, const kserve::Request& request) {
   const camera::DecodeLimits limits{.max_pixels = context.max_pixels};
   const camera::DecodedImage decoded =
       KINGLET_TRY(camera::decode_image(std::as_bytes(std::span(request.picture)), limits, camera::Upright::kApplyExif));
-  PostedPicture picture{.view = decoded.image.view()};
+  PostedPicture picture{.model = model, .view = decoded.image.view()};
   answered.times.input = SteadyClock::now() - my_turn;
   KINGLET_TRY(answer(context, picture, answered));
   return answered;
@@ -143,8 +144,8 @@ Reply reply_of(const ModelFacts& model, const kserve::Request& request, const An
   return reply;
 }
 
-Reply infer(const Context& context, const Call& call) {
-  const ModelFacts& model = *context.model;
+Reply infer(const Context& context, const std::shared_ptr<const ModelFacts>& facts, const Call& call) {
+  const ModelFacts& model = *facts;
   const SteadyTime begun = SteadyClock::now();
   if (call.content_type != "application/json" && call.content_type != "application/octet-stream") {
     return problem("bad-request", "the Content-Type is neither application/json nor application/octet-stream");
@@ -153,7 +154,7 @@ Reply infer(const Context& context, const Call& call) {
       kserve::read_request(call.body, call.json_length, model.inputs[0], model.outputs);
   if (!request) return refusal(request.error());
   const SteadyTime read = SteadyClock::now();
-  Result<Answered> answered = run(context, *request);
+  Result<Answered> answered = run(context, facts, *request);
   if (!answered) return refusal(answered.error());
   const SteadyTime done = SteadyClock::now();
   Reply reply = reply_of(model, *request, *answered);
@@ -165,8 +166,9 @@ Reply infer(const Context& context, const Call& call) {
 
 Reply counted(const Context& context, const Call& call) {
   const SteadyTime begun = SteadyClock::now();
-  if (std::optional<Reply> none = kserve::no_such_model(context, call)) return *none;
-  Reply reply = infer(context, call);
+  const auto model = kserve::model_of(context, call);
+  if (!model) return model.error();
+  Reply reply = infer(context, *model, call);
   if (reply.status != 200) context.inference_figures.add_failure(SteadyClock::now() - begun);
   return reply;
 }

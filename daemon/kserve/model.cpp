@@ -18,21 +18,23 @@ std::string version_of(const ModelFacts& model) {
   return model.digest.substr(model.digest.find(':') + 1, kDigits);
 }
 
-std::optional<http::Reply> no_such_model(const http::Context& context, const http::Call& call) {
-  if (!context.model) {
-    return http::problem("starting", "no model is loaded: " + context.vitals().model_problem);
-  }
-  const ModelFacts& model = *context.model;
+std::expected<std::shared_ptr<const ModelFacts>, http::Reply> model_of(const http::Context& context,
+                                                                       const http::Call& call) {
+  const auto refuse = [](std::string_view slug, const std::string& detail) {
+    return std::unexpected(http::problem(slug, detail));
+  };
+  std::shared_ptr<const ModelFacts> model = context.models.facts();
+  if (!model) return refuse("starting", "no model is loaded: " + context.models.problem());
   const std::string_view name = call.path_parameter("name");
-  if (name != model.name) {
-    return http::problem("not-found", format_text("there is no model \"{}\"; \"{}\" is loaded", name, model.name));
+  if (name != model->name) {
+    return refuse("not-found", format_text("there is no model \"{}\"; \"{}\" is loaded", name, model->name));
   }
   const std::string_view version = call.path_parameter("version");
-  if (!version.empty() && version != version_of(model)) {
-    return http::problem("not-found", format_text("model \"{}\" has no version \"{}\"; {} is loaded", model.name,
-                                                  version, version_of(model)));
+  if (!version.empty() && version != version_of(*model)) {
+    return refuse("not-found", format_text("model \"{}\" has no version \"{}\"; {} is loaded", model->name, version,
+                                           version_of(*model)));
   }
-  return std::nullopt;
+  return model;
 }
 
 }  // namespace kinglet::daemon::kserve
@@ -61,7 +63,7 @@ Reply live_reply(const Json& json, bool well) {
 
 // Of the model and of the thread that runs it, whatever the camera does.
 bool is_ready(const Context& context) {
-  return context.model && worst(liveness(context.vitals())) != CheckStatus::kFail;
+  return context.models.facts() && worst(liveness(context.vitals())) != CheckStatus::kFail;
 }
 
 Json duration_json(std::uint64_t count, SteadyClock::duration sum) {
@@ -69,14 +71,18 @@ Json duration_json(std::uint64_t count, SteadyClock::duration sum) {
 }
 
 Reply model_ready(const Context& context, const Call& call) {
-  if (!context.model) return live_reply({{"name", printable(call.path_parameter("name"))}, {"ready", false}}, false);
-  if (std::optional<Reply> none = kserve::no_such_model(context, call)) return *none;
-  return live_reply({{"name", context.model->name}, {"ready", is_ready(context)}}, is_ready(context));
+  if (!context.models.facts()) {
+    return live_reply({{"name", printable(call.path_parameter("name"))}, {"ready", false}}, false);
+  }
+  const auto model = kserve::model_of(context, call);
+  if (!model) return model.error();
+  return live_reply({{"name", (*model)->name}, {"ready", is_ready(context)}}, is_ready(context));
 }
 
 Reply model_metadata(const Context& context, const Call& call) {
-  if (std::optional<Reply> none = kserve::no_such_model(context, call)) return *none;
-  const ModelFacts& model = *context.model;
+  const auto found = kserve::model_of(context, call);
+  if (!found) return found.error();
+  const ModelFacts& model = **found;
   return json_reply(Json{{"name", model.name},
                          {"versions", {kserve::version_of(model)}},
                          {"platform", "onnx_kinglet"},
@@ -86,12 +92,13 @@ Reply model_metadata(const Context& context, const Call& call) {
 }
 
 Reply model_stats(const Context& context, const Call& call) {
-  if (std::optional<Reply> none = kserve::no_such_model(context, call)) return *none;
+  const auto model = kserve::model_of(context, call);
+  if (!model) return model.error();
   const kserve::Figures::View view = context.inference_figures.view();
   const kserve::Times& times = view.times;
   const SteadyClock::duration success = times.queue + times.input + times.compute + times.output;
-  const Json stats{{"name", context.model->name},
-                   {"version", kserve::version_of(*context.model)},
+  const Json stats{{"name", (*model)->name},
+                   {"version", kserve::version_of(**model)},
                    {"last_inference", view.last_at_ms},
                    {"inference_count", view.answered},
                    {"execution_count", view.answered},

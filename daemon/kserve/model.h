@@ -2,7 +2,8 @@
 // Why: which model a path of the Open Inference Protocol means.
 #pragma once
 
-#include <optional>
+#include <expected>
+#include <memory>
 #include <string>
 
 #include "daemon/http/context.h"
@@ -12,7 +13,8 @@ namespace kinglet::daemon::kserve {
 
 [[nodiscard]] std::string version_of(const ModelFacts& model);  // the first twelve digits of its digest
 
-// The answer when the path's {name} and {version} are not those of the loaded model.
-[[nodiscard]] std::optional<http::Reply> no_such_model(const http::Context& context, const http::Call& call);
+// The loaded model, when the path's {name} and {version} are its own; else the answer that says which there is.
+[[nodiscard]] std::expected<std::shared_ptr<const ModelFacts>, http::Reply> model_of(const http::Context& context,
+                                                                                     const http::Call& call);
 
 }  // namespace kinglet::daemon::kserve

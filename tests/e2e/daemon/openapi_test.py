@@ -55,6 +55,8 @@ class Running(WithAVisit, Documented):
     def setUpClass(cls):
         super().setUpClass()
         cls.document = cls.daemon.ask("/api/v1/openapi.json").json()
+        reply = cls.daemon.ask("/api/v1/models/kinglet-demo/activate?trial=yes&frames=1", "POST", headers=cls.owner)
+        cls.job = reply.json()["id"]
 
     def version(self):
         return self.daemon.ask("/api/v1/model").json()["digest"].split(":")[1][:12]
@@ -67,6 +69,7 @@ class Running(WithAVisit, Documented):
         path = path.replace("/species/{id}", "/species/" + self.visit["species_id"]).replace("{date}", day)
         path = path.replace("{source}", "camera").replace("{slug}", "busy").replace("{file}", "style.css")
         path = path.replace("{name}", "kinglet-demo").replace("{version}", self.version())
+        path = path.replace("/jobs/{id}", "/jobs/" + self.job)
         return path.replace("{id}", self.visit["id"] if "visits" in path else self.daemon.prediction()["id"])
 
     def test_every_operation_has_a_name_a_role_and_its_answers(self):
@@ -76,7 +79,7 @@ class Running(WithAVisit, Documented):
         for path, operations in self.document["paths"].items():
             for method, one in operations.items():
                 self.assertIn(one["x-role"], ("open", "read", "live", "admin"))
-                self.assertTrue({"200", "204"} & one["responses"].keys(), one["operationId"])
+                self.assertTrue({"200", "202", "204"} & one["responses"].keys(), one["operationId"])
                 for response in one["responses"].values():
                     self.assertTrue(response["description"])
                 self.assertNotIn("requestBody", one if method in ("get", "delete") else {})
@@ -140,6 +143,14 @@ class Running(WithAVisit, Documented):
         reply = self.daemon.ask("/api/v1/session", "POST", token, {"Content-Type": "application/json"})
         self.judge(self.document, self.operation("post", "/api/v1/session"), reply)
         self.judge(self.document, self.operation("delete", "/api/v1/session"), self.daemon.ask("/api/v1/session", "DELETE"))
+
+    def test_a_change_of_the_model_is_as_documented(self):
+        self.daemon.until(lambda: self.daemon.ask("/api/v1/jobs/" + self.job).json()["state"] == "succeeded", "its end")
+        path = "/api/v1/models/{name}/activate"
+        reply = self.daemon.ask(self.concrete(path), "POST", headers=self.owner)
+        self.assertEqual(reply.status, 202)
+        self.judge(self.document, self.operation("post", path), reply)
+        self.judge(self.document, self.operation("get", "/api/v1/jobs/{id}"), self.daemon.ask(reply.headers["location"]))
 
     def test_documented_requests_are_taken(self):
         path = "/api/v1/visits/{id}"

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: GET /api/v1/models, POST /models/{name}/activate and GET /jobs/{id}: which models there are, and the change to
+// another one while the camera runs.
+#include "daemon/http/json.h"
+#include "daemon/http/parameters.h"
+#include "daemon/http/problem.h"
+#include "daemon/http/routes.h"
+#include "daemon/model_keeper.h"
+#include "engine/base/format.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+// The kind of problem that stands for an error of loading or of keeping.
+std::string_view slug_of(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kBadData:
+    case ErrorCode::kUnsupported:
+    case ErrorCode::kConfig:
+      return "model-not-valid";
+    case ErrorCode::kNotFound:
+      return "not-found";
+    case ErrorCode::kCannotCreate:
+    case ErrorCode::kIo:
+      return "storage-full";
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kBusy:
+      return "starting";
+    default:
+      return "internal-error";
+  }
+}
+
+// Without the file's place on the disk: `where` is for the log.
+Json problem_of(const Error& error) { return Json::parse(problem(slug_of(error), error.message, error.hint).body); }
+
+Json trial_json(const TrialReport& report) {
+  return {
+      {"frames", report.frames},
+      {"frames_wanted", report.wanted},
+      {"agreement_ratio", rounded(report.agreement(), 4)},
+      {"same_answer_ratio",
+       report.frames == 0 ? 0.0
+                          : rounded(static_cast<double>(report.same_answers) / static_cast<double>(report.frames), 4)},
+      {"score_difference", rounded(report.score_difference, 4)},
+      {"before_ms", rounded(report.before.count(), 3)},
+      {"after_ms", rounded(report.after.count(), 3)},
+      {"time_ratio", rounded(report.time_ratio(), 3)}};
+}
+
+Json job_json(const ModelJob& job) {
+  Json json{{"id", job.id},
+            {"kind", "activate"},
+            {"model", job.model},
+            {"state", to_string(job.state)},
+            {"progress_ratio", rounded(job.progress, 3)},
+            {"created_at", to_rfc3339(job.created)}};
+  if (job.started != WallTime{}) json["started_at"] = to_rfc3339(job.started);
+  if (job.ended != WallTime{}) json["ended_at"] = to_rfc3339(job.ended);
+  if (job.trial) {
+    json["rule"] = {{"frames", job.trial->frames},
+                    {"min_agreement_ratio", job.trial->least_agreement},
+                    {"max_time_ratio", job.trial->most_time},
+                    {"within_seconds", job.trial->within.count()}};
+  }
+  if (job.report) json["trial"] = trial_json(*job.report);
+  if (job.state == ModelJob::State::kSucceeded) {
+    json["activated"] = job.activated;
+    if (job.activated) json["kept_for_next_start"] = job.kept;
+    if (!job.reason.empty()) json["reason"] = job.reason;
+  }
+  if (job.error) json["problem"] = problem_of(*job.error);
+  return json;
+}
+
+Json model_json(const KnownModel& model) {
+  Json json{{"name", model.file.name},
+            {"file", model.file.path.filename().string()},
+            {"state", to_string(model.state)},
+            {"active", model.active},
+            {"configured", model.configured},
+            {"size_bytes", model.file.size_bytes},
+            {"modified_at", to_rfc3339(model.file.modified)}};
+  if (model.state == KnownModel::State::kInvalid) {
+    json["reason"] = model.problem;
+    if (!model.hint.empty()) json["hint"] = model.hint;
+  }
+  if (model.state == KnownModel::State::kValid) {
+    json["digest"] = model.digest;
+    json["classes"] = model.classes;
+  }
+  if (model.newest_job) json["newest_job"] = job_json(*model.newest_job);
+  return json;
+}
+
+// Nothing: no trial is wished.
+std::expected<std::optional<TrialRule>, Reply> trial_parameters(const Context& context, const Call& call) {
+  constexpr std::int64_t kMostFrames = 100'000;
+  constexpr std::int64_t kLongest = 86'400;
+  TrialRule rule = context.trial_rule();
+  const auto word = word_parameter(call, "trial", {"no", "yes"});
+  const auto frames = integer_parameter(call, "frames", static_cast<std::int64_t>(rule.frames), 1, kMostFrames);
+  const auto agreement = ratio_parameter(call, "min_agreement", rule.least_agreement);
+  const auto time = number_parameter(call, "max_time", rule.most_time);
+  const auto within = integer_parameter(call, "within", rule.within.count(), 1, kLongest);
+  if (!word) return std::unexpected(word.error());
+  if (!frames) return std::unexpected(frames.error());
+  if (!agreement) return std::unexpected(agreement.error());
+  if (!time) return std::unexpected(time.error());
+  if (!within) return std::unexpected(within.error());
+  if (!(*time > 0)) return std::unexpected(problem("bad-parameter", "max_time: expected a number above 0"));
+  if (*word == 0) {
+    for (const std::string_view name : {"frames", "min_agreement", "max_time", "within"}) {
+      if (!call.query_value(name)) continue;
+      return std::unexpected(problem("bad-parameter", format_text("{} is only for a trial", name), "add trial=yes"));
+    }
+    return std::nullopt;
+  }
+  rule.frames = static_cast<std::size_t>(*frames);
+  rule.least_agreement = *agreement;
+  rule.most_time = *time;
+  rule.within = std::chrono::seconds(*within);
+  return rule;
+}
+
+}  // namespace
+
+Reply get_models(const Context& context, const Call& /*call*/) {
+  Json items = Json::array();
+  for (const KnownModel& model : context.keeper.list()) items.push_back(model_json(model));
+  return json_reply(Json{{"items", std::move(items)}, {"has_more", false}}.dump(), "no-store");
+}
+
+Reply post_activate(const Context& context, const Call& call) {
+  const auto trial = trial_parameters(context, call);
+  if (!trial) return trial.error();
+  const auto job = context.keeper.activate(call.path_parameter("name"), *trial);
+  if (!job) {
+    const ModelKeeper::Refused& refused = job.error();
+    const std::string_view slug = refused.why == ModelKeeper::Refusal::kUnknown   ? "not-found"
+                                  : refused.why == ModelKeeper::Refusal::kInvalid ? "model-not-valid"
+                                                                                  : "job-running";
+    return problem(slug, refused.detail, refused.hint);
+  }
+  Reply reply = json_reply(job_json(*job).dump(), "no-store");
+  reply.status = 202;
+  reply.headers.emplace_back("Location", "/api/v1/jobs/" + job->id);
+  return reply;
+}
+
+Reply get_job(const Context& context, const Call& call) {
+  const std::optional<ModelJob> job = context.keeper.job(call.path_parameter("id"));
+  if (!job) return problem("not-found", "there is no such job in memory", "GET /api/v1/models shows the newest ones");
+  return json_reply(job_json(*job).dump(), "no-store");
+}
+
+}  // namespace kinglet::daemon::http
