@@ -35,7 +35,8 @@ Result<int> list(const Options& options, Output& out) {
     return 0;
   }
   Table table({"name", "state", ">size", "is", "why"});
-  for (const Json& model : models.value("items", Json::array())) {
+  const Json items = models.value("items", Json::array());
+  for (const Json& model : items) {
     const std::string is = model.value("active", false)       ? "answering"
                            : model.value("configured", false) ? "configured"
                                                               : "";

@@ -97,6 +97,8 @@ void Output::print(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
+bool Output::flush() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
+
 void Output::print_json(const nlohmann::ordered_json& value) {
   print(value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }

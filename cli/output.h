@@ -33,6 +33,8 @@ class Output {
 
   // stdout. `text` as it stands.
   void print(std::string_view text);
+  // Whoever reads stdout sees all of it now. False: nobody does any more.
+  [[nodiscard]] bool flush();
   void print_json(const nlohmann::ordered_json& value);  // one object, indented, and a newline
   // stderr, one line; left out with -q, detail only with -v.
   void note(std::string_view text);

@@ -186,6 +186,7 @@ struct App::Parts {
         capture([this] { return open_source(); }, capture_options(config), mailbox, snapshots, stats, log),
         context{.source_is_demonstration = [this] { return source_is_demonstration(); },
                 .vitals = [this] { return vitals(); },
+                .doctor = [this] { return doctor_input(); },
                 .models = models,
                 .keeper = keeper,
                 .trial_rule = [this] { return settings.trial_rule(); },
@@ -335,6 +336,31 @@ struct App::Parts {
                   .integrations = integrations.checks()};
   }
 
+  [[nodiscard]] DoctorInput doctor_input() const {
+    const Vitals vitals = this->vitals();
+    const std::shared_ptr<const ModelFacts> model = models.facts();
+    DoctorInput input{
+        .daemon_problem = {}, .camera = {}, .model = {}, .disk = {}, .network = {}, .clock_synced = clock_is_synced()};
+    input.camera = {.state = std::string(to_string(vitals.camera.state)),
+                    .detail = vitals.camera.detail,
+                    .description = vitals.camera.description,
+                    .demonstration = source_is_demonstration(),
+                    .stalls = vitals.camera.stalls};
+    input.model = {.loaded = model != nullptr, .name = {}, .problem = vitals.model_problem};
+    if (model) {
+      input.model = {.loaded = true,
+                     .name = model->name,
+                     .problem = {},
+                     .recipe_found = model->recipe_found,
+                     .labels_named = model->labels_from_file,
+                     .demonstration = model->demonstration,
+                     .fallback_nodes = model->plan.fallback_nodes};
+    }
+    input.disk = {.folder = state_folder, .note = vitals.store.note, .dropped_writes = vitals.store.dropped_writes};
+    input.network = {.listening = urls, .everywhere = listens_everywhere};
+    return input;
+  }
+
   LogBook log_book;
   const LogSink log;
   LiveSettings settings;
@@ -370,6 +396,7 @@ struct App::Parts {
   std::uint64_t span_images = 0;
   std::uint64_t span_accepted = 0;
   std::vector<std::string> urls;
+  bool listens_everywhere = false;
   std::optional<http::Server> server;
 };
 
@@ -413,6 +440,7 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
                               std::move(store_options), std::move(door), std::move(integrations), log);
   for (const http::Listener& listener : listeners) {
     parts->urls.push_back(listener.url);
+    parts->listens_everywhere = parts->listens_everywhere || listener.everywhere;
     parts->log(LogLevel::kInfo,
                format_text("http: {}{}", listener.url, listener.everywhere ? ", and from other machines" : ""));
   }

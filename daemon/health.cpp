@@ -20,18 +20,6 @@ Check thread_check(std::string name, SteadyTime now, SteadyTime heartbeat) {
 
 }  // namespace
 
-std::string_view to_string(CheckStatus status) {
-  switch (status) {
-    case CheckStatus::kPass:
-      return "pass";
-    case CheckStatus::kWarn:
-      return "warn";
-    case CheckStatus::kFail:
-      return "fail";
-  }
-  return "fail";
-}
-
 std::vector<Check> liveness(const Vitals& vitals) {
   return {thread_check("capture", vitals.now, vitals.camera.heartbeat),
           thread_check("answer", vitals.now, vitals.answer_heartbeat)};

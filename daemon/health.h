@@ -6,13 +6,11 @@
 #include <vector>
 
 #include "daemon/capture.h"
+#include "daemon/check_status.h"
 #include "engine/base/clock.h"
 #include "store/options.h"
 
 namespace kinglet::daemon {
-
-enum class CheckStatus : std::uint8_t { kPass, kWarn, kFail };
-[[nodiscard]] std::string_view to_string(CheckStatus status);
 
 struct Check {
   std::string name;

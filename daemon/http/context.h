@@ -13,6 +13,7 @@
 #include "daemon/classifier.h"
 #include "daemon/classify_desk.h"
 #include "daemon/clip_recorder.h"
+#include "daemon/doctor/doctor.h"
 #include "daemon/health.h"
 #include "daemon/http/setting.h"
 #include "daemon/http/slots.h"
@@ -45,6 +46,7 @@ struct Context {
   std::string source_name = "camera";  // of the first source, in answers and metrics
   std::function<bool()> source_is_demonstration;
   std::function<Vitals()> vitals;
+  std::function<DoctorInput()> doctor;
   const ModelBoard& models;
   ModelKeeper& keeper;
   std::function<TrialRule()> trial_rule;  // as the configuration has it

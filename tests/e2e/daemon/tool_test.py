@@ -102,5 +102,92 @@ class Models(Tool):
         self.kinglet("models", "list", "--daemon", "feeder", code=64)
 
 
+class Now(Tool):
+    def test_the_state_is_told_in_a_few_lines(self):
+        daemon = self.start()
+        daemon.first_prediction()
+        text = self.ask("status").stdout
+        for line in ("camera   streaming", "model    kinglet-demo", "newest   ", "history  "):
+            self.assertIn(line, text)
+        status = json.loads(self.ask("status", "--json").stdout)
+        self.assertEqual(status["model"]["name"], "kinglet-demo")
+        self.assertEqual(status["readiness"]["status"], "pass")
+        self.kinglet("status", "--daemon", "http://{}:{}".format(*daemon.url))
+        daemon.stop()
+        self.assertIn("does not answer", self.ask("status", code=69).stderr)
+
+    def test_a_daemon_that_is_not_ready_is_told_by_the_exit_code(self):
+        daemon = self.start("source=images:/nowhere")
+        daemon.until(lambda: daemon.ask("/readyz").status == 503, "no camera")
+        self.assertIn("fail     camera: ", self.ask("status", code=1).stdout)
+
+    def test_what_happens_comes_line_by_line(self):
+        self.start()
+        lines = self.ask("events", "--types", "prediction,stats", "--count", 4).stdout.splitlines()
+        self.assertEqual(len(lines), 4)
+        self.assertRegex(lines[0], r"^\d{4}-\d\d-\d\dT[\d:.]+Z (prediction|stats) +\S")
+        for line in self.ask("events", "--types", "prediction", "--count", 3, "--json").stdout.splitlines():
+            event = json.loads(line)
+            self.assertEqual(event["type"], "prediction")
+            self.assertIn("outcome", event["prediction"])
+        self.assertIn("visit.start", self.ask("events", "--types", "nonsense", code=64).stderr)
+
+    def test_events_end_with_the_daemon(self):
+        daemon = self.start()
+        process = subprocess.Popen([KINGLET, "events", "--config", self.config], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True)
+        daemon.until(lambda: daemon.ask("/api/v1/stats").json()["streams"]["sse"] == 1, "a reader")
+        daemon.stop()
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 69)
+        self.assertIn("the events ended", errors)
+
+
+class Doctor(Tool):
+    CHECKS = ["camera", "memory", "power", "clock", "disk", "model", "network"]
+
+    def test_it_says_what_the_daemon_says(self):
+        daemon = self.start()
+        daemon.first_prediction()
+        found = json.loads(self.ask("doctor", "--json").stdout)
+        self.assertEqual([check["name"] for check in found["checks"]], self.CHECKS)
+        camera, model = found["checks"][0], found["checks"][5]
+        self.assertEqual((camera["status"], camera["facts"]["state"]), ("warn", "streaming"))  # drawn birds are no camera
+        self.assertEqual((model["status"], model["facts"]["name"]), ("pass", "kinglet-demo"))
+        self.assertEqual([check["name"] for check in daemon.ask("/api/v1/doctor").json()["checks"]], self.CHECKS)
+        self.assertRegex(self.ask("doctor").stdout, r"warn +camera +")
+
+    def test_what_is_wrong_is_named_with_what_helps(self):
+        daemon = self.start("source=images:/nowhere")
+        daemon.until(lambda: daemon.ask("/readyz").status == 503, "no camera")
+        text = self.ask("doctor", code=1).stdout
+        self.assertRegex(text, r"fail +camera +absent: .*/nowhere")
+
+    def test_without_a_daemon_it_looks_for_itself(self):
+        found = json.loads(self.ask("doctor", "--json", code=1).stdout)
+        checks = {check["name"]: check for check in found["checks"]}
+        self.assertEqual(list(checks), self.CHECKS)
+        self.assertIn("does not answer", checks["camera"]["detail"])
+        self.assertEqual(checks["model"]["status"], "pass")
+        self.assertIn("free_bytes", checks["disk"]["facts"])
+
+    def test_a_bundle_has_what_helps_and_no_secret(self):
+        daemon = self.start('source="mjpeg:http://anna:s3cr3t@127.0.0.1:9/stream"')
+        token = self.ask("token", "add", "--role", "admin").stdout.strip()
+        daemon.until(lambda: daemon.ask("/readyz").status == 503, "no camera")
+        bundle = self.folder / "feeder.json"
+        self.ask("doctor", "--bundle", bundle, code=1)
+        text = bundle.read_text()
+        self.assertNotIn("s3cr3t", text)
+        self.assertNotIn(token, text)
+        self.assertEqual(bundle.stat().st_mode & 0o777, 0o600)
+        found = json.loads(text)
+        self.assertEqual(found["missing"], {})
+        self.assertEqual(found["answers"]["/api/v1/config"]["keys"]["source.spec"]["value"],
+                         "mjpeg:http://***@127.0.0.1:9/stream")
+        self.assertTrue(found["answers"]["/api/v1/log"][0]["text"])
+        self.ask("doctor", "--bundle", bundle, code=73)
+
+
 if __name__ == "__main__":
     main()

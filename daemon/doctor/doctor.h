@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what is wrong with this feeder, and what helps: the same list of checks for the running daemon and for the tool
+// beside one that does not run.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "daemon/check_status.h"
+
+namespace kinglet::daemon {
+
+using Fact = std::variant<bool, std::uint64_t, double, std::string, std::vector<std::string>>;
+
+struct Finding {
+  std::string name;
+  CheckStatus status = CheckStatus::kPass;
+  std::string detail;  // one line: what was found
+  std::string hint;    // what helps; empty where nothing has to
+  std::vector<std::pair<std::string, Fact>> facts;
+};
+
+// What the checks cannot see for themselves. Absent: nobody could say.
+struct DoctorInput {
+  struct Camera {
+    std::string state;  // "streaming"
+    std::string detail;
+    std::string description;
+    bool demonstration = false;
+    std::uint64_t stalls = 0;
+  };
+  struct Model {
+    bool loaded = false;
+    std::string name;
+    std::string problem;  // why it is not loaded
+    bool recipe_found = true;
+    bool labels_named = true;
+    bool demonstration = false;
+    std::vector<std::string> fallback_nodes;
+  };
+  struct Disk {
+    std::filesystem::path folder;  // of the state; empty: the history lives in memory, on purpose
+    std::string note;              // why it does not write
+    std::uint64_t dropped_writes = 0;
+  };
+  struct Network {
+    std::vector<std::string> listening;  // "http://127.0.0.1:8420/"
+    bool everywhere = false;             // from other machines, too
+  };
+
+  std::filesystem::path root = "/";  // of proc and sys
+  std::string daemon_problem;        // why the daemon did not say the rest; empty: it did
+  std::optional<Camera> camera;
+  std::optional<Model> model;
+  std::optional<Disk> disk;
+  std::optional<Network> network;
+  bool clock_synced = true;
+};
+
+// Reads some small files. Reentrant.
+[[nodiscard]] std::vector<Finding> examine(const DoctorInput& input);
+[[nodiscard]] CheckStatus worst(const std::vector<Finding>& findings);
+
+#define KINGLET_DOCTOR(name, function) [[nodiscard]] Finding function(const DoctorInput& input);
+#include "daemon/doctor/doctor.def"
+#undef KINGLET_DOCTOR
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: camera and model, which the daemon knows best; where it does not run, what can be seen from outside.
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+#include "daemon/doctor/doctor.h"
+#include "engine/base/format.h"
+
+namespace kinglet::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The names of cameras and their helpers as the kernel has them.
+std::vector<std::string> video_devices(const fs::path& root) {
+  std::set<std::string> names;
+  std::error_code failed;
+  for (fs::directory_iterator entry(root / "sys/class/video4linux", failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    std::ifstream file(entry->path() / "name");
+    std::string name;
+    if (std::getline(file, name) && !name.empty()) names.insert(name.substr(0, 80));
+  }
+  return {names.begin(), names.end()};
+}
+
+// What helps, by the state of the camera.
+std::string cure_of(std::string_view state, bool devices) {
+  if (state == "absent" && !devices) {
+    return "the kernel sees no camera: switch the board off and check the ribbon cable or the plug; a network camera "
+           "is "
+           "named in source";
+  }
+  if (state == "absent") return "the kernel sees a camera, but it cannot be opened: the detail says why";
+  if (state == "failed") return "check its cable and its power; journalctl -u kingletd says since when";
+  return "wait a minute; if it stays so, check cable and power";
+}
+
+}  // namespace
+
+Finding look_at_camera(const DoctorInput& input) {
+  Finding finding;
+  const std::vector<std::string> devices = video_devices(input.root);
+  finding.facts.emplace_back("video_devices", devices);
+  if (!input.camera) {
+    finding.status = CheckStatus::kFail;
+    finding.detail = "kingletd does not answer: " + input.daemon_problem;
+    finding.hint = "systemctl status kingletd says why it does not run; journalctl -u kingletd has its last words";
+    return finding;
+  }
+  const DoctorInput::Camera& camera = *input.camera;
+  finding.facts.emplace_back("state", camera.state);
+  if (!camera.description.empty()) finding.facts.emplace_back("description", camera.description);
+  finding.facts.emplace_back("stalls", camera.stalls);
+  if (camera.state == "streaming" || camera.state == "paused") {
+    finding.detail = camera.description.empty() ? camera.state : camera.state + ": " + camera.description;
+    if (camera.demonstration) {
+      finding.status = CheckStatus::kWarn;
+      finding.hint = "what is shown is drawn: connect a camera, or name one in source, and start again";
+    } else if (camera.stalls > 0) {
+      finding.status = CheckStatus::kWarn;
+      finding.detail += format_text("; it stood still {} times", camera.stalls);
+      finding.hint = "a ribbon cable that is loose or too long, or too little power, makes cameras stand still";
+    }
+    return finding;
+  }
+  const bool gone = camera.state == "absent" || camera.state == "failed";
+  finding.status = gone ? CheckStatus::kFail : CheckStatus::kWarn;
+  finding.detail = camera.detail.empty() ? camera.state : camera.state + ": " + camera.detail;
+  finding.hint = cure_of(camera.state, !devices.empty());
+  return finding;
+}
+
+Finding look_at_model(const DoctorInput& input) {
+  Finding finding;
+  if (!input.model) {
+    finding.status = CheckStatus::kWarn;
+    finding.detail = "nobody could say which model is used";
+    return finding;
+  }
+  const DoctorInput::Model& model = *input.model;
+  if (!model.loaded) {
+    finding.status = CheckStatus::kFail;
+    finding.detail = "no model is loaded: " + model.problem;
+    finding.hint = "set model.path to an ONNX image classifier; kinglet inspect FILE says what a file holds";
+    return finding;
+  }
+  finding.detail = model.name;
+  finding.facts.emplace_back("name", model.name);
+  finding.facts.emplace_back("recipe_found", model.recipe_found);
+  finding.facts.emplace_back("labels_named", model.labels_named);
+  finding.facts.emplace_back("fallback_nodes", model.fallback_nodes);
+  if (!model.recipe_found) {
+    finding.status = CheckStatus::kWarn;
+    finding.detail += ": nobody said how pictures become its input, so its answers may be wrong";
+    finding.hint = "set model.recipe (docs/recipes.md)";
+  } else if (!model.labels_named) {
+    finding.status = CheckStatus::kWarn;
+    finding.detail += ": its classes have no names";
+    finding.hint = "set model.labels to a file with one name a line";
+  } else if (model.demonstration) {
+    finding.detail += ": the demonstration's, which knows drawn birds only";
+  } else if (!model.fallback_nodes.empty()) {
+    finding.detail += format_text(": {} operators run slowly", model.fallback_nodes.size());
+    finding.hint = "kinglet inspect FILE names them and why";
+  }
+  return finding;
+}
+
+}  // namespace kinglet::daemon
