@@ -25,10 +25,11 @@ constexpr std::size_t kMostAnswer = std::size_t{64} << 20;
 
 // The daemon's own address for this machine.
 std::string configured_address(const config::Config& config) {
+  const std::string scheme = config.http.tls_certificate.empty() ? "http" : "https";
   std::string tcp;
   for (const std::string& address : config.http.listen) {
     if (address.starts_with(kUnix)) return address;
-    if (tcp.empty()) tcp = "http://127.0.0.1:" + address.substr(address.rfind(':') + 1);
+    if (tcp.empty()) tcp = scheme + "://127.0.0.1:" + address.substr(address.rfind(':') + 1);
   }
   std::error_code ignored;
   if (std::filesystem::exists(kServiceSocket, ignored) || tcp.empty()) return std::string(kUnix) + kServiceSocket;

@@ -26,10 +26,11 @@ std::string page_address(const config::Config& config) {
     port = address.substr(address.rfind(':') + 1);
     break;
   }
+  const std::string_view scheme = config.http.tls_certificate.empty() ? "http" : "https";
   std::array<char, 256> name{};
   if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0')
-    return format_text("http://localhost:{}/", port);
-  return format_text("http://{}.local:{}/", name.data(), port);
+    return format_text("{}://localhost:{}/", scheme, port);
+  return format_text("{}://{}.local:{}/", scheme, name.data(), port);
 }
 
 }  // namespace kinglet::cli

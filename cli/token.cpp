@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/load_config.h"
 #include "cli/state_folder.h"
+#include "daemon/qr.h"
 #include "daemon/token_file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
@@ -26,21 +27,17 @@ struct Options {
   std::string name;
   std::string role = "read";
   bool link = false;
+  bool qr = false;
 };
 
-// "live", "live-2", ...: a name that nobody has.
-std::string free_name(const TokenList& list, const std::string& role) {
-  std::string name = role;
-  for (int i = 2; std::ranges::contains(list.tokens, name, &Token::name); ++i) name = format_text("{}-{}", role, i);
-  return name;
-}
-
 Result<int> add(const Options& options, const config::Config& config, const fs::path& folder, Output& out) {
+  // Before a token is made that nobody would see.
+  if (options.qr && !out.json()) KINGLET_TRY(daemon::make_qr("kinglet"));
   const Role role = daemon::role_of(options.role).value_or(Role::kRead);
   std::string name = options.name;
   std::string text;
   const auto make = [&](TokenList& list) -> Result<void> {
-    if (name.empty()) name = free_name(list, options.role);
+    if (name.empty()) name = daemon::free_token_name(list, options.role);
     text = KINGLET_TRY(daemon::add_token(list, name, role, std::chrono::system_clock::now()));
     return {};
   };
@@ -50,7 +47,8 @@ Result<int> add(const Options& options, const config::Config& config, const fs::
   if (out.json()) {
     out.print_json(Json{{"name", name}, {"role", options.role}, {"token", text}, {"link", link}});
   } else {
-    out.print((options.link ? link : text) + "\n");
+    if (options.qr) out.print(qr_for_terminal(KINGLET_TRY(daemon::make_qr(link))));
+    out.print((options.link || options.qr ? link : text) + "\n");
     out.note(format_text("\"{}\" may {}; nobody can show this token again", name, options.role));
   }
   return 0;
@@ -120,6 +118,7 @@ Body token_command(CLI::App& app) {
       ->check(CLI::IsMember({"read", "live", "admin"}))
       ->type_name("ROLE");
   add->add_flag("--link", options->link, "print the address that signs a browser in, instead of the token");
+  add->add_flag("--qr", options->qr, "the same as a QR code that a phone reads");
   action("list", "the names and roles of all tokens");
   action("revoke", "this token is worth nothing from now on")
       ->add_option("NAME", options->name, "as `kinglet token list` shows it")

@@ -132,15 +132,29 @@ Result<http::DoorOptions> door_options(const config::Config& config) {
   return options;
 }
 
+// Nothing: no certificate is configured.
+Result<std::unique_ptr<http::Tls>> open_tls(const config::Config& config) {
+  if (config.http.tls_certificate.empty() && config.http.tls_key.empty()) return nullptr;
+  return http::Tls::open(config.http.tls_certificate, config.http.tls_key);
+}
+
+void speak_tls(std::vector<http::Listener>& listeners) {
+  for (http::Listener& listener : listeners) {
+    if (listener.unix_socket) continue;
+    listener.tls = true;
+    listener.url.replace(0, listener.url.find(':'), "https");
+  }
+}
+
 // Where people on other machines open the page; this machine's own address when it listens to nobody else.
 std::string page_of(const std::vector<http::Listener>& listeners) {
   for (const http::Listener& listener : listeners) {
     if (listener.unix_socket) continue;
     std::string url = listener.url.substr(0, listener.url.find_last_not_of('/') + 1);
     const std::string name = host_name();
-    constexpr std::string_view kHere = "http://127.0.0.1:";
-    if (listener.everywhere && url.starts_with(kHere) && !name.empty()) {
-      url = format_text("http://{}.local:{}", name, url.substr(kHere.size()));
+    const std::string here = format_text("{}://127.0.0.1:", listener.tls ? "https" : "http");
+    if (listener.everywhere && url.starts_with(here) && !name.empty()) {
+      url = format_text("{}://{}.local:{}", listener.tls ? "https" : "http", name, url.substr(here.size()));
     }
     return url;
   }
@@ -395,6 +409,7 @@ struct App::Parts {
   std::uint64_t span_frames = 0;
   std::uint64_t span_images = 0;
   std::uint64_t span_accepted = 0;
+  std::unique_ptr<http::Tls> tls;  // empty: none
   std::vector<std::string> urls;
   bool listens_everywhere = false;
   std::optional<http::Server> server;
@@ -416,6 +431,8 @@ App::~App() {
 
 Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppOptions& options, const LogSink& log) {
   std::vector<http::Listener> listeners = KINGLET_TRY(open_listeners(config, log));
+  std::unique_ptr<http::Tls> tls = KINGLET_TRY(open_tls(config));
+  if (tls) speak_tls(listeners);
   LineOptions line_options = KINGLET_TRY(daemon::line_options(config));
   store::StoreOptions store_options = KINGLET_TRY(daemon::store_options(config, log));
   http::DoorOptions door = KINGLET_TRY(door_options(config));
@@ -444,6 +461,7 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
     parts->log(LogLevel::kInfo,
                format_text("http: {}{}", listener.url, listener.everywhere ? ", and from other machines" : ""));
   }
+  parts->tls = std::move(tls);
   const std::string page = page_of(listeners);
   parts->pipeline.start();
   parts->keeper.start();
@@ -451,7 +469,8 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
   parts->server.emplace(std::move(listeners),
                         http::ServerOptions{.host_name = host_name(),
                                             .allowed_hosts = config.http.allowed_hosts,
-                                            .allowed_origins = config.http.allowed_origins},
+                                            .allowed_origins = config.http.allowed_origins,
+                                            .tls = parts->tls.get()},
                         parts->context);
   parts->integrations.start(parts->context, page);
   parts->events.start(parts->context);
@@ -475,6 +494,7 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
 const std::vector<std::string>& App::urls() const { return parts_->urls; }
 
 Result<void> App::reload(const config::Loaded& wanted) {
+  if (parts_->tls) KINGLET_TRY(parts_->tls->reload());
   const LiveSettings::Change change = KINGLET_TRY(parts_->settings.reload(wanted));
   if (change.line) parts_->pipeline.adopt(*change.line);
   parts_->log_book.set_level(wanted.config.log.level);

@@ -149,6 +149,25 @@ Result<std::string> TokenBook::claim(std::string_view from) {
   return text;
 }
 
+Result<TokenBook::Made> TokenBook::invite(Role role, std::string_view by) {
+  MutexLock lock(mutex_);
+  look_now(SteadyClock::now());
+  Made made;
+  const ChangeTokens add = [&](TokenList& list) -> Result<void> {
+    made.name = free_token_name(list, to_string(role));
+    made.text = KINGLET_TRY(add_token(list, made.name, role, std::chrono::system_clock::now()));
+    return {};
+  };
+  if (folder_.empty()) {
+    KINGLET_TRY(add(list_));
+  } else {
+    list_ = KINGLET_TRY(change_tokens(folder_, add));
+    seen_ = stamp();
+  }
+  if (log_) log_(LogLevel::kInfo, format_text("\"{}\" was invited by \"{}\"", made.name, by));
+  return made;
+}
+
 std::optional<Token> TokenBook::owner() {
   MutexLock lock(mutex_);
   const auto found = std::ranges::find_if(list_.tokens, [](const Token& token) { return !token.claimed_from.empty(); });

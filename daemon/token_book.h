@@ -34,6 +34,12 @@ class TokenBook {
   [[nodiscard]] bool claimable();
   // Makes the token "owner" (admin) for the caller at `from`. kNotPermitted: not claimable; kIo and others: not kept.
   [[nodiscard]] Result<std::string> claim(std::string_view from);
+  // A token for somebody else, by a name that is free; `by` made it. Gives name and text.
+  struct Made {
+    std::string name;
+    std::string text;
+  };
+  [[nodiscard]] Result<Made> invite(Role role, std::string_view by);
   // The first owner's row, while it is there.
   [[nodiscard]] std::optional<Token> owner();
 

@@ -147,6 +147,12 @@ Result<TokenList> change_tokens(const fs::path& folder, const ChangeTokens& chan
   return list;
 }
 
+std::string free_token_name(const TokenList& list, std::string_view wish) {
+  std::string name(wish);
+  for (int i = 2; std::ranges::contains(list.tokens, name, &Token::name); ++i) name = format_text("{}-{}", wish, i);
+  return name;
+}
+
 bool is_token_name(std::string_view name) {
   constexpr std::size_t kLongest = 40;
   return !name.empty() && name.size() <= kLongest && printable(name, kLongest) == name && name.front() != ' ' &&

@@ -47,6 +47,8 @@ using ChangeTokens = std::function<Result<void>(TokenList& list)>;
 [[nodiscard]] Result<std::string> add_token(TokenList& list, std::string_view name, Role role, WallTime now);
 
 // One line of 1 to 40 bytes that may stand in a log and in TOML as it is.
+// "live", "live-2", ...: a name that nobody has.
+[[nodiscard]] std::string free_token_name(const TokenList& list, std::string_view wish);
 [[nodiscard]] bool is_token_name(std::string_view name);
 
 // Hexadecimal SHA-256 of a token's text.

@@ -17,7 +17,7 @@ struct Caller {
   std::string limit_key;   // limits are counted under this name
   bool local = false;      // on this machine or the home network, and not through a proxy that is not trusted
   bool unlimited = false;  // loopback and the unix socket
-  bool secure = false;     // TLS ends at a trusted proxy
+  bool secure = false;     // the client speaks TLS, with us or with a trusted proxy
   Evidence evidence = Evidence::kNone;
   bool bad_token = false;  // the evidence is nobody's
   bool blocked = false;    // too many bad tokens: the evidence was not looked at

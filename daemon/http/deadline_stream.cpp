@@ -48,10 +48,30 @@ void address_of(int socket, GetName get_name, std::string& ip, int& port) {
 
 }  // namespace
 
-DeadlineStream::DeadlineStream(socket_t socket, const TimeLimits& limits, const std::atomic<bool>& stopping)
-    : socket_(socket), limits_(limits), stopping_(stopping), buffer_{} {}
+DeadlineStream::DeadlineStream(socket_t socket, const TimeLimits& limits, const std::atomic<bool>& stopping,
+                               TlsSession* tls)
+    : socket_(socket), limits_(limits), stopping_(stopping), tls_(tls), buffer_{} {}
 
-bool DeadlineStream::readable_within(std::chrono::milliseconds time) const { return poll_for(socket_, POLLIN, time); }
+bool DeadlineStream::readable_within(std::chrono::milliseconds time) const {
+  return (tls_ != nullptr && tls_->pending()) || poll_for(socket_, POLLIN, time);
+}
+
+// After is_readable(). Bytes of TLS that are no data of anybody are waited over.
+ssize_t DeadlineStream::receive(char* data, std::size_t size) {
+  if (tls_ == nullptr) {
+    ssize_t count = 0;
+    do {
+      count = recv(socket_, data, size, 0);
+    } while (count < 0 && errno == EINTR);
+    return count;
+  }
+  for (;;) {
+    const TlsSession::Moved moved = tls_->receive(data, size);
+    if (moved.need == TlsSession::Need::kNothing) return static_cast<ssize_t>(moved.count);
+    if (moved.need == TlsSession::Need::kEnd) return 0;
+    if (moved.need == TlsSession::Need::kRead ? !is_readable() : !is_writable()) return -1;
+  }
+}
 
 bool DeadlineStream::is_readable() const {
   if (buffered_ < filled_) return true;
@@ -79,10 +99,7 @@ ssize_t DeadlineStream::read(char* data, size_t size) {
   if (buffered_ == filled_) {
     if (!is_readable()) return -1;
     const bool direct = size >= buffer_.size();
-    ssize_t count = 0;
-    do {
-      count = recv(socket_, direct ? data : buffer_.data(), direct ? size : buffer_.size(), 0);
-    } while (count < 0 && errno == EINTR);
+    const ssize_t count = receive(direct ? data : buffer_.data(), direct ? size : buffer_.size());
     if (direct || count <= 0) return count;
     buffered_ = 0;
     filled_ = static_cast<std::size_t>(count);
@@ -97,6 +114,12 @@ ssize_t DeadlineStream::write(const char* data, size_t size) {
   // MSG_DONTWAIT: a client that stops reading in the middle of a large answer must not block a thread in the kernel.
   for (;;) {
     if (!is_writable()) return -1;
+    if (tls_ != nullptr) {
+      const TlsSession::Moved moved = tls_->send(data, size);
+      if (moved.need == TlsSession::Need::kNothing) return static_cast<ssize_t>(moved.count);
+      if (moved.need == TlsSession::Need::kEnd || (moved.need == TlsSession::Need::kRead && !is_readable())) return -1;
+      continue;
+    }
     const ssize_t count = send(socket_, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count >= 0 || (errno != EINTR && errno != EAGAIN)) return count;
   }

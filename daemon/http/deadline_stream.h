@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 
+#include "daemon/http/tls.h"
 #include "engine/base/clock.h"
 
 namespace kinglet::daemon::http {
@@ -25,7 +26,9 @@ struct TimeLimits {
 // Owns nothing: the connection closes the socket.
 class DeadlineStream final : public httplib::Stream {
  public:
-  DeadlineStream(socket_t socket, const TimeLimits& limits, const std::atomic<bool>& stopping);
+  // `tls`: what the bytes go through; nullptr: nothing.
+  DeadlineStream(socket_t socket, const TimeLimits& limits, const std::atomic<bool>& stopping,
+                 TlsSession* tls = nullptr);
 
   // A request begins: its time runs from here.
   void begin_request() { request_end_ = SteadyClock::now() + limits_.whole_request; }
@@ -51,10 +54,12 @@ class DeadlineStream final : public httplib::Stream {
 
  private:
   [[nodiscard]] bool readable_within(std::chrono::milliseconds time) const;
+  [[nodiscard]] ssize_t receive(char* data, std::size_t size);
 
   const socket_t socket_;
   const TimeLimits& limits_;
   const std::atomic<bool>& stopping_;
+  TlsSession* const tls_;
   SteadyTime request_end_{};
   // The library reads headers byte by byte.
   std::array<char, 4096> buffer_;

@@ -103,6 +103,7 @@ void Door::place(Caller& caller, std::string_view peer, const Evidences& evidenc
     return;
   }
   std::optional<Address> client = parse_address(peer);
+  caller.secure = evidences.encrypted;
   bool hidden = evidences.forwarded;
   if (client && hidden && evidences.forwarded_for && is_trusted(*client)) {
     hidden = false;

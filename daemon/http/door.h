@@ -33,6 +33,7 @@ struct Evidences {
   std::optional<std::string> cookie;
   std::optional<std::string> forwarded_for;  // all lines, joined by commas
   std::optional<std::string> forwarded_proto;
+  bool encrypted = false;  // the connection is TLS
   bool forwarded = false;  // any Forwarded or X-Forwarded-* header
 };
 

@@ -20,6 +20,7 @@ struct Listener {
   bool unix_socket = false;    // callers have no address
   std::filesystem::path file;  // of a socket in the file system that is ours to remove; else empty
   bool everywhere = false;     // reached from other machines
+  bool tls = false;            // speaks it, and nothing else
 };
 
 // "127.0.0.1:8420", "[::]:8420" (IPv4 as well, unless `all` has that port for IPv4), "0.0.0.0:8420", "localhost:8420",

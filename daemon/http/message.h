@@ -27,6 +27,7 @@ struct Call {
   std::string last_event_id;
   std::optional<std::string> json_length;  // Inference-Header-Content-Length, of the routes of /v2
   std::string body;
+  std::string host;        // one of our own names; of those that are not, nothing is answered
   std::string request_id;  // ours
   Caller caller;           // ours
 

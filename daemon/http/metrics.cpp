@@ -23,9 +23,7 @@ void add_info(Exposition& out, const Context& context) {
              std::uint64_t{1});
   if (const auto model = context.models.facts()) {
     out.sample(Metric::kModelInfo,
-               {{"name", model->name},
-                {"digest", model->digest},
-                {"opset", std::to_string(model->metadata.opset)}},
+               {{"name", model->name}, {"digest", model->digest}, {"opset", std::to_string(model->metadata.opset)}},
                std::uint64_t{1});
   }
 }

@@ -28,6 +28,11 @@ constexpr const char* kTakesGzip = "X-Kinglet-Takes-Gzip";
 // A connection that has said nothing for so long gives way to one that waits for a thread.
 constexpr std::chrono::milliseconds kSilenceWithOthersWaiting{250};
 constexpr int kAcceptTurnMs = 100;
+constexpr std::string_view kEncrypted = "tls";  // where the library has the local address
+constexpr char kTlsHandshake = 22;              // the first byte of who speaks TLS (RFC 8446, section 5.1)
+constexpr std::string_view kSpeaksTls =
+    "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 32\r\nConnection: close\r\n\r\n"
+    "this port speaks https, not http";
 constexpr std::chrono::milliseconds kBreath{20};
 
 std::string media_type(const std::string& header) {
@@ -57,7 +62,8 @@ Evidences evidences_of(const httplib::Request& request) {
   Evidences evidences{.authorization = header(request, "Authorization"),
                       .cookie = header(request, "Cookie"),
                       .forwarded_for = {},
-                      .forwarded_proto = header(request, "X-Forwarded-Proto")};
+                      .forwarded_proto = header(request, "X-Forwarded-Proto"),
+                      .encrypted = request.local_addr == kEncrypted};
   for (const auto& [name, value] : request.headers) {
     const std::string lower = media_type(name);
     if (lower != "forwarded" && !lower.starts_with("x-forwarded-")) continue;
@@ -78,6 +84,7 @@ Call call_of(const httplib::Request& request, std::string request_id) {
             .if_match = request.get_header_value("If-Match"),
             .last_event_id = request.get_header_value("Last-Event-ID"),
             .json_length = header(request, "Inference-Header-Content-Length"),
+            .host = request.get_header_value("Host"),
             .request_id = std::move(request_id)};
   for (const auto& [name, value] : request.params) call.query.emplace_back(name, value);
   return call;
@@ -206,10 +213,41 @@ class Server::Endpoint final : public httplib::Server {
   void end() { svr_sock_ = INVALID_SOCKET; }
 
   // Answers one connection to its end. `peer` as Door::identify() takes it.
-  void serve(FileDescriptor connection, const std::string& peer) {
-    const int socket = connection.get();
+  void serve(FileDescriptor connection, const std::string& peer, bool encrypted) {
+    std::unique_ptr<TlsSession> session;
+    if (encrypted && !(session = begin_tls(connection.get()))) return close_gently(connection.release());
+    serve_requests(connection.get(), peer, session.get());
+    if (session) session->say_goodbye();
+    close_gently(connection.release());
+  }
+
+ private:
+  // nullptr: nobody there speaks it.
+  std::unique_ptr<TlsSession> begin_tls(int socket) {
     const TimeLimits& limits = owner_.options_.limits;
-    DeadlineStream stream(socket, limits, owner_.stopping_);
+    const SteadyTime now = SteadyClock::now();
+    DeadlineStream first(socket, limits, owner_.stopping_);
+    const auto gives_way = [&] {
+      return SteadyClock::now() - now > kSilenceWithOthersWaiting && owner_.pool_->crowded();
+    };
+    char begin = 0;
+    if (!first.wait_for_request(now + limits.first_byte, gives_way) || recv(socket, &begin, 1, MSG_PEEK) != 1)
+      return {};
+    if (begin != kTlsHandshake) {
+      // A browser that was given http:// is told in its own language.
+      (void)send(socket, kSpeaksTls.data(), kSpeaksTls.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      return {};
+    }
+    fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK);
+    std::unique_ptr<TlsSession> session = owner_.options_.tls->session(socket);
+    const SteadyTime deadline = SteadyClock::now() + limits.between_bytes;
+    if (!session || !shake_hands(*session, socket, deadline, owner_.stopping_)) return {};
+    return session;
+  }
+
+  void serve_requests(int socket, const std::string& peer, TlsSession* session) {
+    const TimeLimits& limits = owner_.options_.limits;
+    DeadlineStream stream(socket, limits, owner_.stopping_, session);
     const SteadyTime begin = SteadyClock::now();
     for (std::size_t count = 0; count < limits.requests; ++count) {
       // A connection that only idles goes as soon as somebody waits for its thread.
@@ -225,19 +263,19 @@ class Server::Endpoint final : public httplib::Server {
       bool closed = false;
       bool body = false;
       bool understood = false;
-      // The library hands the local port through to the handlers: here it is the descriptor.
-      const bool answered = process_request(stream, peer, 0, {}, socket, last, closed, [&](httplib::Request& request) {
-        understood = true;
-        prepare(request);
-        body = has_body(request);
-      });
+      // The library hands the local address and port through to the handlers: here they are how, and the descriptor.
+      const std::string local(session != nullptr ? kEncrypted : "");
+      const bool answered =
+          process_request(stream, peer, 0, local, socket, last, closed, [&](httplib::Request& request) {
+            understood = true;
+            prepare(request);
+            body = has_body(request);
+          });
       // What is left of a request that was not read to its end would be taken for the next one.
       if (!answered || !understood || closed || body || last) break;
     }
-    close_gently(connection.release());
   }
 
- private:
   bool process_and_close_socket(socket_t /*socket*/) override { return false; }  // serve() instead
 
   static void prepare(httplib::Request& request) {
@@ -414,8 +452,13 @@ void Server::accept_one(const Listener& listener) {
   // Without an address nobody can say who that is.
   if (peer.empty()) return;
   // Refused where too many wait: closed at once, which costs nothing.
-  [[maybe_unused]] const bool taken =
-      pool_->add(peer, [this, connection, peer] { endpoint_->serve(std::move(*connection), peer); });
+  [[maybe_unused]] const bool taken = pool_->add(
+      peer, [this, connection, peer, tls = listener.tls] { endpoint_->serve(std::move(*connection), peer, tls); });
+}
+
+void Server::answer(FileDescriptor connection, const std::string& peer) {
+  if (!pool_) pool_ = std::make_unique<Pool>(options_.pool);
+  endpoint_->serve(std::move(connection), peer, false);
 }
 
 void Server::stop() {

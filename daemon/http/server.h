@@ -22,6 +22,7 @@ struct ServerOptions {
   std::vector<std::string> allowed_origins;
   PoolLimits pool;
   TimeLimits limits;
+  Tls* tls = nullptr;  // of listeners that speak it; outlives the server
 };
 
 // Owns the pool and the thread that accepts. start() and stop() belong to the owner.
@@ -32,6 +33,8 @@ class Server {
   ~Server();
 
   void start();
+  // Answers one connection to its end on the caller's thread, as if it had been accepted, without start().
+  void answer(FileDescriptor connection, const std::string& peer);
   // Ends connections at once; answers in work are given up within their next wait.
   void stop();
 

@@ -10,6 +10,7 @@ import {chooseLanguage} from "./format.js";
 import {loadReadiness, showCamera, showLost, showModel, showStats} from "./health.js";
 import * as live from "./live.js";
 import {announce, explainSilence, loadLabels, showNoModel, showPrediction} from "./now.js";
+import {prepareOwner, showOwner, showPaused} from "./owner.js";
 import {preparePicture, startPicture} from "./picture.js";
 import {loadSession, prepareSession, showSession} from "./session.js";
 import {loadSettings, prepareSettings} from "./settings.js";
@@ -56,6 +57,8 @@ function hear() {
   live.on("stats", showFigures);
   live.on("stats", explainSilence);
   live.on("camera", showCamera);
+  live.on("camera", showPaused);
+  live.on("stats", showPaused);
   live.on("camera", readinessSoon);
   live.on("model", () => attempt(loadModel));
   live.on("visit.start", announce);
@@ -72,6 +75,7 @@ function hear() {
 // comes first.
 async function showAll() {
   startPicture();
+  showOwner();
   live.restart();
   await attempt(async () => { if (may("read")) showEverythingOf(await ask("/api/v1/stats")); });
   await attempt(loadModel);
@@ -82,7 +86,7 @@ async function showAll() {
 }
 
 function showEverythingOf(stats) {
-  for (const show of [showStats, showFigures]) show({stats});
+  for (const show of [showStats, showFigures, showPaused]) show({stats});
 }
 
 function prepareLanguages() {
@@ -109,6 +113,7 @@ async function start() {
   prepareVisits(trouble);
   prepareVisitDialog();
   prepareSettings();
+  prepareOwner();
   hear();
   live.start(trouble);
   await attempt(() => prepareSession(showAll));

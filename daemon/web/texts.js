@@ -158,6 +158,13 @@ export const texts = {
   uptime: ["Running for", "Läuft seit", "En marche depuis", "En marcha desde hace", "稼働時間", "已运行"],
 
   // Settings
+  pause: ["Pause", "Pause", "Pause", "Pausar", "一時停止", "暂停"],
+  resume: ["Go on watching", "Weiter zusehen", "Reprendre", "Seguir mirando", "再開", "继续"],
+  invite: ["Add a phone", "Ein Telefon hinzufügen", "Ajouter un téléphone", "Añadir un teléfono", "スマートフォンを追加", "添加手机"],
+  invitation_alt: ["QR code of the link", "QR-Code des Links", "Code QR du lien", "Código QR del enlace", "リンクの QR コード", "链接的二维码"],
+  invitation_how: ["Read this with the camera of the other phone. Whoever has the link may watch.", "Lesen Sie dies mit der Kamera des anderen Telefons. Wer den Link hat, darf zusehen.", "Lisez ceci avec l'appareil photo de l'autre téléphone. Qui a le lien peut regarder.", "Léalo con la cámara del otro teléfono. Quien tenga el enlace puede mirar.", "もう一台のスマートフォンのカメラで読み取ってください。リンクを知る人は映像を見られます。", "请用另一部手机的相机扫描。知道此链接的人都可以观看。"],
+  invitation_link: ["Link", "Link", "Lien", "Enlace", "リンク", "链接"],
+  invitation_done: ["Done", "Fertig", "Terminé", "Listo", "完了", "完成"],
   settings: ["Settings", "Einstellungen", "Réglages", "Ajustes", "設定", "设置"],
   settings_owner: ["Only an owner sees the settings.", "Nur ein Besitzer sieht die Einstellungen.", "Seul un propriétaire voit les réglages.", "Solo un dueño ve los ajustes.", "設定は所有者だけが見られます。", "只有所有者可以查看设置。"],
   settings_how: ["They are changed in the files of /etc/kinglet, never here.", "Sie werden in den Dateien von /etc/kinglet geändert, nie hier.", "Ils se changent dans les fichiers de /etc/kinglet, jamais ici.", "Se cambian en los archivos de /etc/kinglet, nunca aquí.", "変更は /etc/kinglet のファイルで行い、ここではできません。", "请在 /etc/kinglet 的文件中更改，此处不能更改。"],

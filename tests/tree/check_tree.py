@@ -31,7 +31,7 @@ ARROWS = {
     "daemon": ["daemon/", "camera/", "store/", "visits/", "engine/session.h", "engine/recipe.h", "engine/labels.h", "engine/model.h",
                "engine/scores.h"],
     "cli": ["cli/", "engine/", "camera/", "config/", "store/", "visits/", "daemon/replay.h", "daemon/settings.h",
-            "daemon/token_file.h", "daemon/role.h", "daemon/model_folder.h", "daemon/doctor/", "daemon/clock_sync.h"],
+            "daemon/token_file.h", "daemon/role.h", "daemon/model_folder.h", "daemon/doctor/", "daemon/qr.h", "daemon/clock_sync.h"],
     "models": ["models/", "camera/", "engine/"],
     "tests": ["tests/", "engine/", "camera/", "config/", "store/", "visits/", "daemon/", "cli/"],
 }

@@ -12,6 +12,9 @@ import threading
 import unittest
 from pathlib import Path
 
+import zbar
+from PIL import Image
+
 import home_network
 from home_network import HERE, HERE_TOO, PHONE, PHONE_V6, STRANGER
 from support import Daemon, ScratchFolder, main
@@ -103,6 +106,57 @@ class Table(Roles):
         reply = self.ask(HERE, "/api/v1/session", "POST", '{"claim": true}',
                          {**JSON, "X-Forwarded-For": "192.168.77.9", "X-Forwarded-Proto": "https"})
         self.assertIn("; Secure", reply.headers["set-cookie"])
+
+
+def read_qr(rows):
+    """What a phone reads of a code drawn in blocks: each character is two modules, one above the other."""
+    scale = 6
+    picture = Image.new("L", (max(map(len, rows)) * scale, 2 * len(rows) * scale), 0)
+    for y, row in enumerate(rows):
+        for x, block in enumerate(row):
+            for half, light in ((0, block in "█▀"), (1, block in "█▄")):
+                if light:
+                    left, top = x * scale, (2 * y + half) * scale
+                    picture.paste(255, (left, top, left + scale, top + scale))
+    image = zbar.Image(*picture.size, "Y800", picture.tobytes())
+    zbar.ImageScanner().scan(image)
+    return [symbol.data for symbol in image]
+
+
+def svg_rows(svg):
+    """The dark modules of the picture, drawn in the blocks of a terminal."""
+    side = int(re.search(r'viewBox="0 0 (\d+) ', svg)[1])
+    dark = set()
+    for x, y, width in re.findall(r"M(\d+) (\d+)h(\d+)v1", svg.split("<path")[2]):
+        dark |= {(int(x) + i, int(y)) for i in range(int(width))}
+    blocks = {(False, False): "█", (False, True): "▀", (True, False): "▄", (True, True): " "}
+    return ["".join(blocks[(x, y) in dark, (x, y + 1) in dark] for x in range(side)) for y in range(0, side, 2)]
+
+
+class Guests(Roles):
+    def test_the_owners_page_lets_another_phone_in(self):
+        self.start().first_prediction()
+        owner = self.token("owner", "admin")
+        reply = self.ask(PHONE, "/api/v1/invitations", "POST", '{"role": "live"}', {**owner, **JSON})
+        self.assertEqual(reply.status, 200, reply.body)
+        made = reply.json()
+        self.assertEqual((made["name"], made["role"]), ("live", "live"))
+        self.assertRegex(made["link"], r"^http://localhost/#token=kgl_[\w-]{43}$")
+        self.assertEqual(read_qr(svg_rows(made["qr_svg"])), [made["link"]])
+        token = {"Authorization": "Bearer " + made["link"].split("=")[1]}
+        self.assertEqual(self.ask(STRANGER, "/snapshot.jpg", headers=token).status, 200)
+        again = self.ask(PHONE, "/api/v1/invitations", "POST", '{"role": "live"}', {**owner, **JSON}).json()
+        self.assertEqual(again["name"], "live-2")
+        self.assertIn("live-2", self.tool("token", "list"))
+        for wrong in ('{"role": "admin"}', '{"role": "live", "x": 1}', "{}", "[]", "live"):
+            self.assert_problem(self.ask(PHONE, "/api/v1/invitations", "POST", wrong, {**owner, **JSON}), 400, "bad-json")
+        self.assert_problem(self.ask(PHONE, "/api/v1/invitations", "POST", '{"role": "live"}', JSON), 401, "token-required")
+
+    def test_the_tool_draws_the_link_for_a_phone(self):
+        self.start()
+        *rows, link = self.tool("token", "add", "--role", "live", "--qr").split("\n")
+        self.assertRegex(link, r"#token=kgl_[\w-]{43}$")
+        self.assertEqual(read_qr(rows), [link])
 
 
 class Owner(Roles):

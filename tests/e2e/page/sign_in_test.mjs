@@ -63,6 +63,26 @@ test("a link with a token signs in and leaves the address bar", async () => {
   await closeClean(page);
 });
 
+test("the owner lets another phone in by a code, and has the camera look away", async () => {
+  const page = await openTogether(`${daemon.url}/#token=${token}`);
+  await livePicture(page);
+  await page.getByRole("button", {name: "Add a phone"}).click();
+  const link = await page.waitForFunction(() => document.getElementById("invitation-link").value).then((found) => found.jsonValue());
+  assert.match(link, new RegExp(`^${daemon.url}/#token=kgl_[\\w-]{43}$`));
+  await page.waitForFunction(() => document.getElementById("invitation-code").naturalWidth > 0);
+  await picture(page, "phone-invitation");
+  const guest = await openTogether(link);
+  await livePicture(guest);
+  assert.equal(await guest.getByRole("button", {name: "Add a phone"}).count(), 0);
+  await closeClean(guest);
+  await page.getByRole("button", {name: "Done"}).click();
+  assert.equal(await page.locator("#invitation-link").inputValue(), "");
+  await page.getByRole("button", {name: "Pause"}).click();
+  await page.getByRole("button", {name: "Go on watching"}).click();
+  await page.getByRole("button", {name: "Pause"}).waitFor();
+  await closeClean(page);
+});
+
 test("a stranger sees how to sign in, and nothing else", async () => {
   const closed = await startDaemon({address: home, sets: [...quick, "http.anonymous=none"]});
   const page = await openPage(closed.url, {wait: "#no-picture:text-is('Sign in to see the picture and the birds.')"});
