@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: all that handlers reach, made once: the demonstration model on the board, a visit in the history, no camera, and
+// nobody who runs the model.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "daemon/http/context.h"
+#include "daemon/http/message.h"
+#include "engine/base/file.h"
+
+namespace kinglet::fuzz {
+
+class DaemonParts {
+ public:
+  static DaemonParts& instance();
+
+  [[nodiscard]] const daemon::http::Context& context() const;
+  // Has the server answer what comes from this end of a connection.
+  void serve(FileDescriptor connection, const std::string& peer);
+  // As the door sees who may do everything.
+  [[nodiscard]] daemon::http::Call call(std::string method, std::string path) const;
+  [[nodiscard]] const std::string& visit_id() const;
+
+ private:
+  DaemonParts();
+  struct Parts;
+  std::shared_ptr<Parts> parts_;
+};
+
+}  // namespace kinglet::fuzz
