@@ -59,7 +59,8 @@ Result<libcamera::PixelFormat> choose_format(const libcamera::StreamFormats& off
 
 Colors choose_colors(const std::optional<libcamera::ColorSpace>& space, PixelFormat format, bool hardware) {
   if (format == PixelFormat::kMjpeg || format == PixelFormat::kRgb888) return {};
-  if (!space) return {ColorMatrix::kBt601, hardware ? ColorRange::kLimited : ColorRange::kFull};
+  if (!hardware) return {ColorMatrix::kBt601, ColorRange::kFull};
+  if (!space) return {ColorMatrix::kBt601, ColorRange::kLimited};
   const bool is_601 = space->ycbcrEncoding == libcamera::ColorSpace::YcbcrEncoding::Rec601 ||
                       space->ycbcrEncoding == libcamera::ColorSpace::YcbcrEncoding::None;
   const bool is_full = space->range == libcamera::ColorSpace::Range::Full;

@@ -27,8 +27,8 @@ struct Colors {
   ColorMatrix matrix = ColorMatrix::kBt601;
   ColorRange range = ColorRange::kFull;
 };
-// From the validated configuration. Without one: a device (`hardware`) gives limited range, as USB cameras do, and the
-// virtual camera full range, because its frames are JPEG files.
+// From the validated configuration. Without one a device (`hardware`) gives limited range, as USB cameras do. The
+// virtual camera's frames are JPEG files, whatever it says: nothing before libcamera 0.7, then Rec. 709.
 [[nodiscard]] Colors choose_colors(const std::optional<libcamera::ColorSpace>& space, PixelFormat format,
                                    bool hardware);
 

@@ -9,11 +9,12 @@ command_camera-test() {
     case $1 in
     --native) halves=(native) ;;
     --machine) halves=(machine) ;;
-    *) fail 64 "camera-test: unknown option \"$1\"" "--native or --machine; both without either" ;;
+    --newer) halves=(newer) ;;
+    *) fail 64 "camera-test: unknown option \"$1\"" "--native, --machine or --newer; the first two without any" ;;
     esac
     shift
   done
-  in_environment "build gtest test arm64 emulation" camera-test "${given[@]}"
+  in_environment "build gtest test$([[ ${halves[*]} == newer ]] || printf ' arm64 emulation')" camera-test "${given[@]}"
   export_build_variables
   for half in "${halves[@]}"; do camera_"$half"; done
 }
@@ -55,4 +56,41 @@ camera_machine() {
     env EMULATOR="$emulator" MACHINE_FOLDER="$folder" SOURCE_FOLDER="$repository" KINGLETD="$folder/kingletd" \
     PYTHONPATH="$repository/tests/e2e/daemon" PYTHONDONTWRITEBYTECODE=1 \
     python3 "$repository/tests/e2e/camera/machine_test.py" </dev/null || exit
+}
+
+# kinglet-camera with the libcamera of Debian's backports: Raspberry Pi OS is about as new. Nothing is installed.
+camera_newer() {
+  local folder=$repository/build/camera-newer libraries
+  step "fetching the libcamera of backports" quietly fetch_newer_libcamera "$folder" || exit
+  libraries=$(dirname "$(find "$folder/root/usr/lib" -name libcamera.so | head -1)")
+  build_preset tests kinglet_engine
+  PKG_CONFIG_PATH=$libraries/pkgconfig step "configuring for libcamera $(<"$folder/version")" \
+    quietly cmake -S "$repository" --preset tests -B "$folder/build" "-DKINGLET_ENGINE_FROM=$repository/build/tests" || exit
+  export LD_LIBRARY_PATH=$libraries
+  step "building with libcamera $(<"$folder/version")" cmake --build "$folder/build" -j "$(job_count)" \
+    --target kinglet-camera camera_program_test libcamera_source_test fake-kinglet-camera </dev/null >&2 || exit
+  step "virtual cameras of libcamera $(<"$folder/version")" ctest --test-dir "$folder/build" -j "$(($(job_count) + 1))" \
+    -R '^(Configuration|Controls|ChooseFormat|FromLibcamera|ChooseColors|DescribeBuffer|VirtualCamera)\.' \
+    --output-on-failure --no-tests=error </dev/null || exit
+}
+
+# fetch_newer_libcamera FOLDER: FOLDER/root has its headers and libraries, FOLDER/version says which.
+fetch_newer_libcamera() {
+  local folder=$1 mirror options packages
+  mirror=$(sed -nE 's/^(deb|URIs:) (\[[^]]*\] )?(https?:[^ ]+).*/\3/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -1)
+  mkdir -p "$folder"/{lists/partial,cache/archives/partial,packages}
+  printf 'deb %s %s main\n' "$mirror" trixie "$mirror" trixie-backports >"$folder/sources.list"
+  options=(-o "Dir::Etc::SourceList=$folder/sources.list" -o Dir::Etc::SourceParts=/dev/null
+    -o "Dir::State::Lists=$folder/lists" -o "Dir::Cache=$folder/cache" -o APT::Sandbox::User=root)
+  apt-get "${options[@]}" update
+  packages=$(apt-get "${options[@]}" -t trixie-backports -s install --no-install-recommends libcamera-dev |
+    sed -nE 's/^Inst ([^ ]+) (\[[^]]*\] )?\(([^ ]+) .*/\1=\3/p')
+  [[ $packages == *libcamera-dev=* ]] || fail 69 "no libcamera in trixie-backports that is newer than this one"
+  rm -rf "$folder"/{packages,root}/*
+  # One package a word.
+  # shellcheck disable=SC2086
+  (cd "$folder/packages" && apt-get "${options[@]}" download $packages)
+  for package in "$folder"/packages/*.deb; do dpkg -x "$package" "$folder/root"; done
+  sed -i "s|^prefix=/usr|prefix=$folder/root/usr|" "$folder"/root/usr/lib/*/pkgconfig/libcamera*.pc
+  sed -nE 's/^libcamera-dev=(.*)/\1/p' <<<"$packages" >"$folder/version"
 }

@@ -65,9 +65,16 @@ TEST(ChooseColors, FollowTheValidatedColorSpace) {
   EXPECT_EQ(rec709.range, ColorRange::kLimited);
 }
 
-TEST(ChooseColors, WithoutColorSpaceADeviceIsLimitedAndTheVirtualCameraFull) {
+TEST(ChooseColors, WithoutColorSpaceADeviceIsLimited) {
   EXPECT_EQ(choose_colors(std::nullopt, PixelFormat::kYuyv, true).range, ColorRange::kLimited);
-  EXPECT_EQ(choose_colors(std::nullopt, PixelFormat::kNv12, false).range, ColorRange::kFull);
+}
+
+TEST(ChooseColors, TheVirtualCameraShowsJpegFilesWhateverItSays) {
+  for (const auto& said : {std::optional<ColorSpace>(), std::optional(ColorSpace::Rec709)}) {
+    const Colors colors = choose_colors(said, PixelFormat::kNv12, false);
+    EXPECT_EQ(colors.matrix, ColorMatrix::kBt601);
+    EXPECT_EQ(colors.range, ColorRange::kFull);
+  }
 }
 
 using Planes = std::vector<FrameBuffer::Plane>;  // by name: libcamera 0.7 takes a span
