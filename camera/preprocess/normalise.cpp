@@ -32,28 +32,41 @@ bool Normalise::fits(const InputTensor& tensor) const {
   return tensor.type == type_ && tensor.quantization == quantization_;
 }
 
-template <typename T>
-void Normalise::write(std::span<const std::uint8_t> rgb, std::size_t y, const InputTensor& tensor,
+template <std::size_t kStep, typename T>
+void Normalise::write(const std::array<const std::uint8_t*, 3>& rgb, std::size_t y, const InputTensor& tensor,
                       const std::array<std::array<T, 256>, 3>& table) const {
   const auto width = static_cast<std::size_t>(tensor.width);
   const std::size_t plane = width * static_cast<std::size_t>(tensor.height);
   auto* out = reinterpret_cast<T*>(tensor.bytes.data());
-  const bool packed = tensor.layout == TensorLayout::kNhwc;
-  const std::size_t step = packed ? 3 : 1;
+  const std::array<const std::uint8_t*, 3> from{rgb[source_[0]], rgb[source_[1]], rgb[source_[2]]};
+  if (tensor.layout == TensorLayout::kNhwc) {
+    T* to = out + 3 * y * width;
+    for (std::size_t x = 0; x < width; ++x, to += 3) {
+      to[0] = table[0][from[0][kStep * x]];
+      to[1] = table[1][from[1][kStep * x]];
+      to[2] = table[2][from[2][kStep * x]];
+    }
+    return;
+  }
   for (std::size_t channel = 0; channel < 3; ++channel) {
-    const std::uint8_t* from = rgb.data() + source_[channel];
-    T* to = out + (packed ? 3 * y * width + channel : channel * plane + y * width);
-    const auto& values = table[channel];
-    for (std::size_t x = 0; x < width; ++x) to[step * x] = values[from[3 * x]];
+    T* to = out + channel * plane + y * width;
+    for (std::size_t x = 0; x < width; ++x) to[x] = table[channel][from[channel][kStep * x]];
   }
 }
 
-void Normalise::write_row(std::span<const std::uint8_t> rgb, std::size_t y, const InputTensor& tensor) const {
+template <std::size_t kStep>
+void Normalise::write_row(const std::array<const std::uint8_t*, 3>& rgb, std::size_t y,
+                          const InputTensor& tensor) const {
   if (type_ == DataType::kF32) {
-    write(rgb, y, tensor, floats_);
+    write<kStep>(rgb, y, tensor, floats_);
   } else {
-    write(rgb, y, tensor, bytes_);
+    write<kStep>(rgb, y, tensor, bytes_);
   }
 }
+
+template void Normalise::write_row<1>(const std::array<const std::uint8_t*, 3>& rgb, std::size_t y,
+                                      const InputTensor& tensor) const;
+template void Normalise::write_row<3>(const std::array<const std::uint8_t*, 3>& rgb, std::size_t y,
+                                      const InputTensor& tensor) const;
 
 }  // namespace kinglet::camera

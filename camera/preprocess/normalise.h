@@ -19,12 +19,13 @@ class Normalise {
   Normalise(const engine::Recipe& recipe, const InputTensor& tensor);
 
   [[nodiscard]] bool fits(const InputTensor& tensor) const;
-  // `rgb` is output row `y`: 3 * tensor.width bytes.
-  void write_row(std::span<const std::uint8_t> rgb, std::size_t y, const InputTensor& tensor) const;
+  // Output row `y`: red, green and blue, tensor.width bytes each, `kStep` apart.
+  template <std::size_t kStep>
+  void write_row(const std::array<const std::uint8_t*, 3>& rgb, std::size_t y, const InputTensor& tensor) const;
 
  private:
-  template <typename T>
-  void write(std::span<const std::uint8_t> rgb, std::size_t y, const InputTensor& tensor,
+  template <std::size_t kStep, typename T>
+  void write(const std::array<const std::uint8_t*, 3>& rgb, std::size_t y, const InputTensor& tensor,
              const std::array<std::array<T, 256>, 3>& table) const;
 
   engine::DataType type_ = engine::DataType::kBool;

@@ -113,13 +113,14 @@ void Preprocessor::State::run_still(const FrameView& frame, const InputTensor& o
   const auto* rgb = reinterpret_cast<const std::uint8_t*>(still_rgb.data());
   const std::size_t row_bytes = 3 * static_cast<std::size_t>(width);
   for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y) {
-    normalise.write_row({rgb + y * row_bytes, row_bytes}, y, out);
+    const std::uint8_t* row = rgb + y * row_bytes;
+    normalise.write_row<3>({row, row + 1, row + 2}, y, out);
   }
 }
 
 void Preprocessor::State::run_video(const std::array<Plane, 3>& planes, const InputTensor& out) {
   for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y) {
-    normalise.write_row(video.rgb_row(planes, y), y, out);
+    normalise.write_row<1>(video.rgb_row(planes, y), y, out);
   }
 }
 

@@ -47,20 +47,27 @@ YuvResample::YuvResample(const YuvLayout& layout, const Geometry& geometry, cons
     }
     if (channels.empty()) continue;
     AxisWeights rows = make_weights(in_samples(geometry.rows, coarser_y), recipe.interpolation, antialias);
-    jobs_.push_back({plane, PlaneResample(channels, std::move(rows)), std::move(indices)});
+    std::optional<PlaneReduce> reduce = PlaneReduce::make(channels, rows);
+    if (reduce) {
+      jobs_.push_back({plane, std::move(*reduce), std::move(indices)});
+    } else {
+      jobs_.push_back({plane, PlaneResample(channels, std::move(rows)), std::move(indices)});
+    }
   }
   for (auto& row : yuv_) row.resize(static_cast<std::size_t>(geometry.columns.keep));
-  rgb_.resize(3 * static_cast<std::size_t>(geometry.columns.keep));
+  for (auto& row : rgb_) row.resize(static_cast<std::size_t>(geometry.columns.keep));
 }
 
-std::span<const std::uint8_t> YuvResample::rgb_row(const std::array<Plane, 3>& planes, std::size_t y) {
+std::array<const std::uint8_t*, 3> YuvResample::rgb_row(const std::array<Plane, 3>& planes, std::size_t y) {
   for (Job& job : jobs_) {
     std::array<std::uint8_t*, 3> rows{};
     for (std::size_t i = 0; i < job.channels.size(); ++i) rows[i] = yuv_[job.channels[i]].data();
-    job.resample.run_row(planes[job.plane], y, std::span(rows).first(job.channels.size()));
+    const std::span outputs = std::span(rows).first(job.channels.size());
+    std::visit([&](auto& resample) { resample.run_row(planes[job.plane], y, outputs); }, job.resample);
   }
-  yuv_row_to_rgb(factors_, yuv_[0].data(), yuv_[1].data(), yuv_[2].data(), rgb_);
-  return rgb_;
+  yuv_row_to_rgb(factors_, {yuv_[0].data(), yuv_[1].data(), yuv_[2].data()}, rgb_[0].size(),
+                 {rgb_[0].data(), rgb_[1].data(), rgb_[2].data()});
+  return {rgb_[0].data(), rgb_[1].data(), rgb_[2].data()};
 }
 
 }  // namespace kinglet::camera

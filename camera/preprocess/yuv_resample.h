@@ -4,10 +4,11 @@
 #pragma once
 
 #include <array>
-#include <functional>
+#include <variant>
 #include <vector>
 
 #include "camera/preprocess/geometry.h"
+#include "camera/preprocess/plane_reduce.h"
 #include "camera/preprocess/plane_resample.h"
 #include "camera/preprocess/yuv_to_rgb.h"
 
@@ -32,19 +33,19 @@ class YuvResample {
   YuvResample(const YuvLayout& layout, const Geometry& geometry, const engine::Recipe& recipe,
               const YuvFactors& factors);
 
-  // R,G,B bytes of output row `y`; valid until the next call.
-  [[nodiscard]] std::span<const std::uint8_t> rgb_row(const std::array<Plane, 3>& planes, std::size_t y);
+  // Red, green and blue of output row `y`; valid until the next call.
+  [[nodiscard]] std::array<const std::uint8_t*, 3> rgb_row(const std::array<Plane, 3>& planes, std::size_t y);
 
  private:
   struct Job {
     std::size_t plane;
-    PlaneResample resample;
+    std::variant<PlaneResample, PlaneReduce> resample;
     std::vector<std::size_t> channels;
   };
   YuvFactors factors_;
   std::vector<Job> jobs_;
   std::array<std::vector<std::uint8_t>, 3> yuv_;
-  std::vector<std::uint8_t> rgb_;
+  std::array<std::vector<std::uint8_t>, 3> rgb_;
 };
 
 }  // namespace kinglet::camera

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/preprocess/reduce_kernels.h"
+
+#include <array>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+namespace kinglet::camera {
+namespace {
+
+constexpr int kHalf = 1 << (kSmallBits - 1);
+
+void blend_scalar(const std::uint8_t* top, std::size_t stride, std::size_t length, const std::uint8_t* weights,
+                  std::int32_t count, std::uint8_t* out) {
+  for (std::size_t x = 0; x < length; ++x) {
+    int sum = kHalf;
+    for (std::int32_t i = 0; i < count; ++i) sum += top[static_cast<std::size_t>(i) * stride + x] * weights[i];
+    out[x] = static_cast<std::uint8_t>(sum >> kSmallBits);
+  }
+}
+
+void split_scalar(const std::uint8_t* pairs, std::size_t count, std::uint8_t* first, std::uint8_t* second) {
+  for (std::size_t i = 0; i < count; ++i) {
+    first[i] = pairs[2 * i];
+    second[i] = pairs[2 * i + 1];
+  }
+}
+
+void narrow_scalar(const std::uint8_t* row, const std::int32_t* first, const std::uint8_t* weights, std::size_t window,
+                   std::size_t length, std::uint8_t* out) {
+  for (std::size_t x = 0; x < length; ++x, weights += window) {
+    const std::uint8_t* from = row + first[x];
+    int sum = kHalf;
+    for (std::size_t i = 0; i < window; ++i) sum += from[i] * weights[i];
+    out[x] = static_cast<std::uint8_t>(sum >> kSmallBits);
+  }
+}
+
+constexpr ReduceKernels kScalar{"scalar", blend_scalar, split_scalar, narrow_scalar};
+
+// Sums fit 16 bits with their sign: at most 255 * 128 and the half.
+constexpr std::size_t kBlendBlock = 64;
+
+// Whole blocks, and where the last one is not whole, one more that ends with the row: it repeats some bytes.
+template <void (*block)(const std::uint8_t*, std::size_t, const std::uint8_t*, std::int32_t, std::uint8_t*)>
+[[maybe_unused]] void blend_blocks(const std::uint8_t* top, std::size_t stride, std::size_t length,
+                                   const std::uint8_t* weights, std::int32_t count, std::uint8_t* out) {
+  if (length < kBlendBlock) return blend_scalar(top, stride, length, weights, count, out);
+  std::size_t x = 0;
+  for (; x + kBlendBlock <= length; x += kBlendBlock) block(top + x, stride, weights, count, out + x);
+  if (x < length) {
+    x = length - kBlendBlock;
+    block(top + x, stride, weights, count, out + x);
+  }
+}
+
+// Eight outputs by a block that knows its window where that is 16 or 32 bytes, which most are.
+using NarrowBlock = void (*)(const std::uint8_t*, const std::int32_t*, const std::uint8_t*, std::size_t, std::uint8_t*);
+template <NarrowBlock one, NarrowBlock two, NarrowBlock any>
+[[maybe_unused]] void narrow_row(const std::uint8_t* row, const std::int32_t* first, const std::uint8_t* weights,
+                                 std::size_t window, std::size_t length, std::uint8_t* out) {
+  const NarrowBlock block = window == kByteLanes ? one : window == 2 * kByteLanes ? two : any;
+  std::size_t x = 0;
+  for (; x + 8 <= length; x += 8) block(row, first + x, weights + x * window, window, out + x);
+  narrow_scalar(row, first + x, weights + x * window, window, length - x, out + x);
+}
+
+#if defined(__x86_64__)
+
+#define KINGLET_AVX2 __attribute__((target("avx2")))
+
+KINGLET_AVX2 __m256i load_32(const std::uint8_t* from) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+}
+KINGLET_AVX2 __m128i load_16(const std::uint8_t* from) {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+}
+KINGLET_AVX2 void store_32(std::uint8_t* to, __m256i value) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), value);
+}
+
+KINGLET_AVX2 void blend_block_avx2(const std::uint8_t* top, std::size_t stride, const std::uint8_t* weights,
+                                   std::int32_t count, std::uint8_t* out) {
+  const __m256i half = _mm256_set1_epi16(kHalf);
+  __m256i low_0 = half;
+  __m256i high_0 = half;
+  __m256i low_1 = half;
+  __m256i high_1 = half;
+  for (std::int32_t i = 0; i < count; i += 2) {
+    const std::uint8_t* row = top + static_cast<std::size_t>(i) * stride;
+    const std::uint8_t* next = i + 1 < count ? row + stride : row;  // there is no row below the last one
+    std::int16_t both = 0;
+    std::memcpy(&both, weights + i, sizeof both);
+    const __m256i pair = _mm256_set1_epi16(both);
+    const __m256i a_0 = load_32(row);
+    const __m256i b_0 = load_32(next);
+    const __m256i a_1 = load_32(row + 32);
+    const __m256i b_1 = load_32(next + 32);
+    low_0 = _mm256_add_epi16(low_0, _mm256_maddubs_epi16(_mm256_unpacklo_epi8(a_0, b_0), pair));
+    high_0 = _mm256_add_epi16(high_0, _mm256_maddubs_epi16(_mm256_unpackhi_epi8(a_0, b_0), pair));
+    low_1 = _mm256_add_epi16(low_1, _mm256_maddubs_epi16(_mm256_unpacklo_epi8(a_1, b_1), pair));
+    high_1 = _mm256_add_epi16(high_1, _mm256_maddubs_epi16(_mm256_unpackhi_epi8(a_1, b_1), pair));
+  }
+  store_32(out, _mm256_packus_epi16(_mm256_srli_epi16(low_0, kSmallBits), _mm256_srli_epi16(high_0, kSmallBits)));
+  store_32(out + 32, _mm256_packus_epi16(_mm256_srli_epi16(low_1, kSmallBits), _mm256_srli_epi16(high_1, kSmallBits)));
+}
+
+KINGLET_AVX2 void split_avx2(const std::uint8_t* pairs, std::size_t count, std::uint8_t* first, std::uint8_t* second) {
+  const __m256i even = _mm256_set1_epi16(0xFF);
+  std::size_t i = 0;
+  for (; i + 32 <= count; i += 32) {
+    const __m256i a = load_32(pairs + 2 * i);
+    const __m256i b = load_32(pairs + 2 * i + 32);
+    const __m256i firsts = _mm256_packus_epi16(_mm256_and_si256(a, even), _mm256_and_si256(b, even));
+    const __m256i seconds = _mm256_packus_epi16(_mm256_srli_epi16(a, 8), _mm256_srli_epi16(b, 8));
+    // Packing works in halves: quarters 0, 2, 1, 3.
+    store_32(first + i, _mm256_permute4x64_epi64(firsts, 0xD8));
+    store_32(second + i, _mm256_permute4x64_epi64(seconds, 0xD8));
+  }
+  split_scalar(pairs + 2 * i, count - i, first + i, second + i);
+}
+
+template <std::size_t kWindow>
+KINGLET_AVX2 __m128i dot_avx2(const std::uint8_t* row, const std::uint8_t* weights, std::size_t any_window) {
+  const std::size_t window = kWindow > 0 ? kWindow : any_window;
+  __m128i sums = _mm_maddubs_epi16(load_16(row), load_16(weights));
+  for (std::size_t i = kByteLanes; i < window; i += kByteLanes) {
+    sums = _mm_add_epi16(sums, _mm_maddubs_epi16(load_16(row + i), load_16(weights + i)));
+  }
+  return sums;
+}
+
+// The sums of two outputs, four each.
+template <std::size_t kWindow>
+KINGLET_AVX2 __m128i dots_avx2(const std::uint8_t* row, const std::int32_t* first, const std::uint8_t* weights,
+                               std::size_t window) {
+  return _mm_hadd_epi16(dot_avx2<kWindow>(row + first[0], weights, window),
+                        dot_avx2<kWindow>(row + first[1], weights + window, window));
+}
+
+template <std::size_t kWindow>
+KINGLET_AVX2 void narrow_block_avx2(const std::uint8_t* row, const std::int32_t* first, const std::uint8_t* weights,
+                                    std::size_t any_window, std::uint8_t* out) {
+  const std::size_t window = kWindow > 0 ? kWindow : any_window;
+  const __m128i front = _mm_hadd_epi16(dots_avx2<kWindow>(row, first, weights, window),
+                                       dots_avx2<kWindow>(row, first + 2, weights + 2 * window, window));
+  const __m128i back = _mm_hadd_epi16(dots_avx2<kWindow>(row, first + 4, weights + 4 * window, window),
+                                      dots_avx2<kWindow>(row, first + 6, weights + 6 * window, window));
+  const __m128i sums = _mm_add_epi16(_mm_hadd_epi16(front, back), _mm_set1_epi16(kHalf));
+  const __m128i words = _mm_srli_epi16(sums, kSmallBits);
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(out), _mm_packus_epi16(words, words));
+}
+
+constexpr std::array<ReduceKernels, 2> kKernels{
+    {{"avx2", blend_blocks<blend_block_avx2>, split_avx2,
+      narrow_row<narrow_block_avx2<kByteLanes>, narrow_block_avx2<2 * kByteLanes>, narrow_block_avx2<0>>},
+     kScalar}};
+
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+
+// Two sums for sixteen bytes of a row.
+struct Blend {
+  uint16x8_t low = vdupq_n_u16(kHalf);
+  uint16x8_t high = vdupq_n_u16(kHalf);
+
+  void add(const std::uint8_t* from, uint8x16_t weight) {
+    const uint8x16_t bytes = vld1q_u8(from);
+    low = vmlal_u8(low, vget_low_u8(bytes), vget_low_u8(weight));
+    high = vmlal_high_u8(high, bytes, weight);
+  }
+  void store(std::uint8_t* to) const { vst1q_u8(to, vshrn_high_n_u16(vshrn_n_u16(low, kSmallBits), high, kSmallBits)); }
+};
+
+void blend_block_neon(const std::uint8_t* top, std::size_t stride, const std::uint8_t* weights, std::int32_t count,
+                      std::uint8_t* out) {
+  Blend first;
+  Blend second;
+  Blend third;
+  Blend fourth;
+  for (std::int32_t i = 0; i < count; ++i) {
+    const std::uint8_t* row = top + static_cast<std::size_t>(i) * stride;
+    const uint8x16_t weight = vld1q_dup_u8(weights + i);
+    first.add(row, weight);
+    second.add(row + 16, weight);
+    third.add(row + 32, weight);
+    fourth.add(row + 48, weight);
+  }
+  first.store(out);
+  second.store(out + 16);
+  third.store(out + 32);
+  fourth.store(out + 48);
+}
+
+void split_neon(const std::uint8_t* pairs, std::size_t count, std::uint8_t* first, std::uint8_t* second) {
+  std::size_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    const uint8x16x2_t both = vld2q_u8(pairs + 2 * i);
+    vst1q_u8(first + i, both.val[0]);
+    vst1q_u8(second + i, both.val[1]);
+  }
+  split_scalar(pairs + 2 * i, count - i, first + i, second + i);
+}
+
+template <std::size_t kWindow>
+uint16x8_t dot_neon(const std::uint8_t* row, const std::uint8_t* weights, std::size_t any_window) {
+  const std::size_t window = kWindow > 0 ? kWindow : any_window;
+  const uint8x16_t a = vld1q_u8(row);
+  const uint8x16_t b = vld1q_u8(weights);
+  uint16x8_t sums = vmlal_high_u8(vmull_u8(vget_low_u8(a), vget_low_u8(b)), a, b);
+  for (std::size_t i = kByteLanes; i < window; i += kByteLanes) {
+    const uint8x16_t c = vld1q_u8(row + i);
+    const uint8x16_t d = vld1q_u8(weights + i);
+    sums = vmlal_high_u8(vmlal_u8(sums, vget_low_u8(c), vget_low_u8(d)), c, d);
+  }
+  return sums;
+}
+
+template <std::size_t kWindow>
+void narrow_block_neon(const std::uint8_t* row, const std::int32_t* first, const std::uint8_t* weights,
+                       std::size_t any_window, std::uint8_t* out) {
+  const std::size_t window = kWindow > 0 ? kWindow : any_window;
+  const auto pair = [&](std::size_t i) {
+    return vpaddq_u16(dot_neon<kWindow>(row + first[i], weights + i * window, window),
+                      dot_neon<kWindow>(row + first[i + 1], weights + (i + 1) * window, window));
+  };
+  const uint16x8_t sums = vpaddq_u16(vpaddq_u16(pair(0), pair(2)), vpaddq_u16(pair(4), pair(6)));
+  vst1_u8(out, vrshrn_n_u16(sums, kSmallBits));
+}
+
+constexpr std::array<ReduceKernels, 2> kKernels{
+    {{"neon", blend_blocks<blend_block_neon>, split_neon,
+      narrow_row<narrow_block_neon<kByteLanes>, narrow_block_neon<2 * kByteLanes>, narrow_block_neon<0>>},
+     kScalar}};
+
+#else
+
+constexpr std::array<ReduceKernels, 1> kKernels{{kScalar}};
+
+#endif
+
+}  // namespace
+
+std::span<const ReduceKernels> reduce_kernels() {
+  std::span<const ReduceKernels> all = kKernels;
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("avx2")) all = all.subspan(1);
+#endif
+  return all;
+}
+
+}  // namespace kinglet::camera
