@@ -8,6 +8,7 @@
 
 #include "cli/activate.h"
 #include "cli/command.h"
+#include "cli/daemon_frames.h"
 #include "cli/judgement_text.h"
 #include "cli/picture_samples.h"
 #include "cli/tool_files.h"
@@ -40,6 +41,7 @@ struct Options {
   bool dynamic = false;
   bool force = false;
   bool activate = false;
+  bool from_daemon = false;
   ActivateOptions hand_over{.report = false};
 };
 
@@ -275,11 +277,18 @@ Body quantize_command(CLI::App& app) {
   app.add_flag("--force", options->force, "replace an output file that is there");
   add_picture_options(app, options->model);
   add_threads_option(app, options->model);
+  app.add_flag("--from-daemon", options->from_daemon, "calibrate on what the running daemon has kept (docs/models.md)")
+      ->excludes("--images");
   app.add_flag("--activate", options->activate, "hand the result to the running daemon (docs/models.md)");
   add_trial_options(app, options->hand_over);
   add_daemon_options(app, options->hand_over.daemon);
   add_config_options(app, options->hand_over.daemon.config);
   return [options](Output& out) -> Result<int> {
+    std::optional<FramesFolder> frames;
+    if (options->from_daemon) {
+      frames.emplace(KINGLET_TRY(fetch_frames(options->hand_over.daemon, options->most_images, out)));
+      options->images = frames->path().string();
+    }
     const int code = KINGLET_TRY(quantize(*options, out));
     if (code != 0 || !options->activate) return code;
     const std::string name =

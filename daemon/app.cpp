@@ -186,16 +186,19 @@ struct App::Parts {
         clips(wants_clips(config, history) ? std::make_unique<ClipRecorder>(clip_options(config), log) : nullptr),
         pictures(history, clips.get()),
         stats(SteadyClock::now()),
+        samples({.count = static_cast<std::size_t>(config.model.samples)}, log),
         models(classifier ? std::string() : describe(classifier.error())),
         desk(kPostedPictures, [this] { mailbox.nudge(); }),
         model_desk([this] { mailbox.nudge(); }),
-        pipeline(first_line(std::move(classifier), line_options), mailbox, desk, stats, latest, log,
-                 [this](const camera::Frame& frame, const Prediction& prediction) { pictures.look(frame, prediction); },
-                 {.board = &models,
-                  .desk = &model_desk,
-                  .make_line = [this](Classifier first,
-                                      const LineOptions& line) { return make_line(std::move(first), line); },
-                  .options = line_options}),
+        pipeline(
+            first_line(std::move(classifier), line_options), mailbox, desk, stats, latest, log,
+            [this](const camera::Frame& frame, const Prediction& prediction) { pictures.look(frame, prediction); },
+            {.board = &models,
+             .desk = &model_desk,
+             .make_line = [this](Classifier first,
+                                 const LineOptions& line) { return make_line(std::move(first), line); },
+             .options = line_options},
+            &samples),
         keeper(std::move(keeper_options), models, model_desk, ids, log, [this] { inference_figures.reset(); }),
         capture([this] { return open_source(); }, capture_options(config), mailbox, snapshots, stats, log),
         context{.source_is_demonstration = [this] { return source_is_demonstration(); },
@@ -208,6 +211,7 @@ struct App::Parts {
                 .stats = stats,
                 .mailbox = mailbox,
                 .snapshots = snapshots,
+                .samples = samples,
                 .desk = desk,
                 .ids = ids,
                 .traffic = traffic,
@@ -389,6 +393,7 @@ struct App::Parts {
   Stats stats;
   Latest<Prediction> latest{kKeptPredictions};
   SnapshotBoard snapshots;
+  FrameSamples samples;
   camera::Mailbox mailbox;
   http::Traffic traffic;
   kserve::Figures inference_figures;
@@ -427,6 +432,7 @@ App::~App() {
   parts_->keeper.stop();  // while there is a thread that gives its models back
   parts_->capture.stop();
   parts_->pipeline.stop();
+  parts_->samples.stop();
 }
 
 Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppOptions& options, const LogSink& log) {

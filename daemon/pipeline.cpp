@@ -10,7 +10,8 @@
 
 namespace kinglet::daemon {
 Pipeline::Pipeline(std::optional<FrameLine> line, camera::Mailbox& mailbox, ClassifyDesk& desk, Stats& stats,
-                   Latest<Prediction>& latest, LogSink log, BestLook best_look, ModelChanges changes)
+                   Latest<Prediction>& latest, LogSink log, BestLook best_look, ModelChanges changes,
+                   FrameSamples* samples)
     : line_(std::move(line)),
       changes_(std::move(changes)),
       mailbox_(mailbox),
@@ -18,7 +19,8 @@ Pipeline::Pipeline(std::optional<FrameLine> line, camera::Mailbox& mailbox, Clas
       stats_(stats),
       latest_(latest),
       log_(std::move(log)),
-      best_look_(std::move(best_look)) {
+      best_look_(std::move(best_look)),
+      samples_(samples) {
   heartbeat_ = SteadyClock::now().time_since_epoch().count();
   publish_model();
 }
@@ -156,6 +158,7 @@ void Pipeline::look_at(const camera::Frame& frame) {
   stats_.add_prediction(SteadyClock::now(), prediction);
   last_error_.clear();
   if (prediction.best_of_visit && best_look_) best_look_(frame, prediction);
+  if (samples_ != nullptr) samples_->offer(frame, now);
   if (candidate_) try_candidate(frame, prediction);
 }
 

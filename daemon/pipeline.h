@@ -11,6 +11,7 @@
 #include "camera/mailbox.h"
 #include "daemon/classify_desk.h"
 #include "daemon/frame_line.h"
+#include "daemon/frame_samples.h"
 #include "daemon/latest.h"
 #include "daemon/model_board.h"
 #include "daemon/model_desk.h"
@@ -36,7 +37,8 @@ struct ModelChanges {
 class Pipeline {
  public:
   Pipeline(std::optional<FrameLine> line, camera::Mailbox& mailbox, ClassifyDesk& desk, Stats& stats,
-           Latest<Prediction>& latest, LogSink log, BestLook best_look = {}, ModelChanges changes = {});
+           Latest<Prediction>& latest, LogSink log, BestLook best_look = {}, ModelChanges changes = {},
+           FrameSamples* samples = nullptr);
   ~Pipeline();
 
   void start();
@@ -83,6 +85,7 @@ class Pipeline {
   Latest<Prediction>& latest_;
   const LogSink log_;
   const BestLook best_look_;
+  FrameSamples* const samples_;  // sees the frames that were answered; may be absent
 
   std::string last_error_;
   Mutex mutex_;

@@ -7,13 +7,22 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "camera/frame.h"
+#include "camera/preprocess/preprocess.h"
 #include "engine/base/error.h"
 #include "engine/base/mutex.h"
 
 namespace kinglet::daemon {
+
+// Where the model looked, and whether it gave an answer.
+struct Mark {
+  camera::CropRect where;  // in pixels of the frame
+  bool accepted = false;
+};
 
 struct Snapshot {
   std::vector<std::byte> jpeg;
@@ -29,7 +38,9 @@ class SnapshotBoard {
   // The newest frame, `width` pixels wide when that is not 0 and smaller than the frame. Waits a moment for a fresh
   // copy, unless a picture of this width was encoded less than `shared_for` ago. kUnavailable when the last frame is
   // older than 5 s or there was none; kBadData when it cannot be decoded.
-  [[nodiscard]] Result<std::shared_ptr<const Snapshot>> get(int width, SteadyClock::duration shared_for = {});
+  // `mark` is drawn around its part of the frame; all who ask within the time for a picture with a mark share one.
+  [[nodiscard]] Result<std::shared_ptr<const Snapshot>> get(int width, SteadyClock::duration shared_for = {},
+                                                            const std::optional<Mark>& mark = {});
 
  private:
   struct Copy {
@@ -44,7 +55,8 @@ class SnapshotBoard {
     SteadyTime at{};  // of the copy that it was made of
     SteadyTime made{};
   };
-  [[nodiscard]] Result<std::shared_ptr<const Snapshot>> encode(int width) KINGLET_REQUIRES(encode_mutex_);
+  [[nodiscard]] Result<std::shared_ptr<const Snapshot>> encode(int width, const std::optional<Mark>& mark)
+      KINGLET_REQUIRES(encode_mutex_);
 
   std::atomic<SteadyTime::rep> wanted_until_{0};
   Copy filling_;  // capture thread only
@@ -56,7 +68,8 @@ class SnapshotBoard {
 
   Mutex encode_mutex_;  // taken before mutex_; one frame is encoded at a time
   Copy reading_ KINGLET_GUARDED_BY(encode_mutex_);
-  std::map<int, Encoded> encoded_ KINGLET_GUARDED_BY(encode_mutex_);  // the newest of each width
+  // The newest of each width, with and without a mark.
+  std::map<std::pair<int, bool>, Encoded> encoded_ KINGLET_GUARDED_BY(encode_mutex_);
 };
 
 }  // namespace kinglet::daemon

@@ -14,6 +14,7 @@
 #include "daemon/classify_desk.h"
 #include "daemon/clip_recorder.h"
 #include "daemon/doctor/doctor.h"
+#include "daemon/frame_samples.h"
 #include "daemon/health.h"
 #include "daemon/http/setting.h"
 #include "daemon/http/slots.h"
@@ -54,6 +55,7 @@ struct Context {
   const Stats& stats;
   const camera::Mailbox& mailbox;
   SnapshotBoard& snapshots;
+  const FrameSamples& samples;
   ClassifyDesk& desk;
   visits::IdMaker& ids;
   Traffic& traffic;

@@ -7,13 +7,24 @@
 #include "daemon/http/parameters.h"
 #include "daemon/http/problem.h"
 #include "daemon/http/routes.h"
+#include "daemon/http/stats.h"
 
 namespace kinglet::daemon::http {
+
+std::optional<Mark> newest_mark(const Context& context) {
+  constexpr std::chrono::seconds kNews{3};
+  const std::optional<Prediction> newest = context.latest.get();
+  if (!newest || std::chrono::system_clock::now() - newest->at > kNews) return std::nullopt;
+  return Mark{.where = newest->crop, .accepted = newest->answer.outcome == Outcome::kAccepted};
+}
 
 Reply get_snapshot(const Context& context, const Call& call) {
   const std::expected<std::int64_t, Reply> width = integer_parameter(call, "width", 0, {320, 640, 1280});
   if (!width) return width.error();
-  const Result<std::shared_ptr<const Snapshot>> snapshot = context.snapshots.get(static_cast<int>(*width));
+  const auto overlay = integer_parameter(call, "overlay", 0, {0, 1});
+  if (!overlay) return overlay.error();
+  const Result<std::shared_ptr<const Snapshot>> snapshot =
+      context.snapshots.get(static_cast<int>(*width), {}, *overlay == 1 ? newest_mark(context) : std::nullopt);
   if (!snapshot) {
     const CameraStatus camera = context.vitals().camera;
     return problem(

@@ -8,6 +8,8 @@
 namespace kinglet::daemon::http {
 
 [[nodiscard]] Json stats_json(const Context& context);
+// Around what the model has looked at within the last seconds.
+[[nodiscard]] std::optional<Mark> newest_mark(const Context& context);
 [[nodiscard]] Json camera_json(const Context& context, const Vitals& vitals);
 
 }  // namespace kinglet::daemon::http

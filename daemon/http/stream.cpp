@@ -7,6 +7,7 @@
 #include "daemon/http/parameters.h"
 #include "daemon/http/problem.h"
 #include "daemon/http/routes.h"
+#include "daemon/http/stats.h"
 #include "daemon/snapshot.h"
 #include "engine/base/format.h"
 
@@ -21,6 +22,7 @@ constexpr std::chrono::milliseconds kTurn{250};
 
 struct Watching {
   SnapshotBoard& board;
+  const Context* context;  // of the marks; nullptr: none are wished
   int width;
   SteadyClock::duration interval;
   std::shared_ptr<void> slot;
@@ -46,7 +48,8 @@ Result<bool> watch(Watching& watching, std::string& piece) {
   // All watchers of one rate ask at the same moments, and so get the same picture.
   const auto past = now.time_since_epoch() % watching.interval;
   watching.due = now + (watching.interval - past);
-  const auto snapshot = watching.board.get(watching.width, watching.interval / 2);
+  const auto mark = watching.context != nullptr ? newest_mark(*watching.context) : std::nullopt;
+  const auto snapshot = watching.board.get(watching.width, watching.interval / 2, mark);
   // Without a picture the watcher waits; /readyz says why.
   if (!snapshot || watching.last_seq == (*snapshot)->info.sequence) return true;
   watching.last_seq = (*snapshot)->info.sequence;
@@ -59,6 +62,8 @@ Result<bool> watch(Watching& watching, std::string& piece) {
 Reply get_stream(const Context& context, const Call& call) {
   const auto width = integer_parameter(call, "width", 640, {320, 640, 1280});
   if (!width) return width.error();
+  const auto overlay = integer_parameter(call, "overlay", 0, {0, 1});
+  if (!overlay) return overlay.error();
   const auto fps = number_parameter(call, "fps", kUsual);
   if (!fps) return fps.error();
   const Seconds interval(1 / std::clamp(*fps, kSlowest, kFastest));
@@ -68,7 +73,7 @@ Reply get_stream(const Context& context, const Call& call) {
   std::shared_ptr<void> slot = context.long_answers.take(SlotKind::kPictures, call.caller.limit_key);
   if (!slot) return problem("too-many-streams", "all places for watchers are taken");
   auto watching =
-      std::make_shared<Watching>(context.snapshots, static_cast<int>(*width),
+      std::make_shared<Watching>(context.snapshots, *overlay == 1 ? &context : nullptr, static_cast<int>(*width),
                                  std::chrono::duration_cast<SteadyClock::duration>(interval), std::move(slot));
   return Reply{.content_type = std::string(kClipType),
                .headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}},

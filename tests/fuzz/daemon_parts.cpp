@@ -65,6 +65,7 @@ struct DaemonParts::Parts {
   Stats stats{SteadyClock::now()};
   Latest<Prediction> latest{8};
   SnapshotBoard snapshots;
+  FrameSamples samples{{.count = 0}, {}};
   camera::Mailbox mailbox;
   http::Traffic traffic;
   kserve::Figures figures;
@@ -84,6 +85,7 @@ struct DaemonParts::Parts {
                               .stats = stats,
                               .mailbox = mailbox,
                               .snapshots = snapshots,
+                              .samples = samples,
                               .desk = desk,
                               .ids = ids,
                               .traffic = traffic,

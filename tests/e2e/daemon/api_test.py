@@ -206,6 +206,9 @@ class Api(WithAVisit, ScratchFolder):
         small = self.ask("/snapshot.jpg?width=320")
         self.assertLess(len(small.body), len(full.body))
         self.assert_problem(self.ask("/snapshot.jpg?width=321"), 400, "bad-parameter")
+        self.assertEqual(self.ask("/snapshot.jpg?overlay=1").headers["content-type"], "image/jpeg")
+        self.assertTrue(self.ask("/stream.mjpg?overlay=1&width=320").body.startswith(b"--kinglet\r\n"))
+        self.assert_problem(self.ask("/snapshot.jpg?overlay=2"), 400, "bad-parameter")
 
     def test_metrics_are_in_the_text_format(self):
         reply = self.ask("/metrics")

@@ -88,6 +88,35 @@ class Models(Tool):
         self.assertEqual((model["name"], model["labels"]["named"]), ("small", True))
         self.assertTrue((self.state / "models" / "small.labels.txt").exists())
 
+    def test_the_cameras_own_pictures_calibrate(self):
+        daemon = self.start()
+        refused = self.ask("quantize", DEMO, "-o", self.folder / "small.onnx", "--from-daemon", code=69) \
+            if not daemon.prediction() else None
+        daemon.until(lambda: self.frames(daemon) >= 2, "two pictures")
+        ended = self.ask("quantize", DEMO, "-o", self.folder / "small.onnx", "--from-daemon", "--most-images", 2)
+        self.assertIn("pictures of the daemon", ended.stderr)
+        self.assertTrue((self.folder / "small.onnx").exists())
+        self.assertTrue(refused is None or "no picture yet" in refused.stderr)
+
+    def frames(self, daemon):
+        """How many are there; what comes is whole."""
+        token = self.folder / "frames-token"
+        if not token.exists():
+            token.write_text(self.ask("token", "add", "frames", "--role", "admin").stdout.strip())
+        owner = {"Authorization": "Bearer " + token.read_text()}
+        reply = daemon.ask("/api/v1/cameras/camera/frames?last=5", headers=owner)
+        self.assertEqual((reply.status, reply.headers["content-type"]), (200, "multipart/mixed; boundary=kinglet"))
+        *parts, end = reply.body.split(b"--kinglet")[1:]
+        self.assertEqual(end, b"--\r\n")
+        for part in parts:
+            head, picture = part.split(b"\r\n\r\n", 1)
+            self.assertIn(f"Content-Length: {len(picture) - 2}".encode(), head)
+            self.assertEqual(picture[:2] + picture[-4:], b"\xff\xd8\xff\xd9\r\n")
+        self.assertEqual(int(reply.headers["x-frames"]), len(parts))
+        self.assertEqual(daemon.ask("/api/v1/cameras/camera/frames").status, 401)
+        self.assertEqual(daemon.ask("/api/v1/cameras/other/frames", headers=owner).status, 404)
+        return len(parts)
+
     def test_who_may_not_is_told_what_to_do(self):
         self.put("half")
         daemon = self.start()

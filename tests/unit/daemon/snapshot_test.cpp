@@ -70,6 +70,24 @@ TEST(SnapshotBoard, AWatcherTakesWhatWasJustEncodedForAnother) {
   EXPECT_EQ(board.get(32).value()->info.sequence, 2U);
 }
 
+TEST(SnapshotBoard, DrawsALineAroundWhatTheModelSawForWhoWishesIt) {
+  SnapshotBoard board;
+  board.offer(gray_image(64, 48, std::byte{90}).view(), {}, SteadyClock::now());
+  const Mark mark{.where = {.x = 16, .y = 8, .width = 32, .height = 32}, .accepted = true};
+  const auto marked = board.get(0, {}, mark).value();
+  EXPECT_NE(marked, board.get(0).value());
+  const camera::Image image = decoded(*marked).image;
+  const auto green = [&](int x, int y) {
+    return static_cast<int>(image.rgb[3 * static_cast<std::size_t>(y * 64 + x) + 1]);
+  };
+  EXPECT_GT(green(17, 24), 150);
+  EXPECT_NEAR(green(32, 24), 90, 12);
+  EXPECT_NEAR(green(4, 24), 90, 12);
+  // A frame that has become smaller than what was looked at.
+  const Mark outside{.where = {.x = 60, .y = 40, .width = 500, .height = 500}};
+  EXPECT_TRUE(board.get(32, {}, outside));
+}
+
 TEST(SnapshotBoard, RefusesToShowAnOldFrameAsNew) {
   SnapshotBoard board;
   board.offer(gray_image(64, 48, std::byte{90}).view(), {}, SteadyClock::now() - std::chrono::seconds(6));
