@@ -6,6 +6,7 @@
 #include "cli/labelled_pictures.h"
 #include "engine/backend/layout.h"
 #include "engine/base/text.h"
+#include "engine/model.h"
 #include "visits/taxa.h"
 
 namespace kinglet::cli {
@@ -87,6 +88,7 @@ Result<PictureSamples> open_picture_samples(const ModelOptions& model, const std
       continue;
     }
     result.files.push_back(picture.file);
+    result.digest += KINGLET_TRY(engine::file_digest(picture.file));
     std::optional<std::size_t> label;
     if (const auto taxon = picture.label.empty() ? std::nullopt : taxa.find(picture.label);
         taxon && *taxon < taxa.leaf_count()) {
@@ -99,6 +101,7 @@ Result<PictureSamples> open_picture_samples(const ModelOptions& model, const std
   if (result.files.empty()) {
     return fail(ErrorCode::kBadData, "no picture in it can be read", folder, "expected JPEG or PNG files");
   }
+  result.digest = engine::text_digest(result.digest);
   const auto kept = std::make_shared<Kept>(*result.classifier, result.files);
   result.samples = {.count = result.files.size(), .input = [kept](std::size_t i) { return kept->get(i); }};
   return result;

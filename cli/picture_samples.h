@@ -23,6 +23,7 @@ struct PictureSamples {
   std::unique_ptr<Classifier> classifier;
   std::size_t labelled = 0;
   std::size_t damaged = 0;  // left out, with a warning each
+  std::string digest;       // "sha256:...", of the digests of all files in order: the same pictures, the same text
 };
 
 // The pictures of `folder`, at most `most` (evenly chosen). Prepared ones are kept as far as they fit 64 MiB, others

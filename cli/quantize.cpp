@@ -37,6 +37,7 @@ struct Options {
   bool per_tensor = false;
   bool no_equalize = false;
   bool no_bias_correction = false;
+  bool round_nearest = false;
   std::string fp16;  // "weights" or "whole"
   bool dynamic = false;
   bool force = false;
@@ -95,6 +96,7 @@ Result<engine::QuantizeOptions> options_for(const Options& options, const Pictur
                               .per_channel = !options.per_tensor,
                               .equalize = !options.no_equalize,
                               .correct_bias = !options.no_bias_correction,
+                              .optimize_rounding = !options.round_nearest,
                               .keep_float = {options.keep_float.begin(), options.keep_float.end()},
                               .max_drop = std::nullopt,
                               .output_kind = pictures.classifier->recipe().output,
@@ -114,6 +116,7 @@ void describe(engine::Graph& graph, const Options& options, const PictureSamples
   set(engine::kRecipeProperty, engine::to_json(pictures.classifier->recipe()));
   set("kinglet.quantized", Json{{"from", std::filesystem::path(options.model.model).filename().string()},
                                 {"pictures", pictures.samples.count},
+                                {"pictures_digest", pictures.digest},
                                 {"method", to_string(report.method)},
                                 {"agreement_percent", report.judgement.agreement_percent()}}
                                .dump());
@@ -273,6 +276,8 @@ Body quantize_command(CLI::App& app) {
       ->type_name("NAME");
   app.add_flag("--per-tensor", options->per_tensor, "one scale for all channels of a weight");
   app.add_flag("--no-equalize", options->no_equalize, "leave the sizes of channels as they are");
+  app.add_flag("--round-nearest", options->round_nearest,
+               "each weight to its nearest level, not to the best for their sum");
   app.add_flag("--no-bias-correction", options->no_bias_correction, "leave biases as they are");
   app.add_flag("--force", options->force, "replace an output file that is there");
   add_picture_options(app, options->model);

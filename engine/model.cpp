@@ -6,11 +6,24 @@
 #include <array>
 #include <memory>
 
+#include "engine/base/check.h"
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/onnx/load.h"
 
 namespace kinglet::engine {
+
+namespace {
+
+using Digest = std::array<unsigned char, 32>;
+
+std::string to_text(const Digest& digest) {
+  std::string text = "sha256:";
+  for (const unsigned char byte : digest) text += format_text("{:02x}", byte);
+  return text;
+}
+
+}  // namespace
 
 Result<ModelFile> open_model(const std::filesystem::path& path) {
   const InputFile file = KINGLET_TRY(InputFile::open(path));
@@ -33,11 +46,15 @@ Result<std::string> file_digest(const std::filesystem::path& path) {
     EVP_DigestUpdate(context.get(), chunk.data(), chunk.size());
     offset += chunk.size();
   }
-  std::array<unsigned char, 32> digest{};
+  Digest digest{};
   EVP_DigestFinal_ex(context.get(), digest.data(), nullptr);
-  std::string text = "sha256:";
-  for (const unsigned char byte : digest) text += format_text("{:02x}", byte);
-  return text;
+  return to_text(digest);
+}
+
+std::string text_digest(std::string_view text) {
+  Digest digest{};
+  KINGLET_CHECK(EVP_Digest(text.data(), text.size(), digest.data(), nullptr, EVP_sha256(), nullptr) == 1);
+  return to_text(digest);
 }
 
 }  // namespace kinglet::engine

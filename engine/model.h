@@ -22,5 +22,6 @@ struct ModelFile {
 
 // "sha256:" and 64 hex digits of the file's bytes.
 [[nodiscard]] Result<std::string> file_digest(const std::filesystem::path& path);
+[[nodiscard]] std::string text_digest(std::string_view text);  // the same of a text
 
 }  // namespace kinglet::engine

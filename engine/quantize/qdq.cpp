@@ -17,9 +17,7 @@ class Writer {
   Writer(const Graph& graph, const QuantizationScheme& scheme, const Observation& observed, const QdqOptions& options)
       : graph_(graph), scheme_(scheme), observed_(observed), options_(options) {
     for (std::size_t group = 0; group < scheme.groups; ++group) {
-      const auto own = options.methods.find(group);
-      const RangeMethod method = own == options.methods.end() ? options.method : own->second;
-      levels_.push_back(levels_of(choose_range(observed.groups[group], method)));
+      levels_.push_back(levels_of(choose_range(observed.groups[group], options.method)));
     }
   }
 
@@ -82,9 +80,9 @@ class Writer {
                                        .input_scale = scale_of(input),
                                        .output_scale = scale_of(result_of(graph_, id))};
     QuantizedWeights found = KINGLET_TRY(quantize_weights(numbers, *bias, view, weight_options));
+    if (options_.rounding != nullptr) options_.rounding->improve(id, numbers, view, found);
     if (options_.correct_bias) {
-      const std::vector<float> corrected = corrected_bias(id, view, numbers, *bias, found);
-      found = KINGLET_TRY(quantize_weights(numbers, corrected, view, weight_options));
+      KINGLET_TRY(set_bias(found, corrected_bias(id, view, numbers, *bias, found), weight_options));
     }
     put_weight(id, view, weight, found);
     const bool moved = std::ranges::any_of(found.bias, [](std::int32_t level) { return level != 0; });

@@ -9,6 +9,7 @@
 #include "engine/base/error.h"
 #include "engine/quantize/observe.h"
 #include "engine/quantize/ranges.h"
+#include "engine/quantize/rounding.h"
 #include "engine/quantize/scheme.h"
 
 namespace kinglet::engine {
@@ -17,7 +18,7 @@ struct QdqOptions {
   bool per_channel = true;
   bool correct_bias = true;  // what rounding the weights adds to a channel's mean goes out of its bias
   RangeMethod method = RangeMethod::kMse;
-  std::map<std::size_t, RangeMethod> methods = {};  // of single groups
+  Rounding* rounding = nullptr;  // else each weight goes to its nearest level
 };
 
 // `graph`, which the scheme and the observation are of, with levels. kBadData names the layer.

@@ -64,6 +64,9 @@ class Quantizer {
                   "is the model quantised already? `kinglet inspect` shows its operators");
     }
     observed_ = KINGLET_TRY(observe(float_, full_.values, full_.groups, samples_, progress_));
+    if (options_.optimize_rounding) {
+      rounding_.emplace(KINGLET_TRY(measure_moments(float_, full_.layers, samples_, progress_)));
+    }
     return {};
   }
 
@@ -79,7 +82,10 @@ class Quantizer {
     QuantizationScheme scheme = choose_scheme(float_, kept);
     for (auto& [value, group] : scheme.values) group = full_.values.at(value);
     scheme.groups = full_.groups;
-    const QdqOptions qdq{.per_channel = options_.per_channel, .correct_bias = options_.correct_bias, .method = method};
+    const QdqOptions qdq{.per_channel = options_.per_channel,
+                         .correct_bias = options_.correct_bias,
+                         .method = method,
+                         .rounding = rounding_ ? &*rounding_ : nullptr};
     Trial out{.graph = KINGLET_TRY(to_qdq(float_, scheme, observed_, qdq)), .kept = std::move(kept), .judgement = {}};
     Session session = KINGLET_TRY(Session::create(Graph(out.graph), {}));
     const Samples some = first_of(samples_, most);
@@ -156,6 +162,7 @@ class Quantizer {
   Answers answers_;
   QuantizationScheme full_;
   Observation observed_;
+  std::optional<Rounding> rounding_;
   Trial best_;
   QuantizeReport report_;
 };

@@ -18,6 +18,7 @@ struct QuantizeOptions {
   bool per_channel = true;
   bool equalize = true;
   bool correct_bias = true;
+  bool optimize_rounding = true;
   std::set<std::string> keep_float;  // names of layers
   std::optional<double> max_drop;    // percentage points; layers stay float until it holds
   std::string output_kind = "auto";  // Recipe::output

@@ -55,13 +55,20 @@ Result<QuantizedWeights> quantize_weights(std::span<const float> weights, std::s
     for (std::size_t i = c * view.inner; i < (c + 1) * view.inner; ++i) {
       out.levels[i] = static_cast<std::int8_t>(std::clamp(std::nearbyint(weights[i] / scale), -kMostLevel, kMostLevel));
     }
-    const double level = std::nearbyint(bias[c] / (options.input_scale * scale));
-    if (std::abs(level) > kMostBias) {
+  }
+  KINGLET_TRY(set_bias(out, bias, options));
+  return out;
+}
+
+Result<void> set_bias(QuantizedWeights& weights, std::span<const float> bias, const WeightOptions& options) {
+  for (std::size_t c = 0; c < bias.size(); ++c) {
+    const double level = std::nearbyint(bias[c] / (options.input_scale * weights.scales[c]));
+    if (!(std::abs(level) <= kMostBias)) {
       return fail(ErrorCode::kBadData, format_text("the bias {} of channel {} does not fit 32 bits", bias[c], c));
     }
-    out.bias[c] = static_cast<std::int32_t>(level);
+    weights.bias[c] = static_cast<std::int32_t>(level);
   }
-  return out;
+  return {};
 }
 
 }  // namespace kinglet::engine

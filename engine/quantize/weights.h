@@ -28,5 +28,8 @@ struct WeightOptions {
 // or infinite, or a bias needs more than 2^30 steps even so.
 [[nodiscard]] Result<QuantizedWeights> quantize_weights(std::span<const float> weights, std::span<const float> bias,
                                                         const WeightView& view, const WeightOptions& options);
+// Another bias for the same scales. kBadData as above.
+[[nodiscard]] Result<void> set_bias(QuantizedWeights& weights, std::span<const float> bias,
+                                    const WeightOptions& options);
 
 }  // namespace kinglet::engine

@@ -8,10 +8,10 @@
 #include <format>
 #include <ostream>
 
-#include "engine/graph/text.h"
 #include "engine/ops/op.h"
 #include "engine/session.h"
 #include "tests/contract/lowering/lowering_cases.h"
+#include "tests/support/graph_of.h"
 
 namespace kinglet::engine {
 
@@ -51,12 +51,6 @@ void expect_same(const std::vector<Tensor>& found, const std::vector<Tensor>& ex
           << "output " << i << " at " << at;
     }
   }
-}
-
-Graph graph_of(std::string_view text) {
-  auto parsed = parse_text(text);
-  EXPECT_TRUE(parsed) << describe(parsed.error());
-  return std::move(parsed->graph);
 }
 
 Session session_of(const Graph& graph, bool optimize, std::set<std::string> disabled = {}) {

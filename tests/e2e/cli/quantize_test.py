@@ -35,6 +35,19 @@ class Quantize(CliTest):
         self.assertEqual(seen["plan"]["float_nodes"], [])
         self.assertIn("QuantizeLinear", seen["operators"])
 
+    def test_the_file_tells_which_pictures_it_was_calibrated_on(self):
+        told = json.loads(self.properties(self.assert_done(self.quantize()))["kinglet.quantized"])
+        self.assertEqual((told["from"], told["pictures"]), (DEMO.name, 24))
+        next(self.pictures.glob("*.png")).unlink()
+        other = json.loads(self.properties(self.assert_done(self.quantize("--force")))["kinglet.quantized"])
+        self.assertRegex(told["pictures_digest"], "^sha256:[0-9a-f]{64}$")
+        self.assertNotEqual(other["pictures_digest"], told["pictures_digest"])
+
+    def properties(self, _ended):
+        listed = self.folder / "int8.json"
+        self.assert_done(kinglet("convert", self.out, "-o", listed, "--force"))
+        return {row["key"]: row["value"] for row in json.loads(listed.read_text())["model"]["metadata_props"]}
+
     def test_compare_tells_size_answers_and_layers(self):
         self.assert_done(self.quantize())
         page = self.folder / "cost.html"

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-#include "engine/graph/text.h"
 #include "engine/made_inputs.h"
 #include "engine/onnx/save.h"
 #include "engine/ops/op.h"
 #include "engine/session.h"
+#include "tests/support/graph_of.h"
 
 namespace kinglet::engine {
 namespace {
@@ -23,13 +23,6 @@ constexpr std::string_view kTwoProducts = R"(
 %5 = Add(%3, %4)
 output %5
 )";
-
-Graph graph_of(std::string_view text) {
-  auto parsed = parse_text(text);
-  EXPECT_TRUE(parsed) << describe(parsed.error());
-  EXPECT_TRUE(infer_shapes(parsed->graph));
-  return std::move(parsed->graph);
-}
 
 TEST(DynamicModel, AnswersNearTheFloatGraphAndRoundsASharedInputOnce) {
   const Graph before = graph_of(kTwoProducts);

@@ -8,11 +8,11 @@
 #include <limits>
 
 #include "engine/graph/float16.h"
-#include "engine/graph/text.h"
 #include "engine/made_inputs.h"
 #include "engine/onnx/save.h"
 #include "engine/ops/op.h"
 #include "engine/session.h"
+#include "tests/support/graph_of.h"
 
 namespace kinglet::engine {
 namespace {
@@ -27,13 +27,6 @@ constexpr std::string_view kNetwork = R"(
 %6 = Gemm(%5, v:f32[4,5]#v)
 output %6
 )";
-
-Graph graph_of(std::string_view text) {
-  auto parsed = parse_text(text);
-  EXPECT_TRUE(parsed) << describe(parsed.error());
-  EXPECT_TRUE(infer_shapes(parsed->graph));
-  return std::move(parsed->graph);
-}
 
 HalfModel halved(std::string_view text, const HalfOptions& options = {}) {
   auto made = to_half_model(graph_of(text), options);
