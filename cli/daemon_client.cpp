@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 
 #include "camera/stream/curl_library.h"
@@ -23,17 +22,20 @@ constexpr const char* kServiceSocket = "/run/kinglet/http.sock";
 constexpr std::string_view kUnix = "unix:";
 constexpr std::size_t kMostAnswer = std::size_t{64} << 20;
 
-// The daemon's own address for this machine.
+// The daemon's own address for this machine: its socket, where that is this user's to open.
 std::string configured_address(const config::Config& config) {
   const std::string scheme = config.http.tls_certificate.empty() ? "http" : "https";
   std::string tcp;
+  std::string socket;
   for (const std::string& address : config.http.listen) {
-    if (address.starts_with(kUnix)) return address;
-    if (tcp.empty()) tcp = scheme + "://127.0.0.1:" + address.substr(address.rfind(':') + 1);
+    const bool is_socket = address.starts_with(kUnix);
+    if (is_socket && socket.empty()) socket = address.substr(kUnix.size());
+    if (!is_socket && tcp.empty()) tcp = scheme + "://127.0.0.1:" + address.substr(address.rfind(':') + 1);
   }
-  std::error_code ignored;
-  if (std::filesystem::exists(kServiceSocket, ignored) || tcp.empty()) return std::string(kUnix) + kServiceSocket;
-  return tcp;
+  if (socket.empty() && (tcp.empty() || access(kServiceSocket, F_OK) == 0)) socket = kServiceSocket;
+  const bool locked = access(socket.c_str(), F_OK) == 0 && access(socket.c_str(), W_OK) != 0;
+  if (socket.empty() || (locked && !tcp.empty())) return tcp;
+  return std::string(kUnix) + socket;
 }
 
 struct Receiving {
@@ -98,7 +100,6 @@ Result<DaemonAnswer> send(const Sent& sent, const std::string& address) {
   if (status != 0 && (code == CURLE_OK || sent.take != nullptr)) {
     return DaemonAnswer{.status = static_cast<int>(status), .body = std::move(receiving.text)};
   }
-  std::error_code ignored;
   if (!sent.socket.empty() && access(sent.socket.c_str(), F_OK) == 0 && access(sent.socket.c_str(), W_OK) != 0) {
     return fail(ErrorCode::kNotPermitted, "the daemon's socket is not yours to use", address,
                 "run this with sudo, or join the group kinglet: sudo adduser $USER kinglet");

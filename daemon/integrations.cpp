@@ -6,8 +6,8 @@
 
 #include "daemon/board.h"
 #include "daemon/build_info.h"
-#include "daemon/http/event_feed.h"
-#include "daemon/http/history.h"
+#include "daemon/http/history/history.h"
+#include "daemon/http/live/event_feed.h"
 #include "daemon/secret_file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/daemon_parts.h"
 
-#include "daemon/http/door.h"
-#include "daemon/http/event_feed.h"
-#include "daemon/http/server.h"
+#include "daemon/http/access/door.h"
+#include "daemon/http/live/event_feed.h"
+#include "daemon/http/server/server.h"
 #include "daemon/model_keeper.h"
 #include "engine/base/check.h"
 

@@ -99,7 +99,7 @@ def check(root):
         elif english and texts[key][0] != english:
             faults.append(f'index.html: {key} is "{english}" there and "{texts[key][0]}" in texts.js')
 
-    schemas = json.loads((root / "daemon/http/openapi_parts.json").read_text(encoding="utf-8"))["schemas"]
+    schemas = json.loads((root / "daemon/http/about/openapi_parts.json").read_text(encoding="utf-8"))["schemas"]
     words = {prefix + word for prefix, path in BY_WORD.items() for word in words_of(schemas, path)} - NOT_SHOWN
     words |= {prefix + word for prefix, ends in OTHER_WORDS.items() for word in ends}
     faults += [f"texts.js: {key} is missing, which the API may say" for key in sorted(words - set(texts))]

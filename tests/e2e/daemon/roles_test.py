@@ -179,7 +179,7 @@ class Owner(Roles):
         self.assert_problem(self.claim(HERE), 403, "role-too-low")
         owner = self.ask(PHONE, "/api/v1/session").json()["owner"]
         self.assertEqual(owner["claimed_from"], PHONE)
-        self.assertTrue(any("claimed" in line and PHONE in line for line in daemon.lines), daemon.lines)
+        daemon.until(lambda: any("claimed" in line and PHONE in line for line in daemon.lines), "a line of who claimed it")
         self.assertFalse(any("kgl_" in line for line in daemon.lines))
 
     def test_the_cookie_watches_and_removes_only_for_our_own_page(self):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/http/address.h"
+#include "daemon/http/access/address.h"
 
 #include <gtest/gtest.h>
 

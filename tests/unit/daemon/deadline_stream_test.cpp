@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/http/deadline_stream.h"
+#include "daemon/http/server/deadline_stream.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

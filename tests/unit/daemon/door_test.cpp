@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/http/door.h"
+#include "daemon/http/access/door.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/http/limiter.h"
+#include "daemon/http/access/limiter.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/http/pool.h"
+#include "daemon/http/server/pool.h"
 
 #include <gtest/gtest.h>
 

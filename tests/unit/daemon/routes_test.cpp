@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "daemon/http/guard.h"
+#include "daemon/http/access/guard.h"
 #include "daemon/http/parameters.h"
 #include "daemon/http/problem.h"
 

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: /api/v1/session: who am I, a token becomes a cookie, and the first browser of the house becomes the owner.
+#include "daemon/http/access/door.h"
+#include "daemon/http/body.h"
+#include "daemon/http/json.h"
+#include "daemon/http/problem.h"
+#include "daemon/http/routes.h"
+#include "engine/base/format.h"
+#include "engine/base/text.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+constexpr std::string_view kExpected = "expected {\"token\": \"kgl_...\"} or {\"claim\": true}";
+
+Reply session_reply(const Context& context, const Caller& caller) {
+  TokenBook& tokens = context.door.tokens();
+  Json json{{"role", to_string(caller.role)}};
+  if (!caller.token_name.empty()) json["token"] = caller.token_name;
+  json["local"] = caller.local;
+  json["claimable"] = caller.local && tokens.claimable();
+  // Whoever may read may see that somebody was faster.
+  if (const std::optional<Token> owner = tokens.owner(); owner && caller.role >= Role::kRead) {
+    json["owner"] = {{"claimed_at", owner->created_at}, {"claimed_from", owner->claimed_from}};
+  }
+  return json_reply(json.dump(), "no-store");
+}
+
+Reply with_token(const Context& context, Caller caller, TokenBook::Holder holder, std::string_view token) {
+  caller.role = std::max(caller.role, holder.role);
+  caller.token_name = std::move(holder.name);
+  Reply reply = session_reply(context, caller);
+  reply.headers.emplace_back("Set-Cookie", session_cookie(token, caller.secure));
+  return reply;
+}
+
+Reply claim(const Context& context, const Caller& caller) {
+  if (!caller.local) {
+    return problem("role-too-low", "only a browser on the home network can become the owner",
+                   "at the device: sudo kinglet token add --role admin");
+  }
+  const Result<std::string> token = context.door.tokens().claim(caller.address);
+  if (token) return with_token(context, caller, {.name = "owner", .role = Role::kAdmin}, *token);
+  const Error& error = token.error();
+  if (error.code == ErrorCode::kNotPermitted) return problem("role-too-low", error.message, error.hint);
+  return problem("storage-full", describe(error), error.hint);
+}
+
+}  // namespace
+
+Reply get_session(const Context& context, const Call& call) {
+  Reply reply = session_reply(context, call.caller);
+  if (call.caller.bad_token) context.door.note_failure(call.caller);
+  if (call.caller.bad_token && call.caller.evidence == Evidence::kCookie) {
+    reply.headers.emplace_back("Set-Cookie", session_cookie({}, call.caller.secure));
+  }
+  return reply;
+}
+
+Reply post_session(const Context& context, const Call& call) {
+  if (call.content_type != "application/json") {
+    return problem("unsupported-media-type", "the body is JSON", "send Content-Type: application/json");
+  }
+  const Body json = parse_body(call.body);
+  if (!json.is_object() || json.size() != 1) return problem("bad-json", kExpected);
+  if (json.contains("claim") && json["claim"] == true) return claim(context, call.caller);
+  if (!json.contains("token") || !json["token"].is_string()) return problem("bad-json", kExpected);
+  const std::string token = json["token"];
+  std::expected<TokenBook::Holder, Reply> holder = context.door.check_token(call.caller, token);
+  if (!holder) return holder.error();
+  return with_token(context, call.caller, std::move(*holder), token);
+}
+
+Reply delete_session(const Context& /*context*/, const Call& call) {
+  return Reply{.status = 204, .headers = {{"Set-Cookie", session_cookie({}, call.caller.secure)}}};
+}
+
+}  // namespace kinglet::daemon::http

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the history in numbers: species, days, hours.
+#include "daemon/http/history/history.h"
+
+#include "daemon/http/json.h"
+#include "daemon/http/parameters.h"
+#include "daemon/http/problem.h"
+#include "daemon/http/routes.h"
+#include "engine/base/format.h"
+#include "engine/base/local_time.h"
+#include "visits/taxa.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+Json species_json(const Context& context, const store::SpeciesSeen& seen) {
+  Json json{{"species_id", seen.species_id}};
+  add_names(json, context, seen.species_id);
+  json["visits"] = seen.visits;
+  if (seen.first_seen_at) json["first_seen_at"] = to_rfc3339(*seen.first_seen_at);
+  if (seen.last_seen_at) json["last_seen_at"] = to_rfc3339(*seen.last_seen_at);
+  if (!seen.best_visit.empty()) {
+    json["best_visit"] = {{"id", seen.best_visit},
+                          {"score", rounded(seen.best_score, 6)},
+                          {"links", {{"self", "/api/v1/visits/" + seen.best_visit}}}};
+  }
+  return json;
+}
+
+std::expected<std::string, Reply> day_parameter(const Call& call, std::string_view name, std::string_view fallback) {
+  const std::string_view text = call.query_value(name).value_or(fallback);
+  if (is_day(text)) return std::string(text);
+  return std::unexpected(problem("bad-parameter", format_text("{} is \"{}\"", name, text), "a day such as 2026-05-04"));
+}
+
+}  // namespace
+
+Reply store_problem(const Error& error) {
+  if (error.code == ErrorCode::kIo || error.code == ErrorCode::kNotPermitted) {
+    return problem("storage-full", describe(error), error.hint);
+  }
+  return problem("starting", describe(error), error.hint);
+}
+
+std::optional<Reply> not_modified(const Call& call, const std::string& tag) {
+  if (call.if_none_match != tag) return std::nullopt;
+  return Reply{.status = 304, .headers = {{"ETag", tag}, {"Cache-Control", "no-cache"}}};
+}
+
+std::string list_tag(const Context& context) {
+  return format_text("W/\"{}-{}\"", context.store.boot_tag(), context.store.change_count());
+}
+
+void add_names(Json& json, const Context& context, std::string_view species_id) {
+  const auto model = context.models.facts();
+  if (!model) return;
+  const visits::Taxa& taxa = *model->taxa;
+  const std::optional<std::uint32_t> index = taxa.find(species_id);
+  if (!index) return;
+  const visits::Taxon& taxon = taxa[*index];
+  if (!taxon.scientific_name.empty()) json["scientific_name"] = taxon.scientific_name;
+  if (!taxon.common_name.empty()) json["common_name"] = taxon.common_name;
+}
+
+Reply get_species(const Context& context, const Call& call) {
+  const std::string tag = list_tag(context);
+  if (std::optional<Reply> same = not_modified(call, tag)) return *same;
+  const auto seen = context.store.species();
+  if (!seen) return store_problem(seen.error());
+  Json items = Json::array();
+  for (const store::SpeciesSeen& one : *seen) items.push_back(species_json(context, one));
+  Reply reply = json_reply(Json{{"items", std::move(items)}}.dump());
+  reply.headers.emplace_back("ETag", tag);
+  return reply;
+}
+
+Reply get_one_species(const Context& context, const Call& call) {
+  const auto seen = context.store.species();
+  if (!seen) return store_problem(seen.error());
+  for (const store::SpeciesSeen& one : *seen) {
+    if (one.species_id == call.path_parameter("id")) return json_reply(species_json(context, one).dump());
+  }
+  return problem("not-found", "this species has not been seen", "GET /api/v1/species lists those that were");
+}
+
+Reply get_days(const Context& context, const Call& call) {
+  const auto from = day_parameter(call, "from", "0001-01-01");
+  if (!from) return from.error();
+  const auto to = day_parameter(call, "to", "9999-12-31");
+  if (!to) return to.error();
+  const std::string tag = list_tag(context);
+  if (std::optional<Reply> same = not_modified(call, tag)) return *same;
+  const auto totals = context.store.days(*from, *to);
+  if (!totals) return store_problem(totals.error());
+  Json items = Json::array();
+  for (const store::DayTotal& total : *totals) {
+    Json item{{"date", total.day}, {"visits", total.visits}, {"species", total.species}};
+    if (total.first_at) item["first_at"] = to_rfc3339(*total.first_at);
+    if (total.last_at) item["last_at"] = to_rfc3339(*total.last_at);
+    items.push_back(std::move(item));
+  }
+  Reply reply = json_reply(Json{{"zone", context.store.zone_name()}, {"items", std::move(items)}}.dump());
+  reply.headers.emplace_back("ETag", tag);
+  return reply;
+}
+
+Reply get_day(const Context& context, const Call& call) {
+  const std::string_view date = call.path_parameter("date");
+  if (!is_day(date)) return problem("not-found", "there is no such day", "a day such as 2026-05-04");
+  const std::string tag = list_tag(context);
+  if (std::optional<Reply> same = not_modified(call, tag)) return *same;
+  const auto species = context.store.day(date);
+  if (!species) return store_problem(species.error());
+  Json items = Json::array();
+  for (const store::SpeciesHours& one : *species) {
+    Json item{{"species_id", one.species_id}};
+    add_names(item, context, one.species_id);
+    item["hours"] = one.visits;
+    items.push_back(std::move(item));
+  }
+  Reply reply =
+      json_reply(Json{{"date", date}, {"zone", context.store.zone_name()}, {"species", std::move(items)}}.dump());
+  reply.headers.emplace_back("ETag", tag);
+  return reply;
+}
+
+}  // namespace kinglet::daemon::http

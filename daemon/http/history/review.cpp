@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: PATCH and DELETE of /api/v1/visits/{id}: a person's word, kept apart from the model's. A patch is a JSON merge
+// patch (RFC 7396) of what the person saw, which If-Match proves.
+#include <algorithm>
+#include <array>
+
+#include "daemon/http/body.h"
+#include "daemon/http/history/history.h"
+#include "daemon/http/live/event_feed.h"
+#include "daemon/http/problem.h"
+#include "daemon/http/routes.h"
+#include "engine/base/format.h"
+#include "engine/base/text.h"
+#include "engine/labels.h"
+#include "visits/json.h"
+#include "visits/taxa.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+using visits::BookedVisit;
+using visits::Review;
+using visits::Verdict;
+
+constexpr std::size_t kMostBody = 65'536;
+constexpr std::size_t kMostName = 200;
+constexpr std::size_t kMostNote = 2000;
+constexpr int kNearestNames = 3;
+constexpr std::string_view kKnownMembers =
+    "known: review.verdict (none, confirmed, corrected, not_a_bird, unknown), review.species_id, review.note";
+
+std::unexpected<Reply> bad_json(std::string_view detail, std::string_view hint = kKnownMembers) {
+  return std::unexpected(problem("bad-json", detail, hint));
+}
+
+// Is `tag` one of the entity tags of If-Match? "*" is every tag; a weak one is none (RFC 9110, section 13.1.1).
+bool names_tag(std::string_view if_match, std::string_view tag) {
+  while (!if_match.empty()) {
+    std::string_view one = if_match.substr(0, if_match.find(','));
+    if_match.remove_prefix(std::min(if_match.size(), one.size() + 1));
+    one.remove_prefix(std::min(one.size(), one.find_first_not_of(" \t")));
+    one = one.substr(0, one.find_last_not_of(" \t") + 1);
+    if (one == tag || one == "*") return true;
+  }
+  return false;
+}
+
+Reply stale() {
+  return problem("stale-etag", "the visit is not as you saw it", "GET it again and send the new ETag in If-Match");
+}
+
+// By any of its names; what the history has seen under an earlier model is known, too. Nothing: it is not.
+Result<std::optional<std::string>> known_species(const Context& context, const std::string& name) {
+  if (const auto model = context.models.facts()) {
+    const visits::Taxa& taxa = *model->taxa;
+    if (const auto index = taxa.find(name)) return taxa[*index].species_id;
+  }
+  std::string slug = engine::slug(name);
+  for (const store::SpeciesSeen& seen : KINGLET_TRY(context.store.species())) {
+    if (seen.species_id == slug) return slug;
+  }
+  return std::nullopt;
+}
+
+std::string nearest_species(const Context& context, const std::string& name) {
+  const auto model = context.models.facts();
+  if (!model) return {};
+  struct Name {
+    std::string slug;
+    std::string_view species_id;
+  };
+  std::vector<Name> names;
+  const visits::Taxa& taxa = *model->taxa;
+  for (std::size_t i = 0; i < taxa.size(); ++i) {
+    names.push_back({taxa[i].species_id, taxa[i].species_id});
+    if (!taxa[i].common_name.empty()) names.push_back({engine::slug(taxa[i].common_name), taxa[i].species_id});
+  }
+  const std::string wanted = engine::slug(name);
+  std::string list;
+  for (int i = 0; i < kNearestNames; ++i) {
+    std::vector<std::string_view> slugs;
+    slugs.reserve(names.size());
+    for (const Name& one : names) slugs.push_back(one.slug);
+    const std::string_view near = nearest_name(wanted, slugs);
+    if (near.empty()) break;
+    const std::string_view id = std::ranges::find(names, near, &Name::slug)->species_id;
+    list += format_text("{}{}", list.empty() ? "" : ", ", id);
+    std::erase_if(names, [&](const Name& one) { return one.species_id == id; });
+  }
+  return list;
+}
+
+Reply unknown_species(const Context& context, const std::string& name) {
+  const std::string near = nearest_species(context, name);
+  return problem("unknown-species", format_text("no label is called \"{}\"", printable(name)),
+                 near.empty() ? "GET /api/v1/model/labels has all of them" : format_text("did you mean {}?", near));
+}
+
+// A text of the patch; null takes the member away.
+std::optional<std::string> text_of(const Body& value, std::size_t most) {
+  if (value.is_null()) return std::string();
+  if (!value.is_string() || value.get_ref<const std::string&>().size() > most) return std::nullopt;
+  return value.get<std::string>();
+}
+
+bool has_control(std::string_view text) {
+  // char has no sign on arm64.
+  return std::ranges::any_of(text, [](unsigned char c) { return (c < ' ' && c != '\n' && c != '\t') || c == 0x7F; });
+}
+
+std::expected<Review, Reply> with_members(const Body& members, Review review) {
+  bool named = false;
+  for (const auto& [name, value] : members.items()) {
+    if (name == "verdict") {
+      const auto text = text_of(value, kMostName);
+      const auto verdict = value.is_null() ? Verdict::kNone : visits::verdict_of(text.value_or(""));
+      if (!verdict) return bad_json("review.verdict is none of the known ones");
+      review.verdict = *verdict;
+    } else if (name == "species_id") {
+      const auto text = text_of(value, kMostName);
+      if (!text) return bad_json(format_text("review.species_id is no text of at most {} bytes", kMostName));
+      named = !text->empty();
+      review.species_id = *text;
+    } else if (name == "note") {
+      const auto text = text_of(value, kMostNote);
+      if (!text || has_control(*text)) {
+        return bad_json(
+            format_text("review.note is no text of at most {} bytes without control characters", kMostNote));
+      }
+      review.note = *text;
+    } else {
+      return bad_json(format_text("review has no member \"{}\" that can be set", printable(name)));
+    }
+  }
+  if (review.verdict == Verdict::kCorrected && review.species_id.empty()) {
+    return bad_json("the verdict corrected needs review.species_id");
+  }
+  if (review.verdict != Verdict::kCorrected) {
+    if (named) return bad_json("review.species_id goes with the verdict corrected only");
+    review.species_id.clear();
+  }
+  return review;
+}
+
+// What the review is after the patch.
+std::expected<Review, Reply> merged(const Call& call, const Review& review) {
+  if (call.body.size() > kMostBody) {
+    return std::unexpected(problem("body-too-large", "a review is larger than 64 KiB"));
+  }
+  const Body patch = parse_body(call.body);
+  if (!patch.is_object()) return bad_json("expected an object {\"review\": {\"verdict\": \"confirmed\"}}");
+  Review result = review;
+  for (const auto& [name, value] : patch.items()) {
+    if (name != "review") return bad_json(format_text("\"{}\" cannot be changed", printable(name)));
+    if (value.is_null()) {
+      result = {};
+      continue;
+    }
+    if (!value.is_object()) return bad_json("review is no object");
+    const auto changed = with_members(value, result);
+    if (!changed) return std::unexpected(changed.error());
+    result = *changed;
+  }
+  return result;
+}
+
+std::expected<Review, Reply> read_review(const Context& context, const Call& call, const Review& review) {
+  std::expected<Review, Reply> wished = merged(call, review);
+  if (!wished) return wished;
+  if (wished->verdict == Verdict::kCorrected) {
+    const auto known = known_species(context, wished->species_id);
+    if (!known) return std::unexpected(store_problem(known.error()));
+    if (!*known) return std::unexpected(unknown_species(context, wished->species_id));
+    wished->species_id = **known;
+  }
+  // Taken back altogether: nobody has reviewed it.
+  const bool none = wished->verdict == Verdict::kNone && wished->note.empty();
+  wished->reviewed_by = none ? std::string() : call.caller.token_name;
+  wished->reviewed_at = none ? std::nullopt : std::optional(std::chrono::system_clock::now());
+  return wished;
+}
+
+}  // namespace
+
+Reply patch_visit(const Context& context, const Call& call) {
+  constexpr std::array<std::string_view, 2> kTypes{"application/merge-patch+json", "application/json"};
+  if (!std::ranges::contains(kTypes, call.content_type)) {
+    return problem("unsupported-media-type", "a review is JSON", "send Content-Type: application/merge-patch+json");
+  }
+  const std::string_view id = call.path_parameter("id");
+  const Result<std::optional<BookedVisit>> seen = context.visits.find(id);
+  if (!seen) return store_problem(seen.error());
+  if (!*seen) return no_such_visit();
+  if (call.if_match.empty()) {
+    return problem("if-match-required", "the header If-Match is missing", "send the ETag of the visit as you saw it");
+  }
+  if (!names_tag(call.if_match, visit_tag(**seen))) return stale();
+  const std::expected<Review, Reply> review = read_review(context, call, (*seen)->visit.review);
+  if (!review) return review.error();
+  Result<store::ReviewResult> done = context.store.review(id, *review, (*seen)->change);
+  if (!done) return store_problem(done.error());
+  if (done->what == store::Changing::kNotFound || !done->visit) return no_such_visit();
+  if (done->what == store::Changing::kStale) return stale();
+  const BookedVisit booked = store::booked(std::move(*done->visit));
+  context.events.bus().publish(EventType::kVisitReviewed, "visit", visit_json(booked).dump());
+  return visit_reply(booked);
+}
+
+Reply delete_visit(const Context& context, const Call& call) {
+  const std::string_view id = call.path_parameter("id");
+  std::optional<std::uint64_t> expected;
+  if (!call.if_match.empty()) {
+    const Result<std::optional<BookedVisit>> seen = context.visits.find(id);
+    if (!seen) return store_problem(seen.error());
+    if (!*seen) return no_such_visit();
+    if (!names_tag(call.if_match, visit_tag(**seen))) return stale();
+    expected = (*seen)->change;
+  }
+  const Result<store::Changing> done = context.store.erase(id, expected);
+  if (!done) return store_problem(done.error());
+  if (*done == store::Changing::kNotFound) return no_such_visit();
+  if (*done == store::Changing::kStale) return stale();
+  context.events.bus().publish(EventType::kVisitDeleted, "visit", Json{{"id", id}}.dump());
+  return Reply{.status = 204};
+}
+
+}  // namespace kinglet::daemon::http

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: GET /api/v1/visits/{id}/crop.jpg, snapshot.jpg, clip.mjpg and clip.avi: files by id, never by a name of the
+// request.
+#include <algorithm>
+#include <thread>
+
+#include "daemon/clip_avi.h"
+#include "daemon/clip_file.h"
+#include "daemon/http/history/history.h"
+#include "daemon/http/problem.h"
+#include "daemon/http/routes.h"
+#include "engine/base/format.h"
+#include "engine/base/text.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+// The pictures of an ended visit never change.
+constexpr std::string_view kForEver = "private, max-age=31536000, immutable";
+constexpr std::chrono::milliseconds kLongestPause{1'000};
+constexpr std::string_view kDamagedClip = "the file of the clip is damaged";
+
+std::expected<std::string, Reply> read_picture(const Context& context, const Call& call, store::Picture kind) {
+  const std::string_view id = call.path_parameter("id");
+  const Result<std::optional<visits::BookedVisit>> found = context.visits.find(id);
+  if (!found) return std::unexpected(store_problem(found.error()));
+  if (!*found) return std::unexpected(no_such_visit());
+  Result<std::string> bytes = context.store.picture(id, kind);
+  if (bytes) return std::move(*bytes);
+  const Error& error = bytes.error();
+  if (error.code == ErrorCode::kUnavailable) return std::unexpected(problem("picture-expired", error.message));
+  if (error.code == ErrorCode::kNotFound) return std::unexpected(problem("not-found", error.message));
+  return std::unexpected(store_problem(error));
+}
+
+Reply picture_reply(const Context& context, const Call& call, store::Picture kind, std::string_view name,
+                    std::string_view content_type) {
+  std::expected<std::string, Reply> bytes = read_picture(context, call, kind);
+  if (!bytes) return bytes.error();
+  const std::string tag = format_text("\"{}-{}\"", printable(call.path_parameter("id")), name);
+  Reply reply{.headers = {{"ETag", tag}, {"Cache-Control", std::string(kForEver)}}};
+  if (call.if_none_match == tag) {
+    reply.status = 304;
+    return reply;
+  }
+  reply.content_type = content_type;
+  reply.body = std::move(*bytes);
+  return reply;
+}
+
+// A clip on its way to one viewer, at the pace of its pictures.
+struct Playing {
+  std::string file;
+  std::string_view rest = file;
+  std::optional<std::chrono::milliseconds> last;
+  SteadyTime due = SteadyClock::now();
+  std::shared_ptr<void> slot;
+};
+
+bool play(Playing& playing, std::string& piece) {
+  const std::optional<ClipPart> part = take_part(playing.rest);
+  if (!part) return false;
+  const auto pause = part->at - playing.last.value_or(part->at);
+  playing.due += std::clamp(pause, std::chrono::milliseconds(0), kLongestPause);
+  playing.last = part->at;
+  std::this_thread::sleep_until(playing.due);
+  piece += part->bytes;
+  return !playing.rest.empty();
+}
+
+}  // namespace
+
+Reply get_visit_clip_file(const Context& context, const Call& call) {
+  Reply reply = picture_reply(context, call, store::Picture::kClip, "clip", "video/x-msvideo");
+  if (reply.status != 200) return reply;
+  std::optional<std::string> avi = make_avi(reply.body);
+  if (!avi) return problem("picture-expired", kDamagedClip);
+  reply.body = std::move(*avi);
+  // The id is that of a visit: only then there is a file.
+  const std::string name = format_text("attachment; filename=\"{}.avi\"", call.path_parameter("id"));
+  reply.headers.emplace_back("Content-Disposition", name);
+  return reply;
+}
+
+Reply get_visit_clip(const Context& context, const Call& call) {
+  std::expected<std::string, Reply> file = read_picture(context, call, store::Picture::kClip);
+  if (!file) return file.error();
+  auto playing = std::make_shared<Playing>();
+  playing->file = std::move(*file);
+  playing->rest = playing->file;
+  std::string_view first = playing->file;
+  if (!take_part(first)) return problem("picture-expired", kDamagedClip);
+  playing->slot = context.long_answers.take(SlotKind::kPictures, call.caller.limit_key);
+  if (!playing->slot) return problem("too-many-streams", "other long answers are in work");
+  return Reply{.content_type = std::string(kClipType),
+               .headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}},
+               .more = [playing](std::string& piece) -> Result<bool> { return play(*playing, piece); }};
+}
+
+Reply get_visit_crop(const Context& context, const Call& call) {
+  return picture_reply(context, call, store::Picture::kCrop, "crop", "image/jpeg");
+}
+
+Reply get_visit_snapshot(const Context& context, const Call& call) {
+  return picture_reply(context, call, store::Picture::kFrame, "frame", "image/jpeg");
+}
+
+}  // namespace kinglet::daemon::http

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/live/event_feed.h"
+
+#include <ranges>
+
+#include "daemon/http/history/history.h"
+#include "daemon/http/json.h"
+#include "daemon/http/live/stats.h"
+#include "daemon/thread_entry.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t kMostNoted = 256;
+constexpr std::size_t kMostPredictions = 256;
+constexpr milliseconds kTurn{200};
+constexpr milliseconds kTurnWithPredictions{30};
+constexpr std::chrono::seconds kStatsEvery{5};
+
+EventType type_of(visits::VisitEvent event) {
+  switch (event) {
+    case visits::VisitEvent::kStart:
+      return EventType::kVisitStart;
+    case visits::VisitEvent::kUpdate:
+      return EventType::kVisitUpdate;
+    case visits::VisitEvent::kEnd:
+      return EventType::kVisitEnd;
+  }
+  return EventType::kVisitUpdate;
+}
+
+}  // namespace
+
+void EventFeed::start(const Context& context) {
+  model_ = context.models.current().number;
+  thread_ = std::jthread(
+      [this, &context](const std::stop_token& stop) { enter_thread("events", [&] { run(stop, context); }); });
+}
+
+void EventFeed::stop() {
+  thread_.request_stop();
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void EventFeed::note(visits::VisitEvent event, const visits::Visit& visit) {
+  {
+    MutexLock lock(mutex_);
+    if (noted_.size() == kMostNoted) noted_.pop_front();
+    noted_.push_back({.event = event, .visit = visit});
+  }
+  changed_.notify_all();
+}
+
+void EventFeed::run(const std::stop_token& stop, const Context& context) {
+  while (!stop.stop_requested()) {
+    const bool predictions = bus_.wanted(EventType::kPrediction);
+    const SteadyTime now = SteadyClock::now();
+    tell_visits(context);
+    tell_camera(context);
+    tell_model(context);
+    if (predictions) tell_predictions(context);
+    tell_stats(context, now);
+    MutexLock lock(mutex_);
+    if (noted_.empty()) changed_.wait_until(mutex_, now + (predictions ? kTurnWithPredictions : kTurn));
+  }
+}
+
+// As it was when it was noted, among the others of its day as they are now.
+void EventFeed::tell_visits(const Context& context) {
+  for (;;) {
+    std::optional<Noted> noted;
+    {
+      MutexLock lock(mutex_);
+      if (noted_.empty()) return;
+      noted = std::move(noted_.front());
+      noted_.pop_front();
+    }
+    visits::BookedVisit booked;
+    if (auto found = context.visits.find(noted->visit.id); found && *found) booked = std::move(**found);
+    noted->visit.review = booked.visit.review;
+    booked.visit = std::move(noted->visit);
+    bus_.publish(type_of(noted->event), "visit", visit_json(booked).dump());
+  }
+}
+
+void EventFeed::tell_camera(const Context& context) {
+  const Vitals vitals = context.vitals();
+  std::string now = std::string(to_string(vitals.camera.state)) + vitals.camera.detail;
+  if (now == camera_) return;
+  camera_ = std::move(now);
+  bus_.publish(EventType::kCamera, "camera", camera_json(context, vitals).dump());
+}
+
+void EventFeed::tell_model(const Context& context) {
+  const LoadedModel model = context.models.current();
+  if (!model.facts || model.number == model_) return;
+  Json json = model_reference(*model.facts);
+  if (const auto before = context.models.find(model_)) json["before"] = model_reference(*before);
+  model_ = model.number;
+  bus_.publish(EventType::kModel, "model", json.dump());
+}
+
+void EventFeed::tell_stats(const Context& context, SteadyTime now) {
+  if (now < next_stats_ || !bus_.wanted(EventType::kStats)) return;
+  next_stats_ = now + kStatsEvery;
+  bus_.publish(EventType::kStats, "stats", stats_json(context).dump());
+}
+
+void EventFeed::tell_predictions(const Context& context) {
+  // Who has just come is not told of old ones.
+  if (const auto newest = context.latest.get(); newest && newest->seq > last_prediction_ + kMostPredictions) {
+    last_prediction_ = newest->seq - 1;
+  }
+  const auto fresh = context.latest.list(
+      kMostPredictions, [this](const Prediction& prediction) { return prediction.seq > last_prediction_; });
+  for (const Prediction& prediction : fresh | std::views::reverse) {
+    last_prediction_ = prediction.seq;
+    const auto model = context.models.find(prediction.model);
+    if (model) {
+      bus_.publish(EventType::kPrediction, "prediction", to_json(prediction, *model, context.source_name).dump());
+    }
+  }
+}
+
+}  // namespace kinglet::daemon::http

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: GET /snapshot.jpg: the newest frame.
+#include "daemon/snapshot.h"
+#include "engine/base/format.h"
+
+#include "daemon/http/json.h"
+#include "daemon/http/live/stats.h"
+#include "daemon/http/parameters.h"
+#include "daemon/http/problem.h"
+#include "daemon/http/routes.h"
+
+namespace kinglet::daemon::http {
+
+std::optional<Mark> newest_mark(const Context& context) {
+  constexpr std::chrono::seconds kNews{3};
+  const std::optional<Prediction> newest = context.latest.get();
+  if (!newest || std::chrono::system_clock::now() - newest->at > kNews) return std::nullopt;
+  return Mark{.where = newest->crop, .accepted = newest->answer.outcome == Outcome::kAccepted};
+}
+
+Reply get_snapshot(const Context& context, const Call& call) {
+  const std::expected<std::int64_t, Reply> width = integer_parameter(call, "width", 0, {320, 640, 1280});
+  if (!width) return width.error();
+  const auto overlay = integer_parameter(call, "overlay", 0, {0, 1});
+  if (!overlay) return overlay.error();
+  const Result<std::shared_ptr<const Snapshot>> snapshot =
+      context.snapshots.get(static_cast<int>(*width), {}, *overlay == 1 ? newest_mark(context) : std::nullopt);
+  if (!snapshot) {
+    const CameraStatus camera = context.vitals().camera;
+    return problem(
+        "no-camera", snapshot.error().message,
+        format_text("camera: {}{}{}", to_string(camera.state), camera.detail.empty() ? "" : ": ", camera.detail));
+  }
+  const std::vector<std::byte>& jpeg = (*snapshot)->jpeg;
+  const camera::FrameInfo& info = (*snapshot)->info;
+  return {.content_type = "image/jpeg",
+          .body = std::string(reinterpret_cast<const char*>(jpeg.data()), jpeg.size()),
+          .headers = {{"Cache-Control", "no-store"},
+                      {"X-Timestamp", to_rfc3339(info.captured_wall)},
+                      {"X-Frame-Seq", std::to_string(info.sequence)},
+                      {"X-Frame-Age-Ms", format_text("{:.0f}", to_ms(SteadyClock::now() - info.captured_at).count())}}};
+}
+
+}  // namespace kinglet::daemon::http

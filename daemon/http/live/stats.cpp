@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: GET /api/v1/stats.
+#include "daemon/http/live/stats.h"
+
+#include "daemon/board.h"
+#include "daemon/http/routes.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+Json rates(const Stats::View& view) {
+  Json json = Json::object();
+  const auto set = [&](const char* name, const std::optional<double>& value) {
+    if (value) json[name] = rounded(*value, 2);
+  };
+  set("now", view.images_per_second_now);
+  set("last_1m", view.images_per_second_1m);
+  set("last_15m", view.images_per_second_15m);
+  return json;
+}
+
+Json by_outcome(const Stats::View& view) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < kOutcomeCount; ++i) json[to_string(static_cast<Outcome>(i))] = view.by_outcome[i];
+  return json;
+}
+
+Json frames(const Stats::View& view, const Context& context, const CameraStatus& camera) {
+  Json skipped = Json::object();
+  for (std::size_t i = 0; i < kSkipReasonCount; ++i) skipped[to_string(static_cast<SkipReason>(i))] = view.skipped[i];
+  return {{"captured_total", view.captured},
+          {"skipped_total", skipped},
+          {"dropped_total",
+           {{"busy", context.mailbox.dropped_count()}, {"camera", camera.dropped_by_source}, {"error", view.errors}}}};
+}
+
+Json gate_json(const Stats::View& view) {
+  Json json{{"pace", rounded(view.pace, 4)}};
+  if (view.motion) {
+    json["moving"] = view.motion->moving;
+    json["moving_share"] = rounded(view.motion->share, 4);
+  }
+  return json;
+}
+
+Json latency(const RecentDurations::Summary& summary) {
+  return {{"window_seconds", 60},
+          {"count", summary.count},
+          {"mean", rounded(summary.mean_ms, 3)},
+          {"p50", rounded(summary.p50_ms, 3)},
+          {"p90", rounded(summary.p90_ms, 3)},
+          {"p99", rounded(summary.p99_ms, 3)},
+          {"max", rounded(summary.max_ms, 3)}};
+}
+
+Json stage(const Stats::Stage& stage) {
+  return {{"p50", rounded(stage.recent.p50_ms, 3)}, {"p99", rounded(stage.recent.p99_ms, 3)}};
+}
+
+Json board_json(const BoardFacts& board) {
+  Json json = Json::object();
+  if (board.model) json["model"] = *board.model;
+  if (board.temperature_celsius) json["temperature_celsius"] = rounded(*board.temperature_celsius, 1);
+  if (board.cpu_hz) json["cpu_hz"] = *board.cpu_hz;
+  if (board.throttling)
+    json["throttling"] = {{"now", board.throttling->now}, {"since_boot", board.throttling->since_boot}};
+  return json;
+}
+
+Json store_json(const store::StoreStatus& status) {
+  Json json{{"state", store::to_string(status.state)}};
+  if (!status.note.empty()) json["note"] = status.note;
+  json["visits"] = status.visits;
+  json["waiting_visits"] = status.waiting_visits;
+  json["used_bytes"] = status.used_bytes;
+  json["quota_bytes"] = status.quota_bytes;
+  json["written_today_bytes"] = status.written_today_bytes;
+  json["write_budget_bytes"] = status.write_budget_bytes;
+  json["dropped_writes_total"] = status.dropped_writes;
+  if (status.moved_aside > 0) json["salvaged_visits_total"] = status.salvaged_visits;
+  return json;
+}
+
+Json streams_json(const Slots& slots) {
+  return {{"sse", slots.taken(SlotKind::kEvents)}, {"mjpeg", slots.taken(SlotKind::kPictures)}};
+}
+
+Json mqtt_json(const mqtt::Status& status) {
+  Json json{{"state", mqtt::to_string(status.state)}};
+  if (!status.detail.empty()) json["detail"] = status.detail;
+  json["sent_total"] = status.sent;
+  json["dropped_total"] = status.dropped;
+  json["waiting"] = status.waiting;
+  return json;
+}
+
+Json webhook_json(const webhook::Status& status) {
+  Json json = Json::object();
+  if (!status.detail.empty()) json["detail"] = status.detail;
+  json["delivered_total"] = status.delivered;
+  json["failed_tries_total"] = status.failed_tries;
+  json["dropped_total"] = status.dropped;
+  json["waiting"] = status.waiting;
+  return json;
+}
+
+}  // namespace
+
+Json camera_json(const Context& context, const Vitals& vitals) {
+  const CameraStatus& camera = vitals.camera;
+  const Stats::View view = context.stats.view(vitals.now);
+  Json json{{"state", to_string(camera.state)}, {"source", context.source_name}};
+  if (!camera.detail.empty()) json["detail"] = camera.detail;
+  if (!camera.description.empty()) json["description"] = camera.description;
+  json["demonstration"] = context.source_is_demonstration();
+  if (camera.last_frame_at) json["last_frame_age_ms"] = rounded_ms(vitals.now - *camera.last_frame_at);
+  if (view.frames_per_second) json["frames_per_second"] = rounded(*view.frames_per_second, 2);
+  json["stalls_total"] = camera.stalls;
+  json["restarts_total"] = camera.restarts_after_stall + camera.restarts_after_loss;
+  return json;
+}
+
+Json stats_json(const Context& context) {
+  const Vitals vitals = context.vitals();
+  const Stats::View view = context.stats.view(vitals.now);
+  const BoardFacts board = read_board();
+  Json json{{"at", to_rfc3339(std::chrono::system_clock::now())},
+            {"uptime_seconds", rounded(Seconds(view.uptime).count(), 3)},
+            {"images_per_second", rates(view)},
+            {"images", {{"total", view.predictions}, {"by_outcome", by_outcome(view)}}},
+            {"frames", frames(view, context, vitals.camera)},
+            {"gate", gate_json(view)},
+            {"latency_ms", latency(view.latency.recent)},
+            {"stages_ms",
+             {{"wait", stage(view.wait)},
+              {"preprocess", stage(view.preprocess)},
+              {"inference", stage(view.inference)},
+              {"postprocess", stage(view.postprocess)}}},
+            {"camera", camera_json(context, vitals)}};
+  if (const auto model = context.models.facts()) json["threads"] = {{"inference", model->threads}};
+  Json memory = Json::object();
+  if (board.resident_bytes) memory["resident_bytes"] = *board.resident_bytes;
+  if (board.peak_bytes) memory["peak_bytes"] = *board.peak_bytes;
+  json["memory"] = memory;
+  json["board"] = board_json(board);
+  json["store"] = store_json(context.store.status());
+  if (context.clips != nullptr) {
+    const ClipStatus clips = context.clips->status();
+    json["clips"] = {{"memory_bytes", clips.bytes}, {"frames_total", clips.frames}, {"missed_total", clips.missed}};
+  }
+  json["streams"] = streams_json(context.long_answers);
+  if (const auto status = context.mqtt()) json["mqtt"] = mqtt_json(*status);
+  if (const auto status = context.webhook()) json["webhook"] = webhook_json(*status);
+  return json;
+}
+
+Reply get_stats(const Context& context, const Call& /*call*/) {
+  return json_reply(stats_json(context).dump(), "no-store");
+}
+
+}  // namespace kinglet::daemon::http

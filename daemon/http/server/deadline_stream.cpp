@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/server/deadline_stream.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace kinglet::daemon::http {
+namespace {
+
+// Long waits are cut into pieces, so that a stop is noticed.
+constexpr std::chrono::milliseconds kPiece{100};
+
+bool poll_for(int socket, short events, std::chrono::milliseconds time) {
+  pollfd item{.fd = socket, .events = events, .revents = 0};
+  return poll(&item, 1, static_cast<int>(std::max<std::int64_t>(0, time.count()))) > 0;
+}
+
+void to_text(const sockaddr_storage& address, std::string& ip, int& port) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (address.ss_family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, &address, sizeof v4);
+    inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
+    port = ntohs(v4.sin_port);
+  } else if (address.ss_family == AF_INET6) {
+    sockaddr_in6 v6{};
+    std::memcpy(&v6, &address, sizeof v6);
+    inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
+    port = ntohs(v6.sin6_port);
+  }
+  ip = text.data();
+}
+
+template <typename GetName>
+void address_of(int socket, GetName get_name, std::string& ip, int& port) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  // The socket API's own cast.
+  if (get_name(socket, reinterpret_cast<sockaddr*>(&address), &length) == 0) to_text(address, ip, port);
+}
+
+}  // namespace
+
+DeadlineStream::DeadlineStream(socket_t socket, const TimeLimits& limits, const std::atomic<bool>& stopping,
+                               TlsSession* tls)
+    : socket_(socket), limits_(limits), stopping_(stopping), tls_(tls), buffer_{} {}
+
+bool DeadlineStream::readable_within(std::chrono::milliseconds time) const {
+  return (tls_ != nullptr && tls_->pending()) || poll_for(socket_, POLLIN, time);
+}
+
+// After is_readable(). Bytes of TLS that are no data of anybody are waited over.
+ssize_t DeadlineStream::receive(char* data, std::size_t size) {
+  if (tls_ == nullptr) {
+    ssize_t count = 0;
+    do {
+      count = recv(socket_, data, size, 0);
+    } while (count < 0 && errno == EINTR);
+    return count;
+  }
+  for (;;) {
+    const TlsSession::Moved moved = tls_->receive(data, size);
+    if (moved.need == TlsSession::Need::kNothing) return static_cast<ssize_t>(moved.count);
+    if (moved.need == TlsSession::Need::kEnd) return 0;
+    if (moved.need == TlsSession::Need::kRead ? !is_readable() : !is_writable()) return -1;
+  }
+}
+
+bool DeadlineStream::is_readable() const {
+  if (buffered_ < filled_) return true;
+  const SteadyTime start = SteadyClock::now();
+  if (start >= request_end_) return false;
+  const SteadyTime end = std::min(start + limits_.between_bytes, request_end_);
+  while (!stopping_) {
+    // The last look is after the deadline: a thread that got no processor until then must not blame the client.
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - SteadyClock::now());
+    if (readable_within(std::min(left, kPiece))) return true;
+    if (left.count() <= 0) return false;
+  }
+  return false;
+}
+
+bool DeadlineStream::is_writable() const {
+  const SteadyTime end = SteadyClock::now() + limits_.write;
+  while (SteadyClock::now() < end && !stopping_) {
+    if (poll_for(socket_, POLLOUT, kPiece)) return true;
+  }
+  return false;
+}
+
+ssize_t DeadlineStream::read(char* data, size_t size) {
+  if (buffered_ == filled_) {
+    if (!is_readable()) return -1;
+    const bool direct = size >= buffer_.size();
+    const ssize_t count = receive(direct ? data : buffer_.data(), direct ? size : buffer_.size());
+    if (direct || count <= 0) return count;
+    buffered_ = 0;
+    filled_ = static_cast<std::size_t>(count);
+  }
+  const std::size_t count = std::min(size, filled_ - buffered_);
+  std::memcpy(data, buffer_.data() + buffered_, count);
+  buffered_ += count;
+  return static_cast<ssize_t>(count);
+}
+
+ssize_t DeadlineStream::write(const char* data, size_t size) {
+  // MSG_DONTWAIT: a client that stops reading in the middle of a large answer must not block a thread in the kernel.
+  for (;;) {
+    if (!is_writable()) return -1;
+    if (tls_ != nullptr) {
+      const TlsSession::Moved moved = tls_->send(data, size);
+      if (moved.need == TlsSession::Need::kNothing) return static_cast<ssize_t>(moved.count);
+      if (moved.need == TlsSession::Need::kEnd || (moved.need == TlsSession::Need::kRead && !is_readable())) return -1;
+      continue;
+    }
+    const ssize_t count = send(socket_, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count >= 0 || (errno != EINTR && errno != EAGAIN)) return count;
+  }
+}
+
+void DeadlineStream::get_remote_ip_and_port(std::string& ip, int& port) const {
+  address_of(socket_, getpeername, ip, port);
+}
+
+void DeadlineStream::get_local_ip_and_port(std::string& ip, int& port) const {
+  address_of(socket_, getsockname, ip, port);
+}
+
+}  // namespace kinglet::daemon::http

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the HTTP library limits each byte but no request: a client that drips one byte at a time holds a thread for
+// ever. This stream gives a whole request an end.
+#pragma once
+
+#include <httplib.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+
+#include "daemon/http/server/tls.h"
+#include "engine/base/clock.h"
+
+namespace kinglet::daemon::http {
+
+struct TimeLimits {
+  std::chrono::milliseconds first_byte{2'000};  // of a connection
+  std::chrono::milliseconds kept_alive{1'000};  // idle between requests
+  std::chrono::milliseconds between_bytes{5'000};
+  std::chrono::milliseconds whole_request{15'000};
+  std::chrono::milliseconds write{10'000};  // without progress
+  std::size_t requests = 20;                // on one connection
+};
+
+// Owns nothing: the connection closes the socket.
+class DeadlineStream final : public httplib::Stream {
+ public:
+  // `tls`: what the bytes go through; nullptr: nothing.
+  DeadlineStream(socket_t socket, const TimeLimits& limits, const std::atomic<bool>& stopping,
+                 TlsSession* tls = nullptr);
+
+  // A request begins: its time runs from here.
+  void begin_request() { request_end_ = SteadyClock::now() + limits_.whole_request; }
+  // Waits for a byte of the next request; `give_up` is asked every 50 ms. False: close the connection.
+  template <typename GiveUp>
+  [[nodiscard]] bool wait_for_request(SteadyTime deadline, GiveUp give_up) {
+    if (buffered_ < filled_) return true;
+    while (!stopping_) {
+      const bool late = SteadyClock::now() >= deadline;
+      if (readable_within(std::chrono::milliseconds(late ? 0 : 50))) return true;
+      if (late || give_up()) return false;
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool is_readable() const override;
+  [[nodiscard]] bool is_writable() const override;
+  ssize_t read(char* data, size_t size) override;
+  ssize_t write(const char* data, size_t size) override;
+  void get_remote_ip_and_port(std::string& ip, int& port) const override;
+  void get_local_ip_and_port(std::string& ip, int& port) const override;
+  [[nodiscard]] socket_t socket() const override { return socket_; }
+
+ private:
+  [[nodiscard]] bool readable_within(std::chrono::milliseconds time) const;
+  [[nodiscard]] ssize_t receive(char* data, std::size_t size);
+
+  const socket_t socket_;
+  const TimeLimits& limits_;
+  const std::atomic<bool>& stopping_;
+  TlsSession* const tls_;
+  SteadyTime request_end_{};
+  // The library reads headers byte by byte.
+  std::array<char, 4096> buffer_;
+  std::size_t buffered_ = 0;
+  std::size_t filled_ = 0;
+};
+
+}  // namespace kinglet::daemon::http

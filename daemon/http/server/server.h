@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the HTTP library is used here and nowhere else: connections in, Calls to the route table, Replies out.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/http/access/guard.h"
+#include "daemon/http/context.h"
+#include "daemon/http/server/deadline_stream.h"
+#include "daemon/http/server/listener.h"
+#include "daemon/http/server/pool.h"
+
+namespace kinglet::daemon::http {
+
+struct ServerOptions {
+  std::string host_name;
+  std::vector<std::string> allowed_hosts;
+  std::vector<std::string> allowed_origins;
+  PoolLimits pool;
+  TimeLimits limits;
+  Tls* tls = nullptr;  // of listeners that speak it; outlives the server
+};
+
+// Owns the pool and the thread that accepts. start() and stop() belong to the owner.
+class Server {
+ public:
+  // `context` outlives the server.
+  Server(std::vector<Listener> listeners, ServerOptions options, const Context& context);
+  ~Server();
+
+  void start();
+  // Answers one connection to its end on the caller's thread, as if it had been accepted, without start().
+  void answer(FileDescriptor connection, const std::string& peer);
+  // Ends connections at once; answers in work are given up within their next wait.
+  void stop();
+
+ private:
+  class Endpoint;
+  void accept_all();
+  void accept_one(const Listener& listener);
+
+  const ServerOptions options_;
+  const Context& context_;
+  const Guard guard_;
+  const std::vector<Listener> listeners_;
+  std::atomic<bool> stopping_{false};
+  std::unique_ptr<Endpoint> endpoint_;
+  std::unique_ptr<Pool> pool_;
+  std::jthread thread_;  // last: joined first
+};
+
+}  // namespace kinglet::daemon::http
