@@ -72,6 +72,16 @@ class Running(WithAVisit, Documented):
         path = path.replace("/jobs/{id}", "/jobs/" + self.job)
         return path.replace("{id}", self.visit["id"] if "visits" in path else self.daemon.prediction()["id"])
 
+    def test_a_public_validator_finds_nothing(self):
+        try:
+            import openapi_spec_validator
+        except ImportError:
+            self.skipTest("python3-openapi-spec-validator is not installed")
+        self.assertEqual(list(openapi_spec_validator.OpenAPIV31SpecValidator(self.document).iter_errors()), [])
+        broken = json.loads(json.dumps(self.document))
+        del broken["info"]["title"]
+        self.assertTrue(list(openapi_spec_validator.OpenAPIV31SpecValidator(broken).iter_errors()))
+
     def test_every_operation_has_a_name_a_role_and_its_answers(self):
         self.assertEqual(self.document["openapi"], "3.1.0")
         names = [one["operationId"] for path in self.document["paths"].values() for one in path.values()]
