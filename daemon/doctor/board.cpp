@@ -2,6 +2,7 @@
 // Why: memory, power and clock of the board.
 #include "daemon/board.h"
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <sstream>
