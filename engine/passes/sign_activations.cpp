@@ -4,12 +4,14 @@
 // After:      the same with int8: levels and zero points less 128, which stand for the same numbers to the bit
 // Conditions: XNNPACK multiplies int8 by int8 (uint8 only with uint8 weights of one scale), so: some layer has weights
 //             that are int8 or become so; a value that a layer with other uint8 weights reads or makes stays, and
-//             graph inputs and outputs do; between QuantizeLinear and DequantizeLinear only nodes that keep levels.
-//             Plan only.
+//             graph inputs and outputs do, but a layer with int8 weights that reads a graph input gets its levels as
+//             int8; between QuantizeLinear and DequantizeLinear only nodes that keep levels. Plan only.
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "engine/graph/quantization.h"
+#include "engine/ops/normalize.h"
 #include "engine/passes/rewrite.h"
 
 namespace kinglet::engine::passes {
@@ -147,6 +149,34 @@ void sign(Graph& graph, const Levels& levels) {
   }
 }
 
+// DequantizeLinear(graph input of uint8) -> layer: the same numbers once more as int8 levels.
+bool sign_input(Graph& graph, NodeId id) {
+  const Node& layer = graph.node(id);
+  if (weights_of(graph, layer) != Weights::kSigned) return false;
+  const NodeId reader = producer_of(graph, layer.inputs[0], {"DequantizeLinear"});
+  if (reader == kNoNode) return false;
+  const Node& dequantize = graph.node(reader);
+  const ValueId levels = dequantize.inputs[0];
+  const auto numbers = quantization_at(graph, dequantize, 1);
+  const bool given = graph.is_input(levels) && graph.constant(levels) == nullptr;
+  if (!given || graph.value(levels).type != DataType::kU8 || !numbers || !std::isnormal(numbers->scale) ||
+      !(numbers->scale > 0) || fixed_input(graph, dequantize, 1) == nullptr) {
+    return false;
+  }
+  const ValueId scale = dequantize.inputs[1];
+  const auto zero = static_cast<std::int8_t>(numbers->zero_point - kShift);
+  const ValueId zero_point = graph.add_constant("zero_point", Tensor::of<std::int8_t>({}, {zero}));
+  const auto shape = graph.value(graph.node(id).inputs[0]).shape;
+  const ValueId signed_levels =
+      ops::insert_before(graph, id, "QuantizeLinear", {graph.node(id).inputs[0], scale, zero_point}, {}, DataType::kI8);
+  graph.set_type_and_shape(signed_levels, DataType::kI8, shape);
+  const ValueId real =
+      ops::insert_before(graph, id, "DequantizeLinear", {signed_levels, scale, zero_point}, {}, DataType::kF32);
+  graph.set_type_and_shape(real, DataType::kF32, shape);
+  graph.set_input(id, 0, real);
+  return true;
+}
+
 bool has_signed_layer(const Graph& graph) {
   return std::ranges::any_of(graph.nodes(), [&](NodeId id) {
     return is_layer(graph.node(id)) && weights_of(graph, graph.node(id)) == Weights::kSigned;
@@ -167,7 +197,7 @@ Result<int> sign_activations(Graph& graph, PassBudget& budget) {
     sign(changed, levels);
     return true;
   });
-  return count;
+  return count + rewrite_nodes(graph, budget, {"Conv", "Gemm", "MatMul"}, sign_input);
 }
 
 }  // namespace kinglet::engine::passes

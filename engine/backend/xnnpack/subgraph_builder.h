@@ -160,6 +160,7 @@ class SubgraphBuilder {
     bool made = false;  // external, static, or written by a node
     bool is_static = false;
     bool read = false;       // by a node defined here
+    Range range;             // what its maker clips it to
     NodeId maker = kNoNode;  // the graph's node that it was written for
   };
   using Key = std::pair<ValueId, Layout>;
@@ -185,6 +186,8 @@ class SubgraphBuilder {
   [[nodiscard]] Result<void> check_same_type(std::initializer_list<Operand> operands) const;
   [[nodiscard]] Result<void> check_static(std::initializer_list<std::optional<Operand>> operands) const;
   [[nodiscard]] Result<void> join(std::size_t axis, std::span<const Operand> inputs, Operand output);
+  // check_range; the range is that of the operand from now on.
+  [[nodiscard]] Result<void> set_range(Operand output, const Range& range);
   [[nodiscard]] Result<void> define(std::string_view kind, std::span<const Operand> inputs, Operand output,
                                     const std::function<xnn_status()>& call);
   [[nodiscard]] const Record& record(Operand operand) const { return records_.at(operand.index); }

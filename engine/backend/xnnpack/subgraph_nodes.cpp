@@ -91,6 +91,12 @@ Result<void> SubgraphBuilder::check_static(std::initializer_list<std::optional<O
   return {};
 }
 
+Result<void> SubgraphBuilder::set_range(Operand output, const Range& range) {
+  KINGLET_TRY(check_range(range));
+  records_[output.index].range = range;
+  return {};
+}
+
 // What XNNPACK does not look at: that each input is made before it is read, and each output is made once.
 Result<void> SubgraphBuilder::define(std::string_view kind, std::span<const Operand> inputs, Operand output,
                                      const std::function<xnn_status()>& call) {
@@ -113,7 +119,7 @@ Result<void> SubgraphBuilder::define(std::string_view kind, std::span<const Oper
 
 Result<void> SubgraphBuilder::convolution(const Window& w, std::size_t groups, Range range, Operand input,
                                           Operand filter, std::optional<Operand> bias, Operand output) {
-  KINGLET_TRY(check_range(range));
+  KINGLET_TRY(set_range(output, range));
   KINGLET_TRY(check_product(input, filter, bias, output));
   KINGLET_TRY(check_static({filter, bias}));
   KINGLET_TRY(check_convolution(w, groups, dims(input), dims(filter), bias ? dims(*bias) : kNoDims, dims(output)));
@@ -129,7 +135,7 @@ Result<void> SubgraphBuilder::convolution(const Window& w, std::size_t groups, R
 
 Result<void> SubgraphBuilder::depthwise_convolution(const Window& w, std::size_t multiplier, Range range, Operand input,
                                                     Operand filter, std::optional<Operand> bias, Operand output) {
-  KINGLET_TRY(check_range(range));
+  KINGLET_TRY(set_range(output, range));
   KINGLET_TRY(check_product(input, filter, bias, output));
   KINGLET_TRY(check_static({filter, bias}));
   KINGLET_TRY(check_depthwise(w, multiplier, dims(input), dims(filter), bias ? dims(*bias) : kNoDims, dims(output)));
@@ -145,7 +151,7 @@ Result<void> SubgraphBuilder::depthwise_convolution(const Window& w, std::size_t
 
 Result<void> SubgraphBuilder::fully_connected(bool transposed, Range range, Operand input, Operand filter,
                                               std::optional<Operand> bias, Operand output) {
-  KINGLET_TRY(check_range(range));
+  KINGLET_TRY(set_range(output, range));
   KINGLET_TRY(check_product(input, filter, bias, output));
   KINGLET_TRY(check_static({filter, bias}));
   KINGLET_TRY(check_fully_connected(dims(input), dims(filter), transposed, bias ? dims(*bias) : kNoDims, dims(output)));
@@ -167,7 +173,7 @@ Result<void> SubgraphBuilder::batch_matrix_multiply(Operand a, Operand b, Operan
 }
 
 Result<void> SubgraphBuilder::average_pooling(const Window& w, Range range, Operand input, Operand output) {
-  KINGLET_TRY(check_range(range));
+  KINGLET_TRY(set_range(output, range));
   KINGLET_TRY(check_float({input, output}));
   KINGLET_TRY(check_pooling(w, dims(input), dims(output)));
   if (w.dilation_height != 1 || w.dilation_width != 1)
@@ -181,7 +187,7 @@ Result<void> SubgraphBuilder::average_pooling(const Window& w, Range range, Oper
 }
 
 Result<void> SubgraphBuilder::max_pooling(const Window& w, Range range, Operand input, Operand output) {
-  KINGLET_TRY(check_range(range));
+  KINGLET_TRY(set_range(output, range));
   KINGLET_TRY(check_same_type({input, output}));
   KINGLET_TRY(check_pooling(w, dims(input), dims(output)));
   if (w.stride_height > w.kernel_height || w.stride_width > w.kernel_width) {
@@ -199,7 +205,13 @@ Result<void> SubgraphBuilder::unary(xnn_unary_operator type, const xnn_unary_par
                                     Operand output) {
   KINGLET_TRY(check_kind(input, output));
   KINGLET_TRY(check_same_dims(dims(input), dims(output)));
-  if (type == xnn_unary_clamp) KINGLET_TRY(check_range({.min = params.clamp.min, .max = params.clamp.max}));
+  if (type == xnn_unary_clamp) {
+    KINGLET_TRY(check_range({.min = params.clamp.min, .max = params.clamp.max}));
+    // XNNPACK makes one of two bounds that follow each other, wrongly where they do not meet.
+    const Range& before = record(input).range;
+    KINGLET_TRY(set_range(
+        output, {.min = std::max(params.clamp.min, before.min), .max = std::min(params.clamp.max, before.max)}));
+  }
   const std::array inputs{input};
   return define(kUnary, inputs, output,
                 [&] { return xnn_define_unary(subgraph_.get(), type, &params, xnn_id(input), xnn_id(output), 0); });

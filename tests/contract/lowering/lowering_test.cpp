@@ -55,7 +55,10 @@ void expect_same(const std::vector<Tensor>& found, const std::vector<Tensor>& ex
 
 Session session_of(const Graph& graph, bool optimize, std::set<std::string> disabled = {}) {
   auto session = Session::create(Graph(graph), {.optimize = optimize, .disabled_lowerings = std::move(disabled)});
-  if (!session) throw std::runtime_error(describe(session.error()));
+  if (!session) {
+    ADD_FAILURE() << describe(session.error());  // tells where, which an exception does not
+    throw std::runtime_error("no session");
+  }
   return std::move(*session);
 }
 
@@ -181,6 +184,16 @@ output %21
 output %5, %10
 )",
      0.0223F},
+    {"bounds_that_do_not_meet", R"(
+%x = input f32[1,3,6,6]
+%1 = Clip(%x, a:f32[]{-1}, b:f32[]{0.5})
+%2 = Clip(%1, _, c:f32[]{-2.5})
+%3 = Relu(%2)
+%4 = MaxPool(%x) {kernel_shape=[2,2]}
+%5 = Relu(%4)
+%6 = Clip(%5, f:f32[]{-3}, g:f32[]{-0.5})
+output %3, %6
+)"},
     {"rows_of_an_image", R"(
 %x = input f32[1,3,6,6]
 %1 = Conv(%x, w1:f32[4,3,1,1]#w1)
