@@ -2,6 +2,7 @@
 // What is left of a history after damage: as much as can be read, once, also when it takes several turns.
 #include "store/salvage.h"
 
+#include <algorithm>
 #include <fstream>
 
 #include "engine/base/file.h"
