@@ -54,7 +54,7 @@ std::string trial_text(const Json& trial) {
 Result<Json> wait_for(const DaemonClient& client, const std::string& id, Output& out) {
   constexpr std::chrono::milliseconds kTurn{250};
   for (;;) {
-    const Json job = KINGLET_TRY(client.ask("GET", "/api/v1/jobs/" + url_encoded(id))).json();
+    Json job = KINGLET_TRY(client.ask("GET", "/api/v1/jobs/" + url_encoded(id))).json();
     const std::string state = job.is_object() ? job.value("state", "") : "";
     if (state != "queued" && state != "running") {
       out.end_progress();

@@ -174,7 +174,7 @@ Result<DaemonAnswer> DaemonClient::look(const std::string& path) const {
 
 Result<DaemonAnswer> DaemonClient::ask(const std::string& method, const std::string& path,
                                        const std::string& body) const {
-  const DaemonAnswer answer = KINGLET_TRY(send(
+  DaemonAnswer answer = KINGLET_TRY(send(
       {.method = method.c_str(), .url = base_ + path, .socket = socket_, .token = token_, .body = body}, address_));
   if (answer.status >= 400) return refused(answer, address_);
   return answer;

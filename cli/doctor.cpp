@@ -78,9 +78,9 @@ void print(const Json& findings, Output& out) {
 
 // Nothing of a bundle may let anybody in: logins within addresses, tokens.
 std::string without_secrets(const std::string& text) {
-  static const std::regex kLogin(R"((://)[^/@\s"\\]*@)");
-  static const std::regex kToken("kgl_[A-Za-z0-9_-]{43}");
-  return std::regex_replace(std::regex_replace(text, kLogin, "$1***@"), kToken, "kgl_***");
+  static const std::regex login(R"((://)[^/@\s"\\]*@)");
+  static const std::regex token("kgl_[A-Za-z0-9_-]{43}");
+  return std::regex_replace(std::regex_replace(text, login, "$1***@"), token, "kgl_***");
 }
 
 // Everything a helper asks for, one member a route; what could not be had, and why.

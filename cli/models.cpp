@@ -57,6 +57,7 @@ Result<fs::path> find_model(const std::string& name, const Options& options) {
   const auto model = std::ranges::find(found, name, &daemon::ModelFile::name);
   if (model != found.end()) return model->path;
   std::vector<std::string_view> names;
+  names.reserve(found.size());
   for (const daemon::ModelFile& file : found) names.emplace_back(file.name);
   const std::string_view near = nearest_name(name, names);
   return fail(ErrorCode::kNotFound, format_text("there is no model \"{}\"", printable(name)), folder.string(),
@@ -66,6 +67,7 @@ Result<fs::path> find_model(const std::string& name, const Options& options) {
 // Loads and runs it here, as the daemon would.
 Result<int> check(const Options& options, Output& out) {
   std::vector<fs::path> paths;
+  paths.reserve(options.names.size());
   for (const std::string& name : options.names) paths.push_back(KINGLET_TRY(find_model(name, options)));
   if (options.names.empty()) {
     const fs::path folder = KINGLET_TRY(daemon_model_folder(options.config()));

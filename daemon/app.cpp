@@ -173,7 +173,7 @@ LogSink into_book(LogSink log, LogBook& book) {
 // Declared in the order of building; destroyed in the reverse order: HTTP first, then the camera, then the model.
 struct App::Parts {
   Parts(const config::Config& config, const AppOptions& options, Result<Classifier> classifier,
-        LineOptions line_options, KeeperOptions keeper_options, store::StoreOptions store_options,
+        const LineOptions& line_options, KeeperOptions keeper_options, store::StoreOptions store_options,
         http::DoorOptions door_options, IntegrationOptions integration_options, LogSink log_sink)
       : log_book(config.log.level),
         log(into_book(std::move(log_sink), log_book)),
@@ -439,7 +439,7 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
   std::vector<http::Listener> listeners = KINGLET_TRY(open_listeners(config, log));
   std::unique_ptr<http::Tls> tls = KINGLET_TRY(open_tls(config));
   if (tls) speak_tls(listeners);
-  LineOptions line_options = KINGLET_TRY(daemon::line_options(config));
+  const LineOptions line_options = KINGLET_TRY(daemon::line_options(config));
   store::StoreOptions store_options = KINGLET_TRY(daemon::store_options(config, log));
   http::DoorOptions door = KINGLET_TRY(door_options(config));
   IntegrationOptions integrations = KINGLET_TRY(integration_options(config));
@@ -458,9 +458,8 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
       log(LogLevel::kWarning, "no recipe for this model: pixels are scaled to 0..1, which may be wrong (model.recipe)");
     }
   }
-  auto parts =
-      std::make_unique<Parts>(config, options, std::move(classifier), std::move(line_options), std::move(keeper),
-                              std::move(store_options), std::move(door), std::move(integrations), log);
+  auto parts = std::make_unique<Parts>(config, options, std::move(classifier), line_options, std::move(keeper),
+                                       std::move(store_options), std::move(door), std::move(integrations), log);
   for (const http::Listener& listener : listeners) {
     parts->urls.push_back(listener.url);
     parts->listens_everywhere = parts->listens_everywhere || listener.everywhere;

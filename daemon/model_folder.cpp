@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostModels = 256;
 constexpr std::size_t kLongestName = 100;
-constexpr std::uint64_t kMostChoiceBytes = 64 * 1024;
+constexpr std::uint64_t kMostChoiceBytes = 65'536;
 // What goes with NAME.onnx is called NAME and one of these.
 constexpr std::array kCompanions{".labels.txt", ".recipe.json", ".species.tsv"};
 

@@ -200,6 +200,7 @@ std::expected<ModelJob, ModelKeeper::Refused> ModelKeeper::activate(std::string_
   const auto model = std::ranges::find(models, name, [](const KnownModel& one) { return one.file.name; });
   if (model == models.end()) {
     std::vector<std::string_view> names;
+    names.reserve(models.size());
     for (const KnownModel& one : models) names.emplace_back(one.file.name);
     const std::string_view near = nearest_name(name, names);
     return std::unexpected(

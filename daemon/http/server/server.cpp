@@ -215,7 +215,10 @@ class Server::Endpoint final : public httplib::Server {
   // Answers one connection to its end. `peer` as Door::identify() takes it.
   void serve(FileDescriptor connection, const std::string& peer, bool encrypted) {
     std::unique_ptr<TlsSession> session;
-    if (encrypted && !(session = begin_tls(connection.get()))) return close_gently(connection.release());
+    if (encrypted) {
+      session = begin_tls(connection.get());
+      if (!session) return close_gently(connection.release());
+    }
     serve_requests(connection.get(), peer, session.get());
     if (session) session->say_goodbye();
     close_gently(connection.release());
