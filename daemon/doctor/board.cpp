@@ -10,7 +10,6 @@
 #include "daemon/doctor/doctor.h"
 #include "engine/base/clock.h"
 #include "engine/base/format.h"
-#include "engine/base/units.h"
 
 namespace kinglet::daemon {
 namespace {
@@ -57,8 +56,7 @@ Finding look_at_memory(const DoctorInput& input) {
     finding.detail = "the system does not say how much memory there is";
     return finding;
   }
-  finding.detail =
-      format_text("{} of {} are free", format_bytes(Bytes{available->second}), format_bytes(Bytes{total->second}));
+  finding.detail = format_text("{} of {} are free", rounded_bytes(available->second), rounded_bytes(total->second));
   if (available->second < kLittleMemory) {
     finding.status = CheckStatus::kWarn;
     finding.hint = "end other programs, or take a smaller model; without memory the system ends kingletd";
@@ -70,7 +68,7 @@ Finding look_at_memory(const DoctorInput& input) {
   if (cma != memory.end() && cma->second > 0 && cma_free != memory.end() && cma_free->second < kLittleCma) {
     finding.status = CheckStatus::kWarn;
     finding.detail +=
-        format_text("; for cameras {} of {}", format_bytes(Bytes{cma_free->second}), format_bytes(Bytes{cma->second}));
+        format_text("; for cameras {} of {}", rounded_bytes(cma_free->second), rounded_bytes(cma->second));
     finding.hint = "a smaller source.size, or more of it: dtoverlay=vc4-kms-v3d,cma-256 in /boot/firmware/config.txt";
   }
   return finding;

@@ -66,6 +66,8 @@ struct DoctorInput {
 // Reads some small files. Reentrant.
 [[nodiscard]] std::vector<Finding> examine(const DoctorInput& input);
 [[nodiscard]] CheckStatus worst(const std::vector<Finding>& findings);
+// "21.5 GiB", "430 MiB": for people.
+[[nodiscard]] std::string rounded_bytes(std::uint64_t bytes);
 
 #define KINGLET_DOCTOR(name, function) [[nodiscard]] Finding function(const DoctorInput& input);
 #include "daemon/doctor/doctor.def"

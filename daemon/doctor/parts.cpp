@@ -45,7 +45,7 @@ Finding look_at_camera(const DoctorInput& input) {
   finding.facts.emplace_back("video_devices", devices);
   if (!input.camera) {
     finding.status = CheckStatus::kFail;
-    finding.detail = "kingletd does not answer: " + input.daemon_problem;
+    finding.detail = input.daemon_problem.empty() ? "kingletd does not answer" : input.daemon_problem;
     finding.hint = "systemctl status kingletd says why it does not run; journalctl -u kingletd has its last words";
     return finding;
   }

@@ -12,8 +12,8 @@
 #include <sstream>
 
 #include "daemon/doctor/doctor.h"
+#include "engine/base/error.h"
 #include "engine/base/format.h"
-#include "engine/base/units.h"
 
 namespace kinglet::daemon {
 namespace {
@@ -78,7 +78,7 @@ Finding look_at_disk(const DoctorInput& input) {
   const std::uint64_t total = std::uint64_t{status.f_blocks} * status.f_frsize;
   finding.facts.emplace_back("free_bytes", free);
   finding.facts.emplace_back("total_bytes", total);
-  finding.detail = format_text("{} of {} are free", format_bytes(Bytes{free}), format_bytes(Bytes{total}));
+  finding.detail = format_text("{} of {} are free", rounded_bytes(free), rounded_bytes(total));
   if ((status.f_flag & ST_RDONLY) != 0) {
     finding.status = CheckStatus::kFail;
     finding.detail = "the disk is read-only";
@@ -111,6 +111,7 @@ Finding look_at_network(const DoctorInput& input) {
       finding.detail += (finding.detail.empty() ? "" : ", ") + url;
     }
   }
+  if (finding.detail.empty()) finding.detail = format_text("{} interfaces are up", names.size());
   if (names.empty()) {
     finding.status = CheckStatus::kWarn;
     finding.detail = "this machine has no network";
