@@ -28,7 +28,7 @@ namespace kinglet::engine {
 // Present and not "" (an absent optional input).
 [[nodiscard]] bool has_input(const Node& node, std::size_t index);
 
-// The node that makes `id` as its first output, if it has this operator; kNoNode otherwise.
+// The node that makes `id` as its first output, if it has this operator; kNoNode otherwise, and for an absent input.
 [[nodiscard]] NodeId producer_of(const Graph& graph, ValueId id, std::initializer_list<std::string_view> op_types);
 
 // What a Transpose does, also where the attribute is left out (the axes reversed); empty while the rank is unknown.

@@ -38,6 +38,10 @@ constexpr Case kCases[] = {
      "the bias does not fit 32 bits"},
     {"scales_too_far_apart", "%3 = DequantizeLinear(w:i8[3,2,1,1]{1,2,3,4,5,6}, ws:f32[]{30000})\n%9 = Conv(%2, %3)",
      "its scales are too far apart to round by"},
+    {"behind_a_convolution_without_bias",
+     "%3 = DequantizeLinear(w:i8[3,2,1,1]{1,2,3,4,5,6}, s)\n%4 = Conv(%2, %3)\n"
+     "%5 = QuantizeLinear(%4, t:f32[]{0.02}, u:i8[]{-6})\n%6 = DequantizeLinear(%5, t, u)\n%9 = Elu(%6)",
+     "there is no 8-bit Elu of this form"},
     {"function_without_levels", "%9 = Elu(%2)", "there is no 8-bit Elu of this form"},
     {"float_summand", "%9 = Add(%2, %x)", "an input is not quantised"},
 };
