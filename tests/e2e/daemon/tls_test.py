@@ -9,7 +9,6 @@ import socket
 import ssl
 import subprocess
 import threading
-import time
 import unittest
 
 from support import PATIENCE, Daemon, ScratchFolder, main
@@ -130,9 +129,7 @@ class Tls(ScratchFolder):
         for number, one in enumerate(held):
             if number % 2:
                 one.sendall(b"\x16\x03\x01")  # the begin of a handshake
-        start = time.monotonic()
-        self.curl("/livez")
-        self.assertLess(time.monotonic() - start, 10)
+        self.curl("/livez")  # has a limit of its own; those above hold on longer
         for one in held:
             one.close()
 
