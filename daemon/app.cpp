@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -23,6 +22,7 @@
 #include "daemon/http/live/event_feed.h"
 #include "daemon/http/server/server.h"
 #include "daemon/integrations.h"
+#include "daemon/listening.h"
 #include "daemon/live_settings.h"
 #include "daemon/log_book.h"
 #include "daemon/model_keeper.h"
@@ -78,42 +78,6 @@ Result<Classifier> open_classifier(const config::Config& config, const KeeperOpt
   return Classifier::open(KINGLET_TRY(classifier_options(config)));
 }
 
-// As a service there is a socket in the file system as well: who may open it needs no token.
-std::vector<std::string> wished_addresses(const config::Config& config) {
-  std::vector<std::string> addresses = config.http.listen;
-  const auto is_unix = [](const std::string& address) { return address.starts_with("unix:"); };
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment
-  const char* folder = std::getenv("RUNTIME_DIRECTORY");
-  if (folder != nullptr && *folder == '/' && std::ranges::none_of(addresses, is_unix)) {
-    addresses.push_back(
-        format_text("unix:{}/http.sock", std::string_view(folder).substr(0, std::string_view(folder).find(':'))));
-  }
-  // The first one is what people are told to open.
-  std::ranges::stable_partition(addresses, [&](const std::string& address) { return !is_unix(address); });
-  return addresses;
-}
-
-// Sockets from systemd stand for http.listen. A machine without IPv6 goes on with what it has.
-Result<std::vector<http::Listener>> open_listeners(const config::Config& config, const LogSink& log) {
-  std::vector<http::Listener> listeners = KINGLET_TRY(http::passed_listeners());
-  if (!listeners.empty()) return listeners;
-  const std::vector<std::string> addresses = wished_addresses(config);
-  for (const std::string& address : addresses) {
-    std::optional<http::Listener> listener = KINGLET_TRY(http::open_listener(address, addresses));
-    if (listener) {
-      listeners.push_back(std::move(*listener));
-    } else {
-      log(LogLevel::kWarning, format_text("this machine has no address {}", address));
-    }
-  }
-  if (addresses.empty()) return fail(ErrorCode::kConfig, "http.listen names no address");
-  if (listeners.empty()) {
-    return fail(ErrorCode::kUnavailable, "this machine has none of the addresses of http.listen", {},
-                "set http.listen to an address of this machine");
-  }
-  return listeners;
-}
-
 Result<http::DoorOptions> door_options(const config::Config& config) {
   const std::string& anonymous = config.http.anonymous;
   http::DoorOptions options{.anonymous = anonymous == "none"   ? Role::kOpen
@@ -136,29 +100,6 @@ Result<http::DoorOptions> door_options(const config::Config& config) {
 Result<std::unique_ptr<http::Tls>> open_tls(const config::Config& config) {
   if (config.http.tls_certificate.empty() && config.http.tls_key.empty()) return nullptr;
   return http::Tls::open(config.http.tls_certificate, config.http.tls_key);
-}
-
-void speak_tls(std::vector<http::Listener>& listeners) {
-  for (http::Listener& listener : listeners) {
-    if (listener.unix_socket) continue;
-    listener.tls = true;
-    listener.url.replace(0, listener.url.find(':'), "https");
-  }
-}
-
-// Where people on other machines open the page; this machine's own address when it listens to nobody else.
-std::string page_of(const std::vector<http::Listener>& listeners) {
-  for (const http::Listener& listener : listeners) {
-    if (listener.unix_socket) continue;
-    std::string url = listener.url.substr(0, listener.url.find_last_not_of('/') + 1);
-    const std::string name = host_name();
-    const std::string here = format_text("{}://127.0.0.1:", listener.tls ? "https" : "http");
-    if (listener.everywhere && url.starts_with(here) && !name.empty()) {
-      url = format_text("{}://{}.local:{}", listener.tls ? "https" : "http", name, url.substr(here.size()));
-    }
-    return url;
-  }
-  return {};
 }
 
 LogSink into_book(LogSink log, LogBook& book) {
@@ -436,7 +377,7 @@ App::~App() {
 }
 
 Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppOptions& options, const LogSink& log) {
-  std::vector<http::Listener> listeners = KINGLET_TRY(open_listeners(config, log));
+  std::vector<http::Listener> listeners = KINGLET_TRY(open_listeners(config.http.listen, log));
   std::unique_ptr<http::Tls> tls = KINGLET_TRY(open_tls(config));
   if (tls) speak_tls(listeners);
   const LineOptions line_options = KINGLET_TRY(daemon::line_options(config));
@@ -467,7 +408,7 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
                format_text("http: {}{}", listener.url, listener.everywhere ? ", and from other machines" : ""));
   }
   parts->tls = std::move(tls);
-  const std::string page = page_of(listeners);
+  const std::string page = page_of(listeners, host_name());
   parts->pipeline.start();
   parts->keeper.start();
   parts->capture.start();
