@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/families/lower_convolution.h"
 
+#include "engine/ops/families/large_depthwise.h"
 #include "engine/ops/families/window.h"
 
 namespace kinglet::engine::ops {
@@ -27,10 +28,15 @@ Result<bool> lower_convolution(SubgraphBuilder& builder, const Node& node, const
   if (!window) return false;
 
   const bool depthwise = group == input_shape[1] && group > 1;
-  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], Layout::kNhwc));
   // A depthwise filter [C*m,1,kh,kw] is one image of C*m channels.
   const Shape logical = depthwise ? Shape{1, shape[0], shape[2], shape[3]} : shape;
   const Tensor numbers = builder.is_probe() ? weight : channels_last(weight, logical);
+  if (depthwise && weight.type() == DataType::kF32 && is_large_kernel(*window)) {
+    const std::optional<Operand> bias = KINGLET_TRY(make_bias({}));
+    KINGLET_TRY(lower_large_depthwise(builder, node, *window, numbers, bias));
+    return true;
+  }
+  const Operand input = KINGLET_TRY(builder.input(node.inputs[0], Layout::kNhwc));
   const Operand filter =
       KINGLET_TRY(make_filter(numbers, dims_of(physical_shape(logical, Layout::kNhwc)), depthwise ? 3 : 0));
   const std::optional<Operand> bias = KINGLET_TRY(make_bias(filter));

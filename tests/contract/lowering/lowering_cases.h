@@ -76,6 +76,21 @@ inline constexpr LoweringCase kLoweringCases[] = {
      "strides=[2,2]}\noutput %1"},
     {"Conv", "depthwise_with_multiplier",
      "%x = input f32[1,3,7,7]\n%1 = Conv(%x, w:f32[6,1,3,3]#w) {group=3}\noutput %1"},
+    // large_depthwise.cpp
+    {"Conv", "depthwise_seven_by_seven",
+     "%x = input f32[2,6,9,8]\n%1 = Conv(%x, w:f32[6,1,7,7]#w, b:f32[6]#b) {group=6, pads=[3,3,3,3]}\noutput %1"},
+    {"Conv", "depthwise_seven_by_seven_clipped",
+     "%x = input f32[1,6,9,8]\n%1 = Conv(%x, w:f32[6,1,7,7]#w, b:f32[6]#b) {group=6, pads=[3,3,3,3]}\n%2 = "
+     "Relu(%1)\noutput %2"},
+    {"Conv", "depthwise_eleven_by_five_with_strides",
+     "%x = input f32[1,3,23,12]\n%1 = Conv(%x, w:f32[6,1,11,5]#w) {group=3, pads=[1,2,4,0], "
+     "strides=[2,3]}\noutput %1"},
+    {"Conv", "depthwise_six_by_six_dilated_without_padding",
+     "%x = input f32[1,4,16,17]\n%1 = Conv(%x, w:f32[4,1,6,6]#w, b:f32[4]#b) {group=4, dilations=[3,2]}\noutput %1"},
+    {"Conv", "depthwise_kernel_larger_than_the_picture",
+     "%x = input f32[1,4,2,3]\n%1 = Conv(%x, w:f32[4,1,9,9]#w, b:f32[4]#b) {group=4, pads=[4,4,4,4]}\noutput %1"},
+    {"Conv", "depthwise_rows_of_more_than_twenty_five_taps",
+     "%x = input f32[1,4,3,30]\n%1 = Conv(%x, w:f32[4,1,1,27]#w, b:f32[4]#b) {group=4, pads=[0,13,0,13]}\noutput %1"},
     {"Conv", "auto_pad",
      "%x = input f32[1,3,7,8]\n%1 = Conv(%x, w:f32[2,3,3,3]#w) {auto_pad=\"SAME_UPPER\", strides=[2,2]}\noutput %1"},
 
