@@ -36,16 +36,12 @@ bool fuse(Graph& graph, NodeId id) {
       !affine) {
     return false;
   }
-  const bool transposed = gemm.attributes.get_int("transB", 0) != 0;
-  const auto columns = static_cast<std::size_t>(weight->shape()[transposed ? 0 : 1]);
-  const auto depth = static_cast<std::size_t>(weight->shape()[transposed ? 1 : 0]);
+  const std::size_t column_axis = gemm.attributes.get_int("transB", 0) != 0 ? 0 : 1;
+  const auto columns = static_cast<std::size_t>(weight->shape()[column_axis]);
   std::optional<std::vector<double>> bias = scaled_bias(graph, gemm, columns);
   if (!bias || affine->factor.size() != columns || !can_replace(graph, bn.outputs[0], gemm.outputs[0])) return false;
-  const std::vector<float> before = weight->to_floats();
-  std::vector<double> after(before.begin(), before.end());
-  for (std::size_t i = 0; i < after.size(); ++i) after[i] *= affine->factor[transposed ? i / depth : i % columns];
   for (std::size_t n = 0; n < columns; ++n) (*bias)[n] = (*bias)[n] * affine->factor[n] + affine->shift[n];
-  std::optional<Tensor> new_weight = make_finite(weight->type(), weight->shape(), after);
+  std::optional<Tensor> new_weight = scaled(*weight, affine->factor, column_axis);
   std::optional<Tensor> new_bias = make_finite(weight->type(), {static_cast<Dim>(columns)}, *bias);
   if (!new_weight || !new_bias) return false;
   const ValueId output = gemm.outputs[0];

@@ -7,6 +7,8 @@
 // Formula:    column n of w and b times k[n], in double, rounded once.
 #include <algorithm>
 #include <cmath>
+#include <ranges>
+#include <tuple>
 
 #include "engine/passes/biased_matmul.h"
 
@@ -23,11 +25,15 @@ std::optional<std::vector<double>> row_of(const Tensor* constant, Dim columns, s
   return std::vector<double>(static_cast<std::size_t>(columns), static_cast<double>(numbers[0]));
 }
 
-std::optional<Tensor> product(Shape shape, std::vector<double> numbers, const std::vector<double>& factor) {
-  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] *= factor[i % factor.size()];
-  const auto is_lost = [](double number) { return number != 0 && !std::isnormal(static_cast<float>(number)); };
-  if (std::ranges::any_of(numbers, is_lost)) return std::nullopt;
-  return make_finite(DataType::kF32, std::move(shape), numbers);
+// tensor * factor along its last axis, if no product but that of zero is smaller than a normal number.
+std::optional<Tensor> precise_product(const Tensor& tensor, const std::vector<double>& factor) {
+  std::optional<Tensor> out = scaled(tensor, factor, tensor.shape().size() - 1);
+  const auto is_lost = [](float before, float after) { return before != 0 && !std::isnormal(after); };
+  if (!out || std::ranges::any_of(std::views::zip(tensor.data<float>(), std::as_const(*out).data<float>()),
+                                  [&](const auto& pair) { return std::apply(is_lost, pair); })) {
+    return std::nullopt;
+  }
+  return out;
 }
 
 struct Scaled {
@@ -65,16 +71,16 @@ bool fuse_side(Graph& graph, NodeId id, std::size_t side) {
   }
   std::optional<Tensor> bias;
   if (match->add != kNoNode) {
-    std::optional<std::vector<double>> row =
+    const std::optional<std::vector<double>> row =
         row_of(fixed_input(graph, graph.node(match->add), match->bias_side), columns, shape->size());
-    if (row) bias = product({columns}, *std::move(row), *factor);
+    const std::optional<Tensor> before = row ? make_finite(DataType::kF32, {columns}, *row) : std::nullopt;
+    if (before) bias = precise_product(*before, *factor);
     if (!bias) return false;
   }
-  const std::vector<float> numbers = weight->to_floats();
-  std::optional<Tensor> scaled = product(weight->shape(), {numbers.begin(), numbers.end()}, *factor);
+  std::optional<Tensor> new_weight = precise_product(*weight, *factor);
   const ValueId result = node.inputs[side];
-  if (!scaled || !can_replace(graph, node.outputs[0], result)) return false;
-  put_constant(graph, match->matmul, 1, *std::move(scaled), "weight");
+  if (!new_weight || !can_replace(graph, node.outputs[0], result)) return false;
+  put_constant(graph, match->matmul, 1, *std::move(new_weight), "weight");
   if (bias) put_constant(graph, match->add, match->bias_side, *std::move(bias), "bias");
   return bypass_node(graph, id, result);
 }

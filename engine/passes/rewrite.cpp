@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "engine/base/check.h"
 #include "engine/base/format.h"
@@ -67,23 +68,56 @@ std::optional<std::vector<double>> per_channel(const Tensor& constant, std::size
   return numbers;
 }
 
-std::optional<Tensor> make_finite(DataType type, Shape shape, std::span<const double> numbers) {
-  Tensor tensor(type, std::move(shape));
-  KINGLET_CHECK(static_cast<std::size_t>(tensor.element_count()) == numbers.size());
-  if (type == DataType::kF32) {
-    const std::span<float> out = tensor.mutable_data<float>();
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      out[i] = static_cast<float>(numbers[i]);
-      if (!std::isfinite(out[i])) return std::nullopt;
+namespace {
+
+float as_float(float number) { return number; }
+float as_float(Half number) { return to_float(number); }
+
+template <typename T>
+T rounded(double number) {
+  if constexpr (std::is_same_v<T, Half>) return to_half(static_cast<float>(number));
+  return static_cast<T>(number);
+}
+
+template <typename T>
+bool fill(std::span<const double> numbers, std::span<T> out) {
+  std::ranges::transform(numbers, out.begin(), rounded<T>);
+  return std::ranges::all_of(out, [](T number) { return std::isfinite(as_float(number)); });
+}
+
+// `inner` numbers a factor, over and over.
+template <typename T>
+bool fill_scaled(std::span<const T> numbers, std::span<const double> factor, std::size_t inner, std::span<T> out) {
+  for (std::size_t i = 0; i < numbers.size();) {
+    for (const double by : factor) {
+      for (const std::size_t end = i + inner; i < end; ++i) {
+        out[i] = rounded<T>(static_cast<double>(as_float(numbers[i])) * by);
+      }
     }
-    return tensor;
   }
-  const std::span<Half> out = tensor.mutable_data<Half>();
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    out[i] = to_half(static_cast<float>(numbers[i]));
-    if (!std::isfinite(to_float(out[i]))) return std::nullopt;
-  }
-  return tensor;
+  return std::ranges::all_of(out, [](T number) { return std::isfinite(as_float(number)); });
+}
+
+}  // namespace
+
+std::optional<Tensor> make_finite(DataType type, Shape shape, std::span<const double> numbers) {
+  Tensor out(type, std::move(shape));
+  KINGLET_CHECK(static_cast<std::size_t>(out.element_count()) == numbers.size());
+  const bool finite =
+      type == DataType::kF32 ? fill(numbers, out.mutable_data<float>()) : fill(numbers, out.mutable_data<Half>());
+  return finite ? std::optional(std::move(out)) : std::nullopt;
+}
+
+std::optional<Tensor> scaled(const Tensor& tensor, std::span<const double> factor, std::size_t axis) {
+  const Shape& shape = tensor.shape();
+  KINGLET_CHECK(static_cast<std::size_t>(shape.at(axis)) == factor.size());
+  std::size_t inner = 1;
+  for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= static_cast<std::size_t>(shape[i]);
+  Tensor out(tensor.type(), shape);
+  const bool finite = tensor.type() == DataType::kF32
+                          ? fill_scaled(tensor.data<float>(), factor, inner, out.mutable_data<float>())
+                          : fill_scaled(tensor.data<Half>(), factor, inner, out.mutable_data<Half>());
+  return finite ? std::optional(std::move(out)) : std::nullopt;
 }
 
 namespace {
@@ -110,10 +144,7 @@ bool scale_and_shift_conv(Graph& graph, NodeId id, std::span<const double> facto
   std::optional<Tensor> new_weight;
   if (!factor.empty()) {
     KINGLET_CHECK(factor.size() == channels);
-    std::vector<double> numbers = to_doubles(*weight);
-    const std::size_t per = numbers.size() / channels;
-    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] *= factor[i / per];
-    new_weight = make_finite(type, weight->shape(), numbers);
+    new_weight = scaled(*weight, factor, 0);
     if (!new_weight) return false;
   }
   std::optional<Tensor> new_bias;
