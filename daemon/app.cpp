@@ -150,6 +150,7 @@ struct App::Parts {
                 .trial_rule = [this] { return settings.trial_rule(); },
                 .latest = latest,
                 .stats = stats,
+                .board = board,
                 .mailbox = mailbox,
                 .snapshots = snapshots,
                 .samples = samples,
@@ -287,7 +288,7 @@ struct App::Parts {
     return Vitals{.now = now,
                   .camera = std::move(camera),
                   .answer_heartbeat = pipeline.heartbeat(),
-                  .last_answer_at = stats.view(now).last_answer_at,
+                  .last_answer_at = stats.last_answer_at(),
                   .model_loaded = models.facts() != nullptr,
                   .model_problem = models.problem(),
                   .model_since = models.since(),
@@ -332,6 +333,7 @@ struct App::Parts {
   const std::unique_ptr<ClipRecorder> clips;  // empty: none are made
   VisitPictures pictures;
   Stats stats;
+  RecentBoard board;
   Latest<Prediction> latest{kKeptPredictions};
   SnapshotBoard snapshots;
   FrameSamples samples;

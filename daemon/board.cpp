@@ -100,4 +100,14 @@ BoardFacts read_board(const fs::path& root) {
   return facts;
 }
 
+BoardFacts RecentBoard::get(SteadyTime now) {
+  constexpr std::chrono::seconds kFresh{1};
+  MutexLock lock(mutex_);
+  if (!read_at_ || now - *read_at_ >= kFresh) {
+    facts_ = read_board(root_);
+    read_at_ = now;
+  }
+  return facts_;
+}
+
 }  // namespace kinglet::daemon

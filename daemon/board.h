@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/clock.h"
+#include "engine/base/mutex.h"
+
 namespace kinglet::daemon {
 
 struct Throttling {
@@ -31,6 +34,20 @@ struct BoardFacts {
 
 // Reads a few small files below `root`/proc and `root`/sys. Reentrant.
 [[nodiscard]] BoardFacts read_board(const std::filesystem::path& root = "/");
+
+// The same for those who ask often: read at most once a second, which costs more than all else in an answer.
+// Thread-safe.
+class RecentBoard {
+ public:
+  explicit RecentBoard(std::filesystem::path root = "/") : root_(std::move(root)) {}
+  [[nodiscard]] BoardFacts get(SteadyTime now);
+
+ private:
+  const std::filesystem::path root_;
+  Mutex mutex_;
+  std::optional<SteadyTime> read_at_ KINGLET_GUARDED_BY(mutex_);
+  BoardFacts facts_ KINGLET_GUARDED_BY(mutex_);
+};
 
 // The firmware's word (bit 0 under-voltage, 1 frequency capped, 2 throttled, 3 soft limit; from bit 16 since boot).
 [[nodiscard]] Throttling parse_throttled(std::uint32_t word);

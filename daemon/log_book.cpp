@@ -20,14 +20,11 @@ std::string_view to_string(LogLevel level) { return kNames.at(static_cast<std::s
 
 LogBook::LogBook(std::string_view level) : least_(level_of(level)) {}
 
-void LogBook::set_level(std::string_view level) {
-  MutexLock lock(mutex_);
-  least_ = level_of(level);
-}
+void LogBook::set_level(std::string_view level) { least_ = level_of(level); }
 
 void LogBook::add(LogLevel level, std::string_view text) {
+  if (!wants(level)) return;
   MutexLock lock(mutex_);
-  if (level < least_) return;
   records_.push_back(
       {.seq = ++seq_, .at = std::chrono::system_clock::now(), .level = level, .text = std::string(text)});
   if (records_.size() > kKept) records_.pop_front();

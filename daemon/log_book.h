@@ -2,6 +2,7 @@
 // Why: the newest lines of the log for who may read them over HTTP; a service's journal is not everybody's to open.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -31,12 +32,13 @@ class LogBook {
 
   void set_level(std::string_view level);
   void add(LogLevel level, std::string_view text);
+  [[nodiscard]] bool wants(LogLevel level) const { return level >= least_; }
   // Those kept that came at `since` or later, oldest first.
   [[nodiscard]] std::vector<Record> since(WallTime since) const;
 
  private:
+  std::atomic<LogLevel> least_;
   mutable Mutex mutex_;
-  LogLevel least_ KINGLET_GUARDED_BY(mutex_);
   std::uint64_t seq_ KINGLET_GUARDED_BY(mutex_) = 0;
   std::deque<Record> records_ KINGLET_GUARDED_BY(mutex_);
 };

@@ -79,8 +79,12 @@ Stats::View Stats::view(SteadyTime now) const {
               .wait = wait_.stage(now),
               .preprocess = preprocess_.stage(now),
               .inference = inference_.stage(now),
-              .postprocess = postprocess_.stage(now),
-              .last_answer_at = last_answer_at_};
+              .postprocess = postprocess_.stage(now)};
+}
+
+std::optional<SteadyTime> Stats::last_answer_at() const {
+  MutexLock lock(mutex_);
+  return last_answer_at_;
 }
 
 }  // namespace kinglet::daemon

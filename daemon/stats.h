@@ -50,9 +50,9 @@ class Stats {
     bool reload_failed = false;
     Stage latency;  // from exposure to answer, as Prediction::age
     Stage wait, preprocess, inference, postprocess;
-    std::optional<SteadyTime> last_answer_at;  // or looked away
   };
   [[nodiscard]] View view(SteadyTime now) const;
+  [[nodiscard]] std::optional<SteadyTime> last_answer_at() const;  // or looked away
 
  private:
   struct Recorder {

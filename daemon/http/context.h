@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "camera/mailbox.h"
+#include "daemon/board.h"
 #include "daemon/classifier.h"
 #include "daemon/classify_desk.h"
 #include "daemon/clip_recorder.h"
@@ -53,6 +54,7 @@ struct Context {
   std::function<TrialRule()> trial_rule;  // as the configuration has it
   const Latest<Prediction>& latest;
   const Stats& stats;
+  RecentBoard& board;
   const camera::Mailbox& mailbox;
   SnapshotBoard& snapshots;
   const FrameSamples& samples;

@@ -61,17 +61,24 @@ std::span<const Route> route_table() { return kRoutes; }
 
 bool match_path(std::string_view pattern, std::string_view path,
                 std::vector<std::pair<std::string, std::string>>& parameters) {
-  const std::vector<std::string_view> wanted = split(pattern, '/');
-  const std::vector<std::string_view> given = split(path, '/');
-  if (wanted.size() != given.size()) return false;
+  // Every request goes through many rows: nothing is allocated for those that it is not.
   std::vector<std::pair<std::string, std::string>> values;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (wanted[i].starts_with('{')) {
-      if (given[i].empty()) return false;
-      values.emplace_back(wanted[i].substr(1, wanted[i].size() - 2), given[i]);
-    } else if (wanted[i] != given[i]) {
+  for (;;) {
+    const std::size_t wanted_end = pattern.find('/');
+    const std::size_t given_end = path.find('/');
+    const std::string_view wanted = pattern.substr(0, wanted_end);
+    const std::string_view given = path.substr(0, given_end);
+    if (wanted.starts_with('{')) {
+      if (given.empty()) return false;
+      values.emplace_back(wanted.substr(1, wanted.size() - 2), given);
+    } else if (wanted != given) {
       return false;
     }
+    const bool last = wanted_end == std::string_view::npos;
+    if (last != (given_end == std::string_view::npos)) return false;
+    if (last) break;
+    pattern.remove_prefix(wanted_end + 1);
+    path.remove_prefix(given_end + 1);
   }
   parameters = std::move(values);
   return true;

@@ -63,6 +63,7 @@ struct DaemonParts::Parts {
   http::Door door{{.anonymous = Role::kLive, .requests_per_second = 1e9}, tokens};
   http::EventFeed events{"fuzz"};
   Stats stats{SteadyClock::now()};
+  RecentBoard board;
   Latest<Prediction> latest{8};
   SnapshotBoard snapshots;
   FrameSamples samples{{.count = 0}, {}};
@@ -83,6 +84,7 @@ struct DaemonParts::Parts {
                               .trial_rule = [] { return TrialRule{}; },
                               .latest = latest,
                               .stats = stats,
+                              .board = board,
                               .mailbox = mailbox,
                               .snapshots = snapshots,
                               .samples = samples,

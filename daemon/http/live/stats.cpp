@@ -2,7 +2,6 @@
 // Why: GET /api/v1/stats.
 #include "daemon/http/live/stats.h"
 
-#include "daemon/board.h"
 #include "daemon/http/routes.h"
 
 namespace kinglet::daemon::http {
@@ -104,26 +103,29 @@ Json webhook_json(const webhook::Status& status) {
   return json;
 }
 
-}  // namespace
-
-Json camera_json(const Context& context, const Vitals& vitals) {
+Json camera_json(const Context& context, const Vitals& vitals, const std::optional<double>& frames_per_second) {
   const CameraStatus& camera = vitals.camera;
-  const Stats::View view = context.stats.view(vitals.now);
   Json json{{"state", to_string(camera.state)}, {"source", context.source_name}};
   if (!camera.detail.empty()) json["detail"] = camera.detail;
   if (!camera.description.empty()) json["description"] = camera.description;
   json["demonstration"] = context.source_is_demonstration();
   if (camera.last_frame_at) json["last_frame_age_ms"] = rounded_ms(vitals.now - *camera.last_frame_at);
-  if (view.frames_per_second) json["frames_per_second"] = rounded(*view.frames_per_second, 2);
+  if (frames_per_second) json["frames_per_second"] = rounded(*frames_per_second, 2);
   json["stalls_total"] = camera.stalls;
   json["restarts_total"] = camera.restarts_after_stall + camera.restarts_after_loss;
   return json;
 }
 
+}  // namespace
+
+Json camera_json(const Context& context, const Vitals& vitals) {
+  return camera_json(context, vitals, context.stats.view(vitals.now).frames_per_second);
+}
+
 Json stats_json(const Context& context) {
   const Vitals vitals = context.vitals();
   const Stats::View view = context.stats.view(vitals.now);
-  const BoardFacts board = read_board();
+  const BoardFacts board = context.board.get(vitals.now);
   Json json{{"at", to_rfc3339(std::chrono::system_clock::now())},
             {"uptime_seconds", rounded(Seconds(view.uptime).count(), 3)},
             {"images_per_second", rates(view)},
@@ -136,7 +138,7 @@ Json stats_json(const Context& context) {
               {"preprocess", stage(view.preprocess)},
               {"inference", stage(view.inference)},
               {"postprocess", stage(view.postprocess)}}},
-            {"camera", camera_json(context, vitals)}};
+            {"camera", camera_json(context, vitals, view.frames_per_second)}};
   if (const auto model = context.models.facts()) json["threads"] = {{"inference", model->threads}};
   Json memory = Json::object();
   if (board.resident_bytes) memory["resident_bytes"] = *board.resident_bytes;

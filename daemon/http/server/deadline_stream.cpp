@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace kinglet::daemon::http {
 namespace {
@@ -75,6 +76,7 @@ ssize_t DeadlineStream::receive(char* data, std::size_t size) {
 
 bool DeadlineStream::is_readable() const {
   if (buffered_ < filled_) return true;
+  if (!flush()) return false;  // the other side may wait for it before it goes on
   const SteadyTime start = SteadyClock::now();
   if (start >= request_end_) return false;
   const SteadyTime end = std::min(start + limits_.between_bytes, request_end_);
@@ -87,7 +89,9 @@ bool DeadlineStream::is_readable() const {
   return false;
 }
 
-bool DeadlineStream::is_writable() const {
+bool DeadlineStream::is_writable() const { return flush() && writable_in_time(); }
+
+bool DeadlineStream::writable_in_time() const {
   const SteadyTime end = SteadyClock::now() + limits_.write;
   while (SteadyClock::now() < end && !stopping_) {
     if (poll_for(socket_, POLLOUT, kPiece)) return true;
@@ -111,16 +115,35 @@ ssize_t DeadlineStream::read(char* data, size_t size) {
 }
 
 ssize_t DeadlineStream::write(const char* data, size_t size) {
+  constexpr std::size_t kSmall = 16384;
+  const bool first = held_.empty();
+  if (size <= kSmall) held_.append(data, size);
+  if (size <= kSmall && first) return static_cast<ssize_t>(size);
+  if (!flush()) return -1;
+  return size <= kSmall ? static_cast<ssize_t>(size) : send_some({data, size});
+}
+
+bool DeadlineStream::flush() const {
+  const std::string held = std::exchange(held_, {});
+  for (std::string_view left = held; !left.empty();) {
+    const ssize_t count = send_some(left);
+    if (count <= 0) return false;
+    left.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+ssize_t DeadlineStream::send_some(std::string_view bytes) const {
   // MSG_DONTWAIT: a client that stops reading in the middle of a large answer must not block a thread in the kernel.
   for (;;) {
-    if (!is_writable()) return -1;
+    if (!writable_in_time()) return -1;
     if (tls_ != nullptr) {
-      const TlsSession::Moved moved = tls_->send(data, size);
+      const TlsSession::Moved moved = tls_->send(bytes.data(), bytes.size());
       if (moved.need == TlsSession::Need::kNothing) return static_cast<ssize_t>(moved.count);
       if (moved.need == TlsSession::Need::kEnd || (moved.need == TlsSession::Need::kRead && !is_readable())) return -1;
       continue;
     }
-    const ssize_t count = send(socket_, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t count = send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count >= 0 || (errno != EINTR && errno != EAGAIN)) return count;
   }
 }

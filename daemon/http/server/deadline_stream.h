@@ -8,6 +8,8 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <string>
+#include <string_view>
 
 #include "daemon/http/server/tls.h"
 #include "engine/base/clock.h"
@@ -47,7 +49,11 @@ class DeadlineStream final : public httplib::Stream {
   [[nodiscard]] bool is_readable() const override;
   [[nodiscard]] bool is_writable() const override;
   ssize_t read(char* data, size_t size) override;
+  // A first small piece (a head) is held back until the next one (its body) comes, or anything else is asked of the
+  // stream: one packet instead of two.
   ssize_t write(const char* data, size_t size) override;
+  // Sends what is held back. False: it cannot be sent.
+  [[nodiscard]] bool flush() const;
   void get_remote_ip_and_port(std::string& ip, int& port) const override;
   void get_local_ip_and_port(std::string& ip, int& port) const override;
   [[nodiscard]] socket_t socket() const override { return socket_; }
@@ -55,6 +61,8 @@ class DeadlineStream final : public httplib::Stream {
  private:
   [[nodiscard]] bool readable_within(std::chrono::milliseconds time) const;
   [[nodiscard]] ssize_t receive(char* data, std::size_t size);
+  [[nodiscard]] bool writable_in_time() const;
+  [[nodiscard]] ssize_t send_some(std::string_view bytes) const;
 
   const socket_t socket_;
   const TimeLimits& limits_;
@@ -65,6 +73,7 @@ class DeadlineStream final : public httplib::Stream {
   std::array<char, 4096> buffer_;
   std::size_t buffered_ = 0;
   std::size_t filled_ = 0;
+  mutable std::string held_;  // the library asks is_writable() between pieces, which is const
 };
 
 }  // namespace kinglet::daemon::http

@@ -274,8 +274,9 @@ class Server::Endpoint final : public httplib::Server {
             prepare(request);
             body = has_body(request);
           });
+      const bool sent = stream.flush();
       // What is left of a request that was not read to its end would be taken for the next one.
-      if (!answered || !understood || closed || body || last) break;
+      if (!answered || !sent || !understood || closed || body || last) break;
     }
   }
 
@@ -356,7 +357,7 @@ class Server::Endpoint final : public httplib::Server {
               httplib::Response& response, SteadyTime start) {
     const SteadyClock::duration taken = SteadyClock::now() - start;
     owner_.context_.traffic.add(pattern, call.method, reply.status, taken);
-    if (owner_.context_.log) {
+    if (owner_.context_.log && owner_.context_.log_book.wants(LogLevel::kDebug)) {
       // Only the pattern: nothing of the request reaches the log.
       owner_.context_.log(LogLevel::kDebug, format_text("{} {} {} {:.1f} ms {}", pattern.empty() ? "-" : call.method,
                                                         pattern.empty() ? "(no route)" : pattern, reply.status,

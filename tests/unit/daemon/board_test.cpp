@@ -50,6 +50,16 @@ TEST_F(BoardTest, CountsProcessorTimeAfterANameWithBlanks) {
   EXPECT_DOUBLE_EQ(read_board(root_).cpu_seconds.value(), 2.0);
 }
 
+TEST_F(BoardTest, IsReadOnceASecondForThoseWhoAskOften) {
+  RecentBoard board(root_);
+  const SteadyTime now = SteadyClock::now();
+  put("sys/class/thermal/thermal_zone0/temp", "40000\n");
+  EXPECT_EQ(board.get(now).temperature_celsius, 40.0);
+  put("sys/class/thermal/thermal_zone0/temp", "50000\n");
+  EXPECT_EQ(board.get(now + std::chrono::milliseconds(999)).temperature_celsius, 40.0);
+  EXPECT_EQ(board.get(now + std::chrono::seconds(1)).temperature_celsius, 50.0);
+}
+
 TEST(Board, KnowsItsOwnMemory) {
   const BoardFacts facts = read_board();
   ASSERT_TRUE(facts.resident_bytes && facts.peak_bytes);

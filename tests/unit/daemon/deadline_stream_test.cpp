@@ -91,5 +91,34 @@ TEST_F(DeadlineStreamTest, ABufferedRequestNeedsNoWaiting) {
   EXPECT_TRUE(stream.wait_for_request(SteadyClock::now(), [] { return true; }));
 }
 
+TEST_F(DeadlineStreamTest, SendsAHeadTogetherWithItsBody) {
+  const TimeLimits limits;
+  DeadlineStream stream(server_.get(), limits, stopping_);
+  EXPECT_EQ(stream.write("head ", 5), 5);
+  std::array<char, 16> bytes{};
+  EXPECT_EQ(recv(client_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT), -1);
+  EXPECT_EQ(stream.write("body", 4), 4);
+  EXPECT_EQ(recv(client_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT), 9);
+  EXPECT_STREQ(bytes.data(), "head body");
+}
+
+// "100 Continue" waits for nothing, and a stream's head not for its first picture.
+TEST_F(DeadlineStreamTest, SendsAHeadBeforeItWaitsForAnything) {
+  const TimeLimits limits{.between_bytes = milliseconds(1)};
+  DeadlineStream stream(server_.get(), limits, stopping_);
+  std::array<char, 16> bytes{};
+  const auto arrives = [&] { return recv(client_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT) == 4; };
+  EXPECT_EQ(stream.write("head", 4), 4);
+  EXPECT_TRUE(stream.is_writable());
+  EXPECT_TRUE(arrives());
+  stream.begin_request();
+  EXPECT_EQ(stream.write("next", 4), 4);
+  EXPECT_FALSE(stream.is_readable());
+  EXPECT_TRUE(arrives());
+  EXPECT_EQ(stream.write("last", 4), 4);
+  EXPECT_TRUE(stream.flush());
+  EXPECT_TRUE(arrives());
+}
+
 }  // namespace
 }  // namespace kinglet::daemon::http

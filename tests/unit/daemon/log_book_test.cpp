@@ -43,9 +43,9 @@ TEST(Stats, LookingAwayOnPurposeIsASignOfLife) {
   const SteadyTime start{std::chrono::hours(1)};
   Stats stats(start);
   stats.add_skipped(SkipReason::kSettling);
-  EXPECT_FALSE(stats.view(start).last_answer_at);
+  EXPECT_FALSE(stats.last_answer_at());
   stats.add_looked_away(SkipReason::kSchedule, start);
-  EXPECT_EQ(stats.view(start).last_answer_at, start);
+  EXPECT_EQ(stats.last_answer_at(), start);
   EXPECT_EQ(stats.view(start).skipped[static_cast<std::size_t>(SkipReason::kSchedule)], 1U);
 }
 
