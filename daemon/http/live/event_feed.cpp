@@ -61,7 +61,8 @@ void EventFeed::run(const std::stop_token& stop, const Context& context) {
     tell_visits(context);
     tell_camera(context);
     tell_model(context);
-    if (predictions) tell_predictions(context);
+    if (predictions) tell_predictions(context, !predictions_told_);
+    predictions_told_ = predictions;
     tell_stats(context, now);
     MutexLock lock(mutex_);
     if (noted_.empty()) changed_.wait_until(mutex_, now + (predictions ? kTurnWithPredictions : kTurn));
@@ -109,10 +110,11 @@ void EventFeed::tell_stats(const Context& context, SteadyTime now) {
   bus_.publish(EventType::kStats, "stats", stats_json(context).dump());
 }
 
-void EventFeed::tell_predictions(const Context& context) {
+void EventFeed::tell_predictions(const Context& context, bool anew) {
   // Who has just come is not told of old ones.
-  if (const auto newest = context.latest.get(); newest && newest->seq > last_prediction_ + kMostPredictions) {
-    last_prediction_ = newest->seq - 1;
+  if (anew) {
+    if (const auto newest = context.latest.get()) last_prediction_ = newest->seq;
+    return;
   }
   const auto fresh = context.latest.list(
       kMostPredictions, [this](const Prediction& prediction) { return prediction.seq > last_prediction_; });

@@ -40,7 +40,7 @@ class EventFeed {
   void tell_camera(const Context& context);
   void tell_model(const Context& context);
   void tell_stats(const Context& context, SteadyTime now);
-  void tell_predictions(const Context& context);
+  void tell_predictions(const Context& context, bool anew);
 
   EventBus bus_;
   Mutex mutex_;
@@ -51,6 +51,7 @@ class EventFeed {
   std::string camera_;       // as it was last told
   std::uint32_t model_ = 0;  // the number of the one last told
   std::uint64_t last_prediction_ = 0;
+  bool predictions_told_ = false;  // somebody listened to them in the last turn
   SteadyTime next_stats_{};
   std::jthread thread_;  // last: joined first
 };

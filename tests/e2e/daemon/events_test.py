@@ -137,6 +137,12 @@ class Events(Live):
         one = events[-1]["data"]["prediction"]
         self.assertEqual(self.daemon.ask("/api/v1/predictions/" + one["id"]).json(), one)
 
+    def test_who_comes_is_told_of_no_prediction_of_before(self):
+        self.daemon.until(lambda: len(self.daemon.ask("/api/v1/predictions?limit=20").json()["items"]) == 20, "20 predictions")
+        before = self.daemon.prediction()["seq"]
+        first = self.listen("/api/v1/events?types=prediction").event()
+        self.assertGreater(first["data"]["prediction"]["seq"], before)
+
     def test_a_kind_stands_for_all_of_it(self):
         listener = self.listen("/api/v1/events?types=visit,stats")
         seen = {listener.event()["event"] for _ in range(5)}
