@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/qr.h"
 
-#include <dlfcn.h>
+#include <qrencode.h>
 
 #include <memory>
-#include <optional>
 
 #include "engine/base/format.h"
 
@@ -12,30 +11,6 @@ namespace kinglet::daemon {
 namespace {
 
 constexpr int kQuiet = 4;  // modules of border that readers want
-
-// The interface of libqrencode.so.4 (qrencode.h), as far as it is used.
-struct LibraryCode {
-  int version;
-  int width;
-  unsigned char* data;  // bit 0 of each: dark
-};
-constexpr int kMedium = 1;     // QR_ECLEVEL_M
-constexpr int kEightBits = 2;  // QR_MODE_8
-
-struct Library {
-  LibraryCode* (*encode)(const char* text, int version, int level, int mode, int case_sensitive) = nullptr;
-  void (*release)(LibraryCode* code) = nullptr;
-};
-
-std::optional<Library> load() {
-  void* library = ::dlopen("libqrencode.so.4", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return std::nullopt;
-  Library found;
-  found.encode = reinterpret_cast<decltype(found.encode)>(::dlsym(library, "QRcode_encodeString"));
-  found.release = reinterpret_cast<decltype(found.release)>(::dlsym(library, "QRcode_free"));
-  if (found.encode == nullptr || found.release == nullptr) return std::nullopt;
-  return found;
-}
 
 }  // namespace
 
@@ -45,14 +20,9 @@ bool QrCode::at(int x, int y) const {
 }
 
 Result<QrCode> make_qr(std::string_view text) {
-  static const std::optional<Library> library = load();
-  if (!library) {
-    return fail(ErrorCode::kUnavailable, "libqrencode.so.4 is not installed, which draws QR codes", {},
-                "apt install libqrencode4, or use the link");
-  }
   const std::string terminated(text);
-  const std::unique_ptr<LibraryCode, decltype(library->release)> made(
-      library->encode(terminated.c_str(), 0, kMedium, kEightBits, 1), library->release);
+  const std::unique_ptr<QRcode, decltype(&QRcode_free)> made(
+      QRcode_encodeString(terminated.c_str(), 0, QR_ECLEVEL_M, QR_MODE_8, 1), &QRcode_free);
   if (!made) {
     return fail(ErrorCode::kUsage, format_text("{} bytes do not fit into a QR code: {}", text.size(), errno_text()));
   }

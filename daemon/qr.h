@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: a link as a picture that a phone reads: drawn on the device, so that a token never leaves it. libqrencode is
-// loaded when it is first needed: few need it, and then once.
+// Why: a link as a picture that a phone reads: drawn on the device, so that a token never leaves it.
 #pragma once
 
 #include <string>
@@ -17,7 +16,7 @@ struct QrCode {
   [[nodiscard]] bool at(int x, int y) const;  // false outside
 };
 
-// kUnavailable: the library is not installed; kUsage: more text than fits.
+// kUsage: more text than fits.
 [[nodiscard]] Result<QrCode> make_qr(std::string_view text);
 
 // Two rows a line, in blocks that terminals draw; with its quiet border.
