@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Home Assistant requires of a device's discovery message, from its documentation of MQTT discovery and of each
-platform: what must be there, what may, and the values that device classes and units can have together."""
+platform: what must be there, what may, and the values that device classes and units can have together; and its templates,
+which are Jinja2's, in a sandbox, with the message as value_json."""
+import jinja2.sandbox
 
 SHORT = {"dev": "device", "o": "origin", "cmps": "components", "p": "platform", "avty_t": "availability_topic"}
 SHORT_DEVICE = {"ids": "identifiers", "mf": "manufacturer", "mdl": "model", "sw": "sw_version", "hw": "hw_version",
@@ -18,6 +20,14 @@ PLATFORMS = {  # required, optional
 }
 UNITS = {"duration": {"ms", "s", "min", "h", "d"}, "temperature": {"°C", "°F", "K"}}
 CLASSES = {"sensor": {"duration", "temperature"}, "binary_sensor": {"occupancy", "problem"}}
+
+
+TEMPLATES = jinja2.sandbox.ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined)
+
+
+def state_of(entity, message):
+    """What Home Assistant takes from this message (an object) for the entity."""
+    return TEMPLATES.from_string(entity["value_template"]).render(value_json=message).strip()
 
 
 def spelled_out(names, short):

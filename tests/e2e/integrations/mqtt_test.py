@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from broker import free_port
-from home_assistant import faults_of_device
+from home_assistant import faults_of_device, state_of
 from mqtt_case import Mqtt
 from support import KINGLETD, PATIENCE, SOURCE_DIR, main
 
@@ -36,6 +36,34 @@ class Told(Mqtt):
         kept = {message["topic"].removeprefix("kinglet/test/") for message in late.messages if message["retain"]}
         self.assertEqual(kept, {"status", "state/visit", "state/today", "state/stats",
                                 "homeassistant/device/kinglet_test/config"})
+
+    def test_home_assistant_reads_what_is_meant(self):
+        broker = self.broker()
+        live = self.listen(broker)
+        self.daemon(broker.port, "mqtt.commands=true", f"store.path={self.folder}")
+        entities = json.loads(live.wait("kinglet_test/config"))["cmps"]
+        ended = json.loads(live.wait("event/visit", lambda p: b'"visit.end"' in p))
+        live.wait("state/visit", lambda p: json.loads(p) == ended["visit"])
+        live.wait("state/today", lambda p: json.loads(p)["visits"] > 0)
+        broker.publish("kinglet/test/command/pause", "ON")
+        stats = json.loads(live.wait("state/stats", lambda p: json.loads(p)["camera_state"] == "paused"))
+        newest = {entity["state_topic"]: json.loads(live.of(entity["state_topic"])[-1]) for entity in entities.values()}
+        newest["kinglet/test/event/visit"], newest["kinglet/test/state/stats"] = ended, stats
+        states = {key: state_of(entity, newest[entity["state_topic"]]) for key, entity in entities.items()}
+        told = json.loads(states.pop("visit"))
+        self.assertEqual((told["event_type"], told["id"], told["species_id"]),
+                         ("visit.end", ended["visit"]["id"], ended["visit"]["species_id"]))
+        self.assertEqual(state_of(entities["visit"], {**ended, "type": "visit.update"}), "")
+        for key, state in states.items():
+            with self.subTest(entity=key, state=state):
+                if "state_class" in entities[key]:
+                    float(state)
+                elif entities[key]["p"] in ("binary_sensor", "switch"):
+                    self.assertIn(state, ("ON", "OFF"))
+                else:
+                    self.assertRegex(state, r"^\S.+$")
+        # What a message may leave out is unknown, not a fault.
+        self.assertEqual(state_of(entities["latency"], {"camera_state": "absent"}), "None")
 
     def test_a_clean_end_and_a_violent_one_leave_it_offline(self):
         broker = self.broker()
