@@ -79,7 +79,7 @@ std::string words_of(const std::string& type, const Json& data) {
   if (type == "stats" && data.contains("stats")) {
     const Json::json_pointer rate("/images_per_second/now");
     const Json& stats = data["stats"];
-    return stats.contains(rate) ? format_text("{:.1f} images/s", stats[rate].get<double>()) : "";
+    return stats.contains(rate) ? format_text("{:.1f} images/s", stats[rate].get<double>()) : "no images yet";
   }
   return text_of(data, "reason");
 }

@@ -388,6 +388,7 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
   IntegrationOptions integrations = KINGLET_TRY(integration_options(config));
   KeeperOptions keeper = keeper_options(config, store_options.folder);
   Result<Classifier> classifier = open_classifier(config, keeper, log);
+  if (options.loaded) options.loaded();
   if (!classifier) {
     if (options.strict) return std::unexpected(classifier.error());
     log(LogLevel::kError, "no model: " + describe(classifier.error()));

@@ -3,6 +3,7 @@
 // them all.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ namespace kinglet::daemon {
 struct AppOptions {
   bool strict = false;               // a model or camera that cannot be had is an error
   std::vector<std::string> origins;  // config::Loaded::origins; may be empty
+  std::function<void()> loaded;      // called once the model is loaded or refused, before anything is opened or written
 };
 
 class App {

@@ -9,12 +9,15 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
+#include <thread>
 
 #include "config/config.h"
 #include "daemon/app.h"
 #include "daemon/build_info.h"
 #include "daemon/integrations.h"
+#include "daemon/thread_entry.h"
 #include "engine/base/clock.h"
 #include "engine/base/format.h"
 #include "engine/base/units.h"
@@ -104,6 +107,28 @@ sigset_t handled_signals() {
   return signals;
 }
 
+// A large model takes seconds to load, which nothing interrupts. Until then the process has nothing to put in order: a
+// signal to end ends it at once.
+class EndsWhileLoading {
+ public:
+  EndsWhileLoading()
+      : thread_([](const std::stop_token& stop) { enter_thread("loading", [&] { wait_for_signal(stop); }); }) {}
+
+ private:
+  static void wait_for_signal(const std::stop_token& stop) {
+    constexpr timespec kTurn{.tv_sec = 0, .tv_nsec = 50'000'000};
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    while (!stop.stop_requested()) {
+      if (sigtimedwait(&signals, nullptr, &kTurn) > 0) std::_Exit(0);
+    }
+  }
+
+  std::jthread thread_;
+};
+
 // All of the new configuration that can change now, or nothing of it.
 void reload(App& app, const Flags& flags, const Log& log) {
   const auto loaded = config::load(flags.load);
@@ -176,8 +201,10 @@ int main_of(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
 
   const Log log = make_log(loaded->config.log.level);
-  const Result<std::unique_ptr<App>> app =
-      App::start(loaded->config, {.strict = flags.strict, .origins = loaded->origins}, log.sink);
+  std::optional<EndsWhileLoading> ends_while_loading(std::in_place);
+  const Result<std::unique_ptr<App>> app = App::start(
+      loaded->config,
+      {.strict = flags.strict, .origins = loaded->origins, .loaded = [&] { ends_while_loading.reset(); }}, log.sink);
   if (!app) return report(app.error());
   std::fprintf(stderr, "kingletd: open %s in a browser\n", (*app)->urls().front().c_str());
   run(**app, flags, log);

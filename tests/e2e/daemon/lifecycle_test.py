@@ -13,6 +13,34 @@ import unittest
 from support import Daemon, ScratchFolder, main
 
 
+def field(number, value):
+    """A field of protobuf's wire format: a number, or bytes with their length."""
+    def varint(n):
+        return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def write_large_model(path, inner, classes):
+    """Two matrix products, [1,3] to [1,classes] over `inner` values: the file has their weights, all 0."""
+    def tensor(name, rows, columns):
+        return field(1, rows) + field(1, columns) + field(2, 1) + field(8, name) + field(9, bytes(4 * rows * columns))
+
+    def value(name, *dims):
+        shape = b"".join(field(1, field(1, dim)) for dim in dims)
+        return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)))
+
+    def node(op_type, inputs, output):
+        return b"".join(field(1, name) for name in inputs) + field(2, output) + field(4, op_type)
+    nodes = [node("GlobalAveragePool", ["x"], "a"), node("Flatten", ["a"], "b"), node("MatMul", ["b", "v"], "c"),
+             node("MatMul", ["c", "w"], "y")]
+    graph = b"".join(field(1, it) for it in nodes) + field(2, "large") + field(5, tensor("v", 3, inner)) + \
+        field(5, tensor("w", inner, classes)) + field(11, value("x", 1, 3, 32, 32)) + field(12, value("y", 1, classes))
+    path.write_bytes(field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, 17)))
+
+
 class Lifecycle(ScratchFolder):
     def test_for_ends_by_itself(self):
         start = time.monotonic()
@@ -42,6 +70,14 @@ class Lifecycle(ScratchFolder):
             half.close()
             self.assertEqual(code, 0, "".join(daemon.lines))
             self.assertLess(taken, 2)
+
+    def test_a_signal_ends_it_while_a_large_model_loads(self):
+        model, here = self.folder / "large.onnx", self.folder / "http.sock"
+        write_large_model(model, inner=200_000, classes=300)
+        daemon = Daemon(sets=["source=demo:", f"model.path={model}", f"http.listen=unix:{here}"], wait=False)
+        daemon.until(here.exists, "a socket: the model is next")
+        code, _ = daemon.stop()
+        self.assertEqual((code, daemon.lines), (0, []))  # a line would say that it was loaded, or why not
 
     def test_the_service_manager_hears_ready_status_and_watchdog(self):
         path = self.folder / "notify"

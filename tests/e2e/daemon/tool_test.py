@@ -90,13 +90,16 @@ class Models(Tool):
 
     def test_the_cameras_own_pictures_calibrate(self):
         daemon = self.start()
-        refused = self.ask("quantize", DEMO, "-o", self.folder / "small.onnx", "--from-daemon", code=69) \
-            if not daemon.prediction() else None
         daemon.until(lambda: self.frames(daemon) >= 2, "two pictures")
         ended = self.ask("quantize", DEMO, "-o", self.folder / "small.onnx", "--from-daemon", "--most-images", 2)
         self.assertIn("pictures of the daemon", ended.stderr)
         self.assertTrue((self.folder / "small.onnx").exists())
-        self.assertTrue(refused is None or "no picture yet" in refused.stderr)
+
+    def test_without_a_picture_of_the_camera_nothing_is_calibrated(self):
+        self.start("source=images:/nowhere")
+        refused = self.ask("quantize", DEMO, "-o", self.folder / "small.onnx", "--from-daemon", code=69)
+        self.assertIn("no picture yet", refused.stderr)
+        self.assertFalse((self.folder / "small.onnx").exists())
 
     def frames(self, daemon):
         """How many are there; what comes is whole."""
