@@ -10,6 +10,7 @@
 #include "daemon/http/problem.h"
 #include "daemon/http/routes.h"
 #include "engine/base/format.h"
+#include "engine/base/text.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -66,6 +67,16 @@ Reply refuse_picture(const Error& error) {
                  too_large ? "scale it down, or raise http.max_pixels" : error.hint);
 }
 
+// Only the model that is loaded answers; who names one means that one and no other.
+std::optional<Reply> refuse_model(const Context& context, const Call& call, const LoadedModel& loaded) {
+  if (!loaded.facts) return problem("model-not-valid", "no model is loaded: " + context.models.problem());
+  const auto wanted = call.query_value("model");
+  if (!wanted || *wanted == loaded.facts->name) return std::nullopt;
+  return problem("model-not-valid",
+                 format_text("model \"{}\" is not loaded; \"{}\" is", printable(*wanted, 100), loaded.facts->name),
+                 "POST /api/v1/models/NAME/activate changes to another one");
+}
+
 Reply answer_json(const LoadedModel& loaded, const camera::DecodedImage& decoded, const PostedPicture& picture,
                   std::int64_t top_k, SteadyClock::duration decode) {
   const ModelFacts& model = *loaded.facts;
@@ -94,7 +105,7 @@ Reply post_classify(const Context& context, const Call& call) {
   std::expected<Order, Reply> order = read_order(call);
   if (!order) return order.error();
   const LoadedModel model = context.models.current();
-  if (!model.facts) return problem("model-not-valid", "no model is loaded: " + context.models.problem());
+  if (std::optional<Reply> refusal = refuse_model(context, call, model)) return std::move(*refusal);
   const Result<ClassifyDesk::Place> place = context.desk.reserve();
   if (!place) return problem(place.error().code == ErrorCode::kBusy ? "busy" : "starting", place.error().message);
 

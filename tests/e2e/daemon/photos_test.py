@@ -78,6 +78,12 @@ class PostedPhotos(ScratchFolder):
                                 {"Content-Type": "application/json; charset=utf-8"})
         self.assertEqual(reply.json()["top"][0]["label"], EXPECTED["bald_eagle.jpg"]["top1"])
 
+    def test_only_the_model_that_is_loaded_answers(self):
+        name = self.daemon.ask("/api/v1/model").json()["name"]
+        self.assertEqual(self.post("bald_eagle.jpg", "?model=" + name).json()["model"]["name"], name)
+        problem = self.assert_problem(self.post("bald_eagle.jpg", "?model=other"), 409, "model-not-valid")
+        self.assertIn(name, problem["detail"])
+
     def test_json_that_is_none_or_strange_is_refused(self):
         for body in (b"", b"{", b"[]", b"{}", b'{"image_base64":5}', b'{"image_base64":"a"}', b'{"image":"aaaa"}',
                      b'{"image_base64":"aaaa","top_k":0}', b"[" * 100000):
