@@ -321,6 +321,13 @@ class Api(WithAVisit, ScratchFolder):
         received = self.daemon.raw(request * 3 + request.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
         self.assertEqual(received.count(b"HTTP/1.1 200 "), 4)
 
+    def test_who_sends_without_end_gets_as_many_answers_as_a_connection_has(self):
+        request = b"GET /api/v1/stats HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        received = self.daemon.raw(request * 2000)
+        self.assertEqual(received.count(b"HTTP/1.1 200 "), 20)
+        self.assertEqual(received.count(b"Connection: close"), 1)
+        self.assertGreater(received.index(b"Connection: close"), received.rindex(b"HTTP/1.1 200 "))
+
 
 if __name__ == "__main__":
     main()
