@@ -25,7 +25,9 @@ bool is_foldable(const Graph& graph, NodeId id) {
       node.inputs, [&](ValueId input) { return input == kNoValue || fixed_constant(graph, input) != nullptr; });
   const bool inner =
       std::ranges::none_of(node.outputs, [&](ValueId output) { return output != kNoValue && graph.is_output(output); });
-  return inputs_fixed && inner;
+  const bool wanted = std::ranges::any_of(
+      node.outputs, [&](ValueId output) { return output != kNoValue && !graph.consumers(output).empty(); });
+  return inputs_fixed && inner && wanted;
 }
 
 std::optional<FoldSize> fold_size(const Graph& graph, NodeId id) {

@@ -10,7 +10,7 @@
 namespace kinglet::engine {
 
 // The node depends on constants only, always gives the same, is of an operator we can evaluate, makes no graph output
-// and has outputs of known size.
+// but something that is read, and has outputs of known size.
 [[nodiscard]] bool is_foldable(const Graph& graph, NodeId id);
 
 // Bytes of the node's inputs (each constant once) and outputs, by their shapes.
