@@ -11,8 +11,8 @@
 namespace kinglet::camera {
 namespace {
 
-// One in the mailbox, one being looked at, one being filled.
-constexpr std::size_t kBuffers = 3;
+// One in the mailbox, one being looked at, one prepared meanwhile, one being filled.
+constexpr std::size_t kBuffers = 4;
 using Pool = LeasePool<std::vector<std::byte>, kBuffers>;
 
 class MaskedSource final : public FrameSource {

@@ -109,6 +109,11 @@ LogSink into_book(LogSink log, LogBook& book) {
   };
 }
 
+LookAhead look_ahead(const config::Config& config) {
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  return cores > config.inference.threads ? LookAhead::kYes : LookAhead::kNo;
+}
+
 }  // namespace
 
 // Declared in the order of building; destroyed in the reverse order: HTTP first, then the camera, then the model.
@@ -139,7 +144,7 @@ struct App::Parts {
              .make_line = [this](Classifier first,
                                  const LineOptions& line) { return make_line(std::move(first), line); },
              .options = line_options},
-            &samples),
+            &samples, look_ahead(config)),
         keeper(std::move(keeper_options), models, model_desk, ids, log, [this] { inference_figures.reset(); }),
         capture([this] { return open_source(); }, capture_options(config), mailbox, snapshots, stats, log),
         context{.source_is_demonstration = [this] { return source_is_demonstration(); },

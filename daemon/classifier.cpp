@@ -97,7 +97,10 @@ Result<void> load_recipe(const ClassifierOptions& options, ModelFacts& facts) {
 }  // namespace
 
 Classifier::Classifier(engine::Session session, camera::Preprocessor preprocessor, camera::InputTensor input)
-    : session_(std::move(session)), preprocessor_(std::move(preprocessor)), input_(input) {}
+    : session_(std::move(session)),
+      preprocessor_(std::move(preprocessor)),
+      input_(input),
+      next_input_(input.bytes.size()) {}
 
 Result<Classifier> Classifier::open(const ClassifierOptions& options) {
   const SteadyTime start = SteadyClock::now();
@@ -164,6 +167,13 @@ camera::CropRect Classifier::crop_within(const camera::CropRect& part) const {
 Result<camera::CropRect> Classifier::prepare(const camera::FrameView& frame,
                                              const std::optional<camera::CropRect>& crop) {
   return preprocessor_.run(frame, crop, input_);
+}
+
+Result<camera::CropRect> Classifier::prepare_next(const camera::FrameView& frame,
+                                                  const std::optional<camera::CropRect>& crop) {
+  camera::InputTensor input = input_;
+  input.bytes = next_input_;
+  return preprocessor_.run(frame, crop, input);
 }
 
 void Classifier::take(std::span<const std::byte> input) {

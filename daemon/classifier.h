@@ -52,7 +52,7 @@ struct ModelFacts {
   Milliseconds warmup_time{};
 };
 
-// Thread-bound after open(): one thread at a time.
+// Thread-bound after open(): one thread at a time, but prepare_next() may run on another one while run() does.
 class Classifier {
  public:
   // Errors as of Session::open, find_recipe and Labels; kBadData for a model that is no image classifier (says what
@@ -64,6 +64,10 @@ class Classifier {
   // Fills the model's input. Gives the part of the frame that was used.
   [[nodiscard]] Result<camera::CropRect> prepare(const camera::FrameView& frame,
                                                  const std::optional<camera::CropRect>& crop);
+  // The same, kept aside until take_next() makes it the model's input.
+  [[nodiscard]] Result<camera::CropRect> prepare_next(const camera::FrameView& frame,
+                                                      const std::optional<camera::CropRect>& crop);
+  void take_next() { take(next_input_); }
   // The same with numbers at hand: the input as it is held in memory, of its size.
   void take(std::span<const std::byte> input);
   // An output of the newest run as it is held in memory, of its size.
@@ -79,6 +83,7 @@ class Classifier {
   engine::Session session_;
   camera::Preprocessor preprocessor_;
   camera::InputTensor input_;
+  std::vector<std::byte> next_input_;
   std::vector<float> raw_;
   std::vector<float> scores_;
   std::shared_ptr<const ModelFacts> facts_;

@@ -58,7 +58,7 @@ Result<SecondOpinion> FrameLine::ask(Classifier& other, visits::Decider& decider
                                      bool clock_synced) const {
   SecondOpinion opinion;
   const SteadyTime begun = SteadyClock::now();
-  KINGLET_TRY(prepare(other, frame));
+  KINGLET_TRY(fill_input(other, frame, Where::kInput));
   const std::span<const float> scores = KINGLET_TRY(other.run());
   opinion.taken = SteadyClock::now() - begun;
   opinion.answer = decider.decide(scores, season(frame.info().captured_wall, clock_synced), top_k_);
@@ -67,40 +67,64 @@ Result<SecondOpinion> FrameLine::ask(Classifier& other, visits::Decider& decider
 
 Result<std::variant<Prediction, SkipReason>> FrameLine::look_at(const camera::Frame& frame, SteadyTime now,
                                                                 bool clock_synced) {
+  const Prepared prepared = KINGLET_TRY(prepare(frame, now, clock_synced, Where::kInput));
+  return answer(frame, prepared, &Classifier::run);
+}
+
+Result<Prepared> FrameLine::prepare(const camera::Frame& frame, SteadyTime now, bool clock_synced, Where where) {
   const Gate::Moment moment{.now = now,
                             .wall = frame.info().captured_wall,
                             .clock_synced = clock_synced,
                             .visit_open = tracker_.visit_is_open()};
-  if (const std::optional<SkipReason> skip = gate_.decide(frame, moment)) {
-    tracker_.tick(now);
-    return *skip;
+  Prepared prepared{.skip = gate_.decide(frame, moment),
+                    .aside = where == Where::kAside,
+                    .crop = {},
+                    .clock_synced = clock_synced,
+                    .now = now,
+                    .begun = SteadyClock::now(),
+                    .done = {}};
+  if (!prepared.skip) prepared.crop = KINGLET_TRY(fill_input(classifier_, frame, where));
+  prepared.done = SteadyClock::now();
+  return prepared;
+}
+
+Result<std::variant<Prediction, SkipReason>> FrameLine::answer(const camera::Frame& frame, const Prepared& prepared,
+                                                               const Run& run) {
+  if (prepared.skip) {
+    tracker_.tick(prepared.now);
+    return *prepared.skip;
   }
-  Prediction prediction;
-  const camera::FrameInfo& info = frame.info();
   const SteadyTime begun = SteadyClock::now();
-  prediction.crop = KINGLET_TRY(prepare(classifier_, frame));
-  const SteadyTime prepared_at = SteadyClock::now();
-  const std::span<const float> scores = KINGLET_TRY(classifier_.run());
+  if (prepared.aside) classifier_.take_next();
+  const std::span<const float> scores = KINGLET_TRY(run(classifier_));
   const SteadyTime run_at = SteadyClock::now();
+  const camera::FrameInfo& info = frame.info();
+  Prediction prediction;
+  prediction.crop = prepared.crop;
   prediction.at = info.captured_wall;
-  prediction.clock_synced = clock_synced;
+  prediction.clock_synced = prepared.clock_synced;
   prediction.frame_seq = info.sequence;
-  prediction.answer = decider_.decide(scores, season(prediction.at, clock_synced), top_k_);
+  prediction.answer = decider_.decide(scores, season(prediction.at, prediction.clock_synced), top_k_);
   prediction.id = ids_->next(prediction.at);
   prediction.seq = next_seq_++;
-  track(info, now, prediction);
+  track(info, prepared.now, prediction);
   const SteadyTime done_at = SteadyClock::now();
-  prediction.age = now - info.captured_at + (done_at - begun);
-  prediction.timing = {now - info.captured_at, prepared_at - begun, run_at - prepared_at, done_at - run_at};
+  const SteadyClock::duration waited = prepared.now - info.captured_at;
+  prediction.age = waited + (done_at - prepared.begun);
+  prediction.timing = {waited + (begun - prepared.done), prepared.done - prepared.begun, run_at - begun,
+                       done_at - run_at};
   return prediction;
 }
 
-Result<camera::CropRect> FrameLine::prepare(Classifier& classifier, const camera::Frame& frame) const {
+Result<camera::CropRect> FrameLine::fill_input(Classifier& classifier, const camera::Frame& frame, Where where) const {
+  const auto fill = [&](const camera::FrameView& view, const std::optional<camera::CropRect>& crop) {
+    return where == Where::kAside ? classifier.prepare_next(view, crop) : classifier.prepare(view, crop);
+  };
   const camera::FrameView& full = frame.view();
   // What is cut out of the picture needs all the pixels there are.
-  if (const auto crop = choose_crop(classifier, full)) return classifier.prepare(full, crop);
+  if (const auto crop = choose_crop(classifier, full)) return fill(full, crop);
   const camera::FrameView& small = frame.small();
-  const camera::CropRect used = KINGLET_TRY(classifier.prepare(small, std::nullopt));
+  const camera::CropRect used = KINGLET_TRY(fill(small, std::nullopt));
   return camera::CropRect{used.x * full.width / small.width, used.y * full.height / small.height,
                           used.width * full.width / small.width, used.height * full.height / small.height};
 }

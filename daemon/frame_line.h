@@ -3,7 +3,9 @@
 // decision, visits. The daemon's pipeline and `kinglet replay` run the same line.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <span>
 #include <variant>
 
 #include "camera/frame.h"
@@ -28,6 +30,17 @@ struct SecondOpinion {
   SteadyClock::duration taken{};  // preprocessing and inference
 };
 
+// A frame that the gate has let pass and that is the model's next input, or why it was not looked at.
+struct Prepared {
+  std::optional<SkipReason> skip;
+  bool aside = false;  // Classifier::take_next() is still to come
+  camera::CropRect crop;
+  bool clock_synced = false;
+  SteadyTime now;  // of look_at()
+  SteadyTime begun;
+  SteadyTime done;
+};
+
 // Thread-bound. Allocates nothing per frame, apart from what a visit's begin, change and end need.
 class FrameLine {
  public:
@@ -48,6 +61,13 @@ class FrameLine {
   // One frame that is looked at `now`. An error means that the frame could not be prepared or answered.
   [[nodiscard]] Result<std::variant<Prediction, SkipReason>> look_at(const camera::Frame& frame, SteadyTime now,
                                                                      bool clock_synced);
+  // The same in two steps. The next frame may be prepared, aside, on another thread while `run` of this one runs the
+  // model and touches nothing else of the line.
+  enum class Where : std::uint8_t { kInput, kAside };
+  [[nodiscard]] Result<Prepared> prepare(const camera::Frame& frame, SteadyTime now, bool clock_synced, Where where);
+  using Run = std::function<Result<std::span<const float>>(Classifier&)>;
+  [[nodiscard]] Result<std::variant<Prediction, SkipReason>> answer(const camera::Frame& frame,
+                                                                    const Prepared& prepared, const Run& run);
   // No frame came: visits may end all the same.
   void tick(SteadyTime now) { tracker_.tick(now); }
   void finish() { tracker_.finish(); }
@@ -61,7 +81,8 @@ class FrameLine {
 
  private:
   // Fills the model's input; gives the part of the full frame that it shows.
-  [[nodiscard]] Result<camera::CropRect> prepare(Classifier& classifier, const camera::Frame& frame) const;
+  [[nodiscard]] Result<camera::CropRect> fill_input(Classifier& classifier, const camera::Frame& frame,
+                                                    Where where) const;
   // What of the frame is classified; nothing: what the recipe says of the whole.
   [[nodiscard]] std::optional<camera::CropRect> choose_crop(const Classifier& classifier,
                                                             const camera::FrameView& view) const;

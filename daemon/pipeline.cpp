@@ -2,6 +2,7 @@
 #include "daemon/pipeline.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "daemon/clock_sync.h"
@@ -11,7 +12,7 @@
 namespace kinglet::daemon {
 Pipeline::Pipeline(std::optional<FrameLine> line, camera::Mailbox& mailbox, ClassifyDesk& desk, Stats& stats,
                    Latest<Prediction>& latest, LogSink log, BestLook best_look, ModelChanges changes,
-                   FrameSamples* samples)
+                   FrameSamples* samples, LookAhead look_ahead)
     : line_(std::move(line)),
       changes_(std::move(changes)),
       mailbox_(mailbox),
@@ -22,6 +23,7 @@ Pipeline::Pipeline(std::optional<FrameLine> line, camera::Mailbox& mailbox, Clas
       best_look_(std::move(best_look)),
       samples_(samples) {
   heartbeat_ = SteadyClock::now().time_since_epoch().count();
+  if (look_ahead == LookAhead::kYes) side_.emplace("prepare");
   publish_model();
 }
 
@@ -41,6 +43,7 @@ void Pipeline::stop() {
   desk_.close();
   mailbox_.close();
   if (thread_.joinable()) thread_.join();
+  next_.reset();
 }
 
 SteadyTime Pipeline::heartbeat() const { return SteadyTime(SteadyClock::duration(heartbeat_.load())); }
@@ -51,18 +54,24 @@ void Pipeline::step(std::chrono::milliseconds patience) {
   take_up_model();
   answer_posted_picture();
   // A frame and a posted picture take turns; with more pictures waiting, a missing frame is not waited for.
-  const std::optional<camera::Frame> frame =
-      mailbox_.take(SteadyClock::now() + (desk_.empty() ? patience : std::chrono::milliseconds(0)));
+  std::optional<Next> next = take_next(desk_.empty() ? patience : std::chrono::milliseconds(0));
   if (!line_) return;
   try {
-    if (frame) {
-      look_at(*frame);
+    if (next) {
+      look_at(*std::move(next));
     } else {
       line_->tick(SteadyClock::now());
     }
   } catch (const CheckFailure& bug) {
     report(Error{ErrorCode::kInternal, bug.what(), {}, {}});
   }
+}
+
+std::optional<Pipeline::Next> Pipeline::take_next(std::chrono::milliseconds patience) {
+  if (next_) return std::exchange(next_, std::nullopt);
+  std::optional<camera::Frame> frame = mailbox_.take(SteadyClock::now() + patience);
+  if (!frame) return std::nullopt;
+  return Next{.frame = *std::move(frame), .prepared = std::nullopt};
 }
 
 void Pipeline::adopt(LineOptions options) {
@@ -80,6 +89,7 @@ void Pipeline::take_up_settings() {
   changes_.options = std::move(*settings);
   if (!line_) return;
   line_->adopt(make_rule(*line_->classifier().facts()), changes_.options);
+  if (next_) next_->prepared.reset();
   publish_model();
 }
 
@@ -113,6 +123,7 @@ void Pipeline::change_model(Classifier classifier) {
   if (line_) {
     auto rule = make_rule(*classifier.facts());
     back.classifier.emplace(line_->change_model(std::move(classifier), std::move(rule)));
+    if (next_) next_->prepared.reset();
   } else {
     line_.emplace(changes_.make_line(std::move(classifier), changes_.options));
   }
@@ -140,7 +151,8 @@ void Pipeline::end_trial(std::optional<Error> error) {
   changes_.desk->done(std::move(back));
 }
 
-void Pipeline::look_at(const camera::Frame& frame) {
+void Pipeline::look_at(Next next) {
+  const camera::Frame& frame = next.frame;
   const SteadyTime now = SteadyClock::now();
   if (paused_) {
     line_->tick(now);
@@ -148,18 +160,44 @@ void Pipeline::look_at(const camera::Frame& frame) {
   }
   const double pace = pace_;
   line_->set_pace(pace);
-  const auto looked = line_->look_at(frame, now, clock_is_synced());
+  if (!next.prepared) next.prepared = line_->prepare(frame, now, clock_is_synced(), FrameLine::Where::kInput);
   stats_.set_gate(line_->gate().motion(), pace);
+  if (!*next.prepared) return report(next.prepared->error());
+  const auto looked = line_->answer(frame, **next.prepared, [this](Classifier& model) { return run_model(model); });
   if (!looked) return report(looked.error());
   if (const auto* skipped = std::get_if<SkipReason>(&*looked)) return stats_.add_looked_away(*skipped, now);
   auto prediction = std::get<Prediction>(*looked);
   prediction.model = model_number_;
+  newest_times_ = prediction.timing;
   latest_.publish(prediction);
   stats_.add_prediction(SteadyClock::now(), prediction);
   last_error_.clear();
   if (prediction.best_of_visit && best_look_) best_look_(frame, prediction);
   if (samples_ != nullptr) samples_->offer(frame, now);
   if (candidate_) try_candidate(frame, prediction);
+}
+
+Result<std::span<const float>> Pipeline::run_model(Classifier& classifier) {
+  // A candidate is asked about this frame, as the gate saw it.
+  if (!side_ || candidate_ || paused_) return classifier.run();
+  // As late as it may be, so that the frame is no older than it has to be.
+  const SteadyTime not_before = SteadyClock::now() + newest_times_.inference - 2 * newest_times_.preprocess;
+  std::optional<Result<std::span<const float>>> scores;
+  const auto run = [&] {
+    scores = classifier.run();
+    model_done_.release();
+  };
+  side_->run([this, not_before] { prepare_ahead(not_before); }, std::ref(run));
+  static_cast<void>(model_done_.try_acquire());  // unless prepare_ahead() did
+  return *std::move(scores);
+}
+
+void Pipeline::prepare_ahead(SteadyTime not_before) {
+  if (model_done_.try_acquire_until(not_before)) return;
+  std::optional<camera::Frame> frame = mailbox_.take(SteadyClock::now());
+  if (!frame) return;
+  auto prepared = line_->prepare(*frame, SteadyClock::now(), clock_is_synced(), FrameLine::Where::kAside);
+  next_ = Next{.frame = *std::move(frame), .prepared = std::move(prepared)};
 }
 
 void Pipeline::answer_posted_picture() {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <optional>
+#include <semaphore>
 #include <string>
 #include <thread>
 
@@ -15,6 +16,7 @@
 #include "daemon/latest.h"
 #include "daemon/model_board.h"
 #include "daemon/model_desk.h"
+#include "daemon/side_thread.h"
 #include "daemon/stats.h"
 #include "engine/base/log.h"
 #include "engine/base/mutex.h"
@@ -33,12 +35,16 @@ struct ModelChanges {
   LineOptions options;  // as the line has them
 };
 
+// Whether the next frame is prepared on a thread of its own ("prepare") while the model runs on this one. Worth it
+// where the model leaves a core free.
+enum class LookAhead : std::uint8_t { kNo, kYes };
+
 // Owns the thread "answer". Without a line (no model) frames are taken and given back, so that the camera keeps moving.
 class Pipeline {
  public:
   Pipeline(std::optional<FrameLine> line, camera::Mailbox& mailbox, ClassifyDesk& desk, Stats& stats,
            Latest<Prediction>& latest, LogSink log, BestLook best_look = {}, ModelChanges changes = {},
-           FrameSamples* samples = nullptr);
+           FrameSamples* samples = nullptr, LookAhead look_ahead = LookAhead::kNo);
   ~Pipeline();
 
   void start();
@@ -63,6 +69,14 @@ class Pipeline {
     visits::Decider decider;
     Trial trial;
   };
+  // The frame after the one in the model.
+  struct Next {
+    camera::Frame frame;
+    std::optional<Result<Prepared>> prepared;  // absent: not yet, or for settings or a model that are gone
+  };
+  [[nodiscard]] std::optional<Next> take_next(std::chrono::milliseconds patience);
+  [[nodiscard]] Result<std::span<const float>> run_model(Classifier& classifier);
+  void prepare_ahead(SteadyTime not_before);
   void take_up_settings();
   void take_up_model();
   void change_model(Classifier classifier);
@@ -72,7 +86,7 @@ class Pipeline {
   void end_trial(std::optional<Error> error);
   void answer_posted_picture();
   [[nodiscard]] Result<void> answer(PostedPicture& picture);
-  void look_at(const camera::Frame& frame);
+  void look_at(Next next);
   void report(const Error& error);
 
   std::optional<FrameLine> line_;
@@ -87,12 +101,16 @@ class Pipeline {
   const BestLook best_look_;
   FrameSamples* const samples_;  // sees the frames that were answered; may be absent
 
+  std::optional<Next> next_;
+  StageTimes newest_times_;
   std::string last_error_;
   Mutex mutex_;
   std::optional<LineOptions> settings_ KINGLET_GUARDED_BY(mutex_);  // not yet taken up
   std::atomic<double> pace_{1};
   std::atomic<bool> paused_{false};
   std::atomic<SteadyTime::rep> heartbeat_{0};
+  std::binary_semaphore model_done_{0};
+  std::optional<SideThread> side_;
   std::jthread thread_;  // last: joined first
 };
 

@@ -6,6 +6,8 @@
 //                                          the median with its 95 % interval
 //   pipeline_bench cost MODEL [ROUNDS]     the same frames through the pipeline and through preprocessing and model
 //                                          alone, in turn; the median of the rounds' ratios with its 95 % interval
+//   pipeline_bench ahead MODEL [ROUNDS]    images a second with the next frame prepared while the model runs, against
+//                                          one after the other, in turn; the median of the rounds' ratios
 //   pipeline_bench memory MODEL FRAMES     tiny frames of the demonstration through the pipeline; resident memory
 //
 // The pipeline is mailbox, motion gate, preprocessing, model, decision, visits and figures, as in kingletd, on one
@@ -18,6 +20,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "camera/source.h"
@@ -31,9 +34,9 @@ constexpr int kFramesARound = 8;
 
 // A pipeline without a thread: step() is called by hand.
 struct Line {
-  explicit Line(Classifier classifier, GateOptions gate)
+  explicit Line(Classifier classifier, GateOptions gate, LookAhead look_ahead = LookAhead::kNo)
       : pipeline(FrameLine(std::move(classifier), {.gate = std::move(gate)}, ids, {}, warnings), mailbox, desk, stats,
-                 latest, {}) {}
+                 latest, {}, {}, {}, nullptr, look_ahead) {}
 
   void look_at(camera::Frame frame) {
     mailbox.put(std::move(frame));
@@ -152,6 +155,42 @@ Result<void> measure_share(const char* model, int frames) {
   return {};
 }
 
+// Images a second while frames come every two milliseconds, as from a camera that is faster than the model.
+double rate_of(Line& line, const Pictures& pictures, std::size_t& lent) {
+  constexpr auto kRound = std::chrono::milliseconds(500);
+  const std::uint64_t before = line.latest.get()->seq;
+  const SteadyTime begun = SteadyClock::now();
+  while (SteadyClock::now() < begun + kRound) {
+    line.mailbox.put(pictures.lend(lent++));
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  const Seconds length = SteadyClock::now() - begun;
+  return static_cast<double>(line.latest.get()->seq - before) / length.count();
+}
+
+Result<void> measure_ahead(const char* model, int rounds) {
+  const Pictures pictures = KINGLET_TRY(take_pictures());
+  const GateOptions gate{.max_fps = 1e6, .motion = true, .look_every = {}};
+  Line one_after_the_other(KINGLET_TRY(open(model)), gate);
+  Line ahead(KINGLET_TRY(open(model)), gate, LookAhead::kYes);
+  std::size_t lent = 0;
+  for (Line* line : {&one_after_the_other, &ahead}) {
+    line->look_at(pictures.lend(lent++));
+    line->pipeline.start();
+  }
+  std::vector<double> gains;
+  double rate = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const double before = rate_of(one_after_the_other, pictures, lent);
+    rate = rate_of(ahead, pictures, lent) + rate_of(ahead, pictures, lent);
+    gains.push_back(rate / (before + rate_of(one_after_the_other, pictures, lent)) - 1);
+  }
+  std::ranges::sort(gains);
+  std::printf("looking ahead: %+.1f %% images a second (median of %zu rounds; %+.1f to %+.1f)\n",
+              100 * gains[gains.size() / 2], gains.size(), 100 * gains.front(), 100 * gains.back());
+  return {};
+}
+
 Result<void> measure_memory(const char* model, std::uint64_t frames) {
   auto source =
       KINGLET_TRY(camera::open_source({.spec = "demo:?fps=max", .width = 64, .height = 64, .frames_per_second = 0}));
@@ -172,9 +211,11 @@ Result<void> measure_memory(const char* model, std::uint64_t frames) {
 int main_of(int argc, char** argv) {
   const std::string what = argc > 2 ? argv[1] : "";
   Result<void> done =
-      fail(ErrorCode::kUsage, "pipeline_bench share MODEL [FRAMES] | cost MODEL [ROUNDS] | memory MODEL FRAMES");
+      fail(ErrorCode::kUsage,
+           "pipeline_bench share MODEL [FRAMES] | cost MODEL [ROUNDS] | ahead MODEL [ROUNDS] | memory MODEL FRAMES");
   if (what == "share") done = measure_share(argv[2], argc > 3 ? std::atoi(argv[3]) : 400);
   if (what == "cost") done = measure_cost(argv[2], argc > 3 ? std::atoi(argv[3]) : 60);
+  if (what == "ahead") done = measure_ahead(argv[2], argc > 3 ? std::atoi(argv[3]) : 20);
   if (what == "memory" && argc > 3) done = measure_memory(argv[2], std::strtoull(argv[3], nullptr, 10));
   if (done) return 0;
   std::fprintf(stderr, "%s\n", describe(done.error()).c_str());

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "camera/decode.h"
 #include "camera/demo_frames.h"
 #include "engine/base/file.h"
@@ -53,6 +55,33 @@ TEST_F(FrameLineTest, TheModelSeesTheSmallPictureAndTheCropIsOfTheFullOne) {
 TEST_F(FrameLineTest, WhatIsCutOutIsCutOutOfTheFullPicture) {
   EXPECT_EQ(look_at(bird_, grey(160, 120), Area{0, 0, 1, 1}).first, "Rufous demofinch");
   EXPECT_NE(look_at(bird_, grey(160, 120)).first, "Rufous demofinch");
+}
+
+TEST_F(FrameLineTest, TheNextFrameIsPreparedWhileTheModelRunsAndBothGetTheirOwnAnswer) {
+  auto classifier = Classifier::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 1});
+  visits::IdMaker ids(1);
+  std::vector<std::string> warnings;
+  FrameLine line(std::move(classifier.value()), {.gate = {.max_fps = 1e6, .motion = false}}, ids, {}, warnings);
+  const camera::Image nothing = grey(320, 240);
+  const SteadyTime now = SteadyClock::now();
+  const camera::Frame first(bird_.view(), {.captured_at = now}, {});
+  const camera::Frame second(nothing.view(), {.captured_at = now}, {});
+  const Prepared prepared = line.prepare(first, now, false, FrameLine::Where::kInput).value();
+  std::optional<Result<Prepared>> next;
+  const auto answer = [&](const camera::Frame& frame, const Prepared& with, const FrameLine::Run& run) {
+    const auto looked = line.answer(frame, with, run).value();
+    return std::string(line.rule()->taxa()[std::get<Prediction>(looked).answer.taxon].label);
+  };
+  const std::string of_first = answer(first, prepared, [&](Classifier& model) {
+    const std::jthread aside(
+        [&] { next = line.prepare(second, now + std::chrono::seconds(1), false, FrameLine::Where::kAside); });
+    return model.run();
+  });
+  EXPECT_EQ(of_first, "Rufous demofinch");
+  EXPECT_NE(answer(second, next->value(), &Classifier::run), "Rufous demofinch");
+  EXPECT_EQ(answer(first, line.prepare(first, now + std::chrono::seconds(2), false, FrameLine::Where::kAside).value(),
+                   &Classifier::run),
+            "Rufous demofinch");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <new>
 
@@ -16,9 +17,12 @@ namespace {
 
 thread_local bool counting = false;
 thread_local std::size_t allocations = 0;
+std::atomic<bool> counting_everywhere = false;
+std::atomic<std::size_t> allocations_everywhere = 0;
 
 void note() {
   if (counting) ++allocations;
+  if (counting_everywhere) ++allocations_everywhere;
 }
 
 }  // namespace
@@ -99,6 +103,68 @@ TEST_P(SteadyStateTest, AnswersFramesWithoutAllocating) {
   EXPECT_EQ(stats.view(SteadyClock::now()).errors, 0U);
   EXPECT_EQ(allocations, 0U);
   std::printf("%d frames: %zu allocations\n", kFrames, allocations);
+}
+
+// Pictures that come faster than they are answered, so that the next one is there while the model runs.
+TEST(SteadyState, LooksAheadWithoutAllocatingAndAnswersEachFrameByItself) {
+  const std::string model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx";
+  auto input = open_replay_input({.spec = "demo:1", .width = 320, .height = 180});
+  ASSERT_TRUE(input) << describe(input.error());
+  std::vector<std::vector<std::byte>> pictures;
+  camera::FrameView view;
+  for (int i = 0; i < 40; ++i) {
+    const auto frame = (*input)->next();
+    ASSERT_TRUE(frame && *frame);
+    view = (*frame)->view();
+    ASSERT_EQ(view.plane_count, 1);
+    pictures.emplace_back(view.planes[0].bytes.begin(), view.planes[0].bytes.end());
+  }
+  const auto lend = [&](std::uint64_t sequence) {
+    camera::FrameView lent = view;
+    lent.planes[0].bytes = pictures[sequence % pictures.size()];
+    return camera::Frame(lent, {.sequence = sequence, .captured_at = SteadyClock::now()}, [] {});
+  };
+  visits::IdMaker ids(1);
+  std::vector<std::string> warnings;
+  const auto make_line = [&] {
+    auto classifier = Classifier::open({.model = model, .threads = 1});
+    return FrameLine(std::move(*classifier), {.gate = {.max_fps = 1e6, .motion = false}}, ids, {}, warnings);
+  };
+  FrameLine alone = make_line();
+  std::vector<Answer> expected;
+  for (std::size_t i = 0; i < pictures.size(); ++i) {
+    const auto looked = alone.look_at(lend(i), SteadyClock::now(), false);
+    expected.push_back(std::get<Prediction>(*looked).answer);
+  }
+
+  camera::Mailbox mailbox;
+  ClassifyDesk desk(1, [] {});
+  Stats stats(SteadyClock::now());
+  Latest<Prediction> latest;
+  Pipeline pipeline(make_line(), mailbox, desk, stats, latest, {}, {}, {}, nullptr, LookAhead::kYes);
+  pipeline.start();
+  constexpr std::uint64_t kWarmUp = 5;
+  constexpr std::uint64_t kAnswers = 60;
+  std::uint64_t sequence = 0;
+  const auto feed_until = [&](std::uint64_t answers) {
+    for (std::uint64_t seen = 0; seen < answers;) {
+      mailbox.put(lend(sequence++));
+      std::this_thread::sleep_for(std::chrono::microseconds(300));
+      const std::optional<Prediction> newest = latest.get();
+      if (!newest || newest->seq == seen) continue;
+      seen = newest->seq;
+      const Answer& right = expected[newest->frame_seq % pictures.size()];
+      EXPECT_EQ(newest->answer.taxon, right.taxon) << newest->frame_seq;
+      EXPECT_EQ(newest->answer.score, right.score) << newest->frame_seq;
+    }
+  };
+  feed_until(kWarmUp);
+  counting_everywhere = true;
+  feed_until(kAnswers);
+  counting_everywhere = false;
+  pipeline.stop();
+  EXPECT_EQ(allocations_everywhere, 0U);
+  EXPECT_EQ(stats.view(SteadyClock::now()).errors, 0U);
 }
 
 TEST(SteadyState, FollowsAVisitWithoutAllocatingBetweenItsEvents) {
