@@ -114,7 +114,8 @@ def answers(operation):
 
 
 def operation_text(method, path, operation):
-    lines = [f"### {method.upper()} {path}", "", operation["summary"] + ". For " + WHO[operation["x-role"]] + "."]
+    lines = [f"### {method.upper()} {path}", "", operation["summary"] + ". For " + WHO[operation["x-role"]] + "." +
+             (" Experimental: its form may change." if "x-stability" in operation else "")]
     query = [f"`{one['name']}`" for one in operation.get("parameters", []) if one["in"] == "query"]
     if query:
         lines.append("Parameters: " + ", ".join(query) + ".")

@@ -48,6 +48,7 @@ Json operation(const Route& route, std::string_view operation_id, const Json& pa
   Json json{{"operationId", operation_id}, {"summary", route.summary}, {"x-role", to_string(route.role)}};
   if (Json list = parameters(route); !list.empty()) json["parameters"] = std::move(list);
   const Json& known = parts["operations"].at(std::string(operation_id));
+  if (known.contains("x-stability")) json["x-stability"] = known["x-stability"];
   if (known.contains("requestBody")) json["requestBody"] = known["requestBody"];
   json["responses"] = known["responses"];
   for (Json& response : json["responses"]) response["description"] = route.summary;

@@ -97,6 +97,12 @@ class Running(WithAVisit, Documented):
                 given = {"{" + one["name"] + "}" for one in one.get("parameters", []) if one["in"] == "path"}
                 self.assertEqual(wanted, given)
 
+    def test_what_may_change_is_marked(self):
+        marked = {path for path, operations in self.document["paths"].items() for one in operations.values()
+                  if one.get("x-stability") == "experimental"}
+        self.assertEqual(marked, {"/api/v1/model/plan", "/api/v1/log", "/v2/models/{name}/stats",
+                                  "/v2/models/{name}/versions/{version}/stats"})
+
     def test_every_schema_is_used_closed_and_found(self):
         text = json.dumps(self.document)
         for name in self.document["components"]["schemas"]:
