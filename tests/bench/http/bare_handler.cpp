@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <limits>
 #include <string>
 #include <thread>
 
@@ -29,7 +30,7 @@ int main(int argc, char** argv) {
     std::cerr << "bare_handler: no port on 127.0.0.1\n";
     return 69;
   }
-  std::cout << port << std::endl;
+  std::cout << port << '\n' << std::flush;
   std::jthread until_the_end([&] {
     std::cin.ignore(std::numeric_limits<std::streamsize>::max());
     server.stop();
