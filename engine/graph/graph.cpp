@@ -2,6 +2,7 @@
 #include "engine/graph/graph.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "engine/base/check.h"
 #include "engine/base/format.h"
@@ -301,6 +302,23 @@ void Graph::remove_value(ValueId id) {
   KINGLET_CHECK(gone.consumers.empty() && gone.value.producer == kNoNode && !is_input(id) && !is_output(id));
   names_.erase(gone.value.name);
   gone = ValueSlot{.value = {}, .consumers = {}, .exists = false};
+}
+
+void Graph::separate_names() {
+  std::unordered_set<std::string> taken;
+  std::vector<NodeId> doubles;
+  for (const NodeId id : order_) {
+    if (!taken.insert(node(id).name).second) doubles.push_back(id);
+  }
+  std::size_t suffix = nodes_.size();
+  for (const NodeId id : doubles) {
+    std::string& name = slot(id).node.name;
+    std::string candidate;
+    do {
+      candidate = format_text("{}_{}", name, suffix++);
+    } while (!taken.insert(candidate).second);
+    name = std::move(candidate);
+  }
 }
 
 bool Graph::sort() {

@@ -130,6 +130,8 @@ class Graph {
   void detach_output(ValueId id);
   void set_input_shape(std::size_t input_index, Shape shape);  // binds free dimensions
   void remove_value(ValueId id);                               // unused, no producer, not input or output
+  // A node whose name one before it has gets a suffix.
+  void separate_names();
   // Restores order after rewrites that broke it (an input now made later). False: there is a cycle.
   [[nodiscard]] bool sort();
 

@@ -216,6 +216,7 @@ class Runner {
   }
 
   Result<void> check() {
+    graph_.separate_names();  // passes name what they add after what it stands for
     KINGLET_TRY(infer_shapes(graph_));
     if (options_.verify) KINGLET_TRY(verify(graph_));
     return {};

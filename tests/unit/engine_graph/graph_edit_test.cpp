@@ -49,6 +49,17 @@ TEST(Graph, ANodeThatReadsAValueTwiceIsListedTwice) {
   EXPECT_THAT(graph.node(add).inputs, ElementsAre(one, one));
 }
 
+TEST(Graph, TheSecondOfTwoNodesOfOneNameGetsAnother) {
+  Chain c;
+  const ValueId d = c.graph.add_value("d", DataType::kF32, Shape{1, 4});
+  const NodeId third =
+      c.graph.add_node({.op_type = "Relu", .name = c.graph.node(c.first).name, .inputs = {c.b}, .outputs = {d}});
+  const std::string kept = c.graph.node(c.first).name;
+  c.graph.separate_names();
+  EXPECT_EQ(c.graph.node(c.first).name, kept);
+  EXPECT_EQ(c.graph.node(third).name, kept + "_3");
+}
+
 TEST(Graph, TakeOutputKeepsTheNameTheUserKnows) {
   Chain c;
   c.graph.take_output(c.b, c.a);
