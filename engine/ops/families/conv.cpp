@@ -45,11 +45,12 @@ Result<void> evaluate_conv(const Node& node, Inputs inputs, std::span<Tensor> ou
   return {};
 }
 
-Result<std::optional<Operand>> conv_bias(SubgraphBuilder& builder, const Graph& graph, const Node& node) {
+Result<std::optional<Operand>> conv_bias(SubgraphBuilder& builder, const Graph& graph, const Node& node,
+                                         const ColumnBlock& block) {
   if (!is_given(node, 2)) return std::nullopt;
   const Tensor* bias = constant_input(graph, node, 2);
   if (bias == nullptr) return fail(ErrorCode::kBadData, "a bias that is not constant");
-  return KINGLET_TRY(builder.constant(*bias, dims_of(bias->shape()), Lifetime::kUntilPacked));
+  return KINGLET_TRY(builder.constant(columns_of(*bias, 0, block), {block.count}, Lifetime::kUntilPacked));
 }
 
 Result<bool> lower_conv(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
@@ -61,7 +62,7 @@ Result<bool> lower_conv(SubgraphBuilder& builder, const Graph& graph, NodeId id)
       [&](const Tensor& numbers, const Dims& dims, std::size_t /*channel_axis*/) {
         return builder.constant(numbers, dims, Lifetime::kUntilPacked);
       },
-      [&](Operand /*filter*/) { return conv_bias(builder, graph, node); });
+      [&](Operand /*filter*/, const ColumnBlock& block) { return conv_bias(builder, graph, node, block); });
 }
 
 double conv_steps(const Graph& graph, const Node& node) { return convolution_steps(graph, node, 1); }

@@ -6,6 +6,7 @@
 
 #include "engine/base/format.h"
 #include "engine/ops/common.h"
+#include "engine/ops/families/column_blocks.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/rows.h"
 
@@ -69,11 +70,9 @@ Result<bool> lower_linear(SubgraphBuilder& builder, const Graph& graph, NodeId i
   const Tensor* bias = constant_input(graph, node, 2);
   if (weight == nullptr || bias == nullptr || graph.value(node.inputs[0]).shape->size() < 2) return false;
   const Operand input = KINGLET_TRY(builder.input(node.inputs[0], Layout::kLogical));
-  const Operand filter = KINGLET_TRY(builder.constant(*weight, dims_of(weight->shape()), Lifetime::kUntilPacked));
-  const Operand offset = KINGLET_TRY(builder.constant(*bias, dims_of(bias->shape()), Lifetime::kUntilPacked));
   const xnn::Range range = builder.take_clip();
   const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
-  KINGLET_TRY(builder.fully_connected(true, range, input, filter, offset, output));
+  KINGLET_TRY(lower_matrix(builder, *weight, bias, range, input, output));
   return true;
 }
 

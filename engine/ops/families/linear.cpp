@@ -5,6 +5,7 @@
 
 #include "engine/base/format.h"
 #include "engine/ops/common.h"
+#include "engine/ops/families/column_blocks.h"
 #include "engine/ops/families/matmul.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
@@ -104,11 +105,10 @@ Result<bool> lower_matmul(SubgraphBuilder& builder, const Graph& graph, NodeId i
   if (weight == nullptr) return lower_dynamic_matmul(builder, node);
   if (graph.value(node.inputs[0]).shape->size() < 2) return false;
   const Operand input = KINGLET_TRY(builder.input(node.inputs[0], Layout::kLogical));
-  const Dims matrix = dims_of({weight->shape().end() - 2, weight->shape().end()});
-  const Operand filter = KINGLET_TRY(builder.constant(*weight, matrix, Lifetime::kUntilPacked));
+  const Tensor matrix = weight->reshaped({weight->shape().end() - 2, weight->shape().end()});
   const xnn::Range range = builder.take_clip();
   const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
-  KINGLET_TRY(builder.fully_connected(true, range, input, filter, std::nullopt, output));
+  KINGLET_TRY(lower_matrix(builder, matrix, nullptr, range, input, output));
   return true;
 }
 

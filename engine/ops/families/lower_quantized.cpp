@@ -132,7 +132,7 @@ Result<bool> lower_qlinear_conv(SubgraphBuilder& builder, const Graph& graph, No
       [&](const Tensor& numbers, const Dims& dims, std::size_t channel_axis) {
         return filter_of(builder, node, numbers, dims, channel_axis);
       },
-      [&](Operand filter) { return bias_of(builder, node, filter); });
+      [&](Operand filter, const ColumnBlock& /*all*/) { return bias_of(builder, node, filter); });
 }
 
 Result<bool> lower_qgemm(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
@@ -202,7 +202,7 @@ Result<bool> lower_qlinear_average_pool(SubgraphBuilder& builder, const Graph& g
       [&](const Tensor& numbers, const Dims& dims, std::size_t channel_axis) {
         return builder.quantized_filter(numbers, dims, scales, 0, channel_axis);
       },
-      [](Operand) -> Result<std::optional<Operand>> { return std::nullopt; });
+      [](Operand, const ColumnBlock&) -> Result<std::optional<Operand>> { return std::nullopt; });
 }
 
 Result<bool> lower_qlinear_global_pool(SubgraphBuilder& builder, const Graph& graph, NodeId id) {

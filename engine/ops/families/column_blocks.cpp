@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/ops/families/column_blocks.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+namespace kinglet::engine::ops {
+namespace {
+
+// Half of the second cache of a Cortex-A76; a Cortex-A72 has as much for each core.
+constexpr std::size_t kBlockBytes = std::size_t{512} << 10;
+constexpr std::size_t kMostBlocks = 5;  // what one node of XNNPACK joins
+constexpr std::size_t kLeastRows = 16;  // kernels take up to 16 at a time
+constexpr std::size_t kAligned = 16;    // and as many columns
+
+std::size_t product_of(const Dims& dims, std::size_t begin, std::size_t end) {
+  std::size_t product = 1;
+  for (std::size_t i = begin; i < end; ++i) product *= dims[i];
+  return product;
+}
+
+}  // namespace
+
+std::vector<ColumnBlock> column_blocks(std::size_t columns, std::size_t weight_bytes, std::size_t rows) {
+  const std::size_t wanted = rows < kLeastRows ? 1 : weight_bytes / kBlockBytes;
+  const std::size_t count = std::clamp<std::size_t>(wanted, 1, kMostBlocks);
+  const std::size_t each = count == 1 ? columns : (columns / count + kAligned) / kAligned * kAligned;
+  std::vector<ColumnBlock> blocks;
+  for (std::size_t first = 0; first < columns; first += each) {
+    blocks.push_back({.first = first, .count = std::min(each, columns - first)});
+  }
+  return blocks;
+}
+
+Result<void> lower_in_blocks(SubgraphBuilder& builder, const std::vector<ColumnBlock>& blocks, Operand output,
+                             const LowerBlock& lower) {
+  if (blocks.size() == 1) return lower(blocks[0], output);
+  std::vector<Operand> parts;
+  for (const ColumnBlock& block : blocks) {
+    Dims dims = builder.dims(output);
+    dims.back() = block.count;
+    parts.push_back(KINGLET_TRY(builder.temporary(dims)));
+    KINGLET_TRY(lower(block, parts.back()));
+  }
+  return builder.concatenate(builder.dims(output).size() - 1, parts, output);
+}
+
+Tensor columns_of(const Tensor& tensor, std::size_t axis, const ColumnBlock& block) {
+  const Dims dims = dims_of(tensor.shape());
+  if (block.count == dims.at(axis)) return tensor;
+  Shape shape = tensor.shape();
+  shape[axis] = static_cast<Dim>(block.count);
+  Tensor out(tensor.type(), shape);
+  const std::size_t inner = product_of(dims, axis + 1, dims.size()) * byte_size(tensor.type());
+  const std::size_t outer = product_of(dims, 0, axis);
+  for (std::size_t i = 0; i < outer; ++i) {
+    std::memcpy(out.mutable_bytes().data() + i * block.count * inner,
+                tensor.bytes().data() + (i * dims[axis] + block.first) * inner, block.count * inner);
+  }
+  return out;
+}
+
+Result<void> lower_matrix(SubgraphBuilder& builder, const Tensor& weight, const Tensor* bias, xnn::Range range,
+                          Operand input, Operand output) {
+  const Dims& out = builder.dims(output);
+  const std::size_t rows = product_of(out, 0, out.size() - 1);
+  const auto blocks = column_blocks(out.back(), weight.byte_count(), rows);
+  return lower_in_blocks(builder, blocks, output, [&](const ColumnBlock& block, Operand part) -> Result<void> {
+    const Tensor numbers = columns_of(weight, 1, block);
+    const Operand filter = KINGLET_TRY(builder.constant(numbers, dims_of(numbers.shape()), Lifetime::kUntilPacked));
+    std::optional<Operand> offset;
+    if (bias != nullptr) {
+      offset = KINGLET_TRY(builder.constant(columns_of(*bias, 0, block), {block.count}, Lifetime::kUntilPacked));
+    }
+    return builder.fully_connected(true, range, input, filter, offset, part);
+  });
+}
+
+}  // namespace kinglet::engine::ops

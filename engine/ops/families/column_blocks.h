@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: XNNPACK multiplies a few rows at a time by the whole matrix of weights. A matrix that the cache does not hold
+// comes from memory once for each such few rows. Here it becomes several, one after the other, and their results are
+// joined: each comes from memory once. docs/benchmarks.md has what that brings.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "engine/ops/lower.h"
+
+namespace kinglet::engine::ops {
+
+// Columns of a layer's output: channels of a convolution.
+struct ColumnBlock {
+  std::size_t first = 0;
+  std::size_t count = 0;
+};
+
+// One block where the weights are small, or the rows so few that these are hardly read twice.
+[[nodiscard]] std::vector<ColumnBlock> column_blocks(std::size_t columns, std::size_t weight_bytes, std::size_t rows);
+
+// `lower` makes the columns of one block, the last physical axis of `output`.
+using LowerBlock = std::function<Result<void>(const ColumnBlock& block, Operand part)>;
+[[nodiscard]] Result<void> lower_in_blocks(SubgraphBuilder& builder, const std::vector<ColumnBlock>& blocks,
+                                           Operand output, const LowerBlock& lower);
+
+// The block along `axis`; shares the numbers when it is all of them.
+[[nodiscard]] Tensor columns_of(const Tensor& tensor, std::size_t axis, const ColumnBlock& block);
+
+// input [..., K] times a float `weight` [K,N], plus `bias` [N] where there is one.
+[[nodiscard]] Result<void> lower_matrix(SubgraphBuilder& builder, const Tensor& weight, const Tensor* bias,
+                                        xnn::Range range, Operand input, Operand output);
+
+}  // namespace kinglet::engine::ops
