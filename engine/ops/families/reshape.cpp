@@ -94,7 +94,7 @@ Result<Shape> reshaped(const InferContext& context, std::span<const std::int64_t
   const std::optional<std::int64_t> total = x ? element_count(*x) : std::nullopt;
   if (!all_known || !total) return out;
   if (open && known > 0 && *total % known == 0) out[*open] = *total / known;
-  if (element_count(out) == total) return out;
+  if (is_static(out) && element_count(out) == total) return out;
   return context.fail(format_text("cannot give {} the shape {}", to_string(*x), to_string(wanted)));
 }
 
