@@ -64,7 +64,8 @@ Tensor columns_of(const Tensor& tensor, std::size_t axis, const ColumnBlock& blo
 Result<void> lower_matrix(SubgraphBuilder& builder, const Tensor& weight, const Tensor* bias, xnn::Range range,
                           Operand input, Operand output) {
   const Dims& out = builder.dims(output);
-  const std::size_t rows = product_of(out, 0, out.size() - 1);
+  // A probe asks whether it can be done, which does not depend on the blocks.
+  const std::size_t rows = builder.is_probe() ? 1 : product_of(out, 0, out.size() - 1);
   const auto blocks = column_blocks(out.back(), weight.byte_count(), rows);
   return lower_in_blocks(builder, blocks, output, [&](const ColumnBlock& block, Operand part) -> Result<void> {
     const Tensor numbers = columns_of(weight, 1, block);

@@ -48,7 +48,7 @@ Result<bool> lower_convolution(SubgraphBuilder& builder, const Node& node, const
     return true;
   }
   const Dims& out = builder.dims(output);
-  const bool in_blocks = group == 1 && weight.type() == DataType::kF32;
+  const bool in_blocks = group == 1 && weight.type() == DataType::kF32 && !builder.is_probe();
   const std::vector<ColumnBlock> blocks =
       in_blocks ? column_blocks(out[3], weight.byte_count(), out[0] * out[1] * out[2]) : std::vector{all};
   KINGLET_TRY(lower_in_blocks(builder, blocks, output, [&](const ColumnBlock& block, Operand part) -> Result<void> {
