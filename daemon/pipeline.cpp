@@ -187,8 +187,9 @@ Result<std::span<const float>> Pipeline::run_model(Classifier& classifier) {
     scores = classifier.run();
     model_done_.release();
   };
+  // Left over where prepare_ahead() did not take it: it was done first, or threw.
+  static_cast<void>(model_done_.try_acquire());
   side_->run([this, not_before] { prepare_ahead(not_before); }, std::ref(run));
-  static_cast<void>(model_done_.try_acquire());  // unless prepare_ahead() did
   return *std::move(scores);
 }
 

@@ -32,16 +32,30 @@ Tensor narrow(const Tensor& tensor) {
   return out;
 }
 
-// Outputs of inferred type and shape, zeroed; those whose shape depends on the data are left empty. f16 becomes f32.
-Result<std::vector<Tensor>> make_outputs(const Graph& alone, const Node& node) {
+// Outputs of inferred type and shape, zeroed; f16 becomes f32.
+// No operator in scope makes shapes that depend on the data: what stays unknown is beyond counting ([0,2^31,2^31,...]
+// flattened). Optional outputs that the node `asked` does not have may be unknown.
+Result<std::vector<Tensor>> make_outputs(const Graph& alone, const Node& node, const Node& asked) {
   std::vector<Tensor> outputs;
-  for (const ValueId id : node.outputs) {
-    const Value& value = alone.value(id);
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const Value& value = alone.value(node.outputs[i]);
     const DataType type = value.type == DataType::kF16 ? DataType::kF32 : value.type;
     const bool known = value.shape && is_static(*value.shape);
+    if (!known && asked.outputs[i] != kNoValue) {
+      return fail(ErrorCode::kBadData, "has an output whose shape is beyond counting",
+                  format_text("node \"{}\" ({})", printable(node.name), node.op_type));
+    }
     outputs.push_back(known ? Tensor(type, *value.shape) : Tensor());
   }
   return outputs;
+}
+
+// Nothing may have any number of rows: no operator needs to walk through them.
+Result<void> fill(const Op& op, const Node& node, Inputs inputs, std::span<Tensor> outputs) {
+  if (std::ranges::all_of(outputs, [](const Tensor& output) { return output.element_count() == 0; })) return {};
+  KINGLET_TRY(op.evaluate(node, inputs, outputs));
+  apply_fused_clip(node, inputs, outputs);
+  return {};
 }
 
 Result<void> check_input(const Graph& graph, const GraphInput& input, const Tensor& tensor) {
@@ -108,13 +122,12 @@ Result<std::vector<Tensor>> evaluate_node(const Graph& graph, NodeId id, Inputs 
     return fail(ErrorCode::kBadData, format_text("would take {:.2g} steps, the limit is {:.2g}", steps, kMostSteps),
                 format_text("node \"{}\" ({})", printable(node.name), node.op_type));
   }
-  std::vector<Tensor> outputs = KINGLET_TRY(make_outputs(alone, alone.node(only)));
+  std::vector<Tensor> outputs = KINGLET_TRY(make_outputs(alone, alone.node(only), node));
   if (op->evaluate == nullptr) {
     return fail(ErrorCode::kUnsupported, "has no reference evaluation",
                 format_text("node \"{}\"", printable(node.name)));
   }
-  KINGLET_TRY(op->evaluate(alone.node(only), numbers, outputs));
-  apply_fused_clip(node, numbers, outputs);
+  KINGLET_TRY(fill(*op, alone.node(only), numbers, outputs));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Value& value = alone.value(alone.node(only).outputs[i]);
     if (value.type == DataType::kF16 && outputs[i].type() == DataType::kF32) outputs[i] = narrow(outputs[i]);
@@ -127,9 +140,7 @@ Result<void> evaluate_node_into(const Graph& graph, NodeId id, Inputs inputs, st
   const Op* op = find_op(node.domain, node.op_type);
   KINGLET_CHECK(op != nullptr && op->evaluate != nullptr && inputs.size() == node.inputs.size());
   for (Tensor& output : outputs) std::ranges::fill(output.mutable_bytes(), std::byte{0});
-  KINGLET_TRY(op->evaluate(node, inputs, outputs));
-  apply_fused_clip(node, inputs, outputs);
-  return {};
+  return fill(*op, node, inputs, outputs);
 }
 
 Result<std::vector<Tensor>> evaluate_graph(const Graph& graph, std::span<const Tensor> inputs) {

@@ -13,10 +13,6 @@ namespace kinglet::engine::ops {
 namespace {
 
 Result<void> evaluate_same_numbers(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
-  if (element_count(outputs[0].shape()) != inputs[0]->element_count()) {
-    // Of no elements, but with dimensions whose product nobody can count.
-    return fail(ErrorCode::kBadData, format_text("cannot give {} another shape", to_string(inputs[0]->shape())));
-  }
   outputs[0] = inputs[0]->reshaped(outputs[0].shape());
   return {};
 }
