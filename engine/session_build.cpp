@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: turns a plan into runtimes, buffers and descriptions.
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/format.h"
 #include "engine/graph/fused_clip.h"
@@ -98,18 +99,11 @@ Result<Session::State::Built> Session::State::build_plan(const SessionOptions& o
 }
 
 Result<void> Session::State::pack(Built& built) {
-  const auto& steps = built.plan.segments.steps;
-  const auto last = std::ranges::find_last(steps, true, &Step::lowered).begin();
-  for (auto step = steps.begin(); step != steps.end(); ++step) {
+  release_weights(built.plan);  // the subgraphs hold what they read, often in another order
+  for (auto& subgraph : built.subgraphs) {
     auto& runtime = built.runtimes.emplace_back();
-    if (!step->lowered) continue;
-    // Constants may be shared by segments, so the graph lets go of them when the last one is packed.
-    const auto packed = [&] {
-      if (step == last) release_weights(built.plan);
-    };
-    auto& subgraph = built.subgraphs[static_cast<std::size_t>(step - steps.begin())];
-    runtime = KINGLET_TRY(xnn::Runtime::create(std::move(*subgraph), pool_.get(), timed_, packed));
-    subgraph.reset();
+    if (!subgraph) continue;
+    runtime = KINGLET_TRY(xnn::Runtime::create(*std::exchange(subgraph, std::nullopt), pool_.get(), timed_));
   }
   return {};
 }

@@ -23,15 +23,16 @@ class TensorBuffer {
   TensorBuffer() = default;
   explicit TensorBuffer(std::size_t byte_count);
 
-  [[nodiscard]] std::byte* data() { return bytes_.get(); }
-  [[nodiscard]] const std::byte* data() const { return bytes_.get(); }
+  [[nodiscard]] std::byte* data() { return data_; }
+  [[nodiscard]] const std::byte* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
   struct Free {
-    void operator()(std::byte* bytes) const;
+    void operator()(void* memory) const;
   };
-  std::unique_ptr<std::byte[], Free> bytes_;
+  std::unique_ptr<void, Free> memory_;
+  std::byte* data_ = nullptr;  // the first aligned byte of it
   std::size_t size_ = 0;
 };
 
@@ -76,6 +77,8 @@ class Tensor {
 
   // The same numbers under another shape of the same element count; shares the buffer.
   [[nodiscard]] Tensor reshaped(Shape shape) const;
+  // `count` indices of the first axis, from `first` on (checked); shares the buffer.
+  [[nodiscard]] Tensor rows(Dim first, Dim count) const;
 
   // Integers of an i64 or i32 tensor (axes, shapes, pads ...); floats of an f32 or f16 tensor. Own bug for others.
   [[nodiscard]] std::vector<std::int64_t> to_int64s() const;
@@ -89,6 +92,7 @@ class Tensor {
   Shape shape_;
   std::int64_t count_ = 0;
   std::shared_ptr<TensorBuffer> buffer_;
+  std::size_t offset_ = 0;  // bytes of the buffer before the first number
 };
 
 }  // namespace kinglet::engine

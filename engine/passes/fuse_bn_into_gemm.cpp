@@ -41,11 +41,11 @@ bool fuse(Graph& graph, NodeId id) {
   std::optional<std::vector<double>> bias = scaled_bias(graph, gemm, columns);
   if (!bias || affine->factor.size() != columns || !can_replace(graph, bn.outputs[0], gemm.outputs[0])) return false;
   for (std::size_t n = 0; n < columns; ++n) (*bias)[n] = (*bias)[n] * affine->factor[n] + affine->shift[n];
-  std::optional<Tensor> new_weight = scaled(*weight, affine->factor, column_axis);
+  Tensor new_weight = *weight;
   std::optional<Tensor> new_bias = make_finite(weight->type(), {static_cast<Dim>(columns)}, *bias);
-  if (!new_weight || !new_bias) return false;
+  if (!new_bias || !scale(new_weight, affine->factor, column_axis)) return false;
   const ValueId output = gemm.outputs[0];
-  put_constant(graph, gemm_id, 1, *std::move(new_weight), "weight");
+  put_constant(graph, gemm_id, 1, std::move(new_weight), "weight");
   put_constant(graph, gemm_id, 2, *std::move(new_bias), "bias");
   graph.attributes(gemm_id).remove("beta");
   return bypass_node(graph, id, output);

@@ -27,10 +27,11 @@ std::optional<std::vector<double>> row_of(const Tensor* constant, Dim columns, s
 
 // tensor * factor along its last axis, if no product but that of zero is smaller than a normal number.
 std::optional<Tensor> precise_product(const Tensor& tensor, const std::vector<double>& factor) {
-  std::optional<Tensor> out = scaled(tensor, factor, tensor.shape().size() - 1);
+  Tensor out = tensor;
+  if (!scale(out, factor, tensor.shape().size() - 1)) return std::nullopt;
   const auto is_lost = [](float before, float after) { return before != 0 && !std::isnormal(after); };
-  if (!out || std::ranges::any_of(std::views::zip(tensor.data<float>(), std::as_const(*out).data<float>()),
-                                  [&](const auto& pair) { return std::apply(is_lost, pair); })) {
+  if (std::ranges::any_of(std::views::zip(tensor.data<float>(), std::as_const(out).data<float>()),
+                          [&](const auto& pair) { return std::apply(is_lost, pair); })) {
     return std::nullopt;
   }
   return out;

@@ -2,8 +2,10 @@
 #include "engine/passes/rewrite.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <type_traits>
+#include <utility>
 
 #include "engine/base/check.h"
 #include "engine/base/format.h"
@@ -85,17 +87,33 @@ bool fill(std::span<const double> numbers, std::span<T> out) {
   return std::ranges::all_of(out, [](T number) { return std::isfinite(as_float(number)); });
 }
 
-// `inner` numbers a factor, over and over.
-template <typename T>
-bool fill_scaled(std::span<const T> numbers, std::span<const double> factor, std::size_t inner, std::span<T> out) {
+// The bits of a magnitude, which order as magnitudes do; those of infinity and NaN come last.
+std::uint32_t magnitude_bits(float number) { return std::bit_cast<std::uint32_t>(number) & 0x7FFFFFFFU; }
+std::uint32_t magnitude_bits(Half number) { return std::to_underlying(number) & 0x7FFFU; }
+
+// f(numbers of one factor, the factor): `inner` numbers each, over and over.
+template <typename Numbers, typename F>
+void for_each_factor(Numbers numbers, std::span<const double> factor, std::size_t inner, F f) {
   for (std::size_t i = 0; i < numbers.size();) {
     for (const double by : factor) {
-      for (const std::size_t end = i + inner; i < end; ++i) {
-        out[i] = rounded<T>(static_cast<double>(as_float(numbers[i])) * by);
-      }
+      f(numbers.subspan(i, inner), by);
+      i += inner;
     }
   }
-  return std::ranges::all_of(out, [](T number) { return std::isfinite(as_float(number)); });
+}
+
+template <typename T>
+bool scale_numbers(Tensor& tensor, std::span<const double> factor, std::size_t inner) {
+  bool finite = true;
+  for_each_factor(tensor.data<T>(), factor, inner, [&](std::span<const T> numbers, double by) {
+    const T largest = std::ranges::max(numbers, {}, [](T number) { return magnitude_bits(number); });
+    finite = finite && std::isfinite(as_float(rounded<T>(static_cast<double>(as_float(largest)) * by)));
+  });
+  if (!finite) return false;
+  for_each_factor(tensor.mutable_data<T>(), factor, inner, [](std::span<T> numbers, double by) {
+    for (T& number : numbers) number = rounded<T>(static_cast<double>(as_float(number)) * by);
+  });
+  return true;
 }
 
 }  // namespace
@@ -108,16 +126,14 @@ std::optional<Tensor> make_finite(DataType type, Shape shape, std::span<const do
   return finite ? std::optional(std::move(out)) : std::nullopt;
 }
 
-std::optional<Tensor> scaled(const Tensor& tensor, std::span<const double> factor, std::size_t axis) {
+bool scale(Tensor& tensor, std::span<const double> factor, std::size_t axis) {
   const Shape& shape = tensor.shape();
   KINGLET_CHECK(static_cast<std::size_t>(shape.at(axis)) == factor.size());
   std::size_t inner = 1;
   for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= static_cast<std::size_t>(shape[i]);
-  Tensor out(tensor.type(), shape);
-  const bool finite = tensor.type() == DataType::kF32
-                          ? fill_scaled(tensor.data<float>(), factor, inner, out.mutable_data<float>())
-                          : fill_scaled(tensor.data<Half>(), factor, inner, out.mutable_data<Half>());
-  return finite ? std::optional(std::move(out)) : std::nullopt;
+  if (tensor.element_count() == 0) return true;
+  return tensor.type() == DataType::kF32 ? scale_numbers<float>(tensor, factor, inner)
+                                         : scale_numbers<Half>(tensor, factor, inner);
 }
 
 namespace {
@@ -125,6 +141,17 @@ namespace {
 std::vector<double> to_doubles(const Tensor& tensor) {
   const std::vector<float> floats = tensor.to_floats();
   return {floats.begin(), floats.end()};
+}
+
+// False, with the graph untouched, when a result is not finite.
+bool scale_weight(Graph& graph, NodeId conv, std::span<const double> factor) {
+  const ValueId id = graph.node(conv).inputs[1];
+  Tensor weight = *graph.constant(id);
+  const bool is_own = graph.has_single_use(id);
+  if (is_own) graph.set_constant(id, Tensor(weight.type(), {0}));  // so that `weight` alone may own its numbers
+  const bool finite = scale(weight, factor, 0);
+  if (is_own || finite) put_constant(graph, conv, 1, std::move(weight), "weight");
+  return finite;
 }
 
 }  // namespace
@@ -141,12 +168,7 @@ bool scale_and_shift_conv(Graph& graph, NodeId id, std::span<const double> facto
   if (has_input(conv, 2) && (bias == nullptr || bias->type() != type || bias->shape() != Shape{weight->shape()[0]})) {
     return false;
   }
-  std::optional<Tensor> new_weight;
-  if (!factor.empty()) {
-    KINGLET_CHECK(factor.size() == channels);
-    new_weight = scaled(*weight, factor, 0);
-    if (!new_weight) return false;
-  }
+  KINGLET_CHECK(factor.empty() || factor.size() == channels);
   std::optional<Tensor> new_bias;
   if (bias != nullptr || !shift.empty()) {
     std::vector<double> numbers = bias != nullptr ? to_doubles(*bias) : std::vector<double>(channels, 0.0);
@@ -157,7 +179,7 @@ bool scale_and_shift_conv(Graph& graph, NodeId id, std::span<const double> facto
     new_bias = make_finite(type, {static_cast<Dim>(channels)}, numbers);
     if (!new_bias) return false;
   }
-  if (new_weight) put_constant(graph, id, 1, *std::move(new_weight), "weight");
+  if (!factor.empty() && !scale_weight(graph, id, factor)) return false;
   if (new_bias) put_constant(graph, id, 2, *std::move(new_bias), "bias");
   return true;
 }

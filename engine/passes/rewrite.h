@@ -44,9 +44,9 @@ namespace kinglet::engine {
 // Rounded once from double; nothing when a number is not finite in `type` (kF32 or kF16).
 [[nodiscard]] std::optional<Tensor> make_finite(DataType type, Shape shape, std::span<const double> numbers);
 
-// The tensor (kF32 or kF16) times one factor for each index of `axis`, rounded once; nothing when a result is not
-// finite.
-[[nodiscard]] std::optional<Tensor> scaled(const Tensor& tensor, std::span<const double> factor, std::size_t axis);
+// The tensor (kF32 or kF16) times one factor for each index of `axis`, rounded once, in place where it alone owns its
+// numbers. False, with the tensor untouched, when a result is not finite.
+[[nodiscard]] bool scale(Tensor& tensor, std::span<const double> factor, std::size_t axis);
 
 // weight[c, ...] * factor[c] and bias[c] * factor[c] + shift[c] for the Conv `id`; empty factors or shifts mean 1 or 0.
 // False, with the graph untouched, when weight or bias is not a fixed float constant or a result is not finite.

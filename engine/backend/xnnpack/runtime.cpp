@@ -30,8 +30,7 @@ Result<ThreadPool> make_thread_pool(int threads) {
   return pool;
 }
 
-Result<Runtime> Runtime::create(SubgraphBuilder::Built built, pthreadpool_t pool, bool time_nodes,
-                                const std::function<void()>& packed) {
+Result<Runtime> Runtime::create(SubgraphBuilder::Built built, pthreadpool_t pool, bool time_nodes) {
   Runtime runtime;
   runtime.kept_data_ = std::move(built.kept_data);
   runtime.externals_ = std::move(built.externals);
@@ -46,7 +45,6 @@ Result<Runtime> Runtime::create(SubgraphBuilder::Built built, pthreadpool_t pool
   runtime.runtime_.reset(made);
   built.packed_data.clear();
   built.subgraph.reset();
-  packed();
 
   for (const ExternalValue& external : runtime.externals_) {
     if (external.is_output) continue;

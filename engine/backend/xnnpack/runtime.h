@@ -31,11 +31,9 @@ struct OperatorTime {
 // Thread-bound: the thread that invokes is one of the pool's.
 class Runtime {
  public:
-  // Packs the weights; then `built.packed_data` is dropped and `packed` is called, before memory for running is
-  // taken, so that the caller may drop its own hold on the weights. The pool must outlive the runtime. kInternal when
-  // XNNPACK refuses, or when the shapes it works out differ from ours.
-  [[nodiscard]] static Result<Runtime> create(
-      SubgraphBuilder::Built built, pthreadpool_t pool, bool time_nodes, const std::function<void()>& packed = [] {});
+  // Packs the weights, and drops `built.packed_data` before memory for running is taken. The pool must outlive the
+  // runtime. kInternal when XNNPACK refuses, or when the shapes it works out differ from ours.
+  [[nodiscard]] static Result<Runtime> create(SubgraphBuilder::Built built, pthreadpool_t pool, bool time_nodes);
 
   // Binds the memory of every external value, in the order of externals(); each pointer has the value's size plus
   // XNN_EXTRA_BYTES behind it and stays valid until the next bind().

@@ -49,6 +49,7 @@ Result<void> lower_in_blocks(SubgraphBuilder& builder, const std::vector<ColumnB
 Tensor columns_of(const Tensor& tensor, std::size_t axis, const ColumnBlock& block) {
   const Dims dims = dims_of(tensor.shape());
   if (block.count == dims.at(axis)) return tensor;
+  if (axis == 0) return tensor.rows(static_cast<Dim>(block.first), static_cast<Dim>(block.count));
   Shape shape = tensor.shape();
   shape[axis] = static_cast<Dim>(block.count);
   Tensor out(tensor.type(), shape);

@@ -26,7 +26,7 @@ using LowerBlock = std::function<Result<void>(const ColumnBlock& block, Operand 
 [[nodiscard]] Result<void> lower_in_blocks(SubgraphBuilder& builder, const std::vector<ColumnBlock>& blocks,
                                            Operand output, const LowerBlock& lower);
 
-// The block along `axis`; shares the numbers when it is all of them.
+// The block along `axis`; shares the numbers where they lie together.
 [[nodiscard]] Tensor columns_of(const Tensor& tensor, std::size_t axis, const ColumnBlock& block);
 
 // input [..., K] times a float `weight` [K,N], plus `bias` [N] where there is one.
