@@ -19,6 +19,7 @@
 #include "daemon/clock_sync.h"
 #include "daemon/gate/governor.h"
 #include "daemon/http/access/door.h"
+#include "daemon/http/json.h"
 #include "daemon/http/live/event_feed.h"
 #include "daemon/http/server/server.h"
 #include "daemon/integrations.h"
@@ -30,6 +31,7 @@
 #include "daemon/settings.h"
 #include "daemon/status_line.h"
 #include "daemon/visit_pictures.h"
+#include "daemon/visit_predictions.h"
 #include "daemon/watchdog.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
@@ -132,13 +134,17 @@ struct App::Parts {
         clips(wants_clips(config, history) ? std::make_unique<ClipRecorder>(clip_options(config), log) : nullptr),
         pictures(history, clips.get()),
         stats(SteadyClock::now()),
+        predictions(latest, [this](const Prediction& prediction) { return described(prediction); }),
         samples({.count = static_cast<std::size_t>(config.model.samples)}, log),
         models(classifier ? std::string() : describe(classifier.error())),
         desk(kPostedPictures, [this] { mailbox.nudge(); }),
         model_desk([this] { mailbox.nudge(); }),
         pipeline(
             first_line(std::move(classifier), line_options), mailbox, desk, stats, latest, log,
-            [this](const camera::Frame& frame, const Prediction& prediction) { pictures.look(frame, prediction); },
+            [this](const camera::Frame& frame, const Prediction& prediction) {
+              pictures.look(frame, prediction);
+              predictions.look(prediction);
+            },
             {.board = &models,
              .desk = &model_desk,
              .make_line = [this](Classifier first,
@@ -206,16 +212,25 @@ struct App::Parts {
   }
 
   void note_visit(visits::VisitEvent event, const visits::Visit& visit) {
+    const bool ended = event == visits::VisitEvent::kEnd;
     if (event == visits::VisitEvent::kStart) {
       stats.add_visit();
       pictures.visit_began(visit);
+      predictions.visit_began(visit);
     }
     // The pictures first: the writer then finds them with the visit.
-    if (event == visits::VisitEvent::kEnd) pictures.visit_ended(visit);
-    history.put(visit);
+    if (ended) pictures.visit_ended(visit);
+    history.put(ended ? predictions.complete(visit) : visit);
     events.note(event, visit);
     log(LogLevel::kDebug,
         format_text("{}: {} {:.2f}", visits::to_string(event), visit.species_id(), visit.model_result.score));
+  }
+
+  // As the API has it; nothing when its model is not known any more.
+  [[nodiscard]] std::optional<std::string> described(const Prediction& prediction) const {
+    const auto model = models.find(prediction.model);
+    if (!model) return std::nullopt;
+    return http::to_json(prediction, *model, context.source_name).dump();
   }
 
   // A row of the throughput history for each span. Main's thread only.
@@ -340,6 +355,7 @@ struct App::Parts {
   Stats stats;
   RecentBoard board;
   Latest<Prediction> latest{kKeptPredictions};
+  VisitPredictions predictions;
   SnapshotBoard snapshots;
   FrameSamples samples;
   camera::Mailbox mailbox;

@@ -137,6 +137,16 @@ Pending::Entry Pending::find(std::string_view id) const {
   return nullptr;
 }
 
+std::optional<std::string> Pending::prediction(std::string_view id) const {
+  MutexLock lock(mutex_);
+  for (const auto& [seq, entry] : entries_) {
+    for (const visits::KeptPrediction& prediction : entry->row.visit.predictions) {
+      if (prediction.id == id && !prediction.answer.empty()) return prediction.answer;
+    }
+  }
+  return std::nullopt;
+}
+
 bool Pending::contains(std::uint64_t seq) const {
   MutexLock lock(mutex_);
   return entries_.contains(seq);

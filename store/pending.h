@@ -68,6 +68,8 @@ class Pending {
   // Those that the writer should write.
   [[nodiscard]] std::vector<Entry> ended() const;
   [[nodiscard]] Entry find(std::string_view id) const;
+  // The answer of a prediction that waits with its visit.
+  [[nodiscard]] std::optional<std::string> prediction(std::string_view id) const;
   [[nodiscard]] bool contains(std::uint64_t seq) const;
   [[nodiscard]] std::size_t size() const;
 

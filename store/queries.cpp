@@ -141,6 +141,12 @@ Result<std::optional<VisitView>> Queries::visit(std::string_view id) {
   return KINGLET_TRY(view_of(std::move(row)));
 }
 
+Result<std::optional<std::string>> Queries::prediction(std::string_view id) {
+  Statement find = KINGLET_TRY(database_.prepare("SELECT answer FROM main.predictions WHERE id = ?1"));
+  find.bind(1, id);
+  return KINGLET_TRY(find.step()) ? std::optional(find.text(0)) : std::nullopt;
+}
+
 Result<VisitView> Queries::view_of(VisitRow row) {
   VisitView view{.row = std::move(row)};
   const std::string species = counted_as(view.row.visit);

@@ -69,6 +69,8 @@ class Queries {
   [[nodiscard]] Result<VisitPage> visits(const visits::VisitQuery& query);
   // Nothing: there is no such visit.
   [[nodiscard]] Result<std::optional<VisitView>> visit(std::string_view id);
+  // The answer of a prediction kept with a visit on the disk. Nothing: there is none.
+  [[nodiscard]] Result<std::optional<std::string>> prediction(std::string_view id);
   [[nodiscard]] Result<std::vector<SpeciesSeen>> species();
   // Days between `from` and `to`, both with; days without visits are left out.
   [[nodiscard]] Result<std::vector<DayTotal>> days(std::string_view from, std::string_view to);

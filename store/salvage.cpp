@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <ranges>
 #include <set>
 #include <utility>
@@ -62,6 +63,26 @@ bool is_sound(const VisitRow& row) {
   return texts && numbers && corrected == !review.species_id.empty();
 }
 
+bool is_sound(const visits::KeptPrediction& prediction) {
+  const auto json = nlohmann::json::parse(prediction.answer, nullptr, false);
+  return is_text(prediction.id) && json.is_object() && json.value("id", nlohmann::json()) == prediction.id;
+}
+
+// As many as can be read.
+std::vector<visits::KeptPrediction> read_predictions(Database& from, std::uint64_t seq) {
+  std::vector<visits::KeptPrediction> predictions;
+  const auto look = [&]() -> Result<void> {
+    Statement rows =
+        KINGLET_TRY(from.prepare("SELECT id, answer FROM predictions WHERE seq = ?1 ORDER BY id LIMIT 16"));
+    rows.bind(1, seq);
+    while (KINGLET_TRY(rows.step())) predictions.push_back({.id = rows.text(0), .answer = rows.text(1)});
+    return {};
+  };
+  (void)look();
+  std::erase_if(predictions, [](const auto& prediction) { return !is_sound(prediction); });
+  return predictions;
+}
+
 // A picture that is away counts as removed.
 void fit_to_files(VisitRow& row, const PictureFiles& files) {
   const auto fit = [&](std::optional<std::uint64_t>& size, Picture kind) {
@@ -93,6 +114,7 @@ Result<void> put_visits(Database& into, std::span<const VisitRow> rows, Salvaged
     bind_row(put, row);
     KINGLET_TRY(put.run());
     if (into.changes() == 0) continue;
+    KINGLET_TRY(put_predictions(into, row.visit));
     ++result.visits;
     if (row.visit.review.verdict != visits::Verdict::kNone) ++result.reviewed;
   }
@@ -317,6 +339,7 @@ Result<bool> Salvage::go_on(Database& into, const PictureFiles& files,
     std::vector<VisitRow> rows = read_some(pause);
     for (VisitRow& row : rows) {
       row.change = next_change();
+      row.visit.predictions = read_predictions(*from_, row.visit.seq);
       fit_to_files(row, files);
     }
     const auto body = [&]() -> Result<void> {

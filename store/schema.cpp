@@ -49,7 +49,14 @@ ALTER TABLE visits ADD COLUMN clip_bytes INTEGER;
 CREATE INDEX visits_frames ON visits(verdict > 0, seq) WHERE frame_bytes > 0 OR clip_bytes > 0;
 )";
 
-constexpr Step kSteps[] = {{1, kVisits}, {2, kThroughput}, {3, kPictures}};
+// The predictions that a visit rests on: they go with it. answer: JSON of the API.
+constexpr std::string_view kPredictions = R"(
+CREATE TABLE predictions(id TEXT PRIMARY KEY, seq INTEGER NOT NULL, answer TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX predictions_visit ON predictions(seq);
+CREATE TRIGGER predictions_go AFTER DELETE ON visits BEGIN DELETE FROM predictions WHERE seq = old.seq; END;
+)";
+
+constexpr Step kSteps[] = {{1, kVisits}, {2, kThroughput}, {3, kPictures}, {4, kPredictions}};
 
 Result<std::int64_t> version_of(Database& database, std::span<const Step> steps) {
   const std::int64_t version = KINGLET_TRY(database.integer_of("PRAGMA user_version"));

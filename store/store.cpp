@@ -248,6 +248,11 @@ Result<std::optional<VisitView>> Store::visit(std::string_view id) {
   return ask<std::optional<VisitView>>([&](Queries& reader) { return reader.visit(id); });
 }
 
+Result<std::optional<std::string>> Store::prediction(std::string_view id) {
+  if (std::optional<std::string> waiting = shared_.pending.prediction(id)) return waiting;
+  return ask<std::optional<std::string>>([&](Queries& reader) { return reader.prediction(id); });
+}
+
 Result<std::vector<SpeciesSeen>> Store::species() {
   return ask<std::vector<SpeciesSeen>>([](Queries& reader) { return reader.species(); });
 }

@@ -64,6 +64,8 @@ class Store {
 
   [[nodiscard]] Result<VisitPage> visits(const visits::VisitQuery& query);
   [[nodiscard]] Result<std::optional<VisitView>> visit(std::string_view id);
+  // The answer of a prediction that is kept with its visit. Nothing: there is none.
+  [[nodiscard]] Result<std::optional<std::string>> prediction(std::string_view id);
   [[nodiscard]] Result<std::vector<SpeciesSeen>> species();
   [[nodiscard]] Result<std::vector<DayTotal>> days(std::string_view from, std::string_view to);
   [[nodiscard]] Result<std::vector<SpeciesHours>> day(std::string_view day);

@@ -142,6 +142,7 @@ Result<void> VisitDatabase::put(const PendingVisit& entry) {
                   kVisitColumns, marks, kUpdate)));
   bind_row(put, entry.row);
   KINGLET_TRY(put.run());
+  KINGLET_TRY(put_predictions(database_, entry.row.visit));
   if (entry.reviewed) (void)KINGLET_TRY(put_review(entry.row.visit.id, entry.row.visit.review, entry.row.change));
   return {};
 }

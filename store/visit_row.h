@@ -35,6 +35,9 @@ struct VisitRow {
 // The species the visit counts for: what is shown, or empty for what a person said is no bird.
 [[nodiscard]] std::string counted_as(const visits::Visit& visit);
 
+// Those of visit.predictions that have an answer, as rows. What another visit has under the same id stays.
+[[nodiscard]] Result<void> put_predictions(Database& into, const visits::Visit& visit);
+
 // All columns, in the order of bind_row() and read_row().
 extern const std::string_view kVisitColumns;
 inline constexpr int kVisitColumnCount = 32;

@@ -104,7 +104,8 @@ bool VisitTracker::add_vote(const Sighting& sighting, SteadyTime at, std::uint32
              .clock_synced = sighting.clock_synced,
              .ordinal = ordinal_,
              .frames = 1,
-             .score_sum = static_cast<double>(sighting.answer.score)};
+             .score_sum = static_cast<double>(sighting.answer.score),
+             .prediction = sighting.prediction};
   return true;
 }
 
@@ -145,7 +146,9 @@ void VisitTracker::begin(const Consensus& consensus, const Sighting& sighting) {
     ++evidence.votes;
     evidence.frames += vote(age).frames;
     evidence.score_sum += vote(age).score_sum;
+    open.begun_by.push_back(vote(age).prediction);
   }
+  std::ranges::reverse(open.begun_by);
   tell(VisitEvent::kStart);
 }
 
@@ -281,6 +284,10 @@ Visit VisitTracker::describe(VisitState state) const {
   visit.unusual = evidence.unusual || open.first_of_season;
   visit.best_prediction = prediction_id(evidence.best_prediction);
   visit.best_crop = evidence.best_crop;
+  for (const Ulid& id : open.begun_by) visit.predictions.push_back({.id = prediction_id(id), .answer = {}});
+  if (!std::ranges::contains(open.begun_by, evidence.best_prediction)) {
+    visit.predictions.push_back({.id = visit.best_prediction, .answer = {}});
+  }
   ModelResult& result = visit.model_result;
   result.species_id = (*taxa_)[evidence.taxon].species_id;
   result.score = static_cast<float>(evidence.score_sum / evidence.frames);

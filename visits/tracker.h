@@ -91,6 +91,7 @@ class VisitTracker {
     std::uint64_t ordinal = 0;
     std::uint32_t frames = 0;
     double score_sum = 0;
+    Ulid prediction;
   };
   // What speaks for one name of the open visit.
   struct Evidence {
@@ -112,6 +113,7 @@ class VisitTracker {
     WallTime started_wall{};
     bool clock_synced = false;
     bool first_of_season = false;
+    std::vector<Ulid> begun_by;        // oldest first
     std::array<Evidence, 4> evidence;  // [0]: what the visit is called
     std::uint32_t frames_seen = 0;     // up to the last agreeing frame
     std::uint32_t frames_since = 0;    // after it

@@ -60,6 +60,14 @@ struct Crop {
   bool operator==(const Crop&) const = default;
 };
 
+// The model's word on one frame, as it was given out.
+struct KeptPrediction {
+  std::string id;      // "prd_" and a ULID
+  std::string answer;  // JSON of the API; empty: not known
+
+  bool operator==(const KeptPrediction&) const = default;
+};
+
 enum class VisitState : std::uint8_t { kOpen, kEnded };
 
 struct Visit {
@@ -75,6 +83,8 @@ struct Visit {
   bool unusual = false;         // not on the list of the region and season, or first of the season: worth a look
   std::string best_prediction;  // "prd_" and a ULID
   Crop best_crop;
+  // Of the frames that began it, oldest first, and of the best one. Read from the history by their ids, not with it.
+  std::vector<KeptPrediction> predictions;
 
   bool operator==(const Visit&) const = default;
 

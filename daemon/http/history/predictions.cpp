@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: GET /api/v1/predictions and /predictions/{id}: reads what the pipeline published, never the pipeline.
+// Why: GET /api/v1/predictions and /predictions/{id}: reads what the pipeline published, never the pipeline; those that
+// a visit rests on are in the history as well.
 #include <algorithm>
 
 #include "daemon/http/history/cursor.h"
+#include "daemon/http/history/history.h"
 #include "daemon/http/json.h"
 #include "daemon/http/parameters.h"
 #include "daemon/http/problem.h"
@@ -66,10 +68,12 @@ Reply get_prediction(const Context& context, const Call& call) {
   const std::vector<Prediction> found = context.latest.list(
       1, [&](const Prediction& prediction) { return id.starts_with("prd_") && id.substr(4) == prediction.id.view(); });
   const auto model = found.empty() ? nullptr : context.models.find(found.front().model);
-  if (!model) {
-    return problem("not-found", "there is no such prediction in memory", "GET /api/v1/predictions lists the newest");
-  }
-  return json_reply(to_json(found.front(), *model, context.source_name).dump());
+  if (model) return json_reply(to_json(found.front(), *model, context.source_name).dump());
+  const Result<std::optional<std::string>> kept = context.store.prediction(id);
+  if (!kept) return store_problem(kept.error());
+  if (*kept) return json_reply(**kept);
+  return problem("not-found", "there is no such prediction in memory, and no visit rests on one of this id",
+                 "GET /api/v1/predictions lists the newest");
 }
 
 }  // namespace kinglet::daemon::http

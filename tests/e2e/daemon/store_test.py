@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The history of visits as a user has it: it outlives restarts and kills, its pictures can be had, and what is wrong
 with the disk is said while everything goes on."""
+import json
 import os
 import signal
 import sqlite3
@@ -45,6 +46,23 @@ class History(ScratchFolder):
                 self.assertEqual(again.status, 304)
             newer = daemon.until(lambda: [v for v in self.visits(daemon) if v["seq"] > before["seq"] + 1], "a new visit")
             self.assertGreater(newer[0]["id"], before["id"])
+
+    def test_the_predictions_a_visit_rests_on_outlive_a_restart(self):
+        with self.daemon() as daemon:
+            visit = self.ended(daemon)[0]
+            path = "/api/v1/predictions/" + visit["best_prediction"]
+            before = daemon.ask(path).json()
+            self.assertEqual(before["visit_id"], visit["id"])
+            self.assertEqual(daemon.stop()[0], 0)
+        with self.daemon() as daemon:
+            self.assertEqual(daemon.ask(path).json(), before)
+        with sqlite3.connect(self.folder / "state" / "kinglet.db") as database:
+            kept = database.execute("SELECT answer FROM predictions WHERE seq = ? ORDER BY id", [visit["seq"]]).fetchall()
+        answers = [json.loads(text) for text, in kept]
+        self.assertGreaterEqual(len(answers), 3)
+        self.assertEqual({answer["visit_id"] for answer in answers}, {visit["id"]})
+        self.assertEqual({answer["outcome"] for answer in answers}, {"accepted"})
+        self.assertIn(before, answers)
 
     def test_a_killed_daemon_has_lost_nothing_that_was_on_the_disk(self):
         with self.daemon() as daemon:

@@ -198,6 +198,26 @@ TEST_F(SalvageTest, ThroughputIsSavedBeforeWhatWasMeasuredSince) {
   for (const Throughput& span : kept) EXPECT_EQ(span, span_of(static_cast<int>(span.images)));
 }
 
+TEST_F(SalvageTest, PredictionsComeWithTheirVisits) {
+  {
+    Store store(quiet_options(folder_.path()));
+    visits::Visit visit = make_visit(store.next_seq());
+    visit.predictions = {{"prd_1", R"({"id":"prd_1","seq":7})"}, {"prd_2", R"({"id":"prd_1"})"}, {"prd_3", "{"}};
+    store.put(visit);
+    ASSERT_OK(store.flush());
+  }
+  const fs::path aside = folder_.path() / "kinglet.db.damaged-1";
+  fs::rename(database_file(folder_.path()), aside);
+  const PictureFiles files(folder_.path());
+  Database into = *Database::open(database_file(folder_.path()), OpenAs::kCreate);
+  ASSERT_OK(migrate(into));
+  ASSERT_OK(Salvage::order(into, aside.filename().string()));
+  auto salvage = Salvage::find(into, folder_.path(), 10'000);
+  ASSERT_OK(salvage);
+  ASSERT_TRUE(*(*salvage)->go_on(into, files, [] { return 1U; }, [] { return false; }));
+  EXPECT_EQ(*into.text_of("SELECT group_concat(answer) FROM predictions"), R"({"id":"prd_1","seq":7})");
+}
+
 TEST_F(SalvageTest, NoiseDoesNotBecomeVisits) {
   make_history();
   const fs::path aside = folder_.path() / "kinglet.db.damaged-1";

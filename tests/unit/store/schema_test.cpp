@@ -73,7 +73,8 @@ TEST(StoreSchema, ListsAndCountsUseTheIndexes) {
   for (const char* sql : {"SELECT * FROM visits WHERE counted_as = 'x' ORDER BY seq DESC",
                           "SELECT count(*) FROM visits WHERE day = 'x' AND counted_as = 'y' AND seq <= 5",
                           "SELECT seq FROM visits WHERE (verdict > 0) = 1 AND seq > 5 AND "
-                          "(frame_bytes > 0 OR clip_bytes > 0) ORDER BY seq"}) {
+                          "(frame_bytes > 0 OR clip_bytes > 0) ORDER BY seq",
+                          "DELETE FROM predictions WHERE seq = 5", "SELECT answer FROM predictions WHERE id = 'x'"}) {
     Statement plan = *database.prepare(std::string("EXPLAIN QUERY PLAN ") + sql);
     std::string text;
     while (*plan.step()) text += plan.text(3) + "\n";

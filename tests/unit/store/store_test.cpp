@@ -35,6 +35,28 @@ TEST_F(StoreTest, AVisitComesBackWithAllItsMembersAfterARestart) {
   EXPECT_EQ(store().status().state, StoreState::kDisk);
 }
 
+TEST_F(StoreTest, ThePredictionsOfAVisitAreKeptAsLongAsItIs) {
+  open();
+  visits::Visit visit = make_visit(store().next_seq());
+  const std::string first = "prd_01JTCX8M2Q4R6T8V0W2Y4Z6B8C";
+  visit.predictions = {{first, R"({"id":"first"})"}, {visit.best_prediction, R"({"id":"best"})"}, {"prd_unknown", ""}};
+  store().put(visit);
+  const auto answers = [&] {
+    std::vector<std::string> found;
+    for (const std::string& id : {first, visit.best_prediction, std::string("prd_unknown"), std::string("prd_none")}) {
+      found.push_back(store().prediction(id).value().value_or("-"));
+    }
+    return found;
+  };
+  const std::vector<std::string> all{R"({"id":"first"})", R"({"id":"best"})", "-", "-"};
+  EXPECT_EQ(answers(), all) << "while it waits";
+  ASSERT_OK(store().flush());
+  open();
+  EXPECT_EQ(answers(), all) << "after a restart";
+  ASSERT_OK(store().erase(visit.id));
+  EXPECT_EQ(answers(), (std::vector<std::string>{"-", "-", "-", "-"})) << "after the visit";
+}
+
 TEST_F(StoreTest, AVisitIsSeenAtOnceAndAfterTheFlushOnce) {
   open();
   ASSERT_OK(store().flush());  // its own first look at the disk is over then

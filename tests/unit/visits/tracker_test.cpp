@@ -38,11 +38,12 @@ class TrackerTest : public ::testing::Test {
       answer.entries[0] = {answer.taxon, static_cast<std::uint32_t>(at % 4), score};
       answer.count = 1;
     }
+    newest_ = ids_.next(wall_);
     return tracker().update({.at = now_,
                              .wall = wall_,
                              .clock_synced = synced_,
                              .answer = answer,
-                             .prediction = ids_.next(wall_),
+                             .prediction = newest_,
                              .crop = {static_cast<int>(letter), 0, 1, 1}});
   }
   void wait(SteadyClock::duration duration) {
@@ -77,6 +78,7 @@ class TrackerTest : public ::testing::Test {
   TrackerOptions options_{
       .last_seen = {{"turdus-merula", kNoon}, {"robin", kNoon}, {"turdus", kNoon}, {"swift", kNoon}}};
   IdMaker ids_{1};
+  Ulid newest_;  // of a prediction
   SteadyTime now_{std::chrono::hours(1)};
   WallTime wall_ = kNoon;
   bool synced_ = true;
@@ -200,6 +202,31 @@ TEST_F(TrackerTest, TellsWhichFrameIsTheBestLook) {
   EXPECT_FALSE(none.best);
   EXPECT_FALSE(none.visit);
   EXPECT_TRUE(frame('m', 0.7F).visit);
+}
+
+TEST_F(TrackerTest, TellsWhichPredictionsItRestsOn) {
+  options_.min_gap = {};
+  std::vector<std::string> ids;
+  const auto see = [&](char letter, float score) {
+    frame(letter, score);
+    ids.push_back("prd_" + std::string(newest_.view()));
+    now_ += milliseconds(100);
+  };
+  const auto rests_on = [&] {
+    std::vector<std::string> named;
+    for (const KeptPrediction& prediction : visits_.at(1).predictions) named.push_back(prediction.id);
+    return named;
+  };
+  see('m', 0.8F);
+  see('.', 0.0F);
+  see('m', 0.9F);
+  see('m', 0.7F);
+  EXPECT_THAT(rests_on(), ElementsAre(ids[0], ids[2], ids[3]));
+  see('m', 0.6F);
+  see('m', 0.95F);
+  wait(seconds(16));
+  EXPECT_EQ(visits_.at(1).best_prediction, ids[5]);
+  EXPECT_THAT(rests_on(), ElementsAre(ids[0], ids[2], ids[3], ids[5]));
 }
 
 TEST_F(TrackerTest, TheScoreIsTheMeanOfTheAgreeingFrames) {
