@@ -129,9 +129,10 @@ Body compare_command(CLI::App& app) {
   app.add_option("A", options->a.model, "the model before")->required()->type_name("");
   app.add_option("B", options->b, "the model after")->required()->type_name("");
   app.add_option("--images", options->images,
-                 "pictures to judge on; a folder a label, or a labels.csv, tells what is right")
+                 "pictures to judge on; a folder a label, or a labels.csv, tells what is right; or "
+                 "a recording")
       ->required()
-      ->type_name("DIR");
+      ->type_name("DIR|FILE");
   app.add_option("--most-images", options->most_images, "take at most so many of them (256)")
       ->check(CLI::Range(std::size_t{1}, std::size_t{100000}))
       ->type_name("N");

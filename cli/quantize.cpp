@@ -220,7 +220,7 @@ Result<int> quantize(const Options& options, Output& out) {
   if (options.dynamic || !options.fp16.empty()) return quantize_plain(options, out);
   if (options.images.empty()) {
     return fail(ErrorCode::kUsage, "--images is missing: 8-bit levels are calibrated on pictures", "quantize",
-                "a folder of pictures as the camera sees them");
+                "a folder of pictures as the camera sees them, or a recording of it");
   }
   const PictureSamples pictures =
       KINGLET_TRY(open_picture_samples(options.model, options.images, options.most_images, out));
@@ -248,8 +248,9 @@ Body quantize_command(CLI::App& app) {
   add_model_argument(app, options->model);
   app.add_option("-o,--output", options->output, "where the result goes; - is stdout")->required()->type_name("OUT");
   app.add_option("--images", options->images,
-                 "pictures to calibrate and judge on; a folder a label, or a labels.csv, tells what is right")
-      ->type_name("DIR");
+                 "pictures to calibrate and judge on; a folder a label, or a labels.csv, tells what is right; or "
+                 "a recording")
+      ->type_name("DIR|FILE");
   CLI::Option* half =
       app.add_option(
              "--fp16", options->fp16,

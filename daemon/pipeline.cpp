@@ -180,8 +180,11 @@ void Pipeline::look_at(Next next) {
 Result<std::span<const float>> Pipeline::run_model(Classifier& classifier) {
   // A candidate is asked about this frame, as the gate saw it.
   if (!side_ || candidate_ || paused_) return classifier.run();
-  // As late as it may be, so that the frame is no older than it has to be.
-  const SteadyTime not_before = SteadyClock::now() + newest_times_.inference - 2 * newest_times_.preprocess;
+  // As late as it may be, so that the frame is no older than it has to be; with time to spare, because the model waits
+  // for it where requests or another program take the core.
+  const StageTimes& times = newest_times_;
+  const auto spare = std::max(times.preprocess, times.inference / 4);
+  const SteadyTime not_before = SteadyClock::now() + times.inference - times.preprocess - spare;
   std::optional<Result<std::span<const float>>> scores;
   const auto run = [&] {
     scores = classifier.run();

@@ -14,6 +14,7 @@ import selectors
 import socket
 import time
 
+IP_BIND_ADDRESS_NO_PORT = 24  # linux/in.h
 HALF = b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Wait: "
 
 
@@ -27,6 +28,7 @@ class Crowd:
 
     def open(self):
         connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+        connection.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)  # connections of before hold no port
         connection.bind((self.options.source, 0))
         connection.connect_ex(self.server)
         self.selector.register(connection, selectors.EVENT_READ | selectors.EVENT_WRITE)

@@ -92,22 +92,28 @@ def speed(options, running):
 
 
 def images(options, running):
+    """What the requests cost the model; beside it what they cost when the bare handler answers them, so that what is the
+    client's and the machine's is seen."""
     failed = []
 
-    def load():
-        result = parts.ask_at_rate(options, running.address, [LATEST, STATS], rate=RATE, seconds=options.seconds)
+    def load(address, paths):
+        result = parts.ask_at_rate(options, address, paths, rate=RATE, seconds=options.seconds)
         failed.append(parts.problems(result))
 
-    pairs = []
-    for turn in range(options.rounds):
-        order = [lambda: time.sleep(options.seconds), load]
-        figures = [running.images_per_second(it) for it in (order if turn % 2 == 0 else order[::-1])]
-        pairs.append(tuple(figures if turn % 2 == 0 else figures[::-1]))
-    median, least, most = parts.loss(pairs)
-    print(f"images a second: {statistics.median(q for q, _ in pairs):.1f} without, "
-          f"{statistics.median(l for _, l in pairs):.1f} with {RATE} requests a second; lost in the median of "
-          f"{len(pairs)} pairs {median:.1f} % ({least:.1f} to {most:.1f}; goal {GOAL_LOSS}), "
-          f"failed requests: {sum(sum(it.values()) for it in failed)}", flush=True)
+    with Bare(options, running.daemon.ask(LATEST).body) as bare:
+        ways = {"none": lambda: time.sleep(options.seconds), "kingletd": lambda: load(running.address, [LATEST, STATS]),
+                "bare": lambda: load(bare.address, ["/"])}
+        found = {name: [] for name in ways}
+        for turn in range(options.rounds):
+            names = list(ways)[turn % 3:] + list(ways)[:turn % 3]
+            for name in names:
+                found[name].append(running.images_per_second(ways[name]))
+    print(f"images a second: {statistics.median(found['none']):.1f} without requests")
+    for name in ("kingletd", "bare"):
+        median, least, most = parts.loss(list(zip(found["none"], found[name])))
+        print(f"{RATE} requests a second answered by {name}: {statistics.median(found[name]):.1f}; lost in the median of "
+              f"{options.rounds} rounds {median:.1f} % ({least:.1f} to {most:.1f}; goal {GOAL_LOSS})")
+    print(f"failed requests: {sum(sum(it.values()) for it in failed)}", flush=True)
 
 
 def press(options, address, mode):

@@ -26,6 +26,26 @@ class Quantize(CliTest):
         self.assert_done(kinglet("quantize", DEMO, "-o", again, "--images", self.pictures, "--json"))
         self.assertEqual(again.read_bytes(), self.out.read_bytes())
 
+    def test_a_recording_calibrates_and_judges_as_well(self):
+        recording = self.folder / "morning.kgr"
+        self.assert_done(kinglet("record", "demo:3?fps=200", "--frames", 40, "--size", "320x240", "-o", recording))
+        def run(command, *arguments):
+            return self.assert_done(kinglet(command, DEMO, *arguments, "--images", recording, "--most-images", 20, "--json"))
+        made = run("quantize", "-o", self.out)
+        self.assertEqual(made.json()["judgement"]["pictures"], 20)
+        self.assertNotIn("labelled", made.json()["judgement"])
+        self.assertEqual(json.loads(self.properties(made)["kinglet.quantized"])["pictures"], 20)
+        first = self.out.read_bytes()
+        run("quantize", "-o", self.out, "--force")
+        self.assertEqual(self.out.read_bytes(), first)
+        self.assertEqual(run("compare", self.out).json()["judgement"]["pictures"], 20)
+
+    def test_what_is_neither_folder_nor_recording_is_refused(self):
+        refused = kinglet("quantize", DEMO, "-o", self.out, "--images", DEMO)
+        self.assert_refused(refused, 65, "not a recording", hint="kinglet record")
+        self.assert_refused(kinglet("quantize", DEMO, "-o", self.out, "--images", "/nowhere"), 66, "/nowhere",
+                            hint="kinglet record")
+
     def test_the_file_has_its_recipe_and_runs_in_integers(self):
         self.assert_done(self.quantize())
         seen = self.assert_done(kinglet("inspect", self.out, "--json")).json()
