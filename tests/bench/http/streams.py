@@ -3,7 +3,7 @@
 """What it costs kingletd that every place for streams is taken while its model runs and 50 more clients ask for one.
 Prints what docs/benchmarks.md shows under "All streams taken".
 
-  streams.py --bin build/bench/bin [--seconds 600] [--turn 20] [--rate 20]
+  streams.py --bin build/bench/bin [--seconds 600] [--turn 20] [--without 20] [--rate 20]
 
 Turns with all streams and turns without any come in pairs, in turn which is first, until the streams were on for
 --seconds. With streams: 8 readers of events (visits, predictions, statistics) and 4 watchers of pictures from six
@@ -107,7 +107,7 @@ class Turns:
         self.impolite, self.lost, self.bytes = [], 0, collections.Counter()
 
     def quiet(self):
-        return self.running.images_per_second(lambda: time.sleep(self.options.turn))
+        return self.running.images_per_second(lambda: time.sleep(self.options.without or self.options.turn))
 
     def ask_for_health(self):
         self.health.append(parts.ask_at_rate(self.options, self.running.address, ["/healthz"], rate=self.options.rate,
@@ -160,6 +160,7 @@ def main():
     parser = parts.parser(__doc__)
     parser.add_argument("--seconds", type=float, default=600, help="with all streams taken")
     parser.add_argument("--turn", type=float, default=20)
+    parser.add_argument("--without", type=float, help="seconds of a turn without streams (default: as with them)")
     parser.add_argument("--rate", type=float, default=20, help="of /healthz")
     options = parser.parse_args()
     parts.say_machine()
