@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/pictures.h"
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 
@@ -18,20 +19,46 @@ std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// `most` of `all`, evenly chosen.
+template <typename T>
+std::vector<T> evenly(std::vector<T> all, std::size_t most) {
+  if (all.size() <= most) return all;
+  std::vector<T> chosen;
+  chosen.reserve(most);
+  for (std::size_t i = 0; i < most; ++i) chosen.push_back(std::move(all[i * all.size() / most]));
+  return chosen;
+}
+
+struct FramePlace {
+  std::uint64_t number = 0;
+  std::chrono::nanoseconds at{0};
+};
+
 // Frames by their number. Going back is reading the headers from the begin on.
 class Frames {
  public:
   explicit Frames(camera::RecordingReader reader) : reader_(std::move(reader)) {}
 
+  // All whose headers are sound.
+  Result<std::vector<FramePlace>> places() {
+    std::vector<FramePlace> places;
+    while (KINGLET_TRY(reader_.next_header(frame_))) places.push_back({.number = next_++, .at = frame_.at});
+    return places;
+  }
+
   // A frame that is no JPEG becomes a PNG, which loses nothing.
-  Result<std::string> read(std::uint64_t number) {
-    if (number < next_) {
+  Result<std::string> read(const FramePlace& place) {
+    if (place.number < next_) {
       reader_.rewind();
       next_ = 0;
     }
-    for (; next_ < number; ++next_) (void)KINGLET_TRY(reader_.next_header(frame_));
-    ++next_;
-    if (!KINGLET_TRY(reader_.next(frame_))) return fail(ErrorCode::kBadData, "the recording has become shorter");
+    for (; next_ < place.number; ++next_) (void)KINGLET_TRY(reader_.next_header(frame_));
+    next_ = kLost;
+    // The reader skips a frame whose pixels are damaged.
+    if (!KINGLET_TRY(reader_.next(frame_)) || frame_.at != place.at) {
+      return fail(ErrorCode::kBadData, "the frame is damaged");
+    }
+    next_ = place.number + 1;
     const camera::FrameView& view = frame_.view;
     if (view.format == camera::PixelFormat::kMjpeg) return text_of(view.planes[0].bytes);
     const camera::Image image = KINGLET_TRY(camera::to_rgb(view));
@@ -39,26 +66,30 @@ class Frames {
   }
 
  private:
+  static constexpr std::uint64_t kLost = ~std::uint64_t{0};  // the next read begins at the first frame
+
   camera::RecordingReader reader_;
   camera::RecordedFrame frame_;
   std::uint64_t next_ = 0;
 };
 
-Result<std::vector<Picture>> frames_of(const std::string& file) {
-  auto reader = camera::RecordingReader::open(file);
-  if (!reader) return std::unexpected(std::move(reader).error());
-  const camera::RecordingFacts facts = KINGLET_TRY(camera::examine(*reader));
-  const auto frames = std::make_shared<Frames>(std::move(*reader));
+Result<std::vector<Picture>> frames_of(const std::string& file, std::size_t most) {
+  const auto frames = std::make_shared<Frames>(KINGLET_TRY(camera::RecordingReader::open(file)));
   std::vector<Picture> pictures;
-  for (std::uint64_t i = 0; i < facts.frames; ++i) {
-    pictures.push_back(
-        {.name = format_text("{}, frame {}", file, i), .label = {}, .read = [frames, i] { return frames->read(i); }});
+  for (const FramePlace& place : evenly(KINGLET_TRY(frames->places()), most)) {
+    const std::string name = format_text("{}, frame {}", file, place.number);
+    const auto read = [frames, place, name]() -> Result<std::string> {
+      Result<std::string> bytes = frames->read(place);
+      if (!bytes) return std::unexpected(with_context(std::move(bytes).error(), name));
+      return bytes;
+    };
+    pictures.push_back({.name = name, .label = {}, .read = read});
   }
   return pictures;
 }
 
 // With their labels; without folders of labels, all that lie in it.
-Result<std::vector<Picture>> files_of(const std::string& folder) {
+Result<std::vector<Picture>> files_of(const std::string& folder, std::size_t most) {
   std::vector<Labelled> found;
   if (auto labelled = read_labelled(folder); labelled && !labelled->empty()) {
     found = std::move(*labelled);
@@ -66,7 +97,7 @@ Result<std::vector<Picture>> files_of(const std::string& folder) {
     for (std::string& file : KINGLET_TRY(expand_pictures({folder}))) found.push_back({.file = std::move(file)});
   }
   std::vector<Picture> pictures;
-  for (Labelled& one : found) {
+  for (Labelled& one : evenly(std::move(found), most)) {
     pictures.push_back(
         {.name = one.file, .label = std::move(one.label), .read = [file = one.file] { return read_picture(file); }});
   }
@@ -82,11 +113,7 @@ Result<std::vector<Picture>> find_pictures(const std::string& where, std::size_t
     return fail(ErrorCode::kNotFound, "there is no such folder or recording", printable(where),
                 "expected a folder of JPEG or PNG files, or a file of kinglet record");
   }
-  std::vector<Picture> all = KINGLET_TRY(is_folder ? files_of(where) : frames_of(where));
-  if (all.size() <= most) return all;
-  std::vector<Picture> chosen;
-  for (std::size_t i = 0; i < most; ++i) chosen.push_back(std::move(all[i * all.size() / most]));
-  return chosen;
+  return is_folder ? files_of(where, most) : frames_of(where, most);
 }
 
 }  // namespace kinglet::cli

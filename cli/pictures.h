@@ -18,8 +18,8 @@ struct Picture {
 };
 
 // Those of `where`, at most `most` (evenly chosen): a folder of JPEG and PNG files (with labels where read_labelled()
-// finds them) or a file that `kinglet record` wrote. kNotFound: there is no such thing, or no picture in it. kBadData:
-// a file that is no recording.
+// finds them) or a file that `kinglet record` wrote. kNotFound: there is no such thing. kBadData: a file that is no
+// recording. What is damaged says so when it is read.
 [[nodiscard]] Result<std::vector<Picture>> find_pictures(const std::string& where, std::size_t most);
 
 }  // namespace kinglet::cli

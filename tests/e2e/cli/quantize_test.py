@@ -40,6 +40,16 @@ class Quantize(CliTest):
         self.assertEqual(self.out.read_bytes(), first)
         self.assertEqual(run("compare", self.out).json()["judgement"]["pictures"], 20)
 
+    def test_a_damaged_frame_of_a_recording_is_left_out_and_named(self):
+        recording = self.folder / "morning.kgr"
+        self.assert_done(kinglet("record", "demo:3?fps=200", "--frames", 40, "--size", "320x240", "-o", recording))
+        content = bytearray(recording.read_bytes())
+        content[len(content) // 2] ^= 0xff  # a pixel of one of the middle frames
+        recording.write_bytes(content)
+        ended = self.assert_done(kinglet("quantize", DEMO, "-o", self.out, "--images", recording, "--json"))
+        self.assertEqual(ended.json()["judgement"]["pictures"], 39)
+        self.assertRegex(ended.err, r"morning\.kgr, frame (19|20): the frame is damaged")
+
     def test_what_is_neither_folder_nor_recording_is_refused(self):
         refused = kinglet("quantize", DEMO, "-o", self.out, "--images", DEMO)
         self.assert_refused(refused, 65, "not a recording", hint="kinglet record")
