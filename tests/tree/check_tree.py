@@ -35,7 +35,8 @@ ARROWS = {
     "models": ["models/", "camera/", "engine/"],
     "tests": ["tests/", "engine/", "camera/", "config/", "store/", "visits/", "daemon/", "cli/"],
 }
-MAY_USE_CONFIG = {"daemon/app.cpp", "daemon/app.h", "daemon/integrations.cpp", "daemon/integrations.h",
+MAY_USE_CONFIG = {"daemon/app.cpp", "daemon/app.h", "daemon/app_parts.cpp", "daemon/app_parts.h",
+                  "daemon/integrations.cpp", "daemon/integrations.h",
                   "daemon/live_settings.cpp", "daemon/live_settings.h", "daemon/main.cpp",
                   "daemon/settings.cpp", "daemon/settings.h"}
 GENERATED = ("onnx/onnx.pb.h",)

@@ -9,142 +9,27 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "daemon/http/access/door.h"
 #include "daemon/http/problem.h"
-#include "daemon/http/server/compress.h"
+#include "daemon/http/server/exchange.h"
 #include "daemon/thread_entry.h"
 #include "engine/base/format.h"
 
 namespace kinglet::daemon::http {
 namespace {
 
-// Marks, for ourselves, that the client takes gzip: the library must not compress (it would use brotli at its slowest).
-constexpr const char* kTakesGzip = "X-Kinglet-Takes-Gzip";
 // A connection that has said nothing for so long gives way to one that waits for a thread.
 constexpr std::chrono::milliseconds kSilenceWithOthersWaiting{250};
 constexpr int kAcceptTurnMs = 100;
-constexpr std::string_view kEncrypted = "tls";  // where the library has the local address
-constexpr char kTlsHandshake = 22;              // the first byte of who speaks TLS (RFC 8446, section 5.1)
+constexpr char kTlsHandshake = 22;  // the first byte of who speaks TLS (RFC 8446, section 5.1)
 constexpr std::string_view kSpeaksTls =
     "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 32\r\nConnection: close\r\n\r\n"
     "this port speaks https, not http";
 constexpr std::chrono::milliseconds kBreath{20};
-
-std::string media_type(const std::string& header) {
-  std::string type = header.substr(0, header.find(';'));
-  while (!type.empty() && type.back() == ' ') type.pop_back();
-  std::ranges::transform(type, type.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return type;
-}
-
-std::optional<std::string> header(const httplib::Request& request, const char* name) {
-  if (!request.has_header(name)) return std::nullopt;
-  return request.get_header_value(name);
-}
-
-Credentials credentials_of(const httplib::Request& request) {
-  Credentials credentials{.host = header(request, "Host"),
-                          .origin = header(request, "Origin"),
-                          .sec_fetch_site = header(request, "Sec-Fetch-Site"),
-                          .content_encoding = header(request, "Content-Encoding"),
-                          .content_length = header(request, "Content-Length"),
-                          .http_1_0 = request.version == "HTTP/1.0",
-                          .host_count = request.get_header_value_count("Host")};
-  return credentials;
-}
-
-Evidences evidences_of(const httplib::Request& request) {
-  Evidences evidences{.authorization = header(request, "Authorization"),
-                      .cookie = header(request, "Cookie"),
-                      .forwarded_for = {},
-                      .forwarded_proto = header(request, "X-Forwarded-Proto"),
-                      .encrypted = request.local_addr == kEncrypted};
-  for (const auto& [name, value] : request.headers) {
-    const std::string lower = media_type(name);
-    if (lower != "forwarded" && !lower.starts_with("x-forwarded-")) continue;
-    evidences.forwarded = true;
-    if (lower == "x-forwarded-for") {
-      evidences.forwarded_for = evidences.forwarded_for ? *evidences.forwarded_for + "," + value : value;
-    }
-  }
-  return evidences;
-}
-
-Call call_of(const httplib::Request& request, std::string request_id) {
-  Call call{.method = request.method,
-            .path = request.path,
-            .content_type = media_type(request.get_header_value("Content-Type")),
-            .accept = request.get_header_value("Accept"),
-            .if_none_match = request.get_header_value("If-None-Match"),
-            .if_match = request.get_header_value("If-Match"),
-            .last_event_id = request.get_header_value("Last-Event-ID"),
-            .json_length = header(request, "Inference-Header-Content-Length"),
-            .host = request.get_header_value("Host"),
-            .request_id = std::move(request_id)};
-  for (const auto& [name, value] : request.params) call.query.emplace_back(name, value);
-  return call;
-}
-
-bool has_body(const httplib::Request& request) {
-  return request.has_header("Transfer-Encoding") ||
-         (request.has_header("Content-Length") && request.get_header_value("Content-Length") != "0");
-}
-
-// Has the other side closed? Only asked while there is nothing to write, which would tell as well.
-bool is_gone(int socket) {
-  pollfd item{.fd = socket, .events = POLLRDHUP, .revents = 0};
-  return poll(&item, 1, 0) != 0;
-}
-
-// Answers of unknown length. HTTP/1.0 knows no chunks: there the end of the connection is the end of the answer.
-void write_pieces(MorePieces more, const std::string& type, bool chunked, int socket, const LogSink& log,
-                  httplib::Response& response) {
-  const auto provide = [more = std::move(more), socket, log](std::size_t /*offset*/, httplib::DataSink& sink) {
-    std::string piece;
-    Result<bool> goes_on = false;
-    try {
-      goes_on = more(piece);
-    } catch (const std::exception& error) {
-      goes_on = fail(ErrorCode::kInternal, error.what());
-    }
-    if (!goes_on) {
-      if (log) log(LogLevel::kWarning, "an answer ended early: " + describe(goes_on.error()));
-      return false;
-    }
-    if (piece.empty() && *goes_on && is_gone(socket)) return false;
-    if (!piece.empty() && !sink.write(piece.data(), piece.size())) return false;
-    if (!*goes_on) sink.done();
-    return true;
-  };
-  if (chunked) {
-    response.set_chunked_content_provider(type, provide);
-  } else {
-    response.set_content_provider(type, provide);
-  }
-}
-
-void write_reply(Reply reply, const Call& call, bool takes_gzip, httplib::Response& response) {
-  complete_problem(reply, call.path, call.request_id);
-  if (takes_gzip) compress(reply);
-  response.status = reply.status;
-  response.set_header("X-Request-Id", call.request_id);
-  for (const auto& [name, value] : reply.headers) response.set_header(name, value);
-  if (!reply.body.empty()) response.set_content(std::move(reply.body), reply.content_type);
-}
-
-httplib::Headers headers_always() {
-  return {{"X-Content-Type-Options", "nosniff"},
-          {"Referrer-Policy", "no-referrer"},
-          {"Content-Security-Policy",
-           "default-src 'self'; img-src 'self' blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"},
-          {"Cross-Origin-Resource-Policy", "same-origin"},
-          {"Cross-Origin-Opener-Policy", "same-origin"}};
-}
 
 // Takes what the client still sends for a moment, so that closing does not reset the connection before it has read
 // our answer.
@@ -282,20 +167,6 @@ class Server::Endpoint final : public httplib::Server {
 
   bool process_and_close_socket(socket_t /*socket*/) override { return false; }  // serve() instead
 
-  static void prepare(httplib::Request& request) {
-    request.headers.erase(kTakesGzip);
-    const std::string accepted = request.get_header_value("Accept-Encoding");
-    request.headers.erase("Accept-Encoding");
-    if (accepted.find("gzip") != std::string::npos && accepted.find("gzip;q=0") == std::string::npos) {
-      request.headers.emplace(kTakesGzip, "1");
-    }
-    request.ranges.clear();
-    if (has_body(request) || request.version == "HTTP/1.0") {
-      request.headers.erase("Connection");
-      request.headers.emplace("Connection", "close");
-    }
-  }
-
   // True: answered already; false: the body is wanted.
   bool before_body(const httplib::Request& request, httplib::Response& response) {
     const SteadyTime start = SteadyClock::now();
@@ -363,14 +234,12 @@ class Server::Endpoint final : public httplib::Server {
                                                         pattern.empty() ? "(no route)" : pattern, reply.status,
                                                         to_ms(taken).count(), call.request_id));
     }
-    owner_.guard_.add_cors(reply, call, header(request, "Origin"));
+    owner_.guard_.add_cors(reply, call, header_of(request, "Origin"));
     MorePieces more = std::exchange(reply.more, {});
     if (more) more = counted_as_stream(std::move(more), request.remote_addr);
     const std::string type = reply.content_type;
-    write_reply(std::move(reply), call, request.has_header(kTakesGzip), response);
-    if (more)
-      write_pieces(std::move(more), type, request.version != "HTTP/1.0", request.local_port, owner_.context_.log,
-                   response);
+    write_reply(std::move(reply), call, request, response);
+    if (more) write_pieces(std::move(more), type, request, request.local_port, owner_.context_.log, response);
   }
 
   MorePieces counted_as_stream(MorePieces more, const std::string& peer) {
@@ -404,7 +273,7 @@ class Server::Endpoint final : public httplib::Server {
     owner_.context_.traffic.add({}, request.method, reply.status, {});
     response.headers.erase("X-Request-Id");
     response.set_header("Connection", "close");
-    write_reply(std::move(reply), call, false, response);
+    write_reply(std::move(reply), call, request, response);
   }
 
   http::Server& owner_;

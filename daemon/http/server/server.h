@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the HTTP library is used here and nowhere else: connections in, Calls to the route table, Replies out.
+// Why: the HTTP library is used in this folder and nowhere else: connections in, Calls to the route table, Replies out.
 #pragma once
 
 #include <atomic>

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/server/exchange.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cctype>
+#include <exception>
+#include <utility>
+
+#include "daemon/http/problem.h"
+#include "daemon/http/server/compress.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+// Marks, for ourselves, that the client takes gzip: the library must not compress (it would use brotli at its slowest).
+constexpr const char* kTakesGzip = "X-Kinglet-Takes-Gzip";
+
+std::string media_type(const std::string& header) {
+  std::string type = header.substr(0, header.find(';'));
+  while (!type.empty() && type.back() == ' ') type.pop_back();
+  std::ranges::transform(type, type.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return type;
+}
+
+// Has the other side closed? Only asked while there is nothing to write, which would tell as well.
+bool is_gone(int socket) {
+  pollfd item{.fd = socket, .events = POLLRDHUP, .revents = 0};
+  return poll(&item, 1, 0) != 0;
+}
+
+}  // namespace
+
+std::optional<std::string> header_of(const httplib::Request& request, const char* name) {
+  if (!request.has_header(name)) return std::nullopt;
+  return request.get_header_value(name);
+}
+
+bool has_body(const httplib::Request& request) {
+  return request.has_header("Transfer-Encoding") ||
+         (request.has_header("Content-Length") && request.get_header_value("Content-Length") != "0");
+}
+
+void prepare(httplib::Request& request) {
+  request.headers.erase(kTakesGzip);
+  const std::string accepted = request.get_header_value("Accept-Encoding");
+  request.headers.erase("Accept-Encoding");
+  if (accepted.find("gzip") != std::string::npos && accepted.find("gzip;q=0") == std::string::npos) {
+    request.headers.emplace(kTakesGzip, "1");
+  }
+  request.ranges.clear();
+  if (has_body(request) || request.version == "HTTP/1.0") {
+    request.headers.erase("Connection");
+    request.headers.emplace("Connection", "close");
+  }
+}
+
+Credentials credentials_of(const httplib::Request& request) {
+  Credentials credentials{.host = header_of(request, "Host"),
+                          .origin = header_of(request, "Origin"),
+                          .sec_fetch_site = header_of(request, "Sec-Fetch-Site"),
+                          .content_encoding = header_of(request, "Content-Encoding"),
+                          .content_length = header_of(request, "Content-Length"),
+                          .http_1_0 = request.version == "HTTP/1.0",
+                          .host_count = request.get_header_value_count("Host")};
+  return credentials;
+}
+
+Evidences evidences_of(const httplib::Request& request) {
+  Evidences evidences{.authorization = header_of(request, "Authorization"),
+                      .cookie = header_of(request, "Cookie"),
+                      .forwarded_for = {},
+                      .forwarded_proto = header_of(request, "X-Forwarded-Proto"),
+                      .encrypted = request.local_addr == kEncrypted};
+  for (const auto& [name, value] : request.headers) {
+    const std::string lower = media_type(name);
+    if (lower != "forwarded" && !lower.starts_with("x-forwarded-")) continue;
+    evidences.forwarded = true;
+    if (lower == "x-forwarded-for") {
+      evidences.forwarded_for = evidences.forwarded_for ? *evidences.forwarded_for + "," + value : value;
+    }
+  }
+  return evidences;
+}
+
+Call call_of(const httplib::Request& request, std::string request_id) {
+  Call call{.method = request.method,
+            .path = request.path,
+            .content_type = media_type(request.get_header_value("Content-Type")),
+            .accept = request.get_header_value("Accept"),
+            .if_none_match = request.get_header_value("If-None-Match"),
+            .if_match = request.get_header_value("If-Match"),
+            .last_event_id = request.get_header_value("Last-Event-ID"),
+            .json_length = header_of(request, "Inference-Header-Content-Length"),
+            .host = request.get_header_value("Host"),
+            .request_id = std::move(request_id)};
+  for (const auto& [name, value] : request.params) call.query.emplace_back(name, value);
+  return call;
+}
+
+httplib::Headers headers_always() {
+  return {{"X-Content-Type-Options", "nosniff"},
+          {"Referrer-Policy", "no-referrer"},
+          {"Content-Security-Policy",
+           "default-src 'self'; img-src 'self' blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"},
+          {"Cross-Origin-Resource-Policy", "same-origin"},
+          {"Cross-Origin-Opener-Policy", "same-origin"}};
+}
+
+void write_reply(Reply reply, const Call& call, const httplib::Request& request, httplib::Response& response) {
+  complete_problem(reply, call.path, call.request_id);
+  if (request.has_header(kTakesGzip)) compress(reply);
+  response.status = reply.status;
+  response.set_header("X-Request-Id", call.request_id);
+  for (const auto& [name, value] : reply.headers) response.set_header(name, value);
+  if (!reply.body.empty()) response.set_content(std::move(reply.body), reply.content_type);
+}
+
+void write_pieces(MorePieces more, const std::string& type, const httplib::Request& request, int socket,
+                  const LogSink& log, httplib::Response& response) {
+  const auto provide = [more = std::move(more), socket, log](std::size_t /*offset*/, httplib::DataSink& sink) {
+    std::string piece;
+    Result<bool> goes_on = false;
+    try {
+      goes_on = more(piece);
+    } catch (const std::exception& error) {
+      goes_on = fail(ErrorCode::kInternal, error.what());
+    }
+    if (!goes_on) {
+      if (log) log(LogLevel::kWarning, "an answer ended early: " + describe(goes_on.error()));
+      return false;
+    }
+    if (piece.empty() && *goes_on && is_gone(socket)) return false;
+    if (!piece.empty() && !sink.write(piece.data(), piece.size())) return false;
+    if (!*goes_on) sink.done();
+    return true;
+  };
+  // HTTP/1.0 knows no chunks: there the end of the connection is the end of the answer.
+  if (request.version != "HTTP/1.0") {
+    response.set_chunked_content_provider(type, provide);
+  } else {
+    response.set_content_provider(type, provide);
+  }
+}
+
+}  // namespace kinglet::daemon::http
