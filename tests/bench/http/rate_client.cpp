@@ -24,6 +24,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/file.h"
+#include "engine/base/format.h"
 
 namespace kinglet::bench {
 namespace {
@@ -53,6 +54,7 @@ struct Connection {
   SteadyTime sent{};
   std::string received;
   bool has_answered = false;
+  SteadyTime opened{};
 };
 
 struct Outcome {
@@ -151,6 +153,7 @@ class Client {
     }
     connection.received.clear();
     connection.has_answered = false;
+    connection.opened = SteadyClock::now();
     ++outcome_.connects;
     if (connect(connection.socket.get(), reinterpret_cast<const sockaddr*>(&address_), sizeof address_) == 0) {
       connection.state = Connection::State::kIdle;
@@ -201,7 +204,10 @@ class Client {
         waiting_.push_front(connection.request);
         return open(connection);
       }
-      fail("closed without an answer");
+      // Two seconds: it had said nothing, and was closed in the moment in which it spoke.
+      fail(format_text("closed without an answer, {:.1f} s after it was opened, {} bytes received",
+                       std::chrono::duration<double>(SteadyClock::now() - connection.opened).count(),
+                       connection.received.size()));
     }
     rest(connection);
   }
