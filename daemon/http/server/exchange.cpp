@@ -10,6 +10,7 @@
 
 #include "daemon/http/problem.h"
 #include "daemon/http/server/compress.h"
+#include "engine/base/format.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -115,6 +116,14 @@ void write_reply(Reply reply, const Call& call, const httplib::Request& request,
   response.set_header("X-Request-Id", call.request_id);
   for (const auto& [name, value] : reply.headers) response.set_header(name, value);
   if (!reply.body.empty()) response.set_content(std::move(reply.body), reply.content_type);
+}
+
+std::string refusal_text(const Reply& reply) {
+  std::string text =
+      format_text("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n", reply.status,
+                  httplib::status_message(reply.status), reply.content_type, reply.body.size());
+  for (const auto& [name, value] : reply.headers) text += format_text("{}: {}\r\n", name, value);
+  return text + "\r\n" + reply.body;
 }
 
 void write_pieces(MorePieces more, const std::string& type, const httplib::Request& request, int socket,

@@ -32,6 +32,8 @@ void prepare(httplib::Request& request);
 [[nodiscard]] httplib::Headers headers_always();
 // Compressed where `request`, which was prepared, takes that.
 void write_reply(Reply reply, const Call& call, const httplib::Request& request, httplib::Response& response);
+// A whole answer for a connection whose request nobody will read.
+[[nodiscard]] std::string refusal_text(const Reply& reply);
 // An answer of unknown length, until `more` has no more or the other side of `socket` is gone.
 void write_pieces(MorePieces more, const std::string& type, const httplib::Request& request, int socket,
                   const LogSink& log, httplib::Response& response);

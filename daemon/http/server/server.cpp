@@ -44,6 +44,16 @@ void close_gently(int socket) {
   close(socket);
 }
 
+// Says so and lets go without waiting: the connection is closed afterwards. What has come already is taken, because
+// closing over unread bytes would take the answer back.
+void refuse(int socket, std::string_view text) {
+  std::array<char, 4096> unread;
+  (void)send(socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  shutdown(socket, SHUT_WR);
+  while (recv(socket, unread.data(), unread.size(), MSG_DONTWAIT) == static_cast<ssize_t>(unread.size())) {
+  }
+}
+
 // The address of an accepted connection's other end, as Door::identify() takes it; empty: it is gone already.
 std::string peer_of(int socket) {
   sockaddr_storage address{};
@@ -141,10 +151,17 @@ class Server::Endpoint final : public httplib::Server {
       // A connection that only idles goes as soon as somebody waits for its thread.
       const bool first = count == 0;
       const SteadyTime deadline = SteadyClock::now() + (first ? limits.first_byte : limits.kept_alive);
+      bool gave_way = false;
       const auto gives_way = [&] {
-        return (!first || SteadyClock::now() - begin > kSilenceWithOthersWaiting) && owner_.pool_->crowded();
+        gave_way = (!first || SteadyClock::now() - begin > kSilenceWithOthersWaiting) && owner_.pool_->crowded();
+        return gave_way;
       };
-      if (!stream.wait_for_request(deadline, gives_way)) break;
+      if (!stream.wait_for_request(deadline, gives_way)) {
+        // Its first request may be on its way in this moment. A later one is sent again by clients themselves
+        // (RFC 9110, section 9.2.2).
+        if (gave_way && first && stream.write(owner_.crowded_.data(), owner_.crowded_.size()) > 0) (void)stream.flush();
+        break;
+      }
       stream.begin_request();
       // Said in the answer when others wait for a thread, so that no client sends into a connection that closes.
       const bool last = count + 1 == limits.requests || owner_.pool_->crowded();
@@ -283,6 +300,7 @@ Server::Server(std::vector<Listener> listeners, ServerOptions options, const Con
     : options_(std::move(options)),
       context_(context),
       guard_(options_.host_name, options_.allowed_hosts, options_.allowed_origins, context.max_body_bytes),
+      crowded_(refusal_text(problem("too-many-requests", "too many connections wait for an answer"))),
       listeners_(std::move(listeners)),
       endpoint_(std::make_unique<Endpoint>(*this)) {}
 
@@ -324,9 +342,9 @@ void Server::accept_one(const Listener& listener) {
   }
   // Without an address nobody can say who that is.
   if (peer.empty()) return;
-  // Refused where too many wait: closed at once, which costs nothing.
-  [[maybe_unused]] const bool taken = pool_->add(
+  const bool taken = pool_->add(
       peer, [this, connection, peer, tls = listener.tls] { endpoint_->serve(std::move(*connection), peer, tls); });
+  if (!taken && !listener.tls) refuse(connection->get(), crowded_);
 }
 
 void Server::answer(FileDescriptor connection, const std::string& peer) {

@@ -46,6 +46,7 @@ class Server {
   const ServerOptions options_;
   const Context& context_;
   const Guard guard_;
+  const std::string crowded_;  // the answer to connections that are too many
   const std::vector<Listener> listeners_;
   std::atomic<bool> stopping_{false};
   std::unique_ptr<Endpoint> endpoint_;

@@ -218,6 +218,7 @@ class Client {
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (count <= 0) return ended(connection);
     connection.received.append(bytes, static_cast<std::size_t>(count));
+    if (connection.state == Connection::State::kIdle) return rest(connection);  // told that it is too many
     if (connection.state != Connection::State::kBusy) return;
     const std::optional<Answer> answer = parse(connection.received);
     if (!answer) return;

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start, status line, service manager, slow clients, load, end."""
+import contextlib
 import http.client
+import json
 import os
 import shutil
 import signal
@@ -129,6 +131,17 @@ class UnderPressure(ScratchFolder):
                 thread.join()
                 for client in clients:
                     client.close()
+
+    def test_connections_that_are_too_many_are_told_so(self):
+        with Daemon(sets=["source=demo:"]) as daemon, contextlib.ExitStack() as held:
+            for _ in range(60):  # twelve are read, 32 may wait
+                half = held.enter_context(socket.create_connection(daemon.url))
+                half.sendall(b"GET /livez HTTP/1.1\r\nHo")
+            one_more = http.client.HTTPConnection(*daemon.url)
+            one_more.request("GET", "/livez")
+            answer = one_more.getresponse()
+            self.assertEqual((answer.status, answer.headers["Retry-After"]), (429, "1"))
+            self.assertEqual(json.load(answer)["type"], "/problems/too-many-requests")
 
     def test_idle_kept_alive_connections_give_way(self):
         with Daemon(sets=["source=demo:"]) as daemon:
