@@ -44,15 +44,16 @@ struct Report {
   std::vector<std::string> notes;
 };
 
-Result<Document> read_input(const Options& options) {
+Result<Document> read_input(const Options& options, Report& report) {
   const InputFile file = KINGLET_TRY(InputFile::open(options.input));
   std::string start(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), 64)), '\0');
   KINGLET_TRY(file.read_at(0, std::as_writable_bytes(std::span(start))));
   if (engine::looks_like_tflite(start)) {
     const std::string bytes = KINGLET_TRY(read_file(options.input, kMostTflite));
-    const Result<engine::Graph> graph = engine::import_tflite(bytes);
-    if (!graph) return std::unexpected(with_context(graph.error(), options.input));
-    std::string onnx = KINGLET_TRY(engine::to_onnx_bytes(*graph));
+    const Result<engine::ImportedTflite> imported = engine::import_tflite(bytes);
+    if (!imported) return std::unexpected(with_context(imported.error(), options.input));
+    report.notes = imported->notes;
+    std::string onnx = KINGLET_TRY(engine::to_onnx_bytes(imported->graph));
     return Document::from_bytes(std::move(onnx));
   }
   if (!engine::looks_like_json(start)) {
@@ -168,8 +169,8 @@ Result<int> convert(const Options& options, Output& out) {
   if (out.json() && options.output == "-") {
     return fail(ErrorCode::kUsage, "standard output can take the model, or --json, not both", "convert");
   }
-  Document document = KINGLET_TRY(read_input(options));
   Report report;
+  Document document = KINGLET_TRY(read_input(options, report));
   const auto done = [&]() -> Result<void> {
     if (options.opset > 0) KINGLET_TRY(change_opset(document, options, report));
     KINGLET_TRY(add_properties(document, options, report));

@@ -210,10 +210,10 @@ Result<bool> is_placed(const CatalogueEntry& entry, const fs::path& model) {
 Result<bool> convert_tflite(const CatalogueEntry& entry, const fs::path& part, const fs::path& model) {
   const std::string bytes = KINGLET_TRY(read_file(part, entry.size_bytes));
   if (!engine::looks_like_tflite(bytes)) return false;
-  Result<engine::Graph> graph = engine::import_tflite(bytes);
-  if (!graph) return std::unexpected(with_context(graph.error(), entry.name));
-  graph->metadata.properties.emplace_back(std::string(kSourceProperty), "sha256:" + entry.sha256);
-  KINGLET_TRY(engine::save_model(*graph, model, Overwrite::kReplace));
+  Result<engine::ImportedTflite> imported = engine::import_tflite(bytes);
+  if (!imported) return std::unexpected(with_context(imported.error(), entry.name));
+  imported->graph.metadata.properties.emplace_back(std::string(kSourceProperty), "sha256:" + entry.sha256);
+  KINGLET_TRY(engine::save_model(imported->graph, model, Overwrite::kReplace));
   std::error_code ignored;
   fs::remove(part, ignored);
   return true;

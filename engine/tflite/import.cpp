@@ -7,7 +7,10 @@
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/graph/verify.h"
+#include "engine/labels.h"
 #include "engine/ops/op.h"
+#include "engine/recipe.h"
+#include "engine/tflite/metadata.h"
 #include "engine/tflite/operators.h"
 
 namespace kinglet::engine {
@@ -89,11 +92,29 @@ Result<void> import_operators(const tflite::Model& model, tflite::Builder& build
   return {};
 }
 
+std::optional<std::size_t> class_count(const Graph& graph) {
+  const auto& shape = graph.value(graph.outputs().front()).shape;
+  if (!shape || shape->empty()) return std::nullopt;
+  const auto count = element_count(std::span(*shape).subspan(1));
+  if (!count) return std::nullopt;
+  return static_cast<std::size_t>(*count);
+}
+
+// The recipe of a quantised input is there already: its levels say more than the metadata.
+void add_properties(tflite::Metadata& metadata, Graph& graph) {
+  auto& properties = graph.metadata.properties;
+  if (metadata.normalization && properties.empty()) {
+    const Recipe recipe{.mean = metadata.normalization->mean, .std = metadata.normalization->std};
+    properties.emplace_back(kRecipeProperty, to_json(recipe));
+  }
+  if (metadata.labels) properties.emplace_back(kLabelsProperty, std::move(*metadata.labels));
+}
+
 }  // namespace
 
 bool looks_like_tflite(std::string_view start) { return start.size() > 8 && start.substr(4, 4) == "TFL3"; }
 
-Result<Graph> import_tflite(std::string_view bytes) {
+Result<ImportedTflite> import_tflite(std::string_view bytes) {
   const tflite::Model* model = KINGLET_TRY(verified(bytes));
   tflite::Builder builder(*model, bytes);
   KINGLET_TRY(builder.read_tensors());
@@ -105,7 +126,9 @@ Result<Graph> import_tflite(std::string_view bytes) {
   graph.metadata.opset = kOpset;
   KINGLET_TRY(infer_shapes(graph));
   KINGLET_TRY(verify(graph));
-  return graph;
+  tflite::Metadata metadata = tflite::read_metadata(*model, bytes, class_count(graph));
+  add_properties(metadata, graph);
+  return ImportedTflite{.graph = std::move(graph), .notes = std::move(metadata.notes)};
 }
 
 }  // namespace kinglet::engine

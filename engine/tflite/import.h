@@ -4,12 +4,14 @@
 //
 // Every 8-bit number, scale and zero point is kept: quantised tensors become QuantizeLinear and DequantizeLinear around
 // float operators. NHWC becomes NCHW: the input is float [1,C,H,W], (pixel - zero point) * scale of a quantised one;
-// the recipe says so. The rounding of a soft-max that is the model's answer is left out. The bytes are taken for
-// hostile.
+// the recipe says so; that of a float one, and labels, are taken from metadata where the file has them. The rounding of
+// a soft-max that is the model's answer is left out. The bytes are taken for hostile.
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/base/error.h"
 #include "engine/graph/graph.h"
@@ -19,9 +21,13 @@ namespace kinglet::engine {
 // By its identifier.
 [[nodiscard]] bool looks_like_tflite(std::string_view start);
 
-// With "kinglet.recipe" among its properties where the input is quantised, shapes inferred. kBadData: no such file, or
-// one that contradicts itself; kUnsupported names the operator that is not of the classifiers known here
-// (tflite/operators.def).
-[[nodiscard]] Result<Graph> import_tflite(std::string_view bytes);
+struct ImportedTflite {
+  Graph graph;  // shapes inferred; "kinglet.recipe" and "kinglet.labels" among its properties where the file has them
+  std::vector<std::string> notes;  // what came from beside the graph, and what could not be used, a line each
+};
+
+// kBadData: no such file, or one that contradicts itself; kUnsupported names the operator that is not of the
+// classifiers known here (tflite/operators.def).
+[[nodiscard]] Result<ImportedTflite> import_tflite(std::string_view bytes);
 
 }  // namespace kinglet::engine

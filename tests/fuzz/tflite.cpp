@@ -7,8 +7,8 @@ namespace kinglet::fuzz {
 
 void tflite(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  const auto graph = engine::import_tflite(text);
-  if (graph) static_cast<void>(engine::to_onnx_bytes(*graph));
+  const auto imported = engine::import_tflite(text);
+  if (imported) static_cast<void>(engine::to_onnx_bytes(imported->graph));
 }
 
 }  // namespace kinglet::fuzz

@@ -20,7 +20,7 @@ ARROWS = {
     "engine/passes": ["engine/passes/", "engine/ops/", "engine/graph/"],
     "engine/quantize": ["engine/quantize/", "engine/passes/", "engine/ops/", "engine/graph/", "engine/optimize.h",
                         "engine/scores.h", "engine/session.h"],
-    "engine/tflite": ["engine/tflite/", "engine/ops/", "engine/graph/", "engine/recipe.h"],
+    "engine/tflite": ["engine/tflite/", "engine/ops/", "engine/graph/", "engine/recipe.h", "engine/labels.h"],
     "engine/plan": ["engine/plan/", "engine/ops/", "engine/graph/", "engine/backend/"],
     "engine": ENGINE,
     "camera": ["camera/", "engine/graph/tensor.h", "engine/graph/data_type.h", "engine/graph/shape.h",

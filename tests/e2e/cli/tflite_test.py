@@ -2,6 +2,7 @@
 """A classifier of TensorFlow Lite becomes ONNX that answers alike."""
 import json
 import unittest
+import zipfile
 
 from support import CORPUS, HAVE_CORPUS, SOURCE_DIR, CliTest, kinglet, main
 
@@ -20,6 +21,14 @@ class Convert(CliTest):
         again = self.folder / "again.onnx"
         self.assert_done(kinglet("convert", SMALL, "-o", again))
         self.assertEqual(again.read_bytes(), out.read_bytes())
+
+    def test_labels_behind_the_model_go_into_the_file(self):
+        with_labels, out = self.file("bird.tflite", SMALL.read_bytes()), self.folder / "bird.onnx"
+        with zipfile.ZipFile(with_labels, "a", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("labels.txt", "wren\nrobin\nnone\n")
+        done = self.assert_done(kinglet("convert", with_labels, "-o", out))
+        self.assertIn("3 labels from labels.txt, which was in the model", done.err)
+        self.assertEqual(self.assert_done(kinglet("inspect", out, "--json")).json()["labels"]["count"], 3)
 
     def test_a_damaged_one_is_refused(self):
         cut = self.file("cut.tflite", SMALL.read_bytes()[:1000])

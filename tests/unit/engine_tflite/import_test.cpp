@@ -22,9 +22,9 @@ using ::testing::HasSubstr;
 constexpr std::int8_t kFloat = 0, kHalf = 1, kInt32 = 2, kUint8 = 3, kInt8 = 9;
 
 Graph imported(const std::string& bytes) {
-  auto graph = import_tflite(bytes);
-  EXPECT_TRUE(graph) << describe(graph.error());
-  return std::move(*graph);
+  auto found = import_tflite(bytes);
+  EXPECT_TRUE(found) << describe(found.error());
+  return std::move(found->graph);
 }
 
 std::vector<float> answer(const Graph& graph, const Shape& shape, const std::vector<float>& input) {

@@ -52,13 +52,22 @@ class TfliteModel {
         options.IsNull() ? 0 : 1, flatbuffers::Offset<tflite::Unread>(options.o)));
   }
 
+  // A buffer with a meaning of its own.
+  void named_buffer(const char* name, const std::string& data) {
+    fb_.ForceVectorAlignment(data.size(), 1, 16);
+    buffers_.push_back(
+        tflite::CreateBuffer(fb_, fb_.CreateVector(reinterpret_cast<const std::uint8_t*>(data.data()), data.size())));
+    metadata_.push_back(
+        tflite::CreateNamedBuffer(fb_, fb_.CreateString(name), static_cast<std::uint32_t>(buffers_.size() - 1)));
+  }
+
   std::string bytes(const std::vector<std::int32_t>& inputs, const std::vector<std::int32_t>& outputs,
                     std::uint32_t version = 3, int graphs = 1) {
     const auto graph = tflite::CreateSubGraph(fb_, fb_.CreateVector(tensors_), fb_.CreateVector(inputs),
                                               fb_.CreateVector(outputs), fb_.CreateVector(operators_));
     const std::vector all(static_cast<std::size_t>(graphs), graph);
     fb_.Finish(tflite::CreateModel(fb_, version, fb_.CreateVector(codes_), fb_.CreateVector(all), 0,
-                                   fb_.CreateVector(buffers_)),
+                                   fb_.CreateVector(buffers_), 0, fb_.CreateVector(metadata_)),
                tflite::ModelIdentifier());
     return {reinterpret_cast<const char*>(fb_.GetBufferPointer()), fb_.GetSize()};
   }
@@ -71,6 +80,7 @@ class TfliteModel {
   std::vector<flatbuffers::Offset<tflite::Buffer>> buffers_;
   std::vector<flatbuffers::Offset<tflite::OperatorCode>> codes_;
   std::vector<flatbuffers::Offset<tflite::Operator>> operators_;
+  std::vector<flatbuffers::Offset<tflite::NamedBuffer>> metadata_;
 };
 
 }  // namespace kinglet::testing

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/tflite/metadata.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "engine/base/format.h"
+#include "engine/base/text.h"
+#include "engine/labels.h"
+#include "engine/tflite/attached_files.h"
+#include "engine/tflite/metadata_generated.h"
+
+namespace kinglet::engine::tflite {
+namespace {
+
+constexpr std::string_view kBufferName = "TFLITE_METADATA";
+constexpr int kNormalization = 1;  // of ProcessUnit.options_type
+constexpr int kAxisLabels = 2;     // of AssociatedFile.type
+constexpr flatbuffers::uoffset_t kMostTables = 10'000;
+
+template <typename Table>
+const Table* first_of(const flatbuffers::Vector<flatbuffers::Offset<Table>>* tables) {
+  return tables == nullptr || tables->size() == 0 ? nullptr : tables->Get(0);
+}
+
+struct GraphMetadata {
+  const SubGraphMetadata* graph = nullptr;  // nullptr: there is none, or it is damaged
+  std::span<const std::uint8_t> bytes;      // it lies in these
+};
+
+GraphMetadata of_graph(const Model& model, std::vector<std::string>& notes) {
+  if (model.metadata() == nullptr || model.buffers() == nullptr) return {};
+  for (const NamedBuffer* named : *model.metadata()) {
+    if (named->name() == nullptr || named->name()->string_view() != kBufferName) continue;
+    if (named->buffer() >= model.buffers()->size()) break;
+    const auto* data = model.buffers()->Get(named->buffer())->data();
+    if (data == nullptr) break;
+    flatbuffers::Verifier verifier(data->data(), data->size(), 64, kMostTables);
+    if (VerifyModelMetadataBuffer(verifier)) {
+      return {.graph = first_of(GetModelMetadata(data->data())->subgraph_metadata()),
+              .bytes = {data->data(), data->size()}};
+    }
+    notes.emplace_back("the model's metadata is damaged and was left out");
+    break;
+  }
+  return {};
+}
+
+// One number for all channels, or one for each.
+std::optional<std::array<double, 3>> of_channels(const flatbuffers::Vector<float>* numbers) {
+  if (numbers == nullptr || (numbers->size() != 1 && numbers->size() != 3)) return std::nullopt;
+  std::array<double, 3> out{};
+  for (flatbuffers::uoffset_t i = 0; i < 3; ++i) out.at(i) = numbers->Get(numbers->size() == 1 ? 0 : i);
+  if (!std::ranges::all_of(out, [](double number) { return std::isfinite(number); })) return std::nullopt;
+  return out;
+}
+
+const NormalizationOptions* options_of(const ProcessUnit& unit, std::span<const std::uint8_t> bytes) {
+  if (unit.options() == nullptr) return nullptr;
+  const auto* found = reinterpret_cast<const NormalizationOptions*>(unit.options());
+  // Which table it is said the field before it; only now its fields can be verified.
+  flatbuffers::Verifier verifier(bytes.data(), bytes.size());
+  return found->Verify(verifier) ? found : nullptr;
+}
+
+std::optional<Normalization> normalization_of(const GraphMetadata& metadata, std::vector<std::string>& notes) {
+  if (metadata.graph == nullptr) return std::nullopt;
+  const TensorMetadata* input = first_of(metadata.graph->input_tensor_metadata());
+  if (input == nullptr || input->process_units() == nullptr) return std::nullopt;
+  for (const ProcessUnit* unit : *input->process_units()) {
+    if (unit->options_type() != kNormalization) continue;
+    const NormalizationOptions* options = options_of(*unit, metadata.bytes);
+    const auto mean = options == nullptr ? std::nullopt : of_channels(options->mean());
+    const auto std = options == nullptr ? std::nullopt : of_channels(options->std());
+    if (mean && std && std::ranges::all_of(*std, [](double number) { return number > 0; })) {
+      return Normalization{.mean = *mean, .std = *std};
+    }
+    notes.emplace_back("the normalisation in the model's metadata is not 1 or 3 numbers and was left out");
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// Display names stand in a file with a locale, names for programs in one without.
+int liking(const AssociatedFile& file) {
+  if (file.locale() == nullptr || file.locale()->size() == 0) return 1;
+  return file.locale()->string_view().starts_with("en") ? 2 : 0;
+}
+
+// Empty: the metadata names none.
+std::string label_file_of(const SubGraphMetadata* graph) {
+  const TensorMetadata* output = graph == nullptr ? nullptr : first_of(graph->output_tensor_metadata());
+  if (output == nullptr || output->associated_files() == nullptr) return {};
+  const AssociatedFile* best = nullptr;
+  for (const AssociatedFile* file : *output->associated_files()) {
+    if (file->type() != kAxisLabels || file->name() == nullptr) continue;
+    if (best == nullptr || liking(*file) > liking(*best)) best = file;
+  }
+  return best == nullptr ? std::string() : best->name()->str();
+}
+
+Result<Labels> read_labels(const AttachedFiles& files, const std::string& name, std::optional<std::size_t> classes) {
+  const std::string text = KINGLET_TRY(files.read(name));
+  Labels labels = KINGLET_TRY(Labels::parse(text, name));
+  if (classes) KINGLET_TRY(labels.check_count(*classes));
+  return labels;
+}
+
+void add_labels(const SubGraphMetadata* graph, std::string_view bytes, std::optional<std::size_t> classes,
+                Metadata& out) {
+  const Result<std::optional<AttachedFiles>> files = AttachedFiles::open(bytes);
+  if (!files) return out.notes.push_back("the files attached to the model were left out: " + describe(files.error()));
+  if (!*files) return;
+  std::string name = label_file_of(graph);
+  if (name.empty()) name = (*files)->only_text();
+  if (name.empty()) return;
+  const Result<Labels> labels = read_labels(**files, name, classes);
+  if (!labels) return out.notes.push_back("the labels in the model were left out: " + describe(labels.error()));
+  out.labels.emplace();
+  for (const Label& label : *labels) *out.labels += label.text + "\n";
+  out.notes.push_back(format_text("{} labels from {}, which was in the model", labels->size(), printable(name)));
+}
+
+}  // namespace
+
+Metadata read_metadata(const Model& model, std::string_view bytes, std::optional<std::size_t> classes) {
+  Metadata out;
+  const GraphMetadata metadata = of_graph(model, out.notes);
+  out.normalization = normalization_of(metadata, out.notes);
+  add_labels(metadata.graph, bytes, classes, out);
+  return out;
+}
+
+}  // namespace kinglet::engine::tflite
