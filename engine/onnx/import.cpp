@@ -38,16 +38,17 @@ class Importer {
 
  private:
   Result<void> check_counts() const {
-    const auto check = [](std::string_view what, int count, int most, std::string where) -> Result<void> {
+    const auto check = [](std::string_view what, int count, int most, const onnx::NodeProto* node) -> Result<void> {
       if (count <= most) return {};
-      return fail(ErrorCode::kBadData, format_text("has {} {}, the limit is {}", count, what, most), std::move(where));
+      return fail(ErrorCode::kBadData, format_text("has {} {}, the limit is {}", count, what, most),
+                  node == nullptr ? std::string() : place(*node));
     };
-    KINGLET_TRY(check("nodes", model_.graph().node_size(), kMaxNodes, {}));
-    KINGLET_TRY(check("outputs", model_.graph().output_size(), kMaxOutputs, {}));
+    KINGLET_TRY(check("nodes", model_.graph().node_size(), kMaxNodes, nullptr));
+    KINGLET_TRY(check("outputs", model_.graph().output_size(), kMaxOutputs, nullptr));
     for (const auto& node : model_.graph().node()) {
-      KINGLET_TRY(check("inputs", node.input_size(), kMaxNodeInputs, place(node)));
-      KINGLET_TRY(check("outputs", node.output_size(), kMaxNodeOutputs, place(node)));
-      KINGLET_TRY(check("attributes", node.attribute_size(), kMaxAttributes, place(node)));
+      KINGLET_TRY(check("inputs", node.input_size(), kMaxNodeInputs, &node));
+      KINGLET_TRY(check("outputs", node.output_size(), kMaxNodeOutputs, &node));
+      KINGLET_TRY(check("attributes", node.attribute_size(), kMaxAttributes, &node));
     }
     return {};
   }

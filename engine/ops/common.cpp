@@ -122,20 +122,41 @@ std::vector<std::int64_t> broadcast_strides(std::span<const Dim> shape, std::spa
 }
 
 void copy_strided(const Tensor& from, std::int64_t start, const std::vector<std::int64_t>& strides, Tensor& to) {
+  // Row by row: the last axis is a loop of its own.
+  std::span<const Dim> shape = to.shape();
+  const Dim columns = shape.empty() ? 1 : shape.back();
+  const std::int64_t stride = shape.empty() ? 0 : strides.back();
+  if (!shape.empty()) shape = shape.first(shape.size() - 1);
+  const std::vector<std::int64_t> outer(strides.begin(), strides.begin() + static_cast<std::ptrdiff_t>(shape.size()));
   visit_size(to.type(), [&]<typename T>() {
     const std::span<const T> source = raw<T>(from);
     const std::span<T> target = raw<T>(to);
     std::size_t next = 0;
-    walk<1>(to.shape(), {strides}, [&](const std::array<std::int64_t, 1>& at) {
-      target[next++] = source[static_cast<std::size_t>(start + at[0])];
+    walk<1>(shape, {outer}, [&](const std::array<std::int64_t, 1>& row) {
+      std::int64_t at = start + row[0];
+      for (Dim column = 0; column < columns; ++column, at += stride)
+        target[next++] = source[static_cast<std::size_t>(at)];
     });
   });
 }
 
 Tensor transposed(const Tensor& matrix) {
-  const Shape& shape = matrix.shape();
-  Tensor out(matrix.type(), {shape[1], shape[0]});
-  copy_strided(matrix, 0, {1, shape[1]}, out);
+  constexpr std::size_t kTile = 32;  // its lines of both matrices fit into the nearest cache
+  const auto rows = static_cast<std::size_t>(matrix.shape()[0]);
+  const auto columns = static_cast<std::size_t>(matrix.shape()[1]);
+  Tensor out(matrix.type(), {matrix.shape()[1], matrix.shape()[0]});
+  visit_size(out.type(), [&]<typename T>() {
+    const T* const source = raw<T>(matrix).data();
+    T* const target = raw<T>(out).data();
+    for (std::size_t top = 0; top < rows; top += kTile) {
+      const std::size_t height = std::min(kTile, rows - top);
+      for (std::size_t column = 0; column < columns; ++column) {
+        const T* from = source + top * columns + column;
+        T* const to = target + column * rows + top;
+        for (std::size_t row = 0; row < height; ++row, from += columns) to[row] = *from;
+      }
+    }
+  });
   return out;
 }
 

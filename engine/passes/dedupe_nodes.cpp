@@ -8,7 +8,6 @@
 #include <bit>
 #include <unordered_map>
 
-#include "engine/base/format.h"
 #include "engine/ops/op.h"
 #include "engine/passes/rewrite.h"
 
@@ -42,9 +41,10 @@ bool same_work(const Node& a, const Node& b) {
          });
 }
 
+// Operator and inputs, as bytes.
 std::string key_of(const Node& node) {
-  std::string key = format_text("{}:{}", node.domain, node.op_type);
-  for (const ValueId input : node.inputs) key += format_text(",{}", std::to_underlying(input));
+  std::string key = node.domain + ":" + node.op_type + ":";
+  key.append(reinterpret_cast<const char*>(node.inputs.data()), node.inputs.size() * sizeof(ValueId));
   return key;
 }
 

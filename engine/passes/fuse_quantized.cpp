@@ -132,12 +132,6 @@ bool fuse(Graph& graph, NodeId quantize) {
   return fuse_plain(graph, quantize, core, *to, *form);
 }
 
-// The weight as [inputs, outputs].
-ValueId columns_of(Graph& graph, NodeId core, const QuantizedWeight& w) {
-  if (graph.node(core).attributes.get_int("transB", 0) == 0) return w.value;
-  return graph.add_constant(graph.value(w.value).name, ops::transposed(w.levels));
-}
-
 // The last layer: its numbers are the answer, so they stay real.
 bool fuse_float_result(Graph& graph, NodeId core) {
   const Node& node = graph.node(core);
@@ -146,13 +140,14 @@ bool fuse_float_result(Graph& graph, NodeId core) {
   });
   const auto found = quantized_layer(graph, node);
   if (quantised || !found || found->x.type != DataType::kI8) return false;
+  const bool turned = node.attributes.get_int("transB", 0) != 0;
   const auto bias = bias_row(graph, core, *found);
   if (!bias) return false;
   const std::vector<ValueId> parts = layer_inputs(graph, *found);
-  const ValueId w = columns_of(graph, core, found->w);
   Attributes attributes;
   attributes.set(std::string(kRunsInIntegers), std::int64_t{1});
-  const std::vector<ValueId> inputs{parts[0], w, parts[1], parts[4], parts[2], parts[5], *bias};
+  if (turned) attributes.set(std::string(kTransposedWeight), std::int64_t{1});
+  const std::vector<ValueId> inputs{parts[0], parts[3], parts[1], parts[4], parts[2], parts[5], *bias};
   ops::become(graph, core, "MatMulIntegerToFloat", inputs, std::move(attributes));
   graph.set_op_type(core, "com.microsoft", "MatMulIntegerToFloat");
   return true;

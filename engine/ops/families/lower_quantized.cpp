@@ -69,8 +69,8 @@ Result<bool> lower_product(SubgraphBuilder& builder, const Node& node) {
   return true;
 }
 
-// Rows of floats, quantised by XNNPACK at each run, times i8 weights [K,N] around 0: inputs `b`, its scales and its
-// zero points (or none). False for other weights.
+// Rows of floats, quantised by XNNPACK at each run, times i8 weights around 0, [K,N] or as kTransposedWeight says:
+// inputs `b`, its scales and its zero points (or none). False for other weights.
 struct Columns {
   std::size_t b, scale, zero_point, bias;
 };
@@ -86,20 +86,21 @@ Result<bool> lower_rows(SubgraphBuilder& builder, const Node& node, Operand rows
   if (is_given(node, at.zero_point) && (zero == nullptr || !is_all_zero(*zero))) {
     return false;
   }
-  const Shape& shape = weight->shape();
-  const Operand filter = KINGLET_TRY(builder.quantized_filter(
-      builder.is_probe() ? *weight : transposed(*weight), dims_of({shape[1], shape[0]}), scale->data<float>(), 0, 0));
+  const std::size_t channel_axis = node.attributes.get_int(kTransposedWeight, 0) != 0 ? 0 : 1;
+  const Dim channels = weight->shape()[channel_axis];
+  const Operand filter =
+      KINGLET_TRY(builder.quantized_filter(*weight, dims_of(weight->shape()), scale->data<float>(), 0, channel_axis));
   std::optional<Operand> bias;
   if (is_given(node, at.bias)) {
     const Tensor* numbers = constant_input(builder.graph(), node, at.bias);
-    if (numbers == nullptr || numbers->element_count() != shape[1]) return false;
-    bias = KINGLET_TRY(builder.constant(*numbers, dims_of({shape[1]}), Lifetime::kUntilPacked));
+    if (numbers == nullptr || numbers->element_count() != channels) return false;
+    bias = KINGLET_TRY(builder.constant(*numbers, dims_of({channels}), Lifetime::kUntilPacked));
   }
   const Operand levels = KINGLET_TRY(builder.dynamically_quantized(Dims(builder.dims(rows))));
   const xnn::Range range = builder.take_clip();
   const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
   KINGLET_TRY(builder.convert(rows, levels));
-  KINGLET_TRY(builder.fully_connected(false, range, levels, filter, bias, output));
+  KINGLET_TRY(builder.fully_connected(channel_axis == 1, range, levels, filter, bias, output));
   return true;
 }
 

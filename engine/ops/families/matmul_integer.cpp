@@ -43,15 +43,17 @@ struct MatrixInput {
   std::optional<std::size_t> scale;
   std::size_t zero_point;
 };
-Result<void> need_matrix(const InferContext& context, const MatrixInput& input, Per per) {
+
+Result<void> need_types(const InferContext& context, const MatrixInput& input) {
   KINGLET_TRY(need_type(context, input.x, kBytes));
+  if (input.scale) KINGLET_TRY(need_type(context, *input.scale, kFloats));
+  return context.has_input(input.zero_point) ? need_type_of(context, input.zero_point, input.x) : Result<void>{};
+}
+
+Result<void> need_matrix(const InferContext& context, const MatrixInput& input, Per per) {
+  KINGLET_TRY(need_types(context, input));
   const std::optional<Shape>& shape = context.input_shape(input.x);
-  if (input.scale) {
-    KINGLET_TRY(need_type(context, *input.scale, kFloats));
-    KINGLET_TRY(need_aligned(context, *input.scale, shape, per));
-  }
-  if (!context.has_input(input.zero_point)) return {};
-  KINGLET_TRY(need_type_of(context, input.zero_point, input.x));
+  if (input.scale) KINGLET_TRY(need_aligned(context, *input.scale, shape, per));
   return need_aligned(context, input.zero_point, shape, per);
 }
 
@@ -108,6 +110,28 @@ class Scales {
  private:
   std::vector<float> scales_;
 };
+
+Shape transposed(const Shape& shape, bool swap) { return swap ? Shape{shape[1], shape[0]} : shape; }
+
+Tensor transposed(const Tensor& matrix, bool swap) { return swap ? ops::transposed(matrix) : matrix; }
+
+bool swaps(const Attributes& attributes, std::string_view name) { return attributes.get_int(name, 0) != 0; }
+
+// The shape of a product of two matrices, each as it lies or turned; nothing when not known.
+Result<std::optional<Shape>> gemm_output(const InferContext& context, std::size_t a, bool trans_a, const MatrixInput& b,
+                                         bool trans_b) {
+  KINGLET_TRY(need_rank(context, a, 2, 2));
+  KINGLET_TRY(need_rank(context, b.x, 2, 2));
+  if (!context.input_shape(a) || !context.input_shape(b.x)) return std::nullopt;
+  const Shape left = transposed(*context.input_shape(a), trans_a);
+  const Shape right = transposed(*context.input_shape(b.x), trans_b);
+  if (left[1] != right[0] && left[1] != kUnknownDim && right[0] != kUnknownDim) {
+    return context.fail(format_text("cannot multiply {} by {}", to_string(left), to_string(right)));
+  }
+  if (b.scale) KINGLET_TRY(need_aligned(context, *b.scale, right, Per::kColumn));
+  KINGLET_TRY(need_aligned(context, b.zero_point, right, Per::kColumn));
+  return Shape{left[0], right[1]};
+}
 
 // --- MatMulInteger: a, b, a zero point, b zero point ----------------------------------------------------------------
 
@@ -179,18 +203,28 @@ class FloatResult {
 };
 
 Result<void> infer_matmul_integer_to_float(InferContext& context) {
-  KINGLET_TRY(need_matrices(context, {.x = 0, .scale = 2, .zero_point = 4}, {.x = 1, .scale = 3, .zero_point = 5}));
-  const std::optional<Shape> out = KINGLET_TRY(matmul_output(context, 0, 1));
+  const MatrixInput a{.x = 0, .scale = 2, .zero_point = 4};
+  const MatrixInput b{.x = 1, .scale = 3, .zero_point = 5};
+  const bool turned = swaps(context.attributes(), kTransposedWeight);
+  if (turned) {
+    KINGLET_TRY(need_matrix(context, a, Per::kRow));
+    KINGLET_TRY(need_types(context, b));
+  } else {
+    KINGLET_TRY(need_matrices(context, a, b));
+  }
+  const std::optional<Shape> out =
+      KINGLET_TRY(turned ? gemm_output(context, 0, false, b, true) : matmul_output(context, 0, 1));
   KINGLET_TRY(need_bias(context, 6, out));
   context.set_output(0, context.input_type(2), out);
   return {};
 }
 
-Result<void> evaluate_matmul_integer_to_float(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+Result<void> evaluate_matmul_integer_to_float(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
+  const Tensor b = transposed(*inputs[1], swaps(node.attributes, kTransposedWeight));
   const Scales a_scale(*inputs[2], outputs[0].shape(), Per::kRow);
   const Scales b_scale(*inputs[3], outputs[0].shape(), Per::kColumn);
   const FloatResult result(outputs[0], input_or_null(inputs, 6));
-  multiply(*inputs[0], input_or_null(inputs, 4), *inputs[1], input_or_null(inputs, 5),
+  multiply(*inputs[0], input_or_null(inputs, 4), b, input_or_null(inputs, 5),
            [&](std::size_t i, std::int32_t sum) { result.set(i, sum, a_scale[i] * b_scale[i]); });
   return {};
 }
@@ -224,34 +258,13 @@ Result<void> evaluate_dynamic_quantize_matmul(const Node& /*node*/, Inputs input
 // --- com.microsoft QGemm: a, scale, zero point, b, scale, zero point, c (int32), y scale, y zero point
 // ----------------
 
-Shape transposed(const Shape& shape, bool swap) { return swap ? Shape{shape[1], shape[0]} : shape; }
-
-Tensor transposed(const Tensor& matrix, bool swap) { return swap ? ops::transposed(matrix) : matrix; }
-
-bool swaps(const Attributes& attributes, std::string_view name) { return attributes.get_int(name, 0) != 0; }
-
-// The shape of the product; nothing when not known.
-Result<std::optional<Shape>> qgemm_output(const InferContext& context) {
-  KINGLET_TRY(need_rank(context, 0, 2, 2));
-  KINGLET_TRY(need_rank(context, 3, 2, 2));
-  if (!context.input_shape(0) || !context.input_shape(3)) return std::nullopt;
-  const Shape a = transposed(*context.input_shape(0), swaps(context.attributes(), "transA"));
-  const Shape b = transposed(*context.input_shape(3), swaps(context.attributes(), "transB"));
-  if (a[1] != b[0] && a[1] != kUnknownDim && b[0] != kUnknownDim) {
-    return context.fail(format_text("cannot multiply {} by {}", to_string(a), to_string(b)));
-  }
-  const std::optional<Shape> wide = b;
-  KINGLET_TRY(need_aligned(context, 4, wide, Per::kColumn));
-  KINGLET_TRY(need_aligned(context, 5, wide, Per::kColumn));
-  return Shape{a[0], b[1]};
-}
-
 Result<void> infer_qgemm(InferContext& context) {
   KINGLET_TRY(need_quantized(context, {.x = 0, .scale = 1, .zero_point = 2}));
-  KINGLET_TRY(need_type(context, 3, kBytes));
-  KINGLET_TRY(need_type(context, 4, kFloats));
-  if (context.has_input(5)) KINGLET_TRY(need_type_of(context, 5, 3));
-  const std::optional<Shape> out = KINGLET_TRY(qgemm_output(context));
+  const MatrixInput weight{.x = 3, .scale = 4, .zero_point = 5};
+  KINGLET_TRY(need_types(context, weight));
+  const Attributes& attributes = context.attributes();
+  const std::optional<Shape> out =
+      KINGLET_TRY(gemm_output(context, 0, swaps(attributes, "transA"), weight, swaps(attributes, "transB")));
   if (context.has_input(6)) {
     KINGLET_TRY(need_type(context, 6, {DataType::kI32}));
     const std::optional<Shape>& c = context.input_shape(6);
