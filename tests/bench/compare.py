@@ -6,6 +6,9 @@ over the rounds of its ratio to kinglet in the same round.
 
   compare.py --worker PATH/bench_worker [--exec "./dev exec"] [--node FOLDER] [--threads 1] [--rounds 12] MODEL...
 
+MODEL may be OURS=THEIRS: kinglet runs the one, ONNX Runtime the other, such as the 8-bit form that each likes best
+(quantize/uint8.py).
+
 --exec is put before the commands that need the Debian environment; --node is a folder where `npm install
 onnxruntime-node` was run (left out without it)."""
 import argparse
@@ -24,14 +27,15 @@ HERE = Path(__file__).resolve().parent
 def commands(options, model):
     shell = shlex.split(options.exec)
     threads = str(options.threads)
-    model = str(Path(model).resolve())
-    yield "kinglet", shell + [options.worker, "session", model, threads]
-    if "_qdq" not in model:
-        yield "bare XNNPACK", shell + [options.worker, "bare", model, threads]
-    yield "ORT 1.21", shell + ["python3", str(HERE / "ort_worker.py"), model, threads]
+    ours, *others = [str(Path(file).resolve()) for file in model.split("=")]
+    theirs = others[0] if others else ours
+    yield "kinglet", shell + [options.worker, "session", ours, threads]
+    if "_qdq" not in ours and not others:
+        yield "bare XNNPACK", shell + [options.worker, "bare", ours, threads]
+    yield "ORT 1.21", shell + ["python3", str(HERE / "ort_worker.py"), theirs, threads]
     if options.node:
         package = Path(options.node).resolve() / "node_modules" / "onnxruntime-node"
-        yield "ORT 1.30", ["node", str(HERE / "ort_worker.js"), str(package), model, threads]
+        yield "ORT 1.30", ["node", str(HERE / "ort_worker.js"), str(package), theirs, threads]
 
 
 def measure(options, model):
@@ -52,7 +56,7 @@ def measure(options, model):
 
 def row(model, rounds):
     ours = [least for least, _, _ in rounds["kinglet"]]
-    cells = [Path(model).stem, f"{min(ours):.3f}"]
+    cells = [Path(model.split("=")[0]).stem, f"{min(ours):.3f}"]
     for name in ("bare XNNPACK", "ORT 1.21", "ORT 1.30"):
         if name not in rounds:
             cells.append("-")
