@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <span>
 
 namespace kinglet::engine::ops {
 namespace {
 
 // Half of the second cache of a Cortex-A76; a Cortex-A72 has as much for each core.
 constexpr std::size_t kBlockBytes = std::size_t{512} << 10;
-constexpr std::size_t kMostBlocks = 5;  // what one node of XNNPACK joins
+constexpr std::size_t kJoined = 5;  // what one node of XNNPACK joins
+constexpr std::size_t kMostBlocks = kJoined * kJoined;
+constexpr std::size_t kMostCopies = kJoined;
 constexpr std::size_t kLeastRows = 16;  // kernels take up to 16 at a time
 constexpr std::size_t kAligned = 16;    // and as many columns
 
@@ -20,11 +23,30 @@ std::size_t product_of(const Dims& dims, std::size_t begin, std::size_t end) {
   return product;
 }
 
+// Parts that are too many for one node are joined in groups first.
+Result<void> join(SubgraphBuilder& builder, std::span<const Operand> parts, Operand output) {
+  const std::size_t axis = builder.dims(output).size() - 1;
+  if (parts.size() <= kJoined) return builder.concatenate(axis, parts, output);
+  const std::size_t each = (parts.size() + kJoined - 1) / kJoined;
+  std::vector<Operand> groups;
+  for (; !parts.empty(); parts = parts.subspan(std::min(each, parts.size()))) {
+    const auto group = parts.first(std::min(each, parts.size()));
+    Dims dims = builder.dims(output);
+    dims.back() = 0;
+    for (const Operand part : group) dims.back() += builder.dims(part).back();
+    groups.push_back(KINGLET_TRY(builder.temporary(dims)));
+    KINGLET_TRY(builder.concatenate(axis, group, groups.back()));
+  }
+  return builder.concatenate(axis, groups, output);
+}
+
 }  // namespace
 
-std::vector<ColumnBlock> column_blocks(std::size_t columns, std::size_t weight_bytes, std::size_t rows) {
+std::vector<ColumnBlock> column_blocks(std::size_t columns, std::size_t weight_bytes, std::size_t rows,
+                                       BlockWeights weights) {
+  const std::size_t most = weights == BlockWeights::kTogether ? kMostBlocks : kMostCopies;
   const std::size_t wanted = rows < kLeastRows ? 1 : weight_bytes / kBlockBytes;
-  const std::size_t count = std::clamp<std::size_t>(wanted, 1, kMostBlocks);
+  const std::size_t count = std::clamp<std::size_t>(wanted, 1, most);
   const std::size_t each = count == 1 ? columns : (columns / count + kAligned) / kAligned * kAligned;
   std::vector<ColumnBlock> blocks;
   for (std::size_t first = 0; first < columns; first += each) {
@@ -43,7 +65,7 @@ Result<void> lower_in_blocks(SubgraphBuilder& builder, const std::vector<ColumnB
     parts.push_back(KINGLET_TRY(builder.temporary(dims)));
     KINGLET_TRY(lower(block, parts.back()));
   }
-  return builder.concatenate(builder.dims(output).size() - 1, parts, output);
+  return join(builder, parts, output);
 }
 
 Tensor columns_of(const Tensor& tensor, std::size_t axis, const ColumnBlock& block) {
@@ -67,7 +89,7 @@ Result<void> lower_matrix(SubgraphBuilder& builder, const Tensor& weight, const 
   const Dims& out = builder.dims(output);
   // A probe asks whether it can be done, which does not depend on the blocks.
   const std::size_t rows = builder.is_probe() ? 1 : product_of(out, 0, out.size() - 1);
-  const auto blocks = column_blocks(out.back(), weight.byte_count(), rows);
+  const auto blocks = column_blocks(out.back(), weight.byte_count(), rows, BlockWeights::kCopied);
   return lower_in_blocks(builder, blocks, output, [&](const ColumnBlock& block, Operand part) -> Result<void> {
     const Tensor numbers = columns_of(weight, 1, block);
     const Operand filter = KINGLET_TRY(builder.constant(numbers, dims_of(numbers.shape()), Lifetime::kUntilPacked));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -18,8 +19,12 @@ struct ColumnBlock {
   std::size_t count = 0;
 };
 
-// One block where the weights are small, or the rows so few that these are hardly read twice.
-[[nodiscard]] std::vector<ColumnBlock> column_blocks(std::size_t columns, std::size_t weight_bytes, std::size_t rows);
+// Do the weights of a block lie together? Else they are copied, which costs memory while the model is packed.
+enum class BlockWeights : std::uint8_t { kTogether, kCopied };
+
+// One block where the weights are small, or the rows so few that these are hardly read twice; few of copied weights.
+[[nodiscard]] std::vector<ColumnBlock> column_blocks(std::size_t columns, std::size_t weight_bytes, std::size_t rows,
+                                                     BlockWeights weights);
 
 // `lower` makes the columns of one block, the last physical axis of `output`.
 using LowerBlock = std::function<Result<void>(const ColumnBlock& block, Operand part)>;

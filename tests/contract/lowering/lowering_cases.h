@@ -98,6 +98,8 @@ inline constexpr LoweringCase kLoweringCases[] = {
     {"Conv", "in_blocks_of_channels",
      "%x = input f32[1,32,4,4]\n%1 = Conv(%x, w:f32[1000,32,3,3]#w, b:f32[1000]#b) {pads=[1,1,1,1]}\n%2 = "
      "Relu(%1)\noutput %2"},
+    {"Conv", "in_blocks_joined_in_groups",
+     "%x = input f32[1,32,4,4]\n%1 = Conv(%x, w:f32[2801,32,3,3]#w, b:f32[2801]#b) {pads=[1,1,1,1]}\noutput %1"},
     {"MatMul", "in_blocks_of_columns", "%x = input f32[2,9,64]\n%1 = MatMul(%x, w:f32[64,4102]#w)\noutput %1"},
     {"Linear", "in_blocks_of_columns",
      "%x = input f32[16,64]\n%1 = kinglet::Linear(%x, w:f32[64,4099]#w, b:f32[4099]#b)\noutput %1"},
