@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "engine/base/format.h"
@@ -88,6 +89,12 @@ Result<void> check_range(const Range& range) {
   // Written so that NaN fails.
   if (range.min < range.max) return {};
   return refuse(format_text("clipping to [{}, {}] is no range", range.min, range.max));
+}
+
+Result<void> check_joined_clamp(const Range& range) {
+  const bool keeps_lower = range.min < 0 || (range.min == 0 && !std::signbit(range.min));
+  if (keeps_lower && range.max >= std::numeric_limits<float>::min()) return {};
+  return refuse(format_text("clipping to [{}, {}] would spoil the layer before it", range.min, range.max));
 }
 
 Result<void> check_quantization(const Quantization& quantization, bool is_signed) {

@@ -159,9 +159,10 @@ class SubgraphBuilder {
     Dims dims;
     bool made = false;  // external, static, or written by a node
     bool is_static = false;
-    bool read = false;       // by a node defined here
-    Range range;             // what its maker clips it to
-    NodeId maker = kNoNode;  // the graph's node that it was written for
+    bool read = false;          // by a node defined here
+    Range range;                // what its maker clips it to
+    bool has_paddings = false;  // its maker has
+    NodeId maker = kNoNode;     // the graph's node that it was written for
   };
   using Key = std::pair<ValueId, Layout>;
 

@@ -94,6 +94,7 @@ Result<void> SubgraphBuilder::check_static(std::initializer_list<std::optional<O
 Result<void> SubgraphBuilder::set_range(Operand output, const Range& range) {
   KINGLET_TRY(check_range(range));
   records_[output.index].range = range;
+  records_[output.index].has_paddings = true;
   return {};
 }
 
@@ -206,11 +207,14 @@ Result<void> SubgraphBuilder::unary(xnn_unary_operator type, const xnn_unary_par
   KINGLET_TRY(check_kind(input, output));
   KINGLET_TRY(check_same_dims(dims(input), dims(output)));
   if (type == xnn_unary_clamp) {
-    KINGLET_TRY(check_range({.min = params.clamp.min, .max = params.clamp.max}));
+    const Range bounds{.min = params.clamp.min, .max = params.clamp.max};
+    KINGLET_TRY(check_range(bounds));
+    if (record(input).has_paddings) KINGLET_TRY(check_joined_clamp(bounds));
     // XNNPACK makes one of two bounds that follow each other, wrongly where they do not meet.
     const Range& before = record(input).range;
-    KINGLET_TRY(set_range(
-        output, {.min = std::max(params.clamp.min, before.min), .max = std::min(params.clamp.max, before.max)}));
+    const Range both{.min = std::max(bounds.min, before.min), .max = std::min(bounds.max, before.max)};
+    KINGLET_TRY(check_range(both));
+    records_[output.index].range = both;
   }
   const std::array inputs{input};
   return define(kUnary, inputs, output,

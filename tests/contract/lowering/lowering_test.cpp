@@ -97,6 +97,33 @@ TEST(LoweringCases, EveryOperatorThatLowersHasOne) {
   }
 }
 
+// XNNPACK would join them and write the bounds over the layer's paddings: planning fails then, or takes what it finds.
+TEST(BoundsBehindPaddings, RunApartUnlessTheyLeaveThePaddingsAlone) {
+  const auto graph_with = [](std::string_view layer, std::string_view bounds) {
+    return graph_of(std::format("%x = input f32[1,4,6,8]\n%1 = {}\n%2 = Clip(%1, {})\noutput %2", layer, bounds));
+  };
+  for (const std::string_view layer :
+       {"Conv(%x, w:f32[4,4,3,3]#w) {pads=[1,1,1,1]}", "Conv(%x, w:f32[4,1,3,3]#w) {group=4, pads=[1,1,1,1]}",
+        "AveragePool(%x) {kernel_shape=[2,2], pads=[1,0,0,0]}", "MaxPool(%x) {kernel_shape=[2,2], pads=[1,1,1,1]}"}) {
+    for (const std::string_view bounds : {"a:f32[]{0.25}", "a:f32[]{-1}, b:f32[]{0}", "a:f32[]{-2}, b:f32[]{-0.5}",
+                                          "a:f32[]{1e-40}", "a:f32[]{-0}, b:f32[]{6}"}) {
+      const Graph graph = graph_with(layer, bounds);
+      const std::vector<Tensor> inputs = inputs_of(graph, false);
+      Session session = session_of(graph, false);
+      EXPECT_EQ(session.plan().fallback_nodes.size(), 1U) << layer << bounds;
+      expect_same(answers(session, inputs), reference(graph, inputs));
+      Session optimised = session_of(graph, true);
+      EXPECT_TRUE(optimised.plan().fallback_nodes.empty()) << layer << bounds;
+      expect_same(answers(optimised, inputs), reference(graph, inputs));
+    }
+    const Graph usual = graph_with(layer, "a:f32[]{0}, b:f32[]{6}");
+    const std::vector<Tensor> inputs = inputs_of(usual, false);
+    Session session = session_of(usual, false);
+    EXPECT_TRUE(session.plan().fallback_nodes.empty()) << layer;
+    expect_same(answers(session, inputs), reference(usual, inputs));
+  }
+}
+
 // Whole little networks, optimised as a session does it, with each of their operators switched off in turn: segments
 // on both sides of the fallback, layout changes at the borders, values that several segments read.
 struct Network {
