@@ -70,17 +70,14 @@ Result<Document> read_input(const Options& options, Report& report) {
   return document;
 }
 
-// The scores of a classifier: one a label.
 Result<void> check_label_count(const Document& document, const engine::Labels& labels, Report& report) {
   const Result<engine::Graph> graph = document.to_graph();
   if (!graph) {
     report.notes.push_back("the number of labels could not be checked: " + describe(graph.error()));
     return {};
   }
-  const auto& shape = graph->value(graph->outputs().front()).shape;
-  if (!shape || shape->empty()) return {};
-  const auto count = engine::element_count(std::span(*shape).subspan(1));
-  return count ? labels.check_count(static_cast<std::size_t>(*count)) : Result<void>{};
+  const auto count = engine::class_count(*graph);
+  return count ? labels.check_count(*count) : Result<void>{};
 }
 
 Result<void> add_properties(Document& document, const Options& options, Report& report) {
@@ -91,9 +88,7 @@ Result<void> add_properties(Document& document, const Options& options, Report& 
   if (options.labels.empty()) return {};
   const engine::Labels labels = KINGLET_TRY(engine::Labels::open(options.labels));
   KINGLET_TRY(check_label_count(document, labels, report));
-  std::string text;
-  for (const engine::Label& label : labels) text += label.text + "\n";
-  engine::set_property(document, engine::kLabelsProperty, std::move(text));
+  engine::set_property(document, engine::kLabelsProperty, engine::to_text(labels));
   return {};
 }
 

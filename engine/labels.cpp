@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
+#include "engine/graph/graph.h"
 
 namespace kinglet::engine {
 namespace {
@@ -144,6 +146,20 @@ Result<void> Labels::check_count(std::size_t output_count) const {
   return fail(ErrorCode::kBadData,
               format_text("label file has {} labels, the model's output has {} classes", labels_.size(), output_count),
               where_, std::move(hint));
+}
+
+std::string to_text(const Labels& labels) {
+  std::string text;
+  for (const Label& label : labels) text += label.text + "\n";
+  return text;
+}
+
+std::optional<std::size_t> class_count(const Graph& graph) {
+  const auto& shape = graph.value(graph.outputs().front()).shape;
+  if (!shape || shape->empty()) return std::nullopt;
+  const auto count = element_count(std::span(*shape).subspan(1));
+  if (!count) return std::nullopt;
+  return static_cast<std::size_t>(*count);
 }
 
 Result<std::optional<FoundLabels>> find_labels(const std::filesystem::path& model,

@@ -12,6 +12,8 @@
 
 namespace kinglet::engine {
 
+class Graph;
+
 enum class LabelRole { kSpecies, kBackground, kOther };
 
 struct Label {
@@ -45,6 +47,12 @@ class Labels {
 
 // Lower case ASCII letters and digits, everything between them one hyphen: how names are compared and species_id made.
 [[nodiscard]] std::string slug(std::string_view text);
+
+// As parse() reads it.
+[[nodiscard]] std::string to_text(const Labels& labels);
+
+// How many labels a classifier of pictures wants: the scores of one picture. Nothing while that is not known.
+[[nodiscard]] std::optional<std::size_t> class_count(const Graph& graph);
 
 // The metadata property of a model file that holds the text of a label file.
 inline constexpr std::string_view kLabelsProperty = "kinglet.labels";

@@ -61,9 +61,10 @@ struct QLinearForm {
 // only those whose windows all count the same number of pixels.
 [[nodiscard]] const QLinearForm* qlinear_form_for(const Node& node);
 
-// fuse_quantized's mark: this node runs in integers, expand_qlinear leaves it alone.
-// Of a MatMulIntegerToFloat that was a Gemm: its weight is [N,K], as the Gemm had it and XNNPACK packs it soonest.
+// fuse_quantized's mark of a MatMulIntegerToFloat that was a Gemm: its weight is [N,K], as XNNPACK packs it soonest.
 inline constexpr std::string_view kTransposedWeight = "kinglet_trans_b";
+
+// fuse_quantized's mark: this node runs in integers, expand_qlinear leaves it alone.
 inline constexpr std::string_view kRunsInIntegers = "kinglet_integers";
 [[nodiscard]] inline bool runs_in_integers(const Node& node) {
   return node.attributes.get_int(kRunsInIntegers, 0) != 0;

@@ -92,14 +92,6 @@ Result<void> import_operators(const tflite::Model& model, tflite::Builder& build
   return {};
 }
 
-std::optional<std::size_t> class_count(const Graph& graph) {
-  const auto& shape = graph.value(graph.outputs().front()).shape;
-  if (!shape || shape->empty()) return std::nullopt;
-  const auto count = element_count(std::span(*shape).subspan(1));
-  if (!count) return std::nullopt;
-  return static_cast<std::size_t>(*count);
-}
-
 // The recipe of a quantised input is there already: its levels say more than the metadata.
 void add_properties(tflite::Metadata& metadata, Graph& graph) {
   auto& properties = graph.metadata.properties;

@@ -103,7 +103,7 @@ std::string label_file_of(const SubGraphMetadata* graph) {
 
 Result<Labels> read_labels(const AttachedFiles& files, const std::string& name, std::optional<std::size_t> classes) {
   const std::string text = KINGLET_TRY(files.read(name));
-  Labels labels = KINGLET_TRY(Labels::parse(text, name));
+  Labels labels = KINGLET_TRY(Labels::parse(text, printable(name)));
   if (classes) KINGLET_TRY(labels.check_count(*classes));
   return labels;
 }
@@ -118,8 +118,7 @@ void add_labels(const SubGraphMetadata* graph, std::string_view bytes, std::opti
   if (name.empty()) return;
   const Result<Labels> labels = read_labels(**files, name, classes);
   if (!labels) return out.notes.push_back("the labels in the model were left out: " + describe(labels.error()));
-  out.labels.emplace();
-  for (const Label& label : *labels) *out.labels += label.text + "\n";
+  out.labels = to_text(*labels);
   out.notes.push_back(format_text("{} labels from {}, which was in the model", labels->size(), printable(name)));
 }
 

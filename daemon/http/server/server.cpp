@@ -47,10 +47,11 @@ void close_gently(int socket) {
 // Says so and lets go without waiting: the connection is closed afterwards. What has come already is taken, because
 // closing over unread bytes would take the answer back.
 void refuse(int socket, std::string_view text) {
-  std::array<char, 4096> unread;
+  constexpr int kMostReads = 4;  // who sends faster than that loses the answer
+  std::array<char, 16384> unread;
   (void)send(socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   shutdown(socket, SHUT_WR);
-  while (recv(socket, unread.data(), unread.size(), MSG_DONTWAIT) == static_cast<ssize_t>(unread.size())) {
+  for (int i = 0; i < kMostReads && recv(socket, unread.data(), unread.size(), MSG_DONTWAIT) > 0; ++i) {
   }
 }
 
@@ -290,7 +291,7 @@ class Server::Endpoint final : public httplib::Server {
     owner_.context_.traffic.add({}, request.method, reply.status, {});
     response.headers.erase("X-Request-Id");
     response.set_header("Connection", "close");
-    write_reply(std::move(reply), call, request, response);
+    write_reply(std::move(reply), call, {}, response);  // as it came: perhaps not prepared
   }
 
   http::Server& owner_;

@@ -46,10 +46,10 @@ using Quantization = LinearQuantization;
 
 // min < max and neither is NaN.
 [[nodiscard]] Result<void> check_range(const Range& range);
-// Of a clamp behind a layer with paddings. XNNPACK (20241108) joins the two and writes the bounds over the layer's
-// first paddings as well: the larger of both for the lower bound, the smaller for the upper one, their bits taken for
-// floats. The paddings stay what they are only where the lower bound is at most +0 and the upper one a normal number
-// above it.
+// Of a clamp behind a layer that clips by itself. XNNPACK (20241108) joins the two and writes the bounds over the
+// layer's first paddings as well: the larger of both for the lower bound, the smaller for the upper one, their bits
+// taken for floats. The paddings stay what they are only where the lower bound is at most +0 and the upper one a normal
+// number above it.
 [[nodiscard]] Result<void> check_joined_clamp(const Range& range);
 
 // scale a normal positive number; the zero point in the type's range.

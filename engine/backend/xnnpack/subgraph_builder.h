@@ -161,7 +161,7 @@ class SubgraphBuilder {
     bool is_static = false;
     bool read = false;          // by a node defined here
     Range range;                // what its maker clips it to
-    bool has_paddings = false;  // its maker has
+    bool clips_itself = false;  // its maker: XNNPACK joins a clamp behind it with it
     NodeId maker = kNoNode;     // the graph's node that it was written for
   };
   using Key = std::pair<ValueId, Layout>;

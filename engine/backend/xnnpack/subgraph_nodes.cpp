@@ -94,7 +94,7 @@ Result<void> SubgraphBuilder::check_static(std::initializer_list<std::optional<O
 Result<void> SubgraphBuilder::set_range(Operand output, const Range& range) {
   KINGLET_TRY(check_range(range));
   records_[output.index].range = range;
-  records_[output.index].has_paddings = true;
+  records_[output.index].clips_itself = true;
   return {};
 }
 
@@ -209,7 +209,7 @@ Result<void> SubgraphBuilder::unary(xnn_unary_operator type, const xnn_unary_par
   if (type == xnn_unary_clamp) {
     const Range bounds{.min = params.clamp.min, .max = params.clamp.max};
     KINGLET_TRY(check_range(bounds));
-    if (record(input).has_paddings) KINGLET_TRY(check_joined_clamp(bounds));
+    if (record(input).clips_itself) KINGLET_TRY(check_joined_clamp(bounds));
     // XNNPACK makes one of two bounds that follow each other, wrongly where they do not meet.
     const Range& before = record(input).range;
     const Range both{.min = std::max(bounds.min, before.min), .max = std::min(bounds.max, before.max)};

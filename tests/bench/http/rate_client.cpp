@@ -204,7 +204,6 @@ class Client {
         waiting_.push_front(connection.request);
         return open(connection);
       }
-      // Two seconds: it had said nothing, and was closed in the moment in which it spoke.
       fail(format_text("closed without an answer, {:.1f} s after it was opened, {} bytes received",
                        std::chrono::duration<double>(SteadyClock::now() - connection.opened).count(),
                        connection.received.size()));

@@ -4,18 +4,12 @@
 quantiser. Calibrated on noise: good for timing, not for answers.
 
   uint8.py FLOAT.onnx OUT.onnx"""
-import os
 import sys
 import tempfile
+from pathlib import Path
 
-stderr = os.dup(2)
-os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # Debian's build complains of schemas that it registers twice
-import numpy
-import onnx
-import onnx.reference  # noqa: F401: before onnxruntime: both register the schemas
-from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
-from onnxruntime.quantization.shape_inference import quant_pre_process
-os.dup2(stderr, 2)
+from measure import (CalibrationDataReader, QuantFormat, QuantType, numpy, onnx, quant_pre_process,
+                     quantize_static)
 
 
 class Noise(CalibrationDataReader):
@@ -32,7 +26,7 @@ class Noise(CalibrationDataReader):
 def main():
     model, out = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
-        ready = os.path.join(folder, "ready.onnx")
+        ready = str(Path(folder) / "ready.onnx")
         quant_pre_process(model, ready, skip_symbolic_shape=True)
         quantize_static(ready, out, Noise(ready), quant_format=QuantFormat.QDQ, activation_type=QuantType.QUInt8,
                         weight_type=QuantType.QInt8, per_channel=True)

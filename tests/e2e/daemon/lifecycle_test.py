@@ -142,6 +142,26 @@ class UnderPressure(ScratchFolder):
             answer = one_more.getresponse()
             self.assertEqual((answer.status, answer.headers["Retry-After"]), (429, "1"))
             self.assertEqual(json.load(answer)["type"], "/problems/too-many-requests")
+            # Nor does one that goes on talking hold up those at home.
+            stop = threading.Event()
+            flood = threading.Thread(target=self.talk_without_end, args=(daemon.url, stop))
+            flood.start()
+            try:
+                for _ in range(5):
+                    guest = http.client.HTTPConnection(*daemon.url, source_address=("127.0.0.2", 0), timeout=20)
+                    guest.request("GET", "/livez")
+                    self.assertEqual(guest.getresponse().status, 200)
+                    guest.close()
+            finally:
+                stop.set()
+                flood.join()
+
+    @staticmethod
+    def talk_without_end(url, stop):
+        while not stop.is_set():
+            with contextlib.suppress(OSError), socket.create_connection(url) as one:
+                while not stop.is_set():
+                    one.sendall(bytes(65536))
 
     def test_idle_kept_alive_connections_give_way(self):
         with Daemon(sets=["source=demo:"]) as daemon:

@@ -165,15 +165,8 @@ TEST(TfliteMetadata, DamageBesideTheGraphCostsOnlyWhatItHit) {
   std::fill(spoilt.begin(), spoilt.begin() + 4, '\x7f');
   EXPECT_THAT(imported(classifier(spoilt)).notes, ElementsAre("the model's metadata is damaged and was left out"));
   const std::vector<File> files{{"labels.txt", "wren\nrobin\n"}};
-  const std::string whole = with_files(classifier(metadata({0}, {1}, files)), files);
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    static_cast<void>(import_tflite(whole.substr(0, i)));
-    for (const char byte : {'\0', '\x01', '\x7f', '\xff'}) {
-      std::string bytes = whole;
-      bytes[i] = byte;
-      static_cast<void>(import_tflite(bytes));
-    }
-  }
+  kinglet::testing::damage(with_files(classifier(metadata({0}, {1}, files)), files),
+                           [](const std::string& bytes) { static_cast<void>(import_tflite(bytes)); });
 }
 
 }  // namespace

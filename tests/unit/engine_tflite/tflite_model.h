@@ -29,6 +29,19 @@ std::vector<std::uint8_t> bytes_of(const std::vector<T>& numbers) {
   return out;
 }
 
+// Calls `read` with every beginning of `whole` and with each of its bytes replaced by four others.
+template <typename Read>
+void damage(const std::string& whole, Read read) {
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    read(whole.substr(0, i));
+    for (const char byte : {'\0', '\x01', '\x7f', '\xff'}) {
+      std::string bytes = whole;
+      bytes[i] = byte;
+      read(bytes);
+    }
+  }
+}
+
 class TfliteModel {
  public:
   // Its number.
