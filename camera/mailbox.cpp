@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/mailbox.h"
 
+#include <utility>
+
 namespace kinglet::camera {
 
 void Mailbox::put(Frame frame) {
@@ -52,6 +54,28 @@ void Mailbox::nudge() {
 std::uint64_t Mailbox::dropped_count() const {
   MutexLock lock(mutex_);
   return dropped_;
+}
+
+void Mailbox::note_readable() {
+  MutexLock lock(mutex_);
+  unreadable_.reset();
+}
+
+void Mailbox::note_unreadable(std::string why, SteadyTime now) {
+  MutexLock lock(mutex_);
+  if (!unreadable_) unreadable_ = Unreadable{.since = now, .frames = 0, .why = {}};
+  ++unreadable_->frames;
+  unreadable_->why = std::move(why);
+}
+
+void Mailbox::count_anew(SteadyTime now) {
+  MutexLock lock(mutex_);
+  if (unreadable_) unreadable_->since = now;
+}
+
+std::optional<Mailbox::Unreadable> Mailbox::unreadable() const {
+  MutexLock lock(mutex_);
+  return unreadable_;
 }
 
 }  // namespace kinglet::camera

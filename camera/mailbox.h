@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "camera/frame.h"
 #include "engine/base/mutex.h"
@@ -25,6 +26,18 @@ class Mailbox {
 
   [[nodiscard]] std::uint64_t dropped_count() const;
 
+  // What the taker found, for the one who puts: a camera whose frames nobody can read gives as little as none.
+  struct Unreadable {
+    SteadyTime since;
+    std::uint64_t frames = 0;  // in a row
+    std::string why;           // of the newest
+  };
+  void note_readable();
+  void note_unreadable(std::string why, SteadyTime now);
+  // The time is counted from `now` on; what was unreadable stays so until it is seen to be readable.
+  void count_anew(SteadyTime now);
+  [[nodiscard]] std::optional<Unreadable> unreadable() const;
+
  private:
   mutable Mutex mutex_;
   Condition ready_;
@@ -32,6 +45,7 @@ class Mailbox {
   bool closed_ KINGLET_GUARDED_BY(mutex_) = false;
   bool nudged_ KINGLET_GUARDED_BY(mutex_) = false;
   std::uint64_t dropped_ KINGLET_GUARDED_BY(mutex_) = 0;
+  std::optional<Unreadable> unreadable_ KINGLET_GUARDED_BY(mutex_);
 };
 
 }  // namespace kinglet::camera

@@ -11,6 +11,7 @@ namespace kinglet::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{250};  // of one next(): how soon a stop is noticed
+constexpr std::uint64_t kFewFrames = 3;              // any cable spoils one now and then
 
 std::string with_cure(const Error& error) {
   return error.hint.empty() ? describe(error) : describe(error) + "; " + error.hint;
@@ -171,6 +172,7 @@ Capture::Ended Capture::stream(const std::stop_token& stop) {
     settle = settle_;
   }
   SteadyTime last_sign = SteadyClock::now();
+  mailbox_.count_anew(last_sign);
   const SteadyTime settled_at = last_sign + (source->settles() ? settle : settle.zero());
   while (!stop.stop_requested()) {
     if (is_to_reopen()) {
@@ -189,9 +191,10 @@ Capture::Ended Capture::stream(const std::stop_token& stop) {
       if (log_) log_(LogLevel::kDebug, describe(next.error()));
       wait(stop, std::chrono::milliseconds(10));
     } else if (auto* frame = std::get_if<camera::Frame>(&*next)) {
-      last_sign = now;
       take_frame(std::move(*frame), now, now < settled_at ? Judged::kNotYet : Judged::kYes);
-      continue;
+      const auto spoilt = unreadable();
+      last_sign = spoilt ? spoilt->since : now;
+      if (!spoilt) continue;
     } else if (std::get<camera::NoFrame>(*next).reason == camera::NoFrame::Reason::kEnd) {
       return Ended::kNoMore;
     }
@@ -212,9 +215,14 @@ void Capture::take_frame(camera::Frame frame, SteadyTime now, Judged judged) {
     status_.dropped_by_source = dropped_before_ + source_->dropped_count();
     changed = status_.state != CameraState::kStreaming;
   }
-  if (changed) set_state(CameraState::kStreaming, {});
+  if (changed && !unreadable()) set_state(CameraState::kStreaming, {});
   if (judged == Judged::kNotYet) return stats_.add_skipped(SkipReason::kSettling);
   mailbox_.put(std::move(frame));
+}
+
+std::optional<camera::Mailbox::Unreadable> Capture::unreadable() const {
+  auto spoilt = mailbox_.unreadable();
+  return spoilt && spoilt->frames >= kFewFrames ? std::move(spoilt) : std::nullopt;
 }
 
 void Capture::note_missing(SteadyTime now, SteadyTime last_sign, SteadyClock::duration pause) {
@@ -224,7 +232,11 @@ void Capture::note_missing(SteadyTime now, SteadyTime last_sign, SteadyClock::du
     if (status_.state == CameraState::kStalled) return;
     ++status_.stalls;
   }
-  set_state(CameraState::kStalled, format_text("no frame for {:.1f} s", Seconds(now - last_sign).count()));
+  const double seconds = Seconds(now - last_sign).count();
+  const auto spoilt = unreadable();
+  set_state(CameraState::kStalled, spoilt
+                                       ? format_text("no frame that can be read for {:.1f} s: {}", seconds, spoilt->why)
+                                       : format_text("no frame for {:.1f} s", seconds));
 }
 
 void Capture::end_source() {

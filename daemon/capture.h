@@ -73,6 +73,8 @@ class Capture {
   [[nodiscard]] Ended stream(const std::stop_token& stop);
   enum class Judged { kYes, kNotYet };
   void take_frame(camera::Frame frame, SteadyTime now, Judged judged);
+  // Nothing while the frames can be read, or too few could not.
+  [[nodiscard]] std::optional<camera::Mailbox::Unreadable> unreadable() const;
   // Frames are missing at `now`, the last one came at `last_sign`; `pause` is what the source may take.
   void note_missing(SteadyTime now, SteadyTime last_sign, SteadyClock::duration pause);
   void set_state(CameraState state, std::string detail);

@@ -156,13 +156,18 @@ void Pipeline::look_at(Next next) {
   const SteadyTime now = SteadyClock::now();
   if (paused_) {
     line_->tick(now);
+    mailbox_.note_readable();  // as far as anybody looks
     return stats_.add_looked_away(SkipReason::kPaused, now);
   }
   const double pace = pace_;
   line_->set_pace(pace);
   if (!next.prepared) next.prepared = line_->prepare(frame, now, clock_is_synced(), FrameLine::Where::kInput);
   stats_.set_gate(line_->gate().motion(), pace);
-  if (!*next.prepared) return report(next.prepared->error());
+  if (const Result<Prepared>& prepared = *next.prepared; !prepared) {
+    if (prepared.error().code == ErrorCode::kBadData) mailbox_.note_unreadable(describe(prepared.error()), now);
+    return report(prepared.error());
+  }
+  if ((*next.prepared)->skip != SkipReason::kRate) mailbox_.note_readable();
   const auto looked = line_->answer(frame, **next.prepared, [this](Classifier& model) { return run_model(model); });
   if (!looked) return report(looked.error());
   if (const auto* skipped = std::get_if<SkipReason>(&*looked)) return stats_.add_looked_away(*skipped, now);

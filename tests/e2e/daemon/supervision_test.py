@@ -6,6 +6,7 @@ import sys
 import time
 import unittest
 
+from PIL import Image
 from support import Daemon, ScratchFolder, main
 
 # What a program of a camera does: frames of YUV4MPEG2, as long as its order says so.
@@ -22,6 +23,12 @@ while True:
         sys.exit(5)
     if now == "stall":
         time.sleep(0.05)
+        continue
+    if now in ("whole", "cut"):
+        jpeg = open(sys.argv[3], "rb").read()
+        out.write(jpeg if now == "whole" else jpeg[:len(jpeg) // 2] + b"\xff\xd9")
+        out.flush()
+        time.sleep(0.03)
         continue
     wished = 320 if now == "large" else 160
     if wished != width:
@@ -110,6 +117,23 @@ class Supervision(ScratchFolder):
             self.tell("small")
             self.until_state(daemon, "streaming")
             self.assertGreaterEqual(self.metric(daemon, "kinglet_camera_restarts_total", 'reason="lost"'), 1)
+
+    def test_pictures_that_nobody_can_read_are_as_bad_as_none(self):
+        picture = self.folder / "picture.jpg"
+        Image.effect_noise((320, 240), 50).convert("RGB").save(picture)
+        self.tell("whole")
+        command = f"{sys.executable} {self.camera} {self.order} {self.starts} {picture}?format=mjpeg"
+        with Daemon(sets=[f"source=exec:{command}", "gate.motion=true"]) as daemon:
+            daemon.first_prediction()
+            self.tell("cut")
+            camera = self.until_state(daemon, "stalled")
+            self.assertRegex(camera["detail"], r"no frame that can be read for \d.*JPEG")
+            self.assertEqual(daemon.ask("/readyz").status, 503)
+            daemon.until(lambda: self.starts.read_text().count("started") >= 2, "a second program")
+            last = daemon.prediction()["seq"]
+            self.tell("whole")
+            self.until_state(daemon, "streaming")
+            daemon.until(lambda: daemon.prediction()["seq"] > last, "a prediction")
 
     def test_a_size_that_changes_is_followed(self):
         with self.daemon() as daemon:

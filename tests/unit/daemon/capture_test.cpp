@@ -71,6 +71,26 @@ TEST_F(CaptureTest, OpensASourceAnewThatHadEnded) {
   EXPECT_TRUE(reaches(CameraState::kStreaming));
 }
 
+TEST_F(CaptureTest, FramesThatNobodyCanReadAreAStall) {
+  capture_.start();
+  ASSERT_TRUE(reaches(CameraState::kStreaming));
+  for (int i = 0; i < 3; ++i) mailbox_.note_unreadable("the picture is cut off", SteadyClock::now());
+  EXPECT_TRUE(comes_true([&] { return status().detail.contains("can be read for 0.0 s: the picture is cut off"); }));
+  EXPECT_TRUE(comes_true([&] { return status().restarts_after_stall >= 2; }));
+  EXPECT_NE(status().state, CameraState::kStreaming) << "not before one was read";
+  mailbox_.note_readable();
+  EXPECT_TRUE(reaches(CameraState::kStreaming));
+}
+
+TEST_F(CaptureTest, AFrameNowAndThenThatCannotBeReadIsNone) {
+  capture_.start();
+  ASSERT_TRUE(reaches(CameraState::kStreaming));
+  for (int i = 0; i < 2; ++i) mailbox_.note_unreadable("the picture is cut off", SteadyClock::now());
+  std::this_thread::sleep_for(2 * kFast.restart_after);
+  EXPECT_EQ(status().state, CameraState::kStreaming);
+  EXPECT_EQ(status().stalls, 0U);
+}
+
 TEST_F(CaptureTest, SeesAStallStartsAgainAndCountsBoth) {
   capture_.start();
   ASSERT_TRUE(reaches(CameraState::kStreaming));
