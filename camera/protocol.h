@@ -28,7 +28,7 @@
 
 namespace kinglet::camera::protocol {
 
-inline constexpr std::uint32_t kVersion = 2;  // changes with any message; both sides must have the same
+inline constexpr std::uint32_t kVersion = 3;  // changes with any message; both sides must have the same
 inline constexpr int kSocket = 3;             // the descriptor kinglet-camera inherits
 inline constexpr std::uint32_t kMaxBuffers = 32;
 inline constexpr std::uint32_t kMaxPlanes = 3;
@@ -49,6 +49,8 @@ struct Hello {
   std::uint32_t buffer_count = 0;
   std::uint32_t small_width = 0;  // of a second stream of the same format and colours; 0: none
   std::uint32_t small_height = 0;
+  std::uint32_t camera_count = 0;  // connected, with this one
+  std::uint32_t alike_count = 0;   // of them of this model
 
   [[nodiscard]] bool has_small() const { return small_width != 0; }
   [[nodiscard]] std::uint32_t all_buffers() const { return has_small() ? 2 * buffer_count : buffer_count; }

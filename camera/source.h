@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "camera/camera_settings.h"
+#include "camera/chosen_camera.h"
 #include "camera/frame.h"
 #include "engine/base/area.h"
 #include "engine/base/error.h"
@@ -31,11 +32,12 @@ struct SourceOptions {
   CameraSettings camera;         // of libcamera: and rpicam:
   std::string camera_program;    // path of kinglet-camera; empty: beside this program, then PATH
   std::string rpicam_program;    // path of rpicam-vid; empty: PATH
-  std::vector<std::string> rpicam_arguments;  // further ones for it
-  std::string login_file;                     // network cameras: a file with "user:password"; may be empty
-  std::string certificates;                   // network cameras: a file of authorities for https; empty: the system's
-  std::vector<Area> masks;                    // painted black before anyone sees a frame
-  LogSink log;                                // may be empty
+  std::vector<std::string> rpicam_arguments;    // further ones for it
+  std::string login_file;                       // network cameras: a file with "user:password"; may be empty
+  std::string certificates;                     // network cameras: a file of authorities for https; empty: the system's
+  std::vector<Area> masks;                      // painted black before anyone sees a frame
+  LogSink log;                                  // may be empty
+  std::shared_ptr<ChosenCamera> chosen_camera;  // libcamera: outlives the source; empty: each start chooses anew
 };
 
 // Why next() gave no frame although nothing is wrong.

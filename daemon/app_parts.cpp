@@ -202,7 +202,8 @@ ClipOptions App::Parts::clip_options(const config::Config& config) {
 }
 
 Result<std::unique_ptr<camera::FrameSource>> App::Parts::open_source() {
-  const camera::SourceOptions source = settings.source();
+  camera::SourceOptions source = settings.source();
+  source.chosen_camera = chosen_camera;
   return source.spec == "auto" ? auto_choice.open(source) : camera::open_source(source);
 }
 

@@ -88,6 +88,7 @@ struct App::Parts {
   Pipeline pipeline;
   ModelKeeper keeper;
   camera::AutoChoice auto_choice;
+  const std::shared_ptr<camera::ChosenCamera> chosen_camera = std::make_shared<camera::ChosenCamera>();
   Capture capture;
   const http::Context context;
   Integrations integrations;

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -44,10 +43,11 @@ CameraName name_of(const libcamera::Camera& camera) {
           .location = location_name(camera.properties())};
 }
 
-Error no_camera() {
-  return {ErrorCode::kUnavailable, "no camera found", "",
-          "connect a camera (a ribbon cable is seen at boot only; this user needs the group video), or use source = "
-          "\"demo:\""};
+std::vector<CameraName> names_of(const std::vector<std::shared_ptr<libcamera::Camera>>& cameras) {
+  std::vector<CameraName> names;
+  names.reserve(cameras.size());
+  for (const auto& camera : cameras) names.push_back(name_of(*camera));
+  return names;
 }
 
 Result<std::unique_ptr<libcamera::CameraManager>> start_manager() {
@@ -95,20 +95,11 @@ bool is_startup(const libcamera::FrameMetadata& metadata) {
 #endif
 }
 
-std::string all_names(const std::vector<std::shared_ptr<libcamera::Camera>>& cameras) {
-  std::string names;
-  for (std::size_t i = 0; i < cameras.size(); ++i) {
-    names += format_text("{}{}: {}", names.empty() ? "" : ", ", i, cameras[i]->id());
-  }
-  return names;
-}
-
 }  // namespace
 
 Result<std::vector<CameraName>> Device::list() {
   auto manager = KINGLET_TRY(start_manager());
-  std::vector<CameraName> names;
-  for (const auto& camera : manager->cameras()) names.push_back(name_of(*camera));
+  std::vector<CameraName> names = names_of(manager->cameras());
   manager->stop();
   return names;
 }
@@ -117,7 +108,7 @@ Result<std::unique_ptr<Device>> Device::open(const DeviceWish& wish) {
   std::unique_ptr<Device> device(new Device());
   device->event_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   device->manager_ = KINGLET_TRY(start_manager());
-  KINGLET_TRY(device->find(wish.camera));
+  KINGLET_TRY(device->find(wish.which));
   KINGLET_TRY(device->acquire());
   KINGLET_TRY(device->configure(wish));
   KINGLET_TRY(device->allocate());
@@ -139,23 +130,13 @@ Device::~Device() {
   if (manager_) manager_->stop();
 }
 
-Result<void> Device::find(const std::string& camera) {
+Result<void> Device::find(const CameraWish& wish) {
   const auto cameras = manager_->cameras();
-  if (cameras.empty()) return std::unexpected(no_camera());
-  std::size_t index = 0;
-  const char* end = camera.data() + camera.size();
-  const bool is_index = std::from_chars(camera.data(), end, index).ptr == end;
-  for (const auto& candidate : cameras) {
-    if (candidate->id() == camera) camera_ = candidate;
-  }
-  if (!camera_ && (camera.empty() || is_index) && index < cameras.size()) camera_ = cameras[index];
-  for (const auto& candidate : cameras) {
-    if (!camera_ && !camera.empty() && name_of(*candidate).model == camera) camera_ = candidate;
-  }
-  if (!camera_) {
-    return fail(ErrorCode::kUnavailable, format_text("no camera \"{}\"", camera), "",
-                "there are " + all_names(cameras) + " (kinglet-camera --list)");
-  }
+  const std::vector<CameraName> names = names_of(cameras);
+  const std::size_t chosen = KINGLET_TRY(choose_camera(names, wish));
+  camera_ = cameras[chosen];
+  hello_.camera_count = static_cast<std::uint32_t>(cameras.size());
+  hello_.alike_count = static_cast<std::uint32_t>(std::ranges::count(names, names[chosen].model, &CameraName::model));
   return {};
 }
 
@@ -194,14 +175,14 @@ Result<void> Device::configure(const DeviceWish& wish) {
   const PixelFormat format = from_libcamera(stream.pixelFormat).value_or(PixelFormat::kRgb888);
   const Colors colors = choose_colors(stream.colorSpace, format, hardware_);
   const CameraName name = name_of(*camera_);
-  hello_ = {.library = protocol::to_text("libcamera " + libcamera::CameraManager::version()),
-            .camera = protocol::to_text(name.id),
-            .model = protocol::to_text(name.model),
-            .format = static_cast<std::uint32_t>(format),
-            .matrix = static_cast<std::uint32_t>(colors.matrix),
-            .range = static_cast<std::uint32_t>(colors.range),
-            .width = stream.size.width,
-            .height = stream.size.height};
+  hello_.library = protocol::to_text("libcamera " + libcamera::CameraManager::version());
+  hello_.camera = protocol::to_text(name.id);
+  hello_.model = protocol::to_text(name.model);
+  hello_.format = static_cast<std::uint32_t>(format);
+  hello_.matrix = static_cast<std::uint32_t>(colors.matrix);
+  hello_.range = static_cast<std::uint32_t>(colors.range);
+  hello_.width = stream.size.width;
+  hello_.height = stream.size.height;
   if (configuration_->size() > 1) {
     hello_.small_width = configuration_->at(1).size.width;
     hello_.small_height = configuration_->at(1).size.height;
@@ -215,7 +196,7 @@ Result<void> Device::configure(const DeviceWish& wish) {
 
 Result<void> Device::allocate() {
   const std::string& id = camera_->id();
-  const bool csi = id.starts_with("/base/") && !id.contains("usb");
+  const bool csi = id.starts_with("/base/") && !is_usb_camera(id);
   std::size_t count = protocol::kMaxBuffers;
   for (const libcamera::StreamConfiguration& stream : *configuration_) {
     buffers_.push_back(KINGLET_TRY(Buffers::allocate(camera_, stream, csi)));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "camera/program/buffers.h"
+#include "camera/program/choice.h"
 #include "camera/program/configuration.h"
 #include "camera/protocol.h"
 #include "engine/base/error.h"
@@ -22,15 +23,9 @@
 namespace kinglet::camera {
 
 struct DeviceWish {
-  std::string camera;  // libcamera's id, an index or a model name; empty: the first
+  CameraWish which;
   StreamWish streams;
   double frames_per_second = 0;  // 0: the camera's own
-};
-
-struct CameraName {
-  std::string id;
-  std::string model;
-  std::string location;  // "front", "back", "external" or empty
 };
 
 // One filled buffer.
@@ -68,7 +63,7 @@ class Device {
 
  private:
   Device() = default;
-  [[nodiscard]] Result<void> find(const std::string& camera);
+  [[nodiscard]] Result<void> find(const CameraWish& wish);
   [[nodiscard]] Result<void> acquire();
   [[nodiscard]] Result<void> configure(const DeviceWish& wish);
   [[nodiscard]] Result<void> allocate();

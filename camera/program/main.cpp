@@ -126,7 +126,9 @@ int main(int argc, char** argv) {
   CLI::App app("kinglet-camera: gives kingletd the pictures of a libcamera camera", "kinglet-camera");
   app.add_flag("--list", options.list, "list the cameras and end");
   app.add_flag("--json", options.json, "with --list: as JSON");
-  app.add_option("--camera", options.wish.camera, "id, index or model of the camera (default: the first)");
+  app.add_option("--camera", options.wish.which.camera, "id, index or model of the camera (default: the first)");
+  app.add_option("--model", options.wish.which.model,
+                 "with an id: take the only camera of this model where that one is gone; it may be in another port");
   app.add_option("--size", options.size, "wished size of the picture (default 1280x720)");
   app.add_option("--small-width", options.wish.streams.small_width,
                  "width of a second stream of smaller pictures, where the camera has one (default 0: none)")

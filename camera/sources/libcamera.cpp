@@ -152,6 +152,7 @@ class LibcameraSource : public FrameSource {
       return ready;
     }
     description_ = describe_camera(flow->frames().hello());
+    remember(flow->frames().hello());
     depth_ = std::max(1, static_cast<int>(flow->frames().hello().buffer_count) - 2);
     delivered_ = 0;
     seen_ = 0;
@@ -198,13 +199,26 @@ class LibcameraSource : public FrameSource {
     std::vector<std::string> words{"--fd", std::to_string(protocol::kSocket), "--size",
                                    format_text("{}x{}", options_.width, options_.height)};
     if (options_.small_width > 0) words.insert(words.end(), {"--small-width", std::to_string(options_.small_width)});
-    if (!camera_.empty()) words.insert(words.end(), {"--camera", camera_});
+    const auto chosen = options_.chosen_camera ? options_.chosen_camera->choice(camera_) : std::nullopt;
+    if (const std::string& which = chosen ? chosen->id : camera_; !which.empty()) {
+      words.insert(words.end(), {"--camera", which});
+    }
+    if (chosen && !chosen->model.empty()) words.insert(words.end(), {"--model", chosen->model});
     if (options_.frames_per_second > 0) {
       words.insert(words.end(), {"--fps", format_text("{}", options_.frames_per_second)});
     }
     const std::vector<std::string> settings = to_arguments(options_.camera);
     words.insert(words.end(), settings.begin(), settings.end());
     return words;
+  }
+
+  // The only camera of a board may be replaced by any other: a new one for one that broke.
+  void remember(const protocol::Hello& hello) {
+    if (!options_.chosen_camera || hello.camera_count < 2) return;
+    const std::string id = protocol::to_string(hello.camera);
+    const bool may_move = hello.alike_count == 1 && id != camera_;
+    options_.chosen_camera->remember(
+        {.wish = camera_, .id = id, .model = may_move ? protocol::to_string(hello.model) : std::string()});
   }
 
   [[nodiscard]] Error missing_program() const {

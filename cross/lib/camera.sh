@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154
-# ./dev camera-test: the road of a libcamera frame without a camera. libcamera and its virtual cameras are real in both
-# halves: natively also under sanitizers, and as arm64 programs in an emulated machine.
+# ./dev camera-test: the road of a libcamera frame without a camera. libcamera is real in all parts: natively also under
+# sanitizers, and as arm64 programs in emulated machines, with its virtual cameras or before a USB camera.
 
 command_camera-test() {
-  local halves=(native machine) given=("$@") half
+  local parts=(native machine usb) given=("$@") part
   while (($# > 0)); do
     case $1 in
-    --native) halves=(native) ;;
-    --machine) halves=(machine) ;;
-    --newer) halves=(newer) ;;
-    *) fail 64 "camera-test: unknown option \"$1\"" "--native, --machine or --newer; the first two without any" ;;
+    --native) parts=(native) ;;
+    --machine) parts=(machine) ;;
+    --usb) parts=(usb) ;;
+    --newer) parts=(newer) ;;
+    *) fail 64 "camera-test: unknown option \"$1\"" "--native, --machine, --usb or --newer; the first three without any" ;;
     esac
     shift
   done
-  in_environment "build gtest test$([[ ${halves[*]} == newer ]] || printf ' arm64 emulation')" camera-test "${given[@]}"
+  in_environment "build gtest test$([[ ${parts[*]} == newer ]] || printf ' arm64 emulation')" camera-test "${given[@]}"
   export_build_variables
-  for half in "${halves[@]}"; do camera_"$half"; done
+  for part in "${parts[@]}"; do camera_"$part"; done
 }
 
 camera_native() {
@@ -46,16 +47,44 @@ camera_tests_of() {
 
 camera_machine() {
   local folder=$repository/build/camera-machine
+  collect_camera_machine "$folder"
+  step "two cameras in an emulated Raspberry Pi of 512 MB" camera_machine_test machine_test.py "$folder" || exit
+}
+
+# A USB camera that can be pulled out, before Linux's own driver.
+camera_usb() {
+  local folder=$repository/build/usb-machine kernel=$repository/build/usb-kernel
+  collect_camera_machine "$folder"
+  [[ -e $kernel/boot ]] ||
+    step "fetching Debian's whole kernel for arm64, which has USB" quietly fetch_usb_kernel "$kernel" || exit
+  export USB_KERNEL=$kernel
+  step "a USB camera in an emulated Raspberry Pi of 512 MB" camera_machine_test usb_test.py "$folder" || exit
+}
+
+collect_camera_machine() {
   emulated_machine
   # Builds of which ./dev test has most already.
   build_preset arm64-tests kingletd kinglet-camera
   build_preset tests kinglet
-  step "collecting the programs and their libraries" collect_machine "$folder" arm64-tests kingletd kinglet-camera || exit
-  quietly "$repository/build/tests/bin/kinglet" demo-frames --seed 7 --count 4 --size 320x240 --out "$folder/drawn" || exit
-  step "two cameras in an emulated Raspberry Pi of 512 MB" \
-    env EMULATOR="$emulator" MACHINE_FOLDER="$folder" SOURCE_FOLDER="$repository" KINGLETD="$folder/kingletd" \
-    PYTHONPATH="$repository/tests/e2e/daemon" PYTHONDONTWRITEBYTECODE=1 \
-    python3 "$repository/tests/e2e/camera/machine_test.py" </dev/null || exit
+  step "collecting the programs and their libraries" collect_machine "$1" arm64-tests kingletd kinglet-camera || exit
+  quietly "$repository/build/tests/bin/kinglet" demo-frames --seed 7 --count 4 --size 320x240 --out "$1/drawn" || exit
+}
+
+camera_machine_test() {
+  EMULATOR=$emulator MACHINE_FOLDER=$2 SOURCE_FOLDER=$repository KINGLETD=$2/kingletd \
+    PYTHONPATH=$repository/tests/e2e/daemon PYTHONDONTWRITEBYTECODE=1 \
+    python3 "$repository/tests/e2e/camera/$1" </dev/null
+}
+
+# fetch_usb_kernel FOLDER: what the package holds, unpacked. Debian's cloud kernel, which the emulator has, knows no USB.
+fetch_usb_kernel() {
+  local folder=$1 name
+  name=$(apt-cache depends linux-image-arm64:arm64 | sed -nE 's/^ *Depends: (linux-image-[0-9].*)/\1/p' | head -1)
+  [[ -n $name ]] || fail 69 "no kernel for arm64 in the package lists"
+  rm -rf "$folder" "$folder.new"
+  mkdir -p "$folder.new"
+  (cd "$folder.new" && apt-get -o APT::Sandbox::User=root download "$name" && dpkg -x ./*.deb . && rm -f ./*.deb)
+  mv "$folder.new" "$folder"
 }
 
 # kinglet-camera with the libcamera of Debian's backports: Raspberry Pi OS is about as new. Nothing is installed.

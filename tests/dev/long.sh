@@ -14,8 +14,9 @@ machine | cameras)
     echo "skipped: no emulated machine (../shared/tools/emulated-pi)"
     exit 77
   }
-  [[ $1 == machine ]] || exec "$source_folder/dev" camera-test --machine
-  exec "$source_folder/dev" cross --machine
+  [[ $1 == machine ]] && exec "$source_folder/dev" cross --machine
+  "$source_folder/dev" camera-test --machine
+  exec "$source_folder/dev" camera-test --usb
   ;;
 package) exec "$source_folder/dev" package --check ;;
 esac

@@ -197,6 +197,15 @@ void with_small_frame() {
   wait_for_end();
 }
 
+void serve_one_of_two() {
+  Camera camera = nv12();
+  camera.hello.model = protocol::to_text("Fake camera");
+  camera.hello.camera_count = 2;
+  camera.hello.alike_count = 1;
+  introduce(camera);
+  wait_for_end();
+}
+
 const std::map<std::string, void (*)()> kModes{
     {"good", serve_well},
     {"nv12", [] { serve(PixelFormat::kNv12); }},
@@ -205,6 +214,7 @@ const std::map<std::string, void (*)()> kModes{
     {"rgb888", [] { serve(PixelFormat::kRgb888); }},
     {"mjpeg", [] { serve(PixelFormat::kMjpeg); }},
     {"small", serve_with_small},
+    {"one_of_two", serve_one_of_two},
     {"small_is_larger", [] { with_hello([](Hello& hello) { hello.small_width = 2 * (hello.small_height = 1000); }); }},
     {"small_frame", [] { with_small_frame(); }},
     {"ends", [] { std::fprintf(stderr, "last words\n"); }},

@@ -45,7 +45,7 @@ TEST_P(RefusedAtStart, IsUnavailableWithTheReason) {
 INSTANTIATE_TEST_SUITE_P(
     Peer, RefusedAtStart,
     ::testing::Values(Attack{"ends", "ended with exit code 7: last words"}, Attack{"silent", "gave no camera within"},
-                      Attack{"garbage", "not kinglet's protocol"}, Attack{"version", "protocol version 99, expected 2"},
+                      Attack{"garbage", "not kinglet's protocol"}, Attack{"version", "protocol version 99, expected 3"},
                       Attack{"truncated", "expected"}, Attack{"long", "longer than any message"},
                       Attack{"endless_text", "a text without end"}, Attack{"huge", "size 1073741824x48"},
                       Attack{"no_buffers", "0 buffers"}, Attack{"small_is_larger", "small size 2000x1000"},
@@ -111,6 +111,25 @@ TEST_F(Libcamera, ProgramIsToldTheSettings) {
       read_file(words, 1000).value(),
       "--fd 3 --size 640x480 --camera imx708 --fps 5 --exposure 8.5 --white-balance cloudy --rotation 180 --vflip "
       "--crop 0.25 0.5 0.5 0.25 ");
+}
+
+TEST_F(Libcamera, OfSeveralCamerasTheOneThatWasChosenIsAskedForAgain) {
+  const std::string words = (folder() / "words").string();
+  SourceOptions wish = options(script("echo \"$@\" >>" + words + "\n" + fake("one_of_two")));
+  wish.chosen_camera = std::make_shared<ChosenCamera>();
+  for (const char* camera : {"0", "0", "1"}) ASSERT_TRUE(open_libcamera(camera, wish).value()->start());
+  EXPECT_EQ(read_file(words, 1000).value(),
+            "--fd 3 --size 640x480 --camera 0\n"
+            "--fd 3 --size 640x480 --camera fake --model Fake camera\n"
+            "--fd 3 --size 640x480 --camera 1\n");
+}
+
+TEST_F(Libcamera, TheOnlyCameraMayBeReplacedByAnyOther) {
+  const std::string words = (folder() / "words").string();
+  SourceOptions wish = options(script("echo \"$@\" >>" + words + "\n" + fake("good")));
+  wish.chosen_camera = std::make_shared<ChosenCamera>();
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(open_libcamera("0", wish).value()->start());
+  EXPECT_EQ(read_file(words, 1000).value(), "--fd 3 --size 640x480 --camera 0\n--fd 3 --size 640x480 --camera 0\n");
 }
 
 TEST_F(Libcamera, ProgramOfAnotherLibcameraSaysSo) {

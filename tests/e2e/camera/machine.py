@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import threading
 import time
+import unittest
 from pathlib import Path
 
 from support import PATIENCE, Reply
@@ -15,6 +16,7 @@ from support import PATIENCE, Reply
 HTTP_PORTS = (8420, 8421)  # of two daemons
 FORWARD = 10000            # so much above is a port that the machine forwards to its own loopback
 SHELL_PORT = 7000
+SLOW = 300  # seconds: an emulated processor beside other work; only a failing test waits so long
 
 COMMAND = "; ".join(
     ["echo machine is up"]
@@ -28,7 +30,9 @@ def free_port():
 
 
 class Machine:
-    def __init__(self, emulator, folder, cameras, memory_mb):
+    """`cameras`: libcamera's virtual ones; `options`: of the emulator; `prelude`: commands before all others."""
+
+    def __init__(self, emulator, folder, cameras, memory_mb, options=(), prelude=(), environment=None):
         self.ports = {port: free_port() for port in (*HTTP_PORTS, SHELL_PORT)}
         self.yaml = tempfile.NamedTemporaryFile("w", suffix=".yaml")
         self.yaml.write("%YAML 1.1\n---\n" + cameras)
@@ -37,7 +41,8 @@ class Machine:
                     ("--forward", f"{outside}:{port if port == SHELL_PORT else FORWARD + port}")]
         self.log = []
         self.process = subprocess.Popen(
-            [emulator, "--cpu", "cortex-a76", "--memory", str(memory_mb), "--timeout", "600", "--yaml", self.yaml.name, *forwards, folder, COMMAND],
+            [emulator, "--cpu", "cortex-a76", "--memory", str(memory_mb), "--timeout", "600", "--yaml", self.yaml.name, *forwards,
+             *options, folder, "; ".join((*prelude, COMMAND))], env=environment,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.reader = threading.Thread(target=lambda: self.log.extend(self.process.stdout), daemon=True)
         self.reader.start()
@@ -80,14 +85,14 @@ class Machine:
 class MachineDaemon:
     """A kingletd in the machine, on one of HTTP_PORTS."""
 
-    def __init__(self, machine, port, sets):
+    def __init__(self, machine, port, sets, pipelines="virtual"):
         self.machine = machine
         self.port = port
         self.file = f"/tmp/daemon-{port}.log"
         sets = [*sets, f"http.listen=127.0.0.1:{port}"]
         words = " ".join(f"--set {shlex.quote(assignment)}" for assignment in sets)
         machine.shell(
-            "export LD_LIBRARY_PATH=/app/lib LIBCAMERA_PIPELINES_MATCH_LIST=virtual\n"
+            f"export LD_LIBRARY_PATH=/app/lib LIBCAMERA_PIPELINES_MATCH_LIST={pipelines}\n"
             f"rm -f /tmp/pid-{port} /tmp/exit-{port}\n"
             f"(sh -c 'echo $$ >/tmp/pid-{port}; exec ./kingletd \"$@\"' kingletd --no-status {words}; echo $? >/tmp/exit-{port})"
             f" </dev/null >{self.file} 2>&1 &")
@@ -128,3 +133,30 @@ class MachineDaemon:
         """Its exit code after SIGTERM."""
         self.machine.shell(f"kill -TERM {self.pid}")
         return int(self.until(lambda: self.machine.shell(f"cat /tmp/exit-{self.port}"), "the daemon's end"))
+
+
+class MachineCase(unittest.TestCase):
+    def see(self, daemon, expected):
+        """All of the expected birds and nothing else."""
+        seen = set()
+
+        def all_seen():
+            prediction = daemon.prediction()
+            if prediction:
+                seen.add(prediction["top"][0]["label"])
+            return expected <= seen
+        begin = time.monotonic()
+        try:
+            daemon.until(all_seen, f"the sight of {expected - seen}", SLOW)
+        finally:
+            print(f"seen in {time.monotonic() - begin:.1f} s:", ", ".join(sorted(seen)))
+        self.assertEqual(seen, expected)
+        daemon.until(lambda: daemon.ask("/readyz").status == 200, "readiness", SLOW)
+        stats = daemon.ask("/api/v1/stats").json()
+        print("inference:", stats["stages_ms"]["inference"], "ms; camera:", stats["camera"]["description"])
+
+    def answers_again(self, daemon, expected):
+        last = daemon.until(daemon.prediction, "an answer", SLOW)["seq"]
+        after = daemon.until(lambda: (lambda p: p if p and p["seq"] > last + 1 else None)(daemon.prediction()),
+                             "an answer after the restart", SLOW)
+        self.assertIn(after["top"][0]["label"], expected)

@@ -10,7 +10,7 @@ import time
 import unittest
 from pathlib import Path
 
-from machine import HTTP_PORTS, Machine, MachineDaemon
+from machine import HTTP_PORTS, SLOW, Machine, MachineCase, MachineDaemon
 from photos import PHOTOS, expected_names
 from PIL import Image
 from support import BIRD_LABELS, BIRD_RECIPE, CORPUS, main, need_corpus
@@ -19,7 +19,6 @@ need_corpus()
 FOLDER = Path(os.environ["MACHINE_FOLDER"])  # becomes /app: programs, lib/, demo/, drawn/ with labels.csv
 MEMORY_MB = 512
 BIRD = CORPUS / "models" / "bird_mobilenetv2_u8_qdq.onnx"
-SLOW = 300  # seconds: an emulated processor beside other work; only a failing test waits so long
 SMALL_PHOTOS = [name for name in PHOTOS if "_150" in name][:2]  # libcamera decodes all at each start
 BARS = {"white": (255, 255, 255), "yellow": (255, 255, 0), "cyan": (0, 255, 255), "green": (0, 255, 0),
         "magenta": (255, 0, 255), "red": (255, 0, 0), "blue": (0, 0, 255), "black": (0, 0, 0)}
@@ -54,7 +53,7 @@ def fill_folder():
     return set(labels.values())
 
 
-class Cameras(unittest.TestCase):
+class Cameras(MachineCase):
     """One machine for all: its start is the dear part. `photos` and `drawn` are two daemons with a camera each."""
 
     @classmethod
@@ -68,31 +67,6 @@ class Cameras(unittest.TestCase):
             "source=libcamera:photos", *SETTINGS, "decide.min_score=0.3", "model.path=/app/bird.onnx"])
         cls.drawn = MachineDaemon(cls.machine, HTTP_PORTS[1], [
             "source=libcamera:2", *SETTINGS, "model.path=/app/demo/kinglet-demo.onnx"])
-
-    def see(self, daemon, expected):
-        """All of the expected birds and nothing else."""
-        seen = set()
-
-        def all_seen():
-            prediction = daemon.prediction()
-            if prediction:
-                seen.add(prediction["top"][0]["label"])
-            return expected <= seen
-        begin = time.monotonic()
-        try:
-            daemon.until(all_seen, f"the sight of {expected - seen}", SLOW)
-        finally:
-            print(f"seen in {time.monotonic() - begin:.1f} s:", ", ".join(sorted(seen)))
-        self.assertEqual(seen, expected)
-        daemon.until(lambda: daemon.ask("/readyz").status == 200, "readiness", SLOW)
-        stats = daemon.ask("/api/v1/stats").json()
-        print("inference:", stats["stages_ms"]["inference"], "ms; camera:", stats["camera"]["description"])
-
-    def answers_again(self, daemon, expected):
-        last = daemon.until(daemon.prediction, "an answer", SLOW)["seq"]
-        after = daemon.until(lambda: (lambda p: p if p and p["seq"] > last + 1 else None)(daemon.prediction()),
-                             "an answer after the restart", SLOW)
-        self.assertIn(after["top"][0]["label"], expected)
 
     def test_1_birds_on_photographs_are_named(self):
         names = expected_names()
