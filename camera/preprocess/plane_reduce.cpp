@@ -83,7 +83,8 @@ std::optional<PlaneReduce> PlaneReduce::make(std::span<const PlaneResample::Chan
   for (const PlaneResample::Channel& channel : channels) {
     const auto step = static_cast<std::size_t>(channel.layout.step);
     Narrow narrow{.first = channel.columns.first, .weights = {}, .row = {}};
-    narrow.window = rounded_up(static_cast<std::size_t>(channel.columns.window), kByteLanes);
+    const auto taps = static_cast<std::size_t>(channel.columns.window);
+    narrow.window = taps <= kByteLanes / 2 ? kByteLanes / 2 : rounded_up(taps, kByteLanes);
     narrow.weights = to_small(channel.columns, narrow.window);
     for (std::int32_t& first : narrow.first) first -= static_cast<std::int32_t>(made.first_byte_ / step);
     narrow.row.resize(made.bytes_ / step + narrow.window);

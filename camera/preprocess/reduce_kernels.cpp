@@ -44,7 +44,11 @@ void narrow_scalar(const std::uint8_t* row, const std::int32_t* first, const std
 constexpr ReduceKernels kScalar{"scalar", blend_scalar, split_scalar, narrow_scalar};
 
 // Sums fit 16 bits with their sign: at most 255 * 128 and the half.
+#if defined(__x86_64__)
 constexpr std::size_t kBlendBlock = 64;
+#else
+constexpr std::size_t kBlendBlock = 128;
+#endif
 
 // Whole blocks, and where the last one is not whole, one more that ends with the row: it repeats some bytes.
 template <void (*block)(const std::uint8_t*, std::size_t, const std::uint8_t*, std::int32_t, std::uint8_t*)>
@@ -59,14 +63,28 @@ template <void (*block)(const std::uint8_t*, std::size_t, const std::uint8_t*, s
   }
 }
 
-// Eight outputs by a block that knows its window where that is 16 or 32 bytes, which most are.
+// Eight outputs at once, by a block that knows its window where that is 8, 16 or 32 bytes, which most are.
 using NarrowBlock = void (*)(const std::uint8_t*, const std::int32_t*, const std::uint8_t*, std::size_t, std::uint8_t*);
-template <NarrowBlock one, NarrowBlock two, NarrowBlock any>
-[[maybe_unused]] void narrow_row(const std::uint8_t* row, const std::int32_t* first, const std::uint8_t* weights,
-                                 std::size_t window, std::size_t length, std::uint8_t* out) {
-  const NarrowBlock block = window == kByteLanes ? one : window == 2 * kByteLanes ? two : any;
+constexpr std::size_t kHalfWindow = kByteLanes / 2;
+
+// How many outputs it made: all but the last few.
+template <NarrowBlock block>
+[[maybe_unused]] std::size_t narrow_blocks(const std::uint8_t* row, const std::int32_t* first,
+                                           const std::uint8_t* weights, std::size_t window, std::size_t length,
+                                           std::uint8_t* out) {
   std::size_t x = 0;
   for (; x + 8 <= length; x += 8) block(row, first + x, weights + x * window, window, out + x);
+  return x;
+}
+
+template <NarrowBlock half, NarrowBlock one, NarrowBlock two, NarrowBlock any>
+[[maybe_unused]] void narrow_row(const std::uint8_t* row, const std::int32_t* first, const std::uint8_t* weights,
+                                 std::size_t window, std::size_t length, std::uint8_t* out) {
+  const auto blocks = window == kHalfWindow      ? &narrow_blocks<half>
+                      : window == kByteLanes     ? &narrow_blocks<one>
+                      : window == 2 * kByteLanes ? &narrow_blocks<two>
+                                                 : &narrow_blocks<any>;
+  const std::size_t x = blocks(row, first, weights, window, length, out);
   narrow_scalar(row, first + x, weights + x * window, window, length - x, out + x);
 }
 
@@ -79,6 +97,9 @@ KINGLET_AVX2 __m256i load_32(const std::uint8_t* from) {
 }
 KINGLET_AVX2 __m128i load_16(const std::uint8_t* from) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+}
+KINGLET_AVX2 __m128i load_8(const std::uint8_t* from) {
+  return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
 }
 KINGLET_AVX2 void store_32(std::uint8_t* to, __m256i value) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), value);
@@ -127,6 +148,7 @@ KINGLET_AVX2 void split_avx2(const std::uint8_t* pairs, std::size_t count, std::
 
 template <std::size_t kWindow>
 KINGLET_AVX2 __m128i dot_avx2(const std::uint8_t* row, const std::uint8_t* weights, std::size_t any_window) {
+  if constexpr (kWindow == kHalfWindow) return _mm_maddubs_epi16(load_8(row), load_8(weights));
   const std::size_t window = kWindow > 0 ? kWindow : any_window;
   __m128i sums = _mm_maddubs_epi16(load_16(row), load_16(weights));
   for (std::size_t i = kByteLanes; i < window; i += kByteLanes) {
@@ -158,7 +180,8 @@ KINGLET_AVX2 void narrow_block_avx2(const std::uint8_t* row, const std::int32_t*
 
 constexpr std::array<ReduceKernels, 2> kKernels{
     {{"avx2", blend_blocks<blend_block_avx2>, split_avx2,
-      narrow_row<narrow_block_avx2<kByteLanes>, narrow_block_avx2<2 * kByteLanes>, narrow_block_avx2<0>>},
+      narrow_row<narrow_block_avx2<kHalfWindow>, narrow_block_avx2<kByteLanes>, narrow_block_avx2<2 * kByteLanes>,
+                 narrow_block_avx2<0>>},
      kScalar}};
 
 #elif defined(__ARM_NEON) && defined(__aarch64__)
@@ -178,22 +201,13 @@ struct Blend {
 
 void blend_block_neon(const std::uint8_t* top, std::size_t stride, const std::uint8_t* weights, std::int32_t count,
                       std::uint8_t* out) {
-  Blend first;
-  Blend second;
-  Blend third;
-  Blend fourth;
+  std::array<Blend, kBlendBlock / kByteLanes> sums;
   for (std::int32_t i = 0; i < count; ++i) {
     const std::uint8_t* row = top + static_cast<std::size_t>(i) * stride;
     const uint8x16_t weight = vld1q_dup_u8(weights + i);
-    first.add(row, weight);
-    second.add(row + 16, weight);
-    third.add(row + 32, weight);
-    fourth.add(row + 48, weight);
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k].add(row + kByteLanes * k, weight);
   }
-  first.store(out);
-  second.store(out + 16);
-  third.store(out + 32);
-  fourth.store(out + 48);
+  for (std::size_t k = 0; k < sums.size(); ++k) sums[k].store(out + kByteLanes * k);
 }
 
 void split_neon(const std::uint8_t* pairs, std::size_t count, std::uint8_t* first, std::uint8_t* second) {
@@ -208,6 +222,7 @@ void split_neon(const std::uint8_t* pairs, std::size_t count, std::uint8_t* firs
 
 template <std::size_t kWindow>
 uint16x8_t dot_neon(const std::uint8_t* row, const std::uint8_t* weights, std::size_t any_window) {
+  if constexpr (kWindow == kHalfWindow) return vmull_u8(vld1_u8(row), vld1_u8(weights));
   const std::size_t window = kWindow > 0 ? kWindow : any_window;
   const uint8x16_t a = vld1q_u8(row);
   const uint8x16_t b = vld1q_u8(weights);
@@ -234,7 +249,8 @@ void narrow_block_neon(const std::uint8_t* row, const std::int32_t* first, const
 
 constexpr std::array<ReduceKernels, 2> kKernels{
     {{"neon", blend_blocks<blend_block_neon>, split_neon,
-      narrow_row<narrow_block_neon<kByteLanes>, narrow_block_neon<2 * kByteLanes>, narrow_block_neon<0>>},
+      narrow_row<narrow_block_neon<kHalfWindow>, narrow_block_neon<kByteLanes>, narrow_block_neon<2 * kByteLanes>,
+                 narrow_block_neon<0>>},
      kScalar}};
 
 #else

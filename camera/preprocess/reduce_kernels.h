@@ -12,7 +12,7 @@
 namespace kinglet::camera {
 
 constexpr int kSmallBits = 7;           // of a weight, 0 to 127; those of one output add up to 1 << kSmallBits
-constexpr std::size_t kByteLanes = 16;  // a window of narrow() is a multiple of it
+constexpr std::size_t kByteLanes = 16;  // a window of narrow() is half of it or a multiple of it
 
 struct ReduceKernels {
   std::string_view name;
