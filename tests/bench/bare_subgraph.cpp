@@ -50,7 +50,9 @@ std::vector<float> channels_last(const engine::Tensor& tensor, bool depthwise) {
 bool folded_into_reader(const Graph& graph, const Node& node) {
   if (node.op_type == "Clip" || node.op_type == "Relu") {
     const auto producer = graph.value(node.inputs[0]).producer;
-    return producer != engine::kNoNode && graph.node(producer).op_type == "Conv";
+    if (producer == engine::kNoNode) return false;
+    const std::string& maker = graph.node(producer).op_type;
+    return maker == "Conv" || maker == "Add";
   }
   return false;
 }
@@ -181,20 +183,35 @@ void BareSubgraph::add_node(const Graph& graph, const Node& node) {
   if (node.op_type == "Gemm") return add_dense(graph, node, node.attributes.get_int("transB", 0) != 0);
   if (node.op_type == "MatMul") return add_dense(graph, node, false);
   const std::uint32_t input = value(graph, node.inputs[0]);
-  const std::uint32_t output = value(graph, node.outputs[0]);
+  const auto written = [&] { return value(graph, node.outputs[0]); };
   if (node.op_type == "Add") {
-    must(xnn_define_binary(subgraph_, xnn_binary_add, nullptr, input, value(graph, node.inputs[1]), output, 0),
+    float min = -std::numeric_limits<float>::infinity(), max = std::numeric_limits<float>::infinity();
+    ValueId result{};
+    clip_of(graph, node, min, max, result);
+    const xnn_binary_params range{min, max};
+    must(xnn_define_binary(subgraph_, xnn_binary_add, &range, input, value(graph, node.inputs[1]), value(graph, result),
+                           0),
+         node.name);
+  } else if (node.op_type == "MaxPool") {
+    const auto u32 = [](std::int64_t number) { return static_cast<std::uint32_t>(number); };
+    const auto pads = node.attributes.get_ints("pads", {0, 0, 0, 0});
+    const auto kernel = node.attributes.get_ints("kernel_shape", {});
+    const auto strides = node.attributes.get_ints("strides", {1, 1});
+    must(xnn_define_max_pooling_2d(subgraph_, u32(pads[0]), u32(pads[3]), u32(pads[2]), u32(pads[1]), u32(kernel[0]),
+                                   u32(kernel[1]), u32(strides[0]), u32(strides[1]), 1, 1,
+                                   -std::numeric_limits<float>::infinity(), std::numeric_limits<float>::infinity(),
+                                   input, written(), 0),
          node.name);
   } else if (node.op_type == "GlobalAveragePool") {
     constexpr std::array<std::size_t, 2> kAxes{1, 2};
-    must(xnn_define_static_reduce(subgraph_, xnn_reduce_mean, kAxes.size(), kAxes.data(), input, output,
+    must(xnn_define_static_reduce(subgraph_, xnn_reduce_mean, kAxes.size(), kAxes.data(), input, written(),
                                   XNN_FLAG_KEEP_DIMS),
          node.name);
   } else if (node.op_type == "Flatten" || node.op_type == "Squeeze") {
     const auto dims = nhwc(*graph.value(node.outputs[0]).shape);
-    must(xnn_define_static_reshape(subgraph_, dims.size(), dims.data(), input, output, 0), node.name);
+    must(xnn_define_static_reshape(subgraph_, dims.size(), dims.data(), input, written(), 0), node.name);
   } else if (node.op_type == "Softmax") {
-    must(xnn_define_softmax(subgraph_, input, output, 0), node.name);
+    must(xnn_define_softmax(subgraph_, input, written(), 0), node.name);
   } else {
     throw std::runtime_error("no bare form of " + node.op_type);
   }
