@@ -13,6 +13,12 @@ namespace {
 constexpr std::chrono::milliseconds kPatience{250};  // of one next(): how soon a stop is noticed
 constexpr std::uint64_t kFewFrames = 3;              // any cable spoils one now and then
 
+// The kernel makes and removes the devices' files, which changes the folder's time.
+std::filesystem::file_time_type time_of(const std::filesystem::path& folder) {
+  std::error_code none;
+  return std::filesystem::last_write_time(folder, none);
+}
+
 std::string with_cure(const Error& error) {
   return error.hint.empty() ? describe(error) : describe(error) + "; " + error.hint;
 }
@@ -96,9 +102,9 @@ CameraStatus Capture::status(SteadyTime now) const {
 void Capture::run(const std::stop_token& stop) {
   std::chrono::milliseconds backoff = options_.first_backoff;
   while (!stop.stop_requested()) {
+    const auto devices = time_of(options_.devices);
     if (!start_source(stop)) {
-      wait(stop, backoff);
-      backoff = std::min(backoff * 2, options_.last_backoff);
+      backoff = back_off(stop, backoff, devices);
       continue;
     }
     const SteadyTime begun = SteadyClock::now();
@@ -122,8 +128,7 @@ void Capture::run(const std::stop_token& stop) {
       continue;
     }
     // One that works for a moment only must not be started again and again without a breath.
-    wait(stop, backoff);
-    backoff = std::min(backoff * 2, options_.last_backoff);
+    backoff = back_off(stop, backoff, devices);
   }
 }
 
@@ -274,6 +279,18 @@ void Capture::set_state(CameraState state, std::string detail) {
 void Capture::beat() {
   MutexLock lock(mutex_);
   status_.heartbeat = SteadyClock::now();
+}
+
+std::chrono::milliseconds Capture::back_off(const std::stop_token& stop, std::chrono::milliseconds duration,
+                                            std::filesystem::file_time_type devices) {
+  constexpr std::chrono::milliseconds kLook{1000};
+  const SteadyTime end = SteadyClock::now() + duration;
+  for (SteadyTime now = SteadyClock::now(); now < end && !stop.stop_requested() && !is_to_reopen();
+       now = SteadyClock::now()) {
+    wait(stop, std::min(kLook, std::chrono::ceil<std::chrono::milliseconds>(end - now)));
+    if (time_of(options_.devices) != devices) return options_.first_backoff;
+  }
+  return std::min(duration * 2, options_.last_backoff);
 }
 
 void Capture::wait(const std::stop_token& stop, std::chrono::milliseconds duration) {

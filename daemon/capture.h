@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "camera/mailbox.h"
@@ -45,6 +47,7 @@ struct CaptureOptions {
   std::chrono::milliseconds healthy_after{10'000};  // streaming for so long starts the backoff anew
   std::chrono::milliseconds settle{0};  // frames of a source that settles are shown, but not judged, for so long
   ClipRecorder* clips = nullptr;        // sees each frame; may be absent
+  std::string_view devices = "/dev";    // a device that comes or goes ends the waiting for the next start
 };
 
 using OpenSource = std::function<Result<std::unique_ptr<camera::FrameSource>>()>;
@@ -81,6 +84,10 @@ class Capture {
   void beat();
   // Until then, or earlier when somebody wants the source anew.
   void wait(const std::stop_token& stop, std::chrono::milliseconds duration);
+  // The same before another start, or earlier when a device came or went since the folder's time was `devices`; gives
+  // the time to wait after the next failure.
+  [[nodiscard]] std::chrono::milliseconds back_off(const std::stop_token& stop, std::chrono::milliseconds duration,
+                                                   std::filesystem::file_time_type devices);
   [[nodiscard]] bool is_to_reopen() const;
   void end_source();
 

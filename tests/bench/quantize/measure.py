@@ -132,7 +132,7 @@ def rows(folder, name, program):
         kinglet(program, "quantize", model, "-o", made, "--images", folder / "calibration", "--force", *options)
         if not made.exists():
             continue
-        judged = kinglet(program, "compare", model, made, "--images", folder / "test", "--most-images", "4000")["judgement"]
+        judged = kinglet(program, "compare", model, made, "--images", folder / "test", "--most-images", str(len(images)))["judgement"]
         yield (title, 100 * judged["right_after"] / judged["labelled"], judged["agreement_percent"], made.stat().st_size)
         yield row(f"{title}, in ONNX Runtime", answers(made, images), made)
         made.unlink()

@@ -4,7 +4,7 @@
 0.35 and a MobileNetV3-small of width 0.5, on drawn birds of 32x32 (four outlines, each in four plumages, random place,
 size, turn, colours, light and clutter). Some minutes of one core each.
 
-  train.py FOLDER [--epochs N]    FOLDER/v2.onnx, v3.onnx, calibration/LABEL/*.png, test/LABEL/*.png, *.recipe.json"""
+  train.py FOLDER [--epochs N] [--test N]    FOLDER/v2.onnx, v3.onnx, calibration/LABEL/*.png, test/LABEL/*.png, *.recipe.json"""
 import argparse
 import json
 import warnings
@@ -97,10 +97,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--test", type=int, default=2000, help="pictures to judge on")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     save_pictures(options.folder / "calibration", 256, 1)
-    save_pictures(options.folder / "test", 2000, 2)
+    save_pictures(options.folder / "test", options.test, 2)
     images, labels = pictures(16000, 3)
     images, labels = tensor(images), torch.from_numpy(labels)
     for name, network in networks():

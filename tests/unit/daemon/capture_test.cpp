@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "tests/support/scratch_folder.h"
 #include "tests/unit/daemon/scripted_source.h"
 
 namespace kinglet::daemon {
@@ -69,6 +72,22 @@ TEST_F(CaptureTest, OpensASourceAnewThatHadEnded) {
   script_.next = Next::kFrames;
   capture_.reopen(milliseconds(0));
   EXPECT_TRUE(reaches(CameraState::kStreaming));
+}
+
+TEST_F(CaptureTest, ADeviceThatComesEndsTheWaitingForTheNextStart) {
+  const kinglet::testing::ScratchFolder devices;
+  CaptureOptions options = kFast;
+  options.first_backoff = options.last_backoff = std::chrono::hours(1);
+  options.devices = devices.path().native();
+  Capture patient(
+      [this]() -> Result<std::unique_ptr<camera::FrameSource>> { return std::make_unique<ScriptedSource>(script_); },
+      options, mailbox_, snapshots_, stats_, {});
+  script_.start_fails = true;
+  patient.start();
+  ASSERT_TRUE(comes_true([&] { return script_.starts == 1; }));
+  script_.start_fails = false;
+  std::ofstream(devices.path() / "video0");
+  EXPECT_TRUE(comes_true([&] { return patient.status(SteadyClock::now()).state == CameraState::kStreaming; }));
 }
 
 TEST_F(CaptureTest, FramesThatNobodyCanReadAreAStall) {
