@@ -92,7 +92,7 @@ Json to_json(const Calibration::Judgement& judgement) {
 }
 
 std::string to_text(const Calibration::Judgement& judgement, double min_score) {
-  return format_text("surprise {:.3f}, calibration error {:.3f}; at {:.2f}: {:.1f} % answered, {:.1f} % of these right",
+  return format_text("surprise {:.3f}, calibration error {:.3f}; at {:.2f}: {:.1f} % reach it, {:.1f} % of these right",
                      judgement.surprise, judgement.calibration_error, min_score, 100 * judgement.answered_ratio,
                      100 * judgement.answered_right_ratio);
 }

@@ -129,8 +129,10 @@ Result<int> export_history(const Options& options, const store::StoreOptions& se
     KINGLET_TRY(write_file(options.output, make, overwrite(options.force)));
   }
   out.note(format_text("{} {}", rows, rows == 1 ? "row" : "rows"));
-  if (rows == 0 && wish.format == store::ExportFormat::kEbird && !wish.unreviewed) {
-    out.note("eBird wants what a person has seen: only reviewed visits are exported (--unreviewed: all)");
+  if (rows == 0 && wish.format == store::ExportFormat::kEbird) {
+    out.note(
+        format_text("eBird wants what a person has seen{} and dates: visits from before the clock was set have none",
+                    wish.unreviewed ? "" : ": only reviewed visits are exported (--unreviewed: all);"));
   }
   return 0;
 }

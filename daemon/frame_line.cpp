@@ -27,7 +27,8 @@ std::optional<unsigned> season(WallTime at, bool clock_synced) {
 FrameLine::FrameLine(Classifier classifier, LineOptions options, visits::IdMaker& ids, visits::VisitSink sink,
                      std::vector<std::string>& warnings)
     : classifier_(std::move(classifier)),
-      rule_(visits::Rule::make(classifier_.facts()->taxa, options.decide, warnings)),
+      rule_(visits::Rule::make(classifier_.facts()->taxa, options.decide, warnings,
+                               classifier_.facts()->recipe.temperature)),
       decider_(rule_),
       ids_(&ids),
       tracker_(of_model(std::move(options.track), *classifier_.facts()), classifier_.facts()->taxa, ids,

@@ -96,7 +96,7 @@ void Pipeline::take_up_settings() {
 // Names that the model does not know are told once for each model and each change of the settings.
 std::shared_ptr<const visits::Rule> Pipeline::make_rule(const ModelFacts& model) {
   std::vector<std::string> warnings;
-  auto rule = visits::Rule::make(model.taxa, changes_.options.decide, warnings);
+  auto rule = visits::Rule::make(model.taxa, changes_.options.decide, warnings, model.recipe.temperature);
   for (const std::string& warning : warnings) {
     if (log_) log_(LogLevel::kWarning, warning);
   }
@@ -159,6 +159,7 @@ void Pipeline::look_at(Next next) {
     mailbox_.note_readable();  // as far as anybody looks
     return stats_.add_looked_away(SkipReason::kPaused, now);
   }
+  tell_of_hours();
   const double pace = pace_;
   line_->set_pace(pace);
   if (!next.prepared) next.prepared = line_->prepare(frame, now, clock_is_synced(), FrameLine::Where::kInput);
@@ -240,6 +241,12 @@ Result<void> Pipeline::answer(PostedPicture& picture) {
   std::ranges::copy(scores, picture.scores.begin());
   for (std::size_t i = 0; i < picture.tensors.size(); ++i) classifier.give(i, picture.tensors[i]);
   return {};
+}
+
+void Pipeline::tell_of_hours() {
+  if (hours_told_ || std::holds_alternative<Always>(changes_.options.gate.schedule) || clock_is_synced()) return;
+  hours_told_ = true;
+  if (log_) log_(LogLevel::kWarning, "gate.hours: not applied as long as the network has not set the clock");
 }
 
 void Pipeline::report(const Error& error) {

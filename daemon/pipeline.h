@@ -88,6 +88,8 @@ class Pipeline {
   [[nodiscard]] Result<void> answer(PostedPicture& picture);
   void look_at(Next next);
   void report(const Error& error);
+  // Once, where they are given and nobody knows what time it is.
+  void tell_of_hours();
 
   std::optional<FrameLine> line_;
   ModelChanges changes_;
@@ -104,6 +106,7 @@ class Pipeline {
   std::optional<Next> next_;
   StageTimes newest_times_;
   std::string last_error_;
+  bool hours_told_ = false;
   Mutex mutex_;
   std::optional<LineOptions> settings_ KINGLET_GUARDED_BY(mutex_);  // not yet taken up
   std::atomic<double> pace_{1};

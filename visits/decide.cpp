@@ -63,16 +63,17 @@ unsigned month_of(WallTime time) {
 }
 
 std::shared_ptr<const Rule> Rule::make(std::shared_ptr<const Taxa> taxa, const DecideOptions& options,
-                                       std::vector<std::string>& warnings) {
+                                       std::vector<std::string>& warnings, double temperature) {
   auto rule = std::make_shared<Rule>();
   rule->taxa_ = std::move(taxa);
   rule->entries_.resize(rule->taxa_->size());
   rule->min_margin_ = options.min_margin;
   rule->max_rest_ = options.max_rest;
+  rule->temperature_ = temperature;
   rule->unlisted_ = options.unlisted;
   rule->add_scores(options, warnings);
   rule->add_lists(options, warnings);
-  if (options.region) rule->add_region(*options.region);
+  if (options.region) rule->add_region(*options.region, warnings);
   rule->raise_to_parents();
   return rule;
 }
@@ -107,17 +108,23 @@ void Rule::add_lists(const DecideOptions& options, std::vector<std::string>& war
   }
 }
 
-void Rule::add_region(const SpeciesList& region) {
+// A list of a region has birds that a model does not know; where it has no other, it is of another tongue or spelling.
+void Rule::add_region(const SpeciesList& region, std::vector<std::string>& warnings) {
+  std::vector<std::optional<Months>> listed(entries_.size());
+  std::size_t known = 0;
+  for (const auto& [name, months] : region.entries()) {
+    const std::optional<std::uint32_t> taxon = taxa_->find(name);
+    if (!taxon) continue;
+    listed[*taxon] = months;
+    ++known;
+  }
+  if (known == 0 && !region.entries().empty()) {
+    warnings.push_back(format_text("decide.region: this model knows none of its {} names, such as \"{}\"",
+                                   region.entries().size(), printable(region.entries().begin()->first, 60)));
+  }
   for (const std::uint32_t i : std::views::reverse(taxa_->deepest_first())) {
-    const Taxon& taxon = (*taxa_)[i];
-    entries_[i].months = taxon.parent == kNoTaxon ? Months{0} : entries_[taxon.parent].months;
-    for (const std::string& name :
-         {taxon.species_id, engine::slug(taxon.scientific_name), engine::slug(taxon.common_name)}) {
-      if (const auto listed = region.entries().find(name); listed != region.entries().end()) {
-        entries_[i].months = listed->second;
-        break;
-      }
-    }
+    const std::uint32_t parent = (*taxa_)[i].parent;
+    entries_[i].months = listed[i].value_or(parent == kNoTaxon ? Months{0} : entries_[parent].months);
   }
 }
 
@@ -156,11 +163,12 @@ Answer Decider::decide(std::span<const float> scores, std::optional<unsigned> mo
 
   Answer answer;
   const Scored first{.taxon = static_cast<std::uint32_t>(best[0].index), .index = 0, .score = best[0].value};
-  answer.outcome = judge_scores(std::span(best).first(count));
+  answer.outcome = judge_scores(std::span(best).first(count), scores);
   answer.taxon = first.taxon;
   if (answer.outcome == Outcome::kBelowThreshold || answer.outcome == Outcome::kAmbiguous) {
     if (const std::uint32_t parent = sure_parent(first.taxon); parent != kNoTaxon) {
-      answer.outcome = Outcome::kAccepted;
+      // A bird that nobody wants to hear of does not come in by its family's name.
+      answer.outcome = rule_->entries_[first.taxon].blocked ? Outcome::kBlocked : Outcome::kAccepted;
       answer.taxon = parent;
     }
   }
@@ -177,23 +185,42 @@ Answer Decider::decide(std::span<const float> scores, std::optional<unsigned> mo
   return answer;
 }
 
-Outcome Decider::judge_scores(std::span<const engine::Score> best) const {
+Outcome Decider::judge_scores(std::span<const engine::Score> best, std::span<const float> scores) const {
   const Rule::Entry& entry = rule_->entries_[best[0].index];
   if (entry.ignored) return Outcome::kBackground;
   if (static_cast<double>(best[0].value) < entry.min_score) return Outcome::kBelowThreshold;
   const float second = best.size() > 1 ? best[1].value : 0;
   if (static_cast<double>(best[0].value - second) < rule_->min_margin_) return Outcome::kAmbiguous;
-  float few = 0;
-  for (const engine::Score& score : best.first(std::min(best.size(), kBestFew))) few += score.value;
-  if (static_cast<double>(1 - few) > rule_->max_rest_) return Outcome::kBelowThreshold;
+  if (rest_beside(best.first(std::min(best.size(), kBestFew)), scores) > rule_->max_rest_) {
+    return Outcome::kBelowThreshold;
+  }
   return Outcome::kAccepted;
 }
 
-// What stands above a bird that is not sure, when it has more parts than this one and their sum is sure.
+// A temperature makes p of each score p^(1/temperature) / sum: its power is what the score was, but for a factor.
+double Decider::rest_beside(std::span<const engine::Score> best, std::span<const float> scores) const {
+  const double temperature = rule_->temperature_;
+  double few = 0;
+  if (temperature == 1) {
+    for (const engine::Score& score : best) few += static_cast<double>(score.value);
+    return 1 - few;
+  }
+  const auto untempered = [&](float score) { return std::pow(static_cast<double>(score), temperature); };
+  double all = 0;
+  for (const float score : scores) all += untempered(score);
+  for (const engine::Score& one : best) {
+    for (const std::uint32_t index : rule_->taxa()[one.index].classes) few += untempered(scores[index]);
+  }
+  return all > 0 ? 1 - few / all : 1;
+}
+
+// What stands above a bird that is not sure, when it has more parts than this one and their sum is sure: as sure as the
+// bird itself would have to be.
 std::uint32_t Decider::sure_parent(std::uint32_t taxon) const {
   const Taxa& taxa = rule_->taxa();
   for (std::uint32_t at = taxa[taxon].parent; at != kNoTaxon; at = taxa[at].parent) {
-    if (taxa[at].child_count < 2 || static_cast<double>(total_[at]) < rule_->entries_[at].min_total) continue;
+    const double wanted = std::max(rule_->entries_[at].min_total, rule_->entries_[taxon].min_score);
+    if (taxa[at].child_count < 2 || static_cast<double>(total_[at]) < wanted) continue;
     float outside = 0;
     for (std::uint32_t i = 0; i < taxa.leaf_count(); ++i) {
       if (own_[i] > outside && !taxa.within(i, at)) outside = own_[i];

@@ -72,9 +72,10 @@ struct DecideOptions {
 // DecideOptions made ready for one model. Immutable; shared by threads.
 class Rule {
  public:
-  // Names that the model does not know are no error: a sentence each in `warnings`.
+  // Names that the model does not know are no error: a sentence each in `warnings`. `temperature`: of the model's
+  // recipe, which the scores have already; max_rest is about those of temperature 1.
   [[nodiscard]] static std::shared_ptr<const Rule> make(std::shared_ptr<const Taxa> taxa, const DecideOptions& options,
-                                                        std::vector<std::string>& warnings);
+                                                        std::vector<std::string>& warnings, double temperature = 1);
 
   [[nodiscard]] const Taxa& taxa() const { return *taxa_; }
 
@@ -91,13 +92,14 @@ class Rule {
   };
   void add_scores(const DecideOptions& options, std::vector<std::string>& warnings);
   void add_lists(const DecideOptions& options, std::vector<std::string>& warnings);
-  void add_region(const SpeciesList& region);
+  void add_region(const SpeciesList& region, std::vector<std::string>& warnings);
   void raise_to_parents();
 
   std::shared_ptr<const Taxa> taxa_;
   std::vector<Entry> entries_;  // one a taxon
   double min_margin_ = 0;
   double max_rest_ = 1;
+  double temperature_ = 1;
   Unlisted unlisted_ = Unlisted::kRefuse;
 };
 
@@ -117,7 +119,8 @@ class Decider {
   [[nodiscard]] Answer decide(std::span<const float> scores, std::optional<unsigned> month, std::size_t top_k);
 
  private:
-  [[nodiscard]] Outcome judge_scores(std::span<const engine::Score> best) const;
+  [[nodiscard]] Outcome judge_scores(std::span<const engine::Score> best, std::span<const float> scores) const;
+  [[nodiscard]] double rest_beside(std::span<const engine::Score> best, std::span<const float> scores) const;
   [[nodiscard]] std::uint32_t sure_parent(std::uint32_t taxon) const;
   [[nodiscard]] Outcome judge_lists(std::uint32_t taxon, std::optional<unsigned> month, bool& unusual) const;
   [[nodiscard]] std::uint32_t best_class(std::uint32_t taxon, std::span<const float> scores) const;

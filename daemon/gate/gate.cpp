@@ -44,8 +44,9 @@ bool Gate::is_worth_a_look(const camera::Frame& frame, const Moment& moment) {
   // One that cannot be measured is looked at: whoever reads it says what is wrong.
   if (!options_.motion || frame.info().still || !grid_.measure(frame.small())) return true;
   motion_ = detector_.update(grid_.cells(), moment.now);
-  if (motion_->moving || motion_->new_scene) open_until_ = moment.now + options_.hold;
-  return moment.visit_open || moment.now < open_until_ || moment.now >= next_look_;
+  const bool something = motion_->moving || motion_->new_scene;
+  if (something) open_until_ = moment.now + options_.hold;
+  return something || moment.visit_open || moment.now < open_until_ || moment.now >= next_look_;
 }
 
 std::optional<SkipReason> Gate::decide(const camera::Frame& frame, const Moment& moment) {

@@ -88,6 +88,13 @@ TEST(Gate, LooksAtWhatMovesAndAtTheSecondsAfterIt) {
   EXPECT_EQ(decide(gate, kStart + milliseconds(6000)), SkipReason::kNoMotion);
 }
 
+TEST(Gate, WithoutAHoldLooksAtWhatMoves) {
+  Gate gate({.motion = true, .hold = seconds(0), .look_every = std::chrono::hours(1)});
+  EXPECT_FALSE(decide(gate, kStart - seconds(60)));
+  EXPECT_EQ(decide(gate, kStart), SkipReason::kNoMotion);
+  EXPECT_FALSE(decide(gate, kStart + milliseconds(200), kBird));
+}
+
 TEST(Gate, LooksAtAVisitorThatSitsStill) {
   Gate gate = gate_at_rest();
   for (int i = 0; i < 100; ++i) {

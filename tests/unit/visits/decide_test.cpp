@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include <limits>
 #include <vector>
 
@@ -104,6 +107,46 @@ TEST(Decide, NamesTheGenusWhenTheSumIsSureAndThePartsAreNot) {
   EXPECT_EQ(answer.top()[0].taxon, answer.taxon);
   EXPECT_EQ(answer.top()[0].index, 0U);
   EXPECT_EQ((*taxa())[answer.top()[1].taxon].species_id, "turdus-merula");
+}
+
+TEST(Decide, TheShareOfTheRestIsThatBeforeTheTemperature) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "bird " + std::string(1, static_cast<char>('A' + i)) + std::to_string(i) + "\n";
+  const auto many = std::make_shared<const Taxa>(Taxa::make(engine::Labels::parse(text, "l.txt").value()).value());
+  std::vector<std::string> warnings;
+  const DecideOptions only_rest{.min_score = 0, .min_margin = 0};
+  for (const float rest : {0.20F, 0.30F}) {
+    for (const double temperature : {0.5, 0.8, 1.0, 1.3, 2.0}) {
+      std::vector<float> scores(40, rest / 35);
+      std::fill_n(scores.begin(), 5, (1 - rest) / 5);
+      float sum = 0;
+      for (float& score : scores) sum += score = std::pow(score, static_cast<float>(1 / temperature));
+      for (float& score : scores) score /= sum;
+      const auto rule = Rule::make(many, only_rest, warnings, temperature);
+      EXPECT_EQ(Decider(rule).decide(scores, 6, 3).outcome,
+                rest < 0.24F ? Outcome::kAccepted : Outcome::kBelowThreshold)
+          << rest << " at " << temperature;
+    }
+  }
+}
+
+TEST(Decide, ARegionsListTakesLabelsAndTellsWhenItsNamesAreNoneOfTheModels) {
+  EXPECT_EQ(decide(kBlackbird, {.region = list("Turdus merula (Blackbird)\n")}).outcome, Outcome::kAccepted);
+  std::vector<std::string> warnings;
+  static_cast<void>(Rule::make(taxa(), {.region = list("Amsel\nRotkehlchen\n")}, warnings));
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings[0], "decide.region: this model knows none of its 2 names, such as \"amsel\"");
+}
+
+TEST(Decide, ABlockedBirdDoesNotComeInByItsGenus) {
+  const std::vector<float> blackbird_or_thrush{0.52F, 0.44F, 0.04F, 0, 0, 0, 0};
+  EXPECT_EQ(decide(blackbird_or_thrush).outcome, Outcome::kAccepted);
+  EXPECT_EQ(decide(blackbird_or_thrush, {.block = {"turdus-merula"}}).outcome, Outcome::kBlocked);
+}
+
+TEST(Decide, ABirdThatHasToBeVerySureDoesNotComeInByItsGenus) {
+  const DecideOptions strict{.scores = {{"turdus-merula", 0.99}}};
+  EXPECT_EQ(decide({0.52F, 0.44F, 0.04F, 0, 0, 0, 0}, strict).outcome, Outcome::kBelowThreshold);
 }
 
 TEST(Decide, NamesNoGenusWhenItsSumIsNotSureOrWhenTold) {
