@@ -98,10 +98,14 @@ bool is_clearly_above(const std::vector<double>& way, const std::vector<double>&
   return gain >= kClearGain && gain >= kClearErrors * std::sqrt(squares / (count - 1) / count);
 }
 
-// "right" where labels speak: a model may be sure of nonsense. Without them "surer": it is mostly surest of what it was
-// trained on; one picture may please any mistake, all together seldom do. Empty: nothing speaks for this way.
+// "right" where labels speak, else "surer": a model is mostly surest of what it was trained on; one picture may please
+// any mistake, all together seldom do. But it may be sure of nonsense: not where labels say that it is less often
+// right. Empty: nothing speaks for this way.
 std::string_view better_by(const Outcome& way, const Outcome& used) {
-  if (used.right.size() >= kFewest) return is_clearly_above(way.right, used.right) ? "right" : "";
+  if (used.right.size() >= kFewest) {
+    if (is_clearly_above(way.right, used.right)) return "right";
+    if (mean_of(way.right) < mean_of(used.right)) return "";
+  }
   return is_clearly_above(way.top_scores, used.top_scores) ? "surer" : "";
 }
 

@@ -109,6 +109,21 @@ class OfRealModels(CliTest):
             right = "channels_swapped" if "color_order" in wrong else "range_-1_1"
             self.assertIn(right, answer["better"])
 
+    def test_labels_that_the_wrong_recipe_still_gets_right_do_not_hide_it(self):
+        entry = next(m for m in self.corpus["models"] if "bird_mobilenetv2_fp32" in m["file"])
+        folder = self.folder / "by label"
+        for picture in self.corpus["photos"]:
+            names = picture["accept"].get(entry["vocabulary"])
+            if picture["decoded"] and names:
+                (folder / names[0]).mkdir(parents=True, exist_ok=True)
+                shutil.copy(CORPUS / picture["file"], folder / names[0])
+        recipe = self.file("r.json", json.dumps({"resize_mode": "stretch"}))
+        labels = CORPUS / "labels" / "inat_bird_965.txt"
+        answer = self.assert_done(kinglet("verify", CORPUS / entry["file"], "--recipe", recipe, "--labels", labels,
+                                          "--images", folder, "--json"), 1).json()
+        self.assertGreater(answer["labelled"], 15)
+        self.assertIn("range_-1_1", answer["better"])
+
     def test_turned_pictures_are_counted(self):
         answer = self.verify("bird_mobilenetv2_fp32", {"mean": 128, "std": 128}).json()
         self.assertGreaterEqual(answer["turned_by_exif"], 3)
