@@ -19,17 +19,6 @@ constexpr int kChunk = 200;
 constexpr std::size_t kFaultsTold = 20;
 constexpr std::array kKinds{Picture::kCrop, Picture::kFrame, Picture::kClip};
 
-std::vector<fs::path> damaged_files(const fs::path& folder) {
-  std::vector<fs::path> found;
-  std::error_code failed;
-  const std::string prefix = database_file(folder).filename().string() + ".damaged-";
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed)) {
-    if (entry.path().filename().string().starts_with(prefix)) found.push_back(entry.path());
-  }
-  std::ranges::sort(found);
-  return found;
-}
-
 // The database and the lock, for one who writes.
 struct Opened {
   FileDescriptor lock;
@@ -90,7 +79,7 @@ Result<StoreInfo> read_info(const fs::path& folder) {
   }
   const auto any = [](std::string_view, Picture) -> Result<bool> { return true; };
   info.pictures = KINGLET_TRY(PictureFiles(folder).sweep(any, false));
-  for (const fs::path& path : damaged_files(folder)) info.damaged.push_back(path.filename().string());
+  for (const fs::path& path : moved_aside(folder)) info.damaged.push_back(path.filename().string());
   return info;
 }
 
@@ -109,7 +98,8 @@ Result<std::vector<std::string>> check_folder(const fs::path& folder) {
   KINGLET_TRY(find_missing_pictures(database, files, faults));
   const PictureFiles::Found pictures = KINGLET_TRY(files.sweep(wanted_by(database), false));
   if (pictures.strays > 0) {
-    faults.push_back(format_text("{} picture files belong to no visit; the daemon removes them", pictures.strays));
+    faults.push_back(format_text("{} picture files belong to no visit; the daemon removes them{}", pictures.strays,
+                                 moved_aside(folder).empty() ? "" : " when no damaged database is there any more"));
   }
   return faults;
 }
@@ -118,7 +108,7 @@ Result<RetentionResult> prune_folder(const fs::path& folder, const RetentionRule
   Opened opened = KINGLET_TRY(open_for_writing(folder));
   const PictureFiles files(folder);
   const auto wanted = [&](std::string_view id, Picture kind) { return opened.database.wants_picture(id, kind); };
-  const PictureFiles::Found pictures = KINGLET_TRY(files.sweep(wanted, true));
+  const PictureFiles::Found pictures = KINGLET_TRY(files.sweep(wanted, moved_aside(folder).empty()));
   const RetentionResult result = KINGLET_TRY(apply_retention(opened.database, files, rule, now, pictures.bytes));
   KINGLET_TRY(opened.database.give_back());
   return result;
@@ -147,7 +137,7 @@ Result<std::uint64_t> forget_everything(const fs::path& folder) {
   const std::uint64_t count = KINGLET_TRY(opened.database.visit_count());
   const auto nothing = [](std::string_view, Picture) -> Result<bool> { return false; };
   (void)KINGLET_TRY(PictureFiles(folder).sweep(nothing, true));
-  for (const fs::path& path : damaged_files(folder)) {
+  for (const fs::path& path : moved_aside(folder)) {
     std::error_code failed;
     fs::remove(path, failed);
     if (failed) return fail(ErrorCode::kIo, "cannot remove: " + failed.message(), path.string());

@@ -333,6 +333,17 @@ Result<std::uint64_t> VisitDatabase::used_bytes() {
   return static_cast<std::uint64_t>((pages - unused) * page_size);
 }
 
+std::vector<fs::path> moved_aside(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code failed;
+  const std::string prefix = std::string(kFile) + ".damaged-";
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed)) {
+    if (entry.path().filename().string().starts_with(prefix)) found.push_back(entry.path());
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
 Result<fs::path> move_aside(const fs::path& folder, WallTime now) {
   const fs::path file = database_file(folder);
   std::string time = to_rfc3339(now);
@@ -346,13 +357,9 @@ Result<fs::path> move_aside(const fs::path& folder, WallTime now) {
     fs::rename(from, aside.string() + ending, failed);
     if (failed) return fail(ErrorCode::kIo, "cannot rename: " + failed.message(), from.string());
   }
-  std::vector<fs::path> earlier;
-  const std::string prefix = std::string(kFile) + ".damaged-";
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(prefix) && !name.ends_with("-wal") && !name.ends_with("-shm")) earlier.push_back(entry.path());
-  }
-  std::ranges::sort(earlier);
+  std::vector<fs::path> earlier = moved_aside(folder);
+  std::erase_if(
+      earlier, [](const fs::path& path) { return path.native().ends_with("-wal") || path.native().ends_with("-shm"); });
   for (std::size_t i = 0; i + 2 < earlier.size(); ++i) {
     for (const char* ending : {"-wal", "-shm", ""}) fs::remove(earlier[i].string() + ending, failed);
   }

@@ -113,4 +113,8 @@ class VisitDatabase {
 // newest stay.
 [[nodiscard]] Result<std::filesystem::path> move_aside(const std::filesystem::path& folder, WallTime now);
 
+// What move_aside() left there, journals included, oldest first. As long as there is any, pictures that belong to no
+// visit may belong to one that could not be read.
+[[nodiscard]] std::vector<std::filesystem::path> moved_aside(const std::filesystem::path& folder);
+
 }  // namespace kinglet::store

@@ -237,8 +237,15 @@ void Writer::salvage(const std::function<bool()>& stop) {
 
 void Writer::sweep() {
   const auto wanted = [&](std::string_view id, Picture kind) { return database_->wants_picture(id, kind); };
-  const Result<PictureFiles::Found> found = shared_.files.sweep(wanted, true);
+  const bool all_visits_were_read = moved_aside(shared_.options.folder).empty();
+  const Result<PictureFiles::Found> found = shared_.files.sweep(wanted, all_visits_were_read);
   if (!found) return (void)failed(found.error());
+  if (found->strays > 0 && !all_visits_were_read) {
+    shared_.say(LogLevel::kInfo,
+                format_text("store: {} picture files belong to no visit; they stay as long as a damaged "
+                            "database does",
+                            found->strays));
+  }
   picture_bytes_ = found->bytes;
   swept_ = true;
   account();

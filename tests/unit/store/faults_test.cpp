@@ -24,7 +24,7 @@ void damage(const fs::path& path, std::uint64_t offset, std::size_t size) {
   ASSERT_TRUE(file.good());
 }
 
-std::vector<fs::path> moved_aside(const fs::path& folder) {
+std::vector<fs::path> damaged_databases(const fs::path& folder) {
   std::vector<fs::path> found;
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -43,7 +43,7 @@ TEST(StoreFaults, AFileThatIsNoDatabaseIsMovedAsideAndWorkGoesOn) {
   Store store(options);
   EXPECT_EQ(store.status().state, State::kDisk);
   EXPECT_EQ(store.status().moved_aside, 1U);
-  const auto aside = moved_aside(folder.path());
+  const auto aside = damaged_databases(folder.path());
   ASSERT_EQ(aside.size(), 1U);
   EXPECT_NE(log.text().find(aside.front().string()), std::string::npos) << log.text();
   EXPECT_EQ(*read_file(aside.front(), 10'000), std::string(8192, 'x'));
@@ -64,7 +64,7 @@ TEST(StoreFaults, DamageInTheMiddleIsFoundWhenItIsRead) {
   (void)store.visits({.limit = 1000});  // meets it
   ASSERT_OK(store.flush());
   EXPECT_EQ(store.status().moved_aside, 1U);
-  EXPECT_EQ(moved_aside(folder.path()).size(), 1U);
+  EXPECT_EQ(damaged_databases(folder.path()).size(), 1U);
   EXPECT_GT(store.next_seq(), last);
   const auto seqs = put_visits(store, 2);
   ASSERT_OK(store.flush());
@@ -81,7 +81,7 @@ TEST(StoreFaults, OnlyTheTwoNewestDamagedFilesStay) {
     ASSERT_OK(move_aside(folder.path(), morning() + std::chrono::seconds(i)));
   }
   std::vector<std::string> contents;
-  for (const fs::path& path : moved_aside(folder.path())) contents.push_back(*read_file(path, 10));
+  for (const fs::path& path : damaged_databases(folder.path())) contents.push_back(*read_file(path, 10));
   std::ranges::sort(contents);
   EXPECT_EQ(contents, (std::vector<std::string>{"2", "3"}));
 }

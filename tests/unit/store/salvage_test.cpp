@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "engine/base/file.h"
+#include "store/picture_files.h"
 #include "store/schema.h"
 #include "tests/unit/store/store_support.h"
 
@@ -110,6 +111,22 @@ TEST_F(SalvageTest, WhatCanBeReadOfADamagedDatabaseIsInTheNewOne) {
   EXPECT_NE(log.text().find(format_text("{} visits ({} reviewed)", page->items.size(), reviewed)), std::string::npos)
       << log.text();
   EXPECT_GT(store.next_seq(), seqs_.back());
+}
+
+TEST_F(SalvageTest, PicturesOfWhatCannotBeReadStayBesideIt) {
+  make_history();
+  damage(database_file(folder_.path()), 0, 100);
+  {
+    Store store(quiet_options(folder_.path()));
+    ASSERT_OK(store.flush());
+    ASSERT_EQ(store.status().moved_aside, 1U);
+  }
+  const PictureFiles files(folder_.path());
+  EXPECT_EQ(files.read(visit_id(seqs_.back()), Picture::kFrame).value(), "frame");
+  for (const fs::path& path : kinglet::store::moved_aside(folder_.path())) fs::remove(path);
+  Store store(quiet_options(folder_.path()));
+  ASSERT_OK(store.flush());
+  EXPECT_FALSE(files.read(visit_id(seqs_.back()), Picture::kFrame));
 }
 
 TEST_F(SalvageTest, ItIsDoneOnce) {
