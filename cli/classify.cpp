@@ -7,6 +7,8 @@
 #include "cli/command.h"
 #include "engine/base/format.h"
 #include "engine/model.h"
+#include "visits/decide.h"
+#include "visits/tables.h"
 
 namespace kinglet::cli {
 namespace {
@@ -19,7 +21,9 @@ struct Options {
   std::size_t top = 5;
 };
 
-Json to_json(const std::string& file, const PictureResult& result, const engine::Labels& labels) {
+using visits::Outcome;
+
+Json to_json(const std::string& file, const PictureResult& result, Outcome outcome, const engine::Labels& labels) {
   Json top = Json::array();
   for (const engine::Score& score : result.top) {
     const engine::Label& label = labels[score.index];
@@ -28,6 +32,7 @@ Json to_json(const std::string& file, const PictureResult& result, const engine:
   }
   return {{"file", file},
           {"top", std::move(top)},
+          {"outcome", to_string(outcome)},
           {"input",
            {{"width_px", result.width_px},
             {"height_px", result.height_px},
@@ -43,11 +48,13 @@ Json to_json(const std::string& file, const PictureResult& result, const engine:
             {"inference_ms", result.timing.inference_ms}}}};
 }
 
-void print_text(const std::string& file, const PictureResult& result, const engine::Labels& labels, Output& out) {
+void print_text(const std::string& file, const PictureResult& result, Outcome outcome, const engine::Labels& labels,
+                Output& out) {
   out.print(format_text("{}  {}x{}\n", out.styled(file, Style::kBold), result.width_px, result.height_px));
   for (const engine::Score& score : result.top) {
     out.print(format_text("  {:.4f}  {}\n", score.value, labels[score.index].text));
   }
+  if (outcome != Outcome::kAccepted) out.print(format_text("  no answer of a daemon: {}\n", to_string(outcome)));
   out.detail(format_text("{}: decode {:.1f} ms, preprocess {:.1f} ms, run {:.1f} ms", file, result.timing.decode_ms,
                          result.timing.preprocess_ms, result.timing.inference_ms));
 }
@@ -67,19 +74,31 @@ Result<Json> model_json(const std::string& path) {
               {"digest", KINGLET_TRY(engine::file_digest(path))}};
 }
 
+// What the daemon would decide with its default settings.
+Result<visits::Decider> make_decider(const Options& options, const Classifier& classifier) {
+  const auto rows = KINGLET_TRY(visits::read_species_tables(options.model.model, {}, {}));
+  auto taxa = std::make_shared<const visits::Taxa>(KINGLET_TRY(visits::Taxa::make(classifier.labels(), rows)));
+  std::vector<std::string> warnings;
+  return visits::Decider(visits::Rule::make(std::move(taxa), {}, warnings, classifier.recipe().temperature));
+}
+
 Result<int> classify(const Options& options, Output& out) {
   const std::vector<std::string> pictures = KINGLET_TRY(expand_pictures(options.pictures));
   Classifier classifier = KINGLET_TRY(Classifier::open(options.model, out));
+  visits::Decider decider = KINGLET_TRY(make_decider(options, classifier));
   Json results = Json::array();
   int code = 0;
   std::size_t done = 0;
   for (const std::string& file : pictures) {
     out.progress(file, done++, pictures.size());
     const Result<PictureResult> result = classify_file(classifier, file, options.top);
-    if (result && out.json()) {
-      results.push_back(to_json(file, *result, classifier.labels()));
-    } else if (result) {
-      print_text(file, *result, classifier.labels(), out);
+    if (result) {
+      const Outcome outcome = decider.decide(classifier.scores(), std::nullopt, 1).outcome;
+      if (out.json()) {
+        results.push_back(to_json(file, *result, outcome, classifier.labels()));
+      } else {
+        print_text(file, *result, outcome, classifier.labels(), out);
+      }
     } else {
       out.error(result.error());
       if (code == 0) code = exit_code(result.error().code);

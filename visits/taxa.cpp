@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <ranges>
+#include <utility>
 
 #include "engine/base/format.h"
 #include "engine/base/text.h"
@@ -85,11 +86,17 @@ class TaxaMaker {
         row.species_id = engine::slug(change.scientific_name);
       }
       if (!change.species_id.empty()) row.species_id = engine::slug(change.species_id);
-      if (!change.common_name.empty()) row.common_name = change.common_name;
+      if (!change.common_name.empty()) {
+        earlier_names_.emplace_back(std::exchange(row.common_name, change.common_name), i);
+      }
       if (!change.parent.empty()) row.parent = change.parent;
       if (change.role) row.role = *change.role;
     }
-    if (found || change.label.empty()) return {};  // names of birds that this model does not know are no fault
+    if (found) return {};
+    if (change.label.empty()) {
+      of_no_class_.push_back(change);  // a genus, or a bird that this model does not know, which is no fault
+      return {};
+    }
     return fail(ErrorCode::kBadData,
                 format_text("species table: no class has the label \"{}\"", printable(change.label, 60)));
   }
@@ -102,6 +109,7 @@ class TaxaMaker {
     }
     // Those that are added here get a parent as well.
     for (std::uint32_t i = 0; i < out_.taxa_.size(); ++i) add_scientific_parent(i);
+    name_parents();
     KINGLET_TRY(sort_by_depth());
     index_names();
     return std::move(out_);
@@ -153,6 +161,13 @@ class TaxaMaker {
     if (parent != index) out_.taxa_[index].parent = parent;
   }
 
+  void name_parents() {
+    for (const SpeciesRow& row : of_no_class_) {
+      const auto place = ids_.find(engine::slug(row.species_id.empty() ? row.scientific_name : row.species_id));
+      if (place != ids_.end() && !row.common_name.empty()) out_.taxa_[place->second].common_name = row.common_name;
+    }
+  }
+
   Result<void> sort_by_depth() {
     std::vector<std::pair<std::size_t, std::uint32_t>> depths;
     for (std::uint32_t i = 0; i < out_.taxa_.size(); ++i) {
@@ -180,12 +195,15 @@ class TaxaMaker {
          {&Taxon::species_id, &Taxon::scientific_name, &Taxon::common_name, &Taxon::label}) {
       for (std::uint32_t i = 0; i < out_.taxa_.size(); ++i) add(out_.taxa_[i].*name, i);
     }
+    for (const auto& [name, index] : earlier_names_) add(name, out_.of_class_[index]);
     for (std::uint32_t i = 0; i < labels_.size(); ++i) add(labels_[i], out_.of_class_[i]);
   }
 
   std::vector<std::string> labels_;
   std::vector<ClassRow> rows_;
-  std::vector<std::string> parents_;  // as the table says, of each leaf
+  std::vector<std::string> parents_;                                // as the table says, of each leaf
+  std::vector<std::pair<std::string, std::size_t>> earlier_names_;  // and the class
+  std::vector<SpeciesRow> of_no_class_;
   std::unordered_map<std::string, std::uint32_t> ids_;
   Taxa out_;
 };
@@ -210,10 +228,11 @@ std::optional<std::uint32_t> Taxa::find(std::string_view name) const {
 }
 
 std::string_view Taxa::nearest(std::string_view name) const {
-  std::vector<std::string_view> ids;
-  ids.reserve(taxa_.size());
-  for (const Taxon& taxon : taxa_) ids.push_back(taxon.species_id);
-  return nearest_name(engine::slug(name), ids);
+  std::vector<std::string_view> names;
+  names.reserve(by_slug_.size());
+  for (const auto& [slug, taxon] : by_slug_) names.push_back(slug);
+  std::ranges::sort(names);  // of two that are as near, always the same
+  return nearest_name(engine::slug(name), names);
 }
 
 }  // namespace kinglet::visits

@@ -33,7 +33,8 @@ struct Taxon {
 // Immutable; shared by threads.
 class Taxa {
  public:
-  // Rows change what the label file says, in order. kBadData: parents in a circle, a row that names no class.
+  // Rows change what the label file says, in order; a row of a genus names it. kBadData: parents in a circle, a row
+  // that names no class.
   [[nodiscard]] static Result<Taxa> make(const engine::Labels& labels, std::span<const SpeciesRow> rows = {});
 
   [[nodiscard]] std::size_t size() const { return taxa_.size(); }
@@ -45,9 +46,10 @@ class Taxa {
 
   // Is `taxon` the same as `ancestor`, or below it?
   [[nodiscard]] bool within(std::uint32_t taxon, std::uint32_t ancestor) const;
-  // By species_id, scientific name, common name or label; case and punctuation do not count.
+  // By species_id, scientific name, common name (also the one that a row replaced) or label; case and punctuation do
+  // not count.
   [[nodiscard]] std::optional<std::uint32_t> find(std::string_view name) const;
-  // The nearest species_id, for messages; may be empty.
+  // The nearest name that find() knows, for messages; may be empty.
   [[nodiscard]] std::string_view nearest(std::string_view name) const;
 
  private:

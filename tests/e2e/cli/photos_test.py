@@ -55,6 +55,13 @@ class Photos(CliTest):
         wrong = self.file("wrong.json", '{"mean": [0, 0, 0], "std": [255, 255, 255], "color_order": "bgr"}')
         self.assertLess(self.classify(self.bird(), owl, recipe=wrong).json()["pictures"][0]["top"][0]["score"], right)
 
+    def test_what_is_no_bird_is_no_answer_and_a_bird_is(self):
+        pictures = [CORPUS / "photos" / name
+                    for name in ("lion.jpg", "hot_dog.jpg", "empty_night.jpg", "house_sparrow_150.jpg")]
+        outcomes = [picture["outcome"] for picture in self.classify(self.bird(), *pictures).json()["pictures"]]
+        self.assertNotIn("accepted", outcomes[:3])
+        self.assertEqual(outcomes[3], "accepted")
+
     def test_every_awkward_file_is_decoded_as_it_should_be_or_refused_in_one_line(self):
         decoded = refused = 0
         for photo in self.corpus["photos"]:

@@ -58,6 +58,23 @@ TEST(Taxa, ATableOfNamesGivesAnotherLanguage) {
   EXPECT_EQ(taxa[0].scientific_name, "Turdus merula");
 }
 
+TEST(Taxa, ABirdIsStillFoundByTheNameItHadBeforeTheTable) {
+  const Taxa taxa = taxa_of("Turdus merula (Blackbird)\nTurdus pilaris (Fieldfare)\n",
+                            "species_id\tcommon_name\nturdus-merula\tAmsel\n");
+  EXPECT_EQ(taxa[0].common_name, "Amsel");
+  EXPECT_EQ(taxa.find("Blackbird"), 0U);
+  EXPECT_EQ(taxa.find("Amsel"), 0U);
+  EXPECT_EQ(taxa.nearest("Blakbird"), "blackbird");
+}
+
+TEST(Taxa, ATableOfNamesNamesAGenusToo) {
+  const Taxa taxa =
+      taxa_of("Turdus merula (Blackbird)\nTurdus pilaris (Fieldfare)\n", "species_id\tcommon_name\nturdus\tDrosseln\n");
+  ASSERT_TRUE(taxa.find("Turdus"));
+  EXPECT_EQ(taxa[*taxa.find("Turdus")].common_name, "Drosseln");
+  EXPECT_EQ(taxa.find("Drosseln"), taxa.find("Turdus"));
+}
+
 TEST(Taxa, AParentOfTheTableComesBeforeTheGenus) {
   const Taxa taxa = taxa_of("Larus argentatus (Herring Gull)\nLarus fuscus (Lesser Black-backed Gull)\n",
                             "scientific_name\tparent\nLarus argentatus\tlarge gull\nLarus fuscus\tlarge gull\n");
