@@ -246,7 +246,8 @@ Result<void> Pipeline::answer(PostedPicture& picture) {
 void Pipeline::tell_of_hours() {
   if (hours_told_ || std::holds_alternative<Always>(changes_.options.gate.schedule) || clock_is_synced()) return;
   hours_told_ = true;
-  if (log_) log_(LogLevel::kWarning, "gate.hours: not applied as long as the network has not set the clock");
+  if (log_)
+    log_(LogLevel::kWarning, "gate.hours: not applied as long as neither network nor battery has set the clock");
 }
 
 void Pipeline::report(const Error& error) {
