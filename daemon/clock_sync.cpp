@@ -10,8 +10,8 @@ namespace kinglet::daemon {
 
 bool clock_is_synced() {
   // Once, as reading some of them takes a millisecond. What changes the time later is NTP, or a person.
-  static const bool kHasBattery = battery_clock_agrees("/sys/class/rtc/rtc0", std::chrono::system_clock::now());
-  if (kHasBattery) return true;
+  static const bool has_battery = battery_clock_agrees("/sys/class/rtc/rtc0", std::chrono::system_clock::now());
+  if (has_battery) return true;
   timex state{};
   const int answer = adjtimex(&state);
   if (answer >= 0) return answer != TIME_ERROR;
