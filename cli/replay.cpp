@@ -89,15 +89,19 @@ std::string seconds_text(SteadyClock::duration duration) {
 
 std::string clock_text(WallTime time) { return to_rfc3339(time).substr(11, 10); }
 
-std::string outcomes_text(const ReplayReport& report) {
+// "5 accepted, 2 background": those that are not 0. `Name`: what the index of a count stands for.
+template <typename Name>
+std::string counts_text(std::span<const std::uint64_t> counts) {
   std::string text;
-  for (std::size_t i = 0; i < report.by_outcome.size(); ++i) {
-    if (report.by_outcome[i] == 0) continue;
-    text += format_text("{}{} {}", text.empty() ? "" : ", ", report.by_outcome[i],
-                        visits::to_string(static_cast<visits::Outcome>(i)));
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] > 0)
+      text +=
+          format_text("{}{} {}", text.empty() ? "" : ", ", counts[i], to_string(Name{static_cast<std::uint8_t>(i)}));
   }
   return text.empty() ? "none" : text;
 }
+
+std::string outcomes_text(const ReplayReport& report) { return counts_text<visits::Outcome>(report.by_outcome); }
 
 Json to_json(const ReplayReport& report) {
   Json outcomes = Json::object();
@@ -129,9 +133,9 @@ void print_text(const ReplayReport& report, Output& out) {
                format_text("{}/{}", result.frames_agreeing, result.frames_seen), visit.unusual ? "unusual" : ""});
   }
   if (!report.visits.empty()) out.print(table.text(out));
-  out.print(format_text("{} {} in {} s, {} frames; answers: {}\n", report.visits.size(),
+  out.print(format_text("{} {} in {} s, {} frames; answers: {}; not looked at: {}\n", report.visits.size(),
                         report.visits.size() == 1 ? "visit" : "visits", seconds_text(report.length), report.frames,
-                        outcomes_text(report)));
+                        outcomes_text(report), counts_text<daemon::SkipReason>(report.skipped)));
 }
 
 bool overlap(const Visit& a, const Visit& b) {

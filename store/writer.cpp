@@ -43,7 +43,12 @@ void Writer::spend(std::uint64_t bytes) {
 }
 
 void Writer::account() {
-  shared_.takes_clips = database_ && budget_.allows(Use::kClip, today(), 0);
+  const bool takes_clips = database_ && budget_.allows(Use::kClip, today(), 0);
+  if (shared_.takes_clips.exchange(takes_clips) && !takes_clips && database_) {
+    shared_.say(LogLevel::kInfo,
+                "store: no more clips today: their share of the write budget is used up "
+                "(store.write_budget); pictures and visits go on");
+  }
   const std::uint64_t written = shared_.vfs.written_bytes();
   spend(written - std::exchange(counted_, written));
   if (!database_) return;

@@ -11,6 +11,7 @@ class Replay(CliTest):
         text = self.assert_done(kinglet("replay", "demo:1", "--for", "20s", "--set", "source.size=320x180")).text()
         self.assertIn("grey-naped-demopecker", text)
         self.assertIn("200 frames", text)
+        self.assertRegex(text, r"answers: \d+ \w+.*; not looked at: (none|\d+ \w+)")
 
     def test_json_has_the_visits_of_the_api_and_the_same_bytes_each_time(self):
         command = ("replay", "demo:1", "--for", "20s", "--set", "source.size=320x180", "--json")

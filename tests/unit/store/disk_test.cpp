@@ -170,6 +170,8 @@ TEST(StoreDisk, TheWriteBudgetIsMeasuredAndKept) {
   const ScratchFolder folder;
   StoreOptions options = quiet_options(folder.path());
   options.write_budget = Bytes{2U << 20};
+  Lines log;
+  options.log = log.sink();
   auto day = std::make_shared<std::atomic<int>>(0);
   options.now = [day] { return morning() + std::chrono::days(day->load()); };
   Store store(options);
@@ -198,6 +200,7 @@ TEST(StoreDisk, TheWriteBudgetIsMeasuredAndKept) {
   }
   EXPECT_GT(clips, 0U);
   EXPECT_GT(crops, clips) << "clips stop first";
+  EXPECT_NE(log.text().find("no more clips today"), std::string::npos) << log.text();
   *day = 1;
   ASSERT_OK(store.flush());
   EXPECT_EQ(store.status().state, State::kDisk) << store.status().note;
