@@ -54,7 +54,7 @@ void print_text(const std::string& file, const PictureResult& result, Outcome ou
   for (const engine::Score& score : result.top) {
     out.print(format_text("  {:.4f}  {}\n", score.value, labels[score.index].text));
   }
-  if (outcome != Outcome::kAccepted) out.print(format_text("  no answer of a daemon: {}\n", to_string(outcome)));
+  if (outcome != Outcome::kAccepted) out.print(format_text("  a daemon would not answer: {}\n", to_string(outcome)));
   out.detail(format_text("{}: decode {:.1f} ms, preprocess {:.1f} ms, run {:.1f} ms", file, result.timing.decode_ms,
                          result.timing.preprocess_ms, result.timing.inference_ms));
 }

@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kFile = "kinglet.db";
+constexpr std::string_view kAside = ".damaged-";  // then the time
 
 // Columns that the pipeline owns; those of a review are no part of it.
 constexpr std::string_view kUpdate =
@@ -336,7 +337,7 @@ Result<std::uint64_t> VisitDatabase::used_bytes() {
 std::vector<fs::path> moved_aside(const fs::path& folder) {
   std::vector<fs::path> found;
   std::error_code failed;
-  const std::string prefix = std::string(kFile) + ".damaged-";
+  const std::string prefix = std::string(kFile) + std::string(kAside);
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed)) {
     if (entry.path().filename().string().starts_with(prefix)) found.push_back(entry.path());
   }
@@ -348,7 +349,7 @@ Result<fs::path> move_aside(const fs::path& folder, WallTime now) {
   const fs::path file = database_file(folder);
   std::string time = to_rfc3339(now);
   std::erase_if(time, [](char letter) { return letter == '-' || letter == ':' || letter == '.'; });
-  fs::path aside = file.string() + ".damaged-" + time;
+  fs::path aside = file.string() + std::string(kAside) + time;
   std::error_code failed;
   // The journal first: left at its place it would be taken for the new database's.
   for (const char* ending : {"-wal", "-shm", ""}) {

@@ -115,7 +115,7 @@ int run(const Options& options) {
   ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
   ::fcntl(options.socket, F_SETFD, FD_CLOEXEC);
   const Result<void> served = serve(options.wish, options.socket);
-  return served ? 0 : report(served.error());
+  return served ? 0 : exit_code(served.error().code);  // the daemon was told
 }
 
 }  // namespace

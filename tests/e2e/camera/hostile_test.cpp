@@ -113,23 +113,28 @@ TEST_F(Libcamera, ProgramIsToldTheSettings) {
       "--crop 0.25 0.5 0.5 0.25 ");
 }
 
-TEST_F(Libcamera, OfSeveralCamerasTheOneThatWasChosenIsAskedForAgain) {
-  const std::string words = (folder() / "words").string();
-  SourceOptions wish = options(script("echo \"$@\" >>" + words + "\n" + fake("one_of_two")));
-  wish.chosen_camera = std::make_shared<ChosenCamera>();
-  for (const char* camera : {"0", "0", "1"}) ASSERT_TRUE(open_libcamera(camera, wish).value()->start());
-  EXPECT_EQ(read_file(words, 1000).value(),
+class ChosenAgain : public LibcameraTest {
+ protected:
+  // What the program is told at each start of a daemon with these sources, one after the other.
+  std::string words_of_starts(const std::string& mode, const std::vector<std::string>& cameras) {
+    const std::string words = (folder() / "words").string();
+    SourceOptions wish = options(script("echo \"$@\" >>" + words + "\n" + fake(mode)));
+    wish.chosen_camera = std::make_shared<ChosenCamera>();
+    for (const std::string& camera : cameras) EXPECT_TRUE(open_libcamera(camera, wish).value()->start());
+    return read_file(words, 1000).value();
+  }
+};
+
+TEST_F(ChosenAgain, OfSeveralCamerasTheOneThatWasChosenIsAskedFor) {
+  EXPECT_EQ(words_of_starts("one_of_two", {"0", "0", "1"}),
             "--fd 3 --size 640x480 --camera 0\n"
             "--fd 3 --size 640x480 --camera fake --model Fake camera\n"
             "--fd 3 --size 640x480 --camera 1\n");
 }
 
-TEST_F(Libcamera, TheOnlyCameraMayBeReplacedByAnyOther) {
-  const std::string words = (folder() / "words").string();
-  SourceOptions wish = options(script("echo \"$@\" >>" + words + "\n" + fake("good")));
-  wish.chosen_camera = std::make_shared<ChosenCamera>();
-  for (int i = 0; i < 2; ++i) ASSERT_TRUE(open_libcamera("0", wish).value()->start());
-  EXPECT_EQ(read_file(words, 1000).value(), "--fd 3 --size 640x480 --camera 0\n--fd 3 --size 640x480 --camera 0\n");
+TEST_F(ChosenAgain, TheOnlyCameraMayBeReplacedByAnyOther) {
+  EXPECT_EQ(words_of_starts("good", {"0", "0"}),
+            "--fd 3 --size 640x480 --camera 0\n--fd 3 --size 640x480 --camera 0\n");
 }
 
 TEST_F(Libcamera, ProgramOfAnotherLibcameraSaysSo) {

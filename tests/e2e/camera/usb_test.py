@@ -76,6 +76,10 @@ class UsbCameras(MachineCase):
     def until_state(self, daemon, *states):
         return daemon.until(lambda: (camera := daemon.camera()).get("state") in states and camera, f"state {states}", SLOW)
 
+    def is_back(self, daemon):
+        self.until_state(daemon, "streaming")
+        self.see(daemon, self.labels)
+
     def assert_colours(self, daemon):
         picture = Image.open(io.BytesIO(daemon.ask("/snapshot.jpg").body)).convert("RGB")
         for i, colour in enumerate(COLOURS):
@@ -111,9 +115,8 @@ class UsbCameras(MachineCase):
             time.sleep(20)  # the next attempt would be 16 seconds away
             begin = time.monotonic()
             self.plug_in()
-            self.until_state(daemon, "streaming")
-            print(f"back after {time.monotonic() - begin:.1f} s")
-            self.see(daemon, self.labels)
+            self.is_back(daemon)
+            print(f"back and seen after {time.monotonic() - begin:.1f} s")
 
     def test_5_another_camera_does_not_take_its_place_and_another_port_is_found(self):
         self.plug_in()
@@ -124,8 +127,7 @@ class UsbCameras(MachineCase):
             time.sleep(5)  # two attempts to start
             self.assertNotEqual(daemon.camera()["state"], "streaming")
             self.plug_in(port=2)
-            self.until_state(daemon, "streaming")
-            self.see(daemon, self.labels)
+            self.is_back(daemon)
 
     def test_6_silent_it_is_started_again_until_it_speaks(self):
         camera = self.plug_in()
@@ -134,8 +136,7 @@ class UsbCameras(MachineCase):
             daemon.until(lambda: daemon.camera().get("restarts_total", 0) > 0, "a restart", SLOW)
             self.assertEqual(daemon.ask("/livez").status, 200)
             camera.silent.clear()
-            self.until_state(daemon, "streaming")
-            self.see(daemon, self.labels)
+            self.is_back(daemon)
 
     def test_7_cut_pictures_are_not_judged_and_are_told(self):
         camera = self.plug_in()
@@ -147,8 +148,7 @@ class UsbCameras(MachineCase):
             daemon.until(lambda: daemon.camera().get("restarts_total", 0) > 0, "a restart", SLOW)
             self.assertEqual(daemon.prediction()["seq"], last)
             camera.cut.clear()
-            self.until_state(daemon, "streaming")
-            self.see(daemon, self.labels)
+            self.is_back(daemon)
 
 
 if __name__ == "__main__":
