@@ -84,8 +84,7 @@ class Alive {
 
 std::string size_text(double bytes) { return format_text("{:.0f} MiB", bytes / (1 << 20)); }
 
-constexpr std::string_view kHint =
-    "its shapes are out of proportion to the file: is it a model without its weights?";
+constexpr std::string_view kHint = "its shapes are out of proportion to the file: is it a model without its weights?";
 
 std::unexpected<Error> too_much(const Needs& needs, std::string message) {
   return fail(ErrorCode::kBadData, std::move(message), needs.largest, std::string(kHint));
