@@ -21,13 +21,19 @@ Pool::~Pool() { stop(); }
 bool Pool::add(std::string address, std::function<void()> job) {
   {
     MutexLock lock(mutex_);
-    if (stopping_ || waiting_.size() >= limits_.waiting) return false;
-    const auto own = std::ranges::count(waiting_, address, &Job::address);
-    if (static_cast<std::size_t>(own) >= limits_.waiting_of_address) return false;
+    if (stopping_ || is_full(address)) return false;
     waiting_.push_back({.address = std::move(address), .run = std::move(job)});
   }
   changed_.notify_one();
   return true;
+}
+
+bool Pool::is_full(const std::string& address) const {
+  if (busy_ + waiting_.size() >= limits_.threads + limits_.waiting) return true;
+  const auto found = working_.find(address);
+  const std::size_t working = found == working_.end() ? 0 : found->second.threads;
+  const auto waiting = static_cast<std::size_t>(std::ranges::count(waiting_, address, &Job::address));
+  return working + waiting >= limits_.working_of_address + limits_.waiting_of_address;
 }
 
 bool Pool::has_room(const std::string& address) const {
@@ -91,12 +97,14 @@ void Pool::work() {
       job = std::move(*found);
       waiting_.erase(found);
       ++working_[job.address].threads;
+      ++busy_;
     }
     job.run();
     {
       MutexLock lock(mutex_);
       const auto own = working_.find(job.address);
       if (--own->second.threads == 0) working_.erase(own);
+      --busy_;
     }
     // This address may have a turn again, and another thread may be the one that is free.
     changed_.notify_one();

@@ -16,6 +16,7 @@
 
 namespace kinglet::daemon::http {
 
+// What waits is counted beyond the threads that could have taken it: in a burst they may be late to do so.
 struct PoolLimits {
   std::size_t threads = 18;
   std::size_t waiting = 64;             // in all
@@ -54,12 +55,14 @@ class Pool {
   // The first in line whose address has not its share of the threads; the end: none.
   [[nodiscard]] std::deque<Job>::iterator next() KINGLET_REQUIRES(mutex_);
   [[nodiscard]] bool has_room(const std::string& address) const KINGLET_REQUIRES(mutex_);
+  [[nodiscard]] bool is_full(const std::string& address) const KINGLET_REQUIRES(mutex_);
 
   const PoolLimits limits_;
   mutable Mutex mutex_;
   Condition changed_;
   std::deque<Job> waiting_ KINGLET_GUARDED_BY(mutex_);
   std::map<std::string, Held> working_ KINGLET_GUARDED_BY(mutex_);  // by address
+  std::size_t busy_ KINGLET_GUARDED_BY(mutex_) = 0;                 // threads, of all addresses
   std::size_t streams_ KINGLET_GUARDED_BY(mutex_) = 0;
   bool stopping_ KINGLET_GUARDED_BY(mutex_) = false;
   std::vector<std::jthread> threads_;  // last: joined first

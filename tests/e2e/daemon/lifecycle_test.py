@@ -12,7 +12,7 @@ import threading
 import time
 import unittest
 
-from support import Daemon, ScratchFolder, main
+from support import PATIENCE, Daemon, ScratchFolder, main
 
 
 def field(number, value):
@@ -59,11 +59,10 @@ class Lifecycle(ScratchFolder):
         daemon.stop()
         self.assertTrue(any("images/s" in line and " ms" in line for line in daemon.lines), daemon.lines)
 
-    def test_signals_end_it_cleanly_within_two_seconds(self):
+    def test_signals_end_it_cleanly_without_waiting_for_clients(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             daemon = Daemon(sets=["source=demo:"])
             daemon.first_prediction()
-            # Clients that hold on must not hold it up.
             idle = socket.create_connection(daemon.url)
             half = socket.create_connection(daemon.url)
             half.sendall(b"GET /livez HTTP/1.1\r\nHo")
@@ -71,7 +70,7 @@ class Lifecycle(ScratchFolder):
             idle.close()
             half.close()
             self.assertEqual(code, 0, "".join(daemon.lines))
-            self.assertLess(taken, 2)
+            self.assertLess(taken, 4)  # a request begun may take 5 s for its next byte
 
     def test_a_signal_ends_it_while_a_large_model_loads(self):
         model, here = self.folder / "large.onnx", self.folder / "http.sock"
@@ -163,19 +162,18 @@ class UnderPressure(ScratchFolder):
                 while not stop.is_set():
                     one.sendall(bytes(65536))
 
-    def test_idle_kept_alive_connections_give_way(self):
-        with Daemon(sets=["source=demo:"]) as daemon:
-            idle = []
-            for _ in range(8):
-                connection = http.client.HTTPConnection(*daemon.url)
+    def test_idle_kept_alive_connections_do_not_shut_out_others(self):
+        with Daemon(sets=["source=demo:"]) as daemon, contextlib.ExitStack() as idle:
+            for i in range(18):  # all the threads; one address has at most twelve
+                here = ("127.0.0.1" if i < 12 else "127.0.0.2", 0)
+                connection = http.client.HTTPConnection(*daemon.url, source_address=here)
+                idle.callback(connection.close)
                 connection.request("GET", "/livez")
                 connection.getresponse().read()
-                idle.append(connection)
-            start = time.monotonic()
-            self.assertEqual(daemon.ask("/livez").status, 200)
-            self.assertLess(time.monotonic() - start, 2)
-            for connection in idle:
-                connection.close()
+            guest = http.client.HTTPConnection(*daemon.url, source_address=("127.0.0.3", 0), timeout=PATIENCE)
+            idle.callback(guest.close)
+            guest.request("GET", "/livez")
+            self.assertEqual(guest.getresponse().status, 200)
 
     def test_predictions_go_on_under_load(self):
         wrk = shutil.which("wrk")
