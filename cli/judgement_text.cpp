@@ -22,6 +22,8 @@ nlohmann::ordered_json to_json(const engine::Judgement& judgement, const std::ve
                              {"agreement_percent", judgement.agreement_percent()},
                              {"drop_percent", judgement.drop_percent()},
                              {"drop_margin_percent", judgement.drop_margin_percent()},
+                             {"expected_drop_percent", judgement.expected_drop_percent},
+                             {"expected_drop_error_percent", judgement.expected_drop_error_percent},
                              {"max_score_error", judgement.max_score_error},
                              {"mean_score_error", judgement.mean_score_error},
                              {"signal_to_noise_db", judgement.signal_to_noise_db},
@@ -45,6 +47,8 @@ std::string to_text(const engine::Judgement& judgement, const std::vector<std::s
   text += format_text("drop        {:.2f} points, give or take {:.2f} ({})\n", judgement.drop_percent(),
                       judgement.drop_margin_percent(),
                       judgement.labelled > 0 ? "of right answers" : "labels are not known: answers that changed");
+  text += format_text("expected    {:.2f} points, give or take {:.2f}, if the probabilities before are true\n",
+                      judgement.expected_drop_percent, 1.96 * judgement.expected_drop_error_percent);
   text += format_text("scores      the first answer's moves by {:.4f} in the mean; largest move of any {:.4f}\n",
                       judgement.mean_score_error, judgement.max_score_error);
   text += format_text("noise       {:.1f} dB below the answers\n", judgement.signal_to_noise_db);

@@ -180,7 +180,8 @@ Result<std::optional<Judged>> judge_plain(const Options& options, const engine::
 // Writes the model unless it loses too much, and tells about it: on stderr when the model itself goes to stdout.
 Result<int> finish(const Options& options, const engine::Graph& graph, const engine::Judgement* judgement,
                    const Json& report, const std::string& text, Output& out) {
-  const bool holds = options.max_drop < 0 || judgement == nullptr || judgement->drop_percent() <= options.max_drop;
+  const bool holds =
+      options.max_drop < 0 || judgement == nullptr || judgement->judged_drop_percent() <= options.max_drop;
   if (holds) KINGLET_TRY(write_model(graph, options.output, options.force, out));
   if (options.output == "-") {
     out.note(text);
@@ -193,7 +194,7 @@ Result<int> finish(const Options& options, const engine::Graph& graph, const eng
     out.warn(
         format_text("not written: {:.2f} points are lost, allowed are {:.2f}; try other pictures (as the camera "
                     "sees them), more of them, or a larger --max-drop",
-                    judgement->drop_percent(), options.max_drop));
+                    judgement->judged_drop_percent(), options.max_drop));
     return 1;
   }
   if (options.output != "-") out.note(format_text("wrote {}", options.output));

@@ -68,6 +68,10 @@ double Judgement::drop_percent() const {
   return 100 - agreement_percent();
 }
 
+double Judgement::judged_drop_percent() const {
+  return labelled > 0 ? std::max(drop_percent(), expected_drop_percent + expected_drop_error_percent) : drop_percent();
+}
+
 double Judgement::drop_margin_percent() const {
   const std::size_t of = labelled > 0 ? labelled : pictures;
   if (of == 0) return 0;
@@ -80,6 +84,8 @@ Result<Judgement> judge(const Answers& before, const Answers& after,
   if (before.size() != after.size())
     return fail(ErrorCode::kBadData, "the models answered different numbers of pictures");
   Judgement out{.pictures = before.size()};
+  const auto count = static_cast<double>(before.size());
+  double squares = 0;
   Noise noise;
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (before[i].size() != after[i].size() || before[i].empty()) {
@@ -91,21 +97,27 @@ Result<Judgement> judge(const Answers& before, const Answers& after,
     const std::vector<Score> best_a = top_k(a, kTop);
     const std::vector<Score> best_b = top_k(b, kTop);
     const std::size_t first = best_a.front().index;
-    const bool same = first == best_b.front().index;
+    const std::size_t first_after = best_b.front().index;
+    const bool same = first == first_after;
     out.same_top1 += same ? 1 : 0;
     if (!same) out.changed.push_back(i);
-    out.same_top5 += is_among(best_b, first) && is_among(best_a, best_b.front().index) ? 1 : 0;
+    out.same_top5 += is_among(best_b, first) && is_among(best_a, first_after) ? 1 : 0;
     if (i < labels.size() && labels[i]) {
       ++out.labelled;
       out.right_before += first == *labels[i] ? 1 : 0;
-      out.right_after += best_b.front().index == *labels[i] ? 1 : 0;
+      out.right_after += first_after == *labels[i] ? 1 : 0;
     }
     for (std::size_t c = 0; c < a.size(); ++c) {
       out.max_score_error = std::max(out.max_score_error, std::abs(static_cast<double>(a[c]) - b[c]));
     }
-    out.mean_score_error += std::abs(static_cast<double>(a[first]) - b[first]) / static_cast<double>(before.size());
+    const double given_up = 100 * (static_cast<double>(a[first]) - a[first_after]);
+    out.expected_drop_percent += given_up / count;
+    squares += given_up * given_up / count;
+    out.mean_score_error += std::abs(static_cast<double>(a[first]) - b[first]) / count;
     noise.add(before[i], after[i]);
   }
+  const double variance = squares - out.expected_drop_percent * out.expected_drop_percent;
+  out.expected_drop_error_percent = std::sqrt(std::max(0.0, variance) / std::max(1.0, count));
   out.signal_to_noise_db = noise.db();
   return out;
 }

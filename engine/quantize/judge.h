@@ -36,6 +36,11 @@ struct Judgement {
   std::size_t labelled = 0;   // pictures whose class is known
   std::size_t right_before = 0;
   std::size_t right_after = 0;
+  // Percentage points of right answers that the changed ones cost if the probabilities before are true: the mean, over
+  // the pictures, of what the model before gave its own first class more than the one after's, and the standard error
+  // of that mean. Counting needs many more pictures: answers that change are won and lost (docs/quantize.md).
+  double expected_drop_percent = 0;
+  double expected_drop_error_percent = 0;
   double max_score_error = 0;        // of probabilities
   double mean_score_error = 0;       // of the probability of the first class before
   double signal_to_noise_db = 0;     // of the outputs
@@ -44,6 +49,9 @@ struct Judgement {
   [[nodiscard]] double agreement_percent() const;
   // Percentage points: of known classes fewer right answers, else answers that changed. Below 0: better than before.
   [[nodiscard]] double drop_percent() const;
+  // What a limit is held against: drop_percent, and where classes are known no less than what is expected and its
+  // error together. A drop that the pictures hide by chance does not pass.
+  [[nodiscard]] double judged_drop_percent() const;
   // Half of the 95 % interval of drop_percent, by the normal approximation over pictures (at least one counts as
   // changed).
   [[nodiscard]] double drop_margin_percent() const;

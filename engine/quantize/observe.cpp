@@ -3,21 +3,39 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/base/format.h"
 #include "engine/base/text.h"
+#include "engine/passes/rewrite.h"
 #include "engine/quantize/watch.h"
 
 namespace kinglet::engine {
 namespace {
 
+bool only_hard_swish_reads(const Graph& graph, ValueId value) {
+  const std::vector<NodeId> readers = graph.consumers(value);
+  return !readers.empty() && !graph.is_output(value) &&
+         std::ranges::all_of(readers, [&](NodeId id) { return is_op(graph.node(id), "HardSwish"); });
+}
+
+std::vector<Distribution> empty_groups(const Graph& graph, const std::map<ValueId, std::size_t>& values,
+                                       std::size_t groups) {
+  std::vector<Distribution> out(groups, Distribution{.behind_is_hard_swish = true});
+  for (const auto& [value, group] : values) {
+    if (!only_hard_swish_reads(graph, value)) out[group].behind_is_hard_swish = false;
+  }
+  return out;
+}
+
 Result<void> widen(Distribution& range, const Tensor& tensor, const std::string& name, std::size_t sample) {
+  const float least = range.behind_is_hard_swish ? -3 : std::numeric_limits<float>::lowest();
   for (const float x : tensor.data<float>()) {
     if (!std::isfinite(x)) {
       return fail(ErrorCode::kBadData, format_text("holds {} on picture {}", x, sample + 1), printable(name),
                   "a model with such numbers cannot be quantised: look at the picture and at the weights");
     }
-    range.min = std::min(range.min, x);
+    range.min = std::min(range.min, std::max(x, least));
     range.max = std::max(range.max, x);
   }
   return {};
@@ -54,7 +72,7 @@ Result<Observation> observe(const Graph& graph, const std::map<ValueId, std::siz
   std::set<ValueId> watched;
   for (const auto& [value, group] : values) watched.insert(value);
   Watch watch = KINGLET_TRY(Watch::create(graph, watched));
-  Observation out{.groups = std::vector<Distribution>(groups), .channel_means = {}};
+  Observation out{.groups = empty_groups(graph, values, groups), .channel_means = {}};
   KINGLET_TRY(watch.each(samples, progress, "ranges",
                          [&](std::size_t sample, ValueId value, const Tensor& tensor) -> Result<void> {
                            add_channels(out.channel_means[value], tensor);

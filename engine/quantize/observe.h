@@ -12,11 +12,13 @@
 
 namespace kinglet::engine {
 
-// Of all numbers of one or more values.
+// Of all numbers of one or more values. Where HardSwish alone reads them, those below -3 count as -3: all are 0 behind
+// it (ONNX, HardSwish).
 struct Distribution {
   static constexpr std::size_t kBins = 2048;
   float min = 0;                      // at most 0
   float max = 0;                      // at least 0
+  bool behind_is_hard_swish = false;  // alone, of all the values
   std::vector<std::uint64_t> counts;  // kBins of equal width from min to max; empty when all numbers are 0
   [[nodiscard]] double width() const { return (static_cast<double>(max) - min) / kBins; }
   [[nodiscard]] double center(std::size_t bin) const { return min + (static_cast<double>(bin) + 0.5) * width(); }

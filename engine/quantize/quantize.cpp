@@ -30,7 +30,7 @@ class Quantizer {
     KINGLET_TRY(prepare(given));
     KINGLET_TRY(choose_method());
     KINGLET_TRY(accept(options_.keep_float));
-    if (options_.max_drop && best_.judgement.drop_percent() > *options_.max_drop) KINGLET_TRY(keep_layers());
+    if (options_.max_drop && best_.judgement.judged_drop_percent() > *options_.max_drop) KINGLET_TRY(keep_layers());
     report_.kept_float = {best_.kept.begin(), best_.kept.end()};
     report_.layers = full_.layers.size() - (best_.kept.size() - options_.keep_float.size());
     report_.judgement = std::move(best_.judgement);
@@ -148,8 +148,9 @@ class Quantizer {
     while (enough - too_few > 1) {
       const std::size_t count = too_few + (enough - too_few) / (too_few == 0 && enough > 4 ? 4 : 2);
       Trial found = KINGLET_TRY(trial(worst(count), report_.method, samples_.count));
-      const bool holds = found.judgement.drop_percent() <= *options_.max_drop;
-      if (holds || found.judgement.drop_percent() < best_.judgement.drop_percent()) best_ = std::move(found);
+      const double drop = found.judgement.judged_drop_percent();
+      const bool holds = drop <= *options_.max_drop;
+      if (holds || drop < best_.judgement.judged_drop_percent()) best_ = std::move(found);
       (holds ? enough : too_few) = count;
     }
     return {};

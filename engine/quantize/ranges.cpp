@@ -72,6 +72,22 @@ double divergence(const Distribution& of, const Range& range) {
   return sum;
 }
 
+double hard_swish(double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }
+
+// The function is flat in places, so that rounding does not spread evenly: each bin is rounded.
+double square_error_behind_hard_swish(const Distribution& of, const Range& range) {
+  const LinearQuantization levels = levels_of(range);
+  double sum = 0;
+  for (std::size_t bin = 0; bin < of.counts.size(); ++bin) {
+    const double x = of.center(bin);
+    const double level =
+        std::clamp(std::nearbyint(x / levels.scale), -128.0 - levels.zero_point, 127.0 - levels.zero_point);
+    const double error = hard_swish(x) - hard_swish(level * levels.scale);
+    sum += static_cast<double>(of.counts[bin]) * error * error;
+  }
+  return sum;
+}
+
 // The range of the least `cost` among those that shrink both ends, each by up to 3/4 and both alike or one alone.
 template <typename F>
 Range shrunk(const Distribution& of, F cost) {
@@ -107,6 +123,7 @@ std::optional<RangeMethod> range_method(std::string_view name) {
 double mean_square_error(const Distribution& of, const Range& range) {
   const double all = total(of);
   if (all == 0) return 0;
+  if (of.behind_is_hard_swish) return square_error_behind_hard_swish(of, range) / all;
   const double step = (range.max - range.min) / kLevels;
   double sum = 0;
   double kept = 0;

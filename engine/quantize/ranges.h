@@ -33,7 +33,7 @@ struct Range {
 // int8, 0 exactly representable: (max - min) / 255 a step. An empty range gives steps of 1, which 0 alone needs.
 [[nodiscard]] LinearQuantization levels_of(const Range& range);
 
-// Mean of the squares of what rounding and cutting off change.
+// Mean of the squares of what rounding and cutting off change: behind HardSwish where that is all that reads them.
 [[nodiscard]] double mean_square_error(const Distribution& of, const Range& range);
 
 }  // namespace kinglet::engine

@@ -222,6 +222,22 @@ TEST(Equalize, DoesNotCrossAClamp) {
   EXPECT_EQ(equalize(graph), 0);
 }
 
+// --- What values hold
+// ---------------------------------------------------------------------------------------------------
+
+TEST(Observe, CountsNothingThatHardSwishTakesForZero) {
+  const Graph graph = graph_of(kSqueezed);
+  const QuantizationScheme scheme = choose_scheme(graph, {});
+  const Samples samples = {.count = 2, .input = [](std::size_t) -> Result<Tensor> {
+                             return Tensor::of<float>(kPicture, std::vector<float>(3 * 16 * 16, 100));
+                           }};
+  const Observation found = *observe(graph, scheme.values, scheme.groups, samples, kSilent);
+  const ValueId before = graph.node(graph.nodes()[0]).outputs[0];
+  const ValueId behind = graph.node(graph.nodes()[1]).outputs[0];
+  EXPECT_EQ(found.groups[scheme.values.at(before)].min, -3);
+  EXPECT_FALSE(found.groups[scheme.values.at(behind)].behind_is_hard_swish);
+}
+
 // --- What gets levels
 // ---------------------------------------------------------------------------------------------------
 

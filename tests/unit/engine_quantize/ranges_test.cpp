@@ -55,6 +55,15 @@ TEST(Ranges, OfEntropyLieInsideTheNumbers) {
   EXPECT_LT(range.max, 40);
 }
 
+TEST(Ranges, OfLeastErrorAreMeasuredBehindHardSwish) {
+  Distribution of = with_outliers(8);
+  const Range range = choose_range(of, RangeMethod::kMse);
+  of.behind_is_hard_swish = true;
+  const Range behind = choose_range(of, RangeMethod::kMse);
+  EXPECT_LT(mean_square_error(of, behind), mean_square_error(of, range));
+  EXPECT_GT(behind.max, range.max);  // small numbers become smaller there, large ones stay
+}
+
 TEST(Levels, HoldZeroExactly) {
   for (const Range& range : {Range{-1, 3}, Range{0, 6}, Range{-5, 0}, Range{-0.001, 100}}) {
     const LinearQuantization levels = levels_of(range);
