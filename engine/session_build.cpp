@@ -44,6 +44,11 @@ bool is_plain(const Graph& graph, const Node& node) {
                              [&](ValueId id) { return id != kNoValue && graph.value(id).type != DataType::kF16; });
 }
 
+std::unique_ptr<kernels::ConvolutionS8> make_kernel(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  return find_op(node.domain, node.op_type)->kernel(graph, id);
+}
+
 TensorInfo describe(const Graph& graph, const Layouts& layouts, ValueId id) {
   const Value& value = graph.value(id);
   return {.name = value.name,
@@ -77,12 +82,15 @@ Result<void> Session::State::build(Graph model, const SessionOptions& options) {
 }
 
 Result<Session::State::Built> Session::State::build_plan(const SessionOptions& options) {
-  PlanOptions plan_options{.disabled_lowerings = options.disabled_lowerings, .refused = {}};
+  PlanOptions plan_options{
+      .disabled_lowerings = options.disabled_lowerings, .refused = {}, .own_kernels = options.own_kernels};
   while (true) {
-    Built built{.plan = KINGLET_TRY(make_plan(graph_, plan_options)), .subgraphs = {}, .runtimes = {}};
+    Built built{.plan = KINGLET_TRY(make_plan(graph_, plan_options)), .subgraphs = {}, .runtimes = {}, .kernels = {}};
     bool complete = true;
     for (const Step& step : built.plan.segments.steps) {
       auto& subgraph = built.subgraphs.emplace_back();
+      auto& kernel = built.kernels.emplace_back();
+      if (step.own_kernel) kernel = make_kernel(graph_, step.nodes.front());
       if (!step.lowered) continue;
       auto made = build_segment(graph_, built.plan.layouts, step);
       if (made) {
@@ -111,7 +119,7 @@ Result<void> Session::State::pack(Built& built) {
 void Session::State::release_weights(const Plan& plan) {
   std::set<ValueId> needed(graph_.outputs().begin(), graph_.outputs().end());
   for (const Step& step : plan.segments.steps) {
-    if (step.lowered) continue;
+    if (step.lowered || step.own_kernel) continue;
     const auto& read = graph_.node(step.nodes.front()).inputs;
     needed.insert(read.begin(), read.end());
   }
@@ -148,7 +156,9 @@ void Session::State::describe_plan(const Built& built) {
       const auto output = std::ranges::find_if(node.outputs, [](ValueId value) { return value != kNoValue; });
       info.steps.push_back({.name = node.name,
                             .op_type = shown_op(node),
-                            .backend = step.lowered ? "xnnpack" : "evaluate",
+                            .backend = step.lowered      ? "xnnpack"
+                                       : step.own_kernel ? "kinglet"
+                                                         : "evaluate",
                             .segment = i,
                             .output_shape = output == node.outputs.end() ? "" : to_string(*graph_.value(*output).shape),
                             .macs = macs});
@@ -175,8 +185,11 @@ Result<void> Session::State::place_steps(Built built) {
   std::size_t row = 0;
   for (std::size_t i = 0; i < plan.segments.steps.size(); ++i) {
     const Step& step = plan.segments.steps[i];
-    RunStep run{
-        .runtime = std::move(built.runtimes[i]), .evaluated = {}, .first_info = row, .info_count = step.nodes.size()};
+    RunStep run{.runtime = std::move(built.runtimes[i]),
+                .own = {},
+                .evaluated = {},
+                .first_info = row,
+                .info_count = step.nodes.size()};
     row += step.nodes.size();
     if (run.runtime) {
       std::vector<void*> pointers;
@@ -184,6 +197,11 @@ Result<void> Session::State::place_steps(Built built) {
         pointers.push_back(place_of(plan, external.value).memory.data());
       }
       KINGLET_TRY(run.runtime->bind(pointers));
+    } else if (built.kernels[i]) {
+      const Node& node = graph_.node(step.nodes.front());
+      run.own = OwnKernel{.kernel = std::move(built.kernels[i]),
+                          .input = place_of(plan, node.inputs.front()).memory,
+                          .output = place_of(plan, node.outputs.front()).memory};
     } else {
       run.evaluated = make_evaluated(plan, step.nodes.front());
     }

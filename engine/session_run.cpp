@@ -20,7 +20,11 @@ Result<void> Session::State::run() {
 }
 
 Result<void> Session::State::run_step(RunStep& step) {
-  return step.runtime ? step.runtime->invoke() : evaluate(*step.evaluated);
+  if (step.runtime) return step.runtime->invoke();
+  if (!step.own) return evaluate(*step.evaluated);
+  step.own->kernel->run(reinterpret_cast<const std::int8_t*>(step.own->input.data()),
+                        reinterpret_cast<std::int8_t*>(step.own->output.data()), pool_.get());
+  return {};
 }
 
 Result<void> Session::State::run_timed(RunStep& step) {

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "engine/backend/kernels/convolution_s8.h"
 #include "engine/backend/layout.h"
 #include "engine/backend/xnnpack/runtime.h"
 #include "engine/plan/plan.h"
@@ -28,8 +29,16 @@ struct Session::State {
     std::vector<const Tensor*> read;            // the tensors, nullptr where an input is absent
     std::vector<Tensor> made;                   // kept from run to run; empty where f16 is involved
   };
+  // A node that runs by a kernel of our own, from the arena to the arena.
+  struct OwnKernel {
+    std::unique_ptr<kernels::ConvolutionS8> kernel;
+    std::span<const std::byte> input;
+    std::span<std::byte> output;
+  };
+  // One of the three.
   struct RunStep {
     std::optional<xnn::Runtime> runtime;
+    std::optional<OwnKernel> own;
     std::optional<Evaluated> evaluated;
     std::size_t first_info = 0;  // the step's rows in info.steps
     std::size_t info_count = 0;
@@ -49,6 +58,7 @@ struct Session::State {
     Plan plan;
     std::vector<std::optional<xnn::SubgraphBuilder::Built>> subgraphs;  // one a step
     std::vector<std::optional<xnn::Runtime>> runtimes;                  // one a step
+    std::vector<std::unique_ptr<kernels::ConvolutionS8>> kernels;       // one a step
   };
   [[nodiscard]] Result<Built> build_plan(const SessionOptions& options);
   [[nodiscard]] Result<void> pack(Built& built);

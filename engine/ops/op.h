@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -17,6 +18,9 @@ namespace kinglet::engine {
 
 namespace xnn {
 class SubgraphBuilder;  // engine/backend/xnnpack/subgraph_builder.h
+}
+namespace kernels {
+class ConvolutionS8;  // engine/backend/kernels/convolution_s8.h
 }
 
 // Numbers of computed values that inference worked out (small ones that describe shapes), by value id.
@@ -89,6 +93,10 @@ struct Op {
   // error: the node then runs through evaluate. Everything was verified before by infer; shapes are static here.
   Result<bool> (*lower)(xnn::SubgraphBuilder& builder, const Graph& graph, NodeId id) = nullptr;
   LayoutRule layout = LayoutRule::kLogical;
+
+  // kinglet's own kernel for this node, which lower takes as well but runs slower on this processor; null: there is
+  // none. Input and output lie as [N,H,W,C].
+  std::unique_ptr<kernels::ConvolutionS8> (*kernel)(const Graph& graph, NodeId id) = nullptr;
 
   // Output numbers depend on nothing but the inputs (random operators would say false).
   bool deterministic = true;

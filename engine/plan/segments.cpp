@@ -6,6 +6,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "engine/backend/kernels/convolution_s8.h"
 #include "engine/ops/op.h"
 
 namespace kinglet::engine {
@@ -32,6 +33,13 @@ std::string refusal(SubgraphBuilder& probe, const Graph& graph, NodeId id, const
   const Result<bool> taken = lower_node(probe, graph, id);
   if (!taken) return taken.error().message;
   return *taken ? "" : "this form is not one XNNPACK takes";
+}
+
+bool has_own_kernel(const Graph& graph, const Layouts& layouts, NodeId id) {
+  const Node& node = graph.node(id);
+  const Op* op = find_op(node.domain, node.op_type);
+  return op->kernel != nullptr && border_layout(graph, layouts, node.inputs[0]) == Layout::kNhwc &&
+         border_layout(graph, layouts, node.outputs[0]) == Layout::kNhwc && op->kernel(graph, id) != nullptr;
 }
 
 // Even levels hold lowered nodes, odd ones the others; a level is reached only from lower or equal ones, so that
@@ -78,10 +86,13 @@ void find_borders(const Graph& graph, Step& step) {
 Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOptions& options) {
   Segments out;
   std::vector<bool> lowered;
+  std::set<NodeId> own;
   SubgraphBuilder probe = SubgraphBuilder::probe(graph, layouts);
   for (const NodeId id : graph.nodes()) {
     std::string reason = refusal(probe, graph, id, options);
-    lowered.push_back(reason.empty());
+    const bool own_kernel = reason.empty() && options.own_kernels && has_own_kernel(graph, layouts, id);
+    if (own_kernel) own.insert(id);
+    lowered.push_back(reason.empty() && !own_kernel);
     if (!reason.empty()) out.fallbacks.push_back({.node = id, .reason = std::move(reason)});
   }
 
@@ -92,7 +103,8 @@ Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOpti
     if (level % 2 == 0) {
       out.steps.push_back({.lowered = true, .nodes = std::move(nodes), .inputs = {}, .outputs = {}});
     } else {
-      for (const NodeId id : nodes) out.steps.push_back({.lowered = false, .nodes = {id}, .inputs = {}, .outputs = {}});
+      for (const NodeId id : nodes)
+        out.steps.push_back({.own_kernel = own.contains(id), .nodes = {id}, .inputs = {}, .outputs = {}});
     }
   }
   for (Step& step : out.steps) find_borders(graph, step);

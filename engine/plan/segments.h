@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: cuts the graph into steps: runs of nodes that XNNPACK takes, and single nodes that run by evaluate.
+// Why: cuts the graph into steps: runs of nodes that XNNPACK takes, and single nodes that run by a kernel of kinglet's
+// own or by evaluate.
 #pragma once
 
 #include <set>
@@ -16,10 +17,12 @@ namespace kinglet::engine {
 struct PlanOptions {
   std::set<std::string> disabled_lowerings;  // operator types that run by evaluate
   std::set<NodeId> refused;                  // nodes the backend turned down after all
+  bool own_kernels = true;                   // where this processor has quicker ones than XNNPACK
 };
 
 struct Step {
-  bool lowered = false;
+  bool lowered = false;          // to XNNPACK
+  bool own_kernel = false;       // Op::kernel; neither: evaluate
   std::vector<NodeId> nodes;     // in the order of the graph; exactly one when not lowered
   std::vector<ValueId> inputs;   // read from outside, each once, no constants
   std::vector<ValueId> outputs;  // read outside, or read by nobody

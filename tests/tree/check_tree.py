@@ -14,7 +14,7 @@ ARROWS = {
     "engine/base": [],
     "engine/graph": ["engine/graph/"],
     "engine/backend": ["engine/backend/", "engine/graph/"],
-    "engine/ops": ["engine/ops/", "engine/graph/", "engine/backend/xnnpack/"],
+    "engine/ops": ["engine/ops/", "engine/graph/", "engine/backend/"],
     "engine/onnx": ["engine/onnx/", "engine/ops/", "engine/graph/"],
     "engine/edit": ["engine/edit/", "engine/onnx/", "engine/ops/", "engine/graph/"],
     "engine/passes": ["engine/passes/", "engine/ops/", "engine/graph/"],

@@ -5,6 +5,7 @@
 
 #include "engine/base/format.h"
 #include "engine/ops/families/convolve.h"
+#include "engine/ops/families/own_convolution.h"
 #include "engine/ops/families/lower_quantized.h"
 #include "engine/ops/families/quantized.h"
 #include "engine/ops/rows.h"
@@ -142,6 +143,7 @@ const Op kQLinearConv{.op_type = "QLinearConv",
                       .evaluate = evaluate_qlinear_conv,
                       .steps = qlinear_conv_steps,
                       .lower = lower_qlinear_conv,
-                      .layout = LayoutRule::kNhwc};
+                      .layout = LayoutRule::kNhwc,
+                      .kernel = own_convolution};
 
 }  // namespace kinglet::engine::ops
