@@ -14,7 +14,7 @@ namespace kinglet::engine {
 namespace {
 
 bool only_hard_swish_reads(const Graph& graph, ValueId value) {
-  const std::vector<NodeId> readers = graph.consumers(value);
+  const std::vector<NodeId>& readers = graph.consumers(value);
   return !readers.empty() && !graph.is_output(value) &&
          std::ranges::all_of(readers, [&](NodeId id) { return is_op(graph.node(id), "HardSwish"); });
 }

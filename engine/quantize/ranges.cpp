@@ -30,10 +30,10 @@ Range percentile(const Distribution& of) {
     range.min = of.min + static_cast<double>(bin + 1) * of.width();
   }
   cut = 0;
-  for (std::size_t bin = of.counts.size(); bin-- > 0 && of.center(bin) > 0;) {
-    cut += static_cast<double>(of.counts[bin]);
+  for (std::size_t end = of.counts.size(); end > 0 && of.center(end - 1) > 0; --end) {
+    cut += static_cast<double>(of.counts[end - 1]);
     if (cut > most) break;
-    range.max = of.min + static_cast<double>(bin) * of.width();
+    range.max = of.min + static_cast<double>(end - 1) * of.width();
   }
   return {.min = std::min(range.min, 0.0), .max = std::max(range.max, 0.0)};
 }
@@ -51,7 +51,8 @@ double divergence(const Distribution& of, const Range& range) {
   std::vector<double> cut(of.counts.size());
   for (std::size_t bin = 0; bin < of.counts.size(); ++bin) {
     const double x = std::clamp(of.center(bin), range.min, range.max);
-    const auto at = static_cast<std::size_t>(std::clamp((x - of.min) / of.width(), 0.0, of.counts.size() - 1.0));
+    const auto at =
+        static_cast<std::size_t>(std::clamp((x - of.min) / of.width(), 0.0, static_cast<double>(of.counts.size() - 1)));
     cut[at] += static_cast<double>(of.counts[bin]);
     if (of.center(bin) >= range.min && of.center(bin) <= range.max)
       mass[level_of(bin)] += static_cast<double>(of.counts[bin]);
