@@ -85,7 +85,7 @@ TEST(QuantizeModel, AnswersLikeTheFloatGraph) {
 
 TEST(QuantizeModel, GivesAGraphThatRunsInIntegersAlone) {
   for (const std::string_view text : {kResidual, kSqueezed}) {
-    const Session session = std::move(*Session::create(quantized(text).graph, {}));
+    const Session session = std::move(*Session::create(quantized(text).graph, {.own_kernels = false}));
     EXPECT_EQ(session.plan().segments, 1U);
     EXPECT_TRUE(session.plan().fallback_nodes.empty());
     for (const StepInfo& step : session.plan().steps) {

@@ -65,7 +65,8 @@ TEST_P(CorpusReference, AnswersLieWithinTheLimits) {
   const std::string model = std::get<0>(GetParam());
   auto session = Session::open(testing::corpus() / "models" / (model + ".onnx"), {.threads = std::get<1>(GetParam())});
   ASSERT_TRUE(session) << describe(session.error());
-  EXPECT_EQ(session->plan().segments, 1U);
+  const auto own_kernels = std::ranges::count(session->plan().steps, "kinglet", &StepInfo::backend);
+  EXPECT_LE(session->plan().segments, static_cast<std::size_t>(own_kernels) + 1);  // nothing else cuts them
   EXPECT_TRUE(session->plan().fallback_nodes.empty()) << session->plan().fallback_nodes.front();
   int compared = 0;
   for (const std::string& photo : photos_of(model)) {
