@@ -47,8 +47,10 @@ namespace {
 KINGLET_VNNI void gather(std::span<const std::int8_t* const> rows, std::size_t row_words, std::int8_t* bytes) {
   const __m128i sign = _mm_set1_epi8(-128);  // products want one side unsigned
   for (const std::int8_t* row : rows) {      // what a row has too much the next one writes over
-    const __m128i sixteen = _mm_loadu_si128(reinterpret_cast<const __m128i*>(row));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(bytes), _mm_xor_si128(sixteen, sign));
+    for (std::size_t at = 0; at < row_words * kWord; at += sizeof sign) {
+      const __m128i sixteen = _mm_loadu_si128(reinterpret_cast<const __m128i*>(row + at));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(bytes + at), _mm_xor_si128(sixteen, sign));
+    }
     bytes += row_words * kWord;
   }
 }
@@ -106,8 +108,10 @@ void run_pixels(const Filters& /*filters*/, const Patches& /*patches*/, std::siz
 
 bool FewChannelsS8::takes(const ConvolutionShape& shape) {
   const xnn::Window& window = shape.window;
-  return window.kernel_width > 1 && window.kernel_width * shape.input_channels <= kMostRowBytes &&
-         window.kernel_height <= kMostRows && window.dilation_width == 1 && shape.output_channels % kOutputs == 0;
+  const std::size_t row_bytes = window.kernel_width * shape.input_channels;
+  return row_bytes <= kMostRowBytes && window.kernel_height <= kMostRows && window.dilation_width == 1 &&
+         shape.output_channels % kOutputs == 0 &&
+         rounded_up(row_bytes, kWord) * window.kernel_height * shape.output_channels <= kMostWeights;
 }
 
 FewChannelsS8::FewChannelsS8(const ConvolutionShape& shape, const ConvolutionNumbers& numbers)
