@@ -63,8 +63,8 @@ T need(Result<T> result) {
 
 Tensor sample(const engine::TensorInfo& input) { return engine::seeded_tensor(input.type, input.shape, "photograph"); }
 
-Session open_session(const fs::path& model, int threads) {
-  Session session = need(Session::open(model, {.threads = threads}));
+Session open_session(const fs::path& model, int threads, bool own_kernels = true) {
+  Session session = need(Session::open(model, {.threads = threads, .own_kernels = own_kernels}));
   need(session.set_input(0, sample(session.inputs().front())));
   return session;
 }
@@ -135,7 +135,7 @@ int with_engine(const std::string& kind, const fs::path& model, int threads,
 }
 
 int overhead(const fs::path& model, int threads, double milliseconds) {
-  Session session = open_session(model, threads);
+  Session session = open_session(model, threads, false);
   const auto run = [&] { need(session.run()); };
   static_cast<void>(run_for(run, milliseconds / 10));
   const Times times = run_for(run, milliseconds);
