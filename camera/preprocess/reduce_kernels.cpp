@@ -178,11 +178,49 @@ KINGLET_AVX2 void narrow_block_avx2(const std::uint8_t* row, const std::int32_t*
   _mm_storel_epi64(reinterpret_cast<__m128i*>(out), _mm_packus_epi16(words, words));
 }
 
-constexpr std::array<ReduceKernels, 2> kKernels{
-    {{"avx2", blend_blocks<blend_block_avx2>, split_avx2,
+#define KINGLET_AVX512 __attribute__((target("avx2,avx512f,avx512bw,avx512vl,avx512vnni")))
+
+KINGLET_AVX512 void blend_block_avx512(const std::uint8_t* top, std::size_t stride, const std::uint8_t* weights,
+                                       std::int32_t count, std::uint8_t* out) {
+  __m512i low = _mm512_set1_epi16(kHalf);
+  __m512i high = low;
+  for (std::int32_t i = 0; i < count; i += 2) {
+    const std::uint8_t* row = top + static_cast<std::size_t>(i) * stride;
+    const std::uint8_t* next = i + 1 < count ? row + stride : row;  // there is no row below the last one
+    std::int16_t both = 0;
+    std::memcpy(&both, weights + i, sizeof both);
+    const __m512i pair = _mm512_set1_epi16(both);
+    const __m512i a = _mm512_loadu_si512(row);
+    const __m512i b = _mm512_loadu_si512(next);
+    low = _mm512_add_epi16(low, _mm512_maddubs_epi16(_mm512_unpacklo_epi8(a, b), pair));
+    high = _mm512_add_epi16(high, _mm512_maddubs_epi16(_mm512_unpackhi_epi8(a, b), pair));
+  }
+  _mm512_storeu_si512(out,
+                      _mm512_packus_epi16(_mm512_srli_epi16(low, kSmallBits), _mm512_srli_epi16(high, kSmallBits)));
+}
+
+// Eight windows of 8 bytes: a product of four bytes gives the two halves of each sum.
+KINGLET_AVX512 void narrow_halves_avx512(const std::uint8_t* row, const std::int32_t* first,
+                                         const std::uint8_t* weights, std::size_t /*window*/, std::uint8_t* out) {
+  const __m512i bytes = _mm512_i32gather_epi64(load_32(reinterpret_cast<const std::uint8_t*>(first)), row, 1);
+  const __m512i sums = _mm512_dpbusd_epi32(_mm512_set1_epi64(kHalf), bytes, _mm512_loadu_si512(weights));
+  const __m512i whole = _mm512_srli_epi32(_mm512_add_epi32(sums, _mm512_srli_epi64(sums, 32)), kSmallBits);
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(out), _mm512_cvtepi64_epi8(whole));
+}
+
+constexpr std::array<ReduceKernels, 3> kKernels{
+    {{"avx512", blend_blocks<blend_block_avx512>, split_avx2,
+      narrow_row<narrow_halves_avx512, narrow_block_avx2<kByteLanes>, narrow_block_avx2<2 * kByteLanes>,
+                 narrow_block_avx2<0>>},
+     {"avx2", blend_blocks<blend_block_avx2>, split_avx2,
       narrow_row<narrow_block_avx2<kHalfWindow>, narrow_block_avx2<kByteLanes>, narrow_block_avx2<2 * kByteLanes>,
                  narrow_block_avx2<0>>},
      kScalar}};
+
+bool has_avx512() {
+  return __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+         __builtin_cpu_supports("avx512vnni") != 0;
+}
 
 #elif defined(__ARM_NEON) && defined(__aarch64__)
 
@@ -264,7 +302,8 @@ constexpr std::array<ReduceKernels, 1> kKernels{{kScalar}};
 std::span<const ReduceKernels> reduce_kernels() {
   std::span<const ReduceKernels> all = kKernels;
 #if defined(__x86_64__)
-  if (!__builtin_cpu_supports("avx2")) all = all.subspan(1);
+  if (!has_avx512()) all = all.subspan(1);
+  if (!__builtin_cpu_supports("avx2")) all = all.last(1);
 #endif
   return all;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the inner loops for frames that become much smaller, in bytes from end to end: twice the lanes of
-// plane_kernels.h and half its steps, for filters without negative weights. AVX2 and NEON, each the same bits as the
-// scalar twin. No state, no allocation.
+// plane_kernels.h and half its steps, for filters without negative weights. AVX-512, AVX2 and NEON, each the same bits
+// as the scalar twin. No state, no allocation.
 #pragma once
 
 #include <cstddef>
