@@ -160,8 +160,8 @@ void FewChannelsS8::find_patch(const std::int8_t* input, std::size_t y, std::siz
   for (std::size_t i = 0; i < window.kernel_height; ++i) {
     const std::size_t from_y =
         input_place(y, window.stride_height, i, window.dilation_height, window.pad_top, shape_.input_height);
-    const std::int8_t* row = input + from_y * shape_.input_width * channels;
     const bool inside = from_y != kOutside;
+    const std::int8_t* row = inside ? input + from_y * shape_.input_width * channels : nullptr;
     patch.step[i] = inside ? window.stride_width * channels : 0;
     if (inside && x >= inner_.begin && x < inner_.end) {
       patch.rows[i] = row + (x * window.stride_width - window.pad_left) * channels;
