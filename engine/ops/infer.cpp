@@ -3,6 +3,8 @@
 // (results of Shape, Gather, Concat ...) along, so that a Reshape behind them knows its shape before anything is
 // folded.
 
+#include <algorithm>
+
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/ops/common.h"
@@ -38,6 +40,19 @@ Result<void> check_arity(const Node& node, const Op& op) {
   if (!within(node.outputs.size(), op.min_outputs, op.max_outputs)) {
     return fail(ErrorCode::kBadData,
                 format_text("has {} outputs, expected {} to {}", node.outputs.size(), op.min_outputs, op.max_outputs),
+                place(node));
+  }
+  return {};
+}
+
+// What nodes make is bounded by check_size(); a tensor of no numbers may come from outside with any dimensions.
+Result<void> check_inputs(const Graph& graph, const Node& node) {
+  for (const ValueId input : node.inputs) {
+    if (input == kNoValue || !graph.value(input).shape) continue;
+    const Shape& shape = *graph.value(input).shape;
+    if (std::ranges::all_of(shape, [](Dim dim) { return dim <= ops::kMaxDim; })) continue;
+    return fail(ErrorCode::kBadData,
+                format_text("an input has the shape {}, dimensions go up to {}", to_string(shape), ops::kMaxDim),
                 place(node));
   }
   return {};
@@ -108,6 +123,7 @@ void remember(const Graph& graph, NodeId id, const InferContext& context, KnownN
 Result<void> infer_one(Graph& graph, NodeId id, KnownNumbers* known) {
   const Op& op = row_of(graph.node(id));
   KINGLET_TRY(check_arity(graph.node(id), op));
+  KINGLET_TRY(check_inputs(graph, graph.node(id)));
   InferContext context(graph, id, known);
   KINGLET_TRY(op.infer(context));
   KINGLET_TRY(check_size(graph, graph.node(id)));
