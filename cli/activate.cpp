@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "cli/state_folder.h"
-#include "daemon/model_folder.h"
-#include "daemon/settings.h"
+#include "daemon/models/model_folder.h"
+#include "daemon/settings/settings.h"
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"

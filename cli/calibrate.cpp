@@ -14,7 +14,7 @@
 #include "cli/labelled_pictures.h"
 #include "cli/load_config.h"
 #include "cli/reviewed_visits.h"
-#include "daemon/settings.h"
+#include "daemon/settings/settings.h"
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
@@ -166,6 +166,13 @@ Result<int> calibrate(const Options& options, Output& out) {
   }
   const config::Config config = options.visits ? KINGLET_TRY(read_config(options.config)) : config::Config{};
   Classifier classifier = KINGLET_TRY(Classifier::open(options.model, out));
+  if (const engine::OutputMeaning& meaning = classifier.output();
+      !classifier.score_nature().add_up_to_one || meaning.meaning == engine::Meaning::kTopK) {
+    return fail(ErrorCode::kBadData,
+                format_text("its output \"{}\" is {}: one temperature is for the scores of a soft-max",
+                            printable(meaning.name, 60), to_string(meaning.meaning)),
+                options.model.model);
+  }
   const std::vector<visits::SpeciesRow> rows =
       KINGLET_TRY(visits::read_species_tables(options.model.model, config.model.species, config.model.names));
   const visits::Taxa taxa = KINGLET_TRY(visits::Taxa::make(classifier.labels(), rows));

@@ -53,6 +53,7 @@ Result<CatalogueEntry> parse_entry(const Json& object, std::string_view where) {
                        .size_bytes = size_of(object),
                        .licence = text(object, "licence"),
                        .licence_address = text(object, "licence_address"),
+                       .terms = text(object, "terms"),
                        .source = text(object, "source"),
                        .labels = text(object, "labels"),
                        .recipe = {}};

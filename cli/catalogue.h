@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "engine/recipe.h"
+#include "engine/recipe/recipe.h"
 
 namespace kinglet::cli {
 
@@ -20,6 +20,7 @@ struct CatalogueEntry {
   std::uint64_t size_bytes = 0;
   std::string licence;
   std::string licence_address;
+  std::string terms;  // what the licence leaves open, for people; may be empty
   std::string source;
   std::string labels;  // name of a built-in label list, may be empty
   engine::Recipe recipe;

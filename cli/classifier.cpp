@@ -46,21 +46,16 @@ Result<camera::InputTensor> picture_input(engine::Session& session, const std::s
                              .quantization = {}};
 }
 
-Result<engine::Labels> labels_for(const ModelOptions& options, const engine::Graph::Metadata& metadata,
-                                  std::size_t class_count, Output& out) {
-  auto found = labels_of(options, metadata);
+// The labels that were found, held against the output; numbers where there are none.
+Result<engine::Labels> labels_for(const ModelOptions& options, std::optional<engine::FoundLabels> found,
+                                  const engine::OutputMeaning& output, Output& out) {
   if (!found) {
-    Error error = std::move(found).error();
-    error.hint = format_text("labels are a UTF-8 text with one label a line, {} of them for this model", class_count);
-    return std::unexpected(std::move(error));
-  }
-  if (!*found) {
     out.note(format_text("no labels: classes are shown by number; use --labels, or put {}.labels.txt beside the model",
                          fs::path(options.model).stem().string()));
-    return engine::Labels::numbered(class_count);
+    return engine::Labels::numbered(output.classes);
   }
-  KINGLET_TRY((*found)->labels.check_count(class_count));
-  return std::move((*found)->labels);
+  KINGLET_TRY(found->labels.check_count(output.classes));
+  return std::move(found->labels);
 }
 
 bool is_picture_name(const fs::path& path) {
@@ -94,6 +89,8 @@ void add_picture_options(CLI::App& app, ModelOptions& options) {
                  "preprocessing as JSON, or a preset: torchvision, timm, keras-mobilenet, tflite-uint8, ... "
                  "(default: MODEL.recipe.json, or in the model)")
       ->type_name("FILE");
+  app.add_option("--scores", options.scores, "the output that has the scores (default: the one that fits the labels)")
+      ->option_text("OUTPUT");
 }
 
 int thread_count(const ModelOptions& options) {
@@ -133,12 +130,23 @@ Result<std::optional<engine::FoundLabels>> labels_of(const ModelOptions& options
   return engine::find_labels(options.model, given(options.labels), find_property(metadata, engine::kLabelsProperty));
 }
 
+Result<engine::OutputMeaning> output_of(const ModelOptions& options, std::span<const engine::OutputForm> forms,
+                                        const engine::Recipe& recipe,
+                                        const std::optional<engine::FoundLabels>& labels) {
+  engine::OutputWish wish{.name = options.scores, .stated = recipe.output};
+  if (labels) wish.labels = labels->labels.size();
+  auto found = engine::decide_output(forms, wish);
+  if (!found) return std::unexpected(with_context(found.error(), options.model));
+  return found;
+}
+
 Classifier::Classifier(engine::Session session, engine::Labels labels, camera::Preprocessor preprocessor,
-                       camera::InputTensor input)
+                       camera::InputTensor input, engine::OutputMeaning output)
     : session_(std::move(session)),
       labels_(std::move(labels)),
       preprocessor_(std::move(preprocessor)),
       input_(input),
+      reader_(session_, std::move(output)),
       scores_(labels_.size()) {}
 
 namespace {
@@ -166,17 +174,17 @@ Result<Classifier> Classifier::open(const ModelOptions& options, Output& out) {
   camera::InputTensor input = KINGLET_TRY(picture_input(session, options.model));
   const engine::Recipe recipe = KINGLET_TRY(settled_recipe(options, session, out));
   input.quantization = recipe.quantization.value_or(engine::Quantization{});
-  const TensorInfo& scores = session.outputs().front();
-  const std::optional<std::int64_t> count = engine::element_count(scores.shape);
-  if (!engine::is_score_type(scores.type) || !count || *count < 1) {
-    return fail(ErrorCode::kBadData,
-                format_text("the output \"{}\" is {} {}, expected f32, u8 or i8 with one score a class", scores.name,
-                            to_string(scores.type), engine::to_string(scores.shape)),
-                options.model);
+  auto found = labels_of(options, session.metadata());
+  if (!found) {
+    Error error = std::move(found).error();
+    error.hint = "labels are a UTF-8 text with one label a line, one for each class of the model";
+    return std::unexpected(std::move(error));
   }
-  engine::Labels labels = KINGLET_TRY(labels_for(options, session.metadata(), static_cast<std::size_t>(*count), out));
+  engine::OutputMeaning output = KINGLET_TRY(output_of(options, session.output_forms(), recipe, *found));
+  if (!output.has_scores) out.note("the model names a class and gives no score: it is shown as 1");
+  engine::Labels labels = KINGLET_TRY(labels_for(options, std::move(*found), output, out));
   return Classifier(std::move(session), std::move(labels), camera::Preprocessor(recipe, input.width, input.height),
-                    input);
+                    input, std::move(output));
 }
 
 Result<PictureResult> Classifier::prepare(std::span<const std::byte> picture, Framing framing) {
@@ -206,10 +214,7 @@ Result<PictureResult> Classifier::classify(std::span<const std::byte> picture, s
 
 Result<std::span<const float>> Classifier::run() {
   KINGLET_TRY(session_.run());
-  const TensorInfo& output = session_.outputs().front();
-  const engine::Recipe& recipe = preprocessor_.recipe();
-  engine::read_outputs(session_.output(0), output.type, output.quantization, scores_);
-  KINGLET_TRY(engine::to_probabilities(scores_, recipe.output, scores_, recipe.temperature));
+  KINGLET_TRY(reader_.read(session_, recipe().temperature, scores_));
   return std::span<const float>(scores_);
 }
 

@@ -11,13 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "camera/decode.h"
+#include "camera/decode/decode.h"
 #include "camera/preprocess/preprocess.h"
 #include "cli/output.h"
-#include "engine/labels.h"
-#include "engine/recipe.h"
-#include "engine/scores.h"
-#include "engine/session.h"
+#include "engine/recipe/labels.h"
+#include "engine/recipe/recipe.h"
+#include "engine/session/score_reader.h"
+#include "engine/session/session.h"
 
 namespace kinglet::cli {
 
@@ -26,12 +26,13 @@ struct ModelOptions {
   std::string model;
   std::string labels;
   std::string recipe;
-  int threads = 0;  // 0: cores minus one, 1 to 4
+  std::string scores;  // the output that has them; empty: engine::decide_output chooses
+  int threads = 0;     // 0: cores minus one, 1 to 4
 };
 void add_model_argument(CLI::App& app, ModelOptions& options);
 void add_threads_option(CLI::App& app, ModelOptions& options);
 void add_labels_option(CLI::App& app, ModelOptions& options);
-void add_picture_options(CLI::App& app, ModelOptions& options);  // --labels, --recipe
+void add_picture_options(CLI::App& app, ModelOptions& options);  // --labels, --recipe, --scores
 [[nodiscard]] int thread_count(const ModelOptions& options);
 
 // The recipe that belongs to the model and where it was found ("model.recipe.json", "in the model", "").
@@ -44,6 +45,13 @@ struct FoundRecipe {
 // The labels that belong to the model: --labels, a file beside it, or in it.
 [[nodiscard]] Result<std::optional<engine::FoundLabels>> labels_of(const ModelOptions& options,
                                                                    const engine::Graph::Metadata& metadata);
+
+// What the model's output means beside these labels and this recipe. kBadData: it is no classifier, or several outputs
+// could be the scores.
+[[nodiscard]] Result<engine::OutputMeaning> output_of(const ModelOptions& options,
+                                                      std::span<const engine::OutputForm> forms,
+                                                      const engine::Recipe& recipe,
+                                                      const std::optional<engine::FoundLabels>& labels);
 
 // Times of one picture, in milliseconds.
 struct PictureTiming {
@@ -81,17 +89,20 @@ class Classifier {
   [[nodiscard]] std::span<const float> scores() const { return scores_; }
   [[nodiscard]] const engine::Recipe& recipe() const { return preprocessor_.recipe(); }
   [[nodiscard]] const engine::Labels& labels() const { return labels_; }
+  [[nodiscard]] const engine::OutputMeaning& output() const { return reader_.meaning(); }
+  [[nodiscard]] engine::ScoreNature score_nature() const { return output().nature(recipe().temperature); }
   [[nodiscard]] engine::Session& session() { return session_; }
   [[nodiscard]] const camera::InputTensor& input() const { return input_; }
 
  private:
   Classifier(engine::Session session, engine::Labels labels, camera::Preprocessor preprocessor,
-             camera::InputTensor input);
+             camera::InputTensor input, engine::OutputMeaning output);
 
   engine::Session session_;
   engine::Labels labels_;
   camera::Preprocessor preprocessor_;
   camera::InputTensor input_;
+  engine::ScoreReader reader_;
   std::vector<float> scores_;
 };
 

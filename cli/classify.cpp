@@ -6,7 +6,7 @@
 #include "cli/classifier.h"
 #include "cli/command.h"
 #include "engine/base/format.h"
-#include "engine/model.h"
+#include "engine/session/model.h"
 #include "visits/decide.h"
 #include "visits/tables.h"
 
@@ -79,7 +79,7 @@ Result<visits::Decider> make_decider(const Options& options, const Classifier& c
   const auto rows = KINGLET_TRY(visits::read_species_tables(options.model.model, {}, {}));
   auto taxa = std::make_shared<const visits::Taxa>(KINGLET_TRY(visits::Taxa::make(classifier.labels(), rows)));
   std::vector<std::string> warnings;
-  return visits::Decider(visits::Rule::make(std::move(taxa), {}, warnings, classifier.recipe().temperature));
+  return visits::Decider(visits::Rule::make(std::move(taxa), {}, warnings, classifier.score_nature()));
 }
 
 Result<int> classify(const Options& options, Output& out) {

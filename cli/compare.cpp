@@ -12,8 +12,9 @@
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
-#include "engine/model.h"
 #include "engine/quantize/layer_noise.h"
+#include "engine/session/model.h"
+#include "engine/session/thread_pool.h"
 
 namespace kinglet::cli {
 namespace {
@@ -89,13 +90,20 @@ Result<Comparison> measure_all(const Options& options, const PictureSamples& pic
   };
   const engine::ModelFile a = KINGLET_TRY(engine::open_model(options.a.model));
   const engine::ModelFile b = KINGLET_TRY(engine::open_model(options.b));
-  const engine::SessionOptions session_options{.threads = thread_count(options.a)};
+  const int threads = thread_count(options.a);
+  const engine::SessionOptions session_options{.threads = threads,
+                                               .pool = KINGLET_TRY(engine::ThreadPool::make(threads))};
   auto before = KINGLET_TRY(engine::Session::create(engine::Graph(a.graph), session_options));
   auto after = KINGLET_TRY(engine::Session::create(engine::Graph(b.graph), session_options));
   Comparison found{
       .a = options.a.model, .b = options.b, .files = pictures.files, .a_bytes = a.size_bytes, .b_bytes = b.size_bytes};
+  const engine::OutputMeaning& meaning = pictures.classifier->output();
+  const auto meaning_after = engine::decide_output(
+      after.output_forms(),
+      {.name = {}, .stated = pictures.classifier->recipe().output, .labels = pictures.classifier->labels().size()});
+  if (!meaning_after) return std::unexpected(with_context(meaning_after.error(), options.b));
   found.judgement = KINGLET_TRY(
-      engine::judge(before, after, pictures.samples, pictures.labels, pictures.classifier->recipe().output, progress));
+      engine::judge({before, meaning}, {after, *meaning_after}, pictures.samples, pictures.labels, progress));
   const Times times = KINGLET_TRY(measure(before, after));
   found.a_ms = times.a_ms;
   found.b_ms = times.b_ms;

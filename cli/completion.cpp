@@ -30,7 +30,7 @@ CommandRow describe_command(const Command& command) {
   CommandRow row{
       .name = std::string(command.name), .summary = std::string(command.summary), .options = {}, .words = {}};
   std::vector<const CLI::App*> apps{&app};
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); })) {
     row.words.push_back(sub->get_name());
     apps.push_back(sub);
   }

@@ -51,7 +51,7 @@ Json to_json(const config::Loaded& loaded) {
 }
 
 Result<int> check_or_show(const Options& options, Output& out) {
-  const auto loaded = load_config(options.config);
+  const auto loaded = options.action == "check" ? check_config(options.config) : load_config(options.config);
   if (!loaded) {
     const bool missing = config::exit_code(loaded.error()) == exit_code(ErrorCode::kNotFound);
     if (missing) return std::unexpected(loaded.error().front());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: `kinglet convert`: the same model in another form: another opset, JSON and back, weights in a file of their own,
 // labels and recipe in the file. What is not asked for stays as it was.
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -8,12 +9,13 @@
 #include "cli/tool_files.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
-#include "engine/compare_graphs.h"
 #include "engine/edit/opset.h"
-#include "engine/labels.h"
-#include "engine/onnx/json.h"
+#include "engine/onnx/json/json.h"
 #include "engine/onnx/save.h"
-#include "engine/recipe.h"
+#include "engine/recipe/labels.h"
+#include "engine/recipe/output_meaning.h"
+#include "engine/recipe/recipe.h"
+#include "engine/session/compare_graphs.h"
 #include "engine/tflite/import.h"
 
 namespace kinglet::cli {
@@ -41,6 +43,8 @@ struct Options {
 struct Report {
   std::int64_t opset_from = 0, opset_to = 0;  // 0: not asked for
   std::optional<engine::Comparison> proof;
+  std::string labels_from;  // empty: it has none
+  std::size_t labels = 0;
   std::vector<std::string> notes;
 };
 
@@ -76,8 +80,16 @@ Result<void> check_label_count(const Document& document, const engine::Labels& l
     report.notes.push_back("the number of labels could not be checked: " + describe(graph.error()));
     return {};
   }
-  const auto count = engine::class_count(*graph);
+  const auto count = engine::class_count(*graph, {.name = {}, .labels = labels.size()});
   return count ? labels.check_count(*count) : Result<void>{};
+}
+
+Result<void> report_labels(const Document& document, Report& report) {
+  const std::string text = engine::property(document, engine::kLabelsProperty);
+  if (text.empty()) return {};
+  report.labels = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+  report.labels_from = "in the model";
+  return {};
 }
 
 Result<void> add_properties(Document& document, const Options& options, Report& report) {
@@ -85,9 +97,15 @@ Result<void> add_properties(Document& document, const Options& options, Report& 
     const engine::Recipe recipe = KINGLET_TRY(engine::open_recipe(options.recipe));
     engine::set_property(document, engine::kRecipeProperty, engine::to_json(recipe));
   }
-  if (options.labels.empty()) return {};
+  if (options.labels.empty()) return report_labels(document, report);
   const engine::Labels labels = KINGLET_TRY(engine::Labels::open(options.labels));
   KINGLET_TRY(check_label_count(document, labels, report));
+  report.labels_from = options.labels;
+  report.labels = labels.size();
+  report.notes.push_back(format_text("{} labels from {}{}", labels.size(), printable(options.labels),
+                                     engine::property(document, engine::kLabelsProperty).empty()
+                                         ? ""
+                                         : "; they replace those that were in the model"));
   engine::set_property(document, engine::kLabelsProperty, engine::to_text(labels));
   return {};
 }
@@ -142,6 +160,7 @@ void print_report(const Options& options, const Report& report, bool json, Outpu
       root["proof"] = {
           {"inputs", report.proof->inputs}, {"max_error", report.proof->max_error}, {"limit", report.proof->limit}};
     }
+    if (!report.labels_from.empty()) root["labels"] = {{"from", report.labels_from}, {"count", report.labels}};
     root["notes"] = report.notes;
     out.print_json(root);
     return;

@@ -11,10 +11,10 @@
 
 #include "cli/command.h"
 #include "cli/daemon_client.h"
-#include "daemon/clock_sync.h"
 #include "daemon/doctor/json.h"
-#include "daemon/model_folder.h"
-#include "daemon/settings.h"
+#include "daemon/machine/clock_sync.h"
+#include "daemon/models/model_prover.h"
+#include "daemon/settings/settings.h"
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
@@ -47,7 +47,8 @@ daemon::DoctorInput seen_from_here(const Options& options, const Error& why) {
   if (store) input.disk = {.folder = store->folder, .note = {}};
   daemon::DoctorInput::Model model;
   const auto settings = daemon::classifier_options(loaded->config);
-  const auto opened = settings ? daemon::open_verified(*settings) : std::unexpected(settings.error());
+  daemon::ModelProver prover({});
+  const auto opened = settings ? prover.open(*settings, {}) : std::unexpected(settings.error());
   if (opened) {
     const daemon::ModelFacts& facts = *opened->facts();
     model = {.loaded = true,

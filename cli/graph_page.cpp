@@ -211,7 +211,9 @@ class Drawing {
     std::string search = graph_.contains(box.value) && box.value != kNoValue ? graph_.value(box.value).name : "";
     if (box.kind == BoxKind::kNode) {
       const std::string runs = where(box, facts);
-      style = runs.starts_with("xnnpack") || runs.starts_with("kinglet") ? "fast" : runs.starts_with("evaluate") ? "slow" : "gone";
+      style = runs.starts_with("xnnpack") || runs.starts_with("kinglet") ? "fast"
+              : runs.starts_with("evaluate")                             ? "slow"
+                                                                         : "gone";
       search = graph_.node(box.node).name + " " + box.label;
       hover = format_text("{} ({}); {}; {}", graph_.node(box.node).name, box.label, box.detail, runs);
     }

@@ -11,10 +11,10 @@
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
-#include "engine/model.h"
-#include "engine/optimize.h"
 #include "engine/passes/quantized_layer.h"
 #include "engine/passes/runner.h"
+#include "engine/session/model.h"
+#include "engine/session/optimize.h"
 
 namespace kinglet::cli {
 namespace {
@@ -42,6 +42,7 @@ struct Facts {
   std::optional<engine::FoundLabels> labels;
   std::optional<PlanInfo> plan;
   std::string no_plan;                      // why there is none
+  Result<engine::OutputMeaning> output;     // or why it is no classifier
   std::vector<engine::FloatNode> in_float;  // of a quantised model
 };
 
@@ -84,12 +85,14 @@ Result<std::vector<engine::FloatNode>> float_nodes_of(Graph graph) {
 }
 
 Result<Facts> collect(const Options& options) {
-  Facts facts{.file = KINGLET_TRY(engine::open_model(options.model.model))};
+  Facts facts{.file = KINGLET_TRY(engine::open_model(options.model.model)), .output = {}};
   facts.size = engine::size_of(facts.file.graph);
   facts.recipe = KINGLET_TRY(recipe_of(options.model, facts.file.graph.metadata));
   facts.labels = KINGLET_TRY(labels_of(options.model, facts.file.graph.metadata));
   const Result<engine::Session> session =
       engine::Session::create(facts.file.graph, {.threads = thread_count(options.model)});
+  facts.output = output_of(options.model, session ? session->output_forms() : engine::output_forms(facts.file.graph),
+                           facts.recipe.recipe, facts.labels);
   if (session) {
     facts.plan = session->plan();
     facts.in_float = KINGLET_TRY(float_nodes_of(facts.file.graph));
@@ -182,6 +185,13 @@ Result<Json> to_json(const Facts& facts, const Options& options) {
            {"outputs", tensors_json(graph, graph.outputs())},
            {"operators", facts.size.operators}};
   for (const auto& [key, value] : graph.metadata.properties) out["properties"][key] = value;
+  if (facts.output) {
+    out["output"] = {{"name", facts.output->name},
+                     {"meaning", to_string(facts.output->meaning)},
+                     {"decided_by", facts.output->decided_by}};
+  } else {
+    out["no_output"] = facts.output.error().message;
+  }
   if (facts.labels) out["labels"] = {{"path", facts.labels->origin}, {"count", facts.labels->labels.size()}};
   out["preprocess"] = Json::parse(engine::to_json(facts.recipe.recipe));
   if (const auto preset = engine::preset_like(facts.recipe.recipe); !preset.empty()) out["preprocess_like"] = preset;
@@ -253,6 +263,10 @@ Lines fact_lines(const Facts& facts) {
     lines.emplace_back("output", format_text("{}  {} {}", printable(graph.value(id).name, 60),
                                              to_string(graph.value(id).type), shape_text(graph, id)));
   }
+  lines.emplace_back("scores", facts.output ? format_text("{}: {} ({}){}", printable(facts.output->name, 60),
+                                                          to_string(facts.output->meaning), facts.output->decided_by,
+                                                          facts.output->has_scores ? "" : "; a class without a score")
+                                            : "none: " + facts.output.error().message);
   lines.emplace_back("recipe", recipe_text(facts.recipe));
   lines.emplace_back("labels", facts.labels ? format_text("{} ({})", facts.labels->origin, facts.labels->labels.size())
                                             : "none found");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/load_config.h"
 
+#include "daemon/settings/settings_check.h"
+
 namespace kinglet::cli {
 
 void add_config_options(CLI::App& app, ConfigOptions& options) {
@@ -12,12 +14,24 @@ void add_config_options(CLI::App& app, ConfigOptions& options) {
       ->take_all();
 }
 
-std::expected<config::Loaded, config::Faults> load_config(const ConfigOptions& options) {
+namespace {
+
+config::LoadOptions load_options(const ConfigOptions& options) {
   config::LoadOptions load_options;
   if (!options.file.empty()) load_options.file = options.file;
   load_options.environment = config::process_environment();
   load_options.assignments = options.assignments;
-  return config::load(load_options);
+  return load_options;
+}
+
+}  // namespace
+
+std::expected<config::Loaded, config::Faults> load_config(const ConfigOptions& options) {
+  return config::load(load_options(options));
+}
+
+std::expected<config::Loaded, config::Faults> check_config(const ConfigOptions& options) {
+  return daemon::load_settings(load_options(options));
 }
 
 }  // namespace kinglet::cli

@@ -17,5 +17,7 @@ struct ConfigOptions {
 };
 void add_config_options(CLI::App& app, ConfigOptions& options);
 [[nodiscard]] std::expected<config::Loaded, config::Faults> load_config(const ConfigOptions& options);
+// The same with every fault that the daemon's start would find.
+[[nodiscard]] std::expected<config::Loaded, config::Faults> check_config(const ConfigOptions& options);
 
 }  // namespace kinglet::cli

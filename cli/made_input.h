@@ -5,7 +5,7 @@
 #include <random>
 
 #include "engine/graph/tensor.h"
-#include "engine/session.h"
+#include "engine/session/session.h"
 
 namespace kinglet::cli {
 

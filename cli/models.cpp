@@ -6,8 +6,10 @@
 
 #include "cli/activate.h"
 #include "cli/command.h"
+#include "cli/prove_model.h"
 #include "cli/state_folder.h"
-#include "daemon/model_folder.h"
+#include "daemon/models/model_folder.h"
+#include "daemon/models/model_prover.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 
@@ -23,6 +25,7 @@ struct Options {
   std::vector<std::string> names;
   bool yes = false;
   ActivateOptions activate;
+  ProveOptions prove;
 
   [[nodiscard]] const ConfigOptions& config() const { return activate.daemon.config; }
 };
@@ -64,7 +67,7 @@ Result<fs::path> find_model(const std::string& name, const Options& options) {
               near.empty() ? "kinglet models list shows them" : format_text("did you mean {}?", near));
 }
 
-// Loads and runs it here, as the daemon would.
+// Each in a process of its own, as the daemon does.
 Result<int> check(const Options& options, Output& out) {
   std::vector<fs::path> paths;
   paths.reserve(options.names.size());
@@ -75,21 +78,21 @@ Result<int> check(const Options& options, Output& out) {
   }
   Json items = Json::array();
   bool good = true;
+  daemon::ModelProver prover({});
   for (const fs::path& path : paths) {
-    const Result<daemon::Classifier> opened = daemon::open_verified({.model = path});
-    good = good && opened.has_value();
-    Json item{{"name", path.stem().string()}, {"valid", opened.has_value()}};
-    if (opened) {
-      item["classes"] = opened->facts()->labels.size();
-      item["digest"] = opened->facts()->digest;
+    const Result<daemon::Proof> proven = prover.prove({.model = path}, {});
+    good = good && proven.has_value();
+    Json item{{"name", path.stem().string()}, {"valid", proven.has_value()}};
+    if (proven) {
+      item["classes"] = proven->classes;
+      item["digest"] = proven->digest;
     } else {
-      item["reason"] = describe(opened.error());
-      if (!opened.error().hint.empty()) item["hint"] = opened.error().hint;
+      item["reason"] = describe(proven.error());
+      if (!proven.error().hint.empty()) item["hint"] = proven.error().hint;
     }
     if (!out.json()) {
-      out.print(format_text(
-          "{}: {}\n", printable(path.stem().string()),
-          opened ? format_text("good, {} classes", opened->facts()->labels.size()) : describe(opened.error())));
+      out.print(format_text("{}: {}\n", printable(path.stem().string()),
+                            proven ? format_text("good, {} classes", proven->classes) : describe(proven.error())));
     }
     items.push_back(std::move(item));
   }
@@ -138,6 +141,7 @@ Result<int> remove(const Options& options, Output& out) {
 Result<int> run(const Options& options, Output& out) {
   if (options.action == "list") return list(options, out);
   if (options.action == "check") return check(options, out);
+  if (options.action == "prove") return prove_model(options.prove, out);
   if (options.action == "activate") return activate_model(options.name, options.activate, out);
   return remove(options, out);
 }
@@ -163,6 +167,9 @@ Body models_command(CLI::App& app) {
   CLI::App* remove = action("remove", "remove a model and what goes with it from the folder");
   remove->add_option("NAME", options->name, "as `kinglet models list` shows it")->required();
   remove->add_flag("--yes", options->yes, "really");
+  CLI::App* prove = app.add_subcommand("prove", "what `check` and the daemon start for each model")->group("");
+  prove->callback([options] { options->action = "prove"; });
+  add_prove_options(*prove, options->prove);
   app.require_subcommand(1);
   return [options](Output& out) { return run(*options, out); };
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: `kinglet optimize`: the passes applied to a file, every removed node named, the answers proven equal.
-#include "engine/optimize.h"
+#include "engine/session/optimize.h"
 #include "engine/base/format.h"
 
 #include <memory>
@@ -12,8 +12,8 @@
 #include "cli/tool_files.h"
 #include "engine/base/text.h"
 #include "engine/base/units.h"
-#include "engine/model.h"
 #include "engine/passes/pass.h"
+#include "engine/session/model.h"
 
 namespace kinglet::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "cli/load_config.h"
 #include "cli/state_folder.h"
-#include "daemon/token_file.h"
+#include "daemon/tokens/token_file.h"
 #include "engine/base/format.h"
 
 namespace kinglet::cli {
@@ -20,7 +20,7 @@ Body pair_command(CLI::App& app) {
     const std::filesystem::path folder = KINGLET_TRY(state_folder(loaded->config));
     KINGLET_TRY(daemon::change_tokens(folder, [](daemon::TokenList& list) -> Result<void> {
       list.pairing = true;
-      if (list.tokens.empty()) return {};
+      if (!list.owned) return {};
       return fail(ErrorCode::kUsage, "this device has an owner", {},
                   "kinglet token add --role admin --link makes one more, kinglet token revoke takes one away");
     }));

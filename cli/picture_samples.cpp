@@ -5,7 +5,7 @@
 
 #include "cli/pictures.h"
 #include "engine/backend/layout.h"
-#include "engine/model.h"
+#include "engine/session/model.h"
 #include "visits/taxa.h"
 
 namespace kinglet::cli {

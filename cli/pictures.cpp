@@ -5,8 +5,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "camera/decode.h"
-#include "camera/recording.h"
+#include "camera/decode/decode.h"
+#include "camera/decode/to_rgb.h"
+#include "camera/stream/recording.h"
 #include "cli/classifier.h"
 #include "cli/labelled_pictures.h"
 #include "engine/base/format.h"

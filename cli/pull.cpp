@@ -19,8 +19,8 @@
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
-#include "engine/model.h"
 #include "engine/onnx/save.h"
+#include "engine/session/model.h"
 #include "engine/tflite/import.h"
 
 namespace kinglet::cli {
@@ -79,6 +79,7 @@ Result<void> ask_licence(const CatalogueEntry& entry, const Options& options, Ou
   out.note(format_text("{}: {} ({})", entry.name, entry.summary, human_bytes(entry.size_bytes)));
   out.note(format_text("from {}", entry.source));
   out.note(format_text("licence {}: {}", entry.licence, entry.licence_address));
+  if (!entry.terms.empty()) out.note("terms: " + printable(entry.terms, 300));
   if (options.yes) return {};
   if (!out.may_ask()) {
     return fail(ErrorCode::kUsage, "the licence has to be accepted", entry.name, "add --yes");

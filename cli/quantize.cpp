@@ -14,9 +14,9 @@
 #include "cli/tool_files.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
-#include "engine/model.h"
 #include "engine/quantize/dynamic.h"
 #include "engine/quantize/half.h"
+#include "engine/session/model.h"
 
 namespace kinglet::cli {
 namespace {
@@ -99,7 +99,7 @@ Result<engine::QuantizeOptions> options_for(const Options& options, const Pictur
                               .optimize_rounding = !options.round_nearest,
                               .keep_float = {options.keep_float.begin(), options.keep_float.end()},
                               .max_drop = std::nullopt,
-                              .output_kind = pictures.classifier->recipe().output,
+                              .output = pictures.classifier->output(),
                               .labels = pictures.labels};
   if (options.max_drop >= 0) out.max_drop = options.max_drop;
   return out;
@@ -171,8 +171,9 @@ Result<std::optional<Judged>> judge_plain(const Options& options, const engine::
   };
   auto a = KINGLET_TRY(engine::Session::create(engine::Graph(before), {}));
   auto b = KINGLET_TRY(engine::Session::create(engine::Graph(after), {}));
-  engine::Judgement judgement = KINGLET_TRY(
-      engine::judge(a, b, pictures.samples, pictures.labels, pictures.classifier->recipe().output, progress));
+  const engine::OutputMeaning& output = pictures.classifier->output();  // of the changed model as well
+  engine::Judgement judgement =
+      KINGLET_TRY(engine::judge({a, output}, {b, output}, pictures.samples, pictures.labels, progress));
   out.end_progress();
   return Judged{.judgement = std::move(judgement), .files = pictures.files};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: `kinglet record`: what a camera sees into one file, to be looked at again as often as one likes.
-#include "camera/recording.h"
+#include "camera/stream/recording.h"
 
 #include <atomic>
 #include <csignal>
@@ -10,7 +10,7 @@
 #include <optional>
 #include <thread>
 
-#include "camera/source.h"
+#include "camera/source/source.h"
 #include "cli/command.h"
 #include "cli/source_options.h"
 #include "engine/base/format.h"

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: `kinglet replay`: what the daemon would have made of recorded frames, under one configuration or two.
-#include "daemon/replay.h"
+#include "daemon/line/replay.h"
 
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "camera/source.h"
+#include "camera/source/source.h"
+#include "camera/sources/open_source.h"
 #include "cli/command.h"
 #include "cli/load_config.h"
-#include "daemon/settings.h"
+#include "daemon/settings/settings.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/base/units.h"

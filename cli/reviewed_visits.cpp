@@ -4,9 +4,9 @@
 #include <string_view>
 #include <system_error>
 
+#include "store/database/picture_files.h"
+#include "store/database/queries.h"
 #include "store/options.h"
-#include "store/picture_files.h"
-#include "store/queries.h"
 
 namespace kinglet::cli {
 namespace {

@@ -2,8 +2,9 @@
 #include "cli/source_options.h"
 
 #include <tuple>
-#include "daemon/settings.h"
+#include "daemon/settings/settings.h"
 
+#include "camera/sources/open_source.h"
 #include "engine/base/format.h"
 #include "engine/base/numbers.h"
 #include "engine/base/text.h"
@@ -46,7 +47,7 @@ Result<std::unique_ptr<camera::FrameSource>> open_wished_source(const SourceWish
   if (!wish.spec.empty()) options.spec = wish.spec;
   if (wish.fps > 0) options.frames_per_second = wish.fps;
   if (!wish.size.empty()) KINGLET_TRY(read_size(wish.size, options));
-  if (options.spec == "auto") return choice.open(options);
+  if (options.spec == "auto") return choice.open(options, camera::StandIn::kNothing);
   return camera::open_source(options);
 }
 

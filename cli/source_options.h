@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "camera/auto_source.h"
-#include "camera/source.h"
+#include "camera/source/source.h"
+#include "camera/sources/auto_source.h"
 #include "cli/load_config.h"
 #include "cli/output.h"
 

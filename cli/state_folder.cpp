@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/state_folder.h"
 
-#include <unistd.h>
-
-#include <array>
-
-#include "daemon/settings.h"
+#include "daemon/settings/settings.h"
+#include "daemon/values/page_address.h"
 #include "engine/base/format.h"
 
 namespace kinglet::cli {
@@ -20,6 +17,7 @@ Result<std::filesystem::path> state_folder(const config::Config& config) {
 }
 
 std::string page_address(const config::Config& config) {
+  if (const std::string& url = config.http.public_url; !url.empty()) return url.ends_with('/') ? url : url + '/';
   std::string port = "8420";
   for (const std::string& address : config.http.listen) {
     if (address.starts_with("unix:")) continue;
@@ -27,10 +25,8 @@ std::string page_address(const config::Config& config) {
     break;
   }
   const std::string_view scheme = config.http.tls_certificate.empty() ? "http" : "https";
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0')
-    return format_text("{}://localhost:{}/", scheme, port);
-  return format_text("{}://{}.local:{}/", scheme, name.data(), port);
+  const std::string name = daemon::name_at_home();
+  return format_text("{}://{}:{}/", scheme, name.empty() ? "localhost" : name, port);
 }
 
 }  // namespace kinglet::cli

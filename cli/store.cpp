@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/load_config.h"
 #include "cli/tool_files.h"
-#include "daemon/settings.h"
+#include "daemon/settings/settings.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/base/units.h"
@@ -85,14 +85,21 @@ Result<int> show_info(const store::StoreOptions& settings, Output& out) {
 }
 
 Result<int> check(const store::StoreOptions& settings, Output& out) {
-  const std::vector<std::string> faults = KINGLET_TRY(store::check_folder(settings.folder));
+  constexpr int kFaults = 1;
+  constexpr int kStraysOnly = 2;
+  const store::Checked checked = KINGLET_TRY(store::check_folder(settings.folder));
   if (out.json()) {
-    out.print_json(Json{{"sound", faults.empty()}, {"faults", faults}});
+    out.print_json(Json{{"sound", checked.faults.empty()}, {"faults", checked.faults}, {"strays", checked.strays}});
   } else {
-    for (const std::string& fault : faults) out.print(printable(fault, 1000) + "\n");
-    if (faults.empty()) out.print("sound\n");
+    for (const std::string& fault : checked.faults) out.print(printable(fault, 1000) + "\n");
+    if (checked.faults.empty()) out.print("sound\n");
+    if (checked.strays > 0) {
+      out.print(format_text("{} picture {} to no visit; {}\n", checked.strays,
+                            checked.strays == 1 ? "file belongs" : "files belong",
+                            checked.strays_stay ? "the daemon lets them be" : "the daemon removes them at its start"));
+    }
   }
-  return faults.empty() ? 0 : 1;
+  return !checked.faults.empty() ? kFaults : checked.strays > 0 ? kStraysOnly : 0;
 }
 
 // A local day as the moment when it begins.
@@ -166,11 +173,19 @@ Result<int> forget(const Options& options, const store::StoreOptions& settings, 
   if (!options.yes) {
     return fail(ErrorCode::kUsage, "what is forgotten cannot be had back", "store forget", "add --yes");
   }
-  const std::uint64_t visits =
-      KINGLET_TRY(options.all ? store::forget_everything(settings.folder)
-                              : store::forget_visits(settings.folder, options.visit, options.before));
+  store::Forgotten forgotten;
+  if (options.all) {
+    forgotten = KINGLET_TRY(store::forget_everything(settings.folder));
+  } else {
+    forgotten.visits = KINGLET_TRY(store::forget_visits(settings.folder, options.visit, options.before));
+  }
+  const std::uint64_t visits = forgotten.visits;
   if (visits == 0 && !options.visit.empty()) {
     return fail(ErrorCode::kNotFound, format_text("there is no visit \"{}\"", printable(options.visit)));
+  }
+  if (forgotten.pictures_left > 0) {
+    out.note(format_text("{} picture files of no visit are left: \"pictures\" is a link, remove them where it leads",
+                         forgotten.pictures_left));
   }
   if (out.json()) {
     out.print_json(Json{{"visits_forgotten", visits}});
@@ -221,7 +236,8 @@ Body store_command(CLI::App& app) {
     return sub;
   };
   action("info", "what is kept, and how large it is");
-  action("check", "read all of it and tell every fault; exit code 1 when there is one");
+  action("check",
+         "read all of it and tell every fault; exit code 1 when there is one, 2 for nothing but stray pictures");
   add_export_options(*action("export", "visits as CSV, for eBird, or as JSON"), *options);
   CLI::App* smaller = action("prune", "remove what is too old or too much, as the daemon does by itself");
   smaller->add_option("--older-than", options->older_than, "visits, such as 30d (default visits.keep_for)")

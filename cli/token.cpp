@@ -7,8 +7,9 @@
 #include "cli/command.h"
 #include "cli/load_config.h"
 #include "cli/state_folder.h"
-#include "daemon/qr.h"
-#include "daemon/token_file.h"
+#include "daemon/tokens/qr.h"
+#include "daemon/tokens/token_file.h"
+#include "daemon/values/page_address.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 
@@ -32,7 +33,13 @@ struct Options {
 
 Result<int> add(const Options& options, const config::Config& config, const fs::path& folder, Output& out) {
   // Before a token is made that nobody would see.
-  if (options.qr && !out.json()) KINGLET_TRY(daemon::make_qr("kinglet"));
+  if (options.qr && !out.json()) {
+    KINGLET_TRY(daemon::make_qr("kinglet"));
+    if (daemon::is_loopback_host(page_address(config))) {
+      return fail(ErrorCode::kUnavailable, "this machine has no name or address by which a phone would find it", {},
+                  "set http.public_url, or give it a name (hostnamectl set-hostname)");
+    }
+  }
   const Role role = daemon::role_of(options.role).value_or(Role::kRead);
   std::string name = options.name;
   std::string text;

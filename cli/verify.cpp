@@ -15,6 +15,7 @@
 #include "cli/verify_recipe.h"
 #include "engine/base/format.h"
 #include "engine/onnx/suite.h"
+#include "engine/session/thread_pool.h"
 
 namespace kinglet::cli {
 namespace {
@@ -133,8 +134,11 @@ Result<void> run_both(Session& a, Session& b, Difference& difference) {
 }
 
 Result<Difference> compare_on_random(const Options& options) {
-  Session a = KINGLET_TRY(Session::open(options.a.model, {.threads = thread_count(options.a)}));
-  Session b = KINGLET_TRY(Session::open(options.b, {.threads = thread_count(options.a)}));
+  const int threads = thread_count(options.a);
+  const engine::SessionOptions session_options{.threads = threads,
+                                               .pool = KINGLET_TRY(engine::ThreadPool::make(threads))};
+  Session a = KINGLET_TRY(Session::open(options.a.model, session_options));
+  Session b = KINGLET_TRY(Session::open(options.b, session_options));
   KINGLET_TRY(check_same_border(a.inputs(), b.inputs(), "input"));
   KINGLET_TRY(check_same_border(a.outputs(), b.outputs(), "output"));
   Difference difference;

@@ -248,18 +248,29 @@ Result<std::vector<Labelled>> list_pictures(const std::vector<std::string>& argu
   return pictures;
 }
 
-// 1 when something speaks for another way, with a warning each.
-int accuse(const Trial& trial, Output& out) {
-  int code = 0;
+// "wrong" when something speaks for another way.
+struct Verdict {
+  std::string_view word;  // "stands", "wrong", "undecided"
+  std::string text;
+};
+
+Verdict judge(const Trial& trial) {
+  std::string better;
   for (const Outcome& outcome : trial.outcomes()) {
     if (outcome.mistake == nullptr) continue;
-    const std::string_view better = better_by(outcome, trial.outcomes().front());
-    if (better.empty()) continue;
-    code = 1;
-    out.warn(format_text("the model is clearly {} with {}: is the recipe right?",
-                         better == "right" ? "more often right" : "surer of the same pictures", outcome.mistake->what));
+    const std::string_view by = better_by(outcome, trial.outcomes().front());
+    if (by.empty()) continue;
+    better += format_text("{}{} with {}", better.empty() ? "" : ", ",
+                          by == "right" ? "more often right" : "surer of the same pictures", outcome.mistake->what);
   }
-  return code;
+  if (!better.empty()) return {"wrong", "the recipe is probably wrong: the model is clearly " + better};
+  if (trial.pictures() < kFewest) {
+    return {"undecided", format_text("undecided: {} picture{}, at least {} are needed to accuse a recipe",
+                                     trial.pictures(), trial.pictures() == 1 ? "" : "s", kFewest)};
+  }
+  return {"stands",
+          format_text("the recipe stands: on {} pictures the model is not clearly better with any usual mistake",
+                      trial.pictures())};
 }
 
 }  // namespace
@@ -284,13 +295,19 @@ Result<int> verify_recipe(const ModelOptions& options, const std::vector<std::st
   out.end_progress();
   if (trial.pictures() == 0) return fail(ErrorCode::kBadData, "no picture could be used", arguments.front());
   if (unknown > 0) out.warn(format_text("{} pictures have labels that the model does not know", unknown));
-  const int code = accuse(trial, out);
+  const Verdict verdict = judge(trial);
   if (out.json()) {
-    out.print_json(to_json(trial, found));
+    Json json = to_json(trial, found);
+    json["verdict"] = verdict.word;
+    json["verdict_text"] = verdict.text;
+    out.print_json(json);
   } else {
     print_table(trial, out);
+    out.print(format_text("\n{}\n", out.styled(verdict.text, verdict.word == "wrong"    ? Style::kBad
+                                                             : verdict.word == "stands" ? Style::kGood
+                                                                                        : Style::kPlain)));
   }
-  return code;
+  return verdict.word == "wrong" ? 1 : 0;
 }
 
 }  // namespace kinglet::cli

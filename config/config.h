@@ -127,6 +127,7 @@ struct LoadOptions {
 struct Loaded {
   Config config;
   std::vector<std::string> origins;          // by index of key_table(): "default", "FILE:LINE", "KINGLET_X", "--set"
+  std::vector<std::string> places;           // the same as Error::where has them; empty for defaults
   std::vector<std::filesystem::path> files;  // read, in order
 };
 
@@ -136,8 +137,8 @@ struct Loaded {
 using Faults = std::vector<Error>;
 [[nodiscard]] std::expected<Loaded, Faults> load(const LoadOptions& options);
 
-// The faults of this text as a configuration file by the name `name`; relative paths start where the process is.
-[[nodiscard]] Faults check_text(std::string_view toml, const std::filesystem::path& name);
+// This text as the only configuration file, by the name `name`; relative paths start where the process is.
+[[nodiscard]] std::expected<Loaded, Faults> load_text(std::string_view toml, const std::filesystem::path& name);
 
 // "program: where: message\nhint: ...\n" for each fault: what goes to stderr.
 [[nodiscard]] std::string report(std::string_view program, std::span<const Error> faults);

@@ -2,6 +2,7 @@
 #include "config/kinds.h"
 
 #include <arpa/inet.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,7 +62,10 @@ bool is_address(const std::string& host) {
 }
 
 std::expected<void, Misfit> check_listen(std::string_view text) {
-  if (text.starts_with("unix:/")) return {};
+  if (text.starts_with("unix:/")) {
+    if (text.size() - 5 < sizeof(sockaddr_un::sun_path) && !text.contains('\0')) return {};
+    return misfit(format_text("the path of a socket has less than {} bytes", sizeof(sockaddr_un::sun_path)));
+  }
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || !parse_number<std::uint16_t>(text.substr(colon + 1))) return misfit();
   if (!is_address(std::string(text.substr(0, colon)))) return misfit("a name is no address; [::] is all of them");

@@ -16,10 +16,11 @@ namespace {
 
 constexpr std::uint64_t kFileLimit = 1 << 20;
 constexpr std::string_view kSetPrefix = "--set ";
-// Not keys: where kinglet-camera lies, and variables of ./dev and the tests, which a daemon started by them inherits.
-constexpr std::array<std::string_view, 5> kForeignVariables{"KINGLET_CAMERA_PROGRAM", "KINGLET_CORPUS",
-                                                            "KINGLET_DEBIAN_MIRROR", "KINGLET_DEV_ENVIRONMENT",
-                                                            "KINGLET_UPDATE_GOLDEN"};
+// Not keys: where the camera programs lie, and variables of ./dev and the tests, which a daemon started by them
+// inherits.
+constexpr std::array<std::string_view, 6> kForeignVariables{"KINGLET_CAMERA_PROGRAM",  "KINGLET_RPICAM_PROGRAM",
+                                                            "KINGLET_CORPUS",          "KINGLET_DEBIAN_MIRROR",
+                                                            "KINGLET_DEV_ENVIRONMENT", "KINGLET_UPDATE_GOLDEN"};
 
 // Where an assignment stands: in messages, and (origin) in `kinglet config show`.
 struct Place {
@@ -33,7 +34,10 @@ std::string position(const toml::source_region& region) {
 
 class Loader {
  public:
-  Loader() { loaded_.origins.assign(key_table().size(), "default"); }
+  Loader() {
+    loaded_.origins.assign(key_table().size(), "default");
+    loaded_.places.resize(key_table().size());
+  }
 
   void read(const std::filesystem::path& path, ErrorCode missing_code);
   void read_text(const std::filesystem::path& path, std::string_view text);
@@ -224,6 +228,7 @@ void Loader::assign(std::string_view name, const toml::node& node, const Place& 
   const auto assigned = binding.assign(node, {.constraint = binding.constraint, .base = base}, loaded_.config);
   if (assigned) {
     loaded_.origins[index] = place.origin;
+    loaded_.places[index] = place.where;
   } else {
     add_fault(format_text("{} = {}: expected {}", name, text_of(node), key_table()[index].expectation), place.where,
               assigned.error().hint);
@@ -234,7 +239,9 @@ void Loader::reset_section(std::string_view section) {
   const Config defaults;
   if (section == "source") loaded_.config.source = defaults.source;
   for (std::size_t i = 0; i < key_table().size(); ++i) {
-    if (key_table()[i].section == section) loaded_.origins[i] = "default";
+    if (key_table()[i].section != section) continue;
+    loaded_.origins[i] = "default";
+    loaded_.places[i].clear();
   }
 }
 
@@ -293,11 +300,10 @@ std::expected<Loaded, Faults> load(const LoadOptions& options) {
   return loader.finish();
 }
 
-Faults check_text(std::string_view toml, const std::filesystem::path& name) {
+std::expected<Loaded, Faults> load_text(std::string_view toml, const std::filesystem::path& name) {
   Loader loader;
   loader.read_text(name, toml);
-  const auto loaded = loader.finish();
-  return loaded ? Faults{} : loaded.error();
+  return loader.finish();
 }
 
 std::string report(std::string_view program, std::span<const Error> faults) {

@@ -7,7 +7,7 @@
 
 #include "engine/base/file.h"
 #include "engine/base/local_time.h"
-#include "store/queries.h"
+#include "store/database/queries.h"
 
 namespace kinglet::store {
 

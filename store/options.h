@@ -12,7 +12,7 @@
 #include "engine/base/local_time.h"
 #include "engine/base/log.h"
 #include "engine/base/units.h"
-#include "store/pending.h"
+#include "store/database/pending.h"
 #include "store/retention.h"
 
 namespace kinglet::store {

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "engine/base/units.h"
-#include "store/picture_files.h"
-#include "store/visit_database.h"
+#include "store/database/picture_files.h"
+#include "store/database/visit_database.h"
 
 namespace kinglet::store {
 

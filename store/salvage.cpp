@@ -12,8 +12,8 @@
 #include "engine/base/format.h"
 #include "engine/base/numbers.h"
 #include "engine/base/text.h"
-#include "store/schema.h"
-#include "store/visit_database.h"
+#include "store/database/schema.h"
+#include "store/database/visit_database.h"
 
 namespace kinglet::store {
 namespace {

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "store/picture_files.h"
-#include "store/sqlite.h"
-#include "store/visit_row.h"
+#include "store/database/picture_files.h"
+#include "store/database/sqlite.h"
+#include "store/database/visit_row.h"
 
 namespace kinglet::store {
 

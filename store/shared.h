@@ -6,12 +6,12 @@
 #include <string>
 
 #include "engine/base/mutex.h"
-#include "store/counting_vfs.h"
+#include "store/database/counting_vfs.h"
+#include "store/database/pending.h"
+#include "store/database/picture_files.h"
+#include "store/database/sequence.h"
+#include "store/database/throughput.h"
 #include "store/options.h"
-#include "store/pending.h"
-#include "store/picture_files.h"
-#include "store/sequence.h"
-#include "store/throughput.h"
 
 namespace kinglet::store {
 
@@ -25,6 +25,8 @@ class Shared {
   CountingVfs vfs;  // before all connections
   const PictureFiles files;
   Sequence sequence;
+  // A visit gets its number on the disk and begins to wait as one step: numbers do not move between the two.
+  Mutex intake;
   Pending pending;
   PendingThroughput throughput;
   std::atomic<std::uint64_t> change{0};
@@ -37,6 +39,7 @@ class Shared {
   std::atomic<std::uint64_t> used{0};
   std::atomic<std::uint64_t> generation{1};  // rises when readers have to open again
   std::atomic<bool> readable{false};         // there is a database to open
+  std::atomic<bool> writable{false};         // the writer has it open
   std::atomic<bool> takes_clips{false};      // one given now would be written
   std::atomic<bool> suspicion{false};        // a reader met damage
 

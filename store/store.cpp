@@ -16,8 +16,8 @@ namespace kinglet::store {
 namespace {
 
 constexpr std::size_t kCommands = 32;
-constexpr std::size_t kJobs = 8;  // each may hold the pixels of a frame
-constexpr std::size_t kErasedRemembered = 64;
+constexpr std::size_t kJobs = 8;                   // each may hold the pixels of a frame
+constexpr std::size_t kErasedRemembered = 10'000;  // ids begin with their time: the oldest are forgotten first
 constexpr auto kPatience = std::chrono::seconds(15);
 
 }  // namespace
@@ -44,14 +44,24 @@ Store::Store(StoreOptions options)
   });
 }
 
-Store::~Store() {
+Store::~Store() { finish(); }
+
+void Store::begin_finish() {
   thread_.request_stop();
   queue_changed_.notify_all();
-  thread_.join();
+}
+
+void Store::finish() {
+  begin_finish();
+  if (thread_.joinable()) thread_.join();
 }
 
 void Store::work(const std::stop_token& stop) {
-  const auto stopping = [&] { return stop.stop_requested(); };
+  // Also while the writer is at long work.
+  const auto stopping = [&] {
+    make_pictures();
+    return stop.stop_requested();
+  };
   const std::stop_callback wake(stop, [this] {
     MutexLock lock(queue_mutex_);
     queue_changed_.notify_all();
@@ -59,28 +69,28 @@ void Store::work(const std::stop_token& stop) {
   SteadyTime next = SteadyClock::now();
   while (!stopping()) {
     if (SteadyClock::now() >= next) {
-      make_pictures();
       writer_.tend(stopping);
       refresh_reader();
-      next = SteadyClock::now() + shared_.options.flush_interval;
+      next = writer_.next_turn();
     }
     make_pictures();
     run_commands();
     MutexLock lock(queue_mutex_);
-    while (!stopping() && commands_.empty() && jobs_.empty()) {
+    while (!stop.stop_requested() && commands_.empty() && jobs_.empty()) {
       if (queue_changed_.wait_until(queue_mutex_, next) == std::cv_status::timeout) break;
     }
   }
   make_pictures();
   run_commands();
-  if (writer_.has_database()) (void)writer_.write(Use::kPerson);
+  writer_.finish();
   MutexLock lock(queue_mutex_);
   ended_ = true;
   commands_.clear();  // their promises are broken, which wakes who waits
 }
 
+// At least one. Then visits do not wait for all of them.
 void Store::run_commands() {
-  while (true) {
+  for (bool first = true; first || SteadyClock::now() < writer_.next_turn(); first = false) {
     std::function<void()> command;
     {
       MutexLock lock(queue_mutex_);
@@ -113,14 +123,12 @@ void Store::make_pictures() {
 
 void Store::put(const visits::Visit& visit) {
   VisitRow row{.visit = visit};
-  shared_.sequence.note(visit.seq);
-  row.visit.seq = shared_.sequence.on_disk(visit.seq);
   row.visit.review = {};
   row.began = shared_.options.zone.local_hour(visit.started_at);
-  {
-    MutexLock lock(queue_mutex_);
-    if (std::ranges::contains(erased_, row.visit.seq)) return;
-  }
+  MutexLock lock(shared_.intake);
+  if (erased_.contains(visit.id)) return;
+  shared_.sequence.note(visit.seq);
+  row.visit.seq = shared_.sequence.on_disk(visit.seq);
   row.change = ++shared_.change;
   shared_.dropped += shared_.pending.put(std::move(row));
 }
@@ -185,15 +193,15 @@ Result<Changing> Store::erase_now(const std::string& id, std::optional<std::uint
   if (!seen) return Changing::kNotFound;
   if (expected_change && seen->row.change != *expected_change) return Changing::kStale;
   {
-    MutexLock lock(queue_mutex_);
-    erased_.push_back(seen->row.visit.seq);
-    if (erased_.size() > kErasedRemembered) erased_.pop_front();
+    MutexLock lock(shared_.intake);
+    erased_.insert(id);
+    if (erased_.size() > kErasedRemembered) erased_.erase(erased_.begin());
   }
   ++shared_.change;
   const Result<bool> erased = writer_.erase(id);
   if (erased) return *erased ? Changing::kDone : Changing::kNotFound;
-  MutexLock lock(queue_mutex_);
-  std::erase(erased_, seen->row.visit.seq);
+  MutexLock lock(shared_.intake);
+  erased_.erase(id);
   return std::unexpected(erased.error());
 }
 
@@ -213,15 +221,19 @@ void Store::refresh_reader() {
   (void)prepare_reader();
 }
 
+std::optional<Queries> Store::open_reader() const {
+  const std::filesystem::path file = database_file(shared_.options.folder);
+  Result<Queries> opened = Queries::open(file, shared_.vfs.name());
+  if (!opened && !shared_.writable) opened = Queries::open_unwritable(file);
+  return opened ? std::optional(std::move(*opened)) : std::nullopt;
+}
+
 Result<void> Store::prepare_reader() {
   const std::uint64_t generation = shared_.generation;
   if (!reader_ || reader_generation_ != generation) {
     reader_.reset();
     counted_at_ = ~0ULL;
-    if (shared_.readable) {
-      Result<Queries> opened = Queries::open(database_file(shared_.options.folder), shared_.vfs.name());
-      if (opened) reader_ = std::move(*opened);
-    }
+    if (shared_.readable) reader_ = open_reader();
     if (!reader_) reader_ = KINGLET_TRY(Queries::in_memory());
     reader_generation_ = generation;
   }

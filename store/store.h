@@ -7,14 +7,15 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #include "engine/base/mutex.h"
+#include "store/database/queries.h"
 #include "store/options.h"
-#include "store/queries.h"
 #include "store/shared.h"
 #include "store/writer.h"
 #include "visits/book.h"
@@ -37,7 +38,11 @@ class Store {
  public:
   // Never fails: without a usable folder it works in memory, says so and keeps trying.
   explicit Store(StoreOptions options);
-  ~Store();  // writes what waits
+  ~Store();  // finish()
+  // What waits is written, whatever fsync takes; begin_finish() only asks for it and waits for nothing. Afterwards
+  // visits are still read, and changes are refused.
+  void begin_finish();
+  void finish();
 
   // A number for a new visit; never waits. Who counts on from it by itself tells the numbers by put().
   [[nodiscard]] std::uint64_t next_seq() { return shared_.sequence.next(); }
@@ -109,16 +114,17 @@ class Store {
   template <typename T>
   [[nodiscard]] Result<T> ask(const std::function<Result<T>(Queries&)>& question);
   [[nodiscard]] Result<void> prepare_reader() KINGLET_REQUIRES(reader_mutex_);
+  [[nodiscard]] std::optional<Queries> open_reader() const;
 
   const std::string boot_tag_;
   Shared shared_;
+  std::set<std::string> erased_ KINGLET_GUARDED_BY(shared_.intake);  // ids that late updates must not bring back
   Writer writer_;  // of the store's thread, and of the constructor before it
 
   Mutex queue_mutex_;
   Condition queue_changed_;
   std::deque<std::function<void()>> commands_ KINGLET_GUARDED_BY(queue_mutex_);
   std::deque<Job> jobs_ KINGLET_GUARDED_BY(queue_mutex_);
-  std::deque<std::uint64_t> erased_ KINGLET_GUARDED_BY(queue_mutex_);  // seqs that late updates must not bring back
   bool ended_ KINGLET_GUARDED_BY(queue_mutex_) = false;
 
   Mutex reader_mutex_;

@@ -5,9 +5,9 @@
 #include <array>
 
 #include "engine/base/format.h"
+#include "store/database/schema.h"
+#include "store/database/visit_database.h"
 #include "store/folder_lock.h"
-#include "store/schema.h"
-#include "store/visit_database.h"
 
 namespace kinglet::store {
 namespace {
@@ -26,6 +26,10 @@ struct Opened {
 };
 Result<Opened> open_for_writing(const fs::path& folder) {
   FileDescriptor lock = KINGLET_TRY(lock_folder(folder));
+  if (std::optional<Error> lost = lost_database(folder)) {
+    lost->hint = "start the daemon once: it keeps aside what there is";
+    return std::unexpected(*std::move(lost));
+  }
   VisitDatabase database = KINGLET_TRY(VisitDatabase::open(folder));
   return Opened{std::move(lock), std::move(database)};
 }
@@ -83,25 +87,31 @@ Result<StoreInfo> read_info(const fs::path& folder) {
   return info;
 }
 
-Result<std::vector<std::string>> check_folder(const fs::path& folder) {
+Result<Checked> check_folder(const fs::path& folder) {
+  Checked checked;
+  const auto with = [&](const Error& error) {
+    checked.faults.push_back(describe(error));
+    return checked;
+  };
+  if (const std::optional<Error> lost = lost_database(folder)) return with(*lost);
   Database database = KINGLET_TRY(Database::open(database_file(folder), OpenAs::kReadOnly));
-  std::vector<std::string> faults;
   Result<bool> newest = is_newest(database);
-  if (!newest && newest.error().code == ErrorCode::kBadData) return std::vector{describe(newest.error())};
+  if (!newest && newest.error().code == ErrorCode::kBadData) return with(newest.error());
   if (!newest) return std::unexpected(newest.error());
-  if (!*newest) return std::vector<std::string>{"the database is of an older version; the daemon brings it up to date"};
-  Result<std::vector<std::string>> found = integrity_faults(database, true, [] { return false; });
-  if (!found && found.error().code == ErrorCode::kBadData) return std::vector{describe(found.error())};
-  faults = KINGLET_TRY(std::move(found));
-  if (!faults.empty()) return faults;
-  const PictureFiles files(folder);
-  KINGLET_TRY(find_missing_pictures(database, files, faults));
-  const PictureFiles::Found pictures = KINGLET_TRY(files.sweep(wanted_by(database), false));
-  if (pictures.strays > 0) {
-    faults.push_back(format_text("{} picture files belong to no visit; the daemon removes them{}", pictures.strays,
-                                 moved_aside(folder).empty() ? "" : " when no damaged database is there any more"));
+  if (!*newest) {
+    checked.faults.emplace_back("the database is of an older version; the daemon brings it up to date");
+    return checked;
   }
-  return faults;
+  Result<std::vector<std::string>> found = integrity_faults(database, true, [] { return false; });
+  if (!found && found.error().code == ErrorCode::kBadData) return with(found.error());
+  checked.faults = KINGLET_TRY(std::move(found));
+  if (!checked.faults.empty()) return checked;
+  const PictureFiles files(folder);
+  KINGLET_TRY(find_missing_pictures(database, files, checked.faults));
+  const PictureFiles::Found pictures = KINGLET_TRY(files.sweep(wanted_by(database), false));
+  checked.strays = pictures.strays;
+  checked.strays_stay = pictures.through_a_link || !moved_aside(folder).empty();
+  return checked;
 }
 
 Result<RetentionResult> prune_folder(const fs::path& folder, const RetentionRule& rule, WallTime now) {
@@ -114,36 +124,48 @@ Result<RetentionResult> prune_folder(const fs::path& folder, const RetentionRule
   return result;
 }
 
-Result<std::uint64_t> forget_visits(const fs::path& folder, std::string_view id, std::string_view before) {
-  Opened opened = KINGLET_TRY(open_for_writing(folder));
-  const PictureFiles files(folder);
+namespace {
+
+// Files first: no picture outlives its visit.
+Result<std::uint64_t> forget_rows(VisitDatabase& database, const PictureFiles& files, std::string_view id,
+                                  std::string_view before) {
   std::uint64_t count = 0;
   while (true) {
-    const std::vector<Kept> chunk = KINGLET_TRY(opened.database.matching(id, before, kChunk));
-    if (chunk.empty()) break;
+    const std::vector<Kept> chunk = KINGLET_TRY(database.matching(id, before, kChunk));
+    if (chunk.empty()) return count;
     for (const Kept& visit : chunk) {
       for (const Picture kind : kKinds) (void)files.remove(visit.id, kind);
     }
-    KINGLET_TRY(opened.database.forget(chunk));
+    KINGLET_TRY(database.forget(chunk));
     count += chunk.size();
   }
+}
+
+}  // namespace
+
+Result<std::uint64_t> forget_visits(const fs::path& folder, std::string_view id, std::string_view before) {
+  Opened opened = KINGLET_TRY(open_for_writing(folder));
+  const std::uint64_t count = KINGLET_TRY(forget_rows(opened.database, PictureFiles(folder), id, before));
   if (!before.empty()) KINGLET_TRY(opened.database.forget_counts(before));
   KINGLET_TRY(opened.database.give_back());
   return count;
 }
 
-Result<std::uint64_t> forget_everything(const fs::path& folder) {
+Result<Forgotten> forget_everything(const fs::path& folder) {
+  constexpr std::string_view kAfterAllDays = "A";
   Opened opened = KINGLET_TRY(open_for_writing(folder));
-  const std::uint64_t count = KINGLET_TRY(opened.database.visit_count());
+  const PictureFiles files(folder);
+  Forgotten forgotten{.visits = KINGLET_TRY(forget_rows(opened.database, files, {}, kAfterAllDays))};
   const auto nothing = [](std::string_view, Picture) -> Result<bool> { return false; };
-  (void)KINGLET_TRY(PictureFiles(folder).sweep(nothing, true));
+  const PictureFiles::Found found = KINGLET_TRY(files.sweep(nothing, true));
+  forgotten.pictures_left = found.strays - found.removed;
   for (const fs::path& path : moved_aside(folder)) {
     std::error_code failed;
     fs::remove(path, failed);
     if (failed) return fail(ErrorCode::kIo, "cannot remove: " + failed.message(), path.string());
   }
   KINGLET_TRY(opened.database.forget_all());
-  return count;
+  return forgotten;
 }
 
 }  // namespace kinglet::store

@@ -11,7 +11,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "store/picture_files.h"
+#include "store/database/picture_files.h"
 #include "store/retention.h"
 
 namespace kinglet::store {
@@ -30,8 +30,12 @@ struct StoreInfo {
 
 // These two read only; a daemon may run.
 [[nodiscard]] Result<StoreInfo> read_info(const std::filesystem::path& folder);
-// A line for each fault of the database and for each picture that is missing or not wanted; empty: sound.
-[[nodiscard]] Result<std::vector<std::string>> check_folder(const std::filesystem::path& folder);
+struct Checked {
+  std::vector<std::string> faults;  // a line for each of the database, and for each picture that is missing
+  std::uint64_t strays = 0;         // picture files that belong to no visit: nothing is lost
+  bool strays_stay = false;         // as long as a damaged database is there
+};
+[[nodiscard]] Result<Checked> check_folder(const std::filesystem::path& folder);
 
 // These write. kBusy: a daemon has the folder.
 [[nodiscard]] Result<RetentionResult> prune_folder(const std::filesystem::path& folder, const RetentionRule& rule,
@@ -40,6 +44,10 @@ struct StoreInfo {
 // used, and the freed pages are given back to the disk.
 [[nodiscard]] Result<std::uint64_t> forget_visits(const std::filesystem::path& folder, std::string_view id,
                                                   std::string_view before);
-[[nodiscard]] Result<std::uint64_t> forget_everything(const std::filesystem::path& folder);
+struct Forgotten {
+  std::uint64_t visits = 0;
+  std::uint64_t pictures_left = 0;  // of no visit, where nothing may be cleared away (PictureFiles::sweep)
+};
+[[nodiscard]] Result<Forgotten> forget_everything(const std::filesystem::path& folder);
 
 }  // namespace kinglet::store

@@ -15,14 +15,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto kRetentionInterval = std::chrono::hours(1);
 constexpr std::size_t kThroughputBatch = 12;
-constexpr std::uint64_t kSmallBatch = 65'536;
-constexpr auto kSalvageSlice = std::chrono::seconds(2);
 
 std::uint64_t device_of(const fs::path& path) {
   struct stat status{};
   return ::stat(path.c_str(), &status) == 0 ? status.st_dev : 0;
+}
+
+// The row as long as its pictures are not on the disk; those of before stay.
+Pending::Entry without_pictures(const Pending::Entry& entry) {
+  auto row = std::make_shared<PendingVisit>(*entry);
+  const Pictures& waiting = *entry->pictures;
+  if (!waiting.crop.empty()) row->row.pictures.crop.reset();
+  if (!waiting.frame.empty()) row->row.pictures.frame.reset();
+  if (!waiting.clip.empty()) row->row.pictures.clip.reset();
+  return row;
+}
+
+// It may be read, though it cannot be written.
+bool is_of_the_disk(ErrorCode code) {
+  return code == ErrorCode::kIo || code == ErrorCode::kNotPermitted || code == ErrorCode::kNotFound ||
+         code == ErrorCode::kCannotCreate;
 }
 
 // The one line that people read, with what to do about it.
@@ -65,6 +78,7 @@ Remembered Writer::remember_now() const {
 }
 
 void Writer::close() {
+  shared_.writable = false;
   database_.reset();
   lock_.reset();
 }
@@ -83,11 +97,30 @@ void Writer::settle(const Result<void>& opened) {
   account();
   if (!opened) {
     close();
+    if (!had_database_ && is_of_the_disk(opened.error().code)) (void)look_only();
     shared_.set_state(had_database_ ? StoreState::kWaiting : StoreState::kMemory, note_of(opened.error()));
   } else if (shared_.pending.ended().empty()) {
     // Otherwise the first write says whether it is well.
     shared_.set_state(StoreState::kDisk, "");
   }
+}
+
+// What is on a disk that cannot be written is shown all the same, and numbers go on behind it.
+Result<void> Writer::look_only() {
+  VisitDatabase seen = KINGLET_TRY(VisitDatabase::look(shared_.options.folder));
+  const Remembered found = KINGLET_TRY(seen.remembered());
+  KINGLET_TRY(adopt_numbers(seen));
+  go_on_from(found);
+  return {};
+}
+
+void Writer::go_on_from(const Remembered& found) {
+  shared_.last_id_ms = std::max<std::uint64_t>(shared_.last_id_ms, found.last_id_ms);
+  shared_.change = std::max<std::uint64_t>(shared_.change, found.change) + 1;
+  had_database_ = true;
+  home_device_ = device_of(shared_.options.folder);
+  shared_.readable = true;
+  ++shared_.generation;
 }
 
 void Writer::begin_anew(const Error& damage) {
@@ -100,15 +133,14 @@ void Writer::begin_anew(const Error& damage) {
   // Numbers go on behind those of the damaged one, also when the file of reserved ones is gone.
   const LastNumbers last = last_numbers(*aside);
   shared_.last_id_ms = std::max<std::uint64_t>(shared_.last_id_ms, last.id_ms);
+  shared_.pending.forget_stored();
+  only_rows_.clear();
   if (last.seq > read_reserved(shared_.options.folder)) {
     const Result<std::uint64_t> written = write_reserved(shared_.options.folder, last.seq);
     if (written) spend(*written);
   }
-  const Result<void> opened = try_open();
-  settle(opened);
-  if (!database_) return;
-  const Result<void> ordered = Salvage::order(database_->connection(), aside->filename().string());
-  if (!ordered) shared_.say(LogLevel::kWarning, "store: nothing is saved from it: " + describe(ordered.error()));
+  aside_ = aside->filename().string();
+  settle(try_open());
 }
 
 Result<void> Writer::try_open() {
@@ -126,37 +158,50 @@ Result<void> Writer::try_open() {
   }
   lock_.reset();
   lock_ = KINGLET_TRY(lock_folder(folder));
+  if (aside_.empty()) {
+    if (std::optional<Error> damage = lost_database(folder)) return std::unexpected(*std::move(damage));
+  }
   database_ = KINGLET_TRY(VisitDatabase::open(folder, shared_.vfs.name()));
   const Remembered found = KINGLET_TRY(database_->remembered());
   if (!std::exchange(resumed_, true)) budget_.resume(found.written_day, found.written_bytes);
-  shared_.last_id_ms = std::max<std::uint64_t>(shared_.last_id_ms, found.last_id_ms);
-  shared_.change = std::max<std::uint64_t>(shared_.change, found.change) + 1;
-  KINGLET_TRY(adopt_numbers());
+  KINGLET_TRY(adopt_numbers(*database_));
+  KINGLET_TRY(reserve_numbers());
+  if (const std::string name = std::exchange(aside_, {}); !name.empty()) {
+    const Result<void> ordered = Salvage::order(database_->connection(), name);
+    if (!ordered) shared_.say(LogLevel::kWarning, "store: nothing is saved from it: " + describe(ordered.error()));
+  }
   checked_ = database_->was_closed();
   salvage_.reset();
   salvaged_ = false;
   swept_ = false;
-  had_database_ = true;
-  home_device_ = device_of(folder);
-  shared_.readable = true;
-  ++shared_.generation;
+  shared_.writable = true;
+  go_on_from(found);
   return {};
 }
 
-Result<void> Writer::adopt_numbers() {
-  const std::uint64_t used = std::max(read_reserved(shared_.options.folder), KINGLET_TRY(database_->highest_seq()));
-  const std::uint64_t offset = shared_.sequence.adopt(used);
+Result<void> Writer::adopt_numbers(VisitDatabase& database) {
+  const std::uint64_t used = std::max(read_reserved(shared_.options.folder), KINGLET_TRY(database.highest_seq()));
+  std::uint64_t offset = 0;
+  {
+    MutexLock lock(shared_.intake);
+    offset = shared_.sequence.adopt(used);
+    if (offset > 0) shared_.pending.renumber(offset);
+  }
   if (offset > 0) {
-    shared_.pending.renumber(offset);
+    only_rows_.clear();
+    ahead_.clear();
     shared_.say(LogLevel::kInfo, format_text("store: visits kept in memory move up by {} in the order", offset));
   }
-  return reserve_numbers();
+  return {};
 }
 
 Result<void> Writer::reserve_numbers() {
   const std::uint64_t number = shared_.sequence.wants();
   if (number == 0) return {};
+  constexpr int kSyncs = 2;
+  const SteadyTime begin = SteadyClock::now();
   spend(KINGLET_TRY(write_reserved(shared_.options.folder, number)));
+  pace_.synced(kSyncs, SteadyClock::now() - begin);
   shared_.sequence.reserved(number);
   return {};
 }
@@ -176,91 +221,11 @@ Error Writer::failed(Error error) {
   return error;
 }
 
-void Writer::tend(const std::function<bool()>& stop) {
-  if (database_ && !database_->is_at_its_place()) {
-    close();
-    shared_.readable = false;
-    ++shared_.generation;
-    shared_.set_state(StoreState::kWaiting, "the state folder is gone: " + shared_.options.folder.string());
-  }
-  open();
-  if (shared_.suspicion.exchange(false)) checked_ = false;
-  if (database_ && !checked_) check(stop);
-  if (database_ && !salvaged_ && !stop()) salvage(stop);
-  // Before that, pictures of visits that are still to be saved would go.
-  if (database_ && salvaged_ && !swept_ && !stop()) sweep();
-  if (database_) (void)write(Use::kVisits);
-  if (database_) retain();
-  account();
-}
-
-void Writer::check(const std::function<bool()>& stop) {
-  const Result<std::vector<std::string>> faults = database_->check(false, stop);
-  if (stop()) return;
-  checked_ = true;
-  if (!faults) return (void)failed(faults.error());
-  if (!faults->empty()) {
-    (void)failed(Error{ErrorCode::kBadData, faults->front(), database_file(shared_.options.folder).string(), {}});
-  }
-}
-
-void Writer::salvage(const std::function<bool()>& stop) {
-  if (!salvage_) {
-    const std::uint64_t reserved = read_reserved(shared_.options.folder);
-    Result<std::optional<Salvage>> found = Salvage::find(database_->connection(), shared_.options.folder, reserved);
-    if (!found) return (void)failed(found.error());
-    salvage_ = std::move(*found);
-    salvaged_ = !salvage_;
-    if (salvaged_) return;
-  }
-  const SteadyTime deadline = SteadyClock::now() + kSalvageSlice;
-  const auto over_budget = [&] {
-    return !budget_.allows(Use::kVisits, today(), shared_.vfs.written_bytes() - counted_ + kSmallBatch);
-  };
-  if (over_budget()) return;
-  const auto pause = [&] { return SteadyClock::now() >= deadline || stop() || over_budget(); };
-  const std::uint64_t before = salvage_->result().visits;
-  const Result<bool> done =
-      salvage_->go_on(database_->connection(), shared_.files, [&] { return ++shared_.change; }, pause);
-  account();
-  shared_.salvaged += salvage_->result().visits - before;
-  if (!done) return (void)failed(done.error());
-  if (!*done) return;
-  const Salvaged& saved = salvage_->result();
-  const std::string places =
-      saved.gaps == 0 ? std::string()
-                      : format_text("; {} {} of it cannot be read", saved.gaps, saved.gaps == 1 ? "place" : "places");
-  shared_.say(LogLevel::kWarning,
-              salvage_->is_readable()
-                  ? format_text("store: saved from {}: {} visits ({} reviewed), {} counts of earlier days and {} spans "
-                                "of throughput{}",
-                                salvage_->file(), saved.visits, saved.reviewed, saved.counts, saved.spans, places)
-                  : format_text("store: {}: nothing of it can be read", salvage_->file()));
-  salvage_.reset();
-  salvaged_ = true;
-}
-
-void Writer::sweep() {
-  const auto wanted = [&](std::string_view id, Picture kind) { return database_->wants_picture(id, kind); };
-  const bool all_visits_were_read = moved_aside(shared_.options.folder).empty();
-  const Result<PictureFiles::Found> found = shared_.files.sweep(wanted, all_visits_were_read);
-  if (!found) return (void)failed(found.error());
-  if (found->strays > 0 && !all_visits_were_read) {
-    shared_.say(LogLevel::kInfo,
-                format_text("store: {} picture files belong to no visit; they stay as long as a damaged "
-                            "database does",
-                            found->strays));
-  }
-  picture_bytes_ = found->bytes;
-  swept_ = true;
-  account();
-}
-
 void Writer::add_pictures(std::uint64_t seq, Pictures pictures) {
   if (database_ && !shared_.pending.contains(seq)) {
     // Written a moment ago: the row comes back to be written with its pictures.
     Result<std::optional<VisitRow>> row = database_->find(seq);
-    if (row && *row) shared_.dropped += shared_.pending.put(std::move(**row));
+    if (row && *row) shared_.dropped += shared_.pending.put_stored(std::move(**row));
   }
   shared_.dropped += shared_.pending.add_pictures(seq, std::move(pictures));
   ++shared_.change;
@@ -274,6 +239,25 @@ Result<void> Writer::within_budget(Use use) {
 }
 
 Result<void> Writer::write(Use use) {
+  return write(
+      use, [&](int syncs) { return pace_.has_time_before_rows(syncs, SteadyClock::now()); },
+      // One at least: where the disk is too slow for the interval, pictures come all the same.
+      [&, first = true](int syncs) mutable {
+        return std::exchange(first, false) || pace_.has_time_after_rows(syncs, SteadyClock::now());
+      });
+}
+
+void Writer::finish() {
+  constexpr auto kTime = std::chrono::milliseconds(1500);
+  const SteadyTime end = SteadyClock::now() + kTime;
+  if (!database_) return;
+  const auto no_more = [](int) { return false; };
+  const auto until_the_end = [&](int syncs) { return pace_.end_of(syncs, SteadyClock::now()) <= end; };
+  const Result<void> written = write(Use::kPerson, no_more, until_the_end);
+  if (written && !ahead_.empty()) (void)write(Use::kPerson, no_more, no_more);
+}
+
+Result<void> Writer::write(Use use, const MayTake& before_rows, const MayTake& after_rows) {
   const std::vector<Pending::Entry> waiting = shared_.pending.ended();
   const bool person = use == Use::kPerson;
   const bool enough = shared_.throughput.size() >= (person ? 1 : kThroughputBatch);
@@ -285,28 +269,90 @@ Result<void> Writer::write(Use use) {
     shared_.set_state(StoreState::kWaiting, note_of(allowed.error()));
     return allowed;
   }
-  if (Result<void> written = write_batch(waiting); !written) return std::unexpected(failed(written.error()));
+  Result<std::size_t> left = write_batch(waiting, before_rows);
+  if (!left) return std::unexpected(failed(left.error()));
+  if (*left > 0) {
+    if (Result<void> ahead = write_pictures_ahead(after_rows); !ahead) return std::unexpected(failed(ahead.error()));
+  }
   shared_.set_state(StoreState::kDisk, "");
   return {};
 }
 
-Result<void> Writer::write_batch(const std::vector<Pending::Entry>& waiting) {
+Result<std::size_t> Writer::write_batch(const std::vector<Pending::Entry>& waiting, const MayTake& may_take) {
   std::vector<Pending::Entry> rows;
-  rows.reserve(waiting.size());
-  for (const Pending::Entry& entry : waiting) rows.push_back(KINGLET_TRY(write_pictures(entry)));
+  std::vector<Pending::Entry> whole;
+  std::vector<Pending::Entry> halves;
+  Result<void> pictures;
+  for (const Pending::Entry& entry : waiting) {
+    if (KINGLET_TRY(is_deleted(*entry))) {
+      shared_.pending.remove(entry->row.visit.seq);
+      continue;
+    }
+    const int files = entry->pictures ? entry->pictures->count() : 0;
+    if (files == 0 || has_written_pictures(*entry) || (pictures && may_take(files + 1))) {
+      Result<Pending::Entry> written = write_pictures(entry);
+      if (written) {
+        rows.push_back(*written);
+        whole.push_back(entry);
+        continue;
+      }
+      pictures = std::unexpected(written.error());
+    }
+    halves.push_back(entry);
+    const auto known = only_rows_.find(entry->row.visit.seq);
+    if (known == only_rows_.end() || known->second != entry->version) rows.push_back(without_pictures(entry));
+  }
   const PendingThroughput::Batch throughput = shared_.throughput.all();
-  KINGLET_TRY(database_->write(rows, throughput.spans, remember_now()));
+  if (!rows.empty() || !throughput.spans.empty()) {
+    KINGLET_TRY(database_->write(rows, throughput.spans, remember_now()));
+  }
   shared_.throughput.written(throughput);
-  shared_.pending.written(waiting);
+  shared_.pending.written(whole);
+  shared_.pending.rows_written(halves);
+  for (const Pending::Entry& entry : whole) ahead_.erase(entry->row.visit.seq);
+  std::erase_if(ahead_, [&](const auto& item) { return !shared_.pending.contains(item.first); });
+  only_rows_.clear();
+  for (const Pending::Entry& entry : halves) only_rows_.emplace(entry->row.visit.seq, entry->version);
   account();
-  return reserve_numbers();
+  KINGLET_TRY(reserve_numbers());
+  if (!pictures) return std::unexpected(pictures.error());
+  return halves.size();
+}
+
+// Retention took it while its pictures waited: no file of it is written any more.
+Result<bool> Writer::is_deleted(const PendingVisit& entry) {
+  if (!entry.stored) return false;
+  return !KINGLET_TRY(database_->find(entry.row.visit.seq)).has_value();
+}
+
+Result<void> Writer::write_pictures_ahead(const MayTake& may_take) {
+  for (const Pending::Entry& entry : shared_.pending.ended()) {
+    const int files = entry->pictures ? entry->pictures->count() : 0;
+    if (files == 0 || has_written_pictures(*entry)) continue;
+    if (KINGLET_TRY(is_deleted(*entry))) continue;
+    if (!may_take(files + 1)) break;
+    const Pending::Entry written = KINGLET_TRY(write_pictures(entry));
+    ahead_.insert_or_assign(entry->row.visit.seq, WrittenPictures{entry->pictures, written->row.pictures});
+  }
+  account();
+  return {};
+}
+
+bool Writer::has_written_pictures(const PendingVisit& entry) const {
+  const auto found = ahead_.find(entry.row.visit.seq);
+  return found != ahead_.end() && found->second.of == entry.pictures;
 }
 
 // The entry as its row should be: without the pictures for which there is no room.
 Result<Pending::Entry> Writer::write_pictures(const Pending::Entry& entry) {
   if (!entry->pictures || entry->pictures->total() == 0) return entry;
-  Pictures allowed = *entry->pictures;
   PendingVisit changed = *entry;
+  if (has_written_pictures(*entry)) {
+    changed.row.pictures = ahead_.at(entry->row.visit.seq).sizes;
+    return std::make_shared<const PendingVisit>(std::move(changed));
+  }
+  const SteadyTime begin = SteadyClock::now();
+  Pictures allowed = *entry->pictures;
   const std::string day = today();
   const auto limit = [&](std::string& bytes, std::optional<std::uint64_t>& size, Use use) {
     if (bytes.empty() || budget_.allows(use, day, allowed.total())) return;
@@ -324,27 +370,10 @@ Result<Pending::Entry> Writer::write_pictures(const Pending::Entry& entry) {
     changed.row.pictures = {};
     return std::make_shared<const PendingVisit>(std::move(changed));
   }
+  if (allowed.count() > 0) pace_.synced(allowed.count() + 1, SteadyClock::now() - begin);
   spend(allowed.total());
   picture_bytes_ += allowed.total();
   return std::make_shared<const PendingVisit>(std::move(changed));
-}
-
-void Writer::retain() {
-  const SteadyTime now = SteadyClock::now();
-  const StoreOptions& options = shared_.options;
-  if (now < next_retention_ && shared_.used <= options.retention.quota.count) return;
-  next_retention_ = now + kRetentionInterval;
-  const std::optional<WallTime> wall = options.clock_synced() ? std::optional(options.now()) : std::nullopt;
-  const Result<RetentionResult> result =
-      apply_retention(*database_, shared_.files, options.retention, wall, picture_bytes_);
-  if (!result) return (void)failed(result.error());
-  picture_bytes_ -= std::min(picture_bytes_, result->picture_bytes_removed);
-  if (result->visits_removed + result->frames_removed > 0) {
-    ++shared_.change;
-    shared_.say(LogLevel::kInfo, format_text("store: {} old visits and the whole frames of {} removed",
-                                             result->visits_removed, result->frames_removed));
-  }
-  account();
 }
 
 Result<bool> Writer::review(const VisitRow& row, const visits::Review& review, std::uint64_t change) {
@@ -357,7 +386,9 @@ Result<bool> Writer::review(const VisitRow& row, const visits::Review& review, s
   KINGLET_TRY(within_budget(Use::kPerson));
   const Pending::Entry entry = shared_.pending.find(row.visit.id);
   if (entry) {
-    if (Result<void> written = write_batch({entry}); !written) return std::unexpected(failed(written.error()));
+    // Its row only: nobody waits for the pictures of a visit to review it.
+    const Result<std::size_t> written = write_batch({entry}, [](int) { return false; });
+    if (!written) return std::unexpected(failed(written.error()));
   }
   Remembered remembered = remember_now();
   remembered.change = change;
@@ -375,9 +406,10 @@ Result<bool> Writer::erase(std::string_view id) {
   bool found = entry != nullptr;
   if (database_) {
     KINGLET_TRY(within_budget(Use::kPerson));
-    for (const Picture kind : {Picture::kCrop, Picture::kFrame, Picture::kClip}) (void)shared_.files.remove(id, kind);
     Result<bool> erased = database_->erase(id, remember_now());
     if (!erased) return std::unexpected(failed(erased.error()));
+    // After the row, or a power cut between the two leaves a row that tells of pictures; files of no visit are swept.
+    for (const Picture kind : {Picture::kCrop, Picture::kFrame, Picture::kClip}) (void)shared_.files.remove(id, kind);
     found = found || *erased;
     account();
   }

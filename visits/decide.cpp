@@ -63,13 +63,13 @@ unsigned month_of(WallTime time) {
 }
 
 std::shared_ptr<const Rule> Rule::make(std::shared_ptr<const Taxa> taxa, const DecideOptions& options,
-                                       std::vector<std::string>& warnings, double temperature) {
+                                       std::vector<std::string>& warnings, engine::ScoreNature nature) {
   auto rule = std::make_shared<Rule>();
   rule->taxa_ = std::move(taxa);
   rule->entries_.resize(rule->taxa_->size());
   rule->min_margin_ = options.min_margin;
   rule->max_rest_ = options.max_rest;
-  rule->temperature_ = temperature;
+  rule->nature_ = nature;
   rule->unlisted_ = options.unlisted;
   rule->add_scores(options, warnings);
   rule->add_lists(options, warnings);
@@ -150,11 +150,14 @@ Answer Decider::decide(std::span<const float> scores, std::optional<unsigned> mo
   KINGLET_CHECK(scores.size() == of_class.size() && !scores.empty());
   KINGLET_CHECK(top_k >= 1 && top_k <= kMaxTop);
   if (!std::ranges::all_of(scores, [](float score) { return std::isfinite(score); })) return {};
+  // Shares of one add up; of independent scores nothing is known but that the whole is no less sure than a part.
+  const bool adds_up = rule_->nature_.add_up_to_one;
+  const auto join = [&](float& whole, float part) { whole = adds_up ? whole + part : std::max(whole, part); };
   std::ranges::fill(own_, 0.0F);
-  for (std::size_t i = 0; i < scores.size(); ++i) own_[of_class[i]] += scores[i];
+  for (std::size_t i = 0; i < scores.size(); ++i) join(own_[of_class[i]], scores[i]);
   std::ranges::copy(own_, total_.begin());
   for (const std::uint32_t i : taxa.deepest_first()) {
-    if (taxa[i].parent != kNoTaxon) total_[taxa[i].parent] += total_[i];
+    if (taxa[i].parent != kNoTaxon) join(total_[taxa[i].parent], total_[i]);
   }
   // What judging needs, whatever the caller wants to see.
   std::array<engine::Score, kMaxTop> best;
@@ -199,7 +202,8 @@ Outcome Decider::judge_scores(std::span<const engine::Score> best, std::span<con
 
 // A temperature makes p of each score p^(1/temperature) / sum: its power is what the score was, but for a factor.
 double Decider::rest_beside(std::span<const engine::Score> best, std::span<const float> scores) const {
-  const double temperature = rule_->temperature_;
+  if (!rule_->nature_.add_up_to_one) return 0;
+  const double temperature = rule_->nature_.temperature;
   double few = 0;
   if (temperature == 1) {
     for (const engine::Score& score : best) few += static_cast<double>(score.value);

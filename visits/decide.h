@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/base/clock.h"
-#include "engine/scores.h"
+#include "engine/recipe/scores.h"
 #include "visits/tables.h"
 #include "visits/taxa.h"
 
@@ -72,10 +72,11 @@ struct DecideOptions {
 // DecideOptions made ready for one model. Immutable; shared by threads.
 class Rule {
  public:
-  // Names that the model does not know are no error: a sentence each in `warnings`. `temperature`: of the model's
-  // recipe, which the scores have already; max_rest is about those of temperature 1.
+  // Names that the model does not know are no error: a sentence each in `warnings`. max_rest is about scores of
+  // temperature 1. Independent scores have no rest, and a whole is as sure as its surest part.
   [[nodiscard]] static std::shared_ptr<const Rule> make(std::shared_ptr<const Taxa> taxa, const DecideOptions& options,
-                                                        std::vector<std::string>& warnings, double temperature = 1);
+                                                        std::vector<std::string>& warnings,
+                                                        engine::ScoreNature nature = {});
 
   [[nodiscard]] const Taxa& taxa() const { return *taxa_; }
 
@@ -99,7 +100,7 @@ class Rule {
   std::vector<Entry> entries_;  // one a taxon
   double min_margin_ = 0;
   double max_rest_ = 1;
-  double temperature_ = 1;
+  engine::ScoreNature nature_;
   Unlisted unlisted_ = Unlisted::kRefuse;
 };
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "engine/labels.h"
+#include "engine/recipe/labels.h"
 #include "visits/tables.h"
 
 namespace kinglet::visits {

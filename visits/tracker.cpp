@@ -62,6 +62,12 @@ void VisitTracker::change_model(std::shared_ptr<const Taxa> taxa, std::string na
   options_.model_digest = std::move(digest);
 }
 
+void VisitTracker::change_source(std::string name) {
+  finish();
+  retune(options_);
+  options_.source = std::move(name);
+}
+
 Tracked VisitTracker::update(const Sighting& sighting) {
   const SteadyTime at = std::max(sighting.at, last_at_);
   tick(at);

@@ -74,6 +74,10 @@ class VisitTracker {
   // Another model answers from the next frame on: an open visit ends; numbers and what was here before go on.
   void change_model(std::shared_ptr<const Taxa> taxa, std::string name, std::string digest);
 
+  // Another source's frames come from now on, whose visits bear its name: an open one ends.
+  void change_source(std::string name);
+  [[nodiscard]] const std::string& source() const { return options_.source; }
+
   Tracked update(const Sighting& sighting);
   // Ends the open visit when its time is over. The result does not depend on how often this is called.
   void tick(SteadyTime now);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/preprocess/mjpeg_planes.h"
 
+#include <libyuv.h>
 #include <turbojpeg.h>
 
 #include <algorithm>
 #include <string_view>
 
+#include "camera/frame/packed_frame.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 
@@ -30,7 +32,16 @@ bool is_harmless(std::string_view warning) { return warning.find("extraneous byt
 
 void MjpegPlanes::HandleDeleter::operator()(void* handle) const { tjDestroy(handle); }
 
+bool MjpegPlanes::has(const FrameView& view, int min_width, int min_height) const {
+  const std::span<const std::byte> bytes = view.planes[0].bytes;
+  if (decoded_.data() != bytes.data() || decoded_.size() != bytes.size()) return false;
+  const tjscalingfactor factor = reduction(view, min_width, min_height);
+  return width_ >= TJSCALED(view.width, factor) && height_ >= TJSCALED(view.height, factor);
+}
+
 Result<void> MjpegPlanes::decode(const FrameView& view, int min_width, int min_height) {
+  if (has(view, min_width, min_height)) return {};
+  forget();
   if (!handle_) handle_.reset(tjInitDecompress());
   if (!handle_) return fail(ErrorCode::kInternal, "the JPEG decoder cannot start");
   const auto* bytes = reinterpret_cast<const unsigned char*>(view.planes[0].bytes.data());
@@ -62,7 +73,34 @@ Result<void> MjpegPlanes::decode(const FrameView& view, int min_width, int min_h
   if (status != 0 && !(tjGetErrorCode(handle_.get()) == TJERR_WARNING && is_harmless(tjGetErrorStr2(handle_.get())))) {
     return fail(ErrorCode::kBadData, "MJPEG frame is damaged: " + printable(tjGetErrorStr2(handle_.get())));
   }
+  decoded_ = view.planes[0].bytes;
   return {};
+}
+
+std::optional<FrameView> MjpegPlanes::as_video(std::vector<std::byte>& bytes) const {
+  const bool half_wide = layout_[1].coarser_x == 2 && layout_[2].coarser_x == 2;
+  const int coarser_y = layout_[1].coarser_y;
+  const bool fits = gray_ || (half_wide && coarser_y <= 2 && coarser_y == layout_[2].coarser_y);
+  if (!fits || width_ % 2 != 0 || height_ % 2 != 0) return std::nullopt;
+  const bool yuyv = !gray_ && coarser_y == 1;
+  FrameView shape{.format = yuyv ? PixelFormat::kYuyv : PixelFormat::kYuv420, .width = width_, .height = height_};
+  bytes.resize(packed_size(shape));
+  auto* out = reinterpret_cast<std::uint8_t*>(bytes.data());
+  const auto source = [this](std::size_t plane) { return buffers_[plane].data(); };
+  const auto stride = [this](std::size_t plane) { return static_cast<int>(planes_[plane].stride); };
+  if (yuyv) {
+    libyuv::I422ToYUY2(source(0), stride(0), source(1), stride(1), source(2), stride(2), out, 2 * width_, width_,
+                       height_);
+  } else {
+    const std::size_t luma = static_cast<std::size_t>(width_) * static_cast<std::size_t>(height_);
+    libyuv::CopyPlane(source(0), stride(0), out, width_, width_, height_);
+    for (const std::size_t plane : {1U, 2U}) {
+      std::uint8_t* to = out + luma + (plane - 1) * (luma / 4);
+      libyuv::CopyPlane(source(plane), stride(plane), to, width_ / 2, width_ / 2, height_ / 2);
+    }
+  }
+  const auto view = packed_view(shape, bytes);
+  return view ? std::optional(*view) : std::nullopt;
 }
 
 Result<void> MjpegPlanes::prepare(const FrameView& view, int subsampling, int min_width, int min_height) {
@@ -74,6 +112,7 @@ Result<void> MjpegPlanes::prepare(const FrameView& view, int subsampling, int mi
   width_ = TJSCALED(view.width, factor);
   height_ = TJSCALED(view.height, factor);
   const bool gray = subsampling == TJSAMP_GRAY;
+  gray_ = gray;
   for (int i = 0; i < 3; ++i) {
     const auto at = static_cast<std::size_t>(i);
     // Gray has no chroma: neutral planes stand in for it.

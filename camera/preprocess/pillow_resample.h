@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "camera/preprocess/preprocess.h"
-#include "engine/recipe.h"
+#include "engine/recipe/recipe.h"
 
 namespace kinglet::camera {
 

@@ -136,8 +136,25 @@ Preprocessor::~Preprocessor() = default;
 
 const engine::Recipe& Preprocessor::recipe() const { return state_->recipe; }
 
+std::optional<Preprocessor::Pixels> Preprocessor::needed(const FrameView& frame,
+                                                         const std::optional<CropRect>& crop) const {
+  // The crop decides how much smaller the whole frame may be decoded.
+  const auto geometry = make_geometry(state_->recipe, frame.width, frame.height, crop, state_->width, state_->height);
+  if (!geometry) return std::nullopt;
+  const auto of = [](const AxisSpan& span) {
+    return static_cast<int>(std::min(1e9, std::ceil(span.input_size * (span.output_size / span.length))));
+  };
+  return Pixels{of(geometry->columns), of(geometry->rows)};
+}
+
 Result<CropRect> Preprocessor::run(const FrameView& frame, const std::optional<CropRect>& crop,
                                    const InputTensor& out) {
+  state_->mjpeg.forget();
+  return run(frame, crop, out, state_->mjpeg);
+}
+
+Result<CropRect> Preprocessor::run(const FrameView& frame, const std::optional<CropRect>& crop, const InputTensor& out,
+                                   MjpegPlanes& decoder) {
   State& state = *state_;
   KINGLET_TRY(check_view(frame));
   KINGLET_TRY(state.check_tensor(out));
@@ -151,23 +168,19 @@ Result<CropRect> Preprocessor::run(const FrameView& frame, const std::optional<C
   key.plane_width = frame.width;
   key.plane_height = frame.height;
   if (frame.format == PixelFormat::kMjpeg) {
-    // The crop decides how much smaller the whole frame may be decoded.
-    const Geometry geometry =
-        KINGLET_TRY(make_geometry(state.recipe, frame.width, frame.height, crop, state.width, state.height));
-    const auto needed = [](const AxisSpan& span) {
-      return static_cast<int>(std::min(1e9, std::ceil(span.input_size * (span.output_size / span.length))));
-    };
-    KINGLET_TRY(state.mjpeg.decode(frame, needed(geometry.columns), needed(geometry.rows)));
-    key.layout = state.mjpeg.layout();
-    key.plane_width = state.mjpeg.width();
-    key.plane_height = state.mjpeg.height();
+    const auto pixels = needed(frame, crop);
+    // What is no crop is said by the one who makes the tables.
+    KINGLET_TRY(decoder.decode(frame, pixels ? pixels->width : 0, pixels ? pixels->height : 0));
+    key.layout = decoder.layout();
+    key.plane_width = decoder.width();
+    key.plane_height = decoder.height();
   } else {
     key.layout = yuv_layout(frame.format);
     key.matrix = frame.matrix;
     key.range = frame.range;
   }
   KINGLET_TRY(state.make_tables(key, crop));
-  state.run_video(frame.format == PixelFormat::kMjpeg ? state.mjpeg.planes() : frame.planes, out);
+  state.run_video(frame.format == PixelFormat::kMjpeg ? decoder.planes() : frame.planes, out);
   return state.used;
 }
 

@@ -6,12 +6,14 @@
 #include <optional>
 #include <span>
 
-#include "camera/frame.h"
+#include "camera/frame/frame.h"
 #include "engine/base/error.h"
 #include "engine/graph/data_type.h"
-#include "engine/recipe.h"
+#include "engine/recipe/recipe.h"
 
 namespace kinglet::camera {
+
+class MjpegPlanes;
 
 // A part of the frame in pixels.
 struct CropRect {
@@ -47,6 +49,15 @@ class Preprocessor {
   // size and stride, an undecodable MJPEG frame.
   [[nodiscard]] Result<CropRect> run(const FrameView& frame, const std::optional<CropRect>& crop,
                                      const InputTensor& out);
+  // The same; what `decoder` has decoded of this frame is not decoded again.
+  [[nodiscard]] Result<CropRect> run(const FrameView& frame, const std::optional<CropRect>& crop,
+                                     const InputTensor& out, MjpegPlanes& decoder);
+  // How many pixels of the whole frame a JPEG has to be decoded to for that. Nothing: the crop is none.
+  struct Pixels {
+    int width = 0;
+    int height = 0;
+  };
+  [[nodiscard]] std::optional<Pixels> needed(const FrameView& frame, const std::optional<CropRect>& crop) const;
 
   [[nodiscard]] const engine::Recipe& recipe() const;
 
@@ -58,8 +69,5 @@ class Preprocessor {
 // Pillow's resize on 8-bit RGB (BILINEAR, BICUBIC or NEAREST with box), exact: 0 LSB.
 [[nodiscard]] Result<Image> resize_like_pillow(const FrameView& rgb, const CropRect& box, int width, int height,
                                                engine::Interpolation interpolation);
-
-// Any format to RGB, for snapshots. Throws nothing; kBadData as above.
-[[nodiscard]] Result<Image> to_rgb(const FrameView& frame);
 
 }  // namespace kinglet::camera

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "camera/frame.h"
+#include "camera/frame/frame.h"
 
 namespace kinglet::camera {
 

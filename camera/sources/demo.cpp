@@ -2,9 +2,9 @@
 // Why: "demo:": kinglet runs without a camera, a model of one's own or a network, and shows what it does.
 #include <cmath>
 
-#include "camera/demo_painter.h"
+#include "camera/demo/demo_painter.h"
+#include "camera/source/spec.h"
 #include "camera/sources/paced_source.h"
-#include "camera/sources/spec.h"
 #include "engine/base/format.h"
 #include "engine/base/numbers.h"
 #include "engine/base/text.h"
@@ -19,7 +19,11 @@ constexpr double kSceneFramesPerSecond = 10;  // draw_demo_scene's
 class DemoSource final : public PacedSource {
  public:
   DemoSource(std::uint64_t seed, int width, int height, SteadyClock::duration period)
-      : PacedSource(period, Late::kSkip), seed_(seed), width_(width), height_(height), painter_(seed, width, height) {
+      : PacedSource(period, Late::kSkip, Shows::kDrawnOnes),
+        seed_(seed),
+        width_(width),
+        height_(height),
+        painter_(seed, width, height) {
     const double seconds = std::chrono::duration<double>(period).count();
     scene_step_ = seconds > 0 ? seconds * kSceneFramesPerSecond : 1;
   }

@@ -5,7 +5,7 @@
 #include <array>
 #include <tuple>
 
-#include "camera/sources/spec.h"
+#include "camera/source/spec.h"
 #include "camera/stream/child_stream.h"
 #include "camera/stream/stream_source.h"
 #include "engine/base/format.h"
@@ -139,7 +139,8 @@ Result<Command> parse_command(std::string_view rest) {
 
 class ExecSource final : public StreamSource {
  public:
-  ExecSource(Command command, const LogSink& log) : StreamSource(log), command_(std::move(command)) {}
+  ExecSource(Command command, const SourceOptions& options)
+      : StreamSource(options.log, pause_of(options)), command_(std::move(command)) {}
 
   [[nodiscard]] std::string description() const override {
     return format_text("output of {}", printable(command_.words.front(), 80));
@@ -194,7 +195,7 @@ Result<std::unique_ptr<FrameSource>> open_exec(std::string_view rest, const Sour
   if (command.container == Container::kRaw) {
     KINGLET_TRY(make_raw_parser(command.format, command.width, command.height, command.color));
   }
-  return std::make_unique<ExecSource>(std::move(command), options.log);
+  return std::make_unique<ExecSource>(std::move(command), options);
 }
 
 }  // namespace kinglet::camera

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <vector>
 
-#include "camera/decode.h"
+#include "camera/decode/decode.h"
+#include "camera/source/spec.h"
 #include "camera/sources/paced_source.h"
-#include "camera/sources/spec.h"
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
@@ -41,7 +41,8 @@ class ImagesSource final : public PacedSource {
       : PacedSource(period, Late::kDelay), folder_(std::move(folder)), repeat_(repeat), log_(std::move(log)) {}
 
   [[nodiscard]] std::string description() const override {
-    return format_text("pictures of {}{}", printable(folder_.string()), repeat_ == Repeat::kOnce ? ", once" : "");
+    return format_text("pictures of {}{}, each looked at whole: no motion gate, no crop_to_motion",
+                       printable(folder_.string()), repeat_ == Repeat::kOnce ? ", once" : "");
   }
 
  protected:

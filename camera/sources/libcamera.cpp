@@ -12,10 +12,10 @@
 #include <optional>
 #include <utility>
 
-#include "camera/process.h"
-#include "camera/protocol.h"
-#include "camera/shared_frames.h"
-#include "camera/source.h"
+#include "camera/libcamera/protocol.h"
+#include "camera/libcamera/shared_frames.h"
+#include "camera/process/process.h"
+#include "camera/source/source.h"
 #include "engine/base/format.h"
 #include "engine/base/mutex.h"
 
@@ -187,7 +187,10 @@ class LibcameraSource : public FrameSource {
   [[nodiscard]] std::string description() const override { return description_; }
   [[nodiscard]] std::uint64_t dropped_count() const override { return seen_ - delivered_; }
   [[nodiscard]] bool settles() const override { return true; }
-  [[nodiscard]] SteadyClock::duration longest_pause() const override { return pause_of(options_); }
+  [[nodiscard]] SteadyClock::duration longest_start() const override {
+    return kStartLimit + kPoliteLimit + 2 * kDeathLimit;
+  }
+  [[nodiscard]] SteadyClock::duration longest_pause() const override { return sensor_pause_of(options_); }
 
  private:
   [[nodiscard]] std::shared_ptr<Flow> current_flow() {

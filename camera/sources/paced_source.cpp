@@ -3,8 +3,8 @@
 
 namespace kinglet::camera {
 
-PacedSource::PacedSource(SteadyClock::duration period, Late late)
-    : period_(period), late_(late), buffers_(std::make_shared<Buffers>()) {}
+PacedSource::PacedSource(SteadyClock::duration period, Late late, Shows shows)
+    : period_(period), late_(late), shows_(shows), buffers_(std::make_shared<Buffers>()) {}
 
 Result<void> PacedSource::start() {
   KINGLET_TRY(rewind());
@@ -36,6 +36,7 @@ Result<std::variant<Frame, NoFrame>> PacedSource::next(SteadyTime deadline) {
     const Drawn drawn = KINGLET_TRY(draw(sequence_, *loan));
     if (drawn == Drawn::kEnd) return NoFrame{NoFrame::Reason::kEnd};
     if (!buffers_->running()) return no_frame(Waited::kStopped);
+    buffers_->fit(loan->rgb.size());
     if (drawn == Drawn::kNothing) {
       if (SteadyClock::now() >= deadline) return no_frame(Waited::kDeadline);
       continue;
@@ -44,7 +45,8 @@ Result<std::variant<Frame, NoFrame>> PacedSource::next(SteadyTime deadline) {
     const FrameInfo info{.sequence = sequence_++,
                          .captured_at = begun,
                          .captured_wall = std::chrono::system_clock::now(),
-                         .still = late_ == Late::kDelay};
+                         .still = late_ == Late::kDelay,
+                         .drawn = shows_ == Shows::kDrawnOnes};
     const FrameView view = loan->view();
     return std::move(loan).into_frame(view, info);
   }

@@ -5,8 +5,8 @@
 
 #include <memory>
 
-#include "camera/source.h"
-#include "camera/sources/lease_pool.h"
+#include "camera/source/lease_pool.h"
+#include "camera/source/source.h"
 
 namespace kinglet::camera {
 
@@ -17,7 +17,7 @@ class PacedSource : public FrameSource {
   [[nodiscard]] Result<void> start() final;
   [[nodiscard]] Result<std::variant<Frame, NoFrame>> next(SteadyTime deadline) final;
   void stop() final;
-  [[nodiscard]] int depth() const final { return kDepth; }
+  [[nodiscard]] int depth() const final { return buffers_->depth(); }
   [[nodiscard]] std::uint64_t dropped_count() const final { return dropped_; }
   [[nodiscard]] SteadyClock::duration longest_pause() const final { return period_; }
 
@@ -26,8 +26,9 @@ class PacedSource : public FrameSource {
     kSkip,   // frames whose time has passed are lost, as with a camera
     kDelay,  // every picture is shown, each at least a period after the last: stills
   };
+  enum class Shows { kTakenPictures, kDrawnOnes };
   // period zero: as fast as it is asked.
-  PacedSource(SteadyClock::duration period, Late late);
+  PacedSource(SteadyClock::duration period, Late late, Shows shows = Shows::kTakenPictures);
 
   // Called by start(); the first picture comes next.
   [[nodiscard]] virtual Result<void> rewind() = 0;
@@ -44,6 +45,7 @@ class PacedSource : public FrameSource {
 
   const SteadyClock::duration period_;
   const Late late_;
+  const Shows shows_;
   std::shared_ptr<Buffers> buffers_;  // shared with the leases, which may outlive the source
   SteadyTime due_{};
   std::uint64_t sequence_ = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: "recording:FILE": a recording as if its camera were still there, at the times when the frames were taken.
-#include "camera/recording.h"
+#include "camera/stream/recording.h"
 
 #include <filesystem>
 #include <optional>
 
-#include "camera/sources/lease_pool.h"
-#include "camera/sources/spec.h"
+#include "camera/source/lease_pool.h"
+#include "camera/source/spec.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 
@@ -66,17 +66,24 @@ class RecordingSource final : public FrameSource {
                            .captured_at = now,
                            .captured_wall = std::chrono::system_clock::now()};
       last_given_ = now;
+      pool_->fit(waiting_->bytes.size());
       const FrameView view = waiting_->view;
       return std::move(waiting_).into_frame(view, info);
     }
   }
 
   void stop() override { pool_->set_running(false); }
-  [[nodiscard]] int depth() const override { return kDepth; }
+  [[nodiscard]] int depth() const override { return pool_->depth(); }
   [[nodiscard]] std::uint64_t dropped_count() const override { return dropped_; }
   [[nodiscard]] std::string description() const override {
     return format_text("recording {}{}{}", printable(path_), repeat_ == Repeat::kOnce ? ", once" : "",
                        reader_ && !reader_->description().empty() ? " of " + reader_->description() : "");
+  }
+  // The whole file is looked through, which an SD card does at 16 MiB a second.
+  [[nodiscard]] SteadyClock::duration longest_start() const override {
+    std::error_code failed;
+    const std::uintmax_t bytes = std::filesystem::file_size(path_, failed);
+    return FrameSource::longest_start() + std::chrono::seconds(failed ? 0 : bytes >> 24);
   }
   [[nodiscard]] SteadyClock::duration longest_pause() const override {
     return period_ ? *period_ : std::max<SteadyClock::duration>(facts_.longest_pause, kRoundPause);

@@ -84,21 +84,19 @@ Result<void> check_arguments(const std::vector<std::string>& arguments) {
 class RpicamSource final : public StreamSource {
  public:
   RpicamSource(std::string camera, const SourceOptions& options)
-      : StreamSource(options.log),
+      : StreamSource(options.log, sensor_pause_of(options)),
         camera_(std::move(camera)),
         wished_program_(options.rpicam_program),
         settings_(options.camera),
         further_(options.rpicam_arguments),
         width_(unpadded(options.width)),
         height_(std::max(2, options.height / 2 * 2)),
-        frames_per_second_(options.frames_per_second),
-        pause_(pause_of(options)) {}
+        frames_per_second_(options.frames_per_second) {}
 
   [[nodiscard]] std::string description() const override {
     return format_text("camera {} via rpicam-vid, {}x{} YUV420", camera_.empty() ? "0" : camera_, width_, height_);
   }
   [[nodiscard]] bool settles() const override { return true; }
-  [[nodiscard]] SteadyClock::duration longest_pause() const override { return pause_; }
 
  protected:
   Result<std::unique_ptr<ByteStream>> open_stream() override {
@@ -183,7 +181,6 @@ class RpicamSource final : public StreamSource {
   const int width_;
   const int height_;
   const double frames_per_second_;
-  const SteadyClock::duration pause_;
   std::shared_ptr<std::atomic<std::uint64_t>> configured_;  // width << 32 | height; 0: not told yet
 };
 

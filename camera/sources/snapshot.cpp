@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: "snapshot:URL": a network camera that gives one picture a request; it is asked again and again.
-#include "camera/sources/spec.h"
+#include <algorithm>
+
+#include "camera/source/spec.h"
 #include "camera/stream/http_source.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
@@ -11,7 +13,10 @@ namespace {
 class SnapshotSource final : public HttpSource {
  public:
   using HttpSource::HttpSource;
-  [[nodiscard]] SteadyClock::duration longest_pause() const override { return *request().period; }
+  // A slow camera may take for one picture whatever a request may take.
+  [[nodiscard]] SteadyClock::duration longest_pause() const override {
+    return std::max<SteadyClock::duration>(*request().period, kLongestRequest);
+  }
 
  protected:
   // The pictures follow each other in the stream as those of Motion-JPEG do.
@@ -37,7 +42,8 @@ Result<std::unique_ptr<FrameSource>> open_snapshot(std::string_view rest, const 
   wish.frames_per_second = options.frames_per_second > 0 ? options.frames_per_second : 1;
   HttpRequest request{
       .address = http.address, .certificates = options.certificates, .period = KINGLET_TRY(period_of(spec, wish))};
-  return std::make_unique<SnapshotSource>(std::move(request), options.login_file, options.log);
+  // The first picture is asked for at once: it keeps nothing waiting for a period.
+  return std::make_unique<SnapshotSource>(std::move(request), options, SteadyClock::duration{});
 }
 
 }  // namespace kinglet::camera

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "camera/process.h"
+#include "camera/process/process.h"
 #include "camera/stream/byte_stream.h"
 #include "engine/base/file.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "camera/sources/spec.h"
+#include "camera/source/spec.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 
@@ -18,7 +18,7 @@ Result<std::unique_ptr<ByteStream>> HttpSource::open_stream() {
 Result<std::unique_ptr<StreamParser>> HttpSource::open_parser(ByteStream& stream, SteadyTime deadline) {
   auto& http = static_cast<HttpStream&>(stream);
   if (!KINGLET_TRY(http.wait_for_head(deadline))) {
-    return fail(ErrorCode::kUnavailable, format_text("{} did not answer within {}", subject(), kFirstFrame));
+    return fail(ErrorCode::kUnavailable, format_text("{} did not answer within {}", subject(), first_frame_limit()));
   }
   const std::string whole = http.content_type();
   std::string type = whole.substr(0, whole.find_first_of("; \t"));

@@ -9,8 +9,8 @@ namespace kinglet::camera {
 
 class HttpSource : public StreamSource {
  public:
-  HttpSource(HttpRequest request, std::string login_file, const LogSink& log)
-      : StreamSource(log), request_(std::move(request)), login_file_(std::move(login_file)) {}
+  HttpSource(HttpRequest request, const SourceOptions& options, SteadyClock::duration pause)
+      : StreamSource(options.log, pause), request_(std::move(request)), login_file_(options.login_file) {}
 
   [[nodiscard]] std::string description() const override { return "camera " + shown_address(request_.address); }
 

@@ -16,7 +16,6 @@ namespace {
 constexpr std::size_t kMaxWaiting = std::size_t{1} << 20;
 constexpr long kYes = 1;
 constexpr long kConnectSeconds = 8;
-constexpr long kRequestSeconds = 10;
 
 int milliseconds_until(SteadyTime deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now()).count();
@@ -87,7 +86,7 @@ void HttpStream::set_options(const HttpRequest& request) {
   // A name server that does not answer must not hold up the end.
   set(easy_, CURLOPT_QUICK_EXIT, kYes);
   set(easy_, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
-  if (period_) set(easy_, CURLOPT_TIMEOUT, kRequestSeconds);
+  if (period_) set(easy_, CURLOPT_TIMEOUT, long{kLongestRequest.count()});
   set(easy_, CURLOPT_TCP_KEEPALIVE, kYes);
   // Cameras are in the same house: a proxy of the environment is for the world.
   set(easy_, CURLOPT_PROXY, "");

@@ -15,12 +15,15 @@
 
 namespace kinglet::camera {
 
+// One of several requests ends within this.
+inline constexpr std::chrono::seconds kLongestRequest{10};
+
 struct HttpRequest {
   std::string address;  // http:// or https://
   std::string user;     // Basic or Digest, as the server asks; empty: none
   std::string password;
   std::string certificates;  // a file of authorities for https; empty: the system's
-  // Asks again so long after each request, for ever; nothing: once. Then a request has to end within 10 s.
+  // Asks again so long after each request, for ever; nothing: once. Then a request has to end within kLongestRequest.
   std::optional<SteadyClock::duration> period;
 };
 

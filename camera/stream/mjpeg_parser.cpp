@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "camera/decode.h"
+#include "camera/decode/decode.h"
 #include "camera/stream/parser.h"
 #include "engine/base/format.h"
 
@@ -17,6 +17,7 @@ constexpr std::byte kEnd{0xD9};
 constexpr std::byte kScan{0xDA};
 // Bytes that belong to no picture before the stream is given up.
 constexpr std::size_t kMaxBetween = std::size_t{16} << 20;
+constexpr DecodeLimits kFrameLimits{.max_pixels = 64'000'000, .max_side = 65'535};
 
 // Markers without a segment: TEM and the restarts.
 bool stands_alone(std::byte marker) {
@@ -168,7 +169,7 @@ Result<FrameView> jpeg_view(std::span<const std::byte> bytes) {
   if (bytes.size() < 4 || bytes[0] != kMark || bytes[1] != kStart) {
     return fail(ErrorCode::kBadData, "a picture of the stream is no JPEG");
   }
-  const ImageSize size = KINGLET_TRY(read_image_size(bytes));
+  const ImageSize size = KINGLET_TRY(read_image_size(bytes, kFrameLimits));
   FrameView view{.format = PixelFormat::kMjpeg, .width = size.width, .height = size.height};
   view.range = ColorRange::kFull;
   view.planes[0] = {bytes, 0};

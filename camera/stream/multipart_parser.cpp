@@ -34,8 +34,10 @@ std::string_view trimmed(std::string_view text) {
 class MultipartParser final : public StreamParser {
  public:
   explicit MultipartParser(std::string_view boundary) {
-    // Some servers name the boundary with the dashes that belong before it.
-    if (!boundary.empty()) delimiter_ = std::string(boundary.starts_with("--") ? "" : "--") + std::string(boundary);
+    if (boundary.empty()) return;
+    delimiter_ = "--" + std::string(boundary);
+    // Some servers name the boundary with the dashes that belong before it; others have dashes of their own in it.
+    if (boundary.starts_with("--")) or_delimiter_ = boundary;
   }
 
   Result<Step> feed(std::span<const std::byte> bytes, std::vector<std::byte>& into) override {
@@ -89,7 +91,11 @@ class MultipartParser final : public StreamParser {
     if (delimiter_.empty() && line.size() > 2 && line.size() <= kMaxBoundary && line.starts_with("--")) {
       delimiter_ = line;
     }
-    return !delimiter_.empty() && line == delimiter_;
+    // The first one that comes shows which it is.
+    if (!or_delimiter_.empty() && line == or_delimiter_) delimiter_ = or_delimiter_;
+    if (delimiter_.empty() || line != delimiter_) return false;
+    or_delimiter_.clear();
+    return true;
   }
 
   void begin_part() {
@@ -160,7 +166,8 @@ class MultipartParser final : public StreamParser {
     part_over_ = true;
   }
 
-  std::string delimiter_;  // with its dashes; empty: not known yet
+  std::string delimiter_;     // with its dashes; empty: not known yet
+  std::string or_delimiter_;  // may be it as well, until one of both has come
   State state_ = State::kBetween;
   std::string line_;      // so far
   std::size_t seen_ = 0;  // bytes of the state

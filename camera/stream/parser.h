@@ -10,12 +10,14 @@
 #include <string_view>
 #include <vector>
 
-#include "camera/frame.h"
+#include "camera/frame/frame.h"
 
 namespace kinglet::camera {
 
-// No frame of a stream is larger.
+// No frame of a stream is larger,
 inline constexpr std::size_t kMaxStreamFrame = std::size_t{64} << 20;
+// and no raw one, of which several are held: 4096x4096 pixels of yuv420p are 24 MiB.
+inline constexpr std::size_t kMaxRawFrame = std::size_t{32} << 20;
 
 // Thread-bound.
 class StreamParser {
@@ -47,7 +49,7 @@ struct ColorWish {
 [[nodiscard]] std::unique_ptr<StreamParser> make_y4m_parser(const ColorWish& color);
 
 // Frames of one format and size without anything between them, rows without padding. kUsage: kMjpeg, odd or too large
-// sides.
+// sides, more than kMaxRawFrame.
 [[nodiscard]] Result<std::unique_ptr<StreamParser>> make_raw_parser(PixelFormat format, int width, int height,
                                                                     const ColorWish& color);
 

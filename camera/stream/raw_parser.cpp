@@ -3,7 +3,7 @@
 // is not the writer's cannot be seen in the bytes: whoever opens such a stream has to know it.
 #include <algorithm>
 
-#include "camera/packed_frame.h"
+#include "camera/frame/packed_frame.h"
 #include "camera/stream/parser.h"
 #include "camera/stream/video_color.h"
 #include "engine/base/format.h"
@@ -42,7 +42,10 @@ Result<std::unique_ptr<StreamParser>> make_raw_parser(PixelFormat format, int wi
   if (width < 2 || height < 2 || width > 16'384 || height > 16'384) return wrong("sides must be 2 to 16384");
   if (format != PixelFormat::kRgb888 && (width % 2 != 0 || height % 2 != 0)) return wrong("sides must be even");
   const std::uint64_t size = packed_size(shape);
-  if (size > kMaxStreamFrame) return wrong("too large");
+  if (size > kMaxRawFrame) {
+    return wrong(format_text("{} MiB a frame; the limit is {} MiB (yuv420p takes half of rgb24)", size >> 20,
+                             kMaxRawFrame >> 20));
+  }
   return std::make_unique<RawParser>(shape, size);
 }
 

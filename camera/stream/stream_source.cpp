@@ -51,11 +51,11 @@ Result<void> StreamSource::start() {
 }
 
 Result<void> StreamSource::wait_for_first(const std::shared_ptr<Flow>& flow) {
-  const SteadyTime deadline = SteadyClock::now() + kFirstFrame;
+  const SteadyTime deadline = SteadyClock::now() + first_frame_limit();
   const auto in_time = [&]() -> Result<void> {
     if (flow->stopped) return fail(ErrorCode::kUnavailable, format_text("{} was stopped while it started", subject()));
     if (SteadyClock::now() < deadline) return {};
-    return fail(ErrorCode::kUnavailable, format_text("{} gave no frame within {}", subject(), kFirstFrame));
+    return fail(ErrorCode::kUnavailable, format_text("{} gave no frame within {}", subject(), first_frame_limit()));
   };
   Result<std::unique_ptr<StreamParser>> parser = open_parser(*flow->stream, deadline);
   KINGLET_TRY(in_time());
@@ -151,6 +151,7 @@ Result<std::optional<Frame>> StreamSource::finish(Flow& flow) {
     flow.failure = std::move(checked).error();
     return std::unexpected(*flow.failure);
   }
+  pool_->fit(flow.loan->size());
   const FrameInfo info{.sequence = sequence, .captured_at = flow.begun_at, .captured_wall = flow.begun_wall};
   return std::move(flow.loan).into_frame(*view, info);
 }

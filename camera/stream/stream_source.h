@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "camera/source.h"
-#include "camera/sources/lease_pool.h"
+#include "camera/source/lease_pool.h"
+#include "camera/source/source.h"
 #include "camera/stream/byte_stream.h"
 #include "camera/stream/parser.h"
 #include "engine/base/mutex.h"
@@ -17,18 +17,21 @@ namespace kinglet::camera {
 
 class StreamSource : public FrameSource {
  public:
-  // From start() to the first frame: programs and network cameras have to be found and asked first.
+  // From start() to the first frame of what is quick: programs and network cameras have to be found and asked first.
   static constexpr std::chrono::seconds kFirstFrame{10};
   static constexpr int kDepth = 4;
 
-  explicit StreamSource(LogSink log) : log_(std::move(log)) {}
+  // `pause`: how long a frame may keep the next one waiting; zero: a fraction of a second.
+  StreamSource(LogSink log, SteadyClock::duration pause) : log_(std::move(log)), pause_(pause) {}
   ~StreamSource() override { stop(); }
 
   [[nodiscard]] Result<void> start() final;
   [[nodiscard]] Result<std::variant<Frame, NoFrame>> next(SteadyTime deadline) final;
   void stop() final;
-  [[nodiscard]] int depth() const final { return kDepth; }
+  [[nodiscard]] int depth() const final { return pool_->depth(); }
   [[nodiscard]] std::uint64_t dropped_count() const final { return dropped_; }
+  [[nodiscard]] SteadyClock::duration longest_start() const final { return first_frame_limit() + kEndLimit; }
+  [[nodiscard]] SteadyClock::duration longest_pause() const override { return pause_; }
 
  protected:
   // Begins a run; must not wait.
@@ -43,8 +46,13 @@ class StreamSource : public FrameSource {
   [[nodiscard]] virtual bool may_end(ByteStream& /*stream*/) const { return false; }
 
   [[nodiscard]] const LogSink& log() const { return log_; }
+  // The first frame may be one that a slow camera has only begun.
+  [[nodiscard]] std::chrono::seconds first_frame_limit() const {
+    return kFirstFrame + std::chrono::ceil<std::chrono::seconds>(2 * pause_);
+  }
 
  private:
+  static constexpr std::chrono::seconds kEndLimit{2};  // a start that fails ends its stream
   using Pool = LeasePool<std::vector<std::byte>, kDepth>;
   struct Flow;
 
@@ -56,6 +64,7 @@ class StreamSource : public FrameSource {
   [[nodiscard]] Result<std::optional<Frame>> finish(Flow& flow);
 
   const LogSink log_;
+  const SteadyClock::duration pause_;
   const std::shared_ptr<Pool> pool_ = std::make_shared<Pool>();
   std::uint64_t sequence_ = 0;
   std::uint64_t dropped_ = 0;

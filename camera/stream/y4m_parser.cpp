@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "camera/packed_frame.h"
+#include "camera/frame/packed_frame.h"
 #include "camera/stream/parser.h"
 #include "camera/stream/video_color.h"
 #include "engine/base/format.h"
@@ -94,7 +94,11 @@ class Y4mParser final : public StreamParser {
                  "ffmpeg: -pix_fmt yuv420p");
     }
     set_color(shape, color);
-    if (packed_size(shape) > kMaxStreamFrame) return bad("a frame larger than 64 MiB");
+    if (packed_size(shape) > kMaxRawFrame) {
+      return bad(format_text("a frame of {}x{} pixels is {} MiB; the limit is {} MiB", shape.width, shape.height,
+                             packed_size(shape) >> 20, kMaxRawFrame >> 20),
+                 "let the program scale it down");
+    }
     shape_ = shape;
     size_ = packed_size(shape);
     return {};

@@ -76,7 +76,7 @@ lint_tidy() {
   sources=$(only '^(engine|camera|config|visits|store|daemon|cli)/.*\.cpp$' "$@")
   [[ -n $sources ]] || return 0
   configure clang
-  cmake --build "$repository/build/clang" --target kinglet_onnx_proto kinglet_tflite_header >/dev/null || return
+  alone_in clang cmake --build "$repository/build/clang" --target kinglet_onnx_proto kinglet_tflite_header >/dev/null || return
   mkdir -p "$stamps"
   scanned=$(included_files)
   unread=$(comm -23 <(sort <<<"$sources") <(cut -d ' ' -f 1 <<<"$scanned" | sort))

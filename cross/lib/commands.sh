@@ -4,18 +4,38 @@
 
 job_count() { nproc; }
 
-configure() {
+# alone_in PRESET COMMAND...: as the only ./dev that touches build/PRESET. What the command starts does not inherit the
+# lock, and so cannot keep it.
+alone_in() {
+  local preset=$1 status=0
+  shift
+  mkdir -p "$repository/build"
+  exec 7>"$repository/build/$preset.lock"
+  flock --nonblock 7 || {
+    say "another ./dev command builds build/$preset: waiting for it ..."
+    flock 7
+  }
+  "$@" 7>&- || status=$?
+  exec 7>&-
+  return "$status"
+}
+
+configure() { alone_in "$1" configure_folder "$1"; }
+
+configure_folder() {
   local preset=$1
   [[ -e $repository/build/$preset/build.ninja ]] ||
     step "configuring $preset" quietly cmake -S "$repository" --preset "$preset" || exit
 }
 
 # build_preset PRESET [TARGET...]: configures once, then builds what changed.
-build_preset() {
+build_preset() { alone_in "$1" build_folder "$@"; }
+
+build_folder() {
   local preset=$1 target=()
   shift
   (($# == 0)) || target=(--target "$@")
-  configure "$preset"
+  configure_folder "$preset"
   step "building $preset" cmake --build "$repository/build/$preset" -j "$(job_count)" "${target[@]}" </dev/null >&2 || exit 1
 }
 

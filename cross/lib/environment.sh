@@ -68,7 +68,7 @@ finish_installing() {
 export_build_variables() {
   CCACHE_DIR=$(cache_folder)/ccache
   export CCACHE_DIR CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G} CCACHE_BASEDIR=$repository CCACHE_NOHASHDIR=true
-  export CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=true
+  export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_DEPEND=true
   ! have ccache || export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
   # The owner of the checkout may be another than the user of the namespace.
   export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0=$repository

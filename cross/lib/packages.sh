@@ -13,7 +13,11 @@ group_file() {
 }
 
 group_lines() { sed -E 's/#.*//; s/[[:space:]]+$//; /^$/d' "$(group_file "$1")"; }
-group_packages() { group_lines "$1" | grep -v '^files ' || true; }
+group_packages() {
+  local ours=d
+  [[ ! -d /.kinglet ]] || ours='s/^root //'
+  group_lines "$1" | sed -E "/^files /d; /^root /{$ours}"
+}
 group_file_packages() { group_lines "$1" | sed -n 's/^files //p'; }
 group_mb() { sed -nE 's/^# needs-mb: ([0-9]+)/\1/p' "$(group_file "$1")"; }
 group_hash() { group_lines "$1" | sha256sum | cut -c1-12; }

@@ -15,7 +15,8 @@ command_test() {
     --tier=* | --regex=*) set -- x "${1%%=*}" "${1#*=}" "${@:2}" ;;
     --tier) tier=$(option_value "$@") && shift || exit ;;
     -R | --regex) regex=$(option_value "$@") && shift || exit ;;
-    *) fail 64 "test: unknown option \"$1\"" "--all, --tier NAME or -R REGEX" ;;
+    [!-]*) regex=${regex:+$regex|}${1//./\\.} ;;
+    *) fail 64 "test: unknown option \"$1\"" "--all, --tier NAME, -R REGEX or names of tests" ;;
     esac
     shift
   done
@@ -52,16 +53,33 @@ test_groups() {
 
 build_for_tests() {
   local all=$1 tier=$2 regex=$3
-  if [[ $tier == browser ]]; then build_preset tests tests_browser; else build_preset tests; fi
+  if [[ $tier == browser ]]; then
+    build_preset tests tests_browser
+  elif [[ -z $regex ]]; then
+    build_preset tests
+  else
+    build_for_names "$regex"
+  fi
   finish_installing
   [[ -z $all && $tier != browser ]] || fetch_page_modules
   [[ -z $regex ]] || return 0
   if [[ -z $tier || $tier == sanitizer ]]; then
-    build_tiers asan bytes camera
-    build_tiers tsan threads camera
+    build_tiers asan bytes camera daemon
+    build_tiers tsan threads camera daemon
   fi
   [[ $tier != arm64 && (-n $tier || -z $(arm64_compiler)) ]] || build_tiers arm64-tests board
   [[ -z $all && $tier != package && $tier != emulation ]] || build_preset arm64
+}
+
+# Only what the tests need whose names match.
+build_for_names() {
+  local listed targets=()
+  configure tests
+  if listed=$("$repository/cross/test-targets.py" "$repository/build/tests" "$1"); then
+    [[ -n $listed ]] || return 0
+    mapfile -t targets <<<"$listed"
+  fi
+  build_preset tests "${targets[@]}"
 }
 
 arm64_compiler() { command -v aarch64-linux-gnu-g++ || true; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: memory, power and clock of the board.
-#include "daemon/board.h"
+#include "daemon/machine/board.h"
 
 #include <algorithm>
 #include <fstream>

@@ -12,7 +12,8 @@
 #include <variant>
 #include <vector>
 
-#include "daemon/check_status.h"
+#include "camera/sources/open_source.h"
+#include "daemon/doctor/check_status.h"
 
 namespace kinglet::daemon {
 
@@ -32,6 +33,7 @@ struct DoctorInput {
     std::string state;  // "streaming"
     std::string detail;
     std::string description;
+    kinglet::camera::SourceKind kind = kinglet::camera::SourceKind::kAttached;
     bool demonstration = false;
     std::uint64_t stalls = 0;
   };
@@ -52,6 +54,8 @@ struct DoctorInput {
   struct Network {
     std::vector<std::string> listening;  // "http://127.0.0.1:8420/"
     bool everywhere = false;             // from other machines, too
+    std::string proxy;                   // in front of us, whose clients are strangers: what was seen; empty: none
+    std::string proxy_hint;
   };
 
   std::filesystem::path root = "/";  // of proc and sys

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <set>
 
+#include "camera/sources/open_source.h"
 #include "daemon/doctor/doctor.h"
 #include "engine/base/format.h"
 
@@ -25,15 +26,26 @@ std::vector<std::string> video_devices(const fs::path& root) {
   return {names.begin(), names.end()};
 }
 
-// What helps, by the state of the camera.
-std::string cure_of(std::string_view state, bool devices) {
-  if (state == "absent" && !devices) {
-    return "the kernel sees no camera: switch the board off and check the ribbon cable or the plug; a network camera "
-           "is "
-           "named in source";
+// What helps, by the state of the camera and by where it is.
+std::string cure_of(const DoctorInput::Camera& camera, bool devices) {
+  const bool absent = camera.state == "absent";
+  const bool gone = absent || camera.state == "failed";
+  switch (camera.kind) {
+    case camera::SourceKind::kNetwork:
+      return "is the camera on, and in the same network? its address stands in source";
+    case camera::SourceKind::kProgram:
+    case camera::SourceKind::kFile:
+    case camera::SourceKind::kDrawn:
+      return gone ? "the detail says what source names, and why it cannot be read" : "the detail says what is missing";
+    case camera::SourceKind::kAttached:
+      break;
   }
-  if (state == "absent") return "the kernel sees a camera, but it cannot be opened: the detail says why";
-  if (state == "failed") return "check its cable and its power; journalctl -u kingletd says since when";
+  if (absent && !devices) {
+    return "the kernel sees no camera: switch the board off and check the ribbon cable or the plug; a network camera "
+           "is named in source";
+  }
+  if (absent) return "the kernel sees a camera, but it cannot be opened: the detail says why";
+  if (gone) return "check its cable and its power; journalctl -u kingletd says since when";
   return "wait a minute; if it stays so, check cable and power";
 }
 
@@ -61,14 +73,16 @@ Finding look_at_camera(const DoctorInput& input) {
     } else if (camera.stalls > 0) {
       finding.status = CheckStatus::kWarn;
       finding.detail += format_text("; it stood still {} times", camera.stalls);
-      finding.hint = "a ribbon cable that is loose or too long, or too little power, makes cameras stand still";
+      finding.hint = camera.kind == camera::SourceKind::kAttached
+                         ? "a ribbon cable that is loose or too long, or too little power, makes cameras stand still"
+                         : cure_of(camera, !devices.empty());
     }
     return finding;
   }
   const bool gone = camera.state == "absent" || camera.state == "failed";
   finding.status = gone ? CheckStatus::kFail : CheckStatus::kWarn;
   finding.detail = camera.detail.empty() ? camera.state : camera.state + ": " + camera.detail;
-  finding.hint = cure_of(camera.state, !devices.empty());
+  finding.hint = cure_of(camera, !devices.empty());
   return finding;
 }
 

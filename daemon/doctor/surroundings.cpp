@@ -112,7 +112,11 @@ Finding look_at_network(const DoctorInput& input) {
     }
   }
   if (finding.detail.empty()) finding.detail = format_text("{} interfaces are up", names.size());
-  if (names.empty()) {
+  if (input.network && !input.network->proxy.empty()) {
+    finding.status = CheckStatus::kWarn;
+    finding.detail += "; " + input.network->proxy;
+    finding.hint = input.network->proxy_hint;
+  } else if (names.empty()) {
     finding.status = CheckStatus::kWarn;
     finding.detail = "this machine has no network";
     finding.hint = "is the cable in, or the password of the wireless network right? nmcli device status";

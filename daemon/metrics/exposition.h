@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/histogram.h"
+#include "daemon/metrics/histogram.h"
 
 namespace kinglet::daemon::metrics {
 

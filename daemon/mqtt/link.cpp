@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/mqtt/link.h"
 
+#include <linux/tcp.h>
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <utility>
 
-#include "daemon/secret_file.h"
+#include "daemon/tokens/secret_file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 
@@ -17,15 +20,44 @@ namespace {
 
 constexpr int kKeepAliveSeconds = 30;
 constexpr std::chrono::seconds kAcceptance{10};
-constexpr std::chrono::seconds kGoodbye{1};
+constexpr std::chrono::milliseconds kGoodbye{500};
 constexpr std::size_t kMostMessages = 64;      // of one turn
 constexpr std::size_t kLongestMessage = 1024;  // of what we listen to
+constexpr std::uint32_t kLargestPacket = 4096;
+// A packet without end is read by libmosquitto as long as it comes, into memory that grows with it. So little is in
+// the system's hands that it returns to us every now and then, and more than this in so long ends the connection.
+constexpr int kReceiveBuffer = 16 << 10;
+constexpr std::uint64_t kMostReceived = 64U << 10;
+constexpr std::chrono::seconds kSpan{10};
 
 // Once for the process; libmosquitto wants it and counts.
 struct Library {
   Library() { mosquitto_lib_init(); }
   ~Library() { mosquitto_lib_cleanup(); }
 };
+
+// Since the connection was made, encrypted or not; 0 without one.
+std::uint64_t bytes_received(mosquitto* client) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(mosquitto_socket(client), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
+  return info.tcpi_bytes_received;
+}
+
+// MQTT 5, section 3.1.2.11.4: what is larger is not sent to us. Version 3.1.1 knows no such thing.
+int connect(mosquitto* client, const Address& address, bool v5) {
+  mosquitto_property* properties = nullptr;
+  int code = MOSQ_ERR_SUCCESS;
+  if (v5) code = mosquitto_property_add_int32(&properties, MQTT_PROP_MAXIMUM_PACKET_SIZE, kLargestPacket);
+  if (code == MOSQ_ERR_SUCCESS) {
+    code =
+        mosquitto_connect_bind_v5(client, address.host.c_str(), address.port, kKeepAliveSeconds, nullptr, properties);
+  }
+  mosquitto_property_free_all(&properties);
+  if (code != MOSQ_ERR_SUCCESS) return code;
+  ::setsockopt(mosquitto_socket(client), SOL_SOCKET, SO_RCVBUF, &kReceiveBuffer, sizeof kReceiveBuffer);
+  return code;
+}
 
 }  // namespace
 
@@ -66,8 +98,7 @@ Result<std::unique_ptr<Link>> Link::open(const BrokerOptions& options, Protocol 
   link->client_.reset(mosquitto_new(options.client_id.c_str(), true, link.get()));
   if (!link->client_) return fail(ErrorCode::kUnavailable, "libmosquitto cannot start");
   KINGLET_TRY(link->prepare(options, protocol, will_topic));
-  const int code =
-      mosquitto_connect(link->client_.get(), options.address.host.c_str(), options.address.port, kKeepAliveSeconds);
+  const int code = connect(link->client_.get(), options.address, link->v5_);
   if (code != MOSQ_ERR_SUCCESS) return std::unexpected(link->lost(code));
   return link;
 }
@@ -126,10 +157,25 @@ Result<Link::Turn> Link::turn(std::chrono::milliseconds patience) {
     if (!accepted_ && v5_ && code != MOSQ_ERR_TLS) wrong_protocol_ = true;
     return std::unexpected(lost(code));
   }
+  if (receives_too_much()) {
+    return fail(ErrorCode::kUnavailable,
+                format_text("it sends more than {} bytes in {} s", kMostReceived, kSpan.count()), shown_,
+                "who publishes so much to our topics?");
+  }
   if (!accepted_ && SteadyClock::now() - opened_at_ > kAcceptance) {
     return fail(ErrorCode::kUnavailable, "it does not answer in MQTT", shown_);
   }
   return std::exchange(happened_, {});
+}
+
+bool Link::receives_too_much() {
+  const std::uint64_t received = bytes_received(client_.get());
+  const SteadyTime now = SteadyClock::now();
+  if (now - span_began_ > kSpan) {
+    span_began_ = now;
+    received_before_ = received;
+  }
+  return received > received_before_ + kMostReceived;
 }
 
 Result<int> Link::publish(const std::string& topic, std::string_view payload, Quality quality, Keep keep) {

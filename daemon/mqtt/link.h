@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/mqtt/address.h"
+#include "daemon/values/mqtt_address.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 
@@ -50,8 +50,8 @@ class Link {
     std::vector<int> acknowledged;  // numbers of publish()
     std::vector<Message> messages;
   };
-  // What happened, waiting at most so long for it. kUnavailable: the link is gone; kNotPermitted: the broker refuses
-  // us.
+  // What happened, waiting at most so long for it. kUnavailable: the link is gone, or the broker sends far more than
+  // what we listen to; kNotPermitted: it refuses us.
   [[nodiscard]] Result<Turn> turn(std::chrono::milliseconds patience);
   [[nodiscard]] bool accepted() const { return accepted_; }
   // The broker does not speak this version, or went away without a word when it was spoken to in it.
@@ -70,6 +70,7 @@ class Link {
   explicit Link(std::string shown) : shown_(std::move(shown)) {}
   [[nodiscard]] Result<void> prepare(const BrokerOptions& options, Protocol protocol, const std::string& will_topic);
   [[nodiscard]] Error lost(int code) const;
+  [[nodiscard]] bool receives_too_much();
   static void on_connect(mosquitto* client, void* self, int code);
   static void on_publish(mosquitto* client, void* self, int number);
   struct Callbacks;
@@ -78,6 +79,8 @@ class Link {
   std::unique_ptr<mosquitto, Free> client_;
   bool v5_ = false;
   SteadyTime opened_at_ = SteadyClock::now();
+  SteadyTime span_began_ = opened_at_;
+  std::uint64_t received_before_ = 0;  // bytes, when the span began
   bool accepted_ = false;
   bool wrong_protocol_ = false;
   std::optional<int> refusal_;

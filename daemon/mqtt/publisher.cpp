@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "daemon/thread_entry.h"
+#include "daemon/machine/thread_entry.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 
@@ -19,14 +19,12 @@ constexpr std::size_t kMostOnTheirWay = 20;
 constexpr std::size_t kLargestPicture = 200'000;
 constexpr std::chrono::seconds kPictureTime{10};  // it is made after the visit has ended
 constexpr std::chrono::seconds kTodayEvery{60};   // a new day begins by itself
+constexpr milliseconds kGoodbye{1'000};
+constexpr milliseconds kPictureAtEnd{500};
 
 EventSet wished_events() {
-  EventSet set;
-  for (const EventType type : {EventType::kVisitStart, EventType::kVisitUpdate, EventType::kVisitEnd,
-                               EventType::kVisitReviewed, EventType::kVisitDeleted, EventType::kCamera}) {
-    set[static_cast<std::size_t>(type)] = true;
-  }
-  return set;
+  return set_of({EventType::kVisitStart, EventType::kVisitUpdate, EventType::kVisitEnd, EventType::kVisitReviewed,
+                 EventType::kVisitDeleted, EventType::kCamera, EventType::kGap});
 }
 
 bool is_course_of_visit(EventType type) {
@@ -50,7 +48,7 @@ void Publisher::start() {
 }
 
 void Publisher::stop() {
-  thread_.request_stop();
+  begin_stop();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -71,27 +69,46 @@ void Publisher::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     hear_events(link_ ? milliseconds(0) : kTurnWithoutLink);
     if (!link_) {
-      if (SteadyClock::now() >= next_try_) connect(stop);
+      if (SteadyClock::now() >= next_try_) connect(stop, SteadyTime::max());
     } else if (const Result<void> said = converse(); !said) {
       give_up(said.error());
     }
   }
-  if (!link_ || !link_->accepted()) return;
+  say_goodbye();
+  count_untold();
+  reader_.reset();
+}
+
+void Publisher::say_goodbye() {
+  const SteadyTime start = SteadyClock::now();
+  const SteadyTime deadline = start + kGoodbye;
   hear_events(milliseconds(0));
-  if (say_waiting() && retain(options_.topics.own("status"), "offline", Quality::kAtLeastOnce)) link_->close();
+  // It may be back since the last try, and keeps a visit as open that has ended.
+  if (!link_ && visit_is_new_) connect({}, deadline);
+  while (link_ && SteadyClock::now() < deadline) {
+    if (link_->accepted() && (!say_waiting() || !say_what_is_due())) return link_.reset();
+    const bool picture_may_come = picture_ && SteadyClock::now() < start + kPictureAtEnd;
+    if (link_->accepted() && waiting_.empty() && !picture_may_come) break;
+    if (!converse()) return link_.reset();
+  }
+  if (link_ && link_->accepted() && retain(options_.topics.own("status"), "offline", Quality::kAtLeastOnce)) {
+    link_->close();
+  }
+}
+
+void Publisher::count_untold() {
+  if (waiting_.empty()) return;
+  log_(LogLevel::kWarning, format_text("mqtt: at the end {} {} of visits had not reached the broker", waiting_.size(),
+                                       waiting_.size() == 1 ? "message" : "messages"));
+  MutexLock lock(mutex_);
+  status_.dropped += waiting_.size();
 }
 
 void Publisher::hear_events(milliseconds patience) {
   for (;;) {
     const auto told = sources_.events.take_one(*reader_, patience);
-    if (!told) {
-      // What waits on the bus is lost when its reader is left behind; how much of it, nobody knows.
-      log_(LogLevel::kWarning, "mqtt: events were missed: " + describe(told.error()));
-      reader_ = sources_.events.subscribe(wished_events(), std::nullopt);
-      return;
-    }
-    if (!*told) return;
-    note(**told);
+    if (!told) return;
+    note(*told);
     patience = milliseconds(0);
   }
 }
@@ -102,25 +119,37 @@ void Publisher::note(const EventBus::Told& told) {
     return;
   }
   today_is_new_ = true;
-  const VisitPayload visit = visit_payload(told);
-  if (visit.json.empty()) return;
-  if (is_course_of_visit(told.type)) {
-    last_visit_ = visit.json;
-    visit_is_new_ = true;
-    waiting_.push_back({.payload = event_payload(told), .number = {}});
+  if (told.type == EventType::kGap) {
+    log_(LogLevel::kWarning, format_text("mqtt: {} events were missed", told.missed));
+    missed_ += told.missed;
+    return;
   }
+  const VisitPayload visit = visit_payload(told);
+  if (visit.id.empty()) return;
+  refresh_last_visit(told.type, visit);
+  if (is_course_of_visit(told.type)) waiting_.push_back({.payload = event_payload(told), .number = {}});
   if (told.type == EventType::kVisitEnd && options_.device.pictures) {
     picture_ = Picture{.visit = visit.id, .give_up = SteadyClock::now() + kPictureTime};
   }
   const bool too_many = waiting_.size() > options_.most_waiting;
-  if (too_many) waiting_.pop_front();
+  if (too_many) {
+    waiting_.pop_front();
+    ++missed_;
+  }
   MutexLock lock(mutex_);
   if (too_many) ++status_.dropped;
   status_.waiting = waiting_.size();
 }
 
-void Publisher::connect(const std::stop_token& stop) {
-  const Result<void> reached = reach(options_.broker.address, stop);
+// A person's word on the last visit counts as well, and one that was removed is the last one no more.
+void Publisher::refresh_last_visit(EventType type, const VisitPayload& visit) {
+  if (!is_course_of_visit(type) && visit.id != id_of_visit(last_visit_)) return;
+  last_visit_ = visit.json.empty() && sources_.last_visit ? sources_.last_visit() : visit.json;
+  visit_is_new_ = true;
+}
+
+void Publisher::connect(const std::stop_token& stop, SteadyTime deadline) {
+  const Result<void> reached = reach(options_.broker.address, stop, deadline);
   if (!reached) return give_up(reached.error());
   Result<std::unique_ptr<Link>> link = Link::open(options_.broker, protocol_, options_.topics.own("status"));
   if (!link) return give_up(link.error());
@@ -132,6 +161,7 @@ void Publisher::give_up(const Error& error) {
   const bool try_older = link_ && link_->wrong_protocol() && protocol_ == Protocol::k5;
   link_.reset();
   for (Waiting& waiting : waiting_) waiting.number.reset();
+  if (gap_) missed_ += std::exchange(gap_, std::nullopt)->missed;
   if (try_older) {
     protocol_ = Protocol::k311;
     next_try_ = SteadyClock::now();
@@ -208,7 +238,16 @@ Result<void> Publisher::say_what_is_due() {
   return say_picture();
 }
 
+Result<void> Publisher::say_gap() {
+  if (missed_ == 0 || gap_) return {};
+  const int number = KINGLET_TRY(
+      link_->publish(options_.topics.own("event/gap"), gap_payload(missed_), Quality::kAtLeastOnce, Keep::kPassing));
+  gap_ = Gap{.number = number, .missed = std::exchange(missed_, 0)};
+  return {};
+}
+
 Result<void> Publisher::say_waiting() {
+  KINGLET_TRY(say_gap());
   std::size_t on_their_way = 0;
   for (Waiting& waiting : waiting_) {
     if (++on_their_way > kMostOnTheirWay) break;
@@ -229,6 +268,7 @@ Result<void> Publisher::say_picture() {
 }
 
 void Publisher::acknowledged(int number) {
+  if (gap_ && gap_->number == number) gap_.reset();
   const auto found = std::ranges::find_if(waiting_, [&](const Waiting& waiting) { return waiting.number == number; });
   if (found == waiting_.end()) return;
   waiting_.erase(found);

@@ -11,10 +11,10 @@
 #include <string>
 #include <thread>
 
-#include "daemon/event_bus.h"
 #include "daemon/mqtt/link.h"
 #include "daemon/mqtt/payloads.h"
 #include "daemon/mqtt/status.h"
+#include "daemon/tell/event_bus.h"
 #include "engine/base/log.h"
 #include "engine/base/mutex.h"
 
@@ -47,10 +47,18 @@ class Publisher {
   ~Publisher() { stop(); }
 
   void start();
-  void stop();  // says goodbye, at most for a moment
+  // What has happened by now is still told, the retained state too, and then that we are gone: for a second at most.
+  // begin_stop() waits for nothing.
+  void begin_stop() { thread_.request_stop(); }
+  void stop();
   [[nodiscard]] Status status() const;
 
  private:
+  // Said instead of events that nobody was told.
+  struct Gap {
+    int number;  // of the message, on its way
+    std::uint64_t missed;
+  };
   struct Waiting {
     std::string payload;
     std::optional<int> number;  // on its way, not yet acknowledged
@@ -63,12 +71,16 @@ class Publisher {
   void run(const std::stop_token& stop);
   void hear_events(std::chrono::milliseconds patience);
   void note(const EventBus::Told& told);
-  void connect(const std::stop_token& stop);
+  void refresh_last_visit(EventType type, const VisitPayload& visit);
+  void connect(const std::stop_token& stop, SteadyTime deadline);
+  void say_goodbye();
+  void count_untold();
   void give_up(const Error& error);
   [[nodiscard]] Result<void> converse();
   [[nodiscard]] Result<void> say_everything();
   [[nodiscard]] Result<void> say_what_is_due();
   [[nodiscard]] Result<void> say_waiting();
+  [[nodiscard]] Result<void> say_gap();
   [[nodiscard]] Result<void> say_picture();
   [[nodiscard]] Result<void> retain(const std::string& topic, std::string_view payload, Quality quality);
   void acknowledged(int number);
@@ -88,6 +100,8 @@ class Publisher {
   std::minstd_rand random_;
   std::string told_error_;  // so that a broker that stays away is one line in the log
   std::deque<Waiting> waiting_;
+  std::uint64_t missed_ = 0;  // events that the broker was not told of, nor of that
+  std::optional<Gap> gap_;
   std::string last_visit_;
   bool visit_is_new_ = false;
   bool today_is_new_ = false;

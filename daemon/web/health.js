@@ -20,7 +20,11 @@ export function troublesOf(found, ready) {
   const add = (title, reason, cure) => troubles.push({title, reason, cure});
   const camera = found?.camera;
   if (camera && !well.includes(camera.state)) {
-    add(`${text("camera")}: ${stateText(camera.state)}`, camera.detail, text(`cure_camera_${camera.state}`));
+    // A cable to be seated is that of a camera on this board.
+    const gone = ["absent", "failed", "stalled"].includes(camera.state);
+    const elsewhere = camera.kind === "network" ? "cure_camera_network" : "cure_camera_other";
+    const cure = gone && camera.kind !== "attached" ? elsewhere : `cure_camera_${camera.state}`;
+    add(`${text("camera")}: ${stateText(camera.state)}`, camera.detail, text(cure));
   }
   const checks = ready?.checks || {};
   if (checks.model?.status === "fail") add(text("no_model"), checks.model.detail, text("cure_model"));
@@ -67,6 +71,7 @@ function facts() {
                    text("restarts", {stalls: number(camera.stalls_total), restarts: number(camera.restarts_total)})]
     .filter(Boolean).join(" · "));
   if (model) add("model", [model.name, text("names", {count: number(model.labels.count)}), model.licence].filter(Boolean).join(" · "));
+  if (model) add("scores", [model.output.name, text(`scores_${model.output.meaning}`), model.output.decided_by].join(" · "));
   add("frames", text("frames_text", {captured: number(frames.captured_total),
                                      busy: number(frames.dropped_total.busy + frames.dropped_total.camera)}));
   const full = store.quota_bytes ? percent(store.used_bytes / store.quota_bytes) : "";

@@ -12,6 +12,8 @@ let chain = 0;
 let reopening = 0;
 let fresh = true;  // who began anew reads the lists anyway
 let onTrouble = () => {};
+const tooOld = 5000;  // ms: what was answered before is not what is seen now
+let asked = "";  // the prediction that the last question was answered with
 
 export const on = (kind, handler) => handlers.get(kind).push(handler);
 function tell(kind, data) {
@@ -21,7 +23,10 @@ function tell(kind, data) {
 async function poll() {
   try {
     const [prediction, stats] = await Promise.all([ask("/api/v1/predictions/latest"), ask("/api/v1/stats")]);
-    if (prediction) tell("prediction", {prediction});
+    if (prediction && prediction.id !== asked && Date.parse(stats.at) - Date.parse(prediction.at) < tooOld) {
+      tell("prediction", {prediction});
+    }
+    asked = prediction?.id || "";
     tell("stats", {stats});
     if (polling % 5 === 0) tell("resync", {});
     onTrouble(null);
@@ -46,6 +51,7 @@ function open() {
   if (!may("read")) return;
   source = new EventSource(address);
   for (const kind of kinds) source.addEventListener(kind, (event) => tell(kind, JSON.parse(event.data)));
+  source.addEventListener("gap", () => tell("resync", {}));  // events were left out
   source.addEventListener("open", () => {
     polling = 0;
     onTrouble(null);

@@ -11,6 +11,7 @@ let newest = null;
 let answeredAt = 0;
 let waiting = false;
 let skippedBefore = null;
+let paused = false;
 
 export const allLabels = () => [...labels.values()];
 
@@ -48,6 +49,7 @@ function render() {
   waiting = false;
   const prediction = newest;
   newest = null;
+  if (!prediction) return;
   const best = prediction.top[0];
   const nobody = prediction.outcome === "background";
   byId("now").classList.toggle("unsure", prediction.outcome !== "accepted");
@@ -67,8 +69,9 @@ function render() {
   while (list.children.length > shown.length) list.lastChild.remove();
 }
 
-// Many come in a second; the screen shows the newest one.
+// Many come in a second; the screen shows the newest one. The last ones of before a pause may come after it.
 export function showPrediction({prediction}) {
+  if (paused) return;
   newest = prediction;
   answeredAt = Date.now();
   if (waiting) return;
@@ -85,11 +88,23 @@ export function explainSilence({stats}) {
   const [reason, count] = Object.entries(skipped).map(([name, total]) => [name, total - (before[name] || 0)])
     .reduce((most, one) => one[1] > most[1] ? one : most);
   const key = count > 0 ? `skipped_${reason}` : stats.camera.state === "streaming" ? "waiting" : `camera_${stats.camera.state}`;
+  showSilence(hasText(key) ? text(key) : reason);
+}
+
+function showSilence(why) {
   byId("now").classList.add("unsure");
   setText("reason", text("no_answer_now"));
-  setText("name", hasText(key) ? text(key) : reason);
+  setText("name", why);
   setText("scientific", "\u00a0");
   byId("top").replaceChildren();
+}
+
+// What was seen before is not seen now: said at once, not after a while without an answer.
+export function endWhenPaused({camera, stats}) {
+  paused = (camera || stats.camera).state === "paused";
+  if (!paused) return;
+  newest = null;
+  showSilence(text("skipped_paused"));
 }
 
 export function showNoModel(error) {

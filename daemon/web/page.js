@@ -9,7 +9,7 @@ import {loadHistory, showFigures} from "./figures.js";
 import {chooseLanguage} from "./format.js";
 import {loadReadiness, showCamera, showLost, showModel, showStats} from "./health.js";
 import * as live from "./live.js";
-import {announce, explainSilence, loadLabels, showNoModel, showPrediction} from "./now.js";
+import {announce, endWhenPaused, explainSilence, loadLabels, showNoModel, showPrediction} from "./now.js";
 import {prepareOwner, showOwner, showPaused} from "./owner.js";
 import {preparePicture, startPicture} from "./picture.js";
 import {loadSession, prepareSession, showSession} from "./session.js";
@@ -57,8 +57,10 @@ function hear() {
   live.on("stats", showFigures);
   live.on("stats", explainSilence);
   live.on("camera", showCamera);
-  live.on("camera", showPaused);
-  live.on("stats", showPaused);
+  for (const show of [showPaused, endWhenPaused]) {
+    live.on("camera", show);
+    live.on("stats", show);
+  }
   live.on("camera", readinessSoon);
   live.on("model", () => attempt(loadModel));
   live.on("visit.start", announce);
@@ -86,7 +88,7 @@ async function showAll() {
 }
 
 function showEverythingOf(stats) {
-  for (const show of [showStats, showFigures, showPaused]) show({stats});
+  for (const show of [showStats, showFigures, showPaused, endWhenPaused]) show({stats});
 }
 
 function prepareLanguages() {

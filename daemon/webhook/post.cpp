@@ -4,7 +4,7 @@
 #include <array>
 #include <memory>
 
-#include "daemon/build_info.h"
+#include "daemon/machine/build_info.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 

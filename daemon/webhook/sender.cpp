@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "daemon/secret_file.h"
-#include "daemon/thread_entry.h"
+#include "daemon/machine/thread_entry.h"
+#include "daemon/tokens/secret_file.h"
 #include "daemon/webhook/signature.h"
 #include "engine/base/format.h"
 
@@ -16,7 +16,10 @@ using std::chrono::milliseconds;
 using Json = nlohmann::ordered_json;
 
 constexpr milliseconds kTurn{200};
+constexpr milliseconds kTurnAtEnd{20};
 constexpr std::chrono::seconds kPictureTime{5};  // pictures are made after a visit has ended
+constexpr milliseconds kGoodbye{1'000};
+constexpr milliseconds kPictureAtEnd{500};
 
 std::string unix_seconds(WallTime time) {
   return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count());
@@ -48,7 +51,7 @@ void Sender::start() {
 }
 
 void Sender::stop() {
-  thread_.request_stop();
+  begin_stop();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -60,26 +63,60 @@ Status Sender::status() const {
 void Sender::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     hear_events(kTurn);
+    say_gap();
     if (!waiting_.empty() && SteadyClock::now() >= waiting_.front().due && complete(waiting_.front())) send(stop);
   }
+  say_goodbye(stop);
+  count_untold();
+  reader_.reset();
+}
+
+bool Sender::has_time(const std::stop_token& stop) {
+  if (!stop.stop_requested()) return true;
+  if (!end_) end_ = SteadyClock::now() + kGoodbye;
+  return SteadyClock::now() < *end_;
+}
+
+void Sender::say_goodbye(const std::stop_token& stop) {
+  const SteadyTime pictures = SteadyClock::now() + kPictureAtEnd;
+  hear_events(milliseconds(0));
+  while (has_time(stop) && !waiting_.empty()) {
+    if (!complete(waiting_.front()) && SteadyClock::now() < pictures) {
+      std::this_thread::sleep_for(kTurnAtEnd);
+      continue;
+    }
+    const std::string id = waiting_.front().id;
+    send(stop);
+    // Still the first one: nobody takes it now.
+    if (!waiting_.empty() && waiting_.front().id == id) return;
+  }
+}
+
+void Sender::count_untold() {
+  if (waiting_.empty()) return;
+  log_(LogLevel::kWarning, format_text("webhook: at the end {} {} had not been taken", events_waiting(),
+                                       events_waiting() == 1 ? "message" : "messages"));
+  MutexLock lock(mutex_);
+  status_.dropped += events_waiting();
+  status_.waiting = 0;
 }
 
 void Sender::hear_events(milliseconds patience) {
   for (;;) {
     const auto told = events_.take_one(*reader_, patience);
-    if (!told) {
-      log_(LogLevel::kWarning, "webhook: events were missed: " + describe(told.error()));
-      reader_ = events_.subscribe(options_.events, std::nullopt);
-      return;
-    }
-    if (!*told) return;
-    note(**told);
+    if (!told) return;
+    note(*told);
     patience = milliseconds(0);
   }
 }
 
 void Sender::note(const EventBus::Told& told) {
   if (told.type == EventType::kResync) return;
+  if (told.type == EventType::kGap) {
+    log_(LogLevel::kWarning, format_text("webhook: {} events were missed", told.missed));
+    missed_ += told.missed;
+    return;
+  }
   Json json = Json::parse(told.data, nullptr, false);
   if (!json.is_object()) return;
   const SteadyTime now = SteadyClock::now();
@@ -88,11 +125,32 @@ void Sender::note(const EventBus::Told& told) {
                       .json = format_text("{{\"type\":\"{}\",{}", to_string(told.type), json.dump().substr(1)),
                       .noted = now,
                       .due = now});
-  const bool too_many = waiting_.size() > options_.most_waiting;
-  if (too_many) waiting_.pop_front();
+  const bool too_many = events_waiting() > options_.most_waiting;
+  if (too_many) {
+    waiting_.erase(waiting_.begin() + (begins_with_gap() ? 1 : 0));
+    ++missed_;
+  }
   MutexLock lock(mutex_);
   if (too_many) ++status_.dropped;
-  status_.waiting = waiting_.size();
+  status_.waiting = events_waiting();
+}
+
+bool Sender::begins_with_gap() const { return !waiting_.empty() && waiting_.front().missed > 0; }
+std::size_t Sender::events_waiting() const { return waiting_.size() - (begins_with_gap() ? 1 : 0); }
+
+void Sender::say_gap() {
+  if (missed_ == 0 || !told_error_.empty() || begins_with_gap()) return;
+  const SteadyTime now = SteadyClock::now();
+  const std::uint64_t missed = std::exchange(missed_, 0);
+  waiting_.push_front({.id = format_text("{}-gap-{}", options_.boot_tag, ++gaps_),
+                       .type = EventType::kGap,
+                       .json = Json{{"type", to_string(EventType::kGap)},
+                                    {"at", to_rfc3339(std::chrono::system_clock::now())},
+                                    {"missed", missed}}
+                                   .dump(),
+                       .noted = now,
+                       .due = now,
+                       .missed = missed});
 }
 
 bool Sender::complete(Message& message) {
@@ -141,7 +199,7 @@ void Sender::send(const std::stop_token& stop) {
   if (request) {
     answer = post(*request, [&] {
       hear_events(milliseconds(0));
-      return !stop.stop_requested();
+      return has_time(stop);
     });
   }
   // It may have been dropped meanwhile, as the oldest of too many.
@@ -167,6 +225,8 @@ void Sender::judge(const Answer& answer) {
     message.due = SteadyClock::now() +
                   std::max<SteadyClock::duration>(wait, answer.retry_after.value_or(std::chrono::seconds(0)));
   } else {
+    // Who refuses one has been told of it.
+    if (!taken && answer.outcome != Outcome::kRefused) missed_ += std::max<std::uint64_t>(message.missed, 1);
     waiting_.pop_front();
   }
   MutexLock lock(mutex_);
@@ -175,7 +235,7 @@ void Sender::judge(const Answer& answer) {
   status_.delivered += taken ? 1 : 0;
   status_.failed_tries += taken ? 0 : 1;
   status_.dropped += given_up ? 1 : 0;
-  status_.waiting = waiting_.size();
+  status_.waiting = events_waiting();
 }
 
 }  // namespace kinglet::daemon::webhook

@@ -7,11 +7,12 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
 
-#include "daemon/event_bus.h"
+#include "daemon/tell/event_bus.h"
 #include "daemon/webhook/post.h"
 #include "daemon/webhook/status.h"
 #include "engine/base/clock.h"
@@ -45,7 +46,10 @@ class Sender {
   ~Sender() { stop(); }
 
   void start();
-  void stop();  // what waits is lost
+  // What waits is still told, for a second at most and not again where that fails; the rest is counted as dropped.
+  // begin_stop() waits for nothing.
+  void begin_stop() { thread_.request_stop(); }
+  void stop();
   [[nodiscard]] Status status() const;
 
  private:
@@ -56,13 +60,22 @@ class Sender {
     SteadyTime noted;
     SteadyTime due;
     int tries = 0;
+    std::uint64_t missed = 0;  // of a gap
   };
   void run(const std::stop_token& stop);
   void hear_events(std::chrono::milliseconds patience);
   void note(const EventBus::Told& told);
+  [[nodiscard]] bool begins_with_gap() const;
+  [[nodiscard]] std::size_t events_waiting() const;
+  // Says how many were left out, once messages are taken again.
+  void say_gap();
   // Is the first one to be sent now? Its pictures may still be on their way.
   [[nodiscard]] bool complete(Message& message);
   void send(const std::stop_token& stop);
+  void say_goodbye(const std::stop_token& stop);
+  void count_untold();
+  // Until a stop, and then for as long as a goodbye may take.
+  [[nodiscard]] bool has_time(const std::stop_token& stop);
   [[nodiscard]] Result<Request> request_for(const Message& message) const;
   void judge(const Answer& answer);
 
@@ -74,8 +87,11 @@ class Sender {
   // The thread's own.
   std::shared_ptr<EventBus::Reader> reader_;
   std::deque<Message> waiting_;
+  std::uint64_t missed_ = 0;  // events that were left out, and nobody was told
+  std::uint64_t gaps_ = 0;    // told
   std::minstd_rand random_;
   std::string told_error_;
+  std::optional<SteadyTime> end_;  // of the goodbye, once it began
 
   mutable Mutex mutex_;
   Status status_ KINGLET_GUARDED_BY(mutex_);

@@ -138,8 +138,12 @@ Result<void> write_file(const std::filesystem::path& path, const std::function<R
   std::string temporary = path.string() + ".XXXXXX";
   FileDescriptor fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!fd.valid()) {
-    return fail(ErrorCode::kCannotCreate, "cannot create the file: " + errno_text(), path.string(),
-                errno == ENOENT ? "make the folder first" : "");
+    const bool is_full = errno == ENOSPC || errno == EDQUOT;
+    return fail(is_full ? ErrorCode::kIo : ErrorCode::kCannotCreate, "cannot create the file: " + errno_text(),
+                path.string(),
+                errno == ENOENT ? "make the folder first"
+                : is_full       ? "free some space"
+                                : "");
   }
   if (readers == Readers::kAll) {
     ::fchmod(fd.get(), 0644);
@@ -153,6 +157,12 @@ Result<void> write_file(const std::filesystem::path& path, const std::function<R
   if (written) written = publish(temporary, path, overwrite);
   if (!written) ::unlink(temporary.c_str());
   return written;
+}
+
+Result<void> sync_folder(const std::filesystem::path& folder) {
+  const FileDescriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.valid() && ::fsync(directory.get()) == 0) return {};
+  return fail(ErrorCode::kIo, "cannot write: " + errno_text(), folder.string(), "check the disk");
 }
 
 }  // namespace kinglet

@@ -76,4 +76,7 @@ using PutBytes = std::function<Result<void>(std::string_view)>;
                                       const std::function<Result<void>(const PutBytes& put)>& make, Overwrite overwrite,
                                       Readers readers = Readers::kAll);
 
+// Names made or renamed in it are on the disk when it returns. kIo.
+[[nodiscard]] Result<void> sync_folder(const std::filesystem::path& folder);
+
 }  // namespace kinglet

@@ -29,7 +29,7 @@ class TimeZone {
   [[nodiscard]] std::string name() const;
   [[nodiscard]] LocalHour local_hour(WallTime time) const;
   [[nodiscard]] std::string local_minute(WallTime time) const;  // "06:12"
-  // When the day begins; nothing: it is none ("2026-02-30").
+  // When the day begins; nothing: it is none ("2026-02-30"), or not of the years 1678 to 2261.
   [[nodiscard]] std::optional<WallTime> begin_of(std::string_view day) const;
 
  private:

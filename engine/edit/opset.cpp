@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "engine/edit/graph_tools.h"
-#include "engine/onnx/older_forms.h"
+#include "engine/onnx/older/older_forms.h"
 #include "engine/onnx/save.h"
 
 namespace kinglet::engine {
@@ -85,6 +85,13 @@ void set_property(Document& document, std::string_view key, std::string value) {
   auto& row = *document.model().add_metadata_props();
   row.set_key(std::string(key));
   row.set_value(std::move(value));
+}
+
+std::string property(const Document& document, std::string_view key) {
+  for (const auto& row : document.model().metadata_props()) {
+    if (row.key() == key) return row.value();
+  }
+  return {};
 }
 
 }  // namespace kinglet::engine

@@ -25,5 +25,7 @@ struct OpsetChange {
 
 // Adds or replaces an entry of the model's metadata.
 void set_property(Document& document, std::string_view key, std::string value);
+// The entry's text; empty where there is none.
+[[nodiscard]] std::string property(const Document& document, std::string_view key);
 
 }  // namespace kinglet::engine

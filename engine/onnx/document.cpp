@@ -14,7 +14,7 @@
 #include "engine/onnx/import.h"
 #include "engine/onnx/save.h"
 #include "engine/onnx/tensor_proto.h"
-#include "engine/onnx/wire.h"
+#include "engine/onnx/wire/wire.h"
 
 namespace kinglet::engine {
 namespace {
@@ -66,7 +66,7 @@ Result<void> for_each_weight(::onnx::GraphProto& graph, const Visit& visit,
   return {};
 }
 
-// Kinds of messages on the way to a weight, and the field that leads on (engine/onnx/skim.cpp).
+// Kinds of messages on the way to a weight, and the field that leads on (engine/onnx/wire/skim.cpp).
 enum class Kind : std::uint8_t { kModel, kGraph, kNode, kAttribute, kTensor, kOther };
 
 Kind child_of(Kind parent, std::uint64_t field) {
@@ -208,7 +208,7 @@ Document::~Document() = default;
 
 Result<Document> Document::open(const std::filesystem::path& path) {
   auto file = std::make_shared<OwnedFile>(KINGLET_TRY(InputFile::open(path)));
-  Result<Document> document = read(std::move(file), path.has_parent_path() ? path.parent_path() : ".");
+  Result<Document> document = read(std::move(file), onnx_format::DataFolders::of(path));
   if (!document) return std::unexpected(with_context(std::move(document).error(), path.string()));
   return document;
 }
@@ -217,7 +217,7 @@ Result<Document> Document::from_bytes(std::string bytes, const std::filesystem::
   return read(std::make_shared<OwnedBytes>(std::move(bytes)), folder);
 }
 
-Result<Document> Document::read(std::shared_ptr<const ByteSource> source, const std::filesystem::path& folder) {
+Result<Document> Document::read(std::shared_ptr<const ByteSource> source, const onnx_format::DataFolders& folders) {
   if (source->size() == 0) return no_model("it is empty");
   Document document;
   onnx_format::Skeleton skeleton = KINGLET_TRY(onnx_format::skim(*source, onnx_format::MessageKind::kWholeModel));
@@ -226,12 +226,12 @@ Result<Document> Document::read(std::shared_ptr<const ByteSource> source, const 
   }
   document.weights_.payloads = std::move(skeleton.payloads);
   document.source_.add(std::move(source));
-  KINGLET_TRY(document.take_external(folder));
+  KINGLET_TRY(document.take_external(folders));
   return document;
 }
 
-Result<void> Document::take_external(const std::filesystem::path& folder) {
-  onnx_format::ExternalData external(folder);
+Result<void> Document::take_external(const onnx_format::DataFolders& folders) {
+  onnx_format::ExternalData external(folders);
   return for_each_weight(*model_->mutable_graph(), [&](TensorProto& proto, bool /*outer*/) -> Result<void> {
     if (proto.data_location() != TensorProto::EXTERNAL) return {};
     const Tensor numbers =

@@ -14,8 +14,9 @@
 #include "engine/base/error.h"
 #include "engine/base/file.h"
 #include "engine/graph/graph.h"
-#include "engine/onnx/byte_source.h"
-#include "engine/onnx/skim.h"
+#include "engine/onnx/external_data.h"
+#include "engine/onnx/wire/byte_source.h"
+#include "engine/onnx/wire/skim.h"
 
 namespace onnx {
 class GraphProto;
@@ -101,8 +102,8 @@ class Document {
 
   Document();
   [[nodiscard]] static Result<Document> read(std::shared_ptr<const onnx_format::ByteSource> source,
-                                             const std::filesystem::path& folder);
-  [[nodiscard]] Result<void> take_external(const std::filesystem::path& folder);
+                                             const onnx_format::DataFolders& folders);
+  [[nodiscard]] Result<void> take_external(const onnx_format::DataFolders& folders);
   [[nodiscard]] const onnx_format::Payload* payload_of(const ::onnx::TensorProto& tensor) const;
   [[nodiscard]] std::string add_payload(std::string bytes);
   [[nodiscard]] std::vector<Piece> pieces(const ::onnx::ModelProto& model) const;

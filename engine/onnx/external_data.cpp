@@ -34,27 +34,63 @@ Result<Location> location(const ::onnx::TensorProto& proto) {
     if (entry.key() == "offset") found.offset = KINGLET_TRY(number(proto, "offset", entry.value()));
     if (entry.key() == "length") found.length = KINGLET_TRY(number(proto, "length", entry.value()));
   }
-  const bool plain = !found.name.empty() && found.name != "." && found.name != ".." &&
-                     found.name.find('/') == std::string::npos && found.name.find('\0') == std::string::npos;
-  if (plain) return found;
+  if (is_plain_name(found.name)) return found;
   return fail(
       ErrorCode::kBadData,
       format_text("external data is named \"{}\", expected a plain file name beside the model", printable(found.name)),
       place(proto), "save the model with its data in one file beside it");
 }
 
+bool is_link(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_symlink(path, ignored);
+}
+
+bool same_folder(const std::filesystem::path& a, const std::filesystem::path& b) {
+  std::error_code ignored;
+  return std::filesystem::equivalent(a, b, ignored);
+}
+
 }  // namespace
+
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
+         name.find('\0') == std::string::npos;
+}
+
+DataFolders DataFolders::of(const std::filesystem::path& model) {
+  DataFolders folders(model.has_parent_path() ? model.parent_path() : ".");
+  std::error_code failed;
+  const std::filesystem::path leads_to = is_link(model) ? std::filesystem::canonical(model, failed) : model;
+  if (!failed && leads_to.has_parent_path()) folders.home = leads_to.parent_path();
+  return folders;
+}
+
+Result<std::filesystem::path> find_data_file(const DataFolders& folders, const std::string& name) {
+  std::error_code failed;
+  std::filesystem::path path = folders.named / name;
+  if (!is_link(path) && !std::filesystem::exists(path, failed)) path = folders.home / name;
+  if (!is_link(path)) return path;
+  std::filesystem::path target = std::filesystem::canonical(path, failed);
+  if (!failed &&
+      (same_folder(target.parent_path(), folders.named) || same_folder(target.parent_path(), folders.home))) {
+    return target;
+  }
+  return fail(ErrorCode::kNotPermitted, "is a link that leads away from its model", path.string(),
+              "put a copy of the data beside the model");
+}
 
 Result<ExternalData::Opened*> ExternalData::open(const std::string& name) {
   const auto known = files_.find(name);
   if (known != files_.end()) return &known->second;
-  InputFile file = KINGLET_TRY(InputFile::open(folder_ / name, Links::kRefuse));
+  const std::filesystem::path path = KINGLET_TRY(find_data_file(folders_, name));
+  InputFile file = KINGLET_TRY(InputFile::open(path, Links::kRefuse));
   return &files_.emplace(name, Opened{.file = std::move(file), .bytes_read = 0, .pieces = {}}).first->second;
 }
 
 Result<Tensor> ExternalData::read(const ::onnx::TensorProto& proto, DataType type, Shape shape) {
   const Location where = KINGLET_TRY(location(proto));
-  if (folder_.empty()) {
+  if (folders_.named.empty()) {
     return fail(ErrorCode::kUnsupported, "its numbers are in another file, which cannot be read here", place(proto));
   }
   auto opened = open(where.name);
@@ -86,6 +122,15 @@ Result<Tensor> ExternalData::read(const ::onnx::TensorProto& proto, DataType typ
   KINGLET_TRY(file.read_at(where.offset, tensor.mutable_bytes()));
   if (type == DataType::kBool) return tensor;  // its bytes are changed to 0 and 1 afterwards
   return pieces.emplace(Piece{where.offset, bytes, type}, std::move(tensor)).first->second;
+}
+
+std::optional<std::string> data_file_name(const ::onnx::TensorProto& proto) {
+  if (proto.data_location() != ::onnx::TensorProto::EXTERNAL) return std::nullopt;
+  std::string name;
+  for (const auto& entry : proto.external_data()) {
+    if (entry.key() == "location") name = entry.value();
+  }
+  return name;
 }
 
 void set_external(::onnx::TensorProto& tensor, const std::string& file, std::uint64_t offset, std::uint64_t length) {

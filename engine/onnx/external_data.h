@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: weights outside the model file. A hostile model must not read other files of the machine, so the data is a plain
-// file beside the model: no folders in its name, no links, one hard link, and the range lies inside it. Nor may it make
-// much of little: a piece that several weights name is read once, and pieces together are no larger than their file.
+// file beside the model: no folders in its name, one hard link, no symbolic link but to a file beside the model (caches
+// of model hubs hold model and data so), and the range lies inside it. Nor may it make much of little: a piece that
+// several weights name is read once, and pieces together are no larger than their file.
 #pragma once
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 
@@ -19,13 +21,32 @@ class TensorProto;
 
 namespace kinglet::engine::onnx_format {
 
+// Where the data of a model may lie: beside the name of its file, and where that is a link, beside the file that it
+// leads to.
+struct DataFolders {
+  DataFolders() = default;
+  DataFolders(const std::filesystem::path& folder) : named(folder), home(folder) {}  // NOLINT: both are one
+  [[nodiscard]] static DataFolders of(const std::filesystem::path& model);
+
+  std::filesystem::path named;  // empty: every read is refused
+  std::filesystem::path home;
+};
+
+// No folders in it.
+[[nodiscard]] bool is_plain_name(const std::string& name);
+// The data file that is called so, with links followed; it may be missing. kNotPermitted: a link that leads away.
+[[nodiscard]] Result<std::filesystem::path> find_data_file(const DataFolders& folders, const std::string& name);
+
+// Of the file that holds the numbers of a weight, as the model has it; nothing: they lie in the model.
+[[nodiscard]] std::optional<std::string> data_file_name(const ::onnx::TensorProto& proto);
+
 // The data files of one model while it is loaded. Thread-bound.
 class ExternalData {
  public:
-  // `folder` empty: every read is refused.
-  explicit ExternalData(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  explicit ExternalData(DataFolders folders) : folders_(std::move(folders)) {}
 
-  // kBadData: a name or range that is not allowed. kNotFound: no such file. kNotPermitted: a link. kIo: cut off.
+  // kBadData: a name or range that is not allowed. kNotFound: no such file. kNotPermitted: a link that leads away from
+  // the model. kIo: cut off.
   [[nodiscard]] Result<Tensor> read(const ::onnx::TensorProto& proto, DataType type, Shape shape);
 
  private:
@@ -37,7 +58,7 @@ class ExternalData {
   };
   [[nodiscard]] Result<Opened*> open(const std::string& name);
 
-  std::filesystem::path folder_;
+  DataFolders folders_;
   std::map<std::string, Opened> files_;
 };
 

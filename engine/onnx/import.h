@@ -40,9 +40,9 @@ struct Opsets {
 [[nodiscard]] Result<Graph> import_graph(const ::onnx::ModelProto& model, const TensorSource& tensors);
 
 // All of loading behind the bytes: inlines constant Ifs into `model`, imports, turns every node into the inner form,
-// infers shapes and verifies. External data lies in `folder`; empty: it is refused.
+// infers shapes and verifies. External data lies in `folders`; none: it is refused.
 [[nodiscard]] Result<Graph> build_graph(::onnx::ModelProto& model, const ByteSource& source, const Skeleton& skeleton,
-                                        const std::filesystem::path& folder);
+                                        const DataFolders& folders);
 
 // Gives each node of a file, asked for in its order and Constant nodes left out, its name in the graph: its own, made
 // unique, or "Conv_12".

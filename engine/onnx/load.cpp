@@ -5,14 +5,15 @@
 #include <onnx/onnx.pb.h>
 
 #include <format>
+#include <set>
 
 #include "engine/graph/verify.h"
-#include "engine/onnx/byte_source.h"
 #include "engine/onnx/constant_if.h"
 #include "engine/onnx/external_data.h"
 #include "engine/onnx/import.h"
-#include "engine/onnx/skim.h"
 #include "engine/onnx/tensor_proto.h"
+#include "engine/onnx/wire/byte_source.h"
+#include "engine/onnx/wire/skim.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/op.h"
 
@@ -59,29 +60,54 @@ std::optional<bool> known_condition(const ::onnx::ModelProto& model, const ::onn
   return answer->data<bool>()[0];
 }
 
-Result<Graph> load(const ByteSource& source, const std::filesystem::path& folder) {
+// The parsed file without its numbers.
+struct Opened {
+  Skeleton skeleton;
+  ::onnx::ModelProto model;
+};
+
+Result<Opened> parse(const ByteSource& source) {
   if (source.size() == 0) {
     return fail(ErrorCode::kBadData, "is empty, expected an ONNX model", {}, "copy or export the model again");
   }
-  const Skeleton skeleton = KINGLET_TRY(onnx_format::skim(source, onnx_format::MessageKind::kModel));
-  ::onnx::ModelProto model;
-  if (!model.ParseFromString(skeleton.bytes) || !model.has_graph()) {
+  Opened opened{.skeleton = KINGLET_TRY(onnx_format::skim(source, onnx_format::MessageKind::kModel)), .model = {}};
+  if (!opened.model.ParseFromString(opened.skeleton.bytes) || !opened.model.has_graph()) {
     return fail(ErrorCode::kBadData, "is not an ONNX model: it holds no graph", {},
                 "check that the file is whole and was exported as ONNX");
   }
-  return onnx_format::build_graph(model, source, skeleton, folder);
+  return opened;
+}
+
+Result<Graph> load(const ByteSource& source, const onnx_format::DataFolders& folders) {
+  Opened opened = KINGLET_TRY(parse(source));
+  return onnx_format::build_graph(opened.model, source, opened.skeleton, folders);
+}
+
+void collect_data_files(const ::onnx::GraphProto& graph, std::set<std::string>& names) {
+  const auto collect = [&](const ::onnx::TensorProto& tensor) {
+    if (std::optional<std::string> name = onnx_format::data_file_name(tensor)) names.insert(std::move(*name));
+  };
+  for (const auto& tensor : graph.initializer()) collect(tensor);
+  for (const auto& node : graph.node()) {
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_t()) collect(attribute.t());
+      for (const auto& tensor : attribute.tensors()) collect(tensor);
+      if (attribute.has_g()) collect_data_files(attribute.g(), names);
+      for (const auto& inner : attribute.graphs()) collect_data_files(inner, names);
+    }
+  }
 }
 
 }  // namespace
 
 Result<Graph> onnx_format::build_graph(::onnx::ModelProto& model, const ByteSource& source, const Skeleton& skeleton,
-                                       const std::filesystem::path& folder) {
+                                       const DataFolders& folders) {
   const Opsets opsets = KINGLET_TRY(read_opsets(model));
   KINGLET_TRY(inline_constant_ifs(*model.mutable_graph(), [&](const ::onnx::GraphProto& part) {
-    ExternalData asked(folder);
+    ExternalData asked(folders);
     return known_condition(model, part, {source, skeleton, &asked}, opsets);
   }));
-  ExternalData external(folder);
+  ExternalData external(folders);
   Graph graph = KINGLET_TRY(import_graph(model, {source, skeleton, &external}));
   KnownNumbers known;
   KINGLET_TRY(normalize_and_infer(graph, opsets, known));
@@ -89,9 +115,15 @@ Result<Graph> onnx_format::build_graph(::onnx::ModelProto& model, const ByteSour
   return graph;
 }
 
+Result<std::vector<std::string>> data_files(const InputFile& file) {
+  const Opened opened = KINGLET_TRY(parse(onnx_format::FileSource(file)));
+  std::set<std::string> names;
+  collect_data_files(opened.model.graph(), names);
+  return std::vector<std::string>(names.begin(), names.end());
+}
+
 Result<Graph> load_model(const InputFile& file) {
-  const std::filesystem::path folder = file.path().has_parent_path() ? file.path().parent_path() : ".";
-  return load(onnx_format::FileSource(file), folder);
+  return load(onnx_format::FileSource(file), onnx_format::DataFolders::of(file.path()));
 }
 
 Result<Graph> load_model(std::span<const std::byte> bytes, const std::filesystem::path& folder) {

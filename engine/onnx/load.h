@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "engine/base/error.h"
 #include "engine/base/file.h"
@@ -18,5 +20,8 @@ namespace kinglet::engine {
 
 // The same from memory, for tests and fuzzing; `folder` is where external data would lie (empty: refused).
 [[nodiscard]] Result<Graph> load_model(std::span<const std::byte> bytes, const std::filesystem::path& folder = {});
+
+// Names of the files beside the model that hold some of its weights, as the file has them. Errors as above.
+[[nodiscard]] Result<std::vector<std::string>> data_files(const InputFile& file);
 
 }  // namespace kinglet::engine

@@ -8,9 +8,9 @@
 #include "engine/base/error.h"
 #include "engine/base/file.h"
 #include "engine/graph/tensor.h"
-#include "engine/onnx/byte_source.h"
 #include "engine/onnx/external_data.h"
-#include "engine/onnx/skim.h"
+#include "engine/onnx/wire/byte_source.h"
+#include "engine/onnx/wire/skim.h"
 
 namespace onnx {
 class TensorProto;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "engine/graph/quantization.h"
-#include "engine/ops/families/quantized.h"
+#include "engine/ops/quantized.h"
 
 namespace kinglet::engine {
 namespace {

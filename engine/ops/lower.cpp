@@ -22,6 +22,11 @@ bool is_given(const Node& node, std::size_t input) {
   return input < node.inputs.size() && node.inputs[input] != kNoValue;
 }
 
+bool makes_only_first(const Node& node) {
+  return !node.outputs.empty() && node.outputs[0] != kNoValue &&
+         std::all_of(node.outputs.begin() + 1, node.outputs.end(), [](ValueId output) { return output == kNoValue; });
+}
+
 const Tensor* constant_input(const Graph& graph, const Node& node, std::size_t input) {
   return is_given(node, input) ? graph.constant(node.inputs[input]) : nullptr;
 }

@@ -18,6 +18,8 @@ using xnn::SubgraphBuilder;
 
 // --- What a node gives ---------------------------------------------------------------------------------------------
 [[nodiscard]] bool is_given(const Node& node, std::size_t input);
+// Of several outputs the node's own graph asks for no other than the first.
+[[nodiscard]] bool makes_only_first(const Node& node);
 // nullptr when the input is absent or computed.
 [[nodiscard]] const Tensor* constant_input(const Graph& graph, const Node& node, std::size_t input);
 // The one f32 number of a constant input.

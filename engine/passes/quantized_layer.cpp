@@ -91,8 +91,11 @@ bool ratios_fit(const Node& node, QLinearKind kind, const std::vector<QuantizedI
                                [&](const QuantizedInput& x) { return range.hold(double{x.numbers.scale} / to.scale); });
   };
   switch (kind) {
-    case QLinearKind::kTable:
-      return true;
+    case QLinearKind::kTable: {
+      if (node.op_type != "LeakyRelu") return true;
+      const double slope = node.attributes.get_float("alpha", 0.01F);
+      return all(kConversionRatios) && kConversionRatios.hold(std::abs(slope) * from[0].numbers.scale / to.scale);
+    }
     case QLinearKind::kSum:
       return all(kSumRatios);
     case QLinearKind::kProduct:

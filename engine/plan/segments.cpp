@@ -56,7 +56,9 @@ std::vector<std::size_t> assign_levels(const Graph& graph, const std::vector<boo
       const bool same_kind = (found->second % 2 == 0) == lowered[i];
       level = std::max(level, found->second + (same_kind ? 0 : 1));
     }
-    for (const ValueId output : node.outputs) level_of_value[static_cast<std::uint32_t>(output)] = level;
+    for (const ValueId output : node.outputs) {
+      if (output != kNoValue) level_of_value[static_cast<std::uint32_t>(output)] = level;
+    }
     levels.push_back(level);
   }
   return levels;

@@ -8,10 +8,10 @@
 #include "engine/ops/common.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/op.h"
-#include "engine/optimize.h"
 #include "engine/passes/rewrite.h"
 #include "engine/quantize/layers.h"
 #include "engine/quantize/weights.h"
+#include "engine/session/optimize.h"
 
 namespace kinglet::engine {
 namespace {

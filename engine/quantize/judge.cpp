@@ -5,16 +5,16 @@
 #include <cmath>
 
 #include "engine/base/format.h"
-#include "engine/scores.h"
+#include "engine/session/score_reader.h"
 
 namespace kinglet::engine {
 namespace {
 
 constexpr std::size_t kTop = 5;
 
-Result<std::vector<float>> probabilities(const std::vector<float>& answer, std::string_view kind, std::size_t picture) {
+Result<std::vector<float>> scores_of(const std::vector<float>& answer, Meaning meaning, std::size_t picture) {
   std::vector<float> out(answer.size());
-  if (const auto done = to_probabilities(answer, kind, out); !done) {
+  if (const auto done = to_scores(answer, meaning, out); !done) {
     return std::unexpected(with_context(done.error(), format_text("picture {}", picture + 1)));
   }
   return out;
@@ -45,18 +45,22 @@ double Noise::db() const {
   return std::min(kNone, 10 * std::log10(std::max(signal_, 1e-30) / noise_));
 }
 
-Result<Answers> answers_of(Session& session, const Samples& samples, const Progress& progress) {
+OutputMeaning first_output(const Session& session) {
+  const TensorInfo& info = session.outputs().front();
+  return {.name = info.name, .classes = static_cast<std::size_t>(element_count(info.shape).value_or(0))};
+}
+
+Result<Answers> answers_of(Session& session, const OutputMeaning& output, const Samples& samples,
+                           const Progress& progress) {
   Answers out;
   out.reserve(samples.count);
-  const TensorInfo& info = session.outputs().front();
-  if (!is_score_type(info.type)) return fail(ErrorCode::kBadData, "the first output is no row of scores");
-  const auto length = static_cast<std::size_t>(element_count(info.shape).value_or(0));
+  ScoreReader reader(session, output);
   for (std::size_t i = 0; i < samples.count; ++i) {
     progress("pictures", i, samples.count);
     const Tensor input = KINGLET_TRY(samples.input(i));
     KINGLET_TRY(session.set_input(0, input));
     KINGLET_TRY(session.run());
-    read_outputs(session.output(0), info.type, info.quantization, out.emplace_back(length));
+    KINGLET_TRY(reader.read_numbers(session, out.emplace_back(output.classes)));
   }
   return out;
 }
@@ -79,8 +83,8 @@ double Judgement::drop_margin_percent() const {
   return 100 * 1.96 * std::sqrt(share / static_cast<double>(of));
 }
 
-Result<Judgement> judge(const Answers& before, const Answers& after,
-                        const std::vector<std::optional<std::size_t>>& labels, std::string_view output_kind) {
+Result<Judgement> judge(const Answers& before, Meaning meaning_before, const Answers& after, Meaning meaning_after,
+                        const std::vector<std::optional<std::size_t>>& labels) {
   if (before.size() != after.size())
     return fail(ErrorCode::kBadData, "the models answered different numbers of pictures");
   Judgement out{.pictures = before.size()};
@@ -92,8 +96,8 @@ Result<Judgement> judge(const Answers& before, const Answers& after,
       return fail(ErrorCode::kBadData,
                   format_text("one model has {} classes, the other {}", before[i].size(), after[i].size()));
     }
-    const std::vector<float> a = KINGLET_TRY(probabilities(before[i], output_kind, i));
-    const std::vector<float> b = KINGLET_TRY(probabilities(after[i], output_kind, i));
+    const std::vector<float> a = KINGLET_TRY(scores_of(before[i], meaning_before, i));
+    const std::vector<float> b = KINGLET_TRY(scores_of(after[i], meaning_after, i));
     const std::vector<Score> best_a = top_k(a, kTop);
     const std::vector<Score> best_b = top_k(b, kTop);
     const std::size_t first = best_a.front().index;
@@ -122,13 +126,12 @@ Result<Judgement> judge(const Answers& before, const Answers& after,
   return out;
 }
 
-Result<Judgement> judge(Session& before, Session& after, const Samples& samples,
-                        const std::vector<std::optional<std::size_t>>& labels, std::string_view output_kind,
-                        const Progress& progress) {
-  const Answers first = KINGLET_TRY(answers_of(before, samples, progress));
-  const auto second = answers_of(after, samples, progress);
+Result<Judgement> judge(Answering before, Answering after, const Samples& samples,
+                        const std::vector<std::optional<std::size_t>>& labels, const Progress& progress) {
+  const Answers first = KINGLET_TRY(answers_of(before.session, before.output, samples, progress));
+  const auto second = answers_of(after.session, after.output, samples, progress);
   if (!second) return std::unexpected(with_context(second.error(), "the model after"));
-  return judge(first, *second, labels, output_kind);
+  return judge(first, before.output.meaning, *second, after.output.meaning, labels);
 }
 
 }  // namespace kinglet::engine

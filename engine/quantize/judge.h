@@ -5,18 +5,22 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "engine/base/error.h"
 #include "engine/quantize/samples.h"
-#include "engine/session.h"
+#include "engine/recipe/output_meaning.h"
+#include "engine/session/session.h"
 
 namespace kinglet::engine {
 
-// The first output of a model on each sample, as it comes; 8-bit outputs as real numbers.
+// All numbers of the first output as logits, for a model that is no classifier.
+[[nodiscard]] OutputMeaning first_output(const Session& session);
+
+// The numbers of a model's scores on each sample, one a class, as ScoreReader::read_numbers gives them.
 using Answers = std::vector<std::vector<float>>;
-[[nodiscard]] Result<Answers> answers_of(Session& session, const Samples& samples, const Progress& progress);
+[[nodiscard]] Result<Answers> answers_of(Session& session, const OutputMeaning& output, const Samples& samples,
+                                         const Progress& progress);
 
 // Signal to noise of numbers that should be the same: 10 lg (sum of squares / sum of squares of differences), in dB;
 // 200 where nothing differs.
@@ -41,8 +45,8 @@ struct Judgement {
   // of that mean. Counting needs many more pictures: answers that change are won and lost (docs/quantize.md).
   double expected_drop_percent = 0;
   double expected_drop_error_percent = 0;
-  double max_score_error = 0;        // of probabilities
-  double mean_score_error = 0;       // of the probability of the first class before
+  double max_score_error = 0;        // of scores of 0 to 1
+  double mean_score_error = 0;       // of the first class before
   double signal_to_noise_db = 0;     // of the outputs
   std::vector<std::size_t> changed;  // pictures whose first class is another
 
@@ -57,14 +61,18 @@ struct Judgement {
   [[nodiscard]] double drop_margin_percent() const;
 };
 
-// `labels`: the class of each picture where known; empty: of none. `output_kind` is Recipe::output. Both have as many
-// answers of the same length; kBadData otherwise, or when an answer is not finite.
-[[nodiscard]] Result<Judgement> judge(const Answers& before, const Answers& after,
-                                      const std::vector<std::optional<std::size_t>>& labels,
-                                      std::string_view output_kind);
+// `labels`: the class of each picture where known; empty: of none. Both have as many answers of the same length, which
+// may mean different things; kBadData otherwise, or when an answer is not finite.
+[[nodiscard]] Result<Judgement> judge(const Answers& before, Meaning meaning_before, const Answers& after,
+                                      Meaning meaning_after, const std::vector<std::optional<std::size_t>>& labels);
+
+// A model and what its output means.
+struct Answering {
+  Session& session;
+  const OutputMeaning& output;
+};
 // The same of the models themselves.
-[[nodiscard]] Result<Judgement> judge(Session& before, Session& after, const Samples& samples,
-                                      const std::vector<std::optional<std::size_t>>& labels,
-                                      std::string_view output_kind, const Progress& progress);
+[[nodiscard]] Result<Judgement> judge(Answering before, Answering after, const Samples& samples,
+                                      const std::vector<std::optional<std::size_t>>& labels, const Progress& progress);
 
 }  // namespace kinglet::engine

@@ -8,7 +8,7 @@
 #include "engine/passes/runner.h"
 #include "engine/quantize/equalize.h"
 #include "engine/quantize/judge.h"
-#include "engine/session.h"
+#include "engine/session/session.h"
 
 namespace kinglet::engine {
 namespace {

@@ -5,10 +5,10 @@
 #include <array>
 
 #include "engine/base/format.h"
-#include "engine/optimize.h"
 #include "engine/quantize/equalize.h"
 #include "engine/quantize/layers.h"
 #include "engine/quantize/qdq.h"
+#include "engine/session/optimize.h"
 
 namespace kinglet::engine {
 namespace {
@@ -54,7 +54,8 @@ class Quantizer {
     PassBudget unlimited;
     KINGLET_TRY(passes::fuse_hard_sigmoid_into_conv(float_, unlimited));
     Session session = KINGLET_TRY(Session::create(Graph(float_), {}));
-    answers_ = KINGLET_TRY(answers_of(session, samples_, progress_));
+    output_ = options_.output.value_or(first_output(session));
+    answers_ = KINGLET_TRY(answers_of(session, output_, samples_, progress_));
     if (options_.equalize) report_.equalized_pairs = equalize(float_);
     KINGLET_TRY(check_names());
     full_ = choose_scheme(float_, options_.keep_float);
@@ -89,9 +90,9 @@ class Quantizer {
     Trial out{.graph = KINGLET_TRY(to_qdq(float_, scheme, observed_, qdq)), .kept = std::move(kept), .judgement = {}};
     Session session = KINGLET_TRY(Session::create(Graph(out.graph), {}));
     const Samples some = first_of(samples_, most);
-    const Answers after = KINGLET_TRY(answers_of(session, some, progress_));
+    const Answers after = KINGLET_TRY(answers_of(session, output_, some, progress_));
     const Answers before(answers_.begin(), answers_.begin() + static_cast<std::ptrdiff_t>(some.count));
-    out.judgement = KINGLET_TRY(judge(before, after, options_.labels, options_.output_kind));
+    out.judgement = KINGLET_TRY(judge(before, output_.meaning, after, output_.meaning, options_.labels));
     return out;
   }
 
@@ -160,6 +161,7 @@ class Quantizer {
   const QuantizeOptions& options_;
   const Progress& progress_;
   Graph float_;
+  OutputMeaning output_;
   Answers answers_;
   QuantizationScheme full_;
   Observation observed_;

@@ -19,9 +19,9 @@ struct QuantizeOptions {
   bool equalize = true;
   bool correct_bias = true;
   bool optimize_rounding = true;
-  std::set<std::string> keep_float;  // names of layers
-  std::optional<double> max_drop;    // percentage points; layers stay float until it holds
-  std::string output_kind = "auto";  // Recipe::output
+  std::set<std::string> keep_float;          // names of layers
+  std::optional<double> max_drop;            // percentage points; layers stay float until it holds
+  std::optional<OutputMeaning> output = {};  // absent: first_output
   std::vector<std::optional<std::size_t>> labels = {};
 };
 

@@ -58,7 +58,7 @@ class Choice {
       } else if (plain_.contains(id)) {
         for (const ValueId input : data_inputs(graph_.node(id))) add(input);
         add(result_of(graph_, id));
-        if (moves(graph_.node(id))) tie(graph_.node(id));
+        if (moves(graph_.node(id))) tie(id);
       }
     }
     std::map<ValueId, std::size_t> numbers;
@@ -119,8 +119,8 @@ class Choice {
     while (leader_.at(value) != value) value = leader_.at(value);
     return value;
   }
-  void tie(const Node& node) {
-    for (const ValueId input : data_inputs(node)) leader_[find(input)] = find(node.outputs[0]);
+  void tie(NodeId id) {
+    for (const ValueId input : data_inputs(graph_.node(id))) leader_[find(input)] = find(result_of(graph_, id));
   }
 
   const Graph& graph_;

@@ -9,7 +9,7 @@
 #include "engine/base/text.h"
 #include "engine/graph/float16.h"
 #include "engine/ops/op.h"
-#include "engine/recipe.h"
+#include "engine/recipe/recipe.h"
 
 namespace kinglet::engine::tflite {
 namespace {

@@ -7,9 +7,10 @@
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/graph/verify.h"
-#include "engine/labels.h"
 #include "engine/ops/op.h"
-#include "engine/recipe.h"
+#include "engine/recipe/labels.h"
+#include "engine/recipe/output_meaning.h"
+#include "engine/recipe/recipe.h"
 #include "engine/tflite/metadata.h"
 #include "engine/tflite/operators.h"
 

@@ -8,7 +8,7 @@
 
 #include "engine/base/format.h"
 #include "engine/base/text.h"
-#include "engine/labels.h"
+#include "engine/recipe/labels.h"
 #include "engine/tflite/attached_files.h"
 #include "engine/tflite/metadata_generated.h"
 

@@ -22,10 +22,10 @@
 #include <vector>
 
 #include "engine/graph/text.h"
-#include "engine/model.h"
 #include "engine/ops/op.h"
-#include "engine/optimize.h"
-#include "engine/session.h"
+#include "engine/session/model.h"
+#include "engine/session/optimize.h"
+#include "engine/session/session.h"
 #include "tests/bench/bare_subgraph.h"
 
 namespace {

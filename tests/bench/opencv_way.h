@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "camera/frame.h"
+#include "camera/frame/frame.h"
 
 namespace kinglet::bench {
 

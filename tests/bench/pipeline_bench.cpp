@@ -23,9 +23,10 @@
 #include <thread>
 #include <vector>
 
-#include "camera/source.h"
-#include "daemon/board.h"
-#include "daemon/pipeline.h"
+#include "camera/source/source.h"
+#include "camera/sources/open_source.h"
+#include "daemon/answer/pipeline.h"
+#include "daemon/machine/board.h"
 
 namespace kinglet::daemon {
 namespace {

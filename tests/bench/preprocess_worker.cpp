@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "camera/preprocess/preprocess.h"
-#include "engine/recipe.h"
+#include "engine/recipe/recipe.h"
 #ifdef KINGLET_OPENCV
 #include "tests/bench/opencv_way.h"
 #endif

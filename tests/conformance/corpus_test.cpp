@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/model.h"
 #include "engine/ops/op.h"
-#include "engine/optimize.h"
+#include "engine/session/model.h"
+#include "engine/session/optimize.h"
 #include "tests/support/corpus.h"
 #include "tests/support/npy.h"
 

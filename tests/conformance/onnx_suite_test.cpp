@@ -15,7 +15,7 @@
 #include "engine/onnx/load.h"
 #include "engine/onnx/suite.h"
 #include "engine/onnx/tensor_proto.h"
-#include "engine/session.h"
+#include "engine/session/session.h"
 
 namespace kinglet::engine {
 namespace {

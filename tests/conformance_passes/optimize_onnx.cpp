@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <print>
 
-#include "engine/model.h"
 #include "engine/onnx/save.h"
-#include "engine/optimize.h"
+#include "engine/session/model.h"
+#include "engine/session/optimize.h"
 
 namespace {
 

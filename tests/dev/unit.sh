@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# unit.sh verify|security|sysusers: systemd's own tools read what we install. KINGLET_SOURCE is the tree, KINGLET_BIN
+# unit.sh verify|security|bounds|sysusers: systemd's own tools read what we install. KINGLET_SOURCE is the tree, KINGLET_BIN
 # the folder of built programs.
 set -euo pipefail
 readonly exposure_limit=20 # tenths
@@ -34,6 +34,17 @@ check_security() {
     sed -nE 's/.*exposure level.*: ([0-9]+)\.([0-9]) .*/\1\2/p')
   ((10#$score <= exposure_limit)) || fail "exposure is $score tenths, at most $exposure_limit is wanted"
   echo "exposure: $score tenths"
+}
+
+# What a stranger's model may cost, and what the process that proves it needs to bound itself.
+check_bounds() {
+  local unit=$KINGLET_SOURCE/systemd/kingletd.service line call
+  for line in OOMPolicy=continue MemoryMax=[0-9]+% TasksMax=[0-9]+ LimitCORE=0 UMask=0077; do
+    grep -qxE "$line" "$unit" || fail "the unit has no $line"
+  done
+  for call in setrlimit prlimit64; do
+    grep -E '^SystemCallFilter=[^~]' "$unit" | grep -qw "$call" || fail "the unit does not let $call be called"
+  done
 }
 
 check_sysusers() {

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/http/problem.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/message/problem.h"
+#include "daemon/http/routes/routes.h"
 #include "engine/base/check.h"
 #include "tests/fuzz/daemon_parts.h"
 #include "tests/fuzz/targets.h"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/daemon_parts.h"
 
+#include "camera/sources/open_source.h"
 #include "daemon/http/access/door.h"
 #include "daemon/http/live/event_feed.h"
 #include "daemon/http/server/server.h"
-#include "daemon/model_keeper.h"
+#include "daemon/models/model_keeper.h"
 #include "engine/base/check.h"
 
 namespace kinglet::fuzz {
@@ -23,7 +24,7 @@ Vitals vitals() {
   return {.now = SteadyClock::now(),
           .camera = {.state = CameraState::kAbsent, .detail = "no camera", .description = {}},
           .answer_heartbeat = SteadyClock::now(),
-          .last_answer_at = {},
+          .unanswered_since = {},
           .model_loaded = true,
           .model_problem = {},
           .store = {},
@@ -77,6 +78,7 @@ struct DaemonParts::Parts {
   ClassifyDesk desk{2, [] {}};
   ModelKeeper keeper{{}, models, model_desk, ids, {}, {}};
   const http::Context context{.source_is_demonstration = [] { return false; },
+                              .source_kind = [] { return camera::SourceKind::kAttached; },
                               .vitals = &vitals,
                               .doctor = &doctor_input,
                               .models = models,
@@ -100,6 +102,7 @@ struct DaemonParts::Parts {
                               .log_book = log,
                               .settings = [] { return std::vector<http::Setting>{}; },
                               .check_settings = [](const std::string&) { return std::vector<Error>{}; },
+                              .page = [] { return std::string("http://feeder.local:8420"); },
                               .set_paused = [](bool) {},
                               .mqtt = [] { return std::optional<mqtt::Status>{}; },
                               .webhook = [] { return std::optional<webhook::Status>{}; },

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "daemon/http/context.h"
-#include "daemon/http/message.h"
+#include "daemon/http/message/message.h"
+#include "daemon/http/routes/context.h"
 #include "engine/base/file.h"
 
 namespace kinglet::fuzz {

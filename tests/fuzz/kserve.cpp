@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/kserve/request.h"
+#include "daemon/http/kserve/request.h"
 
 #include <algorithm>
 

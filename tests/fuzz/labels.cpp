@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/labels.h"
+#include "engine/recipe/labels.h"
 
 #include "tests/fuzz/targets.h"
 

@@ -13,7 +13,7 @@
 #include "engine/onnx/save.h"
 #include "engine/ops/op.h"
 #include "engine/passes/runner.h"
-#include "engine/session.h"
+#include "engine/session/session.h"
 #include "tests/fuzz/targets.h"
 
 namespace kinglet::fuzz {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/decode.h"
+#include "camera/decode/decode.h"
 #include "tests/fuzz/targets.h"
 
 namespace kinglet::fuzz {

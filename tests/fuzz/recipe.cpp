@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/recipe.h"
+#include "engine/recipe/recipe.h"
 
 #include "engine/base/check.h"
 #include "tests/fuzz/targets.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/recording.h"
+#include "camera/stream/recording.h"
 
 #include "engine/base/check.h"
 #include "tests/fuzz/memory_file.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <variant>
 
-#include "camera/source.h"
+#include "camera/source/source.h"
 #include "engine/base/mutex.h"
 
 namespace kinglet::testing {
@@ -99,6 +99,7 @@ class FaultySource : public camera::FrameSource {
   [[nodiscard]] int depth() const override { return inner_->depth(); }
   [[nodiscard]] std::string description() const override { return "faulty " + inner_->description(); }
   [[nodiscard]] std::uint64_t dropped_count() const override { return inner_->dropped_count(); }
+  [[nodiscard]] SteadyClock::duration longest_start() const override { return inner_->longest_start(); }
   [[nodiscard]] SteadyClock::duration longest_pause() const override { return inner_->longest_pause(); }
   [[nodiscard]] bool settles() const override { return inner_->settles(); }
 

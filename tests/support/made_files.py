@@ -34,27 +34,43 @@ def value_info(name, shape, kind=1):
     return field(1, name) + field(2, field(1, field(1, kind) + field(2, dims)))
 
 
-FLOAT, UINT8, INT8 = 1, 2, 3
-PACKED = {FLOAT: "<f", UINT8: "<B", INT8: "<b"}
+FLOAT, UINT8, INT8, INT64 = 1, 2, 3, 7
+PACKED = {FLOAT: "<f", UINT8: "<B", INT8: "<b", INT64: "<q"}
 
 
 def constant(name, shape, fill=0.01, kind=FLOAT):
     count = 1
     for size in shape:
         count *= size
+    numbers = fill if isinstance(fill, list) else [fill] * count
     return (b"".join(field(1, size) for size in shape) + field(2, kind) + field(8, name)
-            + field(9, struct.pack(PACKED[kind], fill) * count))
+            + field(9, b"".join(struct.pack(PACKED[kind], number) for number in numbers)))
 
 
-def node(operator, inputs, outputs, name):
+# A weight whose numbers lie in a file beside the model.
+def beside(name, shape, file):
+    entry = field(1, "location") + field(2, file)
+    return (b"".join(field(1, size) for size in shape) + field(2, FLOAT) + field(8, name) + field(13, entry) + field(14, 1))
+
+
+def node(operator, inputs, outputs, name, **integers):
+    attributes = b"".join(field(5, field(1, key) + field(3, value) + field(20, 2)) for key, value in integers.items())
     return (b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) + field(3, name)
-            + field(4, operator))
+            + field(4, operator) + attributes)
 
 
 def model(nodes, inputs, outputs, constants=(), opset=13):
     graph = (b"".join(field(1, n) for n in nodes) + field(2, "test") + b"".join(field(5, c) for c in constants)
              + b"".join(field(11, i) for i in inputs) + b"".join(field(12, o) for o in outputs))
     return field(1, 8) + field(2, "test") + field(7, graph) + field(8, field(1, "") + field(2, opset))
+
+
+# The mean of each channel (of the input as it is), flat as "flat", and then what `nodes` make of it: outputs are
+# (name, shape, type).
+def means_and_then(nodes, outputs, constants=(), size=16):
+    start = [node("GlobalAveragePool", ["image"], ["means"], "pool"), node("Flatten", ["means"], ["flat"], "flatten")]
+    return model(start + nodes, [value_info("image", [1, 3, size, size])],
+                 [value_info(name, shape, kind) for name, shape, kind in outputs], constants)
 
 
 # A convolution followed by a batch normalisation and an identity: work for the passes.
@@ -85,3 +101,18 @@ def channel_means(kind, scale, zero_point, quantised=None, size=16, output=FLOAT
     else:
         nodes.append(node("Identity", ["flat"], ["scores"], "scores"))
     return model(nodes, [value_info("image", [1, 3, size, size], kind)], [value_info("scores", [1, 3], output)], steps)
+
+
+# A classifier of 64 pixels whose weights, 192 numbers a class, lie in a file beside it.
+def heavy(classes, file):
+    nodes = [node("Flatten", ["image"], ["flat"], "flatten"), node("MatMul", ["flat", "w"], ["scores"], "matmul")]
+    return model(nodes, [value_info("image", [1, 3, 8, 8])], [value_info("scores", [1, classes])],
+                 [beside("w", [192, classes], file)])
+
+
+# An 8-bit LeakyRelu between scales so far apart that XNNPACK has no numbers for it.
+def outgrown_relu():
+    nodes = [node("DequantizeLinear", ["image", "in", "zero"], ["x"], "dequantize"),
+             node("LeakyRelu", ["x"], ["a"], "relu"), node("QuantizeLinear", ["a", "out", "zero"], ["scores"], "quantize")]
+    numbers = [constant("in", [], 300.0), constant("out", [], 1.0), constant("zero", [], 0, UINT8)]
+    return model(nodes, [value_info("image", [1, 3, 4, 4], UINT8)], [value_info("scores", [1, 3, 4, 4], UINT8)], numbers)

@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "camera/decode.h"
+#include "camera/decode/decode.h"
 #include "engine/base/check.h"
 #include "tests/support/pictures.h"
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "camera/frame.h"
+#include "camera/frame/frame.h"
 
 namespace kinglet::testing {
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "camera/decode.h"
+#include "camera/decode/decode.h"
 #include "tests/support/pictures.h"
 
 namespace kinglet::testing {

@@ -8,37 +8,78 @@ import tempfile
 from pathlib import Path
 
 CODE = {".cpp", ".h"}
-# A folder (longest prefix wins) and what it may include, as path prefixes. engine/base is allowed everywhere.
-ENGINE = ["engine/"]
-ARROWS = {
-    "engine/base": [],
-    "engine/graph": ["engine/graph/"],
-    "engine/backend": ["engine/backend/", "engine/graph/"],
-    "engine/ops": ["engine/ops/", "engine/graph/", "engine/backend/"],
-    "engine/onnx": ["engine/onnx/", "engine/ops/", "engine/graph/"],
-    "engine/edit": ["engine/edit/", "engine/onnx/", "engine/ops/", "engine/graph/"],
-    "engine/passes": ["engine/passes/", "engine/ops/", "engine/graph/"],
-    "engine/quantize": ["engine/quantize/", "engine/passes/", "engine/ops/", "engine/graph/", "engine/optimize.h",
-                        "engine/scores.h", "engine/session.h"],
-    "engine/tflite": ["engine/tflite/", "engine/ops/", "engine/graph/", "engine/recipe.h", "engine/labels.h"],
-    "engine/plan": ["engine/plan/", "engine/ops/", "engine/graph/", "engine/backend/"],
-    "engine": ENGINE,
-    "camera": ["camera/", "engine/graph/tensor.h", "engine/graph/data_type.h", "engine/graph/shape.h",
-               "engine/recipe.h"],
-    "config": ["config/"],
-    "visits": ["visits/", "engine/labels.h", "engine/scores.h"],
-    "store": ["store/", "visits/"],
-    "daemon": ["daemon/", "camera/", "store/", "visits/", "engine/session.h", "engine/recipe.h", "engine/labels.h", "engine/model.h",
-               "engine/scores.h"],
-    "cli": ["cli/", "engine/", "camera/", "config/", "store/", "visits/", "daemon/replay.h", "daemon/settings.h",
-            "daemon/token_file.h", "daemon/role.h", "daemon/model_folder.h", "daemon/doctor/", "daemon/qr.h", "daemon/clock_sync.h"],
-    "models": ["models/", "camera/", "engine/"],
-    "tests": ["tests/", "engine/", "camera/", "config/", "store/", "visits/", "daemon/", "cli/"],
+# The rooms, lowest first: a folder (the longest prefix wins) and the rooms that it may use. engine/base is allowed
+# everywhere. A room may name only rooms above its own line, so that no two use each other.
+ROOMS = {
+    "engine/base": "",
+    "engine/graph": "",
+    "engine/recipe": "engine/graph",
+    "engine/backend": "engine/graph",
+    "engine/ops": "engine/graph engine/backend",
+    "engine/onnx/wire": "",
+    "engine/onnx": "engine/onnx/wire engine/graph engine/ops",
+    "engine/onnx/json": "engine/onnx/wire engine/onnx",
+    "engine/onnx/older": "engine/onnx engine/graph engine/ops",
+    "engine/passes": "engine/graph engine/ops",
+    "engine/plan": "engine/graph engine/ops engine/backend",
+    "engine/session": "engine/graph engine/recipe engine/backend engine/ops engine/onnx engine/passes engine/plan",
+    "engine/edit": "engine/graph engine/onnx engine/onnx/older",
+    "engine/quantize": "engine/graph engine/ops engine/passes engine/recipe engine/session",
+    "engine/tflite": "engine/graph engine/ops engine/recipe",
+    "camera/frame": "",
+    "camera/source": "camera/frame",
+    "camera/process": "",
+    "camera/decode": "camera/frame",
+    "camera/preprocess": "camera/frame engine/graph engine/recipe",
+    "camera/demo": "camera/frame camera/decode camera/preprocess",
+    "camera/libcamera": "camera/frame",
+    "camera/libcamera/program": "camera/frame camera/source camera/libcamera",
+    "camera/stream": "camera/frame camera/source camera/process camera/decode camera/preprocess",
+    "camera/sources": "camera/frame camera/source camera/process camera/decode camera/preprocess camera/demo "
+                      "camera/libcamera camera/stream",
+    "config": "",
+    "visits": "engine/recipe",
+    "store/database": "visits",
+    "store": "store/database visits",
+    "daemon/machine": "",
+    "daemon/tokens": "",
+    "daemon/values": "",
+    "daemon/metrics": "",
+    "daemon/tell": "",
+    "daemon/line": "daemon/metrics camera/frame camera/preprocess camera/source camera/sources camera/stream "
+                   "engine/recipe engine/session visits",
+    "daemon/models": "daemon/machine daemon/line camera/process engine/session visits",
+    "daemon/capture": "daemon/machine daemon/line camera/frame camera/source camera/decode camera/preprocess visits store",
+    "daemon/doctor": "daemon/machine daemon/capture camera/sources store",
+    "daemon/settings": "daemon/values daemon/tell daemon/line camera/source camera/sources config store",
+    "daemon/answer": "daemon/machine daemon/line daemon/models daemon/capture camera/frame camera/preprocess visits",
+    "daemon/mqtt": "daemon/machine daemon/tokens daemon/values daemon/tell",
+    "daemon/webhook": "daemon/machine daemon/tokens daemon/tell camera/stream",
+    "daemon/http/message": "daemon/tokens camera/preprocess",
+    "daemon/http/figures": "daemon/metrics",
+    "daemon/http/routes": "daemon/http/message daemon/http/figures daemon/machine daemon/tokens daemon/line daemon/models "
+                          "daemon/capture daemon/doctor daemon/answer daemon/mqtt daemon/webhook camera/frame "
+                          "camera/source camera/sources store visits",
+    "daemon/http/about": "daemon/http/message daemon/http/routes daemon/machine",
+    "daemon/http/control": "daemon/http/message daemon/http/routes daemon/machine daemon/models daemon/doctor camera/decode",
+    "daemon/http/live": "daemon/http/message daemon/http/routes daemon/machine daemon/metrics daemon/tell daemon/capture "
+                        "daemon/doctor visits",
+    "daemon/http/history": "daemon/http/message daemon/http/routes daemon/http/live daemon/capture engine/recipe store visits",
+    "daemon/http/kserve": "daemon/http/message daemon/http/routes daemon/machine camera/decode engine/session",
+    "daemon/http/access": "daemon/http/message daemon/http/routes daemon/tokens daemon/values",
+    "daemon/http/server": "daemon/http/message daemon/http/routes daemon/http/access daemon/machine daemon/values",
+    "daemon/app": "daemon/machine daemon/tokens daemon/values daemon/line daemon/models daemon/capture "
+                  "daemon/doctor daemon/settings daemon/answer daemon/mqtt daemon/webhook daemon/http/routes "
+                  "daemon/http/live daemon/http/access daemon/http/server camera/frame camera/source camera/process "
+                  "camera/sources config engine/session store visits",
+    "cli": "engine/graph engine/recipe engine/backend engine/onnx engine/onnx/json engine/passes engine/session engine/edit engine/quantize "
+           "engine/tflite camera/source camera/decode camera/preprocess camera/demo camera/stream camera/sources config "
+           "visits store store/database daemon/machine daemon/tokens daemon/values daemon/line daemon/models daemon/doctor daemon/settings",
 }
-MAY_USE_CONFIG = {"daemon/app.cpp", "daemon/app.h", "daemon/app_parts.cpp", "daemon/app_parts.h",
-                  "daemon/integrations.cpp", "daemon/integrations.h",
-                  "daemon/live_settings.cpp", "daemon/live_settings.h", "daemon/main.cpp",
-                  "daemon/settings.cpp", "daemon/settings.h"}
+# Folders that are one table, a file a row; the others have at most MOST_FILES.
+ONE_TABLE = {"cli", "engine/ops/families", "engine/passes", "engine/edit", "engine/quantize"}
+MOST_FILES = 25
+README_LINES = 10
 GENERATED = ("onnx/onnx.pb.h",)
 
 # Hard limits in lines; anything above stands here with its reason.
@@ -54,27 +95,75 @@ def code_files(root):
                 yield path
 
 
-def rule_for(relative):
-    best = max((p for p in ARROWS if relative.startswith(p + "/")), key=len, default=None)
-    return ARROWS.get(best)
+def room_of(relative):
+    """The room of a file or of what an include names; None: of none."""
+    return max((room for room in ROOMS if relative.startswith(room + "/")), key=len, default=None)
 
 
 def check_arrows(root):
-    faults = []
+    faults, used = [], set()
     for path in code_files(root):
         relative = path.relative_to(root).as_posix()
-        allowed = rule_for(relative)
+        room = room_of(relative)
+        free = relative.startswith("tests/")
+        if room is None and not free:
+            faults.append(f"{relative}: is in no room of tests/tree/check_tree.py")
+            continue
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
             if not match or match[1].startswith("engine/base/") or match[1] in GENERATED:
                 continue
             target = match[1]
-            if target.startswith("config/") and relative in MAY_USE_CONFIG:
-                continue
             if "/" not in target:
                 faults.append(f'{relative}:{number}: "{target}": write includes from the root ("folder/file.h")')
-            elif not any(target.startswith(prefix) for prefix in allowed):
+            elif free or room_of(target) == room:
+                continue
+            elif room_of(target) in ROOMS[room].split():
+                used.add((room, room_of(target)))
+            else:
                 faults.append(f'{relative}:{number}: may not include "{target}" (see docs/architecture.md, Folders)')
+    if (root / "CMakeLists.txt").exists():
+        faults += stale_arrows(used)
+        print(f"{len(ROOMS)} rooms, {len(used)} arrows, 0 running back up")
+    return faults
+
+
+def stale_arrows(used):
+    faults, above = [], set()
+    for room, uses in ROOMS.items():
+        for other in uses.split():
+            if other not in above:
+                faults.append(f"the table of rooms: {room} may use only what stands above it, not {other}")
+            if (room, other) not in used:
+                faults.append(f"the table of rooms: {room} does not use {other}")
+        above.add(room)
+    return faults
+
+
+def check_rooms(root):
+    """Each room is a library and says what it is for; no folder is crowded; no library's files are a regular expression."""
+    faults = []
+    makes = {path: path.read_text(encoding="utf-8") for path in root.rglob("CMakeLists.txt") if "build" not in path.parts}
+    for room in ROOMS:
+        if room.count("/") > 1 or room == "store/database":  # a cabinet of the room it stands in
+            continue
+        readme = root / room / "README.md"
+        if not readme.exists():
+            faults.append(f"{room}: no README.md: what is it for, what comes in, what does not?")
+        elif "/" in room and len(readme.read_text(encoding="utf-8").splitlines()) > README_LINES:
+            faults.append(f"{room}/README.md: more than {README_LINES} lines")
+        top, _, rest = room.partition("/")
+        library = rf"kinglet_library\([^)]*SOURCES {re.escape(rest) + '/' if rest else ''}\*"
+        if not re.search(library, makes.get(root / top / "CMakeLists.txt", "")):
+            faults.append(f"{room}: no library of its own in {top}/CMakeLists.txt")
+    for path, text in makes.items():
+        if re.search(r"FILTER\s+\w+\s+(EXCLUDE|INCLUDE)\s+REGEX", text):
+            faults.append(f"{path.relative_to(root)}: a list of files by regular expression")
+    for top in sorted({room.split("/")[0] for room in ROOMS}):
+        for folder in [root / top, *sorted(p for p in (root / top).rglob("*") if p.is_dir())]:
+            count = sum(p.is_file() and p.name != "README.md" for p in folder.iterdir())
+            if count > MOST_FILES and folder.relative_to(root).as_posix() not in ONE_TABLE:
+                faults.append(f"{folder.relative_to(root)}: {count} files, the limit is {MOST_FILES}: which rooms live in it?")
     return faults
 
 
@@ -123,10 +212,10 @@ def check_tables(root):
             faults.append(f"engine/passes/passes.def: pass {name} has no engine/passes/{name}.cpp")
         if not list((root / f"tests/golden/passes/{name}").glob("*.txt")):
             faults.append(f"engine/passes/passes.def: pass {name} has no case in tests/golden/passes/{name}/")
-    for row in rows(root / "camera/sources.def", "KINGLET_SOURCE"):
+    for row in rows(root / "camera/sources/sources.def", "KINGLET_SOURCE"):
         scheme = first(row)
         if not (root / f"camera/sources/{scheme}.cpp").exists():
-            faults.append(f"camera/sources.def: source {scheme} has no camera/sources/{scheme}.cpp")
+            faults.append(f"camera/sources/sources.def: source {scheme} has no camera/sources/{scheme}.cpp")
     for row in rows(root / "engine/edit/verbs.def", "KINGLET_VERB"):
         name = first(row)
         if not (root / f"engine/edit/{name}.cpp").exists():

@@ -4,10 +4,10 @@
 #include <ranges>
 #include <string>
 
-#include "daemon/build_info.h"
 #include "daemon/http/about/openapi_parts.h"
-#include "daemon/http/json.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/routes/json.h"
+#include "daemon/http/routes/routes.h"
+#include "daemon/machine/build_info.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -68,7 +68,7 @@ Reply get_openapi(const Context& /*context*/, const Call& /*call*/) {
   Json paths = Json::object();
 #define KINGLET_ROUTE(method, path, handler, role, query, summary) \
   paths[path][lower(method)] = operation(Route{method, path, &handler, Role::role, query, summary}, #handler, parts);
-#include "daemon/http/routes.def"
+#include "daemon/http/routes/routes.def"
 #undef KINGLET_ROUTE
   // A path may be there twice (/healthz is /readyz), an operation's name may not.
   paths["/healthz"]["get"]["operationId"] = "get_healthz";

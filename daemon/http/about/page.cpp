@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the page for people, built into the program.
 #include "daemon/http/about/web_files.h"
-#include "daemon/http/problem.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/message/problem.h"
+#include "daemon/http/routes/routes.h"
 
 namespace kinglet::daemon::http {
 namespace {

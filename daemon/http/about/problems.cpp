@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /problems/{slug}: each error's `type` leads to a page that explains it.
 
-#include "daemon/http/problem.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/message/problem.h"
+#include "daemon/http/routes/routes.h"
 #include "engine/base/format.h"
 
 namespace kinglet::daemon::http {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /api/v1/version.
-#include "daemon/build_info.h"
-#include "daemon/http/json.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/routes/json.h"
+#include "daemon/http/routes/routes.h"
+#include "daemon/machine/build_info.h"
 
 namespace kinglet::daemon::http {
 

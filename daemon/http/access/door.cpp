@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "daemon/http/base64.h"
-#include "daemon/http/problem.h"
+#include "daemon/http/message/base64.h"
+#include "daemon/http/message/problem.h"
 #include "engine/base/format.h"
 
 namespace kinglet::daemon::http {
@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view kCookie = "kinglet";
 constexpr std::size_t kLongestToken = 200;
+constexpr std::chrono::hours kOwnerIsRemembered{1};
 constexpr std::string_view kChallenge = "Bearer, Basic realm=\"kinglet\"";
 
 std::string_view trimmed(std::string_view text) {
@@ -91,8 +92,24 @@ bool Door::is_trusted(const Address& address) const {
   return std::ranges::any_of(options_.trusted_proxies, [&](const Network& one) { return one.contains(address); });
 }
 
-// Where the client is. Behind a trusted proxy that is the last hop that no trusted proxy is; a proxy that nobody trusts
-// could bring anybody, so nobody behind it is local.
+// The last hop that no trusted proxy is. Several lines have no order; one without a hop, or whose last one is no
+// address, tells nothing.
+std::optional<Address> Door::client_of(const Evidences& evidences) const {
+  std::string_view hops = evidences.forwarded_for ? std::string_view(*evidences.forwarded_for) : std::string_view();
+  while (!hops.empty()) {
+    const std::size_t comma = hops.rfind(',');
+    const std::size_t begin = comma == std::string_view::npos ? 0 : comma + 1;
+    const std::optional<Address> one = hop(trimmed(hops.substr(begin)));
+    // A proxy's loopback is not ours.
+    if (!one || is_loopback(*one)) return std::nullopt;
+    if (!is_trusted(*one)) return one;
+    hops = hops.substr(0, comma == std::string_view::npos ? 0 : comma);
+  }
+  return std::nullopt;
+}
+
+// Where the client is. Whom a trusted proxy does not name, and whom a proxy brings that nobody trusts, could be
+// anybody: a stranger.
 void Door::place(Caller& caller, std::string_view peer, const Evidences& evidences) {
   if (peer == kUnixPeer) {
     caller.address = kUnixPeer;
@@ -100,31 +117,89 @@ void Door::place(Caller& caller, std::string_view peer, const Evidences& evidenc
     caller.local = true;
     caller.unlimited = true;
     caller.role = Role::kAdmin;
+    caller.standing = Standing::kMachine;
     return;
   }
   std::optional<Address> client = parse_address(peer);
-  caller.secure = evidences.encrypted;
-  bool hidden = evidences.forwarded;
-  if (client && hidden && evidences.forwarded_for && is_trusted(*client)) {
-    hidden = false;
-    caller.secure = evidences.forwarded_proto && same_word(trimmed(*evidences.forwarded_proto), "https");
-    std::string_view hops = *evidences.forwarded_for;
-    while (client && is_trusted(*client) && !hops.empty()) {
-      const std::size_t comma = hops.rfind(',');
-      const std::size_t begin = comma == std::string_view::npos ? 0 : comma + 1;
-      client = hop(trimmed(hops.substr(begin)));
-      hops = hops.substr(0, comma == std::string_view::npos ? 0 : comma);
-    }
-  }
   if (!client) {
     caller.limit_key = caller.address = "unknown";
     return;
   }
+  const bool trusted = is_trusted(*client);
+  const bool from_here = is_loopback(*client);
+  caller.secure = evidences.encrypted;
+  caller.proxied = trusted || !evidences.proxy_sign.empty() || (from_here && !evidences.foreign_on_loopback.empty());
+  bool hidden = caller.proxied;
+  if (trusted) {
+    caller.secure = evidences.forwarded_proto && same_word(trimmed(*evidences.forwarded_proto), "https");
+    const std::optional<Address> named = client_of(evidences);
+    hidden = !named;
+    if (named) client = named;
+  }
+  const bool proxy_is_mute = trusted ? !evidences.forwarded_for_twice : from_here;
+  if (hidden && proxy_is_mute) note_trouble(*client, trusted, evidences);
   caller.local = !hidden && neighbourhood_.is_local(*client);
-  caller.unlimited = !hidden && is_loopback(*client);
+  caller.unlimited = from_here && !caller.proxied;
   caller.address = client->text();
-  caller.limit_key = limit_key(*client, caller.local);
+  // Nobody on this machine is shut out for what comes through a proxy on it.
+  caller.limit_key = hidden ? "behind " + limit_key(*client) : limit_key(*client);
   if (caller.local) caller.role = caller.unlimited ? std::max(options_.anonymous, Role::kLive) : options_.anonymous;
+  caller.standing = caller.unlimited ? Standing::kMachine : caller.local ? Standing::kHome : Standing::kStranger;
+}
+
+// Once: whoever asks again and again would fill the log with it.
+void Door::note_trouble(const Address& proxy, bool trusted, const Evidences& evidences) {
+  MutexLock lock(mutex_);
+  if (trouble_) return;
+  ProxyTrouble trouble;
+  if (trusted) {
+    trouble.detail =
+        format_text("the trusted proxy {} does not say for whom it asks: all its clients are strangers", proxy.text());
+    trouble.hint =
+        "have it set one X-Forwarded-For with the client's address (docs/access.md); programs on this machine "
+        "ask at the socket in the file system";
+  } else {
+    const std::string& sign = evidences.proxy_sign.empty() ? evidences.foreign_on_loopback : evidences.proxy_sign;
+    trouble.detail = format_text(
+        "a proxy on this machine ({}) that is not trusted brings requests: all its clients are "
+        "strangers",
+        sign);
+    trouble.hint =
+        format_text("http.trusted_proxies = [\"{}\"], and have it set X-Forwarded-For (docs/access.md)", proxy.text());
+  }
+  if (log_) log_(LogLevel::kWarning, format_text("http: {}; {}", trouble.detail, trouble.hint));
+  trouble_ = std::move(trouble);
+}
+
+std::optional<ProxyTrouble> Door::proxy_trouble() const {
+  MutexLock lock(mutex_);
+  return trouble_;
+}
+
+Visitor Door::visitor(std::string_view peer) {
+  if (peer == kUnixPeer) return {.standing = Standing::kMachine, .limit_key = std::string(kUnixPeer)};
+  const std::optional<Address> address = parse_address(peer);
+  if (!address) return {.standing = Standing::kStranger, .limit_key = "unknown"};
+  Visitor visitor{.standing = Standing::kStranger, .limit_key = limit_key(*address)};
+  if (is_loopback(*address)) {
+    visitor.standing = Standing::kMachine;
+    return visitor;
+  }
+  if (neighbourhood_.is_local(*address)) visitor.standing = Standing::kHome;
+  MutexLock lock(mutex_);
+  const auto owner = owners_.find(visitor.limit_key);
+  if (owner != owners_.end() && SteadyClock::now() - owner->second < kOwnerIsRemembered) {
+    visitor.standing = Standing::kOwner;
+  }
+  return visitor;
+}
+
+void Door::remember_owner(const std::string& key) {
+  constexpr std::size_t kMost = 64;
+  MutexLock lock(mutex_);
+  owners_[key] = SteadyClock::now();
+  if (owners_.size() > kMost)
+    owners_.erase(std::ranges::min_element(owners_, {}, &decltype(owners_)::value_type::second));
 }
 
 void Door::look_at_token(Caller& caller, const Evidences& evidences) {
@@ -145,6 +220,10 @@ void Door::look_at_token(Caller& caller, const Evidences& evidences) {
   }
   caller.token_name = holder->name;
   caller.role = std::max(caller.role, holder->role);
+  if (holder->role != Role::kAdmin) return;
+  caller.standing = std::max(caller.standing, Standing::kOwner);
+  // Of a proxy's address everybody is behind it.
+  if (!caller.proxied) remember_owner(caller.limit_key);
 }
 
 Caller Door::identify(std::string_view peer, const Evidences& evidences) {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/http/access/guard.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
 
-#include "daemon/http/problem.h"
+#include "daemon/http/message/problem.h"
+#include "daemon/values/address.h"
 #include "engine/base/format.h"
 #include "engine/base/units.h"
 
@@ -24,18 +23,20 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// "name:8420" and "[::1]:8420" without the port.
+// "name:8420" and "[::1]:8420" without the port, which is digits: what follows the name is used in links.
 std::string_view without_port(std::string_view host) {
-  if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
-  return host.substr(0, host.find(':'));
+  const std::size_t name_end = host.starts_with('[') ? std::min(host.find(']') + 1, host.size()) : host.find(':');
+  if (name_end >= host.size()) return host;
+  const std::string_view port = host.substr(name_end);
+  const bool digits =
+      port.size() <= 6 && std::ranges::all_of(port.substr(1), [](unsigned char c) { return std::isdigit(c) != 0; });
+  return port.starts_with(':') && digits ? host.substr(0, name_end) : host;
 }
 
-bool is_ip_literal(std::string_view host) {
-  std::array<unsigned char, sizeof(in6_addr)> address{};
-  if (host.starts_with('[') && host.ends_with(']')) {
-    return inet_pton(AF_INET6, std::string(host.substr(1, host.size() - 2)).c_str(), address.data()) == 1;
-  }
-  return inet_pton(AF_INET, std::string(host).c_str(), address.data()) == 1;
+std::optional<Address> ip_literal(std::string_view host) {
+  const bool brackets = host.starts_with('[') && host.ends_with(']');
+  if (host.contains('%') || brackets != host.contains(':')) return std::nullopt;
+  return parse_address(host);
 }
 
 bool is_picture(std::string_view content_type) { return content_type.starts_with("image/"); }
@@ -51,20 +52,27 @@ Guard::Guard(std::string_view host_name, std::vector<std::string> allowed_hosts,
   std::ranges::transform(allowed_hosts_, allowed_hosts_.begin(), [](const std::string& host) { return lower(host); });
 }
 
+bool Guard::is_own_name(std::string_view host) const {
+  if (host == "localhost") return true;
+  if (host_name_.empty() || !host.starts_with(host_name_)) return false;
+  constexpr std::array<std::string_view, 4> kEndings{"", ".local", ".lan", ".home.arpa"};
+  return std::ranges::contains(kEndings, host.substr(host_name_.size()));
+}
+
 bool Guard::knows_host(std::string_view header) const {
   const std::string host = lower(without_port(header));
-  if (host == "localhost" || is_ip_literal(host)) return true;
-  if (!host_name_.empty()) {
-    for (const std::string_view ending : {"", ".local", ".lan", ".home.arpa"}) {
-      if (host == host_name_ + std::string(ending)) return true;
-    }
-  }
-  return std::ranges::find(allowed_hosts_, host) != allowed_hosts_.end();
+  return is_own_name(host) || ip_literal(host) || std::ranges::contains(allowed_hosts_, host);
+}
+
+bool Guard::is_called_so_here(std::string_view header) const {
+  const std::string host = lower(without_port(header));
+  if (const std::optional<Address> address = ip_literal(host)) return is_loopback(*address);
+  return is_own_name(host) || !std::ranges::contains(allowed_hosts_, host);
 }
 
 std::optional<Reply> Guard::check_request(const Call& call, const Credentials& credentials) const {
+  if (!credentials.contradiction.empty()) return problem("bad-request", credentials.contradiction);
   if (!credentials.host && !credentials.http_1_0) return problem("bad-request", "the header Host is missing");
-  if (credentials.host_count > 1) return problem("bad-request", "there is more than one header Host");
   if (credentials.host && !knows_host(*credentials.host)) {
     return problem("unknown-host", format_text("this device is not called \"{}\"", credentials.host->substr(0, 100)),
                    "use its IP address or its own name, or add the name to http.allowed_hosts");

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/http/message.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/message/message.h"
+#include "daemon/http/routes/routes.h"
 
 namespace kinglet::daemon::http {
 
@@ -21,7 +21,7 @@ struct Credentials {
   std::optional<std::string> content_encoding;
   std::optional<std::string> content_length;
   bool http_1_0 = false;
-  std::size_t host_count = 1;
+  std::string contradiction;  // of headers that say two things at once, or nothing: a sentence; empty: none
 };
 
 class Guard {
@@ -31,6 +31,9 @@ class Guard {
   Guard(std::string_view host_name, std::vector<std::string> allowed_hosts, std::vector<std::string> allowed_origins,
         std::uint64_t max_body_bytes);
 
+  // Does a program on this machine that asks at loopback call us so? By any other address, and by the names that the
+  // owner has given us besides our own, it comes from elsewhere.
+  [[nodiscard]] bool is_called_so_here(std::string_view host) const;
   // On every request: Host must name this machine (against DNS rebinding), bodies must come as they are.
   [[nodiscard]] std::optional<Reply> check_request(const Call& call, const Credentials& credentials) const;
   // Once the route is known: pages of other sites, the body's size and type.
@@ -44,6 +47,7 @@ class Guard {
   [[nodiscard]] std::optional<Reply> check_origin(const Call& call, const Credentials& credentials) const;
   [[nodiscard]] bool is_allowed(std::string_view origin) const;
   [[nodiscard]] bool knows_host(std::string_view host) const;
+  [[nodiscard]] bool is_own_name(std::string_view host) const;
 
   std::string host_name_;
   std::vector<std::string> allowed_hosts_;

@@ -2,14 +2,26 @@
 // Why: POST /api/v1/invitations: the owner's page adds another phone. The picture is drawn here, so that the token goes
 // nowhere but to the owner's own screen.
 #include "daemon/http/access/door.h"
-#include "daemon/http/body.h"
-#include "daemon/http/json.h"
-#include "daemon/http/problem.h"
-#include "daemon/http/routes.h"
-#include "daemon/qr.h"
+#include "daemon/http/message/body.h"
+#include "daemon/http/message/problem.h"
+#include "daemon/http/routes/json.h"
+#include "daemon/http/routes/routes.h"
+#include "daemon/tokens/qr.h"
+#include "daemon/values/page_address.h"
 #include "engine/base/format.h"
 
 namespace kinglet::daemon::http {
+namespace {
+
+// As the owner's own browser found the device, unless that is on the device.
+std::string page_for_others(const Context& context, const Call& call) {
+  if (!is_loopback_host(call.host)) return format_text("{}://{}", call.caller.secure ? "https" : "http", call.host);
+  std::string page = context.page();
+  if (page.ends_with('/')) page.pop_back();
+  return page;
+}
+
+}  // namespace
 
 Reply post_invitation(const Context& context, const Call& call) {
   if (call.content_type != "application/json") {
@@ -31,11 +43,11 @@ Reply post_invitation(const Context& context, const Call& call) {
     return problem(made.error().code == ErrorCode::kBusy ? "busy" : "storage-full", describe(made.error()),
                    made.error().hint);
   }
-  // As the owner's own browser found the device.
-  const std::string link =
-      format_text("{}://{}/#token={}", call.caller.secure ? "https" : "http", call.host, made->text);
+  const std::string link = format_text("{}/#token={}", page_for_others(context, call), made->text);
   Json answer{{"name", made->name}, {"role", word}, {"link", link}};
-  if (const Result<QrCode> code = make_qr(link)) answer["qr_svg"] = qr_as_svg(*code);
+  // A phone that is sent to its own loopback finds nothing there.
+  const Result<QrCode> code = make_qr(link);
+  if (code && !is_loopback_host(link)) answer["qr_svg"] = qr_as_svg(*code);
   return json_reply(answer.dump(), "no-store");
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: /api/v1/session: who am I, a token becomes a cookie, and the first browser of the house becomes the owner.
 #include "daemon/http/access/door.h"
-#include "daemon/http/body.h"
-#include "daemon/http/json.h"
-#include "daemon/http/problem.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/message/body.h"
+#include "daemon/http/message/problem.h"
+#include "daemon/http/routes/json.h"
+#include "daemon/http/routes/routes.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 
@@ -13,12 +13,16 @@ namespace {
 
 constexpr std::string_view kExpected = "expected {\"token\": \"kgl_...\"} or {\"claim\": true}";
 
+TokenBook::Way way_of(const Caller& caller) {
+  return caller.proxied ? TokenBook::Way::kProxy : TokenBook::Way::kItself;
+}
+
 Reply session_reply(const Context& context, const Caller& caller) {
   TokenBook& tokens = context.door.tokens();
   Json json{{"role", to_string(caller.role)}};
   if (!caller.token_name.empty()) json["token"] = caller.token_name;
   json["local"] = caller.local;
-  json["claimable"] = caller.local && tokens.claimable();
+  json["claimable"] = caller.local && tokens.claimable(way_of(caller));
   // Whoever may read may see that somebody was faster.
   if (const std::optional<Token> owner = tokens.owner(); owner && caller.role >= Role::kRead) {
     json["owner"] = {{"claimed_at", owner->created_at}, {"claimed_from", owner->claimed_from}};
@@ -39,9 +43,9 @@ Reply claim(const Context& context, const Caller& caller) {
     return problem("role-too-low", "only a browser on the home network can become the owner",
                    "at the device: sudo kinglet token add --role admin");
   }
-  const Result<std::string> token = context.door.tokens().claim(caller.address);
-  if (token) return with_token(context, caller, {.name = "owner", .role = Role::kAdmin}, *token);
-  const Error& error = token.error();
+  const Result<TokenBook::Made> made = context.door.tokens().claim(caller.address, way_of(caller));
+  if (made) return with_token(context, caller, {.name = made->name, .role = Role::kAdmin}, made->text);
+  const Error& error = made.error();
   if (error.code == ErrorCode::kNotPermitted) return problem("role-too-low", error.message, error.hint);
   return problem("storage-full", describe(error), error.hint);
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: POST /api/v1/classify: a posted picture goes the same way as a frame. It is decoded here and answered by the
 // pipeline's own thread; nothing is stored.
-#include "camera/decode.h"
-#include "daemon/clock_sync.h"
-#include "daemon/http/base64.h"
-#include "daemon/http/body.h"
-#include "daemon/http/json.h"
-#include "daemon/http/parameters.h"
-#include "daemon/http/problem.h"
-#include "daemon/http/routes.h"
+#include "camera/decode/decode.h"
+#include "daemon/http/message/base64.h"
+#include "daemon/http/message/body.h"
+#include "daemon/http/message/parameters.h"
+#include "daemon/http/message/problem.h"
+#include "daemon/http/routes/json.h"
+#include "daemon/http/routes/routes.h"
+#include "daemon/machine/clock_sync.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: POST /api/v1/control/pause and /resume: the camera goes on, nothing is looked at meanwhile. No restart keeps it.
-#include "daemon/http/json.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/routes/json.h"
+#include "daemon/http/routes/routes.h"
 #include "engine/base/format.h"
 
 namespace kinglet::daemon::http {

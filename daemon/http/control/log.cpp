@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /api/v1/log: the newest lines of the log, an object a line.
-#include "daemon/log_book.h"
+#include "daemon/doctor/log_book.h"
 
-#include "daemon/http/json.h"
-#include "daemon/http/parameters.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/message/parameters.h"
+#include "daemon/http/routes/json.h"
+#include "daemon/http/routes/routes.h"
 
 namespace kinglet::daemon::http {
 

@@ -2,9 +2,10 @@
 // Why: GET /api/v1/model, /model/labels, /model/plan: what runs, and enough to repeat its preprocessing elsewhere.
 #include <format>
 
-#include "daemon/http/json.h"
-#include "daemon/http/problem.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/message/problem.h"
+#include "daemon/http/routes/json.h"
+#include "daemon/http/routes/routes.h"
+#include "engine/base/format.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -49,9 +50,12 @@ std::optional<std::string> property(const ModelFacts& model, std::string_view na
 
 // What never changes while the model is loaded: a browser asks again only by ETag.
 Reply cached(const ModelFacts& model, const Call& call, const Json& json) {
-  const std::string tag = "\"" + model.digest.substr(model.digest.find(':') + 1, 16) + "\"";
+  std::string text = json.dump();
+  // Names change without the model.
+  const std::string tag = format_text("\"{}-{:016x}\"", model.digest.substr(model.digest.find(':') + 1, 16),
+                                      std::hash<std::string>{}(text));
   if (call.if_none_match == tag) return {.status = 304, .headers = {{"ETag", tag}}};
-  Reply reply = json_reply(json.dump());
+  Reply reply = json_reply(std::move(text));
   reply.headers.emplace_back("ETag", tag);
   return reply;
 }
@@ -75,6 +79,9 @@ Reply get_model(const Context& context, const Call& /*call*/) {
   if (!model.metadata.producer.empty()) json["producer"] = model.metadata.producer;
   json["inputs"] = tensors(model.inputs);
   json["outputs"] = tensors(model.outputs);
+  json["output"] = {{"name", model.output.name},
+                    {"meaning", to_string(model.output.meaning)},
+                    {"decided_by", model.output.decided_by}};
   json["labels"] = {
       {"count", model.labels.size()}, {"href", "/api/v1/model/labels"}, {"named", model.labels_from_file}};
   json["preprocess"] = Json::parse(engine::to_json(model.recipe));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /api/v1/models, POST /models/{name}/activate and GET /jobs/{id}: which models there are, and the change to
 // another one while the camera runs.
-#include "daemon/http/json.h"
-#include "daemon/http/parameters.h"
-#include "daemon/http/problem.h"
-#include "daemon/http/routes.h"
-#include "daemon/model_keeper.h"
+#include "daemon/http/message/parameters.h"
+#include "daemon/http/message/problem.h"
+#include "daemon/http/routes/json.h"
+#include "daemon/http/routes/routes.h"
+#include "daemon/models/model_keeper.h"
 #include "engine/base/format.h"
 
 namespace kinglet::daemon::http {

@@ -3,8 +3,8 @@
 // Nothing is ever changed over HTTP.
 #include <ranges>
 
-#include "daemon/http/json.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/routes/json.h"
+#include "daemon/http/routes/routes.h"
 #include "engine/base/numbers.h"
 
 namespace kinglet::daemon::http {

@@ -3,7 +3,7 @@
 
 #include <charconv>
 
-#include "daemon/http/problem.h"
+#include "daemon/http/message/problem.h"
 #include "engine/base/format.h"
 
 namespace kinglet::daemon::http {

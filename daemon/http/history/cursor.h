@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/http/message.h"
+#include "daemon/http/message/message.h"
 
 namespace kinglet::daemon::http {
 

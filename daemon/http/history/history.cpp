@@ -2,10 +2,10 @@
 // Why: the history in numbers: species, days, hours.
 #include "daemon/http/history/history.h"
 
-#include "daemon/http/json.h"
-#include "daemon/http/parameters.h"
-#include "daemon/http/problem.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/message/parameters.h"
+#include "daemon/http/message/problem.h"
+#include "daemon/http/routes/json.h"
+#include "daemon/http/routes/routes.h"
 #include "engine/base/format.h"
 #include "engine/base/local_time.h"
 #include "visits/taxa.h"

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "daemon/http/context.h"
-#include "daemon/http/json.h"
-#include "daemon/http/message.h"
+#include "daemon/http/message/message.h"
+#include "daemon/http/routes/context.h"
+#include "daemon/http/routes/json.h"
 
 namespace kinglet::daemon::http {
 
@@ -17,7 +17,6 @@ namespace kinglet::daemon::http {
 
 // One visit with its strong ETag.
 [[nodiscard]] std::string visit_tag(const visits::BookedVisit& booked);
-[[nodiscard]] Json visit_json(const visits::BookedVisit& booked);
 [[nodiscard]] Reply visit_reply(const visits::BookedVisit& booked);
 [[nodiscard]] Reply no_such_visit();
 

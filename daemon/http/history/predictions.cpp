@@ -5,10 +5,10 @@
 
 #include "daemon/http/history/cursor.h"
 #include "daemon/http/history/history.h"
-#include "daemon/http/json.h"
-#include "daemon/http/parameters.h"
-#include "daemon/http/problem.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/message/parameters.h"
+#include "daemon/http/message/problem.h"
+#include "daemon/http/routes/json.h"
+#include "daemon/http/routes/routes.h"
 
 namespace kinglet::daemon::http {
 namespace {

@@ -4,14 +4,15 @@
 #include <algorithm>
 #include <array>
 
-#include "daemon/http/body.h"
 #include "daemon/http/history/history.h"
 #include "daemon/http/live/event_feed.h"
-#include "daemon/http/problem.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/message/body.h"
+#include "daemon/http/message/problem.h"
+#include "daemon/http/routes/routes.h"
+#include "daemon/http/routes/visit_json.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
-#include "engine/labels.h"
+#include "engine/recipe/labels.h"
 #include "visits/json.h"
 #include "visits/taxa.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /api/v1/stats/history: how much was looked at and how long answers took, over weeks.
 #include "daemon/http/history/history.h"
-#include "daemon/http/json.h"
-#include "daemon/http/parameters.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/message/parameters.h"
+#include "daemon/http/routes/json.h"
+#include "daemon/http/routes/routes.h"
 
 namespace kinglet::daemon::http {
 namespace {

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <thread>
 
-#include "daemon/clip_avi.h"
-#include "daemon/clip_file.h"
+#include "daemon/capture/clip_avi.h"
+#include "daemon/capture/clip_file.h"
 #include "daemon/http/history/history.h"
-#include "daemon/http/problem.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/message/problem.h"
+#include "daemon/http/routes/routes.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 

@@ -2,10 +2,11 @@
 // Why: GET /api/v1/visits and /visits/{id}: what was here, whoever keeps it.
 #include "daemon/http/history/cursor.h"
 #include "daemon/http/history/history.h"
-#include "daemon/http/json.h"
-#include "daemon/http/parameters.h"
-#include "daemon/http/problem.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/message/parameters.h"
+#include "daemon/http/message/problem.h"
+#include "daemon/http/routes/json.h"
+#include "daemon/http/routes/routes.h"
+#include "daemon/http/routes/visit_json.h"
 #include "engine/base/format.h"
 #include "visits/json.h"
 
@@ -15,24 +16,7 @@ namespace {
 using visits::BookedVisit;
 using visits::VisitQuery;
 
-constexpr std::string_view kPath = "/api/v1/visits";
-
 }  // namespace
-
-Json visit_json(const BookedVisit& booked) {
-  Json json = visits::to_json(booked.visit);
-  json["count_today"] = booked.count_today;
-  json["first_today"] = booked.first_today;
-  json["first_ever"] = booked.first_ever;
-  json["links"] = {{"self", format_text("{}/{}", kPath, booked.visit.id)}};
-  if (booked.has_frame) json["links"]["snapshot"] = format_text("{}/{}/snapshot.jpg", kPath, booked.visit.id);
-  if (booked.has_clip) {
-    json["links"]["clip"] = format_text("{}/{}/clip.mjpg", kPath, booked.visit.id);
-    json["links"]["clip_file"] = format_text("{}/{}/clip.avi", kPath, booked.visit.id);
-  }
-  if (booked.has_crop) json["links"]["crop"] = format_text("{}/{}/crop.jpg", kPath, booked.visit.id);
-  return json;
-}
 
 std::expected<VisitQuery, Reply> read_visit_query(const Call& call) {
   VisitQuery query;

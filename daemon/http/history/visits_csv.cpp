@@ -2,9 +2,9 @@
 // Why: GET /api/v1/visits.csv: the whole history in the columns of `kinglet store export`, a page of rows at a time, so
 // that neither memory nor the store's reader is held for long.
 #include "daemon/http/history/history.h"
-#include "daemon/http/parameters.h"
-#include "daemon/http/problem.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/message/parameters.h"
+#include "daemon/http/message/problem.h"
+#include "daemon/http/routes/routes.h"
 #include "store/export.h"
 
 namespace kinglet::daemon::http {

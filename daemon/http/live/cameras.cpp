@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: /api/v1/cameras: the sources by name. There is one; its picture and stream are those of the short paths.
 #include "daemon/http/live/stats.h"
-#include "daemon/http/problem.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/message/problem.h"
+#include "daemon/http/routes/routes.h"
 #include "engine/base/format.h"
 
 namespace kinglet::daemon::http {

@@ -3,8 +3,8 @@
 #include "daemon/doctor/doctor.h"
 
 #include "daemon/doctor/json.h"
-#include "daemon/http/json.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/routes/json.h"
+#include "daemon/http/routes/routes.h"
 
 namespace kinglet::daemon::http {
 

@@ -3,10 +3,10 @@
 
 #include <ranges>
 
-#include "daemon/http/history/history.h"
-#include "daemon/http/json.h"
 #include "daemon/http/live/stats.h"
-#include "daemon/thread_entry.h"
+#include "daemon/http/routes/json.h"
+#include "daemon/http/routes/visit_json.h"
+#include "daemon/machine/thread_entry.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -48,7 +48,10 @@ void EventFeed::stop() {
 void EventFeed::note(visits::VisitEvent event, const visits::Visit& visit) {
   {
     MutexLock lock(mutex_);
-    if (noted_.size() == kMostNoted) noted_.pop_front();
+    if (noted_.size() == kMostNoted) {
+      noted_.pop_front();
+      ++left_out_;
+    }
     noted_.push_back({.event = event, .visit = visit});
   }
   changed_.notify_all();
@@ -65,19 +68,27 @@ void EventFeed::run(const std::stop_token& stop, const Context& context) {
     predictions_told_ = predictions;
     tell_stats(context, now);
     MutexLock lock(mutex_);
-    if (noted_.empty()) changed_.wait_until(mutex_, now + (predictions ? kTurnWithPredictions : kTurn));
+    if (noted_.empty() && !stop.stop_requested()) {
+      changed_.wait_until(mutex_, now + (predictions ? kTurnWithPredictions : kTurn));
+    }
   }
+  tell_visits(context);
 }
 
 // As it was when it was noted, among the others of its day as they are now.
 void EventFeed::tell_visits(const Context& context) {
   for (;;) {
     std::optional<Noted> noted;
+    std::uint64_t left_out = 0;
     {
       MutexLock lock(mutex_);
       if (noted_.empty()) return;
+      left_out = std::exchange(left_out_, 0);
       noted = std::move(noted_.front());
       noted_.pop_front();
+    }
+    if (left_out > 0) {
+      bus_.publish_gap(set_of({EventType::kVisitStart, EventType::kVisitUpdate, EventType::kVisitEnd}), left_out);
     }
     visits::BookedVisit booked;
     if (auto found = context.visits.find(noted->visit.id); found && *found) booked = std::move(**found);
@@ -118,6 +129,9 @@ void EventFeed::tell_predictions(const Context& context, bool anew) {
   }
   const auto fresh = context.latest.list(
       kMostPredictions, [this](const Prediction& prediction) { return prediction.seq > last_prediction_; });
+  if (!fresh.empty() && fresh.back().seq > last_prediction_ + 1) {
+    bus_.publish_gap(set_of({EventType::kPrediction}), fresh.back().seq - last_prediction_ - 1);
+  }
   for (const Prediction& prediction : fresh | std::views::reverse) {
     last_prediction_ = prediction.seq;
     const auto model = context.models.find(prediction.model);

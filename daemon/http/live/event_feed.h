@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "daemon/event_bus.h"
+#include "daemon/tell/event_bus.h"
 #include "engine/base/clock.h"
 #include "engine/base/mutex.h"
 #include "visits/tracker.h"
@@ -24,9 +24,9 @@ class EventFeed {
 
   // `context` lives until stop().
   void start(const Context& context);
-  void stop();
+  void stop();  // what was noted before is told first
 
-  // A visit began, changed or ended. Never waits.
+  // A visit began, changed or ended. Never waits: of too many the oldest are left out, which is told as a gap.
   void note(visits::VisitEvent event, const visits::Visit& visit);
   [[nodiscard]] EventBus& bus() { return bus_; }
 
@@ -46,6 +46,7 @@ class EventFeed {
   Mutex mutex_;
   Condition changed_;
   std::deque<Noted> noted_ KINGLET_GUARDED_BY(mutex_);
+  std::uint64_t left_out_ KINGLET_GUARDED_BY(mutex_) = 0;  // of noted_, not yet told
 
   // The thread's own.
   std::string camera_;       // as it was last told

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /api/v1/events: server-sent events (WHATWG HTML, section 9.2), for pages and programs that wait.
 #include "daemon/http/live/event_feed.h"
-#include "daemon/http/problem.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/message/problem.h"
+#include "daemon/http/routes/routes.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 

@@ -3,10 +3,10 @@
 // by the tool.
 #include <algorithm>
 
-#include "daemon/frame_samples.h"
-#include "daemon/http/parameters.h"
-#include "daemon/http/problem.h"
-#include "daemon/http/routes.h"
+#include "daemon/capture/frame_samples.h"
+#include "daemon/http/message/parameters.h"
+#include "daemon/http/message/problem.h"
+#include "daemon/http/routes/routes.h"
 #include "engine/base/format.h"
 
 namespace kinglet::daemon::http {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: /livez (restart me?) and /readyz (send me traffic?), also as /healthz.
-#include "daemon/health.h"
+#include "daemon/doctor/health.h"
 
-#include "daemon/http/json.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/routes/json.h"
+#include "daemon/http/routes/routes.h"
 
 namespace kinglet::daemon::http {
 namespace {

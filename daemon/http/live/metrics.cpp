@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <array>
 
-#include "daemon/board.h"
-#include "daemon/build_info.h"
-#include "daemon/clock_sync.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/routes/routes.h"
+#include "daemon/machine/board.h"
+#include "daemon/machine/build_info.h"
+#include "daemon/machine/clock_sync.h"
 #include "daemon/metrics/exposition.h"
+#include "engine/base/local_time.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -28,6 +29,14 @@ void add_info(Exposition& out, const Context& context) {
   }
 }
 
+// The history's, not this process's: it outlives a restart, and its day ends at midnight.
+void add_visits_today(Exposition& out, store::Store& store) {
+  const auto zone = TimeZone::find(store.zone_name());
+  const std::string today = zone.value_or(TimeZone()).local_hour(std::chrono::system_clock::now()).day;
+  const auto days = store.days(today, today);
+  if (days) out.sample(Metric::kVisitsToday, {}, days->empty() ? std::uint64_t{0} : days->front().visits);
+}
+
 void add_frames(Exposition& out, const Context& context, const Stats::View& view, const CameraStatus& camera) {
   const auto frames = [&](std::string_view outcome, std::uint64_t count) {
     out.sample(Metric::kFrames, {{"source", context.source_name}, {"outcome", outcome}}, count);
@@ -43,6 +52,7 @@ void add_frames(Exposition& out, const Context& context, const Stats::View& view
     out.sample(Metric::kPredictions, {{"outcome", to_string(static_cast<Outcome>(i))}}, view.by_outcome[i]);
   }
   out.sample(Metric::kVisits, {}, view.visits);
+  add_visits_today(out, context.store);
   out.histogram(Metric::kInferenceDuration, {}, view.inference.lifetime);
   out.histogram(Metric::kStageDuration, {{"stage", "wait"}}, view.wait.lifetime);
   out.histogram(Metric::kStageDuration, {{"stage", "preprocess"}}, view.preprocess.lifetime);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /snapshot.jpg: the newest frame.
-#include "daemon/snapshot.h"
+#include "daemon/capture/snapshot.h"
 #include "engine/base/format.h"
 
-#include "daemon/http/json.h"
 #include "daemon/http/live/stats.h"
-#include "daemon/http/parameters.h"
-#include "daemon/http/problem.h"
-#include "daemon/http/routes.h"
+#include "daemon/http/message/parameters.h"
+#include "daemon/http/message/problem.h"
+#include "daemon/http/routes/json.h"
+#include "daemon/http/routes/routes.h"
 
 namespace kinglet::daemon::http {
 

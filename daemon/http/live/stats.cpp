@@ -2,7 +2,7 @@
 // Why: GET /api/v1/stats.
 #include "daemon/http/live/stats.h"
 
-#include "daemon/http/routes.h"
+#include "daemon/http/routes/routes.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -108,6 +108,7 @@ Json camera_json(const Context& context, const Vitals& vitals, const std::option
   Json json{{"state", to_string(camera.state)}, {"source", context.source_name}};
   if (!camera.detail.empty()) json["detail"] = camera.detail;
   if (!camera.description.empty()) json["description"] = camera.description;
+  json["kind"] = camera::to_string(context.source_kind());
   json["demonstration"] = context.source_is_demonstration();
   if (camera.last_frame_at) json["last_frame_age_ms"] = rounded_ms(vitals.now - *camera.last_frame_at);
   if (frames_per_second) json["frames_per_second"] = rounded(*frames_per_second, 2);

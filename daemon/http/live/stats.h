@@ -2,8 +2,8 @@
 // Why: the figures and the camera's state in one form, asked for and told as events.
 #pragma once
 
-#include "daemon/http/context.h"
-#include "daemon/http/json.h"
+#include "daemon/http/routes/context.h"
+#include "daemon/http/routes/json.h"
 
 namespace kinglet::daemon::http {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <thread>
 
-#include "daemon/clip_file.h"
+#include "daemon/capture/clip_file.h"
+#include "daemon/capture/snapshot.h"
 #include "daemon/http/live/stats.h"
-#include "daemon/http/parameters.h"
-#include "daemon/http/problem.h"
-#include "daemon/http/routes.h"
-#include "daemon/snapshot.h"
+#include "daemon/http/message/parameters.h"
+#include "daemon/http/message/problem.h"
+#include "daemon/http/routes/routes.h"
 #include "engine/base/format.h"
 
 namespace kinglet::daemon::http {

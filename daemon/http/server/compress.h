@@ -2,7 +2,7 @@
 // Why: long texts travel compressed to those who ask. Pictures are compressed already.
 #pragma once
 
-#include "daemon/http/message.h"
+#include "daemon/http/message/message.h"
 
 namespace kinglet::daemon::http {
 

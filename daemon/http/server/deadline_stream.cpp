@@ -47,11 +47,34 @@ void address_of(int socket, GetName get_name, std::string& ip, int& port) {
   if (get_name(socket, reinterpret_cast<sockaddr*>(&address), &length) == 0) to_text(address, ip, port);
 }
 
+bool is_slow(SteadyTime begin, std::size_t bytes, const TimeLimits& limits) {
+  const Seconds taken = SteadyClock::now() - begin;
+  return taken > limits.swift_start && static_cast<double>(bytes) < taken.count() * limits.swift_bytes_per_second;
+}
+
 }  // namespace
 
 DeadlineStream::DeadlineStream(socket_t socket, const TimeLimits& limits, const std::atomic<bool>& stopping,
-                               TlsSession* tls)
-    : socket_(socket), limits_(limits), stopping_(stopping), tls_(tls), buffer_{} {}
+                               TlsSession* tls, std::function<bool()> gives_way)
+    : socket_(socket), limits_(limits), stopping_(stopping), tls_(tls), gives_way_(std::move(gives_way)), buffer_{} {}
+
+void DeadlineStream::begin_request() {
+  request_begin_ = SteadyClock::now();
+  request_end_ = request_begin_ + limits_.whole_request;
+  head_.begin();
+  body_begin_ = answer_begin_ = {};
+  body_bytes_ = answer_bytes_ = 0;
+  long_answer_ = false;
+}
+
+bool DeadlineStream::is_slow_at_reading() const {
+  if (!head_.over()) return SteadyClock::now() - request_begin_ > limits_.swift_head;
+  return body_begin_ != SteadyTime{} && is_slow(body_begin_, body_bytes_, limits_);
+}
+
+bool DeadlineStream::is_slow_at_writing() const {
+  return !long_answer_ && answer_begin_ != SteadyTime{} && is_slow(answer_begin_, answer_bytes_, limits_);
+}
 
 bool DeadlineStream::readable_within(std::chrono::milliseconds time) const {
   return (tls_ != nullptr && tls_->pending()) || poll_for(socket_, POLLIN, time);
@@ -77,14 +100,18 @@ ssize_t DeadlineStream::receive(char* data, std::size_t size) {
 bool DeadlineStream::is_readable() const {
   if (buffered_ < filled_) return true;
   if (!flush()) return false;  // the other side may wait for it before it goes on
+  const auto gives_way = [&] {
+    reading_gave_way_ = reading_gave_way_ || (gives_way_ && is_slow_at_reading() && gives_way_());
+    return reading_gave_way_;
+  };
   const SteadyTime start = SteadyClock::now();
-  if (start >= request_end_) return false;
+  if (start >= request_end_ || gives_way()) return false;
   const SteadyTime end = std::min(start + limits_.between_bytes, request_end_);
   while (!stopping_) {
     // The last look is after the deadline: a thread that got no processor until then must not blame the client.
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - SteadyClock::now());
     if (readable_within(std::min(left, kPiece))) return true;
-    if (left.count() <= 0) return false;
+    if (left.count() <= 0 || gives_way()) return false;
   }
   return false;
 }
@@ -93,24 +120,44 @@ bool DeadlineStream::is_writable() const { return flush() && writable_in_time();
 
 bool DeadlineStream::writable_in_time() const {
   const SteadyTime end = SteadyClock::now() + limits_.write;
-  while (SteadyClock::now() < end && !stopping_) {
-    if (poll_for(socket_, POLLOUT, kPiece)) return true;
-  }
+  // What is being said at a stop still goes out as far as nobody has to be waited for.
+  do {
+    writing_gave_way_ = writing_gave_way_ || (gives_way_ && is_slow_at_writing() && gives_way_());
+    if (writing_gave_way_) return false;
+    if (poll_for(socket_, POLLOUT, stopping_ ? std::chrono::milliseconds(0) : kPiece)) return true;
+  } while (SteadyClock::now() < end && !stopping_);
   return false;
 }
 
 ssize_t DeadlineStream::read(char* data, size_t size) {
-  if (buffered_ == filled_) {
-    if (!is_readable()) return -1;
-    const bool direct = size >= buffer_.size();
-    const ssize_t count = receive(direct ? data : buffer_.data(), direct ? size : buffer_.size());
-    if (direct || count <= 0) return count;
-    buffered_ = 0;
-    filled_ = static_cast<std::size_t>(count);
+  // Nothing of a head that is too long is of use to anybody.
+  if (head_.too_much() != HeadWatch::TooMuch::kNothing) return -1;
+  const bool in_body = head_.over();
+  if (in_body && body_begin_ == SteadyTime{}) {
+    body_begin_ = SteadyClock::now();
+    answer_begin_ = {};  // that was 100 Continue
+    answer_bytes_ = 0;
   }
-  const std::size_t count = std::min(size, filled_ - buffered_);
-  std::memcpy(data, buffer_.data() + buffered_, count);
-  buffered_ += count;
+  std::size_t count = 0;
+  if (buffered_ == filled_ && size >= buffer_.size()) {
+    if (!is_readable()) return -1;
+    const ssize_t received = receive(data, size);
+    if (received <= 0) return received;
+    count = static_cast<std::size_t>(received);
+  } else {
+    if (buffered_ == filled_) {
+      if (!is_readable()) return -1;
+      const ssize_t received = receive(buffer_.data(), buffer_.size());
+      if (received <= 0) return received;
+      buffered_ = 0;
+      filled_ = static_cast<std::size_t>(received);
+    }
+    count = std::min(size, filled_ - buffered_);
+    std::memcpy(data, buffer_.data() + buffered_, count);
+    buffered_ += count;
+  }
+  if (in_body) body_bytes_ += count;
+  head_.look({data, count});
   return static_cast<ssize_t>(count);
 }
 
@@ -134,16 +181,21 @@ bool DeadlineStream::flush() const {
 }
 
 ssize_t DeadlineStream::send_some(std::string_view bytes) const {
+  if (answer_begin_ == SteadyTime{}) answer_begin_ = SteadyClock::now();
   // MSG_DONTWAIT: a client that stops reading in the middle of a large answer must not block a thread in the kernel.
   for (;;) {
     if (!writable_in_time()) return -1;
     if (tls_ != nullptr) {
       const TlsSession::Moved moved = tls_->send(bytes.data(), bytes.size());
-      if (moved.need == TlsSession::Need::kNothing) return static_cast<ssize_t>(moved.count);
+      if (moved.need == TlsSession::Need::kNothing) {
+        answer_bytes_ += moved.count;
+        return static_cast<ssize_t>(moved.count);
+      }
       if (moved.need == TlsSession::Need::kEnd || (moved.need == TlsSession::Need::kRead && !is_readable())) return -1;
       continue;
     }
     const ssize_t count = send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count > 0) answer_bytes_ += static_cast<std::size_t>(count);
     if (count >= 0 || (errno != EINTR && errno != EAGAIN)) return count;
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the HTTP library limits each byte but no request: a client that drips one byte at a time holds a thread for
-// ever. This stream gives a whole request an end.
+// ever. This stream gives a whole request an end, and a slow one an earlier end when others wait.
 #pragma once
 
 #include <httplib.h>
@@ -8,10 +8,12 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
 
-#include "daemon/http/server/tls.h"
+#include "daemon/http/server/head_watch.h"
+#include "daemon/values/tls.h"
 #include "engine/base/clock.h"
 
 namespace kinglet::daemon::http {
@@ -23,17 +25,27 @@ struct TimeLimits {
   std::chrono::milliseconds whole_request{15'000};
   std::chrono::milliseconds write{10'000};  // without progress
   std::size_t requests = 20;                // on one connection
+  // What is slower than this gives way to others.
+  std::chrono::milliseconds swift_head{500};
+  std::chrono::milliseconds swift_start{1'000};  // of a body or an answer, of which the rate is judged after this
+  double swift_bytes_per_second = 64 * 1024;
 };
 
 // Owns nothing: the connection closes the socket.
 class DeadlineStream final : public httplib::Stream {
  public:
-  // `tls`: what the bytes go through; nullptr: nothing.
+  // `tls`: what the bytes go through; nullptr: nothing. `gives_way`: asked while the other side is slow; true ends the
+  // connection.
   DeadlineStream(socket_t socket, const TimeLimits& limits, const std::atomic<bool>& stopping,
-                 TlsSession* tls = nullptr);
+                 TlsSession* tls = nullptr, std::function<bool()> gives_way = {});
 
   // A request begins: its time runs from here.
-  void begin_request() { request_end_ = SteadyClock::now() + limits_.whole_request; }
+  void begin_request();
+  // The answer takes as long as it takes.
+  void begin_long_answer() { long_answer_ = true; }
+  // Ended because it was slow and others waited.
+  [[nodiscard]] bool gave_way() const { return reading_gave_way_ || writing_gave_way_; }
+  [[nodiscard]] HeadWatch::TooMuch too_much() const { return head_.too_much(); }
   // Waits for a byte of the next request; `give_up` is asked every 50 ms. False: close the connection.
   template <typename GiveUp>
   [[nodiscard]] bool wait_for_request(SteadyTime deadline, GiveUp give_up) {
@@ -63,12 +75,24 @@ class DeadlineStream final : public httplib::Stream {
   [[nodiscard]] ssize_t receive(char* data, std::size_t size);
   [[nodiscard]] bool writable_in_time() const;
   [[nodiscard]] ssize_t send_some(std::string_view bytes) const;
+  [[nodiscard]] bool is_slow_at_reading() const;
+  [[nodiscard]] bool is_slow_at_writing() const;
 
   const socket_t socket_;
   const TimeLimits& limits_;
   const std::atomic<bool>& stopping_;
   TlsSession* const tls_;
+  const std::function<bool()> gives_way_;
+  SteadyTime request_begin_{};
   SteadyTime request_end_{};
+  HeadWatch head_;
+  SteadyTime body_begin_{};
+  std::size_t body_bytes_ = 0;
+  bool long_answer_ = false;
+  mutable SteadyTime answer_begin_{};  // as held_
+  mutable std::size_t answer_bytes_ = 0;
+  mutable bool reading_gave_way_ = false;
+  mutable bool writing_gave_way_ = false;
   // The library reads headers byte by byte.
   std::array<char, 4096> buffer_;
   std::size_t buffered_ = 0;

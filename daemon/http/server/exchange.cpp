@@ -4,11 +4,13 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <exception>
 #include <utility>
 
-#include "daemon/http/problem.h"
+#include "daemon/http/message/path.h"
+#include "daemon/http/message/problem.h"
 #include "daemon/http/server/compress.h"
 #include "engine/base/format.h"
 
@@ -23,6 +25,49 @@ std::string media_type(const std::string& header) {
   while (!type.empty() && type.back() == ' ') type.pop_back();
   std::ranges::transform(type, type.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return type;
+}
+
+// What proxies add of their clients and of themselves; `name` in lower case.
+bool is_of_proxies(std::string_view name) {
+  constexpr std::array<std::string_view, 9> kNames{"forwarded",
+                                                   "via",
+                                                   "x-real-ip",
+                                                   "x-client-ip",
+                                                   "x-proxyuser-ip",
+                                                   "x-cluster-client-ip",
+                                                   "true-client-ip",
+                                                   "cf-connecting-ip",
+                                                   "x-original-forwarded-for"};
+  return name.starts_with("x-forwarded-") || std::ranges::contains(kNames, name);
+}
+
+bool is_token(std::string_view name) {
+  constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";  // RFC 9110, section 5.6.2
+  return std::ranges::all_of(
+      name, [&](unsigned char c) { return std::isalnum(c) != 0 || kOthers.contains(static_cast<char>(c)); });
+}
+
+// Of headers that must be single the library keeps several lines in no order: whichever it showed would be a guess, and
+// another program on the way may have guessed otherwise.
+std::string contradiction_of(const httplib::Request& request) {
+  for (const char* name : {"Host", "Origin", "Authorization"}) {
+    if (request.get_header_value_count(name) > 1) return format_text("there is more than one header {}", name);
+  }
+  const auto [first, end] = request.headers.equal_range("Content-Length");
+  if (std::any_of(first, end, [&](const auto& line) { return line.second != first->second; })) {
+    return "there are headers Content-Length that differ";
+  }
+  if (first != end && request.has_header("Transfer-Encoding")) return "there are Content-Length and Transfer-Encoding";
+  if (!std::ranges::all_of(request.headers, [](const auto& line) { return is_token(line.first); })) {
+    return "the name of a header has a character that no name has";
+  }
+  return {};
+}
+
+// Of one line; of several nothing.
+std::optional<std::string> only_header_of(const httplib::Request& request, const char* name) {
+  if (request.get_header_value_count(name) != 1) return std::nullopt;
+  return request.get_header_value(name);
 }
 
 // Has the other side closed? Only asked while there is nothing to write, which would tell as well.
@@ -58,36 +103,33 @@ void prepare(httplib::Request& request) {
 }
 
 Credentials credentials_of(const httplib::Request& request) {
-  Credentials credentials{.host = header_of(request, "Host"),
-                          .origin = header_of(request, "Origin"),
-                          .sec_fetch_site = header_of(request, "Sec-Fetch-Site"),
-                          .content_encoding = header_of(request, "Content-Encoding"),
-                          .content_length = header_of(request, "Content-Length"),
-                          .http_1_0 = request.version == "HTTP/1.0",
-                          .host_count = request.get_header_value_count("Host")};
-  return credentials;
+  return {.host = header_of(request, "Host"),
+          .origin = header_of(request, "Origin"),
+          .sec_fetch_site = header_of(request, "Sec-Fetch-Site"),
+          .content_encoding = header_of(request, "Content-Encoding"),
+          .content_length = header_of(request, "Content-Length"),
+          .http_1_0 = request.version == "HTTP/1.0",
+          .contradiction = contradiction_of(request)};
 }
 
 Evidences evidences_of(const httplib::Request& request) {
   Evidences evidences{.authorization = header_of(request, "Authorization"),
                       .cookie = header_of(request, "Cookie"),
-                      .forwarded_for = {},
-                      .forwarded_proto = header_of(request, "X-Forwarded-Proto"),
+                      .forwarded_for = only_header_of(request, "X-Forwarded-For"),
+                      .forwarded_for_twice = request.get_header_value_count("X-Forwarded-For") > 1,
+                      .forwarded_proto = only_header_of(request, "X-Forwarded-Proto"),
                       .encrypted = request.local_addr == kEncrypted};
   for (const auto& [name, value] : request.headers) {
-    const std::string lower = media_type(name);
-    if (lower != "forwarded" && !lower.starts_with("x-forwarded-")) continue;
-    evidences.forwarded = true;
-    if (lower == "x-forwarded-for") {
-      evidences.forwarded_for = evidences.forwarded_for ? *evidences.forwarded_for + "," + value : value;
-    }
+    if (is_of_proxies(media_type(name))) evidences.proxy_sign = name;
   }
+  // What nginx speaks where nobody tells it to speak 1.1.
+  if (request.version == "HTTP/1.0" && request.has_header("Host")) evidences.foreign_on_loopback = "HTTP/1.0";
   return evidences;
 }
 
 Call call_of(const httplib::Request& request, std::string request_id) {
   Call call{.method = request.method,
-            .path = request.path,
+            .path = path_of(request.target),
             .content_type = media_type(request.get_header_value("Content-Type")),
             .accept = request.get_header_value("Accept"),
             .if_none_match = request.get_header_value("If-None-Match"),
@@ -122,6 +164,7 @@ std::string refusal_text(const Reply& reply) {
   std::string text =
       format_text("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n", reply.status,
                   httplib::status_message(reply.status), reply.content_type, reply.body.size());
+  for (const auto& [name, value] : headers_always()) text += format_text("{}: {}\r\n", name, value);
   for (const auto& [name, value] : reply.headers) text += format_text("{}: {}\r\n", name, value);
   return text + "\r\n" + reply.body;
 }

@@ -11,7 +11,7 @@
 
 #include "daemon/http/access/door.h"
 #include "daemon/http/access/guard.h"
-#include "daemon/http/message.h"
+#include "daemon/http/message/message.h"
 #include "engine/base/log.h"
 
 namespace kinglet::daemon::http {

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <optional>
 
-#include "daemon/http/access/address.h"
+#include "daemon/values/address.h"
 #include "engine/base/format.h"
 #include "engine/base/numbers.h"
 #include "engine/base/text.h"

@@ -2,12 +2,23 @@
 #include "daemon/http/server/pool.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
-#include "daemon/thread_entry.h"
+#include "daemon/machine/thread_entry.h"
 #include "engine/base/format.h"
 
 namespace kinglet::daemon::http {
+namespace {
+
+constexpr std::size_t index_of(Standing standing) { return static_cast<std::size_t>(standing); }
+constexpr std::size_t kStranger = index_of(Standing::kStranger);
+constexpr std::size_t kOwner = index_of(Standing::kOwner);
+constexpr std::size_t kMachine = index_of(Standing::kMachine);
+
+std::size_t less(std::size_t from, std::size_t taken) { return from - std::min(from, taken); }
+
+}  // namespace
 
 Pool::Pool(PoolLimits limits) : limits_(limits) {
   threads_.reserve(limits_.threads);
@@ -18,58 +29,175 @@ Pool::Pool(PoolLimits limits) : limits_(limits) {
 
 Pool::~Pool() { stop(); }
 
-bool Pool::add(std::string address, std::function<void()> job) {
+Pool::Seat::Seat(Pool& pool, Visitor visitor) : pool_(pool), visitor_(std::move(visitor)) {
+  MutexLock lock(pool_.mutex_);
+  pool_.sit(visitor_);
+}
+
+Pool::Seat::~Seat() {
   {
-    MutexLock lock(mutex_);
-    if (stopping_ || is_full(address)) return false;
-    waiting_.push_back({.address = std::move(address), .run = std::move(job)});
+    MutexLock lock(pool_.mutex_);
+    pool_.leave(visitor_);
   }
-  changed_.notify_one();
+  // This address may have a turn again, and another thread may be the one that is free.
+  pool_.changed_.notify_one();
+}
+
+bool Pool::Seat::move_to(const Visitor& visitor) {
+  bool moved = true;
+  {
+    MutexLock lock(pool_.mutex_);
+    const bool rises = visitor.standing >= visitor_.standing && visitor.limit_key == visitor_.limit_key;
+    pool_.leave(visitor_);
+    moved = rises || pool_.may_start(visitor);
+    if (moved) visitor_ = visitor;
+    pool_.sit(visitor_);
+  }
+  pool_.changed_.notify_one();
+  return moved;
+}
+
+bool Pool::Seat::crowded() const {
+  MutexLock lock(pool_.mutex_);
+  if (streaming_) return false;
+  pool_.leave(visitor_);
+  const bool wanted = std::ranges::any_of(
+      pool_.waiting_, [&](const Job& job) KINGLET_REQUIRES(pool_.mutex_) { return pool_.may_start(job.visitor); });
+  pool_.sit(visitor_);
+  return wanted;
+}
+
+std::shared_ptr<void> Pool::Seat::hold_stream() {
+  {
+    MutexLock lock(pool_.mutex_);
+    ++pool_.streams_;
+    ++pool_.held_[visitor_.limit_key].streams;
+    --pool_.working_.at(index_of(visitor_.standing));
+    streaming_ = true;
+  }
+  pool_.changed_.notify_one();
+  return {this, [](Seat* seat) { seat->pool_.end_stream(*seat); }};
+}
+
+void Pool::end_stream(Seat& seat) {
+  MutexLock lock(mutex_);
+  seat.streaming_ = false;
+  --streams_;
+  --held_[seat.visitor_.limit_key].streams;
+  ++working_.at(index_of(seat.visitor_.standing));
+}
+
+void Pool::sit(const Visitor& visitor) {
+  ++held_[visitor.limit_key].threads;
+  ++working_.at(index_of(visitor.standing));
+}
+
+void Pool::leave(const Visitor& visitor) {
+  const auto own = held_.find(visitor.limit_key);
+  if (--own->second.threads == 0) held_.erase(own);
+  --working_.at(index_of(visitor.standing));
+}
+
+Pool::Held Pool::held_by(const std::string& key) const {
+  const auto found = held_.find(key);
+  return found == held_.end() ? Held{} : found->second;
+}
+
+std::size_t Pool::demand_of(const std::string& key) const {
+  const auto waits = [&](const Job& job) { return job.visitor.limit_key == key; };
+  return held_by(key).threads + static_cast<std::size_t>(std::ranges::count_if(waiting_, waits));
+}
+
+std::size_t Pool::most_threads(std::size_t standing) const {
+  const std::size_t left = less(limits_.threads, streams_);
+  if (standing == kMachine) return left;
+  if (standing == kOwner) return less(left, limits_.kept);
+  const std::size_t others = less(left, 2 * limits_.kept);
+  return standing == kStranger ? (others + 1) / 2 : others;
+}
+
+std::size_t Pool::most_waiting(std::size_t standing) const {
+  if (standing == kMachine) return limits_.waiting + 2 * limits_.waiting_kept;
+  if (standing == kOwner) return limits_.waiting + limits_.waiting_kept;
+  return standing == kStranger ? limits_.waiting / 2 : limits_.waiting;
+}
+
+bool Pool::may_start(const Visitor& visitor) const {
+  const Held own = held_by(visitor.limit_key);
+  if (own.threads >= limits_.working_of_address) return false;
+  const std::size_t standing = index_of(visitor.standing);
+  // With many streams on, the threads that are left for requests are few.
+  const std::size_t share = less(most_threads(std::max(standing, kStranger + 1)), limits_.left_to_others);
+  if (own.threads - own.streams >= std::max<std::size_t>(1, share)) return false;
+  std::size_t working = 0;
+  for (std::size_t i = 0; i < kStandings; ++i) {
+    working += working_.at(i);
+    if (i >= standing && working >= most_threads(i)) return false;
+  }
   return true;
 }
 
-bool Pool::is_full(const std::string& address) const {
-  if (busy_ + waiting_.size() >= limits_.threads + limits_.waiting) return true;
-  const auto found = working_.find(address);
-  const std::size_t working = found == working_.end() ? 0 : found->second.threads;
-  const auto waiting = static_cast<std::size_t>(std::ranges::count(waiting_, address, &Job::address));
-  return working + waiting >= limits_.working_of_address + limits_.waiting_of_address;
-}
-
-bool Pool::has_room(const std::string& address) const {
-  const auto found = working_.find(address);
-  if (found == working_.end()) return true;
-  const Held& own = found->second;
-  if (own.threads >= limits_.working_of_address) return false;
-  // With many streams on, the threads that are left for requests are few.
-  const std::size_t left = limits_.threads - std::min(limits_.threads, streams_);
-  return own.threads - own.streams < std::max<std::size_t>(1, left - std::min(left, limits_.left_to_others));
-}
-
 std::deque<Pool::Job>::iterator Pool::next() {
-  auto job = waiting_.begin();
-  while (job != waiting_.end() && !stopping_ && !has_room(job->address)) ++job;
-  return job;
+  if (stopping_) return waiting_.begin();
+  auto best = waiting_.end();
+  for (auto job = waiting_.begin(); job != waiting_.end(); ++job) {
+    if (!may_start(job->visitor)) continue;
+    if (best == waiting_.end() || held_by(job->visitor.limit_key).threads < held_by(best->visitor.limit_key).threads) {
+      best = job;
+    }
+  }
+  return best;
 }
 
-bool Pool::crowded() const {
-  MutexLock lock(mutex_);
-  return std::ranges::any_of(waiting_, [&](const Job& job) KINGLET_REQUIRES(mutex_) { return has_room(job.address); });
+std::size_t Pool::full_at(const Visitor& visitor) const {
+  std::size_t all = 0;
+  for (std::size_t i = 0; i < kStandings; ++i) {
+    const auto is_such = [&](const Job& job) { return index_of(job.visitor.standing) == i; };
+    all += working_.at(i) + static_cast<std::size_t>(std::ranges::count_if(waiting_, is_such));
+    if (i >= index_of(visitor.standing) && all >= most_threads(i) + most_waiting(i)) return i;
+  }
+  return kStandings;
 }
 
-std::shared_ptr<void> Pool::hold_stream(const std::string& address) {
+std::deque<Pool::Job>::iterator Pool::greediest(const Visitor& visitor, std::size_t up_to) {
+  const std::size_t own = demand_of(visitor.limit_key) + 1;
+  const auto is_much = [&](std::size_t demand) { return demand > limits_.working_of_address; };
+  auto found = waiting_.end();
+  std::tuple<bool, std::size_t, std::size_t> worst{};
+  for (auto job = waiting_.begin(); job != waiting_.end(); ++job) {
+    const std::size_t standing = index_of(job->visitor.standing);
+    if (standing > up_to) continue;
+    const std::size_t demand = demand_of(job->visitor.limit_key);
+    const bool is_lower = standing < index_of(visitor.standing);
+    // Who wants much pushes nobody out who wants less, of whatever standing.
+    if (demand <= own && (!is_lower || is_much(own))) continue;
+    // Who wants much first, then the lowest standing, then who wants the most; its newest, which has waited the least.
+    const std::tuple rank{is_much(demand), kStandings - standing, demand};
+    if (found == waiting_.end() || rank >= worst) {
+      found = job;
+      worst = rank;
+    }
+  }
+  return found;
+}
+
+bool Pool::add(Job job) {
+  std::function<void()> refuse;
   {
     MutexLock lock(mutex_);
-    ++streams_;
-    ++working_[address].streams;
+    const std::string& key = job.visitor.limit_key;
+    if (stopping_ || demand_of(key) >= limits_.working_of_address + limits_.waiting_of_address) return false;
+    if (const std::size_t full = full_at(job.visitor); full < kStandings) {
+      const auto other = greediest(job.visitor, full);
+      if (other == waiting_.end()) return false;
+      refuse = std::move(other->refuse);
+      waiting_.erase(other);
+    }
+    waiting_.push_back(std::move(job));
   }
-  return {this, [address](Pool* pool) { pool->end_stream(address); }};
-}
-
-void Pool::end_stream(const std::string& address) {
-  MutexLock lock(mutex_);
-  --streams_;
-  --working_[address].streams;
+  changed_.notify_one();
+  if (refuse) refuse();
+  return true;
 }
 
 void Pool::stop() {
@@ -96,18 +224,10 @@ void Pool::work() {
       if (found == waiting_.end()) return;
       job = std::move(*found);
       waiting_.erase(found);
-      ++working_[job.address].threads;
-      ++busy_;
+      sit(job.visitor);
     }
-    job.run();
-    {
-      MutexLock lock(mutex_);
-      const auto own = working_.find(job.address);
-      if (--own->second.threads == 0) working_.erase(own);
-      --busy_;
-    }
-    // This address may have a turn again, and another thread may be the one that is free.
-    changed_.notify_one();
+    Seat seat(*this, job.visitor, Seat::Taken{});
+    job.run(seat);
   }
 }
 

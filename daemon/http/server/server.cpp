@@ -10,14 +10,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <map>
 #include <utility>
 
 #include "daemon/http/access/door.h"
-#include "daemon/http/problem.h"
+#include "daemon/http/message/problem.h"
 #include "daemon/http/server/exchange.h"
-#include "daemon/thread_entry.h"
+#include "daemon/http/server/sockets.h"
+#include "daemon/machine/thread_entry.h"
 #include "engine/base/format.h"
+#include "engine/base/text.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -31,48 +33,8 @@ constexpr std::string_view kSpeaksTls =
     "this port speaks https, not http";
 constexpr std::chrono::milliseconds kBreath{20};
 
-// Takes what the client still sends for a moment, so that closing does not reset the connection before it has read
-// our answer.
-void close_gently(int socket) {
-  constexpr int kMostReads = 64;
-  shutdown(socket, SHUT_WR);
-  timeval patience{.tv_sec = 0, .tv_usec = 100'000};
-  setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  std::array<char, 16384> bytes;
-  for (int i = 0; i < kMostReads && recv(socket, bytes.data(), bytes.size(), 0) > 0; ++i) {
-  }
-  close(socket);
-}
-
-// Says so and lets go without waiting: the connection is closed afterwards. What has come already is taken, because
-// closing over unread bytes would take the answer back.
-void refuse(int socket, std::string_view text) {
-  constexpr int kMostReads = 4;  // who sends faster than that loses the answer
-  std::array<char, 16384> unread;
-  (void)send(socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  shutdown(socket, SHUT_WR);
-  for (int i = 0; i < kMostReads && recv(socket, unread.data(), unread.size(), MSG_DONTWAIT) > 0; ++i) {
-  }
-}
-
-// The address of an accepted connection's other end, as Door::identify() takes it; empty: it is gone already.
-std::string peer_of(int socket) {
-  sockaddr_storage address{};
-  socklen_t length = sizeof address;
-  if (getpeername(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0) return {};
-  Address peer{.v6 = address.ss_family == AF_INET6};
-  if (peer.v6) {
-    sockaddr_in6 v6{};
-    std::memcpy(&v6, &address, sizeof v6);
-    std::memcpy(peer.bytes.data(), &v6.sin6_addr, sizeof v6.sin6_addr);
-    return parse_address(peer.text()).value_or(peer).text();  // an IPv4 one may have come as IPv6
-  }
-  if (address.ss_family != AF_INET) return {};
-  sockaddr_in v4{};
-  std::memcpy(&v4, &address, sizeof v4);
-  std::memcpy(peer.bytes.data(), &v4.sin_addr, sizeof v4.sin_addr);
-  return peer.text();
-}
+Reply crowded() { return problem("too-many-requests", "too many connections wait for an answer"); }
+Reply uri_too_long() { return problem("uri-too-long", "the address is longer than 8 KiB"); }
 
 bool has_the_model_work(const Route& route) { return route.method == "POST" && route.role == Role::kLive; }
 
@@ -109,26 +71,50 @@ class Server::Endpoint final : public httplib::Server {
   void end() { svr_sock_ = INVALID_SOCKET; }
 
   // Answers one connection to its end. `peer` as Door::identify() takes it.
-  void serve(FileDescriptor connection, const std::string& peer, bool encrypted) {
+  void serve(FileDescriptor connection, const std::string& peer, bool encrypted, Pool::Seat& seat) {
     std::unique_ptr<TlsSession> session;
     if (encrypted) {
-      session = begin_tls(connection.get());
+      session = begin_tls(connection.get(), seat);
       if (!session) return close_gently(connection.release());
     }
-    serve_requests(connection.get(), peer, session.get());
+    serve_requests(connection.get(), peer, session.get(), seat);
     if (session) session->say_goodbye();
     close_gently(connection.release());
   }
 
  private:
+  // One in work, for the handlers of the library, which are not told: they run on its thread.
+  struct Connection {
+    DeadlineStream& stream;
+    Pool::Seat& seat;
+  };
+  class Registered {
+   public:
+    Registered(Endpoint& endpoint, Connection connection) : endpoint_(endpoint) {
+      MutexLock lock(endpoint_.mutex_);
+      endpoint_.connections_.emplace(std::this_thread::get_id(), connection);
+    }
+    ~Registered() {
+      MutexLock lock(endpoint_.mutex_);
+      endpoint_.connections_.erase(std::this_thread::get_id());
+    }
+    Registered(const Registered&) = delete;
+    Registered& operator=(const Registered&) = delete;
+
+   private:
+    Endpoint& endpoint_;
+  };
+  Connection connection() {
+    MutexLock lock(mutex_);
+    return connections_.at(std::this_thread::get_id());
+  }
+
   // nullptr: nobody there speaks it.
-  std::unique_ptr<TlsSession> begin_tls(int socket) {
+  std::unique_ptr<TlsSession> begin_tls(int socket, Pool::Seat& seat) {
     const TimeLimits& limits = owner_.options_.limits;
     const SteadyTime now = SteadyClock::now();
     DeadlineStream first(socket, limits, owner_.stopping_);
-    const auto gives_way = [&] {
-      return SteadyClock::now() - now > kSilenceWithOthersWaiting && owner_.pool_->crowded();
-    };
+    const auto gives_way = [&] { return SteadyClock::now() - now > kSilenceWithOthersWaiting && seat.crowded(); };
     char begin = 0;
     if (!first.wait_for_request(now + limits.first_byte, gives_way) || recv(socket, &begin, 1, MSG_PEEK) != 1)
       return {};
@@ -140,13 +126,14 @@ class Server::Endpoint final : public httplib::Server {
     fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK);
     std::unique_ptr<TlsSession> session = owner_.options_.tls->session(socket);
     const SteadyTime deadline = SteadyClock::now() + limits.between_bytes;
-    if (!session || !shake_hands(*session, socket, deadline, owner_.stopping_)) return {};
+    if (!session || !shake_hands(*session, socket, deadline, owner_.stopping_, gives_way)) return {};
     return session;
   }
 
-  void serve_requests(int socket, const std::string& peer, TlsSession* session) {
+  void serve_requests(int socket, const std::string& peer, TlsSession* session, Pool::Seat& seat) {
     const TimeLimits& limits = owner_.options_.limits;
-    DeadlineStream stream(socket, limits, owner_.stopping_, session);
+    DeadlineStream stream(socket, limits, owner_.stopping_, session, [&seat] { return seat.crowded(); });
+    const Registered registered(*this, {.stream = stream, .seat = seat});
     const SteadyTime begin = SteadyClock::now();
     for (std::size_t count = 0; count < limits.requests; ++count) {
       // A connection that only idles goes as soon as somebody waits for its thread.
@@ -154,7 +141,7 @@ class Server::Endpoint final : public httplib::Server {
       const SteadyTime deadline = SteadyClock::now() + (first ? limits.first_byte : limits.kept_alive);
       bool gave_way = false;
       const auto gives_way = [&] {
-        gave_way = (!first || SteadyClock::now() - begin > kSilenceWithOthersWaiting) && owner_.pool_->crowded();
+        gave_way = (!first || SteadyClock::now() - begin > kSilenceWithOthersWaiting) && seat.crowded();
         return gave_way;
       };
       if (!stream.wait_for_request(deadline, gives_way)) {
@@ -165,7 +152,7 @@ class Server::Endpoint final : public httplib::Server {
       }
       stream.begin_request();
       // Said in the answer when others wait for a thread, so that no client sends into a connection that closes.
-      const bool last = count + 1 == limits.requests || owner_.pool_->crowded();
+      const bool last = count + 1 == limits.requests || seat.crowded();
       bool closed = false;
       bool body = false;
       bool understood = false;
@@ -177,9 +164,25 @@ class Server::Endpoint final : public httplib::Server {
             prepare(request);
             body = has_body(request);
           });
+      if (!answered) refuse_unread(stream);
       const bool sent = stream.flush();
       // What is left of a request that was not read to its end would be taken for the next one.
       if (!answered || !sent || !understood || closed || body || last) break;
+    }
+  }
+
+  // The library says nothing where it could not read the request line to its end.
+  void refuse_unread(DeadlineStream& stream) {
+    if (stream.too_much() == HeadWatch::TooMuch::kRequestLine) {
+      Reply reply = uri_too_long();
+      const std::string id = owner_.context_.ids.next_text("req", std::chrono::system_clock::now());
+      complete_problem(reply, {}, id);
+      reply.headers.emplace_back("X-Request-Id", id);
+      owner_.context_.traffic.add({}, {}, reply.status, {});
+      const std::string text = refusal_text(reply);
+      (void)stream.write(text.data(), text.size());
+    } else if (stream.gave_way()) {
+      (void)stream.write(owner_.crowded_.data(), owner_.crowded_.size());
     }
   }
 
@@ -193,6 +196,7 @@ class Server::Endpoint final : public httplib::Server {
     std::string_view pattern;
     std::optional<Reply> reply = owner_.guard_.check_request(call, credentials);
     Door& door = owner_.context_.door;
+    if (!connection().seat.move_to({call.caller.standing, call.caller.limit_key}) && !reply) reply = crowded();
     if (!reply) reply = door.limit(call.caller, call.path);
     if (!reply) {
       Found found = find_route(call);
@@ -227,7 +231,8 @@ class Server::Endpoint final : public httplib::Server {
     if (too_large) {
       reply = body_too_large(limit);
     } else if (!whole) {
-      reply = problem("bad-request", "the body ended early or came too slowly");
+      const bool gave_way = connection().stream.gave_way();
+      reply = gave_way ? crowded() : problem("bad-request", "the body ended early or came too slowly");
     } else if (std::optional<Reply> refusal = owner_.context_.door.admit(call.caller, *found.route)) {
       reply = std::move(*refusal);  // the token was revoked meanwhile
     } else {
@@ -238,7 +243,11 @@ class Server::Endpoint final : public httplib::Server {
 
   Call make_call(const httplib::Request& request) {
     Call call = call_of(request, owner_.context_.ids.next_text("req", std::chrono::system_clock::now()));
-    call.caller = owner_.context_.door.identify(request.remote_addr, evidences_of(request));
+    Evidences evidences = evidences_of(request);
+    if (evidences.foreign_on_loopback.empty() && !call.host.empty() && !owner_.guard_.is_called_so_here(call.host)) {
+      evidences.foreign_on_loopback = "Host: " + printable(call.host, 60);
+    }
+    call.caller = owner_.context_.door.identify(request.remote_addr, evidences);
     return call;
   }
 
@@ -254,28 +263,30 @@ class Server::Endpoint final : public httplib::Server {
     }
     owner_.guard_.add_cors(reply, call, header_of(request, "Origin"));
     MorePieces more = std::exchange(reply.more, {});
-    if (more) more = counted_as_stream(std::move(more), request.remote_addr);
+    if (more) more = counted_as_stream(std::move(more));
     const std::string type = reply.content_type;
     write_reply(std::move(reply), call, request, response);
     if (more) write_pieces(std::move(more), type, request, request.local_port, owner_.context_.log, response);
   }
 
-  MorePieces counted_as_stream(MorePieces more, const std::string& peer) {
-    return [more = std::move(more), held = owner_.pool_->hold_stream(peer)](std::string& piece) { return more(piece); };
+  MorePieces counted_as_stream(MorePieces more) {
+    const Connection own = connection();
+    own.stream.begin_long_answer();
+    return [more = std::move(more), held = own.seat.hold_stream()](std::string& piece) { return more(piece); };
   }
 
   // The library refused the request before anybody of us saw it.
   void explain_library_error(const httplib::Request& request, httplib::Response& response) {
     if (!response.body.empty()) return;
     const Call call = make_call(request);
-    constexpr std::size_t kMostHeaders = 100;
+    const DeadlineStream& stream = connection().stream;
     Reply reply;
     switch (response.status) {
       case 413:
         reply = body_too_large(owner_.guard_.max_body_bytes(call));
         break;
       case 414:
-        reply = problem("uri-too-long", "the address is longer than 8 KiB");
+        reply = uri_too_long();
         break;
       case 416:
         reply = problem("range-not-satisfiable", "the header Range cannot be read");
@@ -284,9 +295,11 @@ class Server::Endpoint final : public httplib::Server {
         reply = problem("internal-error", "the request could not be answered");
         break;
       default:
-        reply = !request.path.empty() && request.headers.size() >= kMostHeaders
-                    ? problem("headers-too-large", "there are more than 100 headers")
-                    : problem("bad-request", "the request is not readable HTTP/1.1, or a header is longer than 8 KiB");
+        if (stream.too_much() == HeadWatch::TooMuch::kHeaders) {
+          reply = problem("headers-too-large", "there are more than 100 headers, or one is longer than 8 KiB");
+        } else {
+          reply = stream.gave_way() ? crowded() : problem("bad-request", "the request is not readable HTTP/1.1");
+        }
     }
     owner_.context_.traffic.add({}, request.method, reply.status, {});
     response.headers.erase("X-Request-Id");
@@ -295,13 +308,15 @@ class Server::Endpoint final : public httplib::Server {
   }
 
   http::Server& owner_;
+  Mutex mutex_;
+  std::map<std::thread::id, Connection> connections_ KINGLET_GUARDED_BY(mutex_);
 };
 
 Server::Server(std::vector<Listener> listeners, ServerOptions options, const Context& context)
     : options_(std::move(options)),
       context_(context),
       guard_(options_.host_name, options_.allowed_hosts, options_.allowed_origins, context.max_body_bytes),
-      crowded_(refusal_text(problem("too-many-requests", "too many connections wait for an answer"))),
+      crowded_(refusal_text(crowded())),
       listeners_(std::move(listeners)),
       endpoint_(std::make_unique<Endpoint>(*this)) {}
 
@@ -343,14 +358,21 @@ void Server::accept_one(const Listener& listener) {
   }
   // Without an address nobody can say who that is.
   if (peer.empty()) return;
-  const bool taken = pool_->add(
-      peer, [this, connection, peer, tls = listener.tls] { endpoint_->serve(std::move(*connection), peer, tls); });
-  if (!taken && !listener.tls) refuse(connection->get(), crowded_);
+  const auto turned_away = [this, connection, tls = listener.tls] {
+    if (!tls) refuse(connection->get(), crowded_);
+  };
+  const bool taken =
+      pool_->add({.visitor = context_.door.visitor(peer),
+                  .run = [this, connection, peer, tls = listener.tls](
+                             Pool::Seat& seat) { endpoint_->serve(std::move(*connection), peer, tls, seat); },
+                  .refuse = turned_away});
+  if (!taken) turned_away();
 }
 
 void Server::answer(FileDescriptor connection, const std::string& peer) {
   if (!pool_) pool_ = std::make_unique<Pool>(options_.pool);
-  endpoint_->serve(std::move(connection), peer, false);
+  Pool::Seat seat(*pool_, context_.door.visitor(peer));
+  endpoint_->serve(std::move(connection), peer, false, seat);
 }
 
 void Server::stop() {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "daemon/http/access/guard.h"
-#include "daemon/http/context.h"
+#include "daemon/http/routes/context.h"
 #include "daemon/http/server/deadline_stream.h"
 #include "daemon/http/server/listener.h"
 #include "daemon/http/server/pool.h"

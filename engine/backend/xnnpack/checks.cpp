@@ -113,6 +113,12 @@ Result<void> check_ratio(const ScaleRatios& range, float ratio) {
   return refuse(format_text("scale ratio {} is outside {} to {}", ratio, range.least, range.most));
 }
 
+Result<void> check_slope(float ratio) {
+  constexpr float kSteepestDown = -0x1.FFFC00p+6F;
+  if (ratio >= kSteepestDown) return check_ratio(kConversionRatios, std::abs(ratio));
+  return refuse(format_text("a slope of {} times the ratio of the scales", ratio));
+}
+
 Result<void> check_window(const Window& window, Span input, Span output) {
   KINGLET_TRY(check_all({input, output}));
   KINGLET_TRY(check_image(input, output));

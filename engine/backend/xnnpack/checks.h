@@ -56,6 +56,8 @@ using Quantization = LinearQuantization;
 [[nodiscard]] Result<void> check_quantization(const Quantization& quantization, bool is_signed);
 
 [[nodiscard]] Result<void> check_ratio(const ScaleRatios& range, float ratio);
+// Of an 8-bit LeakyRelu: ratio of the scales times its slope, of any sign.
+[[nodiscard]] Result<void> check_slope(float ratio);
 
 // Strides, dilations, kernel not 0; the window fits the padded input; output rows and columns are the window's count.
 [[nodiscard]] Result<void> check_window(const Window& window, std::span<const std::size_t> input,

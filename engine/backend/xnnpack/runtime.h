@@ -13,15 +13,6 @@
 
 namespace kinglet::engine::xnn {
 
-struct PthreadpoolDeleter {
-  void operator()(pthreadpool_t pool) const { pthreadpool_destroy(pool); }
-};
-using ThreadPool = std::unique_ptr<pthreadpool, PthreadpoolDeleter>;
-
-// A pool of `threads` (the caller is one of them), or null for 1: the caller's thread alone. kUnavailable when the
-// threads cannot be made.
-[[nodiscard]] Result<ThreadPool> make_thread_pool(int threads);
-
 // Time of one XNNPACK operator in the last run.
 struct OperatorTime {
   std::string name;  // XNNPACK's own: "Convolution (NHWC, F32) GEMM"
@@ -31,9 +22,13 @@ struct OperatorTime {
 // Thread-bound: the thread that invokes is one of the pool's.
 class Runtime {
  public:
+  struct Options {
+    bool time_nodes = false;
+    bool is_last = true;  // of those that have the pool's workers in a run: a pause follows
+  };
   // Packs the weights, and drops `built.packed_data` before memory for running is taken. The pool must outlive the
   // runtime. kInternal when XNNPACK refuses, or when the shapes it works out differ from ours.
-  [[nodiscard]] static Result<Runtime> create(SubgraphBuilder::Built built, pthreadpool_t pool, bool time_nodes);
+  [[nodiscard]] static Result<Runtime> create(SubgraphBuilder::Built built, pthreadpool_t pool, const Options& options);
 
   // Binds the memory of every external value, in the order of externals(); each pointer has the value's size plus
   // XNN_EXTRA_BYTES behind it and stays valid until the next bind().

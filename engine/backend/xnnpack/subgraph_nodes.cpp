@@ -5,6 +5,7 @@
 
 #include "engine/backend/xnnpack/subgraph_builder.h"
 #include "engine/base/format.h"
+#include "engine/graph/quantization.h"
 
 namespace kinglet::engine::xnn {
 namespace {
@@ -23,6 +24,15 @@ Result<void> SubgraphBuilder::check_float(std::initializer_list<Operand> operand
     if (record(operand).type != xnn_datatype_fp32) return fail(ErrorCode::kBadData, "an operand is not float");
   }
   return {};
+}
+
+// XNNPACK computes with the real numbers that levels stand for, as the QLinear operators do; what other operators of
+// ONNX compute with integers they compute with the levels themselves.
+Result<void> SubgraphBuilder::check_numbers(Operand output) const {
+  if (record(output).type == xnn_datatype_fp32 || node_ == kNoNode || qlinear_form(graph_->node(node_)) != nullptr) {
+    return {};
+  }
+  return fail(ErrorCode::kBadData, "arithmetic with whole numbers of 8 bits");
 }
 
 Result<void> SubgraphBuilder::check_same_type(std::initializer_list<Operand> operands) const {
@@ -179,6 +189,12 @@ Result<void> SubgraphBuilder::average_pooling(const Window& w, Range range, Oper
   KINGLET_TRY(check_pooling(w, dims(input), dims(output)));
   if (w.dilation_height != 1 || w.dilation_width != 1)
     return fail(ErrorCode::kBadData, "average pooling with dilation");
+  // XNNPACK (20241108) keeps rows of pointers for windows in the upper and in the lower padding, and mixes the rows up
+  // where a window may be in both.
+  const auto rows = [&](std::size_t pad) { return (pad + w.stride_height - 1) / w.stride_height; };
+  if (rows(w.pad_top) + rows(w.pad_bottom) > dims(output)[1]) {
+    return fail(ErrorCode::kBadData, "average pooling with windows over both paddings");
+  }
   const std::array inputs{input};
   return define("Average Pooling", inputs, output, [&] {
     return xnn_define_average_pooling_2d(subgraph_.get(), w.pad_top, w.pad_right, w.pad_bottom, w.pad_left,
@@ -194,6 +210,12 @@ Result<void> SubgraphBuilder::max_pooling(const Window& w, Range range, Operand 
   if (w.stride_height > w.kernel_height || w.stride_width > w.kernel_width) {
     return fail(ErrorCode::kBadData, "max pooling with a stride larger than its kernel");
   }
+  // XNNPACK (20241108) puts another cell in the place of one in the padding, which need not lie in the window nor even
+  // in the input when the window is dilated.
+  const bool dilated = w.dilation_height > 1 || w.dilation_width > 1;
+  if (dilated && w.pad_top + w.pad_bottom + w.pad_left + w.pad_right > 0) {
+    return fail(ErrorCode::kBadData, "max pooling with dilation and padding");
+  }
   const std::array inputs{input};
   return define("Max Pooling", inputs, output, [&] {
     return xnn_define_max_pooling_2d(subgraph_.get(), w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_height,
@@ -204,8 +226,14 @@ Result<void> SubgraphBuilder::max_pooling(const Window& w, Range range, Operand 
 
 Result<void> SubgraphBuilder::unary(xnn_unary_operator type, const xnn_unary_params& params, Operand input,
                                     Operand output) {
+  KINGLET_TRY(check_numbers(output));
   KINGLET_TRY(check_kind(input, output));
   KINGLET_TRY(check_same_dims(dims(input), dims(output)));
+  if (type == xnn_unary_leaky_relu && record(output).type != xnn_datatype_fp32) {
+    const float ratio = record(input).quantization.scale / record(output).quantization.scale;
+    KINGLET_TRY(check_ratio(kConversionRatios, ratio));
+    KINGLET_TRY(check_slope(ratio * params.leaky_relu.negative_slope));
+  }
   if (type == xnn_unary_clamp) {
     const Range bounds{.min = params.clamp.min, .max = params.clamp.max};
     KINGLET_TRY(check_range(bounds));
@@ -240,6 +268,7 @@ Result<void> SubgraphBuilder::convert(Operand input, Operand output) {
 }
 
 Result<void> SubgraphBuilder::binary(xnn_binary_operator type, Operand a, Operand b, Operand output) {
+  KINGLET_TRY(check_numbers(output));
   KINGLET_TRY(check_arithmetic(type, a, b, output));
   KINGLET_TRY(check_broadcast(dims(a), dims(b), dims(output)));
   const std::array inputs{a, b};
@@ -258,6 +287,7 @@ Result<void> SubgraphBuilder::softmax(Operand input, Operand output) {
 
 Result<void> SubgraphBuilder::reduce(xnn_reduce_operator type, const std::vector<std::size_t>& axes, bool keep_dims,
                                      Operand input, Operand output) {
+  KINGLET_TRY(check_numbers(output));
   KINGLET_TRY(check_kind(input, output));
   if (record(output).type != xnn_datatype_fp32) {
     KINGLET_TRY(check_ratio(kConversionRatios, record(input).quantization.scale / record(output).quantization.scale));

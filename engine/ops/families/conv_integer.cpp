@@ -5,9 +5,9 @@
 
 #include "engine/base/format.h"
 #include "engine/ops/families/convolve.h"
-#include "engine/ops/families/own_convolution.h"
 #include "engine/ops/families/lower_quantized.h"
-#include "engine/ops/families/quantized.h"
+#include "engine/ops/families/own_convolution.h"
+#include "engine/ops/quantized.h"
 #include "engine/ops/rows.h"
 #include "engine/ops/steps.h"
 

@@ -79,6 +79,7 @@ Result<void> lower_large_depthwise(SubgraphBuilder& builder, const Node& node, c
   const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
   const Dims dims = builder.dims(output);
   const std::vector<KernelRows> parts = split_kernel(window, builder.dims(input)[1], dims[1]);
+  if (parts.empty()) return fail(ErrorCode::kBadData, "every window of the convolution lies in the padding");
   std::optional<Operand> sum;
   for (const KernelRows& part : parts) {
     const Operand to = parts.size() == 1 ? output : KINGLET_TRY(builder.temporary(dims));

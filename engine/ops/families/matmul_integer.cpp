@@ -6,7 +6,7 @@
 #include "engine/base/format.h"
 #include "engine/ops/families/lower_quantized.h"
 #include "engine/ops/families/matmul.h"
-#include "engine/ops/families/quantized.h"
+#include "engine/ops/quantized.h"
 #include "engine/ops/rows.h"
 #include "engine/ops/steps.h"
 

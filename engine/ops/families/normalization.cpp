@@ -305,7 +305,7 @@ Result<Operand> lower_centred(SubgraphBuilder& builder, Operand x, std::size_t a
 Result<bool> lower_layer_normalization(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const Shape& shape = *graph.value(node.inputs[0]).shape;
-  if (shape.empty() || node.outputs.size() > 1) return false;
+  if (shape.empty() || !makes_only_first(node)) return false;
   const bool scales = !is_all(graph.constant(node.inputs[1]), 1);
   const bool shifts = is_given(node, 2) && !is_all(graph.constant(node.inputs[2]), 0);
   const Operand input = KINGLET_TRY(builder.input(node.inputs[0], Layout::kLogical));

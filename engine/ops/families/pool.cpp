@@ -208,6 +208,9 @@ std::optional<Pool> pool_of(const Graph& graph, const Node& node) {
     return std::nullopt;
   auto window = to_xnn(resolve_window(node.attributes, kernel, std::span(input).subspan(2)));
   if (!window) return std::nullopt;
+  const bool maximum = node.op_type == "MaxPool";  // averages count otherwise where there is any dilation
+  if (maximum && window->kernel_height == 1) window->dilation_height = 1;
+  if (maximum && window->kernel_width == 1) window->dilation_width = 1;
   const auto below =
       reach_beyond(static_cast<std::size_t>(input[2]), window->pad_top + window->pad_bottom, window->kernel_height,
                    window->stride_height, window->dilation_height, static_cast<std::size_t>(output[2]));
@@ -247,7 +250,7 @@ Result<bool> lower_pool_as_copy(SubgraphBuilder& builder, ValueId value, Operand
 
 Result<bool> lower_max_pool(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  if (node.outputs.size() > 1 && node.outputs[1] != kNoValue) return false;
+  if (!makes_only_first(node)) return false;
   const auto pool = pool_of(graph, node);
   if (!pool) return false;
   const Operand input = KINGLET_TRY(builder.input(node.inputs[0], Layout::kNhwc));

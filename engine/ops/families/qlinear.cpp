@@ -8,7 +8,7 @@
 #include "engine/base/format.h"
 #include "engine/ops/families/lower_quantized.h"
 #include "engine/ops/families/pool.h"
-#include "engine/ops/families/quantized.h"
+#include "engine/ops/quantized.h"
 #include "engine/ops/rows.h"
 #include "engine/ops/steps.h"
 

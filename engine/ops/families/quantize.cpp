@@ -8,9 +8,9 @@
 #include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/families/quantize16.h"
-#include "engine/ops/families/quantized.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
+#include "engine/ops/quantized.h"
 #include "engine/ops/rows.h"
 
 namespace kinglet::engine::ops {

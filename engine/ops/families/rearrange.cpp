@@ -170,6 +170,7 @@ Result<bool> lower_rearrange(SubgraphBuilder& builder, const Graph& graph, NodeI
   const Node& node = graph.node(id);
   if (graph.value(node.inputs[0]).type != DataType::kF32) return false;
   const Dims sizes = dims_of(node.attributes.get_ints("split"));
+  if (std::ranges::contains(sizes, 1U)) return false;  // which dimension such an atom lies in cannot be told
   const Dims order = dims_of(node.attributes.get_ints("perm"));
   const std::vector<std::int64_t> take = node.attributes.get_ints("take");
   Dims logical(sizes.size());

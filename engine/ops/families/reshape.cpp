@@ -28,7 +28,7 @@ Result<bool> lower_reshape(SubgraphBuilder& builder, const Graph& graph, NodeId 
 // In any layout, since the shape stays.
 Result<bool> lower_copy(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  if (node.outputs.size() != 1) return false;
+  if (!makes_only_first(node)) return false;
   const Operand input = KINGLET_TRY(builder.input(node.inputs[0], builder.layout(node.outputs[0])));
   const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
   KINGLET_TRY(builder.reshape(input, output));

@@ -82,7 +82,7 @@ const HostileRow kRows[] = {
     {"external data in another folder", [] { return external("inner/data.bin", "0", {4}).bytes(); },
      "tensor \"w\": external data is named \"inner/data.bin\", expected a plain file name beside the model"},
     {"external data behind a link", [] { return external("link.bin", "0", {4}).bytes(); },
-     "tensor \"w\": FOLDER/link.bin: is a link, not a plain file"},
+     "tensor \"w\": FOLDER/link.bin: is a link that leads away from its model"},
     {"external data that is a folder", [] { return external("inner", "0", {4}).bytes(); },
      "tensor \"w\": FOLDER/inner: is a folder, not a file"},
     {"external data that is a pipe", [] { return external("pipe.bin", "0", {4}).bytes(); },

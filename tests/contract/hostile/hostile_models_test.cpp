@@ -15,7 +15,7 @@
 #include "engine/onnx/load.h"
 #include "engine/onnx/save.h"
 #include "engine/passes/runner.h"
-#include "engine/session.h"
+#include "engine/session/session.h"
 #include "tests/contract/hostile/hostile_rows.h"
 #include "tests/support/scratch_folder.h"
 
@@ -85,7 +85,7 @@ class HostileModel : public ::testing::TestWithParam<HostileRow> {
  protected:
   void SetUp() override {
     ASSERT_TRUE(write_file(folder_ / "data.bin", std::string(1 << 20, '\1'), Overwrite::kRefuse));
-    std::filesystem::create_symlink(folder_ / "data.bin", folder_ / "link.bin");
+    std::filesystem::create_symlink("/etc/passwd", folder_ / "link.bin");
     std::filesystem::create_directory(folder_ / "inner");
     ASSERT_EQ(::mkfifo((folder_ / "pipe.bin").c_str(), 0600), 0);
   }

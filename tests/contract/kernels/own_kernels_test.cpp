@@ -6,7 +6,7 @@
 #include <format>
 
 #include "engine/backend/kernels/convolution_s8.h"
-#include "engine/session.h"
+#include "engine/session/session.h"
 #include "tests/support/graph_of.h"
 
 namespace kinglet::engine {

@@ -8,7 +8,7 @@
 #include <format>
 
 #include "engine/graph/text.h"
-#include "engine/session.h"
+#include "engine/session/session.h"
 #include "tests/support/corpus.h"
 
 namespace kinglet::engine {

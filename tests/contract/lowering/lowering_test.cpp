@@ -9,7 +9,7 @@
 #include <ostream>
 
 #include "engine/ops/op.h"
-#include "engine/session.h"
+#include "engine/session/session.h"
 #include "tests/contract/lowering/lowering_cases.h"
 #include "tests/support/graph_of.h"
 

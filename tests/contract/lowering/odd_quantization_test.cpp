@@ -7,7 +7,7 @@
 #include <format>
 #include <random>
 
-#include "engine/session.h"
+#include "engine/session/session.h"
 #include "tests/support/graph_of.h"
 
 namespace kinglet::engine {

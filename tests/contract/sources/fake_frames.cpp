@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "camera/decode.h"
+#include "camera/decode/decode.h"
 
 namespace kinglet::camera {
 namespace {

@@ -14,7 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "camera/protocol.h"
+#include "camera/frame/plane_shape.h"
+#include "camera/libcamera/protocol.h"
 
 namespace kinglet::camera {
 namespace {
@@ -46,14 +47,14 @@ Camera camera_of(PixelFormat format) {
                   .height = kHeight,
                   .buffer_count = 4};
   std::uint64_t offset = 256;
-  for (std::uint32_t i = 0; i < protocol::plane_count(format); ++i) {
+  for (std::uint32_t i = 0; i < plane_count(format); ++i) {
     std::uint32_t stride = kPadded;
     if (format == PixelFormat::kRgb888) stride = 3 * kPadded;
     if (format == PixelFormat::kYuyv) stride = 2 * kPadded;
     if (format == PixelFormat::kYuv420 && i > 0) stride = kPadded / 2;
     if (format == PixelFormat::kMjpeg) stride = 0;
     const std::uint64_t length =
-        format == PixelFormat::kMjpeg ? 4096 : stride * protocol::plane_shape(format, i, kWidth, kHeight).rows;
+        format == PixelFormat::kMjpeg ? 4096 : stride * plane_shape(format, i, kWidth, kHeight).rows;
     camera.planes[i] = {.stride = stride, .offset = offset, .length = length};
     offset += length;
   }
@@ -83,7 +84,7 @@ void say(const Message& message, const std::vector<int>& descriptors = {}) {
 void say_buffer(const Camera& camera, std::uint32_t index, bool sealed = true) {
   const FileDescriptor memory = make_memory(camera, index, sealed);
   say(Buffer{.index = index,
-             .plane_count = protocol::plane_count(static_cast<PixelFormat>(camera.hello.format)),
+             .plane_count = plane_count(static_cast<PixelFormat>(camera.hello.format)),
              .planes = camera.planes},
       {memory.get()});
 }

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <thread>
 
-#include "camera/auto_source.h"
+#include "camera/sources/auto_source.h"
 #include "engine/base/file.h"
 #include "tests/e2e/camera/support.h"
 
@@ -155,7 +155,7 @@ TEST_F(Libcamera, AProgramOfAnotherVersionSaysWhatToDoAlsoWhereTheSourceIsChosen
   SourceOptions wish = options(program);
   wish.spec = "auto";
   AutoChoice choice;
-  ASSERT_TRUE(choice.open(wish)->start());
+  ASSERT_TRUE(choice.open(wish, StandIn::kScene)->start());
   EXPECT_THAT(log(), HasSubstr("of the same version, and restart kingletd"));
 }
 

@@ -6,7 +6,7 @@
 #include <print>
 #include <vector>
 
-#include "camera/source.h"
+#include "camera/source/source.h"
 
 namespace kinglet::camera {
 

@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "camera/source.h"
+#include "camera/source/source.h"
 #include "tests/support/scratch_folder.h"
 
 namespace kinglet::camera {

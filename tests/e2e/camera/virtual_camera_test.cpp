@@ -10,7 +10,8 @@
 #include <set>
 #include <thread>
 
-#include "camera/decode.h"
+#include "camera/decode/decode.h"
+#include "camera/decode/to_rgb.h"
 #include "camera/preprocess/preprocess.h"
 #include "engine/base/file.h"
 #include "tests/e2e/camera/support.h"

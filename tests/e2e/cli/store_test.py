@@ -77,7 +77,7 @@ class Store(CliTest):
         ended = self.assert_done(self.store("check", "--json"), 1)
         faults = "\n".join(ended.json()["faults"])
         self.assertIn(f"{visit_id(1)}: a picture of 100 bytes is missing", faults)
-        self.assertIn("1 picture files belong to no visit", faults)
+        self.assertEqual(ended.json()["strays"], 1)
         for seq in range(10, 200):
             self.add(seq)
         damaged = bytearray((self.state / "kinglet.db").read_bytes())
@@ -85,6 +85,33 @@ class Store(CliTest):
         (self.state / "kinglet.db").write_bytes(damaged)
         ended = self.assert_done(self.store("check"), 1)
         self.assertNotIn("sound", ended.text())
+
+    def test_strays_alone_have_a_code_of_their_own(self):
+        self.add(1, crop=100)
+        self.add_crop(1)
+        self.add_crop(2)
+        ended = self.assert_done(self.store("check"), 2)
+        self.assertEqual(ended.text(), "sound\n1 picture file belongs to no visit; the daemon removes them at its start\n")
+        self.assertEqual(self.assert_done(self.store("check", "--json"), 2).json(),
+                         {"sound": True, "faults": [], "strays": 1})
+
+    def test_an_emptied_database_is_a_fault_and_its_pictures_stay(self):
+        self.add(1, crop=100)
+        self.add_crop(1)
+        (self.state / "kinglet.db").write_bytes(b"")
+        ended = self.assert_done(self.store("check"), 1)
+        self.assertIn("the database is empty, but pictures of earlier visits are there", ended.text())
+        for action in (["prune"], ["forget", "--all", "--yes"]):
+            self.assert_refused(self.store(*action), 65, "the database is empty", hint="start the daemon")
+        self.assertEqual(len(list(self.state.rglob("*.jpg"))), 1)
+
+    def test_forgetting_all_leaves_what_is_not_the_historys(self):
+        self.add(1, crop=100)
+        self.add_crop(1)
+        note = self.state / "pictures" / "README.txt"
+        note.write_text("the owner's")
+        self.assert_done(self.store("forget", "--all", "--yes"))
+        self.assertEqual([path for path in (self.state / "pictures").rglob("*") if path.is_file()], [note])
 
     def test_csv_is_read_back_by_another_reader(self):
         self.add(1)
@@ -109,6 +136,8 @@ class Store(CliTest):
         self.assertEqual(count("--since", "2026-05-05"), 1)
         self.assertEqual(count("--until", "2026-05-05"), 1200)
         self.assert_refused(self.store("export", "--since", "yesterday"), 64, "yesterday", hint="2026-05-04")
+        for option in ("--since", "--until"):
+            self.assert_refused(self.store("export", option, "2300-01-01"), 64, "2300-01-01", hint="2026-05-04")
 
     def test_ebird_takes_what_a_person_has_confirmed(self):
         self.add(1, verdict=1)

@@ -23,6 +23,8 @@ class OfTheDemonstration(CliTest):
     def test_the_right_recipe_stands_and_mistakes_show(self):
         answer = self.assert_done(self.verify("--recipe", "--json")).json()
         self.assertEqual((answer["pictures"], answer["labelled"], answer["better"]), (18, 18, []))
+        self.assertEqual(answer["verdict"], "stands")
+        self.assertIn("\nthe recipe stands: on 18 pictures ", self.assert_done(self.verify("--recipe")).text())
         self.assertGreater(answer["right_ratio"], 0.9)
         self.assertEqual(answer["recipe"]["mean"], [127.5, 127.5, 127.5])
         self.assertTrue(answer["recipe_from"].endswith("kinglet-demo.recipe.json"))
@@ -39,9 +41,12 @@ class OfTheDemonstration(CliTest):
     def test_a_wrong_recipe_is_accused_and_ends_with_1(self):
         ended = self.assert_done(self.verify("--recipe", self.file("wrong.json", '{"preset": "ultralytics"}')), 1)
         self.assertRegex(ended.text(), r"pixels as -1 to 1 .* %  right\n")
-        self.assertIn("clearly more often right with pixels as -1 to 1: is the recipe right?", ended.err)
+        verdict = ended.text().splitlines()[-1]
+        self.assertTrue(verdict.startswith("the recipe is probably wrong: the model is clearly "), verdict)
+        self.assertIn("more often right with pixels as -1 to 1", verdict)
         answer = self.assert_done(self.verify("--recipe", self.folder / "wrong.json", "--json"), 1).json()
         self.assertIn("range_-1_1", answer["better"])
+        self.assertEqual((answer["verdict"], answer["verdict_text"]), ("wrong", verdict))
 
     def test_a_preset_is_a_recipe_and_a_misspelt_one_is_told(self):
         answer = self.assert_done(self.verify("--recipe", "tflite-float", "--json")).json()
@@ -68,7 +73,9 @@ class OfTheDemonstration(CliTest):
     def test_few_pictures_accuse_nobody(self):
         one = self.frames / "frame_000000.png"
         ended = self.assert_done(kinglet("verify", DEMO, "--recipe", "ultralytics", "--images", one, "--json"))
-        self.assertEqual((ended.json()["pictures"], ended.json()["better"]), (1, []))
+        self.assertEqual((ended.json()["pictures"], ended.json()["better"], ended.json()["verdict"]), (1, [], "undecided"))
+        self.assertIn("\nundecided: 1 picture, at least 5 are needed",
+                      self.assert_done(kinglet("verify", DEMO, "--recipe", "ultralytics", "--images", one)).text())
 
     def test_a_bad_picture_is_told_and_left_out(self):
         bad = self.file("bad.png", b"no picture")

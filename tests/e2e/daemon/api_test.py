@@ -135,7 +135,7 @@ class Api(WithAVisit, ScratchFolder):
         def ids(query):
             return [visit["id"] for visit in self.ask("/api/v1/visits" + query).json()["items"]]
         mine = self.visit["id"]
-        self.assertIn(mine, ids("?source=camera&review=unreviewed&min_score=0.5&limit=500"))
+        self.assertIn(mine, ids("?source=demo&review=unreviewed&min_score=0.5&limit=500"))
         self.assertIn(mine, ids("?species=nobody&species=" + self.visit["species_id"]))
         self.assertIn(mine, ids("?since=" + self.visit["started_at"]))
         for query in ("?species=nobody", "?min_score=1", "?review=confirmed", "?source=other", "?since=2100-01-01T00:00:00Z",
@@ -272,12 +272,27 @@ class Api(WithAVisit, ScratchFolder):
     def test_broken_requests_are_refused_in_the_same_form(self):
         for bytes_, status in ((b"nonsense\r\n\r\n", 400), (b"GET / HTTP/1.1\r\n\r\n", 400),
                                (b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
+                               (b"GET /" + b"a" * 50_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
+                               (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 8190 + b"\r\n\r\n", 431),
+                               (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 500_000, 431),
+                               (b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: 1\r\n" * 100 + b"\r\n", 431),
                                (b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: 1\r\n" * 200 + b"\r\n", 431)):
             received = self.daemon.raw(bytes_)
             head, _, body = received.partition(b"\r\n\r\n")
             self.assertTrue(received.startswith(b"HTTP/1.1 %d " % status), (bytes_[:30], received[:200]))
             self.assertIn(b"application/problem+json", head)
             self.assertEqual(json.loads(body)["status"], status)
+
+    def test_a_head_within_the_limits_is_answered(self):
+        for fill in (b"X: 1\r\n" * 98, (b"X: " + b"a" * 8187 + b"\r\n") * 3):
+            received = self.daemon.raw(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + fill + b"\r\n")
+            self.assertTrue(received.startswith(b"HTTP/1.1 200 "), received[:200])
+
+    def test_a_slash_within_a_segment_makes_no_other_route(self):
+        for path in ("/api%2Fv1/stats", "/api/v1%2fstats", "/api/v1/visits%2F..%2Fstats", "/api/v1/days/2026-05-04%2F"):
+            self.assertIn(self.ask(path).status, (400, 404), path)
+        self.assertEqual(self.ask("/api/v1/st%61ts").status, 200)
+        self.assertEqual(self.ask("/v2/models/a%2Fb/ready").status, 404)
 
     def post(self, head, body=b""):
         return self.daemon.raw(b"POST /api/v1/classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: image/jpeg\r\n" + head +

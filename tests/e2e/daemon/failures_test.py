@@ -8,7 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from support import BIRD, CORPUS, Daemon, ScratchFolder, main
+from support import BIRD, CORPUS, SOURCE_DIR, Daemon, ScratchFolder, bird_sets, main
 
 HAVE_CORPUS = (CORPUS / "corpus.json").exists()
 
@@ -57,6 +57,11 @@ class Start(ScratchFolder):
         code, output = self.end_of(sets=['http.trusted_proxies=["router"]'])
         self.assertEqual(code, 78, output)
         self.assertIn("http.trusted_proxies", output)
+
+    def test_an_unknown_kind_of_source(self):
+        code, output = self.end_of(sets=["source=imags:/x"])
+        self.assertEqual(code, 78, output)
+        self.assertIn('did you mean "images:"?', output)
 
     def test_a_misspelt_key(self):
         code, output = self.end_of(sets=["decide.min_scor=0.5"])
@@ -155,10 +160,6 @@ class StaysUp(ScratchFolder):
             self.assert_not_ready(daemon, "camera", "absent", "/nowhere")
             self.assert_problem(daemon.ask("/snapshot.jpg"), 503, "no-camera")
 
-    def test_an_unknown_kind_of_source(self):
-        with Daemon(sets=["source=imags:/x"]) as daemon:
-            self.assert_not_ready(daemon, "camera", "images")
-
     def test_a_camera_that_does_not_exist(self):
         with Daemon(sets=["source=libcamera:no-such-camera"]) as daemon:
             self.assert_not_ready(daemon, "camera", "absent")
@@ -170,6 +171,37 @@ class StaysUp(ScratchFolder):
             if not camera["demonstration"]:
                 self.skipTest("this machine has a camera")
             self.assertTrue(any("demonstration" in line for line in daemon.lines))
+
+    @unittest.skipUnless(HAVE_CORPUS, "no corpus")
+    def test_auto_without_a_camera_shows_nothing_to_a_real_model(self):
+        nothing = {"KINGLET_CAMERA_PROGRAM": "/nowhere/kinglet-camera", "KINGLET_RPICAM_PROGRAM": "/nowhere/rpicam-vid"}
+        with Daemon(sets=["source=auto", *bird_sets(self.folder)], env=nothing) as daemon:
+            self.assert_not_ready(daemon, "camera", "absent: no camera: libcamera: ", "rpicam: ")
+            camera = daemon.ask("/api/v1/stats").json()["camera"]
+            self.assertEqual((camera["state"], camera["demonstration"], camera["kind"]), ("absent", False, "attached"))
+            self.assert_problem(daemon.ask("/snapshot.jpg"), 503, "no-camera")
+            self.assertTrue(any("camera: absent: no camera: " in line for line in daemon.lines))
+
+    def test_a_real_model_that_comes_later_takes_the_scene_away(self):
+        """The demonstration's, by another name: what the owner names is a real one."""
+        models = self.folder / "models"
+        models.mkdir()
+        for file in (SOURCE_DIR / "models" / "demo").glob("kinglet-demo.*"):
+            shutil.copy(file, models / file.name.replace("kinglet-demo", "garden"))
+        nothing = {"KINGLET_CAMERA_PROGRAM": "/nowhere/kinglet-camera", "KINGLET_RPICAM_PROGRAM": "/nowhere/rpicam-vid"}
+        sets = ["source=auto", f"store.path={self.folder}", "store.flush_interval=100ms", "visits.end_after=1s"]
+        with Daemon(sets=sets, env=nothing) as daemon:
+            daemon.first_prediction()
+            self.assertEqual(daemon.prediction()["source"], "demo")
+            visit = daemon.until(lambda: daemon.ask("/api/v1/visits").json()["items"], "a visit")[0]
+            self.assertEqual(visit["source"], "demo", "a drawn bird is no camera's")
+            self.assertTrue(daemon.ask("/api/v1/visits?source=demo").json()["items"])
+            self.assertFalse(daemon.ask("/api/v1/visits?source=camera").json()["items"])
+            owner = daemon.claim()
+            reply = daemon.ask("/api/v1/models/garden/activate", "POST", headers=owner)
+            self.assertEqual(reply.status, 202, reply.body)
+            self.assert_not_ready(daemon, "camera", "absent: no camera: ")
+            self.assertFalse(daemon.ask("/api/v1/stats").json()["camera"]["demonstration"])
 
     @unittest.skipUnless(HAVE_CORPUS, "no corpus")
     def test_images_that_vanish_stall_and_come_back(self):

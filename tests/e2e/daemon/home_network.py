@@ -41,16 +41,39 @@ def enter():
             fcntl.ioctl(control, _SIOCSIFADDR, struct.pack("16sIi", socket.inet_pton(socket.AF_INET6, PHONE_V6), 64, 1))
 
 
+def settle(addresses):
+    """Further addresses of this machine, from which it can be asked."""
+    for number, address in enumerate(addresses):
+        if ":" in address:
+            with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as control:
+                fcntl.ioctl(control, _SIOCSIFADDR, struct.pack("16sIi", socket.inet_pton(socket.AF_INET6, address), 64, 1))
+            continue
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+            name = f"lo:{100 + number}"
+            fcntl.ioctl(control, _SIOCSIFADDR, _name_and_address(name, address))
+            fcntl.ioctl(control, _SIOCSIFNETMASK, _name_and_address(name, "255.255.255.255"))
+
+
 def connect(source, port, timeout=PATIENCE):
     target = PHONE_V6 if ":" in source else HERE if source.startswith("127.") else HOME
     return socket.create_connection((target, port), timeout, (source, 0))
 
 
 def ask(source, port, path, method="GET", body=None, headers=None):
+    """`headers`: a dictionary, or pairs where a name may come twice."""
+    lines = list((headers or {}).items()) if isinstance(headers or {}, dict) else headers
+    if not any(name.lower() == "host" for name, _ in lines):
+        lines = [("Host", "localhost"), *lines]
     connection = http.client.HTTPConnection("unused", timeout=PATIENCE)
     connection.sock = connect(source, port)
     try:
-        connection.request(method, path, body=body, headers={"Host": "localhost", **(headers or {})})
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        for name, value in lines:
+            connection.putheader(name, value)
+        data = body.encode() if isinstance(body, str) else body
+        if data is not None and not any(name.lower() == "content-length" for name, _ in lines):
+            connection.putheader("Content-Length", str(len(data)))
+        connection.endheaders(data)
         return Reply(connection.getresponse(), path)
     finally:
         connection.close()

@@ -2,6 +2,7 @@
 """A configuration that changes while the daemon runs: kill -HUP, or systemctl reload."""
 import re
 import signal
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -61,6 +62,39 @@ class Reload(unittest.TestCase):
         self.assertIn("http.rate = 30 waits for the next start", log)
         key = self.daemon.ask("/api/v1/config", headers=self.daemon.claim()).json()["keys"]["http.rate"]
         self.assertEqual((key["value"], key["waiting"]), (20, 30))
+
+    def test_an_edited_list_of_birds_is_taken_up(self):
+        with tempfile.TemporaryDirectory() as folder:
+            region = Path(folder) / "region.txt"
+            region.write_text("Parus major\n")
+            text = f'source = "demo:3"\ndecide.region = "{region}"\ndecide.unlisted = "refuse"'
+            self.reload(text)
+            self.daemon.first_prediction()
+            named = [one["common_name"] for one in self.daemon.ask("/api/v1/model/labels").json()["items"]]
+            region.write_text("Aptenodytes forsteri\n")
+            self.reload(text)
+            self.daemon.until(lambda: self.outcome() == "not_allowed", "nobody of the list")
+            region.write_text("".join(name + "\n" for name in named))
+            self.reload(text)
+            self.daemon.until(lambda: self.outcome() == "accepted", "everybody on the list")
+
+    def test_an_edited_table_of_names_is_taken_up(self):
+        with tempfile.TemporaryDirectory() as folder:
+            names = Path(folder) / "names.tsv"
+            names.write_text("species_id\tcommon_name\n")
+            with Daemon(sets=["gate.motion=false", "source=demo:3", f"model.names={names}"]) as daemon:
+                daemon.first_prediction()
+                labels = daemon.ask("/api/v1/model/labels")
+                label = labels.json()["items"][0]
+                names.write_text(f"species_id\tcommon_name\n{label['species_id']}\tPiepmatz\n")
+                daemon.process.send_signal(signal.SIGHUP)
+                daemon.until(lambda: "Piepmatz" in daemon.ask("/api/v1/model/labels").body.decode(), "the other name")
+                before = {"If-None-Match": labels.headers["etag"]}
+                self.assertEqual(daemon.ask("/api/v1/model/labels", headers=before).status, 200)
+                names.write_text("what is this\n")
+                daemon.process.send_signal(signal.SIGHUP)
+                daemon.until(lambda: any("the one before goes on" in line for line in daemon.lines), "a refusal")
+                self.assertIn("Piepmatz", daemon.ask("/api/v1/model/labels").body.decode())
 
     def test_a_wrong_file_changes_nothing_and_is_seen_in_the_metrics(self):
         self.reload('source = "demo:3"')

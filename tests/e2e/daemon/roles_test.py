@@ -16,7 +16,7 @@ import zbar
 from PIL import Image
 
 import home_network
-from home_network import HERE, HERE_TOO, PHONE, PHONE_V6, STRANGER
+from home_network import HERE, HERE_TOO, HOME, PHONE, PHONE_V6, STRANGER
 from support import Daemon, ScratchFolder, main
 
 home_network.enter()
@@ -100,12 +100,60 @@ class Table(Roles):
     def test_a_trusted_proxy_brings_its_clients(self):
         self.start("http.trusted_proxies=127.0.0.1")
         for hops, status in (("203.0.113.9", 401), ("192.168.77.9", 200), ("192.168.77.9, 203.0.113.9", 401),
-                             ("203.0.113.9, 192.168.77.9", 200), ("nonsense", 401)):
+                             ("203.0.113.9, 192.168.77.9", 200), ("nonsense", 401), ("", 401), ("192.168.77.9, ", 401),
+                             ("127.0.0.1", 401), ("[fe80::1]:443", 200)):
             self.assertEqual(self.ask(HERE, "/api/v1/stats", headers={"X-Forwarded-For": hops}).status, status, hops)
         self.assertEqual(self.ask(HERE_TOO, "/api/v1/stats", headers={"X-Forwarded-For": "192.168.77.9"}).status, 401)
-        reply = self.ask(HERE, "/api/v1/session", "POST", '{"claim": true}',
-                         {**JSON, "X-Forwarded-For": "192.168.77.9", "X-Forwarded-Proto": "https"})
+        self.tool("pair")
+        local = {**JSON, "X-Forwarded-For": "192.168.77.9", "X-Forwarded-Proto": "https"}
+        for _ in range(100):
+            reply = self.ask(HERE, "/api/v1/session", "POST", '{"claim": true}', local)
+            if reply.status == 200:
+                break
+            threading.Event().wait(0.1)
         self.assertIn("; Secure", reply.headers["set-cookie"])
+
+    def test_a_trusted_proxy_that_names_nobody_brings_strangers(self):
+        daemon = self.start("http.trusted_proxies=127.0.0.1")
+        for headers in ({}, {"X-Real-IP": "192.168.77.9"}, {"Forwarded": "for=192.168.77.9"}, {"Via": "1.1 box"},
+                        [("X-Forwarded-For", "192.168.77.9"), ("X-Forwarded-For", "192.168.77.9")]):
+            self.assert_problem(self.ask(HERE, "/api/v1/stats", headers=headers), 401, "token-required")
+        daemon.until(lambda: any("does not say for whom it asks" in line for line in daemon.lines), "a line")
+
+    def test_several_lines_of_hops_are_nobodys(self):
+        self.start("http.trusted_proxies=127.0.0.1")
+        for hops in (("192.168.77.9", "203.0.113.9"), ("203.0.113.9", "192.168.77.9"), ("192.168.77.9", "192.168.77.9")):
+            lines = [("X-Forwarded-For", hop) for hop in hops]
+            self.assert_problem(self.ask(HERE, "/api/v1/stats", headers=lines), 401, "token-required")
+            claim = self.ask(HERE, "/api/v1/session", "POST", '{"claim": true}', [*JSON.items(), *lines])
+            self.assert_problem(claim, 403, "role-too-low")
+
+    def test_what_must_be_single_and_is_not_is_refused(self):
+        self.start()
+        for name, values in (("Host", ("localhost", "localhost")), ("Host", ("localhost", "evil.example")),
+                             ("Origin", ("http://localhost", "http://evil.example")),
+                             ("Authorization", ("Bearer a", "Bearer b")), ("Content-Length", ("2", "3"))):
+            for order in (values, values[::-1]):
+                lines = [*JSON.items(), *((name, value) for value in order)]
+                reply = self.ask(PHONE, "/api/v1/session", "POST", "{}", lines)
+                self.assert_problem(reply, 400, "bad-request")
+        both = [*JSON.items(), ("Content-Length", "2"), ("Transfer-Encoding", "chunked")]
+        self.assert_problem(self.ask(PHONE, "/api/v1/session", "POST", "{}", both), 400, "bad-request")
+        self.assert_problem(self.ask(PHONE, "/livez", headers={"X-Forwarded-For ": "a"}), 400, "bad-request")
+
+    def test_a_proxy_on_this_machine_makes_strangers_however_it_shows(self):
+        daemon = self.start("http.allowed_hosts=birds.example")
+        self.assertEqual(self.ask(HERE, "/api/v1/stats").status, 200)
+        for headers in ({"X-Real-IP": "192.168.77.9"}, {"Via": "1.1 box"}, {"Host": "birds.example"}, {"Host": HOME},
+                        {"X-Forwarded-Proto": "http"}):
+            self.assert_problem(self.ask(HERE, "/api/v1/stats", headers=headers), 401, "token-required")
+            claim = self.ask(HERE, "/api/v1/session", "POST", '{"claim": true}', {**JSON, **headers})
+            self.assert_problem(claim, 403, "role-too-low")
+        told = [line for line in daemon.lines if "http.trusted_proxies" in line]
+        self.assertEqual(len(told), 1, told)
+        network = next(one for one in self.ask(HERE, "/api/v1/doctor").json()["checks"] if one["name"] == "network")
+        self.assertEqual(network["status"], "warn")
+        self.assertIn('http.trusted_proxies = ["127.0.0.1"]', network["hint"])
 
 
 def read_qr(rows):
@@ -141,8 +189,11 @@ class Guests(Roles):
         self.assertEqual(reply.status, 200, reply.body)
         made = reply.json()
         self.assertEqual((made["name"], made["role"]), ("live", "live"))
-        self.assertRegex(made["link"], r"^http://localhost/#token=kgl_[\w-]{43}$")
+        # The owner's browser may be on the device; a phone is not.
+        self.assertRegex(made["link"], rf"^http://{re.escape(socket.gethostname())}\.local:{self.port}/#token=kgl_[\w-]{{43}}$")
         self.assertEqual(read_qr(svg_rows(made["qr_svg"])), [made["link"]])
+        there = self.ask(PHONE, "/api/v1/invitations", "POST", '{"role": "read"}', {**owner, **JSON, "Host": HOME}).json()
+        self.assertRegex(there["link"], rf"^http://{re.escape(HOME)}/#token=")
         token = {"Authorization": "Bearer " + made["link"].split("=")[1]}
         self.assertEqual(self.ask(STRANGER, "/snapshot.jpg", headers=token).status, 200)
         again = self.ask(PHONE, "/api/v1/invitations", "POST", '{"role": "live"}', {**owner, **JSON}).json()
@@ -151,6 +202,17 @@ class Guests(Roles):
         for wrong in ('{"role": "admin"}', '{"role": "live", "x": 1}', "{}", "[]", "live"):
             self.assert_problem(self.ask(PHONE, "/api/v1/invitations", "POST", wrong, {**owner, **JSON}), 400, "bad-json")
         self.assert_problem(self.ask(PHONE, "/api/v1/invitations", "POST", '{"role": "live"}', JSON), 401, "token-required")
+
+    def test_a_code_never_sends_a_phone_to_itself(self):
+        with Daemon(sets=["http.listen=127.0.0.1:0", "source=demo:"]) as daemon:
+            owner = daemon.claim()
+            made = daemon.ask("/api/v1/invitations", "POST", '{"role": "live"}', {**owner, **JSON}).json()
+            self.assertNotIn("qr_svg", made)
+        with Daemon(sets=["http.listen=127.0.0.1:0", "source=demo:", "http.public_url=https://birds.example/"]) as daemon:
+            owner = daemon.claim()
+            made = daemon.ask("/api/v1/invitations", "POST", '{"role": "live"}', {**owner, **JSON}).json()
+            self.assertEqual(read_qr(svg_rows(made["qr_svg"])), [made["link"]])
+            self.assertRegex(made["link"], "^https://birds.example/#token=")
 
     def test_the_tool_draws_the_link_for_a_phone(self):
         self.start()
@@ -213,6 +275,24 @@ class Owner(Roles):
             self.tool("pair")
         self.assertEqual(refused.exception.returncode, 64)
         self.assertIn("has an owner", refused.exception.stderr)
+
+    def test_an_emptied_file_of_tokens_makes_nobody_the_owner(self):
+        daemon = self.start()
+        self.assertEqual(self.claim(PHONE).status, 200)
+        daemon.stop()
+        (self.folder / "state" / "tokens.toml").write_text("")
+        self.start()
+        self.assertFalse(self.ask(PHONE, "/api/v1/session").json()["claimable"])
+        self.assert_problem(self.claim(PHONE), 403, "role-too-low")
+
+    def test_a_readers_token_hides_no_owners_button(self):
+        (self.folder / "state").mkdir()
+        self.token("kitchen", "read")
+        self.start()
+        self.assertTrue(self.ask(PHONE, "/api/v1/session").json()["claimable"])
+        self.assertEqual(self.claim(PHONE).status, 200)
+        self.tool("token", "revoke", "owner")
+        self.assert_problem(self.claim(PHONE), 403, "role-too-low")
 
     def test_an_owner_outlives_a_restart(self):
         daemon = self.start()
@@ -360,40 +440,6 @@ class Sockets(Roles):
             finally:
                 process.terminate()
                 self.assertEqual(process.wait(60), 0)
-
-
-class Crowd(Roles):
-    def test_one_address_with_many_half_requests_keeps_nobody_else_out(self):
-        self.start()
-        half = b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-A: "
-        stop = threading.Event()
-        crowd = []
-
-        def drip():
-            while not stop.wait(0.5):
-                for one in crowd:
-                    try:
-                        one.send(b"b")
-                    except OSError:
-                        pass
-        for i in range(300):
-            one = home_network.connect(HERE, self.port)
-            crowd.append(one)
-            try:
-                one.sendall(half if i % 3 else b"")
-            except OSError:
-                pass  # refused at once: too many of that address wait
-        thread = threading.Thread(target=drip)
-        thread.start()
-        try:
-            for _ in range(20):
-                self.assertEqual(self.ask(HERE_TOO, "/livez").status, 200)
-                self.assertEqual(self.ask(PHONE, "/api/v1/stats").status, 200)
-        finally:
-            stop.set()
-            thread.join()
-            for one in crowd:
-                one.close()
 
 
 if __name__ == "__main__":

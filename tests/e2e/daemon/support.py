@@ -46,9 +46,9 @@ class Reply:
 class Daemon:
     """A running kingletd. `with Daemon(...) as daemon:` ends it with SIGTERM."""
 
-    def __init__(self, *flags, sets=(), env=None, wait=True):
+    def __init__(self, *flags, sets=(), env=None, wait=True, program=KINGLETD):
         self.no_settings = tempfile.NamedTemporaryFile(suffix=".toml")
-        command = [KINGLETD, "--set", "http.listen=127.0.0.1:0"]
+        command = [str(program), "--set", "http.listen=127.0.0.1:0"]
         if "--config" not in flags:
             command += ["--config", self.no_settings.name]
         self.lines = []

@@ -159,10 +159,10 @@ class Tls(ScratchFolder):
     def test_files_that_cannot_serve_stop_the_start(self):
         pair = f"http.tls_certificate={self.certificate}"
         self.refuse(pair, code=78, words="http.tls_key is not")
-        self.refuse(pair, "http.tls_key=/nowhere.key", code=66, words="/nowhere.key")
+        self.refuse(pair, "http.tls_key=/nowhere.key", code=78, words="/nowhere.key")
         self.refuse(f"http.tls_certificate={self.key}", f"http.tls_key={self.key}", code=78, words="is no certificate")
         self.key.chmod(0o644)
-        self.refuse(pair, f"http.tls_key={self.key}", code=77, words="others may read the key")
+        self.refuse(pair, f"http.tls_key={self.key}", code=78, words="others may read the key")
         self.key.chmod(0o600)
         other = self.folder / "other"
         other.mkdir()

@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "camera/demo_scene.h"
+#include "camera/demo/demo_scene.h"
 #include "camera/preprocess/preprocess.h"
-#include "engine/labels.h"
-#include "engine/recipe.h"
-#include "engine/scores.h"
-#include "engine/session.h"
+#include "engine/recipe/labels.h"
+#include "engine/recipe/recipe.h"
+#include "engine/recipe/scores.h"
+#include "engine/session/session.h"
 
 namespace kinglet {
 namespace {

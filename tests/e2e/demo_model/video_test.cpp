@@ -12,12 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "camera/decode.h"
-#include "camera/demo_scene.h"
+#include "camera/decode/decode.h"
+#include "camera/decode/to_rgb.h"
+#include "camera/demo/demo_scene.h"
 #include "camera/preprocess/preprocess.h"
 #include "engine/base/file.h"
-#include "engine/recipe.h"
-#include "engine/session.h"
+#include "engine/recipe/recipe.h"
+#include "engine/session/session.h"
 #include "tests/support/corpus.h"
 #include "tests/support/video_frames.h"
 

@@ -114,6 +114,8 @@ class OldBroker:
     def __init__(self):
         self.versions = []
         self.published = []
+        self.flood = 0  # bytes of the message that comes after a subscription
+        self.flooded = 0  # of them, those that were taken
         self.server = socket.create_server(("127.0.0.1", 0))
         self.port = self.server.getsockname()[1]
         threading.Thread(target=self._serve, daemon=True).start()
@@ -139,8 +141,21 @@ class OldBroker:
             if byte < 128:
                 return head[0], stream.read(length)
 
+    def _flood(self, connection):
+        """A message to command/pause that is as long as it may be, at the pace of a good network."""
+        if not self.flood:
+            return
+        topic = b"kinglet/test/command/pause"
+        length = 2 + len(topic) + self.flood
+        head = b"\x30" + bytes(length >> 7 * i & 127 | (128 if length >> 7 * (i + 1) else 0) for i in range(4) if length >> 7 * i)
+        connection.sendall(head + len(topic).to_bytes(2, "big") + topic)
+        for _ in range(self.flood >> 16):
+            connection.sendall(bytes(1 << 16))
+            self.flooded += 1 << 16
+            time.sleep(0.001)
+
     def _talk(self, connection):
-        with connection, connection.makefile("rb") as stream, contextlib.suppress(ConnectionResetError):
+        with connection, connection.makefile("rb") as stream, contextlib.suppress(ConnectionError):
             while True:
                 head, body = self._packet(stream)
                 if head is None:
@@ -160,6 +175,7 @@ class OldBroker:
                         connection.sendall(b"\x40\x02" + body[2 + length:4 + length])
                 elif kind == 8:
                     connection.sendall(b"\x90\x03" + body[:2] + b"\x01")
+                    self._flood(connection)
                 elif kind == 12:
                     connection.sendall(b"\xd0\x00")
 

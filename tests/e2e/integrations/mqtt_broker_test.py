@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """MQTT while the broker is away, old, slow, locked or not who it should be."""
+import re
 import socket
 import subprocess
+from pathlib import Path
 
 from broker import Listener, OldBroker, free_port, until
 from mqtt_case import QUICK, Mqtt
@@ -79,6 +81,49 @@ class Away(Mqtt):
         self.assertEqual(old.versions[:2], [5, 4])
         until(lambda: "kinglet/test/event/visit" in old.published, "an event")
         self.assertTrue(any("version 3.1.1" in line for line in daemon.lines))
+
+
+class Large(Mqtt):
+    """What anybody may publish who may publish at all."""
+    LARGE = 3000 << 16  # 197 MB
+    MOST = 24 << 20
+
+    def peak(self, daemon):
+        text = Path(f"/proc/{daemon.process.pid}/status").read_text()
+        return int(re.search(r"^VmHWM:\s+(\d+) kB$", text, re.MULTILINE)[1]) << 10
+
+    def settled(self, daemon):
+        self.connected(daemon)
+        daemon.until(lambda: daemon.ask("/api/v1/stats").json()["images"]["total"] >= 20, "20 answers")
+        return self.peak(daemon)
+
+    def test_a_large_message_is_not_sent_to_us(self):
+        broker = self.broker()
+        daemon = self.daemon(broker.port, "mqtt.commands=true")
+        before = self.settled(daemon)
+        payload = self.folder / "payload"
+        with payload.open("wb") as file:
+            file.truncate(self.LARGE)
+        subprocess.run(["mosquitto_pub", "-h", "127.0.0.1", "-p", str(broker.port), "-q", "1", "-t",
+                        "kinglet/test/command/pause", "-f", payload], check=True, timeout=PATIENCE)
+        broker.publish("kinglet/test/command/pause", "ON")
+        daemon.until(lambda: daemon.ask("/api/v1/stats").json()["camera"]["state"] == "paused", "what came after it")
+        self.assertLess(self.peak(daemon) - before, self.MOST)
+        self.assertFalse(any("trying again" in line for line in daemon.lines), daemon.lines)
+
+    def test_from_a_broker_that_sends_it_all_the_same_little_is_taken(self):
+        old = OldBroker()
+        self.addCleanup(old.stop)
+        daemon = self.daemon(old.port, "mqtt.commands=true")
+        before = self.settled(daemon)
+        old.flood = self.LARGE
+        daemon.stop()
+        daemon = self.daemon(old.port, "mqtt.commands=true")
+        daemon.until(lambda: "sends more than" in self.status(daemon).get("detail", ""), "the reason")
+        daemon.first_prediction()
+        self.assertLess(self.peak(daemon) - before, self.MOST)
+        self.assertEqual(daemon.stop()[0], 0)
+        self.assertLess(old.flooded, self.LARGE / 4, "what the system holds, and a little")
 
 
 class Locked(Mqtt):

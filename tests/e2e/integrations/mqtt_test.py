@@ -65,15 +65,41 @@ class Told(Mqtt):
         # What a message may leave out is unknown, not a fault.
         self.assertEqual(state_of(entities["latency"], {"camera_state": "absent"}), "None")
 
+    def test_what_a_person_says_of_the_last_visit_is_told(self):
+        broker = self.broker()
+        live = self.listen(broker)
+        daemon = self.daemon(broker.port, f"store.path={self.folder}", "mqtt.commands=true")
+        owner = daemon.claim()
+        live.wait("event/visit", lambda p: b'"visit.end"' in p, count=2)
+        broker.publish("kinglet/test/command/pause", "ON")  # no further visit comes in between
+
+        def ended():
+            items = daemon.ask("/api/v1/visits").json()["items"]
+            return items if all(visit["state"] == "ended" for visit in items) else None
+        last, before = daemon.until(ended, "the end of all visits")[:2]
+        live.wait("state/visit", lambda p: json.loads(p)["id"] == last["id"] and json.loads(p)["state"] == "ended")
+        species = [one["species_id"] for one in daemon.ask("/api/v1/model/labels").json()["items"]
+                   if one["role"] == "species" and one["species_id"] != last["species_id"]][0]
+        review = json.dumps({"review": {"verdict": "corrected", "species_id": species}})
+        headers = {**owner, "If-Match": "*", "Content-Type": "application/json"}
+        self.assertEqual(daemon.ask(before["links"]["self"], "PATCH", review, headers).status, 200)
+        self.assertEqual(daemon.ask(last["links"]["self"], "PATCH", review, headers).status, 200)
+        told = json.loads(live.wait("state/visit", lambda p: json.loads(p)["species_id"] == species))
+        self.assertEqual((told["id"], told["review"]["verdict"]), (last["id"], "corrected"))
+        self.assertEqual(daemon.ask(last["links"]["self"], "DELETE", headers=owner).status, 204)
+        live.wait("state/visit", lambda p: json.loads(p)["id"] == before["id"] and json.loads(p)["species_id"] == species)
+
     def test_a_clean_end_and_a_violent_one_leave_it_offline(self):
         broker = self.broker()
         for number in (signal.SIGTERM, signal.SIGKILL):
             daemon = self.daemon(broker.port)
             self.connected(daemon)
             live = self.listen(broker)
-            self.assertEqual(live.wait("test/status"), b"online")
+            live.wait("test/status", lambda p: p == b"online")
             daemon.stop(number)
             live.wait("test/status", lambda p: p == b"offline")
+            # Who comes later learns it, too.
+            self.assertEqual(self.listen(broker).wait("test/status"), b"offline")
 
     def test_home_assistant_is_told_again_when_it_starts(self):
         broker = self.broker()

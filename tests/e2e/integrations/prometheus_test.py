@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import sys
 import unittest
 import urllib.error
 import urllib.parse
@@ -85,6 +86,25 @@ class Linter(unittest.TestCase):
         with Daemon(sets=["source=images:/nowhere", "model.path=/nowhere.onnx"]) as daemon:
             daemon.until(lambda: 'state="absent"} 1' in daemon.ask("/metrics").body.decode(), "no camera")
             self.assertNotIn("kinglet_model_info", self.check(daemon))
+
+
+class Today(ScratchFolder):
+    def test_visits_today_are_those_of_the_day_also_after_a_restart(self):
+        panel, = (panel for panel in json.loads((DOCS / "grafana/kinglet.json").read_text())["panels"]
+                  if panel["title"] == "Visits today")
+        name, = names_in(panel["targets"][0]["expr"])
+
+        def value(daemon):
+            return int(re.search(rf"^{name} (\d+)$", daemon.ask("/metrics").body.decode(), re.MULTILINE)[1])
+        sets = [f"store.path={self.folder}", "time.zone=Pacific/Kiritimati"]
+        with Daemon(sets=["source=demo:", "gate.max_fps=100", "visits.end_after=1s", "decide.min_gap=10ms", *sets]) as daemon:
+            daemon.until(lambda: value(daemon) >= 2, "two visits")
+        before = subprocess.run([sys.executable, SOURCE_DIR / "tests/e2e/page/seed_past.py", self.folder, "Pacific/Kiritimati"],
+                                check=True, capture_output=True, text=True, timeout=PATIENCE).stdout.strip()
+        with Daemon(sets=["source=images:/nowhere", *sets]) as daemon:
+            days = {day["date"]: day["visits"] for day in daemon.ask(f"/api/v1/days?from={before}").json()["items"]}
+            self.assertEqual(days.pop(before), 1)
+            self.assertEqual([value(daemon)], list(days.values()))
 
 
 class Server(ScratchFolder):

@@ -52,7 +52,8 @@ test("without camera, model and history the page stands and says so", async () =
   page.expected.push(/503/, /404.*\/api\/v1\/model$/);
   await until(async () => await page.locator("#trouble-list li").count() === 2, "both troubles");
   const told = await page.locator("#trouble-list").innerText();
-  assert.match(told, /no camera[\s\S]*\/no\/such\/folder[\s\S]*ribbon cable/);
+  assert.match(told, /no camera[\s\S]*\/no\/such\/folder[\s\S]*Is `source` in the settings right/);
+  assert.doesNotMatch(told, /ribbon cable/, "there is none to a folder");
   assert.match(told, /No model answers[\s\S]*\/no\/such\/model\.onnx[\s\S]*kinglet inspect/);
   await page.locator("#visits-empty", {hasText: "No visits yet."}).waitFor();
   assert.match(await page.locator("#health-list").textContent(), /in memory only/);
@@ -72,6 +73,36 @@ test("a device that does not answer is told, and the page goes on when it comes 
   await page.locator("#state.good").waitFor();
   await page.waitForFunction(() => document.getElementById("picture").naturalWidth > 0 && !document.getElementById("picture").hidden);
   await closeClean(page);
+  await device.stop();
+});
+
+test("what is seen now ends with a pause, on a page that hears of it and on one that has to ask", async () => {
+  const device = await startDaemon();
+  const claimed = await fetch(`${device.url}/api/v1/session`, {method: "POST", body: '{"claim": true}',
+                                                                headers: {"Content-Type": "application/json"}});
+  const headers = {Authorization: `Bearer ${claimed.headers.get("set-cookie").match(/kinglet=([^;]+)/)[1]}`};
+  const control = (what) => fetch(`${device.url}/api/v1/control/${what}`, {method: "POST", headers});
+  const page = await openPage(device.url);
+  await page.locator("#reason", {hasText: "Seen now"}).waitFor();
+  await control("pause");
+  // Sooner than the silence would be told from: five seconds without an answer, then the next statistics.
+  await page.locator("#reason", {hasText: "No answer now"}).waitFor({timeout: 4000});
+  assert.equal(await page.locator("#name").textContent(), "Paused by the owner");
+  await closeClean(page);
+  await control("resume");
+  // All places for readers of events are taken.
+  const readers = await Promise.all([1, 2, 3].map(() => fetch(`${device.url}/api/v1/events`)));
+  const asking = await openPage(device.url);
+  asking.expected.push(/503/);
+  await asking.locator("#reason", {hasText: "Seen now"}).waitFor();
+  await control("pause");
+  await asking.locator("#reason", {hasText: "No answer now"}).waitFor();
+  for (let turns = 0; turns < 20; ++turns) {
+    assert.equal(await asking.locator("#reason").textContent(), "No answer now");
+    await new Promise((done) => { setTimeout(done, 200); });
+  }
+  await closeClean(asking);
+  for (const reader of readers) await reader.body.cancel();
   await device.stop();
 });
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scenes of the demonstration through the daemon's own line on a virtual clock: the visits are those that were drawn,
 // those of the golden files (KINGLET_UPDATE_GOLDEN=1 writes them), and the same in every run.
-#include "daemon/replay.h"
+#include "daemon/line/replay.h"
 
 #include <gtest/gtest.h>
 
@@ -12,10 +12,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "camera/demo_scene.h"
+#include "camera/demo/demo_scene.h"
 #include "config/config.h"
-#include "daemon/replay_input.h"
-#include "daemon/settings.h"
+#include "daemon/line/replay_input.h"
+#include "daemon/settings/settings.h"
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "tests/support/scratch_folder.h"

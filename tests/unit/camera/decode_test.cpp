@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/decode.h"
+#include "camera/decode/decode.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "camera/decode_parts.h"
+#include "camera/decode/decode_parts.h"
 #include "tests/support/pictures.h"
 
 namespace kinglet::camera {
@@ -25,13 +25,13 @@ std::string message_of(const Buffer& bytes) {
 Buffer jpeg(int width = 32, int height = 24) { return encode_jpeg(make_picture(width, height).view(), 90).value(); }
 Buffer png(int width = 32, int height = 24) { return encode_png(make_picture(width, height).view()).value(); }
 
-Buffer progressive_jpeg() {
-  const Image picture = make_picture(32, 24);
+Buffer progressive_jpeg(int width = 32, int height = 24) {
+  const Image picture = make_picture(width, height);
   const std::unique_ptr<void, int (*)(void*)> handle(tjInitCompress(), tjDestroy);
   unsigned char* raw = nullptr;
   unsigned long size = 0;
-  EXPECT_EQ(tjCompress2(handle.get(), reinterpret_cast<const unsigned char*>(picture.rgb.data()), 32, 0, 24, TJPF_RGB,
-                        &raw, &size, TJSAMP_420, 90, TJFLAG_PROGRESSIVE),
+  EXPECT_EQ(tjCompress2(handle.get(), reinterpret_cast<const unsigned char*>(picture.rgb.data()), width, 0, height,
+                        TJPF_RGB, &raw, &size, TJSAMP_420, 90, TJFLAG_PROGRESSIVE),
             0);
   const auto* first = reinterpret_cast<const std::byte*>(raw);
   Buffer bytes(first, first + size);
@@ -110,6 +110,17 @@ TEST(DecodeImage, RefusesMoreThanAHundredScans) {
   ASSERT_EQ(message_of(bytes), "");
   for (int i = 0; i < 120; ++i) bytes.insert(bytes.end() - 2, scan.begin(), scan.end());
   EXPECT_EQ(message_of(bytes), "JPEG cannot be decoded: more than 100 scans");
+}
+
+TEST(DecodeImage, BoundsWhatAPictureInSeveralScansHolds) {
+  constexpr DecodeLimits kLimits{.max_pixels = 64 * 64};
+  const auto taken = [&](const Buffer& bytes) { return decode_image(bytes, kLimits, Upright::kApplyExif); };
+  EXPECT_TRUE(taken(jpeg(64, 64))) << "as many pixels in one scan";
+  const Error error = taken(progressive_jpeg(64, 64)).error();
+  EXPECT_EQ(error.code, ErrorCode::kBadData);
+  EXPECT_THAT(error.message, ::testing::HasSubstr("64x64 pixels in several scans"));
+  EXPECT_TRUE(taken(progressive_jpeg(48, 48)));
+  EXPECT_FALSE(read_image_size(progressive_jpeg(64, 64), kLimits)) << "nor is a camera's frame taken";
 }
 
 TEST(DecodeImage, RefusesAnAnimatedPng) {

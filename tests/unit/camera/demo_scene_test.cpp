@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/demo_scene.h"
+#include "camera/demo/demo_scene.h"
 
 #include <gtest/gtest.h>
 
@@ -7,11 +7,12 @@
 #include <array>
 #include <set>
 
-#include "camera/decode.h"
-#include "camera/demo_canvas.h"
-#include "camera/demo_frames.h"
-#include "camera/demo_painter.h"
-#include "camera/source.h"
+#include "camera/decode/decode.h"
+#include "camera/demo/demo_canvas.h"
+#include "camera/demo/demo_frames.h"
+#include "camera/demo/demo_painter.h"
+#include "camera/source/source.h"
+#include "camera/sources/open_source.h"
 #include "tests/support/pictures.h"
 #include "tests/support/pillow_oracle.h"
 

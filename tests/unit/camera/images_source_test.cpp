@@ -4,8 +4,9 @@
 
 #include <variant>
 
-#include "camera/decode.h"
-#include "camera/source.h"
+#include "camera/decode/decode.h"
+#include "camera/source/source.h"
+#include "camera/sources/open_source.h"
 #include "tests/support/pictures.h"
 #include "tests/support/pillow_oracle.h"
 
@@ -53,6 +54,11 @@ TEST_F(ImagesSource, ShowsPicturesInTheOrderOfTheirNamesAgainAndAgain) {
   const auto source = open("?fps=max");
   ASSERT_TRUE(source->start());
   EXPECT_THAT(widths(*source, 5), ::testing::ElementsAre(11, 12, 13, 11, 12));
+}
+
+TEST_F(ImagesSource, SaysWhatItLeavesOut) {
+  add_picture("a.png", 11);
+  EXPECT_THAT(open("")->description(), ::testing::HasSubstr("no motion gate, no crop_to_motion"));
 }
 
 TEST_F(ImagesSource, EndsAfterTheLastPictureWhenAskedForOnce) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/luma_grid.h"
+#include "camera/preprocess/luma_grid.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "camera/decode.h"
+#include "camera/decode/decode.h"
 #include "camera/preprocess/preprocess.h"
 #include "tests/support/corpus.h"
 #include "tests/support/pillow_oracle.h"

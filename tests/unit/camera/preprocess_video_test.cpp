@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 
+#include "camera/decode/to_rgb.h"
 #include "camera/preprocess/preprocess.h"
 #include "tests/support/video_frames.h"
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/recording.h"
+#include "camera/stream/recording.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
 
-#include "camera/decode.h"
-#include "camera/source.h"
+#include "camera/decode/decode.h"
+#include "camera/source/source.h"
+#include "camera/sources/open_source.h"
 #include "tests/support/pillow_oracle.h"
 #include "tests/support/video_frames.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: which frame the daemon gets and who has which buffer, without a camera and on a clock of our own.
-#include "camera/program/desk.h"
+#include "camera/libcamera/program/desk.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

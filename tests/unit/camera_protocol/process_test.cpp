@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: children are always ended and reaped, and what they say reaches the log.
-#include "camera/process.h"
+#include "camera/process/process.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <thread>
+
+#include "tests/support/scratch_folder.h"
 
 namespace kinglet::camera {
 namespace {
@@ -34,14 +42,15 @@ TEST(ChildProcess, TellsHowItEnded) {
 
 TEST(ChildProcess, OutputBecomesLogLinesWithTheirLevel) {
   std::vector<std::pair<LogLevel, std::string>> lines;
-  const auto child =
-      shell("echo one; echo '[1] ERROR Camera two' >&2; printf 'a\\033[31mb\\n'",
-            [&](LogLevel level, std::string_view text) { lines.emplace_back(level, std::string(text)); });
+  const auto child = shell(
+      "echo one; echo '[1] ERROR Camera two' >&2; echo '[1] ERROR DmaBufAllocator none' >&2; printf 'a\\033[31mb\\n'",
+      [&](LogLevel level, std::string_view text) { lines.emplace_back(level, std::string(text)); });
   ASSERT_TRUE(child);
   ASSERT_TRUE((*child)->wait(SteadyClock::now() + seconds(10)));
   (*child)->forward_output();
   EXPECT_THAT(
       lines, ElementsAre(std::pair(LogLevel::kInfo, "sh: one"), std::pair(LogLevel::kError, "sh: [1] ERROR Camera two"),
+                         std::pair(LogLevel::kDebug, "sh: [1] ERROR DmaBufAllocator none"),
                          std::pair(LogLevel::kInfo, "sh: a?[31mb")));
   EXPECT_EQ((*child)->last_line(), "a?[31mb");
 }
@@ -52,6 +61,104 @@ TEST(ChildProcess, EndsWhatIgnoresSignals) {
   EXPECT_FALSE((*child)->wait(SteadyClock::now()));
   (*child)->kill();
   EXPECT_TRUE((*child)->wait(SteadyClock::now() + seconds(10)));
+}
+
+// Programs that leave the group of the one that started them: each writes its number into a file and then sleeps.
+class ChildProcessFamily : public ::testing::Test {
+ protected:
+  static constexpr auto kLong = seconds(30);
+
+  void start(const std::string& script) {
+    child_ = shell(script + "\nsleep 1000");
+    ASSERT_TRUE(child_);
+  }
+  [[nodiscard]] std::string file() const { return folder_.path() / "number"; }
+  // Shell words that write and sleep as said above.
+  [[nodiscard]] std::string sleeper() const { return "echo $$ > " + file() + "; exec sleep 1000"; }
+
+  // Those that wrote their numbers, once there are so many.
+  std::vector<pid_t> pids(std::size_t count) {
+    std::vector<pid_t> found;
+    for (const SteadyTime deadline = SteadyClock::now() + kLong; SteadyClock::now() < deadline;) {
+      std::ifstream lines(file());
+      found.assign(std::istream_iterator<pid_t>(lines), {});
+      if (found.size() >= count) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_GE(found.size(), count);
+    return found;
+  }
+  static bool lives(pid_t pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    return !text.empty() && !text.substr(text.rfind(')')).starts_with(") Z");
+  }
+  static bool dies(pid_t pid) {
+    for (const SteadyTime deadline = SteadyClock::now() + kLong; SteadyClock::now() < deadline;) {
+      if (!lives(pid)) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
+  }
+
+  const kinglet::testing::ScratchFolder folder_;
+  Result<std::unique_ptr<ChildProcess>> child_;
+};
+
+TEST_F(ChildProcessFamily, AProgramInASessionOfItsOwnEndsWithIt) {
+  start("setsid sh -c '" + sleeper() + "' &");
+  const auto numbers = pids(1);
+  child_->reset();
+  EXPECT_TRUE(dies(numbers[0]));
+}
+
+TEST_F(ChildProcessFamily, ADaemonThatForkedTwiceEndsWithIt) {
+  start("(setsid sh -c \"sh -c '" + std::string("echo \\$\\$ > ") + file() + "; exec sleep 1000' &\" &)");
+  const auto numbers = pids(1);
+  child_->reset();
+  EXPECT_TRUE(dies(numbers[0]));
+}
+
+TEST_F(ChildProcessFamily, WhatItStartedEndsWhenItEndsByItself) {
+  child_ = shell("setsid sh -c '" + sleeper() + "' & while [ ! -s " + file() + " ]; do sleep 0.01; done; exit 3");
+  ASSERT_TRUE(child_);
+  const auto numbers = pids(1);
+  ASSERT_TRUE((*child_)->wait(SteadyClock::now() + kLong));
+  EXPECT_EQ((*child_)->end_text(), "exit code 3");
+  EXPECT_TRUE(dies(numbers[0]));
+}
+
+TEST_F(ChildProcessFamily, AProgramThatStartsAnotherForEachThatIsKilledEndsWithIt) {
+  start("setsid sh -c 'while :; do sh -c \"echo \\$\\$ >> " + file() + "; exec sleep 1000\"; done' &");
+  (void)pids(1);
+  child_->reset();
+  for (const pid_t pid : pids(1)) EXPECT_TRUE(dies(pid));
+}
+
+TEST_F(ChildProcessFamily, AProgramWithoutAnyEnvironmentEndsWithItsParent) {
+  start("setsid env -i sh -c '" + sleeper() + "' & wait");
+  const auto numbers = pids(1);
+  child_->reset();
+  EXPECT_TRUE(dies(numbers[0]));
+}
+
+TEST_F(ChildProcessFamily, ASignalReachesASessionOfItsOwn) {
+  start("setsid sh -c 'trap \"echo told > " + file() + ".told; exit\" TERM; echo $$ > " + file() +
+        "; while :; do sleep 0.01; done' & wait; sleep 1000");
+  const auto numbers = pids(1);
+  (*child_)->send_signal(SIGTERM);
+  EXPECT_TRUE(dies(numbers[0]));
+  EXPECT_TRUE(std::filesystem::exists(file() + ".told"));
+}
+
+TEST_F(ChildProcessFamily, AnotherChildIsLeftAlone) {
+  start("setsid sh -c '" + sleeper() + "' &");
+  const auto numbers = pids(1);
+  auto other = shell("sleep 1000");
+  ASSERT_TRUE(other);
+  other->reset();
+  EXPECT_TRUE(lives(numbers[0]));
 }
 
 TEST(ChildProcess, MissingProgramIsUnavailable) {
@@ -72,6 +179,20 @@ TEST(ChildProcess, InheritsNothingButThreeDescriptors) {
   (*child)->forward_output();
   EXPECT_THAT(listed, HasSubstr("/proc/self/fd/2"));
   EXPECT_EQ(listed.find("/proc/self/fd/" + std::to_string(leaked.get())), std::string::npos) << listed;
+}
+
+TEST(ChildProcess, FindsNoSettingInItsEnvironmentThatNobodyMade) {
+  std::set<std::string, std::less<>> listed;
+  const auto child =
+      shell("env | grep ^KINGLET_", [&](LogLevel, std::string_view text) { listed.emplace(text.substr(4)); });
+  ASSERT_TRUE(child);
+  ASSERT_TRUE((*child)->wait(SteadyClock::now() + seconds(10)));
+  (*child)->forward_output();
+  std::set<std::string, std::less<>> ours;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (std::string_view(*variable).starts_with("KINGLET_")) ours.emplace(*variable);
+  }
+  EXPECT_EQ(listed, ours);
 }
 
 TEST(FindProgram, WishThatCannotRunIsNotReplaced) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the socket's other side is not trusted: what it may say, and what is refused with the field named.
-#include "camera/protocol.h"
+#include "camera/libcamera/protocol.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

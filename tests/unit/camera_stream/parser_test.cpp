@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "camera/decode.h"
+#include "camera/decode/decode.h"
 #include "camera/preprocess/preprocess.h"
 #include "tests/support/picture_server.h"
 
@@ -135,7 +135,7 @@ TEST(Y4mParser, RefusesWhatItCannotReadRight) {
   EXPECT_THAT(error("YUV4MPEG2 W5 H2\n").message, HasSubstr("\"5\""));
   EXPECT_THAT(error("YUV4MPEG2 W99999999999999999999 H2\n").message, HasSubstr("side"));
   EXPECT_THAT(error("YUV4MPEG2 W-4 H2\n").message, HasSubstr("\"-4\""));
-  EXPECT_THAT(error("YUV4MPEG2 W16384 H16384\n").message, HasSubstr("64 MiB"));
+  EXPECT_THAT(error("YUV4MPEG2 W16384 H16384\n").message, HasSubstr("384 MiB; the limit is 32 MiB"));
   EXPECT_THAT(error("YUV4MPEG2 W4 H2 C444\n").hint, HasSubstr("yuv420p"));
   EXPECT_THAT(error("YUV4MPEG2 W4 H2 C420p10\n").message, HasSubstr("420p10"));
   EXPECT_THAT(error(std::string(5000, 'x')).message, HasSubstr("without an end"));
@@ -148,6 +148,9 @@ TEST(RawParser, CutsFramesOfItsSize) {
   EXPECT_EQ(make_raw_parser(PixelFormat::kNv12, 3, 2, {}).error().code, ErrorCode::kUsage);
   EXPECT_EQ(make_raw_parser(PixelFormat::kMjpeg, 4, 2, {}).error().code, ErrorCode::kUsage);
   EXPECT_EQ(make_raw_parser(PixelFormat::kRgb888, 16384, 16384, {}).error().code, ErrorCode::kUsage);
+  EXPECT_TRUE(make_raw_parser(PixelFormat::kYuv420, 4096, 4096, {}));
+  EXPECT_THAT(make_raw_parser(PixelFormat::kRgb888, 4096, 4096, {}).error().message,
+              HasSubstr("48 MiB a frame; the limit is 32 MiB"));
   EXPECT_EQ(make_raw_parser(PixelFormat::kYuv420, -4, 2, {}).error().code, ErrorCode::kUsage);
 }
 
@@ -172,6 +175,14 @@ TEST(MultipartParser, KnowsBoundariesThatAreWrittenWrong) {
     const auto make = [named] { return make_multipart_parser(named); };
     EXPECT_THAT(read_in_all_steps(make, stream).frames, ElementsAre(one, one)) << named;
   }
+}
+
+TEST(MultipartParser, KnowsABoundaryThatHasDashesOfItsOwn) {
+  const std::string one = jpeg_of(64, 48, 1);
+  const std::string stream =
+      "----frame\r\n" + part(one, "") + "\r\n----frame\r\n" + part(one, "") + "\r\n----frame--\r\n";
+  const auto make = [] { return make_multipart_parser("--frame"); };
+  EXPECT_THAT(read_in_all_steps(make, stream).frames, ElementsAre(one, one));
 }
 
 TEST(MultipartParser, LosesOnlyThePartWhoseLengthLies) {

@@ -37,6 +37,15 @@ TEST(BuiltInCatalogue, IsValidAndEveryListOfLabelsHasAName) {
   }
 }
 
+TEST(BuiltInCatalogue, TheBirdModelLooksAtWhatMoves) {
+  const auto entries = parse_catalogue(built_in_catalogue(), "catalogue");
+  const auto birds = std::ranges::find(*entries, "inat-birds", &CatalogueEntry::name);
+  ASSERT_NE(birds, entries->end());
+  EXPECT_TRUE(birds->recipe.crop_to_motion);
+  EXPECT_FALSE(birds->terms.empty());
+  EXPECT_EQ(birds->sha256, "350fcd8cf1df1560060d464595dfed8b174b05792788052896004848d9ad04f9");
+}
+
 TEST(BuiltInCatalogue, LabelsAreOneALine) {
   EXPECT_EQ(std::ranges::count(built_in_labels("imagenet_1000"), '\n'), 1000);
   EXPECT_TRUE(built_in_labels("nothing").empty());

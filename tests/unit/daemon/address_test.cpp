@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/http/access/address.h"
+#include "daemon/values/address.h"
 
 #include <gtest/gtest.h>
 
@@ -68,11 +68,14 @@ TEST(Neighbourhood, AStrangerIsNotLocal) {
   EXPECT_FALSE(neighbourhood.is_local(*parse_address("2001:db8::1")));
 }
 
-TEST(LimitKey, OneCustomerElsewhereIsOneKey) {
-  EXPECT_EQ(limit_key(*parse_address("2001:db8:1:2:3::4"), false),
-            limit_key(*parse_address("2001:db8:1:2:ffff::9"), false));
-  EXPECT_NE(limit_key(*parse_address("2001:db8:1:2::1"), false), limit_key(*parse_address("2001:db8:1:3::1"), false));
-  EXPECT_NE(limit_key(*parse_address("fe80::1"), true), limit_key(*parse_address("fe80::2"), true));
+TEST(LimitKey, IsAnIpv4AddressOrAnIpv6Network) {
+  const auto key = [](const char* text) { return limit_key(*parse_address(text)); };
+  EXPECT_NE(key("192.168.1.7"), key("192.168.1.8"));
+  EXPECT_EQ(key("192.168.1.7"), key("::ffff:192.168.1.7"));
+  EXPECT_EQ(key("2001:db8:1:2:3::4"), key("2001:db8:1:2:ffff::9"));
+  EXPECT_NE(key("2001:db8:1:2::1"), key("2001:db8:1:3::1"));
+  EXPECT_EQ(key("fe80::1"), key("fe80::2"));
+  EXPECT_NE(key("::1"), key("::2")) << "this machine is itself";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/board.h"
+#include "daemon/machine/board.h"
 #include "tests/support/scratch_folder.h"
 
 #include <gtest/gtest.h>

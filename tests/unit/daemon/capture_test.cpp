@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/capture.h"
+#include "daemon/capture/capture.h"
 
 #include <gtest/gtest.h>
 
@@ -55,6 +55,14 @@ TEST_F(CaptureTest, PutsFramesIntoTheMailbox) {
   EXPECT_TRUE(mailbox_.take(SteadyClock::now() + std::chrono::seconds(30)));
   EXPECT_TRUE(reaches(CameraState::kStreaming));
   EXPECT_EQ(status().description, "a scripted source");
+}
+
+TEST_F(CaptureTest, AStartThatHangsIsCalledOffWhenItEnds) {
+  script_.start_hangs = true;
+  capture_.start();
+  ASSERT_TRUE(comes_true([&] { return script_.starts == 1; }));
+  capture_.stop();  // would never return
+  EXPECT_EQ(script_.starts, 1);
 }
 
 TEST_F(CaptureTest, OpensTheSourceAnewWhenItsSettingsChanged) {
@@ -147,6 +155,25 @@ TEST_F(CaptureTest, CallsACameraThatWorkedOnceFailed) {
   script_.start_fails = true;
   script_.next = Next::kLost;
   EXPECT_TRUE(reaches(CameraState::kFailed));
+}
+
+TEST_F(CaptureTest, StartsThatNoFrameFollowsLetTheWatchdogStarve) {
+  script_.next = Next::kSilence;
+  capture_.start();
+  ASSERT_TRUE(comes_true([&] { return status().restarts_after_stall >= 2; }));
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_LT(status().sign_by, SteadyClock::now());
+    std::this_thread::sleep_for(milliseconds(2));
+  }
+  script_.next = Next::kFrames;
+  EXPECT_TRUE(comes_true([&] { return status().sign_by > SteadyClock::now(); }));
+}
+
+TEST_F(CaptureTest, ACameraThatIsKnownToBeAbsentDoesNotLetItStarve) {
+  script_.start_fails = true;
+  capture_.start();
+  ASSERT_TRUE(comes_true([&] { return script_.starts >= 2; }));
+  EXPECT_EQ(status().sign_by, SteadyTime::max());
 }
 
 TEST_F(CaptureTest, CountsBrokenFramesAndCallsNothingElseAStall) {

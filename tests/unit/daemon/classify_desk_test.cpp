@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/classify_desk.h"
+#include "daemon/answer/classify_desk.h"
 
 #include <gtest/gtest.h>
 

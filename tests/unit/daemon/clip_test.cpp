@@ -5,11 +5,11 @@
 #include <cstring>
 #include <thread>
 
-#include "camera/decode.h"
-#include "daemon/clip_avi.h"
-#include "daemon/clip_file.h"
-#include "daemon/clip_recorder.h"
-#include "daemon/clip_ring.h"
+#include "camera/decode/decode.h"
+#include "daemon/capture/clip_avi.h"
+#include "daemon/capture/clip_file.h"
+#include "daemon/capture/clip_recorder.h"
+#include "daemon/capture/clip_ring.h"
 
 namespace kinglet::daemon {
 namespace {

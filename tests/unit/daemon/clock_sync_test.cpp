@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/clock_sync.h"
+#include "daemon/machine/clock_sync.h"
 
 #include <gtest/gtest.h>
 

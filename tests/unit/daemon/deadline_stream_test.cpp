@@ -120,5 +120,90 @@ TEST_F(DeadlineStreamTest, SendsAHeadBeforeItWaitsForAnything) {
   EXPECT_TRUE(arrives());
 }
 
+TEST_F(DeadlineStreamTest, ASlowHeadGivesWayOnlyToOthers) {
+  const TimeLimits limits{.between_bytes = milliseconds(200), .swift_head = milliseconds(20)};
+  int asked = 0;
+  DeadlineStream alone(server_.get(), limits, stopping_, nullptr, [&] {
+    ++asked;
+    return false;
+  });
+  send("G");
+  alone.begin_request();
+  char byte = 0;
+  EXPECT_EQ(alone.read(&byte, 1), 1);
+  EXPECT_EQ(alone.read(&byte, 1), -1) << "nothing came";
+  EXPECT_GT(asked, 0);
+  EXPECT_FALSE(alone.gave_way());
+
+  const TimeLimits patient{
+      .between_bytes = milliseconds(600'000), .whole_request = milliseconds(600'000), .swift_head = milliseconds(20)};
+  DeadlineStream crowded(server_.get(), patient, stopping_, nullptr, [] { return true; });
+  crowded.begin_request();
+  EXPECT_EQ(crowded.read(&byte, 1), -1);
+  EXPECT_TRUE(crowded.gave_way());
+}
+
+TEST_F(DeadlineStreamTest, ASlowBodyGivesWayAndIsTold) {
+  const TimeLimits limits{.between_bytes = milliseconds(600'000),
+                          .whole_request = milliseconds(600'000),
+                          .swift_head = milliseconds(600'000),
+                          .swift_start = milliseconds(20)};
+  DeadlineStream stream(server_.get(), limits, stopping_, nullptr, [] { return true; });
+  send("GET / HTTP/1.1\r\n\r\nb");
+  stream.begin_request();
+  char byte = 0;
+  for (int i = 0; i < 19; ++i) ASSERT_EQ(stream.read(&byte, 1), 1) << i;
+  EXPECT_EQ(stream.read(&byte, 1), -1);
+  EXPECT_TRUE(stream.gave_way());
+  EXPECT_EQ(stream.write("no", 2), 2);
+  EXPECT_TRUE(stream.flush());
+}
+
+TEST_F(DeadlineStreamTest, ASlowReaderGivesWayUnlessItsAnswerIsALongOne) {
+  const TimeLimits limits{.write = milliseconds(300), .swift_start = milliseconds(20), .swift_bytes_per_second = 1e9};
+  const std::string much(4 << 20, 'x');
+  for (const bool long_answer : {false, true}) {
+    int asked = 0;
+    DeadlineStream stream(server_.get(), limits, stopping_, nullptr, [&] {
+      ++asked;
+      return true;
+    });
+    stream.begin_request();
+    if (long_answer) stream.begin_long_answer();
+    ssize_t sent = 0;
+    while ((sent = stream.write(much.data(), much.size())) > 0) {
+    }
+    EXPECT_EQ(stream.gave_way(), !long_answer);
+    EXPECT_EQ(asked > 0, !long_answer);
+  }
+}
+
+TEST(HeadWatch, LetsPassWhatTheContractAllows) {
+  HeadWatch watch;
+  watch.look("GET /" + std::string(8192 - 16, 'a') + " HTTP/1.1\r\n");
+  for (std::size_t i = 0; i < HeadWatch::kMostHeaders; ++i) watch.look("X: " + std::string(8192 - 5, 'b') + "\r\n");
+  EXPECT_FALSE(watch.over());
+  watch.look("\r\n");
+  EXPECT_TRUE(watch.over());
+  watch.look(std::string(1 << 20, 'c'));
+  EXPECT_EQ(watch.too_much(), HeadWatch::TooMuch::kNothing);
+}
+
+TEST(HeadWatch, SeesALongLineBeforeItsEnd) {
+  HeadWatch watch;
+  watch.look(std::string(8192, 'a'));
+  EXPECT_EQ(watch.too_much(), HeadWatch::TooMuch::kRequestLine);
+  watch.begin();
+  watch.look("GET / HTTP/1.1\r\nX: " + std::string(8189, 'b'));
+  EXPECT_EQ(watch.too_much(), HeadWatch::TooMuch::kHeaders);
+}
+
+TEST(HeadWatch, CountsTheHeaders) {
+  HeadWatch watch;
+  watch.look("GET / HTTP/1.1\r\n");
+  for (std::size_t i = 0; i <= HeadWatch::kMostHeaders; ++i) watch.look("a: b\n");
+  EXPECT_EQ(watch.too_much(), HeadWatch::TooMuch::kHeaders);
+}
+
 }  // namespace
 }  // namespace kinglet::daemon::http

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "camera/sources/open_source.h"
 #include "tests/support/scratch_folder.h"
 
 namespace kinglet::daemon {
@@ -67,6 +68,20 @@ TEST_F(Doctor, NamesTheCamerasThatTheKernelSees) {
   EXPECT_EQ(finding.detail, "absent: permission denied");
   EXPECT_EQ(std::get<std::vector<std::string>>(finding.facts.at(0).second), std::vector<std::string>{"imx708"});
   EXPECT_NE(finding.hint.find("cannot be opened"), std::string::npos);
+}
+
+TEST_F(Doctor, SpeaksOfACableOnlyWhereThereIsOne) {
+  DoctorInput with_camera = input();
+  with_camera.camera = {.state = "absent", .detail = "timed out", .description = {}};
+  EXPECT_NE(look_at_camera(with_camera).hint.find("ribbon cable"), std::string::npos);
+  for (const std::string state : {"absent", "failed", "stalled"}) {
+    with_camera.camera->state = state;
+    with_camera.camera->kind = camera::SourceKind::kNetwork;
+    EXPECT_EQ(look_at_camera(with_camera).hint.find("cable"), std::string::npos) << state;
+    EXPECT_NE(look_at_camera(with_camera).hint.find("same network"), std::string::npos) << state;
+    with_camera.camera->kind = camera::SourceKind::kFile;
+    EXPECT_EQ(look_at_camera(with_camera).hint.find("cable"), std::string::npos) << state;
+  }
 }
 
 TEST_F(Doctor, SeesAWeakWirelessSignal) {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/http/base64.h"
+#include "daemon/http/message/base64.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -23,7 +23,8 @@ class DoorTest : public ::testing::Test {
     const std::optional<Reply> reply = door_.admit(door_.identify(peer, evidences), route);
     return reply ? reply->status : 0;
   }
-  static Evidences through(const std::string& hops) { return {.forwarded_for = hops, .forwarded = true}; }
+  static Evidences through(const std::string& hops) { return {.forwarded_for = hops, .proxy_sign = "X-Forwarded-For"}; }
+  static Evidences sign(const std::string& header) { return {.proxy_sign = header}; }
   static Evidences bearer(const std::string& token) { return {.authorization = "Bearer " + token}; }
 
   const Route stats_ = route_of("GET", "/api/v1/stats");
@@ -31,7 +32,7 @@ class DoorTest : public ::testing::Test {
   const Route remove_ = route_of("DELETE", "/api/v1/visits/vis_1");
   TokenBook tokens_{{}, {}};
   Door door_{{.trusted_proxies = {*parse_network("192.168.1.2")}}, tokens_};
-  const std::string admin_ = tokens_.claim("127.0.0.1").value();
+  const std::string admin_ = tokens_.claim("127.0.0.1").value().text;
 };
 
 TEST_F(DoorTest, TheTableOfTheContractHolds) {
@@ -61,8 +62,35 @@ TEST_F(DoorTest, AnonymousMayHaveLessOrMore) {
 
 TEST_F(DoorTest, WhoComesThroughAnUntrustedProxyIsNotLocal) {
   EXPECT_EQ(role_of("127.0.0.1", through("192.168.1.9")), Role::kOpen);
-  EXPECT_EQ(role_of("127.0.0.1", {.forwarded = true}), Role::kOpen);
+  EXPECT_EQ(role_of("127.0.0.1", sign("Forwarded")), Role::kOpen);
   EXPECT_FALSE(door_.identify("127.0.0.1", through("127.0.0.1")).unlimited);
+  EXPECT_EQ(role_of("192.168.1.7", sign("Via")), Role::kOpen);
+}
+
+TEST_F(DoorTest, AProxyOnThisMachineIsSeenByTheNameAndTheHttpItSpeaksAsWell) {
+  EXPECT_EQ(role_of("127.0.0.1", {.foreign_on_loopback = "HTTP/1.0"}), Role::kOpen);
+  EXPECT_EQ(role_of("::1", {.foreign_on_loopback = "Host: birds.example"}), Role::kOpen);
+  EXPECT_EQ(role_of("192.168.1.7", {.foreign_on_loopback = "HTTP/1.0"}), Role::kRead) << "nobody's loopback";
+}
+
+TEST_F(DoorTest, WhoIsBehindAProxyOnThisMachineUsesUpNothingOfItsPrograms) {
+  for (int i = 0; i < 10; ++i) {
+    Evidences wrong = bearer("kgl_wrong");
+    wrong.proxy_sign = "Via";
+    EXPECT_EQ(status("127.0.0.1", wrong, stats_), 401);
+  }
+  EXPECT_EQ(status("127.0.0.1", bearer(admin_), remove_), 0);
+}
+
+TEST_F(DoorTest, AProxyThatIsNotTrustedIsToldOfOnceWithTheCure) {
+  std::vector<std::string> lines;
+  Door door({.trusted_proxies = {}}, tokens_, [&](LogLevel, std::string_view text) { lines.emplace_back(text); });
+  EXPECT_EQ(door.identify("192.168.1.7", through("8.8.8.8")).role, Role::kOpen);
+  EXPECT_FALSE(door.proxy_trouble()) << "anybody at home can send that";
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(door.identify("127.0.0.1", through("8.8.8.8")).role, Role::kOpen);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_TRUE(lines[0].contains("X-Forwarded-For")) << lines[0];
+  EXPECT_TRUE(door.proxy_trouble()->hint.contains("http.trusted_proxies = [\"127.0.0.1\"]"));
 }
 
 TEST_F(DoorTest, ATrustedProxyIsBelievedToItsLastUntrustedHop) {
@@ -73,8 +101,60 @@ TEST_F(DoorTest, ATrustedProxyIsBelievedToItsLastUntrustedHop) {
   EXPECT_EQ(role_of("192.168.1.2", through("8.8.8.8:1234")), Role::kOpen);
   EXPECT_EQ(role_of("192.168.1.2", through("[fe80::1]:80")), Role::kRead);
   EXPECT_EQ(role_of("192.168.1.2", through("unknown")), Role::kOpen);
-  EXPECT_EQ(role_of("192.168.1.2", {.forwarded = true}), Role::kOpen) << "it does not say for whom";
   EXPECT_EQ(door_.identify("192.168.1.2", through("8.8.8.8")).address, "8.8.8.8");
+}
+
+TEST_F(DoorTest, ATrustedProxyThatNamesNobodyBringsStrangers) {
+  EXPECT_EQ(role_of("192.168.1.2"), Role::kOpen) << "no header at all";
+  for (const char* name : {"Via", "X-Real-IP", "Forwarded", "X-Forwarded-Proto", "X-Forwarded-For"}) {
+    EXPECT_EQ(role_of("192.168.1.2", sign(name)), Role::kOpen) << name;
+  }
+  for (const char* hops : {"", " ", ",", "192.168.1.7,", "192.168.1.7, unknown", "192.168.1.2", "127.0.0.1", "::1"}) {
+    EXPECT_EQ(role_of("192.168.1.2", through(hops)), Role::kOpen) << hops;
+    EXPECT_FALSE(door_.identify("192.168.1.2", through(hops)).unlimited) << hops;
+  }
+  EXPECT_TRUE(door_.proxy_trouble()->detail.contains("192.168.1.2"));
+}
+
+TEST_F(DoorTest, HopsThatAClientMadeAmbiguousAreNoFaultOfTheProxy) {
+  Evidences several = sign("X-Forwarded-For");
+  several.forwarded_for_twice = true;
+  EXPECT_EQ(role_of("192.168.1.2", several), Role::kOpen);
+  EXPECT_FALSE(door_.proxy_trouble());
+}
+
+TEST_F(DoorTest, WhoComesThroughAProxyIsKnownAsSuch) {
+  EXPECT_TRUE(door_.identify("192.168.1.2", through("192.168.1.7")).proxied);
+  EXPECT_TRUE(door_.identify("127.0.0.1", sign("Via")).proxied);
+  EXPECT_FALSE(door_.identify("192.168.1.7", {}).proxied);
+}
+
+TEST_F(DoorTest, PlacesAreKeptByWhoSomebodyIs) {
+  const auto standing = [&](const char* peer, const Evidences& evidences) {
+    return door_.identify(peer, evidences).standing;
+  };
+  EXPECT_EQ(standing("unix", {}), Standing::kMachine);
+  EXPECT_EQ(standing("127.0.0.1", {}), Standing::kMachine);
+  EXPECT_EQ(standing("127.0.0.1", through("8.8.8.8")), Standing::kStranger);
+  EXPECT_EQ(standing("192.168.1.7", {}), Standing::kHome);
+  EXPECT_EQ(standing("8.8.8.8", {}), Standing::kStranger);
+  EXPECT_EQ(standing("192.168.1.2", through("192.168.1.7")), Standing::kHome);
+  EXPECT_EQ(standing("8.8.8.8", bearer("kgl_wrong")), Standing::kStranger);
+  EXPECT_EQ(standing("8.8.8.8", bearer(admin_)), Standing::kOwner);
+}
+
+TEST_F(DoorTest, AnAddressOfAnOwnerIsKnownBeforeItAsks) {
+  EXPECT_EQ(door_.visitor("8.8.8.8").standing, Standing::kStranger);
+  EXPECT_EQ(door_.visitor("192.168.1.7").standing, Standing::kHome);
+  EXPECT_EQ(role_of("8.8.8.8", bearer(admin_)), Role::kAdmin);
+  EXPECT_EQ(door_.visitor("8.8.8.8").standing, Standing::kOwner);
+  EXPECT_EQ(door_.visitor("8.8.8.9").standing, Standing::kStranger);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(role_of("9.9.9." + std::to_string(i), bearer(admin_)), Role::kAdmin);
+  EXPECT_EQ(door_.visitor("8.8.8.8").standing, Standing::kStranger) << "only so many are remembered";
+  Evidences proxied = through("8.8.4.4");
+  proxied.authorization = "Bearer " + admin_;
+  EXPECT_EQ(role_of("192.168.1.2", proxied), Role::kAdmin);
+  EXPECT_EQ(door_.visitor("192.168.1.2").standing, Standing::kHome) << "everybody is behind it";
 }
 
 TEST_F(DoorTest, OnlyATrustedProxySaysThatTlsEndsThere) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/event_bus.h"
+#include "daemon/tell/event_bus.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,13 +36,27 @@ TEST(EventBus, OneByOneTheyComeAsTypeAndObject) {
   visit(bus, "1");
   const auto reader = bus.subscribe(all(), "4f1c-0");
   visit(bus, R"({"id":"vis_1"})");
-  EXPECT_TRUE(bus.take_one(*reader, kNow).value()->data.ends_with(R"(Z","visit":1})")) << "missed";
-  const auto told = bus.take_one(*reader, kNow).value();
+  EXPECT_TRUE(bus.take_one(*reader, kNow)->data.ends_with(R"(Z","visit":1})")) << "missed";
+  const auto told = bus.take_one(*reader, kNow);
   EXPECT_EQ(told->type, EventType::kVisitStart);
   EXPECT_THAT(told->data, StartsWith(R"({"seq":2,"at":")"));
   EXPECT_TRUE(told->data.ends_with(R"(Z","visit":{"id":"vis_1"}})")) << told->data;
-  EXPECT_FALSE(bus.take_one(*reader, kNow).value());
+  EXPECT_FALSE(bus.take_one(*reader, kNow));
   EXPECT_EQ(bus.take(*reader, kNow).value(), "");
+}
+
+TEST(EventBus, TheEndWaitsUntilEveryReaderHasTakenWhatHasCome) {
+  EventBus bus("a");
+  const auto quick = bus.subscribe(all(), {});
+  const auto slow = bus.subscribe(all(), {});
+  visit(bus, "1");
+  (void)bus.take(*quick, kNow).value();
+  EXPECT_FALSE(bus.wait_until_taken(SteadyClock::now() + std::chrono::milliseconds(20)));
+  const std::jthread takes([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    (void)bus.take(*slow, kNow).value();
+  });
+  EXPECT_TRUE(bus.wait_until_taken(SteadyClock::now() + std::chrono::seconds(30)));
 }
 
 TEST(EventBus, AReaderGetsTheTypesItWishes) {
@@ -81,11 +95,59 @@ TEST(EventBus, AGapThatIsTooOldOrOfAnotherProcessIsSaid) {
   }
 }
 
+TEST(EventBus, WhoIsSlowIsToldHowManyWereLeftOutAndGoesOn) {
+  EventBus bus("a", {.waiting = 4});
+  const auto slow = bus.subscribe(all(), {});
+  for (int i = 1; i <= 7; ++i) visit(bus, std::to_string(i));
+  const std::string text = bus.take(*slow, kNow).value();
+  EXPECT_THAT(text, StartsWith("id: a-3\nevent: gap\ndata: {\"seq\":3,\"at\":\"")) << "the id of the last left out";
+  EXPECT_THAT(text, HasSubstr("Z\",\"missed\":3}\n\nid: a-4\n"));
+  EXPECT_THAT(text, HasSubstr("id: a-7\n"));
+  visit(bus, "8");
+  EXPECT_THAT(bus.take(*slow, kNow).value(), StartsWith("id: a-8\n")) << "it is said once";
+  EXPECT_THAT(bus.take(*bus.subscribe(all(), "a-3"), kNow).value(), StartsWith("id: a-4\n"));
+}
+
+TEST(EventBus, OneByOneAGapNamesItsCountHoweverLargeItIs) {
+  EventBus bus("a", {.waiting = 4});
+  const auto slow = bus.subscribe(all(), {});
+  for (int i = 1; i <= 50; ++i) visit(bus, std::to_string(i));
+  const auto gap = bus.take_one(*slow, kNow).value();
+  EXPECT_EQ(gap.type, EventType::kGap);
+  EXPECT_EQ(gap.missed, 46U);
+  EXPECT_TRUE(gap.data.ends_with(R"("missed":46})")) << gap.data;
+  for (int i = 47; i <= 50; ++i) EXPECT_EQ(bus.take_one(*slow, kNow)->type, EventType::kVisitStart) << i;
+  EXPECT_FALSE(bus.take_one(*slow, kNow));
+}
+
+TEST(EventBus, WhatOthersListenToIsNotCounted) {
+  EventBus bus("a", {.waiting = 2});
+  std::string wrong;
+  const auto reader = bus.subscribe(*event_set("visit.end", wrong), {});
+  for (int i = 1; i <= 3; ++i) visit(bus, std::to_string(i));
+  for (int i = 4; i <= 6; ++i) bus.publish(EventType::kVisitEnd, "visit", std::to_string(i));
+  EXPECT_EQ(bus.take_one(*reader, kNow)->missed, 1U);
+}
+
+TEST(EventBus, AGapFromOutsideGoesToWhoListensToItsTypesAndCountsAsSoMany) {
+  EventBus bus("a", {.waiting = 1});
+  std::string wrong;
+  const auto visits = bus.subscribe(*event_set("visit.start", wrong), {});
+  const auto others = bus.subscribe(*event_set("camera", wrong), {});
+  bus.publish_gap(set_of({EventType::kVisitStart, EventType::kVisitEnd}), 12);
+  EXPECT_EQ(bus.take_one(*visits, kNow)->missed, 12U);
+  EXPECT_FALSE(bus.take_one(*others, kNow));
+  bus.publish_gap(set_of({EventType::kVisitStart}), 12);
+  visit(bus, "1");
+  visit(bus, "2");
+  EXPECT_EQ(bus.take_one(*visits, kNow)->missed, 13U) << "what stands for twelve, and one";
+}
+
 TEST(EventBus, WhoDoesNotReadIsLeftBehindAndNobodyElse) {
   EventBus bus("a", {.waiting = 4});
   const auto slow = bus.subscribe(all(), {});
   const auto quick = bus.subscribe(all(), {});
-  for (int i = 1; i <= 6; ++i) {
+  for (int i = 1; i <= 9; ++i) {
     visit(bus, std::to_string(i));
     EXPECT_THAT(bus.take(*quick, kNow).value(), HasSubstr(format_text("id: a-{}\n", i)));
   }
@@ -97,7 +159,7 @@ TEST(EventBus, LargeEventsCountByTheirBytes) {
   const auto slow = bus.subscribe(all(), {});
   visit(bus, "\"" + std::string(600, 'x') + "\"");
   visit(bus, "\"" + std::string(600, 'x') + "\"");
-  EXPECT_FALSE(bus.take(*slow, kNow));
+  EXPECT_THAT(bus.take(*slow, kNow).value(), HasSubstr("\"missed\":1}\n\nid: a-2\n"));
 }
 
 TEST(EventBus, WhatWasMissedDoesNotCountAsSlow) {
@@ -128,8 +190,8 @@ TEST(EventBus, AWaitingReaderIsWoken) {
 
 TEST(EventSet, ANameOrItsKind) {
   std::string wrong;
-  EXPECT_EQ(event_set("visit", wrong)->count(), 6U) << "five and resync";
-  EXPECT_EQ(event_set("stats", wrong)->count(), 2U);
+  EXPECT_EQ(event_set("visit", wrong)->count(), 7U) << "five, resync and gap";
+  EXPECT_EQ(event_set("stats", wrong)->count(), 3U);
   EXPECT_FALSE(event_set("visit.", wrong));
   EXPECT_FALSE(event_set("stats,visits", wrong));
   EXPECT_EQ(wrong, "visits");

@@ -1,15 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: which of a frame's two pictures the model sees, when a camera gives a small one beside the full one.
-#include "daemon/frame_line.h"
+#include "daemon/line/frame_line.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <turbojpeg.h>
 
+#include <atomic>
 #include <thread>
 
-#include "camera/decode.h"
-#include "camera/demo_frames.h"
+#include "camera/decode/decode.h"
+#include "camera/demo/demo_frames.h"
 #include "engine/base/file.h"
 #include "tests/support/scratch_folder.h"
+
+namespace {
+std::atomic<int> decoded{0};
+}
+
+// In place of the library's, which it calls: how often a frame is decoded is what a camera's pace depends on.
+extern "C" int tjDecompressToYUVPlanes(tjhandle handle, const unsigned char* jpeg, unsigned long size,
+                                       unsigned char** planes, int width, int* strides, int height, int flags) {
+  ++decoded;
+  static const auto library =
+      reinterpret_cast<decltype(&tjDecompressToYUVPlanes)>(::dlsym(RTLD_NEXT, "tjDecompressToYUVPlanes"));
+  return library(handle, jpeg, size, planes, width, strides, height, flags);
+}
 
 namespace kinglet::daemon {
 namespace {
@@ -55,6 +71,25 @@ TEST_F(FrameLineTest, TheModelSeesTheSmallPictureAndTheCropIsOfTheFullOne) {
 TEST_F(FrameLineTest, WhatIsCutOutIsCutOutOfTheFullPicture) {
   EXPECT_EQ(look_at(bird_, grey(160, 120), Area{0, 0, 1, 1}).first, "Rufous demofinch");
   EXPECT_NE(look_at(bird_, grey(160, 120)).first, "Rufous demofinch");
+}
+
+TEST_F(FrameLineTest, AJpegThatIsLookedAtIsDecodedOnceForGateAndModel) {
+  auto classifier = Classifier::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 1});
+  visits::IdMaker ids(1);
+  std::vector<std::string> warnings;
+  FrameLine line(std::move(classifier.value()), {.gate = {.max_fps = 1e6, .motion = true}}, ids, {}, warnings);
+  const std::vector<std::byte> jpeg = camera::encode_jpeg(bird_.view(), 90).value();
+  camera::FrameView view{.format = camera::PixelFormat::kMjpeg, .width = bird_.width, .height = bird_.height};
+  view.planes[0] = {.bytes = jpeg, .stride = 0};
+  view.plane_count = 1;
+  const SteadyTime begin = SteadyClock::now();
+  for (int i = 0; i < 3; ++i) {
+    const SteadyTime now = begin + i * std::chrono::seconds(3);  // longer than look_every: each is looked at
+    decoded = 0;
+    const auto looked = line.look_at(camera::Frame(view, {.captured_at = now}, {}), now, false).value();
+    EXPECT_TRUE(std::holds_alternative<Prediction>(looked)) << i;
+    EXPECT_EQ(decoded, 1) << i;
+  }
 }
 
 TEST_F(FrameLineTest, TheNextFrameIsPreparedWhileTheModelRunsAndBothGetTheirOwnAnswer) {

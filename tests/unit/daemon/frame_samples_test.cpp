@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures for calibration: now and then one, and never more than they may be.
-#include "daemon/frame_samples.h"
+#include "daemon/capture/frame_samples.h"
 
 #include <gtest/gtest.h>
 
-#include "camera/source.h"
+#include "camera/source/source.h"
+#include "camera/sources/open_source.h"
 
 namespace kinglet::daemon {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/health.h"
+#include "daemon/doctor/health.h"
 
 #include <gtest/gtest.h>
 
-#include "daemon/watchdog.h"
+#include "daemon/app/watchdog.h"
 
 namespace kinglet::daemon {
 namespace {
@@ -13,9 +13,11 @@ using std::chrono::seconds;
 const SteadyTime kNow{std::chrono::hours(1)};
 
 Vitals well() {
-  Vitals vitals{.now = kNow, .answer_heartbeat = kNow, .last_answer_at = kNow, .model_loaded = true};
+  Vitals vitals{.now = kNow, .answer_heartbeat = kNow, .model_loaded = true};
   vitals.camera.state = CameraState::kStreaming;
   vitals.camera.heartbeat = kNow;
+  vitals.camera.turn_by = kNow + kDeadAfter;
+  vitals.camera.sign_by = kNow + seconds(2);
   vitals.camera.last_frame_at = kNow;
   return vitals;
 }
@@ -30,6 +32,7 @@ TEST(Health, AStalledCameraIsNotReadyAndStarvesTheWatchdog) {
   Vitals vitals = well();
   vitals.camera.state = CameraState::kStalled;
   vitals.camera.detail = "no frame for 3.0 s";
+  vitals.camera.sign_by = kNow - seconds(1);
   EXPECT_EQ(readiness(vitals)[1].detail, "stalled: no frame for 3.0 s");
   EXPECT_EQ(worst(liveness(vitals)), CheckStatus::kPass);
   EXPECT_FALSE(frames_move_or_are_known_absent(vitals));
@@ -51,7 +54,7 @@ TEST(Health, APausedCameraIsReadyAndKnown) {
 
 TEST(Health, FramesWithoutAnswersStarveTheWatchdog) {
   Vitals vitals = well();
-  vitals.last_answer_at = kNow - seconds(11);
+  vitals.unanswered_since = kNow - seconds(11);
   EXPECT_FALSE(frames_move_or_are_known_absent(vitals));
 }
 
@@ -59,7 +62,7 @@ TEST(Health, WithoutAModelFramesAreEnough) {
   Vitals vitals = well();
   vitals.model_loaded = false;
   vitals.model_problem = "bird.onnx: not there";
-  vitals.last_answer_at.reset();
+  vitals.unanswered_since = kNow - seconds(11);
   EXPECT_EQ(readiness(vitals)[0].detail, "bird.onnx: not there");
   EXPECT_TRUE(frames_move_or_are_known_absent(vitals));
 }
@@ -69,6 +72,12 @@ TEST(Health, ADeadThreadIsNotAlive) {
   vitals.answer_heartbeat = kNow - seconds(31);
   EXPECT_EQ(worst(liveness(vitals)), CheckStatus::kFail);
   EXPECT_FALSE(frames_move_or_are_known_absent(vitals));
+  vitals = well();
+  vitals.camera.state = CameraState::kAbsent;
+  vitals.camera.sign_by = SteadyTime::max();
+  vitals.camera.turn_by = kNow - seconds(1);
+  EXPECT_EQ(liveness(vitals)[0].status, CheckStatus::kFail);
+  EXPECT_FALSE(frames_move_or_are_known_absent(vitals)) << "the thread that knew it is dead";
 }
 
 TEST(Watchdog, IsFedOnceASecondWhileFramesMove) {
@@ -88,6 +97,7 @@ TEST(Watchdog, IsNotFedByAStalledCamera) {
   Watchdog watchdog([&](const std::string& state) { sent.push_back(state); });
   Vitals vitals = well();
   vitals.camera.state = CameraState::kStalled;
+  vitals.camera.sign_by = kNow - seconds(1);
   watchdog.look(vitals, "camera stalled");
   EXPECT_EQ(sent, std::vector<std::string>{"STATUS=camera stalled"});
 }

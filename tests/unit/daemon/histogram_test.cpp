@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/histogram.h"
+#include "daemon/metrics/histogram.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "daemon/kserve/request.h"
+#include "daemon/http/kserve/request.h"
 #include "engine/base/format.h"
 
 namespace kinglet::daemon::kserve {

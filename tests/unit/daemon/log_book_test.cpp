@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/log_book.h"
+#include "daemon/doctor/log_book.h"
 
 #include <gtest/gtest.h>
 
-#include "daemon/http/setting.h"
-#include "daemon/stats.h"
+#include "daemon/http/routes/setting.h"
+#include "daemon/line/stats.h"
 
 namespace kinglet::daemon {
 namespace {
@@ -39,13 +39,28 @@ TEST(WithoutSecrets, HidesLoginsWithinAddresses) {
 }
 
 // A feeder that is not watched at night must not look like one that hangs.
+TEST(Stats, AFrameNowAndThenThatFailsIsNoTroubleAndAllOfThemAre) {
+  const SteadyTime start{std::chrono::hours(1)};
+  Stats stats(start);
+  for (int i = 0; i < 2; ++i) stats.add_failed(start + std::chrono::minutes(i));
+  EXPECT_FALSE(stats.unanswered_since());
+  stats.add_looked_away(SkipReason::kRate);
+  stats.add_failed(start + std::chrono::minutes(2));
+  EXPECT_EQ(stats.unanswered_since(), start) << "what was not looked at says nothing";
+  stats.add_prediction(start + std::chrono::minutes(3), {});
+  EXPECT_FALSE(stats.unanswered_since());
+}
+
 TEST(Stats, LookingAwayOnPurposeIsASignOfLife) {
   const SteadyTime start{std::chrono::hours(1)};
   Stats stats(start);
   stats.add_skipped(SkipReason::kSettling);
-  EXPECT_FALSE(stats.last_answer_at());
-  stats.add_looked_away(SkipReason::kSchedule, start);
-  EXPECT_EQ(stats.last_answer_at(), start);
+  EXPECT_FALSE(stats.unanswered_since()) << "nothing was handed over";
+  stats.add_handed(start);
+  stats.add_handed(start + std::chrono::seconds(1));
+  EXPECT_EQ(stats.unanswered_since(), start);
+  stats.add_looked_away(SkipReason::kSchedule);
+  EXPECT_FALSE(stats.unanswered_since());
   EXPECT_EQ(stats.view(start).skipped[static_cast<std::size_t>(SkipReason::kSchedule)], 1U);
 }
 

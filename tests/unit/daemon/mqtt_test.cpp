@@ -8,9 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "daemon/mqtt/address.h"
 #include "daemon/mqtt/payloads.h"
 #include "daemon/mqtt/publisher.h"
+#include "daemon/values/mqtt_address.h"
+#include "tests/unit/daemon/small_broker.h"
 
 namespace kinglet::daemon::mqtt {
 namespace {
@@ -94,6 +95,7 @@ TEST(MqttPayloads, AnEventNamesItsTypeFirst) {
   EXPECT_EQ(event_payload(told), R"({"type":"visit.end","seq":7,"visit":{"id":"vis_1","state":"ended"}})");
   EXPECT_EQ(visit_payload(told).json, R"({"id":"vis_1","state":"ended"})");
   EXPECT_EQ(visit_payload({.type = EventType::kVisitDeleted, .data = R"({"visit":{"id":"vis_1"}})"}).json, "");
+  EXPECT_EQ(visit_payload({.type = EventType::kVisitDeleted, .data = R"({"visit":{"id":"vis_1"}})"}).id, "vis_1");
 }
 
 // What is published while nobody is there: the newest wait, the others are counted, and the bus is never full.
@@ -113,6 +115,29 @@ TEST(MqttPublisher, WhileTheBrokerIsAwayTheNewestEventsWait) {
   EXPECT_EQ(publisher.status().dropped, 50U);
   while (publisher.status().state != LinkState::kWaiting && SteadyClock::now() < deadline) std::this_thread::yield();
   EXPECT_EQ(publisher.status().detail, "mqtt://127.0.0.1:1: Connection refused");
+}
+
+TEST(MqttPublisher, HowManyEventsWereLeftOutIsToldWhenTheBrokerIsThere) {
+  EventBus bus("a");
+  const SmallBroker broker;
+  PublisherOptions options;
+  options.broker = {.address = {.host = "127.0.0.1", .port = broker.port()}, .client_id = "test"};
+  options.topics.node = "test";
+  options.most_waiting = 10;
+  Publisher publisher(options, {.events = bus}, [](LogLevel, std::string_view) {});
+  publisher.start();
+  for (int i = 0; i < 200; ++i) bus.publish(EventType::kVisitStart, "visit", R"({"id":"vis_1","state":"open"})");
+  bus.publish_gap(set_of({EventType::kVisitStart}), 1000);
+  const SteadyTime deadline = SteadyClock::now() + std::chrono::minutes(1);
+  const auto told = [&] {
+    std::uint64_t missed = 0;
+    for (const std::string& gap : broker.of("test/event/gap"))
+      missed += Json::parse(gap)["missed"].get<std::uint64_t>();
+    return missed + broker.of("test/event/visit").size();
+  };
+  while (told() < 1200 && SteadyClock::now() < deadline) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(told(), 1200U);
+  EXPECT_FALSE(broker.of("test/event/gap").empty());
 }
 
 }  // namespace

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/http/routes.h"
+#include "daemon/http/routes/routes.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "daemon/http/access/guard.h"
-#include "daemon/http/parameters.h"
-#include "daemon/http/problem.h"
+#include "daemon/http/message/parameters.h"
+#include "daemon/http/message/path.h"
+#include "daemon/http/message/problem.h"
+#include "engine/base/format.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -24,6 +28,19 @@ TEST(FindRoute, FindsEveryRowOfTheTable) {
     Call call{.method = std::string(row.method), .path = std::string(row.path)};
     EXPECT_EQ(find_route(call).route, &row) << row.path;
   }
+}
+
+TEST(RouteTable, GivesEachRouteTheRoleOfTheListOfTheirOwn) {
+  std::ifstream file(KINGLET_SOURCE_DIR "/tests/golden/http/roles.txt");
+  std::vector<std::string> expected;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty() && line[0] != '#') expected.push_back(line);
+  }
+  ASSERT_FALSE(expected.empty());
+  std::vector<std::string> found;
+  for (const Route& row : route_table())
+    found.push_back(format_text("{} {} {}", to_string(row.role), row.method, row.path));
+  EXPECT_THAT(found, ::testing::UnorderedElementsAreArray(expected));
 }
 
 TEST(FindRoute, AnswersAnotherMethodOfEveryRowWith405AndAllow) {
@@ -58,6 +75,22 @@ TEST(FindRoute, FillsPathParameters) {
   Call call{.method = "GET", .path = "/problems/busy"};
   ASSERT_NE(find_route(call).route, nullptr);
   EXPECT_EQ(call.path_parameter("slug"), "busy");
+}
+
+TEST(FindRoute, ASlashOfASegmentIsNoSeparator) {
+  Call call{.method = "GET", .path = path_of("/api/v1/species/a%2Fb%2525?x=%2F")};
+  ASSERT_NE(find_route(call).route, nullptr);
+  EXPECT_EQ(call.path_parameter("id"), "a/b%25");
+  Call joined{.method = "GET", .path = path_of("/api%2Fv1/stats")};
+  EXPECT_EQ(find_route(joined).refusal.status, 404);
+}
+
+TEST(PathOf, DecodesAllButSlashesAndPercentSigns) {
+  EXPECT_EQ(path_of("/%61pi/v1/%c3%a4?a=b#c"), "/api/v1/\xc3\xa4");
+  EXPECT_EQ(path_of("/a%2fb/c%25d/%"), "/a%2Fb/c%25d/%25");
+  EXPECT_EQ(path_of("/%zz%2"), "/%25zz%252");
+  EXPECT_EQ(segment_text("%25zz%252"), "%zz%2");
+  EXPECT_EQ(path_of("?x"), "");
 }
 
 TEST(Problem, HoldsTheMembersOfTheContract) {
@@ -114,8 +147,9 @@ TEST_F(GuardTest, KnowsItsNames) {
 }
 
 TEST_F(GuardTest, RefusesForeignNames) {
-  for (const char* host :
-       {"evil.example", "localhost.evil.example", "feeder.evil", "1.2.3.4.evil", "", "[::1", "127.0.0.1.nip.io"}) {
+  for (const char* host : {"evilfeeder.local", "evilfeeder", "evil.feeder.local", "feeder.local.evil", "feeder.local.",
+                           "evilbirds.example", "evil.example", "localhost.evil.example", "feeder.evil", "1.2.3.4.evil",
+                           "", "[::1", "127.0.0.1.nip.io"}) {
     EXPECT_EQ(refusal({.host = host}), "unknown-host") << host;
   }
 }
@@ -144,7 +178,19 @@ TEST_F(GuardTest, RefusesBodiesBeforeReadingThem) {
   EXPECT_EQ(post_refusal({.host = "localhost"}, "multipart/form-data"), "unsupported-media-type");
 }
 
-TEST_F(GuardTest, RefusesTwoHosts) { EXPECT_EQ(refusal({.host = "localhost", .host_count = 2}), "bad-request"); }
+TEST_F(GuardTest, RefusesWhatContradictsItself) {
+  EXPECT_EQ(refusal({.host = "localhost", .contradiction = "there is more than one header Host"}), "bad-request");
+}
+
+TEST_F(GuardTest, KnowsByWhichNamesProgramsOnThisMachineAsk) {
+  for (const char* name :
+       {"localhost:8420", "127.0.0.1", "127.0.1.1:80", "[::1]:8420", "feeder", "feeder.local:8420"}) {
+    EXPECT_TRUE(guard_.is_called_so_here(name)) << name;
+  }
+  for (const char* name : {"birds.example", "192.168.1.7:8420", "[fe80::1]", "203.0.113.9"}) {
+    EXPECT_FALSE(guard_.is_called_so_here(name)) << name;
+  }
+}
 
 TEST_F(GuardTest, ACookieOrAPasswordAloneProvesNoPageOfOurs) {
   for (const Evidence evidence : {Evidence::kCookie, Evidence::kBasic}) {

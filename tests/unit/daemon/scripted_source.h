@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "camera/source.h"
+#include "camera/source/source.h"
 
 namespace kinglet::daemon {
 
@@ -16,6 +16,7 @@ struct SourceScript {
   enum class Next { kFrames, kSilence, kLost, kBroken, kEnd };
   std::atomic<Next> next{Next::kFrames};
   std::atomic<bool> start_fails{false};
+  std::atomic<bool> start_hangs{false};  // until it is called off
   std::atomic<bool> settles{false};
   std::atomic<int> pause_ms{0};  // that it says of itself
   std::atomic<int> starts{0};
@@ -28,6 +29,8 @@ class ScriptedSource final : public camera::FrameSource {
 
   Result<void> start() override {
     ++script_.starts;
+    stopped_ = false;
+    while (script_.start_hangs && !stopped_) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     if (script_.start_fails) return fail(ErrorCode::kUnavailable, "the camera is unplugged", "test", "plug it in");
     return {};
   }
@@ -51,7 +54,7 @@ class ScriptedSource final : public camera::FrameSource {
     return camera::NoFrame{camera::NoFrame::Reason::kEnd};
   }
 
-  void stop() override {}
+  void stop() override { stopped_ = true; }
   int depth() const override { return 2; }
   std::string description() const override { return "a scripted source"; }
   std::uint64_t dropped_count() const override { return 0; }
@@ -71,6 +74,7 @@ class ScriptedSource final : public camera::FrameSource {
   SourceScript& script_;
   std::vector<std::byte> pixels_;
   std::uint64_t sequence_ = 0;
+  std::atomic<bool> stopped_{false};
 };
 
 }  // namespace kinglet::daemon

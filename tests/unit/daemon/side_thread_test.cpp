@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two pieces of work side by side, and what becomes of their exceptions.
-#include "daemon/side_thread.h"
+#include "daemon/answer/side_thread.h"
 
 #include <gtest/gtest.h>
 

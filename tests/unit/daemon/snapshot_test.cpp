@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/snapshot.h"
+#include "daemon/capture/snapshot.h"
 
 #include <gtest/gtest.h>
 
-#include "camera/decode.h"
+#include "camera/decode/decode.h"
 
 namespace kinglet::daemon {
 namespace {

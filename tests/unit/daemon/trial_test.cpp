@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model on trial: what is counted, and what the owner's rule makes of it.
-#include "daemon/trial.h"
+#include "daemon/models/trial.h"
 
 #include <gtest/gtest.h>
 

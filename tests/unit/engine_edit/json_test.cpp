@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/onnx/json.h"
+#include "engine/onnx/json/json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <regex>
 #include <set>
 
-#include "engine/onnx/json_parts.h"
+#include "engine/onnx/json/json_parts.h"
 #include "tests/unit/engine_onnx/model_builder.h"
 
 namespace kinglet::engine {

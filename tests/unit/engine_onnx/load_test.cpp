@@ -6,7 +6,7 @@
 
 #include <format>
 
-#include "engine/model.h"
+#include "engine/session/model.h"
 #include "tests/support/corpus.h"
 #include "tests/support/scratch_folder.h"
 #include "tests/unit/engine_onnx/model_builder.h"
@@ -190,8 +190,8 @@ class ExternalData : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(write_file(folder_ / "data.bin", std::string(32, '\1'), Overwrite::kRefuse)); }
 
-  std::string error(const std::string& location, const std::string& offset) const {
-    const std::string bytes = relu_model([&](::onnx::ModelProto& model) {
+  static std::string model_with(const std::string& location, const std::string& offset) {
+    return relu_model([&](::onnx::ModelProto& model) {
       ::onnx::TensorProto& weight = *model.mutable_graph()->add_initializer();
       weight.set_name("w");
       weight.add_dims(4);
@@ -203,6 +203,10 @@ class ExternalData : public ::testing::Test {
         entry.set_value(value);
       }
     });
+  }
+
+  std::string error(const std::string& location, const std::string& offset) const {
+    const std::string bytes = model_with(location, offset);
     const Result<Graph> graph = load_model(std::as_bytes(std::span(bytes)), folder_);
     return graph ? "loaded" : describe(graph.error());
   }
@@ -218,9 +222,36 @@ TEST_F(ExternalData, MayNotLeaveTheFolder) {
   }
 }
 
-TEST_F(ExternalData, MayNotBeALink) {
+TEST_F(ExternalData, MayBeALinkThatStaysBesideTheModel) {
   std::filesystem::create_symlink(folder_ / "data.bin", folder_ / "soft");
-  EXPECT_THAT(error("soft", "0"), HasSubstr("is a link, not a plain file"));
+  EXPECT_EQ(error("soft", "16"), "loaded");
+}
+
+// As caches of model hubs hold them: a folder of links into a folder of files that are called by their digests.
+TEST_F(ExternalData, MayLieWithTheFileThatTheModelIsALinkTo) {
+  const std::filesystem::path snapshot = folder_ / "snapshot";
+  std::filesystem::create_directory(snapshot);
+  std::filesystem::create_symlink("../data.bin", snapshot / "weights");
+  ASSERT_TRUE(write_file(folder_ / "blob", model_with("weights", "16"), Overwrite::kRefuse));
+  std::filesystem::create_symlink("../blob", snapshot / "model.onnx");
+  const auto opened = open_model(snapshot / "model.onnx");
+  ASSERT_TRUE(opened) << describe(opened.error());
+  EXPECT_EQ(data_files_of(snapshot / "model.onnx"), std::vector<std::string>{"weights"});
+  std::filesystem::remove(snapshot / "weights");
+  std::filesystem::create_symlink("data.bin", folder_ / "weights");
+  EXPECT_TRUE(open_model(snapshot / "model.onnx"));
+}
+
+TEST_F(ExternalData, MayNotBeALinkThatLeadsAway) {
+  const kinglet::testing::ScratchFolder other;
+  ASSERT_TRUE(write_file(other.path() / "data.bin", std::string(32, '\1'), Overwrite::kRefuse));
+  std::filesystem::create_symlink(other.path() / "data.bin", folder_ / "soft");
+  EXPECT_THAT(error("soft", "0"), HasSubstr("is a link that leads away from its model"));
+  std::filesystem::create_symlink("nowhere", folder_ / "dangling");
+  EXPECT_THAT(error("dangling", "0"), HasSubstr("is a link that leads away from its model"));
+}
+
+TEST_F(ExternalData, MayNotBeAHardLink) {
   std::filesystem::create_hard_link(folder_ / "data.bin", folder_ / "hard");
   EXPECT_THAT(error("hard", "0"), HasSubstr("is a link, not a plain file"));
 }

@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include "engine/graph/text.h"
-#include "engine/made_inputs.h"
-#include "engine/model.h"
 #include "engine/ops/op.h"
+#include "engine/session/made_inputs.h"
+#include "engine/session/model.h"
 #include "tests/support/scratch_folder.h"
 
 namespace kinglet::engine {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // optimize_model: the report, the proof, and what happens when a pass is wrong or makes the file bigger.
-#include "engine/optimize.h"
+#include "engine/session/optimize.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <format>
 
 #include "engine/graph/text.h"
 #include "engine/ops/op.h"
@@ -72,6 +75,48 @@ TEST(OptimizeModel, ProvesItselfOnFourSetsOfInputsWhenTheBatchIsFree) {
   EXPECT_LE(proof.max_error, proof.limit);
   EXPECT_GT(proof.top1_compared, 0);
   EXPECT_EQ(proof.top1_same, proof.top1_compared);
+}
+
+// Rounding to 11 bits differs where nodes are joined: that is no other answer.
+Graph net_of_halves(int channels, int size) {
+  return parse(std::format(R"(%x = input f16[1,{0},{1},{1}]
+%1:f16 = Conv(%x, w:f16[{2},{0},3,3]#w, d:f16[{2}]#d) {{pads=[1,1,1,1]}}
+%2:f16 = BatchNormalization(%1, s:f16[{2}]#+s, b:f16[{2}]#b, m:f16[{2}]#m, v:f16[{2}]#+v)
+%3:f16 = Relu(%2)
+%4:f16 = Conv(%3, w4:f16[5,{2},1,1]#w4)
+%5:f16 = Mul(%4, f:f16[5,1,1]#f)
+%6:f16 = GlobalAveragePool(%5)
+%7:f16 = Flatten(%6)
+%8:f16 = Gemm(%7, g:f16[5,5]#g, h:f16[5]#h)
+output %3, %5, %8
+)",
+                           channels, size, 2 * channels));
+}
+
+TEST(OptimizeModel, ProvesGraphsOfFloat16WithinTheirRounding) {
+  for (const int channels : {1, 3, 8, 24}) {
+    const auto done = optimize_model(net_of_halves(channels, 6));
+    ASSERT_TRUE(done) << describe(done.error());
+    EXPECT_FALSE(done->report.after.operators.contains("BatchNormalization"));
+    EXPECT_GT(done->report.proof.max_error, 0);
+    EXPECT_LT(done->report.proof.limit, 0.05 * std::max(1.0, done->report.proof.largest_output));
+  }
+}
+
+TEST(OptimizeModel, RefusesAWrongRewriteOfFloat16) {
+  const auto wrong = [](Graph& graph, const PassOptions& options) -> Result<PassReport> {
+    PassReport report = KINGLET_TRY(run_passes(graph, options));
+    if (report.rewrite_count() >= options.stop_after_rewrites) return report;
+    for (const NodeId id : graph.nodes()) {
+      if (graph.node(id).op_type != "Relu") continue;
+      graph.set_op_type(id, "", "Identity");
+      report.rewrites.push_back({"planted_fault", graph.node(id).name, "Relu"});
+    }
+    return report;
+  };
+  const auto done = optimize_model_with(net_of_halves(3, 6), {}, wrong);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::kInternal);
 }
 
 TEST(OptimizeModel, RefusesAWrongRewriteAndNamesIt) {

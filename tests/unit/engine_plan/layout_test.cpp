@@ -2,7 +2,7 @@
 #include "engine/plan/layout.h"
 
 #include "engine/plan/macs.h"
-#include "engine/session.h"
+#include "engine/session/session.h"
 #include "tests/unit/engine_plan/plan_of.h"
 
 namespace kinglet::engine {

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "engine/made_inputs.h"
 #include "engine/onnx/save.h"
 #include "engine/ops/op.h"
-#include "engine/session.h"
+#include "engine/session/made_inputs.h"
+#include "engine/session/session.h"
 #include "tests/support/graph_of.h"
 
 namespace kinglet::engine {

@@ -8,10 +8,10 @@
 #include <limits>
 
 #include "engine/graph/float16.h"
-#include "engine/made_inputs.h"
 #include "engine/onnx/save.h"
 #include "engine/ops/op.h"
-#include "engine/session.h"
+#include "engine/session/made_inputs.h"
+#include "engine/session/session.h"
 #include "tests/support/graph_of.h"
 
 namespace kinglet::engine {

@@ -74,6 +74,14 @@ TEST(Levels, HoldZeroExactly) {
   }
 }
 
+TEST(Levels, HaveTheNearestZeroThereIs) {
+  for (int tenth = 0; tenth <= 100; ++tenth) {
+    const Range range{.min = -tenth / 10.0, .max = 24.735 - tenth / 10.0};
+    const LinearQuantization levels = levels_of(range);
+    EXPECT_NEAR(levels.zero_point, -128 - range.min / levels.scale, 0.501) << range.min;
+  }
+}
+
 TEST(Levels, OfNothingButZeroAreStepsOfOne) {
   EXPECT_EQ(levels_of({.min = 0, .max = 0}).scale, 1);
   EXPECT_EQ(levels_of({.min = 0, .max = 1e-44}).scale, 1);  // a step below the normal numbers

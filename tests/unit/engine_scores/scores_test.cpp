@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/scores.h"
+#include "engine/recipe/scores.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,43 +13,50 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::FloatNear;
 
-std::vector<float> probabilities(std::vector<float> outputs, std::string_view kind) {
-  EXPECT_TRUE(to_probabilities(outputs, kind, outputs));
+std::vector<float> scores(std::vector<float> outputs, Meaning meaning) {
+  EXPECT_TRUE(to_scores(outputs, meaning, outputs));
   return outputs;
 }
 
-TEST(ToProbabilities, SoftMaxOfLogitsAddsUpToOne) {
-  EXPECT_THAT(probabilities({0, 1, 2}, "logits"),
+TEST(ToScores, SoftMaxOfLogitsAddsUpToOne) {
+  EXPECT_THAT(scores({0, 1, 2}, Meaning::kLogits),
               ElementsAre(FloatNear(0.09003F, 1e-5F), FloatNear(0.24473F, 1e-5F), FloatNear(0.66524F, 1e-5F)));
 }
 
-TEST(ToProbabilities, LargeLogitsDoNotOverflow) { EXPECT_THAT(probabilities({1000, 0}, "logits"), ElementsAre(1, 0)); }
+TEST(ToScores, LargeLogitsDoNotOverflow) { EXPECT_THAT(scores({1000, 0}, Meaning::kLogits), ElementsAre(1, 0)); }
 
-TEST(ToProbabilities, AutoLeavesRoundedEightBitProbabilitiesAlone) {
-  EXPECT_THAT(probabilities({0.5F, 0.375F, 0.0625F}, "auto"), ElementsAre(0.5F, 0.375F, 0.0625F));
+TEST(ToScores, ProbabilitiesAndIndependentScoresStayAsTheyAre) {
+  for (const Meaning meaning : {Meaning::kProbabilities, Meaning::kIndependent, Meaning::kTopK}) {
+    EXPECT_THAT(scores({0.9F, 0.8F}, meaning), ElementsAre(0.9F, 0.8F));
+    EXPECT_THAT(scores({0.3F}, meaning), ElementsAre(0.3F));
+  }
 }
 
-TEST(ToProbabilities, AutoSeesLogitsByTheirSum) {
-  EXPECT_THAT(probabilities({0.9F, 0.9F}, "auto"), ElementsAre(0.5F, 0.5F));
+TEST(ToScores, LogitsThatLookLikeProbabilitiesAreLogits) {
+  EXPECT_THAT(scores({0.5F, 0.5F, 0}, Meaning::kLogits),
+              ElementsAre(FloatNear(0.38365F, 1e-5F), FloatNear(0.38365F, 1e-5F), FloatNear(0.23270F, 1e-5F)));
 }
 
-TEST(ToProbabilities, AutoSeesLogitsByTheirSign) {
-  EXPECT_THAT(probabilities({1.5F, -0.5F}, "auto"), ElementsAre(FloatNear(0.8808F, 1e-4F), FloatNear(0.1192F, 1e-4F)));
+TEST(ToScores, EveryMeaningHasItsName) {
+  for (const Meaning meaning : {Meaning::kProbabilities, Meaning::kLogits, Meaning::kIndependent, Meaning::kTopK}) {
+    EXPECT_EQ(meaning_of(to_string(meaning)), meaning);
+  }
+  EXPECT_EQ(meaning_of("auto"), std::nullopt);
 }
 
-TEST(ToProbabilities, TemperatureDoesTheSameToLogitsAndToProbabilities) {
+TEST(ToScores, TemperatureDoesTheSameToLogitsAndToProbabilities) {
   std::vector<float> logits{0, 1, 2};
-  std::vector<float> plain = probabilities(logits, "logits");
-  ASSERT_TRUE(to_probabilities(logits, "logits", logits, 2));
+  std::vector<float> plain = scores(logits, Meaning::kLogits);
+  ASSERT_TRUE(to_scores(logits, Meaning::kLogits, logits, 2));
   EXPECT_THAT(logits, ElementsAre(FloatNear(0.18632F, 1e-5F), FloatNear(0.30720F, 1e-5F), FloatNear(0.50648F, 1e-5F)));
-  ASSERT_TRUE(to_probabilities(plain, "probabilities", plain, 2));
+  ASSERT_TRUE(to_scores(plain, Meaning::kProbabilities, plain, 2));
   EXPECT_THAT(plain,
               ElementsAre(FloatNear(logits[0], 1e-6F), FloatNear(logits[1], 1e-6F), FloatNear(logits[2], 1e-6F)));
 }
 
-TEST(ToProbabilities, AnOutputThatIsNotANumberIsAnError) {
+TEST(ToScores, AnOutputThatIsNotANumberIsAnError) {
   std::vector<float> outputs{0.1F, std::numeric_limits<float>::quiet_NaN()};
-  const Result<void> result = to_probabilities(outputs, "probabilities", outputs);
+  const Result<void> result = to_scores(outputs, Meaning::kProbabilities, outputs);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message, "the model's answer for class 1 is nan");
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "engine/graph/text.h"
-#include "engine/session.h"
+#include "engine/session/session.h"
 
 namespace kinglet::engine {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <format>
 
-#include "engine/session.h"
+#include "engine/session/session.h"
 #include "tests/support/corpus.h"
 #include "tests/support/npy.h"
 

@@ -4,7 +4,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/graph/text.h"
-#include "engine/session.h"
+#include "engine/session/session.h"
 
 namespace kinglet::engine {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/labels.h"
+#include "engine/recipe/labels.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

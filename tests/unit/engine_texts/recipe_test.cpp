@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/recipe.h"
+#include "engine/recipe/recipe.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "engine/ops/op.h"
-#include "engine/recipe.h"
+#include "engine/recipe/recipe.h"
 #include "tests/unit/engine_tflite/tflite_model.h"
 
 namespace kinglet::engine {

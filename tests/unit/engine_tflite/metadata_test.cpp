@@ -8,8 +8,8 @@
 
 #include <algorithm>
 
-#include "engine/labels.h"
-#include "engine/recipe.h"
+#include "engine/recipe/labels.h"
+#include "engine/recipe/recipe.h"
 #include "engine/tflite/import.h"
 #include "engine/tflite/metadata_generated.h"
 #include "tests/unit/engine_tflite/tflite_model.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the sun's hours, against the almanac.
-#include "daemon/gate/daylight.h"
+#include "daemon/line/gate/daylight.h"
 
 #include <gtest/gtest.h>
 
-#include "daemon/gate/schedule.h"
+#include "daemon/line/gate/schedule.h"
 
 namespace kinglet::daemon {
 namespace {
@@ -74,7 +74,10 @@ TEST(Schedule, HoursAreLocalAndMayGoOverMidnight) {
   EXPECT_TRUE(is_open(day, utc(2024, 12, 1, 5, 30)));  // 06:30 in winter
   const Schedule night = parse_hours("20:00-04:00", TimeZone()).value();
   EXPECT_TRUE(is_open(night, utc(2024, 7, 1, 23, 0)));
+  EXPECT_FALSE(is_open(night, utc(2024, 7, 1, 19, 59)));
+  EXPECT_TRUE(is_open(night, utc(2024, 7, 1, 20, 0)));
   EXPECT_TRUE(is_open(night, utc(2024, 7, 1, 3, 59)));
+  EXPECT_FALSE(is_open(night, utc(2024, 7, 1, 4, 0))) << "the end is outside, as by day";
   EXPECT_FALSE(is_open(night, utc(2024, 7, 1, 12, 0)));
   EXPECT_TRUE(is_open(parse_hours("00:00-24:00", TimeZone()).value(), utc(2024, 7, 1, 23, 59)));
 }

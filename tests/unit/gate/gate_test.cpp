@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/gate/gate.h"
+#include "daemon/line/gate/gate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/gate/governor.h"
+#include "daemon/line/gate/governor.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: what counts as motion at a feeder and what does not: weather, light and noise against birds.
-#include "daemon/gate/motion.h"
+#include "daemon/line/gate/motion.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <functional>
 #include <random>
 
-#include "camera/demo_painter.h"
+#include "camera/demo/demo_painter.h"
 
 namespace kinglet::daemon {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/mailbox.h"
+#include "camera/frame/mailbox.h"
 
 #include <gtest/gtest.h>
 

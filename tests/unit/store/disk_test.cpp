@@ -2,12 +2,13 @@
 // What disks do: they fill up, are pulled and put back, become read-only, and wear out.
 #include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <functional>
 
+#include "store/database/visit_database.h"
+#include "tests/support/own_disks.h"
 #include "tests/unit/store/store_support.h"
 
 namespace kinglet::store {
@@ -17,23 +18,12 @@ namespace fs = std::filesystem;
 
 using State = StoreState;
 
-constexpr int kCannotBeTried = 77;  // what ctest takes for "skipped", too
-
-// Runs `body` in a process of its own, so that its limits and mounts are not ours. The body's failures are printed
-// there. The exit code is the body's, where it calls _exit itself.
-int in_child(const std::function<void()>& body) {
-  std::fflush(nullptr);
-  const pid_t child = fork();
-  KINGLET_CHECK(child >= 0);
-  if (child == 0) {
-    body();
-    std::fflush(nullptr);
-    _exit(::testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = 0;
-  KINGLET_CHECK(waitpid(child, &status, 0) == child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
+using kinglet::testing::in_child;
+using kinglet::testing::kCannotBeTried;
+using kinglet::testing::mount_small;
+using kinglet::testing::set_out_of_inodes;
+using kinglet::testing::set_read_only;
+using kinglet::testing::with_mounts;
 
 // `set_full` makes the disk full or gives the room back.
 void full_and_back(const fs::path& folder, const std::function<void(bool full)>& set_full) {
@@ -70,34 +60,45 @@ TEST(StoreDisk, FilesThatMayNotGrowStopNothing) {
   EXPECT_EQ(code, 0) << "see above";
 }
 
-TEST(StoreDisk, AFullDiskStopsNothing) {
+// Without a picture whose file would be refused before.
+TEST(StoreDisk, RowsThatCannotBeWrittenWaitAndAreWrittenLater) {
   const ScratchFolder folder;
   const int code = in_child([&] {
-    if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) _exit(kCannotBeTried);
-    (void)mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
-    if (mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=2m") != 0) _exit(kCannotBeTried);
-    full_and_back(folder.path(), [&](bool full) {
-      const fs::path ballast = folder.path() / "ballast";
-      if (!full) {
-        fs::remove(ballast);
-        return;
-      }
-      std::ofstream file(ballast, std::ios::binary);
-      while (file.write(std::string(4096, 'b').data(), 4096) && file.flush()) {
-      }
-    });
+    std::signal(SIGXFSZ, SIG_IGN);
+    const auto let_grow = [](bool may) {
+      const rlimit limit{.rlim_cur = may ? RLIM_INFINITY : 1024, .rlim_max = RLIM_INFINITY};
+      ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    };
+    std::vector<std::uint64_t> seqs;
+    {
+      Store store(quiet_options(folder.path()));
+      seqs = put_visits(store, 3);
+      ASSERT_OK(store.flush());
+      let_grow(false);
+      const auto meanwhile = put_visits(store, 3);
+      seqs.insert(seqs.end(), meanwhile.begin(), meanwhile.end());
+      ASSERT_OK(store.flush());
+      EXPECT_EQ(store.status().state, State::kWaiting);
+      EXPECT_EQ(store.status().waiting_visits, 3U);
+      EXPECT_EQ(all_seqs(store), seqs);
+      let_grow(true);
+      ASSERT_OK(store.flush());
+      EXPECT_EQ(store.status().state, State::kDisk) << store.status().note;
+    }
+    Store again(quiet_options(folder.path()));
+    EXPECT_EQ(all_seqs(again), seqs);
   });
-  if (code == kCannotBeTried) GTEST_SKIP() << "no file system may be mounted here; see FilesThatMayNotGrowStopNothing";
   EXPECT_EQ(code, 0) << "see above";
 }
 
-// A process of its own may mount what it likes. Gives kCannotBeTried where that is forbidden.
-int with_mounts(const std::function<void()>& body) {
-  return in_child([&] {
-    if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) _exit(kCannotBeTried);
-    (void)mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
-    body();
+TEST(StoreDisk, AFullDiskStopsNothing) {
+  const ScratchFolder folder;
+  const int code = with_mounts([&] {
+    mount_small(folder.path(), "size=2m");
+    full_and_back(folder.path(), [&](bool full) { kinglet::testing::set_full(folder.path(), full); });
   });
+  if (code == kCannotBeTried) GTEST_SKIP() << "no file system may be mounted here; see FilesThatMayNotGrowStopNothing";
+  EXPECT_EQ(code, 0) << "see above";
 }
 
 // `folder` is on a disk that is mounted at `mount_point`; meanwhile its content is at `disk`.
@@ -137,30 +138,94 @@ TEST(StoreDisk, ADiskMayBePulledAndPutBackWhereItsMountPointStays) {
   }
 }
 
-TEST(StoreDisk, AReadOnlyFileSystemMeansMemoryUntilItMayBeWritten) {
+// How the program before ended: with the database closed, or cut off with all its rows still in the journal.
+enum class Ended { kProperly, kCutOff };
+
+// 119 visits of a program before this one, a picture with the first.
+void make_earlier_visits(const fs::path& folder, Ended ended) {
+  const ScratchFolder origin;
+  {
+    Store earlier(quiet_options(origin.path()));
+    const auto seqs = put_visits(earlier, 119);
+    earlier.add_pictures(seqs[0], [] { return Pictures{.crop = "crop", .frame = {}, .clip = {}}; });
+    ASSERT_OK(earlier.flush());
+    if (ended == Ended::kCutOff) fs::copy(origin.path(), folder, fs::copy_options::recursive);
+  }
+  if (ended == Ended::kProperly) fs::copy(origin.path(), folder, fs::copy_options::recursive);
+  ASSERT_EQ(fs::exists(folder / "kinglet.db-wal"), ended == Ended::kCutOff);
+  fs::remove(folder / "kinglet.db-shm");
+}
+
+// A start while nothing can be written, visits meanwhile, and the disk that comes back. `spoil` spoils the disk or
+// mends it.
+void start_on_a_bad_disk(const fs::path& folder, const std::function<void(bool bad)>& spoil) {
+  spoil(true);
+  Store store(quiet_options(folder));
+  EXPECT_EQ(store.status().state, State::kWaiting);
+  EXPECT_NE(store.status().note.find(folder.string()), std::string::npos) << store.status().note;
+  EXPECT_EQ(all_seqs(store).size(), 119U) << "the old history is shown: " << store.status().note;
+  EXPECT_EQ(*store.picture(visit_id(1), Picture::kCrop), "crop");
+  for (int i = 0; i < 13; ++i) {
+    visits::Visit visit = make_visit(store.next_seq(), "sturnus-vulgaris");
+    visit.id = visit_id(501 + static_cast<std::uint64_t>(i));
+    store.put(visit);
+  }
+  ASSERT_OK(store.flush());
+  const std::vector<std::uint64_t> meanwhile = all_seqs(store);
+  EXPECT_EQ(meanwhile.size(), 132U);
+  EXPECT_EQ(store.visit(visit_id(501))->value().first_ever, true) << "counted with those on the disk";
+  EXPECT_FALSE(store.review(visit_id(1), make_review(visits::Verdict::kConfirmed), {})) << "nothing is promised";
+  EXPECT_FALSE(store.erase(visit_id(2)));
+  spoil(false);
+  ASSERT_OK(store.flush());
+  EXPECT_EQ(store.status().state, State::kDisk) << store.status().note;
+  EXPECT_EQ(store.status().waiting_visits, 0U);
+  EXPECT_EQ(store.status().moved_aside, 0U);
+  EXPECT_EQ(all_seqs(store), meanwhile) << "none has another number now";
+  EXPECT_EQ(VisitDatabase::open(folder)->visit_count().value(), 132U);
+  ASSERT_OK(store.review(visit_id(1), make_review(visits::Verdict::kConfirmed), {}));
+}
+
+void start_on_a_bad_disk(const std::string& options,
+                         const std::function<void(const fs::path& place, bool bad)>& spoil) {
+  for (const Ended ended : {Ended::kProperly, Ended::kCutOff}) {
+    const ScratchFolder folder;
+    const int code = with_mounts([&] {
+      mount_small(folder.path(), options);
+      make_earlier_visits(folder.path(), ended);
+      start_on_a_bad_disk(folder.path(), [&](bool bad) { spoil(folder.path(), bad); });
+    });
+    if (code == kCannotBeTried) GTEST_SKIP() << "no file system may be mounted here";
+    EXPECT_EQ(code, 0) << "see above; " << (ended == Ended::kProperly ? "closed" : "cut off");
+  }
+}
+
+TEST(StoreDisk, AtAStartOnAReadOnlyDiskTheOldHistoryIsShownAndVisitsJoinItLater) {
+  start_on_a_bad_disk("size=8m", [](const fs::path& place, bool bad) { set_read_only(place, bad); });
+}
+
+TEST(StoreDisk, AtAStartOnAFullDiskTheOldHistoryIsShownAndVisitsJoinItLater) {
+  start_on_a_bad_disk("size=2m", [](const fs::path& place, bool bad) { kinglet::testing::set_full(place, bad); });
+}
+
+TEST(StoreDisk, AtAStartWithoutInodesTheOldHistoryIsShownAndVisitsJoinItLater) {
+  start_on_a_bad_disk("size=8m,nr_inodes=60", [](const fs::path& place, bool bad) { set_out_of_inodes(place, bad); });
+}
+
+TEST(StoreDisk, AReadOnlyDiskWithoutAHistoryMeansMemoryUntilItMayBeWritten) {
   const ScratchFolder folder;
   const int code = with_mounts([&] {
-    const char* place = folder.path().c_str();
-    if (mount("tmpfs", place, "tmpfs", 0, "size=4m") != 0) _exit(kCannotBeTried);
-    {
-      Store earlier(quiet_options(folder.path()));
-      put_visits(earlier, 3);
-    }
-    if (mount(nullptr, place, nullptr, MS_REMOUNT | MS_RDONLY, nullptr) != 0) _exit(kCannotBeTried);
+    mount_small(folder.path(), "size=4m");
+    set_read_only(folder.path(), true);
     Store store(quiet_options(folder.path()));
     EXPECT_EQ(store.status().state, State::kMemory);
-    EXPECT_NE(store.status().note.find(folder.path().string()), std::string::npos) << store.status().note;
-    for (const std::uint64_t id : {501, 502}) {
-      visits::Visit visit = make_visit(store.next_seq());
-      visit.id = visit_id(id);
-      store.put(visit);
-    }
+    put_visits(store, 2);
     ASSERT_OK(store.flush());
     EXPECT_EQ(all_seqs(store).size(), 2U);
-    ASSERT_EQ(mount(nullptr, place, nullptr, MS_REMOUNT, nullptr), 0);
+    set_read_only(folder.path(), false);
     ASSERT_OK(store.flush());
     EXPECT_EQ(store.status().state, State::kDisk) << store.status().note;
-    EXPECT_EQ(all_seqs(store).size(), 5U);
+    EXPECT_EQ(all_seqs(store).size(), 2U);
   });
   if (code == kCannotBeTried) GTEST_SKIP() << "no file system may be mounted here";
   EXPECT_EQ(code, 0) << "see above";

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "engine/base/file.h"
-#include "store/schema.h"
+#include "store/database/schema.h"
 #include "tests/unit/store/store_support.h"
 
 namespace kinglet::store {

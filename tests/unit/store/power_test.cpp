@@ -8,7 +8,7 @@
 #include <map>
 #include <thread>
 
-#include "store/visit_database.h"
+#include "store/database/visit_database.h"
 #include "tests/unit/store/store_support.h"
 
 namespace kinglet::store {

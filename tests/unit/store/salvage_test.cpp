@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "engine/base/file.h"
-#include "store/picture_files.h"
-#include "store/schema.h"
+#include "store/database/picture_files.h"
+#include "store/database/schema.h"
 #include "tests/unit/store/store_support.h"
 
 namespace kinglet::store {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/schema.h"
+#include "store/database/schema.h"
 
-#include "store/queries.h"
+#include "store/database/queries.h"
 #include "tests/unit/store/store_support.h"
 
 namespace kinglet::store {

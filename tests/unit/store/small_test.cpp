@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The small parts of the store, each by itself.
-#include "store/counting_vfs.h"
+#include "store/database/counting_vfs.h"
 #include "store/export.h"
 #include "store/write_budget.h"
 #include "tests/unit/store/store_support.h"
@@ -127,6 +127,13 @@ TEST(LocalTime, DaysBeginAndEndByTheZone) {
   EXPECT_EQ(berlin.local_hour(morning()), (LocalHour{"2026-05-04", 8}));
   EXPECT_EQ(to_rfc3339(*berlin.begin_of("2026-05-04")), "2026-05-03T22:00:00.000Z");
   EXPECT_FALSE(berlin.begin_of("2026-02-30"));
+  for (const TimeZone& zone : {berlin, TimeZone()}) {
+    EXPECT_EQ(to_rfc3339(*zone.begin_of("2261-12-31")).substr(0, 7), "2261-12");
+    EXPECT_EQ(to_rfc3339(*zone.begin_of("1678-01-02")).substr(0, 7), "1678-01");
+    for (const char* beyond : {"2262-01-01", "2300-01-01", "9999-12-31", "1677-12-31", "0001-01-01"}) {
+      EXPECT_FALSE(zone.begin_of(beyond)) << beyond << " would be another year";
+    }
+  }
   EXPECT_EQ(TimeZone::find("Mars/Olympus").error().code, ErrorCode::kNotFound);
   EXPECT_FALSE(is_day("2026-5-04"));
   EXPECT_TRUE(is_day("2024-02-29"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/store.h"
 
+#include "store/database/visit_database.h"
 #include "tests/unit/store/store_support.h"
 
 namespace kinglet::store {
@@ -179,6 +180,47 @@ TEST_F(StoreTest, ADeletedVisitDoesNotComeBackByALateUpdate) {
   store().put(visit);
   ASSERT_OK(store().flush());
   EXPECT_TRUE(all_seqs(store()).empty());
+}
+
+TEST_F(StoreTest, ADeletedVisitStaysDeletedHoweverManyAreDeletedAfterIt) {
+  open();
+  visits::Visit visit = make_visit(store().next_seq());
+  visit.state = visits::VisitState::kOpen;
+  store().put(visit);
+  ASSERT_EQ(*store().erase(visit.id), Changing::kDone);
+  for (const std::uint64_t seq : put_visits(store(), 100)) ASSERT_EQ(*store().erase(visit_id(seq)), Changing::kDone);
+  visit.state = visits::VisitState::kEnded;
+  store().put(visit);
+  ASSERT_OK(store().flush());
+  EXPECT_TRUE(all_seqs(store()).empty());
+}
+
+TEST_F(StoreTest, AnUpdateOfARowThatIsGoneWritesNothing) {
+  open();
+  const std::uint64_t seq = put_visits(store(), 1)[0];
+  ASSERT_OK(store().flush());
+  store_.reset();
+  VisitDatabase database = *VisitDatabase::open(folder_.path());
+  PendingVisit update{.row = **database.find(seq), .pictures = nullptr, .reviewed = true, .stored = true};
+  ASSERT_EQ(*database.erase(visit_id(seq), {}), true);
+  update.row.visit.predictions.push_back({.id = "prd_1", .answer = "{}"});
+  const auto entry = std::make_shared<const PendingVisit>(update);
+  ASSERT_OK(database.write(std::span(&entry, 1), {}, {}));
+  EXPECT_EQ(database.visit_count().value(), 0U);
+  EXPECT_EQ(database.connection().integer_of("SELECT count(*) FROM predictions").value(), 0);
+}
+
+TEST_F(StoreTest, PicturesOfAVisitThatIsGoneAreNotWritten) {
+  StoreOptions options = quiet_options(folder_.path());
+  options.retention.keep_visits = std::chrono::days(10);
+  open(options);
+  const std::uint64_t seq = put_visits(store(), 1, "turdus-merula", morning() - std::chrono::days(30))[0];
+  // They come when the row was written, and before what is too old goes.
+  store().add_pictures(seq, [] { return Pictures{.crop = "crop", .frame = {}, .clip = {}}; });
+  for (int i = 0; i < 3; ++i) ASSERT_OK(store().flush());
+  EXPECT_TRUE(all_seqs(store()).empty());
+  EXPECT_EQ(store().status().waiting_visits, 0U);
+  EXPECT_FALSE(PictureFiles(folder_.path()).size(visit_id(seq), Picture::kCrop));
 }
 
 TEST_F(StoreTest, NumbersRiseAcrossRestarts) {

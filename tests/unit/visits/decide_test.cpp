@@ -6,9 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
-
 #include <limits>
 #include <vector>
+
+#include "engine/base/format.h"
 
 namespace kinglet::visits {
 namespace {
@@ -99,6 +100,39 @@ TEST(Decide, SumsMaleAndFemale) {
   EXPECT_EQ(answer.top()[0].index, 4U);
 }
 
+// Scores of sigmoids say nothing of each other: neither what they add up to nor what they leave means anything.
+Answer decide_independent(const std::vector<float>& scores, const DecideOptions& options = {}) {
+  std::vector<std::string> warnings;
+  return Decider(Rule::make(taxa(), options, warnings, {.add_up_to_one = false})).decide(scores, 6, 3);
+}
+
+TEST(Decide, IndependentScoresHaveNoRest) {
+  const std::vector<float> scores{0.7F, 0, 0, 0, 0, 0, 0};
+  EXPECT_EQ(decide(scores).outcome, Outcome::kBelowThreshold);
+  const Answer answer = decide_independent(scores);
+  EXPECT_EQ(answer.outcome, Outcome::kAccepted);
+  EXPECT_FLOAT_EQ(answer.score, 0.7F);
+}
+
+TEST(Decide, IndependentScoresAreNotSummed) {
+  const Answer answer = decide_independent({0, 0.1F, 0, 0.40F, 0.45F, 0.05F, 0});
+  EXPECT_EQ(answer.outcome, Outcome::kBelowThreshold);
+  EXPECT_EQ(name(answer), "great-tit");
+  EXPECT_FLOAT_EQ(answer.score, 0.45F);
+}
+
+TEST(Decide, OfIndependentScoresAGenusIsAsSureAsItsSurestBird) {
+  const Answer sure = decide_independent({0.85F, 0.80F, 0.1F, 0, 0, 0, 0});
+  EXPECT_EQ(sure.outcome, Outcome::kAccepted);
+  EXPECT_EQ(name(sure), "turdus");
+  EXPECT_FLOAT_EQ(sure.score, 0.85F);
+  EXPECT_EQ(decide_independent({0.70F, 0.65F, 0.1F, 0, 0, 0, 0}).outcome, Outcome::kAmbiguous);
+}
+
+TEST(Decide, TwoIndependentBirdsThatAreBothThereAreAmbiguous) {
+  EXPECT_EQ(decide_independent({0.9F, 0, 0.85F, 0, 0, 0, 0}).outcome, Outcome::kAmbiguous);
+}
+
 TEST(Decide, NamesTheGenusWhenTheSumIsSureAndThePartsAreNot) {
   const Answer answer = decide({0.50F, 0.41F, 0.04F, 0, 0, 0.05F, 0});
   EXPECT_EQ(answer.outcome, Outcome::kAccepted);
@@ -122,7 +156,7 @@ TEST(Decide, TheShareOfTheRestIsThatBeforeTheTemperature) {
       float sum = 0;
       for (float& score : scores) sum += score = std::pow(score, static_cast<float>(1 / temperature));
       for (float& score : scores) score /= sum;
-      const auto rule = Rule::make(many, only_rest, warnings, temperature);
+      const auto rule = Rule::make(many, only_rest, warnings, {.temperature = temperature});
       EXPECT_EQ(Decider(rule).decide(scores, 6, 3).outcome,
                 rest < 0.24F ? Outcome::kAccepted : Outcome::kBelowThreshold)
           << rest << " at " << temperature;
@@ -194,6 +228,15 @@ TEST(Decide, FlagsBirdsThatAreNotUsualHereOrNow) {
   EXPECT_TRUE(decide(kSwift, options, 12).unusual);
   EXPECT_TRUE(decide(kBlackbird, options, 6).unusual);
   EXPECT_EQ(decide(kBlackbird, options, 6).outcome, Outcome::kAccepted);
+}
+
+TEST(Decide, ASeasonIsItsMonthsAndNoOthers) {
+  for (unsigned season = 1; season <= 12; ++season) {
+    const DecideOptions options{.region = list(format_text("Apus apus: {}\n", season))};
+    for (unsigned month = 1; month <= 12; ++month) {
+      EXPECT_EQ(decide(kSwift, options, month).unusual, month != season) << season << " in " << month;
+    }
+  }
 }
 
 TEST(Decide, KnowsNoSeasonWhileTheClockIsNotSet) {

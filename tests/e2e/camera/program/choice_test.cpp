@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: cameras come and go; whichever is meant, never another room's picture in the place of the feeder's.
-#include "camera/program/choice.h"
+#include "camera/libcamera/program/choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

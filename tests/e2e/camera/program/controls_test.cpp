@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: settings become libcamera's controls or a refusal that names the setting, for a camera that offers what a
 // sensor of a Raspberry Pi does, and for one that offers nothing.
-#include "camera/program/controls.h"
+#include "camera/libcamera/program/controls.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: what a real board's cameras offer, which no virtual camera does: formats, colours, buffers of one plane.
-#include "camera/program/formats.h"
+#include "camera/libcamera/program/formats.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <map>
 #include <vector>
 
-#include "camera/program/buffers.h"
+#include "camera/libcamera/program/buffers.h"
 
 namespace kinglet::camera {
 namespace {

@@ -8,9 +8,10 @@
 #include <cstdlib>
 #include <new>
 
-#include "camera/source.h"
-#include "daemon/pipeline.h"
-#include "daemon/replay_input.h"
+#include "camera/source/source.h"
+#include "camera/sources/open_source.h"
+#include "daemon/answer/pipeline.h"
+#include "daemon/line/replay_input.h"
 #include "tests/support/corpus.h"
 
 namespace {

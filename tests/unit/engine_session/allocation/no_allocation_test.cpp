@@ -8,7 +8,7 @@
 #include <format>
 
 #include "engine/graph/text.h"
-#include "engine/session.h"
+#include "engine/session/session.h"
 #include "tests/support/corpus.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

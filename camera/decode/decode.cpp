@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/decode/decode.h"
+
+#include <turbojpeg.h>
+
+#include <memory>
+
+#include "camera/decode/decode_parts.h"
+#include "camera/decode/to_rgb.h"
+#include "engine/base/format.h"
+#include "engine/base/text.h"
+
+namespace kinglet::camera {
+namespace {
+
+using internal::Bytes;
+
+enum class Kind { kJpeg, kPng };
+
+Result<Kind> kind_of(Bytes bytes) {
+  if (internal::is_jpeg(bytes)) return Kind::kJpeg;
+  if (internal::is_png(bytes)) return Kind::kPng;
+  if (bytes.empty()) return fail(ErrorCode::kBadData, "picture is empty (zero bytes)", {}, "copy or take it again");
+  return fail(ErrorCode::kBadData, "not a JPEG or PNG picture (by its first bytes)", {},
+              "convert it to JPEG or PNG first");
+}
+
+struct JpegHandleDeleter {
+  void operator()(void* handle) const { tjDestroy(handle); }
+};
+struct JpegBufferDeleter {
+  void operator()(unsigned char* buffer) const { tjFree(buffer); }
+};
+
+}  // namespace
+
+namespace internal {
+
+Result<void> check_size(ImageSize size, const DecodeLimits& limits) {
+  if (size.width <= 0 || size.height <= 0) {
+    return fail(ErrorCode::kBadData, format_text("picture of {}x{} pixels", size.width, size.height));
+  }
+  if (size.width > limits.max_side || size.height > limits.max_side) {
+    return fail(ErrorCode::kBadData,
+                format_text("{}x{} pixels; the limit for a side is {}", size.width, size.height, limits.max_side), {},
+                "scale the picture down");
+  }
+  const std::int64_t pixels = std::int64_t{size.width} * size.height;
+  if (pixels > limits.max_pixels) {
+    return fail(ErrorCode::kBadData,
+                format_text("{}x{} is {:.1f} megapixels; the limit is {:.1f}", size.width, size.height,
+                            static_cast<double>(pixels) / 1e6, static_cast<double>(limits.max_pixels) / 1e6),
+                {}, "scale the picture down");
+  }
+  return {};
+}
+
+}  // namespace internal
+
+Result<ImageSize> read_image_size(std::span<const std::byte> bytes) {
+  return KINGLET_TRY(kind_of(bytes)) == Kind::kJpeg ? internal::read_jpeg_size(bytes) : internal::read_png_size(bytes);
+}
+
+Result<ImageSize> read_image_size(std::span<const std::byte> bytes, const DecodeLimits& limits) {
+  if (KINGLET_TRY(kind_of(bytes)) == Kind::kJpeg) return internal::read_jpeg_size(bytes, limits);
+  const ImageSize size = KINGLET_TRY(internal::read_png_size(bytes));
+  KINGLET_TRY(internal::check_size(size, limits));
+  return size;
+}
+
+Result<DecodedImage> decode_image(std::span<const std::byte> bytes, const DecodeLimits& limits, Upright upright) {
+  const Kind kind = KINGLET_TRY(kind_of(bytes));
+  DecodedImage decoded;
+  decoded.image =
+      KINGLET_TRY(kind == Kind::kJpeg ? internal::decode_jpeg(bytes, limits) : internal::decode_png(bytes, limits));
+  if (upright == Upright::kAsStored) return decoded;
+  const int orientation =
+      kind == Kind::kJpeg ? internal::orientation_of_jpeg(bytes) : internal::orientation_of_png(bytes);
+  decoded.orientation_applied = orientation != 1;
+  decoded.image = internal::upright(std::move(decoded.image), orientation);
+  return decoded;
+}
+
+Result<std::vector<std::byte>> encode_jpeg(const FrameView& view, int quality) {
+  KINGLET_TRY(check_view(view));
+  if (view.format != PixelFormat::kRgb888) {
+    const Image rgb = KINGLET_TRY(to_rgb(view));
+    return encode_jpeg(rgb.view(), quality);
+  }
+  const std::unique_ptr<void, JpegHandleDeleter> handle(tjInitCompress());
+  if (!handle) return fail(ErrorCode::kInternal, "the JPEG encoder cannot start");
+  unsigned char* raw = nullptr;
+  unsigned long size = 0;
+  const int status = tjCompress2(handle.get(), reinterpret_cast<const unsigned char*>(view.planes[0].bytes.data()),
+                                 view.width, static_cast<int>(view.planes[0].stride), view.height, TJPF_RGB, &raw,
+                                 &size, TJSAMP_420, std::clamp(quality, 1, 100), TJFLAG_ACCURATEDCT);
+  const std::unique_ptr<unsigned char, JpegBufferDeleter> buffer(raw);
+  if (status != 0) {
+    return fail(ErrorCode::kInternal, "JPEG encoding failed: " + printable(tjGetErrorStr2(handle.get())));
+  }
+  const auto* first = reinterpret_cast<const std::byte*>(buffer.get());
+  return std::vector<std::byte>(first, first + size);
+}
+
+}  // namespace kinglet::camera

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the pieces of decode.cpp, one file a format; nobody else includes this.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "camera/decode/decode.h"
+
+namespace kinglet::camera::internal {
+
+using Bytes = std::span<const std::byte>;
+
+[[nodiscard]] bool is_jpeg(Bytes bytes);
+[[nodiscard]] bool is_png(Bytes bytes);
+
+// As stored, not turned. kBadData as in decode.h.
+[[nodiscard]] Result<Image> decode_jpeg(Bytes bytes, const DecodeLimits& limits);
+[[nodiscard]] Result<Image> decode_png(Bytes bytes, const DecodeLimits& limits);
+[[nodiscard]] Result<ImageSize> read_jpeg_size(Bytes bytes);
+[[nodiscard]] Result<ImageSize> read_jpeg_size(Bytes bytes, const DecodeLimits& limits);
+[[nodiscard]] Result<ImageSize> read_png_size(Bytes bytes);
+
+// kBadData when the sides are not positive or over the limits.
+[[nodiscard]] Result<void> check_size(ImageSize size, const DecodeLimits& limits);
+
+// EXIF 2.3, tag 0x0112 of IFD 0: 1 to 8; 1 when there is none or it makes no sense.
+[[nodiscard]] int orientation_of_tiff(Bytes tiff);
+[[nodiscard]] int orientation_of_jpeg(Bytes bytes);
+[[nodiscard]] int orientation_of_png(Bytes bytes);
+
+// Turns or mirrors so that orientation 1 comes out.
+[[nodiscard]] Image upright(Image image, int orientation);
+
+}  // namespace kinglet::camera::internal

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: where frames come from; nothing here knows a network, a model or HTTP.
+//
+// A source is written "scheme:rest" ("demo:", "images:DIR", "libcamera:ID"); camera/sources/sources.def lists the
+// schemes.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "camera/frame/frame.h"
+#include "camera/source/camera_settings.h"
+#include "camera/source/chosen_camera.h"
+#include "engine/base/area.h"
+#include "engine/base/error.h"
+#include "engine/base/log.h"
+
+namespace kinglet::camera {
+
+struct SourceOptions {
+  std::string spec = "demo:";  // "scheme:rest"
+  int width = 1280;            // wish; sources of fixed size ignore it
+  int height = 720;
+  int small_width = 0;           // libcamera: of a second stream for the model; 0: none
+  double frames_per_second = 0;  // 0: the source's own pace; images: and demo: then run at their default of 10
+  CameraSettings camera;         // of libcamera: and rpicam:
+  std::string camera_program;    // path of kinglet-camera; empty: beside this program, then PATH
+  std::string rpicam_program;    // path of rpicam-vid; empty: PATH
+  std::vector<std::string> rpicam_arguments;    // further ones for it
+  std::string login_file;                       // network cameras: a file with "user:password"; may be empty
+  std::string certificates;                     // network cameras: a file of authorities for https; empty: the system's
+  std::vector<Area> masks;                      // painted black before anyone sees a frame
+  LogSink log;                                  // may be empty
+  std::shared_ptr<ChosenCamera> chosen_camera;  // libcamera: outlives the source; empty: each start chooses anew
+};
+
+// Why next() gave no frame although nothing is wrong.
+struct NoFrame {
+  enum class Reason { kDeadline, kEnd, kStopped } reason = Reason::kDeadline;
+};
+
+class FrameSource {
+ public:
+  virtual ~FrameSource() = default;
+
+  // Starts the flow. kUnavailable: the device is absent, busy or failed (hint says what to do). May be called again
+  // after stop() or after an error.
+  [[nodiscard]] virtual Result<void> start() = 0;
+
+  // The newest frame, or NoFrame when the deadline (steady clock) passes, the source ended or stop() was called.
+  // Blocks at most until the deadline. Errors: kUnavailable (device lost: call start() again), kBadData (a frame
+  // that cannot be used: size, fourcc named; the next call may succeed).
+  [[nodiscard]] virtual Result<std::variant<Frame, NoFrame>> next(SteadyTime deadline) = 0;
+
+  // Ends the flow; wakes a waiting next() and calls off a start() that waits. A start() that begins after it knows
+  // nothing of it. Idempotent; safe with leases out and from any thread. All other members are bound to the source's
+  // thread.
+  virtual void stop() = 0;
+
+  // How many leases may be out at once before the source has to drop frames.
+  [[nodiscard]] virtual int depth() const = 0;
+
+  // For people: "demo scene 1280x720", "IMX708 via libcamera, 1280x720 NV12".
+  [[nodiscard]] virtual std::string description() const = 0;
+
+  // Frames that the source itself lost since start (sequence gaps, no free buffer).
+  [[nodiscard]] virtual std::uint64_t dropped_count() const = 0;
+
+  // How long start() may take when all is well; from any thread.
+  [[nodiscard]] virtual SteadyClock::duration longest_start() const { return std::chrono::seconds(20); }
+
+  // After start(): how long a frame may keep the next one waiting when all is well. Zero: a fraction of a second.
+  [[nodiscard]] virtual SteadyClock::duration longest_pause() const { return {}; }
+
+  // After start(): do the first frames show a camera that still finds its exposure and its colours?
+  [[nodiscard]] virtual bool settles() const { return false; }
+};
+
+// Between two frames as options.frames_per_second says it; zero when that says nothing.
+[[nodiscard]] inline SteadyClock::duration pause_of(const SourceOptions& options) {
+  if (!(options.frames_per_second > 0)) return {};
+  return std::chrono::duration_cast<SteadyClock::duration>(Seconds(1 / std::max(options.frames_per_second, 1e-4)));
+}
+
+// The same of a sensor that options.camera may tell to expose for longer.
+[[nodiscard]] inline SteadyClock::duration sensor_pause_of(const SourceOptions& options) {
+  const std::chrono::duration<double, std::milli> exposure(options.camera.exposure);
+  return std::max(pause_of(options), std::chrono::duration_cast<SteadyClock::duration>(exposure));
+}
+
+}  // namespace kinglet::camera

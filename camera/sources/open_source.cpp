@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/sources/open_source.h"
+
+#include <vector>
+
+#include "camera/sources/masked_source.h"
+#include "engine/base/format.h"
+#include "engine/base/text.h"
+
+namespace kinglet::camera {
+
+// The functions of the table below, each in camera/sources/<scheme>.cpp.
+#define KINGLET_SOURCE(scheme, open_function, kind, help) \
+  Result<std::unique_ptr<FrameSource>> open_function(std::string_view rest, const SourceOptions& options);
+#include "camera/sources/sources.def"
+#undef KINGLET_SOURCE
+
+namespace {
+constexpr SourceRow kSources[] = {
+#define KINGLET_SOURCE(scheme, open_function, kind, help) {scheme, SourceKind::kind, help, open_function},
+#include "camera/sources/sources.def"
+#undef KINGLET_SOURCE
+};
+}  // namespace
+
+std::span<const SourceRow> source_table() { return kSources; }
+
+std::string_view to_string(SourceKind kind) {
+  switch (kind) {
+    case SourceKind::kAttached:
+      return "attached";
+    case SourceKind::kNetwork:
+      return "network";
+    case SourceKind::kProgram:
+      return "program";
+    case SourceKind::kFile:
+      return "file";
+    case SourceKind::kDrawn:
+      return "drawn";
+  }
+  return "attached";
+}
+
+SourceKind kind_of(std::string_view spec) {
+  const auto* row = std::ranges::find(kSources, spec.substr(0, spec.find(':')), &SourceRow::scheme);
+  return row == std::end(kSources) ? SourceKind::kAttached : row->kind;
+}
+
+Result<std::unique_ptr<FrameSource>> open_source(const SourceOptions& options) {
+  const std::string_view spec = options.spec;
+  const std::string_view scheme = spec.substr(0, spec.find(':'));
+  std::vector<std::string_view> schemes;
+  std::string listed;
+  for (const SourceRow& row : kSources) {
+    if (row.scheme == scheme) {
+      const std::string_view rest = spec.substr(std::min(scheme.size() + 1, spec.size()));
+      return with_masks(KINGLET_TRY(row.open(rest, options)), options.masks);
+    }
+    schemes.push_back(row.scheme);
+    listed += format_text("{}{}:", listed.empty() ? "" : ", ", row.scheme);
+  }
+  const std::string_view nearest = nearest_name(scheme, schemes);
+  return fail(
+      ErrorCode::kUsage, format_text("unknown source \"{}\", expected one of {}", printable(spec, 80), listed), {},
+      nearest.empty() ? "for a folder of pictures write images:FOLDER" : format_text("did you mean \"{}:\"?", nearest));
+}
+
+}  // namespace kinglet::camera

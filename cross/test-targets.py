@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Says what ninja has to build for the tests that match: a C++ case by the sources of its program, a script by the programs
+that ctest hands it. Exit code 1: none that it knows matches, so everything has to be built to know.
+
+Usage: test-targets.py BUILD_FOLDER REGEX"""
+import re
+import sys
+from pathlib import Path
+
+CASE = re.compile(r"^\s*TEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)\s*\)", re.MULTILINE)
+PREFIX = re.compile(r"INSTANTIATE_TEST_SUITE_P\(\s*(\w*)\s*,\s*(\w+)")
+TEST = re.compile(r"^add_test\(\[=\[(.+?)\]=\] (.*)\)$")
+
+
+def case_names(source):
+    text = source.read_text(encoding="utf-8", errors="replace")
+    prefixes = {suite: prefix for prefix, suite in PREFIX.findall(text)}
+    for suite, case in CASE.findall(text):
+        prefix = prefixes.get(suite)
+        yield f"{prefix}/{suite}.{case}/" if prefix else f"{suite}.{case}"
+
+
+def programs(build):
+    """Each C++ program of tests with the names under which ctest may know it."""
+    for line in (build / "test_programs.txt").read_text(encoding="utf-8").splitlines():
+        program, *sources = line.split("\t")
+        yield program, [program, *(name for source in sources for name in case_names(Path(source)))]
+
+
+def scripts(build):
+    """Each test that is no such program, with the files of the build that it names."""
+    inside = re.compile(re.escape(str(build)) + r'/([^";:=\s]+)')
+    for file in build.rglob("CTestTestfile.cmake"):
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+        for index, line in enumerate(lines):
+            match = TEST.match(line)
+            if match:
+                properties = lines[index + 1] if index + 1 < len(lines) else ""
+                yield match[1], inside.findall(match[2] + properties)
+
+
+def main():
+    build, wanted = Path(sys.argv[1]).resolve(), re.compile(sys.argv[2])
+    targets = {program for program, names in programs(build) if any(wanted.search(name) for name in names)}
+    matches = bool(targets)
+    known = {line.split(":")[0][len("build "):] for line in (build / "build.ninja").read_text().splitlines()
+             if line.startswith("build ")}
+    for name, files in scripts(build):
+        if wanted.search(name):
+            matches = True
+            targets.update(file for file in files if file in known)
+    for target in sorted(targets):
+        print(target)
+    return 0 if matches else 1
+
+
+sys.exit(main())

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/answer/pipeline.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "daemon/machine/clock_sync.h"
+#include "daemon/machine/thread_entry.h"
+#include "engine/base/check.h"
+
+namespace kinglet::daemon {
+Pipeline::Pipeline(std::optional<FrameLine> line, camera::Mailbox& mailbox, ClassifyDesk& desk, Stats& stats,
+                   Latest<Prediction>& latest, LogSink log, BestLook best_look, ModelChanges changes,
+                   FrameSamples* samples, LookAhead look_ahead)
+    : line_(std::move(line)),
+      changes_(std::move(changes)),
+      mailbox_(mailbox),
+      desk_(desk),
+      stats_(stats),
+      latest_(latest),
+      log_(std::move(log)),
+      best_look_(std::move(best_look)),
+      samples_(samples) {
+  heartbeat_ = SteadyClock::now().time_since_epoch().count();
+  if (look_ahead == LookAhead::kYes) side_.emplace("prepare");
+  publish_model();
+}
+
+Pipeline::~Pipeline() { stop(); }
+
+void Pipeline::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) {
+    enter_thread("answer", [&] {
+      while (!stop.stop_requested()) step(std::chrono::milliseconds(500));
+      finish();
+    });
+    ended_.release();
+  });
+}
+
+// Who waits for its model gets it back: nobody takes it any more.
+void Pipeline::finish() {
+  if (line_) line_->finish();
+  if (candidate_) end_trial({});
+  if (changes_.desk != nullptr) changes_.desk->close();
+}
+
+bool Pipeline::stop_by(SteadyTime deadline) {
+  thread_.request_stop();
+  desk_.close();
+  mailbox_.close();
+  if (thread_.joinable() && !ended_.try_acquire_until(deadline)) return false;
+  if (thread_.joinable()) thread_.join();
+  next_.reset();
+  return true;
+}
+
+void Pipeline::stop() {
+  if (stop_by(SteadyClock::now())) return;
+  thread_.join();
+  next_.reset();
+}
+
+SteadyTime Pipeline::heartbeat() const { return SteadyTime(SteadyClock::duration(heartbeat_.load())); }
+
+void Pipeline::step(std::chrono::milliseconds patience) {
+  heartbeat_ = SteadyClock::now().time_since_epoch().count();
+  take_up_settings();
+  take_up_model();
+  answer_posted_picture();
+  // A frame and a posted picture take turns; with more pictures waiting, a missing frame is not waited for.
+  std::optional<Next> next = take_next(desk_.empty() ? patience : std::chrono::milliseconds(0));
+  if (!line_) return stats_.add_given_back();
+  try {
+    if (next) {
+      look_at(*std::move(next));
+    } else {
+      line_->tick(SteadyClock::now());
+    }
+  } catch (const CheckFailure& bug) {
+    report(Error{ErrorCode::kInternal, bug.what(), {}, {}});
+  }
+}
+
+std::optional<Pipeline::Next> Pipeline::take_next(std::chrono::milliseconds patience) {
+  if (next_) return std::exchange(next_, std::nullopt);
+  std::optional<camera::Frame> frame = mailbox_.take(SteadyClock::now() + patience);
+  if (!frame) return std::nullopt;
+  return Next{.frame = *std::move(frame), .prepared = std::nullopt};
+}
+
+void Pipeline::adopt(LineOptions options) {
+  MutexLock lock(mutex_);
+  settings_ = std::move(options);
+}
+
+void Pipeline::rename(std::shared_ptr<const ModelFacts> facts) {
+  MutexLock lock(mutex_);
+  names_ = std::move(facts);
+}
+
+void Pipeline::take_up_settings() {
+  std::optional<LineOptions> settings;
+  std::shared_ptr<const ModelFacts> names;
+  {
+    MutexLock lock(mutex_);
+    settings.swap(settings_);
+    names.swap(names_);
+  }
+  if (!settings && !names) return;
+  if (settings) changes_.options = std::move(*settings);
+  if (!line_) return;
+  if (names && names->digest == line_->classifier().facts()->digest) line_->rename(names, make_rule(*names));
+  if (settings) line_->adopt(make_rule(*line_->classifier().facts()), changes_.options);
+  if (next_) next_->prepared.reset();
+  publish_model();
+}
+
+// Names that the model does not know are told once for each model and each change of the settings.
+std::shared_ptr<const visits::Rule> Pipeline::make_rule(const ModelFacts& model) {
+  std::vector<std::string> warnings;
+  auto rule = visits::Rule::make(model.taxa, changes_.options.decide, warnings, model.score_nature());
+  for (const std::string& warning : warnings) {
+    if (log_) log_(LogLevel::kWarning, warning);
+  }
+  return rule;
+}
+
+void Pipeline::publish_model() {
+  if (!line_ || changes_.board == nullptr) return;
+  model_number_ = changes_.board->publish(line_->classifier().facts(), line_->rule());
+}
+
+void Pipeline::take_up_model() {
+  if (changes_.desk == nullptr) return;
+  if (candidate_ && changes_.desk->wanted_back()) end_trial({});
+  std::optional<ModelDesk::Offer> offer = changes_.desk->take();
+  if (!offer) return;
+  if (!offer->trial || !line_) return change_model(std::move(offer->classifier));
+  visits::Decider decider(make_rule(*offer->classifier.facts()));
+  candidate_.emplace(std::move(offer->classifier), std::move(decider), Trial(offer->trial->frames));
+}
+
+void Pipeline::change_model(Classifier classifier) {
+  ModelDesk::Back back{.classifier = {}, .report = {}, .error = {}, .taken = true};
+  if (line_) {
+    auto rule = make_rule(*classifier.facts());
+    back.classifier.emplace(line_->change_model(std::move(classifier), std::move(rule)));
+    if (next_) next_->prepared.reset();
+  } else {
+    line_.emplace(changes_.make_line(std::move(classifier), changes_.options));
+  }
+  publish_model();
+  changes_.desk->done(std::move(back));
+}
+
+void Pipeline::try_candidate(const camera::Frame& frame, const Prediction& prediction) {
+  const ModelFacts& model = *line_->classifier().facts();
+  const auto opinion = line_->ask(candidate_->classifier, candidate_->decider, frame, prediction.clock_synced);
+  if (!opinion) return end_trial(opinion.error());
+  candidate_->trial.add(
+      {.answer = prediction.answer,
+       .taxa = *model.taxa,
+       .taken = prediction.timing.preprocess + prediction.timing.inference},
+      {.answer = opinion->answer, .taxa = *candidate_->classifier.facts()->taxa, .taken = opinion->taken});
+  changes_.desk->note(candidate_->trial.report());
+  if (candidate_->trial.complete()) end_trial({});
+}
+
+void Pipeline::end_trial(std::optional<Error> error) {
+  ModelDesk::Back back{
+      .classifier = std::move(candidate_->classifier), .report = candidate_->trial.report(), .error = std::move(error)};
+  candidate_.reset();
+  changes_.desk->done(std::move(back));
+}
+
+void Pipeline::look_at(Next next) {
+  const camera::Frame& frame = next.frame;
+  const SteadyTime now = SteadyClock::now();
+  if (paused_) {
+    line_->tick(now);
+    mailbox_.note_readable();  // as far as anybody looks
+    return stats_.add_looked_away(SkipReason::kPaused);
+  }
+  tell_of_hours();
+  const double pace = pace_;
+  line_->set_pace(pace);
+  if (!next.prepared) next.prepared = line_->prepare(frame, now, clock_is_synced(), FrameLine::Where::kInput);
+  stats_.set_gate(line_->gate().motion(), pace);
+  if (const Result<Prepared>& prepared = *next.prepared; !prepared) {
+    if (prepared.error().code == ErrorCode::kBadData) mailbox_.note_unreadable(describe(prepared.error()), now);
+    return report(prepared.error());
+  }
+  if ((*next.prepared)->skip != SkipReason::kRate) mailbox_.note_readable();
+  const auto looked = line_->answer(frame, **next.prepared, [this](Classifier& model) { return run_model(model); });
+  if (!looked) return report(looked.error());
+  if (const auto* skipped = std::get_if<SkipReason>(&*looked)) return stats_.add_looked_away(*skipped);
+  auto prediction = std::get<Prediction>(*looked);
+  prediction.model = model_number_;
+  newest_times_ = prediction.timing;
+  latest_.publish(prediction);
+  stats_.add_prediction(SteadyClock::now(), prediction);
+  last_error_.clear();
+  if (prediction.best_of_visit && best_look_) best_look_(frame, prediction);
+  if (samples_ != nullptr) samples_->offer(frame, now);
+  if (candidate_) try_candidate(frame, prediction);
+}
+
+Result<std::span<const float>> Pipeline::run_model(Classifier& classifier) {
+  // A candidate is asked about this frame, as the gate saw it.
+  if (!side_ || candidate_ || paused_) return classifier.run();
+  // As late as it may be, so that the frame is no older than it has to be; with time to spare, because the model waits
+  // for it where requests or another program take the core.
+  const StageTimes& times = newest_times_;
+  const auto spare = std::max(times.preprocess, times.inference / 4);
+  const SteadyTime not_before = SteadyClock::now() + times.inference - times.preprocess - spare;
+  std::optional<Result<std::span<const float>>> scores;
+  const auto run = [&] {
+    scores = classifier.run();
+    model_done_.release();
+  };
+  // Left over where prepare_ahead() did not take it: it was done first, or threw.
+  static_cast<void>(model_done_.try_acquire());
+  side_->run([this, not_before] { prepare_ahead(not_before); }, std::ref(run));
+  return *std::move(scores);
+}
+
+void Pipeline::prepare_ahead(SteadyTime not_before) {
+  if (model_done_.try_acquire_until(not_before)) return;
+  std::optional<camera::Frame> frame = mailbox_.take(SteadyClock::now());
+  if (!frame) return;
+  auto prepared = line_->prepare(*frame, SteadyClock::now(), clock_is_synced(), FrameLine::Where::kAside);
+  next_ = Next{.frame = *std::move(frame), .prepared = std::move(prepared)};
+}
+
+void Pipeline::answer_posted_picture() {
+  PostedPicture* picture = desk_.take();
+  if (picture == nullptr) return;
+  try {
+    if (Result<void> answered = answer(*picture); !answered) picture->error = answered.error();
+  } catch (const CheckFailure& bug) {
+    picture->error = Error{ErrorCode::kInternal, bug.what(), {}, {}};
+  }
+  desk_.done(picture);
+}
+
+Result<void> Pipeline::answer(PostedPicture& picture) {
+  if (!line_) return fail(ErrorCode::kUnavailable, "no model is loaded");
+  Classifier& classifier = line_->classifier();
+  if (picture.model && picture.model != classifier.facts()) {
+    return fail(ErrorCode::kBusy, "another model has taken the place of the one that was asked", {}, "ask again");
+  }
+  const SteadyTime start = SteadyClock::now();
+  if (picture.tensor.empty()) {
+    picture.used_crop = KINGLET_TRY(classifier.prepare(picture.view, picture.crop));
+  } else {
+    classifier.take(picture.tensor);
+  }
+  const SteadyTime prepared_at = SteadyClock::now();
+  const std::span<const float> scores = KINGLET_TRY(classifier.run());
+  picture.inference = SteadyClock::now() - prepared_at;
+  picture.preprocess = prepared_at - start;
+  KINGLET_CHECK(picture.scores.size() == scores.size());
+  std::ranges::copy(scores, picture.scores.begin());
+  for (std::size_t i = 0; i < picture.tensors.size(); ++i) classifier.give(i, picture.tensors[i]);
+  return {};
+}
+
+void Pipeline::tell_of_hours() {
+  if (hours_told_ || std::holds_alternative<Always>(changes_.options.gate.schedule) || clock_is_synced()) return;
+  hours_told_ = true;
+  if (log_)
+    log_(LogLevel::kWarning, "gate.hours: not applied as long as neither network nor battery has set the clock");
+}
+
+void Pipeline::report(const Error& error) {
+  stats_.add_failed(SteadyClock::now());
+  std::string line = describe(error);
+  // A camera that sends the same broken frame ten times a second must not fill the log.
+  if (line != last_error_ && log_) log_(LogLevel::kWarning, "frame not answered: " + line);
+  last_error_ = std::move(line);
+}
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the straight line from a frame to a published prediction, on the one thread that owns the model.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <semaphore>
+#include <string>
+#include <thread>
+
+#include "camera/frame/mailbox.h"
+#include "daemon/answer/classify_desk.h"
+#include "daemon/answer/latest.h"
+#include "daemon/answer/side_thread.h"
+#include "daemon/capture/frame_samples.h"
+#include "daemon/line/frame_line.h"
+#include "daemon/line/stats.h"
+#include "daemon/models/model_board.h"
+#include "daemon/models/model_desk.h"
+#include "engine/base/log.h"
+#include "engine/base/mutex.h"
+
+namespace kinglet::daemon {
+
+// The best look at a visitor so far, while its frame is still there. Called on the answer thread: copy and return.
+using BestLook = std::function<void(const camera::Frame& frame, const Prediction& prediction)>;
+
+// How another model takes the place of the one there is, or the first one comes. Empty: the model stays.
+struct ModelChanges {
+  ModelBoard* board = nullptr;  // told of each model and rule
+  ModelDesk* desk = nullptr;
+  // A line for the first model, where there was none.
+  std::function<FrameLine(Classifier, const LineOptions&)> make_line;
+  LineOptions options;  // as the line has them
+};
+
+// Whether the next frame is prepared on a thread of its own ("prepare") while the model runs on this one. Worth it
+// where the model leaves a core free.
+enum class LookAhead : std::uint8_t { kNo, kYes };
+
+// Owns the thread "answer". Without a line (no model) frames are taken and given back, so that the camera keeps moving.
+class Pipeline {
+ public:
+  Pipeline(std::optional<FrameLine> line, camera::Mailbox& mailbox, ClassifyDesk& desk, Stats& stats,
+           Latest<Prediction>& latest, LogSink log, BestLook best_look = {}, ModelChanges changes = {},
+           FrameSamples* samples = nullptr, LookAhead look_ahead = LookAhead::kNo);
+  ~Pipeline();
+
+  void start();
+  // The open visit ends; a model on trial goes back. Frames and posted pictures are not answered any more, but the
+  // model that runs now is waited for. False: it still ran at the deadline.
+  [[nodiscard]] bool stop_by(SteadyTime deadline);
+  void stop();
+  // One turn of the answer thread; blocks for at most `patience`. Public for tests.
+  void step(std::chrono::milliseconds patience);
+
+  // Other settings from the next frame on (FrameLine::adopt), and other names where it is still this model;
+  // thread-safe.
+  void adopt(LineOptions options);
+  void rename(std::shared_ptr<const ModelFacts> facts);
+  // Of gate.max_fps, above 0 to 1, from the next frame on; thread-safe.
+  void set_pace(double share) { pace_ = share; }
+  // Frames go by unanswered until this is taken back; thread-safe.
+  void set_paused(bool paused) { paused_ = paused; }
+  [[nodiscard]] bool paused() const { return paused_; }
+  // When the answer thread last came round; thread-safe.
+  [[nodiscard]] SteadyTime heartbeat() const;
+
+ private:
+  // A model that is tried beside the line's own.
+  struct Candidate {
+    Classifier classifier;
+    visits::Decider decider;
+    Trial trial;
+  };
+  // The frame after the one in the model.
+  struct Next {
+    camera::Frame frame;
+    std::optional<Result<Prepared>> prepared;  // absent: not yet, or for settings or a model that are gone
+  };
+  [[nodiscard]] std::optional<Next> take_next(std::chrono::milliseconds patience);
+  [[nodiscard]] Result<std::span<const float>> run_model(Classifier& classifier);
+  void prepare_ahead(SteadyTime not_before);
+  void take_up_settings();
+  void take_up_model();
+  void change_model(Classifier classifier);
+  [[nodiscard]] std::shared_ptr<const visits::Rule> make_rule(const ModelFacts& model);
+  void publish_model();
+  void try_candidate(const camera::Frame& frame, const Prediction& prediction);
+  void end_trial(std::optional<Error> error);
+  void finish();
+  void answer_posted_picture();
+  [[nodiscard]] Result<void> answer(PostedPicture& picture);
+  void look_at(Next next);
+  void report(const Error& error);
+  // Once, where they are given and nobody knows what time it is.
+  void tell_of_hours();
+
+  std::optional<FrameLine> line_;
+  ModelChanges changes_;
+  std::uint32_t model_number_ = 0;
+  std::optional<Candidate> candidate_;
+  camera::Mailbox& mailbox_;
+  ClassifyDesk& desk_;
+  Stats& stats_;
+  Latest<Prediction>& latest_;
+  const LogSink log_;
+  const BestLook best_look_;
+  FrameSamples* const samples_;  // sees the frames that were answered; may be absent
+
+  std::optional<Next> next_;
+  StageTimes newest_times_;
+  std::string last_error_;
+  bool hours_told_ = false;
+  Mutex mutex_;
+  std::optional<LineOptions> settings_ KINGLET_GUARDED_BY(mutex_);      // not yet taken up
+  std::shared_ptr<const ModelFacts> names_ KINGLET_GUARDED_BY(mutex_);  // the same
+  std::atomic<double> pace_{1};
+  std::atomic<bool> paused_{false};
+  std::atomic<SteadyTime::rep> heartbeat_{0};
+  std::binary_semaphore model_done_{0};
+  std::binary_semaphore ended_{0};  // the thread
+  std::optional<SideThread> side_;
+  std::jthread thread_;  // last: joined first
+};
+
+}  // namespace kinglet::daemon

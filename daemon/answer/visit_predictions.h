@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the predictions that a visit rests on, those that began it and the best one, outlive the memory of the newest
+// ones: they are given to the history with it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/answer/latest.h"
+#include "daemon/line/prediction.h"
+#include "visits/visit.h"
+
+namespace kinglet::daemon {
+
+// Thread-bound to the answer thread. Allocates nothing between the begin and the end of a visit.
+class VisitPredictions {
+ public:
+  // JSON of the API; nothing: it cannot be told any more.
+  using Describe = std::function<std::optional<std::string>(const Prediction& prediction)>;
+
+  VisitPredictions(const Latest<Prediction>& newest, Describe describe)
+      : newest_(newest), describe_(std::move(describe)) {}
+
+  // Takes those that began it, but the last: that is published, and looked at, only then.
+  void visit_began(const visits::Visit& visit);
+  // The best one so far of the open visit.
+  void look(const Prediction& prediction);
+  // With the answers, as far as they are known.
+  [[nodiscard]] visits::Visit complete(visits::Visit visit);
+
+ private:
+  const Latest<Prediction>& newest_;
+  const Describe describe_;
+  std::vector<Prediction> first_;
+  std::optional<Prediction> last_of_first_;
+  std::optional<Prediction> best_;
+};
+
+}  // namespace kinglet::daemon

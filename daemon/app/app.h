@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: builds all parts in order from the configuration, and ends them in the reverse order. The only place that knows
+// them all.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "engine/base/error.h"
+#include "engine/base/log.h"
+
+namespace kinglet::daemon {
+
+struct AppOptions {
+  bool strict = false;               // a model or camera that cannot be had is an error
+  std::vector<std::string> origins;  // config::Loaded::origins; may be empty
+  // The three may be empty. Files of sockets that were made, which go at the end; from now on the end has things to put
+  // in order; is the start to be given up?
+  std::function<void(std::vector<std::string> files)> opened;
+  std::function<void()> started;
+  std::function<bool()> called_off;
+};
+
+class App {
+ public:
+  // Binds, loads the model, starts all threads. kUnavailable: a port in use. With strict also what the model says, or
+  // kUnavailable when no frame comes within 10 s. Without it, a missing model or camera leaves the App not ready.
+  [[nodiscard]] static Result<std::unique_ptr<App>> start(const config::Config& config, const AppOptions& options,
+                                                          const LogSink& log);
+  ~App();  // stops, and waits for all of it
+
+  // The end in order: frames stop, the open visit ends and is told and stored, those who tell others say goodbye, what
+  // is slow is waited for last. `note_step` gets what is waited for. False: a model that runs or loads goes on, which
+  // nothing interrupts; the caller then ends the process without destroying the App. Nothing that matters is lost.
+  [[nodiscard]] bool stop(const std::function<void(const char* step)>& note_step);
+
+  [[nodiscard]] const std::vector<std::string>& urls() const;
+  // Takes up what changed: decisions, visits and the gate between two frames, the camera by opening it anew. What only
+  // a start can change is logged as waiting. On an error (a list that cannot be read) nothing is taken up.
+  [[nodiscard]] Result<void> reload(const config::Loaded& wanted);
+  void set_reload_failed(bool failed);  // for /metrics
+  // Called every fraction of a second by main: feeds the service manager with what is true.
+  void tend();
+  [[nodiscard]] std::string status_line() const;
+
+ private:
+  struct Parts;
+  explicit App(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+  bool stopped_ = false;
+};
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/app/app_parts.h"
+
+#include <thread>
+#include <utility>
+
+#include "camera/sources/open_source.h"
+#include "daemon/http/routes/json.h"
+#include "daemon/machine/clock_sync.h"
+#include "daemon/settings/settings.h"
+#include "daemon/settings/settings_check.h"
+#include "engine/base/format.h"
+
+namespace kinglet::daemon {
+namespace {
+
+constexpr std::size_t kKeptPredictions = 4096;
+constexpr std::size_t kPostedPictures = 5;         // one in work, four waiting
+constexpr http::Slots::Limits kLongAnswers{8, 4};  // events; pictures
+constexpr std::size_t kLongAnswersOfAddress = 3;
+constexpr std::chrono::minutes kThroughputSpan{5};
+constexpr std::chrono::seconds kThermometerInterval{5};
+
+LogSink into_book(LogSink log, LogBook& book) {
+  return [log = std::move(log), &book](LogLevel level, std::string_view text) {
+    book.add(level, text);
+    log(level, text);
+  };
+}
+
+// Only for a disk, which keeps whole frames as well.
+bool wants_clips(const config::Config& config, const store::Store& history) {
+  return config.store.clips.count() > 0 && config.privacy.keep_full_frames.count() > 0 &&
+         !history.brief().memory_is_wanted;
+}
+
+CaptureOptions capture_options(const config::Config& config, ClipRecorder* clips) {
+  CaptureOptions options;
+  options.settle = config.gate.settle;
+  options.clips = clips;
+  return options;
+}
+
+LookAhead look_ahead(const config::Config& config) {
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  return cores > config.inference.threads ? LookAhead::kYes : LookAhead::kNo;
+}
+
+}  // namespace
+
+App::Parts::Parts(const config::Config& config, const AppOptions& options, Result<Classifier> classifier,
+                  const LineOptions& line_options, KeeperOptions keeper_options, store::StoreOptions store_options,
+                  http::DoorOptions door_options, IntegrationOptions integration_options, LogSink log_sink)
+    : log_book(config.log.level),
+      log(into_book(std::move(log_sink), log_book)),
+      settings(config, options.origins, log),
+      state_folder(store_options.folder),
+      history(with_clock(std::move(store_options))),
+      tokens(state_folder, log),
+      door(std::move(door_options), tokens, log),
+      events(history.boot_tag()),
+      clips(wants_clips(config, history) ? std::make_unique<ClipRecorder>(clip_options(config), log) : nullptr),
+      pictures(history, clips.get()),
+      stats(SteadyClock::now()),
+      latest(kKeptPredictions),
+      predictions(latest, [this](const Prediction& prediction) { return described(prediction); }),
+      samples({.count = static_cast<std::size_t>(config.model.samples)}, log),
+      long_answers(kLongAnswers, kLongAnswersOfAddress),
+      models(classifier ? std::string() : describe(classifier.error())),
+      desk(kPostedPictures, [this] { mailbox.nudge(); }),
+      model_desk([this] { mailbox.nudge(); }),
+      pipeline(
+          first_line(std::move(classifier), line_options), mailbox, desk, stats, latest, log,
+          [this](const camera::Frame& frame, const Prediction& prediction) {
+            pictures.look(frame, prediction);
+            predictions.look(prediction);
+          },
+          {.board = &models,
+           .desk = &model_desk,
+           .make_line = [this](Classifier first, const LineOptions& line) { return make_line(std::move(first), line); },
+           .options = line_options},
+          &samples, look_ahead(config)),
+      keeper(std::move(keeper_options), models, model_desk, ids, log, [this] { inference_figures.reset(); }),
+      capture([this] { return open_source(); }, capture_options(config, clips.get()), mailbox, snapshots, stats, log),
+      context{.source_is_demonstration = [this] { return source_is_demonstration(); },
+              .source_kind = [this] { return camera::kind_of(settings.source().spec); },
+              .vitals = [this] { return vitals(); },
+              .doctor = [this] { return doctor_input(); },
+              .models = models,
+              .keeper = keeper,
+              .trial_rule = [this] { return settings.trial_rule(); },
+              .latest = latest,
+              .stats = stats,
+              .board = board,
+              .mailbox = mailbox,
+              .snapshots = snapshots,
+              .samples = samples,
+              .desk = desk,
+              .ids = ids,
+              .traffic = traffic,
+              .inference_figures = inference_figures,
+              .door = door,
+              .events = events,
+              .visits = history.book(),
+              .store = history,
+              .long_answers = long_answers,
+              .log_book = log_book,
+              .settings = [this] { return settings.list(); },
+              .check_settings = [](const std::string& toml) { return faults_of_text(toml, "body"); },
+              .page = [this] { return page; },
+              .set_paused = [this](bool paused) { pipeline.set_paused(paused); },
+              .clips = clips.get(),
+              .mqtt = [this] { return integrations.mqtt(); },
+              .webhook = [this] { return integrations.webhook(); },
+              .max_body_bytes = config.http.max_body.count,
+              .max_pixels = config.http.max_pixels,
+              .log = log},
+      integrations(std::move(integration_options), log),
+      watchdog(systemd_notify()),
+      governor(config.gate.hot) {}
+
+store::StoreOptions App::Parts::with_clock(store::StoreOptions options) {
+  options.clock_synced = clock_is_synced;
+  options.newest_id_ms = [this] { return ids.last_ms(); };
+  return options;
+}
+
+std::optional<FrameLine> App::Parts::first_line(Result<Classifier> classifier, const LineOptions& options) {
+  ids.start_at(history.last_id_ms());
+  if (!classifier) return std::nullopt;
+  return make_line(std::move(*classifier), options);
+}
+
+FrameLine App::Parts::make_line(Classifier classifier, LineOptions options) {
+  std::vector<std::string> warnings;
+  options.track.first_seq = history.next_seq();
+  options.track.last_seen = last_seen();
+  FrameLine line(
+      std::move(classifier), std::move(options), ids,
+      [this](visits::VisitEvent event, const visits::Visit& visit) { note_visit(event, visit); }, warnings);
+  for (const std::string& warning : warnings) log(LogLevel::kWarning, warning);
+  return line;
+}
+
+void App::Parts::note_visit(visits::VisitEvent event, const visits::Visit& visit) {
+  MutexLock lock(visit_mutex);
+  if (visits_are_over) return;
+  const bool ended = event == visits::VisitEvent::kEnd;
+  open_visit = ended ? std::nullopt : std::optional(visit);
+  if (event == visits::VisitEvent::kStart) {
+    stats.add_visit();
+    pictures.visit_began(visit);
+    predictions.visit_began(visit);
+  }
+  // The pictures first: the writer then finds them with the visit.
+  if (ended) pictures.visit_ended(visit);
+  history.put(ended ? predictions.complete(visit) : visit);
+  events.note(event, visit);
+  log(LogLevel::kDebug,
+      format_text("{}: {} {:.2f}", visits::to_string(event), visit.species_id(), visit.model_result.score));
+}
+
+void App::Parts::end_open_visit() {
+  MutexLock lock(visit_mutex);
+  visits_are_over = true;
+  if (!open_visit) return;
+  open_visit->state = visits::VisitState::kEnded;
+  history.put(*open_visit);
+  events.note(visits::VisitEvent::kEnd, *open_visit);
+}
+
+std::optional<std::string> App::Parts::described(const Prediction& prediction) const {
+  const auto model = models.find(prediction.model);
+  if (!model) return std::nullopt;
+  return http::to_json(prediction, *model, context.source_name).dump();
+}
+
+void App::Parts::note_throughput(SteadyTime now) {
+  if (now - span_begun < kThroughputSpan) return;
+  const Stats::View view = stats.view(now);
+  const std::uint64_t accepted = view.by_outcome.at(static_cast<std::size_t>(Outcome::kAccepted));
+  history.add_throughput({.at = std::chrono::system_clock::now(),
+                          .clock_synced = clock_is_synced(),
+                          .span = now - span_begun,
+                          .frames = view.captured - std::exchange(span_frames, view.captured),
+                          .images = view.predictions - std::exchange(span_images, view.predictions),
+                          .accepted = accepted - std::exchange(span_accepted, accepted),
+                          .latency_p50_ms = view.latency.recent.p50_ms,
+                          .latency_p99_ms = view.latency.recent.p99_ms});
+  span_begun = now;
+}
+
+void App::Parts::govern(SteadyTime now) {
+  if (now < next_temperature) return;
+  next_temperature = now + kThermometerInterval;
+  const std::optional<double> celsius = read_temperature();
+  const double before = governor.share();
+  const double share = governor.update(celsius, now);
+  if (share == before) return;
+  pipeline.set_pace(share);
+  log(share < before ? LogLevel::kWarning : LogLevel::kInfo,
+      format_text("the processor has {:.0f} degrees: at most {:.4g} of gate.max_fps from now on", *celsius, share));
+}
+
+visits::LastSeen App::Parts::last_seen() {
+  visits::LastSeen seen;
+  const auto species = history.species();
+  if (!species) return seen;
+  for (const store::SpeciesSeen& one : *species) seen[one.species_id] = one.last_seen_at;
+  return seen;
+}
+
+ClipOptions App::Parts::clip_options(const config::Config& config) {
+  ClipOptions options;
+  options.limits.before = config.store.clips;
+  options.wanted = [this] { return history.takes_clips(); };
+  return options;
+}
+
+Result<std::unique_ptr<camera::FrameSource>> App::Parts::open_source() {
+  camera::SourceOptions source = settings.source();
+  source.chosen_camera = chosen_camera;
+  if (source.spec != "auto") return camera::open_source(source);
+  return auto_choice.open(source, scene_may_stand_in() ? camera::StandIn::kScene : camera::StandIn::kNothing);
+}
+
+bool App::Parts::scene_may_stand_in() const {
+  const std::shared_ptr<const ModelFacts> model = models.facts();
+  return model != nullptr && model->demonstration;
+}
+
+void App::Parts::keep_scene_from_real_models() {
+  if (scene_may_stand_in() || !auto_choice.forget_scene()) return;
+  log(LogLevel::kInfo,
+      "source auto: the demonstration scene is for the demonstration model only: looking for a camera");
+  capture.reopen();
+}
+
+bool App::Parts::source_is_demonstration() const {
+  const std::string spec = settings.source().spec;
+  return spec.starts_with("demo:") || (spec == "auto" && auto_choice.is_demonstration());
+}
+
+Vitals App::Parts::vitals() const {
+  const SteadyTime now = SteadyClock::now();
+  CameraStatus camera = capture.status(now);
+  if (pipeline.paused() && camera.state == CameraState::kStreaming) camera.state = CameraState::kPaused;
+  return Vitals{.now = now,
+                .camera = std::move(camera),
+                .answer_heartbeat = pipeline.heartbeat(),
+                .unanswered_since = stats.unanswered_since(),
+                .model_loaded = models.facts() != nullptr,
+                .model_problem = models.problem(),
+                .model_since = models.since(),
+                .store = history.brief(),
+                .integrations = integrations.checks()};
+}
+
+DoctorInput App::Parts::doctor_input() const {
+  const Vitals vitals = this->vitals();
+  const std::shared_ptr<const ModelFacts> model = models.facts();
+  DoctorInput input{
+      .daemon_problem = {}, .camera = {}, .model = {}, .disk = {}, .network = {}, .clock_synced = clock_is_synced()};
+  input.camera = {.state = std::string(to_string(vitals.camera.state)),
+                  .detail = vitals.camera.detail,
+                  .description = vitals.camera.description,
+                  .kind = camera::kind_of(settings.source().spec),
+                  .demonstration = source_is_demonstration(),
+                  .stalls = vitals.camera.stalls};
+  input.model = {.loaded = model != nullptr, .name = {}, .problem = vitals.model_problem};
+  if (model) {
+    input.model = {.loaded = true,
+                   .name = model->name,
+                   .problem = {},
+                   .recipe_found = model->recipe_found,
+                   .labels_named = model->labels_from_file,
+                   .demonstration = model->demonstration,
+                   .fallback_nodes = model->plan.fallback_nodes};
+  }
+  input.disk = {.folder = state_folder, .note = vitals.store.note, .dropped_writes = vitals.store.dropped_writes};
+  input.network = {.listening = urls, .everywhere = listens_everywhere, .proxy = {}, .proxy_hint = {}};
+  if (const auto trouble = door.proxy_trouble()) {
+    input.network->proxy = trouble->detail;
+    input.network->proxy_hint = trouble->hint;
+  }
+  return input;
+}
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: all parts of the daemon, in the order in which they need each other, and what one tells another. app.cpp gives
+// them their life.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "camera/frame/mailbox.h"
+#include "camera/source/source.h"
+#include "camera/sources/auto_source.h"
+#include "camera/sources/open_source.h"
+#include "daemon/answer/pipeline.h"
+#include "daemon/answer/visit_predictions.h"
+#include "daemon/app/app.h"
+#include "daemon/app/integrations.h"
+#include "daemon/app/live_settings.h"
+#include "daemon/app/watchdog.h"
+#include "daemon/capture/capture.h"
+#include "daemon/capture/clip_recorder.h"
+#include "daemon/capture/visit_pictures.h"
+#include "daemon/doctor/log_book.h"
+#include "daemon/http/access/door.h"
+#include "daemon/http/live/event_feed.h"
+#include "daemon/http/server/server.h"
+#include "daemon/line/classifier.h"
+#include "daemon/line/gate/governor.h"
+#include "daemon/machine/board.h"
+#include "daemon/models/model_keeper.h"
+#include "engine/base/mutex.h"
+#include "store/store.h"
+
+namespace kinglet::daemon {
+
+// Destroyed in the reverse order: HTTP first, then the camera, then the model.
+struct App::Parts {
+  Parts(const config::Config& config, const AppOptions& options, Result<Classifier> classifier,
+        const LineOptions& line_options, KeeperOptions keeper_options, store::StoreOptions store_options,
+        http::DoorOptions door_options, IntegrationOptions integration_options, LogSink log_sink);
+
+  [[nodiscard]] Vitals vitals() const;
+  // A row of the throughput history for each span. Main's thread only.
+  void note_throughput(SteadyTime now);
+  // Looks less often while the board is hot, and says so. Main's thread only.
+  void govern(SteadyTime now);
+
+  // What the parts are made with, and ask of each other.
+  store::StoreOptions with_clock(store::StoreOptions options);
+  ClipOptions clip_options(const config::Config& config);
+  std::optional<FrameLine> first_line(Result<Classifier> classifier, const LineOptions& options);
+  FrameLine make_line(Classifier classifier, LineOptions options);
+  // Birds of the seasons before; without a history all are new.
+  visits::LastSeen last_seen();
+  void note_visit(visits::VisitEvent event, const visits::Visit& visit);
+  // For the answer thread, which is busy: the visit ends as it was last told. Nothing comes after it.
+  void end_open_visit();
+  // As the API has it; nothing when its model is not known any more.
+  [[nodiscard]] std::optional<std::string> described(const Prediction& prediction) const;
+  Result<std::unique_ptr<camera::FrameSource>> open_source();
+  [[nodiscard]] bool source_is_demonstration() const;
+  [[nodiscard]] bool scene_may_stand_in() const;
+  // A model that took the place of the demonstration's would name drawn birds as if they were there.
+  void keep_scene_from_real_models();
+  [[nodiscard]] DoctorInput doctor_input() const;
+
+  LogBook log_book;
+  const LogSink log;
+  LiveSettings settings;
+  visits::IdMaker ids;
+  const std::filesystem::path state_folder;
+  store::Store history;  // makes the folder
+  TokenBook tokens;
+  http::Door door;
+  http::EventFeed events;
+  const std::unique_ptr<ClipRecorder> clips;  // empty: none are made
+  VisitPictures pictures;
+  Stats stats;
+  RecentBoard board;
+  Latest<Prediction> latest;
+  VisitPredictions predictions;
+  Mutex visit_mutex;
+  std::optional<visits::Visit> open_visit KINGLET_GUARDED_BY(visit_mutex);
+  bool visits_are_over KINGLET_GUARDED_BY(visit_mutex) = false;
+  SnapshotBoard snapshots;
+  FrameSamples samples;
+  camera::Mailbox mailbox;
+  http::Traffic traffic;
+  kserve::Figures inference_figures;
+  http::Slots long_answers;
+  ModelBoard models;
+  ClassifyDesk desk;
+  ModelDesk model_desk;
+  Pipeline pipeline;
+  ModelKeeper keeper;
+  camera::AutoChoice auto_choice;
+  const std::shared_ptr<camera::ChosenCamera> chosen_camera = std::make_shared<camera::ChosenCamera>();
+  Capture capture;
+  const http::Context context;
+  Integrations integrations;
+  Watchdog watchdog;
+  Governor governor;
+  SteadyTime next_temperature{};
+  SteadyTime span_begun = SteadyClock::now();
+  std::uint64_t span_frames = 0;
+  std::uint64_t span_images = 0;
+  std::uint64_t span_accepted = 0;
+  std::unique_ptr<http::Tls> tls;  // empty: none
+  std::vector<std::string> urls;
+  std::string page;  // where people on other machines open it; before the server starts
+  bool listens_everywhere = false;
+  std::optional<http::Server> server;
+};
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/app/integrations.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "daemon/http/live/event_feed.h"
+#include "daemon/http/routes/visit_json.h"
+#include "daemon/machine/board.h"
+#include "daemon/machine/build_info.h"
+#include "daemon/tokens/secret_file.h"
+#include "engine/base/check.h"
+#include "engine/base/format.h"
+#include "visits/taxa.h"
+
+namespace kinglet::daemon {
+namespace {
+
+Result<mqtt::PublisherOptions> mqtt_options(const config::Config& config) {
+  const auto& wished = config.mqtt;
+  mqtt::PublisherOptions options;
+  options.broker = {.address = KINGLET_TRY(mqtt::parse_address(wished.url)),
+                    .username = wished.username,
+                    .password = secret_path(wished.password_file, "mqtt-password"),
+                    .certificates = wished.certificates,
+                    .client_id = wished.client_id == "auto" ? "kinglet-" + config.node.name : wished.client_id};
+  options.topics = {.node = config.node.name, .prefix = wished.topic_prefix, .discovery = wished.discovery_prefix};
+  const BoardFacts board = read_board();
+  options.device = {.version = std::string(build_info().version),
+                    .board = board.model.value_or(""),
+                    .page = {},
+                    .thermometer = board.temperature_celsius.has_value(),
+                    .pictures = wished.pictures,
+                    .commands = wished.commands};
+  return options;
+}
+
+webhook::SenderOptions webhook_options(const config::Config& config) {
+  const auto& wished = config.webhook;
+  webhook::SenderOptions options{.url = wished.url,
+                                 .events = {},
+                                 .secret = secret_path(wished.secret_file, "webhook-secret"),
+                                 .token = secret_path(wished.token_file, "webhook-token"),
+                                 .certificates = wished.certificates,
+                                 .timeout = wished.timeout,
+                                 .tries = static_cast<int>(wished.tries)};
+  for (const std::string& name : wished.events) {
+    std::string unknown;
+    const std::optional<EventSet> set = event_set(name, unknown);
+    KINGLET_CHECK(set.has_value());  // daemon/settings/settings_check.h
+    options.events |= *set;
+  }
+  return options;
+}
+
+mqtt::Today today_of(const http::Context& context, const TimeZone& zone) {
+  mqtt::Today today{.date = zone.local_hour(std::chrono::system_clock::now()).day, .visits = 0, .species = {}};
+  const auto seen = context.store.day(today.date);
+  if (!seen) return today;
+  for (const store::SpeciesHours& one : *seen) {
+    mqtt::Today::Species species{.species_id = one.species_id, .common_name = {}, .visits = 0};
+    species.visits = std::accumulate(one.visits.begin(), one.visits.end(), std::uint64_t{0});
+    if (const auto model = context.models.facts()) {
+      const visits::Taxa& taxa = *model->taxa;
+      if (const auto index = taxa.find(one.species_id)) species.common_name = taxa[*index].common_name;
+    }
+    today.visits += species.visits;
+    today.species.push_back(std::move(species));
+  }
+  return today;
+}
+
+mqtt::Figures figures_of(const http::Context& context) {
+  const Vitals vitals = context.vitals();
+  const Stats::View view = context.stats.view(vitals.now);
+  mqtt::Figures figures{.images_per_second = view.images_per_second_1m,
+                        .latency_p50_ms = {},
+                        .latency_p99_ms = {},
+                        .temperature_celsius = read_temperature(),
+                        .camera_state = std::string(to_string(vitals.camera.state))};
+  if (view.latency.recent.count > 0) {
+    figures.latency_p50_ms = view.latency.recent.p50_ms;
+    figures.latency_p99_ms = view.latency.recent.p99_ms;
+  }
+  return figures;
+}
+
+// One that is open now was left by the process before.
+std::string last_visit(const http::Context& context) {
+  const auto page = context.visits.list(visits::VisitQuery{.limit = 5});
+  if (!page) return {};
+  for (const visits::BookedVisit& booked : page->items) {
+    if (booked.visit.state == visits::VisitState::kEnded) return http::visit_json(booked).dump();
+  }
+  return {};
+}
+
+// Of a visit whose pictures are made.
+std::string links_of(const http::Context& context, const std::string& id) {
+  const auto found = context.visits.find(id);
+  if (!found || !*found || !(*found)->has_crop) return {};
+  return http::visit_json(**found)["links"].dump();
+}
+
+}  // namespace
+
+Result<IntegrationOptions> integration_options(const config::Config& config) {
+  IntegrationOptions options;
+  options.public_url = config.http.public_url;
+  if (options.public_url.ends_with('/')) options.public_url.pop_back();
+  if (config.mqtt.enabled) options.mqtt = KINGLET_TRY(mqtt_options(config));
+  if (!config.webhook.url.empty()) options.webhook = webhook_options(config);
+  options.zone = KINGLET_TRY(TimeZone::find(config.time.zone));
+  return options;
+}
+
+Result<void> forget_device(const config::Config& config) {
+  if (!config.mqtt.enabled) return fail(ErrorCode::kUsage, "mqtt.enabled is false: there is no broker to ask");
+  const mqtt::PublisherOptions options = KINGLET_TRY(mqtt_options(config));
+  return mqtt::forget(options.broker, options.topics);
+}
+
+mqtt::Sources Integrations::mqtt_sources(const http::Context& context) const {
+  return {.events = context.events.bus(),
+          .last_visit = [&context] { return last_visit(context); },
+          .today = [&context, zone = options_.zone] { return today_of(context, zone); },
+          .figures = [&context] { return figures_of(context); },
+          .crop =
+              [&context](const std::string& id) {
+                return context.store.picture(id, store::Picture::kCrop).value_or(std::string());
+              },
+          .set_paused = context.set_paused};
+}
+
+void Integrations::start(const http::Context& context, const std::string& page) {
+  const std::string& url = options_.public_url.empty() ? page : options_.public_url;
+  if (options_.mqtt) {
+    options_.mqtt->device.page = url;
+    publisher_.emplace(*options_.mqtt, mqtt_sources(context), log_);
+    publisher_->start();
+  }
+  if (options_.webhook) {
+    options_.webhook->page = url;
+    options_.webhook->boot_tag = context.store.boot_tag();
+    sender_.emplace(
+        *options_.webhook, context.events.bus(), [&context](const std::string& id) { return links_of(context, id); },
+        log_);
+    sender_->start();
+  }
+}
+
+void Integrations::begin_stop() {
+  if (publisher_) publisher_->begin_stop();
+  if (sender_) sender_->begin_stop();
+}
+
+void Integrations::stop() {
+  begin_stop();
+  if (publisher_) publisher_->stop();
+  if (sender_) sender_->stop();
+}
+
+std::optional<mqtt::Status> Integrations::mqtt() const {
+  if (!publisher_) return std::nullopt;
+  return publisher_->status();
+}
+
+std::optional<webhook::Status> Integrations::webhook() const {
+  if (!sender_) return std::nullopt;
+  return sender_->status();
+}
+
+// That others are away is worth a look, never a reason to be called unwell.
+std::vector<Check> Integrations::checks() const {
+  std::vector<Check> checks;
+  if (const auto status = mqtt()) {
+    Check check{.name = "mqtt", .detail = status->detail, .since = status->since};
+    if (status->state != mqtt::LinkState::kConnected) check.status = CheckStatus::kWarn;
+    checks.push_back(std::move(check));
+  }
+  if (const auto status = webhook()) {
+    Check check{.name = "webhook", .detail = status->detail, .since = status->since};
+    if (!status->detail.empty()) check.status = CheckStatus::kWarn;
+    checks.push_back(std::move(check));
+  }
+  return checks;
+}
+
+}  // namespace kinglet::daemon

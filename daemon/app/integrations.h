@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what the daemon tells other programs without being asked: MQTT and webhooks, as the configuration wishes, fed by
+// the events and by the same answers as the API.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "config/config.h"
+#include "daemon/doctor/health.h"
+#include "daemon/http/routes/context.h"
+#include "daemon/mqtt/publisher.h"
+#include "daemon/webhook/sender.h"
+#include "engine/base/local_time.h"
+
+namespace kinglet::daemon {
+
+struct IntegrationOptions {
+  std::optional<mqtt::PublisherOptions> mqtt;  // nothing: not wished
+  std::optional<webhook::SenderOptions> webhook;
+  TimeZone zone;
+  std::string public_url;  // without "/" at its end; empty: found out
+};
+// kConfig: an address or a name that cannot be.
+[[nodiscard]] Result<IntegrationOptions> integration_options(const config::Config& config);
+
+// Takes back what the broker keeps of this device; blocks for some seconds. kUsage: MQTT is not enabled.
+[[nodiscard]] Result<void> forget_device(const config::Config& config);
+
+// Thread-safe but for start() and stop(), which belong to the owner.
+class Integrations {
+ public:
+  Integrations(IntegrationOptions options, LogSink log) : options_(std::move(options)), log_(std::move(log)) {}
+
+  // `context` outlives stop(). `page`: where people open the page, unless the configuration says so.
+  void start(const http::Context& context, const std::string& page);
+  void begin_stop();  // waits for nothing
+  void stop();
+
+  // Nothing: not wished. Other threads ask only after start().
+  [[nodiscard]] std::optional<mqtt::Status> mqtt() const;
+  [[nodiscard]] std::optional<webhook::Status> webhook() const;
+  [[nodiscard]] std::vector<Check> checks() const;
+
+ private:
+  [[nodiscard]] mqtt::Sources mqtt_sources(const http::Context& context) const;
+
+  IntegrationOptions options_;
+  const LogSink log_;
+  std::optional<mqtt::Publisher> publisher_;
+  std::optional<webhook::Sender> sender_;
+};
+
+}  // namespace kinglet::daemon

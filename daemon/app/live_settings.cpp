@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/app/live_settings.h"
+
+#include <utility>
+
+#include "daemon/settings/settings.h"
+#include "engine/base/format.h"
+
+namespace kinglet::daemon {
+
+LiveSettings::LiveSettings(const config::Config& config, std::vector<std::string> origins, LogSink log)
+    : log_(std::move(log)), config_(config), origins_(std::move(origins)), waiting_(config::key_table().size()) {
+  origins_.resize(config::key_table().size(), "default");
+}
+
+camera::SourceOptions LiveSettings::source() const {
+  MutexLock lock(mutex_);
+  return source_options(config_, log_);
+}
+
+TrialRule LiveSettings::trial_rule() const {
+  MutexLock lock(mutex_);
+  return {.frames = static_cast<std::size_t>(config_.model.trial_frames),
+          .least_agreement = config_.model.trial_agreement,
+          .most_time = config_.model.trial_time};
+}
+
+std::vector<http::Setting> LiveSettings::list() const {
+  const std::vector<config::Key>& table = config::key_table();
+  std::vector<http::Setting> settings;
+  settings.reserve(table.size());
+  MutexLock lock(mutex_);
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    settings.push_back({.key = table[i].full_name(),
+                        .value = table[i].value_text(config_),
+                        .source = origins_[i],
+                        .reload = std::string(config::to_string(table[i].reload)),
+                        .waiting = waiting_[i]});
+  }
+  return settings;
+}
+
+Result<LiveSettings::Change> LiveSettings::reload(const config::Loaded& wanted) {
+  // Before anything is taken up: it reads files.
+  const LineOptions line = KINGLET_TRY(line_options(wanted.config));
+  return take_up(wanted, line);
+}
+
+LiveSettings::Change LiveSettings::take_up(const config::Loaded& wanted, const LineOptions& line) {
+  Change change;
+  MutexLock lock(mutex_);
+  const std::vector<config::Key>& table = config::key_table();
+  // What the lists of birds say may be other than before where their names are the same.
+  if (!wanted.config.decide.region.empty()) change.line = line;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const config::Key& key = table[i];
+    const std::string value = key.value_text(wanted.config);
+    const bool changed = value != key.value_text(config_);
+    const bool waits = changed && key.reload == config::Reload::kRestart;
+    if (changed && value != waiting_[i]) {
+      log_(LogLevel::kInfo,
+           format_text("configuration: {} = {}{}", key.full_name(), http::shown_value(key.full_name(), value),
+                       waits ? " waits for the next start" : ""));
+    }
+    waiting_[i] = waits ? value : std::string();
+    if (waits) continue;
+    origins_[i] = wanted.origins[i];
+    if (!changed) continue;
+    key.copy(wanted.config, config_);
+    if (key.reload == config::Reload::kCamera) {
+      change.camera_settle = wanted.config.gate.settle;
+    } else {
+      change.line = line;
+    }
+  }
+  return change;
+}
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/app/status_line.h"
+
+#include "engine/base/format.h"
+#include "engine/base/text.h"
+
+namespace kinglet::daemon {
+namespace {
+
+std::string words(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kAccepted:
+      return "";
+    case Outcome::kBelowThreshold:
+      return "not sure";
+    case Outcome::kBackground:
+      return "nobody there";
+    case Outcome::kAmbiguous:
+      return "two look alike";
+    case Outcome::kNotAllowed:
+      return "not on the list";
+    case Outcome::kBlocked:
+      return "blocked";
+    case Outcome::kNonFinite:
+      return "the model gave no numbers";
+  }
+  return "";
+}
+
+std::string prediction_text(const Prediction& prediction, const ModelFacts& model) {
+  std::string reason = words(prediction.answer.outcome);
+  if (prediction.answer.count == 0) return reason;
+  const Scored& best = prediction.answer.entries[0];
+  std::string text = format_text("{} {:.2f}", printable((*model.taxa)[best.taxon].common_name, 60), best.score);
+  if (!reason.empty()) text = format_text("({}: {})", reason, text);
+  return text;
+}
+
+}  // namespace
+
+std::string status_line(const Vitals& vitals, const Stats::View& stats, const std::optional<Prediction>& latest,
+                        const ModelFacts* model) {
+  if (model == nullptr) return "no model: " + vitals.model_problem;
+  if (vitals.camera.state != CameraState::kStreaming) {
+    return format_text("camera {}{}{}", to_string(vitals.camera.state), vitals.camera.detail.empty() ? "" : ": ",
+                       vitals.camera.detail);
+  }
+  if (!latest) return "waiting for the first prediction";
+  std::string line = prediction_text(*latest, *model);
+  if (stats.images_per_second_now) line += format_text(" · {:.1f} images/s", *stats.images_per_second_now);
+  if (stats.motion && !stats.motion->moving) line += " (nothing moves)";
+  line += format_text(" · {:.1f} ms", stats.latency.recent.p50_ms);
+  return line;
+}
+
+std::string service_status(const Vitals& vitals) {
+  std::string text = format_text("camera {}", to_string(vitals.camera.state));
+  if (!vitals.camera.detail.empty() && vitals.camera.state != CameraState::kStalled)
+    text += ": " + vitals.camera.detail;
+  if (!vitals.model_loaded) text += "; no model: " + vitals.model_problem;
+  return text;
+}
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: clips cost the capture and the answer thread a copy now and then, and nothing else: a thread of its own, of low
+// priority, makes frames small and encodes them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "camera/frame/frame.h"
+#include "camera/preprocess/preprocess.h"
+#include "daemon/capture/clip_ring.h"
+#include "engine/base/log.h"
+#include "engine/base/mutex.h"
+#include "visits/visit.h"
+
+namespace kinglet::daemon {
+
+struct ClipOptions {
+  ClipLimits limits;
+  std::chrono::milliseconds interval{200};             // between frames
+  int width = 640;                                     // larger frames are made smaller
+  int quality = 70;                                    // of JPEG
+  std::function<bool()> wanted = [] { return true; };  // would a clip be written? Asked before each frame
+};
+
+struct ClipStatus {
+  std::size_t bytes = 0;     // in memory
+  std::uint64_t frames = 0;  // encoded since the start
+  std::uint64_t missed = 0;  // came while the one before was not encoded yet, or could not be
+};
+
+// Owns the thread "clips". Thread-safe.
+class ClipRecorder {
+ public:
+  ClipRecorder(ClipOptions options, LogSink log);
+  ~ClipRecorder();
+
+  // A frame of the camera; the capture thread's. Allocates nothing from one frame to the next of the same size.
+  void offer(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now);
+  // The visit's first frames have agreed; called as soon as that is known.
+  void visit_began(const visits::Visit& visit, SteadyTime now);
+  // Frames from the seconds before it and its first ones, oldest first.
+  [[nodiscard]] ClipFrames visit_ended(const visits::Visit& visit);
+
+  [[nodiscard]] ClipStatus status() const;
+
+ private:
+  struct Copy {
+    std::vector<std::byte> bytes;
+    camera::FrameView view;
+    camera::FrameInfo info;
+    bool valid = false;
+  };
+  void work(const std::stop_token& stop);
+  void encode();  // reading_
+  [[nodiscard]] Result<std::string> make_small(const camera::FrameView& view);
+
+  const ClipOptions options_;
+  const LogSink log_;
+
+  // Of the capture thread.
+  Copy filling_;
+  std::optional<SteadyTime> last_;
+
+  // Of the thread "clips".
+  Copy reading_;
+  camera::Image small_;
+  std::optional<camera::Preprocessor> scale_;
+  std::string last_error_;
+
+  mutable Mutex mutex_;
+  Condition changed_;
+  Copy ready_ KINGLET_GUARDED_BY(mutex_);
+  ClipRing ring_ KINGLET_GUARDED_BY(mutex_);
+  ClipStatus counts_ KINGLET_GUARDED_BY(mutex_);
+  std::jthread thread_;  // last: joined first
+};
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/capture/clip_ring.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace kinglet::daemon {
+namespace {
+
+constexpr std::size_t kMostClips = 4;
+
+}  // namespace
+
+void ClipRing::add(ClipFrame frame) {
+  bytes_ += frame.jpeg.size();
+  frames_.push_back(std::make_shared<const ClipFrame>(std::move(frame)));
+  trim();
+}
+
+void ClipRing::begin(std::string_view visit, SteadyTime started) {
+  if (clips_.size() >= kMostClips) clips_.pop_front();
+  clips_.push_back({std::string(visit), started - limits_.before, started + limits_.after});
+}
+
+ClipFrames ClipRing::take(std::string_view visit) {
+  const auto clip = std::ranges::find(clips_, visit, &Clip::visit);
+  if (clip == clips_.end()) return {};
+  ClipFrames found;
+  std::ranges::copy_if(frames_, std::back_inserter(found), [&](const auto& frame) { return clip->has(frame->at); });
+  clips_.erase(clip);
+  return found;
+}
+
+bool ClipRing::is_wanted(SteadyTime at) const {
+  return std::ranges::any_of(clips_, [&](const Clip& clip) { return clip.has(at); });
+}
+
+void ClipRing::trim() {
+  const SteadyTime oldest = frames_.back()->at - limits_.before - limits_.known_within;
+  std::erase_if(frames_, [&](const auto& frame) {
+    const bool goes = frame->at < oldest && !is_wanted(frame->at);
+    if (goes) bytes_ -= frame->jpeg.size();
+    return goes;
+  });
+  // Those of no clip first, the oldest first; the newest stays unless it is too large by itself.
+  while (bytes_ > limits_.bytes) {
+    auto victim =
+        std::find_if(frames_.begin(), frames_.end() - 1, [&](const auto& frame) { return !is_wanted(frame->at); });
+    if (victim == frames_.end() - 1) victim = frames_.begin();
+    bytes_ -= (*victim)->jpeg.size();
+    frames_.erase(victim);
+  }
+}
+
+}  // namespace kinglet::daemon

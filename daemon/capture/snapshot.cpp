@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/capture/snapshot.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "camera/decode/decode.h"
+#include "camera/decode/to_rgb.h"
+#include "camera/frame/frame_copy.h"
+#include "camera/preprocess/preprocess.h"
+
+namespace kinglet::daemon {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr auto kIdleInterval = seconds(1);
+constexpr auto kWatchedInterval = milliseconds(50);
+constexpr auto kWantedFor = seconds(3);
+constexpr auto kFreshEnough = milliseconds(200);
+constexpr auto kPatience = milliseconds(300);
+constexpr auto kTooOld = seconds(5);
+constexpr int kQuality = 80;
+
+// A line around what the model saw, of the same width in the picture whatever its scale.
+void draw(const Mark& mark, double scale, camera::Image& image) {
+  constexpr double kLine = 3;
+  constexpr std::array<std::uint8_t, 3> kAccepted{60, 220, 90};
+  constexpr std::array<std::uint8_t, 3> kOther{250, 210, 60};
+  const auto& color = mark.accepted ? kAccepted : kOther;
+  const int line = std::max(1, static_cast<int>(std::lround(kLine / scale)));
+  // The frame may have another size by now.
+  const int left = std::clamp(mark.where.x, 0, image.width);
+  const int top = std::clamp(mark.where.y, 0, image.height);
+  const int right = std::clamp(mark.where.x + mark.where.width, left, image.width);
+  const int bottom = std::clamp(mark.where.y + mark.where.height, top, image.height);
+  for (int y = top; y < bottom; ++y) {
+    const bool across = y < top + line || y >= bottom - line;
+    for (int x = left; x < right; ++x) {
+      if (!across && x >= left + line && x < right - line) x = right - line;
+      const std::size_t at =
+          3 * (static_cast<std::size_t>(y) * static_cast<std::size_t>(image.width) + static_cast<std::size_t>(x));
+      for (std::size_t c = 0; c < 3; ++c) image.rgb[at + c] = static_cast<std::byte>(color.at(c));
+    }
+  }
+}
+
+}  // namespace
+
+void SnapshotBoard::offer(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now) {
+  const bool wanted = now.time_since_epoch().count() < wanted_until_.load(std::memory_order_relaxed);
+  if (now - last_copy_ < (wanted ? SteadyClock::duration(kWatchedInterval) : SteadyClock::duration(kIdleInterval))) {
+    return;
+  }
+  last_copy_ = now;
+  camera::copy_view(view, filling_.bytes, filling_.view);
+  filling_.info = info;
+  filling_.at = now;
+  filling_.valid = true;
+  {
+    MutexLock lock(mutex_);
+    std::swap(filling_, ready_);
+  }
+  fresh_.notify_all();
+}
+
+Result<std::shared_ptr<const Snapshot>> SnapshotBoard::get(int width, SteadyClock::duration shared_for,
+                                                           const std::optional<Mark>& mark) {
+  const SteadyTime start = SteadyClock::now();
+  wanted_until_.store((start + kWantedFor).time_since_epoch().count(), std::memory_order_relaxed);
+  MutexLock encode_lock(encode_mutex_);
+  if (const auto found = encoded_.find({width, mark.has_value()});
+      found != encoded_.end() && start - found->second.made < shared_for) {
+    return found->second.snapshot;
+  }
+  {
+    MutexLock lock(mutex_);
+    const SteadyTime newest = std::max(ready_.at, reading_.at);
+    if (start - newest > kFreshEnough) {
+      while (ready_.at <= newest) {
+        if (fresh_.wait_until(mutex_, start + kPatience) == std::cv_status::timeout) break;
+      }
+    }
+    if (ready_.valid && ready_.at > reading_.at) {
+      std::swap(ready_, reading_);
+      ready_.valid = false;
+    }
+  }
+  if (!reading_.valid) return fail(ErrorCode::kUnavailable, "no frame has come yet");
+  if (SteadyClock::now() - reading_.at > kTooOld) {
+    return fail(ErrorCode::kUnavailable, "the last frame is older than 5 s");
+  }
+  return encode(width, mark);
+}
+
+Result<std::shared_ptr<const Snapshot>> SnapshotBoard::encode(int width, const std::optional<Mark>& mark) {
+  Encoded& encoded = encoded_[{width, mark.has_value()}];
+  if (encoded.snapshot && encoded.at == reading_.at) return encoded.snapshot;
+  auto snapshot = std::make_shared<Snapshot>();
+  snapshot->info = reading_.info;
+  const bool scale = width > 0 && width < reading_.view.width;
+  if (reading_.view.format == camera::PixelFormat::kMjpeg && !scale && !mark) {
+    const std::span<const std::byte> jpeg = reading_.view.planes[0].bytes;
+    snapshot->jpeg.assign(jpeg.begin(), jpeg.end());
+  } else {
+    camera::Image image = KINGLET_TRY(camera::to_rgb(reading_.view));
+    if (mark) draw(*mark, scale ? static_cast<double>(width) / image.width : 1, image);
+    if (scale) {
+      const int height = std::max(1, static_cast<int>(std::int64_t{image.height} * width / image.width));
+      image = KINGLET_TRY(camera::resize_like_pillow(image.view(), {0, 0, image.width, image.height}, width, height,
+                                                     engine::Interpolation::kBilinear));
+    }
+    snapshot->jpeg = KINGLET_TRY(camera::encode_jpeg(image.view(), kQuality));
+  }
+  encoded = {.snapshot = std::move(snapshot), .at = reading_.at, .made = SteadyClock::now()};
+  return encoded.snapshot;
+}
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the newest frame as a JPEG, without ever holding a camera's buffer for a slow reader: the capture thread copies
+// a frame now and then, the reader converts and encodes.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "camera/frame/frame.h"
+#include "camera/preprocess/preprocess.h"
+#include "engine/base/error.h"
+#include "engine/base/mutex.h"
+
+namespace kinglet::daemon {
+
+// Where the model looked, and whether it gave an answer.
+struct Mark {
+  camera::CropRect where;  // in pixels of the frame
+  bool accepted = false;
+};
+
+struct Snapshot {
+  std::vector<std::byte> jpeg;
+  camera::FrameInfo info;
+};
+
+// Thread-safe. offer() belongs to the capture thread and does not wait for readers.
+class SnapshotBoard {
+ public:
+  // Copies once a second, or up to 20 times a second while somebody asks.
+  void offer(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now);
+
+  // The newest frame, `width` pixels wide when that is not 0 and smaller than the frame. Waits a moment for a fresh
+  // copy, unless a picture of this width was encoded less than `shared_for` ago. kUnavailable when the last frame is
+  // older than 5 s or there was none; kBadData when it cannot be decoded.
+  // `mark` is drawn around its part of the frame; all who ask within the time for a picture with a mark share one.
+  [[nodiscard]] Result<std::shared_ptr<const Snapshot>> get(int width, SteadyClock::duration shared_for = {},
+                                                            const std::optional<Mark>& mark = {});
+
+ private:
+  struct Copy {
+    std::vector<std::byte> bytes;
+    camera::FrameView view;
+    camera::FrameInfo info;
+    SteadyTime at{};
+    bool valid = false;
+  };
+  struct Encoded {
+    std::shared_ptr<const Snapshot> snapshot;
+    SteadyTime at{};  // of the copy that it was made of
+    SteadyTime made{};
+  };
+  [[nodiscard]] Result<std::shared_ptr<const Snapshot>> encode(int width, const std::optional<Mark>& mark)
+      KINGLET_REQUIRES(encode_mutex_);
+
+  std::atomic<SteadyTime::rep> wanted_until_{0};
+  Copy filling_;  // capture thread only
+  SteadyTime last_copy_{};
+
+  Mutex mutex_;
+  Condition fresh_;
+  Copy ready_ KINGLET_GUARDED_BY(mutex_);
+
+  Mutex encode_mutex_;  // taken before mutex_; one frame is encoded at a time
+  Copy reading_ KINGLET_GUARDED_BY(encode_mutex_);
+  // The newest of each width, with and without a mark.
+  std::map<std::pair<int, bool>, Encoded> encoded_ KINGLET_GUARDED_BY(encode_mutex_);
+};
+
+}  // namespace kinglet::daemon

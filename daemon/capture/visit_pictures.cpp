@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/capture/visit_pictures.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "camera/decode/decode.h"
+#include "camera/decode/to_rgb.h"
+#include "camera/frame/frame_copy.h"
+#include "camera/preprocess/preprocess.h"
+#include "daemon/capture/clip_file.h"
+
+namespace kinglet::daemon {
+namespace {
+
+constexpr int kFrameQuality = 80;
+constexpr int kCropQuality = 85;
+constexpr int kCropSide = 640;
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Result<std::string> encode_crop(const camera::Image& image, camera::CropRect crop) {
+  crop.x = std::clamp(crop.x, 0, image.width - 1);
+  crop.y = std::clamp(crop.y, 0, image.height - 1);
+  crop.width = std::clamp(crop.width, 1, image.width - crop.x);
+  crop.height = std::clamp(crop.height, 1, image.height - crop.y);
+  const double scale = std::min(1.0, static_cast<double>(kCropSide) / std::max(crop.width, crop.height));
+  const auto scaled = [&](int side) { return std::max(1, static_cast<int>(side * scale)); };
+  const camera::Image part = KINGLET_TRY(camera::resize_like_pillow(
+      image.view(), crop, scaled(crop.width), scaled(crop.height), engine::Interpolation::kBilinear));
+  return text_of(KINGLET_TRY(camera::encode_jpeg(part.view(), kCropQuality)));
+}
+
+}  // namespace
+
+Result<store::Pictures> make_pictures(const camera::FrameView& view, const camera::CropRect& crop) {
+  store::Pictures pictures;
+  const camera::Image image = KINGLET_TRY(camera::to_rgb(view));
+  pictures.frame = view.format == camera::PixelFormat::kMjpeg
+                       ? text_of(view.planes[0].bytes)
+                       : text_of(KINGLET_TRY(camera::encode_jpeg(image.view(), kFrameQuality)));
+  pictures.crop = KINGLET_TRY(encode_crop(image, crop));
+  return pictures;
+}
+
+void VisitPictures::look(const camera::Frame& frame, const Prediction& prediction) {
+  if (!prediction.visit) return;
+  if (!look_) look_.emplace();
+  look_->visit = *prediction.visit;
+  look_->crop = prediction.crop;
+  camera::copy_view(frame.view(), look_->bytes, look_->view);
+}
+
+void VisitPictures::visit_began(const visits::Visit& visit) {
+  if (clips_ != nullptr) clips_->visit_began(visit, SteadyClock::now());
+}
+
+void VisitPictures::visit_ended(const visits::Visit& visit) {
+  ClipFrames clip;
+  if (clips_ != nullptr) clip = clips_->visit_ended(visit);
+  if (!look_ || !visit.id.ends_with(look_->visit.view())) return;
+  auto look = std::make_shared<Look>(std::move(*look_));
+  look_.reset();
+  store_.add_pictures(visit.seq, [look, frames = std::move(clip)]() -> Result<store::Pictures> {
+    store::Pictures pictures = KINGLET_TRY(make_pictures(look->view, look->crop));
+    pictures.clip = make_clip(frames);
+    return pictures;
+  });
+}
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: POST /v2/models/{name}/infer: a tensor or a picture goes the same way as one of POST /api/v1/classify, between
+// two frames of the camera, one at a time.
+#include "camera/decode/decode.h"
+#include "daemon/http/kserve/model.h"
+#include "daemon/http/kserve/request.h"
+#include "daemon/http/message/problem.h"
+#include "daemon/http/routes/routes.h"
+#include "engine/base/format.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+using kserve::Json;
+using Tensors = std::vector<std::vector<std::byte>>;
+
+constexpr std::chrono::seconds kAnswerTime{10};
+
+struct Answered {
+  Tensors outputs;  // in the file's order
+  kserve::Times times;
+};
+
+Reply refusal(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kBusy:
+      return problem("busy", error.message);
+    case ErrorCode::kUnavailable:
+      return problem("starting", error.message);
+    case ErrorCode::kInternal:
+      return problem("internal-error", describe(error));
+    default:
+      return problem("bad-request", describe(error), error.hint);
+  }
+}
+
+// Waits for the model's thread; `picture` holds what is to be answered.
+Result<void> answer(const Context& context, PostedPicture& picture, Answered& answered) {
+  const ModelFacts& model = *picture.model;
+  picture.scores.resize(model.labels.size());
+  for (const engine::TensorInfo& info : model.outputs) picture.tensors.emplace_back(kserve::byte_count(info));
+  const SteadyTime begun = SteadyClock::now();
+  KINGLET_TRY(context.desk.answer(picture, begun + kAnswerTime));
+  answered.times.queue += SteadyClock::now() - begun - picture.inference - picture.preprocess;
+  answered.times.input += picture.preprocess;
+  answered.times.compute = picture.inference;
+  for (std::size_t i = 0; i < model.outputs.size(); ++i) {
+    std::vector<std::byte>& tensor = answered.outputs.emplace_back(picture.tensors[i].size());
+    kserve::to_file_order(picture.tensors[i], model.outputs[i], tensor);
+  }
+  return {};
+}
+
+Result<Answered> run(const Context& context, const std::shared_ptr<const ModelFacts>& model,
+                     const kserve::Request& request) {
+  const ClassifyDesk::Place place = KINGLET_TRY(context.desk.reserve());
+  Answered answered;
+  const SteadyTime begun = SteadyClock::now();
+  MutexLock turn(context.desk.turn());
+  const SteadyTime my_turn = SteadyClock::now();
+  answered.times.queue = my_turn - begun;
+  if (request.picture.empty()) {
+    std::vector<std::byte> memory(request.tensor.size());
+    kserve::to_memory(std::as_bytes(std::span(request.tensor)), model->inputs[0], memory);
+    PostedPicture picture{.model = model, .tensor = memory};
+    answered.times.input = SteadyClock::now() - my_turn;
+    KINGLET_TRY(answer(context, picture, answered));
+    return answered;
+  }
+  const camera::DecodeLimits limits{.max_pixels = context.max_pixels};
+  const camera::DecodedImage decoded =
+      KINGLET_TRY(camera::decode_image(std::as_bytes(std::span(request.picture)), limits, camera::Upright::kApplyExif));
+  PostedPicture picture{.model = model, .view = decoded.image.view()};
+  answered.times.input = SteadyClock::now() - my_turn;
+  KINGLET_TRY(answer(context, picture, answered));
+  return answered;
+}
+
+std::string bytes_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Texts of the binary form: four bytes of length, little end first, and the text, one after the other.
+std::string packed(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const std::string& text : texts) {
+    for (std::size_t i = 0; i < 4; ++i) out += static_cast<char>((text.size() >> (8 * i)) & 0xFF);
+    out += text;
+  }
+  return out;
+}
+
+// Labels are those of the output that has the scores, and no other's.
+std::vector<std::string> classes_of(const ModelFacts& model, const kserve::OutputWish& wish, const Tensors& outputs) {
+  const engine::OutputMeaning& meaning = model.output;
+  const auto type_of = [&](std::size_t index) { return model.outputs[index].type; };
+  if (wish.index != meaning.output && wish.index != meaning.indices) {
+    return kserve::classes(outputs[wish.index], type_of(wish.index), wish.classes, {});
+  }
+  std::vector<std::string> labels;
+  for (const engine::Label& label : model.labels) labels.push_back(label.text);
+  if (!meaning.indices) return kserve::classes(outputs[wish.index], type_of(wish.index), wish.classes, labels);
+  const std::span<const std::byte> values = meaning.has_scores ? outputs[meaning.output] : std::span<const std::byte>();
+  return kserve::best_classes(values, type_of(meaning.output), outputs[*meaning.indices], type_of(*meaning.indices),
+                              wish.classes, labels);
+}
+
+// One output as it was wished; what goes behind the JSON is added to `binary`.
+Json output_json(const ModelFacts& model, const kserve::OutputWish& wish, const Tensors& tensors, std::string& binary) {
+  const engine::TensorInfo& info = model.outputs[wish.index];
+  const std::vector<std::byte>& bytes = tensors[wish.index];
+  Json json{{"name", info.name}};
+  std::string data;
+  if (wish.classes > 0) {
+    const std::vector<std::string> classes = classes_of(model, wish, tensors);
+    json["datatype"] = "BYTES";
+    json["shape"] = Json::array({classes.size()});
+    if (wish.binary) {
+      data = packed(classes);
+    } else {
+      json["data"] = classes;
+    }
+  } else {
+    json["datatype"] = kserve::datatype(info.type);
+    json["shape"] = info.shape;
+    // JSON carries no FP16.
+    if (wish.binary || info.type == engine::DataType::kF16) {
+      data = bytes_of(bytes);
+    } else {
+      json["data"] = kserve::json_of_bytes(bytes, info.type);
+    }
+  }
+  if (!json.contains("data")) {
+    json["parameters"] = {{"binary_data_size", data.size()}};
+    binary += data;
+  }
+  return json;
+}
+
+Reply reply_of(const ModelFacts& model, const kserve::Request& request, const Answered& answered) {
+  Json json{{"model_name", model.name}, {"model_version", kserve::version_of(model)}};
+  if (!request.id.empty()) json["id"] = request.id;
+  std::string binary;
+  Json outputs = Json::array();
+  for (const kserve::OutputWish& wish : request.outputs) {
+    outputs.push_back(output_json(model, wish, answered.outputs, binary));
+  }
+  json["outputs"] = std::move(outputs);
+  std::string text = json.dump();
+  Reply reply{.headers = {{"Cache-Control", "no-store"}}};
+  reply.content_type = "application/json";
+  if (!binary.empty()) {
+    reply.content_type = "application/octet-stream";
+    reply.headers.emplace_back("Inference-Header-Content-Length", std::to_string(text.size()));
+  }
+  reply.body = std::move(text) + binary;
+  return reply;
+}
+
+Reply infer(const Context& context, const std::shared_ptr<const ModelFacts>& facts, const Call& call) {
+  const ModelFacts& model = *facts;
+  const SteadyTime begun = SteadyClock::now();
+  if (call.content_type != "application/json" && call.content_type != "application/octet-stream") {
+    return problem("bad-request", "the Content-Type is neither application/json nor application/octet-stream");
+  }
+  const Result<kserve::Request> request =
+      kserve::read_request(call.body, call.json_length, model.inputs[0], model.outputs);
+  if (!request) return refusal(request.error());
+  const SteadyTime read = SteadyClock::now();
+  Result<Answered> answered = run(context, facts, *request);
+  if (!answered) return refusal(answered.error());
+  const SteadyTime done = SteadyClock::now();
+  Reply reply = reply_of(model, *request, *answered);
+  answered->times.input += read - begun;
+  answered->times.output = SteadyClock::now() - done;
+  context.inference_figures.add(answered->times);
+  return reply;
+}
+
+Reply counted(const Context& context, const Call& call) {
+  const SteadyTime begun = SteadyClock::now();
+  const auto model = kserve::model_of(context, call);
+  if (!model) return model.error();
+  Reply reply = infer(context, *model, call);
+  if (reply.status != 200) context.inference_figures.add_failure(SteadyClock::now() - begun);
+  return reply;
+}
+
+}  // namespace
+
+Reply post_infer(const Context& context, const Call& call) { return counted(context, call); }
+Reply post_infer_version(const Context& context, const Call& call) { return counted(context, call); }
+
+}  // namespace kinglet::daemon::http

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/routes/json.h"
+
+#include <cmath>
+
+namespace kinglet::daemon::http {
+
+double rounded(double value, int decimals) {
+  const double scale = std::pow(10.0, decimals);
+  return std::round(value * scale) / scale;
+}
+
+double rounded_ms(SteadyClock::duration duration) { return rounded(to_ms(duration).count(), 3); }
+
+Json top_to_json(std::span<const Scored> top, const visits::Taxa& taxa) {
+  Json list = Json::array();
+  for (const Scored& scored : top) {
+    const visits::Taxon& taxon = taxa[scored.taxon];
+    list.push_back({{"species_id", taxon.species_id},
+                    {"label", taxon.label},
+                    {"index", scored.index},
+                    {"score", rounded(static_cast<double>(scored.score), 6)}});
+  }
+  return list;
+}
+
+Json crop_to_json(const camera::CropRect& crop) {
+  return {{"x", crop.x}, {"y", crop.y}, {"width", crop.width}, {"height", crop.height}};
+}
+
+Json model_reference(const ModelFacts& model) { return {{"name", model.name}, {"digest", model.digest}}; }
+
+Json to_json(const Prediction& prediction, const ModelFacts& model, const std::string& source_name) {
+  Json json{{"id", "prd_" + std::string(prediction.id.view())},
+            {"seq", prediction.seq},
+            {"at", to_rfc3339(prediction.at)},
+            {"clock_synced", prediction.clock_synced},
+            {"source", prediction.drawn ? std::string(kDrawnSource) : source_name},
+            {"frame_seq", prediction.frame_seq},
+            {"age_ms", rounded_ms(prediction.age)},
+            {"outcome", to_string(prediction.answer.outcome)},
+            {"top", top_to_json(prediction.answer.top(), *model.taxa)},
+            {"crop_px", crop_to_json(prediction.crop)},
+            {"timing",
+             {{"wait_ms", rounded_ms(prediction.timing.wait)},
+              {"preprocess_ms", rounded_ms(prediction.timing.preprocess)},
+              {"inference_ms", rounded_ms(prediction.timing.inference)},
+              {"postprocess_ms", rounded_ms(prediction.timing.postprocess)}}},
+            {"model", model_reference(model)}};
+  if (prediction.visit) json["visit_id"] = "vis_" + std::string(prediction.visit->view());
+  return json;
+}
+
+}  // namespace kinglet::daemon::http

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the straight line of one frame, without threads and with the time as a value: gate, preprocessing, model,
+// decision, visits. The daemon's pipeline and `kinglet replay` run the same line.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+
+#include "camera/frame/frame.h"
+#include "camera/preprocess/mjpeg_planes.h"
+#include "daemon/line/classifier.h"
+#include "daemon/line/gate/gate.h"
+#include "daemon/line/prediction.h"
+#include "visits/decide.h"
+#include "visits/tracker.h"
+
+namespace kinglet::daemon {
+
+struct LineOptions {
+  visits::DecideOptions decide;
+  visits::TrackerOptions track;  // the model's name and digest are filled in
+  GateOptions gate;
+  std::size_t top_k = 5;
+};
+
+// What a model that is only asked says.
+struct SecondOpinion {
+  visits::Answer answer;
+  SteadyClock::duration taken{};  // preprocessing and inference
+};
+
+// A frame that the gate has let pass and that is the model's next input, or why it was not looked at.
+struct Prepared {
+  std::optional<SkipReason> skip;
+  bool aside = false;  // Classifier::take_next() is still to come
+  camera::CropRect crop;
+  bool clock_synced = false;
+  SteadyTime now;  // of look_at()
+  SteadyTime begun;
+  SteadyTime done;
+};
+
+// Thread-bound. Allocates nothing per frame, apart from what a visit's begin, change and end need.
+class FrameLine {
+ public:
+  // Names of the options that the model does not know: a sentence each in `warnings`.
+  FrameLine(Classifier classifier, LineOptions options, visits::IdMaker& ids, visits::VisitSink sink,
+            std::vector<std::string>& warnings);
+
+  // Other settings from the next frame on. `rule`: of options.decide, made for this model.
+  void adopt(std::shared_ptr<const visits::Rule> rule, const LineOptions& options);
+
+  // The same model with other names, and the rule made for them; an open visit ends.
+  void rename(std::shared_ptr<const ModelFacts> facts, std::shared_ptr<const visits::Rule> rule);
+
+  // Another model from the next frame on, with the rule made for it; an open visit ends. Gives the one before.
+  [[nodiscard]] Classifier change_model(Classifier classifier, std::shared_ptr<const visits::Rule> rule);
+  // What another model, looking as this line looks, says of the frame that look_at() has just answered; `decider` is
+  // of that model. For a comparison: nothing is tracked.
+  [[nodiscard]] Result<SecondOpinion> ask(Classifier& other, visits::Decider& decider, const camera::Frame& frame,
+                                          bool clock_synced) const;
+
+  // One frame that is looked at `now`. An error means that the frame could not be prepared or answered.
+  [[nodiscard]] Result<std::variant<Prediction, SkipReason>> look_at(const camera::Frame& frame, SteadyTime now,
+                                                                     bool clock_synced);
+  // The same in two steps. The next frame may be prepared, aside, on another thread while `run` of this one runs the
+  // model and touches nothing else of the line.
+  enum class Where : std::uint8_t { kInput, kAside };
+  [[nodiscard]] Result<Prepared> prepare(const camera::Frame& frame, SteadyTime now, bool clock_synced, Where where);
+  using Run = std::function<Result<std::span<const float>>(Classifier&)>;
+  [[nodiscard]] Result<std::variant<Prediction, SkipReason>> answer(const camera::Frame& frame,
+                                                                    const Prepared& prepared, const Run& run);
+  // No frame came: visits may end all the same.
+  void tick(SteadyTime now) { tracker_.tick(now); }
+  void finish() { tracker_.finish(); }
+
+  // Of gate.max_fps, above 0 to 1.
+  void set_pace(double share) { gate_.set_pace(share); }
+  [[nodiscard]] const Gate& gate() const { return gate_; }
+
+  [[nodiscard]] Classifier& classifier() { return classifier_; }
+  [[nodiscard]] const std::shared_ptr<const visits::Rule>& rule() const { return rule_; }
+
+ private:
+  // Fills the model's input; gives the part of the full frame that it shows.
+  [[nodiscard]] Result<camera::CropRect> fill_input(Classifier& classifier, const camera::Frame& frame, Where where,
+                                                    camera::MjpegPlanes& decoder) const;
+  // For the gate: what the model will want of a JPEG, unless only the gate's own word decides which part.
+  [[nodiscard]] Gate::Decoding decoding_of(const camera::FrameView& view);
+  // What of the frame is classified; nothing: what the recipe says of the whole.
+  [[nodiscard]] std::optional<camera::CropRect> choose_crop(const Classifier& classifier,
+                                                            const camera::FrameView& view) const;
+  void track(const camera::FrameInfo& info, SteadyTime now, Prediction& prediction);
+
+  Classifier classifier_;
+  std::shared_ptr<const visits::Rule> rule_;
+  visits::Decider decider_;
+  visits::IdMaker* ids_;
+  visits::VisitTracker tracker_;
+  std::optional<Area> region_;
+  Gate gate_;
+  camera::MjpegPlanes jpeg_;  // of the newest frame that was prepared
+  std::size_t top_k_;
+  std::uint64_t next_seq_ = 1;
+  const std::string camera_;  // the name of the source
+  bool drawn_ = false;        // the newest answered frame was
+};
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/line/replay.h"
+
+#include <utility>
+
+#include "daemon/line/replay_input.h"
+#include "engine/base/text.h"
+
+namespace kinglet::daemon {
+namespace {
+
+// Ids differ by their times; nothing else of them may differ between two runs.
+constexpr std::uint64_t kSeed = 1;
+
+// A board without a clock battery says an earlier time until its clock is set.
+constexpr WallTime kNoClockBefore{std::chrono::sys_days(std::chrono::year(2020) / 1 / 1)};
+
+void count(const Result<std::variant<Prediction, SkipReason>>& looked, ReplayReport& report) {
+  if (!looked) {
+    if (report.errors++ == 0) report.first_error = describe(looked.error());
+  } else if (const auto* skipped = std::get_if<SkipReason>(&*looked)) {
+    ++report.skipped[std::to_underlying(*skipped)];
+  } else {
+    ++report.predictions;
+    ++report.by_outcome[std::to_underlying(std::get<Prediction>(*looked).answer.outcome)];
+  }
+}
+
+}  // namespace
+
+Result<ReplayReport> replay(const ReplayOptions& options) {
+  const std::unique_ptr<ReplayInput> input = KINGLET_TRY(open_replay_input(options.source));
+  Classifier classifier = KINGLET_TRY(Classifier::open(options.classifier));
+  ReplayReport report;
+  report.description = input->description();
+  visits::IdMaker ids(kSeed);
+  FrameLine line(
+      std::move(classifier), options.line, ids,
+      [&report](visits::VisitEvent event, const visits::Visit& visit) {
+        if (event == visits::VisitEvent::kEnd) report.visits.push_back(visit);
+      },
+      report.warnings);
+  std::optional<SteadyTime> first;
+  while (true) {
+    const Result<std::optional<camera::Frame>> next = input->next();
+    if (!next) {
+      if (next.error().code != ErrorCode::kBadData) return std::unexpected(next.error());
+      if (report.errors++ == 0) report.first_error = describe(next.error());
+      continue;
+    }
+    if (!*next) break;
+    const camera::FrameInfo& info = (*next)->info();
+    if (!first) first = info.captured_at;
+    const SteadyClock::duration done = info.captured_at - *first;
+    if (options.length > options.length.zero() && done >= options.length) break;
+    ++report.frames;
+    report.length = done;
+    count(line.look_at(**next, info.captured_at, info.captured_wall > kNoClockBefore), report);
+    if (options.progress) options.progress(done);
+  }
+  line.finish();
+  if (std::string complaint = input->complaint(); !complaint.empty()) report.warnings.push_back(std::move(complaint));
+  if (report.frames == 0) {
+    return fail(ErrorCode::kBadData, "there is no whole frame", printable(options.source.spec),
+                "make another recording with `kinglet record`");
+  }
+  return report;
+}
+
+}  // namespace kinglet::daemon

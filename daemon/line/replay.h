@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: recorded frames through the daemon's own line on a virtual clock: the same frames and settings give the same
+// visits, to the byte, on a faster clock than the wall's.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "camera/source/source.h"
+#include "daemon/line/frame_line.h"
+#include "visits/visit.h"
+
+namespace kinglet::daemon {
+
+struct ReplayOptions {
+  ClassifierOptions classifier;
+  LineOptions line;
+  camera::SourceOptions source;                              // as of open_replay_input
+  SteadyClock::duration length{};                            // of virtual time; zero: to the end
+  std::function<void(SteadyClock::duration done)> progress;  // may be empty
+};
+
+struct ReplayReport {
+  std::string description;  // of the input
+  std::uint64_t frames = 0;
+  std::uint64_t errors = 0;  // frames that could not be read, prepared or answered
+  std::string first_error;
+  std::uint64_t predictions = 0;
+  std::array<std::uint64_t, kOutcomeCount> by_outcome{};
+  std::array<std::uint64_t, kSkipReasonCount> skipped{};
+  SteadyClock::duration length{};     // from the first frame to the last
+  std::vector<visits::Visit> visits;  // all ended, by seq
+  std::vector<std::string> warnings;
+};
+
+// Every frame that passes the gate is answered: a model that is too slow for the camera loses none here. Errors are
+// those of the model and of the input's beginning.
+[[nodiscard]] Result<ReplayReport> replay(const ReplayOptions& options);
+
+}  // namespace kinglet::daemon

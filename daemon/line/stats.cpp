@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/line/stats.h"
+
+#include <utility>
+
+namespace kinglet::daemon {
+
+Stats::Stats(SteadyTime start) : start_(start), images_(start), frames_(start) {}
+
+void Stats::add_captured(SteadyTime now) {
+  MutexLock lock(mutex_);
+  frames_.add(now);
+  ++captured_;
+}
+
+void Stats::add_skipped(SkipReason reason) {
+  MutexLock lock(mutex_);
+  ++skipped_[std::to_underlying(reason)];
+}
+
+void Stats::add_looked_away(SkipReason reason) {
+  MutexLock lock(mutex_);
+  ++skipped_[std::to_underlying(reason)];
+  unanswered_since_.reset();
+  // Of the other reasons some frames between those that fail have one.
+  if (reason == SkipReason::kPaused || reason == SkipReason::kSchedule) failed_in_a_row_ = 0;
+}
+
+void Stats::set_gate(const std::optional<Motion>& motion, double pace) {
+  MutexLock lock(mutex_);
+  motion_ = motion;
+  pace_ = pace;
+}
+
+void Stats::set_reload_failed(bool failed) {
+  MutexLock lock(mutex_);
+  reload_failed_ = failed;
+}
+
+void Stats::add_error() {
+  MutexLock lock(mutex_);
+  ++errors_;
+}
+
+void Stats::add_visit() {
+  MutexLock lock(mutex_);
+  ++visits_;
+}
+
+void Stats::add_prediction(SteadyTime now, const Prediction& prediction) {
+  MutexLock lock(mutex_);
+  images_.add(now);
+  latency_.add(now, prediction.age);
+  wait_.add(now, prediction.timing.wait);
+  preprocess_.add(now, prediction.timing.preprocess);
+  inference_.add(now, prediction.timing.inference);
+  postprocess_.add(now, prediction.timing.postprocess);
+  ++predictions_;
+  ++by_outcome_[std::to_underlying(prediction.answer.outcome)];
+  unanswered_since_.reset();
+  failed_in_a_row_ = 0;
+}
+
+Stats::View Stats::view(SteadyTime now) const {
+  using std::chrono::seconds;
+  MutexLock lock(mutex_);
+  return View{.uptime = now - start_,
+              .images_per_second_now = images_.per_second(now, seconds(5)),
+              .images_per_second_1m = images_.per_second(now, seconds(60)),
+              .images_per_second_15m = images_.per_second(now, seconds(900)),
+              .frames_per_second = frames_.per_second(now, seconds(5)),
+              .predictions = predictions_,
+              .by_outcome = by_outcome_,
+              .visits = visits_,
+              .captured = captured_,
+              .errors = errors_,
+              .skipped = skipped_,
+              .motion = motion_,
+              .pace = pace_,
+              .reload_failed = reload_failed_,
+              .latency = latency_.stage(now),
+              .wait = wait_.stage(now),
+              .preprocess = preprocess_.stage(now),
+              .inference = inference_.stage(now),
+              .postprocess = postprocess_.stage(now)};
+}
+
+void Stats::add_handed(SteadyTime now) {
+  MutexLock lock(mutex_);
+  if (!unanswered_since_) unanswered_since_ = now;
+}
+
+void Stats::add_given_back() {
+  MutexLock lock(mutex_);
+  unanswered_since_.reset();
+}
+
+void Stats::add_failed(SteadyTime now) {
+  MutexLock lock(mutex_);
+  ++errors_;
+  unanswered_since_.reset();
+  if (failed_in_a_row_++ == 0) failing_since_ = now;
+}
+
+std::optional<SteadyTime> Stats::unanswered_since() const {
+  constexpr int kFew = 3;  // any cable spoils one now and then
+  MutexLock lock(mutex_);
+  return failed_in_a_row_ >= kFew ? failing_since_ : unanswered_since_;
+}
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: models are loaded, checked and changed beside the one that answers, which goes on whatever fails.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <semaphore>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "daemon/models/model_board.h"
+#include "daemon/models/model_desk.h"
+#include "daemon/models/model_folder.h"
+#include "daemon/models/model_prover.h"
+#include "daemon/models/trial.h"
+#include "engine/base/log.h"
+#include "engine/base/mutex.h"
+#include "visits/ids.h"
+
+namespace kinglet::daemon {
+
+struct KeeperOptions {
+  std::filesystem::path folder;                 // of models; may be missing or empty
+  std::filesystem::path state_folder;           // what was activated is kept here; empty: until the end
+  std::string configured_path;                  // model.path as the configuration has it
+  std::optional<ClassifierOptions> configured;  // the model of the configuration, if it names one
+  std::filesystem::path names;                  // model.names, for all models
+  int threads = 1;
+  std::shared_ptr<const engine::ThreadPool> pool;  // of those threads, for all models; empty: each its own
+  std::shared_ptr<ModelProver> prover;             // never empty; of the thread "models" once it has started
+};
+
+// One activation, for people and programs that wait for it.
+struct ModelJob {
+  enum class State : std::uint8_t { kQueued, kRunning, kSucceeded, kFailed };
+  std::string id;
+  std::string model;
+  State state = State::kQueued;
+  double progress = 0;  // 0 to 1
+  WallTime created{};
+  WallTime started{};
+  WallTime ended{};
+  std::optional<TrialRule> trial;
+  std::optional<TrialReport> report;
+  std::optional<Error> error;  // of kFailed: the model before answers on
+  bool activated = false;      // of kSucceeded
+  std::string reason;          // of kSucceeded and not activated: what the owner's rule says
+  bool kept = false;           // the next start takes it as well
+};
+[[nodiscard]] std::string_view to_string(ModelJob::State state);
+
+// What is known of a model without loading it again.
+struct KnownModel {
+  enum class State : std::uint8_t { kChecking, kValid, kInvalid };
+  ModelFile file;
+  bool configured = false;
+  bool active = false;
+  State state = State::kChecking;
+  std::string problem;  // of kInvalid
+  std::string hint;
+  bool may_pass_later = false;  // of kInvalid: time or memory did not suffice
+  std::string digest;           // of kValid
+  std::size_t classes = 0;
+  std::optional<ModelJob> newest_job;
+};
+[[nodiscard]] std::string_view to_string(KnownModel::State state);
+
+// Which of the models a start takes: what was activated, unless the configuration has changed since.
+[[nodiscard]] Result<std::optional<ClassifierOptions>> chosen_model(const KeeperOptions& options);
+
+// Owns the thread "models". The rest is thread-safe.
+class ModelKeeper {
+ public:
+  ModelKeeper(KeeperOptions options, ModelBoard& board, ModelDesk& desk, visits::IdMaker& ids, LogSink log,
+              std::function<void()> on_change);
+  ~ModelKeeper() { stop(); }
+  void start();
+  // Calls off what is under way; waits for nothing.
+  void begin_stop();
+  // False: a model was still being loaded at the deadline, which nothing interrupts.
+  [[nodiscard]] bool stop_by(SteadyTime deadline);
+  void stop();
+
+  // Those of the folder and that of the configuration. What is not known yet is checked soon.
+  [[nodiscard]] std::vector<KnownModel> list();
+
+  enum class Refusal : std::uint8_t { kUnknown, kInvalid, kBusy };
+  struct Refused {
+    Refusal why;
+    std::string detail;
+    std::string hint;
+  };
+  // Begins the change. With a trial both models look at frames first.
+  [[nodiscard]] std::expected<ModelJob, Refused> activate(std::string_view name, const std::optional<TrialRule>& trial);
+  [[nodiscard]] std::optional<ModelJob> job(std::string_view id) const;
+  [[nodiscard]] std::optional<ModelJob> newest_job() const;
+
+ private:
+  struct Verdict {
+    std::string stamp;
+    std::string problem;  // empty: valid
+    std::string hint;
+    bool may_pass_later = false;
+    std::string digest;
+    std::size_t classes = 0;
+  };
+  static constexpr std::size_t kKeptJobs = 32;
+
+  void run(const std::stop_token& stop);
+  [[nodiscard]] std::optional<std::string> next_job() const KINGLET_REQUIRES(mutex_);
+  void check(const std::filesystem::path& path, const std::stop_token& stop);
+  void note_verdict(const ModelFile& file, const Result<Proof>& proven);
+  void work_on(const std::string& id, const std::stop_token& stop);
+  // The job as it ends.
+  [[nodiscard]] Result<void> change(ModelJob& job, const std::stop_token& stop);
+  [[nodiscard]] Result<Classifier> try_out(Classifier classifier, ModelJob& job, const std::stop_token& stop);
+  [[nodiscard]] Result<bool> keep_choice(const std::filesystem::path& path);
+  [[nodiscard]] ClassifierOptions options_for(const std::filesystem::path& path) const;
+  [[nodiscard]] bool is_configured(const std::filesystem::path& path) const;
+  [[nodiscard]] std::vector<ModelFile> files() const;
+  void update(const ModelJob& job);
+  void log(LogLevel level, const std::string& text) const;
+
+  const KeeperOptions options_;
+  ModelBoard& board_;
+  ModelDesk& desk_;
+  visits::IdMaker& ids_;
+  const LogSink log_;
+  const std::function<void()> on_change_;
+
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::map<std::filesystem::path, Verdict> verdicts_ KINGLET_GUARDED_BY(mutex_);
+  std::deque<std::filesystem::path> unchecked_ KINGLET_GUARDED_BY(mutex_);
+  std::deque<ModelJob> jobs_ KINGLET_GUARDED_BY(mutex_);  // the newest at the end
+  std::binary_semaphore ended_{0};                        // the thread
+  std::jthread thread_;                                   // last: joined first
+};
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/models/model_proofs.h"
+
+#include <link.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <ranges>
+#include <set>
+#include <utility>
+
+#include "engine/base/file.h"
+#include "engine/base/format.h"
+#include "engine/session/model.h"
+
+namespace kinglet::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint64_t kMostNoteBytes = 4U << 20;
+
+std::string stamp_of_file(const fs::path& path) {
+  struct stat status{};
+  if (path.empty() || stat(path.c_str(), &status) != 0) return "-";
+  return format_text("{}:{}:{}.{}:{}.{}", status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
+                     status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
+}
+
+int add_object(dl_phdr_info* object, std::size_t /*size*/, void* text) {
+  const std::string name = object->dlpi_name == nullptr || *object->dlpi_name == '\0' ? "/proc/self/exe"  // itself
+                                                                                      : object->dlpi_name;
+  *static_cast<std::string*>(text) += name + " " + stamp_of_file(name) + "\n";
+  return 0;
+}
+
+// Of all files: a line each. `model` is the digest of the first one.
+Result<std::string> identity_of(const std::vector<fs::path>& files, const std::string& model) {
+  std::string lines = model + "\n";
+  std::error_code ignored;
+  for (const fs::path& file : files | std::views::drop(1)) {
+    lines += fs::exists(file, ignored) ? KINGLET_TRY(engine::file_digest(file)) : std::string("-");
+    lines += "\n";
+  }
+  return engine::text_digest(lines);
+}
+
+template <typename T>
+std::optional<T> member(const Json& json, const char* name) {
+  const auto found = json.is_object() ? json.find(name) : json.end();
+  if (!json.is_object() || found == json.end()) return std::nullopt;
+  if constexpr (std::is_same_v<T, std::string>) {
+    if (!found->is_string()) return std::nullopt;
+  } else {
+    if (!found->is_number_unsigned()) return std::nullopt;
+  }
+  return found->template get<T>();
+}
+
+}  // namespace
+
+std::string build_and_processor() {
+  std::string text;
+  dl_iterate_phdr(add_object, &text);
+  // Words of Linux for what a processor is and can do, on x86 and ARM. Cores may differ.
+  constexpr std::array kTelling{"vendor_id", "cpu family",       "model",       "stepping", "flags",       "Features",
+                                "CPU impl",  "CPU architecture", "CPU variant", "CPU part", "CPU revision"};
+  std::set<std::string> lines;
+  std::ifstream processor("/proc/cpuinfo");
+  for (std::string line; std::getline(processor, line);) {
+    if (std::ranges::any_of(kTelling, [&](const char* word) { return line.starts_with(word); })) lines.insert(line);
+  }
+  for (const std::string& line : lines) text += line + "\n";
+  return engine::text_digest(text);
+}
+
+Result<std::vector<fs::path>> files_read(const ClassifierOptions& options, const std::vector<std::string>& data_files) {
+  std::vector<fs::path> files{options.model};
+  const auto wished_or_beside = [&](const fs::path& wished, const char* ending) {
+    files.push_back(wished.empty() ? fs::path(options.model).replace_extension(ending) : wished);
+  };
+  wished_or_beside(options.labels, ".labels.txt");
+  wished_or_beside(options.recipe, ".recipe.json");
+  wished_or_beside(options.species, ".species.tsv");
+  files.push_back(options.names);
+  for (const std::string& name : data_files) files.push_back(KINGLET_TRY(engine::data_file_of(options.model, name)));
+  return files;
+}
+
+std::string stamp_of(const std::vector<fs::path>& files) {
+  std::string stamp;
+  for (const fs::path& file : files) stamp += stamp_of_file(file) + " ";
+  return stamp;
+}
+
+ModelProofs::ModelProofs(const fs::path& state_folder)
+    : file_(state_folder.empty() ? fs::path() : state_folder / "proofs.json"), made_with_(build_and_processor()) {
+  if (!file_.empty()) read();
+}
+
+void ModelProofs::read() {
+  const Result<std::string> text = read_file(file_, kMostNoteBytes);
+  if (!text) return;
+  const Json json = Json::parse(*text, nullptr, false);
+  if (member<std::string>(json, "made_with") != made_with_ || !json.contains("proofs") || !json["proofs"].is_array()) {
+    return;
+  }
+  for (const Json& item : json["proofs"]) {
+    const auto path = member<std::string>(item, "path");
+    const auto identity = member<std::string>(item, "identity");
+    const auto digest = member<std::string>(item, "digest");
+    const auto stamp = member<std::string>(item, "stamp");
+    const auto classes = member<std::size_t>(item, "classes");
+    if (!path || !identity || !digest || !stamp || !classes || rows_.size() == kMostRows) continue;
+    Row row{.proof = {.digest = *digest, .classes = *classes, .data_files = {}, .stamp = *stamp},
+            .path = *path,
+            .identity = *identity};
+    const Json names = item.value("data_files", Json::array());
+    for (const Json& name : names) row.proof.data_files.push_back(name.is_string() ? name.get<std::string>() : "");
+    rows_.push_back(std::move(row));
+  }
+}
+
+std::optional<Proof> ModelProofs::find(const ClassifierOptions& options) {
+  for (const Row& row : rows_) {
+    const auto files = files_read(options, row.proof.data_files);
+    if (row.path == options.model && files && stamp_of(*files) == row.proof.stamp) return row.proof;
+  }
+  if (rows_.empty()) return std::nullopt;
+  const Result<std::string> digest = engine::file_digest(options.model);
+  for (Row& row : rows_) {
+    if (!digest || row.proof.digest != *digest) continue;
+    const auto files = files_read(options, row.proof.data_files);
+    if (!files) continue;
+    std::string stamp = stamp_of(*files);
+    if (identity_of(*files, *digest) != row.identity) continue;
+    row.path = options.model.string();
+    row.proof.stamp = std::move(stamp);
+    unsaved_ = true;
+    (void)save().has_value();  // said by who saves again
+    return row.proof;
+  }
+  return std::nullopt;
+}
+
+Result<Proof> ModelProofs::note(const ClassifierOptions& options, std::string_view before, std::size_t classes,
+                                std::vector<std::string> data_files) {
+  const std::vector<fs::path> files = KINGLET_TRY(files_read(options, data_files));
+  Row row{.proof = {.digest = {}, .classes = classes, .data_files = std::move(data_files), .stamp = stamp_of(files)},
+          .path = options.model.string(),
+          .identity = {}};
+  row.proof.digest = KINGLET_TRY(engine::file_digest(options.model));
+  row.identity = KINGLET_TRY(identity_of(files, row.proof.digest));
+  // Names of data files stand at the end, and are not known before.
+  if (!row.proof.stamp.starts_with(before) || stamp_of(files) != row.proof.stamp) {
+    return fail(ErrorCode::kUnavailable, "its files changed while it was loaded", options.model.string(), "try again");
+  }
+  std::erase_if(rows_, [&](const Row& one) { return one.path == row.path || one.identity == row.identity; });
+  if (rows_.size() == kMostRows) rows_.erase(rows_.begin());
+  rows_.push_back(row);
+  unsaved_ = true;
+  (void)save().has_value();  // said by who saves again
+  return row.proof;
+}
+
+Result<void> ModelProofs::save() {
+  if (!unsaved_ || file_.empty()) return {};
+  Json proofs = Json::array();
+  for (const Row& row : rows_) {
+    proofs.push_back({{"path", row.path},
+                      {"digest", row.proof.digest},
+                      {"classes", row.proof.classes},
+                      {"data_files", row.proof.data_files},
+                      {"identity", row.identity},
+                      {"stamp", row.proof.stamp}});
+  }
+  const Json json{{"made_with", made_with_}, {"proofs", std::move(proofs)}};
+  KINGLET_TRY(write_file(file_, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n", Overwrite::kReplace,
+                         Readers::kOwner));
+  unsaved_ = false;
+  return {};
+}
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: which models a child process has loaded, run and found good with this build on this processor, so that a model
+// is proven once and not at each start.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/line/classifier.h"
+#include "engine/base/error.h"
+
+namespace kinglet::daemon {
+
+struct Proof {
+  std::string digest;  // of the model file
+  std::size_t classes = 0;
+  std::vector<std::string> data_files;  // names of the files beside the model that hold weights
+  std::string stamp;                    // of all files that loading it reads; another one when one of them has changed
+};
+
+// A name for this build on this processor: the files of the program and its libraries, and what the processor can do.
+[[nodiscard]] std::string build_and_processor();
+
+// All files that loading the model reads, whether they are there or not, in a fixed order.
+[[nodiscard]] Result<std::vector<std::filesystem::path>> files_read(const ClassifierOptions& options,
+                                                                    const std::vector<std::string>& data_files);
+// Changes when one of the files does. Reads none of them.
+[[nodiscard]] std::string stamp_of(const std::vector<std::filesystem::path>& files);
+
+// Used by one thread at a time.
+class ModelProofs {
+ public:
+  // `state_folder` empty: remembered until the end. A note that cannot be read, or of another build or processor, says
+  // nothing.
+  explicit ModelProofs(const std::filesystem::path& state_folder);
+
+  // The model as it lies there now was proven. Its bytes are read only when its place or stamp is another one.
+  [[nodiscard]] std::optional<Proof> find(const ClassifierOptions& options);
+  // Gives the proof with its digest and stamp. `before`: the stamp of the files but the data files when it began.
+  // kUnavailable: they changed meanwhile. Else as of reading them.
+  [[nodiscard]] Result<Proof> note(const ClassifierOptions& options, std::string_view before, std::size_t classes,
+                                   std::vector<std::string> data_files);
+  // What the state folder does not have yet. Nothing to do is success.
+  [[nodiscard]] Result<void> save();
+
+ private:
+  struct Row {
+    Proof proof;
+    std::string path;
+    std::string identity;  // digest of the digests of all files
+  };
+  static constexpr std::size_t kMostRows = 512;
+
+  void read();
+
+  const std::filesystem::path file_;
+  const std::string made_with_;
+  std::vector<Row> rows_;  // the newest at the end
+  bool unsaved_ = false;
+};
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/tell/event_bus.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "engine/base/clock.h"
+#include "engine/base/format.h"
+#include "engine/base/numbers.h"
+
+namespace kinglet::daemon {
+namespace {
+
+enum class Kind : std::uint8_t { kKept, kPassing };
+
+struct Row {
+  std::string_view name;
+  Kind kind;
+};
+
+constexpr std::array<Row, kEventTypes> kRows{{
+#define KINGLET_EVENT(id, name, kind) Row{name, Kind::kind},
+#include "daemon/tell/events.def"
+#undef KINGLET_EVENT
+}};
+
+constexpr std::size_t kMostBytesAtOnce = 64U << 10;
+
+const Row& row_of(EventType type) { return kRows.at(static_cast<std::size_t>(type)); }
+
+bool stands_for(std::string_view word, std::string_view name) {
+  return word == name || word == name.substr(0, name.find('.'));
+}
+
+}  // namespace
+
+std::string_view to_string(EventType type) { return row_of(type).name; }
+
+std::vector<std::string_view> event_names() {
+  std::vector<std::string_view> names;
+  names.reserve(kRows.size());
+  for (const Row& row : kRows) names.push_back(row.name);
+  return names;
+}
+
+EventSet default_events() {
+  EventSet set;
+  for (std::size_t i = 0; i < kRows.size(); ++i) set[i] = kRows[i].kind == Kind::kKept;
+  return set;
+}
+
+EventSet set_of(std::initializer_list<EventType> types) {
+  EventSet set;
+  for (const EventType type : types) set[static_cast<std::size_t>(type)] = true;
+  return set;
+}
+
+std::optional<EventSet> event_set(std::string_view names, std::string& wrong) {
+  EventSet set = set_of({EventType::kResync, EventType::kGap});
+  for (bool more = true; more;) {
+    const std::size_t comma = names.find(',');
+    const std::string_view word = names.substr(0, comma);
+    more = comma != std::string_view::npos;
+    names.remove_prefix(more ? comma + 1 : names.size());
+    bool known = false;
+    for (std::size_t i = 0; i < kRows.size(); ++i) {
+      if (!stands_for(word, kRows[i].name)) continue;
+      set[i] = true;
+      known = true;
+    }
+    if (!known) {
+      wrong = word;
+      return std::nullopt;
+    }
+  }
+  return set;
+}
+
+EventBus::EventBus(std::string boot_tag, EventLimits limits) : boot_tag_(std::move(boot_tag)), limits_(limits) {}
+
+EventBus::Event EventBus::make(std::uint64_t seq, EventType type, std::string_view member,
+                               std::string_view json) const {
+  std::string text = format_text("id: {}-{}\nevent: {}\ndata: ", boot_tag_, seq, to_string(type));
+  const std::size_t data_at = text.size();
+  text += format_text("{{\"seq\":{},\"at\":\"{}\",\"{}\":{}}}\n\n", seq, to_rfc3339(std::chrono::system_clock::now()),
+                      member, json);
+  return {.seq = seq, .type = type, .text = std::move(text), .data_at = data_at};
+}
+
+EventBus::EventText EventBus::make_gap(std::uint64_t seq, std::uint64_t missed) const {
+  Event gap = make(seq, EventType::kGap, "missed", std::to_string(missed));
+  gap.missed = missed;
+  return std::make_shared<const Event>(std::move(gap));
+}
+
+void EventBus::publish(EventType type, std::string_view member, std::string_view json) {
+  {
+    MutexLock lock(mutex_);
+    hand_out(std::make_shared<const Event>(make(++seq_, type, member, json)), set_of({type}));
+  }
+  changed_.notify_all();
+}
+
+void EventBus::publish_gap(EventSet of, std::uint64_t missed) {
+  {
+    MutexLock lock(mutex_);
+    hand_out(make_gap(++seq_, missed), of);
+  }
+  changed_.notify_all();
+}
+
+void EventBus::hand_out(const EventText& event, EventSet to) {
+  if (row_of(event->type).kind == Kind::kKept) {
+    kept_.push_back(event);
+    if (kept_.size() > limits_.kept) {
+      forgotten_ = kept_.front()->seq;
+      kept_.pop_front();
+    }
+  }
+  std::erase_if(readers_, [](const std::weak_ptr<Reader>& reader) { return reader.expired(); });
+  for (const std::weak_ptr<Reader>& weak : readers_) {
+    const std::shared_ptr<Reader> reader = weak.lock();
+    if (!reader || (reader->types_ & to).none()) continue;
+    reader->waiting_.push_back(event);
+    reader->bytes_ += event->text.size();
+    while (reader->waiting_.size() > limits_.waiting || reader->bytes_ > limits_.waiting_bytes) {
+      leave_out_oldest(*reader);
+    }
+  }
+}
+
+void EventBus::leave_out_oldest(Reader& reader) const {
+  const EventText& oldest = reader.waiting_.front();
+  reader.left_out_ += std::max<std::uint64_t>(oldest->missed, 1);
+  reader.last_left_out_ = oldest->seq;
+  reader.bytes_ -= oldest->text.size();
+  reader.waiting_.pop_front();
+}
+
+bool EventBus::wanted(EventType type) const {
+  MutexLock lock(mutex_);
+  return std::ranges::any_of(readers_, [&](const std::weak_ptr<Reader>& weak) {
+    const std::shared_ptr<Reader> reader = weak.lock();
+    return reader && reader->types_[static_cast<std::size_t>(type)];
+  });
+}
+
+std::optional<std::uint64_t> EventBus::known(std::string_view id) const {
+  const std::size_t dash = id.find('-');
+  if (dash == std::string_view::npos || id.substr(0, dash) != boot_tag_) return std::nullopt;
+  const auto seq = parse_number<std::uint64_t>(id.substr(dash + 1));
+  if (!seq || *seq > seq_ || *seq < forgotten_) return std::nullopt;
+  return seq;
+}
+
+std::shared_ptr<EventBus::Reader> EventBus::subscribe(EventSet types, std::optional<std::string_view> last_id) {
+  auto reader = std::make_shared<Reader>();
+  reader->types_ = types;
+  MutexLock lock(mutex_);
+  if (last_id) {
+    if (const std::optional<std::uint64_t> seq = known(*last_id)) {
+      for (const EventText& event : kept_) {
+        if (event->seq > *seq && types[static_cast<std::size_t>(event->type)]) reader->missed_.push_back(event);
+      }
+    } else {
+      reader->missed_.push_back(std::make_shared<const Event>(
+          make(seq_, EventType::kResync, "reason", "\"what was missed is not known any more\"")));
+    }
+  }
+  readers_.push_back(reader);
+  return reader;
+}
+
+void EventBus::wait_for(Reader& reader, std::chrono::milliseconds patience) {
+  const SteadyTime deadline = SteadyClock::now() + patience;
+  while (reader.missed_.empty() && reader.waiting_.empty() && reader.left_out_ == 0) {
+    if (changed_.wait_until(mutex_, deadline) == std::cv_status::timeout) break;
+  }
+}
+
+// A gap bears the seq of the last one left out: who comes back with it as the last id misses nothing more.
+EventBus::EventText EventBus::next(Reader& reader) const {
+  EventText event;
+  if (!reader.missed_.empty()) {
+    event = std::move(reader.missed_.front());
+    reader.missed_.pop_front();
+  } else if (reader.left_out_ > 0) {
+    event = make_gap(reader.last_left_out_, std::exchange(reader.left_out_, 0));
+  } else if (!reader.waiting_.empty()) {
+    event = std::move(reader.waiting_.front());
+    reader.waiting_.pop_front();
+    reader.bytes_ -= event->text.size();
+  }
+  return event;
+}
+
+std::optional<EventBus::Told> EventBus::take_one(Reader& reader, std::chrono::milliseconds patience) {
+  MutexLock lock(mutex_);
+  wait_for(reader, patience);
+  const EventText event = next(reader);
+  if (!event) return std::nullopt;
+  return Told{.type = event->type,
+              .data = event->text.substr(event->data_at, event->text.size() - event->data_at - 2),
+              .missed = event->missed};
+}
+
+bool EventBus::something_waits() const {
+  return std::ranges::any_of(readers_, [](const std::weak_ptr<Reader>& weak) {
+    const std::shared_ptr<Reader> reader = weak.lock();
+    return reader && !(reader->missed_.empty() && reader->waiting_.empty() && reader->left_out_ == 0);
+  });
+}
+
+bool EventBus::wait_until_taken(SteadyTime deadline) {
+  constexpr std::chrono::milliseconds kTurn{5};
+  MutexLock lock(mutex_);
+  while (something_waits()) {
+    const SteadyTime now = SteadyClock::now();
+    if (now >= deadline) return false;
+    changed_.wait_until(mutex_, now + kTurn);
+  }
+  return true;
+}
+
+Result<std::string> EventBus::take(Reader& reader, std::chrono::milliseconds patience) {
+  MutexLock lock(mutex_);
+  wait_for(reader, patience);
+  if (reader.left_out_ > limits_.waiting) {
+    return fail(ErrorCode::kBusy, format_text("a reader of events did not read {} of them", reader.left_out_));
+  }
+  std::string text;
+  while (text.size() < kMostBytesAtOnce) {
+    const EventText event = next(reader);
+    if (!event) break;
+    text += event->text;
+  }
+  return text;
+}
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loading and planning of a session. Running is engine/session/session_state.h's.
+#include "engine/session/session.h"
+
+#include <algorithm>
+
+#include "engine/base/clock.h"
+#include "engine/base/format.h"
+#include "engine/ops/op.h"
+#include "engine/passes/runner.h"
+#include "engine/plan/needs.h"
+#include "engine/session/model.h"
+#include "engine/session/session_state.h"
+
+namespace kinglet::engine {
+namespace {
+
+// What every plan needs, also when nothing is to be optimised: numbers that are known are not computed at each run.
+const std::set<std::string>& needed_passes() {
+  static const std::set<std::string> names{"fold_shapes", "fold_constants", "fold_large_constants",
+                                           "eliminate_dead_nodes"};
+  return names;
+}
+
+Result<void> bind_inputs(Graph& graph, std::int64_t batch) {
+  if (batch < 1) return fail(ErrorCode::kUsage, format_text("batch is {}, expected at least 1", batch));
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+    const Value& value = graph.value(graph.inputs()[i].value);
+    if (!value.shape) {
+      return fail(ErrorCode::kBadData, format_text("input \"{}\" has no shape", value.name), {},
+                  "export the model with fixed input sizes");
+    }
+    Shape shape = *value.shape;
+    if (!shape.empty() && shape[0] == kUnknownDim) shape[0] = batch;
+    if (!is_static(shape)) {
+      return fail(ErrorCode::kBadData,
+                  format_text("input \"{}\" is {}: sizes besides the batch are free", value.name, to_string(shape)), {},
+                  "export the model with fixed input sizes");
+    }
+    if (std::ranges::find(shape, 0) != shape.end()) {
+      return fail(ErrorCode::kBadData, format_text("input \"{}\" is {}: a size is 0", value.name, to_string(shape)));
+    }
+    graph.set_input_shape(i, std::move(shape));
+  }
+  return {};
+}
+
+// `options` with a memory limit. Gives what the file's own operators say of the outputs, before passes rewrite them.
+Result<std::vector<OutputForm>> prepare(Graph& graph, const SessionOptions& options) {
+  KINGLET_TRY(bind_inputs(graph, options.batch));
+  KINGLET_TRY(infer_shapes(graph));
+  std::vector<OutputForm> forms = engine::output_forms(graph);
+  PassOptions passes;
+  passes.fold_memory = *options.memory_limit / 2;  // XNNPACK packs a second copy
+  passes.for_session = true;
+  passes.skip = options.skipped_passes;
+  if (!options.optimize) passes.only = needed_passes();
+  KINGLET_TRY(run_passes(graph, passes));
+  KINGLET_TRY(check_needs(graph, *options.memory_limit));
+  return forms;
+}
+
+}  // namespace
+
+Result<Session> Session::open(const std::filesystem::path& model, const SessionOptions& options) {
+  const SteadyTime start = SteadyClock::now();
+  Graph graph = KINGLET_TRY(open_model(model)).graph;
+  Result<Session> session = create(std::move(graph), options);
+  if (!session) return std::unexpected(with_context(std::move(session).error(), model.string()));
+  session->state_->info.load_time = to_ms(SteadyClock::now() - start);
+  return session;
+}
+
+Result<Session> Session::create(Graph graph, const SessionOptions& options) {
+  const SteadyTime start = SteadyClock::now();
+  if (options.threads < 1)
+    return fail(ErrorCode::kUsage, format_text("threads is {}, expected at least 1", options.threads));
+  auto state = std::make_unique<State>();
+  state->info.nodes_in_file = graph.node_count();
+  SessionOptions limited = options;
+  if (!limited.memory_limit) limited.memory_limit = memory_limit_of(graph);
+  state->output_forms = KINGLET_TRY(prepare(graph, limited));
+  state->info.nodes_after_passes = graph.node_count();
+  KINGLET_TRY(state->build(std::move(graph), limited));
+  state->info.load_time = to_ms(SteadyClock::now() - start);
+  return Session(std::move(state));
+}
+
+Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
+
+const std::vector<TensorInfo>& Session::inputs() const { return state_->inputs; }
+const std::vector<TensorInfo>& Session::outputs() const { return state_->outputs; }
+const std::vector<OutputForm>& Session::output_forms() const { return state_->output_forms; }
+
+std::span<std::byte> Session::input(std::size_t index) { return state_->input_memory.at(index); }
+std::span<const std::byte> Session::output(std::size_t index) const { return state_->output_memory.at(index); }
+
+Result<void> Session::run() { return state_->run(); }
+
+const PlanInfo& Session::plan() const { return state_->info; }
+const Graph::Metadata& Session::metadata() const { return state_->metadata; }
+
+Result<void> Session::set_input(std::size_t index, const Tensor& logical) {
+  if (index >= state_->inputs.size()) {
+    return fail(ErrorCode::kUsage, format_text("input {} of a model with {}", index, state_->inputs.size()));
+  }
+  const TensorInfo& info = state_->inputs[index];
+  if (logical.type() != info.type || logical.shape() != info.shape) {
+    return fail(ErrorCode::kBadData,
+                format_text("input \"{}\" is {}{}, got {}{}", info.name, to_string(info.type), to_string(info.shape),
+                            to_string(logical.type()), to_string(logical.shape())));
+  }
+  copy_layout(info.shape, byte_size(info.type), logical.bytes(), Layout::kLogical, input(index),
+              info.layout == TensorLayout::kNhwc ? Layout::kNhwc : Layout::kLogical);
+  return {};
+}
+
+Tensor Session::get_output(std::size_t index) const {
+  const TensorInfo& info = state_->outputs.at(index);
+  Tensor tensor(info.type, info.shape);
+  std::ranges::copy(output(index), tensor.mutable_bytes().begin());
+  return tensor;
+}
+
+}  // namespace kinglet::engine

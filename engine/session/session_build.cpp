@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: turns a plan into runtimes, buffers and descriptions.
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+#include "engine/base/format.h"
+#include "engine/graph/fused_clip.h"
+#include "engine/graph/quantization.h"
+#include "engine/ops/op.h"
+#include "engine/plan/macs.h"
+#include "engine/plan/needs.h"
+#include "engine/session/session_state.h"
+
+namespace kinglet::engine {
+namespace {
+
+std::string shown_op(const Node& node) {
+  const FusedClip clip = fused_clip(node);
+  if (clip.open()) return node.op_type;
+  return node.op_type + (clip.min == 0 && clip.max == FusedClip{}.max ? "+Relu" : "+Clip");
+}
+
+std::size_t weight_bytes(const Graph& graph) {
+  std::size_t bytes = 0;
+  for (const ValueId id : graph.values()) {
+    const Tensor* constant = graph.constant(id);
+    if (constant != nullptr && !graph.consumers(id).empty()) bytes += constant->byte_count();
+  }
+  return bytes;
+}
+
+// Nothing that evaluate_node does around evaluate at each run is needed: no f16 to widen, and no computed integers,
+// which might be axes or sizes that only inference checks.
+bool is_plain(const Graph& graph, const Node& node) {
+  const auto fits = [&](ValueId id) {
+    if (id == kNoValue) return true;
+    const Value& value = graph.value(id);
+    if (value.constant) return value.type != DataType::kF16;
+    return value.type == DataType::kF32 || value.type == DataType::kBool;
+  };
+  const Op* op = find_op(node.domain, node.op_type);
+  return op != nullptr && op->evaluate != nullptr && std::ranges::all_of(node.inputs, fits) &&
+         std::ranges::all_of(node.outputs,
+                             [&](ValueId id) { return id != kNoValue && graph.value(id).type != DataType::kF16; });
+}
+
+std::unique_ptr<kernels::ConvolutionS8> make_kernel(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  return find_op(node.domain, node.op_type)->kernel(graph, id);
+}
+
+TensorInfo describe(const Graph& graph, const Layouts& layouts, ValueId id) {
+  const Value& value = graph.value(id);
+  return {.name = value.name,
+          .type = value.type,
+          .shape = *value.shape,
+          .layout = border_layout(graph, layouts, id) == Layout::kNhwc ? TensorLayout::kNhwc : TensorLayout::kNchw,
+          .quantization = {}};
+}
+
+// What the bytes of an input or output mean, where the graph says it.
+std::optional<Quantization> border_quantization(const Graph& graph, ValueId id) {
+  const auto found = quantization_of(graph, id);
+  if (!found || !(found->scale > 0)) return std::nullopt;
+  return Quantization{.scale = found->scale, .zero_point = found->zero_point};
+}
+
+}  // namespace
+
+Result<void> Session::State::build(Graph model, const SessionOptions& options) {
+  graph_ = std::move(model);
+  metadata = graph_.metadata;
+  timed_ = options.time_nodes;
+  pool_ = options.pool ? options.pool : KINGLET_TRY(ThreadPool::make(options.threads));
+  info.weight_bytes = weight_bytes(graph_);
+  Built built = KINGLET_TRY(build_plan(options));
+  KINGLET_TRY(check_copies(graph_, built.plan.segments.steps, *options.memory_limit));
+  describe_borders(built.plan);
+  describe_plan(built);
+  KINGLET_TRY(pack(built));
+  return place_steps(std::move(built));
+}
+
+Result<Session::State::Built> Session::State::build_plan(const SessionOptions& options) {
+  PlanOptions plan_options{
+      .disabled_lowerings = options.disabled_lowerings, .refused = {}, .own_kernels = options.own_kernels};
+  while (true) {
+    Built built{.plan = KINGLET_TRY(make_plan(graph_, plan_options)), .subgraphs = {}, .runtimes = {}, .kernels = {}};
+    bool complete = true;
+    for (const Step& step : built.plan.segments.steps) {
+      auto& subgraph = built.subgraphs.emplace_back();
+      auto& kernel = built.kernels.emplace_back();
+      if (step.own_kernel) kernel = make_kernel(graph_, step.nodes.front());
+      if (!step.lowered) continue;
+      auto made = build_segment(graph_, built.plan.layouts, step);
+      if (made) {
+        subgraph = std::move(*made);
+        continue;
+      }
+      if (made.error().node == kNoNode) return std::unexpected(std::move(made).error().error);
+      plan_options.refused.insert(made.error().node);
+      complete = false;
+      break;
+    }
+    if (complete) return built;
+  }
+}
+
+Result<void> Session::State::pack(Built& built) {
+  release_weights(built.plan);  // the subgraphs hold what they read, often in another order
+  const auto last = std::ranges::find_if(built.subgraphs | std::views::reverse,
+                                         &std::optional<xnn::SubgraphBuilder::Built>::has_value);
+  for (auto& subgraph : built.subgraphs) {
+    auto& runtime = built.runtimes.emplace_back();
+    if (!subgraph) continue;
+    const xnn::Runtime::Options options{.time_nodes = timed_, .is_last = &subgraph == &*last};
+    runtime = KINGLET_TRY(xnn::Runtime::create(*std::exchange(subgraph, std::nullopt), pool_->get(), options));
+  }
+  return {};
+}
+
+void Session::State::release_weights(const Plan& plan) {
+  std::set<ValueId> needed(graph_.outputs().begin(), graph_.outputs().end());
+  for (const Step& step : plan.segments.steps) {
+    if (step.lowered || step.own_kernel) continue;
+    const auto& read = graph_.node(step.nodes.front()).inputs;
+    needed.insert(read.begin(), read.end());
+  }
+  for (const ValueId id : graph_.values()) {
+    if (graph_.constant(id) != nullptr && !needed.contains(id)) {
+      graph_.set_constant(id, Tensor(graph_.value(id).type, {0}));
+    }
+  }
+}
+
+void Session::State::describe_borders(const Plan& plan) {
+  for (const GraphInput& input : graph_.inputs()) {
+    inputs.push_back(describe(graph_, plan.layouts, input.value));
+    inputs.back().quantization = border_quantization(graph_, input.value);
+  }
+  for (const ValueId output : graph_.outputs()) {
+    outputs.push_back(describe(graph_, plan.layouts, output));
+    outputs.back().quantization = border_quantization(graph_, output);
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) output_forms[i].shape = outputs[i].shape;
+}
+
+void Session::State::describe_plan(const Built& built) {
+  const Segments& segments = built.plan.segments;
+  std::int64_t lowered_macs = 0;
+  for (std::size_t i = 0; i < segments.steps.size(); ++i) {
+    const Step& step = segments.steps[i];
+    if (step.lowered) ++info.segments;
+    if (built.subgraphs[i]) info.transposes += built.subgraphs[i]->transposes;
+    for (const NodeId id : step.nodes) {
+      const Node& node = graph_.node(id);
+      const std::int64_t macs = multiply_adds(graph_, id);
+      info.macs += macs;
+      if (step.lowered) lowered_macs += macs;
+      const auto output = std::ranges::find_if(node.outputs, [](ValueId value) { return value != kNoValue; });
+      info.steps.push_back({.name = node.name,
+                            .op_type = shown_op(node),
+                            .backend = step.lowered      ? "xnnpack"
+                                       : step.own_kernel ? "kinglet"
+                                                         : "evaluate",
+                            .segment = i,
+                            .output_shape = output == node.outputs.end() ? "" : to_string(*graph_.value(*output).shape),
+                            .macs = macs});
+      info_nodes_.push_back(id);
+    }
+  }
+  for (const Fallback& fallback : segments.fallbacks) {
+    const Node& node = graph_.node(fallback.node);
+    info.fallback_nodes.push_back(format_text("{} ({}): {}", node.name, node.op_type, fallback.reason));
+  }
+  if (info.macs > 0) info.xnnpack_mac_ratio = static_cast<double>(lowered_macs) / static_cast<double>(info.macs);
+  info.arena_bytes = built.plan.buffers.arena_bytes;
+}
+
+Result<void> Session::State::place_steps(Built built) {
+  const Plan& plan = built.plan;
+  arena_ = TensorBuffer(plan.buffers.arena_bytes);
+  for (const GraphInput& input : graph_.inputs()) input_memory.push_back(place_of(plan, input.value).memory);
+  for (const ValueId output : graph_.outputs()) {
+    output_memory.push_back(place_of(plan, output).memory);
+    if (const Tensor* constant = graph_.constant(output))
+      std::ranges::copy(constant->bytes(), output_memory.back().begin());
+  }
+  std::size_t row = 0;
+  for (std::size_t i = 0; i < plan.segments.steps.size(); ++i) {
+    const Step& step = plan.segments.steps[i];
+    RunStep run{.runtime = std::move(built.runtimes[i]),
+                .own = {},
+                .evaluated = {},
+                .first_info = row,
+                .info_count = step.nodes.size()};
+    row += step.nodes.size();
+    if (run.runtime) {
+      std::vector<void*> pointers;
+      for (const xnn::ExternalValue& external : run.runtime->externals()) {
+        pointers.push_back(place_of(plan, external.value).memory.data());
+      }
+      KINGLET_TRY(run.runtime->bind(pointers));
+    } else if (built.kernels[i]) {
+      const Node& node = graph_.node(step.nodes.front());
+      run.own = OwnKernel{.kernel = std::move(built.kernels[i]),
+                          .input = place_of(plan, node.inputs.front()).memory,
+                          .output = place_of(plan, node.outputs.front()).memory};
+    } else {
+      run.evaluated = make_evaluated(plan, step.nodes.front());
+    }
+    steps_.push_back(std::move(run));
+  }
+  return {};
+}
+
+Session::State::Place Session::State::place_of(const Plan& plan, ValueId id) {
+  const BufferPlan::Slot slot = plan.buffers.slots.at(id);
+  const Value& value = graph_.value(id);
+  return {.memory = {arena_.data() + slot.offset, slot.bytes},
+          .layout = border_layout(graph_, plan.layouts, id),
+          .shape = *value.shape,
+          .type = value.type};
+}
+
+Session::State::Evaluated Session::State::make_evaluated(const Plan& plan, NodeId id) {
+  const Node& node = graph_.node(id);
+  Evaluated out{.node = id, .tensors = {}, .places = {}, .results = {}, .read = {}, .made = {}};
+  const auto is_copied = [&](const Place& place) {
+    return place.layout == Layout::kNhwc && !layout_neutral(place.shape);
+  };
+  for (const ValueId input : node.inputs) {
+    const Tensor* constant = graph_.constant(input);
+    auto& tensor = out.tensors.emplace_back();
+    auto& place = out.places.emplace_back();
+    if (constant != nullptr) {
+      tensor = *constant;
+    } else if (input != kNoValue) {
+      place = place_of(plan, input);
+      tensor = Tensor(place->type, place->shape);
+      if (is_copied(*place)) ++info.transposes;
+    }
+  }
+  for (const ValueId output : node.outputs) {
+    auto& place = out.results.emplace_back();
+    if (output == kNoValue) continue;
+    place = place_of(plan, output);
+    if (is_copied(*place)) ++info.transposes;
+  }
+  if (!is_plain(graph_, node)) return out;
+  for (const ValueId output : node.outputs) {
+    out.made.emplace_back(graph_.value(output).type, *graph_.value(output).shape);
+  }
+  return out;
+}
+
+}  // namespace kinglet::engine

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the inside of a Session: the plan turned into things that run. Only session*.cpp include this.
+#pragma once
+
+#include <optional>
+
+#include "engine/backend/kernels/convolution_s8.h"
+#include "engine/backend/layout.h"
+#include "engine/backend/xnnpack/runtime.h"
+#include "engine/plan/plan.h"
+#include "engine/session/session.h"
+#include "engine/session/thread_pool.h"
+
+namespace kinglet::engine {
+
+struct Session::State {
+  // One value of the arena.
+  struct Place {
+    std::span<std::byte> memory;
+    Layout layout = Layout::kLogical;
+    Shape shape;  // logical
+    DataType type = DataType::kF32;
+  };
+  // A node that runs by evaluate: its inputs are copied out of the arena in logical order.
+  struct Evaluated {
+    NodeId node = kNoNode;
+    std::vector<Tensor> tensors;                // one an input; constants are shared with the graph
+    std::vector<std::optional<Place>> places;   // of computed inputs
+    std::vector<std::optional<Place>> results;  // nothing where the output is absent
+    std::vector<const Tensor*> read;            // the tensors, nullptr where an input is absent
+    std::vector<Tensor> made;                   // kept from run to run; empty where f16 is involved
+  };
+  // A node that runs by a kernel of our own, from the arena to the arena.
+  struct OwnKernel {
+    std::unique_ptr<kernels::ConvolutionS8> kernel;
+    std::span<const std::byte> input;
+    std::span<std::byte> output;
+  };
+  // One of the three.
+  struct RunStep {
+    std::optional<xnn::Runtime> runtime;
+    std::optional<OwnKernel> own;
+    std::optional<Evaluated> evaluated;
+    std::size_t first_info = 0;  // the step's rows in info.steps
+    std::size_t info_count = 0;
+  };
+
+  [[nodiscard]] Result<void> build(Graph model, const SessionOptions& options);
+  [[nodiscard]] Result<void> run();
+
+  Graph::Metadata metadata;
+  std::vector<TensorInfo> inputs, outputs;
+  std::vector<OutputForm> output_forms;
+  std::vector<std::span<std::byte>> input_memory, output_memory;
+  PlanInfo info;
+
+ private:
+  // A plan and its built segments; nodes the backend turns down after all make it plan again without them.
+  struct Built {
+    Plan plan;
+    std::vector<std::optional<xnn::SubgraphBuilder::Built>> subgraphs;  // one a step
+    std::vector<std::optional<xnn::Runtime>> runtimes;                  // one a step
+    std::vector<std::unique_ptr<kernels::ConvolutionS8>> kernels;       // one a step
+  };
+  [[nodiscard]] Result<Built> build_plan(const SessionOptions& options);
+  [[nodiscard]] Result<void> pack(Built& built);
+  void release_weights(const Plan& plan);
+  void describe_borders(const Plan& plan);
+  void describe_plan(const Built& built);
+  [[nodiscard]] Result<void> place_steps(Built built);
+  [[nodiscard]] Evaluated make_evaluated(const Plan& plan, NodeId id);
+  [[nodiscard]] Place place_of(const Plan& plan, ValueId id);
+  [[nodiscard]] Result<void> evaluate(Evaluated& step);
+  [[nodiscard]] Result<void> store(const Evaluated& step, std::span<const Tensor> results);
+  [[nodiscard]] Result<void> run_step(RunStep& step);
+  [[nodiscard]] Result<void> run_timed(RunStep& step);
+
+  std::shared_ptr<const ThreadPool> pool_;  // outlives the runtimes
+  TensorBuffer arena_;
+  Graph graph_;
+  std::vector<RunStep> steps_;
+  std::vector<NodeId> info_nodes_;  // the node behind each row of info.steps
+  bool timed_ = false;
+};
+
+}  // namespace kinglet::engine

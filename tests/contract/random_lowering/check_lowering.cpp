@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// One case run by evaluate and by sessions, and the answers compared within what rounding may do.
+#include "tests/contract/random_lowering/cases.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/graph/float16.h"
+#include "engine/graph/text.h"
+#include "engine/ops/op.h"
+#include "engine/session/session.h"
+
+namespace kinglet::engine::random_cases {
+namespace {
+
+constexpr double kFloatUnit = 0x1p-23;
+constexpr double kHalfUnit = 0x1p-10;
+
+bool is_float(DataType type) { return type == DataType::kF32 || type == DataType::kF16; }
+
+Tensor of_floats(DataType type, const Shape& shape, const std::vector<float>& numbers) {
+  Tensor out(type, shape);
+  if (type == DataType::kF32) {
+    std::ranges::copy(numbers, out.mutable_data<float>().begin());
+  } else {
+    std::ranges::transform(numbers, out.mutable_data<Half>().begin(), to_half);
+  }
+  return out;
+}
+
+std::vector<Tensor> inputs_of(const Graph& graph, const Case& made) {
+  std::vector<Tensor> inputs;
+  for (const GraphInput& input : graph.inputs()) {
+    const Value& value = graph.value(input.value);
+    Tensor tensor = seeded_tensor(value.type, *value.shape, value.name, made.positive);
+    if (is_float(value.type)) {
+      std::vector<float> numbers = tensor.to_floats();
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        numbers[i] *= static_cast<float>(made.positive ? made.scale / 3 : made.scale);
+        constexpr float kInfinity = std::numeric_limits<float>::infinity();
+        if (made.infinities && i % 7 == 3) numbers[i] = i % 2 == 0 || made.positive ? kInfinity : -kInfinity;
+        if (i % 11 == 5 && !made.positive) numbers[i] = i % 2 == 0 ? 0.0F : -0.0F;
+      }
+      tensor = of_floats(value.type, *value.shape, numbers);
+    }
+    inputs.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+Tensor absolute(const Tensor& tensor) {
+  if (!is_float(tensor.type())) return tensor;
+  std::vector<float> numbers = tensor.to_floats();
+  for (float& x : numbers) x = std::abs(x);
+  return of_floats(tensor.type(), tensor.shape(), numbers);
+}
+
+// The graph as it adds up absolute numbers; bounds stay out of it.
+Result<std::vector<Tensor>> sizes_of(Graph graph, std::span<const Tensor> inputs) {
+  for (const ValueId id : graph.values()) {
+    if (const Tensor* constant = graph.constant(id)) graph.set_constant(id, absolute(*constant));
+  }
+  for (const NodeId id : graph.nodes()) {
+    const Node& node = graph.node(id);
+    if (node.op_type == "Clip" || node.op_type == "Relu") {
+      graph.resize_inputs(id, 1);
+      graph.set_op_type(id, "", "Identity");
+    }
+    for (const char* name : {"alpha", "beta"}) {
+      if (node.attributes.find(name) != nullptr) {
+        graph.attributes(id).set(name, std::abs(node.attributes.get_float(name, 0)));
+      }
+    }
+  }
+  std::vector<Tensor> positive;
+  for (const Tensor& input : inputs) positive.push_back(absolute(input));
+  return evaluate_graph(graph, positive);
+}
+
+struct Answers {
+  std::vector<Tensor> expected;
+  std::vector<Tensor> sizes;  // empty, or as `expected`
+};
+
+std::string compare(const Case& made, const Answers& answers, std::size_t which, const Tensor& found, double step) {
+  const Tensor& expected = answers.expected[which];
+  if (found.shape() != expected.shape() || found.type() != expected.type()) return "another shape or type";
+  if (!is_float(expected.type())) return found.bit_equal(expected) ? "" : "other whole numbers";
+  const std::vector<float> want = expected.to_floats();
+  const std::vector<float> got = found.to_floats();
+  const std::vector<float> sizes =
+      answers.sizes.empty() ? std::vector<float>(want.size(), 0) : answers.sizes[which].to_floats();
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    if (want[i] == got[i] || std::isnan(want[i])) continue;
+    const double size = std::max({std::abs(double{want[i]}), made.magnitude, std::abs(double{sizes[i]})});
+    const double limit = made.roundings * kFloatUnit * size + step + (made.half ? 2 * kHalfUnit * size : 0) + 1e-37;
+    if (!(std::abs(double{got[i]} - double{want[i]}) <= limit)) {
+      return std::format("output {} at {}: {} in place of {}, which may be {:.3g} off", which, i, got[i], want[i],
+                         limit);
+    }
+  }
+  return "";
+}
+
+std::string run(const Graph& graph, const Case& made, const Answers& answers, std::span<const Tensor> inputs,
+                const SessionOptions& options, const std::string& op_type, bool& lowered) {
+  auto session = Session::create(Graph(graph), options);
+  if (!session) return "no session: " + describe(session.error());
+  lowered = lowered || std::ranges::any_of(session->plan().steps, [&](const StepInfo& step) {
+              return step.backend != "evaluate" && step.op_type.substr(0, step.op_type.find('+')) == op_type;
+            });
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (auto set = session->set_input(i, inputs[i]); !set) return "set_input: " + describe(set.error());
+  }
+  // Twice: a run must not live on what the one before left.
+  for (int times = 0; times < 2; ++times) {
+    if (auto done = session->run(); !done) return "run: " + describe(done.error());
+    for (std::size_t i = 0; i < answers.expected.size(); ++i) {
+      const double step = made.step + (options.optimize ? made.fused_step : 0);
+      const std::string fault = compare(made, answers, i, session->get_output(i), step);
+      if (!fault.empty()) return fault;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+Verdict check_lowering(const Row& row, const Case& made) {
+  Verdict verdict;
+  auto parsed = parse_text(made.text);
+  if (!parsed) {
+    verdict.fault = "the generator wrote no graph: " + describe(parsed.error());
+    return verdict;
+  }
+  Graph& graph = parsed->graph;
+  if (!infer_shapes(graph)) return verdict;
+  const std::vector<Tensor> inputs = inputs_of(graph, made);
+  auto expected = evaluate_graph(graph, inputs);
+  if (!expected) return verdict;
+  verdict.valid = true;
+  Answers answers{.expected = std::move(*expected), .sizes = {}};
+  if (made.sums) {
+    auto sizes = sizes_of(graph, inputs);
+    if (!sizes) {
+      verdict.fault = "no sizes: " + describe(sizes.error());
+      return verdict;
+    }
+    answers.sizes = std::move(*sizes);
+  }
+  for (const SessionOptions& options :
+       {SessionOptions{.optimize = false}, SessionOptions{.optimize = false, .own_kernels = false}, SessionOptions{}}) {
+    const std::string fault = run(graph, made, answers, inputs, options, std::string(row.op_type), verdict.lowered);
+    if (fault.empty()) continue;
+    verdict.fault = std::format("{}{}: {}", options.optimize ? "with the passes" : "as it stands",
+                                options.own_kernels ? "" : ", without own kernels", fault);
+    return verdict;
+  }
+  return verdict;
+}
+
+}  // namespace kinglet::engine::random_cases

@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# one_build.sh: several ./dev commands at once, with a project so small that building it is a second of sleep that nobody
+# else may be in. KINGLET_SOURCE is the tree.
+set -euo pipefail
+KINGLET_SOURCE=${KINGLET_SOURCE:-$PWD}
+
+fail() {
+  echo "FAILED: $1"
+  tail -n 20 "$work"/*.log
+  exit 1
+}
+
+work=$(mktemp -d)
+trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
+project=$work/project
+mkdir -p "$project/cross"
+cp "$KINGLET_SOURCE/dev" "$project"
+cp -r "$KINGLET_SOURCE"/cross/{lib,packages} "$project/cross"
+cat >"$project/CMakePresets.json" <<'END'
+{"version": 6, "configurePresets": [{"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/build/release"}]}
+END
+cat >"$project/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(small LANGUAGES NONE)
+add_custom_target(all_of_it ALL COMMAND ${CMAKE_SOURCE_DIR}/build.sh VERBATIM)
+END
+# Leaves a process behind, as a compiler's cache may.
+cat >"$project/build.sh" <<'END'
+#!/bin/sh
+mkdir ../working || { touch ../two_at_once; exit 1; }
+sleep 1
+setsid sleep 30 >/dev/null 2>&1 </dev/null &
+mkdir -p bin
+printf '#!/bin/sh\ntouch "%s/started"\nexec sleep 30\n' "$PWD" >bin/kingletd
+chmod +x bin/kingletd
+rmdir ../working
+END
+chmod +x "$project/build.sh"
+
+dev() { "$project/dev" "$@" 2>&1; }
+
+until_true() {
+  local tries
+  for ((tries = 0; tries < 600; tries++)); do
+    ! "$@" || return 0
+    sleep 0.1
+  done
+  fail "never came true: $*"
+}
+
+# As if another one built there: all three say that they wait, and then build one after the other.
+mkdir "$project/build"
+exec 6>"$project/build/release.lock"
+flock 6
+for number in 1 2 3; do
+  dev build release >"$work/$number.log" 6>&- &
+  builds[number]=$!
+  until_true grep -q "another ./dev command builds build/release: waiting for it" "$work/$number.log"
+done
+exec 6>&-
+for build in "${builds[@]}"; do wait "$build" || fail "one of three builds at once failed"; done
+[[ ! -e $project/build/two_at_once ]] || fail "two built at once"
+
+# Neither what a build left behind nor a daemon that was started keeps others waiting.
+dev run >"$work/run.log" &
+until_true test -e "$project/build/release/started"
+dev build release >"$work/later.log" || fail "a build beside a running daemon failed"
+! grep -q waiting "$work/later.log" || fail "a build waits for a running daemon"

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: sessions share the workers of one pool, also at once.
+#include "engine/session/thread_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include "engine/session/session.h"
+
+namespace kinglet::engine {
+namespace {
+
+constexpr int kThreads = 2;
+
+std::size_t threads_of_this_process() {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
+}
+
+Session open(const std::shared_ptr<const ThreadPool>& pool, std::set<std::string> disabled = {}) {
+  return Session::open(KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx",
+                       {.threads = kThreads, .pool = pool, .disabled_lowerings = std::move(disabled)})
+      .value();
+}
+
+// The scores of a picture that differs with `shade`.
+std::vector<float> answer(Session& session, float shade) {
+  Tensor picture(DataType::kF32, session.inputs()[0].shape);
+  std::ranges::fill(picture.mutable_data<float>(), shade);
+  EXPECT_TRUE(session.set_input(0, picture));
+  EXPECT_TRUE(session.run());
+  return session.get_output(0).to_floats();
+}
+
+TEST(ThreadPoolTest, ASecondSessionBringsNoThreadsOfItsOwn) {
+  const std::size_t before = threads_of_this_process();
+  const auto pool = ThreadPool::make(kThreads).value();
+  Session first = open(pool);
+  Session second = open(pool);
+  EXPECT_EQ(threads_of_this_process(), before + kThreads - 1);
+}
+
+TEST(ThreadPoolTest, OneThreadIsTheCallersAlone) {
+  const std::size_t before = threads_of_this_process();
+  const auto pool = ThreadPool::make(1).value();
+  EXPECT_EQ(pool->get(), nullptr);
+  EXPECT_EQ(threads_of_this_process(), before);
+  EXPECT_FALSE(ThreadPool::make(0));
+}
+
+TEST(ThreadPoolTest, SessionsThatRunAtOnceOnItAnswerAsAlone) {
+  const auto pool = ThreadPool::make(kThreads).value();
+  Session first = open(pool);
+  Session second = open(pool, {"Relu", "Add", "MaxPool"});  // in other segments, too
+  const std::vector<float> dark = answer(first, 0.1F);
+  const std::vector<float> bright = answer(second, 0.9F);
+  const std::jthread aside([&] {
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(answer(second, 0.9F), bright);
+  });
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(answer(first, 0.1F), dark);
+}
+
+}  // namespace
+}  // namespace kinglet::engine
