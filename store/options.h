@@ -22,6 +22,7 @@ struct StoreOptions {
   RetentionRule retention;
   Bytes write_budget{100ULL << 20};  // a local day
   std::chrono::milliseconds flush_interval{10'000};
+  std::chrono::milliseconds silent_after{15'000};  // of work of the writer: then the disk is said to hang
   PendingLimits pending;
   TimeZone zone;
   LogSink log;

@@ -43,10 +43,19 @@ void Shared::fill(StoreStatus& status) const {
   status.moved_aside = moved_aside;
   status.salvaged_visits = salvaged;
   status.waiting_visits = pending.size();
-  MutexLock lock(mutex_);
-  status.state = state_;
-  status.note = note_;
-  status.since = since_;
+  {
+    MutexLock lock(mutex_);
+    status.state = state_;
+    status.note = note_;
+    status.since = since_;
+  }
+  // The writer cannot say so itself.
+  const SteadyTime since = at_work_since;
+  const auto held = SteadyClock::now() - since;
+  if (since == SteadyTime{} || held < options.silent_after) return;
+  status.state = StoreState::kWaiting;
+  status.note = "the disk hangs or is very slow";
+  status.since = options.now() - std::chrono::duration_cast<WallTime::duration>(held);
 }
 
 }  // namespace kinglet::store

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <string>
 
+#include "engine/base/clock.h"
 #include "engine/base/mutex.h"
 #include "store/database/counting_vfs.h"
 #include "store/database/pending.h"
@@ -42,6 +43,7 @@ class Shared {
   std::atomic<bool> writable{false};         // the writer has it open
   std::atomic<bool> takes_clips{false};      // one given now would be written
   std::atomic<bool> suspicion{false};        // a reader met damage
+  std::atomic<SteadyTime> at_work_since{};   // the writer; SteadyTime{}: it waits for work
 
   // Says what is new in the log.
   void set_state(StoreState state, const std::string& note);

@@ -59,6 +59,7 @@ void Store::finish() {
 void Store::work(const std::stop_token& stop) {
   // Also while the writer is at long work.
   const auto stopping = [&] {
+    shared_.at_work_since = SteadyClock::now();
     make_pictures();
     return stop.stop_requested();
   };
@@ -75,6 +76,7 @@ void Store::work(const std::stop_token& stop) {
     }
     make_pictures();
     run_commands();
+    shared_.at_work_since = SteadyTime{};
     MutexLock lock(queue_mutex_);
     while (!stop.stop_requested() && commands_.empty() && jobs_.empty()) {
       if (queue_changed_.wait_until(queue_mutex_, next) == std::cv_status::timeout) break;
@@ -98,6 +100,7 @@ void Store::run_commands() {
       command = std::move(commands_.front());
       commands_.pop_front();
     }
+    shared_.at_work_since = SteadyClock::now();
     command();
   }
 }

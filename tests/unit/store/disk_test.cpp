@@ -4,8 +4,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <functional>
+#include <future>
+#include <thread>
 
 #include "store/database/visit_database.h"
 #include "tests/support/own_disks.h"
@@ -285,6 +288,37 @@ TEST(StoreDisk, ARestartDoesNotRenewTheBudget) {
   }
   Store store(quiet_options(folder.path()));
   EXPECT_GT(store.status().written_today_bytes, written / 2);
+}
+
+// The writer itself cannot say so: its thread is what hangs.
+TEST(StoreDisk, ADiskThatHangsIsToldByTheStatusAndNoLongerOnceItAnswers) {
+  const ScratchFolder folder;
+  StoreOptions options = quiet_options(folder.path());
+  options.silent_after = std::chrono::milliseconds(20);
+  std::promise<void> answers;
+  std::atomic<bool> hangs = false;
+  options.clock_synced = [&hangs, answered = answers.get_future().share()] {
+    if (hangs) answered.wait();
+    return true;
+  };
+  Store store(options);
+  ASSERT_OK(store.flush());
+  const auto await_state = [&store](State state) {
+    const SteadyTime patience = SteadyClock::now() + std::chrono::seconds(30);
+    while (store.brief().state != state && SteadyClock::now() < patience) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return store.brief();
+  };
+  EXPECT_EQ(await_state(State::kDisk).state, State::kDisk);
+  hangs = true;
+  const std::jthread flushing([&store] { (void)store.flush(); });
+  const StoreStatus hanging = await_state(State::kWaiting);
+  EXPECT_EQ(hanging.state, State::kWaiting);
+  EXPECT_EQ(hanging.note, "the disk hangs or is very slow");
+  hangs = false;
+  answers.set_value();
+  EXPECT_EQ(await_state(State::kDisk).state, State::kDisk);
 }
 
 }  // namespace
