@@ -19,7 +19,8 @@ struct Comparison {
   double largest_output = 0;  // |largest finite number| of the first graph's outputs
   double max_error = 0;
   double limit = 0;       // 1e-4 * max(1, largest output of the same run), of the run with max_error; of float16 also
-                          // four times what rounding to it costs both graphs' own answers
+                          // four times what rounding to it costs both graphs' own answers, or may cost
+                          // by the first's constants
   int top1_compared = 0;  // rows whose best class is clear in the first graph (margin above twice the limit)
   int top1_same = 0;
   bool same = true;
