@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: clips cost the capture and the answer thread a copy now and then, and nothing else: a thread of its own, of low
-// priority, makes frames small and encodes them.
+// Why: the seconds before a visit are gone when it is known: the newest frames, made small, are kept until then.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "camera/frame/frame.h"
 #include "camera/preprocess/preprocess.h"
 #include "daemon/capture/clip_ring.h"
+#include "daemon/capture/frame_worker.h"
 #include "engine/base/log.h"
 #include "engine/base/mutex.h"
 #include "visits/visit.h"
@@ -36,7 +34,6 @@ struct ClipStatus {
 class ClipRecorder {
  public:
   ClipRecorder(ClipOptions options, LogSink log);
-  ~ClipRecorder();
 
   // A frame of the camera; the capture thread's. Allocates nothing from one frame to the next of the same size.
   void offer(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now);
@@ -48,35 +45,19 @@ class ClipRecorder {
   [[nodiscard]] ClipStatus status() const;
 
  private:
-  struct Copy {
-    std::vector<std::byte> bytes;
-    camera::FrameView view;
-    camera::FrameInfo info;
-    bool valid = false;
-  };
-  void work(const std::stop_token& stop);
-  void encode();  // reading_
+  [[nodiscard]] Result<void> encode(const FrameCopy& copy);
   [[nodiscard]] Result<std::string> make_small(const camera::FrameView& view);
 
   const ClipOptions options_;
-  const LogSink log_;
-
-  // Of the capture thread.
-  Copy filling_;
-  std::optional<SteadyTime> last_;
 
   // Of the thread "clips".
-  Copy reading_;
   camera::Image small_;
   std::optional<camera::Preprocessor> scale_;
-  std::string last_error_;
 
   mutable Mutex mutex_;
-  Condition changed_;
-  Copy ready_ KINGLET_GUARDED_BY(mutex_);
   ClipRing ring_ KINGLET_GUARDED_BY(mutex_);
   ClipStatus counts_ KINGLET_GUARDED_BY(mutex_);
-  std::jthread thread_;  // last: joined first
+  FrameWorker worker_;  // last: joined first
 };
 
 }  // namespace kinglet::daemon

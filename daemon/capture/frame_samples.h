@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: pictures as the model really sees them at this feeder, for calibration: one now and then, as JPEG, in memory
-// only and bounded. They cost the answer thread a copy, and a thread of low priority the rest.
+// only and bounded.
 #pragma once
 
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "camera/frame/frame.h"
+#include "daemon/capture/frame_worker.h"
 #include "engine/base/log.h"
 #include "engine/base/mutex.h"
 
@@ -41,29 +42,13 @@ class FrameSamples {
   [[nodiscard]] std::vector<std::shared_ptr<const FrameSample>> newest(std::size_t count) const;
 
  private:
-  struct Copy {
-    std::vector<std::byte> bytes;
-    camera::FrameView view;
-    camera::FrameInfo info;
-    bool valid = false;
-  };
-  void work(const std::stop_token& stop);
-  void keep(const Copy& copy);
+  [[nodiscard]] Result<void> keep(const FrameCopy& copy);
 
   const SampleLimits limits_;
-  const LogSink log_;
-
-  Copy filling_;  // of the answer thread
-  SteadyTime next_{};
-  Copy reading_;  // of the thread "samples"
-  std::string last_error_;
-
   mutable Mutex mutex_;
-  Condition changed_;
-  Copy ready_ KINGLET_GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<const FrameSample>> samples_ KINGLET_GUARDED_BY(mutex_);
   std::size_t bytes_ KINGLET_GUARDED_BY(mutex_) = 0;
-  std::jthread thread_;  // last: joined first
+  std::optional<FrameWorker> worker_;  // last: joined first. Absent: nothing is kept
 };
 
 }  // namespace kinglet::daemon

@@ -8,7 +8,6 @@
 
 #include "camera/decode/decode.h"
 #include "camera/decode/to_rgb.h"
-#include "camera/frame/frame_copy.h"
 #include "camera/preprocess/preprocess.h"
 
 namespace kinglet::daemon {
@@ -52,19 +51,8 @@ void draw(const Mark& mark, double scale, camera::Image& image) {
 
 void SnapshotBoard::offer(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now) {
   const bool wanted = now.time_since_epoch().count() < wanted_until_.load(std::memory_order_relaxed);
-  if (now - last_copy_ < (wanted ? SteadyClock::duration(kWatchedInterval) : SteadyClock::duration(kIdleInterval))) {
-    return;
-  }
-  last_copy_ = now;
-  camera::copy_view(view, filling_.bytes, filling_.view);
-  filling_.info = info;
-  filling_.at = now;
-  filling_.valid = true;
-  {
-    MutexLock lock(mutex_);
-    std::swap(filling_, ready_);
-  }
-  fresh_.notify_all();
+  const SteadyClock::duration interval = wanted ? SteadyClock::duration(kWatchedInterval) : kIdleInterval;
+  if (frames_.take_turn(now, interval)) frames_.put(view, info, now);
 }
 
 Result<std::shared_ptr<const Snapshot>> SnapshotBoard::get(int width, SteadyClock::duration shared_for,
@@ -76,21 +64,13 @@ Result<std::shared_ptr<const Snapshot>> SnapshotBoard::get(int width, SteadyCloc
       found != encoded_.end() && start - found->second.made < shared_for) {
     return found->second.snapshot;
   }
-  {
-    MutexLock lock(mutex_);
-    const SteadyTime newest = std::max(ready_.at, reading_.at);
-    if (start - newest > kFreshEnough) {
-      while (ready_.at <= newest) {
-        if (fresh_.wait_until(mutex_, start + kPatience) == std::cv_status::timeout) break;
-      }
-    }
-    if (ready_.valid && ready_.at > reading_.at) {
-      std::swap(ready_, reading_);
-      ready_.valid = false;
-    }
-  }
-  if (!reading_.valid) return fail(ErrorCode::kUnavailable, "no frame has come yet");
-  if (SteadyClock::now() - reading_.at > kTooOld) {
+  const auto take_until = [&](SteadyTime until) KINGLET_REQUIRES(encode_mutex_) {
+    if (const FrameCopy* copy = frames_.take(until)) newest_ = copy;
+  };
+  take_until(start);
+  if (newest_ == nullptr || start - newest_->at > kFreshEnough) take_until(start + kPatience);
+  if (newest_ == nullptr) return fail(ErrorCode::kUnavailable, "no frame has come yet");
+  if (SteadyClock::now() - newest_->at > kTooOld) {
     return fail(ErrorCode::kUnavailable, "the last frame is older than 5 s");
   }
   return encode(width, mark);
@@ -98,15 +78,16 @@ Result<std::shared_ptr<const Snapshot>> SnapshotBoard::get(int width, SteadyCloc
 
 Result<std::shared_ptr<const Snapshot>> SnapshotBoard::encode(int width, const std::optional<Mark>& mark) {
   Encoded& encoded = encoded_[{width, mark.has_value()}];
-  if (encoded.snapshot && encoded.at == reading_.at) return encoded.snapshot;
+  if (encoded.snapshot && encoded.at == newest_->at) return encoded.snapshot;
   auto snapshot = std::make_shared<Snapshot>();
-  snapshot->info = reading_.info;
-  const bool scale = width > 0 && width < reading_.view.width;
-  if (reading_.view.format == camera::PixelFormat::kMjpeg && !scale && !mark) {
-    const std::span<const std::byte> jpeg = reading_.view.planes[0].bytes;
+  const camera::FrameView& view = newest_->view;
+  snapshot->info = newest_->info;
+  const bool scale = width > 0 && width < view.width;
+  if (view.format == camera::PixelFormat::kMjpeg && !scale && !mark) {
+    const std::span<const std::byte> jpeg = view.planes[0].bytes;
     snapshot->jpeg.assign(jpeg.begin(), jpeg.end());
   } else {
-    camera::Image image = KINGLET_TRY(camera::to_rgb(reading_.view));
+    camera::Image image = KINGLET_TRY(camera::to_rgb(view));
     if (mark) draw(*mark, scale ? static_cast<double>(width) / image.width : 1, image);
     if (scale) {
       const int height = std::max(1, static_cast<int>(std::int64_t{image.height} * width / image.width));
@@ -115,7 +96,7 @@ Result<std::shared_ptr<const Snapshot>> SnapshotBoard::encode(int width, const s
     }
     snapshot->jpeg = KINGLET_TRY(camera::encode_jpeg(image.view(), kQuality));
   }
-  encoded = {.snapshot = std::move(snapshot), .at = reading_.at, .made = SteadyClock::now()};
+  encoded = {.snapshot = std::move(snapshot), .at = newest_->at, .made = SteadyClock::now()};
   return encoded.snapshot;
 }
 

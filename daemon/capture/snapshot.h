@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the newest frame as a JPEG, without ever holding a camera's buffer for a slow reader: the capture thread copies
-// a frame now and then, the reader converts and encodes.
+// Why: the newest frame as a JPEG: the capture thread copies a frame now and then, the reader converts and encodes.
 #pragma once
 
 #include <atomic>
@@ -13,6 +12,7 @@
 
 #include "camera/frame/frame.h"
 #include "camera/preprocess/preprocess.h"
+#include "daemon/capture/frame_relay.h"
 #include "engine/base/error.h"
 #include "engine/base/mutex.h"
 
@@ -43,13 +43,6 @@ class SnapshotBoard {
                                                             const std::optional<Mark>& mark = {});
 
  private:
-  struct Copy {
-    std::vector<std::byte> bytes;
-    camera::FrameView view;
-    camera::FrameInfo info;
-    SteadyTime at{};
-    bool valid = false;
-  };
   struct Encoded {
     std::shared_ptr<const Snapshot> snapshot;
     SteadyTime at{};  // of the copy that it was made of
@@ -59,15 +52,10 @@ class SnapshotBoard {
       KINGLET_REQUIRES(encode_mutex_);
 
   std::atomic<SteadyTime::rep> wanted_until_{0};
-  Copy filling_;  // capture thread only
-  SteadyTime last_copy_{};
+  FrameRelay frames_;
 
-  Mutex mutex_;
-  Condition fresh_;
-  Copy ready_ KINGLET_GUARDED_BY(mutex_);
-
-  Mutex encode_mutex_;  // taken before mutex_; one frame is encoded at a time
-  Copy reading_ KINGLET_GUARDED_BY(encode_mutex_);
+  Mutex encode_mutex_;  // of who takes from frames_: one frame is encoded at a time
+  const FrameCopy* newest_ KINGLET_GUARDED_BY(encode_mutex_) = nullptr;  // of frames_
   // The newest of each width, with and without a mark.
   std::map<std::pair<int, bool>, Encoded> encoded_ KINGLET_GUARDED_BY(encode_mutex_);
 };

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "camera/decode/decode.h"
 #include "camera/decode/to_rgb.h"
 #include "camera/frame/frame_copy.h"
 #include "camera/preprocess/preprocess.h"
 #include "daemon/capture/clip_file.h"
+#include "daemon/capture/frame_jpeg.h"
 
 namespace kinglet::daemon {
 namespace {
@@ -16,10 +16,6 @@ namespace {
 constexpr int kFrameQuality = 80;
 constexpr int kCropQuality = 85;
 constexpr int kCropSide = 640;
-
-std::string text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 Result<std::string> encode_crop(const camera::Image& image, camera::CropRect crop) {
   crop.x = std::clamp(crop.x, 0, image.width - 1);
@@ -30,7 +26,7 @@ Result<std::string> encode_crop(const camera::Image& image, camera::CropRect cro
   const auto scaled = [&](int side) { return std::max(1, static_cast<int>(side * scale)); };
   const camera::Image part = KINGLET_TRY(camera::resize_like_pillow(
       image.view(), crop, scaled(crop.width), scaled(crop.height), engine::Interpolation::kBilinear));
-  return text_of(KINGLET_TRY(camera::encode_jpeg(part.view(), kCropQuality)));
+  return jpeg_of(part, kCropQuality);
 }
 
 }  // namespace
@@ -38,9 +34,8 @@ Result<std::string> encode_crop(const camera::Image& image, camera::CropRect cro
 Result<store::Pictures> make_pictures(const camera::FrameView& view, const camera::CropRect& crop) {
   store::Pictures pictures;
   const camera::Image image = KINGLET_TRY(camera::to_rgb(view));
-  pictures.frame = view.format == camera::PixelFormat::kMjpeg
-                       ? text_of(view.planes[0].bytes)
-                       : text_of(KINGLET_TRY(camera::encode_jpeg(image.view(), kFrameQuality)));
+  pictures.frame =
+      view.format == camera::PixelFormat::kMjpeg ? jpeg_of(view) : KINGLET_TRY(jpeg_of(image, kFrameQuality));
   pictures.crop = KINGLET_TRY(encode_crop(image, crop));
   return pictures;
 }
