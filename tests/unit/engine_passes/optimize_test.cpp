@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <format>
 
+#include "engine/graph/float16.h"
 #include "engine/graph/text.h"
 #include "engine/ops/op.h"
 
@@ -250,6 +251,30 @@ TEST(CompareGraphs, LetsTheReferenceDecideWhenSessionsDiffer) {
   ASSERT_TRUE(result) << describe(result.error());
   EXPECT_FALSE(result->same);
   EXPECT_EQ(result->backend, "evaluate");
+}
+
+// 9 * 0.3 * -30 and the bias leave about a half: folded weights that are rounded to a neighbour move it by 0.007, ten
+// times what rounding the sum itself does.
+TEST(CompareGraphs, AllowsConstantsOfFloat16AnotherRoundingAndNoMore) {
+  const Graph right = parse(R"(%x = input f16[1,1,3,3]
+%1:f16 = Conv(%x, w:f16[1,1,3,3]{0.3,0.3,0.3,0.3,0.3,0.3,0.3,0.3,0.3}, b:f16[1]{81.5})
+%2:f16 = Clip(%1, lo:f16[]{0}, hi:f16[]{1})
+output %2
+)");
+  const NamedInputs picture{.name = "dusk",
+                            .tensors = {Tensor::of<Half>({1, 1, 3, 3}, std::vector<Half>(9, to_half(-30)))}};
+  const auto compared_with = [&](float first_weight) {
+    Graph other = right;
+    const ValueId weight = *other.find_value("w");
+    Tensor changed = *other.constant(weight);
+    changed.mutable_data<Half>()[0] = to_half(first_weight);
+    other.set_constant(weight, std::move(changed));
+    return compare_graphs(right, other, {.pictures = std::span(&picture, 1)}).value();
+  };
+  const Comparison neighbour = compared_with(0.3F + 0x1p-12F);
+  EXPECT_TRUE(neighbour.same) << neighbour.difference;
+  EXPECT_GT(neighbour.max_error, 0.005);
+  EXPECT_FALSE(compared_with(0.31F).same);
 }
 
 TEST(CompareGraphs, RefusesOtherBorders) {
