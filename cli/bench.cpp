@@ -8,9 +8,9 @@
 #include <random>
 
 #include "cli/allocation_count.h"
-#include "cli/classifier.h"
 #include "cli/command.h"
 #include "cli/made_input.h"
+#include "cli/model_options.h"
 #include "engine/base/clock.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"

@@ -9,10 +9,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/classifier.h"
 #include "cli/command.h"
 #include "cli/labelled_pictures.h"
 #include "cli/load_config.h"
+#include "cli/picture_files.h"
+#include "cli/picture_pipeline.h"
 #include "cli/reviewed_visits.h"
 #include "daemon/settings/settings.h"
 #include "engine/base/file.h"
@@ -58,7 +59,7 @@ struct Read {
   std::size_t damaged = 0;
 };
 
-Result<Read> classify_all(const Given& given, Classifier& classifier, const visits::Taxa& taxa, Output& out) {
+Result<Read> classify_all(const Given& given, PicturePipeline& pipeline, const visits::Taxa& taxa, Output& out) {
   Read read{.calibration = Calibration(taxa)};
   std::size_t done = 0;
   for (const Labelled& picture : given.pictures) {
@@ -69,14 +70,14 @@ Result<Read> classify_all(const Given& given, Classifier& classifier, const visi
       continue;
     }
     const Result<std::string> bytes = read_picture(picture.file);
-    const auto result = bytes ? classifier.classify(std::as_bytes(std::span(*bytes)), 1, given.framing)
+    const auto result = bytes ? pipeline.classify(std::as_bytes(std::span(*bytes)), 1, given.framing)
                               : Result<PictureResult>(std::unexpected(bytes.error()));
     if (!result) {
       ++read.damaged;
       out.warn(describe(with_context(result.error(), picture.file)));
       continue;
     }
-    read.calibration.add(classifier.scores(), *taxon);
+    read.calibration.add(pipeline.model().scores(), *taxon);
   }
   out.end_progress();
   return read;
@@ -165,9 +166,9 @@ Result<int> calibrate(const Options& options, Output& out) {
                 "--force changes its temperature and leaves the rest; -o writes another file");
   }
   const config::Config config = options.visits ? KINGLET_TRY(read_config(options.config)) : config::Config{};
-  Classifier classifier = KINGLET_TRY(Classifier::open(options.model, out));
-  if (const engine::OutputMeaning& meaning = classifier.output();
-      !classifier.score_nature().add_up_to_one || meaning.meaning == engine::Meaning::kTopK) {
+  PicturePipeline pipeline = KINGLET_TRY(PicturePipeline::open(options.model, out));
+  if (const engine::OutputMeaning& meaning = pipeline.model().output();
+      !pipeline.model().score_nature().add_up_to_one || meaning.meaning == engine::Meaning::kTopK) {
     return fail(ErrorCode::kBadData,
                 format_text("its output \"{}\" is {}: one temperature is for the scores of a soft-max",
                             printable(meaning.name, 60), to_string(meaning.meaning)),
@@ -175,13 +176,13 @@ Result<int> calibrate(const Options& options, Output& out) {
   }
   const std::vector<visits::SpeciesRow> rows =
       KINGLET_TRY(visits::read_species_tables(options.model.model, config.model.species, config.model.names));
-  const visits::Taxa taxa = KINGLET_TRY(visits::Taxa::make(classifier.labels(), rows));
+  const visits::Taxa taxa = KINGLET_TRY(visits::Taxa::make(pipeline.model().labels(), rows));
   const Given given = KINGLET_TRY(options.visits ? of_visits(options, config, taxa, out) : of_folder(options));
-  const Read read = KINGLET_TRY(classify_all(given, classifier, taxa, out));
+  const Read read = KINGLET_TRY(classify_all(given, pipeline, taxa, out));
   KINGLET_TRY(check_enough(read.calibration, given));
   if (read.unknown > 0)
     out.warn(format_text("{} {} have labels that the model does not know", read.unknown, given.what));
-  engine::Recipe recipe = classifier.recipe();
+  engine::Recipe recipe = pipeline.model().recipe();
   const Calibration::Judgement before = read.calibration.judge(1, given.min_score);
   const double change = read.calibration.best_temperature();
   const Calibration::Judgement after = read.calibration.judge(change, given.min_score);

@@ -3,8 +3,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/classifier.h"
 #include "cli/command.h"
+#include "cli/picture_files.h"
+#include "cli/picture_pipeline.h"
 #include "engine/base/format.h"
 #include "engine/session/model.h"
 #include "visits/decide.h"
@@ -59,9 +60,9 @@ void print_text(const std::string& file, const PictureResult& result, Outcome ou
                          result.timing.preprocess_ms, result.timing.inference_ms));
 }
 
-Result<PictureResult> classify_file(Classifier& classifier, const std::string& file, std::size_t top) {
+Result<PictureResult> classify_file(PicturePipeline& pipeline, const std::string& file, std::size_t top) {
   const std::string bytes = KINGLET_TRY(read_picture(file));
-  Result<PictureResult> result = classifier.classify(std::as_bytes(std::span(bytes)), top);
+  Result<PictureResult> result = pipeline.classify(std::as_bytes(std::span(bytes)), top);
   if (!result && result.error().where != file) {
     return std::unexpected(with_context(result.error(), file == "-" ? "standard input" : file));
   }
@@ -75,29 +76,29 @@ Result<Json> model_json(const std::string& path) {
 }
 
 // What the daemon would decide with its default settings.
-Result<visits::Decider> make_decider(const Options& options, const Classifier& classifier) {
+Result<visits::Decider> make_decider(const Options& options, const PicturePipeline& pipeline) {
   const auto rows = KINGLET_TRY(visits::read_species_tables(options.model.model, {}, {}));
-  auto taxa = std::make_shared<const visits::Taxa>(KINGLET_TRY(visits::Taxa::make(classifier.labels(), rows)));
+  auto taxa = std::make_shared<const visits::Taxa>(KINGLET_TRY(visits::Taxa::make(pipeline.model().labels(), rows)));
   std::vector<std::string> warnings;
-  return visits::Decider(visits::Rule::make(std::move(taxa), {}, warnings, classifier.score_nature()));
+  return visits::Decider(visits::Rule::make(std::move(taxa), {}, warnings, pipeline.model().score_nature()));
 }
 
 Result<int> classify(const Options& options, Output& out) {
   const std::vector<std::string> pictures = KINGLET_TRY(expand_pictures(options.pictures));
-  Classifier classifier = KINGLET_TRY(Classifier::open(options.model, out));
-  visits::Decider decider = KINGLET_TRY(make_decider(options, classifier));
+  PicturePipeline pipeline = KINGLET_TRY(PicturePipeline::open(options.model, out));
+  visits::Decider decider = KINGLET_TRY(make_decider(options, pipeline));
   Json results = Json::array();
   int code = 0;
   std::size_t done = 0;
   for (const std::string& file : pictures) {
     out.progress(file, done++, pictures.size());
-    const Result<PictureResult> result = classify_file(classifier, file, options.top);
+    const Result<PictureResult> result = classify_file(pipeline, file, options.top);
     if (result) {
-      const Outcome outcome = decider.decide(classifier.scores(), std::nullopt, 1).outcome;
+      const Outcome outcome = decider.decide(pipeline.model().scores(), std::nullopt, 1).outcome;
       if (out.json()) {
-        results.push_back(to_json(file, *result, outcome, classifier.labels()));
+        results.push_back(to_json(file, *result, outcome, pipeline.model().labels()));
       } else {
-        print_text(file, *result, outcome, classifier.labels(), out);
+        print_text(file, *result, outcome, pipeline.model().labels(), out);
       }
     } else {
       out.error(result.error());

@@ -97,10 +97,11 @@ Result<Comparison> measure_all(const Options& options, const PictureSamples& pic
   auto after = KINGLET_TRY(engine::Session::create(engine::Graph(b.graph), session_options));
   Comparison found{
       .a = options.a.model, .b = options.b, .files = pictures.files, .a_bytes = a.size_bytes, .b_bytes = b.size_bytes};
-  const engine::OutputMeaning& meaning = pictures.classifier->output();
-  const auto meaning_after = engine::decide_output(
-      after.output_forms(),
-      {.name = {}, .stated = pictures.classifier->recipe().output, .labels = pictures.classifier->labels().size()});
+  const engine::OutputMeaning& meaning = pictures.pipeline->model().output();
+  const auto meaning_after =
+      engine::decide_output(after.output_forms(), {.name = {},
+                                                   .stated = pictures.pipeline->model().recipe().output,
+                                                   .labels = pictures.pipeline->model().labels().size()});
   if (!meaning_after) return std::unexpected(with_context(meaning_after.error(), options.b));
   found.judgement = KINGLET_TRY(
       engine::judge({before, meaning}, {after, *meaning_after}, pictures.samples, pictures.labels, progress));

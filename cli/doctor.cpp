@@ -46,7 +46,7 @@ daemon::DoctorInput seen_from_here(const Options& options, const Error& why) {
   const auto store = daemon::store_options(loaded->config, {});
   if (store) input.disk = {.folder = store->folder, .note = {}};
   daemon::DoctorInput::Model model;
-  const auto settings = daemon::classifier_options(loaded->config);
+  const auto settings = daemon::line_model_options(loaded->config);
   daemon::ModelProver prover({});
   const auto opened = settings ? prover.open(*settings, {}) : std::unexpected(settings.error());
   if (opened) {

@@ -5,9 +5,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/classifier.h"
 #include "cli/command.h"
 #include "cli/graph_page.h"
+#include "cli/model_options.h"
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
@@ -38,7 +38,7 @@ struct Options {
 struct Facts {
   engine::ModelFile file;
   engine::GraphSize size;
-  FoundRecipe recipe;
+  engine::FoundRecipe recipe;
   std::optional<engine::FoundLabels> labels;
   std::optional<PlanInfo> plan;
   std::string no_plan;                      // why there is none
@@ -87,12 +87,13 @@ Result<std::vector<engine::FloatNode>> float_nodes_of(Graph graph) {
 Result<Facts> collect(const Options& options) {
   Facts facts{.file = KINGLET_TRY(engine::open_model(options.model.model)), .output = {}};
   facts.size = engine::size_of(facts.file.graph);
-  facts.recipe = KINGLET_TRY(recipe_of(options.model, facts.file.graph.metadata));
-  facts.labels = KINGLET_TRY(labels_of(options.model, facts.file.graph.metadata));
+  facts.recipe = KINGLET_TRY(recipe_of(options.model.of_pictures(), facts.file.graph.metadata));
+  facts.labels = KINGLET_TRY(labels_of(options.model.of_pictures(), facts.file.graph.metadata));
   const Result<engine::Session> session =
       engine::Session::create(facts.file.graph, {.threads = thread_count(options.model)});
-  facts.output = output_of(options.model, session ? session->output_forms() : engine::output_forms(facts.file.graph),
-                           facts.recipe.recipe, facts.labels);
+  facts.output =
+      output_of(options.model.of_pictures(), session ? session->output_forms() : engine::output_forms(facts.file.graph),
+                facts.recipe.recipe, facts.labels);
   if (session) {
     facts.plan = session->plan();
     facts.in_float = KINGLET_TRY(float_nodes_of(facts.file.graph));
@@ -211,7 +212,7 @@ std::vector<std::pair<std::string, std::string>> shown_properties(const Graph& g
   return out;
 }
 
-std::string recipe_text(const FoundRecipe& found) {
+std::string recipe_text(const engine::FoundRecipe& found) {
   const engine::Recipe& recipe = found.recipe;
   const std::string_view preset = engine::preset_like(recipe);
   return format_text("{}; {}{}, mean {:g} {:g} {:g}, std {:g} {:g} {:g}, output {}",

@@ -6,8 +6,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/classifier.h"
 #include "cli/command.h"
+#include "cli/picture_files.h"
+#include "cli/picture_pipeline.h"
 #include "cli/picture_samples.h"
 #include "cli/tool_files.h"
 #include "engine/base/text.h"
@@ -135,9 +136,9 @@ Result<std::vector<engine::NamedInputs>> load_pictures(const Options& options, O
   }
   ModelOptions model;
   model.model = options.model;
-  Classifier classifier = KINGLET_TRY(Classifier::open(model, out));
+  PicturePipeline pipeline = KINGLET_TRY(PicturePipeline::open(model, out));
   for (const std::string& name : names) {
-    pictures.push_back({.name = name, .tensors = {KINGLET_TRY(prepared_picture(classifier, name))}});
+    pictures.push_back({.name = name, .tensors = {KINGLET_TRY(prepared_picture(pipeline, name))}});
   }
   return pictures;
 }

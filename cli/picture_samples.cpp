@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "cli/picture_files.h"
 #include "cli/pictures.h"
 #include "engine/backend/layout.h"
 #include "engine/session/model.h"
@@ -12,13 +13,13 @@ namespace kinglet::cli {
 
 namespace {
 
-Result<engine::Tensor> prepared(Classifier& classifier, const std::string& name, const std::string& bytes) {
-  const Result<PictureResult> prepared = classifier.prepare(std::as_bytes(std::span(bytes)));
+Result<engine::Tensor> prepared(PicturePipeline& pipeline, const std::string& name, const std::string& bytes) {
+  const Result<PictureResult> prepared = pipeline.prepare(std::as_bytes(std::span(bytes)));
   if (!prepared) return std::unexpected(with_context(prepared.error(), name));
-  const engine::TensorInfo& input = classifier.session().inputs().front();
+  const engine::TensorInfo& input = pipeline.model().session().inputs().front();
   const auto layout = input.layout == engine::TensorLayout::kNhwc ? engine::Layout::kNhwc : engine::Layout::kLogical;
   engine::Tensor tensor(input.type, input.shape);
-  engine::copy_layout(input.shape, engine::byte_size(input.type), classifier.session().input(0), layout,
+  engine::copy_layout(input.shape, engine::byte_size(input.type), pipeline.model().session().input(0), layout,
                       tensor.mutable_bytes(), engine::Layout::kLogical);
   return tensor;
 }
@@ -28,14 +29,14 @@ constexpr std::size_t kKeptBytes = std::size_t{64} << 20;
 // Prepared pictures, as many as fit.
 class Kept {
  public:
-  Kept(Classifier& classifier, std::vector<Picture> pictures)
-      : classifier_(classifier), pictures_(std::move(pictures)) {}
+  Kept(PicturePipeline& pipeline, std::vector<Picture> pictures)
+      : pipeline_(pipeline), pictures_(std::move(pictures)) {}
 
   Result<engine::Tensor> get(std::size_t i) {
     if (const auto found = kept_.find(i); found != kept_.end()) return found->second;
     const Picture& picture = pictures_.at(i);
     const std::string bytes = KINGLET_TRY(picture.read());
-    engine::Tensor tensor = KINGLET_TRY(prepared(classifier_, picture.name, bytes));
+    engine::Tensor tensor = KINGLET_TRY(prepared(pipeline_, picture.name, bytes));
     if (bytes_ + tensor.byte_count() <= kKeptBytes) {
       bytes_ += tensor.byte_count();
       kept_.emplace(i, tensor);
@@ -44,7 +45,7 @@ class Kept {
   }
 
  private:
-  Classifier& classifier_;
+  PicturePipeline& pipeline_;
   std::vector<Picture> pictures_;
   std::map<std::size_t, engine::Tensor> kept_;
   std::size_t bytes_ = 0;
@@ -52,23 +53,23 @@ class Kept {
 
 }  // namespace
 
-Result<engine::Tensor> prepared_picture(Classifier& classifier, const std::string& file) {
+Result<engine::Tensor> prepared_picture(PicturePipeline& pipeline, const std::string& file) {
   const std::string bytes = KINGLET_TRY(read_picture(file));
-  return prepared(classifier, file, bytes);
+  return prepared(pipeline, file, bytes);
 }
 
 Result<PictureSamples> open_picture_samples(const ModelOptions& model, const std::string& where, std::size_t most,
                                             Output& out) {
   PictureSamples result;
-  result.classifier = std::make_unique<Classifier>(KINGLET_TRY(Classifier::open(model, out)));
-  const visits::Taxa taxa = KINGLET_TRY(visits::Taxa::make(result.classifier->labels()));
+  result.pipeline = std::make_unique<PicturePipeline>(KINGLET_TRY(PicturePipeline::open(model, out)));
+  const visits::Taxa taxa = KINGLET_TRY(visits::Taxa::make(result.pipeline->model().labels()));
   const std::vector<Picture> all = KINGLET_TRY(find_pictures(where, most));
   std::vector<Picture> sound;
   std::size_t done = 0;
   for (const Picture& picture : all) {
     out.progress(picture.name, done++, all.size());
     const Result<std::string> bytes = picture.read();
-    const auto readable = bytes ? prepared(*result.classifier, picture.name, *bytes) : std::unexpected(bytes.error());
+    const auto readable = bytes ? prepared(*result.pipeline, picture.name, *bytes) : std::unexpected(bytes.error());
     if (!readable) {
       ++result.damaged;
       out.warn(describe(readable.error()));
@@ -90,7 +91,7 @@ Result<PictureSamples> open_picture_samples(const ModelOptions& model, const std
     return fail(ErrorCode::kBadData, "no picture in it can be read", where, "expected JPEG or PNG files, or frames");
   }
   result.digest = engine::text_digest(result.digest);
-  const auto kept = std::make_shared<Kept>(*result.classifier, std::move(sound));
+  const auto kept = std::make_shared<Kept>(*result.pipeline, std::move(sound));
   result.samples = {.count = result.files.size(), .input = [kept](std::size_t i) { return kept->get(i); }};
   return result;
 }

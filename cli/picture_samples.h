@@ -8,19 +8,19 @@
 #include <string>
 #include <vector>
 
-#include "cli/classifier.h"
+#include "cli/picture_pipeline.h"
 #include "engine/quantize/samples.h"
 
 namespace kinglet::cli {
 
 // The picture as the model's first input, in the order of its shape. The error names the file.
-[[nodiscard]] Result<engine::Tensor> prepared_picture(Classifier& classifier, const std::string& file);
+[[nodiscard]] Result<engine::Tensor> prepared_picture(PicturePipeline& pipeline, const std::string& file);
 
 struct PictureSamples {
   std::vector<std::string> files;                  // names of the pictures
   std::vector<std::optional<std::size_t>> labels;  // the model's class, where a picture's label names one
-  engine::Samples samples;                         // valid while `classifier` lives
-  std::unique_ptr<Classifier> classifier;
+  engine::Samples samples;                         // valid while `pipeline` lives
+  std::unique_ptr<PicturePipeline> pipeline;
   std::size_t labelled = 0;
   std::size_t damaged = 0;  // left out, with a warning each
   std::string digest;       // "sha256:...", of the digests of all in order: the same pictures, the same text

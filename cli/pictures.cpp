@@ -8,8 +8,8 @@
 #include "camera/decode/decode.h"
 #include "camera/decode/to_rgb.h"
 #include "camera/stream/recording.h"
-#include "cli/classifier.h"
 #include "cli/labelled_pictures.h"
+#include "cli/picture_files.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 

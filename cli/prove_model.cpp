@@ -65,7 +65,7 @@ struct Seen {
 Result<Seen> look_at(const ProveOptions& options) {
   KINGLET_TRY(give_up_rights(options));
   try {
-    const daemon::Classifier classifier = KINGLET_TRY(daemon::open_verified(options.model));
+    const daemon::LineModel classifier = KINGLET_TRY(daemon::open_verified(options.model));
     return Seen{.classes = classifier.facts()->labels.size(),
                 .data_files = KINGLET_TRY(engine::data_files_of(options.model.model))};
   } catch (const std::bad_alloc&) {

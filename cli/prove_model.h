@@ -14,7 +14,7 @@
 namespace kinglet::cli {
 
 struct ProveOptions {
-  daemon::ClassifierOptions model;
+  daemon::LineModelOptions model;
   pid_t owner = 0;            // who asked; 0: nobody in particular
   std::uint64_t memory = 0;   // bytes; 0: not bounded
   std::uint64_t seconds = 0;  // of processor time; 0: not bounded

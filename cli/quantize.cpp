@@ -99,7 +99,7 @@ Result<engine::QuantizeOptions> options_for(const Options& options, const Pictur
                               .optimize_rounding = !options.round_nearest,
                               .keep_float = {options.keep_float.begin(), options.keep_float.end()},
                               .max_drop = std::nullopt,
-                              .output = pictures.classifier->output(),
+                              .output = pictures.pipeline->model().output(),
                               .labels = pictures.labels};
   if (options.max_drop >= 0) out.max_drop = options.max_drop;
   return out;
@@ -113,7 +113,7 @@ void describe(engine::Graph& graph, const Options& options, const PictureSamples
     std::erase_if(properties, [&](const auto& row) { return row.first == key; });
     properties.emplace_back(std::string(key), std::move(value));
   };
-  set(engine::kRecipeProperty, engine::to_json(pictures.classifier->recipe()));
+  set(engine::kRecipeProperty, engine::to_json(pictures.pipeline->model().recipe()));
   set("kinglet.quantized", Json{{"from", std::filesystem::path(options.model.model).filename().string()},
                                 {"pictures", pictures.samples.count},
                                 {"pictures_digest", pictures.digest},
@@ -171,7 +171,7 @@ Result<std::optional<Judged>> judge_plain(const Options& options, const engine::
   };
   auto a = KINGLET_TRY(engine::Session::create(engine::Graph(before), {}));
   auto b = KINGLET_TRY(engine::Session::create(engine::Graph(after), {}));
-  const engine::OutputMeaning& output = pictures.classifier->output();  // of the changed model as well
+  const engine::OutputMeaning& output = pictures.pipeline->model().output();  // of the changed model as well
   engine::Judgement judgement =
       KINGLET_TRY(engine::judge({a, output}, {b, output}, pictures.samples, pictures.labels, progress));
   out.end_progress();

@@ -62,7 +62,7 @@ Result<ReplayReport> replay_with(const Options& options, const ConfigOptions& co
     for (std::size_t i = 0; i + 1 < faults.size(); ++i) out.error(faults[i]);
     return std::unexpected(faults.back());
   }
-  daemon::ReplayOptions replay{.classifier = KINGLET_TRY(daemon::classifier_options(loaded->config)),
+  daemon::ReplayOptions replay{.classifier = KINGLET_TRY(daemon::line_model_options(loaded->config)),
                                .line = KINGLET_TRY(daemon::line_options(loaded->config)),
                                .source = daemon::source_options(loaded->config, {}),
                                .length = length};

@@ -5,10 +5,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/classifier.h"
 #include "cli/command.h"
 #include "cli/made_input.h"
 #include "cli/npy.h"
+#include "cli/picture_files.h"
+#include "cli/picture_pipeline.h"
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
@@ -102,11 +103,11 @@ Result<engine::Session> filled_session(const Options& options, Output& out) {
     KINGLET_TRY(set_inputs(session, options));
     return session;
   }
-  Classifier classifier = KINGLET_TRY(Classifier::open(options.model, out));
+  PicturePipeline pipeline = KINGLET_TRY(PicturePipeline::open(options.model, out));
   const std::string bytes = KINGLET_TRY(read_picture(options.picture));
-  const auto prepared = classifier.prepare(std::as_bytes(std::span(bytes)));
+  const auto prepared = pipeline.prepare(std::as_bytes(std::span(bytes)));
   if (!prepared) return std::unexpected(with_context(prepared.error(), options.picture));
-  return std::move(classifier.session());
+  return std::move(pipeline.model().session());
 }
 
 Result<int> run(const Options& options, Output& out) {

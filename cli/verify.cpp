@@ -9,9 +9,10 @@
 #include <ranges>
 #include <utility>
 
-#include "cli/classifier.h"
 #include "cli/command.h"
 #include "cli/npy.h"
+#include "cli/picture_files.h"
+#include "cli/picture_pipeline.h"
 #include "cli/verify_recipe.h"
 #include "engine/base/format.h"
 #include "engine/onnx/suite.h"
@@ -158,9 +159,9 @@ Result<Difference> compare_on_images(const Options& options, Output& out) {
   ModelOptions second = options.a;
   second.model = options.b;
   const std::vector<std::string> pictures = KINGLET_TRY(expand_pictures(options.images));
-  Classifier a = KINGLET_TRY(Classifier::open(options.a, out));
-  Classifier b = KINGLET_TRY(Classifier::open(second, out));
-  KINGLET_TRY(check_same_border(a.session().outputs(), b.session().outputs(), "output"));
+  PicturePipeline a = KINGLET_TRY(PicturePipeline::open(options.a, out));
+  PicturePipeline b = KINGLET_TRY(PicturePipeline::open(second, out));
+  KINGLET_TRY(check_same_border(a.model().session().outputs(), b.model().session().outputs(), "output"));
   Difference difference;
   for (const std::string& picture : pictures) {
     out.progress(picture, static_cast<std::uint64_t>(difference.inputs), pictures.size());
@@ -171,7 +172,7 @@ Result<Difference> compare_on_images(const Options& options, Output& out) {
       continue;
     }
     KINGLET_TRY(b.prepare(std::as_bytes(std::span(bytes))));
-    KINGLET_TRY(run_both(a.session(), b.session(), difference));
+    KINGLET_TRY(run_both(a.model().session(), b.model().session(), difference));
   }
   out.end_progress();
   if (difference.inputs == 0) return fail(ErrorCode::kBadData, "no picture could be used", pictures.front());

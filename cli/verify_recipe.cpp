@@ -8,6 +8,8 @@
 #include <optional>
 
 #include "cli/labelled_pictures.h"
+#include "cli/picture_files.h"
+#include "cli/picture_pipeline.h"
 #include "engine/base/format.h"
 #include "visits/taxa.h"
 
@@ -112,7 +114,7 @@ std::string_view better_by(const Outcome& way, const Outcome& used) {
 // Thread-bound.
 class Trial {
  public:
-  Trial(Classifier& classifier, const visits::Taxa& taxa, const Way& used) : classifier_(classifier), taxa_(taxa) {
+  Trial(PicturePipeline& pipeline, const visits::Taxa& taxa, const Way& used) : pipeline_(pipeline), taxa_(taxa) {
     outcomes_.push_back({nullptr, used, {}});
     for (const Mistake& mistake : kMistakes) {
       Way way = used;
@@ -120,7 +122,7 @@ class Trial {
       if (way != used) outcomes_.push_back({&mistake, way, {}});
     }
     for (const Outcome& outcome : outcomes_) {
-      preprocessors_.emplace_back(outcome.way.recipe, classifier.input().width, classifier.input().height);
+      preprocessors_.emplace_back(outcome.way.recipe, pipeline.model().input().width, pipeline.model().input().height);
     }
   }
 
@@ -164,13 +166,13 @@ class Trial {
 
   // Scores of the picture prepared in the way `index`, valid until the next answer.
   Result<std::span<const float>> answer(std::size_t index, const camera::Image& image) {
-    camera::InputTensor input = classifier_.input();
+    engine::PictureInput input = pipeline_.model().input();
     input.layout = outcomes_[index].way.layout;
     KINGLET_TRY(preprocessors_[index].run(image.view(), std::nullopt, input));
-    return classifier_.run();
+    return pipeline_.run();
   }
 
-  Classifier& classifier_;
+  PicturePipeline& pipeline_;
   const visits::Taxa& taxa_;
   std::vector<Outcome> outcomes_;  // the first is the recipe in use
   std::vector<camera::Preprocessor> preprocessors_;
@@ -179,7 +181,7 @@ class Trial {
 
 double rounded(double value) { return std::round(value * 1e6) / 1e6; }
 
-Json to_json(const Trial& trial, const FoundRecipe& recipe) {
+Json to_json(const Trial& trial, const engine::PictureModel& model) {
   const Outcome& used = trial.outcomes().front();
   const auto count = static_cast<double>(trial.pictures());
   const auto with_right = [](Json json, const Outcome& outcome) {
@@ -201,7 +203,7 @@ Json to_json(const Trial& trial, const FoundRecipe& recipe) {
     if (is_better) better.push_back(outcome.mistake->name);
   }
   Json json{{"recipe", Json::parse(engine::to_json(used.way.recipe))},
-            {"recipe_from", recipe.origin.empty() ? "default" : recipe.origin},
+            {"recipe_from", model.recipe_origin().empty() ? "default" : model.recipe_origin()},
             {"pictures", trial.pictures()},
             {"labelled", used.right.size()},
             {"turned_by_exif", trial.turned()},
@@ -277,10 +279,9 @@ Verdict judge(const Trial& trial) {
 
 Result<int> verify_recipe(const ModelOptions& options, const std::vector<std::string>& arguments, Output& out) {
   const std::vector<Labelled> pictures = KINGLET_TRY(list_pictures(arguments));
-  Classifier classifier = KINGLET_TRY(Classifier::open(options, out));
-  const FoundRecipe found = KINGLET_TRY(recipe_of(options, classifier.session().metadata()));
-  const visits::Taxa taxa = KINGLET_TRY(visits::Taxa::make(classifier.labels()));
-  Trial trial(classifier, taxa, {.recipe = classifier.recipe(), .layout = classifier.input().layout});
+  PicturePipeline pipeline = KINGLET_TRY(PicturePipeline::open(options, out));
+  const visits::Taxa taxa = KINGLET_TRY(visits::Taxa::make(pipeline.model().labels()));
+  Trial trial(pipeline, taxa, {.recipe = pipeline.model().recipe(), .layout = pipeline.model().input().layout});
   std::size_t done = 0;
   std::size_t unknown = 0;
   for (const auto& [file, label] : pictures) {
@@ -297,7 +298,7 @@ Result<int> verify_recipe(const ModelOptions& options, const std::vector<std::st
   if (unknown > 0) out.warn(format_text("{} pictures have labels that the model does not know", unknown));
   const Verdict verdict = judge(trial);
   if (out.json()) {
-    Json json = to_json(trial, found);
+    Json json = to_json(trial, pipeline.model());
     json["verdict"] = verdict.word;
     json["verdict_text"] = verdict.text;
     out.print_json(json);

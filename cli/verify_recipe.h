@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/classifier.h"
+#include "cli/model_options.h"
+#include "cli/output.h"
 
 namespace kinglet::cli {
 

@@ -123,7 +123,7 @@ std::size_t look_up_blocks(const std::array<ByteTable, 3>& /*tables*/,
 
 }  // namespace
 
-Normalise::Normalise(const engine::Recipe& recipe, const InputTensor& tensor)
+Normalise::Normalise(const engine::Recipe& recipe, const engine::PictureInput& tensor)
     : type_(tensor.type), quantization_(tensor.quantization) {
   if (recipe.color_order == engine::ColorOrder::kBgr) source_ = {2, 1, 0};
   const auto scale = static_cast<float>(quantization_.scale);
@@ -141,12 +141,12 @@ Normalise::Normalise(const engine::Recipe& recipe, const InputTensor& tensor)
   }
 }
 
-bool Normalise::fits(const InputTensor& tensor) const {
+bool Normalise::fits(const engine::PictureInput& tensor) const {
   return tensor.type == type_ && tensor.quantization == quantization_;
 }
 
 template <std::size_t kStep, typename T>
-void Normalise::write(const std::array<const std::uint8_t*, 3>& rgb, std::size_t y, const InputTensor& tensor,
+void Normalise::write(const std::array<const std::uint8_t*, 3>& rgb, std::size_t y, const engine::PictureInput& tensor,
                       const std::array<std::array<T, 256>, 3>& table) const {
   const auto width = static_cast<std::size_t>(tensor.width);
   const std::size_t plane = width * static_cast<std::size_t>(tensor.height);
@@ -172,7 +172,7 @@ void Normalise::write(const std::array<const std::uint8_t*, 3>& rgb, std::size_t
 
 template <std::size_t kStep>
 void Normalise::write_row(const std::array<const std::uint8_t*, 3>& rgb, std::size_t y,
-                          const InputTensor& tensor) const {
+                          const engine::PictureInput& tensor) const {
   if (type_ == DataType::kF32) {
     write<kStep>(rgb, y, tensor, floats_);
   } else {
@@ -181,8 +181,8 @@ void Normalise::write_row(const std::array<const std::uint8_t*, 3>& rgb, std::si
 }
 
 template void Normalise::write_row<1>(const std::array<const std::uint8_t*, 3>& rgb, std::size_t y,
-                                      const InputTensor& tensor) const;
+                                      const engine::PictureInput& tensor) const;
 template void Normalise::write_row<3>(const std::array<const std::uint8_t*, 3>& rgb, std::size_t y,
-                                      const InputTensor& tensor) const;
+                                      const engine::PictureInput& tensor) const;
 
 }  // namespace kinglet::camera

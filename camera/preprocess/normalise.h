@@ -16,16 +16,17 @@ class Normalise {
  public:
   Normalise() = default;
   // Tables for a tensor of this type, scale and zero point; channels in the recipe's order.
-  Normalise(const engine::Recipe& recipe, const InputTensor& tensor);
+  Normalise(const engine::Recipe& recipe, const engine::PictureInput& tensor);
 
-  [[nodiscard]] bool fits(const InputTensor& tensor) const;
+  [[nodiscard]] bool fits(const engine::PictureInput& tensor) const;
   // Output row `y`: red, green and blue, tensor.width bytes each, `kStep` apart.
   template <std::size_t kStep>
-  void write_row(const std::array<const std::uint8_t*, 3>& rgb, std::size_t y, const InputTensor& tensor) const;
+  void write_row(const std::array<const std::uint8_t*, 3>& rgb, std::size_t y,
+                 const engine::PictureInput& tensor) const;
 
  private:
   template <std::size_t kStep, typename T>
-  void write(const std::array<const std::uint8_t*, 3>& rgb, std::size_t y, const InputTensor& tensor,
+  void write(const std::array<const std::uint8_t*, 3>& rgb, std::size_t y, const engine::PictureInput& tensor,
              const std::array<std::array<T, 256>, 3>& table) const;
 
   engine::DataType type_ = engine::DataType::kBool;

@@ -68,13 +68,13 @@ struct Preprocessor::State {
   YuvResample video;
   Normalise normalise;
 
-  [[nodiscard]] Result<void> check_tensor(const InputTensor& out) const;
+  [[nodiscard]] Result<void> check_tensor(const engine::PictureInput& out) const;
   [[nodiscard]] Result<void> make_tables(const Key& wanted, const std::optional<CropRect>& crop);
-  void run_still(const FrameView& frame, const InputTensor& out);
-  void run_video(const std::array<Plane, 3>& planes, const InputTensor& out);
+  void run_still(const FrameView& frame, const engine::PictureInput& out);
+  void run_video(const std::array<Plane, 3>& planes, const engine::PictureInput& out);
 };
 
-Result<void> Preprocessor::State::check_tensor(const InputTensor& out) const {
+Result<void> Preprocessor::State::check_tensor(const engine::PictureInput& out) const {
   const bool known =
       out.type == engine::DataType::kF32 || out.type == engine::DataType::kU8 || out.type == engine::DataType::kI8;
   const std::size_t count = 3 * static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
@@ -108,7 +108,7 @@ Result<void> Preprocessor::State::make_tables(const Key& wanted, const std::opti
   return {};
 }
 
-void Preprocessor::State::run_still(const FrameView& frame, const InputTensor& out) {
+void Preprocessor::State::run_still(const FrameView& frame, const engine::PictureInput& out) {
   still.run(frame.planes[0], still_rgb);
   const auto* rgb = reinterpret_cast<const std::uint8_t*>(still_rgb.data());
   const std::size_t row_bytes = 3 * static_cast<std::size_t>(width);
@@ -118,7 +118,7 @@ void Preprocessor::State::run_still(const FrameView& frame, const InputTensor& o
   }
 }
 
-void Preprocessor::State::run_video(const std::array<Plane, 3>& planes, const InputTensor& out) {
+void Preprocessor::State::run_video(const std::array<Plane, 3>& planes, const engine::PictureInput& out) {
   for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y) {
     normalise.write_row<1>(video.rgb_row(planes, y), y, out);
   }
@@ -148,13 +148,13 @@ std::optional<Preprocessor::Pixels> Preprocessor::needed(const FrameView& frame,
 }
 
 Result<CropRect> Preprocessor::run(const FrameView& frame, const std::optional<CropRect>& crop,
-                                   const InputTensor& out) {
+                                   const engine::PictureInput& out) {
   state_->mjpeg.forget();
   return run(frame, crop, out, state_->mjpeg);
 }
 
-Result<CropRect> Preprocessor::run(const FrameView& frame, const std::optional<CropRect>& crop, const InputTensor& out,
-                                   MjpegPlanes& decoder) {
+Result<CropRect> Preprocessor::run(const FrameView& frame, const std::optional<CropRect>& crop,
+                                   const engine::PictureInput& out, MjpegPlanes& decoder) {
   State& state = *state_;
   KINGLET_TRY(check_view(frame));
   KINGLET_TRY(state.check_tensor(out));

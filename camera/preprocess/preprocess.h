@@ -4,11 +4,10 @@
 
 #include <memory>
 #include <optional>
-#include <span>
 
 #include "camera/frame/frame.h"
 #include "engine/base/error.h"
-#include "engine/graph/data_type.h"
+#include "engine/recipe/picture_input.h"
 #include "engine/recipe/recipe.h"
 
 namespace kinglet::camera {
@@ -25,16 +24,6 @@ struct CropRect {
   bool operator==(const CropRect&) const = default;
 };
 
-// Where the numbers go: float32, or uint8/int8 with scale and zero point.
-struct InputTensor {
-  std::span<std::byte> bytes;
-  engine::DataType type = engine::DataType::kF32;
-  int width = 0;
-  int height = 0;
-  engine::TensorLayout layout = engine::TensorLayout::kNhwc;
-  engine::Quantization quantization;  // only for integer inputs: q = round(x / scale) + zero_point
-};
-
 // Holds tables and row buffers for one geometry; they are made on the first frame of a size and kept, so that the
 // steady state allocates nothing. Thread-bound.
 class Preprocessor {
@@ -48,10 +37,10 @@ class Preprocessor {
   // `crop` absent: what the recipe says of the whole frame. kBadData: a crop outside the frame, planes too short for
   // size and stride, an undecodable MJPEG frame.
   [[nodiscard]] Result<CropRect> run(const FrameView& frame, const std::optional<CropRect>& crop,
-                                     const InputTensor& out);
+                                     const engine::PictureInput& out);
   // The same; what `decoder` has decoded of this frame is not decoded again.
   [[nodiscard]] Result<CropRect> run(const FrameView& frame, const std::optional<CropRect>& crop,
-                                     const InputTensor& out, MjpegPlanes& decoder);
+                                     const engine::PictureInput& out, MjpegPlanes& decoder);
   // How many pixels of the whole frame a JPEG has to be decoded to for that. Nothing: the crop is none.
   struct Pixels {
     int width = 0;

@@ -142,7 +142,7 @@ void Pipeline::take_up_model() {
   candidate_.emplace(std::move(offer->classifier), std::move(decider), Trial(offer->trial->frames));
 }
 
-void Pipeline::change_model(Classifier classifier) {
+void Pipeline::change_model(LineModel classifier) {
   ModelDesk::Back back{.classifier = {}, .report = {}, .error = {}, .taken = true};
   if (line_) {
     auto rule = make_rule(*classifier.facts());
@@ -193,7 +193,7 @@ void Pipeline::look_at(Next next) {
     return report(prepared.error());
   }
   if ((*next.prepared)->skip != SkipReason::kRate) mailbox_.note_readable();
-  const auto looked = line_->answer(frame, **next.prepared, [this](Classifier& model) { return run_model(model); });
+  const auto looked = line_->answer(frame, **next.prepared, [this](LineModel& model) { return run_model(model); });
   if (!looked) return report(looked.error());
   if (const auto* skipped = std::get_if<SkipReason>(&*looked)) return stats_.add_looked_away(*skipped);
   auto prediction = std::get<Prediction>(*looked);
@@ -207,7 +207,7 @@ void Pipeline::look_at(Next next) {
   if (candidate_) try_candidate(frame, prediction);
 }
 
-Result<std::span<const float>> Pipeline::run_model(Classifier& classifier) {
+Result<std::span<const float>> Pipeline::run_model(LineModel& classifier) {
   // A candidate is asked about this frame, as the gate saw it.
   if (!side_ || candidate_ || paused_) return classifier.run();
   // As late as it may be, so that the frame is no older than it has to be; with time to spare, because the model waits
@@ -247,7 +247,7 @@ void Pipeline::answer_posted_picture() {
 
 Result<void> Pipeline::answer(PostedPicture& picture) {
   if (!line_) return fail(ErrorCode::kUnavailable, "no model is loaded");
-  Classifier& classifier = line_->classifier();
+  LineModel& classifier = line_->classifier();
   if (picture.model && picture.model != classifier.facts()) {
     return fail(ErrorCode::kBusy, "another model has taken the place of the one that was asked", {}, "ask again");
   }

@@ -31,7 +31,7 @@ struct ModelChanges {
   ModelBoard* board = nullptr;  // told of each model and rule
   ModelDesk* desk = nullptr;
   // A line for the first model, where there was none.
-  std::function<FrameLine(Classifier, const LineOptions&)> make_line;
+  std::function<FrameLine(LineModel, const LineOptions&)> make_line;
   LineOptions options;  // as the line has them
 };
 
@@ -70,7 +70,7 @@ class Pipeline {
  private:
   // A model that is tried beside the line's own.
   struct Candidate {
-    Classifier classifier;
+    LineModel classifier;
     visits::Decider decider;
     Trial trial;
   };
@@ -80,11 +80,11 @@ class Pipeline {
     std::optional<Result<Prepared>> prepared;  // absent: not yet, or for settings or a model that are gone
   };
   [[nodiscard]] std::optional<Next> take_next(std::chrono::milliseconds patience);
-  [[nodiscard]] Result<std::span<const float>> run_model(Classifier& classifier);
+  [[nodiscard]] Result<std::span<const float>> run_model(LineModel& classifier);
   void prepare_ahead(SteadyTime not_before);
   void take_up_settings();
   void take_up_model();
-  void change_model(Classifier classifier);
+  void change_model(LineModel classifier);
   [[nodiscard]] std::shared_ptr<const visits::Rule> make_rule(const ModelFacts& model);
   void publish_model();
   void try_candidate(const camera::Frame& frame, const Prediction& prediction);

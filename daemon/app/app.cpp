@@ -44,7 +44,7 @@ KeeperOptions keeper_options(const config::Config& config, const fs::path& state
                         .threads = config.inference.threads,
                         .pool = pool,
                         .prover = std::make_shared<ModelProver>(ProverOptions{.state_folder = state_folder})};
-  if (auto configured = classifier_options(config)) {
+  if (auto configured = line_model_options(config)) {
     options.configured = std::move(*configured);
     options.configured->pool = pool;
   }
@@ -52,16 +52,16 @@ KeeperOptions keeper_options(const config::Config& config, const fs::path& state
 }
 
 // The model that was activated; where it does not load, that of the configuration.
-Result<Classifier> open_classifier(const config::Config& config, const KeeperOptions& keeper, const LogSink& log) {
+Result<LineModel> open_classifier(const config::Config& config, const KeeperOptions& keeper, const LogSink& log) {
   const auto chosen = chosen_model(keeper);
   if (!chosen) log(LogLevel::kError, describe(chosen.error()));
   if (chosen && *chosen) {
-    Result<Classifier> classifier = keeper.prover->open(**chosen, {});
+    Result<LineModel> classifier = keeper.prover->open(**chosen, {});
     if (classifier) return classifier;
     log(LogLevel::kError, format_text("the model that was activated cannot be used, that of the configuration is: {}",
                                       describe(classifier.error())));
   }
-  ClassifierOptions options = KINGLET_TRY(classifier_options(config));
+  LineModelOptions options = KINGLET_TRY(line_model_options(config));
   options.pool = keeper.pool;
   return keeper.prover->open(options, {});
 }
@@ -146,7 +146,7 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
   IntegrationOptions integrations = KINGLET_TRY(integration_options(config));
   KeeperOptions keeper =
       keeper_options(config, store_options.folder, KINGLET_TRY(engine::ThreadPool::make(config.inference.threads)));
-  Result<Classifier> classifier = open_classifier(config, keeper, log);
+  Result<LineModel> classifier = open_classifier(config, keeper, log);
   if (!classifier) {
     if (options.strict) return std::unexpected(classifier.error());
     log(LogLevel::kError, "no model: " + describe(classifier.error()));

@@ -48,7 +48,7 @@ LookAhead look_ahead(const config::Config& config) {
 
 }  // namespace
 
-App::Parts::Parts(const config::Config& config, const AppOptions& options, Result<Classifier> classifier,
+App::Parts::Parts(const config::Config& config, const AppOptions& options, Result<LineModel> classifier,
                   const LineOptions& line_options, KeeperOptions keeper_options, store::StoreOptions store_options,
                   http::DoorOptions door_options, IntegrationOptions integration_options, LogSink log_sink)
     : log_book(config.log.level),
@@ -77,7 +77,7 @@ App::Parts::Parts(const config::Config& config, const AppOptions& options, Resul
           },
           {.board = &models,
            .desk = &model_desk,
-           .make_line = [this](Classifier first, const LineOptions& line) { return make_line(std::move(first), line); },
+           .make_line = [this](LineModel first, const LineOptions& line) { return make_line(std::move(first), line); },
            .options = line_options},
           &samples, look_ahead(config)),
       keeper(std::move(keeper_options), models, model_desk, ids, log, [this] { inference_figures.reset(); }),
@@ -125,13 +125,13 @@ store::StoreOptions App::Parts::with_clock(store::StoreOptions options) {
   return options;
 }
 
-std::optional<FrameLine> App::Parts::first_line(Result<Classifier> classifier, const LineOptions& options) {
+std::optional<FrameLine> App::Parts::first_line(Result<LineModel> classifier, const LineOptions& options) {
   ids.start_at(history.last_id_ms());
   if (!classifier) return std::nullopt;
   return make_line(std::move(*classifier), options);
 }
 
-FrameLine App::Parts::make_line(Classifier classifier, LineOptions options) {
+FrameLine App::Parts::make_line(LineModel classifier, LineOptions options) {
   std::vector<std::string> warnings;
   options.track.first_seq = history.next_seq();
   options.track.last_seen = last_seen();

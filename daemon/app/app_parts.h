@@ -28,8 +28,8 @@
 #include "daemon/http/access/door.h"
 #include "daemon/http/live/event_feed.h"
 #include "daemon/http/server/server.h"
-#include "daemon/line/classifier.h"
 #include "daemon/line/gate/governor.h"
+#include "daemon/line/line_model.h"
 #include "daemon/machine/board.h"
 #include "daemon/models/model_keeper.h"
 #include "engine/base/mutex.h"
@@ -39,7 +39,7 @@ namespace kinglet::daemon {
 
 // Destroyed in the reverse order: HTTP first, then the camera, then the model.
 struct App::Parts {
-  Parts(const config::Config& config, const AppOptions& options, Result<Classifier> classifier,
+  Parts(const config::Config& config, const AppOptions& options, Result<LineModel> classifier,
         const LineOptions& line_options, KeeperOptions keeper_options, store::StoreOptions store_options,
         http::DoorOptions door_options, IntegrationOptions integration_options, LogSink log_sink);
 
@@ -52,8 +52,8 @@ struct App::Parts {
   // What the parts are made with, and ask of each other.
   store::StoreOptions with_clock(store::StoreOptions options);
   ClipOptions clip_options(const config::Config& config);
-  std::optional<FrameLine> first_line(Result<Classifier> classifier, const LineOptions& options);
-  FrameLine make_line(Classifier classifier, LineOptions options);
+  std::optional<FrameLine> first_line(Result<LineModel> classifier, const LineOptions& options);
+  FrameLine make_line(LineModel classifier, LineOptions options);
   // Birds of the seasons before; without a history all are new.
   visits::LastSeen last_seen();
   void note_visit(visits::VisitEvent event, const visits::Visit& visit);

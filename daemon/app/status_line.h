@@ -6,7 +6,7 @@
 #include <string>
 
 #include "daemon/doctor/health.h"
-#include "daemon/line/classifier.h"
+#include "daemon/line/line_model.h"
 #include "daemon/line/prediction.h"
 #include "daemon/line/stats.h"
 

@@ -24,7 +24,7 @@ std::optional<unsigned> season(WallTime at, bool clock_synced) {
 
 }  // namespace
 
-FrameLine::FrameLine(Classifier classifier, LineOptions options, visits::IdMaker& ids, visits::VisitSink sink,
+FrameLine::FrameLine(LineModel classifier, LineOptions options, visits::IdMaker& ids, visits::VisitSink sink,
                      std::vector<std::string>& warnings)
     : classifier_(std::move(classifier)),
       rule_(
@@ -54,13 +54,13 @@ void FrameLine::rename(std::shared_ptr<const ModelFacts> facts, std::shared_ptr<
   decider_ = visits::Decider(rule_);
 }
 
-Classifier FrameLine::change_model(Classifier classifier, std::shared_ptr<const visits::Rule> rule) {
-  Classifier before = std::exchange(classifier_, std::move(classifier));
+LineModel FrameLine::change_model(LineModel classifier, std::shared_ptr<const visits::Rule> rule) {
+  LineModel before = std::exchange(classifier_, std::move(classifier));
   rename(classifier_.facts(), std::move(rule));
   return before;
 }
 
-Result<SecondOpinion> FrameLine::ask(Classifier& other, visits::Decider& decider, const camera::Frame& frame,
+Result<SecondOpinion> FrameLine::ask(LineModel& other, visits::Decider& decider, const camera::Frame& frame,
                                      bool clock_synced) const {
   SecondOpinion opinion;
   const SteadyTime begun = SteadyClock::now();
@@ -75,7 +75,7 @@ Result<SecondOpinion> FrameLine::ask(Classifier& other, visits::Decider& decider
 Result<std::variant<Prediction, SkipReason>> FrameLine::look_at(const camera::Frame& frame, SteadyTime now,
                                                                 bool clock_synced) {
   const Prepared prepared = KINGLET_TRY(prepare(frame, now, clock_synced, Where::kInput));
-  return answer(frame, prepared, &Classifier::run);
+  return answer(frame, prepared, &LineModel::run);
 }
 
 Result<Prepared> FrameLine::prepare(const camera::Frame& frame, SteadyTime now, bool clock_synced, Where where) {
@@ -138,7 +138,7 @@ Gate::Decoding FrameLine::decoding_of(const camera::FrameView& view) {
   return decoding;
 }
 
-Result<camera::CropRect> FrameLine::fill_input(Classifier& classifier, const camera::Frame& frame, Where where,
+Result<camera::CropRect> FrameLine::fill_input(LineModel& classifier, const camera::Frame& frame, Where where,
                                                camera::MjpegPlanes& decoder) const {
   const auto fill = [&](const camera::FrameView& view, const std::optional<camera::CropRect>& crop) {
     return where == Where::kAside ? classifier.prepare_next(view, crop, decoder)
@@ -153,7 +153,7 @@ Result<camera::CropRect> FrameLine::fill_input(Classifier& classifier, const cam
                           used.width * full.width / small.width, used.height * full.height / small.height};
 }
 
-std::optional<camera::CropRect> FrameLine::choose_crop(const Classifier& classifier,
+std::optional<camera::CropRect> FrameLine::choose_crop(const LineModel& classifier,
                                                        const camera::FrameView& view) const {
   const camera::CropRect limits = camera::pixels_of(region_.value_or(Area{}), view.width, view.height);
   const std::optional<Motion>& motion = gate_.motion();

@@ -11,8 +11,8 @@
 
 #include "camera/frame/frame.h"
 #include "camera/preprocess/mjpeg_planes.h"
-#include "daemon/line/classifier.h"
 #include "daemon/line/gate/gate.h"
+#include "daemon/line/line_model.h"
 #include "daemon/line/prediction.h"
 #include "visits/decide.h"
 #include "visits/tracker.h"
@@ -35,7 +35,7 @@ struct SecondOpinion {
 // A frame that the gate has let pass and that is the model's next input, or why it was not looked at.
 struct Prepared {
   std::optional<SkipReason> skip;
-  bool aside = false;  // Classifier::take_next() is still to come
+  bool aside = false;  // LineModel::take_next() is still to come
   camera::CropRect crop;
   bool clock_synced = false;
   SteadyTime now;  // of look_at()
@@ -47,7 +47,7 @@ struct Prepared {
 class FrameLine {
  public:
   // Names of the options that the model does not know: a sentence each in `warnings`.
-  FrameLine(Classifier classifier, LineOptions options, visits::IdMaker& ids, visits::VisitSink sink,
+  FrameLine(LineModel classifier, LineOptions options, visits::IdMaker& ids, visits::VisitSink sink,
             std::vector<std::string>& warnings);
 
   // Other settings from the next frame on. `rule`: of options.decide, made for this model.
@@ -57,10 +57,10 @@ class FrameLine {
   void rename(std::shared_ptr<const ModelFacts> facts, std::shared_ptr<const visits::Rule> rule);
 
   // Another model from the next frame on, with the rule made for it; an open visit ends. Gives the one before.
-  [[nodiscard]] Classifier change_model(Classifier classifier, std::shared_ptr<const visits::Rule> rule);
+  [[nodiscard]] LineModel change_model(LineModel classifier, std::shared_ptr<const visits::Rule> rule);
   // What another model, looking as this line looks, says of the frame that look_at() has just answered; `decider` is
   // of that model. For a comparison: nothing is tracked.
-  [[nodiscard]] Result<SecondOpinion> ask(Classifier& other, visits::Decider& decider, const camera::Frame& frame,
+  [[nodiscard]] Result<SecondOpinion> ask(LineModel& other, visits::Decider& decider, const camera::Frame& frame,
                                           bool clock_synced) const;
 
   // One frame that is looked at `now`. An error means that the frame could not be prepared or answered.
@@ -70,7 +70,7 @@ class FrameLine {
   // model and touches nothing else of the line.
   enum class Where : std::uint8_t { kInput, kAside };
   [[nodiscard]] Result<Prepared> prepare(const camera::Frame& frame, SteadyTime now, bool clock_synced, Where where);
-  using Run = std::function<Result<std::span<const float>>(Classifier&)>;
+  using Run = std::function<Result<std::span<const float>>(LineModel&)>;
   [[nodiscard]] Result<std::variant<Prediction, SkipReason>> answer(const camera::Frame& frame,
                                                                     const Prepared& prepared, const Run& run);
   // No frame came: visits may end all the same.
@@ -81,21 +81,21 @@ class FrameLine {
   void set_pace(double share) { gate_.set_pace(share); }
   [[nodiscard]] const Gate& gate() const { return gate_; }
 
-  [[nodiscard]] Classifier& classifier() { return classifier_; }
+  [[nodiscard]] LineModel& classifier() { return classifier_; }
   [[nodiscard]] const std::shared_ptr<const visits::Rule>& rule() const { return rule_; }
 
  private:
   // Fills the model's input; gives the part of the full frame that it shows.
-  [[nodiscard]] Result<camera::CropRect> fill_input(Classifier& classifier, const camera::Frame& frame, Where where,
+  [[nodiscard]] Result<camera::CropRect> fill_input(LineModel& classifier, const camera::Frame& frame, Where where,
                                                     camera::MjpegPlanes& decoder) const;
   // For the gate: what the model will want of a JPEG, unless only the gate's own word decides which part.
   [[nodiscard]] Gate::Decoding decoding_of(const camera::FrameView& view);
   // What of the frame is classified; nothing: what the recipe says of the whole.
-  [[nodiscard]] std::optional<camera::CropRect> choose_crop(const Classifier& classifier,
+  [[nodiscard]] std::optional<camera::CropRect> choose_crop(const LineModel& classifier,
                                                             const camera::FrameView& view) const;
   void track(const camera::FrameInfo& info, SteadyTime now, Prediction& prediction);
 
-  Classifier classifier_;
+  LineModel classifier_;
   std::shared_ptr<const visits::Rule> rule_;
   visits::Decider decider_;
   visits::IdMaker* ids_;

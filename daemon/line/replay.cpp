@@ -30,7 +30,7 @@ void count(const Result<std::variant<Prediction, SkipReason>>& looked, ReplayRep
 
 Result<ReplayReport> replay(const ReplayOptions& options) {
   const std::unique_ptr<ReplayInput> input = KINGLET_TRY(open_replay_input(options.source));
-  Classifier classifier = KINGLET_TRY(Classifier::open(options.classifier));
+  LineModel classifier = KINGLET_TRY(LineModel::open(options.classifier));
   ReplayReport report;
   report.description = input->description();
   visits::IdMaker ids(kSeed);

@@ -15,7 +15,7 @@
 namespace kinglet::daemon {
 
 struct ReplayOptions {
-  ClassifierOptions classifier;
+  LineModelOptions classifier;
   LineOptions line;
   camera::SourceOptions source;                              // as of open_replay_input
   SteadyClock::duration length{};                            // of virtual time; zero: to the end

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/line/classifier.h"
+#include "daemon/line/line_model.h"
 #include "engine/base/clock.h"
 #include "engine/base/mutex.h"
 #include "visits/decide.h"

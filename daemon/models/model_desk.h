@@ -6,7 +6,7 @@
 #include <optional>
 #include <stop_token>
 
-#include "daemon/line/classifier.h"
+#include "daemon/line/line_model.h"
 #include "daemon/models/trial.h"
 #include "engine/base/mutex.h"
 
@@ -16,11 +16,11 @@ namespace kinglet::daemon {
 class ModelDesk {
  public:
   struct Offer {
-    Classifier classifier;
+    LineModel classifier;
     std::optional<TrialRule> trial;  // it is only tried, and comes back
   };
   struct Back {
-    std::optional<Classifier> classifier;  // the one that was tried or was not taken; else the one before, if any
+    std::optional<LineModel> classifier;  // the one that was tried or was not taken; else the one before, if any
     std::optional<TrialReport> report;
     std::optional<Error> error;  // what became of the trial; the model before answers on
     bool taken = false;          // the offered one answers

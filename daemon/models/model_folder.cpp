@@ -34,7 +34,7 @@ std::string stamp_of(const fs::path& path) {
 
 fs::path choice_file(const fs::path& state_folder) { return state_folder / "model.json"; }
 
-Result<void> check_answer(Classifier& classifier) {
+Result<void> check_answer(LineModel& classifier) {
   constexpr int kSide = 64;
   const std::vector<std::byte> grey(std::size_t{3} * kSide * kSide, std::byte{128});
   camera::FrameView view{.format = camera::PixelFormat::kRgb888, .width = kSide, .height = kSide};
@@ -89,8 +89,8 @@ std::vector<fs::path> files_of_model(const fs::path& model) {
   return files;
 }
 
-Result<Classifier> open_verified(const ClassifierOptions& options) {
-  Classifier classifier = KINGLET_TRY(Classifier::open(options));
+Result<LineModel> open_verified(const LineModelOptions& options) {
+  LineModel classifier = KINGLET_TRY(LineModel::open(options));
   if (const Result<void> checked = check_answer(classifier); !checked) {
     return std::unexpected(with_context(checked.error(), options.model.string()));
   }

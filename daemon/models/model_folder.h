@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/line/classifier.h"
+#include "daemon/line/line_model.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 
@@ -31,9 +31,9 @@ struct ModelFile {
 // The model and the files that go with it, as far as they are there.
 [[nodiscard]] std::vector<std::filesystem::path> files_of_model(const std::filesystem::path& model);
 
-// Classifier::open, and its answer to a plain grey picture is finite numbers from 0 to 1. Here, in this process:
+// LineModel::open, and its answer to a plain grey picture is finite numbers from 0 to 1. Here, in this process:
 // strangers' models go to ModelProver.
-[[nodiscard]] Result<Classifier> open_verified(const ClassifierOptions& options);
+[[nodiscard]] Result<LineModel> open_verified(const LineModelOptions& options);
 
 // What was activated, until the configuration names another model.
 struct ModelChoice {

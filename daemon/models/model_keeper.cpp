@@ -47,10 +47,10 @@ std::string_view to_string(KnownModel::State state) {
   return "invalid";
 }
 
-Result<std::optional<ClassifierOptions>> chosen_model(const KeeperOptions& options) {
+Result<std::optional<LineModelOptions>> chosen_model(const KeeperOptions& options) {
   const std::optional<ModelChoice> choice = KINGLET_TRY(read_choice(options.state_folder));
   if (!choice || choice->configured != options.configured_path) return std::nullopt;
-  return ClassifierOptions{
+  return LineModelOptions{
       .model = options.folder / choice->file, .names = options.names, .threads = options.threads, .pool = options.pool};
 }
 
@@ -136,7 +136,7 @@ std::vector<ModelFile> ModelKeeper::files() const {
   return files;
 }
 
-ClassifierOptions ModelKeeper::options_for(const fs::path& path) const {
+LineModelOptions ModelKeeper::options_for(const fs::path& path) const {
   if (is_configured(path)) return *options_.configured;
   return {.model = path, .names = options_.names, .threads = options_.threads, .pool = options_.pool};
 }
@@ -276,12 +276,12 @@ Result<void> ModelKeeper::change(ModelJob& job, const std::stop_token& stop) {
   const std::vector<ModelFile> found = files();
   const auto file = std::ranges::find(found, job.model, &ModelFile::name);
   if (file == found.end()) return fail(ErrorCode::kNotFound, "the file is gone", job.model);
-  const ClassifierOptions options = options_for(file->path);
+  const LineModelOptions options = options_for(file->path);
   const Result<Proof> proven = options_.prover->prove(options, stop);
   if (stop.stop_requested()) return fail(ErrorCode::kUnavailable, "the daemon is shutting down");
   note_verdict(*file, proven);
   if (!proven) return std::unexpected(proven.error());
-  Result<Classifier> opened = options_.prover->open(options, stop);
+  Result<LineModel> opened = options_.prover->open(options, stop);
   if (!opened) return std::unexpected(opened.error());
   job.progress = kLoaded;
   update(job);
@@ -303,7 +303,7 @@ Result<void> ModelKeeper::change(ModelJob& job, const std::stop_token& stop) {
   return {};
 }
 
-Result<Classifier> ModelKeeper::try_out(Classifier classifier, ModelJob& job, const std::stop_token& stop) {
+Result<LineModel> ModelKeeper::try_out(LineModel classifier, ModelJob& job, const std::stop_token& stop) {
   const TrialRule& rule = *job.trial;
   const auto progress = [&](const TrialReport& report) {
     job.report = report;

@@ -25,11 +25,11 @@
 namespace kinglet::daemon {
 
 struct KeeperOptions {
-  std::filesystem::path folder;                 // of models; may be missing or empty
-  std::filesystem::path state_folder;           // what was activated is kept here; empty: until the end
-  std::string configured_path;                  // model.path as the configuration has it
-  std::optional<ClassifierOptions> configured;  // the model of the configuration, if it names one
-  std::filesystem::path names;                  // model.names, for all models
+  std::filesystem::path folder;                // of models; may be missing or empty
+  std::filesystem::path state_folder;          // what was activated is kept here; empty: until the end
+  std::string configured_path;                 // model.path as the configuration has it
+  std::optional<LineModelOptions> configured;  // the model of the configuration, if it names one
+  std::filesystem::path names;                 // model.names, for all models
   int threads = 1;
   std::shared_ptr<const engine::ThreadPool> pool;  // of those threads, for all models; empty: each its own
   std::shared_ptr<ModelProver> prover;             // never empty; of the thread "models" once it has started
@@ -71,7 +71,7 @@ struct KnownModel {
 [[nodiscard]] std::string_view to_string(KnownModel::State state);
 
 // Which of the models a start takes: what was activated, unless the configuration has changed since.
-[[nodiscard]] Result<std::optional<ClassifierOptions>> chosen_model(const KeeperOptions& options);
+[[nodiscard]] Result<std::optional<LineModelOptions>> chosen_model(const KeeperOptions& options);
 
 // Owns the thread "models". The rest is thread-safe.
 class ModelKeeper {
@@ -118,9 +118,9 @@ class ModelKeeper {
   void work_on(const std::string& id, const std::stop_token& stop);
   // The job as it ends.
   [[nodiscard]] Result<void> change(ModelJob& job, const std::stop_token& stop);
-  [[nodiscard]] Result<Classifier> try_out(Classifier classifier, ModelJob& job, const std::stop_token& stop);
+  [[nodiscard]] Result<LineModel> try_out(LineModel classifier, ModelJob& job, const std::stop_token& stop);
   [[nodiscard]] Result<bool> keep_choice(const std::filesystem::path& path);
-  [[nodiscard]] ClassifierOptions options_for(const std::filesystem::path& path) const;
+  [[nodiscard]] LineModelOptions options_for(const std::filesystem::path& path) const;
   [[nodiscard]] bool is_configured(const std::filesystem::path& path) const;
   [[nodiscard]] std::vector<ModelFile> files() const;
   void update(const ModelJob& job);

@@ -78,7 +78,7 @@ std::string build_and_processor() {
   return engine::text_digest(text);
 }
 
-Result<std::vector<fs::path>> files_read(const ClassifierOptions& options, const std::vector<std::string>& data_files) {
+Result<std::vector<fs::path>> files_read(const LineModelOptions& options, const std::vector<std::string>& data_files) {
   std::vector<fs::path> files{options.model};
   const auto wished_or_beside = [&](const fs::path& wished, const char* ending) {
     files.push_back(wished.empty() ? fs::path(options.model).replace_extension(ending) : wished);
@@ -125,7 +125,7 @@ void ModelProofs::read() {
   }
 }
 
-std::optional<Proof> ModelProofs::find(const ClassifierOptions& options) {
+std::optional<Proof> ModelProofs::find(const LineModelOptions& options) {
   for (const Row& row : rows_) {
     const auto files = files_read(options, row.proof.data_files);
     if (row.path == options.model && files && stamp_of(*files) == row.proof.stamp) return row.proof;
@@ -147,7 +147,7 @@ std::optional<Proof> ModelProofs::find(const ClassifierOptions& options) {
   return std::nullopt;
 }
 
-Result<Proof> ModelProofs::note(const ClassifierOptions& options, std::string_view before, std::size_t classes,
+Result<Proof> ModelProofs::note(const LineModelOptions& options, std::string_view before, std::size_t classes,
                                 std::vector<std::string> data_files) {
   const std::vector<fs::path> files = KINGLET_TRY(files_read(options, data_files));
   Row row{.proof = {.digest = {}, .classes = classes, .data_files = std::move(data_files), .stamp = stamp_of(files)},

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/line/classifier.h"
+#include "daemon/line/line_model.h"
 #include "engine/base/error.h"
 
 namespace kinglet::daemon {
@@ -26,7 +26,7 @@ struct Proof {
 [[nodiscard]] std::string build_and_processor();
 
 // All files that loading the model reads, whether they are there or not, in a fixed order.
-[[nodiscard]] Result<std::vector<std::filesystem::path>> files_read(const ClassifierOptions& options,
+[[nodiscard]] Result<std::vector<std::filesystem::path>> files_read(const LineModelOptions& options,
                                                                     const std::vector<std::string>& data_files);
 // Changes when one of the files does. Reads none of them.
 [[nodiscard]] std::string stamp_of(const std::vector<std::filesystem::path>& files);
@@ -39,10 +39,10 @@ class ModelProofs {
   explicit ModelProofs(const std::filesystem::path& state_folder);
 
   // The model as it lies there now was proven. Its bytes are read only when its place or stamp is another one.
-  [[nodiscard]] std::optional<Proof> find(const ClassifierOptions& options);
+  [[nodiscard]] std::optional<Proof> find(const LineModelOptions& options);
   // Gives the proof with its digest and stamp. `before`: the stamp of the files but the data files when it began.
   // kUnavailable: they changed meanwhile. Else as of reading them.
-  [[nodiscard]] Result<Proof> note(const ClassifierOptions& options, std::string_view before, std::size_t classes,
+  [[nodiscard]] Result<Proof> note(const LineModelOptions& options, std::string_view before, std::size_t classes,
                                    std::vector<std::string> data_files);
   // What the state folder does not have yet. Nothing to do is success.
   [[nodiscard]] Result<void> save();

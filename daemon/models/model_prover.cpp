@@ -42,7 +42,7 @@ std::string tool_program(const std::string& wish) {
   return program.empty() ? camera::find_command("kinglet") : program;
 }
 
-std::vector<std::string> arguments_of(const ClassifierOptions& options, const ProofLimits& limits) {
+std::vector<std::string> arguments_of(const LineModelOptions& options, const ProofLimits& limits) {
   std::vector<std::string> words{"models",
                                  "prove",
                                  "--owner=" + std::to_string(::getpid()),
@@ -172,7 +172,7 @@ Result<Verdict> parse(const std::string& text) {
   return verdict;
 }
 
-Result<Verdict> ask_child(const ProverOptions& options, const ClassifierOptions& model, const std::stop_token& stop) {
+Result<Verdict> ask_child(const ProverOptions& options, const LineModelOptions& model, const std::stop_token& stop) {
   const std::string program = tool_program(options.program);
   if (program.empty()) {
     return fail(ErrorCode::kUnavailable, "the program kinglet, which checks models, is not there", {},
@@ -189,9 +189,9 @@ Result<Verdict> ask_child(const ProverOptions& options, const ClassifierOptions&
 }
 
 // Memory that is not there must not end the daemon.
-Result<Classifier> open_within_memory(const ClassifierOptions& options) {
+Result<LineModel> open_within_memory(const LineModelOptions& options) {
   try {
-    return Classifier::open(options);
+    return LineModel::open(options);
   } catch (const std::bad_alloc&) {
     return fail(ErrorCode::kUnavailable, "there is not enough memory to load it here", options.model.string(),
                 "beside a model that answers it needs more than after a restart with it in model.path");
@@ -210,7 +210,7 @@ ProofLimits limits_of_this_board() {
 
 ModelProver::ModelProver(ProverOptions options) : options_(std::move(options)), proofs_(options_.state_folder) {}
 
-Result<Proof> ModelProver::prove(const ClassifierOptions& options, const std::stop_token& stop) {
+Result<Proof> ModelProver::prove(const LineModelOptions& options, const std::stop_token& stop) {
   if (std::optional<Proof> known = proofs_.find(options)) return *known;
   const std::string before = stamp_of(KINGLET_TRY(files_read(options, {})));
   Result<Verdict> verdict = ask_child(options_, options, stop);
@@ -222,12 +222,12 @@ Result<Proof> ModelProver::prove(const ClassifierOptions& options, const std::st
   return proofs_.note(options, before, verdict->classes, std::move(verdict->data_files));
 }
 
-Result<Classifier> ModelProver::open(const ClassifierOptions& options, const std::stop_token& stop) {
+Result<LineModel> ModelProver::open(const LineModelOptions& options, const std::stop_token& stop) {
   if (options.demonstration) return open_within_memory(options);
   const Proof proof = KINGLET_TRY(prove(options, stop));
-  ClassifierOptions proven = options;
+  LineModelOptions proven = options;
   proven.digest = proof.digest;
-  Result<Classifier> classifier = open_within_memory(proven);
+  Result<LineModel> classifier = open_within_memory(proven);
   if (stamp_of(KINGLET_TRY(files_read(options, proof.data_files))) != proof.stamp) {
     return fail(ErrorCode::kUnavailable, "its files changed while it was loaded", options.model.string(), "try again");
   }

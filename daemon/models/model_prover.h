@@ -9,7 +9,7 @@
 #include <stop_token>
 #include <string>
 
-#include "daemon/line/classifier.h"
+#include "daemon/line/line_model.h"
 #include "daemon/models/model_proofs.h"
 #include "engine/base/error.h"
 
@@ -35,12 +35,12 @@ class ModelProver {
   explicit ModelProver(ProverOptions options);
 
   // The model loads and answers a plain grey picture with numbers from 0 to 1: known already, or seen now in a child.
-  // Errors: what the child says of the model (as Classifier::open); kBadData when the model ended the child;
+  // Errors: what the child says of the model (as LineModel::open); kBadData when the model ended the child;
   // kUnavailable when time or memory did not suffice, there is no tool, or it was asked to stop, which takes a tenth
   // of a second.
-  [[nodiscard]] Result<Proof> prove(const ClassifierOptions& options, const std::stop_token& stop);
+  [[nodiscard]] Result<Proof> prove(const LineModelOptions& options, const std::stop_token& stop);
   // prove(), and then the same bytes loaded here. Kinglet's own demonstration model needs no proof.
-  [[nodiscard]] Result<Classifier> open(const ClassifierOptions& options, const std::stop_token& stop);
+  [[nodiscard]] Result<LineModel> open(const LineModelOptions& options, const std::stop_token& stop);
   // Tries again to keep what could not be kept. Nothing to do is success.
   [[nodiscard]] Result<void> save() { return proofs_.save(); }
 

@@ -92,15 +92,15 @@ Result<store::StoreOptions> store_options(const config::Config& config, LogSink 
   return options;
 }
 
-Result<ClassifierOptions> classifier_options(const config::Config& config) {
-  ClassifierOptions options{.model = config.model.path,
-                            .labels = config.model.labels,
-                            .recipe = config.model.recipe,
-                            .species = config.model.species,
-                            .names = config.model.names,
-                            .output = config.model.output,
-                            .name = config.model.name,
-                            .threads = config.inference.threads};
+Result<LineModelOptions> line_model_options(const config::Config& config) {
+  LineModelOptions options{.model = config.model.path,
+                           .labels = config.model.labels,
+                           .recipe = config.model.recipe,
+                           .species = config.model.species,
+                           .names = config.model.names,
+                           .output = config.model.output,
+                           .name = config.model.name,
+                           .threads = config.inference.threads};
   if (options.model.empty()) {
     options.model = KINGLET_TRY(demonstration_model());
     options.demonstration = true;

@@ -12,7 +12,7 @@
 namespace kinglet::daemon {
 
 // kNotFound: no model is named and the demonstration model is not installed.
-[[nodiscard]] Result<ClassifierOptions> classifier_options(const config::Config& config);
+[[nodiscard]] Result<LineModelOptions> line_model_options(const config::Config& config);
 // Where models lie that the running daemon can change to; empty: nowhere.
 [[nodiscard]] std::filesystem::path model_folder(const config::Config& config,
                                                  const std::filesystem::path& state_folder);

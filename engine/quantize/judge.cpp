@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "engine/base/format.h"
-#include "engine/session/score_reader.h"
+#include "engine/picture/score_reader.h"
 
 namespace kinglet::engine {
 namespace {

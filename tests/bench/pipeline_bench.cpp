@@ -35,7 +35,7 @@ constexpr int kFramesARound = 8;
 
 // A pipeline without a thread: step() is called by hand.
 struct Line {
-  explicit Line(Classifier classifier, GateOptions gate, LookAhead look_ahead = LookAhead::kNo)
+  explicit Line(LineModel classifier, GateOptions gate, LookAhead look_ahead = LookAhead::kNo)
       : pipeline(FrameLine(std::move(classifier), {.gate = std::move(gate)}, ids, {}, warnings), mailbox, desk, stats,
                  latest, {}, {}, {}, nullptr, look_ahead) {}
 
@@ -53,7 +53,7 @@ struct Line {
   Pipeline pipeline;
 };
 
-Result<Classifier> open(const char* model) { return Classifier::open({.model = model, .threads = 1}); }
+Result<LineModel> open(const char* model) { return LineModel::open({.model = model, .threads = 1}); }
 
 Result<camera::Frame> next_frame(camera::FrameSource& source) {
   auto next = KINGLET_TRY(source.next(SteadyClock::now() + std::chrono::seconds(20)));
@@ -114,7 +114,7 @@ void print_median(std::string_view of, std::vector<double> values) {
 
 Result<void> measure_cost(const char* model, int rounds) {
   const Pictures pictures = KINGLET_TRY(take_pictures());
-  Classifier alone = KINGLET_TRY(open(model));
+  LineModel alone = KINGLET_TRY(open(model));
   Line line(KINGLET_TRY(open(model)), {.max_fps = 1e6, .motion = true, .look_every = {}});
   const auto by_pipeline = [&](std::size_t i) { line.look_at(pictures.lend(i)); };
   bool failed = false;

@@ -198,7 +198,7 @@ void with_way(const std::string& way, const Job& job, const Use& use) {
     recipe.std[i] = static_cast<double>(kStd[i]);
   }
   camera::Preprocessor preprocessor(recipe, kSide, kSide);
-  const camera::InputTensor input{
+  const engine::PictureInput input{
       .bytes = bytes, .type = job.type, .width = kSide, .height = kSide, .quantization = kSteps};
   use([&] {
     if (const auto used = preprocessor.run(source.view, std::nullopt, input); !used) {

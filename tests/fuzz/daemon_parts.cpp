@@ -14,8 +14,8 @@ using namespace daemon;
 
 namespace {
 
-Classifier demonstration() {
-  Result<Classifier> model = Classifier::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx"});
+LineModel demonstration() {
+  Result<LineModel> model = LineModel::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx"});
   KINGLET_CHECK(model.has_value());
   return std::move(*model);
 }
@@ -56,7 +56,7 @@ struct DaemonParts::Parts {
     server.emplace(std::vector<http::Listener>{}, http::ServerOptions{.host_name = "feeder"}, context);
   }
 
-  Classifier model = demonstration();
+  LineModel model = demonstration();
   visits::IdMaker ids{1};
   store::Store store{store::StoreOptions{}};
   visits::Visit visit;

@@ -23,14 +23,15 @@ ROOMS = {
     "engine/passes": "engine/graph engine/ops",
     "engine/plan": "engine/graph engine/ops engine/backend",
     "engine/session": "engine/graph engine/recipe engine/backend engine/ops engine/onnx engine/passes engine/plan",
+    "engine/picture": "engine/recipe engine/session",
     "engine/edit": "engine/graph engine/onnx engine/onnx/older",
-    "engine/quantize": "engine/graph engine/ops engine/passes engine/recipe engine/session",
+    "engine/quantize": "engine/graph engine/ops engine/passes engine/recipe engine/session engine/picture",
     "engine/tflite": "engine/graph engine/ops engine/recipe",
     "camera/frame": "",
     "camera/source": "camera/frame",
     "camera/process": "",
     "camera/decode": "camera/frame",
-    "camera/preprocess": "camera/frame engine/graph engine/recipe",
+    "camera/preprocess": "camera/frame engine/recipe",
     "camera/demo": "camera/frame camera/decode camera/preprocess",
     "camera/libcamera": "camera/frame",
     "camera/libcamera/program": "camera/frame camera/source camera/libcamera",
@@ -47,7 +48,7 @@ ROOMS = {
     "daemon/metrics": "",
     "daemon/tell": "",
     "daemon/line": "daemon/metrics camera/frame camera/preprocess camera/source camera/sources camera/stream "
-                   "engine/recipe engine/session visits",
+                   "engine/recipe engine/session engine/picture visits",
     "daemon/models": "daemon/machine daemon/line camera/process engine/session visits",
     "daemon/capture": "daemon/machine daemon/line camera/frame camera/source camera/decode camera/preprocess visits store",
     "daemon/doctor": "daemon/machine daemon/capture camera/sources store",
@@ -72,7 +73,7 @@ ROOMS = {
                   "daemon/doctor daemon/settings daemon/answer daemon/mqtt daemon/webhook daemon/http/routes "
                   "daemon/http/live daemon/http/access daemon/http/server camera/frame camera/source camera/process "
                   "camera/sources config engine/session store visits",
-    "cli": "engine/graph engine/recipe engine/backend engine/onnx engine/onnx/json engine/passes engine/session engine/edit engine/quantize "
+    "cli": "engine/graph engine/recipe engine/backend engine/onnx engine/onnx/json engine/passes engine/session engine/picture engine/edit engine/quantize "
            "engine/tflite camera/source camera/decode camera/preprocess camera/demo camera/stream camera/sources config "
            "visits store store/database daemon/machine daemon/tokens daemon/values daemon/line daemon/models daemon/doctor daemon/settings",
 }

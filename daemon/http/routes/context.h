@@ -24,7 +24,7 @@
 #include "daemon/http/figures/slots.h"
 #include "daemon/http/figures/traffic.h"
 #include "daemon/http/routes/setting.h"
-#include "daemon/line/classifier.h"
+#include "daemon/line/line_model.h"
 #include "daemon/line/stats.h"
 #include "daemon/machine/board.h"
 #include "daemon/models/model_board.h"

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "daemon/http/routes/context.h"
-#include "daemon/line/classifier.h"
+#include "daemon/line/line_model.h"
 #include "daemon/line/prediction.h"
 
 namespace kinglet::daemon::http {

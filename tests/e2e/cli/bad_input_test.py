@@ -80,7 +80,7 @@ class Models(CliTest):
         path = self.file("flat.onnx", model([node("Relu", ["x"], ["y"], "relu")], [value_info("x", [1, 12])],
                                             [value_info("y", [1, 12])]))
         ended = kinglet("classify", path, self.file("picture.png", png()))
-        self.assert_refused(ended, 65, path, '"x"', "[1,12]", "three channels", hint="kinglet run")
+        self.assert_refused(ended, 65, path, '"x"', "[1,12]", "expected one picture", hint="kinglet run")
 
     def test_an_output_that_is_no_row_of_scores(self):
         path = self.file("image.onnx", model([node("ArgMax", ["x"], ["y"], "best")], [value_info("x", [1, 3, 8, 8])],

@@ -46,11 +46,11 @@ class Recogniser {
 
   std::size_t best_class(const camera::Image& image) {
     const engine::TensorInfo& info = session_.inputs()[0];
-    const camera::InputTensor input{.bytes = session_.input(0),
-                                    .type = info.type,
-                                    .width = static_cast<int>(info.shape[3]),
-                                    .height = static_cast<int>(info.shape[2]),
-                                    .layout = info.layout};
+    const engine::PictureInput input{.bytes = session_.input(0),
+                                     .type = info.type,
+                                     .width = static_cast<int>(info.shape[3]),
+                                     .height = static_cast<int>(info.shape[2]),
+                                     .layout = info.layout};
     EXPECT_TRUE(preprocessor_.run(image.view(), std::nullopt, input));
     EXPECT_TRUE(session_.run());
     const engine::Tensor output = session_.get_output(0);

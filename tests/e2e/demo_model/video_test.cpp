@@ -57,11 +57,11 @@ class Recogniser {
         preprocessor_(recipe, static_cast<int>(info_.shape[3]), static_cast<int>(info_.shape[2])) {}
 
   Answer answer(const camera::FrameView& frame) {
-    const camera::InputTensor input{.bytes = session_.input(0),
-                                    .type = info_.type,
-                                    .width = static_cast<int>(info_.shape[3]),
-                                    .height = static_cast<int>(info_.shape[2]),
-                                    .layout = info_.layout};
+    const engine::PictureInput input{.bytes = session_.input(0),
+                                     .type = info_.type,
+                                     .width = static_cast<int>(info_.shape[3]),
+                                     .height = static_cast<int>(info_.shape[2]),
+                                     .layout = info_.layout};
     const auto used = preprocessor_.run(frame, std::nullopt, input);
     EXPECT_TRUE(used) << describe(used.error());
     EXPECT_TRUE(session_.run());

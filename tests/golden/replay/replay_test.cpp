@@ -39,7 +39,7 @@ ReplayReport replayed(const std::string& spec, SteadyClock::duration length,
                          "inference.threads=1", format_text("source.size={}x{}", kWidth, kHeight)};
   options.assignments.insert(options.assignments.end(), settings.begin(), settings.end());
   const config::Config config = config::load(options).value().config;
-  ReplayOptions replay_options{.classifier = classifier_options(config).value(),
+  ReplayOptions replay_options{.classifier = line_model_options(config).value(),
                                .line = line_options(config).value(),
                                .source = source_options(config, {}),
                                .length = length};

@@ -31,10 +31,10 @@ std::vector<float> tensor_of(const std::filesystem::path& photo, const engine::R
   if (!decoded) return {};
   std::vector<float> values(3 * static_cast<std::size_t>(size) * static_cast<std::size_t>(size));
   Preprocessor preprocessor(recipe, size, size);
-  const InputTensor tensor{.bytes = std::as_writable_bytes(std::span(values)),
-                           .width = size,
-                           .height = size,
-                           .layout = engine::TensorLayout::kNchw};
+  const engine::PictureInput tensor{.bytes = std::as_writable_bytes(std::span(values)),
+                                    .width = size,
+                                    .height = size,
+                                    .layout = engine::TensorLayout::kNchw};
   return preprocessor.run(decoded->image.view(), std::nullopt, tensor) ? values : std::vector<float>{};
 }
 

@@ -27,7 +27,7 @@ struct Tensor {
     return values;
   }
   std::vector<std::byte> memory;
-  InputTensor input;
+  engine::PictureInput input;
 };
 
 Image one_pixel(int red, int green, int blue) {

@@ -99,7 +99,8 @@ void expect_quantised_floats(const FrameView& view, engine::DataType type, const
   Preprocessor preprocessor(recipe, 56, 48);
   std::vector<float> floats(std::size_t{3} * 56 * 48);
   std::vector<std::byte> bytes(floats.size());
-  InputTensor input{.bytes = std::as_writable_bytes(std::span(floats)), .width = 56, .height = 48, .layout = layout};
+  engine::PictureInput input{
+      .bytes = std::as_writable_bytes(std::span(floats)), .width = 56, .height = 48, .layout = layout};
   ASSERT_TRUE(preprocessor.run(view, std::nullopt, input));
   input.bytes = bytes;
   input.type = type;

@@ -16,7 +16,8 @@ using engine::TensorLayout;
 
 std::vector<std::byte> written(std::size_t width, DataType type, TensorLayout layout, const auto& write) {
   std::vector<std::byte> bytes(3 * width * engine::byte_size(type));
-  InputTensor tensor{.bytes = bytes, .type = type, .width = static_cast<int>(width), .height = 1, .layout = layout};
+  engine::PictureInput tensor{
+      .bytes = bytes, .type = type, .width = static_cast<int>(width), .height = 1, .layout = layout};
   tensor.quantization = {.scale = 0.0187, .zero_point = type == DataType::kI8 ? -14 : 114};
   engine::Recipe recipe;
   recipe.mean = {123.675, 116.28, 103.53};
@@ -35,10 +36,10 @@ TEST(Normalise, PlanesBecomeWhatPixelsBecome) {
     for (std::size_t i = 0; i < pixels.size(); ++i) planes[i % 3].push_back(pixels[i]);
     for (const DataType type : {DataType::kI8, DataType::kU8, DataType::kF32}) {
       for (const TensorLayout layout : {TensorLayout::kNhwc, TensorLayout::kNchw}) {
-        const auto from_planes = [&](const Normalise& normalise, const InputTensor& tensor) {
+        const auto from_planes = [&](const Normalise& normalise, const engine::PictureInput& tensor) {
           normalise.write_row<1>({planes[0].data(), planes[1].data(), planes[2].data()}, 0, tensor);
         };
-        const auto from_pixels = [&](const Normalise& normalise, const InputTensor& tensor) {
+        const auto from_pixels = [&](const Normalise& normalise, const engine::PictureInput& tensor) {
           normalise.write_row<3>({pixels.data(), pixels.data() + 1, pixels.data() + 2}, 0, tensor);
         };
         ASSERT_EQ(written(width, type, layout, from_planes), written(width, type, layout, from_pixels)) << width;

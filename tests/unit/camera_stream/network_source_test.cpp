@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: network cameras that misbehave: each costs an Error that says so, or a picture, never a hang or a login that is seen.
+// Why: network cameras that misbehave: each costs an Error that says so, or a picture, never a hang or a login that is
+// seen.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

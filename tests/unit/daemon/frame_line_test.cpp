@@ -46,7 +46,7 @@ class FrameLineTest : public ::testing::Test {
   // The label and the part of the full picture.
   std::pair<std::string, camera::CropRect> look_at(const camera::Image& full, const camera::Image& small,
                                                    std::optional<Area> region = {}) {
-    auto classifier = Classifier::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 1});
+    auto classifier = LineModel::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 1});
     visits::IdMaker ids(1);
     std::vector<std::string> warnings;
     FrameLine line(std::move(classifier.value()), {.gate = {.motion = false, .region = region}}, ids, {}, warnings);
@@ -74,7 +74,7 @@ TEST_F(FrameLineTest, WhatIsCutOutIsCutOutOfTheFullPicture) {
 }
 
 TEST_F(FrameLineTest, AJpegThatIsLookedAtIsDecodedOnceForGateAndModel) {
-  auto classifier = Classifier::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 1});
+  auto classifier = LineModel::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 1});
   visits::IdMaker ids(1);
   std::vector<std::string> warnings;
   FrameLine line(std::move(classifier.value()), {.gate = {.max_fps = 1e6, .motion = true}}, ids, {}, warnings);
@@ -93,7 +93,7 @@ TEST_F(FrameLineTest, AJpegThatIsLookedAtIsDecodedOnceForGateAndModel) {
 }
 
 TEST_F(FrameLineTest, TheNextFrameIsPreparedWhileTheModelRunsAndBothGetTheirOwnAnswer) {
-  auto classifier = Classifier::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 1});
+  auto classifier = LineModel::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 1});
   visits::IdMaker ids(1);
   std::vector<std::string> warnings;
   FrameLine line(std::move(classifier.value()), {.gate = {.max_fps = 1e6, .motion = false}}, ids, {}, warnings);
@@ -107,15 +107,15 @@ TEST_F(FrameLineTest, TheNextFrameIsPreparedWhileTheModelRunsAndBothGetTheirOwnA
     const auto looked = line.answer(frame, with, run).value();
     return std::string(line.rule()->taxa()[std::get<Prediction>(looked).answer.taxon].label);
   };
-  const std::string of_first = answer(first, prepared, [&](Classifier& model) {
+  const std::string of_first = answer(first, prepared, [&](LineModel& model) {
     const std::jthread aside(
         [&] { next = line.prepare(second, now + std::chrono::seconds(1), false, FrameLine::Where::kAside); });
     return model.run();
   });
   EXPECT_EQ(of_first, "Rufous demofinch");
-  EXPECT_NE(answer(second, next->value(), &Classifier::run), "Rufous demofinch");
+  EXPECT_NE(answer(second, next->value(), &LineModel::run), "Rufous demofinch");
   EXPECT_EQ(answer(first, line.prepare(first, now + std::chrono::seconds(2), false, FrameLine::Where::kAside).value(),
-                   &Classifier::run),
+                   &LineModel::run),
             "Rufous demofinch");
 }
 

@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 const fs::path kModel = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx";
 
 // The demonstration model; with another recipe it looks at other numbers of the same picture, and so answers otherwise.
-Classifier open_model(const fs::path& recipe = {}) {
-  return Classifier::open({.model = kModel, .recipe = recipe, .threads = 1}).value();
+LineModel open_model(const fs::path& recipe = {}) {
+  return LineModel::open({.model = kModel, .recipe = recipe, .threads = 1}).value();
 }
 
 // The recipe of the demonstration, but for duller pictures in other colours.
@@ -46,11 +46,11 @@ class PipelineTest : public ::testing::Test {
     lent.planes[0].bytes = pictures_[sequence % pictures_.size()];
     return {lent, {.sequence = sequence, .captured_at = SteadyClock::now()}, [] {}};
   }
-  [[nodiscard]] FrameLine line_of(Classifier classifier) {
+  [[nodiscard]] FrameLine line_of(LineModel classifier) {
     return {std::move(classifier), options_, ids_, {}, warnings_};
   }
   // What a model says of each picture, alone.
-  std::vector<visits::Answer> answers_of(Classifier classifier) {
+  std::vector<visits::Answer> answers_of(LineModel classifier) {
     FrameLine line = line_of(std::move(classifier));
     std::vector<visits::Answer> answers;
     for (std::size_t i = 0; i < pictures_.size(); ++i) {
@@ -90,7 +90,7 @@ TEST_F(PipelineTest, EachFrameIsAnsweredAsTheModelThatAnsweredAloneWould) {
   });
   const auto answered = [&] { return latest_.get() ? latest_.get()->seq : 0; };
   const SteadyTime deadline = SteadyClock::now() + std::chrono::minutes(2);
-  std::optional<Classifier> next = open_model(other);
+  std::optional<LineModel> next = open_model(other);
   constexpr int kChanges = 200;
   for (int i = 0; i < kChanges; ++i) {
     const std::uint64_t before = answered();
@@ -121,7 +121,7 @@ TEST_F(PipelineTest, APostedPictureIsAnsweredByTheModelItNamesOrByNone) {
   ModelDesk models([] {});
   Pipeline pipeline(line_of(open_model()), mailbox_, desk_, stats_, latest_, {}, {},
                     {.board = &board, .desk = &models, .make_line = {}, .options = options_});
-  const Classifier other = open_model();
+  const LineModel other = open_model();
   pipeline.start();
   const auto post = [&](std::shared_ptr<const ModelFacts> model) {
     PostedPicture picture{.model = std::move(model), .view = lend(0).view()};

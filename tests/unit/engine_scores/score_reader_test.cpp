@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/session/score_reader.h"
+#include "engine/picture/score_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

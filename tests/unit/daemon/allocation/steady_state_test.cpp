@@ -74,7 +74,7 @@ class SteadyStateTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(SteadyStateTest, AnswersFramesWithoutAllocating) {
   KINGLET_NEEDS_CORPUS();
-  Result<Classifier> classifier = Classifier::open({.model = testing::corpus() / "models" / GetParam(), .threads = 1});
+  Result<LineModel> classifier = LineModel::open({.model = testing::corpus() / "models" / GetParam(), .threads = 1});
   ASSERT_TRUE(classifier) << describe(classifier.error());
   camera::Mailbox mailbox;
   ClassifyDesk desk(1, [] {});
@@ -128,7 +128,7 @@ TEST(SteadyState, LooksAheadWithoutAllocatingAndAnswersEachFrameByItself) {
   visits::IdMaker ids(1);
   std::vector<std::string> warnings;
   const auto make_line = [&] {
-    auto classifier = Classifier::open({.model = model, .threads = 1});
+    auto classifier = LineModel::open({.model = model, .threads = 1});
     return FrameLine(std::move(*classifier), {.gate = {.max_fps = 1e6, .motion = false}}, ids, {}, warnings);
   };
   FrameLine alone = make_line();
@@ -170,7 +170,7 @@ TEST(SteadyState, LooksAheadWithoutAllocatingAndAnswersEachFrameByItself) {
 
 TEST(SteadyState, FollowsAVisitWithoutAllocatingBetweenItsEvents) {
   const std::string model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx";
-  Result<Classifier> classifier = Classifier::open({.model = model, .threads = 1});
+  Result<LineModel> classifier = LineModel::open({.model = model, .threads = 1});
   ASSERT_TRUE(classifier) << describe(classifier.error());
   visits::IdMaker ids(1);
   std::vector<std::string> warnings;

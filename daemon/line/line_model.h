@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: a model with everything that makes its numbers mean something: recipe, labels, facts for people.
+// Why: the picture model of a line of frames: what prepares frames for it, and what is known of it.
 #pragma once
 
-#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -11,16 +10,13 @@
 #include <vector>
 
 #include "camera/preprocess/preprocess.h"
+#include "daemon/line/model_facts.h"
 #include "engine/base/error.h"
-#include "engine/recipe/labels.h"
-#include "engine/recipe/recipe.h"
-#include "engine/session/score_reader.h"
-#include "engine/session/session.h"
-#include "visits/taxa.h"
+#include "engine/picture/picture_model.h"
 
 namespace kinglet::daemon {
 
-struct ClassifierOptions {
+struct LineModelOptions {
   std::filesystem::path model;
   std::filesystem::path labels;   // empty: MODEL.labels.txt beside the model, else numbered
   std::filesystem::path recipe;   // empty: as engine::find_recipe
@@ -34,43 +30,11 @@ struct ClassifierOptions {
   bool demonstration = false;                      // kinglet's own demonstration model
 };
 
-// What does not change while the model is loaded; shared with readers.
-struct ModelFacts {
-  std::string name;
-  std::string file;  // base name
-  std::filesystem::path path;
-  std::string digest;  // "sha256:..."
-  std::uint64_t size_bytes = 0;
-  bool demonstration = false;
-  engine::Graph::Metadata metadata;
-  std::vector<engine::TensorInfo> inputs;
-  std::vector<engine::TensorInfo> outputs;
-  engine::Labels labels;
-  bool labels_from_file = false;
-  std::shared_ptr<const visits::Taxa> taxa;
-  std::filesystem::path species;  // the tables that made them, as ClassifierOptions has them
-  std::filesystem::path names;
-  engine::Recipe recipe;
-  bool recipe_found = false;  // false: the default recipe, which may be wrong for this model
-  engine::OutputMeaning output;
-  engine::PlanInfo plan;
-  int threads = 1;
-  Milliseconds load_time{};
-  Milliseconds warmup_time{};
-
-  [[nodiscard]] engine::ScoreNature score_nature() const { return output.nature(recipe.temperature); }
-};
-
-// The same model by the tables of species and names as their files are now; nullptr: they say what they said. Errors as
-// of the tables.
-[[nodiscard]] Result<std::shared_ptr<const ModelFacts>> read_names_again(const ModelFacts& facts);
-
 // Thread-bound after open(): one thread at a time, but prepare_next() may run on another one while run() does.
-class Classifier {
+class LineModel {
  public:
-  // Errors as of Session::open, find_recipe and Labels; kBadData for a model that is no image classifier (says what
-  // was expected) and for a label count that does not fit. The model has run once when this returns.
-  [[nodiscard]] static Result<Classifier> open(const ClassifierOptions& options);
+  // Errors as of engine::PictureModel and the tables of species. The model has run once when this returns.
+  [[nodiscard]] static Result<LineModel> open(const LineModelOptions& options);
 
   [[nodiscard]] const std::shared_ptr<const ModelFacts>& facts() const { return facts_; }
 
@@ -96,19 +60,16 @@ class Classifier {
   void give(std::size_t index, std::span<std::byte> output) const;
   // The recipe's resize rule for a part of the frame as if it were the frame.
   [[nodiscard]] camera::CropRect crop_within(const camera::CropRect& part) const;
-  // Scores of 0 to 1, one a label; valid until the next run. Not finite where the model's output is not.
+  // Scores of 0 to 1, one a label; valid until the next run. Not finite where the model's output is not, which is an
+  // answer of its own ("non_finite").
   [[nodiscard]] Result<std::span<const float>> run();
 
  private:
-  Classifier(engine::Session session, camera::Preprocessor preprocessor, camera::InputTensor input,
-             const engine::OutputMeaning& output);
+  explicit LineModel(engine::PictureModel model);
 
-  engine::Session session_;
+  engine::PictureModel model_;
   camera::Preprocessor preprocessor_;
-  camera::InputTensor input_;
   std::vector<std::byte> next_input_;
-  engine::ScoreReader reader_;
-  std::vector<float> scores_;
   std::shared_ptr<const ModelFacts> facts_;
 };
 

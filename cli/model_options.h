@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what the commands that run a model have in common on the command line.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "engine/picture/picture_model.h"
+
+namespace kinglet::cli {
+
+struct ModelOptions {
+  std::string model;
+  std::string labels;
+  std::string recipe;
+  std::string scores;  // the output that has them; empty: engine::decide_output chooses
+  int threads = 0;     // 0: cores minus one, 1 to 4
+
+  // The same as the engine asks for it.
+  [[nodiscard]] engine::PictureModelOptions of_pictures() const {
+    return {.model = model, .labels = labels, .recipe = recipe, .output = scores};
+  }
+};
+void add_model_argument(CLI::App& app, ModelOptions& options);
+void add_threads_option(CLI::App& app, ModelOptions& options);
+void add_labels_option(CLI::App& app, ModelOptions& options);
+void add_picture_options(CLI::App& app, ModelOptions& options);  // --labels, --recipe, --scores
+[[nodiscard]] int thread_count(const ModelOptions& options);
+
+}  // namespace kinglet::cli

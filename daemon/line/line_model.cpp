@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/line/line_model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "camera/preprocess/geometry.h"
+#include "engine/base/check.h"
+#include "engine/session/model.h"
+
+namespace kinglet::daemon {
+namespace {
+
+ModelFacts facts_of(const engine::PictureModel& model, const LineModelOptions& options) {
+  const engine::Session& session = model.session();
+  ModelFacts facts{.name = options.name.empty() ? options.model.stem().string() : options.name,
+                   .file = options.model.filename().string(),
+                   .path = options.model,
+                   .digest = options.digest,
+                   .demonstration = options.demonstration,
+                   .metadata = session.metadata(),
+                   .inputs = session.inputs(),
+                   .outputs = session.outputs(),
+                   .labels = model.labels(),
+                   .labels_from_file = !model.labels_origin().empty(),
+                   .taxa = {},
+                   .species = {},
+                   .names = {},
+                   .recipe = model.recipe(),
+                   .recipe_found = !model.recipe_origin().empty(),
+                   .output = model.output(),
+                   .plan = session.plan(),
+                   .threads = options.threads};
+  std::error_code ignored;
+  facts.size_bytes = std::filesystem::file_size(options.model, ignored);
+  return facts;
+}
+
+}  // namespace
+
+LineModel::LineModel(engine::PictureModel model)
+    : model_(std::move(model)),
+      preprocessor_(model_.recipe(), model_.input().width, model_.input().height),
+      next_input_(model_.input().bytes.size()) {}
+
+Result<LineModel> LineModel::open(const LineModelOptions& options) {
+  const SteadyTime start = SteadyClock::now();
+  LineModel model(KINGLET_TRY(engine::PictureModel::open(
+      {.model = options.model, .labels = options.labels, .recipe = options.recipe, .output = options.output},
+      {.threads = options.threads, .pool = options.pool})));
+  ModelFacts facts = facts_of(model.model_, options);
+  if (facts.digest.empty()) facts.digest = KINGLET_TRY(engine::file_digest(options.model));
+  KINGLET_TRY(read_taxa(options.species, options.names, facts));
+  const SteadyTime loaded_at = SteadyClock::now();
+  facts.load_time = loaded_at - start;
+  if (const auto warm = model.run(); !warm) return std::unexpected(warm.error());
+  facts.warmup_time = SteadyClock::now() - loaded_at;
+  model.facts_ = std::make_shared<const ModelFacts>(std::move(facts));
+  return model;
+}
+
+camera::CropRect LineModel::crop_within(const camera::CropRect& part) const {
+  const engine::PictureInput& input = model_.input();
+  const auto geometry =
+      camera::make_geometry(preprocessor_.recipe(), part.width, part.height, std::nullopt, input.width, input.height);
+  if (!geometry) return part;
+  const camera::CropRect& used = geometry->used;
+  return {part.x + used.x, part.y + used.y, used.width, used.height};
+}
+
+Result<camera::CropRect> LineModel::prepare(const camera::FrameView& frame,
+                                            const std::optional<camera::CropRect>& crop) {
+  return preprocessor_.run(frame, crop, model_.input());
+}
+
+Result<camera::CropRect> LineModel::prepare(const camera::FrameView& frame, const std::optional<camera::CropRect>& crop,
+                                            camera::MjpegPlanes& decoder) {
+  return preprocessor_.run(frame, crop, model_.input(), decoder);
+}
+
+Result<camera::CropRect> LineModel::prepare_next(const camera::FrameView& frame,
+                                                 const std::optional<camera::CropRect>& crop,
+                                                 camera::MjpegPlanes& decoder) {
+  engine::PictureInput aside = model_.input();
+  aside.bytes = next_input_;
+  return preprocessor_.run(frame, crop, aside, decoder);
+}
+
+void LineModel::take(std::span<const std::byte> input) {
+  const std::span<std::byte> place = model_.input().bytes;
+  KINGLET_CHECK(input.size() == place.size());
+  std::ranges::copy(input, place.begin());
+}
+
+void LineModel::give(std::size_t index, std::span<std::byte> output) const {
+  const std::span<const std::byte> bytes = model_.session().output(index);
+  KINGLET_CHECK(output.size() == bytes.size());
+  std::ranges::copy(bytes, output.begin());
+}
+
+Result<std::span<const float>> LineModel::run() {
+  KINGLET_TRY(model_.run());
+  return model_.scores();
+}
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/line/model_facts.h"
+
+#include <utility>
+
+namespace kinglet::daemon {
+namespace {
+
+bool say_the_same(const visits::Taxa& one, const visits::Taxa& other) {
+  if (one.size() != other.size()) return false;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    const visits::Taxon& a = one[i];
+    const visits::Taxon& b = other[i];
+    if (a.species_id != b.species_id || a.scientific_name != b.scientific_name || a.common_name != b.common_name ||
+        a.role != b.role || a.parent != b.parent) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<void> read_taxa(const std::filesystem::path& species, const std::filesystem::path& names, ModelFacts& facts) {
+  const std::vector<visits::SpeciesRow> rows = KINGLET_TRY(visits::read_species_tables(facts.path, species, names));
+  facts.taxa = std::make_shared<const visits::Taxa>(KINGLET_TRY(visits::Taxa::make(facts.labels, rows)));
+  facts.species = species;
+  facts.names = names;
+  return {};
+}
+
+Result<std::shared_ptr<const ModelFacts>> read_names_again(const ModelFacts& facts) {
+  ModelFacts renamed = facts;
+  KINGLET_TRY(read_taxa(facts.species, facts.names, renamed));
+  if (say_the_same(*facts.taxa, *renamed.taxa)) return nullptr;
+  return std::make_shared<const ModelFacts>(std::move(renamed));
+}
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what is known of the model that answers, as people and programs are told it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "engine/recipe/labels.h"
+#include "engine/recipe/output_meaning.h"
+#include "engine/recipe/recipe.h"
+#include "engine/session/session.h"
+#include "visits/taxa.h"
+
+namespace kinglet::daemon {
+
+// What does not change while the model is loaded; shared with readers.
+struct ModelFacts {
+  std::string name;
+  std::string file;  // base name
+  std::filesystem::path path;
+  std::string digest;  // "sha256:..."
+  std::uint64_t size_bytes = 0;
+  bool demonstration = false;
+  engine::Graph::Metadata metadata;
+  std::vector<engine::TensorInfo> inputs;
+  std::vector<engine::TensorInfo> outputs;
+  engine::Labels labels;
+  bool labels_from_file = false;
+  std::shared_ptr<const visits::Taxa> taxa;
+  std::filesystem::path species;  // the tables that made them, as LineModelOptions has them
+  std::filesystem::path names;
+  engine::Recipe recipe;
+  bool recipe_found = false;  // false: the default recipe, which may be wrong for this model
+  engine::OutputMeaning output;
+  engine::PlanInfo plan;
+  int threads = 1;
+  Milliseconds load_time{};
+  Milliseconds warmup_time{};
+
+  [[nodiscard]] engine::ScoreNature score_nature() const { return output.nature(recipe.temperature); }
+};
+
+// What the classes are: the labels, then the model's own table (`species`; empty: the one beside the model), then names
+// in the user's language. Errors as of the tables.
+[[nodiscard]] Result<void> read_taxa(const std::filesystem::path& species, const std::filesystem::path& names,
+                                     ModelFacts& facts);
+
+// The same model by the tables of species and names as their files are now; nullptr: they say what they said. Errors as
+// of the tables.
+[[nodiscard]] Result<std::shared_ptr<const ModelFacts>> read_names_again(const ModelFacts& facts);
+
+}  // namespace kinglet::daemon
