@@ -23,8 +23,8 @@ void note_guesses(const engine::PictureModel& model, const std::string& file, Ou
   }
   if (!model.output().has_scores) out.note("the model names a class and gives no score: it is shown as 1");
   if (model.labels_origin().empty()) {
-    out.note(
-        format_text("no labels: classes are shown by number; use --labels, or put {}.labels.txt beside the model", stem));
+    out.note(format_text("no labels: classes are shown by number; use --labels, or put {}.labels.txt beside the model",
+                         stem));
   }
 }
 
@@ -56,7 +56,8 @@ Result<PictureResult> PicturePipeline::prepare(std::span<const std::byte> pictur
   return result;
 }
 
-Result<PictureResult> PicturePipeline::classify(std::span<const std::byte> picture, std::size_t top_count, Framing framing) {
+Result<PictureResult> PicturePipeline::classify(std::span<const std::byte> picture, std::size_t top_count,
+                                                Framing framing) {
   PictureResult result = KINGLET_TRY(prepare(picture, framing));
   const SteadyTime start = SteadyClock::now();
   KINGLET_TRY(run());

@@ -96,7 +96,7 @@ Result<std::unique_ptr<http::Tls>> open_tls(const config::Config& config) {
 
 }  // namespace
 
-App::App(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+App::App(std::unique_ptr<AppParts> parts) : parts_(std::move(parts)) {}
 
 App::~App() {
   (void)stop([](const char*) {});
@@ -105,7 +105,7 @@ App::~App() {
 }
 
 bool App::stop(const std::function<void(const char* step)>& note_step) {
-  Parts& parts = *parts_;
+  AppParts& parts = *parts_;
   if (std::exchange(stopped_, true)) return true;
   parts.watchdog.stopping();
   parts.capture.begin_stop();
@@ -165,8 +165,8 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
       log(LogLevel::kWarning, "no recipe for this model: pixels are scaled to 0..1, which may be wrong (model.recipe)");
     }
   }
-  auto parts = std::make_unique<Parts>(config, options, std::move(classifier), line_options, std::move(keeper),
-                                       std::move(store_options), std::move(door), std::move(integrations), log);
+  auto parts = std::make_unique<AppParts>(config, options, std::move(classifier), line_options, std::move(keeper),
+                                          std::move(store_options), std::move(door), std::move(integrations), log);
   for (const http::Listener& listener : listeners) {
     parts->urls.push_back(listener.url);
     parts->listens_everywhere = parts->listens_everywhere || listener.everywhere;
@@ -185,9 +185,11 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
                                             .allowed_hosts = config.http.allowed_hosts,
                                             .allowed_origins = config.http.allowed_origins,
                                             .tls = parts->tls.get()},
-                        parts->context);
-  parts->integrations.start(parts->context, page);
-  parts->events.start(parts->context);
+                        parts->server_parts(config));
+  parts->integrations.start(parts->views, page);
+  parts->events.start({.visits = parts->book,
+                       .predictions = std::get<http::PredictionsView>(parts->views),
+                       .figures = std::get<http::FiguresView>(parts->views)});
   parts->server->start();
   parts->watchdog.ready();
   std::unique_ptr<App> app(new App(std::move(parts)));

@@ -24,6 +24,8 @@ struct AppOptions {
   std::function<bool()> called_off;
 };
 
+struct AppParts;  // daemon/app/app_parts.h
+
 class App {
  public:
   // Binds, loads the model, starts all threads. kUnavailable: a port in use. With strict also what the model says, or
@@ -47,9 +49,8 @@ class App {
   [[nodiscard]] std::string status_line() const;
 
  private:
-  struct Parts;
-  explicit App(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
+  explicit App(std::unique_ptr<AppParts> parts);
+  std::unique_ptr<AppParts> parts_;
   bool stopped_ = false;
 };
 

@@ -48,9 +48,9 @@ LookAhead look_ahead(const config::Config& config) {
 
 }  // namespace
 
-App::Parts::Parts(const config::Config& config, const AppOptions& options, Result<LineModel> classifier,
-                  const LineOptions& line_options, KeeperOptions keeper_options, store::StoreOptions store_options,
-                  http::DoorOptions door_options, IntegrationOptions integration_options, LogSink log_sink)
+AppParts::AppParts(const config::Config& config, const AppOptions& options, Result<LineModel> classifier,
+                   const LineOptions& line_options, KeeperOptions keeper_options, store::StoreOptions store_options,
+                   http::DoorOptions door_options, IntegrationOptions integration_options, LogSink log_sink)
     : log_book(config.log.level),
       log(into_book(std::move(log_sink), log_book)),
       settings(config, options.origins, log),
@@ -82,56 +82,77 @@ App::Parts::Parts(const config::Config& config, const AppOptions& options, Resul
           &samples, look_ahead(config)),
       keeper(std::move(keeper_options), models, model_desk, ids, log, [this] { inference_figures.reset(); }),
       capture([this] { return open_source(); }, capture_options(config, clips.get()), mailbox, snapshots, stats, log),
-      context{.source_is_demonstration = [this] { return source_is_demonstration(); },
-              .source_kind = [this] { return camera::kind_of(settings.source().spec); },
-              .vitals = [this] { return vitals(); },
-              .doctor = [this] { return doctor_input(); },
-              .models = models,
-              .keeper = keeper,
-              .trial_rule = [this] { return settings.trial_rule(); },
-              .latest = latest,
-              .stats = stats,
-              .board = board,
-              .mailbox = mailbox,
-              .snapshots = snapshots,
-              .samples = samples,
-              .desk = desk,
-              .ids = ids,
-              .traffic = traffic,
-              .inference_figures = inference_figures,
-              .door = door,
-              .events = events,
-              .visits = history.book(),
-              .store = history,
-              .long_answers = long_answers,
-              .log_book = log_book,
-              .settings = [this] { return settings.list(); },
-              .check_settings = [](const std::string& toml) { return faults_of_text(toml, "body"); },
-              .page = [this] { return page; },
-              .set_paused = [this](bool paused) { pipeline.set_paused(paused); },
-              .clips = clips.get(),
-              .mqtt = [this] { return integrations.mqtt(); },
-              .webhook = [this] { return integrations.webhook(); },
-              .max_body_bytes = config.http.max_body.count,
-              .max_pixels = config.http.max_pixels,
-              .log = log},
+      views(make_views(config)),
       integrations(std::move(integration_options), log),
       watchdog(systemd_notify()),
       governor(config.gate.hot) {}
 
-store::StoreOptions App::Parts::with_clock(store::StoreOptions options) {
+http::Views AppParts::make_views(const config::Config& config) {
+  const std::string source = "camera";
+  const auto ask_vitals = [this] { return vitals(); };
+  const http::ClassifyView posted{.models = models, .desk = desk, .max_pixels = config.http.max_pixels};
+  const http::CameraView camera{.source_name = source,
+                                .kind = [this] { return camera::kind_of(settings.source().spec); },
+                                .is_demonstration = [this] { return source_is_demonstration(); },
+                                .vitals = ask_vitals,
+                                .stats = stats};
+  return {http::NoView{},
+          http::VersionView{.stats = stats},
+          http::AccessView{.door = door, .page = [this] { return page; }},
+          http::ConfigView{.settings = [this] { return settings.list(); },
+                           .check_settings = [](const std::string& toml) { return faults_of_text(toml, "body"); }},
+          http::ControlView{
+              .set_paused = [this](bool paused) { pipeline.set_paused(paused); }, .log_book = log_book, .log = log},
+          http::ModelsView{.models = models, .keeper = keeper, .trial_rule = [this] { return settings.trial_rule(); }},
+          posted,
+          http::InferenceView{.posted = posted, .figures = inference_figures, .vitals = ask_vitals},
+          http::PredictionsView{.source_name = source, .models = models, .latest = latest, .store = history},
+          http::HistoryView{
+              .visits = book, .store = history, .models = models, .events = events.bus(), .long_answers = long_answers},
+          http::HealthView{.vitals = ask_vitals, .doctor = [this] { return doctor_input(); }},
+          camera,
+          http::PicturesView{.source_name = source,
+                             .vitals = ask_vitals,
+                             .latest = latest,
+                             .snapshots = snapshots,
+                             .samples = samples,
+                             .long_answers = long_answers},
+          http::FiguresView{.camera = camera,
+                            .models = models,
+                            .mailbox = mailbox,
+                            .board = board,
+                            .store = history,
+                            .long_answers = long_answers,
+                            .traffic = traffic,
+                            .mqtt = [this] { return integrations.mqtt(); },
+                            .webhook = [this] { return integrations.webhook(); },
+                            .clips = clips.get()},
+          http::EventsView{.bus = events.bus(), .long_answers = long_answers}};
+}
+
+http::ServerParts AppParts::server_parts(const config::Config& config) {
+  return {.views = views,
+          .door = door,
+          .traffic = traffic,
+          .ids = ids,
+          .log_book = log_book,
+          .log = log,
+          .max_body_bytes = config.http.max_body.count};
+}
+
+store::StoreOptions AppParts::with_clock(store::StoreOptions options) {
   options.clock_synced = clock_is_synced;
   options.newest_id_ms = [this] { return ids.last_ms(); };
   return options;
 }
 
-std::optional<FrameLine> App::Parts::first_line(Result<LineModel> classifier, const LineOptions& options) {
+std::optional<FrameLine> AppParts::first_line(Result<LineModel> classifier, const LineOptions& options) {
   ids.start_at(history.last_id_ms());
   if (!classifier) return std::nullopt;
   return make_line(std::move(*classifier), options);
 }
 
-FrameLine App::Parts::make_line(LineModel classifier, LineOptions options) {
+FrameLine AppParts::make_line(LineModel classifier, LineOptions options) {
   std::vector<std::string> warnings;
   options.track.first_seq = history.next_seq();
   options.track.last_seen = last_seen();
@@ -142,7 +163,7 @@ FrameLine App::Parts::make_line(LineModel classifier, LineOptions options) {
   return line;
 }
 
-void App::Parts::note_visit(visits::VisitEvent event, const visits::Visit& visit) {
+void AppParts::note_visit(visits::VisitEvent event, const visits::Visit& visit) {
   MutexLock lock(visit_mutex);
   if (visits_are_over) return;
   const bool ended = event == visits::VisitEvent::kEnd;
@@ -160,7 +181,7 @@ void App::Parts::note_visit(visits::VisitEvent event, const visits::Visit& visit
       format_text("{}: {} {:.2f}", visits::to_string(event), visit.species_id(), visit.model_result.score));
 }
 
-void App::Parts::end_open_visit() {
+void AppParts::end_open_visit() {
   MutexLock lock(visit_mutex);
   visits_are_over = true;
   if (!open_visit) return;
@@ -169,13 +190,13 @@ void App::Parts::end_open_visit() {
   events.note(visits::VisitEvent::kEnd, *open_visit);
 }
 
-std::optional<std::string> App::Parts::described(const Prediction& prediction) const {
+std::optional<std::string> AppParts::described(const Prediction& prediction) const {
   const auto model = models.find(prediction.model);
   if (!model) return std::nullopt;
-  return http::to_json(prediction, *model, context.source_name).dump();
+  return http::to_json(prediction, *model, std::get<http::PredictionsView>(views).source_name).dump();
 }
 
-void App::Parts::note_throughput(SteadyTime now) {
+void AppParts::note_throughput(SteadyTime now) {
   if (now - span_begun < kThroughputSpan) return;
   const Stats::View view = stats.view(now);
   const std::uint64_t accepted = view.by_outcome.at(static_cast<std::size_t>(Outcome::kAccepted));
@@ -190,7 +211,7 @@ void App::Parts::note_throughput(SteadyTime now) {
   span_begun = now;
 }
 
-void App::Parts::govern(SteadyTime now) {
+void AppParts::govern(SteadyTime now) {
   if (now < next_temperature) return;
   next_temperature = now + kThermometerInterval;
   const std::optional<double> celsius = read_temperature();
@@ -202,7 +223,7 @@ void App::Parts::govern(SteadyTime now) {
       format_text("the processor has {:.0f} degrees: at most {:.4g} of gate.max_fps from now on", *celsius, share));
 }
 
-visits::LastSeen App::Parts::last_seen() {
+visits::LastSeen AppParts::last_seen() {
   visits::LastSeen seen;
   const auto species = history.species();
   if (!species) return seen;
@@ -210,38 +231,38 @@ visits::LastSeen App::Parts::last_seen() {
   return seen;
 }
 
-ClipOptions App::Parts::clip_options(const config::Config& config) {
+ClipOptions AppParts::clip_options(const config::Config& config) {
   ClipOptions options;
   options.limits.before = config.store.clips;
   options.wanted = [this] { return history.takes_clips(); };
   return options;
 }
 
-Result<std::unique_ptr<camera::FrameSource>> App::Parts::open_source() {
+Result<std::unique_ptr<camera::FrameSource>> AppParts::open_source() {
   camera::SourceOptions source = settings.source();
   source.chosen_camera = chosen_camera;
   if (source.spec != "auto") return camera::open_source(source);
   return auto_choice.open(source, scene_may_stand_in() ? camera::StandIn::kScene : camera::StandIn::kNothing);
 }
 
-bool App::Parts::scene_may_stand_in() const {
+bool AppParts::scene_may_stand_in() const {
   const std::shared_ptr<const ModelFacts> model = models.facts();
   return model != nullptr && model->demonstration;
 }
 
-void App::Parts::keep_scene_from_real_models() {
+void AppParts::keep_scene_from_real_models() {
   if (scene_may_stand_in() || !auto_choice.forget_scene()) return;
   log(LogLevel::kInfo,
       "source auto: the demonstration scene is for the demonstration model only: looking for a camera");
   capture.reopen();
 }
 
-bool App::Parts::source_is_demonstration() const {
+bool AppParts::source_is_demonstration() const {
   const std::string spec = settings.source().spec;
   return spec.starts_with("demo:") || (spec == "auto" && auto_choice.is_demonstration());
 }
 
-Vitals App::Parts::vitals() const {
+Vitals AppParts::vitals() const {
   const SteadyTime now = SteadyClock::now();
   CameraStatus camera = capture.status(now);
   if (pipeline.paused() && camera.state == CameraState::kStreaming) camera.state = CameraState::kPaused;
@@ -256,7 +277,7 @@ Vitals App::Parts::vitals() const {
                 .integrations = integrations.checks()};
 }
 
-DoctorInput App::Parts::doctor_input() const {
+DoctorInput AppParts::doctor_input() const {
   const Vitals vitals = this->vitals();
   const std::shared_ptr<const ModelFacts> model = models.facts();
   DoctorInput input{

@@ -15,6 +15,8 @@
 #include "camera/source/source.h"
 #include "camera/sources/auto_source.h"
 #include "camera/sources/open_source.h"
+#include "daemon/answer/classify_desk.h"
+#include "daemon/answer/latest.h"
 #include "daemon/answer/pipeline.h"
 #include "daemon/answer/visit_predictions.h"
 #include "daemon/app/app.h"
@@ -23,10 +25,18 @@
 #include "daemon/app/watchdog.h"
 #include "daemon/capture/capture.h"
 #include "daemon/capture/clip_recorder.h"
+#include "daemon/capture/frame_samples.h"
+#include "daemon/capture/snapshot.h"
 #include "daemon/capture/visit_pictures.h"
+#include "daemon/doctor/doctor.h"
+#include "daemon/doctor/health.h"
 #include "daemon/doctor/log_book.h"
 #include "daemon/http/access/door.h"
+#include "daemon/http/figures/inference_figures.h"
+#include "daemon/http/figures/slots.h"
+#include "daemon/http/figures/traffic.h"
 #include "daemon/http/live/event_feed.h"
+#include "daemon/http/routes/views.h"
 #include "daemon/http/server/server.h"
 #include "daemon/line/gate/governor.h"
 #include "daemon/line/line_model.h"
@@ -34,14 +44,16 @@
 #include "daemon/models/model_keeper.h"
 #include "engine/base/mutex.h"
 #include "store/store.h"
+#include "visits/book.h"
+#include "visits/ids.h"
 
 namespace kinglet::daemon {
 
 // Destroyed in the reverse order: HTTP first, then the camera, then the model.
-struct App::Parts {
-  Parts(const config::Config& config, const AppOptions& options, Result<LineModel> classifier,
-        const LineOptions& line_options, KeeperOptions keeper_options, store::StoreOptions store_options,
-        http::DoorOptions door_options, IntegrationOptions integration_options, LogSink log_sink);
+struct AppParts {
+  AppParts(const config::Config& config, const AppOptions& options, Result<LineModel> classifier,
+           const LineOptions& line_options, KeeperOptions keeper_options, store::StoreOptions store_options,
+           http::DoorOptions door_options, IntegrationOptions integration_options, LogSink log_sink);
 
   [[nodiscard]] Vitals vitals() const;
   // A row of the throughput history for each span. Main's thread only.
@@ -52,6 +64,8 @@ struct App::Parts {
   // What the parts are made with, and ask of each other.
   store::StoreOptions with_clock(store::StoreOptions options);
   ClipOptions clip_options(const config::Config& config);
+  http::Views make_views(const config::Config& config);
+  http::ServerParts server_parts(const config::Config& config);
   std::optional<FrameLine> first_line(Result<LineModel> classifier, const LineOptions& options);
   FrameLine make_line(LineModel classifier, LineOptions options);
   // Birds of the seasons before; without a history all are new.
@@ -100,7 +114,8 @@ struct App::Parts {
   camera::AutoChoice auto_choice;
   const std::shared_ptr<camera::ChosenCamera> chosen_camera = std::make_shared<camera::ChosenCamera>();
   Capture capture;
-  const http::Context context;
+  const visits::VisitBook book = history.book();
+  const http::Views views;
   Integrations integrations;
   Watchdog watchdog;
   Governor governor;

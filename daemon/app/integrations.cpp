@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <numeric>
 
-#include "daemon/http/live/event_feed.h"
-#include "daemon/http/routes/visit_json.h"
+#include "daemon/doctor/health.h"
 #include "daemon/machine/board.h"
 #include "daemon/machine/build_info.h"
+#include "daemon/models/model_board.h"
 #include "daemon/tokens/secret_file.h"
 #include "engine/base/check.h"
 #include "engine/base/format.h"
+#include "store/store.h"
 #include "visits/taxa.h"
 
 namespace kinglet::daemon {
@@ -53,14 +54,14 @@ webhook::SenderOptions webhook_options(const config::Config& config) {
   return options;
 }
 
-mqtt::Today today_of(const http::Context& context, const TimeZone& zone) {
+mqtt::Today today_of(const http::HistoryView& history, const TimeZone& zone) {
   mqtt::Today today{.date = zone.local_hour(std::chrono::system_clock::now()).day, .visits = 0, .species = {}};
-  const auto seen = context.store.day(today.date);
+  const auto seen = history.store.day(today.date);
   if (!seen) return today;
   for (const store::SpeciesHours& one : *seen) {
     mqtt::Today::Species species{.species_id = one.species_id, .common_name = {}, .visits = 0};
     species.visits = std::accumulate(one.visits.begin(), one.visits.end(), std::uint64_t{0});
-    if (const auto model = context.models.facts()) {
+    if (const auto model = history.models.facts()) {
       const visits::Taxa& taxa = *model->taxa;
       if (const auto index = taxa.find(one.species_id)) species.common_name = taxa[*index].common_name;
     }
@@ -70,9 +71,9 @@ mqtt::Today today_of(const http::Context& context, const TimeZone& zone) {
   return today;
 }
 
-mqtt::Figures figures_of(const http::Context& context) {
-  const Vitals vitals = context.vitals();
-  const Stats::View view = context.stats.view(vitals.now);
+mqtt::Figures figures_of(const http::CameraView& camera) {
+  const Vitals vitals = camera.vitals();
+  const Stats::View view = camera.stats.view(vitals.now);
   mqtt::Figures figures{.images_per_second = view.images_per_second_1m,
                         .latency_p50_ms = {},
                         .latency_p99_ms = {},
@@ -86,20 +87,18 @@ mqtt::Figures figures_of(const http::Context& context) {
 }
 
 // One that is open now was left by the process before.
-std::string last_visit(const http::Context& context) {
-  const auto page = context.visits.list(visits::VisitQuery{.limit = 5});
-  if (!page) return {};
+std::optional<visits::BookedVisit> last_visit(const http::HistoryView& history) {
+  const auto page = history.visits.list(visits::VisitQuery{.limit = 5});
+  if (!page) return std::nullopt;
   for (const visits::BookedVisit& booked : page->items) {
-    if (booked.visit.state == visits::VisitState::kEnded) return http::visit_json(booked).dump();
+    if (booked.visit.state == visits::VisitState::kEnded) return booked;
   }
-  return {};
+  return std::nullopt;
 }
 
-// Of a visit whose pictures are made.
-std::string links_of(const http::Context& context, const std::string& id) {
-  const auto found = context.visits.find(id);
-  if (!found || !*found || !(*found)->has_crop) return {};
-  return http::visit_json(**found)["links"].dump();
+std::optional<visits::BookedVisit> visit_with_pictures(const http::HistoryView& history, const std::string& id) {
+  const auto found = history.visits.find(id);
+  return found && *found && (*found)->has_crop ? *found : std::nullopt;
 }
 
 }  // namespace
@@ -120,31 +119,33 @@ Result<void> forget_device(const config::Config& config) {
   return mqtt::forget(options.broker, options.topics);
 }
 
-mqtt::Sources Integrations::mqtt_sources(const http::Context& context) const {
-  return {.events = context.events.bus(),
-          .last_visit = [&context] { return last_visit(context); },
-          .today = [&context, zone = options_.zone] { return today_of(context, zone); },
-          .figures = [&context] { return figures_of(context); },
+mqtt::Sources Integrations::mqtt_sources(const http::Views& views) const {
+  const auto& history = std::get<http::HistoryView>(views);
+  return {.events = history.events,
+          .last_visit = [&history] { return last_visit(history); },
+          .today = [&history, zone = options_.zone] { return today_of(history, zone); },
+          .figures = [&camera = std::get<http::CameraView>(views)] { return figures_of(camera); },
           .crop =
-              [&context](const std::string& id) {
-                return context.store.picture(id, store::Picture::kCrop).value_or(std::string());
+              [&history](const std::string& id) {
+                return history.store.picture(id, store::Picture::kCrop).value_or(std::string());
               },
-          .set_paused = context.set_paused};
+          .set_paused = std::get<http::ControlView>(views).set_paused};
 }
 
-void Integrations::start(const http::Context& context, const std::string& page) {
+void Integrations::start(const http::Views& views, const std::string& page) {
   const std::string& url = options_.public_url.empty() ? page : options_.public_url;
   if (options_.mqtt) {
     options_.mqtt->device.page = url;
-    publisher_.emplace(*options_.mqtt, mqtt_sources(context), log_);
+    publisher_.emplace(*options_.mqtt, mqtt_sources(views), log_);
     publisher_->start();
   }
   if (options_.webhook) {
     options_.webhook->page = url;
-    options_.webhook->boot_tag = context.store.boot_tag();
+    const auto& history = std::get<http::HistoryView>(views);
+    options_.webhook->boot_tag = history.store.boot_tag();
     sender_.emplace(
-        *options_.webhook, context.events.bus(), [&context](const std::string& id) { return links_of(context, id); },
-        log_);
+        *options_.webhook, history.events,
+        [&history](const std::string& id) { return visit_with_pictures(history, id); }, log_);
     sender_->start();
   }
 }

@@ -8,7 +8,7 @@
 
 #include "config/config.h"
 #include "daemon/doctor/health.h"
-#include "daemon/http/routes/context.h"
+#include "daemon/http/routes/views.h"
 #include "daemon/mqtt/publisher.h"
 #include "daemon/webhook/sender.h"
 #include "engine/base/local_time.h"
@@ -32,8 +32,8 @@ class Integrations {
  public:
   Integrations(IntegrationOptions options, LogSink log) : options_(std::move(options)), log_(std::move(log)) {}
 
-  // `context` outlives stop(). `page`: where people open the page, unless the configuration says so.
-  void start(const http::Context& context, const std::string& page);
+  // `views` outlive stop(). `page`: where people open the page, unless the configuration says so.
+  void start(const http::Views& views, const std::string& page);
   void begin_stop();  // waits for nothing
   void stop();
 
@@ -43,7 +43,7 @@ class Integrations {
   [[nodiscard]] std::vector<Check> checks() const;
 
  private:
-  [[nodiscard]] mqtt::Sources mqtt_sources(const http::Context& context) const;
+  [[nodiscard]] mqtt::Sources mqtt_sources(const http::Views& views) const;
 
   IntegrationOptions options_;
   const LogSink log_;

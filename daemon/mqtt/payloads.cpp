@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "daemon/tell/visit_json.h"
 #include "engine/base/format.h"
 
 namespace kinglet::daemon::mqtt {
@@ -157,20 +158,6 @@ std::string gap_payload(std::uint64_t missed) {
   return Json{{"type", to_string(EventType::kGap)}, {"missed", missed}}.dump();
 }
 
-std::string event_payload(const EventBus::Told& told) {
-  return format_text("{{\"type\":\"{}\",{}", to_string(told.type), std::string_view(told.data).substr(1));
-}
-
-VisitPayload visit_payload(const EventBus::Told& told) {
-  const Json json = Json::parse(told.data, nullptr, false);
-  const auto visit = json.find("visit");
-  if (visit == json.end() || !visit->is_object()) return {};
-  return {.id = visit->value("id", ""), .json = visit->contains("state") ? visit->dump() : ""};
-}
-
-std::string id_of_visit(std::string_view json) {
-  const Json visit = Json::parse(json, nullptr, false);
-  return visit.is_object() ? visit.value("id", "") : "";
-}
+std::string visit_payload(const visits::BookedVisit& booked) { return visit_json(booked).dump(); }
 
 }  // namespace kinglet::daemon::mqtt

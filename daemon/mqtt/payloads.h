@@ -57,14 +57,6 @@ struct Today {
 [[nodiscard]] std::string today_payload(const Today& today);
 
 [[nodiscard]] std::string gap_payload(std::uint64_t missed);  // {"type":"gap","missed":12}
-// An event of the bus with its type as a member.
-[[nodiscard]] std::string event_payload(const EventBus::Told& told);
-// Of an event about a visit: the visit alone, and its id. No JSON where only the id is told.
-struct VisitPayload {
-  std::string id;
-  std::string json;
-};
-[[nodiscard]] VisitPayload visit_payload(const EventBus::Told& told);
-[[nodiscard]] std::string id_of_visit(std::string_view json);  // empty: it has none
+[[nodiscard]] std::string visit_payload(const visits::BookedVisit& booked);
 
 }  // namespace kinglet::daemon::mqtt

@@ -37,8 +37,8 @@ Publisher::Publisher(PublisherOptions options, Sources sources, LogSink log)
     : options_(std::move(options)),
       sources_(std::move(sources)),
       log_(std::move(log)),
-      pause_(options_.first_pause),
-      random_(std::random_device{}()) {
+      backoff_(options_.first_pause, options_.longest_pause),
+      outbox_(options_.most_waiting) {
   set_state(LinkState::kConnecting, {});
 }
 
@@ -88,7 +88,7 @@ void Publisher::say_goodbye() {
   while (link_ && SteadyClock::now() < deadline) {
     if (link_->accepted() && (!say_waiting() || !say_what_is_due())) return link_.reset();
     const bool picture_may_come = picture_ && SteadyClock::now() < start + kPictureAtEnd;
-    if (link_->accepted() && waiting_.empty() && !picture_may_come) break;
+    if (link_->accepted() && outbox_.messages().empty() && !picture_may_come) break;
     if (!converse()) return link_.reset();
   }
   if (link_ && link_->accepted() && retain(options_.topics.own("status"), "offline", Quality::kAtLeastOnce)) {
@@ -97,11 +97,12 @@ void Publisher::say_goodbye() {
 }
 
 void Publisher::count_untold() {
-  if (waiting_.empty()) return;
-  log_(LogLevel::kWarning, format_text("mqtt: at the end {} {} of visits had not reached the broker", waiting_.size(),
-                                       waiting_.size() == 1 ? "message" : "messages"));
+  const std::size_t waiting = outbox_.size();
+  if (waiting == 0) return;
+  log_(LogLevel::kWarning, format_text("mqtt: at the end {} {} of visits had not reached the broker", waiting,
+                                       waiting == 1 ? "message" : "messages"));
   MutexLock lock(mutex_);
-  status_.dropped += waiting_.size();
+  status_.dropped += waiting;
 }
 
 void Publisher::hear_events(milliseconds patience) {
@@ -121,30 +122,29 @@ void Publisher::note(const EventBus::Told& told) {
   today_is_new_ = true;
   if (told.type == EventType::kGap) {
     log_(LogLevel::kWarning, format_text("mqtt: {} events were missed", told.missed));
-    missed_ += told.missed;
+    outbox_.miss(told.missed);
     return;
   }
-  const VisitPayload visit = visit_payload(told);
-  if (visit.id.empty()) return;
-  refresh_last_visit(told.type, visit);
-  if (is_course_of_visit(told.type)) waiting_.push_back({.payload = event_payload(told), .number = {}});
+  if (!told.visit) return;
+  refresh_last_visit(told);
+  const bool too_many = is_course_of_visit(told.type) && outbox_.push({.payload = data_with_type(told), .number = {}});
   if (told.type == EventType::kVisitEnd && options_.device.pictures) {
-    picture_ = Picture{.visit = visit.id, .give_up = SteadyClock::now() + kPictureTime};
-  }
-  const bool too_many = waiting_.size() > options_.most_waiting;
-  if (too_many) {
-    waiting_.pop_front();
-    ++missed_;
+    picture_ = Picture{.visit = told.visit->visit.id, .give_up = SteadyClock::now() + kPictureTime};
   }
   MutexLock lock(mutex_);
   if (too_many) ++status_.dropped;
-  status_.waiting = waiting_.size();
+  status_.waiting = outbox_.size();
 }
 
 // A person's word on the last visit counts as well, and one that was removed is the last one no more.
-void Publisher::refresh_last_visit(EventType type, const VisitPayload& visit) {
-  if (!is_course_of_visit(type) && visit.id != id_of_visit(last_visit_)) return;
-  last_visit_ = visit.json.empty() && sources_.last_visit ? sources_.last_visit() : visit.json;
+void Publisher::refresh_last_visit(const EventBus::Told& told) {
+  const bool is_last = last_visit_ && last_visit_->visit.id == told.visit->visit.id;
+  if (!is_course_of_visit(told.type) && !is_last) return;
+  if (told.type != EventType::kVisitDeleted) {
+    last_visit_ = *told.visit;
+  } else {
+    last_visit_ = sources_.last_visit ? sources_.last_visit() : std::nullopt;
+  }
   visit_is_new_ = true;
 }
 
@@ -160,17 +160,15 @@ void Publisher::give_up(const Error& error) {
   // The other version at once, and only once a round.
   const bool try_older = link_ && link_->wrong_protocol() && protocol_ == Protocol::k5;
   link_.reset();
-  for (Waiting& waiting : waiting_) waiting.number.reset();
-  if (gap_) missed_ += std::exchange(gap_, std::nullopt)->missed;
+  for (Waiting& waiting : outbox_.messages()) waiting.number.reset();
+  if (gap_) outbox_.miss(std::exchange(gap_, std::nullopt)->missed);
   if (try_older) {
     protocol_ = Protocol::k311;
     next_try_ = SteadyClock::now();
     return;
   }
   protocol_ = Protocol::k5;
-  std::uniform_real_distribution<double> jitter(0.75, 1.25);
-  next_try_ = SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(pause_ * jitter(random_));
-  pause_ = std::min(pause_ * 2, options_.longest_pause);
+  next_try_ = SteadyClock::now() + backoff_.pause(++tries_);
   const std::string text = describe(error);
   set_state(LinkState::kWaiting, text);
   if (text == told_error_) return;
@@ -182,7 +180,7 @@ void Publisher::give_up(const Error& error) {
 Result<void> Publisher::converse() {
   const Link::Turn turn = KINGLET_TRY(link_->turn(kTurn));
   if (turn.accepted) {
-    pause_ = options_.first_pause;
+    tries_ = 0;
     told_error_.clear();
     set_state(LinkState::kConnected, {});
     log_(LogLevel::kInfo, format_text("mqtt: connected to {}{}", options_.broker.address.text(),
@@ -224,8 +222,8 @@ Result<void> Publisher::say_everything() {
 Result<void> Publisher::say_what_is_due() {
   const SteadyTime now = SteadyClock::now();
   const Topics& topics = options_.topics;
-  if (std::exchange(visit_is_new_, false) && !last_visit_.empty()) {
-    KINGLET_TRY(retain(topics.own("state/visit"), last_visit_, Quality::kAtLeastOnce));
+  if (std::exchange(visit_is_new_, false) && last_visit_) {
+    KINGLET_TRY(retain(topics.own("state/visit"), visit_payload(*last_visit_), Quality::kAtLeastOnce));
   }
   if (sources_.today && (std::exchange(today_is_new_, false) || now >= next_today_)) {
     next_today_ = now + kTodayEvery;
@@ -239,17 +237,17 @@ Result<void> Publisher::say_what_is_due() {
 }
 
 Result<void> Publisher::say_gap() {
-  if (missed_ == 0 || gap_) return {};
-  const int number = KINGLET_TRY(
-      link_->publish(options_.topics.own("event/gap"), gap_payload(missed_), Quality::kAtLeastOnce, Keep::kPassing));
-  gap_ = Gap{.number = number, .missed = std::exchange(missed_, 0)};
+  if (outbox_.missed() == 0 || gap_) return {};
+  const int number = KINGLET_TRY(link_->publish(options_.topics.own("event/gap"), gap_payload(outbox_.missed()),
+                                                Quality::kAtLeastOnce, Keep::kPassing));
+  gap_ = Gap{.number = number, .missed = outbox_.take_missed()};
   return {};
 }
 
 Result<void> Publisher::say_waiting() {
   KINGLET_TRY(say_gap());
   std::size_t on_their_way = 0;
-  for (Waiting& waiting : waiting_) {
+  for (Waiting& waiting : outbox_.messages()) {
     if (++on_their_way > kMostOnTheirWay) break;
     if (waiting.number) continue;
     waiting.number = KINGLET_TRY(
@@ -269,12 +267,13 @@ Result<void> Publisher::say_picture() {
 
 void Publisher::acknowledged(int number) {
   if (gap_ && gap_->number == number) gap_.reset();
-  const auto found = std::ranges::find_if(waiting_, [&](const Waiting& waiting) { return waiting.number == number; });
-  if (found == waiting_.end()) return;
-  waiting_.erase(found);
+  std::deque<Waiting>& waiting = outbox_.messages();
+  const auto found = std::ranges::find(waiting, number, &Waiting::number);
+  if (found == waiting.end()) return;
+  waiting.erase(found);
   MutexLock lock(mutex_);
   ++status_.sent;
-  status_.waiting = waiting_.size();
+  status_.waiting = outbox_.size();
 }
 
 void Publisher::take_message(const Link::Message& message) {

@@ -3,18 +3,18 @@
 // waits for it: events come from the bus, and while the broker is away the newest of them wait here.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <thread>
 
 #include "daemon/mqtt/link.h"
 #include "daemon/mqtt/payloads.h"
 #include "daemon/mqtt/status.h"
+#include "daemon/tell/backoff.h"
 #include "daemon/tell/event_bus.h"
+#include "daemon/tell/outbox.h"
 #include "engine/base/log.h"
 #include "engine/base/mutex.h"
 
@@ -33,7 +33,7 @@ struct PublisherOptions {
 // What is asked on the publisher's own thread. All but `events` may be empty.
 struct Sources {
   EventBus& events;
-  std::function<std::string()> last_visit;  // JSON of the last one that ended; empty: none
+  std::function<std::optional<visits::BookedVisit>()> last_visit;  // that ended; nothing: none
   std::function<Today()> today;
   std::function<Figures()> figures;
   std::function<std::string(const std::string& visit)> crop;  // JPEG; empty: not yet, or none
@@ -62,6 +62,8 @@ class Publisher {
   struct Waiting {
     std::string payload;
     std::optional<int> number;  // on its way, not yet acknowledged
+    std::uint64_t missed = 0;   // gaps do not wait here
+    [[nodiscard]] bool is_on_its_way() const { return number.has_value(); }
   };
   struct Picture {
     std::string visit;
@@ -71,7 +73,7 @@ class Publisher {
   void run(const std::stop_token& stop);
   void hear_events(std::chrono::milliseconds patience);
   void note(const EventBus::Told& told);
-  void refresh_last_visit(EventType type, const VisitPayload& visit);
+  void refresh_last_visit(const EventBus::Told& told);
   void connect(const std::stop_token& stop, SteadyTime deadline);
   void say_goodbye();
   void count_untold();
@@ -96,13 +98,12 @@ class Publisher {
   std::unique_ptr<Link> link_;
   Protocol protocol_ = Protocol::k5;
   SteadyTime next_try_{};
-  std::chrono::milliseconds pause_;
-  std::minstd_rand random_;
+  Backoff backoff_;
+  int tries_ = 0;           // since the broker was there
   std::string told_error_;  // so that a broker that stays away is one line in the log
-  std::deque<Waiting> waiting_;
-  std::uint64_t missed_ = 0;  // events that the broker was not told of, nor of that
+  Outbox<Waiting> outbox_;
   std::optional<Gap> gap_;
-  std::string last_visit_;
+  std::optional<visits::BookedVisit> last_visit_;
   bool visit_is_new_ = false;
   bool today_is_new_ = false;
   SteadyTime next_stats_{};

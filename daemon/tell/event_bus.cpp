@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "daemon/tell/visit_json.h"
 #include "engine/base/clock.h"
 #include "engine/base/format.h"
 #include "engine/base/numbers.h"
@@ -83,9 +84,9 @@ EventBus::Event EventBus::make(std::uint64_t seq, EventType type, std::string_vi
                                std::string_view json) const {
   std::string text = format_text("id: {}-{}\nevent: {}\ndata: ", boot_tag_, seq, to_string(type));
   const std::size_t data_at = text.size();
-  text += format_text("{{\"seq\":{},\"at\":\"{}\",\"{}\":{}}}\n\n", seq, to_rfc3339(std::chrono::system_clock::now()),
-                      member, json);
-  return {.seq = seq, .type = type, .text = std::move(text), .data_at = data_at};
+  const WallTime at = std::chrono::system_clock::now();
+  text += format_text("{{\"seq\":{},\"at\":\"{}\",\"{}\":{}}}\n\n", seq, to_rfc3339(at), member, json);
+  return {.seq = seq, .at = at, .type = type, .text = std::move(text), .data_at = data_at, .visit = {}};
 }
 
 EventBus::EventText EventBus::make_gap(std::uint64_t seq, std::uint64_t missed) const {
@@ -94,10 +95,24 @@ EventBus::EventText EventBus::make_gap(std::uint64_t seq, std::uint64_t missed) 
   return std::make_shared<const Event>(std::move(gap));
 }
 
+void EventBus::publish(EventType type, visits::BookedVisit visit) {
+  const auto booked = std::make_shared<const visits::BookedVisit>(std::move(visit));
+  const bool is_gone = type == EventType::kVisitDeleted;
+  publish(type, "visit", (is_gone ? nlohmann::ordered_json{{"id", booked->visit.id}} : visit_json(*booked)).dump(),
+          booked);
+}
+
 void EventBus::publish(EventType type, std::string_view member, std::string_view json) {
+  publish(type, member, json, nullptr);
+}
+
+void EventBus::publish(EventType type, std::string_view member, std::string_view json,
+                       std::shared_ptr<const visits::BookedVisit> visit) {
   {
     MutexLock lock(mutex_);
-    hand_out(std::make_shared<const Event>(make(++seq_, type, member, json)), set_of({type}));
+    Event event = make(++seq_, type, member, json);
+    event.visit = std::move(visit);
+    hand_out(std::make_shared<const Event>(std::move(event)), set_of({type}));
   }
   changed_.notify_all();
 }
@@ -201,8 +216,15 @@ std::optional<EventBus::Told> EventBus::take_one(Reader& reader, std::chrono::mi
   const EventText event = next(reader);
   if (!event) return std::nullopt;
   return Told{.type = event->type,
+              .seq = event->seq,
+              .at = event->at,
               .data = event->text.substr(event->data_at, event->text.size() - event->data_at - 2),
+              .visit = event->visit,
               .missed = event->missed};
+}
+
+std::string data_with_type(const EventBus::Told& told) {
+  return format_text("{{\"type\":\"{}\",{}", to_string(told.type), std::string_view(told.data).substr(1));
 }
 
 bool EventBus::something_waits() const {

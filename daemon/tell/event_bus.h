@@ -17,6 +17,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/mutex.h"
+#include "visits/book.h"
 
 namespace kinglet::daemon {
 
@@ -51,7 +52,10 @@ class EventBus {
   // `boot_tag`, without "-", is another one for each process.
   explicit EventBus(std::string boot_tag, EventLimits limits = {});
 
-  // data: {"seq":...,"at":"...","MEMBER":JSON}.
+  // About a visit; of one that was deleted only the id is told. data: {"seq":...,"at":"...","visit":{...}}.
+  void publish(EventType type, visits::BookedVisit visit);
+  // About anything else, which only server-sent events and webhooks pass on. data:
+  // {"seq":...,"at":"...","MEMBER":JSON}.
   void publish(EventType type, std::string_view member, std::string_view json);
   // Tells those who listen to one of these types that so many of them never became events: "gap".
   void publish_gap(EventSet of, std::uint64_t missed);
@@ -69,8 +73,11 @@ class EventBus {
   // The same one by one, for who sends them on in another form; never kBusy.
   struct Told {
     EventType type;
-    std::string data;          // the JSON object
-    std::uint64_t missed = 0;  // of a gap
+    std::uint64_t seq = 0;
+    WallTime at{};
+    std::string data;                                       // the JSON object
+    std::shared_ptr<const visits::BookedVisit> visit = {};  // of an event about one; nullptr: of another
+    std::uint64_t missed = 0;                               // of a gap
   };
   [[nodiscard]] std::optional<Told> take_one(Reader& reader, std::chrono::milliseconds patience);
   // Waits until every reader has taken what has come for it. False: one has not, at the deadline.
@@ -79,9 +86,11 @@ class EventBus {
  private:
   struct Event {
     std::uint64_t seq;
+    WallTime at;
     EventType type;
-    std::string text;          // as it goes over the wire
-    std::size_t data_at;       // where in it the data begins, which ends before two line breaks
+    std::string text;     // as it goes over the wire
+    std::size_t data_at;  // where in it the data begins, which ends before two line breaks
+    std::shared_ptr<const visits::BookedVisit> visit = {};
     std::uint64_t missed = 0;  // of a gap
   };
   using EventText = std::shared_ptr<const Event>;
@@ -92,6 +101,8 @@ class EventBus {
   [[nodiscard]] EventText make_gap(std::uint64_t seq, std::uint64_t missed) const;
   // To the readers of one of these types, and among those that are kept.
   void hand_out(const EventText& event, EventSet to) KINGLET_REQUIRES(mutex_);
+  void publish(EventType type, std::string_view member, std::string_view json,
+               std::shared_ptr<const visits::BookedVisit> visit);
   void leave_out_oldest(Reader& reader) const KINGLET_REQUIRES(mutex_);
   // The next one for this reader; nullptr: none.
   [[nodiscard]] EventText next(Reader& reader) const KINGLET_REQUIRES(mutex_);
@@ -107,6 +118,9 @@ class EventBus {
   std::deque<EventText> kept_ KINGLET_GUARDED_BY(mutex_);
   std::vector<std::weak_ptr<Reader>> readers_ KINGLET_GUARDED_BY(mutex_);
 };
+
+// The data of an event with its type as the first member.
+[[nodiscard]] std::string data_with_type(const EventBus::Told& told);
 
 // All of it is the bus's, under its mutex.
 class EventBus::Reader {

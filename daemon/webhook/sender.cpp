@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/machine/thread_entry.h"
+#include "daemon/tell/visit_json.h"
 #include "daemon/tokens/secret_file.h"
 #include "daemon/webhook/signature.h"
 #include "engine/base/format.h"
@@ -38,12 +39,13 @@ std::string shown_url(std::string_view url) {
                      end == std::string_view::npos ? "" : "/***");
 }
 
-Sender::Sender(SenderOptions options, EventBus& events, LinksOfVisit links, LogSink log)
+Sender::Sender(SenderOptions options, EventBus& events, VisitWithPictures with_pictures, LogSink log)
     : options_(std::move(options)),
       events_(events),
-      links_(std::move(links)),
+      with_pictures_(std::move(with_pictures)),
       log_(std::move(log)),
-      random_(std::random_device{}()) {}
+      outbox_(options_.most_waiting),
+      backoff_(options_.first_pause, options_.longest_pause) {}
 
 void Sender::start() {
   reader_ = events_.subscribe(options_.events, std::nullopt);
@@ -64,7 +66,8 @@ void Sender::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     hear_events(kTurn);
     say_gap();
-    if (!waiting_.empty() && SteadyClock::now() >= waiting_.front().due && complete(waiting_.front())) send(stop);
+    std::deque<Message>& waiting = outbox_.messages();
+    if (!waiting.empty() && SteadyClock::now() >= waiting.front().due && complete(waiting.front())) send(stop);
   }
   say_goodbye(stop);
   count_untold();
@@ -80,24 +83,26 @@ bool Sender::has_time(const std::stop_token& stop) {
 void Sender::say_goodbye(const std::stop_token& stop) {
   const SteadyTime pictures = SteadyClock::now() + kPictureAtEnd;
   hear_events(milliseconds(0));
-  while (has_time(stop) && !waiting_.empty()) {
-    if (!complete(waiting_.front()) && SteadyClock::now() < pictures) {
+  const std::deque<Message>& waiting = outbox_.messages();
+  while (has_time(stop) && !waiting.empty()) {
+    if (!complete(outbox_.messages().front()) && SteadyClock::now() < pictures) {
       std::this_thread::sleep_for(kTurnAtEnd);
       continue;
     }
-    const std::string id = waiting_.front().id;
+    const std::string id = waiting.front().id;
     send(stop);
     // Still the first one: nobody takes it now.
-    if (!waiting_.empty() && waiting_.front().id == id) return;
+    if (!waiting.empty() && waiting.front().id == id) return;
   }
 }
 
 void Sender::count_untold() {
-  if (waiting_.empty()) return;
-  log_(LogLevel::kWarning, format_text("webhook: at the end {} {} had not been taken", events_waiting(),
-                                       events_waiting() == 1 ? "message" : "messages"));
+  const std::size_t waiting = outbox_.size();
+  if (waiting == 0) return;
+  log_(LogLevel::kWarning,
+       format_text("webhook: at the end {} {} had not been taken", waiting, waiting == 1 ? "message" : "messages"));
   MutexLock lock(mutex_);
-  status_.dropped += events_waiting();
+  status_.dropped += waiting;
   status_.waiting = 0;
 }
 
@@ -114,67 +119,64 @@ void Sender::note(const EventBus::Told& told) {
   if (told.type == EventType::kResync) return;
   if (told.type == EventType::kGap) {
     log_(LogLevel::kWarning, format_text("webhook: {} events were missed", told.missed));
-    missed_ += told.missed;
+    outbox_.miss(told.missed);
     return;
   }
-  Json json = Json::parse(told.data, nullptr, false);
-  if (!json.is_object()) return;
   const SteadyTime now = SteadyClock::now();
-  waiting_.push_back({.id = format_text("{}-{}", options_.boot_tag, json.value("seq", std::uint64_t{0})),
-                      .type = told.type,
-                      .json = format_text("{{\"type\":\"{}\",{}", to_string(told.type), json.dump().substr(1)),
-                      .noted = now,
-                      .due = now});
-  const bool too_many = events_waiting() > options_.most_waiting;
-  if (too_many) {
-    waiting_.erase(waiting_.begin() + (begins_with_gap() ? 1 : 0));
-    ++missed_;
-  }
+  const bool too_many =
+      outbox_.push({.id = format_text("{}-{}", options_.boot_tag, told.seq), .told = told, .noted = now, .due = now});
   MutexLock lock(mutex_);
   if (too_many) ++status_.dropped;
-  status_.waiting = events_waiting();
+  status_.waiting = outbox_.size();
 }
 
-bool Sender::begins_with_gap() const { return !waiting_.empty() && waiting_.front().missed > 0; }
-std::size_t Sender::events_waiting() const { return waiting_.size() - (begins_with_gap() ? 1 : 0); }
-
 void Sender::say_gap() {
-  if (missed_ == 0 || !told_error_.empty() || begins_with_gap()) return;
+  if (outbox_.missed() == 0 || !told_error_.empty() || outbox_.begins_with_gap()) return;
   const SteadyTime now = SteadyClock::now();
-  const std::uint64_t missed = std::exchange(missed_, 0);
-  waiting_.push_front({.id = format_text("{}-gap-{}", options_.boot_tag, ++gaps_),
-                       .type = EventType::kGap,
-                       .json = Json{{"type", to_string(EventType::kGap)},
-                                    {"at", to_rfc3339(std::chrono::system_clock::now())},
-                                    {"missed", missed}}
-                                   .dump(),
-                       .noted = now,
-                       .due = now,
-                       .missed = missed});
+  const std::uint64_t missed = outbox_.take_missed();
+  const WallTime at = std::chrono::system_clock::now();
+  outbox_.push_gap({.id = format_text("{}-gap-{}", options_.boot_tag, ++gaps_),
+                    .told = {.type = EventType::kGap,
+                             .data = format_text("{{\"at\":\"{}\",\"missed\":{}}}", to_rfc3339(at), missed),
+                             .missed = missed},
+                    .noted = now,
+                    .due = now,
+                    .missed = missed});
 }
 
 bool Sender::complete(Message& message) {
-  if (message.type != EventType::kVisitEnd || message.tries > 0 || !links_) return true;
-  Json json = Json::parse(message.json);
-  Json& visit = json["visit"];
-  const Json links = Json::parse(links_(visit.value("id", "")), nullptr, false);
-  if (!links.is_object() && SteadyClock::now() < message.noted + kPictureTime) return false;
-  if (links.is_object()) visit["links"] = links;
-  message.json = json.dump();
+  if (message.told.type != EventType::kVisitEnd || message.tries > 0 || !with_pictures_) return true;
+  const std::optional<visits::BookedVisit> found = with_pictures_(message.told.visit->visit.id);
+  if (!found && SteadyClock::now() < message.noted + kPictureTime) return false;
+  if (found) {
+    visits::BookedVisit visit = *message.told.visit;
+    visit.has_crop = found->has_crop;
+    visit.has_frame = found->has_frame;
+    visit.has_clip = found->has_clip;
+    message.told.visit = std::make_shared<const visits::BookedVisit>(std::move(visit));
+  }
   return true;
 }
 
-Result<Request> Sender::request_for(const Message& message) const {
-  Json json = Json::parse(message.json);
-  if (const auto visit = json.find("visit");
-      visit != json.end() && visit->contains("links") && !options_.page.empty()) {
-    Json urls = Json::object();
-    for (const auto& [name, path] : visit->at("links").items()) urls[name] = options_.page + path.get<std::string>();
-    json["urls"] = std::move(urls);
+// The event with its type first, and links that work from elsewhere last.
+std::string Sender::body_of(const Message& message) const {
+  const EventBus::Told& told = message.told;
+  if (!told.visit || told.type == EventType::kVisitDeleted) return data_with_type(told);
+  Json json{{"type", to_string(told.type)},
+            {"seq", told.seq},
+            {"at", to_rfc3339(told.at)},
+            {"visit", visit_json(*told.visit)}};
+  if (!options_.page.empty()) {
+    Json& urls = json["urls"];
+    for (const auto& [name, path] : visit_links(*told.visit)) urls[name] = options_.page + path;
   }
+  return json.dump();
+}
+
+Result<Request> Sender::request_for(const Message& message) const {
   Request request{.url = options_.url,
                   .headers = {"Content-Type: application/json"},
-                  .body = json.dump(),
+                  .body = body_of(message),
                   .certificates = options_.certificates,
                   .timeout = options_.timeout};
   const std::string timestamp = unix_seconds(std::chrono::system_clock::now());
@@ -192,9 +194,10 @@ Result<Request> Sender::request_for(const Message& message) const {
 }
 
 void Sender::send(const std::stop_token& stop) {
-  ++waiting_.front().tries;
-  const std::string id = waiting_.front().id;
-  Result<Request> request = request_for(waiting_.front());
+  Message& first = outbox_.messages().front();
+  ++first.tries;
+  first.posted = true;
+  Result<Request> request = request_for(first);
   Result<Answer> answer = request ? Result<Answer>() : std::unexpected(request.error());
   if (request) {
     answer = post(*request, [&] {
@@ -202,14 +205,13 @@ void Sender::send(const std::stop_token& stop) {
       return has_time(stop);
     });
   }
-  // It may have been dropped meanwhile, as the oldest of too many.
-  if (waiting_.empty() || waiting_.front().id != id) return;
+  outbox_.messages().front().posted = false;
   judge(answer ? *answer : Answer{.outcome = Outcome::kTryAgain, .detail = describe(answer.error())});
 }
 
 void Sender::judge(const Answer& answer) {
   if (answer.outcome == Outcome::kCalledOff) return;
-  Message& message = waiting_.front();
+  Message& message = outbox_.messages().front();
   const bool taken = answer.outcome == Outcome::kTaken;
   const bool given_up = !taken && (answer.outcome == Outcome::kRefused || message.tries >= options_.tries);
   if (!taken && answer.detail != told_error_) {
@@ -218,16 +220,13 @@ void Sender::judge(const Answer& answer) {
   if (taken && !told_error_.empty()) log_(LogLevel::kInfo, "webhook: messages are taken again");
   told_error_ = answer.detail;
   if (!taken && !given_up) {
-    const milliseconds pause =
-        std::min(options_.first_pause * (1 << std::min(message.tries - 1, 10)), options_.longest_pause);
-    std::uniform_real_distribution<double> jitter(0.75, 1.25);
-    const auto wait = std::chrono::duration_cast<SteadyClock::duration>(pause * jitter(random_));
-    message.due = SteadyClock::now() +
-                  std::max<SteadyClock::duration>(wait, answer.retry_after.value_or(std::chrono::seconds(0)));
+    message.due =
+        SteadyClock::now() + std::max<SteadyClock::duration>(backoff_.pause(message.tries),
+                                                             answer.retry_after.value_or(std::chrono::seconds(0)));
   } else {
     // Who refuses one has been told of it.
-    if (!taken && answer.outcome != Outcome::kRefused) missed_ += std::max<std::uint64_t>(message.missed, 1);
-    waiting_.pop_front();
+    if (!taken && answer.outcome != Outcome::kRefused) outbox_.miss(std::max<std::uint64_t>(message.missed, 1));
+    outbox_.messages().pop_front();
   }
   MutexLock lock(mutex_);
   if (status_.detail != answer.detail) status_.since = std::chrono::system_clock::now();
@@ -235,7 +234,7 @@ void Sender::judge(const Answer& answer) {
   status_.delivered += taken ? 1 : 0;
   status_.failed_tries += taken ? 0 : 1;
   status_.dropped += given_up ? 1 : 0;
-  status_.waiting = events_waiting();
+  status_.waiting = outbox_.size();
 }
 
 }  // namespace kinglet::daemon::webhook

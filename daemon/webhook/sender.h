@@ -3,16 +3,16 @@
 // waits for that program: while it stalls the newest messages wait here, and the rest are counted.
 #pragma once
 
-#include <deque>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <thread>
 
+#include "daemon/tell/backoff.h"
 #include "daemon/tell/event_bus.h"
+#include "daemon/tell/outbox.h"
 #include "daemon/webhook/post.h"
 #include "daemon/webhook/status.h"
 #include "engine/base/clock.h"
@@ -36,13 +36,14 @@ struct SenderOptions {
   std::size_t most_waiting = 100;
 };
 
-// The links of a visit as they are now, JSON; empty: not yet all of them, or no such visit. Asked on the own thread.
-using LinksOfVisit = std::function<std::string(const std::string& id)>;
+// A visit that ended as it is now, once its pictures are made; nothing: not yet, or no such visit. Asked on the own
+// thread.
+using VisitWithPictures = std::function<std::optional<visits::BookedVisit>(const std::string& id)>;
 
 // Owns the thread "webhook". status() is thread-safe; start() and stop() belong to the owner.
 class Sender {
  public:
-  Sender(SenderOptions options, EventBus& events, LinksOfVisit links, LogSink log);
+  Sender(SenderOptions options, EventBus& events, VisitWithPictures with_pictures, LogSink log);
   ~Sender() { stop(); }
 
   void start();
@@ -55,22 +56,22 @@ class Sender {
  private:
   struct Message {
     std::string id;
-    EventType type;
-    std::string json;
+    EventBus::Told told;
     SteadyTime noted;
     SteadyTime due;
     int tries = 0;
     std::uint64_t missed = 0;  // of a gap
+    bool posted = false;       // now, without an answer yet
+    [[nodiscard]] bool is_on_its_way() const { return posted; }
   };
   void run(const std::stop_token& stop);
   void hear_events(std::chrono::milliseconds patience);
   void note(const EventBus::Told& told);
-  [[nodiscard]] bool begins_with_gap() const;
-  [[nodiscard]] std::size_t events_waiting() const;
   // Says how many were left out, once messages are taken again.
   void say_gap();
   // Is the first one to be sent now? Its pictures may still be on their way.
   [[nodiscard]] bool complete(Message& message);
+  [[nodiscard]] std::string body_of(const Message& message) const;
   void send(const std::stop_token& stop);
   void say_goodbye(const std::stop_token& stop);
   void count_untold();
@@ -81,15 +82,14 @@ class Sender {
 
   const SenderOptions options_;
   EventBus& events_;
-  const LinksOfVisit links_;
+  const VisitWithPictures with_pictures_;
   const LogSink log_;
 
   // The thread's own.
   std::shared_ptr<EventBus::Reader> reader_;
-  std::deque<Message> waiting_;
-  std::uint64_t missed_ = 0;  // events that were left out, and nobody was told
-  std::uint64_t gaps_ = 0;    // told
-  std::minstd_rand random_;
+  Outbox<Message> outbox_;
+  std::uint64_t gaps_ = 0;  // told
+  Backoff backoff_;
   std::string told_error_;
   std::optional<SteadyTime> end_;  // of the goodbye, once it began
 

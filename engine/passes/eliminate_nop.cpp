@@ -53,8 +53,7 @@ std::optional<std::size_t> same_type(const Graph&, const Node&) { return 0; }
 // place in both: it is the quotient of equal counts, so equal too.
 std::optional<std::size_t> same_shape(const Graph& graph, const Node& node) {
   const bool keeps_count = !is_any_of(node, {"Expand", "Tile"});
-  const bool same =
-      proven_equal(graph.value(node.inputs[0]).shape, graph.value(node.outputs[0]).shape, keeps_count);
+  const bool same = proven_equal(graph.value(node.inputs[0]).shape, graph.value(node.outputs[0]).shape, keeps_count);
   return same ? std::optional<std::size_t>(0) : std::nullopt;
 }
 
@@ -80,7 +79,8 @@ std::optional<std::size_t> in_order(const Graph& graph, const Node& node) {
 // Constant pads that are all 0, in any mode.
 std::optional<std::size_t> by_nothing(const Graph& graph, const Node& node) {
   const Tensor* pads = fixed_input(graph, node, 1);
-  const bool nothing = pads != nullptr && std::ranges::all_of(pads->to_int64s(), [](std::int64_t pad) { return pad == 0; });
+  const bool nothing =
+      pads != nullptr && std::ranges::all_of(pads->to_int64s(), [](std::int64_t pad) { return pad == 0; });
   return nothing ? std::optional<std::size_t>(0) : std::nullopt;
 }
 

@@ -40,7 +40,7 @@ void body(std::span<const std::byte> bytes) {
     call.body = text.substr(1);
     const Found found = find_route(call);
     KINGLET_CHECK(found.route != nullptr);
-    check_reply(run_handler(*found.route, daemon.context(), call), call);
+    check_reply(run_handler(*found.route, daemon.views(), call, {}), call);
   };
   switch (static_cast<unsigned char>(text[0]) % 6) {
     case 0:

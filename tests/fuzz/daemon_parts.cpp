@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/daemon_parts.h"
 
-#include "camera/sources/open_source.h"
-#include "daemon/http/access/door.h"
-#include "daemon/http/live/event_feed.h"
-#include "daemon/http/server/server.h"
-#include "daemon/models/model_keeper.h"
+#include "daemon/app/app_parts.h"
 #include "engine/base/check.h"
 
 namespace kinglet::fuzz {
@@ -20,18 +16,11 @@ LineModel demonstration() {
   return std::move(*model);
 }
 
-Vitals vitals() {
-  return {.now = SteadyClock::now(),
-          .camera = {.state = CameraState::kAbsent, .detail = "no camera", .description = {}},
-          .answer_heartbeat = SteadyClock::now(),
-          .unanswered_since = {},
-          .model_loaded = true,
-          .model_problem = {},
-          .store = {},
-          .integrations = {}};
+config::Config quiet() {
+  config::Config config;
+  config.model.samples = 0;
+  return config;
 }
-
-DoctorInput doctor_input() { return {.daemon_problem = "none", .camera = {}, .model = {}, .disk = {}, .network = {}}; }
 
 visits::Visit a_visit(const visits::Taxa& taxa, visits::IdMaker& ids, std::uint64_t seq) {
   visits::Visit visit{.id = ids.next_text("vis", std::chrono::system_clock::now()), .seq = seq, .source = "camera"};
@@ -47,67 +36,17 @@ visits::Visit a_visit(const visits::Taxa& taxa, visits::IdMaker& ids, std::uint6
 
 struct DaemonParts::Parts {
   Parts() {
-    std::vector<std::string> warnings;
-    auto rule = visits::Rule::make(model.facts()->taxa, {}, warnings);
-    models.publish(model.facts(), std::move(rule));
-    visit = a_visit(*model.facts()->taxa, ids, store.next_seq());
-    store.put(visit);
-    desk.close();  // pictures are read, and nobody answers
-    server.emplace(std::vector<http::Listener>{}, http::ServerOptions{.host_name = "feeder"}, context);
+    const std::shared_ptr<const visits::Taxa> taxa = parts.models.facts()->taxa;
+    visit = a_visit(*taxa, parts.ids, parts.history.next_seq());
+    parts.history.put(visit);
+    parts.desk.close();  // pictures are read, and nobody answers
   }
 
-  LineModel model = demonstration();
-  visits::IdMaker ids{1};
-  store::Store store{store::StoreOptions{}};
+  config::Config config = quiet();
+  http::DoorOptions door{.anonymous = Role::kLive, .requests_per_second = 1e9};
+  AppParts parts{config, {}, demonstration(), {}, {}, {}, door, {}, [](LogLevel, std::string_view) {}};
+  http::Server server{{}, {.host_name = "feeder"}, parts.server_parts(config)};
   visits::Visit visit;
-  TokenBook tokens{{}, {}};
-  http::Door door{{.anonymous = Role::kLive, .requests_per_second = 1e9}, tokens};
-  http::EventFeed events{"fuzz"};
-  Stats stats{SteadyClock::now()};
-  RecentBoard board;
-  Latest<Prediction> latest{8};
-  SnapshotBoard snapshots;
-  FrameSamples samples{{.count = 0}, {}};
-  camera::Mailbox mailbox;
-  http::Traffic traffic;
-  kserve::Figures figures;
-  http::Slots slots{{8, 4}, 8};
-  LogBook log{"error"};
-  ModelBoard models;
-  ModelDesk model_desk{[] {}};
-  ClassifyDesk desk{2, [] {}};
-  ModelKeeper keeper{{}, models, model_desk, ids, {}, {}};
-  const http::Context context{.source_is_demonstration = [] { return false; },
-                              .source_kind = [] { return camera::SourceKind::kAttached; },
-                              .vitals = &vitals,
-                              .doctor = &doctor_input,
-                              .models = models,
-                              .keeper = keeper,
-                              .trial_rule = [] { return TrialRule{}; },
-                              .latest = latest,
-                              .stats = stats,
-                              .board = board,
-                              .mailbox = mailbox,
-                              .snapshots = snapshots,
-                              .samples = samples,
-                              .desk = desk,
-                              .ids = ids,
-                              .traffic = traffic,
-                              .inference_figures = figures,
-                              .door = door,
-                              .events = events,
-                              .visits = store.book(),
-                              .store = store,
-                              .long_answers = slots,
-                              .log_book = log,
-                              .settings = [] { return std::vector<http::Setting>{}; },
-                              .check_settings = [](const std::string&) { return std::vector<Error>{}; },
-                              .page = [] { return std::string("http://feeder.local:8420"); },
-                              .set_paused = [](bool) {},
-                              .mqtt = [] { return std::optional<mqtt::Status>{}; },
-                              .webhook = [] { return std::optional<webhook::Status>{}; },
-                              .log = {}};
-  std::optional<http::Server> server;
 };
 
 DaemonParts& DaemonParts::instance() {
@@ -117,18 +56,19 @@ DaemonParts& DaemonParts::instance() {
 
 DaemonParts::DaemonParts() : parts_(std::make_shared<Parts>()) {}
 
-const http::Context& DaemonParts::context() const { return parts_->context; }
+const http::Views& DaemonParts::views() const { return parts_->parts.views; }
+const visits::VisitBook& DaemonParts::book() const { return parts_->parts.book; }
 const std::string& DaemonParts::visit_id() const { return parts_->visit.id; }
 
 void DaemonParts::serve(FileDescriptor connection, const std::string& peer) {
-  parts_->server->answer(std::move(connection), peer);
+  parts_->server.answer(std::move(connection), peer);
 }
 
 http::Call DaemonParts::call(std::string method, std::string path) const {
   http::Call call{.method = std::move(method), .path = std::move(path)};
   call.host = "feeder";
   call.request_id = "req_fuzz";
-  call.caller = parts_->door.identify(http::kUnixPeer, {});
+  call.caller = parts_->parts.door.identify(http::kUnixPeer, {});
   return call;
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: all that handlers reach, made once: the demonstration model on the board, a visit in the history, no camera, and
-// nobody who runs the model.
+// Why: the daemon's own parts, made once and not started: the demonstration model on the board, a visit in the history,
+// no camera, and nobody who runs the model.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "daemon/http/message/message.h"
-#include "daemon/http/routes/context.h"
+#include "daemon/http/routes/views.h"
 #include "engine/base/file.h"
 
 namespace kinglet::fuzz {
@@ -16,7 +16,8 @@ class DaemonParts {
  public:
   static DaemonParts& instance();
 
-  [[nodiscard]] const daemon::http::Context& context() const;
+  [[nodiscard]] const daemon::http::Views& views() const;
+  [[nodiscard]] const visits::VisitBook& book() const;
   // Has the server answer what comes from this end of a connection.
   void serve(FileDescriptor connection, const std::string& peer);
   // As the door sees who may do everything.

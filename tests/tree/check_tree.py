@@ -46,7 +46,7 @@ ROOMS = {
     "daemon/tokens": "",
     "daemon/values": "",
     "daemon/metrics": "",
-    "daemon/tell": "",
+    "daemon/tell": "visits",
     "daemon/line": "daemon/metrics camera/frame camera/preprocess camera/source camera/sources camera/stream "
                    "engine/recipe engine/session engine/picture visits",
     "daemon/models": "daemon/machine daemon/line camera/process engine/session visits",
@@ -58,21 +58,24 @@ ROOMS = {
     "daemon/webhook": "daemon/machine daemon/tokens daemon/tell camera/stream",
     "daemon/http/message": "daemon/tokens camera/preprocess",
     "daemon/http/figures": "daemon/metrics",
-    "daemon/http/routes": "daemon/http/message daemon/http/figures daemon/machine daemon/tokens daemon/line daemon/models "
-                          "daemon/capture daemon/doctor daemon/answer daemon/mqtt daemon/webhook camera/frame "
-                          "camera/source camera/sources store visits",
-    "daemon/http/about": "daemon/http/message daemon/http/routes daemon/machine",
-    "daemon/http/control": "daemon/http/message daemon/http/routes daemon/machine daemon/models daemon/doctor camera/decode",
-    "daemon/http/live": "daemon/http/message daemon/http/routes daemon/machine daemon/metrics daemon/tell daemon/capture "
-                        "daemon/doctor visits",
-    "daemon/http/history": "daemon/http/message daemon/http/routes daemon/http/live daemon/capture engine/recipe store visits",
-    "daemon/http/kserve": "daemon/http/message daemon/http/routes daemon/machine camera/decode engine/session",
+    "daemon/http/routes": "daemon/http/message daemon/tokens daemon/line",
+    "daemon/http/about": "daemon/http/message daemon/http/routes daemon/machine daemon/line",
+    "daemon/http/control": "daemon/http/message daemon/http/routes daemon/machine daemon/models daemon/doctor "
+                           "camera/decode daemon/answer",
+    "daemon/http/live": "daemon/http/message daemon/http/routes daemon/machine daemon/metrics daemon/tell "
+                        "daemon/capture daemon/doctor visits camera/frame camera/sources store daemon/line "
+                        "daemon/models daemon/answer daemon/mqtt daemon/webhook daemon/http/figures",
+    "daemon/http/history": "daemon/http/message daemon/http/routes daemon/capture engine/recipe store visits "
+                           "daemon/tell daemon/models daemon/answer daemon/http/figures",
+    "daemon/http/kserve": "daemon/http/message daemon/http/routes daemon/machine camera/decode engine/session "
+                          "daemon/line daemon/models daemon/doctor daemon/answer daemon/http/figures",
     "daemon/http/access": "daemon/http/message daemon/http/routes daemon/tokens daemon/values",
-    "daemon/http/server": "daemon/http/message daemon/http/routes daemon/http/access daemon/machine daemon/values",
+    "daemon/http/server": "daemon/http/message daemon/http/routes daemon/http/access daemon/machine daemon/values "
+                          "visits daemon/doctor daemon/http/figures",
     "daemon/app": "daemon/machine daemon/tokens daemon/values daemon/line daemon/models daemon/capture "
                   "daemon/doctor daemon/settings daemon/answer daemon/mqtt daemon/webhook daemon/http/routes "
                   "daemon/http/live daemon/http/access daemon/http/server camera/frame camera/source camera/process "
-                  "camera/sources config engine/session store visits",
+                  "camera/sources config engine/session store visits daemon/http/figures",
     "cli": "engine/graph engine/recipe engine/backend engine/onnx engine/onnx/json engine/passes engine/session engine/picture engine/edit engine/quantize "
            "engine/tflite camera/source camera/decode camera/preprocess camera/demo camera/stream camera/sources config "
            "visits store store/database daemon/machine daemon/tokens daemon/values daemon/line daemon/models daemon/doctor daemon/settings",

@@ -63,11 +63,11 @@ Json operation(const Route& route, std::string_view operation_id, const Json& pa
 
 }  // namespace
 
-Reply get_openapi(const Context& /*context*/, const Call& /*call*/) {
+Reply get_openapi(const NoView& /*view*/, const Call& /*call*/) {
   const Json parts = Json::parse(openapi_parts());
   Json paths = Json::object();
-#define KINGLET_ROUTE(method, path, handler, role, query, summary) \
-  paths[path][lower(method)] = operation(Route{method, path, &handler, Role::role, query, summary}, #handler, parts);
+#define KINGLET_ROUTE(method, path, handler, view, role, query, summary) \
+  paths[path][lower(method)] = operation(Route{method, path, nullptr, Role::role, query, summary}, #handler, parts);
 #include "daemon/http/routes/routes.def"
 #undef KINGLET_ROUTE
   // A path may be there twice (/healthz is /readyz), an operation's name may not.

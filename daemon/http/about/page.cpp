@@ -21,11 +21,11 @@ Reply file_reply(const WebFile& file, const Call& call, std::string_view cache_c
 
 }  // namespace
 
-Reply get_page(const Context& /*context*/, const Call& call) {
+Reply get_page(const NoView& /*view*/, const Call& call) {
   return file_reply(*find_web_file("index.html"), call, "no-cache");
 }
 
-Reply get_page_file(const Context& /*context*/, const Call& call) {
+Reply get_page_file(const NoView& /*view*/, const Call& call) {
   const WebFile* file = find_web_file(call.path_parameter("file"));
   if (file == nullptr) return problem("not-found", "the page has no such file");
   // index.html names each file with its hash, so that a new version has a new address.

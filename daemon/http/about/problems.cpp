@@ -7,7 +7,7 @@
 
 namespace kinglet::daemon::http {
 
-Reply get_problem(const Context& /*context*/, const Call& call) {
+Reply get_problem(const NoView& /*view*/, const Call& call) {
   const ProblemKind* kind = find_problem(call.path_parameter("slug"));
   if (kind == nullptr) {
     std::string known;

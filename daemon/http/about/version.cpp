@@ -2,11 +2,12 @@
 // Why: GET /api/v1/version.
 #include "daemon/http/routes/json.h"
 #include "daemon/http/routes/routes.h"
+#include "daemon/line/stats.h"
 #include "daemon/machine/build_info.h"
 
 namespace kinglet::daemon::http {
 
-Reply get_version(const Context& context, const Call& /*call*/) {
+Reply get_version(const VersionView& view, const Call& /*call*/) {
   const BuildInfo& info = build_info();
   Json build{{"compiler", info.compiler}};
   if (!info.xnnpack.empty()) build["xnnpack"] = info.xnnpack;
@@ -15,7 +16,7 @@ Reply get_version(const Context& context, const Call& /*call*/) {
   if (!info.commit.empty()) json["commit"] = info.commit;
   json["api"] = "v1";
   json["build"] = build;
-  json["uptime_seconds"] = rounded(Seconds(context.stats.view(SteadyClock::now()).uptime).count(), 3);
+  json["uptime_seconds"] = rounded(Seconds(view.stats.view(SteadyClock::now()).uptime).count(), 3);
   return json_reply(json.dump());
 }
 

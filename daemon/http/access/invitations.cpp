@@ -14,16 +14,16 @@ namespace kinglet::daemon::http {
 namespace {
 
 // As the owner's own browser found the device, unless that is on the device.
-std::string page_for_others(const Context& context, const Call& call) {
+std::string page_for_others(const AccessView& view, const Call& call) {
   if (!is_loopback_host(call.host)) return format_text("{}://{}", call.caller.secure ? "https" : "http", call.host);
-  std::string page = context.page();
+  std::string page = view.page();
   if (page.ends_with('/')) page.pop_back();
   return page;
 }
 
 }  // namespace
 
-Reply post_invitation(const Context& context, const Call& call) {
+Reply post_invitation(const AccessView& view, const Call& call) {
   if (call.content_type != "application/json") {
     return problem("unsupported-media-type", "the body is JSON", "send Content-Type: application/json");
   }
@@ -38,12 +38,12 @@ Reply post_invitation(const Context& context, const Call& call) {
                    "admin tokens are made at the device: sudo kinglet token add --role admin");
   }
   const std::string by = call.caller.token_name.empty() ? call.caller.address : call.caller.token_name;
-  const Result<TokenBook::Made> made = context.door.tokens().invite(*role, by);
+  const Result<TokenBook::Made> made = view.door.tokens().invite(*role, by);
   if (!made) {
     return problem(made.error().code == ErrorCode::kBusy ? "busy" : "storage-full", describe(made.error()),
                    made.error().hint);
   }
-  const std::string link = format_text("{}/#token={}", page_for_others(context, call), made->text);
+  const std::string link = format_text("{}/#token={}", page_for_others(view, call), made->text);
   Json answer{{"name", made->name}, {"role", word}, {"link", link}};
   // A phone that is sent to its own loopback finds nothing there.
   const Result<QrCode> code = make_qr(link);

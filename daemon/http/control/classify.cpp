@@ -2,6 +2,7 @@
 // Why: POST /api/v1/classify: a posted picture goes the same way as a frame. It is decoded here and answered by the
 // pipeline's own thread; nothing is stored.
 #include "camera/decode/decode.h"
+#include "daemon/answer/classify_desk.h"
 #include "daemon/http/message/base64.h"
 #include "daemon/http/message/body.h"
 #include "daemon/http/message/parameters.h"
@@ -9,6 +10,7 @@
 #include "daemon/http/routes/json.h"
 #include "daemon/http/routes/routes.h"
 #include "daemon/machine/clock_sync.h"
+#include "daemon/models/model_board.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 
@@ -68,8 +70,8 @@ Reply refuse_picture(const Error& error) {
 }
 
 // Only the model that is loaded answers; who names one means that one and no other.
-std::optional<Reply> refuse_model(const Context& context, const Call& call, const LoadedModel& loaded) {
-  if (!loaded.facts) return problem("model-not-valid", "no model is loaded: " + context.models.problem());
+std::optional<Reply> refuse_model(const ClassifyView& view, const Call& call, const LoadedModel& loaded) {
+  if (!loaded.facts) return problem("model-not-valid", "no model is loaded: " + view.models.problem());
   const auto wanted = call.query_value("model");
   if (!wanted || *wanted == loaded.facts->name) return std::nullopt;
   return problem("model-not-valid",
@@ -101,17 +103,17 @@ Reply answer_json(const LoadedModel& loaded, const camera::DecodedImage& decoded
 
 }  // namespace
 
-Reply post_classify(const Context& context, const Call& call) {
+Reply post_classify(const ClassifyView& view, const Call& call) {
   std::expected<Order, Reply> order = read_order(call);
   if (!order) return order.error();
-  const LoadedModel model = context.models.current();
-  if (std::optional<Reply> refusal = refuse_model(context, call, model)) return std::move(*refusal);
-  const Result<ClassifyDesk::Place> place = context.desk.reserve();
+  const LoadedModel model = view.models.current();
+  if (std::optional<Reply> refusal = refuse_model(view, call, model)) return std::move(*refusal);
+  const Result<ClassifyDesk::Place> place = view.desk.reserve();
   if (!place) return problem(place.error().code == ErrorCode::kBusy ? "busy" : "starting", place.error().message);
 
-  MutexLock turn(context.desk.turn());
+  MutexLock turn(view.desk.turn());
   const SteadyTime start = SteadyClock::now();
-  const camera::DecodeLimits limits{.max_pixels = context.max_pixels};
+  const camera::DecodeLimits limits{.max_pixels = view.max_pixels};
   const Result<camera::DecodedImage> decoded =
       camera::decode_image(std::as_bytes(std::span(order->bytes)), limits, camera::Upright::kApplyExif);
   if (!decoded) return refuse_picture(decoded.error());
@@ -121,7 +123,7 @@ Reply post_classify(const Context& context, const Call& call) {
   if (!crop) return crop.error();
   PostedPicture picture{.model = model.facts, .view = decoded->image.view(), .crop = *crop};
   picture.scores.resize(model.facts->labels.size());
-  if (const Result<void> answered = context.desk.answer(picture, decoded_at + kAnswerTime); !answered) {
+  if (const Result<void> answered = view.desk.answer(picture, decoded_at + kAnswerTime); !answered) {
     const Error& error = answered.error();
     if (error.code == ErrorCode::kBadData) return problem("undecodable-image", describe(error), error.hint);
     if (error.code == ErrorCode::kUnavailable) return problem("timeout", error.message);

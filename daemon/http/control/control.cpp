@@ -7,19 +7,19 @@
 namespace kinglet::daemon::http {
 namespace {
 
-Reply set_paused(const Context& context, const Call& call, bool paused) {
-  context.set_paused(paused);
-  if (context.log) {
-    context.log(LogLevel::kInfo, format_text("{} by {}", paused ? "paused" : "resumed",
-                                             call.caller.token_name.empty() ? call.caller.address
-                                                                            : "\"" + call.caller.token_name + "\""));
+Reply set_paused(const ControlView& view, const Call& call, bool paused) {
+  view.set_paused(paused);
+  if (view.log) {
+    view.log(LogLevel::kInfo,
+             format_text("{} by {}", paused ? "paused" : "resumed",
+                         call.caller.token_name.empty() ? call.caller.address : "\"" + call.caller.token_name + "\""));
   }
   return json_reply(Json{{"paused", paused}}.dump(), "no-store");
 }
 
 }  // namespace
 
-Reply post_pause(const Context& context, const Call& call) { return set_paused(context, call, true); }
-Reply post_resume(const Context& context, const Call& call) { return set_paused(context, call, false); }
+Reply post_pause(const ControlView& view, const Call& call) { return set_paused(view, call, true); }
+Reply post_resume(const ControlView& view, const Call& call) { return set_paused(view, call, false); }
 
 }  // namespace kinglet::daemon::http

@@ -8,11 +8,11 @@
 
 namespace kinglet::daemon::http {
 
-Reply get_log(const Context& context, const Call& call) {
+Reply get_log(const ControlView& view, const Call& call) {
   const auto since = time_parameter(call, "since");
   if (!since) return since.error();
   Reply reply{.content_type = "application/x-ndjson", .headers = {{"Cache-Control", "no-store"}}};
-  for (const LogBook::Record& record : context.log_book.since(since->value_or(WallTime{}))) {
+  for (const LogBook::Record& record : view.log_book.since(since->value_or(WallTime{}))) {
     reply.body += Json{{"seq", record.seq},
                        {"at", to_rfc3339(record.at)},
                        {"level", to_string(record.level)},

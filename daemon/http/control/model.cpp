@@ -5,13 +5,14 @@
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/json.h"
 #include "daemon/http/routes/routes.h"
+#include "daemon/models/model_board.h"
 #include "engine/base/format.h"
 
 namespace kinglet::daemon::http {
 namespace {
 
-Reply no_model(const Context& context) {
-  return problem("not-found", "no model is loaded: " + context.models.problem(),
+Reply no_model(const ModelsView& view) {
+  return problem("not-found", "no model is loaded: " + view.models.problem(),
                  "set model.path to an ONNX image classifier");
 }
 
@@ -62,9 +63,9 @@ Reply cached(const ModelFacts& model, const Call& call, const Json& json) {
 
 }  // namespace
 
-Reply get_model(const Context& context, const Call& /*call*/) {
-  const auto facts = context.models.facts();
-  if (!facts) return no_model(context);
+Reply get_model(const ModelsView& view, const Call& /*call*/) {
+  const auto facts = view.models.facts();
+  if (!facts) return no_model(view);
   const ModelFacts& model = *facts;
   Json json{{"name", model.name},
             {"file", model.file},
@@ -93,9 +94,9 @@ Reply get_model(const Context& context, const Call& /*call*/) {
   return json_reply(json.dump());
 }
 
-Reply get_model_labels(const Context& context, const Call& call) {
-  const auto model = context.models.facts();
-  if (!model) return no_model(context);
+Reply get_model_labels(const ModelsView& view, const Call& call) {
+  const auto model = view.models.facts();
+  if (!model) return no_model(view);
   Json items = Json::array();
   const visits::Taxa& taxa = *model->taxa;
   for (std::size_t index = 0; index < model->labels.size(); ++index) {
@@ -112,9 +113,9 @@ Reply get_model_labels(const Context& context, const Call& call) {
   return cached(*model, call, {{"items", items}, {"has_more", false}});
 }
 
-Reply get_model_plan(const Context& context, const Call& call) {
-  const auto model = context.models.facts();
-  if (!model) return no_model(context);
+Reply get_model_plan(const ModelsView& view, const Call& call) {
+  const auto model = view.models.facts();
+  if (!model) return no_model(view);
   Json json = plan_summary(model->plan);
   json.erase("href");
   Json steps = Json::array();

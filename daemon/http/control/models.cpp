@@ -6,6 +6,7 @@
 #include "daemon/http/routes/json.h"
 #include "daemon/http/routes/routes.h"
 #include "daemon/models/model_keeper.h"
+#include "daemon/models/trial.h"
 #include "engine/base/format.h"
 
 namespace kinglet::daemon::http {
@@ -94,10 +95,10 @@ Json model_json(const KnownModel& model) {
 }
 
 // Nothing: no trial is wished.
-std::expected<std::optional<TrialRule>, Reply> trial_parameters(const Context& context, const Call& call) {
+std::expected<std::optional<TrialRule>, Reply> trial_parameters(const ModelsView& view, const Call& call) {
   constexpr std::int64_t kMostFrames = 100'000;
   constexpr std::int64_t kLongest = 86'400;
-  TrialRule rule = context.trial_rule();
+  TrialRule rule = view.trial_rule();
   const auto word = word_parameter(call, "trial", {"no", "yes"});
   const auto frames = integer_parameter(call, "frames", static_cast<std::int64_t>(rule.frames), 1, kMostFrames);
   const auto agreement = ratio_parameter(call, "min_agreement", rule.least_agreement);
@@ -125,16 +126,16 @@ std::expected<std::optional<TrialRule>, Reply> trial_parameters(const Context& c
 
 }  // namespace
 
-Reply get_models(const Context& context, const Call& /*call*/) {
+Reply get_models(const ModelsView& view, const Call& /*call*/) {
   Json items = Json::array();
-  for (const KnownModel& model : context.keeper.list()) items.push_back(model_json(model));
+  for (const KnownModel& model : view.keeper.list()) items.push_back(model_json(model));
   return json_reply(Json{{"items", std::move(items)}, {"has_more", false}}.dump(), "no-store");
 }
 
-Reply post_activate(const Context& context, const Call& call) {
-  const auto trial = trial_parameters(context, call);
+Reply post_activate(const ModelsView& view, const Call& call) {
+  const auto trial = trial_parameters(view, call);
   if (!trial) return trial.error();
-  const auto job = context.keeper.activate(call.path_parameter("name"), *trial);
+  const auto job = view.keeper.activate(call.path_parameter("name"), *trial);
   if (!job) {
     const ModelKeeper::Refused& refused = job.error();
     const std::string_view slug = refused.why == ModelKeeper::Refusal::kUnknown   ? "not-found"
@@ -148,8 +149,8 @@ Reply post_activate(const Context& context, const Call& call) {
   return reply;
 }
 
-Reply get_job(const Context& context, const Call& call) {
-  const std::optional<ModelJob> job = context.keeper.job(call.path_parameter("id"));
+Reply get_job(const ModelsView& view, const Call& call) {
+  const std::optional<ModelJob> job = view.keeper.job(call.path_parameter("id"));
   if (!job) return problem("not-found", "there is no such job in memory", "GET /api/v1/models shows the newest ones");
   return json_reply(job_json(*job).dump(), "no-store");
 }

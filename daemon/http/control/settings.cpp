@@ -5,6 +5,7 @@
 
 #include "daemon/http/routes/json.h"
 #include "daemon/http/routes/routes.h"
+#include "daemon/http/routes/setting.h"
 #include "engine/base/numbers.h"
 
 namespace kinglet::daemon::http {
@@ -64,9 +65,9 @@ std::string shown_value(std::string_view key, std::string value) {
   return value.substr(0, end) + "/***\"";
 }
 
-Reply get_config(const Context& context, const Call& /*call*/) {
+Reply get_config(const ConfigView& view, const Call& /*call*/) {
   Json keys = Json::object();
-  for (const Setting& setting : context.settings()) {
+  for (const Setting& setting : view.settings()) {
     Json& key = keys[setting.key];
     key = {{"value", value_of(shown_value(setting.key, setting.value))},
            {"source", setting.source},
@@ -76,9 +77,9 @@ Reply get_config(const Context& context, const Call& /*call*/) {
   return json_reply(Json{{"keys", std::move(keys)}}.dump(), "no-store");
 }
 
-Reply post_config_validate(const Context& context, const Call& call) {
+Reply post_config_validate(const ConfigView& view, const Call& call) {
   Json errors = Json::array();
-  for (const Error& fault : context.check_settings(call.body)) errors.push_back(fault_json(fault));
+  for (const Error& fault : view.check_settings(call.body)) errors.push_back(fault_json(fault));
   return json_reply(Json{{"valid", errors.empty()}, {"errors", errors}}.dump(), "no-store");
 }
 

@@ -6,16 +6,18 @@
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/json.h"
 #include "daemon/http/routes/routes.h"
+#include "daemon/models/model_board.h"
 #include "engine/base/format.h"
 #include "engine/base/local_time.h"
+#include "store/store.h"
 #include "visits/taxa.h"
 
 namespace kinglet::daemon::http {
 namespace {
 
-Json species_json(const Context& context, const store::SpeciesSeen& seen) {
+Json species_json(const HistoryView& view, const store::SpeciesSeen& seen) {
   Json json{{"species_id", seen.species_id}};
-  add_names(json, context, seen.species_id);
+  add_names(json, view, seen.species_id);
   json["visits"] = seen.visits;
   if (seen.first_seen_at) json["first_seen_at"] = to_rfc3339(*seen.first_seen_at);
   if (seen.last_seen_at) json["last_seen_at"] = to_rfc3339(*seen.last_seen_at);
@@ -47,12 +49,12 @@ std::optional<Reply> not_modified(const Call& call, const std::string& tag) {
   return Reply{.status = 304, .headers = {{"ETag", tag}, {"Cache-Control", "no-cache"}}};
 }
 
-std::string list_tag(const Context& context) {
-  return format_text("W/\"{}-{}\"", context.store.boot_tag(), context.store.change_count());
+std::string list_tag(const HistoryView& view) {
+  return format_text("W/\"{}-{}\"", view.store.boot_tag(), view.store.change_count());
 }
 
-void add_names(Json& json, const Context& context, std::string_view species_id) {
-  const auto model = context.models.facts();
+void add_names(Json& json, const HistoryView& view, std::string_view species_id) {
+  const auto model = view.models.facts();
   if (!model) return;
   const visits::Taxa& taxa = *model->taxa;
   const std::optional<std::uint32_t> index = taxa.find(species_id);
@@ -62,35 +64,35 @@ void add_names(Json& json, const Context& context, std::string_view species_id) 
   if (!taxon.common_name.empty()) json["common_name"] = taxon.common_name;
 }
 
-Reply get_species(const Context& context, const Call& call) {
-  const std::string tag = list_tag(context);
+Reply get_species(const HistoryView& view, const Call& call) {
+  const std::string tag = list_tag(view);
   if (std::optional<Reply> same = not_modified(call, tag)) return *same;
-  const auto seen = context.store.species();
+  const auto seen = view.store.species();
   if (!seen) return store_problem(seen.error());
   Json items = Json::array();
-  for (const store::SpeciesSeen& one : *seen) items.push_back(species_json(context, one));
+  for (const store::SpeciesSeen& one : *seen) items.push_back(species_json(view, one));
   Reply reply = json_reply(Json{{"items", std::move(items)}}.dump());
   reply.headers.emplace_back("ETag", tag);
   return reply;
 }
 
-Reply get_one_species(const Context& context, const Call& call) {
-  const auto seen = context.store.species();
+Reply get_one_species(const HistoryView& view, const Call& call) {
+  const auto seen = view.store.species();
   if (!seen) return store_problem(seen.error());
   for (const store::SpeciesSeen& one : *seen) {
-    if (one.species_id == call.path_parameter("id")) return json_reply(species_json(context, one).dump());
+    if (one.species_id == call.path_parameter("id")) return json_reply(species_json(view, one).dump());
   }
   return problem("not-found", "this species has not been seen", "GET /api/v1/species lists those that were");
 }
 
-Reply get_days(const Context& context, const Call& call) {
+Reply get_days(const HistoryView& view, const Call& call) {
   const auto from = day_parameter(call, "from", "0001-01-01");
   if (!from) return from.error();
   const auto to = day_parameter(call, "to", "9999-12-31");
   if (!to) return to.error();
-  const std::string tag = list_tag(context);
+  const std::string tag = list_tag(view);
   if (std::optional<Reply> same = not_modified(call, tag)) return *same;
-  const auto totals = context.store.days(*from, *to);
+  const auto totals = view.store.days(*from, *to);
   if (!totals) return store_problem(totals.error());
   Json items = Json::array();
   for (const store::DayTotal& total : *totals) {
@@ -99,27 +101,27 @@ Reply get_days(const Context& context, const Call& call) {
     if (total.last_at) item["last_at"] = to_rfc3339(*total.last_at);
     items.push_back(std::move(item));
   }
-  Reply reply = json_reply(Json{{"zone", context.store.zone_name()}, {"items", std::move(items)}}.dump());
+  Reply reply = json_reply(Json{{"zone", view.store.zone_name()}, {"items", std::move(items)}}.dump());
   reply.headers.emplace_back("ETag", tag);
   return reply;
 }
 
-Reply get_day(const Context& context, const Call& call) {
+Reply get_day(const HistoryView& view, const Call& call) {
   const std::string_view date = call.path_parameter("date");
   if (!is_day(date)) return problem("not-found", "there is no such day", "a day such as 2026-05-04");
-  const std::string tag = list_tag(context);
+  const std::string tag = list_tag(view);
   if (std::optional<Reply> same = not_modified(call, tag)) return *same;
-  const auto species = context.store.day(date);
+  const auto species = view.store.day(date);
   if (!species) return store_problem(species.error());
   Json items = Json::array();
   for (const store::SpeciesHours& one : *species) {
     Json item{{"species_id", one.species_id}};
-    add_names(item, context, one.species_id);
+    add_names(item, view, one.species_id);
     item["hours"] = one.visits;
     items.push_back(std::move(item));
   }
   Reply reply =
-      json_reply(Json{{"date", date}, {"zone", context.store.zone_name()}, {"species", std::move(items)}}.dump());
+      json_reply(Json{{"date", date}, {"zone", view.store.zone_name()}, {"species", std::move(items)}}.dump());
   reply.headers.emplace_back("ETag", tag);
   return reply;
 }

@@ -7,8 +7,9 @@
 #include <string>
 
 #include "daemon/http/message/message.h"
-#include "daemon/http/routes/context.h"
 #include "daemon/http/routes/json.h"
+#include "daemon/http/routes/views.h"
+#include "visits/book.h"
 
 namespace kinglet::daemon::http {
 
@@ -21,13 +22,13 @@ namespace kinglet::daemon::http {
 [[nodiscard]] Reply no_such_visit();
 
 // The weak ETag of everything that comes from the history, and 304 when the caller has it.
-[[nodiscard]] std::string list_tag(const Context& context);
+[[nodiscard]] std::string list_tag(const HistoryView& view);
 [[nodiscard]] std::optional<Reply> not_modified(const Call& call, const std::string& tag);
 
 // The filters and the order of a list of visits; its first page of them.
 [[nodiscard]] std::expected<visits::VisitQuery, Reply> read_visit_query(const Call& call);
 
 // "scientific_name" and "common_name", as far as the loaded model's table knows them.
-void add_names(Json& json, const Context& context, std::string_view species_id);
+void add_names(Json& json, const HistoryView& view, std::string_view species_id);
 
 }  // namespace kinglet::daemon::http

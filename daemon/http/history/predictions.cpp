@@ -3,12 +3,15 @@
 // a visit rests on are in the history as well.
 #include <algorithm>
 
+#include "daemon/answer/latest.h"
 #include "daemon/http/history/cursor.h"
 #include "daemon/http/history/history.h"
 #include "daemon/http/message/parameters.h"
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/json.h"
 #include "daemon/http/routes/routes.h"
+#include "daemon/models/model_board.h"
+#include "store/store.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -24,15 +27,15 @@ std::expected<std::optional<Outcome>, Reply> outcome_parameter(const Call& call)
 
 }  // namespace
 
-Reply get_latest_prediction(const Context& context, const Call& /*call*/) {
-  const std::optional<Prediction> latest = context.latest.get();
-  const auto model = latest ? context.models.find(latest->model) : nullptr;
+Reply get_latest_prediction(const PredictionsView& view, const Call& /*call*/) {
+  const std::optional<Prediction> latest = view.latest.get();
+  const auto model = latest ? view.models.find(latest->model) : nullptr;
   if (!model) return {.status = 204, .headers = {{"Cache-Control", "no-store"}}};
-  return json_reply(to_json(*latest, *model, context.source_name).dump(), "no-store");
+  return json_reply(to_json(*latest, *model, view.source_name).dump(), "no-store");
 }
 
 // Newest first, from those kept in memory.
-Reply get_predictions(const Context& context, const Call& call) {
+Reply get_predictions(const PredictionsView& view, const Call& call) {
   const auto limit = integer_parameter(call, "limit", 50, 1, 500);
   if (!limit) return limit.error();
   const auto outcome = outcome_parameter(call);
@@ -44,7 +47,7 @@ Reply get_predictions(const Context& context, const Call& call) {
     if (!before) return bad_cursor();
   }
   const auto wanted = static_cast<std::size_t>(*limit);
-  std::vector<Prediction> found = context.latest.list(wanted + 1, [&](const Prediction& prediction) {
+  std::vector<Prediction> found = view.latest.list(wanted + 1, [&](const Prediction& prediction) {
     return (!before || prediction.seq < *before) && (!*outcome || prediction.answer.outcome == **outcome);
   });
   const bool has_more = found.size() > wanted;
@@ -52,8 +55,8 @@ Reply get_predictions(const Context& context, const Call& call) {
   Json items = Json::array();
   for (const Prediction& prediction : found) {
     // Those of a model of long ago mean nothing any more.
-    const auto model = context.models.find(prediction.model);
-    if (model) items.push_back(to_json(prediction, *model, context.source_name));
+    const auto model = view.models.find(prediction.model);
+    if (model) items.push_back(to_json(prediction, *model, view.source_name));
   }
   Json json{{"items", std::move(items)}};
   if (has_more) json["next_cursor"] = make_cursor(found.back().seq, filters);
@@ -63,13 +66,13 @@ Reply get_predictions(const Context& context, const Call& call) {
   return reply;
 }
 
-Reply get_prediction(const Context& context, const Call& call) {
+Reply get_prediction(const PredictionsView& view, const Call& call) {
   const std::string_view id = call.path_parameter("id");
-  const std::vector<Prediction> found = context.latest.list(
+  const std::vector<Prediction> found = view.latest.list(
       1, [&](const Prediction& prediction) { return id.starts_with("prd_") && id.substr(4) == prediction.id.view(); });
-  const auto model = found.empty() ? nullptr : context.models.find(found.front().model);
-  if (model) return json_reply(to_json(found.front(), *model, context.source_name).dump());
-  const Result<std::optional<std::string>> kept = context.store.prediction(id);
+  const auto model = found.empty() ? nullptr : view.models.find(found.front().model);
+  if (model) return json_reply(to_json(found.front(), *model, view.source_name).dump());
+  const Result<std::optional<std::string>> kept = view.store.prediction(id);
   if (!kept) return store_problem(kept.error());
   if (*kept) return json_reply(**kept);
   return problem("not-found", "there is no such prediction in memory, and no visit rests on one of this id",

@@ -5,14 +5,16 @@
 #include <array>
 
 #include "daemon/http/history/history.h"
-#include "daemon/http/live/event_feed.h"
 #include "daemon/http/message/body.h"
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/routes.h"
-#include "daemon/http/routes/visit_json.h"
+#include "daemon/models/model_board.h"
+#include "daemon/tell/event_bus.h"
+#include "daemon/tell/visit_json.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/recipe/labels.h"
+#include "store/store.h"
 #include "visits/json.h"
 #include "visits/taxa.h"
 
@@ -51,20 +53,20 @@ Reply stale() {
 }
 
 // By any of its names; what the history has seen under an earlier model is known, too. Nothing: it is not.
-Result<std::optional<std::string>> known_species(const Context& context, const std::string& name) {
-  if (const auto model = context.models.facts()) {
+Result<std::optional<std::string>> known_species(const HistoryView& view, const std::string& name) {
+  if (const auto model = view.models.facts()) {
     const visits::Taxa& taxa = *model->taxa;
     if (const auto index = taxa.find(name)) return taxa[*index].species_id;
   }
   std::string slug = engine::slug(name);
-  for (const store::SpeciesSeen& seen : KINGLET_TRY(context.store.species())) {
+  for (const store::SpeciesSeen& seen : KINGLET_TRY(view.store.species())) {
     if (seen.species_id == slug) return slug;
   }
   return std::nullopt;
 }
 
-std::string nearest_species(const Context& context, const std::string& name) {
-  const auto model = context.models.facts();
+std::string nearest_species(const HistoryView& view, const std::string& name) {
+  const auto model = view.models.facts();
   if (!model) return {};
   struct Name {
     std::string slug;
@@ -91,8 +93,8 @@ std::string nearest_species(const Context& context, const std::string& name) {
   return list;
 }
 
-Reply unknown_species(const Context& context, const std::string& name) {
-  const std::string near = nearest_species(context, name);
+Reply unknown_species(const HistoryView& view, const std::string& name) {
+  const std::string near = nearest_species(view, name);
   return problem("unknown-species", format_text("no label is called \"{}\"", printable(name)),
                  near.empty() ? "GET /api/v1/model/labels has all of them" : format_text("did you mean {}?", near));
 }
@@ -165,13 +167,13 @@ std::expected<Review, Reply> merged(const Call& call, const Review& review) {
   return result;
 }
 
-std::expected<Review, Reply> read_review(const Context& context, const Call& call, const Review& review) {
+std::expected<Review, Reply> read_review(const HistoryView& view, const Call& call, const Review& review) {
   std::expected<Review, Reply> wished = merged(call, review);
   if (!wished) return wished;
   if (wished->verdict == Verdict::kCorrected) {
-    const auto known = known_species(context, wished->species_id);
+    const auto known = known_species(view, wished->species_id);
     if (!known) return std::unexpected(store_problem(known.error()));
-    if (!*known) return std::unexpected(unknown_species(context, wished->species_id));
+    if (!*known) return std::unexpected(unknown_species(view, wished->species_id));
     wished->species_id = **known;
   }
   // Taken back altogether: nobody has reviewed it.
@@ -183,45 +185,45 @@ std::expected<Review, Reply> read_review(const Context& context, const Call& cal
 
 }  // namespace
 
-Reply patch_visit(const Context& context, const Call& call) {
+Reply patch_visit(const HistoryView& view, const Call& call) {
   constexpr std::array<std::string_view, 2> kTypes{"application/merge-patch+json", "application/json"};
   if (!std::ranges::contains(kTypes, call.content_type)) {
     return problem("unsupported-media-type", "a review is JSON", "send Content-Type: application/merge-patch+json");
   }
   const std::string_view id = call.path_parameter("id");
-  const Result<std::optional<BookedVisit>> seen = context.visits.find(id);
+  const Result<std::optional<BookedVisit>> seen = view.visits.find(id);
   if (!seen) return store_problem(seen.error());
   if (!*seen) return no_such_visit();
   if (call.if_match.empty()) {
     return problem("if-match-required", "the header If-Match is missing", "send the ETag of the visit as you saw it");
   }
   if (!names_tag(call.if_match, visit_tag(**seen))) return stale();
-  const std::expected<Review, Reply> review = read_review(context, call, (*seen)->visit.review);
+  const std::expected<Review, Reply> review = read_review(view, call, (*seen)->visit.review);
   if (!review) return review.error();
-  Result<store::ReviewResult> done = context.store.review(id, *review, (*seen)->change);
+  Result<store::ReviewResult> done = view.store.review(id, *review, (*seen)->change);
   if (!done) return store_problem(done.error());
   if (done->what == store::Changing::kNotFound || !done->visit) return no_such_visit();
   if (done->what == store::Changing::kStale) return stale();
   const BookedVisit booked = store::booked(std::move(*done->visit));
-  context.events.bus().publish(EventType::kVisitReviewed, "visit", visit_json(booked).dump());
+  view.events.publish(EventType::kVisitReviewed, booked);
   return visit_reply(booked);
 }
 
-Reply delete_visit(const Context& context, const Call& call) {
+Reply delete_visit(const HistoryView& view, const Call& call) {
   const std::string_view id = call.path_parameter("id");
   std::optional<std::uint64_t> expected;
   if (!call.if_match.empty()) {
-    const Result<std::optional<BookedVisit>> seen = context.visits.find(id);
+    const Result<std::optional<BookedVisit>> seen = view.visits.find(id);
     if (!seen) return store_problem(seen.error());
     if (!*seen) return no_such_visit();
     if (!names_tag(call.if_match, visit_tag(**seen))) return stale();
     expected = (*seen)->change;
   }
-  const Result<store::Changing> done = context.store.erase(id, expected);
+  const Result<store::Changing> done = view.store.erase(id, expected);
   if (!done) return store_problem(done.error());
   if (*done == store::Changing::kNotFound) return no_such_visit();
   if (*done == store::Changing::kStale) return stale();
-  context.events.bus().publish(EventType::kVisitDeleted, "visit", Json{{"id", id}}.dump());
+  view.events.publish(EventType::kVisitDeleted, {.visit = {.id = std::string(id)}});
   return Reply{.status = 204};
 }
 

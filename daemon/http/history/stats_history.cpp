@@ -4,6 +4,7 @@
 #include "daemon/http/message/parameters.h"
 #include "daemon/http/routes/json.h"
 #include "daemon/http/routes/routes.h"
+#include "store/store.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -28,15 +29,15 @@ Json span_json(const store::Throughput& span) {
 
 }  // namespace
 
-Reply get_stats_history(const Context& context, const Call& call) {
+Reply get_stats_history(const HistoryView& view, const Call& call) {
   const auto since = time_parameter(call, "since");
   if (!since) return since.error();
   const auto until = time_parameter(call, "until");
   if (!until) return until.error();
   const auto limit = integer_parameter(call, "limit", kADay, 1, kMostSpans);
   if (!limit) return limit.error();
-  const auto page = context.store.throughput(since->value_or(WallTime::min()), until->value_or(WallTime::max()),
-                                             static_cast<std::size_t>(*limit));
+  const auto page = view.store.throughput(since->value_or(WallTime::min()), until->value_or(WallTime::max()),
+                                          static_cast<std::size_t>(*limit));
   if (!page) return store_problem(page.error());
   Json items = Json::array();
   for (const store::Throughput& span : page->items) items.push_back(span_json(span));

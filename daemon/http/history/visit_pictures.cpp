@@ -6,11 +6,13 @@
 
 #include "daemon/capture/clip_avi.h"
 #include "daemon/capture/clip_file.h"
+#include "daemon/http/figures/slots.h"
 #include "daemon/http/history/history.h"
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/routes.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
+#include "store/store.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -20,12 +22,12 @@ constexpr std::string_view kForEver = "private, max-age=31536000, immutable";
 constexpr std::chrono::milliseconds kLongestPause{1'000};
 constexpr std::string_view kDamagedClip = "the file of the clip is damaged";
 
-std::expected<std::string, Reply> read_picture(const Context& context, const Call& call, store::Picture kind) {
+std::expected<std::string, Reply> read_picture(const HistoryView& view, const Call& call, store::Picture kind) {
   const std::string_view id = call.path_parameter("id");
-  const Result<std::optional<visits::BookedVisit>> found = context.visits.find(id);
+  const Result<std::optional<visits::BookedVisit>> found = view.visits.find(id);
   if (!found) return std::unexpected(store_problem(found.error()));
   if (!*found) return std::unexpected(no_such_visit());
-  Result<std::string> bytes = context.store.picture(id, kind);
+  Result<std::string> bytes = view.store.picture(id, kind);
   if (bytes) return std::move(*bytes);
   const Error& error = bytes.error();
   if (error.code == ErrorCode::kUnavailable) return std::unexpected(problem("picture-expired", error.message));
@@ -33,9 +35,9 @@ std::expected<std::string, Reply> read_picture(const Context& context, const Cal
   return std::unexpected(store_problem(error));
 }
 
-Reply picture_reply(const Context& context, const Call& call, store::Picture kind, std::string_view name,
+Reply picture_reply(const HistoryView& view, const Call& call, store::Picture kind, std::string_view name,
                     std::string_view content_type) {
-  std::expected<std::string, Reply> bytes = read_picture(context, call, kind);
+  std::expected<std::string, Reply> bytes = read_picture(view, call, kind);
   if (!bytes) return bytes.error();
   const std::string tag = format_text("\"{}-{}\"", printable(call.path_parameter("id")), name);
   Reply reply{.headers = {{"ETag", tag}, {"Cache-Control", std::string(kForEver)}}};
@@ -70,8 +72,8 @@ bool play(Playing& playing, std::string& piece) {
 
 }  // namespace
 
-Reply get_visit_clip_file(const Context& context, const Call& call) {
-  Reply reply = picture_reply(context, call, store::Picture::kClip, "clip", "video/x-msvideo");
+Reply get_visit_clip_file(const HistoryView& view, const Call& call) {
+  Reply reply = picture_reply(view, call, store::Picture::kClip, "clip", "video/x-msvideo");
   if (reply.status != 200) return reply;
   std::optional<std::string> avi = make_avi(reply.body);
   if (!avi) return problem("picture-expired", kDamagedClip);
@@ -82,27 +84,27 @@ Reply get_visit_clip_file(const Context& context, const Call& call) {
   return reply;
 }
 
-Reply get_visit_clip(const Context& context, const Call& call) {
-  std::expected<std::string, Reply> file = read_picture(context, call, store::Picture::kClip);
+Reply get_visit_clip(const HistoryView& view, const Call& call) {
+  std::expected<std::string, Reply> file = read_picture(view, call, store::Picture::kClip);
   if (!file) return file.error();
   auto playing = std::make_shared<Playing>();
   playing->file = std::move(*file);
   playing->rest = playing->file;
   std::string_view first = playing->file;
   if (!take_part(first)) return problem("picture-expired", kDamagedClip);
-  playing->slot = context.long_answers.take(SlotKind::kPictures, call.caller.limit_key);
+  playing->slot = view.long_answers.take(SlotKind::kPictures, call.caller.limit_key);
   if (!playing->slot) return problem("too-many-streams", "other long answers are in work");
   return Reply{.content_type = std::string(kClipType),
                .headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}},
                .more = [playing](std::string& piece) -> Result<bool> { return play(*playing, piece); }};
 }
 
-Reply get_visit_crop(const Context& context, const Call& call) {
-  return picture_reply(context, call, store::Picture::kCrop, "crop", "image/jpeg");
+Reply get_visit_crop(const HistoryView& view, const Call& call) {
+  return picture_reply(view, call, store::Picture::kCrop, "crop", "image/jpeg");
 }
 
-Reply get_visit_snapshot(const Context& context, const Call& call) {
-  return picture_reply(context, call, store::Picture::kFrame, "frame", "image/jpeg");
+Reply get_visit_snapshot(const HistoryView& view, const Call& call) {
+  return picture_reply(view, call, store::Picture::kFrame, "frame", "image/jpeg");
 }
 
 }  // namespace kinglet::daemon::http

@@ -6,8 +6,9 @@
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/json.h"
 #include "daemon/http/routes/routes.h"
-#include "daemon/http/routes/visit_json.h"
+#include "daemon/tell/visit_json.h"
 #include "engine/base/format.h"
+#include "store/store.h"
 #include "visits/json.h"
 
 namespace kinglet::daemon::http {
@@ -67,12 +68,12 @@ Reply no_such_visit() {
   return problem("not-found", "there is no visit with this id", "GET /api/v1/visits lists them");
 }
 
-Reply get_visits(const Context& context, const Call& call) {
+Reply get_visits(const HistoryView& view, const Call& call) {
   const std::expected<VisitQuery, Reply> query = read_visit_query(call);
   if (!query) return query.error();
-  const std::string tag = list_tag(context);
+  const std::string tag = list_tag(view);
   if (std::optional<Reply> same = not_modified(call, tag)) return *same;
-  const Result<visits::VisitPage> page = context.visits.list(*query);
+  const Result<visits::VisitPage> page = view.visits.list(*query);
   if (!page) return store_problem(page.error());
   Json items = Json::array();
   for (const BookedVisit& booked : page->items) items.push_back(visit_json(booked));
@@ -90,8 +91,8 @@ Reply get_visits(const Context& context, const Call& call) {
   return reply;
 }
 
-Reply get_visit(const Context& context, const Call& call) {
-  const Result<std::optional<BookedVisit>> found = context.visits.find(call.path_parameter("id"));
+Reply get_visit(const HistoryView& view, const Call& call) {
+  const Result<std::optional<BookedVisit>> found = view.visits.find(call.path_parameter("id"));
   if (!found) return store_problem(found.error());
   if (!*found) return no_such_visit();
   if (std::optional<Reply> same = not_modified(call, visit_tag(**found))) return *same;

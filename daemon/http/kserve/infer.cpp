@@ -2,10 +2,13 @@
 // Why: POST /v2/models/{name}/infer: a tensor or a picture goes the same way as one of POST /api/v1/classify, between
 // two frames of the camera, one at a time.
 #include "camera/decode/decode.h"
+#include "daemon/answer/classify_desk.h"
+#include "daemon/http/figures/inference_figures.h"
 #include "daemon/http/kserve/model.h"
 #include "daemon/http/kserve/request.h"
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/routes.h"
+#include "daemon/models/model_board.h"
 #include "engine/base/format.h"
 
 namespace kinglet::daemon::http {
@@ -35,12 +38,12 @@ Reply refusal(const Error& error) {
 }
 
 // Waits for the model's thread; `picture` holds what is to be answered.
-Result<void> answer(const Context& context, PostedPicture& picture, Answered& answered) {
+Result<void> answer(const InferenceView& view, PostedPicture& picture, Answered& answered) {
   const ModelFacts& model = *picture.model;
   picture.scores.resize(model.labels.size());
   for (const engine::TensorInfo& info : model.outputs) picture.tensors.emplace_back(kserve::byte_count(info));
   const SteadyTime begun = SteadyClock::now();
-  KINGLET_TRY(context.desk.answer(picture, begun + kAnswerTime));
+  KINGLET_TRY(view.posted.desk.answer(picture, begun + kAnswerTime));
   answered.times.queue += SteadyClock::now() - begun - picture.inference - picture.preprocess;
   answered.times.input += picture.preprocess;
   answered.times.compute = picture.inference;
@@ -51,12 +54,12 @@ Result<void> answer(const Context& context, PostedPicture& picture, Answered& an
   return {};
 }
 
-Result<Answered> run(const Context& context, const std::shared_ptr<const ModelFacts>& model,
+Result<Answered> run(const InferenceView& view, const std::shared_ptr<const ModelFacts>& model,
                      const kserve::Request& request) {
-  const ClassifyDesk::Place place = KINGLET_TRY(context.desk.reserve());
+  const ClassifyDesk::Place place = KINGLET_TRY(view.posted.desk.reserve());
   Answered answered;
   const SteadyTime begun = SteadyClock::now();
-  MutexLock turn(context.desk.turn());
+  MutexLock turn(view.posted.desk.turn());
   const SteadyTime my_turn = SteadyClock::now();
   answered.times.queue = my_turn - begun;
   if (request.picture.empty()) {
@@ -64,15 +67,15 @@ Result<Answered> run(const Context& context, const std::shared_ptr<const ModelFa
     kserve::to_memory(std::as_bytes(std::span(request.tensor)), model->inputs[0], memory);
     PostedPicture picture{.model = model, .tensor = memory};
     answered.times.input = SteadyClock::now() - my_turn;
-    KINGLET_TRY(answer(context, picture, answered));
+    KINGLET_TRY(answer(view, picture, answered));
     return answered;
   }
-  const camera::DecodeLimits limits{.max_pixels = context.max_pixels};
+  const camera::DecodeLimits limits{.max_pixels = view.posted.max_pixels};
   const camera::DecodedImage decoded =
       KINGLET_TRY(camera::decode_image(std::as_bytes(std::span(request.picture)), limits, camera::Upright::kApplyExif));
   PostedPicture picture{.model = model, .view = decoded.image.view()};
   answered.times.input = SteadyClock::now() - my_turn;
-  KINGLET_TRY(answer(context, picture, answered));
+  KINGLET_TRY(answer(view, picture, answered));
   return answered;
 }
 
@@ -157,7 +160,7 @@ Reply reply_of(const ModelFacts& model, const kserve::Request& request, const An
   return reply;
 }
 
-Reply infer(const Context& context, const std::shared_ptr<const ModelFacts>& facts, const Call& call) {
+Reply infer(const InferenceView& view, const std::shared_ptr<const ModelFacts>& facts, const Call& call) {
   const ModelFacts& model = *facts;
   const SteadyTime begun = SteadyClock::now();
   if (call.content_type != "application/json" && call.content_type != "application/octet-stream") {
@@ -167,28 +170,28 @@ Reply infer(const Context& context, const std::shared_ptr<const ModelFacts>& fac
       kserve::read_request(call.body, call.json_length, model.inputs[0], model.outputs);
   if (!request) return refusal(request.error());
   const SteadyTime read = SteadyClock::now();
-  Result<Answered> answered = run(context, facts, *request);
+  Result<Answered> answered = run(view, facts, *request);
   if (!answered) return refusal(answered.error());
   const SteadyTime done = SteadyClock::now();
   Reply reply = reply_of(model, *request, *answered);
   answered->times.input += read - begun;
   answered->times.output = SteadyClock::now() - done;
-  context.inference_figures.add(answered->times);
+  view.figures.add(answered->times);
   return reply;
 }
 
-Reply counted(const Context& context, const Call& call) {
+Reply counted(const InferenceView& view, const Call& call) {
   const SteadyTime begun = SteadyClock::now();
-  const auto model = kserve::model_of(context, call);
+  const auto model = kserve::model_of(view, call);
   if (!model) return model.error();
-  Reply reply = infer(context, *model, call);
-  if (reply.status != 200) context.inference_figures.add_failure(SteadyClock::now() - begun);
+  Reply reply = infer(view, *model, call);
+  if (reply.status != 200) view.figures.add_failure(SteadyClock::now() - begun);
   return reply;
 }
 
 }  // namespace
 
-Reply post_infer(const Context& context, const Call& call) { return counted(context, call); }
-Reply post_infer_version(const Context& context, const Call& call) { return counted(context, call); }
+Reply post_infer(const InferenceView& view, const Call& call) { return counted(view, call); }
+Reply post_infer_version(const InferenceView& view, const Call& call) { return counted(view, call); }
 
 }  // namespace kinglet::daemon::http

@@ -3,11 +3,14 @@
 // of its extension.
 #include "daemon/http/kserve/model.h"
 
+#include "daemon/doctor/health.h"
+#include "daemon/http/figures/inference_figures.h"
 #include "daemon/http/kserve/tensors.h"
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/json.h"
 #include "daemon/http/routes/routes.h"
 #include "daemon/machine/build_info.h"
+#include "daemon/models/model_board.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 
@@ -18,13 +21,13 @@ std::string version_of(const ModelFacts& model) {
   return model.digest.substr(model.digest.find(':') + 1, kDigits);
 }
 
-std::expected<std::shared_ptr<const ModelFacts>, http::Reply> model_of(const http::Context& context,
+std::expected<std::shared_ptr<const ModelFacts>, http::Reply> model_of(const http::InferenceView& view,
                                                                        const http::Call& call) {
   const auto refuse = [](std::string_view slug, const std::string& detail) {
     return std::unexpected(http::problem(slug, detail));
   };
-  std::shared_ptr<const ModelFacts> model = context.models.facts();
-  if (!model) return refuse("starting", "no model is loaded: " + context.models.problem());
+  std::shared_ptr<const ModelFacts> model = view.posted.models.facts();
+  if (!model) return refuse("starting", "no model is loaded: " + view.posted.models.problem());
   const std::string_view name = call.path_parameter("name");
   if (name != model->name) {
     return refuse("not-found", format_text("there is no model \"{}\"; \"{}\" is loaded", name, model->name));
@@ -62,25 +65,25 @@ Reply live_reply(const Json& json, bool well) {
 }
 
 // Of the model and of the thread that runs it, whatever the camera does.
-bool is_ready(const Context& context) {
-  return context.models.facts() && worst(liveness(context.vitals())) != CheckStatus::kFail;
+bool is_ready(const InferenceView& view) {
+  return view.posted.models.facts() && worst(liveness(view.vitals())) != CheckStatus::kFail;
 }
 
 Json duration_json(std::uint64_t count, SteadyClock::duration sum) {
   return {{"count", count}, {"ns", std::chrono::duration_cast<std::chrono::nanoseconds>(sum).count()}};
 }
 
-Reply model_ready(const Context& context, const Call& call) {
-  if (!context.models.facts()) {
+Reply model_ready(const InferenceView& view, const Call& call) {
+  if (!view.posted.models.facts()) {
     return live_reply({{"name", printable(call.path_parameter("name"))}, {"ready", false}}, false);
   }
-  const auto model = kserve::model_of(context, call);
+  const auto model = kserve::model_of(view, call);
   if (!model) return model.error();
-  return live_reply({{"name", (*model)->name}, {"ready", is_ready(context)}}, is_ready(context));
+  return live_reply({{"name", (*model)->name}, {"ready", is_ready(view)}}, is_ready(view));
 }
 
-Reply model_metadata(const Context& context, const Call& call) {
-  const auto found = kserve::model_of(context, call);
+Reply model_metadata(const InferenceView& view, const Call& call) {
+  const auto found = kserve::model_of(view, call);
   if (!found) return found.error();
   const ModelFacts& model = **found;
   return json_reply(Json{{"name", model.name},
@@ -91,51 +94,51 @@ Reply model_metadata(const Context& context, const Call& call) {
                         .dump());
 }
 
-Reply model_stats(const Context& context, const Call& call) {
-  const auto model = kserve::model_of(context, call);
+Reply model_stats(const InferenceView& view, const Call& call) {
+  const auto model = kserve::model_of(view, call);
   if (!model) return model.error();
-  const kserve::Figures::View view = context.inference_figures.view();
-  const kserve::Times& times = view.times;
+  const kserve::Figures::View figures = view.figures.view();
+  const kserve::Times& times = figures.times;
   const SteadyClock::duration success = times.queue + times.input + times.compute + times.output;
   const Json stats{{"name", (*model)->name},
                    {"version", kserve::version_of(**model)},
-                   {"last_inference", view.last_at_ms},
-                   {"inference_count", view.answered},
-                   {"execution_count", view.answered},
+                   {"last_inference", figures.last_at_ms},
+                   {"inference_count", figures.answered},
+                   {"execution_count", figures.answered},
                    {"inference_stats",
-                    {{"success", duration_json(view.answered, success)},
-                     {"fail", duration_json(view.failed, view.failed_time)},
-                     {"queue", duration_json(view.answered, times.queue)},
-                     {"compute_input", duration_json(view.answered, times.input)},
-                     {"compute_infer", duration_json(view.answered, times.compute)},
-                     {"compute_output", duration_json(view.answered, times.output)}}},
+                    {{"success", duration_json(figures.answered, success)},
+                     {"fail", duration_json(figures.failed, figures.failed_time)},
+                     {"queue", duration_json(figures.answered, times.queue)},
+                     {"compute_input", duration_json(figures.answered, times.input)},
+                     {"compute_infer", duration_json(figures.answered, times.compute)},
+                     {"compute_output", duration_json(figures.answered, times.output)}}},
                    {"batch_stats", Json::array()}};
   return json_reply(Json{{"model_stats", Json::array({stats})}}.dump(), "no-store");
 }
 
 }  // namespace
 
-Reply get_inference_server(const Context& /*context*/, const Call& /*call*/) {
+Reply get_inference_server(const InferenceView& /*view*/, const Call& /*call*/) {
   return json_reply(Json{{"name", "kinglet"},
                          {"version", build_info().version},
                          {"extensions", {"binary_tensor_data", "classification", "statistics"}}}
                         .dump());
 }
 
-Reply get_inference_live(const Context& context, const Call& /*call*/) {
-  const bool live = worst(liveness(context.vitals())) != CheckStatus::kFail;
+Reply get_inference_live(const InferenceView& view, const Call& /*call*/) {
+  const bool live = worst(liveness(view.vitals())) != CheckStatus::kFail;
   return live_reply({{"live", live}}, live);
 }
 
-Reply get_inference_ready(const Context& context, const Call& /*call*/) {
-  return live_reply({{"ready", is_ready(context)}}, is_ready(context));
+Reply get_inference_ready(const InferenceView& view, const Call& /*call*/) {
+  return live_reply({{"ready", is_ready(view)}}, is_ready(view));
 }
 
-Reply get_inference_model(const Context& context, const Call& call) { return model_metadata(context, call); }
-Reply get_inference_version(const Context& context, const Call& call) { return model_metadata(context, call); }
-Reply get_inference_model_ready(const Context& context, const Call& call) { return model_ready(context, call); }
-Reply get_inference_version_ready(const Context& context, const Call& call) { return model_ready(context, call); }
-Reply get_inference_stats(const Context& context, const Call& call) { return model_stats(context, call); }
-Reply get_inference_version_stats(const Context& context, const Call& call) { return model_stats(context, call); }
+Reply get_inference_model(const InferenceView& view, const Call& call) { return model_metadata(view, call); }
+Reply get_inference_version(const InferenceView& view, const Call& call) { return model_metadata(view, call); }
+Reply get_inference_model_ready(const InferenceView& view, const Call& call) { return model_ready(view, call); }
+Reply get_inference_version_ready(const InferenceView& view, const Call& call) { return model_ready(view, call); }
+Reply get_inference_stats(const InferenceView& view, const Call& call) { return model_stats(view, call); }
+Reply get_inference_version_stats(const InferenceView& view, const Call& call) { return model_stats(view, call); }
 
 }  // namespace kinglet::daemon::http

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: /api/v1/cameras: the sources by name. There is one; its picture and stream are those of the short paths.
+#include "daemon/doctor/health.h"
 #include "daemon/http/live/stats.h"
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/routes.h"
@@ -8,32 +9,33 @@
 namespace kinglet::daemon::http {
 namespace {
 
-Json with_links(const Context& context) {
-  const std::string self = "/api/v1/cameras/" + context.source_name;
-  Json json = camera_json(context, context.vitals());
-  json["since"] = to_rfc3339(context.vitals().camera.since);
+Json with_links(const CameraView& view) {
+  const std::string self = "/api/v1/cameras/" + view.source_name;
+  Json json = camera_json(view, view.vitals());
+  json["since"] = to_rfc3339(view.vitals().camera.since);
   json["links"] = {{"self", self}, {"snapshot", self + "/snapshot.jpg"}, {"stream", self + "/stream.mjpg"}};
   return json;
 }
 
 // The answer of `handler` for the source that the path names.
-Reply of_source(const Context& context, const Call& call, Reply (*handler)(const Context& context, const Call& call)) {
-  if (call.path_parameter("source") == context.source_name) return handler(context, call);
+template <typename View>
+Reply of_source(const View& view, const Call& call, Reply (*handler)(const View& view, const Call& call)) {
+  if (call.path_parameter("source") == view.source_name) return handler(view, call);
   return problem("not-found", "there is no camera of this name", "GET /api/v1/cameras lists them");
 }
 
 }  // namespace
 
-Reply get_cameras(const Context& context, const Call& /*call*/) {
-  return json_reply(Json{{"items", {with_links(context)}}, {"has_more", false}}.dump(), "no-store");
+Reply get_cameras(const CameraView& view, const Call& /*call*/) {
+  return json_reply(Json{{"items", {with_links(view)}}, {"has_more", false}}.dump(), "no-store");
 }
 
-Reply get_camera(const Context& context, const Call& /*call*/) {
-  return json_reply(with_links(context).dump(), "no-store");
+Reply get_camera(const CameraView& view, const Call& /*call*/) {
+  return json_reply(with_links(view).dump(), "no-store");
 }
 
-Reply get_named_camera(const Context& context, const Call& call) { return of_source(context, call, &get_camera); }
-Reply get_named_snapshot(const Context& context, const Call& call) { return of_source(context, call, &get_snapshot); }
-Reply get_named_stream(const Context& context, const Call& call) { return of_source(context, call, &get_stream); }
+Reply get_named_camera(const CameraView& view, const Call& call) { return of_source(view, call, &get_camera); }
+Reply get_named_snapshot(const PicturesView& view, const Call& call) { return of_source(view, call, &get_snapshot); }
+Reply get_named_stream(const PicturesView& view, const Call& call) { return of_source(view, call, &get_stream); }
 
 }  // namespace kinglet::daemon::http

@@ -8,8 +8,8 @@
 
 namespace kinglet::daemon::http {
 
-Reply get_doctor(const Context& context, const Call& /*call*/) {
-  return json_reply(doctor_json(examine(context.doctor())).dump(), "no-store");
+Reply get_doctor(const HealthView& view, const Call& /*call*/) {
+  return json_reply(doctor_json(examine(view.doctor())).dump(), "no-store");
 }
 
 }  // namespace kinglet::daemon::http

@@ -3,10 +3,14 @@
 
 #include <ranges>
 
+#include "daemon/answer/latest.h"
+#include "daemon/doctor/health.h"
 #include "daemon/http/live/stats.h"
 #include "daemon/http/routes/json.h"
-#include "daemon/http/routes/visit_json.h"
 #include "daemon/machine/thread_entry.h"
+#include "daemon/models/model_board.h"
+#include "daemon/tell/visit_json.h"
+#include "visits/book.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -33,10 +37,10 @@ EventType type_of(visits::VisitEvent event) {
 
 }  // namespace
 
-void EventFeed::start(const Context& context) {
-  model_ = context.models.current().number;
+void EventFeed::start(const Sources& sources) {
+  model_ = sources.predictions.models.current().number;
   thread_ = std::jthread(
-      [this, &context](const std::stop_token& stop) { enter_thread("events", [&] { run(stop, context); }); });
+      [this, sources](const std::stop_token& stop) { enter_thread("events", [&] { run(stop, sources); }); });
 }
 
 void EventFeed::stop() {
@@ -57,26 +61,26 @@ void EventFeed::note(visits::VisitEvent event, const visits::Visit& visit) {
   changed_.notify_all();
 }
 
-void EventFeed::run(const std::stop_token& stop, const Context& context) {
+void EventFeed::run(const std::stop_token& stop, const Sources& sources) {
   while (!stop.stop_requested()) {
     const bool predictions = bus_.wanted(EventType::kPrediction);
     const SteadyTime now = SteadyClock::now();
-    tell_visits(context);
-    tell_camera(context);
-    tell_model(context);
-    if (predictions) tell_predictions(context, !predictions_told_);
+    tell_visits(sources);
+    tell_camera(sources);
+    tell_model(sources);
+    if (predictions) tell_predictions(sources, !predictions_told_);
     predictions_told_ = predictions;
-    tell_stats(context, now);
+    tell_stats(sources, now);
     MutexLock lock(mutex_);
     if (noted_.empty() && !stop.stop_requested()) {
       changed_.wait_until(mutex_, now + (predictions ? kTurnWithPredictions : kTurn));
     }
   }
-  tell_visits(context);
+  tell_visits(sources);
 }
 
 // As it was when it was noted, among the others of its day as they are now.
-void EventFeed::tell_visits(const Context& context) {
+void EventFeed::tell_visits(const Sources& sources) {
   for (;;) {
     std::optional<Noted> noted;
     std::uint64_t left_out = 0;
@@ -91,52 +95,53 @@ void EventFeed::tell_visits(const Context& context) {
       bus_.publish_gap(set_of({EventType::kVisitStart, EventType::kVisitUpdate, EventType::kVisitEnd}), left_out);
     }
     visits::BookedVisit booked;
-    if (auto found = context.visits.find(noted->visit.id); found && *found) booked = std::move(**found);
+    if (auto found = sources.visits.find(noted->visit.id); found && *found) booked = std::move(**found);
     noted->visit.review = booked.visit.review;
     booked.visit = std::move(noted->visit);
-    bus_.publish(type_of(noted->event), "visit", visit_json(booked).dump());
+    bus_.publish(type_of(noted->event), std::move(booked));
   }
 }
 
-void EventFeed::tell_camera(const Context& context) {
-  const Vitals vitals = context.vitals();
+void EventFeed::tell_camera(const Sources& sources) {
+  const Vitals vitals = sources.figures.camera.vitals();
   std::string now = std::string(to_string(vitals.camera.state)) + vitals.camera.detail;
   if (now == camera_) return;
   camera_ = std::move(now);
-  bus_.publish(EventType::kCamera, "camera", camera_json(context, vitals).dump());
+  bus_.publish(EventType::kCamera, "camera", camera_json(sources.figures.camera, vitals).dump());
 }
 
-void EventFeed::tell_model(const Context& context) {
-  const LoadedModel model = context.models.current();
+void EventFeed::tell_model(const Sources& sources) {
+  const LoadedModel model = sources.predictions.models.current();
   if (!model.facts || model.number == model_) return;
   Json json = model_reference(*model.facts);
-  if (const auto before = context.models.find(model_)) json["before"] = model_reference(*before);
+  if (const auto before = sources.predictions.models.find(model_)) json["before"] = model_reference(*before);
   model_ = model.number;
   bus_.publish(EventType::kModel, "model", json.dump());
 }
 
-void EventFeed::tell_stats(const Context& context, SteadyTime now) {
+void EventFeed::tell_stats(const Sources& sources, SteadyTime now) {
   if (now < next_stats_ || !bus_.wanted(EventType::kStats)) return;
   next_stats_ = now + kStatsEvery;
-  bus_.publish(EventType::kStats, "stats", stats_json(context).dump());
+  bus_.publish(EventType::kStats, "stats", stats_json(sources.figures).dump());
 }
 
-void EventFeed::tell_predictions(const Context& context, bool anew) {
+void EventFeed::tell_predictions(const Sources& sources, bool anew) {
   // Who has just come is not told of old ones.
   if (anew) {
-    if (const auto newest = context.latest.get()) last_prediction_ = newest->seq;
+    if (const auto newest = sources.predictions.latest.get()) last_prediction_ = newest->seq;
     return;
   }
-  const auto fresh = context.latest.list(
+  const auto fresh = sources.predictions.latest.list(
       kMostPredictions, [this](const Prediction& prediction) { return prediction.seq > last_prediction_; });
   if (!fresh.empty() && fresh.back().seq > last_prediction_ + 1) {
     bus_.publish_gap(set_of({EventType::kPrediction}), fresh.back().seq - last_prediction_ - 1);
   }
   for (const Prediction& prediction : fresh | std::views::reverse) {
     last_prediction_ = prediction.seq;
-    const auto model = context.models.find(prediction.model);
+    const auto model = sources.predictions.models.find(prediction.model);
     if (model) {
-      bus_.publish(EventType::kPrediction, "prediction", to_json(prediction, *model, context.source_name).dump());
+      bus_.publish(EventType::kPrediction, "prediction",
+                   to_json(prediction, *model, sources.predictions.source_name).dump());
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "daemon/http/routes/views.h"
 #include "daemon/tell/event_bus.h"
 #include "engine/base/clock.h"
 #include "engine/base/mutex.h"
@@ -14,16 +15,19 @@
 
 namespace kinglet::daemon::http {
 
-struct Context;
-
 // Owns the thread "events". note() is thread-safe; start() and stop() belong to the owner.
 class EventFeed {
  public:
   explicit EventFeed(std::string boot_tag) : bus_(std::move(boot_tag)) {}
   ~EventFeed() { stop(); }
 
-  // `context` lives until stop().
-  void start(const Context& context);
+  // What it asks about all that is not noted; lives until stop().
+  struct Sources {
+    const visits::VisitBook& visits;
+    const PredictionsView& predictions;
+    const FiguresView& figures;
+  };
+  void start(const Sources& sources);
   void stop();  // what was noted before is told first
 
   // A visit began, changed or ended. Never waits: of too many the oldest are left out, which is told as a gap.
@@ -35,12 +39,12 @@ class EventFeed {
     visits::VisitEvent event;
     visits::Visit visit;
   };
-  void run(const std::stop_token& stop, const Context& context);
-  void tell_visits(const Context& context);
-  void tell_camera(const Context& context);
-  void tell_model(const Context& context);
-  void tell_stats(const Context& context, SteadyTime now);
-  void tell_predictions(const Context& context, bool anew);
+  void run(const std::stop_token& stop, const Sources& sources);
+  void tell_visits(const Sources& sources);
+  void tell_camera(const Sources& sources);
+  void tell_model(const Sources& sources);
+  void tell_stats(const Sources& sources, SteadyTime now);
+  void tell_predictions(const Sources& sources, bool anew);
 
   EventBus bus_;
   Mutex mutex_;

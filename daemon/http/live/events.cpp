@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /api/v1/events: server-sent events (WHATWG HTML, section 9.2), for pages and programs that wait.
-#include "daemon/http/live/event_feed.h"
+#include "daemon/http/figures/slots.h"
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/routes.h"
+#include "daemon/tell/event_bus.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 
@@ -32,7 +33,7 @@ Result<bool> listen(Listening& listening, std::string& piece) {
 
 }  // namespace
 
-Reply get_events(const Context& context, const Call& call) {
+Reply get_events(const EventsView& view, const Call& call) {
   EventSet types = default_events();
   if (const auto names = call.query_value("types")) {
     std::string wrong;
@@ -47,9 +48,9 @@ Reply get_events(const Context& context, const Call& call) {
   }
   std::optional<std::string_view> last_id = call.query_value("last_event_id");
   if (!call.last_event_id.empty()) last_id = call.last_event_id;
-  std::shared_ptr<void> slot = context.long_answers.take(SlotKind::kEvents, call.caller.limit_key);
+  std::shared_ptr<void> slot = view.long_answers.take(SlotKind::kEvents, call.caller.limit_key);
   if (!slot) return problem("too-many-streams", "all places for readers of events are taken");
-  EventBus& bus = context.events.bus();
+  EventBus& bus = view.bus;
   auto listening = std::make_shared<Listening>(bus, bus.subscribe(types, last_id), std::move(slot));
   return Reply{.content_type = "text/event-stream",
                .headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}},

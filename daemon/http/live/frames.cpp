@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "daemon/capture/frame_samples.h"
+#include "daemon/http/figures/slots.h"
 #include "daemon/http/message/parameters.h"
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/routes.h"
@@ -34,16 +35,16 @@ bool send_next(Sending& sending, std::string& piece) {
 
 }  // namespace
 
-Reply get_frames(const Context& context, const Call& call) {
+Reply get_frames(const PicturesView& view, const Call& call) {
   constexpr std::int64_t kMost = 1024;
-  if (call.path_parameter("source") != context.source_name) {
+  if (call.path_parameter("source") != view.source_name) {
     return problem("not-found", "there is no camera of this name", "GET /api/v1/cameras lists them");
   }
   const auto last = integer_parameter(call, "last", 64, 1, kMost);
   if (!last) return last.error();
   auto sending = std::make_shared<Sending>();
-  sending->samples = context.samples.newest(static_cast<std::size_t>(*last));
-  sending->slot = context.long_answers.take(SlotKind::kPictures, call.caller.limit_key);
+  sending->samples = view.samples.newest(static_cast<std::size_t>(*last));
+  sending->slot = view.long_answers.take(SlotKind::kPictures, call.caller.limit_key);
   if (!sending->slot) return problem("too-many-streams", "other long answers are in work");
   return Reply{.content_type = "multipart/mixed; boundary=kinglet",
                .headers = {{"Cache-Control", "no-store"}, {"X-Frames", std::to_string(sending->samples.size())}},

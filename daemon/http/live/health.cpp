@@ -27,7 +27,7 @@ Reply health_reply(const std::vector<Check>& checks) {
 
 }  // namespace
 
-Reply get_livez(const Context& context, const Call& /*call*/) { return health_reply(liveness(context.vitals())); }
-Reply get_readyz(const Context& context, const Call& /*call*/) { return health_reply(readiness(context.vitals())); }
+Reply get_livez(const HealthView& view, const Call& /*call*/) { return health_reply(liveness(view.vitals())); }
+Reply get_readyz(const HealthView& view, const Call& /*call*/) { return health_reply(readiness(view.vitals())); }
 
 }  // namespace kinglet::daemon::http

@@ -3,12 +3,22 @@
 #include <algorithm>
 #include <array>
 
+#include "camera/frame/mailbox.h"
+#include "daemon/doctor/health.h"
+#include "daemon/http/figures/slots.h"
+#include "daemon/http/figures/traffic.h"
 #include "daemon/http/routes/routes.h"
+#include "daemon/http/routes/views.h"
+#include "daemon/line/stats.h"
 #include "daemon/machine/board.h"
 #include "daemon/machine/build_info.h"
 #include "daemon/machine/clock_sync.h"
 #include "daemon/metrics/exposition.h"
+#include "daemon/models/model_board.h"
+#include "daemon/mqtt/status.h"
+#include "daemon/webhook/status.h"
 #include "engine/base/local_time.h"
+#include "store/store.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -18,11 +28,11 @@ using metrics::Metric;
 
 double unix_seconds(WallTime time) { return Seconds(time.time_since_epoch()).count(); }
 
-void add_info(Exposition& out, const Context& context) {
+void add_info(Exposition& out, const FiguresView& view) {
   const BuildInfo& info = build_info();
   out.sample(Metric::kBuildInfo, {{"version", info.version}, {"commit", info.commit}, {"xnnpack", info.xnnpack}},
              std::uint64_t{1});
-  if (const auto model = context.models.facts()) {
+  if (const auto model = view.models.facts()) {
     out.sample(Metric::kModelInfo,
                {{"name", model->name}, {"digest", model->digest}, {"opset", std::to_string(model->metadata.opset)}},
                std::uint64_t{1});
@@ -37,32 +47,32 @@ void add_visits_today(Exposition& out, store::Store& store) {
   if (days) out.sample(Metric::kVisitsToday, {}, days->empty() ? std::uint64_t{0} : days->front().visits);
 }
 
-void add_frames(Exposition& out, const Context& context, const Stats::View& view, const CameraStatus& camera) {
+void add_frames(Exposition& out, const FiguresView& view, const Stats::View& totals, const CameraStatus& camera) {
   const auto frames = [&](std::string_view outcome, std::uint64_t count) {
-    out.sample(Metric::kFrames, {{"source", context.source_name}, {"outcome", outcome}}, count);
+    out.sample(Metric::kFrames, {{"source", view.camera.source_name}, {"outcome", outcome}}, count);
   };
-  frames("classified", view.predictions);
-  for (std::size_t i = 0; i < kSkipReasonCount; ++i) frames(to_string(static_cast<SkipReason>(i)), view.skipped[i]);
-  frames("busy", context.mailbox.dropped_count());
+  frames("classified", totals.predictions);
+  for (std::size_t i = 0; i < kSkipReasonCount; ++i) frames(to_string(static_cast<SkipReason>(i)), totals.skipped[i]);
+  frames("busy", view.mailbox.dropped_count());
   frames("camera", camera.dropped_by_source);
-  frames("error", view.errors);
-  if (view.motion) out.sample(Metric::kMoving, {}, view.motion->share);
-  out.sample(Metric::kPace, {}, view.pace);
+  frames("error", totals.errors);
+  if (totals.motion) out.sample(Metric::kMoving, {}, totals.motion->share);
+  out.sample(Metric::kPace, {}, totals.pace);
   for (std::size_t i = 0; i < kOutcomeCount; ++i) {
-    out.sample(Metric::kPredictions, {{"outcome", to_string(static_cast<Outcome>(i))}}, view.by_outcome[i]);
+    out.sample(Metric::kPredictions, {{"outcome", to_string(static_cast<Outcome>(i))}}, totals.by_outcome[i]);
   }
-  out.sample(Metric::kVisits, {}, view.visits);
-  add_visits_today(out, context.store);
-  out.histogram(Metric::kInferenceDuration, {}, view.inference.lifetime);
-  out.histogram(Metric::kStageDuration, {{"stage", "wait"}}, view.wait.lifetime);
-  out.histogram(Metric::kStageDuration, {{"stage", "preprocess"}}, view.preprocess.lifetime);
-  out.histogram(Metric::kStageDuration, {{"stage", "inference"}}, view.inference.lifetime);
-  out.histogram(Metric::kStageDuration, {{"stage", "postprocess"}}, view.postprocess.lifetime);
-  out.histogram(Metric::kFrameAge, {}, view.latency.lifetime);
+  out.sample(Metric::kVisits, {}, totals.visits);
+  add_visits_today(out, view.store);
+  out.histogram(Metric::kInferenceDuration, {}, totals.inference.lifetime);
+  out.histogram(Metric::kStageDuration, {{"stage", "wait"}}, totals.wait.lifetime);
+  out.histogram(Metric::kStageDuration, {{"stage", "preprocess"}}, totals.preprocess.lifetime);
+  out.histogram(Metric::kStageDuration, {{"stage", "inference"}}, totals.inference.lifetime);
+  out.histogram(Metric::kStageDuration, {{"stage", "postprocess"}}, totals.postprocess.lifetime);
+  out.histogram(Metric::kFrameAge, {}, totals.latency.lifetime);
 }
 
-void add_camera(Exposition& out, const Context& context, const Vitals& vitals) {
-  const std::string_view source = context.source_name;
+void add_camera(Exposition& out, const FiguresView& view, const Vitals& vitals) {
+  const std::string_view source = view.camera.source_name;
   const CameraStatus& camera = vitals.camera;
   out.sample(Metric::kCameraUp, {{"source", source}}, std::uint64_t{camera.state == CameraState::kStreaming});
   for (const CameraState state :
@@ -96,13 +106,13 @@ void add_traffic(Exposition& out, const Traffic::View& traffic) {
     out.histogram(Metric::kHttpDuration, {{"route", route}}, durations);
 }
 
-void add_integrations(Exposition& out, const Context& context) {
-  if (const auto status = context.mqtt()) {
+void add_integrations(Exposition& out, const FiguresView& view) {
+  if (const auto status = view.mqtt()) {
     out.sample(Metric::kMqttUp, {}, std::uint64_t{status->state == mqtt::LinkState::kConnected});
     out.sample(Metric::kMqttSent, {}, status->sent);
     out.sample(Metric::kMqttDropped, {}, status->dropped);
   }
-  if (const auto status = context.webhook()) {
+  if (const auto status = view.webhook()) {
     out.sample(Metric::kWebhook, {{"outcome", "delivered"}}, status->delivered);
     out.sample(Metric::kWebhook, {{"outcome", "failed"}}, status->failed_tries);
     out.sample(Metric::kWebhook, {{"outcome", "dropped"}}, status->dropped);
@@ -128,20 +138,20 @@ void add_machine(Exposition& out, SteadyClock::duration uptime, bool reload_fail
 
 }  // namespace
 
-Reply get_metrics(const Context& context, const Call& call) {
+Reply get_metrics(const FiguresView& view, const Call& call) {
   const bool open_metrics = call.accept.find("application/openmetrics-text") != std::string::npos;
   Exposition out(open_metrics ? metrics::Format::kOpenMetrics : metrics::Format::kPrometheus);
-  const Vitals vitals = context.vitals();
-  const Stats::View view = context.stats.view(vitals.now);
-  add_info(out, context);
-  add_frames(out, context, view, vitals.camera);
-  add_camera(out, context, vitals);
+  const Vitals vitals = view.camera.vitals();
+  const Stats::View totals = view.camera.stats.view(vitals.now);
+  add_info(out, view);
+  add_frames(out, view, totals, vitals.camera);
+  add_camera(out, view, vitals);
   add_store(out, vitals.store);
-  add_traffic(out, context.traffic.view());
-  out.sample(Metric::kHttpStreams, {{"kind", "sse"}}, std::uint64_t{context.long_answers.taken(SlotKind::kEvents)});
-  out.sample(Metric::kHttpStreams, {{"kind", "mjpeg"}}, std::uint64_t{context.long_answers.taken(SlotKind::kPictures)});
-  add_integrations(out, context);
-  add_machine(out, view.uptime, view.reload_failed);
+  add_traffic(out, view.traffic.view());
+  out.sample(Metric::kHttpStreams, {{"kind", "sse"}}, std::uint64_t{view.long_answers.taken(SlotKind::kEvents)});
+  out.sample(Metric::kHttpStreams, {{"kind", "mjpeg"}}, std::uint64_t{view.long_answers.taken(SlotKind::kPictures)});
+  add_integrations(out, view);
+  add_machine(out, totals.uptime, totals.reload_failed);
   return {.content_type = open_metrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
                                        : "text/plain; version=0.0.4; charset=utf-8",
           .body = out.finish(),

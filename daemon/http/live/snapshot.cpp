@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /snapshot.jpg: the newest frame.
 #include "daemon/capture/snapshot.h"
-#include "engine/base/format.h"
-
+#include "daemon/answer/latest.h"
+#include "daemon/doctor/health.h"
 #include "daemon/http/live/stats.h"
 #include "daemon/http/message/parameters.h"
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/json.h"
 #include "daemon/http/routes/routes.h"
+#include "engine/base/format.h"
 
 namespace kinglet::daemon::http {
 
-std::optional<Mark> newest_mark(const Context& context) {
+std::optional<Mark> newest_mark(const Latest<Prediction>& latest) {
   constexpr std::chrono::seconds kNews{3};
-  const std::optional<Prediction> newest = context.latest.get();
+  const std::optional<Prediction> newest = latest.get();
   if (!newest || std::chrono::system_clock::now() - newest->at > kNews) return std::nullopt;
   return Mark{.where = newest->crop, .accepted = newest->answer.outcome == Outcome::kAccepted};
 }
 
-Reply get_snapshot(const Context& context, const Call& call) {
+Reply get_snapshot(const PicturesView& view, const Call& call) {
   const std::expected<std::int64_t, Reply> width = integer_parameter(call, "width", 0, {320, 640, 1280});
   if (!width) return width.error();
   const auto overlay = integer_parameter(call, "overlay", 0, {0, 1});
   if (!overlay) return overlay.error();
   const Result<std::shared_ptr<const Snapshot>> snapshot =
-      context.snapshots.get(static_cast<int>(*width), {}, *overlay == 1 ? newest_mark(context) : std::nullopt);
+      view.snapshots.get(static_cast<int>(*width), {}, *overlay == 1 ? newest_mark(view.latest) : std::nullopt);
   if (!snapshot) {
-    const CameraStatus camera = context.vitals().camera;
+    const CameraStatus camera = view.vitals().camera;
     return problem(
         "no-camera", snapshot.error().message,
         format_text("camera: {}{}{}", to_string(camera.state), camera.detail.empty() ? "" : ": ", camera.detail));

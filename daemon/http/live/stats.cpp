@@ -2,42 +2,52 @@
 // Why: GET /api/v1/stats.
 #include "daemon/http/live/stats.h"
 
+#include "camera/frame/mailbox.h"
+#include "camera/sources/open_source.h"
+#include "daemon/capture/clip_recorder.h"
+#include "daemon/http/figures/slots.h"
 #include "daemon/http/routes/routes.h"
+#include "daemon/line/stats.h"
+#include "daemon/machine/board.h"
+#include "daemon/models/model_board.h"
+#include "daemon/mqtt/status.h"
+#include "daemon/webhook/status.h"
+#include "store/store.h"
 
 namespace kinglet::daemon::http {
 namespace {
 
-Json rates(const Stats::View& view) {
+Json rates(const Stats::View& totals) {
   Json json = Json::object();
   const auto set = [&](const char* name, const std::optional<double>& value) {
     if (value) json[name] = rounded(*value, 2);
   };
-  set("now", view.images_per_second_now);
-  set("last_1m", view.images_per_second_1m);
-  set("last_15m", view.images_per_second_15m);
+  set("now", totals.images_per_second_now);
+  set("last_1m", totals.images_per_second_1m);
+  set("last_15m", totals.images_per_second_15m);
   return json;
 }
 
-Json by_outcome(const Stats::View& view) {
+Json by_outcome(const Stats::View& totals) {
   Json json = Json::object();
-  for (std::size_t i = 0; i < kOutcomeCount; ++i) json[to_string(static_cast<Outcome>(i))] = view.by_outcome[i];
+  for (std::size_t i = 0; i < kOutcomeCount; ++i) json[to_string(static_cast<Outcome>(i))] = totals.by_outcome[i];
   return json;
 }
 
-Json frames(const Stats::View& view, const Context& context, const CameraStatus& camera) {
+Json frames(const Stats::View& totals, const FiguresView& view, const CameraStatus& camera) {
   Json skipped = Json::object();
-  for (std::size_t i = 0; i < kSkipReasonCount; ++i) skipped[to_string(static_cast<SkipReason>(i))] = view.skipped[i];
-  return {{"captured_total", view.captured},
+  for (std::size_t i = 0; i < kSkipReasonCount; ++i) skipped[to_string(static_cast<SkipReason>(i))] = totals.skipped[i];
+  return {{"captured_total", totals.captured},
           {"skipped_total", skipped},
           {"dropped_total",
-           {{"busy", context.mailbox.dropped_count()}, {"camera", camera.dropped_by_source}, {"error", view.errors}}}};
+           {{"busy", view.mailbox.dropped_count()}, {"camera", camera.dropped_by_source}, {"error", totals.errors}}}};
 }
 
-Json gate_json(const Stats::View& view) {
-  Json json{{"pace", rounded(view.pace, 4)}};
-  if (view.motion) {
-    json["moving"] = view.motion->moving;
-    json["moving_share"] = rounded(view.motion->share, 4);
+Json gate_json(const Stats::View& totals) {
+  Json json{{"pace", rounded(totals.pace, 4)}};
+  if (totals.motion) {
+    json["moving"] = totals.motion->moving;
+    json["moving_share"] = rounded(totals.motion->share, 4);
   }
   return json;
 }
@@ -103,13 +113,13 @@ Json webhook_json(const webhook::Status& status) {
   return json;
 }
 
-Json camera_json(const Context& context, const Vitals& vitals, const std::optional<double>& frames_per_second) {
+Json camera_json(const CameraView& view, const Vitals& vitals, const std::optional<double>& frames_per_second) {
   const CameraStatus& camera = vitals.camera;
-  Json json{{"state", to_string(camera.state)}, {"source", context.source_name}};
+  Json json{{"state", to_string(camera.state)}, {"source", view.source_name}};
   if (!camera.detail.empty()) json["detail"] = camera.detail;
   if (!camera.description.empty()) json["description"] = camera.description;
-  json["kind"] = camera::to_string(context.source_kind());
-  json["demonstration"] = context.source_is_demonstration();
+  json["kind"] = camera::to_string(view.kind());
+  json["demonstration"] = view.is_demonstration();
   if (camera.last_frame_at) json["last_frame_age_ms"] = rounded_ms(vitals.now - *camera.last_frame_at);
   if (frames_per_second) json["frames_per_second"] = rounded(*frames_per_second, 2);
   json["stalls_total"] = camera.stalls;
@@ -119,46 +129,46 @@ Json camera_json(const Context& context, const Vitals& vitals, const std::option
 
 }  // namespace
 
-Json camera_json(const Context& context, const Vitals& vitals) {
-  return camera_json(context, vitals, context.stats.view(vitals.now).frames_per_second);
+Json camera_json(const CameraView& view, const Vitals& vitals) {
+  return camera_json(view, vitals, view.stats.view(vitals.now).frames_per_second);
 }
 
-Json stats_json(const Context& context) {
-  const Vitals vitals = context.vitals();
-  const Stats::View view = context.stats.view(vitals.now);
-  const BoardFacts board = context.board.get(vitals.now);
+Json stats_json(const FiguresView& view) {
+  const Vitals vitals = view.camera.vitals();
+  const Stats::View totals = view.camera.stats.view(vitals.now);
+  const BoardFacts board = view.board.get(vitals.now);
   Json json{{"at", to_rfc3339(std::chrono::system_clock::now())},
-            {"uptime_seconds", rounded(Seconds(view.uptime).count(), 3)},
-            {"images_per_second", rates(view)},
-            {"images", {{"total", view.predictions}, {"by_outcome", by_outcome(view)}}},
-            {"frames", frames(view, context, vitals.camera)},
-            {"gate", gate_json(view)},
-            {"latency_ms", latency(view.latency.recent)},
+            {"uptime_seconds", rounded(Seconds(totals.uptime).count(), 3)},
+            {"images_per_second", rates(totals)},
+            {"images", {{"total", totals.predictions}, {"by_outcome", by_outcome(totals)}}},
+            {"frames", frames(totals, view, vitals.camera)},
+            {"gate", gate_json(totals)},
+            {"latency_ms", latency(totals.latency.recent)},
             {"stages_ms",
-             {{"wait", stage(view.wait)},
-              {"preprocess", stage(view.preprocess)},
-              {"inference", stage(view.inference)},
-              {"postprocess", stage(view.postprocess)}}},
-            {"camera", camera_json(context, vitals, view.frames_per_second)}};
-  if (const auto model = context.models.facts()) json["threads"] = {{"inference", model->threads}};
+             {{"wait", stage(totals.wait)},
+              {"preprocess", stage(totals.preprocess)},
+              {"inference", stage(totals.inference)},
+              {"postprocess", stage(totals.postprocess)}}},
+            {"camera", camera_json(view.camera, vitals, totals.frames_per_second)}};
+  if (const auto model = view.models.facts()) json["threads"] = {{"inference", model->threads}};
   Json memory = Json::object();
   if (board.resident_bytes) memory["resident_bytes"] = *board.resident_bytes;
   if (board.peak_bytes) memory["peak_bytes"] = *board.peak_bytes;
   json["memory"] = memory;
   json["board"] = board_json(board);
-  json["store"] = store_json(context.store.status());
-  if (context.clips != nullptr) {
-    const ClipStatus clips = context.clips->status();
+  json["store"] = store_json(view.store.status());
+  if (view.clips != nullptr) {
+    const ClipStatus clips = view.clips->status();
     json["clips"] = {{"memory_bytes", clips.bytes}, {"frames_total", clips.frames}, {"missed_total", clips.missed}};
   }
-  json["streams"] = streams_json(context.long_answers);
-  if (const auto status = context.mqtt()) json["mqtt"] = mqtt_json(*status);
-  if (const auto status = context.webhook()) json["webhook"] = webhook_json(*status);
+  json["streams"] = streams_json(view.long_answers);
+  if (const auto status = view.mqtt()) json["mqtt"] = mqtt_json(*status);
+  if (const auto status = view.webhook()) json["webhook"] = webhook_json(*status);
   return json;
 }
 
-Reply get_stats(const Context& context, const Call& /*call*/) {
-  return json_reply(stats_json(context).dump(), "no-store");
+Reply get_stats(const FiguresView& view, const Call& /*call*/) {
+  return json_reply(stats_json(view).dump(), "no-store");
 }
 
 }  // namespace kinglet::daemon::http

@@ -2,14 +2,17 @@
 // Why: the figures and the camera's state in one form, asked for and told as events.
 #pragma once
 
-#include "daemon/http/routes/context.h"
+#include "daemon/answer/latest.h"
+#include "daemon/capture/snapshot.h"
+#include "daemon/doctor/health.h"
 #include "daemon/http/routes/json.h"
+#include "daemon/http/routes/views.h"
 
 namespace kinglet::daemon::http {
 
-[[nodiscard]] Json stats_json(const Context& context);
+[[nodiscard]] Json stats_json(const FiguresView& view);
 // Around what the model has looked at within the last seconds.
-[[nodiscard]] std::optional<Mark> newest_mark(const Context& context);
-[[nodiscard]] Json camera_json(const Context& context, const Vitals& vitals);
+[[nodiscard]] std::optional<Mark> newest_mark(const Latest<Prediction>& latest);
+[[nodiscard]] Json camera_json(const CameraView& view, const Vitals& vitals);
 
 }  // namespace kinglet::daemon::http

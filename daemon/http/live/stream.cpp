@@ -5,6 +5,7 @@
 
 #include "daemon/capture/clip_file.h"
 #include "daemon/capture/snapshot.h"
+#include "daemon/http/figures/slots.h"
 #include "daemon/http/live/stats.h"
 #include "daemon/http/message/parameters.h"
 #include "daemon/http/message/problem.h"
@@ -22,7 +23,7 @@ constexpr std::chrono::milliseconds kTurn{250};
 
 struct Watching {
   SnapshotBoard& board;
-  const Context* context;  // of the marks; nullptr: none are wished
+  const Latest<Prediction>* latest;  // of the marks; nullptr: none are wished
   int width;
   SteadyClock::duration interval;
   std::shared_ptr<void> slot;
@@ -48,7 +49,7 @@ Result<bool> watch(Watching& watching, std::string& piece) {
   // All watchers of one rate ask at the same moments, and so get the same picture.
   const auto past = now.time_since_epoch() % watching.interval;
   watching.due = now + (watching.interval - past);
-  const auto mark = watching.context != nullptr ? newest_mark(*watching.context) : std::nullopt;
+  const auto mark = watching.latest != nullptr ? newest_mark(*watching.latest) : std::nullopt;
   const auto snapshot = watching.board.get(watching.width, watching.interval / 2, mark);
   // Without a picture the watcher waits; /readyz says why.
   if (!snapshot || watching.last_seq == (*snapshot)->info.sequence) return true;
@@ -59,7 +60,7 @@ Result<bool> watch(Watching& watching, std::string& piece) {
 
 }  // namespace
 
-Reply get_stream(const Context& context, const Call& call) {
+Reply get_stream(const PicturesView& view, const Call& call) {
   const auto width = integer_parameter(call, "width", 640, {320, 640, 1280});
   if (!width) return width.error();
   const auto overlay = integer_parameter(call, "overlay", 0, {0, 1});
@@ -67,13 +68,13 @@ Reply get_stream(const Context& context, const Call& call) {
   const auto fps = number_parameter(call, "fps", kUsual);
   if (!fps) return fps.error();
   const Seconds interval(1 / std::clamp(*fps, kSlowest, kFastest));
-  if (const auto first = context.snapshots.get(static_cast<int>(*width)); !first) {
+  if (const auto first = view.snapshots.get(static_cast<int>(*width)); !first) {
     return problem("no-camera", first.error().message, "/readyz says why");
   }
-  std::shared_ptr<void> slot = context.long_answers.take(SlotKind::kPictures, call.caller.limit_key);
+  std::shared_ptr<void> slot = view.long_answers.take(SlotKind::kPictures, call.caller.limit_key);
   if (!slot) return problem("too-many-streams", "all places for watchers are taken");
   auto watching =
-      std::make_shared<Watching>(context.snapshots, *overlay == 1 ? &context : nullptr, static_cast<int>(*width),
+      std::make_shared<Watching>(view.snapshots, *overlay == 1 ? &view.latest : nullptr, static_cast<int>(*width),
                                  std::chrono::duration_cast<SteadyClock::duration>(interval), std::move(slot));
   return Reply{.content_type = std::string(kClipType),
                .headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}},

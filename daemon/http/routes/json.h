@@ -5,8 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "daemon/http/routes/context.h"
-#include "daemon/line/line_model.h"
+#include "daemon/line/model_facts.h"
 #include "daemon/line/prediction.h"
 
 namespace kinglet::daemon::http {

@@ -15,8 +15,9 @@ namespace kinglet::daemon::http {
 namespace {
 
 constexpr std::array kRoutes{
-#define KINGLET_ROUTE(method, path, handler, role, query, summary) \
-  Route{method, path, &handler, Role::role, query, summary},
+#define KINGLET_ROUTE(method, path, handler, view, role, query, summary) \
+  Route{method,     path,  [](const Views& views, const Call& call) { return handler(std::get<view>(views), call); }, \
+        Role::role, query, summary},
 #include "daemon/http/routes/routes.def"
 #undef KINGLET_ROUTE
 };
@@ -114,13 +115,11 @@ Found find_route(Call& call) {
   return found;
 }
 
-Reply run_handler(const Route& route, const Context& context, const Call& call) {
+Reply run_handler(const Route& route, const Views& views, const Call& call, const LogSink& log) {
   try {
-    return route.handler(context, call);
+    return route.handler(views, call);
   } catch (const std::exception& error) {
-    if (context.log) {
-      context.log(LogLevel::kError, format_text("{} {}: {}", route.method, route.path, printable(error.what(), 300)));
-    }
+    if (log) log(LogLevel::kError, format_text("{} {}: {}", route.method, route.path, printable(error.what(), 300)));
     return problem("internal-error", "the request could not be answered", "please report it with the request id");
   }
 }

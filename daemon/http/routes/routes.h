@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "daemon/http/message/message.h"
-#include "daemon/http/routes/context.h"
+#include "daemon/http/routes/views.h"
 #include "daemon/tokens/role.h"
 
 namespace kinglet::daemon::http {
 
 struct Route {
   std::string_view method;
-  std::string_view path;  // pattern
-  Reply (*handler)(const Context& context, const Call& call);
+  std::string_view path;                                   // pattern
+  Reply (*handler)(const Views& views, const Call& call);  // with its own view of them
   Role role;
   std::string_view query;  // "top_k,crop"
   std::string_view summary;
@@ -38,11 +38,11 @@ struct Found {
 [[nodiscard]] Found find_route(Call& call);
 
 // Runs the handler. An own bug or a library's exception becomes 500 `internal-error` and a line in the log.
-[[nodiscard]] Reply run_handler(const Route& route, const Context& context, const Call& call);
+[[nodiscard]] Reply run_handler(const Route& route, const Views& views, const Call& call, const LogSink& log);
 
 // One declaration a row.
-#define KINGLET_ROUTE(method, path, handler, role, query, summary) \
-  Reply handler(const Context& context, const Call& call);
+#define KINGLET_ROUTE(method, path, handler, view, role, query, summary) \
+  Reply handler(const view& of_subject, const Call& call);
 #include "daemon/http/routes/routes.def"
 #undef KINGLET_ROUTE
 

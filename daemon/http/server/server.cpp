@@ -13,13 +13,16 @@
 #include <map>
 #include <utility>
 
+#include "daemon/doctor/log_book.h"
 #include "daemon/http/access/door.h"
+#include "daemon/http/figures/traffic.h"
 #include "daemon/http/message/problem.h"
 #include "daemon/http/server/exchange.h"
 #include "daemon/http/server/sockets.h"
 #include "daemon/machine/thread_entry.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
+#include "visits/ids.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -48,7 +51,7 @@ class Server::Endpoint final : public httplib::Server {
     set_default_headers(headers_always());
     set_keep_alive_timeout(std::chrono::duration_cast<std::chrono::seconds>(owner_.options_.limits.kept_alive).count());
     set_keep_alive_max_count(owner_.options_.limits.requests);
-    set_payload_max_length(std::max<std::size_t>(owner_.context_.max_body_bytes * 2, 1U << 20));
+    set_payload_max_length(std::max<std::size_t>(owner_.parts_.max_body_bytes * 2, 1U << 20));
     set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       return before_body(request, response) ? HandlerResponse::Handled : HandlerResponse::Unhandled;
     });
@@ -175,10 +178,10 @@ class Server::Endpoint final : public httplib::Server {
   void refuse_unread(DeadlineStream& stream) {
     if (stream.too_much() == HeadWatch::TooMuch::kRequestLine) {
       Reply reply = uri_too_long();
-      const std::string id = owner_.context_.ids.next_text("req", std::chrono::system_clock::now());
+      const std::string id = owner_.parts_.ids.next_text("req", std::chrono::system_clock::now());
       complete_problem(reply, {}, id);
       reply.headers.emplace_back("X-Request-Id", id);
-      owner_.context_.traffic.add({}, {}, reply.status, {});
+      owner_.parts_.traffic.add({}, {}, reply.status, {});
       const std::string text = refusal_text(reply);
       (void)stream.write(text.data(), text.size());
     } else if (stream.gave_way()) {
@@ -195,7 +198,7 @@ class Server::Endpoint final : public httplib::Server {
     const Credentials credentials = credentials_of(request);
     std::string_view pattern;
     std::optional<Reply> reply = owner_.guard_.check_request(call, credentials);
-    Door& door = owner_.context_.door;
+    Door& door = owner_.parts_.door;
     if (!connection().seat.move_to({call.caller.standing, call.caller.limit_key}) && !reply) reply = crowded();
     if (!reply) reply = door.limit(call.caller, call.path);
     if (!reply) {
@@ -209,7 +212,7 @@ class Server::Endpoint final : public httplib::Server {
         if (!reply && has_the_model_work(*found.route)) reply = door.limit_costly(call.caller);
         // Without a length there is no body (RFC 9112, section 6.3); the library would wait for one.
         if (!reply && found.route->method != "GET" && has_body(request)) return false;
-        if (!reply) reply = run_handler(*found.route, owner_.context_, call);
+        if (!reply) reply = run_handler(*found.route, owner_.parts_.views, call, owner_.parts_.log);
       }
     }
     finish(std::move(*reply), call, pattern, request, response, start);
@@ -233,40 +236,40 @@ class Server::Endpoint final : public httplib::Server {
     } else if (!whole) {
       const bool gave_way = connection().stream.gave_way();
       reply = gave_way ? crowded() : problem("bad-request", "the body ended early or came too slowly");
-    } else if (std::optional<Reply> refusal = owner_.context_.door.admit(call.caller, *found.route)) {
+    } else if (std::optional<Reply> refusal = owner_.parts_.door.admit(call.caller, *found.route)) {
       reply = std::move(*refusal);  // the token was revoked meanwhile
     } else {
-      reply = run_handler(*found.route, owner_.context_, call);
+      reply = run_handler(*found.route, owner_.parts_.views, call, owner_.parts_.log);
     }
     finish(std::move(reply), call, found.pattern, request, response, start);
   }
 
   Call make_call(const httplib::Request& request) {
-    Call call = call_of(request, owner_.context_.ids.next_text("req", std::chrono::system_clock::now()));
+    Call call = call_of(request, owner_.parts_.ids.next_text("req", std::chrono::system_clock::now()));
     Evidences evidences = evidences_of(request);
     if (evidences.foreign_on_loopback.empty() && !call.host.empty() && !owner_.guard_.is_called_so_here(call.host)) {
       evidences.foreign_on_loopback = "Host: " + printable(call.host, 60);
     }
-    call.caller = owner_.context_.door.identify(request.remote_addr, evidences);
+    call.caller = owner_.parts_.door.identify(request.remote_addr, evidences);
     return call;
   }
 
   void finish(Reply reply, const Call& call, std::string_view pattern, const httplib::Request& request,
               httplib::Response& response, SteadyTime start) {
     const SteadyClock::duration taken = SteadyClock::now() - start;
-    owner_.context_.traffic.add(pattern, call.method, reply.status, taken);
-    if (owner_.context_.log && owner_.context_.log_book.wants(LogLevel::kDebug)) {
+    owner_.parts_.traffic.add(pattern, call.method, reply.status, taken);
+    if (owner_.parts_.log && owner_.parts_.log_book.wants(LogLevel::kDebug)) {
       // Only the pattern: nothing of the request reaches the log.
-      owner_.context_.log(LogLevel::kDebug, format_text("{} {} {} {:.1f} ms {}", pattern.empty() ? "-" : call.method,
-                                                        pattern.empty() ? "(no route)" : pattern, reply.status,
-                                                        to_ms(taken).count(), call.request_id));
+      owner_.parts_.log(LogLevel::kDebug, format_text("{} {} {} {:.1f} ms {}", pattern.empty() ? "-" : call.method,
+                                                      pattern.empty() ? "(no route)" : pattern, reply.status,
+                                                      to_ms(taken).count(), call.request_id));
     }
     owner_.guard_.add_cors(reply, call, header_of(request, "Origin"));
     MorePieces more = std::exchange(reply.more, {});
     if (more) more = counted_as_stream(std::move(more));
     const std::string type = reply.content_type;
     write_reply(std::move(reply), call, request, response);
-    if (more) write_pieces(std::move(more), type, request, request.local_port, owner_.context_.log, response);
+    if (more) write_pieces(std::move(more), type, request, request.local_port, owner_.parts_.log, response);
   }
 
   MorePieces counted_as_stream(MorePieces more) {
@@ -301,7 +304,7 @@ class Server::Endpoint final : public httplib::Server {
           reply = stream.gave_way() ? crowded() : problem("bad-request", "the request is not readable HTTP/1.1");
         }
     }
-    owner_.context_.traffic.add({}, request.method, reply.status, {});
+    owner_.parts_.traffic.add({}, request.method, reply.status, {});
     response.headers.erase("X-Request-Id");
     response.set_header("Connection", "close");
     write_reply(std::move(reply), call, {}, response);  // as it came: perhaps not prepared
@@ -312,10 +315,10 @@ class Server::Endpoint final : public httplib::Server {
   std::map<std::thread::id, Connection> connections_ KINGLET_GUARDED_BY(mutex_);
 };
 
-Server::Server(std::vector<Listener> listeners, ServerOptions options, const Context& context)
+Server::Server(std::vector<Listener> listeners, ServerOptions options, ServerParts parts)
     : options_(std::move(options)),
-      context_(context),
-      guard_(options_.host_name, options_.allowed_hosts, options_.allowed_origins, context.max_body_bytes),
+      parts_(std::move(parts)),
+      guard_(options_.host_name, options_.allowed_hosts, options_.allowed_origins, parts_.max_body_bytes),
       crowded_(refusal_text(crowded())),
       listeners_(std::move(listeners)),
       endpoint_(std::make_unique<Endpoint>(*this)) {}
@@ -362,7 +365,7 @@ void Server::accept_one(const Listener& listener) {
     if (!tls) refuse(connection->get(), crowded_);
   };
   const bool taken =
-      pool_->add({.visitor = context_.door.visitor(peer),
+      pool_->add({.visitor = parts_.door.visitor(peer),
                   .run = [this, connection, peer, tls = listener.tls](
                              Pool::Seat& seat) { endpoint_->serve(std::move(*connection), peer, tls, seat); },
                   .refuse = turned_away});
@@ -371,7 +374,7 @@ void Server::accept_one(const Listener& listener) {
 
 void Server::answer(FileDescriptor connection, const std::string& peer) {
   if (!pool_) pool_ = std::make_unique<Pool>(options_.pool);
-  Pool::Seat seat(*pool_, context_.door.visitor(peer));
+  Pool::Seat seat(*pool_, parts_.door.visitor(peer));
   endpoint_->serve(std::move(connection), peer, false, seat);
 }
 

@@ -9,10 +9,14 @@
 #include <vector>
 
 #include "daemon/http/access/guard.h"
-#include "daemon/http/routes/context.h"
+#include "daemon/http/routes/views.h"
 #include "daemon/http/server/deadline_stream.h"
 #include "daemon/http/server/listener.h"
 #include "daemon/http/server/pool.h"
+
+namespace kinglet::visits {
+class IdMaker;
+}
 
 namespace kinglet::daemon::http {
 
@@ -25,11 +29,21 @@ struct ServerOptions {
   Tls* tls = nullptr;  // of listeners that speak it; outlives the server
 };
 
+// What a server is made with; referred to, it outlives the server and is thread-safe.
+struct ServerParts {
+  const Views& views;  // of its handlers
+  Door& door;
+  Traffic& traffic;
+  visits::IdMaker& ids;  // of requests
+  const LogBook& log_book;
+  LogSink log;
+  std::uint64_t max_body_bytes = 8U << 20;
+};
+
 // Owns the pool and the thread that accepts. start() and stop() belong to the owner.
 class Server {
  public:
-  // `context` outlives the server.
-  Server(std::vector<Listener> listeners, ServerOptions options, const Context& context);
+  Server(std::vector<Listener> listeners, ServerOptions options, ServerParts parts);
   ~Server();
 
   void start();
@@ -44,7 +58,7 @@ class Server {
   void accept_one(const Listener& listener);
 
   const ServerOptions options_;
-  const Context& context_;
+  const ServerParts parts_;
   const Guard guard_;
   const std::string crowded_;  // the answer to connections that are too many
   const std::vector<Listener> listeners_;

@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "daemon/tell/visit_json.h"
 #include "engine/base/format.h"
 
 namespace kinglet::daemon {
@@ -57,6 +58,26 @@ TEST(EventBus, TheEndWaitsUntilEveryReaderHasTakenWhatHasCome) {
     (void)bus.take(*slow, kNow).value();
   });
   EXPECT_TRUE(bus.wait_until_taken(SteadyClock::now() + std::chrono::seconds(30)));
+}
+
+TEST(EventBus, AVisitIsToldAsAValueAndInWords) {
+  EventBus bus("a");
+  const auto reader = bus.subscribe(all(), {});
+  bus.publish(EventType::kVisitEnd, {.visit = {.id = "vis_1"}, .count_today = 3});
+  const EventBus::Told told = bus.take_one(*reader, kNow).value();
+  EXPECT_EQ(told.seq, 1U);
+  ASSERT_TRUE(told.visit);
+  EXPECT_EQ(told.visit->count_today, 3U);
+  EXPECT_THAT(told.data, HasSubstr("\"visit\":" + visit_json(*told.visit).dump()));
+  EXPECT_THAT(data_with_type(told), StartsWith("{\"type\":\"visit.end\",\"seq\":1,\"at\":\""));
+}
+
+TEST(EventBus, OfAVisitThatWasDeletedOnlyTheIdIsToldInWords) {
+  EventBus bus("a");
+  const auto reader = bus.subscribe(all(), {});
+  bus.publish(EventType::kVisitDeleted, {.visit = {.id = "vis_1"}});
+  const EventBus::Told told = bus.take_one(*reader, kNow).value();
+  EXPECT_TRUE(told.data.ends_with(",\"visit\":{\"id\":\"vis_1\"}}")) << told.data;
 }
 
 TEST(EventBus, AReaderGetsTheTypesItWishes) {

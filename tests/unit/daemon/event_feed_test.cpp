@@ -14,7 +14,10 @@ TEST(EventFeed, OfTooManyVisitsTheOldestAreLeftOutAndCounted) {
   EventFeed feed("a");
   const auto reader = feed.bus().subscribe(set_of({EventType::kVisitStart}), {});
   for (std::uint64_t i = 0; i < kNoted; ++i) feed.note(visits::VisitEvent::kStart, {.id = "vis_1", .seq = i});
-  feed.start(fuzz::DaemonParts::instance().context());
+  const fuzz::DaemonParts& daemon = fuzz::DaemonParts::instance();
+  feed.start({.visits = daemon.book(),
+              .predictions = std::get<PredictionsView>(daemon.views()),
+              .figures = std::get<FiguresView>(daemon.views())});
   std::uint64_t missed = 0;
   std::uint64_t told = 0;
   const SteadyTime deadline = SteadyClock::now() + std::chrono::minutes(1);

@@ -64,7 +64,7 @@ TEST(WebhookSender, WhileNobodyTakesThemTheNewestMessagesWait) {
   Sender sender(options, bus, {}, [](LogLevel, std::string_view) {});
   sender.start();
   const SteadyTime deadline = SteadyClock::now() + std::chrono::seconds(30);
-  for (int i = 1; i <= 150; ++i) bus.publish(EventType::kVisitStart, "visit", R"({"id":"vis_1"})");
+  for (int i = 1; i <= 150; ++i) bus.publish(EventType::kVisitStart, {.visit = {.id = "vis_1"}});
   const auto done = [&] {
     return sender.status().waiting + sender.status().dropped == 150 && !sender.status().detail.empty();
   };
@@ -97,7 +97,7 @@ TEST(WebhookSender, HowManyEventsWereLeftOutIsToldWhenMessagesAreTaken) {
   options.most_waiting = 10;
   Sender sender(options, bus, {}, [](LogLevel, std::string_view) {});
   sender.start();
-  for (int i = 1; i <= 30; ++i) bus.publish(EventType::kVisitStart, "visit", R"({"id":"vis_1"})");
+  for (int i = 1; i <= 30; ++i) bus.publish(EventType::kVisitStart, {.visit = {.id = "vis_1"}});
   bus.publish_gap(set_of({EventType::kVisitStart}), 1000);
   const auto told = [&] {
     std::uint64_t missed = 0;

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what a handler may reach is what its subject needs, and no more: a view each, made once by the daemon's own
+// parts (daemon/app/app_parts.cpp) or by a test. Nothing here runs the model or touches the camera.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/base/log.h"
+
+namespace kinglet::camera {
+class Mailbox;
+enum class SourceKind : std::uint8_t;
+}  // namespace kinglet::camera
+namespace kinglet::store {
+class Store;
+}
+namespace kinglet::visits {
+struct VisitBook;
+}
+
+namespace kinglet::daemon {
+
+class ClassifyDesk;
+class ClipRecorder;
+class EventBus;
+class FrameSamples;
+class LogBook;
+class ModelBoard;
+class ModelKeeper;
+class RecentBoard;
+class SnapshotBoard;
+class Stats;
+struct DoctorInput;
+struct Prediction;
+struct TrialRule;
+struct Vitals;
+template <typename T>
+class Latest;
+
+namespace kserve {
+class Figures;
+}
+namespace mqtt {
+struct Status;
+}
+namespace webhook {
+struct Status;
+}
+
+namespace http {
+
+class Door;
+class Slots;
+class Traffic;
+struct Setting;
+
+// Everything that is referred to outlives the server and is thread-safe.
+
+struct NoView {};  // of handlers that answer from what is built in
+
+struct VersionView {
+  const Stats& stats;
+};
+
+struct AccessView {
+  Door& door;
+  std::function<std::string()> page;  // where people on other machines open the page: "http://feeder.local:8420"
+};
+
+struct ConfigView {
+  std::function<std::vector<Setting>()> settings;                             // all keys, in their order
+  std::function<std::vector<Error>(const std::string& toml)> check_settings;  // faults of a file of this text
+};
+
+struct ControlView {
+  std::function<void(bool paused)> set_paused;
+  const LogBook& log_book;
+  LogSink log;
+};
+
+struct ModelsView {
+  const ModelBoard& models;
+  ModelKeeper& keeper;
+  std::function<TrialRule()> trial_rule;  // as the configuration has it
+};
+
+// Pictures and tensors that are posted.
+struct ClassifyView {
+  const ModelBoard& models;
+  ClassifyDesk& desk;
+  std::int64_t max_pixels = 24'000'000;
+};
+
+// The Open Inference Protocol.
+struct InferenceView {
+  ClassifyView posted;
+  kserve::Figures& figures;
+  std::function<Vitals()> vitals;
+};
+
+struct PredictionsView {
+  std::string source_name;  // of the first source, in answers, events and metrics
+  const ModelBoard& models;
+  const Latest<Prediction>& latest;
+  store::Store& store;  // keeps those that visits rest on
+};
+
+struct HistoryView {
+  const visits::VisitBook& visits;
+  store::Store& store;
+  const ModelBoard& models;
+  EventBus& events;
+  Slots& long_answers;
+};
+
+struct HealthView {
+  std::function<Vitals()> vitals;
+  std::function<DoctorInput()> doctor;
+};
+
+struct CameraView {
+  std::string source_name;
+  std::function<camera::SourceKind()> kind;
+  std::function<bool()> is_demonstration;
+  std::function<Vitals()> vitals;
+  const Stats& stats;
+};
+
+// Frames as pictures.
+struct PicturesView {
+  std::string source_name;
+  std::function<Vitals()> vitals;
+  const Latest<Prediction>& latest;
+  SnapshotBoard& snapshots;
+  const FrameSamples& samples;
+  Slots& long_answers;
+};
+
+struct FiguresView {
+  CameraView camera;
+  const ModelBoard& models;
+  const camera::Mailbox& mailbox;
+  RecentBoard& board;
+  store::Store& store;
+  const Slots& long_answers;
+  const Traffic& traffic;
+  std::function<std::optional<mqtt::Status>()> mqtt;        // nothing: not wished
+  std::function<std::optional<webhook::Status>()> webhook;  // the same
+  const ClipRecorder* clips = nullptr;                      // nullptr: none are made
+};
+
+struct EventsView {
+  EventBus& bus;
+  Slots& long_answers;
+};
+
+// A row of routes.def names the one that its handler gets.
+using Views =
+    std::tuple<NoView, VersionView, AccessView, ConfigView, ControlView, ModelsView, ClassifyView, InferenceView,
+               PredictionsView, HistoryView, HealthView, CameraView, PicturesView, FiguresView, EventsView>;
+
+}  // namespace http
+}  // namespace kinglet::daemon

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Handlers asked by themselves, with the view of their subject and no daemon around them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/doctor/health.h"
+#include "daemon/doctor/log_book.h"
+#include "daemon/http/figures/slots.h"
+#include "daemon/http/routes/routes.h"
+#include "daemon/models/model_board.h"
+#include "daemon/tell/event_bus.h"
+#include "store/store.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+Vitals sound_vitals(SteadyTime now) {
+  Vitals vitals{.now = now, .answer_heartbeat = now};
+  vitals.camera.turn_by = now + std::chrono::seconds(1);
+  return vitals;
+}
+
+TEST(Handlers, ThreadsThatGiveNoSignOfLifeAreUnwell) {
+  const SteadyTime now = SteadyClock::now();
+  Vitals vitals = sound_vitals(now);
+  const HealthView view{.vitals = [&] { return vitals; }, .doctor = {}};
+  EXPECT_EQ(get_livez(view, {}).status, 200);
+  vitals.answer_heartbeat = now - std::chrono::hours(1);
+  const Reply unwell = get_livez(view, {});
+  EXPECT_EQ(unwell.status, 503);
+  EXPECT_THAT(unwell.body, HasSubstr("no sign of life for 3600 s"));
+}
+
+TEST(Handlers, APauseIsPassedOnAndToldWithItsName) {
+  std::vector<bool> paused;
+  std::string said;
+  const LogBook book("info");
+  const ControlView view{.set_paused = [&](bool value) { paused.push_back(value); },
+                         .log_book = book,
+                         .log = [&](LogLevel, std::string_view line) { said += std::string(line) + "\n"; }};
+  EXPECT_EQ(post_pause(view, {}).status, 200);
+  EXPECT_EQ(post_resume(view, {}).status, 200);
+  EXPECT_EQ(paused, (std::vector{true, false}));
+  EXPECT_THAT(said, HasSubstr("paused by"));
+}
+
+class HistoryHandlers : public ::testing::Test {
+ protected:
+  store::Store store_{store::StoreOptions{}};  // in memory
+  const visits::VisitBook book_ = store_.book();
+  ModelBoard models_;
+  EventBus events_{"a"};
+  Slots slots_{{8, 4}, 8};
+  const HistoryView view_{
+      .visits = book_, .store = store_, .models = models_, .events = events_, .long_answers = slots_};
+
+  std::string put_visit(const std::string& species) {
+    const std::uint64_t seq = store_.next_seq();
+    visits::Visit visit{.id = "vis_0000000000000000000000000" + std::to_string(seq), .seq = seq, .source = "camera"};
+    visit.state = visits::VisitState::kEnded;
+    visit.started_at = std::chrono::system_clock::now();
+    visit.model_result.species_id = species;
+    store_.put(visit);
+    return visit.id;
+  }
+};
+
+TEST_F(HistoryHandlers, VisitsAreListedNewestFirst) {
+  put_visit("parus-major");
+  put_visit("turdus-merula");
+  const Json items = Json::parse(get_visits(view_, {}).body)["items"];
+  ASSERT_EQ(items.size(), 2U);
+  EXPECT_EQ(items[0]["species_id"], "turdus-merula");
+}
+
+TEST_F(HistoryHandlers, ADeletedVisitIsGoneAndTold) {
+  const std::string id = put_visit("parus-major");
+  const auto reader = events_.subscribe(set_of({EventType::kVisitDeleted}), {});
+  Call call{.method = "DELETE", .path = "/api/v1/visits/" + id};
+  call.path_parameters = {{"id", id}};
+  EXPECT_EQ(delete_visit(view_, call).status, 204);
+  EXPECT_EQ(get_visit(view_, call).status, 404);
+  const auto told = events_.take_one(*reader, std::chrono::milliseconds(0));
+  ASSERT_TRUE(told && told->visit);
+  EXPECT_EQ(told->visit->visit.id, id);
+}
+
+}  // namespace
+}  // namespace kinglet::daemon::http
