@@ -1,12 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/http/live/event_feed.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "camera/frame/mailbox.h"
+#include "camera/sources/open_source.h"
+#include "daemon/answer/latest.h"
+#include "daemon/doctor/health.h"
+#include "daemon/http/figures/slots.h"
+#include "daemon/http/figures/traffic.h"
+#include "daemon/line/line_model.h"
+#include "daemon/line/prediction.h"
+#include "daemon/line/stats.h"
+#include "daemon/machine/board.h"
+#include "daemon/models/model_board.h"
+#include "daemon/mqtt/status.h"
+#include "daemon/webhook/status.h"
+#include "store/store.h"
 #include "tests/fuzz/daemon_parts.h"
 
 namespace kinglet::daemon::http {
 namespace {
+
+using ::testing::HasSubstr;
 
 // As after a disk that stood still for as long as 300 events took.
 TEST(EventFeed, OfTooManyVisitsTheOldestAreLeftOutAndCounted) {
@@ -29,6 +46,86 @@ TEST(EventFeed, OfTooManyVisitsTheOldestAreLeftOutAndCounted) {
   }
   EXPECT_EQ(missed + told, kNoted);
   EXPECT_GE(missed, 44U) << "256 wait";
+}
+
+// A feed over a camera, models and predictions that the test has in its hand.
+class EventFeedTest : public ::testing::Test {
+ protected:
+  ~EventFeedTest() override { feed_.stop(); }
+
+  std::shared_ptr<EventBus::Reader> started(EventSet types) {
+    auto reader = feed_.bus().subscribe(types, {});
+    feed_.start({.visits = book_, .predictions = predictions_, .figures = figures_});
+    return reader;
+  }
+  std::string next(EventBus::Reader& reader) {
+    const auto told = feed_.bus().take_one(reader, std::chrono::minutes(1));
+    return told ? told->data : "nothing within a minute";
+  }
+  void set_camera(CameraState state) {
+    MutexLock lock(mutex_);
+    vitals_.camera.state = state;
+  }
+  Vitals vitals() {
+    MutexLock lock(mutex_);
+    return vitals_;
+  }
+
+  Mutex mutex_;
+  Vitals vitals_ KINGLET_GUARDED_BY(mutex_);
+  store::Store store_{store::StoreOptions{}};
+  const visits::VisitBook book_ = store_.book();
+  ModelBoard models_;
+  Latest<Prediction> latest_{8};
+  Stats stats_{SteadyClock::now()};
+  camera::Mailbox mailbox_;
+  RecentBoard board_;
+  Slots slots_{{8, 4}, 8};
+  Traffic traffic_;
+  const PredictionsView predictions_{.source_name = "camera", .models = models_, .latest = latest_, .store = store_};
+  const FiguresView figures_{.camera = {.source_name = "camera",
+                                        .kind = [] { return camera::SourceKind::kAttached; },
+                                        .is_demonstration = [] { return false; },
+                                        .vitals = [this] { return vitals(); },
+                                        .stats = stats_},
+                             .models = models_,
+                             .mailbox = mailbox_,
+                             .board = board_,
+                             .store = store_,
+                             .long_answers = slots_,
+                             .traffic = traffic_,
+                             .mqtt = [] { return std::optional<mqtt::Status>(); },
+                             .webhook = [] { return std::optional<webhook::Status>(); }};
+  EventFeed feed_{"a"};
+};
+
+TEST_F(EventFeedTest, TellsTheCamerasStateWhenItChanges) {
+  set_camera(CameraState::kStarting);
+  const auto reader = started(set_of({EventType::kCamera}));
+  EXPECT_THAT(next(*reader), HasSubstr("\"state\":\"starting\""));
+  set_camera(CameraState::kStreaming);
+  EXPECT_THAT(next(*reader), HasSubstr("\"state\":\"streaming\""));
+}
+
+TEST_F(EventFeedTest, TellsAnotherModelWithTheOneBefore) {
+  const auto publish = [&](const std::string& name) {
+    const auto model =
+        LineModel::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .name = name}).value();
+    std::vector<std::string> warnings;
+    models_.publish(model.facts(), visits::Rule::make(model.facts()->taxa, {}, warnings));
+  };
+  publish("old");
+  const auto reader = started(set_of({EventType::kModel}));
+  publish("new");
+  const std::string told = next(*reader);
+  EXPECT_THAT(told, HasSubstr("\"name\":\"new\""));
+  EXPECT_THAT(told, HasSubstr("\"before\":{\"name\":\"old\""));
+}
+
+TEST_F(EventFeedTest, AVisitThatTheHistoryDoesNotKnowIsToldAsItWasNoted) {
+  const auto reader = started(set_of({EventType::kVisitEnd}));
+  feed_.note(visits::VisitEvent::kEnd, {.id = "vis_1"});
+  EXPECT_THAT(next(*reader), HasSubstr("\"id\":\"vis_1\""));
 }
 
 }  // namespace

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/app/live_settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace kinglet::daemon {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class LiveSettingsTest : public ::testing::Test {
+ protected:
+  static config::Loaded loaded(std::string_view toml) { return config::load_text(toml, "feeder.toml").value(); }
+  LiveSettings started_with(std::string_view toml) {
+    const config::Loaded found = loaded(toml);
+    return {found.config, found.origins,
+            [this](LogLevel, std::string_view line) { said_ += std::string(line) + "\n"; }};
+  }
+  static http::Setting setting(const LiveSettings& settings, std::string_view key) {
+    const std::vector<http::Setting> all = settings.list();
+    const auto found = std::ranges::find(all, key, &http::Setting::key);
+    EXPECT_NE(found, all.end()) << key;
+    return found == all.end() ? http::Setting{} : *found;
+  }
+
+  std::string said_;
+};
+
+TEST_F(LiveSettingsTest, AThresholdCountsAtOnceAndIsShownWithItsPlace) {
+  LiveSettings settings = started_with("");
+  EXPECT_EQ(setting(settings, "decide.min_score").source, "default");
+  const auto change = settings.reload(loaded("decide.min_score = 0.9\n"));
+  ASSERT_TRUE(change && change->line);
+  EXPECT_DOUBLE_EQ(change->line->decide.min_score, 0.9);
+  EXPECT_FALSE(change->camera_settle) << "the camera goes on";
+  EXPECT_EQ(setting(settings, "decide.min_score").value, "0.9");
+  EXPECT_THAT(setting(settings, "decide.min_score").source, HasSubstr("feeder.toml:1"));
+  EXPECT_THAT(said_, HasSubstr("decide.min_score = 0.9"));
+}
+
+TEST_F(LiveSettingsTest, WhatOnlyAStartCanChangeWaitsAndIsSaidOnce) {
+  LiveSettings settings = started_with("");
+  const std::string before = setting(settings, "inference.threads").value;
+  const config::Loaded wished = loaded("inference.threads = 3\n");
+  ASSERT_TRUE(settings.reload(wished));
+  ASSERT_TRUE(settings.reload(wished));
+  EXPECT_EQ(setting(settings, "inference.threads").value, before);
+  EXPECT_EQ(setting(settings, "inference.threads").waiting, "3");
+  EXPECT_EQ(said_.find("waits for the next start"), said_.rfind("waits for the next start"));
+  ASSERT_TRUE(settings.reload(loaded("")));
+  EXPECT_EQ(setting(settings, "inference.threads").waiting, "") << "wished no more";
+}
+
+TEST_F(LiveSettingsTest, AnotherSourceOpensTheCameraAnew) {
+  LiveSettings settings = started_with("source = \"demo:1\"\n");
+  const auto change = settings.reload(loaded("source = \"demo:2\"\ngate.settle = \"3s\"\n"));
+  ASSERT_TRUE(change && change->camera_settle);
+  EXPECT_EQ(*change->camera_settle, std::chrono::seconds(3));
+  EXPECT_EQ(settings.source().spec, "demo:2");
+}
+
+TEST_F(LiveSettingsTest, AListThatCannotBeReadTakesUpNothing) {
+  LiveSettings settings = started_with("");
+  const auto change = settings.reload(loaded("decide.min_score = 0.9\ndecide.region = \"/nowhere/birds.txt\"\n"));
+  ASSERT_FALSE(change);
+  EXPECT_THAT(describe(change.error()), HasSubstr("/nowhere/birds.txt"));
+  EXPECT_NE(setting(settings, "decide.min_score").value, "0.9");
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace kinglet::daemon
