@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "engine/base/mutex.h"
@@ -18,12 +20,16 @@ class Latest {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  // Keeps the newest `kept` values, at least one.
-  explicit Latest(std::size_t kept = 1) : values_(std::max<std::size_t>(kept, 1)) {}
+  // Keeps the newest `kept` values, at least one. `told`, which may be empty, is called after each was published.
+  explicit Latest(std::size_t kept = 1, std::function<void()> told = {})
+      : told_(std::move(told)), values_(std::max<std::size_t>(kept, 1)) {}
 
   void publish(const T& value) {
-    MutexLock lock(mutex_);
-    values_[published_++ % values_.size()] = value;
+    {
+      MutexLock lock(mutex_);
+      values_[published_++ % values_.size()] = value;
+    }
+    if (told_) told_();
   }
   [[nodiscard]] std::optional<T> get() const {
     MutexLock lock(mutex_);
@@ -44,6 +50,7 @@ class Latest {
   }
 
  private:
+  const std::function<void()> told_;
   mutable Mutex mutex_;
   std::vector<T> values_ KINGLET_GUARDED_BY(mutex_);
   std::size_t published_ KINGLET_GUARDED_BY(mutex_) = 0;

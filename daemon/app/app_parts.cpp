@@ -62,11 +62,14 @@ AppParts::AppParts(const config::Config& config, const AppOptions& options, Resu
       clips(wants_clips(config, history) ? std::make_unique<ClipRecorder>(clip_options(config), log) : nullptr),
       pictures(history, clips.get()),
       stats(SteadyClock::now()),
-      latest(kKeptPredictions),
+      latest(kKeptPredictions,
+             [this] {
+               if (events.bus().wanted(EventType::kPrediction)) events.look();
+             }),
       predictions(latest, [this](const Prediction& prediction) { return described(prediction); }),
       samples({.count = static_cast<std::size_t>(config.model.samples)}, log),
       long_answers(kLongAnswers, kLongAnswersOfAddress),
-      models(classifier ? std::string() : describe(classifier.error())),
+      models(classifier ? std::string() : describe(classifier.error()), [this] { events.look(); }),
       desk(kPostedPictures, [this] { mailbox.nudge(); }),
       model_desk([this] { mailbox.nudge(); }),
       pipeline(
@@ -81,7 +84,8 @@ AppParts::AppParts(const config::Config& config, const AppOptions& options, Resu
            .options = line_options},
           &samples, look_ahead(config)),
       keeper(std::move(keeper_options), models, model_desk, ids, log, [this] { inference_figures.reset(); }),
-      capture([this] { return open_source(); }, capture_options(config, clips.get()), mailbox, snapshots, stats, log),
+      capture([this] { return open_source(); }, with_news(capture_options(config, clips.get())), mailbox, snapshots,
+              stats, log),
       views(make_views(config)),
       integrations(std::move(integration_options), log),
       watchdog(systemd_notify()),
@@ -101,8 +105,13 @@ http::Views AppParts::make_views(const config::Config& config) {
           http::AccessView{.door = door, .page = [this] { return page; }},
           http::ConfigView{.settings = [this] { return settings.list(); },
                            .check_settings = [](const std::string& toml) { return faults_of_text(toml, "body"); }},
-          http::ControlView{
-              .set_paused = [this](bool paused) { pipeline.set_paused(paused); }, .log_book = log_book, .log = log},
+          http::ControlView{.set_paused =
+                                [this](bool paused) {
+                                  pipeline.set_paused(paused);
+                                  events.look();
+                                },
+                            .log_book = log_book,
+                            .log = log},
           http::ModelsView{.models = models, .keeper = keeper, .trial_rule = [this] { return settings.trial_rule(); }},
           posted,
           http::InferenceView{.posted = posted, .figures = inference_figures, .vitals = ask_vitals},
@@ -138,6 +147,11 @@ http::ServerParts AppParts::server_parts(const config::Config& config) {
           .log_book = log_book,
           .log = log,
           .max_body_bytes = config.http.max_body.count};
+}
+
+CaptureOptions AppParts::with_news(CaptureOptions options) {
+  options.changed = [this] { events.look(); };
+  return options;
 }
 
 store::StoreOptions AppParts::with_clock(store::StoreOptions options) {

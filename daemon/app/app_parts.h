@@ -63,6 +63,7 @@ struct AppParts {
 
   // What the parts are made with, and ask of each other.
   store::StoreOptions with_clock(store::StoreOptions options);
+  CaptureOptions with_news(CaptureOptions options);
   ClipOptions clip_options(const config::Config& config);
   http::Views make_views(const config::Config& config);
   http::ServerParts server_parts(const config::Config& config);

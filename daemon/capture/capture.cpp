@@ -322,6 +322,7 @@ void Capture::set_state(CameraState state, std::string detail) {
   }
   const bool fine = state == CameraState::kStreaming || state == CameraState::kStarting;
   if (news && log_) log_(fine ? LogLevel::kInfo : LogLevel::kWarning, line);
+  if (news && options_.changed) options_.changed();
 }
 
 void Capture::beat() {

@@ -50,6 +50,7 @@ struct CaptureOptions {
   std::chrono::milliseconds healthy_after{10'000};  // streaming for so long starts the backoff anew
   std::chrono::milliseconds settle{0};  // frames of a source that settles are shown, but not judged, for so long
   ClipRecorder* clips = nullptr;        // sees each frame; may be absent
+  std::function<void()> changed;        // called after the state or its detail has changed; may be empty
   std::string_view devices = "/dev";    // a device that comes or goes ends the waiting for the next start
 };
 

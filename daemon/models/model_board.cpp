@@ -6,19 +6,24 @@
 
 namespace kinglet::daemon {
 
-ModelBoard::ModelBoard(std::string problem) : problem_(std::move(problem)), since_(std::chrono::system_clock::now()) {}
+ModelBoard::ModelBoard(std::string problem, std::function<void()> changed)
+    : changed_(std::move(changed)), problem_(std::move(problem)), since_(std::chrono::system_clock::now()) {}
 
 std::uint32_t ModelBoard::publish(std::shared_ptr<const ModelFacts> facts, std::shared_ptr<const visits::Rule> rule) {
-  MutexLock lock(mutex_);
-  if (!models_.empty() && models_.back().facts == facts) {
-    models_.back().rule = std::move(rule);
-    return models_.back().number;
+  std::uint32_t number = 1;
+  {
+    MutexLock lock(mutex_);
+    if (!models_.empty() && models_.back().facts == facts) {
+      models_.back().rule = std::move(rule);
+      return models_.back().number;
+    }
+    if (!models_.empty()) number = models_.back().number + 1;
+    models_.push_back({.facts = std::move(facts), .rule = std::move(rule), .number = number});
+    if (models_.size() > kRemembered) models_.pop_front();
+    problem_.clear();
+    since_ = std::chrono::system_clock::now();
   }
-  const std::uint32_t number = models_.empty() ? 1 : models_.back().number + 1;
-  models_.push_back({.facts = std::move(facts), .rule = std::move(rule), .number = number});
-  if (models_.size() > kRemembered) models_.pop_front();
-  problem_.clear();
-  since_ = std::chrono::system_clock::now();
+  if (changed_) changed_();
   return number;
 }
 

@@ -22,8 +22,8 @@ struct LoadedModel {
 // Thread-safe. Published by the thread that runs the model.
 class ModelBoard {
  public:
-  // `problem`: why there is no model yet.
-  explicit ModelBoard(std::string problem = {});
+  // `problem`: why there is no model yet. `changed`, which may be empty, is called after another model was published.
+  explicit ModelBoard(std::string problem = {}, std::function<void()> changed = {});
 
   // A model, or another rule for the one there is. Gives its number.
   std::uint32_t publish(std::shared_ptr<const ModelFacts> facts, std::shared_ptr<const visits::Rule> rule);
@@ -38,6 +38,7 @@ class ModelBoard {
  private:
   static constexpr std::size_t kRemembered = 8;
 
+  const std::function<void()> changed_;
   mutable Mutex mutex_;
   std::deque<LoadedModel> models_ KINGLET_GUARDED_BY(mutex_);  // the newest at the end
   std::string problem_ KINGLET_GUARDED_BY(mutex_);

@@ -78,7 +78,8 @@ std::optional<EventSet> event_set(std::string_view names, std::string& wrong) {
   return set;
 }
 
-EventBus::EventBus(std::string boot_tag, EventLimits limits) : boot_tag_(std::move(boot_tag)), limits_(limits) {}
+EventBus::EventBus(std::string boot_tag, EventLimits limits, std::function<void()> listened_to)
+    : boot_tag_(std::move(boot_tag)), limits_(limits), listened_to_(std::move(listened_to)) {}
 
 EventBus::Event EventBus::make(std::uint64_t seq, EventType type, std::string_view member,
                                std::string_view json) const {
@@ -172,19 +173,25 @@ std::optional<std::uint64_t> EventBus::known(std::string_view id) const {
 std::shared_ptr<EventBus::Reader> EventBus::subscribe(EventSet types, std::optional<std::string_view> last_id) {
   auto reader = std::make_shared<Reader>();
   reader->types_ = types;
-  MutexLock lock(mutex_);
-  if (last_id) {
-    if (const std::optional<std::uint64_t> seq = known(*last_id)) {
-      for (const EventText& event : kept_) {
-        if (event->seq > *seq && types[static_cast<std::size_t>(event->type)]) reader->missed_.push_back(event);
-      }
-    } else {
-      reader->missed_.push_back(std::make_shared<const Event>(
-          make(seq_, EventType::kResync, "reason", "\"what was missed is not known any more\"")));
-    }
+  {
+    MutexLock lock(mutex_);
+    if (last_id) bring_back(*reader, *last_id);
+    readers_.push_back(reader);
   }
-  readers_.push_back(reader);
+  if (listened_to_) listened_to_();
   return reader;
+}
+
+void EventBus::bring_back(Reader& reader, std::string_view last_id) const {
+  const std::optional<std::uint64_t> seq = known(last_id);
+  if (!seq) {
+    reader.missed_.push_back(std::make_shared<const Event>(
+        make(seq_, EventType::kResync, "reason", "\"what was missed is not known any more\"")));
+    return;
+  }
+  for (const EventText& event : kept_) {
+    if (event->seq > *seq && reader.types_[static_cast<std::size_t>(event->type)]) reader.missed_.push_back(event);
+  }
 }
 
 void EventBus::wait_for(Reader& reader, std::chrono::milliseconds patience) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -49,8 +50,9 @@ struct EventLimits {
 // Thread-safe.
 class EventBus {
  public:
-  // `boot_tag`, without "-", is another one for each process.
-  explicit EventBus(std::string boot_tag, EventLimits limits = {});
+  // `boot_tag`, without "-", is another one for each process. `listened_to`, which may be empty, is called after
+  // somebody began to listen.
+  explicit EventBus(std::string boot_tag, EventLimits limits = {}, std::function<void()> listened_to = {});
 
   // About a visit; of one that was deleted only the id is told. data: {"seq":...,"at":"...","visit":{...}}.
   void publish(EventType type, visits::BookedVisit visit);
@@ -94,6 +96,8 @@ class EventBus {
     std::uint64_t missed = 0;  // of a gap
   };
   using EventText = std::shared_ptr<const Event>;
+  // What this reader missed since then.
+  void bring_back(Reader& reader, std::string_view last_id) const KINGLET_REQUIRES(mutex_);
   // Until something is there for this reader, or the patience ends.
   void wait_for(Reader& reader, std::chrono::milliseconds patience) KINGLET_REQUIRES(mutex_);
   [[nodiscard]] bool something_waits() const KINGLET_REQUIRES(mutex_);
@@ -111,6 +115,7 @@ class EventBus {
 
   const std::string boot_tag_;
   const EventLimits limits_;
+  const std::function<void()> listened_to_;
   mutable Mutex mutex_;
   Condition changed_;
   std::uint64_t seq_ KINGLET_GUARDED_BY(mutex_) = 0;

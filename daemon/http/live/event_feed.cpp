@@ -2,6 +2,7 @@
 #include "daemon/http/live/event_feed.h"
 
 #include <ranges>
+#include <utility>
 
 #include "daemon/answer/latest.h"
 #include "daemon/doctor/health.h"
@@ -15,12 +16,8 @@
 namespace kinglet::daemon::http {
 namespace {
 
-using std::chrono::milliseconds;
-
 constexpr std::size_t kMostNoted = 256;
 constexpr std::size_t kMostPredictions = 256;
-constexpr milliseconds kTurn{200};
-constexpr milliseconds kTurnWithPredictions{30};
 constexpr std::chrono::seconds kStatsEvery{5};
 
 EventType type_of(visits::VisitEvent event) {
@@ -44,9 +41,20 @@ void EventFeed::start(const Sources& sources) {
 }
 
 void EventFeed::stop() {
-  thread_.request_stop();
+  {
+    MutexLock lock(mutex_);
+    thread_.request_stop();
+  }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
+}
+
+void EventFeed::look() {
+  {
+    MutexLock lock(mutex_);
+    look_ = true;
+  }
+  changed_.notify_all();
 }
 
 void EventFeed::note(visits::VisitEvent event, const visits::Visit& visit) {
@@ -72,9 +80,11 @@ void EventFeed::run(const std::stop_token& stop, const Sources& sources) {
     predictions_told_ = predictions;
     tell_stats(sources, now);
     MutexLock lock(mutex_);
-    if (noted_.empty() && !stop.stop_requested()) {
-      changed_.wait_until(mutex_, now + (predictions ? kTurnWithPredictions : kTurn));
+    // That a camera hangs is a matter of time passing: it is seen when statistics are due.
+    while (noted_.empty() && !look_ && !stop.stop_requested()) {
+      if (changed_.wait_until(mutex_, next_stats_) == std::cv_status::timeout) break;
     }
+    look_ = false;
   }
   tell_visits(sources);
 }
@@ -120,8 +130,10 @@ void EventFeed::tell_model(const Sources& sources) {
 }
 
 void EventFeed::tell_stats(const Sources& sources, SteadyTime now) {
-  if (now < next_stats_ || !bus_.wanted(EventType::kStats)) return;
+  const bool is_first = !std::exchange(stats_told_, bus_.wanted(EventType::kStats));
+  if (now < next_stats_ && !(is_first && stats_told_)) return;
   next_stats_ = now + kStatsEvery;
+  if (!stats_told_) return;
   bus_.publish(EventType::kStats, "stats", stats_json(sources.figures).dump());
 }
 

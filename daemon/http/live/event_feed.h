@@ -15,10 +15,10 @@
 
 namespace kinglet::daemon::http {
 
-// Owns the thread "events". note() is thread-safe; start() and stop() belong to the owner.
+// Owns the thread "events". note() and look() are thread-safe; start() and stop() belong to the owner.
 class EventFeed {
  public:
-  explicit EventFeed(std::string boot_tag) : bus_(std::move(boot_tag)) {}
+  explicit EventFeed(std::string boot_tag) : bus_(std::move(boot_tag), {}, [this] { look(); }) {}
   ~EventFeed() { stop(); }
 
   // What it asks about all that is not noted; lives until stop().
@@ -32,6 +32,8 @@ class EventFeed {
 
   // A visit began, changed or ended. Never waits: of too many the oldest are left out, which is told as a gap.
   void note(visits::VisitEvent event, const visits::Visit& visit);
+  // The camera, the model or the newest prediction may be another one. Never waits.
+  void look();
   [[nodiscard]] EventBus& bus() { return bus_; }
 
  private:
@@ -51,12 +53,14 @@ class EventFeed {
   Condition changed_;
   std::deque<Noted> noted_ KINGLET_GUARDED_BY(mutex_);
   std::uint64_t left_out_ KINGLET_GUARDED_BY(mutex_) = 0;  // of noted_, not yet told
+  bool look_ KINGLET_GUARDED_BY(mutex_) = false;
 
   // The thread's own.
   std::string camera_;       // as it was last told
   std::uint32_t model_ = 0;  // the number of the one last told
   std::uint64_t last_prediction_ = 0;
   bool predictions_told_ = false;  // somebody listened to them in the last turn
+  bool stats_told_ = false;        // the same
   SteadyTime next_stats_{};
   std::jthread thread_;  // last: joined first
 };

@@ -16,11 +16,11 @@ using Next = SourceScript::Next;
 
 class CaptureTest : public ::testing::Test {
  protected:
-  static constexpr CaptureOptions kFast{.stall_after = milliseconds(20),
-                                        .restart_after = milliseconds(60),
-                                        .first_backoff = milliseconds(5),
-                                        .last_backoff = milliseconds(20),
-                                        .settle = milliseconds(100)};
+  static inline const CaptureOptions kFast{.stall_after = milliseconds(20),
+                                           .restart_after = milliseconds(60),
+                                           .first_backoff = milliseconds(5),
+                                           .last_backoff = milliseconds(20),
+                                           .settle = milliseconds(100)};
 
   [[nodiscard]] CameraStatus status() const { return capture_.status(SteadyClock::now()); }
   // Generous: only a failing test takes that long.

@@ -63,8 +63,11 @@ class EventFeedTest : public ::testing::Test {
     return told ? told->data : "nothing within a minute";
   }
   void set_camera(CameraState state) {
-    MutexLock lock(mutex_);
-    vitals_.camera.state = state;
+    {
+      MutexLock lock(mutex_);
+      vitals_.camera.state = state;
+    }
+    feed_.look();
   }
   Vitals vitals() {
     MutexLock lock(mutex_);
@@ -75,8 +78,8 @@ class EventFeedTest : public ::testing::Test {
   Vitals vitals_ KINGLET_GUARDED_BY(mutex_);
   store::Store store_{store::StoreOptions{}};
   const visits::VisitBook book_ = store_.book();
-  ModelBoard models_;
-  Latest<Prediction> latest_{8};
+  ModelBoard models_{{}, [this] { feed_.look(); }};
+  Latest<Prediction> latest_{8, [this] { feed_.look(); }};
   Stats stats_{SteadyClock::now()};
   camera::Mailbox mailbox_;
   RecentBoard board_;
@@ -120,6 +123,24 @@ TEST_F(EventFeedTest, TellsAnotherModelWithTheOneBefore) {
   const std::string told = next(*reader);
   EXPECT_THAT(told, HasSubstr("\"name\":\"new\""));
   EXPECT_THAT(told, HasSubstr("\"before\":{\"name\":\"old\""));
+}
+
+TEST_F(EventFeedTest, WhoHasJustComeGetsTheNextPredictionAndNoneFromBefore) {
+  const auto model = LineModel::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx"}).value();
+  std::vector<std::string> warnings;
+  const std::uint32_t number = models_.publish(model.facts(), visits::Rule::make(model.facts()->taxa, {}, warnings));
+  const auto publish = [&](std::uint64_t seq) {
+    Prediction prediction;
+    prediction.seq = seq;
+    prediction.model = number;
+    latest_.publish(prediction);
+  };
+  publish(1);
+  const auto reader = started(set_of({EventType::kPrediction, EventType::kStats}));
+  // Statistics come in the turn in which the feed has noticed who listens.
+  EXPECT_THAT(next(*reader), HasSubstr("\"stats\":"));
+  publish(2);
+  EXPECT_THAT(next(*reader), HasSubstr("\"prediction\":{\"id\":"));
 }
 
 TEST_F(EventFeedTest, AVisitThatTheHistoryDoesNotKnowIsToldAsItWasNoted) {

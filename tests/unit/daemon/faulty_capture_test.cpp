@@ -18,11 +18,11 @@ using std::chrono::milliseconds;
 
 class FaultyCapture : public ::testing::Test {
  protected:
-  static constexpr CaptureOptions kFast{.stall_after = milliseconds(30),
-                                        .restart_after = milliseconds(80),
-                                        .first_backoff = milliseconds(5),
-                                        .last_backoff = milliseconds(20),
-                                        .healthy_after = milliseconds(50)};
+  static inline const CaptureOptions kFast{.stall_after = milliseconds(30),
+                                           .restart_after = milliseconds(80),
+                                           .first_backoff = milliseconds(5),
+                                           .last_backoff = milliseconds(20),
+                                           .healthy_after = milliseconds(50)};
 
   void TearDown() override {
     capture_.stop();
