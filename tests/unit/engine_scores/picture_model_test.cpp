@@ -28,7 +28,7 @@ class PictureModelTest : public ::testing::Test {
   // A model file of this graph.
   fs::path file_of(std::string_view text) {
     fs::path file = folder_.path() / "made.onnx";
-    EXPECT_TRUE(write_file(file, *to_onnx_bytes(graph_of(text)), Overwrite::kReplace));
+    EXPECT_TRUE(write_file(file, to_onnx_bytes(graph_of(text)).value(), Overwrite::kReplace));
     return file;
   }
   std::string refusal(std::string_view text) {
@@ -50,7 +50,7 @@ TEST_F(PictureModelTest, FindsRecipeAndLabelsBesideTheModelAndSaysWhere) {
 
 TEST_F(PictureModelTest, WhatIsNotFoundIsGuessedAndHasNoOrigin) {
   const auto model = PictureModel::open(
-      {.model = file_of("%x = input u8[1,4,6,3]\n%1 = Cast(%x) {to=1}\n%y = ReduceMean(%1) {axes=[1,2], keepdims=0}\n"
+      {.model = file_of("%x = input u8[1,4,6,3]\n%1 = Cast(%x) {to=1}\n%y = ReduceMean(%1, a:i64[2]{1,2}) {keepdims=0}\n"
                         "output %y\n")},
       {});
   ASSERT_TRUE(model) << describe(model.error());
@@ -79,7 +79,7 @@ TEST_F(PictureModelTest, ScoresThatAreNotFiniteStayAndAreAnErrorOnlyForThoseWhoA
   const std::span<std::byte> bytes = model->input().bytes;
   for (std::size_t at = 0; at < bytes.size(); at += sizeof nan) std::memcpy(&bytes[at], &nan, sizeof nan);
   ASSERT_TRUE(model->run());
-  EXPECT_THAT(model->finite_scores().error().message, HasSubstr("finite"));
+  EXPECT_THAT(model->finite_scores().error().message, HasSubstr("the model's answer for class 0 is"));
   EXPECT_FALSE(std::isfinite(model->scores()[0]));
 }
 
