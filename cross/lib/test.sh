@@ -107,5 +107,8 @@ run_tests() {
   ctest --test-dir "$folder" -j "$(($(job_count) + 1))" --output-on-failure --no-tests=error --output-junit "$folder/junit.xml" "$@" \
     </dev/null 2>&1 | "$repository/cross/test-summary.py" "$folder/junit.xml" "$folder"/junit-{asan,tsan,arm64-tests}.xml
   status=${PIPESTATUS[0]}
+  if ((status != 0)) && ! grep -q '<testcase' "$folder/junit.xml" 2>/dev/null; then
+    fail 64 "test: no test has such a name" "whole names or parts of them, as a run prints them: Outbox, e2e.daemon.events_test"
+  fi
   exit "$status"
 }

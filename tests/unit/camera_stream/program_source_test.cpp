@@ -4,15 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <filesystem>
 #include <thread>
 
-#include "camera/decode/to_rgb.h"
 #include "camera/source/source.h"
 #include "camera/sources/auto_source.h"
-#include "camera/sources/open_source.h"
-#include "engine/base/file.h"
 #include "tests/support/picture_server.h"
 #include "tests/support/pillow_oracle.h"
 #include "tests/unit/camera_stream/stream_sources.h"
@@ -22,11 +18,9 @@ namespace {
 
 using namespace std::chrono_literals;
 using kinglet::testing::jpeg_of;
-using kinglet::testing::PictureServer;
 using ::testing::AllOf;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 using Exec = StreamSources;
 
