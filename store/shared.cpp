@@ -50,12 +50,12 @@ void Shared::fill(StoreStatus& status) const {
     status.since = since_;
   }
   // The writer cannot say so itself.
-  const SteadyTime since = at_work_since;
-  const auto held = SteadyClock::now() - since;
-  if (since == SteadyTime{} || held < options.silent_after) return;
+  const SteadyTime by = pulse.by();
+  const SteadyTime now = SteadyClock::now();
+  if (by == SteadyTime::max() || now - by < options.silent_after) return;
   status.state = StoreState::kWaiting;
   status.note = "the disk hangs or is very slow";
-  status.since = options.now() - std::chrono::duration_cast<WallTime::duration>(held);
+  status.since = options.now() - std::chrono::duration_cast<WallTime::duration>(now - pulse.last());
 }
 
 }  // namespace kinglet::store

@@ -7,6 +7,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/mutex.h"
+#include "engine/base/pulse.h"
 #include "store/database/counting_vfs.h"
 #include "store/database/pending.h"
 #include "store/database/picture_files.h"
@@ -43,7 +44,7 @@ class Shared {
   std::atomic<bool> writable{false};         // the writer has it open
   std::atomic<bool> takes_clips{false};      // one given now would be written
   std::atomic<bool> suspicion{false};        // a reader met damage
-  std::atomic<SteadyTime> at_work_since{};   // the writer; SteadyTime{}: it waits for work
+  Pulse pulse{"store"};                      // of the writer
 
   // Says what is new in the log.
   void set_state(StoreState state, const std::string& note);

@@ -39,8 +39,9 @@ Store::Store(StoreOptions options)
   writer_.open();
   refresh_reader();
   thread_ = std::jthread([this](const std::stop_token& stop) {
-    pthread_setname_np(pthread_self(), "store");
+    pthread_setname_np(pthread_self(), shared_.pulse.name().c_str());
     work(stop);
+    shared_.pulse.rest();
   });
 }
 
@@ -59,7 +60,7 @@ void Store::finish() {
 void Store::work(const std::stop_token& stop) {
   // Also while the writer is at long work.
   const auto stopping = [&] {
-    shared_.at_work_since = SteadyClock::now();
+    shared_.pulse.beat();
     make_pictures();
     return stop.stop_requested();
   };
@@ -76,7 +77,7 @@ void Store::work(const std::stop_token& stop) {
     }
     make_pictures();
     run_commands();
-    shared_.at_work_since = SteadyTime{};
+    shared_.pulse.beat(next - SteadyClock::now());
     MutexLock lock(queue_mutex_);
     while (!stop.stop_requested() && commands_.empty() && jobs_.empty()) {
       if (queue_changed_.wait_until(queue_mutex_, next) == std::cv_status::timeout) break;
@@ -100,7 +101,7 @@ void Store::run_commands() {
       command = std::move(commands_.front());
       commands_.pop_front();
     }
-    shared_.at_work_since = SteadyClock::now();
+    shared_.pulse.beat();
     command();
   }
 }

@@ -92,6 +92,7 @@ class Store {
   [[nodiscard]] std::string zone_name() const { return shared_.options.zone.name(); }
   [[nodiscard]] StoreStatus status();
   [[nodiscard]] StoreStatus brief() const;  // without the number of visits, for which a disk may have to be read
+  [[nodiscard]] const Pulse& pulse() const { return shared_.pulse; }
 
  private:
   struct Job {

@@ -191,6 +191,7 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
                        .predictions = std::get<http::PredictionsView>(parts->views),
                        .figures = std::get<http::FiguresView>(parts->views)});
   parts->server->start();
+  parts->look_after_threads(options.signals);
   parts->watchdog.ready();
   std::unique_ptr<App> app(new App(std::move(parts)));
   if (options.strict) {

@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "engine/base/error.h"
 #include "engine/base/log.h"
+#include "engine/base/pulse.h"
 
 namespace kinglet::daemon {
 
@@ -22,6 +23,7 @@ struct AppOptions {
   std::function<void(std::vector<std::string> files)> opened;
   std::function<void()> started;
   std::function<bool()> called_off;
+  const Pulse* signals = nullptr;  // of who hears them, as long as the App
 };
 
 struct AppParts;  // daemon/app/app_parts.h

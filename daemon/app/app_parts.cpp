@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/app/app_parts.h"
 
+#include <algorithm>
+#include <iterator>
 #include <thread>
 #include <utility>
 
 #include "camera/sources/open_source.h"
 #include "daemon/http/routes/json.h"
 #include "daemon/machine/clock_sync.h"
+#include "daemon/machine/thread_wait.h"
 #include "daemon/settings/settings.h"
 #include "daemon/settings/settings_check.h"
 #include "engine/base/format.h"
@@ -284,11 +287,34 @@ Vitals AppParts::vitals() const {
                 .camera = std::move(camera),
                 .answer_heartbeat = pipeline.heartbeat(),
                 .unanswered_since = stats.unanswered_since(),
+                .late = late_threads(now),
                 .model_loaded = models.facts() != nullptr,
                 .model_problem = models.problem(),
                 .model_since = models.since(),
                 .store = history.brief(),
                 .integrations = integrations.checks()};
+}
+
+void AppParts::look_after_threads(const Pulse* signals) {
+  MutexLock lock(pulses_mutex);
+  pulses = {&history.pulse(), &events.pulse(), &keeper.pulse()};
+  if (clips) pulses.push_back(&clips->pulse());
+  if (const Pulse* pulse = samples.pulse()) pulses.push_back(pulse);
+  std::ranges::copy(integrations.pulses(), std::back_inserter(pulses));
+  std::ranges::copy(server->pulses(), std::back_inserter(pulses));
+  if (signals != nullptr) pulses.push_back(signals);
+}
+
+std::vector<LateThread> AppParts::late_threads(SteadyTime now) const {
+  std::vector<LateThread> late;
+  MutexLock lock(pulses_mutex);
+  for (const Pulse* pulse : pulses) {
+    const SteadyTime by = pulse->by();
+    if (by == SteadyTime::max() || now - by < kLateAfter) continue;
+    late.push_back(
+        {.name = pulse->name(), .last_sign = pulse->last(), .waits_for_disk = waits_for_disk(pulse->thread())});
+  }
+  return late;
 }
 
 DoctorInput AppParts::doctor_input() const {

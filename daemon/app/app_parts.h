@@ -56,6 +56,9 @@ struct AppParts {
            http::DoorOptions door_options, IntegrationOptions integration_options, LogSink log_sink);
 
   [[nodiscard]] Vitals vitals() const;
+  // From now on all threads are expected to come round. `signals`: of a thread that is not ours; nullptr: none.
+  void look_after_threads(const Pulse* signals);
+  [[nodiscard]] std::vector<LateThread> late_threads(SteadyTime now) const;
   // A row of the throughput history for each span. Main's thread only.
   void note_throughput(SteadyTime now);
   // Looks less often while the board is hot, and says so. Main's thread only.
@@ -86,6 +89,8 @@ struct AppParts {
   LogBook log_book;
   const LogSink log;
   LiveSettings settings;
+  mutable Mutex pulses_mutex;
+  std::vector<const Pulse*> pulses KINGLET_GUARDED_BY(pulses_mutex);  // of all that have threads, once they run
   visits::IdMaker ids;
   const std::filesystem::path state_folder;
   store::Store history;  // makes the folder

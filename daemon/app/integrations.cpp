@@ -137,7 +137,6 @@ void Integrations::start(const http::Views& views, const std::string& page) {
   if (options_.mqtt) {
     options_.mqtt->device.page = url;
     publisher_.emplace(*options_.mqtt, mqtt_sources(views), log_);
-    publisher_->start();
   }
   if (options_.webhook) {
     options_.webhook->page = url;
@@ -146,8 +145,10 @@ void Integrations::start(const http::Views& views, const std::string& page) {
     sender_.emplace(
         *options_.webhook, history.events,
         [&history](const std::string& id) { return visit_with_pictures(history, id); }, log_);
-    sender_->start();
   }
+  // Not before both are made: their threads ask how all integrations are.
+  if (publisher_) publisher_->start();
+  if (sender_) sender_->start();
 }
 
 void Integrations::begin_stop() {
@@ -169,6 +170,13 @@ std::optional<mqtt::Status> Integrations::mqtt() const {
 std::optional<webhook::Status> Integrations::webhook() const {
   if (!sender_) return std::nullopt;
   return sender_->status();
+}
+
+std::vector<const Pulse*> Integrations::pulses() const {
+  std::vector<const Pulse*> pulses;
+  if (publisher_) pulses.push_back(&publisher_->pulse());
+  if (sender_) pulses.push_back(&sender_->pulse());
+  return pulses;
 }
 
 // That others are away is worth a look, never a reason to be called unwell.

@@ -37,10 +37,11 @@ class Integrations {
   void begin_stop();  // waits for nothing
   void stop();
 
-  // Nothing: not wished. Other threads ask only after start().
+  // Nothing: not wished. Other threads than those it starts ask only after start().
   [[nodiscard]] std::optional<mqtt::Status> mqtt() const;
   [[nodiscard]] std::optional<webhook::Status> webhook() const;
   [[nodiscard]] std::vector<Check> checks() const;
+  [[nodiscard]] std::vector<const Pulse*> pulses() const;  // of their threads
 
  private:
   [[nodiscard]] mqtt::Sources mqtt_sources(const http::Views& views) const;

@@ -177,7 +177,8 @@ int main_of(int argc, char** argv) {
                   .origins = loaded->origins,
                   .opened = [&](std::vector<std::string> files) { signals.remove_at_end(std::move(files)); },
                   .started = [&] { signals.started(); },
-                  .called_off = [&] { return signals.end_is_wanted(); }},
+                  .called_off = [&] { return signals.end_is_wanted(); },
+                  .signals = &signals.pulse()},
                  log.sink);
   if (!app) return report(app.error());
   std::fprintf(stderr, "kingletd: open %s in a browser\n", (*app)->urls().front().c_str());

@@ -7,6 +7,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <utility>
@@ -30,10 +31,12 @@ void ring(const FileDescriptor& bell) {
   static_cast<void>(::write(bell.get(), &one, sizeof one));
 }
 
-int milliseconds_until(SteadyTime deadline) {
-  if (deadline == SteadyTime::max()) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
-  return static_cast<int>(std::max<std::int64_t>(0, left.count()));
+// So that it is seen when it hangs.
+constexpr std::chrono::seconds kTurn{10};
+
+std::chrono::milliseconds until(SteadyTime deadline) {
+  const SteadyTime now = SteadyClock::now();
+  return std::chrono::ceil<std::chrono::milliseconds>(std::clamp(deadline, now, now + kTurn) - now);
 }
 
 }  // namespace
@@ -42,7 +45,7 @@ Signals::Signals(std::chrono::milliseconds limit, LogSink log)
     : limit_(limit), log_(std::move(log)), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   const sigset_t signals = handled_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  thread_ = std::jthread([this](const std::stop_token& stop) { enter_thread("signals", [&] { listen(stop); }); });
+  thread_ = std::jthread([this](const std::stop_token& stop) { enter_thread(pulse_, [&] { listen(stop); }); });
 }
 
 Signals::~Signals() {
@@ -65,7 +68,9 @@ void Signals::listen(const std::stop_token& stop) {
       }
       end_by = end_by_;
     }
-    if (::poll(waiting.data(), waiting.size(), milliseconds_until(end_by)) <= 0) continue;
+    const std::chrono::milliseconds patience = until(end_by);
+    pulse_.beat(patience);
+    if (::poll(waiting.data(), waiting.size(), static_cast<int>(patience.count())) <= 0) continue;
     std::uint64_t rung = 0;
     static_cast<void>(::read(wake_.get(), &rung, sizeof rung));
     signalfd_siginfo info{};

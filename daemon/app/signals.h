@@ -15,6 +15,7 @@
 #include "engine/base/file.h"
 #include "engine/base/log.h"
 #include "engine/base/mutex.h"
+#include "engine/base/pulse.h"
 
 namespace kinglet::daemon {
 
@@ -41,12 +42,14 @@ class Signals {
   void begin_end();
   // What the end waits for, for the log line of an end that takes too long. A text that stays.
   void note_step(const char* step) { step_ = step; }
+  [[nodiscard]] const Pulse& pulse() const { return pulse_; }
 
  private:
   void listen(const std::stop_token& stop);
   void take(int signal);
   [[noreturn]] void end_now() KINGLET_REQUIRES(mutex_);
 
+  Pulse pulse_{"signals"};
   const std::chrono::milliseconds limit_;
   const LogSink log_;
   const FileDescriptor wake_;

@@ -43,6 +43,7 @@ class ClipRecorder {
   [[nodiscard]] ClipFrames visit_ended(const visits::Visit& visit);
 
   [[nodiscard]] ClipStatus status() const;
+  [[nodiscard]] const Pulse& pulse() const { return worker_.pulse(); }
 
  private:
   [[nodiscard]] Result<void> encode(const FrameCopy& copy);

@@ -27,14 +27,10 @@ bool FrameRelay::put(const camera::FrameView& view, const camera::FrameInfo& inf
   return was_fresh;
 }
 
-const FrameCopy* FrameRelay::take(std::optional<SteadyTime> until) {
+const FrameCopy* FrameRelay::take(SteadyTime until) {
   MutexLock lock(mutex_);
   while (!is_fresh_ && !ended_) {
-    if (!until) {
-      changed_.wait(mutex_);
-    } else if (changed_.wait_until(mutex_, *until) == std::cv_status::timeout) {
-      break;
-    }
+    if (changed_.wait_until(mutex_, until) == std::cv_status::timeout) break;
   }
   if (!std::exchange(is_fresh_, false)) return nullptr;
   std::swap(ready_, reading_);
@@ -47,6 +43,11 @@ void FrameRelay::end() {
     ended_ = true;
   }
   changed_.notify_all();
+}
+
+bool FrameRelay::has_ended() {
+  MutexLock lock(mutex_);
+  return ended_;
 }
 
 }  // namespace kinglet::daemon

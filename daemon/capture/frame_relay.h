@@ -28,11 +28,12 @@ class FrameRelay {
   // Of the giving thread. Allocates only for a frame larger than any before. True: the copy before was never taken.
   bool put(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now);
 
-  // Of the taking thread. The newest copy that was not taken yet, waited for until `until` (absent: until end());
-  // nullptr: none came. Valid until one is taken again.
-  [[nodiscard]] const FrameCopy* take(std::optional<SteadyTime> until);
+  // Of the taking thread. The newest copy that was not taken yet, waited for until `until` or the end; nullptr: none
+  // came. Valid until one is taken again.
+  [[nodiscard]] const FrameCopy* take(SteadyTime until);
 
   void end();  // take() waits no more
+  [[nodiscard]] bool has_ended();
 
  private:
   FrameCopy filling_;  // of the giving thread

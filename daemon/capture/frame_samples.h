@@ -40,6 +40,7 @@ class FrameSamples {
   void offer(const camera::Frame& frame, SteadyTime now);
   // Oldest first, at most `count` of the newest.
   [[nodiscard]] std::vector<std::shared_ptr<const FrameSample>> newest(std::size_t count) const;
+  [[nodiscard]] const Pulse* pulse() const { return worker_ ? &worker_->pulse() : nullptr; }  // nullptr: no thread
 
  private:
   [[nodiscard]] Result<void> keep(const FrameCopy& copy);

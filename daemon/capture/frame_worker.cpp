@@ -11,12 +11,13 @@ namespace kinglet::daemon {
 namespace {
 
 constexpr int kNiceness = 10;
+constexpr std::chrono::seconds kTurn{10};  // so that it is seen when it hangs
 
 }  // namespace
 
 FrameWorker::FrameWorker(const char* name, std::string complaint, LogSink log, Work work)
-    : complaint_(std::move(complaint)), log_(std::move(log)), work_(std::move(work)) {
-  thread_ = std::jthread([this, name] { enter_thread(name, [this] { run(); }); });
+    : pulse_(name), complaint_(std::move(complaint)), log_(std::move(log)), work_(std::move(work)) {
+  thread_ = std::jthread([this] { enter_thread(pulse_, [this] { run(); }); });
 }
 
 void FrameWorker::stop() {
@@ -28,7 +29,10 @@ void FrameWorker::run() {
   // Linux gives each thread a niceness of its own. Without the right to it, it stays as it is.
   (void)setpriority(PRIO_PROCESS, 0, kNiceness);
   std::string last_error;
-  while (const FrameCopy* copy = frames_.take(std::nullopt)) {
+  while (!frames_.has_ended()) {
+    pulse_.beat(kTurn);
+    const FrameCopy* copy = frames_.take(SteadyClock::now() + kTurn);
+    if (copy == nullptr) continue;
     const Result<void> done = work_(*copy);
     if (done) continue;
     std::string line = describe(done.error());

@@ -10,6 +10,7 @@
 #include "daemon/capture/frame_relay.h"
 #include "engine/base/error.h"
 #include "engine/base/log.h"
+#include "engine/base/pulse.h"
 
 namespace kinglet::daemon {
 
@@ -24,10 +25,12 @@ class FrameWorker {
   void stop();
 
   [[nodiscard]] FrameRelay& frames() { return frames_; }  // for one thread that gives
+  [[nodiscard]] const Pulse& pulse() const { return pulse_; }
 
  private:
   void run();
 
+  Pulse pulse_;  // has the name of the thread
   const std::string complaint_;
   const LogSink log_;
   const Work work_;

@@ -11,6 +11,8 @@ namespace kinglet::daemon {
 
 // A thread that did not come round for longer than this is dead: a model may take seconds for one frame.
 inline constexpr std::chrono::seconds kDeadAfter{30};
+// A thread of another kind is late so long after the time by which it wanted to come round.
+inline constexpr std::chrono::seconds kLateAfter{15};
 // A frame that was handed over to be answered is answered, or looked away from on purpose, within this.
 inline constexpr std::chrono::seconds kAnsweredWithin{10};
 // One next() of a source waits no longer: how soon a stop is noticed.

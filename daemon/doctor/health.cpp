@@ -8,12 +8,27 @@
 namespace kinglet::daemon {
 namespace {
 
+std::string silence(SteadyTime now, SteadyTime last_sign) {
+  return format_text("no sign of life for {:.0f} s", Seconds(now - last_sign).count());
+}
+
+WallTime wall_time(SteadyTime now, SteadyTime then) {
+  return std::chrono::system_clock::now() - std::chrono::duration_cast<WallTime::duration>(now - then);
+}
+
+Check late_check(SteadyTime now, const LateThread& late) {
+  return {.name = late.name,
+          .status = late.waits_for_disk ? CheckStatus::kWarn : CheckStatus::kFail,
+          .detail = silence(now, late.last_sign) + (late.waits_for_disk ? ": the disk hangs or is very slow" : ""),
+          .since = wall_time(now, late.last_sign)};
+}
+
 Check thread_check(std::string name, SteadyTime now, SteadyTime heartbeat, SteadyTime turn_by) {
   Check check{.name = std::move(name)};
   if (now > turn_by) {
     check.status = CheckStatus::kFail;
-    check.detail = format_text("no sign of life for {:.0f} s", Seconds(now - heartbeat).count());
-    check.since = std::chrono::system_clock::now() - std::chrono::duration_cast<WallTime::duration>(now - heartbeat);
+    check.detail = silence(now, heartbeat);
+    check.since = wall_time(now, heartbeat);
   }
   return check;
 }
@@ -21,8 +36,11 @@ Check thread_check(std::string name, SteadyTime now, SteadyTime heartbeat, Stead
 }  // namespace
 
 std::vector<Check> liveness(const Vitals& vitals) {
-  return {thread_check("capture", vitals.now, vitals.camera.heartbeat, vitals.camera.turn_by),
-          thread_check("answer", vitals.now, vitals.answer_heartbeat, vitals.answer_heartbeat + kDeadAfter)};
+  std::vector<Check> checks{
+      thread_check("capture", vitals.now, vitals.camera.heartbeat, vitals.camera.turn_by),
+      thread_check("answer", vitals.now, vitals.answer_heartbeat, vitals.answer_heartbeat + kDeadAfter)};
+  for (const LateThread& late : vitals.late) checks.push_back(late_check(vitals.now, late));
+  return checks;
 }
 
 std::vector<Check> readiness(const Vitals& vitals) {

@@ -19,11 +19,19 @@ struct Check {
   WallTime since{};
 };
 
+// A thread that did not come round by when it said.
+struct LateThread {
+  std::string name;
+  SteadyTime last_sign{};
+  bool waits_for_disk = false;
+};
+
 struct Vitals {
   SteadyTime now{};
   CameraStatus camera;
   SteadyTime answer_heartbeat{};
   std::optional<SteadyTime> unanswered_since;  // a frame waits to be answered, or looked away from on purpose
+  std::vector<LateThread> late;                // of all others
   bool model_loaded = false;
   std::string model_problem;  // why not
   WallTime model_since{};
@@ -31,6 +39,7 @@ struct Vitals {
   std::vector<Check> integrations;  // how it stands with other programs
 };
 
+// "capture" and "answer", and what is late.
 [[nodiscard]] std::vector<Check> liveness(const Vitals& vitals);
 [[nodiscard]] std::vector<Check> readiness(const Vitals& vitals);
 [[nodiscard]] CheckStatus worst(const std::vector<Check>& checks);
@@ -38,7 +47,8 @@ struct Vitals {
 // What the watchdog asks: do frames really move through the pipeline, as soon as they can (daemon/capture/patience.h),
 // or is it really known why they cannot? Known: the camera is absent, failed (with a start tried again and again), or
 // its next start is waited for. A stall is not known: it is what the watchdog is for. Without a model, arriving frames
-// are enough. A disk, broker or client that hangs does not count: a restart cures none of them.
+// are enough. Every other thread has to come round as well; that one hangs with a disk, a broker or a client is no
+// reason: a restart cures none of these, and would cost the visits in memory.
 [[nodiscard]] bool frames_move_or_are_known_absent(const Vitals& vitals);
 
 }  // namespace kinglet::daemon

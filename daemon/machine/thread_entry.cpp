@@ -19,4 +19,10 @@ void enter_thread(const char* name, const std::function<void()>& body) {
   }
 }
 
+void enter_thread(Pulse& pulse, const std::function<void()>& body) {
+  pulse.beat();
+  enter_thread(pulse.name().c_str(), body);
+  pulse.rest();
+}
+
 }  // namespace kinglet::daemon

@@ -15,6 +15,8 @@ namespace fs = std::filesystem;
 
 // The answer thread looks for a model between any two frames.
 constexpr std::chrono::seconds kChangeTime{60};
+// A large model on a small board, beside its trial.
+constexpr std::chrono::minutes kLongestJob{10};
 constexpr double kLoaded = 0.1;  // of the progress of a trial
 
 WallTime now() { return std::chrono::system_clock::now(); }
@@ -65,7 +67,7 @@ ModelKeeper::ModelKeeper(KeeperOptions options, ModelBoard& board, ModelDesk& de
 
 void ModelKeeper::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) {
-    enter_thread("models", [&] { run(stop); });
+    enter_thread(pulse_, [&] { run(stop); });
     ended_.release();
   });
 }
@@ -98,6 +100,7 @@ void ModelKeeper::run(const std::stop_token& stop) {
       MutexLock lock(mutex_);
       job = next_job();
       if (!job && unchecked_.empty()) {
+        pulse_.beat(kTurn);
         changed_.wait_until(mutex_, SteadyClock::now() + kTurn);
         continue;
       }
@@ -173,6 +176,7 @@ std::vector<KnownModel> ModelKeeper::list() {
 }
 
 void ModelKeeper::check(const fs::path& path, const std::stop_token& stop) {
+  pulse_.beat(kLongestJob);
   const std::optional<ModelFile> file = model_file(path);
   if (!file) return;
   const Result<Proof> proven = options_.prover->prove(options_for(path), stop);
@@ -252,6 +256,7 @@ void ModelKeeper::update(const ModelJob& job) {
 
 void ModelKeeper::work_on(const std::string& id, const std::stop_token& stop) {
   ModelJob job = this->job(id).value_or(ModelJob{});
+  pulse_.beat(kLongestJob + (job.trial ? job.trial->within : std::chrono::seconds(0)));
   job.state = ModelJob::State::kRunning;
   job.started = now();
   update(job);

@@ -20,6 +20,7 @@
 #include "daemon/models/trial.h"
 #include "engine/base/log.h"
 #include "engine/base/mutex.h"
+#include "engine/base/pulse.h"
 #include "visits/ids.h"
 
 namespace kinglet::daemon {
@@ -99,6 +100,7 @@ class ModelKeeper {
   [[nodiscard]] std::expected<ModelJob, Refused> activate(std::string_view name, const std::optional<TrialRule>& trial);
   [[nodiscard]] std::optional<ModelJob> job(std::string_view id) const;
   [[nodiscard]] std::optional<ModelJob> newest_job() const;
+  [[nodiscard]] const Pulse& pulse() const { return pulse_; }
 
  private:
   struct Verdict {
@@ -126,6 +128,7 @@ class ModelKeeper {
   void update(const ModelJob& job);
   void log(LogLevel level, const std::string& text) const;
 
+  Pulse pulse_{"models"};
   const KeeperOptions options_;
   ModelBoard& board_;
   ModelDesk& desk_;

@@ -21,6 +21,7 @@ constexpr std::chrono::seconds kPictureTime{10};  // it is made after the visit 
 constexpr std::chrono::seconds kTodayEvery{60};   // a new day begins by itself
 constexpr milliseconds kGoodbye{1'000};
 constexpr milliseconds kPictureAtEnd{500};
+constexpr std::chrono::seconds kLongestConnect{60};  // with names that nobody knows
 
 EventSet wished_events() {
   return set_of({EventType::kVisitStart, EventType::kVisitUpdate, EventType::kVisitEnd, EventType::kVisitReviewed,
@@ -44,7 +45,7 @@ Publisher::Publisher(PublisherOptions options, Sources sources, LogSink log)
 
 void Publisher::start() {
   reader_ = sources_.events.subscribe(wished_events(), std::nullopt);
-  thread_ = std::jthread([this](const std::stop_token& stop) { enter_thread("mqtt", [&] { run(stop); }); });
+  thread_ = std::jthread([this](const std::stop_token& stop) { enter_thread(pulse_, [&] { run(stop); }); });
 }
 
 void Publisher::stop() {
@@ -67,6 +68,7 @@ void Publisher::set_state(LinkState state, std::string detail) {
 void Publisher::run(const std::stop_token& stop) {
   if (sources_.last_visit) last_visit_ = sources_.last_visit();
   while (!stop.stop_requested()) {
+    pulse_.beat(kTurnWithoutLink);
     hear_events(link_ ? milliseconds(0) : kTurnWithoutLink);
     if (!link_) {
       if (SteadyClock::now() >= next_try_) connect(stop, SteadyTime::max());
@@ -149,6 +151,7 @@ void Publisher::refresh_last_visit(const EventBus::Told& told) {
 }
 
 void Publisher::connect(const std::stop_token& stop, SteadyTime deadline) {
+  pulse_.beat(kLongestConnect);
   const Result<void> reached = reach(options_.broker.address, stop, deadline);
   if (!reached) return give_up(reached.error());
   Result<std::unique_ptr<Link>> link = Link::open(options_.broker, protocol_, options_.topics.own("status"));

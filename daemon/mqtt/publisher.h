@@ -17,6 +17,7 @@
 #include "daemon/tell/outbox.h"
 #include "engine/base/log.h"
 #include "engine/base/mutex.h"
+#include "engine/base/pulse.h"
 
 namespace kinglet::daemon::mqtt {
 
@@ -52,6 +53,7 @@ class Publisher {
   void begin_stop() { thread_.request_stop(); }
   void stop();
   [[nodiscard]] Status status() const;
+  [[nodiscard]] const Pulse& pulse() const { return pulse_; }
 
  private:
   // Said instead of events that nobody was told.
@@ -89,6 +91,7 @@ class Publisher {
   void take_message(const Link::Message& message);
   void set_state(LinkState state, std::string detail);
 
+  Pulse pulse_{"mqtt"};
   const PublisherOptions options_;
   const Sources sources_;
   const LogSink log_;

@@ -49,7 +49,7 @@ Sender::Sender(SenderOptions options, EventBus& events, VisitWithPictures with_p
 
 void Sender::start() {
   reader_ = events_.subscribe(options_.events, std::nullopt);
-  thread_ = std::jthread([this](const std::stop_token& stop) { enter_thread("webhook", [&] { run(stop); }); });
+  thread_ = std::jthread([this](const std::stop_token& stop) { enter_thread(pulse_, [&] { run(stop); }); });
 }
 
 void Sender::stop() {
@@ -64,6 +64,7 @@ Status Sender::status() const {
 
 void Sender::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
+    pulse_.beat(kTurn);
     hear_events(kTurn);
     say_gap();
     std::deque<Message>& waiting = outbox_.messages();
@@ -197,6 +198,7 @@ void Sender::send(const std::stop_token& stop) {
   Message& first = outbox_.messages().front();
   ++first.tries;
   first.posted = true;
+  pulse_.beat(options_.timeout);
   Result<Request> request = request_for(first);
   Result<Answer> answer = request ? Result<Answer>() : std::unexpected(request.error());
   if (request) {

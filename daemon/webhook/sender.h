@@ -18,6 +18,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/mutex.h"
+#include "engine/base/pulse.h"
 
 namespace kinglet::daemon::webhook {
 
@@ -52,6 +53,7 @@ class Sender {
   void begin_stop() { thread_.request_stop(); }
   void stop();
   [[nodiscard]] Status status() const;
+  [[nodiscard]] const Pulse& pulse() const { return pulse_; }
 
  private:
   struct Message {
@@ -80,6 +82,7 @@ class Sender {
   [[nodiscard]] Result<Request> request_for(const Message& message) const;
   void judge(const Answer& answer);
 
+  Pulse pulse_{"webhook"};
   const SenderOptions options_;
   EventBus& events_;
   const VisitWithPictures with_pictures_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: LD_PRELOAD=libslow_disk.so: each fsync, fdatasync and syncfs takes as long as on a worn card, SLOW_DISK_MS "150"
-// or "0-300" (at random), and what was synced is written down by its path in the file SLOW_DISK_LOG.
+// or "0-300" (at random), and what was synced is written down by its path in the file SLOW_DISK_LOG. Where the path
+// SLOW_DISK_HANGS is a pipe, it takes until somebody writes into that: to the kernel a call on a file that does not
+// end.
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -25,6 +27,12 @@ void wait_as_told() {
   std::this_thread::sleep_for(std::chrono::milliseconds(std::uniform_int_distribution<long>(low, high)(random)));
 }
 
+void hang_as_told() {
+  const char* pipe = std::getenv("SLOW_DISK_HANGS");
+  const int file = pipe == nullptr ? -1 : ::open(pipe, O_RDONLY | O_CLOEXEC);
+  if (file >= 0) ::close(file);
+}
+
 void write_down(int fd) {
   const char* log = std::getenv("SLOW_DISK_LOG");
   if (log == nullptr) return;
@@ -42,6 +50,7 @@ void write_down(int fd) {
 
 int sync_with(long number, int fd) {
   wait_as_told();
+  hang_as_told();
   const int result = static_cast<int>(::syscall(number, fd));
   if (result == 0) write_down(fd);
   return result;

@@ -36,8 +36,8 @@ EventType type_of(visits::VisitEvent event) {
 
 void EventFeed::start(const Sources& sources) {
   model_ = sources.predictions.models.current().number;
-  thread_ = std::jthread(
-      [this, sources](const std::stop_token& stop) { enter_thread("events", [&] { run(stop, sources); }); });
+  thread_ =
+      std::jthread([this, sources](const std::stop_token& stop) { enter_thread(pulse_, [&] { run(stop, sources); }); });
 }
 
 void EventFeed::stop() {
@@ -71,6 +71,7 @@ void EventFeed::note(visits::VisitEvent event, const visits::Visit& visit) {
 
 void EventFeed::run(const std::stop_token& stop, const Sources& sources) {
   while (!stop.stop_requested()) {
+    pulse_.beat(kStatsEvery);
     const bool predictions = bus_.wanted(EventType::kPrediction);
     const SteadyTime now = SteadyClock::now();
     tell_visits(sources);

@@ -11,6 +11,7 @@
 #include "daemon/tell/event_bus.h"
 #include "engine/base/clock.h"
 #include "engine/base/mutex.h"
+#include "engine/base/pulse.h"
 #include "visits/tracker.h"
 
 namespace kinglet::daemon::http {
@@ -35,6 +36,7 @@ class EventFeed {
   // The camera, the model or the newest prediction may be another one. Never waits.
   void look();
   [[nodiscard]] EventBus& bus() { return bus_; }
+  [[nodiscard]] const Pulse& pulse() const { return pulse_; }
 
  private:
   struct Noted {
@@ -48,6 +50,7 @@ class EventFeed {
   void tell_stats(const Sources& sources, SteadyTime now);
   void tell_predictions(const Sources& sources, bool anew);
 
+  Pulse pulse_{"events"};
   EventBus bus_;
   Mutex mutex_;
   Condition changed_;

@@ -2,6 +2,8 @@
 #include "daemon/http/server/pool.h"
 
 #include <algorithm>
+#include <chrono>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -16,6 +18,11 @@ constexpr std::size_t kStranger = index_of(Standing::kStranger);
 constexpr std::size_t kOwner = index_of(Standing::kOwner);
 constexpr std::size_t kMachine = index_of(Standing::kMachine);
 
+// So that it is seen when it hangs.
+constexpr std::chrono::seconds kTurn{10};
+// A request is read in 15 s (daemon/http/server/deadline_stream.h), the model's answer comes in 10.
+constexpr std::chrono::seconds kLongestRequest{60};
+
 std::size_t less(std::size_t from, std::size_t taken) { return from - std::min(from, taken); }
 
 }  // namespace
@@ -23,7 +30,8 @@ std::size_t less(std::size_t from, std::size_t taken) { return from - std::min(f
 Pool::Pool(PoolLimits limits) : limits_(limits) {
   threads_.reserve(limits_.threads);
   for (std::size_t i = 0; i < limits_.threads; ++i) {
-    threads_.emplace_back([this, i] { enter_thread(format_text("http-{}", i).c_str(), [this] { work(); }); });
+    Pulse& pulse = pulses_.emplace_back(format_text("http-{}", i));
+    threads_.emplace_back([this, &pulse] { enter_thread(pulse, [this, &pulse] { work(pulse); }); });
   }
 }
 
@@ -41,6 +49,14 @@ Pool::Seat::~Seat() {
   }
   // This address may have a turn again, and another thread may be the one that is free.
   pool_.changed_.notify_one();
+}
+
+void Pool::Seat::expect_answer() {
+  if (pulse_ != nullptr) pulse_->beat(kLongestRequest);
+}
+
+void Pool::Seat::expect_nothing() {
+  if (pulse_ != nullptr) pulse_->rest();
 }
 
 bool Pool::Seat::move_to(const Visitor& visitor) {
@@ -211,14 +227,19 @@ void Pool::stop() {
   }
 }
 
-void Pool::work() {
+std::vector<const Pulse*> Pool::pulses() const {
+  return std::views::transform(pulses_, [](const Pulse& pulse) { return &pulse; }) | std::ranges::to<std::vector>();
+}
+
+void Pool::work(Pulse& pulse) {
   for (;;) {
     Job job;
     {
       MutexLock lock(mutex_);
       auto found = next();
       while (found == waiting_.end() && !(stopping_ && waiting_.empty())) {
-        changed_.wait(mutex_);
+        pulse.beat(kTurn);
+        changed_.wait_until(mutex_, SteadyClock::now() + kTurn);
         found = next();
       }
       if (found == waiting_.end()) return;
@@ -226,7 +247,8 @@ void Pool::work() {
       waiting_.erase(found);
       sit(job.visitor);
     }
-    Seat seat(*this, job.visitor, Seat::Taken{});
+    Seat seat(*this, job.visitor, pulse, Seat::Taken{});
+    seat.expect_answer();
     job.run(seat);
   }
 }

@@ -16,6 +16,7 @@
 
 #include "daemon/http/message/caller.h"
 #include "engine/base/mutex.h"
+#include "engine/base/pulse.h"
 
 namespace kinglet::daemon::http {
 
@@ -50,16 +51,22 @@ class Pool {
     // Somebody waits who would be served by this thread: connections that idle or are slow should go. Never while it
     // streams.
     [[nodiscard]] bool crowded() const;
+    // A request begins, which is answered soon: its thread is expected back.
+    void expect_answer();
+    // It is answered; how long a client takes to read that is its own matter.
+    void expect_nothing();
     // A long answer until the last copy is gone, before the seat: the thread no longer counts among those for requests.
     [[nodiscard]] std::shared_ptr<void> hold_stream();
 
    private:
     friend class Pool;
     struct Taken {};
-    Seat(Pool& pool, Visitor visitor, Taken /*already*/) : pool_(pool), visitor_(std::move(visitor)) {}
+    Seat(Pool& pool, Visitor visitor, Pulse& pulse, Taken /*already*/)
+        : pool_(pool), visitor_(std::move(visitor)), pulse_(&pulse) {}
 
     Pool& pool_;
     Visitor visitor_;
+    Pulse* pulse_ = nullptr;  // of the thread; nullptr: it is none of the pool's
     bool streaming_ = false;  // of the pool's mutex
   };
 
@@ -72,6 +79,7 @@ class Pool {
   [[nodiscard]] bool add(Job job);
   // Runs what waits and joins.
   void stop();
+  [[nodiscard]] std::vector<const Pulse*> pulses() const;  // of its threads
 
  private:
   static constexpr std::size_t kStandings = 4;
@@ -80,7 +88,7 @@ class Pool {
     std::size_t threads = 0;
     std::size_t streams = 0;  // of them
   };
-  void work();
+  void work(Pulse& pulse);
   void sit(const Visitor& visitor) KINGLET_REQUIRES(mutex_);
   void leave(const Visitor& visitor) KINGLET_REQUIRES(mutex_);
   void end_stream(Seat& seat);
@@ -105,6 +113,7 @@ class Pool {
   Counts working_ KINGLET_GUARDED_BY(mutex_){};                  // by standing: threads without a stream
   std::size_t streams_ KINGLET_GUARDED_BY(mutex_) = 0;
   bool stopping_ KINGLET_GUARDED_BY(mutex_) = false;
+  std::deque<Pulse> pulses_;
   std::vector<std::jthread> threads_;  // last: joined first
 };
 

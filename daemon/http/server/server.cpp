@@ -154,6 +154,7 @@ class Server::Endpoint final : public httplib::Server {
         break;
       }
       stream.begin_request();
+      seat.expect_answer();
       // Said in the answer when others wait for a thread, so that no client sends into a connection that closes.
       const bool last = count + 1 == limits.requests || seat.crowded();
       bool closed = false;
@@ -256,6 +257,7 @@ class Server::Endpoint final : public httplib::Server {
 
   void finish(Reply reply, const Call& call, std::string_view pattern, const httplib::Request& request,
               httplib::Response& response, SteadyTime start) {
+    connection().seat.expect_nothing();
     const SteadyClock::duration taken = SteadyClock::now() - start;
     owner_.parts_.traffic.add(pattern, call.method, reply.status, taken);
     if (owner_.parts_.log && owner_.parts_.log_book.wants(LogLevel::kDebug)) {
@@ -327,7 +329,7 @@ Server::~Server() { stop(); }
 
 void Server::start() {
   pool_ = std::make_unique<Pool>(options_.pool);
-  thread_ = std::jthread([this] { enter_thread("http-accept", [this] { accept_all(); }); });
+  thread_ = std::jthread([this] { enter_thread(pulse_, [this] { accept_all(); }); });
 }
 
 void Server::accept_all() {
@@ -339,6 +341,7 @@ void Server::accept_all() {
     fcntl(listener.socket.get(), F_SETFL, fcntl(listener.socket.get(), F_GETFL) | O_NONBLOCK);
   }
   while (!stopping_) {
+    pulse_.beat(std::chrono::milliseconds(kAcceptTurnMs));
     if (poll(sockets.data(), sockets.size(), kAcceptTurnMs) <= 0) continue;
     for (std::size_t i = 0; i < sockets.size(); ++i) {
       if ((sockets[i].revents & POLLIN) != 0) accept_one(listeners_[i]);
@@ -376,6 +379,12 @@ void Server::answer(FileDescriptor connection, const std::string& peer) {
   if (!pool_) pool_ = std::make_unique<Pool>(options_.pool);
   Pool::Seat seat(*pool_, parts_.door.visitor(peer));
   endpoint_->serve(std::move(connection), peer, false, seat);
+}
+
+std::vector<const Pulse*> Server::pulses() const {
+  std::vector<const Pulse*> pulses = pool_ ? pool_->pulses() : std::vector<const Pulse*>{};
+  pulses.push_back(&pulse_);
+  return pulses;
 }
 
 void Server::stop() {

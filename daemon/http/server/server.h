@@ -13,6 +13,7 @@
 #include "daemon/http/server/deadline_stream.h"
 #include "daemon/http/server/listener.h"
 #include "daemon/http/server/pool.h"
+#include "engine/base/pulse.h"
 
 namespace kinglet::visits {
 class IdMaker;
@@ -51,6 +52,7 @@ class Server {
   void answer(FileDescriptor connection, const std::string& peer);
   // Ends connections at once; answers in work are given up within their next wait.
   void stop();
+  [[nodiscard]] std::vector<const Pulse*> pulses() const;  // of its threads; after start()
 
  private:
   class Endpoint;
@@ -65,6 +67,7 @@ class Server {
   std::atomic<bool> stopping_{false};
   std::unique_ptr<Endpoint> endpoint_;
   std::unique_ptr<Pool> pool_;
+  Pulse pulse_{"http-accept"};
   std::jthread thread_;  // last: joined first
 };
 

@@ -80,6 +80,19 @@ TEST(Health, ADeadThreadIsNotAlive) {
   EXPECT_FALSE(frames_move_or_are_known_absent(vitals)) << "the thread that knew it is dead";
 }
 
+TEST(Health, AThreadBesideTheLineThatHangsIsNotAliveUnlessItIsADiskThatDoes) {
+  Vitals vitals = well();
+  vitals.late = {{.name = "events", .last_sign = kNow - seconds(40)}};
+  EXPECT_EQ(liveness(vitals).back().name, "events");
+  EXPECT_EQ(liveness(vitals).back().detail, "no sign of life for 40 s");
+  EXPECT_EQ(worst(liveness(vitals)), CheckStatus::kFail);
+  EXPECT_FALSE(frames_move_or_are_known_absent(vitals));
+  vitals.late.front().waits_for_disk = true;
+  EXPECT_EQ(liveness(vitals).back().detail, "no sign of life for 40 s: the disk hangs or is very slow");
+  EXPECT_EQ(worst(liveness(vitals)), CheckStatus::kWarn);
+  EXPECT_TRUE(frames_move_or_are_known_absent(vitals));
+}
+
 TEST(Watchdog, IsFedOnceASecondWhileFramesMove) {
   std::vector<std::string> sent;
   Watchdog watchdog([&](const std::string& state) { sent.push_back(state); });

@@ -50,8 +50,9 @@ TEST_F(PictureModelTest, FindsRecipeAndLabelsBesideTheModelAndSaysWhere) {
 
 TEST_F(PictureModelTest, WhatIsNotFoundIsGuessedAndHasNoOrigin) {
   const auto model = PictureModel::open(
-      {.model = file_of("%x = input u8[1,4,6,3]\n%1 = Cast(%x) {to=1}\n%y = ReduceMean(%1, a:i64[2]{1,2}) {keepdims=0}\n"
-                        "output %y\n")},
+      {.model =
+           file_of("%x = input u8[1,4,6,3]\n%1 = Cast(%x) {to=1}\n%y = ReduceMean(%1, a:i64[2]{1,2}) {keepdims=0}\n"
+                   "output %y\n")},
       {});
   ASSERT_TRUE(model) << describe(model.error());
   EXPECT_EQ(model->recipe_origin(), "");
