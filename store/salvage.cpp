@@ -64,7 +64,7 @@ bool is_sound(const VisitRow& row) {
 }
 
 bool is_sound(const visits::KeptPrediction& prediction) {
-  const auto json = nlohmann::json::parse(prediction.answer, nullptr, false);
+  const auto json = nlohmann::json::parse(prediction.answer(), nullptr, false);
   return is_text(prediction.id) && json.is_object() && json.value("id", nlohmann::json()) == prediction.id;
 }
 
@@ -75,7 +75,9 @@ std::vector<visits::KeptPrediction> read_predictions(Database& from, std::uint64
     Statement rows =
         KINGLET_TRY(from.prepare("SELECT id, answer FROM predictions WHERE seq = ?1 ORDER BY id LIMIT 16"));
     rows.bind(1, seq);
-    while (KINGLET_TRY(rows.step())) predictions.push_back({.id = rows.text(0), .answer = rows.text(1)});
+    while (KINGLET_TRY(rows.step())) {
+      predictions.push_back({.id = rows.text(0), .answer = [answer = rows.text(1)] { return answer; }});
+    }
     return {};
   };
   (void)look();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,10 +63,11 @@ struct Crop {
 
 // The model's word on one frame, as it was given out.
 struct KeptPrediction {
-  std::string id;      // "prd_" and a ULID
-  std::string answer;  // JSON of the API; empty: not known
+  std::string id;  // "prd_" and a ULID
+  // JSON of the API, made by who keeps or asks for it, on any thread; none: not known.
+  std::function<std::string()> answer;
 
-  bool operator==(const KeptPrediction&) const = default;
+  bool operator==(const KeptPrediction& other) const { return id == other.id; }
 };
 
 enum class VisitState : std::uint8_t { kOpen, kEnded };

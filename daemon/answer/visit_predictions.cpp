@@ -43,7 +43,7 @@ visits::Visit VisitPredictions::complete(visits::Visit visit) {
     const auto found = std::ranges::find_if(first_, [&](const auto& one) { return names(kept.id, one.id); });
     if (found == first_.end()) continue;
     found->visit = ulid_of(visit.id);
-    kept.answer = describe_(*found).value_or("");
+    kept.answer = describe_(*found);
   }
   first_.clear();
   last_of_first_.reset();

@@ -17,8 +17,8 @@ namespace kinglet::daemon {
 // Thread-bound to the answer thread. Allocates nothing between the begin and the end of a visit.
 class VisitPredictions {
  public:
-  // JSON of the API; nothing: it cannot be told any more.
-  using Describe = std::function<std::optional<std::string>(const Prediction& prediction)>;
+  // What makes the JSON of the API, later and on another thread; none: it cannot be told any more.
+  using Describe = std::function<std::function<std::string()>(const Prediction& prediction)>;
 
   VisitPredictions(const Latest<Prediction>& newest, Describe describe)
       : newest_(newest), describe_(std::move(describe)) {}

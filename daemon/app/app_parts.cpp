@@ -207,10 +207,12 @@ void AppParts::end_open_visit() {
   events.note(visits::VisitEvent::kEnd, *open_visit);
 }
 
-std::optional<std::string> AppParts::described(const Prediction& prediction) const {
+std::function<std::string()> AppParts::described(const Prediction& prediction) const {
   const auto model = models.find(prediction.model);
-  if (!model) return std::nullopt;
-  return http::to_json(prediction, *model, std::get<http::PredictionsView>(views).source_name).dump();
+  if (!model) return {};
+  return [prediction, model, source = std::get<http::PredictionsView>(views).source_name] {
+    return http::to_json(prediction, *model, source).dump();
+  };
 }
 
 void AppParts::note_throughput(SteadyTime now) {

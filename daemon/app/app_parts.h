@@ -78,7 +78,7 @@ struct AppParts {
   // For the answer thread, which is busy: the visit ends as it was last told. Nothing comes after it.
   void end_open_visit();
   // As the API has it; nothing when its model is not known any more.
-  [[nodiscard]] std::optional<std::string> described(const Prediction& prediction) const;
+  [[nodiscard]] std::function<std::string()> described(const Prediction& prediction) const;
   Result<std::unique_ptr<camera::FrameSource>> open_source();
   [[nodiscard]] bool source_is_demonstration() const;
   [[nodiscard]] bool scene_may_stand_in() const;

@@ -174,7 +174,7 @@ std::optional<std::string> Pending::prediction(std::string_view id) const {
   MutexLock lock(mutex_);
   for (const auto& [seq, entry] : entries_) {
     for (const visits::KeptPrediction& prediction : entry->row.visit.predictions) {
-      if (prediction.id == id && !prediction.answer.empty()) return prediction.answer;
+      if (prediction.id == id && prediction.answer) return prediction.answer();
     }
   }
   return std::nullopt;

@@ -110,9 +110,9 @@ const std::string_view kVisitColumnTypes =
 
 Result<void> put_predictions(Database& into, const visits::Visit& visit) {
   for (const visits::KeptPrediction& prediction : visit.predictions) {
-    if (prediction.answer.empty()) continue;
+    if (!prediction.answer) continue;
     Statement put = KINGLET_TRY(into.prepare("INSERT OR IGNORE INTO predictions(id, seq, answer) VALUES(?1, ?2, ?3)"));
-    KINGLET_TRY(put.bind(1, prediction.id).bind(2, visit.seq).bind(3, prediction.answer).run());
+    KINGLET_TRY(put.bind(1, prediction.id).bind(2, visit.seq).bind(3, prediction.answer()).run());
   }
   return {};
 }

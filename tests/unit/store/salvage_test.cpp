@@ -219,7 +219,9 @@ TEST_F(SalvageTest, PredictionsComeWithTheirVisits) {
   {
     Store store(quiet_options(folder_.path()));
     visits::Visit visit = make_visit(store.next_seq());
-    visit.predictions = {{"prd_1", R"({"id":"prd_1","seq":7})"}, {"prd_2", R"({"id":"prd_1"})"}, {"prd_3", "{"}};
+    visit.predictions = {{"prd_1", [] { return R"({"id":"prd_1","seq":7})"; }},
+                         {"prd_2", [] { return R"({"id":"prd_1"})"; }},
+                         {"prd_3", [] { return "{"; }}};
     store.put(visit);
     ASSERT_OK(store.flush());
   }

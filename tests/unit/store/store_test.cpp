@@ -40,7 +40,9 @@ TEST_F(StoreTest, ThePredictionsOfAVisitAreKeptAsLongAsItIs) {
   open();
   visits::Visit visit = make_visit(store().next_seq());
   const std::string first = "prd_01JTCX8M2Q4R6T8V0W2Y4Z6B8C";
-  visit.predictions = {{first, R"({"id":"first"})"}, {visit.best_prediction, R"({"id":"best"})"}, {"prd_unknown", ""}};
+  visit.predictions = {{first, [] { return R"({"id":"first"})"; }},
+                       {visit.best_prediction, [] { return R"({"id":"best"})"; }},
+                       {"prd_unknown", {}}};
   store().put(visit);
   const auto answers = [&] {
     std::vector<std::string> found;
@@ -203,7 +205,7 @@ TEST_F(StoreTest, AnUpdateOfARowThatIsGoneWritesNothing) {
   VisitDatabase database = *VisitDatabase::open(folder_.path());
   PendingVisit update{.row = **database.find(seq), .pictures = nullptr, .reviewed = true, .stored = true};
   ASSERT_EQ(*database.erase(visit_id(seq), {}), true);
-  update.row.visit.predictions.push_back({.id = "prd_1", .answer = "{}"});
+  update.row.visit.predictions.push_back({.id = "prd_1", .answer = [] { return "{}"; }});
   const auto entry = std::make_shared<const PendingVisit>(update);
   ASSERT_OK(database.write(std::span(&entry, 1), {}, {}));
   EXPECT_EQ(database.visit_count().value(), 0U);
