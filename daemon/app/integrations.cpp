@@ -44,7 +44,7 @@ webhook::SenderOptions webhook_options(const config::Config& config) {
                                  .token = secret_path(wished.token_file, "webhook-token"),
                                  .certificates = wished.certificates,
                                  .timeout = wished.timeout,
-                                 .tries = static_cast<int>(wished.tries)};
+                                 .delivery = {.tries = static_cast<int>(wished.tries)}};
   for (const std::string& name : wished.events) {
     std::string unknown;
     const std::optional<EventSet> set = event_set(name, unknown);
@@ -141,7 +141,7 @@ void Integrations::start(const http::Views& views, const std::string& page) {
   if (options_.webhook) {
     options_.webhook->page = url;
     const auto& history = std::get<http::HistoryView>(views);
-    options_.webhook->boot_tag = history.store.boot_tag();
+    options_.webhook->delivery.boot_tag = history.store.boot_tag();
     sender_.emplace(
         *options_.webhook, history.events,
         [&history](const std::string& id) { return visit_with_pictures(history, id); }, log_);

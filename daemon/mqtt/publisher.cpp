@@ -17,8 +17,6 @@ constexpr milliseconds kTurn{100};
 constexpr milliseconds kTurnWithoutLink{200};
 constexpr std::size_t kMostOnTheirWay = 20;
 constexpr std::size_t kLargestPicture = 200'000;
-constexpr std::chrono::seconds kPictureTime{10};  // it is made after the visit has ended
-constexpr std::chrono::seconds kTodayEvery{60};   // a new day begins by itself
 constexpr milliseconds kGoodbye{1'000};
 constexpr milliseconds kPictureAtEnd{500};
 constexpr std::chrono::seconds kLongestConnect{60};  // with names that nobody knows
@@ -39,7 +37,8 @@ Publisher::Publisher(PublisherOptions options, Sources sources, LogSink log)
       sources_(std::move(sources)),
       log_(std::move(log)),
       backoff_(options_.first_pause, options_.longest_pause),
-      outbox_(options_.most_waiting) {
+      outbox_(options_.most_waiting),
+      agenda_(options_.stats_every) {
   set_state(LinkState::kConnecting, {});
 }
 
@@ -86,10 +85,10 @@ void Publisher::say_goodbye() {
   const SteadyTime deadline = start + kGoodbye;
   hear_events(milliseconds(0));
   // It may be back since the last try, and keeps a visit as open that has ended.
-  if (!link_ && visit_is_new_) connect({}, deadline);
+  if (!link_ && agenda_.has_new_visit()) connect({}, deadline);
   while (link_ && SteadyClock::now() < deadline) {
     if (link_->accepted() && (!say_waiting() || !say_what_is_due())) return link_.reset();
-    const bool picture_may_come = picture_ && SteadyClock::now() < start + kPictureAtEnd;
+    const bool picture_may_come = agenda_.expects_picture() && SteadyClock::now() < start + kPictureAtEnd;
     if (link_->accepted() && outbox_.messages().empty() && !picture_may_come) break;
     if (!converse()) return link_.reset();
   }
@@ -118,10 +117,10 @@ void Publisher::hear_events(milliseconds patience) {
 
 void Publisher::note(const EventBus::Told& told) {
   if (told.type == EventType::kCamera) {
-    next_stats_ = {};
+    agenda_.stats_are_new();
     return;
   }
-  today_is_new_ = true;
+  agenda_.today_is_new();
   if (told.type == EventType::kGap) {
     log_(LogLevel::kWarning, format_text("mqtt: {} events were missed", told.missed));
     outbox_.miss(told.missed);
@@ -131,7 +130,7 @@ void Publisher::note(const EventBus::Told& told) {
   refresh_last_visit(told);
   const bool too_many = is_course_of_visit(told.type) && outbox_.push({.payload = data_with_type(told), .number = {}});
   if (told.type == EventType::kVisitEnd && options_.device.pictures) {
-    picture_ = Picture{.visit = told.visit->visit.id, .give_up = SteadyClock::now() + kPictureTime};
+    agenda_.expect_picture(told.visit->visit.id, SteadyClock::now());
   }
   MutexLock lock(mutex_);
   if (too_many) ++status_.dropped;
@@ -147,7 +146,7 @@ void Publisher::refresh_last_visit(const EventBus::Told& told) {
   } else {
     last_visit_ = sources_.last_visit ? sources_.last_visit() : std::nullopt;
   }
-  visit_is_new_ = true;
+  agenda_.visit_is_new();
 }
 
 void Publisher::connect(const std::stop_token& stop, SteadyTime deadline) {
@@ -216,24 +215,20 @@ Result<void> Publisher::say_everything() {
   }
   if (options_.device.commands) KINGLET_TRY(link_->subscribe(topics.own("command/pause")));
   KINGLET_TRY(retain(topics.own("status"), "online", Quality::kAtLeastOnce));
-  visit_is_new_ = true;
-  today_is_new_ = true;
-  next_stats_ = {};
+  agenda_.everything_is_new();
   return say_what_is_due();
 }
 
 Result<void> Publisher::say_what_is_due() {
   const SteadyTime now = SteadyClock::now();
   const Topics& topics = options_.topics;
-  if (std::exchange(visit_is_new_, false) && last_visit_) {
+  if (agenda_.take_visit() && last_visit_) {
     KINGLET_TRY(retain(topics.own("state/visit"), visit_payload(*last_visit_), Quality::kAtLeastOnce));
   }
-  if (sources_.today && (std::exchange(today_is_new_, false) || now >= next_today_)) {
-    next_today_ = now + kTodayEvery;
+  if (sources_.today && agenda_.take_today(now)) {
     KINGLET_TRY(retain(topics.own("state/today"), today_payload(sources_.today()), Quality::kAtLeastOnce));
   }
-  if (sources_.figures && now >= next_stats_) {
-    next_stats_ = now + options_.stats_every;
+  if (sources_.figures && agenda_.take_stats(now)) {
     KINGLET_TRY(retain(topics.own("state/stats"), stats_payload(sources_.figures()), Quality::kAtMostOnce));
   }
   return say_picture();
@@ -260,10 +255,8 @@ Result<void> Publisher::say_waiting() {
 }
 
 Result<void> Publisher::say_picture() {
-  if (!picture_ || !sources_.crop) return {};
-  const std::string jpeg = sources_.crop(picture_->visit);
-  if (jpeg.empty() && SteadyClock::now() < picture_->give_up) return {};
-  picture_.reset();
+  if (!sources_.crop) return {};
+  const std::string jpeg = agenda_.take_picture(SteadyClock::now(), sources_.crop);
   if (jpeg.empty() || jpeg.size() > kLargestPicture) return {};
   return retain(options_.topics.own("picture/last"), jpeg, Quality::kAtMostOnce);
 }
@@ -291,7 +284,7 @@ void Publisher::take_message(const Link::Message& message) {
   const bool paused = message.payload == "ON";
   sources_.set_paused(paused);
   log_(LogLevel::kInfo, format_text("{} by MQTT", paused ? "paused" : "resumed"));
-  next_stats_ = {};
+  agenda_.stats_are_new();
 }
 
 Result<void> forget(const BrokerOptions& broker, const Topics& topics) {

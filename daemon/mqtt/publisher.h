@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "daemon/mqtt/agenda.h"
 #include "daemon/mqtt/link.h"
 #include "daemon/mqtt/payloads.h"
 #include "daemon/mqtt/status.h"
@@ -67,10 +68,6 @@ class Publisher {
     std::uint64_t missed = 0;   // gaps do not wait here
     [[nodiscard]] bool is_on_its_way() const { return number.has_value(); }
   };
-  struct Picture {
-    std::string visit;
-    SteadyTime give_up{};
-  };
 
   void run(const std::stop_token& stop);
   void hear_events(std::chrono::milliseconds patience);
@@ -107,11 +104,7 @@ class Publisher {
   Outbox<Waiting> outbox_;
   std::optional<Gap> gap_;
   std::optional<visits::BookedVisit> last_visit_;
-  bool visit_is_new_ = false;
-  bool today_is_new_ = false;
-  SteadyTime next_stats_{};
-  SteadyTime next_today_{};
-  std::optional<Picture> picture_;
+  Agenda agenda_;
 
   mutable Mutex mutex_;
   Status status_ KINGLET_GUARDED_BY(mutex_);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/webhook/sender.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "daemon/machine/thread_entry.h"
@@ -18,7 +17,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr milliseconds kTurn{200};
 constexpr milliseconds kTurnAtEnd{20};
-constexpr std::chrono::seconds kPictureTime{5};  // pictures are made after a visit has ended
 constexpr milliseconds kGoodbye{1'000};
 constexpr milliseconds kPictureAtEnd{500};
 
@@ -42,10 +40,8 @@ std::string shown_url(std::string_view url) {
 Sender::Sender(SenderOptions options, EventBus& events, VisitWithPictures with_pictures, LogSink log)
     : options_(std::move(options)),
       events_(events),
-      with_pictures_(std::move(with_pictures)),
       log_(std::move(log)),
-      outbox_(options_.most_waiting),
-      backoff_(options_.first_pause, options_.longest_pause) {}
+      deliveries_(options_.delivery, std::move(with_pictures)) {}
 
 void Sender::start() {
   reader_ = events_.subscribe(options_.events, std::nullopt);
@@ -66,9 +62,7 @@ void Sender::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     pulse_.beat(kTurn);
     hear_events(kTurn);
-    say_gap();
-    std::deque<Message>& waiting = outbox_.messages();
-    if (!waiting.empty() && SteadyClock::now() >= waiting.front().due && complete(waiting.front())) send(stop);
+    if (deliveries_.due(SteadyClock::now()) != nullptr) send(stop);
   }
   say_goodbye(stop);
   count_untold();
@@ -84,21 +78,21 @@ bool Sender::has_time(const std::stop_token& stop) {
 void Sender::say_goodbye(const std::stop_token& stop) {
   const SteadyTime pictures = SteadyClock::now() + kPictureAtEnd;
   hear_events(milliseconds(0));
-  const std::deque<Message>& waiting = outbox_.messages();
-  while (has_time(stop) && !waiting.empty()) {
-    if (!complete(outbox_.messages().front()) && SteadyClock::now() < pictures) {
+  while (has_time(stop)) {
+    const SteadyTime now = SteadyClock::now();
+    const Deliveries::First first = deliveries_.first(now);
+    if (first.delivery == nullptr) return;
+    if (!first.complete && now < pictures) {
       std::this_thread::sleep_for(kTurnAtEnd);
       continue;
     }
-    const std::string id = waiting.front().id;
-    send(stop);
-    // Still the first one: nobody takes it now.
-    if (!waiting.empty() && waiting.front().id == id) return;
+    // What is not taken now is not tried again.
+    if (!send(stop)) return;
   }
 }
 
 void Sender::count_untold() {
-  const std::size_t waiting = outbox_.size();
+  const std::size_t waiting = deliveries_.size();
   if (waiting == 0) return;
   log_(LogLevel::kWarning,
        format_text("webhook: at the end {} {} had not been taken", waiting, waiting == 1 ? "message" : "messages"));
@@ -120,48 +114,18 @@ void Sender::note(const EventBus::Told& told) {
   if (told.type == EventType::kResync) return;
   if (told.type == EventType::kGap) {
     log_(LogLevel::kWarning, format_text("webhook: {} events were missed", told.missed));
-    outbox_.miss(told.missed);
+    deliveries_.miss(told.missed);
     return;
   }
-  const SteadyTime now = SteadyClock::now();
-  const bool too_many =
-      outbox_.push({.id = format_text("{}-{}", options_.boot_tag, told.seq), .told = told, .noted = now, .due = now});
+  const bool too_many = deliveries_.note(told, SteadyClock::now());
   MutexLock lock(mutex_);
   if (too_many) ++status_.dropped;
-  status_.waiting = outbox_.size();
-}
-
-void Sender::say_gap() {
-  if (outbox_.missed() == 0 || !told_error_.empty() || outbox_.begins_with_gap()) return;
-  const SteadyTime now = SteadyClock::now();
-  const std::uint64_t missed = outbox_.take_missed();
-  const WallTime at = std::chrono::system_clock::now();
-  outbox_.push_gap({.id = format_text("{}-gap-{}", options_.boot_tag, ++gaps_),
-                    .told = {.type = EventType::kGap,
-                             .data = format_text("{{\"at\":\"{}\",\"missed\":{}}}", to_rfc3339(at), missed),
-                             .missed = missed},
-                    .noted = now,
-                    .due = now,
-                    .missed = missed});
-}
-
-bool Sender::complete(Message& message) {
-  if (message.told.type != EventType::kVisitEnd || message.tries > 0 || !with_pictures_) return true;
-  const std::optional<visits::BookedVisit> found = with_pictures_(message.told.visit->visit.id);
-  if (!found && SteadyClock::now() < message.noted + kPictureTime) return false;
-  if (found) {
-    visits::BookedVisit visit = *message.told.visit;
-    visit.has_crop = found->has_crop;
-    visit.has_frame = found->has_frame;
-    visit.has_clip = found->has_clip;
-    message.told.visit = std::make_shared<const visits::BookedVisit>(std::move(visit));
-  }
-  return true;
+  status_.waiting = deliveries_.size();
 }
 
 // The event with its type first, and links that work from elsewhere last.
-std::string Sender::body_of(const Message& message) const {
-  const EventBus::Told& told = message.told;
+std::string Sender::body_of(const Delivery& delivery) const {
+  const EventBus::Told& told = delivery.told;
   if (!told.visit || told.type == EventType::kVisitDeleted) return data_with_type(told);
   Json json{{"type", to_string(told.type)},
             {"seq", told.seq},
@@ -174,19 +138,19 @@ std::string Sender::body_of(const Message& message) const {
   return json.dump();
 }
 
-Result<Request> Sender::request_for(const Message& message) const {
+Result<Request> Sender::request_for(const Delivery& delivery) const {
   Request request{.url = options_.url,
                   .headers = {"Content-Type: application/json"},
-                  .body = body_of(message),
+                  .body = body_of(delivery),
                   .certificates = options_.certificates,
                   .timeout = options_.timeout};
   const std::string timestamp = unix_seconds(std::chrono::system_clock::now());
-  request.headers.push_back("webhook-id: " + message.id);
+  request.headers.push_back("webhook-id: " + delivery.id);
   request.headers.push_back("webhook-timestamp: " + timestamp);
   if (!options_.secret.empty()) {
     const std::string secret = KINGLET_TRY(read_secret(options_.secret));
     const std::string key = KINGLET_TRY(key_of_secret(secret));
-    request.headers.push_back("webhook-signature: " + signature(key, message.id, timestamp, request.body));
+    request.headers.push_back("webhook-signature: " + signature(key, delivery.id, timestamp, request.body));
   }
   if (!options_.token.empty()) {
     request.headers.push_back("Authorization: Bearer " + KINGLET_TRY(read_secret(options_.token)));
@@ -194,12 +158,10 @@ Result<Request> Sender::request_for(const Message& message) const {
   return request;
 }
 
-void Sender::send(const std::stop_token& stop) {
-  Message& first = outbox_.messages().front();
-  ++first.tries;
-  first.posted = true;
+// Whether it waits no longer.
+bool Sender::send(const std::stop_token& stop) {
   pulse_.beat(options_.timeout);
-  Result<Request> request = request_for(first);
+  const Result<Request> request = request_for(deliveries_.begin());
   Result<Answer> answer = request ? Result<Answer>() : std::unexpected(request.error());
   if (request) {
     answer = post(*request, [&] {
@@ -207,36 +169,24 @@ void Sender::send(const std::stop_token& stop) {
       return has_time(stop);
     });
   }
-  outbox_.messages().front().posted = false;
-  judge(answer ? *answer : Answer{.outcome = Outcome::kTryAgain, .detail = describe(answer.error())});
+  return judge(answer ? *answer : Answer{.outcome = Outcome::kTryAgain, .detail = describe(answer.error())});
 }
 
-void Sender::judge(const Answer& answer) {
-  if (answer.outcome == Outcome::kCalledOff) return;
-  Message& message = outbox_.messages().front();
-  const bool taken = answer.outcome == Outcome::kTaken;
-  const bool given_up = !taken && (answer.outcome == Outcome::kRefused || message.tries >= options_.tries);
-  if (!taken && answer.detail != told_error_) {
+bool Sender::judge(const Answer& answer) {
+  const Deliveries::Verdict verdict = deliveries_.judge(answer, SteadyClock::now());
+  if (answer.outcome == Outcome::kCalledOff) return false;
+  if (verdict.is_news && verdict.taken) log_(LogLevel::kInfo, "webhook: messages are taken again");
+  if (verdict.is_news && !verdict.taken) {
     log_(LogLevel::kWarning, format_text("webhook: {}: {}", shown_url(options_.url), answer.detail));
   }
-  if (taken && !told_error_.empty()) log_(LogLevel::kInfo, "webhook: messages are taken again");
-  told_error_ = answer.detail;
-  if (!taken && !given_up) {
-    message.due =
-        SteadyClock::now() + std::max<SteadyClock::duration>(backoff_.pause(message.tries),
-                                                             answer.retry_after.value_or(std::chrono::seconds(0)));
-  } else {
-    // Who refuses one has been told of it.
-    if (!taken && answer.outcome != Outcome::kRefused) outbox_.miss(std::max<std::uint64_t>(message.missed, 1));
-    outbox_.messages().pop_front();
-  }
   MutexLock lock(mutex_);
-  if (status_.detail != answer.detail) status_.since = std::chrono::system_clock::now();
+  if (verdict.is_news) status_.since = std::chrono::system_clock::now();
   status_.detail = answer.detail;
-  status_.delivered += taken ? 1 : 0;
-  status_.failed_tries += taken ? 0 : 1;
-  status_.dropped += given_up ? 1 : 0;
-  status_.waiting = outbox_.size();
+  status_.delivered += verdict.taken ? 1 : 0;
+  status_.failed_tries += verdict.taken ? 0 : 1;
+  status_.dropped += verdict.given_up ? 1 : 0;
+  status_.waiting = deliveries_.size();
+  return verdict.taken || verdict.given_up;
 }
 
 }  // namespace kinglet::daemon::webhook

@@ -58,9 +58,9 @@ TEST(SecretFile, IsForItsOwnerOnly) {
 TEST(WebhookSender, WhileNobodyTakesThemTheNewestMessagesWait) {
   EventBus bus("a");
   std::string unknown;
-  SenderOptions options{.url = "http://127.0.0.1:1/", .events = *event_set("visit", unknown), .boot_tag = "a"};
-  options.first_pause = options.longest_pause = std::chrono::milliseconds(10);
-  options.tries = 1'000'000;
+  SenderOptions options{.url = "http://127.0.0.1:1/", .events = *event_set("visit", unknown)};
+  options.delivery.first_pause = options.delivery.longest_pause = std::chrono::milliseconds(10);
+  options.delivery.tries = 1'000'000;
   Sender sender(options, bus, {}, [](LogLevel, std::string_view) {});
   sender.start();
   const SteadyTime deadline = SteadyClock::now() + std::chrono::seconds(30);
@@ -91,10 +91,9 @@ TEST(WebhookSender, HowManyEventsWereLeftOutIsToldWhenMessagesAreTaken) {
   receiver.wait_until_ready();
   EventBus bus("a");
   std::string unknown;
-  SenderOptions options{
-      .url = format_text("http://127.0.0.1:{}/", port), .events = *event_set("visit", unknown), .boot_tag = "a"};
-  options.first_pause = options.longest_pause = std::chrono::milliseconds(100);
-  options.most_waiting = 10;
+  SenderOptions options{.url = format_text("http://127.0.0.1:{}/", port), .events = *event_set("visit", unknown)};
+  options.delivery.first_pause = options.delivery.longest_pause = std::chrono::milliseconds(100);
+  options.delivery.most_waiting = 10;
   Sender sender(options, bus, {}, [](LogLevel, std::string_view) {});
   sender.start();
   for (int i = 1; i <= 30; ++i) bus.publish(EventType::kVisitStart, {.visit = {.id = "vis_1"}});
