@@ -5,7 +5,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -20,7 +20,7 @@ namespace xnn {
 class SubgraphBuilder;  // engine/backend/xnnpack/subgraph_builder.h
 }
 namespace kernels {
-class ConvolutionS8;  // engine/backend/kernels/convolution_s8.h
+struct Work;  // engine/backend/kernels/work.h
 }
 
 // Numbers of computed values that inference worked out (small ones that describe shapes), by value id.
@@ -94,9 +94,9 @@ struct Op {
   Result<bool> (*lower)(xnn::SubgraphBuilder& builder, const Graph& graph, NodeId id) = nullptr;
   LayoutRule layout = LayoutRule::kLogical;
 
-  // kinglet's own kernel for this node, which lower takes as well but runs slower on this processor; null: there is
-  // none. Input and output lie as [N,H,W,C].
-  std::unique_ptr<kernels::ConvolutionS8> (*kernel)(const Graph& graph, NodeId id) = nullptr;
+  // What this node, which lower takes as well, is to kernels of kinglet's own; nothing for forms that none is for. Its
+  // inputs are the node's computed ones. 4-D values lie as [N,H,W,C]. Borrows numbers of the graph.
+  std::optional<kernels::Work> (*work)(const Graph& graph, NodeId id) = nullptr;
 
   // Output numbers depend on nothing but the inputs (random operators would say false).
   bool deterministic = true;

@@ -6,7 +6,6 @@
 #include <map>
 #include <unordered_map>
 
-#include "engine/backend/kernels/convolution_s8.h"
 #include "engine/ops/op.h"
 
 namespace kinglet::engine {
@@ -33,13 +32,6 @@ std::string refusal(SubgraphBuilder& probe, const Graph& graph, NodeId id, const
   const Result<bool> taken = lower_node(probe, graph, id);
   if (!taken) return taken.error().message;
   return *taken ? "" : "this form is not one XNNPACK takes";
-}
-
-bool has_own_kernel(const Graph& graph, const Layouts& layouts, NodeId id) {
-  const Node& node = graph.node(id);
-  const Op* op = find_op(node.domain, node.op_type);
-  return op->kernel != nullptr && border_layout(graph, layouts, node.inputs[0]) == Layout::kNhwc &&
-         border_layout(graph, layouts, node.outputs[0]) == Layout::kNhwc && op->kernel(graph, id) != nullptr;
 }
 
 // Even levels hold lowered nodes, odd ones the others; a level is reached only from lower or equal ones, so that
@@ -88,13 +80,13 @@ void find_borders(const Graph& graph, Step& step) {
 Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOptions& options) {
   Segments out;
   std::vector<bool> lowered;
-  std::set<NodeId> own;
+  std::map<NodeId, ChosenKernel> own;
   SubgraphBuilder probe = SubgraphBuilder::probe(graph, layouts);
   for (const NodeId id : graph.nodes()) {
     std::string reason = refusal(probe, graph, id, options);
-    const bool own_kernel = reason.empty() && options.own_kernels && has_own_kernel(graph, layouts, id);
-    if (own_kernel) own.insert(id);
-    lowered.push_back(reason.empty() && !own_kernel);
+    const auto kernel = reason.empty() ? choose_kernel(graph, layouts, id, options.kernels) : std::nullopt;
+    if (kernel) own.emplace(id, *kernel);
+    lowered.push_back(reason.empty() && !kernel);
     if (!reason.empty()) out.fallbacks.push_back({.node = id, .reason = std::move(reason)});
   }
 
@@ -103,10 +95,16 @@ Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOpti
   for (std::size_t i = 0; i < levels.size(); ++i) by_level[levels[i]].push_back(graph.nodes()[i]);
   for (auto& [level, nodes] : by_level) {
     if (level % 2 == 0) {
-      out.steps.push_back({.lowered = true, .nodes = std::move(nodes), .inputs = {}, .outputs = {}});
-    } else {
-      for (const NodeId id : nodes)
-        out.steps.push_back({.own_kernel = own.contains(id), .nodes = {id}, .inputs = {}, .outputs = {}});
+      out.steps.push_back(
+          {.lowered = true, .kernel = std::nullopt, .nodes = std::move(nodes), .inputs = {}, .outputs = {}});
+      continue;
+    }
+    for (const NodeId id : nodes) {
+      const auto kernel = own.find(id);
+      out.steps.push_back({.kernel = kernel == own.end() ? std::nullopt : std::optional(kernel->second),
+                           .nodes = {id},
+                           .inputs = {},
+                           .outputs = {}});
     }
   }
   for (Step& step : out.steps) find_borders(graph, step);

@@ -11,21 +11,22 @@
 #include "engine/backend/xnnpack/subgraph_builder.h"
 #include "engine/base/error.h"
 #include "engine/graph/graph.h"
+#include "engine/plan/kernel_choice.h"
 
 namespace kinglet::engine {
 
 struct PlanOptions {
   std::set<std::string> disabled_lowerings;  // operator types that run by evaluate
   std::set<NodeId> refused;                  // nodes the backend turned down after all
-  bool own_kernels = true;                   // where this processor has quicker ones than XNNPACK
+  KernelWishes kernels;
 };
 
 struct Step {
-  bool lowered = false;          // to XNNPACK
-  bool own_kernel = false;       // Op::kernel; neither: evaluate
-  std::vector<NodeId> nodes;     // in the order of the graph; exactly one when not lowered
-  std::vector<ValueId> inputs;   // read from outside, each once, no constants
-  std::vector<ValueId> outputs;  // read outside, or read by nobody
+  bool lowered = false;                // to XNNPACK
+  std::optional<ChosenKernel> kernel;  // of kinglet's own; neither: evaluate
+  std::vector<NodeId> nodes;           // in the order of the graph; exactly one when not lowered
+  std::vector<ValueId> inputs;         // read from outside, each once, no constants
+  std::vector<ValueId> outputs;        // read outside, or read by nobody
 };
 
 // A node that does not run in XNNPACK, and why.

@@ -32,6 +32,7 @@ struct SessionOptions {
   bool time_nodes = false;                   // per-step times (a few percent slower)
   std::set<std::string> disabled_lowerings;  // operator names that must run through evaluate (tests, bisecting)
   bool own_kernels = true;                   // false: XNNPACK alone, to compare
+  std::set<std::string> forced_kernels;      // of kernels.def, by name: wherever they can, slower or not (tests)
   std::set<std::string> skipped_passes;
   // Bytes that weights, values and XNNPACK's copies may take together; absent: in proportion to the file's own weights
   // (engine/plan/needs.h), so that a small file cannot ask for gigabytes.
@@ -55,6 +56,7 @@ struct StepInfo {
   std::string name;     // the node's name
   std::string op_type;  // "Conv+Clip" where an activation was fused
   std::string backend;  // "xnnpack", "kinglet" (a kernel of our own) or "evaluate"
+  std::string kernel;   // of our own: its name in kernels.def
   std::size_t segment = 0;
   std::string output_shape;  // logical
   std::int64_t macs = 0;

@@ -45,11 +45,6 @@ bool is_plain(const Graph& graph, const Node& node) {
                              [&](ValueId id) { return id != kNoValue && graph.value(id).type != DataType::kF16; });
 }
 
-std::unique_ptr<kernels::ConvolutionS8> make_kernel(const Graph& graph, NodeId id) {
-  const Node& node = graph.node(id);
-  return find_op(node.domain, node.op_type)->kernel(graph, id);
-}
-
 TensorInfo describe(const Graph& graph, const Layouts& layouts, ValueId id) {
   const Value& value = graph.value(id);
   return {.name = value.name,
@@ -83,15 +78,14 @@ Result<void> Session::State::build(Graph model, const SessionOptions& options) {
 }
 
 Result<Session::State::Built> Session::State::build_plan(const SessionOptions& options) {
-  PlanOptions plan_options{
-      .disabled_lowerings = options.disabled_lowerings, .refused = {}, .own_kernels = options.own_kernels};
+  PlanOptions plan_options{.disabled_lowerings = options.disabled_lowerings,
+                           .refused = {},
+                           .kernels = {.own = options.own_kernels, .forced = options.forced_kernels}};
   while (true) {
     Built built{.plan = KINGLET_TRY(make_plan(graph_, plan_options)), .subgraphs = {}, .runtimes = {}, .kernels = {}};
     bool complete = true;
     for (const Step& step : built.plan.segments.steps) {
       auto& subgraph = built.subgraphs.emplace_back();
-      auto& kernel = built.kernels.emplace_back();
-      if (step.own_kernel) kernel = make_kernel(graph_, step.nodes.front());
       if (!step.lowered) continue;
       auto made = build_segment(graph_, built.plan.layouts, step);
       if (made) {
@@ -108,6 +102,10 @@ Result<Session::State::Built> Session::State::build_plan(const SessionOptions& o
 }
 
 Result<void> Session::State::pack(Built& built) {
+  for (const Step& step : built.plan.segments.steps) {
+    auto& kernel = built.kernels.emplace_back();
+    if (step.kernel) kernel = make_kernel(graph_, step.nodes.front(), *step.kernel);
+  }
   release_weights(built.plan);  // the subgraphs hold what they read, often in another order
   const auto last = std::ranges::find_if(built.subgraphs | std::views::reverse,
                                          &std::optional<xnn::SubgraphBuilder::Built>::has_value);
@@ -123,7 +121,7 @@ Result<void> Session::State::pack(Built& built) {
 void Session::State::release_weights(const Plan& plan) {
   std::set<ValueId> needed(graph_.outputs().begin(), graph_.outputs().end());
   for (const Step& step : plan.segments.steps) {
-    if (step.lowered || step.own_kernel) continue;
+    if (step.lowered || step.kernel) continue;
     const auto& read = graph_.node(step.nodes.front()).inputs;
     needed.insert(read.begin(), read.end());
   }
@@ -161,9 +159,10 @@ void Session::State::describe_plan(const Built& built) {
       const auto output = std::ranges::find_if(node.outputs, [](ValueId value) { return value != kNoValue; });
       info.steps.push_back({.name = node.name,
                             .op_type = shown_op(node),
-                            .backend = step.lowered      ? "xnnpack"
-                                       : step.own_kernel ? "kinglet"
-                                                         : "evaluate",
+                            .backend = step.lowered  ? "xnnpack"
+                                       : step.kernel ? "kinglet"
+                                                     : "evaluate",
+                            .kernel = step.kernel ? std::string(step.kernel->row->name) : "",
                             .segment = i,
                             .output_shape = output == node.outputs.end() ? "" : to_string(*graph_.value(*output).shape),
                             .macs = macs});
@@ -203,16 +202,21 @@ Result<void> Session::State::place_steps(Built built) {
       }
       KINGLET_TRY(run.runtime->bind(pointers));
     } else if (built.kernels[i]) {
-      const Node& node = graph_.node(step.nodes.front());
-      run.own = OwnKernel{.kernel = std::move(built.kernels[i]),
-                          .input = place_of(plan, node.inputs.front()).memory,
-                          .output = place_of(plan, node.outputs.front()).memory};
+      run.own = place_kernel(plan, step, std::move(built.kernels[i]));
     } else {
       run.evaluated = make_evaluated(plan, step.nodes.front());
     }
     steps_.push_back(std::move(run));
   }
   return {};
+}
+
+Session::State::OwnKernel Session::State::place_kernel(const Plan& plan, const Step& step,
+                                                       std::unique_ptr<kernels::Kernel> kernel) {
+  OwnKernel out{.kernel = std::move(kernel), .inputs = {}, .outputs = {}, .scratch = {}};
+  for (const ValueId input : step.inputs) out.inputs.emplace_back(place_of(plan, input).memory);
+  for (const ValueId output : step.outputs) out.outputs.push_back(place_of(plan, output).memory);
+  return out;
 }
 
 Session::State::Place Session::State::place_of(const Plan& plan, ValueId id) {

@@ -22,8 +22,7 @@ Result<void> Session::State::run() {
 Result<void> Session::State::run_step(RunStep& step) {
   if (step.runtime) return step.runtime->invoke();
   if (!step.own) return evaluate(*step.evaluated);
-  step.own->kernel->run(reinterpret_cast<const std::int8_t*>(step.own->input.data()),
-                        reinterpret_cast<std::int8_t*>(step.own->output.data()), pool_->get());
+  step.own->kernel->run(step.own->inputs, step.own->outputs, step.own->scratch, pool_->get());
   return {};
 }
 

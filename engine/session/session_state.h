@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "engine/backend/kernels/convolution_s8.h"
+#include "engine/backend/kernels/kernel.h"
 #include "engine/backend/layout.h"
 #include "engine/backend/xnnpack/runtime.h"
 #include "engine/plan/plan.h"
@@ -32,9 +32,10 @@ struct Session::State {
   };
   // A node that runs by a kernel of our own, from the arena to the arena.
   struct OwnKernel {
-    std::unique_ptr<kernels::ConvolutionS8> kernel;
-    std::span<const std::byte> input;
-    std::span<std::byte> output;
+    std::unique_ptr<kernels::Kernel> kernel;
+    std::vector<std::span<const std::byte>> inputs;
+    std::vector<std::span<std::byte>> outputs;
+    std::span<std::byte> scratch;
   };
   // One of the three.
   struct RunStep {
@@ -60,7 +61,7 @@ struct Session::State {
     Plan plan;
     std::vector<std::optional<xnn::SubgraphBuilder::Built>> subgraphs;  // one a step
     std::vector<std::optional<xnn::Runtime>> runtimes;                  // one a step
-    std::vector<std::unique_ptr<kernels::ConvolutionS8>> kernels;       // one a step
+    std::vector<std::unique_ptr<kernels::Kernel>> kernels;              // one a step
   };
   [[nodiscard]] Result<Built> build_plan(const SessionOptions& options);
   [[nodiscard]] Result<void> pack(Built& built);
@@ -68,6 +69,7 @@ struct Session::State {
   void describe_borders(const Plan& plan);
   void describe_plan(const Built& built);
   [[nodiscard]] Result<void> place_steps(Built built);
+  [[nodiscard]] OwnKernel place_kernel(const Plan& plan, const Step& step, std::unique_ptr<kernels::Kernel> kernel);
   [[nodiscard]] Evaluated make_evaluated(const Plan& plan, NodeId id);
   [[nodiscard]] Place place_of(const Plan& plan, ValueId id);
   [[nodiscard]] Result<void> evaluate(Evaluated& step);

@@ -216,6 +216,13 @@ def check_tables(root):
             faults.append(f"engine/passes/passes.def: pass {name} has no engine/passes/{name}.cpp")
         if not list((root / f"tests/golden/passes/{name}").glob("*.txt")):
             faults.append(f"engine/passes/passes.def: pass {name} has no case in tests/golden/passes/{name}/")
+    for row in rows(root / "engine/backend/kernels/kernels.def", "KINGLET_KERNEL"):
+        name = first(row)
+        path = root / f"engine/backend/kernels/{name}.cpp"
+        if not path.exists():
+            faults.append(f"engine/backend/kernels/kernels.def: kernel {name} has no engine/backend/kernels/{name}.cpp")
+        elif f'"{name}__scalar"' not in path.read_text(encoding="utf-8"):
+            faults.append(f"engine/backend/kernels/kernels.def: kernel {name} has no scalar twin in its file")
     for row in rows(root / "camera/sources/sources.def", "KINGLET_SOURCE"):
         scheme = first(row)
         if not (root / f"camera/sources/{scheme}.cpp").exists():

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/backend/kernels/depthwise_s8.h"
-
+// Why: XNNPACK takes 8-bit depthwise convolutions on x86-64 longer than the same in float, since it widens their bytes
+// to 32 bits each. One filter a channel: the bytes of four taps are woven together, so that one product of four bytes
+// is of one channel. ARM cores have good kernels in XNNPACK; there is none for them here.
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <vector>
 
-#include "engine/base/check.h"
+#include "engine/backend/kernels/convolution_parts.h"
+#include "engine/backend/kernels/rows.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -17,6 +21,7 @@ constexpr std::size_t kBlock = 64;  // channels at once
 constexpr std::size_t kGroup = 4;   // taps in one product
 constexpr std::size_t kLaneBytes = 16;
 constexpr std::size_t kMostTogether = 4;  // pixels in a block
+constexpr std::size_t kMostTaps = 64;     // of a filter
 
 // Where the sum of a block's channel `c` stands among its 64: bytes are woven within lanes of 16, so that vector v
 // holds channels 4 v to 4 v + 3 of each lane. Packing the results to bytes undoes it.
@@ -41,9 +46,49 @@ struct Filter {
   const std::int32_t* bias;
   const float* factors;
   std::size_t channels;
-  std::int16_t zero;
-  std::int8_t least, most;
+  Levels levels;
 };
+
+// Computes pixels' blocks of channels; both forms read the same packed numbers.
+struct Form {
+  void (*whole_blocks)(const Filter& filter, const Pixel& pixel, std::int8_t* out);
+  // The channels after the whole blocks, of `count` pixels; those of all that share the block are read.
+  void (*rest)(const Filter& filter, std::span<const Pixel> pixels, std::size_t count, std::int8_t* out);
+};
+
+// --- The scalar form -------------------------------------------------------------------------------------------------
+
+// `count` channels from `first` on, whose numbers begin at `place` of the block.
+void run_channels(const Filter& filter, const Pixel& from, std::size_t first, std::size_t count, std::size_t place,
+                  std::int8_t* out) {
+  const std::int8_t* weights = filter.weights + first * rounded_up(filter.taps, kGroup);
+  for (std::size_t c = 0; c < count; ++c) {
+    const std::size_t at = place_of(place + c);
+    auto sum = static_cast<std::uint32_t>(filter.bias[first + at]);
+    for (std::size_t tap = 0; tap < filter.taps; ++tap) {
+      const std::int8_t weight = weights[(tap / kGroup * kBlock + at) * kGroup + tap % kGroup];
+      sum += product(with_128_added(from.taps[tap][from.offset + first + c]), weight);
+    }
+    out[first + c] = to_level(sum, filter.factors[first + at], filter.levels);
+  }
+}
+
+void whole_blocks_scalar(const Filter& filter, const Pixel& pixel, std::int8_t* out) {
+  for (std::size_t first = 0; first + kBlock <= filter.channels; first += kBlock)
+    run_channels(filter, pixel, first, kBlock, 0, out);
+}
+
+void rest_scalar(const Filter& filter, std::span<const Pixel> pixels, std::size_t count, std::int8_t* out) {
+  const std::size_t first = filter.channels / kBlock * kBlock;
+  const std::size_t channels = filter.channels - first;
+  const std::size_t apart = kBlock / pixels_together(channels);
+  for (std::size_t i = 0; i < count; ++i, out += filter.channels)
+    run_channels(filter, pixels[i], first, channels, i * apart, out);
+}
+
+constexpr Form kScalar{.whole_blocks = whole_blocks_scalar, .rest = rest_scalar};
+
+// --- The form for AVX-512 VNNI ---------------------------------------------------------------------------------------
 
 #if defined(__x86_64__)
 
@@ -113,13 +158,13 @@ struct Together {
 
 KINGLET_VNNI inline __m512i to_bytes(const Sums& sums, const Filter& filter, std::size_t first) {
   const float* factors = filter.factors + first;
-  const __m512 most = _mm512_set1_ps(static_cast<float>(filter.most - filter.zero));
-  const __m512i zero = _mm512_set1_epi16(filter.zero);
+  const __m512 most = _mm512_set1_ps(static_cast<float>(filter.levels.most - filter.levels.zero));
+  const __m512i zero = _mm512_set1_epi16(static_cast<std::int16_t>(filter.levels.zero));
   const __m512i low = _mm512_packs_epi32(to_levels(sums.v0, factors, most), to_levels(sums.v1, factors + 16, most));
   const __m512i high =
       _mm512_packs_epi32(to_levels(sums.v2, factors + 32, most), to_levels(sums.v3, factors + 48, most));
   const __m512i levels = _mm512_packs_epi16(_mm512_adds_epi16(low, zero), _mm512_adds_epi16(high, zero));
-  return _mm512_max_epi8(levels, _mm512_set1_epi8(filter.least));
+  return _mm512_max_epi8(levels, _mm512_set1_epi8(filter.levels.least));
 }
 
 template <std::size_t kPixels>
@@ -143,7 +188,6 @@ KINGLET_VNNI void run_whole_blocks(const Filter& filter, const Pixel& pixel, std
     run_block<1>(filter, {.pixels = std::span(&pixel, 1), .first = first, .bytes = kBlock}, out);
 }
 
-// The channels after the whole blocks, of `count` pixels; those of all that share the block are read.
 KINGLET_VNNI void run_rest(const Filter& filter, std::span<const Pixel> pixels, std::size_t count, std::int8_t* out) {
   const std::size_t first = filter.channels / kBlock * kBlock;
   const std::size_t bytes = filter.channels - first;
@@ -157,26 +201,50 @@ KINGLET_VNNI void run_rest(const Filter& filter, std::span<const Pixel> pixels, 
   }
 }
 
+constexpr Form kAvx512Vnni{.whole_blocks = run_whole_blocks, .rest = run_rest};
+
 #else
 
-void run_whole_blocks(const Filter& /*filter*/, const Pixel& /*pixel*/, std::int8_t* /*out*/) {}
-void run_rest(const Filter& /*filter*/, std::span<const Pixel> /*pixels*/, std::size_t /*count*/,
-              std::int8_t* /*out*/) {}
+constexpr Form kAvx512Vnni = kScalar;  // never offered
 
 #endif
 
-}  // namespace
+// --- The kernel ------------------------------------------------------------------------------------------------------
 
-DepthwiseS8::DepthwiseS8(const ConvolutionShape& shape, const ConvolutionNumbers& numbers)
-    : shape_(shape),
-      inner_(inner_columns(shape)),
-      taps_(std::size_t{shape.window.kernel_height} * shape.window.kernel_width),
-      zero_(static_cast<std::int16_t>(numbers.output.zero_point)),
-      least_(numbers.least),
-      most_(numbers.most),
-      padding_(shape.input_width * shape.input_channels + kBlock, static_cast<std::int8_t>(numbers.input.zero_point)) {
-  KINGLET_CHECK(has_byte_products() && taps_ <= kMostTaps && shape.input_channels == shape.output_channels);
-  pack(numbers);
+class DepthwiseS8 final : public Kernel {
+ public:
+  DepthwiseS8(const ConvolutionS8& work, const Form& form);
+
+  void run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
+           std::span<std::byte> scratch, pthreadpool_t pool) const override;
+  void run_row(const std::int8_t* input, std::int8_t* output, std::size_t row) const;  // of all images
+
+ private:
+  using Taps = std::array<const std::int8_t*, kMostTaps>;
+  void pack(const ConvolutionNumbers& numbers);
+  [[nodiscard]] std::size_t pixels_of(std::size_t block) const;  // that share it
+  void find_taps(const std::int8_t* input, std::size_t y, std::size_t x, Taps& taps) const;
+
+  ConvolutionShape shape_;
+  const Form* form_;
+  InnerColumns inner_;
+  std::size_t taps_ = 0;  // of a filter
+  Levels levels_;
+  std::vector<std::int8_t> padding_;  // a row of the input's zero point
+  std::vector<std::int8_t> weights_;  // of each block of channels: groups of four taps, as the kernel weaves them
+  std::vector<std::int32_t> bias_;
+  std::vector<float> factors_;
+};
+
+DepthwiseS8::DepthwiseS8(const ConvolutionS8& work, const Form& form)
+    : shape_(work.shape),
+      form_(&form),
+      inner_(inner_columns(work.shape)),
+      taps_(work.shape.taps()),
+      levels_{.zero = work.numbers.output.zero_point, .least = work.numbers.least, .most = work.numbers.most},
+      padding_(shape_.input_width * shape_.input_channels + kBlock,
+               static_cast<std::int8_t>(work.numbers.input.zero_point)) {
+  pack(work.numbers);
 }
 
 std::size_t DepthwiseS8::pixels_of(std::size_t block) const {
@@ -211,8 +279,10 @@ void DepthwiseS8::pack(const ConvolutionNumbers& numbers) {
   }
 }
 
-void DepthwiseS8::run(const std::int8_t* input, std::int8_t* output, pthreadpool_t pool) const {
-  run_rows(*this, shape_, input, output, pool);
+void DepthwiseS8::run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
+                      std::span<std::byte> /*scratch*/, pthreadpool_t pool) const {
+  run_rows(*this, shape_, reinterpret_cast<const std::int8_t*>(inputs[0].data()),
+           reinterpret_cast<std::int8_t*>(outputs[0].data()), pool);
 }
 
 // Of output column `x`. Rows above and below the input are read from a row of padding.
@@ -241,9 +311,7 @@ void DepthwiseS8::run_row(const std::int8_t* input, std::int8_t* output, std::si
                       .bias = bias_.data(),
                       .factors = factors_.data(),
                       .channels = shape_.output_channels,
-                      .zero = zero_,
-                      .least = least_,
-                      .most = most_};
+                      .levels = levels_};
   const std::size_t rest = shape_.output_channels % kBlock;
   const std::size_t together = pixels_together(rest);
   Taps inner;
@@ -260,10 +328,40 @@ void DepthwiseS8::run_row(const std::int8_t* input, std::int8_t* output, std::si
       pixels[i] = {.taps = outer[i].data()};
     }
     if (x == 0) pixels.fill(pixels[0]);  // a row may have fewer
-    run_whole_blocks(filter, pixels[i], output + x * shape_.output_channels);
+    form_->whole_blocks(filter, pixels[i], output + x * shape_.output_channels);
     if (rest > 0 && (i + 1 == together || x + 1 == shape_.output_width))
-      run_rest(filter, pixels, i + 1, output + (x - i) * shape_.output_channels);
+      form_->rest(filter, pixels, i + 1, output + (x - i) * shape_.output_channels);
   }
 }
+
+// --- The rows --------------------------------------------------------------------------------------------------------
+
+std::optional<Offer> offer(const Work& work, double cost) {
+  const auto* convolution = std::get_if<ConvolutionS8>(&work.kind);
+  if (convolution == nullptr) return std::nullopt;
+  const ConvolutionShape& shape = convolution->shape;
+  const bool depthwise =
+      shape.groups > 1 && shape.groups == shape.input_channels && shape.groups == shape.output_channels;
+  if (!depthwise || shape.taps() > kMostTaps) return std::nullopt;
+  const std::size_t channels = rounded_up(shape.output_channels, kBlock);
+  return Offer{.cost = cost,
+               .packed_bytes = channels * (rounded_up(shape.taps(), kGroup) + sizeof(std::int32_t) + sizeof(float)) +
+                               shape.input_width * shape.input_channels + kBlock};
+}
+
+}  // namespace
+
+const KernelRow kDepthwiseS8Avx512Vnni{
+    .name = "depthwise_s8__avx512vnni",
+    .offer = [](const Work& work) { return has_byte_products() ? offer(work, 0.45) : std::nullopt; },
+    .make = [](const Work& work) -> std::unique_ptr<Kernel> {
+      return std::make_unique<DepthwiseS8>(std::get<ConvolutionS8>(work.kind), kAvx512Vnni);
+    }};
+
+const KernelRow kDepthwiseS8Scalar{.name = "depthwise_s8__scalar",
+                                   .offer = [](const Work& work) { return offer(work, kScalarCost); },
+                                   .make = [](const Work& work) -> std::unique_ptr<Kernel> {
+                                     return std::make_unique<DepthwiseS8>(std::get<ConvolutionS8>(work.kind), kScalar);
+                                   }};
 
 }  // namespace kinglet::engine::kernels

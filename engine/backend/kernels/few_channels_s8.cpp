@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/backend/kernels/few_channels_s8.h"
-
+// Why: XNNPACK takes 8-bit convolutions of a picture's three channels on x86-64 longer than the same in float, since of
+// its tiles most stays empty. A row of a window is a handful of bytes that stand side by side, so that four of them at
+// a time, whatever pixel they are of, go into one product. ARM cores have good kernels in XNNPACK; there is none here.
 #include <array>
 #include <cstring>
+#include <vector>
 
-#include "engine/base/check.h"
+#include "engine/backend/kernels/convolution_parts.h"
+#include "engine/backend/kernels/rows.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -13,9 +16,14 @@
 namespace kinglet::engine::kernels {
 namespace {
 
-constexpr std::size_t kWord = 4;    // bytes in one product
-constexpr std::size_t kPixels = 4;  // at once, so that weights are read a quarter as often
-constexpr std::size_t kPatchBytes = (FewChannelsS8::kMostRows + 1) * FewChannelsS8::kMostRowBytes;
+constexpr std::size_t kWord = 4;           // bytes in one product
+constexpr std::size_t kPixels = 4;         // at once, so that weights are read a quarter as often
+constexpr std::size_t kMostRowBytes = 32;  // of a window: its columns times the channels
+constexpr std::size_t kMostRows = 7;
+constexpr std::size_t kOutputs = 16;  // at once; there are whole multiples of it
+// Of all outputs; with more XNNPACK's tiles fill (measured: 16 to 96 channels take 0.7 of its time, 24 to 144 as long).
+constexpr std::size_t kMostWeights = 2304;
+constexpr std::size_t kPatchBytes = (kMostRows + 1) * kMostRowBytes;
 using Patches = std::array<std::array<std::int8_t, kPatchBytes>, kPixels>;
 
 struct Filters {
@@ -24,26 +32,55 @@ struct Filters {
   const std::int32_t* bias;
   const float* factors;
   std::size_t outputs;
-  std::int32_t zero;
-  std::int8_t least, most;
+  Levels levels;
 };
 
-}  // namespace
+// Both forms read the same packed numbers.
+struct Form {
+  // The bytes under a window, row by row, each row in whole words and with 128 added.
+  void (*gather)(std::span<const std::int8_t* const> rows, std::size_t row_words, std::int8_t* bytes);
+  // `count` pixels side by side, kPixels at most; the patches of all are read.
+  void (*run_pixels)(const Filters& filters, const Patches& patches, std::size_t count, std::int8_t* out);
+};
 
 // The rows under a window.
-struct FewChannelsS8::Patch {
+struct Patch {
   std::array<const std::int8_t*, kMostRows> rows;
   std::array<std::size_t, kMostRows> step;  // of each to the next column inside: none above and below the input
   std::array<std::array<std::int8_t, kMostRowBytes>, kMostRows> borders;  // rows that are not in the input as a whole
 };
 
-#if defined(__x86_64__)
+// --- The scalar form -------------------------------------------------------------------------------------------------
 
-namespace {
+void gather_scalar(std::span<const std::int8_t* const> rows, std::size_t row_words, std::int8_t* bytes) {
+  for (const std::int8_t* row : rows) {
+    for (std::size_t at = 0; at < row_words * kWord; ++at) *bytes++ = static_cast<std::int8_t>(with_128_added(row[at]));
+  }
+}
+
+void run_pixels_scalar(const Filters& filters, const Patches& patches, std::size_t count, std::int8_t* out) {
+  const std::size_t bytes = filters.words * kWord;
+  for (std::size_t pixel = 0; pixel < count; ++pixel, out += filters.outputs) {
+    for (std::size_t output = 0; output < filters.outputs; ++output) {
+      const std::int8_t* weights = filters.weights + output / kOutputs * kOutputs * bytes + output % kOutputs * kWord;
+      auto sum = static_cast<std::uint32_t>(filters.bias[output]);
+      for (std::size_t at = 0; at < bytes; ++at) {
+        sum +=
+            product(static_cast<std::uint8_t>(patches[pixel][at]), weights[at / kWord * kWord * kOutputs + at % kWord]);
+      }
+      out[output] = to_level(sum, filters.factors[output], filters.levels);
+    }
+  }
+}
+
+constexpr Form kScalar{.gather = gather_scalar, .run_pixels = run_pixels_scalar};
+
+// --- The form for AVX-512 VNNI ---------------------------------------------------------------------------------------
+
+#if defined(__x86_64__)
 
 #define KINGLET_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 
-// The bytes under a window, row by row, each row in whole words and with 128 added.
 KINGLET_VNNI void gather(std::span<const std::int8_t* const> rows, std::size_t row_words, std::int8_t* bytes) {
   const __m128i sign = _mm_set1_epi8(-128);  // products want one side unsigned
   for (const std::int8_t* row : rows) {      // what a row has too much the next one writes over
@@ -63,17 +100,15 @@ KINGLET_VNNI inline __m512i four_bytes(const std::int8_t* from) {
 
 // XNNPACK's rounding: the product in float, to the nearest even level; cutting before comes to the same.
 KINGLET_VNNI inline void store(__m512i sums, const Filters& filters, std::size_t first, std::int8_t* out) {
-  const __m512 least = _mm512_set1_ps(static_cast<float>(filters.least - filters.zero));
-  const __m512 most = _mm512_set1_ps(static_cast<float>(filters.most - filters.zero));
+  const __m512 least = _mm512_set1_ps(static_cast<float>(filters.levels.least - filters.levels.zero));
+  const __m512 most = _mm512_set1_ps(static_cast<float>(filters.levels.most - filters.levels.zero));
   const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(sums), _mm512_loadu_ps(filters.factors + first));
   const __m512i levels = _mm512_cvtps_epi32(_mm512_min_ps(_mm512_max_ps(scaled, least), most));
-  const __m128i bytes = _mm512_cvtepi32_epi8(_mm512_add_epi32(levels, _mm512_set1_epi32(filters.zero)));
+  const __m128i bytes = _mm512_cvtepi32_epi8(_mm512_add_epi32(levels, _mm512_set1_epi32(filters.levels.zero)));
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out + first), bytes);
 }
 
-// `count` pixels side by side, kPixels at most; the patches of all are read.
 KINGLET_VNNI void run_pixels(const Filters& filters, const Patches& patches, std::size_t count, std::int8_t* out) {
-  constexpr std::size_t kOutputs = FewChannelsS8::kOutputs;
   const std::int8_t* weights = filters.weights;
   for (std::size_t first = 0; first < filters.outputs; first += kOutputs) {
     const __m512i bias = _mm512_loadu_si512(filters.bias + first);
@@ -95,43 +130,60 @@ KINGLET_VNNI void run_pixels(const Filters& filters, const Patches& patches, std
   }
 }
 
-}  // namespace
+constexpr Form kAvx512Vnni{.gather = gather, .run_pixels = run_pixels};
 
 #else
 
-namespace {
-void gather(std::span<const std::int8_t* const> /*rows*/, std::size_t /*row_words*/, std::int8_t* /*bytes*/) {}
-void run_pixels(const Filters& /*filters*/, const Patches& /*patches*/, std::size_t /*count*/, std::int8_t* /*out*/) {}
-}  // namespace
+constexpr Form kAvx512Vnni = kScalar;  // never offered
 
 #endif
 
-bool FewChannelsS8::takes(const ConvolutionShape& shape) {
-  const xnn::Window& window = shape.window;
-  const std::size_t row_bytes = window.kernel_width * shape.input_channels;
-  return row_bytes <= kMostRowBytes && window.kernel_height <= kMostRows && window.dilation_width == 1 &&
-         shape.output_channels % kOutputs == 0 &&
-         rounded_up(row_bytes, kWord) * window.kernel_height * shape.output_channels <= kMostWeights;
+// --- The kernel ------------------------------------------------------------------------------------------------------
+
+std::size_t row_bytes_of(const ConvolutionShape& shape) { return shape.window.kernel_width * shape.input_channels; }
+
+std::size_t weight_bytes_of(const ConvolutionShape& shape) {
+  return rounded_up(row_bytes_of(shape), kWord) * shape.window.kernel_height * shape.output_channels;
 }
 
-FewChannelsS8::FewChannelsS8(const ConvolutionShape& shape, const ConvolutionNumbers& numbers)
-    : shape_(shape),
-      inner_(inner_columns(shape)),
-      row_bytes_(shape.window.kernel_width * shape.input_channels),
-      row_words_(rounded_up(row_bytes_, kWord) / kWord),
-      padding_(static_cast<std::int8_t>(numbers.input.zero_point)),
-      zero_(numbers.output.zero_point),
-      least_(numbers.least),
-      most_(numbers.most) {
-  KINGLET_CHECK(has_byte_products() && takes(shape));
-  pack(numbers);
+class FewChannelsS8 final : public Kernel {
+ public:
+  FewChannelsS8(const ConvolutionS8& work, const Form& form);
+
+  void run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
+           std::span<std::byte> scratch, pthreadpool_t pool) const override;
+  void run_row(const std::int8_t* input, std::int8_t* output, std::size_t row) const;  // of all images
+
+ private:
+  void pack(const ConvolutionNumbers& numbers);
+  void find_patch(const std::int8_t* input, std::size_t y, std::size_t x, Patch& patch) const;
+
+  ConvolutionShape shape_;
+  const Form* form_;
+  InnerColumns inner_;
+  std::size_t row_words_ = 0;  // of a window, of four bytes
+  std::int8_t padding_ = 0;    // the input's zero point
+  Levels levels_;
+  std::vector<std::int8_t> weights_;  // of each 16 outputs: word by word of the window, four bytes an output
+  std::vector<std::int32_t> bias_;
+  std::vector<float> factors_;
+};
+
+FewChannelsS8::FewChannelsS8(const ConvolutionS8& work, const Form& form)
+    : shape_(work.shape),
+      form_(&form),
+      inner_(inner_columns(work.shape)),
+      row_words_(rounded_up(row_bytes_of(work.shape), kWord) / kWord),
+      padding_(static_cast<std::int8_t>(work.numbers.input.zero_point)),
+      levels_{.zero = work.numbers.output.zero_point, .least = work.numbers.least, .most = work.numbers.most} {
+  pack(work.numbers);
 }
 
 void FewChannelsS8::pack(const ConvolutionNumbers& numbers) {
   const std::size_t rows = shape_.window.kernel_height;
   const std::size_t columns = shape_.window.kernel_width;
   const std::size_t words = rows * row_words_;
-  weights_.resize(shape_.output_channels * words * kWord);
+  weights_.resize(weight_bytes_of(shape_));
   // Inputs are taken with 128 added: sum (x - zero) w = sum (x + 128) w - (zero + 128) sum w.
   const std::int32_t offset = numbers.input.zero_point + 128;
   for (std::size_t output = 0; output < shape_.output_channels; ++output) {
@@ -150,8 +202,11 @@ void FewChannelsS8::pack(const ConvolutionNumbers& numbers) {
   }
 }
 
-void FewChannelsS8::run(const std::int8_t* input, std::int8_t* output, pthreadpool_t pool) const {
-  run_rows(*this, shape_, input, output, pool);
+void FewChannelsS8::run(std::span<const std::span<const std::byte>> inputs,
+                        std::span<const std::span<std::byte>> outputs, std::span<std::byte> /*scratch*/,
+                        pthreadpool_t pool) const {
+  run_rows(*this, shape_, reinterpret_cast<const std::int8_t*>(inputs[0].data()),
+           reinterpret_cast<std::int8_t*>(outputs[0].data()), pool);
 }
 
 void FewChannelsS8::find_patch(const std::int8_t* input, std::size_t y, std::size_t x, Patch& patch) const {
@@ -185,9 +240,7 @@ void FewChannelsS8::run_row(const std::int8_t* input, std::int8_t* output, std::
                         .bias = bias_.data(),
                         .factors = factors_.data(),
                         .outputs = shape_.output_channels,
-                        .zero = zero_,
-                        .least = least_,
-                        .most = most_};
+                        .levels = levels_};
   Patch patch;
   Patches patches{};
   for (std::size_t x = 0; x < shape_.output_width; ++x) {
@@ -197,11 +250,41 @@ void FewChannelsS8::run_row(const std::int8_t* input, std::int8_t* output, std::
       find_patch(input, row % shape_.output_height, x, patch);
     }
     const std::size_t pixel = x % kPixels;
-    gather(std::span(patch.rows).first(rows), row_words_, patches[pixel].data());
+    form_->gather(std::span(patch.rows).first(rows), row_words_, patches[pixel].data());
     if (pixel + 1 < kPixels && x + 1 < shape_.output_width) continue;
-    run_pixels(filters, patches, pixel + 1, output);
+    form_->run_pixels(filters, patches, pixel + 1, output);
     output += kPixels * shape_.output_channels;
   }
 }
+
+// --- The rows --------------------------------------------------------------------------------------------------------
+
+std::optional<Offer> offer(const Work& work, double cost) {
+  const auto* convolution = std::get_if<ConvolutionS8>(&work.kind);
+  if (convolution == nullptr) return std::nullopt;
+  const ConvolutionShape& shape = convolution->shape;
+  const bool takes = shape.groups == 1 && row_bytes_of(shape) <= kMostRowBytes &&
+                     shape.window.kernel_height <= kMostRows && shape.window.dilation_width == 1 &&
+                     shape.output_channels % kOutputs == 0 && weight_bytes_of(shape) <= kMostWeights;
+  if (!takes) return std::nullopt;
+  return Offer{.cost = cost,
+               .packed_bytes = weight_bytes_of(shape) + shape.output_channels * (sizeof(std::int32_t) + sizeof(float))};
+}
+
+}  // namespace
+
+const KernelRow kFewChannelsS8Avx512Vnni{
+    .name = "few_channels_s8__avx512vnni",
+    .offer = [](const Work& work) { return has_byte_products() ? offer(work, 0.5) : std::nullopt; },
+    .make = [](const Work& work) -> std::unique_ptr<Kernel> {
+      return std::make_unique<FewChannelsS8>(std::get<ConvolutionS8>(work.kind), kAvx512Vnni);
+    }};
+
+const KernelRow kFewChannelsS8Scalar{.name = "few_channels_s8__scalar",
+                                     .offer = [](const Work& work) { return offer(work, kScalarCost); },
+                                     .make = [](const Work& work) -> std::unique_ptr<Kernel> {
+                                       return std::make_unique<FewChannelsS8>(std::get<ConvolutionS8>(work.kind),
+                                                                              kScalar);
+                                     }};
 
 }  // namespace kinglet::engine::kernels

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "engine/base/format.h"
+#include "engine/ops/families/convolution_work.h"
 #include "engine/ops/families/convolve.h"
 #include "engine/ops/families/lower_quantized.h"
-#include "engine/ops/families/own_convolution.h"
 #include "engine/ops/quantized.h"
 #include "engine/ops/rows.h"
 #include "engine/ops/steps.h"
@@ -144,6 +144,6 @@ const Op kQLinearConv{.op_type = "QLinearConv",
                       .steps = qlinear_conv_steps,
                       .lower = lower_qlinear_conv,
                       .layout = LayoutRule::kNhwc,
-                      .kernel = own_convolution};
+                      .work = convolution_work};
 
 }  // namespace kinglet::engine::ops

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of our own stand where XNNPACK's are slower: the answers are the same bits, whichever computes them.
+// Kernels of our own stand where XNNPACK's are slower: the answers are the same bits, whichever computes them. Scalar
+// twins say so on every processor; fast forms are held to them where they exist.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <format>
+#include <set>
 
-#include "engine/backend/kernels/convolution_s8.h"
+#include "engine/backend/kernels/kernel.h"
 #include "engine/session/session.h"
 #include "tests/support/graph_of.h"
 
@@ -17,40 +19,41 @@ struct Convolution {
   std::string_view input, weight;  // shapes
   int outputs;
   std::string_view attributes;
-  bool own = true;
+  std::string_view kernel;  // the file that has one for it; empty: XNNPACK alone
   std::string_view activation = "";
 };
 
 void PrintTo(const Convolution& convolution, std::ostream* out) { *out << convolution.name; }
 
 constexpr Convolution kConvolutions[] = {
-    {"depthwise", "1,64,9,7", "64,1,3,3", 64, "group=64, pads=[1,1,1,1]"},
-    {"depthwise_of_few_channels", "1,5,8,8", "5,1,3,3", 5, "group=5, pads=[1,1,1,1]"},
-    {"depthwise_of_16", "1,16,6,11", "16,1,3,3", 16, "group=16, pads=[1,1,1,1]"},
-    {"depthwise_of_24", "1,24,6,9", "24,1,3,3", 24, "group=24, pads=[1,1,1,1], strides=[2,2]"},
-    {"depthwise_of_blocks_and_some", "1,144,7,7", "144,1,3,3", 144, "group=144, pads=[0,1,1,0], strides=[2,2]"},
-    {"depthwise_of_blocks_and_many", "1,120,7,5", "120,1,3,3", 120, "group=120, pads=[1,1,1,1]"},
-    {"depthwise_without_padding", "1,40,5,6", "40,1,3,3", 40, "group=40"},
-    {"depthwise_5x5", "1,72,9,9", "72,1,5,5", 72, "group=72, pads=[2,2,2,2], strides=[2,1]"},
-    {"depthwise_2x3", "1,48,9,9", "48,1,2,3", 48, "group=48, pads=[1,0,0,1]"},
-    {"depthwise_dilated", "1,33,12,12", "33,1,3,3", 33, "group=33, pads=[2,2,2,2], dilations=[2,2]"},
-    {"depthwise_wider_than_the_input", "1,20,2,1", "20,1,5,5", 20, "group=20, pads=[2,2,2,2]"},
-    {"depthwise_of_a_batch", "3,32,5,5", "32,1,3,3", 32, "group=32, pads=[1,1,1,1]"},
-    {"depthwise_with_relu", "1,80,6,6", "80,1,3,3", 80, "group=80, pads=[1,1,1,1]", true, "Relu"},
-    {"depthwise_with_two_filters_a_channel", "1,8,6,6", "16,1,3,3", 16, "group=8, pads=[1,1,1,1]", false},
-    {"stem", "1,3,17,15", "32,3,3,3", 32, "pads=[1,1,1,1], strides=[2,2]"},
-    {"stem_padded_behind", "1,3,16,16", "16,3,3,3", 16, "pads=[0,0,1,1], strides=[2,2]"},
-    {"stem_of_grey", "1,1,9,10", "48,1,5,5", 48, "pads=[2,2,2,2]"},
-    {"stem_of_a_batch_with_relu", "2,3,8,9", "16,3,3,3", 16, "pads=[1,1,1,1]", true, "Relu"},
-    {"stem_dilated_downwards", "1,4,12,9", "16,4,3,3", 16, "dilations=[2,1], pads=[2,1,2,1]"},
-    {"stem_smaller_than_the_window", "1,3,1,2", "16,3,3,3", 16, "pads=[1,1,1,1]"},
-    {"stem_of_7_columns", "1,1,20,20", "16,1,7,7", 16, "pads=[3,3,3,3], strides=[2,2]"},
-    {"stem_of_many_weights", "1,3,20,20", "16,3,7,7", 16, "pads=[3,3,3,3], strides=[2,2]", false},
-    {"stem_of_11_columns", "1,3,20,20", "16,3,3,11", 16, "pads=[1,5,1,5]", false},
-    {"pixels_of_32_channels", "1,32,5,7", "16,32,1,1", 16, ""},
-    {"pixels_of_18_channels_with_relu", "2,18,3,5", "48,18,1,1", 48, "", true, "Relu"},
-    {"pixels_to_many_channels", "1,24,5,5", "144,24,1,1", 144, "", false},
-    {"stem_of_odd_outputs", "1,3,8,8", "20,3,3,3", 20, "pads=[1,1,1,1]", false},
+    {"depthwise", "1,64,9,7", "64,1,3,3", 64, "group=64, pads=[1,1,1,1]", "depthwise_s8"},
+    {"depthwise_of_few_channels", "1,5,8,8", "5,1,3,3", 5, "group=5, pads=[1,1,1,1]", "depthwise_s8"},
+    {"depthwise_of_16", "1,16,6,11", "16,1,3,3", 16, "group=16, pads=[1,1,1,1]", "depthwise_s8"},
+    {"depthwise_of_24", "1,24,6,9", "24,1,3,3", 24, "group=24, pads=[1,1,1,1], strides=[2,2]", "depthwise_s8"},
+    {"depthwise_of_blocks_and_some", "1,144,7,7", "144,1,3,3", 144, "group=144, pads=[0,1,1,0], strides=[2,2]",
+     "depthwise_s8"},
+    {"depthwise_of_blocks_and_many", "1,120,7,5", "120,1,3,3", 120, "group=120, pads=[1,1,1,1]", "depthwise_s8"},
+    {"depthwise_without_padding", "1,40,5,6", "40,1,3,3", 40, "group=40", "depthwise_s8"},
+    {"depthwise_5x5", "1,72,9,9", "72,1,5,5", 72, "group=72, pads=[2,2,2,2], strides=[2,1]", "depthwise_s8"},
+    {"depthwise_2x3", "1,48,9,9", "48,1,2,3", 48, "group=48, pads=[1,0,0,1]", "depthwise_s8"},
+    {"depthwise_dilated", "1,33,12,12", "33,1,3,3", 33, "group=33, pads=[2,2,2,2], dilations=[2,2]", "depthwise_s8"},
+    {"depthwise_wider_than_the_input", "1,20,2,1", "20,1,5,5", 20, "group=20, pads=[2,2,2,2]", "depthwise_s8"},
+    {"depthwise_of_a_batch", "3,32,5,5", "32,1,3,3", 32, "group=32, pads=[1,1,1,1]", "depthwise_s8"},
+    {"depthwise_with_relu", "1,80,6,6", "80,1,3,3", 80, "group=80, pads=[1,1,1,1]", "depthwise_s8", "Relu"},
+    {"depthwise_with_two_filters_a_channel", "1,8,6,6", "16,1,3,3", 16, "group=8, pads=[1,1,1,1]", ""},
+    {"stem", "1,3,17,15", "32,3,3,3", 32, "pads=[1,1,1,1], strides=[2,2]", "few_channels_s8"},
+    {"stem_padded_behind", "1,3,16,16", "16,3,3,3", 16, "pads=[0,0,1,1], strides=[2,2]", "few_channels_s8"},
+    {"stem_of_grey", "1,1,9,10", "48,1,5,5", 48, "pads=[2,2,2,2]", "few_channels_s8"},
+    {"stem_of_a_batch_with_relu", "2,3,8,9", "16,3,3,3", 16, "pads=[1,1,1,1]", "few_channels_s8", "Relu"},
+    {"stem_dilated_downwards", "1,4,12,9", "16,4,3,3", 16, "dilations=[2,1], pads=[2,1,2,1]", "few_channels_s8"},
+    {"stem_smaller_than_the_window", "1,3,1,2", "16,3,3,3", 16, "pads=[1,1,1,1]", "few_channels_s8"},
+    {"stem_of_7_columns", "1,1,20,20", "16,1,7,7", 16, "pads=[3,3,3,3], strides=[2,2]", "few_channels_s8"},
+    {"stem_of_many_weights", "1,3,20,20", "16,3,7,7", 16, "pads=[3,3,3,3], strides=[2,2]", ""},
+    {"stem_of_11_columns", "1,3,20,20", "16,3,3,11", 16, "pads=[1,5,1,5]", ""},
+    {"pixels_of_32_channels", "1,32,5,7", "16,32,1,1", 16, "", "few_channels_s8"},
+    {"pixels_of_18_channels_with_relu", "2,18,3,5", "48,18,1,1", 48, "", "few_channels_s8", "Relu"},
+    {"pixels_to_many_channels", "1,24,5,5", "144,24,1,1", 144, "", ""},
+    {"stem_of_odd_outputs", "1,3,8,8", "20,3,3,3", 20, "pads=[1,1,1,1]", ""},
 };
 
 Graph network_of(const Convolution& of) {
@@ -67,31 +70,73 @@ Graph network_of(const Convolution& of) {
 
 class OwnKernels : public ::testing::TestWithParam<Convolution> {};
 
-Tensor answer(const Graph& graph, const SessionOptions& options, bool expect_own) {
+std::set<std::string> rows_that(bool scalar) {
+  std::set<std::string> names;
+  for (const kernels::KernelRow* row : kernels::all_kernels()) {
+    if (row->name.ends_with("__scalar") == scalar) names.emplace(row->name);
+  }
+  return names;
+}
+
+std::string kernel_of(const Session& session) {
+  const auto& steps = session.plan().steps;
+  const auto own = std::ranges::find(steps, "kinglet", &StepInfo::backend);
+  return own == steps.end() ? "" : own->kernel;
+}
+
+struct Answer {
+  std::string kernel;
+  Tensor numbers;
+};
+
+Answer answer(const Graph& graph, const SessionOptions& options) {
   auto session = Session::create(Graph(graph), options);
   if (!session) throw std::runtime_error(describe(session.error()));
-  EXPECT_EQ(std::ranges::contains(session->plan().steps, "kinglet", &StepInfo::backend), expect_own);
   Tensor input = seeded_tensor(DataType::kF32, session->inputs().front().shape, "x");
   for (float& x : input.mutable_data<float>()) x *= 3.2F;
   EXPECT_TRUE(session->set_input(0, input));
   EXPECT_TRUE(session->run());
-  return session->get_output(0);
+  return {.kernel = kernel_of(*session), .numbers = session->get_output(0)};
 }
 
-TEST_P(OwnKernels, GiveTheBitsOfXnnpack) {
-  if (!kernels::has_byte_products()) GTEST_SKIP() << "this processor has no products of four bytes (AVX-512 VNNI)";
+Answer answer_of_twin(const Graph& graph, int threads = 1) {
+  return answer(graph, {.threads = threads, .own_kernels = false, .forced_kernels = rows_that(true)});
+}
+
+TEST_P(OwnKernels, HaveTwinsThatGiveTheBitsOfXnnpack) {
   const Graph graph = network_of(GetParam());
-  const Tensor expected = answer(graph, {.own_kernels = false}, false);
+  const Answer expected = answer(graph, {.own_kernels = false});
+  EXPECT_EQ(expected.kernel, "");
   for (const int threads : {1, 3}) {
-    const Tensor found = answer(graph, {.threads = threads}, GetParam().own);
-    EXPECT_TRUE(std::ranges::equal(found.bytes(), expected.bytes()));
+    const Answer found = answer_of_twin(graph, threads);
+    EXPECT_EQ(found.kernel, GetParam().kernel.empty() ? "" : std::format("{}__scalar", GetParam().kernel));
+    EXPECT_TRUE(std::ranges::equal(found.numbers.bytes(), expected.numbers.bytes()));
   }
-  const auto numbers = expected.data<float>();
+  const auto numbers = expected.numbers.data<float>();
   EXPECT_GT(std::ranges::max(numbers) - std::ranges::min(numbers), 1);  // not one level everywhere
+}
+
+TEST_P(OwnKernels, GiveTheBitsOfTheirTwins) {
+  const Graph graph = network_of(GetParam());
+  const Answer expected = answer_of_twin(graph);
+  for (const int threads : {1, 3}) {
+    const Answer found = answer(graph, {.threads = threads});
+    if (!GetParam().kernel.empty() && found.kernel.empty())
+      GTEST_SKIP() << "this processor has no products of four bytes (AVX-512 VNNI)";
+    EXPECT_EQ(found.kernel.empty(), GetParam().kernel.empty());
+    EXPECT_FALSE(rows_that(true).contains(found.kernel));
+    EXPECT_TRUE(std::ranges::equal(found.numbers.bytes(), expected.numbers.bytes()));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, OwnKernels, ::testing::ValuesIn(kConvolutions),
                          [](const auto& test) { return std::string(test.param.name); });
+
+TEST(KernelTable, HasAScalarTwinForEachKernel) {
+  const std::set<std::string> twins = rows_that(true);
+  for (const std::string& name : rows_that(false))
+    EXPECT_TRUE(twins.contains(std::format("{}__scalar", name.substr(0, name.find("__"))))) << name;
+}
 
 }  // namespace
 }  // namespace kinglet::engine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/backend/kernels/convolution_s8.h"
+#include "engine/backend/kernels/convolution_parts.h"
 
 namespace kinglet::engine::kernels {
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/ops/families/own_convolution.h"
+#include "engine/ops/families/convolution_work.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "engine/backend/kernels/depthwise_s8.h"
-#include "engine/backend/kernels/few_channels_s8.h"
 #include "engine/graph/fused_clip.h"
 #include "engine/ops/families/window.h"
 #include "engine/ops/lower.h"
@@ -37,6 +35,7 @@ std::optional<kernels::ConvolutionShape> shape_of(const Graph& graph, const Node
                                    .output_height = out[2],
                                    .output_width = out[3],
                                    .output_channels = out[1],
+                                   .groups = static_cast<std::size_t>(node.attributes.get_int("group", 1)),
                                    .window = *window};
 }
 
@@ -62,25 +61,18 @@ std::optional<kernels::ConvolutionNumbers> numbers_of(const Graph& graph, const 
 
 }  // namespace
 
-std::unique_ptr<kernels::ConvolutionS8> own_convolution(const Graph& graph, NodeId id) {
+std::optional<kernels::Work> convolution_work(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const Tensor* weight = constant_input(graph, node, kW);
   const auto is_i8 = [&](ValueId value) { return graph.value(value).type == DataType::kI8; };
-  if (!kernels::has_byte_products() || !runs_in_integers(node) || weight == nullptr ||
-      weight->type() != DataType::kI8 || !is_i8(node.inputs[kX]) || !is_i8(node.outputs[0])) {
-    return nullptr;
+  if (!runs_in_integers(node) || weight == nullptr || weight->type() != DataType::kI8 || !is_i8(node.inputs[kX]) ||
+      !is_i8(node.outputs[0])) {
+    return std::nullopt;
   }
   const auto shape = shape_of(graph, node, *weight);
   const auto numbers = numbers_of(graph, node, *weight);
-  if (!shape || !numbers) return nullptr;
-  const auto group = static_cast<std::size_t>(node.attributes.get_int("group", 1));
-  const std::size_t taps = std::size_t{shape->window.kernel_height} * shape->window.kernel_width;
-  const bool depthwise = group == shape->input_channels && group == shape->output_channels && group > 1;
-  if (depthwise && taps <= kernels::DepthwiseS8::kMostTaps)
-    return std::make_unique<kernels::DepthwiseS8>(*shape, *numbers);
-  if (group == 1 && kernels::FewChannelsS8::takes(*shape))
-    return std::make_unique<kernels::FewChannelsS8>(*shape, *numbers);
-  return nullptr;
+  if (!shape || !numbers) return std::nullopt;
+  return kernels::Work{kernels::ConvolutionS8{.shape = *shape, .numbers = *numbers}};
 }
 
 }  // namespace kinglet::engine::ops

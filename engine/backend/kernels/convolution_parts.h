@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what the kernels of 8-bit convolutions share: which processor has their products, where a tap reads, how a sum
+// becomes a level, rows for the threads.
+#pragma once
+
+#include <pthreadpool.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/backend/kernels/work.h"
+
+namespace kinglet::engine::kernels {
+
+// What the offers of both twins say. Of a fast form: the whole of a MobileNetV2's layers of that kind, measured
+// (docs/benchmarks.md). Of a scalar one: never chosen over XNNPACK, whatever it really takes.
+inline constexpr double kScalarCost = 1000;
+
+// This processor has products of four bytes (AVX-512 VNNI).
+[[nodiscard]] bool has_byte_products();
+
+// Calls self.run_row(input, output, row) for each row of each image.
+template <typename Kernel>
+void run_rows(const Kernel& self, const ConvolutionShape& shape, const std::int8_t* input, std::int8_t* output,
+              pthreadpool_t pool) {
+  struct Run {
+    const Kernel* self;
+    const std::int8_t* input;
+    std::int8_t* output;
+  };
+  Run run{&self, input, output};
+  pthreadpool_parallelize_1d(
+      pool,
+      [](void* context, std::size_t row) {
+        const Run& of = *static_cast<const Run*>(context);
+        of.self->run_row(of.input, of.output, row);
+      },
+      &run, shape.batch * shape.output_height, 0);
+}
+
+// The row or column of the input under a tap of an output's window; kOutside: in the padding.
+inline constexpr std::size_t kOutside = static_cast<std::size_t>(-1);
+[[nodiscard]] inline std::size_t input_place(std::size_t output, std::uint32_t stride, std::size_t tap,
+                                             std::uint32_t dilation, std::uint32_t pad, std::size_t size) {
+  const std::size_t padded = output * stride + tap * dilation;
+  return padded < pad || padded - pad >= size ? kOutside : padded - pad;
+}
+
+// The columns of the output whose windows lie in the input's rows as a whole: [begin, end).
+struct InnerColumns {
+  std::size_t begin = 0, end = 0;
+};
+[[nodiscard]] InnerColumns inner_columns(const ConvolutionShape& shape);
+
+// Where the output's levels lie, and what they are cut at.
+struct Levels {
+  std::int32_t zero = 0;
+  std::int8_t least = -128, most = 127;
+};
+
+// XNNPACK's rounding: the product in float, to the nearest even level; cutting before comes to the same.
+[[nodiscard]] inline std::int8_t to_level(std::uint32_t sum, float factor, const Levels& levels) {
+  const float scaled =
+      std::clamp(static_cast<float>(static_cast<std::int32_t>(sum)) * factor,
+                 static_cast<float>(levels.least - levels.zero), static_cast<float>(levels.most - levels.zero));
+  return static_cast<std::int8_t>(std::lrintf(scaled) + levels.zero);
+}
+
+// A tap's share of a sum, as the products of four bytes have it: the input with 128 added, modulo 2^32.
+[[nodiscard]] constexpr std::uint32_t product(std::uint8_t above, std::int8_t weight) {
+  return static_cast<std::uint32_t>(above * weight);
+}
+[[nodiscard]] constexpr std::uint8_t with_128_added(std::int8_t level) {
+  return static_cast<std::uint8_t>(static_cast<std::uint8_t>(level) ^ 0x80U);
+}
+
+// Modulo 2^32, as sums of 32 bits add up.
+[[nodiscard]] constexpr std::int32_t wrapping_difference(std::int32_t a, std::int32_t b) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) - static_cast<std::uint32_t>(b));
+}
+
+[[nodiscard]] constexpr std::size_t rounded_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
+
+}  // namespace kinglet::engine::kernels

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: kernels of kinglet's own, for work that XNNPACK does slowly on some processor. They stand in one table
+// (kernels.def): the plan asks each what it would take, before anything is packed, and nobody knows one by its name.
+#pragma once
+
+#include <pthreadpool.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "engine/backend/kernels/work.h"
+
+namespace kinglet::engine::kernels {
+
+// What a kernel would take for a piece of work.
+struct Offer {
+  double cost = 1;                // its time on this processor, in times of XNNPACK's for the same work
+  std::size_t packed_bytes = 0;   // that it keeps of the numbers, in its own order
+  std::size_t scratch_bytes = 0;  // that a run writes beside its outputs
+};
+
+// Made for one piece of work; owns its packed numbers and nothing else. Reentrant.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  // Inputs and outputs in the order of the work, `scratch` as large as offered and of any content: each begins at a
+  // multiple of 64 bytes and has 64 readable ones behind its end. `pool` null: the caller's thread alone. Nothing is
+  // allocated.
+  virtual void run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
+                   std::span<std::byte> scratch, pthreadpool_t pool) const = 0;
+};
+
+// Pure functions.
+struct KernelRow {
+  std::string_view name;  // FILE__PROCESSOR; FILE__scalar is its twin: the same bits on any processor, slowly
+  // Nothing: not this work, or not on this processor. Looks at shapes, never at weights.
+  std::optional<Offer> (*offer)(const Work& work) = nullptr;
+  // For work that it has an offer for.
+  std::unique_ptr<Kernel> (*make)(const Work& work) = nullptr;
+};
+
+// The rows of kernels.def.
+[[nodiscard]] std::span<const KernelRow* const> all_kernels();
+
+}  // namespace kinglet::engine::kernels

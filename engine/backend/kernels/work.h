@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: a node as kernels of kinglet's own see it, without graph or operator: what a kernel is asked an offer for.
+// Numbers are borrowed from the graph; nothing is copied until a kernel is made.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+
+#include "engine/backend/xnnpack/checks.h"
+#include "engine/graph/quantization.h"
+
+namespace kinglet::engine::kernels {
+
+// [batch,height,width,channels] in and out.
+struct ConvolutionShape {
+  std::size_t batch = 1;
+  std::size_t input_height = 0, input_width = 0, input_channels = 0;
+  std::size_t output_height = 0, output_width = 0, output_channels = 0;
+  std::size_t groups = 1;
+  xnn::Window window;  // the output's size is that of its places
+
+  [[nodiscard]] std::size_t taps() const { return std::size_t{window.kernel_height} * window.kernel_width; }
+};
+
+struct ConvolutionNumbers {
+  std::span<const std::int8_t>
+      weights;                         // as ONNX orders them: [outputs,inputs of the group,height,width]; zero point 0
+  std::span<const std::int32_t> bias;  // one an output channel, or empty
+  std::span<const float> scales;       // of the weights: one an output channel, or one
+  LinearQuantization input, output;
+  std::int8_t least = -128, most = 127;  // levels that the output is cut at
+
+  [[nodiscard]] std::int32_t bias_of(std::size_t channel) const { return bias.empty() ? 0 : bias[channel]; }
+  // What a sum is multiplied with to give the output's levels, in XNNPACK's order of rounding.
+  [[nodiscard]] float factor_of(std::size_t channel) const {
+    return input.scale * scales[scales.size() == 1 ? 0 : channel] / output.scale;
+  }
+};
+
+// int8 in, int8 out, by whole numbers. One input, one output.
+struct ConvolutionS8 {
+  ConvolutionShape shape;
+  ConvolutionNumbers numbers;
+};
+
+// One alternative a kind of work.
+struct Work {
+  std::variant<ConvolutionS8> kind;
+};
+
+}  // namespace kinglet::engine::kernels

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what a QLinearConv is to engine/backend/kernels/.
+#pragma once
+
+#include <optional>
+
+#include "engine/backend/kernels/work.h"
+#include "engine/graph/graph.h"
+
+namespace kinglet::engine::ops {
+
+// Of i8, in integers, with constant weights around 0; nothing for others.
+[[nodiscard]] std::optional<kernels::Work> convolution_work(const Graph& graph, NodeId id);
+
+}  // namespace kinglet::engine::ops
