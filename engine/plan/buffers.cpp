@@ -9,13 +9,18 @@ namespace kinglet::engine {
 namespace {
 
 struct Life {
-  ValueId value = kNoValue;
-  std::size_t bytes = 0;  // of the value
+  ValueId value = kNoValue;  // without one: the scratch of step `first`
+  std::size_t bytes = 0;
   std::size_t room = 0;   // with slack, rounded up
   std::size_t first = 0;  // steps, both inclusive
   std::size_t last = 0;
   std::size_t offset = 0;
 };
+
+Life life_of(ValueId id, std::size_t bytes) {
+  const std::size_t room = (bytes + kBufferSlack + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+  return {.value = id, .bytes = bytes, .room = room};
+}
 
 Result<Life> describe(const Graph& graph, ValueId id) {
   const Value& value = graph.value(id);
@@ -25,9 +30,7 @@ Result<Life> describe(const Graph& graph, ValueId id) {
     return fail(ErrorCode::kBadData, format_text("value \"{}\" has no fixed shape that fits memory", value.name), {},
                 "export the model with fixed input sizes");
   }
-  const std::size_t bytes = static_cast<std::size_t>(*count) * byte_size(value.type);
-  const std::size_t room = (bytes + kBufferSlack + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-  return Life{.value = id, .bytes = bytes, .room = room};
+  return life_of(id, static_cast<std::size_t>(*count) * byte_size(value.type));
 }
 
 Result<std::vector<Life>> find_lives(const Graph& graph, const std::vector<Step>& steps) {
@@ -58,6 +61,11 @@ Result<std::vector<Life>> find_lives(const Graph& graph, const std::vector<Step>
   std::vector<Life> out;
   out.reserve(lives.size());
   for (const auto& [id, life] : lives) out.push_back(life);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (!steps[i].kernel || steps[i].kernel->offer.scratch_bytes == 0) continue;
+    out.push_back(life_of(kNoValue, steps[i].kernel->offer.scratch_bytes));
+    out.back().first = out.back().last = i;
+  }
   return out;
 }
 
@@ -77,7 +85,12 @@ Result<BufferPlan> plan_buffers(const Graph& graph, const std::vector<Step>& ste
       life.offset = std::max(life.offset, other->offset + other->room);
     }
     placed.insert(std::ranges::upper_bound(placed, life.offset, {}, &Life::offset), &life);
-    plan.slots[life.value] = {.offset = life.offset, .bytes = life.bytes};
+    const BufferPlan::Slot slot{.offset = life.offset, .bytes = life.bytes};
+    if (life.value == kNoValue) {
+      plan.scratch[life.first] = slot;
+    } else {
+      plan.slots[life.value] = slot;
+    }
     plan.arena_bytes = std::max(plan.arena_bytes, life.offset + life.room);
   }
   return plan;

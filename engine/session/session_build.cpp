@@ -202,7 +202,7 @@ Result<void> Session::State::place_steps(Built built) {
       }
       KINGLET_TRY(run.runtime->bind(pointers));
     } else if (built.kernels[i]) {
-      run.own = place_kernel(plan, step, std::move(built.kernels[i]));
+      run.own = place_kernel(plan, i, std::move(built.kernels[i]));
     } else {
       run.evaluated = make_evaluated(plan, step.nodes.front());
     }
@@ -211,11 +211,14 @@ Result<void> Session::State::place_steps(Built built) {
   return {};
 }
 
-Session::State::OwnKernel Session::State::place_kernel(const Plan& plan, const Step& step,
+Session::State::OwnKernel Session::State::place_kernel(const Plan& plan, std::size_t step,
                                                        std::unique_ptr<kernels::Kernel> kernel) {
   OwnKernel out{.kernel = std::move(kernel), .inputs = {}, .outputs = {}, .scratch = {}};
-  for (const ValueId input : step.inputs) out.inputs.emplace_back(place_of(plan, input).memory);
-  for (const ValueId output : step.outputs) out.outputs.push_back(place_of(plan, output).memory);
+  const Step& of = plan.segments.steps[step];
+  for (const ValueId input : of.inputs) out.inputs.emplace_back(place_of(plan, input).memory);
+  for (const ValueId output : of.outputs) out.outputs.push_back(place_of(plan, output).memory);
+  if (const auto slot = plan.buffers.scratch.find(step); slot != plan.buffers.scratch.end())
+    out.scratch = {arena_.data() + slot->second.offset, slot->second.bytes};
   return out;
 }
 

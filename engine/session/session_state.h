@@ -69,7 +69,7 @@ struct Session::State {
   void describe_borders(const Plan& plan);
   void describe_plan(const Built& built);
   [[nodiscard]] Result<void> place_steps(Built built);
-  [[nodiscard]] OwnKernel place_kernel(const Plan& plan, const Step& step, std::unique_ptr<kernels::Kernel> kernel);
+  [[nodiscard]] OwnKernel place_kernel(const Plan& plan, std::size_t step, std::unique_ptr<kernels::Kernel> kernel);
   [[nodiscard]] Evaluated make_evaluated(const Plan& plan, NodeId id);
   [[nodiscard]] Place place_of(const Plan& plan, ValueId id);
   [[nodiscard]] Result<void> evaluate(Evaluated& step);

@@ -4,9 +4,9 @@
 loaded, told in turn to run for a moment, many rounds. Prints a table for docs/benchmarks.md: the least time of each, and the median
 over the rounds of its ratio to kinglet in the same round.
 
-  compare.py --worker PATH/bench_worker [--exec "./dev exec"] [--node FOLDER] [--threads 1] [--rounds 12] MODEL...
+  compare.py --worker PATH/bench_worker [--before PATH/bench_worker] [--exec "./dev exec"] [--node FOLDER] [--threads 1] [--rounds 12] MODEL...
 
-MODEL may be OURS=THEIRS: kinglet runs the one, ONNX Runtime the other, such as the 8-bit form that each likes best
+With --before another build of kinglet is the only peer. MODEL may be OURS=THEIRS: kinglet runs the one, ONNX Runtime the other, such as the 8-bit form that each likes best
 (quantize/uint8.py).
 
 --exec is put before the commands that need the Debian environment; --node is a folder where `npm install
@@ -30,6 +30,9 @@ def commands(options, model):
     ours, *others = [str(Path(file).resolve()) for file in model.split("=")]
     theirs = others[0] if others else ours
     yield "kinglet", shell + [options.worker, "session", ours, threads]
+    if options.before:
+        yield "before", shell + [options.before, "session", ours, threads]
+        return
     if "_qdq" not in ours and not others:
         yield "bare XNNPACK", shell + [options.worker, "bare", ours, threads]
     yield "ORT 1.21", shell + ["python3", str(HERE / "ort_worker.py"), theirs, threads]
@@ -54,16 +57,21 @@ def measure(options, model):
     return rounds
 
 
-def row(model, rounds):
+def peers(options):
+    return ["before"] if options.before else ["bare XNNPACK", "ORT 1.21", "ORT 1.30"]
+
+
+def row(options, model, rounds):
     ours = [least for least, _, _ in rounds["kinglet"]]
     cells = [Path(model.split("=")[0]).stem, f"{min(ours):.3f}"]
-    for name in ("bare XNNPACK", "ORT 1.21", "ORT 1.30"):
+    for name in peers(options):
         if name not in rounds:
             cells.append("-")
             continue
         theirs = [least for least, _, _ in rounds[name]]
         ratio = statistics.median(mine / other for mine, other in zip(ours, theirs))
-        cells.append(f"{min(theirs):.3f} ({min(ours) / min(theirs):.2f}, {ratio:.2f})")
+        cells.append(f"{min(theirs):.3f} ({min(ours) / min(theirs):.3f}, {ratio:.3f})" if options.before else
+                     f"{min(theirs):.3f} ({min(ours) / min(theirs):.2f}, {ratio:.2f})")
     outside = statistics.median(1 - inside for _, _, inside in rounds["kinglet"])
     return "| " + " | ".join(cells + [f"{100 * outside:.2f} %"]) + " |"
 
@@ -71,6 +79,7 @@ def row(model, rounds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--worker", required=True)
+    parser.add_argument("--before", help="the worker of another build, to compare with in place of others")
     parser.add_argument("--exec", default="")
     parser.add_argument("--node")
     parser.add_argument("--threads", type=int, default=1)
@@ -82,10 +91,10 @@ def main():
     os.nice(options.nice)
     print(f"{options.threads} thread(s), ms: least of {options.rounds} rounds "
           "(kinglet / peer: of the least, median of the rounds)\n")
-    print("| model | kinglet | bare XNNPACK | ORT 1.21 | ORT 1.30 | outside XNNPACK |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    columns = ["model", "kinglet", *peers(options), "outside XNNPACK"]
+    print("| " + " | ".join(columns) + " |\n|" + " --- |" * len(columns))
     for model in options.models:
-        print(row(model, measure(options, model)), flush=True)
+        print(row(options, model, measure(options, model)), flush=True)
     return 0
 
 

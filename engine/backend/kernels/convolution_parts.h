@@ -21,23 +21,13 @@ inline constexpr double kScalarCost = 1000;
 // This processor has products of four bytes (AVX-512 VNNI).
 [[nodiscard]] bool has_byte_products();
 
-// Calls self.run_row(input, output, row) for each row of each image.
-template <typename Kernel>
-void run_rows(const Kernel& self, const ConvolutionShape& shape, const std::int8_t* input, std::int8_t* output,
-              pthreadpool_t pool) {
-  struct Run {
-    const Kernel* self;
-    const std::int8_t* input;
-    std::int8_t* output;
-  };
-  Run run{&self, input, output};
+// Calls run_row(row) for each row of each image, on the pool's threads.
+template <typename RunRow>
+void run_rows(const ConvolutionShape& shape, pthreadpool_t pool, const RunRow& run_row) {
+  const RunRow* of = &run_row;
   pthreadpool_parallelize_1d(
-      pool,
-      [](void* context, std::size_t row) {
-        const Run& of = *static_cast<const Run*>(context);
-        of.self->run_row(of.input, of.output, row);
-      },
-      &run, shape.batch * shape.output_height, 0);
+      pool, [](void* context, std::size_t row) { (**static_cast<const RunRow* const*>(context))(row); }, &of,
+      shape.batch * shape.output_height, 0);
 }
 
 // The row or column of the input under a tap of an output's window; kOutside: in the padding.

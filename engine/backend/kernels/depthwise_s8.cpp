@@ -217,20 +217,26 @@ class DepthwiseS8 final : public Kernel {
 
   void run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
            std::span<std::byte> scratch, pthreadpool_t pool) const override;
-  void run_row(const std::int8_t* input, std::int8_t* output, std::size_t row) const;  // of all images
 
  private:
   using Taps = std::array<const std::int8_t*, kMostTaps>;
+  // Where a run reads and writes; `padding` is a row of the input's zero point.
+  struct Memory {
+    const std::int8_t* input;
+    const std::int8_t* padding;
+    std::int8_t* output;
+  };
+  void run_row(const Memory& memory, std::size_t row) const;  // of all images
   void pack(const ConvolutionNumbers& numbers);
   [[nodiscard]] std::size_t pixels_of(std::size_t block) const;  // that share it
-  void find_taps(const std::int8_t* input, std::size_t y, std::size_t x, Taps& taps) const;
+  void find_taps(const Memory& image, std::size_t y, std::size_t x, Taps& taps) const;
 
   ConvolutionShape shape_;
   const Form* form_;
   InnerColumns inner_;
   std::size_t taps_ = 0;  // of a filter
   Levels levels_;
-  std::vector<std::int8_t> padding_;  // a row of the input's zero point
+  std::int8_t padding_ = 0;           // the input's zero point
   std::vector<std::int8_t> weights_;  // of each block of channels: groups of four taps, as the kernel weaves them
   std::vector<std::int32_t> bias_;
   std::vector<float> factors_;
@@ -242,8 +248,7 @@ DepthwiseS8::DepthwiseS8(const ConvolutionS8& work, const Form& form)
       inner_(inner_columns(work.shape)),
       taps_(work.shape.taps()),
       levels_{.zero = work.numbers.output.zero_point, .least = work.numbers.least, .most = work.numbers.most},
-      padding_(shape_.input_width * shape_.input_channels + kBlock,
-               static_cast<std::int8_t>(work.numbers.input.zero_point)) {
+      padding_(static_cast<std::int8_t>(work.numbers.input.zero_point)) {
   pack(work.numbers);
 }
 
@@ -280,32 +285,36 @@ void DepthwiseS8::pack(const ConvolutionNumbers& numbers) {
 }
 
 void DepthwiseS8::run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
-                      std::span<std::byte> /*scratch*/, pthreadpool_t pool) const {
-  run_rows(*this, shape_, reinterpret_cast<const std::int8_t*>(inputs[0].data()),
-           reinterpret_cast<std::int8_t*>(outputs[0].data()), pool);
+                      std::span<std::byte> scratch, pthreadpool_t pool) const {
+  std::memset(scratch.data(), padding_, scratch.size());
+  const Memory memory{.input = reinterpret_cast<const std::int8_t*>(inputs[0].data()),
+                      .padding = reinterpret_cast<const std::int8_t*>(scratch.data()),
+                      .output = reinterpret_cast<std::int8_t*>(outputs[0].data())};
+  run_rows(shape_, pool, [&](std::size_t row) { run_row(memory, row); });
 }
 
 // Of output column `x`. Rows above and below the input are read from a row of padding.
-void DepthwiseS8::find_taps(const std::int8_t* input, std::size_t y, std::size_t x, Taps& taps) const {
+void DepthwiseS8::find_taps(const Memory& image, std::size_t y, std::size_t x, Taps& taps) const {
   const xnn::Window& window = shape_.window;
   std::size_t tap = 0;
   for (std::size_t i = 0; i < window.kernel_height; ++i) {
     const std::size_t from_y =
         input_place(y, window.stride_height, i, window.dilation_height, window.pad_top, shape_.input_height);
     const std::int8_t* row =
-        from_y == kOutside ? padding_.data() : input + from_y * shape_.input_width * shape_.input_channels;
+        from_y == kOutside ? image.padding : image.input + from_y * shape_.input_width * shape_.input_channels;
     for (std::size_t j = 0; j < window.kernel_width; ++j, ++tap) {
       const std::size_t from_x =
           input_place(x, window.stride_width, j, window.dilation_width, window.pad_left, shape_.input_width);
-      taps[tap] = from_x == kOutside ? padding_.data() : row + from_x * shape_.input_channels;
+      taps[tap] = from_x == kOutside ? image.padding : row + from_x * shape_.input_channels;
     }
   }
 }
 
-void DepthwiseS8::run_row(const std::int8_t* input, std::int8_t* output, std::size_t row) const {
+void DepthwiseS8::run_row(const Memory& memory, std::size_t row) const {
   const std::size_t y = row % shape_.output_height;
-  input += row / shape_.output_height * shape_.input_height * shape_.input_width * shape_.input_channels;
-  output += row * shape_.output_width * shape_.output_channels;
+  Memory image = memory;
+  image.input += row / shape_.output_height * shape_.input_height * shape_.input_width * shape_.input_channels;
+  std::int8_t* output = memory.output + row * shape_.output_width * shape_.output_channels;
   const Filter filter{.taps = taps_,
                       .weights = weights_.data(),
                       .bias = bias_.data(),
@@ -315,7 +324,7 @@ void DepthwiseS8::run_row(const std::int8_t* input, std::int8_t* output, std::si
   const std::size_t rest = shape_.output_channels % kBlock;
   const std::size_t together = pixels_together(rest);
   Taps inner;
-  if (inner_.begin < inner_.end) find_taps(input, y, inner_.begin, inner);
+  if (inner_.begin < inner_.end) find_taps(image, y, inner_.begin, inner);
   std::array<Taps, kMostTogether> outer;
   std::array<Pixel, kMostTogether> pixels;
   for (std::size_t x = 0; x < shape_.output_width; ++x) {
@@ -324,7 +333,7 @@ void DepthwiseS8::run_row(const std::int8_t* input, std::int8_t* output, std::si
       const std::size_t step = shape_.window.stride_width * shape_.input_channels;
       pixels[i] = {.taps = inner.data(), .offset = (x - inner_.begin) * step};
     } else {
-      find_taps(input, y, x, outer[i]);
+      find_taps(image, y, x, outer[i]);
       pixels[i] = {.taps = outer[i].data()};
     }
     if (x == 0) pixels.fill(pixels[0]);  // a row may have fewer
@@ -345,8 +354,8 @@ std::optional<Offer> offer(const Work& work, double cost) {
   if (!depthwise || shape.taps() > kMostTaps) return std::nullopt;
   const std::size_t channels = rounded_up(shape.output_channels, kBlock);
   return Offer{.cost = cost,
-               .packed_bytes = channels * (rounded_up(shape.taps(), kGroup) + sizeof(std::int32_t) + sizeof(float)) +
-                               shape.input_width * shape.input_channels + kBlock};
+               .packed_bytes = channels * (rounded_up(shape.taps(), kGroup) + sizeof(std::int32_t) + sizeof(float)),
+               .scratch_bytes = shape.input_width * shape.input_channels + kBlock};
 }
 
 }  // namespace

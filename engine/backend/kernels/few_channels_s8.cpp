@@ -205,8 +205,9 @@ void FewChannelsS8::pack(const ConvolutionNumbers& numbers) {
 void FewChannelsS8::run(std::span<const std::span<const std::byte>> inputs,
                         std::span<const std::span<std::byte>> outputs, std::span<std::byte> /*scratch*/,
                         pthreadpool_t pool) const {
-  run_rows(*this, shape_, reinterpret_cast<const std::int8_t*>(inputs[0].data()),
-           reinterpret_cast<std::int8_t*>(outputs[0].data()), pool);
+  const auto* input = reinterpret_cast<const std::int8_t*>(inputs[0].data());
+  auto* output = reinterpret_cast<std::int8_t*>(outputs[0].data());
+  run_rows(shape_, pool, [&](std::size_t row) { run_row(input, output, row); });
 }
 
 void FewChannelsS8::find_patch(const std::int8_t* input, std::size_t y, std::size_t x, Patch& patch) const {

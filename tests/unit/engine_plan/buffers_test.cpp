@@ -44,6 +44,29 @@ TEST(Buffers, OfAStepsInputAndOutputDoNotOverlap) {
   }
 }
 
+// The scalar twin stands in the plan on every processor.
+TEST(Buffers, OfAKernelsScratchLieBesideWhatItReadsAndWrites) {
+  const Graph graph = inferred(R"(
+%x = input i8[1,64,8,8]
+%1 = QLinearConv(%x, s:f32[]{0.5}, z:i8[]{0}, w:i8[64,1,3,3]#w, s, z, t:f32[]{2}, z) {group=64, pads=[1,1,1,1], kinglet_integers=1}
+%2 = QLinearConv(%1, t, z, w, s, z, t, z) {group=64, pads=[1,1,1,1], kinglet_integers=1}
+%3 = DequantizeLinear(%2, t, z)
+output %3
+)");
+  const PlanOptions options{
+      .disabled_lowerings = {}, .refused = {}, .kernels = {.own = false, .forced = {"depthwise_s8__scalar"}}};
+  const Plan plan = make_plan(graph, options).value();
+  ASSERT_EQ(plan.buffers.scratch.size(), 2U);
+  for (const auto& [index, slot] : plan.buffers.scratch) {
+    const Step& step = plan.segments.steps[index];
+    ASSERT_TRUE(step.kernel);
+    EXPECT_EQ(slot.bytes, step.kernel->offer.scratch_bytes);
+    for (const ValueId value : {step.inputs.at(0), step.outputs.at(0)})
+      EXPECT_FALSE(overlap(slot, plan.buffers.slots.at(value)));
+    EXPECT_LE(slot.offset + slot.bytes + kBufferSlack, plan.buffers.arena_bytes);
+  }
+}
+
 TEST(Buffers, OfInputsAndOutputsOverlapNothing) {
   const Graph graph = inferred(kSteps);
   const Plan plan = plan_of(graph);
