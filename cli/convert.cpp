@@ -9,7 +9,7 @@
 #include "cli/tool_files.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
-#include "engine/edit/opset.h"
+#include "engine/edit/edit.h"
 #include "engine/onnx/json/json.h"
 #include "engine/onnx/save.h"
 #include "engine/recipe/labels.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: `kinglet demo-frames`: pictures of the demonstration scene with their labels, for training and for looking.
-#include "camera/demo/demo_frames.h"
+#include "camera/demo/demo_scene.h"
 
 #include <memory>
 #include <nlohmann/json.hpp>

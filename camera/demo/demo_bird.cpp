@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/demo/demo_bird.h"
+#include "camera/demo/demo_parts.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "camera/demo/demo_garden.h"
+#include "camera/demo/demo_parts.h"
 #include "camera/demo/demo_scene.h"
 
 namespace kinglet::camera::demo {

@@ -5,8 +5,8 @@
 #include <array>
 #include <optional>
 
-#include "camera/demo/demo_bird.h"
 #include "camera/demo/demo_painter.h"
+#include "camera/demo/demo_parts.h"
 #include "engine/base/check.h"
 
 namespace kinglet::camera {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,12 +19,38 @@
 
 #include "camera/frame/frame.h"
 #include "camera/source/camera_settings.h"
-#include "camera/source/chosen_camera.h"
 #include "engine/base/area.h"
 #include "engine/base/error.h"
 #include "engine/base/log.h"
+#include "engine/base/mutex.h"
 
 namespace kinglet::camera {
+
+// "The first camera" and "camera 1" mean another one as soon as one is unplugged. What was meant at the first start is
+// remembered over restarts of the source, so that the picture never changes to another room's unseen.
+// Thread-safe: a source that hangs may still be at it while its successor starts.
+class ChosenCamera {
+ public:
+  struct Choice {
+    std::string wish;   // as the source's spec has it
+    std::string id;     // what it meant
+    std::string model;  // empty where this does not tell it from another one
+  };
+
+  // Nothing for another wish than the one that was remembered.
+  [[nodiscard]] std::optional<Choice> choice(const std::string& wish) const {
+    const MutexLock lock(mutex_);
+    return choice_ && choice_->wish == wish ? choice_ : std::nullopt;
+  }
+  void remember(Choice choice) {
+    const MutexLock lock(mutex_);
+    choice_ = std::move(choice);
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::optional<Choice> choice_ KINGLET_GUARDED_BY(mutex_);
+};
 
 struct SourceOptions {
   std::string spec = "demo:";  // "scheme:rest"

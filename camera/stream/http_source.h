@@ -1,11 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: what the two kinds of network cameras have in common: an address, a login, and what their answers are.
+// Why: what the two kinds of network cameras have in common: an address, a login, and an answer over HTTP(S) as a
+// stream of bytes, without a thread of its own: the reader drives the transfer.
 #pragma once
 
-#include "camera/stream/http_stream.h"
+#include <array>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "camera/stream/byte_stream.h"
+#include "camera/stream/curl_library.h"
 #include "camera/stream/stream_source.h"
 
 namespace kinglet::camera {
+
+// One of several requests ends within this.
+inline constexpr std::chrono::seconds kLongestRequest{10};
+
+struct HttpRequest {
+  std::string address;  // http:// or https://
+  std::string user;     // Basic or Digest, as the server asks; empty: none
+  std::string password;
+  std::string certificates;  // a file of authorities for https; empty: the system's
+  // Asks again so long after each request, for ever; nothing: once. Then a request has to end within kLongestRequest.
+  std::optional<SteadyClock::duration> period;
+};
+
+// "http://host/path" for messages: without what may be secret (user, password, query).
+[[nodiscard]] std::string shown_address(std::string_view address);
+
+// A line "user:password" of a file that nobody else may read. kNotFound, kNotPermitted, kConfig: not such a line.
+[[nodiscard]] Result<void> read_login(const std::string& file, HttpRequest& request);
+
+class HttpStream final : public ByteStream {
+ public:
+  // kUnavailable: no libcurl. Does not wait for the server.
+  [[nodiscard]] static Result<std::unique_ptr<HttpStream>> open(const HttpRequest& request);
+  ~HttpStream() override;
+
+  // As ByteStream. kUnavailable also for every status but 200, and at the end of the only answer.
+  [[nodiscard]] Result<std::size_t> read(std::span<std::byte> out, SteadyTime deadline) override;
+  void close() override;
+
+  // Waits for the head of the answer. False: the deadline, or closed.
+  [[nodiscard]] Result<bool> wait_for_head(SteadyTime deadline);
+  // After that.
+  [[nodiscard]] std::string content_type() const;
+
+ private:
+  explicit HttpStream(const CurlLibrary& curl) : curl_(curl) {}
+  void set_options(const HttpRequest& request);
+  static std::size_t receive(char* bytes, std::size_t one, std::size_t count, void* context);
+  // Nothing to read: waits for more, at most until the deadline.
+  [[nodiscard]] Result<void> drive(SteadyTime deadline);
+  [[nodiscard]] Result<void> begin_request();
+  void note_end();
+  [[nodiscard]] Error failed(CURLcode code) const;
+
+  const CurlLibrary& curl_;
+  CURL* easy_ = nullptr;
+  CURLM* multi_ = nullptr;
+  std::string shown_;
+  std::optional<SteadyClock::duration> period_;
+  SteadyTime begun_at_{};
+  std::array<char, CURL_ERROR_SIZE> error_text_{};
+  std::vector<std::byte> buffer_;  // came, but not read yet, from read_ on
+  std::size_t read_ = 0;
+  bool paused_ = false;
+  bool head_ = false;
+  bool running_ = false;  // a request
+  std::optional<Error> failure_;
+  std::atomic<bool> closed_ = false;
+};
 
 class HttpSource : public StreamSource {
  public:

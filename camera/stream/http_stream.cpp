@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/stream/http_stream.h"
+#include "camera/stream/http_source.h"
 
 #include <algorithm>
 #include <cstring>

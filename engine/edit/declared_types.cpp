@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/edit/declared_types.h"
+// Types of values: what the file says and what it computes, made one after an edit.
+#include "engine/edit/graph_tools.h"
 
 #include <onnx/onnx.pb.h>
 
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/edit/edit.h"
-#include "engine/edit/graph_tools.h"
 #include "engine/onnx/tensor_proto.h"
 
 namespace kinglet::engine::edit {

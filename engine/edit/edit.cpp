@@ -7,7 +7,6 @@
 
 #include "engine/base/format.h"
 #include "engine/base/text.h"
-#include "engine/edit/declared_types.h"
 #include "engine/edit/graph_tools.h"
 #include "engine/edit/verbs.h"
 

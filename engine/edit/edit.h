@@ -109,3 +109,24 @@ enum class Check : std::uint8_t { kFull, kUnchecked };
 [[nodiscard]] Document empty_document();
 
 }  // namespace kinglet::engine::edit
+
+namespace kinglet::engine {
+
+// Both as the engine loads them, so that a caller can run them side by side.
+struct OpsetChange {
+  bool changed = false;  // false: the file had that opset, nothing was touched
+  std::int64_t from = 0;
+  Graph before, after;
+};
+
+// Goes through the engine's inner form, so operators of any opset get the form of `opset`. Names, weights, metadata and
+// declared inputs and outputs stay; doc strings of nodes and declared inner types do not. Errors: those of the loader,
+// and of take_forms_of_opset.
+[[nodiscard]] Result<OpsetChange> change_opset(Document& document, std::int64_t opset);
+
+// Adds or replaces an entry of the model's metadata.
+void set_property(Document& document, std::string_view key, std::string value);
+// The entry's text; empty where there is none.
+[[nodiscard]] std::string property(const Document& document, std::string_view key);
+
+}  // namespace kinglet::engine

@@ -85,6 +85,15 @@ struct Assignment {
 // The dimensions alone: "1,3,224,224", with names or "?" for free ones.
 [[nodiscard]] Result<void> parse_dims(std::string_view text, ::onnx::TensorShapeProto& shape);
 
+// What a file declares about types of values must not contradict what it computes after an edit.
+// Outputs without a type get the inferred one. With `changed`, sizes of outputs are the inferred ones and value_info of
+// values that are not as declared, or are gone, is removed; names of free dimensions are kept where they still are
+// free.
+void declare_types(::onnx::GraphProto& graph, const Graph& inferred, bool changed);
+
+// Type and shape of a value of the graph.
+void write_type(const Value& value, ::onnx::ValueInfoProto& out);
+
 // Every value made once, everything read is made, outputs exist, no cycle, names not empty. kBadData names the node.
 [[nodiscard]] Result<void> check_connections(const GraphProto& graph);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/edit/opset.h"
+#include "engine/edit/edit.h"
 
 #include <onnx/onnx.pb.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/onnx/constant_if.h"
+// An If whose condition is fixed gives way to its branch.
+#include "engine/onnx/import.h"
 
 #include <onnx/onnx.pb.h>
 
@@ -10,7 +11,6 @@
 
 #include "engine/base/format.h"
 #include "engine/base/text.h"
-#include "engine/onnx/import.h"
 
 namespace kinglet::engine::onnx_format {
 namespace {

@@ -9,7 +9,6 @@
 
 #include "engine/base/format.h"
 #include "engine/base/text.h"
-#include "engine/onnx/unknown_operators.h"
 #include "engine/onnx/wire/limits.h"
 #include "engine/ops/families/quantize16.h"
 #include "engine/ops/out_of_scope.h"

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -15,6 +17,7 @@
 
 namespace onnx {
 class AttributeProto;
+class GraphProto;
 class ModelProto;
 class NodeProto;
 }  // namespace onnx
@@ -43,6 +46,20 @@ struct Opsets {
 // infers shapes and verifies. External data lies in `folders`; none: it is refused.
 [[nodiscard]] Result<Graph> build_graph(::onnx::ModelProto& model, const ByteSource& source, const Skeleton& skeleton,
                                         const DataFolders& folders);
+
+// Exporters leave an `If` whose condition asks about shapes that are fixed by now. Such an If is its branch.
+// The condition that a graph with this one output computes; nothing when it depends on the data.
+using KnownCondition = std::function<std::optional<bool>(const ::onnx::GraphProto& graph)>;
+
+// Each If of the default domain whose condition is known gives way to the nodes and initializers of its branch, under
+// names of their own; an If inside a branch counts as well. The others stay, and are refused as operators out of scope.
+// At most kMostConditions conditions are asked for. kBadData: a branch that does not fit its If.
+inline constexpr int kMostConditions = 64;
+[[nodiscard]] Result<void> inline_constant_ifs(::onnx::GraphProto& graph, const KnownCondition& known);
+
+// A model with operators kinglet has no idea of is refused once, with all of them in one line.
+// kUnsupported: lists the operators (with a node of each, a count, and the reason where ops/out_of_scope.def has one).
+[[nodiscard]] Result<void> refuse_unknown_operators(const ::onnx::GraphProto& graph);
 
 // Gives each node of a file, asked for in its order and Constant nodes left out, its name in the graph: its own, made
 // unique, or "Conv_12".

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "engine/graph/verify.h"
-#include "engine/onnx/constant_if.h"
 #include "engine/onnx/external_data.h"
 #include "engine/onnx/import.h"
 #include "engine/onnx/tensor_proto.h"

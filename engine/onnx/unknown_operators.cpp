@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/onnx/unknown_operators.h"
+// The refusal of a model with operators that kinglet does not know.
+#include "engine/onnx/import.h"
 
 #include <onnx/onnx.pb.h>
 
@@ -10,7 +11,6 @@
 
 #include "engine/base/format.h"
 #include "engine/base/text.h"
-#include "engine/onnx/import.h"
 #include "engine/ops/op.h"
 #include "engine/ops/out_of_scope.h"
 

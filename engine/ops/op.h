@@ -54,7 +54,7 @@ class InferContext {
 // Inputs as the node lists them; nullptr where an optional one is absent.
 using Inputs = std::span<const Tensor* const>;
 
-// Which layout a lowered node works in (engine/plan/layout.h turns this into the layout of each value).
+// Which layout a lowered node works in (engine/plan/plan.h turns this into the layout of each value).
 enum class LayoutRule : std::uint8_t {
   kLogical,     // reads and writes the order of its shape (Reshape, Gemm ...)
   kFollow,      // any; its 4-D outputs lie as its inputs do (elementwise, Concat, Slice ...)

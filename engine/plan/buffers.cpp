@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/plan/buffers.h"
+#include "engine/plan/plan.h"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 
 #include "engine/base/error.h"
 #include "engine/graph/graph.h"
-#include "engine/plan/segments.h"
+#include "engine/plan/plan.h"
 
 namespace kinglet::engine {
 

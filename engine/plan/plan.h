@@ -1,12 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: everything that is decided before a model runs: layouts, steps, buffers. Pure: graph in, plan out.
+// Why: everything that is decided before a model runs: which values lie as [N,H,W,C], which nodes run in one step, and
+// one arena for what crosses steps and for what kernels write beside it. Pure: graph in, plan out.
 #pragma once
 
-#include "engine/plan/buffers.h"
-#include "engine/plan/layout.h"
-#include "engine/plan/segments.h"
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/backend/layout.h"
+#include "engine/backend/xnnpack/subgraph_builder.h"
+#include "engine/base/error.h"
+#include "engine/graph/graph.h"
+#include "engine/plan/kernel_choice.h"
 
 namespace kinglet::engine {
+
+// From each operator's LayoutRule: inputs of the graph and free-moving operators lie as the readers want, the rest
+// follows what feeds it. All shapes must be static.
+[[nodiscard]] Layouts assign_layouts(const Graph& graph);
+
+struct PlanOptions {
+  std::set<std::string> disabled_lowerings;  // operator types that run by evaluate
+  std::set<NodeId> refused;                  // nodes the backend turned down after all
+  KernelWishes kernels;
+};
+
+struct Step {
+  bool lowered = false;                // to XNNPACK
+  std::optional<ChosenKernel> kernel;  // of kinglet's own; neither: evaluate
+  std::vector<NodeId> nodes;           // in the order of the graph; exactly one when not lowered
+  std::vector<ValueId> inputs;         // read from outside, each once, no constants
+  std::vector<ValueId> outputs;        // read outside, or read by nobody
+};
+
+// A node that does not run in XNNPACK, and why.
+struct Fallback {
+  NodeId node = kNoNode;
+  std::string reason;
+};
+
+struct Segments {
+  std::vector<Step> steps;  // every value is made in an earlier step than it is read in
+  std::vector<Fallback> fallbacks;
+};
+
+// Asks every node's `lower` with a probing builder, then groups. Pure.
+[[nodiscard]] Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOptions& options);
+
+// Lowers the nodes of one step for real. The error's where is the node's name; a node that the probe took and the
+// build refuses is kInternal.
+struct BuildFailure {
+  NodeId node = kNoNode;
+  Error error;
+};
+[[nodiscard]] std::expected<xnn::SubgraphBuilder::Built, BuildFailure> build_segment(const Graph& graph,
+                                                                                     const Layouts& layouts,
+                                                                                     const Step& step);
+
+struct BufferPlan {
+  struct Slot {
+    std::size_t offset = 0;  // from the arena's start, a multiple of kBufferAlignment
+    std::size_t bytes = 0;   // of what lies there; at least kBufferSlack readable bytes follow
+  };
+  std::map<ValueId, Slot> slots;
+  std::map<std::size_t, Slot> scratch;  // by step: of a kernel that wants some
+  std::size_t arena_bytes = 0;
+};
+
+inline constexpr std::size_t kBufferAlignment = 64;
+inline constexpr std::size_t kBufferSlack = 64;  // XNNPACK reads 16 bytes past the end
+
+// A slot for each graph input and output (alive all the time), for each value that crosses steps (alive from the step
+// that makes it to the last that reads it) and for each kernel's scratch (alive in its step). kBadData when the sizes
+// do not fit memory. Pure.
+[[nodiscard]] Result<BufferPlan> plan_buffers(const Graph& graph, const std::vector<Step>& steps);
 
 struct Plan {
   Layouts layouts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/session/made_inputs.h"
+#include "engine/session/compare_graphs.h"
 
 #include <algorithm>
 #include <cmath>

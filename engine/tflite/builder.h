@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: what the operators of engine/tflite share: the file's tensors as values of the Graph in the making, their layout
-// and their levels.
+// and their levels; and the operators by name.
 #pragma once
 
 #include <cstdint>
@@ -96,5 +96,13 @@ Result<const Options*> Builder::options() {
   if (!found->Verify(verifier)) return fail(ErrorCode::kBadData, "its options lie outside the file");
   return found;
 }
+
+// Each reads the current operator of the builder and finishes its tensor; rows of operators.def.
+using ImportOperator = Result<void>(Builder& builder);
+
+ImportOperator import_add, import_average_pool, import_concatenation, import_conv, import_depthwise_conv,
+    import_fully_connected, import_hard_swish, import_logistic, import_max_pool, import_mean, import_mul, import_pad,
+    import_relu, import_relu6, import_relu_n1_to_1, import_reshape, import_same, import_softmax, import_sub,
+    import_tanh;
 
 }  // namespace kinglet::engine::tflite

@@ -11,8 +11,8 @@
 #include "engine/recipe/labels.h"
 #include "engine/recipe/output_meaning.h"
 #include "engine/recipe/recipe.h"
+#include "engine/tflite/builder.h"
 #include "engine/tflite/metadata.h"
-#include "engine/tflite/operators.h"
 
 namespace kinglet::engine {
 namespace {

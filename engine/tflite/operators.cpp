@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/tflite/operators.h"
+#include "engine/tflite/builder.h"
 
 #include <algorithm>
 

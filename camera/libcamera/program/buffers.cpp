@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: see buffers.h.
-#include "camera/libcamera/program/buffers.h"
+#include "camera/libcamera/program/device.h"
 
 #include <fcntl.h>
 #include <linux/dma-heap.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: see configuration.h.
-#include "camera/libcamera/program/configuration.h"
+#include "camera/libcamera/program/device.h"
 
 #include <cmath>
 #include <utility>

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: one libcamera camera from found to released, in the order libcamera demands. Knows no socket.
+// Why: one libcamera camera from found to released, in the order libcamera demands: which streams it is asked for,
+// where its pictures are stored, when it runs. Knows no socket.
 #pragma once
 
 #include <libcamera/camera.h>
 #include <libcamera/camera_manager.h>
+#include <libcamera/framebuffer.h>
+#include <libcamera/framebuffer_allocator.h>
 #include <libcamera/request.h>
 
 #include <atomic>
@@ -12,15 +15,61 @@
 #include <string>
 #include <vector>
 
-#include "camera/libcamera/program/buffers.h"
 #include "camera/libcamera/program/choice.h"
-#include "camera/libcamera/program/configuration.h"
 #include "camera/libcamera/protocol.h"
+#include "camera/source/camera_settings.h"
 #include "engine/base/error.h"
 #include "engine/base/file.h"
 #include "engine/base/mutex.h"
 
 namespace kinglet::camera {
+
+struct StreamWish {
+  unsigned width = 1280;
+  unsigned height = 720;
+  unsigned small_width = 0;  // of a second stream; 0: none
+  CameraSettings settings;   // how the picture is turned
+};
+
+// Asks the camera of this name for what stands in `wanted`, turned like `orientation`; its first stream is then what
+// the camera made of it. kUnavailable: nothing that kinglet reads, or it cannot be turned so.
+[[nodiscard]] Result<void> settle(libcamera::CameraConfiguration& wanted, libcamera::Orientation orientation,
+                                  const std::string& camera);
+
+// Validated. at(0): pictures of a size near to the wish; at(1), only where the camera offers it: the same pictures in
+// the same format and shape, but smaller. kUnavailable: no stream that kinglet reads, or one that cannot be turned;
+// kUsage: a rotation that is no right angle.
+[[nodiscard]] Result<std::unique_ptr<libcamera::CameraConfiguration>> make_configuration(libcamera::Camera& camera,
+                                                                                         const StreamWish& wish);
+
+// Buffers for one configured stream. Must die after the requests that use them and before the camera is released.
+class Buffers {
+ public:
+  // Camera sensors of a board (`csi`): memory of our own from a dma-heap, because the CPU reads the driver's own
+  // memory slowly there; if there is no heap, and for all other cameras, the driver's. kUnavailable: no memory.
+  [[nodiscard]] static Result<Buffers> allocate(const std::shared_ptr<libcamera::Camera>& camera,
+                                                const libcamera::StreamConfiguration& stream, bool csi);
+
+  [[nodiscard]] std::size_t size() const { return buffers_.size(); }
+  [[nodiscard]] libcamera::FrameBuffer* at(std::size_t index) const { return buffers_[index]; }
+  [[nodiscard]] const std::string& kind() const { return kind_; }  // "vidbuf_cached", "libcamera"
+
+ private:
+  std::unique_ptr<libcamera::FrameBufferAllocator> allocator_;
+  std::vector<std::unique_ptr<libcamera::FrameBuffer>> owned_;
+  std::vector<libcamera::FrameBuffer*> buffers_;
+  std::string kind_;
+};
+
+struct BufferDescription {
+  protocol::Buffer message;
+  std::vector<int> descriptors;  // borrowed from the FrameBuffer, each memory once
+};
+
+// Planes with the stride of the validated configuration. A buffer that libcamera describes as one piece is divided by
+// stride and height. kUnavailable: a layout that cannot be told.
+[[nodiscard]] Result<BufferDescription> describe_buffer(const libcamera::FrameBuffer& buffer, std::uint32_t index,
+                                                        const libcamera::StreamConfiguration& stream);
 
 struct DeviceWish {
   CameraWish which;

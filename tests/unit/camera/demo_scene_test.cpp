@@ -9,7 +9,6 @@
 
 #include "camera/decode/decode.h"
 #include "camera/demo/demo_canvas.h"
-#include "camera/demo/demo_frames.h"
 #include "camera/demo/demo_painter.h"
 #include "camera/source/source.h"
 #include "camera/sources/open_source.h"

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "camera/decode/decode.h"
-#include "camera/demo/demo_frames.h"
+#include "camera/demo/demo_scene.h"
 #include "engine/base/file.h"
 #include "tests/support/scratch_folder.h"
 

@@ -11,7 +11,6 @@
 
 #include "engine/edit/diff.h"
 #include "engine/edit/graph_tools.h"
-#include "engine/edit/opset.h"
 #include "tests/unit/engine_onnx/model_builder.h"
 
 namespace kinglet::engine {

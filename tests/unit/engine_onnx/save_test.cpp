@@ -7,7 +7,7 @@
 
 #include "engine/graph/text.h"
 #include "engine/ops/op.h"
-#include "engine/session/made_inputs.h"
+#include "engine/session/compare_graphs.h"
 #include "engine/session/model.h"
 #include "tests/support/scratch_folder.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/plan/layout.h"
+#include "engine/plan/plan.h"
 
 #include "engine/plan/macs.h"
 #include "engine/session/session.h"

@@ -10,7 +10,7 @@
 #include "engine/graph/float16.h"
 #include "engine/onnx/save.h"
 #include "engine/ops/op.h"
-#include "engine/session/made_inputs.h"
+#include "engine/session/compare_graphs.h"
 #include "engine/session/session.h"
 #include "tests/support/graph_of.h"
 

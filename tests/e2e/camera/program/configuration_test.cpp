@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: cameras answer a wish with less than it, each in its own way. The virtual camera takes any; here the answers are
 // those that libcamera documents of CameraConfiguration::validate().
-#include "camera/libcamera/program/configuration.h"
+#include "camera/libcamera/program/device.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

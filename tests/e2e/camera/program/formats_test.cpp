@@ -10,7 +10,7 @@
 #include <map>
 #include <vector>
 
-#include "camera/libcamera/program/buffers.h"
+#include "camera/libcamera/program/device.h"
 
 namespace kinglet::camera {
 namespace {
