@@ -13,6 +13,7 @@
 
 #include "engine/base/error.h"
 #include "engine/graph/graph.h"
+#include "engine/ops/traits.h"
 
 namespace kinglet::engine {
 
@@ -94,6 +95,16 @@ struct Op {
   Result<bool> (*lower)(xnn::SubgraphBuilder& builder, const Graph& graph, NodeId id) = nullptr;
   LayoutRule layout = LayoutRule::kLogical;
 
+  // What passes, planner and quantiser ask.
+  Traits traits;
+
+  // Multiply-adds of a product with weights, 0 while a shape is not known. Null: it has none.
+  std::int64_t (*multiply_adds)(const Graph& graph, const Node& node) = nullptr;
+
+  // Bytes that XNNPACK keeps beside values and weights, from above; asked where output 0 has four axes and lies as
+  // kNhwc says. Null: a pointer for each cell of each window (engine/plan/needs.h).
+  double (*kept_bytes)(const Graph& graph, const Node& node) = nullptr;
+
   // What this node, which lower takes as well, is to kernels of kinglet's own; nothing for forms that none is for. Its
   // inputs are the node's computed ones. 4-D values lie as [N,H,W,C]. Borrows numbers of the graph.
   std::optional<kernels::Work> (*work)(const Graph& graph, NodeId id) = nullptr;
@@ -119,6 +130,9 @@ struct Op {
 
 // Steps of the node's evaluate (Op::steps), in shapes as far as they are known.
 [[nodiscard]] double evaluation_steps(const Graph& graph, NodeId id);
+
+// Multiply-adds of the node (Op::multiply_adds); 0 for what is no product.
+[[nodiscard]] std::int64_t multiply_adds(const Graph& graph, NodeId id);
 
 // Runs one node by its evaluate on actual tensors (types and shapes of the outputs are inferred from them).
 [[nodiscard]] Result<std::vector<Tensor>> evaluate_node(const Graph& graph, NodeId id, Inputs inputs);

@@ -2,6 +2,7 @@
 #include "engine/ops/steps.h"
 
 #include <algorithm>
+#include <span>
 
 #include "engine/ops/op.h"
 
@@ -15,6 +16,14 @@ double numbers_of(const Graph& graph, ValueId id) {
   for (const Dim dim : *graph.value(id).shape) count *= dim == kUnknownDim ? 1.0 : static_cast<double>(dim);
   return count;
 }
+
+const Shape* static_shape(const Graph& graph, const std::vector<ValueId>& ids, std::size_t index) {
+  if (index >= ids.size() || ids[index] == kNoValue) return nullptr;
+  const auto& shape = graph.value(ids[index]).shape;
+  return shape && is_static(*shape) ? &*shape : nullptr;
+}
+
+std::int64_t count(std::span<const Dim> shape) { return element_count(shape).value_or(0); }
 
 }  // namespace
 
@@ -44,6 +53,23 @@ double product_steps(const Graph& graph, const Node& node) {
   return output_numbers(graph, node) * input_dim(graph, node, 0, transposed ? -2 : -1);
 }
 
+std::int64_t convolution_multiply_adds(const Graph& graph, const Node& node, std::size_t weight) {
+  const Shape* filter = static_shape(graph, node.inputs, weight);
+  const Shape* output = static_shape(graph, node.outputs, 0);
+  if (filter == nullptr || output == nullptr || filter->empty()) return 0;
+  return count(*output) * count(std::span(*filter).subspan(1));
+}
+
+std::int64_t product_multiply_adds(const Graph& graph, const Node& node, std::size_t weight) {
+  const Shape* left = static_shape(graph, node.inputs, 0);
+  const Shape* output = static_shape(graph, node.outputs, 0);
+  if (left == nullptr || output == nullptr || left->empty() || static_shape(graph, node.inputs, weight) == nullptr) {
+    return 0;
+  }
+  const bool transposed = node.attributes.get_int("transA", 0) != 0 && left->size() == 2;
+  return count(*output) * (transposed ? left->front() : left->back());
+}
+
 double pool_steps(const Graph& graph, const Node& node) {
   double taps = 1;
   for (const std::int64_t size : node.attributes.get_ints("kernel_shape")) taps *= static_cast<double>(size);
@@ -53,6 +79,12 @@ double pool_steps(const Graph& graph, const Node& node) {
 }
 
 }  // namespace ops
+
+std::int64_t multiply_adds(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Op* op = find_op(node.domain, node.op_type);
+  return op == nullptr || op->multiply_adds == nullptr ? 0 : op->multiply_adds(graph, node);
+}
 
 double evaluation_steps(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "engine/graph/graph.h"
 
@@ -18,6 +19,20 @@ namespace kinglet::engine::ops {
 
 // Of a matrix product whose left side is input 0, transposed where attribute transA says so.
 [[nodiscard]] double product_steps(const Graph& graph, const Node& node);
+
+// Op::multiply_adds of a product whose weight is input `weight`: of a convolution, [M,C/g,k1..kn]; of a matrix product,
+// whose left side is input 0, transposed where attribute transA says so. 0 while a shape is not static.
+[[nodiscard]] std::int64_t convolution_multiply_adds(const Graph& graph, const Node& node, std::size_t weight);
+[[nodiscard]] std::int64_t product_multiply_adds(const Graph& graph, const Node& node, std::size_t weight);
+// The same as a row's function.
+template <std::size_t kWeight>
+[[nodiscard]] std::int64_t convolution_multiply_adds(const Graph& graph, const Node& node) {
+  return convolution_multiply_adds(graph, node, kWeight);
+}
+template <std::size_t kWeight>
+[[nodiscard]] std::int64_t product_multiply_adds(const Graph& graph, const Node& node) {
+  return product_multiply_adds(graph, node, kWeight);
+}
 
 // Of a pool: each window of attribute kernel_shape is walked once, its cells inside the input once more for each plane.
 [[nodiscard]] double pool_steps(const Graph& graph, const Node& node);

@@ -31,26 +31,19 @@ bool is_never_negative(const Graph& graph, ValueId id, int depth) {
   const Node& node = graph.node(graph.value(id).producer);
   if (node.outputs[0] != id || !node.domain.empty()) return false;
   if (fused_clip(node).min >= 0) return true;
-  const auto all_inputs = [&] {
-    return std::ranges::all_of(
-        node.inputs, [&](ValueId input) { return input != kNoValue && is_never_negative(graph, input, depth - 1); });
-  };
-  if (is_any_of(node, {"Relu", "Sigmoid", "HardSigmoid", "Softmax", "Abs", "Exp", "Sqrt", "Softplus"})) return true;
-  if (is_op(node, "Clip")) {
-    const std::optional<Bounds> bounds = bounds_of(graph, node);
-    return bounds && bounds->min >= 0;
+  switch (traits_of(node).never_negative) {
+    case NeverNegative::kAlways:
+      return true;
+    case NeverNegative::kLikeFirst:
+      return windows_hold_data(node) && is_never_negative(graph, node.inputs[0], depth - 1);
+    case NeverNegative::kLikeInputs:
+      return std::ranges::all_of(
+          node.inputs, [&](ValueId input) { return input != kNoValue && is_never_negative(graph, input, depth - 1); });
+    case NeverNegative::kUnknown:
+      break;
   }
-  if (is_any_of(node, {"Add", "Mul", "Concat", "Sum", "Mean", "Min"})) return all_inputs();
-  if (is_any_of(node, {"AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Reshape", "Flatten", "Squeeze",
-                       "Unsqueeze", "Transpose", "Identity"})) {
-    return is_never_negative(graph, node.inputs[0], depth - 1);
-  }
-  // A dilated window may lie in the padding as a whole, which counts as -inf.
-  if (is_op(node, "MaxPool")) {
-    return std::ranges::all_of(node.attributes.get_ints("dilations"), [](auto step) { return step == 1; }) &&
-           is_never_negative(graph, node.inputs[0], depth - 1);
-  }
-  return false;
+  const std::optional<Bounds> bounds = bounds_of(graph, node);
+  return bounds && bounds->min >= 0;
 }
 
 ValueId bound_constant(Graph& graph, NodeId id, float number, std::string_view what, DataType type) {
@@ -62,13 +55,13 @@ ValueId bound_constant(Graph& graph, NodeId id, float number, std::string_view w
 }  // namespace
 
 std::optional<Bounds> bounds_of(const Graph& graph, const Node& node) {
-  if (!is_float(graph.value(node.inputs[0]).type)) return std::nullopt;
+  const Clamp clamp = traits_of(node).clamp;
+  if (clamp == Clamp::kNo || !is_float(graph.value(node.inputs[0]).type)) return std::nullopt;
   Bounds bounds;
-  if (is_op(node, "Relu")) {
+  if (clamp == Clamp::kAboveZero) {
     bounds.min = 0;
     return bounds;
   }
-  if (!is_op(node, "Clip")) return std::nullopt;
   const std::optional<float> min = bound(graph, node, 1, bounds.min);
   const std::optional<float> max = bound(graph, node, 2, bounds.max);
   if (!min || !max || *min > *max) return std::nullopt;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: Relu and Clip as one thing, a range of floats: what merge_clip and fuse_activation compute with.
+// Why: operators that clamp (Relu, Clip) as one thing, a range of floats: what merge_clip and fuse_activation compute
+// with.
 #pragma once
 
 #include <limits>
@@ -14,7 +15,8 @@ struct Bounds {
   float max = std::numeric_limits<float>::infinity();
 };
 
-// The range of a Relu or Clip of floats; nothing when a bound is computed, NaN, or min > max.
+// The range that a node clamps floats to; nothing when it does not clamp, or when a bound is computed, NaN, or min >
+// max.
 [[nodiscard]] std::optional<Bounds> bounds_of(const Graph& graph, const Node& node);
 
 // Makes the Relu or Clip a clamp to `bounds`: Relu for [0, inf), else Clip without its infinite bounds.

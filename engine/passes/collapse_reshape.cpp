@@ -19,7 +19,7 @@ std::optional<Tensor> shape_constant(const std::optional<Shape>& shape) {
 bool collapse(Graph& graph, NodeId id) {
   const Node& last = graph.node(id);
   const ValueId middle = last.inputs[0];
-  const NodeId first = producer_of(graph, middle, {"Reshape", "Flatten", "Squeeze", "Unsqueeze"});
+  const NodeId first = producer_of(graph, middle, is_reshape);
   if (first == kNoNode || !graph.has_single_use(middle)) return false;
   std::optional<Tensor> shape = shape_constant(graph.value(last.outputs[0]).shape);
   if (!shape) return false;
@@ -37,6 +37,6 @@ bool collapse(Graph& graph, NodeId id) {
 }  // namespace
 
 Result<int> collapse_reshape(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Reshape", "Flatten", "Squeeze", "Unsqueeze"}, collapse);
+  return rewrite_nodes(graph, budget, is_reshape, collapse);
 }
 }  // namespace kinglet::engine::passes

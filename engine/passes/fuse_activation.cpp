@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Before:     y = Conv / Gemm / Add / Sub / Mul / Div / pool (...); z = Relu(y) or Clip(y, a, b)
+// Before:     y = Conv / Gemm / Add / Sub / Mul / Div / pool (...), which Traits::takes_clip names; z = Relu(y) or
+//             Clip(y, a, b)
 // After:      z = the same {kinglet_min=a, kinglet_max=b}
 // Conditions: y is read by this node alone, is no graph output and is f32; the node makes nothing else; the bounds are
 // fixed
@@ -21,9 +22,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 bool fuse(Graph& graph, NodeId id) {
   const Node& activation = graph.node(id);
   const ValueId middle = activation.inputs[0];
-  const NodeId producer = producer_of(graph, middle,
-                                      {"Conv", "Gemm", "Add", "Sub", "Mul", "Div", "AveragePool", "MaxPool",
-                                       "GlobalAveragePool", "BatchNormalization"});
+  const NodeId producer = producer_of(graph, middle, [](const Node& node) { return traits_of(node).takes_clip; });
   if (producer == kNoNode || !graph.has_single_use(middle) || graph.node(producer).outputs.size() != 1) return false;
   if (graph.value(middle).type != DataType::kF32) return false;
   const std::optional<Bounds> bounds = bounds_of(graph, activation);
@@ -39,7 +38,5 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_activation(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Relu", "Clip"}, fuse);
-}
+Result<int> fuse_activation(Graph& graph, PassBudget& budget) { return rewrite_nodes(graph, budget, is_clamp, fuse); }
 }  // namespace kinglet::engine::passes

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Before:     y = Conv(x, w, b); r = f(y); z = r * k, or r / k
 // After:      z = f(Conv(x, w * k, b * k))
-// Conditions: f is Relu, LeakyRelu, MaxPool, AveragePool, GlobalAveragePool or GlobalMaxPool, or some of them one after
-//             the other: f(k * y) = k * f(y) for k > 0 (not for Clip, HardSwish, Sigmoid, Gelu). Every value between is
+// Conditions: f is homogeneous (Traits: Relu, LeakyRelu and pools; not Clip, HardSwish, Sigmoid, Gelu), or several such
+//             one after the other: f(k * y) = k * f(y) for k > 0. Every value between is
 //             read once and is no graph output; k is one positive number or one per channel, all positive; w, b and k
 //             are fixed constants; every result is finite.
 #include <algorithm>
@@ -20,8 +20,7 @@ NodeId conv_behind(const Graph& graph, ValueId id) {
   for (int i = 0; i <= kMostBetween; ++i) {
     const NodeId conv = inner_producer(graph, id, {"Conv"});
     if (conv != kNoNode) return i > 0 ? conv : kNoNode;  // directly behind it: fuse_mul_into_conv
-    const NodeId between = inner_producer(
-        graph, id, {"Relu", "LeakyRelu", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"});
+    const NodeId between = inner_producer(graph, id, [](const Node& node) { return traits_of(node).homogeneous; });
     if (between == kNoNode || graph.node(between).outputs.size() != 1) return kNoNode;
     id = graph.node(between).inputs[0];
   }

@@ -136,7 +136,7 @@ bool fuse(Graph& graph, NodeId quantize) {
 bool fuse_float_result(Graph& graph, NodeId core) {
   const Node& node = graph.node(core);
   const bool quantised = std::ranges::any_of(graph.consumers(node.outputs[0]), [&](NodeId reader) {
-    return is_any_of(graph.node(reader), {"QuantizeLinear", "Relu", "Clip"});
+    return is_op(graph.node(reader), "QuantizeLinear") || is_clamp(graph.node(reader));
   });
   const auto found = quantized_layer(graph, node);
   if (quantised || !found || found->x.type != DataType::kI8) return false;

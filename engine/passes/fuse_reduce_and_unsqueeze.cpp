@@ -26,9 +26,8 @@ std::optional<std::vector<std::size_t>> axes_of(const Graph& graph, const Node& 
 
 bool fuse(Graph& graph, NodeId id) {
   const Node& last = graph.node(id);
-  const NodeId first = producer_of(graph, last.inputs[0],
-                                   {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
-                                    "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"});
+  const NodeId first =
+      producer_of(graph, last.inputs[0], [](const Node& node) { return traits_of(node).dims == DimRule::kReduced; });
   if (first == kNoNode || !graph.has_single_use(last.inputs[0])) return false;
   const Node& reduce = graph.node(first);
   const bool adds = is_op(last, "Unsqueeze");

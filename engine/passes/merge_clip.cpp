@@ -16,7 +16,7 @@ namespace {
 bool fuse(Graph& graph, NodeId id) {
   const Node& last = graph.node(id);
   const ValueId middle = last.inputs[0];
-  const NodeId first = producer_of(graph, middle, {"Relu", "Clip"});
+  const NodeId first = producer_of(graph, middle, is_clamp);
   if (first == kNoNode || !graph.has_single_use(middle)) return false;
   const std::optional<Bounds> inner = bounds_of(graph, graph.node(first));
   const std::optional<Bounds> outer = bounds_of(graph, last);
@@ -33,7 +33,5 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> merge_clip(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Relu", "Clip"}, fuse);
-}
+Result<int> merge_clip(Graph& graph, PassBudget& budget) { return rewrite_nodes(graph, budget, is_clamp, fuse); }
 }  // namespace kinglet::engine::passes

@@ -19,23 +19,14 @@ using Perm = std::vector<std::int64_t>;
 // Bounds the time for one Transpose; a stage of the largest ConvNeXt has 54.
 constexpr std::size_t kMostNodes = 256;
 
-constexpr std::initializer_list<std::string_view> kUnary{"Relu", "LeakyRelu",  "ThresholdedRelu",
-                                                         "Elu",  "Selu",       "Celu",
-                                                         "Clip", "Sigmoid",    "HardSigmoid",
-                                                         "Tanh", "HardSwish",  "Gelu",
-                                                         "Mish", "Softplus",   "Erf",
-                                                         "Exp",  "Log",        "Softsign",
-                                                         "Sqrt", "Neg",        "Abs",
-                                                         "Cast", "Reciprocal", "Floor",
-                                                         "Ceil", "Round"};
-constexpr std::initializer_list<std::string_view> kBinary{"Add", "Sub", "Mul", "Div"};
-
-bool is_unary(const Node& node) { return is_any_of(node, kUnary); }
-
-bool is_elementwise(const Node& node) { return !has_fused_clip(node) && (is_unary(node) || is_any_of(node, kBinary)); }
+bool is_elementwise(const Node& node) {
+  return traits_of(node).elementwise != Elementwise::kNo && !has_fused_clip(node) && node.outputs.size() == 1;
+}
 
 // Inputs that have the output's axes; the others are single numbers (bounds of Clip).
-std::size_t axes_inputs(const Node& node) { return is_unary(node) ? 1 : 2; }
+std::size_t axes_inputs(const Node& node) {
+  return traits_of(node).elementwise == Elementwise::kUnary ? 1 : node.inputs.size();
+}
 
 // The constant as the Transpose's input sees it; nothing when more than its shape would change.
 std::optional<Tensor> turned_back(const Tensor& constant, const Perm& perm) {

@@ -51,9 +51,7 @@ std::optional<double> scalar_beside(const Graph& graph, const Node& node, std::s
 }
 
 NodeId inner_producer(const Graph& graph, ValueId id, std::initializer_list<std::string_view> op_types) {
-  if (id == kNoValue || !graph.has_single_use(id)) return kNoNode;
-  const NodeId made_by = producer_of(graph, id, op_types);
-  return made_by == kNoNode || has_fused_clip(graph.node(made_by)) ? kNoNode : made_by;
+  return inner_producer(graph, id, [&](const Node& node) { return is_any_of(node, op_types); });
 }
 
 std::optional<Product> match_product(const Graph& graph, NodeId id) {

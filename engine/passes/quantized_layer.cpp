@@ -128,7 +128,7 @@ NodeId quantize_behind(const Graph& graph, const Node& node) {
     if (readers.size() != 1) return kNoNode;
     const Node& reader = graph.node(readers.front());
     if (is_op(reader, "QuantizeLinear")) return readers.front();
-    if (!is_any_of(reader, {"Relu", "Clip"})) return kNoNode;
+    if (!is_clamp(reader)) return kNoNode;
     made = reader.outputs[0];
   }
   return kNoNode;
@@ -170,7 +170,7 @@ OrReason<QuantizedTarget> quantized_target(const Graph& graph, NodeId quantize) 
       .made = node.inputs[0], .bounds = {}, .type = graph.value(node.outputs[0]).type, .numbers = *numbers};
   if (byte_size(out.type) != 1) return because("its result is not of 8 bits");
   if (!graph.has_single_use(out.made)) return because("its result is read as floats, too");
-  const NodeId maker = producer_of(graph, out.made, {"Relu", "Clip"});
+  const NodeId maker = producer_of(graph, out.made, is_clamp);
   if (maker == kNoNode) return out;
   const auto bounds = bounds_of(graph, graph.node(maker));
   const ValueId before = graph.node(maker).inputs[0];
@@ -265,7 +265,7 @@ std::vector<FloatNode> nodes_in_float(const Graph& graph) {
   if (!has_levels) return found;
   for (const NodeId id : graph.nodes()) {
     const Node& node = graph.node(id);
-    if (is_any_of(node, {"QuantizeLinear", "DequantizeLinear", "Relu", "Clip"}) || node.outputs.size() != 1) continue;
+    if (is_any_of(node, {"QuantizeLinear", "DequantizeLinear"}) || is_clamp(node) || node.outputs.size() != 1) continue;
     const NodeId quantize = quantize_behind(graph, node);
     const bool reads_levels = std::ranges::any_of(
         node.inputs, [&](ValueId input) { return producer_of(graph, input, {"DequantizeLinear"}) != kNoNode; });

@@ -49,10 +49,7 @@ const Tensor* fixed_input(const Graph& graph, const Node& node, std::size_t inde
 }
 
 NodeId producer_of(const Graph& graph, ValueId id, std::initializer_list<std::string_view> op_types) {
-  const NodeId producer = id == kNoValue ? kNoNode : graph.value(id).producer;
-  if (producer == kNoNode) return kNoNode;
-  const Node& node = graph.node(producer);
-  return is_any_of(node, op_types) && node.outputs[0] == id ? producer : kNoNode;
+  return producer_of(graph, id, [&](const Node& node) { return is_any_of(node, op_types); });
 }
 
 bool is_float(DataType type) { return type == DataType::kF32 || type == DataType::kF16; }

@@ -2,6 +2,7 @@
 // Why: what the passes share: matching a producer, reading a constant per channel, replacing a value.
 #pragma once
 
+#include <concepts>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "engine/graph/graph.h"
+#include "engine/ops/traits.h"
 #include "engine/passes/pass.h"
 
 namespace kinglet::engine {
@@ -30,6 +32,15 @@ namespace kinglet::engine {
 
 // The node that makes `id` as its first output, if it has this operator; kNoNode otherwise, and for an absent input.
 [[nodiscard]] NodeId producer_of(const Graph& graph, ValueId id, std::initializer_list<std::string_view> op_types);
+// The same, if it is one of those that `asked` (const Node&) -> bool answers true for (engine/ops/traits.h).
+template <typename Asked>
+  requires std::predicate<Asked, const Node&>
+[[nodiscard]] NodeId producer_of(const Graph& graph, ValueId id, Asked asked) {
+  const NodeId producer = id == kNoValue ? kNoNode : graph.value(id).producer;
+  if (producer == kNoNode) return kNoNode;
+  const Node& node = graph.node(producer);
+  return asked(node) && node.outputs[0] == id ? producer : kNoNode;
+}
 
 // What a Transpose does, also where the attribute is left out (the axes reversed); empty while the rank is unknown.
 [[nodiscard]] std::vector<std::int64_t> perm_of(const Graph& graph, const Node& transpose);
@@ -82,15 +93,16 @@ void replace_value(Graph& graph, ValueId old, ValueId replacement);
 // Replaces the only output of `id` by `replacement` and removes the node; false (untouched) when it cannot.
 [[nodiscard]] bool bypass_node(Graph& graph, NodeId id, ValueId replacement);
 
-// Offers each node with one of these operators to `try_rewrite(Graph&, NodeId) -> bool` while the budget lasts.
-template <typename TryRewrite>
-int rewrite_nodes(Graph& graph, PassBudget& budget, std::initializer_list<std::string_view> op_types,
-                  TryRewrite try_rewrite) {
+// Offers each node that `asked` (const Node&) -> bool takes to `try_rewrite(Graph&, NodeId) -> bool` while the budget
+// lasts.
+template <typename Asked, typename TryRewrite>
+  requires std::predicate<Asked, const Node&>
+int rewrite_nodes(Graph& graph, PassBudget& budget, Asked asked, TryRewrite try_rewrite) {
   int count = 0;
   const std::vector<NodeId> order = graph.nodes();
   for (const NodeId id : order) {
     if (!budget.left()) break;
-    if (!graph.contains(id) || !is_any_of(graph.node(id), op_types)) continue;
+    if (!graph.contains(id) || !asked(graph.node(id))) continue;
     std::string name = graph.node(id).name;
     std::string op_type = graph.node(id).op_type;
     if (!try_rewrite(graph, id)) continue;
@@ -98,6 +110,13 @@ int rewrite_nodes(Graph& graph, PassBudget& budget, std::initializer_list<std::s
     ++count;
   }
   return count;
+}
+
+// The same for the nodes with one of these operators.
+template <typename TryRewrite>
+int rewrite_nodes(Graph& graph, PassBudget& budget, std::initializer_list<std::string_view> op_types,
+                  TryRewrite try_rewrite) {
+  return rewrite_nodes(graph, budget, [&](const Node& node) { return is_any_of(node, op_types); }, try_rewrite);
 }
 
 }  // namespace kinglet::engine

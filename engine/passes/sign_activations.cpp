@@ -129,7 +129,7 @@ bool touches_unsigned_layer(const Graph& graph, const Levels& levels) {
                                  [&](NodeId reader) { return is_unsigned(reader, node.outputs[0]); });
     }
     NodeId maker = graph.value(node.inputs[0]).producer;
-    if (maker != kNoNode && is_any_of(graph.node(maker), {"Relu", "Clip"})) {
+    if (maker != kNoNode && is_clamp(graph.node(maker))) {
       maker = graph.value(graph.node(maker).inputs[0]).producer;
     }
     return maker != kNoNode && is_unsigned(maker, kNoValue);

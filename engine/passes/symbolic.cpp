@@ -229,7 +229,7 @@ std::optional<Terms> SymbolicShapes::numbers_of(const Node& node) {
   if (is_op(node, "Slice")) return sliced(node);
   if (is_any_of(node, {"Add", "Sub", "Mul", "Div", "Equal"})) return combined(node);
   if (is_op(node, "Where")) return chosen(node);
-  if (is_any_of(node, {"Identity", "Unsqueeze", "Squeeze", "Reshape", "Flatten"}) ||
+  if (is_reshape(node) || is_op(node, "Identity") ||
       (is_op(node, "Cast") && graph_.value(node.outputs[0]).type == DataType::kI64)) {
     return numbers(node.inputs[0]);
   }

@@ -67,6 +67,7 @@ class SymbolicShapes {
   std::optional<Term> broadcast_dim(const Node& node, std::size_t axis, std::size_t rank, std::size_t skip_last);
   std::optional<Term> joined_dim(const Node& node, std::size_t axis);
   std::optional<Term> matrix_dim(const Node& node, std::size_t axis, std::size_t rank);
+  std::optional<Term> sliced_dim(const Node& node, std::size_t axis, std::size_t rank);
   std::optional<Term> input_dim(const Node& node, std::size_t input, std::size_t axis);
   std::optional<std::vector<std::int64_t>> axes_of(const Node& node, std::size_t rank) const;
 

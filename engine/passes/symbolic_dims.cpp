@@ -152,60 +152,34 @@ std::optional<Term> SymbolicShapes::matrix_dim(const Node& node, std::size_t axi
   return broadcast_dim(node, axis, rank, 2);
 }
 
+std::optional<Term> SymbolicShapes::sliced_dim(const Node& node, std::size_t axis, std::size_t rank) {
+  const Tensor* axes = fixed_input(graph_, node, 3);
+  if (axes == nullptr) return std::nullopt;
+  const bool cut = std::ranges::any_of(axes->to_int64s(), [&](auto a) { return place(a, rank) == axis; });
+  return cut ? std::nullopt : input_dim(node, 0, axis);
+}
+
 std::optional<Term> SymbolicShapes::dim_of(const Node& node, std::size_t output, std::size_t axis) {
   const std::size_t rank = graph_.value(node.outputs[output]).shape->size();
-  if (is_any_of(node, {"Conv", "MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool"})) {
-    return axis == 0 ? input_dim(node, 0, 0) : std::nullopt;
-  }
   if (is_any_of(node, {"Transpose", "Unsqueeze", "Squeeze", "Flatten"})) return moved_dim(node, axis);
   if (is_op(node, "Reshape")) return reshaped_dim(node, axis);
   if (is_any_of(node, {"Concat", "Split"})) return joined_dim(node, axis);
   if (is_any_of(node, {"MatMul", "Gemm"})) return matrix_dim(node, axis, rank);
-  if (is_any_of(node, {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Sum", "Mean", "Where"})) {
-    return broadcast_dim(node, axis, rank, 0);
-  }
-  if (is_any_of(node, {"Relu",
-                       "LeakyRelu",
-                       "PRelu",
-                       "Clip",
-                       "Sigmoid",
-                       "HardSigmoid",
-                       "Tanh",
-                       "HardSwish",
-                       "Gelu",
-                       "Erf",
-                       "Sqrt",
-                       "Exp",
-                       "Neg",
-                       "Abs",
-                       "Elu",
-                       "Selu",
-                       "Softplus",
-                       "Mish",
-                       "Softmax",
-                       "Cast",
-                       "LogSoftmax",
-                       "Identity",
-                       "Dropout",
-                       "BatchNormalization",
-                       "LRN",
-                       "Softsign",
-                       "QuantizeLinear",
-                       "DequantizeLinear",
-                       "LayerNormalization",
-                       "InstanceNormalization",
-                       "GroupNormalization"})) {
-    return output == 0 ? input_dim(node, 0, axis) : std::nullopt;
-  }
-  if (node.op_type.starts_with("Reduce") && node.domain.empty() && node.attributes.get_int("keepdims", 1) != 0 &&
-      fixed_input(graph_, node, 1) != nullptr) {
-    return input_dim(node, 0, axis);  // reduced axes are 1: not asked for
-  }
-  if (is_op(node, "Slice")) {
-    const Tensor* axes = fixed_input(graph_, node, 3);
-    if (axes == nullptr) return std::nullopt;
-    const bool cut = std::ranges::any_of(axes->to_int64s(), [&](auto a) { return place(a, rank) == axis; });
-    return cut ? std::nullopt : input_dim(node, 0, axis);
+  if (is_op(node, "Slice")) return sliced_dim(node, axis, rank);
+  const Traits& traits = traits_of(node);
+  if (traits.elementwise == Elementwise::kUnary) return input_dim(node, 0, axis);
+  if (traits.elementwise == Elementwise::kBroadcast) return broadcast_dim(node, axis, rank, 0);
+  switch (traits.dims) {
+    case DimRule::kLikeFirst:
+      return output == 0 ? input_dim(node, 0, axis) : std::nullopt;
+    case DimRule::kBatch:
+      return axis == 0 ? input_dim(node, 0, 0) : std::nullopt;
+    case DimRule::kReduced: {  // reduced axes are 1: not asked for
+      const bool keeps = node.attributes.get_int("keepdims", 1) != 0 && fixed_input(graph_, node, 1) != nullptr;
+      return keeps ? input_dim(node, 0, axis) : std::nullopt;
+    }
+    case DimRule::kUnknown:
+      break;
   }
   return std::nullopt;
 }

@@ -30,21 +30,17 @@ double constant_bytes(const Graph& graph) {
   return bytes;
 }
 
-// What XNNPACK keeps for operators that have windows: output places times cells of the window, each a pointer.
+// What XNNPACK keeps: what the row says, or, for operators that have windows, output places times cells of the window,
+// each a pointer.
 double window_bytes(const Graph& graph, const Node& node) {
   const Op* op = find_op(node.domain, node.op_type);
   if (op == nullptr || op->layout != LayoutRule::kNhwc || node.outputs.empty()) return 0;
   const std::optional<Shape>& out = graph.value(node.outputs[0]).shape;
   if (!out || out->size() != 4) return 0;
+  if (op->kept_bytes != nullptr) return op->kept_bytes(graph, node);
   double cells = static_cast<double>(sizeof(void*));
   for (std::size_t axis = 2; axis < 4; ++axis) cells *= std::max(1.0, static_cast<double>((*out)[axis]));
   for (const std::int64_t size : node.attributes.get_ints("kernel_shape")) cells *= static_cast<double>(size);
-  if (node.op_type == "LRN") {  // a band of channels times channels, and its packed copy
-    const auto channels = static_cast<double>((*out)[1]);
-    return 2 * sizeof(float) * channels * channels;
-  }
-  constexpr double kResizeCorners = 4;
-  if (node.op_type == "Resize") return kResizeCorners * cells;
   const bool weighted = node.inputs.size() > 1 && node.inputs[1] != kNoValue;
   if (node.attributes.find("kernel_shape") != nullptr || !weighted) return cells;
   const std::optional<Shape>& weight = graph.value(node.inputs[1]).shape;

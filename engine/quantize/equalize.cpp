@@ -28,7 +28,8 @@ NodeId next_layer(const Graph& graph, NodeId id) {
     const Node& node = graph.node(reader);
     if (node.inputs[0] != value) return kNoNode;
     if (layer_of(graph, reader)) return reader;
-    if (!is_any_of(node, {"Relu", "LeakyRelu"})) return kNoNode;
+    const Traits& traits = traits_of(node);
+    if (!traits.homogeneous || traits.elementwise != Elementwise::kUnary) return kNoNode;
     value = node.outputs[0];
   }
   return kNoNode;

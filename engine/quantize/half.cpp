@@ -2,7 +2,6 @@
 #include "engine/quantize/half.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "engine/base/format.h"
@@ -18,10 +17,6 @@ constexpr float kLeast = 1e-7F;
 constexpr float kMost = 1e4F;
 constexpr std::int64_t kFewest = 2;  // a single number is not worth a Cast
 constexpr std::int64_t kOnnxFloat = 1, kOnnxFloat16 = 10;
-
-// Operators whose float16 forms runtimes lack, or whose sums float16 does not hold.
-constexpr std::array<std::string_view, 9> kBlocked{"CumSum", "Max",  "Min",      "NonMaxSuppression", "Range",
-                                                   "Resize", "TopK", "RoiAlign", "Upsample"};
 
 class Converter {
  public:
@@ -104,7 +99,7 @@ class Converter {
     return options_.keep_float.contains(node.name) || options_.keep_float.contains(node.op_type);
   }
 
-  bool is_blocked(const Node& node) const { return std::ranges::contains(kBlocked, node.op_type) || is_asked(node); }
+  bool is_blocked(const Node& node) const { return !traits_of(node).fits_half || is_asked(node); }
 
   void compute_in_half() {
     const std::vector<NodeId> nodes = graph_.nodes();

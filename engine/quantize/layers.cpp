@@ -85,7 +85,7 @@ NodeId activation_behind(const Graph& graph, NodeId id) {
   if (node.outputs.size() != 1 || !graph.has_single_use(node.outputs[0])) return kNoNode;
   const NodeId reader = graph.consumers(node.outputs[0]).front();
   const Node& next = graph.node(reader);
-  return is_any_of(next, {"Relu", "Clip"}) && next.inputs[0] == node.outputs[0] ? reader : kNoNode;
+  return is_clamp(next) && next.inputs[0] == node.outputs[0] ? reader : kNoNode;
 }
 
 ValueId result_of(const Graph& graph, NodeId id) {

@@ -81,7 +81,7 @@ class Choice {
     for (const NodeId id : std::views::reverse(graph_.nodes())) {
       const Node& node = graph_.node(id);
       const bool leads = std::ranges::any_of(node.outputs, [&](ValueId value) { return leading_.contains(value); });
-      const bool passes = computes(node) || moves(node) || is_any_of(node, {"Relu", "Clip"});
+      const bool passes = computes(node) || moves(node) || is_clamp(node);
       if (layers_.contains(id)) {
         leading_.insert(node.inputs[0]);
       } else if (leads && passes) {

@@ -14,7 +14,6 @@
 #include "engine/graph/float16.h"
 #include "engine/ops/op.h"
 #include "engine/passes/runner.h"
-#include "engine/plan/macs.h"
 #include "engine/plan/needs.h"
 #include "engine/session/session.h"
 

@@ -8,7 +8,6 @@
 #include "engine/graph/fused_clip.h"
 #include "engine/graph/quantization.h"
 #include "engine/ops/op.h"
-#include "engine/plan/macs.h"
 #include "engine/plan/needs.h"
 #include "engine/session/session_state.h"
 

@@ -259,56 +259,86 @@ const Op kRelu{.op_type = "Relu",
                .infer = infer_same<kNumbers>,
                .evaluate = evaluate_relu,
                .lower = lower_relu,
-               .layout = LayoutRule::kFollow};
+               .layout = LayoutRule::kFollow,
+               .traits = {.elementwise = Elementwise::kUnary,
+                          .clamp = Clamp::kAboveZero,
+                          .never_negative = NeverNegative::kAlways,
+                          .homogeneous = true}};
 const Op kLeakyRelu{.op_type = "LeakyRelu",
                     .infer = infer_same<kFloats>,
                     .evaluate = evaluate_leaky_relu,
                     .lower = lower_leaky_relu,
-                    .layout = LayoutRule::kFollow};
+                    .layout = LayoutRule::kFollow,
+                    .traits = {.elementwise = Elementwise::kUnary, .homogeneous = true}};
 const Op kElu{.op_type = "Elu",
               .infer = infer_same<kFloats>,
               .evaluate = evaluate_elu,
               .lower = lower_elu,
-              .layout = LayoutRule::kFollow};
-const Op kSelu{.op_type = "Selu", .normalize = normalize_selu, .infer = infer_same<kFloats>, .evaluate = evaluate_selu};
-const Op kCelu{.op_type = "Celu", .infer = infer_same<kFloats>, .evaluate = evaluate_celu};
+              .layout = LayoutRule::kFollow,
+              .traits = {.elementwise = Elementwise::kUnary}};
+const Op kSelu{.op_type = "Selu",
+               .normalize = normalize_selu,
+               .infer = infer_same<kFloats>,
+               .evaluate = evaluate_selu,
+               .traits = {.elementwise = Elementwise::kUnary}};
+const Op kCelu{.op_type = "Celu",
+               .infer = infer_same<kFloats>,
+               .evaluate = evaluate_celu,
+               .traits = {.elementwise = Elementwise::kUnary}};
 const Op kSigmoid{.op_type = "Sigmoid",
                   .infer = infer_same<kFloats>,
                   .evaluate = evaluate_sigmoid,
                   .lower = lower_unary<xnn_unary_sigmoid>,
-                  .layout = LayoutRule::kFollow};
+                  .layout = LayoutRule::kFollow,
+                  .traits = {.elementwise = Elementwise::kUnary, .never_negative = NeverNegative::kAlways}};
 const Op kHardSigmoid{.op_type = "HardSigmoid",
                       .infer = infer_same<kFloats>,
                       .evaluate = evaluate_hard_sigmoid,
                       .lower = lower_hard_sigmoid,
-                      .layout = LayoutRule::kFollow};
+                      .layout = LayoutRule::kFollow,
+                      .traits = {.elementwise = Elementwise::kUnary, .never_negative = NeverNegative::kAlways}};
 const Op kHardSwish{.op_type = "HardSwish",
                     .infer = infer_same<kFloats>,
                     .evaluate = evaluate_hard_swish,
                     .lower = lower_unary<xnn_unary_hardswish>,
-                    .layout = LayoutRule::kFollow};
+                    .layout = LayoutRule::kFollow,
+                    .traits = {.elementwise = Elementwise::kUnary}};
 const Op kTanh{.op_type = "Tanh",
                .infer = infer_same<kFloats>,
                .evaluate = evaluate_tanh,
                .lower = lower_unary<xnn_unary_tanh>,
-               .layout = LayoutRule::kFollow};
-const Op kSoftplus{.op_type = "Softplus", .infer = infer_same<kFloats>, .evaluate = evaluate_softplus};
-const Op kSoftsign{.op_type = "Softsign", .infer = infer_same<kFloats>, .evaluate = evaluate_softsign};
-const Op kMish{.op_type = "Mish", .infer = infer_same<kFloats>, .evaluate = evaluate_mish};
-const Op kThresholdedRelu{
-    .op_type = "ThresholdedRelu", .infer = infer_same<kFloats>, .evaluate = evaluate_thresholded_relu};
+               .layout = LayoutRule::kFollow,
+               .traits = {.elementwise = Elementwise::kUnary}};
+const Op kSoftplus{.op_type = "Softplus",
+                   .infer = infer_same<kFloats>,
+                   .evaluate = evaluate_softplus,
+                   .traits = {.elementwise = Elementwise::kUnary, .never_negative = NeverNegative::kAlways}};
+const Op kSoftsign{.op_type = "Softsign",
+                   .infer = infer_same<kFloats>,
+                   .evaluate = evaluate_softsign,
+                   .traits = {.elementwise = Elementwise::kUnary}};
+const Op kMish{.op_type = "Mish",
+               .infer = infer_same<kFloats>,
+               .evaluate = evaluate_mish,
+               .traits = {.elementwise = Elementwise::kUnary}};
+const Op kThresholdedRelu{.op_type = "ThresholdedRelu",
+                          .infer = infer_same<kFloats>,
+                          .evaluate = evaluate_thresholded_relu,
+                          .traits = {.elementwise = Elementwise::kUnary}};
 const Op kGelu{.op_type = "Gelu",
                .infer = infer_gelu,
                .evaluate = evaluate_gelu,
                .lower = lower_gelu,
-               .layout = LayoutRule::kFollow};
+               .layout = LayoutRule::kFollow,
+               .traits = {.elementwise = Elementwise::kUnary}};
 const Op kClip{.op_type = "Clip",
                .max_inputs = 3,
                .normalize = normalize_clip,
                .infer = infer_clip,
                .evaluate = evaluate_clip,
                .lower = lower_clip,
-               .layout = LayoutRule::kFollow};
+               .layout = LayoutRule::kFollow,
+               .traits = {.elementwise = Elementwise::kUnary, .clamp = Clamp::kByInputs}};
 const Op kPRelu{.op_type = "PRelu",
                 .min_inputs = 2,
                 .max_inputs = 2,
@@ -316,6 +346,7 @@ const Op kPRelu{.op_type = "PRelu",
                 .infer = infer_prelu,
                 .evaluate = evaluate_prelu,
                 .lower = lower_binary<xnn_binary_prelu>,
-                .layout = LayoutRule::kFollow};
+                .layout = LayoutRule::kFollow,
+                .traits = {.dims = DimRule::kLikeFirst}};
 
 }  // namespace kinglet::engine::ops

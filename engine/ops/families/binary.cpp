@@ -254,7 +254,9 @@ struct OneTrue {
 #define KINGLET_BINARY(name, type, infer_function, evaluate_function)                             \
   const Op name {                                                                                 \
     .op_type = (type), .min_inputs = 2, .max_inputs = 2, .normalize = normalize_legacy_broadcast, \
-    .infer = (infer_function), .evaluate = (evaluate_function)                                    \
+    .infer = (infer_function), .evaluate = (evaluate_function), .traits = {                       \
+      .elementwise = Elementwise::kBroadcast                                                      \
+    }                                                                                             \
   }
 
 KINGLET_BINARY(kMod, "Mod", infer_arithmetic<kNumbers>, evaluate_mod);
@@ -276,15 +278,19 @@ const Op kPow{.op_type = "Pow",
               .infer = infer_pow,
               .evaluate = evaluate_pow,
               .lower = lower_pow,
-              .layout = LayoutRule::kFollow};
-const Op kAdd{.op_type = "Add",
-              .min_inputs = 2,
-              .max_inputs = 2,
-              .normalize = normalize_legacy_broadcast,
-              .infer = infer_arithmetic<kNumbers>,
-              .evaluate = evaluate_add,
-              .lower = lower_binary<xnn_binary_add>,
-              .layout = LayoutRule::kFollow};
+              .layout = LayoutRule::kFollow,
+              .traits = {.elementwise = Elementwise::kBroadcast}};
+const Op kAdd{
+    .op_type = "Add",
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .normalize = normalize_legacy_broadcast,
+    .infer = infer_arithmetic<kNumbers>,
+    .evaluate = evaluate_add,
+    .lower = lower_binary<xnn_binary_add>,
+    .layout = LayoutRule::kFollow,
+    .traits = {
+        .elementwise = Elementwise::kBroadcast, .never_negative = NeverNegative::kLikeInputs, .takes_clip = true}};
 const Op kSub{.op_type = "Sub",
               .min_inputs = 2,
               .max_inputs = 2,
@@ -292,15 +298,19 @@ const Op kSub{.op_type = "Sub",
               .infer = infer_arithmetic<kNumbers>,
               .evaluate = evaluate_sub,
               .lower = lower_binary<xnn_binary_subtract>,
-              .layout = LayoutRule::kFollow};
-const Op kMul{.op_type = "Mul",
-              .min_inputs = 2,
-              .max_inputs = 2,
-              .normalize = normalize_legacy_broadcast,
-              .infer = infer_arithmetic<kNumbers>,
-              .evaluate = evaluate_mul,
-              .lower = lower_binary<xnn_binary_multiply>,
-              .layout = LayoutRule::kFollow};
+              .layout = LayoutRule::kFollow,
+              .traits = {.elementwise = Elementwise::kBroadcast, .takes_clip = true}};
+const Op kMul{
+    .op_type = "Mul",
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .normalize = normalize_legacy_broadcast,
+    .infer = infer_arithmetic<kNumbers>,
+    .evaluate = evaluate_mul,
+    .lower = lower_binary<xnn_binary_multiply>,
+    .layout = LayoutRule::kFollow,
+    .traits = {
+        .elementwise = Elementwise::kBroadcast, .never_negative = NeverNegative::kLikeInputs, .takes_clip = true}};
 const Op kDiv{.op_type = "Div",
               .min_inputs = 2,
               .max_inputs = 2,
@@ -308,30 +318,37 @@ const Op kDiv{.op_type = "Div",
               .infer = infer_arithmetic<kNumbers>,
               .evaluate = evaluate_div,
               .lower = lower_binary<xnn_binary_divide>,
-              .layout = LayoutRule::kFollow};
-const Op kMin{.op_type = "Min",
-              .max_inputs = Op::kVariadic,
-              .infer = infer_arithmetic<kNumbers>,
-              .evaluate = evaluate_min,
-              .lower = lower_binary<xnn_binary_minimum>,
-              .layout = LayoutRule::kFollow};
+              .layout = LayoutRule::kFollow,
+              .traits = {.elementwise = Elementwise::kBroadcast, .takes_clip = true}};
+const Op kMin{
+    .op_type = "Min",
+    .max_inputs = Op::kVariadic,
+    .infer = infer_arithmetic<kNumbers>,
+    .evaluate = evaluate_min,
+    .lower = lower_binary<xnn_binary_minimum>,
+    .layout = LayoutRule::kFollow,
+    .traits = {
+        .elementwise = Elementwise::kBroadcast, .never_negative = NeverNegative::kLikeInputs, .fits_half = false}};
 const Op kMax{.op_type = "Max",
               .max_inputs = Op::kVariadic,
               .infer = infer_arithmetic<kNumbers>,
               .evaluate = evaluate_max,
               .lower = lower_binary<xnn_binary_maximum>,
-              .layout = LayoutRule::kFollow};
+              .layout = LayoutRule::kFollow,
+              .traits = {.elementwise = Elementwise::kBroadcast, .fits_half = false}};
 const Op kSum{.op_type = "Sum",
               .max_inputs = Op::kVariadic,
               .infer = infer_arithmetic<kNumbers>,
               .evaluate = evaluate_sum,
               .lower = lower_binary<xnn_binary_add>,
-              .layout = LayoutRule::kFollow};
+              .layout = LayoutRule::kFollow,
+              .traits = {.elementwise = Elementwise::kBroadcast, .never_negative = NeverNegative::kLikeInputs}};
 const Op kMean{.op_type = "Mean",
                .max_inputs = Op::kVariadic,
                .infer = infer_arithmetic<kFloats>,
                .evaluate = evaluate_mean,
                .lower = lower_mean,
-               .layout = LayoutRule::kFollow};
+               .layout = LayoutRule::kFollow,
+               .traits = {.elementwise = Elementwise::kBroadcast, .never_negative = NeverNegative::kLikeInputs}};
 
 }  // namespace kinglet::engine::ops

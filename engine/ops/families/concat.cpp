@@ -169,7 +169,8 @@ const Op kConcat{.op_type = "Concat",
                  .infer = infer_concat,
                  .evaluate = evaluate_concat,
                  .lower = lower_concat,
-                 .layout = LayoutRule::kFollow};
+                 .layout = LayoutRule::kFollow,
+                 .traits = {.never_negative = NeverNegative::kLikeInputs}};
 const Op kSplit{.op_type = "Split",
                 .max_inputs = 2,
                 .max_outputs = Op::kVariadic,

@@ -76,6 +76,8 @@ const Op kConv{.op_type = "Conv",
                .evaluate = evaluate_conv,
                .steps = conv_steps,
                .lower = lower_conv,
-               .layout = LayoutRule::kNhwc};
+               .layout = LayoutRule::kNhwc,
+               .traits = {.dims = DimRule::kBatch, .takes_clip = true},
+               .multiply_adds = convolution_multiply_adds<1>};
 
 }  // namespace kinglet::engine::ops

@@ -144,6 +144,7 @@ const Op kQLinearConv{.op_type = "QLinearConv",
                       .steps = qlinear_conv_steps,
                       .lower = lower_qlinear_conv,
                       .layout = LayoutRule::kNhwc,
-                      .work = convolution_work};
+                       .multiply_adds = convolution_multiply_adds<3>,
+                       .work = convolution_work};
 
 }  // namespace kinglet::engine::ops

@@ -9,6 +9,7 @@
 #include "engine/ops/families/column_blocks.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/rows.h"
+#include "engine/ops/steps.h"
 
 namespace kinglet::engine::ops {
 namespace {
@@ -84,6 +85,7 @@ const Op kLinear{.domain = "kinglet",
                  .max_inputs = 3,
                  .infer = infer_linear,
                  .evaluate = evaluate_linear,
-                 .lower = lower_linear};
+                 .lower = lower_linear,
+                 .multiply_adds = product_multiply_adds<1>};
 
 }  // namespace kinglet::engine::ops

@@ -85,7 +85,8 @@ const Op kSilu{.domain = "kinglet",
                .infer = infer_same<kFloats>,
                .evaluate = evaluate_silu,
                .lower = lower_silu,
-               .layout = LayoutRule::kFollow};
+               .layout = LayoutRule::kFollow,
+               .traits = {.elementwise = Elementwise::kUnary}};
 const Op kChannelShuffle{.domain = "kinglet",
                          .op_type = "ChannelShuffle",
                          .infer = infer_channel_shuffle,

@@ -424,7 +424,12 @@ const Op kScatterND{.op_type = "ScatterND",
                     .max_inputs = 3,
                     .infer = infer_scatter_nd,
                     .evaluate = evaluate_scatter_nd};
-const Op kWhere{.op_type = "Where", .min_inputs = 3, .max_inputs = 3, .infer = infer_where, .evaluate = evaluate_where};
+const Op kWhere{.op_type = "Where",
+                .min_inputs = 3,
+                .max_inputs = 3,
+                .infer = infer_where,
+                .evaluate = evaluate_where,
+                .traits = {.elementwise = Elementwise::kBroadcast}};
 const Op kOneHot{
     .op_type = "OneHot", .min_inputs = 3, .max_inputs = 3, .infer = infer_one_hot, .evaluate = evaluate_one_hot};
 

@@ -141,7 +141,12 @@ Result<void> evaluate_trilu(const Node& node, Inputs inputs, std::span<Tensor> o
 
 }  // namespace
 
-const Op kRange{.op_type = "Range", .min_inputs = 3, .max_inputs = 3, .infer = infer_range, .evaluate = evaluate_range};
+const Op kRange{.op_type = "Range",
+                .min_inputs = 3,
+                .max_inputs = 3,
+                .infer = infer_range,
+                .evaluate = evaluate_range,
+                .traits = {.fits_half = false}};
 const Op kEyeLike{.op_type = "EyeLike", .infer = infer_eye_like, .evaluate = evaluate_eye_like};
 const Op kTrilu{.op_type = "Trilu", .max_inputs = 2, .infer = infer_trilu, .evaluate = evaluate_trilu};
 

@@ -252,7 +252,8 @@ const Op kMatMul{.op_type = "MatMul",
                  .infer = infer_matmul,
                  .evaluate = evaluate_matmul,
                  .steps = product_steps,
-                 .lower = lower_matmul};
+                 .lower = lower_matmul,
+                 .multiply_adds = product_multiply_adds<1>};
 const Op kGemm{.op_type = "Gemm",
                .min_inputs = 2,
                .max_inputs = 3,
@@ -260,6 +261,8 @@ const Op kGemm{.op_type = "Gemm",
                .infer = infer_gemm,
                .evaluate = evaluate_gemm,
                .steps = product_steps,
-               .lower = lower_gemm};
+               .lower = lower_gemm,
+               .traits = {.takes_clip = true},
+               .multiply_adds = product_multiply_adds<1>};
 
 }  // namespace kinglet::engine::ops

@@ -92,6 +92,12 @@ Result<bool> lower_lrn(SubgraphBuilder& builder, const Graph& graph, NodeId id) 
   return true;
 }
 
+// The band, and XNNPACK's packed copy of it.
+double lrn_kept_bytes(const Graph& graph, const Node& node) {
+  const double channels = input_dim(graph, node, 0, 1);
+  return 2 * sizeof(float) * channels * channels;
+}
+
 double lrn_steps(const Graph& graph, const Node& node) {
   const auto size = static_cast<double>(node.attributes.get_int("size", 1));
   return output_numbers(graph, node) * std::min(size, input_dim(graph, node, 0, 1));
@@ -104,6 +110,8 @@ const Op kLRN{.op_type = "LRN",
               .evaluate = evaluate_lrn,
               .steps = lrn_steps,
               .lower = lower_lrn,
-              .layout = LayoutRule::kNhwc};
+              .layout = LayoutRule::kNhwc,
+              .traits = {.dims = DimRule::kLikeFirst},
+              .kept_bytes = lrn_kept_bytes};
 
 }  // namespace kinglet::engine::ops

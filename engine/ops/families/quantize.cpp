@@ -195,7 +195,8 @@ const Op kQuantizeLinear{.op_type = "QuantizeLinear",
                          .infer = infer_quantize,
                          .evaluate = evaluate_quantize,
                          .lower = lower_quantize,
-                         .layout = LayoutRule::kFollow};
+                         .layout = LayoutRule::kFollow,
+                         .traits = {.dims = DimRule::kLikeFirst}};
 const Op kDynamicQuantizeLinear{.op_type = "DynamicQuantizeLinear",
                                 .max_outputs = 3,
                                 .infer = infer_dynamic_quantize,
@@ -206,6 +207,7 @@ const Op kDequantizeLinear{.op_type = "DequantizeLinear",
                            .infer = infer_dequantize,
                            .evaluate = evaluate_dequantize,
                            .lower = lower_dequantize,
-                           .layout = LayoutRule::kFollow};
+                           .layout = LayoutRule::kFollow,
+                           .traits = {.dims = DimRule::kLikeFirst}};
 
 }  // namespace kinglet::engine::ops

@@ -313,7 +313,9 @@ Result<void> evaluate_cumsum(const Node& node, Inputs inputs, std::span<Tensor> 
 #define KINGLET_REDUCE(name, type, since, types, evaluate_function)                                         \
   const Op name {                                                                                           \
     .op_type = (type), .max_inputs = 2, .normalize = normalize_reduce<since>, .infer = infer_reduce<types>, \
-    .evaluate = (evaluate_function)                                                                         \
+    .evaluate = (evaluate_function), .traits = {                                                            \
+      .dims = DimRule::kReduced                                                                             \
+    }                                                                                                       \
   }
 
 KINGLET_REDUCE(kReduceL1, "ReduceL1", 18, kNumbers, evaluate_l1);
@@ -330,31 +332,39 @@ const Op kReduceL2{.op_type = "ReduceL2",
                    .infer = infer_reduce<kNumbers>,
                    .evaluate = evaluate_l2,
                    .lower = lower_reduce<xnn_reduce_sum, Around::kNorm>,
-                   .layout = LayoutRule::kFollow};
+                   .layout = LayoutRule::kFollow,
+                   .traits = {.dims = DimRule::kReduced}};
 const Op kReduceSumSquare{.op_type = "ReduceSumSquare",
                           .max_inputs = 2,
                           .normalize = normalize_reduce<18>,
                           .infer = infer_reduce<kNumbers>,
                           .evaluate = evaluate_sum_square,
                           .lower = lower_reduce<xnn_reduce_sum, Around::kSquares>,
-                          .layout = LayoutRule::kFollow};
+                          .layout = LayoutRule::kFollow,
+                          .traits = {.dims = DimRule::kReduced}};
 const Op kReduceSum{.op_type = "ReduceSum",
                     .max_inputs = 2,
                     .normalize = normalize_reduce<13>,
                     .infer = infer_reduce<kNumbers>,
                     .evaluate = evaluate_sum,
                     .lower = lower_reduce<xnn_reduce_sum>,
-                    .layout = LayoutRule::kFollow};
+                    .layout = LayoutRule::kFollow,
+                    .traits = {.dims = DimRule::kReduced}};
 const Op kReduceMean{.op_type = "ReduceMean",
                      .max_inputs = 2,
                      .normalize = normalize_reduce<18>,
                      .infer = infer_reduce<kNumbers>,
                      .evaluate = evaluate_mean,
                      .lower = lower_reduce<xnn_reduce_mean>,
-                     .layout = LayoutRule::kFollow};
+                     .layout = LayoutRule::kFollow,
+                     .traits = {.dims = DimRule::kReduced}};
 const Op kArgMax{.op_type = "ArgMax", .infer = infer_arg, .evaluate = evaluate_arg<true>};
 const Op kArgMin{.op_type = "ArgMin", .infer = infer_arg, .evaluate = evaluate_arg<false>};
-const Op kCumSum{
-    .op_type = "CumSum", .min_inputs = 2, .max_inputs = 2, .infer = infer_cumsum, .evaluate = evaluate_cumsum};
+const Op kCumSum{.op_type = "CumSum",
+                 .min_inputs = 2,
+                 .max_inputs = 2,
+                 .infer = infer_cumsum,
+                 .evaluate = evaluate_cumsum,
+                 .traits = {.fits_half = false}};
 
 }  // namespace kinglet::engine::ops

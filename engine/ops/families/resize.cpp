@@ -423,6 +423,14 @@ Result<bool> lower_resize(SubgraphBuilder& builder, const Graph& graph, NodeId i
   return true;
 }
 
+// Pointers to the four corners around each place.
+double resize_kept_bytes(const Graph& graph, const Node& node) {
+  const Shape& out = *graph.value(node.outputs[0]).shape;
+  double bytes = 4 * sizeof(void*);
+  for (std::size_t axis = 2; axis < out.size(); ++axis) bytes *= std::max(1.0, static_cast<double>(out[axis]));
+  return bytes;
+}
+
 // An axis at a time, up to four samples of the smaller side for each number of the larger one.
 double resize_steps(const Graph& graph, const Node& node) {
   constexpr double kSamples = 16;
@@ -438,12 +446,15 @@ const Op kResize{.op_type = "Resize",
                  .evaluate = evaluate_resize,
                  .steps = resize_steps,
                  .lower = lower_resize,
-                 .layout = LayoutRule::kNhwc};
+                 .layout = LayoutRule::kNhwc,
+                 .traits = {.fits_half = false},
+                 .kept_bytes = resize_kept_bytes};
 const Op kUpsample{.op_type = "Upsample",
                    .max_inputs = 2,
                    .normalize = normalize_upsample,
                    .infer = infer_resize,
                    .evaluate = evaluate_resize,
-                   .steps = resize_steps};
+                   .steps = resize_steps,
+                   .traits = {.fits_half = false}};
 
 }  // namespace kinglet::engine::ops

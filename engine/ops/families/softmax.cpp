@@ -169,9 +169,13 @@ const Op kSoftmax{.op_type = "Softmax",
                   .infer = infer_softmax,
                   .evaluate = evaluate_softmax,
                   .lower = lower_softmax,
-                  .layout = LayoutRule::kFollow};
-const Op kLogSoftmax{
-    .op_type = "LogSoftmax", .normalize = normalize_softmax, .infer = infer_softmax, .evaluate = evaluate_log_softmax};
+                  .layout = LayoutRule::kFollow,
+                  .traits = {.never_negative = NeverNegative::kAlways, .dims = DimRule::kLikeFirst}};
+const Op kLogSoftmax{.op_type = "LogSoftmax",
+                     .normalize = normalize_softmax,
+                     .infer = infer_softmax,
+                     .evaluate = evaluate_log_softmax,
+                     .traits = {.dims = DimRule::kLikeFirst}};
 const Op kHardmax{
     .op_type = "Hardmax", .normalize = normalize_softmax, .infer = infer_softmax, .evaluate = evaluate_hardmax};
 

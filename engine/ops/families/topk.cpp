@@ -100,6 +100,7 @@ const Op kTopK{.op_type = "TopK",
                .normalize = normalize_topk,
                .infer = infer_topk,
                .evaluate = evaluate_topk,
-               .steps = topk_steps};
+               .steps = topk_steps,
+               .traits = {.fits_half = false}};
 
 }  // namespace kinglet::engine::ops

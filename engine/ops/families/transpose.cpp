@@ -135,7 +135,8 @@ const Op kTranspose{.op_type = "Transpose",
                     .infer = infer_transpose,
                     .evaluate = evaluate_transpose,
                     .lower = lower_transpose,
-                    .layout = LayoutRule::kTransposes};
+                    .layout = LayoutRule::kTransposes,
+                    .traits = {.never_negative = NeverNegative::kLikeFirst}};
 const Op kDepthToSpace{.op_type = "DepthToSpace", .infer = infer_depth, .evaluate = evaluate_depth_to_space};
 const Op kSpaceToDepth{.op_type = "SpaceToDepth", .infer = infer_depth, .evaluate = evaluate_space_to_depth};
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/plan/plan.h"
 
-#include "engine/plan/macs.h"
 #include "engine/session/session.h"
 #include "tests/unit/engine_plan/plan_of.h"
 
