@@ -21,6 +21,7 @@ namespace kinglet::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using daemon::ReplayedVisit;
 using daemon::ReplayReport;
 using visits::Visit;
 
@@ -104,6 +105,16 @@ std::string counts_text(std::span<const std::uint64_t> counts) {
 
 std::string outcomes_text(const ReplayReport& report) { return counts_text<visits::Outcome>(report.by_outcome); }
 
+double json_seconds(SteadyClock::duration duration) {
+  return static_cast<double>(std::chrono::round<std::chrono::milliseconds>(duration).count()) / 1e3;
+}
+
+Json to_json(const ReplayedVisit& replayed) {
+  Json json = visits::to_json(replayed.visit);
+  json["named_at_seconds"] = json_seconds(replayed.named_at);
+  return json;
+}
+
 Json to_json(const ReplayReport& report) {
   Json outcomes = Json::object();
   for (std::size_t i = 0; i < report.by_outcome.size(); ++i) {
@@ -114,10 +125,9 @@ Json to_json(const ReplayReport& report) {
     skipped[std::string(daemon::to_string(static_cast<daemon::SkipReason>(i)))] = report.skipped[i];
   }
   Json list = Json::array();
-  for (const Visit& visit : report.visits) list.push_back(visits::to_json(visit));
-  const auto length = std::chrono::round<std::chrono::milliseconds>(report.length);
+  for (const ReplayedVisit& replayed : report.visits) list.push_back(to_json(replayed));
   return {{"source", report.description},
-          {"duration_seconds", static_cast<double>(length.count()) / 1e3},
+          {"duration_seconds", json_seconds(report.length)},
           {"frames", report.frames},
           {"errors", report.errors},
           {"images", {{"total", report.predictions}, {"by_outcome", std::move(outcomes)}}},
@@ -127,7 +137,7 @@ Json to_json(const ReplayReport& report) {
 
 void print_text(const ReplayReport& report, Output& out) {
   Table table({"visit", "began", ">seconds", "bird", ">score", ">frames", ""});
-  for (const Visit& visit : report.visits) {
+  for (const auto& [visit, named_at] : report.visits) {
     const visits::ModelResult& result = visit.model_result;
     table.add({std::to_string(visit.seq), clock_text(visit.started_at), seconds_text(visit.duration),
                visit.species_id(), format_text("{:.3f}", result.score),
@@ -146,11 +156,11 @@ bool overlap(const Visit& a, const Visit& b) {
 }
 
 // Visits of `mine` that `other` has not, under the same name at the same time.
-std::vector<const Visit*> missing_in(const std::vector<Visit>& mine, const std::vector<Visit>& other) {
+std::vector<const Visit*> missing_in(const std::vector<ReplayedVisit>& mine, const std::vector<ReplayedVisit>& other) {
   std::vector<const Visit*> missing;
-  for (const Visit& visit : mine) {
-    const bool found = std::ranges::any_of(other, [&](const Visit& candidate) {
-      return candidate.species_id() == visit.species_id() && overlap(visit, candidate);
+  for (const auto& [visit, named_at] : mine) {
+    const bool found = std::ranges::any_of(other, [&](const ReplayedVisit& candidate) {
+      return candidate.visit.species_id() == visit.species_id() && overlap(visit, candidate.visit);
     });
     if (!found) missing.push_back(&visit);
   }
@@ -159,8 +169,8 @@ std::vector<const Visit*> missing_in(const std::vector<Visit>& mine, const std::
 
 void print_comparison(const Options& options, const ReplayReport& a, const ReplayReport& b, Output& out) {
   std::map<std::string, std::array<std::size_t, 2>> counts;
-  for (const Visit& visit : a.visits) ++counts[visit.species_id()][0];
-  for (const Visit& visit : b.visits) ++counts[visit.species_id()][1];
+  for (const auto& replayed : a.visits) ++counts[replayed.visit.species_id()][0];
+  for (const auto& replayed : b.visits) ++counts[replayed.visit.species_id()][1];
   Table table({"visits", ">" + options.compare[0], ">" + options.compare[1]});
   for (const auto& [species, count] : counts) {
     table.add({species, std::to_string(count[0]), std::to_string(count[1])});

@@ -26,6 +26,27 @@ void count(const Result<std::variant<Prediction, SkipReason>>& looked, ReplayRep
   }
 }
 
+// What the line tells of visits, with the time on the virtual clock.
+class Listener {
+ public:
+  explicit Listener(ReplayReport& report) : report_(report) {}
+
+  void hear(visits::VisitEvent event, const visits::Visit& visit) {
+    if (event == visits::VisitEvent::kStart || visit.model_result.species_id != name_) {
+      name_ = visit.model_result.species_id;
+      named_at_ = now;
+    }
+    if (event == visits::VisitEvent::kEnd) report_.visits.push_back({.visit = visit, .named_at = named_at_});
+  }
+
+  SteadyClock::duration now{};  // since the first frame
+
+ private:
+  ReplayReport& report_;
+  std::string name_;  // of the open visit
+  SteadyClock::duration named_at_{};
+};
+
 }  // namespace
 
 Result<ReplayReport> replay(const ReplayOptions& options) {
@@ -34,11 +55,10 @@ Result<ReplayReport> replay(const ReplayOptions& options) {
   ReplayReport report;
   report.description = input->description();
   visits::IdMaker ids(kSeed);
+  Listener listener(report);
   FrameLine line(
       std::move(classifier), options.line, ids,
-      [&report](visits::VisitEvent event, const visits::Visit& visit) {
-        if (event == visits::VisitEvent::kEnd) report.visits.push_back(visit);
-      },
+      [&listener](visits::VisitEvent event, const visits::Visit& visit) { listener.hear(event, visit); },
       report.warnings);
   std::optional<SteadyTime> first;
   while (true) {
@@ -55,6 +75,7 @@ Result<ReplayReport> replay(const ReplayOptions& options) {
     if (options.length > options.length.zero() && done >= options.length) break;
     ++report.frames;
     report.length = done;
+    listener.now = done;
     count(line.look_at(**next, info.captured_at, info.captured_wall > kNoClockBefore), report);
     if (options.progress) options.progress(done);
   }

@@ -22,6 +22,12 @@ struct ReplayOptions {
   std::function<void(SteadyClock::duration done)> progress;  // may be empty
 };
 
+// A visit, and how long people would have waited for its name.
+struct ReplayedVisit {
+  visits::Visit visit;
+  SteadyClock::duration named_at{};  // since the first frame: when it was first told under the name that it ended with
+};
+
 struct ReplayReport {
   std::string description;  // of the input
   std::uint64_t frames = 0;
@@ -31,7 +37,7 @@ struct ReplayReport {
   std::array<std::uint64_t, kOutcomeCount> by_outcome{};
   std::array<std::uint64_t, kSkipReasonCount> skipped{};
   SteadyClock::duration length{};     // from the first frame to the last
-  std::vector<visits::Visit> visits;  // all ended, by seq
+  std::vector<ReplayedVisit> visits;  // all ended, by seq
   std::vector<std::string> warnings;
 };
 

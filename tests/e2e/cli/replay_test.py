@@ -21,6 +21,8 @@ class Replay(CliTest):
         self.assertEqual(sum(report["images"]["by_outcome"].values()), report["frames"])
         self.assertRegex(report["visits"][0]["id"], "^vis_")
         self.assertEqual({visit["state"] for visit in report["visits"]}, {"ended"})
+        for visit in report["visits"]:
+            self.assertTrue(0 < visit["named_at_seconds"] <= report["duration_seconds"], visit["named_at_seconds"])
 
     def test_a_recording_gives_the_visits_of_what_was_recorded(self):
         file = self.folder / "scene.kgr"

@@ -53,7 +53,7 @@ double seconds_in(const Visit& visit) { return Seconds(visit.started_at - kRepla
 
 std::string golden_text(const ReplayReport& report) {
   std::string text;
-  for (const Visit& visit : report.visits) {
+  for (const auto& [visit, named_at] : report.visits) {
     text += format_text("{} at {:.1f} s for {:.1f} s: {}{}\n", visit.seq, seconds_in(visit),
                         Seconds(visit.duration).count(), visit.species_id(), visit.unusual ? ", unusual" : "");
   }
@@ -62,7 +62,7 @@ std::string golden_text(const ReplayReport& report) {
 
 std::string json_text(const ReplayReport& report) {
   std::string text;
-  for (const Visit& visit : report.visits) text += visits::to_json(visit).dump() + "\n";
+  for (const auto& [visit, named_at] : report.visits) text += visits::to_json(visit).dump() + "\n";
   return text;
 }
 
@@ -86,13 +86,14 @@ TEST_P(Scene, GivesTheVisitorsThatWereDrawn) {
     const std::string& drawn = labels[frame.label].species_id;
     if (drawn == "background") continue;
     const double at = static_cast<double>(index) / 10;
-    const bool told = std::ranges::any_of(report.visits, [&](const Visit& visit) {
+    const bool told = std::ranges::any_of(report.visits, [&](const ReplayedVisit& replayed) {
+      const Visit& visit = replayed.visit;
       return visit.species_id() == drawn && at >= seconds_in(visit) - 1 &&
              at <= seconds_in(visit) + Seconds(visit.duration).count() + 1;
     });
     EXPECT_TRUE(told) << drawn << " at " << at << " s";
   }
-  for (const Visit& visit : report.visits) {
+  for (const auto& [visit, named_at] : report.visits) {
     const auto first = static_cast<std::uint64_t>(std::llround(seconds_in(visit) * 10));
     EXPECT_EQ(labels[camera::draw_demo_scene(seed, first, kWidth, kHeight).label].species_id, visit.species_id());
   }
@@ -112,7 +113,7 @@ TEST(Replay, TakesTheSettingsOfTheDaemon) {
   ASSERT_GE(plain.visits.size(), 2U);
   EXPECT_EQ(plain.frames, 300U);
   EXPECT_EQ(plain.predictions, 300U);
-  const std::string bird = plain.visits[0].species_id();
+  const std::string bird = plain.visits[0].visit.species_id();
 
   const ReplayReport slow = replayed("demo:1", seconds(30), {"gate.max_fps=2"});
   EXPECT_NEAR(static_cast<double>(slow.predictions), 60, 1);
@@ -120,10 +121,23 @@ TEST(Replay, TakesTheSettingsOfTheDaemon) {
 
   const ReplayReport blocked = replayed("demo:1", seconds(30), {"decide.block=" + bird});
   EXPECT_GT(blocked.by_outcome[static_cast<std::size_t>(Outcome::kBlocked)], 20U);
-  for (const Visit& visit : blocked.visits) EXPECT_NE(visit.species_id(), bird);
+  for (const auto& [visit, named_at] : blocked.visits) EXPECT_NE(visit.species_id(), bird);
 
   const ReplayReport strict = replayed("demo:1", seconds(30), {"decide.consensus_frames=20"});
   EXPECT_LT(strict.visits.size(), plain.visits.size());
+}
+
+TEST(Replay, SaysWhenEachVisitWasNamed) {
+  const ReplayReport report = replayed("demo:1", minutes(1));
+  ASSERT_GE(report.visits.size(), 2U);
+  for (const auto& [visit, named_at] : report.visits) {
+    // Three frames that count, at least min_gap apart.
+    EXPECT_GE(Seconds(named_at).count(), seconds_in(visit) + 0.5);
+    EXPECT_LE(Seconds(named_at).count(), seconds_in(visit) + Seconds(visit.duration).count());
+  }
+  const ReplayReport patient = replayed("demo:1", minutes(1), {"decide.consensus_frames=6"});
+  ASSERT_FALSE(patient.visits.empty());
+  EXPECT_GT(patient.visits[0].named_at, report.visits[0].named_at);
 }
 
 // The visitor fills more of what the model sees, and the crop that is kept is about it.
@@ -136,7 +150,7 @@ TEST(Replay, ClassifiesTheMovingPartWhereTheRecipeSaysSo) {
   ASSERT_TRUE(write_file(path, recipe.dump(), Overwrite::kRefuse));
   const ReplayReport report = replayed("demo:1", minutes(1), {"model.recipe=" + path.string()});
   ASSERT_FALSE(report.visits.empty());
-  for (const Visit& visit : report.visits) {
+  for (const auto& [visit, named_at] : report.visits) {
     EXPECT_LT(visit.best_crop.width, kWidth);
     EXPECT_EQ(visit.best_crop.width, visit.best_crop.height);
     const auto index = static_cast<std::uint64_t>(std::llround(seconds_in(visit) * 10)) + 10;
