@@ -13,6 +13,7 @@
 
 #include "engine/base/format.h"
 #include "engine/base/text.h"
+#include "engine/base/words.h"
 
 namespace kinglet::cli {
 namespace {
@@ -32,19 +33,10 @@ int terminal_width() {
 }
 
 std::string_view escape(Style style) {
-  switch (style) {
-    case Style::kBold:
-      return "\x1b[1m";
-    case Style::kDim:
-      return "\x1b[2m";
-    case Style::kGood:
-      return "\x1b[32m";
-    case Style::kBad:
-      return "\x1b[31m";
-    case Style::kPlain:
-      break;
-  }
-  return "";
+  using enum Style;
+  static constexpr Word<Style> kWords[] = {
+      {kBold, "\x1b[1m"}, {kDim, "\x1b[2m"}, {kGood, "\x1b[32m"}, {kBad, "\x1b[31m"}};
+  return word_of(kWords, style);
 }
 
 void write_line(std::FILE* file, std::string_view text) {
@@ -56,31 +48,19 @@ void write_line(std::FILE* file, std::string_view text) {
 std::string one_line(std::string_view text) { return printable(text, std::string_view::npos); }
 
 std::string_view title(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kUsage:
-      return "The command line is wrong";
-    case ErrorCode::kBadData:
-      return "The data cannot be used";
-    case ErrorCode::kUnsupported:
-      return "The file needs what kinglet does not have";
-    case ErrorCode::kNotFound:
-      return "An input is not there or not readable";
-    case ErrorCode::kUnavailable:
-      return "Something that is needed is not there";
-    case ErrorCode::kInternal:
-      return "A fault of kinglet itself";
-    case ErrorCode::kCannotCreate:
-      return "An output cannot be made";
-    case ErrorCode::kIo:
-      return "Reading or writing failed";
-    case ErrorCode::kBusy:
-      return "Busy, try again later";
-    case ErrorCode::kNotPermitted:
-      return "Not permitted";
-    case ErrorCode::kConfig:
-      return "The configuration is wrong";
-  }
-  return "Error";
+  using enum ErrorCode;
+  static constexpr Word<ErrorCode> kWords[] = {{kUsage, "The command line is wrong"},
+                                               {kBadData, "The data cannot be used"},
+                                               {kUnsupported, "The file needs what kinglet does not have"},
+                                               {kNotFound, "An input is not there or not readable"},
+                                               {kUnavailable, "Something that is needed is not there"},
+                                               {kInternal, "A fault of kinglet itself"},
+                                               {kCannotCreate, "An output cannot be made"},
+                                               {kIo, "Reading or writing failed"},
+                                               {kBusy, "Busy, try again later"},
+                                               {kNotPermitted, "Not permitted"},
+                                               {kConfig, "The configuration is wrong"}};
+  return word_of(kWords, code);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "config/kinds.h"
 #include "engine/base/check.h"
+#include "engine/base/words.h"
 
 namespace kinglet::config {
 namespace {
@@ -78,16 +79,10 @@ Config::Config() { apply_defaults(*this); }
 std::string Key::full_name() const { return std::string(section) + "." + std::string(name); }
 
 std::string_view to_string(Reload reload) {
-  switch (reload) {
-    case Reload::kLive:
-      return "live";
-    case Reload::kPipeline:
-    case Reload::kCamera:
-      return "pipeline";
-    case Reload::kRestart:
-      return "restart";
-  }
-  return "?";
+  using enum Reload;
+  static constexpr Word<Reload> kWords[] = {
+      {kLive, "live"}, {kPipeline, "pipeline"}, {kCamera, "pipeline"}, {kRestart, "restart"}};
+  return word_of(kWords, reload);
 }
 
 std::vector<const Key*> changed_keys(const Config& before, const Config& after) {

@@ -3,6 +3,7 @@
 
 #include "config/config.h"
 #include "engine/base/format.h"
+#include "engine/base/words.h"
 
 namespace kinglet::config {
 namespace {
@@ -28,17 +29,12 @@ constexpr std::string_view kHeader = R"(# The configuration of kinglet: every ke
 )";
 
 std::string_view reload_text(Reload reload) {
-  switch (reload) {
-    case Reload::kLive:
-      return "a reload takes it up at once";
-    case Reload::kPipeline:
-      return "a reload takes it up between two frames";
-    case Reload::kCamera:
-      return "a reload starts the camera again with it";
-    case Reload::kRestart:
-      return "needs a restart";
-  }
-  return "";
+  using enum Reload;
+  static constexpr Word<Reload> kWords[] = {{kLive, "a reload takes it up at once"},
+                                            {kPipeline, "a reload takes it up between two frames"},
+                                            {kCamera, "a reload starts the camera again with it"},
+                                            {kRestart, "needs a restart"}};
+  return word_of(kWords, reload);
 }
 
 std::string unit_text(const Key& key) { return key.unit.empty() ? "" : format_text(" ({})", key.unit); }

@@ -2,19 +2,14 @@
 #include "store/shared.h"
 
 #include "engine/base/format.h"
+#include "engine/base/words.h"
 
 namespace kinglet::store {
 
 std::string_view to_string(StoreState state) {
-  switch (state) {
-    case StoreState::kDisk:
-      return "disk";
-    case StoreState::kWaiting:
-      return "waiting";
-    case StoreState::kMemory:
-      return "memory";
-  }
-  return "memory";
+  using enum StoreState;
+  static constexpr Word<StoreState> kWords[] = {{kDisk, "disk"}, {kWaiting, "waiting"}, {kMemory, "memory"}};
+  return word_of(kWords, state);
 }
 
 void Shared::set_state(StoreState state, const std::string& note) {

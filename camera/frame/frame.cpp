@@ -3,58 +3,22 @@
 
 #include <string>
 
+#include "camera/frame/plane_shape.h"
 #include "engine/base/format.h"
+#include "engine/base/words.h"
 
 namespace kinglet::camera {
 namespace {
 
 constexpr int kMaxSide = 65'535;
 
-struct PlaneNeed {
-  std::size_t row_bytes;
-  std::size_t rows;
-};
-
-struct Need {
-  std::array<PlaneNeed, 3> planes;
-  int count;
-};
-
-// Bytes of each plane's rows at the given size.
-Need need_of(const FrameView& view) {
-  const auto width = static_cast<std::size_t>(view.width);
-  const auto height = static_cast<std::size_t>(view.height);
-  switch (view.format) {
-    case PixelFormat::kRgb888:
-      return {{{{3 * width, height}}}, 1};
-    case PixelFormat::kNv12:
-      return {{{{width, height}, {width, height / 2}}}, 2};
-    case PixelFormat::kYuv420:
-      return {{{{width, height}, {width / 2, height / 2}, {width / 2, height / 2}}}, 3};
-    case PixelFormat::kYuyv:
-      return {{{{2 * width, height}}}, 1};
-    case PixelFormat::kMjpeg:
-      return {{{{1, 1}}}, 1};
-  }
-  return {{}, 0};
-}
-
 }  // namespace
 
 std::string_view to_string(PixelFormat format) {
-  switch (format) {
-    case PixelFormat::kRgb888:
-      return "RGB888";
-    case PixelFormat::kNv12:
-      return "NV12";
-    case PixelFormat::kYuv420:
-      return "YUV420";
-    case PixelFormat::kYuyv:
-      return "YUYV";
-    case PixelFormat::kMjpeg:
-      return "MJPEG";
-  }
-  return "?";
+  using enum PixelFormat;
+  static constexpr Word<PixelFormat> kWords[] = {
+      {kRgb888, "RGB888"}, {kNv12, "NV12"}, {kYuv420, "YUV420"}, {kYuyv, "YUYV"}, {kMjpeg, "MJPEG"}};
+  return word_of(kWords, format);
 }
 
 Result<void> check_view(const FrameView& view) {
@@ -68,11 +32,13 @@ Result<void> check_view(const FrameView& view) {
   const bool subsampled = view.format == PixelFormat::kNv12 || view.format == PixelFormat::kYuv420;
   if ((subsampled || view.format == PixelFormat::kYuyv) && view.width % 2 != 0) return bad("width must be even");
   if (subsampled && view.height % 2 != 0) return bad("height must be even");
-  const Need need = need_of(view);
-  if (view.plane_count < need.count) return bad(format_text("{} planes, expected {}", view.plane_count, need.count));
-  for (std::size_t i = 0; i < static_cast<std::size_t>(need.count); ++i) {
+  const int count = static_cast<int>(plane_count(view.format));
+  if (view.plane_count < count) return bad(format_text("{} planes, expected {}", view.plane_count, count));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
     const auto& [bytes, stride] = view.planes[i];
-    const auto& [row_bytes, rows] = need.planes[i];
+    const auto [rows, row_bytes] =
+        plane_shape(view.format, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(view.width),
+                    static_cast<std::uint32_t>(view.height));
     if (view.format == PixelFormat::kMjpeg) {
       if (bytes.empty()) return bad("no bytes");
       continue;

@@ -6,6 +6,7 @@
 #include "camera/sources/masked_source.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
+#include "engine/base/words.h"
 
 namespace kinglet::camera {
 
@@ -26,19 +27,10 @@ constexpr SourceRow kSources[] = {
 std::span<const SourceRow> source_table() { return kSources; }
 
 std::string_view to_string(SourceKind kind) {
-  switch (kind) {
-    case SourceKind::kAttached:
-      return "attached";
-    case SourceKind::kNetwork:
-      return "network";
-    case SourceKind::kProgram:
-      return "program";
-    case SourceKind::kFile:
-      return "file";
-    case SourceKind::kDrawn:
-      return "drawn";
-  }
-  return "attached";
+  using enum SourceKind;
+  static constexpr Word<SourceKind> kWords[] = {
+      {kAttached, "attached"}, {kNetwork, "network"}, {kProgram, "program"}, {kFile, "file"}, {kDrawn, "drawn"}};
+  return word_of(kWords, kind);
 }
 
 SourceKind kind_of(std::string_view spec) {

@@ -3,28 +3,21 @@
 
 #include "engine/base/format.h"
 #include "engine/base/text.h"
+#include "engine/base/words.h"
 
 namespace kinglet::daemon {
 namespace {
 
 std::string words(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kAccepted:
-      return "";
-    case Outcome::kBelowThreshold:
-      return "not sure";
-    case Outcome::kBackground:
-      return "nobody there";
-    case Outcome::kAmbiguous:
-      return "two look alike";
-    case Outcome::kNotAllowed:
-      return "not on the list";
-    case Outcome::kBlocked:
-      return "blocked";
-    case Outcome::kNonFinite:
-      return "the model gave no numbers";
-  }
-  return "";
+  using enum Outcome;
+  static constexpr Word<Outcome> kWords[] = {{kAccepted, ""},
+                                             {kBelowThreshold, "not sure"},
+                                             {kBackground, "nobody there"},
+                                             {kAmbiguous, "two look alike"},
+                                             {kNotAllowed, "not on the list"},
+                                             {kBlocked, "blocked"},
+                                             {kNonFinite, "the model gave no numbers"}};
+  return std::string(word_of(kWords, outcome));
 }
 
 std::string prediction_text(const Prediction& prediction, const ModelFacts& model) {

@@ -6,6 +6,7 @@
 
 #include "daemon/machine/thread_entry.h"
 #include "engine/base/format.h"
+#include "engine/base/words.h"
 
 namespace kinglet::daemon {
 namespace {
@@ -25,23 +26,11 @@ std::string with_cure(const Error& error) {
 }  // namespace
 
 std::string_view to_string(CameraState state) {
-  switch (state) {
-    case CameraState::kStarting:
-      return "starting";
-    case CameraState::kStreaming:
-      return "streaming";
-    case CameraState::kStalled:
-      return "stalled";
-    case CameraState::kRestarting:
-      return "restarting";
-    case CameraState::kAbsent:
-      return "absent";
-    case CameraState::kFailed:
-      return "failed";
-    case CameraState::kPaused:
-      return "paused";
-  }
-  return "failed";
+  using enum CameraState;
+  static constexpr Word<CameraState> kWords[] = {
+      {kStarting, "starting"}, {kStreaming, "streaming"}, {kStalled, "stalled"}, {kRestarting, "restarting"},
+      {kAbsent, "absent"},     {kFailed, "failed"},       {kPaused, "paused"}};
+  return word_of(kWords, state);
 }
 
 Capture::Capture(OpenSource open, CaptureOptions options, camera::Mailbox& mailbox, SnapshotBoard& snapshots,

@@ -5,20 +5,16 @@
 #include <cstdint>
 #include <string_view>
 
+#include "engine/base/words.h"
+
 namespace kinglet::daemon {
 
 enum class CheckStatus : std::uint8_t { kPass, kWarn, kFail };
 
 [[nodiscard]] constexpr std::string_view to_string(CheckStatus status) {
-  switch (status) {
-    case CheckStatus::kPass:
-      return "pass";
-    case CheckStatus::kWarn:
-      return "warn";
-    case CheckStatus::kFail:
-      return "fail";
-  }
-  return "fail";
+  using enum CheckStatus;
+  static constexpr Word<CheckStatus> kWords[] = {{kPass, "pass"}, {kWarn, "warn"}, {kFail, "fail"}};
+  return word_of(kWords, status);
 }
 
 }  // namespace kinglet::daemon

@@ -7,6 +7,7 @@
 #include "daemon/machine/thread_entry.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
+#include "engine/base/words.h"
 
 namespace kinglet::daemon {
 namespace {
@@ -24,29 +25,17 @@ WallTime now() { return std::chrono::system_clock::now(); }
 }  // namespace
 
 std::string_view to_string(ModelJob::State state) {
-  switch (state) {
-    case ModelJob::State::kQueued:
-      return "queued";
-    case ModelJob::State::kRunning:
-      return "running";
-    case ModelJob::State::kSucceeded:
-      return "succeeded";
-    case ModelJob::State::kFailed:
-      return "failed";
-  }
-  return "failed";
+  using enum ModelJob::State;
+  static constexpr Word<ModelJob::State> kWords[] = {
+      {kQueued, "queued"}, {kRunning, "running"}, {kSucceeded, "succeeded"}, {kFailed, "failed"}};
+  return word_of(kWords, state);
 }
 
 std::string_view to_string(KnownModel::State state) {
-  switch (state) {
-    case KnownModel::State::kChecking:
-      return "checking";
-    case KnownModel::State::kValid:
-      return "valid";
-    case KnownModel::State::kInvalid:
-      return "invalid";
-  }
-  return "invalid";
+  using enum KnownModel::State;
+  static constexpr Word<KnownModel::State> kWords[] = {
+      {kChecking, "checking"}, {kValid, "valid"}, {kInvalid, "invalid"}};
+  return word_of(kWords, state);
 }
 
 Result<std::optional<LineModelOptions>> chosen_model(const KeeperOptions& options) {

@@ -8,28 +8,19 @@
 #include "daemon/models/model_keeper.h"
 #include "daemon/models/trial.h"
 #include "engine/base/format.h"
+#include "engine/base/words.h"
 
 namespace kinglet::daemon::http {
 namespace {
 
 // The kind of problem that stands for an error of loading or of keeping.
 std::string_view slug_of(const Error& error) {
-  switch (error.code) {
-    case ErrorCode::kBadData:
-    case ErrorCode::kUnsupported:
-    case ErrorCode::kConfig:
-      return "model-not-valid";
-    case ErrorCode::kNotFound:
-      return "not-found";
-    case ErrorCode::kCannotCreate:
-    case ErrorCode::kIo:
-      return "storage-full";
-    case ErrorCode::kUnavailable:
-    case ErrorCode::kBusy:
-      return "starting";
-    default:
-      return "internal-error";
-  }
+  using enum ErrorCode;
+  static constexpr Word<ErrorCode> kWords[] = {{kBadData, "model-not-valid"},   {kUnsupported, "model-not-valid"},
+                                               {kConfig, "model-not-valid"},    {kNotFound, "not-found"},
+                                               {kCannotCreate, "storage-full"}, {kIo, "storage-full"},
+                                               {kUnavailable, "starting"},      {kBusy, "starting"}};
+  return word_of(kWords, error.code, "internal-error");
 }
 
 // Without the file's place on the disk: `where` is for the log.
