@@ -223,7 +223,6 @@ Body calibrate_command(CLI::App& app) {
       ->type_name("FILE");
   app.add_flag("--force", options->force, "change a recipe that is there");
   add_picture_options(app, options->model);
-  add_threads_option(app, options->model);
   return [options](Output& out) { return calibrate(*options, out); };
 }
 

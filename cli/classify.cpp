@@ -123,7 +123,6 @@ Body classify_command(CLI::App& app) {
       ->type_name("");
   app.add_option("--top", options->top, "labels a picture (default 5)")->check(CLI::Range(1, 10'000))->option_text("N");
   add_picture_options(app, options->model);
-  add_threads_option(app, options->model);
   return [options](Output& out) { return classify(*options, out); };
 }
 

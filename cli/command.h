@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "cli/output.h"
@@ -27,6 +29,15 @@ struct Command {
 
 // The tool's whole main(): reads the command line, runs the command, reports errors. Gives the exit code.
 [[nodiscard]] int run_tool(int argc, const char* const* argv);
+
+// A command under `app`; options->action is then its name.
+template <typename Options>
+CLI::App* add_action(CLI::App& app, const std::shared_ptr<Options>& options, const std::string& name,
+                     const std::string& summary) {
+  CLI::App* action = app.add_subcommand(name, summary);
+  action->callback([options, name] { options->action = name; });
+  return action;
+}
 
 // The tool's own options of every command.
 void add_common_options(CLI::App& app, OutputOptions& options);

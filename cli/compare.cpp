@@ -151,7 +151,6 @@ Body compare_command(CLI::App& app) {
   app.add_option("--html", options->page, "write a page with the figures, too")->type_name("FILE");
   app.add_flag("--force", options->force, "replace a page that is there");
   add_picture_options(app, options->a);
-  add_threads_option(app, options->a);
   return [options](Output& out) { return compare(*options, out); };
 }
 

@@ -35,7 +35,7 @@ CommandRow describe_command(const Command& command) {
     apps.push_back(sub);
   }
   if (command.name == "edit") {
-    for (const engine::edit::Verb* verb : engine::edit::all_verbs()) row.words.emplace_back(verb->name);
+    for (const engine::edit::Verb& verb : engine::edit::all_verbs()) row.words.emplace_back(verb.name);
   }
   for (const CLI::App* each : apps) {
     for (const CLI::Option* option : each->get_options()) {

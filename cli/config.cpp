@@ -80,15 +80,12 @@ Result<int> check_or_show(const Options& options, Output& out) {
 
 Body config_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  const auto action = [&](const std::string& name, const std::string& summary) {
-    CLI::App* sub = app.add_subcommand(name, summary);
-    sub->callback([options, name] { options->action = name; });
-    return sub;
-  };
-  add_config_options(*action("check", "find every fault; exit code 1 when there is one"), options->config);
-  add_config_options(*action("show", "print the values in force and where each comes from"), options->config);
-  action("docs", "print the table of all keys as Markdown");
-  action("default", "print the annotated file of all keys, commented out");
+  add_config_options(*add_action(app, options, "check", "find every fault; exit code 1 when there is one"),
+                     options->config);
+  add_config_options(*add_action(app, options, "show", "print the values in force and where each comes from"),
+                     options->config);
+  add_action(app, options, "docs", "print the table of all keys as Markdown");
+  add_action(app, options, "default", "print the annotated file of all keys, commented out");
   app.require_subcommand(1);
   return [options](Output& out) -> Result<int> {
     if (options->action == "docs" || options->action == "default") {

@@ -53,16 +53,16 @@ std::string help_of(const Verb& verb) {
 // For --help of the command: it stands behind the options.
 std::string verb_list() {
   std::string text = "verbs, chained by a comma that stands alone (`kinglet edit --verb NAME` tells more of one):\n";
-  for (const Verb* verb : engine::edit::all_verbs()) text += format_text("  {:<12} {}\n", verb->name, verb->summary);
+  for (const Verb& verb : engine::edit::all_verbs()) text += format_text("  {:<12} {}\n", verb.name, verb.summary);
   return text + "Options of edit itself stand before the first verb. `new` stands in the place of IN.";
 }
 
 Result<int> show_verb(const std::string& name, Output& out) {
   std::vector<std::string_view> names;
-  for (const Verb* verb : engine::edit::all_verbs()) {
-    names.push_back(verb->name);
-    if (verb->name != name) continue;
-    out.print(help_of(*verb));
+  for (const Verb& verb : engine::edit::all_verbs()) {
+    names.push_back(verb.name);
+    if (verb.name != name) continue;
+    out.print(help_of(verb));
     return 0;
   }
   const std::string_view nearest = nearest_name(name, names);

@@ -397,7 +397,6 @@ Body inspect_command(CLI::App& app) {
       ->type_name("FILE");
   app.add_flag("--force", options->force, "replace an output file that is there");
   add_picture_options(app, options->model);
-  add_threads_option(app, options->model);
   return [options](Output& out) { return inspect(*options, out); };
 }
 

@@ -29,6 +29,7 @@ void add_picture_options(CLI::App& app, ModelOptions& options) {
       ->type_name("FILE");
   app.add_option("--scores", options.scores, "the output that has the scores (default: the one that fits the labels)")
       ->option_text("OUTPUT");
+  add_threads_option(app, options);
 }
 
 int thread_count(const ModelOptions& options) {

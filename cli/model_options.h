@@ -24,7 +24,7 @@ struct ModelOptions {
 void add_model_argument(CLI::App& app, ModelOptions& options);
 void add_threads_option(CLI::App& app, ModelOptions& options);
 void add_labels_option(CLI::App& app, ModelOptions& options);
-void add_picture_options(CLI::App& app, ModelOptions& options);  // --labels, --recipe, --scores
+void add_picture_options(CLI::App& app, ModelOptions& options);  // --labels, --recipe, --scores, --threads
 [[nodiscard]] int thread_count(const ModelOptions& options);
 
 }  // namespace kinglet::cli

@@ -151,8 +151,7 @@ Result<int> run(const Options& options, Output& out) {
 Body models_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   const auto action = [&](const std::string& name, const std::string& summary) {
-    CLI::App* sub = app.add_subcommand(name, summary);
-    sub->callback([options, name] { options->action = name; });
+    CLI::App* sub = add_action(app, options, name, summary);
     add_config_options(*sub, options->activate.daemon.config);
     return sub;
   };

@@ -284,7 +284,6 @@ Body quantize_command(CLI::App& app) {
   app.add_flag("--no-bias-correction", options->no_bias_correction, "leave biases as they are");
   app.add_flag("--force", options->force, "replace an output file that is there");
   add_picture_options(app, options->model);
-  add_threads_option(app, options->model);
   app.add_flag("--from-daemon", options->from_daemon, "calibrate on what the running daemon has kept (docs/models.md)")
       ->excludes("--images");
   app.add_flag("--activate", options->activate, "hand the result to the running daemon (docs/models.md)");

@@ -177,7 +177,6 @@ Body run_command(CLI::App& app) {
       ->option_text("SEED");
   app.add_flag("--force", options->force, "replace output files that are there");
   add_picture_options(app, options->model);
-  add_threads_option(app, options->model);
   return [options](Output& out) { return run(*options, out); };
 }
 

@@ -229,8 +229,7 @@ void add_export_options(CLI::App& app, Options& options) {
 Body store_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   const auto action = [&](const std::string& name, const std::string& summary) {
-    CLI::App* sub = app.add_subcommand(name, summary);
-    sub->callback([options, name] { options->action = name; });
+    CLI::App* sub = add_action(app, options, name, summary);
     sub->add_option("--path", options->path, "folder of the history instead of the configured one")->type_name("DIR");
     add_config_options(*sub, options->config);
     return sub;

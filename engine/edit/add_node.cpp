@@ -54,16 +54,12 @@ Result<void> apply(Context& context, const Arguments& arguments) {
 
 }  // namespace
 
-const Verb verbs::add_node{
-    .name = "add-node",
-    .summary = "add a node",
-    .example = "add-node Softmax --in logits --out scores --attr axis=1 , outputs --add scores --remove logits",
-    .parameters = {{"OP", "", "its operator: Relu, com.microsoft.FastGelu", Take::kOne, true},
-                   {"--in", "TENSOR[,TENSOR]", "what it reads; an empty name leaves an optional input out", Take::kOne,
-                    true},
-                   {"--out", "TENSOR[,TENSOR]", "names for what it makes", Take::kOne, true},
-                   {"--attr", "NAME=VALUE", "an attribute: axis=1, pads=1,1,1,1, mode=constant", Take::kMany},
-                   {"--name", "NAME", "its own name (default: made from the operator)"}},
-    .apply = apply};
+const VerbParts verbs::add_node{
+    {{"OP", "", "its operator: Relu, com.microsoft.FastGelu", Take::kOne, true},
+     {"--in", "TENSOR[,TENSOR]", "what it reads; an empty name leaves an optional input out", Take::kOne, true},
+     {"--out", "TENSOR[,TENSOR]", "names for what it makes", Take::kOne, true},
+     {"--attr", "NAME=VALUE", "an attribute: axis=1, pads=1,1,1,1, mode=constant", Take::kMany},
+     {"--name", "NAME", "its own name (default: made from the operator)"}},
+    apply};
 
 }  // namespace kinglet::engine::edit

@@ -84,11 +84,8 @@ Result<void> apply(Context& context, const Arguments& arguments) {
 
 }  // namespace
 
-const Verb verbs::drop_node{.name = "drop-node",
-                            .summary = "remove nodes; their readers read their input instead",
-                            .example = "drop-node softmax",
-                            .parameters = {{"NODE", "", "name of a node, or of a tensor it makes", Take::kMany, true},
-                                           {"--input", "I", "the input that takes the result's place (default 0)"}},
-                            .apply = apply};
+const VerbParts verbs::drop_node{{{"NODE", "", "name of a node, or of a tensor it makes", Take::kMany, true},
+                                  {"--input", "I", "the input that takes the result's place (default 0)"}},
+                                 apply};
 
 }  // namespace kinglet::engine::edit

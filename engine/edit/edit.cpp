@@ -99,9 +99,10 @@ std::string_view Arguments::one(std::string_view name) const {
   return values.empty() ? std::string_view() : std::string_view(values.back());
 }
 
-std::span<const Verb* const> all_verbs() {
-  static constexpr const Verb* kVerbs[] = {
-#define KINGLET_VERB(identifier) &verbs::identifier,
+std::span<const Verb> all_verbs() {
+  static const Verb kVerbs[] = {
+#define KINGLET_VERB(identifier, name, summary, example) \
+  {name, summary, example, verbs::identifier.parameters, verbs::identifier.apply},
 #include "engine/edit/verbs.def"
 #undef KINGLET_VERB
   };
@@ -113,9 +114,9 @@ Result<Step> parse_step(std::span<const std::string> words) {
     return fail(ErrorCode::kUsage, "a verb is missing", "edit", "`kinglet edit --help` lists the verbs");
   std::vector<std::string_view> names;
   Step step;
-  for (const Verb* verb : all_verbs()) {
-    names.push_back(verb->name);
-    if (verb->name == words.front()) step.verb = verb;
+  for (const Verb& verb : all_verbs()) {
+    names.push_back(verb.name);
+    if (verb.name == words.front()) step.verb = &verb;
   }
   if (step.verb == nullptr) {
     const std::string_view nearest = nearest_name(words.front(), names);

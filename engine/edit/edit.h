@@ -74,16 +74,21 @@ class Context {
   std::shared_ptr<const Result<Graph>> inferred_;
 };
 
-struct Verb {
-  std::string_view name;  // as on the command line
-  std::string_view summary;
-  std::string_view example;  // behind `kinglet edit IN -o OUT`
+// What a verb's file holds.
+struct VerbParts {
   std::vector<Parameter> parameters;
   Result<void> (*apply)(Context& context, const Arguments& arguments);
 };
 
-// Rows of verbs.def.
-[[nodiscard]] std::span<const Verb* const> all_verbs();
+// A row of verbs.def with its parts.
+struct Verb {
+  std::string_view name;  // as on the command line
+  std::string_view summary;
+  std::string_view example;  // behind `kinglet edit IN -o OUT`
+  std::span<const Parameter> parameters;
+  Result<void> (*apply)(Context& context, const Arguments& arguments);
+};
+[[nodiscard]] std::span<const Verb> all_verbs();
 
 // One verb with its words, read but not applied.
 struct Step {

@@ -76,12 +76,8 @@ Result<void> apply(Context& context, const Arguments& arguments) {
 
 }  // namespace
 
-const Verb verbs::extract{
-    .name = "extract",
-    .summary = "keep the part between named tensors",
-    .example = "extract --from image --to features",
-    .parameters = {{"--from", "TENSOR[,TENSOR]", "new inputs (default: those there are)", Take::kMany},
-                   {"--to", "TENSOR[,TENSOR]", "new outputs (default: those there are)", Take::kMany}},
-    .apply = apply};
+const VerbParts verbs::extract{{{"--from", "TENSOR[,TENSOR]", "new inputs (default: those there are)", Take::kMany},
+                                {"--to", "TENSOR[,TENSOR]", "new outputs (default: those there are)", Take::kMany}},
+                               apply};
 
 }  // namespace kinglet::engine::edit

@@ -201,15 +201,11 @@ Result<void> apply(Context& context, const Arguments& arguments) {
 
 }  // namespace
 
-const Verb verbs::input{
-    .name = "input",
-    .summary = "sizes, batch, order of axes and colours of inputs",
-    .example = "input --batch 1 --layout nhwc --swap-rb",
-    .parameters = {{"NAME", "", "which input (default: all, or the only one)", Take::kMany},
-                   {"--shape", "DIMS", "its size: 1,3,224,224; a name or ? is free"},
-                   {"--batch", "N", "the first size of every input; a name makes it free"},
-                   {"--layout", "nhwc|nchw", "the order in which it is given; it is turned inside"},
-                   {"--swap-rb", "", "it is given as BGR instead of RGB, or the other way", Take::kFlag}},
-    .apply = apply};
+const VerbParts verbs::input{{{"NAME", "", "which input (default: all, or the only one)", Take::kMany},
+                              {"--shape", "DIMS", "its size: 1,3,224,224; a name or ? is free"},
+                              {"--batch", "N", "the first size of every input; a name makes it free"},
+                              {"--layout", "nhwc|nchw", "the order in which it is given; it is turned inside"},
+                              {"--swap-rb", "", "it is given as BGR instead of RGB, or the other way", Take::kFlag}},
+                             apply};
 
 }  // namespace kinglet::engine::edit

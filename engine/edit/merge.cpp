@@ -182,14 +182,11 @@ Result<void> apply(Context& context, const Arguments& arguments) {
 
 }  // namespace
 
-const Verb verbs::merge{
-    .name = "merge",
-    .summary = "join another model behind or in front of this one",
-    .example = "merge head.onnx --wire features=x --prefix head_",
-    .parameters = {{"FILE", "", "the model to add", Take::kOne, true},
-                   {"--wire", "OUTPUT=INPUT", "output of the front model = input of the one behind", Take::kMany},
-                   {"--prefix", "TEXT", "in front of every name of the added model"},
-                   {"--before", "", "the added model stands in front", Take::kFlag}},
-    .apply = apply};
+const VerbParts verbs::merge{
+    {{"FILE", "", "the model to add", Take::kOne, true},
+     {"--wire", "OUTPUT=INPUT", "output of the front model = input of the one behind", Take::kMany},
+     {"--prefix", "TEXT", "in front of every name of the added model"},
+     {"--before", "", "the added model stands in front", Take::kFlag}},
+    apply};
 
 }  // namespace kinglet::engine::edit

@@ -27,10 +27,6 @@ Result<void> apply(Context& context, const Arguments& /*arguments*/) {
 
 }  // namespace
 
-const Verb verbs::name_nodes{.name = "name-nodes",
-                             .summary = "a name for every node, each once",
-                             .example = "name-nodes",
-                             .parameters = {},
-                             .apply = apply};
+const VerbParts verbs::name_nodes{{}, apply};
 
 }  // namespace kinglet::engine::edit

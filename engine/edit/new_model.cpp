@@ -63,16 +63,12 @@ Result<void> apply(Context& context, const Arguments& arguments) {
 
 }  // namespace
 
-const Verb verbs::new_model{
-    .name = "new",
-    .summary = "a model of one operator, in the place of IN",
-    .example = "new Conv --in x:f32[1,3,8,8] --const w=w.npy --out y --attr pads=1,1,1,1",
-    .parameters = {{"OP", "", "the operator", Take::kOne, true},
-                   {"--in", "NAME:TYPE", "an input: x:f32[N,3,224,224]", Take::kMany},
-                   {"--const", "NAME=FILE.npy", "a weight, read behind the inputs", Take::kMany},
-                   {"--out", "NAME[,NAME]", "names for what it makes", Take::kOne, true},
-                   {"--attr", "NAME=VALUE", "an attribute", Take::kMany},
-                   {"--opset", "N", "version of the operators (default 17)"}},
-    .apply = apply};
+const VerbParts verbs::new_model{{{"OP", "", "the operator", Take::kOne, true},
+                                  {"--in", "NAME:TYPE", "an input: x:f32[N,3,224,224]", Take::kMany},
+                                  {"--const", "NAME=FILE.npy", "a weight, read behind the inputs", Take::kMany},
+                                  {"--out", "NAME[,NAME]", "names for what it makes", Take::kOne, true},
+                                  {"--attr", "NAME=VALUE", "an attribute", Take::kMany},
+                                  {"--opset", "N", "version of the operators (default 17)"}},
+                                 apply};
 
 }  // namespace kinglet::engine::edit

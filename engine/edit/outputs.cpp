@@ -51,12 +51,9 @@ Result<void> apply(Context& context, const Arguments& arguments) {
 
 }  // namespace
 
-const Verb verbs::outputs{
-    .name = "outputs",
-    .summary = "inner tensors become outputs, or outputs go",
-    .example = "outputs --add features --remove aux",
-    .parameters = {{"--add", "TENSOR[,TENSOR]", "make inner tensors outputs", Take::kMany},
-                   {"--remove", "OUTPUT[,OUTPUT]", "remove outputs, and what only they need", Take::kMany}},
-    .apply = apply};
+const VerbParts verbs::outputs{
+    {{"--add", "TENSOR[,TENSOR]", "make inner tensors outputs", Take::kMany},
+     {"--remove", "OUTPUT[,OUTPUT]", "remove outputs, and what only they need", Take::kMany}},
+    apply};
 
 }  // namespace kinglet::engine::edit

@@ -206,16 +206,12 @@ Result<void> apply(Context& context, const Arguments& arguments) {
 
 }  // namespace
 
-const Verb verbs::preprocess{
-    .name = "preprocess",
-    .summary = "put the preparation of pictures into the model",
-    .example = "preprocess --resize 480x640 --crop 256x256 --mean 123.7,116.3,103.5 --std 58.4,57.1,57.4",
-    .parameters = {{"--input", "NAME", "which input (default: the only one)"},
-                   {"--resize", "HxW|FACTOR", "pictures of this size come in and are resized (linear)"},
-                   {"--crop", "HxW", "of this size the middle is taken, behind a resize"},
-                   {"--scale", "X[,X,X]", "pixels are multiplied by this"},
-                   {"--mean", "X[,X,X]", "subtracted behind the scale; one number, or one a channel"},
-                   {"--std", "X[,X,X]", "divided by behind the mean"}},
-    .apply = apply};
+const VerbParts verbs::preprocess{{{"--input", "NAME", "which input (default: the only one)"},
+                                   {"--resize", "HxW|FACTOR", "pictures of this size come in and are resized (linear)"},
+                                   {"--crop", "HxW", "of this size the middle is taken, behind a resize"},
+                                   {"--scale", "X[,X,X]", "pixels are multiplied by this"},
+                                   {"--mean", "X[,X,X]", "subtracted behind the scale; one number, or one a channel"},
+                                   {"--std", "X[,X,X]", "divided by behind the mean"}},
+                                  apply};
 
 }  // namespace kinglet::engine::edit

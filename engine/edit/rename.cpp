@@ -109,12 +109,9 @@ Result<void> apply(Context& context, const Arguments& arguments) {
 
 }  // namespace
 
-const Verb verbs::rename{.name = "rename",
-                         .summary = "other names for nodes and tensors",
-                         .example = "rename input.1=image 'model/*=*'",
-                         .parameters = {{"OLD=NEW", "", "a whole name, or a beginning: old*=new*", Take::kMany, true},
-                                        {"--nodes", "", "names of nodes alone", Take::kFlag},
-                                        {"--tensors", "", "names of tensors alone", Take::kFlag}},
-                         .apply = apply};
+const VerbParts verbs::rename{{{"OLD=NEW", "", "a whole name, or a beginning: old*=new*", Take::kMany, true},
+                               {"--nodes", "", "names of nodes alone", Take::kFlag},
+                               {"--tensors", "", "names of tensors alone", Take::kFlag}},
+                              apply};
 
 }  // namespace kinglet::engine::edit

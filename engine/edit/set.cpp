@@ -48,11 +48,8 @@ Result<void> apply(Context& context, const Arguments& arguments) {
 
 }  // namespace
 
-const Verb verbs::set{.name = "set",
-                      .summary = "change or remove attributes of nodes",
-                      .example = "set conv1.strides=2,2 --remove conv1.auto_pad",
-                      .parameters = {{"NODE.ATTRIBUTE=VALUE", "", "numbers, lists (1,2) or text", Take::kMany},
-                                     {"--remove", "NODE.ATTRIBUTE", "remove an attribute", Take::kMany}},
-                      .apply = apply};
+const VerbParts verbs::set{{{"NODE.ATTRIBUTE=VALUE", "", "numbers, lists (1,2) or text", Take::kMany},
+                            {"--remove", "NODE.ATTRIBUTE", "remove an attribute", Take::kMany}},
+                           apply};
 
 }  // namespace kinglet::engine::edit

@@ -49,11 +49,7 @@ Result<void> apply(Context& context, const Arguments& arguments) {
 
 }  // namespace
 
-const Verb verbs::set_const{
-    .name = "set-const",
-    .summary = "other numbers for a weight",
-    .example = "set-const fc.bias=bias.npy",
-    .parameters = {{"NAME=FILE.npy", "", "a weight, and the file with its numbers", Take::kMany, true}},
-    .apply = apply};
+const VerbParts verbs::set_const{{{"NAME=FILE.npy", "", "a weight, and the file with its numbers", Take::kMany, true}},
+                                 apply};
 
 }  // namespace kinglet::engine::edit

@@ -52,14 +52,10 @@ Result<void> apply(Context& context, const Arguments& arguments) {
 
 }  // namespace
 
-const Verb verbs::strip{
-    .name = "strip",
-    .summary = "remove what is not needed to run",
-    .example = "strip --all",
-    .parameters = {{"--docs", "", "doc strings and stack traces (the default)", Take::kFlag},
-                   {"--shapes", "", "declared types of inner tensors", Take::kFlag},
-                   {"--metadata", "", "metadata of the model, but for labels and recipe", Take::kFlag},
-                   {"--all", "", "all of these", Take::kFlag}},
-    .apply = apply};
+const VerbParts verbs::strip{{{"--docs", "", "doc strings and stack traces (the default)", Take::kFlag},
+                              {"--shapes", "", "declared types of inner tensors", Take::kFlag},
+                              {"--metadata", "", "metadata of the model, but for labels and recipe", Take::kFlag},
+                              {"--all", "", "all of these", Take::kFlag}},
+                             apply};
 
 }  // namespace kinglet::engine::edit

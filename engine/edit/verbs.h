@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the verbs by name, for their table.
+// Why: the verbs by name, for their table (verbs.def).
 #pragma once
 
 #include "engine/edit/edit.h"
 
 namespace kinglet::engine::edit::verbs {
 
-#define KINGLET_VERB(identifier) extern const Verb identifier;
+#define KINGLET_VERB(identifier, name, summary, example) extern const VerbParts identifier;
 #include "engine/edit/verbs.def"
 #undef KINGLET_VERB
 

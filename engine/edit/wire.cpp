@@ -47,12 +47,8 @@ Result<void> apply(Context& context, const Arguments& arguments) {
 
 }  // namespace
 
-const Verb verbs::wire{
-    .name = "wire",
-    .summary = "feed an input of a node from another tensor",
-    .example = "wire conv1.0=image",
-    .parameters = {{"NODE.INPUT=TENSOR", "", "inputs are counted from 0; no tensor leaves an optional input out",
-                    Take::kMany, true}},
-    .apply = apply};
+const VerbParts verbs::wire{
+    {{"NODE.INPUT=TENSOR", "", "inputs are counted from 0; no tensor leaves an optional input out", Take::kMany, true}},
+    apply};
 
 }  // namespace kinglet::engine::edit

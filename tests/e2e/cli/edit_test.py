@@ -7,7 +7,7 @@ from oracle import (TensorProto, check_file, check_same, classifier, floats, hel
 from support import SOURCE_DIR, CliTest, kinglet, main
 
 VERBS = [name.replace("_", "-") for name in re.findall(
-    r"^KINGLET_VERB\((\w+)\)", (SOURCE_DIR / "engine" / "edit" / "verbs.def").read_text(), re.M)]
+    r"^KINGLET_VERB\((\w+),", (SOURCE_DIR / "engine" / "edit" / "verbs.def").read_text(), re.M)]
 
 
 class EditTest(CliTest):

@@ -104,10 +104,10 @@ TEST(ParseChain, TellsWhichWordIsWrong) {
 }
 
 TEST(Verbs, HaveASummaryAndAnExampleThatParses) {
-  for (const edit::Verb* verb : edit::all_verbs()) {
-    EXPECT_FALSE(verb->summary.empty()) << verb->name;
-    EXPECT_TRUE(verb->example.starts_with(verb->name)) << verb->name;
-    std::istringstream words{std::string(verb->example)};
+  for (const edit::Verb& verb : edit::all_verbs()) {
+    EXPECT_FALSE(verb.summary.empty()) << verb.name;
+    EXPECT_TRUE(verb.example.starts_with(verb.name)) << verb.name;
+    std::istringstream words{std::string(verb.example)};
     const std::vector<std::string> split{std::istream_iterator<std::string>(words), {}};
     const auto steps = edit::parse_chain(split);
     EXPECT_TRUE(steps) << describe(steps.error());
