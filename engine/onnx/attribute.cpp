@@ -14,7 +14,9 @@ namespace {
 
 using ::onnx::AttributeProto;
 
-enum class Kind : std::uint8_t { kInt, kFloat, kString, kInts, kFloats, kTensor };
+using Kind = AttributeProto::AttributeType;
+constexpr Kind kInt = AttributeProto::INT, kFloat = AttributeProto::FLOAT, kString = AttributeProto::STRING,
+               kInts = AttributeProto::INTS, kFloats = AttributeProto::FLOATS, kTensor = AttributeProto::TENSOR;
 
 struct Row {
   std::string_view op_type;
@@ -22,7 +24,7 @@ struct Row {
   Kind kind;
 };
 constexpr Row kRows[] = {
-#define KINGLET_ATTRIBUTE(op_type, name, kind) {op_type, name, Kind::kind},
+#define KINGLET_ATTRIBUTE(op_type, name, kind) {op_type, name, kind},
 #include "engine/onnx/attributes.def"
 #undef KINGLET_ATTRIBUTE
 };
@@ -32,24 +34,6 @@ std::optional<Kind> expected_kind(std::string_view op_type, std::string_view nam
     if (row.name == name && (row.op_type.empty() || row.op_type == op_type)) return row.kind;
   }
   return std::nullopt;
-}
-
-int onnx_kind(Kind kind) {
-  switch (kind) {
-    case Kind::kInt:
-      return AttributeProto::INT;
-    case Kind::kFloat:
-      return AttributeProto::FLOAT;
-    case Kind::kString:
-      return AttributeProto::STRING;
-    case Kind::kInts:
-      return AttributeProto::INTS;
-    case Kind::kFloats:
-      return AttributeProto::FLOATS;
-    case Kind::kTensor:
-      return AttributeProto::TENSOR;
-  }
-  return AttributeProto::UNDEFINED;
 }
 
 // Files of the first ONNX version leave the type out.
@@ -78,19 +62,18 @@ std::optional<std::int64_t> old_integer(const AttributeProto& proto, int kind) {
 }  // namespace
 
 int attribute_kind(std::string_view op_type, std::string_view name) {
-  const std::optional<Kind> kind = expected_kind(op_type, name);
-  return kind ? onnx_kind(*kind) : int{AttributeProto::UNDEFINED};
+  return expected_kind(op_type, name).value_or(AttributeProto::UNDEFINED);
 }
 
 Result<Attribute> read_attribute(const AttributeProto& proto, std::string_view op_type, const TensorSource& tensors) {
   const int kind = kind_of(proto);
   const std::optional<Kind> expected = expected_kind(op_type, proto.name());
-  if (expected == Kind::kInt && kind != AttributeProto::INT) {
+  if (expected == kInt && kind != AttributeProto::INT) {
     if (const std::optional<std::int64_t> value = old_integer(proto, kind)) return *value;
   }
-  if (expected && onnx_kind(*expected) != kind) {
+  if (expected && *expected != kind) {
     return fail(ErrorCode::kBadData, format_text("attribute {} is of kind {}, the operator has kind {}",
-                                                 printable(proto.name()), kind, onnx_kind(*expected)));
+                                                 printable(proto.name()), kind, int{*expected}));
   }
   switch (kind) {
     case AttributeProto::INT:

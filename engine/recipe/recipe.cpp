@@ -83,12 +83,18 @@ Result<void> read_std(const Member& member, const json& value, Recipe& recipe) {
   return {};
 }
 
-Result<void> read_crop_ratio(const Member& member, const json& value, Recipe& recipe) {
-  if (!value.is_number() || !(value.get<double>() >= 0.01) || value.get<double>() > 1) {
-    return wrong(member, value, "a number from 0.01 to 1");
+// From 0.01 on.
+Result<void> read_positive(const Member& member, const json& value, double most, std::string_view expected,
+                           double& out) {
+  if (!value.is_number() || !(value.get<double>() >= 0.01) || value.get<double>() > most) {
+    return wrong(member, value, expected);
   }
-  recipe.crop_ratio = value.get<double>();
+  out = value.get<double>();
   return {};
+}
+
+Result<void> read_crop_ratio(const Member& member, const json& value, Recipe& recipe) {
+  return read_positive(member, value, 1, "a number from 0.01 to 1", recipe.crop_ratio);
 }
 
 Result<void> read_crop_to_motion(const Member& member, const json& value, Recipe& recipe) {
@@ -98,11 +104,7 @@ Result<void> read_crop_to_motion(const Member& member, const json& value, Recipe
 }
 
 Result<void> read_temperature(const Member& member, const json& value, Recipe& recipe) {
-  if (!value.is_number() || !(value.get<double>() >= 0.01) || value.get<double>() > 100) {
-    return wrong(member, value, "a number from 0.01 to 100 (1 changes nothing)");
-  }
-  recipe.temperature = value.get<double>();
-  return {};
+  return read_positive(member, value, 100, "a number from 0.01 to 100 (1 changes nothing)", recipe.temperature);
 }
 
 Result<void> read_resize_size(const Member& member, const json& value, Recipe& recipe) {

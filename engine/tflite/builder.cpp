@@ -19,40 +19,15 @@ constexpr int kFloat32 = 0, kFloat16 = 1, kInt32 = 2, kUint8 = 3, kInt64 = 4, kI
 constexpr std::int64_t kMostElements = std::int64_t{1} << 28;
 constexpr std::size_t kMostRank = 5;
 
-std::size_t size_of_type(int type) {
-  switch (type) {
-    case kFloat32:
-    case kInt32:
-      return 4;
-    case kFloat16:
-      return 2;
-    case kInt64:
-      return 8;
-    case kUint8:
-    case kInt8:
-      return 1;
-    default:
-      return 0;
-  }
-}
-
 bool is_8_bit(int type) { return type == kUint8 || type == kInt8; }
 
-DataType data_type(int type) {
-  switch (type) {
-    case kFloat16:
-      return DataType::kF16;
-    case kInt32:
-      return DataType::kI32;
-    case kInt64:
-      return DataType::kI64;
-    case kUint8:
-      return DataType::kU8;
-    case kInt8:
-      return DataType::kI8;
-    default:
-      return DataType::kF32;
-  }
+// Nothing for those that are not read.
+std::optional<DataType> data_type(int type) {
+  using enum DataType;
+  static constexpr std::pair<int, DataType> kTypes[] = {{kFloat32, kF32}, {kFloat16, kF16}, {kInt32, kI32},
+                                                        {kInt64, kI64},   {kUint8, kU8},    {kInt8, kI8}};
+  const auto* row = std::ranges::find(kTypes, type, &std::pair<int, DataType>::first);
+  return row == std::end(kTypes) ? std::nullopt : std::optional(row->second);
 }
 
 // [N,H,W,C] -> [N,C,H,W]; other ranks as they are.
@@ -112,9 +87,9 @@ Result<TensorFacts> Builder::read_tensor(const FileTensor& tensor, std::size_t n
   if (buffers == nullptr || tensor.buffer() >= buffers->size()) return bad("names a buffer that is not there");
   if (const auto* data = buffers->Get(tensor.buffer())->data(); data != nullptr && data->size() > 0) {
     out.data = {data->data(), data->size()};
-    const std::size_t size = size_of_type(out.type);
-    if (size == 0) return bad(format_text("has elements of type {}, which is not known here", out.type));
-    if (out.data.size() != static_cast<std::size_t>(elements) * size) {
+    const std::optional<DataType> type = data_type(out.type);
+    if (!type) return bad(format_text("has elements of type {}, which is not known here", out.type));
+    if (out.data.size() != static_cast<std::size_t>(elements) * byte_size(*type)) {
       return bad(format_text("has {} bytes for {} elements", out.data.size(), elements));
     }
   }
@@ -146,7 +121,7 @@ Result<void> Builder::read_tensors() {
 
 Result<Tensor> Builder::numbers(int tensor) const {
   const TensorFacts& from = facts(tensor);
-  Tensor out(data_type(from.type), from.shape);
+  Tensor out(data_type(from.type).value_or(DataType::kF32), from.shape);
   std::memcpy(out.mutable_bytes().data(), from.data.data(), from.data.size());
   if (out.type() != DataType::kF16) return out;
   Tensor wide(DataType::kF32, from.shape);
@@ -259,7 +234,7 @@ Result<ValueId> Builder::weight(int tensor, std::vector<std::size_t> perm, Shape
 Result<ValueId> Builder::rounded(ValueId real, const TensorFacts& facts) {
   if (facts.scales.empty() || !is_8_bit(facts.type)) return real;
   if (facts.scales.size() != 1) return fail(ErrorCode::kUnsupported, "a computed tensor has several scales");
-  const DataType type = data_type(facts.type);
+  const DataType type = data_type(facts.type).value_or(DataType::kF32);
   Tensor zero(type, {});
   const std::int64_t low = type == DataType::kI8 ? -128 : 0;
   if (facts.zero_points[0] < low || facts.zero_points[0] > low + 255) {

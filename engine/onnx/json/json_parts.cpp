@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/onnx/json/json_parts.h"
 
-#include <onnx/onnx.pb.h>
 #include <openssl/evp.h>
 
 #include <algorithm>
@@ -79,59 +78,6 @@ std::optional<std::int64_t> number_of(Words words, std::string_view word) {
   const auto rows = words_of(words);
   const auto at = std::ranges::find(rows, word, &Word::text);
   return at == rows.end() ? std::nullopt : std::optional(at->number);
-}
-
-Element element_of(std::int64_t data_type) {
-  using ::onnx::TensorProto;
-  switch (data_type) {
-    case TensorProto::FLOAT:
-      return Element::kF32;
-    case TensorProto::DOUBLE:
-      return Element::kF64;
-    case TensorProto::INT8:
-      return Element::kI8;
-    case TensorProto::INT16:
-      return Element::kI16;
-    case TensorProto::INT32:
-      return Element::kI32;
-    case TensorProto::INT64:
-      return Element::kI64;
-    case TensorProto::UINT8:
-    case TensorProto::BOOL:
-      return Element::kU8;
-    case TensorProto::UINT16:
-    case TensorProto::FLOAT16:
-    case TensorProto::BFLOAT16:
-      return data_type == TensorProto::UINT16 ? Element::kU16 : Element::kNone;
-    case TensorProto::UINT32:
-      return Element::kU32;
-    case TensorProto::UINT64:
-      return Element::kU64;
-    default:
-      return Element::kNone;
-  }
-}
-
-std::size_t size_of(Element element) {
-  switch (element) {
-    case Element::kF64:
-    case Element::kI64:
-    case Element::kU64:
-      return 8;
-    case Element::kF32:
-    case Element::kI32:
-    case Element::kU32:
-      return 4;
-    case Element::kI16:
-    case Element::kU16:
-      return 2;
-    case Element::kI8:
-    case Element::kU8:
-      return 1;
-    case Element::kNone:
-      break;
-  }
-  return 0;
 }
 
 std::string to_base64(std::string_view bytes) {

@@ -58,10 +58,36 @@ struct Field {
 [[nodiscard]] std::string_view word_of(Words words, std::int64_t number);
 [[nodiscard]] std::optional<std::int64_t> number_of(Words words, std::string_view word);
 
-// Numbers of the raw_data of one TensorProto.data_type.
-enum class Element : std::uint8_t { kNone, kF32, kF64, kI8, kI16, kI32, kI64, kU8, kU16, kU32, kU64 };
-[[nodiscard]] Element element_of(std::int64_t data_type);
-[[nodiscard]] std::size_t size_of(Element element);
+// Calls visit.template operator()<T>(), T being one number in the raw_data of that TensorProto.data_type; a bool is a
+// byte. False: it has none that JSON can write. (1 is FLOAT, 2 UINT8, 9 BOOL ...: kDataTypes of json_parts.cpp.)
+template <typename Visit>
+bool with_number_type(std::int64_t data_type, Visit visit) {
+  switch (data_type) {
+    case 1:
+      return visit.template operator()<float>(), true;
+    case 2:
+    case 9:
+      return visit.template operator()<std::uint8_t>(), true;
+    case 3:
+      return visit.template operator()<std::int8_t>(), true;
+    case 4:
+      return visit.template operator()<std::uint16_t>(), true;
+    case 5:
+      return visit.template operator()<std::int16_t>(), true;
+    case 6:
+      return visit.template operator()<std::int32_t>(), true;
+    case 7:
+      return visit.template operator()<std::int64_t>(), true;
+    case 11:
+      return visit.template operator()<double>(), true;
+    case 12:
+      return visit.template operator()<std::uint32_t>(), true;
+    case 13:
+      return visit.template operator()<std::uint64_t>(), true;
+    default:
+      return false;
+  }
+}
 
 [[nodiscard]] std::string to_base64(std::string_view bytes);
 [[nodiscard]] std::optional<std::string> from_base64(std::string_view text);

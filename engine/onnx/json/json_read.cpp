@@ -67,22 +67,32 @@ void store(std::uint64_t bits, std::string& out) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-Result<void> element_bytes(const std::string& where, const Json& value, Element element, std::string& out) {
-  if (element == Element::kF32) {
+template <typename T>
+Result<void> element_bytes(const std::string& where, const Json& value, std::string& out) {
+  if constexpr (std::is_same_v<T, float>) {
     store<std::uint32_t>(KINGLET_TRY(float_bits(where, value)), out);
-    return {};
-  }
-  if (element == Element::kF64) {
+  } else if constexpr (std::is_same_v<T, double>) {
     store<std::uint64_t>(KINGLET_TRY(double_bits(where, value)), out);
-    return {};
+  } else {
+    const std::uint64_t bits = KINGLET_TRY(integer_bits(where, value, Words::kNone));
+    constexpr unsigned kWidth = 8 * sizeof(T);
+    constexpr bool kMayBeMinus = std::is_signed_v<T> && kWidth < 64;
+    const std::uint64_t high = kWidth < 64 ? bits >> (kMayBeMinus ? kWidth - 1 : kWidth % 64) : 0;
+    const std::uint64_t minus = kMayBeMinus ? ~std::uint64_t{0} >> (kWidth - 1) : 0;
+    if (high != 0 && (minus == 0 || high != minus)) {
+      return wrong(where, value, format_text("a number of {} bits", kWidth));
+    }
+    store<T>(bits, out);
   }
-  const std::uint64_t bits = KINGLET_TRY(integer_bits(where, value, Words::kNone));
-  const unsigned width = static_cast<unsigned>(8 * size_of(element));
-  const bool is_signed = element == Element::kI8 || element == Element::kI16 || element == Element::kI32;
-  const std::uint64_t high = width < 64 ? bits >> (is_signed ? width - 1 : width) : 0;
-  const std::uint64_t minus = is_signed ? ~std::uint64_t{0} >> (width - 1) : 0;
-  if (high != 0 && (minus == 0 || high != minus)) return wrong(where, value, format_text("a number of {} bits", width));
-  out.append(reinterpret_cast<const char*>(&bits), size_of(element));
+  return {};
+}
+
+template <typename T>
+Result<void> elements_bytes(const std::string& where, const Json& values, std::string& out) {
+  if (!values.is_array()) return wrong(where, values, "a list");
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    KINGLET_TRY(element_bytes<T>(format_text("{}[{}]", where, i), values[i], out));
+  }
   return {};
 }
 
@@ -226,12 +236,12 @@ class Reader {
       const auto number = type.is_string() ? number_of(Words::kDataType, type.get_ref<const std::string&>()).value_or(0)
                           : type.is_number_integer() ? type.get<std::int64_t>()
                                                      : 0;
-      const Element element = element_of(number);
-      if (element == Element::kNone) return wrong(where, type, "a data_type whose values can be written as numbers");
-      if (!tensor["values"].is_array()) return wrong(where, tensor["values"], "a list");
-      for (std::size_t i = 0; i < tensor["values"].size(); ++i) {
-        KINGLET_TRY(element_bytes(format_text("{}[{}]", where, i), tensor["values"][i], element, bytes));
+      Result<void> read;
+      const auto take = [&]<typename T>() { read = elements_bytes<T>(where, tensor["values"], bytes); };
+      if (!with_number_type(number, take)) {
+        return wrong(where, type, "a data_type whose values can be written as numbers");
       }
+      if (!read) return read;
     }
     append_field(out, {.number = kRawData, .type = onnx_format::kLengthDelimited, .integer = 0, .bytes = bytes});
     return {};

@@ -63,32 +63,15 @@ T load(const char* bytes) {
   return value;
 }
 
-Json element_json(Element element, const char* bytes) {
-  switch (element) {
-    case Element::kF32:
-      return float_json(load<float>(bytes));
-    case Element::kF64:
-      return double_json(load<double>(bytes));
-    case Element::kI8:
-      return load<std::int8_t>(bytes);
-    case Element::kI16:
-      return load<std::int16_t>(bytes);
-    case Element::kI32:
-      return load<std::int32_t>(bytes);
-    case Element::kI64:
-      return load<std::int64_t>(bytes);
-    case Element::kU8:
-      return load<std::uint8_t>(bytes);
-    case Element::kU16:
-      return load<std::uint16_t>(bytes);
-    case Element::kU32:
-      return load<std::uint32_t>(bytes);
-    case Element::kU64:
-      return load<std::uint64_t>(bytes);
-    case Element::kNone:
-      break;
+template <typename T>
+Json element_json(T value) {
+  if constexpr (std::is_same_v<T, float>) {
+    return float_json(value);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return double_json(value);
+  } else {
+    return value;
   }
-  return nullptr;
 }
 
 Json number_json(const Field& field, std::uint64_t bits) {
@@ -208,17 +191,16 @@ class Writer {
     ::onnx::TensorProto proto;
     if (!proto.ParseFromString(std::string(tensor))) return fail(ErrorCode::kInternal, "a tensor does not parse");
     const std::uint64_t size = document_.byte_count(proto);
-    const Element element = element_of(proto.data_type());
-    const std::size_t each = size_of(element);
     const std::size_t most = weights_ == JsonWeights::kInline ? kManyInline : kFew;
-    if (each > 0 && size % each == 0 && size / each <= most) {
-      const std::string bytes = KINGLET_TRY(document_.bytes_of(proto));
-      out["values"] = Json::array();
-      for (std::size_t at = 0; at < bytes.size(); at += each)
-        out["values"].push_back(element_json(element, bytes.data() + at));
-      return {};
-    }
     const std::string bytes = KINGLET_TRY(document_.bytes_of(proto));
+    with_number_type(proto.data_type(), [&]<typename T>() {
+      if (size % sizeof(T) != 0 || size / sizeof(T) > most) return;
+      Json& values = out["values"] = Json::array();
+      for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) {
+        values.push_back(element_json(load<T>(bytes.data() + at)));
+      }
+    });
+    if (out.contains("values")) return {};
     if (weights_ == JsonWeights::kInline || size <= kFew * sizeof(float)) {
       out["base64"] = to_base64(bytes);
     } else {
