@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "cli/inspect.h"
 #include "engine/base/format.h"
@@ -13,7 +14,6 @@
 namespace kinglet::cli {
 namespace {
 
-using engine::DataType;
 using engine::Graph;
 using engine::Tensor;
 using Json = nlohmann::ordered_json;
@@ -25,37 +25,14 @@ struct Statistics {
   std::int64_t zeros = 0, not_finite = 0;
 };
 
-// Every element as a double; i64 beyond 2^53 is rounded, which statistics may be.
-template <typename Visit>
-void for_each_number(const Tensor& tensor, Visit visit) {
-  const auto all = [&](auto numbers) {
-    for (const auto number : numbers) visit(static_cast<double>(number));
-  };
-  switch (tensor.type()) {
-    case DataType::kF32:
-      return all(tensor.data<float>());
-    case DataType::kF16:
-      for (const engine::Half half : tensor.data<engine::Half>()) visit(static_cast<double>(engine::to_float(half)));
-      return;
-    case DataType::kI64:
-      return all(tensor.data<std::int64_t>());
-    case DataType::kI32:
-      return all(tensor.data<std::int32_t>());
-    case DataType::kI8:
-      return all(tensor.data<std::int8_t>());
-    case DataType::kU8:
-      return all(tensor.data<std::uint8_t>());
-    case DataType::kBool:
-      return all(tensor.data<bool>());
-  }
-}
-
 Statistics statistics_of(const Tensor& tensor) {
   Statistics out;
   double sum = 0;
   double squares = 0;
   std::int64_t count = 0;
-  for_each_number(tensor, [&](double number) {
+  // As doubles: i64 beyond 2^53 is rounded, which statistics may be.
+  for_each_number(tensor, [&](auto element) {
+    const auto number = static_cast<double>(element);
     if (!std::isfinite(number)) {
       ++out.not_finite;
       return;
@@ -68,7 +45,8 @@ Statistics statistics_of(const Tensor& tensor) {
   });
   if (count == 0) return {.least = 0, .most = 0, .not_finite = out.not_finite};
   out.mean = sum / static_cast<double>(count);
-  for_each_number(tensor, [&](double number) {
+  for_each_number(tensor, [&](auto element) {
+    const auto number = static_cast<double>(element);
     if (std::isfinite(number)) squares += (number - out.mean) * (number - out.mean);
   });
   out.deviation = std::sqrt(squares / static_cast<double>(count));
@@ -77,22 +55,12 @@ Statistics statistics_of(const Tensor& tensor) {
 
 std::vector<std::string> first_numbers(const Tensor& tensor, std::size_t most) {
   std::vector<std::string> out;
-  const auto is_float = tensor.type() == DataType::kF32 || tensor.type() == DataType::kF16;
-  for (std::size_t i = 0; i < std::min(most, static_cast<std::size_t>(tensor.element_count())); ++i) {
-    if (tensor.type() == DataType::kF32) {
-      out.push_back(format_text("{}", tensor.data<float>()[i]));
-    } else if (is_float) {
-      out.push_back(format_text("{}", engine::to_float(tensor.data<engine::Half>()[i])));
-    } else if (tensor.type() == DataType::kI64) {
-      out.push_back(std::to_string(tensor.data<std::int64_t>()[i]));
-    } else if (tensor.type() == DataType::kI32) {
-      out.push_back(std::to_string(tensor.data<std::int32_t>()[i]));
-    } else if (tensor.type() == DataType::kI8) {
-      out.push_back(std::to_string(tensor.data<std::int8_t>()[i]));
-    } else {
-      out.push_back(std::to_string(std::to_integer<int>(tensor.bytes()[i])));
+  with_element(tensor.type(), [&]<typename T>() {
+    const std::span<const T> numbers = tensor.data<T>();
+    for (const T value : numbers.first(std::min(most, numbers.size()))) {
+      out.push_back(format_text("{}", +engine::widened(value)));
     }
-  }
+  });
   return out;
 }
 

@@ -9,8 +9,6 @@
 namespace kinglet::cli {
 namespace {
 
-using engine::DataType;
-
 double uniform(std::mt19937& random) { return (static_cast<double>(random()) + 0.5) / 4294967296.0; }
 
 // Box and Muller: std::normal_distribution may differ between libraries.
@@ -23,29 +21,18 @@ float normal(std::mt19937& random) {
 
 engine::Tensor made_tensor(const engine::TensorInfo& info, std::mt19937& random) {
   engine::Tensor tensor(info.type, info.shape);
-  switch (info.type) {
-    case DataType::kF32:
-      for (float& value : tensor.mutable_data<float>()) value = normal(random);
-      break;
-    case DataType::kF16:
-      for (engine::Half& value : tensor.mutable_data<engine::Half>()) value = engine::to_half(normal(random));
-      break;
-    case DataType::kU8:
-    case DataType::kI8:
-      for (std::byte& value : tensor.mutable_bytes()) value = static_cast<std::byte>(random() >> 24U);
-      break;
-    case DataType::kI64:
-      for (std::int64_t& value : tensor.mutable_data<std::int64_t>())
-        value = static_cast<std::int64_t>(random() >> 31U);
-      break;
-    case DataType::kI32:
-      for (std::int32_t& value : tensor.mutable_data<std::int32_t>())
-        value = static_cast<std::int32_t>(random() >> 31U);
-      break;
-    case DataType::kBool:
-      for (bool& value : tensor.mutable_data<bool>()) value = (random() >> 31U) != 0;
-      break;
-  }
+  with_element(info.type, [&]<typename T>() {
+    for (T& value : tensor.mutable_data<T>()) {
+      if constexpr (std::is_same_v<T, float>) {
+        value = normal(random);
+      } else if constexpr (std::is_same_v<T, engine::Half>) {
+        value = engine::to_half(normal(random));
+      } else {
+        constexpr bool kIsByte = sizeof(T) == 1 && !std::is_same_v<T, bool>;
+        value = static_cast<T>(random() >> (kIsByte ? 24U : 31U));
+      }
+    }
+  });
   return tensor;
 }
 

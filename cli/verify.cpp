@@ -51,26 +51,10 @@ struct Difference {
 
 // Integers as they are: a step of an 8-bit output counts as 1.
 std::vector<float> numbers_of(const Tensor& tensor) {
-  const auto widened = [](const auto& numbers) {
-    std::vector<float> out;
-    out.reserve(numbers.size());
-    for (const auto number : numbers) out.push_back(static_cast<float>(number));
-    return out;
-  };
-  switch (tensor.type()) {
-    case DataType::kI64:
-    case DataType::kI32:
-      return widened(tensor.to_int64s());
-    case DataType::kI8:
-      return widened(tensor.data<std::int8_t>());
-    case DataType::kU8:
-      return widened(tensor.data<std::uint8_t>());
-    case DataType::kBool:
-      return widened(std::span(tensor.bytes()) |
-                     std::views::transform([](std::byte b) { return std::to_integer<int>(b); }));
-    default:
-      return tensor.to_floats();
-  }
+  std::vector<float> out;
+  out.reserve(static_cast<std::size_t>(tensor.element_count()));
+  for_each_number(tensor, [&](auto number) { out.push_back(static_cast<float>(number)); });
+  return out;
 }
 
 void compare(const Tensor& expected, const Tensor& got, const std::string& name, Difference& out) {

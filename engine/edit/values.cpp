@@ -6,6 +6,7 @@
 #include "engine/base/format.h"
 #include "engine/base/numbers.h"
 #include "engine/base/text.h"
+#include "engine/base/words.h"
 #include "engine/edit/graph_tools.h"
 #include "engine/edit/proto_text.h"
 #include "engine/onnx/import.h"
@@ -43,22 +44,13 @@ int kind_of_text(std::string_view text) {
 }
 
 std::string_view kind_name(int kind) {
-  switch (kind) {
-    case AttributeProto::INT:
-      return "a whole number";
-    case AttributeProto::FLOAT:
-      return "a number";
-    case AttributeProto::INTS:
-      return "whole numbers: 1,2";
-    case AttributeProto::FLOATS:
-      return "numbers: 0.5,2";
-    case AttributeProto::STRING:
-      return "text";
-    case AttributeProto::STRINGS:
-      return "words: a,b";
-    default:
-      return "of a kind that cannot be written as text";
-  }
+  static constexpr Word<int> kWords[] = {{AttributeProto::INT, "a whole number"},
+                                         {AttributeProto::FLOAT, "a number"},
+                                         {AttributeProto::INTS, "whole numbers: 1,2"},
+                                         {AttributeProto::FLOATS, "numbers: 0.5,2"},
+                                         {AttributeProto::STRING, "text"},
+                                         {AttributeProto::STRINGS, "words: a,b"}};
+  return word_of(kWords, kind, "of a kind that cannot be written as text");
 }
 
 bool assign(AttributeProto& attribute, int kind, std::string_view text) {
@@ -153,10 +145,7 @@ Result<void> parse_dims(std::string_view text, ::onnx::TensorShapeProto& shape) 
 Result<void> parse_type(std::string_view text, ::onnx::ValueInfoProto& value) {
   const std::size_t open = text.find('[');
   auto& type = *value.mutable_type()->mutable_tensor_type();
-  for (const DataType each : {DataType::kF32, DataType::kF16, DataType::kI64, DataType::kI32, DataType::kI8,
-                              DataType::kU8, DataType::kBool}) {
-    if (to_string(each) == text.substr(0, open)) type.set_elem_type(onnx_format::onnx_type(each));
-  }
+  if (const auto named = data_type_of(text.substr(0, open))) type.set_elem_type(onnx_format::onnx_type(*named));
   if (type.elem_type() == 0 || (open != std::string_view::npos && !text.ends_with(']'))) {
     return fail(ErrorCode::kUsage, format_text("\"{}\" is no type", printable(text)), {},
                 "a type looks like f32[1,3,224,224]; types are f32, f16, i64, i32, i8, u8 and bool");

@@ -1,82 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the element types kinglet computes with. Others are refused at load, by name.
+// Why: the element types kinglet computes with (data_types.def). Others are refused at load, by name.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 namespace kinglet::engine {
-
-enum class DataType : std::uint8_t { kF32, kF16, kI64, kI32, kI8, kU8, kBool };
 
 // IEEE 754 binary16 as stored; arithmetic goes through float (float16.h).
 enum class Half : std::uint16_t {};
 
-[[nodiscard]] constexpr std::size_t byte_size(DataType type) {
+enum class DataType : std::uint8_t {
+#define KINGLET_DATA_TYPE(enumerator, element, name) enumerator,
+#include "engine/graph/data_types.def"
+#undef KINGLET_DATA_TYPE
+};
+
+inline constexpr DataType kDataTypes[] = {
+#define KINGLET_DATA_TYPE(enumerator, element, name) DataType::enumerator,
+#include "engine/graph/data_types.def"
+#undef KINGLET_DATA_TYPE
+};
+
+// Gives f.template operator()<T>(), T being what one number is in memory: Half for f16, bool for bool.
+template <typename F>
+constexpr decltype(auto) with_element(DataType type, F&& f) {
   switch (type) {
-    case DataType::kI64:
-      return 8;
-    case DataType::kF32:
-    case DataType::kI32:
-      return 4;
-    case DataType::kF16:
-      return 2;
-    default:
-      return 1;
+#define KINGLET_DATA_TYPE(enumerator, element, name) \
+  case DataType::enumerator:                         \
+    return f.template operator()<element>();
+#include "engine/graph/data_types.def"
+#undef KINGLET_DATA_TYPE
   }
+  std::unreachable();
+}
+
+[[nodiscard]] constexpr std::size_t byte_size(DataType type) {
+  return with_element(type, []<typename T>() { return sizeof(T); });
 }
 
 // "f32", "f16", "i64", "i32", "i8", "u8", "bool": as the text form of graphs writes them.
 [[nodiscard]] constexpr std::string_view to_string(DataType type) {
-  switch (type) {
-    case DataType::kF32:
-      return "f32";
-    case DataType::kF16:
-      return "f16";
-    case DataType::kI64:
-      return "i64";
-    case DataType::kI32:
-      return "i32";
-    case DataType::kI8:
-      return "i8";
-    case DataType::kU8:
-      return "u8";
-    case DataType::kBool:
-      return "bool";
+  constexpr std::string_view kNames[] = {
+#define KINGLET_DATA_TYPE(enumerator, element, name) name,
+#include "engine/graph/data_types.def"
+#undef KINGLET_DATA_TYPE
+  };
+  return kNames[std::to_underlying(type)];
+}
+
+// The type of that name; nothing: there is none.
+[[nodiscard]] constexpr std::optional<DataType> data_type_of(std::string_view name) {
+  for (const DataType type : kDataTypes) {
+    if (to_string(type) == name) return type;
   }
-  return "?";
+  return std::nullopt;
 }
 
 template <typename T>
 struct DataTypeOf;
-template <>
-struct DataTypeOf<float> {
-  static constexpr DataType value = DataType::kF32;
-};
-template <>
-struct DataTypeOf<Half> {
-  static constexpr DataType value = DataType::kF16;
-};
-template <>
-struct DataTypeOf<std::int64_t> {
-  static constexpr DataType value = DataType::kI64;
-};
-template <>
-struct DataTypeOf<std::int32_t> {
-  static constexpr DataType value = DataType::kI32;
-};
-template <>
-struct DataTypeOf<std::int8_t> {
-  static constexpr DataType value = DataType::kI8;
-};
-template <>
-struct DataTypeOf<std::uint8_t> {
-  static constexpr DataType value = DataType::kU8;
-};
-template <>
-struct DataTypeOf<bool> {
-  static constexpr DataType value = DataType::kBool;
-};
+#define KINGLET_DATA_TYPE(enumerator, element, name)        \
+  template <>                                               \
+  struct DataTypeOf<element> {                              \
+    static constexpr DataType value = DataType::enumerator; \
+  };
+#include "engine/graph/data_types.def"
+#undef KINGLET_DATA_TYPE
 
 }  // namespace kinglet::engine

@@ -18,4 +18,11 @@ namespace kinglet::engine {
   return std::bit_cast<Half>(static_cast<Native>(value));
 }
 
+// What arithmetic takes of an element: f16 as float, the others as they are.
+template <typename T>
+[[nodiscard]] T widened(T value) {
+  return value;
+}
+[[nodiscard]] inline float widened(Half value) { return to_float(value); }
+
 }  // namespace kinglet::engine

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/base/check.h"
-#include "engine/graph/data_type.h"
+#include "engine/graph/float16.h"
 #include "engine/graph/shape.h"
 
 namespace kinglet::engine {
@@ -94,5 +94,13 @@ class Tensor {
   std::shared_ptr<TensorBuffer> buffer_;
   std::size_t offset_ = 0;  // bytes of the buffer before the first number
 };
+
+// Calls visit(number) for each element in its order: f16 as float, the others as they are.
+template <typename Visit>
+void for_each_number(const Tensor& tensor, Visit visit) {
+  with_element(tensor.type(), [&]<typename T>() {
+    for (const T value : tensor.data<T>()) visit(widened(value));
+  });
+}
 
 }  // namespace kinglet::engine

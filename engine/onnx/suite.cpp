@@ -22,32 +22,7 @@ namespace fs = std::filesystem;
 std::vector<double> numbers(const Tensor& tensor) {
   std::vector<double> out;
   out.reserve(static_cast<std::size_t>(tensor.element_count()));
-  const auto add = [&](auto values) {
-    for (const auto value : values) out.push_back(static_cast<double>(value));
-  };
-  switch (tensor.type()) {
-    case DataType::kF32:
-      add(tensor.data<float>());
-      break;
-    case DataType::kF16:
-      add(std::span<const float>(tensor.to_floats()));
-      break;
-    case DataType::kI64:
-      add(tensor.data<std::int64_t>());
-      break;
-    case DataType::kI32:
-      add(tensor.data<std::int32_t>());
-      break;
-    case DataType::kI8:
-      add(tensor.data<std::int8_t>());
-      break;
-    case DataType::kU8:
-      add(tensor.data<std::uint8_t>());
-      break;
-    case DataType::kBool:
-      add(tensor.data<bool>());
-      break;
-  }
+  for_each_number(tensor, [&](auto number) { out.push_back(static_cast<double>(number)); });
   return out;
 }
 

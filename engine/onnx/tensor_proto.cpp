@@ -109,29 +109,15 @@ Result<Tensor> read_typed(const TensorProto& proto, DataType type, Shape shape) 
   const std::uint64_t count = typed_count(proto, type);
   if (count != static_cast<std::uint64_t>(*element_count(shape))) return wrong_size(proto, shape, count, "numbers");
   Tensor tensor(type, std::move(shape));
-  switch (type) {
-    case DataType::kF32:
-      convert<float>(proto.float_data(), tensor);
-      break;
-    case DataType::kI64:
-      convert<std::int64_t>(proto.int64_data(), tensor);
-      break;
-    case DataType::kI32:
-      convert<std::int32_t>(proto.int32_data(), tensor);
-      break;
-    case DataType::kI8:
-      convert<std::int8_t>(proto.int32_data(), tensor);
-      break;
-    case DataType::kU8:
-      convert<std::uint8_t>(proto.int32_data(), tensor);
-      break;
-    case DataType::kBool:
-      convert<bool>(proto.int32_data(), tensor);
-      break;
-    case DataType::kF16:
-      convert<Half>(proto.int32_data(), tensor);
-      break;
-  }
+  with_element(type, [&]<typename T>() {
+    if constexpr (std::is_same_v<T, float>) {
+      convert<T>(proto.float_data(), tensor);
+    } else if constexpr (std::is_same_v<T, std::int64_t>) {
+      convert<T>(proto.int64_data(), tensor);
+    } else {
+      convert<T>(proto.int32_data(), tensor);
+    }
+  });
   return tensor;
 }
 

@@ -7,6 +7,7 @@
 
 #include "engine/base/format.h"
 #include "engine/base/text.h"
+#include "engine/base/words.h"
 #include "engine/graph/float16.h"
 #include "engine/ops/op.h"
 
@@ -40,57 +41,46 @@ float made_number(MadeInput kind, float normal) {
   }
 }
 
+// Small whole numbers, or any of 8 bits.
+template <std::integral T>
+T made_integer(MadeInput kind, std::mt19937_64& random) {
+  if (kind == MadeInput::kZeros) return T{};
+  if constexpr (std::is_same_v<T, bool>) {
+    return random() % 3 == 1;
+  } else if constexpr (sizeof(T) > 1) {
+    return static_cast<T>(random() % 3);
+  } else {
+    const T byte = static_cast<T>(random());
+    return std::is_signed_v<T> && kind == MadeInput::kLargeNegative ? std::min(byte, static_cast<T>(-1)) : byte;
+  }
+}
+
 Tensor make_tensor(const Value& value, MadeInput kind, std::mt19937_64& random) {
   Tensor tensor(value.type, *value.shape);
   std::normal_distribution<float> normal;
-  const auto small = [&] { return kind == MadeInput::kZeros ? 0 : static_cast<int>(random() % 3); };
-  switch (value.type) {
-    case DataType::kF32:
-      for (float& x : tensor.mutable_data<float>()) x = made_number(kind, normal(random));
-      break;
-    case DataType::kF16:
-      for (Half& x : tensor.mutable_data<Half>()) x = to_half(made_number(kind, normal(random)));
-      break;
-    case DataType::kU8:
-      for (std::uint8_t& x : tensor.mutable_data<std::uint8_t>()) {
-        x = kind == MadeInput::kZeros ? 0 : static_cast<std::uint8_t>(random());
+  with_element(value.type, [&]<typename T>() {
+    for (T& x : tensor.mutable_data<T>()) {
+      if constexpr (std::is_same_v<T, float>) {
+        x = made_number(kind, normal(random));
+      } else if constexpr (std::is_same_v<T, Half>) {
+        x = to_half(made_number(kind, normal(random)));
+      } else {
+        x = made_integer<T>(kind, random);
       }
-      break;
-    case DataType::kI8:
-      for (std::int8_t& x : tensor.mutable_data<std::int8_t>()) {
-        const auto byte = static_cast<std::int8_t>(random());
-        x = kind == MadeInput::kZeros           ? std::int8_t{0}
-            : kind == MadeInput::kLargeNegative ? std::min(byte, std::int8_t{-1})
-                                                : byte;
-      }
-      break;
-    case DataType::kI64:
-      for (std::int64_t& x : tensor.mutable_data<std::int64_t>()) x = small();
-      break;
-    case DataType::kI32:
-      for (std::int32_t& x : tensor.mutable_data<std::int32_t>()) x = small();
-      break;
-    case DataType::kBool:
-      for (bool& x : tensor.mutable_data<bool>()) x = small() == 1;
-      break;
-  }
+    }
+  });
   return tensor;
 }
 
 }  // namespace
 
 std::string_view to_string(MadeInput kind) {
-  switch (kind) {
-    case MadeInput::kNormal:
-      return "normal random input";
-    case MadeInput::kLargeNegative:
-      return "large negative input";
-    case MadeInput::kZeros:
-      return "zeros";
-    case MadeInput::kTwoInBatch:
-      return "a batch of two";
-  }
-  return "?";
+  using enum MadeInput;
+  static constexpr Word<MadeInput> kWords[] = {{kNormal, "normal random input"},
+                                               {kLargeNegative, "large negative input"},
+                                               {kZeros, "zeros"},
+                                               {kTwoInBatch, "a batch of two"}};
+  return word_of(kWords, kind);
 }
 
 bool has_free_batch(const Graph& graph) { return is_free(graph, true); }

@@ -21,12 +21,12 @@
 #include <string>
 #include <vector>
 
-#include "engine/graph/text.h"
 #include "engine/ops/op.h"
 #include "engine/session/model.h"
 #include "engine/session/optimize.h"
 #include "engine/session/session.h"
 #include "tests/bench/bare_subgraph.h"
+#include "tests/support/graph_text.h"
 
 namespace {
 

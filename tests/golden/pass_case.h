@@ -3,7 +3,7 @@
 //
 //   why: one line
 //   before:
-//     the graph as text (engine/graph/text.h), indented by two
+//     the graph as text (tests/support/graph_text.h), indented by two
 //   after: same            or "after:" and the graph, indented
 #pragma once
 
@@ -18,9 +18,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/graph/text.h"
 #include "engine/graph/verify.h"
 #include "engine/ops/op.h"
+#include "tests/support/graph_text.h"
 
 namespace kinglet::testing {
 

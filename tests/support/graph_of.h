@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: tests write their graphs in the text form of engine/graph/text.h.
+// Why: tests write their graphs in the text form of tests/support/graph_text.h.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/graph/text.h"
 #include "engine/ops/op.h"
+#include "tests/support/graph_text.h"
 
 namespace kinglet::engine {
 

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "engine/base/format.h"
+#include "engine/base/words.h"
 
 namespace kinglet::daemon::kserve {
 namespace {
@@ -45,22 +46,15 @@ double shortest(float value) {
 }
 
 double number_at(std::span<const std::byte> bytes, DataType type, std::size_t index) {
-  switch (type) {
-    case DataType::kF32:
-      return static_cast<double>(at<float>(bytes, index));
-    case DataType::kF16:
+  return engine::with_element(type, [&]<typename T>() {
+    if constexpr (std::is_same_v<T, engine::Half>) {
       return half(at<std::uint16_t>(bytes, index));
-    case DataType::kI64:
-      return static_cast<double>(at<std::int64_t>(bytes, index));
-    case DataType::kI32:
-      return at<std::int32_t>(bytes, index);
-    case DataType::kI8:
-      return at<std::int8_t>(bytes, index);
-    case DataType::kU8:
-    case DataType::kBool:
-      return at<std::uint8_t>(bytes, index);
-  }
-  return 0;
+    } else if constexpr (std::is_same_v<T, bool>) {
+      return static_cast<double>(at<std::uint8_t>(bytes, index));
+    } else {
+      return static_cast<double>(at<T>(bytes, index));
+    }
+  });
 }
 
 template <typename T>
@@ -86,28 +80,21 @@ bool append_integer(std::string& out, const Body& value) {
 }
 
 bool append_value(std::string& out, const Body& value, DataType type) {
-  switch (type) {
-    case DataType::kF32: {
+  return engine::with_element(type, [&]<typename T>() {
+    if constexpr (std::is_same_v<T, float>) {
       if (!value.is_number()) return false;
       const auto number = static_cast<float>(value.get<double>());
       append(out, number);
       return std::isfinite(number);
-    }
-    case DataType::kI64:
-      return append_integer<std::int64_t>(out, value);
-    case DataType::kI32:
-      return append_integer<std::int32_t>(out, value);
-    case DataType::kI8:
-      return append_integer<std::int8_t>(out, value);
-    case DataType::kU8:
-      return append_integer<std::uint8_t>(out, value);
-    case DataType::kBool:
+    } else if constexpr (std::is_same_v<T, bool>) {
       if (value.is_boolean()) append(out, static_cast<std::uint8_t>(value.get<bool>()));
       return value.is_boolean();
-    case DataType::kF16:
-      break;
-  }
-  return false;
+    } else if constexpr (std::is_same_v<T, engine::Half>) {
+      return false;
+    } else {
+      return append_integer<T>(out, value);
+    }
+  });
 }
 
 struct Reader {
@@ -153,26 +140,27 @@ void each_place(const TensorInfo& info, const Move& move) {
 
 bool is_turned(const TensorInfo& info) { return info.layout == engine::TensorLayout::kNhwc && info.shape.size() == 4; }
 
+// `way(file_index, memory_index)`: from where to where an element goes.
+template <typename Way>
+void copy_turned(std::span<const std::byte> from, const TensorInfo& info, std::span<std::byte> to, const Way& way) {
+  if (!is_turned(info)) {
+    std::ranges::copy(from, to.begin());
+    return;
+  }
+  const std::size_t size = engine::byte_size(info.type);
+  each_place(info, [&](std::size_t file, std::size_t memory) {
+    const auto [source, target] = way(file, memory);
+    std::memcpy(to.data() + target * size, from.data() + source * size, size);
+  });
+}
+
 }  // namespace
 
 std::string_view datatype(DataType type) {
-  switch (type) {
-    case DataType::kF32:
-      return "FP32";
-    case DataType::kF16:
-      return "FP16";
-    case DataType::kI64:
-      return "INT64";
-    case DataType::kI32:
-      return "INT32";
-    case DataType::kI8:
-      return "INT8";
-    case DataType::kU8:
-      return "UINT8";
-    case DataType::kBool:
-      return "BOOL";
-  }
-  return "?";
+  using enum DataType;
+  static constexpr Word<DataType> kWords[] = {{kF32, "FP32"}, {kF16, "FP16"}, {kI64, "INT64"}, {kI32, "INT32"},
+                                              {kI8, "INT8"},  {kU8, "UINT8"}, {kBool, "BOOL"}};
+  return word_of(kWords, type);
 }
 
 std::size_t byte_count(const TensorInfo& info) {
@@ -227,25 +215,11 @@ Json json_of_bytes(std::span<const std::byte> bytes, DataType type) {
 }
 
 void to_memory(std::span<const std::byte> from, const TensorInfo& info, std::span<std::byte> to) {
-  if (!is_turned(info)) {
-    std::ranges::copy(from, to.begin());
-    return;
-  }
-  const std::size_t size = engine::byte_size(info.type);
-  each_place(info, [&](std::size_t file, std::size_t memory) {
-    std::memcpy(to.data() + memory * size, from.data() + file * size, size);
-  });
+  copy_turned(from, info, to, [](std::size_t file, std::size_t memory) { return std::pair(file, memory); });
 }
 
 void to_file_order(std::span<const std::byte> from, const TensorInfo& info, std::span<std::byte> to) {
-  if (!is_turned(info)) {
-    std::ranges::copy(from, to.begin());
-    return;
-  }
-  const std::size_t size = engine::byte_size(info.type);
-  each_place(info, [&](std::size_t file, std::size_t memory) {
-    std::memcpy(to.data() + file * size, from.data() + memory * size, size);
-  });
+  copy_turned(from, info, to, [](std::size_t file, std::size_t memory) { return std::pair(memory, file); });
 }
 
 std::vector<std::string> classes(std::span<const std::byte> bytes, DataType type, std::size_t k,

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <format>
 
-#include "engine/graph/text.h"
 #include "engine/session/session.h"
 #include "tests/support/corpus.h"
+#include "tests/support/graph_text.h"
 
 namespace kinglet::engine {
 namespace {

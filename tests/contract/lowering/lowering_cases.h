@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: one small graph for every form an operator's `lower` takes; the contract runs each with the lowering and
-// without. Graphs are in the text form of engine/graph/text.h; every node of a case runs in XNNPACK.
+// without. Graphs are in the text form of tests/support/graph_text.h; every node of a case runs in XNNPACK.
 #pragma once
 
 #include <string_view>

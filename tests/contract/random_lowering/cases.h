@@ -11,8 +11,8 @@
 
 namespace kinglet::engine::random_cases {
 
-// The graph in the text form of engine/graph/text.h, and what decides how far its answers may differ. Floats have a
-// unit of 2^-23 of the number that is rounded; each of `roundings` may move a result by that, at the size of
+// The graph in the text form of tests/support/graph_text.h, and what decides how far its answers may differ. Floats
+// have a unit of 2^-23 of the number that is rounded; each of `roundings` may move a result by that, at the size of
 // `magnitude` or of the result itself, whichever is larger.
 struct Case {
   std::string text;

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/graph/text.h"
 #include "engine/ops/op.h"
 #include "engine/quantize/quantize.h"
 #include "engine/session/optimize.h"
 #include "engine/session/session.h"
 #include "tests/contract/random_lowering/cases.h"
+#include "tests/support/graph_text.h"
 
 namespace kinglet::engine::random_cases {
 namespace {

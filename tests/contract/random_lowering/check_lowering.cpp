@@ -7,9 +7,9 @@
 #include <limits>
 
 #include "engine/graph/float16.h"
-#include "engine/graph/text.h"
 #include "engine/ops/op.h"
 #include "engine/session/session.h"
+#include "tests/support/graph_text.h"
 
 namespace kinglet::engine::random_cases {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/graph/text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "engine/graph/verify.h"
+#include "tests/support/graph_text.h"
 
 namespace kinglet::engine {
 namespace {

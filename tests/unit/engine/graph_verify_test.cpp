@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/graph/verify.h"
+#include "tests/support/graph_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "engine/graph/text.h"
 
 namespace kinglet::engine {
 namespace {

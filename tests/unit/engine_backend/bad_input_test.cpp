@@ -7,7 +7,7 @@
 #include <format>
 
 #include "engine/backend/xnnpack/runtime.h"
-#include "engine/graph/text.h"
+#include "tests/support/graph_text.h"
 
 namespace kinglet::engine::xnn {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/backend/xnnpack/runtime.h"
-#include "engine/graph/text.h"
 #include "engine/plan/plan.h"
+#include "tests/support/graph_text.h"
 
 namespace kinglet::engine::xnn {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <filesystem>
 
-#include "engine/graph/text.h"
 #include "engine/ops/op.h"
 #include "engine/session/compare_graphs.h"
 #include "engine/session/model.h"
+#include "tests/support/graph_text.h"
 #include "tests/support/scratch_folder.h"
 
 namespace kinglet::engine {

@@ -5,8 +5,8 @@
 
 #include <format>
 
-#include "engine/graph/text.h"
 #include "engine/ops/op.h"
+#include "tests/support/graph_text.h"
 
 namespace kinglet::engine {
 namespace {

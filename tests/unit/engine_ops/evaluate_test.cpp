@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/graph/text.h"
 #include "engine/ops/op.h"
+#include "tests/support/graph_text.h"
 
 namespace kinglet::engine {
 namespace {

@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "engine/graph/float16.h"
-#include "engine/graph/text.h"
 #include "engine/ops/op.h"
 #include "engine/passes/runner.h"
+#include "tests/support/graph_text.h"
 
 namespace kinglet::engine {
 namespace {

@@ -2,9 +2,9 @@
 // Files keep their opset: a chain becomes a newer operator only where the file has it, a session takes all of them.
 #include <gtest/gtest.h>
 
-#include "engine/graph/text.h"
 #include "engine/ops/op.h"
 #include "engine/passes/runner.h"
+#include "tests/support/graph_text.h"
 
 namespace kinglet::engine {
 namespace {

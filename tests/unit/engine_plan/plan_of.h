@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/graph/text.h"
 #include "engine/ops/op.h"
 #include "engine/plan/plan.h"
+#include "tests/support/graph_text.h"
 
 namespace kinglet::engine {
 

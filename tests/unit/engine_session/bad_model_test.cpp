@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "engine/graph/text.h"
 #include "engine/session/session.h"
+#include "tests/support/graph_text.h"
 
 namespace kinglet::engine {
 namespace {

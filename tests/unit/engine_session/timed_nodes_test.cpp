@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/base/clock.h"
-#include "engine/graph/text.h"
 #include "engine/session/session.h"
+#include "tests/support/graph_text.h"
 
 namespace kinglet::engine {
 namespace {

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <format>
 
-#include "engine/graph/text.h"
 #include "engine/session/session.h"
 #include "tests/support/corpus.h"
+#include "tests/support/graph_text.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define KINGLET_COUNTS_ALLOCATIONS 0

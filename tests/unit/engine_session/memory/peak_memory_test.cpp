@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "engine/graph/text.h"
 #include "engine/session/session.h"
 #include "tests/support/corpus.h"
+#include "tests/support/graph_text.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define KINGLET_MEMORY_IS_OURS 0

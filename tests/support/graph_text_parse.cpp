@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reading half of the text form of graphs (text.h): a line-wise recursive-descent parser.
+// The reading half of the text form of graphs (graph_text.h): a line-wise recursive-descent parser.
 #include <cmath>
 #include <limits>
 
@@ -7,8 +7,7 @@
 #include "engine/base/numbers.h"
 #include "engine/base/text.h"
 #include "engine/graph/float16.h"
-#include "engine/graph/text.h"
-#include "engine/graph/text_hash.h"
+#include "tests/support/graph_text.h"
 
 namespace kinglet::engine {
 namespace {
@@ -110,11 +109,7 @@ std::optional<T> signed_number(std::string_view text) {
 bool looks_real(std::string_view text) { return text.find_first_of(".en") != std::string_view::npos; }
 
 Result<DataType> parse_type(Cursor& cursor) {
-  const std::string_view word = cursor.word();
-  for (const DataType type : {DataType::kF32, DataType::kF16, DataType::kI64, DataType::kI32, DataType::kI8,
-                              DataType::kU8, DataType::kBool}) {
-    if (word == to_string(type)) return type;
-  }
+  if (const auto type = data_type_of(cursor.word())) return *type;
   return cursor.expected("a type such as f32");
 }
 
@@ -139,8 +134,11 @@ Result<TypeText> parse_type_text(Cursor& cursor) {
   return out;
 }
 
-template <typename T, typename Stored = T>
+template <typename Stored>
 Result<void> parse_elements(Cursor& cursor, Tensor& tensor) {
+  // As what it is written: f16 as a float, bool as 0 or 1.
+  using Wide = decltype(widened(Stored{}));
+  using T = std::conditional_t<std::is_same_v<Wide, bool>, std::uint8_t, Wide>;
   bool first = true;
   for (Stored& element : tensor.mutable_data<Stored>()) {
     if (!first) KINGLET_TRY(cursor.need(","));
@@ -157,23 +155,7 @@ Result<void> parse_elements(Cursor& cursor, Tensor& tensor) {
 }
 
 Result<void> parse_numbers(Cursor& cursor, Tensor& tensor) {
-  switch (tensor.type()) {
-    case DataType::kF32:
-      return parse_elements<float>(cursor, tensor);
-    case DataType::kF16:
-      return parse_elements<float, Half>(cursor, tensor);
-    case DataType::kI64:
-      return parse_elements<std::int64_t>(cursor, tensor);
-    case DataType::kI32:
-      return parse_elements<std::int32_t>(cursor, tensor);
-    case DataType::kI8:
-      return parse_elements<std::int8_t>(cursor, tensor);
-    case DataType::kU8:
-      return parse_elements<std::uint8_t>(cursor, tensor);
-    case DataType::kBool:
-      return parse_elements<std::uint8_t, bool>(cursor, tensor);
-  }
-  return {};
+  return with_element(tensor.type(), [&]<typename T>() { return parse_elements<T>(cursor, tensor); });
 }
 
 // f32[2]{1,2} or f32[2]#seed
