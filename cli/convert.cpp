@@ -12,6 +12,7 @@
 #include "engine/edit/edit.h"
 #include "engine/onnx/json/json.h"
 #include "engine/onnx/save.h"
+#include "engine/ops/levels.h"
 #include "engine/recipe/labels.h"
 #include "engine/recipe/output_meaning.h"
 #include "engine/recipe/recipe.h"
@@ -80,7 +81,7 @@ Result<void> check_label_count(const Document& document, const engine::Labels& l
     report.notes.push_back("the number of labels could not be checked: " + describe(graph.error()));
     return {};
   }
-  const auto count = engine::class_count(*graph, {.name = {}, .labels = labels.size()});
+  const auto count = engine::class_count(*graph, engine::kLevelRules, {.name = {}, .labels = labels.size()});
   return count ? labels.check_count(*count) : Result<void>{};
 }
 

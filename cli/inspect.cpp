@@ -11,6 +11,7 @@
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
+#include "engine/ops/levels.h"
 #include "engine/passes/quantized_layer.h"
 #include "engine/passes/runner.h"
 #include "engine/session/model.h"
@@ -92,7 +93,8 @@ Result<Facts> collect(const Options& options) {
   const Result<engine::Session> session =
       engine::Session::create(facts.file.graph, {.threads = thread_count(options.model)});
   facts.output =
-      output_of(options.model.of_pictures(), session ? session->output_forms() : engine::output_forms(facts.file.graph),
+      output_of(options.model.of_pictures(),
+                session ? session->output_forms() : engine::output_forms(facts.file.graph, engine::kLevelRules),
                 facts.recipe.recipe, facts.labels);
   if (session) {
     facts.plan = session->plan();

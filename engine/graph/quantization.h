@@ -3,11 +3,9 @@
 // QuantizeLinear or 8-bit operator that makes a value, at the DequantizeLinear or 8-bit operator that reads it.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include "engine/graph/graph.h"
@@ -33,33 +31,35 @@ inline constexpr ScaleRatios kConversionRatios{0x1p-8, 0x1p7};  // scale of x / 
 
 // How an operator is computed in integers.
 enum class QLinearKind : std::uint8_t {
+  kNone,      // it is no 8-bit operator
   kLayer,     // products with constant weights
   kSum,       // of two tensors
   kProduct,   // of two tensors
   kTable,     // y of each of the 256 levels of x
+  kLines,     // y of x by a factor above zero and another one below: LeakyRelu
   kMean,      // over rows and columns
   kWindow,    // means of windows of one size
   kJoin,      // levels move, perhaps to another scale
   kRealOnly,  // XNNPACK has none
 };
 
-// Where an 8-bit operator lists its tensors: each stands before its scale and zero point.
+// What an 8-bit operator computes, and where it lists its tensors: each stands before its scale and zero point. It
+// stands in the operator's row (engine/ops/op.h).
 struct QLinearForm {
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-  QLinearKind kind;
-  std::string_view domain, op_type;
-  std::string_view becomes;  // the operator on real numbers
-  std::size_t a, b, bias;    // kNone: it has none
-  std::size_t y_scale;       // the result's scale and zero point
+  QLinearKind kind = QLinearKind::kNone;
+  std::string_view becomes = {};  // ONNX's operator on real numbers
+  std::size_t a = 0, b = kNone, bias = kNone;
+  std::size_t y_scale = 3;  // the result's scale and zero point
+  // Of the operator on real numbers the forms that it computes; null: all.
+  bool (*fits)(const Node& real) = nullptr;
 };
-// Of ONNX: QLinearConv, QLinearMatMul. Of com.microsoft: QGemm, QLinearAdd, QLinearMul, QLinearSigmoid,
-// QLinearLeakyRelu, QLinearSoftmax, QLinearConcat (a, b, c ... as many as there are), QLinearAveragePool,
-// QLinearGlobalAveragePool. kinglet's own: QLinearHardSwish, QLinearTanh.
-[[nodiscard]] std::span<const QLinearForm> qlinear_forms();
-[[nodiscard]] const QLinearForm* qlinear_form(const Node& node);  // nullptr: the node is none of them
-// The form that computes what the node, an operator of ONNX on real numbers, does; nullptr: there is none. Of averages
-// only those whose windows all count the same number of pixels.
-[[nodiscard]] const QLinearForm* qlinear_form_for(const Node& node);
+
+// What the rows of operators say of levels (engine/ops/levels.h has them), told to rooms below those rows.
+struct LevelRules {
+  bool (*keep)(const Node& node);                   // it only moves or picks numbers
+  const QLinearForm* (*form_of)(const Node& node);  // nullptr: it is no 8-bit operator
+};
 
 // fuse_quantized's mark of a MatMulIntegerToFloat that was a Gemm: its weight is [N,K], as XNNPACK packs it soonest.
 inline constexpr std::string_view kTransposedWeight = "kinglet_trans_b";
@@ -70,16 +70,13 @@ inline constexpr std::string_view kRunsInIntegers = "kinglet_integers";
   return node.attributes.get_int(kRunsInIntegers, 0) != 0;
 }
 
-// The node only moves or picks numbers of input 0 (of all inputs: Concat), so levels keep their meaning. No MaxPool
-// with dilation: a window of it that lies in the padding as a whole has no value.
-[[nodiscard]] bool keeps_levels(const Node& node);
-
 // The one number each of the constants at input `scale` and `scale + 1` (absent: 0); nothing for other forms.
 [[nodiscard]] std::optional<LinearQuantization> quantization_at(const Graph& graph, const Node& node,
                                                                 std::size_t scale);
 
 // Of an 8-bit value, from what makes it, or else from the first that reads it; through nodes that keep levels.
-[[nodiscard]] std::optional<LinearQuantization> quantization_of(const Graph& graph, ValueId id);
+[[nodiscard]] std::optional<LinearQuantization> quantization_of(const Graph& graph, ValueId id,
+                                                                const LevelRules& rules);
 
 [[nodiscard]] bool is_all_zero(const Tensor& tensor);
 

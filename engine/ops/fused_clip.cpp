@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "engine/graph/quantization.h"
+#include "engine/ops/levels.h"
 #include "engine/ops/quantized.h"
 
 namespace kinglet::engine {

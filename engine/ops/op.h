@@ -13,6 +13,7 @@
 
 #include "engine/base/error.h"
 #include "engine/graph/graph.h"
+#include "engine/graph/quantization.h"
 #include "engine/ops/traits.h"
 
 namespace kinglet::engine {
@@ -97,6 +98,10 @@ struct Op {
 
   // What passes, planner and quantiser ask.
   Traits traits;
+
+  // Of an 8-bit operator: what it computes, and where its tensors stand. A pass makes it of what stands between
+  // DequantizeLinear and QuantizeLinear (fuse_quantized), and the other way round (expand_qlinear).
+  QLinearForm qlinear;
 
   // Multiply-adds of a product with weights, 0 while a shape is not known. Null: it has none.
   std::int64_t (*multiply_adds)(const Graph& graph, const Node& node) = nullptr;

@@ -41,11 +41,19 @@ enum class DimRule : std::uint8_t {
   kReduced,    // those of input 0, less or 1 along the axes of attribute or input 1
 };
 
+// Each number of the outputs is one of the inputs', so that 8-bit levels keep their meaning.
+enum class Levels : std::uint8_t {
+  kOther,
+  kOfFirst,  // of input 0
+  kOfAll,    // of all inputs, when they have one scale
+};
+
 struct Traits {
   Elementwise elementwise = Elementwise::kNo;
   Clamp clamp = Clamp::kNo;
   NeverNegative never_negative = NeverNegative::kUnknown;
   DimRule dims = DimRule::kUnknown;
+  Levels levels = Levels::kOther;
   // f(c * x) = c * f(x) for every c > 0, one c a channel (axis 1).
   bool homogeneous = false;
   // The numbers of input 0 in the same order under another shape.

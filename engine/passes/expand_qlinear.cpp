@@ -8,7 +8,7 @@
 //             the other one. Plan only: the file keeps the exact form.
 #include <optional>
 
-#include "engine/graph/quantization.h"
+#include "engine/ops/levels.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/op.h"
 #include "engine/passes/rewrite.h"

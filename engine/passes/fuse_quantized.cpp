@@ -55,12 +55,12 @@ void append_target(Graph& graph, std::vector<ValueId>& inputs, NodeId quantize, 
 }
 
 // The QuantizeLinear becomes the operator; what it replaces goes.
-void become(Graph& graph, NodeId quantize, NodeId core, const QuantizedTarget& to, const QLinearForm& form,
+void become(Graph& graph, NodeId quantize, NodeId core, const QuantizedTarget& to, const Op& op,
             const std::vector<ValueId>& inputs) {
   Attributes attributes = graph.node(core).attributes;
   attributes.set(std::string(kRunsInIntegers), std::int64_t{1});
-  ops::become(graph, quantize, form.op_type, inputs, std::move(attributes));
-  graph.set_op_type(quantize, std::string(form.domain), std::string(form.op_type));
+  ops::become(graph, quantize, op.op_type, inputs, std::move(attributes));
+  graph.set_op_type(quantize, std::string(op.domain), std::string(op.op_type));
   set_clip(graph, quantize, to);
   if (to.bound != kNoNode) graph.remove_node(to.bound);
   graph.remove_node(core);
@@ -94,7 +94,8 @@ void append_bias(Graph& graph, std::vector<ValueId>& inputs, NodeId core, Tensor
   }
 }
 
-bool fuse_layer(Graph& graph, NodeId quantize, NodeId core, const QuantizedTarget& to, const QLinearForm& form) {
+bool fuse_layer(Graph& graph, NodeId quantize, NodeId core, const QuantizedTarget& to, const Op& op) {
+  const QLinearForm& form = op.qlinear;
   const Node& node = graph.node(core);
   const auto found = quantized_layer(graph, node, to);
   if (!found) return false;
@@ -105,11 +106,12 @@ bool fuse_layer(Graph& graph, NodeId quantize, NodeId core, const QuantizedTarge
   if (biased && form.bias < form.y_scale) append_bias(graph, inputs, core, std::move(*bias));
   append_target(graph, inputs, quantize, to.type);
   if (biased && form.bias > form.y_scale) append_bias(graph, inputs, core, std::move(*bias));
-  become(graph, quantize, core, to, form, inputs);
+  become(graph, quantize, core, to, op, inputs);
   return true;
 }
 
-bool fuse_plain(Graph& graph, NodeId quantize, NodeId core, const QuantizedTarget& to, const QLinearForm& form) {
+bool fuse_plain(Graph& graph, NodeId quantize, NodeId core, const QuantizedTarget& to, const Op& op) {
+  const QLinearForm& form = op.qlinear;
   const auto from = quantized_inputs(graph, graph.node(core), form, to);
   if (!from) return false;
   std::vector<ValueId> inputs;
@@ -117,7 +119,7 @@ bool fuse_plain(Graph& graph, NodeId quantize, NodeId core, const QuantizedTarge
   if (target_first) append_target(graph, inputs, quantize, to.type);
   for (const QuantizedInput& x : *from) append(graph, inputs, x);
   if (!target_first) append_target(graph, inputs, quantize, to.type);
-  become(graph, quantize, core, to, form, inputs);
+  become(graph, quantize, core, to, op, inputs);
   return true;
 }
 
@@ -126,10 +128,10 @@ bool fuse(Graph& graph, NodeId quantize) {
   if (!to) return false;
   const NodeId core = graph.value(to->made).producer;
   if (core == kNoNode || graph.node(core).outputs.size() != 1) return false;
-  const QLinearForm* form = qlinear_form_for(graph.node(core));
-  if (form == nullptr) return false;
-  if (form->kind == QLinearKind::kLayer) return fuse_layer(graph, quantize, core, *to, *form);
-  return fuse_plain(graph, quantize, core, *to, *form);
+  const Op* op = qlinear_op_for(graph.node(core));
+  if (op == nullptr) return false;
+  if (op->qlinear.kind == QLinearKind::kLayer) return fuse_layer(graph, quantize, core, *to, *op);
+  return fuse_plain(graph, quantize, core, *to, *op);
 }
 
 // The last layer: its numbers are the answer, so they stay real.

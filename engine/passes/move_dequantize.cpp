@@ -5,7 +5,7 @@
 // Conditions: r is read by QuantizeLinear alone and is no graph output; parameters as in engine/passes/quantization.h,
 //             one number for the whole tensor; q is made by a QuantizeLinear, which the backend takes its scale from;
 //             r has one output; all inputs of Concat alike.
-#include "engine/graph/quantization.h"
+#include "engine/ops/levels.h"
 #include "engine/passes/quantization.h"
 
 namespace kinglet::engine::passes {
@@ -31,7 +31,7 @@ bool move(Graph& graph, NodeId id) {
     return false;
   }
   const Node& node = graph.node(between);
-  const std::size_t moved = is_op(node, "Concat") ? node.inputs.size() : 1;
+  const std::size_t moved = joins_levels(node) ? node.inputs.size() : 1;
   std::vector<ValueId> sources;
   for (std::size_t i = 0; i < moved; ++i) {
     sources.push_back(quantized_input(graph, node, i, quantize));

@@ -91,8 +91,9 @@ bool ratios_fit(const Node& node, QLinearKind kind, const std::vector<QuantizedI
                                [&](const QuantizedInput& x) { return range.hold(double{x.numbers.scale} / to.scale); });
   };
   switch (kind) {
-    case QLinearKind::kTable: {
-      if (node.op_type != "LeakyRelu") return true;
+    case QLinearKind::kTable:
+      return true;
+    case QLinearKind::kLines: {
       const double slope = node.attributes.get_float("alpha", 0.01F);
       return all(kConversionRatios) && kConversionRatios.hold(std::abs(slope) * from[0].numbers.scale / to.scale);
     }
@@ -108,6 +109,7 @@ bool ratios_fit(const Node& node, QLinearKind kind, const std::vector<QuantizedI
     case QLinearKind::kMean:
     case QLinearKind::kJoin:
       return all(kConversionRatios);
+    case QLinearKind::kNone:
     case QLinearKind::kLayer:
     case QLinearKind::kRealOnly:
       break;
@@ -117,8 +119,6 @@ bool ratios_fit(const Node& node, QLinearKind kind, const std::vector<QuantizedI
 
 constexpr std::string_view kRatios = "its scales are too far apart to round by";
 constexpr std::string_view kTypes = "input and result are of different 8-bit types";
-
-bool is_layer(const Node& node) { return is_any_of(node, {"Conv", "Gemm", "MatMul"}); }
 
 // The QuantizeLinear that takes what the node makes, perhaps behind a Relu or Clip.
 NodeId quantize_behind(const Graph& graph, const Node& node) {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/graph/quantization.h"
+#include "engine/ops/levels.h"
 #include "engine/passes/bounds.h"
 #include "engine/passes/rewrite.h"
 

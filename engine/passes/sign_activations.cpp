@@ -10,7 +10,7 @@
 #include <cmath>
 #include <set>
 
-#include "engine/graph/quantization.h"
+#include "engine/ops/levels.h"
 #include "engine/ops/normalize.h"
 #include "engine/passes/rewrite.h"
 
@@ -19,8 +19,6 @@ namespace {
 
 constexpr std::uint8_t kShift = 128;
 enum class Weights : std::uint8_t { kNone, kSigned, kUnsigned };
-
-bool is_layer(const Node& node) { return is_any_of(node, {"Conv", "Gemm", "MatMul"}); }
 
 // What the 8-bit weights of a layer are.
 Weights weights_of(const Graph& graph, const Node& layer) {
@@ -90,14 +88,14 @@ void follow(const Graph& graph, NodeId id, ValueId from, Levels& found, std::vec
     found.ends.insert(id);
     return;
   }
-  const bool moves = keeps_levels(node) && (node.inputs[0] == from || node.outputs[0] == from || is_op(node, "Concat"));
-  if (!moves || (is_op(node, "MaxPool") && node.outputs.size() != 1)) {
+  const bool moves = keeps_levels(node) && (node.inputs[0] == from || node.outputs[0] == from || joins_levels(node));
+  if (!moves || (traits_of(node).pads_with_least && node.outputs.size() != 1)) {
     found.free = false;
     return;
   }
   open.insert(open.end(), node.outputs.begin(), node.outputs.end());
   open.push_back(node.inputs[0]);
-  if (is_op(node, "Concat")) open.insert(open.end(), node.inputs.begin(), node.inputs.end());
+  if (joins_levels(node)) open.insert(open.end(), node.inputs.begin(), node.inputs.end());
 }
 
 Levels levels_of(const Graph& graph, ValueId start) {
@@ -197,7 +195,7 @@ Result<int> sign_activations(Graph& graph, PassBudget& budget) {
     sign(changed, levels);
     return true;
   });
-  return count + rewrite_nodes(graph, budget, {"Conv", "Gemm", "MatMul"}, sign_input);
+  return count + rewrite_nodes(graph, budget, is_layer, sign_input);
 }
 
 }  // namespace kinglet::engine::passes

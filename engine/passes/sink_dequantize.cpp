@@ -4,7 +4,7 @@
 // Conditions: y is read by this node alone and is no graph output; one scale for the whole tensor; q is computed; the
 //             node has one output and takes numbers of y only (no Concat). Plan only: a quarter of the bytes move, and
 //             a layer behind finds its 8-bit input.
-#include "engine/graph/quantization.h"
+#include "engine/ops/levels.h"
 #include "engine/ops/normalize.h"
 #include "engine/passes/rewrite.h"
 
@@ -12,13 +12,12 @@ namespace kinglet::engine::passes {
 namespace {
 
 bool moves_one(const Node& node) {
-  return keeps_levels(node) && !has_fused_clip(node) && node.outputs.size() == 1 &&
-         !is_any_of(node, {"Concat", "Split"});
+  return keeps_levels(node) && !joins_levels(node) && !has_fused_clip(node) && node.outputs.size() == 1;
 }
 
 bool sink(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  if (!moves_one(node) || !graph.has_single_use(node.inputs[0])) return false;
+  if (!graph.has_single_use(node.inputs[0])) return false;
   const NodeId before = producer_of(graph, node.inputs[0], {"DequantizeLinear"});
   if (before == kNoNode) return false;
   const Node& dequantize = graph.node(before);
@@ -37,8 +36,5 @@ bool sink(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> sink_dequantize(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "MaxPool"},
-                       sink);
-}
+Result<int> sink_dequantize(Graph& graph, PassBudget& budget) { return rewrite_nodes(graph, budget, moves_one, sink); }
 }  // namespace kinglet::engine::passes

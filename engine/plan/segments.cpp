@@ -6,7 +6,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "engine/ops/op.h"
+#include "engine/ops/levels.h"
 
 namespace kinglet::engine {
 namespace {
@@ -81,7 +81,7 @@ Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOpti
   Segments out;
   std::vector<bool> lowered;
   std::map<NodeId, ChosenKernel> own;
-  SubgraphBuilder probe = SubgraphBuilder::probe(graph, layouts);
+  SubgraphBuilder probe = SubgraphBuilder::probe(graph, layouts, kLevelRules);
   for (const NodeId id : graph.nodes()) {
     std::string reason = refusal(probe, graph, id, options);
     const auto kernel = reason.empty() ? choose_kernel(graph, layouts, id, options.kernels) : std::nullopt;
@@ -113,7 +113,7 @@ Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOpti
 
 std::expected<SubgraphBuilder::Built, BuildFailure> build_segment(const Graph& graph, const Layouts& layouts,
                                                                   const Step& step) {
-  auto builder = SubgraphBuilder::create(graph, layouts, step.inputs, step.outputs);
+  auto builder = SubgraphBuilder::create(graph, layouts, kLevelRules, step.inputs, step.outputs);
   if (!builder) return std::unexpected(BuildFailure{kNoNode, std::move(builder).error()});
   for (const NodeId id : step.nodes) {
     Result<bool> taken = lower_node(*builder, graph, id);

@@ -5,6 +5,7 @@
 
 #include "engine/base/format.h"
 #include "engine/base/text.h"
+#include "engine/ops/levels.h"
 #include "engine/passes/rewrite.h"
 
 namespace kinglet::engine {
@@ -27,7 +28,7 @@ void for_each_number(const Tensor& weight, const WeightView& view, F f) {
 
 std::optional<WeightView> layer_of(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  if (!is_any_of(node, {"Conv", "Gemm", "MatMul"}) || node.outputs.size() != 1) return std::nullopt;
+  if (!is_layer(node) || node.outputs.size() != 1) return std::nullopt;
   const Tensor* weight = fixed_input(graph, node, 1);
   if (weight == nullptr || weight->type() != DataType::kF32 || weight->element_count() == 0) return std::nullopt;
   const Shape& shape = weight->shape();

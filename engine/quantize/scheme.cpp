@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <ranges>
 
-#include "engine/graph/quantization.h"
+#include "engine/ops/levels.h"
 #include "engine/passes/rewrite.h"
 #include "engine/quantize/layers.h"
 
@@ -19,9 +19,11 @@ bool computes(const Node& node) {
     case QLinearKind::kSum:
     case QLinearKind::kProduct:
     case QLinearKind::kTable:
+    case QLinearKind::kLines:
     case QLinearKind::kMean:
     case QLinearKind::kWindow:
       return true;
+    case QLinearKind::kNone:
     case QLinearKind::kLayer:
     case QLinearKind::kJoin:
     case QLinearKind::kRealOnly:
@@ -30,11 +32,11 @@ bool computes(const Node& node) {
   return false;
 }
 
-// Takes its levels from input 0; Concat from all.
+// Takes its levels from input 0, or from all (joins_levels).
 bool moves(const Node& node) { return keeps_levels(node) && node.outputs.size() == 1; }
 
 std::span<const ValueId> data_inputs(const Node& node) {
-  const bool all = computes(node) || is_op(node, "Concat");
+  const bool all = computes(node) || joins_levels(node);
   return std::span(node.inputs).first(all ? node.inputs.size() : 1);
 }
 

@@ -48,7 +48,7 @@ std::optional<double> one_number(const Graph& graph, ValueId id) {
 
 class Walk {
  public:
-  explicit Walk(const Graph& graph) : graph_(graph) {}
+  Walk(const Graph& graph, const LevelRules& rules) : graph_(graph), rules_(rules) {}
 
   Seen at(ValueId id) {
     const Node* node = maker(id);
@@ -102,8 +102,8 @@ class Walk {
   }
 
  private:
-  static std::string_view op_of(const Node& node) {
-    const QLinearForm* form = qlinear_form(node);
+  std::string_view op_of(const Node& node) const {
+    const QLinearForm* form = rules_.form_of(node);
     const bool as_real = form != nullptr && (form->becomes == "Softmax" || form->becomes == "Sigmoid");
     return as_real ? form->becomes : std::string_view(node.op_type);
   }
@@ -249,6 +249,7 @@ class Walk {
   }
 
   const Graph& graph_;
+  const LevelRules& rules_;
   int steps_ = kMostSteps;
 };
 
@@ -294,10 +295,10 @@ void set_row(const Graph& graph, const Node& picks, OutputForm& form) {
   form.smallest = picks.op_type == "ArgMin" || (is_topk && picks.attributes.get_int("largest", 1) == 0);
 }
 
-OutputForm form_of(const Graph& graph, ValueId id, Dim batch) {
+OutputForm form_of(const Graph& graph, const LevelRules& rules, ValueId id, Dim batch) {
   const Value& value = graph.value(id);
   OutputForm form{.name = value.name, .type = value.type, .shape = value.shape, .batch = batch};
-  Walk walk(graph);
+  Walk walk(graph, rules);
   if (const NodeId picks = walk.index_source(id); picks != kNoNode) {
     form.kind = OutputForm::Kind::kIndices;
     form.last_operator = graph.node(picks).op_type;
@@ -310,7 +311,7 @@ OutputForm form_of(const Graph& graph, ValueId id, Dim batch) {
   form.sum = seen.sum;
   form.of_sum = seen.of_sum;
   form.plain_integers =
-      (value.type == DataType::kU8 || value.type == DataType::kI8) && !quantization_of(graph, id).has_value();
+      (value.type == DataType::kU8 || value.type == DataType::kI8) && !quantization_of(graph, id, rules).has_value();
   if (seen.topk != kNoNode) {
     form.kind = OutputForm::Kind::kBest;
     set_row(graph, graph.node(seen.topk), form);
@@ -333,10 +334,10 @@ std::optional<std::size_t> OutputForm::length() const {
   return static_cast<std::size_t>(*count);
 }
 
-std::vector<OutputForm> output_forms(const Graph& graph) {
+std::vector<OutputForm> output_forms(const Graph& graph, const LevelRules& rules) {
   std::vector<OutputForm> forms;
   const Dim batch = batch_of(graph);
-  for (const ValueId id : graph.outputs()) forms.push_back(form_of(graph, id, batch));
+  for (const ValueId id : graph.outputs()) forms.push_back(form_of(graph, rules, id, batch));
   find_order(graph, forms);
   return forms;
 }

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/graph/graph.h"
+#include "engine/graph/quantization.h"
 #include "engine/recipe/scores.h"
 
 namespace kinglet::engine {
@@ -41,7 +41,8 @@ struct OutputForm {
   [[nodiscard]] std::optional<std::size_t> length() const;
 };
 
-// One an output, in order. Shapes as far as the graph knows them.
-[[nodiscard]] std::vector<OutputForm> output_forms(const Graph& graph);
+// One an output, in order; `rules` are those of the operators' rows (engine/ops/levels.h). Shapes as far as the graph
+// knows them.
+[[nodiscard]] std::vector<OutputForm> output_forms(const Graph& graph, const LevelRules& rules);
 
 }  // namespace kinglet::engine

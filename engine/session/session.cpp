@@ -6,6 +6,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/format.h"
+#include "engine/ops/levels.h"
 #include "engine/ops/op.h"
 #include "engine/passes/runner.h"
 #include "engine/plan/needs.h"
@@ -49,7 +50,7 @@ Result<void> bind_inputs(Graph& graph, std::int64_t batch) {
 Result<std::vector<OutputForm>> prepare(Graph& graph, const SessionOptions& options) {
   KINGLET_TRY(bind_inputs(graph, options.batch));
   KINGLET_TRY(infer_shapes(graph));
-  std::vector<OutputForm> forms = engine::output_forms(graph);
+  std::vector<OutputForm> forms = engine::output_forms(graph, kLevelRules);
   PassOptions passes;
   passes.fold_memory = *options.memory_limit / 2;  // XNNPACK packs a second copy
   passes.for_session = true;

@@ -6,7 +6,7 @@
 
 #include "engine/base/format.h"
 #include "engine/graph/fused_clip.h"
-#include "engine/graph/quantization.h"
+#include "engine/ops/levels.h"
 #include "engine/ops/op.h"
 #include "engine/plan/needs.h"
 #include "engine/session/session_state.h"

@@ -7,6 +7,7 @@
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/graph/verify.h"
+#include "engine/ops/levels.h"
 #include "engine/ops/op.h"
 #include "engine/recipe/labels.h"
 #include "engine/recipe/output_meaning.h"
@@ -119,7 +120,7 @@ Result<ImportedTflite> import_tflite(std::string_view bytes) {
   graph.metadata.opset = kOpset;
   KINGLET_TRY(infer_shapes(graph));
   KINGLET_TRY(verify(graph));
-  tflite::Metadata metadata = tflite::read_metadata(*model, bytes, class_count(graph));
+  tflite::Metadata metadata = tflite::read_metadata(*model, bytes, class_count(graph, kLevelRules));
   add_properties(metadata, graph);
   return ImportedTflite{.graph = std::move(graph), .notes = std::move(metadata.notes)};
 }

@@ -76,7 +76,7 @@ ROOMS = {
                   "daemon/doctor daemon/settings daemon/answer daemon/mqtt daemon/webhook daemon/http/routes "
                   "daemon/http/live daemon/http/access daemon/http/server camera/frame camera/source camera/process "
                   "camera/sources config engine/session store visits daemon/http/figures",
-    "cli": "engine/graph engine/recipe engine/backend engine/onnx engine/onnx/json engine/passes engine/session engine/picture engine/edit engine/quantize "
+    "cli": "engine/graph engine/recipe engine/backend engine/ops engine/onnx engine/onnx/json engine/passes engine/session engine/picture engine/edit engine/quantize "
            "engine/tflite camera/source camera/decode camera/preprocess camera/demo camera/stream camera/sources config "
            "visits store store/database daemon/machine daemon/tokens daemon/values daemon/line daemon/models daemon/doctor daemon/settings",
 }

@@ -42,13 +42,13 @@ Tensor reordered(const Tensor& tensor, const Shape& shape, Layout layout) {
 
 }  // namespace
 
-Result<SubgraphBuilder> SubgraphBuilder::create(const Graph& graph, const Layouts& layouts,
+Result<SubgraphBuilder> SubgraphBuilder::create(const Graph& graph, const Layouts& layouts, const LevelRules& rules,
                                                 std::span<const ValueId> inputs, std::span<const ValueId> outputs) {
   if (const xnn_status status = xnn_initialize(nullptr); status != xnn_status_success) {
     return fail(ErrorCode::kUnavailable,
                 format_text("XNNPACK does not run on this processor (status {})", static_cast<int>(status)));
   }
-  SubgraphBuilder builder(graph, layouts, false);
+  SubgraphBuilder builder(graph, layouts, rules, false);
   xnn_subgraph_t made = nullptr;
   const auto count = static_cast<std::uint32_t>(inputs.size() + outputs.size());
   if (const xnn_status status = xnn_create_subgraph(count, 0, &made); status != xnn_status_success) {
@@ -60,8 +60,8 @@ Result<SubgraphBuilder> SubgraphBuilder::create(const Graph& graph, const Layout
   return builder;
 }
 
-SubgraphBuilder SubgraphBuilder::probe(const Graph& graph, const Layouts& layouts) {
-  return SubgraphBuilder(graph, layouts, true);
+SubgraphBuilder SubgraphBuilder::probe(const Graph& graph, const Layouts& layouts, const LevelRules& rules) {
+  return SubgraphBuilder(graph, layouts, rules, true);
 }
 
 // --- Around each `lower` ---------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ Result<SubgraphBuilder::Record> SubgraphBuilder::describe(ValueId id, Layout lay
     case DataType::kU8: {
       const bool is_signed = value.type == DataType::kI8;
       record.type = is_signed ? xnn_datatype_qint8 : xnn_datatype_quint8;
-      const auto found = quantization_of(*graph_, id);
+      const auto found = quantization_of(*graph_, id, *rules_);
       if (!found) {
         return fail(ErrorCode::kBadData, format_text("8-bit value \"{}\" has no constant scalar scale", value.name));
       }

@@ -3,7 +3,8 @@
 // and add nodes; every node is checked (checks.h) before XNNPACK sees it, because XNNPACK itself checks little.
 //
 // Two modes: a probe makes the same checks and records but never calls XNNPACK nor copies a weight; the plan uses it to
-// ask "would you take this node?". Thread-bound. The graph and the layouts must outlive the builder.
+// ask "would you take this node?". Thread-bound. The graph, the layouts and the rules must outlive the
+// builder.
 #pragma once
 
 #include <xnnpack.h>
@@ -56,9 +57,9 @@ class SubgraphBuilder {
  public:
   // Values that come from and go to outside, in their border layout. kUnavailable when XNNPACK refuses the machine.
   [[nodiscard]] static Result<SubgraphBuilder> create(const Graph& graph, const Layouts& layouts,
-                                                      std::span<const ValueId> inputs,
+                                                      const LevelRules& rules, std::span<const ValueId> inputs,
                                                       std::span<const ValueId> outputs);
-  [[nodiscard]] static SubgraphBuilder probe(const Graph& graph, const Layouts& layouts);
+  [[nodiscard]] static SubgraphBuilder probe(const Graph& graph, const Layouts& layouts, const LevelRules& rules);
 
   // --- Around each `lower` ----------------------------------------------------------------------------------------
   // The graph's node that the following calls belong to; its fused clip (fused_clip.h) is remembered.
@@ -166,8 +167,8 @@ class SubgraphBuilder {
   };
   using Key = std::pair<ValueId, Layout>;
 
-  SubgraphBuilder(const Graph& graph, const Layouts& layouts, bool probe)
-      : graph_(&graph), layouts_(&layouts), probe_(probe) {}
+  SubgraphBuilder(const Graph& graph, const Layouts& layouts, const LevelRules& rules, bool probe)
+      : graph_(&graph), layouts_(&layouts), rules_(&rules), probe_(probe) {}
 
   [[nodiscard]] Result<Operand> add_record(Record record, const void* data, std::uint32_t external_id,
                                            std::uint32_t flags);
@@ -197,6 +198,7 @@ class SubgraphBuilder {
 
   const Graph* graph_;
   const Layouts* layouts_;
+  const LevelRules* rules_;
   bool probe_;
   SubgraphHandle subgraph_;
   std::vector<Record> records_;

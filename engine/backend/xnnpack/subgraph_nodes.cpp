@@ -29,7 +29,7 @@ Result<void> SubgraphBuilder::check_float(std::initializer_list<Operand> operand
 // XNNPACK computes with the real numbers that levels stand for, as the QLinear operators do; what other operators of
 // ONNX compute with integers they compute with the levels themselves.
 Result<void> SubgraphBuilder::check_numbers(Operand output) const {
-  if (record(output).type == xnn_datatype_fp32 || node_ == kNoNode || qlinear_form(graph_->node(node_)) != nullptr) {
+  if (record(output).type == xnn_datatype_fp32 || node_ == kNoNode || rules_->form_of(graph_->node(node_)) != nullptr) {
     return {};
   }
   return fail(ErrorCode::kBadData, "arithmetic with whole numbers of 8 bits");

@@ -170,7 +170,7 @@ const Op kConcat{.op_type = "Concat",
                  .evaluate = evaluate_concat,
                  .lower = lower_concat,
                  .layout = LayoutRule::kFollow,
-                 .traits = {.never_negative = NeverNegative::kLikeInputs}};
+                 .traits = {.never_negative = NeverNegative::kLikeInputs, .levels = Levels::kOfAll}};
 const Op kSplit{.op_type = "Split",
                 .max_inputs = 2,
                 .max_outputs = Op::kVariadic,
@@ -178,6 +178,7 @@ const Op kSplit{.op_type = "Split",
                 .infer = infer_split,
                 .evaluate = evaluate_split,
                 .lower = lower_split,
-                .layout = LayoutRule::kFollow};
+                .layout = LayoutRule::kFollow,
+                .traits = {.levels = Levels::kOfFirst}};
 
 }  // namespace kinglet::engine::ops

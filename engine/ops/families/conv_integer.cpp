@@ -144,7 +144,8 @@ const Op kQLinearConv{.op_type = "QLinearConv",
                       .steps = qlinear_conv_steps,
                       .lower = lower_qlinear_conv,
                       .layout = LayoutRule::kNhwc,
-                       .multiply_adds = convolution_multiply_adds<3>,
-                       .work = convolution_work};
+                      .qlinear = {.kind = QLinearKind::kLayer, .becomes = "Conv", .b = 3, .bias = 8, .y_scale = 6},
+                      .multiply_adds = convolution_multiply_adds<3>,
+                      .work = convolution_work};
 
 }  // namespace kinglet::engine::ops

@@ -6,6 +6,7 @@
 
 #include "engine/graph/fused_clip.h"
 #include "engine/ops/families/window.h"
+#include "engine/ops/levels.h"
 #include "engine/ops/lower.h"
 
 namespace kinglet::engine::ops {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/graph/quantization.h"
 #include "engine/ops/common.h"
 #include "engine/ops/families/lower_convolution.h"
+#include "engine/ops/levels.h"
 
 namespace kinglet::engine::ops {
 namespace {

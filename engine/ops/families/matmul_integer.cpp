@@ -328,6 +328,7 @@ const Op kQLinearMatMul{.op_type = "QLinearMatMul",
                         .evaluate = evaluate_qlinear_matmul,
                         .steps = product_steps,
                         .lower = lower_qlinear_matmul,
+                        .qlinear = {.kind = QLinearKind::kLayer, .becomes = "MatMul", .b = 3, .y_scale = 6},
                         .multiply_adds = product_multiply_adds<3>};
 const Op kMatMulIntegerToFloat{.domain = kMicrosoft,
                                .op_type = "MatMulIntegerToFloat",
@@ -354,6 +355,7 @@ const Op kQGemm{.domain = kMicrosoft,
                 .evaluate = evaluate_qgemm,
                 .steps = product_steps,
                 .lower = lower_qgemm,
+                .qlinear = {.kind = QLinearKind::kLayer, .becomes = "Gemm", .b = 3, .bias = 6, .y_scale = 7},
                 .multiply_adds = product_multiply_adds<3>};
 
 }  // namespace kinglet::engine::ops

@@ -386,6 +386,7 @@ const Op kMaxPool{.op_type = "MaxPool",
                   .layout = LayoutRule::kNhwc,
                   .traits = {.never_negative = NeverNegative::kLikeFirst,
                              .dims = DimRule::kBatch,
+                             .levels = Levels::kOfFirst,
                              .homogeneous = true,
                              .pads_with_least = true,
                              .takes_clip = true}};

@@ -239,6 +239,15 @@ Result<void> infer_qlinear_average_pool(InferContext& context) {
   return {};
 }
 
+// All windows count the same number of pixels.
+bool counts_alike(const Node& average) {
+  const Attributes& attributes = average.attributes;
+  if (attributes.get_int("ceil_mode", 0) != 0 || attributes.get_ints("kernel_shape").size() != 2) return false;
+  if (attributes.get_int("count_include_pad", 0) != 0) return true;
+  const bool no_pads = std::ranges::all_of(attributes.get_ints("pads"), [](auto pad) { return pad == 0; });
+  return no_pads && !attributes.get_string("auto_pad", "NOTSET").starts_with("SAME");
+}
+
 Result<void> evaluate_qlinear_average_pool(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
   const std::vector<std::int32_t> levels = shifted(*inputs[0], input_or_null(inputs, 2), {});
   const float x_scale = scale_of(inputs, 1);
@@ -295,32 +304,40 @@ Result<void> evaluate_qlinear_global_pool(const Node& node, Inputs inputs, std::
 
 }  // namespace
 
-// Zero points may be absent in the middle, so infer asks for the inputs that must be there.
-#define KINGLET_QLINEAR_OF(from, name, type, high, infer_function, evaluate_function, lower_function, rule)     \
-  const Op name {                                                                                               \
-    .domain = (from), .op_type = (type), .max_inputs = (high), .infer = (infer_function),                       \
-    .evaluate = (evaluate_function), .steps = pool_steps, .lower = (lower_function), .layout = LayoutRule::rule \
+// Zero points may be absent in the middle, so infer asks for the inputs that must be there. `...` is the form.
+#define KINGLET_QLINEAR_OF(from, name, type, high, infer_function, evaluate_function, lower_function, rule, ...) \
+  const Op name {                                                                                                \
+    .domain = (from), .op_type = (type), .max_inputs = (high), .infer = (infer_function),                        \
+    .evaluate = (evaluate_function), .steps = pool_steps, .lower = (lower_function), .layout = LayoutRule::rule, \
+    .qlinear = {                                                                                                 \
+      __VA_ARGS__                                                                                                \
+    }                                                                                                            \
   }
 #define KINGLET_QLINEAR(...) KINGLET_QLINEAR_OF(kMicrosoft, __VA_ARGS__)
-KINGLET_QLINEAR(kQLinearAdd, "QLinearAdd", 8, infer_qlinear_binary, evaluate_qlinear_add, lower_qlinear_add, kFollow);
-KINGLET_QLINEAR(kQLinearMul, "QLinearMul", 8, infer_qlinear_binary, evaluate_qlinear_mul, lower_qlinear_mul, kFollow);
+KINGLET_QLINEAR(kQLinearAdd, "QLinearAdd", 8, infer_qlinear_binary, evaluate_qlinear_add, lower_qlinear_add, kFollow,
+                .kind = QLinearKind::kSum, .becomes = "Add", .b = 3, .y_scale = 6);
+KINGLET_QLINEAR(kQLinearMul, "QLinearMul", 8, infer_qlinear_binary, evaluate_qlinear_mul, lower_qlinear_mul, kFollow,
+                .kind = QLinearKind::kProduct, .becomes = "Mul", .b = 3, .y_scale = 6);
 KINGLET_QLINEAR(kQLinearSigmoid, "QLinearSigmoid", 5, infer_qlinear_unary, evaluate_qlinear_sigmoid,
-                lower_qlinear_sigmoid, kFollow);
+                lower_qlinear_sigmoid, kFollow, .kind = QLinearKind::kTable, .becomes = "Sigmoid");
 KINGLET_QLINEAR(kQLinearLeakyRelu, "QLinearLeakyRelu", 5, infer_qlinear_unary, evaluate_qlinear_leaky_relu,
-                lower_qlinear_leaky_relu, kFollow);
+                lower_qlinear_leaky_relu, kFollow, .kind = QLinearKind::kLines, .becomes = "LeakyRelu");
 KINGLET_QLINEAR(kQLinearSoftmax, "QLinearSoftmax", 5, infer_qlinear_softmax, evaluate_qlinear_softmax, nullptr,
-                kLogical);
+                kLogical, .kind = QLinearKind::kRealOnly, .becomes = "Softmax");
 KINGLET_QLINEAR(kQLinearConcat, "QLinearConcat", Op::kVariadic, infer_qlinear_concat, evaluate_qlinear_concat,
-                lower_qlinear_concat, kFollow);
+                lower_qlinear_concat, kFollow, .kind = QLinearKind::kJoin, .becomes = "Concat", .a = 2, .y_scale = 0);
 KINGLET_QLINEAR(kQLinearAveragePool, "QLinearAveragePool", 5, infer_qlinear_average_pool, evaluate_qlinear_average_pool,
-                lower_qlinear_average_pool, kNhwc);
+                lower_qlinear_average_pool, kNhwc, .kind = QLinearKind::kWindow, .becomes = "AveragePool",
+                .fits = counts_alike);
 KINGLET_QLINEAR(kQLinearGlobalAveragePool, "QLinearGlobalAveragePool", 5, infer_qlinear_global_pool,
-                evaluate_qlinear_global_pool, lower_qlinear_global_pool, kNhwc);
+                evaluate_qlinear_global_pool, lower_qlinear_global_pool, kNhwc, .kind = QLinearKind::kMean,
+                .becomes = "GlobalAveragePool");
 // ONNX has no such 8-bit operators: fuse_quantized makes them.
 KINGLET_QLINEAR_OF("kinglet", kQLinearHardSwish, "QLinearHardSwish", 5, infer_qlinear_unary,
-                   evaluate_qlinear_hard_swish, lower_qlinear_hard_swish, kFollow);
+                   evaluate_qlinear_hard_swish, lower_qlinear_hard_swish, kFollow, .kind = QLinearKind::kTable,
+                   .becomes = "HardSwish");
 KINGLET_QLINEAR_OF("kinglet", kQLinearTanh, "QLinearTanh", 5, infer_qlinear_unary, evaluate_qlinear_tanh,
-                   lower_qlinear_tanh, kFollow);
+                   lower_qlinear_tanh, kFollow, .kind = QLinearKind::kTable, .becomes = "Tanh");
 #undef KINGLET_QLINEAR
 #undef KINGLET_QLINEAR_OF
 

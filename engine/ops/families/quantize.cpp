@@ -8,6 +8,7 @@
 #include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/families/quantize16.h"
+#include "engine/ops/levels.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/quantized.h"

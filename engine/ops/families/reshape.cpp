@@ -230,12 +230,14 @@ bool shape_numbers(const Node& node, std::span<const Dim> shape, Tensor& numbers
   return true;
 }
 
-const Op kIdentity{.op_type = "Identity",
-                   .infer = infer_same<kAnyType>,
-                   .evaluate = evaluate_same_numbers,
-                   .lower = lower_copy,
-                   .layout = LayoutRule::kFollow,
-                   .traits = {.elementwise = Elementwise::kUnary, .never_negative = NeverNegative::kLikeFirst}};
+const Op kIdentity{
+    .op_type = "Identity",
+    .infer = infer_same<kAnyType>,
+    .evaluate = evaluate_same_numbers,
+    .lower = lower_copy,
+    .layout = LayoutRule::kFollow,
+    .traits = {
+        .elementwise = Elementwise::kUnary, .never_negative = NeverNegative::kLikeFirst, .levels = Levels::kOfFirst}};
 const Op kDropout{.op_type = "Dropout",
                   .max_inputs = 3,
                   .max_outputs = 2,
@@ -245,34 +247,38 @@ const Op kDropout{.op_type = "Dropout",
                   .lower = lower_copy,
                   .layout = LayoutRule::kFollow,
                   .traits = {.dims = DimRule::kLikeFirst}};
-const Op kReshape{.op_type = "Reshape",
-                  .min_inputs = 2,
-                  .max_inputs = 2,
-                  .normalize = normalize_reshape,
-                  .infer = infer_reshape,
-                  .evaluate = evaluate_same_numbers,
-                  .lower = lower_reshape,
-                  .traits = {.never_negative = NeverNegative::kLikeFirst, .reshapes = true}};
-const Op kFlatten{.op_type = "Flatten",
-                  .infer = infer_flatten,
-                  .evaluate = evaluate_same_numbers,
-                  .lower = lower_reshape,
-                  .traits = {.never_negative = NeverNegative::kLikeFirst, .reshapes = true}};
-const Op kSqueeze{.op_type = "Squeeze",
-                  .max_inputs = 2,
-                  .normalize = normalize_axes,
-                  .infer = infer_squeeze,
-                  .evaluate = evaluate_same_numbers,
-                  .lower = lower_reshape,
-                  .traits = {.never_negative = NeverNegative::kLikeFirst, .reshapes = true}};
-const Op kUnsqueeze{.op_type = "Unsqueeze",
-                    .min_inputs = 2,
-                    .max_inputs = 2,
-                    .normalize = normalize_axes,
-                    .infer = infer_unsqueeze,
-                    .evaluate = evaluate_same_numbers,
-                    .lower = lower_reshape,
-                    .traits = {.never_negative = NeverNegative::kLikeFirst, .reshapes = true}};
+const Op kReshape{
+    .op_type = "Reshape",
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .normalize = normalize_reshape,
+    .infer = infer_reshape,
+    .evaluate = evaluate_same_numbers,
+    .lower = lower_reshape,
+    .traits = {.never_negative = NeverNegative::kLikeFirst, .levels = Levels::kOfFirst, .reshapes = true}};
+const Op kFlatten{
+    .op_type = "Flatten",
+    .infer = infer_flatten,
+    .evaluate = evaluate_same_numbers,
+    .lower = lower_reshape,
+    .traits = {.never_negative = NeverNegative::kLikeFirst, .levels = Levels::kOfFirst, .reshapes = true}};
+const Op kSqueeze{
+    .op_type = "Squeeze",
+    .max_inputs = 2,
+    .normalize = normalize_axes,
+    .infer = infer_squeeze,
+    .evaluate = evaluate_same_numbers,
+    .lower = lower_reshape,
+    .traits = {.never_negative = NeverNegative::kLikeFirst, .levels = Levels::kOfFirst, .reshapes = true}};
+const Op kUnsqueeze{
+    .op_type = "Unsqueeze",
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .normalize = normalize_axes,
+    .infer = infer_unsqueeze,
+    .evaluate = evaluate_same_numbers,
+    .lower = lower_reshape,
+    .traits = {.never_negative = NeverNegative::kLikeFirst, .levels = Levels::kOfFirst, .reshapes = true}};
 const Op kShape{.op_type = "Shape", .infer = infer_shape, .evaluate = evaluate_shape};
 const Op kSize{.op_type = "Size", .infer = infer_size, .evaluate = evaluate_shape};
 

@@ -228,6 +228,7 @@ const Op kSlice{.op_type = "Slice",
                 .infer = infer_slice,
                 .evaluate = evaluate_slice,
                 .lower = lower_slice,
-                .layout = LayoutRule::kFollow};
+                .layout = LayoutRule::kFollow,
+                .traits = {.levels = Levels::kOfFirst}};
 
 }  // namespace kinglet::engine::ops

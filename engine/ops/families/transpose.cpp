@@ -136,7 +136,7 @@ const Op kTranspose{.op_type = "Transpose",
                     .evaluate = evaluate_transpose,
                     .lower = lower_transpose,
                     .layout = LayoutRule::kTransposes,
-                    .traits = {.never_negative = NeverNegative::kLikeFirst}};
+                    .traits = {.never_negative = NeverNegative::kLikeFirst, .levels = Levels::kOfFirst}};
 const Op kDepthToSpace{.op_type = "DepthToSpace", .infer = infer_depth, .evaluate = evaluate_depth_to_space};
 const Op kSpaceToDepth{.op_type = "SpaceToDepth", .infer = infer_depth, .evaluate = evaluate_space_to_depth};
 

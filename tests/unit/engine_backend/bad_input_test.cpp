@@ -7,6 +7,7 @@
 #include <format>
 
 #include "engine/backend/xnnpack/runtime.h"
+#include "engine/ops/levels.h"
 #include "tests/support/graph_text.h"
 
 namespace kinglet::engine::xnn {
@@ -21,7 +22,7 @@ class BadInput : public ::testing::Test {
     graph_ = parse_text("%x = input f32[1,3,8,8]\n%y:f32[1,3,8,8] = Relu(%x)\noutput %y\n").value().graph;
     const std::array inputs{graph_.inputs()[0].value};
     layouts_.set(inputs[0], Layout::kNhwc);
-    auto builder = SubgraphBuilder::create(graph_, layouts_, inputs, {});
+    auto builder = SubgraphBuilder::create(graph_, layouts_, kLevelRules, inputs, {});
     ASSERT_TRUE(builder.has_value()) << builder.error().message;
     builder_.emplace(std::move(*builder));
     image_ = builder_->input(inputs[0], Layout::kNhwc).value();
@@ -215,7 +216,7 @@ TEST(Runtime, FewerBuffersThanValuesAreRefused) {
   Graph graph = parse_text("%x = input f32[1,4]\n%y:f32[1,4] = Relu(%x)\noutput %y\n").value().graph;
   const Layouts layouts;
   const std::array inputs{graph.inputs()[0].value};
-  auto builder = SubgraphBuilder::create(graph, layouts, inputs, graph.outputs()).value();
+  auto builder = SubgraphBuilder::create(graph, layouts, kLevelRules, inputs, graph.outputs()).value();
   const Operand x = builder.input(inputs[0], Layout::kLogical).value();
   const Operand y = builder.output(graph.outputs()[0]).value();
   ASSERT_TRUE(builder.clamp({.min = 0}, x, y));
@@ -241,7 +242,7 @@ TEST(Runtime, OutputThatNoNodeMakesIsRefused) {
   Graph graph = parse_text("%x = input f32[1,4]\n%y:f32[1,4] = Relu(%x)\noutput %y\n").value().graph;
   const Layouts layouts;
   const std::array inputs{graph.inputs()[0].value};
-  auto builder = SubgraphBuilder::create(graph, layouts, inputs, graph.outputs()).value();
+  auto builder = SubgraphBuilder::create(graph, layouts, kLevelRules, inputs, graph.outputs()).value();
   EXPECT_FALSE(builder.finish());
 }
 
@@ -266,7 +267,7 @@ TEST_F(EightBit, AdditionIsRefusedWhateverItsScales) {
   for (const char* scale : {"0.5", "300"}) {
     Graph graph = graph_with_scales(scale);
     const Layouts layouts;
-    auto builder = SubgraphBuilder::probe(graph, layouts);
+    auto builder = SubgraphBuilder::probe(graph, layouts, kLevelRules);
     const Operand bytes = builder.input(*graph.find_value("1"), Layout::kLogical).value();
     const Operand sum = builder.temporary({1, 4, 4, 3}).value();
     EXPECT_FALSE(builder.binary(xnn_binary_add, bytes, bytes, sum));
@@ -278,7 +279,7 @@ TEST_F(EightBit, ConvolutionIsRefusedWhateverItsScales) {
   for (const char* scale : {"0.5", "300"}) {
     Graph graph = graph_with_scales(scale);
     const Layouts layouts;
-    auto builder = SubgraphBuilder::probe(graph, layouts);
+    auto builder = SubgraphBuilder::probe(graph, layouts, kLevelRules);
     const Operand bytes = builder.input(*graph.find_value("1"), Layout::kLogical).value();
     const Operand filter =
         builder.constant(Tensor(DataType::kF32, {2, 1, 1, 3}), {2, 1, 1, 3}, Lifetime::kUntilPacked).value();
@@ -293,7 +294,7 @@ TEST_F(EightBit, ConvolutionIsRefusedWhateverItsScales) {
 TEST_F(EightBit, WeightsAreRefusedWhateverTheirZeroPoint) {
   Graph graph = graph_with_scales("0.5");
   const Layouts layouts;
-  auto builder = SubgraphBuilder::probe(graph, layouts);
+  auto builder = SubgraphBuilder::probe(graph, layouts, kLevelRules);
   for (const DataType type : {DataType::kI8, DataType::kU8}) {
     EXPECT_FALSE(builder.constant(Tensor(type, {2, 1, 1, 3}), {2, 1, 1, 3}, Lifetime::kUntilPacked));
   }
@@ -302,14 +303,14 @@ TEST_F(EightBit, WeightsAreRefusedWhateverTheirZeroPoint) {
 TEST_F(EightBit, ValueWithAScaleOfZeroIsRefused) {
   Graph graph = graph_with_scales("0");
   const Layouts layouts;
-  auto builder = SubgraphBuilder::probe(graph, layouts);
+  auto builder = SubgraphBuilder::probe(graph, layouts, kLevelRules);
   EXPECT_FALSE(builder.input(*graph.find_value("1"), Layout::kLogical));
 }
 
 TEST_F(EightBit, ConversionToAnotherShapeIsRefused) {
   Graph graph = graph_with_scales("0.5");
   const Layouts layouts;
-  auto builder = SubgraphBuilder::probe(graph, layouts);
+  auto builder = SubgraphBuilder::probe(graph, layouts, kLevelRules);
   const Operand bytes = builder.input(*graph.find_value("1"), Layout::kLogical).value();
   EXPECT_FALSE(builder.convert(bytes, builder.temporary({1, 4, 4, 4}).value()));
   EXPECT_TRUE(builder.convert(bytes, builder.temporary({1, 4, 4, 3}).value()));

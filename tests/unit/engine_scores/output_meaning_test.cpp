@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/recipe/output_meaning.h"
+#include "engine/ops/levels.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ std::string head(std::string_view tail) {
 
 Result<OutputMeaning> decide(const std::string& text, const OutputWish& wish = {}) {
   const Graph graph = graph_of(text);
-  return decide_output(output_forms(graph), wish);
+  return decide_output(output_forms(graph, kLevelRules), wish);
 }
 
 struct Tail {
@@ -200,7 +201,7 @@ TEST(DecideOutput, AFreeBatchIsOnePicture) {
   const std::string text =
       "%x = input f32[N,3,4,4]\n%1 = GlobalAveragePool(%x)\n%2 = Flatten(%1)\n%y = Softmax(%2)\noutput %y\n";
   EXPECT_EQ(decide(text)->classes, 3U);
-  EXPECT_EQ(class_count(graph_of(text)), 3U);
+  EXPECT_EQ(class_count(graph_of(text), kLevelRules), 3U);
 }
 
 TEST(DecideOutput, EightBitsThatNobodyExplainsAreSharesOfOne) {
