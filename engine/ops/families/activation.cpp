@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activation functions: one input (Clip and PRelu have more), output of the same type and shape. Computed in double.
+// Those made of exponentials are in exponential.cpp.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -44,39 +45,6 @@ Result<bool> lower_leaky_relu(SubgraphBuilder& builder, const Graph& graph, Node
   return lower_unary(builder, graph, id, xnn_unary_leaky_relu, params);
 }
 
-Result<void> evaluate_elu(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
-  const float alpha = node.attributes.get_float("alpha", 1.0F);
-  return map_real(inputs, outputs, [=](double x) { return x < 0 ? alpha * std::expm1(x) : x; });
-}
-
-Result<bool> lower_elu(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
-  xnn_unary_params params{};
-  params.elu.alpha = graph.node(id).attributes.get_float("alpha", 1.0F);
-  if (!std::isnormal(params.elu.alpha) || params.elu.alpha <= 0) return false;
-  return lower_unary(builder, graph, id, xnn_unary_elu, params);
-}
-
-Result<void> evaluate_selu(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
-  const float alpha = node.attributes.get_float("alpha", 1.67326319217681884765625F);
-  const float gamma = node.attributes.get_float("gamma", 1.05070102214813232421875F);
-  return map_real(inputs, outputs, [=](double x) { return gamma * (x > 0 ? x : alpha * std::expm1(x)); });
-}
-
-// Before opset 6 the defaults were rounded.
-Result<void> normalize_selu(Graph& graph, NodeId id, std::int64_t opset) {
-  if (opset >= 6) return {};
-  Attributes& attributes = graph.attributes(id);
-  if (attributes.find("alpha") == nullptr) attributes.set("alpha", 1.6732F);
-  if (attributes.find("gamma") == nullptr) attributes.set("gamma", 1.0507F);
-  return {};
-}
-
-Result<void> evaluate_celu(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
-  const float alpha = node.attributes.get_float("alpha", 1.0F);
-  return map_real(inputs, outputs,
-                  [=](double x) { return std::max(0.0, x) + std::min(0.0, alpha * std::expm1(x / alpha)); });
-}
-
 double sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
 
 Result<void> evaluate_sigmoid(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
@@ -112,18 +80,8 @@ Result<void> evaluate_tanh(const Node& /*node*/, Inputs inputs, std::span<Tensor
   return map_real(inputs, outputs, [](double x) { return std::tanh(x); });
 }
 
-double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
-
-Result<void> evaluate_softplus(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
-  return map_real(inputs, outputs, softplus);
-}
-
 Result<void> evaluate_softsign(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
   return map_real(inputs, outputs, [](double x) { return x / (1 + std::abs(x)); });
-}
-
-Result<void> evaluate_mish(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
-  return map_real(inputs, outputs, [](double x) { return x * std::tanh(softplus(x)); });
 }
 
 Result<void> evaluate_thresholded_relu(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
@@ -270,21 +228,6 @@ const Op kLeakyRelu{.op_type = "LeakyRelu",
                     .lower = lower_leaky_relu,
                     .layout = LayoutRule::kFollow,
                     .traits = {.elementwise = Elementwise::kUnary, .homogeneous = true}};
-const Op kElu{.op_type = "Elu",
-              .infer = infer_same<kFloats>,
-              .evaluate = evaluate_elu,
-              .lower = lower_elu,
-              .layout = LayoutRule::kFollow,
-              .traits = {.elementwise = Elementwise::kUnary}};
-const Op kSelu{.op_type = "Selu",
-               .normalize = normalize_selu,
-               .infer = infer_same<kFloats>,
-               .evaluate = evaluate_selu,
-               .traits = {.elementwise = Elementwise::kUnary}};
-const Op kCelu{.op_type = "Celu",
-               .infer = infer_same<kFloats>,
-               .evaluate = evaluate_celu,
-               .traits = {.elementwise = Elementwise::kUnary}};
 const Op kSigmoid{.op_type = "Sigmoid",
                   .infer = infer_same<kFloats>,
                   .evaluate = evaluate_sigmoid,
@@ -309,18 +252,10 @@ const Op kTanh{.op_type = "Tanh",
                .lower = lower_unary<xnn_unary_tanh>,
                .layout = LayoutRule::kFollow,
                .traits = {.elementwise = Elementwise::kUnary}};
-const Op kSoftplus{.op_type = "Softplus",
-                   .infer = infer_same<kFloats>,
-                   .evaluate = evaluate_softplus,
-                   .traits = {.elementwise = Elementwise::kUnary, .never_negative = NeverNegative::kAlways}};
 const Op kSoftsign{.op_type = "Softsign",
                    .infer = infer_same<kFloats>,
                    .evaluate = evaluate_softsign,
                    .traits = {.elementwise = Elementwise::kUnary}};
-const Op kMish{.op_type = "Mish",
-               .infer = infer_same<kFloats>,
-               .evaluate = evaluate_mish,
-               .traits = {.elementwise = Elementwise::kUnary}};
 const Op kThresholdedRelu{.op_type = "ThresholdedRelu",
                           .infer = infer_same<kFloats>,
                           .evaluate = evaluate_thresholded_relu,

@@ -104,13 +104,6 @@ Result<bool> lower_rows(SubgraphBuilder& builder, const Node& node, Operand rows
   return true;
 }
 
-// x and y, both lying as y does.
-Result<bool> lower_table(SubgraphBuilder& builder, const Node& node, xnn_unary_operator type,
-                         const xnn_unary_params& params) {
-  if (!runs_in_integers(node) || !agrees(builder.graph(), node, node.inputs[0], 1)) return false;
-  return lower_unary(builder, builder.graph(), builder.graph().value(node.outputs[0]).producer, type, params);
-}
-
 Result<bool> lower_arithmetic(SubgraphBuilder& builder, const Node& node, xnn_binary_operator type) {
   const Graph& graph = builder.graph();
   if (!runs_in_integers(node) || !agrees(graph, node, node.inputs[0], 1) || !agrees(graph, node, node.inputs[3], 4)) {
@@ -124,6 +117,24 @@ Result<bool> lower_arithmetic(SubgraphBuilder& builder, const Node& node, xnn_bi
 }
 
 }  // namespace
+
+Result<bool> lower_table(SubgraphBuilder& builder, const Node& node, xnn_unary_operator type,
+                         const xnn_unary_params& params) {
+  if (!runs_in_integers(node) || !agrees(builder.graph(), node, node.inputs[0], 1)) return false;
+  return lower_unary(builder, builder.graph(), builder.graph().value(node.outputs[0]).producer, type, params);
+}
+
+Result<bool> lower_through_floats(SubgraphBuilder& builder, const Node& node, AddReal add) {
+  if (!runs_in_integers(node) || !agrees(builder.graph(), node, node.inputs[0], 1)) return false;
+  const Operand levels = KINGLET_TRY(builder.input(node.inputs[0], builder.layout(node.outputs[0])));
+  const Operand x = KINGLET_TRY(builder.temporary(Dims(builder.dims(levels))));
+  const Operand y = KINGLET_TRY(builder.temporary(Dims(builder.dims(levels))));
+  const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
+  KINGLET_TRY(builder.convert(levels, x));
+  KINGLET_TRY(add(builder, node, x, y));
+  KINGLET_TRY(builder.convert(y, output));
+  return true;
+}
 
 Result<bool> lower_qlinear_conv(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);

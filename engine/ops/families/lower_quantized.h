@@ -8,6 +8,13 @@
 
 namespace kinglet::engine::ops {
 
+// One tensor through XNNPACK's own table of 256 levels; both lie as the result does.
+[[nodiscard]] Result<bool> lower_table(SubgraphBuilder& builder, const Node& node, xnn_unary_operator type,
+                                       const xnn_unary_params& params);
+// The same for a function that XNNPACK has no table for: `add` makes the real numbers `y` of the real numbers `x`.
+using AddReal = Result<void> (*)(SubgraphBuilder& builder, const Node& node, Operand x, Operand y);
+[[nodiscard]] Result<bool> lower_through_floats(SubgraphBuilder& builder, const Node& node, AddReal add);
+
 [[nodiscard]] Result<bool> lower_qlinear_conv(SubgraphBuilder& builder, const Graph& graph, NodeId id);
 [[nodiscard]] Result<bool> lower_qgemm(SubgraphBuilder& builder, const Graph& graph, NodeId id);
 // The rows of x are quantised by XNNPACK at each run (the levels of the first become real numbers before), each with a

@@ -2,12 +2,12 @@
 // com.microsoft's operators on 8-bit tensors with one scale and zero point, as ONNX Runtime's quantiser writes them:
 // QLinearAdd, QLinearMul, QLinearConcat, QLinearSigmoid, QLinearLeakyRelu, QLinearSoftmax, QLinearAveragePool and
 // QLinearGlobalAveragePool. Each is its float operator between the real numbers that the levels stand for.
-#include <array>
 #include <cmath>
 
 #include "engine/base/format.h"
 #include "engine/ops/families/lower_quantized.h"
 #include "engine/ops/families/pool.h"
+#include "engine/ops/families/table.h"
 #include "engine/ops/quantized.h"
 #include "engine/ops/rows.h"
 #include "engine/ops/steps.h"
@@ -16,14 +16,6 @@ namespace kinglet::engine::ops {
 namespace {
 
 constexpr std::string_view kMicrosoft = "com.microsoft";
-
-// The type of the result: that of its zero point, or else of x.
-Result<DataType> output_type(const InferContext& context, std::size_t x, std::size_t scale, std::size_t zero_point) {
-  if (context.has_input(zero_point)) KINGLET_TRY(need_type(context, zero_point, kBytes));
-  const DataType type = context.input_type(context.has_input(zero_point) ? zero_point : x);
-  KINGLET_TRY(need_quantization(context, scale, zero_point, type));
-  return type;
-}
 
 // --- QLinearAdd, QLinearMul: a, scale, zero point, b, scale, zero point, y scale, y zero point
 // ------------------------
@@ -83,34 +75,6 @@ Result<void> evaluate_qlinear_mul(const Node& /*node*/, Inputs inputs, std::span
 
 // --- One tensor through a table of its 256 levels: x, scale, zero point, y scale, y zero point
 // ------------------------
-
-Result<void> infer_qlinear_unary(InferContext& context) {
-  KINGLET_TRY(need_quantized(context, {.x = 0, .scale = 1, .zero_point = 2}));
-  context.set_output(0, KINGLET_TRY(output_type(context, 0, 3, 4)), context.input_shape(0));
-  return {};
-}
-
-// y = quantised f(real number of the level), for each element of x.
-template <typename F>
-void through_table(const Tensor& x, Quantization from, Quantization to, Tensor& y, F f) {
-  visit_bytes(x.type(), [&]<typename X>() {
-    visit_bytes(y.type(), [&]<typename Y>() {
-      std::array<Y, 256> table{};
-      for (std::size_t i = 0; i < table.size(); ++i) {
-        const auto level = static_cast<X>(static_cast<std::uint8_t>(i));
-        const float real = static_cast<float>(level - from.zero_point) * from.scale;
-        table[i] = quantized<Y>(static_cast<float>(f(static_cast<double>(real))), to.scale, to.zero_point);
-      }
-      const auto levels = x.data<X>();
-      const auto out = y.mutable_data<Y>();
-      for (std::size_t i = 0; i < out.size(); ++i) out[i] = table[static_cast<std::uint8_t>(levels[i])];
-    });
-  });
-}
-
-Quantization quantization_at(Inputs inputs, std::size_t scale) {
-  return {.scale = scale_of(inputs, scale), .zero_point = zero_point_of(inputs, scale + 1)};
-}
 
 Result<void> evaluate_qlinear_sigmoid(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
   through_table(*inputs[0], quantization_at(inputs, 1), quantization_at(inputs, 3), outputs[0],

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Activation functions made of exponentials, and their 8-bit forms. One input, output of the same type and shape.
+// Computed in double.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/ops/common.h"
+#include "engine/ops/families/elementwise.h"
+#include "engine/ops/lower.h"
+#include "engine/ops/rows.h"
+
+namespace kinglet::engine::ops {
+namespace {
+
+Result<void> evaluate_elu(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
+  const float alpha = node.attributes.get_float("alpha", 1.0F);
+  return map_real(inputs, outputs, [=](double x) { return x < 0 ? alpha * std::expm1(x) : x; });
+}
+
+Result<bool> lower_elu(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  xnn_unary_params params{};
+  params.elu.alpha = graph.node(id).attributes.get_float("alpha", 1.0F);
+  if (!std::isnormal(params.elu.alpha) || params.elu.alpha <= 0) return false;
+  return lower_unary(builder, graph, id, xnn_unary_elu, params);
+}
+
+Result<void> evaluate_selu(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
+  const float alpha = node.attributes.get_float("alpha", 1.67326319217681884765625F);
+  const float gamma = node.attributes.get_float("gamma", 1.05070102214813232421875F);
+  return map_real(inputs, outputs, [=](double x) { return gamma * (x > 0 ? x : alpha * std::expm1(x)); });
+}
+
+// Before opset 6 the defaults were rounded.
+Result<void> normalize_selu(Graph& graph, NodeId id, std::int64_t opset) {
+  if (opset >= 6) return {};
+  Attributes& attributes = graph.attributes(id);
+  if (attributes.find("alpha") == nullptr) attributes.set("alpha", 1.6732F);
+  if (attributes.find("gamma") == nullptr) attributes.set("gamma", 1.0507F);
+  return {};
+}
+
+Result<void> evaluate_celu(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
+  const float alpha = node.attributes.get_float("alpha", 1.0F);
+  return map_real(inputs, outputs,
+                  [=](double x) { return std::max(0.0, x) + std::min(0.0, alpha * std::expm1(x / alpha)); });
+}
+
+double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
+
+Result<void> evaluate_softplus(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return map_real(inputs, outputs, softplus);
+}
+
+Result<void> evaluate_mish(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
+  return map_real(inputs, outputs, [](double x) { return x * std::tanh(softplus(x)); });
+}
+
+}  // namespace
+
+const Op kElu{.op_type = "Elu",
+              .infer = infer_same<kFloats>,
+              .evaluate = evaluate_elu,
+              .lower = lower_elu,
+              .layout = LayoutRule::kFollow,
+              .traits = {.elementwise = Elementwise::kUnary}};
+const Op kSelu{.op_type = "Selu",
+               .normalize = normalize_selu,
+               .infer = infer_same<kFloats>,
+               .evaluate = evaluate_selu,
+               .traits = {.elementwise = Elementwise::kUnary}};
+const Op kCelu{.op_type = "Celu",
+               .infer = infer_same<kFloats>,
+               .evaluate = evaluate_celu,
+               .traits = {.elementwise = Elementwise::kUnary}};
+const Op kSoftplus{.op_type = "Softplus",
+                   .infer = infer_same<kFloats>,
+                   .evaluate = evaluate_softplus,
+                   .traits = {.elementwise = Elementwise::kUnary, .never_negative = NeverNegative::kAlways}};
+const Op kMish{.op_type = "Mish",
+               .infer = infer_same<kFloats>,
+               .evaluate = evaluate_mish,
+               .traits = {.elementwise = Elementwise::kUnary}};
+
+}  // namespace kinglet::engine::ops
