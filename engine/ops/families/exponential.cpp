@@ -6,11 +6,20 @@
 
 #include "engine/ops/common.h"
 #include "engine/ops/families/elementwise.h"
-#include "engine/ops/lower.h"
+#include "engine/ops/families/lower_quantized.h"
+#include "engine/ops/families/table.h"
 #include "engine/ops/rows.h"
 
 namespace kinglet::engine::ops {
 namespace {
+
+// A function that XNNPACK has no operator for, made of several.
+Result<bool> lower_function(SubgraphBuilder& builder, const Node& node, AddReal add) {
+  const Operand x = KINGLET_TRY(builder.input(node.inputs[0], builder.layout(node.outputs[0])));
+  const Operand y = KINGLET_TRY(builder.output(node.outputs[0]));
+  KINGLET_TRY(add(builder, node, x, y));
+  return true;
+}
 
 Result<void> evaluate_elu(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
   const float alpha = node.attributes.get_float("alpha", 1.0F);
@@ -55,6 +64,36 @@ Result<void> evaluate_mish(const Node& /*node*/, Inputs inputs, std::span<Tensor
   return map_real(inputs, outputs, [](double x) { return x * std::tanh(softplus(x)); });
 }
 
+// With e = exp(x), tanh(softplus(x)) = n / (n + 2) of n = e * (e + 2). From x = 20 on it is 1 to the last bit of a
+// float, and no square overflows below.
+Result<void> add_mish(SubgraphBuilder& builder, const Node& /*node*/, Operand x, Operand y) {
+  constexpr float kEnough = 20;
+  const Dims dims = builder.dims(x);
+  const Operand most = KINGLET_TRY(builder.scalar(kEnough));
+  const Operand two = KINGLET_TRY(builder.scalar(2));
+  const Operand bounded = KINGLET_TRY(builder.temporary(dims));
+  const Operand power = KINGLET_TRY(builder.temporary(dims));
+  const Operand raised = KINGLET_TRY(builder.temporary(dims));
+  const Operand above = KINGLET_TRY(builder.temporary(dims));
+  const Operand below = KINGLET_TRY(builder.temporary(dims));
+  const Operand gate = KINGLET_TRY(builder.temporary(dims));
+  KINGLET_TRY(builder.binary(xnn_binary_minimum, x, most, bounded));
+  KINGLET_TRY(builder.unary(xnn_unary_exp, {}, bounded, power));
+  KINGLET_TRY(builder.binary(xnn_binary_add, power, two, raised));
+  KINGLET_TRY(builder.binary(xnn_binary_multiply, power, raised, above));
+  KINGLET_TRY(builder.binary(xnn_binary_add, above, two, below));
+  KINGLET_TRY(builder.binary(xnn_binary_divide, above, below, gate));
+  return builder.binary(xnn_binary_multiply, x, gate, y);
+}
+
+Result<bool> lower_mish(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  return lower_function(builder, graph.node(id), add_mish);
+}
+
+Result<bool> lower_qlinear_mish(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  return lower_through_floats(builder, graph.node(id), add_mish);
+}
+
 }  // namespace
 
 const Op kElu{.op_type = "Elu",
@@ -79,6 +118,16 @@ const Op kSoftplus{.op_type = "Softplus",
 const Op kMish{.op_type = "Mish",
                .infer = infer_same<kFloats>,
                .evaluate = evaluate_mish,
+               .lower = lower_mish,
+               .layout = LayoutRule::kFollow,
                .traits = {.elementwise = Elementwise::kUnary}};
+const Op kQLinearMish{.domain = "kinglet",
+                      .op_type = "QLinearMish",
+                      .max_inputs = 5,
+                      .infer = infer_qlinear_unary,
+                      .evaluate = evaluate_table<evaluate_mish>,
+                      .lower = lower_qlinear_mish,
+                      .layout = LayoutRule::kFollow,
+                      .qlinear = {.kind = QLinearKind::kTable, .becomes = "Mish"}};
 
 }  // namespace kinglet::engine::ops

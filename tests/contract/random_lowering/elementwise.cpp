@@ -49,6 +49,13 @@ Case gelu(Draw& draw) {  // x * (1 + erf(x / sqrt 2)) / 2 takes two numbers near
 Case silu(Draw& draw) {
   return unary(draw, "kinglet::Silu", "", {.roundings = kPolynomial, .scale = draw.pick({3.0, 30.0})});
 }
+Case mish(Draw& draw) {  // x * exp(x) far below 0, where XNNPACK's exponential has no numbers below 2^-126
+  return unary(draw, "Mish", "",
+               {.roundings = 4 * kPolynomial,
+                .magnitude = 1e-30,
+                .scale = draw.pick({3.0, 30.0, 300.0}),
+                .infinities = draw.one_in(4)});
+}
 Case hard_sigmoid(Draw& draw) {
   const double alpha = draw.pick({0.2, 1.5, 1.0 / 6, -0.5, 0.0});
   const double beta = draw.pick({0.5, 0.25, -1.0, 0.0});
@@ -187,6 +194,7 @@ constexpr Row kRows[] = {{"", "Relu", relu, check_lowering},
                          {"", "Tanh", tanh, check_lowering},
                          {"", "Gelu", gelu, check_lowering},
                          {"kinglet", "Silu", silu, check_lowering},
+                         {"", "Mish", mish, check_lowering},
                          {"", "HardSigmoid", hard_sigmoid, check_lowering},
                          {"", "HardSwish", hard_swish, check_lowering},
                          {"", "Abs", abs, check_lowering},
