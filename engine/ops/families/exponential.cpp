@@ -54,6 +54,40 @@ Result<void> evaluate_celu(const Node& node, Inputs inputs, std::span<Tensor> ou
                   [=](double x) { return std::max(0.0, x) + std::min(0.0, alpha * std::expm1(x / alpha)); });
 }
 
+// alpha * elu(x / alpha), where dividing by alpha can neither overflow nor lose what is small.
+bool is_elu_of_parts(const Node& node) {
+  constexpr float kFarthest = 0x1p30F;
+  const float alpha = node.attributes.get_float("alpha", 1.0F);
+  return alpha >= 1 / kFarthest && alpha <= kFarthest;
+}
+
+Result<void> add_celu(SubgraphBuilder& builder, const Node& node, Operand x, Operand y) {
+  xnn_unary_params params{};
+  params.elu.alpha = 1;
+  const float number = node.attributes.get_float("alpha", 1.0F);
+  if (number == 1) return builder.unary(xnn_unary_elu, params, x, y);
+  const Operand alpha = KINGLET_TRY(builder.scalar(number));
+  const Operand part = KINGLET_TRY(builder.temporary(Dims(builder.dims(x))));
+  const Operand bent = KINGLET_TRY(builder.temporary(Dims(builder.dims(x))));
+  KINGLET_TRY(builder.binary(xnn_binary_divide, x, alpha, part));
+  KINGLET_TRY(builder.unary(xnn_unary_elu, params, part, bent));
+  return builder.binary(xnn_binary_multiply, bent, alpha, y);
+}
+
+Result<bool> lower_celu(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  return is_elu_of_parts(node) ? lower_function(builder, node, add_celu) : Result<bool>(false);
+}
+
+Result<bool> lower_qlinear_celu(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (!is_elu_of_parts(node)) return false;
+  if (node.attributes.get_float("alpha", 1.0F) != 1) return lower_through_floats(builder, node, add_celu);
+  xnn_unary_params params{};
+  params.elu.alpha = 1;
+  return lower_table(builder, node, xnn_unary_elu, params);
+}
+
 double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
 
 Result<void> evaluate_softplus(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
@@ -110,7 +144,17 @@ const Op kSelu{.op_type = "Selu",
 const Op kCelu{.op_type = "Celu",
                .infer = infer_same<kFloats>,
                .evaluate = evaluate_celu,
+               .lower = lower_celu,
+               .layout = LayoutRule::kFollow,
                .traits = {.elementwise = Elementwise::kUnary}};
+const Op kQLinearCelu{.domain = "kinglet",
+                      .op_type = "QLinearCelu",
+                      .max_inputs = 5,
+                      .infer = infer_qlinear_unary,
+                      .evaluate = evaluate_table<evaluate_celu>,
+                      .lower = lower_qlinear_celu,
+                      .layout = LayoutRule::kFollow,
+                      .qlinear = {.kind = QLinearKind::kTable, .becomes = "Celu"}};
 const Op kSoftplus{.op_type = "Softplus",
                    .infer = infer_same<kFloats>,
                    .evaluate = evaluate_softplus,

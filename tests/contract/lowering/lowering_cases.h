@@ -24,6 +24,8 @@ inline constexpr LoweringCase kLoweringCases[] = {
     {"HardSigmoid", "slope", "%x = input f32[40]\n%1 = HardSigmoid(%x) {alpha=1.5, beta=0.25}\noutput %1"},
     {"HardSwish", "image", "%x = input f32[1,5,4,6]\n%1 = HardSwish(%x)\noutput %1"},
     {"Tanh", "image", "%x = input f32[1,5,4,6]\n%1 = Tanh(%x)\noutput %1"},
+    {"Celu", "default", "%x = input f32[1,5,4,6]\n%1 = Celu(%x)\noutput %1"},
+    {"Celu", "alpha", "%x = input f32[2,7]\n%1 = Celu(%x) {alpha=0.7}\noutput %1"},
     {"Mish", "image", "%x = input f32[1,5,4,6]\n%1 = Mish(%x)\noutput %1"},
     {"Gelu", "exact", "%x = input f32[3,17]\n%1 = Gelu(%x)\noutput %1"},
     {"Clip", "both", "%x = input f32[3,17]\n%1 = Clip(%x, a:f32[]{-0.25}, b:f32[]{0.5})\noutput %1"},

@@ -49,6 +49,14 @@ Case gelu(Draw& draw) {  // x * (1 + erf(x / sqrt 2)) / 2 takes two numbers near
 Case silu(Draw& draw) {
   return unary(draw, "kinglet::Silu", "", {.roundings = kPolynomial, .scale = draw.pick({3.0, 30.0})});
 }
+Case celu(Draw& draw) {
+  const double alpha = draw.pick({1.0, 0.7, 2.5, -0.5, 0.0, 1e-12, 1e20, 0.001});
+  return unary(draw, "Celu", std::format(" {{alpha={}}}", number(alpha)),
+               {.roundings = kPolynomial,
+                .magnitude = std::clamp(std::abs(alpha), 1e-3, 1.0),
+                .scale = draw.pick({3.0, 30.0}),
+                .infinities = alpha > 0 && draw.one_in(4)});
+}
 Case mish(Draw& draw) {  // x * exp(x) far below 0, where XNNPACK's exponential has no numbers below 2^-126
   return unary(draw, "Mish", "",
                {.roundings = 4 * kPolynomial,
@@ -194,6 +202,7 @@ constexpr Row kRows[] = {{"", "Relu", relu, check_lowering},
                          {"", "Tanh", tanh, check_lowering},
                          {"", "Gelu", gelu, check_lowering},
                          {"kinglet", "Silu", silu, check_lowering},
+                         {"", "Celu", celu, check_lowering},
                          {"", "Mish", mish, check_lowering},
                          {"", "HardSigmoid", hard_sigmoid, check_lowering},
                          {"", "HardSwish", hard_swish, check_lowering},

@@ -210,6 +210,10 @@ Case qlinear_sigmoid(Draw& draw) { return table(draw, "com.microsoft::QLinearSig
 Case qlinear_tanh(Draw& draw) { return table(draw, "kinglet::QLinearTanh", "", 1.0 / 128); }
 Case qlinear_hard_swish(Draw& draw) { return table(draw, "kinglet::QLinearHardSwish", "", 0); }
 Case qlinear_mish(Draw& draw) { return table(draw, "kinglet::QLinearMish", "", 0); }
+Case qlinear_celu(Draw& draw) {
+  const double alpha = draw.pick({1.0, 0.7, 2.5, 0.001, 100.0});
+  return table(draw, "kinglet::QLinearCelu", std::format(", alpha={}", number(alpha)), 0);
+}
 Case qlinear_leaky_relu(Draw& draw) {
   const double alpha = draw.pick({0.01, 0.2, 0.001, 0.0, -0.5, 3.0, 1.0, -120.0, 200.0});
   return table(draw, "com.microsoft::QLinearLeakyRelu", std::format(", alpha={}", number(alpha)), 0);
@@ -308,6 +312,7 @@ constexpr Row kRows[] = {{"", "QLinearConv", qlinear_conv, check_lowering},
                          {"com.microsoft", "QLinearMul", qlinear_mul, check_lowering},
                          {"com.microsoft", "QLinearSigmoid", qlinear_sigmoid, check_lowering},
                          {"kinglet", "QLinearTanh", qlinear_tanh, check_lowering},
+                         {"kinglet", "QLinearCelu", qlinear_celu, check_lowering},
                          {"kinglet", "QLinearMish", qlinear_mish, check_lowering},
                          {"kinglet", "QLinearHardSwish", qlinear_hard_swish, check_lowering},
                          {"com.microsoft", "QLinearLeakyRelu", qlinear_leaky_relu, check_lowering},
