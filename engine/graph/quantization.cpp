@@ -53,7 +53,7 @@ std::optional<LinearQuantization> quantization_at(const Graph& graph, const Node
   const Tensor* zero = one(scale + 1);
   if (zero == nullptr) return std::nullopt;
   if (zero->type() == DataType::kI8) {
-    out.zero_point = zero->data<std::int8_t>()[0];
+    out.zero_point = static_cast<std::int32_t>(zero->data<std::int8_t>()[0]);
   } else if (zero->type() == DataType::kU8) {
     out.zero_point = zero->data<std::uint8_t>()[0];
   } else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: what passes, planner and quantiser ask of an operator stands in its row as plain values, so that one more
-// operator is asked everywhere and no list of names elsewhere forgets it. The defaults promise nothing: who asks an
-// operator of unknown traits declines. No function and no kernel comes in here; those are members of Op.
+// operator is asked everywhere and no list of names elsewhere forgets it. The defaults promise nothing but float16:
+// who asks an operator of unknown traits declines. No function and no kernel comes in here; those are members of Op.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@ namespace kinglet::engine {
 namespace {
 
 // Sums of products stay inside 2^30, which leaves as much for the bias.
-constexpr std::int64_t kMostProducts = (std::int64_t{1} << 30) / (255 * 128);
+constexpr std::int64_t kMostProducts = (std::int64_t{1} << 30) / (std::int64_t{255} * 128);
 constexpr double kMostBias = 0x1p30;
 
 std::unexpected<std::string_view> because(std::string_view reason) { return std::unexpected(reason); }
@@ -124,7 +124,7 @@ constexpr std::string_view kTypes = "input and result are of different 8-bit typ
 NodeId quantize_behind(const Graph& graph, const Node& node) {
   ValueId made = node.outputs[0];
   for (int hops = 0; hops < 2; ++hops) {
-    const auto readers = graph.consumers(made);
+    const auto& readers = graph.consumers(made);
     if (readers.size() != 1) return kNoNode;
     const Node& reader = graph.node(readers.front());
     if (is_op(reader, "QuantizeLinear")) return readers.front();

@@ -57,6 +57,19 @@ constexpr std::string_view kSqueezed = R"(
 output %14
 )";
 
+// Functions that XNNPACK has no operator for.
+constexpr std::string_view kBent = R"(
+%x = input f32[1,3,16,16]
+%1 = Conv(%x, w1:f32[8,3,3,3]#w1, b1:f32[8]#b1) {pads=[1,1,1,1], strides=[2,2]}
+%2 = Mish(%1)
+%3 = Conv(%2, w2:f32[8,8,1,1]#w2, b2:f32[8]#b2)
+%4 = Celu(%3) {alpha=0.5}
+%5 = GlobalAveragePool(%4)
+%6 = Flatten(%5)
+%7 = Gemm(%6, w3:f32[5,8]#w3, b3:f32[5]#b3) {transB=1}
+output %7
+)";
+
 Samples made_samples(std::size_t count, const Shape& shape) {
   return {.count = count, .input = [shape](std::size_t i) -> Result<Tensor> {
             std::mt19937 random(static_cast<unsigned>(i + 1));
@@ -99,7 +112,7 @@ TEST(QuantizeModel, TakesBoundsBehindAPoolAndAnySlope) {
 }
 
 TEST(QuantizeModel, GivesAGraphThatRunsInIntegersAlone) {
-  for (const std::string_view text : {kResidual, kSqueezed}) {
+  for (const std::string_view text : {kResidual, kSqueezed, kBent}) {
     const Session session = std::move(*Session::create(quantized(text).graph, {.own_kernels = false}));
     EXPECT_EQ(session.plan().segments, 1U);
     EXPECT_TRUE(session.plan().fallback_nodes.empty());
