@@ -10,9 +10,9 @@
 #include <set>
 #include <unordered_map>
 
-#include "engine/graph/text.h"
 #include "engine/ops/op.h"
 #include "tests/contract/random_lowering/cases.h"
+#include "tests/support/graph_text.h"
 
 namespace kinglet::engine::random_cases {
 namespace {
