@@ -124,6 +124,10 @@ Json to_json(const ReplayReport& report) {
   for (std::size_t i = 0; i < report.skipped.size(); ++i) {
     skipped[std::string(daemon::to_string(static_cast<daemon::SkipReason>(i)))] = report.skipped[i];
   }
+  Json left_out = Json::object();
+  for (std::size_t i = 0; i < report.left_out.size(); ++i) {
+    left_out[std::string(daemon::to_string(static_cast<daemon::LeftOut>(i)))] = report.left_out[i];
+  }
   Json list = Json::array();
   for (const ReplayedVisit& replayed : report.visits) list.push_back(to_json(replayed));
   return {{"source", report.description},
@@ -131,6 +135,7 @@ Json to_json(const ReplayReport& report) {
           {"frames", report.frames},
           {"errors", report.errors},
           {"images", {{"total", report.predictions}, {"by_outcome", std::move(outcomes)}}},
+          {"inferences", {{"total", report.inferences}, {"left_out_total", std::move(left_out)}}},
           {"skipped", std::move(skipped)},
           {"visits", std::move(list)}};
 }

@@ -50,7 +50,7 @@ struct FrameInfo {
   std::uint64_t sequence = 0;  // starts at 0 with each start of the source, grows, may jump (jumps are drops)
   SteadyTime captured_at{};    // exposure where the camera tells, else arrival
   WallTime captured_wall{};
-  bool still = false;  // a picture by itself, not one of a scene: what differs from the one before means nothing
+  bool still = false;  // somebody chose to show it: it is looked at whether it moves or not
   bool drawn = false;  // by kinglet itself: what it shows was never there
 };
 

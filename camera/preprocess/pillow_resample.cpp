@@ -119,20 +119,24 @@ PillowResize::PillowResize(AxisWeights columns, AxisWeights rows)
     : columns_(std::move(columns)), rows_(std::move(rows)) {
   first_row_ = *std::ranges::min_element(rows_.first);
   for (std::size_t y = 0; y < rows_.size(); ++y) end_row_ = std::max(end_row_, rows_.first[y] + rows_.count[y]);
-  narrowed_.resize(3 * columns_.size() * static_cast<std::size_t>(end_row_ - first_row_));
 }
 
-void PillowResize::run(const Plane& rgb, std::span<std::byte> out) {
+std::size_t PillowResize::scratch_size() const {
+  return 3 * columns_.size() * static_cast<std::size_t>(end_row_ - first_row_);
+}
+
+// `narrowed`: the input rows that any output needs, already as wide as the output.
+void PillowResize::run(const Plane& rgb, std::span<std::uint8_t> narrowed, std::span<std::byte> out) const {
   const auto* input = reinterpret_cast<const std::uint8_t*>(rgb.bytes.data());
   auto* output = reinterpret_cast<std::uint8_t*>(out.data());
   const std::size_t row_bytes = 3 * columns_.size();
-  KINGLET_CHECK(out.size() == row_bytes * rows_.size());
+  KINGLET_CHECK(out.size() == row_bytes * rows_.size() && narrowed.size() >= scratch_size());
   for (int y = first_row_; y < end_row_; ++y) {
     narrow_row(input + static_cast<std::size_t>(y) * rgb.stride, columns_,
-               narrowed_.data() + static_cast<std::size_t>(y - first_row_) * row_bytes);
+               narrowed.data() + static_cast<std::size_t>(y - first_row_) * row_bytes);
   }
   for (std::size_t y = 0; y < rows_.size(); ++y) {
-    const std::uint8_t* top = narrowed_.data() + static_cast<std::size_t>(rows_.first[y] - first_row_) * row_bytes;
+    const std::uint8_t* top = narrowed.data() + static_cast<std::size_t>(rows_.first[y] - first_row_) * row_bytes;
     blend_rows(top, row_bytes, rows_.weights.data() + y * static_cast<std::size_t>(rows_.window), rows_.count[y],
                output + y * row_bytes);
   }

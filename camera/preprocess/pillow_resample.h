@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "camera/preprocess/preprocess.h"
@@ -41,22 +42,23 @@ enum class Antialias { kOff, kOn };
 // kBilinear and kBicubic (a = -0.5); kNearest gives windows of one pixel.
 [[nodiscard]] AxisWeights make_weights(const AxisSpan& span, engine::Interpolation interpolation, Antialias antialias);
 
-// Resizes 8-bit RGB into rows of R,G,B bytes. Keeps its buffer between calls. Thread-bound.
+// Resizes 8-bit RGB into rows of R,G,B bytes.
 class PillowResize {
  public:
   PillowResize() = default;
   // Pure: the tables are what fixes the answer.
   PillowResize(AxisWeights columns, AxisWeights rows);
 
-  // `out` holds 3 * columns * rows bytes. The view must have passed check_view and be as large as the tables expect.
-  void run(const Plane& rgb, std::span<std::byte> out);
+  // `out` holds 3 * columns * rows bytes, `narrowed` scratch_size(). The view must have passed check_view and be as
+  // large as the tables expect.
+  void run(const Plane& rgb, std::span<std::uint8_t> narrowed, std::span<std::byte> out) const;
+  [[nodiscard]] std::size_t scratch_size() const;
 
  private:
   AxisWeights columns_;
   AxisWeights rows_;
   int first_row_ = 0;  // input rows that any output needs: [first_row_, end_row_)
   int end_row_ = 0;
-  std::vector<std::uint8_t> narrowed_;  // those rows, already as wide as the output
 };
 
 }  // namespace kinglet::camera

@@ -53,26 +53,67 @@ AxisSpan scaled(AxisSpan span, int input_size) {
   return span;
 }
 
+// A length of the frame in pixels of planes that are smaller by a whole factor.
+int reduced(int length, int frame_side, int plane_side) {
+  return length / std::max(1, (frame_side + plane_side / 2) / plane_side);
+}
+
+// The planes from this pixel on, or from the one before it where chroma begins, as if the frame began there.
+std::array<Plane, 3> from_corner(std::array<Plane, 3> planes, const YuvLayout& layout, int x, int y) {
+  for (const YuvChannel& channel : layout) {
+    x -= x % channel.coarser_x;
+    y -= y % channel.coarser_y;
+  }
+  for (std::size_t i = 0; i < planes.size(); ++i) {
+    const auto* const channel = std::ranges::find(layout, i, &YuvChannel::plane);
+    if (channel == layout.end()) continue;
+    const auto column = static_cast<std::size_t>(x / channel->coarser_x * channel->layout.step);
+    const auto row = static_cast<std::size_t>(y / channel->coarser_y);
+    planes[i].bytes = planes[i].bytes.subspan(row * planes[i].stride + column);
+  }
+  return planes;
+}
+
 }  // namespace
 
 struct Preprocessor::State {
+  // What one geometry needs.
+  struct Tables {
+    bool ready = false;  // they belong to `key`
+    Key key;
+    CropRect used;
+    PillowResize still;
+    YuvResample video;
+  };
+
   engine::Recipe recipe;
   int width;
   int height;
-  bool ready = false;  // tables below belong to `key`
-  Key key;
-  CropRect used;
-  PillowResize still;
+  Tables whole;
+  std::vector<Tables> parts;    // of one size each
+  std::size_t next_victim = 0;  // of the parts, when there are too many
+  std::optional<Key> kind;      // of the frames whose sizes have been made; without a crop
   std::vector<std::byte> still_rgb;
+  std::vector<std::uint8_t> narrowed;
   MjpegPlanes mjpeg;
-  YuvResample video;
   Normalise normalise;
 
+  [[nodiscard]] Result<void> check(const FrameView& frame, const engine::PictureInput& out);
   [[nodiscard]] Result<void> check_tensor(const engine::PictureInput& out) const;
-  [[nodiscard]] Result<void> make_tables(const Key& wanted, const std::optional<CropRect>& crop);
-  void run_still(const FrameView& frame, const engine::PictureInput& out);
-  void run_video(const std::array<Plane, 3>& planes, const engine::PictureInput& out);
+  [[nodiscard]] Result<void> make_tables(Tables& tables, const Key& wanted, const std::optional<CropRect>& crop);
+  [[nodiscard]] Result<Tables*> tables_of(Key key, int part_width, int part_height);
+  [[nodiscard]] std::optional<Pixels> needed(const FrameView& frame, const std::optional<CropRect>& crop) const;
+  [[nodiscard]] Result<Key> key_of(const FrameView& frame, const std::optional<CropRect>& crop, MjpegPlanes& decoder);
+  void run_still(const Tables& tables, const Plane& rgb, const engine::PictureInput& out);
+  void run_video(Tables& tables, const std::array<Plane, 3>& planes, const engine::PictureInput& out);
 };
+
+Result<void> Preprocessor::State::check(const FrameView& frame, const engine::PictureInput& out) {
+  KINGLET_TRY(check_view(frame));
+  KINGLET_TRY(check_tensor(out));
+  if (!normalise.fits(out)) normalise = Normalise(recipe, out);
+  return {};
+}
 
 Result<void> Preprocessor::State::check_tensor(const engine::PictureInput& out) const {
   const bool known =
@@ -88,28 +129,81 @@ Result<void> Preprocessor::State::check_tensor(const engine::PictureInput& out) 
   return {};
 }
 
-Result<void> Preprocessor::State::make_tables(const Key& wanted, const std::optional<CropRect>& crop) {
-  if (ready && same(wanted, key)) return {};
-  ready = false;
+Result<void> Preprocessor::State::make_tables(Tables& tables, const Key& wanted, const std::optional<CropRect>& crop) {
+  if (tables.ready && same(wanted, tables.key)) return {};
+  tables.ready = false;
   Geometry geometry = KINGLET_TRY(make_geometry(recipe, wanted.width, wanted.height, crop, width, height));
-  used = geometry.used;
+  tables.used = geometry.used;
   if (wanted.format == PixelFormat::kRgb888) {
     const Antialias antialias = recipe.antialias ? Antialias::kOn : Antialias::kOff;
-    still = PillowResize(make_weights(geometry.columns, recipe.interpolation, antialias),
-                         make_weights(geometry.rows, recipe.interpolation, antialias));
+    tables.still = PillowResize(make_weights(geometry.columns, recipe.interpolation, antialias),
+                                make_weights(geometry.rows, recipe.interpolation, antialias));
     still_rgb.resize(3 * static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
+    narrowed.resize(std::max(narrowed.size(), tables.still.scratch_size()));
   } else {
     geometry.columns = scaled(geometry.columns, wanted.plane_width);
     geometry.rows = scaled(geometry.rows, wanted.plane_height);
-    video = YuvResample(wanted.layout, geometry, recipe, make_yuv_factors(wanted.matrix, wanted.range));
+    tables.video = YuvResample(wanted.layout, geometry, recipe, make_yuv_factors(wanted.matrix, wanted.range));
   }
-  key = wanted;
-  ready = true;
+  tables.key = wanted;
+  tables.ready = true;
   return {};
 }
 
-void Preprocessor::State::run_still(const FrameView& frame, const engine::PictureInput& out) {
-  still.run(frame.planes[0], still_rgb);
+std::optional<Preprocessor::Pixels> Preprocessor::State::needed(const FrameView& frame,
+                                                                const std::optional<CropRect>& crop) const {
+  // The crop decides how much smaller the whole frame may be decoded.
+  const auto geometry = make_geometry(recipe, frame.width, frame.height, crop, width, height);
+  if (!geometry) return std::nullopt;
+  const auto of = [](const AxisSpan& span) {
+    return static_cast<int>(std::min(1e9, std::ceil(span.input_size * (span.output_size / span.length))));
+  };
+  return Pixels{of(geometry->columns), of(geometry->rows)};
+}
+
+Result<Key> Preprocessor::State::key_of(const FrameView& frame, const std::optional<CropRect>& crop,
+                                        MjpegPlanes& decoder) {
+  Key key{.format = frame.format, .width = frame.width, .height = frame.height, .crop = crop};
+  key.plane_width = frame.width;
+  key.plane_height = frame.height;
+  if (frame.format == PixelFormat::kRgb888) return key;
+  if (frame.format == PixelFormat::kMjpeg) {
+    const auto pixels = needed(frame, crop);
+    // What is no crop is said by the one who makes the tables.
+    KINGLET_TRY(decoder.decode(frame, pixels ? pixels->width : 0, pixels ? pixels->height : 0));
+    key.layout = decoder.layout();
+    key.plane_width = decoder.width();
+    key.plane_height = decoder.height();
+  } else {
+    key.layout = yuv_layout(frame.format);
+    key.matrix = frame.matrix;
+    key.range = frame.range;
+  }
+  return key;
+}
+
+// Of a part of this size, wherever it lies. `key`: of the whole frame.
+Result<Preprocessor::State::Tables*> Preprocessor::State::tables_of(Key key, int part_width, int part_height) {
+  key.plane_width = std::max(1, reduced(part_width, key.width, key.plane_width));
+  key.plane_height = std::max(1, reduced(part_height, key.height, key.plane_height));
+  key.width = part_width;
+  key.height = part_height;
+  key.crop = CropRect{0, 0, part_width, part_height};
+  const auto found = std::ranges::find_if(parts, [&](const Tables& have) { return have.ready && same(have.key, key); });
+  if (found != parts.end()) return &*found;
+  if (parts.size() < kKeptSizes) {
+    parts.reserve(kKeptSizes);
+    parts.emplace_back();
+    next_victim = parts.size() - 1;
+  }
+  Tables& tables = parts[next_victim];
+  next_victim = (next_victim + 1) % kKeptSizes;
+  KINGLET_TRY(make_tables(tables, key, key.crop));
+  return &tables;
+}
+
+void Preprocessor::State::run_still(const Tables& tables, const Plane& plane, const engine::PictureInput& out) {
+  tables.still.run(plane, narrowed, still_rgb);
   const auto* rgb = reinterpret_cast<const std::uint8_t*>(still_rgb.data());
   const std::size_t row_bytes = 3 * static_cast<std::size_t>(width);
   for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y) {
@@ -118,9 +212,10 @@ void Preprocessor::State::run_still(const FrameView& frame, const engine::Pictur
   }
 }
 
-void Preprocessor::State::run_video(const std::array<Plane, 3>& planes, const engine::PictureInput& out) {
+void Preprocessor::State::run_video(Tables& tables, const std::array<Plane, 3>& planes,
+                                    const engine::PictureInput& out) {
   for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y) {
-    normalise.write_row<1>(video.rgb_row(planes, y), y, out);
+    normalise.write_row<1>(tables.video.rgb_row(planes, y), y, out);
   }
 }
 
@@ -138,13 +233,7 @@ const engine::Recipe& Preprocessor::recipe() const { return state_->recipe; }
 
 std::optional<Preprocessor::Pixels> Preprocessor::needed(const FrameView& frame,
                                                          const std::optional<CropRect>& crop) const {
-  // The crop decides how much smaller the whole frame may be decoded.
-  const auto geometry = make_geometry(state_->recipe, frame.width, frame.height, crop, state_->width, state_->height);
-  if (!geometry) return std::nullopt;
-  const auto of = [](const AxisSpan& span) {
-    return static_cast<int>(std::min(1e9, std::ceil(span.input_size * (span.output_size / span.length))));
-  };
-  return Pixels{of(geometry->columns), of(geometry->rows)};
+  return state_->needed(frame, crop);
 }
 
 Result<CropRect> Preprocessor::run(const FrameView& frame, const std::optional<CropRect>& crop,
@@ -156,32 +245,41 @@ Result<CropRect> Preprocessor::run(const FrameView& frame, const std::optional<C
 Result<CropRect> Preprocessor::run(const FrameView& frame, const std::optional<CropRect>& crop,
                                    const engine::PictureInput& out, MjpegPlanes& decoder) {
   State& state = *state_;
-  KINGLET_TRY(check_view(frame));
-  KINGLET_TRY(state.check_tensor(out));
-  if (!state.normalise.fits(out)) state.normalise = Normalise(state.recipe, out);
-  Key key{.format = frame.format, .width = frame.width, .height = frame.height, .crop = crop};
+  KINGLET_TRY(state.check(frame, out));
+  const Key key = KINGLET_TRY(state.key_of(frame, crop, decoder));
+  KINGLET_TRY(state.make_tables(state.whole, key, crop));
   if (frame.format == PixelFormat::kRgb888) {
-    KINGLET_TRY(state.make_tables(key, crop));
-    state.run_still(frame, out);
-    return state.used;
-  }
-  key.plane_width = frame.width;
-  key.plane_height = frame.height;
-  if (frame.format == PixelFormat::kMjpeg) {
-    const auto pixels = needed(frame, crop);
-    // What is no crop is said by the one who makes the tables.
-    KINGLET_TRY(decoder.decode(frame, pixels ? pixels->width : 0, pixels ? pixels->height : 0));
-    key.layout = decoder.layout();
-    key.plane_width = decoder.width();
-    key.plane_height = decoder.height();
+    state.run_still(state.whole, frame.planes[0], out);
   } else {
-    key.layout = yuv_layout(frame.format);
-    key.matrix = frame.matrix;
-    key.range = frame.range;
+    state.run_video(state.whole, frame.format == PixelFormat::kMjpeg ? decoder.planes() : frame.planes, out);
   }
-  KINGLET_TRY(state.make_tables(key, crop));
-  state.run_video(frame.format == PixelFormat::kMjpeg ? decoder.planes() : frame.planes, out);
-  return state.used;
+  return state.whole.used;
+}
+
+Result<CropRect> Preprocessor::run_part(const FrameView& frame, const CropRect& part, std::span<const int> sizes,
+                                        const engine::PictureInput& out, MjpegPlanes& decoder) {
+  State& state = *state_;
+  KINGLET_TRY(state.check(frame, out));
+  KINGLET_TRY(make_geometry(state.recipe, frame.width, frame.height, part, state.width, state.height));
+  Key key = KINGLET_TRY(state.key_of(frame, part, decoder));
+  key.crop.reset();
+  if (!state.kind || !same(*state.kind, key)) {
+    for (const int size : sizes) KINGLET_TRY(state.tables_of(key, size, size));
+    state.kind = key;
+  }
+  State::Tables& tables = *KINGLET_TRY(state.tables_of(key, part.width, part.height));
+  if (frame.format == PixelFormat::kRgb888) {
+    Plane plane = frame.planes[0];
+    plane.bytes =
+        plane.bytes.subspan(static_cast<std::size_t>(part.y) * plane.stride + 3 * static_cast<std::size_t>(part.x));
+    state.run_still(tables, plane, out);
+    return part;
+  }
+  const int corner_x = reduced(part.x, frame.width, key.plane_width);
+  const int corner_y = reduced(part.y, frame.height, key.plane_height);
+  const auto& planes = frame.format == PixelFormat::kMjpeg ? decoder.planes() : frame.planes;
+  state.run_video(tables, from_corner(planes, key.layout, corner_x, corner_y), out);
+  return part;
 }
 
 Result<Image> resize_like_pillow(const FrameView& rgb, const CropRect& box, int width, int height,
@@ -193,11 +291,12 @@ Result<Image> resize_like_pillow(const FrameView& rgb, const CropRect& box, int 
                 format_text("cannot resize {} to {}x{} pixels", to_string(rgb.format), width, height));
   }
   const Geometry geometry = KINGLET_TRY(make_geometry(engine::Recipe{}, rgb.width, rgb.height, box, width, height));
-  PillowResize resize(make_weights(geometry.columns, interpolation, Antialias::kOn),
-                      make_weights(geometry.rows, interpolation, Antialias::kOn));
+  const PillowResize resize(make_weights(geometry.columns, interpolation, Antialias::kOn),
+                            make_weights(geometry.rows, interpolation, Antialias::kOn));
   Image out{width, height, {}};
   out.rgb.resize(3 * static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
-  resize.run(rgb.planes[0], out.rgb);
+  std::vector<std::uint8_t> narrowed(resize.scratch_size());
+  resize.run(rgb.planes[0], narrowed, out.rgb);
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "camera/frame/frame.h"
 #include "engine/base/error.h"
@@ -41,6 +42,14 @@ class Preprocessor {
   // The same; what `decoder` has decoded of this frame is not decoded again.
   [[nodiscard]] Result<CropRect> run(const FrameView& frame, const std::optional<CropRect>& crop,
                                      const engine::PictureInput& out, MjpegPlanes& decoder);
+  // A part of a frame of which each frame has other ones: as if it were the whole picture, nothing beside it is read,
+  // so that its tables are those of its size, wherever it lies. The tables of each size in `sizes` (squares, in pixels)
+  // are made with the first part of a frame of this kind, those of others when they come, and kKeptSizes are kept. x, y
+  // and the size are best multiples of kPartStep: others are taken a chroma sample aside.
+  static constexpr int kPartStep = 8;
+  static constexpr std::size_t kKeptSizes = 64;
+  [[nodiscard]] Result<CropRect> run_part(const FrameView& frame, const CropRect& part, std::span<const int> sizes,
+                                          const engine::PictureInput& out, MjpegPlanes& decoder);
   // How many pixels of the whole frame a JPEG has to be decoded to for that. Nothing: the crop is none.
   struct Pixels {
     int width = 0;

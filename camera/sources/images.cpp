@@ -41,8 +41,8 @@ class ImagesSource final : public PacedSource {
       : PacedSource(period, Late::kDelay), folder_(std::move(folder)), repeat_(repeat), log_(std::move(log)) {}
 
   [[nodiscard]] std::string description() const override {
-    return format_text("pictures of {}{}, each looked at whole: no motion gate, no crop_to_motion",
-                       printable(folder_.string()), repeat_ == Repeat::kOnce ? ", once" : "");
+    return format_text("pictures of {}{}, each looked at, whether it moves or not", printable(folder_.string()),
+                       repeat_ == Repeat::kOnce ? ", once" : "");
   }
 
  protected:

@@ -157,7 +157,7 @@ void Pipeline::change_model(LineModel classifier) {
 
 void Pipeline::try_candidate(const camera::Frame& frame, const Prediction& prediction) {
   const ModelFacts& model = *line_->classifier().facts();
-  const auto opinion = line_->ask(candidate_->classifier, candidate_->decider, frame, prediction.clock_synced);
+  const auto opinion = line_->ask(candidate_->classifier, candidate_->decider, frame, prediction);
   if (!opinion) return end_trial(opinion.error());
   candidate_->trial.add(
       {.answer = prediction.answer,
@@ -198,7 +198,9 @@ void Pipeline::look_at(Next next) {
   if (const auto* skipped = std::get_if<SkipReason>(&*looked)) return stats_.add_looked_away(*skipped);
   auto prediction = std::get<Prediction>(*looked);
   prediction.model = model_number_;
-  newest_times_ = prediction.timing;
+  const auto regions = static_cast<SteadyClock::rep>(std::max<std::size_t>(1, prediction.region_count));
+  newest_times_ = {.preprocess = prediction.timing.preprocess / regions,
+                   .inference = prediction.timing.inference / regions};
   latest_.publish(prediction);
   stats_.add_prediction(SteadyClock::now(), prediction);
   last_error_.clear();

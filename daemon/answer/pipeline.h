@@ -110,7 +110,7 @@ class Pipeline {
   FrameSamples* const samples_;  // sees the frames that were answered; may be absent
 
   std::optional<Next> next_;
-  StageTimes newest_times_;
+  StageTimes newest_times_;  // of a region
   std::string last_error_;
   bool hours_told_ = false;
   Mutex mutex_;

@@ -9,8 +9,6 @@
 namespace kinglet::daemon {
 namespace {
 
-constexpr int kLeastSide = 96;  // of what is cut out around a motion: fewer pixels are no bird to any classifier
-
 visits::TrackerOptions of_model(visits::TrackerOptions options, const ModelFacts& facts) {
   options.model_name = facts.name;
   options.model_digest = facts.digest;
@@ -20,6 +18,45 @@ visits::TrackerOptions of_model(visits::TrackerOptions options, const ModelFacts
 // Without a set clock nobody knows the season.
 std::optional<unsigned> season(WallTime at, bool clock_synced) {
   return clock_synced ? std::optional(visits::month_of(at)) : std::nullopt;
+}
+
+// Which of a frame's answers is the frame's: a name before a doubt, a doubt before nobody there.
+int rank(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kAccepted:
+      return 0;
+    case Outcome::kBlocked:
+    case Outcome::kNotAllowed:
+      return 1;
+    case Outcome::kAmbiguous:
+      return 2;
+    case Outcome::kBelowThreshold:
+      return 3;
+    case Outcome::kBackground:
+      return 4;
+    case Outcome::kNonFinite:
+      return 5;
+  }
+  return 5;
+}
+
+// Keeps them best first.
+void add_look(const Region& region, const camera::CropRect& crop, const Answer& answer, Prediction& prediction) {
+  const auto is_behind = [&](const RegionLook& look) {
+    const int a = rank(answer.outcome);
+    const int b = rank(look.outcome);
+    return a != b ? a<b : answer.score>(look.count > 0 ? look.entries[0].score : 0.0F);
+  };
+  std::size_t at = prediction.region_count++;
+  for (; at > 0 && is_behind(prediction.regions[at - 1]); --at) prediction.regions[at] = prediction.regions[at - 1];
+  RegionLook& look = prediction.regions[at];
+  look = {.box = region.box, .crop = crop, .proposed_by = region.by, .outcome = answer.outcome};
+  for (const Scored& scored : answer.top().first(std::min(answer.count, kRegionTop))) {
+    look.entries[look.count++] = scored;
+  }
+  if (at > 0) return;
+  prediction.answer = answer;
+  prediction.crop = crop;
 }
 
 }  // namespace
@@ -33,8 +70,9 @@ FrameLine::FrameLine(LineModel classifier, LineOptions options, visits::IdMaker&
       ids_(&ids),
       tracker_(of_model(std::move(options.track), *classifier_.facts()), classifier_.facts()->taxa, ids,
                std::move(sink)),
-      region_(options.gate.region),
       gate_(options.gate),
+      stage_(options.look, options.gate.region),
+      budget_(options.look.budget),
       top_k_(options.top_k),
       camera_(tracker_.source()) {}
 
@@ -42,8 +80,9 @@ void FrameLine::adopt(std::shared_ptr<const visits::Rule> rule, const LineOption
   rule_ = std::move(rule);
   decider_ = visits::Decider(rule_);
   tracker_.retune(options.track);
-  region_ = options.gate.region;
   gate_ = Gate(options.gate);
+  stage_ = RegionStage(options.look, options.gate.region);
+  budget_ = LookBudget(options.look.budget);
   top_k_ = options.top_k;
 }
 
@@ -61,14 +100,19 @@ LineModel FrameLine::change_model(LineModel classifier, std::shared_ptr<const vi
 }
 
 Result<SecondOpinion> FrameLine::ask(LineModel& other, visits::Decider& decider, const camera::Frame& frame,
-                                     bool clock_synced) const {
+                                     const Prediction& prediction) const {
   SecondOpinion opinion;
   const SteadyTime begun = SteadyClock::now();
   camera::MjpegPlanes decoder;
-  KINGLET_TRY(fill_input(other, frame, Where::kInput, decoder));
+  Region region = stage_.choose(other, frame.view(), std::nullopt).items[0];
+  const RegionLook& best = prediction.regions[0];
+  if (stage_.provider_of(other) == best.proposed_by && best.proposed_by != ProposedBy::kWhole) {
+    region = {.box = best.box, .part = best.crop, .by = best.proposed_by};
+  }
+  KINGLET_TRY(fill_input(other, frame, region, Where::kInput, decoder));
   const std::span<const float> scores = KINGLET_TRY(other.run());
   opinion.taken = SteadyClock::now() - begun;
-  opinion.answer = decider.decide(scores, season(frame.info().captured_wall, clock_synced), top_k_);
+  opinion.answer = decider.decide(scores, season(prediction.at, prediction.clock_synced), top_k_);
   return opinion;
 }
 
@@ -82,18 +126,24 @@ Result<Prepared> FrameLine::prepare(const camera::Frame& frame, SteadyTime now, 
   const Gate::Moment moment{.now = now,
                             .wall = frame.info().captured_wall,
                             .clock_synced = clock_synced,
-                            .visit_open = tracker_.visit_is_open()};
+                            .visit_open = tracker_.visit_is_open(),
+                            .where_matters = stage_.provider_of(classifier_) != ProposedBy::kWhole};
   jpeg_.forget();
   // The gate's part as well: it may decode what the model reads.
   const SteadyTime begun = SteadyClock::now();
   Prepared prepared{.skip = gate_.decide(frame, moment, decoding_of(frame.small())),
                     .aside = where == Where::kAside,
+                    .regions = {},
                     .crop = {},
                     .clock_synced = clock_synced,
                     .now = now,
                     .begun = begun,
                     .done = {}};
-  if (!prepared.skip) prepared.crop = KINGLET_TRY(fill_input(classifier_, frame, where, jpeg_));
+  if (!prepared.skip) {
+    prepared.regions = stage_.choose(classifier_, frame.view(), gate_.motion());
+    KINGLET_TRY(decode_for(frame.view(), prepared.regions));
+    prepared.crop = KINGLET_TRY(fill_input(classifier_, frame, prepared.regions.items[0], where, jpeg_));
+  }
   prepared.done = SteadyClock::now();
   return prepared;
 }
@@ -105,63 +155,90 @@ Result<std::variant<Prediction, SkipReason>> FrameLine::answer(const camera::Fra
     return *prepared.skip;
   }
   const SteadyTime begun = SteadyClock::now();
-  if (prepared.aside) classifier_.take_next();
-  const std::span<const float> scores = KINGLET_TRY(run(classifier_));
-  const SteadyTime run_at = SteadyClock::now();
   const camera::FrameInfo& info = frame.info();
   Prediction prediction;
-  prediction.crop = prepared.crop;
   prediction.at = info.captured_wall;
   prediction.clock_synced = prepared.clock_synced;
   prediction.frame_seq = info.sequence;
   prediction.drawn = info.drawn;
-  prediction.answer = decider_.decide(scores, season(prediction.at, prediction.clock_synced), top_k_);
+  budget_.note_frame(info.sequence, info.captured_at);
+  KINGLET_TRY(look_at_regions(frame, prepared, run, prediction));
+  budget_.note_cost(prediction.timing.preprocess + prediction.timing.inference, prediction.region_count);
   prediction.id = ids_->next(prediction.at);
   prediction.seq = next_seq_++;
   track(info, prepared.now, prediction);
-  const SteadyTime done_at = SteadyClock::now();
+  const SteadyClock::duration taken = SteadyClock::now() - begun;
   const SteadyClock::duration waited = prepared.now - info.captured_at;
-  prediction.age = waited + (done_at - prepared.begun);
-  prediction.timing = {waited + (begun - prepared.done), prepared.done - prepared.begun, run_at - begun,
-                       done_at - run_at};
+  const SteadyClock::duration first = prepared.done - prepared.begun;
+  StageTimes& timing = prediction.timing;
+  prediction.age = waited + (begun - prepared.begun) + taken;
+  timing.wait = waited + (begun - prepared.done);
+  timing.postprocess = taken - timing.inference - (timing.preprocess - first);
   return prediction;
 }
 
-Gate::Decoding FrameLine::decoding_of(const camera::FrameView& view) {
-  Gate::Decoding decoding{.decoder = &jpeg_};
-  const bool is_jpeg = view.format == camera::PixelFormat::kMjpeg && check_view(view);
-  if (!is_jpeg || classifier_.facts()->recipe.crop_to_motion) return decoding;
-  std::optional<camera::CropRect> crop;
-  if (region_) crop = classifier_.crop_within(camera::pixels_of(*region_, view.width, view.height));
-  const auto pixels = classifier_.preprocessor().needed(view, crop);
-  if (pixels) decoding = {.decoder = &jpeg_, .width = pixels->width, .height = pixels->height};
-  return decoding;
+Result<void> FrameLine::look_at_regions(const camera::Frame& frame, const Prepared& prepared, const Run& run,
+                                        Prediction& prediction) {
+  const Regions& regions = prepared.regions;
+  const std::size_t count = std::min(regions.count, budget_.allows(gate_.interval()));
+  prediction.left_out = regions.left_out;
+  prediction.left_out[std::to_underlying(LeftOut::kBudget)] += static_cast<std::uint32_t>(regions.count - count);
+  prediction.timing.preprocess = prepared.done - prepared.begun;
+  if (prepared.aside) classifier_.take_next();
+  const auto month = season(prediction.at, prediction.clock_synced);
+  for (std::size_t i = 0; i < count; ++i) {
+    const SteadyTime begun = SteadyClock::now();
+    camera::CropRect crop = prepared.crop;
+    if (i > 0) crop = KINGLET_TRY(fill_input(classifier_, frame, regions.items[i], Where::kInput, jpeg_));
+    const SteadyTime filled = SteadyClock::now();
+    const std::span<const float> scores = KINGLET_TRY(i + 1 == count ? run(classifier_) : classifier_.run());
+    prediction.timing.inference += SteadyClock::now() - filled;
+    prediction.timing.preprocess += filled - begun;
+    add_look(regions.items[i], crop, decider_.decide(scores, month, top_k_), prediction);
+  }
+  return {};
 }
 
-Result<camera::CropRect> FrameLine::fill_input(LineModel& classifier, const camera::Frame& frame, Where where,
-                                               camera::MjpegPlanes& decoder) const {
+camera::Preprocessor::Pixels FrameLine::pixels_for(const camera::FrameView& view, const Regions& regions) const {
+  camera::Preprocessor::Pixels most;
+  for (const Region& region : regions.all()) {
+    const auto pixels = classifier_.preprocessor().needed(view, region.part);
+    if (!pixels) continue;
+    most = {.width = std::max(most.width, pixels->width), .height = std::max(most.height, pixels->height)};
+  }
+  return most;
+}
+
+Gate::Decoding FrameLine::decoding_of(const camera::FrameView& view) {
+  const bool is_jpeg = view.format == camera::PixelFormat::kMjpeg && check_view(view);
+  if (!is_jpeg || stage_.provider_of(classifier_) == ProposedBy::kMotion) return {.decoder = &jpeg_};
+  const auto pixels = pixels_for(view, stage_.choose(classifier_, view, std::nullopt));
+  return {.decoder = &jpeg_, .width = pixels.width, .height = pixels.height};
+}
+
+Result<void> FrameLine::decode_for(const camera::FrameView& view, const Regions& regions) {
+  if (view.format != camera::PixelFormat::kMjpeg || regions.count < 2) return {};
+  const auto pixels = pixels_for(view, regions);
+  return jpeg_.decode(view, pixels.width, pixels.height);
+}
+
+Result<camera::CropRect> FrameLine::fill_input(LineModel& classifier, const camera::Frame& frame, const Region& region,
+                                               Where where, camera::MjpegPlanes& decoder) {
   const auto fill = [&](const camera::FrameView& view, const std::optional<camera::CropRect>& crop) {
     return where == Where::kAside ? classifier.prepare_next(view, crop, decoder)
                                   : classifier.prepare(view, crop, decoder);
   };
   const camera::FrameView& full = frame.view();
   // What is cut out of the picture needs all the pixels there are.
-  if (const auto crop = choose_crop(classifier, full)) return fill(full, crop);
+  if (region.part && region.by == ProposedBy::kWhole) return fill(full, region.part);
+  if (region.part) {
+    const SquareSizes sizes(full.width, full.height);
+    return classifier.prepare_part(full, *region.part, sizes.all(), where, decoder);
+  }
   const camera::FrameView& small = frame.small();
   const camera::CropRect used = KINGLET_TRY(fill(small, std::nullopt));
   return camera::CropRect{used.x * full.width / small.width, used.y * full.height / small.height,
                           used.width * full.width / small.width, used.height * full.height / small.height};
-}
-
-std::optional<camera::CropRect> FrameLine::choose_crop(const LineModel& classifier,
-                                                       const camera::FrameView& view) const {
-  const camera::CropRect limits = camera::pixels_of(region_.value_or(Area{}), view.width, view.height);
-  const std::optional<Motion>& motion = gate_.motion();
-  const ModelFacts& facts = *classifier.facts();
-  if (facts.recipe.crop_to_motion && motion && motion->moving) {
-    return camera::square_around(camera::pixels_of(motion->where, view.width, view.height), limits, kLeastSide);
-  }
-  return region_ ? std::optional(classifier.crop_within(limits)) : std::nullopt;
 }
 
 void FrameLine::track(const camera::FrameInfo& info, SteadyTime now, Prediction& prediction) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the straight line of one frame, without threads and with the time as a value: gate, preprocessing, model,
-// decision, visits. The daemon's pipeline and `kinglet replay` run the same line.
+// Why: the straight line of one frame, without threads and with the time as a value: gate, regions, preprocessing,
+// model, decision, visits. The daemon's pipeline and `kinglet replay` run the same line.
 #pragma once
 
 #include <functional>
@@ -14,6 +14,8 @@
 #include "daemon/line/gate/gate.h"
 #include "daemon/line/line_model.h"
 #include "daemon/line/prediction.h"
+#include "daemon/line/regions/look_budget.h"
+#include "daemon/line/regions/regions.h"
 #include "visits/decide.h"
 #include "visits/tracker.h"
 
@@ -23,6 +25,7 @@ struct LineOptions {
   visits::DecideOptions decide;
   visits::TrackerOptions track;  // the model's name and digest are filled in
   GateOptions gate;
+  RegionOptions look;
   std::size_t top_k = 5;
 };
 
@@ -32,11 +35,12 @@ struct SecondOpinion {
   SteadyClock::duration taken{};  // preprocessing and inference
 };
 
-// A frame that the gate has let pass and that is the model's next input, or why it was not looked at.
+// A frame that the gate has let pass, whose first region is the model's next input, or why it was not looked at.
 struct Prepared {
   std::optional<SkipReason> skip;
   bool aside = false;  // LineModel::take_next() is still to come
-  camera::CropRect crop;
+  Regions regions;
+  camera::CropRect crop;  // of the first
   bool clock_synced = false;
   SteadyTime now;  // of look_at()
   SteadyTime begun;
@@ -58,17 +62,17 @@ class FrameLine {
 
   // Another model from the next frame on, with the rule made for it; an open visit ends. Gives the one before.
   [[nodiscard]] LineModel change_model(LineModel classifier, std::shared_ptr<const visits::Rule> rule);
-  // What another model, looking as this line looks, says of the frame that look_at() has just answered; `decider` is
-  // of that model. For a comparison: nothing is tracked.
+  // What another model, looking where this line looked best, says of the frame that look_at() has just answered;
+  // `decider` is of that model. For a comparison: nothing is tracked.
   [[nodiscard]] Result<SecondOpinion> ask(LineModel& other, visits::Decider& decider, const camera::Frame& frame,
-                                          bool clock_synced) const;
+                                          const Prediction& prediction) const;
 
   // One frame that is looked at `now`. An error means that the frame could not be prepared or answered.
   [[nodiscard]] Result<std::variant<Prediction, SkipReason>> look_at(const camera::Frame& frame, SteadyTime now,
                                                                      bool clock_synced);
   // The same in two steps. The next frame may be prepared, aside, on another thread while `run` of this one runs the
-  // model and touches nothing else of the line.
-  enum class Where : std::uint8_t { kInput, kAside };
+  // model and touches nothing else of the line: `run` is of this frame's last region.
+  using Where = LineModel::Place;
   [[nodiscard]] Result<Prepared> prepare(const camera::Frame& frame, SteadyTime now, bool clock_synced, Where where);
   using Run = std::function<Result<std::span<const float>>(LineModel&)>;
   [[nodiscard]] Result<std::variant<Prediction, SkipReason>> answer(const camera::Frame& frame,
@@ -86,13 +90,18 @@ class FrameLine {
 
  private:
   // Fills the model's input; gives the part of the full frame that it shows.
-  [[nodiscard]] Result<camera::CropRect> fill_input(LineModel& classifier, const camera::Frame& frame, Where where,
-                                                    camera::MjpegPlanes& decoder) const;
+  [[nodiscard]] static Result<camera::CropRect> fill_input(LineModel& classifier, const camera::Frame& frame,
+                                                           const Region& region, Where where,
+                                                           camera::MjpegPlanes& decoder);
+  // How many pixels of a JPEG those regions need.
+  [[nodiscard]] camera::Preprocessor::Pixels pixels_for(const camera::FrameView& view, const Regions& regions) const;
+  // A JPEG is decoded once, so that the region with the smallest part has its pixels.
+  [[nodiscard]] Result<void> decode_for(const camera::FrameView& view, const Regions& regions);
   // For the gate: what the model will want of a JPEG, unless only the gate's own word decides which part.
   [[nodiscard]] Gate::Decoding decoding_of(const camera::FrameView& view);
-  // What of the frame is classified; nothing: what the recipe says of the whole.
-  [[nodiscard]] std::optional<camera::CropRect> choose_crop(const LineModel& classifier,
-                                                            const camera::FrameView& view) const;
+  // Each region that there is time for: the prediction's looks and its answer, which is the best one's.
+  [[nodiscard]] Result<void> look_at_regions(const camera::Frame& frame, const Prepared& prepared, const Run& run,
+                                             Prediction& prediction);
   void track(const camera::FrameInfo& info, SteadyTime now, Prediction& prediction);
 
   LineModel classifier_;
@@ -100,8 +109,9 @@ class FrameLine {
   visits::Decider decider_;
   visits::IdMaker* ids_;
   visits::VisitTracker tracker_;
-  std::optional<Area> region_;
   Gate gate_;
+  RegionStage stage_;
+  LookBudget budget_;
   camera::MjpegPlanes jpeg_;  // of the newest frame that was prepared
   std::size_t top_k_;
   std::uint64_t next_seq_ = 1;

@@ -86,6 +86,14 @@ Result<camera::CropRect> LineModel::prepare_next(const camera::FrameView& frame,
   return preprocessor_.run(frame, crop, aside, decoder);
 }
 
+Result<camera::CropRect> LineModel::prepare_part(const camera::FrameView& frame, const camera::CropRect& part,
+                                                 std::span<const int> sizes, Place place,
+                                                 camera::MjpegPlanes& decoder) {
+  engine::PictureInput input = model_.input();
+  if (place == Place::kAside) input.bytes = next_input_;
+  return preprocessor_.run_part(frame, part, sizes, input, decoder);
+}
+
 void LineModel::take(std::span<const std::byte> input) {
   const std::span<std::byte> place = model_.input().bytes;
   KINGLET_CHECK(input.size() == place.size());

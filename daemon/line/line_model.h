@@ -52,6 +52,11 @@ class LineModel {
   [[nodiscard]] Result<camera::CropRect> prepare_next(const camera::FrameView& frame,
                                                       const std::optional<camera::CropRect>& crop,
                                                       camera::MjpegPlanes& decoder);
+  // The same two with a part of a frame of which each frame has other ones (camera::Preprocessor::run_part).
+  enum class Place : std::uint8_t { kInput, kAside };
+  [[nodiscard]] Result<camera::CropRect> prepare_part(const camera::FrameView& frame, const camera::CropRect& part,
+                                                      std::span<const int> sizes, Place place,
+                                                      camera::MjpegPlanes& decoder);
   [[nodiscard]] const camera::Preprocessor& preprocessor() const { return preprocessor_; }
   void take_next() { take(next_input_); }
   // The same with numbers at hand: the input as it is held in memory, of its size.

@@ -2,11 +2,14 @@
 // Why: what the model said of one frame. Fixed size, so that making and publishing one allocates nothing.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "camera/preprocess/preprocess.h"
+#include "daemon/line/regions/regions.h"
 #include "engine/base/clock.h"
 #include "visits/decide.h"
 #include "visits/ids.h"
@@ -30,6 +33,20 @@ struct StageTimes {
 // The source of what was drawn by kinglet itself, in predictions and visits: never a camera's name.
 inline constexpr std::string_view kDrawnSource = "demo";
 
+// What the model said of one region.
+inline constexpr std::size_t kRegionTop = 3;
+struct RegionLook {
+  Area box;               // as the Region's
+  camera::CropRect crop;  // what the model saw, in pixels of the full frame
+  ProposedBy proposed_by = ProposedBy::kWhole;
+  Outcome outcome = Outcome::kNonFinite;
+  std::array<Scored, kRegionTop> entries{};
+  std::size_t count = 0;
+
+  // Best first.
+  [[nodiscard]] std::span<const Scored> top() const { return std::span(entries).first(count); }
+};
+
 struct Prediction {
   Ulid id;
   std::uint64_t seq = 0;  // rises by one with each prediction of this process
@@ -38,12 +55,17 @@ struct Prediction {
   std::uint64_t frame_seq = 0;
   bool drawn = false;           // see kDrawnSource
   SteadyClock::duration age{};  // from exposure to answer
-  Answer answer;
+  Answer answer;                // of the best region, as the crop
   camera::CropRect crop;
-  StageTimes timing;
+  std::array<RegionLook, kMaxRegions> regions{};  // those that the model saw, best first
+  std::size_t region_count = 0;
+  LeftOutCounts left_out{};    // regions that it did not see
+  StageTimes timing;           // of all regions together
   std::optional<Ulid> visit;   // the open visit that it agrees with
   bool best_of_visit = false;  // the best look at that visitor so far
   std::uint32_t model = 0;     // its number on the ModelBoard
+
+  [[nodiscard]] std::span<const RegionLook> looks() const { return std::span(regions).first(region_count); }
 };
 
 }  // namespace kinglet::daemon

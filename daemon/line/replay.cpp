@@ -21,8 +21,11 @@ void count(const Result<std::variant<Prediction, SkipReason>>& looked, ReplayRep
   } else if (const auto* skipped = std::get_if<SkipReason>(&*looked)) {
     ++report.skipped[std::to_underlying(*skipped)];
   } else {
+    const auto& prediction = std::get<Prediction>(*looked);
     ++report.predictions;
-    ++report.by_outcome[std::to_underlying(std::get<Prediction>(*looked).answer.outcome)];
+    ++report.by_outcome[std::to_underlying(prediction.answer.outcome)];
+    report.inferences += prediction.region_count;
+    for (std::size_t i = 0; i < kLeftOutCount; ++i) report.left_out[i] += prediction.left_out[i];
   }
 }
 
@@ -56,8 +59,10 @@ Result<ReplayReport> replay(const ReplayOptions& options) {
   report.description = input->description();
   visits::IdMaker ids(kSeed);
   Listener listener(report);
+  LineOptions line_options = options.line;
+  line_options.look.budget = 0;
   FrameLine line(
-      std::move(classifier), options.line, ids,
+      std::move(classifier), std::move(line_options), ids,
       [&listener](visits::VisitEvent event, const visits::Visit& visit) { listener.hear(event, visit); },
       report.warnings);
   std::optional<SteadyTime> first;

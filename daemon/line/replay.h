@@ -35,13 +35,16 @@ struct ReplayReport {
   std::string first_error;
   std::uint64_t predictions = 0;
   std::array<std::uint64_t, kOutcomeCount> by_outcome{};
+  std::uint64_t inferences = 0;                         // regions that were looked at
+  std::array<std::uint64_t, kLeftOutCount> left_out{};  // regions that were not
   std::array<std::uint64_t, kSkipReasonCount> skipped{};
   SteadyClock::duration length{};     // from the first frame to the last
   std::vector<ReplayedVisit> visits;  // all ended, by seq
   std::vector<std::string> warnings;
 };
 
-// Every frame that passes the gate is answered: a model that is too slow for the camera loses none here. Errors are
+// Every frame that passes the gate is answered, and each of its regions: a model that is too slow for the camera loses
+// none here. Errors are
 // those of the model and of the input's beginning.
 [[nodiscard]] Result<ReplayReport> replay(const ReplayOptions& options);
 

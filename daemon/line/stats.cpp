@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/line/stats.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace kinglet::daemon {
@@ -53,9 +54,11 @@ void Stats::add_prediction(SteadyTime now, const Prediction& prediction) {
   latency_.add(now, prediction.age);
   wait_.add(now, prediction.timing.wait);
   preprocess_.add(now, prediction.timing.preprocess);
-  inference_.add(now, prediction.timing.inference);
+  inference_.add(now, prediction.timing.inference / std::max<std::size_t>(1, prediction.region_count));
   postprocess_.add(now, prediction.timing.postprocess);
   ++predictions_;
+  inferences_ += prediction.region_count;
+  for (std::size_t i = 0; i < kLeftOutCount; ++i) left_out_[i] += prediction.left_out[i];
   ++by_outcome_[std::to_underlying(prediction.answer.outcome)];
   unanswered_since_.reset();
   failed_in_a_row_ = 0;
@@ -71,6 +74,8 @@ Stats::View Stats::view(SteadyTime now) const {
               .frames_per_second = frames_.per_second(now, seconds(5)),
               .predictions = predictions_,
               .by_outcome = by_outcome_,
+              .inferences = inferences_,
+              .left_out = left_out_,
               .visits = visits_,
               .captured = captured_,
               .errors = errors_,

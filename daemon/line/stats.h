@@ -41,6 +41,8 @@ class Stats {
     std::optional<double> frames_per_second;  // the last 5 s, as captured
     std::uint64_t predictions = 0;
     std::array<std::uint64_t, kOutcomeCount> by_outcome{};
+    std::uint64_t inferences = 0;                         // regions that were looked at
+    std::array<std::uint64_t, kLeftOutCount> left_out{};  // regions that were not
     std::uint64_t visits = 0;
     std::uint64_t captured = 0;
     std::uint64_t errors = 0;
@@ -49,7 +51,9 @@ class Stats {
     double pace = 1;
     bool reload_failed = false;
     Stage latency;  // from exposure to answer, as Prediction::age
-    Stage wait, preprocess, inference, postprocess;
+    Stage wait, preprocess;
+    Stage inference;  // of one region
+    Stage postprocess;
   };
   [[nodiscard]] View view(SteadyTime now) const;
   // A frame was handed over to be answered; nothing else says that the answer thread has anything to do.
@@ -83,6 +87,8 @@ class Stats {
   Recorder postprocess_ KINGLET_GUARDED_BY(mutex_);
   std::uint64_t predictions_ KINGLET_GUARDED_BY(mutex_) = 0;
   std::array<std::uint64_t, kOutcomeCount> by_outcome_ KINGLET_GUARDED_BY(mutex_){};
+  std::uint64_t inferences_ KINGLET_GUARDED_BY(mutex_) = 0;
+  std::array<std::uint64_t, kLeftOutCount> left_out_ KINGLET_GUARDED_BY(mutex_){};
   std::uint64_t visits_ KINGLET_GUARDED_BY(mutex_) = 0;
   std::uint64_t captured_ KINGLET_GUARDED_BY(mutex_) = 0;
   std::uint64_t errors_ KINGLET_GUARDED_BY(mutex_) = 0;

@@ -113,6 +113,18 @@ fs::path model_folder(const config::Config& config, const fs::path& state_folder
   return state_folder.empty() ? fs::path{} : state_folder / "models";
 }
 
+Result<RegionOptions> region_options(const config::Config& config) {
+  const auto& look = config.look;
+  if (look.propose == "fixed" && look.fixed.empty()) {
+    return fail(ErrorCode::kConfig, "look.propose is fixed, but look.fixed has no part of the picture", {},
+                "set look.fixed, such as [[0.3, 0.2, 0.4, 0.6]]");
+  }
+  return RegionOptions{.most = static_cast<int>(look.regions),
+                       .budget = look.budget,
+                       .propose = proposed_by(look.propose),
+                       .fixed = look.fixed};
+}
+
 Result<LineOptions> line_options(const config::Config& config) {
   const auto& decide = config.decide;
   LineOptions options;
@@ -138,6 +150,7 @@ Result<LineOptions> line_options(const config::Config& config) {
                   .look_every = config.gate.look_every,
                   .region = config.gate.region,
                   .schedule = KINGLET_TRY(schedule_of(config))};
+  options.look = KINGLET_TRY(region_options(config));
   return options;
 }
 

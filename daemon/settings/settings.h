@@ -21,6 +21,7 @@ namespace kinglet::daemon {
 // Parts of line_options: kConfig, and of the lists kNotFound and kBadData.
 [[nodiscard]] Result<std::optional<visits::SpeciesList>> region_of(const config::Config& config);
 [[nodiscard]] Result<Schedule> schedule_of(const config::Config& config);
+[[nodiscard]] Result<RegionOptions> region_options(const config::Config& config);
 // kConfig: there is no such time zone.
 [[nodiscard]] Result<TimeZone> zone_of(const config::Config& config);
 [[nodiscard]] Result<store::StoreOptions> store_options(const config::Config& config, LogSink log);

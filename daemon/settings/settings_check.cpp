@@ -169,6 +169,11 @@ Result<void> check_hours(const config::Config& config) {
   return {};
 }
 
+Result<void> check_propose(const config::Config& config) {
+  KINGLET_TRY(region_options(config));
+  return {};
+}
+
 Result<void> check_region(const config::Config& config) {
   if (config.decide.region.empty()) return {};
   config::Config alone = config;
@@ -193,10 +198,11 @@ struct Row {
   Result<void> (*check)(const config::Config& config);
 };
 
-constexpr std::array<Row, 15> kRows{{
+constexpr std::array<Row, 16> kRows{{
     {"time.zone", Reads::kNothing, check_zone},
     {"source.spec", Reads::kNothing, check_source},
     {"gate.hours", Reads::kNothing, check_hours},
+    {"look.propose", Reads::kNothing, check_propose},
     {"decide.region", Reads::kFiles, check_region},
     {"decide.region_overrides", Reads::kFiles, check_region_overrides},
     {"http.public_url", Reads::kNothing, check_public_url},

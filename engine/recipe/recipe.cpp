@@ -26,6 +26,7 @@ constexpr int kMaxDepth = 8;
 constexpr std::array<std::string_view, 2> kResizeNames{"stretch", "center_crop"};
 constexpr std::array<std::string_view, 3> kInterpolationNames{"nearest", "bilinear", "bicubic"};
 constexpr std::array<std::string_view, 2> kColorNames{"rgb", "bgr"};
+constexpr std::array<std::string_view, 2> kRegionNames{"motion", "whole"};
 constexpr std::array<std::string_view, 5> kOutputNames{"auto", "probabilities", "logits", "independent", "top_k"};
 
 // What a reader of one member needs to name it in an error.
@@ -97,9 +98,10 @@ Result<void> read_crop_ratio(const Member& member, const json& value, Recipe& re
   return read_positive(member, value, 1, "a number from 0.01 to 1", recipe.crop_ratio);
 }
 
+// What `regions` was called before.
 Result<void> read_crop_to_motion(const Member& member, const json& value, Recipe& recipe) {
   if (!value.is_boolean()) return wrong(member, value, "true or false");
-  recipe.crop_to_motion = value.get<bool>();
+  recipe.regions = value.get<bool>() ? Regions::kMotion : Regions::kWhole;
   return {};
 }
 
@@ -173,8 +175,15 @@ constexpr MemberRow kMembers[] = {
     {"crop_ratio", read_crop_ratio, [](const Recipe& recipe) { return ordered_json(recipe.crop_ratio); }},
     {"resize_size", read_resize_size,
      [](const Recipe& recipe) { return recipe.resize_size > 0 ? ordered_json(recipe.resize_size) : ordered_json(); }},
-    {"crop_to_motion", read_crop_to_motion,
-     [](const Recipe& recipe) { return recipe.crop_to_motion ? ordered_json(true) : ordered_json(); }},
+    {"crop_to_motion", read_crop_to_motion, [](const Recipe&) { return ordered_json(); }},
+    {"regions",
+     [](const Member& member, const json& value, Recipe& recipe) -> Result<void> {
+       recipe.regions = static_cast<Regions>(KINGLET_TRY(read_choice(member, value, kRegionNames)));
+       return {};
+     },
+     [](const Recipe& recipe) {
+       return recipe.regions == Regions::kMotion ? ordered_json() : ordered_json(name_of(kRegionNames, recipe.regions));
+     }},
     {"color_order",
      [](const Member& member, const json& value, Recipe& recipe) -> Result<void> {
        recipe.color_order = static_cast<ColorOrder>(KINGLET_TRY(read_choice(member, value, kColorNames)));

@@ -19,6 +19,7 @@ namespace kinglet::engine {
 enum class ResizeMode { kStretch, kCenterCrop };  // whole picture | resize the short side, cut the middle
 enum class Interpolation { kNearest, kBilinear, kBicubic };
 enum class ColorOrder { kRgb, kBgr };
+enum class Regions { kMotion, kWhole };
 enum class TensorLayout { kNchw, kNhwc };
 
 // What the bytes of an integer tensor mean: real = scale * (byte - zero_point).
@@ -34,10 +35,10 @@ struct Quantization {
 struct Recipe {
   ResizeMode resize_mode = ResizeMode::kStretch;
   Interpolation interpolation = Interpolation::kBilinear;
-  bool antialias = true;        // as Pillow: the filter grows with the reduction
-  double crop_ratio = 0.875;    // kCenterCrop: crop size / resized short side, in (0, 1]
-  int resize_size = 0;          // kCenterCrop: the resized short side in pixels; 0: floor(size / crop_ratio)
-  bool crop_to_motion = false;  // of video: the square around what moves instead of the frame, while something does
+  bool antialias = true;               // as Pillow: the filter grows with the reduction
+  double crop_ratio = 0.875;           // kCenterCrop: crop size / resized short side, in (0, 1]
+  int resize_size = 0;                 // kCenterCrop: the resized short side in pixels; 0: floor(size / crop_ratio)
+  Regions regions = Regions::kMotion;  // of video; kMotion: squares around what moves, while something does
   ColorOrder color_order = ColorOrder::kRgb;
   std::array<double, 3> mean{0, 0, 0};
   std::array<double, 3> std{255, 255, 255};  // each > 0

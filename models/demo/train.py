@@ -107,7 +107,7 @@ def export(model, names, out):
     onnx.checker.check_model(stored)
     onnx.save(stored, path)
     (out / f"{NAME}.labels.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
-    recipe = {"resize_mode": "stretch", "interpolation": "bilinear", "antialias": True, "color_order": "rgb",
+    recipe = {"resize_mode": "stretch", "interpolation": "bilinear", "antialias": True, "regions": "whole", "color_order": "rgb",
               "mean": [127.5, 127.5, 127.5], "std": [127.5, 127.5, 127.5], "output": "probabilities"}
     (out / f"{NAME}.recipe.json").write_text(json.dumps(recipe, indent=2) + "\n", encoding="utf-8")
 

@@ -61,6 +61,10 @@ void add_frames(Exposition& out, const FiguresView& view, const Stats::View& tot
   for (std::size_t i = 0; i < kOutcomeCount; ++i) {
     out.sample(Metric::kPredictions, {{"outcome", to_string(static_cast<Outcome>(i))}}, totals.by_outcome[i]);
   }
+  out.sample(Metric::kInferences, {}, totals.inferences);
+  for (std::size_t i = 0; i < kLeftOutCount; ++i) {
+    out.sample(Metric::kRegionsLeftOut, {{"reason", to_string(static_cast<LeftOut>(i))}}, totals.left_out[i]);
+  }
   out.sample(Metric::kVisits, {}, totals.visits);
   add_visits_today(out, view.store);
   out.histogram(Metric::kInferenceDuration, {}, totals.inference.lifetime);

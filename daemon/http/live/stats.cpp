@@ -34,6 +34,12 @@ Json by_outcome(const Stats::View& totals) {
   return json;
 }
 
+Json inferences(const Stats::View& totals) {
+  Json left_out = Json::object();
+  for (std::size_t i = 0; i < kLeftOutCount; ++i) left_out[to_string(static_cast<LeftOut>(i))] = totals.left_out[i];
+  return {{"total", totals.inferences}, {"left_out_total", left_out}};
+}
+
 Json frames(const Stats::View& totals, const FiguresView& view, const CameraStatus& camera) {
   Json skipped = Json::object();
   for (std::size_t i = 0; i < kSkipReasonCount; ++i) skipped[to_string(static_cast<SkipReason>(i))] = totals.skipped[i];
@@ -141,6 +147,7 @@ Json stats_json(const FiguresView& view) {
             {"uptime_seconds", rounded(Seconds(totals.uptime).count(), 3)},
             {"images_per_second", rates(totals)},
             {"images", {{"total", totals.predictions}, {"by_outcome", by_outcome(totals)}}},
+            {"inferences", inferences(totals)},
             {"frames", frames(totals, view, vitals.camera)},
             {"gate", gate_json(totals)},
             {"latency_ms", latency(totals.latency.recent)},

@@ -28,6 +28,21 @@ Json crop_to_json(const camera::CropRect& crop) {
   return {{"x", crop.x}, {"y", crop.y}, {"width", crop.width}, {"height", crop.height}};
 }
 
+Json regions_to_json(std::span<const RegionLook> looks, const visits::Taxa& taxa) {
+  Json list = Json::array();
+  for (const RegionLook& look : looks) {
+    list.push_back({{"box_ratio",
+                     {{"x", rounded(look.box.left, 4)},
+                      {"y", rounded(look.box.top, 4)},
+                      {"width", rounded(look.box.width, 4)},
+                      {"height", rounded(look.box.height, 4)}}},
+                    {"proposed_by", to_string(look.proposed_by)},
+                    {"outcome", to_string(look.outcome)},
+                    {"top", top_to_json(look.top(), taxa)}});
+  }
+  return list;
+}
+
 Json model_reference(const ModelFacts& model) { return {{"name", model.name}, {"digest", model.digest}}; }
 
 Json to_json(const Prediction& prediction, const ModelFacts& model, const std::string& source_name) {
@@ -41,6 +56,7 @@ Json to_json(const Prediction& prediction, const ModelFacts& model, const std::s
             {"outcome", to_string(prediction.answer.outcome)},
             {"top", top_to_json(prediction.answer.top(), *model.taxa)},
             {"crop_px", crop_to_json(prediction.crop)},
+            {"regions", regions_to_json(prediction.looks(), *model.taxa)},
             {"timing",
              {{"wait_ms", rounded_ms(prediction.timing.wait)},
               {"preprocess_ms", rounded_ms(prediction.timing.preprocess)},

@@ -47,8 +47,10 @@ Result<void> Gate::measure(const camera::FrameView& view, const Decoding& decodi
 
 bool Gate::is_worth_a_look(const camera::Frame& frame, const Moment& moment, const Decoding& decoding) {
   motion_.reset();
-  if (!options_.motion || frame.info().still) return true;
-  const bool in_any_case = moment.visit_open || moment.now < open_until_ || moment.now >= next_look_;
+  // A picture that somebody chose is looked at whether it moves or not.
+  const bool judged = options_.motion && !frame.info().still;
+  if (!judged && !moment.where_matters) return true;
+  const bool in_any_case = !judged || moment.visit_open || moment.now < open_until_ || moment.now >= next_look_;
   // One that cannot be measured is looked at: whoever reads it says what is wrong.
   if (!measure(frame.small(), decoding, in_any_case)) return true;
   motion_ = detector_.update(grid_.cells(), moment.now);

@@ -37,8 +37,9 @@ class Gate {
   struct Moment {
     SteadyTime now{};
     WallTime wall{};
-    bool clock_synced = false;  // without a set clock nobody knows whether it is night
-    bool visit_open = false;    // a visitor is followed whether it moves or not
+    bool clock_synced = false;   // without a set clock nobody knows whether it is night
+    bool visit_open = false;     // a visitor is followed whether it moves or not
+    bool where_matters = false;  // somebody chooses by it which part of the frame is looked at
   };
   // Who decodes a JPEG, and to how many pixels at least when it is looked at in any case: it is decoded once then.
   struct Decoding {
@@ -55,7 +56,9 @@ class Gate {
 
   // Of max_fps, above 0 to 1: less on a hot board.
   void set_pace(double share);
-  // Of the newest frame that came as far; nothing without a motion gate.
+  // Between two frames that are looked at, at least.
+  [[nodiscard]] SteadyClock::duration interval() const { return interval_; }
+  // Of the newest frame that came as far; nothing where nobody asks for it.
   [[nodiscard]] const std::optional<Motion>& motion() const { return motion_; }
 
  private:

@@ -35,6 +35,22 @@ std::size_t cell_at(int column, int row) {
   return static_cast<std::size_t>(row) * kGridColumns + static_cast<std::size_t>(column);
 }
 
+// At its place among those there are; of the same size the first stays first. Without room the smallest goes.
+void insert(const MovingCluster& cluster, Motion& motion) {
+  const std::span taken = std::span(motion.clusters).first(motion.cluster_count);
+  const auto place =
+      std::ranges::find_if(taken, [&](const MovingCluster& other) { return cluster.cells > other.cells; });
+  const auto at = static_cast<std::size_t>(place - taken.begin());
+  if (motion.cluster_count == kMaxClusters) ++motion.clusters_beyond;
+  if (at == kMaxClusters) return;
+  motion.cluster_count = std::min(motion.cluster_count + 1, kMaxClusters);
+  const auto begin = motion.clusters.begin();
+  const auto offset = static_cast<std::ptrdiff_t>(at);
+  std::move_backward(begin + offset, begin + static_cast<std::ptrdiff_t>(motion.cluster_count) - 1,
+                     begin + static_cast<std::ptrdiff_t>(motion.cluster_count));
+  motion.clusters[at] = cluster;
+}
+
 }  // namespace
 
 MotionDetector::MotionDetector(const std::optional<Area>& region) {
@@ -121,16 +137,19 @@ MotionDetector::Cluster MotionDetector::grow(std::size_t seed, Marks& left_over)
   return cluster;
 }
 
-MotionDetector::Cluster MotionDetector::largest_cluster() const {
+void MotionDetector::find_clusters(Motion& motion) const {
   Marks left_over = moving_;
-  Cluster largest;
   for (std::size_t i = 0; i < kGridCells; ++i) {
     if (!left_over[i]) continue;
     const Cluster cluster = grow(i, left_over);
-    const bool counts = cluster.size >= kCluster || (cluster.size >= kLeast && cluster.seen_before);
-    if (counts && cluster.size > largest.size) largest = cluster;
+    if (cluster.size < kCluster && (cluster.size < kLeast || !cluster.seen_before)) continue;
+    insert({.where = {.left = double(cluster.left) / kGridColumns,
+                      .top = double(cluster.top) / kGridRows,
+                      .width = double(cluster.right - cluster.left + 1) / kGridColumns,
+                      .height = double(cluster.bottom - cluster.top + 1) / kGridRows},
+            .cells = static_cast<int>(cluster.size)},
+           motion);
   }
-  return largest;
 }
 
 Motion MotionDetector::update(std::span<const float, kGridCells> cells, SteadyTime now) {
@@ -148,12 +167,10 @@ Motion MotionDetector::update(std::span<const float, kGridCells> cells, SteadyTi
       begin(cells);
       begun_ = now;
       motion.new_scene = true;
-    } else if (const Cluster cluster = largest_cluster(); cluster.size > 0) {
-      motion.moving = true;
-      motion.where = {.left = double(cluster.left) / kGridColumns,
-                      .top = double(cluster.top) / kGridRows,
-                      .width = double(cluster.right - cluster.left + 1) / kGridColumns,
-                      .height = double(cluster.bottom - cluster.top + 1) / kGridRows};
+    } else {
+      find_clusters(motion);
+      motion.moving = motion.cluster_count > 0;
+      if (motion.moving) motion.where = motion.clusters[0].where;
     }
     follow(cells, seconds, Seconds(now - begun_).count() < kLearn);
   }

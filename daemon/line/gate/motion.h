@@ -12,11 +12,23 @@
 
 namespace kinglet::daemon {
 
+// Cells that touch each other and move.
+struct MovingCluster {
+  Area where;  // around them
+  int cells = 0;
+};
+inline constexpr std::size_t kMaxClusters = 16;
+
 struct Motion {
   bool moving = false;
   bool new_scene = false;  // the whole picture changed at once: a light, a filter, a moved camera
   double share = 0;        // of the cells that are looked at, 0 to 1
-  Area where;              // around what moves; the whole picture when nothing does
+  Area where;              // around the largest cluster; the whole picture when nothing moves
+  std::array<MovingCluster, kMaxClusters> clusters{};  // the largest first
+  std::size_t cluster_count = 0;
+  std::size_t clusters_beyond = 0;  // smaller ones for which there was no room
+
+  [[nodiscard]] std::span<const MovingCluster> all() const { return std::span(clusters).first(cluster_count); }
 };
 
 // Each cell has a background (its mean, which follows while nothing moves there) and a usual flutter. A cell moves when
@@ -44,7 +56,7 @@ class MotionDetector {
   [[nodiscard]] float common_change(std::span<const float, camera::kGridCells> cells) const;
   std::size_t mark(std::span<const float, camera::kGridCells> cells, float common);
   void follow(std::span<const float, camera::kGridCells> cells, double seconds, bool learning);
-  [[nodiscard]] Cluster largest_cluster() const;
+  void find_clusters(Motion& motion) const;
   [[nodiscard]] Cluster grow(std::size_t seed, Marks& left_over) const;
 
   Marks looked_at_{};

@@ -160,7 +160,8 @@ class PhotosAsSource(ScratchFolder):
     def test_every_prediction_is_that_of_the_reference_while_many_read(self):
         names = sorted(set(EXPECTED) - TOO_LARGE_TO_POST)
         seen = {}
-        with self.start(names, "?fps=8") as daemon:
+        # The reference saw whole photographs; from one to the next nearly everything "moves".
+        with self.start(names, "?fps=8", 'look.propose="whole"') as daemon:
             daemon.first_prediction()
             readers = [subprocess.Popen([*command, "http://%s:%d/api/v1/predictions/latest" % daemon.url],
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

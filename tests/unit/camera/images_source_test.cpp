@@ -58,7 +58,7 @@ TEST_F(ImagesSource, ShowsPicturesInTheOrderOfTheirNamesAgainAndAgain) {
 
 TEST_F(ImagesSource, SaysWhatItLeavesOut) {
   add_picture("a.png", 11);
-  EXPECT_THAT(open("")->description(), ::testing::HasSubstr("no motion gate, no crop_to_motion"));
+  EXPECT_THAT(open("")->description(), ::testing::HasSubstr("each looked at, whether it moves or not"));
 }
 
 TEST_F(ImagesSource, EndsAfterTheLastPictureWhenAskedForOnce) {

@@ -41,7 +41,7 @@ TEST(BuiltInCatalogue, TheBirdModelLooksAtWhatMoves) {
   const auto entries = parse_catalogue(built_in_catalogue(), "catalogue");
   const auto birds = std::ranges::find(*entries, "inat-birds", &CatalogueEntry::name);
   ASSERT_NE(birds, entries->end());
-  EXPECT_TRUE(birds->recipe.crop_to_motion);
+  EXPECT_EQ(birds->recipe.regions, engine::Regions::kMotion);
   EXPECT_FALSE(birds->terms.empty());
   EXPECT_EQ(birds->sha256, "350fcd8cf1df1560060d464595dfed8b174b05792788052896004848d9ad04f9");
 }

@@ -24,7 +24,8 @@ LineModel open_model(const fs::path& recipe = {}) {
 fs::path other_recipe(const fs::path& folder) {
   const fs::path path = folder / "other.recipe.json";
   std::ofstream(path) << R"({"resize_mode": "stretch", "interpolation": "bilinear", "antialias": true,
-    "color_order": "bgr", "mean": [127.5, 127.5, 127.5], "std": [300, 300, 300], "output": "probabilities"})";
+    "color_order": "bgr", "mean": [127.5, 127.5, 127.5], "std": [300, 300, 300], "output": "probabilities",
+    "regions": "whole"})";
   return path;
 }
 

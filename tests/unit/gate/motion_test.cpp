@@ -67,6 +67,38 @@ TEST(MotionDetector, TakesTheFirstFrameForTheScene) {
   EXPECT_FALSE(first.moving);
 }
 
+TEST(MotionDetector, TellsEachClusterTheLargestFirst) {
+  Garden garden;
+  garden.watch(100);
+  const Motion motion = garden.next([](int /*frame*/, Cells& cells) {
+    bird_at(2, 2)(0, cells);
+    for (int y = 14; y < 20; ++y) {
+      for (int x = 25; x < 31; ++x) cells[cell(x, y)] = 20;
+    }
+  });
+  ASSERT_EQ(motion.cluster_count, 2U);
+  EXPECT_EQ(motion.clusters[0].cells, 36);
+  EXPECT_EQ(motion.clusters[1].cells, 12);
+  EXPECT_EQ(motion.where, motion.clusters[0].where);
+  EXPECT_EQ(motion.clusters[1].where, (Area{2.0 / 40, 2.0 / 24, 4.0 / 40, 3.0 / 24}));
+}
+
+// Twenty leaves: the smallest give way, and nobody forgets how many there were.
+TEST(MotionDetector, KeepsTheLargestOfManyClusters) {
+  Garden garden;
+  garden.watch(100);
+  const Motion motion = garden.next([](int /*frame*/, Cells& cells) {
+    for (int i = 0; i < 20; ++i) {
+      for (int x = 0; x < (i == 19 ? 3 : 2); ++x) {
+        for (int y = 0; y < 2; ++y) cells[cell(1 + (i % 10) * 4 + x, 3 + (i / 10) * 8 + y)] = 20;
+      }
+    }
+  });
+  ASSERT_EQ(motion.cluster_count, kMaxClusters);
+  EXPECT_EQ(motion.clusters_beyond, 4U);
+  EXPECT_EQ(motion.clusters[0].cells, 6);
+}
+
 TEST(MotionDetector, SeesNothingInNoise) {
   Garden garden;
   EXPECT_EQ(garden.watch(3000), 0);

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <set>
 
 #include "camera/source/source.h"
 #include "camera/sources/open_source.h"
@@ -166,6 +167,43 @@ TEST(SteadyState, LooksAheadWithoutAllocatingAndAnswersEachFrameByItself) {
   pipeline.stop();
   EXPECT_EQ(allocations_everywhere, 0U);
   EXPECT_EQ(stats.view(SteadyClock::now()).errors, 0U);
+}
+
+// Squares of many places and sizes, as many of a frame as there are.
+TEST(SteadyState, LooksAtWhatMovesWithoutAllocating) {
+  Result<LineModel> classifier =
+      LineModel::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 1});
+  ASSERT_TRUE(classifier) << describe(classifier.error());
+  visits::IdMaker ids(1);
+  std::vector<std::string> warnings;
+  int events = 0;
+  FrameLine line(
+      std::move(*classifier),
+      {.gate = {.max_fps = 1e6, .motion = true, .look_every = {}},
+       .look = {.budget = 0, .propose = ProposedBy::kMotion}},
+      ids, [&](visits::VisitEvent, const visits::Visit&) { ++events; }, warnings);
+  auto input = open_replay_input({.spec = "demo:1", .width = 640, .height = 360});
+  ASSERT_TRUE(input) << describe(input.error());
+  std::set<int> sides;
+  for (int i = 0; i < 400; ++i) {
+    const auto frame = (*input)->next();
+    ASSERT_TRUE(frame && *frame);
+    const int events_before = events;
+    allocations = 0;
+    counting = true;
+    const auto looked = line.look_at(**frame, (*frame)->info().captured_at, true);
+    counting = false;
+    ASSERT_TRUE(looked);
+    const auto* prediction = std::get_if<Prediction>(&*looked);
+    if (prediction == nullptr || prediction->regions[0].proposed_by != ProposedBy::kMotion) continue;
+    // The first square has the tables of all sizes made.
+    const bool first = sides.empty();
+    sides.insert(prediction->crop.width);
+    if (events == events_before && !first) {
+      EXPECT_EQ(allocations, 0U) << "frame " << i;
+    }
+  }
+  EXPECT_GT(sides.size(), 3U);
 }
 
 TEST(SteadyState, FollowsAVisitWithoutAllocatingBetweenItsEvents) {

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: four squares of a frame are four runs of the model. How many the board has the time for, before the next frame.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "engine/base/clock.h"
+
+namespace kinglet::daemon {
+
+// From what regions cost so far and how often frames come; at least one region a frame, and one as long as nothing is
+// known. Thread-bound.
+class LookBudget {
+ public:
+  static constexpr std::size_t kNoBound = SIZE_MAX;
+
+  // `share` of the time between two frames; 0: no bound.
+  explicit LookBudget(double share) : share_(share) {}
+
+  // A frame of the source; frames between two of them that were not seen count by their numbers.
+  void note_frame(std::uint64_t sequence, SteadyTime captured_at) {
+    const std::uint64_t frames = sequence - sequence_;
+    if (sequence > sequence_ && captured_at > captured_at_ && captured_at_ != SteadyTime{}) {
+      follow(period_, Seconds(captured_at - captured_at_).count() / static_cast<double>(frames));
+    }
+    sequence_ = sequence;
+    captured_at_ = captured_at;
+  }
+  void note_cost(SteadyClock::duration taken, std::size_t regions) {
+    follow(cost_, Seconds(taken).count() / static_cast<double>(std::max<std::size_t>(1, regions)));
+  }
+  // `interval`: frames are looked at no more often than that.
+  [[nodiscard]] std::size_t allows(SteadyClock::duration interval) const {
+    if (share_ <= 0) return kNoBound;
+    if (cost_ <= 0) return 1;
+    const double time = share_ * std::max(period_, Seconds(interval).count());
+    return static_cast<std::size_t>(std::clamp(time / cost_, 1.0, 1e6));
+  }
+
+ private:
+  static void follow(double& mean, double value) {
+    constexpr double kShare = 0.125;
+    mean = mean > 0 ? mean + kShare * (value - mean) : value;
+  }
+
+  double share_;
+  double period_ = 0;  // of the source, seconds
+  double cost_ = 0;    // of a region, seconds
+  std::uint64_t sequence_ = 0;
+  SteadyTime captured_at_{};
+};
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: a small bird is nothing in a whole frame and everything in its own square: which parts of a frame the model
+// looks at, the most promising first, and how many of them. Not in here: what the model says of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "camera/frame/frame.h"
+#include "camera/preprocess/preprocess.h"
+#include "daemon/line/gate/motion.h"
+#include "daemon/line/line_model.h"
+#include "engine/base/area.h"
+
+namespace kinglet::daemon {
+
+enum class ProposedBy : std::uint8_t {
+#define KINGLET_REGIONS(id, name, function) id,
+#include "daemon/line/regions/regions.def"
+#undef KINGLET_REGIONS
+};
+[[nodiscard]] std::string_view to_string(ProposedBy by);
+[[nodiscard]] std::optional<ProposedBy> proposed_by(std::string_view name);
+
+enum class LeftOut : std::uint8_t { kLimit, kBudget };  // beyond RegionOptions::most, or beyond the time there is
+inline constexpr std::size_t kLeftOutCount = 2;
+using LeftOutCounts = std::array<std::uint32_t, kLeftOutCount>;
+[[nodiscard]] std::string_view to_string(LeftOut reason);
+
+inline constexpr std::size_t kMaxRegions = 8;
+
+struct Region {
+  Area box;                              // what moves or was asked for, in shares of the picture
+  std::optional<camera::CropRect> part;  // what is looked at, in pixels of the full frame; nothing: the whole, by the
+                                         // recipe's resize rule
+  ProposedBy by = ProposedBy::kWhole;
+};
+
+// At least one, the most promising first.
+struct Regions {
+  std::array<Region, kMaxRegions> items{};
+  std::size_t count = 0;
+  LeftOutCounts left_out{};
+
+  [[nodiscard]] std::span<const Region> all() const { return std::span(items).first(count); }
+};
+
+struct RegionOptions {
+  int most = 4;                       // a frame, 1 to kMaxRegions
+  double budget = 0.8;                // share of the time between frames (regions/look_budget.h); 0: no bound
+  std::optional<ProposedBy> propose;  // nothing: what the model's recipe says
+  std::vector<Area> fixed;            // of kFixed
+};
+
+// The sides that squares around something have: few, so that tables made for each of them are kept.
+class SquareSizes {
+ public:
+  static constexpr std::size_t kMost = 24;
+  // For squares inside `width` x `height` pixels.
+  SquareSizes(int width, int height);
+  [[nodiscard]] std::span<const int> all() const { return std::span(sides_).first(count_); }
+  // The smallest with room on each side of `box`, else the largest; inside `limits`, which hold the box, but for less
+  // than a step of Preprocessor::run_part.
+  [[nodiscard]] camera::CropRect around(const camera::CropRect& box, const camera::CropRect& limits) const;
+
+ private:
+  std::array<int, kMost> sides_{};
+  std::size_t count_ = 0;
+};
+
+// What a provider sees of a frame.
+struct Scene {
+  const LineModel& model;
+  const camera::FrameView& frame;  // the full one
+  std::optional<Area> limits;      // gate.region: nothing outside of it is looked at
+  const std::optional<Motion>& motion;
+  std::span<const Area> fixed;
+};
+
+// What providers say, sorted by promise; of the same promise the first stays first.
+class Proposals {
+ public:
+  explicit Proposals(std::size_t most) : most_(most) {}
+  void add(const Region& region, double promise);
+  void leave_out(std::size_t count) { regions_.left_out[static_cast<std::size_t>(LeftOut::kLimit)] += count; }
+  [[nodiscard]] const Regions& regions() const { return regions_; }
+
+ private:
+  std::size_t most_;
+  Regions regions_;
+  std::array<double, kMaxRegions> promises_{};
+};
+
+using Propose = void (*)(const Scene& scene, Proposals& proposals);
+void propose_whole(const Scene& scene, Proposals& proposals);   // what the recipe makes of the frame, or of its limits
+void propose_motion(const Scene& scene, Proposals& proposals);  // a square around each cluster; none: nothing
+void propose_fixed(const Scene& scene, Proposals& proposals);   // those of the owner, where something moves first
+
+// Immutable, allocates nothing per frame.
+class RegionStage {
+ public:
+  // `limits`: gate.region.
+  RegionStage(RegionOptions options, std::optional<Area> limits);
+
+  // Who proposes for this model.
+  [[nodiscard]] ProposedBy provider_of(const LineModel& model) const;
+  // Of a frame in which this moves; where the provider has nothing, the whole.
+  [[nodiscard]] Regions choose(const LineModel& model, const camera::FrameView& frame,
+                               const std::optional<Motion>& motion) const;
+  [[nodiscard]] double budget() const { return options_.budget; }
+
+ private:
+  RegionOptions options_;
+  std::optional<Area> limits_;
+};
+
+}  // namespace kinglet::daemon
