@@ -67,9 +67,9 @@ std::array<Plane, 3> from_corner(std::array<Plane, 3> planes, const YuvLayout& l
   for (std::size_t i = 0; i < planes.size(); ++i) {
     const auto* const channel = std::ranges::find(layout, i, &YuvChannel::plane);
     if (channel == layout.end()) continue;
-    const auto column = static_cast<std::size_t>(x / channel->coarser_x * channel->layout.step);
+    const int column = x / channel->coarser_x * channel->layout.step;
     const auto row = static_cast<std::size_t>(y / channel->coarser_y);
-    planes[i].bytes = planes[i].bytes.subspan(row * planes[i].stride + column);
+    planes[i].bytes = planes[i].bytes.subspan(row * planes[i].stride + static_cast<std::size_t>(column));
   }
   return planes;
 }

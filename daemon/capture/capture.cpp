@@ -36,7 +36,7 @@ std::string_view to_string(CameraState state) {
 Capture::Capture(OpenSource open, CaptureOptions options, camera::Mailbox& mailbox, SnapshotBoard& snapshots,
                  Stats& stats, LogSink log)
     : open_(std::move(open)),
-      options_(options),
+      options_(std::move(options)),
       mailbox_(mailbox),
       snapshots_(snapshots),
       stats_(stats),

@@ -24,9 +24,11 @@ inline constexpr double kScalarCost = 1000;
 // Calls run_row(row) for each row of each image, on the pool's threads.
 template <typename RunRow>
 void run_rows(const ConvolutionShape& shape, pthreadpool_t pool, const RunRow& run_row) {
-  const RunRow* of = &run_row;
+  struct Context {
+    const RunRow& run_row;
+  } context{run_row};
   pthreadpool_parallelize_1d(
-      pool, [](void* context, std::size_t row) { (**static_cast<const RunRow* const*>(context))(row); }, &of,
+      pool, [](void* of, std::size_t row) { static_cast<const Context*>(of)->run_row(row); }, &context,
       shape.batch * shape.output_height, 0);
 }
 
