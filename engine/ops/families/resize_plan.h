@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: what Resize does to each axis, for its inference, evaluation and lowering.
+// Why: what Resize does to each axis, for its inference, evaluation and lowering; and its older forms.
 #pragma once
 
 #include <cstdint>
@@ -37,5 +37,11 @@ struct AxisPlan {
                                                              const std::vector<std::size_t>& axes,
                                                              const std::vector<float>& scales,
                                                              const std::vector<std::int64_t>& sizes);
+
+inline constexpr std::size_t kResizeScales = 2;  // its input
+
+// Op::normalize of both names (resize_older.cpp).
+[[nodiscard]] Result<void> normalize_resize(Graph& graph, NodeId id, std::int64_t opset);
+[[nodiscard]] Result<void> normalize_upsample(Graph& graph, NodeId id, std::int64_t opset);
 
 }  // namespace kinglet::engine::ops

@@ -169,6 +169,15 @@ TEST(SteadyState, LooksAheadWithoutAllocatingAndAnswersEachFrameByItself) {
   EXPECT_EQ(stats.view(SteadyClock::now()).errors, 0U);
 }
 
+// The frame's answer; what it allocated is in `allocations`.
+Result<std::variant<Prediction, SkipReason>> look_counting(FrameLine& line, const camera::Frame& frame) {
+  allocations = 0;
+  counting = true;
+  auto looked = line.look_at(frame, frame.info().captured_at, true);
+  counting = false;
+  return looked;
+}
+
 // Squares of many places and sizes, as many of a frame as there are.
 TEST(SteadyState, LooksAtWhatMovesWithoutAllocating) {
   Result<LineModel> classifier =
@@ -189,10 +198,7 @@ TEST(SteadyState, LooksAtWhatMovesWithoutAllocating) {
     const auto frame = (*input)->next();
     ASSERT_TRUE(frame && *frame);
     const int events_before = events;
-    allocations = 0;
-    counting = true;
-    const auto looked = line.look_at(**frame, (*frame)->info().captured_at, true);
-    counting = false;
+    const auto looked = look_counting(line, **frame);
     ASSERT_TRUE(looked);
     const auto* prediction = std::get_if<Prediction>(&*looked);
     if (prediction == nullptr || prediction->regions[0].proposed_by != ProposedBy::kMotion) continue;
@@ -223,10 +229,7 @@ TEST(SteadyState, FollowsAVisitWithoutAllocatingBetweenItsEvents) {
     const auto frame = (*input)->next();
     ASSERT_TRUE(frame && *frame);
     const int events_before = events;
-    allocations = 0;
-    counting = true;
-    const auto looked = line.look_at(**frame, (*frame)->info().captured_at, true);
-    counting = false;
+    const auto looked = look_counting(line, **frame);
     ASSERT_TRUE(looked);
     in_visits += std::get<Prediction>(*looked).visit ? 1 : 0;
     if (events == events_before && i >= 3) {
