@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/area.h"
 #include "engine/base/clock.h"
 
 namespace kinglet::visits {
@@ -85,6 +86,8 @@ struct Visit {
   bool unusual = false;         // not on the list of the region and season, or first of the season: worth a look
   std::string best_prediction;  // "prd_" and a ULID
   Crop best_crop;
+  std::optional<Area> best_box;  // where in its best picture it was, in shares of it; nothing: not known
+  std::uint32_t count = 1;       // the most of this species that were seen at once
   // Of the frames that began it, oldest first, and of the best one. Read from the history by their ids, not with it.
   std::vector<KeptPrediction> predictions;
 
