@@ -65,6 +65,7 @@ Result<int> check_or_show(const Options& options, Output& out) {
     }
     return 0;
   }
+  for (const std::string& warning : loaded->warnings) out.warn(warning);
   if (out.json()) {
     out.print_json(Json{{"valid", true}, {"errors", Json::array()}});
     return 0;

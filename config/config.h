@@ -93,8 +93,10 @@ struct Config {
 #undef KINGLET_SECTION_END
 };
 
-enum class Reload { kLive, kPipeline, kCamera, kRestart };
-[[nodiscard]] std::string_view to_string(Reload reload);  // "live", "pipeline" (kCamera as well), "restart"
+// kNever: read so that older files stay valid, and without effect.
+enum class Reload { kLive, kPipeline, kCamera, kRestart, kNever };
+// "live", "pipeline" (kCamera as well), "restart", "none".
+[[nodiscard]] std::string_view to_string(Reload reload);
 
 // One row of keys.def as data, for documents and messages.
 struct Key {
@@ -129,6 +131,7 @@ struct Loaded {
   std::vector<std::string> origins;          // by index of key_table(): "default", "FILE:LINE", "KINGLET_X", "--set"
   std::vector<std::string> places;           // the same as Error::where has them; empty for defaults
   std::vector<std::filesystem::path> files;  // read, in order
+  std::vector<std::string> warnings;         // keys that are set and have no effect
 };
 
 // Every fault of the first wrong stage (all files, the environment and --set are one stage; a file that is not TOML

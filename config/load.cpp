@@ -261,6 +261,12 @@ void Loader::unknown(std::string_view name, std::string where) {
 
 std::expected<Loaded, Faults> Loader::finish() {
   if (!faults_.empty()) return std::unexpected(std::move(faults_));
+  for (std::size_t i = 0; i < key_table().size(); ++i) {
+    const Key& key = key_table()[i];
+    if (key.reload != Reload::kNever || loaded_.origins[i] == "default") continue;
+    loaded_.warnings.push_back(
+        format_text("{}: {} has no effect any more: {}", loaded_.places[i], key.full_name(), key.help));
+  }
   return std::move(loaded_);
 }
 

@@ -81,7 +81,7 @@ std::string Key::full_name() const { return std::string(section) + "." + std::st
 std::string_view to_string(Reload reload) {
   using enum Reload;
   static constexpr Word<Reload> kWords[] = {
-      {kLive, "live"}, {kPipeline, "pipeline"}, {kCamera, "pipeline"}, {kRestart, "restart"}};
+      {kLive, "live"}, {kPipeline, "pipeline"}, {kCamera, "pipeline"}, {kRestart, "restart"}, {kNever, "none"}};
   return word_of(kWords, reload);
 }
 

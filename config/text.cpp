@@ -33,7 +33,8 @@ std::string_view reload_text(Reload reload) {
   static constexpr Word<Reload> kWords[] = {{kLive, "a reload takes it up at once"},
                                             {kPipeline, "a reload takes it up between two frames"},
                                             {kCamera, "a reload starts the camera again with it"},
-                                            {kRestart, "needs a restart"}};
+                                            {kRestart, "needs a restart"},
+                                            {kNever, "without effect"}};
   return word_of(kWords, reload);
 }
 
@@ -48,7 +49,7 @@ std::string default_file() {
     const bool list = section.name == "source";
     out += format_text("\n# {}\n{}\n", section.help, list ? "#[[source]]" : format_text("[{}]", section.name));
     for (const Key& key : key_table()) {
-      if (key.section != section.name) continue;
+      if (key.section != section.name || key.reload == Reload::kNever) continue;
       out += format_text("# {}\n#   {}{}; {}\n#{} = {}\n", key.help, key.expectation, unit_text(key),
                          reload_text(key.reload), key.name, key.default_text);
     }

@@ -15,6 +15,15 @@ namespace {
 // How many of the best are counted before the rest.
 constexpr std::size_t kBestFew = 5;
 
+// More of a picture's scores than this for the background: nobody is there. Less is no rival of any bird; where something
+// has been looked at for long even more is none: small birds are called background by half of the scores
+// and more, and the best of the rest is right (docs/visits.md).
+constexpr double kMostBackground = 0.5;
+
+// How much less likely birds are that a region's list has not, or not in this month.
+constexpr float kUnlistedWeight = 0.05F;
+constexpr float kOutOfSeasonWeight = 0.3F;
+
 // The taxa that a list of names stands for; what the model does not know is told.
 std::vector<std::uint32_t> find_all(const Taxa& taxa, std::span<const std::string> names, std::string_view key,
                                     std::vector<std::string>& warnings) {
@@ -74,6 +83,7 @@ std::shared_ptr<const Rule> Rule::make(std::shared_ptr<const Taxa> taxa, const D
   rule->add_scores(options, warnings);
   rule->add_lists(options, warnings);
   if (options.region) rule->add_region(*options.region, warnings);
+  rule->has_region_ = options.region.has_value();
   rule->raise_to_parents();
   return rule;
 }
@@ -102,6 +112,7 @@ void Rule::add_lists(const DecideOptions& options, std::vector<std::string>& war
   for (std::uint32_t i = 0; i < entries_.size(); ++i) {
     Entry& entry = entries_[i];
     entry.ignored = (*taxa_)[i].role != engine::LabelRole::kSpecies || within_any(*taxa_, i, ignored);
+    entry.background = (*taxa_)[i].role == engine::LabelRole::kBackground;
     entry.blocked = within_any(*taxa_, i, blocked);
     entry.always = within_any(*taxa_, i, always);
     entry.allowed = options.allow.empty() || within_any(*taxa_, i, allowed);
@@ -142,80 +153,158 @@ void Rule::raise_to_parents() {
 }
 
 Decider::Decider(std::shared_ptr<const Rule> rule)
-    : rule_(std::move(rule)), own_(rule_->taxa().size()), total_(rule_->taxa().size()) {}
+    : rule_(std::move(rule)),
+      own_(rule_->taxa().size()),
+      total_(rule_->taxa().size()),
+      weight_(rule_->taxa().leaf_count()) {}
 
-Answer Decider::decide(std::span<const float> scores, std::optional<unsigned> month, std::size_t top_k) {
+Answer Decider::decide(std::span<const float> scores, std::optional<unsigned> month, std::size_t top_k, double looks) {
   const Taxa& taxa = rule_->taxa();
-  const std::span<const std::uint32_t> of_class = taxa.of_class();
-  KINGLET_CHECK(scores.size() == of_class.size() && !scores.empty());
+  KINGLET_CHECK(scores.size() == taxa.of_class().size() && !scores.empty());
   KINGLET_CHECK(top_k >= 1 && top_k <= kMaxTop);
   if (!std::ranges::all_of(scores, [](float score) { return std::isfinite(score); })) return {};
-  // Shares of one add up; of independent scores nothing is known but that the whole is no less sure than a part.
-  const bool adds_up = rule_->nature_.add_up_to_one;
-  const auto join = [&](float& whole, float part) { whole = adds_up ? whole + part : std::max(whole, part); };
-  std::ranges::fill(own_, 0.0F);
-  for (std::size_t i = 0; i < scores.size(); ++i) join(own_[of_class[i]], scores[i]);
-  std::ranges::copy(own_, total_.begin());
-  for (const std::uint32_t i : taxa.deepest_first()) {
-    if (taxa[i].parent != kNoTaxon) join(total_[taxa[i].parent], total_[i]);
-  }
+  sum_up(scores);
+  const float background = this->background();
+  const double certainty = certainty_of(looks);
+  if (static_cast<double>(background) > kMostBackground * std::max(1.0, certainty)) return nobody(scores, top_k);
+  certainty_ = certainty;
+  weigh(month, background);
+  sum_up_parents();
   // What judging needs, whatever the caller wants to see.
   std::array<engine::Score, kMaxTop> best;
   const std::span<const float> leaves = std::span<const float>(own_).first(taxa.leaf_count());
   const std::size_t count = engine::top_k(leaves, std::span(best).first(std::max(top_k, kBestFew)));
 
   Answer answer;
-  const Scored first{.taxon = static_cast<std::uint32_t>(best[0].index), .index = 0, .score = best[0].value};
+  const auto first = static_cast<std::uint32_t>(best[0].index);
   answer.outcome = judge_scores(std::span(best).first(count), scores);
-  answer.taxon = first.taxon;
+  answer.taxon = first;
   if (answer.outcome == Outcome::kBelowThreshold || answer.outcome == Outcome::kAmbiguous) {
-    if (const std::uint32_t parent = sure_parent(first.taxon); parent != kNoTaxon) {
+    if (const std::uint32_t parent = sure_parent(first); parent != kNoTaxon) {
       // A bird that nobody wants to hear of does not come in by its family's name.
-      answer.outcome = rule_->entries_[first.taxon].blocked ? Outcome::kBlocked : Outcome::kAccepted;
+      answer.outcome = rule_->entries_[first].blocked ? Outcome::kBlocked : Outcome::kAccepted;
       answer.taxon = parent;
     }
   }
-  const auto put = [&](std::uint32_t taxon, std::uint32_t part, float score) {
-    if (answer.count == top_k) return;
-    answer.entries[answer.count++] = {taxon, best_class(part, scores), std::min(score, 1.0F)};
-  };
-  answer.score = std::min(answer.taxon == first.taxon ? first.score : total_[answer.taxon], 1.0F);
-  if (answer.taxon != first.taxon) put(answer.taxon, first.taxon, answer.score);
-  for (std::size_t i = 0; i < count; ++i) {
-    put(static_cast<std::uint32_t>(best[i].index), static_cast<std::uint32_t>(best[i].index), best[i].value);
-  }
+  answer.score = sure(answer.taxon == first ? best[0].value : total_[answer.taxon]);
+  if (answer.taxon != first) answer.entries[answer.count++] = {answer.taxon, best_class(first, scores), answer.score};
+  for (std::size_t i = 0; i < count; ++i) put(answer, top_k, {best[i].index, sure(best[i].value)}, scores);
   if (answer.outcome == Outcome::kAccepted) answer.outcome = judge_lists(answer.taxon, month, answer.unusual);
   return answer;
+}
+
+// Shares of one add up; of independent scores nothing is known but that the whole is no less sure than a part.
+float Decider::join(float whole, float part) const {
+  return rule_->nature_.add_up_to_one ? whole + part : std::max(whole, part);
+}
+
+void Decider::sum_up(std::span<const float> scores) {
+  const std::span<const std::uint32_t> of_class = rule_->taxa().of_class();
+  std::ranges::fill(own_, 0.0F);
+  for (std::size_t i = 0; i < scores.size(); ++i) own_[of_class[i]] = join(own_[of_class[i]], scores[i]);
+}
+
+void Decider::sum_up_parents() {
+  const Taxa& taxa = rule_->taxa();
+  std::ranges::copy(own_, total_.begin());
+  for (const std::uint32_t i : taxa.deepest_first()) {
+    if (taxa[i].parent != kNoTaxon) total_[taxa[i].parent] = join(total_[taxa[i].parent], total_[i]);
+  }
+}
+
+// Of independent scores the background is one of many that say yes or no.
+float Decider::background() const {
+  if (!rule_->nature_.add_up_to_one) return 0;
+  float share = 0;
+  for (std::size_t i = 0; i < weight_.size(); ++i) {
+    if (rule_->entries_[i].background) share += own_[i];
+  }
+  return share;
+}
+
+// Few looks take their share of a score; many make what speaks for it outweigh what speaks against it, so that nothing is
+// ever surer than sure.
+float Decider::sure(float score) const {
+  const double part = std::clamp(static_cast<double>(score), 0.0, 1.0);
+  if (certainty_ <= 1) return static_cast<float>(part * certainty_);
+  const double outweighed = part * certainty_ * certainty_;
+  return static_cast<float>(outweighed / (1 - part + outweighed));
+}
+
+void Decider::weigh(std::optional<unsigned> month, float background) {
+  const bool adds_up = rule_->nature_.add_up_to_one;
+  float before = 0;
+  float after = 0;
+  for (std::size_t i = 0; i < weight_.size(); ++i) {
+    const Rule::Entry& entry = rule_->entries_[i];
+    weight_[i] = 1;
+    if (adds_up && entry.background) {
+      weight_[i] = 0;
+    } else if (adds_up && rule_->has_region_ && !entry.always && !entry.ignored) {
+      const bool in_season = !month || (entry.months >> (*month - 1) & 1U) != 0;
+      weight_[i] = entry.months == 0 ? kUnlistedWeight : in_season ? 1 : kOutOfSeasonWeight;
+    }
+    if (weight_[i] > 0) before += own_[i];
+    own_[i] *= weight_[i];
+    after += own_[i];
+  }
+  // As many shares as before, but for those of the background.
+  const float again = adds_up && after > 0 ? before / after / (1 - background) : 1;
+  for (float& score : std::span(own_).first(weight_.size())) score *= again;
+}
+
+Answer Decider::nobody(std::span<const float> scores, std::size_t top_k) const {
+  std::array<engine::Score, kMaxTop> best;
+  const std::span<const float> leaves = std::span<const float>(own_).first(weight_.size());
+  const std::size_t count = engine::top_k(leaves, std::span(best).first(top_k));
+  Answer answer;
+  answer.outcome = Outcome::kBackground;
+  answer.taxon = static_cast<std::uint32_t>(best[0].index);
+  answer.score = std::min(best[0].value, 1.0F);
+  for (std::size_t i = 0; i < count; ++i) put(answer, top_k, best[i], scores);
+  return answer;
+}
+
+void Decider::put(Answer& answer, std::size_t top_k, const engine::Score& score, std::span<const float> scores) const {
+  if (answer.count == top_k) return;
+  const auto taxon = static_cast<std::uint32_t>(score.index);
+  answer.entries[answer.count++] = {taxon, best_class(taxon, scores), std::min(score.value, 1.0F)};
 }
 
 Outcome Decider::judge_scores(std::span<const engine::Score> best, std::span<const float> scores) const {
   const Rule::Entry& entry = rule_->entries_[best[0].index];
   if (entry.ignored) return Outcome::kBackground;
-  if (static_cast<double>(best[0].value) < entry.min_score) return Outcome::kBelowThreshold;
-  const float second = best.size() > 1 ? best[1].value : 0;
-  if (static_cast<double>(best[0].value - second) < rule_->min_margin_) return Outcome::kAmbiguous;
-  if (rest_beside(best.first(std::min(best.size(), kBestFew)), scores) > rule_->max_rest_) {
+  const float first = sure(best[0].value);
+  if (static_cast<double>(first) < entry.min_score) return Outcome::kBelowThreshold;
+  const float second = best.size() > 1 ? sure(best[1].value) : 0;
+  if (static_cast<double>(first - second) < rule_->min_margin_) return Outcome::kAmbiguous;
+  const double few = few_of_all(best.first(std::min(best.size(), kBestFew)), scores);
+  const bool has_rest = rule_->nature_.add_up_to_one;
+  if (has_rest && 1 - static_cast<double>(sure(static_cast<float>(few))) > rule_->max_rest_) {
     return Outcome::kBelowThreshold;
   }
   return Outcome::kAccepted;
 }
 
 // A temperature makes p of each score p^(1/temperature) / sum: its power is what the score was, but for a factor.
-double Decider::rest_beside(std::span<const engine::Score> best, std::span<const float> scores) const {
-  if (!rule_->nature_.add_up_to_one) return 0;
+double Decider::few_of_all(std::span<const engine::Score> best, std::span<const float> scores) const {
   const double temperature = rule_->nature_.temperature;
   double few = 0;
   if (temperature == 1) {
     for (const engine::Score& score : best) few += static_cast<double>(score.value);
-    return 1 - few;
+    return few;
   }
-  const auto untempered = [&](float score) { return std::pow(static_cast<double>(score), temperature); };
+  const auto untempered = [&](std::uint32_t taxon, std::uint32_t index) {
+    return static_cast<double>(weight_[taxon]) * std::pow(static_cast<double>(scores[index]), temperature);
+  };
   double all = 0;
-  for (const float score : scores) all += untempered(score);
+  const std::span<const std::uint32_t> of_class = rule_->taxa().of_class();
+  for (std::uint32_t i = 0; i < scores.size(); ++i) all += untempered(of_class[i], i);
   for (const engine::Score& one : best) {
-    for (const std::uint32_t index : rule_->taxa()[one.index].classes) few += untempered(scores[index]);
+    const auto taxon = static_cast<std::uint32_t>(one.index);
+    for (const std::uint32_t index : rule_->taxa()[taxon].classes) few += untempered(taxon, index);
   }
-  return all > 0 ? 1 - few / all : 1;
+  return all > 0 ? few / all : 0;
 }
 
 // What stands above a bird that is not sure, when it has more parts than this one and their sum is sure: as sure as the
@@ -224,12 +313,12 @@ std::uint32_t Decider::sure_parent(std::uint32_t taxon) const {
   const Taxa& taxa = rule_->taxa();
   for (std::uint32_t at = taxa[taxon].parent; at != kNoTaxon; at = taxa[at].parent) {
     const double wanted = std::max(rule_->entries_[at].min_total, rule_->entries_[taxon].min_score);
-    if (taxa[at].child_count < 2 || static_cast<double>(total_[at]) < wanted) continue;
+    if (taxa[at].child_count < 2 || static_cast<double>(sure(total_[at])) < wanted) continue;
     float outside = 0;
     for (std::uint32_t i = 0; i < taxa.leaf_count(); ++i) {
       if (own_[i] > outside && !taxa.within(i, at)) outside = own_[i];
     }
-    if (static_cast<double>(total_[at] - outside) >= rule_->min_margin_) return at;
+    if (static_cast<double>(sure(total_[at]) - sure(outside)) >= rule_->min_margin_) return at;
   }
   return kNoTaxon;
 }

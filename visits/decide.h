@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: scores become an answer, or an abstention that says why. Knows nothing of frames; allocates nothing per answer.
+// Why: the scores of all looks at one thing become an answer, or an abstention that says why. Knows nothing of frames;
+// allocates nothing per answer.
 #pragma once
 
 #include <array>
@@ -14,6 +15,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/recipe/scores.h"
+#include "visits/evidence.h"
 #include "visits/tables.h"
 #include "visits/taxa.h"
 
@@ -55,6 +57,7 @@ enum class Unlisted : std::uint8_t { kRefuse, kFlag };  // a bird that is not on
 
 // Names of birds are species_id, scientific or common names or labels; a genus stands for all its species.
 struct DecideOptions {
+  // What a picture that somebody chose has to reach; many looks at one bird make surer than that, a glance less sure.
   double min_score = 0.60;   // a best score below is kBelowThreshold
   double min_margin = 0.15;  // best minus second below is kAmbiguous
   // More than this share of the scores outside the best five is kBelowThreshold: nothing that the model knows looks so.
@@ -89,6 +92,7 @@ class Rule {
     bool blocked = false;
     bool allowed = true;
     bool always = false;
+    bool background = false;
     Months months = kWholeYear;  // none: not on the region's list
   };
   void add_scores(const DecideOptions& options, std::vector<std::string>& warnings);
@@ -101,6 +105,7 @@ class Rule {
   double min_margin_ = 0;
   double max_rest_ = 1;
   engine::ScoreNature nature_;
+  bool has_region_ = false;
   Unlisted unlisted_ = Unlisted::kRefuse;
 };
 
@@ -114,21 +119,35 @@ class Decider {
 
   [[nodiscard]] const Rule& rule() const { return *rule_; }
 
-  // `scores`: 0 to 1, one a class. `month`: nothing when the clock is not set: then every season counts. The answer's
-  // outcome is the first that applies: kNonFinite (any score is not a number), kBackground (the best is), then
-  // kBelowThreshold or kAmbiguous unless the best, or what stands above it, is sure; kBlocked, kNotAllowed, kAccepted.
-  [[nodiscard]] Answer decide(std::span<const float> scores, std::optional<unsigned> month, std::size_t top_k);
+  // `scores`: 0 to 1, one a class; the mean of so many `looks`. `month`: nothing when the clock is not set: then every
+  // season counts. How much of the scores is background says whether anybody is there, and is then set aside; a bird that
+  // is not of the region or season counts less; few looks make unsure. The scores of the answer are what is left, and
+  // what the thresholds are compared with. The answer's outcome is the first that applies: kNonFinite (any score is not
+  // a number), kBackground (most of it, or the best is ignored), then kBelowThreshold or kAmbiguous unless the best, or
+  // what stands above it, is sure; kBlocked, kNotAllowed, kAccepted.
+  [[nodiscard]] Answer decide(std::span<const float> scores, std::optional<unsigned> month, std::size_t top_k,
+                              double looks = kPictureLooks);
 
  private:
+  [[nodiscard]] float join(float whole, float part) const;
+  void sum_up(std::span<const float> scores);
+  [[nodiscard]] float background() const;
+  void weigh(std::optional<unsigned> month, float background);
+  [[nodiscard]] float sure(float score) const;
+  void sum_up_parents();
+  [[nodiscard]] Answer nobody(std::span<const float> scores, std::size_t top_k) const;
   [[nodiscard]] Outcome judge_scores(std::span<const engine::Score> best, std::span<const float> scores) const;
-  [[nodiscard]] double rest_beside(std::span<const engine::Score> best, std::span<const float> scores) const;
+  [[nodiscard]] double few_of_all(std::span<const engine::Score> best, std::span<const float> scores) const;
   [[nodiscard]] std::uint32_t sure_parent(std::uint32_t taxon) const;
   [[nodiscard]] Outcome judge_lists(std::uint32_t taxon, std::optional<unsigned> month, bool& unusual) const;
   [[nodiscard]] std::uint32_t best_class(std::uint32_t taxon, std::span<const float> scores) const;
+  void put(Answer& answer, std::size_t top_k, const engine::Score& score, std::span<const float> scores) const;
 
   std::shared_ptr<const Rule> rule_;
-  std::vector<float> own_;    // of a taxon's own classes
-  std::vector<float> total_;  // with all below it
+  std::vector<float> own_;     // of a taxon's own classes
+  std::vector<float> total_;   // with all below it
+  std::vector<float> weight_;  // what region and season make of it; 0: set aside
+  double certainty_ = 1;       // of the newest answer
 };
 
 }  // namespace kinglet::visits

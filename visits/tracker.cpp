@@ -2,7 +2,6 @@
 #include "visits/tracker.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "engine/base/check.h"
 
@@ -10,13 +9,19 @@ namespace kinglet::visits {
 namespace {
 
 constexpr std::chrono::seconds kBetweenUpdates{1};
+// Tracks that named one species within this time, and each of them more than in passing, are so many birds at once.
+constexpr std::chrono::seconds kAtOnce{2};
+constexpr std::uint32_t kAgreedToCount = 3;
+// A name that so many frames gave is no mistake of the first glance: another one is another bird's.
+constexpr std::uint32_t kSureFrames = 12;
+// Looks in a row that name another bird: it has taken the place of the first.
+constexpr std::uint32_t kAnothersLooks = 3;
+// A look that is less sure may agree with all the others, but by itself it tells of no bird: it begins no visit.
+constexpr float kLeastScore = 0.3F;
+constexpr std::size_t kBegunBy = 8;  // predictions that are kept of a visit's begin
 
-std::size_t window_size(const TrackerOptions& options) {
-  const double size = options.consensus_frames / options.consensus_ratio;
-  return static_cast<std::size_t>(std::max<double>(options.consensus_frames, std::floor(size + 1e-9)));
-}
-
-std::string prediction_id(const Ulid& id) { return "prd_" + std::string(id.view()); }
+// More than a third of the smaller one.
+bool same_place(const Area& a, const Area& b) { return 3 * overlap(a, b) > std::min(a.size(), b.size()); }
 
 }  // namespace
 
@@ -32,31 +37,26 @@ std::string_view to_string(VisitEvent event) {
   return "visit.end";
 }
 
+void VisitTracker::Lane::add(const Look& look) {
+  newest = (newest + 1) % looks.size();
+  looks[newest] = look;
+  count = std::min(count + 1, looks.size());
+}
+
 VisitTracker::VisitTracker(TrackerOptions options, std::shared_ptr<const Taxa> taxa, IdMaker& ids, VisitSink sink)
     : options_(std::move(options)),
       taxa_(std::move(taxa)),
       ids_(ids),
       sink_(std::move(sink)),
-      votes_(window_size(options_)),
-      next_seq_(options_.first_seq) {
-  KINGLET_CHECK(options_.consensus_frames >= 1 && options_.consensus_ratio > 0);
-}
+      next_seq_(options_.first_seq) {}
 
 void VisitTracker::retune(const TrackerOptions& tuning) {
-  KINGLET_CHECK(tuning.consensus_frames >= 1 && tuning.consensus_ratio > 0);
-  options_.consensus_frames = tuning.consensus_frames;
-  options_.consensus_ratio = tuning.consensus_ratio;
-  options_.min_gap = tuning.min_gap;
   options_.end_after = tuning.end_after;
   options_.new_after = tuning.new_after;
-  votes_.assign(window_size(options_), {});
-  newest_ = 0;
-  vote_count_ = 0;
 }
 
 void VisitTracker::change_model(std::shared_ptr<const Taxa> taxa, std::string name, std::string digest) {
   finish();
-  retune(options_);
   taxa_ = std::move(taxa);
   options_.model_name = std::move(name);
   options_.model_digest = std::move(digest);
@@ -64,7 +64,6 @@ void VisitTracker::change_model(std::shared_ptr<const Taxa> taxa, std::string na
 
 void VisitTracker::change_source(std::string name) {
   finish();
-  retune(options_);
   options_.source = std::move(name);
 }
 
@@ -72,241 +71,258 @@ Tracked VisitTracker::update(const Sighting& sighting) {
   const SteadyTime at = std::max(sighting.at, last_at_);
   tick(at);
   last_at_ = at;
-  ++ordinal_;
-  const std::uint32_t taxon = sighting.answer.outcome == Outcome::kAccepted ? sighting.answer.taxon : kNoTaxon;
-  const bool counts = add_vote(sighting, at, taxon);
-  if (open_) return follow(sighting, at, taxon, counts);
+  if (frame_ == 0 || sighting.prediction != newest_prediction_) ++frame_;
+  newest_prediction_ = sighting.prediction;
+  Lane& lane = lane_of(sighting);
+  const bool somebody = sighting.look.outcome != Outcome::kBackground && sighting.look.taxon != kNoTaxon;
+  lane.add({.taxon = somebody ? sighting.look.taxon : kNoTaxon,
+            .score = sighting.look.score,
+            .at = at,
+            .wall = sighting.wall,
+            .clock_synced = sighting.clock_synced,
+            .frame = frame_,
+            .prediction = sighting.prediction});
+  lane.at = at;
+  lane.box = sighting.box;
   Tracked tracked;
-  if (!counts || taxon == kNoTaxon) return tracked;
-  if (const std::optional<Consensus> consensus = find_consensus(taxon, at)) {
-    begin(*consensus, sighting);
-    tracked = {.visit = open_->id, .best = true};
+  OpenVisit* visit = find(lane.visit);
+  if (visit != nullptr) set_clock(*visit, sighting);
+  // It may sit with its back to the camera: as long as it is the same thing, and somebody, it is the same visit.
+  if (visit != nullptr && sighting.one_thing && somebody) visit->kept_at = at;
+  const bool agrees = somebody && sighting.answer.outcome == Outcome::kAccepted &&
+                      related(sighting.look.taxon, sighting.answer.taxon);
+  if (agrees) tracked = name(lane, sighting);
+  for (std::optional<OpenVisit>& open : open_) {
+    if (open && open->changed && at - open->told_at >= kBetweenUpdates) tell(VisitEvent::kUpdate, *open);
   }
   return tracked;
 }
 
 void VisitTracker::tick(SteadyTime now) {
-  if (open_ && now - open_->last_at > options_.end_after) end();
+  for (std::optional<OpenVisit>& open : open_) {
+    if (open && now - std::max(open->last_at, open->kept_at) > options_.end_after) end(open);
+  }
 }
 
 void VisitTracker::finish() {
-  if (open_) end();
+  for (std::optional<OpenVisit>& open : open_) {
+    if (open) end(open);
+  }
+  for (Lane& lane : lanes_) lane = Lane{};
 }
 
-// Does the frame count? One that does not strengthens the vote before it when it says the same.
-bool VisitTracker::add_vote(const Sighting& sighting, SteadyTime at, std::uint32_t taxon) {
-  if (vote_count_ > 0 && at - vote(0).at < options_.min_gap) {
-    if (taxon != kNoTaxon && vote(0).taxon == taxon) {
-      ++vote(0).frames;
-      vote(0).score_sum += static_cast<double>(sighting.answer.score);
-    }
-    return false;
-  }
-  newest_ = (newest_ + 1) % votes_.size();
-  vote_count_ = std::min(vote_count_ + 1, votes_.size());
-  vote(0) = {.taxon = taxon,
-             .at = at,
-             .wall = sighting.wall,
-             .clock_synced = sighting.clock_synced,
-             .ordinal = ordinal_,
-             .frames = 1,
-             .score_sum = static_cast<double>(sighting.answer.score),
-             .prediction = sighting.prediction};
-  return true;
+bool VisitTracker::visit_is_open() const {
+  return std::ranges::any_of(open_, [](const auto& open) { return open.has_value(); });
 }
 
-// For what the newest vote names, or else for a whole that other votes name.
-std::optional<VisitTracker::Consensus> VisitTracker::find_consensus(std::uint32_t taxon, SteadyTime now) const {
-  for (; taxon != kNoTaxon; taxon = (*taxa_)[taxon].parent) {
-    Consensus consensus{.taxon = taxon};
-    bool named = false;
-    for (std::size_t age = 0; age < vote_count_ && now - vote(age).at <= options_.end_after; ++age) {
-      if (vote(age).taxon == kNoTaxon || !taxa_->within(vote(age).taxon, taxon)) continue;
-      named = named || vote(age).taxon == taxon;
-      ++consensus.votes;
-      consensus.first = age;
-    }
-    if (named && consensus.votes >= static_cast<std::uint32_t>(options_.consensus_frames)) return consensus;
-  }
-  return std::nullopt;
+VisitTracker::Lane& VisitTracker::lane_of(const Sighting& sighting) {
+  const auto found = std::ranges::find(lanes_, sighting.track, &Lane::track);
+  if (found != lanes_.end()) return *found;
+  Lane& oldest = *std::ranges::min_element(lanes_, {}, &Lane::at);
+  oldest = Lane{};
+  oldest.track = sighting.track;
+  return oldest;
 }
 
-void VisitTracker::begin(const Consensus& consensus, const Sighting& sighting) {
-  const Vote& first = vote(consensus.first);
-  Open& open = open_.emplace(Open{});
-  open.id = ids_.next(sighting.wall);
-  open.seq = next_seq_++;
-  open.started_at = first.at;
-  open.last_at = last_at_;
-  open.started_wall = first.wall;
-  open.clock_synced = first.clock_synced;
-  open.frames_seen = static_cast<std::uint32_t>(ordinal_ - first.ordinal + 1);
-  open.first_of_season = is_first_of_season(consensus.taxon);
-  Evidence& evidence = open.evidence[0];
-  evidence.taxon = consensus.taxon;
-  static_cast<void>(add(evidence, sighting, true));
-  evidence.frames = evidence.votes = 0;
-  evidence.score_sum = 0;
-  for (std::size_t age = 0; age <= consensus.first; ++age) {
-    if (vote(age).taxon == kNoTaxon || !taxa_->within(vote(age).taxon, consensus.taxon)) continue;
-    ++evidence.votes;
-    evidence.frames += vote(age).frames;
-    evidence.score_sum += vote(age).score_sum;
-    open.begun_by.push_back(vote(age).prediction);
-  }
-  std::ranges::reverse(open.begun_by);
-  tell(VisitEvent::kStart);
+bool VisitTracker::related(std::uint32_t a, std::uint32_t b) const {
+  return a != kNoTaxon && b != kNoTaxon && (taxa_->within(a, b) || taxa_->within(b, a));
 }
 
-Tracked VisitTracker::follow(const Sighting& sighting, SteadyTime at, std::uint32_t taxon, bool counts) {
-  Open& open = *open_;
-  if (!open.clock_synced && sighting.clock_synced) {
-    // The clock has been set meanwhile: now it can be told when the visit began.
-    open.clock_synced = true;
-    open.started_wall = sighting.wall - std::chrono::duration_cast<WallTime::duration>(at - open.started_at);
-    open.changed = true;
-  }
-  ++open.frames_since;
-  Tracked tracked;
-  if (taxon == kNoTaxon) return tracked;
-  const std::uint32_t name = open.evidence[0].taxon;
-  const bool agrees = taxa_->within(taxon, name);
-  if (agrees || taxa_->within(name, taxon)) open.last_at = at;
-  if (agrees) {
-    open.frames_seen += open.frames_since;
-    open.frames_since = 0;
-    tracked.visit = open.id;
-    tracked.best = add(open.evidence[0], sighting, counts);
-    open.changed = open.changed || tracked.best;
-  }
-  if (taxon != name && !taxa_->within(name, taxon)) {
-    static_cast<void>(add(evidence_of(taxon), sighting, counts));
-    if (counts) tracked = reconsider(taxon, sighting, at).value_or(tracked);
-  }
-  if (open_ && open_->changed && at - open_->told_at >= kBetweenUpdates) tell(VisitEvent::kUpdate);
-  return tracked;
+bool VisitTracker::speaks_for(const Look& look, std::uint32_t taxon) const {
+  return look.score >= kLeastScore && related(look.taxon, taxon);
 }
 
-// Another name than the visit's has been heard: is it a better one, or another bird?
-std::optional<Tracked> VisitTracker::reconsider(std::uint32_t taxon, const Sighting& sighting, SteadyTime at) {
-  const std::optional<Consensus> consensus = find_consensus(taxon, at);
-  const std::uint32_t name = open_->evidence[0].taxon;
-  if (!consensus || taxa_->within(name, consensus->taxon)) return std::nullopt;
-  const bool is_part = taxa_->within(consensus->taxon, name);
-  if (!is_part && open_->last_at < vote(consensus->first).at) {
-    end();
-    begin(*consensus, sighting);
-    return Tracked{.visit = open_->id, .best = true};
+OpenVisit* VisitTracker::find(const std::optional<Ulid>& id) {
+  if (!id) return nullptr;
+  for (std::optional<OpenVisit>& open : open_) {
+    if (open && open->id == *id) return &*open;
   }
-  const auto better = std::ranges::find(open_->evidence, consensus->taxon, &Evidence::taxon);
-  if (better == open_->evidence.end() || (!is_part && better->votes <= open_->evidence[0].votes)) return std::nullopt;
-  rename(*better, sighting);
-  return Tracked{.visit = open_->id, .best = true};
+  return nullptr;
+}
+
+// That of the species itself before one of its genus or its parts.
+OpenVisit* VisitTracker::find_related(std::uint32_t taxon) {
+  OpenVisit* kin = nullptr;
+  for (std::optional<OpenVisit>& open : open_) {
+    if (open && open->taxon() == taxon) return &*open;
+    if (open && related(open->taxon(), taxon)) kin = &*open;
+  }
+  return kin;
+}
+
+// The look agrees with what all looks of its track say.
+Tracked VisitTracker::name(Lane& lane, const Sighting& sighting) {
+  const std::uint32_t taxon = sighting.answer.taxon;
+  OpenVisit* own = find(lane.visit);
+  if (own != nullptr && related(own->taxon(), taxon)) return agree(lane, *own, sighting);
+  if (OpenVisit* other = find_related(taxon)) {
+    lane.visit = other->id;
+    lane.agreed = 0;
+    return agree(lane, *other, sighting);
+  }
+  return own != nullptr ? reconsider(lane, *own, sighting) : begin(lane, sighting);
+}
+
+Tracked VisitTracker::agree(Lane& lane, OpenVisit& visit, const Sighting& sighting) {
+  const std::uint32_t taxon = sighting.answer.taxon;
+  visit.last_at = last_at_;
+  lane.agreed_at = last_at_;
+  ++lane.agreed;
+  // Its genus only: that it is still there, but no look at what the visit is called.
+  if (taxon != visit.taxon() && taxa_->within(visit.taxon(), taxon)) return {};
+  if (taxon != visit.taxon()) return rename(lane, visit, sighting);
+  visit.last_frame = frame_;
+  const bool best = visit.names[0].add(sighting, frame_);
+  const std::uint32_t count = std::max(visit.count, count_at_once(visit.id));
+  visit.changed = visit.changed || best || count != visit.count;
+  visit.count = count;
+  return {.visit = visit.id, .best = best};
+}
+
+// Another name than that of the track's visit has been heard: is it a better one, or another bird?
+Tracked VisitTracker::reconsider(Lane& lane, OpenVisit& visit, const Sighting& sighting) {
+  OpenVisit::Name& other = visit.name_of(sighting.answer.taxon);
+  static_cast<void>(other.add(sighting, frame_));
+  const bool may_be_another = !sighting.one_thing || visit.names[0].frames >= kSureFrames || is_of_others(lane);
+  if (may_be_another && fresh_looks(lane, other.taxon) >= kAnothersLooks) return begin(lane, sighting);
+  if (is_of_others(lane) || other.frames <= visit.names[0].frames) return {};
+  return rename(lane, visit, sighting);
 }
 
 // The picture of a visit shows what it is called, so the best look begins anew.
-void VisitTracker::rename(Evidence& better, const Sighting& sighting) {
-  Open& open = *open_;
-  std::swap(open.evidence[0], better);
-  set_best(open.evidence[0], sighting);
-  open.last_at = last_at_;
-  open.frames_seen += open.frames_since;
-  open.frames_since = 0;
-  open.first_of_season = is_first_of_season(open.evidence[0].taxon);
-  open.changed = true;
+Tracked VisitTracker::rename(Lane& lane, OpenVisit& visit, const Sighting& sighting) {
+  OpenVisit::Name& better = visit.name_of(sighting.answer.taxon);
+  std::swap(visit.names[0], better);
+  OpenVisit::Name& name = visit.names[0];
+  if (name.frames == 0) {
+    name.unusual = sighting.answer.unusual;
+    count_ring(lane, sighting, name);
+  }
+  name.set_best(sighting);
+  visit.last_at = last_at_;
+  visit.last_frame = frame_;
+  visit.first_of_season = is_first_of_season(visit);
+  visit.changed = true;
+  return {.visit = visit.id, .best = true};
 }
 
-void VisitTracker::set_best(Evidence& evidence, const Sighting& sighting) {
-  evidence.best_score = sighting.answer.score;
-  evidence.best_prediction = sighting.prediction;
-  evidence.best_crop = sighting.crop;
-  evidence.best_answer = sighting.answer;
+Tracked VisitTracker::begin(Lane& lane, const Sighting& sighting) {
+  auto place = std::ranges::find_if(open_, [](const auto& open) { return !open.has_value(); });
+  if (place == open_.end()) {
+    place = std::ranges::min_element(open_, {}, [](const auto& open) { return open->last_at; });
+    end(*place);
+  }
+  const std::uint32_t taxon = sighting.answer.taxon;
+  const std::size_t oldest = oldest_agreeing(lane, taxon);
+  const Look& first = lane.look(oldest);
+  OpenVisit& visit = place->emplace();
+  visit.id = ids_.next(sighting.wall);
+  visit.seq = next_seq_++;
+  visit.started_at = first.at;
+  visit.last_at = visit.kept_at = last_at_;
+  visit.started_wall = first.wall;
+  visit.clock_synced = first.clock_synced;
+  visit.first_frame = first.frame;
+  visit.last_frame = frame_;
+  OpenVisit::Name& name = visit.names[0];
+  name.taxon = taxon;
+  name.unusual = sighting.answer.unusual;
+  name.set_best(sighting);
+  count_ring(lane, sighting, name);
+  for (std::size_t age = 0; age <= oldest && visit.begun_by.size() < kBegunBy; ++age) {
+    if (age == 0 || speaks_for(lane.look(age), taxon)) visit.begun_by.push_back(lane.look(age).prediction);
+  }
+  std::ranges::reverse(visit.begun_by);
+  visit.first_of_season = is_first_of_season(visit);
+  lane.visit = visit.id;
+  lane.agreed_at = last_at_;
+  lane.agreed = name.frames;
+  tell(VisitEvent::kStart, visit);
+  return {.visit = visit.id, .best = true};
 }
 
-// Is it the best look at this bird so far?
-bool VisitTracker::add(Evidence& evidence, const Sighting& sighting, bool counts) {
-  evidence.votes += counts ? 1 : 0;
-  ++evidence.frames;
-  evidence.score_sum += static_cast<double>(sighting.answer.score);
-  evidence.unusual = evidence.unusual || sighting.answer.unusual;
-  if (sighting.answer.score <= evidence.best_score) return false;
-  set_best(evidence, sighting);
-  return true;
+// Of the looks in the ring, as long as none of them is too long ago. The newest one agrees.
+std::size_t VisitTracker::oldest_agreeing(const Lane& lane, std::uint32_t taxon) const {
+  std::size_t oldest = 0;
+  SteadyTime later = last_at_;
+  for (std::size_t age = 0; age < lane.count && later - lane.look(age).at <= options_.end_after; ++age) {
+    if (!speaks_for(lane.look(age), taxon)) continue;
+    oldest = age;
+    later = lane.look(age).at;
+  }
+  return oldest;
 }
 
-// The weakest of the other names gives way to a new one.
-VisitTracker::Evidence& VisitTracker::evidence_of(std::uint32_t taxon) {
-  auto& all = open_->evidence;
-  const auto found = std::ranges::find(all, taxon, &Evidence::taxon);
-  if (found != all.end()) return *found;
-  Evidence& weakest = *std::ranges::min_element(all.begin() + 1, all.end(), {}, &Evidence::votes);
-  weakest = Evidence{.taxon = taxon};
-  return weakest;
+// The looks that made this name, the newest one among them.
+void VisitTracker::count_ring(const Lane& lane, const Sighting& sighting, OpenVisit::Name& name) const {
+  const std::size_t oldest = oldest_agreeing(lane, name.taxon);
+  name.frames = 1;
+  for (std::size_t age = 1; age <= oldest; ++age) name.frames += speaks_for(lane.look(age), name.taxon) ? 1 : 0;
+  name.newest_frame = frame_;
+  name.score_sum = static_cast<double>(sighting.answer.score) * name.frames;
 }
 
-bool VisitTracker::is_first_of_season(std::uint32_t taxon) const {
-  const auto seen = options_.last_seen.find((*taxa_)[taxon].species_id);
+// Those that name this bird since the track's visit was last named.
+std::uint32_t VisitTracker::fresh_looks(const Lane& lane, std::uint32_t taxon) const {
+  std::uint32_t looks = 0;
+  for (std::size_t age = 0; age < lane.count && lane.look(age).at > lane.agreed_at; ++age) {
+    looks += speaks_for(lane.look(age), taxon) ? 1 : 0;
+  }
+  return looks;
+}
+
+// Does another track name the visit of this one as well?
+bool VisitTracker::is_of_others(const Lane& lane) const {
+  return std::ranges::any_of(lanes_, [&](const Lane& other) {
+    return &other != &lane && other.visit == lane.visit && last_at_ - other.agreed_at <= kAtOnce;
+  });
+}
+
+// Tracks at one place are one bird, seen by two.
+std::uint32_t VisitTracker::count_at_once(const Ulid& visit) const {
+  std::array<const Lane*, kLanes> counted{};
+  std::size_t count = 0;
+  for (const Lane& lane : lanes_) {
+    if (lane.visit != visit || lane.agreed < kAgreedToCount || last_at_ - lane.agreed_at > kAtOnce) continue;
+    const std::span before = std::span(counted).first(count);
+    if (std::ranges::any_of(before, [&](const Lane* other) { return same_place(other->box, lane.box); })) continue;
+    counted[count++] = &lane;
+  }
+  return static_cast<std::uint32_t>(std::max<std::size_t>(1, count));
+}
+
+// Once the clock has been set it can be told when the visit began.
+void VisitTracker::set_clock(OpenVisit& visit, const Sighting& sighting) const {
+  if (visit.clock_synced || !sighting.clock_synced) return;
+  visit.clock_synced = true;
+  visit.started_wall = sighting.wall - std::chrono::duration_cast<WallTime::duration>(last_at_ - visit.started_at);
+  visit.changed = true;
+}
+
+bool VisitTracker::is_first_of_season(const OpenVisit& visit) const {
+  const auto seen = options_.last_seen.find((*taxa_)[visit.taxon()].species_id);
   if (seen == options_.last_seen.end()) return true;
-  return open_->clock_synced && seen->second && open_->started_wall - *seen->second > options_.new_after;
+  return visit.clock_synced && seen->second && visit.started_wall - *seen->second > options_.new_after;
 }
 
-void VisitTracker::end() {
-  tell(VisitEvent::kEnd);
-  const std::string& species = (*taxa_)[open_->evidence[0].taxon].species_id;
-  std::optional<WallTime>& seen = options_.last_seen[species];
-  if (open_->clock_synced) {
-    seen = open_->started_wall + std::chrono::duration_cast<WallTime::duration>(open_->last_at - open_->started_at);
+void VisitTracker::end(std::optional<OpenVisit>& visit) {
+  tell(VisitEvent::kEnd, *visit);
+  std::optional<WallTime>& seen = options_.last_seen[(*taxa_)[visit->taxon()].species_id];
+  if (visit->clock_synced) {
+    seen = visit->started_wall + std::chrono::duration_cast<WallTime::duration>(visit->last_at - visit->started_at);
   }
-  open_.reset();
+  visit.reset();
 }
 
-void VisitTracker::tell(VisitEvent event) {
-  open_->told_at = last_at_;
-  open_->changed = false;
-  if (sink_) sink_(event, describe(event == VisitEvent::kEnd ? VisitState::kEnded : VisitState::kOpen));
-}
-
-NamedScore VisitTracker::named(const Scored& scored) const {
-  const Taxon& taxon = (*taxa_)[scored.taxon];
-  return {.species_id = taxon.species_id,
-          .label = taxon.label,
-          .scientific_name = taxon.scientific_name,
-          .common_name = taxon.common_name,
-          .index = scored.index,
-          .score = scored.score};
-}
-
-Visit VisitTracker::describe(VisitState state) const {
-  const Open& open = *open_;
-  const Evidence& evidence = open.evidence[0];
-  Visit visit;
-  visit.id = "vis_" + std::string(open.id.view());
-  visit.seq = open.seq;
-  visit.state = state;
-  visit.source = options_.source;
-  visit.started_at = open.started_wall;
-  visit.duration = open.last_at - open.started_at;
-  visit.clock_synced = open.clock_synced;
-  visit.unusual = evidence.unusual || open.first_of_season;
-  visit.best_prediction = prediction_id(evidence.best_prediction);
-  visit.best_crop = evidence.best_crop;
-  for (const Ulid& id : open.begun_by) visit.predictions.push_back({.id = prediction_id(id), .answer = {}});
-  if (!std::ranges::contains(open.begun_by, evidence.best_prediction)) {
-    visit.predictions.push_back({.id = visit.best_prediction, .answer = {}});
-  }
-  ModelResult& result = visit.model_result;
-  result.species_id = (*taxa_)[evidence.taxon].species_id;
-  result.score = static_cast<float>(evidence.score_sum / evidence.frames);
-  result.frames_seen = open.frames_seen;
-  result.frames_agreeing = evidence.frames;
-  result.model_name = options_.model_name;
-  result.model_digest = options_.model_digest;
-  const std::span<const Scored> top = evidence.best_answer.top();
-  if (std::ranges::find(top, evidence.taxon, &Scored::taxon) == top.end()) {
-    result.top.push_back(named({evidence.taxon, top[0].index, evidence.best_score}));
-  }
-  for (const Scored& scored : top) result.top.push_back(named(scored));
-  return visit;
+void VisitTracker::tell(VisitEvent event, OpenVisit& visit) {
+  visit.told_at = last_at_;
+  visit.changed = false;
+  if (!sink_) return;
+  Visit told = describe(visit, event == VisitEvent::kEnd ? VisitState::kEnded : VisitState::kOpen, *taxa_);
+  told.source = options_.source;
+  told.model_result.model_name = options_.model_name;
+  told.model_result.model_digest = options_.model_digest;
+  sink_(event, told);
 }
 
 }  // namespace kinglet::visits

@@ -160,7 +160,7 @@ void Pipeline::try_candidate(const camera::Frame& frame, const Prediction& predi
   const auto opinion = line_->ask(candidate_->classifier, candidate_->decider, frame, prediction);
   if (!opinion) return end_trial(opinion.error());
   candidate_->trial.add(
-      {.answer = prediction.answer,
+      {.answer = line_->newest_look(),
        .taxa = *model.taxa,
        .taken = prediction.timing.preprocess + prediction.timing.inference},
       {.answer = opinion->answer, .taxa = *candidate_->classifier.facts()->taxa, .taken = opinion->taken});
@@ -204,7 +204,8 @@ void Pipeline::look_at(Next next) {
   latest_.publish(prediction);
   stats_.add_prediction(SteadyClock::now(), prediction);
   last_error_.clear();
-  if (prediction.best_of_visit && best_look_) best_look_(frame, prediction);
+  const bool is_best = std::ranges::any_of(prediction.looks(), &RegionLook::best_of_visit);
+  if (is_best && best_look_) best_look_(frame, prediction);
   if (samples_ != nullptr) samples_->offer(frame, now);
   if (candidate_) try_candidate(frame, prediction);
 }

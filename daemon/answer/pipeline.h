@@ -23,7 +23,8 @@
 
 namespace kinglet::daemon {
 
-// The best look at a visitor so far, while its frame is still there. Called on the answer thread: copy and return.
+// A frame with the best look at a visitor so far (RegionLook::best_of_visit), or at several, while it is still there.
+// Called on the answer thread: copy and return.
 using BestLook = std::function<void(const camera::Frame& frame, const Prediction& prediction)>;
 
 // How another model takes the place of the one there is, or the first one comes. Empty: the model stays.

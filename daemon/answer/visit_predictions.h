@@ -25,17 +25,22 @@ class VisitPredictions {
 
   // Takes those that began it, but the last: that is published, and looked at, only then.
   void visit_began(const visits::Visit& visit);
-  // The best one so far of the open visit.
+  // The best one so far of one or more open visits.
   void look(const Prediction& prediction);
   // With the answers, as far as they are known.
   [[nodiscard]] visits::Visit complete(visits::Visit visit);
 
  private:
+  struct Kept {
+    Ulid visit;
+    std::vector<Prediction> first;
+    std::optional<Prediction> last_of_first;
+    std::optional<Prediction> best;
+  };
+
   const Latest<Prediction>& newest_;
   const Describe describe_;
-  std::vector<Prediction> first_;
-  std::optional<Prediction> last_of_first_;
-  std::optional<Prediction> best_;
+  std::vector<Kept> kept_;  // of the open visits
 };
 
 }  // namespace kinglet::daemon

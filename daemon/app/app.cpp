@@ -113,7 +113,7 @@ bool App::stop(const std::function<void(const char* step)>& note_step) {
   parts.desk.close();
   note_step("the model that runs");
   const bool line_ended = parts.pipeline.stop_by(SteadyClock::now() + kLongestRun);
-  if (!line_ended) parts.end_open_visit();
+  if (!line_ended) parts.end_open_visits();
   // The disk, however slow it is, and those who tell others at the same time.
   parts.history.begin_finish();
   note_step("the events");

@@ -184,7 +184,8 @@ void AppParts::note_visit(visits::VisitEvent event, const visits::Visit& visit) 
   MutexLock lock(visit_mutex);
   if (visits_are_over) return;
   const bool ended = event == visits::VisitEvent::kEnd;
-  open_visit = ended ? std::nullopt : std::optional(visit);
+  std::erase_if(open_visits, [&](const visits::Visit& open) { return open.id == visit.id; });
+  if (!ended) open_visits.push_back(visit);
   if (event == visits::VisitEvent::kStart) {
     stats.add_visit();
     pictures.visit_began(visit);
@@ -198,13 +199,14 @@ void AppParts::note_visit(visits::VisitEvent event, const visits::Visit& visit) 
       format_text("{}: {} {:.2f}", visits::to_string(event), visit.species_id(), visit.model_result.score));
 }
 
-void AppParts::end_open_visit() {
+void AppParts::end_open_visits() {
   MutexLock lock(visit_mutex);
   visits_are_over = true;
-  if (!open_visit) return;
-  open_visit->state = visits::VisitState::kEnded;
-  history.put(*open_visit);
-  events.note(visits::VisitEvent::kEnd, *open_visit);
+  for (visits::Visit& open : open_visits) {
+    open.state = visits::VisitState::kEnded;
+    history.put(open);
+    events.note(visits::VisitEvent::kEnd, open);
+  }
 }
 
 std::function<std::string()> AppParts::described(const Prediction& prediction) const {

@@ -75,8 +75,8 @@ struct AppParts {
   // Birds of the seasons before; without a history all are new.
   visits::LastSeen last_seen();
   void note_visit(visits::VisitEvent event, const visits::Visit& visit);
-  // For the answer thread, which is busy: the visit ends as it was last told. Nothing comes after it.
-  void end_open_visit();
+  // For the answer thread, which is busy: visits end as they were last told. Nothing comes after them.
+  void end_open_visits();
   // As the API has it; nothing when its model is not known any more.
   [[nodiscard]] std::function<std::string()> described(const Prediction& prediction) const;
   Result<std::unique_ptr<camera::FrameSource>> open_source();
@@ -104,7 +104,7 @@ struct AppParts {
   Latest<Prediction> latest;
   VisitPredictions predictions;
   Mutex visit_mutex;
-  std::optional<visits::Visit> open_visit KINGLET_GUARDED_BY(visit_mutex);
+  std::vector<visits::Visit> open_visits KINGLET_GUARDED_BY(visit_mutex);  // as last told
   bool visits_are_over KINGLET_GUARDED_BY(visit_mutex) = false;
   SnapshotBoard snapshots;
   FrameSamples samples;

@@ -110,6 +110,7 @@ void reload(App& app, const Flags& flags, const Log& log) {
   if (loaded) {
     taken_up = app.reload(*loaded);
     if (taken_up) log.set_level(loaded->config.log.level);
+    for (const std::string& warning : loaded->warnings) log.sink(LogLevel::kWarning, warning);
   } else {
     for (const Error& fault : loaded.error()) log.sink(LogLevel::kError, describe(fault));
   }
@@ -170,6 +171,7 @@ int main_of(int argc, char** argv) {
   }
   std::signal(SIGPIPE, SIG_IGN);
   const Log log = make_log(loaded->config.log.level);
+  for (const std::string& warning : loaded->warnings) log.sink(LogLevel::kWarning, warning);
   Signals signals(kLongestEnd, log.sink);  // before any other thread
   Result<std::unique_ptr<App>> app =
       App::start(loaded->config,

@@ -40,12 +40,21 @@ Result<store::Pictures> make_pictures(const camera::FrameView& view, const camer
   return pictures;
 }
 
+VisitPictures::Look& VisitPictures::look_of(const visits::Ulid& visit) {
+  const auto found = std::ranges::find(looks_, visit, &Look::visit);
+  if (found != looks_.end()) return *found;
+  Look& look = looks_.emplace_back();
+  look.visit = visit;
+  return look;
+}
+
 void VisitPictures::look(const camera::Frame& frame, const Prediction& prediction) {
-  if (!prediction.visit) return;
-  if (!look_) look_.emplace();
-  look_->visit = *prediction.visit;
-  look_->crop = prediction.crop;
-  camera::copy_view(frame.view(), look_->bytes, look_->view);
+  for (const RegionLook& seen : prediction.looks()) {
+    if (!seen.visit || !seen.best_of_visit) continue;
+    Look& look = look_of(*seen.visit);
+    look.crop = seen.crop;
+    camera::copy_view(frame.view(), look.bytes, look.view);
+  }
 }
 
 void VisitPictures::visit_began(const visits::Visit& visit) {
@@ -55,9 +64,11 @@ void VisitPictures::visit_began(const visits::Visit& visit) {
 void VisitPictures::visit_ended(const visits::Visit& visit) {
   ClipFrames clip;
   if (clips_ != nullptr) clip = clips_->visit_ended(visit);
-  if (!look_ || !visit.id.ends_with(look_->visit.view())) return;
-  auto look = std::make_shared<Look>(std::move(*look_));
-  look_.reset();
+  const auto found =
+      std::ranges::find_if(looks_, [&](const Look& look) { return visit.id.ends_with(look.visit.view()); });
+  if (found == looks_.end()) return;
+  auto look = std::make_shared<Look>(std::move(*found));
+  looks_.erase(found);
   store_.add_pictures(visit.seq, [look, frames = std::move(clip)]() -> Result<store::Pictures> {
     store::Pictures pictures = KINGLET_TRY(make_pictures(look->view, look->crop));
     pictures.clip = make_clip(frames);

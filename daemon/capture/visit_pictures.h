@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "camera/frame/frame.h"
@@ -22,7 +21,7 @@ class VisitPictures {
   VisitPictures(store::Store& store, ClipRecorder* clips) : store_(store), clips_(clips) {}
 
   void visit_began(const visits::Visit& visit);
-  // The best frame so far of the open visit.
+  // The best frame so far of one or more open visits.
   void look(const camera::Frame& frame, const Prediction& prediction);
   // Gives its pictures to the store, its clip among them. A visit of which no look was kept has none.
   void visit_ended(const visits::Visit& visit);
@@ -34,10 +33,11 @@ class VisitPictures {
     camera::FrameView view;  // into bytes
     camera::CropRect crop;
   };
+  [[nodiscard]] Look& look_of(const visits::Ulid& visit);
 
   store::Store& store_;
   ClipRecorder* clips_;
-  std::optional<Look> look_;
+  std::vector<Look> looks_;  // of the open visits
 };
 
 // The whole frame and the part that the model saw, at most 640 pixels a side.

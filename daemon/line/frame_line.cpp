@@ -40,23 +40,22 @@ int rank(Outcome outcome) {
   return 5;
 }
 
-// Keeps them best first.
-void add_look(const Region& region, const camera::CropRect& crop, const Answer& answer, Prediction& prediction) {
-  const auto is_behind = [&](const RegionLook& look) {
-    const int a = rank(answer.outcome);
-    const int b = rank(look.outcome);
-    return a != b ? a<b : answer.score>(look.count > 0 ? look.entries[0].score : 0.0F);
+// Keeps them best first. True: it is the best so far.
+bool add_look(const RegionLook& look, const Answer& answer, Prediction& prediction) {
+  const auto score = [](const RegionLook& one) { return one.count > 0 ? one.entries[0].score : 0.0F; };
+  const auto is_behind = [&](const RegionLook& other) {
+    const int a = rank(look.outcome);
+    const int b = rank(other.outcome);
+    return a != b ? a < b : score(look) > score(other);
   };
   std::size_t at = prediction.region_count++;
   for (; at > 0 && is_behind(prediction.regions[at - 1]); --at) prediction.regions[at] = prediction.regions[at - 1];
-  RegionLook& look = prediction.regions[at];
-  look = {.box = region.box, .crop = crop, .proposed_by = region.by, .outcome = answer.outcome};
-  for (const Scored& scored : answer.top().first(std::min(answer.count, kRegionTop))) {
-    look.entries[look.count++] = scored;
-  }
-  if (at > 0) return;
+  prediction.regions[at] = look;
+  if (at > 0) return false;
   prediction.answer = answer;
-  prediction.crop = crop;
+  prediction.crop = look.crop;
+  prediction.visit = look.visit;
+  return true;
 }
 
 }  // namespace
@@ -72,6 +71,7 @@ FrameLine::FrameLine(LineModel classifier, LineOptions options, visits::IdMaker&
                std::move(sink)),
       gate_(options.gate),
       stage_(options.look, options.gate.region),
+      tracks_(classifier_.facts()->taxa->of_class().size(), ids, {}),
       budget_(options.look.budget),
       top_k_(options.top_k),
       camera_(tracker_.source()) {}
@@ -84,10 +84,17 @@ void FrameLine::adopt(std::shared_ptr<const visits::Rule> rule, const LineOption
   stage_ = RegionStage(options.look, options.gate.region);
   budget_ = LookBudget(options.look.budget);
   top_k_ = options.top_k;
+  tracks_.clear(rule_->taxa().of_class().size());
+}
+
+void FrameLine::finish() {
+  tracks_.clear(rule_->taxa().of_class().size());
+  tracker_.finish();
 }
 
 void FrameLine::rename(std::shared_ptr<const ModelFacts> facts, std::shared_ptr<const visits::Rule> rule) {
   tracker_.change_model(facts->taxa, facts->name, facts->digest);
+  tracks_.clear(facts->taxa->of_class().size());
   classifier_.set_facts(std::move(facts));
   rule_ = std::move(rule);
   decider_ = visits::Decider(rule_);
@@ -104,7 +111,7 @@ Result<SecondOpinion> FrameLine::ask(LineModel& other, visits::Decider& decider,
   SecondOpinion opinion;
   const SteadyTime begun = SteadyClock::now();
   camera::MjpegPlanes decoder;
-  Region region = stage_.choose(other, frame.view(), std::nullopt).items[0];
+  Region region = stage_.choose(other, frame.view()).items[0];
   const RegionLook& best = prediction.regions[0];
   if (stage_.provider_of(other) == best.proposed_by && best.proposed_by != ProposedBy::kWhole) {
     region = {.box = best.box, .part = best.crop, .by = best.proposed_by};
@@ -140,7 +147,7 @@ Result<Prepared> FrameLine::prepare(const camera::Frame& frame, SteadyTime now, 
                     .begun = begun,
                     .done = {}};
   if (!prepared.skip) {
-    prepared.regions = stage_.choose(classifier_, frame.view(), gate_.motion());
+    prepared.regions = stage_.choose(classifier_, frame.view(), gate_.motion(), tracks_, now);
     KINGLET_TRY(decode_for(frame.view(), prepared.regions));
     prepared.crop = KINGLET_TRY(fill_input(classifier_, frame, prepared.regions.items[0], where, jpeg_));
   }
@@ -161,12 +168,16 @@ Result<std::variant<Prediction, SkipReason>> FrameLine::answer(const camera::Fra
   prediction.clock_synced = prepared.clock_synced;
   prediction.frame_seq = info.sequence;
   prediction.drawn = info.drawn;
+  prediction.id = ids_->next(prediction.at);
+  follow_source(info);
+  // Each picture that somebody chose stands for itself.
+  if (info.still) tracks_.clear(rule_->taxa().of_class().size());
+  newest_at_ = std::max(newest_at_, std::min(info.captured_at, prepared.now));
   budget_.note_frame(info.sequence, info.captured_at);
   KINGLET_TRY(look_at_regions(frame, prepared, run, prediction));
   budget_.note_cost(prediction.timing.preprocess + prediction.timing.inference, prediction.region_count);
-  prediction.id = ids_->next(prediction.at);
   prediction.seq = next_seq_++;
-  track(info, prepared.now, prediction);
+  tracks_.tick(newest_at_);
   const SteadyClock::duration taken = SteadyClock::now() - begun;
   const SteadyClock::duration waited = prepared.now - info.captured_at;
   const SteadyClock::duration first = prepared.done - prepared.begun;
@@ -185,7 +196,6 @@ Result<void> FrameLine::look_at_regions(const camera::Frame& frame, const Prepar
   prediction.left_out[std::to_underlying(LeftOut::kBudget)] += static_cast<std::uint32_t>(regions.count - count);
   prediction.timing.preprocess = prepared.done - prepared.begun;
   if (prepared.aside) classifier_.take_next();
-  const auto month = season(prediction.at, prediction.clock_synced);
   for (std::size_t i = 0; i < count; ++i) {
     const SteadyTime begun = SteadyClock::now();
     camera::CropRect crop = prepared.crop;
@@ -194,7 +204,7 @@ Result<void> FrameLine::look_at_regions(const camera::Frame& frame, const Prepar
     const std::span<const float> scores = KINGLET_TRY(i + 1 == count ? run(classifier_) : classifier_.run());
     prediction.timing.inference += SteadyClock::now() - filled;
     prediction.timing.preprocess += filled - begun;
-    add_look(regions.items[i], crop, decider_.decide(scores, month, top_k_), prediction);
+    note_scores(frame.info(), regions.items[i], crop, scores, prediction);
   }
   return {};
 }
@@ -212,7 +222,7 @@ camera::Preprocessor::Pixels FrameLine::pixels_for(const camera::FrameView& view
 Gate::Decoding FrameLine::decoding_of(const camera::FrameView& view) {
   const bool is_jpeg = view.format == camera::PixelFormat::kMjpeg && check_view(view);
   if (!is_jpeg || stage_.provider_of(classifier_) == ProposedBy::kMotion) return {.decoder = &jpeg_};
-  const auto pixels = pixels_for(view, stage_.choose(classifier_, view, std::nullopt));
+  const auto pixels = pixels_for(view, stage_.choose(classifier_, view));
   return {.decoder = &jpeg_, .width = pixels.width, .height = pixels.height};
 }
 
@@ -241,19 +251,49 @@ Result<camera::CropRect> FrameLine::fill_input(LineModel& classifier, const came
                           used.width * full.width / small.width, used.height * full.height / small.height};
 }
 
-void FrameLine::track(const camera::FrameInfo& info, SteadyTime now, Prediction& prediction) {
-  const camera::CropRect& crop = prediction.crop;
-  if (std::exchange(drawn_, info.drawn) != info.drawn) {
-    tracker_.change_source(info.drawn ? std::string(kDrawnSource) : camera_);
+void FrameLine::follow_source(const camera::FrameInfo& info) {
+  if (std::exchange(drawn_, info.drawn) == info.drawn) return;
+  tracker_.change_source(info.drawn ? std::string(kDrawnSource) : camera_);
+  tracks_.clear(rule_->taxa().of_class().size());
+}
+
+void FrameLine::note_scores(const camera::FrameInfo& info, const Region& region, const camera::CropRect& crop,
+                            std::span<const float> scores, Prediction& prediction) {
+  const auto month = season(prediction.at, prediction.clock_synced);
+  const Answer look = decider_.decide(scores, month, top_k_);
+  Track& track = tracks_.take(region, newest_at_, prediction.at);
+  Answer answer = look;
+  if (look.outcome != Outcome::kNonFinite) {
+    if (info.still) {
+      track.evidence.set_picture(scores);
+    } else {
+      track.evidence.add(scores, newest_at_);
+      answer = decider_.decide(track.evidence.scores(), month, top_k_, track.evidence.looks());
+    }
   }
-  const visits::Tracked tracked = tracker_.update({.at = std::min(info.captured_at, now),
+  tracks_.note(track, answer, look, newest_at_);
+  const visits::Tracked tracked = tracker_.update({.at = newest_at_,
                                                    .wall = prediction.at,
                                                    .clock_synced = prediction.clock_synced,
-                                                   .answer = prediction.answer,
+                                                   .track = track.id,
+                                                   .one_thing = track.by == ProposedBy::kMotion,
+                                                   .answer = answer,
+                                                   .look = look,
                                                    .prediction = prediction.id,
-                                                   .crop = {crop.x, crop.y, crop.width, crop.height}});
-  prediction.visit = tracked.visit;
-  prediction.best_of_visit = tracked.best;
+                                                   .crop = {crop.x, crop.y, crop.width, crop.height},
+                                                   .box = region.box});
+  RegionLook seen{.track = track.id,
+                  .box = region.box,
+                  .crop = crop,
+                  .proposed_by = region.by,
+                  .outcome = answer.outcome,
+                  .entries = {},
+                  .visit = tracked.visit,
+                  .best_of_visit = tracked.best};
+  for (const Scored& scored : answer.top().first(std::min(answer.count, kRegionTop))) {
+    seen.entries[seen.count++] = scored;
+  }
+  if (add_look(seen, answer, prediction)) newest_look_ = look;
 }
 
 }  // namespace kinglet::daemon

@@ -16,6 +16,7 @@
 #include "daemon/line/prediction.h"
 #include "daemon/line/regions/look_budget.h"
 #include "daemon/line/regions/regions.h"
+#include "daemon/line/regions/tracks.h"
 #include "visits/decide.h"
 #include "visits/tracker.h"
 
@@ -62,6 +63,8 @@ class FrameLine {
 
   // Another model from the next frame on, with the rule made for it; an open visit ends. Gives the one before.
   [[nodiscard]] LineModel change_model(LineModel classifier, std::shared_ptr<const visits::Rule> rule);
+  // What the newest look at the best region of the newest prediction says by itself.
+  [[nodiscard]] const visits::Answer& newest_look() const { return newest_look_; }
   // What another model, looking where this line looked best, says of the frame that look_at() has just answered;
   // `decider` is of that model. For a comparison: nothing is tracked.
   [[nodiscard]] Result<SecondOpinion> ask(LineModel& other, visits::Decider& decider, const camera::Frame& frame,
@@ -79,7 +82,7 @@ class FrameLine {
                                                                     const Prepared& prepared, const Run& run);
   // No frame came: visits may end all the same.
   void tick(SteadyTime now) { tracker_.tick(now); }
-  void finish() { tracker_.finish(); }
+  void finish();
 
   // Of gate.max_fps, above 0 to 1.
   void set_pace(double share) { gate_.set_pace(share); }
@@ -102,7 +105,10 @@ class FrameLine {
   // Each region that there is time for: the prediction's looks and its answer, which is the best one's.
   [[nodiscard]] Result<void> look_at_regions(const camera::Frame& frame, const Prepared& prepared, const Run& run,
                                              Prediction& prediction);
-  void track(const camera::FrameInfo& info, SteadyTime now, Prediction& prediction);
+  // What the model said of a region goes to its track, and may begin or prolong a visit.
+  void note_scores(const camera::FrameInfo& info, const Region& region, const camera::CropRect& crop,
+                   std::span<const float> scores, Prediction& prediction);
+  void follow_source(const camera::FrameInfo& info);
 
   LineModel classifier_;
   std::shared_ptr<const visits::Rule> rule_;
@@ -111,12 +117,15 @@ class FrameLine {
   visits::VisitTracker tracker_;
   Gate gate_;
   RegionStage stage_;
+  Tracks tracks_;
   LookBudget budget_;
   camera::MjpegPlanes jpeg_;  // of the newest frame that was prepared
   std::size_t top_k_;
   std::uint64_t next_seq_ = 1;
   const std::string camera_;  // the name of the source
   bool drawn_ = false;        // the newest answered frame was
+  SteadyTime newest_at_ = SteadyTime::min();  // exposed
+  visits::Answer newest_look_;                // of the best region of the newest prediction, by itself
 };
 
 }  // namespace kinglet::daemon

@@ -33,15 +33,18 @@ struct StageTimes {
 // The source of what was drawn by kinglet itself, in predictions and visits: never a camera's name.
 inline constexpr std::string_view kDrawnSource = "demo";
 
-// What the model said of one region.
+// What the model said of one region, as far as its track's looks go.
 inline constexpr std::size_t kRegionTop = 3;
 struct RegionLook {
+  Ulid track;             // what is followed there
   Area box;               // as the Region's
   camera::CropRect crop;  // what the model saw, in pixels of the full frame
   ProposedBy proposed_by = ProposedBy::kWhole;
   Outcome outcome = Outcome::kNonFinite;
   std::array<Scored, kRegionTop> entries{};
   std::size_t count = 0;
+  std::optional<Ulid> visit;   // the open visit that it agrees with
+  bool best_of_visit = false;  // the best look at that visitor so far
 
   // Best first.
   [[nodiscard]] std::span<const Scored> top() const { return std::span(entries).first(count); }
@@ -55,14 +58,13 @@ struct Prediction {
   std::uint64_t frame_seq = 0;
   bool drawn = false;           // see kDrawnSource
   SteadyClock::duration age{};  // from exposure to answer
-  Answer answer;                // of the best region, as the crop
+  Answer answer;                // to all looks at the best region's track, as the crop
   camera::CropRect crop;
   std::array<RegionLook, kMaxRegions> regions{};  // those that the model saw, best first
   std::size_t region_count = 0;
   LeftOutCounts left_out{};    // regions that it did not see
   StageTimes timing;           // of all regions together
-  std::optional<Ulid> visit;   // the open visit that it agrees with
-  bool best_of_visit = false;  // the best look at that visitor so far
+  std::optional<Ulid> visit;   // that of the best region
   std::uint32_t model = 0;     // its number on the ModelBoard
 
   [[nodiscard]] std::span<const RegionLook> looks() const { return std::span(regions).first(region_count); }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/line/replay.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "daemon/line/replay_input.h"
@@ -35,19 +37,24 @@ class Listener {
   explicit Listener(ReplayReport& report) : report_(report) {}
 
   void hear(visits::VisitEvent event, const visits::Visit& visit) {
-    if (event == visits::VisitEvent::kStart || visit.model_result.species_id != name_) {
-      name_ = visit.model_result.species_id;
-      named_at_ = now;
+    Named& named = named_[visit.seq];
+    if (event == visits::VisitEvent::kStart || visit.model_result.species_id != named.species_id) {
+      named = {.species_id = visit.model_result.species_id, .at = now};
     }
-    if (event == visits::VisitEvent::kEnd) report_.visits.push_back({.visit = visit, .named_at = named_at_});
+    if (event != visits::VisitEvent::kEnd) return;
+    report_.visits.push_back({.visit = visit, .named_at = named.at});
+    named_.erase(visit.seq);
   }
 
   SteadyClock::duration now{};  // since the first frame
 
  private:
+  struct Named {
+    std::string species_id;
+    SteadyClock::duration at{};
+  };
   ReplayReport& report_;
-  std::string name_;  // of the open visit
-  SteadyClock::duration named_at_{};
+  std::map<std::uint64_t, Named> named_;  // the open visits, by seq
 };
 
 }  // namespace
@@ -85,6 +92,7 @@ Result<ReplayReport> replay(const ReplayOptions& options) {
     if (options.progress) options.progress(done);
   }
   line.finish();
+  std::ranges::sort(report.visits, {}, [](const ReplayedVisit& one) { return one.visit.seq; });
   if (std::string complaint = input->complaint(); !complaint.empty()) report.warnings.push_back(std::move(complaint));
   if (report.frames == 0) {
     return fail(ErrorCode::kBadData, "there is no whole frame", printable(options.source.spec),

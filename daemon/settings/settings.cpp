@@ -139,9 +139,6 @@ Result<LineOptions> line_options(const config::Config& config) {
                     .ignore = decide.ignore,
                     .region = KINGLET_TRY(region_of(config)),
                     .unlisted = decide.unlisted == "flag" ? visits::Unlisted::kFlag : visits::Unlisted::kRefuse};
-  options.track.consensus_frames = static_cast<int>(decide.consensus_frames);
-  options.track.consensus_ratio = decide.consensus_ratio;
-  options.track.min_gap = decide.min_gap;
   options.track.end_after = config.visits.end_after;
   options.track.new_after = config.visits.new_after;
   options.gate = {.max_fps = config.gate.max_fps,

@@ -182,5 +182,6 @@ export const texts = {
   setting_waiting: ["{value} from the next start on", "{value} ab dem nächsten Start", "{value} au prochain démarrage", "{value} desde el próximo arranque", "次の起動から {value}", "下次启动起为 {value}"],
   reload_live: ["a reload counts at once", "Neuladen wirkt sofort", "un rechargement agit aussitôt", "una recarga surte efecto al momento", "再読み込みですぐ反映", "重新加载后立即生效"],
   reload_pipeline: ["a reload opens the camera anew", "Neuladen öffnet die Kamera neu", "un rechargement rouvre la caméra", "una recarga abre la cámara de nuevo", "再読み込みでカメラを開き直す", "重新加载会重新打开摄像头"],
+  reload_none: ["without effect", "ohne Wirkung", "sans effet", "sin efecto", "効果なし", "不起作用"],
   reload_restart: ["counts after a restart", "gilt nach einem Neustart", "agit après un redémarrage", "surte efecto tras un reinicio", "再起動後に反映", "重启后生效"],
 };

@@ -31,7 +31,8 @@ Json crop_to_json(const camera::CropRect& crop) {
 Json regions_to_json(std::span<const RegionLook> looks, const visits::Taxa& taxa) {
   Json list = Json::array();
   for (const RegionLook& look : looks) {
-    list.push_back({{"box_ratio",
+    list.push_back({{"track", "trk_" + std::string(look.track.view())},
+                    {"box_ratio",
                      {{"x", rounded(look.box.left, 4)},
                       {"y", rounded(look.box.top, 4)},
                       {"width", rounded(look.box.width, 4)},

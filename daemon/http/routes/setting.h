@@ -11,7 +11,7 @@ struct Setting {
   std::string key;      // "decide.min_score"
   std::string value;    // TOML
   std::string source;   // "default", "FILE:LINE", "KINGLET_X", "--set"
-  std::string reload;   // "live", "pipeline", "restart"
+  std::string reload;   // "live", "pipeline", "restart", "none"
   std::string waiting;  // TOML: the value that counts from the next start on; empty: the same
 };
 

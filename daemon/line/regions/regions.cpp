@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "camera/preprocess/geometry.h"
+#include "daemon/line/regions/tracks.h"
 #include "engine/base/check.h"
 
 namespace kinglet::daemon {
@@ -34,21 +36,6 @@ int in_steps(double length) {
 
 camera::CropRect limits_of(const Scene& scene) {
   return camera::pixels_of(scene.limits.value_or(Area{}), scene.frame.width, scene.frame.height);
-}
-
-Area united(const Area& a, const Area& b) {
-  const double left = std::min(a.left, b.left);
-  const double top = std::min(a.top, b.top);
-  return {.left = left,
-          .top = top,
-          .width = std::max(a.left + a.width, b.left + b.width) - left,
-          .height = std::max(a.top + a.height, b.top + b.height) - top};
-}
-
-double overlap(const Area& a, const Area& b) {
-  const double width = std::min(a.left + a.width, b.left + b.width) - std::max(a.left, b.left);
-  const double height = std::min(a.top + a.height, b.top + b.height) - std::max(a.top, b.top);
-  return std::max(0.0, width) * std::max(0.0, height);
 }
 
 }  // namespace
@@ -85,18 +72,33 @@ camera::CropRect SquareSizes::around(const camera::CropRect& box, const camera::
 }
 
 void Proposals::add(const Region& region, double promise) {
-  auto& items = regions_.items;
-  std::size_t at = regions_.count;
-  while (at > 0 && promises_[at - 1] < promise) --at;
-  if (regions_.count == most_) leave_out(1);
-  if (at == most_) return;
-  regions_.count = std::min(regions_.count + 1, most_);
-  for (std::size_t i = regions_.count - 1; i > at; --i) {
-    items[i] = items[i - 1];
-    promises_[i] = promises_[i - 1];
-  }
-  items[at] = region;
-  promises_[at] = promise;
+  if (count_ == kMost) return leave_out(1);
+  items_[count_++] = {.region = region, .promise = promise};
+}
+
+void Proposals::remove(std::size_t at) {
+  std::ranges::copy(all().subspan(at + 1), items_.begin() + static_cast<std::ptrdiff_t>(at));
+  --count_;
+}
+
+Regions Proposals::best(std::size_t most) {
+  Regions regions;
+  std::array<std::size_t, kMost> order{};
+  const std::span places = std::span(order).first(count_);
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  std::ranges::sort(places, [&](std::size_t a, std::size_t b) {
+    return items_[a].promise != items_[b].promise ? items_[a].promise > items_[b].promise : a < b;
+  });
+  regions.count = std::min(count_, most);
+  for (std::size_t i = 0; i < regions.count; ++i) regions.items[i] = items_[order[i]].region;
+  regions.left_out[std::to_underlying(LeftOut::kLimit)] = left_out_ + static_cast<std::uint32_t>(count_ - regions.count);
+  return regions;
+}
+
+camera::CropRect Scene::square_around(const Area& box) const {
+  const camera::CropRect inside = limits_of(*this);
+  const SquareSizes sizes(inside.width, inside.height);
+  return sizes.around(camera::pixels_of(box, frame.width, frame.height), inside);
 }
 
 void propose_whole(const Scene& scene, Proposals& proposals) {
@@ -107,11 +109,6 @@ void propose_whole(const Scene& scene, Proposals& proposals) {
 
 void propose_motion(const Scene& scene, Proposals& proposals) {
   if (!scene.motion) return;
-  const camera::CropRect limits = limits_of(scene);
-  const SquareSizes sizes(limits.width, limits.height);
-  const auto square_of = [&](const Area& box) {
-    return sizes.around(camera::pixels_of(box, scene.frame.width, scene.frame.height), limits);
-  };
   std::array<Region, kMaxClusters> found;
   std::array<double, kMaxClusters> promises{};
   std::size_t count = 0;
@@ -119,7 +116,7 @@ void propose_motion(const Scene& scene, Proposals& proposals) {
     // Parts of one bird: the light between its head and its tail moves nothing.
     const std::span before = std::span(found).first(count);
     const auto same = std::ranges::find_if(before, [&](const Region& region) {
-      return square_of(united(region.box, cluster.where)).width <= region.part->width;
+      return scene.square_around(united(region.box, cluster.where)).width <= region.part->width;
     });
     const auto at = static_cast<std::size_t>(same - before.begin());
     if (at == count) {
@@ -127,7 +124,7 @@ void propose_motion(const Scene& scene, Proposals& proposals) {
     } else {
       found[at].box = united(found[at].box, cluster.where);
     }
-    found[at].part = square_of(found[at].box);
+    found[at].part = scene.square_around(found[at].box);
     promises[at] += cluster.cells;
   }
   for (std::size_t i = 0; i < count; ++i) proposals.add(found[i], promises[i]);
@@ -155,13 +152,27 @@ ProposedBy RegionStage::provider_of(const LineModel& model) const {
   return model.facts()->recipe.regions == engine::Regions::kWhole ? ProposedBy::kWhole : ProposedBy::kMotion;
 }
 
+Proposals RegionStage::propose(const Scene& scene) const {
+  Proposals proposals;
+  kRows[std::to_underlying(provider_of(scene.model))].propose(scene, proposals);
+  return proposals;
+}
+
 Regions RegionStage::choose(const LineModel& model, const camera::FrameView& frame,
-                            const std::optional<Motion>& motion) const {
+                            const std::optional<Motion>& motion, const Tracks& tracks, SteadyTime now) const {
   const Scene scene{.model = model, .frame = frame, .limits = limits_, .motion = motion, .fixed = options_.fixed};
-  Proposals proposals(static_cast<std::size_t>(options_.most));
-  kRows[std::to_underlying(provider_of(model))].propose(scene, proposals);
-  if (proposals.regions().count == 0) propose_whole(scene, proposals);
-  return proposals.regions();
+  Proposals proposals = propose(scene);
+  tracks.assign(scene, proposals, now);
+  if (proposals.empty()) propose_whole(scene, proposals);
+  return proposals.best(static_cast<std::size_t>(options_.most));
+}
+
+Regions RegionStage::choose(const LineModel& model, const camera::FrameView& frame) const {
+  const std::optional<Motion> unknown;
+  const Scene scene{.model = model, .frame = frame, .limits = limits_, .motion = unknown, .fixed = options_.fixed};
+  Proposals proposals = propose(scene);
+  if (proposals.empty()) propose_whole(scene, proposals);
+  return proposals.best(static_cast<std::size_t>(options_.most));
 }
 
 }  // namespace kinglet::daemon

@@ -15,8 +15,11 @@
 #include "daemon/line/gate/motion.h"
 #include "daemon/line/line_model.h"
 #include "engine/base/area.h"
+#include "visits/ids.h"
 
 namespace kinglet::daemon {
+
+class Tracks;
 
 enum class ProposedBy : std::uint8_t {
 #define KINGLET_REGIONS(id, name, function) id,
@@ -38,6 +41,8 @@ struct Region {
   std::optional<camera::CropRect> part;  // what is looked at, in pixels of the full frame; nothing: the whole, by the
                                          // recipe's resize rule
   ProposedBy by = ProposedBy::kWhole;
+  std::optional<visits::Ulid> track;  // whose; nothing: not known before
+  bool sits = false;                  // nothing moves there: its track asks for it
 };
 
 // At least one, the most promising first.
@@ -79,20 +84,34 @@ struct Scene {
   std::optional<Area> limits;      // gate.region: nothing outside of it is looked at
   const std::optional<Motion>& motion;
   std::span<const Area> fixed;
+
+  // Around this box, in this frame, inside the limits.
+  [[nodiscard]] camera::CropRect square_around(const Area& box) const;
 };
 
-// What providers say, sorted by promise; of the same promise the first stays first.
+struct Proposal {
+  Region region;
+  double promise = 0;
+};
+
+// What providers say. Allocates nothing.
 class Proposals {
  public:
-  explicit Proposals(std::size_t most) : most_(most) {}
+  static constexpr std::size_t kMost = 32;
+
+  // Without room it is left out.
   void add(const Region& region, double promise);
-  void leave_out(std::size_t count) { regions_.left_out[static_cast<std::size_t>(LeftOut::kLimit)] += count; }
-  [[nodiscard]] const Regions& regions() const { return regions_; }
+  void remove(std::size_t at);
+  void leave_out(std::size_t count) { left_out_ += static_cast<std::uint32_t>(count); }
+  [[nodiscard]] std::span<Proposal> all() { return std::span(items_).first(count_); }
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  // The most promising, at most so many; of the same promise the first stays first.
+  [[nodiscard]] Regions best(std::size_t most);
 
  private:
-  std::size_t most_;
-  Regions regions_;
-  std::array<double, kMaxRegions> promises_{};
+  std::array<Proposal, kMost> items_{};
+  std::size_t count_ = 0;
+  std::uint32_t left_out_ = 0;
 };
 
 using Propose = void (*)(const Scene& scene, Proposals& proposals);
@@ -108,12 +127,16 @@ class RegionStage {
 
   // Who proposes for this model.
   [[nodiscard]] ProposedBy provider_of(const LineModel& model) const;
-  // Of a frame in which this moves; where the provider has nothing, the whole.
+  // Of a frame in which this moves, seen at `now`, and of the tracks so far; where nobody has anything, the whole.
   [[nodiscard]] Regions choose(const LineModel& model, const camera::FrameView& frame,
-                               const std::optional<Motion>& motion) const;
+                               const std::optional<Motion>& motion, const Tracks& tracks, SteadyTime now) const;
+  // The same, of a frame alone.
+  [[nodiscard]] Regions choose(const LineModel& model, const camera::FrameView& frame) const;
   [[nodiscard]] double budget() const { return options_.budget; }
 
  private:
+  [[nodiscard]] Proposals propose(const Scene& scene) const;
+
   RegionOptions options_;
   std::optional<Area> limits_;
 };

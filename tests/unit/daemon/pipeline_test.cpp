@@ -45,7 +45,7 @@ class PipelineTest : public ::testing::Test {
   [[nodiscard]] camera::Frame lend(std::uint64_t sequence) const {
     camera::FrameView lent = view_;
     lent.planes[0].bytes = pictures_[sequence % pictures_.size()];
-    return {lent, {.sequence = sequence, .captured_at = SteadyClock::now()}, [] {}};
+    return {lent, {.sequence = sequence, .captured_at = SteadyClock::now(), .still = true}, [] {}};
   }
   [[nodiscard]] FrameLine line_of(LineModel classifier) {
     return {std::move(classifier), options_, ids_, {}, warnings_};

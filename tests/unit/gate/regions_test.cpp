@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/line/regions/look_budget.h"
+#include "daemon/line/regions/tracks.h"
 
 namespace kinglet::daemon {
 namespace {
@@ -28,10 +29,12 @@ class RegionsTest : public ::testing::Test {
  protected:
   Regions choose(RegionOptions options, const std::optional<Motion>& motion, std::optional<Area> limits = {}) {
     const camera::FrameView frame{.width = kWidth, .height = kHeight};
-    return RegionStage(std::move(options), limits).choose(model_, frame, motion);
+    return RegionStage(std::move(options), limits).choose(model_, frame, motion, tracks_, SteadyTime{});
   }
   static RegionOptions of_motion() { return {.propose = ProposedBy::kMotion}; }
 
+  visits::IdMaker ids_{1};
+  Tracks tracks_{7, ids_, {}};
   LineModel model_ =
       std::move(LineModel::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 1}).value());
 };

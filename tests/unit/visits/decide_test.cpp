@@ -48,7 +48,7 @@ TEST(Decide, AcceptsAClearBest) {
   EXPECT_EQ(name(answer), "turdus-merula");
   ASSERT_EQ(answer.count, 3U);
   EXPECT_EQ(answer.top()[0].index, 0U);
-  EXPECT_FLOAT_EQ(answer.top()[1].score, 0.05F);
+  EXPECT_FLOAT_EQ(answer.top()[1].score, 0.05F / 0.98F) << "of what is no background";
 }
 
 TEST(Decide, AbstainsBelowTheThreshold) {
@@ -65,8 +65,48 @@ TEST(Decide, LooksAtTheSecondAlsoWhenOnlyOneIsWanted) {
   EXPECT_EQ(answer.count, 1U);
 }
 
-TEST(Decide, CallsTheBackgroundBackgroundWhateverItsScore) {
-  EXPECT_EQ(decide({0.3F, 0, 0.3F, 0, 0, 0, 0.4F}).outcome, Outcome::kBackground);
+TEST(Decide, NobodyIsThereWhenMostIsBackground) {
+  const Answer answer = decide({0.3F, 0, 0.1F, 0, 0, 0, 0.6F});
+  EXPECT_EQ(answer.outcome, Outcome::kBackground);
+  EXPECT_EQ(name(answer), "background");
+  EXPECT_FLOAT_EQ(answer.score, 0.6F);
+}
+
+TEST(Decide, LessBackgroundIsNoRivalOfTheBirds) {
+  const Answer answer = decide({0.42F, 0, 0.1F, 0, 0, 0, 0.48F});
+  EXPECT_EQ(answer.outcome, Outcome::kAccepted);
+  EXPECT_FLOAT_EQ(answer.score, 0.42F / 0.52F);
+}
+
+Answer decide_looks(const std::vector<float>& scores, double looks, const DecideOptions& options = {}) {
+  std::vector<std::string> warnings;
+  return Decider(Rule::make(taxa(), options, warnings)).decide(scores, 6, 3, looks);
+}
+
+TEST(Decide, ALikelyBirdIsNamedAfterFewLooksAnUnlikelyOneNeedsMore) {
+  const std::vector<float> likely{0.9F, 0.02F, 0.02F, 0.02F, 0.02F, 0.02F, 0};
+  const std::vector<float> middling{0.48F, 0.12F, 0.12F, 0.14F, 0, 0.14F, 0};
+  EXPECT_EQ(decide_looks(likely, 1).outcome, Outcome::kBelowThreshold) << "a glance";
+  EXPECT_EQ(decide_looks(likely, 3).outcome, Outcome::kAccepted);
+  EXPECT_EQ(decide_looks(middling, 4).outcome, Outcome::kBelowThreshold) << "a picture";
+  EXPECT_EQ(decide_looks(middling, 8).outcome, Outcome::kAccepted) << "many middling looks";
+}
+
+TEST(Decide, AfterManyLooksMoreBackgroundIsNoRivalEither) {
+  const std::vector<float> small_bird{0.30F, 0, 0.05F, 0, 0, 0, 0.65F};
+  EXPECT_EQ(decide_looks(small_bird, kPictureLooks).outcome, Outcome::kBackground);
+  EXPECT_EQ(decide_looks(small_bird, 10).outcome, Outcome::kAccepted);
+}
+
+TEST(Decide, ARegionsListAndSeasonRankBeforeTheyRefuse) {
+  const DecideOptions options{.region = list("Turdus merula\nApus apus: 4-8\n")};
+  const std::vector<float> robin_or_blackbird{0.40F, 0, 0.55F, 0, 0, 0.05F, 0};
+  EXPECT_EQ(name(decide(robin_or_blackbird, options)), "turdus-merula") << "the robin is not on the list";
+  EXPECT_EQ(decide({0.1F, 0, 0.9F, 0, 0, 0, 0}, {.always = {"robin"}, .region = list("Turdus merula\n")}).outcome,
+            Outcome::kAccepted);
+  const std::vector<float> swift_or_blackbird{0.3F, 0, 0, 0, 0, 0.7F, 0};
+  EXPECT_EQ(name(decide(swift_or_blackbird, options, 6)), "apus-apus");
+  EXPECT_EQ(decide(swift_or_blackbird, options, 12).outcome, Outcome::kBelowThreshold) << "a swift in December";
 }
 
 TEST(Decide, AbstainsWhenTooMuchIsSpreadOverTheRest) {
@@ -189,7 +229,7 @@ TEST(Decide, NamesNoGenusWhenItsSumIsNotSureOrWhenTold) {
 }
 
 TEST(Decide, TakesTheNearestWordForTheLeastScore) {
-  const DecideOptions options{.scores = {{"Turdus", 0.95}, {"turdus-philomelos", 0.3}}};
+  const DecideOptions options{.scores = {{"Turdus", 0.98}, {"turdus-philomelos", 0.3}}};
   EXPECT_EQ(decide(kBlackbird, options).outcome, Outcome::kBelowThreshold);
   EXPECT_EQ(name(decide({0.1F, 0.4F, 0.1F, 0.1F, 0.1F, 0.1F, 0.1F}, options)), "turdus-philomelos");
 }

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cctype>
+
 #include "engine/base/format.h"
 
 namespace kinglet::visits {
@@ -19,36 +21,62 @@ const WallTime kNoon{std::chrono::sys_days(std::chrono::year(2026) / 5 / 4) + st
 
 class TrackerTest : public ::testing::Test {
  protected:
-  // 'm' blackbird, 'p' song thrush, 't' the genus of both, 'r' robin, 's' swift (unusual), '.' an abstention.
+  // 'm' blackbird, 'p' song thrush, 't' the genus of both, 'r' robin, 's' swift (unusual), '.' an abstention, '-' nobody
+  // there. A capital: that look alone says so, while all looks together do not yet.
   void frames(std::string_view script) {
     for (const char letter : script) {
       frame(letter);
-      now_ += milliseconds(100);
-      wall_ += milliseconds(100);
+      pass(milliseconds(100));
+    }
+  }
+  // A look at each of several tracks; ' ' leaves one out.
+  void frames_of(std::vector<std::string> scripts) {
+    for (std::size_t i = 0; i < scripts[0].size(); ++i) {
+      newest_ = ids_.next(wall_);
+      for (std::size_t track = 0; track < scripts.size(); ++track) {
+        if (scripts[track][i] != ' ') look(scripts[track][i], 0.9F, track);
+      }
+      pass(milliseconds(100));
     }
   }
   Tracked frame(char letter, float score = 0.9F) {
-    Answer answer;
-    answer.outcome = Outcome::kBelowThreshold;
-    if (const std::size_t at = std::string_view("mprst").find(letter); at != std::string_view::npos) {
-      answer.outcome = Outcome::kAccepted;
-      answer.taxon = at < 4 ? static_cast<std::uint32_t>(at) : *taxa_->find("turdus");
-      answer.score = score;
-      answer.unusual = letter == 's';
-      answer.entries[0] = {answer.taxon, static_cast<std::uint32_t>(at % 4), score};
-      answer.count = 1;
-    }
     newest_ = ids_.next(wall_);
+    return look(letter, score, 0);
+  }
+  Tracked look(char letter, float score, std::size_t track) {
+    const Answer answer = answer_of(letter, score, Outcome::kAccepted);
+    const Answer so_far = std::isupper(letter) != 0 ? answer_of('.', score, Outcome::kBelowThreshold) : answer;
     return tracker().update({.at = now_,
                              .wall = wall_,
                              .clock_synced = synced_,
-                             .answer = answer,
+                             .track = tracks_.at(track),
+                             .one_thing = one_thing_,
+                             .answer = so_far,
+                             .look = answer,
                              .prediction = newest_,
-                             .crop = {static_cast<int>(letter), 0, 1, 1}});
+                             .crop = {static_cast<int>(letter), 0, 1, 1},
+                             .box = {0.25 * static_cast<double>(track), 0.25, 0.2, 0.2}});
   }
-  void wait(SteadyClock::duration duration) {
+  [[nodiscard]] Answer answer_of(char letter, float score, Outcome outcome) const {
+    Answer answer;
+    answer.outcome = letter == '-' ? Outcome::kBackground : Outcome::kBelowThreshold;
+    const auto lower = static_cast<char>(std::tolower(letter));
+    const std::size_t at = std::string_view("mprst").find(lower);
+    if (at == std::string_view::npos) return answer;
+    answer.outcome = outcome;
+    answer.taxon = at < 4 ? static_cast<std::uint32_t>(at) : *taxa_->find("turdus");
+    answer.score = score;
+    answer.unusual = lower == 's';
+    answer.entries[0] = {answer.taxon, static_cast<std::uint32_t>(at % 4), score};
+    answer.count = 1;
+    return answer;
+  }
+  void pass(SteadyClock::duration duration) {
     now_ += duration;
     wall_ += duration;
+  }
+  void wait(SteadyClock::duration duration) {
+    pass(duration);
     tracker().tick(now_);
   }
   VisitTracker& tracker() {
@@ -78,6 +106,8 @@ class TrackerTest : public ::testing::Test {
   TrackerOptions options_{
       .last_seen = {{"turdus-merula", kNoon}, {"robin", kNoon}, {"turdus", kNoon}, {"swift", kNoon}}};
   IdMaker ids_{1};
+  std::array<Ulid, 4> tracks_{ids_.next(kNoon), ids_.next(kNoon), ids_.next(kNoon), ids_.next(kNoon)};
+  bool one_thing_ = false;
   Ulid newest_;  // of a prediction
   SteadyTime now_{std::chrono::hours(1)};
   WallTime wall_ = kNoon;
@@ -87,26 +117,68 @@ class TrackerTest : public ::testing::Test {
   std::map<std::uint64_t, Visit> visits_;
 };
 
-TEST_F(TrackerTest, AVisitBeginsWithItsFirstFrameWhenThreeFarEnoughApartAgree) {
-  frames("......mmmmmmmm");
-  EXPECT_THAT(events_, ElementsAre("start 1 turdus-merula at 0.6 for 0.6: 7 of 7"));
+TEST_F(TrackerTest, AVisitBeginsWithTheFirstOfTheLooksThatItRestsOn) {
+  frames("......MMM.Mm");
+  EXPECT_THAT(events_, ElementsAre("start 1 turdus-merula at 0.6 for 0.5: 5 of 6"));
 }
 
-TEST_F(TrackerTest, NeighbouringFramesAreNoIndependentVotes) {
-  frames("mmmmmm");
+TEST_F(TrackerTest, WhatAllLooksSayNamesNobodyWhileTheNewestLookSaysAnother) {
+  const Answer blackbird = answer_of('m', 0.9F, Outcome::kAccepted);
+  const Answer robin = answer_of('r', 0.9F, Outcome::kAccepted);
+  tracker().update({.at = now_, .track = tracks_[0], .answer = blackbird, .look = robin, .prediction = newest_});
   EXPECT_THAT(events_, IsEmpty());
 }
 
-TEST_F(TrackerTest, FramesThatAbstainCountAgainstIt) {
-  options_.min_gap = {};
-  frames("m..m..m..m..");
-  EXPECT_THAT(events_, IsEmpty());
-  frames("m.m.m");
-  EXPECT_THAT(events_, ElementsAre("start 1 turdus-merula at 1.2 for 0.4: 3 of 5"));
+TEST_F(TrackerTest, SeveralBirdsAreSeveralVisits) {
+  frames_of({"mmmmmm", "  rrrr"});
+  tracker().finish();
+  EXPECT_THAT(events_, ElementsAre("start 1 turdus-merula at 0.0 for 0.0: 1 of 1", "start 2 robin at 0.2 for 0.0: 1 of 1",
+                                   "end 1 turdus-merula at 0.0 for 0.5: 6 of 6", "end 2 robin at 0.2 for 0.3: 4 of 4"));
+}
+
+TEST_F(TrackerTest, TwoOfOneSpeciesAreOneVisitThatCountsThem) {
+  frames_of({"mmmmmmm", " mmmmm ", "   rrrr"});
+  tracker().finish();
+  ASSERT_EQ(visits_.size(), 2U);
+  EXPECT_EQ(visits_[1].count, 2U);
+  EXPECT_EQ(visits_[2].count, 1U);
+  EXPECT_EQ(events_[2], "end 1 turdus-merula at 0.0 for 0.6: 7 of 7") << "frames count once";
+}
+
+TEST_F(TrackerTest, TwoThatCameOneAfterTheOtherWereNeverTwoAtOnce) {
+  frames_of({"mmmm                          ", "                          mmmm"});
+  EXPECT_EQ(visits_[1].count, 1U);
+  EXPECT_EQ(visits_.size(), 1U);
+}
+
+TEST_F(TrackerTest, ABirdThatSitsWithItsBackToTheCameraStays) {
+  one_thing_ = true;
+  frames("mmm");
+  for (int i = 0; i < 40; ++i) {
+    pass(seconds(1));
+    frame('R');
+  }
+  frames("m");
+  EXPECT_EQ(visits_.size(), 1U);
+  wait(seconds(16));
+  EXPECT_EQ(visits_[1].state, VisitState::kEnded);
+}
+
+TEST_F(TrackerTest, AMistakeOfTheFirstGlanceIsMended) {
+  one_thing_ = true;
+  frames("mmmrrrr");
+  tracker().finish();
+  ASSERT_EQ(visits_.size(), 1U);
+  EXPECT_EQ(visits_[1].species_id(), "robin");
+}
+
+TEST_F(TrackerTest, AnotherNameForWhatWasSureIsAnotherBird) {
+  one_thing_ = true;
+  frames("mmmmmmmmmmmmmmmmrrr");
+  EXPECT_THAT(events_, ElementsAre("start 1 turdus-merula at 0.0 for 0.0: 1 of 1", "start 2 robin at 1.6 for 0.2: 3 of 3"));
 }
 
 TEST_F(TrackerTest, AVisitEndsWithItsLastFrameAfterTheTime) {
-  options_.min_gap = {};
   frames("mmmmm.......");
   wait(seconds(14));
   EXPECT_EQ(events_.size(), 1U);
@@ -116,18 +188,16 @@ TEST_F(TrackerTest, AVisitEndsWithItsLastFrameAfterTheTime) {
 }
 
 TEST_F(TrackerTest, ItDoesNotMatterHowOftenTheTimeIsAsked) {
-  options_.min_gap = {};
   frames("mmmmm...");
   now_ += seconds(100);
   wall_ += seconds(100);
   frames("mmm");
   EXPECT_THAT(events_,
-              ElementsAre("start 1 turdus-merula at 0.0 for 0.2: 3 of 3", "end 1 turdus-merula at 0.0 for 0.4: 5 of 5",
-                          "start 2 turdus-merula at 100.8 for 0.2: 3 of 3"));
+              ElementsAre("start 1 turdus-merula at 0.0 for 0.0: 1 of 1", "end 1 turdus-merula at 0.0 for 0.4: 5 of 5",
+                          "start 2 turdus-merula at 100.8 for 0.0: 1 of 1"));
 }
 
 TEST_F(TrackerTest, AShortAbsenceIsTheSameVisit) {
-  options_.min_gap = {};
   frames("mmm");
   wait(seconds(10));
   frames("m");
@@ -135,17 +205,16 @@ TEST_F(TrackerTest, AShortAbsenceIsTheSameVisit) {
   EXPECT_EQ(events_.back(), "end 1 turdus-merula at 0.0 for 10.3: 4 of 4");
 }
 
-TEST_F(TrackerTest, AnotherBirdTakesThePlace) {
-  options_.min_gap = {};
+TEST_F(TrackerTest, AnotherBirdAtThePlaceHasAVisitOfItsOwn) {
   frames("mmmmm..rrrr");
+  tracker().finish();
   EXPECT_THAT(events_,
-              ElementsAre("start 1 turdus-merula at 0.0 for 0.2: 3 of 3", "end 1 turdus-merula at 0.0 for 0.4: 5 of 5",
-                          "start 2 robin at 0.7 for 0.2: 3 of 3"));
+              ElementsAre("start 1 turdus-merula at 0.0 for 0.0: 1 of 1", "start 2 robin at 0.7 for 0.2: 3 of 3",
+                          "end 1 turdus-merula at 0.0 for 0.4: 5 of 5", "end 2 robin at 0.7 for 0.3: 4 of 4"));
   EXPECT_LT(visits_[1].id, visits_[2].id);
 }
 
 TEST_F(TrackerTest, NamesHeardInTurnsAreOneBirdCalledWhatMoreFramesCallIt) {
-  options_.min_gap = {};
   frames("mmmrmrrmrrmrrr");
   tracker().finish();
   ASSERT_EQ(visits_.size(), 1U);
@@ -155,17 +224,15 @@ TEST_F(TrackerTest, NamesHeardInTurnsAreOneBirdCalledWhatMoreFramesCallIt) {
 }
 
 TEST_F(TrackerTest, AFewOtherNamesChangeNothing) {
-  options_.min_gap = {};
   frames("mmmmmmrmmrmmmm");
   tracker().finish();
   EXPECT_EQ(events_.back(), "end 1 turdus-merula at 0.0 for 1.3: 12 of 14");
 }
 
 TEST_F(TrackerTest, AGenusIsRefinedToItsSpecies) {
-  options_.min_gap = {};
-  frames("tmt");
-  EXPECT_THAT(events_, ElementsAre("start 1 turdus at 0.0 for 0.2: 3 of 3"));
-  frames("mm");
+  frames("ttt");
+  EXPECT_THAT(events_, ElementsAre("start 1 turdus at 0.0 for 0.0: 1 of 1"));
+  frames("mmm");
   wait(seconds(1));
   frames("m");
   EXPECT_EQ(visits_[1].species_id(), "turdus-merula");
@@ -173,14 +240,12 @@ TEST_F(TrackerTest, AGenusIsRefinedToItsSpecies) {
 }
 
 TEST_F(TrackerTest, TheGenusProlongsAVisitOfItsSpecies) {
-  options_.min_gap = {};
   frames("mmmtttt");
   tracker().finish();
   EXPECT_EQ(events_.back(), "end 1 turdus-merula at 0.0 for 0.6: 3 of 3");
 }
 
 TEST_F(TrackerTest, UpdatesComeOnceASecondAndOnlyWithABetterLook) {
-  options_.min_gap = {};
   frames("mmm");
   for (int i = 0; i < 25; ++i) {
     frame('m', 0.9F + 0.001F * static_cast<float>(i));
@@ -193,8 +258,6 @@ TEST_F(TrackerTest, UpdatesComeOnceASecondAndOnlyWithABetterLook) {
 }
 
 TEST_F(TrackerTest, TellsWhichFrameIsTheBestLook) {
-  options_.min_gap = {};
-  frames("mm");
   EXPECT_TRUE(frame('m', 0.8F).best) << "the first frame of the visit";
   EXPECT_FALSE(frame('m', 0.7F).best);
   EXPECT_TRUE(frame('m', 0.95F).best);
@@ -205,7 +268,6 @@ TEST_F(TrackerTest, TellsWhichFrameIsTheBestLook) {
 }
 
 TEST_F(TrackerTest, TellsWhichPredictionsItRestsOn) {
-  options_.min_gap = {};
   std::vector<std::string> ids;
   const auto see = [&](char letter, float score) {
     frame(letter, score);
@@ -217,9 +279,9 @@ TEST_F(TrackerTest, TellsWhichPredictionsItRestsOn) {
     for (const KeptPrediction& prediction : visits_.at(1).predictions) named.push_back(prediction.id);
     return named;
   };
-  see('m', 0.8F);
+  see('M', 0.8F);
   see('.', 0.0F);
-  see('m', 0.9F);
+  see('M', 0.9F);
   see('m', 0.7F);
   EXPECT_THAT(rests_on(), ElementsAre(ids[0], ids[2], ids[3]));
   see('m', 0.6F);
@@ -230,18 +292,16 @@ TEST_F(TrackerTest, TellsWhichPredictionsItRestsOn) {
 }
 
 TEST_F(TrackerTest, TheScoreIsTheMeanOfTheAgreeingFrames) {
-  options_.min_gap = {};
   for (const float score : {0.6F, 0.8F, 1.0F}) {
     frame('m', score);
     now_ += milliseconds(100);
   }
-  frame('.');
+  tracker().finish();
   EXPECT_FLOAT_EQ(visits_[1].model_result.score, 0.8F);
   EXPECT_FLOAT_EQ(visits_[1].model_result.top.at(0).score, 1.0F);
 }
 
 TEST_F(TrackerTest, AWallClockThatJumpsNeitherSplitsNorReorders) {
-  options_.min_gap = {};
   frames("mmm");
   wall_ -= std::chrono::hours(24 * 365);
   frames("mmm");
@@ -257,7 +317,6 @@ TEST_F(TrackerTest, AWallClockThatJumpsNeitherSplitsNorReorders) {
 }
 
 TEST_F(TrackerTest, AClockThatIsSetDuringAVisitTellsItsBeginning) {
-  options_.min_gap = {};
   synced_ = false;
   wall_ = WallTime{};
   frames("mmm");
@@ -271,7 +330,6 @@ TEST_F(TrackerTest, AClockThatIsSetDuringAVisitTellsItsBeginning) {
 }
 
 TEST_F(TrackerTest, ASteadyTimeThatLiesIsTakenAsNow) {
-  options_.min_gap = {};
   frames("mm");
   now_ -= std::chrono::minutes(10);
   frames("mmm");
@@ -280,7 +338,6 @@ TEST_F(TrackerTest, ASteadyTimeThatLiesIsTakenAsNow) {
 }
 
 TEST_F(TrackerTest, UnusualAndFirstVisitorsAreMarked) {
-  options_.min_gap = {};
   frames("sss");
   EXPECT_TRUE(visits_[1].unusual) << "the answers say so";
   wait(seconds(20));
@@ -297,25 +354,23 @@ TEST_F(TrackerTest, UnusualAndFirstVisitorsAreMarked) {
   EXPECT_TRUE(visits_[5].unusual) << "the first of the season";
 }
 
-TEST_F(TrackerTest, AnOpenVisitGoesOnUnderOtherRules) {
+TEST_F(TrackerTest, AnOpenVisitGoesOnUnderOtherTimes) {
   frames("mmmmmmmm");
   options_.end_after = seconds(2);
-  options_.consensus_frames = 1;
   tracker().retune(options_);
   frames("mmm");
   wait(seconds(3));
   frames("r");
   EXPECT_THAT(events_,
-              ElementsAre("start 1 turdus-merula at 0.0 for 0.6: 7 of 7",
+              ElementsAre("start 1 turdus-merula at 0.0 for 0.0: 1 of 1",
                           "end 1 turdus-merula at 0.0 for 1.0: 11 of 11", "start 2 robin at 4.1 for 0.0: 1 of 1"));
 }
 
-TEST_F(TrackerTest, AStalledCameraForgetsOldVotes) {
-  options_.min_gap = {};
-  frames("mm");
+TEST_F(TrackerTest, LooksOfLongAgoAreNotOfThisVisit) {
+  frames("MM");
   wait(seconds(16));
   frames("m");
-  EXPECT_THAT(events_, IsEmpty());
+  EXPECT_THAT(events_, ElementsAre("start 1 turdus-merula at 16.2 for 0.0: 1 of 1"));
 }
 
 }  // namespace
