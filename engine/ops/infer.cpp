@@ -37,10 +37,9 @@ Result<void> check_arity(const Node& node, const Op& op) {
       return fail(ErrorCode::kBadData, format_text("input {} is missing", i), place(node));
     }
   }
-  if (!within(node.outputs.size(), op.min_outputs, op.max_outputs)) {
+  if (!within(node.outputs.size(), 1, op.max_outputs)) {
     return fail(ErrorCode::kBadData,
-                format_text("has {} outputs, expected {} to {}", node.outputs.size(), op.min_outputs, op.max_outputs),
-                place(node));
+                format_text("has {} outputs, expected 1 to {}", node.outputs.size(), op.max_outputs), place(node));
   }
   return {};
 }

@@ -18,12 +18,11 @@ const QLinearForm* qlinear_form(const Node& node) {
 const Op* qlinear_op_for(const Node& node) {
   if (!node.domain.empty()) return nullptr;
   const auto rows = all_ops();
-  const auto found = std::ranges::find_if(rows, [&](const Op* op) {
-    return op->qlinear.kind != QLinearKind::kNone && op->qlinear.becomes == node.op_type;
-  });
+  const auto found = std::ranges::find_if(
+      rows, [&](const Op& op) { return op.qlinear.kind != QLinearKind::kNone && op.qlinear.becomes == node.op_type; });
   if (found == rows.end()) return nullptr;
-  const QLinearForm& form = (*found)->qlinear;
-  return form.fits == nullptr || form.fits(node) ? *found : nullptr;
+  const QLinearForm& form = found->qlinear;
+  return form.fits == nullptr || form.fits(node) ? &*found : nullptr;
 }
 
 const QLinearForm* qlinear_form_for(const Node& node) {

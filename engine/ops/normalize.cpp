@@ -17,7 +17,7 @@ Result<void> normalize_node(Graph& graph, NodeId id, std::int64_t opset) {
   if (op->min_inputs > 0 && (node.inputs.empty() || node.inputs[0] == kNoValue)) {
     return refuse(graph, id, ErrorCode::kBadData, "input 0 is missing");
   }
-  if (op->min_outputs > 0 && node.outputs.empty()) return refuse(graph, id, ErrorCode::kBadData, "has no output");
+  if (node.outputs.empty()) return refuse(graph, id, ErrorCode::kBadData, "has no output");
   if (op->normalize == nullptr) return {};
   // Old forms may have fewer inputs, but none without the first, and none with a hole where one is needed.
   const std::vector<ValueId>& inputs = graph.node(id).inputs;

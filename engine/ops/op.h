@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: what the engine knows about one operator: schema, type and shape inference, exact evaluation, lowering.
-// One .cpp of families/ implements these functions side by side; ops.def lists the rows. A row's defaults are null: an
-// operator without `lower` runs through `evaluate`, slow but right.
+// ops.def has its names, how many inputs and outputs it takes and the layout that it works in; one .cpp of families/
+// has its functions side by side. Their defaults are null: without `lower` it runs through `evaluate`, slow but right.
 #pragma once
 
 #include <cstdint>
@@ -64,15 +64,8 @@ enum class LayoutRule : std::uint8_t {
   kTransposes,  // moves the numbers anyway, so its output may lie as its readers want it (Transpose)
 };
 
-// One operator. All functions are pure; reentrant.
-struct Op {
-  std::string_view domain;
-  std::string_view op_type;
-  int min_inputs = 1;
-  int max_inputs = 1;  // kVariadic: any number
-  int min_outputs = 1;
-  int max_outputs = 1;
-
+// What an operator's family has of it. All functions are pure; reentrant.
+struct OpParts {
   // Turns the node, as opset `opset` of its domain wrote it, into the inner (newest) form: attributes that became
   // inputs, old defaults spelled out. Null: all opsets are alike. kBadData or kUnsupported for forms out of scope.
   Result<void> (*normalize)(Graph& graph, NodeId id, std::int64_t opset) = nullptr;
@@ -94,7 +87,6 @@ struct Op {
   // Adds XNNPACK nodes for this node. Returns false (nothing added) when XNNPACK cannot take this form, with no
   // error: the node then runs through evaluate. Everything was verified before by infer; shapes are static here.
   Result<bool> (*lower)(xnn::SubgraphBuilder& builder, const Graph& graph, NodeId id) = nullptr;
-  LayoutRule layout = LayoutRule::kLogical;
 
   // What passes, planner and quantiser ask.
   Traits traits;
@@ -116,6 +108,16 @@ struct Op {
 
   // Output numbers depend on nothing but the inputs (random operators would say false).
   bool deterministic = true;
+};
+
+// A row of ops.def with its parts.
+struct Op : OpParts {
+  std::string_view domain;  // "" is ONNX's own
+  std::string_view op_type;
+  int min_inputs = 1;
+  int max_inputs = 1;   // kVariadic: any number
+  int max_outputs = 1;  // at least one
+  LayoutRule layout = LayoutRule::kLogical;
 
   static constexpr int kVariadic = 1 << 20;
 };
@@ -124,7 +126,7 @@ struct Op {
 [[nodiscard]] const Op* find_op(std::string_view domain, std::string_view op_type);
 
 // All rows, sorted as in ops.def.
-[[nodiscard]] std::span<const Op* const> all_ops();
+[[nodiscard]] std::span<const Op> all_ops();
 
 // Infers types and shapes of every node in order. Errors name the node.
 [[nodiscard]] Result<void> infer_shapes(Graph& graph);

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <utility>
+#include <vector>
 
 #include "engine/ops/rows.h"
 
 namespace kinglet::engine {
 namespace {
-
-constexpr std::array kRows{
-#define KINGLET_OP(variable) &ops::variable,
-#include "engine/ops/ops.def"
-#undef KINGLET_OP
-};
 
 std::pair<std::string_view, std::string_view> key(const Op* op) { return {op->domain, op->op_type}; }
 
@@ -20,7 +14,8 @@ std::pair<std::string_view, std::string_view> key(const Op* op) { return {op->do
 
 const Op* find_op(std::string_view domain, std::string_view op_type) {
   static const auto sorted = [] {
-    auto rows = kRows;
+    std::vector<const Op*> rows;
+    for (const Op& op : all_ops()) rows.push_back(&op);
     std::ranges::sort(rows, {}, key);
     return rows;
   }();
@@ -29,6 +24,14 @@ const Op* find_op(std::string_view domain, std::string_view op_type) {
   return at != sorted.end() && key(*at) == wanted ? *at : nullptr;
 }
 
-std::span<const Op* const> all_ops() { return kRows; }
+std::span<const Op> all_ops() {
+  static const Op kOps[] = {
+#define KINGLET_OP(variable, domain, op_type, min_inputs, max_inputs, max_outputs, layout) \
+  {ops::variable, domain, op_type, min_inputs, max_inputs, max_outputs, LayoutRule::layout},
+#include "engine/ops/ops.def"
+#undef KINGLET_OP
+  };
+  return kOps;
+}
 
 }  // namespace kinglet::engine

@@ -98,9 +98,9 @@ class Mutator : RandomModelParts {
   bool change_operator() {
     NodeProto* node = any_node();
     if (node == nullptr) return false;
-    const engine::Op* op = pick(engine::all_ops());
-    node->set_op_type(std::string(op->op_type));
-    node->set_domain(std::string(op->domain));
+    const engine::Op& op = pick(engine::all_ops());
+    node->set_op_type(std::string(op.op_type));
+    node->set_domain(std::string(op.domain));
     return true;
   }
 
@@ -185,16 +185,16 @@ class Mutator : RandomModelParts {
   }
 
   bool insert_node() {
-    const engine::Op* op = pick(engine::all_ops());
+    const engine::Op& op = pick(engine::all_ops());
     const std::string source = any_value();
     if (source.empty()) return false;
     NodeProto node;
-    node.set_op_type(std::string(op->op_type));
-    node.set_domain(std::string(op->domain));
+    node.set_op_type(std::string(op.op_type));
+    node.set_domain(std::string(op.domain));
     node.add_input(source);
-    const int most = std::min(op->max_inputs, 4);
-    while (node.input_size() < op->min_inputs || (node.input_size() < most && one_in(3))) node.add_input(any_value());
-    for (int i = 0; i < op->min_outputs; ++i) node.add_output(new_name());
+    const int most = std::min(op.max_inputs, 4);
+    while (node.input_size() < op.min_inputs || (node.input_size() < most && one_in(3))) node.add_input(any_value());
+    node.add_output(new_name());
     weave(std::move(node), source);
     return true;
   }

@@ -213,75 +213,29 @@ Result<void> evaluate_prelu(const Node& /*node*/, Inputs inputs, std::span<Tenso
 
 }  // namespace
 
-const Op kRelu{.op_type = "Relu",
-               .infer = infer_same<kNumbers>,
-               .evaluate = evaluate_relu,
-               .lower = lower_relu,
-               .layout = LayoutRule::kFollow,
-               .traits = {.elementwise = Elementwise::kUnary,
-                          .clamp = Clamp::kAboveZero,
-                          .never_negative = NeverNegative::kAlways,
-                          .homogeneous = true}};
-const Op kLeakyRelu{.op_type = "LeakyRelu",
-                    .infer = infer_same<kFloats>,
-                    .evaluate = evaluate_leaky_relu,
-                    .lower = lower_leaky_relu,
-                    .layout = LayoutRule::kFollow,
-                    .traits = {.elementwise = Elementwise::kUnary, .homogeneous = true}};
-const Op kSigmoid{.op_type = "Sigmoid",
-                  .infer = infer_same<kFloats>,
-                  .evaluate = evaluate_sigmoid,
-                  .lower = lower_unary<xnn_unary_sigmoid>,
-                  .layout = LayoutRule::kFollow,
-                  .traits = {.elementwise = Elementwise::kUnary, .never_negative = NeverNegative::kAlways}};
-const Op kHardSigmoid{.op_type = "HardSigmoid",
-                      .infer = infer_same<kFloats>,
-                      .evaluate = evaluate_hard_sigmoid,
-                      .lower = lower_hard_sigmoid,
-                      .layout = LayoutRule::kFollow,
-                      .traits = {.elementwise = Elementwise::kUnary, .never_negative = NeverNegative::kAlways}};
-const Op kHardSwish{.op_type = "HardSwish",
-                    .infer = infer_same<kFloats>,
-                    .evaluate = evaluate_hard_swish,
-                    .lower = lower_unary<xnn_unary_hardswish>,
-                    .layout = LayoutRule::kFollow,
-                    .traits = {.elementwise = Elementwise::kUnary}};
-const Op kTanh{.op_type = "Tanh",
-               .infer = infer_same<kFloats>,
-               .evaluate = evaluate_tanh,
-               .lower = lower_unary<xnn_unary_tanh>,
-               .layout = LayoutRule::kFollow,
-               .traits = {.elementwise = Elementwise::kUnary}};
-const Op kSoftsign{.op_type = "Softsign",
-                   .infer = infer_same<kFloats>,
-                   .evaluate = evaluate_softsign,
-                   .traits = {.elementwise = Elementwise::kUnary}};
-const Op kThresholdedRelu{.op_type = "ThresholdedRelu",
-                          .infer = infer_same<kFloats>,
-                          .evaluate = evaluate_thresholded_relu,
-                          .traits = {.elementwise = Elementwise::kUnary}};
-const Op kGelu{.op_type = "Gelu",
-               .infer = infer_gelu,
-               .evaluate = evaluate_gelu,
-               .lower = lower_gelu,
-               .layout = LayoutRule::kFollow,
-               .traits = {.elementwise = Elementwise::kUnary}};
-const Op kClip{.op_type = "Clip",
-               .max_inputs = 3,
-               .normalize = normalize_clip,
-               .infer = infer_clip,
-               .evaluate = evaluate_clip,
-               .lower = lower_clip,
-               .layout = LayoutRule::kFollow,
-               .traits = {.elementwise = Elementwise::kUnary, .clamp = Clamp::kByInputs}};
-const Op kPRelu{.op_type = "PRelu",
-                .min_inputs = 2,
-                .max_inputs = 2,
-                .normalize = normalize_prelu,
-                .infer = infer_prelu,
-                .evaluate = evaluate_prelu,
-                .lower = lower_binary<xnn_binary_prelu>,
-                .layout = LayoutRule::kFollow,
-                .traits = {.dims = DimRule::kLikeFirst}};
+const OpParts kRelu =
+    each_number(infer_same<kNumbers>, evaluate_relu, lower_relu,
+                {.clamp = Clamp::kAboveZero, .never_negative = NeverNegative::kAlways, .homogeneous = true});
+const OpParts kLeakyRelu =
+    each_number(infer_same<kFloats>, evaluate_leaky_relu, lower_leaky_relu, {.homogeneous = true});
+const OpParts kSigmoid = each_number(infer_same<kFloats>, evaluate_sigmoid, lower_unary<xnn_unary_sigmoid>,
+                                     {.never_negative = NeverNegative::kAlways});
+const OpParts kHardSigmoid = each_number(infer_same<kFloats>, evaluate_hard_sigmoid, lower_hard_sigmoid,
+                                         {.never_negative = NeverNegative::kAlways});
+const OpParts kHardSwish = each_number(infer_same<kFloats>, evaluate_hard_swish, lower_unary<xnn_unary_hardswish>);
+const OpParts kTanh = each_number(infer_same<kFloats>, evaluate_tanh, lower_unary<xnn_unary_tanh>);
+const OpParts kSoftsign = each_number(infer_same<kFloats>, evaluate_softsign);
+const OpParts kThresholdedRelu = each_number(infer_same<kFloats>, evaluate_thresholded_relu);
+const OpParts kGelu = each_number(infer_gelu, evaluate_gelu, lower_gelu);
+const OpParts kClip{.normalize = normalize_clip,
+                    .infer = infer_clip,
+                    .evaluate = evaluate_clip,
+                    .lower = lower_clip,
+                    .traits = {.elementwise = Elementwise::kUnary, .clamp = Clamp::kByInputs}};
+const OpParts kPRelu{.normalize = normalize_prelu,
+                     .infer = infer_prelu,
+                     .evaluate = evaluate_prelu,
+                     .lower = lower_binary<xnn_binary_prelu>,
+                     .traits = {.dims = DimRule::kLikeFirst}};
 
 }  // namespace kinglet::engine::ops

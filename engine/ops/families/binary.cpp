@@ -249,106 +249,46 @@ struct OneTrue {
   }
 };
 
+// Broadcast to each other, of any number of inputs.
+constexpr OpParts of_all(Infer infer, Evaluate evaluate, Lower lower, Traits traits) {
+  traits.elementwise = Elementwise::kBroadcast;
+  return {.infer = infer, .evaluate = evaluate, .lower = lower, .traits = traits};
+}
+
+constexpr OpParts of_two(Infer infer, Evaluate evaluate, Lower lower = nullptr, Traits traits = {}) {
+  OpParts parts = of_all(infer, evaluate, lower, traits);
+  parts.normalize = normalize_legacy_broadcast;
+  return parts;
+}
+
 }  // namespace
 
-#define KINGLET_BINARY(name, type, infer_function, evaluate_function)                             \
-  const Op name {                                                                                 \
-    .op_type = (type), .min_inputs = 2, .max_inputs = 2, .normalize = normalize_legacy_broadcast, \
-    .infer = (infer_function), .evaluate = (evaluate_function), .traits = {                       \
-      .elementwise = Elementwise::kBroadcast                                                      \
-    }                                                                                             \
-  }
+const OpParts kMod = of_two(infer_arithmetic<kNumbers>, evaluate_mod);
+const OpParts kEqual = of_two(infer_comparison<kAnyType>, evaluate_comparison<std::equal_to<>>);
+const OpParts kLess = of_two(infer_comparison<kNumbers>, evaluate_comparison<std::less<>>);
+const OpParts kLessOrEqual = of_two(infer_comparison<kNumbers>, evaluate_comparison<std::less_equal<>>);
+const OpParts kGreater = of_two(infer_comparison<kNumbers>, evaluate_comparison<std::greater<>>);
+const OpParts kGreaterOrEqual = of_two(infer_comparison<kNumbers>, evaluate_comparison<std::greater_equal<>>);
+const OpParts kAnd = of_two(infer_comparison<kBool>, evaluate_comparison<BothTrue>);
+const OpParts kOr = of_two(infer_comparison<kBool>, evaluate_comparison<AnyTrue>);
+const OpParts kXor = of_two(infer_comparison<kBool>, evaluate_comparison<OneTrue>);
 
-KINGLET_BINARY(kMod, "Mod", infer_arithmetic<kNumbers>, evaluate_mod);
-KINGLET_BINARY(kEqual, "Equal", infer_comparison<kAnyType>, evaluate_comparison<std::equal_to<>>);
-KINGLET_BINARY(kLess, "Less", infer_comparison<kNumbers>, evaluate_comparison<std::less<>>);
-KINGLET_BINARY(kLessOrEqual, "LessOrEqual", infer_comparison<kNumbers>, evaluate_comparison<std::less_equal<>>);
-KINGLET_BINARY(kGreater, "Greater", infer_comparison<kNumbers>, evaluate_comparison<std::greater<>>);
-KINGLET_BINARY(kGreaterOrEqual, "GreaterOrEqual", infer_comparison<kNumbers>,
-               evaluate_comparison<std::greater_equal<>>);
-KINGLET_BINARY(kAnd, "And", infer_comparison<kBool>, evaluate_comparison<BothTrue>);
-KINGLET_BINARY(kOr, "Or", infer_comparison<kBool>, evaluate_comparison<AnyTrue>);
-KINGLET_BINARY(kXor, "Xor", infer_comparison<kBool>, evaluate_comparison<OneTrue>);
-#undef KINGLET_BINARY
-
-const Op kPow{.op_type = "Pow",
-              .min_inputs = 2,
-              .max_inputs = 2,
-              .normalize = normalize_legacy_broadcast,
-              .infer = infer_pow,
-              .evaluate = evaluate_pow,
-              .lower = lower_pow,
-              .layout = LayoutRule::kFollow,
-              .traits = {.elementwise = Elementwise::kBroadcast}};
-const Op kAdd{
-    .op_type = "Add",
-    .min_inputs = 2,
-    .max_inputs = 2,
-    .normalize = normalize_legacy_broadcast,
-    .infer = infer_arithmetic<kNumbers>,
-    .evaluate = evaluate_add,
-    .lower = lower_binary<xnn_binary_add>,
-    .layout = LayoutRule::kFollow,
-    .traits = {
-        .elementwise = Elementwise::kBroadcast, .never_negative = NeverNegative::kLikeInputs, .takes_clip = true}};
-const Op kSub{.op_type = "Sub",
-              .min_inputs = 2,
-              .max_inputs = 2,
-              .normalize = normalize_legacy_broadcast,
-              .infer = infer_arithmetic<kNumbers>,
-              .evaluate = evaluate_sub,
-              .lower = lower_binary<xnn_binary_subtract>,
-              .layout = LayoutRule::kFollow,
-              .traits = {.elementwise = Elementwise::kBroadcast, .takes_clip = true}};
-const Op kMul{
-    .op_type = "Mul",
-    .min_inputs = 2,
-    .max_inputs = 2,
-    .normalize = normalize_legacy_broadcast,
-    .infer = infer_arithmetic<kNumbers>,
-    .evaluate = evaluate_mul,
-    .lower = lower_binary<xnn_binary_multiply>,
-    .layout = LayoutRule::kFollow,
-    .traits = {
-        .elementwise = Elementwise::kBroadcast, .never_negative = NeverNegative::kLikeInputs, .takes_clip = true}};
-const Op kDiv{.op_type = "Div",
-              .min_inputs = 2,
-              .max_inputs = 2,
-              .normalize = normalize_legacy_broadcast,
-              .infer = infer_arithmetic<kNumbers>,
-              .evaluate = evaluate_div,
-              .lower = lower_binary<xnn_binary_divide>,
-              .layout = LayoutRule::kFollow,
-              .traits = {.elementwise = Elementwise::kBroadcast, .takes_clip = true}};
-const Op kMin{
-    .op_type = "Min",
-    .max_inputs = Op::kVariadic,
-    .infer = infer_arithmetic<kNumbers>,
-    .evaluate = evaluate_min,
-    .lower = lower_binary<xnn_binary_minimum>,
-    .layout = LayoutRule::kFollow,
-    .traits = {
-        .elementwise = Elementwise::kBroadcast, .never_negative = NeverNegative::kLikeInputs, .fits_half = false}};
-const Op kMax{.op_type = "Max",
-              .max_inputs = Op::kVariadic,
-              .infer = infer_arithmetic<kNumbers>,
-              .evaluate = evaluate_max,
-              .lower = lower_binary<xnn_binary_maximum>,
-              .layout = LayoutRule::kFollow,
-              .traits = {.elementwise = Elementwise::kBroadcast, .fits_half = false}};
-const Op kSum{.op_type = "Sum",
-              .max_inputs = Op::kVariadic,
-              .infer = infer_arithmetic<kNumbers>,
-              .evaluate = evaluate_sum,
-              .lower = lower_binary<xnn_binary_add>,
-              .layout = LayoutRule::kFollow,
-              .traits = {.elementwise = Elementwise::kBroadcast, .never_negative = NeverNegative::kLikeInputs}};
-const Op kMean{.op_type = "Mean",
-               .max_inputs = Op::kVariadic,
-               .infer = infer_arithmetic<kFloats>,
-               .evaluate = evaluate_mean,
-               .lower = lower_mean,
-               .layout = LayoutRule::kFollow,
-               .traits = {.elementwise = Elementwise::kBroadcast, .never_negative = NeverNegative::kLikeInputs}};
+const OpParts kPow = of_two(infer_pow, evaluate_pow, lower_pow);
+const OpParts kAdd = of_two(infer_arithmetic<kNumbers>, evaluate_add, lower_binary<xnn_binary_add>,
+                            {.never_negative = NeverNegative::kLikeInputs, .takes_clip = true});
+const OpParts kSub =
+    of_two(infer_arithmetic<kNumbers>, evaluate_sub, lower_binary<xnn_binary_subtract>, {.takes_clip = true});
+const OpParts kMul = of_two(infer_arithmetic<kNumbers>, evaluate_mul, lower_binary<xnn_binary_multiply>,
+                            {.never_negative = NeverNegative::kLikeInputs, .takes_clip = true});
+const OpParts kDiv =
+    of_two(infer_arithmetic<kNumbers>, evaluate_div, lower_binary<xnn_binary_divide>, {.takes_clip = true});
+const OpParts kMin = of_all(infer_arithmetic<kNumbers>, evaluate_min, lower_binary<xnn_binary_minimum>,
+                            {.never_negative = NeverNegative::kLikeInputs, .fits_half = false});
+const OpParts kMax =
+    of_all(infer_arithmetic<kNumbers>, evaluate_max, lower_binary<xnn_binary_maximum>, {.fits_half = false});
+const OpParts kSum = of_all(infer_arithmetic<kNumbers>, evaluate_sum, lower_binary<xnn_binary_add>,
+                            {.never_negative = NeverNegative::kLikeInputs});
+const OpParts kMean =
+    of_all(infer_arithmetic<kFloats>, evaluate_mean, lower_mean, {.never_negative = NeverNegative::kLikeInputs});
 
 }  // namespace kinglet::engine::ops

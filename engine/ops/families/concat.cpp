@@ -163,22 +163,15 @@ Result<bool> lower_split(SubgraphBuilder& builder, const Graph& graph, NodeId id
 
 }  // namespace
 
-const Op kConcat{.op_type = "Concat",
-                 .max_inputs = Op::kVariadic,
-                 .normalize = normalize_concat,
-                 .infer = infer_concat,
-                 .evaluate = evaluate_concat,
-                 .lower = lower_concat,
-                 .layout = LayoutRule::kFollow,
-                 .traits = {.never_negative = NeverNegative::kLikeInputs, .levels = Levels::kOfAll}};
-const Op kSplit{.op_type = "Split",
-                .max_inputs = 2,
-                .max_outputs = Op::kVariadic,
-                .normalize = normalize_split,
-                .infer = infer_split,
-                .evaluate = evaluate_split,
-                .lower = lower_split,
-                .layout = LayoutRule::kFollow,
-                .traits = {.levels = Levels::kOfFirst}};
+const OpParts kConcat{.normalize = normalize_concat,
+                      .infer = infer_concat,
+                      .evaluate = evaluate_concat,
+                      .lower = lower_concat,
+                      .traits = {.never_negative = NeverNegative::kLikeInputs, .levels = Levels::kOfAll}};
+const OpParts kSplit{.normalize = normalize_split,
+                     .infer = infer_split,
+                     .evaluate = evaluate_split,
+                     .lower = lower_split,
+                     .traits = {.levels = Levels::kOfFirst}};
 
 }  // namespace kinglet::engine::ops

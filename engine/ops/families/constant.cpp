@@ -98,14 +98,11 @@ Result<void> evaluate_constant_of_shape(const Node& node, Inputs /*inputs*/, std
 
 }  // namespace
 
-const Op kCast{.op_type = "Cast",
-               .normalize = normalize_cast,
-               .infer = infer_cast,
-               .evaluate = evaluate_cast,
-               .traits = {.elementwise = Elementwise::kUnary}};
-const Op kCastLike{
-    .op_type = "CastLike", .min_inputs = 2, .max_inputs = 2, .infer = infer_cast_like, .evaluate = evaluate_cast};
-const Op kConstantOfShape{
-    .op_type = "ConstantOfShape", .infer = infer_constant_of_shape, .evaluate = evaluate_constant_of_shape};
+const OpParts kCast{.normalize = normalize_cast,
+                    .infer = infer_cast,
+                    .evaluate = evaluate_cast,
+                    .traits = {.elementwise = Elementwise::kUnary}};
+const OpParts kCastLike{.infer = infer_cast_like, .evaluate = evaluate_cast};
+const OpParts kConstantOfShape{.infer = infer_constant_of_shape, .evaluate = evaluate_constant_of_shape};
 
 }  // namespace kinglet::engine::ops

@@ -69,15 +69,11 @@ double conv_steps(const Graph& graph, const Node& node) { return convolution_ste
 
 }  // namespace
 
-const Op kConv{.op_type = "Conv",
-               .min_inputs = 2,
-               .max_inputs = 3,
-               .infer = infer_conv,
-               .evaluate = evaluate_conv,
-               .steps = conv_steps,
-               .lower = lower_conv,
-               .layout = LayoutRule::kNhwc,
-               .traits = {.dims = DimRule::kBatch, .takes_clip = true},
-               .multiply_adds = convolution_multiply_adds<1>};
+const OpParts kConv{.infer = infer_conv,
+                    .evaluate = evaluate_conv,
+                    .steps = conv_steps,
+                    .lower = lower_conv,
+                    .traits = {.dims = DimRule::kBatch, .takes_clip = true},
+                    .multiply_adds = convolution_multiply_adds<1>};
 
 }  // namespace kinglet::engine::ops

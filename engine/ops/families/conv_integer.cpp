@@ -130,22 +130,13 @@ double qlinear_conv_steps(const Graph& graph, const Node& node) { return convolu
 
 }  // namespace
 
-const Op kConvInteger{.op_type = "ConvInteger",
-                      .min_inputs = 2,
-                      .max_inputs = 4,
-                      .infer = infer_conv_integer,
-                      .evaluate = evaluate_conv_integer,
-                      .steps = conv_integer_steps};
-const Op kQLinearConv{.op_type = "QLinearConv",
-                      .min_inputs = 8,
-                      .max_inputs = 9,
-                      .infer = infer_qlinear_conv,
-                      .evaluate = evaluate_qlinear_conv,
-                      .steps = qlinear_conv_steps,
-                      .lower = lower_qlinear_conv,
-                      .layout = LayoutRule::kNhwc,
-                      .qlinear = {.kind = QLinearKind::kLayer, .becomes = "Conv", .b = 3, .bias = 8, .y_scale = 6},
-                      .multiply_adds = convolution_multiply_adds<3>,
-                      .work = convolution_work};
+const OpParts kConvInteger{.infer = infer_conv_integer, .evaluate = evaluate_conv_integer, .steps = conv_integer_steps};
+const OpParts kQLinearConv{.infer = infer_qlinear_conv,
+                           .evaluate = evaluate_qlinear_conv,
+                           .steps = qlinear_conv_steps,
+                           .lower = lower_qlinear_conv,
+                           .qlinear = {.kind = QLinearKind::kLayer, .becomes = "Conv", .b = 3, .bias = 8, .y_scale = 6},
+                           .multiply_adds = convolution_multiply_adds<3>,
+                           .work = convolution_work};
 
 }  // namespace kinglet::engine::ops

@@ -79,13 +79,9 @@ Result<bool> lower_linear(SubgraphBuilder& builder, const Graph& graph, NodeId i
 
 }  // namespace
 
-const Op kLinear{.domain = "kinglet",
-                 .op_type = "Linear",
-                 .min_inputs = 3,
-                 .max_inputs = 3,
-                 .infer = infer_linear,
-                 .evaluate = evaluate_linear,
-                 .lower = lower_linear,
-                 .multiply_adds = product_multiply_adds<1>};
+const OpParts kLinear{.infer = infer_linear,
+                      .evaluate = evaluate_linear,
+                      .lower = lower_linear,
+                      .multiply_adds = product_multiply_adds<1>};
 
 }  // namespace kinglet::engine::ops

@@ -248,10 +248,6 @@ double einsum_steps(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-const Op kEinsum{.op_type = "Einsum",
-                 .max_inputs = Op::kVariadic,
-                 .infer = infer_einsum,
-                 .evaluate = evaluate_einsum,
-                 .steps = einsum_steps};
+const OpParts kEinsum{.infer = infer_einsum, .evaluate = evaluate_einsum, .steps = einsum_steps};
 
 }  // namespace kinglet::engine::ops

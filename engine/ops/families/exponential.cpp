@@ -130,48 +130,22 @@ Result<bool> lower_qlinear_mish(SubgraphBuilder& builder, const Graph& graph, No
 
 }  // namespace
 
-const Op kElu{.op_type = "Elu",
-              .infer = infer_same<kFloats>,
-              .evaluate = evaluate_elu,
-              .lower = lower_elu,
-              .layout = LayoutRule::kFollow,
-              .traits = {.elementwise = Elementwise::kUnary}};
-const Op kSelu{.op_type = "Selu",
-               .normalize = normalize_selu,
-               .infer = infer_same<kFloats>,
-               .evaluate = evaluate_selu,
-               .traits = {.elementwise = Elementwise::kUnary}};
-const Op kCelu{.op_type = "Celu",
-               .infer = infer_same<kFloats>,
-               .evaluate = evaluate_celu,
-               .lower = lower_celu,
-               .layout = LayoutRule::kFollow,
-               .traits = {.elementwise = Elementwise::kUnary}};
-const Op kQLinearCelu{.domain = "kinglet",
-                      .op_type = "QLinearCelu",
-                      .max_inputs = 5,
-                      .infer = infer_qlinear_unary,
-                      .evaluate = evaluate_table<evaluate_celu>,
-                      .lower = lower_qlinear_celu,
-                      .layout = LayoutRule::kFollow,
-                      .qlinear = {.kind = QLinearKind::kTable, .becomes = "Celu"}};
-const Op kSoftplus{.op_type = "Softplus",
-                   .infer = infer_same<kFloats>,
-                   .evaluate = evaluate_softplus,
-                   .traits = {.elementwise = Elementwise::kUnary, .never_negative = NeverNegative::kAlways}};
-const Op kMish{.op_type = "Mish",
-               .infer = infer_same<kFloats>,
-               .evaluate = evaluate_mish,
-               .lower = lower_mish,
-               .layout = LayoutRule::kFollow,
-               .traits = {.elementwise = Elementwise::kUnary}};
-const Op kQLinearMish{.domain = "kinglet",
-                      .op_type = "QLinearMish",
-                      .max_inputs = 5,
-                      .infer = infer_qlinear_unary,
-                      .evaluate = evaluate_table<evaluate_mish>,
-                      .lower = lower_qlinear_mish,
-                      .layout = LayoutRule::kFollow,
-                      .qlinear = {.kind = QLinearKind::kTable, .becomes = "Mish"}};
+const OpParts kElu = each_number(infer_same<kFloats>, evaluate_elu, lower_elu);
+const OpParts kSelu{.normalize = normalize_selu,
+                    .infer = infer_same<kFloats>,
+                    .evaluate = evaluate_selu,
+                    .traits = {.elementwise = Elementwise::kUnary}};
+const OpParts kCelu = each_number(infer_same<kFloats>, evaluate_celu, lower_celu);
+const OpParts kQLinearCelu{.infer = infer_qlinear_unary,
+                           .evaluate = evaluate_table<evaluate_celu>,
+                           .lower = lower_qlinear_celu,
+                           .qlinear = {.kind = QLinearKind::kTable, .becomes = "Celu"}};
+const OpParts kSoftplus =
+    each_number(infer_same<kFloats>, evaluate_softplus, nullptr, {.never_negative = NeverNegative::kAlways});
+const OpParts kMish = each_number(infer_same<kFloats>, evaluate_mish, lower_mish);
+const OpParts kQLinearMish{.infer = infer_qlinear_unary,
+                           .evaluate = evaluate_table<evaluate_mish>,
+                           .lower = lower_qlinear_mish,
+                           .qlinear = {.kind = QLinearKind::kTable, .becomes = "Mish"}};
 
 }  // namespace kinglet::engine::ops

@@ -32,7 +32,6 @@ Result<bool> lower_silu(SubgraphBuilder& builder, const Graph& graph, NodeId id)
 }
 
 // --- ChannelShuffle: the channels of [N,C,H,W] as [g, C/g], read as [C/g, g]
-// ------------------------------------------
 
 Result<void> infer_channel_shuffle(InferContext& context) {
   KINGLET_TRY(need_type(context, 0, kAnyType));
@@ -80,18 +79,8 @@ Result<bool> lower_channel_shuffle(SubgraphBuilder& builder, const Graph& graph,
 
 }  // namespace
 
-const Op kSilu{.domain = "kinglet",
-               .op_type = "Silu",
-               .infer = infer_same<kFloats>,
-               .evaluate = evaluate_silu,
-               .lower = lower_silu,
-               .layout = LayoutRule::kFollow,
-               .traits = {.elementwise = Elementwise::kUnary}};
-const Op kChannelShuffle{.domain = "kinglet",
-                         .op_type = "ChannelShuffle",
-                         .infer = infer_channel_shuffle,
-                         .evaluate = evaluate_channel_shuffle,
-                         .lower = lower_channel_shuffle,
-                         .layout = LayoutRule::kFollow};
+const OpParts kSilu = each_number(infer_same<kFloats>, evaluate_silu, lower_silu);
+const OpParts kChannelShuffle{
+    .infer = infer_channel_shuffle, .evaluate = evaluate_channel_shuffle, .lower = lower_channel_shuffle};
 
 }  // namespace kinglet::engine::ops

@@ -401,36 +401,13 @@ Result<void> evaluate_one_hot(const Node& node, Inputs inputs, std::span<Tensor>
 
 }  // namespace
 
-const Op kGather{.op_type = "Gather",
-                 .min_inputs = 2,
-                 .max_inputs = 2,
-                 .infer = infer_gather,
-                 .evaluate = evaluate_gather,
-                 .lower = lower_gather};
-const Op kGatherElements{.op_type = "GatherElements",
-                         .min_inputs = 2,
-                         .max_inputs = 2,
-                         .infer = infer_gather_elements,
-                         .evaluate = evaluate_gather_elements};
-const Op kGatherND{
-    .op_type = "GatherND", .min_inputs = 2, .max_inputs = 2, .infer = infer_gather_nd, .evaluate = evaluate_gather_nd};
-const Op kScatterElements{.op_type = "ScatterElements",
-                          .min_inputs = 3,
-                          .max_inputs = 3,
-                          .infer = infer_scatter_elements,
-                          .evaluate = evaluate_scatter_elements};
-const Op kScatterND{.op_type = "ScatterND",
-                    .min_inputs = 3,
-                    .max_inputs = 3,
-                    .infer = infer_scatter_nd,
-                    .evaluate = evaluate_scatter_nd};
-const Op kWhere{.op_type = "Where",
-                .min_inputs = 3,
-                .max_inputs = 3,
-                .infer = infer_where,
-                .evaluate = evaluate_where,
-                .traits = {.elementwise = Elementwise::kBroadcast}};
-const Op kOneHot{
-    .op_type = "OneHot", .min_inputs = 3, .max_inputs = 3, .infer = infer_one_hot, .evaluate = evaluate_one_hot};
+const OpParts kGather{.infer = infer_gather, .evaluate = evaluate_gather, .lower = lower_gather};
+const OpParts kGatherElements{.infer = infer_gather_elements, .evaluate = evaluate_gather_elements};
+const OpParts kGatherND{.infer = infer_gather_nd, .evaluate = evaluate_gather_nd};
+const OpParts kScatterElements{.infer = infer_scatter_elements, .evaluate = evaluate_scatter_elements};
+const OpParts kScatterND{.infer = infer_scatter_nd, .evaluate = evaluate_scatter_nd};
+const OpParts kWhere{
+    .infer = infer_where, .evaluate = evaluate_where, .traits = {.elementwise = Elementwise::kBroadcast}};
+const OpParts kOneHot{.infer = infer_one_hot, .evaluate = evaluate_one_hot};
 
 }  // namespace kinglet::engine::ops

@@ -12,7 +12,6 @@ namespace kinglet::engine::ops {
 namespace {
 
 // --- Range: start, limit, delta -> start, start + delta ... below (or above) limit
-// ------------------------------------
 
 // How many numbers; nothing when delta is 0 or not a number. Differences of 64-bit integers are taken unsigned, so that
 // none overflows; those of floats in float, as ONNX Runtime takes them.
@@ -141,13 +140,8 @@ Result<void> evaluate_trilu(const Node& node, Inputs inputs, std::span<Tensor> o
 
 }  // namespace
 
-const Op kRange{.op_type = "Range",
-                .min_inputs = 3,
-                .max_inputs = 3,
-                .infer = infer_range,
-                .evaluate = evaluate_range,
-                .traits = {.fits_half = false}};
-const Op kEyeLike{.op_type = "EyeLike", .infer = infer_eye_like, .evaluate = evaluate_eye_like};
-const Op kTrilu{.op_type = "Trilu", .max_inputs = 2, .infer = infer_trilu, .evaluate = evaluate_trilu};
+const OpParts kRange{.infer = infer_range, .evaluate = evaluate_range, .traits = {.fits_half = false}};
+const OpParts kEyeLike{.infer = infer_eye_like, .evaluate = evaluate_eye_like};
+const OpParts kTrilu{.infer = infer_trilu, .evaluate = evaluate_trilu};
 
 }  // namespace kinglet::engine::ops

@@ -246,23 +246,17 @@ Result<bool> lower_gemm(SubgraphBuilder& builder, const Graph& graph, NodeId id)
 
 }  // namespace
 
-const Op kMatMul{.op_type = "MatMul",
-                 .min_inputs = 2,
-                 .max_inputs = 2,
-                 .infer = infer_matmul,
-                 .evaluate = evaluate_matmul,
-                 .steps = product_steps,
-                 .lower = lower_matmul,
-                 .multiply_adds = product_multiply_adds<1>};
-const Op kGemm{.op_type = "Gemm",
-               .min_inputs = 2,
-               .max_inputs = 3,
-               .normalize = normalize_gemm,
-               .infer = infer_gemm,
-               .evaluate = evaluate_gemm,
-               .steps = product_steps,
-               .lower = lower_gemm,
-               .traits = {.takes_clip = true},
-               .multiply_adds = product_multiply_adds<1>};
+const OpParts kMatMul{.infer = infer_matmul,
+                      .evaluate = evaluate_matmul,
+                      .steps = product_steps,
+                      .lower = lower_matmul,
+                      .multiply_adds = product_multiply_adds<1>};
+const OpParts kGemm{.normalize = normalize_gemm,
+                    .infer = infer_gemm,
+                    .evaluate = evaluate_gemm,
+                    .steps = product_steps,
+                    .lower = lower_gemm,
+                    .traits = {.takes_clip = true},
+                    .multiply_adds = product_multiply_adds<1>};
 
 }  // namespace kinglet::engine::ops

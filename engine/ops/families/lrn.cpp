@@ -105,13 +105,11 @@ double lrn_steps(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-const Op kLRN{.op_type = "LRN",
-              .infer = infer_lrn,
-              .evaluate = evaluate_lrn,
-              .steps = lrn_steps,
-              .lower = lower_lrn,
-              .layout = LayoutRule::kNhwc,
-              .traits = {.dims = DimRule::kLikeFirst},
-              .kept_bytes = lrn_kept_bytes};
+const OpParts kLRN{.infer = infer_lrn,
+                   .evaluate = evaluate_lrn,
+                   .steps = lrn_steps,
+                   .lower = lower_lrn,
+                   .traits = {.dims = DimRule::kLikeFirst},
+                   .kept_bytes = lrn_kept_bytes};
 
 }  // namespace kinglet::engine::ops

@@ -13,8 +13,6 @@
 namespace kinglet::engine::ops {
 namespace {
 
-constexpr std::string_view kMicrosoft = "com.microsoft";
-
 enum class Per : std::uint8_t { kRow, kColumn };
 
 // How a scale or zero point of `parameter` lies under a matrix [.., rows, columns]; nothing when it does not fit.
@@ -174,7 +172,6 @@ Result<void> evaluate_qlinear_matmul(const Node& /*node*/, Inputs inputs, std::s
 }
 
 // --- com.microsoft: MatMulIntegerToFloat (a, b, scales, zero points, bias) and DynamicQuantizeMatMul
-// ------------------
 
 Result<void> need_bias(const InferContext& context, std::size_t i, const std::optional<Shape>& product) {
   if (!context.has_input(i)) return {};
@@ -256,7 +253,6 @@ Result<void> evaluate_dynamic_quantize_matmul(const Node& /*node*/, Inputs input
 }
 
 // --- com.microsoft QGemm: a, scale, zero point, b, scale, zero point, c (int32), y scale, y zero point
-// ----------------
 
 Result<void> infer_qgemm(InferContext& context) {
   KINGLET_TRY(need_quantized(context, {.x = 0, .scale = 1, .zero_point = 2}));
@@ -315,47 +311,28 @@ Result<void> evaluate_qgemm(const Node& node, Inputs inputs, std::span<Tensor> o
 
 }  // namespace
 
-const Op kMatMulInteger{.op_type = "MatMulInteger",
-                        .min_inputs = 2,
-                        .max_inputs = 4,
-                        .infer = infer_matmul_integer,
-                        .evaluate = evaluate_matmul_integer,
-                        .steps = product_steps};
-const Op kQLinearMatMul{.op_type = "QLinearMatMul",
-                        .min_inputs = 8,
-                        .max_inputs = 8,
-                        .infer = infer_qlinear_matmul,
-                        .evaluate = evaluate_qlinear_matmul,
-                        .steps = product_steps,
-                        .lower = lower_qlinear_matmul,
-                        .qlinear = {.kind = QLinearKind::kLayer, .becomes = "MatMul", .b = 3, .y_scale = 6},
-                        .multiply_adds = product_multiply_adds<3>};
-const Op kMatMulIntegerToFloat{.domain = kMicrosoft,
-                               .op_type = "MatMulIntegerToFloat",
-                               .min_inputs = 4,
-                               .max_inputs = 7,
-                               .infer = infer_matmul_integer_to_float,
-                               .evaluate = evaluate_matmul_integer_to_float,
-                               .steps = product_steps,
-                               .lower = lower_matmul_integer_to_float,
-                               .multiply_adds = product_multiply_adds<1>};
-const Op kDynamicQuantizeMatMul{.domain = kMicrosoft,
-                                .op_type = "DynamicQuantizeMatMul",
-                                .min_inputs = 3,
-                                .max_inputs = 5,
-                                .infer = infer_dynamic_quantize_matmul,
-                                .evaluate = evaluate_dynamic_quantize_matmul,
-                                .steps = product_steps,
-                                .lower = lower_dynamic_quantize_matmul};
-const Op kQGemm{.domain = kMicrosoft,
-                .op_type = "QGemm",
-                .min_inputs = 6,
-                .max_inputs = 9,
-                .infer = infer_qgemm,
-                .evaluate = evaluate_qgemm,
-                .steps = product_steps,
-                .lower = lower_qgemm,
-                .qlinear = {.kind = QLinearKind::kLayer, .becomes = "Gemm", .b = 3, .bias = 6, .y_scale = 7},
-                .multiply_adds = product_multiply_adds<3>};
+const OpParts kMatMulInteger{
+    .infer = infer_matmul_integer, .evaluate = evaluate_matmul_integer, .steps = product_steps};
+const OpParts kQLinearMatMul{.infer = infer_qlinear_matmul,
+                             .evaluate = evaluate_qlinear_matmul,
+                             .steps = product_steps,
+                             .lower = lower_qlinear_matmul,
+                             .qlinear = {.kind = QLinearKind::kLayer, .becomes = "MatMul", .b = 3, .y_scale = 6},
+                             .multiply_adds = product_multiply_adds<3>};
+const OpParts kMatMulIntegerToFloat{.infer = infer_matmul_integer_to_float,
+                                    .evaluate = evaluate_matmul_integer_to_float,
+                                    .steps = product_steps,
+                                    .lower = lower_matmul_integer_to_float,
+                                    .multiply_adds = product_multiply_adds<1>};
+const OpParts kDynamicQuantizeMatMul{.infer = infer_dynamic_quantize_matmul,
+                                     .evaluate = evaluate_dynamic_quantize_matmul,
+                                     .steps = product_steps,
+                                     .lower = lower_dynamic_quantize_matmul};
+const OpParts kQGemm{.infer = infer_qgemm,
+                     .evaluate = evaluate_qgemm,
+                     .steps = product_steps,
+                     .lower = lower_qgemm,
+                     .qlinear = {.kind = QLinearKind::kLayer, .becomes = "Gemm", .b = 3, .bias = 6, .y_scale = 7},
+                     .multiply_adds = product_multiply_adds<3>};
 
 }  // namespace kinglet::engine::ops

@@ -14,8 +14,6 @@
 namespace kinglet::engine::ops {
 namespace {
 
-constexpr std::string_view kMicrosoft = "com.microsoft";
-
 // Only graphs made by hand get here: every file is normalised first.
 Result<void> infer_fused(InferContext& context) { return context.refuse("stands for several operators of ONNX"); }
 
@@ -136,7 +134,6 @@ Result<void> normalize_fused_gemm(Graph& graph, NodeId id, std::int64_t /*opset*
 }
 
 // --- FusedMatMul: alpha * a' * b'
-// -------------------------------------------------------------------------------------
 
 // The last two dimensions swapped; vectors stay.
 Result<ValueId> swap_last(Graph& graph, NodeId id, ValueId matrix) {
@@ -174,7 +171,6 @@ Result<void> normalize_fused_matmul(Graph& graph, NodeId id, std::int64_t /*opse
 }
 
 // --- GELU and its friends
-// ---------------------------------------------------------------------------------------------
 
 // x, or x + bias
 ValueId with_bias(Graph& graph, NodeId id) {
@@ -211,7 +207,6 @@ Result<void> normalize_quick_gelu(Graph& graph, NodeId id, std::int64_t /*opset*
 }
 
 // --- SkipLayerNormalization: x, skip, scale, beta, bias -> y, mean, inverse deviation, x + skip + bias
-// ----------------
 
 Result<void> normalize_skip_layer_normalization(Graph& graph, NodeId id, std::int64_t /*opset*/) {
   KINGLET_TRY(need_inputs(graph, id, 3));
@@ -244,21 +239,15 @@ Result<void> normalize_to_onnx(Graph& graph, NodeId id, std::int64_t /*opset*/) 
 
 }  // namespace
 
-#define KINGLET_FUSED(name, type, normalize_function)                                                              \
-  const Op name {                                                                                                  \
-    .domain = kMicrosoft, .op_type = (type), .max_inputs = 5, .max_outputs = 4, .normalize = (normalize_function), \
-    .infer = infer_fused                                                                                           \
-  }
-KINGLET_FUSED(kMicrosoftBiasGelu, "BiasGelu", normalize_gelu);
-KINGLET_FUSED(kMicrosoftDequantizeLinear, "DequantizeLinear", normalize_to_onnx);
-KINGLET_FUSED(kMicrosoftFastGelu, "FastGelu", normalize_fast_gelu);
-KINGLET_FUSED(kMicrosoftFusedConv, "FusedConv", normalize_fused_conv);
-KINGLET_FUSED(kMicrosoftFusedGemm, "FusedGemm", normalize_fused_gemm);
-KINGLET_FUSED(kMicrosoftFusedMatMul, "FusedMatMul", normalize_fused_matmul);
-KINGLET_FUSED(kMicrosoftGelu, "Gelu", normalize_gelu);
-KINGLET_FUSED(kMicrosoftQuantizeLinear, "QuantizeLinear", normalize_to_onnx);
-KINGLET_FUSED(kMicrosoftQuickGelu, "QuickGelu", normalize_quick_gelu);
-KINGLET_FUSED(kMicrosoftSkipLayerNormalization, "SkipLayerNormalization", normalize_skip_layer_normalization);
-#undef KINGLET_FUSED
+const OpParts kMicrosoftBiasGelu{.normalize = normalize_gelu, .infer = infer_fused};
+const OpParts kMicrosoftDequantizeLinear{.normalize = normalize_to_onnx, .infer = infer_fused};
+const OpParts kMicrosoftFastGelu{.normalize = normalize_fast_gelu, .infer = infer_fused};
+const OpParts kMicrosoftFusedConv{.normalize = normalize_fused_conv, .infer = infer_fused};
+const OpParts kMicrosoftFusedGemm{.normalize = normalize_fused_gemm, .infer = infer_fused};
+const OpParts kMicrosoftFusedMatMul{.normalize = normalize_fused_matmul, .infer = infer_fused};
+const OpParts kMicrosoftGelu{.normalize = normalize_gelu, .infer = infer_fused};
+const OpParts kMicrosoftQuantizeLinear{.normalize = normalize_to_onnx, .infer = infer_fused};
+const OpParts kMicrosoftQuickGelu{.normalize = normalize_quick_gelu, .infer = infer_fused};
+const OpParts kMicrosoftSkipLayerNormalization{.normalize = normalize_skip_layer_normalization, .infer = infer_fused};
 
 }  // namespace kinglet::engine::ops

@@ -328,35 +328,21 @@ Result<bool> lower_layer_normalization(SubgraphBuilder& builder, const Graph& gr
 
 }  // namespace
 
-const Op kBatchNormalization{.op_type = "BatchNormalization",
-                             .min_inputs = 5,
-                             .max_inputs = 5,
-                             .normalize = normalize_batch_normalization,
-                             .infer = infer_batch_normalization,
-                             .evaluate = evaluate_batch_normalization,
-                             .lower = lower_batch_normalization,
-                             .layout = LayoutRule::kFollow,
-                             .traits = {.dims = DimRule::kLikeFirst, .takes_clip = true}};
-const Op kInstanceNormalization{.op_type = "InstanceNormalization",
-                                .min_inputs = 3,
-                                .max_inputs = 3,
-                                .infer = infer_instance_normalization,
-                                .evaluate = evaluate_instance_normalization,
-                                .traits = {.dims = DimRule::kLikeFirst}};
-const Op kGroupNormalization{.op_type = "GroupNormalization",
-                             .min_inputs = 3,
-                             .max_inputs = 3,
-                             .normalize = normalize_group_normalization,
-                             .infer = infer_group_normalization,
-                             .evaluate = evaluate_group_normalization,
-                             .traits = {.dims = DimRule::kLikeFirst}};
-const Op kLayerNormalization{.op_type = "LayerNormalization",
-                             .min_inputs = 2,
-                             .max_inputs = 3,
-                             .max_outputs = 3,
-                             .infer = infer_layer_normalization,
-                             .evaluate = evaluate_layer_normalization,
-                             .lower = lower_layer_normalization,
-                             .traits = {.dims = DimRule::kLikeFirst}};
+const OpParts kBatchNormalization{.normalize = normalize_batch_normalization,
+                                  .infer = infer_batch_normalization,
+                                  .evaluate = evaluate_batch_normalization,
+                                  .lower = lower_batch_normalization,
+                                  .traits = {.dims = DimRule::kLikeFirst, .takes_clip = true}};
+const OpParts kInstanceNormalization{.infer = infer_instance_normalization,
+                                     .evaluate = evaluate_instance_normalization,
+                                     .traits = {.dims = DimRule::kLikeFirst}};
+const OpParts kGroupNormalization{.normalize = normalize_group_normalization,
+                                  .infer = infer_group_normalization,
+                                  .evaluate = evaluate_group_normalization,
+                                  .traits = {.dims = DimRule::kLikeFirst}};
+const OpParts kLayerNormalization{.infer = infer_layer_normalization,
+                                  .evaluate = evaluate_layer_normalization,
+                                  .lower = lower_layer_normalization,
+                                  .traits = {.dims = DimRule::kLikeFirst}};
 
 }  // namespace kinglet::engine::ops

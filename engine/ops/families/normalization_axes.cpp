@@ -83,9 +83,7 @@ Result<void> evaluate_mean_variance(const Node& node, Inputs inputs, std::span<T
 
 }  // namespace
 
-const Op kLpNormalization{
-    .op_type = "LpNormalization", .infer = infer_lp_normalization, .evaluate = evaluate_lp_normalization};
-const Op kMeanVarianceNormalization{
-    .op_type = "MeanVarianceNormalization", .infer = infer_mean_variance, .evaluate = evaluate_mean_variance};
+const OpParts kLpNormalization{.infer = infer_lp_normalization, .evaluate = evaluate_lp_normalization};
+const OpParts kMeanVarianceNormalization{.infer = infer_mean_variance, .evaluate = evaluate_mean_variance};
 
 }  // namespace kinglet::engine::ops

@@ -166,13 +166,6 @@ Result<bool> lower_pad(SubgraphBuilder& builder, const Graph& graph, NodeId id) 
 
 }  // namespace
 
-const Op kPad{.op_type = "Pad",
-              .min_inputs = 2,
-              .max_inputs = 4,
-              .normalize = normalize_pad,
-              .infer = infer_pad,
-              .evaluate = evaluate_pad,
-              .lower = lower_pad,
-              .layout = LayoutRule::kFollow};
+const OpParts kPad{.normalize = normalize_pad, .infer = infer_pad, .evaluate = evaluate_pad, .lower = lower_pad};
 
 }  // namespace kinglet::engine::ops

@@ -368,48 +368,36 @@ void average_pool(const Attributes& attributes, const Tensor& x, Tensor& y) {
       });
 }
 
-const Op kAveragePool{
-    .op_type = "AveragePool",
+const OpParts kAveragePool{
     .infer = infer_pool,
     .evaluate = evaluate_average_pool,
     .steps = pool_steps,
     .lower = lower_average_pool,
-    .layout = LayoutRule::kNhwc,
     .traits = {
         .never_negative = NeverNegative::kLikeFirst, .dims = DimRule::kBatch, .homogeneous = true, .takes_clip = true}};
-const Op kMaxPool{.op_type = "MaxPool",
-                  .max_outputs = 2,
-                  .infer = infer_max_pool,
-                  .evaluate = evaluate_max_pool,
-                  .steps = pool_steps,
-                  .lower = lower_max_pool,
-                  .layout = LayoutRule::kNhwc,
-                  .traits = {.never_negative = NeverNegative::kLikeFirst,
-                             .dims = DimRule::kBatch,
-                             .levels = Levels::kOfFirst,
-                             .homogeneous = true,
-                             .pads_with_least = true,
-                             .takes_clip = true}};
-const Op kLpPool{.op_type = "LpPool",
-                 .infer = infer_lp_pool,
-                 .evaluate = evaluate_lp_pool,
-                 .steps = pool_steps,
-                 .traits = {.dims = DimRule::kBatch}};
-const Op kGlobalAveragePool{
-    .op_type = "GlobalAveragePool",
+const OpParts kMaxPool{.infer = infer_max_pool,
+                       .evaluate = evaluate_max_pool,
+                       .steps = pool_steps,
+                       .lower = lower_max_pool,
+                       .traits = {.never_negative = NeverNegative::kLikeFirst,
+                                  .dims = DimRule::kBatch,
+                                  .levels = Levels::kOfFirst,
+                                  .homogeneous = true,
+                                  .pads_with_least = true,
+                                  .takes_clip = true}};
+const OpParts kLpPool{
+    .infer = infer_lp_pool, .evaluate = evaluate_lp_pool, .steps = pool_steps, .traits = {.dims = DimRule::kBatch}};
+const OpParts kGlobalAveragePool{
     .infer = infer_global_pool,
     .evaluate = evaluate_global_average_pool,
     .lower = lower_global_average_pool,
-    .layout = LayoutRule::kNhwc,
     .traits = {
         .never_negative = NeverNegative::kLikeFirst, .dims = DimRule::kBatch, .homogeneous = true, .takes_clip = true}};
-const Op kGlobalMaxPool{
-    .op_type = "GlobalMaxPool",
+const OpParts kGlobalMaxPool{
     .infer = infer_global_pool,
     .evaluate = evaluate_global_max_pool,
     .lower = lower_global_max_pool,
-    .layout = LayoutRule::kNhwc,
     .traits = {.never_negative = NeverNegative::kLikeFirst, .dims = DimRule::kBatch, .homogeneous = true}};
-const Op kGlobalLpPool{.op_type = "GlobalLpPool", .infer = infer_global_pool, .evaluate = evaluate_global_lp_pool};
+const OpParts kGlobalLpPool{.infer = infer_global_pool, .evaluate = evaluate_global_lp_pool};
 
 }  // namespace kinglet::engine::ops

@@ -15,10 +15,7 @@
 namespace kinglet::engine::ops {
 namespace {
 
-constexpr std::string_view kMicrosoft = "com.microsoft";
-
 // --- QLinearAdd, QLinearMul: a, scale, zero point, b, scale, zero point, y scale, y zero point
-// ------------------------
 
 Result<void> infer_qlinear_binary(InferContext& context) {
   KINGLET_TRY(need_quantized(context, {.x = 0, .scale = 1, .zero_point = 2}));
@@ -74,7 +71,6 @@ Result<void> evaluate_qlinear_mul(const Node& /*node*/, Inputs inputs, std::span
 }
 
 // --- One tensor through a table of its 256 levels: x, scale, zero point, y scale, y zero point
-// ------------------------
 
 Result<void> evaluate_qlinear_sigmoid(const Node& /*node*/, Inputs inputs, std::span<Tensor> outputs) {
   through_table(*inputs[0], quantization_at(inputs, 1), quantization_at(inputs, 3), outputs[0],
@@ -136,7 +132,6 @@ Result<void> evaluate_qlinear_softmax(const Node& node, Inputs inputs, std::span
 }
 
 // --- QLinearConcat: y scale, y zero point, then x, scale, zero point for each input
-// -----------------------------------
 
 Result<void> infer_qlinear_concat(InferContext& context) {
   if (context.input_count() < 5 || context.input_count() % 3 != 2) {
@@ -190,7 +185,6 @@ Result<void> evaluate_qlinear_concat(const Node& node, Inputs inputs, std::span<
 }
 
 // --- Pools: x, scale, zero point, y scale, y zero point
-// ---------------------------------------------------------------
 
 bool channels_last(const Attributes& attributes) { return attributes.get_int("channels_last", 0) != 0; }
 
@@ -266,43 +260,37 @@ Result<void> evaluate_qlinear_global_pool(const Node& node, Inputs inputs, std::
   return {};
 }
 
+// Zero points may be absent in the middle, so infer asks for the inputs that must be there.
+constexpr OpParts quantized_form(Infer infer, Evaluate evaluate, Lower lower, QLinearForm form) {
+  return {.infer = infer, .evaluate = evaluate, .steps = pool_steps, .lower = lower, .qlinear = form};
+}
+
 }  // namespace
 
-// Zero points may be absent in the middle, so infer asks for the inputs that must be there. `...` is the form.
-#define KINGLET_QLINEAR_OF(from, name, type, high, infer_function, evaluate_function, lower_function, rule, ...) \
-  const Op name {                                                                                                \
-    .domain = (from), .op_type = (type), .max_inputs = (high), .infer = (infer_function),                        \
-    .evaluate = (evaluate_function), .steps = pool_steps, .lower = (lower_function), .layout = LayoutRule::rule, \
-    .qlinear = {                                                                                                 \
-      __VA_ARGS__                                                                                                \
-    }                                                                                                            \
-  }
-#define KINGLET_QLINEAR(...) KINGLET_QLINEAR_OF(kMicrosoft, __VA_ARGS__)
-KINGLET_QLINEAR(kQLinearAdd, "QLinearAdd", 8, infer_qlinear_binary, evaluate_qlinear_add, lower_qlinear_add, kFollow,
-                .kind = QLinearKind::kSum, .becomes = "Add", .b = 3, .y_scale = 6);
-KINGLET_QLINEAR(kQLinearMul, "QLinearMul", 8, infer_qlinear_binary, evaluate_qlinear_mul, lower_qlinear_mul, kFollow,
-                .kind = QLinearKind::kProduct, .becomes = "Mul", .b = 3, .y_scale = 6);
-KINGLET_QLINEAR(kQLinearSigmoid, "QLinearSigmoid", 5, infer_qlinear_unary, evaluate_qlinear_sigmoid,
-                lower_qlinear_sigmoid, kFollow, .kind = QLinearKind::kTable, .becomes = "Sigmoid");
-KINGLET_QLINEAR(kQLinearLeakyRelu, "QLinearLeakyRelu", 5, infer_qlinear_unary, evaluate_qlinear_leaky_relu,
-                lower_qlinear_leaky_relu, kFollow, .kind = QLinearKind::kLines, .becomes = "LeakyRelu");
-KINGLET_QLINEAR(kQLinearSoftmax, "QLinearSoftmax", 5, infer_qlinear_softmax, evaluate_qlinear_softmax, nullptr,
-                kLogical, .kind = QLinearKind::kRealOnly, .becomes = "Softmax");
-KINGLET_QLINEAR(kQLinearConcat, "QLinearConcat", Op::kVariadic, infer_qlinear_concat, evaluate_qlinear_concat,
-                lower_qlinear_concat, kFollow, .kind = QLinearKind::kJoin, .becomes = "Concat", .a = 2, .y_scale = 0);
-KINGLET_QLINEAR(kQLinearAveragePool, "QLinearAveragePool", 5, infer_qlinear_average_pool, evaluate_qlinear_average_pool,
-                lower_qlinear_average_pool, kNhwc, .kind = QLinearKind::kWindow, .becomes = "AveragePool",
-                .fits = counts_alike);
-KINGLET_QLINEAR(kQLinearGlobalAveragePool, "QLinearGlobalAveragePool", 5, infer_qlinear_global_pool,
-                evaluate_qlinear_global_pool, lower_qlinear_global_pool, kNhwc, .kind = QLinearKind::kMean,
-                .becomes = "GlobalAveragePool");
+const OpParts kQLinearAdd = quantized_form(infer_qlinear_binary, evaluate_qlinear_add, lower_qlinear_add,
+                                           {.kind = QLinearKind::kSum, .becomes = "Add", .b = 3, .y_scale = 6});
+const OpParts kQLinearMul = quantized_form(infer_qlinear_binary, evaluate_qlinear_mul, lower_qlinear_mul,
+                                           {.kind = QLinearKind::kProduct, .becomes = "Mul", .b = 3, .y_scale = 6});
+const OpParts kQLinearSigmoid = quantized_form(infer_qlinear_unary, evaluate_qlinear_sigmoid, lower_qlinear_sigmoid,
+                                               {.kind = QLinearKind::kTable, .becomes = "Sigmoid"});
+const OpParts kQLinearLeakyRelu =
+    quantized_form(infer_qlinear_unary, evaluate_qlinear_leaky_relu, lower_qlinear_leaky_relu,
+                   {.kind = QLinearKind::kLines, .becomes = "LeakyRelu"});
+const OpParts kQLinearSoftmax = quantized_form(infer_qlinear_softmax, evaluate_qlinear_softmax, nullptr,
+                                               {.kind = QLinearKind::kRealOnly, .becomes = "Softmax"});
+const OpParts kQLinearConcat = quantized_form(infer_qlinear_concat, evaluate_qlinear_concat, lower_qlinear_concat,
+                                              {.kind = QLinearKind::kJoin, .becomes = "Concat", .a = 2, .y_scale = 0});
+const OpParts kQLinearAveragePool =
+    quantized_form(infer_qlinear_average_pool, evaluate_qlinear_average_pool, lower_qlinear_average_pool,
+                   {.kind = QLinearKind::kWindow, .becomes = "AveragePool", .fits = counts_alike});
+const OpParts kQLinearGlobalAveragePool =
+    quantized_form(infer_qlinear_global_pool, evaluate_qlinear_global_pool, lower_qlinear_global_pool,
+                   {.kind = QLinearKind::kMean, .becomes = "GlobalAveragePool"});
 // ONNX has no such 8-bit operators: fuse_quantized makes them.
-KINGLET_QLINEAR_OF("kinglet", kQLinearHardSwish, "QLinearHardSwish", 5, infer_qlinear_unary,
-                   evaluate_qlinear_hard_swish, lower_qlinear_hard_swish, kFollow, .kind = QLinearKind::kTable,
-                   .becomes = "HardSwish");
-KINGLET_QLINEAR_OF("kinglet", kQLinearTanh, "QLinearTanh", 5, infer_qlinear_unary, evaluate_qlinear_tanh,
-                   lower_qlinear_tanh, kFollow, .kind = QLinearKind::kTable, .becomes = "Tanh");
-#undef KINGLET_QLINEAR
-#undef KINGLET_QLINEAR_OF
+const OpParts kQLinearHardSwish =
+    quantized_form(infer_qlinear_unary, evaluate_qlinear_hard_swish, lower_qlinear_hard_swish,
+                   {.kind = QLinearKind::kTable, .becomes = "HardSwish"});
+const OpParts kQLinearTanh = quantized_form(infer_qlinear_unary, evaluate_qlinear_tanh, lower_qlinear_tanh,
+                                            {.kind = QLinearKind::kTable, .becomes = "Tanh"});
 
 }  // namespace kinglet::engine::ops

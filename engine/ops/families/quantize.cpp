@@ -189,26 +189,15 @@ Result<bool> lower_dequantize(SubgraphBuilder& builder, const Graph& graph, Node
 
 }  // namespace
 
-const Op kQuantizeLinear{.op_type = "QuantizeLinear",
-                         .min_inputs = 2,
-                         .max_inputs = 3,
-                         .normalize = normalize_quantize,
-                         .infer = infer_quantize,
-                         .evaluate = evaluate_quantize,
-                         .lower = lower_quantize,
-                         .layout = LayoutRule::kFollow,
-                         .traits = {.dims = DimRule::kLikeFirst}};
-const Op kDynamicQuantizeLinear{.op_type = "DynamicQuantizeLinear",
-                                .max_outputs = 3,
-                                .infer = infer_dynamic_quantize,
-                                .evaluate = evaluate_dynamic_quantize};
-const Op kDequantizeLinear{.op_type = "DequantizeLinear",
-                           .min_inputs = 2,
-                           .max_inputs = 3,
-                           .infer = infer_dequantize,
-                           .evaluate = evaluate_dequantize,
-                           .lower = lower_dequantize,
-                           .layout = LayoutRule::kFollow,
-                           .traits = {.dims = DimRule::kLikeFirst}};
+const OpParts kQuantizeLinear{.normalize = normalize_quantize,
+                              .infer = infer_quantize,
+                              .evaluate = evaluate_quantize,
+                              .lower = lower_quantize,
+                              .traits = {.dims = DimRule::kLikeFirst}};
+const OpParts kDynamicQuantizeLinear{.infer = infer_dynamic_quantize, .evaluate = evaluate_dynamic_quantize};
+const OpParts kDequantizeLinear{.infer = infer_dequantize,
+                                .evaluate = evaluate_dequantize,
+                                .lower = lower_dequantize,
+                                .traits = {.dims = DimRule::kLikeFirst}};
 
 }  // namespace kinglet::engine::ops

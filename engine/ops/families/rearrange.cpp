@@ -192,11 +192,6 @@ Result<bool> lower_rearrange(SubgraphBuilder& builder, const Graph& graph, NodeI
 
 }  // namespace
 
-const Op kRearrange{.domain = "kinglet",
-                    .op_type = "Rearrange",
-                    .infer = infer_rearrange,
-                    .evaluate = evaluate_rearrange,
-                    .lower = lower_rearrange,
-                    .layout = LayoutRule::kTransposes};
+const OpParts kRearrange{.infer = infer_rearrange, .evaluate = evaluate_rearrange, .lower = lower_rearrange};
 
 }  // namespace kinglet::engine::ops

@@ -308,63 +308,32 @@ Result<void> evaluate_cumsum(const Node& node, Inputs inputs, std::span<Tensor> 
   return {};
 }
 
+constexpr OpParts reduction(Normalize normalize, Infer infer, Evaluate evaluate, Lower lower = nullptr) {
+  return {.normalize = normalize,
+          .infer = infer,
+          .evaluate = evaluate,
+          .lower = lower,
+          .traits = {.dims = DimRule::kReduced}};
+}
+
 }  // namespace
 
-#define KINGLET_REDUCE(name, type, since, types, evaluate_function)                                         \
-  const Op name {                                                                                           \
-    .op_type = (type), .max_inputs = 2, .normalize = normalize_reduce<since>, .infer = infer_reduce<types>, \
-    .evaluate = (evaluate_function), .traits = {                                                            \
-      .dims = DimRule::kReduced                                                                             \
-    }                                                                                                       \
-  }
-
-KINGLET_REDUCE(kReduceL1, "ReduceL1", 18, kNumbers, evaluate_l1);
-KINGLET_REDUCE(kReduceLogSum, "ReduceLogSum", 18, kNumbers, evaluate_log_sum);
-KINGLET_REDUCE(kReduceLogSumExp, "ReduceLogSumExp", 18, kNumbers, evaluate_log_sum_exp);
-KINGLET_REDUCE(kReduceMax, "ReduceMax", 18, kAnyType, evaluate_extreme<true>);
-KINGLET_REDUCE(kReduceMin, "ReduceMin", 18, kAnyType, evaluate_extreme<false>);
-KINGLET_REDUCE(kReduceProd, "ReduceProd", 18, kNumbers, evaluate_prod);
-#undef KINGLET_REDUCE
-
-const Op kReduceL2{.op_type = "ReduceL2",
-                   .max_inputs = 2,
-                   .normalize = normalize_reduce<18>,
-                   .infer = infer_reduce<kNumbers>,
-                   .evaluate = evaluate_l2,
-                   .lower = lower_reduce<xnn_reduce_sum, Around::kNorm>,
-                   .layout = LayoutRule::kFollow,
-                   .traits = {.dims = DimRule::kReduced}};
-const Op kReduceSumSquare{.op_type = "ReduceSumSquare",
-                          .max_inputs = 2,
-                          .normalize = normalize_reduce<18>,
-                          .infer = infer_reduce<kNumbers>,
-                          .evaluate = evaluate_sum_square,
-                          .lower = lower_reduce<xnn_reduce_sum, Around::kSquares>,
-                          .layout = LayoutRule::kFollow,
-                          .traits = {.dims = DimRule::kReduced}};
-const Op kReduceSum{.op_type = "ReduceSum",
-                    .max_inputs = 2,
-                    .normalize = normalize_reduce<13>,
-                    .infer = infer_reduce<kNumbers>,
-                    .evaluate = evaluate_sum,
-                    .lower = lower_reduce<xnn_reduce_sum>,
-                    .layout = LayoutRule::kFollow,
-                    .traits = {.dims = DimRule::kReduced}};
-const Op kReduceMean{.op_type = "ReduceMean",
-                     .max_inputs = 2,
-                     .normalize = normalize_reduce<18>,
-                     .infer = infer_reduce<kNumbers>,
-                     .evaluate = evaluate_mean,
-                     .lower = lower_reduce<xnn_reduce_mean>,
-                     .layout = LayoutRule::kFollow,
-                     .traits = {.dims = DimRule::kReduced}};
-const Op kArgMax{.op_type = "ArgMax", .infer = infer_arg, .evaluate = evaluate_arg<true>};
-const Op kArgMin{.op_type = "ArgMin", .infer = infer_arg, .evaluate = evaluate_arg<false>};
-const Op kCumSum{.op_type = "CumSum",
-                 .min_inputs = 2,
-                 .max_inputs = 2,
-                 .infer = infer_cumsum,
-                 .evaluate = evaluate_cumsum,
-                 .traits = {.fits_half = false}};
+const OpParts kReduceL1 = reduction(normalize_reduce<18>, infer_reduce<kNumbers>, evaluate_l1);
+const OpParts kReduceL2 =
+    reduction(normalize_reduce<18>, infer_reduce<kNumbers>, evaluate_l2, lower_reduce<xnn_reduce_sum, Around::kNorm>);
+const OpParts kReduceLogSum = reduction(normalize_reduce<18>, infer_reduce<kNumbers>, evaluate_log_sum);
+const OpParts kReduceLogSumExp = reduction(normalize_reduce<18>, infer_reduce<kNumbers>, evaluate_log_sum_exp);
+const OpParts kReduceMax = reduction(normalize_reduce<18>, infer_reduce<kAnyType>, evaluate_extreme<true>);
+const OpParts kReduceMean =
+    reduction(normalize_reduce<18>, infer_reduce<kNumbers>, evaluate_mean, lower_reduce<xnn_reduce_mean>);
+const OpParts kReduceMin = reduction(normalize_reduce<18>, infer_reduce<kAnyType>, evaluate_extreme<false>);
+const OpParts kReduceProd = reduction(normalize_reduce<18>, infer_reduce<kNumbers>, evaluate_prod);
+const OpParts kReduceSum =
+    reduction(normalize_reduce<13>, infer_reduce<kNumbers>, evaluate_sum, lower_reduce<xnn_reduce_sum>);
+const OpParts kReduceSumSquare = reduction(normalize_reduce<18>, infer_reduce<kNumbers>, evaluate_sum_square,
+                                           lower_reduce<xnn_reduce_sum, Around::kSquares>);
+const OpParts kArgMax{.infer = infer_arg, .evaluate = evaluate_arg<true>};
+const OpParts kArgMin{.infer = infer_arg, .evaluate = evaluate_arg<false>};
+const OpParts kCumSum{.infer = infer_cumsum, .evaluate = evaluate_cumsum, .traits = {.fits_half = false}};
 
 }  // namespace kinglet::engine::ops

@@ -123,17 +123,7 @@ Result<void> evaluate_tile(const Node& /*node*/, Inputs inputs, std::span<Tensor
 
 }  // namespace
 
-const Op kExpand{.op_type = "Expand",
-                 .min_inputs = 2,
-                 .max_inputs = 2,
-                 .infer = infer_expand,
-                 .evaluate = evaluate_expand,
-                 .lower = lower_expand};
-const Op kTile{.op_type = "Tile",
-               .min_inputs = 2,
-               .max_inputs = 2,
-               .normalize = normalize_tile,
-               .infer = infer_tile,
-               .evaluate = evaluate_tile};
+const OpParts kExpand{.infer = infer_expand, .evaluate = evaluate_expand, .lower = lower_expand};
+const OpParts kTile{.normalize = normalize_tile, .infer = infer_tile, .evaluate = evaluate_tile};
 
 }  // namespace kinglet::engine::ops

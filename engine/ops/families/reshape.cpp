@@ -216,6 +216,15 @@ Result<void> evaluate_shape(const Node& node, Inputs inputs, std::span<Tensor> o
   return {};
 }
 
+// The same numbers in the same order.
+constexpr OpParts other_shape(Normalize normalize, Infer infer) {
+  return {.normalize = normalize,
+          .infer = infer,
+          .evaluate = evaluate_same_numbers,
+          .lower = lower_reshape,
+          .traits = {.never_negative = NeverNegative::kLikeFirst, .levels = Levels::kOfFirst, .reshapes = true}};
+}
+
 }  // namespace
 
 bool shape_numbers(const Node& node, std::span<const Dim> shape, Tensor& numbers) {
@@ -230,56 +239,18 @@ bool shape_numbers(const Node& node, std::span<const Dim> shape, Tensor& numbers
   return true;
 }
 
-const Op kIdentity{
-    .op_type = "Identity",
-    .infer = infer_same<kAnyType>,
-    .evaluate = evaluate_same_numbers,
-    .lower = lower_copy,
-    .layout = LayoutRule::kFollow,
-    .traits = {
-        .elementwise = Elementwise::kUnary, .never_negative = NeverNegative::kLikeFirst, .levels = Levels::kOfFirst}};
-const Op kDropout{.op_type = "Dropout",
-                  .max_inputs = 3,
-                  .max_outputs = 2,
-                  .normalize = normalize_dropout,
-                  .infer = infer_dropout,
-                  .evaluate = evaluate_dropout,
-                  .lower = lower_copy,
-                  .layout = LayoutRule::kFollow,
-                  .traits = {.dims = DimRule::kLikeFirst}};
-const Op kReshape{
-    .op_type = "Reshape",
-    .min_inputs = 2,
-    .max_inputs = 2,
-    .normalize = normalize_reshape,
-    .infer = infer_reshape,
-    .evaluate = evaluate_same_numbers,
-    .lower = lower_reshape,
-    .traits = {.never_negative = NeverNegative::kLikeFirst, .levels = Levels::kOfFirst, .reshapes = true}};
-const Op kFlatten{
-    .op_type = "Flatten",
-    .infer = infer_flatten,
-    .evaluate = evaluate_same_numbers,
-    .lower = lower_reshape,
-    .traits = {.never_negative = NeverNegative::kLikeFirst, .levels = Levels::kOfFirst, .reshapes = true}};
-const Op kSqueeze{
-    .op_type = "Squeeze",
-    .max_inputs = 2,
-    .normalize = normalize_axes,
-    .infer = infer_squeeze,
-    .evaluate = evaluate_same_numbers,
-    .lower = lower_reshape,
-    .traits = {.never_negative = NeverNegative::kLikeFirst, .levels = Levels::kOfFirst, .reshapes = true}};
-const Op kUnsqueeze{
-    .op_type = "Unsqueeze",
-    .min_inputs = 2,
-    .max_inputs = 2,
-    .normalize = normalize_axes,
-    .infer = infer_unsqueeze,
-    .evaluate = evaluate_same_numbers,
-    .lower = lower_reshape,
-    .traits = {.never_negative = NeverNegative::kLikeFirst, .levels = Levels::kOfFirst, .reshapes = true}};
-const Op kShape{.op_type = "Shape", .infer = infer_shape, .evaluate = evaluate_shape};
-const Op kSize{.op_type = "Size", .infer = infer_size, .evaluate = evaluate_shape};
+const OpParts kIdentity = each_number(infer_same<kAnyType>, evaluate_same_numbers, lower_copy,
+                                      {.never_negative = NeverNegative::kLikeFirst, .levels = Levels::kOfFirst});
+const OpParts kDropout{.normalize = normalize_dropout,
+                       .infer = infer_dropout,
+                       .evaluate = evaluate_dropout,
+                       .lower = lower_copy,
+                       .traits = {.dims = DimRule::kLikeFirst}};
+const OpParts kReshape = other_shape(normalize_reshape, infer_reshape);
+const OpParts kFlatten = other_shape(nullptr, infer_flatten);
+const OpParts kSqueeze = other_shape(normalize_axes, infer_squeeze);
+const OpParts kUnsqueeze = other_shape(normalize_axes, infer_unsqueeze);
+const OpParts kShape{.infer = infer_shape, .evaluate = evaluate_shape};
+const OpParts kSize{.infer = infer_size, .evaluate = evaluate_shape};
 
 }  // namespace kinglet::engine::ops

@@ -321,7 +321,6 @@ Result<void> evaluate_resize(const Node& node, Inputs inputs, std::span<Tensor> 
 }
 
 // --- Bilinear pictures on XNNPACK, which takes the scales from the sizes
-// ----------------------------------------------
 
 std::optional<SubgraphBuilder::ResizeGrid> grid_of(Coordinates coordinates, const Shape& y) {
   using Grid = SubgraphBuilder::ResizeGrid;
@@ -381,22 +380,17 @@ double resize_steps(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-const Op kResize{.op_type = "Resize",
-                 .max_inputs = 4,
-                 .normalize = normalize_resize,
-                 .infer = infer_resize,
-                 .evaluate = evaluate_resize,
-                 .steps = resize_steps,
-                 .lower = lower_resize,
-                 .layout = LayoutRule::kNhwc,
-                 .traits = {.fits_half = false},
-                 .kept_bytes = resize_kept_bytes};
-const Op kUpsample{.op_type = "Upsample",
-                   .max_inputs = 2,
-                   .normalize = normalize_upsample,
-                   .infer = infer_resize,
-                   .evaluate = evaluate_resize,
-                   .steps = resize_steps,
-                   .traits = {.fits_half = false}};
+const OpParts kResize{.normalize = normalize_resize,
+                      .infer = infer_resize,
+                      .evaluate = evaluate_resize,
+                      .steps = resize_steps,
+                      .lower = lower_resize,
+                      .traits = {.fits_half = false},
+                      .kept_bytes = resize_kept_bytes};
+const OpParts kUpsample{.normalize = normalize_upsample,
+                        .infer = infer_resize,
+                        .evaluate = evaluate_resize,
+                        .steps = resize_steps,
+                        .traits = {.fits_half = false}};
 
 }  // namespace kinglet::engine::ops

@@ -221,14 +221,10 @@ Result<bool> lower_slice(SubgraphBuilder& builder, const Graph& graph, NodeId id
 
 }  // namespace
 
-const Op kSlice{.op_type = "Slice",
-                .min_inputs = 3,
-                .max_inputs = 5,
-                .normalize = normalize_slice,
-                .infer = infer_slice,
-                .evaluate = evaluate_slice,
-                .lower = lower_slice,
-                .layout = LayoutRule::kFollow,
-                .traits = {.levels = Levels::kOfFirst}};
+const OpParts kSlice{.normalize = normalize_slice,
+                     .infer = infer_slice,
+                     .evaluate = evaluate_slice,
+                     .lower = lower_slice,
+                     .traits = {.levels = Levels::kOfFirst}};
 
 }  // namespace kinglet::engine::ops

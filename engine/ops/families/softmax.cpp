@@ -164,19 +164,15 @@ Result<void> evaluate_hardmax(const Node& node, Inputs inputs, std::span<Tensor>
 
 }  // namespace
 
-const Op kSoftmax{.op_type = "Softmax",
-                  .normalize = normalize_softmax,
-                  .infer = infer_softmax,
-                  .evaluate = evaluate_softmax,
-                  .lower = lower_softmax,
-                  .layout = LayoutRule::kFollow,
-                  .traits = {.never_negative = NeverNegative::kAlways, .dims = DimRule::kLikeFirst}};
-const Op kLogSoftmax{.op_type = "LogSoftmax",
-                     .normalize = normalize_softmax,
-                     .infer = infer_softmax,
-                     .evaluate = evaluate_log_softmax,
-                     .traits = {.dims = DimRule::kLikeFirst}};
-const Op kHardmax{
-    .op_type = "Hardmax", .normalize = normalize_softmax, .infer = infer_softmax, .evaluate = evaluate_hardmax};
+const OpParts kSoftmax{.normalize = normalize_softmax,
+                       .infer = infer_softmax,
+                       .evaluate = evaluate_softmax,
+                       .lower = lower_softmax,
+                       .traits = {.never_negative = NeverNegative::kAlways, .dims = DimRule::kLikeFirst}};
+const OpParts kLogSoftmax{.normalize = normalize_softmax,
+                          .infer = infer_softmax,
+                          .evaluate = evaluate_log_softmax,
+                          .traits = {.dims = DimRule::kLikeFirst}};
+const OpParts kHardmax{.normalize = normalize_softmax, .infer = infer_softmax, .evaluate = evaluate_hardmax};
 
 }  // namespace kinglet::engine::ops

@@ -93,14 +93,10 @@ double topk_steps(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-const Op kTopK{.op_type = "TopK",
-               .min_inputs = 2,
-               .max_inputs = 2,
-               .max_outputs = 2,
-               .normalize = normalize_topk,
-               .infer = infer_topk,
-               .evaluate = evaluate_topk,
-               .steps = topk_steps,
-               .traits = {.fits_half = false}};
+const OpParts kTopK{.normalize = normalize_topk,
+                    .infer = infer_topk,
+                    .evaluate = evaluate_topk,
+                    .steps = topk_steps,
+                    .traits = {.fits_half = false}};
 
 }  // namespace kinglet::engine::ops

@@ -131,13 +131,11 @@ Result<void> evaluate_space_to_depth(const Node& node, Inputs inputs, std::span<
 
 }  // namespace
 
-const Op kTranspose{.op_type = "Transpose",
-                    .infer = infer_transpose,
-                    .evaluate = evaluate_transpose,
-                    .lower = lower_transpose,
-                    .layout = LayoutRule::kTransposes,
-                    .traits = {.never_negative = NeverNegative::kLikeFirst, .levels = Levels::kOfFirst}};
-const Op kDepthToSpace{.op_type = "DepthToSpace", .infer = infer_depth, .evaluate = evaluate_depth_to_space};
-const Op kSpaceToDepth{.op_type = "SpaceToDepth", .infer = infer_depth, .evaluate = evaluate_space_to_depth};
+const OpParts kTranspose{.infer = infer_transpose,
+                         .evaluate = evaluate_transpose,
+                         .lower = lower_transpose,
+                         .traits = {.never_negative = NeverNegative::kLikeFirst, .levels = Levels::kOfFirst}};
+const OpParts kDepthToSpace{.infer = infer_depth, .evaluate = evaluate_depth_to_space};
+const OpParts kSpaceToDepth{.infer = infer_depth, .evaluate = evaluate_space_to_depth};
 
 }  // namespace kinglet::engine::ops

@@ -83,79 +83,23 @@ Result<bool> lower_reciprocal(SubgraphBuilder& builder, const Graph& graph, Node
 
 }  // namespace
 
-const Op kAbs{.op_type = "Abs",
-              .infer = infer_same<kNumbers>,
-              .evaluate = evaluate_abs,
-              .lower = lower_unary<xnn_unary_abs>,
-              .layout = LayoutRule::kFollow,
-              .traits = {.elementwise = Elementwise::kUnary, .never_negative = NeverNegative::kAlways}};
-const Op kNeg{.op_type = "Neg",
-              .infer = infer_same<kNumbers>,
-              .evaluate = evaluate_neg,
-              .lower = lower_unary<xnn_unary_negate>,
-              .layout = LayoutRule::kFollow,
-              .traits = {.elementwise = Elementwise::kUnary}};
-const Op kSign{.op_type = "Sign",
-               .infer = infer_same<kNumbers>,
-               .evaluate = evaluate_sign,
-               .traits = {.elementwise = Elementwise::kUnary}};
-const Op kNot{.op_type = "Not",
-              .infer = infer_same<kBool>,
-              .evaluate = evaluate_not,
-              .traits = {.elementwise = Elementwise::kUnary}};
-const Op kReciprocal{.op_type = "Reciprocal",
-                     .infer = infer_same<kFloats>,
-                     .evaluate = evaluate_real<reciprocal>,
-                     .lower = lower_reciprocal,
-                     .layout = LayoutRule::kFollow,
-                     .traits = {.elementwise = Elementwise::kUnary}};
-const Op kSqrt{.op_type = "Sqrt",
-               .infer = infer_same<kFloats>,
-               .evaluate = evaluate_real<square_root>,
-               .lower = lower_unary<xnn_unary_square_root>,
-               .layout = LayoutRule::kFollow,
-               .traits = {.elementwise = Elementwise::kUnary, .never_negative = NeverNegative::kAlways}};
-const Op kExp{.op_type = "Exp",
-              .infer = infer_same<kFloats>,
-              .evaluate = evaluate_real<exponential>,
-              .lower = lower_unary<xnn_unary_exp>,
-              .layout = LayoutRule::kFollow,
-              .traits = {.elementwise = Elementwise::kUnary, .never_negative = NeverNegative::kAlways}};
-const Op kLog{.op_type = "Log",
-              .infer = infer_same<kFloats>,
-              .evaluate = evaluate_real<logarithm>,
-              .lower = lower_unary<xnn_unary_log>,
-              .layout = LayoutRule::kFollow,
-              .traits = {.elementwise = Elementwise::kUnary}};
-const Op kFloor{.op_type = "Floor",
-                .infer = infer_same<kFloats>,
-                .evaluate = evaluate_real<floor_of>,
-                .lower = lower_unary<xnn_unary_floor>,
-                .layout = LayoutRule::kFollow,
-                .traits = {.elementwise = Elementwise::kUnary}};
-const Op kCeil{.op_type = "Ceil",
-               .infer = infer_same<kFloats>,
-               .evaluate = evaluate_real<ceil_of>,
-               .lower = lower_unary<xnn_unary_ceiling>,
-               .layout = LayoutRule::kFollow,
-               .traits = {.elementwise = Elementwise::kUnary}};
-const Op kRound{.op_type = "Round",
-                .infer = infer_same<kFloats>,
-                .evaluate = evaluate_real<round_even>,
-                .lower = lower_unary<xnn_unary_bankers_rounding>,
-                .layout = LayoutRule::kFollow,
-                .traits = {.elementwise = Elementwise::kUnary}};
-const Op kSin{.op_type = "Sin",
-              .infer = infer_same<kFloats>,
-              .evaluate = evaluate_real<sine>,
-              .traits = {.elementwise = Elementwise::kUnary}};
-const Op kCos{.op_type = "Cos",
-              .infer = infer_same<kFloats>,
-              .evaluate = evaluate_real<cosine>,
-              .traits = {.elementwise = Elementwise::kUnary}};
-const Op kErf{.op_type = "Erf",
-              .infer = infer_same<kFloats>,
-              .evaluate = evaluate_real<error_function>,
-              .traits = {.elementwise = Elementwise::kUnary}};
+const OpParts kAbs = each_number(infer_same<kNumbers>, evaluate_abs, lower_unary<xnn_unary_abs>,
+                                 {.never_negative = NeverNegative::kAlways});
+const OpParts kNeg = each_number(infer_same<kNumbers>, evaluate_neg, lower_unary<xnn_unary_negate>);
+const OpParts kSign = each_number(infer_same<kNumbers>, evaluate_sign);
+const OpParts kNot = each_number(infer_same<kBool>, evaluate_not);
+const OpParts kReciprocal = each_number(infer_same<kFloats>, evaluate_real<reciprocal>, lower_reciprocal);
+const OpParts kSqrt = each_number(infer_same<kFloats>, evaluate_real<square_root>, lower_unary<xnn_unary_square_root>,
+                                  {.never_negative = NeverNegative::kAlways});
+const OpParts kExp = each_number(infer_same<kFloats>, evaluate_real<exponential>, lower_unary<xnn_unary_exp>,
+                                 {.never_negative = NeverNegative::kAlways});
+const OpParts kLog = each_number(infer_same<kFloats>, evaluate_real<logarithm>, lower_unary<xnn_unary_log>);
+const OpParts kFloor = each_number(infer_same<kFloats>, evaluate_real<floor_of>, lower_unary<xnn_unary_floor>);
+const OpParts kCeil = each_number(infer_same<kFloats>, evaluate_real<ceil_of>, lower_unary<xnn_unary_ceiling>);
+const OpParts kRound =
+    each_number(infer_same<kFloats>, evaluate_real<round_even>, lower_unary<xnn_unary_bankers_rounding>);
+const OpParts kSin = each_number(infer_same<kFloats>, evaluate_real<sine>);
+const OpParts kCos = each_number(infer_same<kFloats>, evaluate_real<cosine>);
+const OpParts kErf = each_number(infer_same<kFloats>, evaluate_real<error_function>);
 
 }  // namespace kinglet::engine::ops

@@ -90,10 +90,10 @@ INSTANTIATE_TEST_SUITE_P(Operators, Lowering, ::testing::ValuesIn(kLoweringCases
                          [](const auto& test) { return std::format("{}_{}", test.param.op_type, test.param.name); });
 
 TEST(LoweringCases, EveryOperatorThatLowersHasOne) {
-  for (const Op* op : all_ops()) {
-    if (op->domain != "") continue;  // com.microsoft has operators of the same names, which load takes apart
-    const bool has_case = std::ranges::contains(kLoweringCases, op->op_type, &LoweringCase::op_type);
-    EXPECT_EQ(op->lower != nullptr, has_case) << op->op_type;
+  for (const Op& op : all_ops()) {
+    if (op.domain != "") continue;  // com.microsoft has operators of the same names, which load takes apart
+    const bool has_case = std::ranges::contains(kLoweringCases, op.op_type, &LoweringCase::op_type);
+    EXPECT_EQ(op.lower != nullptr, has_case) << op.op_type;
   }
 }
 

@@ -208,11 +208,11 @@ const Row* row_named(const std::vector<Row>& rows, std::string_view name) {
 
 TEST(RandomLowering, EveryOperatorThatLowersHasARow) {
   const std::vector<Row> rows = all_rows();
-  for (const Op* op : all_ops()) {
-    const bool has_row = std::ranges::any_of(
-        rows, [&](const Row& row) { return row.domain == op->domain && row.op_type == op->op_type; });
-    EXPECT_EQ(op->lower != nullptr, has_row) << op->domain << ' ' << op->op_type;
-    EXPECT_TRUE(op->work == nullptr || op->lower != nullptr) << op->op_type;
+  for (const Op& op : all_ops()) {
+    const bool has_row =
+        std::ranges::any_of(rows, [&](const Row& row) { return row.domain == op.domain && row.op_type == op.op_type; });
+    EXPECT_EQ(op.lower != nullptr, has_row) << op.domain << ' ' << op.op_type;
+    EXPECT_TRUE(op.work == nullptr || op.lower != nullptr) << op.op_type;
   }
 }
 

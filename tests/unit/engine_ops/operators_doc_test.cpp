@@ -26,13 +26,13 @@ std::string operator_table() {
 
 TEST(OperatorsDocument, NamesEveryOperator) {
   const std::string table = operator_table();
-  for (const Op* op : all_ops()) {
-    EXPECT_THAT(table, ::testing::HasSubstr(std::format("`{}`", op->op_type))) << op->domain;
+  for (const Op& op : all_ops()) {
+    EXPECT_THAT(table, ::testing::HasSubstr(std::format("`{}`", op.op_type))) << op.domain;
   }
 }
 
 TEST(OutOfScope, ListsNoOperatorThatRuns) {
-  for (const Op* op : all_ops()) EXPECT_EQ(out_of_scope_reason(op->domain, op->op_type), "") << op->op_type;
+  for (const Op& op : all_ops()) EXPECT_EQ(out_of_scope_reason(op.domain, op.op_type), "") << op.op_type;
 }
 
 TEST(OutOfScope, SaysWhatToDoAboutModelsMadeForOneProcessor) {
