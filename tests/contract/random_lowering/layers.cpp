@@ -312,23 +312,23 @@ Case reduce_sum(Draw& draw) { return reduce(draw, "ReduceSum"); }
 Case reduce_l2(Draw& draw) { return reduce(draw, "ReduceL2"); }
 Case reduce_sum_square(Draw& draw) { return reduce(draw, "ReduceSumSquare"); }
 
-constexpr Row kRows[] = {{"", "Conv", conv, check_lowering},
-                         {"", "MaxPool", max_pool, check_lowering},
-                         {"", "AveragePool", average_pool, check_lowering},
-                         {"", "GlobalAveragePool", global_average_pool, check_lowering},
-                         {"", "GlobalMaxPool", global_max_pool, check_lowering},
-                         {"", "MatMul", matmul, check_lowering},
-                         {"", "Gemm", gemm, check_lowering},
-                         {"kinglet", "Linear", linear, check_lowering},
-                         {"", "BatchNormalization", batch_normalization, check_lowering},
-                         {"", "LayerNormalization", layer_normalization, check_lowering},
-                         {"", "LRN", lrn, check_lowering},
-                         {"", "Softmax", softmax, check_lowering},
-                         {"", "Resize", resize, check_lowering},
-                         {"", "ReduceMean", reduce_mean, check_lowering},
-                         {"", "ReduceSum", reduce_sum, check_lowering},
-                         {"", "ReduceL2", reduce_l2, check_lowering},
-                         {"", "ReduceSumSquare", reduce_sum_square, check_lowering}};
+constexpr Row kRows[] = {{"", "Conv", conv},
+                         {"", "MaxPool", max_pool},
+                         {"", "AveragePool", average_pool},
+                         {"", "GlobalAveragePool", global_average_pool},
+                         {"", "GlobalMaxPool", global_max_pool},
+                         {"", "MatMul", matmul},
+                         {"", "Gemm", gemm},
+                         {"kinglet", "Linear", linear},
+                         {"", "BatchNormalization", batch_normalization},
+                         {"", "LayerNormalization", layer_normalization},
+                         {"", "LRN", lrn},
+                         {"", "Softmax", softmax},
+                         {"", "Resize", resize},
+                         {"", "ReduceMean", reduce_mean},
+                         {"", "ReduceSum", reduce_sum},
+                         {"", "ReduceL2", reduce_l2},
+                         {"", "ReduceSumSquare", reduce_sum_square}};
 
 }  // namespace
 

@@ -303,24 +303,24 @@ Case dequantize_linear(Draw& draw) {
   return made;
 }
 
-constexpr Row kRows[] = {{"", "QLinearConv", qlinear_conv, check_lowering},
-                         {"", "QLinearMatMul", qlinear_matmul, check_lowering},
-                         {"com.microsoft", "QGemm", qgemm, check_lowering},
-                         {"com.microsoft", "DynamicQuantizeMatMul", dynamic_quantize_matmul, check_lowering},
-                         {"com.microsoft", "MatMulIntegerToFloat", matmul_integer_to_float, check_lowering},
-                         {"com.microsoft", "QLinearAdd", qlinear_add, check_lowering},
-                         {"com.microsoft", "QLinearMul", qlinear_mul, check_lowering},
-                         {"com.microsoft", "QLinearSigmoid", qlinear_sigmoid, check_lowering},
-                         {"kinglet", "QLinearTanh", qlinear_tanh, check_lowering},
-                         {"kinglet", "QLinearCelu", qlinear_celu, check_lowering},
-                         {"kinglet", "QLinearMish", qlinear_mish, check_lowering},
-                         {"kinglet", "QLinearHardSwish", qlinear_hard_swish, check_lowering},
-                         {"com.microsoft", "QLinearLeakyRelu", qlinear_leaky_relu, check_lowering},
-                         {"com.microsoft", "QLinearAveragePool", qlinear_average_pool, check_lowering},
-                         {"com.microsoft", "QLinearGlobalAveragePool", qlinear_global_average_pool, check_lowering},
-                         {"com.microsoft", "QLinearConcat", qlinear_concat, check_lowering},
-                         {"", "QuantizeLinear", quantize_linear, check_lowering},
-                         {"", "DequantizeLinear", dequantize_linear, check_lowering}};
+constexpr Row kRows[] = {{"", "QLinearConv", qlinear_conv},
+                         {"", "QLinearMatMul", qlinear_matmul},
+                         {"com.microsoft", "QGemm", qgemm},
+                         {"com.microsoft", "DynamicQuantizeMatMul", dynamic_quantize_matmul},
+                         {"com.microsoft", "MatMulIntegerToFloat", matmul_integer_to_float},
+                         {"com.microsoft", "QLinearAdd", qlinear_add},
+                         {"com.microsoft", "QLinearMul", qlinear_mul},
+                         {"com.microsoft", "QLinearSigmoid", qlinear_sigmoid},
+                         {"kinglet", "QLinearTanh", qlinear_tanh},
+                         {"kinglet", "QLinearCelu", qlinear_celu},
+                         {"kinglet", "QLinearMish", qlinear_mish},
+                         {"kinglet", "QLinearHardSwish", qlinear_hard_swish},
+                         {"com.microsoft", "QLinearLeakyRelu", qlinear_leaky_relu},
+                         {"com.microsoft", "QLinearAveragePool", qlinear_average_pool},
+                         {"com.microsoft", "QLinearGlobalAveragePool", qlinear_global_average_pool},
+                         {"com.microsoft", "QLinearConcat", qlinear_concat},
+                         {"", "QuantizeLinear", quantize_linear},
+                         {"", "DequantizeLinear", dequantize_linear}};
 
 }  // namespace
 
