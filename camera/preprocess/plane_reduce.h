@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "camera/preprocess/plane_resample.h"
-#include "camera/preprocess/reduce_kernels.h"
+#include "camera/preprocess/row_kernels.h"
 
 namespace kinglet::camera {
 

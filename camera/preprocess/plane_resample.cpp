@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "camera/preprocess/plane_kernels.h"
+#include "camera/preprocess/row_kernels.h"
 
 namespace kinglet::camera {
 namespace {

@@ -1,18 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: a video frame to rows of RGB at the model's size in one pass: each channel is cropped and scaled where it lies,
-// and only then, at output size, turned into RGB. (Both steps are linear, so the order changes nothing but rounding.)
+// and only then, at output size, turned into RGB by matrix and range. (Both steps are linear, so the order changes
+// nothing but rounding.)
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <variant>
 #include <vector>
 
+#include "camera/frame/frame.h"
 #include "camera/preprocess/geometry.h"
 #include "camera/preprocess/plane_reduce.h"
 #include "camera/preprocess/plane_resample.h"
-#include "camera/preprocess/yuv_to_rgb.h"
 
 namespace kinglet::camera {
+
+// --- A row at output size, in integers so that machines agree: SSE2 and NEON give the bits of the scalar twin --------
+
+// Factors with 13 fractional bits, which fit 16 with their sign (ITU-R BT.601-7 and BT.709-6, section 3: Kr, Kb and the
+// quantisation levels).
+struct YuvFactors {
+  std::int16_t y_offset = 0;
+  std::int16_t y = 0;
+  std::int16_t v_to_red = 0;
+  std::int16_t u_to_green = 0;
+  std::int16_t v_to_green = 0;
+  std::int16_t u_to_blue = 0;
+};
+
+[[nodiscard]] YuvFactors make_yuv_factors(ColorMatrix matrix, ColorRange range);
+
+// Samples of one row, a channel each.
+struct YuvRow {
+  const std::uint8_t* y;
+  const std::uint8_t* u;
+  const std::uint8_t* v;
+};
+struct RgbRow {
+  std::uint8_t* red;
+  std::uint8_t* green;
+  std::uint8_t* blue;
+};
+
+void yuv_row_to_rgb(const YuvFactors& factors, const YuvRow& from, std::size_t count, const RgbRow& to);
+void yuv_row_to_rgb_scalar(const YuvFactors& factors, const YuvRow& from, std::size_t count, const RgbRow& to);
+
+// --- A frame ---------------------------------------------------------------------------------------------------------
 
 // Where Y, U and V of a frame are: which plane, how spaced, and how much coarser than the picture.
 struct YuvChannel {

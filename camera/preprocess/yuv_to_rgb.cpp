@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/preprocess/yuv_to_rgb.h"
+#include "camera/preprocess/yuv_resample.h"
 
 #include <algorithm>
 #include <cmath>

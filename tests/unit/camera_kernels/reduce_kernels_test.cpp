@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: what one processor makes of a frame every processor makes of it: each kernel beside its scalar twin.
-#include "camera/preprocess/reduce_kernels.h"
+#include "camera/preprocess/row_kernels.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "camera/preprocess/yuv_to_rgb.h"
+#include "camera/preprocess/yuv_resample.h"
 
 namespace kinglet::camera {
 namespace {
