@@ -148,9 +148,6 @@ using Faults = std::vector<Error>;
 // 78, or 66 when the only fault is a file that cannot be opened.
 [[nodiscard]] int exit_code(std::span<const Error> faults);
 
-// The names of keys whose values differ, with their reload rule: what a reload has to do.
-[[nodiscard]] std::vector<const Key*> changed_keys(const Config& before, const Config& after);
-
 // The annotated file of all keys, each commented out (config/kinglet.toml; `kinglet config default`).
 [[nodiscard]] std::string default_file();
 // The table of keys as Markdown (`kinglet config docs`).

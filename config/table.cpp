@@ -85,12 +85,4 @@ std::string_view to_string(Reload reload) {
   return word_of(kWords, reload);
 }
 
-std::vector<const Key*> changed_keys(const Config& before, const Config& after) {
-  std::vector<const Key*> out;
-  for (const Key& key : key_table()) {
-    if (key.value_text(before) != key.value_text(after)) out.push_back(&key);
-  }
-  return out;
-}
-
 }  // namespace kinglet::config
