@@ -123,7 +123,6 @@ void describe(engine::Graph& graph, const Options& options, const PictureSamples
 }
 
 // --- Forms without calibration: half precision, dynamic
-// ---------------------------------------------------------------
 
 struct Plain {
   engine::Graph graph;

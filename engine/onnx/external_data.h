@@ -63,7 +63,6 @@ class ExternalData {
 };
 
 // --- Writing: the data file is named after the model, with ".data" behind
-// ----------------------------------------------
 
 inline constexpr std::uint64_t kBesideFrom = 1024;  // bytes of a weight; smaller ones are shapes and scalars
 

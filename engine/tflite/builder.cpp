@@ -66,7 +66,6 @@ std::unexpected<Error> Builder::fail(ErrorCode code, std::string message, std::s
 }
 
 // --- The file's tensors
-// -------------------------------------------------------------------------------------------------
 
 Result<TensorFacts> Builder::read_tensor(const FileTensor& tensor, std::size_t number) const {
   TensorFacts out{.name = tensor.name() != nullptr ? tensor.name()->str() : "", .type = tensor.type(), .data = {}};
@@ -140,7 +139,6 @@ Result<std::vector<std::int64_t>> Builder::integers(int tensor) const {
 }
 
 // --- Values
-// ---------------------------------------------------------------------------------------------------------------
 
 ValueId Builder::constant(std::string_view role, Tensor tensor) {
   return graph_.add_constant(format_text("{}_{}", name_, role), std::move(tensor));
@@ -285,7 +283,6 @@ Result<void> Builder::finish(ValueId made, int fused_activation) {
 }
 
 // --- Borders
-// --------------------------------------------------------------------------------------------------------------
 
 namespace {
 

@@ -18,7 +18,6 @@ Attributes attributes(std::initializer_list<std::pair<std::string, std::vector<s
 }
 
 // --- Windows
-// --------------------------------------------------------------------------------------------------------------
 
 struct Window {
   Dim kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
@@ -114,7 +113,6 @@ Result<void> pool(Builder& builder, std::string op_type) {
 }
 
 // --- Element by element
-// ----------------------------------------------------------------------------------------------------
 
 // A row of constants goes with the channels of an image, which are the last axis in the file.
 Result<ValueId> operand(Builder& builder, int tensor, std::size_t rank) {
@@ -163,7 +161,6 @@ ValueId in_file_order(Builder& builder, ValueId value, const Shape& shape) {
 }  // namespace
 
 // --- The table's functions
-// -------------------------------------------------------------------------------------------------
 
 Result<void> import_conv(Builder& builder) {
   const ConvOptions* options = KINGLET_TRY(needed<ConvOptions>(builder));

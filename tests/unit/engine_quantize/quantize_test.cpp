@@ -174,7 +174,6 @@ TEST(QuantizeModel, LivesWithPicturesThatAreAllAlike) {
 }
 
 // --- Cross-layer equalisation
-// ------------------------------------------------------------------------------------------
 
 // Every channel of each convolution made larger or smaller by a power of two, and the next one the other way.
 Graph spread(Graph graph) {
@@ -251,7 +250,6 @@ TEST(Equalize, DoesNotCrossAClamp) {
 }
 
 // --- What values hold
-// ---------------------------------------------------------------------------------------------------
 
 TEST(Observe, CountsNothingThatHardSwishTakesForZero) {
   const Graph graph = graph_of(kSqueezed);
@@ -267,7 +265,6 @@ TEST(Observe, CountsNothingThatHardSwishTakesForZero) {
 }
 
 // --- What gets levels
-// ---------------------------------------------------------------------------------------------------
 
 std::vector<std::string> names(const Graph& graph, const QuantizationScheme& scheme) {
   std::vector<std::string> out;
