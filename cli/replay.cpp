@@ -140,13 +140,19 @@ Json to_json(const ReplayReport& report) {
           {"visits", std::move(list)}};
 }
 
+std::string remarks_text(const Visit& visit) {
+  std::string text = visit.count > 1 ? format_text("{} at once", visit.count) : "";
+  if (visit.unusual) text += text.empty() ? "unusual" : ", unusual";
+  return text;
+}
+
 void print_text(const ReplayReport& report, Output& out) {
   Table table({"visit", "began", ">seconds", "bird", ">score", ">frames", ""});
   for (const auto& [visit, named_at] : report.visits) {
     const visits::ModelResult& result = visit.model_result;
     table.add({std::to_string(visit.seq), clock_text(visit.started_at), seconds_text(visit.duration),
                visit.species_id(), format_text("{:.3f}", result.score),
-               format_text("{}/{}", result.frames_agreeing, result.frames_seen), visit.unusual ? "unusual" : ""});
+               format_text("{}/{}", result.frames_agreeing, result.frames_seen), remarks_text(visit)});
   }
   if (!report.visits.empty()) out.print(table.text(out));
   out.print(format_text("{} {} in {} s, {} frames; answers: {}; not looked at: {}\n", report.visits.size(),

@@ -146,13 +146,16 @@ Result<std::uint64_t> export_json(Queries& queries, const ExportOptions& options
 std::string_view csv_header() {
   return "id,seq,started_at,ended_at,duration_seconds,clock_synced,day,hour,source,species_id,scientific_name,"
          "common_name,score,model_species_id,frames_seen,frames_agreeing,verdict,note,reviewed_at,reviewed_by,"
-         "unusual,model,model_digest\r\n";
+         "unusual,model,model_digest,count,box_x_ratio,box_y_ratio,box_width_ratio,box_height_ratio\r\n";
 }
 
 std::string csv_record(const VisitView& view) {
   const visits::Visit& visit = view.row.visit;
   const visits::ModelResult& model = visit.model_result;
   const visits::NamedScore name = shown(visit);
+  const auto share = [&](double Area::* side) {
+    return visit.best_box ? format_text("{:.4f}", (*visit.best_box).*side) : std::string();
+  };
   return record({visit.id,
                  std::to_string(visit.seq),
                  to_rfc3339(visit.started_at),
@@ -175,7 +178,12 @@ std::string csv_record(const VisitView& view) {
                  visit.review.reviewed_by,
                  yes_no(visit.unusual),
                  model.model_name,
-                 model.model_digest});
+                 model.model_digest,
+                 std::to_string(visit.count),
+                 share(&Area::left),
+                 share(&Area::top),
+                 share(&Area::width),
+                 share(&Area::height)});
 }
 
 std::string csv_field(std::string_view text) {

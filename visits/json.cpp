@@ -61,6 +61,13 @@ Json to_json(std::span<const NamedScore> top) {
   return list;
 }
 
+Json to_json(const Area& area) {
+  // A ten-thousandth is half a pixel of 5,000.
+  const auto share = [](double part) { return std::round(part * 1e4) / 1e4; };
+  return {
+      {"x", share(area.left)}, {"y", share(area.top)}, {"width", share(area.width)}, {"height", share(area.height)}};
+}
+
 Json to_json(const Visit& visit) {
   using std::chrono::milliseconds;
   const auto duration = std::chrono::round<milliseconds>(visit.duration);
@@ -77,11 +84,13 @@ Json to_json(const Visit& visit) {
   json["model_result"] = model_result_json(visit.model_result);
   json["review"] = review_json(visit.review);
   json["unusual"] = visit.unusual;
+  json["count"] = visit.count;
   json["best_prediction"] = visit.best_prediction;
   json["crop_px"] = {{"x", visit.best_crop.x},
                      {"y", visit.best_crop.y},
                      {"width", visit.best_crop.width},
                      {"height", visit.best_crop.height}};
+  if (visit.best_box) json["box_ratio"] = to_json(*visit.best_box);
   return json;
 }
 

@@ -14,7 +14,8 @@ namespace kinglet::visits {
 // The members of the API's visit, without links and without counts of the day.
 [[nodiscard]] nlohmann::ordered_json to_json(const Visit& visit);
 [[nodiscard]] nlohmann::ordered_json to_json(std::span<const NamedScore> top);
-[[nodiscard]] std::string_view to_string(Verdict verdict);  // "not_a_bird"
+[[nodiscard]] nlohmann::ordered_json to_json(const Area& area);  // a box in shares of its picture
+[[nodiscard]] std::string_view to_string(Verdict verdict);       // "not_a_bird"
 [[nodiscard]] std::optional<Verdict> verdict_of(std::string_view text);
 
 // Six decimals are enough for a score, and the shortest text that gives them back.

@@ -50,7 +50,8 @@ void add_birds(Entities& entities, const Topics& topics) {
       entities.add_state("visit", "event", "Visit", "event/visit",
                          "{% if value_json.type != 'visit.update' %}{{ dict(event_type=value_json.type, "
                          "species_id=value_json.visit.species_id, name=value_json.visit.common_name | default(''), "
-                         "score=value_json.visit.model_result.score, id=value_json.visit.id) | tojson }}{% endif %}");
+                         "score=value_json.visit.model_result.score, count=value_json.visit.count, "
+                         "id=value_json.visit.id) | tojson }}{% endif %}");
   visit["event_types"] = {"visit.start", "visit.end"};
   visit["icon"] = "mdi:bird";
   Json& species = entities.add_state("species", "sensor", "Last species", "state/visit",

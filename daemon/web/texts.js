@@ -85,6 +85,8 @@ export const texts = {
   no_visits_yet: ["No visits yet.", "Noch keine Besuche.", "Pas encore de visites.", "Todavía no hay visitas.", "まだ訪問はありません。", "还没有来访。"],
   more: ["Older ones", "Ältere", "Plus anciennes", "Más antiguas", "以前のもの", "更早的"],
   show_visit: ["Show the visit: {name}", "Besuch zeigen: {name}", "Afficher la visite : {name}", "Mostrar la visita: {name}", "訪問を表示: {name}", "查看来访：{name}"],
+  several: ["{count} × {name}", "{count} × {name}", "{count} × {name}", "{count} × {name}", "{name}（{count}羽）", "{name}（{count} 只）"],
+  visit_place: ["Where in the picture it was", "Wo im Bild es war", "Où c'était dans l'image", "Dónde estaba en la imagen", "画像のどこにいたか", "在画面中的位置"],
   clock_not_set: ["the clock was not set", "die Uhr war nicht gestellt", "l'horloge n'était pas à l'heure", "el reloj no estaba en hora", "時計が未設定でした", "当时时钟未校准"],
   clip: ["Play the clip", "Film abspielen", "Lire la séquence", "Reproducir el vídeo", "クリップを再生", "播放片段"],
   clip_file: ["Save the clip", "Film sichern", "Enregistrer la séquence", "Guardar el vídeo", "クリップを保存", "保存片段"],

@@ -2,14 +2,17 @@
 // Why: one visit, large: its picture and clip, and every name it can be given.
 import {may} from "./api.js";
 import {byId, setText, showProblem} from "./dom.js";
-import {deviceNow, duration, moment, percent, text} from "./format.js";
+import {deviceNow, duration, moment, number, percent, text} from "./format.js";
 import {allLabels, nameOfSpecies} from "./now.js";
 import {remove, review} from "./review.js";
 
 let visit = null;
 let opener = "";  // the key of the button that had the keyboard
 
-export const visitName = (one) => one.common_name || nameOfSpecies(one.species_id);
+export function visitName(one) {
+  const name = one.common_name || nameOfSpecies(one.species_id);
+  return one.count > 1 ? text("several", {count: number(one.count), name}) : name;
+}
 
 export const visitFacts = (one) => [`${one.clock_synced ? "" : "≈ "}${moment(one.started_at)}`, duration(one.duration_seconds),
                                     percent(one.model_result.score)].join(" · ");
@@ -24,6 +27,17 @@ function labelCalled(name) {
     .some((one) => one && one.toLowerCase() === wished));
 }
 
+// The whole frame, and where in it the visitor was.
+function showPlace() {
+  const box = visit.box_ratio;
+  const shown = Boolean(box && visit.links.snapshot && may("live"));
+  byId("visit-place").hidden = !shown;
+  if (!shown) return;
+  byId("visit-frame").src = visit.links.snapshot;
+  const place = {left: box.x, top: box.y, width: box.width, height: box.height};
+  for (const [side, share] of Object.entries(place)) byId("visit-box").style[side] = `${share * 100}%`;
+}
+
 export function openVisit(wished) {
   visit = wished;
   opener = document.activeElement?.dataset.key || "";
@@ -31,6 +45,7 @@ export function openVisit(wished) {
   picture.hidden = !visit.links.crop;
   if (visit.links.crop) picture.src = visit.links.crop;
   picture.alt = visitName(visit);
+  showPlace();
   setText("visit-dialog-title", visitName(visit));
   setText("visit-facts", visitFacts(visit) + (visit.clock_synced ? "" : ` · ${text("clock_not_set")}`));
   for (const [id, link] of [["visit-clip", visit.links.clip], ["visit-clip-file", visit.links.clip_file]]) {

@@ -56,7 +56,16 @@ CREATE INDEX predictions_visit ON predictions(seq);
 CREATE TRIGGER predictions_go AFTER DELETE ON visits BEGIN DELETE FROM predictions WHERE seq = old.seq; END;
 )";
 
-constexpr Step kSteps[] = {{1, kVisits}, {2, kThroughput}, {3, kPictures}, {4, kPredictions}};
+// How many of its species were seen at once, and where in its best picture it was, in shares of it: NULL is not known.
+constexpr std::string_view kSeveral = R"(
+ALTER TABLE visits ADD COLUMN individuals INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE visits ADD COLUMN box_x REAL;
+ALTER TABLE visits ADD COLUMN box_y REAL;
+ALTER TABLE visits ADD COLUMN box_width REAL;
+ALTER TABLE visits ADD COLUMN box_height REAL;
+)";
+
+constexpr Step kSteps[] = {{1, kVisits}, {2, kThroughput}, {3, kPictures}, {4, kPredictions}, {5, kSeveral}};
 
 Result<std::int64_t> version_of(Database& database, std::span<const Step> steps) {
   const std::int64_t version = KINGLET_TRY(database.integer_of("PRAGMA user_version"));

@@ -32,7 +32,9 @@ constexpr std::string_view kUpdate =
     "model_digest = excluded.model_digest, unusual = excluded.unusual, best_prediction = excluded.best_prediction, "
     "crop_x = excluded.crop_x, crop_y = excluded.crop_y, crop_width = excluded.crop_width, "
     "crop_height = excluded.crop_height, crop_bytes = ifnull(excluded.crop_bytes, crop_bytes), "
-    "frame_bytes = ifnull(excluded.frame_bytes, frame_bytes), clip_bytes = ifnull(excluded.clip_bytes, clip_bytes)";
+    "frame_bytes = ifnull(excluded.frame_bytes, frame_bytes), clip_bytes = ifnull(excluded.clip_bytes, clip_bytes), "
+    "individuals = excluded.individuals, box_x = excluded.box_x, box_y = excluded.box_y, "
+    "box_width = excluded.box_width, box_height = excluded.box_height";
 static_assert(static_cast<int>(visits::Verdict::kCorrected) == 2 && static_cast<int>(visits::Verdict::kNotABird) == 3,
               "the numbers are in the file");
 

@@ -45,6 +45,12 @@ visits::Verdict verdict_of(std::int64_t value) {
   return value >= 0 && value <= highest ? static_cast<visits::Verdict>(value) : visits::Verdict::kNone;
 }
 
+bool is_part(const Area& area) {
+  constexpr double kRounding = 1e-6;
+  return area.left >= 0 && area.top >= 0 && area.width > 0 && area.height > 0 &&
+         area.left + area.width <= 1 + kRounding && area.top + area.height <= 1 + kRounding;
+}
+
 // Gives the parameters one after the other.
 class Binder {
  public:
@@ -54,7 +60,8 @@ class Binder {
     statement_.bind(++index_, value);
     return *this;
   }
-  Binder& operator()(const std::optional<std::uint64_t>& value) {
+  template <typename T>
+  Binder& operator()(const std::optional<T>& value) {
     ++index_;
     if (value) {
       statement_.bind(index_, *value);
@@ -78,15 +85,20 @@ class Reader {
   std::uint64_t natural() { return statement_.natural(column_++); }
   double real() { return statement_.real(column_++); }
   std::string text() { return statement_.text(column_++); }
-  std::optional<std::uint64_t> maybe() {
-    if (statement_.is_null(column_)) {
-      ++column_;
-      return std::nullopt;
-    }
-    return natural();
+  std::optional<std::uint64_t> maybe() { return is_null() ? std::nullopt : std::optional(natural()); }
+  std::optional<Area> maybe_area() {
+    const bool known = !statement_.is_null(column_);
+    const Area area{.left = real(), .top = real(), .width = real(), .height = real()};
+    return known && is_part(area) ? std::optional(area) : std::nullopt;
   }
 
  private:
+  bool is_null() {
+    if (!statement_.is_null(column_)) return false;
+    ++column_;
+    return true;
+  }
+
   const Statement& statement_;
   int column_ = 0;
 };
@@ -96,8 +108,8 @@ class Reader {
 const std::string_view kVisitColumns =
     "seq, id, change, open, source, started_ms, duration_ms, clock_synced, day, hour, counted_as, species_id, score, "
     "frames_seen, frames_agreeing, top, model_name, model_digest, unusual, best_prediction, crop_x, crop_y, "
-    "crop_width, "
-    "crop_height, verdict, review_species_id, note, reviewed_ms, reviewed_by, crop_bytes, frame_bytes, clip_bytes";
+    "crop_width, crop_height, verdict, review_species_id, note, reviewed_ms, reviewed_by, crop_bytes, frame_bytes, "
+    "clip_bytes, individuals, box_x, box_y, box_width, box_height";
 
 const std::string_view kVisitColumnTypes =
     "seq INTEGER PRIMARY KEY, id TEXT, change INTEGER, open INTEGER, source TEXT, started_ms INTEGER, "
@@ -105,8 +117,7 @@ const std::string_view kVisitColumnTypes =
     "frames_seen INTEGER, frames_agreeing INTEGER, top TEXT, model_name TEXT, model_digest TEXT, unusual INTEGER, "
     "best_prediction TEXT, crop_x INTEGER, crop_y INTEGER, crop_width INTEGER, crop_height INTEGER, verdict INTEGER, "
     "review_species_id TEXT, note TEXT, reviewed_ms INTEGER, reviewed_by TEXT, crop_bytes INTEGER, frame_bytes "
-    "INTEGER, "
-    "clip_bytes INTEGER";
+    "INTEGER, clip_bytes INTEGER, individuals INTEGER, box_x REAL, box_y REAL, box_width REAL, box_height REAL";
 
 Result<void> put_predictions(Database& into, const visits::Visit& visit) {
   for (const visits::KeptPrediction& prediction : visit.predictions) {
@@ -137,7 +148,11 @@ void bind_row(Statement& statement, const VisitRow& row) {
   bind(visit.unusual)(visit.best_prediction);
   bind(visit.best_crop.x)(visit.best_crop.y)(visit.best_crop.width)(visit.best_crop.height);
   bind(static_cast<int>(review.verdict))(review.species_id)(review.note)(reviewed_ms)(review.reviewed_by);
-  bind(row.pictures.crop)(row.pictures.frame)(row.pictures.clip);
+  bind(row.pictures.crop)(row.pictures.frame)(row.pictures.clip)(std::int64_t{visit.count});
+  const auto& box = visit.best_box;
+  for (const auto side : {&Area::left, &Area::top, &Area::width, &Area::height}) {
+    bind(box ? std::optional((*box).*side) : std::nullopt);
+  }
 }
 
 VisitRow read_row(const Statement& statement) {
@@ -176,6 +191,8 @@ VisitRow read_row(const Statement& statement) {
   row.pictures.crop = read.maybe();
   row.pictures.frame = read.maybe();
   row.pictures.clip = read.maybe();
+  visit.count = std::max(1U, read.count());
+  visit.best_box = read.maybe_area();
   return row;
 }
 

@@ -58,7 +58,7 @@ ROOMS = {
     "daemon/webhook": "daemon/machine daemon/tokens daemon/tell camera/stream",
     "daemon/http/message": "daemon/tokens camera/preprocess",
     "daemon/http/figures": "daemon/metrics",
-    "daemon/http/routes": "daemon/http/message daemon/tokens daemon/line",
+    "daemon/http/routes": "daemon/http/message daemon/tokens daemon/line visits",
     "daemon/http/about": "daemon/http/message daemon/http/routes daemon/machine daemon/line",
     "daemon/http/control": "daemon/http/message daemon/http/routes daemon/machine daemon/models daemon/doctor "
                            "camera/decode daemon/answer",

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "visits/json.h"
+
 namespace kinglet::daemon::http {
 
 double rounded(double value, int decimals) {
@@ -32,11 +34,7 @@ Json regions_to_json(std::span<const RegionLook> looks, const visits::Taxa& taxa
   Json list = Json::array();
   for (const RegionLook& look : looks) {
     list.push_back({{"track", "trk_" + std::string(look.track.view())},
-                    {"box_ratio",
-                     {{"x", rounded(look.box.left, 4)},
-                      {"y", rounded(look.box.top, 4)},
-                      {"width", rounded(look.box.width, 4)},
-                      {"height", rounded(look.box.height, 4)}}},
+                    {"box_ratio", visits::to_json(look.box)},
                     {"proposed_by", to_string(look.proposed_by)},
                     {"outcome", to_string(look.outcome)},
                     {"top", top_to_json(look.top(), taxa)}});

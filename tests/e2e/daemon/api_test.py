@@ -117,7 +117,7 @@ class Api(WithAVisit, ScratchFolder):
         visit = self.ask("/api/v1/visits/" + self.visit["id"]).json()
         self.assertRegex(visit["id"], r"^vis_[0-9A-HJKMNP-TV-Z]{26}$")
         self.assertLessEqual({"seq", "state", "source", "started_at", "duration_seconds", "clock_synced", "species_id",
-                              "common_name", "model_result", "review", "count_today", "first_today", "first_ever"},
+                              "common_name", "model_result", "review", "count", "count_today", "first_today", "first_ever"},
                              visit.keys())
         self.assertEqual("ended_at" in visit, visit["state"] == "ended")
         result = visit["model_result"]

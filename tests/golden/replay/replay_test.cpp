@@ -55,8 +55,10 @@ double seconds_in(const Visit& visit) { return Seconds(visit.started_at - kRepla
 std::string golden_text(const ReplayReport& report) {
   std::string text;
   for (const auto& [visit, named_at] : report.visits) {
-    text += format_text("{} at {:.1f} s for {:.1f} s: {}{}\n", visit.seq, seconds_in(visit),
-                        Seconds(visit.duration).count(), visit.species_id(), visit.unusual ? ", unusual" : "");
+    text +=
+        format_text("{} at {:.1f} s for {:.1f} s: {}{}{}\n", visit.seq, seconds_in(visit),
+                    Seconds(visit.duration).count(), visit.species_id(),
+                    visit.count > 1 ? format_text(", {} at once", visit.count) : "", visit.unusual ? ", unusual" : "");
   }
   return text;
 }

@@ -38,6 +38,9 @@ TEST(StoreSchema, EveryOlderVersionBecomesTheNewestWithItsRows) {
     Store store(quiet_options(folder.path()));
     EXPECT_EQ(store.status().state, StoreState::kDisk) << store.status().note;
     EXPECT_EQ(all_seqs(store), (std::vector<std::uint64_t>{7})) << "from version " << version;
+    const visits::Visit old = store.visits({})->items.front().row.visit;
+    EXPECT_EQ(old.count, 1U);
+    EXPECT_EQ(old.best_box, std::nullopt) << "nobody asked where it was";
     EXPECT_GT(store.next_seq(), 7U);
     visits::Visit visit = make_visit(store.next_seq());
     store.put(visit);

@@ -110,6 +110,16 @@ TEST(StoreExport, FieldsAreQuotedAsRfc4180HasIt) {
   EXPECT_EQ(csv_field("-12.5"), "-12.5");
 }
 
+TEST(StoreExport, HowManyThereWereAndWhereStandsBehindTheOlderColumns) {
+  VisitView view;
+  view.row.visit = make_visit(1);
+  EXPECT_TRUE(
+      csv_header().ends_with(",model_digest,count,box_x_ratio,box_y_ratio,box_width_ratio,box_height_ratio\r\n"));
+  EXPECT_TRUE(csv_record(view).ends_with(",sha256:9f2c,2,0.3125,0.2000,0.1400,0.2500\r\n")) << csv_record(view);
+  view.row.visit.best_box.reset();
+  EXPECT_TRUE(csv_record(view).ends_with(",sha256:9f2c,2,,,,\r\n")) << csv_record(view);
+}
+
 TEST(StorePictures, OnlyIdsOfVisitsBecomePaths) {
   const ScratchFolder folder;
   const PictureFiles files(folder.path());

@@ -51,6 +51,8 @@ inline visits::Visit make_visit(std::uint64_t seq, const std::string& species = 
   visit.unusual = true;
   visit.best_prediction = "prd_01JTCX8M2Q4R6T8V0W2Y4Z6B8D";
   visit.best_crop = {312, 88, 640, 641};
+  visit.best_box = Area{.left = 0.3125, .top = 0.2, .width = 0.14, .height = 0.25};
+  visit.count = 2;
   return visit;
 }
 

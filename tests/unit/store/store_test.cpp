@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/store.h"
 
+#include <array>
+
 #include "store/database/visit_database.h"
 #include "tests/unit/store/store_support.h"
 
@@ -34,6 +36,39 @@ TEST_F(StoreTest, AVisitComesBackWithAllItsMembersAfterARestart) {
   ASSERT_TRUE(*found);
   EXPECT_EQ((*found)->row.visit, visit);
   EXPECT_EQ(store().status().state, StoreState::kDisk);
+}
+
+TEST_F(StoreTest, HowManyThereWereAndWhereFollowTheVisit) {
+  open();
+  visits::Visit visit = make_visit(store().next_seq());
+  store().put(visit);
+  ASSERT_OK(store().flush());
+  visit.count = 3;
+  visit.best_box = Area{.left = 0.5, .top = 0, .width = 0.5, .height = 1};
+  store().put(visit);
+  ASSERT_OK(store().flush());
+  EXPECT_EQ(store().visit(visit.id).value()->row.visit, visit);
+}
+
+TEST_F(StoreTest, ANumberOrAPlaceThatCannotBeReadsAsUnknown) {
+  open();
+  const std::vector<std::uint64_t> seqs = put_visits(store(), 4);
+  ASSERT_OK(store().flush());
+  {
+    Database database = *Database::open(folder_.path() / "kinglet.db", OpenAs::kReadWrite);
+    for (const std::size_t i : {0, 1, 2, 3}) {
+      constexpr std::array kNoise{"box_width = 0", "box_x = 0.9", "box_y = -1", "box_height = 'x', individuals = 0"};
+      ASSERT_OK(database.execute(format_text("UPDATE visits SET {} WHERE seq = {}", kNoise.at(i), seqs.at(i))));
+    }
+  }
+  open();
+  const auto page = store().visits({});
+  ASSERT_OK(page);
+  ASSERT_EQ(page->items.size(), 4U);
+  for (const VisitView& view : page->items) {
+    EXPECT_EQ(view.row.visit.best_box, std::nullopt);
+    EXPECT_GE(view.row.visit.count, 1U);
+  }
 }
 
 TEST_F(StoreTest, ThePredictionsOfAVisitAreKeptAsLongAsItIs) {
