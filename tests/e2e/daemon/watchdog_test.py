@@ -17,7 +17,7 @@ from support import PATIENCE, Daemon, ScratchFolder, main
 WATCHDOG = 30  # seconds, WatchdogSec= of the unit
 HUNGER = 10    # what we allow ourselves of it; a loaded machine included
 SPAN = 25
-VISIT = ("source=demo:1", "gate.motion=false", "visits.end_after=60s", "http.rate=1000")
+VISIT = ("source=demo:1", "gate.motion=false", "visits.end_after=2s", "http.rate=1000")
 
 # As rpicam-vid: raw frames of the size that it was asked for.
 CAMERA = """#!{python}
