@@ -44,7 +44,7 @@ class Store {
   void begin_finish();
   void finish();
 
-  // A number for a new visit; never waits. Who counts on from it by itself tells the numbers by put().
+  // A number for a new visit; never waits.
   [[nodiscard]] std::uint64_t next_seq() { return shared_.sequence.next(); }
   // Time part, Unix milliseconds, that the next id must not be below.
   [[nodiscard]] std::uint64_t last_id_ms() const { return shared_.last_id_ms; }

@@ -82,6 +82,8 @@ class Rule {
                                                         engine::ScoreNature nature = {});
 
   [[nodiscard]] const Taxa& taxa() const { return *taxa_; }
+  // What this one's score has to reach.
+  [[nodiscard]] double min_score(std::uint32_t taxon) const { return entries_[taxon].min_score; }
 
  private:
   friend class Decider;
@@ -120,11 +122,11 @@ class Decider {
   [[nodiscard]] const Rule& rule() const { return *rule_; }
 
   // `scores`: 0 to 1, one a class; the mean of so many `looks`. `month`: nothing when the clock is not set: then every
-  // season counts. How much of the scores is background says whether anybody is there, and is then set aside; a bird that
-  // is not of the region or season counts less; few looks make unsure. The scores of the answer are what is left, and
-  // what the thresholds are compared with. The answer's outcome is the first that applies: kNonFinite (any score is not
-  // a number), kBackground (most of it, or the best is ignored), then kBelowThreshold or kAmbiguous unless the best, or
-  // what stands above it, is sure; kBlocked, kNotAllowed, kAccepted.
+  // season counts. How much of the scores is background says whether anybody is there, and is then set aside; a bird
+  // that is not of the region or season counts less; few looks make unsure. The scores of the answer are what is left,
+  // and what the thresholds are compared with. The answer's outcome is the first that applies: kNonFinite (any score is
+  // not a number), kBackground (most of it, or the best is ignored), then kBelowThreshold or kAmbiguous unless the
+  // best, or what stands above it, is sure; kBlocked, kNotAllowed, kAccepted.
   [[nodiscard]] Answer decide(std::span<const float> scores, std::optional<unsigned> month, std::size_t top_k,
                               double looks = kPictureLooks);
 

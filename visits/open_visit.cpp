@@ -8,6 +8,8 @@ namespace {
 
 std::string prediction_id(const Ulid& id) { return "prd_" + std::string(id.view()); }
 
+}  // namespace
+
 NamedScore named(const Scored& scored, const Taxa& taxa) {
   const Taxon& taxon = taxa[scored.taxon];
   return {.species_id = taxon.species_id,
@@ -17,8 +19,6 @@ NamedScore named(const Scored& scored, const Taxa& taxa) {
           .index = scored.index,
           .score = scored.score};
 }
-
-}  // namespace
 
 void OpenVisit::Name::set_best(const Sighting& sighting) {
   best_score = sighting.look.score;

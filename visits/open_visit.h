@@ -80,6 +80,8 @@ struct OpenVisit {
   [[nodiscard]] Name& name_of(std::uint32_t taxon);
 };
 
+[[nodiscard]] NamedScore named(const Scored& scored, const Taxa& taxa);
+
 // As the API has it, but for camera and model.
 [[nodiscard]] Visit describe(const OpenVisit& open, VisitState state, const Taxa& taxa);
 

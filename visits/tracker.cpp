@@ -44,11 +44,7 @@ void VisitTracker::Lane::add(const Look& look) {
 }
 
 VisitTracker::VisitTracker(TrackerOptions options, std::shared_ptr<const Taxa> taxa, IdMaker& ids, VisitSink sink)
-    : options_(std::move(options)),
-      taxa_(std::move(taxa)),
-      ids_(ids),
-      sink_(std::move(sink)),
-      next_seq_(options_.first_seq) {}
+    : options_(std::move(options)), taxa_(std::move(taxa)), ids_(ids), sink_(std::move(sink)) {}
 
 void VisitTracker::retune(const TrackerOptions& tuning) {
   options_.end_after = tuning.end_after;
@@ -89,8 +85,8 @@ Tracked VisitTracker::update(const Sighting& sighting) {
   if (visit != nullptr) set_clock(*visit, sighting);
   // It may sit with its back to the camera: as long as it is the same thing, and somebody, it is the same visit.
   if (visit != nullptr && sighting.one_thing && somebody) visit->kept_at = at;
-  const bool agrees = somebody && sighting.answer.outcome == Outcome::kAccepted &&
-                      related(sighting.look.taxon, sighting.answer.taxon);
+  const bool agrees =
+      somebody && sighting.answer.outcome == Outcome::kAccepted && related(sighting.look.taxon, sighting.answer.taxon);
   if (agrees) tracked = name(lane, sighting);
   for (std::optional<OpenVisit>& open : open_) {
     if (open && open->changed && at - open->told_at >= kBetweenUpdates) tell(VisitEvent::kUpdate, *open);
@@ -217,7 +213,8 @@ Tracked VisitTracker::begin(Lane& lane, const Sighting& sighting) {
   const Look& first = lane.look(oldest);
   OpenVisit& visit = place->emplace();
   visit.id = ids_.next(sighting.wall);
-  visit.seq = next_seq_++;
+  newest_seq_ = options_.next_seq ? options_.next_seq() : newest_seq_ + 1;
+  visit.seq = newest_seq_;
   visit.started_at = first.at;
   visit.last_at = visit.kept_at = last_at_;
   visit.started_wall = first.wall;

@@ -31,7 +31,7 @@ struct TrackerOptions {
   std::string source = "camera";
   std::string model_name;
   std::string model_digest;
-  std::uint64_t first_seq = 1;
+  std::function<std::uint64_t()> next_seq;  // a number for a new visit; empty: 1, 2 and so on
   LastSeen last_seen;
 };
 
@@ -49,10 +49,10 @@ struct Tracked {
 
 // A visit begins with the first accepted answer to all looks at a track that the newest look agrees with; it began with
 // the first of the track's newest looks that say the same. Looks that name it prolong it, and it ends with the last of
-// them, told when nobody has named it for `end_after` and no track that did is followed any more. A species is one visit,
-// however many tracks are named so: count says how many at once. Another name of the same track is a better name for its
-// visit as soon as more looks say it, but another bird's, with a visit of its own, where the first was sure before or
-// where the track is a place and no thing. A genus and its species agree, and the species is the better name.
+// them, told when nobody has named it for `end_after` and no track that did is followed any more. A species is one
+// visit, however many tracks are named so: count says how many at once. Another name of the same track is a better name
+// for its visit as soon as more looks say it, but another bird's, with a visit of its own, where the first was sure
+// before or where the track is a place and no thing. A genus and its species agree, and the species is the better name.
 // Thread-bound. Durations are steady time; the wall clock may jump without changing order, number or length of visits.
 class VisitTracker {
  public:
@@ -127,7 +127,7 @@ class VisitTracker {
   std::uint64_t frame_ = 0;  // number of the newest
   Ulid newest_prediction_;
   SteadyTime last_at_ = SteadyTime::min();
-  std::uint64_t next_seq_;
+  std::uint64_t newest_seq_ = 0;
 };
 
 }  // namespace kinglet::visits

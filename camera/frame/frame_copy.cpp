@@ -2,6 +2,10 @@
 #include "camera/frame/frame_copy.h"
 
 #include <algorithm>
+#include <cstdint>
+
+#include "camera/frame/plane_shape.h"
+#include "engine/base/check.h"
 
 namespace kinglet::camera {
 
@@ -16,6 +20,36 @@ void copy_view(const FrameView& view, std::vector<std::byte>& bytes, FrameView& 
     std::ranges::copy(plane.bytes, bytes.begin() + static_cast<std::ptrdiff_t>(offset));
     plane.bytes = {bytes.data() + offset, plane.bytes.size()};
     offset += plane.bytes.size();
+  }
+}
+
+void copy_part(const FrameView& view, int x, int y, int width, int height, std::vector<std::byte>& bytes,
+               FrameView& copy) {
+  KINGLET_CHECK(view.format != PixelFormat::kMjpeg && x >= 0 && y >= 0 && width > 0 && height > 0);
+  KINGLET_CHECK((x | y | width | height) % 2 == 0 && x + width <= view.width && y + height <= view.height);
+  const auto shape = [&](int plane, int columns, int rows) {
+    return plane_shape(view.format, static_cast<std::uint32_t>(plane), static_cast<std::uint32_t>(columns),
+                       static_cast<std::uint32_t>(rows));
+  };
+  copy = view;
+  copy.width = width;
+  copy.height = height;
+  bytes.clear();
+  std::array<std::size_t, 3> ends{};
+  for (int i = 0; i < view.plane_count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const Plane& plane = view.planes[at];
+    const PlaneShape before = shape(i, x, y);
+    const PlaneShape part = shape(i, width, height);
+    for (std::uint64_t row = 0; row < part.rows; ++row) {
+      const auto pixels = plane.bytes.subspan((before.rows + row) * plane.stride + before.row_bytes, part.row_bytes);
+      bytes.insert(bytes.end(), pixels.begin(), pixels.end());
+    }
+    copy.planes[at].stride = part.row_bytes;
+    ends[at] = bytes.size();
+  }
+  for (std::size_t i = 0, begin = 0; i < static_cast<std::size_t>(view.plane_count); begin = ends[i++]) {
+    copy.planes[i].bytes = std::span<const std::byte>(bytes).subspan(begin, ends[i] - begin);
   }
 }
 

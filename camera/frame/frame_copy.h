@@ -12,4 +12,9 @@ namespace kinglet::camera {
 // `copy` shows the same pixels, in `bytes`. Allocates only when the frame is larger than any before.
 void copy_view(const FrameView& view, std::vector<std::byte>& bytes, FrameView& copy);
 
+// The same of `width` x `height` pixels from (x, y) on, which lie in the picture; all are even. Of pixels only: a JPEG
+// has no parts.
+void copy_part(const FrameView& view, int x, int y, int width, int height, std::vector<std::byte>& bytes,
+               FrameView& copy);
+
 }  // namespace kinglet::camera

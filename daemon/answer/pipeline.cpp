@@ -204,7 +204,8 @@ void Pipeline::look_at(Next next) {
   latest_.publish(prediction);
   stats_.add_prediction(SteadyClock::now(), prediction);
   last_error_.clear();
-  const bool is_best = std::ranges::any_of(prediction.looks(), &RegionLook::best_of_visit);
+  const bool is_best = std::ranges::any_of(
+      prediction.looks(), [](const RegionLook& look) { return look.best_of_visit || look.best_unnamed; });
   if (is_best && best_look_) best_look_(frame, prediction);
   if (samples_ != nullptr) samples_->offer(frame, now);
   if (candidate_) try_candidate(frame, prediction);

@@ -23,7 +23,8 @@
 
 namespace kinglet::daemon {
 
-// A frame with the best look at a visitor so far (RegionLook::best_of_visit), or at several, while it is still there.
+// A frame with the best look at a visitor so far (RegionLook::best_of_visit, best_unnamed), or at several, while it is
+// still there.
 // Called on the answer thread: copy and return.
 using BestLook = std::function<void(const camera::Frame& frame, const Prediction& prediction)>;
 

@@ -80,6 +80,7 @@ AppParts::AppParts(const config::Config& config, const AppOptions& options, Resu
           [this](const camera::Frame& frame, const Prediction& prediction) {
             pictures.look(frame, prediction);
             predictions.look(prediction);
+            unnamed.look(frame, prediction);
           },
           {.board = &models,
            .desk = &model_desk,
@@ -103,6 +104,8 @@ http::Views AppParts::make_views(const config::Config& config) {
                                 .is_demonstration = [this] { return source_is_demonstration(); },
                                 .vitals = ask_vitals,
                                 .stats = stats};
+  const http::HistoryView told{
+      .visits = book, .store = history, .models = models, .events = events.bus(), .long_answers = long_answers};
   return {http::NoView{},
           http::VersionView{.stats = stats},
           http::AccessView{.door = door, .page = [this] { return page; }},
@@ -119,8 +122,8 @@ http::Views AppParts::make_views(const config::Config& config) {
           posted,
           http::InferenceView{.posted = posted, .figures = inference_figures, .vitals = ask_vitals},
           http::PredictionsView{.source_name = source, .models = models, .latest = latest, .store = history},
-          http::HistoryView{
-              .visits = book, .store = history, .models = models, .events = events.bus(), .long_answers = long_answers},
+          told,
+          http::TracksView{.tracks = unnamed, .history = told},
           http::HealthView{.vitals = ask_vitals, .doctor = [this] { return doctor_input(); }},
           camera,
           http::PicturesView{.source_name = source,
@@ -171,11 +174,12 @@ std::optional<FrameLine> AppParts::first_line(Result<LineModel> classifier, cons
 
 FrameLine AppParts::make_line(LineModel classifier, LineOptions options) {
   std::vector<std::string> warnings;
-  options.track.first_seq = history.next_seq();
+  options.track.next_seq = [this] { return history.next_seq(); };
   options.track.last_seen = last_seen();
   FrameLine line(
       std::move(classifier), std::move(options), ids,
-      [this](visits::VisitEvent event, const visits::Visit& visit) { note_visit(event, visit); }, warnings);
+      [this](visits::VisitEvent event, const visits::Visit& visit) { note_visit(event, visit); }, warnings,
+      [this](const Track& track) { note_track_end(track); });
   for (const std::string& warning : warnings) log(LogLevel::kWarning, warning);
   return line;
 }
@@ -197,6 +201,14 @@ void AppParts::note_visit(visits::VisitEvent event, const visits::Visit& visit) 
   events.note(event, visit);
   log(LogLevel::kDebug,
       format_text("{}: {} {:.2f}", visits::to_string(event), visit.species_id(), visit.model_result.score));
+}
+
+void AppParts::note_track_end(const Track& track) {
+  const LoadedModel model = models.current();
+  if (!model.rule) return;
+  const std::string& source = std::get<http::PredictionsView>(views).source_name;
+  unnamed.ended(track, *model.rule, track.drawn ? std::string(kDrawnSource) : source, model.facts->name,
+                model.facts->digest);
 }
 
 void AppParts::end_open_visits() {

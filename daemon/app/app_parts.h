@@ -18,6 +18,7 @@
 #include "daemon/answer/classify_desk.h"
 #include "daemon/answer/latest.h"
 #include "daemon/answer/pipeline.h"
+#include "daemon/answer/unnamed_tracks.h"
 #include "daemon/answer/visit_predictions.h"
 #include "daemon/app/app.h"
 #include "daemon/app/integrations.h"
@@ -75,6 +76,7 @@ struct AppParts {
   // Birds of the seasons before; without a history all are new.
   visits::LastSeen last_seen();
   void note_visit(visits::VisitEvent event, const visits::Visit& visit);
+  void note_track_end(const Track& track);
   // For the answer thread, which is busy: visits end as they were last told. Nothing comes after them.
   void end_open_visits();
   // As the API has it; nothing when its model is not known any more.
@@ -103,6 +105,7 @@ struct AppParts {
   RecentBoard board;
   Latest<Prediction> latest;
   VisitPredictions predictions;
+  UnnamedTracks unnamed;
   Mutex visit_mutex;
   std::vector<visits::Visit> open_visits KINGLET_GUARDED_BY(visit_mutex);  // as last told
   bool visits_are_over KINGLET_GUARDED_BY(visit_mutex) = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/capture/frame_jpeg.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
@@ -24,6 +25,23 @@ Result<std::string> jpeg_of(const camera::FrameView& view, int quality) {
   KINGLET_TRY(camera::check_view(view));
   if (view.format == camera::PixelFormat::kMjpeg) return jpeg_of(view);
   return jpeg_of(KINGLET_TRY(camera::to_rgb(view)), quality);
+}
+
+Result<std::string> jpeg_of_part(const camera::Image& image, const camera::CropRect& part, int most, int quality) {
+  camera::CropRect crop;
+  crop.x = std::clamp(part.x, 0, image.width - 1);
+  crop.y = std::clamp(part.y, 0, image.height - 1);
+  crop.width = std::clamp(part.width, 1, image.width - crop.x);
+  crop.height = std::clamp(part.height, 1, image.height - crop.y);
+  const double scale = std::min(1.0, static_cast<double>(most) / std::max(crop.width, crop.height));
+  const auto scaled = [&](int side) { return std::max(1, static_cast<int>(side * scale)); };
+  return jpeg_of(KINGLET_TRY(camera::resize_like_pillow(image.view(), crop, scaled(crop.width), scaled(crop.height),
+                                                        engine::Interpolation::kBilinear)),
+                 quality);
+}
+
+Result<std::string> jpeg_of_part(const camera::FrameView& view, const camera::CropRect& part, int most, int quality) {
+  return jpeg_of_part(KINGLET_TRY(camera::to_rgb(view)), part, most, quality);
 }
 
 std::string jpeg_of(const camera::FrameView& mjpeg) { return text_of(mjpeg.planes[0].bytes); }

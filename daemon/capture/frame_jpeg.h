@@ -5,6 +5,7 @@
 #include <string>
 
 #include "camera/frame/frame.h"
+#include "camera/preprocess/preprocess.h"
 #include "engine/base/error.h"
 
 namespace kinglet::daemon {
@@ -13,6 +14,11 @@ namespace kinglet::daemon {
 [[nodiscard]] Result<std::string> jpeg_of(const camera::Image& image, int quality);
 // The same of a frame; one that is a JPEG already stays as it is. kBadData: planes too short, no JPEG that can be read.
 [[nodiscard]] Result<std::string> jpeg_of(const camera::FrameView& view, int quality);
+// Of a part of a picture, as far as it lies in it, made smaller so that no side has more pixels than `most`.
+[[nodiscard]] Result<std::string> jpeg_of_part(const camera::Image& image, const camera::CropRect& part, int most,
+                                               int quality);
+[[nodiscard]] Result<std::string> jpeg_of_part(const camera::FrameView& view, const camera::CropRect& part, int most,
+                                               int quality);
 // The bytes of a frame that is a JPEG.
 [[nodiscard]] std::string jpeg_of(const camera::FrameView& mjpeg);
 

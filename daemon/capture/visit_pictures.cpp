@@ -6,7 +6,6 @@
 
 #include "camera/decode/to_rgb.h"
 #include "camera/frame/frame_copy.h"
-#include "camera/preprocess/preprocess.h"
 #include "daemon/capture/clip_file.h"
 #include "daemon/capture/frame_jpeg.h"
 
@@ -17,18 +16,6 @@ constexpr int kFrameQuality = 80;
 constexpr int kCropQuality = 85;
 constexpr int kCropSide = 640;
 
-Result<std::string> encode_crop(const camera::Image& image, camera::CropRect crop) {
-  crop.x = std::clamp(crop.x, 0, image.width - 1);
-  crop.y = std::clamp(crop.y, 0, image.height - 1);
-  crop.width = std::clamp(crop.width, 1, image.width - crop.x);
-  crop.height = std::clamp(crop.height, 1, image.height - crop.y);
-  const double scale = std::min(1.0, static_cast<double>(kCropSide) / std::max(crop.width, crop.height));
-  const auto scaled = [&](int side) { return std::max(1, static_cast<int>(side * scale)); };
-  const camera::Image part = KINGLET_TRY(camera::resize_like_pillow(
-      image.view(), crop, scaled(crop.width), scaled(crop.height), engine::Interpolation::kBilinear));
-  return jpeg_of(part, kCropQuality);
-}
-
 }  // namespace
 
 Result<store::Pictures> make_pictures(const camera::FrameView& view, const camera::CropRect& crop) {
@@ -36,7 +23,7 @@ Result<store::Pictures> make_pictures(const camera::FrameView& view, const camer
   const camera::Image image = KINGLET_TRY(camera::to_rgb(view));
   pictures.frame =
       view.format == camera::PixelFormat::kMjpeg ? jpeg_of(view) : KINGLET_TRY(jpeg_of(image, kFrameQuality));
-  pictures.crop = KINGLET_TRY(encode_crop(image, crop));
+  pictures.crop = KINGLET_TRY(jpeg_of_part(image, crop, kCropSide, kCropQuality));
   return pictures;
 }
 

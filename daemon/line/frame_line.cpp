@@ -40,6 +40,25 @@ int rank(Outcome outcome) {
   return 5;
 }
 
+// So much better a look has to be that its picture is worth another copy.
+constexpr float kClearlyBetter = 1.1F;
+
+// What is told of a track that nobody names. True: the best look at it so far.
+bool note_best(Track& track, const Answer& answer, const Answer& look, const Prediction& prediction,
+               const RegionLook& seen) {
+  track.answer = answer;
+  track.named = track.named || seen.visit.has_value();
+  if (track.looks == 1) {
+    track.begun_wall = prediction.at;
+    track.clock_synced = prediction.clock_synced;
+    track.drawn = prediction.drawn;
+  }
+  const float score = look.outcome == Outcome::kBackground ? 0 : look.score;
+  if (track.named || score <= track.best.score * kClearlyBetter) return false;
+  track.best = {.score = score, .prediction = prediction.id, .crop = seen.crop, .box = seen.box};
+  return true;
+}
+
 // Keeps them best first. True: it is the best so far.
 bool add_look(const RegionLook& look, const Answer& answer, Prediction& prediction) {
   const auto score = [](const RegionLook& one) { return one.count > 0 ? one.entries[0].score : 0.0F; };
@@ -61,7 +80,7 @@ bool add_look(const RegionLook& look, const Answer& answer, Prediction& predicti
 }  // namespace
 
 FrameLine::FrameLine(LineModel classifier, LineOptions options, visits::IdMaker& ids, visits::VisitSink sink,
-                     std::vector<std::string>& warnings)
+                     std::vector<std::string>& warnings, Tracks::Ended track_ended)
     : classifier_(std::move(classifier)),
       rule_(
           visits::Rule::make(classifier_.facts()->taxa, options.decide, warnings, classifier_.facts()->score_nature())),
@@ -71,7 +90,7 @@ FrameLine::FrameLine(LineModel classifier, LineOptions options, visits::IdMaker&
                std::move(sink)),
       gate_(options.gate),
       stage_(options.look, options.gate.region),
-      tracks_(classifier_.facts()->taxa->of_class().size(), ids, {}),
+      tracks_(classifier_.facts()->taxa->of_class().size(), ids, std::move(track_ended)),
       budget_(options.look.budget),
       top_k_(options.top_k),
       camera_(tracker_.source()) {}
@@ -85,11 +104,6 @@ void FrameLine::adopt(std::shared_ptr<const visits::Rule> rule, const LineOption
   budget_ = LookBudget(options.look.budget);
   top_k_ = options.top_k;
   tracks_.clear(rule_->taxa().of_class().size());
-}
-
-void FrameLine::finish() {
-  tracks_.clear(rule_->taxa().of_class().size());
-  tracker_.finish();
 }
 
 void FrameLine::rename(std::shared_ptr<const ModelFacts> facts, std::shared_ptr<const visits::Rule> rule) {
@@ -293,6 +307,7 @@ void FrameLine::note_scores(const camera::FrameInfo& info, const Region& region,
   for (const Scored& scored : answer.top().first(std::min(answer.count, kRegionTop))) {
     seen.entries[seen.count++] = scored;
   }
+  seen.best_unnamed = note_best(track, answer, look, prediction, seen);
   if (add_look(seen, answer, prediction)) newest_look_ = look;
 }
 

@@ -51,9 +51,10 @@ struct Prepared {
 // Thread-bound. Allocates nothing per frame, apart from what a visit's begin, change and end need.
 class FrameLine {
  public:
-  // Names of the options that the model does not know: a sentence each in `warnings`.
+  // Names of the options that the model does not know: a sentence each in `warnings`. `track_ended`, which may be
+  // empty, is told of each track when it ends.
   FrameLine(LineModel classifier, LineOptions options, visits::IdMaker& ids, visits::VisitSink sink,
-            std::vector<std::string>& warnings);
+            std::vector<std::string>& warnings, Tracks::Ended track_ended = {});
 
   // Other settings from the next frame on. `rule`: of options.decide, made for this model.
   void adopt(std::shared_ptr<const visits::Rule> rule, const LineOptions& options);
@@ -82,7 +83,8 @@ class FrameLine {
                                                                     const Prepared& prepared, const Run& run);
   // No frame came: visits may end all the same.
   void tick(SteadyTime now) { tracker_.tick(now); }
-  void finish();
+  // No more frames come: visits end.
+  void finish() { tracker_.finish(); }
 
   // Of gate.max_fps, above 0 to 1.
   void set_pace(double share) { gate_.set_pace(share); }
@@ -122,8 +124,8 @@ class FrameLine {
   camera::MjpegPlanes jpeg_;  // of the newest frame that was prepared
   std::size_t top_k_;
   std::uint64_t next_seq_ = 1;
-  const std::string camera_;  // the name of the source
-  bool drawn_ = false;        // the newest answered frame was
+  const std::string camera_;                  // the name of the source
+  bool drawn_ = false;                        // the newest answered frame was
   SteadyTime newest_at_ = SteadyTime::min();  // exposed
   visits::Answer newest_look_;                // of the best region of the newest prediction, by itself
 };

@@ -45,6 +45,7 @@ struct RegionLook {
   std::size_t count = 0;
   std::optional<Ulid> visit;   // the open visit that it agrees with
   bool best_of_visit = false;  // the best look at that visitor so far
+  bool best_unnamed = false;   // the best look so far at a track that nobody has named
 
   // Best first.
   [[nodiscard]] std::span<const Scored> top() const { return std::span(entries).first(count); }
@@ -62,10 +63,10 @@ struct Prediction {
   camera::CropRect crop;
   std::array<RegionLook, kMaxRegions> regions{};  // those that the model saw, best first
   std::size_t region_count = 0;
-  LeftOutCounts left_out{};    // regions that it did not see
-  StageTimes timing;           // of all regions together
-  std::optional<Ulid> visit;   // that of the best region
-  std::uint32_t model = 0;     // its number on the ModelBoard
+  LeftOutCounts left_out{};   // regions that it did not see
+  StageTimes timing;          // of all regions together
+  std::optional<Ulid> visit;  // that of the best region
+  std::uint32_t model = 0;    // its number on the ModelBoard
 
   [[nodiscard]] std::span<const RegionLook> looks() const { return std::span(regions).first(region_count); }
 };

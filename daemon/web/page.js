@@ -16,8 +16,9 @@ import {loadSession, prepareSession, showSession} from "./session.js";
 import {loadSettings, prepareSettings} from "./settings.js";
 import {loadSpecies} from "./species.js";
 import {languages} from "./texts.js";
+import {countOutcomes, loadTracks, prepareTracks} from "./tracks.js";
 import {prepareVisitDialog} from "./visit_dialog.js";
-import {forgetVisit, loadVisits, prepareVisits, showVisit} from "./visits.js";
+import {forgetVisit, loadVisits, prepareVisits, render as showVisits, showVisit} from "./visits.js";
 
 // Nobody answers, or what was asked was refused: the first is for all to see.
 function trouble(error) {
@@ -56,6 +57,8 @@ function hear() {
   live.on("stats", showStats);
   live.on("stats", showFigures);
   live.on("stats", explainSilence);
+  live.on("stats", countOutcomes);
+  live.on("stats", () => showVisits());
   live.on("camera", showCamera);
   for (const show of [showPaused, endWhenPaused]) {
     live.on("camera", show);
@@ -82,13 +85,13 @@ async function showAll() {
   await attempt(async () => { if (may("read")) showEverythingOf(await ask("/api/v1/stats")); });
   await attempt(loadModel);
   await attempt(async () => { if (may("read")) await Promise.all([loadDay(), loadVisits()]); });
-  await attempt(async () => { if (may("read")) await Promise.all([loadHistory(), loadSpecies()]); });
+  await attempt(async () => { if (may("read")) await Promise.all([loadHistory(), loadSpecies(), loadTracks()]); });
   await attempt(loadReadiness);
   await attempt(loadSettings);
 }
 
 function showEverythingOf(stats) {
-  for (const show of [showStats, showFigures, showPaused, endWhenPaused]) show({stats});
+  for (const show of [showStats, showFigures, countOutcomes, showPaused, endWhenPaused]) show({stats});
 }
 
 function prepareLanguages() {
@@ -114,6 +117,7 @@ async function start() {
   prepareDay(trouble);
   prepareVisits(trouble);
   prepareVisitDialog();
+  prepareTracks();
   prepareSettings();
   prepareOwner();
   hear();
@@ -121,6 +125,7 @@ async function start() {
   await attempt(() => prepareSession(showAll));
   repeat(loadSession, 10000);
   repeat(loadReadiness, 10000);
+  repeat(readers(loadTracks), 15000);
   repeat(readers(loadHistory), 300000);
   repeat(readers(loadModel), 60000);
   await attempt(showVersion);

@@ -83,6 +83,8 @@ export const texts = {
   visits: ["Visits", "Besuche", "Visites", "Visitas", "訪問", "来访"],
   newest_visits: ["Newest visits", "Neueste Besuche", "Dernières visites", "Visitas más recientes", "最近の訪問", "最近来访"],
   no_visits_yet: ["No visits yet.", "Noch keine Besuche.", "Pas encore de visites.", "Todavía no hay visitas.", "まだ訪問はありません。", "还没有来访。"],
+  visits_why: ["{images} images looked at: {nobody} showed nobody, {unsure} were not sure enough.", "{images} Bilder angesehen: {nobody} zeigten niemanden, {unsure} waren nicht sicher genug.", "{images} images regardées : {nobody} ne montraient personne, {unsure} n'étaient pas assez sûres.", "{images} imágenes miradas: {nobody} sin nadie, {unsure} no lo bastante seguras.", "{images} 枚を確認: だれもいない {nobody}、確信が足りない {unsure}。", "已查看 {images} 张图像：{nobody} 张没有访客，{unsure} 张把握不够。"],
+  visits_would: ["{name} would have been named with decide.min_score = {score} (it is {wanted}).", "{name} wäre bei decide.min_score = {score} genannt worden (jetzt {wanted}).", "{name} aurait été nommé avec decide.min_score = {score} (actuellement {wanted}).", "{name} se habría nombrado con decide.min_score = {score} (ahora {wanted}).", "decide.min_score = {score} なら {name} と判定されていました（現在 {wanted}）。", "若 decide.min_score = {score}，就会判定为 {name}（现为 {wanted}）。"],
   more: ["Older ones", "Ältere", "Plus anciennes", "Más antiguas", "以前のもの", "更早的"],
   show_visit: ["Show the visit: {name}", "Besuch zeigen: {name}", "Afficher la visite : {name}", "Mostrar la visita: {name}", "訪問を表示: {name}", "查看来访：{name}"],
   several: ["{count} × {name}", "{count} × {name}", "{count} × {name}", "{count} × {name}", "{name}（{count}羽）", "{name}（{count} 只）"],
@@ -95,6 +97,19 @@ export const texts = {
   species_seen: ["Species seen", "Gesehene Arten", "Espèces vues", "Especies vistas", "見られた種", "见过的物种"],
   first_seen: ["First", "Zuerst", "Première", "Primera", "初回", "首次"],
   last_seen: ["Last", "Zuletzt", "Dernière", "Última", "最終", "最近"],
+
+  // What was seen and not named
+  seen_title: ["Seen, not named", "Gesehen, nicht benannt", "Vu, sans nom", "Visto, sin nombre", "見えたが名前のないもの", "看到但未命名"],
+  seen_maybe: ["Maybe {name}", "Vielleicht {name}", "Peut-être {name}", "Quizá {name}", "{name} かもしれません", "可能是 {name}"],
+  seen_score: ["{score}, where {wanted} is wanted", "{score}, verlangt sind {wanted}", "{score}, il faut {wanted}", "{score}, se piden {wanted}", "{score}（必要: {wanted}）", "{score}（要求 {wanted}）"],
+  seen_nobody: ["{count} others: nobody there", "{count} weitere: niemand da", "{count} autres : personne", "{count} más: nadie", "ほか {count} 件: だれもいません", "另有 {count} 个：没有访客"],
+  seen_below_threshold: ["not sure enough", "nicht sicher genug", "pas assez sûr", "no lo bastante seguro", "確信が足りません", "把握不够"],
+  seen_ambiguous: ["two look alike", "zwei sehen sich ähnlich", "deux se ressemblent", "dos se parecen", "似た種が二つあります", "有两种很相似"],
+  seen_not_allowed: ["not on your list of birds", "nicht auf Ihrer Vogelliste", "pas dans votre liste d'oiseaux", "no está en su lista de aves", "鳥のリストにありません", "不在您的鸟类名单中"],
+  seen_blocked: ["blocked by your settings", "von Ihren Einstellungen ausgeschlossen", "exclu par vos réglages", "bloqueado por sus ajustes", "設定で除外されています", "已被您的设置排除"],
+  seen_background: ["nobody there", "niemand da", "personne", "nadie", "だれもいません", "没有访客"],
+  seen_non_finite: ["the model gave no usable numbers", "das Modell gab keine brauchbaren Zahlen", "le modèle n'a pas donné de nombres utilisables", "el modelo no dio números utilizables", "モデルの出力が使えない値でした", "模型没有给出可用的数值"],
+  seen_accepted: ["gone before it was sure", "weg, bevor es sicher war", "parti avant que ce soit sûr", "se fue antes de estar seguro", "確信する前にいなくなりました", "确定之前已离开"],
 
   // What a person says of a visit
   right: ["Right", "Richtig", "Correct", "Correcto", "正しい", "正确"],

@@ -7,10 +7,12 @@ WIDTH = 116
 NAMES = {"date": "2026-05-04", "source": "camera", "name": "kinglet-demo", "version": "abeafa17ac94", "slug": "busy",
          "file": "style.css"}
 IDS = {"visits": "vis_01JTCX8M2Q4R6T8V0W2Y4Z6B8D", "predictions": "prd_01JTCX8M2Q4R6T8V0W2Y4Z6B8D",
+       "tracks": "trk_01JTCX8M2Q4R6T8V0W2Y4Z6B8D",
        "jobs": "job_01JTCX8M2Q4R6T8V0W2Y4Z6B8D", "species": "turdus-merula"}
 # One or two parameters that show what the others are like.
 QUERIES = {"get_visits": "?species=turdus-merula&limit=10", "get_predictions": "?outcome=accepted&limit=10",
-           "get_visits_csv": "?since=2026-05-01T00:00:00Z", "get_days": "?from=2026-05-01&to=2026-05-31",
+           "get_visits_csv": "?since=2026-05-01T00:00:00Z", "get_tracks": "?named=false&limit=10",
+           "get_days": "?from=2026-05-01&to=2026-05-31",
            "get_stats_history": "?limit=12", "get_events": "?types=visit,prediction", "get_snapshot": "?width=640",
            "get_stream": "?fps=5&width=640", "post_classify": "?top_k=3",
            "post_activate": "?trial=yes&frames=100"}
@@ -18,7 +20,7 @@ WHO = {"open": "anybody", "read": "`read`: the home network, without a token",
        "live": "`live`: this machine; others with a token", "admin": "`admin`: a token, or the socket"}
 GROUPS = [("The page", lambda path: path == "/" or path.startswith("/web")),
           ("Predictions", lambda path: "/predictions" in path),
-          ("Visits, species, days", lambda path: any(f"/api/v1/{one}" in path for one in ("visits", "species", "days"))),
+          ("Visits, species, days", lambda path: any(f"/api/v1/{one}" in path for one in ("visits", "tracks", "species", "days"))),
           ("Live", lambda path: any(one in path for one in ("/events", "snapshot.jpg", "stream.mjpg", "/camera", "/frames"))),
           ("Model", lambda path: any(f"/api/v1/{one}" in path for one in ("model", "jobs", "classify"))),
           ("State", lambda path: any(one in path for one in ("/stats", "/doctor", "/livez", "/readyz", "/healthz", "/metrics",

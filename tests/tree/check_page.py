@@ -12,7 +12,7 @@ from pathlib import Path
 LONGEST = 300  # lines of one file, the table of texts aside
 # Texts whose key ends in a word of the API, and where the API's document lists those words.
 BY_WORD = {
-    "outcome_": ("Prediction", "outcome"), "camera_": ("Camera", "state"), "verdict_": ("Review", "verdict"),
+    "outcome_": ("Prediction", "outcome"), "camera_": ("Camera", "state"), "verdict_": ("Review", "verdict"), "seen_": ("Track", "outcome"),
     "reload_": ("Config", "keys", "*", "reload"), "skipped_": ("Stats", "frames", "skipped_total"),
     "scores_": ("Model", "output", "meaning"),
 }
@@ -80,7 +80,7 @@ def check(root):
     if len(rows) < 100 or table.count("[") != len(rows) + 1:
         faults.append("texts.js: there are rows that this test does not understand")
 
-    scripts = {path.name: path.read_text(encoding="utf-8") for path in sorted(web.glob("*.js")) if path.name != "texts.js"}
+    scripts = {path.name: path.read_text(encoding="utf-8") for path in sorted(web.rglob("*.js")) if path.name != "texts.js"}
     asked = {}
     for name, code in scripts.items():
         for key in re.findall(r'"([a-z][a-z_]*)"', code):

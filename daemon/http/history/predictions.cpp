@@ -14,18 +14,6 @@
 #include "store/store.h"
 
 namespace kinglet::daemon::http {
-namespace {
-
-std::expected<std::optional<Outcome>, Reply> outcome_parameter(const Call& call) {
-  if (!call.query_value("outcome")) return std::nullopt;
-  const auto word = word_parameter(
-      call, "outcome",
-      {"accepted", "below_threshold", "background", "ambiguous", "not_allowed", "blocked", "non_finite"});
-  if (!word) return std::unexpected(word.error());
-  return static_cast<Outcome>(*word);
-}
-
-}  // namespace
 
 Reply get_latest_prediction(const PredictionsView& view, const Call& /*call*/) {
   const std::optional<Prediction> latest = view.latest.get();

@@ -167,7 +167,14 @@ std::expected<Review, Reply> merged(const Call& call, const Review& review) {
   return result;
 }
 
+}  // namespace
+
 std::expected<Review, Reply> read_review(const HistoryView& view, const Call& call, const Review& review) {
+  constexpr std::array<std::string_view, 2> kTypes{"application/merge-patch+json", "application/json"};
+  if (!std::ranges::contains(kTypes, call.content_type)) {
+    return std::unexpected(
+        problem("unsupported-media-type", "a review is JSON", "send Content-Type: application/merge-patch+json"));
+  }
   std::expected<Review, Reply> wished = merged(call, review);
   if (!wished) return wished;
   if (wished->verdict == Verdict::kCorrected) {
@@ -183,13 +190,7 @@ std::expected<Review, Reply> read_review(const HistoryView& view, const Call& ca
   return wished;
 }
 
-}  // namespace
-
 Reply patch_visit(const HistoryView& view, const Call& call) {
-  constexpr std::array<std::string_view, 2> kTypes{"application/merge-patch+json", "application/json"};
-  if (!std::ranges::contains(kTypes, call.content_type)) {
-    return problem("unsupported-media-type", "a review is JSON", "send Content-Type: application/merge-patch+json");
-  }
   const std::string_view id = call.path_parameter("id");
   const Result<std::optional<BookedVisit>> seen = view.visits.find(id);
   if (!seen) return store_problem(seen.error());

@@ -36,6 +36,7 @@ class ModelKeeper;
 class RecentBoard;
 class SnapshotBoard;
 class Stats;
+class UnnamedTracks;
 struct DoctorInput;
 struct Prediction;
 struct TrialRule;
@@ -119,6 +120,12 @@ struct HistoryView {
   Slots& long_answers;
 };
 
+// What was seen and not named; who names it makes a visit of it.
+struct TracksView {
+  UnnamedTracks& tracks;
+  HistoryView history;
+};
+
 struct HealthView {
   std::function<Vitals()> vitals;
   std::function<DoctorInput()> doctor;
@@ -163,7 +170,7 @@ struct EventsView {
 // A row of routes.def names the one that its handler gets.
 using Views =
     std::tuple<NoView, VersionView, AccessView, ConfigView, ControlView, ModelsView, ClassifyView, InferenceView,
-               PredictionsView, HistoryView, HealthView, CameraView, PicturesView, FiguresView, EventsView>;
+               PredictionsView, HistoryView, TracksView, HealthView, CameraView, PicturesView, FiguresView, EventsView>;
 
 }  // namespace http
 }  // namespace kinglet::daemon

@@ -32,6 +32,19 @@ struct Track {
   bool was_somebody = false;
   std::uint32_t looks = 0;
   visits::Evidence evidence;
+
+  // For who asks why it was not named (daemon/answer/unnamed_tracks.h).
+  bool named = false;  // a visit is of it
+  WallTime begun_wall{};
+  bool clock_synced = false;
+  bool drawn = false;
+  visits::Answer answer;  // to all looks
+  struct Best {           // of the looks, as long as it is not named
+    float score = -1;     // of the bird that the look itself sees; nobody: 0
+    visits::Ulid prediction;
+    camera::CropRect crop;
+    Area box;
+  } best;
 };
 
 // Thread-bound, but for assign(). Allocates nothing once it is made.

@@ -4,7 +4,7 @@ import base64
 import json
 import unittest
 
-from support import Daemon, ScratchFolder, WithAVisit, main
+from support import SOME_UNNAMED, Daemon, ScratchFolder, WithAVisit, main
 
 from json_schema import faults  # tests/support, which support has put on the path
 
@@ -51,12 +51,15 @@ class Documented(ScratchFolder):
 
 
 class Running(WithAVisit, Documented):
+    sets = SOME_UNNAMED
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         cls.document = cls.daemon.ask("/api/v1/openapi.json").json()
         reply = cls.daemon.ask("/api/v1/models/kinglet-demo/activate?trial=yes&frames=1", "POST", headers=cls.owner)
         cls.job = reply.json()["id"]
+        cls.track = cls.unnamed_track()
 
     def version(self):
         return self.daemon.ask("/api/v1/model").json()["digest"].split(":")[1][:12]
@@ -70,6 +73,7 @@ class Running(WithAVisit, Documented):
         path = path.replace("{source}", "camera").replace("{slug}", "busy").replace("{file}", "style.css")
         path = path.replace("{name}", "kinglet-demo").replace("{version}", self.version())
         path = path.replace("/jobs/{id}", "/jobs/" + self.job)
+        path = path.replace("/tracks/{id}", "/tracks/" + self.track)
         return path.replace("{id}", self.visit["id"] if "visits" in path else self.daemon.prediction()["id"])
 
     def test_a_public_validator_finds_nothing(self):
@@ -177,6 +181,16 @@ class Running(WithAVisit, Documented):
                                         {**self.owner, "Content-Type": media, "If-Match": "*"})
                 self.judge(self.document, self.operation("patch", path), reply)
         self.every_get(self.daemon, self.concrete, self.owner)
+
+    def test_naming_a_track_is_as_documented(self):
+        path = "/api/v1/tracks/{id}"
+        one = self.operation("patch", path)
+        for review in ({"verdict": "confirmed"}, {"verdict": "not_a_bird"}):
+            found = self.daemon.until(lambda: [track for track in self.daemon.ask("/api/v1/tracks").json()["items"]
+                                               if track["id"] != self.track], "another track")[0]
+            reply = self.daemon.ask(found["links"]["self"], "PATCH", json.dumps({"review": review}),
+                                    {**self.owner, "Content-Type": "application/merge-patch+json"})
+            self.judge(self.document, one, reply)
 
     def test_a_member_that_is_not_documented_is_found(self):
         visit = self.daemon.ask(self.visit["links"]["self"]).json()

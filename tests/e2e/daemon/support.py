@@ -142,14 +142,18 @@ class Daemon:
         return self.until(self.prediction, "a prediction")
 
 
+SOME_UNNAMED = ('decide.allow=["grey-naped-demopecker"]',)  # the first of the demonstration; all others are seen only
+
+
 class WithAVisit:
     """cls.daemon over the demonstration, with an owner and cls.visit: a visit with all its pictures that has ended."""
+    sets = ()  # further settings
 
     @classmethod
     def setUpClass(cls):
         cls.state = tempfile.TemporaryDirectory()
         cls.daemon = Daemon(sets=["source=demo:1", "visits.end_after=1s", "store.flush_interval=100ms",
-                                  f"store.path={cls.state.name}"])
+                                  f"store.path={cls.state.name}", *cls.sets])
         cls.daemon.first_prediction()
         cls.owner = cls.daemon.claim()
         cls.visit = cls.daemon.until(cls.visit_with_pictures, "a visit with its pictures")
@@ -159,6 +163,11 @@ class WithAVisit:
         code, _ = cls.daemon.stop()
         cls.state.cleanup()
         assert code == 0, code
+
+    @classmethod
+    def unnamed_track(cls):
+        """The id of the oldest, with SOME_UNNAMED."""
+        return cls.daemon.until(lambda: cls.daemon.ask("/api/v1/tracks").json()["items"], "a track")[-1]["id"]
 
     @classmethod
     def visit_with_pictures(cls):

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "daemon/answer/unnamed_tracks.h"
 #include "daemon/doctor/health.h"
 #include "daemon/doctor/log_book.h"
 #include "daemon/http/figures/slots.h"
@@ -88,6 +89,73 @@ TEST_F(HistoryHandlers, ADeletedVisitIsGoneAndTold) {
   const auto told = events_.take_one(*reader, std::chrono::milliseconds(0));
   ASSERT_TRUE(told && told->visit);
   EXPECT_EQ(told->visit->visit.id, id);
+}
+
+class TrackHandlers : public HistoryHandlers {
+ protected:
+  TrackHandlers() {
+    Track track(1);
+    track.id = ids_.next(std::chrono::system_clock::now());
+    track.by = ProposedBy::kMotion;
+    track.begun_wall = std::chrono::system_clock::now();
+    track.answer = {.outcome = Outcome::kBelowThreshold, .count = 1};
+    track.answer.entries[0] = {.taxon = 0, .index = 0, .score = 0.4F};
+    std::vector<std::string> warnings;
+    const auto rule =
+        visits::Rule::make(std::make_shared<const visits::Taxa>(
+                               visits::Taxa::make(engine::Labels::parse("Turdus merula\n", "l.txt").value()).value()),
+                           {}, warnings);
+    unnamed_.ended(track, *rule, "camera", "m", "sha256:0");
+    id_ = Json::parse(get_tracks(tracks_, {}).body)["items"][0]["id"];
+  }
+  Reply patch(const std::string& body) {
+    return patch_track(tracks_, {.method = "PATCH",
+                                 .path_parameters = {{"id", id_}},
+                                 .content_type = "application/merge-patch+json",
+                                 .body = body});
+  }
+  std::size_t count() { return Json::parse(get_tracks(tracks_, {}).body)["items"].size(); }
+
+  visits::IdMaker ids_{1};
+  UnnamedTracks unnamed_;
+  const TracksView tracks_{.tracks = unnamed_, .history = view_};
+  std::string id_;
+};
+
+TEST_F(TrackHandlers, ATrackThatAPersonNamesIsAVisitAndNoLongerListed) {
+  put_visit("parus-major");
+  const auto reader = events_.subscribe(set_of({EventType::kVisitReviewed}), {});
+  const Reply made = patch(R"({"review":{"verdict":"corrected","species_id":"parus-major"}})");
+  ASSERT_EQ(made.status, 201) << made.body;
+  const Json visit = Json::parse(made.body);
+  EXPECT_EQ(visit["species_id"], "parus-major");
+  EXPECT_EQ(visit["model_result"]["species_id"], "turdus-merula");
+  EXPECT_EQ(visit["seq"], 2);
+  EXPECT_EQ(Json::parse(get_visits(view_, {}).body)["items"][0]["id"], visit["id"]);
+  EXPECT_EQ(count(), 0U);
+  EXPECT_EQ(patch(R"({"review":{"verdict":"confirmed"}})").status, 404);
+  const auto told = events_.take_one(*reader, std::chrono::milliseconds(0));
+  ASSERT_TRUE(told && told->visit);
+  EXPECT_EQ(told->visit->visit.id, visit["id"].get<std::string>());
+}
+
+TEST_F(TrackHandlers, WhatTheModelThoughtMayBeConfirmed) {
+  const Reply made = patch(R"({"review":{"verdict":"confirmed"}})");
+  ASSERT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(Json::parse(made.body)["species_id"], "turdus-merula");
+}
+
+TEST_F(TrackHandlers, WhatIsNoBirdIsNoLongerListedAndNoVisit) {
+  EXPECT_EQ(patch(R"({"review":{"verdict":"not_a_bird"}})").status, 204);
+  EXPECT_EQ(count(), 0U);
+  EXPECT_EQ(Json::parse(get_visits(view_, {}).body)["items"].size(), 0U);
+}
+
+TEST_F(TrackHandlers, AReviewThatNamesNobodyOrIsNoneLeavesTheTrackListed) {
+  EXPECT_EQ(patch(R"({"review":{"verdict":"none"}})").status, 400);
+  EXPECT_EQ(patch(R"({"review":{"verdict":"corrected","species_id":"nobody-knows"}})").status, 422);
+  EXPECT_EQ(patch("{").status, 400);
+  EXPECT_EQ(count(), 1U);
 }
 
 }  // namespace

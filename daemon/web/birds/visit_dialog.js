@@ -7,6 +7,7 @@ import {allLabels, nameOfSpecies} from "./now.js";
 import {remove, review} from "./review.js";
 
 let visit = null;
+let judge = review;  // what a person's word does
 let opener = "";  // the key of the button that had the keyboard
 
 export function visitName(one) {
@@ -38,21 +39,25 @@ function showPlace() {
   for (const [side, share] of Object.entries(place)) byId("visit-box").style[side] = `${share * 100}%`;
 }
 
-export function openVisit(wished) {
+// A visit; or what is like one and has no name yet, with another judge, title and facts.
+export function openVisit(wished, like = {}) {
   visit = wished;
+  judge = like.judge || review;
   opener = document.activeElement?.dataset.key || "";
   const picture = byId("visit-picture");
   picture.hidden = !visit.links.crop;
   if (visit.links.crop) picture.src = visit.links.crop;
-  picture.alt = visitName(visit);
+  const title = like.title || visitName(visit);
+  picture.alt = title;
   showPlace();
-  setText("visit-dialog-title", visitName(visit));
-  setText("visit-facts", visitFacts(visit) + (visit.clock_synced ? "" : ` · ${text("clock_not_set")}`));
+  setText("visit-dialog-title", title);
+  setText("visit-facts", (like.facts || visitFacts(visit)) + (visit.clock_synced ? "" : ` · ${text("clock_not_set")}`));
   for (const [id, link] of [["visit-clip", visit.links.clip], ["visit-clip-file", visit.links.clip_file]]) {
     byId(id).hidden = !(link && may("live"));
     if (link) byId(id).href = link;
   }
   byId("visit-form").hidden = !may("admin");
+  byId("visit-remove").hidden = judge !== review;
   byId("other-name").value = "";
   showProblem("visit-problem", null);
   byId("visit-dialog").showModal();
@@ -80,11 +85,11 @@ export function prepareVisitDialog() {
     const label = labelCalled(byId("other-name").value);
     act(async () => {
       if (!label) throw new Error(text("no_such_name"));
-      await review(visit, "corrected", label.species_id);
+      await judge(visit, "corrected", label.species_id);
     });
   });
   for (const button of byId("visit-form").querySelectorAll("[data-verdict]")) {
-    button.addEventListener("click", () => act(() => review(visit, button.dataset.verdict)));
+    button.addEventListener("click", () => act(() => judge(visit, button.dataset.verdict)));
   }
   byId("visit-remove").addEventListener("click", () => {
     if (confirm(text("remove_sure"))) act(() => remove(visit));

@@ -5,6 +5,7 @@ import {byId, cropOf, fillChanged, gathered, make, setText, showProblem} from ".
 import {text, today} from "./format.js";
 import {nameOf} from "./now.js";
 import {review} from "./review.js";
+import {whyNoVisits} from "./tracks.js";
 import {awaitsPicture, openVisit, visitFacts, visitName} from "./visit_dialog.js";
 
 const page = 8;
@@ -65,10 +66,10 @@ function row(visit) {
       may("admin") && !open ? reviewButtons(visit) : null));
 }
 
-function render() {
+export function render() {
   fillChanged(byId("visit-list"), visits.slice(0, length), row, `${may("admin")} ${today()}`);
   byId("visits-empty").hidden = visits.length > 0;
-  setText("visits-empty", text("no_visits_yet"));
+  setText("visits-empty", [text("no_visits_yet"), whyNoVisits()].filter(Boolean).join(" "));
   byId("more-visits").hidden = !cursor && visits.length <= length;
   if (visits.some(awaitsPicture)) picturesSoon();
 }

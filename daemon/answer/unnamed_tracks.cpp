@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/answer/unnamed_tracks.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "camera/frame/frame_copy.h"
+#include "daemon/capture/frame_jpeg.h"
+#include "visits/open_visit.h"
+
+namespace kinglet::daemon {
+namespace {
+
+constexpr int kSide = 320;
+constexpr int kQuality = 80;
+
+// The part, and what even sides need around it.
+camera::CropRect even(const camera::CropRect& part, const camera::FrameView& view) {
+  const int left = std::clamp(part.x, 0, view.width - 2) / 2 * 2;
+  const int top = std::clamp(part.y, 0, view.height - 2) / 2 * 2;
+  const int right = std::clamp(part.x + part.width + 1, left + 2, view.width) / 2 * 2;
+  const int bottom = std::clamp(part.y + part.height + 1, top + 2, view.height) / 2 * 2;
+  return {left, top, right - left, bottom - top};
+}
+
+// The likeliest bird of an answer; nothing: it knows none.
+const Scored* bird_of(const Answer& answer, const visits::Taxa& taxa) {
+  const auto is_bird = [&](const Scored& one) { return taxa[one.taxon].role == engine::LabelRole::kSpecies; };
+  const auto found = std::ranges::find_if(answer.top(), is_bird);
+  return found == answer.top().end() ? nullptr : &*found;
+}
+
+visits::Visit visit_of(const Track& track, const visits::Taxa& taxa) {
+  visits::Visit visit;
+  visit.id = "vis_" + std::string(track.id.view());
+  visit.state = visits::VisitState::kEnded;
+  visit.started_at = track.begun_wall;
+  visit.duration = track.looked_at - track.begun;
+  visit.clock_synced = track.clock_synced;
+  visit.best_prediction = "prd_" + std::string(track.best.prediction.view());
+  const camera::CropRect& crop = track.best.crop;
+  visit.best_crop = {crop.x, crop.y, crop.width, crop.height};
+  visit.best_box = track.best.box;
+  visits::ModelResult& result = visit.model_result;
+  result.frames_seen = track.looks;
+  for (const Scored& scored : track.answer.top()) result.top.push_back(visits::named(scored, taxa));
+  if (const Scored* bird = bird_of(track.answer, taxa)) {
+    result.species_id = taxa[bird->taxon].species_id;
+    result.score = bird->score;
+  }
+  return visit;
+}
+
+}  // namespace
+
+UnnamedTracks::Look& UnnamedTracks::look_of(const Ulid& track) {
+  const auto found = std::ranges::find(looks_, track, &Look::track);
+  if (found != looks_.end()) return *found;
+  // As many are followed at once: the one that was begun first is over by now.
+  if (looks_.size() < Tracks::kMost)
+    return looks_.emplace_back(Look{.track = track, .bytes = {}, .view = {}, .crop = {}});
+  Look& oldest = *std::ranges::min_element(looks_, {}, &Look::track);
+  oldest.track = track;
+  return oldest;
+}
+
+void UnnamedTracks::look(const camera::Frame& frame, const Prediction& prediction) {
+  for (const RegionLook& seen : prediction.looks()) {
+    if (!seen.best_unnamed) continue;
+    Look& look = look_of(seen.track);
+    look.crop = seen.crop;
+    const camera::FrameView& view = frame.view();
+    if (view.format == camera::PixelFormat::kMjpeg || view.width < 2 || view.height < 2) {
+      camera::copy_view(view, look.bytes, look.view);
+      continue;
+    }
+    const camera::CropRect part = even(seen.crop, view);
+    camera::copy_part(view, part.x, part.y, part.width, part.height, look.bytes, look.view);
+    look.crop.x -= part.x;
+    look.crop.y -= part.y;
+  }
+}
+
+std::string UnnamedTracks::picture_of(const Ulid& track) const {
+  const auto look = std::ranges::find(looks_, track, &Look::track);
+  if (look == looks_.end()) return {};
+  return jpeg_of_part(look->view, look->crop, kSide, kQuality).value_or("");
+}
+
+void UnnamedTracks::ended(const Track& track, const visits::Rule& rule, std::string source, std::string model_name,
+                          std::string model_digest) {
+  const bool is_worth_it = track.by == ProposedBy::kMotion || track.was_somebody;
+  if (track.named || !is_worth_it) return;
+  auto unnamed = std::make_shared<UnnamedTrack>();
+  unnamed->id = "trk_" + std::string(track.id.view());
+  unnamed->seq = ++newest_seq_;
+  unnamed->outcome = track.answer.outcome;
+  unnamed->looks = track.looks;
+  unnamed->by = track.by;
+  unnamed->crop = picture_of(track.id);
+  unnamed->visit = visit_of(track, rule.taxa());
+  unnamed->visit.source = std::move(source);
+  unnamed->visit.model_result.model_name = std::move(model_name);
+  unnamed->visit.model_result.model_digest = std::move(model_digest);
+  if (const Scored* bird = bird_of(track.answer, rule.taxa())) unnamed->wanted_score = rule.min_score(bird->taxon);
+  keep(std::move(unnamed));
+}
+
+void UnnamedTracks::keep(Shared unnamed) {
+  MutexLock lock(mutex_);
+  tracks_.push_front(std::move(unnamed));
+  if (tracks_.size() <= kMost) return;
+  // Leaves in the wind do not push birds out.
+  const auto is_nobody = [](const Shared& one) { return one->outcome == Outcome::kBackground; };
+  const auto oldest_nobody = std::ranges::find_if(tracks_.rbegin(), tracks_.rend(), is_nobody);
+  tracks_.erase(oldest_nobody == tracks_.rend() ? std::prev(tracks_.end()) : std::prev(oldest_nobody.base()));
+}
+
+std::vector<UnnamedTracks::Shared> UnnamedTracks::list(std::size_t limit,
+                                                       const std::function<bool(const UnnamedTrack&)>& matches) const {
+  std::vector<Shared> found;
+  MutexLock lock(mutex_);
+  for (const Shared& track : tracks_) {
+    if (found.size() == limit) break;
+    if (matches(*track)) found.push_back(track);
+  }
+  return found;
+}
+
+UnnamedTracks::Shared UnnamedTracks::find(std::string_view id) const {
+  MutexLock lock(mutex_);
+  const auto found = std::ranges::find(tracks_, id, &UnnamedTrack::id);
+  return found == tracks_.end() ? nullptr : *found;
+}
+
+UnnamedTracks::Shared UnnamedTracks::take(std::string_view id) {
+  MutexLock lock(mutex_);
+  const auto found = std::ranges::find(tracks_, id, &UnnamedTrack::id);
+  if (found == tracks_.end()) return nullptr;
+  Shared taken = *found;
+  tracks_.erase(found);
+  return taken;
+}
+
+void UnnamedTracks::give_back(const Shared& track) {
+  MutexLock lock(mutex_);
+  const auto place = std::ranges::find_if(tracks_, [&](const Shared& one) { return one->seq < track->seq; });
+  tracks_.insert(place, track);
+}
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what was seen and not named is silence unless it is shown: why there is no name, the best picture, and what
+// would have been said. In memory only, bounded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "camera/frame/frame.h"
+#include "daemon/line/prediction.h"
+#include "daemon/line/regions/tracks.h"
+#include "engine/base/mutex.h"
+#include "visits/visit.h"
+
+namespace kinglet::daemon {
+
+struct UnnamedTrack {
+  std::string id;         // "trk_" and a ULID
+  std::uint64_t seq = 0;  // rises with each that ends, in this process
+  // The visit that it would be if somebody named it: ended, with the id that it would have, and no number. Its species
+  // is the likeliest bird, empty where there is none.
+  visits::Visit visit;
+  Outcome outcome = Outcome::kNonFinite;  // why it has no name
+  double wanted_score = 0;                // what the likeliest bird's score would have had to reach
+  std::uint32_t looks = 0;
+  ProposedBy by = ProposedBy::kWhole;
+  std::string crop;  // JPEG of the best look; may be empty
+};
+
+// Thread-safe; look() and ended() belong to the answer thread.
+class UnnamedTracks {
+ public:
+  static constexpr std::size_t kMost = 64;  // with some 15 KB of JPEG each
+
+  // A frame with the best looks so far at tracks without a name. Allocates nothing from one to the next of the same
+  // size.
+  void look(const camera::Frame& frame, const Prediction& prediction);
+  // It is kept unless it was named, or is a place at which nobody was. `rule` is that by which it was judged.
+  void ended(const Track& track, const visits::Rule& rule, std::string source, std::string model_name,
+             std::string model_digest);
+
+  using Shared = std::shared_ptr<const UnnamedTrack>;
+  // Newest first, at most `limit`.
+  [[nodiscard]] std::vector<Shared> list(std::size_t limit,
+                                         const std::function<bool(const UnnamedTrack&)>& matches) const;
+  [[nodiscard]] Shared find(std::string_view id) const;  // nullptr: there is none
+  // The same, and it is no longer listed: who got it may name it, or give it back.
+  [[nodiscard]] Shared take(std::string_view id);
+  void give_back(const Shared& track);
+
+ private:
+  struct Look {
+    Ulid track;
+    std::vector<std::byte> bytes;
+    camera::FrameView view;  // into bytes
+    camera::CropRect crop;   // in the view
+  };
+  void keep(Shared unnamed);
+  [[nodiscard]] Look& look_of(const Ulid& track);
+  [[nodiscard]] std::string picture_of(const Ulid& track) const;
+
+  std::vector<Look> looks_;  // of the answer thread: the newest tracks
+  std::uint64_t newest_seq_ = 0;
+  mutable Mutex mutex_;
+  std::deque<Shared> tracks_ KINGLET_GUARDED_BY(mutex_);  // the newest in front
+};
+
+}  // namespace kinglet::daemon
