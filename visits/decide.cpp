@@ -8,6 +8,7 @@
 #include "engine/base/check.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
+#include "engine/base/words.h"
 
 namespace kinglet::visits {
 namespace {
@@ -15,9 +16,9 @@ namespace {
 // How many of the best are counted before the rest.
 constexpr std::size_t kBestFew = 5;
 
-// More of a picture's scores than this for the background: nobody is there. Less is no rival of any bird; where something
-// has been looked at for long even more is none: small birds are called background by half of the scores
-// and more, and the best of the rest is right (docs/visits.md).
+// More of a picture's scores than this for the background: nobody is there. Less is no rival of any bird; where
+// something has been looked at for long even more is none: small birds are called background by half of the scores and
+// more, and the best of the rest is right (docs/visits.md).
 constexpr double kMostBackground = 0.5;
 
 // How much less likely birds are that a region's list has not, or not in this month.
@@ -44,27 +45,16 @@ bool within_any(const Taxa& taxa, std::uint32_t taxon, std::span<const std::uint
   return std::ranges::any_of(ancestors, [&](std::uint32_t ancestor) { return taxa.within(taxon, ancestor); });
 }
 
+constexpr Word<Outcome> kOutcomeWords[] = {
+    {Outcome::kAccepted, "accepted"},      {Outcome::kBelowThreshold, "below_threshold"},
+    {Outcome::kBackground, "background"},  {Outcome::kAmbiguous, "ambiguous"},
+    {Outcome::kNotAllowed, "not_allowed"}, {Outcome::kBlocked, "blocked"},
+    {Outcome::kNonFinite, "non_finite"},
+};
+
 }  // namespace
 
-std::string_view to_string(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kAccepted:
-      return "accepted";
-    case Outcome::kBelowThreshold:
-      return "below_threshold";
-    case Outcome::kBackground:
-      return "background";
-    case Outcome::kAmbiguous:
-      return "ambiguous";
-    case Outcome::kNotAllowed:
-      return "not_allowed";
-    case Outcome::kBlocked:
-      return "blocked";
-    case Outcome::kNonFinite:
-      return "non_finite";
-  }
-  return "non_finite";
-}
+std::string_view to_string(Outcome outcome) { return word_of(kOutcomeWords, outcome); }
 
 unsigned month_of(WallTime time) {
   const std::chrono::year_month_day date(std::chrono::floor<std::chrono::days>(time));
@@ -222,8 +212,8 @@ float Decider::background() const {
   return share;
 }
 
-// Few looks take their share of a score; many make what speaks for it outweigh what speaks against it, so that nothing is
-// ever surer than sure.
+// Few looks take their share of a score; many make what speaks for it outweigh what speaks against it, so that nothing
+// is ever surer than sure.
 float Decider::sure(float score) const {
   const double part = std::clamp(static_cast<double>(score), 0.0, 1.0);
   if (certainty_ <= 1) return static_cast<float>(part * certainty_);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/base/check.h"
+#include "engine/base/words.h"
 
 namespace kinglet::visits {
 namespace {
@@ -23,19 +24,12 @@ constexpr std::size_t kBegunBy = 8;  // predictions that are kept of a visit's b
 // More than a third of the smaller one.
 bool same_place(const Area& a, const Area& b) { return 3 * overlap(a, b) > std::min(a.size(), b.size()); }
 
+constexpr Word<VisitEvent> kEventWords[] = {
+    {VisitEvent::kStart, "visit.start"}, {VisitEvent::kUpdate, "visit.update"}, {VisitEvent::kEnd, "visit.end"}};
+
 }  // namespace
 
-std::string_view to_string(VisitEvent event) {
-  switch (event) {
-    case VisitEvent::kStart:
-      return "visit.start";
-    case VisitEvent::kUpdate:
-      return "visit.update";
-    case VisitEvent::kEnd:
-      return "visit.end";
-  }
-  return "visit.end";
-}
+std::string_view to_string(VisitEvent event) { return word_of(kEventWords, event); }
 
 void VisitTracker::Lane::add(const Look& look) {
   newest = (newest + 1) % looks.size();

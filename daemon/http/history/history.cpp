@@ -126,13 +126,4 @@ Reply get_day(const HistoryView& view, const Call& call) {
   return reply;
 }
 
-std::expected<std::optional<visits::Outcome>, Reply> outcome_parameter(const Call& call) {
-  if (!call.query_value("outcome")) return std::nullopt;
-  const auto word = word_parameter(
-      call, "outcome",
-      {"accepted", "below_threshold", "background", "ambiguous", "not_allowed", "blocked", "non_finite"});
-  if (!word) return std::unexpected(word.error());
-  return static_cast<visits::Outcome>(*word);
-}
-
 }  // namespace kinglet::daemon::http

@@ -10,7 +10,6 @@
 #include "daemon/http/routes/json.h"
 #include "daemon/http/routes/views.h"
 #include "visits/book.h"
-#include "visits/decide.h"
 
 namespace kinglet::daemon::http {
 
@@ -29,9 +28,6 @@ namespace kinglet::daemon::http {
 // What a person says in a JSON merge patch (RFC 7396) of this review, checked.
 [[nodiscard]] std::expected<visits::Review, Reply> read_review(const HistoryView& view, const Call& call,
                                                                const visits::Review& review);
-
-// Only those of this outcome; nothing: of any.
-[[nodiscard]] std::expected<std::optional<visits::Outcome>, Reply> outcome_parameter(const Call& call);
 
 // The filters and the order of a list of visits; its first page of them.
 [[nodiscard]] std::expected<visits::VisitQuery, Reply> read_visit_query(const Call& call);

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /api/v1/predictions and /predictions/{id}: reads what the pipeline published, never the pipeline; those that
 // a visit rests on are in the history as well.
-#include <algorithm>
-
 #include "daemon/answer/latest.h"
-#include "daemon/http/history/cursor.h"
 #include "daemon/http/history/history.h"
-#include "daemon/http/message/parameters.h"
+#include "daemon/http/history/newest.h"
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/json.h"
 #include "daemon/http/routes/routes.h"
@@ -24,34 +21,16 @@ Reply get_latest_prediction(const PredictionsView& view, const Call& /*call*/) {
 
 // Newest first, from those kept in memory.
 Reply get_predictions(const PredictionsView& view, const Call& call) {
-  const auto limit = integer_parameter(call, "limit", 50, 1, 500);
-  if (!limit) return limit.error();
-  const auto outcome = outcome_parameter(call);
-  if (!outcome) return outcome.error();
-  const std::uint64_t filters = filter_hash(call);
-  std::optional<std::uint64_t> before;
-  if (const auto cursor = call.query_value("cursor")) {
-    before = seq_of_cursor(*cursor, filters);
-    if (!before) return bad_cursor();
-  }
-  const auto wanted = static_cast<std::size_t>(*limit);
-  std::vector<Prediction> found = view.latest.list(wanted + 1, [&](const Prediction& prediction) {
-    return (!before || prediction.seq < *before) && (!*outcome || prediction.answer.outcome == **outcome);
+  const auto query = read_newest_query(call);
+  if (!query) return query.error();
+  const std::vector<Prediction> found = view.latest.list(query->limit + 1, [&](const Prediction& prediction) {
+    return query->wants(prediction.seq, prediction.answer.outcome);
   });
-  const bool has_more = found.size() > wanted;
-  found.resize(std::min(found.size(), wanted));
-  Json items = Json::array();
-  for (const Prediction& prediction : found) {
+  return newest_reply(call, *query, std::span(found), &Prediction::seq, [&](const Prediction& prediction) {
     // Those of a model of long ago mean nothing any more.
     const auto model = view.models.find(prediction.model);
-    if (model) items.push_back(to_json(prediction, *model, view.source_name));
-  }
-  Json json{{"items", std::move(items)}};
-  if (has_more) json["next_cursor"] = make_cursor(found.back().seq, filters);
-  json["has_more"] = has_more;
-  Reply reply = json_reply(json.dump(), "no-store");
-  if (has_more) reply.headers.emplace_back("Link", next_link(call, make_cursor(found.back().seq, filters)));
-  return reply;
+    return model ? std::optional(to_json(prediction, *model, view.source_name)) : std::nullopt;
+  });
 }
 
 Reply get_prediction(const PredictionsView& view, const Call& call) {

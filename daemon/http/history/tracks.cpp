@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /api/v1/tracks and /tracks/{id}: what was seen and not named, with its reason; PATCH: a person names it,
 // which makes it a visit.
-#include <algorithm>
-
 #include "daemon/answer/unnamed_tracks.h"
-#include "daemon/http/history/cursor.h"
 #include "daemon/http/history/history.h"
+#include "daemon/http/history/newest.h"
 #include "daemon/http/message/parameters.h"
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/json.h"
@@ -52,30 +50,13 @@ Reply no_such_track() {
 
 Reply get_tracks(const TracksView& view, const Call& call) {
   if (const auto named = word_parameter(call, "named", {"false"}); !named) return named.error();
-  const auto limit = integer_parameter(call, "limit", 50, 1, 500);
-  if (!limit) return limit.error();
-  const auto outcome = outcome_parameter(call);
-  if (!outcome) return outcome.error();
-  const std::uint64_t filters = filter_hash(call);
-  std::optional<std::uint64_t> before;
-  if (const auto cursor = call.query_value("cursor")) {
-    before = seq_of_cursor(*cursor, filters);
-    if (!before) return bad_cursor();
-  }
-  const auto wanted = static_cast<std::size_t>(*limit);
-  auto found = view.tracks.list(wanted + 1, [&](const UnnamedTrack& track) {
-    return (!before || track.seq < *before) && (!*outcome || track.outcome == **outcome);
-  });
-  const bool has_more = found.size() > wanted;
-  found.resize(std::min(found.size(), wanted));
-  Json items = Json::array();
-  for (const auto& track : found) items.push_back(track_json(*track));
-  Json json{{"items", std::move(items)}};
-  if (has_more) json["next_cursor"] = make_cursor(found.back()->seq, filters);
-  json["has_more"] = has_more;
-  Reply reply = json_reply(json.dump(), "no-store");
-  if (has_more) reply.headers.emplace_back("Link", next_link(call, make_cursor(found.back()->seq, filters)));
-  return reply;
+  const auto query = read_newest_query(call);
+  if (!query) return query.error();
+  const auto found = view.tracks.list(
+      query->limit + 1, [&](const UnnamedTrack& track) { return query->wants(track.seq, track.outcome); });
+  return newest_reply(
+      call, *query, std::span(found), [](const auto& track) { return track->seq; },
+      [](const auto& track) { return std::optional(track_json(*track)); });
 }
 
 Reply get_track(const TracksView& view, const Call& call) {

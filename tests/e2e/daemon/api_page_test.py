@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import unittest
 
-from support import SOME_UNNAMED, SOURCE_DIR, WithAVisit, main
+from support import SOURCE_DIR, WithAVisit, main
 
 import api_page  # tests/support, which support has put on the path
 
@@ -15,8 +15,6 @@ PAGE = SOURCE_DIR / "docs" / "api.md"
 
 
 class Page(WithAVisit, unittest.TestCase):
-    sets = SOME_UNNAMED
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

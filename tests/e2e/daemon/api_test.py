@@ -17,6 +17,7 @@ class Api(WithAVisit, ScratchFolder):
         cls.version = cls.newest["model"]["digest"].split(":")[1][:12]
         activated = cls.daemon.ask("/api/v1/models/kinglet-demo/activate?trial=yes&frames=1", "POST", headers=cls.owner)
         cls.job = activated.json()["id"]
+        cls.track = cls.unnamed_track()
         cls.paths = cls.daemon.ask("/api/v1/openapi.json").json()["paths"]
 
     def ask(self, *arguments, **named):
@@ -35,7 +36,7 @@ class Api(WithAVisit, ScratchFolder):
     def concrete(self, path):
         path = path.replace("/species/{id}", "/species/" + self.visit["species_id"]).replace("{date}", self.day)
         path = path.replace("{source}", "camera").replace("{name}", "kinglet-demo").replace("{version}", self.version)
-        path = path.replace("/jobs/{id}", "/jobs/" + self.job)
+        path = path.replace("/jobs/{id}", "/jobs/" + self.job).replace("/tracks/{id}", "/tracks/" + self.track)
         return path.replace("{slug}", "busy").replace("{file}", "style.css").replace(
             "{id}", self.visit["id"] if "visits" in path else self.newest["id"])
 

@@ -4,7 +4,7 @@ import base64
 import json
 import unittest
 
-from support import SOME_UNNAMED, Daemon, ScratchFolder, WithAVisit, main
+from support import Daemon, ScratchFolder, WithAVisit, main
 
 from json_schema import faults  # tests/support, which support has put on the path
 
@@ -51,8 +51,6 @@ class Documented(ScratchFolder):
 
 
 class Running(WithAVisit, Documented):
-    sets = SOME_UNNAMED
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

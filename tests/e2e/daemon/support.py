@@ -142,18 +142,15 @@ class Daemon:
         return self.until(self.prediction, "a prediction")
 
 
-SOME_UNNAMED = ('decide.allow=["grey-naped-demopecker"]',)  # the first of the demonstration; all others are seen only
-
-
 class WithAVisit:
-    """cls.daemon over the demonstration, with an owner and cls.visit: a visit with all its pictures that has ended."""
-    sets = ()  # further settings
+    """cls.daemon over the demonstration, with an owner and cls.visit: a visit with all its pictures that has ended. Only the
+    first bird of the demonstration is named; the others are seen."""
 
     @classmethod
     def setUpClass(cls):
         cls.state = tempfile.TemporaryDirectory()
         cls.daemon = Daemon(sets=["source=demo:1", "visits.end_after=1s", "store.flush_interval=100ms",
-                                  f"store.path={cls.state.name}", *cls.sets])
+                                  f"store.path={cls.state.name}", 'decide.allow=["grey-naped-demopecker"]'])
         cls.daemon.first_prediction()
         cls.owner = cls.daemon.claim()
         cls.visit = cls.daemon.until(cls.visit_with_pictures, "a visit with its pictures")
@@ -166,7 +163,7 @@ class WithAVisit:
 
     @classmethod
     def unnamed_track(cls):
-        """The id of the oldest, with SOME_UNNAMED."""
+        """The id of the oldest."""
         return cls.daemon.until(lambda: cls.daemon.ask("/api/v1/tracks").json()["items"], "a track")[-1]["id"]
 
     @classmethod
