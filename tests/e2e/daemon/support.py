@@ -143,14 +143,14 @@ class Daemon:
 
 
 class WithAVisit:
-    """cls.daemon over the demonstration, with an owner and cls.visit: a visit with all its pictures that has ended. Only the
-    first bird of the demonstration is named; the others are seen."""
+    """cls.daemon over the demonstration, with an owner and cls.visit: a visit with all its pictures that has ended. Only the two
+    first birds of the demonstration are named; the others are seen."""
 
     @classmethod
     def setUpClass(cls):
         cls.state = tempfile.TemporaryDirectory()
         cls.daemon = Daemon(sets=["source=demo:1", "visits.end_after=1s", "store.flush_interval=100ms",
-                                  f"store.path={cls.state.name}", 'decide.allow=["grey-naped-demopecker"]'])
+                                  f"store.path={cls.state.name}", 'decide.allow=["grey-naped-demopecker","plain-demothrush"]'])
         cls.daemon.first_prediction()
         cls.owner = cls.daemon.claim()
         cls.visit = cls.daemon.until(cls.visit_with_pictures, "a visit with its pictures")
