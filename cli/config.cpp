@@ -58,6 +58,7 @@ Result<int> check_or_show(const Options& options, Output& out) {
     return report_faults(loaded.error(), out);
   }
   if (options.action == "show") {
+    for (const std::string& warning : loaded->warnings) out.warn(warning);
     if (out.json()) {
       out.print_json(to_json(*loaded));
     } else {

@@ -24,14 +24,24 @@ config::LoadOptions load_options(const ConfigOptions& options) {
   return load_options;
 }
 
+// The service's, where it runs with the files of /etc/kinglet.
+std::filesystem::path state_elsewhere(const ConfigOptions& options) {
+  return options.file.empty() ? "/var/lib/kinglet" : "";
+}
+
 }  // namespace
 
 std::expected<config::Loaded, config::Faults> load_config(const ConfigOptions& options) {
-  return config::load(load_options(options));
+  auto usable = daemon::load_usable_values(load_options(options), state_elsewhere(options));
+  if (!usable) return std::unexpected(std::move(usable.error()));
+  if (!usable->trouble.empty()) {
+    usable->loaded.warnings.push_back("what was set on the page is left out: " + usable->trouble);
+  }
+  return std::move(usable->loaded);
 }
 
 std::expected<config::Loaded, config::Faults> check_config(const ConfigOptions& options) {
-  return daemon::load_settings(load_options(options));
+  return daemon::load_settings(load_options(options), state_elsewhere(options));
 }
 
 }  // namespace kinglet::cli

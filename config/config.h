@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <expected>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -98,6 +100,9 @@ enum class Reload { kLive, kPipeline, kCamera, kRestart, kNever };
 // "live", "pipeline" (kCamera as well), "restart", "none".
 [[nodiscard]] std::string_view to_string(Reload reload);
 
+// Whether a key may be set over HTTP, or in the owner's files only.
+enum class Settable : std::uint8_t { kFileOnly, kSettable };
+
 // One row of keys.def as data, for documents and messages.
 struct Key {
   std::string_view section;
@@ -106,7 +111,11 @@ struct Key {
   std::string expectation;        // "a number from 0 to 1"
   std::string_view unit;          // may be empty
   Reload reload = Reload::kLive;
+  bool settable = false;  // over HTTP
   std::string_view help;
+  std::string kind;                                 // of config::kind, in small letters: "text_list"
+  std::optional<std::pair<double, double>> range;   // least and most; of times in seconds, of sizes in bytes
+  std::vector<std::string_view> choices;            // all that it may be; empty where it is no choice
   std::string (*value_text)(const Config& config);  // the value in `config` as TOML
   void (*copy)(const Config& from, Config& to);
 
@@ -114,7 +123,15 @@ struct Key {
 };
 [[nodiscard]] const std::vector<Key>& key_table();
 
+// What was set over HTTP: the text of settings.toml and the name of the file.
+struct SettingsText {
+  std::filesystem::path file;
+  std::string text;
+};
+
 struct LoadOptions {
+  // Counts between the defaults and the files; only keys that are settable may stand in it.
+  std::optional<SettingsText> settings;
   // kinglet.toml and then conf.d/*.toml by name, each only if it exists.
   std::filesystem::path folder = "/etc/kinglet";
   // --config: replaces both; must exist.
@@ -126,8 +143,12 @@ struct LoadOptions {
 };
 [[nodiscard]] std::vector<std::string> process_environment();
 
+// Keys with their values as TOML.
+using Settings = std::map<std::string, std::string, std::less<>>;
+
 struct Loaded {
   Config config;
+  Settings settings;                         // those of LoadOptions::settings, also where a file has another value
   std::vector<std::string> origins;          // by index of key_table(): "default", "FILE:LINE", "KINGLET_X", "--set"
   std::vector<std::string> places;           // the same as Error::where has them; empty for defaults
   std::vector<std::filesystem::path> files;  // read, in order
@@ -142,6 +163,11 @@ using Faults = std::vector<Error>;
 
 // This text as the only configuration file, by the name `name`; relative paths start where the process is.
 [[nodiscard]] std::expected<Loaded, Faults> load_text(std::string_view toml, const std::filesystem::path& name);
+
+// settings.toml of these: a line a key.
+[[nodiscard]] std::string settings_text(const Settings& settings);
+// A value of ours in TOML as JSON: they are written alike but for tables, of names and numbers.
+[[nodiscard]] std::string json_text(std::string_view toml_value);
 
 // "program: where: message\nhint: ...\n" for each fault: what goes to stderr.
 [[nodiscard]] std::string report(std::string_view program, std::span<const Error> faults);

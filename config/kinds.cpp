@@ -31,16 +31,6 @@ std::string toml_text(std::string_view text) {
 // "0.6" and "10", never "10.0" or an exponent for what people write.
 std::string number_text(double value) { return format_text("{}", value); }
 
-std::vector<std::string_view> words(std::string_view text) {
-  std::vector<std::string_view> out;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    if (end > 0) out.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return out;
-}
-
 std::string host_name() {
   std::array<char, 256> buffer{};
   if (::gethostname(buffer.data(), buffer.size() - 1) != 0) return "kinglet";
@@ -74,6 +64,16 @@ std::expected<void, Misfit> check_listen(std::string_view text) {
 
 }  // namespace
 
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    if (end > 0) out.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
 std::string text_of(const toml::node& node) {
   constexpr auto kFlags = toml::toml_formatter::default_flags & ~toml::format_flags::allow_literal_strings;
   std::ostringstream out;
@@ -81,6 +81,22 @@ std::string text_of(const toml::node& node) {
   std::string text = out.str();
   std::ranges::replace(text, '\n', ' ');
   return printable(text, 60);
+}
+
+std::string json_text(std::string_view toml_value) {
+  try {
+    const toml::table table = toml::parse("value = " + std::string(toml_value));
+    const toml::node* value = table.get("value");
+    if (value == nullptr || !value->is_table()) return std::string(toml_value);
+    std::string members;
+    for (const auto& [name, number] : *value->as_table()) {
+      members += format_text("{}{}: {}", members.empty() ? "" : ", ", toml_text(name.str()),
+                             number_text(number.value<double>().value_or(0)));
+    }
+    return "{" + members + "}";
+  } catch (const toml::parse_error&) {
+    return std::string(toml_value);
+  }
 }
 
 // --- Text ---
@@ -107,14 +123,14 @@ std::string write(kind::NodeName, const std::string& value) { return toml_text(v
 // --- Choice ---
 std::expected<std::string, Misfit> read(kind::Choice, const toml::node& node, const ReadContext& context) {
   const auto text = node.value_exact<std::string>();
-  const std::vector<std::string_view> choices = words(context.constraint.choices);
+  const std::vector<std::string_view> choices = words_of(context.constraint.choices);
   if (text && std::ranges::contains(choices, *text)) return *text;
   const std::string_view nearest = text ? nearest_name(*text, choices) : std::string_view{};
   return misfit(nearest.empty() ? "" : format_text("did you mean \"{}\"?", nearest));
 }
 std::string expectation(kind::Choice, const Constraint& constraint) {
   std::string out = "one of";
-  for (const std::string_view word : words(constraint.choices)) {
+  for (const std::string_view word : words_of(constraint.choices)) {
     out += format_text("{} \"{}\"", out.size() > 6 ? "," : "", word);
   }
   return out;

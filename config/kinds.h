@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <toml++/toml.hpp>
+#include <vector>
 
 #include "config/config.h"
 
@@ -60,6 +61,9 @@ struct Binding {
 };
 // Same order as key_table().
 [[nodiscard]] const std::vector<Binding>& bindings();
+
+// The words of a text with spaces.
+[[nodiscard]] std::vector<std::string_view> words_of(std::string_view text);
 
 // The value as one line of a message, cut to a readable length.
 [[nodiscard]] std::string text_of(const toml::node& node);

@@ -41,6 +41,7 @@ class Loader {
 
   void read(const std::filesystem::path& path, ErrorCode missing_code);
   void read_text(const std::filesystem::path& path, std::string_view text);
+  void read_settings(const SettingsText& settings);
   void read_environment(std::span<const std::string> environment);
   void read_assignment(const std::string& text);
   [[nodiscard]] std::expected<Loaded, Faults> finish();
@@ -53,12 +54,14 @@ class Loader {
   void assign(std::string_view name, const toml::node& node, const Place& place, const std::filesystem::path& base);
   void reset_section(std::string_view section);
   void unknown(std::string_view name, std::string where);
+  [[nodiscard]] bool is_out_of_place(std::string_view name, const std::string& where);
   void add_fault(std::string message, std::string where, std::string hint) {
     faults_.push_back({ErrorCode::kConfig, std::move(message), std::move(where), std::move(hint)});
   }
 
   Loaded loaded_;
   Faults faults_;
+  bool in_settings_ = false;  // of what was set over HTTP
 };
 
 std::optional<std::size_t> find_key(std::string_view name) {
@@ -130,10 +133,27 @@ void Loader::read_text(const std::filesystem::path& path, std::string_view text)
   }
 }
 
+void Loader::read_settings(const SettingsText& settings) {
+  in_settings_ = true;
+  read_text(settings.file, settings.text);
+  in_settings_ = false;
+}
+
+// What may stand in the owner's files only.
+bool Loader::is_out_of_place(std::string_view name, const std::string& where) {
+  if (!in_settings_) return false;
+  const std::optional<std::size_t> index = find_key(name);
+  if (index && key_table()[*index].settable) return false;
+  add_fault(format_text("{} cannot be set over HTTP", printable(name, 80)), where,
+            "it stays in the files of /etc/kinglet");
+  return true;
+}
+
 void Loader::read_table(const std::filesystem::path& path, const toml::table& table) {
   for (const auto& [key, node] : in_file_order(table)) {
     const std::string where = format_text("{}:{}", path.string(), position(key.source()));
     if (key == "source") {
+      if (is_out_of_place("source", where)) continue;
       read_source(path, *node);
     } else if (!is_section(key.str())) {
       unknown(key.str(), where);
@@ -172,6 +192,7 @@ void Loader::read_section(const std::filesystem::path& path, std::string_view se
     }
     const Place place{format_text("{}:{}", path.string(), position(node->source())),
                       format_text("{}:{}", path.string(), node->source().begin.line)};
+    if (is_out_of_place(name, place.where)) continue;
     assign(name, *node, place, path.parent_path().empty() ? "." : path.parent_path());
   }
 }
@@ -229,6 +250,11 @@ void Loader::assign(std::string_view name, const toml::node& node, const Place& 
   if (assigned) {
     loaded_.origins[index] = place.origin;
     loaded_.places[index] = place.where;
+    // "auto" stays what it is: it is resolved at each start.
+    const bool automatic = node.value_exact<std::string>() == "auto";
+    if (in_settings_) {
+      loaded_.settings[std::string(name)] = automatic ? "\"auto\"" : key_table()[index].value_text(loaded_.config);
+    }
   } else {
     add_fault(format_text("{} = {}: expected {}", name, text_of(node), key_table()[index].expectation), place.where,
               assigned.error().hint);
@@ -291,6 +317,7 @@ std::vector<std::string> process_environment() {
 
 std::expected<Loaded, Faults> load(const LoadOptions& options) {
   Loader loader;
+  if (options.settings) loader.read_settings(*options.settings);
   if (options.file) {
     loader.read(*options.file, ErrorCode::kNotFound);
   } else {

@@ -24,6 +24,22 @@ void apply_defaults(Config& config) {
   }
 }
 
+// "TextList" -> "text_list"
+std::string small_letters(std::string_view camel) {
+  std::string out;
+  for (const char c : camel) {
+    const bool capital = c >= 'A' && c <= 'Z';
+    if (capital && !out.empty()) out += '_';
+    out += capital ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return out;
+}
+
+std::optional<std::pair<double, double>> range_of(const Constraint& constraint) {
+  if (constraint.low == constraint.high) return std::nullopt;
+  return std::pair(constraint.low, constraint.high);
+}
+
 }  // namespace
 
 #define RANGE(low_, high_) \
@@ -37,15 +53,19 @@ void apply_defaults(Config& config) {
 
 const std::vector<Key>& key_table() {
   static const std::vector<Key> table = {
-#define KINGLET_KEY(Section, section_, name_, kind_, default_, constraint_, unit_, reload_, help_)    \
-  Key{.section = #section_,                                                                           \
-      .name = #name_,                                                                                 \
-      .default_text = default_,                                                                       \
-      .expectation = expectation(kind::kind_{}, constraint_),                                         \
-      .unit = unit_,                                                                                  \
-      .reload = Reload::reload_,                                                                      \
-      .help = help_,                                                                                  \
-      .value_text = [](const Config& config) { return write(kind::kind_{}, config.section_.name_); }, \
+#define KINGLET_KEY(Section, section_, name_, kind_, default_, constraint_, unit_, reload_, settable_, help_) \
+  Key{.section = #section_,                                                                                   \
+      .name = #name_,                                                                                         \
+      .default_text = default_,                                                                               \
+      .expectation = expectation(kind::kind_{}, constraint_),                                                 \
+      .unit = unit_,                                                                                          \
+      .reload = Reload::reload_,                                                                              \
+      .settable = Settable::settable_ == Settable::kSettable,                                                 \
+      .help = help_,                                                                                          \
+      .kind = small_letters(#kind_),                                                                          \
+      .range = range_of(constraint_),                                                                         \
+      .choices = words_of(Constraint(constraint_).choices),                                                   \
+      .value_text = [](const Config& config) { return write(kind::kind_{}, config.section_.name_); },         \
       .copy = [](const Config& from, Config& to) { to.section_.name_ = from.section_.name_; }},
 #include "config/keys.def"
 #undef KINGLET_KEY
@@ -55,15 +75,15 @@ const std::vector<Key>& key_table() {
 
 const std::vector<Binding>& bindings() {
   static const std::vector<Binding> table = {
-#define KINGLET_KEY(Section, section_, name_, kind_, default_, constraint_, unit_, reload_, help_) \
-  Binding{.constraint = constraint_,                                                               \
-          .takes_text = kTakesText<kind::kind_>,                                                   \
-          .assign = [](const toml::node& node, const ReadContext& context,                         \
-                       Config& config) -> std::expected<void, Misfit> {                            \
-            auto value = read(kind::kind_{}, node, context);                                       \
-            if (!value) return std::unexpected(value.error());                                     \
-            config.section_.name_ = std::move(*value);                                             \
-            return {};                                                                             \
+#define KINGLET_KEY(Section, section_, name_, kind_, default_, constraint_, unit_, reload_, settable_, help_) \
+  Binding{.constraint = constraint_,                                                                          \
+          .takes_text = kTakesText<kind::kind_>,                                                              \
+          .assign = [](const toml::node& node, const ReadContext& context,                                    \
+                       Config& config) -> std::expected<void, Misfit> {                                       \
+            auto value = read(kind::kind_{}, node, context);                                                  \
+            if (!value) return std::unexpected(value.error());                                                \
+            config.section_.name_ = std::move(*value);                                                        \
+            return {};                                                                                        \
           }},
 #include "config/keys.def"
 #undef KINGLET_KEY

@@ -58,11 +58,20 @@ std::string default_file() {
 }
 
 std::string docs() {
-  std::string out = "| key | default | value | takes effect | what it does |\n| --- | --- | --- | --- | --- |\n";
+  std::string out =
+      "| key | default | value | takes effect | set | what it does |\n| --- | --- | --- | --- | --- | --- |\n";
   for (const Key& key : key_table()) {
-    out += format_text("| `{}` | `{}` | {}{} | {} | {} |\n", key.full_name(), key.default_text, key.expectation,
-                       unit_text(key), to_string(key.reload), key.help);
+    out += format_text("| `{}` | `{}` | {}{} | {} | {} | {} |\n", key.full_name(), key.default_text, key.expectation,
+                       unit_text(key), to_string(key.reload), key.settable ? "file, page" : "file", key.help);
   }
+  return out;
+}
+
+std::string settings_text(const Settings& settings) {
+  std::string out =
+      "# Written by kingletd: what was set on its page or over HTTP. It counts where the files of /etc/kinglet say\n"
+      "# nothing: to keep a value for good, move its line to /etc/kinglet/kinglet.toml.\n";
+  for (const auto& [key, value] : settings) out += format_text("{} = {}\n", key, value);
   return out;
 }
 

@@ -211,17 +211,16 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
 
 const std::vector<std::string>& App::urls() const { return parts_->urls; }
 
-Result<void> App::reload(const config::Loaded& wanted) {
-  if (parts_->tls) KINGLET_TRY(parts_->tls->reload());
-  std::shared_ptr<const ModelFacts> renamed;
-  if (const auto facts = parts_->models.facts()) renamed = KINGLET_TRY(read_names_again(*facts));
-  const LiveSettings::Change change = KINGLET_TRY(parts_->settings.reload(wanted));
-  if (renamed) parts_->pipeline.rename(std::move(renamed));
-  if (change.line) parts_->pipeline.adopt(*change.line);
-  parts_->log_book.set_level(wanted.config.log.level);
-  if (change.camera_settle) parts_->capture.reopen(change.camera_settle);
-  return {};
+std::expected<config::Loaded, config::Faults> App::reload() {
+  return parts_->settings_keeper.reload([this]() -> Result<void> {
+    if (parts_->tls) KINGLET_TRY(parts_->tls->reload());
+    const auto facts = parts_->models.facts();
+    if (facts) parts_->pipeline.rename(KINGLET_TRY(read_names_again(*facts)));
+    return {};
+  });
 }
+
+bool App::restart_is_wanted() const { return parts_->restart_is_wanted; }
 
 void App::set_reload_failed(bool failed) { parts_->stats.set_reload_failed(failed); }
 

@@ -3,6 +3,7 @@
 // them all.
 #pragma once
 
+#include <expected>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,6 +19,11 @@ namespace kinglet::daemon {
 struct AppOptions {
   bool strict = false;               // a model or camera that cannot be had is an error
   std::vector<std::string> origins;  // config::Loaded::origins; may be empty
+  config::LoadOptions load;          // where the configuration came from: a change of it is read from there
+  config::Settings settings;         // config::Loaded::settings
+  std::string settings_trouble;      // why settings.toml does not count; empty: it does
+  std::function<void(const std::string& level)> set_log_level;  // may be empty
+  bool has_manager = false;                                     // a service manager starts us again when we ask for it
   // The three may be empty. Files of sockets that were made, which go at the end; from now on the end has things to put
   // in order; is the start to be given up?
   std::function<void(std::vector<std::string> files)> opened;
@@ -42,10 +48,12 @@ class App {
   [[nodiscard]] bool stop(const std::function<void(const char* step)>& note_step);
 
   [[nodiscard]] const std::vector<std::string>& urls() const;
-  // Takes up what changed: decisions, visits and the gate between two frames, the camera by opening it anew. What only
-  // a start can change is logged as waiting. On an error (a list that cannot be read) nothing is taken up.
-  [[nodiscard]] Result<void> reload(const config::Loaded& wanted);
+  // Reads the configuration again and takes up what changed: decisions, visits and the gate between two frames, the
+  // camera by opening it anew. What only a start can change is logged as waiting. Of a fault nothing is taken up.
+  [[nodiscard]] std::expected<config::Loaded, config::Faults> reload();
   void set_reload_failed(bool failed);  // for /metrics
+  // Has an owner asked that the service manager starts us again?
+  [[nodiscard]] bool restart_is_wanted() const;
   // Called every fraction of a second by main: feeds the service manager with what is true.
   void tend();
   [[nodiscard]] std::string status_line() const;

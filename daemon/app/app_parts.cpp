@@ -58,6 +58,11 @@ AppParts::AppParts(const config::Config& config, const AppOptions& options, Resu
       log(into_book(std::move(log_sink), log_book)),
       settings(config, options.origins, log),
       state_folder(store_options.folder),
+      set_log_level(options.set_log_level),
+      has_manager(options.has_manager),
+      settings_keeper(
+          {.load = options.load, .folder = state_folder, .kept = options.settings, .trouble = options.settings_trouble},
+          settings, [this](const auto& change, const auto& wanted) { take_up(change, wanted); }, log),
       history(with_clock(std::move(store_options))),
       tokens(state_folder, log),
       door(std::move(door_options), tokens, log),
@@ -109,13 +114,14 @@ http::Views AppParts::make_views(const config::Config& config) {
   return {http::NoView{},
           http::VersionView{.stats = stats},
           http::AccessView{.door = door, .page = [this] { return page; }},
-          http::ConfigView{.settings = [this] { return settings.list(); },
+          http::ConfigView{.desk = settings_keeper,
                            .check_settings = [](const std::string& toml) { return faults_of_text(toml, "body"); }},
           http::ControlView{.set_paused =
                                 [this](bool paused) {
                                   pipeline.set_paused(paused);
                                   events.look();
                                 },
+                            .restart = [this] { return has_manager && (restart_is_wanted = true); },
                             .log_book = log_book,
                             .log = log},
           http::ModelsView{.models = models, .keeper = keeper, .trial_rule = [this] { return settings.trial_rule(); }},
@@ -227,6 +233,13 @@ std::function<std::string()> AppParts::described(const Prediction& prediction) c
   return [prediction, model, source = std::get<http::PredictionsView>(views).source_name] {
     return http::to_json(prediction, *model, source).dump();
   };
+}
+
+void AppParts::take_up(const LiveSettings::Change& change, const config::Loaded& wanted) {
+  if (change.line) pipeline.adopt(*change.line);
+  log_book.set_level(wanted.config.log.level);
+  if (set_log_level) set_log_level(wanted.config.log.level);
+  if (change.camera_settle) capture.reopen(change.camera_settle);
 }
 
 void AppParts::note_throughput(SteadyTime now) {

@@ -3,6 +3,7 @@
 // them their life.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -23,6 +24,7 @@
 #include "daemon/app/app.h"
 #include "daemon/app/integrations.h"
 #include "daemon/app/live_settings.h"
+#include "daemon/app/settings_keeper.h"
 #include "daemon/app/watchdog.h"
 #include "daemon/capture/capture.h"
 #include "daemon/capture/clip_recorder.h"
@@ -87,6 +89,7 @@ struct AppParts {
   // A model that took the place of the demonstration's would name drawn birds as if they were there.
   void keep_scene_from_real_models();
   [[nodiscard]] DoctorInput doctor_input() const;
+  void take_up(const LiveSettings::Change& change, const config::Loaded& wanted);
 
   LogBook log_book;
   const LogSink log;
@@ -95,6 +98,10 @@ struct AppParts {
   std::vector<const Pulse*> pulses KINGLET_GUARDED_BY(pulses_mutex);  // of all that have threads, once they run
   visits::IdMaker ids;
   const std::filesystem::path state_folder;
+  const std::function<void(const std::string& level)> set_log_level;  // may be empty
+  const bool has_manager;
+  std::atomic<bool> restart_is_wanted = false;
+  SettingsKeeper settings_keeper;
   store::Store history;  // makes the folder
   TokenBook tokens;
   http::Door door;

@@ -25,17 +25,37 @@ TrialRule LiveSettings::trial_rule() const {
           .most_time = config_.model.trial_time};
 }
 
+namespace {
+
+// What is the same for every configuration.
+http::Setting described(const config::Key& key) {
+  return {.key = key.full_name(),
+          .value = {},
+          .source = {},
+          .reload = std::string(config::to_string(key.reload)),
+          .waiting = {},
+          .help = std::string(key.help),
+          .kind = key.kind,
+          .unit = std::string(key.unit),
+          .default_value = config::json_text(key.default_text),
+          .range = key.range,
+          .choices = {key.choices.begin(), key.choices.end()},
+          .settable = key.settable};
+}
+
+}  // namespace
+
 std::vector<http::Setting> LiveSettings::list() const {
   const std::vector<config::Key>& table = config::key_table();
   std::vector<http::Setting> settings;
   settings.reserve(table.size());
   MutexLock lock(mutex_);
   for (std::size_t i = 0; i < table.size(); ++i) {
-    settings.push_back({.key = table[i].full_name(),
-                        .value = table[i].value_text(config_),
-                        .source = origins_[i],
-                        .reload = std::string(config::to_string(table[i].reload)),
-                        .waiting = waiting_[i]});
+    http::Setting setting = described(table[i]);
+    setting.value = config::json_text(table[i].value_text(config_));
+    setting.source = origins_[i];
+    if (!waiting_[i].empty()) setting.waiting = config::json_text(waiting_[i]);
+    settings.push_back(std::move(setting));
   }
   return settings;
 }

@@ -34,10 +34,10 @@ class LiveSettings {
   // Takes up what may change and logs each key; those of the next start are logged as waiting. An error (a list that
   // cannot be read) takes up nothing.
   [[nodiscard]] Result<Change> reload(const config::Loaded& wanted);
-
- private:
+  // The second half of it, with what line_options() made of `wanted`: it cannot fail.
   [[nodiscard]] Change take_up(const config::Loaded& wanted, const LineOptions& line);
 
+ private:
   const LogSink log_;
   mutable Mutex mutex_;
   config::Config config_ KINGLET_GUARDED_BY(mutex_);             // in effect

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "config/config.h"
@@ -18,6 +19,7 @@
 #include "daemon/app/signals.h"
 #include "daemon/machine/build_info.h"
 #include "daemon/settings/settings_check.h"
+#include "daemon/settings/settings_file.h"
 #include "engine/base/clock.h"
 #include "engine/base/format.h"
 #include "engine/base/units.h"
@@ -27,6 +29,9 @@ namespace {
 
 // After a signal: whoever waits for it, a person or the service manager, does so for 3 s.
 constexpr std::chrono::milliseconds kLongestEnd{2'600};
+
+// The unit starts us again after this exit code, and takes it for a clean one.
+constexpr int kStartAgain = 75;
 
 struct Flags {
   config::LoadOptions load;
@@ -104,18 +109,14 @@ Log make_log(const std::string& level) {
 }
 
 // All of the new configuration that can change now, or nothing of it.
-void reload(App& app, const Flags& flags, const Log& log) {
-  const auto loaded = load_settings(flags.load);
-  Result<void> taken_up;
-  if (loaded) {
-    taken_up = app.reload(*loaded);
-    if (taken_up) log.set_level(loaded->config.log.level);
+void reload(App& app, const Log& log) {
+  const auto loaded = app.reload();
+  const bool good = loaded.has_value();
+  if (good) {
     for (const std::string& warning : loaded->warnings) log.sink(LogLevel::kWarning, warning);
   } else {
     for (const Error& fault : loaded.error()) log.sink(LogLevel::kError, describe(fault));
   }
-  if (!taken_up) log.sink(LogLevel::kError, describe(taken_up.error()));
-  const bool good = loaded && taken_up;
   app.set_reload_failed(!good);
   log.sink(good ? LogLevel::kInfo : LogLevel::kError,
            good ? "configuration read again" : "the configuration cannot be taken up; the one before goes on");
@@ -129,7 +130,8 @@ void run(App& app, const Flags& flags, const Log& log, Signals& signals) {
   while (!flags.run_for || SteadyClock::now() - start < *flags.run_for) {
     const Signals::Heard heard = signals.wait(kTurn);
     if (heard == Signals::Heard::kEnd) return;
-    if (heard == Signals::Heard::kReload) reload(app, flags, log);
+    if (heard == Signals::Heard::kReload) reload(app, log);
+    if (app.restart_is_wanted()) return signals.end_with(kStartAgain);
     app.tend();
     if (flags.status && SteadyClock::now() >= next_line) {
       next_line += std::chrono::seconds(1);
@@ -152,19 +154,40 @@ int report(const Error& error) {
   return exit_code(error.code);
 }
 
+int report(const config::Faults& faults) {
+  std::fputs(config::report("kingletd", faults).c_str(), stderr);
+  return config::exit_code(faults);
+}
+
+int check(const Flags& flags) {
+  const auto loaded = load_settings(flags.load);
+  if (!loaded) return report(loaded.error());
+  std::puts("configuration: good");
+  return 0;
+}
+
+// What was set over HTTP and cannot be used makes room; what is left is no reason not to start.
+std::string settings_trouble(const Usable& usable) {
+  if (usable.trouble.empty()) return {};
+  return format_text("what was set on the page does not count: {}; {}", usable.trouble,
+                     set_settings_aside(usable.folder));
+}
+
+// Did the service manager start this very process, and not a shell that it started?
+bool is_service() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes the environment
+  const char* pid = std::getenv("SYSTEMD_EXEC_PID");
+  return pid != nullptr && pid == std::to_string(getpid());
+}
+
 int main_of(int argc, char** argv) {
   keep_memory_small();
   Flags flags;
   if (const std::optional<int> ended = parse(argc, argv, flags)) return *ended;
-  const auto loaded = load_settings(flags.load);
-  if (!loaded) {
-    std::fputs(config::report("kingletd", loaded.error()).c_str(), stderr);
-    return config::exit_code(loaded.error());
-  }
-  if (flags.check_config) {
-    std::puts("configuration: good");
-    return 0;
-  }
+  if (flags.check_config) return check(flags);
+  const auto usable = load_usable_settings(flags.load);
+  if (!usable) return report(usable.error());
+  const config::Loaded* loaded = &usable->loaded;
   if (flags.forget) {
     const Result<void> forgotten = forget_device(loaded->config);
     return forgotten ? 0 : report(forgotten.error());
@@ -172,11 +195,18 @@ int main_of(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   const Log log = make_log(loaded->config.log.level);
   for (const std::string& warning : loaded->warnings) log.sink(LogLevel::kWarning, warning);
+  const std::string trouble = settings_trouble(*usable);
+  if (!trouble.empty()) log.sink(LogLevel::kError, trouble);
   Signals signals(kLongestEnd, log.sink);  // before any other thread
   Result<std::unique_ptr<App>> app =
       App::start(loaded->config,
                  {.strict = flags.strict,
                   .origins = loaded->origins,
+                  .load = flags.load,
+                  .settings = loaded->settings,
+                  .settings_trouble = trouble,
+                  .set_log_level = [&](const std::string& level) { log.set_level(level); },
+                  .has_manager = is_service(),
                   .opened = [&](std::vector<std::string> files) { signals.remove_at_end(std::move(files)); },
                   .started = [&] { signals.started(); },
                   .called_off = [&] { return signals.end_is_wanted(); },
@@ -187,9 +217,9 @@ int main_of(int argc, char** argv) {
   run(**app, flags, log, signals);
   signals.begin_end();
   const bool all_ended = (*app)->stop([&](const char* step) { signals.note_step(step); });
-  if (!all_ended) std::_Exit(0);
+  if (!all_ended) std::_Exit(signals.exit_code());
   app->reset();
-  return 0;
+  return signals.exit_code();
 }
 
 }  // namespace

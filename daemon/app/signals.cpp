@@ -98,7 +98,7 @@ void Signals::end_now() {
   // While it starts there is only a process that proves a model: it ends with us by itself, and its death before ours
   // would be taken for the model's fault.
   if (started_) camera::ProcessFamily::kill_all_of_ours();
-  std::_Exit(0);
+  std::_Exit(exit_code_);
 }
 
 void Signals::remove_at_end(std::vector<std::string> files) {

@@ -38,6 +38,9 @@ class Signals {
   // The next signal, or that the process is to end; kNothing after `patience`.
   [[nodiscard]] Heard wait(std::chrono::milliseconds patience);
   [[nodiscard]] bool end_is_wanted() const;
+  // What the process ends with from now on, also when it ends at once.
+  void end_with(int exit_code) { exit_code_ = exit_code; }
+  [[nodiscard]] int exit_code() const { return exit_code_; }
   // The limit counts from now on, without a signal.
   void begin_end();
   // What the end waits for, for the log line of an end that takes too long. A text that stays.
@@ -54,6 +57,7 @@ class Signals {
   const LogSink log_;
   const FileDescriptor wake_;
   std::atomic<const char*> step_{"nothing"};
+  std::atomic<int> exit_code_{0};
 
   mutable Mutex mutex_;
   Condition changed_;

@@ -81,7 +81,7 @@ Result<Schedule> schedule_of(const config::Config& config) {
 
 Result<store::StoreOptions> store_options(const config::Config& config, LogSink log) {
   store::StoreOptions options;
-  options.folder = config.store.path.empty() ? state_folder() : config.store.path;
+  options.folder = state_folder_of(config);
   options.retention.keep_visits = config.visits.keep_for;
   options.retention.keep_frames = config.privacy.keep_full_frames;
   options.retention.quota = config.store.quota;
@@ -106,6 +106,10 @@ Result<LineModelOptions> line_model_options(const config::Config& config) {
     options.demonstration = true;
   }
   return options;
+}
+
+fs::path state_folder_of(const config::Config& config) {
+  return config.store.path.empty() ? state_folder() : config.store.path;
 }
 
 fs::path model_folder(const config::Config& config, const fs::path& state_folder) {

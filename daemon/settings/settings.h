@@ -13,6 +13,8 @@ namespace kinglet::daemon {
 
 // kNotFound: no model is named and the demonstration model is not installed.
 [[nodiscard]] Result<LineModelOptions> line_model_options(const config::Config& config);
+// systemd's StateDirectory=, or the one of the configuration. Empty: the state lives in memory.
+[[nodiscard]] std::filesystem::path state_folder_of(const config::Config& config);
 // Where models lie that the running daemon can change to; empty: nowhere.
 [[nodiscard]] std::filesystem::path model_folder(const config::Config& config,
                                                  const std::filesystem::path& state_folder);

@@ -9,6 +9,7 @@
 #include "camera/source/source.h"
 #include "camera/sources/open_source.h"
 #include "daemon/settings/settings.h"
+#include "daemon/settings/settings_file.h"
 #include "daemon/tell/event_bus.h"
 #include "daemon/values/address.h"
 #include "daemon/values/mqtt_address.h"
@@ -242,14 +243,71 @@ config::Faults faults_of(const config::Loaded& loaded, Reads most) {
   return faults;
 }
 
-}  // namespace
+using Loading = std::expected<config::Loaded, config::Faults>;
 
-std::expected<config::Loaded, config::Faults> load_settings(const config::LoadOptions& options) {
-  auto loaded = config::load(options);
+Loading judged(Loading loaded) {
   if (!loaded) return loaded;
   config::Faults faults = faults_of(*loaded, Reads::kFiles);
   if (!faults.empty()) return std::unexpected(std::move(faults));
   return loaded;
+}
+
+Loading unjudged(Loading loaded) { return loaded; }
+
+std::filesystem::path folder_of(const config::Config& config, const std::filesystem::path& else_folder) {
+  std::filesystem::path folder = state_folder_of(config);
+  return folder.empty() ? else_folder : folder;
+}
+
+// What the owner's files say, and then the same with the settings.
+std::expected<Usable, config::Faults> usable(const config::LoadOptions& options,
+                                             const std::filesystem::path& else_folder, Loading (*judge)(Loading)) {
+  Loading plain = config::load(options);
+  if (!plain) return std::unexpected(std::move(plain.error()));
+  const std::filesystem::path folder = folder_of(plain->config, else_folder);
+  Result<std::optional<config::SettingsText>> text = read_settings(folder);
+  std::string trouble = text ? std::string() : describe(text.error());
+  if (text && *text) {
+    config::LoadOptions with = options;
+    with.settings = std::move(**text);
+    Loading loaded = judge(config::load(with));
+    if (loaded) return Usable{.loaded = std::move(*loaded), .folder = folder, .trouble = {}};
+    trouble = describe(loaded.error().front());
+  }
+  plain = judge(std::move(plain));
+  if (!plain) return std::unexpected(std::move(plain.error()));
+  return Usable{.loaded = std::move(*plain), .folder = folder, .trouble = std::move(trouble)};
+}
+
+}  // namespace
+
+std::expected<config::Loaded, config::Faults> load_settings(config::LoadOptions options,
+                                                            const std::filesystem::path& else_folder) {
+  std::string hidden;
+  if (!options.settings) {
+    const Loading plain = config::load(options);
+    if (!plain) return plain;
+    auto text = read_settings(folder_of(plain->config, else_folder));
+    if (text) {
+      options.settings = std::move(*text);
+    } else if (text.error().code != ErrorCode::kNotPermitted) {
+      return std::unexpected(config::Faults{std::move(text).error()});
+    } else {
+      hidden = "what was set on the page is not known: " + describe(text.error()) + "; " + text.error().hint;
+    }
+  }
+  Loading loaded = judged(config::load(options));
+  if (loaded && !hidden.empty()) loaded->warnings.push_back(hidden);
+  return loaded;
+}
+
+std::expected<Usable, config::Faults> load_usable_settings(const config::LoadOptions& options) {
+  return usable(options, {}, judged);
+}
+
+std::expected<Usable, config::Faults> load_usable_values(const config::LoadOptions& options,
+                                                         const std::filesystem::path& else_folder) {
+  return usable(options, else_folder, unjudged);
 }
 
 config::Faults faults_of_text(std::string_view toml, const std::filesystem::path& name) {

@@ -5,6 +5,7 @@
 
 #include <expected>
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "config/config.h"
@@ -12,9 +13,22 @@
 
 namespace kinglet::daemon {
 
-// config::load() and all faults of what it gives, lists of birds and certificates included. Codes: kConfig; kNotFound
-// only as config::load() has it.
-[[nodiscard]] std::expected<config::Loaded, config::Faults> load_settings(const config::LoadOptions& options);
+// config::load() with the settings.toml of its state folder, where `options` has no settings, and all faults of what it
+// gives, lists of birds and certificates included. `else_folder`: where the state lies when the configuration does not
+// say it. Codes: kConfig; kNotFound only as config::load() has it.
+[[nodiscard]] std::expected<config::Loaded, config::Faults> load_settings(
+    config::LoadOptions options, const std::filesystem::path& else_folder = {});
+
+// The same for whoever has to go on: where only settings.toml is at fault, all but that.
+struct Usable {
+  config::Loaded loaded;
+  std::filesystem::path folder;  // of the state; empty: none
+  std::string trouble;           // why settings.toml does not count, in a line; empty: it does, or there is none
+};
+[[nodiscard]] std::expected<Usable, config::Faults> load_usable_settings(const config::LoadOptions& options);
+// And without looking at what the values mean, for the tool.
+[[nodiscard]] std::expected<Usable, config::Faults> load_usable_values(const config::LoadOptions& options,
+                                                                       const std::filesystem::path& else_folder);
 
 // The faults of this text as the only configuration file. It came from somewhere else: no file it names is opened.
 [[nodiscard]] config::Faults faults_of_text(std::string_view toml, const std::filesystem::path& name);

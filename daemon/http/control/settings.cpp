@@ -1,23 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /api/v1/config and POST /api/v1/config/validate: what is in force and why, and what a file would be worth.
-// Nothing is ever changed over HTTP.
-#include <ranges>
+#include "daemon/http/control/settings.h"
 
-#include "daemon/http/routes/json.h"
+#include <cmath>
+
+#include "daemon/http/message/etag.h"
 #include "daemon/http/routes/routes.h"
-#include "daemon/http/routes/setting.h"
 #include "engine/base/numbers.h"
 
 namespace kinglet::daemon::http {
 namespace {
 
-// Our values are written alike in TOML and JSON; what ever is not stays a text.
-Json value_of(const std::string& toml) {
-  Json value = Json::parse(toml, nullptr, false);
-  return value.is_discarded() ? Json(toml) : value;
+Json bound_json(double bound) {
+  return std::floor(bound) == bound ? Json(static_cast<std::int64_t>(bound)) : Json(bound);
 }
 
-// where is "NAME:LINE:COLUMN", the message begins with "KEY = " where a value is wrong.
+Json setting_json(const Setting& setting) {
+  Json json{{"value", json_of_value(shown_value(setting.key, setting.value))},
+            {"source", setting.source},
+            {"reload", setting.reload},
+            {"settable", setting.settable},
+            {"kind", setting.kind},
+            {"help", setting.help},
+            {"default", json_of_value(setting.default_value)}};
+  if (!setting.unit.empty()) json["unit"] = setting.unit;
+  if (setting.range) {
+    json["range"] = {{"least", bound_json(setting.range->first)}, {"most", bound_json(setting.range->second)}};
+  }
+  if (!setting.choices.empty()) json["choices"] = setting.choices;
+  if (!setting.waiting.empty()) json["waiting"] = json_of_value(shown_value(setting.key, setting.waiting));
+  return json;
+}
+
+// where is "NAME:LINE:COLUMN".
 Json fault_json(const Error& fault) {
   Json json = Json::object();
   std::string_view where = fault.where;
@@ -34,16 +49,41 @@ Json fault_json(const Error& fault) {
     json["line"] = *line;
     json["column"] = *column;
   }
+  tell_fault(json, fault);
+  return json;
+}
+
+}  // namespace
+
+void tell_fault(Json& json, const Error& fault) {
   const std::size_t equals = fault.message.find(" = ");
   if (equals != std::string::npos && fault.message.substr(0, equals).find(' ') == std::string::npos) {
     json["key"] = fault.message.substr(0, equals);
   }
   json["detail"] = fault.message;
   if (!fault.hint.empty()) json["hint"] = fault.hint;
+}
+
+Json json_of_value(const std::string& value) {
+  Json json = Json::parse(value, nullptr, false);
+  return json.is_discarded() ? Json(value) : json;
+}
+
+Json config_json(const SettingsDesk& desk) {
+  Json keys = Json::object();
+  for (const Setting& setting : desk.list()) keys[setting.key] = setting_json(setting);
+  const SettingsDesk::State state = desk.state();
+  Json json{{"keys", std::move(keys)}};
+  if (!state.file.empty()) json["settings"] = {{"file", state.file}, {"steps_back", state.steps_back}};
+  if (!state.trouble.empty()) json["trouble"] = state.trouble;
   return json;
 }
 
-}  // namespace
+Reply config_reply(const SettingsDesk& desk) {
+  Reply reply = json_reply(config_json(desk).dump(), "no-store");
+  reply.headers.emplace_back("ETag", tag_of(reply.body));
+  return reply;
+}
 
 std::string without_secrets(std::string text) {
   constexpr std::string_view kBegin = "://";
@@ -65,17 +105,7 @@ std::string shown_value(std::string_view key, std::string value) {
   return value.substr(0, end) + "/***\"";
 }
 
-Reply get_config(const ConfigView& view, const Call& /*call*/) {
-  Json keys = Json::object();
-  for (const Setting& setting : view.settings()) {
-    Json& key = keys[setting.key];
-    key = {{"value", value_of(shown_value(setting.key, setting.value))},
-           {"source", setting.source},
-           {"reload", setting.reload}};
-    if (!setting.waiting.empty()) key["waiting"] = value_of(shown_value(setting.key, setting.waiting));
-  }
-  return json_reply(Json{{"keys", std::move(keys)}}.dump(), "no-store");
-}
+Reply get_config(const ConfigView& view, const Call& /*call*/) { return config_reply(view.desk); }
 
 Reply post_config_validate(const ConfigView& view, const Call& call) {
   Json errors = Json::array();

@@ -6,6 +6,7 @@
 
 #include "daemon/http/history/history.h"
 #include "daemon/http/message/body.h"
+#include "daemon/http/message/etag.h"
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/routes.h"
 #include "daemon/models/model_board.h"
@@ -34,18 +35,6 @@ constexpr std::string_view kKnownMembers =
 
 std::unexpected<Reply> bad_json(std::string_view detail, std::string_view hint = kKnownMembers) {
   return std::unexpected(problem("bad-json", detail, hint));
-}
-
-// Is `tag` one of the entity tags of If-Match? "*" is every tag; a weak one is none (RFC 9110, section 13.1.1).
-bool names_tag(std::string_view if_match, std::string_view tag) {
-  while (!if_match.empty()) {
-    std::string_view one = if_match.substr(0, if_match.find(','));
-    if_match.remove_prefix(std::min(if_match.size(), one.size() + 1));
-    one.remove_prefix(std::min(one.size(), one.find_first_not_of(" \t")));
-    one = one.substr(0, one.find_last_not_of(" \t") + 1);
-    if (one == tag || one == "*") return true;
-  }
-  return false;
 }
 
 Reply stale() {

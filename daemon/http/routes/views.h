@@ -59,7 +59,7 @@ namespace http {
 class Door;
 class Slots;
 class Traffic;
-struct Setting;
+class SettingsDesk;
 
 // Everything that is referred to outlives the server and is thread-safe.
 
@@ -75,12 +75,13 @@ struct AccessView {
 };
 
 struct ConfigView {
-  std::function<std::vector<Setting>()> settings;                             // all keys, in their order
+  SettingsDesk& desk;
   std::function<std::vector<Error>(const std::string& toml)> check_settings;  // faults of a file of this text
 };
 
 struct ControlView {
   std::function<void(bool paused)> set_paused;
+  std::function<bool()> restart;  // ends in order soon, to be started again; false: by nobody
   const LogBook& log_book;
   LogSink log;
 };

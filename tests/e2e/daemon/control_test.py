@@ -53,7 +53,12 @@ class Control(ScratchFolder):
 
     def test_the_configuration_says_where_each_value_comes_from(self):
         keys = self.get("/api/v1/config").json()["keys"]
-        self.assertEqual(keys["decide.min_score"], {"value": 0.55, "source": self.settings.name + ":2", "reload": "live"})
+        self.assertEqual(keys["decide.min_score"], {
+            "value": 0.55, "source": self.settings.name + ":2", "reload": "live", "settable": True, "kind": "number",
+            "help": "A best score below this is no answer (outcome below_threshold).", "default": 0.6,
+            "range": {"least": 0, "most": 1}})
+        self.assertEqual(keys["look.propose"]["choices"], ["auto", "whole", "motion", "fixed"])
+        self.assertEqual((keys["gate.max_fps"]["unit"], keys["source.spec"]["settable"]), ("frames a second", False))
         self.assertEqual(keys["source.spec"]["source"], "--set")
         self.assertEqual(keys["http.rate"]["source"], "KINGLET_HTTP__RATE")
         self.assertEqual(keys["gate.max_fps"]["source"], "default")

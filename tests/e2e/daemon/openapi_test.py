@@ -178,7 +178,18 @@ class Running(WithAVisit, Documented):
                 reply = self.daemon.ask(self.visit["links"]["self"], "PATCH", json.dumps({"review": change}),
                                         {**self.owner, "Content-Type": media, "If-Match": "*"})
                 self.judge(self.document, self.operation("patch", path), reply)
+        path = "/api/v1/config"
+        for media, content in self.operation("patch", path)["requestBody"]["content"].items():
+            self.assertEqual(list(faults(content["example"], content["schema"], self.document)), [])
+            reply = self.daemon.ask(path, "PATCH", json.dumps({**content["example"], "gate.hot": 70}),
+                                    {**self.owner, "Content-Type": media, "If-Match": "*"})
+            self.judge(self.document, self.operation("patch", path), reply)
+        problem = self.daemon.ask(path, "PATCH", '{"decide.min_score": 5}', {**self.owner, "Content-Type": media, "If-Match": "*"})
+        self.assertEqual(problem.status, 422)
+        self.assertEqual(list(faults(problem.json(), self.document["components"]["schemas"]["Problem"], self.document)), [])
         self.every_get(self.daemon, self.concrete, self.owner)
+        path = "/api/v1/config/undo"
+        self.judge(self.document, self.operation("post", path), self.daemon.ask(path, "POST", headers=self.owner))
 
     def test_naming_a_track_is_as_documented(self):
         path = "/api/v1/tracks/{id}"

@@ -42,6 +42,7 @@ TEST(Handlers, APauseIsPassedOnAndToldWithItsName) {
   std::string said;
   const LogBook book("info");
   const ControlView view{.set_paused = [&](bool value) { paused.push_back(value); },
+                         .restart = {},
                          .log_book = book,
                          .log = [&](LogLevel, std::string_view line) { said += std::string(line) + "\n"; }};
   EXPECT_EQ(post_pause(view, {}).status, 200);

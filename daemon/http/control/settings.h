@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what reading the configuration and changing it have in common. Inside daemon/http/control/ only.
+#pragma once
+
+#include <string>
+
+#include "daemon/http/message/message.h"
+#include "daemon/http/routes/json.h"
+#include "daemon/http/routes/setting.h"
+
+namespace kinglet::daemon::http {
+
+// What is no JSON is a text.
+[[nodiscard]] Json json_of_value(const std::string& value);
+// GET /api/v1/config: all keys, where what is set over HTTP is kept, how often it can be undone.
+[[nodiscard]] Json config_json(const SettingsDesk& desk);
+// The same as an answer, with the tag that a change of it names.
+[[nodiscard]] Reply config_reply(const SettingsDesk& desk);
+// "detail", "hint", and "key" where the message begins with "KEY = ".
+void tell_fault(Json& json, const Error& fault);
+
+}  // namespace kinglet::daemon::http

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what was set over HTTP counts between the defaults and the owner's files, and never names what stays in them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "config/config.h"
+#include "tests/support/scratch_folder.h"
+
+namespace kinglet::config {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class SettingsTest : public ::testing::Test {
+ protected:
+  SettingsTest() { options_.folder = scratch_.path(); }
+
+  void set(const std::string& text) { options_.settings = {.file = "/state/settings.toml", .text = text}; }
+  void write(const std::string& text) { std::ofstream(scratch_.path() / "kinglet.toml") << text; }
+  std::string origin(const Loaded& loaded, std::string_view name) {
+    for (std::size_t i = 0; i < key_table().size(); ++i) {
+      if (key_table()[i].full_name() == name) return loaded.origins[i];
+    }
+    return "no such key";
+  }
+  std::string fault() {
+    const auto loaded = load(options_);
+    return loaded ? "no fault" : report("test", loaded.error());
+  }
+
+  kinglet::testing::ScratchFolder scratch_;
+  LoadOptions options_;
+};
+
+const Key& key_of(std::string_view name) { return *std::ranges::find(key_table(), name, &Key::full_name); }
+
+TEST_F(SettingsTest, CountWhereTheFilesSayNothing) {
+  set("decide.min_score = 0.5\ngate.max_fps = 4\n");
+  write("[gate]\nmax_fps = 6\n");
+  const auto loaded = load(options_);
+  ASSERT_TRUE(loaded) << fault();
+  EXPECT_EQ(loaded->config.decide.min_score, 0.5);
+  EXPECT_EQ(origin(*loaded, "decide.min_score"), "/state/settings.toml:1");
+  EXPECT_EQ(loaded->config.gate.max_fps, 6) << "the owner's file is stronger";
+  EXPECT_THAT(origin(*loaded, "gate.max_fps"), HasSubstr("kinglet.toml:2"));
+  EXPECT_EQ(loaded->settings.at("gate.max_fps"), "4") << "and what was set is not forgotten";
+}
+
+TEST_F(SettingsTest, VariablesAndAssignmentsAreStrongerToo) {
+  set("decide.min_score = 0.5\ngate.max_fps = 4\n");
+  options_.environment = {"KINGLET_DECIDE__MIN_SCORE=0.2"};
+  options_.assignments = {"gate.max_fps=1"};
+  const auto loaded = load(options_);
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(loaded->config.decide.min_score, 0.2);
+  EXPECT_EQ(loaded->config.gate.max_fps, 1);
+}
+
+TEST_F(SettingsTest, AutoStaysAuto) {
+  set("inference.threads = \"auto\"\nnode.name = \"auto\"\nlog.level = \"debug\"\n");
+  const auto loaded = load(options_);
+  ASSERT_TRUE(loaded) << fault();
+  EXPECT_EQ(loaded->settings.at("inference.threads"), "\"auto\"");
+  EXPECT_EQ(loaded->settings.at("node.name"), "\"auto\"");
+  EXPECT_EQ(loaded->settings.at("log.level"), "\"debug\"");
+}
+
+TEST_F(SettingsTest, OfWhatStaysInTheFilesNothingIsTaken) {
+  for (const char* text :
+       {"model.path = \"/tmp/x.onnx\"\n", "source = \"exec:sh\"\n", "[[source]]\nspec = \"demo:\"\n",
+        "http.listen = \"[::]:1\"\n", "webhook.url = \"http://evil.example\"\n", "mqtt.url = \"mqtt://x\"\n"}) {
+    set(text);
+    EXPECT_THAT(fault(), HasSubstr("cannot be set over HTTP")) << text;
+  }
+  set("decide.min_scor = 0.5\n");
+  EXPECT_THAT(fault(), HasSubstr("did you mean decide.min_score?"));
+}
+
+TEST_F(SettingsTest, StrangeBytesAreFaultsLikeThoseOfAnyFile) {
+  for (const std::string& text :
+       {std::string("\0\xFF", 2), std::string("decide = 1\n"), std::string("decide.min_score = [\n"),
+        std::string("a = [") + std::string(5000, '[')}) {
+    set(text);
+    EXPECT_THAT(fault(), HasSubstr("/state/settings.toml:1")) << text.substr(0, 20);
+  }
+}
+
+// Kinds that name files and listeners, and whole sections, whatever a new row says.
+TEST(SettableKeys, NameNoFileNoProgramNoAddressAndNoRights) {
+  for (const Key& key : key_table()) {
+    const bool fenced = key.kind == "path" || key.kind == "listen" || key.section == "source" ||
+                        key.section == "http" || key.name == "url" || key.name == "username" ||
+                        key.name == "commands" || key.reload == Reload::kNever;
+    if (fenced) {
+      EXPECT_FALSE(key.settable) << key.full_name();
+    }
+  }
+  EXPECT_TRUE(key_of("decide.min_score").settable);
+  EXPECT_TRUE(key_of("camera.rotation").settable);
+  EXPECT_TRUE(key_of("look.fixed").settable);
+  EXPECT_FALSE(key_of("model.output").settable) << "it goes with model.path";
+}
+
+TEST(SettableKeys, SayWhatTheyTake) {
+  EXPECT_EQ(key_of("decide.min_score").kind, "number");
+  EXPECT_EQ(key_of("decide.min_score").range, (std::pair{0.0, 1.0}));
+  EXPECT_EQ(key_of("store.quota").kind, "byte_count");
+  EXPECT_EQ(key_of("gate.motion").range, std::nullopt);
+  EXPECT_THAT(key_of("look.propose").choices, Contains("fixed"));
+  EXPECT_THAT(key_of("decide.allow").choices, IsEmpty());
+  EXPECT_THAT(docs(), HasSubstr("| live | file, page |"));
+  EXPECT_THAT(default_file(), Not(HasSubstr("file, page")));
+}
+
+TEST(SettingsText, IsReadAsItIsWritten) {
+  const Settings settings{{"decide.scores", "{ \"Parus major\" = 0.7 }"},
+                          {"gate.region", "[0.1, 0.2, 0.5, 0.6]"},
+                          {"gate.hours", "\"06:30-20:00\""}};
+  LoadOptions options{.settings = SettingsText{.file = "settings.toml", .text = settings_text(settings)},
+                      .folder = "/nowhere"};
+  const auto loaded = load(options);
+  ASSERT_TRUE(loaded) << report("test", loaded.error());
+  EXPECT_EQ(loaded->settings, settings);
+}
+
+TEST(JsonText, DiffersFromTomlForTablesOnly) {
+  EXPECT_EQ(json_text("0.5"), "0.5");
+  EXPECT_EQ(json_text("[\"a\", \"b\"]"), "[\"a\", \"b\"]");
+  EXPECT_EQ(json_text("{ \"Parus major\" = 0.7, \"a \\\"b\" = 1 }"), "{\"Parus major\": 0.7, \"a \\\"b\": 1}");
+  EXPECT_EQ(json_text("{"), "{") << "what is no TOML stays what it is";
+}
+
+}  // namespace
+}  // namespace kinglet::config

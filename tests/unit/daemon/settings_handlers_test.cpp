@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// The routes that change settings, asked with a desk that only takes down what is wished.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/doctor/log_book.h"
+#include "daemon/http/routes/routes.h"
+#include "daemon/http/routes/setting.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Json = nlohmann::json;
+
+class NotingDesk final : public SettingsDesk {
+ public:
+  std::vector<Setting> list() const override {
+    Setting score{.key = "decide.min_score", .value = "0.6", .source = "default", .reload = "live", .settable = true};
+    score.kind = "number";
+    score.default_value = "0.6";
+    score.range = {0, 1};
+    Setting scores{.key = "decide.scores", .value = R"({"a": 0.5, "b": 0.7})", .source = "settings.toml:3"};
+    scores.default_value = "{}";
+    return {score, scores};
+  }
+  State state() const override { return {.file = "settings.toml", .kept = {}, .steps_back = 2, .trouble = trouble}; }
+  std::expected<void, SettingsRefusal> change(const SettingsWish& wish) override {
+    if (wish.still_as_seen && !wish.still_as_seen())
+      return std::unexpected(SettingsRefusal{SettingsRefusal::Why::kStale, {}});
+    by = wish.by;
+    wished.clear();
+    for (const auto& [key, value] : wish.values) wished.push_back(key + " = " + value.value_or("nothing"));
+    if (refusal) return std::unexpected(*refusal);
+    return {};
+  }
+  std::expected<void, SettingsRefusal> undo(const SettingsWish& wish) override { return change(wish); }
+  std::vector<SettingsChange> history() const override {
+    return {{.at = "2026-11-24T08:00:00.000Z", .by = "owner", .parts = {{"gate.max_fps", std::nullopt, "4"}}}};
+  }
+
+  std::vector<std::string> wished;
+  std::string by;
+  std::string trouble;
+  std::optional<SettingsRefusal> refusal;
+};
+
+class SettingsHandlers : public ::testing::Test {
+ protected:
+  Reply patch(const std::string& body, const std::string& if_match = "*") {
+    return patch_config(
+        view_, {.method = "PATCH", .content_type = "application/merge-patch+json", .if_match = if_match, .body = body});
+  }
+
+  NotingDesk desk_;
+  const ConfigView view_{.desk = desk_, .check_settings = {}};
+};
+
+std::string etag(const Reply& reply) {
+  for (const auto& [name, value] : reply.headers) {
+    if (name == "ETag") return value;
+  }
+  return "none";
+}
+
+TEST_F(SettingsHandlers, SectionsAndWholeNamesMeanTheSameAndNullTakesBack) {
+  EXPECT_EQ(patch(R"({"decide": {"min_score": 0.5, "allow": null}, "gate.motion": false})").status, 200);
+  EXPECT_THAT(desk_.wished, ElementsAre("decide.allow = nothing", "decide.min_score = 0.5", "gate.motion = false"));
+  EXPECT_EQ(desk_.by, "this machine");
+}
+
+TEST_F(SettingsHandlers, ValuesBecomeTomlThatNothingGetsOutOf) {
+  EXPECT_EQ(
+      patch(
+          R"({"a": {"text": "x\"\ny = 1\u007f ü", "list": [[0.1, 2], ["q"]], "big": 18446744073709551615, "none": [null]}})")
+          .status,
+      200);
+  EXPECT_THAT(desk_.wished, ElementsAre("a.big = 1.844674e+19", "a.list = [[0.1, 2], [\"q\"]]", "a.none = [{}]",
+                                        "a.text = \"x\\\"\\ny = 1\\u007F ü\""));
+}
+
+TEST_F(SettingsHandlers, MembersOfAValueAreMergedWithThoseThatAreSet) {
+  EXPECT_EQ(patch(R"({"decide": {"scores": {"a": null, "c \"d": 0.9}}})").status, 200);
+  EXPECT_THAT(desk_.wished, ElementsAre(R"(decide.scores = {"b" = 0.7, "c \"d" = 0.9})"));
+}
+
+TEST_F(SettingsHandlers, AChangeNamesWhatItHasSeen) {
+  EXPECT_EQ(patch("{}", "").problem, "if-match-required");
+  EXPECT_EQ(patch("{}", "\"other\"").problem, "stale-etag");
+  const std::string tag = etag(get_config(view_, {}));
+  EXPECT_EQ(patch("{}", tag).status, 200);
+  EXPECT_EQ(etag(patch("{}", "\"x\", " + tag)), tag);
+  EXPECT_EQ(patch("{}", "W/" + tag).problem, "stale-etag");
+  desk_.trouble = "another state";
+  EXPECT_EQ(patch("{}", tag).problem, "stale-etag");
+}
+
+TEST_F(SettingsHandlers, WhatIsNoPatchIsRefusedUnread) {
+  for (const char* body : {"", "[]", "7", "{", "{\"decide\": 5}", "{\"decide\": null}", "{\"a.b\": 1e999}"}) {
+    EXPECT_EQ(patch(body).problem, "bad-json") << body;
+  }
+  EXPECT_EQ(patch(std::string(70'000, ' ')).problem, "body-too-large");
+  EXPECT_EQ(patch_config(view_, {.method = "PATCH", .content_type = "text/plain", .if_match = "*"}).problem,
+            "unsupported-media-type");
+  std::string many = "{\"a\": {";
+  for (int i = 0; i < 300; ++i) many += (i > 0 ? ",\"k" : "\"k") + std::to_string(i) + "\": 1";
+  EXPECT_EQ(patch(many + "}}").problem, "bad-json");
+  EXPECT_THAT(desk_.wished, IsEmpty());
+}
+
+TEST_F(SettingsHandlers, EveryFaultIsTold) {
+  const auto fault = [](std::string message) {
+    return Error{.code = ErrorCode::kConfig, .message = std::move(message), .where = {}, .hint = "a hint"};
+  };
+  desk_.refusal = {.why = SettingsRefusal::Why::kWrong,
+                   .faults = {fault("decide.min_score = 5: expected less"), fault("not of a key")}};
+  const Reply reply = patch("{}");
+  EXPECT_EQ(reply.status, 422);
+  const Json body = Json::parse(reply.body);
+  EXPECT_EQ(body["type"], "/problems/bad-setting");
+  ASSERT_EQ(body["errors"].size(), 2U);
+  EXPECT_EQ(body["errors"][0]["key"], "decide.min_score");
+  EXPECT_EQ(body["errors"][0]["hint"], "a hint");
+  EXPECT_FALSE(body["errors"][1].contains("key"));
+}
+
+TEST_F(SettingsHandlers, EachRefusalHasItsProblem) {
+  using enum SettingsRefusal::Why;
+  for (const auto& [why, slug] : {std::pair{kSetInFile, "set-in-file"},
+                                  {kNothingToUndo, "nothing-to-undo"},
+                                  {kNotKept, "storage-full"},
+                                  {kStale, "stale-etag"}}) {
+    desk_.refusal = {.why = why, .faults = {}};
+    EXPECT_EQ(post_config_undo(view_, {}).problem, slug);
+  }
+}
+
+TEST_F(SettingsHandlers, TheAnswerSaysWhatEachKeyTakesAndWhereItIsKept) {
+  desk_.trouble = "it was set aside";
+  const Json json = Json::parse(get_config(view_, {}).body);
+  const Json& score = json["keys"]["decide.min_score"];
+  EXPECT_EQ(score["settable"], true);
+  EXPECT_EQ(score["range"], (Json{{"least", 0}, {"most", 1}}));
+  EXPECT_EQ(score["default"], 0.6);
+  EXPECT_FALSE(score.contains("unit"));
+  EXPECT_EQ(json["keys"]["decide.scores"]["value"]["b"], 0.7);
+  EXPECT_EQ(json["settings"], (Json{{"file", "settings.toml"}, {"steps_back", 2}}));
+  EXPECT_EQ(json["trouble"], "it was set aside");
+}
+
+TEST_F(SettingsHandlers, ThePastSaysWhoChangedWhat) {
+  const Json items = Json::parse(get_config_history(view_, {}).body)["items"];
+  ASSERT_EQ(items.size(), 1U);
+  EXPECT_EQ(items[0]["by"], "owner");
+  EXPECT_EQ(items[0]["changes"][0], (Json{{"key", "gate.max_fps"}, {"after", 4}}));
+}
+
+TEST(RestartHandler, AsksWhoCanStartItAgain) {
+  const LogBook book("info");
+  std::string said;
+  bool managed = false;
+  const ControlView view{.set_paused = {},
+                         .restart = [&] { return managed; },
+                         .log_book = book,
+                         .log = [&](LogLevel, std::string_view line) { said += line; }};
+  EXPECT_EQ(post_restart(view, {}).problem, "no-service-manager");
+  EXPECT_EQ(said, "");
+  managed = true;
+  EXPECT_EQ(post_restart(view, {}).status, 202);
+  EXPECT_THAT(said, HasSubstr("restart wished by"));
+}
+
+}  // namespace
+}  // namespace kinglet::daemon::http
