@@ -11,6 +11,7 @@ let stats = null;
 let readiness = null;
 let model = null;
 let lost = null;
+let settings = "";  // why those of this page do not count
 
 const stateText = (state) => hasText(`camera_${state}`) ? text(`camera_${state}`) : state;
 
@@ -42,6 +43,7 @@ export function troublesOf(found, ready) {
 function showTroubles() {
   const troubles = lost ? [{title: text("lost"), reason: lost instanceof Problem ? lost.message : "", cure: text("cure_lost")}]
     : troublesOf(stats, readiness);
+  if (settings && !lost) troubles.push({title: text("settings_trouble"), reason: settings, cure: text("cure_settings")});
   byId("troubles").hidden = troubles.length === 0;
   const words = JSON.stringify(troubles);
   if (byId("trouble-list").dataset.words === words) return;  // a screen reader is not interrupted for nothing
@@ -108,6 +110,12 @@ export function showStats(event) {
 // Sooner than the next statistics.
 export function showCamera(event) {
   if (stats) stats.camera = event.camera;
+  render();
+}
+
+export function showSettingsTrouble(found) {
+  if (settings === found) return;
+  settings = found;
   render();
 }
 

@@ -1,36 +1,146 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the settings in force, each with where it comes from. Only an owner may see them; nothing is changed here.
-import {ask, may} from "./api.js";
-import {byId, make, setText} from "./dom.js";
-import {text} from "./format.js";
+// Why: the settings in force, each with where it comes from, for an owner only. Those that may be set here are; what the
+// owner's files say is changed there.
+import {ask, may, Problem, send, write} from "./api.js";
+import {byId, make, setText, showProblem} from "./dom.js";
+import {moment, text} from "./format.js";
+import {showSettingsTrouble} from "./health.js";
+import {settingForm, written} from "./setting_form.js";
 
-let keys = null;
+let config = null;
+let tag = "";
+let past = [];
+let open = "";        // the key whose form is shown
+const heard = [];
 
-const written = (value) => typeof value === "string" ? value : JSON.stringify(value);
+const isSet = (key) => Boolean(config.settings) && key.source.startsWith(`${config.settings.file}:`);
+const canSet = (key) => Boolean(config.settings) && key.settable && (key.source === "default" || isSet(key));
+
+// What may be set here at all: others ask before they offer it. Nothing: nobody knows, or may know.
+export const settable = (name) => Boolean(config) && canSet(config.keys[name]);
+export const valueOf = (name) => config?.keys[name].value;
+// `listener()` is called whenever the settings are known anew.
+export const onSettings = (listener) => heard.push(listener);
+
+async function accept(response) {
+  tag = response.headers.get("ETag");
+  config = await response.json();
+  past = config.settings?.steps_back ? (await ask("/api/v1/config/history")).items : [];
+}
+
+function told() {
+  render();
+  for (const listener of heard) listener();
+}
+
+// A change by names of keys, null for the default. What somebody else changed meanwhile is shown, and nothing is changed.
+export async function setKeys(change) {
+  try {
+    await accept(await write("/api/v1/config", "PATCH", change, {"If-Match": tag}));
+  } catch (error) {
+    if (!(error instanceof Problem) || error.slug !== "stale-etag") throw error;
+    await accept(await send("/api/v1/config"));
+    told();
+    throw new Error(text("changed_meanwhile"));
+  }
+  told();
+}
+
+// Names that are no longer there have to be said: a patch is merged.
+const patchOf = (key, value) => key.kind !== "scores" || value === null ? value
+  : {...Object.fromEntries(Object.keys(key.value).map((name) => [name, null])), ...value};
+
+function focusKey(name) {
+  byId("settings-list").querySelector(`[data-key="${CSS.escape(name)}"] button`)?.focus();
+}
+
+function close(name) {
+  open = "";
+  render();
+  focusKey(name);
+}
+
+function formOf(name, key) {
+  return settingForm(name, key, {
+    isSet: isSet(key),
+    keep: async (value) => {
+      await setKeys({[name]: patchOf(key, value)});
+      close(name);
+    },
+    leave: () => close(name),
+  });
+}
+
+function change(name) {
+  open = name;
+  render();
+  byId(`setting-${name}`).focus();
+}
 
 function row([name, key]) {
   const facts = [text("setting_from", {source: key.source === "default" ? text("setting_default") : key.source}),
                  text(`reload_${key.reload}`),
                  key.waiting !== undefined && text("setting_waiting", {value: written(key.waiting)})].filter(Boolean);
-  return make("div", {},
+  const button = () => make("button", {type: "button", textContent: text("setting_change"), onclick: () => change(name),
+                                       "aria-label": `${text("setting_change")}: ${name}`});
+  return make("div", {"data-key": name},
     make("dt", {}, make("code", {textContent: name})),
     make("dd", {}, make("code", {textContent: written(key.value)})),
-    make("dd", {className: "soft", textContent: facts.join(" · ")}));
+    make("dd", {className: "soft", textContent: facts.join(" · ")}),
+    canSet(key) ? make("dd", {}, open === name ? formOf(name, key) : button()) : null);
+}
+
+function renderPast() {
+  const [newest] = past;
+  byId("settings-undo").hidden = !newest;
+  if (!newest) return;
+  const words = (value) => value === undefined ? text("setting_default") : written(value);
+  const changes = newest.changes.map(({key, before, after}) => `${key} ${words(before)} → ${words(after)}`);
+  setText("settings-newest", text("settings_newest", {what: changes.join(", "), who: newest.by, when: moment(newest.at)}));
 }
 
 function render() {
-  byId("settings-box").hidden = !keys;
-  setText("settings-note", text(keys ? "settings_how" : "settings_owner"));
-  if (!keys) return byId("settings-list").replaceChildren();
+  byId("settings-box").hidden = !config;
+  setText("settings-note", text(config ? "settings_how" : "settings_owner"));
+  showSettingsTrouble(config?.trouble || "");
+  if (!config) return byId("settings-list").replaceChildren();
   const changed = byId("settings-changed").checked;
-  const shown = Object.entries(keys).filter(([, key]) => !changed || key.source !== "default" || key.waiting !== undefined);
+  const shown = Object.entries(config.keys).filter(
+    ([name, key]) => !changed || key.source !== "default" || key.waiting !== undefined || name === open);
   byId("settings-list").replaceChildren(...shown.map(row));
   if (shown.length === 0) setText("settings-note", text("settings_all_default"));
+  byId("settings-restart").hidden = !Object.values(config.keys).some((key) => key.waiting !== undefined);
+  renderPast();
 }
+
+async function attempt(task) {
+  try {
+    await task();
+    showProblem("settings-problem", null);
+  } catch (error) {
+    showProblem("settings-problem", error instanceof Problem ? error : new Error(text("lost")));
+  }
+}
+
+const undo = () => attempt(async () => {
+  await accept(await write("/api/v1/config/undo", "POST", undefined, {"If-Match": tag}));
+  told();
+});
+
+const restart = () => attempt(async () => {
+  await write("/api/v1/control/restart", "POST");
+  setText("settings-note", text("restarting"));
+  byId("settings-restart").hidden = true;
+});
 
 export async function loadSettings() {
-  keys = may("admin") ? (await ask("/api/v1/config")).keys : null;
-  render();
+  if (may("admin")) await accept(await send("/api/v1/config"));
+  else config = null;
+  told();
 }
 
-export const prepareSettings = () => byId("settings-changed").addEventListener("change", render);
+export function prepareSettings() {
+  byId("settings-changed").addEventListener("change", render);
+  byId("undo-setting").addEventListener("click", undo);
+  byId("restart").addEventListener("click", restart);
+}

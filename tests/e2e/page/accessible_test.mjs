@@ -51,6 +51,7 @@ test("a keyboard reaches everything that can be pressed, and it is seen where it
   await owner.setViewportSize(phone);
   await owner.reload();
   await owner.locator("#visit-list .buttons").first().waitFor();
+  await owner.locator("#settings-list div").first().waitFor();
   const reached = new Set();
   for (let i = 0; i < 120; ++i) {
     await owner.keyboard.press("Tab");

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: one setting as a small form: what edits a value of its kind, what it means, and the difference before it is kept.
+import {Problem} from "./api.js";
+import {make} from "./dom.js";
+import {text} from "./format.js";
+
+export const written = (value) => typeof value === "string" ? value : JSON.stringify(value);
+
+const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+const textBox = (id, value) => make("input", {id, type: "text", value, autocomplete: "off", spellcheck: false});
+const inJson = (id, value) => ({node: textBox(id, JSON.stringify(value)), read: (node) => JSON.parse(node.value)});
+
+function numberBox(id, value, {kind, range}) {
+  const {least, most} = range || {};
+  return {node: make("input", {id, type: "number", min: least, max: most, step: kind === "count" ? 1 : "any", value}),
+          read: (node) => JSON.parse(node.value)};
+}
+
+// By kind: a control that shows a value, and how the value is read from it; that may throw.
+const editors = {
+  flag: (id, value) => ({node: make("input", {id, type: "checkbox", checked: value}), read: (node) => node.checked}),
+  choice: (id, value, {choices}) => ({
+    node: make("select", {id}, ...choices.map((word) => make("option", {value: word, textContent: word, selected: word === value}))),
+    read: (node) => node.value}),
+  count: numberBox,
+  number: numberBox,
+  threads: (id, value) => ({node: textBox(id, written(value)),
+                            read: (node) => /^\d+$/.test(node.value) ? Number(node.value) : node.value}),
+  text_list: (id, value) => ({node: make("textarea", {id, rows: 4, value: value.join("\n"), spellcheck: false}),
+                              read: (node) => node.value.split("\n").map((line) => line.trim()).filter(Boolean)}),
+  scores: inJson,
+  part: inJson,
+  parts: inJson,
+};
+const inText = (id, value) => ({node: textBox(id, value), read: (node) => node.value});
+
+function facts(key) {
+  const range = key.range && !["duration", "byte_count"].includes(key.kind) && text("setting_range", key.range);
+  return [range, key.unit, key.kind === "text_list" && text("setting_lines"),
+          text("setting_default_is", {value: written(key.default)}), text(`reload_${key.reload}`)].filter(Boolean).join(" · ");
+}
+
+// A form for `key`, called `name`. `keep(value)` is asked to keep a value, null for the default; its error stays in the
+// form. `leave()`: nothing is to be changed.
+export function settingForm(name, key, {isSet, keep, leave}) {
+  const now = key.waiting ?? key.value;
+  const id = `setting-${name}`;
+  const {node, read} = (editors[key.kind] || inText)(id, now, key);
+  const difference = make("output", {className: "difference", htmlFor: id});
+  const problem = make("p", {className: "bad", role: "alert", hidden: true});
+  const save = make("button", {className: "main", textContent: text("save"), disabled: true});
+  const tell = (words) => { problem.textContent = words; problem.hidden = !words; };
+  const compare = () => {
+    let value;
+    try { value = read(node); } catch { value = undefined; }
+    save.disabled = value === undefined || same(value, now);
+    difference.textContent = save.disabled ? "" : `${written(now)} → ${written(value)}`;
+    tell(value === undefined && node.value ? text("setting_unreadable") : "");
+  };
+  const attempt = async (value) => {
+    try { await keep(value); } catch (error) { tell(error instanceof Problem ? error.message : error.message || text("lost")); }
+  };
+  node.addEventListener("input", compare);
+  const form = make("form", {className: "setting-form", noValidate: true},
+    make("label", {htmlFor: id, lang: "en", textContent: key.help}), node,
+    make("p", {className: "soft", textContent: facts(key)}), difference, problem,
+    make("p", {className: "buttons"}, save,
+      isSet ? make("button", {type: "button", textContent: text("setting_take_back"), onclick: () => attempt(null)}) : null,
+      make("button", {type: "button", textContent: text("cancel"), onclick: leave})));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (!save.disabled) attempt(read(node));
+  });
+  return form;
+}

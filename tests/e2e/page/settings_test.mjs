@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the owner sets what may be set: sees the difference before it is kept, undoes it, and is told what is wrong where it is.
+import assert from "node:assert/strict";
+import {before, test} from "node:test";
+import {assertAccessible, assertFits, closeClean, openPage, picture, startDaemon, until} from "./support.mjs";
+
+let daemon;
+let headers;
+before(async () => {
+  daemon = await startDaemon();
+  const answer = await fetch(`${daemon.url}/api/v1/session`, {method: "POST", body: '{"claim": true}',
+                                                              headers: {"Content-Type": "application/json"}});
+  headers = {Cookie: answer.headers.get("set-cookie").split(";")[0], "Sec-Fetch-Site": "same-origin"};
+});
+
+const key = async (name) => (await daemon.ask("/api/v1/config", {headers})).keys[name];
+const row = (page, name) => page.locator(`#settings-list [data-key="${name}"]`);
+
+async function settingsPage(options) {
+  const page = await openPage(daemon.url, {...options, wait: null});
+  const [name, value] = headers.Cookie.split("=");
+  await page.context().addCookies([{name, value, url: daemon.url}]);
+  await page.reload();
+  await page.locator("#settings-list div").first().waitFor();
+  await page.locator("#settings-changed").uncheck();
+  return page;
+}
+
+async function open(page, name) {
+  await row(page, name).getByRole("button", {name: `Change: ${name}`}).click();
+  return row(page, name).locator("form");
+}
+
+test("a number is changed with a keyboard, shown as a difference first, and undone", async () => {
+  const page = await settingsPage();
+  await row(page, "decide.min_score").getByRole("button").focus();
+  await page.keyboard.press("Enter");
+  const form = row(page, "decide.min_score").locator("form");
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("0.75");
+  assert.equal(await form.locator("output").textContent(), "0.6 → 0.75");
+  assert.match(await form.textContent(), /0 to 1 · default 0.6 · counts at once/);
+  await assertAccessible(page, "a setting's form");
+  await assertFits(page, "a setting's form");
+  await form.scrollIntoViewIfNeeded();
+  await picture(page, "phone-setting");
+  await page.keyboard.press("Enter");
+  await page.locator("#settings-newest", {hasText: "decide.min_score the default → 0.75 (owner, "}).waitFor();
+  assert.equal((await key("decide.min_score")).value, 0.75);
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Change: decide.min_score");
+  await page.getByRole("button", {name: "Undo", exact: true}).last().click();
+  await page.locator("#settings-undo").waitFor({state: "hidden"});
+  assert.equal((await key("decide.min_score")).value, 0.6);
+  await closeClean(page);
+});
+
+test("each kind has its control, and a default is taken up again", async () => {
+  const page = await settingsPage();
+  let form = await open(page, "look.propose");
+  await form.getByRole("combobox").selectOption("motion");
+  await form.getByRole("button", {name: "Save"}).click();
+  await form.waitFor({state: "detached"});
+  form = await open(page, "gate.motion");
+  await form.getByRole("checkbox").uncheck();
+  await form.getByRole("button", {name: "Save"}).click();
+  await form.waitFor({state: "detached"});
+  form = await open(page, "decide.block");
+  await form.getByRole("textbox").fill("Plain demothrush\n\n Golden demofinch ");
+  await form.getByRole("button", {name: "Save"}).click();
+  await form.waitFor({state: "detached"});
+  form = await open(page, "decide.scores");
+  await form.getByRole("textbox").fill('{"Plain demothrush": 0.9, "Golden demofinch": 0.8}');
+  await form.getByRole("button", {name: "Save"}).click();
+  await form.waitFor({state: "detached"});
+  form = await open(page, "decide.scores");
+  await form.getByRole("textbox").fill('{"Golden demofinch": 0.7}');
+  await form.getByRole("button", {name: "Save"}).click();
+  await form.waitFor({state: "detached"});
+  assert.equal((await key("look.propose")).value, "motion");
+  assert.equal((await key("gate.motion")).value, false);
+  assert.deepEqual((await key("decide.block")).value, ["Plain demothrush", "Golden demofinch"]);
+  assert.deepEqual((await key("decide.scores")).value, {"Golden demofinch": 0.7});
+  form = await open(page, "decide.block");
+  await form.getByRole("button", {name: "Back to the default"}).click();
+  await form.waitFor({state: "detached"});
+  assert.equal((await key("decide.block")).source, "default");
+  await closeClean(page);
+});
+
+test("what is wrong is told in the form, and what somebody else changed is not overwritten", async () => {
+  const page = await settingsPage();
+  page.expected.push(/422/, /412/);
+  let form = await open(page, "gate.hours");
+  await form.getByRole("textbox").fill("25:00-26:00");
+  await form.getByRole("button", {name: "Save"}).click();
+  await form.getByRole("alert").getByText("06:30-20:00").waitFor();
+  await form.getByRole("button", {name: "Cancel"}).click();
+  form = await open(page, "gate.region");
+  await form.getByRole("textbox").fill("[0.1, ");
+  await form.getByRole("alert").getByText("not written as it has to be").waitFor();
+  assert.equal(await form.getByRole("button", {name: "Save"}).isDisabled(), true);
+  await form.getByRole("textbox").fill("[0.1, 0.1, 0.5, 0.5]");
+  const other = await fetch(`${daemon.url}/api/v1/config`, {
+    method: "PATCH", body: '{"decide.max_rest": 0.5}',
+    headers: {...headers, "If-Match": "*", "Content-Type": "application/merge-patch+json"}});
+  assert.equal(other.status, 200);
+  await form.getByRole("button", {name: "Save"}).click();
+  await until(async () => (await row(page, "decide.max_rest").locator("dd").first().textContent()) === "0.5", "what was changed meanwhile");
+  assert.deepEqual((await key("gate.region")).value, []);
+  await closeClean(page);
+});
+
+test("what waits for a restart says so, and what the owner's files say is not offered", async () => {
+  const page = await settingsPage();
+  page.expected.push(/409/);
+  const form = await open(page, "gate.hot");
+  await form.getByRole("spinbutton").fill("70");
+  await form.getByRole("button", {name: "Save"}).click();
+  await row(page, "gate.hot").getByText("70 from the next start on").waitFor();
+  await page.getByRole("button", {name: "Restart now"}).click();
+  await page.locator("#settings-problem", {hasText: "nobody would start the daemon again"}).waitFor();
+  assert.equal(await row(page, "gate.max_fps").getByRole("button").count(), 0);  // by --set
+  assert.equal(await row(page, "model.path").getByRole("button").count(), 0);
+  await closeClean(page);
+});
+
+for (const [locale, word] of [["de-DE", "Ändern"], ["fr-FR", "Changer"], ["es-ES", "Cambiar"], ["ja-JP", "変更"], ["zh-CN", "更改"]]) {
+  test(`it is the same in ${locale}`, async () => {
+    const page = await settingsPage({locale});
+    await row(page, "decide.min_margin").getByRole("button", {name: word}).click();
+    await page.locator("[id='setting-decide.min_margin']").waitFor();
+    await assertFits(page, locale);
+    await closeClean(page);
+  });
+}
