@@ -203,6 +203,7 @@ void Pipeline::look_at(Next next) {
                    .inference = prediction.timing.inference / regions};
   latest_.publish(prediction);
   stats_.add_prediction(SteadyClock::now(), prediction);
+  stats_.set_suggestion(line_->suggestion());
   last_error_.clear();
   const bool is_best = std::ranges::any_of(
       prediction.looks(), [](const RegionLook& look) { return look.best_of_visit || look.best_unnamed; });

@@ -91,6 +91,7 @@ FrameLine::FrameLine(LineModel classifier, LineOptions options, visits::IdMaker&
       gate_(options.gate),
       stage_(options.look, options.gate.region),
       tracks_(classifier_.facts()->taxa->of_class().size(), ids, std::move(track_ended)),
+      suggestion_(options.gate.region),
       budget_(options.look.budget),
       top_k_(options.top_k),
       camera_(tracker_.source()) {}
@@ -101,9 +102,14 @@ void FrameLine::adopt(std::shared_ptr<const visits::Rule> rule, const LineOption
   tracker_.retune(options.track);
   gate_ = Gate(options.gate);
   stage_ = RegionStage(options.look, options.gate.region);
+  suggestion_.set_limits(options.gate.region);
   budget_ = LookBudget(options.look.budget);
   top_k_ = options.top_k;
   tracks_.clear(rule_->taxa().of_class().size());
+}
+
+std::optional<Suggestion> FrameLine::suggestion() const {
+  return stage_.provider_of(classifier_) == ProposedBy::kMotion ? suggestion_.current() : std::nullopt;
 }
 
 void FrameLine::rename(std::shared_ptr<const ModelFacts> facts, std::shared_ptr<const visits::Rule> rule) {
@@ -268,6 +274,7 @@ Result<camera::CropRect> FrameLine::fill_input(LineModel& classifier, const came
 void FrameLine::follow_source(const camera::FrameInfo& info) {
   if (std::exchange(drawn_, info.drawn) == info.drawn) return;
   tracker_.change_source(info.drawn ? std::string(kDrawnSource) : camera_);
+  suggestion_.clear();
   tracks_.clear(rule_->taxa().of_class().size());
 }
 
@@ -286,6 +293,7 @@ void FrameLine::note_scores(const camera::FrameInfo& info, const Region& region,
     }
   }
   tracks_.note(track, answer, look, newest_at_);
+  suggestion_.note(track, newest_at_, prediction.at);
   const visits::Tracked tracked = tracker_.update({.at = newest_at_,
                                                    .wall = prediction.at,
                                                    .clock_synced = prediction.clock_synced,

@@ -16,6 +16,7 @@
 #include "daemon/line/prediction.h"
 #include "daemon/line/regions/look_budget.h"
 #include "daemon/line/regions/regions.h"
+#include "daemon/line/regions/suggestion.h"
 #include "daemon/line/regions/tracks.h"
 #include "visits/decide.h"
 #include "visits/tracker.h"
@@ -89,6 +90,9 @@ class FrameLine {
   // Of gate.max_fps, above 0 to 1.
   void set_pace(double share) { gate_.set_pace(share); }
   [[nodiscard]] const Gate& gate() const { return gate_; }
+  // Which part of the picture might be looked at instead of all that moves in it; nothing where that is not the
+  // question.
+  [[nodiscard]] std::optional<Suggestion> suggestion() const;
 
   [[nodiscard]] LineModel& classifier() { return classifier_; }
   [[nodiscard]] const std::shared_ptr<const visits::Rule>& rule() const { return rule_; }
@@ -120,6 +124,7 @@ class FrameLine {
   Gate gate_;
   RegionStage stage_;
   Tracks tracks_;
+  RegionSuggestion suggestion_;
   LookBudget budget_;
   camera::MjpegPlanes jpeg_;  // of the newest frame that was prepared
   std::size_t top_k_;

@@ -33,6 +33,11 @@ void Stats::set_gate(const std::optional<Motion>& motion, double pace) {
   pace_ = pace;
 }
 
+void Stats::set_suggestion(const std::optional<Suggestion>& suggestion) {
+  MutexLock lock(mutex_);
+  suggestion_ = suggestion;
+}
+
 void Stats::set_reload_failed(bool failed) {
   MutexLock lock(mutex_);
   reload_failed_ = failed;
@@ -82,6 +87,7 @@ Stats::View Stats::view(SteadyTime now) const {
               .skipped = skipped_,
               .motion = motion_,
               .pace = pace_,
+              .suggestion = suggestion_,
               .reload_failed = reload_failed_,
               .latency = latency_.stage(now),
               .wait = wait_.stage(now),

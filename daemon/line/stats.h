@@ -8,6 +8,7 @@
 
 #include "daemon/line/gate/gate.h"
 #include "daemon/line/prediction.h"
+#include "daemon/line/regions/suggestion.h"
 #include "daemon/metrics/histogram.h"
 #include "engine/base/mutex.h"
 
@@ -24,9 +25,10 @@ class Stats {
   void add_looked_away(SkipReason reason);
   // What the gate saw in the newest frame, and how often it looks compared with the wish.
   void set_gate(const std::optional<Motion>& motion, double pace);
-  void set_reload_failed(bool failed);  // the newest configuration could not be taken up
-  void add_error();                     // a frame of the source that cannot be used
-  void add_visit();                     // one has begun
+  void set_suggestion(const std::optional<Suggestion>& suggestion);  // as of the newest frame
+  void set_reload_failed(bool failed);                               // the newest configuration could not be taken up
+  void add_error();                                                  // a frame of the source that cannot be used
+  void add_visit();                                                  // one has begun
   void add_prediction(SteadyTime now, const Prediction& prediction);
 
   struct Stage {
@@ -49,6 +51,7 @@ class Stats {
     std::array<std::uint64_t, kSkipReasonCount> skipped{};
     std::optional<Motion> motion;  // nothing: no motion gate, or no frame yet
     double pace = 1;
+    std::optional<Suggestion> suggestion;
     bool reload_failed = false;
     Stage latency;  // from exposure to answer, as Prediction::age
     Stage wait, preprocess;
@@ -95,6 +98,7 @@ class Stats {
   std::array<std::uint64_t, kSkipReasonCount> skipped_ KINGLET_GUARDED_BY(mutex_){};
   std::optional<Motion> motion_ KINGLET_GUARDED_BY(mutex_);
   double pace_ KINGLET_GUARDED_BY(mutex_) = 1;
+  std::optional<Suggestion> suggestion_ KINGLET_GUARDED_BY(mutex_);
   bool reload_failed_ KINGLET_GUARDED_BY(mutex_) = false;
   std::optional<SteadyTime> unanswered_since_ KINGLET_GUARDED_BY(mutex_);
   std::optional<SteadyTime> failing_since_ KINGLET_GUARDED_BY(mutex_);

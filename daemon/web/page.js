@@ -15,6 +15,7 @@ import {preparePicture, startPicture} from "./picture.js";
 import {loadSession, prepareSession, showSession} from "./session.js";
 import {loadSettings, prepareSettings} from "./settings.js";
 import {loadSpecies} from "./species.js";
+import {prepareSuggestion, showSuggestion} from "./suggestion.js";
 import {languages} from "./texts.js";
 import {countOutcomes, loadTracks, prepareTracks} from "./tracks.js";
 import {prepareVisitDialog} from "./visit_dialog.js";
@@ -59,6 +60,7 @@ function hear() {
   live.on("stats", explainSilence);
   live.on("stats", countOutcomes);
   live.on("stats", () => showVisits());
+  live.on("stats", showSuggestion);
   live.on("camera", showCamera);
   for (const show of [showPaused, endWhenPaused]) {
     live.on("camera", show);
@@ -91,7 +93,7 @@ async function showAll() {
 }
 
 function showEverythingOf(stats) {
-  for (const show of [showStats, showFigures, countOutcomes, showPaused, endWhenPaused]) show({stats});
+  for (const show of [showStats, showFigures, countOutcomes, showPaused, endWhenPaused, showSuggestion]) show({stats});
 }
 
 function prepareLanguages() {
@@ -119,6 +121,7 @@ async function start() {
   prepareVisitDialog();
   prepareTracks();
   prepareSettings();
+  prepareSuggestion();
   prepareOwner();
   hear();
   live.start(trouble);

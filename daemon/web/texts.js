@@ -214,4 +214,7 @@ export const texts = {
   settings_trouble: ["What was set on this page does not count", "Was auf dieser Seite eingestellt wurde, gilt nicht", "Les réglages faits sur cette page ne comptent pas", "Lo ajustado en esta página no cuenta", "このページでの設定は使われていません", "在此页面所做的设置未生效"],
   cure_settings: ["Set it anew under Settings.", "Stellen Sie es unter Einstellungen neu ein.", "Refaites-les sous Réglages.", "Ajústelo de nuevo en Ajustes.", "「設定」でもう一度設定してください。", "请在“设置”中重新设置。"],
   cancel: ["Cancel", "Abbrechen", "Abandonner", "Cancelar", "キャンセル", "取消"],
+  suggestion: ["Birds were seen in the dashed box ({count} times since {when}). Only that part can be looked at, larger than now.", "Vögel waren im gestrichelten Rahmen ({count}-mal seit {when}). Es kann nur dieser Teil angesehen werden, größer als jetzt.", "Des oiseaux ont été vus dans le cadre pointillé ({count} fois depuis {when}). On peut ne regarder que cette partie, plus grande que maintenant.", "Se vieron aves en el recuadro discontinuo ({count} veces desde {when}). Se puede mirar solo esa parte, más grande que ahora.", "点線の枠の中に鳥がいました（{when} から {count} 回）。この部分だけを今より大きく見ることができます。", "虚线框内出现过鸟（自 {when} 起 {count} 次）。可以只查看这一部分，比现在更大。"],
+  suggestion_take: ["Look here", "Hier hinsehen", "Regarder ici", "Mirar aquí", "ここを見る", "查看此处"],
+  suggestion_dismiss: ["Not here", "Hier nicht", "Pas ici", "Aquí no", "ここではない", "不是这里"],
 };

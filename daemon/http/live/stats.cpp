@@ -58,6 +58,17 @@ Json gate_json(const Stats::View& totals) {
   return json;
 }
 
+Json suggestion_json(const Suggestion& suggestion) {
+  const Area& box = suggestion.box;
+  return {{"box_ratio",
+           {{"x", rounded(box.left, 4)},
+            {"y", rounded(box.top, 4)},
+            {"width", rounded(box.width, 4)},
+            {"height", rounded(box.height, 4)}}},
+          {"tracks", suggestion.tracks},
+          {"since", to_rfc3339(suggestion.since)}};
+}
+
 Json latency(const RecentDurations::Summary& summary) {
   return {{"window_seconds", 60},
           {"count", summary.count},
@@ -157,6 +168,7 @@ Json stats_json(const FiguresView& view) {
               {"inference", stage(totals.inference)},
               {"postprocess", stage(totals.postprocess)}}},
             {"camera", camera_json(view.camera, vitals, totals.frames_per_second)}};
+  if (totals.suggestion) json["look"] = {{"suggestion", suggestion_json(*totals.suggestion)}};
   if (const auto model = view.models.facts()) json["threads"] = {{"inference", model->threads}};
   Json memory = Json::object();
   if (board.resident_bytes) memory["resident_bytes"] = *board.resident_bytes;
