@@ -121,7 +121,7 @@ std::expected<SubgraphBuilder::Built, BuildFailure> build_segment(const Graph& g
     if (!taken) return std::unexpected(BuildFailure{id, with_context(std::move(taken).error(), graph.node(id).name)});
   }
   if (auto finished = builder->finish(); !finished) {
-    return std::unexpected(BuildFailure{kNoNode, std::move(finished).error()});
+    return std::unexpected(BuildFailure{builder->node(), std::move(finished).error()});
   }
   if (const NodeId unread = builder->unread(); unread != kNoNode) {
     return std::unexpected(

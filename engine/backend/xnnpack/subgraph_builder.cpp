@@ -49,12 +49,6 @@ Result<SubgraphBuilder> SubgraphBuilder::create(const Graph& graph, const Layout
                 format_text("XNNPACK does not run on this processor (status {})", static_cast<int>(status)));
   }
   SubgraphBuilder builder(graph, layouts, rules, false);
-  xnn_subgraph_t made = nullptr;
-  const auto count = static_cast<std::uint32_t>(inputs.size() + outputs.size());
-  if (const xnn_status status = xnn_create_subgraph(count, 0, &made); status != xnn_status_success) {
-    return fail(ErrorCode::kInternal, format_text("XNNPACK makes no subgraph (status {})", static_cast<int>(status)));
-  }
-  builder.subgraph_.reset(made);
   for (const ValueId id : inputs) KINGLET_TRY(builder.add_external(id, false));
   for (const ValueId id : outputs) KINGLET_TRY(builder.add_external(id, true));
   return builder;
@@ -77,6 +71,7 @@ void SubgraphBuilder::begin_node(NodeId id) {
   operands_.clear();
   widened_.clear();
   nodes_.clear();
+  definitions_.clear();
 }
 
 Range SubgraphBuilder::take_clip() { return std::exchange(clip_, Range{}); }
@@ -88,24 +83,12 @@ Result<void> SubgraphBuilder::end_node() {
   return {};
 }
 
-Result<void> SubgraphBuilder::finish() {
-  for (const auto& [id, target] : external_outputs_) {
-    if (record(target).made) continue;
-    const auto found = operands_.find({id, layouts_->of(id)});
-    if (found == operands_.end()) {
-      return fail(ErrorCode::kInternal, format_text("no node makes output \"{}\"", graph_->value(id).name));
-    }
-    KINGLET_TRY(change_layout(found->second, layouts_->of(id), target, border_layout(*graph_, *layouts_, id)));
-  }
-  return {};
-}
-
 NodeId SubgraphBuilder::unread() const {
   for (std::uint32_t index = 0; index < records_.size(); ++index) {
     const Record& record = records_[index];
     const auto is_this = [&](const auto& external) { return external.second.index == index; };
-    if (record.maker == kNoNode || record.read || std::ranges::any_of(external_outputs_, is_this)) continue;
-    return record.maker;
+    if (!record.writer || record.reads > 0 || std::ranges::any_of(external_outputs_, is_this)) continue;
+    return nodes_[*record.writer].node;
   }
   return kNoNode;
 }
@@ -150,37 +133,9 @@ Result<SubgraphBuilder::Record> SubgraphBuilder::describe(ValueId id, Layout lay
   }
 }
 
-xnn_status SubgraphBuilder::define_value(const Record& record, const void* data, std::uint32_t external_id,
-                                         std::uint32_t flags, std::uint32_t* id) {
-  const std::size_t rank = record.dims.size();
-  const std::size_t* dims = record.dims.data();
-  switch (record.type) {
-    case xnn_datatype_fp32:
-      return xnn_define_tensor_value(subgraph_.get(), record.type, rank, dims, data, external_id, flags, id);
-    case xnn_datatype_qdint8:
-      return xnn_define_dynamically_quantized_tensor_value(subgraph_.get(), record.type, rank, 1, dims, external_id,
-                                                           flags, id);
-    case xnn_datatype_qcint8:
-    case xnn_datatype_qcint32:
-      return xnn_define_channelwise_quantized_tensor_value(subgraph_.get(), record.type,
-                                                           record.channel_scales.data<float>().data(), rank,
-                                                           record.channel_axis, dims, data, external_id, flags, id);
-    default:
-      return xnn_define_quantized_tensor_value(subgraph_.get(), record.type, record.quantization.zero_point,
-                                               record.quantization.scale, rank, dims, data, external_id, flags, id);
-  }
-}
-
-Result<Operand> SubgraphBuilder::add_record(Record record, const void* data, std::uint32_t external_id,
-                                            std::uint32_t flags) {
+Result<Operand> SubgraphBuilder::add_record(Record record) {
   KINGLET_TRY(check_dims(record.dims));
-  if (!probe_) {
-    const xnn_status status = define_value(record, data, external_id, flags, &record.xnn_id);
-    if (status != xnn_status_success) {
-      return fail(ErrorCode::kInternal, format_text("XNNPACK refuses a tensor of {} (status {})",
-                                                    dims_text(record.dims), static_cast<int>(status)));
-    }
-  }
+  record.owner = node_;
   records_.push_back(std::move(record));
   return Operand{static_cast<std::uint32_t>(records_.size() - 1)};
 }
@@ -189,10 +144,12 @@ Result<void> SubgraphBuilder::add_external(ValueId id, bool is_output) {
   const Layout layout = border_layout(*graph_, *layouts_, id);
   Record made = KINGLET_TRY(describe(id, layout));
   made.made = !is_output;
-  const auto xnn_id = static_cast<std::uint32_t>(externals_.size());
-  externals_.push_back({.value = id, .xnn_id = xnn_id, .dims = made.dims, .is_output = is_output});
-  const Operand operand = KINGLET_TRY(add_record(
-      std::move(made), nullptr, xnn_id, is_output ? XNN_VALUE_FLAG_EXTERNAL_OUTPUT : XNN_VALUE_FLAG_EXTERNAL_INPUT));
+  made.external = externals_.size();
+  externals_.push_back({.value = id,
+                        .xnn_id = static_cast<std::uint32_t>(externals_.size()),
+                        .dims = made.dims,
+                        .is_output = is_output});
+  const Operand operand = KINGLET_TRY(add_record(std::move(made)));
   if (is_output) {
     external_outputs_.emplace(id, operand);
   } else {
@@ -234,11 +191,11 @@ Result<Operand> SubgraphBuilder::computed_input(ValueId id, Layout layout) {
     const Layout home = layouts_->of(id);
     Record outside = KINGLET_TRY(describe(id, home));
     outside.made = true;
-    source = operands_.emplace(Key{id, home}, KINGLET_TRY(add_record(std::move(outside), nullptr, 0, 0))).first;
+    source = operands_.emplace(Key{id, home}, KINGLET_TRY(add_record(std::move(outside)))).first;
     if (home == layout) return source->second;
   }
   Record target = KINGLET_TRY(describe(id, layout));
-  const Operand operand = KINGLET_TRY(add_record(std::move(target), nullptr, XNN_INVALID_VALUE_ID, 0));
+  const Operand operand = KINGLET_TRY(add_record(std::move(target)));
   KINGLET_TRY(change_layout(source->second, other, operand, layout));
   operands_.emplace(Key{id, layout}, operand);
   return operand;
@@ -300,7 +257,7 @@ Result<Operand> SubgraphBuilder::output(ValueId id) {
     operand = external->second;
   } else {
     Record made = KINGLET_TRY(describe(id, layout));
-    operand = KINGLET_TRY(add_record(std::move(made), nullptr, XNN_INVALID_VALUE_ID, 0));
+    operand = KINGLET_TRY(add_record(std::move(made)));
   }
   operands_[{id, layout}] = operand;
   if (clip_.open()) return operand;
@@ -313,12 +270,12 @@ Result<Operand> SubgraphBuilder::output(ValueId id) {
 Result<Operand> SubgraphBuilder::temporary(const Dims& dims) {
   Record made;
   made.dims = dims;
-  return add_record(std::move(made), nullptr, XNN_INVALID_VALUE_ID, 0);
+  return add_record(std::move(made));
 }
 
 Result<Operand> SubgraphBuilder::temporary_like(Operand other, const Dims& dims) {
   Record made{.type = record(other).type, .quantization = record(other).quantization, .dims = dims};
-  return add_record(std::move(made), nullptr, XNN_INVALID_VALUE_ID, 0);
+  return add_record(std::move(made));
 }
 
 Result<Operand> SubgraphBuilder::constant(const Tensor& numbers, Dims dims, Lifetime lifetime) {
@@ -336,16 +293,15 @@ Result<Operand> SubgraphBuilder::add_static(Record record, const Tensor& numbers
     return fail(ErrorCode::kBadData,
                 format_text("static data of {} elements for {}", numbers.element_count(), dims_text(record.dims)));
   }
-  const void* data = nullptr;
   if (!probe_) {
     // The buffer is shared, not copied: it has the readable bytes behind its end that XNNPACK needs.
     auto& keeper = lifetime == Lifetime::kForever ? kept_data_ : packed_data_;
     keeper.push_back(numbers);
-    data = numbers.bytes().data();
+    record.data = numbers.bytes().data();
     if (record.channel_scales.element_count() > 0) keeper.push_back(record.channel_scales);
   }
   record.made = record.is_static = true;
-  return add_record(std::move(record), data, XNN_INVALID_VALUE_ID, 0);
+  return add_record(std::move(record));
 }
 
 Result<Operand> SubgraphBuilder::scalar(float value) {
@@ -382,7 +338,24 @@ Result<Operand> SubgraphBuilder::quantized_bias(const Tensor& levels, std::span<
 }
 
 Result<Operand> SubgraphBuilder::dynamically_quantized(const Dims& dims) {
-  return add_record({.type = xnn_datatype_qdint8, .dims = dims}, nullptr, XNN_INVALID_VALUE_ID, 0);
+  return add_record({.type = xnn_datatype_qdint8, .dims = dims});
+}
+
+// --- Nodes -----------------------------------------------------------------------------------------------------------
+
+// What XNNPACK does not look at: that each input is made before it is read, and each output is made once.
+Result<void> SubgraphBuilder::define(std::string_view kind, std::span<const Operand> inputs, Operand output,
+                                     Call call) {
+  for (const Operand input : inputs) {
+    if (!record(input).made) return fail(ErrorCode::kBadData, format_text("{} reads a value that no node made", kind));
+  }
+  if (record(output).made) return fail(ErrorCode::kBadData, format_text("{} writes a value that exists", kind));
+  for (const Operand input : inputs) ++records_[input.index].reads;
+  records_[output.index].made = true;
+  records_[output.index].writer = nodes_.size();
+  nodes_.push_back({.node = node_, .kind = kind});
+  definitions_.push_back({.output = output, .call = std::move(call)});
+  return {};
 }
 
 }  // namespace kinglet::engine::xnn

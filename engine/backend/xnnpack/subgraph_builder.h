@@ -2,6 +2,8 @@
 // Why: one XNNPACK subgraph in the making. `lower` functions of operators ask it for operands in the layout they need
 // and add nodes; every node is checked (checks.h) before XNNPACK sees it, because XNNPACK itself checks little.
 //
+// XNNPACK hears of all of it in finish(), when every reader of a value is known.
+//
 // Two modes: a probe makes the same checks and records but never calls XNNPACK nor copies a weight; the plan uses it to
 // ask "would you take this node?". Thread-bound. The graph, the layouts and the rules must outlive the
 // builder.
@@ -66,8 +68,10 @@ class SubgraphBuilder {
   void begin_node(NodeId id);
   // Adds the clamp that a node asked for by its attributes and that `lower` did not take itself.
   [[nodiscard]] Result<void> end_node();
-  // Adds layout changes of external outputs. After this nothing may be added.
+  // Adds layout changes of external outputs and makes XNNPACK's subgraph. After this nothing
+  // may be added. kInternal when XNNPACK refuses something; node() is what that was for.
   [[nodiscard]] Result<void> finish();
+  [[nodiscard]] NodeId node() const { return node_; }
 
   // After finish(): a node that made something which neither leaves nor is read here, as the ratio of a Dropout in
   // inference may be; kNoNode without one. XNNPACK drops the last of a chain of such nodes and aborts at the one
@@ -152,31 +156,44 @@ class SubgraphBuilder {
 
  private:
   struct Record {
-    std::uint32_t xnn_id = XNN_INVALID_VALUE_ID;
     xnn_datatype type = xnn_datatype_fp32;
     Quantization quantization;
     Tensor channel_scales;  // of qcint8 and qcint32
     std::size_t channel_axis = 0;
     Dims dims;
-    bool made = false;  // external, static, or written by a node
+    const void* data = nullptr;  // of a static one
+    bool made = false;           // external, static, or written by a node
     bool is_static = false;
-    bool read = false;          // by a node defined here
-    Range range;                // what its maker clips it to
-    bool clips_itself = false;  // its maker: XNNPACK joins a clamp behind it with it
-    NodeId maker = kNoNode;     // the graph's node that it was written for
+    Range range;                          // what its maker clips it to
+    bool clips_itself = false;            // its maker: XNNPACK joins a clamp behind it with it
+    NodeId owner = kNoNode;               // the graph's node that it was added for
+    std::optional<std::size_t> writer;    // of nodes_
+    std::size_t reads = 0;                // by nodes_
+    std::optional<std::size_t> external;  // of externals_
   };
   using Key = std::pair<ValueId, Layout>;
+  struct Ids {
+    std::vector<std::uint32_t> of_records;
+    [[nodiscard]] std::uint32_t operator()(Operand operand) const { return of_records[operand.index]; }
+  };
+  using Call = std::function<xnn_status(xnn_subgraph_t, const Ids&)>;
+  // Beside each of nodes_.
+  struct Definition {
+    Operand output;
+    Call call;
+  };
 
   SubgraphBuilder(const Graph& graph, const Layouts& layouts, const LevelRules& rules, bool probe)
       : graph_(&graph), layouts_(&layouts), rules_(&rules), probe_(probe) {}
 
-  [[nodiscard]] Result<Operand> add_record(Record record, const void* data, std::uint32_t external_id,
-                                           std::uint32_t flags);
+  [[nodiscard]] Result<Operand> add_record(Record record);
   [[nodiscard]] Result<Record> describe(ValueId id, Layout layout) const;
   [[nodiscard]] Result<void> add_external(ValueId id, bool is_output);
   [[nodiscard]] Result<Operand> add_static(Record record, const Tensor& numbers, Lifetime lifetime);
-  [[nodiscard]] xnn_status define_value(const Record& record, const void* data, std::uint32_t external_id,
-                                        std::uint32_t flags, std::uint32_t* id);
+  // finish(), in order.
+  [[nodiscard]] Result<void> fill_outputs();
+  [[nodiscard]] Result<void> define_all();
+  [[nodiscard]] xnn_status define_value(const Record& record, std::uint32_t* id) const;
   [[nodiscard]] Result<Operand> constant_input(ValueId id, Layout layout, const Shape& shape);
   [[nodiscard]] Result<Operand> computed_input(ValueId id, Layout layout);
   [[nodiscard]] Result<void> change_layout(Operand from, Layout from_layout, Operand to, Layout to_layout);
@@ -191,10 +208,8 @@ class SubgraphBuilder {
   [[nodiscard]] Result<void> join(std::size_t axis, std::span<const Operand> inputs, Operand output);
   // check_range; the range is that of the operand from now on.
   [[nodiscard]] Result<void> set_range(Operand output, const Range& range);
-  [[nodiscard]] Result<void> define(std::string_view kind, std::span<const Operand> inputs, Operand output,
-                                    const std::function<xnn_status()>& call);
+  [[nodiscard]] Result<void> define(std::string_view kind, std::span<const Operand> inputs, Operand output, Call call);
   [[nodiscard]] const Record& record(Operand operand) const { return records_.at(operand.index); }
-  [[nodiscard]] std::uint32_t xnn_id(Operand operand) const { return record(operand).xnn_id; }
 
   const Graph* graph_;
   const Layouts* layouts_;
@@ -207,6 +222,7 @@ class SubgraphBuilder {
   std::map<ValueId, Operand> external_outputs_;
   std::vector<ExternalValue> externals_;
   std::vector<DefinedNode> nodes_;
+  std::vector<Definition> definitions_;
   std::vector<Tensor> packed_data_, kept_data_;
   std::size_t transposes_ = 0;
 

@@ -108,26 +108,6 @@ Result<void> SubgraphBuilder::set_range(Operand output, const Range& range) {
   return {};
 }
 
-// What XNNPACK does not look at: that each input is made before it is read, and each output is made once.
-Result<void> SubgraphBuilder::define(std::string_view kind, std::span<const Operand> inputs, Operand output,
-                                     const std::function<xnn_status()>& call) {
-  for (const Operand input : inputs) {
-    if (!record(input).made) return fail(ErrorCode::kBadData, format_text("{} reads a value that no node made", kind));
-  }
-  if (record(output).made) return fail(ErrorCode::kBadData, format_text("{} writes a value that exists", kind));
-  if (!probe_) {
-    if (const xnn_status status = call(); status != xnn_status_success) {
-      return fail(ErrorCode::kInternal, format_text("XNNPACK refuses {} {} (status {})", kind, dims_text(dims(output)),
-                                                    static_cast<int>(status)));
-    }
-  }
-  for (const Operand input : inputs) records_[input.index].read = true;
-  records_[output.index].made = true;
-  records_[output.index].maker = node_;
-  nodes_.push_back({.node = node_, .kind = kind});
-  return {};
-}
-
 Result<void> SubgraphBuilder::convolution(const Window& w, std::size_t groups, Range range, Operand input,
                                           Operand filter, std::optional<Operand> bias, Operand output) {
   KINGLET_TRY(set_range(output, range));
@@ -135,12 +115,12 @@ Result<void> SubgraphBuilder::convolution(const Window& w, std::size_t groups, R
   KINGLET_TRY(check_static({filter, bias}));
   KINGLET_TRY(check_convolution(w, groups, dims(input), dims(filter), bias ? dims(*bias) : kNoDims, dims(output)));
   const std::array inputs{input, filter, bias.value_or(filter)};
-  return define("Convolution", inputs, output, [&] {
-    return xnn_define_convolution_2d(subgraph_.get(), w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_height,
-                                     w.kernel_width, w.stride_height, w.stride_width, w.dilation_height,
-                                     w.dilation_width, static_cast<std::uint32_t>(groups), dims(input)[3] / groups,
-                                     dims(output)[3] / groups, range.min, range.max, xnn_id(input), xnn_id(filter),
-                                     bias ? xnn_id(*bias) : XNN_INVALID_VALUE_ID, xnn_id(output), 0);
+  const std::size_t in_each = dims(input)[3] / groups, out_each = dims(output)[3] / groups;
+  return define("Convolution", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+    return xnn_define_convolution_2d(
+        to, w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_height, w.kernel_width, w.stride_height,
+        w.stride_width, w.dilation_height, w.dilation_width, static_cast<std::uint32_t>(groups), in_each, out_each,
+        range.min, range.max, id(input), id(filter), bias ? id(*bias) : XNN_INVALID_VALUE_ID, id(output), 0);
   });
 }
 
@@ -151,12 +131,12 @@ Result<void> SubgraphBuilder::depthwise_convolution(const Window& w, std::size_t
   KINGLET_TRY(check_static({filter, bias}));
   KINGLET_TRY(check_depthwise(w, multiplier, dims(input), dims(filter), bias ? dims(*bias) : kNoDims, dims(output)));
   const std::array inputs{input, filter, bias.value_or(filter)};
-  return define("Convolution", inputs, output, [&] {
+  const std::size_t channels = dims(input)[3];
+  return define("Convolution", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
     return xnn_define_depthwise_convolution_2d(
-        subgraph_.get(), w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_height, w.kernel_width,
-        w.stride_height, w.stride_width, w.dilation_height, w.dilation_width, static_cast<std::uint32_t>(multiplier),
-        dims(input)[3], range.min, range.max, xnn_id(input), xnn_id(filter),
-        bias ? xnn_id(*bias) : XNN_INVALID_VALUE_ID, xnn_id(output), 0);
+        to, w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_height, w.kernel_width, w.stride_height,
+        w.stride_width, w.dilation_height, w.dilation_width, static_cast<std::uint32_t>(multiplier), channels,
+        range.min, range.max, id(input), id(filter), bias ? id(*bias) : XNN_INVALID_VALUE_ID, id(output), 0);
   });
 }
 
@@ -167,9 +147,9 @@ Result<void> SubgraphBuilder::fully_connected(bool transposed, Range range, Oper
   KINGLET_TRY(check_static({filter, bias}));
   KINGLET_TRY(check_fully_connected(dims(input), dims(filter), transposed, bias ? dims(*bias) : kNoDims, dims(output)));
   const std::array inputs{input, filter, bias.value_or(filter)};
-  return define("Fully Connected", inputs, output, [&] {
-    return xnn_define_fully_connected(subgraph_.get(), range.min, range.max, xnn_id(input), xnn_id(filter),
-                                      bias ? xnn_id(*bias) : XNN_INVALID_VALUE_ID, xnn_id(output),
+  return define("Fully Connected", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+    return xnn_define_fully_connected(to, range.min, range.max, id(input), id(filter),
+                                      bias ? id(*bias) : XNN_INVALID_VALUE_ID, id(output),
                                       transposed ? XNN_FLAG_TRANSPOSE_WEIGHTS : 0);
   });
 }
@@ -178,8 +158,8 @@ Result<void> SubgraphBuilder::batch_matrix_multiply(Operand a, Operand b, Operan
   KINGLET_TRY(check_float({a, b, output}));
   KINGLET_TRY(check_batch_matrix_multiply(dims(a), dims(b), dims(output)));
   const std::array inputs{a, b};
-  return define("Batch Matrix Multiply", inputs, output, [&] {
-    return xnn_define_batch_matrix_multiply(subgraph_.get(), xnn_id(a), xnn_id(b), xnn_id(output), 0);
+  return define("Batch Matrix Multiply", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+    return xnn_define_batch_matrix_multiply(to, id(a), id(b), id(output), 0);
   });
 }
 
@@ -196,10 +176,10 @@ Result<void> SubgraphBuilder::average_pooling(const Window& w, Range range, Oper
     return fail(ErrorCode::kBadData, "average pooling with windows over both paddings");
   }
   const std::array inputs{input};
-  return define("Average Pooling", inputs, output, [&] {
-    return xnn_define_average_pooling_2d(subgraph_.get(), w.pad_top, w.pad_right, w.pad_bottom, w.pad_left,
-                                         w.kernel_height, w.kernel_width, w.stride_height, w.stride_width, range.min,
-                                         range.max, xnn_id(input), xnn_id(output), 0);
+  return define("Average Pooling", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+    return xnn_define_average_pooling_2d(to, w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_height,
+                                         w.kernel_width, w.stride_height, w.stride_width, range.min, range.max,
+                                         id(input), id(output), 0);
   });
 }
 
@@ -217,10 +197,10 @@ Result<void> SubgraphBuilder::max_pooling(const Window& w, Range range, Operand 
     return fail(ErrorCode::kBadData, "max pooling with dilation and padding");
   }
   const std::array inputs{input};
-  return define("Max Pooling", inputs, output, [&] {
-    return xnn_define_max_pooling_2d(subgraph_.get(), w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_height,
+  return define("Max Pooling", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+    return xnn_define_max_pooling_2d(to, w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_height,
                                      w.kernel_width, w.stride_height, w.stride_width, w.dilation_height,
-                                     w.dilation_width, range.min, range.max, xnn_id(input), xnn_id(output), 0);
+                                     w.dilation_width, range.min, range.max, id(input), id(output), 0);
   });
 }
 
@@ -245,8 +225,9 @@ Result<void> SubgraphBuilder::unary(xnn_unary_operator type, const xnn_unary_par
     records_[output.index].range = both;
   }
   const std::array inputs{input};
-  return define(kUnary, inputs, output,
-                [&] { return xnn_define_unary(subgraph_.get(), type, &params, xnn_id(input), xnn_id(output), 0); });
+  return define(kUnary, inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+    return xnn_define_unary(to, type, &params, id(input), id(output), 0);
+  });
 }
 
 Result<void> SubgraphBuilder::clamp(Range range, Operand input, Operand output) {
@@ -262,8 +243,8 @@ Result<void> SubgraphBuilder::convert(Operand input, Operand output) {
     KINGLET_TRY(check_ratio(kConversionRatios, record(input).quantization.scale / record(output).quantization.scale));
   }
   const std::array inputs{input};
-  return define(kUnary, inputs, output, [&] {
-    return xnn_define_unary(subgraph_.get(), xnn_unary_convert, nullptr, xnn_id(input), xnn_id(output), 0);
+  return define(kUnary, inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+    return xnn_define_unary(to, xnn_unary_convert, nullptr, id(input), id(output), 0);
   });
 }
 
@@ -272,8 +253,8 @@ Result<void> SubgraphBuilder::binary(xnn_binary_operator type, Operand a, Operan
   KINGLET_TRY(check_arithmetic(type, a, b, output));
   KINGLET_TRY(check_broadcast(dims(a), dims(b), dims(output)));
   const std::array inputs{a, b};
-  return define(kBinary, inputs, output, [&] {
-    return xnn_define_binary(subgraph_.get(), type, nullptr, xnn_id(a), xnn_id(b), xnn_id(output), 0);
+  return define(kBinary, inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+    return xnn_define_binary(to, type, nullptr, id(a), id(b), id(output), 0);
   });
 }
 
@@ -282,7 +263,7 @@ Result<void> SubgraphBuilder::softmax(Operand input, Operand output) {
   KINGLET_TRY(check_same_dims(dims(input), dims(output)));
   const std::array inputs{input};
   return define("Softmax", inputs, output,
-                [&] { return xnn_define_softmax(subgraph_.get(), xnn_id(input), xnn_id(output), 0); });
+                [=](xnn_subgraph_t to, const Ids& id) { return xnn_define_softmax(to, id(input), id(output), 0); });
 }
 
 Result<void> SubgraphBuilder::reduce(xnn_reduce_operator type, const std::vector<std::size_t>& axes, bool keep_dims,
@@ -294,8 +275,8 @@ Result<void> SubgraphBuilder::reduce(xnn_reduce_operator type, const std::vector
   }
   KINGLET_TRY(check_reduce(axes, keep_dims, dims(input), dims(output)));
   const std::array inputs{input};
-  return define(type == xnn_reduce_mean ? "Mean" : "Sum", inputs, output, [&] {
-    return xnn_define_static_reduce(subgraph_.get(), type, axes.size(), axes.data(), xnn_id(input), xnn_id(output),
+  return define(type == xnn_reduce_mean ? "Mean" : "Sum", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+    return xnn_define_static_reduce(to, type, axes.size(), axes.data(), id(input), id(output),
                                     keep_dims ? XNN_FLAG_KEEP_DIMS : 0);
   });
 }
@@ -306,11 +287,10 @@ Result<void> SubgraphBuilder::concatenate(std::size_t axis, std::span<const Oper
   std::vector<Operand> left(inputs.begin(), inputs.end());
   while (left.size() > kMost) {
     const std::span<const Operand> group(left.data(), kMost);
-    Record joined = record(left[0]);
-    joined.made = joined.is_static = false;
-    joined.dims.at(axis) = 0;
-    for (const Operand operand : group) joined.dims[axis] += dims(operand).at(axis);
-    const Operand middle = KINGLET_TRY(add_record(std::move(joined), nullptr, XNN_INVALID_VALUE_ID, 0));
+    Dims joined = dims(left[0]);
+    joined.at(axis) = 0;
+    for (const Operand operand : group) joined[axis] += dims(operand).at(axis);
+    const Operand middle = KINGLET_TRY(temporary_like(left[0], joined));
     KINGLET_TRY(join(axis, group, middle));
     left.erase(left.begin(), left.begin() + kMost);
     left.insert(left.begin(), middle);
@@ -326,19 +306,17 @@ Result<void> SubgraphBuilder::join(std::size_t axis, std::span<const Operand> in
   }
   KINGLET_TRY(check_concatenate(axis, shapes, dims(output)));
   const auto place = static_cast<std::int32_t>(axis);
-  return define(kCopy, in, output, [&] {
-    const auto id = [&](std::size_t i) { return xnn_id(in[i]); };
-    xnn_subgraph_t graph = subgraph_.get();
-    const std::uint32_t to = xnn_id(output);
-    switch (in.size()) {
+  return define(kCopy, in, output, [=, parts = std::vector(in.begin(), in.end())](xnn_subgraph_t to, const Ids& id) {
+    const auto part = [&](std::size_t i) { return id(parts[i]); };
+    switch (parts.size()) {
       case 2:
-        return xnn_define_concatenate2(graph, place, id(0), id(1), to, 0);
+        return xnn_define_concatenate2(to, place, part(0), part(1), id(output), 0);
       case 3:
-        return xnn_define_concatenate3(graph, place, id(0), id(1), id(2), to, 0);
+        return xnn_define_concatenate3(to, place, part(0), part(1), part(2), id(output), 0);
       case 4:
-        return xnn_define_concatenate4(graph, place, id(0), id(1), id(2), id(3), to, 0);
+        return xnn_define_concatenate4(to, place, part(0), part(1), part(2), part(3), id(output), 0);
       default:
-        return xnn_define_concatenate5(graph, place, id(0), id(1), id(2), id(3), id(4), to, 0);
+        return xnn_define_concatenate5(to, place, part(0), part(1), part(2), part(3), part(4), id(output), 0);
     }
   });
 }
@@ -347,9 +325,8 @@ Result<void> SubgraphBuilder::slice(const Dims& offsets, const Dims& sizes, Oper
   KINGLET_TRY(check_same_type({input, output}));
   KINGLET_TRY(check_slice(offsets, sizes, dims(input), dims(output)));
   const std::array inputs{input};
-  return define("Slice", inputs, output, [&] {
-    return xnn_define_static_slice(subgraph_.get(), offsets.size(), offsets.data(), sizes.data(), xnn_id(input),
-                                   xnn_id(output), 0);
+  return define("Slice", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+    return xnn_define_static_slice(to, offsets.size(), offsets.data(), sizes.data(), id(input), id(output), 0);
   });
 }
 
@@ -357,9 +334,8 @@ Result<void> SubgraphBuilder::reshape(Operand input, Operand output) {
   KINGLET_TRY(check_same_type({input, output}));
   KINGLET_TRY(check_reshape(dims(input), dims(output)));
   const std::array inputs{input};
-  return define(kCopy, inputs, output, [&] {
-    return xnn_define_static_reshape(subgraph_.get(), dims(output).size(), dims(output).data(), xnn_id(input),
-                                     xnn_id(output), 0);
+  return define(kCopy, inputs, output, [=, shape = dims(output)](xnn_subgraph_t to, const Ids& id) {
+    return xnn_define_static_reshape(to, shape.size(), shape.data(), id(input), id(output), 0);
   });
 }
 
@@ -367,9 +343,8 @@ Result<void> SubgraphBuilder::transpose(const Dims& permutation, Operand input, 
   KINGLET_TRY(check_same_type({input, output}));
   KINGLET_TRY(check_transpose(permutation, dims(input), dims(output)));
   const std::array inputs{input};
-  return define("Transpose", inputs, output, [&] {
-    return xnn_define_static_transpose(subgraph_.get(), permutation.size(), permutation.data(), xnn_id(input),
-                                       xnn_id(output), 0);
+  return define("Transpose", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+    return xnn_define_static_transpose(to, permutation.size(), permutation.data(), id(input), id(output), 0);
   });
 }
 
@@ -377,9 +352,8 @@ Result<void> SubgraphBuilder::pad(const Dims& before, const Dims& after, float v
   KINGLET_TRY(check_float({input, output}));
   KINGLET_TRY(check_pad(before, after, dims(input), dims(output)));
   const std::array inputs{input};
-  return define("Constant Pad", inputs, output, [&] {
-    return xnn_define_static_constant_pad(subgraph_.get(), before.data(), after.data(), value, xnn_id(input),
-                                          xnn_id(output), 0);
+  return define("Constant Pad", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+    return xnn_define_static_constant_pad(to, before.data(), after.data(), value, id(input), id(output), 0);
   });
 }
 
@@ -390,9 +364,9 @@ Result<void> SubgraphBuilder::resize_bilinear(ResizeGrid grid, Operand input, Op
   if (grid == ResizeGrid::kAlignCorners) flags = XNN_FLAG_ALIGN_CORNERS;
   if (grid == ResizeGrid::kAsymmetric) flags = XNN_FLAG_TENSORFLOW_LEGACY_MODE;
   const std::array inputs{input};
-  return define("Resize Bilinear", inputs, output, [&] {
-    return xnn_define_static_resize_bilinear_2d(subgraph_.get(), dims(output)[1], dims(output)[2], xnn_id(input),
-                                                xnn_id(output), flags);
+  const std::size_t height = dims(output)[1], width = dims(output)[2];
+  return define("Resize Bilinear", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+    return xnn_define_static_resize_bilinear_2d(to, height, width, id(input), id(output), flags);
   });
 }
 
