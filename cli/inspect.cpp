@@ -237,7 +237,7 @@ void add_plan_lines(const Facts& facts, Lines& lines) {
                           plan.nodes_after_passes, plan.segments, plan.segments == 1 ? "" : "s", plan.transposes));
   lines.emplace_back("work", format_text("{:.1f} million multiply-adds, {:.1f} % of them by XNNPACK",
                                          static_cast<double>(plan.macs) / 1e6, 100 * plan.xnnpack_mac_ratio));
-  lines.emplace_back("memory", format_text("weights {}, arena {} (inputs, outputs and values between segments)",
+  lines.emplace_back("memory", format_text("weights {}, arena {} (inputs, outputs and values between operators)",
                                            human_bytes(plan.weight_bytes), human_bytes(plan.arena_bytes)));
   lines.emplace_back("fallback", plan.fallback_nodes.empty()
                                      ? "none"

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/plan/plan.h"
-
 #include <algorithm>
+#include <limits>
+#include <numeric>
 
 #include "engine/base/format.h"
+#include "engine/plan/plan.h"
 
 namespace kinglet::engine {
 namespace {
 
+// What takes memory, and when: in ticks, one a node of XNNPACK's and one a step that is no segment, in the order they
+// run.
 struct Life {
-  ValueId value = kNoValue;  // without one: the scratch of step `first`
   std::size_t bytes = 0;
-  std::size_t room = 0;   // with slack, rounded up
-  std::size_t first = 0;  // steps, both inclusive
-  std::size_t last = 0;
-  std::size_t offset = 0;
+  std::size_t first = std::numeric_limits<std::size_t>::max(), last = 0;  // both inclusive
+  bool stays = false;                                                     // belongs to the caller: alive all the time
 };
 
-Life life_of(ValueId id, std::size_t bytes) {
-  const std::size_t room = (bytes + kBufferSlack + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-  return {.value = id, .bytes = bytes, .room = room};
-}
+// Two lives that one place holds one after the other: `to` is written, number by number, over what is last read then.
+struct Over {
+  std::size_t from = 0, to = 0;
+  std::size_t tick = 0;
+};
 
-Result<Life> describe(const Graph& graph, ValueId id) {
+Result<std::size_t> bytes_of(const Graph& graph, ValueId id) {
   const Value& value = graph.value(id);
   const auto count = value.shape ? element_count(*value.shape) : std::nullopt;
   constexpr std::int64_t kLimit = std::int64_t{1} << 32;
@@ -30,68 +31,153 @@ Result<Life> describe(const Graph& graph, ValueId id) {
     return fail(ErrorCode::kBadData, format_text("value \"{}\" has no fixed shape that fits memory", value.name), {},
                 "export the model with fixed input sizes");
   }
-  return life_of(id, static_cast<std::size_t>(*count) * byte_size(value.type));
+  return static_cast<std::size_t>(*count) * byte_size(value.type);
 }
 
-Result<std::vector<Life>> find_lives(const Graph& graph, const std::vector<Step>& steps) {
-  std::map<ValueId, Life> lives;
-  const auto touch = [&](ValueId id, std::size_t step) -> Result<void> {
-    if (const auto known = lives.find(id); known != lives.end()) {
-      known->second.last = std::max(known->second.last, step);
-      return {};
-    }
-    Life life = KINGLET_TRY(describe(graph, id));
-    life.first = life.last = step;
-    lives.emplace(id, life);
-    return {};
-  };
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    for (const ValueId output : steps[i].outputs) KINGLET_TRY(touch(output, i));
-    for (const ValueId input : steps[i].inputs) KINGLET_TRY(touch(input, i));
-  }
-  const auto pin = [&](ValueId id) -> Result<void> {
-    KINGLET_TRY(touch(id, 0));
-    lives[id].first = 0;
-    lives[id].last = steps.size();
-    return {};
-  };
-  for (const GraphInput& input : graph.inputs()) KINGLET_TRY(pin(input.value));
-  for (const ValueId output : graph.outputs()) KINGLET_TRY(pin(output));
+// Walks through the steps once.
+class Lives {
+ public:
+  explicit Lives(const Graph& graph) : graph_(graph) {}
 
-  std::vector<Life> out;
-  out.reserve(lives.size());
-  for (const auto& [id, life] : lives) out.push_back(life);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (!steps[i].kernel || steps[i].kernel->offer.scratch_bytes == 0) continue;
-    out.push_back(life_of(kNoValue, steps[i].kernel->offer.scratch_bytes));
-    out.back().first = out.back().last = i;
+  std::vector<Life> all;
+  std::vector<Over> overs;
+  std::map<ValueId, std::size_t> of_values;
+  std::map<std::size_t, std::size_t> of_scratch;                // by step
+  std::map<std::size_t, std::vector<std::size_t>> of_segments;  // by step: of its external values
+
+  Result<void> add_step(std::size_t index, const Step& step, std::span<const xnn::ExternalValue> externals) {
+    return step.lowered ? add_segment(index, externals) : add_other(index, step);
   }
-  return out;
+  Result<void> stay(ValueId id) {
+    all[KINGLET_TRY(find(id))].stays = true;
+    return {};
+  }
+
+ private:
+  std::size_t add(std::size_t bytes) {
+    all.push_back({.bytes = bytes});
+    return all.size() - 1;
+  }
+  Result<std::size_t> find(ValueId id) {
+    if (const auto known = of_values.find(id); known != of_values.end()) return known->second;
+    const std::size_t made = add(KINGLET_TRY(bytes_of(graph_, id)));
+    of_values.emplace(id, made);
+    return made;
+  }
+  void touch(std::size_t life, std::size_t tick) {
+    all[life].first = std::min(all[life].first, tick);
+    all[life].last = std::max(all[life].last, tick);
+  }
+
+  Result<void> add_segment(std::size_t index, std::span<const xnn::ExternalValue> externals) {
+    std::vector<std::size_t>& of_these = of_segments[index];
+    std::size_t length = 1;
+    for (const xnn::ExternalValue& external : externals) {
+      of_these.push_back(external.value == kNoValue ? add(external.bytes) : KINGLET_TRY(find(external.value)));
+      length = std::max(length, external.last + 1);
+    }
+    for (std::size_t i = 0; i < externals.size(); ++i) {
+      const xnn::ExternalValue& external = externals[i];
+      if (external.is_output) touch(of_these[i], tick_ + external.first);
+      touch(of_these[i], tick_ + external.last);
+      for (const std::size_t other : external.over)
+        overs.push_back({.from = of_these[other], .to = of_these[i], .tick = tick_ + external.first});
+    }
+    tick_ += length;
+    return {};
+  }
+
+  Result<void> add_other(std::size_t index, const Step& step) {
+    for (const ValueId output : step.outputs) touch(KINGLET_TRY(find(output)), tick_);
+    for (const ValueId input : step.inputs) touch(KINGLET_TRY(find(input)), tick_);
+    if (step.kernel && step.kernel->offer.scratch_bytes > 0) {
+      of_scratch[index] = add(step.kernel->offer.scratch_bytes);
+      touch(of_scratch[index], tick_);
+    }
+    ++tick_;
+    return {};
+  }
+
+  const Graph& graph_;
+  std::size_t tick_ = 0;
+};
+
+// For each life the one at whose place it lies: its own, or that of what it is written over.
+std::vector<std::size_t> find_homes(std::span<const Life> lives, std::vector<Over> overs) {
+  std::vector<std::size_t> homes(lives.size());
+  std::iota(homes.begin(), homes.end(), 0);
+  std::ranges::stable_sort(overs, {}, &Over::tick);
+  for (const Over& over : overs) {
+    const Life& from = lives[over.from];
+    const Life& to = lives[over.to];
+    const bool is_free = from.last == over.tick && to.first == over.tick && !from.stays && from.bytes == to.bytes;
+    if (is_free && homes[over.to] == over.to) homes[over.to] = homes[over.from];
+  }
+  return homes;
+}
+
+// All that lies at one place, as one life.
+std::vector<Life> join_lives(const std::vector<Life>& lives, std::span<const std::size_t> homes) {
+  std::vector<Life> joined = lives;
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    Life& home = joined[homes[i]];
+    home.first = std::min(home.first, lives[i].first);
+    home.last = std::max(home.last, lives[i].last);
+    home.stays = home.stays || lives[i].stays;
+  }
+  return joined;
+}
+
+bool meet(const Life& a, const Life& b) { return a.stays || b.stays || (a.first <= b.last && b.first <= a.last); }
+
+std::size_t room_of(const Life& life) {
+  return (life.bytes + kBufferSlack + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+}
+
+// Largest first, each at the lowest place that nothing alive at the same time takes. Gives the offsets of homes.
+std::vector<std::size_t> place(std::span<const Life> lives, std::span<const std::size_t> homes) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    if (homes[i] == i) order.push_back(i);
+  }
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return lives[i].bytes; });
+  std::vector<std::size_t> offsets(lives.size(), 0);
+  std::vector<std::size_t> placed;  // by offset
+  for (const std::size_t i : order) {
+    for (const std::size_t other : placed) {
+      if (!meet(lives[i], lives[other])) continue;
+      if (offsets[i] + room_of(lives[i]) <= offsets[other]) break;
+      offsets[i] = std::max(offsets[i], offsets[other] + room_of(lives[other]));
+    }
+    const auto offset_of = [&](std::size_t at) { return offsets[at]; };
+    placed.insert(std::ranges::upper_bound(placed, offsets[i], {}, offset_of), i);
+  }
+  return offsets;
 }
 
 }  // namespace
 
-Result<BufferPlan> plan_buffers(const Graph& graph, const std::vector<Step>& steps) {
-  std::vector<Life> lives = KINGLET_TRY(find_lives(graph, steps));
-  // Largest first, each at the lowest place that no value alive at the same time takes.
-  std::ranges::stable_sort(lives, std::ranges::greater{}, &Life::room);
+Result<BufferPlan> plan_buffers(const Graph& graph, const std::vector<Step>& steps,
+                                std::span<const std::span<const xnn::ExternalValue>> externals) {
+  Lives lives(graph);
+  for (std::size_t i = 0; i < steps.size(); ++i) KINGLET_TRY(lives.add_step(i, steps[i], externals[i]));
+  for (const GraphInput& input : graph.inputs()) KINGLET_TRY(lives.stay(input.value));
+  for (const ValueId output : graph.outputs()) KINGLET_TRY(lives.stay(output));
+
+  const std::vector<std::size_t> homes = find_homes(lives.all, lives.overs);
+  const std::vector<Life> joined = join_lives(lives.all, homes);
+  const std::vector<std::size_t> offsets = place(joined, homes);
   BufferPlan plan;
-  std::vector<const Life*> placed;
-  for (Life& life : lives) {
-    const auto meets = [&](const Life* other) { return life.first <= other->last && other->first <= life.last; };
-    for (const Life* other : placed) {  // sorted by offset
-      if (!meets(other)) continue;
-      if (life.offset + life.room <= other->offset) break;
-      life.offset = std::max(life.offset, other->offset + other->room);
-    }
-    placed.insert(std::ranges::upper_bound(placed, life.offset, {}, &Life::offset), &life);
-    const BufferPlan::Slot slot{.offset = life.offset, .bytes = life.bytes};
-    if (life.value == kNoValue) {
-      plan.scratch[life.first] = slot;
-    } else {
-      plan.slots[life.value] = slot;
-    }
-    plan.arena_bytes = std::max(plan.arena_bytes, life.offset + life.room);
+  const auto slot = [&](std::size_t life) {
+    return BufferPlan::Slot{.offset = offsets[homes[life]], .bytes = lives.all[life].bytes};
+  };
+  for (const auto& [id, life] : lives.of_values) plan.slots[id] = slot(life);
+  for (const auto& [step, life] : lives.of_scratch) plan.scratch[step] = slot(life);
+  for (const auto& [step, of_these] : lives.of_segments) {
+    for (const std::size_t life : of_these) plan.segments[step].push_back(slot(life));
+  }
+  for (std::size_t i = 0; i < homes.size(); ++i) {
+    if (homes[i] == i) plan.arena_bytes = std::max(plan.arena_bytes, offsets[i] + room_of(joined[i]));
   }
   return plan;
 }

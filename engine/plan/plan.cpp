@@ -17,7 +17,6 @@ Result<Plan> make_plan(const Graph& graph, const PlanOptions& options) {
   Plan plan;
   plan.layouts = assign_layouts(graph);
   plan.segments = cut_segments(graph, plan.layouts, options);
-  plan.buffers = KINGLET_TRY(plan_buffers(graph, plan.segments.steps));
   return plan;
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: everything that is decided before a model runs: which values lie as [N,H,W,C], which nodes run in one step, and
-// one arena for what crosses steps and for what kernels write beside it. Pure: graph in, plan out.
+// one arena for all values that are computed and for what kernels write beside them. Pure: graph in, plan out.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -65,22 +66,25 @@ struct BufferPlan {
     std::size_t bytes = 0;   // of what lies there; at least kBufferSlack readable bytes follow
   };
   std::map<ValueId, Slot> slots;
-  std::map<std::size_t, Slot> scratch;  // by step: of a kernel that wants some
+  std::map<std::size_t, Slot> scratch;                // by step: of a kernel that wants some
+  std::map<std::size_t, std::vector<Slot>> segments;  // by step: of a segment's external values, in their order
   std::size_t arena_bytes = 0;
 };
 
 inline constexpr std::size_t kBufferAlignment = 64;
 inline constexpr std::size_t kBufferSlack = 64;  // XNNPACK reads 16 bytes past the end
 
-// A slot for each graph input and output (alive all the time), for each value that crosses steps (alive from the step
-// that makes it to the last that reads it) and for each kernel's scratch (alive in its step). kBadData when the sizes
-// do not fit memory. Pure.
-[[nodiscard]] Result<BufferPlan> plan_buffers(const Graph& graph, const std::vector<Step>& steps);
+// A slot for each graph input and output (alive all the time), for each value that crosses steps, for each one inside a
+// segment (alive from the node that makes it to the last that reads it) and for each kernel's scratch (alive in its
+// step). What is written over something that is not read any more shares its slot. `externals`: one a step, of built
+// segments; empty for others. kBadData when the sizes do not fit memory. Pure.
+[[nodiscard]] Result<BufferPlan> plan_buffers(const Graph& graph, const std::vector<Step>& steps,
+                                              std::span<const std::span<const xnn::ExternalValue>> externals);
 
+// Buffers come last: what needs memory inside a segment shows when it is built.
 struct Plan {
   Layouts layouts;
   Segments segments;
-  BufferPlan buffers;
 };
 
 // All shapes must be static. kBadData names a value that has no fixed shape.

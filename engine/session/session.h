@@ -71,7 +71,7 @@ struct PlanInfo {
   std::int64_t macs = 0;
   double xnnpack_mac_ratio = 1;  // share of the multiply-adds that XNNPACK runs
   std::size_t weight_bytes = 0;
-  std::size_t arena_bytes = 0;  // planned buffers between segments, inputs and outputs included
+  std::size_t arena_bytes = 0;  // inputs, outputs, what operators give to each other, scratch of own kernels
   std::vector<StepInfo> steps;
   std::vector<std::string> fallback_nodes;
   std::chrono::duration<double, std::milli> load_time{};

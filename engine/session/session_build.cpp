@@ -70,6 +70,7 @@ Result<void> Session::State::build(Graph model, const SessionOptions& options) {
   info.weight_bytes = weight_bytes(graph_);
   Built built = KINGLET_TRY(build_plan(options));
   KINGLET_TRY(check_copies(graph_, built.plan.segments.steps, *options.memory_limit));
+  KINGLET_TRY(place_values(built));
   describe_borders(built.plan);
   describe_plan(built);
   KINGLET_TRY(pack(built));
@@ -81,7 +82,11 @@ Result<Session::State::Built> Session::State::build_plan(const SessionOptions& o
                            .refused = {},
                            .kernels = {.own = options.own_kernels, .forced = options.forced_kernels}};
   while (true) {
-    Built built{.plan = KINGLET_TRY(make_plan(graph_, plan_options)), .subgraphs = {}, .runtimes = {}, .kernels = {}};
+    Built built{.plan = KINGLET_TRY(make_plan(graph_, plan_options)),
+                .subgraphs = {},
+                .runtimes = {},
+                .kernels = {},
+                .buffers = {}};
     bool complete = true;
     for (const Step& step : built.plan.segments.steps) {
       auto& subgraph = built.subgraphs.emplace_back();
@@ -98,6 +103,16 @@ Result<Session::State::Built> Session::State::build_plan(const SessionOptions& o
     }
     if (complete) return built;
   }
+}
+
+Result<void> Session::State::place_values(Built& built) const {
+  std::vector<std::span<const xnn::ExternalValue>> externals;
+  for (const auto& subgraph : built.subgraphs) {
+    externals.emplace_back();
+    if (subgraph) externals.back() = subgraph->externals;
+  }
+  built.buffers = KINGLET_TRY(plan_buffers(graph_, built.plan.segments.steps, externals));
+  return {};
 }
 
 Result<void> Session::State::pack(Built& built) {
@@ -173,21 +188,20 @@ void Session::State::describe_plan(const Built& built) {
     info.fallback_nodes.push_back(format_text("{} ({}): {}", node.name, node.op_type, fallback.reason));
   }
   if (info.macs > 0) info.xnnpack_mac_ratio = static_cast<double>(lowered_macs) / static_cast<double>(info.macs);
-  info.arena_bytes = built.plan.buffers.arena_bytes;
+  info.arena_bytes = built.buffers.arena_bytes;
 }
 
 Result<void> Session::State::place_steps(Built built) {
-  const Plan& plan = built.plan;
-  arena_ = TensorBuffer(plan.buffers.arena_bytes);
-  for (const GraphInput& input : graph_.inputs()) input_memory.push_back(place_of(plan, input.value).memory);
+  arena_ = TensorBuffer(built.buffers.arena_bytes);
+  for (const GraphInput& input : graph_.inputs()) input_memory.push_back(place_of(built, input.value).memory);
   for (const ValueId output : graph_.outputs()) {
-    output_memory.push_back(place_of(plan, output).memory);
+    output_memory.push_back(place_of(built, output).memory);
     if (const Tensor* constant = graph_.constant(output))
       std::ranges::copy(constant->bytes(), output_memory.back().begin());
   }
   std::size_t row = 0;
-  for (std::size_t i = 0; i < plan.segments.steps.size(); ++i) {
-    const Step& step = plan.segments.steps[i];
+  for (std::size_t i = 0; i < built.plan.segments.steps.size(); ++i) {
+    const Step& step = built.plan.segments.steps[i];
     RunStep run{.runtime = std::move(built.runtimes[i]),
                 .own = {},
                 .evaluated = {},
@@ -196,41 +210,39 @@ Result<void> Session::State::place_steps(Built built) {
     row += step.nodes.size();
     if (run.runtime) {
       std::vector<void*> pointers;
-      for (const xnn::ExternalValue& external : run.runtime->externals()) {
-        pointers.push_back(place_of(plan, external.value).memory.data());
-      }
+      for (const BufferPlan::Slot& slot : built.buffers.segments.at(i)) pointers.push_back(arena_.data() + slot.offset);
       KINGLET_TRY(run.runtime->bind(pointers));
     } else if (built.kernels[i]) {
-      run.own = place_kernel(plan, i, std::move(built.kernels[i]));
+      run.own = place_kernel(built, i, std::move(built.kernels[i]));
     } else {
-      run.evaluated = make_evaluated(plan, step.nodes.front());
+      run.evaluated = make_evaluated(built, step.nodes.front());
     }
     steps_.push_back(std::move(run));
   }
   return {};
 }
 
-Session::State::OwnKernel Session::State::place_kernel(const Plan& plan, std::size_t step,
+Session::State::OwnKernel Session::State::place_kernel(const Built& built, std::size_t step,
                                                        std::unique_ptr<kernels::Kernel> kernel) {
   OwnKernel out{.kernel = std::move(kernel), .inputs = {}, .outputs = {}, .scratch = {}};
-  const Step& of = plan.segments.steps[step];
-  for (const ValueId input : of.inputs) out.inputs.emplace_back(place_of(plan, input).memory);
-  for (const ValueId output : of.outputs) out.outputs.push_back(place_of(plan, output).memory);
-  if (const auto slot = plan.buffers.scratch.find(step); slot != plan.buffers.scratch.end())
+  const Step& of = built.plan.segments.steps[step];
+  for (const ValueId input : of.inputs) out.inputs.emplace_back(place_of(built, input).memory);
+  for (const ValueId output : of.outputs) out.outputs.push_back(place_of(built, output).memory);
+  if (const auto slot = built.buffers.scratch.find(step); slot != built.buffers.scratch.end())
     out.scratch = {arena_.data() + slot->second.offset, slot->second.bytes};
   return out;
 }
 
-Session::State::Place Session::State::place_of(const Plan& plan, ValueId id) {
-  const BufferPlan::Slot slot = plan.buffers.slots.at(id);
+Session::State::Place Session::State::place_of(const Built& built, ValueId id) {
+  const BufferPlan::Slot slot = built.buffers.slots.at(id);
   const Value& value = graph_.value(id);
   return {.memory = {arena_.data() + slot.offset, slot.bytes},
-          .layout = border_layout(graph_, plan.layouts, id),
+          .layout = border_layout(graph_, built.plan.layouts, id),
           .shape = *value.shape,
           .type = value.type};
 }
 
-Session::State::Evaluated Session::State::make_evaluated(const Plan& plan, NodeId id) {
+Session::State::Evaluated Session::State::make_evaluated(const Built& built, NodeId id) {
   const Node& node = graph_.node(id);
   Evaluated out{.node = id, .tensors = {}, .places = {}, .results = {}, .read = {}, .made = {}};
   const auto is_copied = [&](const Place& place) {
@@ -243,7 +255,7 @@ Session::State::Evaluated Session::State::make_evaluated(const Plan& plan, NodeI
     if (constant != nullptr) {
       tensor = *constant;
     } else if (input != kNoValue) {
-      place = place_of(plan, input);
+      place = place_of(built, input);
       tensor = Tensor(place->type, place->shape);
       if (is_copied(*place)) ++info.transposes;
     }
@@ -251,7 +263,7 @@ Session::State::Evaluated Session::State::make_evaluated(const Plan& plan, NodeI
   for (const ValueId output : node.outputs) {
     auto& place = out.results.emplace_back();
     if (output == kNoValue) continue;
-    place = place_of(plan, output);
+    place = place_of(built, output);
     if (is_copied(*place)) ++info.transposes;
   }
   if (!is_plain(graph_, node)) return out;

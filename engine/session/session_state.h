@@ -62,16 +62,18 @@ struct Session::State {
     std::vector<std::optional<xnn::SubgraphBuilder::Built>> subgraphs;  // one a step
     std::vector<std::optional<xnn::Runtime>> runtimes;                  // one a step
     std::vector<std::unique_ptr<kernels::Kernel>> kernels;              // one a step
+    BufferPlan buffers;
   };
   [[nodiscard]] Result<Built> build_plan(const SessionOptions& options);
+  [[nodiscard]] Result<void> place_values(Built& built) const;
   [[nodiscard]] Result<void> pack(Built& built);
   void release_weights(const Plan& plan);
   void describe_borders(const Plan& plan);
   void describe_plan(const Built& built);
   [[nodiscard]] Result<void> place_steps(Built built);
-  [[nodiscard]] OwnKernel place_kernel(const Plan& plan, std::size_t step, std::unique_ptr<kernels::Kernel> kernel);
-  [[nodiscard]] Evaluated make_evaluated(const Plan& plan, NodeId id);
-  [[nodiscard]] Place place_of(const Plan& plan, ValueId id);
+  [[nodiscard]] OwnKernel place_kernel(const Built& built, std::size_t step, std::unique_ptr<kernels::Kernel> kernel);
+  [[nodiscard]] Evaluated make_evaluated(const Built& built, NodeId id);
+  [[nodiscard]] Place place_of(const Built& built, ValueId id);
   [[nodiscard]] Result<void> evaluate(Evaluated& step);
   [[nodiscard]] Result<void> store(const Evaluated& step, std::span<const Tensor> results);
   [[nodiscard]] Result<void> run_step(RunStep& step);

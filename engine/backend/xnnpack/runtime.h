@@ -31,7 +31,8 @@ class Runtime {
   [[nodiscard]] static Result<Runtime> create(SubgraphBuilder::Built built, pthreadpool_t pool, const Options& options);
 
   // Binds the memory of every external value, in the order of externals(); each pointer has the value's size plus
-  // XNN_EXTRA_BYTES behind it and stays valid until the next bind().
+  // XNN_EXTRA_BYTES behind it and stays valid until the next bind(). Values that are not alive at the same node, or of
+  // which one may be written over the other, may lie at one place.
   [[nodiscard]] Result<void> bind(std::span<void* const> pointers);
   [[nodiscard]] Result<void> invoke();
 

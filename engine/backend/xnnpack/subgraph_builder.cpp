@@ -148,7 +148,8 @@ Result<void> SubgraphBuilder::add_external(ValueId id, bool is_output) {
   externals_.push_back({.value = id,
                         .xnn_id = static_cast<std::uint32_t>(externals_.size()),
                         .dims = made.dims,
-                        .is_output = is_output});
+                        .is_output = is_output,
+                        .over = {}});
   const Operand operand = KINGLET_TRY(add_record(std::move(made)));
   if (is_output) {
     external_outputs_.emplace(id, operand);
@@ -344,17 +345,23 @@ Result<Operand> SubgraphBuilder::dynamically_quantized(const Dims& dims) {
 // --- Nodes -----------------------------------------------------------------------------------------------------------
 
 // What XNNPACK does not look at: that each input is made before it is read, and each output is made once.
-Result<void> SubgraphBuilder::define(std::string_view kind, std::span<const Operand> inputs, Operand output,
-                                     Call call) {
+Result<void> SubgraphBuilder::define(const NodeKind& kind, std::span<const Operand> inputs, Operand output, Call call) {
   for (const Operand input : inputs) {
-    if (!record(input).made) return fail(ErrorCode::kBadData, format_text("{} reads a value that no node made", kind));
+    if (!record(input).made)
+      return fail(ErrorCode::kBadData, format_text("{} reads a value that no node made", kind.name));
   }
-  if (record(output).made) return fail(ErrorCode::kBadData, format_text("{} writes a value that exists", kind));
-  for (const Operand input : inputs) ++records_[input.index].reads;
-  records_[output.index].made = true;
-  records_[output.index].writer = nodes_.size();
-  nodes_.push_back({.node = node_, .kind = kind});
-  definitions_.push_back({.output = output, .call = std::move(call)});
+  if (record(output).made) return fail(ErrorCode::kBadData, format_text("{} writes a value that exists", kind.name));
+  const std::size_t at = nodes_.size();
+  for (const Operand input : inputs) {
+    records_[input.index].last = at;
+    ++records_[input.index].reads;
+  }
+  Record& made = records_[output.index];
+  made.made = true;
+  made.writer = made.first = made.last = at;
+  nodes_.push_back({.node = node_, .kind = kind.name});
+  definitions_.push_back(
+      {.kind = kind, .inputs = {inputs.begin(), inputs.end()}, .output = output, .call = std::move(call)});
   return {};
 }
 

@@ -2,7 +2,8 @@
 // Why: one XNNPACK subgraph in the making. `lower` functions of operators ask it for operands in the layout they need
 // and add nodes; every node is checked (checks.h) before XNNPACK sees it, because XNNPACK itself checks little.
 //
-// XNNPACK hears of all of it in finish(), when every reader of a value is known.
+// XNNPACK hears of all of it in finish(): which values are to lie outside of its own memory has to be said when they
+// are defined, and shows only when all their readers are known.
 //
 // Two modes: a probe makes the same checks and records but never calls XNNPACK nor copies a weight; the plan uses it to
 // ask "would you take this node?". Thread-bound. The graph, the layouts and the rules must outlive the
@@ -47,12 +48,24 @@ struct DefinedNode {
   std::string_view kind;  // as the profile names its operator: "Convolution", "Binary Elementwise" ...
 };
 
-// A value that crosses the border of the subgraph; `xnn_id` is its place in the binding list.
+// What is known of XNNPACK's nodes beside their shapes.
+struct NodeKind {
+  std::string_view name;     // as DefinedNode::kind
+  bool writes_over = false;  // each number only where it was read: XNNPACK itself puts output over input there
+  enum class Join : std::uint8_t { kNone, kClamp, kPad, kConvolution } join = Join::kNone;
+};
+
+// A value that lies where we say: one that crosses the border of the subgraph, or one between its nodes. `xnn_id` is
+// its place in the binding list. XNNPACK runs nodes in the order they were defined, so that its memory is free before
+// `first` and after `last`.
 struct ExternalValue {
-  ValueId value = kNoValue;
+  ValueId value = kNoValue;  // none: between nodes
   std::uint32_t xnn_id = 0;
-  Dims dims;  // physical
-  bool is_output = false;
+  Dims dims;               // physical
+  bool is_output = false;  // written here
+  std::size_t bytes = 0;
+  std::size_t first = 0, last = 0;  // nodes of Built::nodes that write or read it, both inclusive
+  std::vector<std::size_t> over;    // other external values, dead after `first`, that it may be written over
 };
 
 class SubgraphBuilder {
@@ -68,7 +81,7 @@ class SubgraphBuilder {
   void begin_node(NodeId id);
   // Adds the clamp that a node asked for by its attributes and that `lower` did not take itself.
   [[nodiscard]] Result<void> end_node();
-  // Adds layout changes of external outputs and makes XNNPACK's subgraph. After this nothing
+  // Adds layout changes of external outputs, says where values lie, and makes XNNPACK's subgraph. After this nothing
   // may be added. kInternal when XNNPACK refuses something; node() is what that was for.
   [[nodiscard]] Result<void> finish();
   [[nodiscard]] NodeId node() const { return node_; }
@@ -164,11 +177,13 @@ class SubgraphBuilder {
     const void* data = nullptr;  // of a static one
     bool made = false;           // external, static, or written by a node
     bool is_static = false;
-    Range range;                          // what its maker clips it to
-    bool clips_itself = false;            // its maker: XNNPACK joins a clamp behind it with it
-    NodeId owner = kNoNode;               // the graph's node that it was added for
-    std::optional<std::size_t> writer;    // of nodes_
-    std::size_t reads = 0;                // by nodes_
+    Range range;                        // what its maker clips it to
+    bool clips_itself = false;          // its maker: XNNPACK joins a clamp behind it with it
+    NodeId owner = kNoNode;             // the graph's node that it was added for
+    std::optional<std::size_t> writer;  // of nodes_
+    std::size_t first = 0, last = 0;    // nodes of nodes_ that write or read it, also as XNNPACK joins them
+    std::size_t reads = 0;
+    bool joined = false;                  // by XNNPACK, so that nothing is written to it
     std::optional<std::size_t> external;  // of externals_
   };
   using Key = std::pair<ValueId, Layout>;
@@ -179,6 +194,8 @@ class SubgraphBuilder {
   using Call = std::function<xnn_status(xnn_subgraph_t, const Ids&)>;
   // Beside each of nodes_.
   struct Definition {
+    NodeKind kind;
+    std::vector<Operand> inputs;
     Operand output;
     Call call;
   };
@@ -192,6 +209,9 @@ class SubgraphBuilder {
   [[nodiscard]] Result<Operand> add_static(Record record, const Tensor& numbers, Lifetime lifetime);
   // finish(), in order.
   [[nodiscard]] Result<void> fill_outputs();
+  void find_joined();
+  void place_values();
+  [[nodiscard]] std::vector<std::size_t> may_lie_over(std::size_t node) const;
   [[nodiscard]] Result<void> define_all();
   [[nodiscard]] xnn_status define_value(const Record& record, std::uint32_t* id) const;
   [[nodiscard]] Result<Operand> constant_input(ValueId id, Layout layout, const Shape& shape);
@@ -208,7 +228,7 @@ class SubgraphBuilder {
   [[nodiscard]] Result<void> join(std::size_t axis, std::span<const Operand> inputs, Operand output);
   // check_range; the range is that of the operand from now on.
   [[nodiscard]] Result<void> set_range(Operand output, const Range& range);
-  [[nodiscard]] Result<void> define(std::string_view kind, std::span<const Operand> inputs, Operand output, Call call);
+  [[nodiscard]] Result<void> define(const NodeKind& kind, std::span<const Operand> inputs, Operand output, Call call);
   [[nodiscard]] const Record& record(Operand operand) const { return records_.at(operand.index); }
 
   const Graph* graph_;

@@ -1,12 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: a subgraph whose nodes are all known is told to XNNPACK.
+// Why: a subgraph whose nodes are all known is told to XNNPACK. XNNPACK's own plan of memory (20241108) never puts a
+// value before the first one that is alive with it, so that a chain of equal values climbs: nearly every value becomes
+// an external one here, for which the caller has the memory. Left to XNNPACK are those that it joins away and rows that
+// are quantised at each run, whose scales lie behind them.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
 #include "engine/backend/xnnpack/subgraph_builder.h"
 #include "engine/base/format.h"
 
 namespace kinglet::engine::xnn {
+namespace {
+
+std::size_t bytes_of(xnn_datatype type, const Dims& dims) {
+  const std::size_t each = type == xnn_datatype_fp32 ? sizeof(float) : 1;
+  return std::accumulate(dims.begin(), dims.end(), each, std::multiplies{});
+}
+
+}  // namespace
 
 Result<void> SubgraphBuilder::finish() {
   KINGLET_TRY(fill_outputs());
+  find_joined();
+  place_values();
   return define_all();
 }
 
@@ -20,6 +37,61 @@ Result<void> SubgraphBuilder::fill_outputs() {
     KINGLET_TRY(change_layout(found->second, layouts_->of(id), target, border_layout(*graph_, *layouts_, id)));
   }
   return {};
+}
+
+// XNNPACK lets a layer or a clamp do the clamp behind it, and a convolution the padding before it, where nothing else
+// reads the value between. That value is never written; what is written or read in its place is so at the other node.
+// An external value keeps XNNPACK from that. It may decline for reasons of its own: the value then lies in its memory.
+void SubgraphBuilder::find_joined() {
+  using Join = NodeKind::Join;
+  const auto joins = [&](const Record& between) { return between.writer && !between.external && between.reads == 1; };
+  for (const Definition& node : definitions_) {
+    Record& input = records_[node.inputs[0].index];
+    Record& output = records_[node.output.index];
+    if (node.kind.join == Join::kClamp && joins(input) &&
+        (input.clips_itself || definitions_[*input.writer].kind.join == Join::kClamp)) {
+      input.joined = true;
+      output.first = input.first;
+    }
+    if (node.kind.join == Join::kPad && joins(output) && definitions_[output.last].kind.join == Join::kConvolution) {
+      output.joined = true;
+      input.last = std::max(input.last, output.last);
+    }
+  }
+}
+
+void SubgraphBuilder::place_values() {
+  for (Record& record : records_) {
+    const bool is_ours = record.writer && !record.joined && record.type != xnn_datatype_qdint8;
+    if (!record.external && is_ours) {
+      record.external = externals_.size();
+      externals_.push_back({.xnn_id = static_cast<std::uint32_t>(externals_.size()),
+                            .dims = record.dims,
+                            .is_output = true,
+                            .over = {}});
+    }
+  }
+  for (const Record& record : records_) {
+    if (!record.external) continue;
+    ExternalValue& external = externals_[*record.external];
+    external.bytes = bytes_of(record.type, record.dims);
+    external.first = record.first;
+    external.last = record.last;
+    if (record.writer) external.over = may_lie_over(*record.writer);
+  }
+}
+
+std::vector<std::size_t> SubgraphBuilder::may_lie_over(std::size_t node) const {
+  const Definition& definition = definitions_[node];
+  const Record& output = record(definition.output);
+  std::vector<std::size_t> over;
+  if (!definition.kind.writes_over || output.first != node) return over;
+  for (const Operand operand : definition.inputs) {
+    const Record& input = record(operand);
+    const bool fits = bytes_of(input.type, input.dims) == bytes_of(output.type, output.dims);
+    if (input.external && input.last == node && fits) over.push_back(*input.external);
+  }
+  return over;
 }
 
 Result<void> SubgraphBuilder::define_all() {

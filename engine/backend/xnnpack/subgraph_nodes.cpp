@@ -12,10 +12,14 @@ namespace {
 
 const Dims kNoDims;
 
-// XNNPACK's own names of what its operators do, as its profile lists them.
-constexpr std::string_view kBinary = "Binary Elementwise";
-constexpr std::string_view kUnary = "Unary Elementwise";
-constexpr std::string_view kCopy = "Copy";
+// The names are XNNPACK's own, as its profile lists them.
+constexpr NodeKind kBinary{.name = "Binary Elementwise", .writes_over = true};
+constexpr NodeKind kUnary{.name = "Unary Elementwise", .writes_over = true};
+constexpr NodeKind kClamp{.name = "Unary Elementwise", .writes_over = true, .join = NodeKind::Join::kClamp};
+constexpr NodeKind kReshape{.name = "Copy", .writes_over = true};
+constexpr NodeKind kSoftmax{.name = "Softmax", .writes_over = true};
+constexpr NodeKind kPad{.name = "Constant Pad", .join = NodeKind::Join::kPad};
+constexpr NodeKind kConvolution{.name = "Convolution", .join = NodeKind::Join::kConvolution};
 
 }  // namespace
 
@@ -116,7 +120,7 @@ Result<void> SubgraphBuilder::convolution(const Window& w, std::size_t groups, R
   KINGLET_TRY(check_convolution(w, groups, dims(input), dims(filter), bias ? dims(*bias) : kNoDims, dims(output)));
   const std::array inputs{input, filter, bias.value_or(filter)};
   const std::size_t in_each = dims(input)[3] / groups, out_each = dims(output)[3] / groups;
-  return define("Convolution", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+  return define(kConvolution, inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
     return xnn_define_convolution_2d(
         to, w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_height, w.kernel_width, w.stride_height,
         w.stride_width, w.dilation_height, w.dilation_width, static_cast<std::uint32_t>(groups), in_each, out_each,
@@ -132,7 +136,7 @@ Result<void> SubgraphBuilder::depthwise_convolution(const Window& w, std::size_t
   KINGLET_TRY(check_depthwise(w, multiplier, dims(input), dims(filter), bias ? dims(*bias) : kNoDims, dims(output)));
   const std::array inputs{input, filter, bias.value_or(filter)};
   const std::size_t channels = dims(input)[3];
-  return define("Convolution", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+  return define(kConvolution, inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
     return xnn_define_depthwise_convolution_2d(
         to, w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_height, w.kernel_width, w.stride_height,
         w.stride_width, w.dilation_height, w.dilation_width, static_cast<std::uint32_t>(multiplier), channels,
@@ -147,7 +151,7 @@ Result<void> SubgraphBuilder::fully_connected(bool transposed, Range range, Oper
   KINGLET_TRY(check_static({filter, bias}));
   KINGLET_TRY(check_fully_connected(dims(input), dims(filter), transposed, bias ? dims(*bias) : kNoDims, dims(output)));
   const std::array inputs{input, filter, bias.value_or(filter)};
-  return define("Fully Connected", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+  return define({.name = "Fully Connected"}, inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
     return xnn_define_fully_connected(to, range.min, range.max, id(input), id(filter),
                                       bias ? id(*bias) : XNN_INVALID_VALUE_ID, id(output),
                                       transposed ? XNN_FLAG_TRANSPOSE_WEIGHTS : 0);
@@ -158,7 +162,7 @@ Result<void> SubgraphBuilder::batch_matrix_multiply(Operand a, Operand b, Operan
   KINGLET_TRY(check_float({a, b, output}));
   KINGLET_TRY(check_batch_matrix_multiply(dims(a), dims(b), dims(output)));
   const std::array inputs{a, b};
-  return define("Batch Matrix Multiply", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+  return define({.name = "Batch Matrix Multiply"}, inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
     return xnn_define_batch_matrix_multiply(to, id(a), id(b), id(output), 0);
   });
 }
@@ -176,7 +180,7 @@ Result<void> SubgraphBuilder::average_pooling(const Window& w, Range range, Oper
     return fail(ErrorCode::kBadData, "average pooling with windows over both paddings");
   }
   const std::array inputs{input};
-  return define("Average Pooling", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+  return define({.name = "Average Pooling"}, inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
     return xnn_define_average_pooling_2d(to, w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_height,
                                          w.kernel_width, w.stride_height, w.stride_width, range.min, range.max,
                                          id(input), id(output), 0);
@@ -197,7 +201,7 @@ Result<void> SubgraphBuilder::max_pooling(const Window& w, Range range, Operand 
     return fail(ErrorCode::kBadData, "max pooling with dilation and padding");
   }
   const std::array inputs{input};
-  return define("Max Pooling", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+  return define({.name = "Max Pooling"}, inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
     return xnn_define_max_pooling_2d(to, w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_height,
                                      w.kernel_width, w.stride_height, w.stride_width, w.dilation_height,
                                      w.dilation_width, range.min, range.max, id(input), id(output), 0);
@@ -225,7 +229,7 @@ Result<void> SubgraphBuilder::unary(xnn_unary_operator type, const xnn_unary_par
     records_[output.index].range = both;
   }
   const std::array inputs{input};
-  return define(kUnary, inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+  return define(type == xnn_unary_clamp ? kClamp : kUnary, inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
     return xnn_define_unary(to, type, &params, id(input), id(output), 0);
   });
 }
@@ -262,7 +266,7 @@ Result<void> SubgraphBuilder::softmax(Operand input, Operand output) {
   KINGLET_TRY(check_float({input, output}));
   KINGLET_TRY(check_same_dims(dims(input), dims(output)));
   const std::array inputs{input};
-  return define("Softmax", inputs, output,
+  return define(kSoftmax, inputs, output,
                 [=](xnn_subgraph_t to, const Ids& id) { return xnn_define_softmax(to, id(input), id(output), 0); });
 }
 
@@ -275,10 +279,11 @@ Result<void> SubgraphBuilder::reduce(xnn_reduce_operator type, const std::vector
   }
   KINGLET_TRY(check_reduce(axes, keep_dims, dims(input), dims(output)));
   const std::array inputs{input};
-  return define(type == xnn_reduce_mean ? "Mean" : "Sum", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
-    return xnn_define_static_reduce(to, type, axes.size(), axes.data(), id(input), id(output),
-                                    keep_dims ? XNN_FLAG_KEEP_DIMS : 0);
-  });
+  return define({.name = type == xnn_reduce_mean ? "Mean" : "Sum"}, inputs, output,
+                [=](xnn_subgraph_t to, const Ids& id) {
+                  return xnn_define_static_reduce(to, type, axes.size(), axes.data(), id(input), id(output),
+                                                  keep_dims ? XNN_FLAG_KEEP_DIMS : 0);
+                });
 }
 
 Result<void> SubgraphBuilder::concatenate(std::size_t axis, std::span<const Operand> inputs, Operand output) {
@@ -306,26 +311,28 @@ Result<void> SubgraphBuilder::join(std::size_t axis, std::span<const Operand> in
   }
   KINGLET_TRY(check_concatenate(axis, shapes, dims(output)));
   const auto place = static_cast<std::int32_t>(axis);
-  return define(kCopy, in, output, [=, parts = std::vector(in.begin(), in.end())](xnn_subgraph_t to, const Ids& id) {
-    const auto part = [&](std::size_t i) { return id(parts[i]); };
-    switch (parts.size()) {
-      case 2:
-        return xnn_define_concatenate2(to, place, part(0), part(1), id(output), 0);
-      case 3:
-        return xnn_define_concatenate3(to, place, part(0), part(1), part(2), id(output), 0);
-      case 4:
-        return xnn_define_concatenate4(to, place, part(0), part(1), part(2), part(3), id(output), 0);
-      default:
-        return xnn_define_concatenate5(to, place, part(0), part(1), part(2), part(3), part(4), id(output), 0);
-    }
-  });
+  return define({.name = kReshape.name}, in, output,
+                [=, parts = std::vector(in.begin(), in.end())](xnn_subgraph_t to, const Ids& id) {
+                  const auto part = [&](std::size_t i) { return id(parts[i]); };
+                  switch (parts.size()) {
+                    case 2:
+                      return xnn_define_concatenate2(to, place, part(0), part(1), id(output), 0);
+                    case 3:
+                      return xnn_define_concatenate3(to, place, part(0), part(1), part(2), id(output), 0);
+                    case 4:
+                      return xnn_define_concatenate4(to, place, part(0), part(1), part(2), part(3), id(output), 0);
+                    default:
+                      return xnn_define_concatenate5(to, place, part(0), part(1), part(2), part(3), part(4), id(output),
+                                                     0);
+                  }
+                });
 }
 
 Result<void> SubgraphBuilder::slice(const Dims& offsets, const Dims& sizes, Operand input, Operand output) {
   KINGLET_TRY(check_same_type({input, output}));
   KINGLET_TRY(check_slice(offsets, sizes, dims(input), dims(output)));
   const std::array inputs{input};
-  return define("Slice", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+  return define({.name = "Slice"}, inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
     return xnn_define_static_slice(to, offsets.size(), offsets.data(), sizes.data(), id(input), id(output), 0);
   });
 }
@@ -334,7 +341,7 @@ Result<void> SubgraphBuilder::reshape(Operand input, Operand output) {
   KINGLET_TRY(check_same_type({input, output}));
   KINGLET_TRY(check_reshape(dims(input), dims(output)));
   const std::array inputs{input};
-  return define(kCopy, inputs, output, [=, shape = dims(output)](xnn_subgraph_t to, const Ids& id) {
+  return define(kReshape, inputs, output, [=, shape = dims(output)](xnn_subgraph_t to, const Ids& id) {
     return xnn_define_static_reshape(to, shape.size(), shape.data(), id(input), id(output), 0);
   });
 }
@@ -343,7 +350,7 @@ Result<void> SubgraphBuilder::transpose(const Dims& permutation, Operand input, 
   KINGLET_TRY(check_same_type({input, output}));
   KINGLET_TRY(check_transpose(permutation, dims(input), dims(output)));
   const std::array inputs{input};
-  return define("Transpose", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+  return define({.name = "Transpose"}, inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
     return xnn_define_static_transpose(to, permutation.size(), permutation.data(), id(input), id(output), 0);
   });
 }
@@ -352,7 +359,7 @@ Result<void> SubgraphBuilder::pad(const Dims& before, const Dims& after, float v
   KINGLET_TRY(check_float({input, output}));
   KINGLET_TRY(check_pad(before, after, dims(input), dims(output)));
   const std::array inputs{input};
-  return define("Constant Pad", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+  return define(kPad, inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
     return xnn_define_static_constant_pad(to, before.data(), after.data(), value, id(input), id(output), 0);
   });
 }
@@ -365,7 +372,7 @@ Result<void> SubgraphBuilder::resize_bilinear(ResizeGrid grid, Operand input, Op
   if (grid == ResizeGrid::kAsymmetric) flags = XNN_FLAG_TENSORFLOW_LEGACY_MODE;
   const std::array inputs{input};
   const std::size_t height = dims(output)[1], width = dims(output)[2];
-  return define("Resize Bilinear", inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
+  return define({.name = "Resize Bilinear"}, inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
     return xnn_define_static_resize_bilinear_2d(to, height, width, id(input), id(output), flags);
   });
 }

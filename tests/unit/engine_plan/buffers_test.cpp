@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/plan/plan.h"
 
+#include <algorithm>
+#include <format>
+
 #include "tests/unit/engine_plan/plan_of.h"
 
 namespace kinglet::engine {
 namespace {
-
-Plan plan_of(const Graph& graph) { return make_plan(graph, {}).value(); }
 
 // Operators that XNNPACK lacks make a step each, so every value between them needs a place.
 constexpr const char* kSteps = R"(
@@ -25,7 +26,7 @@ bool overlap(BufferPlan::Slot a, BufferPlan::Slot b) {
 
 TEST(Buffers, AreReusedWhenAValueIsDead) {
   const Graph graph = inferred(kSteps);
-  const Plan plan = plan_of(graph);
+  const Placed plan = placed(graph);
   ASSERT_EQ(plan.buffers.slots.size(), 6U);
   // Input and output stay, two more take turns.
   EXPECT_LT(plan.buffers.arena_bytes, 5 * 4096U);
@@ -34,8 +35,8 @@ TEST(Buffers, AreReusedWhenAValueIsDead) {
 
 TEST(Buffers, OfAStepsInputAndOutputDoNotOverlap) {
   const Graph graph = inferred(kSteps);
-  const Plan plan = plan_of(graph);
-  for (const Step& step : plan.segments.steps) {
+  const Placed plan = placed(graph);
+  for (const Step& step : plan.plan.segments.steps) {
     for (const ValueId input : step.inputs) {
       for (const ValueId output : step.outputs) {
         EXPECT_FALSE(overlap(plan.buffers.slots.at(input), plan.buffers.slots.at(output)));
@@ -55,10 +56,10 @@ output %3
 )");
   const PlanOptions options{
       .disabled_lowerings = {}, .refused = {}, .kernels = {.own = false, .forced = {"depthwise_s8__scalar"}}};
-  const Plan plan = make_plan(graph, options).value();
+  const Placed plan = placed(graph, options);
   ASSERT_EQ(plan.buffers.scratch.size(), 2U);
   for (const auto& [index, slot] : plan.buffers.scratch) {
-    const Step& step = plan.segments.steps[index];
+    const Step& step = plan.plan.segments.steps[index];
     ASSERT_TRUE(step.kernel);
     EXPECT_EQ(slot.bytes, step.kernel->offer.scratch_bytes);
     for (const ValueId value : {step.inputs.at(0), step.outputs.at(0)})
@@ -69,7 +70,7 @@ output %3
 
 TEST(Buffers, OfInputsAndOutputsOverlapNothing) {
   const Graph graph = inferred(kSteps);
-  const Plan plan = plan_of(graph);
+  const Placed plan = placed(graph);
   for (const ValueId pinned : {graph.inputs()[0].value, graph.outputs()[0]}) {
     for (const auto& [value, slot] : plan.buffers.slots) {
       if (value == pinned) continue;
@@ -80,7 +81,7 @@ TEST(Buffers, OfInputsAndOutputsOverlapNothing) {
 
 TEST(Buffers, BeginAlignedAndHaveRoomBehind) {
   const Graph graph = inferred("%x = input f32[3]\n%1 = Erf(%x)\n%2 = Sin(%1)\noutput %2");
-  const Plan plan = plan_of(graph);
+  const Placed plan = placed(graph);
   for (const auto& [value, slot] : plan.buffers.slots) {
     EXPECT_EQ(slot.offset % kBufferAlignment, 0U);
     EXPECT_EQ(slot.bytes, 12U);
@@ -90,9 +91,117 @@ TEST(Buffers, BeginAlignedAndHaveRoomBehind) {
 
 TEST(Buffers, OfValuesBeyondMemoryAreRefused) {
   const Graph graph = parse_text("%x = input f32[70000,70000]\n%1:f32[70000,70000] = Erf(%x)\noutput %1").value().graph;
-  const auto plan = make_plan(graph, {});
-  ASSERT_FALSE(plan);
-  EXPECT_EQ(plan.error().code, ErrorCode::kBadData);
+  const Plan plan = make_plan(graph, {}).value();
+  const std::vector<std::span<const xnn::ExternalValue>> none(plan.segments.steps.size());
+  const auto buffers = plan_buffers(graph, plan.segments.steps, none);
+  ASSERT_FALSE(buffers);
+  EXPECT_EQ(buffers.error().code, ErrorCode::kBadData);
+}
+
+// --- Inside a segment ------------------------------------------------------------------------------------------------
+
+constexpr std::size_t kWide = sizeof(float) * 64 * 16 * 16;    // 64 channels
+constexpr std::size_t kNarrow = sizeof(float) * 16 * 16 * 16;  // 16 channels
+
+// Blocks of a residual network; the layers between have a quarter of the channels.
+std::string residual(int blocks) {
+  std::string text = "%x = input f32[1,16,16,16]\n%a0 = Conv(%x, w0:f32[64,16,1,1]#w0)\n";
+  for (int i = 1; i <= blocks; ++i) {
+    text += std::format("%b{0} = Conv(%a{1}, u{0}:f32[16,64,1,1]#u{0})\n%c{0} = Relu(%b{0})\n", i, i - 1);
+    text += std::format("%d{0} = Conv(%c{0}, v{0}:f32[64,16,1,1]#v{0})\n%e{0} = Add(%d{0}, %a{1})\n", i, i - 1);
+    text += std::format("%a{0} = Relu(%e{0})\n", i);
+  }
+  return text + std::format("%y = GlobalAveragePool(%a{})\noutput %y\n", blocks);
+}
+
+TEST(Buffers, OfAResidualNetworkAreWhatIsAliveAtOnceHoweverManyBlocks) {
+  for (const int blocks : {1, 2, 3, 8}) {
+    const Placed plan = placed(inferred(residual(blocks)));
+    ASSERT_EQ(plan.plan.segments.steps.size(), 1U);
+    const std::size_t input = kNarrow, output = sizeof(float) * 64;
+    // What goes around a block and what comes out of it, and the narrow value that this is made of.
+    const std::size_t least = input + output + 2 * kWide + kNarrow;
+    EXPECT_GE(plan.buffers.arena_bytes, least) << blocks;
+    EXPECT_LE(plan.buffers.arena_bytes, least + 5 * (kBufferSlack + kBufferAlignment)) << blocks;
+  }
+}
+
+// The place of the segment's only external value that `matches`.
+template <typename F>
+BufferPlan::Slot slot_where(const Placed& plan, F matches) {
+  const auto found = std::ranges::find_if(plan.externals.at(0), matches);
+  EXPECT_NE(found, plan.externals.at(0).end());
+  return plan.buffers.segments.at(0).at(static_cast<std::size_t>(found - plan.externals.at(0).begin()));
+}
+
+auto made_by(std::size_t node) {
+  return [node](const xnn::ExternalValue& value) { return value.is_output && value.first == node; };
+}
+
+TEST(Buffers, AreWrittenOverByTheLastReaderOfTheSameSize) {
+  const Placed plan = placed(inferred(R"(
+%x = input f32[1,8]
+%1 = Sigmoid(%x)
+%2 = Tanh(%1)
+%3 = Add(%2, s:f32[1]{2})
+%4 = Reshape(%3, r:i64[2]{4,2})
+%5 = MatMul(%4, m:f32[2,2]#m)
+output %5
+)"));
+  ASSERT_EQ(plan.externals.at(0).size(), 6U);
+  const std::size_t first = slot_where(plan, made_by(0)).offset;
+  EXPECT_EQ(slot_where(plan, made_by(1)).offset, first);
+  EXPECT_EQ(slot_where(plan, made_by(2)).offset, first);
+  EXPECT_EQ(slot_where(plan, made_by(3)).offset, first);
+  EXPECT_NE(slot_where(plan, made_by(4)).offset, first);
+}
+
+TEST(Buffers, AreNotWrittenOverWhileTheyAreStillRead) {
+  const Placed plan = placed(inferred(R"(
+%x = input f32[1,8]
+%1 = Sigmoid(%x)
+%2 = Tanh(%1)
+%3 = Mul(%1, %2)
+%4 = MatMul(%3, m:f32[8,8]#m)
+output %4
+)"));
+  EXPECT_FALSE(overlap(slot_where(plan, made_by(0)), slot_where(plan, made_by(1))));
+}
+
+TEST(Buffers, ThatANodeReadsFromOtherPlacesAreNotWrittenOver) {
+  const Placed plan = placed(inferred(R"(
+%x = input f32[1,8,8]
+%1 = Sigmoid(%x)
+%2 = Transpose(%1) {perm=[0,2,1]}
+%3 = Add(%2, %2)
+%4 = MatMul(%3, m:f32[8,8]#m)
+output %4
+)"));
+  EXPECT_FALSE(overlap(slot_where(plan, made_by(0)), slot_where(plan, made_by(1))));
+}
+
+TEST(Buffers, OfTheCallerAreNotWrittenOver) {
+  const Graph graph = inferred("%x = input f32[1,8]\n%1 = Sigmoid(%x)\n%2 = Tanh(%1)\noutput %1, %2");
+  const Placed plan = placed(graph);
+  const auto slot = [&](ValueId id) { return plan.buffers.slots.at(id); };
+  EXPECT_FALSE(overlap(slot(graph.inputs()[0].value), slot(graph.outputs()[0])));
+  EXPECT_FALSE(overlap(slot(graph.outputs()[0]), slot(graph.outputs()[1])));
+}
+
+TEST(Buffers, OfWhatAnotherStepReadsLaterAreNotWrittenOver) {
+  const Graph graph = inferred(R"(
+%x = input f32[1,8]
+%1 = Erf(%x)
+%2 = Sigmoid(%1)
+%3 = Erf(%2)
+%4 = Add(%3, %1)
+output %4
+)");
+  const Placed plan = placed(graph);
+  ASSERT_EQ(plan.plan.segments.steps.size(), 4U);
+  const Step& sigmoid = plan.plan.segments.steps[1];
+  ASSERT_TRUE(sigmoid.lowered);
+  EXPECT_FALSE(overlap(plan.buffers.slots.at(sigmoid.inputs.at(0)), plan.buffers.slots.at(sigmoid.outputs.at(0))));
 }
 
 TEST(Plan, OfFreeSizesIsRefusedByName) {
