@@ -154,7 +154,8 @@ Result<Prepared> FrameLine::prepare(const camera::Frame& frame, SteadyTime now, 
                             .wall = frame.info().captured_wall,
                             .clock_synced = clock_synced,
                             .visit_open = tracker_.visit_is_open(),
-                            .where_matters = stage_.provider_of(classifier_) != ProposedBy::kWhole};
+                            .where_matters = stage_.provider_of(classifier_) != ProposedBy::kWhole,
+                            .birds = tracks_.birds()};
   jpeg_.forget();
   // The gate's part as well: it may decode what the model reads.
   const SteadyTime begun = SteadyClock::now();

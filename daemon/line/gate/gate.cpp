@@ -53,7 +53,7 @@ bool Gate::is_worth_a_look(const camera::Frame& frame, const Moment& moment, con
   const bool in_any_case = !judged || moment.visit_open || moment.now < open_until_ || moment.now >= next_look_;
   // One that cannot be measured is looked at: whoever reads it says what is wrong.
   if (!measure(frame.small(), decoding, in_any_case)) return true;
-  motion_ = detector_.update(grid_.cells(), moment.now);
+  motion_ = detector_.update(grid_.cells(), moment.now, moment.birds);
   const bool something = motion_->moving || motion_->new_scene;
   if (something) open_until_ = moment.now + options_.hold;
   return something || in_any_case;

@@ -4,10 +4,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "camera/frame/frame.h"
-#include "camera/preprocess/luma_grid.h"
+#include "camera/preprocess/cell_grid.h"
 #include "daemon/line/gate/motion.h"
 #include "daemon/line/gate/schedule.h"
 #include "engine/base/area.h"
@@ -37,9 +38,10 @@ class Gate {
   struct Moment {
     SteadyTime now{};
     WallTime wall{};
-    bool clock_synced = false;   // without a set clock nobody knows whether it is night
-    bool visit_open = false;     // a visitor is followed whether it moves or not
-    bool where_matters = false;  // somebody chooses by it which part of the frame is looked at
+    bool clock_synced = false;      // without a set clock nobody knows whether it is night
+    bool visit_open = false;        // a visitor is followed whether it moves or not
+    bool where_matters = false;     // somebody chooses by it which part of the frame is looked at
+    std::span<const Area> birds{};  // where they sit: they are no background
   };
   // Who decodes a JPEG, and to how many pixels at least when it is looked at in any case: it is decoded once then.
   struct Decoding {
@@ -69,7 +71,7 @@ class Gate {
   GateOptions options_;
   SteadyClock::duration interval_;
   SteadyTime due_{};
-  camera::LumaGrid grid_;
+  camera::CellGrid grid_;
   MotionDetector detector_;
   std::optional<Motion> motion_;
   SteadyTime open_until_{};

@@ -11,28 +11,39 @@ using camera::kGridCells;
 using camera::kGridColumns;
 using camera::kGridRows;
 
-// Brightness levels of 256. A cell's mean of some fifty pixels has noise below one level, also at night.
-constexpr float kLeastChange = 5.0F;
+// Levels of 256. A cell's mean of some twenty pixels has noise below one level, also at night.
+constexpr float kLeastChange = 5;
 constexpr float kChangePerBrightness = 0.03F;  // bright cells flicker more
-constexpr float kTimesUsual = 3.5F;
-constexpr float kUsualAtFirst = 2.0F;
+constexpr float kLeastColour = 16;
+constexpr float kFlutterAtFirst = 2;
+// What is added to a colour, and to the brightness that it is a share of: dark cells have little colour and much noise.
+constexpr float kDark = 16;
 constexpr double kAllMoves = 0.6;    // share of cells from which it is not a bird
 constexpr std::size_t kCluster = 3;  // cells that count at once
 constexpr std::size_t kLeast = 2;    // that count when one of them moved in the frame before; a single one is too small
-// How soon the background follows (time constants in seconds). Where something moves it does not, so that nothing is
-// left of a bird that goes; what has stayed for so long is part of the scene.
-constexpr double kFollow = 8;
+// Seconds. Where something moves the background does not follow, so that nothing is left of a bird that goes; what has
+// stayed for so long is part of the scene. A new scene is learnt first, everywhere.
 constexpr float kStaysForGood = 60;
-constexpr double kLearn = 20;  // of a new scene, in which it follows everywhere
-constexpr double kFollowRecent = 2;
-constexpr double kFollowDeviation = 20;
-
-float share_of(double seconds, double time_constant) {
-  return static_cast<float>(1 - std::exp(-seconds / time_constant));
-}
+constexpr double kLearn = 20;
 
 std::size_t cell_at(int column, int row) {
   return static_cast<std::size_t>(row) * kGridColumns + static_cast<std::size_t>(column);
+}
+
+// Those whose middle lies in the area.
+template <typename Call>
+void for_each_cell(const Area& area, const Call& call) {
+  const auto from = [](double edge, int count) {
+    return std::clamp(static_cast<int>(std::ceil(edge * count - 0.5)), 0, count);
+  };
+  const auto until = [](double edge, int count) {
+    return std::clamp(static_cast<int>(std::floor(edge * count - 0.5)) + 1, 0, count);
+  };
+  const int right = until(area.left + area.width, kGridColumns);
+  const int bottom = until(area.top + area.height, kGridRows);
+  for (int row = from(area.top, kGridRows); row < bottom; ++row) {
+    for (int column = from(area.left, kGridColumns); column < right; ++column) call(cell_at(column, row));
+  }
 }
 
 // At its place among those there are; of the same size the first stays first. Without room the smallest goes.
@@ -54,60 +65,60 @@ void insert(const MovingCluster& cluster, Motion& motion) {
 }  // namespace
 
 MotionDetector::MotionDetector(const std::optional<Area>& region) {
-  const Area area = region.value_or(Area{});
-  for (int row = 0; row < kGridRows; ++row) {
-    for (int column = 0; column < kGridColumns; ++column) {
-      const double x = (column + 0.5) / kGridColumns;
-      const double y = (row + 0.5) / kGridRows;
-      const bool inside = x >= area.left && x <= area.left + area.width && y >= area.top && y <= area.top + area.height;
-      looked_at_[cell_at(column, row)] = inside;
-      looked_at_count_ += inside ? 1 : 0;
-    }
+  for_each_cell(region.value_or(Area{}), [&](std::size_t cell) {
+    looked_at_[cell] = true;
+    ++looked_at_count_;
+  });
+}
+
+void MotionDetector::measure(const camera::Cells& cells) {
+  luma_ = cells.luma;
+  for (std::size_t i = 0; i < kGridCells; ++i) {
+    levels_[i] = luma_[i] + kDark;
+    blue_[i] = (cells.blue[i] + kDark) / levels_[i];
+    red_[i] = (cells.red[i] + kDark) / levels_[i];
   }
 }
 
-void MotionDetector::begin(std::span<const float, kGridCells> cells) {
-  std::ranges::copy(cells, background_.begin());
-  recent_ = background_;
-  deviation_.fill(kUsualAtFirst);
+void MotionDetector::begin(SteadyTime now) {
+  usual_luma_.begin(luma_, kFlutterAtFirst);
+  usual_blue_.begin(blue_, 0);
+  usual_red_.begin(red_, 0);
   moving_.fill(false);
   moving_for_.fill(0);
+  begun_ = now;
 }
 
-float MotionDetector::common_change(std::span<const float, kGridCells> cells) const {
-  Cells changes;
-  for (std::size_t i = 0; i < kGridCells; ++i) changes[i] = cells[i] - background_[i];
-  auto* const middle = changes.data() + kGridCells / 2;
-  std::nth_element(changes.data(), middle, changes.data() + kGridCells);
-  return *middle;
-}
-
-std::size_t MotionDetector::mark(std::span<const float, kGridCells> cells, float common) {
+std::size_t MotionDetector::mark() {
   moved_before_ = moving_;
+  usual_luma_.compare(luma_, Background::Common::kDifference);
+  usual_blue_.compare(blue_, Background::Common::kFactor);
+  usual_red_.compare(red_, Background::Common::kFactor);
   std::size_t count = 0;
   for (std::size_t i = 0; i < kGridCells; ++i) {
-    const float usual = std::max(kLeastChange + kChangePerBrightness * background_[i], kTimesUsual * deviation_[i]);
-    moving_[i] = looked_at_[i] && std::abs(cells[i] - background_[i] - common) > usual;
+    const float least_colour = kLeastColour / levels_[i];
+    moving_[i] = looked_at_[i] && (usual_luma_.differs(i, kLeastChange + kChangePerBrightness * usual_luma_[i]) ||
+                                   usual_blue_.differs(i, least_colour) || usual_red_.differs(i, least_colour));
     count += moving_[i] ? 1 : 0;
   }
   return count;
 }
 
-void MotionDetector::follow(std::span<const float, kGridCells> cells, double seconds, bool learning) {
-  const float still = share_of(seconds, kFollow);
-  const float recent = share_of(seconds, kFollowRecent);
-  const float deviation = share_of(seconds, kFollowDeviation);
+void MotionDetector::follow(double seconds, bool learning, std::span<const Area> kept) {
+  CellMarks held;
   for (std::size_t i = 0; i < kGridCells; ++i) {
-    const float change = cells[i] - background_[i];
     moving_for_[i] = moving_[i] ? moving_for_[i] + static_cast<float>(seconds) : 0;
-    if (learning || !moving_[i] || moving_for_[i] > kStaysForGood) background_[i] += still * change;
-    const float flutter = cells[i] - recent_[i];
-    recent_[i] += recent * flutter;
-    deviation_[i] += deviation * (std::abs(flutter) - deviation_[i]);
+    held[i] = moving_[i] && !learning && moving_for_[i] <= kStaysForGood;
   }
+  for (const Area& area : kept) {
+    for_each_cell(area, [&](std::size_t cell) { held[cell] = moving_[cell]; });
+  }
+  usual_luma_.follow(luma_, seconds, held);
+  usual_blue_.follow(blue_, seconds, held);
+  usual_red_.follow(red_, seconds, held);
 }
 
-MotionDetector::Cluster MotionDetector::grow(std::size_t seed, Marks& left_over) const {
+MotionDetector::Cluster MotionDetector::grow(std::size_t seed, CellMarks& left_over) const {
   const int column = static_cast<int>(seed) % kGridColumns;
   const int row = static_cast<int>(seed) / kGridColumns;
   Cluster cluster{.left = column, .top = row, .right = column, .bottom = row};
@@ -138,7 +149,7 @@ MotionDetector::Cluster MotionDetector::grow(std::size_t seed, Marks& left_over)
 }
 
 void MotionDetector::find_clusters(Motion& motion) const {
-  Marks left_over = moving_;
+  CellMarks left_over = moving_;
   for (std::size_t i = 0; i < kGridCells; ++i) {
     if (!left_over[i]) continue;
     const Cluster cluster = grow(i, left_over);
@@ -152,27 +163,25 @@ void MotionDetector::find_clusters(Motion& motion) const {
   }
 }
 
-Motion MotionDetector::update(std::span<const float, kGridCells> cells, SteadyTime now) {
+Motion MotionDetector::update(const camera::Cells& cells, SteadyTime now, std::span<const Area> kept) {
   const double seconds = last_ ? std::max(0.0, Seconds(now - *last_).count()) : 0;
   Motion motion;
+  measure(cells);
   if (!last_) {
-    begin(cells);
-    begun_ = now;
+    begin(now);
     motion.new_scene = true;
   } else {
-    const float common = common_change(cells);
-    const std::size_t count = mark(cells, common);
+    const std::size_t count = mark();
     motion.share = static_cast<double>(count) / static_cast<double>(std::max<std::size_t>(1, looked_at_count_));
     if (motion.share > kAllMoves) {
-      begin(cells);
-      begun_ = now;
+      begin(now);
       motion.new_scene = true;
     } else {
       find_clusters(motion);
       motion.moving = motion.cluster_count > 0;
       if (motion.moving) motion.where = motion.clusters[0].where;
     }
-    follow(cells, seconds, Seconds(now - begun_).count() < kLearn);
+    follow(seconds, Seconds(now - begun_).count() < kLearn, kept);
   }
   last_ = now;
   return motion;

@@ -6,7 +6,8 @@
 #include <optional>
 #include <span>
 
-#include "camera/preprocess/luma_grid.h"
+#include "camera/preprocess/cell_grid.h"
+#include "daemon/line/gate/background.h"
 #include "engine/base/area.h"
 #include "engine/base/clock.h"
 
@@ -31,42 +32,46 @@ struct Motion {
   [[nodiscard]] std::span<const MovingCluster> all() const { return std::span(clusters).first(cluster_count); }
 };
 
-// Each cell has a background (its mean, which follows while nothing moves there) and a usual flutter. A cell moves when
-// it is further from its background than that. What is subtracted first is what all cells have in common, so that
-// clouds and dusk move nothing; leaves in the wind are their cells' flutter; two cells count when one of them moved in
-// the frame before, too, which drops of rain do not, and a single one is too small for a bird. Thread-bound; allocates
-// nothing.
+// Each cell has a background (its mean brightness and colours, which follow while nothing moves there) and a usual
+// flutter. A cell moves when one of them is further from its background than that. Colour is measured in shares of the
+// brightness, so that a shadow has none of its own. What all cells have in common is taken away first, so that clouds,
+// dusk and a camera's white balance move nothing; leaves in the wind are their cells' flutter; two cells count when one
+// of them moved in the frame before, too, which drops of rain do not, and a single one is too small for a bird.
+// Thread-bound; allocates nothing.
 class MotionDetector {
  public:
   explicit MotionDetector(const std::optional<Area>& region);
 
-  // The first frame is the background. `now` never goes back.
-  [[nodiscard]] Motion update(std::span<const float, camera::kGridCells> cells, SteadyTime now);
+  // The first frame is the background. `now` never goes back. What moves within one of `kept` (shares of the picture)
+  // does not become background, however long it stays.
+  [[nodiscard]] Motion update(const camera::Cells& cells, SteadyTime now, std::span<const Area> kept = {});
 
  private:
-  using Cells = std::array<float, camera::kGridCells>;
-  using Marks = std::array<bool, camera::kGridCells>;
   struct Cluster {
     std::size_t size = 0;
     bool seen_before = false;
     int left = 0, top = 0, right = 0, bottom = 0;  // cells, both ends in
   };
 
-  void begin(std::span<const float, camera::kGridCells> cells);
-  [[nodiscard]] float common_change(std::span<const float, camera::kGridCells> cells) const;
-  std::size_t mark(std::span<const float, camera::kGridCells> cells, float common);
-  void follow(std::span<const float, camera::kGridCells> cells, double seconds, bool learning);
+  void measure(const camera::Cells& cells);
+  void begin(SteadyTime now);
+  std::size_t mark();
+  void follow(double seconds, bool learning, std::span<const Area> kept);
   void find_clusters(Motion& motion) const;
-  [[nodiscard]] Cluster grow(std::size_t seed, Marks& left_over) const;
+  [[nodiscard]] Cluster grow(std::size_t seed, CellMarks& left_over) const;
 
-  Marks looked_at_{};
+  CellMarks looked_at_{};
   std::size_t looked_at_count_ = 0;
-  Cells background_{};
-  Cells recent_{};     // as the background, but soon
-  Cells deviation_{};  // from recent_: what sits still adds nothing to it
-  Marks moving_{};
-  Cells moving_for_{};  // seconds without a pause
-  Marks moved_before_{};
+  CellValues luma_{};  // of the newest frame
+  CellValues blue_{};
+  CellValues red_{};
+  CellValues levels_{};  // how many levels of 256 one of blue_ or red_ is
+  Background usual_luma_;
+  Background usual_blue_;
+  Background usual_red_;
+  CellMarks moving_{};
+  CellMarks moved_before_{};
+  CellValues moving_for_{};  // seconds without a pause
   std::optional<SteadyTime> last_;
   SteadyTime begun_{};  // the scene
 };

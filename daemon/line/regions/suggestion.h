@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "camera/preprocess/luma_grid.h"
+#include "camera/preprocess/cell_grid.h"
 #include "daemon/line/regions/tracks.h"
 #include "engine/base/area.h"
 #include "engine/base/clock.h"

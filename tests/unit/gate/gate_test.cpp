@@ -103,6 +103,17 @@ TEST(Gate, LooksAtAVisitorThatSitsStill) {
   }
 }
 
+TEST(Gate, DoesNotTakeABirdForTheBackground) {
+  Gate gate = gate_at_rest();
+  EXPECT_FALSE(decide(gate, kStart - milliseconds(100)));
+  const Area bird{.left = 0.4, .top = 0.35, .width = 0.2, .height = 0.35};
+  for (int i = 0; i < 1500; ++i) {
+    const Gate::Moment moment{.now = kStart + i * milliseconds(100), .birds = std::span(&bird, 1)};
+    EXPECT_FALSE(gate.decide(frame_of(kBird), moment)) << i;
+  }
+  EXPECT_TRUE(gate.motion()->moving);
+}
+
 TEST(Gate, LooksAtEveryPictureOfAFolder) {
   Gate gate = gate_at_rest();
   for (int i = 0; i < 100; ++i) {

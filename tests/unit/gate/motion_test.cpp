@@ -19,7 +19,7 @@ using camera::kGridColumns;
 constexpr SteadyTime kStart{std::chrono::hours(1)};
 constexpr std::chrono::milliseconds kPeriod{100};
 
-using Cells = std::array<float, kGridCells>;
+using camera::Cells;
 using Weather = std::function<void(int frame, Cells& cells)>;
 
 std::size_t cell(int column, int row) { return static_cast<std::size_t>(row * kGridColumns + column); }
@@ -35,13 +35,16 @@ class Garden {
     for (int i = 0; i < frames; ++i) moving += next(weather).moving ? 1 : 0;
     return moving;
   }
-  Motion next(const Weather& weather = {}) {
+  Motion next(const Weather& weather = {}, std::span<const Area> kept = {}) {
     Cells cells;
+    const auto noise = [this] { return std::uniform_real_distribution<float>(-1, 1)(random_); };
     for (std::size_t i = 0; i < kGridCells; ++i) {
-      cells[i] = 60 + static_cast<float>((i * 37) % 120) + std::uniform_real_distribution<float>(-1, 1)(random_);
+      cells.luma[i] = 60 + static_cast<float>((i * 37) % 120) + noise();
+      cells.blue[i] = (0.6F + 0.1F * static_cast<float>(i % 7)) * cells.luma[i] + noise();
+      cells.red[i] = (0.7F + 0.1F * static_cast<float>(i % 5)) * cells.luma[i] + noise();
     }
     if (weather) weather(frame_, cells);
-    return detector_.update(cells, kStart + frame_++ * kPeriod);
+    return detector_.update(cells, kStart + frame_++ * kPeriod, kept);
   }
   std::mt19937& random() { return random_; }
   [[nodiscard]] int frame() const { return frame_; }
@@ -55,7 +58,7 @@ class Garden {
 Weather bird_at(int column, int row) {
   return [=](int /*frame*/, Cells& cells) {
     for (int y = row; y < row + 3; ++y) {
-      for (int x = column; x < column + 4; ++x) cells[cell(x, y)] = 20;
+      for (int x = column; x < column + 4; ++x) cells.luma[cell(x, y)] = 20;
     }
   };
 }
@@ -73,7 +76,7 @@ TEST(MotionDetector, TellsEachClusterTheLargestFirst) {
   const Motion motion = garden.next([](int /*frame*/, Cells& cells) {
     bird_at(2, 2)(0, cells);
     for (int y = 14; y < 20; ++y) {
-      for (int x = 25; x < 31; ++x) cells[cell(x, y)] = 20;
+      for (int x = 25; x < 31; ++x) cells.luma[cell(x, y)] = 20;
     }
   });
   ASSERT_EQ(motion.cluster_count, 2U);
@@ -90,7 +93,7 @@ TEST(MotionDetector, KeepsTheLargestOfManyClusters) {
   const Motion motion = garden.next([](int /*frame*/, Cells& cells) {
     for (int i = 0; i < 20; ++i) {
       for (int x = 0; x < (i == 19 ? 3 : 2); ++x) {
-        for (int y = 0; y < 2; ++y) cells[cell(1 + (i % 10) * 4 + x, 3 + (i / 10) * 8 + y)] = 20;
+        for (int y = 0; y < 2; ++y) cells.luma[cell(1 + (i % 10) * 4 + x, 3 + (i / 10) * 8 + y)] = 20;
       }
     }
   });
@@ -113,6 +116,77 @@ TEST(MotionDetector, SeesABirdInTheFirstFrameAndWhereItIs) {
   EXPECT_EQ(motion.where, (Area{10.0 / 40, 8.0 / 24, 4.0 / 40, 3.0 / 24}));
 }
 
+// A robin among leaves of its brightness.
+Weather red_bird_at(int column, int row) {
+  return [=](int /*frame*/, Cells& cells) {
+    for (int y = row; y < row + 3; ++y) {
+      for (int x = column; x < column + 4; ++x) cells.red[cell(x, y)] += 40;
+    }
+  };
+}
+
+TEST(MotionDetector, SeesABirdOfTheBackgroundsBrightnessByItsColour) {
+  Garden garden;
+  garden.watch(100);
+  EXPECT_EQ(garden.next(red_bird_at(10, 8)).where, (Area{10.0 / 40, 8.0 / 24, 4.0 / 40, 3.0 / 24}));
+}
+
+TEST(MotionDetector, TakesAWhiteBalanceThatFollowsForNothing) {
+  Garden garden;
+  const Weather evening = [](int frame, Cells& cells) {
+    const float warmer = 0.15F * std::min(1.0F, static_cast<float>(frame) / 300);
+    for (std::size_t i = 0; i < kGridCells; ++i) {
+      cells.red[i] *= 1 + warmer;
+      cells.blue[i] *= 1 - warmer;
+    }
+  };
+  EXPECT_EQ(garden.watch(1000, evening), 0);
+}
+
+TEST(MotionDetector, TakesAColouredGardensDuskForNothing) {
+  Garden garden;
+  const Weather dusk = [](int frame, Cells& cells) {
+    const float light = std::exp(-static_cast<float>(frame) / 6000);
+    for (std::size_t i = 0; i < kGridCells; ++i) {
+      cells.luma[i] *= light;
+      cells.red[i] *= light;
+      cells.blue[i] *= light;
+    }
+  };
+  EXPECT_EQ(garden.watch(9000, dusk), 0);
+}
+
+TEST(MotionDetector, GetsUsedToFalseColoursOfTheNight) {
+  Garden garden;
+  const Weather night = [&garden](int /*frame*/, Cells& cells) {
+    std::uniform_real_distribution<float> blotch(-9, 9);
+    for (std::size_t i = 0; i < kGridCells; ++i) {
+      cells.luma[i] = 12 + cells.luma[i] / 20;
+      cells.red[i] = cells.luma[i] + blotch(garden.random());
+      cells.blue[i] = cells.luma[i] + blotch(garden.random());
+    }
+  };
+  garden.watch(600, night);
+  EXPECT_LT(garden.watch(600, night), 30);
+}
+
+TEST(MotionDetector, GoesOnSeeingABirdThatIsKeptForAsLongAsItIs) {
+  Garden garden;
+  garden.watch(300);
+  const Area around{.left = 9.0 / 40, .top = 7.0 / 24, .width = 6.0 / 40, .height = 5.0 / 24};
+  const Weather bird = bird_at(10, 8);
+  for (int i = 0; i < 3000; ++i) static_cast<void>(garden.next(bird, std::span(&around, 1)));
+  EXPECT_EQ(garden.next(bird).where, (Area{10.0 / 40, 8.0 / 24, 4.0 / 40, 3.0 / 24}));
+}
+
+TEST(MotionDetector, LeavesNothingBehindOfABirdThatWasKept) {
+  Garden garden;
+  garden.watch(300);
+  const Area around{.left = 9.0 / 40, .top = 7.0 / 24, .width = 6.0 / 40, .height = 5.0 / 24};
+  for (int i = 0; i < 1200; ++i) static_cast<void>(garden.next(bird_at(10, 8), std::span(&around, 1)));
+  EXPECT_EQ(garden.watch(100), 0);
+}
+
 TEST(MotionDetector, GoesOnSeeingABirdThatSitsStillForHalfAMinute) {
   Garden garden;
   garden.watch(300);
@@ -129,7 +203,7 @@ TEST(MotionDetector, ForgetsWhatStaysForGood) {
 TEST(MotionDetector, TakesDuskForNothing) {
   Garden garden;
   const Weather dusk = [](int frame, Cells& cells) {
-    for (float& value : cells) value *= std::exp(-static_cast<float>(frame) / 6000);
+    for (float& value : cells.luma) value *= std::exp(-static_cast<float>(frame) / 6000);
   };
   EXPECT_EQ(garden.watch(12'000, dusk), 0);
 }
@@ -138,7 +212,7 @@ TEST(MotionDetector, TakesCloudsForNothing) {
   Garden garden;
   const Weather clouds = [](int frame, Cells& cells) {
     const float light = 0.92F + 0.08F * std::sin(static_cast<float>(frame) / 40);
-    for (float& value : cells) value *= light;
+    for (float& value : cells.luma) value *= light;
   };
   garden.watch(600, clouds);
   EXPECT_EQ(garden.watch(2000, clouds), 0);
@@ -148,7 +222,7 @@ TEST(MotionDetector, TakesSingleDropsOfRainForNothing) {
   Garden garden;
   garden.watch(50);
   const Weather rain = [&garden](int /*frame*/, Cells& cells) {
-    for (int drop = 0; drop < 6; ++drop) cells[garden.random()() % kGridCells] += 40;
+    for (int drop = 0; drop < 6; ++drop) cells.luma[garden.random()() % kGridCells] += 40;
   };
   EXPECT_LT(garden.watch(1000, rain), 120);
 }
@@ -158,7 +232,7 @@ TEST(MotionDetector, LearnsTheLeavesThatMoveInTheWind) {
   const Weather wind = [&garden](int /*frame*/, Cells& cells) {
     for (int y = 2; y < 8; ++y) {
       for (int x = 25; x < 33; ++x)
-        cells[cell(x, y)] += std::uniform_real_distribution<float>(-25, 25)(garden.random());
+        cells.luma[cell(x, y)] += std::uniform_real_distribution<float>(-25, 25)(garden.random());
     }
   };
   EXPECT_GT(garden.watch(20, wind), 10);
@@ -175,7 +249,7 @@ TEST(MotionDetector, TakesALampForANewScene) {
   Garden garden;
   garden.watch(100);
   const Weather lamp = [](int /*frame*/, Cells& cells) {
-    for (std::size_t i = 0; i < kGridCells; ++i) cells[i] = 200 - static_cast<float>((i * 53) % 90);
+    for (std::size_t i = 0; i < kGridCells; ++i) cells.luma[i] = 200 - static_cast<float>((i * 53) % 90);
   };
   EXPECT_TRUE(garden.next(lamp).new_scene);
   EXPECT_EQ(garden.watch(100, lamp), 0);
@@ -192,7 +266,7 @@ TEST(MotionDetector, LooksAtItsRegionOnly) {
 TEST(MotionDetector, FollowsTheVisitorsOfTheScene) {
   camera::demo::ScenePainter painter(3, 320, 192);
   camera::DemoFrame frame;
-  camera::LumaGrid grid;
+  camera::CellGrid grid;
   MotionDetector detector(std::nullopt);
   int arrivals = 0;
   int seen = 0;
