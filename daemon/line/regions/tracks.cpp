@@ -17,6 +17,8 @@ constexpr double kSameThing = 0.3;
 constexpr double kInside = 0.7;
 // Of a box: what moves in it is a part of the bird.
 constexpr double kPart = 0.5;
+// So many times a bird's box: leaves that move around it, and not the bird.
+constexpr double kGrown = 4;
 // Where nothing was proposed for so long, nothing is there; where somebody was, looks say when it is gone.
 constexpr std::chrono::seconds kNothingMoved{5};
 constexpr std::chrono::milliseconds kGone{1500};
@@ -42,6 +44,12 @@ Area larger(const Area& area, double factor) {
 double share_of_smaller(const Area& a, const Area& b) { return overlap(a, b) / std::min(a.size(), b.size()); }
 
 bool is_inside(const Area& inner, const Area& outer) { return overlap(inner, outer) >= kInside * inner.size(); }
+
+// What moves is a part of the bird, or the bird and much around it: as far as is known it is where it was.
+bool is_still_there(const Track& bird, const Area& moving) {
+  return (is_inside(moving, bird.box) && moving.size() < kPart * bird.box.size()) ||
+         (is_inside(bird.box, moving) && moving.size() > kGrown * bird.box.size());
+}
 
 // Between nothing in common (0) and the same; of neighbours within reach a little.
 double nearness(const Area& a, const Area& b) {
@@ -123,7 +131,7 @@ void Tracks::claim(const Scene& scene, Proposals& proposals, Claimed& claimed, S
       }
       taken = true;
       region.track = track->id;
-      if (track->somebody && is_inside(region.box, track->box) && region.box.size() < kPart * track->box.size()) {
+      if (track->somebody && is_still_there(*track, region.box)) {
         region.box = track->box;
         region.part = scene.square_around(region.box);
       }

@@ -100,6 +100,12 @@ TEST_F(TracksTest, WhatMovesOfASittingBirdIsThatBird) {
   EXPECT_EQ(regions_.items[0].box, kLeft) << "not its head alone";
 }
 
+TEST_F(TracksTest, LeavesThatMoveAroundABirdAreNotTheBird) {
+  frame({kLeft}, Seen::kBird);
+  EXPECT_EQ(frame({{.left = 0, .top = 0.2, .width = 0.5, .height = 0.5}}, Seen::kBird), "a");
+  EXPECT_EQ(regions_.items[0].box, kLeft);
+}
+
 TEST_F(TracksTest, ABirdIsGoneWhenLooksSaySo) {
   frame({kLeft}, Seen::kBird);
   frames(9, {}, Seen::kNobody);
