@@ -14,7 +14,7 @@ import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from PIL import Image, ImageChops, ImageDraw, ImageFilter
+from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageOps
 
 WIDTH, HEIGHT, FPS = 960, 540, 5
 START = 1_777_874_400  # 2026-05-04T06:00:00Z, where replays of made pictures begin, too
@@ -34,6 +34,7 @@ class Stay:
     y: float
     height: float  # of the picture's
     hops: bool = True
+    company: int = -1  # those who are there at once
 
 
 @dataclass
@@ -47,17 +48,29 @@ class Scene:
     light: float = 0.03  # share by which clouds change it
     noise: int = 2
     night: bool = False
-    thing: str = ""  # what else moves: squirrel, feeder, overlay, patch
+    thing: str = ""  # what else moves: squirrel, feeder, overlay, patch (of sun, which comes round every three minutes)
 
 
 def birds_of(corpus):
-    """(species, photo): each bird once, of those that the model names right however its picture is scaled."""
-    expected = json.loads((corpus / "expected_top1.json").read_text())["models/bird_mobilenetv2_fp32.onnx"]
-    found = {}
-    for photo, entry in expected.items():
-        if entry.get("firm"):
-            found.setdefault(entry["top1"].split(" (")[0].lower().replace(" ", "-"), photo)
-    return list(found.items())
+    """(species, photo) of every photograph of a bird, those of one species far apart."""
+    found = []
+    for photo in json.loads((corpus / "corpus.json").read_text())["photos"]:
+        names = photo.get("accept", {}).get("inat_bird", [])
+        if names:
+            found.append((names[0].split(" (")[0].lower().replace(" ", "-"), photo["file"]))
+    return [found[9 * i % len(found)] for i in range(len(found))]
+
+
+def pairs_of(birds, count):
+    """Different birds, none of the pair before."""
+    pairs = []
+    for step in range(3, len(birds)):
+        for i, one in enumerate(birds):
+            other = birds[(i + step) % len(birds)]
+            before = {species for bird in pairs[-1:] for species, _ in bird}
+            if one[0] != other[0] and not before & {one[0], other[0]} and len(pairs) < count:
+                pairs.append((one, other))
+    return pairs
 
 
 def scenes_of(corpus, places):
@@ -69,27 +82,28 @@ def scenes_of(corpus, places):
             stays = [Stay(species, photo, LEAD + 18 * i, LEAD + 18 * i + 8, x, y, share)
                      for i, (species, photo) in enumerate(birds)]
             scenes.append(Scene(f"one_{share:.0%}_{place}".replace("%", ""), f"one at {share:.0%}", LEAD + 18 * len(birds), stays))
-    pairs = [(birds[i], birds[(i + 7) % len(birds)]) for i in range(min(8, len(birds)))]
+    pairs = pairs_of(birds, 25)
     stays = []
     for i, pair in enumerate(pairs):
         for (species, photo), x, late in zip(pair, (0.28, 0.7), (0, 1.5)):
-            stays.append(Stay(species, photo, LEAD + 26 * i + late, LEAD + 26 * i + 14, x, 0.5, 0.3))
+            stays.append(Stay(species, photo, LEAD + 26 * i + late, LEAD + 26 * i + 14, x, 0.5, 0.3, company=i))
     scenes.append(Scene("two_30", "two at 30%", LEAD + 26 * len(pairs), stays))
     stays = []
-    for i in range(3):
-        for j, x in enumerate((0.14, 0.38, 0.62, 0.86)):
-            species, photo = birds[(4 * i + j) % len(birds)]
-            stays.append(Stay(species, photo, LEAD + 34 * i + 2 * j, LEAD + 34 * i + 22, x, 0.45 + 0.1 * (j % 2), 0.25))
-    scenes.append(Scene("four_25", "four at 25%", LEAD + 34 * 3, stays))
-    for i in (0, 3):
+    for i in range(6):
+        several = [birds[(9 * i + 5 * j) % len(birds)] for j in range(4)]
+        for j, ((species, photo), x) in enumerate(zip(several, (0.14, 0.38, 0.62, 0.86))):
+            stays.append(Stay(species, photo, LEAD + 38 * i + 2 * j, LEAD + 38 * i + 22, x, 0.45 + 0.1 * (j % 2), 0.25, company=i))
+    scenes.append(Scene("four_25", "four at 25%", LEAD + 38 * 6, stays))
+    for i in (0, 3, 8, 13):
         species, photo = birds[i]
         scenes.append(Scene(f"sitting_{i}", "five minutes of sitting", LEAD + 320,
                             [Stay(species, photo, LEAD, LEAD + 300, 0.55, 0.5, 0.35, hops=False)]))
     stays = [Stay(species, photo, LEAD + 20 * i, LEAD + 20 * i + 10, 0.45, 0.5, 0.5)
-             for i, (species, photo) in enumerate(birds[:6])]
-    scenes.append(Scene("night", "night, one at 50%", LEAD + 120, stays, noise=7, night=True))
-    scenes += [Scene("wind", "nobody: wind", 120, wind=16), Scene("rain", "nobody: rain", 120, wind=4, rain=60),
-               Scene("light", "nobody: light", 120, light=0.35, thing="patch"),
+             for i, (species, photo) in enumerate(birds[:14])]
+    scenes.append(Scene("night", "night, one at 50%", LEAD + 20 * 14, stays, noise=7, night=True))
+    scenes += [Scene("wind", "nobody: wind", 900, wind=16), Scene("rain", "nobody: rain", 900, wind=4, rain=60),
+               Scene("light", "nobody: light", 900, light=0.35, thing="patch"),
+               Scene("storm", "nobody: all three", 900, wind=16, rain=40, light=0.25, thing="patch"),
                Scene("squirrel", "nobody: squirrel", 60, thing="squirrel"),
                Scene("feeder", "nobody: swinging feeder", 60, wind=4, thing="feeder"),
                Scene("overlay", "nobody: overlay", 60, thing="overlay")]
@@ -166,12 +180,21 @@ class Garden:
         return picture
 
 
+def open_photo(path, height):
+    """As a person sees it, in RGB."""
+    photo = Image.open(path)
+    photo.draft("RGB", (2 * height, 2 * height))
+    if photo.mode.startswith("I;16"):
+        photo = photo.point(lambda value: value / 257).convert("L")
+    return ImageOps.exif_transpose(photo).convert("RGB")
+
+
 class Bird:
     """A photograph, cut out softly, and where it is at a time of its stay."""
 
     def __init__(self, stay, corpus):
         self.stay = stay
-        photo = Image.open(corpus / stay.photo).convert("RGB")
+        photo = open_photo(corpus / stay.photo, round(HEIGHT * stay.height))
         height = round(HEIGHT * stay.height)
         width = min(round(photo.width * height / photo.height), round(1.4 * height))
         scale = max(width / photo.width, height / photo.height)
@@ -224,6 +247,7 @@ def draw_thing(scene, picture, t):
     elif scene.thing == "patch":
         strength = max(0.0, math.sin(t / 6.0))
         mask = Image.new("L", picture.size, 0)
+        t %= 180
         ImageDraw.Draw(mask).polygon(((300 + 3 * t, 80), (520 + 3 * t, 120), (480 + 3 * t, 400), (250 + 3 * t, 360)),
                                      fill=round(110 * strength))
         picture.paste(Image.new("RGB", picture.size, (255, 244, 200)), (0, 0), mask.filter(ImageFilter.GaussianBlur(6)))
