@@ -26,6 +26,7 @@ void config(std::span<const std::byte> bytes) {
   const MemoryFile file(bytes);
   load({.file = file.path()});
   const std::string value(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  load({.settings = kinglet::config::SettingsText{.file = "settings.toml", .text = value}, .folder = "/nowhere"});
   load({.folder = "/nowhere", .assignments = {"decide.min_score=" + value, value}});
 }
 

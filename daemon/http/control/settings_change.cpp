@@ -78,7 +78,8 @@ std::expected<std::vector<SettingValue>, Reply> read_patch(const SettingsDesk& d
     if (name.contains('.')) {
       values.push_back(wish_of(desk, name, value));
     } else if (value.is_object()) {
-      for (const auto& [key, one] : value.items()) values.push_back(wish_of(desk, format_text("{}.{}", name, key), one));
+      for (const auto& [key, one] : value.items())
+        values.push_back(wish_of(desk, format_text("{}.{}", name, key), one));
     } else {
       return bad(format_text("\"{}\" is no section of keys", printable(name, 80)));
     }

@@ -129,6 +129,23 @@ TEST(SettingsText, IsReadAsItIsWritten) {
   EXPECT_EQ(loaded->settings, settings);
 }
 
+TEST(SettingsText, TakesEveryDefaultOfWhatMayBeSet) {
+  Settings defaults;
+  for (const Key& key : key_table()) {
+    if (key.settable) defaults[key.full_name()] = key.default_text;
+  }
+  const auto read = [](const Settings& settings) {
+    return load(
+        {.settings = SettingsText{.file = "settings.toml", .text = settings_text(settings)}, .folder = "/nowhere"});
+  };
+  const auto once = read(defaults);
+  ASSERT_TRUE(once) << report("test", once.error());
+  EXPECT_EQ(once->settings.size(), defaults.size());
+  const auto again = read(once->settings);
+  ASSERT_TRUE(again) << report("test", again.error());
+  EXPECT_EQ(again->settings, once->settings) << "what was written is read as the same";
+}
+
 TEST(JsonText, DiffersFromTomlForTablesOnly) {
   EXPECT_EQ(json_text("0.5"), "0.5");
   EXPECT_EQ(json_text("[\"a\", \"b\"]"), "[\"a\", \"b\"]");
