@@ -58,10 +58,10 @@ enum class Unlisted : std::uint8_t { kRefuse, kFlag };  // a bird that is not on
 // Names of birds are species_id, scientific or common names or labels; a genus stands for all its species.
 struct DecideOptions {
   // What a picture that somebody chose has to reach; many looks at one bird make surer than that, a glance less sure.
-  double min_score = 0.60;   // a best score below is kBelowThreshold
+  double min_score = 0.50;   // a best score below is kBelowThreshold
   double min_margin = 0.15;  // best minus second below is kAmbiguous
   // More than this share of the scores outside the best five is kBelowThreshold: nothing that the model knows looks so.
-  double max_rest = 0.24;
+  double max_rest = 0.30;
   double genus_score = 0.80;  // of a genus (any parent) whose parts are not sure; above 1 never
   std::vector<std::pair<std::string, double>> scores;  // min_score of single birds
   std::vector<std::string> allow;                      // empty: all

@@ -61,7 +61,7 @@ class LoadTest : public ::testing::Test {
 
 TEST_F(LoadTest, WorksWithoutAnyFile) {
   const Config config = loaded();
-  EXPECT_EQ(config.decide.min_score, 0.6);
+  EXPECT_EQ(config.decide.min_score, 0.5);
   EXPECT_EQ(config.decide.min_margin, 0.15);
   EXPECT_EQ(config.source.spec, "auto");
   EXPECT_EQ(config.source.size, (PixelSize{1280, 720}));
@@ -91,7 +91,7 @@ TEST_F(LoadTest, ConfigFileReplacesTheFolder) {
   write("conf.d/10-a.toml", "[decide]\nmin_margin = 0.2\n");
   write("other.toml", "[gate]\nmax_fps = 3\n");
   options_.file = folder_ / "other.toml";
-  EXPECT_EQ(loaded().decide.min_score, 0.6);
+  EXPECT_EQ(loaded().decide.min_score, 0.5);
   EXPECT_EQ(loaded().gate.max_fps, 3);
 }
 
