@@ -55,7 +55,7 @@ class Control(ScratchFolder):
         keys = self.get("/api/v1/config").json()["keys"]
         self.assertEqual(keys["decide.min_score"], {
             "value": 0.55, "source": self.settings.name + ":2", "reload": "live", "settable": True, "kind": "number",
-            "help": "A best score below this is no answer (outcome below_threshold).", "default": 0.6,
+            "help": "A best score below this is no answer (outcome below_threshold).", "default": 0.5,
             "range": {"least": 0, "most": 1}})
         self.assertEqual(keys["look.propose"]["choices"], ["auto", "whole", "motion", "fixed"])
         self.assertEqual((keys["gate.max_fps"]["unit"], keys["source.spec"]["settable"]), ("frames a second", False))

@@ -81,7 +81,7 @@ class Change(Settings):
         self.assertEqual(change["changes"], [{"key": "decide.min_margin", "after": 1}, {"key": "decide.min_score", "after": 1}])
 
         reply = self.undo()
-        self.assertEqual((reply.status, reply.json()["keys"]["decide.min_score"]["value"]), (200, 0.6), reply.body)
+        self.assertEqual((reply.status, reply.json()["keys"]["decide.min_score"]["value"]), (200, 0.5), reply.body)
         daemon.until(lambda: self.outcome() == "accepted", "a bird again")
         self.assert_problem(self.undo(), 409, "nothing-to-undo")
 

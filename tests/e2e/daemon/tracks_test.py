@@ -28,7 +28,7 @@ class Tracks(ScratchFolder):
             track = self.unnamed(daemon)
             self.assertGreater(track["looks"], 1)
             self.assertEqual(track["likeliest"]["species_id"], track["top"][0]["species_id"])
-            self.assertEqual(track["likeliest"]["wanted_score"], 0.6)
+            self.assertEqual(track["likeliest"]["wanted_score"], 0.5)
             crop = daemon.ask(track["links"]["crop"])
             self.assertEqual((crop.status, crop.headers["content-type"], crop.body[:2]), (200, "image/jpeg", b"\xff\xd8"))
             self.assertEqual(self.patch(daemon, track, {"verdict": "confirmed"}, {"Authorization": "Bearer kgl_x"}).status, 401)

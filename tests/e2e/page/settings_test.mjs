@@ -38,8 +38,8 @@ test("a number is changed with a keyboard, shown as a difference first, and undo
   const form = row(page, "decide.min_score").locator("form");
   await page.keyboard.press("Control+A");
   await page.keyboard.type("0.75");
-  assert.equal(await form.locator("output").textContent(), "0.6 → 0.75");
-  assert.match(await form.textContent(), /0 to 1 · default 0.6 · counts at once/);
+  assert.equal(await form.locator("output").textContent(), "0.5 → 0.75");
+  assert.match(await form.textContent(), /0 to 1 · default 0.5 · counts at once/);
   await assertAccessible(page, "a setting's form");
   await assertFits(page, "a setting's form");
   await form.scrollIntoViewIfNeeded();
@@ -50,7 +50,7 @@ test("a number is changed with a keyboard, shown as a difference first, and undo
   assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Change: decide.min_score");
   await page.getByRole("button", {name: "Undo", exact: true}).last().click();
   await page.locator("#settings-undo").waitFor({state: "hidden"});
-  assert.equal((await key("decide.min_score")).value, 0.6);
+  assert.equal((await key("decide.min_score")).value, 0.5);
   await closeClean(page);
 });
 

@@ -73,18 +73,18 @@ class SettingsKeeperTest : public ::testing::Test {
 
 TEST_F(SettingsKeeperTest, WhatIsSetCountsAtOnceIsKeptAndIsTold) {
   start();
-  ASSERT_TRUE(set("decide.min_score", "0.5"));
+  ASSERT_TRUE(set("decide.min_score", "0.7"));
   ASSERT_EQ(taken_.size(), 1U);
   ASSERT_TRUE(taken_[0].line);
-  EXPECT_EQ(taken_[0].line->decide.min_score, 0.5);
-  EXPECT_EQ(value("decide.min_score"), "0.5");
-  EXPECT_THAT(said_, HasSubstr("settings: decide.min_score = 0.5; by owner"));
-  EXPECT_THAT(text_of(state_ / "settings.toml"), HasSubstr("\ndecide.min_score = 0.5\n"));
+  EXPECT_EQ(taken_[0].line->decide.min_score, 0.7);
+  EXPECT_EQ(value("decide.min_score"), "0.7");
+  EXPECT_THAT(said_, HasSubstr("settings: decide.min_score = 0.7; by owner"));
+  EXPECT_THAT(text_of(state_ / "settings.toml"), HasSubstr("\ndecide.min_score = 0.7\n"));
   struct stat status{};
   ASSERT_EQ(stat((state_ / "settings.toml").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600U);
   start();
-  EXPECT_EQ(value("decide.min_score"), "0.5") << "the next start has it";
+  EXPECT_EQ(value("decide.min_score"), "0.7") << "the next start has it";
 }
 
 TEST_F(SettingsKeeperTest, WhatOnlyAStartTakesWaits) {
@@ -128,7 +128,7 @@ TEST_F(SettingsKeeperTest, WhatStaysInTheFilesIsRefused) {
 TEST_F(SettingsKeeperTest, WhatTheOwnersFileSaysHasToBeChangedThere) {
   write_file("decide.min_score = 0.7\n");
   start();
-  const auto refused = set("decide.min_score", "0.5");
+  const auto refused = set("decide.min_score", "0.8");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().why, Why::kSetInFile);
   EXPECT_THAT(refused.error().faults.at(0).message, HasSubstr("kinglet.toml:2"));
@@ -140,7 +140,7 @@ TEST_F(SettingsKeeperTest, WhatTheOwnersFileSaysHasToBeChangedThere) {
 
 TEST_F(SettingsKeeperTest, UndoGoesBackStepByStep) {
   start();
-  ASSERT_TRUE(set("decide.min_score", "0.5"));
+  ASSERT_TRUE(set("decide.min_score", "0.7"));
   ASSERT_TRUE(set("gate.max_fps", "4"));
   ASSERT_TRUE(keeper_->change(wish({{"decide.min_score", std::nullopt}})));
   start();
@@ -148,13 +148,13 @@ TEST_F(SettingsKeeperTest, UndoGoesBackStepByStep) {
   ASSERT_EQ(history.size(), 3U);
   EXPECT_EQ(history[0].by, "owner");
   ASSERT_EQ(history[0].parts.size(), 1U);
-  EXPECT_EQ(history[0].parts[0].before, "0.5");
+  EXPECT_EQ(history[0].parts[0].before, "0.7");
   EXPECT_EQ(history[0].parts[0].after, std::nullopt);
   ASSERT_TRUE(keeper_->undo(wish({})));
+  EXPECT_EQ(value("decide.min_score"), "0.7");
+  ASSERT_TRUE(keeper_->undo(wish({})));
+  ASSERT_TRUE(keeper_->undo(wish({})));
   EXPECT_EQ(value("decide.min_score"), "0.5");
-  ASSERT_TRUE(keeper_->undo(wish({})));
-  ASSERT_TRUE(keeper_->undo(wish({})));
-  EXPECT_EQ(value("decide.min_score"), "0.6");
   EXPECT_EQ(value("gate.max_fps"), "10");
   const auto refused = keeper_->undo(wish({}));
   ASSERT_FALSE(refused);
@@ -218,13 +218,13 @@ TEST_F(SettingsKeeperTest, AFileThatCannotBeUsedIsNoReasonNotToStart) {
     EXPECT_EQ(value("gate.max_fps"), "6");
     EXPECT_EQ(keeper_->state().trouble, trouble_);
     EXPECT_THAT(set_settings_aside(state_), HasSubstr("settings.toml.damaged"));
-    EXPECT_TRUE(set("decide.min_score", "0.5"));
+    EXPECT_TRUE(set("decide.min_score", "0.7"));
     EXPECT_EQ(keeper_->state().trouble, "");
   }
 }
 
 TEST_F(SettingsKeeperTest, AFaultOfTheOwnersFileIsToldAsSuch) {
-  std::ofstream(state_ / "settings.toml") << "decide.min_score = 0.5\n";
+  std::ofstream(state_ / "settings.toml") << "decide.min_score = 0.7\n";
   write_file("time.zone = \"x/y\"\n");
   const auto usable = load_usable_settings(load_);
   ASSERT_FALSE(usable);
