@@ -56,11 +56,11 @@ void SnapshotBoard::offer(const camera::FrameView& view, const camera::FrameInfo
 }
 
 Result<std::shared_ptr<const Snapshot>> SnapshotBoard::get(int width, SteadyClock::duration shared_for,
-                                                           const std::optional<Mark>& mark) {
+                                                           std::span<const Mark> marks) {
   const SteadyTime start = SteadyClock::now();
   wanted_until_.store((start + kWantedFor).time_since_epoch().count(), std::memory_order_relaxed);
   MutexLock encode_lock(encode_mutex_);
-  if (const auto found = encoded_.find({width, mark.has_value()});
+  if (const auto found = encoded_.find({width, !marks.empty()});
       found != encoded_.end() && start - found->second.made < shared_for) {
     return found->second.snapshot;
   }
@@ -73,22 +73,22 @@ Result<std::shared_ptr<const Snapshot>> SnapshotBoard::get(int width, SteadyCloc
   if (SteadyClock::now() - newest_->at > kTooOld) {
     return fail(ErrorCode::kUnavailable, "the last frame is older than 5 s");
   }
-  return encode(width, mark);
+  return encode(width, marks);
 }
 
-Result<std::shared_ptr<const Snapshot>> SnapshotBoard::encode(int width, const std::optional<Mark>& mark) {
-  Encoded& encoded = encoded_[{width, mark.has_value()}];
+Result<std::shared_ptr<const Snapshot>> SnapshotBoard::encode(int width, std::span<const Mark> marks) {
+  Encoded& encoded = encoded_[{width, !marks.empty()}];
   if (encoded.snapshot && encoded.at == newest_->at) return encoded.snapshot;
   auto snapshot = std::make_shared<Snapshot>();
   const camera::FrameView& view = newest_->view;
   snapshot->info = newest_->info;
   const bool scale = width > 0 && width < view.width;
-  if (view.format == camera::PixelFormat::kMjpeg && !scale && !mark) {
+  if (view.format == camera::PixelFormat::kMjpeg && !scale && marks.empty()) {
     const std::span<const std::byte> jpeg = view.planes[0].bytes;
     snapshot->jpeg.assign(jpeg.begin(), jpeg.end());
   } else {
     camera::Image image = KINGLET_TRY(camera::to_rgb(view));
-    if (mark) draw(*mark, scale ? static_cast<double>(width) / image.width : 1, image);
+    for (const Mark& mark : marks) draw(mark, scale ? static_cast<double>(width) / image.width : 1, image);
     if (scale) {
       const int height = std::max(1, static_cast<int>(std::int64_t{image.height} * width / image.width));
       image = KINGLET_TRY(camera::resize_like_pillow(image.view(), {0, 0, image.width, image.height}, width, height,

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -18,7 +18,7 @@
 
 namespace kinglet::daemon {
 
-// Where the model looked, and whether it gave an answer.
+// Where the model looked, and whether it gave an answer there.
 struct Mark {
   camera::CropRect where;  // in pixels of the frame
   bool accepted = false;
@@ -38,9 +38,9 @@ class SnapshotBoard {
   // The newest frame, `width` pixels wide when that is not 0 and smaller than the frame. Waits a moment for a fresh
   // copy, unless a picture of this width was encoded less than `shared_for` ago. kUnavailable when the last frame is
   // older than 5 s or there was none; kBadData when it cannot be decoded.
-  // `mark` is drawn around its part of the frame; all who ask within the time for a picture with a mark share one.
+  // `marks` are drawn around their parts of the frame; all who ask within the time for a picture with marks share one.
   [[nodiscard]] Result<std::shared_ptr<const Snapshot>> get(int width, SteadyClock::duration shared_for = {},
-                                                            const std::optional<Mark>& mark = {});
+                                                            std::span<const Mark> marks = {});
 
  private:
   struct Encoded {
@@ -48,7 +48,7 @@ class SnapshotBoard {
     SteadyTime at{};  // of the copy that it was made of
     SteadyTime made{};
   };
-  [[nodiscard]] Result<std::shared_ptr<const Snapshot>> encode(int width, const std::optional<Mark>& mark)
+  [[nodiscard]] Result<std::shared_ptr<const Snapshot>> encode(int width, std::span<const Mark> marks)
       KINGLET_REQUIRES(encode_mutex_);
 
   std::atomic<SteadyTime::rep> wanted_until_{0};
@@ -56,7 +56,7 @@ class SnapshotBoard {
 
   Mutex encode_mutex_;  // of who takes from frames_: one frame is encoded at a time
   const FrameCopy* newest_ KINGLET_GUARDED_BY(encode_mutex_) = nullptr;  // of frames_
-  // The newest of each width, with and without a mark.
+  // The newest of each width, with and without marks.
   std::map<std::pair<int, bool>, Encoded> encoded_ KINGLET_GUARDED_BY(encode_mutex_);
 };
 

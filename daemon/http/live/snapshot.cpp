@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /snapshot.jpg: the newest frame.
 #include "daemon/capture/snapshot.h"
+
+#include <ranges>
+
 #include "daemon/answer/latest.h"
 #include "daemon/doctor/health.h"
 #include "daemon/http/live/stats.h"
@@ -12,11 +15,16 @@
 
 namespace kinglet::daemon::http {
 
-std::optional<Mark> newest_mark(const Latest<Prediction>& latest) {
+std::vector<Mark> newest_marks(const Latest<Prediction>& latest) {
   constexpr std::chrono::seconds kNews{3};
   const std::optional<Prediction> newest = latest.get();
-  if (!newest || std::chrono::system_clock::now() - newest->at > kNews) return std::nullopt;
-  return Mark{.where = newest->crop, .accepted = newest->answer.outcome == Outcome::kAccepted};
+  std::vector<Mark> marks;
+  if (!newest || std::chrono::system_clock::now() - newest->at > kNews) return marks;
+  // The best one last, so that no other lies over it.
+  for (const RegionLook& look : std::views::reverse(newest->looks())) {
+    marks.push_back({.where = look.crop, .accepted = look.outcome == Outcome::kAccepted});
+  }
+  return marks;
 }
 
 Reply get_snapshot(const PicturesView& view, const Call& call) {
@@ -25,7 +33,7 @@ Reply get_snapshot(const PicturesView& view, const Call& call) {
   const auto overlay = integer_parameter(call, "overlay", 0, {0, 1});
   if (!overlay) return overlay.error();
   const Result<std::shared_ptr<const Snapshot>> snapshot =
-      view.snapshots.get(static_cast<int>(*width), {}, *overlay == 1 ? newest_mark(view.latest) : std::nullopt);
+      view.snapshots.get(static_cast<int>(*width), {}, *overlay == 1 ? newest_marks(view.latest) : std::vector<Mark>());
   if (!snapshot) {
     const CameraStatus camera = view.vitals().camera;
     return problem(

@@ -11,8 +11,8 @@
 namespace kinglet::daemon::http {
 
 [[nodiscard]] Json stats_json(const FiguresView& view);
-// Around what the model has looked at within the last seconds.
-[[nodiscard]] std::optional<Mark> newest_mark(const Latest<Prediction>& latest);
+// Around each part that the model has looked at within the last seconds.
+[[nodiscard]] std::vector<Mark> newest_marks(const Latest<Prediction>& latest);
 [[nodiscard]] Json camera_json(const CameraView& view, const Vitals& vitals);
 
 }  // namespace kinglet::daemon::http

@@ -49,8 +49,8 @@ Result<bool> watch(Watching& watching, std::string& piece) {
   // All watchers of one rate ask at the same moments, and so get the same picture.
   const auto past = now.time_since_epoch() % watching.interval;
   watching.due = now + (watching.interval - past);
-  const auto mark = watching.latest != nullptr ? newest_mark(*watching.latest) : std::nullopt;
-  const auto snapshot = watching.board.get(watching.width, watching.interval / 2, mark);
+  const auto marks = watching.latest != nullptr ? newest_marks(*watching.latest) : std::vector<Mark>();
+  const auto snapshot = watching.board.get(watching.width, watching.interval / 2, marks);
   // Without a picture the watcher waits; /readyz says why.
   if (!snapshot || watching.last_seq == (*snapshot)->info.sequence) return true;
   watching.last_seq = (*snapshot)->info.sequence;

@@ -70,11 +70,12 @@ TEST(SnapshotBoard, AWatcherTakesWhatWasJustEncodedForAnother) {
   EXPECT_EQ(board.get(32).value()->info.sequence, 2U);
 }
 
-TEST(SnapshotBoard, DrawsALineAroundWhatTheModelSawForWhoWishesIt) {
+TEST(SnapshotBoard, DrawsALineAroundEachPartThatTheModelSawForWhoWishesIt) {
   SnapshotBoard board;
   board.offer(gray_image(64, 48, std::byte{90}).view(), {}, SteadyClock::now());
-  const Mark mark{.where = {.x = 16, .y = 8, .width = 32, .height = 32}, .accepted = true};
-  const auto marked = board.get(0, {}, mark).value();
+  const std::array marks{Mark{.where = {.x = 2, .y = 30, .width = 10, .height = 16}},
+                         Mark{.where = {.x = 16, .y = 8, .width = 32, .height = 32}, .accepted = true}};
+  const auto marked = board.get(0, {}, marks).value();
   EXPECT_NE(marked, board.get(0).value());
   const camera::Image image = decoded(*marked).image;
   const auto green = [&](int x, int y) {
@@ -83,8 +84,9 @@ TEST(SnapshotBoard, DrawsALineAroundWhatTheModelSawForWhoWishesIt) {
   EXPECT_GT(green(17, 24), 150);
   EXPECT_NEAR(green(32, 24), 90, 12);
   EXPECT_NEAR(green(4, 24), 90, 12);
+  EXPECT_GT(green(3, 38), 150);
   // A frame that has become smaller than what was looked at.
-  const Mark outside{.where = {.x = 60, .y = 40, .width = 500, .height = 500}};
+  const std::array outside{Mark{.where = {.x = 60, .y = 40, .width = 500, .height = 500}}};
   EXPECT_TRUE(board.get(32, {}, outside));
 }
 
