@@ -30,7 +30,7 @@ using visits::Calibration;
 
 constexpr std::size_t kFewest = 20;      // pictures: fewer say nothing of a temperature
 constexpr std::size_t kFewestWrong = 5;  // of them: a model that is always right does not show how far to trust it
-constexpr double kMinScore = 0.6;        // the daemon's default, for what the change means
+constexpr double kMinScore = 0.5;        // the daemon's default, for what the change means
 
 struct Options {
   ModelOptions model;

@@ -61,7 +61,7 @@ struct DecideOptions {
   double min_score = 0.50;   // a best score below is kBelowThreshold
   double min_margin = 0.15;  // best minus second below is kAmbiguous
   // More than this share of the scores outside the best five is kBelowThreshold: nothing that the model knows looks so.
-  double max_rest = 0.30;
+  double max_rest = 0.24;
   double genus_score = 0.80;  // of a genus (any parent) whose parts are not sure; above 1 never
   std::vector<std::pair<std::string, double>> scores;  // min_score of single birds
   std::vector<std::string> allow;                      // empty: all

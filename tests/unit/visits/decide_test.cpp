@@ -189,7 +189,7 @@ TEST(Decide, TheShareOfTheRestIsThatBeforeTheTemperature) {
   const auto many = std::make_shared<const Taxa>(Taxa::make(engine::Labels::parse(text, "l.txt").value()).value());
   std::vector<std::string> warnings;
   const DecideOptions only_rest{.min_score = 0, .min_margin = 0};
-  for (const float rest : {0.25F, 0.35F}) {
+  for (const float rest : {0.20F, 0.30F}) {
     for (const double temperature : {0.5, 0.8, 1.0, 1.3, 2.0}) {
       std::vector<float> scores(40, rest / 35);
       std::fill_n(scores.begin(), 5, (1 - rest) / 5);
@@ -197,7 +197,8 @@ TEST(Decide, TheShareOfTheRestIsThatBeforeTheTemperature) {
       for (float& score : scores) sum += score = std::pow(score, static_cast<float>(1 / temperature));
       for (float& score : scores) score /= sum;
       const auto rule = Rule::make(many, only_rest, warnings, {.temperature = temperature});
-      EXPECT_EQ(Decider(rule).decide(scores, 6, 3).outcome, rest < 0.3F ? Outcome::kAccepted : Outcome::kBelowThreshold)
+      EXPECT_EQ(Decider(rule).decide(scores, 6, 3).outcome,
+                rest < 0.24F ? Outcome::kAccepted : Outcome::kBelowThreshold)
           << rest << " at " << temperature;
     }
   }
