@@ -141,7 +141,8 @@ class Events(Live):
         self.daemon.until(lambda: len(self.daemon.ask("/api/v1/predictions?limit=20").json()["items"]) == 20, "20 predictions")
         before = self.daemon.prediction()["seq"]
         first = self.listen("/api/v1/events?types=prediction").event()
-        self.assertGreater(first["data"]["prediction"]["seq"], before)
+        # The newest of them may be on its way to all listeners just then.
+        self.assertGreaterEqual(first["data"]["prediction"]["seq"], before)
 
     def test_a_kind_stands_for_all_of_it(self):
         listener = self.listen("/api/v1/events?types=visit,stats")

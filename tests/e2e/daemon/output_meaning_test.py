@@ -77,7 +77,7 @@ class Meaning(ScratchFolder):
         with self.daemon(model, labels=["wren", "robin"]) as daemon:
             self.assertEqual(self.output(daemon), {"name": "both", "meaning": "logits",
                                                    "decided_by": "last operator MatMul; it fits the 2 labels"})
-            self.assert_top(daemon, {0: 0.5, 1: 0.5}, "below_threshold")
+            self.assert_top(daemon, {0: 0.5, 1: 0.5}, "ambiguous")
         (self.folder / "m.labels.txt").unlink()
         with self.daemon(model, "model.output=flat") as daemon:
             self.assertEqual(self.output(daemon)["name"], "flat")
