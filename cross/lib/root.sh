@@ -102,10 +102,10 @@ make_root() {
   mirror=$(debian_mirror) || exit
   find_namespace create
   # The lock stays open in the child on purpose: should this shell be killed, nobody else begins before it is gone.
-  setpriv --pdeathsig KILL unshare "${namespace[@]}" --mount --pid --fork --kill-child --mount-proc \
+  { keep_only_lock && exec setpriv --pdeathsig KILL unshare "${namespace[@]}" --mount --pid --fork --kill-child --mount-proc \
     mmdebstrap "${mmdebstrap_options[@]}" --include="$(group_packages build | paste -sd,)" \
     --aptopt="Acquire::http::Proxy \"$(apt_proxy)\"" "$root_suite" "$root.tmp" \
-    "deb $mirror $root_suite main" "deb $mirror $root_suite-updates main" </dev/null > >(follow_log "$root.log") 2>&1 &
+    "deb $mirror $root_suite main" "deb $mirror $root_suite-updates main" ; } </dev/null > >(follow_log "$root.log") 2>&1 &
   child=$!
   trap 'stop_making "$child" 130' INT
   trap 'stop_making "$child" 143' TERM HUP
@@ -114,6 +114,16 @@ make_root() {
   finish_root "$root.tmp"
   mv -T "$root.tmp" "$root"
   trap - INT TERM HUP
+}
+
+# What this was started with may have files open (ctest has): mmdebstrap then hands apt's shell a number of two digits,
+# which dash does not take.
+keep_only_lock() {
+  local file number
+  for file in /proc/self/fd/*; do
+    number=${file##*/}
+    ((number < 3 || number == 9)) || eval "exec $number>&-"
+  done
 }
 
 readonly mmdebstrap_options=(
