@@ -26,6 +26,7 @@
 #include "engine/session/optimize.h"
 #include "engine/session/session.h"
 #include "tests/bench/bare_subgraph.h"
+#include "tests/bench/worker_main.h"
 #include "tests/support/graph_text.h"
 
 namespace {
@@ -187,10 +188,5 @@ int main_of(const std::vector<std::string>& words) {
 }  // namespace kinglet::bench
 
 int main(int argc, char** argv) {
-  try {
-    return kinglet::bench::main_of({argv + 1, argv + argc});
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_worker: %s\n", error.what());
-    return 1;
-  }
+  return kinglet::bench::run_worker("bench_worker", kinglet::bench::main_of, argc, argv);
 }

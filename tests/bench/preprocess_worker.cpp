@@ -25,6 +25,7 @@
 
 #include "camera/preprocess/preprocess.h"
 #include "engine/recipe/recipe.h"
+#include "tests/bench/worker_main.h"
 #ifdef KINGLET_OPENCV
 #include "tests/bench/opencv_way.h"
 #endif
@@ -256,10 +257,5 @@ int main_of(const std::vector<std::string>& words) {
 }  // namespace kinglet::bench
 
 int main(int argc, char** argv) {
-  try {
-    return kinglet::bench::main_of({argv + 1, argv + argc});
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "preprocess_worker: %s\n", error.what());
-    return 1;
-  }
+  return kinglet::bench::run_worker("preprocess_worker", kinglet::bench::main_of, argc, argv);
 }
