@@ -112,11 +112,11 @@ Json streams_json(const Slots& slots) {
 }
 
 Json mqtt_json(const mqtt::Status& status) {
-  Json json{{"state", mqtt::to_string(status.state)}};
+  Json json{{"state", mqtt::to_string(status.state)},
+            {"sent_total", status.sent},
+            {"dropped_total", status.dropped},
+            {"waiting", status.waiting}};
   if (!status.detail.empty()) json["detail"] = status.detail;
-  json["sent_total"] = status.sent;
-  json["dropped_total"] = status.dropped;
-  json["waiting"] = status.waiting;
   return json;
 }
 
