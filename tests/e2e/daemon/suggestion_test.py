@@ -30,7 +30,7 @@ class Suggestion(ScratchFolder):
             daemon.first_prediction()
             self.assertIsNone(suggestion(), "the demonstration's model looks at the whole")
             patch({"look.propose": "motion"})
-            for _ in range(3):  # a minute each
+            for _ in range(7):  # a minute each: ten birds have to come and be seen
                 try:
                     found = daemon.until(suggestion, "a suggestion")
                     break

@@ -157,7 +157,7 @@ class Locked(Mqtt):
 
     def test_systemd_hands_over_the_password_as_a_credential(self):
         broker = self.with_password()
-        self.secret("right\n", "mqtt-password")
+        self.secret("hunter-right\n", "mqtt-password")
         daemon = Daemon(sets=[*QUICK, f"mqtt.url=mqtt://127.0.0.1:{broker.port}", "mqtt.username=feeder"],
                         env={"CREDENTIALS_DIRECTORY": str(self.folder)})
         self.addCleanup(daemon.stop)

@@ -88,7 +88,7 @@ TEST(Decide, ALikelyBirdIsNamedAfterFewLooksAnUnlikelyOneNeedsMore) {
   const std::vector<float> middling{0.48F, 0.12F, 0.12F, 0.14F, 0, 0.14F, 0};
   EXPECT_EQ(decide_looks(likely, 1).outcome, Outcome::kBelowThreshold) << "a glance";
   EXPECT_EQ(decide_looks(likely, 3).outcome, Outcome::kAccepted);
-  EXPECT_EQ(decide_looks(middling, 4).outcome, Outcome::kBelowThreshold) << "a picture";
+  EXPECT_EQ(decide_looks(middling, kPictureLooks).outcome, Outcome::kBelowThreshold) << "a picture";
   EXPECT_EQ(decide_looks(middling, 8).outcome, Outcome::kAccepted) << "many middling looks";
 }
 
