@@ -123,7 +123,7 @@ std::size_t look_up_blocks(const std::array<ByteTable, 3>& /*tables*/,
 
 }  // namespace
 
-Normalise::Normalise(const engine::Recipe& recipe, const engine::PictureInput& tensor)
+Normalise::Normalise(const engine::Recipe& recipe, const engine::PictureInput& tensor, double gain)
     : type_(tensor.type), quantization_(tensor.quantization) {
   if (recipe.color_order == engine::ColorOrder::kBgr) source_ = {2, 1, 0};
   const auto scale = static_cast<float>(quantization_.scale);
@@ -132,7 +132,8 @@ Normalise::Normalise(const engine::Recipe& recipe, const engine::PictureInput& t
     const auto mean = static_cast<float>(recipe.mean[channel]);
     const auto deviation = static_cast<float>(recipe.std[channel]);
     for (std::size_t pixel = 0; pixel < 256; ++pixel) {
-      const float value = (static_cast<float>(pixel) - mean) / deviation;
+      const double shown = std::min(255.0, std::nearbyint(gain * static_cast<double>(pixel)));
+      const float value = (static_cast<float>(shown) - mean) / deviation;
       floats_[channel][pixel] = value;
       const float steps = std::nearbyint(value / scale) + static_cast<float>(quantization_.zero_point);
       const auto limited = std::clamp(steps, static_cast<float>(lowest), static_cast<float>(lowest + 255));

@@ -15,8 +15,9 @@ namespace kinglet::camera {
 class Normalise {
  public:
   Normalise() = default;
-  // Tables for a tensor of this type, scale and zero point; channels in the recipe's order.
-  Normalise(const engine::Recipe& recipe, const engine::PictureInput& tensor);
+  // Tables for a tensor of this type, scale and zero point; channels in the recipe's order. Pixels are taken `gain`
+  // times as bright, at most white.
+  Normalise(const engine::Recipe& recipe, const engine::PictureInput& tensor, double gain = 1);
 
   [[nodiscard]] bool fits(const engine::PictureInput& tensor) const;
   // Output row `y`: red, green and blue, tensor.width bytes each, `kStep` apart.

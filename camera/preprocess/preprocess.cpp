@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "camera/preprocess/brightness.h"
 #include "camera/preprocess/geometry.h"
 #include "camera/preprocess/mjpeg_planes.h"
 #include "camera/preprocess/normalise.h"
@@ -74,6 +75,14 @@ std::array<Plane, 3> from_corner(std::array<Plane, 3> planes, const YuvLayout& l
   return planes;
 }
 
+// 0 to 255, of a part that is all there is of the frame.
+double brightness_of(const std::array<Plane, 3>& planes, const Key& part) {
+  const YuvChannel& luma = part.layout[0];
+  const double level = mean_level(planes[luma.plane], luma.layout, part.plane_width, part.plane_height);
+  if (part.range == ColorRange::kFull) return level;
+  return std::max(0.0, (level - 16) * 255 / 219);  // black and white of ITU-R BT.601
+}
+
 }  // namespace
 
 struct Preprocessor::State {
@@ -96,7 +105,7 @@ struct Preprocessor::State {
   std::vector<std::byte> still_rgb;
   std::vector<std::uint8_t> narrowed;
   MjpegPlanes mjpeg;
-  Normalise normalise;
+  std::array<Normalise, kGains.size()> normalise;
 
   [[nodiscard]] Result<void> check(const FrameView& frame, const engine::PictureInput& out);
   [[nodiscard]] Result<void> check_tensor(const engine::PictureInput& out) const;
@@ -104,14 +113,16 @@ struct Preprocessor::State {
   [[nodiscard]] Result<Tables*> tables_of(Key key, int part_width, int part_height);
   [[nodiscard]] std::optional<Pixels> needed(const FrameView& frame, const std::optional<CropRect>& crop) const;
   [[nodiscard]] Result<Key> key_of(const FrameView& frame, const std::optional<CropRect>& crop, MjpegPlanes& decoder);
-  void run_still(const Tables& tables, const Plane& rgb, const engine::PictureInput& out);
-  void run_video(Tables& tables, const std::array<Plane, 3>& planes, const engine::PictureInput& out);
+  // `gain`: a place in kGains.
+  void run_still(const Tables& tables, const Plane& rgb, std::size_t gain, const engine::PictureInput& out);
+  void run_video(Tables& tables, const std::array<Plane, 3>& planes, std::size_t gain, const engine::PictureInput& out);
 };
 
 Result<void> Preprocessor::State::check(const FrameView& frame, const engine::PictureInput& out) {
   KINGLET_TRY(check_view(frame));
   KINGLET_TRY(check_tensor(out));
-  if (!normalise.fits(out)) normalise = Normalise(recipe, out);
+  if (normalise[0].fits(out)) return {};
+  for (std::size_t i = 0; i < kGains.size(); ++i) normalise[i] = Normalise(recipe, out, kGains[i]);
   return {};
 }
 
@@ -202,20 +213,21 @@ Result<Preprocessor::State::Tables*> Preprocessor::State::tables_of(Key key, int
   return &tables;
 }
 
-void Preprocessor::State::run_still(const Tables& tables, const Plane& plane, const engine::PictureInput& out) {
+void Preprocessor::State::run_still(const Tables& tables, const Plane& plane, std::size_t gain,
+                                    const engine::PictureInput& out) {
   tables.still.run(plane, narrowed, still_rgb);
   const auto* rgb = reinterpret_cast<const std::uint8_t*>(still_rgb.data());
   const std::size_t row_bytes = 3 * static_cast<std::size_t>(width);
   for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y) {
     const std::uint8_t* row = rgb + y * row_bytes;
-    normalise.write_row<3>({row, row + 1, row + 2}, y, out);
+    normalise[gain].write_row<3>({row, row + 1, row + 2}, y, out);
   }
 }
 
-void Preprocessor::State::run_video(Tables& tables, const std::array<Plane, 3>& planes,
+void Preprocessor::State::run_video(Tables& tables, const std::array<Plane, 3>& planes, std::size_t gain,
                                     const engine::PictureInput& out) {
   for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y) {
-    normalise.write_row<1>(tables.video.rgb_row(planes, y), y, out);
+    normalise[gain].write_row<1>(tables.video.rgb_row(planes, y), y, out);
   }
 }
 
@@ -249,9 +261,9 @@ Result<CropRect> Preprocessor::run(const FrameView& frame, const std::optional<C
   const Key key = KINGLET_TRY(state.key_of(frame, crop, decoder));
   KINGLET_TRY(state.make_tables(state.whole, key, crop));
   if (frame.format == PixelFormat::kRgb888) {
-    state.run_still(state.whole, frame.planes[0], out);
+    state.run_still(state.whole, frame.planes[0], 0, out);
   } else {
-    state.run_video(state.whole, frame.format == PixelFormat::kMjpeg ? decoder.planes() : frame.planes, out);
+    state.run_video(state.whole, frame.format == PixelFormat::kMjpeg ? decoder.planes() : frame.planes, 0, out);
   }
   return state.whole.used;
 }
@@ -272,13 +284,15 @@ Result<CropRect> Preprocessor::run_part(const FrameView& frame, const CropRect& 
     Plane plane = frame.planes[0];
     plane.bytes =
         plane.bytes.subspan(static_cast<std::size_t>(part.y) * plane.stride + 3 * static_cast<std::size_t>(part.x));
-    state.run_still(tables, plane, out);
+    const double green = mean_level(plane, {.step = 3, .offset = 1}, part.width, part.height);
+    state.run_still(tables, plane, gain_for(green), out);
     return part;
   }
   const int corner_x = reduced(part.x, frame.width, key.plane_width);
   const int corner_y = reduced(part.y, frame.height, key.plane_height);
-  const auto& planes = frame.format == PixelFormat::kMjpeg ? decoder.planes() : frame.planes;
-  state.run_video(tables, from_corner(planes, key.layout, corner_x, corner_y), out);
+  const auto& whole = frame.format == PixelFormat::kMjpeg ? decoder.planes() : frame.planes;
+  const std::array<Plane, 3> planes = from_corner(whole, key.layout, corner_x, corner_y);
+  state.run_video(tables, planes, gain_for(brightness_of(planes, tables.key)), out);
   return part;
 }
 

@@ -45,7 +45,8 @@ class Preprocessor {
   // A part of a frame of which each frame has other ones: as if it were the whole picture, nothing beside it is read,
   // so that its tables are those of its size, wherever it lies. The tables of each size in `sizes` (squares, in pixels)
   // are made with the first part of a frame of this kind, those of others when they come, and kKeptSizes are kept. x, y
-  // and the size are best multiples of kPartStep: others are taken a chroma sample aside.
+  // and the size are best multiples of kPartStep: others are taken a chroma sample aside. A dark part is shown brighter
+  // (brightness.h).
   static constexpr int kPartStep = 8;
   static constexpr std::size_t kKeptSizes = 64;
   [[nodiscard]] Result<CropRect> run_part(const FrameView& frame, const CropRect& part, std::span<const int> sizes,

@@ -22,6 +22,11 @@ constexpr double kGrown = 4;
 // Where nothing was proposed for so long, nothing is there; where somebody was, looks say when it is gone.
 constexpr std::chrono::seconds kNothingMoved{5};
 constexpr std::chrono::milliseconds kGone{1500};
+// A bird hops or turns sooner or later, and soon says who it is. Bark that a model takes for a bird never does either,
+// and would be looked at for ever.
+constexpr std::chrono::seconds kStillUnnamed{90};
+constexpr std::chrono::minutes kStillNamed{10};
+constexpr double kSamePlace = 0.6;  // share of both boxes
 // What all looks say of the best bird, before few looks make unsure: less is nobody.
 constexpr double kSomebody = 0.3;
 // How much more a bird promises than what has not been looked at, and what has shown nobody for so many looks.
@@ -44,6 +49,11 @@ Area larger(const Area& area, double factor) {
 double share_of_smaller(const Area& a, const Area& b) { return overlap(a, b) / std::min(a.size(), b.size()); }
 
 bool is_inside(const Area& inner, const Area& outer) { return overlap(inner, outer) >= kInside * inner.size(); }
+
+bool is_same_place(const Area& a, const Area& b) {
+  const double common = overlap(a, b);
+  return common >= kSamePlace * (a.size() + b.size() - common);
+}
 
 // What moves is a part of the bird, or the bird and much around it: as far as is known it is where it was.
 bool is_still_there(const Track& bird, const Area& moving) {
@@ -146,13 +156,15 @@ void Tracks::add_sitting(const Scene& scene, Proposals& proposals, const Claimed
   const std::size_t proposed = proposals.all().size();
   for (std::size_t i = 0; i < tracks_.size(); ++i) {
     const Track& track = tracks_[i];
-    if (!track.alive || !track.somebody || claimed[i] || track.by != ProposedBy::kMotion) continue;
+    if (!track.alive || !track.somebody || track.is_thing || claimed[i] || track.by != ProposedBy::kMotion) continue;
     const std::span before = proposals.all().first(proposed);
     // It has moved on as part of another track.
-    if (std::ranges::any_of(before, [&](const Proposal& one) { return is_inside(track.box, one.region.box); })) continue;
+    if (std::ranges::any_of(before, [&](const Proposal& one) { return is_inside(track.box, one.region.box); }))
+      continue;
     const double wait = std::clamp(Seconds(now - track.looked_at).count(), 0.0, kLongestWait);
-    proposals.add({.box = track.box, .part = scene.square_around(track.box), .by = track.by, .track = track.id, .sits = true},
-                  track.box.size() * camera::kGridCells * kBirdWorth * (kNoWait + wait));
+    proposals.add(
+        {.box = track.box, .part = scene.square_around(track.box), .by = track.by, .track = track.id, .sits = true},
+        track.box.size() * camera::kGridCells * kBirdWorth * (kNoWait + wait));
   }
 }
 
@@ -163,9 +175,8 @@ Track& Tracks::take(const Region& region, SteadyTime now, WallTime wall) {
   if (known != nullptr && known->looked_at < now) {
     track = &tracks_[static_cast<std::size_t>(known - tracks_.data())];
   } else {
-    track = &*std::ranges::min_element(tracks_, {}, [](const Track& one) {
-      return std::pair(one.alive, std::pair(one.somebody, one.looked_at));
-    });
+    track = &*std::ranges::min_element(
+        tracks_, {}, [](const Track& one) { return std::pair(one.alive, std::pair(one.somebody, one.looked_at)); });
     if (track->alive) end(*track);
     visits::Evidence evidence = std::move(track->evidence);
     evidence.clear();
@@ -176,6 +187,10 @@ Track& Tracks::take(const Region& region, SteadyTime now, WallTime wall) {
     track->begun = track->somebody_at = now;
   }
   if (!region.sits) track->moved_at = now;
+  if (track->looks == 0 || !is_same_place(track->stays_at, region.box)) {
+    track->stays_at = region.box;
+    track->stays_since = now;
+  }
   track->box = region.box;
   track->by = region.by;
   track->looked_at = now;
@@ -185,8 +200,7 @@ Track& Tracks::take(const Region& region, SteadyTime now, WallTime wall) {
 
 void Tracks::note(Track& track, const visits::Answer& answer, const visits::Answer& look, SteadyTime now) {
   const double certainty = std::min(1.0, visits::certainty_of(track.evidence.looks()));
-  track.somebody = answer.outcome != visits::Outcome::kBackground &&
-                   answer.outcome != visits::Outcome::kNonFinite &&
+  track.somebody = answer.outcome != visits::Outcome::kBackground && answer.outcome != visits::Outcome::kNonFinite &&
                    static_cast<double>(answer.score) >= kSomebody * certainty;
   track.was_somebody = track.was_somebody || track.somebody;
   if (look.outcome != visits::Outcome::kBackground) track.somebody_at = now;
@@ -197,9 +211,11 @@ void Tracks::tick(SteadyTime now) {
   for (Track& track : tracks_) {
     if (!track.alive) continue;
     const bool moves = now - track.moved_at <= kNothingMoved;
+    track.is_thing = track.by == ProposedBy::kMotion &&
+                     now - track.stays_since > (track.named ? kStillNamed : SteadyClock::duration(kStillUnnamed));
     const bool is_gone = track.was_somebody && (track.looked_at - track.somebody_at > kGone ||
                                                 (!track.somebody && now - track.moved_at > kGone));
-    if (is_gone || (!moves && !track.somebody)) end(track);
+    if (is_gone || (!moves && (!track.somebody || track.is_thing))) end(track);
   }
   list_birds();
 }
@@ -212,7 +228,8 @@ void Tracks::end(Track& track) {
 void Tracks::list_birds() {
   birds_.clear();
   for (const Track& track : tracks_) {
-    if (track.alive && track.somebody && track.by == ProposedBy::kMotion) birds_.push_back(track.box);
+    if (!track.alive || !track.somebody || track.is_thing || track.by != ProposedBy::kMotion) continue;
+    birds_.push_back(track.box);
   }
 }
 

@@ -26,9 +26,12 @@ struct Track {
   ProposedBy by = ProposedBy::kWhole;
   SteadyTime begun{};
   SteadyTime looked_at{};
-  SteadyTime moved_at{};     // a provider proposed it
+  SteadyTime moved_at{};  // a provider proposed it
+  Area stays_at;          // its box when it was last seen to change its place
+  SteadyTime stays_since{};
   SteadyTime somebody_at{};  // the newest look in which somebody was there
   bool somebody = false;     // say all looks together
+  bool is_thing = false;     // it has not moved for longer than birds sit still: let it become background
   bool was_somebody = false;
   std::uint32_t looks = 0;
   visits::Evidence evidence;
@@ -68,7 +71,7 @@ class Tracks {
   // All end: another scene, model or camera. `classes` of the looks to come.
   void clear(std::size_t classes);
 
-  // Where birds are, as far as the newest looks say.
+  // Where birds are, as far as the newest looks say; not what has not moved for longer than birds sit still.
   [[nodiscard]] std::span<const Area> birds() const { return birds_; }
 
  private:

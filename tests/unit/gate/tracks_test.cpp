@@ -61,9 +61,10 @@ class TracksTest : public ::testing::Test {
 
   visits::IdMaker ids_{1};
   std::vector<std::string> ended_;
-  Tracks tracks_{kClasses, ids_, [this](const Track& track) {
-                   ended_.push_back(std::string(1, static_cast<char>('a' + (std::ranges::find(seen_, track.id) - seen_.begin()))));
-                 }};
+  Tracks tracks_{
+      kClasses, ids_, [this](const Track& track) {
+        ended_.push_back(std::string(1, static_cast<char>('a' + (std::ranges::find(seen_, track.id) - seen_.begin()))));
+      }};
   RegionStage stage_{{.propose = ProposedBy::kMotion}, {}};
   LineModel model_ =
       std::move(LineModel::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 1}).value());
@@ -88,9 +89,27 @@ TEST_F(TracksTest, TwoBirdsAreTwo) {
 
 TEST_F(TracksTest, ABirdThatSitsStillIsLookedAtAllTheSame) {
   frame({kLeft}, Seen::kBird);
-  EXPECT_EQ(frames(300, {}, Seen::kBird), "a");
+  EXPECT_EQ(frames(5 * 60, {}, Seen::kBird), "a");
   EXPECT_TRUE(regions_.items[0].sits);
   EXPECT_EQ(regions_.items[0].box, kLeft);
+  EXPECT_THAT(ended_, IsEmpty());
+}
+
+TEST_F(TracksTest, WhatNeverMovesAndIsNeverNamedBecomesBackground) {
+  frames(5 * 60, {kLeft}, Seen::kBird);
+  EXPECT_THAT(tracks_.birds(), ElementsAre(kLeft));
+  frames(5 * 31, {kLeft}, Seen::kBird);
+  EXPECT_THAT(tracks_.birds(), IsEmpty()) << "it may be learnt";
+  frames(5 * 6, {}, Seen::kBird);
+  EXPECT_THAT(ended_, ElementsAre("a")) << "and once it is learnt nobody asks for it";
+}
+
+TEST_F(TracksTest, ABirdThatTurnsNowAndThenStaysABird) {
+  for (int i = 0; i < 4; ++i) {
+    frames(5 * 60, {kLeft}, Seen::kBird);
+    frame({moved(kLeft, 0.05, 0.05)}, Seen::kBird);
+  }
+  EXPECT_EQ(tracks_.birds().size(), 1U);
   EXPECT_THAT(ended_, IsEmpty());
 }
 
