@@ -7,6 +7,7 @@ export const whoAmI = fetch("/api/v1/session", {cache: "no-store", priority: "hi
 async function showFirstPicture() {
   const {role} = await (await whoAmI).clone().json();
   if (role !== "live" && role !== "admin") return;
+  document.getElementById("live").hidden = false;
   const response = await fetch("/snapshot.jpg?width=640", {cache: "no-store", priority: "high"});
   const picture = document.getElementById("picture");
   if (!response.ok || picture.src) return;  // the stream tells why, or was faster

@@ -10,16 +10,27 @@ import {chooseLanguage} from "./format.js";
 import {loadReadiness, showCamera, showLost, showModel, showStats} from "./health.js";
 import * as live from "./live.js";
 import {announce, endWhenPaused, explainSilence, loadLabels, showNoModel, showPrediction} from "./now.js";
-import {prepareOwner, showOwner, showPaused} from "./owner.js";
-import {preparePicture, startPicture} from "./picture.js";
+import {showPaused} from "./owner.js";
+import {preparePicture, startPicture, wishPicture} from "./picture.js";
+import {loadSections, prepareSections} from "./sections.js";
 import {loadSession, prepareSession, showSession} from "./session.js";
-import {loadSettings, prepareSettings} from "./settings.js";
+import {loadSettings} from "./settings.js";
 import {loadSpecies} from "./species.js";
 import {prepareSuggestion, showSuggestion} from "./suggestion.js";
+import {isOpen, onOpen, prepareTabs, showTab} from "./tabs.js";
 import {languages} from "./texts.js";
 import {countOutcomes, loadTracks, prepareTracks} from "./tracks.js";
 import {prepareVisitDialog} from "./visit_dialog.js";
 import {forgetVisit, loadVisits, prepareVisits, render as showVisits, showVisit} from "./visits.js";
+
+// What a tab shows, read when it is opened.
+const contents = {
+  birds: [loadDay],
+  visits: [loadVisits, loadTracks],
+  species: [loadSpecies],
+  device: [loadHistory, loadReadiness],
+  settings: [() => loadSections(attempt)],
+};
 
 // Nobody answers, or what was asked was refused: the first is for all to see.
 function trouble(error) {
@@ -48,9 +59,11 @@ async function loadModel() {
 }
 
 const readers = (task) => () => attempt(async () => { if (may("read")) await task(); });
-const daySoon = gathered(readers(loadDay), 1500);
-const speciesSoon = gathered(readers(loadSpecies), 2500);
-const visitsSoon = gathered(readers(loadVisits), 300);
+// Only as long as it is seen: opened again, it is read anyway.
+const whileOpen = (tab, task) => (event) => { if (isOpen(tab)) return task(event); };
+const daySoon = gathered(whileOpen("birds", readers(loadDay)), 1500);
+const speciesSoon = gathered(whileOpen("species", readers(loadSpecies)), 2500);
+const visitsSoon = gathered(whileOpen("visits", readers(loadVisits)), 300);
 const readinessSoon = gathered(() => attempt(loadReadiness), 300);
 
 function hear() {
@@ -59,7 +72,7 @@ function hear() {
   live.on("stats", showFigures);
   live.on("stats", explainSilence);
   live.on("stats", countOutcomes);
-  live.on("stats", () => showVisits());
+  live.on("stats", whileOpen("visits", () => showVisits()));
   live.on("stats", showSuggestion);
   live.on("camera", showCamera);
   for (const show of [showPaused, endWhenPaused]) {
@@ -69,8 +82,8 @@ function hear() {
   live.on("camera", readinessSoon);
   live.on("model", () => attempt(loadModel));
   live.on("visit.start", announce);
-  for (const kind of ["visit.start", "visit.update", "visit.end", "visit.reviewed"]) live.on(kind, showVisit);
-  live.on("visit.deleted", ({visit}) => forgetVisit(visit));
+  for (const kind of ["visit.start", "visit.update", "visit.end", "visit.reviewed"]) live.on(kind, whileOpen("visits", showVisit));
+  live.on("visit.deleted", whileOpen("visits", ({visit}) => forgetVisit(visit)));
   for (const kind of ["visit.start", "visit.end", "visit.reviewed", "visit.deleted", "resync"]) {
     live.on(kind, daySoon);
     live.on(kind, speciesSoon);
@@ -78,18 +91,27 @@ function hear() {
   live.on("resync", visitsSoon);
 }
 
+function prepareContents() {
+  prepareTabs();
+  for (const [name, tasks] of Object.entries(contents)) {
+    onOpen(name, () => {
+      wishPicture(name === "birds");
+      for (const task of tasks) readers(task)();
+    });
+  }
+}
+
 // All that a person may see, again: another role, another language, or the beginning. What is on a phone's first screen
 // comes first.
 async function showAll() {
   startPicture();
-  showOwner();
   live.restart();
   await attempt(async () => { if (may("read")) showEverythingOf(await ask("/api/v1/stats")); });
   await attempt(loadModel);
-  await attempt(async () => { if (may("read")) await Promise.all([loadDay(), loadVisits()]); });
-  await attempt(async () => { if (may("read")) await Promise.all([loadHistory(), loadSpecies(), loadTracks()]); });
+  showTab();
   await attempt(loadReadiness);
-  await attempt(loadSettings);
+  // Whether they count, and where to look, concerns an owner everywhere.
+  if (!isOpen("settings")) await attempt(loadSettings);
 }
 
 function showEverythingOf(stats) {
@@ -120,16 +142,16 @@ async function start() {
   prepareVisits(trouble);
   prepareVisitDialog();
   prepareTracks();
-  prepareSettings();
+  prepareSections();
   prepareSuggestion();
-  prepareOwner();
+  prepareContents();
   hear();
   live.start(trouble);
   await attempt(() => prepareSession(showAll));
   repeat(loadSession, 10000);
   repeat(loadReadiness, 10000);
-  repeat(readers(loadTracks), 15000);
-  repeat(readers(loadHistory), 300000);
+  repeat(whileOpen("visits", readers(loadTracks)), 15000);
+  repeat(whileOpen("device", readers(loadHistory)), 300000);
   repeat(readers(loadModel), 60000);
   await attempt(showVersion);
 }

@@ -12,6 +12,7 @@ const framesPerSecond = 5;
 let url = "";
 let watcher = null;  // of the newest frame, beside the page
 let wishedWidth = 640;
+let wished = true;   // is it where somebody looks?
 let running = null;
 
 const pause = (milliseconds, signal) => new Promise((done) => {
@@ -120,10 +121,18 @@ export function stopPicture() {
 // Begins anew with what this person may see now.
 export function startPicture() {
   stopPicture();
-  if (!may("live")) return showNone(text(may("read") ? "picture_needs_sign_in" : "sign_in_to_see"));
-  if (document.hidden) return;
+  byId("live").hidden = !may("live");
+  if (!may("live")) return showNone(text("no_picture_yet"));
+  if (document.hidden || !wished) return;
   running = new AbortController();
   run(running.signal);
+}
+
+// A stream is one of few: nobody has one that is out of sight.
+export function wishPicture(wish) {
+  if (wish === wished) return;
+  wished = wish;
+  startPicture();
 }
 
 // `frame(blob, url)` gets every frame, which are `width` wide from now on; null ends that.

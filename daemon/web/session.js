@@ -12,6 +12,10 @@ function show(found) {
   session = found;
   const changed = setRole(found.role);
   byId("sign-in").hidden = may("live") && !found.claimable;
+  // Who is new here begins with it; who is a guest looks at birds first.
+  const place = byId(found.claimable && !may("live") ? "sign-in-first" : "sign-in-last");
+  if (!place.contains(byId("sign-in"))) place.append(byId("sign-in"));
+  document.body.classList.toggle("stranger", !may("read"));
   byId("claim").hidden = !found.claimable;
   byId("token-form").hidden = found.claimable;
   byId("sign-out").hidden = !found.token;

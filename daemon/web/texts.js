@@ -9,8 +9,10 @@ export const languages = [
 
 export const texts = {
   // The frame of the page
-  skip: ["To the answer", "Zur Antwort", "Aller à la réponse", "Ir a la respuesta", "結果へ移動", "跳到结果"],
+  skip: ["To the content", "Zum Inhalt", "Aller au contenu", "Ir al contenido", "本文へ移動", "跳到内容"],
   sections: ["Parts of the page", "Teile der Seite", "Parties de la page", "Partes de la página", "ページの項目", "页面各部分"],
+  birds: ["Birds", "Vögel", "Oiseaux", "Aves", "鳥", "鸟"],
+  device: ["Device", "Gerät", "Appareil", "Aparato", "機器", "设备"],
   connecting: ["connecting", "verbinde", "connexion", "conectando", "接続中", "正在连接"],
   demonstration: ["demonstration", "Vorführung", "démonstration", "demostración", "デモ", "演示"],
   language: ["Language", "Sprache", "Langue", "Idioma", "言語", "语言"],
@@ -31,8 +33,6 @@ export const texts = {
   // The picture
   picture_alt: ["What the camera sees now", "Was die Kamera jetzt sieht", "Ce que la caméra voit maintenant", "Lo que la cámara ve ahora", "カメラの現在の映像", "摄像头当前画面"],
   no_picture_yet: ["No picture yet.", "Noch kein Bild.", "Pas encore d'image.", "Todavía no hay imagen.", "まだ映像がありません。", "还没有画面。"],
-  picture_needs_sign_in: ["The live picture is for those who are signed in.", "Das Bild der Kamera ist für Angemeldete.", "L'image en direct est réservée aux personnes connectées.", "La imagen en directo es para quien ha iniciado sesión.", "ライブ映像はサインインした人だけが見られます。", "实时画面仅供已登录者观看。"],
-  sign_in_to_see: ["Sign in to see the picture and the birds.", "Melden Sie sich an, um Bild und Vögel zu sehen.", "Connectez-vous pour voir l'image et les oiseaux.", "Inicie sesión para ver la imagen y las aves.", "映像と鳥の記録を見るにはサインインしてください。", "请登录以查看画面和鸟类记录。"],
   aim: ["Aim and focus", "Ausrichten und scharfstellen", "Cadrer et mettre au point", "Encuadrar y enfocar", "向きとピントの調整", "对准与对焦"],
   sharpness: ["Sharpness", "Schärfe", "Netteté", "Nitidez", "鮮明さ", "清晰度"],
   aim_hint: ["Turn the lens until the bar is at its longest. The best so far is 100 %.", "Drehen Sie am Objektiv, bis der Balken am längsten ist. Das Beste bisher ist 100 %.", "Tournez l'objectif jusqu'à ce que la barre soit la plus longue. Le meilleur résultat vaut 100 %.", "Gire el objetivo hasta que la barra sea lo más larga posible. Lo mejor hasta ahora es 100 %.", "バーが最も長くなるまでレンズを回してください。これまでの最良が 100 % です。", "转动镜头直到横条最长。目前的最佳值为 100 %。"],
@@ -69,7 +69,6 @@ export const texts = {
   counts: ["{sure} sure, {unsure} unsure, {nobody} nobody there", "{sure} sicher, {unsure} unsicher, {nobody} niemand da", "{sure} sûres, {unsure} incertaines, {nobody} sans personne", "{sure} seguras, {unsure} dudosas, {nobody} sin nadie", "確実 {sure}、不確実 {unsure}、だれもいない {nobody}", "确定 {sure}，不确定 {unsure}，没有访客 {nobody}"],
 
   // Visitors and visits
-  visitors: ["Visitors", "Besucher", "Visiteurs", "Visitantes", "訪れた鳥", "访客"],
   today: ["Today", "Heute", "Aujourd'hui", "Hoy", "今日", "今天"],
   day_before: ["The day before", "Ein Tag davor", "Le jour précédent", "El día anterior", "前の日", "前一天"],
   day_after: ["The day after", "Ein Tag danach", "Le jour suivant", "El día siguiente", "次の日", "后一天"],
@@ -190,6 +189,8 @@ export const texts = {
   invitation_link: ["Link", "Link", "Lien", "Enlace", "リンク", "链接"],
   invitation_done: ["Done", "Fertig", "Terminé", "Listo", "完了", "完成"],
   settings: ["Settings", "Einstellungen", "Réglages", "Ajustes", "設定", "设置"],
+  settings_all: ["All settings", "Alle Einstellungen", "Tous les réglages", "Todos los ajustes", "すべての設定", "所有设置"],
+  owner_title: ["Camera and phones", "Kamera und Telefone", "Caméra et téléphones", "Cámara y teléfonos", "カメラと電話", "摄像头与手机"],
   settings_owner: ["Only an owner sees the settings.", "Nur ein Besitzer sieht die Einstellungen.", "Seul un propriétaire voit les réglages.", "Solo un dueño ve los ajustes.", "設定は所有者だけが見られます。", "只有所有者可以查看设置。"],
   settings_how: ["What stands in the files of /etc/kinglet is changed there, and so is what names files, programs and addresses.", "Was in den Dateien von /etc/kinglet steht, wird dort geändert, ebenso was Dateien, Programme und Adressen nennt.", "Ce qui est écrit dans les fichiers de /etc/kinglet s'y change, comme ce qui nomme fichiers, programmes et adresses.", "Lo que está en los archivos de /etc/kinglet se cambia allí, igual que lo que nombra archivos, programas y direcciones.", "/etc/kinglet のファイルにある値と、ファイル・プログラム・アドレスを指す値は、そのファイルで変更します。", "/etc/kinglet 文件中的值，以及涉及文件、程序和地址的值，请在文件中更改。"],
   settings_all_default: ["Everything is as by default.", "Alles ist wie voreingestellt.", "Tout est réglé par défaut.", "Todo está como por defecto.", "すべて既定値です。", "全部为默认值。"],

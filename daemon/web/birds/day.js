@@ -40,7 +40,7 @@ function visitorCard(one, {best, newest} = {}) {
   const words = [text("times", {count: number(count)}), newest && clock(newest.started_at), best?.first_ever && text("first_ever")];
   const name = make("span", {className: "visitor-name", textContent: nameOf(one)});
   const facts = make("span", {className: "soft", textContent: words.filter(Boolean).join(" · ")});
-  const button = make("button", {type: "button", disabled: !best, "data-key": one.species_id}, cropOf(best, 160, 120), name, facts);
+  const button = make("button", {type: "button", disabled: !best, "data-key": one.species_id}, cropOf(best, 160, 160), name, facts);
   if (best) button.addEventListener("click", () => openVisit(best));
   return make("li", {}, button);
 }

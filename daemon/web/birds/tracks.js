@@ -55,7 +55,7 @@ const open = (track) => openVisit(track, {judge, title: maybe(track), facts: fac
 
 function row(track) {
   const picture = make("button", {type: "button", className: "thumb", "data-key": `${track.id} picture`, "aria-label": maybe(track)},
-    cropOf(track, 76, 57));
+    cropOf(track, 72, 72));
   picture.addEventListener("click", () => open(track));
   return make("li", {}, picture, make("div", {},
     make("p", {className: "visit-name"}, make("b", {textContent: maybe(track)})),

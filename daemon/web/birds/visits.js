@@ -53,7 +53,7 @@ function badge(shown, key) {
 function row(visit) {
   const picture = make("button", {type: "button", className: "thumb", "data-key": `${visit.id} picture`,
                                   "aria-label": text("show_visit", {name: visitName(visit)})},
-    cropOf(visit, 76, 57));
+    cropOf(visit, 72, 72));
   picture.addEventListener("click", () => openVisit(visit));
   const reviewed = visit.review.verdict !== "none";
   const open = visit.state === "open";

@@ -2,7 +2,7 @@
 // Why: everybody can use the page: axe-core finds nothing in any of its faces, and a keyboard reaches everything.
 import assert from "node:assert/strict";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, closeClean, desk, endedVisit, home, openPage, phone, startDaemon} from "./support.mjs";
+import {assertAccessible, assertFits, closeClean, desk, endedVisit, home, openPage, openTab, phone, picture, startDaemon, tablet} from "./support.mjs";
 
 let daemon;
 let owner;
@@ -11,24 +11,34 @@ before(async () => {
   await endedVisit(daemon);
   owner = await openPage(daemon.url);
   await owner.locator("#claim").click();
-  await owner.locator("#settings-list div").first().waitFor();
+  await owner.locator("#sign-in").waitFor({state: "hidden"});
 });
 
 const ended = (page, selector) => page.locator(`${selector}:not([open])`).waitFor({state: "attached"});
 
-for (const [name, size] of Object.entries({phone, desk})) {
+// Of each tab, what it is there for.
+const parts = {birds: "#visitors img", visits: "#visit-list .buttons", species: "#species-rows tr", device: "#health-list div",
+               settings: "#settings-list div"};
+
+for (const [name, size] of Object.entries({phone, tablet, desk})) {
   for (const scheme of ["light", "dark"]) {
     test(`axe-core finds nothing: ${name}, ${scheme}`, async () => {
       await owner.setViewportSize(size);
       await owner.emulateMedia({colorScheme: scheme});
-      await owner.locator("#visit-list .buttons").first().waitFor();
-      await assertAccessible(owner, "the owner's page");
-      await assertFits(owner, name);
+      for (const [tab, part] of Object.entries(parts)) {
+        await openTab(owner, tab);
+        await owner.locator(part).first().waitFor();
+        await assertAccessible(owner, tab);
+        await assertFits(owner, `${tab}, ${name}`);
+        await picture(owner, `${tab}-${name}-${scheme}`);
+      }
+      await openTab(owner, "birds");
       await owner.locator("#aim").click();
       await owner.waitForFunction(() => document.getElementById("aim-picture").naturalWidth > 0);
       await assertAccessible(owner, "aiming");
       await owner.keyboard.press("Escape");
       await ended(owner, "#aim-dialog");
+      await openTab(owner, "visits");
       await owner.locator("#visit-list .thumb").first().click();
       await assertAccessible(owner, "a visit");
       await owner.keyboard.press("Escape");
@@ -49,13 +59,22 @@ test("axe-core finds nothing where a guest is to sign in and something is wrong"
 
 test("a keyboard reaches everything that can be pressed, and it is seen where it is", async () => {
   await owner.setViewportSize(phone);
-  await owner.reload();
-  await owner.locator("#visit-list .buttons").first().waitFor();
-  await owner.locator("#settings-list div").first().waitFor();
   const reached = new Set();
+  for (const [tab, part] of Object.entries(parts)) {
+    await owner.goto(`${daemon.url}/#${tab}`);
+    await owner.reload();
+    await owner.locator(part).first().waitFor();
+    await reach(owner, reached);
+  }
+  for (const name of ["#content", "#birds", "#settings", "aim", "day-before", "picture", "right", "other", "settings-changed", "language", "sign-out"]) {
+    assert.ok(reached.has(name), `${name} is not reached: ${[...reached].join(", ")}`);
+  }
+});
+
+async function reach(page, reached) {
   for (let i = 0; i < 120; ++i) {
-    await owner.keyboard.press("Tab");
-    const found = await owner.evaluate(() => {
+    await page.keyboard.press("Tab");
+    const found = await page.evaluate(() => {
       const node = document.activeElement;
       if (node === document.body) return null;
       const style = getComputedStyle(node);
@@ -65,9 +84,6 @@ test("a keyboard reaches everything that can be pressed, and it is seen where it
     assert.ok(found.outlined, `${found.name} does not show that it has the keyboard`);
     reached.add(found.name?.split(" ").pop());
   }
-  for (const name of ["#now", "#day", "aim", "day-before", "picture", "right", "other", "settings-changed", "language", "sign-out"]) {
-    assert.ok(reached.has(name), `${name} is not reached: ${[...reached].join(", ")}`);
-  }
-});
+}
 
 test("the owner's page gave no cause for complaint all the while", async () => { await closeClean(owner); });

@@ -2,7 +2,7 @@
 // Why: what a person sees first, and in which language, by day and by night.
 import assert from "node:assert/strict";
 import {before, test} from "node:test";
-import {assertFits, closeClean, desk, endedVisit, openPage, phone, picture, startDaemon, until} from "./support.mjs";
+import {assertFits, closeClean, desk, endedVisit, openPage, openTab, phone, picture, startDaemon, until} from "./support.mjs";
 
 let daemon;
 before(async () => {
@@ -15,11 +15,12 @@ const isSeen = (page, selector) => page.locator(selector).evaluate((node) => {
   return box.width > 0 && box.top >= 0 && box.bottom <= innerHeight && box.right <= innerWidth;
 });
 
-test("a phone shows the picture and the answer without scrolling", async () => {
+test("a phone shows the picture, the answer and today's birds without scrolling", async () => {
   const page = await openPage(daemon.url);
+  await page.locator("#visitors img").first().waitFor();
   await page.locator("#picture:not([hidden])").waitFor();
   await page.waitForFunction(() => document.getElementById("picture").naturalWidth > 0);
-  for (const part of ["#picture", "#name", "#top", "#state"]) assert.ok(await isSeen(page, part), part);
+  for (const part of ["#picture", "#name", "#top", "#state", "#tabs", "#visitors li:first-child button"]) assert.ok(await isSeen(page, part), part);
   await assertFits(page, "phone");
   await closeClean(page);
 });
@@ -70,22 +71,26 @@ test("the picture is live", async () => {
 
 test("speed, visitors, hours, visits, species and health are those of the API", async () => {
   const page = await openPage(daemon.url, {size: desk});
+  await page.waitForFunction(() => [...document.querySelectorAll("#visitors img")].some((image) => image.naturalWidth > 0));
+  await picture(page, "desk");
   await page.waitForFunction(() => /\d/.test(document.getElementById("rate").textContent));
   assert.match(await page.locator("#latency").textContent(), /^[\d.]+ ms$/);
   assert.match(await page.locator("#health-list").textContent(), /kinglet-demo/);
   const [{common_name: seen}] = (await daemon.ask("/api/v1/species")).items;
-  for (const list of ["#visitors", "#hours", "#species-rows", "#visit-list"]) {
-    await until(async () => (await page.locator(list).textContent()).includes(seen), `${seen} in ${list}`);
+  for (const [tab, lists] of [["birds", ["#visitors", "#hours"]], ["species", ["#species-rows"]], ["visits", ["#visit-list"]]]) {
+    await openTab(page, tab);
+    for (const list of lists) await until(async () => (await page.locator(list).innerText()).includes(seen), `${seen} in ${list}`);
+    await picture(page, `desk-${tab}`);
   }
-  await page.waitForFunction(() => [...document.querySelectorAll("#visitors img")].some((image) => image.naturalWidth > 0));
   assert.ok(await page.locator("#hours .strip rect").count() >= 24);
-  assert.match(await page.locator("#rate-chart").getAttribute("aria-label"), /images a second/);
-  await picture(page, "desk");
+  await openTab(page, "device");
+  await page.waitForFunction(() => /images a second/.test(document.getElementById("rate-chart").getAttribute("aria-label")));
+  await picture(page, "desk-device");
   await closeClean(page);
 });
 
 test("a new visit comes to the page by itself", async () => {
-  const page = await openPage(daemon.url);
+  const page = await openPage(daemon.url, {tab: "visits"});
   await page.locator("#visit-list li").first().waitFor();
   const first = await page.locator("#visit-list li").first().getAttribute("data-id");
   await until(async () => await page.locator("#visit-list li").first().getAttribute("data-id") !== first, "another visit");
@@ -96,7 +101,7 @@ test("a new visit comes to the page by itself", async () => {
 });
 
 test("what did not change is not drawn anew", async () => {
-  const page = await openPage(daemon.url);
+  const page = await openPage(daemon.url, {tab: "visits"});
   await page.locator("#visit-list li").nth(1).waitFor();
   const {id} = await endedVisit(daemon);
   const row = await page.locator(`[data-id="${id}"]`).elementHandle();
@@ -136,7 +141,7 @@ test("a chosen language stays", async () => {
   await page.locator("#language").selectOption("de");
   assert.equal(await page.locator("#day-title").textContent(), "Heute");
   await page.reload();
-  await page.locator("#visit-list li").first().waitFor();
+  await page.locator("#visitors li").first().waitFor();
   assert.equal(await page.locator("html").getAttribute("lang"), "de");
   assert.equal(await page.locator("#figures-title").textContent(), "Tempo");
   await closeClean(page);

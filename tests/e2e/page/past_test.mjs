@@ -36,7 +36,7 @@ test("the day before yesterday is two presses away, with who came at seven", asy
 });
 
 test("a species has its first day and its last", async () => {
-  const page = await openPage(daemon.url, {size: desk});
+  const page = await openPage(daemon.url, {size: desk, tab: "species"});
   const row = page.locator("#species-rows tr", {hasText: name});
   await row.waitFor();
   const days = await row.locator("time").allTextContents();
@@ -46,14 +46,13 @@ test("a species has its first day and its last", async () => {
 });
 
 test("the last hours are a line with a pause, from five images a second to two", async () => {
-  const page = await openPage(daemon.url, {size: desk});
+  const page = await openPage(daemon.url, {size: desk, tab: "device"});
   const line = page.locator("#rate-chart .line");
   await page.waitForFunction(() => document.querySelectorAll("#rate-chart .line").length === 1 &&
     document.querySelector("#rate-chart .line").getAttribute("d").split("M").length > 2);
   const strokes = (await line.getAttribute("d")).split("M").slice(1);
   assert.ok(strokes.length >= 2 && strokes[0].split("L").length === 6, "six rows before the pause");
   assert.match(await page.locator("#rate-chart").getAttribute("aria-label"), /^images a second, 2\.0 to /);
-  await page.locator("#figures").scrollIntoViewIfNeeded();
   await picture(page, "desk-speed");
   await closeClean(page);
 });

@@ -2,7 +2,7 @@
 // Why: the owner names visits right: with one tap, by keyboard, and never over somebody else's word.
 import assert from "node:assert/strict";
 import {before, test} from "node:test";
-import {assertFits, closeClean, endedVisit, openPage, picture, startDaemon, until} from "./support.mjs";
+import {assertFits, closeClean, endedVisit, openPage, openTab, picture, startDaemon, until} from "./support.mjs";
 
 let daemon;
 let cookie;
@@ -15,7 +15,7 @@ before(async () => {
 });
 
 async function ownersPage(options) {
-  const page = await openPage(daemon.url, {...options, wait: null});
+  const page = await openPage(daemon.url, {tab: "visits", ...options, wait: null});
   const [name, value] = cookie.split("=");
   await page.context().addCookies([{name, value, url: daemon.url}]);
   await page.reload();
@@ -120,7 +120,7 @@ test("what somebody else said meanwhile is not overwritten", async () => {
 });
 
 test("a guest is offered nothing of it", async () => {
-  const page = await openPage(daemon.url);
+  const page = await openPage(daemon.url, {tab: "visits"});
   await page.locator("#visit-list li").first().waitFor();
   assert.equal(await page.locator("#visit-list .buttons").count(), 0);
   await page.locator("#visit-list .thumb").first().click();
@@ -133,6 +133,7 @@ test("a guest is offered nothing of it", async () => {
 
 test("settings are shown to the owner with their source", async () => {
   const page = await ownersPage();
+  await openTab(page, "settings");
   const settings = page.locator("#settings-list");
   await settings.getByText("visits.end_after").waitFor();
   assert.match(await settings.textContent(), /gate\.max_fps30from --set/);

@@ -2,7 +2,7 @@
 // Why: silence can be seen: what was seen and not named is on the page with its reason, and the owner names it there.
 import assert from "node:assert/strict";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, closeClean, desk, openPage, picture, quick, startDaemon, until} from "./support.mjs";
+import {assertAccessible, assertFits, closeClean, desk, openPage, openTab, picture, quick, startDaemon, until} from "./support.mjs";
 
 let daemon;
 before(async () => {
@@ -14,7 +14,7 @@ before(async () => {
 const row = (page) => page.locator("#seen-list li").first();
 
 test("an empty list of visits says why, and what was seen is there with its reason", async () => {
-  const page = await openPage(daemon.url);
+  const page = await openPage(daemon.url, {tab: "visits"});
   await page.locator("#visits-empty", {hasText: /No visits yet\. \d[\d,]* images looked at: .* not sure enough\./}).waitFor();
   await page.locator("#visits-empty", {hasText: /would have been named with decide\.min_score = 0\.\d\d \(it is 1\.00\)\./}).waitFor();
   await row(page).waitFor();
@@ -26,6 +26,7 @@ test("an empty list of visits says why, and what was seen is there with its reas
 test("the owner names one with a tap, another by any name, and what is no bird goes", async () => {
   const page = await openPage(daemon.url, {size: desk});
   await page.locator("#claim").click();
+  await openTab(page, "visits");
   await row(page).locator(".buttons").waitFor();
   await page.waitForFunction(() => document.querySelector("#seen-list img")?.naturalWidth > 0);
   await assertAccessible(page, "seen, not named");

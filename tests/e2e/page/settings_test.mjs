@@ -17,7 +17,7 @@ const key = async (name) => (await daemon.ask("/api/v1/config", {headers})).keys
 const row = (page, name) => page.locator(`#settings-list [data-key="${name}"]`);
 
 async function settingsPage(options) {
-  const page = await openPage(daemon.url, {...options, wait: null});
+  const page = await openPage(daemon.url, {...options, tab: "settings", wait: null});
   const [name, value] = headers.Cookie.split("=");
   await page.context().addCookies([{name, value, url: daemon.url}]);
   await page.reload();

@@ -2,7 +2,7 @@
 // Why: a phone at home that is not this machine: the first one becomes the owner, the others are let in by a token.
 import assert from "node:assert/strict";
 import {before, test} from "node:test";
-import {closeClean, home, openPage, picture, quick, startDaemon} from "./support.mjs";
+import {closeClean, home, openPage, openTab, picture, quick, startDaemon} from "./support.mjs";
 
 let daemon;
 let token;
@@ -15,12 +15,17 @@ const openTogether = async (url, options) => {
   page.expected.push(tooMany);
   return page;
 };
-const noPicture = (page, text) => page.locator("#no-picture", {hasText: text}).waitFor();
+// Birds and no picture: who is nobody here is not shown a black frame.
+async function birdsAlone(page) {
+  await page.locator("#sign-in").waitFor();
+  await page.locator("#live").waitFor({state: "hidden"});
+  await page.locator("#day-title").waitFor();
+}
 const livePicture = (page) => page.waitForFunction(() => document.getElementById("picture").naturalWidth > 0);
 
 test("the first phone at home becomes the owner, once", async () => {
   const page = await openTogether(daemon.url);
-  await noPicture(page, "The live picture is for those who are signed in.");
+  await birdsAlone(page);
   await picture(page, "phone-unclaimed");
   const second = await openTogether(daemon.url);
   await page.locator("#claim").click();
@@ -40,7 +45,7 @@ test("the first phone at home becomes the owner, once", async () => {
 
 test("a guest reads the birds, a wrong token is told, the right one shows the picture, signing out ends it", async () => {
   const page = await openTogether(daemon.url);
-  await noPicture(page, "The live picture is for those who are signed in.");
+  await birdsAlone(page);
   page.expected.push(/401/);
   await page.getByLabel("Token (kinglet token add)").fill("kgl_wrong");
   await page.keyboard.press("Enter");
@@ -50,7 +55,7 @@ test("a guest reads the birds, a wrong token is told, the right one shows the pi
   await livePicture(page);
   assert.equal(await page.locator("#sign-in-problem").isVisible(), false);
   await page.getByRole("button", {name: "Sign out"}).click();
-  await noPicture(page, "The live picture is for those who are signed in.");
+  await birdsAlone(page);
   assert.equal(await page.locator("#token").inputValue(), "");
   await closeClean(page);
 });
@@ -66,6 +71,7 @@ test("a link with a token signs in and leaves the address bar", async () => {
 test("the owner lets another phone in by a code, and has the camera look away", async () => {
   const page = await openTogether(`${daemon.url}/#token=${token}`);
   await livePicture(page);
+  await openTab(page, "settings");
   await page.getByRole("button", {name: "Add a phone"}).click();
   const link = await page.waitForFunction(() => document.getElementById("invitation-link").value).then((found) => found.jsonValue());
   assert.match(link, new RegExp(`^${daemon.url}/#token=kgl_[\\w-]{43}$`));
@@ -73,6 +79,7 @@ test("the owner lets another phone in by a code, and has the camera look away", 
   await picture(page, "phone-invitation");
   const guest = await openTogether(link);
   await livePicture(guest);
+  await openTab(guest, "settings");
   assert.equal(await guest.getByRole("button", {name: "Add a phone"}).count(), 0);
   await closeClean(guest);
   await page.getByRole("button", {name: "Done"}).click();
@@ -85,8 +92,8 @@ test("the owner lets another phone in by a code, and has the camera look away", 
 
 test("a stranger sees how to sign in, and nothing else", async () => {
   const closed = await startDaemon({address: home, sets: [...quick, "http.anonymous=none"]});
-  const page = await openPage(closed.url, {wait: "#no-picture:text-is('Sign in to see the picture and the birds.')"});
-  assert.equal(await page.locator("#visit-list li").count(), 0);
+  const page = await openPage(closed.url, {wait: "#sign-in-text:text-is('Sign in to see what the camera sees.')"});
+  for (const part of ["#tabs", "#live", "#now", "#day"]) assert.equal(await page.locator(part).isVisible(), false, part);
   assert.equal(await page.locator("#state").textContent(), "connecting");
   await picture(page, "phone-stranger");
   await closeClean(page);
@@ -97,7 +104,10 @@ test("one browser alone meets no limit", async () => {
   await new Promise((done) => { setTimeout(done, 3000); });
   const page = await openPage(`${daemon.url}/#token=${token}`);
   await livePicture(page);
-  await page.locator("#settings-list div").first().waitFor();
   await page.waitForFunction(() => [...document.querySelectorAll("#visitors img")].some((image) => image.naturalWidth > 0));
+  for (const [tab, part] of [["visits", "#visit-list li"], ["species", "#species-rows tr"], ["settings", "#settings-list div"]]) {
+    await openTab(page, tab);
+    await page.locator(part).first().waitFor();
+  }
   await closeClean(page);
 });

@@ -2,7 +2,7 @@
 // Why: the owner is shown where birds come, has it looked at with one tap, or sends it away; nobody else sees it.
 import assert from "node:assert/strict";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, closeClean, desk, openPage, phone, picture, startDaemon, until} from "./support.mjs";
+import {assertAccessible, assertFits, closeClean, desk, openPage, openTab, phone, picture, startDaemon, until} from "./support.mjs";
 
 let daemon;
 let headers;
@@ -48,7 +48,7 @@ test("sent away it does not come back", async () => {
   await page.getByRole("button", {name: "Not here"}).click();
   await page.locator("#suggestion").waitFor({state: "hidden"});
   await page.reload();
-  await page.locator("#settings-list div").first().waitFor();
+  await page.locator("#aim").waitFor();
   await page.waitForTimeout(2500);
   assert.equal(await page.locator("#suggestion").isVisible(), false);
   assert.equal(await page.locator("#suggestion-box").isVisible(), false);
@@ -73,6 +73,7 @@ test("it is drawn over the picture and taken with one tap", async () => {
   const keys = await config();
   assert.equal(keys["look.propose"].value, "fixed");
   assert.equal(keys["look.fixed"].value.length, 1);
+  await openTab(page, "settings");
   await page.locator("#settings-newest", {hasText: "look.propose motion → fixed"}).waitFor();
   await closeClean(page);
 });

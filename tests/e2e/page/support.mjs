@@ -14,6 +14,7 @@ const {chromium} = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 export const phone = {width: 360, height: 740};
+export const tablet = {width: 768, height: 1024};
 export const desk = {width: 1280, height: 800};
 export const home = "192.168.77.1";  // as home_network.py has it: who calls from there may read, and no more
 export const here = "127.0.0.1";
@@ -79,8 +80,9 @@ async function theBrowser() {
   return browser;
 }
 
-// What a browser of its own shows: as a person has it after `wait`.
-export async function openPage(url, {size = phone, scheme = "light", locale = "en-GB", wait = "#name:not(:text-is('\u00a0'))"} = {}) {
+// What a browser of its own shows of a `tab`: as a person has it after `wait`.
+export async function openPage(url, {size = phone, scheme = "light", locale = "en-GB", tab = "",
+                                     wait = "#name:not(:text-is('\u00a0'))"} = {}) {
   const context = await (await theBrowser()).newContext({viewport: size, colorScheme: scheme, locale, reducedMotion: "reduce"});
   const page = await context.newPage();
   page.setDefaultTimeout(patience);
@@ -99,9 +101,14 @@ export async function openPage(url, {size = phone, scheme = "light", locale = "e
   await page.exposeFunction("reportViolation", (text) => fault(`against the policy: ${text}`));
   await page.addInitScript(() => document.addEventListener("securitypolicyviolation",
     (event) => window.reportViolation(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`)));
-  await page.goto(url);
-  if (wait) await page.locator(wait).first().waitFor();
+  await page.goto(tab ? `${url}/#${tab}` : url);
+  if (wait) await page.locator(wait).first().waitFor({state: "attached"});
   return page;
+}
+
+export async function openTab(page, name) {
+  await page.locator(`#tab-${name}`).click();
+  await page.locator(`#panel-${name}`).waitFor();
 }
 
 export async function closeClean(page) {

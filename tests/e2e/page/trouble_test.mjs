@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import {createServer} from "node:http";
 import {after, before, test} from "node:test";
-import {closeClean, here, openPage, picture, quick, startDaemon, until} from "./support.mjs";
+import {closeClean, here, openPage, openTab, picture, quick, startDaemon, until} from "./support.mjs";
 
 let jpeg;
 let camera;
@@ -55,7 +55,9 @@ test("without camera, model and history the page stands and says so", async () =
   assert.match(told, /no camera[\s\S]*\/no\/such\/folder[\s\S]*Is `source` in the settings right/);
   assert.doesNotMatch(told, /ribbon cable/, "there is none to a folder");
   assert.match(told, /No model answers[\s\S]*\/no\/such\/model\.onnx[\s\S]*kinglet inspect/);
+  await openTab(page, "visits");
   await page.locator("#visits-empty", {hasText: "No visits yet."}).waitFor();
+  assert.ok(await troubles(page).isVisible(), "what is wrong is told on every tab");
   assert.match(await page.locator("#health-list").textContent(), /in memory only/);
   await closeClean(page);
   await poor.stop();

@@ -10,7 +10,6 @@ let picture = null;  // the address of the QR code on this page
 const problemOf = (error) => error instanceof Problem ? error : new Error(text("lost"));
 
 export function showOwner() {
-  byId("owner-box").hidden = !may("admin");
   setText("pause", text(paused ? "resume" : "pause"));
   if (!may("admin")) forget();
 }
