@@ -273,6 +273,10 @@ Result<std::vector<SpeciesSeen>> Store::species() {
   return ask<std::vector<SpeciesSeen>>([](Queries& reader) { return reader.species(); });
 }
 
+Result<SpeciesDetail> Store::species_detail(const std::string& species_id) {
+  return ask<SpeciesDetail>([&](Queries& reader) { return reader.species_detail(species_id); });
+}
+
 Result<std::vector<DayTotal>> Store::days(std::string_view from, std::string_view to) {
   return ask<std::vector<DayTotal>>([&](Queries& reader) { return reader.days(from, to); });
 }

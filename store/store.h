@@ -72,6 +72,7 @@ class Store {
   // The answer of a prediction that is kept with its visit. Nothing: there is none.
   [[nodiscard]] Result<std::optional<std::string>> prediction(std::string_view id);
   [[nodiscard]] Result<std::vector<SpeciesSeen>> species();
+  [[nodiscard]] Result<SpeciesDetail> species_detail(const std::string& species_id);
   [[nodiscard]] Result<std::vector<DayTotal>> days(std::string_view from, std::string_view to);
   [[nodiscard]] Result<std::vector<SpeciesHours>> day(std::string_view day);
   // Spans that ended in [since, until), the newest ones.

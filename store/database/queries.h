@@ -42,6 +42,20 @@ struct SpeciesSeen {
   double best_score = 0;
 };
 
+// Another species that the model and people did not tell from this one.
+struct Confusion {
+  std::string species_id;
+  std::uint64_t taken_for = 0;   // visits of this species that the model called that one
+  std::uint64_t was_really = 0;  // visits that the model called this species, and a person that one
+};
+
+struct SpeciesDetail {
+  std::array<std::uint64_t, 24> hours{};   // visits by local hour
+  std::array<std::uint64_t, 12> months{};  // by month of the year, all years together
+  std::vector<VisitView> best;             // with a picture, the surest first
+  std::vector<Confusion> confusions;       // the most frequent first
+};
+
 struct DayTotal {
   std::string day;
   std::uint64_t visits = 0;
@@ -74,6 +88,7 @@ class Queries {
   // The answer of a prediction kept with a visit on the disk. Nothing: there is none.
   [[nodiscard]] Result<std::optional<std::string>> prediction(std::string_view id);
   [[nodiscard]] Result<std::vector<SpeciesSeen>> species();
+  [[nodiscard]] Result<SpeciesDetail> species_detail(const std::string& species_id);
   // Days between `from` and `to`, both with; days without visits are left out.
   [[nodiscard]] Result<std::vector<DayTotal>> days(std::string_view from, std::string_view to);
   [[nodiscard]] Result<std::vector<SpeciesHours>> day(std::string_view day);
@@ -88,6 +103,9 @@ class Queries {
   [[nodiscard]] Result<VisitView> view_of(VisitRow row);
   [[nodiscard]] Result<std::optional<WallTime>> started_at(std::uint64_t seq);
   [[nodiscard]] Result<void> fill_best(SpeciesSeen& seen);
+  [[nodiscard]] Result<void> fill_times(const std::string& species_id, SpeciesDetail& detail);
+  [[nodiscard]] Result<std::vector<VisitView>> best_visits(const std::string& species_id);
+  [[nodiscard]] Result<std::vector<Confusion>> confusions(const std::string& species_id);
 
   Database database_;
   std::uint64_t shown_version_ = 0;

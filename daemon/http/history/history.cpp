@@ -7,6 +7,7 @@
 #include "daemon/http/routes/json.h"
 #include "daemon/http/routes/routes.h"
 #include "daemon/models/model_board.h"
+#include "daemon/tell/visit_json.h"
 #include "engine/base/format.h"
 #include "engine/base/local_time.h"
 #include "store/store.h"
@@ -27,6 +28,21 @@ Json species_json(const HistoryView& view, const store::SpeciesSeen& seen) {
                           {"links", {{"self", "/api/v1/visits/" + seen.best_visit}}}};
   }
   return json;
+}
+
+void add_detail(Json& json, const HistoryView& view, store::SpeciesDetail detail) {
+  json["hours"] = detail.hours;
+  json["months"] = detail.months;
+  Json& best = json["best_visits"] = Json::array();
+  for (store::VisitView& visit : detail.best) best.push_back(visit_json(store::booked(std::move(visit))));
+  Json& confusions = json["confusions"] = Json::array();
+  for (const store::Confusion& one : detail.confusions) {
+    Json other{{"species_id", one.species_id}};
+    add_names(other, view, one.species_id);
+    other["taken_for"] = one.taken_for;
+    other["was_really"] = one.was_really;
+    confusions.push_back(std::move(other));
+  }
 }
 
 std::expected<std::string, Reply> day_parameter(const Call& call, std::string_view name, std::string_view fallback) {
@@ -80,7 +96,12 @@ Reply get_one_species(const HistoryView& view, const Call& call) {
   const auto seen = view.store.species();
   if (!seen) return store_problem(seen.error());
   for (const store::SpeciesSeen& one : *seen) {
-    if (one.species_id == call.path_parameter("id")) return json_reply(species_json(view, one).dump());
+    if (one.species_id != call.path_parameter("id")) continue;
+    Result<store::SpeciesDetail> detail = view.store.species_detail(one.species_id);
+    if (!detail) return store_problem(detail.error());
+    Json json = species_json(view, one);
+    add_detail(json, view, std::move(*detail));
+    return json_reply(json.dump());
   }
   return problem("not-found", "this species has not been seen", "GET /api/v1/species lists those that were");
 }

@@ -80,6 +80,10 @@ class History(ScratchFolder):
             self.assertIn(visit["species_id"], [one["species_id"] for one in species.json()["items"]])
             one = daemon.ask("/api/v1/species/" + visit["species_id"]).json()
             self.assertGreaterEqual(one["visits"], 1)
+            self.assertEqual((sum(one["hours"]), sum(one["months"])), (one["visits"], one["visits"]))
+            best = one["best_visits"][0]
+            self.assertEqual(best["species_id"], visit["species_id"])
+            self.assertEqual(daemon.ask(best["links"]["crop"]).status, 200)
             self.assertEqual(daemon.ask("/api/v1/species/no-such-bird").status, 404)
             days = daemon.ask("/api/v1/days").json()
             self.assertEqual(days["zone"], "Asia/Tokyo")

@@ -347,6 +347,42 @@ TEST_F(StoreTest, SpeciesHaveTheirCountsTimesAndBestVisit) {
   EXPECT_EQ(blackbird.best_visit, best.id);
 }
 
+TEST_F(StoreTest, ASpeciesHasItsHoursMonthsPicturesAndConfusions) {
+  open();
+  const auto put = [&](const std::string& said, WallTime at, float score, const std::string& was, bool pictured) {
+    visits::Visit visit = make_visit(store().next_seq(), said, at);
+    visit.model_result.score = score;
+    store().put(visit);
+    if (pictured) store().add_pictures(visit.seq, [] { return Pictures{.crop = "jpeg"}; });
+    if (!was.empty()) {
+      EXPECT_TRUE(store().review(visit.id, make_review(visits::Verdict::kCorrected, was), {}).has_value());
+    }
+    return visit.id;
+  };
+  const std::string blackbird = "turdus-merula";
+  const std::string thrush = "turdus-philomelos";
+  const std::string good = put(blackbird, morning(), 0.7F, {}, true);
+  const std::string better = put(blackbird, morning() + hours(1), 0.9F, {}, true);
+  put(blackbird, morning() + std::chrono::days(31), 0.99F, {}, false);
+  const std::string corrected = put(thrush, morning(), 0.95F, blackbird, true);
+  put(blackbird, morning(), 0.8F, thrush, true);
+  put(blackbird, morning(), 0.8F, thrush, true);
+  ASSERT_OK(store().flush());
+  const auto detail = store().species_detail(blackbird);
+  ASSERT_OK(detail);
+  EXPECT_EQ(detail->hours[6], 3U);
+  EXPECT_EQ(detail->hours[7], 1U);
+  EXPECT_EQ(detail->months[4], 3U);
+  EXPECT_EQ(detail->months[5], 1U);
+  std::vector<std::string> best;
+  for (const VisitView& view : detail->best) best.push_back(view.row.visit.id);
+  EXPECT_EQ(best, (std::vector{better, good, corrected}));
+  ASSERT_EQ(detail->confusions.size(), 1U);
+  EXPECT_EQ(detail->confusions[0].species_id, thrush);
+  EXPECT_EQ(detail->confusions[0].taken_for, 1U);
+  EXPECT_EQ(detail->confusions[0].was_really, 2U);
+}
+
 TEST_F(StoreTest, DaysAreThoseOfTheZone) {
   StoreOptions options = quiet_options(folder_.path());
   options.zone = *TimeZone::find("Pacific/Auckland");
