@@ -3,6 +3,7 @@
 // patch (RFC 7396) of what the person saw, which If-Match proves.
 #include <algorithm>
 #include <array>
+#include <ranges>
 
 #include "daemon/http/history/history.h"
 #include "daemon/http/message/body.h"
@@ -31,7 +32,13 @@ constexpr std::size_t kMostName = 200;
 constexpr std::size_t kMostNote = 2000;
 constexpr int kNearestNames = 3;
 constexpr std::string_view kKnownMembers =
-    "known: review.verdict (none, confirmed, corrected, not_a_bird, unknown), review.species_id, review.note";
+    "known: review.verdict (none, confirmed, corrected, not_a_bird, unknown), review.species_id or "
+    "review.scientific_name, review.note";
+
+struct Wish {
+  Review review;
+  bool by_scientific_name = false;  // species_id is one that need not be known
+};
 
 std::unexpected<Reply> bad_json(std::string_view detail, std::string_view hint = kKnownMembers) {
   return std::unexpected(problem("bad-json", detail, hint));
@@ -100,7 +107,24 @@ bool has_control(std::string_view text) {
   return std::ranges::any_of(text, [](unsigned char c) { return (c < ' ' && c != '\n' && c != '\t') || c == 0x7F; });
 }
 
-std::expected<Review, Reply> with_members(const Body& members, Review review) {
+// "Turdus pilaris", "Motacilla alba yarrellii": a bird of the world, whether a model knows it or not.
+bool is_scientific_name(std::string_view name) {
+  const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  const std::size_t genus = name.find(' ');
+  if (genus == std::string_view::npos || genus < 2 || name[0] < 'A' || name[0] > 'Z') return false;
+  if (!std::ranges::all_of(name.substr(1, genus - 1), is_lower)) return false;
+  std::size_t words = 1;
+  for (const auto part : std::views::split(name.substr(genus + 1), ' ')) {
+    const std::string_view word(part);
+    if (word.size() < 2 || !is_lower(word.front()) || !is_lower(word.back())) return false;
+    if (!std::ranges::all_of(word, [&](char c) { return is_lower(c) || c == '-'; })) return false;
+    ++words;
+  }
+  return words <= 3;
+}
+
+std::expected<Wish, Reply> with_members(const Body& members, Wish wish) {
+  Review& review = wish.review;
   bool named = false;
   for (const auto& [name, value] : members.items()) {
     if (name == "verdict") {
@@ -111,8 +135,18 @@ std::expected<Review, Reply> with_members(const Body& members, Review review) {
     } else if (name == "species_id") {
       const auto text = text_of(value, kMostName);
       if (!text) return bad_json(format_text("review.species_id is no text of at most {} bytes", kMostName));
+      if (wish.by_scientific_name) continue;  // that one says it
       named = !text->empty();
       review.species_id = *text;
+    } else if (name == "scientific_name") {
+      const auto text = text_of(value, kMostName);
+      if (!text || !is_scientific_name(*text)) {
+        return bad_json("review.scientific_name is no name of a species as science writes it",
+                        "such as Turdus pilaris: the genus with a capital letter, then the species");
+      }
+      named = true;
+      review.species_id = engine::slug(*text);
+      wish.by_scientific_name = true;
     } else if (name == "note") {
       const auto text = text_of(value, kMostNote);
       if (!text || has_control(*text)) {
@@ -128,20 +162,20 @@ std::expected<Review, Reply> with_members(const Body& members, Review review) {
     return bad_json("the verdict corrected needs review.species_id");
   }
   if (review.verdict != Verdict::kCorrected) {
-    if (named) return bad_json("review.species_id goes with the verdict corrected only");
+    if (named) return bad_json("the name of a species goes with the verdict corrected only");
     review.species_id.clear();
   }
-  return review;
+  return wish;
 }
 
 // What the review is after the patch.
-std::expected<Review, Reply> merged(const Call& call, const Review& review) {
+std::expected<Wish, Reply> merged(const Call& call, const Review& review) {
   if (call.body.size() > kMostBody) {
     return std::unexpected(problem("body-too-large", "a review is larger than 64 KiB"));
   }
   const Body patch = parse_body(call.body);
   if (!patch.is_object()) return bad_json("expected an object {\"review\": {\"verdict\": \"confirmed\"}}");
-  Review result = review;
+  Wish result{.review = review};
   for (const auto& [name, value] : patch.items()) {
     if (name != "review") return bad_json(format_text("\"{}\" cannot be changed", printable(name)));
     if (value.is_null()) {
@@ -164,13 +198,14 @@ std::expected<Review, Reply> read_review(const HistoryView& view, const Call& ca
     return std::unexpected(
         problem("unsupported-media-type", "a review is JSON", "send Content-Type: application/merge-patch+json"));
   }
-  std::expected<Review, Reply> wished = merged(call, review);
-  if (!wished) return wished;
+  std::expected<Wish, Reply> wish = merged(call, review);
+  if (!wish) return std::unexpected(std::move(wish).error());
+  std::expected<Review, Reply> wished = std::move(wish->review);
   if (wished->verdict == Verdict::kCorrected) {
     const auto known = known_species(view, wished->species_id);
     if (!known) return std::unexpected(store_problem(known.error()));
-    if (!*known) return std::unexpected(unknown_species(view, wished->species_id));
-    wished->species_id = **known;
+    if (!*known && !wish->by_scientific_name) return std::unexpected(unknown_species(view, wished->species_id));
+    if (*known) wished->species_id = **known;
   }
   // Taken back altogether: nobody has reviewed it.
   const bool none = wished->verdict == Verdict::kNone && wished->note.empty();

@@ -106,6 +106,19 @@ class Review(ScratchFolder):
                                       422, "unknown-species")
         self.assertIn("/api/v1/model/labels", problem["hint"])
 
+    def test_any_bird_of_the_world_is_named_by_its_scientific_name(self):
+        reply = self.patch({"review": {"verdict": "corrected", "scientific_name": "Turdus pilaris"}})
+        self.assertEqual((reply.status, reply.json()["species_id"]), (200, "turdus-pilaris"))
+        self.assertIn("turdus-pilaris", [one["species_id"] for one in self.daemon.ask("/api/v1/species").json()["items"]])
+        # From now on it is known.
+        reply = self.patch({"review": {"verdict": "corrected", "species_id": "Turdus pilaris"}})
+        self.assertEqual((reply.status, reply.json()["species_id"]), (200, "turdus-pilaris"))
+        for name in ("Turdus", "turdus pilaris", "Turdus Pilaris", "Turdus pilaris pilaris pilaris", "Turdus  pilaris", "T. pilaris", "", None,
+                     "Turdus pilaris\n", 7):
+            with self.subTest(name=name):
+                self.assert_problem(self.patch({"review": {"verdict": "corrected", "scientific_name": name}}), 400, "bad-json")
+        self.assert_problem(self.patch({"review": {"verdict": "confirmed", "scientific_name": "Turdus pilaris"}}), 400, "bad-json")
+
     def test_wrong_bodies_are_refused_and_change_nothing(self):
         before = self.seen()
         for body in (b"", b"{", b"[]", b"7", b'{"review": 7}', b'{"review": {"verdict": "maybe"}}', b'{"state": "open"}',
