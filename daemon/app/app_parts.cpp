@@ -37,6 +37,10 @@ bool wants_clips(const config::Config& config, const store::Store& history) {
          !history.brief().memory_is_wanted;
 }
 
+std::chrono::milliseconds clip_interval(double per_second) {
+  return std::chrono::milliseconds(per_second > 0 ? static_cast<int>(1000 / per_second) : 0);
+}
+
 CaptureOptions capture_options(const config::Config& config, ClipRecorder* clips) {
   CaptureOptions options;
   options.settle = config.gate.settle;
@@ -280,6 +284,13 @@ visits::LastSeen AppParts::last_seen() {
 ClipOptions AppParts::clip_options(const config::Config& config) {
   ClipOptions options;
   options.limits.before = config.store.clips;
+  options.width = static_cast<int>(config.store.clip_width);
+  options.interval = clip_interval(config.store.clip_fps);
+  // Thirteen seconds wait in memory: those of the defaults are 2 MiB, of 1280x720 ten times a second 15 MiB.
+  constexpr std::size_t kMostOfLarge = 32U << 20;
+  const ClipOptions small;
+  const bool larger = options.width == 0 || options.width > small.width || options.interval < small.interval;
+  if (larger) options.limits.bytes = kMostOfLarge;
   options.wanted = [this] { return history.takes_clips(); };
   return options;
 }

@@ -62,7 +62,7 @@ Result<void> ClipRecorder::encode(const FrameCopy& copy) {
 }
 
 Result<std::string> ClipRecorder::make_small(const camera::FrameView& view) {
-  if (view.width <= options_.width) return jpeg_of(view, options_.quality);
+  if (options_.width == 0 || view.width <= options_.width) return jpeg_of(view, options_.quality);
   KINGLET_TRY(camera::check_view(view));
   const int height = std::max(1, static_cast<int>(std::int64_t{view.height} * options_.width / view.width));
   if (small_.height != height || !scale_) {

@@ -19,7 +19,7 @@ namespace kinglet::daemon {
 struct ClipOptions {
   ClipLimits limits;
   std::chrono::milliseconds interval{200};             // between frames
-  int width = 640;                                     // larger frames are made smaller
+  int width = 640;                                     // larger frames are made smaller; 0: none is
   int quality = 70;                                    // of JPEG
   std::function<bool()> wanted = [] { return true; };  // would a clip be written? Asked before each frame
 };

@@ -118,6 +118,13 @@ class Clips(ScratchFolder):
             self.assertGreater(stats["memory_bytes"], 0)
             self.assertIn("clips", self.threads(daemon))
 
+    def test_on_wish_a_clip_is_as_large_as_the_camera_sees_and_as_fast(self):
+        with self.daemon("store.clips=2s", "store.clip_width=0", "store.clip_fps=0") as daemon:
+            frames = parts(daemon.ask(self.clip(daemon)["links"]["clip"]).body)
+            self.assertEqual({jpeg_size(jpeg) for _, jpeg in frames}, {(1280, 720)})
+            each = sorted(after - before for (before, _), (after, _) in zip(frames, frames[1:]))
+            self.assertLess(each[len(each) // 2], 0.15)  # the scene comes ten times a second; one in 0.2 s by default
+
     def test_the_file_has_the_pictures_of_the_clip_as_they_are_and_at_their_times(self):
         with self.daemon("store.clips=2s") as daemon:
             visit = self.clip(daemon)
