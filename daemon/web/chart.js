@@ -27,6 +27,19 @@ export function drawLine(svg, points, gap, label) {
     makeSvg("path", {class: "line", d: line}));
 }
 
+// One bar for each count, in the drawing of `drawLine`; `names` are told where somebody points.
+export function bars(counts, names) {
+  const most = Math.max(1, ...counts);
+  const step = width / counts.length;
+  return counts.map((count, i) => {
+    const high = count === 0 ? 1 : Math.max(3, count / most * (height - 2));
+    const bar = makeSvg("rect", {x: (i * step + 1).toFixed(1), y: (height - high).toFixed(1), width: (step - 2).toFixed(1),
+                                 height: high.toFixed(1), class: count === 0 ? "level-0" : "level-4"}, makeSvg("title"));
+    bar.firstChild.textContent = `${names[i]} · ${number(count)}`;
+    return bar;
+  });
+}
+
 // How often in each hour of a day: darker is more often, of `most` at once.
 export function hourStrip(hours, most) {
   const cells = hours.map((count, hour) => {

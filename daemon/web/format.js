@@ -30,6 +30,7 @@ export function chooseLanguage(wish) {
   document.documentElement.lang = languages[column].code;
   for (const node of document.querySelectorAll("[data-text]")) node.textContent = text(node.dataset.text);
   for (const node of document.querySelectorAll("[data-label]")) node.setAttribute("aria-label", text(node.dataset.label));
+  for (const node of document.querySelectorAll("[data-hint]")) node.placeholder = text(node.dataset.hint);
   for (const node of document.querySelectorAll("[data-alt]")) node.alt = text(node.dataset.alt);
   return languages[column].code;
 }
@@ -74,11 +75,21 @@ export const shortDate = (at) => show(at, {day: "numeric", month: "short",
 export const dayName = (date) => new Date(`${date}T12:00:00Z`).toLocaleDateString(
   locale, {timeZone: "UTC", weekday: "long", day: "numeric", month: "long"});
 
+// 0 is January.
+export const monthName = (month, style = "long") =>
+  new Date(Date.UTC(2024, month, 15)).toLocaleDateString(locale, {month: style, timeZone: "UTC"});
+
 // "2026-05-04" of a moment, in the device's zone.
 export const dayOf = (ms) => new Date(ms).toLocaleDateString("sv-SE", {timeZone: zone});
 export const today = () => dayOf(deviceNow());
 export const dayBeside = (date, days) =>
   new Date(Date.parse(`${date}T12:00:00Z`) + days * 86400000).toISOString().slice(0, 10);
+
+// Is it a date as one is written in an address?
+export function isDay(text) {
+  const at = Date.parse(`${text}T12:00:00Z`);
+  return at > 0 && new Date(at).toISOString().slice(0, 10) === text;
+}
 
 // How far the zone's clock is ahead of UTC then, in ms.
 const ahead = (ms) => Date.parse(`${new Date(ms).toLocaleString("sv-SE", {timeZone: zone}).replace(" ", "T")}Z`) -

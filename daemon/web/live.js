@@ -2,8 +2,8 @@
 // Why: what happens reaches the page by server-sent events; where none come, it asks a few times a second.
 import {ask, may} from "./api.js";
 
-const kinds = ["visit.start", "visit.update", "visit.end", "visit.reviewed", "visit.deleted", "camera", "model", "prediction",
-               "stats", "resync"];
+const kinds = ["visit.start", "visit.picture", "visit.update", "visit.end", "visit.reviewed", "visit.deleted", "camera",
+               "model", "prediction", "stats", "resync"];
 const address = "/api/v1/events?types=visit,camera,model,prediction,stats";
 const handlers = new Map(kinds.map((kind) => [kind, []]));
 let source = null;

@@ -22,10 +22,10 @@ export function nameOf(entry) {
   return {common: own ? label.common_name : entry.label, scientific: own ? label.scientific_name || "" : ""};
 }
 
-// Where only the id is known.
+// Where only the id is known: that of a bird that the model does not know is its scientific name.
 export function nameOfSpecies(id) {
   const label = allLabels().find((one) => one.species_id === id);
-  return label ? label.common_name : id;
+  return label ? label.common_name : id.charAt(0).toUpperCase() + id.slice(1).replaceAll("-", " ");
 }
 
 export async function loadLabels(model) {
@@ -34,8 +34,6 @@ export async function loadLabels(model) {
   labels = new Map(all.items.map((label) => [label.index, label]));
   digest = model.digest;
   byId("scientific").hidden = !all.items.some((label) => label.scientific_name);
-  byId("other-names").replaceChildren(...all.items.filter((label) => label.role !== "background").map(
-    (label) => make("option", {value: label.common_name, label: label.scientific_name})));
 }
 
 function topRow(list, index) {

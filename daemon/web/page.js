@@ -3,12 +3,13 @@
 // leaves the others alone.
 import {prepareAim} from "./aim.js";
 import {ask, may, Problem} from "./api.js";
-import {loadDay, prepareDay} from "./day.js";
+import {learnZone, loadDay, prepareDay} from "./day.js";
 import {byId, gathered, make, setText} from "./dom.js";
 import {loadHistory, showFigures} from "./figures.js";
 import {chooseLanguage} from "./format.js";
 import {loadReadiness, showCamera, showLost, showModel, showStats} from "./health.js";
 import * as live from "./live.js";
+import {prepareMenus} from "./menu.js";
 import {announce, endWhenPaused, explainSilence, loadLabels, showNoModel, showPrediction} from "./now.js";
 import {showPaused} from "./owner.js";
 import {preparePicture, startPicture, wishPicture} from "./picture.js";
@@ -26,9 +27,9 @@ import {forgetVisit, loadVisits, prepareVisits, render as showVisits, showVisit}
 // What a tab shows, read when it is opened.
 const contents = {
   birds: [loadDay],
-  visits: [loadVisits, loadTracks],
+  visits: [loadVisits, () => loadTracks()],
   species: [loadSpecies],
-  device: [loadHistory, loadReadiness],
+  device: [() => loadHistory(), () => loadReadiness()],
   settings: [() => loadSections(attempt)],
 };
 
@@ -82,23 +83,25 @@ function hear() {
   live.on("camera", readinessSoon);
   live.on("model", () => attempt(loadModel));
   live.on("visit.start", announce);
-  for (const kind of ["visit.start", "visit.update", "visit.end", "visit.reviewed"]) live.on(kind, whileOpen("visits", showVisit));
+  for (const kind of ["visit.start", "visit.picture", "visit.update", "visit.end", "visit.reviewed"]) live.on(kind, whileOpen("visits", showVisit));
   live.on("visit.deleted", whileOpen("visits", ({visit}) => forgetVisit(visit)));
-  for (const kind of ["visit.start", "visit.end", "visit.reviewed", "visit.deleted", "resync"]) {
+  for (const kind of ["visit.start", "visit.picture", "visit.end", "visit.reviewed", "visit.deleted", "resync"]) {
     live.on(kind, daySoon);
     live.on(kind, speciesSoon);
   }
   live.on("resync", visitsSoon);
+  live.on("resync", readers(learnZone));
 }
 
 function prepareContents() {
-  prepareTabs();
   for (const [name, tasks] of Object.entries(contents)) {
-    onOpen(name, () => {
+    onOpen(name, (rest) => {
       wishPicture(name === "birds");
-      for (const task of tasks) readers(task)();
+      for (const task of tasks) readers(() => task(rest))();
     });
   }
+  prepareTabs();
+  wishPicture(isOpen("birds"));
 }
 
 // All that a person may see, again: another role, another language, or the beginning. What is on a phone's first screen
@@ -107,7 +110,7 @@ async function showAll() {
   startPicture();
   live.restart();
   await attempt(async () => { if (may("read")) showEverythingOf(await ask("/api/v1/stats")); });
-  await attempt(loadModel);
+  await Promise.all([readers(learnZone)(), attempt(loadModel)]);
   showTab();
   await attempt(loadReadiness);
   // Whether they count, and where to look, concerns an owner everywhere.
@@ -138,9 +141,10 @@ async function start() {
   prepareLanguages();
   preparePicture();
   prepareAim();
-  prepareDay(trouble);
+  prepareDay();
   prepareVisits(trouble);
   prepareVisitDialog();
+  prepareMenus();
   prepareTracks();
   prepareSections();
   prepareSuggestion();

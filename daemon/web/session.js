@@ -12,14 +12,16 @@ function show(found) {
   session = found;
   const changed = setRole(found.role);
   byId("sign-in").hidden = may("live") && !found.claimable;
-  // Who is new here begins with it; who is a guest looks at birds first.
-  const place = byId(found.claimable && !may("live") ? "sign-in-first" : "sign-in-last");
+  // Who can do nothing without it begins with it; a guest looks at birds, and is told where it is.
+  const isGuest = may("read") && !may("live") && !found.claimable;
+  byId("guest").hidden = !isGuest;
+  const place = byId(isGuest ? "sign-in-for-guests" : may("live") ? "sign-in-last" : "sign-in-first");
   if (!place.contains(byId("sign-in"))) place.append(byId("sign-in"));
   document.body.classList.toggle("stranger", !may("read"));
   byId("claim").hidden = !found.claimable;
   byId("token-form").hidden = found.claimable;
   byId("sign-out").hidden = !found.token;
-  setText("sign-in-text", text(found.claimable ? "nobody_owns" : may("read") ? "guest" : "stranger"));
+  setText("sign-in-text", text(found.claimable ? "nobody_owns" : "stranger"));
   setText("owner", found.owner ? text("owned_since", {time: moment(found.owner.claimed_at), address: found.owner.claimed_from}) : "");
   if (changed) onRole();
 }
@@ -34,6 +36,8 @@ async function become(wish) {
   } catch (error) {
     showProblem("sign-in-problem", error instanceof Problem ? error : new Error(text("lost")));
     await loadSession().catch(() => {});
+    // Where it is told may be on another tab by now.
+    if (byId("sign-in").closest("[role=tabpanel][hidden]")) location.hash = "#sign-in";
   }
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the parts of the page are tabs with an address each (#visits, #species/turdus-merula), filled when they are opened.
-import {may} from "./api.js";
 import {byId} from "./dom.js";
 
 const openers = new Map();
@@ -22,9 +21,9 @@ function asked() {
   return {name: panel ? panel.id.slice("panel-".length) : nameOf(all()[0]), rest: "", node: panel && node};
 }
 
-export function showTab() {
-  const {name, rest, node} = may("read") ? asked() : {name: nameOf(all()[0]), rest: ""};
-  const changed = name !== open;
+// Which tab is to be seen; who may see none is shown the first, which has the way in.
+function turn() {
+  const {name, rest, node} = document.body.classList.contains("stranger") ? {name: nameOf(all()[0]), rest: ""} : asked();
   open = name;
   for (const tab of all()) {
     const chosen = nameOf(tab) === name;
@@ -32,8 +31,15 @@ export function showTab() {
     tab.tabIndex = chosen ? 0 : -1;
     byId(`panel-${nameOf(tab)}`).hidden = !chosen;
   }
-  if (changed || rest) scrollTo(0, 0);
-  openers.get(name)?.(rest);
+  return {rest, node};
+}
+
+// Shows and fills it.
+export function showTab() {
+  const before = open;
+  const {rest, node} = turn();
+  if (open !== before || rest) scrollTo(0, 0);
+  openers.get(open)?.(rest);
   node?.scrollIntoView();
 }
 
@@ -57,4 +63,5 @@ export function prepareTabs() {
     byId("content").focus();
   });
   addEventListener("hashchange", showTab);
+  turn();
 }

@@ -3,7 +3,7 @@
 import {ask} from "./api.js";
 import {hoursInWords, hourStrip} from "./chart.js";
 import {byId, cropOf, fillChanged, gathered, make, setText} from "./dom.js";
-import {clock, dayBeside, dayName, number, setZone, startOfDay, text, today} from "./format.js";
+import {clock, dayBeside, dayName, isDay, number, setZone, startOfDay, text, today} from "./format.js";
 import {awaitsPicture, openVisit} from "./visit_dialog.js";
 
 const picturesSoon = gathered(() => loadDay().catch(() => {}), 3000);
@@ -57,13 +57,18 @@ function hourAxis() {
   return make("li", {className: "axis", "aria-hidden": "true"}, ...["0", "6", "12", "18", "24"].map((hour) => make("span", {textContent: hour})));
 }
 
-export async function loadDay() {
-  const days = await ask("/api/v1/days");
-  setZone(days.zone);
+// Days and times are those of the device; nothing but its zone is asked for.
+export async function learnZone() { setZone((await ask("/api/v1/days?from=9999-12-31")).zone); }
+
+// `wished`: the day that the address names, "" for today; left out, what is shown is read again.
+export async function loadDay(wished) {
+  if (wished !== undefined) chosen = isDay(wished) && wished < today() ? wished : null;
   const date = chosen || today();
   const {species} = await ask(`/api/v1/days/${date}`);
   species.sort((one, other) => total(other) - total(one));
   const visits = species.length ? await visitsOf(species, date) : new Map();
+  byId("day-pick").value = date;
+  byId("day-pick").max = today();
   setText("day-title", chosen ? dayName(date) : text("today"));
   byId("day-after").disabled = !chosen;
   byId("day-empty").hidden = species.length > 0;
@@ -75,12 +80,9 @@ export async function loadDay() {
   fillChanged(byId("hours"), species.length ? [...species, null] : [], (one) => one ? hourRow(one, most) : hourAxis(), most);
 }
 
-export function prepareDay(trouble) {
-  const go = (days) => {
-    const wished = dayBeside(chosen || today(), days);
-    chosen = wished >= today() ? null : wished;
-    loadDay().catch(trouble);
-  };
-  byId("day-before").addEventListener("click", () => go(-1));
-  byId("day-after").addEventListener("click", () => go(1));
+export function prepareDay() {
+  const go = (date) => location.replace(date && date < today() ? `#birds/${date}` : "#birds");
+  byId("day-before").addEventListener("click", () => go(dayBeside(chosen || today(), -1)));
+  byId("day-after").addEventListener("click", () => go(dayBeside(chosen || today(), 1)));
+  byId("day-pick").addEventListener("change", () => go(byId("day-pick").value));
 }

@@ -3,7 +3,9 @@
 import {ask, may, write} from "./api.js";
 import {byId, cropOf, fillChanged, make, setText, showProblem} from "./dom.js";
 import {duration, moment, number, percent, text, today} from "./format.js";
+import {menuOf} from "./menu.js";
 import {nameOf, nameOfSpecies} from "./now.js";
+import {nameIn} from "./review.js";
 import {openVisit} from "./visit_dialog.js";
 
 const page = 6;
@@ -25,7 +27,7 @@ function facts(track) {
 
 // Its word on it makes a visit of the track, or ends it; the visit is told as any that is reviewed.
 async function judge(track, verdict, species) {
-  await write(track.links.self, "PATCH", {review: {verdict, ...(species ? {species_id: species} : {})}});
+  await write(track.links.self, "PATCH", {review: {verdict, ...nameIn(species)}});
   tracks = tracks.filter((one) => one.id !== track.id);
   render();
 }
@@ -37,20 +39,6 @@ function wishes(track) {
           {label: text("other"), key: "other", act: async () => open(track)}];
 }
 
-function buttons(track) {
-  return make("p", {className: "buttons"}, ...wishes(track).map((wish) => {
-    const button = make("button", {type: "button", textContent: wish.label, "data-key": `${track.id} ${wish.key}`,
-                                   "aria-label": `${maybe(track)}: ${wish.label}`});
-    button.addEventListener("click", async () => {
-      try {
-        await wish.act();
-        showProblem("seen-problem", null);
-      } catch (error) { showProblem("seen-problem", error); }
-    });
-    return button;
-  }));
-}
-
 const open = (track) => openVisit(track, {judge, title: maybe(track), facts: facts(track)});
 
 function row(track) {
@@ -59,8 +47,8 @@ function row(track) {
   picture.addEventListener("click", () => open(track));
   return make("li", {}, picture, make("div", {},
     make("p", {className: "visit-name"}, make("b", {textContent: maybe(track)})),
-    make("p", {className: "soft", textContent: facts(track)}),
-    may("admin") ? buttons(track) : null));
+    make("p", {className: "soft", textContent: facts(track)})),
+    may("admin") ? menuOf(track.id, maybe(track), wishes(track), (error) => showProblem("seen-problem", error)) : null);
 }
 
 function render() {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: one visit, large: its picture and clip, and every name it can be given.
-import {may} from "./api.js";
-import {byId, setText, showProblem} from "./dom.js";
+import {ask, may} from "./api.js";
+import {closeClip, openClip, prepareClip} from "./clip.js";
+import {byId, make, setText, showProblem} from "./dom.js";
 import {deviceNow, duration, moment, number, percent, text} from "./format.js";
 import {allLabels, nameOfSpecies} from "./now.js";
-import {remove, review} from "./review.js";
+import {isScientific, remove, review} from "./review.js";
 
 let visit = null;
+let seen = [];       // the species of the history
 let judge = review;  // what a person's word does
 let opener = "";  // the key of the button that had the keyboard
 
@@ -22,10 +24,21 @@ export const visitFacts = (one) => [`${one.clock_synced ? "" : "≈ "}${moment(o
 export const awaitsPicture = (one) =>
   one.state === "ended" && !one.links.crop && deviceNow() - Date.parse(one.ended_at) < 20000;
 
-function labelCalled(name) {
-  const wished = name.trim().toLowerCase();
-  return allLabels().find((label) => [label.common_name, label.scientific_name, label.label, label.species_id]
-    .some((one) => one && one.toLowerCase() === wished));
+// Of a species that the model knows or that was seen here.
+function idCalled(name) {
+  const wished = name.toLowerCase();
+  const found = [...allLabels(), ...seen].find((one) => [one.common_name, one.scientific_name, one.label, one.species_id,
+                                                         nameOfSpecies(one.species_id)].some((called) => called?.toLowerCase() === wished));
+  return found?.species_id;
+}
+
+// The names that a box offers: of the model, and of what was seen before, under another model or by a person's word.
+async function offerNames() {
+  seen = (await ask("/api/v1/species")).items;
+  const labels = allLabels().filter((label) => label.role !== "background");
+  const others = seen.filter((one) => !labels.some((label) => label.species_id === one.species_id));
+  byId("other-names").replaceChildren(...[...labels, ...others].map((one) =>
+    make("option", {value: one.common_name || nameOfSpecies(one.species_id), label: one.scientific_name})));
 }
 
 // The whole frame, and where in it the visitor was.
@@ -52,13 +65,15 @@ export function openVisit(wished, like = {}) {
   showPlace();
   setText("visit-dialog-title", title);
   setText("visit-facts", (like.facts || visitFacts(visit)) + (visit.clock_synced ? "" : ` · ${text("clock_not_set")}`));
-  for (const [id, link] of [["visit-clip", visit.links.clip], ["visit-clip-file", visit.links.clip_file]]) {
-    byId(id).hidden = !(link && may("live"));
-    if (link) byId(id).href = link;
-  }
+  const clip = may("live") ? visit.links.clip_file : "";
+  byId("visit-clip").hidden = byId("visit-clip-file").hidden = !clip;
+  if (clip) byId("visit-clip-file").href = clip;
+  byId("visit-species").hidden = judge !== review;
+  byId("visit-species").href = `#species/${visit.species_id}`;
   byId("visit-form").hidden = !may("admin");
   byId("visit-remove").hidden = judge !== review;
   byId("other-name").value = "";
+  if (may("admin")) offerNames().catch(() => {});
   showProblem("visit-problem", null);
   byId("visit-dialog").showModal();
 }
@@ -77,15 +92,22 @@ function giveBackFocus() {
 }
 
 export function prepareVisitDialog() {
-  byId("visit-dialog").addEventListener("close", giveBackFocus);
+  byId("visit-dialog").addEventListener("close", () => {
+    closeClip();
+    giveBackFocus();
+  });
+  prepareClip();
+  byId("visit-clip").addEventListener("click", () => openClip(visit.links.clip_file));
+  byId("visit-species").addEventListener("click", () => byId("visit-dialog").close());
   byId("other-name").addEventListener("input", () => showProblem("visit-problem", null));
   byId("visit-close").addEventListener("click", () => byId("visit-dialog").close());
   byId("visit-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    const label = labelCalled(byId("other-name").value);
+    const name = byId("other-name").value.trim();
+    const known = idCalled(name);
     act(async () => {
-      if (!label) throw new Error(text("no_such_name"));
-      await judge(visit, "corrected", label.species_id);
+      if (!known && !isScientific(name)) throw new Error(text("no_such_name"));
+      await judge(visit, "corrected", known || name);
     });
   });
   for (const button of byId("visit-form").querySelectorAll("[data-verdict]")) {

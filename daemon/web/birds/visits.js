@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the newest visits, as they happen, each named right with one tap.
+// Why: the newest visits, as they happen, each named right in a small menu.
 import {ask, may} from "./api.js";
 import {byId, cropOf, fillChanged, gathered, make, setText, showProblem} from "./dom.js";
 import {text, today} from "./format.js";
+import {isFiltered, prepareFilters, setFilters, visitQuery} from "./filters.js";
+import {menuOf} from "./menu.js";
 import {nameOf} from "./now.js";
 import {review} from "./review.js";
 import {whyNoVisits} from "./tracks.js";
@@ -14,36 +16,22 @@ let cursor = "";
 let length = page;
 const picturesSoon = gathered(() => loadVisits().catch(() => {}), 3000);
 
-// What the next tap can say: that it is right, or the names that came next.
+// What a person can say: that it is right, the names that came next, or anything else.
 function wishes(visit) {
-  if (visit.review.verdict !== "none") return [{label: text("undo"), key: "undo", verdict: "none"}];
+  const say = (verdict, species) => async () => {
+    try {
+      put(await review(visit, verdict, species));
+    } catch (error) {
+      loadVisits().catch(() => {});
+      throw error;
+    }
+  };
+  const other = {label: text("other"), key: "other", act: async () => openVisit(visit)};
+  if (visit.review.verdict !== "none") return [{label: text("undo"), key: "undo", act: say("none")}, other];
   const others = visit.model_result.top.filter((entry) => entry.species_id !== visit.species_id).slice(0, 2);
-  return [{label: text("right"), key: "right", verdict: "confirmed"},
-          ...others.map((entry) => ({label: nameOf(entry).common, key: entry.species_id, verdict: "corrected",
-                                     species: entry.species_id}))];
-}
-
-function reviewButtons(visit) {
-  const buttons = wishes(visit).map((wish) => {
-    const button = make("button", {type: "button", textContent: wish.label, "data-key": `${visit.id} ${wish.key}`,
-                                   "aria-label": `${visitName(visit)}: ${wish.label}`});
-    button.addEventListener("click", async () => {
-      button.disabled = true;
-      try {
-        put(await review(visit, wish.verdict, wish.species));
-        showProblem("review-problem", null);
-      } catch (error) {
-        showProblem("review-problem", error);
-        button.disabled = false;
-        loadVisits().catch(() => {});
-      }
-    });
-    return button;
-  });
-  const other = make("button", {type: "button", textContent: text("other"), "data-key": `${visit.id} other`,
-                                "aria-label": `${visitName(visit)}: ${text("other")}`});
-  other.addEventListener("click", () => openVisit(visit));
-  return make("p", {className: "buttons"}, ...buttons, other);
+  return [{label: text("right"), key: "right", act: say("confirmed")},
+          ...others.map((entry) => ({label: nameOf(entry).common, key: entry.species_id, act: say("corrected", entry.species_id)})),
+          {label: text("not_a_bird"), key: "no-bird", act: say("not_a_bird")}, other];
 }
 
 function badge(shown, key) {
@@ -62,14 +50,14 @@ function row(visit) {
       make("p", {className: "visit-name"}, make("b", {textContent: visitName(visit)}), " ", badge(open, "here_now"),
            badge(visit.first_ever, "first_ever"), badge(visit.unusual, "unusual")),
       make("p", {className: "soft", textContent: visitFacts(visit)}),
-      reviewed ? make("p", {className: "soft", textContent: text(`verdict_${visit.review.verdict}`)}) : null,
-      may("admin") && !open ? reviewButtons(visit) : null));
+      reviewed ? make("p", {className: "soft", textContent: text(`verdict_${visit.review.verdict}`)}) : null),
+    may("admin") && !open ? menuOf(visit.id, visitName(visit), wishes(visit), (error) => showProblem("review-problem", error)) : null);
 }
 
 export function render() {
   fillChanged(byId("visit-list"), visits.slice(0, length), row, `${may("admin")} ${today()}`);
   byId("visits-empty").hidden = visits.length > 0;
-  setText("visits-empty", [text("no_visits_yet"), whyNoVisits()].filter(Boolean).join(" "));
+  setText("visits-empty", isFiltered() ? text("no_such_visits") : [text("no_visits_yet"), whyNoVisits()].filter(Boolean).join(" "));
   byId("more-visits").hidden = !cursor && visits.length <= length;
   if (visits.some(awaitsPicture)) picturesSoon();
 }
@@ -83,20 +71,37 @@ function put(visit) {
   render();
 }
 
-export const showVisit = ({visit}) => put(visit);
+// What happens belongs to the list as long as all is listed.
+export function showVisit({visit}) {
+  if (!isFiltered()) put(visit);
+  else if (visits.some((known) => known.id === visit.id)) loadVisits().catch(() => {});
+}
+
 export function forgetVisit({id}) {
   visits = visits.filter((known) => known.id !== id);
   render();
 }
 
-export async function loadVisits() {
-  const found = await ask(`/api/v1/visits?limit=${Math.min(500, length)}`);
+// `wished`: the filters, or the id of a visit, as the address of the tab has them; left out, what is listed is read again.
+export async function loadVisits(wished) {
+  const id = wished?.startsWith("vis_") ? wished : "";
+  if (wished !== undefined) {
+    setFilters(id ? "" : wished);
+    length = page;
+  }
+  const query = await visitQuery();
+  byId("filter-csv").href = `/api/v1/visits.csv${query && `?${query}`}`;
+  const found = await ask(`/api/v1/visits?limit=${Math.min(500, length)}${query && `&${query}`}`);
   visits = found.items;
   cursor = found.next_cursor || "";
   render();
+  if (!id) return;
+  history.replaceState(null, "", "#visits");  // once
+  openVisit(await ask(`/api/v1/visits/${encodeURIComponent(id)}`));
 }
 
 export function prepareVisits(trouble) {
+  prepareFilters();
   byId("more-visits").addEventListener("click", async () => {
     length += page;
     try { await loadVisits(); } catch (error) { trouble(error); }

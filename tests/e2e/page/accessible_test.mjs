@@ -17,7 +17,7 @@ before(async () => {
 const ended = (page, selector) => page.locator(`${selector}:not([open])`).waitFor({state: "attached"});
 
 // Of each tab, what it is there for.
-const parts = {birds: "#visitors img", visits: "#visit-list .buttons", species: "#species-rows tr", device: "#health-list div",
+const parts = {birds: "#visitors img", visits: "#visit-list .menu", species: "#species-rows tr", device: "#health-list div",
                settings: "#settings-list div"};
 
 for (const [name, size] of Object.entries({phone, tablet, desk})) {
@@ -38,7 +38,20 @@ for (const [name, size] of Object.entries({phone, tablet, desk})) {
       await assertAccessible(owner, "aiming");
       await owner.keyboard.press("Escape");
       await ended(owner, "#aim-dialog");
+      await openTab(owner, "species");
+      await owner.locator("#species-rows a").first().click();
+      await owner.locator("#one-pictures img").first().waitFor();
+      await assertAccessible(owner, "one species");
+      await assertFits(owner, `one species, ${name}`);
+      await picture(owner, `one-species-${name}-${scheme}`);
       await openTab(owner, "visits");
+      await owner.locator("#filter-more summary").click();
+      await owner.locator("#visit-list .menu summary").first().click();
+      await assertAccessible(owner, "filters and a menu");
+      await assertFits(owner, `filters and a menu, ${name}`);
+      await picture(owner, `menu-${name}-${scheme}`);
+      await owner.keyboard.press("Escape");
+      await owner.locator("#filter-more summary").click();
       await owner.locator("#visit-list .thumb").first().click();
       await assertAccessible(owner, "a visit");
       await owner.keyboard.press("Escape");
@@ -66,7 +79,7 @@ test("a keyboard reaches everything that can be pressed, and it is seen where it
     await owner.locator(part).first().waitFor();
     await reach(owner, reached);
   }
-  for (const name of ["#content", "#birds", "#settings", "aim", "day-before", "picture", "right", "other", "settings-changed", "language", "sign-out"]) {
+  for (const name of ["#content", "tab-birds", "tab-settings", "aim", "day-pick", "day-before", "filter-name", "picture", "menu", "settings-changed", "language", "sign-out"]) {
     assert.ok(reached.has(name), `${name} is not reached: ${[...reached].join(", ")}`);
   }
 });

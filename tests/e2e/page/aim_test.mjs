@@ -50,15 +50,14 @@ test("Escape ends it, gives the keyboard back and asks for smaller pictures agai
   await closeClean(page);
 });
 
-test("the less sharp, the shorter; the darker, the same", async () => {
-  const page = await openPage(daemon.url);
+// What the page says of drawn squares. `move`: how far something with hard edges has moved since the frame before, or null.
+async function judged(page, looks) {
   const address = await page.locator("script[type=module]").first().getAttribute("src");
-  const measured = await page.evaluate(async (version) => {
-    const {sharpnessOf} = await import(`/web/aim.js?${version}`);
-    const side = 64;
-    const drawn = (blur, light) => {
-      const canvas = new OffscreenCanvas(side, side);
-      const context = canvas.getContext("2d");
+  return page.evaluate(async ([version, wished]) => {
+    const {judgeSquare} = await import(`/web/aim.js?${version}`);
+    const side = 128;
+    const drawn = ({blur = 0, light = 1, move = null}) => {
+      const context = new OffscreenCanvas(side, side).getContext("2d");
       context.filter = blur ? `blur(${blur}px)` : "none";
       for (let y = 0; y < side; y += 8) {
         for (let x = 0; x < side; x += 8) {
@@ -67,11 +66,35 @@ test("the less sharp, the shorter; the darker, the same", async () => {
           context.fillRect(x, y, 8, 8);
         }
       }
-      return sharpnessOf(context.getImageData(0, 0, side, side).data, side, side);
+      context.filter = "none";
+      for (let x = 0; move !== null && x < 48; x += 2) {
+        context.fillStyle = x % 4 ? "#000" : "#fff";
+        context.fillRect(x + move, 40, 2, 48);
+      }
+      return context.getImageData(0, 0, side, side).data;
     };
-    return {sharp: drawn(0, 1), soft: drawn(1, 1), softer: drawn(3, 1), dark: drawn(0, 0.4)};
-  }, address.split("?")[1]);
-  assert.ok(measured.sharp > 2 * measured.soft && measured.soft > 1.5 * measured.softer, JSON.stringify(measured));
-  assert.ok(Math.abs(measured.dark / measured.sharp - 1) < 0.05, JSON.stringify(measured));
+    return wished.map(([now, before]) => judgeSquare(drawn(now), side, before && judgeSquare(drawn(before), side, null).light).sharpness);
+  }, [address.split("?")[1], looks]);
+}
+
+test("the less sharp, the shorter; the darker, the same", async () => {
+  const page = await openPage(daemon.url);
+  const still = (look) => [look, look];
+  const [sharp, soft, softer, dark] = await judged(page, [{}, {blur: 1}, {blur: 3}, {light: 0.4}].map(still));
+  assert.ok(sharp > 2 * soft && soft > 1.5 * softer, `${sharp}, ${soft}, ${softer}`);
+  assert.ok(Math.abs(dark / sharp - 1) < 0.05, `${dark} of ${sharp}`);
+  await closeClean(page);
+});
+
+test("what moves in the square is left out, and the lens being turned is not", async () => {
+  const page = await openPage(daemon.url);
+  const blurred = {blur: 2};
+  const [alone, passing, standing, turned, nothing] = await judged(page, [
+    [blurred, blurred], [{...blurred, move: 60}, blurred], [{...blurred, move: 60}, {...blurred, move: 60}], [{blur: 1.6}, blurred],
+    [{}, null]]);
+  assert.ok(standing > 2 * alone, "what stands there with hard edges would count");
+  assert.ok(Math.abs(passing / alone - 1) < 0.15, `${passing} with somebody passing, ${alone} without`);
+  assert.ok(turned > alone, `${turned} after a turn towards sharpness, ${alone} before`);
+  assert.equal(nothing, null, "one frame alone does not tell what moves");
   await closeClean(page);
 });

@@ -164,6 +164,7 @@ test("the day before is one press away, and so is the way back", async () => {
   await page.locator("#day-before").click();
   await page.locator("#day-empty:not([hidden])").waitFor();
   assert.equal(await page.locator("#day-empty").textContent(), "Nobody came on this day.");
+  assert.match(await page.evaluate(() => location.hash), /^#birds\/\d{4}-\d\d-\d\d$/);
   await page.locator("#day-after").click();
   await page.locator("#visitors li").first().waitFor();
   assert.equal(await page.locator("#day-title").textContent(), "Today");

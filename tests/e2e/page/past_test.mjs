@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import {execFileSync} from "node:child_process";
 import {join} from "node:path";
 import {before, test} from "node:test";
-import {closeClean, desk, endedVisit, openPage, picture, quick, scratchFolder, startDaemon} from "./support.mjs";
+import {closeClean, desk, endedVisit, openPage, phone, picture, quick, scratchFolder, startDaemon, until} from "./support.mjs";
 
 const zone = "Pacific/Kiritimati";  // fourteen hours ahead of UTC: rarely the browser's day
 let daemon;
@@ -32,6 +32,60 @@ test("the day before yesterday is two presses away, with who came at seven", asy
   assert.match(await page.locator("#hours li").first().textContent(), /7:00 \(1\)/);
   const day = new Date(`${date}T12:00Z`).toLocaleDateString("en-GB", {weekday: "long", day: "numeric", month: "long", timeZone: "UTC"});
   assert.equal(await page.locator("#day-title").textContent(), day);
+  await closeClean(page);
+});
+
+test("a day is picked by its date, and the address keeps it", async () => {
+  const page = await openPage(daemon.url);
+  await page.locator("#visitors li").first().waitFor();
+  await page.locator("#day-pick").fill(date);
+  await page.locator("#visitors", {hasText: "07:30"}).waitFor();
+  await page.reload();
+  await page.locator("#visitors", {hasText: "07:30"}).waitFor();
+  assert.equal(await page.locator("#day-pick").inputValue(), date);
+  await closeClean(page);
+});
+
+test("visits are found by day, name and review, and the address keeps what was asked", async () => {
+  const page = await openPage(daemon.url, {tab: "visits"});
+  const rows = page.locator("#visit-list li");
+  await rows.nth(1).waitFor();
+  await page.locator("#filter-more summary").click();
+  await page.locator("#filter-to").fill(date);
+  await until(async () => await rows.count() === 1 && /07:30/.test(await rows.innerText()), "the visit of that day alone");
+  assert.match(await page.locator("#filter-csv").getAttribute("href"), /\?until=/);
+  await page.reload();
+  await until(async () => await rows.count() === 1 && /07:30/.test(await rows.innerText()), "the same after a reload");
+  await page.locator("#filter-name").fill("no such bird");
+  await page.keyboard.press("Enter");
+  await page.locator("#visits-empty", {hasText: "No visits like that."}).waitFor();
+  await page.locator("#filter-name").fill(name.slice(0, 6).toUpperCase());
+  await page.keyboard.press("Enter");
+  await until(async () => await rows.count() === 1, "a part of a name is enough");
+  await page.locator("#filter-review").selectOption("confirmed");
+  await page.locator("#visits-empty", {hasText: "No visits like that."}).waitFor();
+  await page.getByRole("button", {name: "No filters"}).click();
+  await rows.nth(1).waitFor();
+  assert.equal(await page.evaluate(() => location.hash), "#visits");
+  await closeClean(page);
+});
+
+test("a species has a page: its pictures, and the hours and months of all its visits", async () => {
+  const page = await openPage(daemon.url, {tab: "species", size: phone});
+  await page.getByRole("link", {name}).click();
+  await page.locator("#one-pictures img").first().waitFor();
+  assert.equal(await page.locator("#one-name").textContent(), name);
+  const [{species_id: id}] = (await daemon.ask("/api/v1/species")).items.filter((one) => one.common_name === name);
+  const one = await daemon.ask(`/api/v1/species/${id}`);
+  assert.match(await page.locator("#one-hours").getAttribute("aria-label"), new RegExp(`7:00 \\(${one.hours[7]}\\)`));
+  const month = new Date(`${date}T12:00Z`).toLocaleDateString("en-GB", {month: "long", timeZone: "UTC"});
+  assert.ok((await page.locator("#one-months").getAttribute("aria-label")).includes(month));
+  await picture(page, "phone-one-species");
+  await page.locator("#one-pictures button").first().click();
+  await page.locator("#visit-dialog[open]").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("link", {name: "Its visits"}).click();
+  await page.locator("#visit-list li").first().waitFor();
   await closeClean(page);
 });
 

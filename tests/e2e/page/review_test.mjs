@@ -19,7 +19,7 @@ async function ownersPage(options) {
   const [name, value] = cookie.split("=");
   await page.context().addCookies([{name, value, url: daemon.url}]);
   await page.reload();
-  await page.locator("#visit-list .buttons").first().waitFor();
+  await page.locator("#visit-list .menu").first().waitFor();
   return page;
 }
 
@@ -34,31 +34,39 @@ async function unreviewedRow(page) {
   return {id, row};
 }
 
-test("one tap confirms, another takes it back", async () => {
+// What the menu of a row offers.
+async function say(row, name) {
+  await row.locator("summary").click();
+  await row.getByRole("button", {name, exact: true}).click();
+}
+
+test("its menu confirms a visit, and takes it back", async () => {
   const page = await ownersPage();
   const {id, row} = await unreviewedRow(page);
-  await row.getByRole("button", {name: /: Right$/}).click();
+  await say(row, "Right");
   await row.getByText("Confirmed by a person").waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.key), `${id} menu`);
   assert.equal((await ask(id)).review.verdict, "confirmed");
   await assertFits(page, "owner's phone");
   await picture(page, "phone-owner");
-  await row.getByRole("button", {name: /: Undo$/}).click();
-  await row.getByRole("button", {name: /: Right$/}).waitFor();
+  await say(row, "Undo");
+  await row.getByText("Confirmed by a person").waitFor({state: "detached"});
   assert.equal((await ask(id)).review.verdict, "none");
   await closeClean(page);
 });
 
-test("one tap gives the name that came second", async () => {
+test("its menu gives the name that came second", async () => {
   const page = await ownersPage();
   const {id, row} = await unreviewedRow(page);
   const second = (await ask(id)).model_result.top[1];
+  await row.locator("summary").click();
   await row.locator(`[data-key="${id} ${second.species_id}"]`).click();
   await row.getByText("Corrected by a person").waitFor();
   const visit = await ask(id);
   assert.deepEqual([visit.review.verdict, visit.species_id], ["corrected", second.species_id]);
   assert.equal(await row.locator(".visit-name b").textContent(), visit.common_name);
   // Confirmed afterwards, what was corrected before does not stay behind.
-  await row.getByRole("button", {name: /: Undo$/}).click();
+  await say(row, "Undo");
   await until(async () => !(await ask(id)).review.species_id, "a review without a species");
   await closeClean(page);
 });
@@ -66,30 +74,45 @@ test("one tap gives the name that came second", async () => {
 test("any other name is given by keyboard alone, and the focus comes back", async () => {
   const page = await ownersPage();
   const {id, row} = await unreviewedRow(page);
-  await row.getByRole("button", {name: /: Other…$/}).focus();
+  await row.locator("summary").focus();
+  await page.keyboard.press("Enter");
+  await row.getByRole("button", {name: "Other…"}).focus();
   await page.keyboard.press("Enter");
   await page.locator("#visit-dialog[open]").waitFor();
   await page.locator("#other-name").focus();
   await page.keyboard.type("no such bird");
   await page.keyboard.press("Enter");
-  await page.locator("#visit-problem", {hasText: "The model has no such name"}).waitFor();
+  await page.locator("#visit-problem", {hasText: "its scientific name, such as Turdus pilaris"}).waitFor();
   await page.locator("#other-name").fill("");
   await page.keyboard.type("golden DEMOFINCH");
   await picture(page, "phone-visit");
   await page.keyboard.press("Enter");
   await until(async () => (await ask(id)).species_id === "golden-demofinch", "the new name");
   await page.locator("#visit-dialog:not([open])").waitFor({state: "attached"});
-  assert.equal(await page.evaluate(() => document.activeElement.dataset.key), `${id} other`);
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.key), `${id} menu`);
+  await closeClean(page);
+});
+
+test("a bird that no model knows is named by its scientific name, and offered from then on", async () => {
+  const page = await ownersPage();
+  const {id, row} = await unreviewedRow(page);
+  await say(row, "Other…");
+  await page.locator("#other-name").fill("Turdus pilaris");
+  await page.keyboard.press("Enter");
+  await until(async () => (await ask(id)).species_id === "turdus-pilaris", "the new name");
+  await row.getByText("Turdus pilaris").waitFor();
+  await say(row, "Other…");
+  await page.locator("#other-names option[value='Turdus pilaris']").waitFor({state: "attached"});
   await closeClean(page);
 });
 
 test("what is no bird, and what is removed for good", async () => {
   const page = await ownersPage();
   const {id, row} = await unreviewedRow(page);
-  await row.getByRole("button", {name: /: Other…$/}).click();
+  await say(row, "Other…");
   await page.getByRole("button", {name: "Not a bird"}).click();
   await until(async () => (await ask(id)).review.verdict === "not_a_bird", "the verdict");
-  await row.getByRole("button", {name: /: Other…$/}).click();
+  await say(row, "Other…");
   page.once("dialog", (question) => question.dismiss());
   await page.locator("#visit-remove").click();
   assert.equal((await ask(id)).id, id);
@@ -112,7 +135,7 @@ test("what somebody else said meanwhile is not overwritten", async () => {
     }
     await route.continue();
   });
-  await row.getByRole("button", {name: /: Right$/}).click();
+  await say(row, "Right");
   await page.locator("#review-problem", {hasText: "Somebody changed this visit meanwhile"}).waitFor();
   await row.getByText("Unknown, says a person").waitFor();
   assert.equal((await ask(id)).review.verdict, "unknown");
@@ -122,7 +145,7 @@ test("what somebody else said meanwhile is not overwritten", async () => {
 test("a guest is offered nothing of it", async () => {
   const page = await openPage(daemon.url, {tab: "visits"});
   await page.locator("#visit-list li").first().waitFor();
-  assert.equal(await page.locator("#visit-list .buttons").count(), 0);
+  assert.equal(await page.locator("#visit-list .menu").count(), 0);
   await page.locator("#visit-list .thumb").first().click();
   await page.locator("#visit-dialog[open]").waitFor();
   assert.equal(await page.locator("#visit-form").isVisible(), false);

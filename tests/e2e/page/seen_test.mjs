@@ -27,20 +27,22 @@ test("the owner names one with a tap, another by any name, and what is no bird g
   const page = await openPage(daemon.url, {size: desk});
   await page.locator("#claim").click();
   await openTab(page, "visits");
-  await row(page).locator(".buttons").waitFor();
+  await row(page).locator(".menu").waitFor();
   await page.waitForFunction(() => document.querySelector("#seen-list img")?.naturalWidth > 0);
   await assertAccessible(page, "seen, not named");
   await assertFits(page, "desk");
   await picture(page, "desk-seen");
-  const wished = (await row(page).locator(".buttons button").first().innerText()).trim();
-  await row(page).locator(".buttons button").first().click();
+  await row(page).locator("summary").click();
+  const wished = (await row(page).locator(".menu button").first().innerText()).trim();
+  await row(page).locator(".menu button").first().click();
   await page.locator("#visit-list .visit-name", {hasText: wished}).first().waitFor();
   await page.locator("#visit-list", {hasText: "Corrected by a person"}).waitFor();
   const count = async () => (await daemon.ask("/api/v1/tracks?limit=100")).items.filter((track) => track.outcome === "below_threshold").length;
 
   await until(async () => await count() > 0, "another track");
   await page.reload();
-  await row(page).getByRole("button", {name: /: Other…$/}).click();
+  await row(page).locator("summary").click();
+  await row(page).getByRole("button", {name: "Other…"}).click();
   await page.locator("#visit-dialog[open]").waitFor();
   assert.equal(await page.locator("#visit-remove").isVisible(), false);
   await page.locator("#other-name").fill("Golden demofinch");
@@ -52,7 +54,8 @@ test("the owner names one with a tap, another by any name, and what is no bird g
   const visits = (await daemon.ask("/api/v1/visits")).items.length;
   await row(page).waitFor();
   const key = await row(page).locator(".thumb").getAttribute("data-key");
-  await row(page).getByRole("button", {name: /: Not a bird$/}).click();
+  await row(page).locator("summary").click();
+  await row(page).getByRole("button", {name: "Not a bird"}).click();
   await page.locator(`[data-key="${key}"]`).waitFor({state: "detached"});
   assert.equal((await daemon.ask("/api/v1/visits")).items.length, visits);
   await closeClean(page);

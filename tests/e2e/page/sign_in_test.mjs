@@ -2,7 +2,7 @@
 // Why: a phone at home that is not this machine: the first one becomes the owner, the others are let in by a token.
 import assert from "node:assert/strict";
 import {before, test} from "node:test";
-import {closeClean, home, openPage, openTab, picture, quick, startDaemon} from "./support.mjs";
+import {assertAccessible, assertFits, closeClean, endedVisit, home, openPage, openTab, phone, picture, quick, startDaemon} from "./support.mjs";
 
 let daemon;
 let token;
@@ -17,7 +17,6 @@ const openTogether = async (url, options) => {
 };
 // Birds and no picture: who is nobody here is not shown a black frame.
 async function birdsAlone(page) {
-  await page.locator("#sign-in").waitFor();
   await page.locator("#live").waitFor({state: "hidden"});
   await page.locator("#day-title").waitFor();
 }
@@ -47,11 +46,14 @@ test("a guest reads the birds, a wrong token is told, the right one shows the pi
   const page = await openTogether(daemon.url);
   await birdsAlone(page);
   page.expected.push(/401/);
+  await page.getByRole("link", {name: "Sign in"}).click();
   await page.getByLabel("Token (kinglet token add)").fill("kgl_wrong");
   await page.keyboard.press("Enter");
   await page.locator("#sign-in-problem:not([hidden])").waitFor();
   await page.getByLabel("Token (kinglet token add)").fill(token);
   await page.getByRole("button", {name: "Sign in"}).click();
+  await page.locator("#sign-out").waitFor();
+  await openTab(page, "birds");
   await livePicture(page);
   assert.equal(await page.locator("#sign-in-problem").isVisible(), false);
   await page.getByRole("button", {name: "Sign out"}).click();
@@ -90,9 +92,35 @@ test("the owner lets another phone in by a code, and has the camera look away", 
   await closeClean(page);
 });
 
+test("with http.anonymous = read the page is whole for everybody, and no login is in the way", async () => {
+  const open = await startDaemon({address: home, sets: [...quick, "http.anonymous=read"]});
+  await endedVisit(open);
+  await fetch(`${open.url}/api/v1/session`, {method: "POST", body: '{"claim": true}', headers: {"Content-Type": "application/json"}});
+  const page = await openPage(open.url, {size: phone});
+  for (const [tab, part] of [["birds", "#visitors img"], ["visits", "#visit-list img"], ["species", "#species-rows tr"],
+                             ["device", "#health-list div"]]) {
+    await openTab(page, tab);
+    await page.locator(part).first().waitFor();
+    assert.equal(await page.locator("#sign-in").isVisible(), false, tab);
+    assert.equal(await page.locator("#live").isVisible(), false, tab);
+    await assertAccessible(page, `a guest's ${tab}`);
+    await assertFits(page, tab);
+    await picture(page, `guest-${tab}`);
+  }
+  await openTab(page, "species");
+  await page.locator("#species-rows a").first().click();
+  await page.locator("#one-pictures img").first().waitFor();
+  await page.locator("#one-pictures button").first().click();
+  await page.locator("#visit-dialog[open]").waitFor();
+  await page.waitForFunction(() => document.getElementById("visit-picture").naturalWidth > 0);
+  assert.equal(await page.locator("#visit-clip").isVisible(), false);
+  await closeClean(page);
+  await open.stop();
+});
+
 test("a stranger sees how to sign in, and nothing else", async () => {
   const closed = await startDaemon({address: home, sets: [...quick, "http.anonymous=none"]});
-  const page = await openPage(closed.url, {wait: "#sign-in-text:text-is('Sign in to see what the camera sees.')"});
+  const page = await openPage(closed.url, {wait: ".stranger #sign-in-first #claim"});
   for (const part of ["#tabs", "#live", "#now", "#day"]) assert.equal(await page.locator(part).isVisible(), false, part);
   assert.equal(await page.locator("#state").textContent(), "connecting");
   await picture(page, "phone-stranger");

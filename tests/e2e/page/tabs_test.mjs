@@ -28,6 +28,19 @@ test("the address names the tab, back goes to the one before, and the part of a 
   await closeClean(page);
 });
 
+test("an address shows one visit, once", async () => {
+  const {id, common_name: name} = await endedVisit(daemon);
+  const page = await openPage(daemon.url, {tab: `visits/${id}`});
+  await page.locator("#visit-dialog[open]").waitFor();
+  assert.equal(await page.locator("#visit-dialog-title").textContent(), name);
+  await page.keyboard.press("Escape");
+  assert.equal(await page.evaluate(() => location.hash), "#visits");
+  await page.reload();
+  await page.locator("#visit-list li").first().waitFor();
+  assert.equal(await page.locator("#visit-dialog").isVisible(), false);
+  await closeClean(page);
+});
+
 test("arrows, Home and End go through the tabs, one of which is in the order of the keyboard", async () => {
   const page = await openPage(daemon.url);
   await page.locator("#tab-birds").focus();

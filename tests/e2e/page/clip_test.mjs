@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: a clip plays where the visit is shown: in its own size, in the time it took, and can be held and gone through.
+import assert from "node:assert/strict";
+import {before, test} from "node:test";
+import {assertAccessible, assertFits, closeClean, desk, openPage, phone, picture, quick, startDaemon, until} from "./support.mjs";
+
+let daemon;
+let visit;
+before(async () => {
+  daemon = await startDaemon({sets: [...quick, "store.clips=2s"]});
+  visit = await until(async () => (await daemon.ask("/api/v1/visits")).items.find((one) => one.links.clip_file), "a visit with its clip");
+});
+
+async function opened(size) {
+  const page = await openPage(daemon.url, {tab: "visits", size});
+  await page.locator(`[data-key="${visit.id} picture"]`).click();
+  await page.getByRole("button", {name: "Play the clip"}).click();
+  await page.locator("#clip").waitFor();
+  return page;
+}
+const at = (page) => page.locator("#clip-at").evaluate((bar) => Number(bar.value));
+const drawn = (page) => page.locator("#clip-picture").evaluate((canvas) => canvas.toDataURL());
+
+test("it plays to its end in the time it took", async () => {
+  const page = await opened(phone);
+  const began = Date.now();
+  const end = await page.locator("#clip-at").evaluate((bar) => Number(bar.max));
+  assert.ok(end > 2, `${end + 1} pictures`);
+  const first = await drawn(page);
+  await until(async () => await at(page) === end, "the end");
+  const [, seconds] = /of ([\d.]+) s/.exec(await page.locator("#clip-time").textContent());
+  const took = (Date.now() - began) / 1000;
+  assert.ok(Math.abs(took - seconds) < 1.5, `${seconds} s took ${took} s`);
+  assert.notEqual(await drawn(page), first);
+  await page.getByRole("button", {name: "Play", exact: true}).waitFor();
+  await assertFits(page, "a clip");
+  await picture(page, "phone-clip");
+  await closeClean(page);
+});
+
+test("it is held, gone through by keyboard, and as large as its pictures where there is room", async () => {
+  const page = await opened(desk);
+  await page.getByRole("button", {name: "Pause", exact: true}).click();
+  const held = await at(page);
+  await page.waitForTimeout(700);
+  assert.equal(await at(page), held);
+  await page.locator("#clip-at").focus();
+  await page.keyboard.press("Home");
+  const first = await drawn(page);
+  await page.keyboard.press("End");
+  await until(async () => await drawn(page) !== first, "the last picture");
+  assert.match(await page.locator("#clip-at").getAttribute("aria-valuetext"), /^([\d.]+) of \1 s$/);
+  const {shown, own} = await page.locator("#clip-picture").evaluate((canvas) => ({shown: canvas.clientWidth, own: canvas.width}));
+  assert.ok(shown >= own, `${shown} of ${own} pixels`);
+  await assertAccessible(page, "a clip");
+  await picture(page, "desk-clip");
+  await page.keyboard.press("Escape");
+  await page.locator("#visit-dialog:not([open])").waitFor({state: "attached"});
+  assert.equal(await page.locator("#clip").isVisible(), false);
+  await closeClean(page);
+});
