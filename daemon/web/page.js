@@ -7,6 +7,7 @@ import {learnZone, loadDay, prepareDay} from "./day.js";
 import {byId, gathered, make, setText} from "./dom.js";
 import {loadHistory, showFigures} from "./figures.js";
 import {chooseLanguage} from "./format.js";
+import {prepareApp} from "./install.js";
 import {loadReadiness, showCamera, showLost, showModel, showStats} from "./health.js";
 import * as live from "./live.js";
 import {prepareMenus} from "./menu.js";
@@ -149,6 +150,7 @@ async function start() {
   prepareSections();
   prepareSuggestion();
   prepareContents();
+  prepareApp();
   hear();
   live.start(trouble);
   await attempt(() => prepareSession(showAll));

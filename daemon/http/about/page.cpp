@@ -30,7 +30,10 @@ Reply get_page_file(const NoView& /*view*/, const Call& call) {
   if (file == nullptr) return problem("not-found", "the page has no such file");
   // index.html names each file with its hash, so that a new version has a new address.
   const bool named_by_hash = call.query_value("v") == file->hash;
-  return file_reply(*file, call, named_by_hash ? "max-age=31536000, immutable" : "no-cache");
+  Reply reply = file_reply(*file, call, named_by_hash ? "max-age=31536000, immutable" : "no-cache");
+  // It lies beside the other files and answers for the page, which lies above them.
+  if (file->name == "worker.js") reply.headers.emplace_back("Service-Worker-Allowed", "/");
+  return reply;
 }
 
 }  // namespace kinglet::daemon::http

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page as it is served: small, whole, and asking nobody else. What it does is tried in a browser (tests/e2e/page)."""
 import re
+import struct
 import unittest
 
 from support import Daemon, ScratchFolder, main
@@ -50,8 +51,23 @@ class Page(ScratchFolder):
         self.assertEqual(reply.headers["cache-control"], "no-cache")
         self.assertEqual(self.daemon.ask("/", headers={"If-None-Match": reply.headers["etag"]}).status, 304)
 
+    def test_it_can_be_installed_as_an_app(self):
+        address, = re.findall(r'<link rel="manifest" href="([^"]+)">', self.html)
+        reply = self.daemon.ask(address)
+        self.assertEqual(reply.headers["content-type"], "application/manifest+json")
+        manifest = reply.json()
+        self.assertEqual((manifest["start_url"], manifest["scope"], manifest["display"]), ("/", "/", "standalone"))
+        for icon in manifest["icons"]:
+            picture = self.daemon.ask(icon["src"])
+            self.assertEqual((picture.status, picture.headers["content-type"]), (200, "image/png"))
+            width, height = struct.unpack(">II", picture.body[16:24])
+            self.assertEqual(icon["sizes"], f"{width}x{height}")
+            self.assertEqual(picture.headers["cache-control"], "max-age=31536000, immutable")
+        self.assertEqual({icon["sizes"] for icon in manifest["icons"]}, {"192x192", "512x512"})
+        self.assertEqual(self.daemon.ask("/web/worker.js").headers["service-worker-allowed"], "/")
+
     def test_no_file_names_another_host_or_carries_inline_code(self):
-        for path in ["/", *self.files]:
+        for path in ["/", "/web/worker.js", *(path for path in self.files if ".png" not in path)]:
             text = self.daemon.ask(path).body.decode().replace(NAMESPACE, "")
             self.assertNotRegex(text, r"https?://|[\"'(]//", path)
             self.assertNotRegex(text, r"@version@|@preload@|innerHTML|insertAdjacentHTML|\beval\(|new Function", path)
