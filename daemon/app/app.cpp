@@ -107,6 +107,7 @@ App::~App() {
 bool App::stop(const std::function<void(const char* step)>& note_step) {
   AppParts& parts = *parts_;
   if (std::exchange(stopped_, true)) return true;
+  parts.ends = true;
   parts.watchdog.stopping();
   parts.capture.begin_stop();
   parts.keeper.begin_stop();
@@ -230,6 +231,7 @@ void App::tend() {
   parts_->watchdog.look(vitals, service_status(vitals));
   parts_->note_throughput(vitals.now);
   parts_->govern(vitals.now);
+  parts_->look_at_restored(vitals.now);
   parts_->keep_scene_from_real_models();
 }
 

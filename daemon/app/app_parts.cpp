@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "camera/sources/open_source.h"
+#include "daemon/app/restored.h"
 #include "daemon/http/routes/json.h"
 #include "daemon/machine/clock_sync.h"
 #include "daemon/machine/thread_wait.h"
@@ -23,6 +24,7 @@ constexpr http::Slots::Limits kLongAnswers{8, 4};  // events; pictures
 constexpr std::size_t kLongAnswersOfAddress = 3;
 constexpr std::chrono::minutes kThroughputSpan{5};
 constexpr std::chrono::seconds kThermometerInterval{5};
+constexpr std::chrono::minutes kLookAtRestored{10};
 
 LogSink into_book(LogSink log, LogBook& book) {
   return [log = std::move(log), &book](LogLevel level, std::string_view text) {
@@ -64,6 +66,9 @@ AppParts::AppParts(const config::Config& config, const AppOptions& options, Resu
       state_folder(store_options.folder),
       set_log_level(options.set_log_level),
       has_manager(options.has_manager),
+      backup_desk{.places = {.state = state_folder, .models = keeper_options.folder, .etc = {}},
+                  .judge_settings = judge_with(options.load, state_folder),
+                  .called_off = [this] { return ends.load(); }},
       settings_keeper(
           {.load = options.load, .folder = state_folder, .kept = options.settings, .trouble = options.settings_trouble},
           settings, [this](const auto& change, const auto& wanted) { take_up(change, wanted); }, log),
@@ -128,6 +133,7 @@ http::Views AppParts::make_views(const config::Config& config) {
                             .restart = [this] { return has_manager && (restart_is_wanted = true); },
                             .log_book = log_book,
                             .log = log},
+          http::BackupView{.desk = backup_desk, .long_answers = long_answers, .log = log},
           http::ModelsView{.models = models, .keeper = keeper, .trial_rule = [this] { return settings.trial_rule(); }},
           posted,
           http::InferenceView{.posted = posted, .figures = inference_figures, .vitals = ask_vitals},
@@ -261,6 +267,13 @@ void AppParts::note_throughput(SteadyTime now) {
   span_begun = now;
 }
 
+void AppParts::look_at_restored(SteadyTime now) {
+  if (now < next_look_at_restored) return;
+  const bool first = next_look_at_restored == SteadyTime{};
+  next_look_at_restored = now + kLookAtRestored;
+  if (!first && history.brief().state == store::StoreState::kDisk) forget_proven(state_folder, log);
+}
+
 void AppParts::govern(SteadyTime now) {
   if (now < next_temperature) return;
   next_temperature = now + kThermometerInterval;
@@ -360,8 +373,12 @@ std::vector<LateThread> AppParts::late_threads(SteadyTime now) const {
 DoctorInput AppParts::doctor_input() const {
   const Vitals vitals = this->vitals();
   const std::shared_ptr<const ModelFacts> model = models.facts();
-  DoctorInput input{
-      .daemon_problem = {}, .camera = {}, .model = {}, .disk = {}, .network = {}, .clock_synced = clock_is_synced()};
+  DoctorInput input{.daemon_problem = {},
+                    .camera = {},
+                    .model = {},
+                    .disk = {},
+                    .network = {},
+                    .clock_synced = clock_is_synced()};
   input.camera = {.state = std::string(to_string(vitals.camera.state)),
                   .detail = vitals.camera.detail,
                   .description = vitals.camera.description,

@@ -26,6 +26,7 @@
 #include "daemon/app/live_settings.h"
 #include "daemon/app/settings_keeper.h"
 #include "daemon/app/watchdog.h"
+#include "daemon/backup/desk.h"
 #include "daemon/capture/capture.h"
 #include "daemon/capture/clip_recorder.h"
 #include "daemon/capture/frame_samples.h"
@@ -64,6 +65,8 @@ struct AppParts {
   [[nodiscard]] std::vector<LateThread> late_threads(SteadyTime now) const;
   // A row of the throughput history for each span. Main's thread only.
   void note_throughput(SteadyTime now);
+  // What was before a restore goes when it has worked for a day. Main's thread only.
+  void look_at_restored(SteadyTime now);
   // Looks less often while the board is hot, and says so. Main's thread only.
   void govern(SteadyTime now);
 
@@ -101,6 +104,8 @@ struct AppParts {
   const std::function<void(const std::string& level)> set_log_level;  // may be empty
   const bool has_manager;
   std::atomic<bool> restart_is_wanted = false;
+  std::atomic<bool> ends = false;
+  const backup::Desk backup_desk;
   SettingsKeeper settings_keeper;
   store::Store history;  // makes the folder
   TokenBook tokens;
@@ -136,6 +141,7 @@ struct AppParts {
   Watchdog watchdog;
   Governor governor;
   SteadyTime next_temperature{};
+  SteadyTime next_look_at_restored{};
   SteadyTime span_begun = SteadyClock::now();
   std::uint64_t span_frames = 0;
   std::uint64_t span_images = 0;

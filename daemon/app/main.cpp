@@ -16,6 +16,7 @@
 #include "config/config.h"
 #include "daemon/app/app.h"
 #include "daemon/app/integrations.h"
+#include "daemon/app/restored.h"
 #include "daemon/app/signals.h"
 #include "daemon/machine/build_info.h"
 #include "daemon/settings/settings_check.h"
@@ -185,16 +186,22 @@ int main_of(int argc, char** argv) {
   Flags flags;
   if (const std::optional<int> ended = parse(argc, argv, flags)) return *ended;
   if (flags.check_config) return check(flags);
-  const auto usable = load_usable_settings(flags.load);
+  auto usable = load_usable_settings(flags.load);
   if (!usable) return report(usable.error());
-  const config::Loaded* loaded = &usable->loaded;
   if (flags.forget) {
-    const Result<void> forgotten = forget_device(loaded->config);
+    const Result<void> forgotten = forget_device(usable->loaded.config);
     return forgotten ? 0 : report(forgotten.error());
   }
+  const Result<bool> restored = take_up_restore(*usable);
+  if (!restored) return report(restored.error());
+  if (*restored) usable = load_usable_settings(flags.load);
+  if (!usable) return report(usable.error());
+  const config::Loaded* loaded = &usable->loaded;
   std::signal(SIGPIPE, SIG_IGN);
   const Log log = make_log(loaded->config.log.level);
   for (const std::string& warning : loaded->warnings) log.sink(LogLevel::kWarning, warning);
+  if (*restored)
+    log.sink(LogLevel::kInfo, "this is the state of a backup that was restored; what was before is kept for a day");
   const std::string trouble = settings_trouble(*usable);
   if (!trouble.empty()) log.sink(LogLevel::kError, trouble);
   Signals signals(kLongestEnd, log.sink);  // before any other thread

@@ -25,7 +25,7 @@ GROUPS = [("The page", lambda path: path == "/" or path.startswith("/web")),
           ("Model", lambda path: any(f"/api/v1/{one}" in path for one in ("model", "jobs", "classify"))),
           ("State", lambda path: any(one in path for one in ("/stats", "/doctor", "/livez", "/readyz", "/healthz", "/metrics",
                                                              "/version"))),
-          ("Control", lambda path: any(f"/api/v1/{one}" in path for one in ("config", "control", "log"))),
+          ("Control", lambda path: any(f"/api/v1/{one}" in path for one in ("config", "control", "backup", "restore", "log"))),
           ("Access", lambda path: any(f"/api/v1/{one}" in path for one in ("session", "invitations"))),
           ("Open Inference Protocol", lambda path: path.startswith("/v2")),
           ("This document", lambda path: True)]
@@ -71,6 +71,8 @@ def curl(method, path, operation):
         words.append("-N")
     elif any(media.startswith(("image/", "multipart/", "video/")) for media in types):
         words.append("-o " + example_path(path).split("/")[-1])
+    elif name == "get_backup":
+        words.append("-o feeder.tar")
     if method == "head":
         words.append("-I")
     elif method != "get":
@@ -84,6 +86,8 @@ def curl(method, path, operation):
         words += ["-H 'Content-Type: image/jpeg'", "--data-binary @bird.jpg"]
     elif name == "post_config_validate":
         words += ["-H 'Content-Type: application/toml'", "--data-binary @kinglet.toml"]
+    elif name == "post_restore":
+        words += ["-H 'Content-Type: application/x-tar'", "-T feeder.tar"]
     elif media and example is not None:
         text = json.dumps(example, ensure_ascii=False)
         words += [f"-H 'Content-Type: {media}'", f"-d '{text}'" if len(text) <= 150 else "-d @request.json"]

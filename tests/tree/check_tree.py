@@ -53,6 +53,7 @@ ROOMS = {
     "daemon/capture": "daemon/machine daemon/line camera/frame camera/source camera/decode camera/preprocess visits store",
     "daemon/doctor": "daemon/machine daemon/capture camera/sources store",
     "daemon/settings": "daemon/values daemon/tell daemon/line camera/source camera/sources config store",
+    "daemon/backup": "daemon/machine daemon/models daemon/settings store store/database",
     "daemon/answer": "daemon/machine daemon/line daemon/models daemon/capture camera/frame camera/preprocess visits",
     "daemon/mqtt": "daemon/machine daemon/tokens daemon/values daemon/tell",
     "daemon/webhook": "daemon/machine daemon/tokens daemon/tell camera/stream",
@@ -61,7 +62,7 @@ ROOMS = {
     "daemon/http/routes": "daemon/http/message daemon/tokens daemon/line visits",
     "daemon/http/about": "daemon/http/message daemon/http/routes daemon/machine daemon/line",
     "daemon/http/control": "daemon/http/message daemon/http/routes daemon/machine daemon/models daemon/doctor "
-                           "camera/decode daemon/answer",
+                           "camera/decode daemon/answer daemon/backup daemon/http/figures",
     "daemon/http/live": "daemon/http/message daemon/http/routes daemon/machine daemon/metrics daemon/tell "
                         "daemon/capture daemon/doctor visits camera/frame camera/sources store daemon/line "
                         "daemon/models daemon/answer daemon/mqtt daemon/webhook daemon/http/figures",
@@ -73,12 +74,12 @@ ROOMS = {
     "daemon/http/server": "daemon/http/message daemon/http/routes daemon/http/access daemon/machine daemon/values "
                           "visits daemon/doctor daemon/http/figures",
     "daemon/app": "daemon/machine daemon/tokens daemon/values daemon/line daemon/models daemon/capture "
-                  "daemon/doctor daemon/settings daemon/answer daemon/mqtt daemon/webhook daemon/http/routes "
+                  "daemon/doctor daemon/settings daemon/backup daemon/answer daemon/mqtt daemon/webhook daemon/http/routes "
                   "daemon/http/live daemon/http/access daemon/http/server camera/frame camera/source camera/process "
                   "camera/sources config engine/session store visits daemon/http/figures",
     "cli": "engine/graph engine/recipe engine/backend engine/ops engine/onnx engine/onnx/json engine/passes engine/session engine/picture engine/edit engine/quantize "
            "engine/tflite camera/source camera/decode camera/preprocess camera/demo camera/stream camera/sources config "
-           "visits store store/database daemon/machine daemon/tokens daemon/values daemon/line daemon/models daemon/doctor daemon/settings",
+           "visits store store/database daemon/machine daemon/tokens daemon/values daemon/line daemon/models daemon/doctor daemon/settings daemon/backup",
 }
 # Folders that are one table, a file a row; the others have at most MOST_FILES.
 ONE_TABLE = {"cli", "engine/ops/families", "engine/passes", "engine/edit", "engine/quantize"}

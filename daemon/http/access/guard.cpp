@@ -151,6 +151,7 @@ void Guard::add_cors(Reply& reply, const Call& call, const std::optional<std::st
 
 // A picture in JSON is a third larger than the picture.
 std::uint64_t Guard::max_body_bytes(const Call& call) const {
+  if (const std::optional<std::uint64_t> own = upload_limit(call.method, call.path)) return *own;
   if (is_picture(call.content_type)) return max_body_bytes_;
   if (call.path == "/api/v1/classify" || call.path.starts_with("/v2/")) return max_body_bytes_ / 3 * 4 + 4096;
   return std::min(max_body_bytes_, kMaxOtherBody);

@@ -14,6 +14,11 @@
 
 namespace kinglet::daemon::http {
 
+// The body of a call as it comes: hands each piece to `take`, whose error it gives back. kBadData: it is too long,
+// ended early or came too slowly.
+using TakePiece = std::function<Result<void>(std::string_view bytes)>;
+using ReadBody = std::function<Result<void>(const TakePiece& take)>;
+
 // All of it comes from the network and is hostile.
 struct Call {
   std::string method;
@@ -27,7 +32,8 @@ struct Call {
   std::string last_event_id;
   std::optional<std::string> json_length;  // Inference-Header-Content-Length, of the routes of /v2
   std::string body;
-  std::string host;        // one of our own names; of those that are not, nothing is answered
+  ReadBody read_body;  // instead of `body`, of the routes in uploads.def; while the handler runs. Empty: there is none
+  std::string host;    // one of our own names; of those that are not, nothing is answered
   std::string request_id;  // ours
   Caller caller;           // ours
 

@@ -22,6 +22,17 @@ constexpr std::array kRoutes{
 #undef KINGLET_ROUTE
 };
 
+struct Upload {
+  std::string_view method;
+  std::string_view path;
+  std::uint64_t most_bytes;
+};
+constexpr std::array kUploads{
+#define KINGLET_UPLOAD(method, path, most_bytes) Upload{method, path, most_bytes},
+#include "daemon/http/routes/uploads.def"
+#undef KINGLET_UPLOAD
+};
+
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   if (text.empty()) return parts;
@@ -113,6 +124,14 @@ Found find_route(Call& call) {
   }
   found.refusal.headers.emplace_back("Allow", allow);
   return found;
+}
+
+std::optional<std::uint64_t> upload_limit(std::string_view method, std::string_view path) {
+  std::vector<std::pair<std::string, std::string>> ignored;
+  for (const Upload& upload : kUploads) {
+    if (upload.method == method && match_path(upload.path, path, ignored)) return upload.most_bytes;
+  }
+  return std::nullopt;
 }
 
 Reply run_handler(const Route& route, const Views& views, const Call& call, const LogSink& log) {

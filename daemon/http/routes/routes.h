@@ -2,6 +2,8 @@
 // Why: the one table of what the API answers, and the way from a request to its row.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +38,9 @@ struct Found {
   std::string_view pattern;  // of the path, also for 405; empty for 404
 };
 [[nodiscard]] Found find_route(Call& call);
+
+// Most bytes of the body that this route takes as it comes (uploads.def); nothing: it is read first, as a whole.
+[[nodiscard]] std::optional<std::uint64_t> upload_limit(std::string_view method, std::string_view path);
 
 // Runs the handler. An own bug or a library's exception becomes 500 `internal-error` and a line in the log.
 [[nodiscard]] Reply run_handler(const Route& route, const Views& views, const Call& call, const LogSink& log);

@@ -44,6 +44,9 @@ struct Vitals;
 template <typename T>
 class Latest;
 
+namespace backup {
+struct Desk;
+}
 namespace kserve {
 class Figures;
 }
@@ -83,6 +86,12 @@ struct ControlView {
   std::function<void(bool paused)> set_paused;
   std::function<bool()> restart;  // ends in order soon, to be started again; false: by nobody
   const LogBook& log_book;
+  LogSink log;
+};
+
+struct BackupView {
+  const backup::Desk& desk;
+  Slots& long_answers;
   LogSink log;
 };
 
@@ -169,9 +178,9 @@ struct EventsView {
 };
 
 // A row of routes.def names the one that its handler gets.
-using Views =
-    std::tuple<NoView, VersionView, AccessView, ConfigView, ControlView, ModelsView, ClassifyView, InferenceView,
-               PredictionsView, HistoryView, TracksView, HealthView, CameraView, PicturesView, FiguresView, EventsView>;
+using Views = std::tuple<NoView, VersionView, AccessView, ConfigView, ControlView, BackupView, ModelsView, ClassifyView,
+                         InferenceView, PredictionsView, HistoryView, TracksView, HealthView, CameraView, PicturesView,
+                         FiguresView, EventsView>;
 
 }  // namespace http
 }  // namespace kinglet::daemon

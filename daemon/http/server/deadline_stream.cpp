@@ -64,7 +64,13 @@ void DeadlineStream::begin_request() {
   head_.begin();
   body_begin_ = answer_begin_ = {};
   body_bytes_ = answer_bytes_ = 0;
-  long_answer_ = false;
+  long_answer_ = upload_ = false;
+}
+
+SteadyTime DeadlineStream::request_end() const {
+  if (!upload_) return request_end_;
+  const Seconds fair(static_cast<double>(body_bytes_) / limits_.swift_bytes_per_second);
+  return request_end_ + std::chrono::duration_cast<SteadyClock::duration>(fair);
 }
 
 bool DeadlineStream::is_slow_at_reading() const {
@@ -105,8 +111,8 @@ bool DeadlineStream::is_readable() const {
     return reading_gave_way_;
   };
   const SteadyTime start = SteadyClock::now();
-  if (start >= request_end_ || gives_way()) return false;
-  const SteadyTime end = std::min(start + limits_.between_bytes, request_end_);
+  if (start >= request_end() || gives_way()) return false;
+  const SteadyTime end = std::min(start + limits_.between_bytes, request_end());
   while (!stopping_) {
     // The last look is after the deadline: a thread that got no processor until then must not blame the client.
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - SteadyClock::now());

@@ -43,6 +43,8 @@ class DeadlineStream final : public httplib::Stream {
   void begin_request();
   // The answer takes as long as it takes.
   void begin_long_answer() { long_answer_ = true; }
+  // The body takes as long as it takes at swift_bytes_per_second.
+  void begin_upload() { upload_ = true; }
   // Ended because it was slow and others waited.
   [[nodiscard]] bool gave_way() const { return reading_gave_way_ || writing_gave_way_; }
   [[nodiscard]] HeadWatch::TooMuch too_much() const { return head_.too_much(); }
@@ -75,6 +77,7 @@ class DeadlineStream final : public httplib::Stream {
   [[nodiscard]] ssize_t receive(char* data, std::size_t size);
   [[nodiscard]] bool writable_in_time() const;
   [[nodiscard]] ssize_t send_some(std::string_view bytes) const;
+  [[nodiscard]] SteadyTime request_end() const;
   [[nodiscard]] bool is_slow_at_reading() const;
   [[nodiscard]] bool is_slow_at_writing() const;
 
@@ -89,6 +92,7 @@ class DeadlineStream final : public httplib::Stream {
   SteadyTime body_begin_{};
   std::size_t body_bytes_ = 0;
   bool long_answer_ = false;
+  bool upload_ = false;
   mutable SteadyTime answer_begin_{};  // as held_
   mutable std::size_t answer_bytes_ = 0;
   mutable bool reading_gave_way_ = false;

@@ -51,7 +51,8 @@ class Server::Endpoint final : public httplib::Server {
     set_default_headers(headers_always());
     set_keep_alive_timeout(std::chrono::duration_cast<std::chrono::seconds>(owner_.options_.limits.kept_alive).count());
     set_keep_alive_max_count(owner_.options_.limits.requests);
-    set_payload_max_length(std::max<std::size_t>(owner_.parts_.max_body_bytes * 2, 1U << 20));
+    // Each route's own limit is the guard's; those of uploads are the largest.
+    set_payload_max_length(std::size_t{1} << 40);
     set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       return before_body(request, response) ? HandlerResponse::Handled : HandlerResponse::Unhandled;
     });
@@ -225,6 +226,9 @@ class Server::Endpoint final : public httplib::Server {
     Call call = make_call(request);
     const Found found = find_route(call);
     const std::uint64_t limit = owner_.guard_.max_body_bytes(call);
+    if (upload_limit(call.method, call.path)) {
+      return finish(run_upload(*found.route, call, limit, reader), call, found.pattern, request, response, start);
+    }
     bool too_large = false;
     const bool whole = reader([&](const char* data, std::size_t size) {
       too_large = call.body.size() + size > limit;
@@ -243,6 +247,32 @@ class Server::Endpoint final : public httplib::Server {
       reply = run_handler(*found.route, owner_.parts_.views, call, owner_.parts_.log);
     }
     finish(std::move(reply), call, found.pattern, request, response, start);
+  }
+
+  // The handler takes the body as it comes: nobody waits for this thread meanwhile.
+  Reply run_upload(const Route& route, Call& call, std::uint64_t limit, const httplib::ContentReader& reader) {
+    // Whom nothing more is taken from reads the answer only when the rest is sent: so much of it is let pass.
+    constexpr std::uint64_t kMostLetPass = 64U << 20;
+    const Connection own = connection();
+    own.seat.expect_nothing();
+    own.stream.begin_upload();
+    const std::shared_ptr<void> held = own.seat.hold_stream();
+    if (std::optional<Reply> refusal = owner_.parts_.door.admit(call.caller, route)) return std::move(*refusal);
+    call.read_body = [&](const TakePiece& take) -> Result<void> {
+      std::uint64_t bytes = 0;
+      std::uint64_t let_pass = 0;
+      Result<void> taken;
+      const bool whole = reader([&](const char* data, std::size_t size) {
+        bytes += size;
+        if (taken && bytes > limit) taken = fail(ErrorCode::kBadData, "the body is too long");
+        if (taken) taken = take({data, size});
+        if (!taken) let_pass += size;
+        return let_pass <= kMostLetPass;
+      });
+      if (taken && !whole) return fail(ErrorCode::kBadData, "the body ended early or came too slowly");
+      return taken;
+    };
+    return run_handler(route, owner_.parts_.views, call, owner_.parts_.log);
   }
 
   Call make_call(const httplib::Request& request) {

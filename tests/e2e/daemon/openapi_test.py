@@ -8,7 +8,7 @@ from support import Daemon, ScratchFolder, WithAVisit, main
 
 from json_schema import faults  # tests/support, which support has put on the path
 
-BINARY = ("image/", "multipart/", "text/", "application/x-ndjson", "application/openmetrics-text", "application/toml")
+BINARY = ("image/", "multipart/", "application/x-tar", "text/", "application/x-ndjson", "application/openmetrics-text", "application/toml")
 
 
 class Documented(ScratchFolder):

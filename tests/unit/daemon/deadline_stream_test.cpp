@@ -58,6 +58,27 @@ TEST_F(DeadlineStreamTest, EndsADrippingRequestAtItsDeadline) {
   EXPECT_GT(count, 0);
 }
 
+TEST_F(DeadlineStreamTest, AnUploadHasTheTimeThatItsBytesNeedAtTheLeastRate) {
+  const TimeLimits limits{
+      .between_bytes = milliseconds(10'000), .whole_request = milliseconds(50), .swift_bytes_per_second = 1000};
+  DeadlineStream stream(server_.get(), limits, stopping_);
+  stream.begin_request();
+  send("POST / HTTP/1.1\r\n\r\n");
+  std::array<char, 100> bytes;
+  ASSERT_GT(stream.read(bytes.data(), bytes.size()), 0);
+  stream.begin_upload();
+  const auto take = [&] {
+    send(std::string(bytes.size(), 'x'));
+    return stream.read(bytes.data(), bytes.size());
+  };
+  for (int i = 0; i < 4; ++i) {  // 100 bytes in 60 ms
+    ASSERT_EQ(take(), 100) << i;
+    std::this_thread::sleep_for(milliseconds(60));
+  }
+  std::this_thread::sleep_for(milliseconds(400));  // more than 400 bytes have
+  EXPECT_EQ(take(), -1);
+}
+
 TEST_F(DeadlineStreamTest, GivesUpOnASilentClient) {
   const TimeLimits limits{.between_bytes = milliseconds(20)};
   DeadlineStream stream(server_.get(), limits, stopping_);

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: `kinglet backup`: all of this box in one file, while the daemon runs.
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/load_config.h"
+#include "cli/state_folder.h"
+#include "cli/tool_files.h"
+#include "daemon/backup/outgoing.h"
+#include "daemon/settings/settings.h"
+#include "engine/base/format.h"
+
+namespace kinglet::cli {
+namespace {
+
+namespace fs = std::filesystem;
+namespace backup = daemon::backup;
+
+struct Options {
+  ConfigOptions config;
+  std::string output;
+  std::string etc = "/etc/kinglet";
+  bool force = false;
+};
+
+void tell(const backup::Carried& carried, const std::string& file, Output& out) {
+  if (out.json() && file != "-") {
+    out.print_json({{"file", file},
+                    {"bytes", carried.bytes},
+                    {"visits", carried.visits},
+                    {"pictures", carried.pictures},
+                    {"models", carried.models},
+                    {"files", carried.files},
+                    {"left_out", carried.left_out}});
+  }
+  for (const std::string& one : carried.left_out) out.warn("not carried: " + one);
+  out.note(format_text("{} visits, {} pictures, {} models, {} files in all: {}", carried.visits, carried.pictures,
+                       carried.models, carried.files, human_bytes(carried.bytes)));
+}
+
+Result<int> run(const Options& options, Output& out) {
+  const auto loaded = load_config(options.config);
+  if (!loaded) return std::unexpected(loaded.error().front());
+  const fs::path state = KINGLET_TRY(state_folder(loaded->config));
+  // Before the history is copied for nothing.
+  std::error_code ignored;
+  if (options.output != "-" && !options.force && fs::exists(options.output, ignored)) {
+    return fail(ErrorCode::kCannotCreate, "the file exists already", options.output, "add --force to replace it");
+  }
+  backup::Outgoing box = KINGLET_TRY(backup::Outgoing::begin(
+      {.state = state, .models = daemon::model_folder(loaded->config, state), .etc = options.etc},
+      backup::Carry::kEverything, std::chrono::system_clock::now(), [] { return false; }));
+  const auto make = [&](const PutBytes& put) -> Result<void> {
+    std::string piece;
+    for (bool more = true; more;) {
+      more = KINGLET_TRY(box.next(piece));
+      KINGLET_TRY(put(piece));
+      out.progress("backup", box.carried().bytes, std::max(box.expected_bytes(), box.carried().bytes));
+    }
+    out.end_progress();
+    return {};
+  };
+  if (options.output == "-") {
+    KINGLET_TRY(make([&](std::string_view bytes) -> Result<void> {
+      out.print(bytes);
+      return {};
+    }));
+  } else {
+    // It has what lets its owner in.
+    KINGLET_TRY(write_file(options.output, make, overwrite(options.force), Readers::kOwner));
+  }
+  tell(box.carried(), options.output, out);
+  return 0;
+}
+
+}  // namespace
+
+Body backup_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("-o", options->output, "the file to write; - is stdout")->type_name("OUT")->required();
+  app.add_flag("--force", options->force, "replace the file");
+  app.add_option("--etc", options->etc, "the owner's files (default /etc/kinglet)")->type_name("DIR");
+  add_config_options(app, options->config);
+  return [options](Output& out) { return run(*options, out); };
+}
+
+}  // namespace kinglet::cli

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: from the old state to the one that was restored in steps of which each can be done again: wherever the power
+// goes, the next start goes on with it. The old state stays beside until the new one is proven.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "daemon/backup/parts.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+
+namespace kinglet::daemon::backup {
+
+// STATE/restore/incoming is unpacked and checked, becomes "ready" by one rename, and from then on counts.
+[[nodiscard]] std::filesystem::path incoming_folder(const std::filesystem::path& state);
+[[nodiscard]] std::filesystem::path before_folder(const std::filesystem::path& state);
+// Where the files of /etc wait: beside their place, so that they get there by a rename.
+[[nodiscard]] std::filesystem::path waiting_etc(const std::filesystem::path& etc);
+
+struct PlanItem {
+  std::string name;      // as in an archive: "state/kinglet.db"; of folders as well
+  bool has_new = false;  // else there is none afterwards
+};
+
+// Makes what lies in incoming the state to come. `etc` is in the plan when its files wait.
+[[nodiscard]] Result<void> commit(const Places& places, std::vector<PlanItem> items, bool with_etc);
+
+// What was committed becomes the state, also where that was begun before. False: there is nothing to do. kBusy: files
+// of /etc are still to come, which whoever restored has to do again. Nobody else has the state folder meanwhile.
+[[nodiscard]] Result<bool> take_up(const Places& places);
+[[nodiscard]] bool is_waiting(const std::filesystem::path& state);
+// The files that wait go to `etc`, those of before to ETC.before-restore.
+[[nodiscard]] Result<void> take_up_etc(const std::filesystem::path& etc);
+
+// The state of before the newest change waits to be taken up. kNotFound: it is not kept (any more).
+[[nodiscard]] Result<void> turn_back(const Places& places);
+// Is it there, and older than a day?
+[[nodiscard]] bool is_proven(const std::filesystem::path& state, WallTime now);
+void forget_before(const std::filesystem::path& state);
+
+}  // namespace kinglet::daemon::backup

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: an archive on its way into a box: hostile until all of it has been looked at. It is unpacked beside the state as
+// it comes, never into it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "daemon/backup/parts.h"
+#include "engine/base/error.h"
+
+namespace kinglet::daemon::backup {
+
+struct Arrived {
+  std::string made_at;
+  std::string version;  // of the program that made it
+  bool has_history = false;
+  std::uint64_t visits = 0;
+  std::uint64_t pictures = 0;
+  std::uint64_t pictures_missing = 0;  // rows tell of them; they were removed while the backup was made
+  std::uint64_t models = 0;
+  std::uint64_t settings = 0;       // keys that were set on the page
+  std::uint64_t private_files = 0;  // tokens and what else only kEverything has
+  std::uint64_t owners_files = 0;   // of /etc
+};
+
+// Thread-bound.
+class Incoming {
+ public:
+  // kBusy: another archive comes in; kNotPermitted, kCannotCreate: the folder cannot be written. `takes`: what is left
+  // aside of an archive that has more.
+  [[nodiscard]] static Result<Incoming> begin(Places places, Carry takes);
+  Incoming(Incoming&&) noexcept;
+  Incoming& operator=(Incoming&&) = delete;
+  ~Incoming();  // what was not committed is gone
+
+  // kBadData, kUnsupported: of the archive; kIo: of the disk.
+  [[nodiscard]] Result<void> take(std::string_view bytes);
+  // After the last byte: everything is judged, `settings` by the caller: the text of settings.toml, empty where there
+  // is none, and the folder with the owner's files to come, empty where there are none. Gives the number of keys.
+  using JudgeSettings = std::function<Result<std::uint64_t>(const std::string& text, const std::filesystem::path& etc)>;
+  [[nodiscard]] Result<Arrived> finish(const JudgeSettings& settings, const std::function<bool()>& stop);
+  // It counts from now on: take_up() makes it the state. After finish().
+  [[nodiscard]] Result<void> commit();
+
+ private:
+  struct State;
+  explicit Incoming(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace kinglet::daemon::backup
