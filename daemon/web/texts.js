@@ -212,6 +212,14 @@ export const texts = {
   uptime: ["Running for", "Läuft seit", "En marche depuis", "En marcha desde hace", "稼働時間", "已运行"],
 
   // Settings
+  backup: ["Backup", "Sicherung", "Sauvegarde", "Copia de seguridad", "バックアップ", "备份"],
+  backup_how: ["History, pictures, models and settings in one file. Tokens, secrets and the files of /etc are not in it.", "Verlauf, Bilder, Modelle und Einstellungen in einer Datei. Schlüssel, Geheimnisse und die Dateien von /etc sind nicht darin.", "Historique, images, modèles et réglages dans un seul fichier. Les jetons, les secrets et les fichiers de /etc n’y sont pas.", "Historial, imágenes, modelos y ajustes en un solo archivo. Las claves, los secretos y los archivos de /etc no están en él.", "履歴、写真、モデル、設定を1つのファイルにまとめます。トークン、秘密情報、/etc のファイルは含まれません。", "历史、图片、模型和设置都在一个文件中。令牌、密钥和 /etc 中的文件不包含在内。"],
+  backup_take: ["Download a backup", "Sicherung herunterladen", "Télécharger une sauvegarde", "Descargar una copia", "バックアップをダウンロード", "下载备份"],
+  restore_file: ["Restore from a file:", "Aus einer Datei wiederherstellen:", "Restaurer depuis un fichier :", "Restaurar desde un archivo:", "ファイルから復元：", "从文件恢复："],
+  restore_replaces: ["{file} takes the place of the history, pictures and settings of this device. Its models are added.", "{file} tritt an die Stelle von Verlauf, Bildern und Einstellungen dieses Geräts. Die Modelle darin kommen hinzu.", "{file} remplace l’historique, les images et les réglages de cet appareil. Ses modèles sont ajoutés.", "{file} sustituye el historial, las imágenes y los ajustes de este dispositivo. Sus modelos se añaden.", "{file} がこの機器の履歴、写真、設定に置き換わります。モデルは追加されます。", "{file} 将取代此设备的历史、图片和设置，其中的模型会被添加。"],
+  restore_now: ["Restore", "Wiederherstellen", "Restaurer", "Restaurar", "復元", "恢复"],
+  restore_sending: ["The file is sent and looked at. Leave this page open.", "Die Datei wird gesendet und geprüft. Diese Seite bitte offen lassen.", "Le fichier est envoyé et vérifié. Laissez cette page ouverte.", "El archivo se envía y se comprueba. Deje esta página abierta.", "ファイルを送信して確認しています。このページを開いたままにしてください。", "正在发送并检查文件。请不要关闭此页面。"],
+  restore_waits: ["{count} visits, as of {when}, wait for a restart.", "{count} Besuche, Stand {when}, warten auf einen Neustart.", "{count} visites, état du {when}, attendent un redémarrage.", "{count} visitas, del {when}, esperan un reinicio.", "{when} 時点の訪問 {count} 件が再起動を待っています。", "{when} 的 {count} 次来访等待重新启动。"],
   pause: ["Pause", "Pause", "Pause", "Pausar", "一時停止", "暂停"],
   resume: ["Go on watching", "Weiter zusehen", "Reprendre", "Seguir mirando", "再開", "继续"],
   invite: ["Add a phone", "Ein Telefon hinzufügen", "Ajouter un téléphone", "Añadir un teléfono", "スマートフォンを追加", "添加手机"],

@@ -5,12 +5,14 @@
 import {may} from "./api.js";
 import {byId, make} from "./dom.js";
 import {text} from "./format.js";
+import {prepareBackup} from "./backup.js";
 import {prepareOwner, showOwner} from "./owner.js";
 import {loadSettings, prepareSettings} from "./settings.js";
 
 const sections = [
   {id: "owner-box", who: "admin", prepare: prepareOwner, load: showOwner},
   {id: "settings-card", who: "read", prepare: prepareSettings, load: loadSettings},
+  {id: "backup-card", who: "admin", prepare: prepareBackup, load() {}},
 ];
 
 function cardOf({id, title}) {
