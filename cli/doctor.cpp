@@ -38,6 +38,10 @@ daemon::DoctorInput seen_from_here(const Options& options, const Error& why) {
                             .disk = {},
                             .network = {},
                             .clock_synced = daemon::clock_is_synced()};
+  daemon::UpdateWatch watch;
+  while (watch.look(SteadyClock::now())) {
+  }
+  input.update = watch.found();
   const auto loaded = load_config(options.daemon.config);
   if (!loaded) {
     input.daemon_problem = "its configuration is wrong: " + describe(loaded.error().front());

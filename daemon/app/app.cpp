@@ -232,6 +232,7 @@ void App::tend() {
   parts_->note_throughput(vitals.now);
   parts_->govern(vitals.now);
   parts_->look_at_restored(vitals.now);
+  (void)parts_->update_watch.look(vitals.now);
   parts_->keep_scene_from_real_models();
 }
 

@@ -121,7 +121,7 @@ http::Views AppParts::make_views(const config::Config& config) {
   const http::HistoryView told{
       .visits = book, .store = history, .models = models, .events = events.bus(), .long_answers = long_answers};
   return {http::NoView{},
-          http::VersionView{.stats = stats},
+          http::VersionView{.stats = stats, .update = [this] { return update_watch.found(); }},
           http::AccessView{.door = door, .page = [this] { return page; }},
           http::ConfigView{.desk = settings_keeper,
                            .check_settings = [](const std::string& toml) { return faults_of_text(toml, "body"); }},
@@ -378,7 +378,8 @@ DoctorInput AppParts::doctor_input() const {
                     .model = {},
                     .disk = {},
                     .network = {},
-                    .clock_synced = clock_is_synced()};
+                    .clock_synced = clock_is_synced(),
+                    .update = update_watch.found()};
   input.camera = {.state = std::string(to_string(vitals.camera.state)),
                   .detail = vitals.camera.detail,
                   .description = vitals.camera.description,

@@ -45,6 +45,7 @@
 #include "daemon/line/gate/governor.h"
 #include "daemon/line/line_model.h"
 #include "daemon/machine/board.h"
+#include "daemon/machine/update.h"
 #include "daemon/models/model_keeper.h"
 #include "engine/base/mutex.h"
 #include "store/store.h"
@@ -140,6 +141,7 @@ struct AppParts {
   Integrations integrations;
   Watchdog watchdog;
   Governor governor;
+  UpdateWatch update_watch;
   SteadyTime next_temperature{};
   SteadyTime next_look_at_restored{};
   SteadyTime span_begun = SteadyClock::now();

@@ -14,6 +14,7 @@
 
 #include "camera/sources/open_source.h"
 #include "daemon/doctor/check_status.h"
+#include "daemon/machine/update.h"
 
 namespace kinglet::daemon {
 
@@ -65,6 +66,7 @@ struct DoctorInput {
   std::optional<Disk> disk;
   std::optional<Network> network;
   bool clock_synced = true;
+  std::optional<Update> update;  // that apt knows of
 };
 
 // Reads some small files. Reentrant.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: disk and network.
+// Why: disk, network, and whether there is a newer kinglet.
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -127,6 +127,18 @@ Finding look_at_network(const DoctorInput& input) {
   } else if (input.network && !input.network->everywhere) {
     finding.detail += "; from this machine only";
   }
+  return finding;
+}
+
+// Not to have it yet is no fault.
+Finding look_at_update(const DoctorInput& input) {
+  Finding finding;
+  finding.detail = "apt knows no newer kinglet";
+  if (!input.update) return finding;
+  finding.detail = format_text("kinglet {} is there, {} is installed: sudo apt install kinglet",
+                               input.update->available, input.update->installed);
+  finding.facts.emplace_back("available", input.update->available);
+  finding.facts.emplace_back("installed", input.update->installed);
   return finding;
 }
 

@@ -11,6 +11,7 @@ let stats = null;
 let readiness = null;
 let model = null;
 let lost = null;
+let update = null;  // a newer kinglet that apt knows of
 let settings = "";  // why those of this page do not count
 
 const stateText = (state) => hasText(`camera_${state}`) ? text(`camera_${state}`) : state;
@@ -85,6 +86,7 @@ function facts() {
   add("memory", memory.resident_bytes && mebibytes(memory.resident_bytes));
   add("board", board.model);
   add("uptime", duration(stats.uptime_seconds));
+  add("update", update && text("update_text", {available: update.available, installed: update.installed}));
   return rows;
 }
 
@@ -116,6 +118,11 @@ export function showCamera(event) {
 export function showSettingsTrouble(found) {
   if (settings === found) return;
   settings = found;
+  render();
+}
+
+export function showUpdate(found) {
+  update = found;
   render();
 }
 

@@ -8,7 +8,7 @@ import {byId, gathered, make, setText} from "./dom.js";
 import {loadHistory, showFigures} from "./figures.js";
 import {chooseLanguage} from "./format.js";
 import {prepareApp} from "./install.js";
-import {loadReadiness, showCamera, showLost, showModel, showStats} from "./health.js";
+import {loadReadiness, showCamera, showLost, showModel, showStats, showUpdate} from "./health.js";
 import * as live from "./live.js";
 import {prepareMenus} from "./menu.js";
 import {announce, endWhenPaused, explainSilence, loadLabels, showNoModel, showPrediction} from "./now.js";
@@ -136,6 +136,7 @@ function prepareLanguages() {
 async function showVersion() {
   const version = await ask("/api/v1/version");
   setText("version", `kinglet ${version.version}`);
+  showUpdate(version.update);
 }
 
 async function start() {

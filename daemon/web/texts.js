@@ -220,6 +220,8 @@ export const texts = {
   restore_now: ["Restore", "Wiederherstellen", "Restaurer", "Restaurar", "復元", "恢复"],
   restore_sending: ["The file is sent and looked at. Leave this page open.", "Die Datei wird gesendet und geprüft. Diese Seite bitte offen lassen.", "Le fichier est envoyé et vérifié. Laissez cette page ouverte.", "El archivo se envía y se comprueba. Deje esta página abierta.", "ファイルを送信して確認しています。このページを開いたままにしてください。", "正在发送并检查文件。请不要关闭此页面。"],
   restore_waits: ["{count} visits, as of {when}, wait for a restart.", "{count} Besuche, Stand {when}, warten auf einen Neustart.", "{count} visites, état du {when}, attendent un redémarrage.", "{count} visitas, del {when}, esperan un reinicio.", "{when} 時点の訪問 {count} 件が再起動を待っています。", "{when} 的 {count} 次来访等待重新启动。"],
+  update: ["Update", "Neue Version", "Mise à jour", "Actualización", "更新", "更新"],
+  update_text: ["{available} is there ({installed} is installed): sudo apt install kinglet", "{available} ist da ({installed} ist installiert): sudo apt install kinglet", "{available} est disponible ({installed} est installée) : sudo apt install kinglet", "{available} está disponible ({installed} está instalada): sudo apt install kinglet", "{available} があります（現在 {installed}）：sudo apt install kinglet", "有新版本 {available}（已安装 {installed}）：sudo apt install kinglet"],
   pause: ["Pause", "Pause", "Pause", "Pausar", "一時停止", "暂停"],
   resume: ["Go on watching", "Weiter zusehen", "Reprendre", "Seguir mirando", "再開", "继续"],
   invite: ["Add a phone", "Ein Telefon hinzufügen", "Ajouter un téléphone", "Añadir un teléfono", "スマートフォンを追加", "添加手机"],

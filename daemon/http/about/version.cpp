@@ -4,6 +4,7 @@
 #include "daemon/http/routes/routes.h"
 #include "daemon/line/stats.h"
 #include "daemon/machine/build_info.h"
+#include "daemon/machine/update.h"
 
 namespace kinglet::daemon::http {
 
@@ -16,6 +17,9 @@ Reply get_version(const VersionView& view, const Call& /*call*/) {
   if (!info.commit.empty()) json["commit"] = info.commit;
   json["api"] = "v1";
   json["build"] = build;
+  if (const std::optional<Update> update = view.update()) {
+    json["update"] = {{"installed", update->installed}, {"available", update->available}};
+  }
   json["uptime_seconds"] = rounded(Seconds(view.stats.view(SteadyClock::now()).uptime).count(), 3);
   return json_reply(json.dump());
 }

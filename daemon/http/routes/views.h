@@ -40,6 +40,7 @@ class UnnamedTracks;
 struct DoctorInput;
 struct Prediction;
 struct TrialRule;
+struct Update;
 struct Vitals;
 template <typename T>
 class Latest;
@@ -70,6 +71,7 @@ struct NoView {};  // of handlers that answer from what is built in
 
 struct VersionView {
   const Stats& stats;
+  std::function<std::optional<Update>()> update;  // nothing: apt knows no newer one
 };
 
 struct AccessView {

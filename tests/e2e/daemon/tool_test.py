@@ -176,7 +176,7 @@ class Now(Tool):
 
 
 class Doctor(Tool):
-    CHECKS = ["camera", "memory", "power", "clock", "disk", "model", "network"]
+    CHECKS = ["camera", "memory", "power", "clock", "disk", "model", "network", "update"]
 
     def test_it_says_what_the_daemon_says(self):
         daemon = self.start()

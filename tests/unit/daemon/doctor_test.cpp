@@ -29,7 +29,8 @@ TEST_F(Doctor, LooksAtEverythingOfItsTable) {
   const std::vector<Finding> findings = examine(input());
   std::vector<std::string> names;
   for (const Finding& finding : findings) names.push_back(finding.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"camera", "memory", "power", "clock", "disk", "model", "network"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"camera", "memory", "power", "clock", "disk", "model", "network", "update"}));
   EXPECT_EQ(worst(findings), CheckStatus::kFail);  // nobody answers for the camera
 }
 
@@ -42,6 +43,14 @@ TEST_F(Doctor, SeesThatCamerasHaveNoMemoryLeft) {
   EXPECT_EQ(look_at_memory(input()).status, CheckStatus::kPass);
   put("proc/meminfo", "MemTotal: 443000 kB\nMemAvailable: 20000 kB\n");
   EXPECT_EQ(look_at_memory(input()).status, CheckStatus::kWarn);
+}
+
+TEST_F(Doctor, ANewerKingletIsToldOfAndNoFault) {
+  DoctorInput with_update = input();
+  with_update.update = Update{.installed = "0.1.0", .available = "0.2.0"};
+  const Finding finding = look_at_update(with_update);
+  EXPECT_EQ(finding.status, CheckStatus::kPass);
+  EXPECT_EQ(finding.detail, "kinglet 0.2.0 is there, 0.1.0 is installed: sudo apt install kinglet");
 }
 
 TEST_F(Doctor, TellsASupplyThatIsTooWeakFromOneThatWas) {
