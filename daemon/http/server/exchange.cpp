@@ -155,6 +155,8 @@ void write_reply(Reply reply, const Call& call, const httplib::Request& request,
   complete_problem(reply, call.path, call.request_id);
   if (request.has_header(kTakesGzip)) compress(reply);
   response.status = reply.status;
+  // What is said always gives way to what this answer says.
+  for (const auto& [name, value] : reply.headers) response.headers.erase(name);
   response.set_header("X-Request-Id", call.request_id);
   for (const auto& [name, value] : reply.headers) response.set_header(name, value);
   if (!reply.body.empty()) response.set_content(std::move(reply.body), reply.content_type);

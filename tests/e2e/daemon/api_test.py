@@ -98,6 +98,17 @@ class Api(WithAVisit, ScratchFolder):
             self.assertRegex(headers["x-request-id"], r"^req_[0-9A-HJKMNP-TV-Z]{26}$")
             self.assertNotIn("server", headers)
 
+    def test_where_other_sites_may_ask_the_bird_of_a_visit_alone_may_stand_in_their_pages(self):
+        other = Daemon(sets=["source=demo:1", "visits.end_after=1s", 'http.allowed_origins=["https://garden.example"]'])
+        self.addCleanup(other.stop)
+        crop = other.until(lambda: next((one["links"]["crop"] for one in other.ask("/api/v1/visits").json()["items"]
+                                         if "crop" in one["links"]), None), "a visit with its picture")
+        for path in ("/", "/snapshot.jpg", "/api/v1/visits", crop.replace("crop.jpg", "snapshot.jpg")):
+            self.assertEqual(other.ask(path).headers["cross-origin-resource-policy"], "same-origin", path)
+        reply = other.ask(crop)
+        self.assertEqual(reply.headers["cross-origin-resource-policy"], "cross-origin")
+        self.assertEqual(reply.headers["x-content-type-options"], "nosniff")
+
     def test_a_request_id_of_the_client_is_ignored(self):
         reply = self.ask("/livez", headers={"X-Request-Id": "mine"})
         self.assertNotIn("mine", reply.headers["x-request-id"])

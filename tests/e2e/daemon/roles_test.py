@@ -45,6 +45,26 @@ class Roles(ScratchFolder):
         return {"Authorization": "Bearer " + self.tool("token", "add", name, "--role", role)}
 
 
+class HomeAssistantsCamera(Roles):
+    """Its integration "MJPEG IP Camera" asks with Digest first, and with Basic where that is refused."""
+
+    def test_a_token_as_password_gives_stream_and_picture(self):
+        self.start().first_prediction()
+        token = self.token("dashboard", "live")["Authorization"].split()[1]
+        basic = {"Authorization": "Basic " + base64.b64encode(f"kinglet:{token}".encode()).decode()}
+        refused = self.ask(PHONE, "/snapshot.jpg")
+        self.assertEqual(refused.status, 401)
+        self.assertIn('Basic realm="kinglet"', refused.headers["www-authenticate"])
+        self.assertEqual(self.ask(PHONE, "/snapshot.jpg", headers=basic).headers["content-type"], "image/jpeg")
+        with home_network.connect(PHONE, self.port) as stream:
+            stream.sendall(f"GET /stream.mjpg HTTP/1.1\r\nHost: {HOME}\r\nAuthorization: {basic['Authorization']}\r\n\r\n".encode())
+            head = b""
+            while b"\xff\xd8" not in head and len(head) < 100_000:
+                head += stream.recv(4096)
+        self.assertTrue(head.startswith(b"HTTP/1.1 200"), head[:200])
+        self.assertIn(b"multipart/x-mixed-replace", head)
+
+
 class Table(Roles):
     def operations(self):
         for path, methods in self.ask(HERE, "/api/v1/openapi.json").json()["paths"].items():
