@@ -17,7 +17,7 @@ let settings = "";  // why those of this page do not count
 const stateText = (state) => hasText(`camera_${state}`) ? text(`camera_${state}`) : state;
 
 // What is wrong: a title, why, and what helps.
-export function troublesOf(found, ready) {
+export function troublesOf(found, ready, answering) {
   const troubles = [];
   const add = (title, reason, cure) => troubles.push({title, reason, cure});
   const camera = found?.camera;
@@ -30,6 +30,9 @@ export function troublesOf(found, ready) {
   }
   const checks = ready?.checks || {};
   if (checks.model?.status === "fail") add(text("no_model"), checks.model.detail, text("cure_model"));
+  // It answers all the same, plausibly and wrongly, or with numbers.
+  if (answering && !answering.preprocess_found) add(text("no_recipe"), answering.name, text("cure_recipe"));
+  if (answering && !answering.labels.named) add(text("no_labels"), answering.name, text("cure_labels"));
   if (checks.store && checks.store.status !== "pass") add(text("store_trouble"), checks.store.detail, text("cure_store"));
   for (const name of found?.board.throttling?.now || []) {
     add(hasText(`throttling_${name}`) ? text(`throttling_${name}`) : name, "",
@@ -43,7 +46,7 @@ export function troublesOf(found, ready) {
 
 function showTroubles() {
   const troubles = lost ? [{title: text("lost"), reason: lost instanceof Problem ? lost.message : "", cure: text("cure_lost")}]
-    : troublesOf(stats, readiness);
+    : troublesOf(stats, readiness, model);
   if (settings && !lost) troubles.push({title: text("settings_trouble"), reason: settings, cure: text("cure_settings")});
   byId("troubles").hidden = troubles.length === 0;
   const words = JSON.stringify(troubles);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: when something is wrong the page says what, why and what helps, and goes on by itself when it is over.
 import assert from "node:assert/strict";
+import {copyFileSync} from "node:fs";
 import {createServer} from "node:http";
+import {join} from "node:path";
 import {after, before, test} from "node:test";
-import {closeClean, here, openPage, openTab, picture, quick, startDaemon, until} from "./support.mjs";
+import {closeClean, here, openPage, openTab, picture, quick, scratchFolder, startDaemon, until} from "./support.mjs";
 
 let jpeg;
 let camera;
@@ -61,6 +63,17 @@ test("without camera, model and history the page stands and says so", async () =
   assert.match(await page.locator("#health-list").textContent(), /in memory only/);
   await closeClean(page);
   await poor.stop();
+});
+
+test("a model without recipe and names is told with what helps", async () => {
+  const bare = join(scratchFolder(), "bird.onnx");
+  copyFileSync(join(process.env.SOURCE_FOLDER, "models/demo/kinglet-demo.onnx"), bare);
+  const device = await startDaemon({sets: [...quick, `model.path=${bare}`]});
+  const page = await openPage(device.url, {wait: "#troubles:not([hidden])"});
+  const told = await until(async () => await page.locator("#trouble-list li").count() === 2 && page.locator("#trouble-list").innerText(), "both");
+  assert.match(told, /how pictures become the model's input[\s\S]*bird[\s\S]*Set model.recipe[\s\S]*no names[\s\S]*Set model.labels/);
+  await closeClean(page);
+  await device.stop();
 });
 
 test("a device that does not answer is told, and the page goes on when it comes back", async () => {
