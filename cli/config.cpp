@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/load_config.h"
+#include "cli/state_folder.h"
 
 namespace kinglet::cli {
 namespace {
@@ -50,12 +51,21 @@ Json to_json(const config::Loaded& loaded) {
   return keys;
 }
 
-Result<int> check_or_show(const Options& options, Output& out) {
+Result<int> check_or_tell(const Options& options, Output& out) {
   const auto loaded = options.action == "check" ? check_config(options.config) : load_config(options.config);
   if (!loaded) {
     const bool missing = config::exit_code(loaded.error()) == exit_code(ErrorCode::kNotFound);
     if (missing) return std::unexpected(loaded.error().front());
     return report_faults(loaded.error(), out);
+  }
+  if (options.action == "page") {
+    const std::vector<std::string> addresses = page_addresses(loaded->config);
+    if (out.json()) {
+      out.print_json(Json{{"addresses", addresses}});
+    } else {
+      for (const std::string& address : addresses) out.print(address + "\n");
+    }
+    return 0;
   }
   if (options.action == "show") {
     for (const std::string& warning : loaded->warnings) out.warn(warning);
@@ -86,6 +96,7 @@ Body config_command(CLI::App& app) {
                      options->config);
   add_config_options(*add_action(app, options, "show", "print the values in force and where each comes from"),
                      options->config);
+  add_config_options(*add_action(app, options, "page", "print where a browser finds the page"), options->config);
   add_action(app, options, "docs", "print the table of all keys as Markdown");
   add_action(app, options, "default", "print the annotated file of all keys, commented out");
   app.require_subcommand(1);
@@ -94,7 +105,7 @@ Body config_command(CLI::App& app) {
       out.print(options->action == "docs" ? config::docs() : config::default_file());
       return 0;
     }
-    return check_or_show(*options, out);
+    return check_or_tell(*options, out);
   };
 }
 

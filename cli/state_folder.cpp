@@ -16,17 +16,37 @@ Result<std::filesystem::path> state_folder(const config::Config& config) {
               "run this with sudo, or name the daemon's folder: --set store.path=DIR");
 }
 
+namespace {
+
+std::string first_address(const config::Config& config) {
+  for (const std::string& address : config.http.listen) {
+    if (!address.starts_with("unix:")) return address;
+  }
+  return "[::]:8420";
+}
+
+std::string address_of(const config::Config& config, const std::string& host) {
+  const std::string listened = first_address(config);
+  const std::string_view scheme = config.http.tls_certificate.empty() ? "http" : "https";
+  return format_text("{}://{}:{}/", scheme, host.empty() ? "localhost" : host,
+                     listened.substr(listened.rfind(':') + 1));
+}
+
+}  // namespace
+
 std::string page_address(const config::Config& config) {
   if (const std::string& url = config.http.public_url; !url.empty()) return url.ends_with('/') ? url : url + '/';
-  std::string port = "8420";
-  for (const std::string& address : config.http.listen) {
-    if (address.starts_with("unix:")) continue;
-    port = address.substr(address.rfind(':') + 1);
-    break;
-  }
-  const std::string_view scheme = config.http.tls_certificate.empty() ? "http" : "https";
-  const std::string name = daemon::name_at_home();
-  return format_text("{}://{}:{}/", scheme, name.empty() ? "localhost" : name, port);
+  return address_of(config, daemon::name_at_home());
+}
+
+std::vector<std::string> page_addresses(const config::Config& config) {
+  if (config.http.public_url.empty() && daemon::is_loopback_host(first_address(config)))
+    return {address_of(config, "localhost")};
+  std::vector<std::string> found{page_address(config)};
+  const std::string number = daemon::address_at_home();
+  if (config.http.public_url.empty() && !number.empty() && address_of(config, number) != found.front())
+    found.push_back(address_of(config, number));
+  return found;
 }
 
 }  // namespace kinglet::cli

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "config/config.h"
 #include "engine/base/error.h"
@@ -15,5 +16,8 @@ namespace kinglet::cli {
 
 // Where a browser at home finds this machine: "http://feeder.local:8420/".
 [[nodiscard]] std::string page_address(const config::Config& config);
+
+// The same, then by number for networks that know no names; this machine's own where nobody else may ask.
+[[nodiscard]] std::vector<std::string> page_addresses(const config::Config& config);
 
 }  // namespace kinglet::cli

@@ -13,10 +13,9 @@
 #include "daemon/values/address.h"
 
 namespace kinglet::daemon {
-namespace {
 
 // The first that is not of a tunnel.
-std::string own_address() {
+std::string address_at_home() {
   ifaddrs* raw = nullptr;
   if (getifaddrs(&raw) != 0) return {};
   const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> all(raw, &freeifaddrs);
@@ -32,13 +31,11 @@ std::string own_address() {
   return {};
 }
 
-}  // namespace
-
 std::string name_at_home() {
   std::array<char, 256> buffer{};
   const bool named = gethostname(buffer.data(), buffer.size() - 1) == 0;
   const std::string name(named ? buffer.data() : "");
-  if (name.empty() || name == "localhost" || name.starts_with("localhost.")) return own_address();
+  if (name.empty() || name == "localhost" || name.starts_with("localhost.")) return address_at_home();
   return name.ends_with(".local") ? name : name + ".local";
 }
 

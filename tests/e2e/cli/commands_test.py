@@ -288,6 +288,15 @@ class Config(CliTest):
         again = self.assert_done(kinglet("config", "show", "--json", "--config", shown)).json()
         self.assertEqual({key: entry["value"] for key, entry in again.items()}, values)
 
+    def test_page_tells_where_a_browser_finds_it(self):
+        def page(*sets):
+            return self.assert_done(kinglet("config", "page", "--config", self.file("page.toml"), *sets)).text().splitlines()
+        self.assertRegex(page("--set", 'http.listen=["[::]:8421"]')[0], r"^http://[\w.-]+:8421/$")
+        self.assertEqual(page("--set", "http.listen=127.0.0.1:8422"), ["http://localhost:8422/"])
+        self.assertEqual(page("--set", "http.public_url=https://birds.example"), ["https://birds.example/"])
+        told = kinglet("config", "page", "--json", "--config", self.file("page.toml"), "--set", "http.public_url=https://birds.example")
+        self.assertEqual(told.json(), {"addresses": ["https://birds.example/"]})
+
     def test_docs_have_a_row_for_every_key(self):
         keys = json.loads(kinglet("config", "show", "--json", "--config", self.file("k.toml")).out)
         table = self.assert_done(kinglet("config", "docs")).text()
