@@ -10,6 +10,8 @@ target_compile_options(kinglet_options INTERFACE
   -Wimplicit-fallthrough -Wno-missing-field-initializers
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
   $<$<BOOL:${KINGLET_WERROR}>:-Werror>)
+# Where the tree lay when it was built is nobody's business, and would make two builds differ.
+target_compile_options(kinglet_options INTERFACE $<$<CONFIG:Release>:-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=>)
 if(KINGLET_SANITIZE)
   # Own bugs must abort under sanitizers, whatever the build type.
   set(instrument -fsanitize=${KINGLET_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -UNDEBUG)

@@ -103,23 +103,23 @@ camera_newer() {
     --output-on-failure --no-tests=error </dev/null || exit
 }
 
-# fetch_newer_libcamera FOLDER: FOLDER/root has its headers and libraries, FOLDER/version says which.
+# fetch_newer_libcamera FOLDER [ARCHITECTURE]: FOLDER/root has its headers and libraries, FOLDER/version says which.
 fetch_newer_libcamera() {
-  local folder=$1 mirror options packages
+  local folder=$1 wanted=libcamera-dev${2:+:$2} mirror options packages
   mirror=$(sed -nE 's/^(deb|URIs:) (\[[^]]*\] )?(https?:[^ ]+).*/\3/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -1)
   mkdir -p "$folder"/{lists/partial,cache/archives/partial,packages}
   printf 'deb %s %s main\n' "$mirror" trixie "$mirror" trixie-backports >"$folder/sources.list"
   options=(-o "Dir::Etc::SourceList=$folder/sources.list" -o Dir::Etc::SourceParts=/dev/null
     -o "Dir::State::Lists=$folder/lists" -o "Dir::Cache=$folder/cache" -o APT::Sandbox::User=root)
   apt-get "${options[@]}" update
-  packages=$(apt-get "${options[@]}" -t trixie-backports -s install --no-install-recommends libcamera-dev |
+  packages=$(apt-get "${options[@]}" -t trixie-backports -s install --no-install-recommends "$wanted" |
     sed -nE 's/^Inst ([^ ]+) (\[[^]]*\] )?\(([^ ]+) .*/\1=\3/p')
-  [[ $packages == *libcamera-dev=* ]] || fail 69 "no libcamera in trixie-backports that is newer than this one"
+  [[ $packages == *libcamera-dev*=* ]] || fail 69 "no libcamera in trixie-backports that is newer than this one"
   rm -rf "$folder"/{packages,root}/*
   # One package a word.
   # shellcheck disable=SC2086
   (cd "$folder/packages" && apt-get "${options[@]}" download $packages)
   for package in "$folder"/packages/*.deb; do dpkg -x "$package" "$folder/root"; done
   sed -i "s|^prefix=/usr|prefix=$folder/root/usr|" "$folder"/root/usr/lib/*/pkgconfig/libcamera*.pc
-  sed -nE 's/^libcamera-dev=(.*)/\1/p' <<<"$packages" >"$folder/version"
+  sed -nE 's/^libcamera-dev(:[^=]*)?=(.*)/\2/p' <<<"$packages" >"$folder/version"
 }

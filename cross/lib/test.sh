@@ -43,11 +43,11 @@ option_value() {
 # Building the tests needs the groups before the "/" only.
 test_groups() {
   case ${1:-}/${2:-} in
-  yes/*) printf 'build gtest / test oracle arm64 emulation browser\n' ;;
-  /emulation | /package) printf 'build gtest / test oracle arm64 emulation\n' ;;
+  yes/*) printf 'build gtest / test oracle arm64 emulation browser package\n' ;;
+  /emulation | /package) printf 'build gtest / test oracle arm64 emulation package\n' ;;
   /browser) printf 'build gtest / browser\n' ;;
   /unit | /contract | /golden | /fuzz | /tree | /sanitizer | /environment) printf 'build gtest / test\n' ;;
-  *) printf 'build gtest / test oracle arm64\n' ;;
+  *) printf 'build gtest / test oracle arm64 package\n' ;;
   esac
 }
 

@@ -18,5 +18,5 @@ machine | cameras)
   "$source_folder/dev" camera-test --machine
   exec "$source_folder/dev" camera-test --usb
   ;;
-package) exec "$source_folder/dev" package --check ;;
+package) exec "$source_folder/dev" package --check --architecture all ;;
 esac

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# The README as it is installed: without what is for those who have the sources, between these two lines. `source` and
+# `target` name the files.
+set(begin "<!-- with the sources -->\n")
+set(end "<!-- with and without -->\n")
+file(READ "${source}" text)
+string(FIND "${text}" "${begin}" at)
+while(NOT at EQUAL -1)
+  string(SUBSTRING "${text}" 0 ${at} before)
+  string(SUBSTRING "${text}" ${at} -1 after)
+  string(FIND "${after}" "${end}" length)
+  if(length EQUAL -1)
+    message(FATAL_ERROR "README.md: \"${begin}\" without its end")
+  endif()
+  string(LENGTH "${end}" more)
+  math(EXPR length "${length} + ${more}")
+  string(SUBSTRING "${after}" ${length} -1 after)
+  set(text "${before}${after}")
+  string(FIND "${text}" "${begin}" at)
+endwhile()
+file(WRITE "${target}" "${text}")
