@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of README and documents, and what is known of those that are not run here."""
+import os
+import re
+import subprocess
+from pathlib import Path
+
+SOURCE_DIR = Path(os.environ["SOURCE_FOLDER"])
+# Pages whose commands a test of their own makes or measures; decisions tell what was.
+NOT_LOOKED_AT = {"api.md": "e2e.daemon.api_page_test runs each", "zoo.md": "written by ./dev zoo"}
+PROGRAMS = {"apt", "apt-get", "curl", "for", "journalctl", "kinglet", "kingletd", "kinglet-camera", "mosquitto_sub", "npm", "openssl",
+            "printf", "promtool", "python3", "sudo", "systemctl", "(umask", "./dev", "man"}
+
+# (page, how the command begins, the test that runs it): tests/NAME has to be there, and to read that page or name that command.
+TESTED = [
+    ("scripts.md", "curl", "e2e/integrations/pages_test.py"),
+    ("prometheus.md", "curl -s http://127.0.0.1:8420/metrics | promtool", "e2e/integrations/prometheus_test.py"),
+    ("prometheus.md", "promtool check rules", "e2e/integrations/prometheus_test.py"),
+    ("README.md", "./dev run", "dev/one_build.sh"),
+    ("README.md", "sudo -u kinglet kinglet pull", "e2e/cli/pull_test.py"),
+    ("README.md", "sudo kinglet models activate", "e2e/daemon/models_test.py"),
+    ("README.md", "kinglet edit", "e2e/cli/edit_test.py"),
+    ("access.md", "sudo kinglet pair", "e2e/daemon/roles_test.py"),
+    ("tools.md", "sudo kinglet pair", "e2e/daemon/roles_test.py"),
+    ("tools.md", "kinglet calibrate", "e2e/cli/calibrate_test.py"),
+    ("tools.md", "kinglet store prune", "e2e/cli/store_test.py"),
+    ("tools.md", "kinglet store forget", "e2e/cli/store_test.py"),
+    ("README.md", "./dev package", "dev/long.sh"),
+    ("README.md", "sudo curl -o /etc/apt/sources.list.d", "e2e/packages/repository_test.py"),
+    ("README.md", "sudo apt update", "e2e/packages/repository_test.py"),
+    ("README.md", "sudo apt install kinglet", "e2e/packages/repository_test.py"),
+    ("README.md", "sudo apt install ./kinglet_", "e2e/packages/libcamera_test.py"),
+    ("tools.md", "kinglet pull inat-birds", "e2e/cli/pull_test.py"),
+    ("tools.md", "kinglet convert bird.tflite", "e2e/cli/tflite_test.py"),
+    ("tools.md", "sudo kinglet calibrate bird.onnx --visits", "e2e/cli/calibrate_test.py"),
+    ("tools.md", "kinglet classify heads.onnx", "e2e/cli/output_meaning_test.py"),
+    ("tools.md", 'kinglet record "mjpeg:', "e2e/cli/record_test.py"),
+    ("access.md", "curl --cacert", "e2e/daemon/tls_test.py"),
+    ("home-assistant.md", "sudo -u kinglet kingletd --forget", "e2e/integrations/mqtt_test.py"),
+    ("home-assistant.md", "mosquitto_sub", "e2e/integrations/mqtt_broker_test.py"),
+    ("models.md", "kinglet quantize bird.onnx -o bird-int8.onnx --from-daemon", "e2e/cli/quantize_test.py"),
+    ("quantize.md", "kinglet quantize vit.onnx", "e2e/cli/quantize_test.py"),
+]
+# (page, how the command begins, why nobody runs it)
+KEPT = [
+    ("README.md", "./dev test", "is what runs this"),
+    ("page.md", "./dev test --tier browser", "the browser tier, which does not run itself"),
+    ("page.md", "PAGE_MODULES=", "makes the picture of the README; needs the browser and the corpus, and a person to look at it"),
+    ("benchmarks.md", "", "measures: takes minutes to hours on a quiet machine, and models that are fetched"),
+    ("tools.md", "kinglet edit IN -o OUT VERB", "a form, not a command; each verb is in e2e/cli/edit_test.py"),
+    ("tools.md", "kinglet record libcamera:", "needs a camera; libcamera's virtual one is in e2e/camera"),
+    ("webhooks.md", "python3 -uc", "a receiver that prints what it gets; the one of e2e/integrations/webhook_test.py keeps it"),
+    ("home-assistant.md", "apt install mosquitto", "installs a service on the reader's machine"),
+    ("home-assistant.md", "sudo systemctl restart", "needs systemd as the first process"),
+]
+
+
+def pages():
+    yield SOURCE_DIR / "README.md"
+    yield from (page for page in sorted((SOURCE_DIR / "docs").glob("*.md")) if page.name not in NOT_LOOKED_AT)
+
+
+def is_whole(command):
+    """Has the shell all of it? It complains of quotes, pipes and files that do not end."""
+    said = subprocess.run(["bash", "-n", "-c", command], capture_output=True, text=True, check=False).stderr
+    return not said and not command.endswith("\\")
+
+
+def is_command(line):
+    return line.split()[0] in PROGRAMS or re.match(r"[A-Z_]+=\S", line) is not None
+
+
+def commands_of(page):
+    """Each command that stands indented on a page, whole, without the remark behind it."""
+    text = page.read_text(encoding="utf-8")
+    for block in re.findall(r"(?:^    [^\n]*\n|^\n(?=    ))+", text, re.MULTILINE):
+        lines = [line[4:] for line in block.splitlines() if line.strip()]
+        if not lines or not is_command(lines[0]):
+            continue
+        command = ""
+        for line in lines:
+            if not command and not is_command(line):
+                break  # a file's content behind a command
+            command += ("\n" if command else "") + re.sub(r"\s{2,}#.*$", "", line)
+            if is_whole(command):
+                yield command
+                command = ""
+        if command:
+            yield command
+
+
+def row_for(page, command):
+    """The row of TESTED or KEPT that says what becomes of it, or None: it is run here."""
+    return next((row for row in TESTED + KEPT if row[0] == page.name and command.startswith(row[1])), None)
