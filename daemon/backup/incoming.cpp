@@ -102,7 +102,6 @@ struct Incoming::State {
   Arrived arrived;
   std::set<std::string> small_files;  // names of all but history and pictures
   std::uint64_t files = 0;            // as the archive counts them
-  std::uint64_t skipped = 0;
   Digest digest;
   std::string digest_before_end;
   std::string note;  // of the manifest or the end, while it comes
@@ -161,10 +160,7 @@ struct Incoming::State {
     }
     const bool wanted = is_carried(*kind, takes) && (*kind != PartKind::kOwnersFile || !places.etc.empty()) &&
                         (*kind != PartKind::kModel || !places.models.empty());
-    if (!wanted) {
-      ++skipped;
-      return {};
-    }
+    if (!wanted) return {};
     count(*kind);
     KINGLET_TRY(look_for_room(places.state, entry.size));
     return create(*kind, entry);

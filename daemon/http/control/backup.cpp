@@ -14,6 +14,7 @@ namespace {
 
 // The thread that answers is expected back within a minute.
 constexpr std::chrono::seconds kLongestCopy{40};
+constexpr std::chrono::hours kLongestAnswer{6};
 
 Reply refused(const Error& error) {
   switch (error.code) {
@@ -43,7 +44,13 @@ void tell(const BackupView& view, const Call& call, const std::string& what) {
 struct Sending {
   backup::Outgoing box;
   std::shared_ptr<void> slot;
+  SteadyTime deadline = SteadyClock::now() + kLongestAnswer;
 };
+
+Result<bool> send_next(Sending& sending, std::string& piece) {
+  if (SteadyClock::now() > sending.deadline) return fail(ErrorCode::kUnavailable, "the reader is too slow");
+  return sending.box.next(piece);
+}
 
 Json to_json(const backup::Arrived& arrived) {
   return {{"made_at", arrived.made_at},   {"version", arrived.version}, {"visits", arrived.visits},
@@ -75,7 +82,7 @@ Reply get_backup(const BackupView& view, const Call& call) {
   return Reply{.content_type = "application/x-tar",
                .headers = {{"Cache-Control", "no-store"},
                            {"Content-Disposition", "attachment; filename=\"kinglet-backup.tar\""}},
-               .more = [sending](std::string& piece) { return sending->box.next(piece); }};
+               .more = [sending](std::string& piece) { return send_next(*sending, piece); }};
 }
 
 Reply post_restore(const BackupView& view, const Call& call) {

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: an owner takes a backup away and brings it back, and is told what a file is that is none.
+import assert from "node:assert/strict";
+import {readFileSync} from "node:fs";
+import {before, test} from "node:test";
+import {assertAccessible, assertFits, closeClean, endedVisit, openPage, picture, startDaemon} from "./support.mjs";
+
+let daemon;
+let cookie;
+before(async () => {
+  daemon = await startDaemon();
+  const answer = await fetch(`${daemon.url}/api/v1/session`, {method: "POST", body: '{"claim": true}',
+                                                              headers: {"Content-Type": "application/json"}});
+  cookie = answer.headers.get("set-cookie").split(";")[0];
+  await endedVisit(daemon);
+});
+
+async function ownersPage(options) {
+  const page = await openPage(daemon.url, {...options, wait: null});
+  const [name, value] = cookie.split("=");
+  await page.context().addCookies([{name, value, url: daemon.url}]);
+  await page.reload();
+  await page.locator("#restore-file").waitFor();
+  return page;
+}
+
+test("a backup is downloaded, brought back, and waits for a restart", async () => {
+  const page = await ownersPage();
+  const [download] = await Promise.all([page.waitForEvent("download"),
+                                        page.getByRole("link", {name: "Download a backup"}).click()]);
+  assert.equal(download.suggestedFilename(), "kinglet-backup.tar");
+  const file = await download.path();
+  assert.equal(readFileSync(file).subarray(0, 13).toString(), "manifest.json");
+  assert.ok(await page.getByRole("button", {name: "Restore", exact: true}).isHidden(), "nothing was chosen yet");
+  await page.locator("#restore-file").setInputFiles({name: "feeder.tar", mimeType: "application/x-tar", buffer: readFileSync(file)});
+  await page.locator("#restore-note", {hasText: "feeder.tar takes the place of the history"}).waitFor();
+  await assertAccessible(page, "a backup that was chosen");
+  await assertFits(page, "a backup that was chosen");
+  await page.locator("#restore-note").scrollIntoViewIfNeeded();
+  await picture(page, "phone-backup");
+  await page.getByRole("button", {name: "Restore", exact: true}).click();
+  await page.locator("#restore-note", {hasText: /\d+ visits, as of .+, wait for a restart/}).waitFor();
+  page.expected.push(/409/);  // no service manager is here
+  await page.locator("#restore-restart").click();
+  await page.locator("#restore-problem", {hasText: "not started as a service"}).waitFor();
+  await closeClean(page);
+});
+
+test("a file that is no backup is refused in words, and nothing waits", async () => {
+  const page = await ownersPage({locale: "de-DE"});
+  page.expected.push(/422/);
+  await page.locator("#restore-file").setInputFiles({name: "holiday.tar", mimeType: "application/x-tar",
+                                                     buffer: Buffer.alloc(300000, "GIF89a")});
+  await page.getByRole("button", {name: "Wiederherstellen", exact: true}).click();
+  await page.locator("#restore-problem", {hasText: "this is no backup of kinglet"}).waitFor();
+  assert.ok(await page.locator("#restore-restart").isHidden());
+  await closeClean(page);
+});
