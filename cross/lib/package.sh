@@ -30,8 +30,14 @@ command_package() {
   for architecture in "${architectures[@]}"; do package_architecture "$architecture"; done
   ls -l "$deb_folder"/*.deb >&2
   [[ -z $check ]] || for architecture in "${architectures[@]}"; do check_packages "$architecture"; done
-  [[ -z $folder ]] || step "making an apt repository in $folder" "$repository/cross/package/make-repository" "$folder" "$key" \
-    "$address" "$deb_folder"/*.deb || exit
+  [[ -z $folder ]] || step "making an apt repository in $folder" publish_packages "$folder" "$key" "$address" || exit
+}
+
+# What was just made, not what lies beside it from another day.
+publish_packages() {
+  local architecture packages=()
+  for architecture in "${architectures[@]}"; do packages+=("$deb_folder"/*_"$architecture".deb); done
+  "$repository/cross/package/make-repository" "$@" "${packages[@]}"
 }
 
 native_architecture() { dpkg --print-architecture; }
@@ -209,8 +215,8 @@ shared_libraries() {
   work=$(mktemp -d)
   mkdir -p "$work/debian"
   printf 'Source: kinglet\n\nPackage: kinglet\nArchitecture: any\n' >"$work/debian/control"
-  (cd "$work" && DEB_HOST_ARCH=$architecture dpkg-shlibdeps -O ${camera:+"-xlibcamera$camera"} ${newer_libraries:+"-l$newer_libraries"} \
-    --ignore-missing-info "${@/#/-e}" 2>"$work/errors") | sed -n 's/^shlibs:Depends=//p' || status=$?
+  (cd "$work" && DEB_HOST_ARCH=$architecture dpkg-shlibdeps -O ${camera:+"-xlibcamera$camera"} \
+    ${newer_libraries:+--ignore-missing-info "-l$newer_libraries"} "${@/#/-e}" 2>"$work/errors") | sed -n 's/^shlibs:Depends=//p' || status=$?
   ((status == 0)) || cat "$work/errors" >&2
   rm -rf "$work"
   return "$status"

@@ -11,7 +11,7 @@ NOT_LOOKED_AT = {"api.md": "e2e.daemon.api_page_test runs each", "zoo.md": "writ
 PROGRAMS = {"apt", "apt-get", "curl", "for", "journalctl", "kinglet", "kingletd", "kinglet-camera", "mosquitto_sub", "npm", "openssl",
             "printf", "promtool", "python3", "sudo", "systemctl", "(umask", "./dev", "man"}
 
-# (page, how the command begins, the test that runs it): tests/NAME has to be there, and to read that page or name that command.
+# (page, how the command begins, the test of tests/ that does the same)
 TESTED = [
     ("scripts.md", "curl", "e2e/integrations/pages_test.py"),
     ("prometheus.md", "curl -s http://127.0.0.1:8420/metrics | promtool", "e2e/integrations/prometheus_test.py"),
