@@ -7,7 +7,7 @@ import json
 import os
 import re
 import shutil
-import subprocess
+import tempfile
 from pathlib import Path
 
 from support import SOURCE_DIR, PackageTest, from_package_script, main, need, run
@@ -64,26 +64,30 @@ class ManualPages(PackageTest):
 class Package(PackageTest):
     """A stage such as CMake's installation leaves, made into packages by the functions of ./dev package."""
 
-    def packed(self, name):
-        stage = self.folder / name / "stage"
+    @classmethod
+    def setUpClass(cls):
+        holder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(holder.cleanup)
+        cls.first, cls.second = (cls.packed(Path(holder.name) / name) for name in ("one", "two"))
+
+    @staticmethod
+    def packed(folder):
+        stage = folder / "stage"
         (stage / "usr/bin").mkdir(parents=True)
         run("strip", "-o", stage / "usr/bin/kingletd", PROGRAMS / "kinglet")  # any program with libraries will do
         (stage / "etc/kinglet").mkdir(parents=True)
         (stage / "etc/kinglet/kinglet.toml").write_text("")
-        call = (f'deb_folder={self.folder}/{name}; stamp={AT}; say() {{ :; }}; quietly() {{ "$@" >/dev/null; }}; '
-                f'finish_package kinglet kinglet $(dpkg --print-architecture) {stage}')
-        from_package_script(call)
-        return next((self.folder / name).glob("*.deb"))
+        from_package_script(f'deb_folder={folder}; stamp={AT}; quietly() {{ "$@" >/dev/null; }}; '
+                            f'finish_package kinglet kinglet $(dpkg --print-architecture) {stage}')
+        return next(folder.glob("*.deb"))
 
     def test_two_of_the_same_tree_are_the_same_bytes(self):
-        first, second = self.packed("one"), self.packed("two")
-        self.assertEqual(first.name, second.name)
-        self.assertEqual(hashlib.sha256(first.read_bytes()).digest(), hashlib.sha256(second.read_bytes()).digest())
+        self.assertEqual(self.first.name, self.second.name)
+        self.assertEqual(hashlib.sha256(self.first.read_bytes()).digest(), hashlib.sha256(self.second.read_bytes()).digest())
 
     def test_its_bill_of_materials_fits_it(self):
-        package = self.packed("one")
         tree = self.folder / "tree"
-        run("dpkg-deb", "-x", package, tree)
+        run("dpkg-deb", "-x", self.first, tree)
         bill = json.loads((tree / "usr/share/doc/kinglet/kinglet.spdx.json").read_text())
         self.assertEqual((bill["spdxVersion"], bill["dataLicense"], bill["creationInfo"]["created"]),
                          ("SPDX-2.3", "CC0-1.0", "2023-11-14T22:13:20Z"))
@@ -110,10 +114,9 @@ class Package(PackageTest):
 
     def test_its_changelog_and_control_name_the_version_of_the_program(self):
         tree = self.folder / "tree"
-        package = self.packed("one")
-        run("dpkg-deb", "-x", package, tree)
+        run("dpkg-deb", "-x", self.first, tree)
         version = re.search(r"^project\(kinglet VERSION ([\d.]+)", (SOURCE_DIR / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
-        self.assertEqual(run("dpkg-deb", "-f", package, "Version").stdout.strip(), f"{version}-1")
+        self.assertEqual(run("dpkg-deb", "-f", self.first, "Version").stdout.strip(), f"{version}-1")
         with gzip.open(tree / "usr/share/doc/kinglet/changelog.Debian.gz", "rt") as changelog:
             self.assertTrue(changelog.readline().startswith(f"kinglet ({version}-1) "))
 
