@@ -4,8 +4,8 @@ import {ask} from "./api.js";
 import {bars} from "./chart.js";
 import {byId, cropOf, fillChanged, make, setText} from "./dom.js";
 import {monthName, moment, number, percent, shortDate, text} from "./format.js";
-import {openVisit} from "./visit_dialog.js";
 import {nameOfSpecies} from "./now.js";
+import {openVisit} from "./visit_dialog.js";
 
 const rarely = 0.02;  // of the score of a second name: less is no likeness
 
@@ -43,9 +43,16 @@ function strip(id, counts, names) {
   byId(id).setAttribute("aria-label", counts.map((count, i) => count ? `${names[i]} (${number(count)})` : "").filter(Boolean).join(", ") || "–");
 }
 
+// One that came second and was never here.
+function unseen(error, id) {
+  if (error.status !== 404) throw error;
+  return {species_id: id, visits: 0, hours: Array(24).fill(0), months: Array(12).fill(0), best_visits: [], confusions: []};
+}
+
 export async function loadOneSpecies(id) {
   const path = encodeURIComponent(id);
-  const [one, {items: visits}] = await Promise.all([ask(`/api/v1/species/${path}`), ask(`/api/v1/visits?species=${path}&limit=100`)]);
+  const [one, {items: visits}] = await Promise.all([ask(`/api/v1/species/${path}`).catch((error) => unseen(error, id)),
+                                                    ask(`/api/v1/visits?species=${path}&limit=100`)]);
   setText("one-name", called(one));
   const other = one.scientific_name === one.common_name ? "" : one.scientific_name;
   byId("one-scientific").hidden = !other;

@@ -66,8 +66,7 @@ export function render() {
 function put(visit) {
   const at = visits.findIndex((known) => known.id === visit.id);
   if (at >= 0) visits[at] = visit;
-  else visits.unshift(visit);
-  visits.sort((one, other) => other.seq - one.seq);
+  else visits = [visit, ...visits].sort((one, other) => other.seq - one.seq);
   render();
 }
 

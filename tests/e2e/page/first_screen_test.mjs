@@ -22,6 +22,8 @@ test("a phone shows the picture, the answer and today's birds without scrolling"
   await page.waitForFunction(() => document.getElementById("picture").naturalWidth > 0);
   for (const part of ["#picture", "#name", "#top", "#state", "#tabs", "#visitors li:first-child button"]) assert.ok(await isSeen(page, part), part);
   await assertFits(page, "phone");
+  const high = await page.evaluate(() => document.documentElement.scrollHeight);
+  assert.ok(high < 3 * phone.height, `${high} px are no longer a screen of birds`);
   await closeClean(page);
 });
 
@@ -130,8 +132,13 @@ test("every language has its own words and fits a phone", async () => {
     assert.equal(await page.locator("html").getAttribute("lang"), code);
     await until(async () => await page.locator("#day-title").textContent() === word, `${word} for ${locale}`);
     await page.locator("#visitors li").first().waitFor();
-    await assertFits(page, locale);
     if (code !== "en") await picture(page, `phone-${code}`);
+    for (const tab of ["visits", "species", "device", "settings", "birds"]) {
+      await openTab(page, tab);
+      await assertFits(page, `${tab}, ${locale}`);
+    }
+    const [shown, needed] = await page.locator("#tabs").evaluate((tabs) => [tabs.clientWidth, tabs.scrollWidth]);
+    assert.equal(needed, shown, `the tabs, ${locale}`);
     await closeClean(page);
   }
 });

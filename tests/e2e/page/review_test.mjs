@@ -71,6 +71,23 @@ test("its menu gives the name that came second", async () => {
   await closeClean(page);
 });
 
+test("the page of a species tells whom it was taken for", async () => {
+  const page = await ownersPage();
+  const {id, row} = await unreviewedRow(page);
+  const before = await ask(id);
+  const second = before.model_result.top[1];
+  await row.locator("summary").click();
+  await row.locator(`[data-key="${id} ${second.species_id}"]`).click();
+  await row.getByText("Corrected by a person").waitFor();
+  await row.locator(".thumb").click();
+  await page.getByRole("link", {name: "All about this species"}).click();
+  await page.locator("#one-alike", {hasText: `Taken for ${before.common_name} · 1 ×`}).waitFor();
+  page.expected.push(/404.*\/api\/v1\/species\//);  // no other visit of that one may be left
+  await page.locator("#one-alike a").first().click();
+  await page.locator(`#one-name:text-is("${before.common_name}")`).waitFor();
+  await closeClean(page);
+});
+
 test("any other name is given by keyboard alone, and the focus comes back", async () => {
   const page = await ownersPage();
   const {id, row} = await unreviewedRow(page);
