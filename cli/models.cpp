@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/activate.h"
+#include "cli/adopt_model.h"
 #include "cli/command.h"
 #include "cli/prove_model.h"
 #include "cli/state_folder.h"
@@ -26,6 +27,7 @@ struct Options {
   bool yes = false;
   ActivateOptions activate;
   ProveOptions prove;
+  AdoptOptions adopt;
 
   [[nodiscard]] const ConfigOptions& config() const { return activate.daemon.config; }
 };
@@ -142,6 +144,7 @@ Result<int> run(const Options& options, Output& out) {
   if (options.action == "list") return list(options, out);
   if (options.action == "check") return check(options, out);
   if (options.action == "prove") return prove_model(options.prove, out);
+  if (options.action == "adopt") return adopt_model(options.adopt, out);
   if (options.action == "activate") return activate_model(options.name, options.activate, out);
   return remove(options, out);
 }
@@ -169,6 +172,10 @@ Body models_command(CLI::App& app) {
   CLI::App* prove = app.add_subcommand("prove", "what `check` and the daemon start for each model")->group("");
   prove->callback([options] { options->action = "prove"; });
   add_prove_options(*prove, options->prove);
+  CLI::App* adopt =
+      app.add_subcommand("adopt", "what the daemon starts for a file that came from elsewhere")->group("");
+  adopt->callback([options] { options->action = "adopt"; });
+  add_adopt_options(*adopt, options->adopt);
   app.require_subcommand(1);
   return [options](Output& out) { return run(*options, out); };
 }

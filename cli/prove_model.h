@@ -4,10 +4,9 @@
 // daemon/models/model_prover.cpp.
 #pragma once
 
-#include <sys/types.h>
 #include <CLI/CLI.hpp>
-#include <cstdint>
 
+#include "cli/bounded_child.h"
 #include "cli/output.h"
 #include "daemon/models/model_folder.h"
 
@@ -15,9 +14,7 @@ namespace kinglet::cli {
 
 struct ProveOptions {
   daemon::LineModelOptions model;
-  pid_t owner = 0;            // who asked; 0: nobody in particular
-  std::uint64_t memory = 0;   // bytes; 0: not bounded
-  std::uint64_t seconds = 0;  // of processor time; 0: not bounded
+  ChildLimits limits;
 };
 void add_prove_options(CLI::App& app, ProveOptions& options);
 

@@ -47,6 +47,7 @@ ROOMS = {
     "daemon/values": "",
     "daemon/metrics": "",
     "daemon/tell": "visits",
+    "daemon/catalogue": "daemon/machine camera/stream engine/recipe engine/session",
     "daemon/line": "daemon/metrics camera/frame camera/preprocess camera/source camera/sources camera/stream "
                    "engine/recipe engine/session engine/picture visits",
     "daemon/models": "daemon/machine daemon/line camera/process engine/session visits",
@@ -79,7 +80,7 @@ ROOMS = {
                   "camera/sources config engine/session store visits daemon/http/figures",
     "cli": "engine/graph engine/recipe engine/backend engine/ops engine/onnx engine/onnx/json engine/passes engine/session engine/picture engine/edit engine/quantize "
            "engine/tflite camera/source camera/decode camera/preprocess camera/demo camera/stream camera/sources config "
-           "visits store store/database daemon/machine daemon/tokens daemon/values daemon/line daemon/models daemon/doctor daemon/settings daemon/backup",
+           "visits store store/database daemon/machine daemon/tokens daemon/values daemon/catalogue daemon/line daemon/models daemon/doctor daemon/settings daemon/backup",
 }
 # Folders that are one table, a file a row; the others have at most MOST_FILES.
 ONE_TABLE = {"cli", "engine/ops/families", "engine/passes", "engine/edit", "engine/quantize"}

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/catalogue.h"
+#include "daemon/catalogue/catalogue.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 
-namespace kinglet::cli {
+namespace kinglet::daemon {
 namespace {
 
 using Json = nlohmann::json;
@@ -15,13 +16,6 @@ using Json = nlohmann::json;
 std::unexpected<Error> bad(std::string_view where, std::string_view name, std::string_view what) {
   return fail(ErrorCode::kBadData, format_text("catalogue entry \"{}\": {}", printable(name, 60), what),
               std::string(where));
-}
-
-bool is_safe_name(std::string_view name) {
-  const auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
-  };
-  return !name.empty() && name.size() <= 80 && name[0] != '.' && name[0] != '-' && std::ranges::all_of(name, allowed);
 }
 
 bool is_digest(std::string_view text) {
@@ -33,6 +27,11 @@ bool is_digest(std::string_view text) {
 std::string text(const Json& object, const char* member) {
   const auto found = object.find(member);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+bool flag(const Json& object, const char* member) {
+  const auto found = object.find(member);
+  return found != object.end() && found->is_boolean() && found->get<bool>();
 }
 
 // A plausible size, 0 when it is absent or none.
@@ -56,8 +55,10 @@ Result<CatalogueEntry> parse_entry(const Json& object, std::string_view where) {
                        .terms = text(object, "terms"),
                        .source = text(object, "source"),
                        .labels = text(object, "labels"),
+                       .birds = flag(object, "birds"),
+                       .checked = flag(object, "checked"),
                        .recipe = {}};
-  if (!is_safe_name(entry.name)) return bad(where, entry.name, "name must be of a-z, 0-9, '.', '_' and '-'");
+  if (!is_model_name(entry.name)) return bad(where, entry.name, "name must be of a-z, 0-9, '.', '_' and '-'");
   if (!is_digest(entry.sha256)) return bad(where, entry.name, "sha256 must be 64 hex digits");
   if (entry.size_bytes == 0) return bad(where, entry.name, "size_bytes must be the size of the file");
   if (entry.licence.empty()) return bad(where, entry.name, "licence is missing");
@@ -77,6 +78,13 @@ Result<CatalogueEntry> parse_entry(const Json& object, std::string_view where) {
 
 }  // namespace
 
+bool is_model_name(std::string_view name) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+  };
+  return !name.empty() && name.size() <= 80 && name[0] != '.' && name[0] != '-' && std::ranges::all_of(name, allowed);
+}
+
 Result<std::vector<CatalogueEntry>> parse_catalogue(std::string_view json, std::string_view where) {
   std::vector<CatalogueEntry> entries;
   try {
@@ -88,4 +96,10 @@ Result<std::vector<CatalogueEntry>> parse_catalogue(std::string_view json, std::
   return entries;
 }
 
-}  // namespace kinglet::cli
+Result<std::vector<CatalogueEntry>> read_catalogue(const std::filesystem::path& file) {
+  constexpr std::uint64_t kMostBytes = 1 << 20;
+  if (file.empty()) return parse_catalogue(built_in_catalogue(), "catalogue");
+  return parse_catalogue(KINGLET_TRY(read_file(file, kMostBytes)), file.string());
+}
+
+}  // namespace kinglet::daemon
