@@ -11,6 +11,7 @@
 #include "daemon/app/app_parts.h"
 #include "daemon/app/listening.h"
 #include "daemon/app/status_line.h"
+#include "daemon/catalogue/catalogue.h"
 #include "daemon/settings/settings.h"
 #include "daemon/values/page_address.h"
 #include "engine/base/format.h"
@@ -34,8 +35,8 @@ std::string host_name() {
   return name.data();
 }
 
-KeeperOptions keeper_options(const config::Config& config, const fs::path& state_folder,
-                             const std::shared_ptr<const engine::ThreadPool>& pool) {
+Result<KeeperOptions> keeper_options(const config::Config& config, const fs::path& state_folder,
+                                     const std::shared_ptr<const engine::ThreadPool>& pool) {
   KeeperOptions options{.folder = model_folder(config, state_folder),
                         .state_folder = state_folder,
                         .configured_path = config.model.path.string(),
@@ -43,7 +44,8 @@ KeeperOptions keeper_options(const config::Config& config, const fs::path& state
                         .names = config.model.names,
                         .threads = config.inference.threads,
                         .pool = pool,
-                        .prover = std::make_shared<ModelProver>(ProverOptions{.state_folder = state_folder})};
+                        .prover = std::make_shared<ModelProver>(ProverOptions{.state_folder = state_folder}),
+                        .catalogue = KINGLET_TRY(read_catalogue(config.model.catalogue))};
   if (auto configured = line_model_options(config)) {
     options.configured = std::move(*configured);
     options.configured->pool = pool;
@@ -145,8 +147,8 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
   store::StoreOptions store_options = KINGLET_TRY(daemon::store_options(config, log));
   http::DoorOptions door = door_options(config);
   IntegrationOptions integrations = KINGLET_TRY(integration_options(config));
-  KeeperOptions keeper =
-      keeper_options(config, store_options.folder, KINGLET_TRY(engine::ThreadPool::make(config.inference.threads)));
+  const auto pool = KINGLET_TRY(engine::ThreadPool::make(config.inference.threads));
+  KeeperOptions keeper = KINGLET_TRY(keeper_options(config, store_options.folder, pool));
   Result<LineModel> classifier = open_classifier(config, keeper, log);
   if (!classifier) {
     if (options.strict) return std::unexpected(classifier.error());

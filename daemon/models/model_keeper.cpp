@@ -24,13 +24,6 @@ WallTime now() { return std::chrono::system_clock::now(); }
 
 }  // namespace
 
-std::string_view to_string(ModelJob::State state) {
-  using enum ModelJob::State;
-  static constexpr Word<ModelJob::State> kWords[] = {
-      {kQueued, "queued"}, {kRunning, "running"}, {kSucceeded, "succeeded"}, {kFailed, "failed"}};
-  return word_of(kWords, state);
-}
-
 std::string_view to_string(KnownModel::State state) {
   using enum KnownModel::State;
   static constexpr Word<KnownModel::State> kWords[] = {
@@ -48,6 +41,11 @@ Result<std::optional<LineModelOptions>> chosen_model(const KeeperOptions& option
 ModelKeeper::ModelKeeper(KeeperOptions options, ModelBoard& board, ModelDesk& desk, visits::IdMaker& ids, LogSink log,
                          std::function<void()> on_change)
     : options_(std::move(options)),
+      incoming_({.folder = options_.folder,
+                 .names = options_.names,
+                 .threads = options_.threads,
+                 .catalogue = options_.catalogue,
+                 .prover = options_.prover}),
       board_(board),
       desk_(desk),
       ids_(ids),
@@ -82,6 +80,7 @@ void ModelKeeper::run(const std::stop_token& stop) {
   if (const Result<void> saved = options_.prover->save(); !saved) {
     log(LogLevel::kWarning, "which models are proven is forgotten at the end: " + describe(saved.error()));
   }
+  incoming_.sweep();
   while (!stop.stop_requested()) {
     std::optional<std::string> job;
     fs::path unchecked;
@@ -107,7 +106,8 @@ void ModelKeeper::run(const std::stop_token& stop) {
 }
 
 std::optional<std::string> ModelKeeper::next_job() const {
-  const auto queued = std::ranges::find(jobs_, ModelJob::State::kQueued, &ModelJob::state);
+  const auto queued = std::ranges::find_if(
+      jobs_, [](const ModelJob& job) { return job.state == ModelJob::State::kQueued && !job.on_its_way; });
   return queued == jobs_.end() ? std::nullopt : std::optional(queued->id);
 }
 
@@ -212,15 +212,22 @@ std::expected<ModelJob, ModelKeeper::Refused> ModelKeeper::activate(std::string_
     return std::unexpected(Refused{.why = Refusal::kInvalid, .detail = model->problem, .hint = model->hint});
   }
   MutexLock lock(mutex_);
-  for (const ModelJob& job : jobs_) {
-    if (job.state != ModelJob::State::kQueued && job.state != ModelJob::State::kRunning) continue;
-    return std::unexpected(Refused{.why = Refusal::kBusy,
-                                   .detail = format_text("\"{}\" is on its way already", job.model),
-                                   .hint = format_text("/api/v1/jobs/{} says how far it is", job.id)});
-  }
-  const WallTime created = now();
-  jobs_.push_back(
-      {.id = ids_.next_text("job", created), .model = std::string(name), .created = created, .trial = trial});
+  if (const std::optional<Refused> refused = busy()) return std::unexpected(*refused);
+  return add({.model = std::string(name), .trial = trial});
+}
+
+std::optional<ModelKeeper::Refused> ModelKeeper::busy() const {
+  const auto job = std::ranges::find_if(jobs_, [](const ModelJob& one) { return !one.is_over(); });
+  if (job == jobs_.end()) return std::nullopt;
+  return Refused{.why = Refusal::kBusy,
+                 .detail = format_text("\"{}\" is on its way already", job->model),
+                 .hint = format_text("/api/v1/jobs/{} says how far it is", job->id)};
+}
+
+ModelJob ModelKeeper::add(ModelJob job) {
+  job.created = now();
+  job.id = ids_.next_text("job", job.created);
+  jobs_.push_back(std::move(job));
   if (jobs_.size() > kKeptJobs) jobs_.pop_front();
   changed_.notify_all();
   return jobs_.back();
@@ -249,9 +256,13 @@ void ModelKeeper::work_on(const std::string& id, const std::stop_token& stop) {
   job.state = ModelJob::State::kRunning;
   job.started = now();
   update(job);
-  log(LogLevel::kInfo, format_text("model \"{}\" is loaded{}", job.model,
-                                   job.trial ? format_text(" and tried on {} frames", job.trial->frames) : ""));
-  const Result<void> changed = change(job, stop);
+  if (job.kind == ModelJob::Kind::kActivate) {
+    log(LogLevel::kInfo, format_text("model \"{}\" is loaded{}", job.model,
+                                     job.trial ? format_text(" and tried on {} frames", job.trial->frames) : ""));
+  } else {
+    log(LogLevel::kInfo, format_text("model \"{}\" comes ({})", job.model, to_string(job.kind)));
+  }
+  const Result<void> changed = job.kind == ModelJob::Kind::kActivate ? change(job, stop) : bring(job, stop);
   job.state = changed ? ModelJob::State::kSucceeded : ModelJob::State::kFailed;
   job.progress = changed ? 1 : job.progress;
   job.ended = now();
@@ -260,6 +271,8 @@ void ModelKeeper::work_on(const std::string& id, const std::stop_token& stop) {
     log(LogLevel::kError, format_text("model \"{}\" was not taken: {}", job.model, describe(changed.error())));
   } else if (job.activated) {
     log(LogLevel::kInfo, format_text("model \"{}\" answers from now on", job.model));
+  } else if (job.reason.empty()) {
+    log(LogLevel::kInfo, format_text("model \"{}\" is here", job.model));
   } else {
     log(LogLevel::kInfo, format_text("model \"{}\" was not taken: {}", job.model, job.reason));
   }
@@ -277,7 +290,7 @@ Result<void> ModelKeeper::change(ModelJob& job, const std::stop_token& stop) {
   if (!proven) return std::unexpected(proven.error());
   Result<LineModel> opened = options_.prover->open(options, stop);
   if (!opened) return std::unexpected(opened.error());
-  job.progress = kLoaded;
+  job.progress = std::max(job.progress, kLoaded);
   update(job);
   const bool tried = job.trial && board_.facts();
   if (tried) opened = try_out(std::move(*opened), job, stop);

@@ -13,11 +13,12 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/models/incoming.h"
 #include "daemon/models/model_board.h"
 #include "daemon/models/model_desk.h"
 #include "daemon/models/model_folder.h"
+#include "daemon/models/model_job.h"
 #include "daemon/models/model_prover.h"
-#include "daemon/models/trial.h"
 #include "engine/base/log.h"
 #include "engine/base/mutex.h"
 #include "engine/base/pulse.h"
@@ -34,26 +35,8 @@ struct KeeperOptions {
   int threads = 1;
   std::shared_ptr<const engine::ThreadPool> pool;  // of those threads, for all models; empty: each its own
   std::shared_ptr<ModelProver> prover;             // never empty; of the thread "models" once it has started
+  std::vector<CatalogueEntry> catalogue;           // what can be fetched
 };
-
-// One activation, for people and programs that wait for it.
-struct ModelJob {
-  enum class State : std::uint8_t { kQueued, kRunning, kSucceeded, kFailed };
-  std::string id;
-  std::string model;
-  State state = State::kQueued;
-  double progress = 0;  // 0 to 1
-  WallTime created{};
-  WallTime started{};
-  WallTime ended{};
-  std::optional<TrialRule> trial;
-  std::optional<TrialReport> report;
-  std::optional<Error> error;  // of kFailed: the model before answers on
-  bool activated = false;      // of kSucceeded
-  std::string reason;          // of kSucceeded and not activated: what the owner's rule says
-  bool kept = false;           // the next start takes it as well
-};
-[[nodiscard]] std::string_view to_string(ModelJob::State state);
 
 // What is known of a model without loading it again.
 struct KnownModel {
@@ -74,6 +57,28 @@ struct KnownModel {
 // Which of the models a start takes: what was activated, unless the configuration has changed since.
 [[nodiscard]] Result<std::optional<LineModelOptions>> chosen_model(const KeeperOptions& options);
 
+class ModelKeeper;
+
+// A file on its way here, of the thread that receives it. Destroyed before finish(): it never came whole, and nothing
+// of it is kept.
+class ModelUpload {
+ public:
+  ModelUpload(ModelKeeper& keeper, std::string job, PartFile file);
+  ModelUpload(ModelUpload&& other) noexcept;
+  ModelUpload& operator=(ModelUpload&&) = delete;
+  ~ModelUpload();
+
+  // kIo: the disk is full.
+  [[nodiscard]] Result<void> write(std::string_view bytes);
+  // All of it came: what it is, is judged from now on.
+  [[nodiscard]] Result<ModelJob> finish();
+
+ private:
+  ModelKeeper* keeper_;  // nullptr: moved from, or finished
+  std::string job_;
+  PartFile file_;
+};
+
 // Owns the thread "models". The rest is thread-safe.
 class ModelKeeper {
  public:
@@ -90,7 +95,7 @@ class ModelKeeper {
   // Those of the folder and that of the configuration. What is not known yet is checked soon.
   [[nodiscard]] std::vector<KnownModel> list();
 
-  enum class Refusal : std::uint8_t { kUnknown, kInvalid, kBusy };
+  enum class Refusal : std::uint8_t { kUnknown, kInvalid, kBusy, kBadName, kExists, kNoRoom };
   struct Refused {
     Refusal why;
     std::string detail;
@@ -98,11 +103,19 @@ class ModelKeeper {
   };
   // Begins the change. With a trial both models look at frames first.
   [[nodiscard]] std::expected<ModelJob, Refused> activate(std::string_view name, const std::optional<TrialRule>& trial);
+  // Begins to fetch a model of the catalogue; one that is here and good is not fetched again.
+  [[nodiscard]] std::expected<ModelJob, Refused> pull(std::string_view name, bool then_activate);
+  // A file of `size` bytes comes and becomes the model `name`. Nothing else is worked on meanwhile.
+  [[nodiscard]] std::expected<ModelUpload, Refused> begin_upload(std::string_view name, std::uint64_t size,
+                                                                 bool then_activate);
+  [[nodiscard]] const std::vector<CatalogueEntry>& catalogue() const { return incoming_.catalogue(); }
+  [[nodiscard]] bool has_folder() const { return !options_.folder.empty(); }
   [[nodiscard]] std::optional<ModelJob> job(std::string_view id) const;
   [[nodiscard]] std::optional<ModelJob> newest_job() const;
   [[nodiscard]] const Pulse& pulse() const { return pulse_; }
 
  private:
+  friend class ModelUpload;
   struct Verdict {
     std::string stamp;
     std::string problem;  // empty: valid
@@ -118,6 +131,14 @@ class ModelKeeper {
   void check(const std::filesystem::path& path, const std::stop_token& stop);
   void note_verdict(const ModelFile& file, const Result<Proof>& proven);
   void work_on(const std::string& id, const std::stop_token& stop);
+  [[nodiscard]] std::optional<Refused> busy() const KINGLET_REQUIRES(mutex_);
+  [[nodiscard]] ModelJob add(ModelJob job) KINGLET_REQUIRES(mutex_);
+  void note_received(std::string_view id, std::uint64_t bytes);
+  [[nodiscard]] Result<ModelJob> end_upload(std::string_view id, const std::optional<Error>& error);
+  [[nodiscard]] bool is_here(std::string_view name) const;
+  // A model comes: from the catalogue, or as it was uploaded.
+  [[nodiscard]] Result<void> bring(ModelJob& job, const std::stop_token& stop);
+  [[nodiscard]] Result<void> fetch_file(ModelJob& job, const std::stop_token& stop);
   // The job as it ends.
   [[nodiscard]] Result<void> change(ModelJob& job, const std::stop_token& stop);
   [[nodiscard]] Result<LineModel> try_out(LineModel classifier, ModelJob& job, const std::stop_token& stop);
@@ -130,6 +151,7 @@ class ModelKeeper {
 
   Pulse pulse_{"models"};
   const KeeperOptions options_;
+  const Incoming incoming_;
   ModelBoard& board_;
   ModelDesk& desk_;
   visits::IdMaker& ids_;

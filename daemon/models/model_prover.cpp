@@ -42,13 +42,8 @@ std::string tool_program(const std::string& wish) {
   return program.empty() ? camera::find_command("kinglet") : program;
 }
 
-std::vector<std::string> arguments_of(const LineModelOptions& options, const ProofLimits& limits) {
-  std::vector<std::string> words{"models",
-                                 "prove",
-                                 "--owner=" + std::to_string(::getpid()),
-                                 "--memory=" + std::to_string(limits.memory_bytes),
-                                 "--seconds=" + std::to_string(limits.cpu.count()),
-                                 "--threads=" + std::to_string(options.threads)};
+std::vector<std::string> arguments_of(const LineModelOptions& options) {
+  std::vector<std::string> words{"--threads=" + std::to_string(options.threads)};
   const auto add = [&](const char* option, const fs::path& path) {
     if (!path.empty()) words.push_back(option + path.string());
   };
@@ -58,6 +53,14 @@ std::vector<std::string> arguments_of(const LineModelOptions& options, const Pro
   add("--names=", options.names);
   if (!options.output.empty()) words.push_back("--scores=" + options.output);
   words.insert(words.end(), {"--", options.model.string()});
+  return words;
+}
+
+std::vector<std::string> command_of(const char* action, const ProofLimits& limits, std::vector<std::string> more) {
+  std::vector<std::string> words{"models", action, "--owner=" + std::to_string(::getpid()),
+                                 "--memory=" + std::to_string(limits.memory_bytes),
+                                 "--seconds=" + std::to_string(limits.cpu.count())};
+  std::ranges::move(more, std::back_inserter(words));
   return words;
 }
 
@@ -146,16 +149,23 @@ struct Verdict {
   std::vector<std::string> data_files;
 };
 
+std::unexpected<Error> nonsense() {
+  return fail(ErrorCode::kBadData, "the process that checked it says nothing sensible");
+}
+
 // Nothing of what a process says that a stranger's file may have taken over is trusted.
-Result<Verdict> parse(const std::string& text) {
-  const auto nonsense = [] { return fail(ErrorCode::kBadData, "the process that checked it says nothing sensible"); };
-  const Json json = Json::parse(text, nullptr, false);
+Result<Json> parse(const std::string& text) {
+  Json json = Json::parse(text, nullptr, false);
   if (!json.is_object() || !json.contains("valid") || !json["valid"].is_boolean()) return nonsense();
   const auto said = [&](const char* member) {
     return json.contains(member) && json[member].is_string() ? printable(json[member].get<std::string>(), kLongestText)
                                                              : std::string();
   };
   if (!json["valid"].get<bool>()) return fail(code_of(said("code")), said("message"), said("where"), said("hint"));
+  return json;
+}
+
+Result<Verdict> verdict_of(const Json& json) {
   const Json names = json.value("data_files", Json());
   if (!json.contains("classes") || !json["classes"].is_number_unsigned() || !names.is_array() ||
       names.size() > kMostDataFiles) {
@@ -172,18 +182,15 @@ Result<Verdict> parse(const std::string& text) {
   return verdict;
 }
 
-Result<Verdict> ask_child(const ProverOptions& options, const LineModelOptions& model, const std::stop_token& stop) {
+Result<Json> ask_child(const ProverOptions& options, std::vector<std::string> arguments, const std::stop_token& stop) {
   const std::string program = tool_program(options.program);
   if (program.empty()) {
     return fail(ErrorCode::kUnavailable, "the program kinglet, which checks models, is not there", {},
                 "install it beside kingletd");
   }
   auto [answer, writer] = KINGLET_TRY(Answer::open());
-  const std::unique_ptr<camera::ChildProcess> child =
-      KINGLET_TRY(camera::ChildProcess::start({.program = program,
-                                               .arguments = arguments_of(model, options.limits),
-                                               .standard_output = writer.get(),
-                                               .log = {}}));
+  const std::unique_ptr<camera::ChildProcess> child = KINGLET_TRY(camera::ChildProcess::start(
+      {.program = program, .arguments = std::move(arguments), .standard_output = writer.get(), .log = {}}));
   writer.reset();
   return parse(KINGLET_TRY(listen(*child, answer, options.limits, stop)));
 }
@@ -213,13 +220,23 @@ ModelProver::ModelProver(ProverOptions options) : options_(std::move(options)), 
 Result<Proof> ModelProver::prove(const LineModelOptions& options, const std::stop_token& stop) {
   if (std::optional<Proof> known = proofs_.find(options)) return *known;
   const std::string before = stamp_of(KINGLET_TRY(files_read(options, {})));
-  Result<Verdict> verdict = ask_child(options_, options, stop);
+  Result<Verdict> verdict =
+      ask_child(options_, command_of("prove", options_.limits, arguments_of(options)), stop).and_then(verdict_of);
   if (!verdict) {
     Error error = verdict.error();
     if (error.where.empty()) error.where = options.model.string();
     return std::unexpected(std::move(error));
   }
   return proofs_.note(options, before, verdict->classes, std::move(verdict->data_files));
+}
+
+Result<bool> ModelProver::adopt(const fs::path& from, const fs::path& to, const std::string& digest,
+                                const std::stop_token& stop) const {
+  const Json answer = KINGLET_TRY(ask_child(
+      options_,
+      command_of("adopt", options_.limits, {"--to=" + to.string(), "--source=" + digest, "--", from.string()}), stop));
+  if (!answer.contains("written") || !answer["written"].is_boolean()) return nonsense();
+  return answer["written"].get<bool>();
 }
 
 Result<LineModel> ModelProver::open(const LineModelOptions& options, const std::stop_token& stop) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: a model is a stranger until a process of its own has loaded and run it. That process may abort, hang or eat
-// memory; this one reads a verdict, and loads only what is proven.
+// memory; this one reads a verdict, and loads only what is proven. The same for a file that is not ONNX yet.
 #pragma once
 
 #include <chrono>
@@ -41,6 +41,11 @@ class ModelProver {
   [[nodiscard]] Result<Proof> prove(const LineModelOptions& options, const std::stop_token& stop);
   // prove(), and then the same bytes loaded here. Kinglet's own demonstration model needs no proof.
   [[nodiscard]] Result<LineModel> open(const LineModelOptions& options, const std::stop_token& stop);
+  // Another form than ONNX (TensorFlow Lite) becomes ONNX in a child: true, and `to` is written. False: `from` is none
+  // that is known; ONNX is the guess, and prove() says whether it is. `digest` of `from` is noted in `to`. Errors as of
+  // prove().
+  [[nodiscard]] Result<bool> adopt(const std::filesystem::path& from, const std::filesystem::path& to,
+                                   const std::string& digest, const std::stop_token& stop) const;
   // Tries again to keep what could not be kept. Nothing to do is success.
   [[nodiscard]] Result<void> save() { return proofs_.save(); }
 

@@ -8,6 +8,7 @@
 
 #include "camera/source/source.h"
 #include "camera/sources/open_source.h"
+#include "daemon/catalogue/catalogue.h"
 #include "daemon/settings/settings.h"
 #include "daemon/settings/settings_file.h"
 #include "daemon/tell/event_bus.h"
@@ -192,6 +193,11 @@ Result<void> check_region_overrides(const config::Config& config) {
   return {};
 }
 
+Result<void> check_catalogue(const config::Config& config) {
+  KINGLET_TRY(read_catalogue(config.model.catalogue));
+  return {};
+}
+
 enum class Reads : std::uint8_t { kNothing, kFiles };
 struct Row {
   std::string_view key;
@@ -199,11 +205,12 @@ struct Row {
   Result<void> (*check)(const config::Config& config);
 };
 
-constexpr std::array<Row, 16> kRows{{
+constexpr std::array<Row, 17> kRows{{
     {"time.zone", Reads::kNothing, check_zone},
     {"source.spec", Reads::kNothing, check_source},
     {"gate.hours", Reads::kNothing, check_hours},
     {"look.propose", Reads::kNothing, check_propose},
+    {"model.catalogue", Reads::kFiles, check_catalogue},
     {"decide.region", Reads::kFiles, check_region},
     {"decide.region_overrides", Reads::kFiles, check_region_overrides},
     {"http.public_url", Reads::kNothing, check_public_url},

@@ -15,7 +15,7 @@ QUERIES = {"get_visits": "?species=turdus-merula&limit=10", "get_predictions": "
            "get_days": "?from=2026-05-01&to=2026-05-31",
            "get_stats_history": "?limit=12", "get_events": "?types=visit,prediction", "get_snapshot": "?width=640",
            "get_stream": "?fps=5&width=640", "post_classify": "?top_k=3",
-           "post_activate": "?trial=yes&frames=100"}
+           "post_activate": "?trial=yes&frames=100", "post_pull": "?activate=yes", "put_model": "?activate=yes"}
 WHO = {"open": "anybody", "read": "`read`: the home network, without a token",
        "live": "`live`: this machine; others with a token", "admin": "`admin`: a token, or the socket"}
 GROUPS = [("The page", lambda path: path == "/" or path.startswith("/web")),
@@ -84,6 +84,8 @@ def curl(method, path, operation):
     media, example = body_of(operation)
     if name == "post_classify":
         words += ["-H 'Content-Type: image/jpeg'", "--data-binary @bird.jpg"]
+    elif name == "put_model":
+        words.append("-T bird.tflite")
     elif name == "post_config_validate":
         words += ["-H 'Content-Type: application/toml'", "--data-binary @kinglet.toml"]
     elif name == "post_restore":

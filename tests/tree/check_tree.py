@@ -50,10 +50,10 @@ ROOMS = {
     "daemon/catalogue": "daemon/machine camera/stream engine/recipe engine/session",
     "daemon/line": "daemon/metrics camera/frame camera/preprocess camera/source camera/sources camera/stream "
                    "engine/recipe engine/session engine/picture visits",
-    "daemon/models": "daemon/machine daemon/line camera/process engine/session visits",
+    "daemon/models": "daemon/machine daemon/catalogue daemon/line camera/process engine/session visits",
     "daemon/capture": "daemon/machine daemon/line camera/frame camera/source camera/decode camera/preprocess visits store",
     "daemon/doctor": "daemon/machine daemon/capture camera/sources store",
-    "daemon/settings": "daemon/values daemon/tell daemon/line camera/source camera/sources config store",
+    "daemon/settings": "daemon/values daemon/catalogue daemon/tell daemon/line camera/source camera/sources config store",
     "daemon/backup": "daemon/machine daemon/models daemon/settings store store/database",
     "daemon/answer": "daemon/machine daemon/line daemon/models daemon/capture camera/frame camera/preprocess visits",
     "daemon/mqtt": "daemon/machine daemon/tokens daemon/values daemon/tell",
@@ -74,7 +74,7 @@ ROOMS = {
     "daemon/http/access": "daemon/http/message daemon/http/routes daemon/tokens daemon/values",
     "daemon/http/server": "daemon/http/message daemon/http/routes daemon/http/access daemon/machine daemon/values "
                           "visits daemon/doctor daemon/http/figures",
-    "daemon/app": "daemon/machine daemon/tokens daemon/values daemon/line daemon/models daemon/capture "
+    "daemon/app": "daemon/machine daemon/tokens daemon/values daemon/catalogue daemon/line daemon/models daemon/capture "
                   "daemon/doctor daemon/settings daemon/backup daemon/answer daemon/mqtt daemon/webhook daemon/http/routes "
                   "daemon/http/live daemon/http/access daemon/http/server camera/frame camera/source camera/process "
                   "camera/sources config engine/session store visits daemon/http/figures",

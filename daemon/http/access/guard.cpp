@@ -98,15 +98,21 @@ std::optional<Reply> Guard::check_route(const Route& route, const Call& call, co
   if (call.content_type.starts_with("multipart/")) {
     return problem("unsupported-media-type", "multipart bodies are not taken", "send the raw bytes of the picture");
   }
-  if (credentials.content_length) {
-    const std::string& text = *credentials.content_length;
-    std::uint64_t length = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
-    if (error != std::errc() || end != text.data() + text.size())
-      return problem("bad-request", "Content-Length is no number");
-    if (length > max_body_bytes(call)) return body_too_large(max_body_bytes(call));
-  }
+  if (!credentials.content_length) return std::nullopt;
+  const std::optional<std::uint64_t> length = length_of(credentials);
+  const std::uint64_t limit = max_body_bytes(call);
+  if (!length) return problem("bad-request", "Content-Length is no number");
+  if (*length > limit) return body_too_large(limit);
   return std::nullopt;
+}
+
+std::optional<std::uint64_t> length_of(const Credentials& credentials) {
+  if (!credentials.content_length) return std::nullopt;
+  const std::string& text = *credentials.content_length;
+  std::uint64_t length = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return length;
 }
 
 // What changes something is not done for a page of another site, whatever the browser sends along with it.
@@ -165,7 +171,7 @@ std::uint64_t Guard::max_body_bytes(const Call& call) const {
 
 Reply body_too_large(std::uint64_t limit) {
   return problem("body-too-large", "the body is larger than " + format_bytes(Bytes{limit}),
-                 "send a smaller picture, or raise http.max_body");
+                 "send a smaller one; of pictures, http.max_body may be raised");
 }
 
 }  // namespace kinglet::daemon::http

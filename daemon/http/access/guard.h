@@ -55,6 +55,9 @@ class Guard {
   std::uint64_t max_body_bytes_;
 };
 
+// The length that is announced. Nothing: none is, or no number.
+[[nodiscard]] std::optional<std::uint64_t> length_of(const Credentials& credentials);
+
 [[nodiscard]] Reply body_too_large(std::uint64_t limit);
 
 }  // namespace kinglet::daemon::http

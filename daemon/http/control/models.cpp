@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /api/v1/models, POST /models/{name}/activate and GET /jobs/{id}: which models there are, and the change to
 // another one while the camera runs.
+#include "daemon/http/control/models.h"
+
 #include "daemon/http/message/parameters.h"
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/json.h"
 #include "daemon/http/routes/routes.h"
-#include "daemon/models/model_keeper.h"
-#include "daemon/models/trial.h"
 #include "engine/base/format.h"
 #include "engine/base/words.h"
 
@@ -24,7 +24,11 @@ std::string_view slug_of(const Error& error) {
 }
 
 // Without the file's place on the disk: `where` is for the log.
-Json problem_of(const Error& error) { return Json::parse(problem(slug_of(error), error.message, error.hint).body); }
+Json problem_of(const ModelJob& job) {
+  const Error& error = *job.error;
+  const bool network = job.step == ModelJob::Step::kReceive && error.code == ErrorCode::kUnavailable;
+  return Json::parse(problem(network ? "download-failed" : slug_of(error), error.message, error.hint).body);
+}
 
 Json trial_json(const TrialReport& report) {
   return {
@@ -38,31 +42,6 @@ Json trial_json(const TrialReport& report) {
       {"before_ms", rounded(report.before.count(), 3)},
       {"after_ms", rounded(report.after.count(), 3)},
       {"time_ratio", rounded(report.time_ratio(), 3)}};
-}
-
-Json job_json(const ModelJob& job) {
-  Json json{{"id", job.id},
-            {"kind", "activate"},
-            {"model", job.model},
-            {"state", to_string(job.state)},
-            {"progress_ratio", rounded(job.progress, 3)},
-            {"created_at", to_rfc3339(job.created)}};
-  if (job.started != WallTime{}) json["started_at"] = to_rfc3339(job.started);
-  if (job.ended != WallTime{}) json["ended_at"] = to_rfc3339(job.ended);
-  if (job.trial) {
-    json["rule"] = {{"frames", job.trial->frames},
-                    {"min_agreement_ratio", job.trial->least_agreement},
-                    {"max_time_ratio", job.trial->most_time},
-                    {"within_seconds", job.trial->within.count()}};
-  }
-  if (job.report) json["trial"] = trial_json(*job.report);
-  if (job.state == ModelJob::State::kSucceeded) {
-    json["activated"] = job.activated;
-    if (job.activated) json["kept_for_next_start"] = job.kept;
-    if (!job.reason.empty()) json["reason"] = job.reason;
-  }
-  if (job.error) json["problem"] = problem_of(*job.error);
-  return json;
 }
 
 Json model_json(const KnownModel& model) {
@@ -117,6 +96,51 @@ std::expected<std::optional<TrialRule>, Reply> trial_parameters(const ModelsView
 
 }  // namespace
 
+Json job_json(const ModelJob& job) {
+  Json json{{"id", job.id},
+            {"kind", to_string(job.kind)},
+            {"model", job.model},
+            {"state", to_string(job.state)},
+            {"progress_ratio", rounded(job.progress, 3)},
+            {"created_at", to_rfc3339(job.created)}};
+  if (job.started != WallTime{}) json["started_at"] = to_rfc3339(job.started);
+  if (job.ended != WallTime{}) json["ended_at"] = to_rfc3339(job.ended);
+  if (job.kind != ModelJob::Kind::kActivate && !job.is_over()) json["step"] = to_string(job.step);
+  if (job.size > 0) {
+    json["received_bytes"] = job.received;
+    json["size_bytes"] = job.size;
+  }
+  if (job.trial) {
+    json["rule"] = {{"frames", job.trial->frames},
+                    {"min_agreement_ratio", job.trial->least_agreement},
+                    {"max_time_ratio", job.trial->most_time},
+                    {"within_seconds", job.trial->within.count()}};
+  }
+  if (job.report) json["trial"] = trial_json(*job.report);
+  if (job.state == ModelJob::State::kSucceeded) {
+    json["activated"] = job.activated;
+    if (job.activated) json["kept_for_next_start"] = job.kept;
+    if (!job.reason.empty()) json["reason"] = job.reason;
+  }
+  if (job.error) json["problem"] = problem_of(job);
+  return json;
+}
+
+Reply refusal_reply(const ModelKeeper::Refused& refused) {
+  using enum ModelKeeper::Refusal;
+  static constexpr Word<ModelKeeper::Refusal> kSlugs[] = {{kUnknown, "not-found"},   {kInvalid, "model-not-valid"},
+                                                          {kBusy, "job-running"},    {kBadName, "bad-parameter"},
+                                                          {kExists, "model-exists"}, {kNoRoom, "storage-full"}};
+  return problem(word_of(kSlugs, refused.why), refused.detail, refused.hint);
+}
+
+Reply accepted_reply(const ModelJob& job) {
+  Reply reply = json_reply(job_json(job).dump(), "no-store");
+  reply.status = 202;
+  reply.headers.emplace_back("Location", "/api/v1/jobs/" + job.id);
+  return reply;
+}
+
 Reply get_models(const ModelsView& view, const Call& /*call*/) {
   Json items = Json::array();
   for (const KnownModel& model : view.keeper.list()) items.push_back(model_json(model));
@@ -127,17 +151,7 @@ Reply post_activate(const ModelsView& view, const Call& call) {
   const auto trial = trial_parameters(view, call);
   if (!trial) return trial.error();
   const auto job = view.keeper.activate(call.path_parameter("name"), *trial);
-  if (!job) {
-    const ModelKeeper::Refused& refused = job.error();
-    const std::string_view slug = refused.why == ModelKeeper::Refusal::kUnknown   ? "not-found"
-                                  : refused.why == ModelKeeper::Refusal::kInvalid ? "model-not-valid"
-                                                                                  : "job-running";
-    return problem(slug, refused.detail, refused.hint);
-  }
-  Reply reply = json_reply(job_json(*job).dump(), "no-store");
-  reply.status = 202;
-  reply.headers.emplace_back("Location", "/api/v1/jobs/" + job->id);
-  return reply;
+  return job ? accepted_reply(*job) : refusal_reply(job.error());
 }
 
 Reply get_job(const ModelsView& view, const Call& call) {

@@ -2,6 +2,7 @@
 // Why: a request and its answer as handlers see them, without the HTTP library.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -32,8 +33,9 @@ struct Call {
   std::string last_event_id;
   std::optional<std::string> json_length;  // Inference-Header-Content-Length, of the routes of /v2
   std::string body;
-  ReadBody read_body;  // instead of `body`, of the routes in uploads.def; while the handler runs. Empty: there is none
-  std::string host;    // one of our own names; of those that are not, nothing is answered
+  std::optional<std::uint64_t> body_length;  // as it is announced; of the routes in uploads.def
+  ReadBody read_body;      // instead of `body`, of those routes; while the handler runs. Empty: there is none
+  std::string host;        // one of our own names; of those that are not, nothing is answered
   std::string request_id;  // ours
   Caller caller;           // ours
 

@@ -101,6 +101,8 @@ Found find_route(Call& call) {
   Found found;
   const std::string_view method = call.method == "HEAD" ? "GET" : std::string_view(call.method);
   for (const Route& route : kRoutes) {
+    // The first pattern that fits is the path's: a name that stands there is no {name} of a later row.
+    if (!found.pattern.empty() && route.path != found.pattern) continue;
     if (!match_path(route.path, call.path, call.path_parameters)) continue;
     found.pattern = route.path;
     if (route.method != method) continue;

@@ -64,13 +64,20 @@ void DeadlineStream::begin_request() {
   head_.begin();
   body_begin_ = answer_begin_ = {};
   body_bytes_ = answer_bytes_ = 0;
-  long_answer_ = upload_ = false;
+  upload_ = upload_was_slow_ = long_answer_ = false;
+  waited_ = {};
 }
 
-SteadyTime DeadlineStream::request_end() const {
-  if (!upload_) return request_end_;
-  const Seconds fair(static_cast<double>(body_bytes_) / limits_.swift_bytes_per_second);
-  return request_end_ + std::chrono::duration_cast<SteadyClock::duration>(fair);
+void DeadlineStream::begin_upload() {
+  upload_ = true;
+  request_end_ = SteadyTime::max();
+}
+
+// Only the time counts in which nothing came: a slow disk of ours is nobody's fault.
+bool DeadlineStream::is_slow_upload(SteadyClock::duration waited) const {
+  const Seconds taken = waited_ + waited;
+  return upload_ && taken > limits_.upload_start &&
+         static_cast<double>(body_bytes_) < taken.count() * limits_.swift_bytes_per_second;
 }
 
 bool DeadlineStream::is_slow_at_reading() const {
@@ -106,18 +113,29 @@ ssize_t DeadlineStream::receive(char* data, std::size_t size) {
 bool DeadlineStream::is_readable() const {
   if (buffered_ < filled_) return true;
   if (!flush()) return false;  // the other side may wait for it before it goes on
+  const SteadyTime start = SteadyClock::now();
+  if (start >= request_end_) return false;
+  const bool readable = wait_until_readable(std::min(start + limits_.between_bytes, request_end_));
+  if (upload_) waited_ += SteadyClock::now() - start;
+  return readable;
+}
+
+bool DeadlineStream::wait_until_readable(SteadyTime end) const {
+  const SteadyTime start = SteadyClock::now();
   const auto gives_way = [&] {
     reading_gave_way_ = reading_gave_way_ || (gives_way_ && is_slow_at_reading() && gives_way_());
     return reading_gave_way_;
   };
-  const SteadyTime start = SteadyClock::now();
-  if (start >= request_end() || gives_way()) return false;
-  const SteadyTime end = std::min(start + limits_.between_bytes, request_end());
+  const auto is_late = [&] {
+    upload_was_slow_ = upload_was_slow_ || is_slow_upload(SteadyClock::now() - start);
+    return upload_was_slow_;
+  };
+  if (gives_way() || is_late()) return false;
   while (!stopping_) {
     // The last look is after the deadline: a thread that got no processor until then must not blame the client.
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - SteadyClock::now());
     if (readable_within(std::min(left, kPiece))) return true;
-    if (left.count() <= 0 || gives_way()) return false;
+    if (left.count() <= 0 || gives_way() || is_late()) return false;
   }
   return false;
 }

@@ -29,6 +29,7 @@ struct TimeLimits {
   std::chrono::milliseconds swift_head{500};
   std::chrono::milliseconds swift_start{1'000};  // of a body or an answer, of which the rate is judged after this
   double swift_bytes_per_second = 64 * 1024;
+  std::chrono::milliseconds upload_start{10'000};  // so much waiting has an upload before its rate is judged
 };
 
 // Owns nothing: the connection closes the socket.
@@ -41,10 +42,11 @@ class DeadlineStream final : public httplib::Stream {
 
   // A request begins: its time runs from here.
   void begin_request();
+  // The body may take longer than a request, as long as it is swift.
+  void begin_upload();
+  [[nodiscard]] bool upload_was_slow() const { return upload_was_slow_; }
   // The answer takes as long as it takes.
   void begin_long_answer() { long_answer_ = true; }
-  // The body takes as long as it takes at swift_bytes_per_second.
-  void begin_upload() { upload_ = true; }
   // Ended because it was slow and others waited.
   [[nodiscard]] bool gave_way() const { return reading_gave_way_ || writing_gave_way_; }
   [[nodiscard]] HeadWatch::TooMuch too_much() const { return head_.too_much(); }
@@ -77,8 +79,9 @@ class DeadlineStream final : public httplib::Stream {
   [[nodiscard]] ssize_t receive(char* data, std::size_t size);
   [[nodiscard]] bool writable_in_time() const;
   [[nodiscard]] ssize_t send_some(std::string_view bytes) const;
-  [[nodiscard]] SteadyTime request_end() const;
+  [[nodiscard]] bool wait_until_readable(SteadyTime end) const;
   [[nodiscard]] bool is_slow_at_reading() const;
+  [[nodiscard]] bool is_slow_upload(SteadyClock::duration waited) const;
   [[nodiscard]] bool is_slow_at_writing() const;
 
   const socket_t socket_;
@@ -91,8 +94,10 @@ class DeadlineStream final : public httplib::Stream {
   HeadWatch head_;
   SteadyTime body_begin_{};
   std::size_t body_bytes_ = 0;
-  bool long_answer_ = false;
   bool upload_ = false;
+  bool long_answer_ = false;
+  mutable SteadyClock::duration waited_{};  // for bytes of an upload
+  mutable bool upload_was_slow_ = false;
   mutable SteadyTime answer_begin_{};  // as held_
   mutable std::size_t answer_bytes_ = 0;
   mutable bool reading_gave_way_ = false;

@@ -226,31 +226,31 @@ class Server::Endpoint final : public httplib::Server {
     Call call = make_call(request);
     const Found found = find_route(call);
     const std::uint64_t limit = owner_.guard_.max_body_bytes(call);
-    if (upload_limit(call.method, call.path)) {
-      return finish(run_upload(*found.route, call, limit, reader), call, found.pattern, request, response, start);
-    }
+    Reply reply = upload_limit(call.method, call.path) ? run_upload(request, *found.route, call, limit, reader)
+                                                       : take_body(*found.route, call, limit, reader);
+    finish(std::move(reply), call, found.pattern, request, response, start);
+  }
+
+  Reply take_body(const Route& route, Call& call, std::uint64_t limit, const httplib::ContentReader& reader) {
     bool too_large = false;
     const bool whole = reader([&](const char* data, std::size_t size) {
       too_large = call.body.size() + size > limit;
       if (!too_large) call.body.append(data, size);
       return !too_large;
     });
-    Reply reply;
-    if (too_large) {
-      reply = body_too_large(limit);
-    } else if (!whole) {
+    if (too_large) return body_too_large(limit);
+    if (!whole) {
       const bool gave_way = connection().stream.gave_way();
-      reply = gave_way ? crowded() : problem("bad-request", "the body ended early or came too slowly");
-    } else if (std::optional<Reply> refusal = owner_.parts_.door.admit(call.caller, *found.route)) {
-      reply = std::move(*refusal);  // the token was revoked meanwhile
-    } else {
-      reply = run_handler(*found.route, owner_.parts_.views, call, owner_.parts_.log);
+      return gave_way ? crowded() : problem("bad-request", "the body ended early or came too slowly");
     }
-    finish(std::move(reply), call, found.pattern, request, response, start);
+    // The token was revoked meanwhile.
+    if (std::optional<Reply> refusal = owner_.parts_.door.admit(call.caller, route)) return std::move(*refusal);
+    return run_handler(route, owner_.parts_.views, call, owner_.parts_.log);
   }
 
   // The handler takes the body as it comes: nobody waits for this thread meanwhile.
-  Reply run_upload(const Route& route, Call& call, std::uint64_t limit, const httplib::ContentReader& reader) {
+  Reply run_upload(const httplib::Request& request, const Route& route, Call& call, std::uint64_t limit,
+                   const httplib::ContentReader& reader) {
     // Whom nothing more is taken from reads the answer only when the rest is sent: so much of it is let pass.
     constexpr std::uint64_t kMostLetPass = 64U << 20;
     const Connection own = connection();
@@ -258,6 +258,7 @@ class Server::Endpoint final : public httplib::Server {
     own.stream.begin_upload();
     const std::shared_ptr<void> held = own.seat.hold_stream();
     if (std::optional<Reply> refusal = owner_.parts_.door.admit(call.caller, route)) return std::move(*refusal);
+    call.body_length = length_of(credentials_of(request));
     call.read_body = [&](const TakePiece& take) -> Result<void> {
       std::uint64_t bytes = 0;
       std::uint64_t let_pass = 0;
@@ -269,8 +270,9 @@ class Server::Endpoint final : public httplib::Server {
         if (!taken) let_pass += size;
         return let_pass <= kMostLetPass;
       });
-      if (taken && !whole) return fail(ErrorCode::kBadData, "the body ended early or came too slowly");
-      return taken;
+      if (!taken || whole) return taken;
+      return fail(ErrorCode::kBadData, own.stream.upload_was_slow() ? "the body came too slowly" : "the body ended early",
+                  {}, "send it again, at 64 KiB a second or more");
     };
     return run_handler(route, owner_.parts_.views, call, owner_.parts_.log);
   }

@@ -45,11 +45,21 @@ TEST(RouteTable, GivesEachRouteTheRoleOfTheListOfTheirOwn) {
 
 TEST(FindRoute, AnswersAnotherMethodOfEveryRowWith405AndAllow) {
   for (const Route& row : route_table()) {
-    Call call{.method = "PUT", .path = std::string(row.path)};
+    Call call{.method = "TRACE", .path = std::string(row.path)};
     const Found found = find_route(call);
     EXPECT_EQ(found.refusal.status, 405) << row.path;
     EXPECT_NE(header(found.refusal, "Allow").find(row.method), std::string::npos) << row.path;
   }
+}
+
+TEST(FindRoute, ANameOfTheTableIsNotTakenForAParameter) {
+  Call call{.method = "PUT", .path = "/api/v1/models/catalogue"};
+  const Found found = find_route(call);
+  EXPECT_EQ(found.refusal.status, 405);
+  EXPECT_EQ(header(found.refusal, "Allow"), "GET, HEAD, OPTIONS");
+  call.path = "/api/v1/models/garden-2";
+  ASSERT_NE(find_route(call).route, nullptr);
+  EXPECT_EQ(upload_limit(call.method, call.path), 512ULL << 20);
 }
 
 TEST(FindRoute, AnswersOptionsFromTheTable) {
