@@ -6,6 +6,7 @@ import {ask, may, Problem} from "./api.js";
 import {learnZone, loadDay, prepareDay} from "./day.js";
 import {byId, gathered, make, setText} from "./dom.js";
 import {loadHistory, showFigures} from "./figures.js";
+import {prepareFirstCard, showFirstCard} from "./first_card.js";
 import {chooseLanguage} from "./format.js";
 import {prepareApp} from "./install.js";
 import {loadReadiness, showCamera, showLost, showModel, showStats, showUpdate} from "./health.js";
@@ -54,8 +55,10 @@ async function loadModel() {
     const model = await ask("/api/v1/model");
     await loadLabels(model);
     showModel(model);
+    showFirstCard(model);
   } catch (error) {
     if (error instanceof Problem) showNoModel(error);
+    if (error instanceof Problem) showFirstCard(null);
     throw error;
   }
 }
@@ -150,6 +153,7 @@ async function start() {
   prepareTracks();
   prepareSections();
   prepareSuggestion();
+  prepareFirstCard();
   prepareContents();
   prepareApp();
   hear();

@@ -14,7 +14,7 @@ LONGEST = 300  # lines of one file, the table of texts aside
 BY_WORD = {
     "outcome_": ("Prediction", "outcome"), "camera_": ("Camera", "state"), "verdict_": ("Review", "verdict"), "seen_": ("Track", "outcome"),
     "reload_": ("Config", "keys", "*", "reload"), "skipped_": ("Stats", "frames", "skipped_total"),
-    "scores_": ("Model", "output", "meaning"),
+    "scores_": ("Model", "output", "meaning"), "job_": ("Job", "step"),
 }
 NOT_SHOWN = {"verdict_none"}
 # Words that the document does not list.

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the steps of the first card, a row each, in the order in which an owner is led through them. `draw(box)` fills the box
+// and may give a function that ends what it began.
+import {drawBirds} from "./birds_step.js";
+import {drawCamera} from "./camera_step.js";
+import {drawLanguage, settingsStep} from "./plain_steps.js";
+
+export const steps = [
+  {name: "camera", title: "step_camera", draw: drawCamera},
+  {name: "birds", title: "step_birds", draw: drawBirds},
+  {name: "where", title: "step_where", draw: settingsStep("step_where_text")},
+  {name: "language", title: "step_language", draw: drawLanguage},
+  {name: "messages", title: "step_messages", draw: settingsStep("step_messages_text")},
+];
