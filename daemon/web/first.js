@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: over a slow network the live picture does not wait for the rest of the page: this waits for no other module.
+// Why: over a slow network the live picture does not wait for the rest of the page: this waits for no other module, and asks for
+// them when the picture is there.
 
 // The answer to "who am I", asked for once for all.
 export const whoAmI = fetch("/api/v1/session", {cache: "no-store", priority: "high"});
@@ -18,4 +19,12 @@ async function showFirstPicture() {
   document.getElementById("no-picture").hidden = true;
 }
 
-showFirstPicture().catch(() => {});
+// All at once, as index.html names them; they find a whole document.
+function loadRest() {
+  document.head.append(document.getElementById("rest").content);
+}
+
+const longest = 1500;  // ms that the rest of the page waits for a picture
+await Promise.race([showFirstPicture().catch(() => {}), new Promise((done) => { setTimeout(done, longest); })]);
+if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", loadRest);
+else loadRest();
