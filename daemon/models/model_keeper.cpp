@@ -53,6 +53,7 @@ ModelKeeper::ModelKeeper(KeeperOptions options, ModelBoard& board, ModelDesk& de
       on_change_(std::move(on_change)) {}
 
 void ModelKeeper::start() {
+  incoming_.sweep();  // before anything new may come
   thread_ = std::jthread([this](const std::stop_token& stop) {
     enter_thread(pulse_, [&] { run(stop); });
     ended_.release();
@@ -80,7 +81,6 @@ void ModelKeeper::run(const std::stop_token& stop) {
   if (const Result<void> saved = options_.prover->save(); !saved) {
     log(LogLevel::kWarning, "which models are proven is forgotten at the end: " + describe(saved.error()));
   }
-  incoming_.sweep();
   while (!stop.stop_requested()) {
     std::optional<std::string> job;
     fs::path unchecked;
