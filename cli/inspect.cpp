@@ -50,10 +50,13 @@ struct Facts {
 // A step of the plan with the nodes it runs.
 struct Segment {
   std::string backend;
+  std::optional<engine::KernelInfo> kernel;
   std::size_t nodes = 0;
   std::int64_t macs = 0;
   std::string first, last;
 };
+
+std::string megabytes(std::size_t bytes) { return format_text("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
 
 std::vector<Segment> segments_of(const PlanInfo& plan) {
   std::vector<Segment> out;
@@ -61,6 +64,7 @@ std::vector<Segment> segments_of(const PlanInfo& plan) {
     if (step.segment >= out.size()) out.resize(step.segment + 1);
     Segment& segment = out[step.segment];
     segment.backend = step.backend;
+    segment.kernel = step.kernel;
     segment.macs += step.macs;
     if (segment.nodes++ == 0) segment.first = step.name;
     segment.last = step.name;
@@ -120,6 +124,11 @@ Json tensors_json(const Graph& graph, std::span<const engine::ValueId> ids) {
   return out;
 }
 
+Json kernel_json(const std::optional<engine::KernelInfo>& kernel) {
+  if (!kernel) return nullptr;
+  return {{"name", kernel->name}, {"cost", kernel->cost}, {"packed_bytes", kernel->packed_bytes}};
+}
+
 Json nodes_json(const PlanInfo& plan) {
   Json nodes = Json::array();
   for (const engine::StepInfo& step : plan.steps) {
@@ -137,6 +146,7 @@ Json segments_json(const PlanInfo& plan) {
   Json out = Json::array();
   for (const Segment& segment : segments_of(plan)) {
     out.push_back({{"backend", segment.backend},
+                   {"kernel", kernel_json(segment.kernel)},
                    {"nodes", segment.nodes},
                    {"macs", segment.macs},
                    {"first", segment.first},
@@ -281,12 +291,14 @@ void print_plan(const Facts& facts, const Options& options, Output& out) {
   const PlanInfo& plan = *facts.plan;
   const std::vector<Segment> segments = segments_of(plan);
   if (segments.size() > 1) {
-    Table table({">STEP", "BY", ">NODES", ">MULTIPLY-ADDS", "FIRST NODE", "LAST NODE"});
+    Table table({">STEP", "BY", ">COST", ">PACKED", ">NODES", ">MULTIPLY-ADDS", "FIRST NODE", "LAST NODE"});
     for (std::size_t i = 0; i < segments.size(); ++i) {
       const Segment& segment = segments[i];
-      table.add({std::to_string(i), segment.backend, std::to_string(segment.nodes),
-                 segment.macs > 0 ? grouped(segment.macs) : "", printable(segment.first, 50),
-                 segment.nodes > 1 ? printable(segment.last, 50) : ""});
+      const auto& kernel = segment.kernel;
+      table.add({std::to_string(i), kernel ? kernel->name : segment.backend,
+                 kernel ? format_text("{:.2f}", kernel->cost) : "", kernel ? megabytes(kernel->packed_bytes) : "",
+                 std::to_string(segment.nodes), segment.macs > 0 ? grouped(segment.macs) : "",
+                 printable(segment.first, 50), segment.nodes > 1 ? printable(segment.last, 50) : ""});
     }
     out.print("\n" + table.text(out));
   }

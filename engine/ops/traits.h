@@ -54,6 +54,8 @@ struct Traits {
   NeverNegative never_negative = NeverNegative::kUnknown;
   DimRule dims = DimRule::kUnknown;
   Levels levels = Levels::kOther;
+  // Output 0 is the sum of inputs 0 and 1.
+  bool adds = false;
   // f(c * x) = c * f(x) for every c > 0, one c a channel (axis 1).
   bool homogeneous = false;
   // The numbers of input 0 in the same order under another shape.

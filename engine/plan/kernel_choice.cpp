@@ -2,7 +2,9 @@
 #include "engine/plan/kernel_choice.h"
 
 #include <algorithm>
+#include <array>
 
+#include "engine/graph/fused_clip.h"
 #include "engine/ops/op.h"
 
 namespace kinglet::engine {
@@ -12,6 +14,22 @@ std::optional<kernels::Work> work_of(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const Op* op = find_op(node.domain, node.op_type);
   return op->work == nullptr ? std::nullopt : op->work(graph, id);
+}
+
+// The same with what stands behind it.
+std::optional<kernels::Work> work_of(const Graph& graph, std::span<const NodeId> nodes) {
+  std::optional<kernels::Work> work = work_of(graph, nodes.front());
+  if (nodes.size() == 1 || !work) return work;
+  auto* convolution = std::get_if<kernels::ConvolutionF32>(&work->kind);
+  if (convolution == nullptr) return std::nullopt;
+  const FusedClip clip = fused_clip(graph.node(nodes.back()));
+  convolution->adds = true;
+  convolution->range = {.min = clip.min, .max = clip.max};
+  return work;
+}
+
+bool is_nhwc(const Graph& graph, const Layouts& layouts, ValueId value) {
+  return border_layout(graph, layouts, value) == Layout::kNhwc;
 }
 
 }  // namespace
@@ -33,7 +51,7 @@ std::optional<ChosenKernel> choose_kernel(const Graph& graph, const Layouts& lay
                                           const KernelWishes& wishes) {
   const auto lies = [&](ValueId value) {
     return value == kNoValue || graph.value(value).constant || graph.value(value).shape->size() != 4 ||
-           border_layout(graph, layouts, value) == Layout::kNhwc;
+           is_nhwc(graph, layouts, value);
   };
   const Node& node = graph.node(id);
   if (!std::ranges::all_of(node.inputs, lies) || !std::ranges::all_of(node.outputs, lies)) return std::nullopt;
@@ -41,8 +59,42 @@ std::optional<ChosenKernel> choose_kernel(const Graph& graph, const Layouts& lay
   return work ? choose_kernel(*work, wishes) : std::nullopt;
 }
 
-std::unique_ptr<kernels::Kernel> make_kernel(const Graph& graph, NodeId id, const ChosenKernel& chosen) {
-  return chosen.row->make(work_of(graph, id).value());
+NodeId addition_behind(const Graph& graph, const Layouts& layouts, NodeId id) {
+  const ValueId result = graph.node(id).outputs.front();
+  if (!graph.has_single_use(result) || !fused_clip(graph.node(id)).open()) return kNoNode;
+  const NodeId addition = graph.consumers(result).front();
+  const Node& node = graph.node(addition);
+  const auto alike = [&](ValueId value) {
+    return !graph.value(value).constant && graph.value(value).shape == graph.value(result).shape &&
+           is_nhwc(graph, layouts, value);
+  };
+  const bool fits =
+      traits_of(node).adds && std::ranges::all_of(node.inputs, alike) && std::ranges::all_of(node.outputs, alike);
+  return fits ? addition : kNoNode;
+}
+
+std::optional<ChosenKernel> with_addition(const Graph& graph, NodeId id, NodeId addition, const ChosenKernel& chosen) {
+  const std::array nodes{id, addition};
+  const std::optional<kernels::Work> work = work_of(graph, nodes);
+  const auto offer = work ? chosen.row->offer(*work) : std::nullopt;
+  return offer ? std::optional(ChosenKernel{.row = chosen.row, .offer = *offer}) : std::nullopt;
+}
+
+std::vector<ValueId> kernel_inputs(const Graph& graph, std::span<const NodeId> nodes) {
+  std::vector<ValueId> inputs;
+  for (const NodeId id : nodes) {
+    for (const ValueId input : graph.node(id).inputs) {
+      const bool comes_from_outside = input != kNoValue && graph.constant(input) == nullptr &&
+                                      std::ranges::find(nodes, graph.value(input).producer) == nodes.end();
+      if (comes_from_outside) inputs.push_back(input);
+    }
+  }
+  return inputs;
+}
+
+std::unique_ptr<kernels::Kernel> make_kernel(const Graph& graph, std::span<const NodeId> nodes,
+                                             const ChosenKernel& chosen) {
+  return chosen.row->make(work_of(graph, nodes).value());
 }
 
 }  // namespace kinglet::engine

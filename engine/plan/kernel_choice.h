@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the one rule by which a node that XNNPACK takes runs by a kernel of kinglet's own instead.
+// Why: the one rule by which a node that XNNPACK takes runs by a kernel of kinglet's own instead, and with it what ends
+// its block.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 
 #include "engine/backend/kernels/kernel.h"
@@ -15,6 +18,8 @@ namespace kinglet::engine {
 struct KernelWishes {
   bool own = true;               // where this processor has quicker ones than XNNPACK
   std::set<std::string> forced;  // by name: wherever they can, whatever they cost
+  // What all kernels of a plan may keep of weights, and one of them write beside; what does not fit is XNNPACK's.
+  std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
 };
 
 struct ChosenKernel {
@@ -30,7 +35,19 @@ struct ChosenKernel {
 [[nodiscard]] std::optional<ChosenKernel> choose_kernel(const Graph& graph, const Layouts& layouts, NodeId id,
                                                         const KernelWishes& wishes);
 
-// Packs. Own bug: for a node that choose_kernel gave nothing for.
-[[nodiscard]] std::unique_ptr<kernels::Kernel> make_kernel(const Graph& graph, NodeId id, const ChosenKernel& chosen);
+// The node that adds something to what `id` gives, where nobody else reads that and all lies alike; kNoNode without
+// one.
+[[nodiscard]] NodeId addition_behind(const Graph& graph, const Layouts& layouts, NodeId id);
+
+// The same kernel for `id` with the addition at its end; nothing where it has no such end. Pure.
+[[nodiscard]] std::optional<ChosenKernel> with_addition(const Graph& graph, NodeId id, NodeId addition,
+                                                        const ChosenKernel& chosen);
+
+// What the kernel of `nodes` (one, or one and its addition) reads, in its order; a value may stand there twice.
+[[nodiscard]] std::vector<ValueId> kernel_inputs(const Graph& graph, std::span<const NodeId> nodes);
+
+// Packs. Own bug: for nodes that no kernel was chosen for.
+[[nodiscard]] std::unique_ptr<kernels::Kernel> make_kernel(const Graph& graph, std::span<const NodeId> nodes,
+                                                           const ChosenKernel& chosen);
 
 }  // namespace kinglet::engine

@@ -128,7 +128,7 @@ std::int64_t memory_limit_of(const Graph& loaded) {
 
 Result<void> check_needs(const Graph& graph, std::int64_t limit) {
   const Needs needs = needs_of(graph);
-  const double bytes = needs.constants + needs.packed + needs.values + needs.windows;
+  const double bytes = bytes_of(needs);
   if (bytes > static_cast<double>(limit)) {
     return too_much(
         needs, format_text("asks for most of {}: {} of weights, {} packed, {} of values, {} of windows; "

@@ -21,6 +21,11 @@ struct Needs {
   std::string largest;   // the node or input that asks for most of it, for people
 };
 
+// Bytes of all of it.
+[[nodiscard]] inline double bytes_of(const Needs& needs) {
+  return needs.constants + needs.packed + needs.values + needs.windows;
+}
+
 // All shapes must be static; what is not counts as one element. Pure.
 [[nodiscard]] Needs needs_of(const Graph& graph);
 

@@ -31,7 +31,7 @@ struct PlanOptions {
 struct Step {
   bool lowered = false;                // to XNNPACK
   std::optional<ChosenKernel> kernel;  // of kinglet's own; neither: evaluate
-  std::vector<NodeId> nodes;           // in the order of the graph; exactly one when not lowered
+  std::vector<NodeId> nodes;           // in the order of the graph; one by evaluate, one or what a kernel ends with
   std::vector<ValueId> inputs;         // read from outside, each once, no constants
   std::vector<ValueId> outputs;        // read outside, or read by nobody
 };

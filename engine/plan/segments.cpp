@@ -34,24 +34,55 @@ std::string refusal(SubgraphBuilder& probe, const Graph& graph, NodeId id, const
   return *taken ? "" : "this form is not one XNNPACK takes";
 }
 
+// What runs as one: a node, or a node of a kernel with the addition at its end, which stands where the addition does.
+struct Unit {
+  std::vector<NodeId> nodes;
+  bool lowered = false;
+  std::optional<ChosenKernel> kernel;
+};
+
+// Kernels take the additions that end their block, each once.
+std::vector<Unit> join_additions(const Graph& graph, const Layouts& layouts, std::vector<Unit> units) {
+  std::map<NodeId, std::size_t> lowered;  // those that may go into a kernel
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    if (units[i].lowered) lowered.emplace(units[i].nodes.front(), i);
+  }
+  for (Unit& unit : units) {
+    if (!unit.kernel) continue;
+    const NodeId id = unit.nodes.front();
+    const auto addition = lowered.find(addition_behind(graph, layouts, id));
+    if (addition == lowered.end()) continue;
+    const auto kernel = with_addition(graph, id, addition->first, *unit.kernel);
+    if (!kernel) continue;
+    units[addition->second] = {.nodes = {id, addition->first}, .lowered = false, .kernel = kernel};
+    unit.nodes.clear();
+    lowered.erase(addition);
+  }
+  std::erase_if(units, [](const Unit& unit) { return unit.nodes.empty(); });
+  return units;
+}
+
 // Even levels hold lowered nodes, odd ones the others; a level is reached only from lower or equal ones, so that
 // everything lowered of one level may run as one segment without a cycle.
-std::vector<std::size_t> assign_levels(const Graph& graph, const std::vector<bool>& lowered) {
+std::vector<std::size_t> assign_levels(const Graph& graph, std::span<const Unit> units) {
   std::unordered_map<std::uint32_t, std::size_t> level_of_value;
   std::vector<std::size_t> levels;
-  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
-    const Node& node = graph.node(graph.nodes()[i]);
-    std::size_t level = lowered[i] ? 0 : 1;
-    for (const ValueId input : node.inputs) {
-      const auto found = level_of_value.find(static_cast<std::uint32_t>(input));
-      if (found == level_of_value.end()) continue;
-      const bool same_kind = (found->second % 2 == 0) == lowered[i];
-      level = std::max(level, found->second + (same_kind ? 0 : 1));
-    }
-    for (const ValueId output : node.outputs) {
-      if (output != kNoValue) level_of_value[static_cast<std::uint32_t>(output)] = level;
+  for (const Unit& unit : units) {
+    std::size_t level = unit.lowered ? 0 : 1;
+    for (const NodeId id : unit.nodes) {
+      for (const ValueId input : graph.node(id).inputs) {
+        const auto found = level_of_value.find(static_cast<std::uint32_t>(input));
+        if (found == level_of_value.end()) continue;
+        const bool same_kind = (found->second % 2 == 0) == unit.lowered;
+        level = std::max(level, found->second + (same_kind ? 0 : 1));
+      }
     }
     levels.push_back(level);
+    for (const NodeId id : unit.nodes) {
+      for (const ValueId output : graph.node(id).outputs) {
+        if (output != kNoValue) level_of_value[static_cast<std::uint32_t>(output)] = level;
+      }
+    }
   }
   return levels;
 }
@@ -79,32 +110,33 @@ void find_borders(const Graph& graph, Step& step) {
 
 Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOptions& options) {
   Segments out;
-  std::vector<bool> lowered;
-  std::map<NodeId, ChosenKernel> own;
+  std::vector<Unit> units;
+  std::size_t packed_bytes = 0;
   SubgraphBuilder probe = SubgraphBuilder::probe(graph, layouts, kLevelRules);
   for (const NodeId id : graph.nodes()) {
     std::string reason = refusal(probe, graph, id, options);
-    const auto kernel = reason.empty() ? choose_kernel(graph, layouts, id, options.kernels) : std::nullopt;
-    if (kernel) own.emplace(id, *kernel);
-    lowered.push_back(reason.empty() && !kernel);
+    auto kernel = reason.empty() ? choose_kernel(graph, layouts, id, options.kernels) : std::nullopt;
+    if (kernel && kernel->offer.packed_bytes + kernel->offer.scratch_bytes > options.kernels.most_bytes - packed_bytes)
+      kernel.reset();
+    if (kernel) packed_bytes += kernel->offer.packed_bytes;
+    units.push_back({.nodes = {id}, .lowered = reason.empty() && !kernel, .kernel = kernel});
     if (!reason.empty()) out.fallbacks.push_back({.node = id, .reason = std::move(reason)});
   }
+  units = join_additions(graph, layouts, std::move(units));
 
-  const std::vector<std::size_t> levels = assign_levels(graph, lowered);
-  std::map<std::size_t, std::vector<NodeId>> by_level;
-  for (std::size_t i = 0; i < levels.size(); ++i) by_level[levels[i]].push_back(graph.nodes()[i]);
-  for (auto& [level, nodes] : by_level) {
+  const std::vector<std::size_t> levels = assign_levels(graph, units);
+  std::map<std::size_t, std::vector<Unit>> by_level;
+  for (std::size_t i = 0; i < levels.size(); ++i) by_level[levels[i]].push_back(std::move(units[i]));
+  for (auto& [level, of_level] : by_level) {
     if (level % 2 == 0) {
-      out.steps.push_back(
-          {.lowered = true, .kernel = std::nullopt, .nodes = std::move(nodes), .inputs = {}, .outputs = {}});
+      Step& segment = out.steps.emplace_back(
+          Step{.lowered = true, .kernel = std::nullopt, .nodes = {}, .inputs = {}, .outputs = {}});
+      for (const Unit& unit : of_level) segment.nodes.push_back(unit.nodes.front());
       continue;
     }
-    for (const NodeId id : nodes) {
-      const auto kernel = own.find(id);
-      out.steps.push_back({.kernel = kernel == own.end() ? std::nullopt : std::optional(kernel->second),
-                           .nodes = {id},
-                           .inputs = {},
-                           .outputs = {}});
+    for (Unit& unit : of_level) {
+      out.steps.push_back(
+          {.kernel = std::move(unit.kernel), .nodes = std::move(unit.nodes), .inputs = {}, .outputs = {}});
     }
   }
   for (Step& step : out.steps) find_borders(graph, step);

@@ -51,12 +51,19 @@ struct TensorInfo {
                                              // its QuantizeLinear at an output, one scale for the whole tensor
 };
 
+// What the plan chose in place of XNNPACK, and why.
+struct KernelInfo {
+  std::string name;              // in kernels.def
+  double cost = 1;               // in times of XNNPACK's
+  std::size_t packed_bytes = 0;  // that it keeps of the weights
+};
+
 // One step of the plan, as shown to people.
 struct StepInfo {
-  std::string name;     // the node's name
-  std::string op_type;  // "Conv+Clip" where an activation was fused
-  std::string backend;  // "xnnpack", "kinglet" (a kernel of our own) or "evaluate"
-  std::string kernel;   // of our own: its name in kernels.def
+  std::string name;                  // the node's name
+  std::string op_type;               // "Conv+Clip" where an activation was fused
+  std::string backend;               // "xnnpack", "kinglet" (a kernel of our own) or "evaluate"
+  std::optional<KernelInfo> kernel;  // of our own
   std::size_t segment = 0;
   std::string output_shape;  // logical
   std::int64_t macs = 0;

@@ -53,6 +53,18 @@ TensorInfo describe(const Graph& graph, const Layouts& layouts, ValueId id) {
           .quantization = {}};
 }
 
+// Bytes that kernels may take for weights in another form; check_needs found at least none.
+std::size_t room_beside(const Needs& needs, std::int64_t limit) {
+  return static_cast<std::size_t>(std::max(0.0, static_cast<double>(limit) - bytes_of(needs)));
+}
+
+std::optional<KernelInfo> kernel_info(const Step& step) {
+  if (!step.kernel) return std::nullopt;
+  return KernelInfo{.name = std::string(step.kernel->row->name),
+                    .cost = step.kernel->offer.cost,
+                    .packed_bytes = step.kernel->offer.packed_bytes};
+}
+
 // What the bytes of an input or output mean, where the graph says it.
 std::optional<Quantization> border_quantization(const Graph& graph, ValueId id) {
   const auto found = quantization_of(graph, id);
@@ -80,7 +92,9 @@ Result<void> Session::State::build(Graph model, const SessionOptions& options) {
 Result<Session::State::Built> Session::State::build_plan(const SessionOptions& options) {
   PlanOptions plan_options{.disabled_lowerings = options.disabled_lowerings,
                            .refused = {},
-                           .kernels = {.own = options.own_kernels, .forced = options.forced_kernels}};
+                           .kernels = {.own = options.own_kernels,
+                                       .forced = options.forced_kernels,
+                                       .most_bytes = room_beside(needs_of(graph_), *options.memory_limit)}};
   while (true) {
     Built built{.plan = KINGLET_TRY(make_plan(graph_, plan_options)),
                 .subgraphs = {},
@@ -118,7 +132,7 @@ Result<void> Session::State::place_values(Built& built) const {
 Result<void> Session::State::pack(Built& built) {
   for (const Step& step : built.plan.segments.steps) {
     auto& kernel = built.kernels.emplace_back();
-    if (step.kernel) kernel = make_kernel(graph_, step.nodes.front(), *step.kernel);
+    if (step.kernel) kernel = make_kernel(graph_, step.nodes, *step.kernel);
   }
   release_weights(built.plan);  // the subgraphs hold what they read, often in another order
   const auto last = std::ranges::find_if(built.subgraphs | std::views::reverse,
@@ -176,7 +190,7 @@ void Session::State::describe_plan(const Built& built) {
                             .backend = step.lowered  ? "xnnpack"
                                        : step.kernel ? "kinglet"
                                                      : "evaluate",
-                            .kernel = step.kernel ? std::string(step.kernel->row->name) : "",
+                            .kernel = kernel_info(step),
                             .segment = i,
                             .output_shape = output == node.outputs.end() ? "" : to_string(*graph_.value(*output).shape),
                             .macs = macs});
@@ -226,7 +240,7 @@ Session::State::OwnKernel Session::State::place_kernel(const Built& built, std::
                                                        std::unique_ptr<kernels::Kernel> kernel) {
   OwnKernel out{.kernel = std::move(kernel), .inputs = {}, .outputs = {}, .scratch = {}};
   const Step& of = built.plan.segments.steps[step];
-  for (const ValueId input : of.inputs) out.inputs.emplace_back(place_of(built, input).memory);
+  for (const ValueId input : kernel_inputs(graph_, of.nodes)) out.inputs.emplace_back(place_of(built, input).memory);
   for (const ValueId output : of.outputs) out.outputs.push_back(place_of(built, output).memory);
   if (const auto slot = built.buffers.scratch.find(step); slot != built.buffers.scratch.end())
     out.scratch = {arena_.data() + slot->second.offset, slot->second.bytes};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: what the kernels of 8-bit convolutions share: which processor has their products, where a tap reads, how a sum
-// becomes a level, rows for the threads.
+// Why: what the kernels of convolutions share: parts for the threads; of 8-bit ones, which processor has their
+// products, where a tap reads and how a sum becomes a level.
 #pragma once
 
 #include <pthreadpool.h>
@@ -21,15 +21,20 @@ inline constexpr double kScalarCost = 1000;
 // This processor has products of four bytes (AVX-512 VNNI).
 [[nodiscard]] bool has_byte_products();
 
-// Calls run_row(row) for each row of each image, on the pool's threads.
+// Calls run_part(part) for each of `count` parts, on the pool's threads.
+template <typename RunPart>
+void run_parts(std::size_t count, pthreadpool_t pool, const RunPart& run_part) {
+  struct Context {
+    const RunPart& run_part;
+  } context{run_part};
+  pthreadpool_parallelize_1d(
+      pool, [](void* of, std::size_t part) { static_cast<const Context*>(of)->run_part(part); }, &context, count, 0);
+}
+
+// The same for each row of each image.
 template <typename RunRow>
 void run_rows(const ConvolutionShape& shape, pthreadpool_t pool, const RunRow& run_row) {
-  struct Context {
-    const RunRow& run_row;
-  } context{run_row};
-  pthreadpool_parallelize_1d(
-      pool, [](void* of, std::size_t row) { static_cast<const Context*>(of)->run_row(row); }, &context,
-      shape.batch * shape.output_height, 0);
+  run_parts(shape.batch * shape.output_height, pool, run_row);
 }
 
 // The row or column of the input under a tap of an output's window; kOutside: in the padding.

@@ -35,7 +35,7 @@ class Kernel {
 
 // Pure functions.
 struct KernelRow {
-  std::string_view name;  // FILE__PROCESSOR; FILE__scalar is its twin: the same bits on any processor, slowly
+  std::string_view name;  // KIND__PROCESSOR; KIND__scalar is its twin: the same bits on any processor, slowly
   // Nothing: not this work, or not on this processor. Looks at shapes, never at weights.
   std::optional<Offer> (*offer)(const Work& work) = nullptr;
   // For work that it has an offer for.

@@ -45,9 +45,19 @@ struct ConvolutionS8 {
   ConvolutionNumbers numbers;
 };
 
+// float in, float out, and at the end what else a block of a network has there: an addition, a clip. One input, or two
+// where `adds`: the second, of the output's shape, is added to the sum.
+struct ConvolutionF32 {
+  ConvolutionShape shape;
+  std::span<const float> weights;  // as ONNX orders them: [outputs,inputs of the group,height,width]
+  std::span<const float> bias;     // one an output channel, or empty
+  bool adds = false;
+  xnn::Range range;  // that the output is cut at
+};
+
 // One alternative a kind of work.
 struct Work {
-  std::variant<ConvolutionS8> kind;
+  std::variant<ConvolutionS8, ConvolutionF32> kind;
 };
 
 }  // namespace kinglet::engine::kernels

@@ -275,7 +275,7 @@ const OpParts kXor = of_two(infer_comparison<kBool>, evaluate_comparison<OneTrue
 
 const OpParts kPow = of_two(infer_pow, evaluate_pow, lower_pow);
 const OpParts kAdd = of_two(infer_arithmetic<kNumbers>, evaluate_add, lower_binary<xnn_binary_add>,
-                            {.never_negative = NeverNegative::kLikeInputs, .takes_clip = true});
+                            {.never_negative = NeverNegative::kLikeInputs, .adds = true, .takes_clip = true});
 const OpParts kSub =
     of_two(infer_arithmetic<kNumbers>, evaluate_sub, lower_binary<xnn_binary_subtract>, {.takes_clip = true});
 const OpParts kMul = of_two(infer_arithmetic<kNumbers>, evaluate_mul, lower_binary<xnn_binary_multiply>,

@@ -5,6 +5,7 @@
 
 #include "engine/base/format.h"
 #include "engine/ops/common.h"
+#include "engine/ops/families/convolution_work.h"
 #include "engine/ops/families/convolve.h"
 #include "engine/ops/families/lower_convolution.h"
 #include "engine/ops/families/window.h"
@@ -74,6 +75,7 @@ const OpParts kConv{.infer = infer_conv,
                     .steps = conv_steps,
                     .lower = lower_conv,
                     .traits = {.dims = DimRule::kBatch, .takes_clip = true},
-                    .multiply_adds = convolution_multiply_adds<1>};
+                    .multiply_adds = convolution_multiply_adds<1>,
+                    .work = float_convolution_work};
 
 }  // namespace kinglet::engine::ops

@@ -62,6 +62,23 @@ std::optional<kernels::ConvolutionNumbers> numbers_of(const Graph& graph, const 
 
 }  // namespace
 
+std::optional<kernels::Work> float_convolution_work(const Graph& graph, NodeId id) {
+  constexpr std::size_t kWeight = 1;
+  constexpr std::size_t kFloatBias = 2;
+  const Node& node = graph.node(id);
+  const Tensor* weight = constant_input(graph, node, kWeight);
+  const Tensor* bias = constant_input(graph, node, kFloatBias);
+  if (weight == nullptr || weight->type() != DataType::kF32 || (is_given(node, kFloatBias) && bias == nullptr))
+    return std::nullopt;
+  const auto shape = shape_of(graph, node, *weight);
+  if (!shape) return std::nullopt;
+  const FusedClip clip = fused_clip(node);
+  return kernels::Work{kernels::ConvolutionF32{.shape = *shape,
+                                               .weights = weight->data<float>(),
+                                               .bias = bias == nullptr ? std::span<const float>() : bias->data<float>(),
+                                               .range = {.min = clip.min, .max = clip.max}}};
+}
+
 std::optional<kernels::Work> convolution_work(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const Tensor* weight = constant_input(graph, node, kW);

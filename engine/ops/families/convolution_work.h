@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: what a QLinearConv is to engine/backend/kernels/.
+// Why: what a Conv and a QLinearConv are to engine/backend/kernels/.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,9 @@
 
 namespace kinglet::engine::ops {
 
-// Of i8, in integers, with constant weights around 0; nothing for others.
+// A Conv of f32 with constant weights; nothing for others.
+[[nodiscard]] std::optional<kernels::Work> float_convolution_work(const Graph& graph, NodeId id);
+// A QLinearConv of i8, in integers, with constant weights around 0; nothing for others.
 [[nodiscard]] std::optional<kernels::Work> convolution_work(const Graph& graph, NodeId id);
 
 }  // namespace kinglet::engine::ops

@@ -81,7 +81,7 @@ std::set<std::string> rows_that(bool scalar) {
 std::string kernel_of(const Session& session) {
   const auto& steps = session.plan().steps;
   const auto own = std::ranges::find(steps, "kinglet", &StepInfo::backend);
-  return own == steps.end() ? "" : own->kernel;
+  return own == steps.end() ? "" : own->kernel->name;
 }
 
 struct Answer {

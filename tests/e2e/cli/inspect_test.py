@@ -3,7 +3,7 @@
 import json
 import re
 
-from support import DEMO, CliTest, kinglet, main, model, node, reducible, value_info
+from support import DEMO, CliTest, constant, kinglet, main, model, node, reducible, value_info
 
 
 class Inspect(CliTest):
@@ -26,6 +26,23 @@ class Inspect(CliTest):
         self.assertEqual(sum(step["macs"] for step in plan["steps"]), plan["macs"])
         self.assertGreater(plan["arena_bytes"], 3 * 96 * 96 * 4)
         self.assertEqual(sum(answer["operators"].values()), plan["nodes_in_file"])
+
+    def test_a_kernel_of_its_own_says_what_it_costs_and_ends_with(self):
+        nodes = [node("Conv", ["image", "w"], ["a"], "one"), node("Conv", ["image", "w"], ["b"], "other"),
+                 node("Mul", ["b", "half"], ["c"], "halved"), node("Add", ["a", "c"], ["d"], "sum"),
+                 node("Relu", ["d"], ["e"], "relu"), node("GlobalAveragePool", ["e"], ["y"], "mean")]
+        path = self.file("block.onnx", model(nodes, [value_info("image", [1, 64, 34, 34])],
+                                             [value_info("y", [1, 64, 1, 1])],
+                                             [constant("w", [64, 64, 3, 3]), constant("half", [], 0.5)]))
+        plan = self.assert_done(kinglet("inspect", path, "--json", "--shapes")).json()["plan"]
+        steps = [step for step in plan["steps"] if step["kernel"]]
+        self.assertTrue(steps, "a processor without a form of the kernel?")
+        ended = next(step for step in steps if step["nodes"] == 2)
+        self.assertEqual((ended["first"], ended["last"]), ("one", "sum"))
+        self.assertRegex(ended["kernel"]["name"], "^winograd4_f32__")
+        self.assertLess(ended["kernel"]["cost"], 1)
+        self.assertGreaterEqual(ended["kernel"]["packed_bytes"], 36 * 64 * 64 * 4)
+        self.assertRegex(self.assert_done(kinglet("inspect", path)).text(), r"winograd4_f32__\w+ +0\.\d\d +0\.6 MB +2 ")
 
     def test_a_model_without_a_plan_is_still_shown(self):
         free = self.file("free.onnx", model([node("Relu", ["x"], ["y"], "n")], [value_info("x", [0, 3, 0, 0])],

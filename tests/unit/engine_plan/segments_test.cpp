@@ -99,5 +99,93 @@ output %1
   EXPECT_EQ(segments.steps[0].outputs.size(), 2U);
 }
 
+// --- What ends a block -----------------------------------------------------------------------------------------------
+
+const PlanOptions kWinograd{
+    .disabled_lowerings = {}, .refused = {}, .kernels = {.own = false, .forced = {"winograd4_f32__scalar"}}};
+
+TEST(Segments, TakeTheAdditionBehindAKernelIntoIt) {
+  // The other way to the addition is made after the kernel's own input, as exports write a block with a new width.
+  const Graph graph = inferred(R"(
+%x = input f32[1,8,6,6]
+%1 = Conv(%x, w:f32[16,8,3,3]#w) {pads=[1,1,1,1]}
+%2 = Conv(%x, v:f32[16,8,1,1]#v)
+%3 = Add(%1, %2) {kinglet_min=0.0}
+%4 = GlobalAveragePool(%3)
+output %4
+)");
+  const Segments segments = cut(graph, kWinograd);
+  ASSERT_EQ(segments.steps.size(), 3U);
+  EXPECT_EQ(operators(graph, segments.steps[0]), std::vector<std::string>{"Conv"});
+  const Step& block = segments.steps[1];
+  EXPECT_EQ(operators(graph, block), (std::vector<std::string>{"Conv", "Add"}));
+  ASSERT_TRUE(block.kernel);
+  EXPECT_EQ(block.inputs, (std::vector<ValueId>{graph.inputs()[0].value, graph.node(graph.nodes()[1]).outputs[0]}));
+  EXPECT_EQ(block.outputs, graph.node(graph.nodes()[2]).outputs);
+  EXPECT_TRUE(segments.steps[2].lowered);
+}
+
+TEST(Segments, LeaveAnAdditionThatAKernelCannotEndWith) {
+  const char* kBehind[] = {
+      "%2 = Add(%1, %x)\n%3 = Add(%2, %1)",                           // two read the convolution
+      "%2 = Add(%1, c:f32[1,8,6,6]#c)\n%3 = Relu(%2)",                // a constant
+      "%4 = GlobalAveragePool(%x)\n%2 = Add(%1, %4)\n%3 = Relu(%2)",  // one number a channel
+      "%2 = Sub(%1, %x)\n%3 = Relu(%2)",
+  };
+  for (const char* behind : kBehind) {
+    const Graph graph =
+        inferred(std::format("%x = input f32[1,8,6,6]\n%1 = Conv(%x, w:f32[8,8,3,3]#w) {{pads=[1,1,1,1]}}\n{}\n%9 = "
+                             "GlobalAveragePool(%3)\noutput %9\n",
+                             behind));
+    const Segments segments = cut(graph, kWinograd);
+    const auto kernel = std::ranges::find_if(segments.steps, [](const Step& step) { return step.kernel.has_value(); });
+    ASSERT_NE(kernel, segments.steps.end()) << behind;
+    EXPECT_EQ(kernel->nodes.size(), 1U) << behind;
+  }
+}
+
+TEST(Segments, HaveNoKernelThatTheMemoryIsTooSmallFor) {
+  const Graph graph = inferred(R"(
+%x = input f32[1,8,6,6]
+%1 = Conv(%x, w:f32[8,8,3,3]#w)
+%2 = Conv(%1, v:f32[8,8,3,3]#v)
+%3 = GlobalAveragePool(%2)
+output %3
+)");
+  const std::size_t one = 36 * 8 * 8 * sizeof(float);
+  for (const std::ptrdiff_t kernels : {0, 1, 2}) {
+    PlanOptions options = kWinograd;
+    options.kernels.most_bytes = static_cast<std::size_t>(kernels) * one + one * 3 / 4;
+    const Segments segments = cut(graph, options);
+    EXPECT_EQ(std::ranges::count_if(segments.steps, [](const Step& step) { return step.kernel.has_value(); }), kernels);
+  }
+}
+
+TEST(Segments, LeaveAnAdditionBehindAClip) {
+  const Graph graph = inferred(R"(
+%x = input f32[1,8,6,6]
+%1 = Conv(%x, w:f32[8,8,3,3]#w) {kinglet_min=0.0, pads=[1,1,1,1]}
+%2 = Add(%1, %x)
+%3 = GlobalAveragePool(%2)
+output %3
+)");
+  EXPECT_EQ(operators(graph, cut(graph, kWinograd).steps.front()), std::vector<std::string>{"Conv"});
+}
+
+TEST(Segments, GiveAnAdditionOfTwoKernelsToOne) {
+  const Graph graph = inferred(R"(
+%x = input f32[1,8,6,6]
+%1 = Conv(%x, w:f32[8,8,3,3]#w) {pads=[1,1,1,1]}
+%2 = Conv(%x, v:f32[8,8,3,3]#v) {pads=[1,1,1,1]}
+%3 = Add(%1, %2)
+%4 = GlobalAveragePool(%3)
+output %4
+)");
+  const Segments segments = cut(graph, kWinograd);
+  ASSERT_EQ(segments.steps.size(), 3U);
+  EXPECT_EQ(operators(graph, segments.steps[0]), std::vector<std::string>{"Conv"});
+  EXPECT_EQ(operators(graph, segments.steps[1]), (std::vector<std::string>{"Conv", "Add"}));
+}
+
 }  // namespace
 }  // namespace kinglet::engine

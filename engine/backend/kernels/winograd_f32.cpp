@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: XNNPACK multiplies each input of a 3x3 convolution nine times an output. Winograd's minimal filtering multiplies
+// 36 times for 4x4 outputs and 16 times for 2x2, after transforms that only add: a quarter and 1/2.25. It pays with
+// weights of 36/9 and 16/9 the size, which decides where a layer has many weights and few pixels. At the end of the
+// kernel stand the addition and the clip that end a residual block.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/backend/kernels/convolution_parts.h"
+#include "engine/backend/kernels/rows.h"
+#include "engine/backend/kernels/winograd_error.h"
+#include "engine/backend/kernels/winograd_form.h"
+#include "engine/backend/kernels/winograd_transforms.h"
+#include "engine/graph/tensor.h"
+
+namespace kinglet::engine::kernels {
+namespace {
+
+using winograd::Form;
+
+constexpr std::size_t kLine = 64 / sizeof(float);  // numbers in a line of a cache
+
+// A block's transformed input is written once and read for every block of outputs: it should stay in a core's own
+// cache.
+constexpr std::size_t kBlockBytes = std::size_t{768} << 10;
+
+// How a layer is cut into tiles, groups of tiles that one product takes, and blocks of groups.
+struct Cut {
+  std::size_t size = 0;                         // of a tile's output
+  std::size_t rows = 0, columns = 0;            // of tiles in an image
+  std::size_t tiles = 0;                        // in all images
+  std::size_t block_tiles = 0;                  // at most
+  std::size_t point_step = 0, group_bytes = 0;  // of a whole group
+  std::size_t block_groups = 0;                 // at most
+
+  [[nodiscard]] std::size_t side() const { return size + 2; }
+  [[nodiscard]] std::size_t points() const { return side() * side(); }
+};
+
+constexpr std::size_t divided_up(std::size_t value, std::size_t by) { return (value + by - 1) / by; }
+
+Cut cut_of(const ConvolutionShape& shape, const Form& form, std::size_t size) {
+  Cut cut{.size = size, .rows = divided_up(shape.output_height, size), .columns = divided_up(shape.output_width, size)};
+  cut.tiles = shape.batch * cut.rows * cut.columns;
+  // Without the line more the points of a tile would lie in few sets of a cache.
+  cut.point_step = rounded_up(shape.input_channels, form.lanes) * form.tiles + kLine;
+  cut.group_bytes = cut.points() * cut.point_step * sizeof(float);
+  const std::size_t most_groups = std::max<std::size_t>(kBlockBytes / cut.group_bytes, 1);
+  std::size_t blocks = divided_up(cut.tiles, most_groups * form.tiles);
+  // Each block reads all weights again; as one it would read its own numbers for each block of outputs.
+  if (cut.tiles <= (blocks - 1) * winograd::kMostVectors * form.lanes) blocks = 1;
+  cut.block_tiles = divided_up(cut.tiles, blocks);
+  cut.block_groups = divided_up(cut.block_tiles, form.tiles);
+  return cut;
+}
+
+std::size_t packed_floats(const ConvolutionShape& shape, const Form& form, std::size_t size) {
+  return (size + 2) * (size + 2) * shape.input_channels * rounded_up(shape.output_channels, form.lanes);
+}
+
+// --- Weights ---------------------------------------------------------------------------------------------------------
+
+// The rows of the matrix that makes a filter's points, in double: what a filter is rounded to is its points.
+using FilterRow = std::array<double, 3>;
+
+std::vector<FilterRow> filter_rows(std::size_t size) {
+  if (size == 2) return {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+  constexpr double kA = winograd::kA;
+  constexpr double kB = winograd::kB;
+  constexpr double kOfA = 1 / (2 * kA * kA * (kA * kA - kB * kB));
+  constexpr double kOfB = 1 / (2 * kB * kB * (kB * kB - kA * kA));
+  return {{1 / (kA * kA * kB * kB), 0, 0},   {kOfA, kOfA * kA, kOfA * kA * kA},  {kOfA, -kOfA * kA, kOfA * kA * kA},
+          {kOfB, kOfB * kB, kOfB * kB * kB}, {kOfB, -kOfB * kB, kOfB * kB * kB}, {0, 0, 1}};
+}
+
+// Writes the points of one filter, `step` numbers apart.
+void transform_filter(std::span<const FilterRow> rows, std::span<const float> filter, float* to, std::size_t step) {
+  std::array<FilterRow, winograd::kMostSide> half;  // [points of a column][columns]
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t x = 0; x < 3; ++x)
+      half[i][x] = rows[i][0] * filter[x] + rows[i][1] * filter[3 + x] + rows[i][2] * filter[6 + x];
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const FilterRow& row : rows) {
+      *to = static_cast<float>(half[i][0] * row[0] + half[i][1] * row[1] + half[i][2] * row[2]);
+      to += step;
+    }
+  }
+}
+
+// --- The kernel ------------------------------------------------------------------------------------------------------
+
+// Outputs are computed in blocks of so many channels: two vectors, where there are as many.
+struct OutputBlock {
+  std::size_t first = 0, vectors = 0, channels = 0;
+};
+
+class WinogradF32 final : public Kernel {
+ public:
+  WinogradF32(const ConvolutionF32& work, const Form& form, std::size_t size);
+
+  void run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
+           std::span<std::byte> scratch, pthreadpool_t pool) const override;
+
+ private:
+  // The tiles that lie transformed at a time, in groups of about as many tiles each.
+  struct Block {
+    std::size_t first = 0, tiles = 0, groups = 0;
+    std::byte* memory = nullptr;
+
+    [[nodiscard]] std::size_t begin(std::size_t group) const { return group * tiles / groups; }
+    [[nodiscard]] std::size_t group_of(std::size_t tile) const { return ((tile + 1) * groups - 1) / tiles; }
+  };
+  struct Borders {
+    const float* input = nullptr;
+    const float* added = nullptr;
+    float* output = nullptr;
+  };
+
+  // The first output of a tile.
+  struct Place {
+    std::size_t image = 0, top = 0, left = 0;
+  };
+
+  void pack(const ConvolutionF32& work);
+  [[nodiscard]] std::size_t output_blocks() const { return divided_up(vectors_, winograd::kMostVectors); }
+  [[nodiscard]] OutputBlock output_block(std::size_t index) const;
+  [[nodiscard]] Place place_of(std::size_t tile) const {
+    return {.image = tile / (cut_.rows * cut_.columns),
+            .top = tile / cut_.columns % cut_.rows * cut_.size,
+            .left = tile % cut_.columns * cut_.size};
+  }
+  void transform_tile(const Borders& borders, const Block& block, std::size_t tile) const;
+  void multiply_group(const Borders& borders, const Block& block, std::size_t group, std::size_t index) const;
+  [[nodiscard]] float* group_memory(const Block& block, std::size_t group) const {
+    return reinterpret_cast<float*>(block.memory + group * cut_.group_bytes);
+  }
+
+  ConvolutionShape shape_;
+  xnn::Range range_;
+  const Form* form_;
+  const winograd::Transforms* transforms_;
+  Cut cut_;
+  std::size_t vectors_;         // of output channels
+  TensorBuffer weights_;        // [blocks of outputs][points][input channels][outputs of the block]
+  std::vector<float> bias_;     // in whole vectors
+  std::vector<float> padding_;  // the channels of a pixel, in whole vectors
+};
+
+WinogradF32::WinogradF32(const ConvolutionF32& work, const Form& form, std::size_t size)
+    : shape_(work.shape),
+      range_(work.range),
+      form_(&form),
+      transforms_(size == 2 ? &form.two : &form.four),
+      cut_(cut_of(work.shape, form, size)),
+      vectors_(divided_up(work.shape.output_channels, form.lanes)),
+      weights_(packed_floats(work.shape, form, size) * sizeof(float)),
+      bias_(vectors_ * form.lanes),
+      padding_(rounded_up(work.shape.input_channels, form.lanes)) {
+  pack(work);
+}
+
+void WinogradF32::pack(const ConvolutionF32& work) {
+  std::ranges::copy(work.bias, bias_.begin());
+  const std::vector<FilterRow> rows = filter_rows(cut_.size);
+  const std::size_t channels = shape_.input_channels;
+  auto* to = reinterpret_cast<float*>(weights_.data());
+  for (std::size_t index = 0; index < output_blocks(); ++index) {
+    const OutputBlock block = output_block(index);
+    const std::size_t width = block.vectors * form_->lanes;
+    for (std::size_t channel = 0; channel < channels; ++channel) {
+      for (std::size_t i = 0; i < block.channels; ++i)
+        transform_filter(rows, work.weights.subspan(((block.first + i) * channels + channel) * 9, 9),
+                         to + channel * width + i, channels * width);
+    }
+    to += cut_.points() * channels * width;
+  }
+}
+
+OutputBlock WinogradF32::output_block(std::size_t index) const {
+  const std::size_t first = index * winograd::kMostVectors;
+  const std::size_t vectors = std::min(winograd::kMostVectors, vectors_ - first);
+  const std::size_t channel = first * form_->lanes;
+  return {.first = channel,
+          .vectors = vectors,
+          .channels = std::min(vectors * form_->lanes, shape_.output_channels - channel)};
+}
+
+void WinogradF32::run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
+                      std::span<std::byte> scratch, pthreadpool_t pool) const {
+  const Borders borders{.input = reinterpret_cast<const float*>(inputs[0].data()),
+                        .added = inputs.size() > 1 ? reinterpret_cast<const float*>(inputs[1].data()) : nullptr,
+                        .output = reinterpret_cast<float*>(outputs[0].data())};
+  for (std::size_t first = 0; first < cut_.tiles; first += cut_.block_tiles) {
+    const std::size_t tiles = std::min(cut_.block_tiles, cut_.tiles - first);
+    const Block block{
+        .first = first, .tiles = tiles, .groups = divided_up(tiles, form_->tiles), .memory = scratch.data()};
+    run_parts(tiles, pool, [&](std::size_t tile) { transform_tile(borders, block, tile); });
+    run_parts(block.groups * output_blocks(), pool,
+              [&](std::size_t part) { multiply_group(borders, block, part % block.groups, part / block.groups); });
+  }
+}
+
+void WinogradF32::transform_tile(const Borders& borders, const Block& block, std::size_t tile) const {
+  const auto [image, top, left] = place_of(block.first + tile);
+  const std::size_t channels = shape_.input_channels;
+  const float* of_image = borders.input + image * shape_.input_height * shape_.input_width * channels;
+  std::array<const float*, winograd::kMostPoints> pixels;
+  for (std::size_t i = 0; i < cut_.points(); ++i) {
+    const std::size_t y = input_place(top, 1, i / cut_.side(), 1, shape_.window.pad_top, shape_.input_height);
+    const std::size_t x = input_place(left, 1, i % cut_.side(), 1, shape_.window.pad_left, shape_.input_width);
+    const bool inside = y != kOutside && x != kOutside;
+    pixels[i] = inside ? of_image + (y * shape_.input_width + x) * channels : padding_.data();
+  }
+  const std::size_t group = block.group_of(tile);
+  const std::size_t tiles = block.begin(group + 1) - block.begin(group);
+  transforms_->input({.pixels = pixels.data(),
+                      .channels = channels,
+                      .points = group_memory(block, group) + (tile - block.begin(group)) * form_->lanes,
+                      .point_step = cut_.point_step,
+                      .vector_step = tiles * form_->lanes});
+}
+
+void WinogradF32::multiply_group(const Borders& borders, const Block& block, std::size_t group,
+                                 std::size_t index) const {
+  const OutputBlock outputs = output_block(index);
+  const std::size_t tiles = block.begin(group + 1) - block.begin(group);
+  const std::size_t width = outputs.vectors * form_->lanes;
+  const std::size_t channels = shape_.input_channels;
+  alignas(64)
+      std::array<float, winograd::kMostPoints * winograd::kMostTiles * winograd::kMostVectors * winograd::kMostLanes>
+          sums;
+  const winograd::Multiply multiply = form_->multiply[outputs.vectors - 1][tiles - 1];
+  const float* weights = reinterpret_cast<const float*>(weights_.data()) + cut_.points() * channels * outputs.first;
+  for (std::size_t point = 0; point < cut_.points(); ++point) {
+    multiply({.tiles = group_memory(block, group) + point * cut_.point_step,
+              .weights = weights + point * channels * width,
+              .channels = channels,
+              .sums = sums.data() + point * tiles * width});
+  }
+  const std::size_t pixel_step = shape_.output_channels;
+  const std::size_t row_step = shape_.output_width * pixel_step;
+  for (std::size_t tile = 0; tile < tiles; ++tile) {
+    const auto [image, top, left] = place_of(block.first + block.begin(group) + tile);
+    const std::size_t at = (image * shape_.output_height + top) * row_step + left * pixel_step + outputs.first;
+    transforms_->output({.sums = sums.data() + tile * width,
+                         .point_step = tiles * width,
+                         .rows = std::min(cut_.size, shape_.output_height - top),
+                         .columns = std::min(cut_.size, shape_.output_width - left),
+                         .channels = outputs.channels,
+                         .output = borders.output + at,
+                         .added = borders.added == nullptr ? nullptr : borders.added + at,
+                         .row_step = row_step,
+                         .pixel_step = pixel_step,
+                         .bias = bias_.data() + outputs.first,
+                         .least = range_.min,
+                         .most = range_.max});
+  }
+}
+
+// --- The rows --------------------------------------------------------------------------------------------------------
+
+// A processor that has a form.
+struct Processor {
+  const Form* form;
+  bool (*is_here)();
+  double products_a_byte;                 // that it multiplies and adds while a byte comes from memory
+  double (*pace)() = [] { return 1.0; };  // what a product takes, in times of one with this processor's widest vectors
+};
+
+// In products of XNNPACK's, by what was counted and measured (docs/benchmarks.md).
+double cost_of(const ConvolutionShape& shape, const Processor& processor, std::size_t size) {
+  const Form& form = *processor.form;
+  const auto channels = static_cast<double>(shape.input_channels);
+  const auto outputs = static_cast<double>(rounded_up(shape.output_channels, form.lanes));
+  const Cut cut = cut_of(shape, form, size);
+  const auto tiles = static_cast<double>(cut.tiles);
+  constexpr double kStart = 100'000;  // of the threads, for each block
+  const double start = kStart * std::ceil(tiles / static_cast<double>(cut.block_tiles));
+  const double transforms = (size == 4 ? 250 : 80) * tiles * (channels + outputs);
+  const double products = static_cast<double>(cut.points()) * tiles * channels * outputs;
+  const auto bytes = static_cast<double>(packed_floats(shape, form, size) * sizeof(float));
+  const double pixels = static_cast<double>(shape.batch * shape.output_height * shape.output_width);
+  const double of_xnnpack = 9 * channels * static_cast<double>(shape.output_channels);
+  return (start + (products + transforms) * processor.pace() + bytes * processor.products_a_byte) /
+         (of_xnnpack * (pixels + sizeof(float) * processor.products_a_byte));
+}
+
+std::optional<Offer> offer_of(const Work& work, const Processor& processor, std::size_t size) {
+  const auto* convolution = std::get_if<ConvolutionF32>(&work.kind);
+  if (convolution == nullptr || !processor.is_here()) return std::nullopt;
+  const ConvolutionShape& shape = convolution->shape;
+  const xnn::Window& window = shape.window;
+  const auto is = [](std::uint32_t value, std::uint32_t height, std::uint32_t width) {
+    return height == value && width == value;
+  };
+  const bool takes = shape.groups == 1 && is(3, window.kernel_height, window.kernel_width) &&
+                     is(1, window.stride_height, window.stride_width) &&
+                     is(1, window.dilation_height, window.dilation_width);
+  if (!takes || (size == 4 && winograd::relative_error(4, shape.input_channels) > winograd::kMostError))
+    return std::nullopt;
+  const Cut cut = cut_of(shape, *processor.form, size);
+  return Offer{.cost = processor.form == &winograd::kScalar ? kScalarCost : cost_of(shape, processor, size),
+               .packed_bytes = packed_floats(shape, *processor.form, size) * sizeof(float),
+               .scratch_bytes = cut.block_groups * cut.group_bytes};
+}
+
+template <const Processor& processor, std::size_t size>
+constexpr KernelRow row(std::string_view name) {
+  return {.name = name,
+          .offer = [](const Work& work) { return offer_of(work, processor, size); },
+          .make = [](const Work& work) -> std::unique_ptr<Kernel> {
+            return std::make_unique<WinogradF32>(std::get<ConvolutionF32>(work.kind), *processor.form, size);
+          }};
+}
+
+constexpr Processor kScalar{.form = &winograd::kScalar, .is_here = [] { return true; }, .products_a_byte = 1};
+#if defined(__x86_64__)
+constexpr Processor kAvx512{
+    .form = &winograd::kAvx512, .is_here = [] { return __builtin_cpu_supports("avx512f") != 0; }, .products_a_byte = 4};
+constexpr Processor kAvx2{
+    .form = &winograd::kAvx2,
+    .is_here = [] { return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0; },
+    .products_a_byte = 2,
+    .pace = [] { return kAvx512.is_here() ? 2.0 : 1.0; }};
+#else
+constexpr Processor kAvx512{.form = &winograd::kScalar, .is_here = [] { return false; }, .products_a_byte = 1};
+constexpr Processor kAvx2 = kAvx512;
+#endif
+#if defined(__aarch64__)
+constexpr Processor kNeon{.form = &winograd::kNeon, .is_here = [] { return true; }, .products_a_byte = 1};
+#else
+constexpr Processor kNeon{.form = &winograd::kScalar, .is_here = [] { return false; }, .products_a_byte = 1};
+#endif
+
+}  // namespace
+
+const KernelRow kWinograd4F32Avx512 = row<kAvx512, 4>("winograd4_f32__avx512");
+const KernelRow kWinograd4F32Avx2 = row<kAvx2, 4>("winograd4_f32__avx2");
+const KernelRow kWinograd4F32Neon = row<kNeon, 4>("winograd4_f32__neon");
+const KernelRow kWinograd4F32Scalar = row<kScalar, 4>("winograd4_f32__scalar");
+const KernelRow kWinograd2F32Avx512 = row<kAvx512, 2>("winograd2_f32__avx512");
+const KernelRow kWinograd2F32Avx2 = row<kAvx2, 2>("winograd2_f32__avx2");
+const KernelRow kWinograd2F32Neon = row<kNeon, 2>("winograd2_f32__neon");
+const KernelRow kWinograd2F32Scalar = row<kScalar, 2>("winograd2_f32__scalar");
+
+}  // namespace kinglet::engine::kernels

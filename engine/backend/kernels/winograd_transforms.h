@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the transforms of a Winograd convolution, written once for vectors of any width: a form (winograd_form.h) gives
+// its vector, so that all forms do the same arithmetic in the same order and give the same bits.
+//
+// The polynomials are taken at 0, +-5/8, +-3/2 and infinity (size 4) and at 0, +-1 and infinity (size 2). All factors
+// are exact in float; against 0, +-1, +-2 the error of size 4 is halved (docs/decisions/0024-winograd.md).
+#pragma once
+
+#include "engine/backend/kernels/winograd_form.h"
+
+namespace kinglet::engine::kernels::winograd {
+
+// Loops over arrays that are to be registers.
+#if defined(__clang__)
+#define KINGLET_UNROLL _Pragma("unroll")
+#else
+#define KINGLET_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+inline constexpr float kA = 0.625F, kB = 1.5F;
+inline constexpr float kA2 = kA * kA, kB2 = kB * kB;
+
+// `Simd` has Vector, kLanes, load, store, set, add, subtract, multiply, min, max, fma(a, b, c) = a * b + c in one
+// rounding and fnma(a, b, c) = c - a * b.
+template <typename Simd>
+struct Lines {
+  using V = typename Simd::Vector;
+
+  static void input(const V (&from)[4], V (&to)[4]) {
+    to[0] = Simd::subtract(from[0], from[2]);
+    to[1] = Simd::add(from[1], from[2]);
+    to[2] = Simd::subtract(from[2], from[1]);
+    to[3] = Simd::subtract(from[1], from[3]);
+  }
+
+  static void input(const V (&from)[6], V (&to)[6]) {
+    const V a = Simd::set(kA);
+    const V b = Simd::set(kB);
+    const V a2 = Simd::set(kA2);
+    const V b2 = Simd::set(kB2);
+    const V both = Simd::set(kA2 + kB2);
+    const V product = Simd::set(kA2 * kB2);
+    const V even_a = Simd::fnma(b2, from[2], from[4]);
+    const V odd_a = Simd::fnma(b2, from[1], from[3]);
+    const V even_b = Simd::fnma(a2, from[2], from[4]);
+    const V odd_b = Simd::fnma(a2, from[1], from[3]);
+    to[0] = Simd::fma(product, from[0], Simd::fnma(both, from[2], from[4]));
+    to[1] = Simd::fma(a, odd_a, even_a);
+    to[2] = Simd::fnma(a, odd_a, even_a);
+    to[3] = Simd::fma(b, odd_b, even_b);
+    to[4] = Simd::fnma(b, odd_b, even_b);
+    to[5] = Simd::fma(product, from[1], Simd::fnma(both, from[3], from[5]));
+  }
+
+  static void output(const V (&from)[4], V (&to)[2]) {
+    to[0] = Simd::add(Simd::add(from[0], from[1]), from[2]);
+    to[1] = Simd::subtract(Simd::subtract(from[1], from[2]), from[3]);
+  }
+
+  static void output(const V (&from)[6], V (&to)[4]) {
+    const V sum_a = Simd::add(from[1], from[2]);
+    const V sum_b = Simd::add(from[3], from[4]);
+    const V difference_a = Simd::subtract(from[1], from[2]);
+    const V difference_b = Simd::subtract(from[3], from[4]);
+    to[0] = Simd::add(Simd::add(from[0], sum_a), sum_b);
+    to[1] = Simd::fma(Simd::set(kA), difference_a, Simd::multiply(Simd::set(kB), difference_b));
+    to[2] = Simd::fma(Simd::set(kA2), sum_a, Simd::multiply(Simd::set(kB2), sum_b));
+    to[3] = Simd::fma(Simd::set(kA2 * kA), difference_a, Simd::fma(Simd::set(kB2 * kB), difference_b, from[5]));
+  }
+};
+
+template <typename Simd, std::size_t kSize>
+void transform_input(const InputTile& of) {
+  constexpr std::size_t kSide = kSize + 2;
+  using V = typename Simd::Vector;
+  const float* const* pixels = of.pixels;
+  const std::size_t step = of.point_step;
+  float* to = of.points;
+  for (std::size_t channel = 0; channel < of.channels; channel += Simd::kLanes, to += of.vector_step) {
+    V columns[kSide][kSide];
+    KINGLET_UNROLL
+    for (std::size_t x = 0; x < kSide; ++x) {
+      V line[kSide];
+      KINGLET_UNROLL
+      for (std::size_t y = 0; y < kSide; ++y) line[y] = Simd::load(pixels[y * kSide + x] + channel);
+      Lines<Simd>::input(line, columns[x]);
+    }
+    float* row = to;
+    KINGLET_UNROLL
+    for (std::size_t y = 0; y < kSide; ++y, row += kSide * step) {
+      V line[kSide];
+      V points[kSide];
+      KINGLET_UNROLL
+      for (std::size_t x = 0; x < kSide; ++x) line[x] = columns[x][y];
+      Lines<Simd>::input(line, points);
+      KINGLET_UNROLL
+      for (std::size_t x = 0; x < kSide; ++x) Simd::store(row + x * step, points[x]);
+    }
+  }
+}
+
+// The last channels of a layer may be fewer than a vector.
+template <typename Simd>
+void store_some(float* to, typename Simd::Vector numbers, std::size_t count) {
+  float whole[Simd::kLanes];
+  Simd::store(whole, numbers);
+  for (std::size_t i = 0; i < count; ++i) to[i] = whole[i];
+}
+
+template <typename Simd, std::size_t kSize>
+void transform_output(const OutputTile& of) {
+  constexpr std::size_t kSide = kSize + 2;
+  using V = typename Simd::Vector;
+  const V least = Simd::set(of.least);
+  const V most = Simd::set(of.most);
+  const std::size_t point_step = of.point_step;
+  const std::size_t pixel_step = of.pixel_step;
+  for (std::size_t channel = 0; channel < of.channels; channel += Simd::kLanes) {
+    V rows[kSize][kSide];
+    KINGLET_UNROLL
+    for (std::size_t x = 0; x < kSide; ++x) {
+      V line[kSide];
+      V column[kSize];
+      KINGLET_UNROLL
+      for (std::size_t y = 0; y < kSide; ++y) line[y] = Simd::load(of.sums + (y * kSide + x) * point_step + channel);
+      Lines<Simd>::output(line, column);
+      KINGLET_UNROLL
+      for (std::size_t y = 0; y < kSize; ++y) rows[y][x] = column[y];
+    }
+    const V bias = Simd::load(of.bias + channel);
+    const std::size_t count = of.channels - channel;
+    float* to = of.output + channel;
+    const float* added = of.added == nullptr ? nullptr : of.added + channel;
+    for (std::size_t y = 0; y < of.rows; ++y, to += of.row_step) {
+      V line[kSize];
+      Lines<Simd>::output(rows[y], line);
+      KINGLET_UNROLL
+      for (std::size_t x = 0; x < kSize; ++x) {
+        if (x >= of.columns) break;
+        V numbers = Simd::add(line[x], bias);
+        if (added != nullptr) numbers = Simd::add(numbers, Simd::load(added + x * pixel_step));
+        numbers = Simd::min(Simd::max(numbers, least), most);
+        if (count >= Simd::kLanes) {
+          Simd::store(to + x * pixel_step, numbers);
+        } else {
+          store_some<Simd>(to + x * pixel_step, numbers, count);
+        }
+      }
+      if (added != nullptr) added += of.row_step;
+    }
+  }
+}
+
+template <typename Simd, std::size_t kSize>
+inline constexpr Transforms kTransforms{.input = transform_input<Simd, kSize>, .output = transform_output<Simd, kSize>};
+
+template <typename Simd, std::size_t kTiles, std::size_t kVectors>
+void clear(typename Simd::Vector (&sums)[kTiles][kVectors]) {
+  KINGLET_UNROLL
+  for (std::size_t tile = 0; tile < kTiles; ++tile) {
+    KINGLET_UNROLL
+    for (std::size_t v = 0; v < kVectors; ++v) sums[tile][v] = Simd::set(0);
+  }
+}
+
+template <typename Simd, std::size_t kTiles, std::size_t kVectors>
+void store_all(float* to, const typename Simd::Vector (&sums)[kTiles][kVectors]) {
+  KINGLET_UNROLL
+  for (std::size_t tile = 0; tile < kTiles; ++tile) {
+    KINGLET_UNROLL
+    for (std::size_t v = 0; v < kVectors; ++v) Simd::store(to + (tile * kVectors + v) * Simd::kLanes, sums[tile][v]);
+  }
+}
+
+// For processors that read one number into all lanes as they multiply.
+template <typename Simd, std::size_t kTiles, std::size_t kVectors>
+void multiply(const Product& of) {
+  using V = typename Simd::Vector;
+  V sums[kTiles][kVectors];
+  clear<Simd>(sums);
+  const float* tiles = of.tiles;
+  const float* weights = of.weights;
+  for (std::size_t channel = 0; channel < of.channels; channel += Simd::kLanes, tiles += kTiles * Simd::kLanes) {
+    const std::size_t left = of.channels - channel;
+    const std::size_t count = left < Simd::kLanes ? left : Simd::kLanes;
+    for (std::size_t i = 0; i < count; ++i, weights += kVectors * Simd::kLanes) {
+      V factors[kVectors];
+      KINGLET_UNROLL
+      for (std::size_t v = 0; v < kVectors; ++v) factors[v] = Simd::load(weights + v * Simd::kLanes);
+      KINGLET_UNROLL
+      for (std::size_t tile = 0; tile < kTiles; ++tile) {
+        const V number = Simd::set(tiles[tile * Simd::kLanes + i]);
+        KINGLET_UNROLL
+        for (std::size_t v = 0; v < kVectors; ++v) sums[tile][v] = Simd::fma(number, factors[v], sums[tile][v]);
+      }
+    }
+  }
+  store_all<Simd>(of.sums, sums);
+}
+
+}  // namespace kinglet::engine::kernels::winograd

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes networks of the shape of torchvision's with random weights, for measuring memory and time where those are not
+at hand: batch normalisation is folded, the stride of a bottleneck is in its 3x3 layer.
+
+  networks.py resnet18|resnet50|squeezenet FILE.onnx"""
+import sys
+
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+WIDTHS = (64, 128, 256, 512)
+FIRES = [(16, 64), (16, 64), None, (32, 128), (32, 128), None, (48, 192), (48, 192), (64, 256), (64, 256)]
+
+
+class Writer:
+    def __init__(self):
+        self.random = numpy.random.default_rng(50)
+        self.nodes, self.weights = [], []
+
+    def weight(self, shape, scale):
+        name = f"w{len(self.weights)}"
+        numbers = (self.random.standard_normal(shape) * scale).astype(numpy.float32)
+        self.weights.append(numpy_helper.from_array(numbers, name))
+        return name
+
+    def node(self, kind, *inputs, **attributes):
+        out = f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, list(inputs), [out], name=f"{kind}_{len(self.nodes)}", **attributes))
+        return out
+
+    def conv(self, x, channels, to, kernel, stride=1, pad=None):
+        weight = self.weight((to, channels, kernel, kernel), (2 / (channels * kernel * kernel)) ** 0.5)
+        return self.node("Conv", x, weight, self.weight((to,), 0.01), kernel_shape=[kernel, kernel],
+                         strides=[stride, stride], pads=[kernel // 2 if pad is None else pad] * 4)
+
+    def relu_conv(self, *args, **more):
+        return self.node("Relu", self.conv(*args, **more))
+
+    def bottleneck(self, x, channels, width, stride):
+        inner = self.relu_conv(self.relu_conv(x, channels, width, 1), width, width, 3, stride)
+        return self.ended(x, channels, self.conv(inner, width, 4 * width, 1), 4 * width, stride)
+
+    def basic_block(self, x, channels, width, stride):
+        inner = self.conv(self.relu_conv(x, channels, width, 3, stride), width, width, 3)
+        return self.ended(x, channels, inner, width, stride)
+
+    def ended(self, x, channels, inner, to, stride):
+        beside = x if channels == to else self.conv(x, channels, to, 1, stride)
+        return self.node("Relu", self.node("Add", inner, beside))
+
+    def fire(self, x, channels, squeezed, to):
+        x = self.relu_conv(x, channels, squeezed, 1)
+        return self.node("Concat", self.relu_conv(x, squeezed, to, 1), self.relu_conv(x, squeezed, to, 3), axis=1)
+
+
+def resnet(writer, block, counts, widening):
+    x = writer.relu_conv("image", 3, 64, 7, 2)
+    x = writer.node("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
+    channels = 64
+    for width, count in zip(WIDTHS, counts):
+        for i in range(count):
+            x = block(x, channels, width, 2 if i == 0 and width > 64 else 1)
+            channels = widening * width
+    x = writer.node("Flatten", writer.node("GlobalAveragePool", x))
+    return writer.node("Gemm", x, writer.weight((1000, channels), 0.02), writer.weight((1000,), 0.01), transB=1)
+
+
+def squeezenet(writer):
+    x, channels = writer.relu_conv("image", 3, 64, 3, 2, pad=0), 64
+    for fire in [None] + FIRES:
+        if fire is None:
+            x = writer.node("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1)
+        else:
+            x, channels = writer.fire(x, channels, *fire), 2 * fire[1]
+    return writer.node("Flatten", writer.node("GlobalAveragePool", writer.relu_conv(x, channels, 1000, 1)))
+
+
+def main():
+    writer = Writer()
+    x = {"resnet18": lambda: resnet(writer, writer.basic_block, (2, 2, 2, 2), 1),
+         "resnet50": lambda: resnet(writer, writer.bottleneck, (3, 4, 6, 3), 4),
+         "squeezenet": lambda: squeezenet(writer)}[sys.argv[1]]()
+    graph = helper.make_graph(
+        writer.nodes, sys.argv[1], [helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, 3, 224, 224])],
+        [helper.make_tensor_value_info(x, TensorProto.FLOAT, [1, 1000])], writer.weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(model)
+    onnx.save(model, sys.argv[2])
+
+
+main()
