@@ -322,11 +322,11 @@ constexpr KernelRow row(std::string_view name) {
 constexpr Processor kScalar{.form = &winograd::kScalar, .is_here = [] { return true; }, .products_a_byte = 1};
 #if defined(__x86_64__)
 constexpr Processor kAvx512{
-    .form = &winograd::kAvx512, .is_here = [] { return __builtin_cpu_supports("avx512f") != 0; }, .products_a_byte = 4};
+    .form = &winograd::kAvx512, .is_here = [] { return __builtin_cpu_supports("avx512f") != 0; }, .products_a_byte = 8};
 constexpr Processor kAvx2{
     .form = &winograd::kAvx2,
     .is_here = [] { return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0; },
-    .products_a_byte = 2,
+    .products_a_byte = 4,
     .pace = [] { return kAvx512.is_here() ? 2.0 : 1.0; }};
 #else
 constexpr Processor kAvx512{.form = &winograd::kScalar, .is_here = [] { return false; }, .products_a_byte = 1};
