@@ -20,6 +20,7 @@ namespace kinglet::store {
 struct StoreOptions {
   std::filesystem::path folder;  // made if its parent is there; empty: memory only
   RetentionRule retention;
+  std::uint64_t first_days = 0;      // before visits on so many local days no bird is called the first of its kind
   Bytes write_budget{100ULL << 20};  // a local day
   std::chrono::milliseconds flush_interval{10'000};
   std::chrono::milliseconds silent_after{15'000};  // of work of the writer: then the disk is said to hang

@@ -44,6 +44,7 @@ class Shared {
   std::atomic<bool> writable{false};         // the writer has it open
   std::atomic<bool> takes_clips{false};      // one given now would be written
   std::atomic<bool> suspicion{false};        // a reader met damage
+  std::atomic<bool> knows_birds{false};      // there were visits on first_days days before today
   Pulse pulse{"store"};                      // of the writer
 
   // Says what is new in the log.

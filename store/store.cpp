@@ -222,7 +222,17 @@ Result<void> Store::flush() {
 // A reader that is open already can read from a disk that has become full, where none could be opened.
 void Store::refresh_reader() {
   MutexLock lock(reader_mutex_);
-  (void)prepare_reader();
+  if (prepare_reader()) look_at_days();
+}
+
+// The days before today change once a day; the number of their visits is small as long as they are counted.
+void Store::look_at_days() {
+  std::string today = shared_.options.zone.local_hour(shared_.options.now()).day;
+  if (today == looked_on_) return;
+  const Result<bool> known = reader_->knows_birds(today);
+  if (!known) return;
+  shared_.knows_birds = *known;
+  looked_on_ = std::move(today);
 }
 
 std::optional<Queries> Store::open_reader() const {
@@ -239,6 +249,7 @@ Result<void> Store::prepare_reader() {
     counted_at_ = ~0ULL;
     if (shared_.readable) reader_ = open_reader();
     if (!reader_) reader_ = KINGLET_TRY(Queries::in_memory());
+    reader_->call_first_after(shared_.options.first_days);
     reader_generation_ = generation;
   }
   return reader_->show(shared_.pending.all());

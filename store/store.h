@@ -82,6 +82,8 @@ class Store {
   // kNotFound: there is no such visit, or it never had such a picture. kUnavailable: it had one, which is gone.
   [[nodiscard]] Result<std::string> picture(std::string_view id, Picture kind);
 
+  // Is a bird that was not here before a new one, or were there visits on fewer days than first_days? Never waits.
+  [[nodiscard]] bool knows_birds() const { return shared_.knows_birds; }
   // Would a clip that comes now be written? Not without a disk or when the day's budget is for other things. Never
   // waits.
   [[nodiscard]] bool takes_clips() const { return shared_.takes_clips; }
@@ -116,6 +118,7 @@ class Store {
   template <typename T>
   [[nodiscard]] Result<T> ask(const std::function<Result<T>(Queries&)>& question);
   [[nodiscard]] Result<void> prepare_reader() KINGLET_REQUIRES(reader_mutex_);
+  void look_at_days() KINGLET_REQUIRES(reader_mutex_);
   [[nodiscard]] std::optional<Queries> open_reader() const;
 
   const std::string boot_tag_;
@@ -134,6 +137,7 @@ class Store {
   std::uint64_t reader_generation_ KINGLET_GUARDED_BY(reader_mutex_) = 0;
   std::uint64_t counted_at_ KINGLET_GUARDED_BY(reader_mutex_) = ~0ULL;  // change_count() of visit_count_
   std::uint64_t visit_count_ KINGLET_GUARDED_BY(reader_mutex_) = 0;
+  std::string looked_on_ KINGLET_GUARDED_BY(reader_mutex_);  // the day of knows_birds
 
   std::jthread thread_;  // last: joined first
 };

@@ -32,6 +32,7 @@ struct TrackerOptions {
   std::string model_name;
   std::string model_digest;
   std::function<std::uint64_t()> next_seq;  // a number for a new visit; empty: 1, 2 and so on
+  std::function<bool()> knows_birds;        // is a bird that was not here before a new one? Empty: all are, so none is
   LastSeen last_seen;
 };
 

@@ -191,6 +191,7 @@ std::optional<FrameLine> AppParts::first_line(Result<LineModel> classifier, cons
 FrameLine AppParts::make_line(LineModel classifier, LineOptions options) {
   std::vector<std::string> warnings;
   options.track.next_seq = [this] { return history.next_seq(); };
+  options.track.knows_birds = [this] { return history.knows_birds(); };
   options.track.last_seen = last_seen();
   FrameLine line(
       std::move(classifier), std::move(options), ids,

@@ -85,6 +85,7 @@ Result<store::StoreOptions> store_options(const config::Config& config, LogSink 
   options.retention.keep_visits = config.visits.keep_for;
   options.retention.keep_frames = config.privacy.keep_full_frames;
   options.retention.quota = config.store.quota;
+  options.first_days = static_cast<std::uint64_t>(config.visits.first_days);
   options.write_budget = config.store.write_budget;
   options.flush_interval = config.store.flush_interval;
   options.zone = KINGLET_TRY(zone_of(config));

@@ -170,8 +170,17 @@ Result<VisitView> Queries::view_of(VisitRow row) {
       KINGLET_TRY(database_.prepare("SELECT EXISTS(SELECT 1 FROM all_visits WHERE counted_as = ?1 AND seq < ?2) OR "
                                     "EXISTS(SELECT 1 FROM main.past_species WHERE species_id = ?1)"));
   before.bind(1, species).bind(2, view.row.visit.seq);
-  view.first_ever = KINGLET_TRY(before.step()) && before.integer(0) == 0;
+  if (!KINGLET_TRY(before.step()) || before.integer(0) != 0) return view;
+  view.first_ever = KINGLET_TRY(knows_birds(view.row.began.day));
   return view;
+}
+
+Result<bool> Queries::knows_birds(std::string_view day) {
+  if (first_days_ == 0) return true;
+  Statement days =
+      KINGLET_TRY(database_.prepare("SELECT count(*) FROM (SELECT DISTINCT day FROM counts WHERE day < ?1 LIMIT ?2)"));
+  days.bind(1, day).bind(2, first_days_);
+  return KINGLET_TRY(days.step()) && days.natural(0) >= first_days_;
 }
 
 Result<std::optional<WallTime>> Queries::started_at(std::uint64_t seq) {

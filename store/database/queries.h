@@ -79,6 +79,11 @@ class Queries {
   // Nothing but what waits.
   [[nodiscard]] static Result<Queries> in_memory();
 
+  // A first visit is first_ever when there were visits on so many days before its own.
+  void call_first_after(std::uint64_t days) { first_days_ = days; }
+  // Were there visits on so many days before this one?
+  [[nodiscard]] Result<bool> knows_birds(std::string_view day);
+
   // From now on the answers show `waiting` in the place of the same rows on the disk.
   [[nodiscard]] Result<void> show(std::span<const std::shared_ptr<const PendingVisit>> waiting);
 
@@ -108,6 +113,7 @@ class Queries {
   [[nodiscard]] Result<std::vector<Confusion>> confusions(const std::string& species_id);
 
   Database database_;
+  std::uint64_t first_days_ = 0;
   std::uint64_t shown_version_ = 0;
   std::set<std::uint64_t> shown_;  // seq
 };

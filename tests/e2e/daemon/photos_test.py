@@ -225,7 +225,8 @@ class Visitors(ScratchFolder):
         visits, outcomes, metrics = self.look_at("bald_eagle.jpg")
         self.assertEqual([visit["species_id"] for visit in visits], ["haliaeetus-leucocephalus"])
         self.assertEqual(visits[0]["scientific_name"], "Haliaeetus leucocephalus")
-        self.assertTrue(visits[0]["first_ever"])
+        self.assertEqual([visits[0][member] for member in ("first_today", "first_ever", "unusual")], [True, False, False],
+                         "on a first day all are new, so none is")
         self.assertGreaterEqual(outcomes["accepted"], 15)
         self.assertIn("\nkinglet_visits_total 1\n", metrics)
 

@@ -327,6 +327,38 @@ TEST_F(StoreTest, VisitsTellHowManyOfTheirKindCameOnTheirDay) {
   EXPECT_EQ(first_ever, (std::vector{true, false, false, false}));
 }
 
+TEST_F(StoreTest, NobodyIsTheFirstEverBeforeThereWereEnoughDays) {
+  StoreOptions options = quiet_options(folder_.path());
+  options.first_days = 3;
+  open(options);
+  const auto first_ever = [&](const std::string& species, int day) {
+    const std::uint64_t seq = put_visits(store(), 1, species, morning() + hours(24 * day)).back();
+    EXPECT_TRUE(store().flush());
+    return (*store().visit(visit_id(seq)))->first_ever;
+  };
+  EXPECT_FALSE(first_ever("turdus-merula", 0));
+  EXPECT_FALSE(first_ever("parus-major", 0)) << "many visits of one day are one day";
+  EXPECT_FALSE(first_ever("parus-major", 30)) << "and a month without visits is no day at all";
+  EXPECT_FALSE(first_ever("erithacus-rubecula", 31)) << "two days before this one";
+  EXPECT_TRUE(first_ever("regulus-regulus", 32)) << "three days before this one, and never here";
+  EXPECT_FALSE(first_ever("parus-major", 33));
+}
+
+TEST_F(StoreTest, WhatIsCalledNewIsKnownFromThePastWithoutAsking) {
+  StoreOptions options = quiet_options(folder_.path());
+  options.first_days = 2;
+  open(options);
+  put_visits(store(), 1, "turdus-merula", morning() - hours(48));
+  put_visits(store(), 1, "turdus-merula", morning());
+  ASSERT_OK(store().flush());
+  open(options);
+  EXPECT_FALSE(store().knows_birds()) << "today does not count";
+  put_visits(store(), 1, "turdus-merula", morning() - hours(24));
+  ASSERT_OK(store().flush());
+  open(options);
+  EXPECT_TRUE(store().knows_birds());
+}
+
 TEST_F(StoreTest, SpeciesHaveTheirCountsTimesAndBestVisit) {
   open();
   put_visits(store(), 1, "turdus-merula", morning());

@@ -21,8 +21,8 @@ const WallTime kNoon{std::chrono::sys_days(std::chrono::year(2026) / 5 / 4) + st
 
 class TrackerTest : public ::testing::Test {
  protected:
-  // 'm' blackbird, 'p' song thrush, 't' the genus of both, 'r' robin, 's' swift (unusual), '.' an abstention, '-' nobody
-  // there. A capital: that look alone says so, while all looks together do not yet.
+  // 'm' blackbird, 'p' song thrush, 't' the genus of both, 'r' robin, 's' swift (unusual), '.' an abstention, '-'
+  // nobody there. A capital: that look alone says so, while all looks together do not yet.
   void frames(std::string_view script) {
     for (const char letter : script) {
       frame(letter);
@@ -103,7 +103,9 @@ class TrackerTest : public ::testing::Test {
                                      "t.tsv")
                      .value())
           .value());
+  bool knows_birds_ = true;
   TrackerOptions options_{
+      .knows_birds = [this] { return knows_birds_; },
       .last_seen = {{"turdus-merula", kNoon}, {"robin", kNoon}, {"turdus", kNoon}, {"swift", kNoon}}};
   IdMaker ids_{1};
   std::array<Ulid, 4> tracks_{ids_.next(kNoon), ids_.next(kNoon), ids_.next(kNoon), ids_.next(kNoon)};
@@ -132,8 +134,9 @@ TEST_F(TrackerTest, WhatAllLooksSayNamesNobodyWhileTheNewestLookSaysAnother) {
 TEST_F(TrackerTest, SeveralBirdsAreSeveralVisits) {
   frames_of({"mmmmmm", "  rrrr"});
   tracker().finish();
-  EXPECT_THAT(events_, ElementsAre("start 1 turdus-merula at 0.0 for 0.0: 1 of 1", "start 2 robin at 0.2 for 0.0: 1 of 1",
-                                   "end 1 turdus-merula at 0.0 for 0.5: 6 of 6", "end 2 robin at 0.2 for 0.3: 4 of 4"));
+  EXPECT_THAT(events_,
+              ElementsAre("start 1 turdus-merula at 0.0 for 0.0: 1 of 1", "start 2 robin at 0.2 for 0.0: 1 of 1",
+                          "end 1 turdus-merula at 0.0 for 0.5: 6 of 6", "end 2 robin at 0.2 for 0.3: 4 of 4"));
 }
 
 TEST_F(TrackerTest, TwoOfOneSpeciesAreOneVisitThatCountsThem) {
@@ -175,7 +178,8 @@ TEST_F(TrackerTest, AMistakeOfTheFirstGlanceIsMended) {
 TEST_F(TrackerTest, AnotherNameForWhatWasSureIsAnotherBird) {
   one_thing_ = true;
   frames("mmmmmmmmmmmmmmmmrrr");
-  EXPECT_THAT(events_, ElementsAre("start 1 turdus-merula at 0.0 for 0.0: 1 of 1", "start 2 robin at 1.6 for 0.2: 3 of 3"));
+  EXPECT_THAT(events_,
+              ElementsAre("start 1 turdus-merula at 0.0 for 0.0: 1 of 1", "start 2 robin at 1.6 for 0.2: 3 of 3"));
 }
 
 TEST_F(TrackerTest, AVisitEndsWithItsLastFrameAfterTheTime) {
@@ -352,6 +356,18 @@ TEST_F(TrackerTest, UnusualAndFirstVisitorsAreMarked) {
   wait(std::chrono::hours(24 * 91));
   frames("mmm");
   EXPECT_TRUE(visits_[5].unusual) << "the first of the season";
+}
+
+TEST_F(TrackerTest, NobodyIsNewWhileAllAre) {
+  knows_birds_ = false;
+  frames("ppp");
+  EXPECT_FALSE(visits_[1].unusual) << "the first song thrush, and of all the others as well";
+  wait(seconds(20));
+  frames("sss");
+  EXPECT_TRUE(visits_[2].unusual) << "for another reason than being new: the answers say so";
+  wait(std::chrono::hours(24 * 91));
+  frames("mmm");
+  EXPECT_FALSE(visits_[3].unusual) << "how long it was away is not known either";
 }
 
 TEST_F(TrackerTest, AnOpenVisitGoesOnUnderOtherTimes) {
