@@ -174,8 +174,8 @@ Result<int> calibrate(const Options& options, Output& out) {
                             printable(meaning.name, 60), to_string(meaning.meaning)),
                 options.model.model);
   }
-  const std::vector<visits::SpeciesRow> rows =
-      KINGLET_TRY(visits::read_species_tables(options.model.model, config.model.species, config.model.names));
+  const std::vector<visits::SpeciesRow> rows = KINGLET_TRY(
+      visits::read_species_tables(options.model.model, {.species = config.model.species, .names = config.model.names}));
   const visits::Taxa taxa = KINGLET_TRY(visits::Taxa::make(pipeline.model().labels(), rows));
   const Given given = KINGLET_TRY(options.visits ? of_visits(options, config, taxa, out) : of_folder(options));
   const Read read = KINGLET_TRY(classify_all(given, pipeline, taxa, out));

@@ -77,7 +77,7 @@ Result<Json> model_json(const std::string& path) {
 
 // What the daemon would decide with its default settings.
 Result<visits::Decider> make_decider(const Options& options, const PicturePipeline& pipeline) {
-  const auto rows = KINGLET_TRY(visits::read_species_tables(options.model.model, {}, {}));
+  const auto rows = KINGLET_TRY(visits::read_species_tables(options.model.model, {}));
   auto taxa = std::make_shared<const visits::Taxa>(KINGLET_TRY(visits::Taxa::make(pipeline.model().labels(), rows)));
   std::vector<std::string> warnings;
   return visits::Decider(visits::Rule::make(std::move(taxa), {}, warnings, pipeline.model().score_nature()));

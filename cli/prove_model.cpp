@@ -38,8 +38,8 @@ void add_prove_options(CLI::App& app, ProveOptions& options) {
   app.add_option("MODEL", options.model.model, "a file")->required();
   app.add_option("--labels", options.model.labels, "in place of those beside the model");
   app.add_option("--recipe", options.model.recipe, "in place of that beside the model");
-  app.add_option("--species", options.model.species, "in place of the table beside the model");
-  app.add_option("--names", options.model.names, "common names");
+  app.add_option("--species", options.model.tables.species, "in place of the table beside the model");
+  app.add_option("--names", options.model.tables.names, "common names");
   app.add_option("--scores", options.model.output, "the output that has them");
   app.add_option("--threads", options.model.threads, "of the run")->check(CLI::PositiveNumber);
   add_child_limits(app, options.limits);

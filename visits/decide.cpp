@@ -9,6 +9,7 @@
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/base/words.h"
+#include "visits/names/match.h"
 
 namespace kinglet::visits {
 namespace {
@@ -113,15 +114,15 @@ void Rule::add_lists(const DecideOptions& options, std::vector<std::string>& war
 void Rule::add_region(const SpeciesList& region, std::vector<std::string>& warnings) {
   std::vector<std::optional<Months>> listed(entries_.size());
   std::size_t known = 0;
-  for (const auto& [name, months] : region.entries()) {
-    const std::optional<std::uint32_t> taxon = taxa_->find(name);
+  for (const auto& [id, bird] : region.entries()) {
+    const std::optional<std::uint32_t> taxon = find_listed(*taxa_, bird.name);
     if (!taxon) continue;
-    listed[*taxon] = months;
+    listed[*taxon] = bird.months;
     ++known;
   }
   if (known == 0 && !region.entries().empty()) {
     warnings.push_back(format_text("decide.region: this model knows none of its {} names, such as \"{}\"",
-                                   region.entries().size(), printable(region.entries().begin()->first, 60)));
+                                   region.entries().size(), printable(region.entries().begin()->second.name, 60)));
   }
   for (const std::uint32_t i : std::views::reverse(taxa_->deepest_first())) {
     const std::uint32_t parent = (*taxa_)[i].parent;

@@ -4,66 +4,20 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <ranges>
 #include <system_error>
 
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/numbers.h"
 #include "engine/base/text.h"
+#include "visits/lines.h"
+#include "visits/names/folded.h"
 
 namespace kinglet::visits {
 namespace {
 
-constexpr std::uint64_t kMaxBytes = std::uint64_t{4} << 20;
-
 constexpr std::array<std::string_view, 6> kColumns{"label",       "species_id", "scientific_name",
                                                    "common_name", "role",       "parent"};
-
-std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\r") {
-  const std::size_t begin = text.find_first_not_of(blanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
-}
-
-struct Line {
-  std::string_view text;  // without the line end
-  std::string where;      // file:line
-};
-
-// All but blank lines and comments. kBadData: too large, not UTF-8.
-Result<std::vector<Line>> lines_of(std::string_view text, std::string_view where) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (text.size() > kMaxBytes) {
-    return fail(ErrorCode::kBadData, format_text("table has {} bytes, the limit is {}", text.size(), kMaxBytes),
-                std::string(where));
-  }
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  std::vector<Line> lines;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    while (line.ends_with('\r')) line.remove_suffix(1);
-    if (trimmed(line).empty() || trimmed(line).starts_with('#')) continue;
-    std::string place = format_text("{}:{}", where, number);
-    std::string without_tabs(line);
-    std::ranges::replace(without_tabs, '\t', ' ');
-    if (printable(without_tabs, without_tabs.size()) != without_tabs) {
-      return fail(ErrorCode::kBadData, "the line is not UTF-8 text", std::move(place), "save the file as UTF-8");
-    }
-    lines.push_back({line, std::move(place)});
-  }
-  return lines;
-}
-
-std::vector<std::string_view> cells_of(std::string_view line, char separator) {
-  std::vector<std::string_view> cells;
-  for (const auto part : std::views::split(line, separator)) {
-    cells.push_back(trimmed(std::string_view(part.begin(), part.end())));
-  }
-  return cells;
-}
 
 // For each column of the file its place in kColumns.
 Result<std::vector<std::size_t>> read_header(const Line& line) {
@@ -153,9 +107,7 @@ Result<std::vector<SpeciesRow>> parse_species_table(std::string_view text, std::
   return rows;
 }
 
-Result<std::vector<SpeciesRow>> read_species_tables(const std::filesystem::path& model,
-                                                    const std::filesystem::path& species,
-                                                    const std::filesystem::path& names) {
+Result<std::vector<SpeciesRow>> read_species_tables(const std::filesystem::path& model, const TableFiles& files) {
   const auto read = [](const std::filesystem::path& path) -> Result<std::vector<SpeciesRow>> {
     return parse_species_table(KINGLET_TRY(read_table(path.string())), printable(path.string()));
   };
@@ -163,10 +115,18 @@ Result<std::vector<SpeciesRow>> read_species_tables(const std::filesystem::path&
   beside.replace_extension(".species.tsv");
   std::error_code ignored;
   std::vector<SpeciesRow> rows;
-  if (!species.empty() || std::filesystem::exists(beside, ignored)) {
-    rows = KINGLET_TRY(read(species.empty() ? beside : species));
+  if (!files.species.empty() || std::filesystem::exists(beside, ignored)) {
+    rows = KINGLET_TRY(read(files.species.empty() ? beside : files.species));
   }
-  if (!names.empty()) std::ranges::move(KINGLET_TRY(read(names)), std::back_inserter(rows));
+  std::vector<SpeciesRow> names;
+  if (!files.names.empty()) {
+    names = KINGLET_TRY(read(files.names));
+  } else if (!files.kept_names.empty() && std::filesystem::exists(files.kept_names, ignored)) {
+    // Of no use is no reason not to start.
+    if (auto kept = read(files.kept_names)) names = std::move(*kept);
+  }
+  for (SpeciesRow& row : names) row.owners_name = true;
+  std::ranges::move(names, std::back_inserter(rows));
   return rows;
 }
 
@@ -177,22 +137,22 @@ Result<SpeciesList> SpeciesList::parse(std::string_view text, std::string_view w
     std::string_view name = trimmed(line.text.substr(0, colon));
     const bool taken_away = name.starts_with('-');
     if (taken_away) name = trimmed(name.substr(1));
-    const std::string id = engine::slug(name);
+    const std::string id = folded(two_names(name).first);
     if (id.empty() || (taken_away && colon < line.text.size())) {
       return fail(ErrorCode::kBadData, format_text("\"{}\" is no bird of a list", printable(line.text, 60)), line.where,
                   "write such as: Turdus merula, or Apus apus: 4-8, or -Pica pica");
     }
     Months months = taken_away ? 0 : kWholeYear;
     if (colon < line.text.size()) months = KINGLET_TRY(read_months(line.text.substr(colon + 1), line));
-    list.entries_.insert_or_assign(id, months);
+    list.entries_.insert_or_assign(id, Listed{.name = std::string(name), .months = months});
   }
   return list;
 }
 
 void SpeciesList::apply(const SpeciesList& overrides) {
-  for (const auto& [id, months] : overrides.entries_) entries_.insert_or_assign(id, months);
+  for (const auto& [id, listed] : overrides.entries_) entries_.insert_or_assign(id, listed);
 }
 
-Result<std::string> read_table(const std::string& path) { return read_file(path, kMaxBytes); }
+Result<std::string> read_table(const std::string& path) { return read_file(path, kMostTableBytes); }
 
 }  // namespace kinglet::visits

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the plain tables an owner writes: what the classes of a model are, and which birds live here when. Text in, rows
-// out; '#' begins a comment line, names are compared without case, accents of writing or punctuation (engine::slug).
+// out; '#' begins a comment line, names are compared as visits/names/folded.h says.
 #pragma once
 
 #include <cstdint>
@@ -26,20 +26,36 @@ struct SpeciesRow {
   std::string common_name;
   std::string parent;  // what to name when this one is not sure but the sum of its kin is
   std::optional<engine::LabelRole> role;
+  bool owners_name = false;  // common_name is what the owner calls it, whatever the language
 };
 
 // kBadData: file:line and what was expected.
 [[nodiscard]] Result<std::vector<SpeciesRow>> parse_species_table(std::string_view text, std::string_view where);
 
-// What an owner says of a model's classes: the table `species`, or MODEL.species.tsv beside the model if there is one,
-// then the names in `names`. Empty paths: none is named. kNotFound, kBadData.
+// Empty paths: none is named.
+struct TableFiles {
+  std::filesystem::path species;     // else MODEL.species.tsv beside the model, if there is one
+  std::filesystem::path names;       // the owner's
+  std::filesystem::path kept_names;  // sent over HTTP; counts where `names` is empty; may be missing, or of no use
+
+  bool operator==(const TableFiles&) const = default;
+};
+
+// What an owner says of a model's classes: the table of species, then the names. kNotFound, kBadData.
 [[nodiscard]] Result<std::vector<SpeciesRow>> read_species_tables(const std::filesystem::path& model,
-                                                                  const std::filesystem::path& species,
-                                                                  const std::filesystem::path& names);
+                                                                  const TableFiles& files);
 
 // Bit 0 is January.
 using Months = std::uint16_t;
 inline constexpr Months kWholeYear = 0x0FFF;
+
+// A bird of a list as it was written: by any name, or by two, "Passer domesticus (House Sparrow)".
+struct Listed {
+  std::string name;
+  Months months = kWholeYear;  // none: taken away
+
+  bool operator==(const Listed&) const = default;
+};
 
 // The birds of a region, a line each: "Turdus merula", "Apus apus: 4-8", "Fringilla montifringilla: 10-3, 4", where the
 // numbers are months. "-Pica pica" takes a bird of an earlier line or list away. A genus stands for all its species.
@@ -50,11 +66,11 @@ class SpeciesList {
   // What `overrides` says of a bird counts instead of what this list says.
   void apply(const SpeciesList& overrides);
 
-  // By slug; no months: taken away.
-  [[nodiscard]] const std::map<std::string, Months, std::less<>>& entries() const { return entries_; }
+  // By the name as it is compared (visits/names/folded.h).
+  [[nodiscard]] const std::map<std::string, Listed, std::less<>>& entries() const { return entries_; }
 
  private:
-  std::map<std::string, Months, std::less<>> entries_;
+  std::map<std::string, Listed, std::less<>> entries_;
 };
 
 // kNotFound, kBadData.

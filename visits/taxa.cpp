@@ -8,6 +8,8 @@
 
 #include "engine/base/format.h"
 #include "engine/base/text.h"
+#include "visits/names/bird_names.h"
+#include "visits/names/folded.h"
 
 namespace kinglet::visits {
 namespace {
@@ -41,6 +43,7 @@ struct ClassRow {
   std::string common_name;
   std::string parent;
   engine::LabelRole role = engine::LabelRole::kSpecies;
+  bool owners_name = false;
 };
 
 ClassRow row_of(const engine::Label& label) {
@@ -88,6 +91,7 @@ class TaxaMaker {
       if (!change.species_id.empty()) row.species_id = engine::slug(change.species_id);
       if (!change.common_name.empty()) {
         earlier_names_.emplace_back(std::exchange(row.common_name, change.common_name), i);
+        row.owners_name = change.owners_name;
       }
       if (!change.parent.empty()) row.parent = change.parent;
       if (change.role) row.role = *change.role;
@@ -129,6 +133,7 @@ class TaxaMaker {
                             .label = std::move(row.label),
                             .scientific_name = std::move(row.scientific_name),
                             .common_name = std::move(row.common_name),
+                            .owners_name = row.owners_name,
                             .role = row.role});
       parents_.push_back(std::move(row.parent));
     }
@@ -164,7 +169,9 @@ class TaxaMaker {
   void name_parents() {
     for (const SpeciesRow& row : of_no_class_) {
       const auto place = ids_.find(engine::slug(row.species_id.empty() ? row.scientific_name : row.species_id));
-      if (place != ids_.end() && !row.common_name.empty()) out_.taxa_[place->second].common_name = row.common_name;
+      if (place == ids_.end() || row.common_name.empty()) continue;
+      out_.taxa_[place->second].common_name = row.common_name;
+      out_.taxa_[place->second].owners_name = row.owners_name;
     }
   }
 
@@ -189,14 +196,20 @@ class TaxaMaker {
 
   void index_names() {
     const auto add = [&](std::string_view name, std::uint32_t index) {
-      if (std::string id = engine::slug(name); !id.empty()) out_.by_slug_.try_emplace(std::move(id), index);
+      if (std::string id = folded(name); !id.empty()) out_.by_name_.try_emplace(std::move(id), index);
     };
+    for (std::uint32_t i = 0; i < out_.taxa_.size(); ++i) out_.by_name_.try_emplace(out_.taxa_[i].species_id, i);
     for (const std::string Taxon::* name :
          {&Taxon::species_id, &Taxon::scientific_name, &Taxon::common_name, &Taxon::label}) {
       for (std::uint32_t i = 0; i < out_.taxa_.size(); ++i) add(out_.taxa_[i].*name, i);
     }
     for (const auto& [name, index] : earlier_names_) add(name, out_.of_class_[index]);
     for (std::uint32_t i = 0; i < labels_.size(); ++i) add(labels_[i], out_.of_class_[i]);
+    for (std::uint32_t i = 0; i < out_.taxa_.size(); ++i) {
+      const BirdNames* names = find_bird_names(out_.taxa_[i].species_id);
+      if (names == nullptr) continue;
+      for (const std::string_view name : names->names) add(name, i);
+    }
   }
 
   std::vector<std::string> labels_;
@@ -207,6 +220,12 @@ class TaxaMaker {
   std::unordered_map<std::string, std::uint32_t> ids_;
   Taxa out_;
 };
+
+std::string_view name_in(const Taxon& taxon, std::string_view language) {
+  if (taxon.owners_name) return taxon.common_name;
+  const std::string_view name = bird_name(taxon.species_id, language);
+  return name.empty() ? std::string_view(taxon.common_name) : name;
+}
 
 Result<Taxa> Taxa::make(const engine::Labels& labels, std::span<const SpeciesRow> rows) {
   TaxaMaker maker(labels);
@@ -222,17 +241,17 @@ bool Taxa::within(std::uint32_t taxon, std::uint32_t ancestor) const {
 }
 
 std::optional<std::uint32_t> Taxa::find(std::string_view name) const {
-  const auto found = by_slug_.find(engine::slug(name));
-  if (found == by_slug_.end()) return std::nullopt;
+  const auto found = by_name_.find(folded(name));
+  if (found == by_name_.end()) return std::nullopt;
   return found->second;
 }
 
 std::string_view Taxa::nearest(std::string_view name) const {
   std::vector<std::string_view> names;
-  names.reserve(by_slug_.size());
-  for (const auto& [slug, taxon] : by_slug_) names.push_back(slug);
+  names.reserve(by_name_.size());
+  for (const auto& [known, taxon] : by_name_) names.push_back(known);
   std::ranges::sort(names);  // of two that are as near, always the same
-  return nearest_name(engine::slug(name), names);
+  return nearest_name(folded(name), names);
 }
 
 }  // namespace kinglet::visits

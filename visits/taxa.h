@@ -24,11 +24,16 @@ struct Taxon {
   std::string label;            // as the label file has it, without "(male)" and the like; of a genus its name
   std::string scientific_name;  // empty for a label without one
   std::string common_name;
+  bool owners_name = false;  // common_name is the owner's word
   engine::LabelRole role = engine::LabelRole::kSpecies;
   std::uint32_t parent = kNoTaxon;
   std::uint32_t child_count = 0;
   std::vector<std::uint32_t> classes;  // of the model; empty where only children have some
 };
+
+// What it is called in a language ("de"): the owner's word, else the name that comes with the program, else
+// common_name.
+[[nodiscard]] std::string_view name_in(const Taxon& taxon, std::string_view language);
 
 // Immutable; shared by threads.
 class Taxa {
@@ -46,8 +51,8 @@ class Taxa {
 
   // Is `taxon` the same as `ancestor`, or below it?
   [[nodiscard]] bool within(std::uint32_t taxon, std::uint32_t ancestor) const;
-  // By species_id, scientific name, common name (also the one that a row replaced) or label; case and punctuation do
-  // not count.
+  // By species_id, scientific name, common name (also the one that a row replaced), label, or what it is called in a
+  // language of the page; compared as visits/names/folded.h says.
   [[nodiscard]] std::optional<std::uint32_t> find(std::string_view name) const;
   // The nearest name that find() knows, for messages; may be empty.
   [[nodiscard]] std::string_view nearest(std::string_view name) const;
@@ -57,7 +62,7 @@ class Taxa {
   std::size_t leaf_count_ = 0;
   std::vector<std::uint32_t> of_class_;
   std::vector<std::uint32_t> deepest_first_;
-  std::unordered_map<std::string, std::uint32_t> by_slug_;
+  std::unordered_map<std::string, std::uint32_t> by_name_;
 
   friend class TaxaMaker;
 };

@@ -41,7 +41,7 @@ Result<KeeperOptions> keeper_options(const config::Config& config, const fs::pat
                         .state_folder = state_folder,
                         .configured_path = config.model.path.string(),
                         .configured = {},
-                        .names = config.model.names,
+                        .tables = name_tables(config),
                         .threads = config.inference.threads,
                         .pool = pool,
                         .prover = std::make_shared<ModelProver>(ProverOptions{.state_folder = state_folder}),

@@ -72,6 +72,10 @@ AppParts::AppParts(const config::Config& config, const AppOptions& options, Resu
       settings_keeper(
           {.load = options.load, .folder = state_folder, .kept = options.settings, .trouble = options.settings_trouble},
           settings, [this](const auto& change, const auto& wanted) { take_up(change, wanted); }, log),
+      bird_lists({.folder = state_folder,
+                  .settings = [this] { return settings.list(); },
+                  .take_up = [this](http::BirdList list) { return take_up(list); },
+                  .log = log}),
       history(with_clock(std::move(store_options))),
       tokens(state_folder, log),
       door(std::move(door_options), tokens, log),
@@ -125,6 +129,7 @@ http::Views AppParts::make_views(const config::Config& config) {
           http::AccessView{.door = door, .page = [this] { return page; }},
           http::ConfigView{.desk = settings_keeper,
                            .check_settings = [](const std::string& toml) { return faults_of_text(toml, "body"); }},
+          http::BirdListsView{.desk = bird_lists, .models = models},
           http::ControlView{.set_paused =
                                 [this](bool paused) {
                                   pipeline.set_paused(paused);
@@ -251,6 +256,23 @@ void AppParts::take_up(const LiveSettings::Change& change, const config::Loaded&
   log_book.set_level(wanted.config.log.level);
   if (set_log_level) set_log_level(wanted.config.log.level);
   if (change.camera_settle) capture.reopen(change.camera_settle);
+}
+
+Result<void> AppParts::take_up(http::BirdList list) {
+  if (list == http::BirdList::kNames) {
+    if (const auto facts = models.facts()) pipeline.rename(KINGLET_TRY(read_names_again(*facts)));
+    return {};
+  }
+  Result<void> taken;
+  settings_keeper.in_turn([&] {
+    Result<LineOptions> line = settings.line_now();
+    if (line) {
+      pipeline.adopt(std::move(*line));
+    } else {
+      taken = std::unexpected(std::move(line).error());
+    }
+  });
+  return taken;
 }
 
 void AppParts::note_throughput(SteadyTime now) {

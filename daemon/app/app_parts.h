@@ -22,6 +22,7 @@
 #include "daemon/answer/unnamed_tracks.h"
 #include "daemon/answer/visit_predictions.h"
 #include "daemon/app/app.h"
+#include "daemon/app/bird_lists.h"
 #include "daemon/app/integrations.h"
 #include "daemon/app/live_settings.h"
 #include "daemon/app/settings_keeper.h"
@@ -94,6 +95,8 @@ struct AppParts {
   void keep_scene_from_real_models();
   [[nodiscard]] DoctorInput doctor_input() const;
   void take_up(const LiveSettings::Change& change, const config::Loaded& wanted);
+  // A list of birds was changed on the disk.
+  [[nodiscard]] Result<void> take_up(http::BirdList list);
 
   LogBook log_book;
   const LogSink log;
@@ -108,6 +111,7 @@ struct AppParts {
   std::atomic<bool> ends = false;
   const backup::Desk backup_desk;
   SettingsKeeper settings_keeper;
+  BirdLists bird_lists;
   store::Store history;  // makes the folder
   TokenBook tokens;
   http::Door door;

@@ -25,6 +25,15 @@ TrialRule LiveSettings::trial_rule() const {
           .most_time = config_.model.trial_time};
 }
 
+Result<LineOptions> LiveSettings::line_now() const {
+  config::Config config;
+  {
+    MutexLock lock(mutex_);
+    config = config_;
+  }
+  return line_options(config);
+}
+
 namespace {
 
 // What is the same for every configuration.
@@ -70,8 +79,8 @@ LiveSettings::Change LiveSettings::take_up(const config::Loaded& wanted, const L
   Change change;
   MutexLock lock(mutex_);
   const std::vector<config::Key>& table = config::key_table();
-  // What the lists of birds say may be other than before where their names are the same.
-  if (!wanted.config.decide.region.empty()) change.line = line;
+  // What the list of birds says may be other than before where its file is the same.
+  if (line.decide.region) change.line = line;
   for (std::size_t i = 0; i < table.size(); ++i) {
     const config::Key& key = table[i];
     const std::string value = key.value_text(wanted.config);

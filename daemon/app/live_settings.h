@@ -24,6 +24,8 @@ class LiveSettings {
 
   [[nodiscard]] camera::SourceOptions source() const;
   [[nodiscard]] TrialRule trial_rule() const;  // the owner's word on models that are to take the place of another
+  // With the lists of birds as their files are now: kNotFound, kBadData.
+  [[nodiscard]] Result<LineOptions> line_now() const;
   // Every key, in the order of the table.
   [[nodiscard]] std::vector<http::Setting> list() const;
 

@@ -243,6 +243,11 @@ std::expected<void, SettingsRefusal> SettingsKeeper::undo(const SettingsWish& wi
   return {};
 }
 
+void SettingsKeeper::in_turn(const std::function<void()>& task) {
+  MutexLock turn(turn_);
+  task();
+}
+
 std::expected<config::Loaded, config::Faults> SettingsKeeper::reload(const std::function<Result<void>()>& before) {
   MutexLock turn(turn_);
   auto loaded = load_settings(options_.load);

@@ -34,6 +34,9 @@ class SettingsKeeper final : public http::SettingsDesk {
   // SIGHUP: all of it read again. `before` comes between reading and taking up; its error takes up nothing.
   [[nodiscard]] std::expected<config::Loaded, config::Faults> reload(const std::function<Result<void>()>& before);
 
+  // Runs while no settings are changed or read again.
+  void in_turn(const std::function<void()>& task);
+
   [[nodiscard]] std::vector<http::Setting> list() const override { return live_.list(); }
   [[nodiscard]] State state() const override;
   [[nodiscard]] std::expected<void, http::SettingsRefusal> change(const http::SettingsWish& wish) override;

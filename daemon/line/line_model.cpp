@@ -24,8 +24,7 @@ ModelFacts facts_of(const engine::PictureModel& model, const LineModelOptions& o
                    .labels = model.labels(),
                    .labels_from_file = !model.labels_origin().empty(),
                    .taxa = {},
-                   .species = {},
-                   .names = {},
+                   .tables = {},
                    .recipe = model.recipe(),
                    .recipe_found = !model.recipe_origin().empty(),
                    .output = model.output(),
@@ -50,7 +49,7 @@ Result<LineModel> LineModel::open(const LineModelOptions& options) {
       {.threads = options.threads, .pool = options.pool})));
   ModelFacts facts = facts_of(model.model_, options);
   if (facts.digest.empty()) facts.digest = KINGLET_TRY(engine::file_digest(options.model));
-  KINGLET_TRY(read_taxa(options.species, options.names, facts));
+  KINGLET_TRY(read_taxa(options.tables, facts));
   const SteadyTime loaded_at = SteadyClock::now();
   facts.load_time = loaded_at - start;
   if (const auto warm = model.run(); !warm) return std::unexpected(warm.error());

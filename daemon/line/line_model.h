@@ -18,13 +18,12 @@ namespace kinglet::daemon {
 
 struct LineModelOptions {
   std::filesystem::path model;
-  std::filesystem::path labels;   // empty: MODEL.labels.txt beside the model, else numbered
-  std::filesystem::path recipe;   // empty: as engine::find_recipe
-  std::filesystem::path species;  // species table; empty: MODEL.species.tsv beside the model, if there is one
-  std::filesystem::path names;    // species table of common names; empty: none
-  std::string output;             // the one that has the scores; empty: engine::decide_output chooses
-  std::string name;               // empty: the file's stem
-  std::string digest;             // of the model file, where it is known; empty: it is computed
+  std::filesystem::path labels;  // empty: MODEL.labels.txt beside the model, else numbered
+  std::filesystem::path recipe;  // empty: as engine::find_recipe
+  visits::TableFiles tables;     // of species, and of common names
+  std::string output;            // the one that has the scores; empty: engine::decide_output chooses
+  std::string name;              // empty: the file's stem
+  std::string digest;            // of the model file, where it is known; empty: it is computed
   int threads = 1;
   std::shared_ptr<const engine::ThreadPool> pool;  // of those threads; empty: one of its own
   bool demonstration = false;                      // kinglet's own demonstration model

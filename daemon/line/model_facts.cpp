@@ -12,7 +12,7 @@ bool say_the_same(const visits::Taxa& one, const visits::Taxa& other) {
     const visits::Taxon& a = one[i];
     const visits::Taxon& b = other[i];
     if (a.species_id != b.species_id || a.scientific_name != b.scientific_name || a.common_name != b.common_name ||
-        a.role != b.role || a.parent != b.parent) {
+        a.owners_name != b.owners_name || a.role != b.role || a.parent != b.parent) {
       return false;
     }
   }
@@ -21,17 +21,16 @@ bool say_the_same(const visits::Taxa& one, const visits::Taxa& other) {
 
 }  // namespace
 
-Result<void> read_taxa(const std::filesystem::path& species, const std::filesystem::path& names, ModelFacts& facts) {
-  const std::vector<visits::SpeciesRow> rows = KINGLET_TRY(visits::read_species_tables(facts.path, species, names));
+Result<void> read_taxa(const visits::TableFiles& tables, ModelFacts& facts) {
+  const std::vector<visits::SpeciesRow> rows = KINGLET_TRY(visits::read_species_tables(facts.path, tables));
   facts.taxa = std::make_shared<const visits::Taxa>(KINGLET_TRY(visits::Taxa::make(facts.labels, rows)));
-  facts.species = species;
-  facts.names = names;
+  facts.tables = tables;
   return {};
 }
 
 Result<std::shared_ptr<const ModelFacts>> read_names_again(const ModelFacts& facts) {
   ModelFacts renamed = facts;
-  KINGLET_TRY(read_taxa(facts.species, facts.names, renamed));
+  KINGLET_TRY(read_taxa(facts.tables, renamed));
   if (say_the_same(*facts.taxa, *renamed.taxa)) return nullptr;
   return std::make_shared<const ModelFacts>(std::move(renamed));
 }

@@ -32,8 +32,7 @@ struct ModelFacts {
   engine::Labels labels;
   bool labels_from_file = false;
   std::shared_ptr<const visits::Taxa> taxa;
-  std::filesystem::path species;  // the tables that made them, as LineModelOptions has them
-  std::filesystem::path names;
+  visits::TableFiles tables;  // that made them
   engine::Recipe recipe;
   bool recipe_found = false;  // false: the default recipe, which may be wrong for this model
   engine::OutputMeaning output;
@@ -45,10 +44,9 @@ struct ModelFacts {
   [[nodiscard]] engine::ScoreNature score_nature() const { return output.nature(recipe.temperature); }
 };
 
-// What the classes are: the labels, then the model's own table (`species`; empty: the one beside the model), then names
-// in the user's language. Errors as of the tables.
-[[nodiscard]] Result<void> read_taxa(const std::filesystem::path& species, const std::filesystem::path& names,
-                                     ModelFacts& facts);
+// What the classes are: the labels, then the model's own table, then names in the user's language. Errors as of the
+// tables.
+[[nodiscard]] Result<void> read_taxa(const visits::TableFiles& tables, ModelFacts& facts);
 
 // The same model by the tables of species and names as their files are now; nullptr: they say what they said. Errors as
 // of the tables.

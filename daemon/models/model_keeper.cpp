@@ -34,8 +34,10 @@ std::string_view to_string(KnownModel::State state) {
 Result<std::optional<LineModelOptions>> chosen_model(const KeeperOptions& options) {
   const std::optional<ModelChoice> choice = KINGLET_TRY(read_choice(options.state_folder));
   if (!choice || choice->configured != options.configured_path) return std::nullopt;
-  return LineModelOptions{
-      .model = options.folder / choice->file, .names = options.names, .threads = options.threads, .pool = options.pool};
+  return LineModelOptions{.model = options.folder / choice->file,
+                          .tables = options.tables,
+                          .threads = options.threads,
+                          .pool = options.pool};
 }
 
 ModelKeeper::ModelKeeper(KeeperOptions options, ModelBoard& board, ModelDesk& desk, visits::IdMaker& ids, LogSink log,
@@ -130,7 +132,7 @@ std::vector<ModelFile> ModelKeeper::files() const {
 
 LineModelOptions ModelKeeper::options_for(const fs::path& path) const {
   if (is_configured(path)) return *options_.configured;
-  return {.model = path, .names = options_.names, .threads = options_.threads, .pool = options_.pool};
+  return {.model = path, .tables = options_.tables, .threads = options_.threads, .pool = options_.pool};
 }
 
 std::vector<KnownModel> ModelKeeper::list() {

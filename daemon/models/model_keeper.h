@@ -31,7 +31,7 @@ struct KeeperOptions {
   std::filesystem::path state_folder;          // what was activated is kept here; empty: until the end
   std::string configured_path;                 // model.path as the configuration has it
   std::optional<LineModelOptions> configured;  // the model of the configuration, if it names one
-  std::filesystem::path names;                 // model.names, for all models
+  visits::TableFiles tables;                   // of names, for all models
   int threads = 1;
   std::shared_ptr<const engine::ThreadPool> pool;  // of those threads, for all models; empty: each its own
   std::shared_ptr<ModelProver> prover;             // never empty; of the thread "models" once it has started

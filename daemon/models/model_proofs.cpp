@@ -85,8 +85,8 @@ Result<std::vector<fs::path>> files_read(const LineModelOptions& options, const 
   };
   wished_or_beside(options.labels, ".labels.txt");
   wished_or_beside(options.recipe, ".recipe.json");
-  wished_or_beside(options.species, ".species.tsv");
-  files.push_back(options.names);
+  wished_or_beside(options.tables.species, ".species.tsv");
+  files.push_back(options.tables.names);
   for (const std::string& name : data_files) files.push_back(KINGLET_TRY(engine::data_file_of(options.model, name)));
   return files;
 }

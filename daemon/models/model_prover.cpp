@@ -49,8 +49,8 @@ std::vector<std::string> arguments_of(const LineModelOptions& options) {
   };
   add("--labels=", options.labels);
   add("--recipe=", options.recipe);
-  add("--species=", options.species);
-  add("--names=", options.names);
+  add("--species=", options.tables.species);
+  add("--names=", options.tables.names);
   if (!options.output.empty()) words.push_back("--scores=" + options.output);
   words.insert(words.end(), {"--", options.model.string()});
   return words;

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "daemon/settings/kept_lists.h"
 #include "engine/base/text.h"
 
 namespace kinglet::daemon {
@@ -54,6 +55,13 @@ Result<std::optional<visits::SpeciesList>> region_of(const config::Config& confi
   return list;
 }
 
+std::optional<visits::SpeciesList> kept_region(const config::Config& config) {
+  const auto text = read_kept_list(state_folder_of(config), KeptList::kRegion);
+  if (!text || !*text) return std::nullopt;
+  auto list = visits::SpeciesList::parse(**text, "region.txt");
+  return list ? std::optional(std::move(*list)) : std::nullopt;
+}
+
 Result<TimeZone> zone_of(const config::Config& config) {
   Result<TimeZone> zone = TimeZone::find(config.time.zone);
   if (zone) return zone;
@@ -97,16 +105,22 @@ Result<LineModelOptions> line_model_options(const config::Config& config) {
   LineModelOptions options{.model = config.model.path,
                            .labels = config.model.labels,
                            .recipe = config.model.recipe,
-                           .species = config.model.species,
-                           .names = config.model.names,
+                           .tables = name_tables(config),
                            .output = config.model.output,
                            .name = config.model.name,
                            .threads = config.inference.threads};
+  options.tables.species = config.model.species;
   if (options.model.empty()) {
     options.model = KINGLET_TRY(demonstration_model());
     options.demonstration = true;
   }
   return options;
+}
+
+visits::TableFiles name_tables(const config::Config& config) {
+  return {.species = {},
+          .names = config.model.names,
+          .kept_names = kept_list_file(state_folder_of(config), KeptList::kNames)};
 }
 
 fs::path state_folder_of(const config::Config& config) {
@@ -144,6 +158,7 @@ Result<LineOptions> line_options(const config::Config& config) {
                     .ignore = decide.ignore,
                     .region = KINGLET_TRY(region_of(config)),
                     .unlisted = decide.unlisted == "flag" ? visits::Unlisted::kFlag : visits::Unlisted::kRefuse};
+  if (!options.decide.region) options.decide.region = kept_region(config);
   options.track.end_after = config.visits.end_after;
   options.track.new_after = config.visits.new_after;
   options.gate = {.max_fps = config.gate.max_fps,

@@ -13,6 +13,8 @@ namespace kinglet::daemon {
 
 // kNotFound: no model is named and the demonstration model is not installed.
 [[nodiscard]] Result<LineModelOptions> line_model_options(const config::Config& config);
+// Names of birds, for whatever model: the owner's, or those that were sent over HTTP.
+[[nodiscard]] visits::TableFiles name_tables(const config::Config& config);
 // systemd's StateDirectory=, or the one of the configuration. Empty: the state lives in memory.
 [[nodiscard]] std::filesystem::path state_folder_of(const config::Config& config);
 // Where models lie that the running daemon can change to; empty: nowhere.
@@ -22,6 +24,9 @@ namespace kinglet::daemon {
 [[nodiscard]] Result<LineOptions> line_options(const config::Config& config);
 // Parts of line_options: kConfig, and of the lists kNotFound and kBadData.
 [[nodiscard]] Result<std::optional<visits::SpeciesList>> region_of(const config::Config& config);
+// The list that was sent over HTTP, which counts where the configuration names none. Nothing: there is none, or none
+// that can be read, which is no reason not to start.
+[[nodiscard]] std::optional<visits::SpeciesList> kept_region(const config::Config& config);
 [[nodiscard]] Result<Schedule> schedule_of(const config::Config& config);
 [[nodiscard]] Result<RegionOptions> region_options(const config::Config& config);
 // kConfig: there is no such time zone.

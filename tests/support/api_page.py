@@ -25,7 +25,7 @@ GROUPS = [("The page", lambda path: path == "/" or path.startswith("/web")),
           ("Model", lambda path: any(f"/api/v1/{one}" in path for one in ("model", "jobs", "classify"))),
           ("State", lambda path: any(one in path for one in ("/stats", "/doctor", "/livez", "/readyz", "/healthz", "/metrics",
                                                              "/version"))),
-          ("Control", lambda path: any(f"/api/v1/{one}" in path for one in ("config", "control", "backup", "restore", "log"))),
+          ("Control", lambda path: any(f"/api/v1/{one}" in path for one in ("config", "control", "backup", "restore", "log", "region", "names"))),
           ("Access", lambda path: any(f"/api/v1/{one}" in path for one in ("session", "invitations"))),
           ("Open Inference Protocol", lambda path: path.startswith("/v2")),
           ("This document", lambda path: True)]
@@ -90,6 +90,8 @@ def curl(method, path, operation):
         words += ["-H 'Content-Type: application/toml'", "--data-binary @kinglet.toml"]
     elif name == "post_restore":
         words += ["-H 'Content-Type: application/x-tar'", "-T feeder.tar"]
+    elif media == "text/plain":
+        words += ["-H 'Content-Type: text/plain'", "--data-binary @birds.txt"]
     elif media and example is not None:
         text = json.dumps(example, ensure_ascii=False)
         words += [f"-H 'Content-Type: {media}'", f"-d '{text}'" if len(text) <= 150 else "-d @request.json"]
@@ -129,7 +131,9 @@ def operation_text(method, path, operation):
         lines.append("Parameters: " + ", ".join(query) + ".")
     lines += ["", curl(method, path, operation), ""]
     media, example = body_of(operation)
-    if example is not None and len(json.dumps(example)) > 150:
+    if media == "text/plain":
+        lines += ["`birds.txt`, such as:", "", *("    " + line for line in example.splitlines()), ""]
+    elif example is not None and len(json.dumps(example)) > 150:
         lines += ["`request.json`:", "", *("    " + line for line in written(example).split("\n")), ""]
     return [*lines, *answers(operation), ""]
 

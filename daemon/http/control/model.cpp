@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: GET /api/v1/model, /model/labels, /model/plan: what runs, and enough to repeat its preprocessing elsewhere.
+#include <algorithm>
 #include <format>
 
 #include "daemon/http/message/problem.h"
@@ -7,6 +8,8 @@
 #include "daemon/http/routes/routes.h"
 #include "daemon/models/model_board.h"
 #include "engine/base/format.h"
+#include "engine/base/text.h"
+#include "visits/names/bird_names.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -97,6 +100,11 @@ Reply get_model(const ModelsView& view, const Call& /*call*/) {
 Reply get_model_labels(const ModelsView& view, const Call& call) {
   const auto model = view.models.facts();
   if (!model) return no_model(view);
+  const std::optional<std::string_view> language = call.query_value("language");
+  if (language && *language != "en" && !std::ranges::contains(visits::kNameLanguages, *language)) {
+    return problem("bad-parameter", format_text("language is \"{}\"", printable(*language, 20)),
+                   "expected en, de, fr, es, ja or zh");
+  }
   Json items = Json::array();
   const visits::Taxa& taxa = *model->taxa;
   for (std::size_t index = 0; index < model->labels.size(); ++index) {
@@ -104,6 +112,7 @@ Reply get_model_labels(const ModelsView& view, const Call& call) {
     Json item{{"index", index}, {"species_id", taxon.species_id}, {"label", model->labels[index].text}};
     if (!taxon.scientific_name.empty()) item["scientific_name"] = taxon.scientific_name;
     item["common_name"] = taxon.common_name;
+    if (language) item["name"] = visits::name_in(taxon, *language);
     if (taxon.parent != visits::kNoTaxon) item["parent"] = taxa[taxon.parent].species_id;
     item["role"] = taxon.role == engine::LabelRole::kBackground ? "background"
                    : taxon.role == engine::LabelRole::kSpecies  ? "species"

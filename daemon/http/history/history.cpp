@@ -11,6 +11,7 @@
 #include "engine/base/format.h"
 #include "engine/base/local_time.h"
 #include "store/store.h"
+#include "visits/names/bird_names.h"
 #include "visits/taxa.h"
 
 namespace kinglet::daemon::http {
@@ -43,6 +44,15 @@ void add_detail(Json& json, const HistoryView& view, store::SpeciesDetail detail
     other["was_really"] = one.was_really;
     confusions.push_back(std::move(other));
   }
+}
+
+// By language, as far as they come with the program.
+Json names_json(const visits::BirdNames& bird) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < visits::kNameLanguages.size(); ++i) {
+    if (!bird.names.at(i).empty()) json[std::string(visits::kNameLanguages.at(i))] = bird.names.at(i);
+  }
+  return json;
 }
 
 std::expected<std::string, Reply> day_parameter(const Call& call, std::string_view name, std::string_view fallback) {
@@ -101,6 +111,7 @@ Reply get_one_species(const HistoryView& view, const Call& call) {
     if (!detail) return store_problem(detail.error());
     Json json = species_json(view, one);
     add_detail(json, view, std::move(*detail));
+    if (const visits::BirdNames* names = visits::find_bird_names(one.species_id)) json["names"] = names_json(*names);
     return json_reply(json.dump());
   }
   return problem("not-found", "this species has not been seen", "GET /api/v1/species lists those that were");

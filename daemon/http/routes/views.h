@@ -63,6 +63,7 @@ namespace http {
 class Door;
 class Slots;
 class Traffic;
+class BirdListDesk;
 class SettingsDesk;
 
 // Everything that is referred to outlives the server and is thread-safe.
@@ -82,6 +83,12 @@ struct AccessView {
 struct ConfigView {
   SettingsDesk& desk;
   std::function<std::vector<Error>(const std::string& toml)> check_settings;  // faults of a file of this text
+};
+
+// Lists of birds that an owner sends, matched to the model's.
+struct BirdListsView {
+  BirdListDesk& desk;
+  const ModelBoard& models;
 };
 
 struct ControlView {
@@ -180,7 +187,7 @@ struct EventsView {
 };
 
 // A row of routes.def names the one that its handler gets.
-using Views = std::tuple<NoView, VersionView, AccessView, ConfigView, ControlView, BackupView, ModelsView, ClassifyView,
+using Views = std::tuple<NoView, VersionView, AccessView, ConfigView, BirdListsView, ControlView, BackupView, ModelsView, ClassifyView,
                          InferenceView, PredictionsView, HistoryView, TracksView, HealthView, CameraView, PicturesView,
                          FiguresView, EventsView>;
 

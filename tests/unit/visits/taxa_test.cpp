@@ -109,16 +109,16 @@ TEST(SpeciesTable, NamesTheLineOfAFault) {
 
 TEST(SpeciesList, ReadsMonthsOverTheNewYear) {
   const SpeciesList list = SpeciesList::parse("Turdus merula\nApus apus: 4-8\r\nBrambling: 10-2, 4\n", "l").value();
-  EXPECT_EQ(list.entries().at("turdus-merula"), kWholeYear);
-  EXPECT_EQ(list.entries().at("apus-apus"), 0b0000'1111'1000);
-  EXPECT_EQ(list.entries().at("brambling"), 0b1110'0000'1011);
+  EXPECT_EQ(list.entries().at("turdus-merula").months, kWholeYear);
+  EXPECT_EQ(list.entries().at("apus-apus").months, 0b0000'1111'1000);
+  EXPECT_EQ(list.entries().at("brambling").months, 0b1110'0000'1011);
 }
 
 TEST(SpeciesList, OverridesCountInstead) {
   SpeciesList list = SpeciesList::parse("Apus apus: 4-8\nPica pica\n", "l").value();
   list.apply(SpeciesList::parse("# mine\nApus apus\n-Pica pica\n", "m").value());
-  EXPECT_EQ(list.entries().at("apus-apus"), kWholeYear);
-  EXPECT_EQ(list.entries().at("pica-pica"), 0);
+  EXPECT_EQ(list.entries().at("apus-apus").months, kWholeYear);
+  EXPECT_EQ(list.entries().at("pica-pica").months, 0);
 }
 
 TEST(SpeciesList, NamesTheLineOfAFault) {

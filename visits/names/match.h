@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: which of a model's birds the names on a list mean, and which names mean none of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "visits/tables.h"
+#include "visits/taxa.h"
+
+namespace kinglet::visits {
+
+// By any of its names, or by one of two: "Passer domesticus (House Sparrow)", "Rock Pigeon (Feral Pigeon)". A
+// subspecies that the model does not know is its species.
+[[nodiscard]] std::optional<std::uint32_t> find_listed(const Taxa& taxa, std::string_view name);
+
+// Birds of the model with the nearest names, at most `most`, nearest first: those with the same last word (the species
+// under another genus) and longer ones ("Eurasian Blue Tit" of "Blue Tit") before those that are spelt alike.
+[[nodiscard]] std::vector<std::uint32_t> nearest_birds(const Taxa& taxa, std::string_view name, std::size_t most);
+
+struct ListMatch {
+  struct Found {
+    std::string name;  // as the list has it
+    std::uint32_t taxon = 0;
+    Months months = kWholeYear;
+  };
+  struct Missing {
+    std::string name;
+    std::vector<std::uint32_t> near;  // of the first kMostHelped alone
+  };
+  std::vector<Found> found;
+  std::vector<Missing> missing;
+};
+inline constexpr std::size_t kMostHelped = 50;
+
+// Birds that the list takes away are in neither.
+[[nodiscard]] ListMatch match(const SpeciesList& list, const Taxa& taxa);
+
+}  // namespace kinglet::visits
