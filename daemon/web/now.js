@@ -6,7 +6,8 @@ import {hasText, percent, text} from "./format.js";
 
 const oldAfter = 5000;  // ms without an answer before it is said why
 let labels = new Map();  // index -> label of the model
-let digest = "";
+let birds = new Map();   // species_id -> its first label
+let namesOf = "";        // the model and the language that they are of; empty: they are to be read again
 let newest = null;
 let answeredAt = 0;
 let waiting = false;
@@ -19,20 +20,29 @@ export const allLabels = () => [...labels.values()];
 export function nameOf(entry) {
   const label = labels.get(entry.index);
   const own = label && label.species_id === entry.species_id;
-  return {common: own ? label.common_name : entry.label, scientific: own ? label.scientific_name || "" : ""};
+  return {common: own ? label.name : entry.label, scientific: own ? label.scientific_name || "" : ""};
 }
 
 // Where only the id is known: that of a bird that the model does not know is its scientific name.
 export function nameOfSpecies(id) {
-  const label = allLabels().find((one) => one.species_id === id);
-  return label ? label.common_name : id.charAt(0).toUpperCase() + id.slice(1).replaceAll("-", " ");
+  return birds.get(id)?.name || id.charAt(0).toUpperCase() + id.slice(1).replaceAll("-", " ");
 }
 
+// As the page's language has it: of what the API tells with its names.
+export function nameOfBird(bird) {
+  return birds.get(bird.species_id)?.name || bird.common_name || bird.scientific_name || nameOfSpecies(bird.species_id);
+}
+
+// Names change without the model: by their owner's word.
+export const forgetLabels = () => { namesOf = ""; };
+
 export async function loadLabels(model) {
-  if (model.digest === digest) return;
-  const all = await ask(model.labels.href);
+  const language = document.documentElement.lang;
+  if (namesOf === `${model.digest} ${language}`) return;
+  const all = await ask(`${model.labels.href}?language=${language}`);
+  namesOf = `${model.digest} ${language}`;
   labels = new Map(all.items.map((label) => [label.index, label]));
-  digest = model.digest;
+  birds = new Map([...all.items].reverse().map((label) => [label.species_id, label]));
   byId("scientific").hidden = !all.items.some((label) => label.scientific_name);
 }
 
@@ -113,5 +123,5 @@ export function showNoModel(error) {
 
 // The only thing a screen reader says by itself, once a visit.
 export function announce({visit}) {
-  if (visit) setText("announcement", text("announcement", {name: visit.common_name || nameOfSpecies(visit.species_id)}));
+  if (visit) setText("announcement", text("announcement", {name: nameOfBird(visit)}));
 }

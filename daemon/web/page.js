@@ -3,6 +3,7 @@
 // leaves the others alone.
 import {prepareAim} from "./aim.js";
 import {ask, may, Problem} from "./api.js";
+import {onNames} from "./bird_lists.js";
 import {learnZone, loadDay, prepareDay} from "./day.js";
 import {byId, gathered, make, setText} from "./dom.js";
 import {loadHistory, showFigures} from "./figures.js";
@@ -12,7 +13,7 @@ import {prepareApp} from "./install.js";
 import {loadReadiness, showCamera, showLost, showModel, showStats, showUpdate} from "./health.js";
 import * as live from "./live.js";
 import {prepareMenus} from "./menu.js";
-import {announce, endWhenPaused, explainSilence, loadLabels, showNoModel, showPrediction} from "./now.js";
+import {announce, endWhenPaused, explainSilence, forgetLabels, loadLabels, showNoModel, showPrediction} from "./now.js";
 import {showPaused} from "./owner.js";
 import {preparePicture, startPicture, wishPicture} from "./picture.js";
 import {loadSections, prepareSections} from "./sections.js";
@@ -85,7 +86,7 @@ function hear() {
     live.on("stats", show);
   }
   live.on("camera", readinessSoon);
-  live.on("model", () => attempt(loadModel));
+  live.on("model", () => { forgetLabels(); attempt(loadModel); });
   live.on("visit.start", announce);
   for (const kind of ["visit.start", "visit.picture", "visit.update", "visit.end", "visit.reviewed"]) live.on(kind, whileOpen("visits", showVisit));
   live.on("visit.deleted", whileOpen("visits", ({visit}) => forgetVisit(visit)));
@@ -121,6 +122,13 @@ async function showAll() {
   if (!isOpen("settings")) await attempt(loadSettings);
 }
 
+// Names of birds are on every part of the page.
+async function showNames() {
+  forgetLabels();
+  await loadModel();
+  showTab();
+}
+
 function showEverythingOf(stats) {
   for (const show of [showStats, showFigures, countOutcomes, showPaused, endWhenPaused, showSuggestion]) show({stats});
 }
@@ -152,6 +160,7 @@ async function start() {
   prepareMenus();
   prepareTracks();
   prepareSections();
+  onNames(gathered(readers(showNames), 1000));  // they count from the next frame on
   prepareSuggestion();
   prepareFirstCard();
   prepareContents();

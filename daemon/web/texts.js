@@ -294,6 +294,20 @@ export const texts = {
   settings_trouble: ["What was set on this page does not count", "Was auf dieser Seite eingestellt wurde, gilt nicht", "Les réglages faits sur cette page ne comptent pas", "Lo ajustado en esta página no cuenta", "このページでの設定は使われていません", "在此页面所做的设置未生效"],
   cure_settings: ["Set it anew under Settings.", "Stellen Sie es unter Einstellungen neu ein.", "Refaites-les sous Réglages.", "Ajústelo de nuevo en Ajustes.", "「設定」でもう一度設定してください。", "请在“设置”中重新设置。"],
   cancel: ["Cancel", "Abbrechen", "Abandonner", "Cancelar", "キャンセル", "取消"],
+
+  // Lists of birds
+  bird_lists: ["Lists of birds", "Vogellisten", "Listes d'oiseaux", "Listas de aves", "鳥のリスト", "鸟类名单"],
+  region_list: ["Birds of your region", "Vögel Ihrer Gegend", "Oiseaux de votre région", "Aves de su región", "お住まいの地域の鳥", "您所在地区的鸟类"],
+  region_how: ["Paste one name a line, or a list from eBird (a region's bar chart, a life list, also Merlin's). Other birds are no answer then. Empty: every bird counts.", "Fügen Sie einen Namen je Zeile ein oder eine Liste von eBird (Balkendiagramm einer Region, Lebensliste, auch die von Merlin). Andere Vögel sind dann keine Antwort. Leer: jeder Vogel zählt.", "Collez un nom par ligne, ou une liste d'eBird (histogrammes d'une région, liste personnelle, aussi celle de Merlin). Les autres oiseaux ne sont alors plus une réponse. Vide : tous comptent.", "Pegue un nombre por línea o una lista de eBird (gráfico de barras de una región, lista personal, también la de Merlin). Las demás aves dejan de ser respuesta. Vacío: cuentan todas.", "1 行に 1 つの名前、または eBird のリスト（地域の棒グラフ、ライフリスト、Merlin のものも可）を貼り付けてください。ほかの鳥は結果になりません。空欄ならすべての鳥が対象です。", "每行粘贴一个名称，或粘贴 eBird 的名单（地区柱状图、个人名录，Merlin 的也可以）。其他鸟将不作为结果。留空则所有鸟都算。"],
+  own_names: ["Names of your own", "Eigene Namen", "Vos propres noms", "Nombres propios", "独自の名前", "自定义名称"],
+  own_names_how: ["Two columns: the bird, a tab or comma, and what you call it. They count in every language.", "Zwei Spalten: der Vogel, ein Tabulator oder Komma, und wie Sie ihn nennen. Sie gelten in jeder Sprache.", "Deux colonnes : l'oiseau, une tabulation ou une virgule, et le nom que vous lui donnez. Ils valent dans toutes les langues.", "Dos columnas: el ave, un tabulador o una coma, y cómo la llama usted. Valen en todos los idiomas.", "2 列で入力します: 鳥、タブかコンマ、呼び名。どの言語でも使われます。", "两列：鸟名、制表符或逗号、您的叫法。对所有语言都有效。"],
+  list_none: ["No list: every bird counts.", "Keine Liste: jeder Vogel zählt.", "Pas de liste : tous les oiseaux comptent.", "Sin lista: cuentan todas las aves.", "リストなし: すべての鳥が対象です。", "没有名单：所有鸟都算。"],
+  list_found: ["{count} of the model's birds", "{count} Vögel des Modells", "{count} oiseaux du modèle", "{count} aves del modelo", "モデルの鳥 {count} 種", "模型中的 {count} 种鸟"],
+  list_missing: ["{count} names not found", "{count} Namen nicht gefunden", "{count} noms introuvables", "{count} nombres no encontrados", "見つからない名前 {count} 件", "{count} 个名称未找到"],
+  list_missing_show: ["Which ones?", "Welche?", "Lesquels ?", "¿Cuáles?", "一覧を表示", "查看"],
+  list_near: ["perhaps {names}", "vielleicht {names}", "peut-être {names}", "quizá {names}", "もしかして {names}", "可能是 {names}"],
+
+  // Where birds come
   suggestion: ["Birds were seen in the dashed box ({count} times since {when}). Only that part can be looked at, larger than now.", "Vögel waren im gestrichelten Rahmen ({count}-mal seit {when}). Es kann nur dieser Teil angesehen werden, größer als jetzt.", "Des oiseaux ont été vus dans le cadre pointillé ({count} fois depuis {when}). On peut ne regarder que cette partie, plus grande que maintenant.", "Se vieron aves en el recuadro discontinuo ({count} veces desde {when}). Se puede mirar solo esa parte, más grande que ahora.", "点線の枠の中に鳥がいました（{when} から {count} 回）。この部分だけを今より大きく見ることができます。", "虚线框内出现过鸟（自 {when} 起 {count} 次）。可以只查看这一部分，比现在更大。"],
   suggestion_take: ["Look here", "Hier hinsehen", "Regarder ici", "Mirar aquí", "ここを見る", "查看此处"],
   suggestion_dismiss: ["Not here", "Hier nicht", "Pas ici", "Aquí no", "ここではない", "不是这里"],

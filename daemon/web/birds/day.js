@@ -4,13 +4,13 @@ import {ask} from "./api.js";
 import {hoursInWords, hourStrip} from "./chart.js";
 import {byId, cropOf, fillChanged, gathered, make, setText} from "./dom.js";
 import {clock, dayBeside, dayName, isDay, number, setZone, startOfDay, text, today} from "./format.js";
+import {nameOfBird} from "./now.js";
 import {awaitsPicture, openVisit} from "./visit_dialog.js";
 
 const picturesSoon = gathered(() => loadDay().catch(() => {}), 3000);
 let chosen = null;  // a date; null: today, whatever day it is by then
 
 const total = (species) => species.hours.reduce((sum, count) => sum + count, 0);
-const nameOf = (one) => one.common_name || one.scientific_name || one.species_id;
 
 const better = (one, other) => Boolean(one.links.crop) !== Boolean(other.links.crop) ? Boolean(one.links.crop)
   : one.model_result.score > other.model_result.score;
@@ -38,7 +38,7 @@ async function visitsOf(species, date) {
 function visitorCard(one, {best, newest} = {}) {
   const count = total(one);
   const words = [text("times", {count: number(count)}), newest && clock(newest.started_at), best?.first_ever && text("first_ever")];
-  const name = make("span", {className: "visitor-name", textContent: nameOf(one)});
+  const name = make("span", {className: "visitor-name", textContent: nameOfBird(one)});
   const facts = make("span", {className: "soft", textContent: words.filter(Boolean).join(" · ")});
   const button = make("button", {type: "button", disabled: !best, "data-key": one.species_id}, cropOf(best, 160, 160), name, facts);
   if (best) button.addEventListener("click", () => openVisit(best));
@@ -47,7 +47,7 @@ function visitorCard(one, {best, newest} = {}) {
 
 function hourRow(one, most) {
   return make("li", {},
-    make("span", {className: "hour-name"}, nameOf(one)),
+    make("span", {className: "hour-name"}, nameOfBird(one)),
     make("b", {textContent: number(total(one))}),
     hourStrip(one.hours, most),
     make("span", {className: "unseen", textContent: hoursInWords(one.hours)}));

@@ -4,6 +4,7 @@
 import {ask} from "./api.js";
 import {byId, make} from "./dom.js";
 import {dayBeside, isDay, startOfDay, text} from "./format.js";
+import {nameOfBird} from "./now.js";
 
 const fields = ["name", "from", "to", "min_score", "review", "source", "order"];
 const mostSpecies = 20;
@@ -27,16 +28,16 @@ export const isFiltered = () => fields.some((name) => chosen.get(name));
 // Every species whose names have what was typed; where none has, the list is empty.
 function speciesCalled(name) {
   const wished = name.trim().toLowerCase();
-  const found = species.filter((one) => [one.species_id, one.common_name, one.scientific_name]
+  const found = species.filter((one) => [nameOfBird(one), one.species_id, one.common_name, one.scientific_name]
     .some((known) => known?.toLowerCase().includes(wished)));
-  const exact = found.filter((one) => [one.species_id, one.common_name?.toLowerCase()].includes(wished));
+  const exact = found.filter((one) => [one.species_id, one.common_name?.toLowerCase(), nameOfBird(one).toLowerCase()].includes(wished));
   return (exact.length ? exact : found).slice(0, mostSpecies).map((one) => one.species_id);
 }
 
 async function loadNames() {
   if (species) return;
   species = (await ask("/api/v1/species")).items;
-  byId("filter-names").replaceChildren(...species.map((one) => make("option", {value: one.common_name || one.species_id})));
+  byId("filter-names").replaceChildren(...species.map((one) => make("option", {value: nameOfBird(one)})));
 }
 
 async function loadSources() {

@@ -4,17 +4,16 @@ import {ask} from "./api.js";
 import {bars} from "./chart.js";
 import {byId, cropOf, fillChanged, make, setText} from "./dom.js";
 import {monthName, moment, number, percent, shortDate, text} from "./format.js";
-import {nameOfSpecies} from "./now.js";
+import {nameOfBird, nameOfSpecies} from "./now.js";
 import {openVisit} from "./visit_dialog.js";
 
 const rarely = 0.02;  // of the score of a second name: less is no likeness
 
-const called = (one) => one.common_name || nameOfSpecies(one.species_id);
 
 function pictureOf(visit) {
   const facts = `${percent(visit.model_result.score)} · ${moment(visit.started_at)}`;
   const button = make("button", {type: "button", "data-key": `${visit.id} best`},
-    make("span", {className: "unseen", textContent: called(visit)}), cropOf(visit, 160, 160), make("span", {className: "soft", textContent: facts}));
+    make("span", {className: "unseen", textContent: nameOfBird(visit)}), cropOf(visit, 160, 160), make("span", {className: "soft", textContent: facts}));
   button.addEventListener("click", () => openVisit(visit));
   return make("li", {}, button);
 }
@@ -31,7 +30,7 @@ function seconds(visits, id) {
 
 function likenesses(one, visits) {
   const said = one.confusions.flatMap((other) => [["taken_for", other], ["was_really", other]]
-    .filter(([key]) => other[key] > 0).map(([key]) => [key, other.species_id, called(other), other[key]]));
+    .filter(([key]) => other[key] > 0).map(([key]) => [key, other.species_id, nameOfBird(other), other[key]]));
   return [...said, ...seconds(visits, one.species_id).map(([id, count]) => ["came_second", id, nameOfSpecies(id), count])];
 }
 
@@ -53,8 +52,8 @@ export async function loadOneSpecies(id) {
   const path = encodeURIComponent(id);
   const [one, {items: visits}] = await Promise.all([ask(`/api/v1/species/${path}`).catch((error) => unseen(error, id)),
                                                     ask(`/api/v1/visits?species=${path}&limit=100`)]);
-  setText("one-name", called(one));
-  const other = one.scientific_name === one.common_name ? "" : one.scientific_name;
+  setText("one-name", nameOfBird(one));
+  const other = one.scientific_name === nameOfBird(one) ? "" : one.scientific_name;
   byId("one-scientific").hidden = !other;
   setText("one-scientific", other || "");
   setText("one-facts", [text("visits_kept", {count: number(one.visits)}),

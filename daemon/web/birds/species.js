@@ -3,6 +3,7 @@
 import {ask} from "./api.js";
 import {byId, fillChanged, make, setText} from "./dom.js";
 import {number, shortDate, text} from "./format.js";
+import {nameOfBird} from "./now.js";
 import {loadOneSpecies} from "./one_species.js";
 
 let shown = "";  // the species whose page it is; "": the list
@@ -10,9 +11,9 @@ let shown = "";  // the species whose page it is; "": the list
 const dateCell = (at) => make("td", {}, at ? make("time", {dateTime: at, textContent: shortDate(at)}) : "–");
 
 function row(one) {
-  const link = make("a", {href: `#species/${one.species_id}`, textContent: one.common_name || one.species_id});
+  const link = make("a", {href: `#species/${one.species_id}`, textContent: nameOfBird(one)});
   const name = make("th", {scope: "row"}, link);
-  if (one.scientific_name && one.scientific_name !== one.common_name) {
+  if (one.scientific_name && one.scientific_name !== nameOfBird(one)) {
     name.append(make("span", {className: "scientific", lang: "la", textContent: one.scientific_name}));
   }
   return make("tr", {}, name, make("td", {className: "number", textContent: number(one.visits)}),

@@ -4,7 +4,7 @@ import {ask, may} from "./api.js";
 import {closeClip, openClip, prepareClip} from "./clip.js";
 import {byId, make, setText, showProblem} from "./dom.js";
 import {deviceNow, duration, moment, number, percent, text} from "./format.js";
-import {allLabels, nameOfSpecies} from "./now.js";
+import {allLabels, nameOfBird} from "./now.js";
 import {isScientific, remove, review} from "./review.js";
 
 let visit = null;
@@ -13,7 +13,7 @@ let judge = review;  // what a person's word does
 let opener = "";  // the key of the button that had the keyboard
 
 export function visitName(one) {
-  const name = one.common_name || nameOfSpecies(one.species_id);
+  const name = nameOfBird(one);
   return one.count > 1 ? text("several", {count: number(one.count), name}) : name;
 }
 
@@ -27,8 +27,8 @@ export const awaitsPicture = (one) =>
 // Of a species that the model knows or that was seen here.
 function idCalled(name) {
   const wished = name.toLowerCase();
-  const found = [...allLabels(), ...seen].find((one) => [one.common_name, one.scientific_name, one.label, one.species_id,
-                                                         nameOfSpecies(one.species_id)].some((called) => called?.toLowerCase() === wished));
+  const found = [...allLabels(), ...seen].find((one) => [one.name, one.common_name, one.scientific_name, one.label, one.species_id,
+                                                         nameOfBird(one)].some((called) => called?.toLowerCase() === wished));
   return found?.species_id;
 }
 
@@ -38,7 +38,7 @@ async function offerNames() {
   const labels = allLabels().filter((label) => label.role !== "background");
   const others = seen.filter((one) => !labels.some((label) => label.species_id === one.species_id));
   byId("other-names").replaceChildren(...[...labels, ...others].map((one) =>
-    make("option", {value: one.common_name || nameOfSpecies(one.species_id), label: one.scientific_name})));
+    make("option", {value: nameOfBird(one), label: one.scientific_name})));
 }
 
 // The whole frame, and where in it the visitor was.

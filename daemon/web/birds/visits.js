@@ -55,7 +55,7 @@ function row(visit) {
 }
 
 export function render() {
-  fillChanged(byId("visit-list"), visits.slice(0, length), row, `${may("admin")} ${today()}`);
+  fillChanged(byId("visit-list"), visits.slice(0, length).map((visit) => ({...visit, shown_name: visitName(visit)})), row, `${may("admin")} ${today()}`);
   byId("visits-empty").hidden = visits.length > 0;
   setText("visits-empty", isFiltered() ? text("no_such_visits") : [text("no_visits_yet"), whyNoVisits()].filter(Boolean).join(" "));
   byId("more-visits").hidden = !cursor && visits.length <= length;

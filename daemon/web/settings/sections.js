@@ -3,6 +3,7 @@
 // card; `load()` whenever the tab is opened, or who looks at it may do more or less than before. What index.html does not have
 // of a section gets a card with the heading `title` (a key of texts.js). `who`: the least role that sees it.
 import {may} from "./api.js";
+import {loadLists, prepareLists} from "./bird_lists.js";
 import {byId, make} from "./dom.js";
 import {text} from "./format.js";
 import {prepareBackup} from "./backup.js";
@@ -11,6 +12,7 @@ import {loadSettings, prepareSettings} from "./settings.js";
 
 const sections = [
   {id: "owner-box", who: "admin", prepare: prepareOwner, load: showOwner},
+  {id: "lists-card", title: "bird_lists", who: "admin", prepare: prepareLists, load: loadLists},
   {id: "settings-card", who: "read", prepare: prepareSettings, load: loadSettings},
   {id: "backup-card", who: "admin", prepare: prepareBackup, load() {}},
 ];

@@ -19,6 +19,7 @@ const canSet = (key) => Boolean(config.settings) && key.settable && (key.source 
 // What may be set here at all: others ask before they offer it. Nothing: nobody knows, or may know.
 export const settable = (name) => Boolean(config) && canSet(config.keys[name]);
 export const valueOf = (name) => config?.keys[name].value;
+export const sourceOf = (name) => config?.keys[name].source;
 // `listener()` is called whenever the settings are known anew.
 export const onSettings = (listener) => heard.push(listener);
 

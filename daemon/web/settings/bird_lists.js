@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: lists of birds that an owner pastes: those of the region, matched to the model's, and names of one's own. Each is
+// mounted where it is wanted: among the settings, or as a step of something else.
+import {ask, Problem, send} from "./api.js";
+import {byId, make} from "./dom.js";
+import {number, text} from "./format.js";
+import {nameOfSpecies} from "./now.js";
+import {sourceOf} from "./settings.js";
+
+const kinds = {
+  region: {path: "/api/v1/region", key: "decide.region", title: "region_list", how: "region_how"},
+  names: {path: "/api/v1/names", key: "model.names", title: "own_names", how: "own_names_how"},
+};
+
+let heard = () => {};  // of names that were kept
+
+async function keep(kind, list) {
+  const answer = await send(kinds[kind].path, {method: "PUT", body: list, headers: {"Content-Type": "text/plain"}});
+  return answer.json();
+}
+
+const words = (error) => error instanceof Problem ? error.message : text("lost");
+
+// What the model does not know, with what may be meant.
+function missingItem({name, near = []}) {
+  const meant = near.map((bird) => nameOfSpecies(bird.species_id)).join(", ");
+  return make("li", {textContent: meant ? `${name} · ${text("list_near", {names: meant})}` : name});
+}
+
+function report(match) {
+  if (match.source === "none") return [make("p", {className: "soft", textContent: text("list_none")})];
+  const found = text("list_found", {count: number(match.found_count)});
+  const missing = match.missing_count > 0 && text("list_missing", {count: number(match.missing_count)});
+  const lines = [make("p", {className: "soft", textContent: [found, missing].filter(Boolean).join(" · ")})];
+  if (missing) {
+    lines.push(make("details", {}, make("summary", {textContent: text("list_missing_show")}),
+                    make("ul", {}, ...match.missing.slice(0, 100).map(missingItem))));
+  }
+  return lines;
+}
+
+// Builds the list `kind` ("region" or "names") into `element`; `done()` is called after a list was kept. Only an owner may.
+export async function mount(element, kind = "region", done = () => {}) {
+  const {path, key, title, how} = kinds[kind];
+  const id = `list-${kind}`;
+  const box = make("textarea", {id, rows: 6, spellcheck: false, autocomplete: "off"});
+  const save = make("button", {className: "main", textContent: text("save")});
+  const problem = make("p", {className: "bad", role: "alert", hidden: true});
+  const told = make("div", {role: "status"});
+  const tell = (message) => { problem.textContent = message; problem.hidden = !message; };
+  const form = make("form", {className: "setting-form"}, make("label", {htmlFor: id, textContent: text(title)}),
+    make("p", {className: "soft", textContent: text(how)}), box, told, problem, make("p", {className: "buttons"}, save));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    save.disabled = true;
+    try {
+      const match = await keep(kind, box.value);
+      box.value = await (await send(path)).text();
+      told.replaceChildren(...report(match));
+      tell("");
+      await done(match);
+    } catch (error) { tell(words(error)); }
+    save.disabled = false;
+  });
+  element.replaceChildren(form);
+  try {
+    box.value = await (await send(path)).text();
+    if (kind === "region") told.replaceChildren(...report(await ask(`${path}/match`)));
+  } catch (error) { tell(words(error)); }
+  const source = sourceOf(key);
+  if (source && source !== "default") {
+    box.readOnly = save.disabled = true;
+    told.append(make("p", {className: "soft", textContent: text("setting_from", {source})}));
+  }
+}
+
+// `listener()` is called after names were kept.
+export const onNames = (listener) => { heard = listener; };
+
+export function prepareLists(card) {
+  card.append(...Object.keys(kinds).map((kind) => make("div", {id: `settings-${kind}`})));
+}
+
+export const loadLists = () => Promise.all([mount(byId("settings-region"), "region"),
+                                            mount(byId("settings-names"), "names", () => heard())]);

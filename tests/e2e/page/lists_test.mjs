@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: birds are called as in the page's language or as their owner calls them, and the list of a region is pasted, matched
+// and kept on the page.
+import assert from "node:assert/strict";
+import {writeFileSync} from "node:fs";
+import {join} from "node:path";
+import {before, test} from "node:test";
+import {assertAccessible, assertFits, closeClean, openPage, openTab, picture, quick, scratchFolder, startDaemon, until} from "./support.mjs";
+
+const labels = ["Passer domesticus (House Sparrow)", "Cyanistes caeruleus (Eurasian Blue Tit)", "Turdus merula (Eurasian Blackbird)",
+                "Parus major (Great Tit)", "Erithacus rubecula (European Robin)", "Fringilla coelebs (Common Chaffinch)",
+                "Sitta europaea (Eurasian Nuthatch)", "Pica pica (Eurasian Magpie)", "background"];
+const german = /^(Haussperling|Blaumeise|Amsel|Kohlmeise|Rotkehlchen|Buchfink|Kleiber|Elster|Passer|Cyanistes|Turdus)$/;
+
+let daemon;
+let headers;
+before(async () => {
+  const file = join(scratchFolder(), "labels.txt");
+  writeFileSync(file, `${labels.join("\n")}\n`);
+  daemon = await startDaemon({sets: [...quick, `model.labels=${file}`]});
+  const answer = await fetch(`${daemon.url}/api/v1/session`, {method: "POST", body: '{"claim": true}',
+                                                              headers: {"Content-Type": "application/json"}});
+  headers = {Cookie: answer.headers.get("set-cookie").split(";")[0], "Sec-Fetch-Site": "same-origin"};
+});
+
+async function ownersPage(options) {
+  const page = await openPage(daemon.url, {...options, wait: null});
+  const [name, value] = headers.Cookie.split("=");
+  await page.context().addCookies([{name, value, url: daemon.url}]);
+  await page.reload();
+  await openTab(page, "settings");
+  await page.locator("#list-names").waitFor();
+  return page;
+}
+
+test("a German page says Haussperling, and another language its own name", async () => {
+  const page = await ownersPage({locale: "de-DE"});
+  await openTab(page, "visits");
+  const first = page.locator("#visit-list .visit-name b").first();
+  await first.waitFor();
+  assert.match(await first.textContent(), german);
+  await openTab(page, "species");
+  const seen = page.locator("#species-rows th a");
+  await until(async () => (await seen.allTextContents()).some((name) => german.test(name)), "a species in German");
+  await openTab(page, "visits");
+  await page.locator("#language").selectOption("ja");
+  await until(async () => !german.test(await first.textContent()), "another language");
+  await closeClean(page);
+});
+
+test("a region's list is pasted, what is not found is told, and an empty one takes it away", async () => {
+  const page = await ownersPage();
+  page.expected.push(/422/);
+  const form = page.locator("#settings-region form");
+  await form.getByRole("textbox").fill("1. House Sparrow\n2. Blue Tit\n");
+  await form.getByRole("button", {name: "Save"}).click();
+  await form.getByText("1 of the model's birds · 1 names not found").waitFor();
+  await form.getByText("Which ones?").click();
+  await form.getByText("Blue Tit · perhaps Eurasian Blue Tit").waitFor();
+  assert.equal(await form.getByRole("textbox").inputValue(), "House Sparrow\nBlue Tit\n");
+  await assertAccessible(page, "a list that was pasted");
+  await assertFits(page, "a list that was pasted");
+  await form.scrollIntoViewIfNeeded();
+  await picture(page, "phone-region");
+  await form.getByRole("textbox").fill("Dodo");
+  await form.getByRole("button", {name: "Save"}).click();
+  await form.getByRole("alert").getByText("knows none of its 1 names").waitFor();
+  await form.getByRole("textbox").fill("");
+  await form.getByRole("button", {name: "Save"}).click();
+  await form.getByText("No list: every bird counts.").waitFor();
+  await closeClean(page);
+});
+
+test("names of one's own are shown in every language as soon as they are kept", async () => {
+  const page = await ownersPage({locale: "fr-FR"});
+  const form = page.locator("#settings-names form");
+  await form.getByRole("textbox").fill(labels.slice(0, 8).map((label) => `${label.split(" (")[0]}\tPiaf`).join("\n"));
+  await form.getByRole("button", {name: "Enregistrer"}).click();
+  await form.getByText("8 oiseaux du modèle").waitFor();
+  await openTab(page, "species");
+  await until(async () => (await page.locator("#species-rows th a").allTextContents()).includes("Piaf"), "an own name");
+  await closeClean(page);
+});
