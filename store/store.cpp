@@ -118,6 +118,7 @@ void Store::make_pictures() {
     Result<Pictures> pictures = job->make();
     if (pictures) {
       writer_.add_pictures(shared_.sequence.on_disk(job->seq), std::move(*pictures));
+      if (job->made) job->made();
     } else {
       ++shared_.dropped;
       shared_.say(LogLevel::kWarning, "store: no picture of a visit: " + describe(pictures.error()));
@@ -137,14 +138,14 @@ void Store::put(const visits::Visit& visit) {
   shared_.dropped += shared_.pending.put(std::move(row));
 }
 
-void Store::add_pictures(std::uint64_t seq, MakePictures make) {
+void Store::add_pictures(std::uint64_t seq, MakePictures make, std::move_only_function<void()> made) {
   {
     MutexLock lock(queue_mutex_);
     if (jobs_.size() >= kJobs || ended_) {
       ++shared_.dropped;
       return;
     }
-    jobs_.push_back({seq, std::move(make)});
+    jobs_.push_back({seq, std::move(make), std::move(made)});
   }
   queue_changed_.notify_all();
 }

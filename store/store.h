@@ -55,7 +55,8 @@ class Store {
   // Pictures of the visit with this seq. `make` runs soon, on the store's thread; with too many of them it is dropped
   // and counted.
   using MakePictures = std::move_only_function<Result<Pictures>()>;
-  void add_pictures(std::uint64_t seq, MakePictures make);
+  // `made`, which may be empty, is called on the same thread once they can be had.
+  void add_pictures(std::uint64_t seq, MakePictures make, std::move_only_function<void()> made = {});
   void add_throughput(const Throughput& span) { shared_.throughput.put(span); }
 
   // Durable when it returns (in memory without a disk). `expected_change` is the VisitRow::change that the person saw.
@@ -101,6 +102,7 @@ class Store {
   struct Job {
     std::uint64_t seq;
     MakePictures make;
+    std::move_only_function<void()> made;
   };
 
   void work(const std::stop_token& stop);

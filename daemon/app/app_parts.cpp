@@ -81,7 +81,7 @@ AppParts::AppParts(const config::Config& config, const AppOptions& options, Resu
       door(std::move(door_options), tokens, log),
       events(history.boot_tag()),
       clips(wants_clips(config, history) ? std::make_unique<ClipRecorder>(clip_options(config), log) : nullptr),
-      pictures(history, clips.get()),
+      pictures(history, clips.get(), [this](const std::string& visit) { events.note_picture(visit); }),
       stats(SteadyClock::now()),
       latest(kKeptPredictions,
              [this] {

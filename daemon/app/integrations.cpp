@@ -96,9 +96,18 @@ std::optional<visits::BookedVisit> last_visit(const http::HistoryView& history) 
   return std::nullopt;
 }
 
+// The whole frame comes with the best picture; before it there is the first one alone.
 std::optional<visits::BookedVisit> visit_with_pictures(const http::HistoryView& history, const std::string& id) {
   const auto found = history.visits.find(id);
-  return found && *found && (*found)->has_crop ? *found : std::nullopt;
+  return found && *found && (*found)->has_frame ? *found : std::nullopt;
+}
+
+// Of a visit that has ended the best one.
+std::string picture_now(const http::HistoryView& history, const std::string& id) {
+  const auto found = history.visits.find(id);
+  if (!found || !*found) return {};
+  if ((*found)->visit.state == visits::VisitState::kEnded && !(*found)->has_frame) return {};
+  return history.store.picture(id, store::Picture::kCrop).value_or(std::string());
 }
 
 }  // namespace
@@ -125,10 +134,7 @@ mqtt::Sources Integrations::mqtt_sources(const http::Views& views) const {
           .last_visit = [&history] { return last_visit(history); },
           .today = [&history, zone = options_.zone] { return today_of(history, zone); },
           .figures = [&camera = std::get<http::CameraView>(views)] { return figures_of(camera); },
-          .crop =
-              [&history](const std::string& id) {
-                return history.store.picture(id, store::Picture::kCrop).value_or(std::string());
-              },
+          .crop = [&history](const std::string& id) { return picture_now(history, id); },
           .set_paused = std::get<http::ControlView>(views).set_paused};
 }
 

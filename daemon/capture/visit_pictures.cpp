@@ -41,14 +41,38 @@ void VisitPictures::look(const camera::Frame& frame, const Prediction& predictio
     Look& look = look_of(*seen.visit);
     look.crop = seen.crop;
     camera::copy_view(frame.view(), look.bytes, look.view);
+    give_first(look);
   }
 }
 
+// Without the whole frame: that it is there says that the best picture is known.
+void VisitPictures::give_first(const Look& best) {
+  const auto begun =
+      std::ranges::find_if(begun_, [&](const Begun& one) { return one.id.ends_with(best.visit.view()); });
+  if (begun == begun_.end()) return;
+  auto look = std::make_shared<Look>();
+  look->crop = best.crop;
+  camera::copy_view(best.view, look->bytes, look->view);
+  store_.add_pictures(
+      begun->seq,
+      [look]() -> Result<store::Pictures> {
+        return store::Pictures{.crop = KINGLET_TRY(jpeg_of_part(look->view, look->crop, kCropSide, kCropQuality)),
+                               .frame = {},
+                               .clip = {}};
+      },
+      [first = first_, id = begun->id] {
+        if (first) first(id);
+      });
+  begun_.erase(begun);
+}
+
 void VisitPictures::visit_began(const visits::Visit& visit) {
+  begun_.push_back({.id = visit.id, .seq = visit.seq});
   if (clips_ != nullptr) clips_->visit_began(visit, SteadyClock::now());
 }
 
 void VisitPictures::visit_ended(const visits::Visit& visit) {
+  std::erase_if(begun_, [&](const Begun& one) { return one.id == visit.id; });
   ClipFrames clip;
   if (clips_ != nullptr) clip = clips_->visit_ended(visit);
   const auto found =

@@ -3,7 +3,10 @@
 // the store's thread's work.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "camera/frame/frame.h"
@@ -17,11 +20,14 @@ namespace kinglet::daemon {
 // Thread-bound to the answer thread. Allocates nothing from one look to the next of the same frame size.
 class VisitPictures {
  public:
+  // The first picture of a visit that is open can be had; called on the store's thread.
+  using FirstPicture = std::function<void(const std::string& visit)>;
   // `clips` may be null: then there are none.
-  VisitPictures(store::Store& store, ClipRecorder* clips) : store_(store), clips_(clips) {}
+  VisitPictures(store::Store& store, ClipRecorder* clips, FirstPicture first)
+      : store_(store), clips_(clips), first_(std::move(first)) {}
 
   void visit_began(const visits::Visit& visit);
-  // The best frame so far of one or more open visits.
+  // The best frame so far of one or more open visits; the first one is a picture at once, until the best one is known.
   void look(const camera::Frame& frame, const Prediction& prediction);
   // Gives its pictures to the store, its clip among them. A visit of which no look was kept has none.
   void visit_ended(const visits::Visit& visit);
@@ -33,11 +39,18 @@ class VisitPictures {
     camera::FrameView view;  // into bytes
     camera::CropRect crop;
   };
+  struct Begun {
+    std::string id;
+    std::uint64_t seq = 0;
+  };
   [[nodiscard]] Look& look_of(const visits::Ulid& visit);
+  void give_first(const Look& look);
 
   store::Store& store_;
   ClipRecorder* clips_;
-  std::vector<Look> looks_;  // of the open visits
+  const FirstPicture first_;
+  std::vector<Begun> begun_;  // without a picture yet
+  std::vector<Look> looks_;   // of the open visits
 };
 
 // The whole frame and the part that the model saw, at most 640 pixels a side.

@@ -40,7 +40,7 @@ class Agenda {
     return true;
   }
 
-  // A picture is made after its visit has ended; the newest visit's is the one that is waited for.
+  // The first picture is made when a visit begins, the best one after it has ended; the newest visit's is waited for.
   void expect_picture(std::string visit, SteadyTime now) {
     picture_ = Picture{.visit = std::move(visit), .give_up = now + kPictureTime};
   }

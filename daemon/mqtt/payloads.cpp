@@ -45,10 +45,10 @@ class Entities {
 };
 
 void add_birds(Entities& entities, const Topics& topics) {
-  // An update is not in event_types, and an empty text is no event.
+  // What is not in event_types is an empty text, which is no event.
   Json& visit =
       entities.add_state("visit", "event", "Visit", "event/visit",
-                         "{% if value_json.type != 'visit.update' %}{{ dict(event_type=value_json.type, "
+                         "{% if value_json.type in ['visit.start', 'visit.end'] %}{{ dict(event_type=value_json.type, "
                          "species_id=value_json.visit.species_id, name=value_json.visit.common_name | default(''), "
                          "score=value_json.visit.model_result.score, count=value_json.visit.count, "
                          "id=value_json.visit.id) | tojson }}{% endif %}");

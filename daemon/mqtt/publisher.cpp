@@ -22,12 +22,13 @@ constexpr milliseconds kPictureAtEnd{500};
 constexpr std::chrono::seconds kLongestConnect{60};  // with names that nobody knows
 
 EventSet wished_events() {
-  return set_of({EventType::kVisitStart, EventType::kVisitUpdate, EventType::kVisitEnd, EventType::kVisitReviewed,
-                 EventType::kVisitDeleted, EventType::kCamera, EventType::kGap});
+  return set_of({EventType::kVisitStart, EventType::kVisitPicture, EventType::kVisitUpdate, EventType::kVisitEnd,
+                 EventType::kVisitReviewed, EventType::kVisitDeleted, EventType::kCamera, EventType::kGap});
 }
 
 bool is_course_of_visit(EventType type) {
-  return type == EventType::kVisitStart || type == EventType::kVisitUpdate || type == EventType::kVisitEnd;
+  return type == EventType::kVisitStart || type == EventType::kVisitPicture || type == EventType::kVisitUpdate ||
+         type == EventType::kVisitEnd;
 }
 
 }  // namespace
@@ -129,7 +130,9 @@ void Publisher::note(const EventBus::Told& told) {
   if (!told.visit) return;
   refresh_last_visit(told);
   const bool too_many = is_course_of_visit(told.type) && outbox_.push({.payload = data_with_type(told), .number = {}});
-  if (told.type == EventType::kVisitEnd && options_.device.pictures) {
+  const bool is_first_picture =
+      told.type == EventType::kVisitPicture || (told.type == EventType::kVisitStart && told.visit->has_crop);
+  if (options_.device.pictures && (is_first_picture || told.type == EventType::kVisitEnd)) {
     agenda_.expect_picture(told.visit->visit.id, SteadyClock::now());
   }
   MutexLock lock(mutex_);

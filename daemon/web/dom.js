@@ -27,11 +27,15 @@ export function makeSvg(tag, attributes = {}, ...children) {
   return node;
 }
 
+// A browser keeps what it was shown under an address; the first picture of a visit gives way to the best one.
+export const addressOfCrop = ({state, links}) => links.crop + (state && !links.snapshot ? "?v=first" : "");
+
 // The picture of a visit beside its name, or its place. One that was refused for now (too many at once) is asked for again.
 export function cropOf(visit, width, height) {
   if (!visit?.links.crop) return make("span", {className: "no-crop", "aria-hidden": "true"});
-  const image = make("img", {src: visit.links.crop, alt: "", loading: "lazy", width, height});
-  image.addEventListener("error", () => setTimeout(() => { image.src = visit.links.crop; }, 2000), {once: true});
+  const src = addressOfCrop(visit);
+  const image = make("img", {src, alt: "", loading: "lazy", width, height});
+  image.addEventListener("error", () => setTimeout(() => { image.src = src; }, 2000), {once: true});
   return image;
 }
 

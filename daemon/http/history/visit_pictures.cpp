@@ -22,13 +22,26 @@ constexpr std::string_view kForEver = "private, max-age=31536000, immutable";
 constexpr std::chrono::milliseconds kLongestPause{1'000};
 constexpr std::string_view kDamagedClip = "the file of the clip is damaged";
 
-std::expected<std::string, Reply> read_picture(const HistoryView& view, const Call& call, store::Picture kind) {
+// A better one may come: the best one has the whole frame beside it, a little after the end.
+bool is_first_picture(const visits::BookedVisit& booked) {
+  constexpr std::chrono::minutes kSoon{1};
+  const visits::Visit& visit = booked.visit;
+  if (visit.state == visits::VisitState::kOpen) return true;
+  return !booked.has_frame && std::chrono::system_clock::now() < visit.started_at + visit.duration + kSoon;
+}
+
+struct FoundPicture {
+  std::string bytes;
+  bool is_first = false;
+};
+
+std::expected<FoundPicture, Reply> read_picture(const HistoryView& view, const Call& call, store::Picture kind) {
   const std::string_view id = call.path_parameter("id");
   const Result<std::optional<visits::BookedVisit>> found = view.visits.find(id);
   if (!found) return std::unexpected(store_problem(found.error()));
   if (!*found) return std::unexpected(no_such_visit());
   Result<std::string> bytes = view.store.picture(id, kind);
-  if (bytes) return std::move(*bytes);
+  if (bytes) return FoundPicture{.bytes = std::move(*bytes), .is_first = is_first_picture(**found)};
   const Error& error = bytes.error();
   if (error.code == ErrorCode::kUnavailable) return std::unexpected(problem("picture-expired", error.message));
   if (error.code == ErrorCode::kNotFound) return std::unexpected(problem("not-found", error.message));
@@ -37,8 +50,13 @@ std::expected<std::string, Reply> read_picture(const HistoryView& view, const Ca
 
 Reply picture_reply(const HistoryView& view, const Call& call, store::Picture kind, std::string_view name,
                     std::string_view content_type) {
-  std::expected<std::string, Reply> bytes = read_picture(view, call, kind);
-  if (!bytes) return bytes.error();
+  std::expected<FoundPicture, Reply> found = read_picture(view, call, kind);
+  if (!found) return found.error();
+  if (found->is_first) {
+    return {.content_type = std::string(content_type),
+            .body = std::move(found->bytes),
+            .headers = {{"Cache-Control", "no-store"}}};
+  }
   const std::string tag = format_text("\"{}-{}\"", printable(call.path_parameter("id")), name);
   Reply reply{.headers = {{"ETag", tag}, {"Cache-Control", std::string(kForEver)}}};
   if (call.if_none_match == tag) {
@@ -46,7 +64,7 @@ Reply picture_reply(const HistoryView& view, const Call& call, store::Picture ki
     return reply;
   }
   reply.content_type = content_type;
-  reply.body = std::move(*bytes);
+  reply.body = std::move(found->bytes);
   return reply;
 }
 
@@ -85,10 +103,10 @@ Reply get_visit_clip_file(const HistoryView& view, const Call& call) {
 }
 
 Reply get_visit_clip(const HistoryView& view, const Call& call) {
-  std::expected<std::string, Reply> file = read_picture(view, call, store::Picture::kClip);
+  std::expected<FoundPicture, Reply> file = read_picture(view, call, store::Picture::kClip);
   if (!file) return file.error();
   auto playing = std::make_shared<Playing>();
-  playing->file = std::move(*file);
+  playing->file = std::move(file->bytes);
   playing->rest = playing->file;
   std::string_view first = playing->file;
   if (!take_part(first)) return problem("picture-expired", kDamagedClip);

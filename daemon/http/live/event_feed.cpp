@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kMostNoted = 256;
 constexpr std::size_t kMostPredictions = 256;
+constexpr std::size_t kMostWithoutPicture = 16;  // more visits are never open
 constexpr std::chrono::seconds kStatsEvery{5};
 
 EventType type_of(visits::VisitEvent event) {
@@ -57,14 +58,18 @@ void EventFeed::look() {
   changed_.notify_all();
 }
 
-void EventFeed::note(visits::VisitEvent event, const visits::Visit& visit) {
+void EventFeed::note(visits::VisitEvent event, const visits::Visit& visit) { note({.event = event, .visit = visit}); }
+
+void EventFeed::note_picture(const std::string& visit) { note({.event = {}, .visit = {.id = visit}}); }
+
+void EventFeed::note(Noted noted) {
   {
     MutexLock lock(mutex_);
     if (noted_.size() == kMostNoted) {
       noted_.pop_front();
       ++left_out_;
     }
-    noted_.push_back({.event = event, .visit = visit});
+    noted_.push_back(std::move(noted));
   }
   changed_.notify_all();
 }
@@ -103,14 +108,30 @@ void EventFeed::tell_visits(const Sources& sources) {
       noted_.pop_front();
     }
     if (left_out > 0) {
-      bus_.publish_gap(set_of({EventType::kVisitStart, EventType::kVisitUpdate, EventType::kVisitEnd}), left_out);
+      bus_.publish_gap(
+          set_of({EventType::kVisitStart, EventType::kVisitPicture, EventType::kVisitUpdate, EventType::kVisitEnd}),
+          left_out);
+    }
+    if (!noted->event) {
+      tell_picture(sources, noted->visit.id);
+      continue;
     }
     visits::BookedVisit booked;
     if (auto found = sources.visits.find(noted->visit.id); found && *found) booked = std::move(**found);
     noted->visit.review = booked.visit.review;
     booked.visit = std::move(noted->visit);
-    bus_.publish(type_of(noted->event), std::move(booked));
+    if (noted->event == visits::VisitEvent::kStart && !booked.has_crop) {
+      without_picture_.push_back(booked.visit.id);
+      if (without_picture_.size() > kMostWithoutPicture) without_picture_.pop_front();
+    }
+    bus_.publish(type_of(*noted->event), std::move(booked));
   }
+}
+
+void EventFeed::tell_picture(const Sources& sources, const std::string& visit) {
+  if (std::erase(without_picture_, visit) == 0) return;
+  auto found = sources.visits.find(visit);
+  if (found && *found) bus_.publish(EventType::kVisitPicture, std::move(**found));
 }
 
 void EventFeed::tell_camera(const Sources& sources) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -33,6 +34,8 @@ class EventFeed {
 
   // A visit began, changed or ended. Never waits: of too many the oldest are left out, which is told as a gap.
   void note(visits::VisitEvent event, const visits::Visit& visit);
+  // The first picture of a visit can be had: told when its start was told without one. Never waits.
+  void note_picture(const std::string& visit);
   // The camera, the model or the newest prediction may be another one. Never waits.
   void look();
   [[nodiscard]] EventBus& bus() { return bus_; }
@@ -40,9 +43,11 @@ class EventFeed {
 
  private:
   struct Noted {
-    visits::VisitEvent event;
-    visits::Visit visit;
+    std::optional<visits::VisitEvent> event;  // nothing: its first picture
+    visits::Visit visit;                      // of a picture only the id
   };
+  void note(Noted noted);
+  void tell_picture(const Sources& sources, const std::string& visit);
   void run(const std::stop_token& stop, const Sources& sources);
   void tell_visits(const Sources& sources);
   void tell_camera(const Sources& sources);
@@ -59,8 +64,9 @@ class EventFeed {
   bool look_ KINGLET_GUARDED_BY(mutex_) = false;
 
   // The thread's own.
-  std::string camera_;       // as it was last told
-  std::uint32_t model_ = 0;  // the number of the one last told
+  std::deque<std::string> without_picture_;  // ids of visits whose start was told without one
+  std::string camera_;                       // as it was last told
+  std::uint32_t model_ = 0;                  // the number of the one last told
   std::uint64_t last_prediction_ = 0;
   bool predictions_told_ = false;  // somebody listened to them in the last turn
   bool stats_told_ = false;        // the same

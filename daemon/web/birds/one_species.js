@@ -9,7 +9,6 @@ import {openVisit} from "./visit_dialog.js";
 
 const rarely = 0.02;  // of the score of a second name: less is no likeness
 
-
 function pictureOf(visit) {
   const facts = `${percent(visit.model_result.score)} · ${moment(visit.started_at)}`;
   const button = make("button", {type: "button", "data-key": `${visit.id} best`},

@@ -2,7 +2,7 @@
 // Why: one visit, large: its picture and clip, and every name it can be given.
 import {ask, may} from "./api.js";
 import {closeClip, openClip, prepareClip} from "./clip.js";
-import {byId, make, setText, showProblem} from "./dom.js";
+import {addressOfCrop, byId, make, setText, showProblem} from "./dom.js";
 import {deviceNow, duration, moment, number, percent, text} from "./format.js";
 import {allLabels, nameOfBird} from "./now.js";
 import {isScientific, remove, review} from "./review.js";
@@ -20,9 +20,9 @@ export function visitName(one) {
 export const visitFacts = (one) => [`${one.clock_synced ? "" : "≈ "}${moment(one.started_at)}`, duration(one.duration_seconds),
                                     percent(one.model_result.score)].join(" · ");
 
-// The end of a visit is told before its picture is written: a little later it is there.
+// The end of a visit is told before its best picture is written: a little later it is there, the whole frame with it.
 export const awaitsPicture = (one) =>
-  one.state === "ended" && !one.links.crop && deviceNow() - Date.parse(one.ended_at) < 20000;
+  one.state === "ended" && !one.links.snapshot && deviceNow() - Date.parse(one.ended_at) < 20000;
 
 // Of a species that the model knows or that was seen here.
 function idCalled(name) {
@@ -59,7 +59,7 @@ export function openVisit(wished, like = {}) {
   opener = document.activeElement?.dataset.key || "";
   const picture = byId("visit-picture");
   picture.hidden = !visit.links.crop;
-  if (visit.links.crop) picture.src = visit.links.crop;
+  if (visit.links.crop) picture.src = addressOfCrop(visit);
   const title = like.title || visitName(visit);
   picture.alt = title;
   showPlace();

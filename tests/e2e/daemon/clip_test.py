@@ -88,7 +88,7 @@ class Clips(ScratchFolder):
 
     def visits(self, daemon):
         found = daemon.ask("/api/v1/visits?limit=500").json()["items"]
-        return [visit for visit in found if visit["state"] == "ended" and "crop" in visit["links"]]
+        return [visit for visit in found if visit["state"] == "ended" and "snapshot" in visit["links"]]
 
     def clip(self, daemon):
         return daemon.until(lambda: next((one for one in self.visits(daemon) if "clip" in one["links"]), None), "a clip")

@@ -6,8 +6,9 @@ import json
 import re
 import socket
 import unittest
+from datetime import datetime
 
-from support import PATIENCE, Daemon, ScratchFolder, main
+from support import PATIENCE, SLOWER, Daemon, ScratchFolder, main
 
 QUICK = ["source=demo:", "visits.end_after=1s", "decide.min_gap=10ms", "gate.max_fps=100"]
 
@@ -123,10 +124,29 @@ class Events(Live):
         for member in ("id", "seq", "species_id", "started_at", "ended_at", "model_result", "count_today"):
             self.assertEqual(end["data"]["visit"][member], kept[member])
 
+    def test_a_picture_is_there_within_a_second_of_a_visits_start_and_the_best_one_after_its_end(self):
+        listener = self.listen("/api/v1/events?types=visit")
+        first = listener.until(lambda event: event["event"] == "visit.start")
+        visit = first["data"]["visit"]
+        told = first
+        if "crop" not in visit["links"]:
+            told = listener.until(lambda event: event["event"] == "visit.picture" and event["data"]["visit"]["id"] == visit["id"])
+        taken = datetime.fromisoformat(told["data"]["at"]) - datetime.fromisoformat(first["data"]["at"])
+        self.assertLess(taken.total_seconds(), SLOWER)
+        crop = told["data"]["visit"]["links"]["crop"]
+        early = self.daemon.ask(crop)
+        self.assertEqual((early.status, early.body[:2]), (200, b"\xff\xd8"))
+        best = self.daemon.until(lambda: "snapshot" in self.daemon.ask(visit["links"]["self"]).json()["links"] and self.daemon.ask(crop),
+                                 "the best picture")
+        self.assertIn("immutable", best.headers["cache-control"])
+        if told["data"]["visit"]["state"] == "open":
+            self.assertEqual(early.headers["cache-control"], "no-store")
+        self.assertEqual(self.daemon.ask(crop + "?v=first").status, 200)
+
     def test_without_a_wish_there_are_no_predictions(self):
         listener = self.listen("/api/v1/events")
         seen = {listener.event()["event"] for _ in range(4)}
-        self.assertLessEqual(seen, {"visit.start", "visit.update", "visit.end", "camera"})
+        self.assertLessEqual(seen, {"visit.start", "visit.picture", "visit.update", "visit.end", "camera"})
 
     def test_predictions_come_each_once_and_in_order(self):
         listener = self.listen("/api/v1/events?types=prediction")
@@ -147,7 +167,7 @@ class Events(Live):
     def test_a_kind_stands_for_all_of_it(self):
         listener = self.listen("/api/v1/events?types=visit,stats")
         seen = {listener.event()["event"] for _ in range(5)}
-        self.assertLessEqual(seen, {"visit.start", "visit.update", "visit.end", "stats"})
+        self.assertLessEqual(seen, {"visit.start", "visit.picture", "visit.update", "visit.end", "stats"})
         stats = self.listen("/api/v1/events?types=stats").event()["data"]["stats"]
         self.assertGreaterEqual(stats["streams"]["sse"], 1)
 

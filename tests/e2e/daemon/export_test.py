@@ -26,7 +26,7 @@ class Export(ScratchFolder):
         return Daemon(sets=[*QUICK, f"store.path={self.state}"])
 
     def pictured(self, daemon):
-        return [one for one in daemon.ask("/api/v1/visits").json()["items"] if "crop" in one["links"]]
+        return [one for one in daemon.ask("/api/v1/visits").json()["items"] if "snapshot" in one["links"]]
 
     def test_all_visits_come_as_csv_with_the_filters_of_the_list(self):
         copy_visits(self.state, MANY)

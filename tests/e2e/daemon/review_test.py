@@ -37,7 +37,7 @@ class Review(ScratchFolder):
 
     def written(self):
         found = self.daemon.ask("/api/v1/visits?review=unreviewed").json()["items"]
-        ready = [visit for visit in found if visit["state"] == "ended" and "crop" in visit["links"]]
+        ready = [visit for visit in found if visit["state"] == "ended" and "snapshot" in visit["links"]]
         return ready[0] if ready else None
 
     def labels(self):

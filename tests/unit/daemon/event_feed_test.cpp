@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "camera/frame/mailbox.h"
 #include "camera/sources/open_source.h"
 #include "daemon/answer/latest.h"
@@ -145,6 +147,40 @@ TEST_F(EventFeedTest, WhoHasJustComeGetsTheNextPredictionAndNoneFromBefore) {
 
 TEST_F(EventFeedTest, AVisitThatTheHistoryDoesNotKnowIsToldAsItWasNoted) {
   const auto reader = started(set_of({EventType::kVisitEnd}));
+TEST_F(EventFeedTest, AVisitsFirstPictureIsToldOnceItCanBeHadAndNotAgain) {
+  const visits::Visit visit{.id = "vis_1", .seq = store_.next_seq()};
+  const auto reader = started(set_of({EventType::kVisitStart, EventType::kVisitPicture, EventType::kVisitEnd}));
+  store_.put(visit);
+  feed_.note(visits::VisitEvent::kStart, visit);
+  EXPECT_THAT(next(*reader), ::testing::Not(HasSubstr("crop.jpg")));
+  store_.add_pictures(
+      visit.seq, [] { return store::Pictures{.crop = "crop", .frame = {}, .clip = {}}; },
+      [this] { feed_.note_picture("vis_1"); });
+  EXPECT_THAT(next(*reader), HasSubstr("/api/v1/visits/vis_1/crop.jpg"));
+  feed_.note_picture("vis_1");
+  feed_.note(visits::VisitEvent::kEnd, visit);
+  const auto end = feed_.bus().take_one(*reader, std::chrono::minutes(1));
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->type, EventType::kVisitEnd);
+}
+
+TEST_F(EventFeedTest, AVisitThatBeginsWithAPictureIsNotToldOfItAgain) {
+  const visits::Visit visit{.id = "vis_1", .seq = store_.next_seq()};
+  const auto reader = started(set_of({EventType::kVisitStart, EventType::kVisitPicture, EventType::kVisitEnd}));
+  store_.put(visit);
+  std::promise<void> made;
+  store_.add_pictures(
+      visit.seq, [] { return store::Pictures{.crop = "crop", .frame = {}, .clip = {}}; }, [&] { made.set_value(); });
+  made.get_future().wait();
+  feed_.note(visits::VisitEvent::kStart, visit);
+  EXPECT_THAT(next(*reader), HasSubstr("crop.jpg"));
+  feed_.note_picture("vis_1");
+  feed_.note(visits::VisitEvent::kEnd, visit);
+  const auto end = feed_.bus().take_one(*reader, std::chrono::minutes(1));
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->type, EventType::kVisitEnd);
+}
+
   feed_.note(visits::VisitEvent::kEnd, {.id = "vis_1"});
   EXPECT_THAT(next(*reader), HasSubstr("\"id\":\"vis_1\""));
 }
