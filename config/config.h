@@ -80,6 +80,15 @@ struct Listen {
 };  // "127.0.0.1:8420", "[::1]:8420", "localhost:8420", "unix:/path"
 }  // namespace kind
 
+// One [[notify]] table. Notify{} holds the defaults of notify.def.
+struct Notify {
+  Notify();
+#define KINGLET_NOTIFY_KEY(name, kind_, ...) kind::kind_::Value name{};
+#include "config/notify.def"
+#undef KINGLET_NOTIFY_KEY
+  std::string place;  // as Error::where has it
+};
+
 // Config{} holds the defaults. Members: config.decide.min_score is a double, and so on through keys.def.
 struct Config {
   Config();
@@ -93,6 +102,7 @@ struct Config {
 #undef KINGLET_SECTION
 #undef KINGLET_KEY
 #undef KINGLET_SECTION_END
+  std::vector<Notify> notify;
 };
 
 // kNever: read so that older files stay valid, and without effect.
@@ -122,6 +132,16 @@ struct Key {
   [[nodiscard]] std::string full_name() const;  // "decide.min_score"
 };
 [[nodiscard]] const std::vector<Key>& key_table();
+
+// One row of notify.def as data.
+struct NotifyKey {
+  std::string_view name;
+  std::string_view default_text;  // TOML
+  std::string expectation;
+  bool settable = false;  // over HTTP, of a service that is
+  std::string_view help;
+};
+[[nodiscard]] const std::vector<NotifyKey>& notify_keys();
 
 // What was set over HTTP: the text of settings.toml and the name of the file.
 struct SettingsText {
@@ -163,6 +183,13 @@ using Faults = std::vector<Error>;
 
 // This text as the only configuration file, by the name `name`; relative paths start where the process is.
 [[nodiscard]] std::expected<Loaded, Faults> load_text(std::string_view toml, const std::filesystem::path& name);
+
+// notify.toml: [[notify]] tables of settable keys, and nothing else.
+[[nodiscard]] std::expected<std::vector<Notify>, Faults> load_notify(const SettingsText& text);
+// Those of its keys that may be set over HTTP, as TOML.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> notify_values(const Notify& notify);
+// One as TOML: its name, and what differs from the defaults.
+[[nodiscard]] std::string notify_text(const Notify& notify);
 
 // settings.toml of these: a line a key.
 [[nodiscard]] std::string settings_text(const Settings& settings);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config/kinds.h"
+#include "config/notify.h"
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
@@ -50,6 +51,7 @@ class Loader {
   void read_table(const std::filesystem::path& path, const toml::table& table);
   void read_section(const std::filesystem::path& path, std::string_view section, const toml::table& table);
   void read_source(const std::filesystem::path& path, const toml::node& node);
+  void read_notify_text(std::string_view text, const Place& place);
   void assign_text(std::string_view name, std::string_view text, const Place& place);
   void assign(std::string_view name, const toml::node& node, const Place& place, const std::filesystem::path& base);
   void reset_section(std::string_view section);
@@ -155,6 +157,9 @@ void Loader::read_table(const std::filesystem::path& path, const toml::table& ta
     if (key == "source") {
       if (is_out_of_place("source", where)) continue;
       read_source(path, *node);
+    } else if (key == "notify") {
+      if (is_out_of_place("notify", where)) continue;
+      loaded_.config.notify = read_notify(path, *node, From::kFile, faults_);
     } else if (!is_section(key.str())) {
       unknown(key.str(), where);
     } else if (const toml::table* section = node->as_table()) {
@@ -220,12 +225,23 @@ void Loader::read_assignment(const std::string& text) {
   assign_text(name, text.substr(equals + 1), {where, "--set"});
 }
 
+// [[notify]] as a list of inline tables.
+void Loader::read_notify_text(std::string_view text, const Place& place) {
+  try {
+    const toml::table parsed = toml::parse(format_text("value = {}", text));
+    loaded_.config.notify = config::read_notify(place.where, *parsed.get("value"), From::kFile, faults_);
+  } catch (const toml::parse_error& error) {
+    add_fault("notify: not TOML: " + printable(error.description()), place.where, "write [{name = \"phone\", ...}]");
+  }
+}
+
 // A TOML value; what is not one, or would not be a text where a text is asked for, is taken as it stands.
 void Loader::assign_text(std::string_view name, std::string_view text, const Place& place) {
   if (name == "source") {
     reset_section("source");
     name = "source.spec";
   }
+  if (name == "notify") return read_notify_text(text, place);
   const std::optional<std::size_t> index = find_key(name);
   if (!index) return unknown(name, place.where);
   toml::table parsed;

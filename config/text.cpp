@@ -54,6 +54,10 @@ std::string default_file() {
                          reload_text(key.reload), key.name, key.default_text);
     }
   }
+  out += "\n# Messages to a phone, one table a service (docs/phone.md); a reload takes them up at once.\n#[[notify]]\n";
+  for (const NotifyKey& key : notify_keys()) {
+    out += format_text("# {}\n#   {}\n#{} = {}\n", key.help, key.expectation, key.name, key.default_text);
+  }
   return out;
 }
 
@@ -63,6 +67,10 @@ std::string docs() {
   for (const Key& key : key_table()) {
     out += format_text("| `{}` | `{}` | {}{} | {} | {} | {} |\n", key.full_name(), key.default_text, key.expectation,
                        unit_text(key), to_string(key.reload), key.settable ? "file, page" : "file", key.help);
+  }
+  for (const NotifyKey& key : notify_keys()) {
+    out += format_text("| `[[notify]]` `{}` | `{}` | {} | live | {} | {} |\n", key.name, key.default_text,
+                       key.expectation, key.settable ? "file, page" : "file", key.help);
   }
   return out;
 }
@@ -85,6 +93,7 @@ std::string show(const Loaded& loaded) {
       out += format_text("{} = {}  # {}\n", key.name, key.value_text(loaded.config), loaded.origins[i]);
     }
   }
+  for (const Notify& notify : loaded.config.notify) out += format_text("\n# {}\n{}", notify.place, notify_text(notify));
   return out;
 }
 

@@ -190,6 +190,7 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
                                             .tls = parts->tls.get()},
                         parts->server_parts(config));
   parts->integrations.start(parts->views, page);
+  parts->notify_keeper.attach(parts->integrations.notifier());
   parts->events.start({.visits = parts->book,
                        .predictions = std::get<http::PredictionsView>(parts->views),
                        .figures = std::get<http::FiguresView>(parts->views)});

@@ -76,6 +76,7 @@ AppParts::AppParts(const config::Config& config, const AppOptions& options, Resu
                   .settings = [this] { return settings.list(); },
                   .take_up = [this](http::BirdList list) { return take_up(list); },
                   .log = log}),
+      notify_keeper(state_folder, config.notify, log),
       history(with_clock(std::move(store_options))),
       tokens(state_folder, log),
       door(std::move(door_options), tokens, log),
@@ -130,6 +131,7 @@ http::Views AppParts::make_views(const config::Config& config) {
           http::ConfigView{.desk = settings_keeper,
                            .check_settings = [](const std::string& toml) { return faults_of_text(toml, "body"); }},
           http::BirdListsView{.desk = bird_lists, .models = models},
+          http::NotifyView{.desk = notify_keeper},
           http::ControlView{.set_paused =
                                 [this](bool paused) {
                                   pipeline.set_paused(paused);
@@ -162,6 +164,7 @@ http::Views AppParts::make_views(const config::Config& config) {
                             .traffic = traffic,
                             .mqtt = [this] { return integrations.mqtt(); },
                             .webhook = [this] { return integrations.webhook(); },
+                            .notify = [this] { return integrations.notify(); },
                             .clips = clips.get()},
           http::EventsView{.bus = events.bus(), .long_answers = long_answers}};
 }
@@ -256,6 +259,7 @@ void AppParts::take_up(const LiveSettings::Change& change, const config::Loaded&
   log_book.set_level(wanted.config.log.level);
   if (set_log_level) set_log_level(wanted.config.log.level);
   if (change.camera_settle) capture.reopen(change.camera_settle);
+  notify_keeper.take_up(wanted.config.notify);
 }
 
 Result<void> AppParts::take_up(http::BirdList list) {

@@ -25,6 +25,7 @@
 #include "daemon/app/bird_lists.h"
 #include "daemon/app/integrations.h"
 #include "daemon/app/live_settings.h"
+#include "daemon/app/notify_keeper.h"
 #include "daemon/app/settings_keeper.h"
 #include "daemon/app/watchdog.h"
 #include "daemon/backup/desk.h"
@@ -112,6 +113,7 @@ struct AppParts {
   const backup::Desk backup_desk;
   SettingsKeeper settings_keeper;
   BirdLists bird_lists;
+  NotifyKeeper notify_keeper;
   store::Store history;  // makes the folder
   TokenBook tokens;
   http::Door door;

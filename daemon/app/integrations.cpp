@@ -2,6 +2,7 @@
 #include "daemon/app/integrations.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "daemon/doctor/health.h"
@@ -110,6 +111,72 @@ std::string picture_now(const http::HistoryView& history, const std::string& id)
   return history.store.picture(id, store::Picture::kCrop).value_or(std::string());
 }
 
+// Another of this species before it, not so long ago, is what makes a visit no first one.
+bool is_first_of_season(const http::HistoryView& history, const visits::BookedVisit& booked,
+                        std::chrono::milliseconds new_after) {
+  const visits::Visit& visit = booked.visit;
+  if (!visit.clock_synced) return false;
+  const auto before =
+      history.visits.list(visits::VisitQuery{.limit = 1, .until = visit.started_at, .species = {visit.species_id()}});
+  if (!before) return false;
+  return before->items.empty() || visit.started_at - before->items.front().visit.started_at >= new_after;
+}
+
+notify::Health health_of(const Vitals& vitals) {
+  const CameraState state = vitals.camera.state;
+  const store::StoreStatus& store = vitals.store;
+  return {.camera_is_bad =
+              state != CameraState::kStreaming && state != CameraState::kPaused && state != CameraState::kStarting,
+          .camera = vitals.camera.detail,
+          .disk_is_bad = store.state != store::StoreState::kDisk && !store.memory_is_wanted,
+          .disk = store.note};
+}
+
+// The best picture of each species of the day.
+std::map<std::string, visits::BookedVisit> best_of_day(const http::HistoryView& history, WallTime since) {
+  constexpr std::size_t kMostVisits = 1000;
+  std::map<std::string, visits::BookedVisit> best;
+  const auto page = history.visits.list(visits::VisitQuery{.limit = kMostVisits, .since = since});
+  if (!page) return best;
+  for (const visits::BookedVisit& one : page->items) {
+    if (!one.has_crop) continue;
+    const auto [known, is_new] = best.try_emplace(one.visit.species_id(), one);
+    if (!is_new && one.visit.model_result.score > known->second.visit.model_result.score) known->second = one;
+  }
+  return best;
+}
+
+notify::Day day_of(const http::HistoryView& history, const TimeZone& zone) {
+  const mqtt::Today today = today_of(history, zone);
+  notify::Day day;
+  std::map<std::string, visits::BookedVisit> best;
+  if (const auto since = zone.begin_of(today.date)) best = best_of_day(history, *since);
+  for (const mqtt::Today::Species& one : today.species) {
+    notify::Day::Species species{
+        .name = one.common_name.empty() ? one.species_id : one.common_name, .visits = one.visits, .picture = {}};
+    if (const auto found = best.find(one.species_id); found != best.end()) {
+      species.picture = picture_now(history, found->second.visit.id);
+    }
+    day.species.push_back(std::move(species));
+  }
+  std::ranges::stable_sort(day.species, std::ranges::greater{}, &notify::Day::Species::visits);
+  return day;
+}
+
+std::string newest_picture(const http::HistoryView& history) {
+  const auto page = history.visits.list(visits::VisitQuery{.limit = 10});
+  if (!page) return {};
+  for (const visits::BookedVisit& one : page->items) {
+    if (one.has_crop) return picture_now(history, one.visit.id);
+  }
+  return {};
+}
+
+std::string picture_of(const http::HistoryView& history, const std::string& id, bool best) {
+  if (best && !visit_with_pictures(history, id)) return {};
+  return history.store.picture(id, store::Picture::kCrop).value_or(std::string());
+}
+
 }  // namespace
 
 Result<IntegrationOptions> integration_options(const config::Config& config) {
@@ -118,6 +185,7 @@ Result<IntegrationOptions> integration_options(const config::Config& config) {
   if (options.public_url.ends_with('/')) options.public_url.pop_back();
   if (config.mqtt.enabled) options.mqtt = KINGLET_TRY(mqtt_options(config));
   if (!config.webhook.url.empty()) options.webhook = webhook_options(config);
+  options.new_after = config.visits.new_after;
   options.zone = KINGLET_TRY(TimeZone::find(config.time.zone));
   return options;
 }
@@ -138,6 +206,19 @@ mqtt::Sources Integrations::mqtt_sources(const http::Views& views) const {
           .set_paused = std::get<http::ControlView>(views).set_paused};
 }
 
+notify::Sources Integrations::notify_sources(const http::Views& views) const {
+  const auto& history = std::get<http::HistoryView>(views);
+  const auto& health = std::get<http::HealthView>(views);
+  return {
+      .events = history.events,
+      .picture = [&history](const std::string& id, bool best) { return picture_of(history, id, best); },
+      .first_of_season = [&history, after = options_.new_after](
+                             const visits::BookedVisit& booked) { return is_first_of_season(history, booked, after); },
+      .health = [&health] { return health_of(health.vitals()); },
+      .today = [&history, zone = options_.zone] { return day_of(history, zone); },
+      .newest_picture = [&history] { return newest_picture(history); }};
+}
+
 void Integrations::start(const http::Views& views, const std::string& page) {
   const std::string& url = options_.public_url.empty() ? page : options_.public_url;
   if (options_.mqtt) {
@@ -152,20 +233,25 @@ void Integrations::start(const http::Views& views, const std::string& page) {
         *options_.webhook, history.events,
         [&history](const std::string& id) { return visit_with_pictures(history, id); }, log_);
   }
-  // Not before both are made: their threads ask how all integrations are.
+  notifier_.emplace(notify::NotifierOptions{.place = {.page = url, .zone = options_.zone}, .rule = {}},
+                    notify_sources(views), log_);
+  // Not before all are made: their threads ask how all integrations are.
   if (publisher_) publisher_->start();
   if (sender_) sender_->start();
+  notifier_->start();
 }
 
 void Integrations::begin_stop() {
   if (publisher_) publisher_->begin_stop();
   if (sender_) sender_->begin_stop();
+  if (notifier_) notifier_->begin_stop();
 }
 
 void Integrations::stop() {
   begin_stop();
   if (publisher_) publisher_->stop();
   if (sender_) sender_->stop();
+  if (notifier_) notifier_->stop();
 }
 
 std::optional<mqtt::Status> Integrations::mqtt() const {
@@ -178,10 +264,15 @@ std::optional<webhook::Status> Integrations::webhook() const {
   return sender_->status();
 }
 
+std::vector<notify::Status> Integrations::notify() const {
+  return notifier_ ? notifier_->status() : std::vector<notify::Status>{};
+}
+
 std::vector<const Pulse*> Integrations::pulses() const {
   std::vector<const Pulse*> pulses;
   if (publisher_) pulses.push_back(&publisher_->pulse());
   if (sender_) pulses.push_back(&sender_->pulse());
+  if (notifier_) pulses.push_back(&notifier_->pulse());
   return pulses;
 }
 
@@ -196,6 +287,16 @@ std::vector<Check> Integrations::checks() const {
   if (const auto status = webhook()) {
     Check check{.name = "webhook", .detail = status->detail, .since = status->since};
     if (!status->detail.empty()) check.status = CheckStatus::kWarn;
+    checks.push_back(std::move(check));
+  }
+  if (const auto services = notify(); !services.empty()) {
+    Check check{.name = "notify", .detail = {}, .since = services.front().since};
+    const auto failing = std::ranges::find_if(services, [](const auto& one) { return !one.detail.empty(); });
+    if (failing != services.end()) {
+      check.status = CheckStatus::kWarn;
+      check.detail = format_text("{}: {}", failing->name, failing->detail);
+      check.since = failing->since;
+    }
     checks.push_back(std::move(check));
   }
   return checks;

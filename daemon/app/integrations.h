@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: what the daemon tells other programs without being asked: MQTT and webhooks, as the configuration wishes, fed by
+// Why: what the daemon tells others without being asked: MQTT, webhooks and phones, as the configuration wishes, fed by
 // the events and by the same answers as the API.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include "daemon/doctor/health.h"
 #include "daemon/http/routes/views.h"
 #include "daemon/mqtt/publisher.h"
+#include "daemon/notify/notifier.h"
 #include "daemon/webhook/sender.h"
 #include "engine/base/local_time.h"
 
@@ -19,7 +20,8 @@ struct IntegrationOptions {
   std::optional<mqtt::PublisherOptions> mqtt;  // nothing: not wished
   std::optional<webhook::SenderOptions> webhook;
   TimeZone zone;
-  std::string public_url;  // without "/" at its end; empty: found out
+  std::chrono::milliseconds new_after{};  // a bird that was away so long is the first of the season
+  std::string public_url;                 // without "/" at its end; empty: found out
 };
 // kConfig: an address or a name that cannot be.
 [[nodiscard]] Result<IntegrationOptions> integration_options(const config::Config& config);
@@ -40,16 +42,21 @@ class Integrations {
   // Nothing: not wished. Other threads than those it starts ask only after start().
   [[nodiscard]] std::optional<mqtt::Status> mqtt() const;
   [[nodiscard]] std::optional<webhook::Status> webhook() const;
+  [[nodiscard]] std::vector<notify::Status> notify() const;  // of each service
+  // After start().
+  [[nodiscard]] notify::Notifier& notifier() { return *notifier_; }
   [[nodiscard]] std::vector<Check> checks() const;
   [[nodiscard]] std::vector<const Pulse*> pulses() const;  // of their threads
 
  private:
   [[nodiscard]] mqtt::Sources mqtt_sources(const http::Views& views) const;
+  [[nodiscard]] notify::Sources notify_sources(const http::Views& views) const;
 
   IntegrationOptions options_;
   const LogSink log_;
   std::optional<mqtt::Publisher> publisher_;
   std::optional<webhook::Sender> sender_;
+  std::optional<notify::Notifier> notifier_;
 };
 
 }  // namespace kinglet::daemon

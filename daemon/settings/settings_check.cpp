@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 #include <utility>
 
 #include "camera/source/source.h"
 #include "camera/sources/open_source.h"
 #include "daemon/catalogue/catalogue.h"
+#include "daemon/settings/notify_settings.h"
 #include "daemon/settings/settings.h"
 #include "daemon/settings/settings_file.h"
 #include "daemon/tell/event_bus.h"
@@ -246,6 +248,9 @@ config::Faults faults_of(const config::Loaded& loaded, Reads most) {
     if (Result<void> checked = row.check(loaded.config); !checked) {
       faults.push_back(fault_of(row.key, std::move(checked).error(), loaded));
     }
+  }
+  if (auto wishes = notify_wishes(loaded.config.notify); !wishes) {
+    std::ranges::move(wishes.error(), std::back_inserter(faults));
   }
   return faults;
 }

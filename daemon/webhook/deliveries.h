@@ -10,13 +10,16 @@
 #include <optional>
 #include <string>
 
+#include "daemon/outgoing/answer.h"
 #include "daemon/tell/backoff.h"
 #include "daemon/tell/event_bus.h"
 #include "daemon/tell/outbox.h"
-#include "daemon/webhook/post.h"
 #include "engine/base/clock.h"
 
 namespace kinglet::daemon::webhook {
+
+using outgoing::Answer;
+using outgoing::Outcome;
 
 struct DeliveryRule {
   std::string boot_tag;  // of the ids of messages

@@ -138,12 +138,12 @@ std::string Sender::body_of(const Delivery& delivery) const {
   return json.dump();
 }
 
-Result<Request> Sender::request_for(const Delivery& delivery) const {
-  Request request{.url = options_.url,
-                  .headers = {"Content-Type: application/json"},
-                  .body = body_of(delivery),
-                  .certificates = options_.certificates,
-                  .timeout = options_.timeout};
+Result<outgoing::Request> Sender::request_for(const Delivery& delivery) const {
+  outgoing::Request request{.url = options_.url,
+                            .headers = {"Content-Type: application/json"},
+                            .body = body_of(delivery),
+                            .certificates = options_.certificates,
+                            .timeout = options_.timeout};
   const std::string timestamp = unix_seconds(std::chrono::system_clock::now());
   request.headers.push_back("webhook-id: " + delivery.id);
   request.headers.push_back("webhook-timestamp: " + timestamp);
@@ -161,10 +161,10 @@ Result<Request> Sender::request_for(const Delivery& delivery) const {
 // Whether it waits no longer.
 bool Sender::send(const std::stop_token& stop) {
   pulse_.beat(options_.timeout);
-  const Result<Request> request = request_for(deliveries_.begin());
+  const Result<outgoing::Request> request = request_for(deliveries_.begin());
   Result<Answer> answer = request ? Result<Answer>() : std::unexpected(request.error());
   if (request) {
-    answer = post(*request, [&] {
+    answer = outgoing::post(*request, [&] {
       hear_events(milliseconds(0));
       return has_time(stop);
     });

@@ -10,9 +10,9 @@
 #include <string>
 #include <thread>
 
+#include "daemon/outgoing/post.h"
 #include "daemon/tell/event_bus.h"
 #include "daemon/webhook/deliveries.h"
-#include "daemon/webhook/post.h"
 #include "daemon/webhook/status.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
@@ -57,7 +57,7 @@ class Sender {
   void count_untold();
   // Until a stop, and then for as long as a goodbye may take.
   [[nodiscard]] bool has_time(const std::stop_token& stop);
-  [[nodiscard]] Result<Request> request_for(const Delivery& delivery) const;
+  [[nodiscard]] Result<outgoing::Request> request_for(const Delivery& delivery) const;
   bool judge(const Answer& answer);
 
   Pulse pulse_{"webhook"};

@@ -25,7 +25,7 @@ GROUPS = [("The page", lambda path: path == "/" or path.startswith("/web")),
           ("Model", lambda path: any(f"/api/v1/{one}" in path for one in ("model", "jobs", "classify"))),
           ("State", lambda path: any(one in path for one in ("/stats", "/doctor", "/livez", "/readyz", "/healthz", "/metrics",
                                                              "/version"))),
-          ("Control", lambda path: any(f"/api/v1/{one}" in path for one in ("config", "control", "backup", "restore", "log", "region", "names"))),
+          ("Control", lambda path: any(f"/api/v1/{one}" in path for one in ("config", "notify", "control", "backup", "restore", "log", "region", "names"))),
           ("Access", lambda path: any(f"/api/v1/{one}" in path for one in ("session", "invitations"))),
           ("Open Inference Protocol", lambda path: path.startswith("/v2")),
           ("This document", lambda path: True)]
@@ -50,7 +50,8 @@ def example_path(path):
         if part.startswith("{"):
             name = part[1:-1]
             kind = next((kind for kind in IDS if f"/{kind}/" in path), None)
-            path = path.replace(part, IDS[kind] if name == "id" else NAMES[name])
+            of_a_phone = name == "name" and "/notify/" in path
+            path = path.replace(part, IDS[kind] if name == "id" else "phone" if of_a_phone else NAMES[name])
     return path
 
 

@@ -48,16 +48,18 @@ ROOMS = {
     "daemon/metrics": "",
     "daemon/tell": "visits",
     "daemon/catalogue": "daemon/machine camera/stream engine/recipe engine/session",
+    "daemon/outgoing": "daemon/machine camera/stream",
     "daemon/line": "daemon/metrics camera/frame camera/preprocess camera/source camera/sources camera/stream "
                    "engine/recipe engine/session engine/picture visits",
     "daemon/models": "daemon/machine daemon/catalogue daemon/line camera/process engine/session visits",
     "daemon/capture": "daemon/machine daemon/line camera/frame camera/source camera/decode camera/preprocess visits store",
     "daemon/doctor": "daemon/machine daemon/capture camera/sources store",
-    "daemon/settings": "daemon/values daemon/catalogue daemon/tell daemon/line camera/source camera/sources config store",
+    "daemon/notify": "daemon/machine daemon/tokens daemon/tell daemon/outgoing visits",
+    "daemon/settings": "daemon/values daemon/tokens daemon/catalogue daemon/notify daemon/tell daemon/line camera/source camera/sources config store",
     "daemon/backup": "daemon/machine daemon/models daemon/settings store store/database",
     "daemon/answer": "daemon/machine daemon/line daemon/models daemon/capture camera/frame camera/preprocess visits",
     "daemon/mqtt": "daemon/machine daemon/tokens daemon/values daemon/tell",
-    "daemon/webhook": "daemon/machine daemon/tokens daemon/tell camera/stream",
+    "daemon/webhook": "daemon/machine daemon/tokens daemon/tell daemon/outgoing",
     "daemon/http/message": "daemon/tokens camera/preprocess",
     "daemon/http/figures": "daemon/metrics",
     "daemon/http/routes": "daemon/http/message daemon/tokens daemon/line visits",
@@ -66,7 +68,7 @@ ROOMS = {
                            "camera/decode daemon/answer daemon/backup daemon/http/figures visits",
     "daemon/http/live": "daemon/http/message daemon/http/routes daemon/machine daemon/metrics daemon/tell "
                         "daemon/capture daemon/doctor visits camera/frame camera/sources store daemon/line "
-                        "daemon/models daemon/answer daemon/mqtt daemon/webhook daemon/http/figures",
+                        "daemon/models daemon/answer daemon/mqtt daemon/webhook daemon/notify daemon/http/figures",
     "daemon/http/history": "daemon/http/message daemon/http/routes daemon/capture engine/recipe store visits "
                            "daemon/tell daemon/models daemon/answer daemon/http/figures",
     "daemon/http/kserve": "daemon/http/message daemon/http/routes daemon/machine camera/decode engine/session "
@@ -75,7 +77,7 @@ ROOMS = {
     "daemon/http/server": "daemon/http/message daemon/http/routes daemon/http/access daemon/machine daemon/values "
                           "visits daemon/doctor daemon/http/figures",
     "daemon/app": "daemon/machine daemon/tokens daemon/values daemon/catalogue daemon/line daemon/models daemon/capture "
-                  "daemon/doctor daemon/settings daemon/backup daemon/answer daemon/mqtt daemon/webhook daemon/http/routes "
+                  "daemon/doctor daemon/settings daemon/backup daemon/answer daemon/mqtt daemon/webhook daemon/notify daemon/http/routes "
                   "daemon/http/live daemon/http/access daemon/http/server camera/frame camera/source camera/process "
                   "camera/sources config engine/session store visits daemon/http/figures",
     "cli": "engine/graph engine/recipe engine/backend engine/ops engine/onnx engine/onnx/json engine/passes engine/session engine/picture engine/edit engine/quantize "

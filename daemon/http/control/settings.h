@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "daemon/http/message/body.h"
 #include "daemon/http/message/message.h"
 #include "daemon/http/routes/json.h"
 #include "daemon/http/routes/setting.h"
@@ -18,5 +19,13 @@ namespace kinglet::daemon::http {
 [[nodiscard]] Reply config_reply(const SettingsDesk& desk);
 // "detail", "hint", and "key" where the message begins with "KEY = ".
 void tell_fault(Json& json, const Error& fault);
+
+// A text, and any value of JSON, as TOML.
+[[nodiscard]] std::string toml_text(const std::string& text);
+[[nodiscard]] std::string toml_of(const Body& value);
+// What was not kept, and why.
+[[nodiscard]] Reply refused(const SettingsRefusal& refusal);
+// Who asks, for the log and the history.
+[[nodiscard]] std::string who(const Call& call);
 
 }  // namespace kinglet::daemon::http

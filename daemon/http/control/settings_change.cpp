@@ -20,31 +20,6 @@ namespace {
 constexpr std::size_t kMostBody = 65'536;
 constexpr std::size_t kMostValues = 200;
 
-std::string quoted(const std::string& text) {
-  std::string toml = Body(text).dump();
-  // The one control character that JSON has bare and TOML has not.
-  for (std::size_t at = toml.find('\x7F'); at != std::string::npos; at = toml.find('\x7F', at)) {
-    toml.replace(at, 1, "\\u007F");
-  }
-  return toml;
-}
-
-// TOML has no null: what stands for it within a list is taken by no key.
-std::string toml_of(const Body& value) {
-  if (value.is_string()) return quoted(value.get_ref<const std::string&>());
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)
-    return format_text("{:e}", value.get<double>());
-  if (value.is_null()) return "{}";
-  if (!value.is_structured()) return value.dump();
-  std::string toml;
-  for (const auto& [name, item] : value.items()) {
-    if (!toml.empty()) toml += ", ";
-    if (value.is_object()) toml += quoted(name) + " = ";
-    toml += toml_of(item);
-  }
-  return value.is_object() ? "{" + toml + "}" : "[" + toml + "]";
-}
-
 // What is kept of a key whose value has members itself (decide.scores), to be merged with.
 Body kept_value(const SettingsDesk& desk, const std::string& key) {
   for (const Setting& setting : desk.list()) {
@@ -88,6 +63,51 @@ std::expected<std::vector<SettingValue>, Reply> read_patch(const SettingsDesk& d
   return values;
 }
 
+SettingsWish wish_by(const ConfigView& view, const Call& call) {
+  SettingsWish wish;
+  wish.by = who(call);
+  if (!call.if_match.empty()) {
+    wish.still_as_seen = [&view, tags = call.if_match] {
+      return names_tag(tags, tag_of(config_json(view.desk).dump()));
+    };
+  }
+  return wish;
+}
+
+Json part_json(const SettingsChange::Part& part) {
+  Json json{{"key", part.key}};
+  if (part.before) json["before"] = json_of_value(*part.before);
+  if (part.after) json["after"] = json_of_value(*part.after);
+  return json;
+}
+
+}  // namespace
+
+std::string toml_text(const std::string& text) {
+  std::string toml = Body(text).dump();
+  // The one control character that JSON has bare and TOML has not.
+  for (std::size_t at = toml.find('\x7F'); at != std::string::npos; at = toml.find('\x7F', at)) {
+    toml.replace(at, 1, "\\u007F");
+  }
+  return toml;
+}
+
+// TOML has no null: what stands for it within a list is taken by no key.
+std::string toml_of(const Body& value) {
+  if (value.is_string()) return toml_text(value.get_ref<const std::string&>());
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)
+    return format_text("{:e}", value.get<double>());
+  if (value.is_null()) return "{}";
+  if (!value.is_structured()) return value.dump();
+  std::string toml;
+  for (const auto& [name, item] : value.items()) {
+    if (!toml.empty()) toml += ", ";
+    if (value.is_object()) toml += toml_text(name) + " = ";
+    toml += toml_of(item);
+  }
+  return value.is_object() ? "{" + toml + "}" : "[" + toml + "]";
+}
+
 Reply refused(const SettingsRefusal& refusal) {
   using enum SettingsRefusal::Why;
   const std::string first = refusal.faults.empty() ? std::string() : describe(refusal.faults.front());
@@ -118,25 +138,7 @@ Reply refused(const SettingsRefusal& refusal) {
   return reply;
 }
 
-SettingsWish wish_by(const ConfigView& view, const Call& call) {
-  SettingsWish wish;
-  wish.by = call.caller.token_name.empty() ? "this machine" : call.caller.token_name;
-  if (!call.if_match.empty()) {
-    wish.still_as_seen = [&view, tags = call.if_match] {
-      return names_tag(tags, tag_of(config_json(view.desk).dump()));
-    };
-  }
-  return wish;
-}
-
-Json part_json(const SettingsChange::Part& part) {
-  Json json{{"key", part.key}};
-  if (part.before) json["before"] = json_of_value(*part.before);
-  if (part.after) json["after"] = json_of_value(*part.after);
-  return json;
-}
-
-}  // namespace
+std::string who(const Call& call) { return call.caller.token_name.empty() ? "this machine" : call.caller.token_name; }
 
 Reply patch_config(const ConfigView& view, const Call& call) {
   constexpr std::array<std::string_view, 2> kTypes{"application/merge-patch+json", "application/json"};

@@ -16,6 +16,7 @@
 #include "daemon/metrics/exposition.h"
 #include "daemon/models/model_board.h"
 #include "daemon/mqtt/status.h"
+#include "daemon/notify/status.h"
 #include "daemon/webhook/status.h"
 #include "engine/base/local_time.h"
 #include "store/store.h"
@@ -120,6 +121,19 @@ void add_integrations(Exposition& out, const FiguresView& view) {
     out.sample(Metric::kWebhook, {{"outcome", "delivered"}}, status->delivered);
     out.sample(Metric::kWebhook, {{"outcome", "failed"}}, status->failed_tries);
     out.sample(Metric::kWebhook, {{"outcome", "dropped"}}, status->dropped);
+  }
+  if (const auto services = view.notify(); !services.empty()) {
+    notify::Status all;
+    for (const notify::Status& one : services) {
+      all.sent += one.sent;
+      all.failed_tries += one.failed_tries;
+      all.dropped += one.dropped;
+      all.held_back += one.held_back;
+    }
+    out.sample(Metric::kNotify, {{"outcome", "sent"}}, all.sent);
+    out.sample(Metric::kNotify, {{"outcome", "failed"}}, all.failed_tries);
+    out.sample(Metric::kNotify, {{"outcome", "dropped"}}, all.dropped);
+    out.sample(Metric::kNotify, {{"outcome", "held_back"}}, all.held_back);
   }
 }
 

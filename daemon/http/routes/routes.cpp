@@ -100,9 +100,10 @@ bool match_path(std::string_view pattern, std::string_view path,
 Found find_route(Call& call) {
   Found found;
   const std::string_view method = call.method == "HEAD" ? "GET" : std::string_view(call.method);
+  // What stands in the table as it is is no name of something.
+  const bool literal = std::ranges::contains(kRoutes, std::string_view(call.path), &Route::path);
   for (const Route& route : kRoutes) {
-    // The first pattern that fits is the path's: a name that stands there is no {name} of a later row.
-    if (!found.pattern.empty() && route.path != found.pattern) continue;
+    if (literal && route.path != call.path) continue;
     if (!match_path(route.path, call.path, call.path_parameters)) continue;
     found.pattern = route.path;
     if (route.method != method) continue;

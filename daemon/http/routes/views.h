@@ -54,6 +54,9 @@ class Figures;
 namespace mqtt {
 struct Status;
 }
+namespace notify {
+struct Status;
+}
 namespace webhook {
 struct Status;
 }
@@ -64,6 +67,7 @@ class Door;
 class Slots;
 class Traffic;
 class BirdListDesk;
+class NotifyDesk;
 class SettingsDesk;
 
 // Everything that is referred to outlives the server and is thread-safe.
@@ -89,6 +93,11 @@ struct ConfigView {
 struct BirdListsView {
   BirdListDesk& desk;
   const ModelBoard& models;
+};
+
+// Messages to phones.
+struct NotifyView {
+  NotifyDesk& desk;
 };
 
 struct ControlView {
@@ -178,6 +187,7 @@ struct FiguresView {
   const Traffic& traffic;
   std::function<std::optional<mqtt::Status>()> mqtt;        // nothing: not wished
   std::function<std::optional<webhook::Status>()> webhook;  // the same
+  std::function<std::vector<notify::Status>()> notify;      // of each service; empty: none is wished
   const ClipRecorder* clips = nullptr;                      // nullptr: none are made
 };
 
@@ -187,7 +197,8 @@ struct EventsView {
 };
 
 // A row of routes.def names the one that its handler gets.
-using Views = std::tuple<NoView, VersionView, AccessView, ConfigView, BirdListsView, ControlView, BackupView, ModelsView, ClassifyView,
+using Views = std::tuple<NoView, VersionView, AccessView, ConfigView, BirdListsView, NotifyView, ControlView,
+                         BackupView, ModelsView, ClassifyView,
                          InferenceView, PredictionsView, HistoryView, TracksView, HealthView, CameraView, PicturesView,
                          FiguresView, EventsView>;
 

@@ -36,6 +36,17 @@ WRONG = [
     ('mqtt = {enabled = true, discovery_prefix = "/a"}', "homeassistant"),
     ('webhook.url = "example.com/secret"', "http://"),
     ('webhook = {url = "http://example.com", events = ["visit.begin"]}', "visit.start"),
+    ('notify = [{name = "phone", to = "no topic"}]', "letters, digits"),
+    ('notify = [{name = "Phone", to = "birds"}]', "a to z"),
+    ('notify = [{name = "phone", service = "telegram", to = "1"}]', "the bot's token"),
+    ('notify = [{name = "phone", service = "mail", to = "a@b.example"}]', "smtps://"),
+    ('notify = [{name = "phone", to = "birds", server = "gopher://a"}]', "without a login"),
+    ('notify = [{name = "phone", to = "birds", only = ["first"]}]', "first_today"),
+    ('notify = [{name = "phone", to = "birds", quiet = "22-7"}]', "06:30-20:00"),
+    ('notify = [{name = "phone", to = "birds", digest = "8 pm"}]', "20:00"),
+    ('notify = [{name = "a", to = "birds"}, {name = "a", to = "more"}]', "twice"),
+    ('notify = [{name = "a", service = "template"}]', "https://gotify.example"),
+    ('notify = [{name = "a", service = "ntfy", preset = "discord", to = "birds"}]', "template"),
 ]
 RIGHT = """
 source = "demo:1"
@@ -47,6 +58,13 @@ http.allowed_hosts = ["birds.example", "feeder_2", "192.0.2.7"]
 http.allowed_origins = ["https://birds.example", "http://192.0.2.7:8080", "http://[2001:db8::1]:81"]
 mqtt.url = "nonsense, but nobody is told"
 webhook.events = ["visit"]
+[[notify]]
+name = "phone"
+to = "birds-7f3a"
+events = ["visit.start", "camera", "disk"]
+only = ["first_today", "first_season", "first_ever", "unusual"]
+quiet = "22:00-07:00"
+digest = "20:00"
 """
 
 

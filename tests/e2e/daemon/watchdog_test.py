@@ -168,7 +168,7 @@ class Watchdog(ScratchFolder):
                     daemon.until(lambda: len(manager.times("WATCHDOG=1")) > len(fed) + 2, "food again")
 
     def test_so_does_each_thread_beside_the_line(self):
-        names = ("store", "events", "models", "clips", "samples", "mqtt", "webhook", "http-accept", "http-0", "signals")
+        names = ("store", "events", "models", "clips", "samples", "mqtt", "webhook", "notify", "http-accept", "http-0", "signals")
         with contextlib.ExitStack() as cleanup, contextlib.ExitStack() as frozen:
             stuck = {}
             for name in names:

@@ -14,7 +14,8 @@ from support import PATIENCE, SOURCE_DIR, Daemon, ScratchFolder, main
 
 DOCS = SOURCE_DIR / "docs"
 EVERYTHING = ["source=demo:", "gate.max_fps=100", "visits.end_after=1s", "decide.min_gap=10ms", "mqtt.enabled=true",
-              "mqtt.url=mqtt://127.0.0.1:1", "webhook.url=http://127.0.0.1:1/"]
+              "mqtt.url=mqtt://127.0.0.1:1", "webhook.url=http://127.0.0.1:1/",
+              'notify=[{name="phone", to="birds", server="http://127.0.0.1:1"}]']
 SUFFIXES = ("_bucket", "_sum", "_count")
 
 

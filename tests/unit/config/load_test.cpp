@@ -312,6 +312,42 @@ TEST_F(LoadTest, TheDefaultFileIsValidWithEveryKeyUncommented) {
   EXPECT_TRUE(changed(loaded()).empty()) << text;
 }
 
+TEST_F(LoadTest, ServicesOfMessagesAreTablesWithDefaultsOfTheirOwn) {
+  write("kinglet.toml", "[[notify]]\nname = \"phone\"\nto = \"birds\"\n[[notify]]\nname = \"mail\"\nat_most = 3\n");
+  const Config config = loaded();
+  ASSERT_EQ(config.notify.size(), 2U);
+  EXPECT_EQ(config.notify[0].to, "birds");
+  EXPECT_THAT(config.notify[0].events, ElementsAre("visit.start"));
+  EXPECT_EQ(config.notify[0].at_most, 12);
+  EXPECT_EQ(config.notify[1].at_most, 3);
+  EXPECT_THAT(config.notify[1].place, ::testing::HasSubstr("kinglet.toml:4"));
+}
+
+TEST_F(LoadTest, EveryFaultOfAServiceIsTold) {
+  EXPECT_EQ(fault_of("[[notify]]\nnam = \"phone\"\nat_most = 0\nservice = \"ntfi\"\n"),
+            "kingletd: kinglet.toml:3:11: notify.at_most = 0: expected a whole number from 1 to 1000\n"
+            "kingletd: kinglet.toml:2:7: unknown key \"notify.nam\"\n"
+            "hint: did you mean name?\n"
+            "kingletd: kinglet.toml:4:11: notify.service = \"ntfi\": expected one of \"ntfy\", \"telegram\", \"mail\", "
+            "\"template\"\nhint: did you mean \"ntfy\"?\n");
+}
+
+TEST(ServicesSetOverHttp, AreReadAsTheyAreWrittenAndNameNothingOfTheOwners) {
+  Notify notify;
+  notify.name = "phone";
+  notify.to = "a \"b\"";
+  notify.only = {"first_ever"};
+  notify.picture = false;
+  const auto read = load_notify({.file = "notify.toml", .text = notify_text(notify)});
+  ASSERT_TRUE(read) << report("test", read.error());
+  ASSERT_EQ(read->size(), 1U);
+  EXPECT_EQ(notify_text(read->front()), notify_text(notify));
+  for (const char* key : {"server", "secret_file", "certificates", "username", "body"}) {
+    const std::string text = "[[notify]]\nname = \"phone\"\n" + std::string(key) + " = \"x\"\n";
+    EXPECT_FALSE(load_notify({.file = "notify.toml", .text = text})) << key;
+  }
+}
+
 TEST(DefaultFile, IsTheOneInTheTree) {
   std::ifstream file(std::filesystem::path(KINGLET_SOURCE_DIR) / "config" / "kinglet.toml");
   const std::string text((std::istreambuf_iterator<char>(file)), {});

@@ -18,6 +18,7 @@
 #include "daemon/machine/board.h"
 #include "daemon/models/model_board.h"
 #include "daemon/mqtt/status.h"
+#include "daemon/notify/status.h"
 #include "daemon/webhook/status.h"
 #include "store/store.h"
 #include "tests/fuzz/daemon_parts.h"
@@ -100,7 +101,8 @@ class EventFeedTest : public ::testing::Test {
                              .long_answers = slots_,
                              .traffic = traffic_,
                              .mqtt = [] { return std::optional<mqtt::Status>(); },
-                             .webhook = [] { return std::optional<webhook::Status>(); }};
+                             .webhook = [] { return std::optional<webhook::Status>(); },
+                             .notify = [] { return std::vector<notify::Status>(); }};
   EventFeed feed_{"a"};
 };
 
@@ -145,8 +147,6 @@ TEST_F(EventFeedTest, WhoHasJustComeGetsTheNextPredictionAndNoneFromBefore) {
   EXPECT_THAT(next(*reader), HasSubstr("\"prediction\":{\"id\":"));
 }
 
-TEST_F(EventFeedTest, AVisitThatTheHistoryDoesNotKnowIsToldAsItWasNoted) {
-  const auto reader = started(set_of({EventType::kVisitEnd}));
 TEST_F(EventFeedTest, AVisitsFirstPictureIsToldOnceItCanBeHadAndNotAgain) {
   const visits::Visit visit{.id = "vis_1", .seq = store_.next_seq()};
   const auto reader = started(set_of({EventType::kVisitStart, EventType::kVisitPicture, EventType::kVisitEnd}));
@@ -181,6 +181,8 @@ TEST_F(EventFeedTest, AVisitThatBeginsWithAPictureIsNotToldOfItAgain) {
   EXPECT_EQ(end->type, EventType::kVisitEnd);
 }
 
+TEST_F(EventFeedTest, AVisitThatTheHistoryDoesNotKnowIsToldAsItWasNoted) {
+  const auto reader = started(set_of({EventType::kVisitEnd}));
   feed_.note(visits::VisitEvent::kEnd, {.id = "vis_1"});
   EXPECT_THAT(next(*reader), HasSubstr("\"id\":\"vis_1\""));
 }

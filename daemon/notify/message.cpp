@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/notify/message.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/format.h"
+
+namespace kinglet::daemon::notify {
+namespace {
+
+constexpr std::size_t kMostLines = 20;
+
+void add(std::string& text, std::string_view part) {
+  if (part.empty()) return;
+  if (!text.empty()) text += " · ";
+  text += part;
+}
+
+// "45 s", "3 min".
+std::string for_people(SteadyClock::duration duration) {
+  const auto seconds = std::chrono::round<std::chrono::seconds>(duration).count();
+  return seconds < 120 ? format_text("{} s", seconds) : format_text("{} min", (seconds + 30) / 60);
+}
+
+std::string_view what_is_special(const visits::BookedVisit& booked, bool first_of_season) {
+  if (booked.first_ever) return "the first ever";
+  if (first_of_season) return "the first of the season";
+  if (booked.visit.unusual) return "unusual here";
+  return booked.first_today ? "the first today" : "";
+}
+
+Message message_of_visit(const visits::BookedVisit& booked, const Place& place) {
+  const visits::Visit& visit = booked.visit;
+  Message message{.title = name_of(visit), .text = {}, .link = {}, .picture_link = {}, .species = {}, .pictures = {}};
+  if (visit.count > 1) message.title = format_text("{} × {}", visit.count, message.title);
+  message.species = visit.species_id();
+  if (!place.page.empty()) {
+    message.link = place.page + "/";
+    message.picture_link = format_text("{}/api/v1/visits/{}/crop.jpg", place.page, visit.id);
+  }
+  return message;
+}
+
+std::string begun_and_sure(const visits::Visit& visit, const Place& place) {
+  std::string text;
+  if (visit.clock_synced) add(text, place.zone.local_minute(visit.started_at));
+  add(text, format_text("{:.0f} %", std::round(visit.model_result.score * 100)));
+  return text;
+}
+
+}  // namespace
+
+std::string Message::whole() const {
+  std::string all = title;
+  if (!text.empty()) all += "\n" + text;
+  if (!link.empty()) all += "\n" + link;
+  return all;
+}
+
+std::string name_of(const visits::Visit& visit) {
+  const auto& top = visit.model_result.top;
+  const auto found = std::ranges::find(top, visit.species_id(), &visits::NamedScore::species_id);
+  if (found == top.end()) return visit.species_id();
+  if (!found->common_name.empty()) return found->common_name;
+  return found->scientific_name.empty() ? found->label : found->scientific_name;
+}
+
+std::string cut(std::string text, std::size_t most) {
+  if (text.size() <= most) return text;
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  text.resize(end);
+  return text;
+}
+
+Message message_of_start(const visits::BookedVisit& booked, bool first_of_season, const Place& place) {
+  Message message = message_of_visit(booked, place);
+  add(message.text, what_is_special(booked, first_of_season));
+  add(message.text, begun_and_sure(booked.visit, place));
+  return message;
+}
+
+Message message_of_end(const visits::BookedVisit& booked, const Place& place) {
+  Message message = message_of_visit(booked, place);
+  add(message.text, format_text("was here for {}", for_people(booked.visit.duration)));
+  add(message.text, begun_and_sure(booked.visit, place));
+  return message;
+}
+
+Message message_of_trouble(Part part, bool over, std::string_view detail, const Place& place) {
+  const bool camera = part == Part::kCamera;
+  Message message{.title = {}, .text = {}, .link = {}, .picture_link = {}, .species = {}, .pictures = {}};
+  if (over) {
+    message.title = camera ? "The camera is back" : "Visits are written again";
+  } else {
+    message.title = camera ? "The camera gives no picture" : "Visits cannot be written";
+    message.text = detail;
+  }
+  if (!place.page.empty()) message.link = place.page + "/";
+  message.urgent = !over;
+  return message;
+}
+
+Message message_of_day(const Day& day, std::size_t pictures, const Place& place) {
+  Message message{.title = {}, .text = {}, .link = {}, .picture_link = {}, .species = {}, .pictures = {}};
+  std::uint64_t visits = 0;
+  for (const Day::Species& one : day.species) {
+    visits += one.visits;
+    if (!one.picture.empty() && message.pictures.size() < pictures) message.pictures.push_back(one.picture);
+  }
+  const std::size_t kinds = day.species.size();
+  message.title = visits == 0
+                      ? "No visits today"
+                      : format_text("Today: {} {} of {} species", visits, visits == 1 ? "visit" : "visits", kinds);
+  for (std::size_t i = 0; i < std::min(kinds, kMostLines); ++i) {
+    if (i > 0) message.text += "\n";
+    message.text += format_text("{} {}", day.species[i].visits, day.species[i].name);
+  }
+  if (kinds > kMostLines) message.text += format_text("\nand {} more", kinds - kMostLines);
+  if (!place.page.empty()) message.link = place.page + "/";
+  return message;
+}
+
+Message message_of_test(std::string picture, const Place& place) {
+  Message message{.title = "A message of kinglet",
+                  .text = "Sent by hand: this is how the others come.",
+                  .link = place.page.empty() ? std::string() : place.page + "/",
+                  .picture_link = {},
+                  .species = {},
+                  .pictures = {}};
+  if (!picture.empty()) message.pictures.push_back(std::move(picture));
+  return message;
+}
+
+}  // namespace kinglet::daemon::notify

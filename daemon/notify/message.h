@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what a message says, the same for every service, and how each is made of what happened.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/local_time.h"
+#include "visits/book.h"
+
+namespace kinglet::daemon::notify {
+
+struct Message {
+  std::string title;
+  std::string text;                   // lines
+  std::string link;                   // where people look further; may be empty
+  std::string picture_link;           // of the first picture, for who can reach this device
+  std::string species;                // species_id of a visit
+  std::vector<std::string> pictures;  // JPEG
+  bool urgent = false;
+
+  [[nodiscard]] std::string whole() const;  // title, text and link as one text
+};
+
+// What is the same for all messages.
+struct Place {
+  std::string page;  // "http://feeder.local:8420"; may be empty
+  TimeZone zone;
+};
+
+[[nodiscard]] Message message_of_start(const visits::BookedVisit& booked, bool first_of_season, const Place& place);
+[[nodiscard]] Message message_of_end(const visits::BookedVisit& booked, const Place& place);
+
+enum class Part : std::uint8_t { kCamera, kDisk };
+[[nodiscard]] Message message_of_trouble(Part part, bool over, std::string_view detail, const Place& place);
+
+struct Day {
+  struct Species {
+    std::string name;  // as people say it
+    std::uint64_t visits = 0;
+    std::string picture;  // JPEG of its best visit; may be empty
+  };
+  std::vector<Species> species;  // the most frequent first
+};
+[[nodiscard]] Message message_of_day(const Day& day, std::size_t pictures, const Place& place);
+
+// By hand. `picture` may be empty.
+[[nodiscard]] Message message_of_test(std::string picture, const Place& place);
+
+// The shown name of a visit's species.
+[[nodiscard]] std::string name_of(const visits::Visit& visit);
+
+// At most so many bytes, cut between two characters.
+[[nodiscard]] std::string cut(std::string text, std::size_t most);
+
+}  // namespace kinglet::daemon::notify

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/notify/outlet.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/format.h"
+
+namespace kinglet::daemon::notify {
+
+using outgoing::Answer;
+using outgoing::Outcome;
+
+Outlet::Outlet(Wish wish, OutletRule rule)
+    : wish_(std::move(wish)),
+      rule_(rule),
+      outbox_(rule.most_waiting),
+      backoff_(rule.first_pause, rule.longest_pause),
+      allowance_(wish_.rule.at_most),
+      camera_(rule.trouble),
+      disk_(rule.trouble) {
+  status_.name = wish_.target.name;
+}
+
+bool Outlet::is_quiet(std::chrono::minutes local) const {
+  return wish_.rule.quiet && wish_.rule.quiet->contains(local);
+}
+
+void Outlet::push(Letter letter) {
+  status_.dropped += outbox_.push(std::move(letter)) ? 1 : 0;
+  status_.waiting = outbox_.size();
+}
+
+void Outlet::offer(Message message, std::string visit, Awaits awaits, SteadyTime now, std::chrono::minutes local) {
+  if (is_quiet(local) || !allowance_.take(now)) {
+    ++status_.held_back;
+    return;
+  }
+  if (const std::uint64_t refused = allowance_.take_refused(); refused > 0) {
+    message.text += format_text("\n{} {} before it {} not sent", refused, refused == 1 ? "message" : "messages",
+                                refused == 1 ? "was" : "were");
+  }
+  if (!wish_.rule.picture || facts_of(wish_.target.service).pictures == 0) awaits = Awaits::kNothing;
+  push({.message = std::move(message), .visit = std::move(visit), .awaits = awaits, .noted = now, .due = now});
+}
+
+void Outlet::add(Message message, SteadyTime now) {
+  push({.message = std::move(message), .visit = {}, .awaits = Awaits::kNothing, .noted = now, .due = now});
+}
+
+void Outlet::look(Part part, bool bad, std::string_view detail, const Place& place, SteadyTime now,
+                  std::chrono::minutes local) {
+  const bool camera = part == Part::kCamera;
+  if (!(camera ? wish_.rule.events.camera : wish_.rule.events.disk)) return;
+  const TroubleWatch::News news = (camera ? camera_ : disk_).look(bad, !is_quiet(local), now);
+  if (news == TroubleWatch::News::kNone) return;
+  add(message_of_trouble(part, news == TroubleWatch::News::kOver, detail, place), now);
+}
+
+bool Outlet::digest_is_due(std::string_view day, std::chrono::minutes local) {
+  return wish_.rule.digest && digest_.look(*wish_.rule.digest, day, local);
+}
+
+Letter* Outlet::due(SteadyTime now, const PictureOf& picture) {
+  std::deque<Letter>& letters = outbox_.messages();
+  if (letters.empty() || now < letters.front().due) return nullptr;
+  Letter& first = letters.front();
+  if (first.awaits == Awaits::kNothing) return &first;
+  const bool best = first.awaits == Awaits::kBestPicture;
+  std::string jpeg = picture(first.visit, best);
+  const bool late = now >= first.noted + (best ? rule_.best_picture : rule_.first_picture);
+  if (jpeg.empty() && best && late) jpeg = picture(first.visit, false);
+  if (jpeg.empty() && !late) return nullptr;
+  if (!jpeg.empty()) first.message.pictures = {std::move(jpeg)};
+  first.awaits = Awaits::kNothing;
+  return &first;
+}
+
+void Outlet::begin() {
+  Letter& first = outbox_.messages().front();
+  ++first.tries;
+  first.posted = true;
+}
+
+Outlet::Verdict Outlet::judge(const Answer& answer, SteadyTime now) {
+  Letter& letter = outbox_.messages().front();
+  letter.posted = false;
+  if (answer.outcome == Outcome::kCalledOff) return {};
+  const bool taken = answer.outcome == Outcome::kTaken;
+  const Verdict verdict{.taken = taken, .is_news = answer.detail != status_.detail};
+  if (verdict.is_news) status_.since = std::chrono::system_clock::now();
+  status_.detail = answer.detail;
+  const SteadyClock::duration wish = answer.retry_after.value_or(std::chrono::seconds(0));
+  const SteadyTime next = now + std::max(backoff_.pause(letter.tries), wish);
+  status_.sent += taken ? 1 : 0;
+  status_.failed_tries += taken ? 0 : 1;
+  if (answer.outcome == Outcome::kTryAgain && next < letter.noted + rule_.old_news) {
+    letter.due = next;
+    return verdict;
+  }
+  status_.dropped += taken ? 0 : 1;
+  outbox_.messages().pop_front();
+  status_.waiting = outbox_.size();
+  return verdict;
+}
+
+std::size_t Outlet::give_up() {
+  const std::size_t waiting = outbox_.size();
+  outbox_.messages().clear();
+  status_.dropped += waiting;
+  status_.waiting = 0;
+  return waiting;
+}
+
+}  // namespace kinglet::daemon::notify

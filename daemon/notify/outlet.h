@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what waits for one service: which messages are taken at all, which goes out when, again later and later, given
+// up at last. The time comes in as a value and nothing here waits, so that hours of it are tests.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "daemon/notify/message.h"
+#include "daemon/notify/rule.h"
+#include "daemon/notify/status.h"
+#include "daemon/notify/target.h"
+#include "daemon/outgoing/answer.h"
+#include "daemon/tell/backoff.h"
+#include "daemon/tell/outbox.h"
+
+namespace kinglet::daemon::notify {
+
+// A service and what it is to be told.
+struct Wish {
+  Target target;
+  Rule rule;
+  bool operator==(const Wish&) const = default;
+};
+
+struct OutletRule {
+  std::chrono::milliseconds first_pause{1'000};
+  std::chrono::milliseconds longest_pause{300'000};
+  std::chrono::milliseconds old_news{3'600'000};   // after it a message is not worth a try any more
+  std::chrono::milliseconds first_picture{2'000};  // is waited for so long
+  std::chrono::milliseconds best_picture{5'000};
+  std::chrono::milliseconds trouble{20'000};  // is told when it lasts so long
+  std::size_t most_waiting = 20;
+};
+
+enum class Awaits : std::uint8_t { kNothing, kFirstPicture, kBestPicture };
+
+struct Letter {
+  Message message;
+  std::string visit;  // of which a picture is waited for
+  Awaits awaits = Awaits::kNothing;
+  SteadyTime noted;
+  SteadyTime due;
+  int tries = 0;
+  std::uint64_t missed = 0;  // of Outbox: gaps do not wait here
+  bool posted = false;
+  [[nodiscard]] bool is_on_its_way() const { return posted; }
+};
+
+// The picture of a visit, its best one only or any; empty: not yet, or none.
+using PictureOf = std::function<std::string(const std::string& visit, bool best)>;
+
+// Thread-bound.
+class Outlet {
+ public:
+  Outlet(Wish wish, OutletRule rule);
+
+  [[nodiscard]] const Wish& wish() const { return wish_; }
+  [[nodiscard]] const Status& status() const { return status_; }
+  [[nodiscard]] bool is_quiet(std::chrono::minutes local) const;
+
+  // About a visit: held back in quiet hours and when there were enough within the hour.
+  void offer(Message message, std::string visit, Awaits awaits, SteadyTime now, std::chrono::minutes local);
+  // About anything else: as it is.
+  void add(Message message, SteadyTime now);
+  // What is wrong with a part of the daemon; the message when that is news for this service.
+  void look(Part part, bool bad, std::string_view detail, const Place& place, SteadyTime now,
+            std::chrono::minutes local);
+  [[nodiscard]] bool digest_is_due(std::string_view day, std::chrono::minutes local);
+
+  // The first one, when it is to be sent now; nullptr: none is.
+  [[nodiscard]] Letter* due(SteadyTime now, const PictureOf& picture);
+  void begin();
+  struct Verdict {
+    bool taken = false;
+    bool is_news = false;  // the problem is another one than before, or there is none any more
+  };
+  Verdict judge(const outgoing::Answer& answer, SteadyTime now);
+  // At the end: gives how many nobody was told.
+  std::size_t give_up();
+
+ private:
+  void push(Letter letter);
+
+  const Wish wish_;
+  const OutletRule rule_;
+  Outbox<Letter> outbox_;
+  Backoff backoff_;
+  Allowance allowance_;
+  TroubleWatch camera_;
+  TroubleWatch disk_;
+  DigestClock digest_;
+  Status status_;
+};
+
+}  // namespace kinglet::daemon::notify

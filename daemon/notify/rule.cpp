@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/notify/rule.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include "engine/base/format.h"
+#include "engine/base/text.h"
+
+namespace kinglet::daemon::notify {
+namespace {
+
+template <typename Flags>
+struct Named {
+  std::string_view word;
+  bool Flags::* flag;
+};
+
+constexpr std::array<Named<Events>, 4> kEvents{{{"visit.start", &Events::visit_start},
+                                                {"visit.end", &Events::visit_end},
+                                                {"camera", &Events::camera},
+                                                {"disk", &Events::disk}}};
+constexpr std::array<Named<Only>, 4> kOnly{{{"first_today", &Only::first_today},
+                                            {"first_season", &Only::first_season},
+                                            {"first_ever", &Only::first_ever},
+                                            {"unusual", &Only::unusual}}};
+
+template <typename Flags>
+Result<Flags> parse(std::string_view key, std::span<const Named<Flags>> known, const std::vector<std::string>& words) {
+  Flags flags;
+  for (const std::string& word : words) {
+    const auto found = std::ranges::find(known, word, &Named<Flags>::word);
+    if (found != known.end()) {
+      flags.*(found->flag) = true;
+      continue;
+    }
+    std::string all;
+    std::vector<std::string_view> names;
+    for (const Named<Flags>& one : known) {
+      all += format_text("{}{}", all.empty() ? "" : ", ", one.word);
+      names.push_back(one.word);
+    }
+    const std::string_view nearest = nearest_name(word, names);
+    return fail(ErrorCode::kConfig, format_text("{}: expected some of {}, not \"{}\"", key, all, printable(word, 40)),
+                {}, nearest.empty() ? std::string() : format_text("did you mean \"{}\"?", nearest));
+  }
+  return flags;
+}
+
+std::string small_letters(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+// The name itself, or that of its genus: "Turdus" of "Turdus merula" and "turdus-merula".
+bool is_called(std::string_view name, const std::string& wished) {
+  const std::string small = small_letters(name);
+  if (small == wished) return true;
+  return small.starts_with(wished) && (small[wished.size()] == ' ' || small[wished.size()] == '-');
+}
+
+bool is_one_of(const std::vector<std::string>& species, const visits::Visit& visit) {
+  const auto& top = visit.model_result.top;
+  const auto named = std::ranges::find(top, visit.species_id(), &visits::NamedScore::species_id);
+  return std::ranges::any_of(species, [&](const std::string& one) {
+    const std::string wished = small_letters(one);
+    if (is_called(visit.species_id(), wished)) return true;
+    return named != top.end() && (is_called(named->scientific_name, wished) ||
+                                  small_letters(named->common_name) == wished || small_letters(named->label) == wished);
+  });
+}
+
+}  // namespace
+
+Result<Events> parse_events(const std::vector<std::string>& words) { return parse<Events>("events", kEvents, words); }
+Result<Only> parse_only(const std::vector<std::string>& words) { return parse<Only>("only", kOnly, words); }
+
+bool wants(const Rule& rule, const visits::BookedVisit& booked, bool first_of_season) {
+  if (!rule.species.empty() && !is_one_of(rule.species, booked.visit)) return false;
+  const Only& only = rule.only;
+  if (only == Only{}) return true;
+  return (only.first_today && booked.first_today) || (only.first_season && first_of_season) ||
+         (only.first_ever && booked.first_ever) || (only.unusual && booked.visit.unusual);
+}
+
+bool Allowance::take(SteadyTime now) {
+  while (!taken_.empty() && now - taken_.front() >= std::chrono::hours(1)) taken_.pop_front();
+  if (std::cmp_greater_equal(taken_.size(), at_most_)) {
+    ++refused_;
+    return false;
+  }
+  taken_.push_back(now);
+  return true;
+}
+
+TroubleWatch::News TroubleWatch::look(bool bad, bool may_tell, SteadyTime now) {
+  if (bad && !since_) since_ = now;
+  if (!bad) since_.reset();
+  if (!may_tell) return News::kNone;
+  if (bad && !told_ && now - *since_ >= after_) {
+    told_ = true;
+    return News::kBegan;
+  }
+  if (!bad && told_) {
+    told_ = false;
+    return News::kOver;
+  }
+  return News::kNone;
+}
+
+bool DigestClock::look(std::chrono::minutes at, std::string_view day, std::chrono::minutes now) {
+  if (now < at) {
+    begun_ = day;
+    return false;
+  }
+  if (begun_ != day) return false;
+  begun_.clear();
+  return true;
+}
+
+}  // namespace kinglet::daemon::notify

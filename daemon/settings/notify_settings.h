@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: a [[notify]] table as what the part that sends messages takes, judged.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "daemon/notify/outlet.h"
+#include "engine/base/error.h"
+
+namespace kinglet::daemon {
+
+// `secret`: a file in place of secret_file and of systemd's credential; empty: these. kConfig: "KEY: what is wrong".
+[[nodiscard]] Result<notify::Wish> notify_wish(const config::Notify& wished, const std::filesystem::path& secret = {});
+
+// Of those of the owner's files, in their order; kConfig: "notify.KEY: ...", at its table. Names are unique.
+[[nodiscard]] std::expected<std::vector<notify::Wish>, config::Faults> notify_wishes(
+    const std::vector<config::Notify>& wished);
+
+// What was set over HTTP lies in the state folder: notify.toml, and beside it a folder with a file for each secret, all
+// of them 0600. None: there is no file. kIo, kBadData, kNotPermitted, kConfig.
+[[nodiscard]] Result<std::vector<config::Notify>> read_notify_file(const std::filesystem::path& folder);
+[[nodiscard]] Result<void> write_notify_file(const std::filesystem::path& folder,
+                                             const std::vector<config::Notify>& services);
+[[nodiscard]] std::filesystem::path notify_secret_place(const std::filesystem::path& folder, const std::string& name);
+// Its place when there is one; else empty.
+[[nodiscard]] std::filesystem::path notify_secret_file(const std::filesystem::path& folder, const std::string& name);
+// An empty one is removed.
+[[nodiscard]] Result<void> write_notify_secret(const std::filesystem::path& folder, const std::string& name,
+                                               const std::string& secret);
+
+}  // namespace kinglet::daemon

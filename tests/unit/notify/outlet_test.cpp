@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hours of a service that is away, or of a feeder that is busy, in no time: the clock is a value here.
+#include "daemon/notify/outlet.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace kinglet::daemon::notify {
+namespace {
+
+using namespace std::chrono_literals;
+using outgoing::Answer;
+using outgoing::Outcome;
+using ::testing::HasSubstr;
+
+const Answer kTaken{.outcome = Outcome::kTaken, .detail = {}, .retry_after = {}};
+const Answer kAway{.outcome = Outcome::kTryAgain, .detail = "nobody listens", .retry_after = {}};
+const Answer kRefused{.outcome = Outcome::kRefused, .detail = "it answers 401", .retry_after = {}};
+constexpr auto kNoon = 12h;
+
+class OutletTest : public ::testing::Test {
+ protected:
+  Outlet make(Rule rule, Service service = Service::kNtfy) {
+    return {{.target = {.name = "phone", .service = service, .to = "birds"}, .rule = std::move(rule)}, {}};
+  }
+  void offer(Outlet& outlet, std::chrono::minutes local = kNoon) {
+    outlet.offer({.title = "Blackbird"}, "vis_1", Awaits::kFirstPicture, now, local);
+  }
+  // Sends what is due at each turn of 200 ms; the times at which messages went out.
+  std::vector<SteadyClock::duration> send_for(Outlet& outlet, SteadyClock::duration span, const Answer& answer) {
+    std::vector<SteadyClock::duration> sent;
+    const SteadyTime start = now;
+    for (const SteadyTime end = now + span; now < end; now += 200ms) {
+      const Letter* letter = outlet.due(now, picture);
+      if (letter == nullptr) continue;
+      messages.push_back(letter->message);
+      outlet.begin();
+      outlet.judge(answer, now);
+      sent.push_back(now - start);
+    }
+    return sent;
+  }
+
+  SteadyTime now{1000h};
+  std::string jpeg = "jpeg";
+  std::string best_jpeg;
+  PictureOf picture = [this](const std::string& visit, bool best) {
+    return visit == "vis_1" ? (best ? best_jpeg : jpeg) : "";
+  };
+  std::vector<Message> messages;
+};
+
+TEST_F(OutletTest, AMessageGoesOutWithTheFirstPicture) {
+  Outlet outlet = make({});
+  offer(outlet);
+  EXPECT_EQ(send_for(outlet, 1h, kTaken), std::vector<SteadyClock::duration>{0s});
+  EXPECT_THAT(messages.front().pictures, ::testing::ElementsAre("jpeg"));
+}
+
+TEST_F(OutletTest, AndAfterTwoSecondsWithoutOne) {
+  Outlet outlet = make({});
+  jpeg.clear();
+  offer(outlet);
+  EXPECT_EQ(send_for(outlet, 1h, kTaken), std::vector<SteadyClock::duration>{2s});
+  EXPECT_TRUE(messages.front().pictures.empty());
+}
+
+TEST_F(OutletTest, TheEndOfAVisitWaitsForTheBestPictureAndThenTakesTheFirst) {
+  Outlet outlet = make({});
+  outlet.offer({.title = "Blackbird"}, "vis_1", Awaits::kBestPicture, now, kNoon);
+  EXPECT_EQ(send_for(outlet, 1h, kTaken), std::vector<SteadyClock::duration>{5s});
+  EXPECT_THAT(messages.back().pictures, ::testing::ElementsAre("jpeg"));
+  best_jpeg = "the best";
+  outlet.offer({.title = "Blackbird"}, "vis_1", Awaits::kBestPicture, now, kNoon);
+  EXPECT_EQ(send_for(outlet, 1h, kTaken), std::vector<SteadyClock::duration>{0s});
+  EXPECT_THAT(messages.back().pictures, ::testing::ElementsAre("the best"));
+}
+
+TEST_F(OutletTest, WithoutPicturesNobodyWaitsForOne) {
+  jpeg.clear();
+  Outlet unwished = make({.picture = false});
+  Outlet unable = make({}, Service::kGotify);
+  for (Outlet* outlet : {&unwished, &unable}) {
+    offer(*outlet);
+    EXPECT_NE(outlet->due(now, picture), nullptr);
+  }
+}
+
+TEST_F(OutletTest, QuietHoursHoldBackWhatIsAboutVisits) {
+  Outlet outlet = make({.quiet = DayHours{22h, 7h}});
+  offer(outlet, 23h);
+  offer(outlet, 6h + 59min);
+  EXPECT_EQ(outlet.due(now, picture), nullptr);
+  EXPECT_EQ(outlet.status().held_back, 2U);
+  offer(outlet, 7h);
+  EXPECT_NE(outlet.due(now, picture), nullptr);
+}
+
+TEST_F(OutletTest, ANextMessageSaysHowManyWereNotSent) {
+  Outlet outlet = make({.at_most = 1});
+  for (int i = 0; i < 4; ++i) offer(outlet);
+  EXPECT_EQ(send_for(outlet, 61min, kTaken).size(), 1U);
+  offer(outlet);
+  send_for(outlet, 1s, kTaken);
+  EXPECT_THAT(messages.back().text, HasSubstr("3 messages before it were not sent"));
+  EXPECT_EQ(outlet.status().held_back, 3U);
+}
+
+TEST_F(OutletTest, WhatNobodyTakesIsTriedLaterAndLaterForAnHour) {
+  Outlet outlet = make({});
+  offer(outlet);
+  const auto sent = send_for(outlet, 3h, kAway);
+  ASSERT_GT(sent.size(), 12U);
+  EXPECT_LT(sent[1], 2s);
+  EXPECT_GT(sent[9] - sent[8], 200s);
+  EXPECT_LE(sent.back(), 1h);
+  EXPECT_GT(sent.back(), 50min);
+  EXPECT_EQ(outlet.status().dropped, 1U);
+  EXPECT_EQ(outlet.status().waiting, 0U);
+}
+
+TEST_F(OutletTest, WhatIsRefusedIsDroppedAtOnceAndToldOnce) {
+  Outlet outlet = make({});
+  offer(outlet);
+  ASSERT_NE(outlet.due(now, picture), nullptr);
+  outlet.begin();
+  EXPECT_TRUE(outlet.judge(kRefused, now).is_news);
+  EXPECT_EQ(outlet.status().detail, "it answers 401");
+  EXPECT_EQ(outlet.due(now + 1h, picture), nullptr);
+  offer(outlet);
+  ASSERT_NE(outlet.due(now, picture), nullptr);
+  outlet.begin();
+  EXPECT_FALSE(outlet.judge(kRefused, now).is_news);
+  EXPECT_EQ(outlet.status().dropped, 2U);
+}
+
+TEST_F(OutletTest, OnlyTheNewestTwentyWait) {
+  Outlet outlet = make({.at_most = 1000});
+  for (int i = 0; i < 30; ++i) offer(outlet);
+  EXPECT_EQ(outlet.status().waiting, 20U);
+  EXPECT_EQ(outlet.status().dropped, 10U);
+}
+
+TEST_F(OutletTest, TroubleIsOnlyForWhoWishesIt) {
+  Outlet wished = make({.events = {.camera = true}});
+  Outlet unwished = make({.events = {.visit_start = true, .disk = true}});
+  for (Outlet* outlet : {&wished, &unwished}) {
+    for (const auto later : {0s, 30s}) outlet->look(Part::kCamera, true, "unplugged", {}, now + later, kNoon);
+  }
+  EXPECT_EQ(unwished.due(now + 30s, picture), nullptr);
+  const Letter* letter = wished.due(now + 30s, picture);
+  ASSERT_NE(letter, nullptr);
+  EXPECT_EQ(letter->message.title, "The camera gives no picture");
+  EXPECT_EQ(letter->message.text, "unplugged");
+}
+
+}  // namespace
+}  // namespace kinglet::daemon::notify

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an owner wishes to be told of: the time is a value here.
+#include "daemon/notify/rule.h"
+
+#include <gtest/gtest.h>
+
+namespace kinglet::daemon::notify {
+namespace {
+
+using namespace std::chrono_literals;
+
+visits::BookedVisit blackbird() {
+  visits::BookedVisit booked;
+  booked.visit.model_result.species_id = "turdus-merula";
+  booked.visit.model_result.top = {{.species_id = "turdus-merula",
+                                    .label = "merula_f",
+                                    .scientific_name = "Turdus merula",
+                                    .common_name = "Blackbird"}};
+  return booked;
+}
+
+bool is_wished(const std::string& name) { return wants({.species = {"Parus major", name}}, blackbird(), false); }
+
+TEST(Wishes, ABirdIsWishedByAnyOfItsNamesAndByItsGenus) {
+  for (const char* name : {"turdus-merula", "Turdus merula", "BLACKBIRD", "merula_f", "Turdus"}) {
+    EXPECT_TRUE(is_wished(name)) << name;
+  }
+  for (const char* name : {"Turdus philomelos", "Black", "turd", "merula"}) EXPECT_FALSE(is_wished(name)) << name;
+}
+
+TEST(Wishes, WithoutNamesAndConditionsEveryVisitIsWished) { EXPECT_TRUE(wants({}, blackbird(), false)); }
+
+TEST(Wishes, OneOfTheConditionsIsEnoughAndTheBirdHasToBeWishedAsWell) {
+  Rule rule{.only = {.first_season = true, .unusual = true}};
+  EXPECT_FALSE(wants(rule, blackbird(), false));
+  EXPECT_TRUE(wants(rule, blackbird(), true));
+  visits::BookedVisit unusual = blackbird();
+  unusual.visit.unusual = true;
+  EXPECT_TRUE(wants(rule, unusual, false));
+  rule.species = {"Parus major"};
+  EXPECT_FALSE(wants(rule, unusual, true));
+}
+
+TEST(Wishes, TheFirstOfTheDayAndTheFirstEverAreWhatTheHistorySays) {
+  visits::BookedVisit first = blackbird();
+  first.first_today = true;
+  EXPECT_TRUE(wants({.only = {.first_today = true}}, first, false));
+  EXPECT_FALSE(wants({.only = {.first_ever = true}}, first, false));
+  first.first_ever = true;
+  EXPECT_TRUE(wants({.only = {.first_ever = true}}, first, false));
+}
+
+TEST(Wishes, AWordThatIsNoneIsToldWithThoseThatAre) {
+  const auto only = parse_only({"first_today", "first_evr"});
+  ASSERT_FALSE(only);
+  EXPECT_EQ(only.error().message,
+            "only: expected some of first_today, first_season, first_ever, unusual, not \"first_evr\"");
+  EXPECT_EQ(only.error().hint, "did you mean \"first_ever\"?");
+}
+
+TEST(AnHoursAllowance, IsSoManyInAnySixtyMinutes) {
+  Allowance allowance(3);
+  SteadyTime now{1000h};
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(allowance.take(now += 10min));
+  EXPECT_FALSE(allowance.take(now += 10min));
+  EXPECT_FALSE(allowance.take(now += 29min));
+  EXPECT_TRUE(allowance.take(now += 1min)) << "an hour after the first one";
+  EXPECT_FALSE(allowance.take(now));
+  EXPECT_EQ(allowance.take_refused(), 3U);
+  EXPECT_EQ(allowance.take_refused(), 0U);
+}
+
+class Trouble : public ::testing::Test {
+ protected:
+  using News = TroubleWatch::News;
+  News look(bool bad, SteadyClock::duration later, bool may_tell = true) {
+    return watch_.look(bad, may_tell, now_ += later);
+  }
+  TroubleWatch watch_{20s};
+  SteadyTime now_{1000h};
+};
+
+TEST_F(Trouble, IsToldOnceItHasLastedAndOnceItIsOver) {
+  EXPECT_EQ(look(true, 0s), News::kNone);
+  EXPECT_EQ(look(true, 19s), News::kNone);
+  EXPECT_EQ(look(true, 1s), News::kBegan);
+  EXPECT_EQ(look(true, 1h), News::kNone);
+  EXPECT_EQ(look(false, 1s), News::kOver);
+  EXPECT_EQ(look(false, 1s), News::kNone);
+}
+
+TEST_F(Trouble, ThatComesAndGoesIsNotTold) {
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(look(true, 15s), News::kNone);
+    EXPECT_EQ(look(false, 15s), News::kNone);
+  }
+}
+
+TEST_F(Trouble, OfTheNightIsToldInTheMorningIfItLasts) {
+  look(true, 0s, false);
+  EXPECT_EQ(look(true, 5h, false), News::kNone);
+  EXPECT_EQ(look(true, 1s, true), News::kBegan);
+  EXPECT_EQ(look(false, 1s, false), News::kNone);
+  EXPECT_EQ(look(false, 5h, true), News::kOver);
+}
+
+TEST(Digest, ComesOnceADayFromItsTimeOn) {
+  DigestClock clock;
+  int told = 0;
+  for (int day = 1; day <= 9; ++day) {
+    const std::string name = "2026-05-0" + std::to_string(day);
+    for (auto time = 0min; time < 24h; time += 1min) {
+      const bool due = clock.look(20h, name, time);
+      EXPECT_EQ(due, time == 20h) << name << " " << time.count();
+      told += due ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(told, 9);
+}
+
+TEST(Digest, IsNotMadeUpForByADaemonThatBeganAfterIt) {
+  DigestClock clock;
+  EXPECT_FALSE(clock.look(20h, "2026-05-04", 20h + 1min));
+  EXPECT_FALSE(clock.look(20h, "2026-05-05", 19h));
+  EXPECT_TRUE(clock.look(20h, "2026-05-05", 20h + 3min)) << "a minute that nobody looked at";
+}
+
+}  // namespace
+}  // namespace kinglet::daemon::notify
