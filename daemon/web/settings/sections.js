@@ -7,12 +7,14 @@ import {loadLists, prepareLists} from "./bird_lists.js";
 import {byId, make} from "./dom.js";
 import {text} from "./format.js";
 import {prepareBackup} from "./backup.js";
+import {loadNotify, prepareNotify} from "./notify.js";
 import {prepareOwner, showOwner} from "./owner.js";
 import {loadSettings, prepareSettings} from "./settings.js";
 
 const sections = [
   {id: "owner-box", who: "admin", prepare: prepareOwner, load: showOwner},
   {id: "lists-card", title: "bird_lists", who: "admin", prepare: prepareLists, load: loadLists},
+  {id: "notify-card", title: "notify_title", who: "admin", prepare: prepareNotify, load: loadNotify},
   {id: "settings-card", who: "read", prepare: prepareSettings, load: loadSettings},
   {id: "backup-card", who: "admin", prepare: prepareBackup, load() {}},
 ];

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: an owner says on the page who is to get messages, tries it, and takes it back; nobody else is shown any of it.
+import assert from "node:assert/strict";
+import {before, test} from "node:test";
+import {assertAccessible, assertFits, closeClean, openPage, openTab, picture, startDaemon} from "./support.mjs";
+
+let daemon;
+let headers;
+before(async () => {
+  daemon = await startDaemon({sets: ["source=images:/nowhere"]});  // without visits nothing is sent to anybody
+  const answer = await fetch(`${daemon.url}/api/v1/session`, {method: "POST", body: '{"claim": true}',
+                                                              headers: {"Content-Type": "application/json"}});
+  headers = {Cookie: answer.headers.get("set-cookie").split(";")[0], "Sec-Fetch-Site": "same-origin"};
+});
+
+const services = async () => (await daemon.ask("/api/v1/notify", {headers})).items;
+
+async function ownersPage(options) {
+  const page = await openPage(daemon.url, {...options, wait: null});
+  const [name, value] = headers.Cookie.split("=");
+  await page.context().addCookies([{name, value, url: daemon.url}]);
+  await page.reload();
+  await openTab(page, "settings");
+  await page.locator("#notify-add").waitFor();
+  return page;
+}
+
+test("a service is set, changed without its secret, and removed", async () => {
+  const page = await ownersPage();
+  await page.locator("#notify-add").click();
+  await page.locator("#notify-kind").selectOption("telegram");
+  await page.getByLabel("Id of the chat").fill("-1234");
+  await page.getByLabel("Token of your bot").fill("123:secret");
+  await page.getByLabel("the first of the day").check();
+  await page.getByLabel("Quiet hours").fill("22:00-07:00");
+  await assertAccessible(page, "the form of a service of messages");
+  await assertFits(page, "the form of a service of messages");
+  await picture(page, "phone-messages");
+  await page.locator("#notify-box").getByRole("button", {name: "Save"}).click();
+  await page.getByRole("button", {name: "Change: telegram"}).waitFor();
+  const [kept] = await services();
+  assert.deepEqual([kept.to, kept.secret, kept.only, kept.quiet], ["-1234", true, ["first_today"], "22:00-07:00"]);
+  await page.getByRole("button", {name: "Change: telegram"}).click();
+  assert.equal(await page.getByLabel("Token of your bot").inputValue(), "", "a secret is not shown again");
+  await page.getByLabel("Id of the chat").fill("-99");
+  await page.locator("#notify-box").getByRole("button", {name: "Save"}).click();
+  await page.locator(".notify-list", {hasText: "-99"}).waitFor();
+  assert.equal((await services())[0].secret, true);
+  await page.getByRole("button", {name: "Remove: telegram"}).click();
+  await page.locator(".notify-list li").waitFor({state: "detached"});
+  assert.deepEqual(await services(), []);
+  await closeClean(page);
+});
+
+test("what is wrong stands in the form, and what was typed stays", async () => {
+  const page = await ownersPage();
+  await page.locator("#notify-add").click();
+  await page.getByLabel("Topic").fill("no topic");
+  await page.locator("#notify-box").getByRole("button", {name: "Save"}).click();
+  await page.locator("#notify-box [role=alert]", {hasText: "letters, digits"}).waitFor();
+  assert.equal(await page.getByLabel("Topic").inputValue(), "no topic");
+  await page.close();
+});
+
+test("nobody else is offered any of it", async () => {
+  const page = await openPage(daemon.url);
+  await openTab(page, "settings");
+  assert.equal(await page.locator("#notify-card").isVisible(), false);
+  await closeClean(page);
+});
