@@ -55,12 +55,12 @@ Result<void> check_to(const Target& target, const ServiceFacts& facts) {
     if (to.empty()) return {};
     return wrong("to", format_text("{} takes none: its secret says where to", facts.preset), "take it out");
   }
-  const std::string expected = format_text("expected {}", facts.to);
-  if (to.empty() || to.size() > kLongestText || !std::ranges::all_of(to, is_visible)) return wrong("to", expected);
-  if (target.service == Service::kNtfy && (to.size() > 64 || !std::ranges::all_of(to, is_of_topic))) {
+  if (target.service == Service::kNtfy && (to.empty() || to.size() > 64 || !std::ranges::all_of(to, is_of_topic))) {
     return wrong("to", "expected a topic: letters, digits, _ and -, at most 64",
                  "a server of your own is named by server, in the file");
   }
+  const std::string expected = format_text("expected {}", facts.to);
+  if (to.empty() || to.size() > kLongestText || !std::ranges::all_of(to, is_visible)) return wrong("to", expected);
   const std::size_t at = to.find('@');
   if (target.service == Service::kMail && (at == 0 || at == std::string::npos || at + 1 == to.size() ||
                                            to.find_first_of("<>\"(),;:\\") != std::string::npos)) {
