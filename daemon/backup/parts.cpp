@@ -24,7 +24,8 @@ constexpr std::string_view kEtc = "etc/";
 
 // Files of the state folder that an owner has set and that hold no secret: these may go over HTTP. To carry one more: a
 // row here. All others are carried by `kinglet backup` only.
-constexpr std::array<std::string_view, 3> kSettings{"settings.toml", "settings-history.json", "model.json"};
+constexpr std::array<std::string_view, 5> kSettings{"settings.toml", "settings-history.json", "model.json",
+                                                    "region.txt", "names.tsv"};
 // What the state folder has besides: of this machine, of this moment, or carried in another way.
 constexpr std::array<std::string_view, 8> kStays{"lock",     "tokens.lock", "proofs.json", "sequence",
                                                  "pictures", "models",      "restore",     "before-restore"};

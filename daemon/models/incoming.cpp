@@ -112,7 +112,7 @@ Result<void> Incoming::admit(const std::string& name, const fs::path& file, cons
   for (const char* ending : kCompanions) staged.push_back(fs::path(model).replace_extension(ending));
   const Leftovers leftovers(std::move(staged));
   KINGLET_TRY(stage(file, model, stop));
-  KINGLET_TRY(options_.prover->prove({.model = model, .names = options_.names, .threads = options_.threads}, stop));
+  KINGLET_TRY(options_.prover->prove({.model = model, .tables = options_.tables, .threads = options_.threads}, stop));
   return place(model);
 }
 

@@ -15,12 +15,13 @@
 #include "daemon/catalogue/part_file.h"
 #include "daemon/models/model_prover.h"
 #include "engine/base/error.h"
+#include "visits/tables.h"
 
 namespace kinglet::daemon {
 
 struct IncomingOptions {
   std::filesystem::path folder;  // of models; empty: there is none
-  std::filesystem::path names;   // model.names, for all models
+  visits::TableFiles tables;     // of names, for all models
   int threads = 1;
   std::vector<CatalogueEntry> catalogue;
   std::shared_ptr<ModelProver> prover;  // never empty

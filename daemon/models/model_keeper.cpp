@@ -44,7 +44,7 @@ ModelKeeper::ModelKeeper(KeeperOptions options, ModelBoard& board, ModelDesk& de
                          std::function<void()> on_change)
     : options_(std::move(options)),
       incoming_({.folder = options_.folder,
-                 .names = options_.names,
+                 .tables = options_.tables,
                  .threads = options_.threads,
                  .catalogue = options_.catalogue,
                  .prover = options_.prover}),

@@ -11,7 +11,7 @@
 namespace kinglet::visits {
 namespace {
 
-// scientific_name, former or later ones, de, fr, es, ja, zh, twice: the last is for who reads the table.
+// scientific_name, former or later ones, de, fr, es, ja, zh.
 constexpr std::size_t kFirstName = 2;
 
 std::vector<BirdNames> read_table() {

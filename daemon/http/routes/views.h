@@ -198,9 +198,8 @@ struct EventsView {
 
 // A row of routes.def names the one that its handler gets.
 using Views = std::tuple<NoView, VersionView, AccessView, ConfigView, BirdListsView, NotifyView, ControlView,
-                         BackupView, ModelsView, ClassifyView,
-                         InferenceView, PredictionsView, HistoryView, TracksView, HealthView, CameraView, PicturesView,
-                         FiguresView, EventsView>;
+                         BackupView, ModelsView, ClassifyView, InferenceView, PredictionsView, HistoryView, TracksView,
+                         HealthView, CameraView, PicturesView, FiguresView, EventsView>;
 
 }  // namespace http
 }  // namespace kinglet::daemon

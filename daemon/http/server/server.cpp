@@ -271,8 +271,9 @@ class Server::Endpoint final : public httplib::Server {
         return let_pass <= kMostLetPass;
       });
       if (!taken || whole) return taken;
-      return fail(ErrorCode::kBadData, own.stream.upload_was_slow() ? "the body came too slowly" : "the body ended early",
-                  {}, "send it again, at 64 KiB a second or more");
+      return fail(ErrorCode::kBadData,
+                  own.stream.upload_was_slow() ? "the body came too slowly" : "the body ended early", {},
+                  "send it again, at 64 KiB a second or more");
     };
     return run_handler(route, owner_.parts_.views, call, owner_.parts_.log);
   }

@@ -40,6 +40,13 @@ TESTED = [
     ("home-assistant.md", "mosquitto_sub", "e2e/integrations/mqtt_broker_test.py"),
     ("models.md", "kinglet quantize bird.onnx -o bird-int8.onnx --from-daemon", "e2e/cli/quantize_test.py"),
     ("quantize.md", "kinglet quantize vit.onnx", "e2e/cli/quantize_test.py"),
+    ("backup.md", "sudo kinglet", "e2e/daemon/backup_test.py"),
+    ("backup.md", "curl", "e2e/daemon/backup_test.py"),
+    ("phone.md", "curl", "e2e/integrations/notify_test.py"),
+    ("models.md", "curl -X POST -H \"Authorization: Bearer $TOKEN\" 'http://127.0.0.1:8420/api/v1/models/inat-birds",
+     "e2e/daemon/model_arrival_test.py"),
+    ("models.md", "curl -T", "e2e/daemon/model_arrival_test.py"),
+    ("visits.md", "curl -X PUT", "e2e/daemon/bird_lists_test.py"),
 ]
 # (page, how the command begins, why nobody runs it)
 KEPT = [
@@ -51,6 +58,7 @@ KEPT = [
     ("tools.md", "kinglet record libcamera:", "needs a camera; libcamera's virtual one is in e2e/camera"),
     ("webhooks.md", "python3 -uc", "a receiver that prints what it gets; the one of e2e/integrations/webhook_test.py keeps it"),
     ("home-assistant.md", "apt install mosquitto", "installs a service on the reader's machine"),
+    ("backup.md", "sudo systemctl", "needs systemd as the first process"),
     ("home-assistant.md", "sudo systemctl restart", "needs systemd as the first process"),
 ]
 
