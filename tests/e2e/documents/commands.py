@@ -41,6 +41,8 @@ TESTED = [
     ("models.md", "kinglet quantize bird.onnx -o bird-int8.onnx --from-daemon", "e2e/cli/quantize_test.py"),
     ("quantize.md", "kinglet quantize vit.onnx", "e2e/cli/quantize_test.py"),
     ("backup.md", "sudo kinglet", "e2e/daemon/backup_test.py"),
+    ("backup.md", "    sudo kinglet restore", "e2e/daemon/backup_test.py"),
+    ("tools.md", "sudo kinglet restore", "e2e/daemon/backup_test.py"),
     ("backup.md", "curl", "e2e/daemon/backup_test.py"),
     ("phone.md", "curl", "e2e/integrations/notify_test.py"),
     ("models.md", "curl -X POST -H \"Authorization: Bearer $TOKEN\" 'http://127.0.0.1:8420/api/v1/models/inat-birds",

@@ -161,7 +161,7 @@ class Mail(Phone):
 class Wished(Phone):
     def test_only_the_first_of_the_day_of_each_species(self):
         service = self.service(phone_services.ntfy)
-        daemon = self.daemon(self.ntfy(service, only=["first_today"]))
+        daemon = self.daemon(self.ntfy(service, only=["first_today"]), sets=["visits.first_days=0"])
         daemon.until(lambda: len([one for one in daemon.ask("/api/v1/visits?limit=100").json()["items"]]) >= 6, "visits")
         titles = [message["title"] for message in service.wait()]
         self.assertEqual(len(titles), len(set(titles)))
@@ -215,7 +215,7 @@ class Wished(Phone):
 class NotTaken(Phone):
     def test_it_is_tried_again(self):
         service = self.service(phone_services.ntfy, fails=2)
-        daemon = self.daemon(self.ntfy(service, only=["first_ever"]))
+        daemon = self.daemon(self.ntfy(service, only=["first_ever"]), sets=["visits.first_days=0"])
         owner = daemon.claim()
         service.wait()
         self.assertGreaterEqual(service.requests, 3)

@@ -211,7 +211,7 @@ TEST(EventBus, AWaitingReaderIsWoken) {
 
 TEST(EventSet, ANameOrItsKind) {
   std::string wrong;
-  EXPECT_EQ(event_set("visit", wrong)->count(), 7U) << "five, resync and gap";
+  EXPECT_EQ(event_set("visit", wrong)->count(), 8U) << "six, resync and gap";
   EXPECT_EQ(event_set("stats", wrong)->count(), 3U);
   EXPECT_FALSE(event_set("visit.", wrong));
   EXPECT_FALSE(event_set("stats,visits", wrong));

@@ -54,7 +54,10 @@ TEST(EventFeed, OfTooManyVisitsTheOldestAreLeftOutAndCounted) {
 // A feed over a camera, models and predictions that the test has in its hand.
 class EventFeedTest : public ::testing::Test {
  protected:
-  ~EventFeedTest() override { feed_.stop(); }
+  ~EventFeedTest() override {
+    store_.finish();  // its thread may still be telling of a picture
+    feed_.stop();
+  }
 
   std::shared_ptr<EventBus::Reader> started(EventSet types) {
     auto reader = feed_.bus().subscribe(types, {});
