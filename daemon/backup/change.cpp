@@ -149,7 +149,11 @@ Result<bool> take_up(const Places& places) {
     KINGLET_TRY(swap(ready / item.name, item.has_new, place_of(places, item.name), before / item.name));
   }
   KINGLET_TRY(sync_all(places.state));
+  // In one step: what is half removed would wait for ever.
+  const fs::path done = restore_folder(places.state) / "done";
   std::error_code failed;
+  fs::remove_all(done, failed);
+  KINGLET_TRY(rename_folder(ready, done));
   fs::remove_all(restore_folder(places.state), failed);
   return true;
 }
