@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: lists of birds that an owner pastes: those of the region, matched to the model's, and names of one's own. Each is
 // mounted where it is wanted: among the settings, or as a step of something else.
-import {ask, Problem, send} from "./api.js";
+import {ask, may, Problem, send} from "./api.js";
 import {byId, make} from "./dom.js";
 import {number, text} from "./format.js";
 import {nameOfSpecies} from "./now.js";
@@ -81,5 +81,7 @@ export function prepareLists(card) {
   card.append(...Object.keys(kinds).map((kind) => make("div", {id: `settings-${kind}`})));
 }
 
-export const loadLists = () => Promise.all([mount(byId("settings-region"), "region"),
-                                            mount(byId("settings-names"), "names", () => heard())]);
+export async function loadLists() {
+  if (!may("admin")) return;
+  await Promise.all([mount(byId("settings-region"), "region"), mount(byId("settings-names"), "names", () => heard())]);
+}
