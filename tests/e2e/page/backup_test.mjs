@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import {readFileSync} from "node:fs";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, closeClean, endedVisit, openPage, picture, startDaemon} from "./support.mjs";
+import {assertAccessible, assertFits, closeClean, endedVisit, openPage, openTab, picture, startDaemon} from "./support.mjs";
 
 let daemon;
 let cookie;
@@ -20,6 +20,7 @@ async function ownersPage(options) {
   const [name, value] = cookie.split("=");
   await page.context().addCookies([{name, value, url: daemon.url}]);
   await page.reload();
+  await openTab(page, "settings");
   await page.locator("#restore-file").waitFor();
   return page;
 }
