@@ -6,7 +6,7 @@ import {readFileSync, writeFileSync} from "node:fs";
 import {createServer} from "node:http";
 import {join} from "node:path";
 import {after, test} from "node:test";
-import {assertAccessible, assertFits, closeClean, here, openPage, picture, quick, scratchFolder, startDaemon, until} from "./support.mjs";
+import {assertAccessible, assertFits, closeClean, here, openPage, openTab, picture, quick, scratchFolder, startDaemon, until} from "./support.mjs";
 
 process.env.no_proxy = "*";
 const file = join(process.env.SOURCE_FOLDER, "tests/fuzz/corpus/tflite/small_classifier.tflite");
@@ -74,6 +74,7 @@ test("what was sent away stays away, and each step comes again from the settings
   const page = await openAsOwner(await startWithModel());
   await button(page, "Not now").click();
   await page.reload();
+  await openTab(page, "settings");
   await page.locator("#steps-again button").first().waitFor();
   assert.equal(await card(page).isHidden(), true);
   await page.locator("#steps-again").getByRole("button", {name: "Which language?"}).click();
