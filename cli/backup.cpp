@@ -4,12 +4,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/box_options.h"
 #include "cli/command.h"
-#include "cli/load_config.h"
-#include "cli/state_folder.h"
 #include "cli/tool_files.h"
 #include "daemon/backup/outgoing.h"
-#include "daemon/settings/settings.h"
 #include "engine/base/format.h"
 
 namespace kinglet::cli {
@@ -19,9 +17,8 @@ namespace fs = std::filesystem;
 namespace backup = daemon::backup;
 
 struct Options {
-  ConfigOptions config;
+  BoxOptions box;
   std::string output;
-  std::string etc = "/etc/kinglet";
   bool force = false;
 };
 
@@ -41,17 +38,14 @@ void tell(const backup::Carried& carried, const std::string& file, Output& out) 
 }
 
 Result<int> run(const Options& options, Output& out) {
-  const auto loaded = load_config(options.config);
-  if (!loaded) return std::unexpected(loaded.error().front());
-  const fs::path state = KINGLET_TRY(state_folder(loaded->config));
+  const backup::Places places = KINGLET_TRY(places_of(options.box));
   // Before the history is copied for nothing.
   std::error_code ignored;
   if (options.output != "-" && !options.force && fs::exists(options.output, ignored)) {
     return fail(ErrorCode::kCannotCreate, "the file exists already", options.output, "add --force to replace it");
   }
-  backup::Outgoing box = KINGLET_TRY(backup::Outgoing::begin(
-      {.state = state, .models = daemon::model_folder(loaded->config, state), .etc = options.etc},
-      backup::Carry::kEverything, std::chrono::system_clock::now(), [] { return false; }));
+  backup::Outgoing box = KINGLET_TRY(backup::Outgoing::begin(places, backup::Carry::kEverything,
+                                                             std::chrono::system_clock::now(), [] { return false; }));
   const auto make = [&](const PutBytes& put) -> Result<void> {
     std::string piece;
     for (bool more = true; more;) {
@@ -62,15 +56,8 @@ Result<int> run(const Options& options, Output& out) {
     out.end_progress();
     return {};
   };
-  if (options.output == "-") {
-    KINGLET_TRY(make([&](std::string_view bytes) -> Result<void> {
-      out.print(bytes);
-      return {};
-    }));
-  } else {
-    // It has what lets its owner in.
-    KINGLET_TRY(write_file(options.output, make, overwrite(options.force), Readers::kOwner));
-  }
+  // It has what lets its owner in.
+  KINGLET_TRY(write_output(options.output, make, options.force, out, Readers::kOwner));
   tell(box.carried(), options.output, out);
   return 0;
 }
@@ -81,8 +68,7 @@ Body backup_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("-o", options->output, "the file to write; - is stdout")->type_name("OUT")->required();
   app.add_flag("--force", options->force, "replace the file");
-  app.add_option("--etc", options->etc, "the owner's files (default /etc/kinglet)")->type_name("DIR");
-  add_config_options(app, options->config);
+  add_box_options(app, options->box);
   return [options](Output& out) { return run(*options, out); };
 }
 

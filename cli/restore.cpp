@@ -5,13 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/box_options.h"
 #include "cli/command.h"
-#include "cli/load_config.h"
-#include "cli/state_folder.h"
 #include "daemon/backup/act_as.h"
 #include "daemon/backup/change.h"
 #include "daemon/backup/incoming.h"
-#include "daemon/settings/settings.h"
 #include "daemon/settings/settings_file.h"
 #include "engine/base/file.h"
 #include "engine/base/format.h"
@@ -24,9 +22,8 @@ namespace fs = std::filesystem;
 namespace backup = daemon::backup;
 
 struct Options {
-  ConfigOptions config;
+  BoxOptions box;
   std::string file;
-  std::string etc = "/etc/kinglet";
   bool undo = false;
 };
 
@@ -100,9 +97,10 @@ Result<void> feed(backup::Incoming& incoming, const InputFile& file, Output& out
 Result<int> restore(const Options& options, const backup::Places& places, const InputFile& file, Output& out) {
   backup::Incoming incoming = KINGLET_TRY(backup::Incoming::begin(places, backup::Carry::kEverything));
   KINGLET_TRY(feed(incoming, file, out));
-  const backup::Arrived arrived = KINGLET_TRY(incoming.finish(
-      [&](const std::string& text, const fs::path& etc) { return judge_settings(text, etc, places, options.config); },
-      [] { return false; }));
+  const backup::Arrived arrived = KINGLET_TRY(
+      incoming.finish([&](const std::string& text,
+                          const fs::path& etc) { return judge_settings(text, etc, places, options.box.config); },
+                      [] { return false; }));
   KINGLET_TRY(incoming.commit());
   if (arrived.owners_files > 0) {
     const backup::ActAs starter = backup::ActAs::starter();
@@ -118,16 +116,12 @@ Result<int> run(const Options& options, Output& out) {
     return fail(ErrorCode::kUsage, "expected a FILE, or --undo", "restore",
                 "`kinglet restore --help` shows an example");
   }
-  const auto loaded = load_config(options.config);
-  if (!loaded) return std::unexpected(loaded.error().front());
-  const fs::path state = KINGLET_TRY(state_folder(loaded->config));
-  const backup::Places places{
-      .state = state, .models = daemon::model_folder(loaded->config, state), .etc = options.etc};
+  const backup::Places places = KINGLET_TRY(places_of(options.box));
   // By who started this: it may be a file of root's.
   std::optional<InputFile> file;
   if (!options.undo) file = KINGLET_TRY(InputFile::open(options.file));
-  const backup::ActAs owner(state);
-  const FileDescriptor held = KINGLET_TRY(lock(state));
+  const backup::ActAs owner(places.state);
+  const FileDescriptor held = KINGLET_TRY(lock(places.state));
   // One that waits is finished first. Where its files of /etc are missing nothing of it is in place.
   const Result<bool> waited = backup::take_up(places);
   if (!waited && waited.error().code != ErrorCode::kBusy) return std::unexpected(waited.error());
@@ -145,8 +139,7 @@ Body restore_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("FILE", options->file, "as `kinglet backup` or the page made it");
   app.add_flag("--undo", options->undo, "back to what was before the newest restore, kept for a day");
-  app.add_option("--etc", options->etc, "the owner's files (default /etc/kinglet)")->type_name("DIR");
-  add_config_options(app, options->config);
+  add_box_options(app, options->box);
   return [options](Output& out) { return run(*options, out); };
 }
 

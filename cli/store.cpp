@@ -127,14 +127,7 @@ Result<int> export_history(const Options& options, const store::StoreOptions& se
     rows = KINGLET_TRY(store::export_visits(queries, wish, put));
     return {};
   };
-  if (options.output == "-") {
-    KINGLET_TRY(make([&](std::string_view bytes) -> Result<void> {
-      out.print(bytes);
-      return {};
-    }));
-  } else {
-    KINGLET_TRY(write_file(options.output, make, overwrite(options.force)));
-  }
+  KINGLET_TRY(write_output(options.output, make, options.force, out));
   out.note(format_text("{} {}", rows, rows == 1 ? "row" : "rows"));
   if (rows == 0 && wish.format == store::ExportFormat::kEbird) {
     out.note(

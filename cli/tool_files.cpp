@@ -33,4 +33,13 @@ Result<void> write_model(const engine::Graph& graph, const std::string& output, 
   return engine::save_model(graph, output, overwrite(force));
 }
 
+Result<void> write_output(const std::string& output, const std::function<Result<void>(const PutBytes& put)>& make,
+                          bool force, Output& out, Readers readers) {
+  if (output != "-") return write_file(output, make, overwrite(force), readers);
+  return make([&](std::string_view bytes) -> Result<void> {
+    out.print(bytes);
+    return {};
+  });
+}
+
 }  // namespace kinglet::cli

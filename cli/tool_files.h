@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the commands that write a changed model treat its files alike.
+// Why: the commands that write a file treat it alike.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "cli/output.h"
@@ -17,6 +18,11 @@ namespace kinglet::cli {
 
 // The model goes to that file, or to stdout ("-").
 [[nodiscard]] Result<void> write_model(const engine::Graph& graph, const std::string& output, bool force, Output& out);
+
+// What `make` makes goes to that file, or to stdout ("-"). Errors as write_file's.
+[[nodiscard]] Result<void> write_output(const std::string& output,
+                                        const std::function<Result<void>(const PutBytes& put)>& make, bool force,
+                                        Output& out, Readers readers = Readers::kAll);
 
 [[nodiscard]] inline Overwrite overwrite(bool force) { return force ? Overwrite::kReplace : Overwrite::kRefuse; }
 

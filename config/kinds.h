@@ -19,6 +19,14 @@ struct Constraint {
   std::string_view choices;  // separated by spaces
 };
 
+// The words for it in keys.def and notify.def.
+#define RANGE(low_, high_) \
+  Constraint { .low = low_, .high = high_ }
+#define CHOICES(words_) \
+  Constraint { .choices = words_ }
+#define ANY \
+  Constraint {}
+
 // Where relative paths start (empty: left as they are).
 struct ReadContext {
   const Constraint& constraint;

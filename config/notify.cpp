@@ -13,13 +13,6 @@ namespace {
 
 constexpr std::size_t kMostTables = 16;
 
-#define RANGE(low_, high_) \
-  Constraint { .low = low_, .high = high_ }
-#define CHOICES(words_) \
-  Constraint { .choices = words_ }
-#define ANY \
-  Constraint {}
-
 struct Row {
   NotifyKey key;
   Constraint constraint;
@@ -49,10 +42,6 @@ const std::vector<Row>& rows() {
   };
   return table;
 }
-
-#undef RANGE
-#undef CHOICES
-#undef ANY
 
 std::string position(const toml::source_region& region) {
   return format_text("{}:{}", region.begin.line, region.begin.column);

@@ -42,12 +42,6 @@ std::optional<std::pair<double, double>> range_of(const Constraint& constraint) 
 
 }  // namespace
 
-#define RANGE(low_, high_) \
-  Constraint { .low = low_, .high = high_ }
-#define CHOICES(words_) \
-  Constraint { .choices = words_ }
-#define ANY \
-  Constraint {}
 #define KINGLET_SECTION(...)
 #define KINGLET_SECTION_END(...)
 

@@ -82,16 +82,6 @@ void give_to_group(int fd, const std::string& name) {
   [[maybe_unused]] const int given = ::fchown(fd, static_cast<uid_t>(-1), entry.gr_gid);
 }
 
-Result<void> write_all(int fd, std::string_view bytes, const fs::path& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return fail(ErrorCode::kIo, "cannot write: " + errno_text(), path.string(), "free some space");
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
-}
-
 }  // namespace
 
 struct Incoming::State {

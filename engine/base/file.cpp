@@ -14,16 +14,6 @@
 namespace kinglet {
 namespace {
 
-Result<void> write_all(int fd, std::string_view bytes, const std::filesystem::path& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return fail(ErrorCode::kIo, "cannot write: " + errno_text(), path.string(), "free some space");
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
-}
-
 // Renames without replacing when asked to: link() fails where the target exists, rename() does not.
 Result<void> publish(const std::string& temporary, const std::filesystem::path& path, Overwrite overwrite) {
   if (overwrite == Overwrite::kReplace) {
@@ -42,6 +32,16 @@ Result<void> publish(const std::string& temporary, const std::filesystem::path& 
 }
 
 }  // namespace
+
+Result<void> write_all(int fd, std::string_view bytes, const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return fail(ErrorCode::kIo, "cannot write: " + errno_text(), path.string(), "free some space");
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
 
 FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
   if (this != &other) {

@@ -63,6 +63,9 @@ enum class Readers { kAll, kOwner };  // kOwner: mode 0600, and of the folder's 
 // stays root's.
 void give_to_owner_of(const std::filesystem::path& folder, int fd);
 
+// All of them, however many calls it takes; `path` names the file in an error. kIo.
+[[nodiscard]] Result<void> write_all(int fd, std::string_view bytes, const std::filesystem::path& path);
+
 // Writes beside `path` and renames: readers see the old file or the whole new one. kCannotCreate: the folder is
 // missing or not writable, or the file exists and Overwrite::kRefuse. kIo: the disk is full; nothing is left behind.
 [[nodiscard]] Result<void> write_file(const std::filesystem::path& path, std::string_view bytes, Overwrite overwrite,

@@ -2,11 +2,9 @@
 // The daemon's steady state allocates nothing: operator new and malloc are counted on the answer thread and on the
 // capture thread's way into the mailbox, with a real model and the demonstration scene.
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <atomic>
 #include <cstdlib>
-#include <new>
 #include <set>
 
 #include "camera/source/source.h"
@@ -14,6 +12,7 @@
 #include "daemon/answer/pipeline.h"
 #include "daemon/line/replay_input.h"
 #include "tests/support/corpus.h"
+#include "tests/support/counted_malloc.h"
 
 namespace {
 
@@ -22,40 +21,11 @@ thread_local std::size_t allocations = 0;
 std::atomic<bool> counting_everywhere = false;
 std::atomic<std::size_t> allocations_everywhere = 0;
 
-void note() {
-  if (counting) ++allocations;
-  if (counting_everywhere) ++allocations_everywhere;
-}
-
 }  // namespace
 
-// Every allocation of the process comes through these two families; glibc keeps __libc_malloc for such wrappers.
-extern "C" {
-void* __libc_malloc(std::size_t size);
-void* __libc_calloc(std::size_t count, std::size_t size);
-void* __libc_realloc(void* old, std::size_t size);
-void* __libc_memalign(std::size_t alignment, std::size_t size);
-void* malloc(std::size_t size) {
-  note();
-  return __libc_malloc(size);
-}
-void* calloc(std::size_t count, std::size_t size) {
-  note();
-  return __libc_calloc(count, size);
-}
-void* realloc(void* old, std::size_t size) {
-  note();
-  return __libc_realloc(old, size);
-}
-void* aligned_alloc(std::size_t alignment, std::size_t size) {
-  note();
-  return __libc_memalign(alignment, size);
-}
-int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
-  note();
-  *out = __libc_memalign(alignment, size);
-  return *out == nullptr ? 12 : 0;
-}
+void kinglet::testing::note_allocation() {
+  if (counting) ++allocations;
+  if (counting_everywhere) ++allocations_everywhere;
 }
 
 namespace kinglet::daemon {
@@ -109,8 +79,8 @@ TEST_P(SteadyStateTest, AnswersFramesWithoutAllocating) {
   std::printf("%d frames: %zu allocations\n", kFrames, allocations);
 }
 
-// Pictures that come faster than they are answered, so that the next one is there while the model runs. No visits: their
-// events may allocate.
+// Pictures that come faster than they are answered, so that the next one is there while the model runs. No visits:
+// their events may allocate.
 TEST(SteadyState, LooksAheadWithoutAllocatingAndAnswersEachFrameByItself) {
   const std::string model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx";
   auto input = open_replay_input({.spec = "demo:1", .width = 320, .height = 180});
@@ -173,43 +143,50 @@ TEST(SteadyState, LooksAheadWithoutAllocatingAndAnswersEachFrameByItself) {
   EXPECT_EQ(stats.view(SteadyClock::now()).errors, 0U);
 }
 
-// The frame's answer; what it allocated is in `allocations`.
-Result<std::variant<Prediction, SkipReason>> look_counting(FrameLine& line, const camera::Frame& frame) {
-  allocations = 0;
-  counting = true;
-  auto looked = line.look_at(frame, frame.info().captured_at, true);
-  counting = false;
-  return looked;
-}
+// The demonstration's model behind a line; what its visits tell is counted.
+class DemoLine {
+ public:
+  explicit DemoLine(const LineOptions& options)
+      : line_(
+            LineModel::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 1}).value(),
+            options, ids_, [this](visits::VisitEvent, const visits::Visit&) { ++events_; }, warnings_) {}
+
+  // The frame's answer; what it allocated is in `allocations`.
+  Result<std::variant<Prediction, SkipReason>> look_counting(const camera::Frame& frame) {
+    allocations = 0;
+    counting = true;
+    auto looked = line_.look_at(frame, frame.info().captured_at, true);
+    counting = false;
+    return looked;
+  }
+  [[nodiscard]] int events() const { return events_; }
+
+ private:
+  visits::IdMaker ids_{1};
+  std::vector<std::string> warnings_;
+  int events_ = 0;
+  FrameLine line_;
+};
 
 // Squares of many places and sizes, as many of a frame as there are.
 TEST(SteadyState, LooksAtWhatMovesWithoutAllocating) {
-  Result<LineModel> classifier =
-      LineModel::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 1});
-  ASSERT_TRUE(classifier) << describe(classifier.error());
-  visits::IdMaker ids(1);
-  std::vector<std::string> warnings;
-  int events = 0;
-  FrameLine line(
-      std::move(*classifier),
-      {.gate = {.max_fps = 1e6, .motion = true, .look_every = {}},
-       .look = {.budget = 0, .propose = ProposedBy::kMotion}},
-      ids, [&](visits::VisitEvent, const visits::Visit&) { ++events; }, warnings);
+  DemoLine demo({.gate = {.max_fps = 1e6, .motion = true, .look_every = {}},
+                 .look = {.budget = 0, .propose = ProposedBy::kMotion}});
   auto input = open_replay_input({.spec = "demo:1", .width = 640, .height = 360});
   ASSERT_TRUE(input) << describe(input.error());
   std::set<int> sides;
   for (int i = 0; i < 400; ++i) {
     const auto frame = (*input)->next();
     ASSERT_TRUE(frame && *frame);
-    const int events_before = events;
-    const auto looked = look_counting(line, **frame);
+    const int events_before = demo.events();
+    const auto looked = demo.look_counting(**frame);
     ASSERT_TRUE(looked);
     const auto* prediction = std::get_if<Prediction>(&*looked);
     if (prediction == nullptr || prediction->regions[0].proposed_by != ProposedBy::kMotion) continue;
     // The first square has the tables of all sizes made.
     const bool first = sides.empty();
     sides.insert(prediction->crop.width);
-    if (events == events_before && !first) {
+    if (demo.events() == events_before && !first) {
       EXPECT_EQ(allocations, 0U) << "frame " << i;
     }
   }
@@ -217,32 +194,24 @@ TEST(SteadyState, LooksAtWhatMovesWithoutAllocating) {
 }
 
 TEST(SteadyState, FollowsAVisitWithoutAllocatingBetweenItsEvents) {
-  const std::string model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx";
-  Result<LineModel> classifier = LineModel::open({.model = model, .threads = 1});
-  ASSERT_TRUE(classifier) << describe(classifier.error());
-  visits::IdMaker ids(1);
-  std::vector<std::string> warnings;
-  int events = 0;
-  FrameLine line(
-      std::move(*classifier), {.gate = {.max_fps = 1e6, .motion = true, .look_every = {}}}, ids,
-      [&](visits::VisitEvent, const visits::Visit&) { ++events; }, warnings);
+  DemoLine demo({.gate = {.max_fps = 1e6, .motion = true, .look_every = {}}});
   auto input = open_replay_input({.spec = "demo:1", .width = 320, .height = 180});
   ASSERT_TRUE(input) << describe(input.error());
   int in_visits = 0;
   for (int i = 0; i < 400; ++i) {
     const auto frame = (*input)->next();
     ASSERT_TRUE(frame && *frame);
-    const int events_before = events;
-    const auto looked = look_counting(line, **frame);
+    const int events_before = demo.events();
+    const auto looked = demo.look_counting(**frame);
     ASSERT_TRUE(looked);
     in_visits += std::get<Prediction>(*looked).visit ? 1 : 0;
-    if (events == events_before && i >= 3) {
+    if (demo.events() == events_before && i >= 3) {
       EXPECT_EQ(allocations, 0U) << "frame " << i;
     }
   }
   EXPECT_GT(in_visits, 50);
-  EXPECT_GT(events, 3);
-  EXPECT_LT(events, 60);
+  EXPECT_GT(demo.events(), 3);
+  EXPECT_LT(demo.events(), 60);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, SteadyStateTest,

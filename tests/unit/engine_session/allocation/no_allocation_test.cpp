@@ -9,53 +9,14 @@
 
 #include "engine/session/session.h"
 #include "tests/support/corpus.h"
+#include "tests/support/counted_malloc.h"
 #include "tests/support/graph_text.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define KINGLET_COUNTS_ALLOCATIONS 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define KINGLET_COUNTS_ALLOCATIONS 0
-#endif
-#endif
-#ifndef KINGLET_COUNTS_ALLOCATIONS
-#define KINGLET_COUNTS_ALLOCATIONS 1
-#endif
 
 namespace {
 constinit std::atomic<std::size_t> g_allocations{0};
 }  // namespace
 
-#if KINGLET_COUNTS_ALLOCATIONS
-// glibc keeps its own functions under these names for such wrappers.
-extern "C" {
-void* __libc_malloc(std::size_t size);
-void* __libc_calloc(std::size_t count, std::size_t size);
-void* __libc_realloc(void* old, std::size_t size);
-void* __libc_memalign(std::size_t alignment, std::size_t size);
-void* malloc(std::size_t size) {
-  ++g_allocations;
-  return __libc_malloc(size);
-}
-void* calloc(std::size_t count, std::size_t size) {
-  ++g_allocations;
-  return __libc_calloc(count, size);
-}
-void* realloc(void* old, std::size_t size) {
-  ++g_allocations;
-  return __libc_realloc(old, size);
-}
-void* memalign(std::size_t alignment, std::size_t size) {
-  ++g_allocations;
-  return __libc_memalign(alignment, size);
-}
-void* aligned_alloc(std::size_t alignment, std::size_t size) { return memalign(alignment, size); }
-int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
-  *out = memalign(alignment, size);
-  return *out == nullptr ? 12 : 0;
-}
-}
-#endif
+void kinglet::testing::note_allocation() { ++g_allocations; }
 
 namespace kinglet::engine {
 namespace {
