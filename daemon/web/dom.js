@@ -8,6 +8,10 @@ export function setText(id, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+let made = 0;
+// An id that nothing else has, for what may stand twice on the page.
+export const freshId = (stem) => `${stem}-${++made}`;
+
 // An element with properties and children; names with a hyphen are attributes.
 export function make(tag, properties = {}, ...children) {
   const node = document.createElement(tag);

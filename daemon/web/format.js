@@ -41,6 +41,9 @@ export function text(key, values = {}) {
   return row ? row[column].replace(/\{(\w+)\}/g, (_, name) => values[name]) : key;
 }
 
+// Why something failed; a TypeError is fetch()'s: nobody answers.
+export const wordsOf = (error) => error instanceof TypeError ? text("lost") : error.message;
+
 export const hasText = (key) => Object.hasOwn(texts, key);
 
 export const number = (value, digits = 0) =>

@@ -37,7 +37,6 @@ export const texts = {
   steps_back: ["Back", "Zurück", "Retour", "Atrás", "戻る", "上一步"],
   steps_done: ["Done", "Fertig", "Terminé", "Listo", "完了", "完成"],
   steps_later: ["Not now", "Nicht jetzt", "Pas maintenant", "Ahora no", "あとで", "以后再说"],
-  steps_settings: ["Open the settings", "Einstellungen öffnen", "Ouvrir les réglages", "Abrir los ajustes", "設定を開く", "打开设置"],
   step_camera: ["Is the camera right?", "Stimmt die Kamera?", "La caméra est-elle bien placée ?", "¿Está bien la cámara?", "カメラの向きは大丈夫ですか？", "摄像头对好了吗？"],
   step_camera_text: ["The feeder should be in the middle, sharp, and fill much of the picture.", "Das Futterhaus soll in der Mitte stehen, scharf sein und viel vom Bild füllen.", "La mangeoire doit être au milieu, nette, et remplir une bonne partie de l'image.", "El comedero debe estar en el centro, nítido y ocupar buena parte de la imagen.", "餌台が中央にあり、ピントが合い、画面を大きく占めるようにしてください。", "喂食器应位于画面中央、清晰，并占据画面的大部分。"],
   step_camera_drawn: ["This picture is drawn: it shows what the page does. Connect a camera and start again.", "Dieses Bild ist gezeichnet: Es zeigt, was die Seite kann. Schließen Sie eine Kamera an und starten Sie neu.", "Cette image est dessinée : elle montre ce que fait la page. Branchez une caméra et redémarrez.", "Esta imagen está dibujada: muestra lo que hace la página. Conecte una cámara y reinicie.", "これは描かれた映像で、このページの動きを示します。カメラを接続して再起動してください。", "这是绘制的画面，用来演示本页面。请连接摄像头并重新启动。"],
@@ -58,11 +57,11 @@ export const texts = {
   job_check: ["It is checked", "Es wird geprüft", "Vérification", "Se comprueba", "確認しています", "正在检查"],
   job_activate: ["It is taken up", "Es wird übernommen", "Mise en service", "Se pone en uso", "切り替えています", "正在启用"],
   step_where: ["Where is the feeder?", "Wo steht das Futterhaus?", "Où est la mangeoire ?", "¿Dónde está el comedero?", "餌台はどこにありますか？", "喂食器在哪里？"],
-  step_where_text: ["With gate.latitude and gate.longitude it looks by day only (gate.hours), and a list of your region's birds keeps strangers out.", "Mit gate.latitude und gate.longitude sieht es nur bei Tag hin (gate.hours), und eine Liste der Vögel Ihrer Gegend hält fremde fern.", "Avec gate.latitude et gate.longitude, il ne regarde que de jour (gate.hours), et une liste des oiseaux de votre région écarte les autres.", "Con gate.latitude y gate.longitude mira solo de día (gate.hours), y una lista de las aves de su región descarta las demás.", "gate.latitude と gate.longitude を設定すると昼間だけ見ます（gate.hours）。地域の鳥のリストがあれば、いないはずの鳥を除けます。", "设置 gate.latitude 和 gate.longitude 后只在白天查看（gate.hours），本地鸟类名单可排除外来种。"],
+  step_where_text: ["With its place it looks by day only, and a list of your region's birds keeps strangers out. Both may stay empty.", "Mit seinem Ort sieht es nur bei Tag hin, und eine Liste der Vögel Ihrer Gegend hält fremde fern. Beides darf leer bleiben.", "Avec le lieu, l'appareil ne regarde que de jour, et une liste des oiseaux de votre région écarte les autres. Les deux peuvent rester vides.", "Con el lugar mira solo de día, y una lista de las aves de su región descarta las demás. Ambas cosas pueden quedar vacías.", "場所が分かると昼間だけ見るようにでき、地域の鳥のリストがあれば、いないはずの鳥を除けます。どちらも空欄のままでかまいません。", "知道位置后可只在白天查看，本地鸟类名单可排除外来种。两者都可以留空。"],
   step_language: ["Which language?", "Welche Sprache?", "Quelle langue ?", "¿Qué idioma?", "どの言語にしますか？", "使用哪种语言？"],
   step_language_text: ["Of this page, in this browser.", "Für diese Seite, in diesem Browser.", "De cette page, dans ce navigateur.", "De esta página, en este navegador.", "このブラウザーでのこのページの言語です。", "本浏览器中本页面的语言。"],
   step_messages: ["Messages to the phone?", "Nachrichten aufs Telefon?", "Des messages sur le téléphone ?", "¿Mensajes al teléfono?", "スマートフォンに通知しますか？", "要发消息到手机吗？"],
-  step_messages_text: ["Who wants to be told of visits while this page is closed finds it in the settings.", "Wer von Besuchen erfahren will, während diese Seite zu ist, findet das in den Einstellungen.", "Pour être prévenu des visites quand cette page est fermée, voyez les réglages.", "Para enterarse de las visitas con esta página cerrada, vea los ajustes.", "このページを閉じている間も訪問を知りたい場合は、設定をご覧ください。", "想在关闭本页面时也得知来访，请查看设置。"],
+  step_messages_text: ["Who wants to be told of visits while this page is closed chooses a service here.", "Wer von Besuchen erfahren will, während diese Seite zu ist, wählt hier einen Dienst.", "Pour être prévenu des visites quand cette page est fermée, choisissez ici un service.", "Para enterarse de las visitas con esta página cerrada, elija aquí un servicio.", "このページを閉じている間も訪問を知りたい場合は、ここでサービスを選んでください。", "想在关闭本页面时也得知来访，请在此选择一项服务。"],
 
   // The picture
   picture_alt: ["What the camera sees now", "Was die Kamera jetzt sieht", "Ce que la caméra voit maintenant", "Lo que la cámara ve ahora", "カメラの現在の映像", "摄像头当前画面"],
@@ -295,6 +294,16 @@ export const texts = {
   cure_settings: ["Set it anew under Settings.", "Stellen Sie es unter Einstellungen neu ein.", "Refaites-les sous Réglages.", "Ajústelo de nuevo en Ajustes.", "「設定」でもう一度設定してください。", "请在“设置”中重新设置。"],
   cancel: ["Cancel", "Abbrechen", "Abandonner", "Cancelar", "キャンセル", "取消"],
 
+  // Where the feeder is
+  place_title: ["Place and daylight", "Ort und Tageslicht", "Lieu et lumière du jour", "Lugar y luz del día", "場所と日中", "位置与白天"],
+  place_where: ["Latitude and longitude", "Breite und Länge", "Latitude et longitude", "Latitud y longitud", "緯度と経度", "纬度和经度"],
+  place_how: ["As a map shows them, such as 52.52, 13.41. Sunrise and sunset are worked out from it; it stays on the device.", "Wie eine Karte sie zeigt, etwa 52.52, 13.41. Daraus werden Auf- und Untergang der Sonne berechnet; sie bleiben auf dem Gerät.", "Comme une carte les montre, par exemple 52.52, 13.41. Le lever et le coucher du soleil en sont calculés ; cela reste sur l'appareil.", "Como las muestra un mapa, por ejemplo 52.52, 13.41. De ahí se calculan la salida y la puesta del sol; no sale del aparato.", "地図に表示される形で入力します（例 52.52, 13.41）。日の出と日の入りの計算に使い、この機器の外には出ません。", "按地图显示的格式，例如 52.52, 13.41。用于计算日出和日落，不会离开本设备。"],
+  place_here: ["Use this device's position", "Standort dieses Geräts nehmen", "Utiliser la position de cet appareil", "Usar la posición de este dispositivo", "この端末の位置を使う", "使用本设备的位置"],
+  place_day: ["Look by day only", "Nur bei Tag hinsehen", "Ne regarder que de jour", "Mirar solo de día", "昼間だけ見る", "只在白天查看"],
+  place_kept: ["Kept.", "Gespeichert.", "Enregistré.", "Guardado.", "保存しました。", "已保存。"],
+  place_unknown: ["This device does not tell where it is: type the place.", "Dieses Gerät sagt nicht, wo es ist: Geben Sie den Ort ein.", "Cet appareil ne dit pas où il est : saisissez le lieu.", "Este dispositivo no dice dónde está: escriba el lugar.", "この端末の位置が分かりません。場所を入力してください。", "本设备未提供位置：请输入。"],
+  place_unreadable: ["Two numbers are expected: north, then east, such as 52.52, 13.41 or 33.9 S, 151.2 E.", "Erwartet werden zwei Zahlen: Nord, dann Ost, etwa 52.52, 13.41 oder 33.9 S, 151.2 E.", "Deux nombres sont attendus : le nord, puis l'est, par exemple 52.52, 13.41 ou 33.9 S, 151.2 E.", "Se esperan dos números: norte y luego este, por ejemplo 52.52, 13.41 o 33.9 S, 151.2 E.", "北緯、東経の順に 2 つの数を入力してください（例 52.52, 13.41 または 33.9 S, 151.2 E）。", "应为两个数：先北纬后东经，例如 52.52, 13.41 或 33.9 S, 151.2 E。"],
+
   // Lists of birds
   bird_lists: ["Lists of birds", "Vogellisten", "Listes d'oiseaux", "Listas de aves", "鳥のリスト", "鸟类名单"],
   region_list: ["Birds of your region", "Vögel Ihrer Gegend", "Oiseaux de votre région", "Aves de su región", "お住まいの地域の鳥", "您所在地区的鸟类"],
@@ -329,6 +338,7 @@ export const texts = {
   notify_app: ["Token of the application", "Schlüssel der Anwendung", "Jeton de l'application", "Clave de la aplicación", "アプリケーションのトークン", "应用令牌"],
   notify_webhook: ["Address of the webhook", "Adresse des Webhooks", "Adresse du webhook", "Dirección del webhook", "Webhook のアドレス", "Webhook 地址"],
   notify_kept: ["kept; empty leaves it as it is", "gespeichert; leer lässt es, wie es ist", "conservé ; vide, il reste tel quel", "guardada; vacía la deja como está", "保存済み (空なら変更なし)", "已保存；留空则不变"],
+  notify_which: ["Which messages, and when", "Welche Nachrichten, und wann", "Quels messages, et quand", "Qué mensajes y cuándo", "どの通知を、いつ", "哪些消息，何时发送"],
   notify_only: ["Only (none: every visit)", "Nur (keines: jeder Besuch)", "Seulement (rien : chaque visite)", "Solo (nada: cada visita)", "条件 (なしはすべての訪問)", "仅限（不选则为每次来访）"],
   notify_first_today: ["the first of the day", "das erste des Tages", "le premier du jour", "el primero del día", "その日の最初", "当天首次"],
   notify_first_season: ["the first of the season", "das erste der Saison", "le premier de la saison", "el primero de la temporada", "その季節の最初", "本季首次"],

@@ -3,12 +3,14 @@
 // and may give a function that ends what it began.
 import {drawBirds} from "./birds_step.js";
 import {drawCamera} from "./camera_step.js";
-import {drawLanguage, settingsStep} from "./plain_steps.js";
+import {drawLanguage} from "./language_step.js";
+import {drawMessages} from "./messages_step.js";
+import {drawWhere} from "./where_step.js";
 
 export const steps = [
   {name: "camera", title: "step_camera", draw: drawCamera},
   {name: "birds", title: "step_birds", draw: drawBirds},
-  {name: "where", title: "step_where", draw: settingsStep("step_where_text")},
+  {name: "where", title: "step_where", draw: drawWhere},
   {name: "language", title: "step_language", draw: drawLanguage},
-  {name: "messages", title: "step_messages", draw: settingsStep("step_messages_text")},
+  {name: "messages", title: "step_messages", draw: drawMessages},
 ];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: lists of birds that an owner pastes: those of the region, matched to the model's, and names of one's own. Each is
 // mounted where it is wanted: among the settings, or as a step of something else.
-import {ask, may, Problem, send} from "./api.js";
-import {byId, make} from "./dom.js";
-import {number, text} from "./format.js";
+import {ask, may, send} from "./api.js";
+import {byId, freshId, make} from "./dom.js";
+import {number, text, wordsOf} from "./format.js";
 import {nameOfSpecies} from "./now.js";
 import {sourceOf} from "./settings.js";
 
@@ -18,8 +18,6 @@ async function keep(kind, list) {
   const answer = await send(kinds[kind].path, {method: "PUT", body: list, headers: {"Content-Type": "text/plain"}});
   return answer.json();
 }
-
-const words = (error) => error instanceof Problem ? error.message : text("lost");
 
 // What the model does not know, with what may be meant.
 function missingItem({name, near = []}) {
@@ -42,7 +40,7 @@ function report(match) {
 // Builds the list `kind` ("region" or "names") into `element`; `done()` is called after a list was kept. Only an owner may.
 export async function mount(element, kind = "region", done = () => {}) {
   const {path, key, title, how} = kinds[kind];
-  const id = `list-${kind}`;
+  const id = freshId("list");
   const box = make("textarea", {id, rows: 6, spellcheck: false, autocomplete: "off"});
   const save = make("button", {className: "main", textContent: text("save")});
   const problem = make("p", {className: "bad", role: "alert", hidden: true});
@@ -59,14 +57,14 @@ export async function mount(element, kind = "region", done = () => {}) {
       told.replaceChildren(...report(match));
       tell("");
       await done(match);
-    } catch (error) { tell(words(error)); }
+    } catch (error) { tell(wordsOf(error)); }
     save.disabled = false;
   });
   element.replaceChildren(form);
   try {
     box.value = await (await send(path)).text();
     if (kind === "region") told.replaceChildren(...report(await ask(`${path}/match`)));
-  } catch (error) { tell(words(error)); }
+  } catch (error) { tell(wordsOf(error)); }
   const source = sourceOf(key);
   if (source && source !== "default") {
     box.readOnly = save.disabled = true;

@@ -9,10 +9,12 @@ import {text} from "./format.js";
 import {prepareBackup} from "./backup.js";
 import {loadNotify, prepareNotify} from "./notify.js";
 import {prepareOwner, showOwner} from "./owner.js";
+import {loadPlace, preparePlace} from "./place.js";
 import {loadSettings, prepareSettings} from "./settings.js";
 
 const sections = [
   {id: "owner-box", who: "admin", prepare: prepareOwner, load: showOwner},
+  {id: "place-card", title: "place_title", who: "admin", prepare: preparePlace, load: loadPlace},
   {id: "lists-card", title: "bird_lists", who: "admin", prepare: prepareLists, load: loadLists},
   {id: "notify-card", title: "notify_title", who: "admin", prepare: prepareNotify, load: loadNotify},
   {id: "settings-card", who: "read", prepare: prepareSettings, load: loadSettings},

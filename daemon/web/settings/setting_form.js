@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: one setting as a small form: what edits a value of its kind, what it means, and the difference before it is kept.
-import {Problem} from "./api.js";
 import {make} from "./dom.js";
-import {text} from "./format.js";
+import {text, wordsOf} from "./format.js";
 
 export const written = (value) => typeof value === "string" ? value : JSON.stringify(value);
 
@@ -58,7 +57,7 @@ export function settingForm(name, key, {isSet, keep, leave}) {
     tell(value === undefined && node.value ? text("setting_unreadable") : "");
   };
   const attempt = async (value) => {
-    try { await keep(value); } catch (error) { tell(error instanceof Problem ? error.message : error.message || text("lost")); }
+    try { await keep(value); } catch (error) { tell(wordsOf(error)); }
   };
   node.addEventListener("input", compare);
   const form = make("form", {className: "setting-form", noValidate: true},

@@ -11,7 +11,7 @@ let config = null;
 let tag = "";
 let past = [];
 let open = "";        // the key whose form is shown
-const heard = [];
+const heard = new Set();
 
 const isSet = (key) => Boolean(config.settings) && key.source.startsWith(`${config.settings.file}:`);
 const canSet = (key) => Boolean(config.settings) && key.settable && (key.source === "default" || isSet(key));
@@ -20,8 +20,11 @@ const canSet = (key) => Boolean(config.settings) && key.settable && (key.source 
 export const settable = (name) => Boolean(config) && canSet(config.keys[name]);
 export const valueOf = (name) => config?.keys[name].value;
 export const sourceOf = (name) => config?.keys[name].source;
-// `listener()` is called whenever the settings are known anew.
-export const onSettings = (listener) => heard.push(listener);
+// `listener()` is called whenever the settings are known anew, until what this gives is called.
+export function onSettings(listener) {
+  heard.add(listener);
+  return () => heard.delete(listener);
+}
 
 async function accept(response) {
   tag = response.headers.get("ETag");

@@ -16,14 +16,14 @@ const port = await new Promise((done) => { mirror.listen(0, here, () => done(mir
 after(() => mirror.close());
 
 // A device that offers one model. `address`: where it is said to be.
-async function startWithModel(address = `http://${here}:${port}/bird.tflite`) {
+async function startWithModel(address = `http://${here}:${port}/bird.tflite`, file = "") {
   const catalogue = join(scratchFolder(), "catalogue.json");
   writeFileSync(catalogue, JSON.stringify({models: [{
     name: "tiny-bird", summary: "five classes for a test", birds: true, checked: true, addresses: [address],
     sha256: createHash("sha256").update(body).digest("hex"), size_bytes: body.length, licence: "CC-BY-4.0",
     licence_address: "https://example.org/licence", terms: "the pictures of iNaturalist", source: "tests",
     recipe: {mean: [127.5, 127.5, 127.5], std: [127.5, 127.5, 127.5]}}]}));
-  return startDaemon({sets: [...quick, `model.catalogue=${catalogue}`]});
+  return startDaemon({file, sets: [...quick, `model.catalogue=${catalogue}`]});
 }
 
 async function openAsOwner(daemon, options) {
@@ -35,6 +35,8 @@ async function openAsOwner(daemon, options) {
 
 const card = (page) => page.locator("#first-card");
 const button = (page, name) => card(page).getByRole("button", {name, exact: true});
+const headersOf = async (page) => ({Cookie: (await page.context().cookies()).map(({name, value}) => `${name}=${value}`).join("; ")});
+const openStep = (page, name) => page.locator("#steps-again").getByRole("button", {name}).click();
 const answering = (daemon, name) => until(async () => (await daemon.ask("/api/v1/model")).name === name, `${name} answers`);
 
 test("an owner is led through the steps, and a model comes by one tap", async () => {
@@ -110,6 +112,130 @@ test("a file that is no model is refused with the reason", async () => {
   assert.equal((await daemon.ask("/api/v1/model")).name, "kinglet-demo");
   await closeClean(page);
 });
+
+// The step called `name` of a daemon, in a browser of its own.
+async function stepOf(daemon, name, options = {}) {
+  const page = await openAsOwner(daemon, options);
+  await card(page).getByRole("button", {name: "Not now"}).click();
+  await openTab(page, "settings");
+  await openStep(page, name);
+  return page;
+}
+
+test("the place is typed and the region's birds are pasted right on the card", async () => {
+  const daemon = await startWithModel();
+  const page = await stepOf(daemon, "Where is the feeder?");
+  page.expected.push(/422/);
+  const place = card(page).getByLabel("Latitude and longitude");
+  const values = async () => {
+    const {keys} = await daemon.ask("/api/v1/config", {headers: await headersOf(page)});
+    return ["gate.latitude", "gate.longitude", "gate.hours"].map((key) => keys[key].value);
+  };
+  await card(page).getByLabel("Birds of your region").waitFor();
+  for (const wrong of ["Berlin", "52.52", "91, 0", "52,5 13,4"]) {
+    await place.fill(wrong);
+    await card(page).getByRole("button", {name: "Save"}).first().click();
+    await card(page).getByRole("alert").getByText("Two numbers are expected").waitFor();
+  }
+  await place.fill("33.868° S, 151.209° E");
+  await page.keyboard.press("Enter");
+  await card(page).getByText("Kept.").waitFor();
+  assert.deepEqual(await values(), [-33.87, 151.21, "daylight"]);
+  assert.equal(await place.inputValue(), "-33.87, 151.21");
+  await card(page).getByLabel("Birds of your region").fill("Golden demofinch\nDodo\n");
+  await card(page).getByRole("button", {name: "Save"}).last().click();
+  await card(page).getByText("1 of the model's birds · 1 names not found").waitFor();
+  await card(page).getByText("Which ones?").click();
+  await card(page).getByText("Dodo").last().waitFor();
+  await assertAccessible(page, "where the feeder is, beside the same among the settings");
+  await assertFits(page, "where the feeder is");
+  await card(page).scrollIntoViewIfNeeded();
+  await picture(page, "phone-first-card-where");
+  await card(page).getByLabel("Look by day only").uncheck();
+  await place.fill("");
+  await card(page).getByRole("button", {name: "Save"}).first().click();
+  await until(async () => (await values()).join() === "0,0,always", "no place and no hours");
+  await closeClean(page);
+});
+
+test("a browser that tells where it is fills in the place, and one that does not says so", async () => {
+  const daemon = await startWithModel();
+  const page = await stepOf(daemon, "Where is the feeder?");
+  await page.context().setGeolocation({latitude: 48.8584, longitude: 2.2945});
+  await page.context().grantPermissions(["geolocation"]);
+  const here = card(page).getByRole("button", {name: "Use this device's position"});
+  await here.click();
+  await until(async () => (await card(page).getByLabel("Latitude and longitude").inputValue()) === "48.86, 2.29", "the place");
+  await page.context().clearPermissions();
+  await here.click();
+  await card(page).getByRole("alert").getByText("type the place").waitFor();
+  await closeClean(page);
+});
+
+test("what the owner's file says of the place is shown, and changed there", async () => {
+  const daemon = await startWithModel(undefined, "[gate]\nlatitude = 52.5\nlongitude = 13.4\n");
+  const page = await stepOf(daemon, "Where is the feeder?", {scheme: "dark"});
+  await card(page).getByText("kinglet.toml:2").waitFor();
+  assert.equal(await card(page).getByLabel("Latitude and longitude").isEditable(), false);
+  assert.equal(await card(page).getByLabel("Latitude and longitude").inputValue(), "52.5, 13.4");
+  await assertAccessible(page, "a place that is kept in a file, in the dark");
+  await closeClean(page);
+});
+
+test("a service of messages is chosen on the card, and one is sent now", async () => {
+  const taken = [];
+  const phone = createServer((request, response) => {
+    taken.push(request.url);
+    response.end("{}");
+  });
+  const place = await new Promise((done) => { phone.listen(0, here, () => done(`http://${here}:${phone.address().port}`)); });
+  after(() => phone.close());
+  const own = `[[notify]]\nname = "ours"\nservice = "ntfy"\nto = "birds"\nserver = "${place}"\nevents = []\n`;
+  const daemon = await startWithModel(undefined, own);
+  const page = await stepOf(daemon, "Messages to the phone?");
+  await card(page).getByRole("button", {name: "Send me one now: ours"}).click();
+  await card(page).getByText("Sent.").waitFor();
+  assert.deepEqual(taken, ["/birds"]);
+  await card(page).getByRole("button", {name: "Add a service"}).click();
+  await card(page).getByLabel("Service").selectOption("telegram");
+  await card(page).getByLabel("Id of the chat").fill("-1234");
+  await card(page).getByLabel("Token of your bot").fill("123:secret");
+  assert.equal(await card(page).getByLabel("Quiet hours").isVisible(), false);
+  await card(page).getByText("Which messages, and when").click();
+  await card(page).getByLabel("the first of the day").check();
+  await assertAccessible(page, "a service of messages on the card, beside the same among the settings");
+  await assertFits(page, "a service of messages on the card");
+  await card(page).scrollIntoViewIfNeeded();
+  await picture(page, "phone-first-card-messages");
+  await card(page).getByRole("button", {name: "Save"}).click();
+  await card(page).getByRole("button", {name: "Send me one now: telegram"}).waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Send me one now: telegram");
+  await card(page).getByRole("button", {name: "Remove: telegram"}).click();
+  await card(page).getByRole("button", {name: "Remove: telegram"}).waitFor({state: "detached"});
+  await closeClean(page);
+});
+
+for (const [locale, where, messages] of [["de-DE", "Wo steht das Futterhaus?", "Nachrichten aufs Telefon?"],
+                                         ["fr-FR", "Où est la mangeoire ?", "Des messages sur le téléphone ?"],
+                                         ["es-ES", "¿Dónde está el comedero?", "¿Mensajes al teléfono?"],
+                                         ["ja-JP", "餌台はどこにありますか？", "スマートフォンに通知しますか？"],
+                                         ["zh-CN", "喂食器在哪里？", "要发消息到手机吗？"]]) {
+  test(`place and messages are the same in ${locale}, with a form that stands ready`, async () => {
+    const page = await openAsOwner(await startWithModel(), {locale});
+    const next = card(page).locator("button.main").last();
+    await next.click();
+    await next.click();
+    await card(page).getByRole("heading", {name: where}).waitFor();
+    await card(page).locator("textarea").waitFor();
+    await assertFits(page, `${locale}: where`);
+    await next.click();
+    await next.click();
+    await card(page).getByRole("heading", {name: messages}).waitFor();
+    await card(page).locator("input[name=to]").waitFor();
+    await assertFits(page, `${locale}: messages`);
+    await closeClean(page);
+  });
+}
 
 test("nobody but an owner sees it", async () => {
   const daemon = await startWithModel();

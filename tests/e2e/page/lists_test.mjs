@@ -29,7 +29,7 @@ async function ownersPage(options) {
   await page.context().addCookies([{name, value, url: daemon.url}]);
   await page.reload();
   await openTab(page, "settings");
-  await page.locator("#list-names").waitFor();
+  await page.locator("#settings-names textarea").waitFor();
   return page;
 }
 

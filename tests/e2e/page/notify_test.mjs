@@ -13,6 +13,7 @@ before(async () => {
   headers = {Cookie: answer.headers.get("set-cookie").split(";")[0], "Sec-Fetch-Site": "same-origin"};
 });
 
+const addButton = (page) => page.getByRole("button", {name: "Add a service"});
 const services = async () => (await daemon.ask("/api/v1/notify", {headers})).items;
 
 async function ownersPage(options) {
@@ -22,14 +23,14 @@ async function ownersPage(options) {
   await page.context().addCookies([{name, value, url: daemon.url}]);
   await page.reload();
   await openTab(page, "settings");
-  await page.locator("#notify-add").waitFor();
+  await addButton(page).waitFor();
   return page;
 }
 
 test("a service is set, changed without its secret, and removed", async () => {
   const page = await ownersPage();
-  await page.locator("#notify-add").click();
-  await page.locator("#notify-kind").selectOption("telegram");
+  await addButton(page).click();
+  await page.getByLabel("Service").selectOption("telegram");
   await page.getByLabel("Id of the chat").fill("-1234");
   await page.getByLabel("Token of your bot").fill("123:secret");
   await page.getByLabel("the first of the day").check();
@@ -55,7 +56,7 @@ test("a service is set, changed without its secret, and removed", async () => {
 
 test("what is wrong stands in the form, and what was typed stays", async () => {
   const page = await ownersPage();
-  await page.locator("#notify-add").click();
+  await addButton(page).click();
   await page.getByLabel("Topic").fill("no topic");
   await page.locator("#notify-box").getByRole("button", {name: "Save"}).click();
   await page.locator("#notify-box [role=alert]", {hasText: "letters, digits"}).waitFor();

@@ -33,10 +33,10 @@ export function scratchFolder() {
   return folder;
 }
 
-// A kingletd on a free port. `url`; `stop()`; `ask(path)`.
-export async function startDaemon({sets = quick, address = here, state = scratchFolder(), port = 0} = {}) {
+// A kingletd on a free port, `file` its configuration. `url`; `stop()`; `ask(path)`.
+export async function startDaemon({sets = quick, address = here, state = scratchFolder(), port = 0, file = ""} = {}) {
   const settings = join(scratchFolder(), "kinglet.toml");
-  writeFileSync(settings, "");
+  writeFileSync(settings, file);
   const all = [`http.listen=${address}:${port}`, ...(state ? [`store.path=${state}`] : []), ...sets];
   const child = spawn(process.env.KINGLETD, ["--config", settings, "--for", "10m", ...all.flatMap((set) => ["--set", set])],
                       {stdio: ["ignore", "ignore", "pipe"]});

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: steps that say in a sentence what can be set, and lead there.
+// Why: the choice of a language at the page's end, a second time.
 import {byId, make} from "./dom.js";
 import {text} from "./format.js";
 import {languages} from "./texts.js";
 
-export const settingsStep = (words) => (box) => {
-  box.append(make("p", {textContent: text(words)}),
-             make("p", {}, make("a", {href: "#settings", textContent: text("steps_settings")})));
-};
-
-// The choice at the page's end, a second time.
 export function drawLanguage(box) {
   const choice = byId("language");
   const own = make("select", {id: "step-language"},
