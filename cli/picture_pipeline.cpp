@@ -49,7 +49,7 @@ Result<PictureResult> PicturePipeline::prepare(std::span<const std::byte> pictur
   result.height_px = decoded.image.height;
   result.orientation_applied = decoded.orientation_applied;
   start = SteadyClock::now();
-  std::optional<camera::CropRect> part;
+  std::optional<CropRect> part;
   if (framing == Framing::kWhole) part = {0, 0, result.width_px, result.height_px};
   result.crop_px = KINGLET_TRY(preprocessor_.run(decoded.image.view(), part, model_.input()));
   result.timing.preprocess_ms = ms_since(start);

@@ -27,7 +27,7 @@ struct PictureResult {
   int width_px = 0;
   int height_px = 0;
   bool orientation_applied = false;
-  camera::CropRect crop_px;
+  CropRect crop_px;
   PictureTiming timing;
 };
 

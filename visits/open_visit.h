@@ -25,7 +25,7 @@ struct Sighting {
   const Answer& answer;  // to all looks of the track
   const Answer& look;    // to this one by itself
   Ulid prediction;
-  Crop crop;
+  CropRect crop;
   Area box;
 };
 
@@ -50,7 +50,7 @@ struct OpenVisit {
     bool unusual = false;
     float best_score = -1;
     Ulid best_prediction;
-    Crop best_crop;
+    CropRect best_crop;
     Area best_box;
     Answer best_answer;
 

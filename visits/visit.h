@@ -52,16 +52,6 @@ struct Review {
   bool operator==(const Review&) const = default;
 };
 
-// Where in the frame the model looked, in pixels.
-struct Crop {
-  int x = 0;
-  int y = 0;
-  int width = 0;
-  int height = 0;
-
-  bool operator==(const Crop&) const = default;
-};
-
 // The model's word on one frame, as it was given out.
 struct KeptPrediction {
   std::string id;  // "prd_" and a ULID
@@ -83,9 +73,9 @@ struct Visit {
   bool clock_synced = false;         // the wall clock was set when it began
   ModelResult model_result;
   Review review;
-  bool unusual = false;         // not on the list of the region and season, or first of the season: worth a look
-  std::string best_prediction;  // "prd_" and a ULID
-  Crop best_crop;
+  bool unusual = false;          // not on the list of the region and season, or first of the season: worth a look
+  std::string best_prediction;   // "prd_" and a ULID
+  CropRect best_crop;            // where in the frame the model looked
   std::optional<Area> best_box;  // where in its best picture it was, in shares of it; nothing: not known
   std::uint32_t count = 1;       // the most of this species that were seen at once
   // Of the frames that began it, oldest first, and of the best one. Read from the history by their ids, not with it.

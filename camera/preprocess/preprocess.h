@@ -7,6 +7,7 @@
 #include <span>
 
 #include "camera/frame/frame.h"
+#include "engine/base/area.h"
 #include "engine/base/error.h"
 #include "engine/recipe/picture_input.h"
 #include "engine/recipe/recipe.h"
@@ -14,16 +15,6 @@
 namespace kinglet::camera {
 
 class MjpegPlanes;
-
-// A part of the frame in pixels.
-struct CropRect {
-  int x = 0;
-  int y = 0;
-  int width = 0;
-  int height = 0;
-
-  bool operator==(const CropRect&) const = default;
-};
 
 // Holds tables and row buffers for one geometry; they are made on the first frame of a size and kept, so that the
 // steady state allocates nothing. Thread-bound.

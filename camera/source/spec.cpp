@@ -41,4 +41,20 @@ Result<SteadyClock::duration> period_of(const Spec& spec, const SourceOptions& o
   return std::chrono::duration_cast<SteadyClock::duration>(Seconds(1 / fps));
 }
 
+Result<Playback> parse_playback(std::string_view scheme, std::string_view what, std::string_view rest,
+                                const SourceOptions& options) {
+  constexpr std::string_view kKnown[] = {"fps", "once", "loop"};
+  const Spec spec = KINGLET_TRY(parse_spec(rest, kKnown));
+  if (spec.path.empty()) {
+    return fail(ErrorCode::kUsage, format_text("{}: needs a {}", scheme, what), {},
+                format_text("write {}:/path/to/{}", scheme, what));
+  }
+  Playback playback{.path = std::string(spec.path)};
+  for (const SpecOption& option : spec.options) {
+    if (option.key == "once") playback.repeat = Repeat::kOnce;
+    if (option.key == "fps") playback.period = KINGLET_TRY(period_of(spec, options));
+  }
+  return playback;
+}
+
 }  // namespace kinglet::camera

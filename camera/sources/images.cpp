@@ -20,8 +20,6 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kMaxFileBytes = std::uint64_t{64} << 20;
 constexpr DecodeLimits kLimits{.max_pixels = 64'000'000, .max_side = 16'384};
 
-enum class Repeat { kLoop, kOnce };
-
 // By the first bytes; files that only call themselves pictures count too, so that they are reported.
 bool may_be_picture(const fs::path& path) {
   std::string extension = path.extension().string();
@@ -117,17 +115,9 @@ class ImagesSource final : public PacedSource {
 }  // namespace
 
 Result<std::unique_ptr<FrameSource>> open_images(std::string_view rest, const SourceOptions& options) {
-  constexpr std::string_view kKnown[] = {"fps", "once", "loop"};
-  const Spec spec = KINGLET_TRY(parse_spec(rest, kKnown));
-  if (spec.path.empty()) {
-    return fail(ErrorCode::kUsage, "images: needs a folder", {}, "write images:/path/to/folder");
-  }
-  Repeat repeat = Repeat::kLoop;
-  for (const SpecOption& option : spec.options) {
-    if (option.key == "once") repeat = Repeat::kOnce;
-  }
-  const SteadyClock::duration period = KINGLET_TRY(period_of(spec, options));
-  return std::make_unique<ImagesSource>(fs::path(spec.path), period, repeat, options.log);
+  const Playback playback = KINGLET_TRY(parse_playback("images", "folder", rest, options));
+  const SteadyClock::duration period = playback.period ? *playback.period : KINGLET_TRY(period_of({}, options));
+  return std::make_unique<ImagesSource>(fs::path(playback.path), period, playback.repeat, options.log);
 }
 
 }  // namespace kinglet::camera

@@ -19,8 +19,6 @@ constexpr std::chrono::milliseconds kRoundPause{100};
 constexpr std::chrono::milliseconds kLate{200};
 constexpr std::uint64_t kMaxJump = 1'000'000;
 
-enum class Repeat { kLoop, kOnce };
-
 class RecordingSource final : public FrameSource {
  public:
   // Without a period the recording's own times count; zero: as fast as it is asked.
@@ -137,18 +135,8 @@ class RecordingSource final : public FrameSource {
 }  // namespace
 
 Result<std::unique_ptr<FrameSource>> open_recording(std::string_view rest, const SourceOptions& options) {
-  constexpr std::string_view kKnown[] = {"fps", "once", "loop"};
-  const Spec spec = KINGLET_TRY(parse_spec(rest, kKnown));
-  if (spec.path.empty()) {
-    return fail(ErrorCode::kUsage, "recording: needs a file", {}, "write recording:/path/to/file");
-  }
-  Repeat repeat = Repeat::kLoop;
-  std::optional<SteadyClock::duration> period;
-  for (const SpecOption& option : spec.options) {
-    if (option.key == "once") repeat = Repeat::kOnce;
-    if (option.key == "fps") period = KINGLET_TRY(period_of(spec, options));
-  }
-  return std::make_unique<RecordingSource>(std::string(spec.path), period, repeat, options.log);
+  Playback playback = KINGLET_TRY(parse_playback("recording", "file", rest, options));
+  return std::make_unique<RecordingSource>(std::move(playback.path), playback.period, playback.repeat, options.log);
 }
 
 }  // namespace kinglet::camera

@@ -5,17 +5,18 @@
 # bytes: every time is that of the last commit (or SOURCE_DATE_EPOCH).
 
 command_package() {
-  local architecture check='' newer='' wanted='' folder='' key='' address='' given=("$@")
+  local architecture check='' first_bird='' newer='' wanted='' folder='' key='' address='' given=("$@")
   while (($# > 0)); do
     case $1 in
     --check) check=yes ;;
+    --first-bird) first_bird=yes ;;
     --newer-camera) newer=yes ;;
     --architecture=* | --repository=* | --key=* | --address=*) set -- x "${1%%=*}" "${1#*=}" "${@:2}" ;;
     --architecture) wanted=$(option_value "$@") && shift || exit ;;
     --repository) folder=$(option_value "$@") && shift || exit ;;
     --key) key=$(option_value "$@") && shift || exit ;;
     --address) address=$(option_value "$@") && shift || exit ;;
-    *) fail 64 "package: unknown option \"$1\"" "--architecture, --check, --newer-camera, or --repository with --key and --address" ;;
+    *) fail 64 "package: unknown option \"$1\"" "--architecture, --check, --first-bird, --newer-camera, or --repository with --key and --address" ;;
     esac
     shift
   done
@@ -24,12 +25,13 @@ command_package() {
       "./dev package --repository FOLDER --key birds@example.org --address https://example.org/kinglet"
   mapfile -t architectures < <(package_architectures "${wanted:-$(native_architecture)}")
   [[ -n ${architectures[*]} ]] || fail 64 "package: no architecture \"$wanted\" can be built here" "amd64, arm64 or all"
-  in_environment "$(package_groups "$check")" package "${given[@]}"
+  in_environment "$(package_groups "$check" "$first_bird")" package "${given[@]}"
   export_build_variables
   deb_folder=$repository/build/packages
   for architecture in "${architectures[@]}"; do package_architecture "$architecture"; done
   ls -l "$deb_folder"/*.deb >&2
   [[ -z $check ]] || for architecture in "${architectures[@]}"; do check_packages "$architecture"; done
+  [[ -z $first_bird ]] || for architecture in "${architectures[@]}"; do meet_first_bird "$architecture"; done
   [[ -z $folder ]] || step "making an apt repository in $folder" publish_packages "$folder" "$key" "$address" || exit
 }
 
@@ -51,7 +53,8 @@ package_architectures() {
 }
 
 package_groups() {
-  printf 'build package%s%s\n' "$([[ "${architectures[*]}" == "$(native_architecture)" ]] || printf ' arm64')" "${1:+ test}"
+  printf 'build package%s%s%s\n' "$([[ "${architectures[*]}" == "$(native_architecture)" ]] || printf ' arm64')" \
+    "${1:+ test}" "${2:+ test browser}"
 }
 
 preset_of() {
@@ -225,6 +228,14 @@ shared_libraries() {
 check_packages() {
   step "lintian for $1" lintian_judges "$1" || exit
   step "installing $1 in a clean Debian 13" "$repository/cross/check-package" "$deb_folder" "$1" || exit
+}
+
+# How long a new owner takes until a bird is named: commands, taps and seconds.
+meet_first_bird() {
+  [[ -d ${KINGLET_CORPUS:-$repository/../shared/corpus}/tflite ]] ||
+    fail 69 "--first-bird needs the corpus: photographs for the camera, and the model" "KINGLET_CORPUS names its folder"
+  fetch_page_modules
+  PAGE_MODULES=$(page_modules_folder) step "waiting for the first bird on $1" "$repository/cross/check-package" "$deb_folder" "$1" first-bird || exit
 }
 
 lintian_judges() {

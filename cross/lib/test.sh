@@ -44,7 +44,7 @@ option_value() {
 test_groups() {
   case ${1:-}/${2:-} in
   yes/*) printf 'build gtest / test oracle arm64 emulation browser package\n' ;;
-  /emulation | /package) printf 'build gtest / test oracle arm64 emulation package\n' ;;
+  /emulation | /package) printf 'build gtest / test oracle arm64 emulation browser package\n' ;;
   /browser) printf 'build gtest / browser\n' ;;
   /unit | /contract | /golden | /fuzz | /tree | /sanitizer | /environment) printf 'build gtest / test\n' ;;
   *) printf 'build gtest / test oracle arm64 package\n' ;;

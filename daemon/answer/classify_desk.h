@@ -24,11 +24,11 @@ struct ModelFacts;
 struct PostedPicture {
   std::shared_ptr<const ModelFacts> model;      // in: only this one may answer; empty: any
   camera::FrameView view;                       // in
-  std::optional<camera::CropRect> crop;         // in; absent: as the recipe says
+  std::optional<CropRect> crop;                 // in; absent: as the recipe says
   std::span<const std::byte> tensor;            // in: not empty, it is the model's input, in place of the view
   std::vector<std::vector<std::byte>> tensors;  // in: as large as the model's outputs, or none; out: as held in memory
   std::vector<float> scores;                    // in: sized for the labels; out: 0 to 1
-  camera::CropRect used_crop;                   // out
+  CropRect used_crop;                           // out
   SteadyClock::duration preprocess{};           // out
   SteadyClock::duration inference{};            // out
   std::optional<Error> error;                   // out

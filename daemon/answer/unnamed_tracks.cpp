@@ -15,7 +15,7 @@ constexpr int kSide = 320;
 constexpr int kQuality = 80;
 
 // The part, and what even sides need around it.
-camera::CropRect even(const camera::CropRect& part, const camera::FrameView& view) {
+CropRect even(const CropRect& part, const camera::FrameView& view) {
   const int left = std::clamp(part.x, 0, view.width - 2) / 2 * 2;
   const int top = std::clamp(part.y, 0, view.height - 2) / 2 * 2;
   const int right = std::clamp(part.x + part.width + 1, left + 2, view.width) / 2 * 2;
@@ -38,8 +38,7 @@ visits::Visit visit_of(const Track& track, const visits::Taxa& taxa) {
   visit.duration = track.looked_at - track.begun;
   visit.clock_synced = track.clock_synced;
   visit.best_prediction = "prd_" + std::string(track.best.prediction.view());
-  const camera::CropRect& crop = track.best.crop;
-  visit.best_crop = {crop.x, crop.y, crop.width, crop.height};
+  visit.best_crop = track.best.crop;
   visit.best_box = track.best.box;
   visits::ModelResult& result = visit.model_result;
   result.frames_seen = track.looks;
@@ -74,7 +73,7 @@ void UnnamedTracks::look(const camera::Frame& frame, const Prediction& predictio
       camera::copy_view(view, look.bytes, look.view);
       continue;
     }
-    const camera::CropRect part = even(seen.crop, view);
+    const CropRect part = even(seen.crop, view);
     camera::copy_part(view, part.x, part.y, part.width, part.height, look.bytes, look.view);
     look.crop.x -= part.x;
     look.crop.y -= part.y;

@@ -60,7 +60,7 @@ class UnnamedTracks {
     Ulid track;
     std::vector<std::byte> bytes;
     camera::FrameView view;  // into bytes
-    camera::CropRect crop;   // in the view
+    CropRect crop;           // in the view
   };
   void keep(Shared unnamed);
   [[nodiscard]] Look& look_of(const Ulid& track);

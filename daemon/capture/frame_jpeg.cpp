@@ -27,8 +27,8 @@ Result<std::string> jpeg_of(const camera::FrameView& view, int quality) {
   return jpeg_of(KINGLET_TRY(camera::to_rgb(view)), quality);
 }
 
-Result<std::string> jpeg_of_part(const camera::Image& image, const camera::CropRect& part, int most, int quality) {
-  camera::CropRect crop;
+Result<std::string> jpeg_of_part(const camera::Image& image, const CropRect& part, int most, int quality) {
+  CropRect crop;
   crop.x = std::clamp(part.x, 0, image.width - 1);
   crop.y = std::clamp(part.y, 0, image.height - 1);
   crop.width = std::clamp(part.width, 1, image.width - crop.x);
@@ -40,7 +40,7 @@ Result<std::string> jpeg_of_part(const camera::Image& image, const camera::CropR
                  quality);
 }
 
-Result<std::string> jpeg_of_part(const camera::FrameView& view, const camera::CropRect& part, int most, int quality) {
+Result<std::string> jpeg_of_part(const camera::FrameView& view, const CropRect& part, int most, int quality) {
   return jpeg_of_part(KINGLET_TRY(camera::to_rgb(view)), part, most, quality);
 }
 

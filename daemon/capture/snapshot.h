@@ -20,7 +20,7 @@ namespace kinglet::daemon {
 
 // Where the model looked, and whether it gave an answer there.
 struct Mark {
-  camera::CropRect where;  // in pixels of the frame
+  CropRect where;  // in pixels of the frame
   bool accepted = false;
 };
 

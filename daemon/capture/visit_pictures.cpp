@@ -18,7 +18,7 @@ constexpr int kCropSide = 640;
 
 }  // namespace
 
-Result<store::Pictures> make_pictures(const camera::FrameView& view, const camera::CropRect& crop) {
+Result<store::Pictures> make_pictures(const camera::FrameView& view, const CropRect& crop) {
   store::Pictures pictures;
   const camera::Image image = KINGLET_TRY(camera::to_rgb(view));
   pictures.frame =

@@ -37,7 +37,7 @@ class VisitPictures {
     visits::Ulid visit;
     std::vector<std::byte> bytes;
     camera::FrameView view;  // into bytes
-    camera::CropRect crop;
+    CropRect crop;
   };
   struct Begun {
     std::string id;
@@ -54,6 +54,6 @@ class VisitPictures {
 };
 
 // The whole frame and the part that the model saw, at most 640 pixels a side.
-[[nodiscard]] Result<store::Pictures> make_pictures(const camera::FrameView& view, const camera::CropRect& crop);
+[[nodiscard]] Result<store::Pictures> make_pictures(const camera::FrameView& view, const CropRect& crop);
 
 }  // namespace kinglet::daemon

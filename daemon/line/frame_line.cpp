@@ -219,7 +219,7 @@ Result<void> FrameLine::look_at_regions(const camera::Frame& frame, const Prepar
   if (prepared.aside) classifier_.take_next();
   for (std::size_t i = 0; i < count; ++i) {
     const SteadyTime begun = SteadyClock::now();
-    camera::CropRect crop = prepared.crop;
+    CropRect crop = prepared.crop;
     if (i > 0) crop = KINGLET_TRY(fill_input(classifier_, frame, regions.items[i], Where::kInput, jpeg_));
     const SteadyTime filled = SteadyClock::now();
     const std::span<const float> scores = KINGLET_TRY(i + 1 == count ? run(classifier_) : classifier_.run());
@@ -253,9 +253,9 @@ Result<void> FrameLine::decode_for(const camera::FrameView& view, const Regions&
   return jpeg_.decode(view, pixels.width, pixels.height);
 }
 
-Result<camera::CropRect> FrameLine::fill_input(LineModel& classifier, const camera::Frame& frame, const Region& region,
-                                               Where where, camera::MjpegPlanes& decoder) {
-  const auto fill = [&](const camera::FrameView& view, const std::optional<camera::CropRect>& crop) {
+Result<CropRect> FrameLine::fill_input(LineModel& classifier, const camera::Frame& frame, const Region& region,
+                                       Where where, camera::MjpegPlanes& decoder) {
+  const auto fill = [&](const camera::FrameView& view, const std::optional<CropRect>& crop) {
     return where == Where::kAside ? classifier.prepare_next(view, crop, decoder)
                                   : classifier.prepare(view, crop, decoder);
   };
@@ -267,9 +267,9 @@ Result<camera::CropRect> FrameLine::fill_input(LineModel& classifier, const came
     return classifier.prepare_part(full, *region.part, sizes.all(), where, decoder);
   }
   const camera::FrameView& small = frame.small();
-  const camera::CropRect used = KINGLET_TRY(fill(small, std::nullopt));
-  return camera::CropRect{used.x * full.width / small.width, used.y * full.height / small.height,
-                          used.width * full.width / small.width, used.height * full.height / small.height};
+  const CropRect used = KINGLET_TRY(fill(small, std::nullopt));
+  return CropRect{used.x * full.width / small.width, used.y * full.height / small.height,
+                  used.width * full.width / small.width, used.height * full.height / small.height};
 }
 
 void FrameLine::follow_source(const camera::FrameInfo& info) {
@@ -279,7 +279,7 @@ void FrameLine::follow_source(const camera::FrameInfo& info) {
   tracks_.clear(rule_->taxa().of_class().size());
 }
 
-void FrameLine::note_scores(const camera::FrameInfo& info, const Region& region, const camera::CropRect& crop,
+void FrameLine::note_scores(const camera::FrameInfo& info, const Region& region, const CropRect& crop,
                             std::span<const float> scores, Prediction& prediction) {
   const auto month = season(prediction.at, prediction.clock_synced);
   const Answer look = decider_.decide(scores, month, top_k_);
@@ -303,7 +303,7 @@ void FrameLine::note_scores(const camera::FrameInfo& info, const Region& region,
                                                    .answer = answer,
                                                    .look = look,
                                                    .prediction = prediction.id,
-                                                   .crop = {crop.x, crop.y, crop.width, crop.height},
+                                                   .crop = crop,
                                                    .box = region.box});
   RegionLook seen{.track = track.id,
                   .box = region.box,

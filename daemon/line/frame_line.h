@@ -42,7 +42,7 @@ struct Prepared {
   std::optional<SkipReason> skip;
   bool aside = false;  // LineModel::take_next() is still to come
   Regions regions;
-  camera::CropRect crop;  // of the first
+  CropRect crop;  // of the first
   bool clock_synced = false;
   SteadyTime now;  // of look_at()
   SteadyTime begun;
@@ -99,9 +99,8 @@ class FrameLine {
 
  private:
   // Fills the model's input; gives the part of the full frame that it shows.
-  [[nodiscard]] static Result<camera::CropRect> fill_input(LineModel& classifier, const camera::Frame& frame,
-                                                           const Region& region, Where where,
-                                                           camera::MjpegPlanes& decoder);
+  [[nodiscard]] static Result<CropRect> fill_input(LineModel& classifier, const camera::Frame& frame,
+                                                   const Region& region, Where where, camera::MjpegPlanes& decoder);
   // How many pixels of a JPEG those regions need.
   [[nodiscard]] camera::Preprocessor::Pixels pixels_for(const camera::FrameView& view, const Regions& regions) const;
   // A JPEG is decoded once, so that the region with the smallest part has its pixels.
@@ -112,7 +111,7 @@ class FrameLine {
   [[nodiscard]] Result<void> look_at_regions(const camera::Frame& frame, const Prepared& prepared, const Run& run,
                                              Prediction& prediction);
   // What the model said of a region goes to its track, and may begin or prolong a visit.
-  void note_scores(const camera::FrameInfo& info, const Region& region, const camera::CropRect& crop,
+  void note_scores(const camera::FrameInfo& info, const Region& region, const CropRect& crop,
                    std::span<const float> scores, Prediction& prediction);
   void follow_source(const camera::FrameInfo& info);
 

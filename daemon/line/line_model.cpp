@@ -58,36 +58,33 @@ Result<LineModel> LineModel::open(const LineModelOptions& options) {
   return model;
 }
 
-camera::CropRect LineModel::crop_within(const camera::CropRect& part) const {
+CropRect LineModel::crop_within(const CropRect& part) const {
   const engine::PictureInput& input = model_.input();
   const auto geometry =
       camera::make_geometry(preprocessor_.recipe(), part.width, part.height, std::nullopt, input.width, input.height);
   if (!geometry) return part;
-  const camera::CropRect& used = geometry->used;
+  const CropRect& used = geometry->used;
   return {part.x + used.x, part.y + used.y, used.width, used.height};
 }
 
-Result<camera::CropRect> LineModel::prepare(const camera::FrameView& frame,
-                                            const std::optional<camera::CropRect>& crop) {
+Result<CropRect> LineModel::prepare(const camera::FrameView& frame, const std::optional<CropRect>& crop) {
   return preprocessor_.run(frame, crop, model_.input());
 }
 
-Result<camera::CropRect> LineModel::prepare(const camera::FrameView& frame, const std::optional<camera::CropRect>& crop,
-                                            camera::MjpegPlanes& decoder) {
+Result<CropRect> LineModel::prepare(const camera::FrameView& frame, const std::optional<CropRect>& crop,
+                                    camera::MjpegPlanes& decoder) {
   return preprocessor_.run(frame, crop, model_.input(), decoder);
 }
 
-Result<camera::CropRect> LineModel::prepare_next(const camera::FrameView& frame,
-                                                 const std::optional<camera::CropRect>& crop,
-                                                 camera::MjpegPlanes& decoder) {
+Result<CropRect> LineModel::prepare_next(const camera::FrameView& frame, const std::optional<CropRect>& crop,
+                                         camera::MjpegPlanes& decoder) {
   engine::PictureInput aside = model_.input();
   aside.bytes = next_input_;
   return preprocessor_.run(frame, crop, aside, decoder);
 }
 
-Result<camera::CropRect> LineModel::prepare_part(const camera::FrameView& frame, const camera::CropRect& part,
-                                                 std::span<const int> sizes, Place place,
-                                                 camera::MjpegPlanes& decoder) {
+Result<CropRect> LineModel::prepare_part(const camera::FrameView& frame, const CropRect& part,
+                                         std::span<const int> sizes, Place place, camera::MjpegPlanes& decoder) {
   engine::PictureInput input = model_.input();
   if (place == Place::kAside) input.bytes = next_input_;
   return preprocessor_.run_part(frame, part, sizes, input, decoder);

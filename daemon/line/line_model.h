@@ -41,21 +41,17 @@ class LineModel {
   void set_facts(std::shared_ptr<const ModelFacts> facts) { facts_ = std::move(facts); }
 
   // Fills the model's input. Gives the part of the frame that was used.
-  [[nodiscard]] Result<camera::CropRect> prepare(const camera::FrameView& frame,
-                                                 const std::optional<camera::CropRect>& crop);
+  [[nodiscard]] Result<CropRect> prepare(const camera::FrameView& frame, const std::optional<CropRect>& crop);
   // The same; what `decoder` has decoded of this frame is not decoded again.
-  [[nodiscard]] Result<camera::CropRect> prepare(const camera::FrameView& frame,
-                                                 const std::optional<camera::CropRect>& crop,
-                                                 camera::MjpegPlanes& decoder);
+  [[nodiscard]] Result<CropRect> prepare(const camera::FrameView& frame, const std::optional<CropRect>& crop,
+                                         camera::MjpegPlanes& decoder);
   // The same, kept aside until take_next() makes it the model's input.
-  [[nodiscard]] Result<camera::CropRect> prepare_next(const camera::FrameView& frame,
-                                                      const std::optional<camera::CropRect>& crop,
-                                                      camera::MjpegPlanes& decoder);
+  [[nodiscard]] Result<CropRect> prepare_next(const camera::FrameView& frame, const std::optional<CropRect>& crop,
+                                              camera::MjpegPlanes& decoder);
   // The same two with a part of a frame of which each frame has other ones (camera::Preprocessor::run_part).
   enum class Place : std::uint8_t { kInput, kAside };
-  [[nodiscard]] Result<camera::CropRect> prepare_part(const camera::FrameView& frame, const camera::CropRect& part,
-                                                      std::span<const int> sizes, Place place,
-                                                      camera::MjpegPlanes& decoder);
+  [[nodiscard]] Result<CropRect> prepare_part(const camera::FrameView& frame, const CropRect& part,
+                                              std::span<const int> sizes, Place place, camera::MjpegPlanes& decoder);
   [[nodiscard]] const camera::Preprocessor& preprocessor() const { return preprocessor_; }
   void take_next() { take(next_input_); }
   // The same with numbers at hand: the input as it is held in memory, of its size.
@@ -63,7 +59,7 @@ class LineModel {
   // An output of the newest run as it is held in memory, of its size.
   void give(std::size_t index, std::span<std::byte> output) const;
   // The recipe's resize rule for a part of the frame as if it were the frame.
-  [[nodiscard]] camera::CropRect crop_within(const camera::CropRect& part) const;
+  [[nodiscard]] CropRect crop_within(const CropRect& part) const;
   // Scores of 0 to 1, one a label; valid until the next run. Not finite where the model's output is not, which is an
   // answer of its own ("non_finite").
   [[nodiscard]] Result<std::span<const float>> run();

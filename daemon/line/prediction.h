@@ -36,9 +36,9 @@ inline constexpr std::string_view kDrawnSource = "demo";
 // What the model said of one region, as far as its track's looks go.
 inline constexpr std::size_t kRegionTop = 3;
 struct RegionLook {
-  Ulid track;             // what is followed there
-  Area box;               // as the Region's
-  camera::CropRect crop;  // what the model saw, in pixels of the full frame
+  Ulid track;     // what is followed there
+  Area box;       // as the Region's
+  CropRect crop;  // what the model saw, in pixels of the full frame
   ProposedBy proposed_by = ProposedBy::kWhole;
   Outcome outcome = Outcome::kNonFinite;
   std::array<Scored, kRegionTop> entries{};
@@ -60,7 +60,7 @@ struct Prediction {
   bool drawn = false;           // see kDrawnSource
   SteadyClock::duration age{};  // from exposure to answer
   Answer answer;                // to all looks at the best region's track, as the crop
-  camera::CropRect crop;
+  CropRect crop;
   std::array<RegionLook, kMaxRegions> regions{};  // those that the model saw, best first
   std::size_t region_count = 0;
   LeftOutCounts left_out{};   // regions that it did not see

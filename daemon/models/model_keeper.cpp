@@ -94,16 +94,15 @@ void ModelKeeper::run(const std::stop_token& stop) {
         changed_.wait_until(mutex_, SteadyClock::now() + kTurn);
         continue;
       }
-      if (!job) {
-        unchecked = unchecked_.front();
-        unchecked_.pop_front();
-      }
+      if (!job) unchecked = unchecked_.front();
     }
     if (job) {
       work_on(*job, stop);
-    } else {
-      check(unchecked, stop);
+      continue;
     }
+    check(unchecked, stop);
+    MutexLock lock(mutex_);
+    unchecked_.pop_front();  // not before, or who asks meanwhile would have it checked again
   }
 }
 

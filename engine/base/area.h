@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: a part of a picture that means the same at every size: in fractions of its sides.
+// Why: a part of a picture: in fractions of its sides, which means the same at every size, or in pixels.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +15,15 @@ struct Area {
 
   bool operator==(const Area&) const = default;
   [[nodiscard]] constexpr double size() const { return width * height; }
+};
+
+struct CropRect {
+  int x = 0;
+  int y = 0;
+  int width = 0;
+  int height = 0;
+
+  bool operator==(const CropRect&) const = default;
 };
 
 [[nodiscard]] constexpr Area united(const Area& a, const Area& b) {

@@ -16,21 +16,15 @@ namespace {
 // Of one node: some minutes. The largest convolutions of classifiers take 1e10.
 constexpr double kMostSteps = 2e11;
 
-Tensor widen(const Tensor& tensor) {
-  Tensor out(DataType::kF32, tensor.shape());
-  const auto from = tensor.data<Half>();
-  const auto to = out.mutable_data<float>();
-  for (std::size_t i = 0; i < from.size(); ++i) to[i] = to_float(from[i]);
+template <typename From, typename To>
+Tensor converted(const Tensor& tensor, DataType type, To (*convert)(From)) {
+  Tensor out(type, tensor.shape());
+  std::ranges::transform(tensor.data<From>(), out.mutable_data<To>().begin(), convert);
   return out;
 }
 
-Tensor narrow(const Tensor& tensor) {
-  Tensor out(DataType::kF16, tensor.shape());
-  const auto from = tensor.data<float>();
-  const auto to = out.mutable_data<Half>();
-  for (std::size_t i = 0; i < from.size(); ++i) to[i] = to_half(from[i]);
-  return out;
-}
+Tensor widen(const Tensor& tensor) { return converted(tensor, DataType::kF32, to_float); }
+Tensor narrow(const Tensor& tensor) { return converted(tensor, DataType::kF16, to_half); }
 
 // Outputs of inferred type and shape, zeroed; f16 becomes f32.
 // No operator in scope makes shapes that depend on the data: what stays unknown is beyond counting ([0,2^31,2^31,...]

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "engine/base/file.h"
@@ -150,6 +151,18 @@ std::string name_of(std::span<const std::string_view> names, T value) {
   return std::string(names[static_cast<std::size_t>(value)]);
 }
 
+template <auto kMember, const auto& kNames>
+Result<void> read_named(const Member& member, const json& value, Recipe& recipe) {
+  using Choice = std::remove_reference_t<decltype(recipe.*kMember)>;
+  recipe.*kMember = static_cast<Choice>(KINGLET_TRY(read_choice(member, value, kNames)));
+  return {};
+}
+
+template <auto kMember, const auto& kNames>
+ordered_json write_named(const Recipe& recipe) {
+  return name_of(kNames, recipe.*kMember);
+}
+
 struct MemberRow {
   std::string_view name;
   Result<void> (*read)(const Member&, const json&, Recipe&);
@@ -159,37 +172,19 @@ struct MemberRow {
 constexpr std::string_view kPresetMember = "preset";
 
 constexpr MemberRow kMembers[] = {
-    {"resize_mode",
-     [](const Member& member, const json& value, Recipe& recipe) -> Result<void> {
-       recipe.resize_mode = static_cast<ResizeMode>(KINGLET_TRY(read_choice(member, value, kResizeNames)));
-       return {};
-     },
-     [](const Recipe& recipe) { return ordered_json(name_of(kResizeNames, recipe.resize_mode)); }},
-    {"interpolation",
-     [](const Member& member, const json& value, Recipe& recipe) -> Result<void> {
-       recipe.interpolation = static_cast<Interpolation>(KINGLET_TRY(read_choice(member, value, kInterpolationNames)));
-       return {};
-     },
-     [](const Recipe& recipe) { return ordered_json(name_of(kInterpolationNames, recipe.interpolation)); }},
+    {"resize_mode", read_named<&Recipe::resize_mode, kResizeNames>, write_named<&Recipe::resize_mode, kResizeNames>},
+    {"interpolation", read_named<&Recipe::interpolation, kInterpolationNames>,
+     write_named<&Recipe::interpolation, kInterpolationNames>},
     {"antialias", read_antialias, [](const Recipe& recipe) { return ordered_json(recipe.antialias); }},
     {"crop_ratio", read_crop_ratio, [](const Recipe& recipe) { return ordered_json(recipe.crop_ratio); }},
     {"resize_size", read_resize_size,
      [](const Recipe& recipe) { return recipe.resize_size > 0 ? ordered_json(recipe.resize_size) : ordered_json(); }},
     {"crop_to_motion", read_crop_to_motion, [](const Recipe&) { return ordered_json(); }},
-    {"regions",
-     [](const Member& member, const json& value, Recipe& recipe) -> Result<void> {
-       recipe.regions = static_cast<Regions>(KINGLET_TRY(read_choice(member, value, kRegionNames)));
-       return {};
-     },
+    {"regions", read_named<&Recipe::regions, kRegionNames>,
      [](const Recipe& recipe) {
        return recipe.regions == Regions::kMotion ? ordered_json() : ordered_json(name_of(kRegionNames, recipe.regions));
      }},
-    {"color_order",
-     [](const Member& member, const json& value, Recipe& recipe) -> Result<void> {
-       recipe.color_order = static_cast<ColorOrder>(KINGLET_TRY(read_choice(member, value, kColorNames)));
-       return {};
-     },
-     [](const Recipe& recipe) { return ordered_json(name_of(kColorNames, recipe.color_order)); }},
+    {"color_order", read_named<&Recipe::color_order, kColorNames>, write_named<&Recipe::color_order, kColorNames>},
     {"mean",
      [](const Member& member, const json& value, Recipe& recipe) -> Result<void> {
        recipe.mean =

@@ -19,7 +19,7 @@ import sys
 import time
 from pathlib import Path
 
-from worker import Worker
+from worker import Worker, in_turns
 
 HERE = Path(__file__).resolve().parent
 
@@ -44,14 +44,10 @@ def commands(options, model):
 def measure(options, model):
     workers = {name: Worker(command) for name, command in commands(options, model)}
     rounds = {name: [] for name in workers}
-    for turn in range(options.rounds):
-        names = list(workers)
-        if turn % 2:
-            names.reverse()  # who comes after whom should not matter
-        for name in names:
-            _, *times = workers[name].ask(options.milliseconds)
-            rounds[name].append([float(number) for number in times])  # least, median, share inside XNNPACK
-            time.sleep(0.02)  # the other's spinning threads go to sleep
+    for name, worker in in_turns(workers, options.rounds):
+        _, *times = worker.ask(options.milliseconds)
+        rounds[name].append([float(number) for number in times])  # least, median, share inside XNNPACK
+        time.sleep(0.02)  # the other's spinning threads go to sleep
     for worker in workers.values():
         worker.end()
     return rounds

@@ -12,7 +12,7 @@ import shlex
 import statistics
 import sys
 
-from worker import NotReady, Worker
+from worker import NotReady, Worker, in_turns
 
 SIZES = [(640, 480), (1920, 1080)]
 FORMATS = ["nv12", "yuv420", "yuyv"]
@@ -33,13 +33,9 @@ def open_workers(options):
 
 def measure(workers, job, options):
     rounds = {name: [] for name in workers}
-    for turn in range(options.rounds):
-        names = list(workers)
-        if turn % 2:
-            names.reverse()  # who comes after whom should not matter
-        for name in names:
-            words = [options.milliseconds] if name == "model" else [*job, options.milliseconds]
-            rounds[name].append(float(workers[name].ask(*words)[1]))
+    for name, worker in in_turns(workers, options.rounds):
+        words = [options.milliseconds] if name == "model" else [*job, options.milliseconds]
+        rounds[name].append(float(worker.ask(*words)[1]))
     return rounds
 
 

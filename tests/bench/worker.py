@@ -8,6 +8,12 @@ class NotReady(Exception):
     pass
 
 
+def in_turns(workers, rounds):
+    """Each worker once a round, with its name: every second round backwards, so that who comes after whom does not matter."""
+    for turn in range(rounds):
+        yield from list(workers.items())[::-1 if turn % 2 else 1]
+
+
 class Worker:
     def __init__(self, command):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,

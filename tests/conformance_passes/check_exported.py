@@ -64,15 +64,10 @@ def check_net(program, build, how, most_after, folder, name):
 
 
 def main():
-    faults = 0
     with tempfile.TemporaryDirectory() as name:
-        for title, build, how, most_after in NETS:
-            fault = check_net(sys.argv[1], build, how, most_after, Path(name), title)
-            if fault:
-                faults += 1
-                print(f"FAILED {title}: {fault}")
-    print(f"{len(NETS)} exported networks, {faults} failed")
-    return 1 if faults else 0
+        faults = [(title, check_net(sys.argv[1], build, how, most_after, Path(name), title))
+                  for title, build, how, most_after in NETS]
+    return check_passes.tell(faults, f"{len(NETS)} exported networks")
 
 
 if __name__ == "__main__":

@@ -380,25 +380,30 @@ def check_model(program, path, folder):
     return compare(path, after) or check_again(program, after, folder)
 
 
+def tell(found, what):
+    """`found`: titles with their fault, or None. The exit code."""
+    faults = [(title, fault) for title, fault in found if fault]
+    for title, fault in faults:
+        print(f"FAILED {title}: {fault}")
+    print(f"{what}, {len(faults)} failed")
+    return 1 if faults else 0
+
+
 def main():
     program, models = sys.argv[1], [Path(m) for m in sys.argv[2:]]
     corpus = Path(os.environ.get("KINGLET_CORPUS", Path(__file__).parents[2] / ".." / "shared" / "corpus")) / "models"
     if not models and corpus.exists():
         models = sorted(corpus.glob("*.onnx"))
-    faults = 0
+    found = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         checks = [(c["name"], check_case, c) for c in CASES] + [(m.name, check_model, m) for m in models]
         for title, check, subject in checks:
             try:
-                fault = check(program, subject, folder)
+                found.append((title, check(program, subject, folder)))
             except Exception as error:  # any failure of the runtime is a fault of the file it was given
-                fault = f"{type(error).__name__}: {error}"
-            if fault:
-                faults += 1
-                print(f"FAILED {title}: {fault}")
-    print(f"{len(CASES)} cases and {len(models)} models, {faults} failed")
-    return 1 if faults else 0
+                found.append((title, f"{type(error).__name__}: {error}"))
+    return tell(found, f"{len(CASES)} cases and {len(models)} models")
 
 
 if __name__ == "__main__":

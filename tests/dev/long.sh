@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# long.sh cores|machine|cameras|package: ./dev's own long commands as tests of ./dev test --all, which has built what they need.
+# long.sh cores|machine|cameras|package|first_bird: ./dev's own long commands as tests of ./dev test --all, which has built what they need.
 set -euo pipefail
 [[ -n ${DEV_BUILD_FOLDER:-} ]] || {
   echo "skipped: takes long, so only under ./dev test --all"
@@ -19,4 +19,11 @@ machine | cameras)
   exec "$source_folder/dev" camera-test --usb
   ;;
 package) exec "$source_folder/dev" package --check --architecture all ;;
+first_bird)
+  [[ -d ${KINGLET_CORPUS:-$source_folder/../shared/corpus}/tflite ]] || {
+    echo "skipped: no corpus with photographs and the model (../shared/corpus)"
+    exit 77
+  }
+  exec "$source_folder/dev" package --first-bird --architecture arm64
+  ;;
 esac

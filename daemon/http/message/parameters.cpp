@@ -142,13 +142,13 @@ std::expected<std::int64_t, Reply> integer_parameter(const Call& call, std::stri
   return *value;
 }
 
-std::expected<std::optional<camera::CropRect>, Reply> crop_parameter(std::optional<std::string_view> text, int width,
-                                                                     int height) {
+std::expected<std::optional<CropRect>, Reply> crop_parameter(std::optional<std::string_view> text, int width,
+                                                             int height) {
   if (!text) return std::nullopt;
-  if (*text == "none") return camera::CropRect{0, 0, width, height};
+  if (*text == "none") return CropRect{0, 0, width, height};
   if (*text == "center") {
     const int side = std::min(width, height);
-    return camera::CropRect{(width - side) / 2, (height - side) / 2, side, side};
+    return CropRect{(width - side) / 2, (height - side) / 2, side, side};
   }
   std::array<std::int64_t, 4> numbers{};
   std::string_view rest = *text;
@@ -166,7 +166,7 @@ std::expected<std::optional<camera::CropRect>, Reply> crop_parameter(std::option
   if (x < 0 || y < 0 || w < 1 || h < 1 || w > width || h > height || x > width - w || y > height - h) {
     return bad("crop", *text, format_text("a part of the {}x{} picture", width, height));
   }
-  return camera::CropRect{static_cast<int>(x), static_cast<int>(y), static_cast<int>(w), static_cast<int>(h)};
+  return CropRect{static_cast<int>(x), static_cast<int>(y), static_cast<int>(w), static_cast<int>(h)};
 }
 
 }  // namespace kinglet::daemon::http

@@ -32,7 +32,7 @@ namespace kinglet::daemon::http {
                                                                std::initializer_list<std::string_view> words);
 
 // "none", "center" or "x,y,w,h" for a picture of this size; absent: nothing (as the recipe says).
-[[nodiscard]] std::expected<std::optional<camera::CropRect>, Reply> crop_parameter(std::optional<std::string_view> text,
-                                                                                   int width, int height);
+[[nodiscard]] std::expected<std::optional<CropRect>, Reply> crop_parameter(std::optional<std::string_view> text,
+                                                                           int width, int height);
 
 }  // namespace kinglet::daemon::http

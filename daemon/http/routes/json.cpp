@@ -26,7 +26,7 @@ Json top_to_json(std::span<const Scored> top, const visits::Taxa& taxa) {
   return list;
 }
 
-Json crop_to_json(const camera::CropRect& crop) {
+Json crop_to_json(const CropRect& crop) {
   return {{"x", crop.x}, {"y", crop.y}, {"width", crop.width}, {"height", crop.height}};
 }
 

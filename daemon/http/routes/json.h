@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 [[nodiscard]] Json to_json(const Prediction& prediction, const ModelFacts& model, const std::string& source_name);
 [[nodiscard]] Json top_to_json(std::span<const Scored> top, const visits::Taxa& taxa);
-[[nodiscard]] Json crop_to_json(const camera::CropRect& crop);
+[[nodiscard]] Json crop_to_json(const CropRect& crop);
 [[nodiscard]] Json model_reference(const ModelFacts& model);  // {"name", "digest"}
 
 // Milliseconds with microseconds of resolution, so that answers hold no 17-digit noise.

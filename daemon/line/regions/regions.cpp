@@ -34,7 +34,7 @@ int in_steps(double length) {
   return static_cast<int>(length) / kPart * kPart;
 }
 
-camera::CropRect limits_of(const Scene& scene) {
+CropRect limits_of(const Scene& scene) {
   return camera::pixels_of(scene.limits.value_or(Area{}), scene.frame.width, scene.frame.height);
 }
 
@@ -60,7 +60,7 @@ SquareSizes::SquareSizes(int width, int height) {
   sides_[count_++] = largest;
 }
 
-camera::CropRect SquareSizes::around(const camera::CropRect& box, const camera::CropRect& limits) const {
+CropRect SquareSizes::around(const CropRect& box, const CropRect& limits) const {
   const double wanted = kRoom * std::max(box.width, box.height);
   const auto fits = std::ranges::find_if(all(), [&](int side) { return side >= wanted; });
   const int side = fits == all().end() ? all().back() : *fits;
@@ -91,12 +91,13 @@ Regions Proposals::best(std::size_t most) {
   });
   regions.count = std::min(count_, most);
   for (std::size_t i = 0; i < regions.count; ++i) regions.items[i] = items_[order[i]].region;
-  regions.left_out[std::to_underlying(LeftOut::kLimit)] = left_out_ + static_cast<std::uint32_t>(count_ - regions.count);
+  regions.left_out[std::to_underlying(LeftOut::kLimit)] =
+      left_out_ + static_cast<std::uint32_t>(count_ - regions.count);
   return regions;
 }
 
-camera::CropRect Scene::square_around(const Area& box) const {
-  const camera::CropRect inside = limits_of(*this);
+CropRect Scene::square_around(const Area& box) const {
+  const CropRect inside = limits_of(*this);
   const SquareSizes sizes(inside.width, inside.height);
   return sizes.around(camera::pixels_of(box, frame.width, frame.height), inside);
 }
@@ -133,7 +134,7 @@ void propose_motion(const Scene& scene, Proposals& proposals) {
 
 void propose_fixed(const Scene& scene, Proposals& proposals) {
   for (const Area& area : scene.fixed) {
-    const camera::CropRect pixels = camera::pixels_of(area, scene.frame.width, scene.frame.height);
+    const CropRect pixels = camera::pixels_of(area, scene.frame.width, scene.frame.height);
     double promise = 0;
     if (scene.motion) {
       for (const MovingCluster& cluster : scene.motion->all()) promise += overlap(area, cluster.where);
@@ -158,8 +159,8 @@ Proposals RegionStage::propose(const Scene& scene) const {
   return proposals;
 }
 
-Regions RegionStage::choose(const LineModel& model, const camera::FrameView& frame,
-                            const std::optional<Motion>& motion, const Tracks& tracks, SteadyTime now) const {
+Regions RegionStage::choose(const LineModel& model, const camera::FrameView& frame, const std::optional<Motion>& motion,
+                            const Tracks& tracks, SteadyTime now) const {
   const Scene scene{.model = model, .frame = frame, .limits = limits_, .motion = motion, .fixed = options_.fixed};
   Proposals proposals = propose(scene);
   tracks.assign(scene, proposals, now);

@@ -37,9 +37,9 @@ using LeftOutCounts = std::array<std::uint32_t, kLeftOutCount>;
 inline constexpr std::size_t kMaxRegions = 8;
 
 struct Region {
-  Area box;                              // what moves or was asked for, in shares of the picture
-  std::optional<camera::CropRect> part;  // what is looked at, in pixels of the full frame; nothing: the whole, by the
-                                         // recipe's resize rule
+  Area box;                      // what moves or was asked for, in shares of the picture
+  std::optional<CropRect> part;  // what is looked at, in pixels of the full frame; nothing: the whole, by the
+                                 // recipe's resize rule
   ProposedBy by = ProposedBy::kWhole;
   std::optional<visits::Ulid> track;  // whose; nothing: not known before
   bool sits = false;                  // nothing moves there: its track asks for it
@@ -70,7 +70,7 @@ class SquareSizes {
   [[nodiscard]] std::span<const int> all() const { return std::span(sides_).first(count_); }
   // The smallest with room on each side of `box`, else the largest; inside `limits`, which hold the box, but for less
   // than a step of Preprocessor::run_part.
-  [[nodiscard]] camera::CropRect around(const camera::CropRect& box, const camera::CropRect& limits) const;
+  [[nodiscard]] CropRect around(const CropRect& box, const CropRect& limits) const;
 
  private:
   std::array<int, kMost> sides_{};
@@ -86,7 +86,7 @@ struct Scene {
   std::span<const Area> fixed;
 
   // Around this box, in this frame, inside the limits.
-  [[nodiscard]] camera::CropRect square_around(const Area& box) const;
+  [[nodiscard]] CropRect square_around(const Area& box) const;
 };
 
 struct Proposal {

@@ -45,7 +45,7 @@ struct Track {
   struct Best {           // of the looks, as long as it is not named
     float score = -1;     // of the bird that the look itself sees; nobody: 0
     visits::Ulid prediction;
-    camera::CropRect crop;
+    CropRect crop;
     Area box;
   } best;
 };

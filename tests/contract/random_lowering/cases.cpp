@@ -6,6 +6,14 @@
 namespace kinglet::engine::random_cases {
 namespace {
 
+constexpr Row kRows[] = {
+#define RANDOM_CASE(group, domain, op_type, make) {Group::group, domain, op_type, make},
+#define CHECKED_CASE(group, domain, op_type, make, check) {Group::group, domain, op_type, make, check},
+#include "tests/contract/random_lowering/cases.def"
+#undef RANDOM_CASE
+#undef CHECKED_CASE
+};
+
 std::string bounds_behind(Draw& draw, const std::string& type) {
   switch (draw.below(7)) {
     case 0:
@@ -33,6 +41,8 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 }
 
 }  // namespace
+
+std::span<const Row> all_rows() { return kRows; }
 
 std::string list(const std::vector<int>& numbers) {
   std::string out;

@@ -44,18 +44,23 @@ struct Row;
 // `kinglet quantize` makes a graph of it, and a session answers as evaluate does up to some levels.
 [[nodiscard]] Verdict check_quantize(const Row& row, const Case& made);
 
+enum class Group { kElementwise, kLayers, kShapes, kQuantized, kCombined, kGraphs };
+
 struct Row {
+  Group group;
   std::string_view domain, op_type;
   Case (*make)(Draw& draw);
   Verdict (*check)(const Row& row, const Case& made) = check_lowering;  // in this process: XNNPACK may end it
 };
 
-[[nodiscard]] std::span<const Row> elementwise_rows();
-[[nodiscard]] std::span<const Row> layer_rows();
-[[nodiscard]] std::span<const Row> shape_rows();
-[[nodiscard]] std::span<const Row> quantized_rows();
-[[nodiscard]] std::span<const Row> combined_rows();
-[[nodiscard]] std::span<const Row> graph_rows();
+#define RANDOM_CASE(group, domain, op_type, make) [[nodiscard]] Case make(Draw& draw);
+#define CHECKED_CASE(group, domain, op_type, make, check) RANDOM_CASE(group, domain, op_type, make)
+#include "tests/contract/random_lowering/cases.def"
+#undef RANDOM_CASE
+#undef CHECKED_CASE
+
+// In the order of cases.def.
+[[nodiscard]] std::span<const Row> all_rows();
 
 // --- Pieces of text ------------------------------------------------------------------------------------------------
 [[nodiscard]] std::string list(const std::vector<int>& numbers);  // "1,2,3"

@@ -6,7 +6,7 @@
 #include "tests/contract/random_lowering/cases.h"
 
 namespace kinglet::engine::random_cases {
-namespace {
+namespace {}  // namespace
 
 // ONNX computes with the levels as they are (they wrap, Relu cuts at level 0) whatever a reader takes them for.
 Case whole_numbers(Draw& draw) {
@@ -127,13 +127,5 @@ Case between_levels(Draw& draw) {
       result, number(ys), draw.pick({0, -7, -128, 127}) + offset);
   return made;
 }
-
-constexpr Row kRows[] = {{"whole numbers", "i8", whole_numbers},
-                         {"levels that move", "i8", levels_move},
-                         {"between levels", "i8", between_levels}};
-
-}  // namespace
-
-std::span<const Row> combined_rows() { return kRows; }
 
 }  // namespace kinglet::engine::random_cases

@@ -23,6 +23,63 @@ Case unary(Draw& draw, const char* name, const std::string& attributes, Case mad
 // XNNPACK's polynomials are good to a few units of the result (its own tests ask for as much).
 constexpr double kPolynomial = 12;
 
+// The larger of both operands may be either, and either may be constant.
+Case binary(Draw& draw, const char* name, Case made, bool positive_right = false) {
+  const std::string type = pick_type(draw, made);
+  const std::vector<int> shape = any_shape(draw, 0, draw.one_in(5) ? 6 : 4);
+  std::vector<int> left = draw.one_in(4) ? broadcast_part(draw, shape) : shape;
+  std::vector<int> right = draw.one_in(2) ? broadcast_part(draw, shape) : shape;
+  const bool constant = draw.one_in(3);
+  const char* sign = positive_right ? "+" : "";
+  std::string inputs = std::format("%x = input {}[{}]\n", type, list(left));
+  std::string other = "%y";
+  if (constant) {
+    other = std::format("c:{}[{}]#{}c", type, list(right), sign);
+  } else {
+    inputs += std::format("%y = input {}[{}]\n", type, list(right));
+  }
+  const bool swapped = draw.one_in(4);
+  const bool twice = draw.one_in(12);
+  if (twice) other = "%x";
+  made.text = with_neighbours(
+      draw, {.inputs = inputs,
+             .node = std::format("%1 = {}({}, {})\n", name, swapped ? other : "%x", swapped ? "%x" : other),
+             .rank = left.size(),
+             .output_rank = std::max(left.size(), twice ? 0 : right.size()),
+             .type = type});
+  return made;
+}
+
+Case variadic(Draw& draw, const char* name, double roundings, double magnitude) {
+  Case made{.roundings = roundings, .magnitude = magnitude};
+  const std::string type = pick_type(draw, made);
+  const std::vector<int> shape = any_shape(draw, 0, 5);
+  std::string inputs = std::format("%x = input {}[{}]\n", type, list(shape));
+  std::string operands = "%x";
+  for (int i = draw.below(4); i > 0; --i) {
+    const std::vector<int> part = draw.one_in(2) ? broadcast_part(draw, shape) : shape;
+    switch (draw.below(3)) {
+      case 0:
+        inputs += std::format("%y{} = input {}[{}]\n", i, type, list(part));
+        operands += std::format(", %y{}", i);
+        break;
+      case 1:
+        operands += std::format(", c{}:{}[{}]#c{}", i, type, list(part), i);
+        break;
+      default:
+        operands += ", %x";
+    }
+  }
+  made.text = with_neighbours(draw, {.inputs = inputs,
+                                     .node = std::format("%1 = {}({})\n", name, operands),
+                                     .rank = shape.size(),
+                                     .output_rank = shape.size(),
+                                     .type = type});
+  return made;
+}
+
+}  // namespace
+
 Case relu(Draw& draw) { return unary(draw, "Relu", "", {.roundings = 0, .infinities = draw.one_in(2)}); }
 Case leaky_relu(Draw& draw) {
   const double alpha = draw.pick({0.01, 0.2, -0.5, 0.0, 3.0, 0.001});
@@ -105,33 +162,6 @@ Case clip(Draw& draw) {
   return made;
 }
 
-// The larger of both operands may be either, and either may be constant.
-Case binary(Draw& draw, const char* name, Case made, bool positive_right = false) {
-  const std::string type = pick_type(draw, made);
-  const std::vector<int> shape = any_shape(draw, 0, draw.one_in(5) ? 6 : 4);
-  std::vector<int> left = draw.one_in(4) ? broadcast_part(draw, shape) : shape;
-  std::vector<int> right = draw.one_in(2) ? broadcast_part(draw, shape) : shape;
-  const bool constant = draw.one_in(3);
-  const char* sign = positive_right ? "+" : "";
-  std::string inputs = std::format("%x = input {}[{}]\n", type, list(left));
-  std::string other = "%y";
-  if (constant) {
-    other = std::format("c:{}[{}]#{}c", type, list(right), sign);
-  } else {
-    inputs += std::format("%y = input {}[{}]\n", type, list(right));
-  }
-  const bool swapped = draw.one_in(4);
-  const bool twice = draw.one_in(12);
-  if (twice) other = "%x";
-  made.text = with_neighbours(
-      draw, {.inputs = inputs,
-             .node = std::format("%1 = {}({}, {})\n", name, swapped ? other : "%x", swapped ? "%x" : other),
-             .rank = left.size(),
-             .output_rank = std::max(left.size(), twice ? 0 : right.size()),
-             .type = type});
-  return made;
-}
-
 Case add(Draw& draw) { return binary(draw, "Add", {.roundings = 1, .magnitude = 6, .infinities = draw.one_in(8)}); }
 Case sub(Draw& draw) { return binary(draw, "Sub", {.roundings = 1, .magnitude = 6}); }
 Case mul(Draw& draw) { return binary(draw, "Mul", {.roundings = 1}); }
@@ -163,72 +193,9 @@ Case pow(Draw& draw) {
   return made;
 }
 
-Case variadic(Draw& draw, const char* name, double roundings, double magnitude) {
-  Case made{.roundings = roundings, .magnitude = magnitude};
-  const std::string type = pick_type(draw, made);
-  const std::vector<int> shape = any_shape(draw, 0, 5);
-  std::string inputs = std::format("%x = input {}[{}]\n", type, list(shape));
-  std::string operands = "%x";
-  for (int i = draw.below(4); i > 0; --i) {
-    const std::vector<int> part = draw.one_in(2) ? broadcast_part(draw, shape) : shape;
-    switch (draw.below(3)) {
-      case 0:
-        inputs += std::format("%y{} = input {}[{}]\n", i, type, list(part));
-        operands += std::format(", %y{}", i);
-        break;
-      case 1:
-        operands += std::format(", c{}:{}[{}]#c{}", i, type, list(part), i);
-        break;
-      default:
-        operands += ", %x";
-    }
-  }
-  made.text = with_neighbours(draw, {.inputs = inputs,
-                                     .node = std::format("%1 = {}({})\n", name, operands),
-                                     .rank = shape.size(),
-                                     .output_rank = shape.size(),
-                                     .type = type});
-  return made;
-}
 Case min(Draw& draw) { return variadic(draw, "Min", 0, 0); }
 Case max(Draw& draw) { return variadic(draw, "Max", 0, 0); }
 Case sum(Draw& draw) { return variadic(draw, "Sum", 3, 12); }
 Case mean(Draw& draw) { return variadic(draw, "Mean", 5, 3); }
-
-constexpr Row kRows[] = {{"", "Relu", relu},
-                         {"", "LeakyRelu", leaky_relu},
-                         {"", "Elu", elu},
-                         {"", "Sigmoid", sigmoid},
-                         {"", "Tanh", tanh},
-                         {"", "Gelu", gelu},
-                         {"kinglet", "Silu", silu},
-                         {"", "Celu", celu},
-                         {"", "Mish", mish},
-                         {"", "HardSigmoid", hard_sigmoid},
-                         {"", "HardSwish", hard_swish},
-                         {"", "Abs", abs},
-                         {"", "Neg", neg},
-                         {"", "Floor", floor},
-                         {"", "Ceil", ceil},
-                         {"", "Round", round},
-                         {"", "Sqrt", sqrt},
-                         {"", "Reciprocal", reciprocal},
-                         {"", "Log", log},
-                         {"", "Exp", exp},
-                         {"", "Clip", clip},
-                         {"", "Add", add},
-                         {"", "Sub", sub},
-                         {"", "Mul", mul},
-                         {"", "Div", div},
-                         {"", "PRelu", prelu},
-                         {"", "Pow", pow},
-                         {"", "Min", min},
-                         {"", "Max", max},
-                         {"", "Sum", sum},
-                         {"", "Mean", mean}};
-
-}  // namespace
-
-std::span<const Row> elementwise_rows() { return kRows; }
 
 }  // namespace kinglet::engine::random_cases

@@ -209,15 +209,11 @@ Case network(Draw& draw, const char* type) {
   writer.end();
   return {.text = writer.text, .scale = 2, .half = std::string_view(type) == "f16"};
 }
-Case floats(Draw& draw) { return network(draw, "f32"); }
-Case halves(Draw& draw) { return network(draw, "f16"); }
-
-constexpr Row kRows[] = {{"network of", "floats", floats, check_optimize},
-                         {"network of", "halves", halves, check_optimize},
-                         {"network for", "levels", floats, check_quantize}};
 
 }  // namespace
 
-std::span<const Row> graph_rows() { return kRows; }
+Case floats(Draw& draw) { return network(draw, "f32"); }
+Case halves(Draw& draw) { return network(draw, "f16"); }
+Case levels(Draw& draw) { return network(draw, "f32"); }
 
 }  // namespace kinglet::engine::random_cases

@@ -47,6 +47,74 @@ std::vector<int> image(Draw& draw, int channels, int rank) {
 
 int any_rank(Draw& draw) { return draw.one_in(8) ? draw.pick({3, 5}) : 4; }
 
+Case pool(Draw& draw, const char* name, bool average) {
+  Case made{.roundings = 0, .infinities = !average && draw.one_in(4)};
+  const std::string type = pick_type(draw, made);
+  const std::vector<int> x = image(draw, draw.between(1, 20), any_rank(draw));
+  const Window window = any_window(draw, {x.begin() + 2, x.end()}, 4);
+  std::string attributes =
+      std::format("kernel_shape=[{}], {}, ceil_mode={}", list(window.kernel), window.attributes(), draw.below(2));
+  if (average) {
+    made.sums = true;
+    made.roundings = window.taps() + 2;
+    attributes += std::format(", count_include_pad={}", draw.below(2));
+  }
+  made.text = with_neighbours(draw, {.inputs = std::format("%x = input {}[{}]\n", type, list(x)),
+                                     .node = std::format("%1 = {}(%x) {{{}}}\n", name, attributes),
+                                     .rank = x.size(),
+                                     .output_rank = x.size(),
+                                     .type = type});
+  return made;
+}
+Case global_pool(Draw& draw, const char* name, bool average) {
+  Case made{.roundings = 0, .sums = average, .infinities = !average && draw.one_in(4)};
+  const std::string type = pick_type(draw, made);
+  const std::vector<int> x = image(draw, draw.between(1, 20), draw.one_in(6) ? draw.pick({2, 3, 5}) : 4);
+  int pixels = 1;
+  for (std::size_t i = 2; i < x.size(); ++i) pixels *= x[i];
+  if (average) made.roundings = pixels + 2;
+  made.text = with_neighbours(draw, {.inputs = std::format("%x = input {}[{}]\n", type, list(x)),
+                                     .node = std::format("%1 = {}(%x)\n", name),
+                                     .rank = x.size(),
+                                     .output_rank = x.size(),
+                                     .type = type});
+  return made;
+}
+std::string matrix(int rows, int columns, bool turned) {
+  return turned ? std::format("{},{}", columns, rows) : std::format("{},{}", rows, columns);
+}
+
+Case reduce(Draw& draw, const char* name) {
+  Case made{.sums = true};
+  const std::string type = pick_type(draw, made);
+  const std::vector<int> x = any_shape(draw, 1, 6);
+  const int rank = static_cast<int>(x.size());
+  std::vector<int> axes;
+  int count = 1;
+  for (int axis = 0; axis < rank; ++axis) {
+    if (!draw.one_in(2)) continue;
+    axes.push_back(draw.one_in(4) ? axis - rank : axis);
+    count *= x[static_cast<std::size_t>(axis)];
+  }
+  if (draw.one_in(3)) std::ranges::reverse(axes);
+  const bool all = axes.empty();
+  if (all) {
+    for (const int side : x) count *= side;
+  }
+  made.roundings = count + 4;
+  const bool keeps = !draw.one_in(2);
+  const std::string given = axes.empty() ? "" : std::format(", a:i64[{}]{{{}}}", axes.size(), list(axes));
+  made.text = with_neighbours(draw, {.inputs = std::format("%x = input {}[{}]\n", type, list(x)),
+                                     .node = std::format("%1 = {}(%x{}) {{keepdims={}, noop_with_empty_axes={}}}\n",
+                                                         name, given, int{keeps}, int{draw.one_in(5)}),
+                                     .rank = x.size(),
+                                     .output_rank = keeps ? x.size() : 0,
+                                     .type = type});
+  return made;
+}
+
+}  // namespace
+
 Case conv(Draw& draw) {
   Case made{.sums = true};
   const std::string type = pick_type(draw, made);
@@ -71,42 +139,9 @@ Case conv(Draw& draw) {
   return made;
 }
 
-Case pool(Draw& draw, const char* name, bool average) {
-  Case made{.roundings = 0, .infinities = !average && draw.one_in(4)};
-  const std::string type = pick_type(draw, made);
-  const std::vector<int> x = image(draw, draw.between(1, 20), any_rank(draw));
-  const Window window = any_window(draw, {x.begin() + 2, x.end()}, 4);
-  std::string attributes =
-      std::format("kernel_shape=[{}], {}, ceil_mode={}", list(window.kernel), window.attributes(), draw.below(2));
-  if (average) {
-    made.sums = true;
-    made.roundings = window.taps() + 2;
-    attributes += std::format(", count_include_pad={}", draw.below(2));
-  }
-  made.text = with_neighbours(draw, {.inputs = std::format("%x = input {}[{}]\n", type, list(x)),
-                                     .node = std::format("%1 = {}(%x) {{{}}}\n", name, attributes),
-                                     .rank = x.size(),
-                                     .output_rank = x.size(),
-                                     .type = type});
-  return made;
-}
 Case max_pool(Draw& draw) { return pool(draw, "MaxPool", false); }
 Case average_pool(Draw& draw) { return pool(draw, "AveragePool", true); }
 
-Case global_pool(Draw& draw, const char* name, bool average) {
-  Case made{.roundings = 0, .sums = average, .infinities = !average && draw.one_in(4)};
-  const std::string type = pick_type(draw, made);
-  const std::vector<int> x = image(draw, draw.between(1, 20), draw.one_in(6) ? draw.pick({2, 3, 5}) : 4);
-  int pixels = 1;
-  for (std::size_t i = 2; i < x.size(); ++i) pixels *= x[i];
-  if (average) made.roundings = pixels + 2;
-  made.text = with_neighbours(draw, {.inputs = std::format("%x = input {}[{}]\n", type, list(x)),
-                                     .node = std::format("%1 = {}(%x)\n", name),
-                                     .rank = x.size(),
-                                     .output_rank = x.size(),
-                                     .type = type});
-  return made;
-}
 Case global_average_pool(Draw& draw) { return global_pool(draw, "GlobalAveragePool", true); }
 Case global_max_pool(Draw& draw) { return global_pool(draw, "GlobalMaxPool", false); }
 
@@ -135,10 +170,6 @@ Case matmul(Draw& draw) {
                                      .output_rank = 0,
                                      .type = type});
   return made;
-}
-
-std::string matrix(int rows, int columns, bool turned) {
-  return turned ? std::format("{},{}", columns, rows) : std::format("{},{}", rows, columns);
 }
 
 Case gemm(Draw& draw) {
@@ -279,59 +310,9 @@ Case resize(Draw& draw) {
   return made;
 }
 
-Case reduce(Draw& draw, const char* name) {
-  Case made{.sums = true};
-  const std::string type = pick_type(draw, made);
-  const std::vector<int> x = any_shape(draw, 1, 6);
-  const int rank = static_cast<int>(x.size());
-  std::vector<int> axes;
-  int count = 1;
-  for (int axis = 0; axis < rank; ++axis) {
-    if (!draw.one_in(2)) continue;
-    axes.push_back(draw.one_in(4) ? axis - rank : axis);
-    count *= x[static_cast<std::size_t>(axis)];
-  }
-  if (draw.one_in(3)) std::ranges::reverse(axes);
-  const bool all = axes.empty();
-  if (all) {
-    for (const int side : x) count *= side;
-  }
-  made.roundings = count + 4;
-  const bool keeps = !draw.one_in(2);
-  const std::string given = axes.empty() ? "" : std::format(", a:i64[{}]{{{}}}", axes.size(), list(axes));
-  made.text = with_neighbours(draw, {.inputs = std::format("%x = input {}[{}]\n", type, list(x)),
-                                     .node = std::format("%1 = {}(%x{}) {{keepdims={}, noop_with_empty_axes={}}}\n",
-                                                         name, given, int{keeps}, int{draw.one_in(5)}),
-                                     .rank = x.size(),
-                                     .output_rank = keeps ? x.size() : 0,
-                                     .type = type});
-  return made;
-}
 Case reduce_mean(Draw& draw) { return reduce(draw, "ReduceMean"); }
 Case reduce_sum(Draw& draw) { return reduce(draw, "ReduceSum"); }
 Case reduce_l2(Draw& draw) { return reduce(draw, "ReduceL2"); }
 Case reduce_sum_square(Draw& draw) { return reduce(draw, "ReduceSumSquare"); }
-
-constexpr Row kRows[] = {{"", "Conv", conv},
-                         {"", "MaxPool", max_pool},
-                         {"", "AveragePool", average_pool},
-                         {"", "GlobalAveragePool", global_average_pool},
-                         {"", "GlobalMaxPool", global_max_pool},
-                         {"", "MatMul", matmul},
-                         {"", "Gemm", gemm},
-                         {"kinglet", "Linear", linear},
-                         {"", "BatchNormalization", batch_normalization},
-                         {"", "LayerNormalization", layer_normalization},
-                         {"", "LRN", lrn},
-                         {"", "Softmax", softmax},
-                         {"", "Resize", resize},
-                         {"", "ReduceMean", reduce_mean},
-                         {"", "ReduceSum", reduce_sum},
-                         {"", "ReduceL2", reduce_l2},
-                         {"", "ReduceSumSquare", reduce_sum_square}};
-
-}  // namespace
-
-std::span<const Row> layer_rows() { return kRows; }
 
 }  // namespace kinglet::engine::random_cases

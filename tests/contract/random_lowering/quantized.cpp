@@ -87,6 +87,68 @@ std::string bounds_of(Draw& draw, const Levels& y) {
 
 const char* kBack = "%2 = DequantizeLinear(%1, ys, yz)\noutput %2\n";
 
+// Rows get a scale each at every run; evaluate takes the file's or one for all of them. Both round each number of a row
+// by up to half a level, of which a row has 255 over its range.
+Case rows_times_weights(Draw& draw, bool of_floats) {
+  const int depth = draw.between(1, 40);
+  const int columns = draw.between(1, 20);
+  const Weights w = any_weights(draw, "i8", std::format("{},{}", depth, columns), columns, of_floats);
+  const std::string bias = draw.one_in(2) ? std::format("b:f32[{}]#b", columns) : "_";
+  std::vector<int> shape = any_shape(draw, 1, 2);
+  shape.push_back(depth);
+  Case made{.roundings = depth + 8.0};
+  if (of_floats) {
+    const double level = 2 * made.scale / 255;
+    made.magnitude = depth * 128 * w.largest_scale * made.scale;
+    made.step = depth * 128 * w.largest_scale * level * 1.05;
+    made.text = std::format("%x = input f32[{}]\n%1 = com.microsoft::DynamicQuantizeMatMul(%x, {}, {})\noutput %1\n",
+                            list(shape), w.text, bias);
+    return made;
+  }
+  const Levels x = any_levels(draw, "x", "i8", -9, 3);
+  made.magnitude = depth * 128.0 * 255 * w.largest_scale * x.scale;
+  made.step = depth * 128 * w.largest_scale * x.scale * 0.55;
+  made.text = std::format(
+      "%f = input f32[{}]\n%x = QuantizeLinear(%f, {})\n%1 = com.microsoft::MatMulIntegerToFloat(%x, w:i8[{},{}]#w, "
+      "xs, {}, xz, _, {}) {{kinglet_integers=1}}\noutput %1\n",
+      list(shape), x.text(), depth, columns, w.text.substr(w.text.find("ws:")), bias);
+  made.step += depth * 128 * w.largest_scale * x.scale;  // the first rounds half way between two levels as it likes
+  made.scale = 60 * x.scale;
+  return made;
+}
+Case arithmetic(Draw& draw, const char* name, bool product) {
+  const std::string type = any_byte(draw);
+  const std::vector<int> shape = any_shape(draw, 0, 5);
+  const std::vector<int> left = draw.one_in(4) ? broadcast_part(draw, shape) : shape;
+  const std::vector<int> right = draw.one_in(3) ? broadcast_part(draw, shape) : shape;
+  const Levels a = any_levels(draw, "a", type, -9, 3);
+  Levels b = any_levels(draw, "b", type, -9, 3);
+  const bool same = draw.one_in(8) && left == right;
+  if (same) b = a;
+  const Levels y = result_levels(draw, type, product ? a.scale * b.scale * 60 : 1.5 * std::max(a.scale, b.scale));
+  Case made = of_levels(y);
+  const std::string inputs = std::format("%x = input {}[{}]\n", type, list(left)) +
+                             (same ? std::string() : std::format("%y = input {}[{}]\n", type, list(right)));
+  made.text = std::format("{}%1 = com.microsoft::{}(%x, {}, {}, {}, {}) {{kinglet_integers=1}}\n{}", inputs, name,
+                          a.text(), same ? "%x" : "%y", same ? "as, az" : b.text(), y.text(), kBack);
+  return made;
+}
+Case table(Draw& draw, const char* name, const std::string& attributes, double typical) {
+  const std::string type = any_byte(draw);
+  const Levels x = any_levels(draw, "x", type, -10, 4);
+  const Levels y = result_levels(draw, type, typical > 0 ? typical : x.scale);
+  Case made = of_levels(y);
+  made.text = std::format("%x = input {}[{}]\n%1 = {}(%x, {}, {}) {{kinglet_integers=1{}}}\n{}", type,
+                          list(any_shape(draw, 0, 5)), name, x.text(), y.text(), attributes, kBack);
+  return made;
+}
+std::string image(Draw& draw, int channels, int least_height, int least_width) {
+  return std::format("{},{},{},{}", draw.between(1, 2), channels, least_height + draw.between(0, 8),
+                     least_width + draw.between(0, 8));
+}
+
+}  // namespace
+
 Case qlinear_conv(Draw& draw) {
   const std::string type = any_byte(draw);
   const int kind = draw.below(3);
@@ -145,67 +207,12 @@ Case qgemm(Draw& draw) {
   return made;
 }
 
-// Rows get a scale each at every run; evaluate takes the file's or one for all of them. Both round each number of a row
-// by up to half a level, of which a row has 255 over its range.
-Case rows_times_weights(Draw& draw, bool of_floats) {
-  const int depth = draw.between(1, 40);
-  const int columns = draw.between(1, 20);
-  const Weights w = any_weights(draw, "i8", std::format("{},{}", depth, columns), columns, of_floats);
-  const std::string bias = draw.one_in(2) ? std::format("b:f32[{}]#b", columns) : "_";
-  std::vector<int> shape = any_shape(draw, 1, 2);
-  shape.push_back(depth);
-  Case made{.roundings = depth + 8.0};
-  if (of_floats) {
-    const double level = 2 * made.scale / 255;
-    made.magnitude = depth * 128 * w.largest_scale * made.scale;
-    made.step = depth * 128 * w.largest_scale * level * 1.05;
-    made.text = std::format("%x = input f32[{}]\n%1 = com.microsoft::DynamicQuantizeMatMul(%x, {}, {})\noutput %1\n",
-                            list(shape), w.text, bias);
-    return made;
-  }
-  const Levels x = any_levels(draw, "x", "i8", -9, 3);
-  made.magnitude = depth * 128.0 * 255 * w.largest_scale * x.scale;
-  made.step = depth * 128 * w.largest_scale * x.scale * 0.55;
-  made.text = std::format(
-      "%f = input f32[{}]\n%x = QuantizeLinear(%f, {})\n%1 = com.microsoft::MatMulIntegerToFloat(%x, w:i8[{},{}]#w, "
-      "xs, {}, xz, _, {}) {{kinglet_integers=1}}\noutput %1\n",
-      list(shape), x.text(), depth, columns, w.text.substr(w.text.find("ws:")), bias);
-  made.step += depth * 128 * w.largest_scale * x.scale;  // the first rounds half way between two levels as it likes
-  made.scale = 60 * x.scale;
-  return made;
-}
 Case dynamic_quantize_matmul(Draw& draw) { return rows_times_weights(draw, true); }
 Case matmul_integer_to_float(Draw& draw) { return rows_times_weights(draw, false); }
 
-Case arithmetic(Draw& draw, const char* name, bool product) {
-  const std::string type = any_byte(draw);
-  const std::vector<int> shape = any_shape(draw, 0, 5);
-  const std::vector<int> left = draw.one_in(4) ? broadcast_part(draw, shape) : shape;
-  const std::vector<int> right = draw.one_in(3) ? broadcast_part(draw, shape) : shape;
-  const Levels a = any_levels(draw, "a", type, -9, 3);
-  Levels b = any_levels(draw, "b", type, -9, 3);
-  const bool same = draw.one_in(8) && left == right;
-  if (same) b = a;
-  const Levels y = result_levels(draw, type, product ? a.scale * b.scale * 60 : 1.5 * std::max(a.scale, b.scale));
-  Case made = of_levels(y);
-  const std::string inputs = std::format("%x = input {}[{}]\n", type, list(left)) +
-                             (same ? std::string() : std::format("%y = input {}[{}]\n", type, list(right)));
-  made.text = std::format("{}%1 = com.microsoft::{}(%x, {}, {}, {}, {}) {{kinglet_integers=1}}\n{}", inputs, name,
-                          a.text(), same ? "%x" : "%y", same ? "as, az" : b.text(), y.text(), kBack);
-  return made;
-}
 Case qlinear_add(Draw& draw) { return arithmetic(draw, "QLinearAdd", false); }
 Case qlinear_mul(Draw& draw) { return arithmetic(draw, "QLinearMul", true); }
 
-Case table(Draw& draw, const char* name, const std::string& attributes, double typical) {
-  const std::string type = any_byte(draw);
-  const Levels x = any_levels(draw, "x", type, -10, 4);
-  const Levels y = result_levels(draw, type, typical > 0 ? typical : x.scale);
-  Case made = of_levels(y);
-  made.text = std::format("%x = input {}[{}]\n%1 = {}(%x, {}, {}) {{kinglet_integers=1{}}}\n{}", type,
-                          list(any_shape(draw, 0, 5)), name, x.text(), y.text(), attributes, kBack);
-  return made;
-}
 Case qlinear_sigmoid(Draw& draw) { return table(draw, "com.microsoft::QLinearSigmoid", "", 1.0 / 256); }
 Case qlinear_tanh(Draw& draw) { return table(draw, "kinglet::QLinearTanh", "", 1.0 / 128); }
 Case qlinear_hard_swish(Draw& draw) { return table(draw, "kinglet::QLinearHardSwish", "", 0); }
@@ -217,11 +224,6 @@ Case qlinear_celu(Draw& draw) {
 Case qlinear_leaky_relu(Draw& draw) {
   const double alpha = draw.pick({0.01, 0.2, 0.001, 0.0, -0.5, 3.0, 1.0, -120.0, 200.0});
   return table(draw, "com.microsoft::QLinearLeakyRelu", std::format(", alpha={}", number(alpha)), 0);
-}
-
-std::string image(Draw& draw, int channels, int least_height, int least_width) {
-  return std::format("{},{},{},{}", draw.between(1, 2), channels, least_height + draw.between(0, 8),
-                     least_width + draw.between(0, 8));
 }
 
 Case qlinear_average_pool(Draw& draw) {
@@ -302,28 +304,5 @@ Case dequantize_linear(Draw& draw) {
                           type == "i32" ? std::format("xs:f32[]{{{}}}", number(x.scale)) : x.text());
   return made;
 }
-
-constexpr Row kRows[] = {{"", "QLinearConv", qlinear_conv},
-                         {"", "QLinearMatMul", qlinear_matmul},
-                         {"com.microsoft", "QGemm", qgemm},
-                         {"com.microsoft", "DynamicQuantizeMatMul", dynamic_quantize_matmul},
-                         {"com.microsoft", "MatMulIntegerToFloat", matmul_integer_to_float},
-                         {"com.microsoft", "QLinearAdd", qlinear_add},
-                         {"com.microsoft", "QLinearMul", qlinear_mul},
-                         {"com.microsoft", "QLinearSigmoid", qlinear_sigmoid},
-                         {"kinglet", "QLinearTanh", qlinear_tanh},
-                         {"kinglet", "QLinearCelu", qlinear_celu},
-                         {"kinglet", "QLinearMish", qlinear_mish},
-                         {"kinglet", "QLinearHardSwish", qlinear_hard_swish},
-                         {"com.microsoft", "QLinearLeakyRelu", qlinear_leaky_relu},
-                         {"com.microsoft", "QLinearAveragePool", qlinear_average_pool},
-                         {"com.microsoft", "QLinearGlobalAveragePool", qlinear_global_average_pool},
-                         {"com.microsoft", "QLinearConcat", qlinear_concat},
-                         {"", "QuantizeLinear", quantize_linear},
-                         {"", "DequantizeLinear", dequantize_linear}};
-
-}  // namespace
-
-std::span<const Row> quantized_rows() { return kRows; }
 
 }  // namespace kinglet::engine::random_cases

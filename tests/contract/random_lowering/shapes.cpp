@@ -54,6 +54,8 @@ int count_of(const std::vector<int>& shape) {
   return count;
 }
 
+}  // namespace
+
 Case identity(Draw& draw) { return moving(draw, any_shape(draw, 0, 6), "%1 = Identity(%x)"); }
 Case dropout(Draw& draw) {
   Case made{.roundings = 0};
@@ -257,25 +259,5 @@ Case pad(Draw& draw) {
              .type = type});
   return made;
 }
-
-constexpr Row kRows[] = {{"", "Identity", identity},
-                         {"", "Dropout", dropout},
-                         {"", "Reshape", reshape},
-                         {"", "Flatten", flatten},
-                         {"", "Squeeze", squeeze},
-                         {"", "Unsqueeze", unsqueeze},
-                         {"", "Concat", concat},
-                         {"", "Split", split},
-                         {"", "Slice", slice},
-                         {"", "Transpose", transpose},
-                         {"kinglet", "ChannelShuffle", channel_shuffle},
-                         {"kinglet", "Rearrange", rearrange},
-                         {"", "Gather", gather},
-                         {"", "Expand", expand},
-                         {"", "Pad", pad}};
-
-}  // namespace
-
-std::span<const Row> shape_rows() { return kRows; }
 
 }  // namespace kinglet::engine::random_cases

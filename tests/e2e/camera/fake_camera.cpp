@@ -126,12 +126,16 @@ void serve(PixelFormat format) {
 Camera nv12() { return camera_of(PixelFormat::kNv12); }
 
 // The bytes of the small pictures are those of the buffers after the full ones.
-void serve_with_small() {
+void introduce_with_small() {
   Camera camera = nv12();
   camera.hello.small_width = kWidth / 2;
   camera.hello.small_height = kHeight / 2;
   say(camera.hello);
   for (std::uint32_t i = 0; i < camera.hello.all_buffers(); ++i) say_buffer(camera, i);
+}
+
+void serve_with_small() {
+  introduce_with_small();
   for (std::uint32_t i = 0;; ++i) {
     wait_for_want();
     say(frame(i % 4, i));
@@ -188,11 +192,7 @@ void with_frames(const std::vector<FrameReady>& frames) {
 
 // A lease on a buffer of the small stream alone.
 void with_small_frame() {
-  Camera camera = nv12();
-  camera.hello.small_width = kWidth / 2;
-  camera.hello.small_height = kHeight / 2;
-  say(camera.hello);
-  for (std::uint32_t i = 0; i < camera.hello.all_buffers(); ++i) say_buffer(camera, i);
+  introduce_with_small();
   wait_for_want();
   say(frame(5, 0));
   wait_for_end();

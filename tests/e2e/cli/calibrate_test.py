@@ -7,7 +7,7 @@ import sqlite3
 import unittest
 from contextlib import closing
 
-from support import DEMO, DEMO_LABELS, DEMO_RECIPE, CliTest, kinglet, main
+from support import DEMO, DEMO_LABELS, DEMO_RECIPE, CliTest, kinglet, main, sort_by_label
 
 
 class Calibrate(CliTest):
@@ -49,11 +49,7 @@ class Calibrate(CliTest):
         self.assertLess(calibrated[0]["score"], plain[0]["score"])
 
     def test_folders_are_labels_too(self):
-        with open(self.pictures / "labels.csv", encoding="utf-8") as file:
-            for row in csv.DictReader(file):
-                folder = self.folder / "by label" / row["label"]
-                folder.mkdir(parents=True, exist_ok=True)
-                shutil.copy(self.pictures / row["file"], folder)
+        sort_by_label(self.pictures, self.folder / "by label")
         by_list = self.assert_done(self.calibrate(self.pictures, "--json")).json()
         strange = self.folder / "by label" / "squirrel"
         strange.mkdir()

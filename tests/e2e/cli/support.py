@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the built kinglet and judges what it says; standard library only."""
+import csv
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -82,6 +84,15 @@ class CliTest(unittest.TestCase):
 
     def assert_folder_holds(self, *names):
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), sorted(names))
+
+
+def sort_by_label(pictures, to):
+    """The pictures that labels.csv names, in a folder a label."""
+    with open(pictures / "labels.csv", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            folder = to / row["label"]
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copy(pictures / row["file"], folder)
 
 
 def main():

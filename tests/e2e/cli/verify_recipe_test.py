@@ -5,7 +5,7 @@ import json
 import shutil
 import unittest
 
-from support import CORPUS, DEMO, HAVE_CORPUS, CliTest, kinglet, main
+from support import CORPUS, DEMO, HAVE_CORPUS, CliTest, kinglet, main, sort_by_label
 
 MISTAKES = {"channels_swapped", "range_0_1", "range_-1_1", "range_0_255", "range_imagenet", "stretched", "cropped",
             "antialias_off", "antialias_on", "exif_ignored", "layout_swapped"}
@@ -58,11 +58,7 @@ class OfTheDemonstration(CliTest):
         self.assertEqual(behind, self.assert_done(self.verify("--recipe", "--json")).json())
 
     def test_folders_are_labels_too(self):
-        with open(self.frames / "labels.csv", encoding="utf-8") as file:
-            for row in csv.DictReader(file):
-                folder = self.folder / "by label" / row["label"]
-                folder.mkdir(parents=True, exist_ok=True)
-                shutil.copy(self.frames / row["file"], folder)
+        sort_by_label(self.frames, self.folder / "by label")
         (self.folder / "by label" / "squirrel").mkdir()
         shutil.copy(self.frames / "frame_000000.png", self.folder / "by label" / "squirrel")
         command = ("verify", DEMO, "--recipe", "--images", self.folder / "by label", "--json")

@@ -3,23 +3,18 @@
 import assert from "node:assert/strict";
 import {readFileSync} from "node:fs";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, closeClean, endedVisit, openPage, openTab, picture, startDaemon} from "./support.mjs";
+import {assertAccessible, assertFits, claim, closeClean, endedVisit, openOwnersPage, openTab, picture, startDaemon} from "./support.mjs";
 
 let daemon;
-let cookie;
+let headers;
 before(async () => {
   daemon = await startDaemon();
-  const answer = await fetch(`${daemon.url}/api/v1/session`, {method: "POST", body: '{"claim": true}',
-                                                              headers: {"Content-Type": "application/json"}});
-  cookie = answer.headers.get("set-cookie").split(";")[0];
+  headers = await claim(daemon);
   await endedVisit(daemon);
 });
 
 async function ownersPage(options) {
-  const page = await openPage(daemon.url, {...options, wait: null});
-  const [name, value] = cookie.split("=");
-  await page.context().addCookies([{name, value, url: daemon.url}]);
-  await page.reload();
+  const page = await openOwnersPage(daemon, headers, options);
   await openTab(page, "settings");
   await page.locator("#restore-file").waitFor();
   return page;

@@ -144,7 +144,7 @@ test("the place is typed and the region's birds are pasted right on the card", a
   assert.equal(await place.inputValue(), "-33.87, 151.21");
   await card(page).getByLabel("Birds of your region").fill("Golden demofinch\nDodo\n");
   await card(page).getByRole("button", {name: "Save"}).last().click();
-  await card(page).getByText("1 of the model's birds · 1 names not found").waitFor();
+  await card(page).getByText("1 of the model's birds · Names not found: 1").waitFor();
   await card(page).getByText("Which ones?").click();
   await card(page).getByText("Dodo").last().waitFor();
   await assertAccessible(page, "where the feeder is, beside the same among the settings");

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import {writeFileSync} from "node:fs";
 import {join} from "node:path";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, closeClean, openPage, openTab, picture, quick, scratchFolder, startDaemon, until} from "./support.mjs";
+import {assertAccessible, assertFits, claim, closeClean, openOwnersPage, openTab, picture, quick, scratchFolder, startDaemon, until} from "./support.mjs";
 
 const labels = ["Passer domesticus (House Sparrow)", "Cyanistes caeruleus (Eurasian Blue Tit)", "Turdus merula (Eurasian Blackbird)",
                 "Parus major (Great Tit)", "Erithacus rubecula (European Robin)", "Fringilla coelebs (Common Chaffinch)",
@@ -18,16 +18,11 @@ before(async () => {
   const file = join(scratchFolder(), "labels.txt");
   writeFileSync(file, `${labels.join("\n")}\n`);
   daemon = await startDaemon({sets: [...quick, `model.labels=${file}`]});
-  const answer = await fetch(`${daemon.url}/api/v1/session`, {method: "POST", body: '{"claim": true}',
-                                                              headers: {"Content-Type": "application/json"}});
-  headers = {Cookie: answer.headers.get("set-cookie").split(";")[0], "Sec-Fetch-Site": "same-origin"};
+  headers = await claim(daemon);
 });
 
 async function ownersPage(options) {
-  const page = await openPage(daemon.url, {...options, wait: null});
-  const [name, value] = headers.Cookie.split("=");
-  await page.context().addCookies([{name, value, url: daemon.url}]);
-  await page.reload();
+  const page = await openOwnersPage(daemon, headers, options);
   await openTab(page, "settings");
   await page.locator("#settings-names textarea").waitFor();
   return page;
@@ -54,7 +49,7 @@ test("a region's list is pasted, what is not found is told, and an empty one tak
   const form = page.locator("#settings-region form");
   await form.getByRole("textbox").fill("1. House Sparrow\n2. Blue Tit\n");
   await form.getByRole("button", {name: "Save"}).click();
-  await form.getByText("1 of the model's birds · 1 names not found").waitFor();
+  await form.getByText("1 of the model's birds · Names not found: 1").waitFor();
   await form.getByText("Which ones?").click();
   await form.getByText("Blue Tit · perhaps Eurasian Blue Tit").waitFor();
   assert.equal(await form.getByRole("textbox").inputValue(), "House Sparrow\nBlue Tit\n");

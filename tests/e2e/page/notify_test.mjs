@@ -2,26 +2,20 @@
 // Why: an owner says on the page who is to get messages, tries it, and takes it back; nobody else is shown any of it.
 import assert from "node:assert/strict";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, closeClean, openPage, openTab, picture, startDaemon} from "./support.mjs";
+import {assertAccessible, assertFits, claim, closeClean, openOwnersPage, openPage, openTab, picture, startDaemon} from "./support.mjs";
 
 let daemon;
 let headers;
 before(async () => {
   daemon = await startDaemon({sets: ["source=images:/nowhere"]});  // without visits nothing is sent to anybody
-  const answer = await fetch(`${daemon.url}/api/v1/session`, {method: "POST", body: '{"claim": true}',
-                                                              headers: {"Content-Type": "application/json"}});
-  headers = {Cookie: answer.headers.get("set-cookie").split(";")[0], "Sec-Fetch-Site": "same-origin"};
+  headers = await claim(daemon);
 });
 
 const addButton = (page) => page.getByRole("button", {name: "Add a service"});
 const services = async () => (await daemon.ask("/api/v1/notify", {headers})).items;
 
 async function ownersPage(options) {
-  const page = await openPage(daemon.url, {...options, wait: null});
-  page.expected.push(/503/);  // there is no camera
-  const [name, value] = headers.Cookie.split("=");
-  await page.context().addCookies([{name, value, url: daemon.url}]);
-  await page.reload();
+  const page = await openOwnersPage(daemon, headers, {...options, expected: [/503/]});  // there is no camera
   await openTab(page, "settings");
   await addButton(page).waitFor();
   return page;

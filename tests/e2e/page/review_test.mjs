@@ -2,23 +2,18 @@
 // Why: the owner names visits right: with one tap, by keyboard, and never over somebody else's word.
 import assert from "node:assert/strict";
 import {before, test} from "node:test";
-import {assertFits, closeClean, endedVisit, openPage, openTab, picture, startDaemon, until} from "./support.mjs";
+import {assertFits, claim, closeClean, endedVisit, openOwnersPage, openPage, openTab, picture, startDaemon, until} from "./support.mjs";
 
 let daemon;
-let cookie;
+let headers;
 before(async () => {
   daemon = await startDaemon();
   await endedVisit(daemon);
-  const answer = await fetch(`${daemon.url}/api/v1/session`, {method: "POST", body: '{"claim": true}',
-                                                              headers: {"Content-Type": "application/json"}});
-  cookie = answer.headers.get("set-cookie").split(";")[0];
+  headers = await claim(daemon);
 });
 
 async function ownersPage(options) {
-  const page = await openPage(daemon.url, {tab: "visits", ...options, wait: null});
-  const [name, value] = cookie.split("=");
-  await page.context().addCookies([{name, value, url: daemon.url}]);
-  await page.reload();
+  const page = await openOwnersPage(daemon, headers, {tab: "visits", ...options});
   await page.locator("#visit-list .menu").first().waitFor();
   return page;
 }
@@ -148,7 +143,7 @@ test("what somebody else said meanwhile is not overwritten", async () => {
     if ((await ask(id)).review.verdict === "none") {
       await fetch(`${daemon.url}/api/v1/visits/${id}`, {
         method: "PATCH", body: '{"review": {"verdict": "unknown"}}',
-        headers: {"Content-Type": "application/json", "If-Match": "*", Authorization: `Bearer ${cookie.split("=")[1]}`}});
+        headers: {"Content-Type": "application/json", "If-Match": "*", ...headers}});
     }
     await route.continue();
   });

@@ -2,25 +2,20 @@
 // Why: the owner sets what may be set: sees the difference before it is kept, undoes it, and is told what is wrong where it is.
 import assert from "node:assert/strict";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, closeClean, openPage, picture, startDaemon, until} from "./support.mjs";
+import {assertAccessible, assertFits, claim, closeClean, openOwnersPage, picture, startDaemon, until} from "./support.mjs";
 
 let daemon;
 let headers;
 before(async () => {
   daemon = await startDaemon();
-  const answer = await fetch(`${daemon.url}/api/v1/session`, {method: "POST", body: '{"claim": true}',
-                                                              headers: {"Content-Type": "application/json"}});
-  headers = {Cookie: answer.headers.get("set-cookie").split(";")[0], "Sec-Fetch-Site": "same-origin"};
+  headers = await claim(daemon);
 });
 
 const key = async (name) => (await daemon.ask("/api/v1/config", {headers})).keys[name];
 const row = (page, name) => page.locator(`#settings-list [data-key="${name}"]`);
 
 async function settingsPage(options) {
-  const page = await openPage(daemon.url, {...options, tab: "settings", wait: null});
-  const [name, value] = headers.Cookie.split("=");
-  await page.context().addCookies([{name, value, url: daemon.url}]);
-  await page.reload();
+  const page = await openOwnersPage(daemon, headers, {...options, tab: "settings"});
   await page.locator("#settings-list div").first().waitFor();
   await page.locator("#settings-changed").uncheck();
   return page;
@@ -29,6 +24,12 @@ async function settingsPage(options) {
 async function open(page, name) {
   await row(page, name).getByRole("button", {name: `Change: ${name}`}).click();
   return row(page, name).locator("form");
+}
+
+// The last that is done in a form.
+async function press(form, name) {
+  await form.getByRole("button", {name}).click();
+  await form.waitFor({state: "detached"});
 }
 
 test("a number is changed with a keyboard, shown as a difference first, and undone", async () => {
@@ -58,31 +59,25 @@ test("each kind has its control, and a default is taken up again", async () => {
   const page = await settingsPage();
   let form = await open(page, "look.propose");
   await form.getByRole("combobox").selectOption("motion");
-  await form.getByRole("button", {name: "Save"}).click();
-  await form.waitFor({state: "detached"});
+  await press(form, "Save");
   form = await open(page, "gate.motion");
   await form.getByRole("checkbox").uncheck();
-  await form.getByRole("button", {name: "Save"}).click();
-  await form.waitFor({state: "detached"});
+  await press(form, "Save");
   form = await open(page, "decide.block");
   await form.getByRole("textbox").fill("Plain demothrush\n\n Golden demofinch ");
-  await form.getByRole("button", {name: "Save"}).click();
-  await form.waitFor({state: "detached"});
+  await press(form, "Save");
   form = await open(page, "decide.scores");
   await form.getByRole("textbox").fill('{"Plain demothrush": 0.9, "Golden demofinch": 0.8}');
-  await form.getByRole("button", {name: "Save"}).click();
-  await form.waitFor({state: "detached"});
+  await press(form, "Save");
   form = await open(page, "decide.scores");
   await form.getByRole("textbox").fill('{"Golden demofinch": 0.7}');
-  await form.getByRole("button", {name: "Save"}).click();
-  await form.waitFor({state: "detached"});
+  await press(form, "Save");
   assert.equal((await key("look.propose")).value, "motion");
   assert.equal((await key("gate.motion")).value, false);
   assert.deepEqual((await key("decide.block")).value, ["Plain demothrush", "Golden demofinch"]);
   assert.deepEqual((await key("decide.scores")).value, {"Golden demofinch": 0.7});
   form = await open(page, "decide.block");
-  await form.getByRole("button", {name: "Back to the default"}).click();
-  await form.waitFor({state: "detached"});
+  await press(form, "Back to the default");
   assert.equal((await key("decide.block")).source, "default");
   await closeClean(page);
 });

@@ -2,7 +2,7 @@
 // Why: a phone at home that is not this machine: the first one becomes the owner, the others are let in by a token.
 import assert from "node:assert/strict";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, closeClean, endedVisit, home, openPage, openTab, phone, picture, quick, startDaemon} from "./support.mjs";
+import {assertAccessible, assertFits, claim, closeClean, endedVisit, home, openPage, openTab, phone, picture, quick, startDaemon} from "./support.mjs";
 
 let daemon;
 let token;
@@ -95,7 +95,7 @@ test("the owner lets another phone in by a code, and has the camera look away", 
 test("with http.anonymous = read the page is whole for everybody, and no login is in the way", async () => {
   const open = await startDaemon({address: home, sets: [...quick, "http.anonymous=read"]});
   await endedVisit(open);
-  await fetch(`${open.url}/api/v1/session`, {method: "POST", body: '{"claim": true}', headers: {"Content-Type": "application/json"}});
+  await claim(open);
   const page = await openPage(open.url, {size: phone});
   for (const [tab, part] of [["birds", "#visitors img"], ["visits", "#visit-list img"], ["species", "#species-rows tr"],
                              ["device", "#health-list div"]]) {

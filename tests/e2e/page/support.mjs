@@ -106,6 +106,23 @@ export async function openPage(url, {size = phone, scheme = "light", locale = "e
   return page;
 }
 
+// The headers of who claims a device that is new.
+export async function claim(daemon) {
+  const answer = await fetch(`${daemon.url}/api/v1/session`, {method: "POST", body: '{"claim": true}',
+                                                              headers: {"Content-Type": "application/json"}});
+  return {Cookie: answer.headers.get("set-cookie").split(";")[0], "Sec-Fetch-Site": "same-origin"};
+}
+
+// The page of who has these headers. `expected`: faults that the test provokes.
+export async function openOwnersPage(daemon, headers, {expected = [], ...options} = {}) {
+  const page = await openPage(daemon.url, {...options, wait: null});
+  page.expected.push(...expected);
+  const [name, value] = headers.Cookie.split("=");
+  await page.context().addCookies([{name, value, url: daemon.url}]);
+  await page.reload();
+  return page;
+}
+
 export async function openTab(page, name) {
   await page.locator(`#tab-${name}`).click();
   await page.locator(`#panel-${name}`).waitFor();

@@ -5,7 +5,7 @@ import {copyFileSync} from "node:fs";
 import {createServer} from "node:http";
 import {join} from "node:path";
 import {after, before, test} from "node:test";
-import {closeClean, here, openPage, openTab, picture, quick, scratchFolder, startDaemon, until} from "./support.mjs";
+import {claim, closeClean, here, openPage, openTab, picture, quick, scratchFolder, startDaemon, until} from "./support.mjs";
 
 let jpeg;
 let camera;
@@ -93,9 +93,7 @@ test("a device that does not answer is told, and the page goes on when it comes 
 
 test("what is seen now ends with a pause, on a page that hears of it and on one that has to ask", async () => {
   const device = await startDaemon();
-  const claimed = await fetch(`${device.url}/api/v1/session`, {method: "POST", body: '{"claim": true}',
-                                                                headers: {"Content-Type": "application/json"}});
-  const headers = {Authorization: `Bearer ${claimed.headers.get("set-cookie").match(/kinglet=([^;]+)/)[1]}`};
+  const headers = await claim(device);
   const control = (what) => fetch(`${device.url}/api/v1/control/${what}`, {method: "POST", headers});
   const page = await openPage(device.url);
   await page.locator("#reason", {hasText: "Seen now"}).waitFor();
@@ -123,10 +121,7 @@ test("what is seen now ends with a pause, on a page that hears of it and on one 
 
 test("where nothing is looked at it is said why", async () => {
   const page = await openPage(daemon.url);
-  const claimed = await fetch(`${daemon.url}/api/v1/session`, {method: "POST", body: '{"claim": true}',
-                                                                headers: {"Content-Type": "application/json"}});
-  const token = claimed.headers.get("set-cookie").match(/kinglet=([^;]+)/)[1];
-  await fetch(`${daemon.url}/api/v1/control/pause`, {method: "POST", headers: {Authorization: `Bearer ${token}`}});
+  await fetch(`${daemon.url}/api/v1/control/pause`, {method: "POST", headers: await claim(daemon)});
   await page.locator("#name", {hasText: "Paused by the owner"}).waitFor();
   assert.equal(await page.locator("#reason").textContent(), "No answer now");
   await closeClean(page);

@@ -157,7 +157,7 @@ TEST(Replay, ClassifiesTheMovingPartWhereTheRecipeSaysSo) {
     EXPECT_EQ(visit.best_crop.width, visit.best_crop.height);
     // Where the bird was in some frame of the visit: which one was the best is not told.
     const auto shows_bird = [&](std::uint64_t index) {
-      const camera::CropRect bird = camera::draw_demo_scene(1, index, kWidth, kHeight).bird_px;
+      const CropRect bird = camera::draw_demo_scene(1, index, kWidth, kHeight).bird_px;
       const double x = bird.x + bird.width / 2.0;
       return x > visit.best_crop.x && x < visit.best_crop.x + visit.best_crop.width;
     };

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <future>
 #include <thread>
 #include <vector>
@@ -30,31 +31,29 @@ TEST(ClassifyDesk, GivesAPlaceBackWhenItIsDestroyed) {
   EXPECT_TRUE(desk.reserve());
 }
 
-TEST(ClassifyDesk, AnswersThePosterWithWhatTheAnswererWrote) {
+// What the poster hears of an answerer that does `work`.
+Result<void> post(PostedPicture& picture, const std::function<void(PostedPicture&)>& work) {
   std::promise<void> woken;
   ClassifyDesk desk(1, [&] { woken.set_value(); });
   std::jthread answerer([&] {
     woken.get_future().wait();
-    PostedPicture* picture = desk.take();
-    picture->scores = {0.25F};
-    desk.done(picture);
+    PostedPicture* taken = desk.take();
+    work(*taken);
+    desk.done(taken);
   });
+  return desk.answer(picture, SteadyClock::now() + kSoon);
+}
+
+TEST(ClassifyDesk, AnswersThePosterWithWhatTheAnswererWrote) {
   PostedPicture picture;
-  ASSERT_TRUE(desk.answer(picture, SteadyClock::now() + kSoon));
+  ASSERT_TRUE(post(picture, [](PostedPicture& taken) { taken.scores = {0.25F}; }));
   EXPECT_EQ(picture.scores, std::vector<float>{0.25F});
 }
 
 TEST(ClassifyDesk, PassesTheAnswerersErrorOn) {
-  std::promise<void> woken;
-  ClassifyDesk desk(1, [&] { woken.set_value(); });
-  std::jthread answerer([&] {
-    woken.get_future().wait();
-    PostedPicture* picture = desk.take();
-    picture->error = Error{ErrorCode::kBadData, "crop outside", {}, {}};
-    desk.done(picture);
-  });
   PostedPicture picture;
-  const Result<void> answered = desk.answer(picture, SteadyClock::now() + kSoon);
+  const Result<void> answered =
+      post(picture, [](PostedPicture& taken) { taken.error = Error{ErrorCode::kBadData, "crop outside", {}, {}}; });
   ASSERT_FALSE(answered);
   EXPECT_EQ(answered.error().message, "crop outside");
 }

@@ -64,6 +64,13 @@ class EventFeedTest : public ::testing::Test {
     feed_.start({.visits = book_, .predictions = predictions_, .figures = figures_});
     return reader;
   }
+  // The visit ends, and that is the next that is told.
+  void expect_end(const visits::Visit& visit, EventBus::Reader& reader) {
+    feed_.note(visits::VisitEvent::kEnd, visit);
+    const auto end = feed_.bus().take_one(reader, std::chrono::minutes(1));
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->type, EventType::kVisitEnd);
+  }
   std::string next(EventBus::Reader& reader) {
     const auto told = feed_.bus().take_one(reader, std::chrono::minutes(1));
     return told ? told->data : "nothing within a minute";
@@ -161,10 +168,7 @@ TEST_F(EventFeedTest, AVisitsFirstPictureIsToldOnceItCanBeHadAndNotAgain) {
       [this] { feed_.note_picture("vis_1"); });
   EXPECT_THAT(next(*reader), HasSubstr("/api/v1/visits/vis_1/crop.jpg"));
   feed_.note_picture("vis_1");
-  feed_.note(visits::VisitEvent::kEnd, visit);
-  const auto end = feed_.bus().take_one(*reader, std::chrono::minutes(1));
-  ASSERT_TRUE(end);
-  EXPECT_EQ(end->type, EventType::kVisitEnd);
+  expect_end(visit, *reader);
 }
 
 TEST_F(EventFeedTest, AVisitThatBeginsWithAPictureIsNotToldOfItAgain) {
@@ -178,10 +182,7 @@ TEST_F(EventFeedTest, AVisitThatBeginsWithAPictureIsNotToldOfItAgain) {
   feed_.note(visits::VisitEvent::kStart, visit);
   EXPECT_THAT(next(*reader), HasSubstr("crop.jpg"));
   feed_.note_picture("vis_1");
-  feed_.note(visits::VisitEvent::kEnd, visit);
-  const auto end = feed_.bus().take_one(*reader, std::chrono::minutes(1));
-  ASSERT_TRUE(end);
-  EXPECT_EQ(end->type, EventType::kVisitEnd);
+  expect_end(visit, *reader);
 }
 
 TEST_F(EventFeedTest, AVisitThatTheHistoryDoesNotKnowIsToldAsItWasNoted) {

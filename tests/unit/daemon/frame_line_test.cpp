@@ -44,8 +44,8 @@ class FrameLineTest : public ::testing::Test {
   }
 
   // The label and the part of the full picture.
-  std::pair<std::string, camera::CropRect> look_at(const camera::Image& full, const camera::Image& small,
-                                                   std::optional<Area> region = {}) {
+  std::pair<std::string, CropRect> look_at(const camera::Image& full, const camera::Image& small,
+                                           std::optional<Area> region = {}) {
     auto classifier = LineModel::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 1});
     visits::IdMaker ids(1);
     std::vector<std::string> warnings;
@@ -65,7 +65,7 @@ TEST_F(FrameLineTest, TheModelSeesTheSmallPictureAndTheCropIsOfTheFullOne) {
   const auto [label, crop] = look_at(grey(1280, 960), bird_);
   EXPECT_EQ(label, "Rufous demofinch");
   const auto alone = look_at(bird_, bird_).second;
-  EXPECT_EQ(crop, (camera::CropRect{alone.x * 4, alone.y * 4, alone.width * 4, alone.height * 4}));
+  EXPECT_EQ(crop, (CropRect{alone.x * 4, alone.y * 4, alone.width * 4, alone.height * 4}));
 }
 
 TEST_F(FrameLineTest, WhatIsCutOutIsCutOutOfTheFullPicture) {

@@ -31,6 +31,19 @@ class PoolTest : public ::testing::Test {
     return answered;
   }
 
+  // Until held_ is let go.
+  void stream(Pool& pool, int count) {
+    std::latch streaming(count);
+    for (int i = 0; i < count; ++i) {
+      EXPECT_TRUE(add(pool, at("watcher"), [this, &streaming](Pool::Seat& seat) {
+        const std::shared_ptr<void> held = seat.hold_stream();
+        streaming.count_down();
+        held_.wait();
+      }));
+    }
+    streaming.wait();
+  }
+
   std::latch held_{1};
 };
 
@@ -65,15 +78,7 @@ TEST_F(PoolTest, ABurstIsTakenAlsoWhenTheThreadsAreLateToServeIt) {
 TEST_F(PoolTest, StreamsOfOneAddressLeaveItRoomForRequests) {
   Pool pool(
       {.threads = 6, .kept = 0, .waiting = 64, .waiting_of_address = 32, .working_of_address = 6, .left_to_others = 1});
-  std::latch streaming(4);
-  for (int i = 0; i < 4; ++i) {
-    EXPECT_TRUE(add(pool, at("watcher"), [&](Pool::Seat& seat) {
-      const std::shared_ptr<void> stream = seat.hold_stream();
-      streaming.count_down();
-      held_.wait();
-    }));
-  }
-  streaming.wait();
+  stream(pool, 4);
   ask(pool, "watcher").get();
   held_.count_down();
   pool.stop();
@@ -82,15 +87,7 @@ TEST_F(PoolTest, StreamsOfOneAddressLeaveItRoomForRequests) {
 TEST_F(PoolTest, WithManyStreamsOneAddressStillLeavesThreadsToOthers) {
   Pool pool(
       {.threads = 6, .kept = 0, .waiting = 64, .waiting_of_address = 32, .working_of_address = 6, .left_to_others = 1});
-  std::latch streaming(3);
-  for (int i = 0; i < 3; ++i) {
-    EXPECT_TRUE(add(pool, at("watcher"), [&](Pool::Seat& seat) {
-      const std::shared_ptr<void> stream = seat.hold_stream();
-      streaming.count_down();
-      held_.wait();
-    }));
-  }
-  streaming.wait();
+  stream(pool, 3);
   hold(pool, "greedy", 10);
   ask(pool, "other").get();
   held_.count_down();

@@ -103,7 +103,7 @@ class UnnamedPictures : public UnnamedTracksTest {
       for (const int part : {left ? 255 : 0, 0, left ? 0 : 255}) picture_.rgb.push_back(static_cast<std::byte>(part));
     }
   }
-  void look(const camera::FrameView& view, const Track& track, camera::CropRect crop) {
+  void look(const camera::FrameView& view, const Track& track, CropRect crop) {
     Prediction prediction;
     prediction.regions[prediction.region_count++] = {.track = track.id, .crop = crop, .best_unnamed = true};
     tracks_.look(camera::Frame(view, {}, {}), prediction);

@@ -100,7 +100,7 @@ TEST_F(RegionsTest, SquaresStayInThePictureAndHaveFewSizes) {
   EXPECT_LE(sizes.all().size(), 12U);
   for (int x = 0; x < kWidth - 40; x += 13) {
     for (int side = 10; side < 400; side += 17) {
-      const camera::CropRect square = sizes.around({x, 60, 40, std::min(side, kHeight - 60)}, {0, 0, kWidth, kHeight});
+      const CropRect square = sizes.around({x, 60, 40, std::min(side, kHeight - 60)}, {0, 0, kWidth, kHeight});
       EXPECT_GE(square.x, 0);
       EXPECT_LE(square.x + square.width, kWidth);
       EXPECT_GE(square.y, 0);

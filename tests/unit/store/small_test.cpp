@@ -101,13 +101,14 @@ TEST(StoreSqlite, AStatementIsUsedAgainWithoutTheValuesOfBefore) {
 }
 
 TEST(StoreExport, FieldsAreQuotedAsRfc4180HasIt) {
-  EXPECT_EQ(csv_field("plain"), "plain");
-  EXPECT_EQ(csv_field("a,b"), "\"a,b\"");
-  EXPECT_EQ(csv_field("say \"hi\""), "\"say \"\"hi\"\"\"");
-  EXPECT_EQ(csv_field("two\nlines"), "\"two\nlines\"");
-  EXPECT_EQ(csv_field("=1+A1"), "'=1+A1");
-  EXPECT_EQ(csv_field("@x,y"), "\"'@x,y\"");
-  EXPECT_EQ(csv_field("-12.5"), "-12.5");
+  constexpr std::pair<const char*, const char*> kFields[] = {{"plain", "plain"},
+                                                             {"a,b", R"("a,b")"},
+                                                             {R"(say "hi")", R"("say ""hi""")"},
+                                                             {"two\nlines", "\"two\nlines\""},
+                                                             {"=1+A1", "'=1+A1"},
+                                                             {"@x,y", R"("'@x,y")"},
+                                                             {"-12.5", "-12.5"}};
+  for (const auto& [text, field] : kFields) EXPECT_EQ(csv_field(text), field);
 }
 
 TEST(StoreExport, HowManyThereWereAndWhereStandsBehindTheOlderColumns) {

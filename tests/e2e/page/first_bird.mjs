@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: from an installed package to the first real bird that is named, as a person with a phone has it: every tap is counted.
+// Run by cross/check-package with --first-bird, where FIRST_BIRD has what it needs to know, as JSON: the page's address, the
+// names of the birds before the camera, and when the installation began (seconds since 1970).
+import assert from "node:assert/strict";
+import {test} from "node:test";
+import {closeClean, openPage, phone, picture} from "./support.mjs";
+
+const {address, birds, begun, commands} = JSON.parse(process.env.FIRST_BIRD);
+const mostCommands = 1;
+const mostTaps = 6;
+const slow = {timeout: 300_000};  // the emulated processor of another architecture
+
+test("the first real bird is named after one command and a few taps", async () => {
+  const page = await openPage(address, {size: phone});
+  page.setDefaultTimeout(slow.timeout);
+  let taps = 0;
+  const tap = async (target) => {
+    await target.click();
+    ++taps;
+  };
+  const card = page.locator("#first-card");
+  await tap(page.locator("#claim"));
+  await tap(card.getByRole("button", {name: "Next", exact: true}));
+  const fetched = Date.now();
+  await tap(card.getByRole("button", {name: "Fetch and use: inat-birds"}));
+  await card.getByText("inat-birds names the birds now.").waitFor();
+  const answers = Date.now();
+  await tap(card.getByRole("button", {name: "Not now"}));
+  await page.locator("#name").filter({hasText: new RegExp(`^(${birds})$`)}).waitFor();
+  const seconds = Date.now() / 1000 - begun;
+  const name = await page.locator("#name").textContent();
+  await picture(page, "first-bird");
+  console.log(`first bird: ${name} after ${commands} command, ${taps} taps and ${seconds.toFixed(0)} s, of which the model `
+              + `took ${((answers - fetched) / 1000).toFixed(0)} s`);
+  assert.ok(commands <= mostCommands, `${commands} commands`);
+  assert.ok(taps <= mostTaps, `${taps} taps`);
+  await closeClean(page);
+});
