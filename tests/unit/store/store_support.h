@@ -124,4 +124,18 @@ class Lines {
     ASSERT_TRUE(checked_result) << ::kinglet::describe(checked_result.error()); \
   } while (false)
 
+// A store in a folder of its own, opened as often as a test likes.
+class StoreTest : public ::testing::Test {
+ protected:
+  void open(StoreOptions options) {
+    store_.reset();
+    store_ = std::make_unique<Store>(std::move(options));
+  }
+  void open() { open(quiet_options(folder_.path())); }
+  Store& store() { return *store_; }
+
+  ScratchFolder folder_;
+  std::unique_ptr<Store> store_;
+};
+
 }  // namespace kinglet::store
