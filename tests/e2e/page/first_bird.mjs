@@ -31,7 +31,7 @@ test("the first real bird is named after one command and a few taps", async () =
   const seconds = Date.now() / 1000 - begun;
   const name = await page.locator("#name").textContent();
   await picture(page, "first-bird");
-  console.log(`first bird: ${name} after ${commands} command, ${taps} taps and ${seconds.toFixed(0)} s, of which the model `
+  console.log(`first bird: ${name} after ${commands} command(s), ${taps} taps and ${seconds.toFixed(0)} s, of which the model `
               + `took ${((answers - fetched) / 1000).toFixed(0)} s`);
   assert.ok(commands <= mostCommands, `${commands} commands`);
   assert.ok(taps <= mostTaps, `${taps} taps`);
