@@ -58,7 +58,7 @@ constexpr std::array kUnread{
     Unread{Kind::kTensor, 12},     // TensorProto.doc_string
     Unread{Kind::kTensor, 16},     // TensorProto.metadata_props
 };
-constexpr std::uint64_t kInput = 11, kOutput = 12;  // of GraphProto
+constexpr std::uint64_t kNodeField = 1, kInput = 11, kOutput = 12;  // of GraphProto
 constexpr std::uint64_t kSparseInitializer = 15;    // of GraphProto: that there is one is all we ask
 
 void append_varint(std::string& out, std::uint64_t value) {
@@ -73,6 +73,9 @@ class Skimmer {
   Result<Skeleton> run(Kind kind) {
     Skeleton skeleton;
     KINGLET_TRY(message(kind, source_.size(), skeleton.bytes));
+    if (!keeps_all_ && nodes_ > kMaxNodes) {
+      return fail(ErrorCode::kBadData, format_text("has {} nodes, the limit is {}", nodes_, kMaxNodes));
+    }
     skeleton.payloads = std::move(payloads_);
     return skeleton;
   }
@@ -129,6 +132,11 @@ class Skimmer {
     if (++fields_ > kMaxFields) return too_many();
     const auto is_here = [&](const Unread& row) { return row.parent == kind && row.field == field; };
     if (!keeps_all_ && std::ranges::any_of(kUnread, is_here)) {
+      position_ += size;
+      return {};
+    }
+    // More than loading takes are counted only: parsed, each costs some 200 bytes.
+    if (kind == Kind::kGraph && field == kNodeField && graphs_ == 1 && ++nodes_ > kMaxNodes && !keeps_all_) {
       position_ += size;
       return {};
     }
@@ -205,6 +213,7 @@ class Skimmer {
   bool keeps_all_;
   std::uint64_t position_ = 0;
   std::uint64_t fields_ = 0;
+  std::uint64_t nodes_ = 0;  // of the outer graph
   std::array<std::byte, 65536> window_{};
   std::uint64_t window_start_ = 0;
   std::uint64_t window_size_ = 0;
