@@ -59,7 +59,7 @@ constexpr std::array kUnread{
     Unread{Kind::kTensor, 16},     // TensorProto.metadata_props
 };
 constexpr std::uint64_t kNodeField = 1, kInput = 11, kOutput = 12;  // of GraphProto
-constexpr std::uint64_t kSparseInitializer = 15;    // of GraphProto: that there is one is all we ask
+constexpr std::uint64_t kSparseInitializer = 15;                    // of GraphProto: that there is one is all we ask
 
 void append_varint(std::string& out, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(static_cast<std::uint8_t>(value) | 0x80));
