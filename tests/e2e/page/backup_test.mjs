@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import {readFileSync} from "node:fs";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, claim, closeClean, endedVisit, openOwnersPage, openTab, picture, startDaemon} from "./support.mjs";
+import {assertAccessible, assertFits, claim, closeClean, endedVisit, openPage, openTab, picture, startDaemon} from "./support.mjs";
 
 let daemon;
 let headers;
@@ -14,7 +14,7 @@ before(async () => {
 });
 
 async function ownersPage(options) {
-  const page = await openOwnersPage(daemon, headers, options);
+  const page = await openPage(daemon.url, {...options, headers, wait: null});
   await openTab(page, "settings");
   await page.locator("#restore-file").waitFor();
   return page;

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import {writeFileSync} from "node:fs";
 import {join} from "node:path";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, claim, closeClean, openOwnersPage, openTab, picture, quick, scratchFolder, startDaemon, until} from "./support.mjs";
+import {assertAccessible, assertFits, claim, closeClean, openPage, openTab, picture, quick, scratchFolder, startDaemon, until} from "./support.mjs";
 
 const labels = ["Passer domesticus (House Sparrow)", "Cyanistes caeruleus (Eurasian Blue Tit)", "Turdus merula (Eurasian Blackbird)",
                 "Parus major (Great Tit)", "Erithacus rubecula (European Robin)", "Fringilla coelebs (Common Chaffinch)",
@@ -22,7 +22,7 @@ before(async () => {
 });
 
 async function ownersPage(options) {
-  const page = await openOwnersPage(daemon, headers, options);
+  const page = await openPage(daemon.url, {...options, headers, wait: null});
   await openTab(page, "settings");
   await page.locator("#settings-names textarea").waitFor();
   return page;

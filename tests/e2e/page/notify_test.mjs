@@ -2,7 +2,7 @@
 // Why: an owner says on the page who is to get messages, tries it, and takes it back; nobody else is shown any of it.
 import assert from "node:assert/strict";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, claim, closeClean, openOwnersPage, openPage, openTab, picture, startDaemon} from "./support.mjs";
+import {assertAccessible, assertFits, claim, closeClean, openPage, openTab, picture, startDaemon} from "./support.mjs";
 
 let daemon;
 let headers;
@@ -15,7 +15,7 @@ const addButton = (page) => page.getByRole("button", {name: "Add a service"});
 const services = async () => (await daemon.ask("/api/v1/notify", {headers})).items;
 
 async function ownersPage(options) {
-  const page = await openOwnersPage(daemon, headers, {...options, expected: [/503/]});  // there is no camera
+  const page = await openPage(daemon.url, {...options, expected: [/503/], headers, wait: null});  // there is no camera
   await openTab(page, "settings");
   await addButton(page).waitFor();
   return page;

@@ -2,7 +2,7 @@
 // Why: the owner names visits right: with one tap, by keyboard, and never over somebody else's word.
 import assert from "node:assert/strict";
 import {before, test} from "node:test";
-import {assertFits, claim, closeClean, endedVisit, openOwnersPage, openPage, openTab, picture, startDaemon, until} from "./support.mjs";
+import {assertFits, claim, closeClean, endedVisit, openPage, openTab, picture, startDaemon, until} from "./support.mjs";
 
 let daemon;
 let headers;
@@ -13,7 +13,7 @@ before(async () => {
 });
 
 async function ownersPage(options) {
-  const page = await openOwnersPage(daemon, headers, {tab: "visits", ...options});
+  const page = await openPage(daemon.url, {tab: "visits", ...options, headers, wait: null});
   await page.locator("#visit-list .menu").first().waitFor();
   return page;
 }

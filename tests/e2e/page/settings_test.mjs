@@ -2,7 +2,7 @@
 // Why: the owner sets what may be set: sees the difference before it is kept, undoes it, and is told what is wrong where it is.
 import assert from "node:assert/strict";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, claim, closeClean, openOwnersPage, picture, startDaemon, until} from "./support.mjs";
+import {assertAccessible, assertFits, claim, closeClean, openPage, picture, startDaemon, until} from "./support.mjs";
 
 let daemon;
 let headers;
@@ -15,7 +15,7 @@ const key = async (name) => (await daemon.ask("/api/v1/config", {headers})).keys
 const row = (page, name) => page.locator(`#settings-list [data-key="${name}"]`);
 
 async function settingsPage(options) {
-  const page = await openOwnersPage(daemon, headers, {...options, tab: "settings"});
+  const page = await openPage(daemon.url, {...options, tab: "settings", headers, wait: null});
   await page.locator("#settings-list div").first().waitFor();
   await page.locator("#settings-changed").uncheck();
   return page;

@@ -2,7 +2,7 @@
 // Why: the owner is shown where birds come, has it looked at with one tap, or sends it away; nobody else sees it.
 import assert from "node:assert/strict";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, claim, closeClean, desk, openOwnersPage, openPage, openTab, phone, picture, startDaemon} from "./support.mjs";
+import {assertAccessible, assertFits, claim, closeClean, desk, openPage, openTab, phone, picture, startDaemon} from "./support.mjs";
 
 // A feeder takes hours to show where birds come, and the drawn scene has them everywhere: statistics as a device tells them
 // then. tests/unit/gate/suggestion_test.cpp has when.
@@ -35,7 +35,7 @@ async function suggest(page) {
 }
 
 async function ownersPage(options) {
-  const page = await openOwnersPage(daemon, headers, {...options, expected: [/503/]});
+  const page = await openPage(daemon.url, {...options, expected: [/503/], headers, wait: null});
   await suggest(page);
   await page.locator("#suggestion:not([hidden])").waitFor();
   return page;

@@ -80,15 +80,19 @@ async function theBrowser() {
   return browser;
 }
 
-// What a browser of its own shows of a `tab`: as a person has it after `wait`.
-export async function openPage(url, {size = phone, scheme = "light", locale = "en-GB", tab = "",
+// What a browser of its own shows of a `tab`: as a person has it after `wait`. `headers`: of who is signed in there.
+export async function openPage(url, {size = phone, scheme = "light", locale = "en-GB", tab = "", headers = null, expected = [],
                                      wait = "#name:not(:text-is('\u00a0'))"} = {}) {
   const context = await (await theBrowser()).newContext({viewport: size, colorScheme: scheme, locale, reducedMotion: "reduce"});
+  if (headers) {
+    const [name, value] = headers.Cookie.split("=");
+    await context.addCookies([{name, value, url}]);
+  }
   const page = await context.newPage();
   page.setDefaultTimeout(patience);
   page.faults = [];
-  // Regular expressions of what a test provokes. A browser wants the first one's header over https only.
-  page.expected = [/^error: The Cross-Origin-Opener-Policy header has been ignored/];
+  // With what a test provokes, as regular expressions. A browser wants the first one's header over https only.
+  page.expected = [/^error: The Cross-Origin-Opener-Policy header has been ignored/, ...expected];
   const fault = (text) => page.faults.push(text);
   const own = new URL(url).origin;
   page.on("console", (message) => {
@@ -113,22 +117,13 @@ export async function claim(daemon) {
   return {Cookie: answer.headers.get("set-cookie").split(";")[0], "Sec-Fetch-Site": "same-origin"};
 }
 
-// The page of who has these headers. `expected`: faults that the test provokes.
-export async function openOwnersPage(daemon, headers, {expected = [], ...options} = {}) {
-  const page = await openPage(daemon.url, {...options, wait: null});
-  page.expected.push(...expected);
-  const [name, value] = headers.Cookie.split("=");
-  await page.context().addCookies([{name, value, url: daemon.url}]);
-  await page.reload();
-  return page;
-}
-
 export async function openTab(page, name) {
   await page.locator(`#tab-${name}`).click();
   await page.locator(`#panel-${name}`).waitFor();
 }
 
 export async function closeClean(page) {
+  await page.unrouteAll({behavior: "wait"});
   const faults = page.faults.filter((fault) => !page.expected.some((allowed) => allowed.test(fault)));
   await page.context().close();
   assert.deepEqual(faults, []);
