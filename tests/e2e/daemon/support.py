@@ -125,8 +125,8 @@ class Daemon:
                 received += chunk
             return received
 
-    def until(self, condition, what):
-        deadline = time.monotonic() + PATIENCE
+    def until(self, condition, what, patience=PATIENCE):
+        deadline = time.monotonic() + patience
         while time.monotonic() < deadline:
             value = condition()
             if value:
