@@ -17,6 +17,7 @@
 #include "daemon/settings/settings.h"
 #include "engine/base/file.h"
 #include "engine/base/format.h"
+#include "engine/base/logins.h"
 #include "engine/base/text.h"
 
 namespace kinglet::cli {
@@ -83,9 +84,8 @@ void print(const Json& findings, Output& out) {
 
 // Nothing of a bundle may let anybody in: logins within addresses, tokens.
 std::string without_secrets(const std::string& text) {
-  static const std::regex login(R"((://)[^/@\s"\\]*@)");
   static const std::regex token("kgl_[A-Za-z0-9_-]{43}");
-  return std::regex_replace(std::regex_replace(text, login, "$1***@"), token, "kgl_***");
+  return std::regex_replace(without_logins(text), token, "kgl_***");
 }
 
 // Everything a helper asks for, one member a route; what could not be had, and why.

@@ -19,9 +19,9 @@ constexpr std::uint64_t kFileLimit = 1 << 20;
 constexpr std::string_view kSetPrefix = "--set ";
 // Not keys: where the camera programs lie, and variables of ./dev and the tests, which a daemon started by them
 // inherits.
-constexpr std::array<std::string_view, 6> kForeignVariables{"KINGLET_CAMERA_PROGRAM",  "KINGLET_RPICAM_PROGRAM",
-                                                            "KINGLET_CORPUS",          "KINGLET_DEBIAN_MIRROR",
-                                                            "KINGLET_DEV_ENVIRONMENT", "KINGLET_UPDATE_GOLDEN"};
+constexpr std::array<std::string_view, 7> kForeignVariables{
+    "KINGLET_CAMERA_PROGRAM", "KINGLET_RPICAM_PROGRAM",  "KINGLET_FFMPEG_PROGRAM", "KINGLET_CORPUS",
+    "KINGLET_DEBIAN_MIRROR",  "KINGLET_DEV_ENVIRONMENT", "KINGLET_UPDATE_GOLDEN"};
 
 // Where an assignment stands: in messages, and (origin) in `kinglet config show`.
 struct Place {

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "engine/base/format.h"
+#include "engine/base/logins.h"
 #include "engine/base/text.h"
 
 namespace kinglet::camera {
@@ -199,7 +200,7 @@ void ChildProcess::forward_output() {
 
 void ChildProcess::forward_line(std::string_view line) {
   if (line.empty()) return;
-  last_line_ = printable(line, kLongestLine);
+  last_line_ = without_logins(printable(line, kLongestLine));
   if (!log_) return;
   // libcamera writes its level as a word of the line. Memory that it cannot have where no camera needs it is no error:
   // one that does need it says so itself.

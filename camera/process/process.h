@@ -25,7 +25,7 @@ struct ProcessOptions {
   std::vector<std::string> arguments;  // without the program's own name
   int inherited = -1;                  // a descriptor the child gets as number 3; -1: none
   int standard_output = -1;            // where its output goes; -1: into the log, as its errors do
-  LogSink log;                         // gets "NAME: line" for each line of output; may be empty
+  LogSink log;                         // gets "NAME: line" for each line of output, without logins; may be empty
 };
 
 // The child has a process group of its own (Ctrl-C of a terminal is the parent's to answer), no input, default

@@ -62,6 +62,7 @@ struct SourceOptions {
   std::string camera_program;    // path of kinglet-camera; empty: beside this program, then PATH
   std::string rpicam_program;    // path of rpicam-vid; empty: PATH
   std::vector<std::string> rpicam_arguments;    // further ones for it
+  std::string ffmpeg_program;                   // path of ffmpeg; empty: PATH
   std::string login_file;                       // network cameras: a file with "user:password"; may be empty
   std::string certificates;                     // network cameras: a file of authorities for https; empty: the system's
   std::vector<Area> masks;                      // painted black before anyone sees a frame

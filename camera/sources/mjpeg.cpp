@@ -24,7 +24,7 @@ class MjpegSource final : public HttpSource {
 }  // namespace
 
 Result<std::unique_ptr<FrameSource>> open_mjpeg(std::string_view rest, const SourceOptions& options) {
-  const HttpSpec spec = KINGLET_TRY(parse_http_spec("mjpeg", rest, {}));
+  const AddressSpec spec = KINGLET_TRY(parse_http_address("mjpeg", rest, {}));
   HttpRequest request{.address = spec.address, .certificates = options.certificates};
   return std::make_unique<MjpegSource>(std::move(request), options, pause_of(options));
 }

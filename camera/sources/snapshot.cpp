@@ -35,7 +35,7 @@ class SnapshotSource final : public HttpSource {
 
 Result<std::unique_ptr<FrameSource>> open_snapshot(std::string_view rest, const SourceOptions& options) {
   constexpr std::string_view kKnown[] = {"fps"};
-  const HttpSpec http = KINGLET_TRY(parse_http_spec("snapshot", rest, kKnown));
+  const AddressSpec http = KINGLET_TRY(parse_http_address("snapshot", rest, kKnown));
   Spec spec;
   for (const auto& [key, value] : http.options) spec.options.push_back({key, value});
   SourceOptions wish;

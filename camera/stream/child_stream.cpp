@@ -41,6 +41,7 @@ Result<std::unique_ptr<ChildStream>> ChildStream::open(const ChildStreamOptions&
   stream->log_ = options.log;
   stream->child_ = KINGLET_TRY(ChildProcess::start({.program = options.program,
                                                     .arguments = options.arguments,
+                                                    .inherited = options.inherited,
                                                     .standard_output = writer.get(),
                                                     .log = options.log}));
   return stream;

@@ -17,6 +17,7 @@ namespace kinglet::camera {
 struct ChildStreamOptions {
   std::string program;  // a path
   std::vector<std::string> arguments;
+  int inherited = -1;      // a descriptor the program gets as number 3; -1: none
   int polite_signal = 15;  // SIGTERM; some programs put their device in order at SIGINT only
   LogSink log;
 };

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "camera/stream/address.h"
 #include "camera/stream/byte_stream.h"
 #include "camera/stream/curl_library.h"
 #include "camera/stream/stream_source.h"
@@ -21,19 +22,12 @@ namespace kinglet::camera {
 inline constexpr std::chrono::seconds kLongestRequest{10};
 
 struct HttpRequest {
-  std::string address;  // http:// or https://
-  std::string user;     // Basic or Digest, as the server asks; empty: none
-  std::string password;
+  std::string address;       // http:// or https://
+  Login login;               // Basic or Digest, as the server asks
   std::string certificates;  // a file of authorities for https; empty: the system's
   // Asks again so long after each request, for ever; nothing: once. Then a request has to end within kLongestRequest.
   std::optional<SteadyClock::duration> period;
 };
-
-// "http://host/path" for messages: without what may be secret (user, password, query).
-[[nodiscard]] std::string shown_address(std::string_view address);
-
-// A line "user:password" of a file that nobody else may read. kNotFound, kNotPermitted, kConfig: not such a line.
-[[nodiscard]] Result<void> read_login(const std::string& file, HttpRequest& request);
 
 class HttpStream final : public ByteStream {
  public:
@@ -98,13 +92,8 @@ class HttpSource : public StreamSource {
   const std::string login_file_;
 };
 
-// "http://HOST/PATH?QUERY#key=value": the address, and behind '#' (which is never sent) what kinglet is told.
-// kUsage: not such an address, a password in it, an unknown key.
-struct HttpSpec {
-  std::string address;
-  std::vector<std::pair<std::string, std::string>> options;
-};
-[[nodiscard]] Result<HttpSpec> parse_http_spec(std::string_view scheme, std::string_view rest,
-                                               std::span<const std::string_view> known);
+// The address of "SCHEME:http://HOST/PATH#key=value".
+[[nodiscard]] Result<AddressSpec> parse_http_address(std::string_view scheme, std::string_view rest,
+                                                     std::span<const std::string_view> known);
 
 }  // namespace kinglet::camera

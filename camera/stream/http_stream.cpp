@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 
-#include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 
@@ -23,34 +21,6 @@ int milliseconds_until(SteadyTime deadline) {
 }
 
 }  // namespace
-
-std::string shown_address(std::string_view address) {
-  const std::size_t scheme = address.find("://");
-  const std::size_t host = scheme == std::string_view::npos ? 0 : scheme + 3;
-  std::string_view rest = address.substr(host);
-  rest = rest.substr(0, rest.find_first_of("?#"));
-  const std::size_t at = rest.substr(0, rest.find('/')).rfind('@');
-  if (at != std::string_view::npos) rest.remove_prefix(at + 1);
-  return printable(std::string(address.substr(0, host)) + std::string(rest));
-}
-
-Result<void> read_login(const std::string& file, HttpRequest& request) {
-  const std::string text = KINGLET_TRY(read_file(file, 4096));
-  std::error_code failed;
-  const auto rights = std::filesystem::status(file, failed).permissions();
-  if (failed || (rights & std::filesystem::perms::others_all) != std::filesystem::perms::none) {
-    return fail(ErrorCode::kNotPermitted, "the file of a password may be read by others", printable(file),
-                "chmod o-rwx " + printable(file));
-  }
-  const std::string_view line = std::string_view(text).substr(0, text.find_first_of("\r\n"));
-  const std::size_t colon = line.find(':');
-  if (colon == 0 || colon == std::string_view::npos) {
-    return fail(ErrorCode::kConfig, "the file has no line user:password", printable(file));
-  }
-  request.user = line.substr(0, colon);
-  request.password = line.substr(colon + 1);
-  return {};
-}
 
 Result<std::unique_ptr<HttpStream>> HttpStream::open(const HttpRequest& request) {
   const CurlLibrary* curl = KINGLET_TRY(curl_library());
@@ -94,10 +64,10 @@ void HttpStream::set_options(const HttpRequest& request) {
   set(easy_, CURLOPT_ERRORBUFFER, error_text_.data());
   set(easy_, CURLOPT_WRITEFUNCTION, &HttpStream::receive);
   set(easy_, CURLOPT_WRITEDATA, this);
-  if (!request.user.empty()) {
+  if (!request.login.user.empty()) {
     set(easy_, CURLOPT_HTTPAUTH, CURLAUTH_BASIC | CURLAUTH_DIGEST);
-    set(easy_, CURLOPT_USERNAME, request.user.c_str());
-    set(easy_, CURLOPT_PASSWORD, request.password.c_str());
+    set(easy_, CURLOPT_USERNAME, request.login.user.c_str());
+    set(easy_, CURLOPT_PASSWORD, request.login.password.c_str());
   }
   if (!request.certificates.empty()) set(easy_, CURLOPT_CAINFO, request.certificates.c_str());
 }

@@ -21,8 +21,10 @@ class StreamSource : public FrameSource {
   static constexpr std::chrono::seconds kFirstFrame{10};
   static constexpr int kDepth = 4;
 
-  // `pause`: how long a frame may keep the next one waiting; zero: a fraction of a second.
-  StreamSource(LogSink log, SteadyClock::duration pause) : log_(std::move(log)), pause_(pause) {}
+  // `pause`: how long a frame may keep the next one waiting; zero: a fraction of a second. `first_frame`: how long the
+  // first one may take beside that.
+  StreamSource(LogSink log, SteadyClock::duration pause, std::chrono::seconds first_frame = kFirstFrame)
+      : log_(std::move(log)), pause_(pause), first_frame_(first_frame) {}
   ~StreamSource() override { stop(); }
 
   [[nodiscard]] Result<void> start() final;
@@ -48,7 +50,7 @@ class StreamSource : public FrameSource {
   [[nodiscard]] const LogSink& log() const { return log_; }
   // The first frame may be one that a slow camera has only begun.
   [[nodiscard]] std::chrono::seconds first_frame_limit() const {
-    return kFirstFrame + std::chrono::ceil<std::chrono::seconds>(2 * pause_);
+    return first_frame_ + std::chrono::ceil<std::chrono::seconds>(2 * pause_);
   }
 
  private:
@@ -65,6 +67,7 @@ class StreamSource : public FrameSource {
 
   const LogSink log_;
   const SteadyClock::duration pause_;
+  const std::chrono::seconds first_frame_;
   const std::shared_ptr<Pool> pool_ = std::make_shared<Pool>();
   std::uint64_t sequence_ = 0;
   std::uint64_t dropped_ = 0;

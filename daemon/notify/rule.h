@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "engine/base/clock.h"
-#include "engine/base/day_hours.h"
 #include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "visits/book.h"
 
 namespace kinglet::daemon::notify {

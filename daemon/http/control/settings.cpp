@@ -6,6 +6,7 @@
 
 #include "daemon/http/message/etag.h"
 #include "daemon/http/routes/routes.h"
+#include "engine/base/logins.h"
 #include "engine/base/numbers.h"
 
 namespace kinglet::daemon::http {
@@ -85,19 +86,8 @@ Reply config_reply(const SettingsDesk& desk) {
   return reply;
 }
 
-std::string without_secrets(std::string text) {
-  constexpr std::string_view kBegin = "://";
-  for (std::size_t at = text.find(kBegin); at != std::string::npos; at = text.find(kBegin, at)) {
-    at += kBegin.size();
-    const std::size_t end = text.find_first_of("/ \"'?#", at);
-    const std::size_t sign = text.substr(at, end == std::string::npos ? end : end - at).rfind('@');
-    if (sign != std::string::npos) text.replace(at, sign, "***");
-  }
-  return text;
-}
-
 std::string shown_value(std::string_view key, std::string value) {
-  value = without_secrets(std::move(value));
+  value = without_logins(std::move(value));
   const std::size_t host = value.find("://");
   if (key != "webhook.url" || host == std::string::npos) return value;
   const std::size_t end = value.find_first_of("/?#", host + 3);

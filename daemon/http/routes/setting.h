@@ -86,9 +86,8 @@ class SettingsDesk {
   [[nodiscard]] virtual std::vector<SettingsChange> history() const = 0;  // newest first
 };
 
-// Logins within addresses ("rtsp://user:password@camera/") become "***". All other secrets are in files of their own.
-[[nodiscard]] std::string without_secrets(std::string text);
-// The value of this key as anybody may see it: of a webhook's address the path is a secret as well.
+// The value of this key as anybody may see it: without logins in addresses (all other secrets are in files of their
+// own), and of a webhook's address the path is a secret as well.
 [[nodiscard]] std::string shown_value(std::string_view key, std::string value);
 
 }  // namespace kinglet::daemon::http

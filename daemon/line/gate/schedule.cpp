@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "engine/base/day_hours.h"
+#include "engine/base/units.h"
 
 namespace kinglet::daemon {
 

@@ -80,6 +80,7 @@ class SourceContract : public ::testing::TestWithParam<Subject> {
     options.frames_per_second = 200;
     options.camera_program = program("camera", "fake-kinglet-camera good");
     options.rpicam_program = program("rpicam-vid", "fake-frames yuv420p 384 180");
+    options.ffmpeg_program = program("ffmpeg", "fake-frames y4m 320 180");
     return options;
   }
 
@@ -278,6 +279,7 @@ const Subject kSubjects[] = {
     {"exec_raw", "exec:BIN/fake-frames yuv420p 320 180?format=yuv420p&size=320x180"},
     {"mjpeg", "mjpeg:HOST/stream"},
     {"snapshot", "snapshot:HOST/snapshot.jpg"},
+    {"rtsp", "rtsp://127.0.0.1/live"},
     {"libcamera", "libcamera:", false},
     {"rpicam", "rpicam:1"},
 };
@@ -307,6 +309,7 @@ TEST_P(AbsentSource, SaysSoInOneLine) {
   options.spec = GetParam().spec;
   options.camera_program = "/nowhere/kinglet-camera";
   options.rpicam_program = "/nowhere/rpicam-vid";
+  options.ffmpeg_program = "/nowhere/ffmpeg";
   auto source = open_source(options);
   Error error;
   if (source) {
@@ -339,6 +342,13 @@ const Absent kAbsent[] = {
     {"mjpeg_password", "mjpeg:http://me:secret@camera/stream", "http://camera/stream"},
     {"snapshot", "snapshot:http://127.0.0.1:9/it.jpg", "127.0.0.1"},
     {"snapshot_rate", "snapshot:http://127.0.0.1:9/it.jpg#fps=no", "fps"},
+    {"rtsp", "rtsp://camera/live", "ffmpeg"},
+    {"rtsp_no", "rtsp:http://camera/live", "rtsp:http://camera/live"},
+    {"rtsp_nothing", "rtsp://", "rtsp://"},
+    {"rtsp_space", "rtsp://camera/live main", "needs an address"},
+    {"rtsp_password", "rtsp://me:secret@camera/live", "rtsp://camera/live"},
+    {"rtsp_transport", "rtsp://camera/live#transport=pigeon", "pigeon"},
+    {"rtsp_option", "rtsp://camera/live#transprt=udp", "transprt"},
     {"libcamera", "libcamera:", "/nowhere/kinglet-camera"},
     {"rpicam", "rpicam:", "rpicam-vid"},
     {"rpicam_name", "rpicam:front", "front"},

@@ -11,7 +11,7 @@ RASPBERRY = (*DEBIAN, ("libcamera0.7", "0.7.0+rpt1-1", {"recommends": "libcamera
              ("libcamera-ipa", "0.7.0+rpt1-1", {"depends": "libcamera0.7 (>= 0.7.0+rpt1)"}),
              ("rpicam-apps", "1.11.0-1", {"depends": "libcamera0.7 (>= 0.7.0), libcamera-ipa"}))
 BUILT_FOR = ("0.4", "0.7")
-OTHERS = ("systemd", "tzdata", "libcurl4t64", "libc6")
+OTHERS = ("systemd", "tzdata", "libcurl4t64", "libc6", "ffmpeg")
 
 
 class Pairs(PackageTest):
@@ -48,6 +48,7 @@ class Pairs(PackageTest):
         has = self.assert_one_libcamera(machine)
         self.assertIn("kinglet-camera-0.4", has)
         self.assertNotIn("kinglet-camera-0.7", has)
+        self.assertIn("ffmpeg", has)  # for network cameras
 
     def test_on_raspberry_pi_os_it_is_the_one_for_libcamera_07(self):
         machine = self.machine(RASPBERRY)

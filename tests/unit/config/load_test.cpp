@@ -265,7 +265,8 @@ TEST_F(LoadTest, ReportsAllFaultsOfAllPlacesAtOnce) {
   write("kinglet.toml", "[decide]\nmin_scor = 0.5\nmin_margin = -1\n");
   write("conf.d/10.toml", "[log]\nlevel = 3\n");
   options_.environment = {"KINGLET_DECIDE__MIN_SCOR=1", "KINGLET_CORPUS=/somewhere",
-                          "KINGLET_CAMERA_PROGRAM=/somewhere", "KINGLET_RPICAM_PROGRAM=/somewhere"};
+                          "KINGLET_CAMERA_PROGRAM=/somewhere", "KINGLET_RPICAM_PROGRAM=/somewhere",
+                          "KINGLET_FFMPEG_PROGRAM=/somewhere"};
   options_.assignments = {"gate.max_fps=0", "novalue"};
   EXPECT_EQ(fault_report(),
             "kingletd: kinglet.toml:2:1: unknown key \"decide.min_scor\"\n"

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/http/routes/setting.h"
 #include "daemon/line/stats.h"
 
 namespace kinglet::daemon {
@@ -25,17 +24,6 @@ TEST(LogBook, LeavesOutWhatTheLogLeavesOut) {
   book.add(LogLevel::kWarning, "c");
   book.add(LogLevel::kError, "d");
   EXPECT_EQ(book.since({}).size(), 2U);
-}
-
-TEST(WithoutSecrets, HidesLoginsWithinAddresses) {
-  using http::without_secrets;
-  EXPECT_EQ(without_secrets("mjpeg:http://a:b@host/x"), "mjpeg:http://***@host/x");
-  EXPECT_EQ(without_secrets("exec:ffmpeg -i rtsp://u:p@ss@h:554/1 -y ftp://q:r@s"),
-            "exec:ffmpeg -i rtsp://***@h:554/1 -y ftp://***@s");
-  EXPECT_EQ(without_secrets("http://host/a@b"), "http://host/a@b");
-  EXPECT_EQ(without_secrets("http://host?x=a@b"), "http://host?x=a@b");
-  EXPECT_EQ(without_secrets("://"), "://");
-  EXPECT_EQ(without_secrets("://@"), "://***@");
 }
 
 // A feeder that is not watched at night must not look like one that hangs.

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: "rtsp://HOST/PATH": a network camera's stream, read and decoded by ffmpeg: raw frames of the size and rate asked
+// for come through its output. The login goes through a pipe, in a script of its concat demuxer
+// (https://ffmpeg.org/ffmpeg-formats.html#concat-1): arguments and environment of a program are everybody's to read.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+
+#include "camera/stream/address.h"
+#include "camera/stream/child_stream.h"
+#include "camera/stream/stream_source.h"
+#include "engine/base/file.h"
+#include "engine/base/format.h"
+#include "engine/base/text.h"
+
+namespace kinglet::camera {
+namespace {
+
+// Cameras that save bits send a picture that stands for itself every few seconds only.
+constexpr std::chrono::seconds kFirstPicture{20};
+// ffmpeg gives up a camera that says nothing for so long, and says so.
+constexpr std::chrono::seconds kSilence{8};
+// What ffmpeg's RTSP keeps of a login (libavformat/rtsp.h, RTSPState::auth), escaped, without the end of the text.
+constexpr std::size_t kLongestLogin = 127;
+constexpr std::size_t kLongestAddress = 1000;
+
+enum class Transport { kTcp, kUdp };
+
+struct Camera {
+  std::string address;
+  Transport transport = Transport::kTcp;
+};
+
+// RFC 3986, 2.1: all but the unreserved characters.
+std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view kKept = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+  std::string out;
+  for (const char c : text) {
+    out += kKept.contains(c) ? std::string(1, c) : format_text("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
+// ffmpeg's way to write any text (https://ffmpeg.org/ffmpeg-utils.html#Quoting-and-escaping).
+std::string in_quotes(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+Result<std::string> address_with(const std::string& address, const Login& login) {
+  if (login.user.empty()) return address;
+  const std::string escaped = percent_encoded(login.user) + ":" + percent_encoded(login.password);
+  if (escaped.size() > kLongestLogin) {
+    return fail(ErrorCode::kConfig, format_text("the login of {} is longer than ffmpeg takes", shown_address(address)),
+                {}, format_text("{} characters, where all but letters and digits count three", kLongestLogin));
+  }
+  const std::size_t host = address.find("://") + 3;
+  return address.substr(0, host) + escaped + "@" + address.substr(host);
+}
+
+Result<std::string> script_of(const Camera& camera, const Login& login) {
+  return format_text("file {}\noption rtsp_transport {}\noption allowed_media_types video\noption timeout {}\n",
+                     in_quotes(KINGLET_TRY(address_with(camera.address, login))),
+                     camera.transport == Transport::kTcp ? "tcp" : "udp", std::chrono::microseconds(kSilence).count());
+}
+
+// The reading end of a pipe that holds the text, and then its end.
+Result<FileDescriptor> pipe_with(const std::string& text) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail(ErrorCode::kUnavailable, "no descriptor left for ffmpeg");
+  FileDescriptor reader(ends[0]);
+  const FileDescriptor writer(ends[1]);
+  ::fcntl(writer.get(), F_SETFL, O_NONBLOCK);  // the pipe is larger than any script
+  if (::write(writer.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size())) return reader;
+  return fail(ErrorCode::kUnavailable, "cannot tell ffmpeg its camera: " + errno_text());
+}
+
+// One frame at most in each 1/rate of a second, none twice, whatever the camera's clock does; then the size, smaller
+// where the camera's is larger, with square pixels and even sides.
+std::string filters(int width, int height, double rate) {
+  std::string text;
+  if (rate > 0) text = format_text("select='not(eq(floor(t*{0}),floor(prev_selected_t*{0})))',", rate);
+  const std::string share = format_text("min(1,min({}/(iw*sar),{}/ih))", width, height);
+  return text + format_text(
+                    "setpts=N/({1}*TB),scale=w='max(2,2*trunc(iw*sar*{0}/2))':h='max(2,2*trunc(ih*{0}/2))',"
+                    "setsar=1",
+                    share, rate > 0 ? rate : 25.0);
+}
+
+// What ffmpeg says of a camera that it cannot read, as a person wants to hear it.
+struct Trouble {
+  std::string_view words;
+  std::string_view message;
+  std::string_view hint;
+};
+constexpr std::string_view kWrongLogin = "does not take the login of source.login_file";
+constexpr Trouble kNoLogin{{}, "wants a login", "source.login_file names a file with a line user:password"};
+constexpr Trouble kTroubles[] = {
+    {"returned 401 Unauthorized", kWrongLogin,
+     "is its line user:password right? After some wrong ones a camera may rest"},
+    {"returned 403 Forbidden", kWrongLogin, "may this user of the camera watch?"},
+    {"returned 404 Not Found", "has nothing at this path", "docs/sources.md has the paths of several makers"},
+    {"failed: Connection refused", "lets nobody in", "is RTSP switched on in the camera, and the port right?"},
+    {"Failed to resolve hostname", "is not known by this name", "its address in numbers needs no names"},
+    {"Connection timed out", "does not answer", "is the camera on, and in the same network?"},
+    {"failed: No route to host", "cannot be reached", "is the camera on, and in the same network?"},
+    {"failed: Network is unreachable", "cannot be reached", "has this machine a network?"},
+    {"returned 461", "does not send over TCP", "write #transport=udp behind the address"},
+    {"Error opening input files: Invalid data", "does not speak RTSP", "are host and port those of its RTSP?"},
+    {"does not contain any stream", "sends no video", "docs/sources.md has the paths of several makers"},
+    {"matches no streams", "sends no video", "docs/sources.md has the paths of several makers"},
+};
+
+// ffmpeg's frames; when it ends, what the camera did. Its words go to the log.
+class FfmpegStream final : public ByteStream {
+ public:
+  static Result<std::unique_ptr<FfmpegStream>> open(ChildStreamOptions options, const std::string& address,
+                                                    const Login& login) {
+    std::unique_ptr<FfmpegStream> stream(new FfmpegStream(address, !login.user.empty()));
+    options.log = [sink = std::move(options.log), seen = stream->seen_, query = stream->query_](LogLevel level,
+                                                                                                std::string_view text) {
+      const std::string line = without_query(std::string(text), query);
+      if (!line.contains("Impossible to open")) note(*seen, line);
+      if (sink) sink(level == LogLevel::kInfo ? LogLevel::kDebug : level, line);
+    };
+    stream->child_ = KINGLET_TRY(ChildStream::open(options));
+    return stream;
+  }
+
+  Result<std::size_t> read(std::span<std::byte> out, SteadyTime deadline) override {
+    Result<std::size_t> got = child_->read(out, deadline);
+    if (got) return got;
+    Error error{ErrorCode::kUnavailable, {}, {}, {}};
+    if (const Trouble* found = *seen_) {
+      const Trouble* trouble = found->message == kWrongLogin && !has_login_ ? &kNoLogin : found;
+      error.message = format_text("{} {}", subject_, trouble->message);
+      error.hint = trouble->hint;
+    } else if (child_->ended_well()) {
+      error.message = subject_ + " ended the stream";
+    } else {
+      error.message = format_text("{}: {}", subject_, without_query(got.error().message, query_));
+    }
+    return std::unexpected(std::move(error));
+  }
+
+  void close() override { child_->close(); }
+
+ private:
+  using Seen = std::atomic<const Trouble*>;
+
+  FfmpegStream(const std::string& address, bool has_login)
+      : subject_("camera " + shown_address(address)),
+        query_(address.substr(std::min(address.find('?'), address.size()))),
+        has_login_(has_login) {}
+
+  // Cameras that take a login there exist.
+  static std::string without_query(std::string line, const std::string& query) {
+    const std::size_t place = query.empty() ? std::string::npos : line.find(query);
+    return place == std::string::npos ? line : line.replace(place, query.size(), "?***");
+  }
+
+  static void note(Seen& seen, std::string_view line) {
+    for (const Trouble& trouble : kTroubles) {
+      const Trouble* none = nullptr;
+      if (line.contains(trouble.words)) seen.compare_exchange_strong(none, &trouble);
+    }
+  }
+
+  const std::string subject_;
+  const std::string query_;
+  const bool has_login_;
+  const std::shared_ptr<Seen> seen_ = std::make_shared<Seen>(nullptr);
+  std::unique_ptr<ChildStream> child_;
+};
+
+class RtspSource final : public StreamSource {
+ public:
+  RtspSource(Camera camera, const SourceOptions& options)
+      : StreamSource(options.log, pause_of(options), kFirstPicture),
+        camera_(std::move(camera)),
+        login_file_(options.login_file),
+        wished_program_(options.ffmpeg_program),
+        filters_(filters(options.width, options.height, options.frames_per_second)) {}
+
+  [[nodiscard]] std::string description() const override { return subject() + " via ffmpeg"; }
+
+ protected:
+  Result<std::unique_ptr<ByteStream>> open_stream() override {
+    const std::string program = find_program("ffmpeg", wished_program_, "KINGLET_FFMPEG_PROGRAM");
+    if (program.empty()) {
+      return fail(ErrorCode::kUnavailable, "ffmpeg, which reads rtsp: for kinglet, is not installed", {},
+                  "apt install ffmpeg");
+    }
+    Login login;
+    if (!login_file_.empty()) login = KINGLET_TRY(read_login(login_file_));
+    const std::string script = KINGLET_TRY(script_of(camera_, login));
+    const FileDescriptor told = KINGLET_TRY(pipe_with(script));
+    return KINGLET_TRY(FfmpegStream::open(
+        {.program = program, .arguments = arguments(), .inherited = told.get(), .log = log()}, camera_.address, login));
+  }
+
+  Result<std::unique_ptr<StreamParser>> open_parser(ByteStream& /*stream*/, SteadyTime /*deadline*/) override {
+    return make_y4m_parser({});
+  }
+
+  [[nodiscard]] std::string subject() const override { return "camera " + shown_address(camera_.address); }
+
+ private:
+  // The list of protocols is for what the camera answers as well: it can make ffmpeg open nothing else.
+  [[nodiscard]] std::vector<std::string> arguments() const {
+    const std::string protocols =
+        format_text("pipe,rtsp,rtp,tcp{}", camera_.transport == Transport::kUdp ? ",udp" : "");
+    return {"-nostdin", "-hide_banner", "-loglevel",   "error",    "-protocol_whitelist",
+            protocols,  "-f",           "concat",      "-safe",    "0",
+            "-i",       "pipe:3",       "-map",        "0:v:0",    "-vf",
+            filters_,   "-fps_mode",    "passthrough", "-pix_fmt", "yuv420p",
+            "-f",       "yuv4mpegpipe", "pipe:1"};
+  }
+
+  const Camera camera_;
+  const std::string login_file_;
+  const std::string wished_program_;
+  const std::string filters_;
+};
+
+Result<Camera> parse_camera(std::string_view rest) {
+  constexpr std::string_view kProtocols[] = {"rtsp://"};
+  constexpr std::string_view kKnown[] = {"transport"};
+  const std::string text = "rtsp:" + std::string(rest);
+  AddressSpec spec = KINGLET_TRY(
+      parse_address({.scheme = "rtsp", .protocols = kProtocols, .example = "rtsp://HOST/PATH"}, text, kKnown));
+  if (spec.address.size() > kLongestAddress) {
+    return fail(ErrorCode::kUsage, format_text("rtsp: an address of more than {} characters", kLongestAddress));
+  }
+  Camera camera{.address = std::move(spec.address)};
+  for (const auto& [key, value] : spec.options) {
+    if (value != "tcp" && value != "udp") {
+      return fail(ErrorCode::kUsage, format_text("rtsp: transport \"{}\", expected tcp or udp", printable(value, 40)));
+    }
+    camera.transport = value == "udp" ? Transport::kUdp : Transport::kTcp;
+  }
+  return camera;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FrameSource>> open_rtsp(std::string_view rest, const SourceOptions& options) {
+  return std::make_unique<RtspSource>(KINGLET_TRY(parse_camera(rest)), options);
+}
+
+}  // namespace kinglet::camera
