@@ -27,6 +27,7 @@ struct Options {
   double seconds = 0;
   bool nodes = false;
   std::string against;
+  bool half = false;
 };
 
 struct NodeTime {
@@ -246,7 +247,7 @@ void print_duel(const Duel& duel, const Options& options, Output& out) {
 }
 
 Result<int> bench_against(const Options& options, Output& out) {
-  const engine::SessionOptions session_options{.threads = thread_count(options.model)};
+  const engine::SessionOptions session_options{.threads = thread_count(options.model), .half = options.half};
   engine::Session model = KINGLET_TRY(engine::Session::open(options.model.model, session_options));
   engine::Session against = KINGLET_TRY(engine::Session::open(options.against, session_options));
   for (engine::Session* session : {&model, &against}) {
@@ -262,7 +263,8 @@ Result<int> bench(const Options& options, Output& out) {
   Measured measured;
   SteadyTime start = SteadyClock::now();
   engine::Session session = KINGLET_TRY(engine::Session::open(
-      options.model.model, {.threads = thread_count(options.model), .time_nodes = options.nodes}));
+      options.model.model,
+      {.threads = thread_count(options.model), .time_nodes = options.nodes, .half = options.half}));
   measured.load_ms = ms_since(start);
   KINGLET_TRY(fill_inputs(session));
   start = SteadyClock::now();
@@ -296,6 +298,8 @@ Body bench_command(CLI::App& app) {
                       ->check(CLI::Range(0.1, 3600.0))
                       ->excludes(runs)
                       ->option_text("S");
+  app.add_flag("--float16", options->half,
+               "compute in float16, where the processor has its arithmetic (Raspberry Pi 5)");
   auto* nodes = app.add_flag("--nodes", options->nodes, "time every step of the plan (a few percent slower)");
   app.add_option("--against", options->against, "measure this model, too, in turns, and give the ratio")
       ->type_name("FILE")

@@ -43,6 +43,7 @@ struct Facts {
   std::optional<engine::FoundLabels> labels;
   std::optional<PlanInfo> plan;
   std::string no_plan;                      // why there is none
+  engine::ChosenPrecision precision;        // of a plan
   Result<engine::OutputMeaning> output;     // or why it is no classifier
   std::vector<engine::FloatNode> in_float;  // of a quantised model
 };
@@ -51,9 +52,15 @@ struct Facts {
 struct Segment {
   std::string backend;
   std::optional<engine::KernelInfo> kernel;
-  std::size_t nodes = 0;
+  std::size_t nodes = 0, halves = 0;  // of these in float16
   std::int64_t macs = 0;
   std::string first, last;
+
+  [[nodiscard]] std::string by() const {
+    if (kernel) return kernel->name;
+    if (halves == 0) return backend;
+    return halves == nodes ? backend + ", float16" : format_text("{}, {} in float16", backend, halves);
+  }
 };
 
 std::string megabytes(std::size_t bytes) { return format_text("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
@@ -66,6 +73,7 @@ std::vector<Segment> segments_of(const PlanInfo& plan) {
     segment.backend = step.backend;
     segment.kernel = step.kernel;
     segment.macs += step.macs;
+    segment.halves += step.half ? 1 : 0;
     if (segment.nodes++ == 0) segment.first = step.name;
     segment.last = step.name;
   }
@@ -89,13 +97,22 @@ Result<std::vector<engine::FloatNode>> float_nodes_of(Graph graph) {
   return engine::nodes_in_float(graph);
 }
 
+// Of a picture model; another one is shown as float32 computes it.
+engine::ChosenPrecision precision_for(const ModelOptions& options) {
+  const engine::PictureModelOptions pictures = options.of_pictures();
+  if (const auto settled = engine::settled_precision(pictures.precision)) return *settled;
+  const auto model = engine::PictureModel::open(pictures, {.threads = thread_count(options)});
+  return model ? model->precision() : engine::ChosenPrecision{.reason = "no picture model to try float16 with"};
+}
+
 Result<Facts> collect(const Options& options) {
   Facts facts{.file = KINGLET_TRY(engine::open_model(options.model.model)), .output = {}};
   facts.size = engine::size_of(facts.file.graph);
   facts.recipe = KINGLET_TRY(recipe_of(options.model.of_pictures(), facts.file.graph.metadata));
   facts.labels = KINGLET_TRY(labels_of(options.model.of_pictures(), facts.file.graph.metadata));
+  facts.precision = precision_for(options.model);
   const Result<engine::Session> session =
-      engine::Session::create(facts.file.graph, {.threads = thread_count(options.model)});
+      engine::Session::create(facts.file.graph, {.threads = thread_count(options.model), .half = facts.precision.half});
   facts.output =
       output_of(options.model.of_pictures(),
                 session ? session->output_forms() : engine::output_forms(facts.file.graph, engine::kLevelRules),
@@ -135,6 +152,7 @@ Json nodes_json(const PlanInfo& plan) {
     nodes.push_back({{"name", step.name},
                      {"operator", step.op_type},
                      {"backend", step.backend},
+                     {"float16", step.half},
                      {"segment", step.segment},
                      {"output_shape", step.output_shape},
                      {"macs", step.macs}});
@@ -148,6 +166,7 @@ Json segments_json(const PlanInfo& plan) {
     out.push_back({{"backend", segment.backend},
                    {"kernel", kernel_json(segment.kernel)},
                    {"nodes", segment.nodes},
+                   {"float16_nodes", segment.halves},
                    {"macs", segment.macs},
                    {"first", segment.first},
                    {"last", segment.last}});
@@ -172,6 +191,8 @@ Json plan_json(const Facts& facts, const Options& options) {
            {"transposes", plan.transposes},
            {"macs", plan.macs},
            {"xnnpack_mac_ratio", plan.xnnpack_mac_ratio},
+           {"float16_mac_ratio", plan.half_mac_ratio},
+           {"precision", {{"used", facts.precision.name()}, {"reason", facts.precision.reason}}},
            {"weight_bytes", plan.weight_bytes},
            {"arena_bytes", plan.arena_bytes},
            {"fallback_nodes", plan.fallback_nodes},
@@ -247,6 +268,7 @@ void add_plan_lines(const Facts& facts, Lines& lines) {
                           plan.nodes_after_passes, plan.segments, plan.segments == 1 ? "" : "s", plan.transposes));
   lines.emplace_back("work", format_text("{:.1f} million multiply-adds, {:.1f} % of them by XNNPACK",
                                          static_cast<double>(plan.macs) / 1e6, 100 * plan.xnnpack_mac_ratio));
+  lines.emplace_back("precision", format_text("{}: {}", facts.precision.name(), facts.precision.reason));
   lines.emplace_back("memory", format_text("weights {}, arena {} (inputs, outputs and values between operators)",
                                            human_bytes(plan.weight_bytes), human_bytes(plan.arena_bytes)));
   lines.emplace_back("fallback", plan.fallback_nodes.empty()
@@ -295,10 +317,10 @@ void print_plan(const Facts& facts, const Options& options, Output& out) {
     for (std::size_t i = 0; i < segments.size(); ++i) {
       const Segment& segment = segments[i];
       const auto& kernel = segment.kernel;
-      table.add({std::to_string(i), kernel ? kernel->name : segment.backend,
-                 kernel ? format_text("{:.2f}", kernel->cost) : "", kernel ? megabytes(kernel->packed_bytes) : "",
-                 std::to_string(segment.nodes), segment.macs > 0 ? grouped(segment.macs) : "",
-                 printable(segment.first, 50), segment.nodes > 1 ? printable(segment.last, 50) : ""});
+      table.add({std::to_string(i), segment.by(), kernel ? format_text("{:.2f}", kernel->cost) : "",
+                 kernel ? megabytes(kernel->packed_bytes) : "", std::to_string(segment.nodes),
+                 segment.macs > 0 ? grouped(segment.macs) : "", printable(segment.first, 50),
+                 segment.nodes > 1 ? printable(segment.last, 50) : ""});
     }
     out.print("\n" + table.text(out));
   }
@@ -316,8 +338,8 @@ void print_plan(const Facts& facts, const Options& options, Output& out) {
   if (!options.shapes) return;
   Table nodes({"NODE", "OPERATOR", "BY", ">SEGMENT", "OUTPUT", ">MULTIPLY-ADDS"});
   for (const engine::StepInfo& step : plan.steps) {
-    nodes.add({printable(step.name, 50), step.op_type, step.backend, std::to_string(step.segment), step.output_shape,
-               step.macs > 0 ? grouped(step.macs) : ""});
+    nodes.add({printable(step.name, 50), step.op_type, step.half ? step.backend + ", float16" : step.backend,
+               std::to_string(step.segment), step.output_shape, step.macs > 0 ? grouped(step.macs) : ""});
   }
   out.print("\n" + nodes.text(out));
 }

@@ -29,6 +29,10 @@ void add_picture_options(CLI::App& app, ModelOptions& options) {
       ->type_name("FILE");
   app.add_option("--scores", options.scores, "the output that has the scores (default: the one that fits the labels)")
       ->option_text("OUTPUT");
+  app.add_option("--precision", options.precision,
+                 "what the model is computed with: auto (default), float32, or float16 where the processor has it")
+      ->check(CLI::IsMember({"auto", "float32", "float16"}))
+      ->option_text("P");
   add_threads_option(app, options);
 }
 

@@ -14,17 +14,23 @@ struct ModelOptions {
   std::string labels;
   std::string recipe;
   std::string scores;  // the output that has them; empty: engine::decide_output chooses
-  int threads = 0;     // 0: cores minus one, 1 to 4
+  std::string precision = "auto";
+  int threads = 0;  // 0: cores minus one, 1 to 4
 
   // The same as the engine asks for it.
   [[nodiscard]] engine::PictureModelOptions of_pictures() const {
-    return {.model = model, .labels = labels, .recipe = recipe, .output = scores};
+    return {.model = model,
+            .labels = labels,
+            .recipe = recipe,
+            .output = scores,
+            .precision = engine::precision_of(precision).value_or(engine::Precision::kAuto)};
   }
 };
 void add_model_argument(CLI::App& app, ModelOptions& options);
 void add_threads_option(CLI::App& app, ModelOptions& options);
 void add_labels_option(CLI::App& app, ModelOptions& options);
-void add_picture_options(CLI::App& app, ModelOptions& options);  // --labels, --recipe, --scores, --threads
+// --labels, --recipe, --scores, --precision, --threads
+void add_picture_options(CLI::App& app, ModelOptions& options);
 [[nodiscard]] int thread_count(const ModelOptions& options);
 
 }  // namespace kinglet::cli

@@ -136,6 +136,7 @@ Result<std::vector<engine::NamedInputs>> load_pictures(const Options& options, O
   }
   ModelOptions model;
   model.model = options.model;
+  model.precision = "float32";
   PicturePipeline pipeline = KINGLET_TRY(PicturePipeline::open(model, out));
   for (const std::string& name : names) {
     pictures.push_back({.name = name, .tensors = {KINGLET_TRY(prepared_picture(pipeline, name))}});

@@ -21,6 +21,9 @@ void note_guesses(const engine::PictureModel& model, const std::string& file, Ou
         format_text("no recipe: pixels {}; use --recipe (a preset or a file), or put {}.recipe.json beside the model",
                     model.input().type == engine::DataType::kF32 ? "are divided by 255" : "go in as they are", stem));
   }
+  if (model.precision().refused) {
+    out.note(format_text("computed in float32: {}", model.precision().reason));
+  }
   if (!model.output().has_scores) out.note("the model names a class and gives no score: it is shown as 1");
   if (model.labels_origin().empty()) {
     out.note(format_text("no labels: classes are shown by number; use --labels, or put {}.labels.txt beside the model",

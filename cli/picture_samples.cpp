@@ -61,7 +61,9 @@ Result<engine::Tensor> prepared_picture(PicturePipeline& pipeline, const std::st
 Result<PictureSamples> open_picture_samples(const ModelOptions& model, const std::string& where, std::size_t most,
                                             Output& out) {
   PictureSamples result;
-  result.pipeline = std::make_unique<PicturePipeline>(KINGLET_TRY(PicturePipeline::open(model, out)));
+  ModelOptions exact = model;
+  exact.precision = "float32";
+  result.pipeline = std::make_unique<PicturePipeline>(KINGLET_TRY(PicturePipeline::open(exact, out)));
   const visits::Taxa taxa = KINGLET_TRY(visits::Taxa::make(result.pipeline->model().labels()));
   const std::vector<Picture> all = KINGLET_TRY(find_pictures(where, most));
   std::vector<Picture> sound;

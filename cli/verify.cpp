@@ -140,10 +140,12 @@ Result<Difference> compare_on_random(const Options& options) {
 }
 
 Result<Difference> compare_on_images(const Options& options, Output& out) {
-  ModelOptions second = options.a;
+  ModelOptions first = options.a;
+  first.precision = "float32";
+  ModelOptions second = first;
   second.model = options.b;
   const std::vector<std::string> pictures = KINGLET_TRY(expand_pictures(options.images));
-  PicturePipeline a = KINGLET_TRY(PicturePipeline::open(options.a, out));
+  PicturePipeline a = KINGLET_TRY(PicturePipeline::open(first, out));
   PicturePipeline b = KINGLET_TRY(PicturePipeline::open(second, out));
   KINGLET_TRY(check_same_border(a.model().session().outputs(), b.model().session().outputs(), "output"));
   Difference difference;

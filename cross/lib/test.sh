@@ -67,7 +67,7 @@ build_for_tests() {
     build_tiers asan bytes camera daemon
     build_tiers tsan threads camera daemon
   fi
-  [[ $tier != arm64 && (-n $tier || -z $(arm64_compiler)) ]] || build_tiers arm64-tests board
+  [[ $tier != arm64 && (-n $tier || -z $(arm64_compiler)) ]] || build_tiers arm64-tests board half
   [[ -z $all && $tier != package && $tier != emulation ]] || build_preset arm64
 }
 
@@ -105,7 +105,7 @@ run_tests() {
   set +e
   # More at once than there are cores: three quarters of the time of a run are tests that wait for a clock or a camera.
   ctest --test-dir "$folder" -j "$(($(job_count) * 3))" --output-on-failure --no-tests=error --output-junit "$folder/junit.xml" "$@" \
-    </dev/null 2>&1 | "$repository/cross/test-summary.py" "$folder/junit.xml" "$folder"/junit-{asan,tsan,arm64-tests}.xml
+    </dev/null 2>&1 | "$repository/cross/test-summary.py" "$folder/junit.xml" "$folder"/junit-{asan,tsan,arm64-tests,arm64-tests-cortex-a76}.xml
   status=${PIPESTATUS[0]}
   if ((status != 0)) && ! grep -q '<testcase' "$folder/junit.xml" 2>/dev/null; then
     fail 64 "test: no test has such a name" "whole names or parts of them, as a run prints them: Outbox, e2e.daemon.events_test"

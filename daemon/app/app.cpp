@@ -42,6 +42,7 @@ Result<KeeperOptions> keeper_options(const config::Config& config, const fs::pat
                         .configured_path = config.model.path.string(),
                         .configured = {},
                         .tables = name_tables(config),
+                        .precision = model_precision(config),
                         .threads = config.inference.threads,
                         .pool = pool,
                         .prover = std::make_shared<ModelProver>(ProverOptions{.state_folder = state_folder}),
@@ -49,6 +50,7 @@ Result<KeeperOptions> keeper_options(const config::Config& config, const fs::pat
   if (auto configured = line_model_options(config)) {
     options.configured = std::move(*configured);
     options.configured->pool = pool;
+    options.configured->state_folder = state_folder;
   }
   return options;
 }
@@ -65,6 +67,7 @@ Result<LineModel> open_classifier(const config::Config& config, const KeeperOpti
   }
   LineModelOptions options = KINGLET_TRY(line_model_options(config));
   options.pool = keeper.pool;
+  options.state_folder = keeper.state_folder;
   return keeper.prover->open(options, {});
 }
 
@@ -161,6 +164,8 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
                                      (facts.load_time + facts.warmup_time).count()));
     log(LogLevel::kInfo, format_text("scores: output \"{}\" is {} ({})", printable(facts.output.name, 60),
                                      to_string(facts.output.meaning), facts.output.decided_by));
+    log(facts.precision.refused ? LogLevel::kWarning : LogLevel::kInfo,
+        format_text("computed in {}: {}", facts.precision.name(), facts.precision.reason));
     if (!facts.output.has_scores) {
       log(LogLevel::kWarning, "the model names a class and gives no score: every answer counts as 1");
     }

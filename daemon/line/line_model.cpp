@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "camera/preprocess/geometry.h"
+#include "daemon/line/trial_pictures.h"
 #include "engine/base/check.h"
 #include "engine/session/model.h"
 
@@ -28,6 +29,8 @@ ModelFacts facts_of(const engine::PictureModel& model, const LineModelOptions& o
                    .recipe = model.recipe(),
                    .recipe_found = !model.recipe_origin().empty(),
                    .output = model.output(),
+                   .wished_precision = options.precision,
+                   .precision = model.precision(),
                    .plan = session.plan(),
                    .threads = options.threads};
   std::error_code ignored;
@@ -44,8 +47,14 @@ LineModel::LineModel(engine::PictureModel model)
 
 Result<LineModel> LineModel::open(const LineModelOptions& options) {
   const SteadyTime start = SteadyClock::now();
+  const bool looks_for_pictures = !options.state_folder.empty() && !engine::settled_precision(options.precision);
   LineModel model(KINGLET_TRY(engine::PictureModel::open(
-      {.model = options.model, .labels = options.labels, .recipe = options.recipe, .output = options.output},
+      {.model = options.model,
+       .labels = options.labels,
+       .recipe = options.recipe,
+       .output = options.output,
+       .precision = options.precision,
+       .pictures = looks_for_pictures ? stored_trial_pictures(options.state_folder) : engine::TrialPictures{}},
       {.threads = options.threads, .pool = options.pool})));
   ModelFacts facts = facts_of(model.model_, options);
   if (facts.digest.empty()) facts.digest = KINGLET_TRY(engine::file_digest(options.model));

@@ -22,8 +22,10 @@ struct LineModelOptions {
   std::filesystem::path recipe;  // empty: as engine::find_recipe
   visits::TableFiles tables;     // of species, and of common names
   std::string output;            // the one that has the scores; empty: engine::decide_output chooses
-  std::string name;              // empty: the file's stem
-  std::string digest;            // of the model file, where it is known; empty: it is computed
+  engine::Precision precision = engine::Precision::kAuto;
+  std::filesystem::path state_folder = {};  // pictures to try it with may lie there; empty: none
+  std::string name;                         // empty: the file's stem
+  std::string digest;                       // of the model file, where it is known; empty: it is computed
   int threads = 1;
   std::shared_ptr<const engine::ThreadPool> pool;  // of those threads; empty: one of its own
   bool demonstration = false;                      // kinglet's own demonstration model

@@ -10,6 +10,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/picture/precision.h"
 #include "engine/recipe/labels.h"
 #include "engine/recipe/output_meaning.h"
 #include "engine/recipe/recipe.h"
@@ -36,6 +37,8 @@ struct ModelFacts {
   engine::Recipe recipe;
   bool recipe_found = false;  // false: the default recipe, which may be wrong for this model
   engine::OutputMeaning output;
+  engine::Precision wished_precision = engine::Precision::kAuto;
+  engine::ChosenPrecision precision;
   engine::PlanInfo plan;
   int threads = 1;
   Milliseconds load_time{};

@@ -36,6 +36,8 @@ Result<std::optional<LineModelOptions>> chosen_model(const KeeperOptions& option
   if (!choice || choice->configured != options.configured_path) return std::nullopt;
   return LineModelOptions{.model = options.folder / choice->file,
                           .tables = options.tables,
+                          .precision = options.precision,
+                          .state_folder = options.state_folder,
                           .threads = options.threads,
                           .pool = options.pool};
 }
@@ -131,7 +133,12 @@ std::vector<ModelFile> ModelKeeper::files() const {
 
 LineModelOptions ModelKeeper::options_for(const fs::path& path) const {
   if (is_configured(path)) return *options_.configured;
-  return {.model = path, .tables = options_.tables, .threads = options_.threads, .pool = options_.pool};
+  return {.model = path,
+          .tables = options_.tables,
+          .precision = options_.precision,
+          .state_folder = options_.state_folder,
+          .threads = options_.threads,
+          .pool = options_.pool};
 }
 
 std::vector<KnownModel> ModelKeeper::list() {

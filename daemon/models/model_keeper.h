@@ -32,6 +32,7 @@ struct KeeperOptions {
   std::string configured_path;                 // model.path as the configuration has it
   std::optional<LineModelOptions> configured;  // the model of the configuration, if it names one
   visits::TableFiles tables;                   // of names, for all models
+  engine::Precision precision = engine::Precision::kAuto;
   int threads = 1;
   std::shared_ptr<const engine::ThreadPool> pool;  // of those threads, for all models; empty: each its own
   std::shared_ptr<ModelProver> prover;             // never empty; of the thread "models" once it has started

@@ -101,12 +101,17 @@ Result<store::StoreOptions> store_options(const config::Config& config, LogSink 
   return options;
 }
 
+engine::Precision model_precision(const config::Config& config) {
+  return engine::precision_of(config.model.precision).value_or(engine::Precision::kAuto);
+}
+
 Result<LineModelOptions> line_model_options(const config::Config& config) {
   LineModelOptions options{.model = config.model.path,
                            .labels = config.model.labels,
                            .recipe = config.model.recipe,
                            .tables = name_tables(config),
                            .output = config.model.output,
+                           .precision = model_precision(config),
                            .name = config.model.name,
                            .threads = config.inference.threads};
   options.tables.species = config.model.species;

@@ -109,7 +109,8 @@ PictureModel::PictureModel(Session session, PictureInput input, FoundRecipe reci
       reader_(session_, std::move(output)),
       scores_(labels_.labels.size()) {}
 
-Result<PictureModel> PictureModel::open(const PictureModelOptions& options, const SessionOptions& how) {
+Result<PictureModel> PictureModel::open_as(const PictureModelOptions& options, SessionOptions how, bool half) {
+  how.half = half;
   Session session = KINGLET_TRY(Session::open(options.model, how));
   PictureInput input = KINGLET_TRY(picture_input(session, options.model));
   FoundRecipe recipe = KINGLET_TRY(recipe_of(options, session.metadata()));
@@ -134,5 +135,7 @@ Result<std::span<const float>> PictureModel::finite_scores() const {
   KINGLET_TRY(read_);
   return std::span<const float>(scores_);
 }
+
+Result<void> PictureModel::read_numbers(std::span<float> numbers) { return reader_.read_numbers(session_, numbers); }
 
 }  // namespace kinglet::engine

@@ -3,13 +3,16 @@
 // labels, scores. The daemon and the tool open models here and nowhere else: the one runs what the other shows.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/picture/precision.h"
 #include "engine/picture/score_reader.h"
 #include "engine/recipe/labels.h"
 #include "engine/recipe/picture_input.h"
@@ -18,12 +21,20 @@
 
 namespace kinglet::engine {
 
+// Pictures to try a precision with: `fill` prepares number `index` as the recipe says into the input.
+struct TrialPictures {
+  std::size_t count = 0;
+  std::function<Result<void>(std::size_t index, const Recipe& recipe, const PictureInput& input)> fill;
+};
+
 // A model file, and what a person said of it. Empty: what lies beside it or in it, or what its graph says.
 struct PictureModelOptions {
   std::filesystem::path model;
   std::filesystem::path labels;
   std::filesystem::path recipe;  // a file, or the name of a preset
   std::string output;            // the one that has the scores
+  Precision precision = Precision::kAuto;
+  TrialPictures pictures = {};  // none: made ones (made_pictures.h)
 };
 
 struct FoundRecipe {
@@ -38,11 +49,16 @@ struct FoundRecipe {
 [[nodiscard]] Result<OutputMeaning> output_of(const PictureModelOptions& options, std::span<const OutputForm> forms,
                                               const Recipe& recipe, const std::optional<FoundLabels>& labels);
 
+// What needs no model to be chosen: what is wished, or all that this processor has. Nothing: a model has to be opened.
+[[nodiscard]] std::optional<ChosenPrecision> settled_precision(Precision wished);
+
 // Thread-bound, as its session.
 class PictureModel {
  public:
   // Errors as of Session::open and those above; kBadData for a model whose input is no picture, and for a label count
-  // that does not fit.
+  // that does not fit. What it is computed with is chosen by options.precision, whatever `how` says; kAuto loads the
+  // model twice where float16 may do, one after the other, and runs some pictures. Float16 that cannot be had is
+  // float32 with a reason, and no error.
   [[nodiscard]] static Result<PictureModel> open(const PictureModelOptions& options, const SessionOptions& how);
 
   [[nodiscard]] Session& session() { return session_; }
@@ -56,6 +72,7 @@ class PictureModel {
   [[nodiscard]] const Labels& labels() const { return labels_.labels; }
   [[nodiscard]] const std::string& labels_origin() const { return labels_.origin; }  // empty: they are numbers
   [[nodiscard]] const OutputMeaning& output() const { return reader_.meaning(); }
+  [[nodiscard]] const ChosenPrecision& precision() const { return precision_; }
   [[nodiscard]] ScoreNature score_nature() const { return output().nature(recipe().temperature); }
 
   // Answers what is in input(), and reads the scores. kInternal when the backend fails. Allocates nothing.
@@ -64,8 +81,14 @@ class PictureModel {
   [[nodiscard]] std::span<const float> scores() const { return scores_; }
   // The same; kBadData with what is wrong when they are not all finite.
   [[nodiscard]] Result<std::span<const float>> finite_scores() const;
+  // The newest run as the model gives it, one number a class.
+  [[nodiscard]] Result<void> read_numbers(std::span<float> numbers);
 
  private:
+  [[nodiscard]] static Result<PictureModel> open_as(const PictureModelOptions& options, SessionOptions how, bool half);
+  [[nodiscard]] static Result<PictureModel> open_by_trial(const PictureModelOptions& options,
+                                                          const SessionOptions& how);
+  [[nodiscard]] PictureModel with(ChosenPrecision precision) &&;
   PictureModel(Session session, PictureInput input, FoundRecipe recipe, FoundLabels labels, OutputMeaning output);
 
   Session session_;
@@ -73,6 +96,7 @@ class PictureModel {
   FoundRecipe recipe_;
   FoundLabels labels_;
   ScoreReader reader_;
+  ChosenPrecision precision_;
   std::vector<float> scores_;
   Result<void> read_;
 };

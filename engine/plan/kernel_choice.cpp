@@ -35,12 +35,11 @@ bool is_nhwc(const Graph& graph, const Layouts& layouts, ValueId value) {
 }  // namespace
 
 std::optional<ChosenKernel> choose_kernel(const kernels::Work& work, const KernelWishes& wishes) {
-  constexpr double kCostOfXnnpack = 1;
   std::optional<ChosenKernel> best, best_forced;
   for (const kernels::KernelRow* row : kernels::all_kernels()) {
     const bool forced = wishes.forced.contains(std::string(row->name));
     const std::optional<kernels::Offer> offer = forced || wishes.own ? row->offer(work) : std::nullopt;
-    if (!offer || (!forced && offer->cost >= kCostOfXnnpack)) continue;
+    if (!offer || (!forced && offer->cost >= wishes.cost_of_xnnpack)) continue;
     std::optional<ChosenKernel>& least = forced ? best_forced : best;
     if (!least || offer->cost < least->offer.cost) least = {.row = row, .offer = *offer};
   }

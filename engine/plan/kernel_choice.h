@@ -18,6 +18,7 @@ namespace kinglet::engine {
 struct KernelWishes {
   bool own = true;               // where this processor has quicker ones than XNNPACK
   std::set<std::string> forced;  // by name: wherever they can, whatever they cost
+  double cost_of_xnnpack = 1;    // of what it computes with; kernels cost in times of its f32
   // What all kernels of a plan may keep of weights, and one of them write beside; what does not fit is XNNPACK's.
   std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
 };

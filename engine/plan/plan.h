@@ -25,6 +25,9 @@ namespace kinglet::engine {
 struct PlanOptions {
   std::set<std::string> disabled_lowerings;  // operator types that run by evaluate
   std::set<NodeId> refused;                  // nodes the backend turned down after all
+  bool half = false;                         // compute in float16 what XNNPACK has a form for
+  bool half_everywhere = false;              // also where the conversions cost more (tests)
+  std::set<NodeId> refused_halves = {};      // as refused, in float16
   KernelWishes kernels;
 };
 
@@ -32,6 +35,7 @@ struct Step {
   bool lowered = false;                // to XNNPACK
   std::optional<ChosenKernel> kernel;  // of kinglet's own; neither: evaluate
   std::vector<NodeId> nodes;           // in the order of the graph; one by evaluate, one or what a kernel ends with
+  std::set<NodeId> halves = {};        // those of them that XNNPACK computes in float16
   std::vector<ValueId> inputs;         // read from outside, each once, no constants
   std::vector<ValueId> outputs;        // read outside, or read by nobody
 };

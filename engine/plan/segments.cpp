@@ -13,10 +13,13 @@ namespace {
 
 using xnn::SubgraphBuilder;
 
-Result<bool> lower_node(SubgraphBuilder& builder, const Graph& graph, NodeId id) {
+// Twice the numbers in a register, in times of f32.
+constexpr double kCostOfHalves = 0.5;
+
+Result<bool> lower_node(SubgraphBuilder& builder, const Graph& graph, NodeId id, xnn::Floats floats) {
   const Node& node = graph.node(id);
   const Op* op = find_op(node.domain, node.op_type);
-  builder.begin_node(id);
+  builder.begin_node(id, floats);
   const bool taken = KINGLET_TRY(op->lower(builder, graph, id));
   if (taken) KINGLET_TRY(builder.end_node());
   return taken;
@@ -29,15 +32,30 @@ std::string refusal(SubgraphBuilder& probe, const Graph& graph, NodeId id, const
   if (options.disabled_lowerings.contains(node.op_type)) return "switched off";
   if (options.refused.contains(id)) return "refused by XNNPACK";
   if (op == nullptr || op->lower == nullptr) return "no XNNPACK form of this operator";
-  const Result<bool> taken = lower_node(probe, graph, id);
+  const Result<bool> taken = lower_node(probe, graph, id, xnn::Floats::kSingle);
   if (!taken) return taken.error().message;
   return *taken ? "" : "this form is not one XNNPACK takes";
+}
+
+// A node that XNNPACK takes is computed in float16 where it has that form, and where it pays: a product, or what stands
+// behind one and need not be converted for. `halves`: those before it.
+bool is_half(SubgraphBuilder& probe, const Graph& graph, NodeId id, const PlanOptions& options,
+             const std::set<NodeId>& halves) {
+  const Node& node = graph.node(id);
+  if (!options.half || options.refused_halves.contains(id) || !traits_of(node).fits_half) return false;
+  const auto follows = [&](ValueId input) { return input != kNoValue && halves.contains(graph.value(input).producer); };
+  const bool pays = multiply_adds(graph, id) > 0 || std::ranges::any_of(node.inputs, follows);
+  if (!pays && !options.half_everywhere) return false;
+  const auto is_single = [&](ValueId value) { return value == kNoValue || graph.value(value).type == DataType::kF32; };
+  return std::ranges::all_of(node.outputs, is_single) &&
+         lower_node(probe, graph, id, xnn::Floats::kHalf).value_or(false);
 }
 
 // What runs as one: a node, or a node of a kernel with the addition at its end, which stands where the addition does.
 struct Unit {
   std::vector<NodeId> nodes;
   bool lowered = false;
+  bool half = false;
   std::optional<ChosenKernel> kernel;
 };
 
@@ -54,7 +72,7 @@ std::vector<Unit> join_additions(const Graph& graph, const Layouts& layouts, std
     if (addition == lowered.end()) continue;
     const auto kernel = with_addition(graph, id, addition->first, *unit.kernel);
     if (!kernel) continue;
-    units[addition->second] = {.nodes = {id, addition->first}, .lowered = false, .kernel = kernel};
+    units[addition->second] = {.nodes = {id, addition->first}, .kernel = kernel};
     unit.nodes.clear();
     lowered.erase(addition);
   }
@@ -112,14 +130,19 @@ Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOpti
   Segments out;
   std::vector<Unit> units;
   std::size_t packed_bytes = 0;
+  std::set<NodeId> halves;
   SubgraphBuilder probe = SubgraphBuilder::probe(graph, layouts, kLevelRules);
   for (const NodeId id : graph.nodes()) {
     std::string reason = refusal(probe, graph, id, options);
-    auto kernel = reason.empty() ? choose_kernel(graph, layouts, id, options.kernels) : std::nullopt;
+    const bool half = reason.empty() && is_half(probe, graph, id, options, halves);
+    KernelWishes wishes = options.kernels;
+    if (half) wishes.cost_of_xnnpack = kCostOfHalves;
+    auto kernel = reason.empty() ? choose_kernel(graph, layouts, id, wishes) : std::nullopt;
     if (kernel && kernel->offer.packed_bytes + kernel->offer.scratch_bytes > options.kernels.most_bytes - packed_bytes)
       kernel.reset();
     if (kernel) packed_bytes += kernel->offer.packed_bytes;
-    units.push_back({.nodes = {id}, .lowered = reason.empty() && !kernel, .kernel = kernel});
+    if (half && !kernel) halves.insert(id);
+    units.push_back({.nodes = {id}, .lowered = reason.empty() && !kernel, .half = half && !kernel, .kernel = kernel});
     if (!reason.empty()) out.fallbacks.push_back({.node = id, .reason = std::move(reason)});
   }
   units = join_additions(graph, layouts, std::move(units));
@@ -131,7 +154,10 @@ Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOpti
     if (level % 2 == 0) {
       Step& segment = out.steps.emplace_back(
           Step{.lowered = true, .kernel = std::nullopt, .nodes = {}, .inputs = {}, .outputs = {}});
-      for (const Unit& unit : of_level) segment.nodes.push_back(unit.nodes.front());
+      for (const Unit& unit : of_level) {
+        segment.nodes.push_back(unit.nodes.front());
+        if (unit.half) segment.halves.insert(unit.nodes.front());
+      }
       continue;
     }
     for (Unit& unit : of_level) {
@@ -148,7 +174,8 @@ std::expected<SubgraphBuilder::Built, BuildFailure> build_segment(const Graph& g
   auto builder = SubgraphBuilder::create(graph, layouts, kLevelRules, step.inputs, step.outputs);
   if (!builder) return std::unexpected(BuildFailure{kNoNode, std::move(builder).error()});
   for (const NodeId id : step.nodes) {
-    Result<bool> taken = lower_node(*builder, graph, id);
+    const auto floats = step.halves.contains(id) ? xnn::Floats::kHalf : xnn::Floats::kSingle;
+    Result<bool> taken = lower_node(*builder, graph, id, floats);
     if (taken && !*taken) taken = fail(ErrorCode::kInternal, "lowering takes a node in the plan and not in the build");
     if (!taken) return std::unexpected(BuildFailure{id, with_context(std::move(taken).error(), graph.node(id).name)});
   }

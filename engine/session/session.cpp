@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/backend/xnnpack/processor.h"
 #include "engine/base/clock.h"
 #include "engine/base/format.h"
 #include "engine/ops/levels.h"
@@ -63,6 +64,8 @@ Result<std::vector<OutputForm>> prepare(Graph& graph, const SessionOptions& opti
 
 }  // namespace
 
+bool Session::half_arithmetic() { return xnn::half_arithmetic(); }
+
 Result<Session> Session::open(const std::filesystem::path& model, const SessionOptions& options) {
   const SteadyTime start = SteadyClock::now();
   Graph graph = KINGLET_TRY(open_model(model)).graph;
@@ -76,6 +79,10 @@ Result<Session> Session::create(Graph graph, const SessionOptions& options) {
   const SteadyTime start = SteadyClock::now();
   if (options.threads < 1)
     return fail(ErrorCode::kUsage, format_text("threads is {}, expected at least 1", options.threads));
+  if (options.half && !half_arithmetic()) {
+    return fail(ErrorCode::kUnavailable, "this processor has no float16 arithmetic", {},
+                "a Raspberry Pi 5 (Cortex-A76) has it; others compute in float32");
+  }
   auto state = std::make_unique<State>();
   state->info.nodes_in_file = graph.node_count();
   SessionOptions limited = options;

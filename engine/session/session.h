@@ -32,6 +32,9 @@ struct SessionOptions {
   bool time_nodes = false;                   // per-step times (a few percent slower)
   std::set<std::string> disabled_lowerings;  // operator names that must run through evaluate (tests, bisecting)
   bool own_kernels = true;                   // false: XNNPACK alone, to compare
+  bool half = false;                         // compute in float16 where XNNPACK can, converting in and out; the
+                                             // processor must have its arithmetic (xnnpack/processor.h)
+  bool half_everywhere = false;              // with `half`: also where the conversions cost more (tests)
   std::set<std::string> forced_kernels;      // of kernels.def, by name: wherever they can, slower or not (tests)
   std::set<std::string> skipped_passes;
   // Bytes that weights, values and XNNPACK's copies may take together; absent: in proportion to the file's own weights
@@ -64,6 +67,7 @@ struct StepInfo {
   std::string op_type;               // "Conv+Clip" where an activation was fused
   std::string backend;               // "xnnpack", "kinglet" (a kernel of our own) or "evaluate"
   std::optional<KernelInfo> kernel;  // of our own
+  bool half = false;                 // computed in float16
   std::size_t segment = 0;
   std::string output_shape;  // logical
   std::int64_t macs = 0;
@@ -77,6 +81,8 @@ struct PlanInfo {
   std::size_t transposes = 0;  // layout changes that really copy
   std::int64_t macs = 0;
   double xnnpack_mac_ratio = 1;  // share of the multiply-adds that XNNPACK runs
+  double half_mac_ratio = 0;     // share of them that it runs in float16
+  double float_mac_ratio = 1;    // share of them that are of floats, in whatever they run
   std::size_t weight_bytes = 0;
   std::size_t arena_bytes = 0;  // inputs, outputs, what operators give to each other, scratch of own kernels
   std::vector<StepInfo> steps;
@@ -86,8 +92,11 @@ struct PlanInfo {
 
 class Session {
  public:
+  // SessionOptions::half may be asked for.
+  [[nodiscard]] static bool half_arithmetic();
+
   // Loads (open_model), optimises, plans. Errors as of the model loader; kBadData also for shapes that do not verify;
-  // kUnavailable when XNNPACK refuses the machine.
+  // kUnavailable when XNNPACK refuses the machine, or float16 is asked for that the processor does not compute with.
   [[nodiscard]] static Result<Session> open(const std::filesystem::path& model, const SessionOptions& options);
   // The same for a graph at hand (tests, self-proof of the optimiser).
   [[nodiscard]] static Result<Session> create(Graph graph, const SessionOptions& options);

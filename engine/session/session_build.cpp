@@ -92,6 +92,8 @@ Result<void> Session::State::build(Graph model, const SessionOptions& options) {
 Result<Session::State::Built> Session::State::build_plan(const SessionOptions& options) {
   PlanOptions plan_options{.disabled_lowerings = options.disabled_lowerings,
                            .refused = {},
+                           .half = options.half,
+                           .half_everywhere = options.half_everywhere,
                            .kernels = {.own = options.own_kernels,
                                        .forced = options.forced_kernels,
                                        .most_bytes = room_beside(needs_of(graph_), *options.memory_limit)}};
@@ -111,7 +113,8 @@ Result<Session::State::Built> Session::State::build_plan(const SessionOptions& o
         continue;
       }
       if (made.error().node == kNoNode) return std::unexpected(std::move(made).error().error);
-      plan_options.refused.insert(made.error().node);
+      const NodeId node = made.error().node;
+      (step.halves.contains(node) ? plan_options.refused_halves : plan_options.refused).insert(node);
       complete = false;
       break;
     }
@@ -174,7 +177,7 @@ void Session::State::describe_borders(const Plan& plan) {
 
 void Session::State::describe_plan(const Built& built) {
   const Segments& segments = built.plan.segments;
-  std::int64_t lowered_macs = 0;
+  std::int64_t lowered_macs = 0, half_macs = 0, float_macs = 0;
   for (std::size_t i = 0; i < segments.steps.size(); ++i) {
     const Step& step = segments.steps[i];
     if (step.lowered) ++info.segments;
@@ -184,13 +187,16 @@ void Session::State::describe_plan(const Built& built) {
       const std::int64_t macs = multiply_adds(graph_, id);
       info.macs += macs;
       if (step.lowered) lowered_macs += macs;
+      if (step.halves.contains(id)) half_macs += macs;
       const auto output = std::ranges::find_if(node.outputs, [](ValueId value) { return value != kNoValue; });
+      if (output != node.outputs.end() && graph_.value(*output).type == DataType::kF32) float_macs += macs;
       info.steps.push_back({.name = node.name,
                             .op_type = shown_op(node),
                             .backend = step.lowered  ? "xnnpack"
                                        : step.kernel ? "kinglet"
                                                      : "evaluate",
                             .kernel = kernel_info(step),
+                            .half = step.halves.contains(id),
                             .segment = i,
                             .output_shape = output == node.outputs.end() ? "" : to_string(*graph_.value(*output).shape),
                             .macs = macs});
@@ -201,7 +207,11 @@ void Session::State::describe_plan(const Built& built) {
     const Node& node = graph_.node(fallback.node);
     info.fallback_nodes.push_back(format_text("{} ({}): {}", node.name, node.op_type, fallback.reason));
   }
-  if (info.macs > 0) info.xnnpack_mac_ratio = static_cast<double>(lowered_macs) / static_cast<double>(info.macs);
+  if (info.macs > 0) {
+    info.xnnpack_mac_ratio = static_cast<double>(lowered_macs) / static_cast<double>(info.macs);
+    info.half_mac_ratio = static_cast<double>(half_macs) / static_cast<double>(info.macs);
+    info.float_mac_ratio = static_cast<double>(float_macs) / static_cast<double>(info.macs);
+  }
   info.arena_bytes = built.buffers.arena_bytes;
 }
 

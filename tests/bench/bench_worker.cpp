@@ -6,6 +6,7 @@
 //                                             time that was spent inside xnn_invoke_runtime
 //   bench_worker overhead MODEL THREADS MS    sessions alone: what run() adds to xnn_invoke_runtime, in percent
 //   bench_worker once session|bare MODEL N    N runs and nothing else (instruction counts)
+//   "half" in place of "session": in float16, where the processor has its arithmetic
 //   bench_worker --check FOLDER               both forms answer alike on every fp32 model of the folder
 #include <dlfcn.h>
 
@@ -64,8 +65,8 @@ T need(Result<T> result) {
 
 Tensor sample(const engine::TensorInfo& input) { return engine::seeded_tensor(input.type, input.shape, "photograph"); }
 
-Session open_session(const fs::path& model, int threads, bool own_kernels = true) {
-  Session session = need(Session::open(model, {.threads = threads, .own_kernels = own_kernels}));
+Session open_session(const fs::path& model, const engine::SessionOptions& options) {
+  Session session = need(Session::open(model, options));
   need(session.set_input(0, sample(session.inputs().front())));
   return session;
 }
@@ -131,12 +132,12 @@ int with_engine(const std::string& kind, const fs::path& model, int threads,
     const auto bare = open_bare(model, threads);
     return use([&] { bare->run(); });
   }
-  Session session = open_session(model, threads);
+  Session session = open_session(model, {.threads = threads, .half = kind == "half"});
   return use([&] { need(session.run()); });
 }
 
 int overhead(const fs::path& model, int threads, double milliseconds) {
-  Session session = open_session(model, threads, false);
+  Session session = open_session(model, {.threads = threads, .own_kernels = false});
   const auto run = [&] { need(session.run()); };
   static_cast<void>(run_for(run, milliseconds / 10));
   const Times times = run_for(run, milliseconds);
@@ -153,7 +154,7 @@ int check(const fs::path& folder) {
   int faults = 0;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.path().string().contains("_qdq")) continue;
-    Session session = open_session(entry.path(), 1);
+    Session session = open_session(entry.path(), {});
     need(session.run());
     const Tensor expected = session.get_output(0);
     const auto bare = open_bare(entry.path(), 1);
@@ -179,8 +180,8 @@ int main_of(const std::vector<std::string>& words) {
     });
   }
   std::fprintf(stderr,
-               "usage: bench_worker session|bare MODEL THREADS | overhead MODEL THREADS MS | "
-               "once session|bare MODEL N | --check FOLDER\n");
+               "usage: bench_worker session|half|bare MODEL THREADS | overhead MODEL THREADS MS | "
+               "once session|half|bare MODEL N | --check FOLDER\n");
   return 2;
 }
 

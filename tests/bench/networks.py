@@ -3,7 +3,7 @@
 """Writes networks of the shape of torchvision's with random weights, for measuring memory and time where those are not
 at hand: batch normalisation is folded, the stride of a bottleneck is in its 3x3 layer.
 
-  networks.py resnet18|resnet50|squeezenet FILE.onnx"""
+  networks.py resnet18|resnet50|squeezenet|efficientnet_b0 FILE.onnx"""
 import sys
 
 import numpy
@@ -11,6 +11,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 WIDTHS = (64, 128, 256, 512)
+# Of each stage: how much wider inside, kernel, stride, output channels, blocks.
+STAGES = [(1, 3, 1, 16, 1), (6, 3, 2, 24, 2), (6, 5, 2, 40, 2), (6, 3, 2, 80, 3), (6, 5, 1, 112, 3), (6, 5, 2, 192, 4), (6, 3, 1, 320, 1)]
 FIRES = [(16, 64), (16, 64), None, (32, 128), (32, 128), None, (48, 192), (48, 192), (64, 256), (64, 256)]
 
 
@@ -30,10 +32,11 @@ class Writer:
         self.nodes.append(helper.make_node(kind, list(inputs), [out], name=f"{kind}_{len(self.nodes)}", **attributes))
         return out
 
-    def conv(self, x, channels, to, kernel, stride=1, pad=None):
-        weight = self.weight((to, channels, kernel, kernel), (2 / (channels * kernel * kernel)) ** 0.5)
+    def conv(self, x, channels, to, kernel, stride=1, pad=None, group=1):
+        each = channels // group
+        weight = self.weight((to, each, kernel, kernel), (2 / (each * kernel * kernel)) ** 0.5)
         return self.node("Conv", x, weight, self.weight((to,), 0.01), kernel_shape=[kernel, kernel],
-                         strides=[stride, stride], pads=[kernel // 2 if pad is None else pad] * 4)
+                         strides=[stride, stride], pads=[kernel // 2 if pad is None else pad] * 4, group=group)
 
     def relu_conv(self, *args, **more):
         return self.node("Relu", self.conv(*args, **more))
@@ -49,6 +52,19 @@ class Writer:
     def ended(self, x, channels, inner, to, stride):
         beside = x if channels == to else self.conv(x, channels, to, 1, stride)
         return self.node("Relu", self.node("Add", inner, beside))
+
+    def silu(self, x):
+        return self.node("Mul", x, self.node("Sigmoid", x))
+
+    def inverted(self, x, channels, wider, kernel, stride, to):
+        inside, inner = wider * channels, x
+        if wider > 1:
+            inner = self.silu(self.conv(inner, channels, inside, 1))
+        inner = self.silu(self.conv(inner, inside, inside, kernel, stride, group=inside))
+        seen = self.node("GlobalAveragePool", inner)
+        seen = self.conv(self.silu(self.conv(seen, inside, channels // 4, 1)), channels // 4, inside, 1)
+        inner = self.conv(self.node("Mul", inner, self.node("Sigmoid", seen)), inside, to, 1)
+        return self.node("Add", inner, x) if stride == 1 and to == channels else inner
 
     def fire(self, x, channels, squeezed, to):
         x = self.relu_conv(x, channels, squeezed, 1)
@@ -77,11 +93,21 @@ def squeezenet(writer):
     return writer.node("Flatten", writer.node("GlobalAveragePool", writer.relu_conv(x, channels, 1000, 1)))
 
 
+def efficientnet(writer):
+    x, channels = writer.silu(writer.conv("image", 3, 32, 3, 2)), 32
+    for wider, kernel, stride, to, count in STAGES:
+        for i in range(count):
+            x = writer.inverted(x, channels, wider, kernel, stride if i == 0 else 1, to)
+            channels = to
+    x = writer.node("Flatten", writer.node("GlobalAveragePool", writer.silu(writer.conv(x, channels, 1280, 1))))
+    return writer.node("Gemm", x, writer.weight((1000, 1280), 0.02), writer.weight((1000,), 0.01), transB=1)
+
+
 def main():
     writer = Writer()
     x = {"resnet18": lambda: resnet(writer, writer.basic_block, (2, 2, 2, 2), 1),
          "resnet50": lambda: resnet(writer, writer.bottleneck, (3, 4, 6, 3), 4),
-         "squeezenet": lambda: squeezenet(writer)}[sys.argv[1]]()
+         "squeezenet": lambda: squeezenet(writer), "efficientnet_b0": lambda: efficientnet(writer)}[sys.argv[1]]()
     graph = helper.make_graph(
         writer.nodes, sys.argv[1], [helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, 3, 224, 224])],
         [helper.make_tensor_value_info(x, TensorProto.FLOAT, [1, 1000])], writer.weights)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# nested.sh BUILD LABELS: runs the tests with these labels in another build of the same tree (sanitizers, arm64) and
-# leaves its JUnit file beside that of the outer run. Skips if that build is not there.
+# nested.sh BUILD LABELS: runs the tests with these labels in another build of the same tree (sanitizers, arm64; there on
+# the core that KINGLET_CPU names) and leaves its JUnit file beside that of the outer run. Skips if that build is not there.
 set -euo pipefail
 build=${DEV_BUILD_FOLDER:-$PWD/build}/$1
 [[ -e $build/CTestTestfile.cmake ]] || {
@@ -17,4 +17,4 @@ unset KINGLET_BIN KINGLET_SOURCE
 KINGLET=$(dirname "$build")/tests/bin/kinglet
 export KINGLET PATH=${KINGLET%/*}:$PATH
 exec ctest --test-dir "$build" -j "$(($(nproc) + 1))" -L "^($2)\$" --output-on-failure --no-tests=error \
-  --test-output-size-passed 1000000 --output-junit "$(dirname "$build")/tests/junit-$1.xml"
+  --test-output-size-passed 1000000 --output-junit "$(dirname "$build")/tests/junit-$1${KINGLET_CPU:+-$KINGLET_CPU}.xml"

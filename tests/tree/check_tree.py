@@ -49,7 +49,7 @@ ROOMS = {
     "daemon/tell": "visits",
     "daemon/catalogue": "daemon/machine camera/stream engine/recipe engine/session",
     "daemon/outgoing": "daemon/machine camera/stream",
-    "daemon/line": "daemon/metrics camera/frame camera/preprocess camera/source camera/sources camera/stream "
+    "daemon/line": "daemon/metrics camera/frame camera/decode camera/preprocess camera/source camera/sources camera/stream "
                    "engine/recipe engine/session engine/picture visits",
     "daemon/models": "daemon/machine daemon/catalogue daemon/line camera/process engine/session visits",
     "daemon/capture": "daemon/machine daemon/line camera/frame camera/source camera/decode camera/preprocess visits store",

@@ -91,6 +91,10 @@ Reply get_model(const ModelsView& view, const Call& /*call*/) {
   json["preprocess"] = Json::parse(engine::to_json(model.recipe));
   json["preprocess_found"] = model.recipe_found;
   json["plan"] = plan_summary(model.plan);
+  json["precision"] = {{"used", model.precision.name()},
+                       {"wished", to_string(model.wished_precision)},
+                       {"reason", model.precision.reason},
+                       {"trial_ms", rounded(model.precision.took.count(), 3)}};
   json["threads"] = model.threads;
   json["load_ms"] = rounded(model.load_time.count(), 3);
   json["warmup_ms"] = rounded(model.warmup_time.count(), 3);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/base/format.h"
+#include "engine/graph/float16.h"
 #include "engine/graph/fused_clip.h"
 
 namespace kinglet::engine::xnn {
@@ -40,6 +41,12 @@ Tensor reordered(const Tensor& tensor, const Shape& shape, Layout layout) {
   return out;
 }
 
+Tensor as_halves(const Tensor& numbers) {
+  Tensor out(DataType::kF16, numbers.shape());
+  std::ranges::transform(numbers.data<float>(), out.mutable_data<Half>().begin(), to_half);
+  return out;
+}
+
 }  // namespace
 
 Result<SubgraphBuilder> SubgraphBuilder::create(const Graph& graph, const Layouts& layouts, const LevelRules& rules,
@@ -60,8 +67,9 @@ SubgraphBuilder SubgraphBuilder::probe(const Graph& graph, const Layouts& layout
 
 // --- Around each `lower` ---------------------------------------------------------------------------------------------
 
-void SubgraphBuilder::begin_node(NodeId id) {
+void SubgraphBuilder::begin_node(NodeId id, Floats floats) {
   node_ = id;
+  floats_ = floats;
   const FusedClip clip = fused_clip(graph_->node(id));
   clip_ = {.min = clip.min, .max = clip.max};
   clip_pair_.reset();
@@ -80,6 +88,7 @@ Result<void> SubgraphBuilder::end_node() {
   if (clip_pair_) KINGLET_TRY(clamp(clip_, clip_pair_->first, clip_pair_->second));
   clip_pair_.reset();
   node_ = kNoNode;
+  floats_ = Floats::kSingle;
   return {};
 }
 
@@ -114,6 +123,7 @@ Result<SubgraphBuilder::Record> SubgraphBuilder::describe(ValueId id, Layout lay
   KINGLET_TRY(check_dims(record.dims));
   switch (value.type) {
     case DataType::kF32:
+      record.type = floats_ == Floats::kHalf ? xnn_datatype_fp16 : xnn_datatype_fp32;
       return record;
     case DataType::kI8:
     case DataType::kU8: {
@@ -154,13 +164,18 @@ Result<void> SubgraphBuilder::add_external(ValueId id, bool is_output) {
   if (is_output) {
     external_outputs_.emplace(id, operand);
   } else {
-    operands_.emplace(Key{id, layout}, operand);
+    operands_.emplace(key_of(id, layout), operand);
   }
   return {};
 }
 
+SubgraphBuilder::Key SubgraphBuilder::key_of(ValueId id, Layout layout) const {
+  const bool half = floats_ == Floats::kHalf && graph_->value(id).type == DataType::kF32;
+  return {.value = id, .layout = layout, .half = half};
+}
+
 Result<Operand> SubgraphBuilder::input(ValueId id, Layout layout) {
-  const auto known = operands_.find({id, layout});
+  const auto known = operands_.find(key_of(id, layout));
   if (known != operands_.end()) return known->second;
   const Value& value = graph_->value(id);
   if (layout == Layout::kNhwc && (!value.shape || value.shape->size() != 4)) {
@@ -178,28 +193,45 @@ Result<Operand> SubgraphBuilder::constant_input(ValueId id, Layout layout, const
   const Tensor data = probe_ ? tensor : reordered(tensor, shape, layout);
   const Operand operand =
       KINGLET_TRY(constant(data, at_least_one(to_dims(physical_shape(shape, layout))), Lifetime::kForever));
-  operands_.emplace(Key{id, layout}, operand);
+  operands_.emplace(key_of(id, layout), operand);
   return operand;
 }
 
+// The value as it is there, if not as `wanted`: rather in another layout than as other floats.
+std::optional<std::pair<SubgraphBuilder::Key, Operand>> SubgraphBuilder::find_other(const Key& wanted) const {
+  const Layout other = wanted.layout == Layout::kNhwc ? Layout::kLogical : Layout::kNhwc;
+  for (const Key& key : {Key{wanted.value, other, wanted.half}, Key{wanted.value, wanted.layout, !wanted.half},
+                         Key{wanted.value, other, !wanted.half}}) {
+    if (const auto found = operands_.find(key); found != operands_.end()) return *found;
+  }
+  return std::nullopt;
+}
+
 Result<Operand> SubgraphBuilder::computed_input(ValueId id, Layout layout) {
-  const Layout other = layout == Layout::kNhwc ? Layout::kLogical : Layout::kNhwc;
-  auto source = operands_.find({id, other});
-  if (source == operands_.end()) {
+  auto source = find_other(key_of(id, layout));
+  if (!source) {
     if (!probe_) {
       return fail(ErrorCode::kInternal, format_text("\"{}\" is read before it is made", graph_->value(id).name));
     }
     const Layout home = layouts_->of(id);
     Record outside = KINGLET_TRY(describe(id, home));
     outside.made = true;
-    source = operands_.emplace(Key{id, home}, KINGLET_TRY(add_record(std::move(outside)))).first;
+    source = *operands_.emplace(key_of(id, home), KINGLET_TRY(add_record(std::move(outside)))).first;
     if (home == layout) return source->second;
   }
   Record target = KINGLET_TRY(describe(id, layout));
   const Operand operand = KINGLET_TRY(add_record(std::move(target)));
-  KINGLET_TRY(change_layout(source->second, other, operand, layout));
-  operands_.emplace(Key{id, layout}, operand);
+  KINGLET_TRY(carry(source->second, source->first.layout, operand, layout));
+  operands_.emplace(key_of(id, layout), operand);
   return operand;
+}
+
+Result<void> SubgraphBuilder::carry(Operand from, Layout from_layout, Operand to, Layout to_layout) {
+  if (record(from).type == record(to).type) return change_layout(from, from_layout, to, to_layout);
+  if (from_layout == to_layout) return convert(from, to);
+  const Operand converted = KINGLET_TRY(temporary_like(to, Dims(dims(from))));
+  KINGLET_TRY(convert(from, converted));
+  return change_layout(converted, from_layout, to, to_layout);
 }
 
 Result<void> SubgraphBuilder::change_layout(Operand from, Layout from_layout, Operand to, Layout to_layout) {
@@ -229,7 +261,7 @@ Result<Operand> SubgraphBuilder::input_for_broadcast(ValueId id, Layout layout, 
   if (rank != 4 || value.shape->size() > 4)
     return fail(ErrorCode::kBadData, "broadcast of an image to more than 4 dimensions");
   if (value.shape->size() == 4) return input(id, layout);
-  const Key key{id, layout};
+  const Key key = key_of(id, layout);
   if (const auto known = widened_.find(key); known != widened_.end()) return known->second;
 
   const Shape wide = widen(*value.shape, rank);
@@ -254,13 +286,14 @@ Result<Operand> SubgraphBuilder::output(ValueId id) {
   const Layout layout = layouts_->of(id);
   Operand operand;
   const auto external = external_outputs_.find(id);
-  if (external != external_outputs_.end() && border_layout(*graph_, *layouts_, id) == layout) {
+  const bool lies_outside = external != external_outputs_.end() && border_layout(*graph_, *layouts_, id) == layout;
+  if (lies_outside && !key_of(id, layout).half) {
     operand = external->second;
   } else {
     Record made = KINGLET_TRY(describe(id, layout));
     operand = KINGLET_TRY(add_record(std::move(made)));
   }
-  operands_[{id, layout}] = operand;
+  operands_[key_of(id, layout)] = operand;
   if (clip_.open()) return operand;
   if (clip_pair_) return fail(ErrorCode::kBadData, "a clip over several outputs");
   const Operand before = KINGLET_TRY(temporary_like(operand, Dims(dims(operand))));
@@ -269,8 +302,7 @@ Result<Operand> SubgraphBuilder::output(ValueId id) {
 }
 
 Result<Operand> SubgraphBuilder::temporary(const Dims& dims) {
-  Record made;
-  made.dims = dims;
+  Record made{.type = floats_ == Floats::kHalf ? xnn_datatype_fp16 : xnn_datatype_fp32, .dims = dims};
   return add_record(std::move(made));
 }
 
@@ -283,7 +315,12 @@ Result<Operand> SubgraphBuilder::constant(const Tensor& numbers, Dims dims, Life
   if (numbers.type() != DataType::kF32) return fail(ErrorCode::kBadData, "static data that is not float");
   Record made;
   made.dims = std::move(dims);
-  return add_static(std::move(made), numbers, lifetime);
+  if (floats_ == Floats::kSingle) return add_static(std::move(made), numbers, lifetime);
+  KINGLET_TRY(check_halves(numbers));
+  // Layers are given f32 and pack it as float16.
+  if (lifetime == Lifetime::kUntilPacked) return add_static(std::move(made), numbers, lifetime);
+  made.type = xnn_datatype_fp16;
+  return add_static(std::move(made), probe_ ? numbers : as_halves(numbers), lifetime);
 }
 
 Result<Operand> SubgraphBuilder::add_static(Record record, const Tensor& numbers, Lifetime lifetime) {

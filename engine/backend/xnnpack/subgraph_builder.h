@@ -12,6 +12,7 @@
 
 #include <xnnpack.h>
 
+#include <compare>
 #include <functional>
 #include <map>
 #include <memory>
@@ -41,6 +42,9 @@ struct SubgraphDeleter {
   void operator()(xnn_subgraph_t subgraph) const { xnn_delete_subgraph(subgraph); }
 };
 using SubgraphHandle = std::unique_ptr<xnn_subgraph, SubgraphDeleter>;
+
+// What a node computes the graph's f32 values with. Values that leave the subgraph are f32 all the same.
+enum class Floats : std::uint8_t { kSingle, kHalf };
 
 // One XNNPACK node and the graph's node it was made for (kNoNode: a layout change at the border).
 struct DefinedNode {
@@ -77,8 +81,9 @@ class SubgraphBuilder {
   [[nodiscard]] static SubgraphBuilder probe(const Graph& graph, const Layouts& layouts, const LevelRules& rules);
 
   // --- Around each `lower` ----------------------------------------------------------------------------------------
-  // The graph's node that the following calls belong to; its fused clip (fused_clip.h) is remembered.
-  void begin_node(NodeId id);
+  // The graph's node that the following calls belong to; its fused clip (fused_clip.h) is remembered. With kHalf its
+  // operands and results are float16, and what was made as f32 is converted, once for all its readers.
+  void begin_node(NodeId id, Floats floats = Floats::kSingle);
   // Adds the clamp that a node asked for by its attributes and that `lower` did not take itself.
   [[nodiscard]] Result<void> end_node();
   // Adds layout changes of external outputs, says where values lie, and makes XNNPACK's subgraph. After this nothing
@@ -110,7 +115,8 @@ class SubgraphBuilder {
   [[nodiscard]] Result<Operand> temporary(const Dims& dims);
   // The same, of the type, scale and zero point of `other`.
   [[nodiscard]] Result<Operand> temporary_like(Operand other, const Dims& dims);
-  // Static float numbers; `dims` are physical and describe as many elements as the tensor has.
+  // Static float numbers; `dims` are physical and describe as many elements as the tensor has. kBadData when they are
+  // read as float16 and one is too large.
   [[nodiscard]] Result<Operand> constant(const Tensor& numbers, Dims dims, Lifetime lifetime);
   [[nodiscard]] Result<Operand> scalar(float value);
   // Weights of a layer: i8 with one scale or one for each index of `channel_axis`, zero point 0; or u8 with one scale.
@@ -141,7 +147,7 @@ class SubgraphBuilder {
   [[nodiscard]] Result<void> unary(xnn_unary_operator type, const xnn_unary_params& params, Operand input,
                                    Operand output);
   [[nodiscard]] Result<void> clamp(Range range, Operand input, Operand output);
-  // Between float and 8-bit values, or between two 8-bit ones.
+  // Between float and 8-bit values, between two 8-bit ones, or between f32 and float16.
   [[nodiscard]] Result<void> convert(Operand input, Operand output);
   [[nodiscard]] Result<void> binary(xnn_binary_operator type, Operand a, Operand b, Operand output);
   [[nodiscard]] Result<void> softmax(Operand input, Operand output);  // over the last physical axis
@@ -186,7 +192,13 @@ class SubgraphBuilder {
     bool joined = false;                  // by XNNPACK, so that nothing is written to it
     std::optional<std::size_t> external;  // of externals_
   };
-  using Key = std::pair<ValueId, Layout>;
+  // A value may be there in both layouts and as both floats.
+  struct Key {
+    ValueId value = kNoValue;
+    Layout layout = Layout::kLogical;
+    bool half = false;
+    auto operator<=>(const Key&) const = default;
+  };
   struct Ids {
     std::vector<std::uint32_t> of_records;
     [[nodiscard]] std::uint32_t operator()(Operand operand) const { return of_records[operand.index]; }
@@ -216,7 +228,12 @@ class SubgraphBuilder {
   [[nodiscard]] xnn_status define_value(const Record& record, std::uint32_t* id) const;
   [[nodiscard]] Result<Operand> constant_input(ValueId id, Layout layout, const Shape& shape);
   [[nodiscard]] Result<Operand> computed_input(ValueId id, Layout layout);
+  [[nodiscard]] Key key_of(ValueId id, Layout layout) const;
+  [[nodiscard]] std::optional<std::pair<Key, Operand>> find_other(const Key& wanted) const;
   [[nodiscard]] Result<void> change_layout(Operand from, Layout from_layout, Operand to, Layout to_layout);
+  // change_layout, from one kind of floats to the other where they differ.
+  [[nodiscard]] Result<void> carry(Operand from, Layout from_layout, Operand to, Layout to_layout);
+  [[nodiscard]] Result<void> check_halves(const Tensor& numbers) const;
   [[nodiscard]] Result<void> check_float(std::initializer_list<Operand> operands) const;
   [[nodiscard]] Result<void> check_product(Operand input, Operand filter, std::optional<Operand> bias,
                                            Operand output) const;
@@ -228,6 +245,7 @@ class SubgraphBuilder {
   [[nodiscard]] Result<void> join(std::size_t axis, std::span<const Operand> inputs, Operand output);
   // check_range; the range is that of the operand from now on.
   [[nodiscard]] Result<void> set_range(Operand output, const Range& range);
+  [[nodiscard]] Result<void> check_bounds(Operand output, const Range& range) const;
   [[nodiscard]] Result<void> define(const NodeKind& kind, std::span<const Operand> inputs, Operand output, Call call);
   [[nodiscard]] const Record& record(Operand operand) const { return records_.at(operand.index); }
 
@@ -237,8 +255,8 @@ class SubgraphBuilder {
   bool probe_;
   SubgraphHandle subgraph_;
   std::vector<Record> records_;
-  std::map<Key, Operand> operands_;                        // of values, by layout
-  std::map<std::pair<ValueId, Layout>, Operand> widened_;  // made 4-D for broadcasting
+  std::map<Key, Operand> operands_;  // of values
+  std::map<Key, Operand> widened_;   // made 4-D for broadcasting
   std::map<ValueId, Operand> external_outputs_;
   std::vector<ExternalValue> externals_;
   std::vector<DefinedNode> nodes_;
@@ -247,6 +265,7 @@ class SubgraphBuilder {
   std::size_t transposes_ = 0;
 
   NodeId node_ = kNoNode;
+  Floats floats_ = Floats::kSingle;
   Range clip_;
   std::optional<std::pair<Operand, Operand>> clip_pair_;  // before, after
 };

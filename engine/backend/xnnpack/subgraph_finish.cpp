@@ -9,12 +9,13 @@
 
 #include "engine/backend/xnnpack/subgraph_builder.h"
 #include "engine/base/format.h"
+#include "engine/graph/data_type.h"
 
 namespace kinglet::engine::xnn {
 namespace {
 
 std::size_t bytes_of(xnn_datatype type, const Dims& dims) {
-  const std::size_t each = type == xnn_datatype_fp32 ? sizeof(float) : 1;
+  const std::size_t each = type == xnn_datatype_fp32 ? sizeof(float) : type == xnn_datatype_fp16 ? sizeof(Half) : 1;
   return std::accumulate(dims.begin(), dims.end(), each, std::multiplies{});
 }
 
@@ -30,11 +31,13 @@ Result<void> SubgraphBuilder::finish() {
 Result<void> SubgraphBuilder::fill_outputs() {
   for (const auto& [id, target] : external_outputs_) {
     if (record(target).made) continue;
-    const auto found = operands_.find({id, layouts_->of(id)});
+    const Key home = key_of(id, layouts_->of(id));
+    auto found = operands_.find(home);
+    if (found == operands_.end()) found = operands_.find({.value = id, .layout = home.layout, .half = true});
     if (found == operands_.end()) {
       return fail(ErrorCode::kInternal, format_text("no node makes output \"{}\"", graph_->value(id).name));
     }
-    KINGLET_TRY(change_layout(found->second, layouts_->of(id), target, border_layout(*graph_, *layouts_, id)));
+    KINGLET_TRY(carry(found->second, home.layout, target, border_layout(*graph_, *layouts_, id)));
   }
   return {};
 }
@@ -132,6 +135,7 @@ xnn_status SubgraphBuilder::define_value(const Record& record, std::uint32_t* id
   }
   switch (record.type) {
     case xnn_datatype_fp32:
+    case xnn_datatype_fp16:
       return xnn_define_tensor_value(subgraph_.get(), record.type, rank, dims, record.data, external, flags, id);
     case xnn_datatype_qdint8:
       return xnn_define_dynamically_quantized_tensor_value(subgraph_.get(), record.type, rank, 1, dims, external, flags,

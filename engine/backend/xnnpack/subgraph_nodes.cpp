@@ -2,9 +2,11 @@
 // Why: the node kinds of SubgraphBuilder: check, then define.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "engine/backend/xnnpack/subgraph_builder.h"
 #include "engine/base/format.h"
+#include "engine/graph/float16.h"
 #include "engine/graph/quantization.h"
 
 namespace kinglet::engine::xnn {
@@ -21,19 +23,43 @@ constexpr NodeKind kSoftmax{.name = "Softmax", .writes_over = true};
 constexpr NodeKind kPad{.name = "Constant Pad", .join = NodeKind::Join::kPad};
 constexpr NodeKind kConvolution{.name = "Convolution", .join = NodeKind::Join::kConvolution};
 
+// What XNNPACK (20241108) has of float16 element by element, without what soon leaves its range: squares.
+constexpr std::array kHalfUnaries{xnn_unary_abs,         xnn_unary_bankers_rounding,
+                                  xnn_unary_ceiling,     xnn_unary_clamp,
+                                  xnn_unary_elu,         xnn_unary_floor,
+                                  xnn_unary_hardswish,   xnn_unary_leaky_relu,
+                                  xnn_unary_negate,      xnn_unary_sigmoid,
+                                  xnn_unary_square_root, xnn_unary_tanh};
+constexpr std::array kHalfBinaries{xnn_binary_add,     xnn_binary_subtract, xnn_binary_multiply, xnn_binary_divide,
+                                   xnn_binary_maximum, xnn_binary_minimum,  xnn_binary_prelu};
+
+bool is_float(xnn_datatype type) { return type == xnn_datatype_fp32 || type == xnn_datatype_fp16; }
+
+std::unexpected<Error> no_half() { return fail(ErrorCode::kBadData, "XNNPACK has no float16 form of it"); }
+
 }  // namespace
 
 Result<void> SubgraphBuilder::check_float(std::initializer_list<Operand> operands) const {
   for (const Operand operand : operands) {
-    if (record(operand).type != xnn_datatype_fp32) return fail(ErrorCode::kBadData, "an operand is not float");
+    const xnn_datatype type = record(operand).type;
+    if (!is_float(type) || type != record(*operands.begin()).type) {
+      return fail(ErrorCode::kBadData, "an operand is not float");
+    }
   }
   return {};
+}
+
+Result<void> SubgraphBuilder::check_halves(const Tensor& numbers) const {
+  constexpr float kMost = 65504;
+  const auto fits = [](float number) { return std::abs(number) <= kMost; };  // not NaN, which packing might lose
+  if (std::ranges::all_of(numbers.data<float>(), fits)) return {};
+  return fail(ErrorCode::kBadData, "a constant is too large for float16");
 }
 
 // XNNPACK computes with the real numbers that levels stand for, as the QLinear operators do; what other operators of
 // ONNX compute with integers they compute with the levels themselves.
 Result<void> SubgraphBuilder::check_numbers(Operand output) const {
-  if (record(output).type == xnn_datatype_fp32 || node_ == kNoNode || rules_->form_of(graph_->node(node_)) != nullptr) {
+  if (is_float(record(output).type) || node_ == kNoNode || rules_->form_of(graph_->node(node_)) != nullptr) {
     return {};
   }
   return fail(ErrorCode::kBadData, "arithmetic with whole numbers of 8 bits");
@@ -58,6 +84,7 @@ Result<void> SubgraphBuilder::check_product(Operand input, Operand filter, std::
   };
   constexpr std::array kTypes{
       Types{xnn_datatype_fp32, xnn_datatype_fp32, xnn_datatype_fp32, xnn_datatype_fp32},
+      Types{xnn_datatype_fp16, xnn_datatype_fp32, xnn_datatype_fp32, xnn_datatype_fp16},
       Types{xnn_datatype_qint8, xnn_datatype_qcint8, xnn_datatype_qcint32, xnn_datatype_qint8},
       Types{xnn_datatype_quint8, xnn_datatype_quint8, xnn_datatype_qint32, xnn_datatype_quint8},
       Types{xnn_datatype_qdint8, xnn_datatype_qcint8, xnn_datatype_fp32, xnn_datatype_fp32},
@@ -67,7 +94,7 @@ Result<void> SubgraphBuilder::check_product(Operand input, Operand filter, std::
            record(output).type == types.output && (!bias || record(*bias).type == types.bias);
   });
   if (!fits) return fail(ErrorCode::kBadData, "input, weights and output are not of types that go together");
-  if (record(output).type == xnn_datatype_fp32) return {};
+  if (is_float(record(output).type)) return {};
   const auto check = [&](float scale) {
     return check_ratio(kLayerRatios, record(input).quantization.scale * scale / record(output).quantization.scale);
   };
@@ -84,7 +111,10 @@ Result<void> SubgraphBuilder::check_kind(Operand a, Operand b) const {
 Result<void> SubgraphBuilder::check_arithmetic(xnn_binary_operator type, Operand a, Operand b, Operand output) const {
   KINGLET_TRY(check_kind(a, output));
   KINGLET_TRY(check_kind(b, output));
-  if (record(output).type == xnn_datatype_fp32) return {};
+  if (record(output).type == xnn_datatype_fp16 && std::ranges::find(kHalfBinaries, type) == kHalfBinaries.end()) {
+    return no_half();
+  }
+  if (is_float(record(output).type)) return {};
   const auto scale = [&](Operand operand) { return record(operand).quantization.scale; };
   switch (type) {
     case xnn_binary_add:
@@ -105,8 +135,14 @@ Result<void> SubgraphBuilder::check_static(std::initializer_list<std::optional<O
   return {};
 }
 
+// XNNPACK rounds the bounds of float16, and refuses when they meet.
+Result<void> SubgraphBuilder::check_bounds(Operand output, const Range& range) const {
+  if (record(output).type != xnn_datatype_fp16) return check_range(range);
+  return check_range({.min = to_float(to_half(range.min)), .max = to_float(to_half(range.max))});
+}
+
 Result<void> SubgraphBuilder::set_range(Operand output, const Range& range) {
-  KINGLET_TRY(check_range(range));
+  KINGLET_TRY(check_bounds(output, range));
   records_[output.index].range = range;
   records_[output.index].clips_itself = true;
   return {};
@@ -213,19 +249,22 @@ Result<void> SubgraphBuilder::unary(xnn_unary_operator type, const xnn_unary_par
   KINGLET_TRY(check_numbers(output));
   KINGLET_TRY(check_kind(input, output));
   KINGLET_TRY(check_same_dims(dims(input), dims(output)));
-  if (type == xnn_unary_leaky_relu && record(output).type != xnn_datatype_fp32) {
+  if (record(output).type == xnn_datatype_fp16 && std::ranges::find(kHalfUnaries, type) == kHalfUnaries.end()) {
+    return no_half();
+  }
+  if (type == xnn_unary_leaky_relu && !is_float(record(output).type)) {
     const float ratio = record(input).quantization.scale / record(output).quantization.scale;
     KINGLET_TRY(check_ratio(kConversionRatios, ratio));
     KINGLET_TRY(check_slope(ratio * params.leaky_relu.negative_slope));
   }
   if (type == xnn_unary_clamp) {
     const Range bounds{.min = params.clamp.min, .max = params.clamp.max};
-    KINGLET_TRY(check_range(bounds));
+    KINGLET_TRY(check_bounds(output, bounds));
     if (record(input).clips_itself) KINGLET_TRY(check_joined_clamp(bounds));
     // XNNPACK makes one of two bounds that follow each other, wrongly where they do not meet.
     const Range& before = record(input).range;
     const Range both{.min = std::max(bounds.min, before.min), .max = std::min(bounds.max, before.max)};
-    KINGLET_TRY(check_range(both));
+    KINGLET_TRY(check_bounds(output, both));
     records_[output.index].range = both;
   }
   const std::array inputs{input};
@@ -242,7 +281,9 @@ Result<void> SubgraphBuilder::clamp(Range range, Operand input, Operand output) 
 
 Result<void> SubgraphBuilder::convert(Operand input, Operand output) {
   KINGLET_TRY(check_same_dims(dims(input), dims(output)));
-  if (record(input).type != xnn_datatype_fp32 && record(output).type != xnn_datatype_fp32) {
+  const bool of_half = record(input).type == xnn_datatype_fp16 || record(output).type == xnn_datatype_fp16;
+  if (of_half && (!is_float(record(input).type) || !is_float(record(output).type))) return no_half();
+  if (!is_float(record(input).type) && !is_float(record(output).type)) {
     KINGLET_TRY(check_kind(input, output));
     KINGLET_TRY(check_ratio(kConversionRatios, record(input).quantization.scale / record(output).quantization.scale));
   }
@@ -274,7 +315,7 @@ Result<void> SubgraphBuilder::reduce(xnn_reduce_operator type, const std::vector
                                      Operand input, Operand output) {
   KINGLET_TRY(check_numbers(output));
   KINGLET_TRY(check_kind(input, output));
-  if (record(output).type != xnn_datatype_fp32) {
+  if (!is_float(record(output).type)) {
     KINGLET_TRY(check_ratio(kConversionRatios, record(input).quantization.scale / record(output).quantization.scale));
   }
   KINGLET_TRY(check_reduce(axes, keep_dims, dims(input), dims(output)));

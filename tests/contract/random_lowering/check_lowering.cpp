@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
+#include "engine/backend/xnnpack/processor.h"
 #include "engine/graph/float16.h"
 #include "engine/ops/op.h"
 #include "engine/session/session.h"
@@ -83,7 +85,17 @@ struct Answers {
   std::vector<Tensor> sizes;  // empty, or as `expected`
 };
 
-std::string compare(const Case& made, const Answers& answers, std::size_t which, const Tensor& found, double step) {
+// What float16 computes with: conversions in and out are a rounding each, sums are added up in it, and numbers below
+// the normal ones may be 0, also in front of a product with an input. What may leave its range is not compared.
+std::optional<double> limit_of_halves(const Case& made, double size) {
+  constexpr double kMost = 32000, kLeast = 0x1p-14;
+  if (size > kMost) return std::nullopt;
+  return (made.roundings + 4) * kHalfUnit * size + kLeast * (1 + made.scale);
+}
+
+std::string compare(const Case& made, const Answers& answers, std::size_t which, const Tensor& found,
+                    const SessionOptions& options) {
+  const double step = made.step + (options.optimize ? made.fused_step : 0);
   const Tensor& expected = answers.expected[which];
   if (found.shape() != expected.shape() || found.type() != expected.type()) return "another shape or type";
   if (!is_float(expected.type())) return found.bit_equal(expected) ? "" : "other whole numbers";
@@ -94,7 +106,12 @@ std::string compare(const Case& made, const Answers& answers, std::size_t which,
   for (std::size_t i = 0; i < want.size(); ++i) {
     if (want[i] == got[i] || std::isnan(want[i])) continue;
     const double size = std::max({std::abs(double{want[i]}), made.magnitude, std::abs(double{sizes[i]})});
-    const double limit = made.roundings * kFloatUnit * size + step + (made.half ? 2 * kHalfUnit * size : 0) + 1e-37;
+    double limit = made.roundings * kFloatUnit * size + step + (made.half ? 2 * kHalfUnit * size : 0) + 1e-37;
+    if (options.half) {
+      const std::optional<double> of_halves = limit_of_halves(made, size);
+      if (!of_halves) continue;
+      limit += *of_halves;
+    }
     if (!(std::abs(double{got[i]} - double{want[i]}) <= limit)) {
       return std::format("output {} at {}: {} in place of {}, which may be {:.3g} off", which, i, got[i], want[i],
                          limit);
@@ -117,10 +134,44 @@ std::string run(const Graph& graph, const Case& made, const Answers& answers, st
   for (int times = 0; times < 2; ++times) {
     if (auto done = session->run(); !done) return "run: " + describe(done.error());
     for (std::size_t i = 0; i < answers.expected.size(); ++i) {
-      const double step = made.step + (options.optimize ? made.fused_step : 0);
-      const std::string fault = compare(made, answers, i, session->get_output(i), step);
+      const std::string fault = compare(made, answers, i, session->get_output(i), options);
       if (!fault.empty()) return fault;
     }
+  }
+  return "";
+}
+
+// Numbers that float16 has, so that no answer is another one for what was rounded on the way in.
+void round_to_halves(Tensor& tensor) {
+  if (tensor.type() != DataType::kF32) return;
+  for (float& number : tensor.mutable_data<float>()) number = to_float(to_half(number));
+}
+
+Result<Answers> answers_of(const Graph& graph, const Case& made, std::span<const Tensor> inputs) {
+  Answers answers{.expected = KINGLET_TRY(evaluate_graph(graph, inputs)), .sizes = {}};
+  if (made.sums) answers.sizes = KINGLET_TRY(sizes_of(graph, inputs));
+  return answers;
+}
+
+// The same in float16, where this processor computes with it.
+std::string check_halves(const Row& row, const Case& made, Graph graph, std::vector<Tensor> inputs) {
+  if (!xnn::half_arithmetic()) return "";
+  for (Tensor& input : inputs) round_to_halves(input);
+  for (const ValueId id : graph.values()) {
+    const Tensor* constant = graph.constant(id);
+    if (constant == nullptr || constant->type() != DataType::kF32) continue;
+    Tensor rounded = *constant;
+    round_to_halves(rounded);
+    graph.set_constant(id, std::move(rounded));
+  }
+  const auto answers = answers_of(graph, made, inputs);
+  if (!answers) return "";
+  for (const SessionOptions& options :
+       {SessionOptions{.optimize = false, .half = true, .half_everywhere = true}, SessionOptions{.half = true}}) {
+    bool lowered = false;
+    const std::string fault = run(graph, made, *answers, inputs, options, std::string(row.op_type), lowered);
+    if (!fault.empty())
+      return std::format("in float16{}: {}", options.half_everywhere ? "" : ", with the passes", fault);
   }
   return "";
 }
@@ -137,26 +188,18 @@ Verdict check_lowering(const Row& row, const Case& made) {
   Graph& graph = parsed->graph;
   if (!infer_shapes(graph)) return verdict;
   const std::vector<Tensor> inputs = inputs_of(graph, made);
-  auto expected = evaluate_graph(graph, inputs);
-  if (!expected) return verdict;
+  const auto answers = answers_of(graph, made, inputs);
+  if (!answers) return verdict;
   verdict.valid = true;
-  Answers answers{.expected = std::move(*expected), .sizes = {}};
-  if (made.sums) {
-    auto sizes = sizes_of(graph, inputs);
-    if (!sizes) {
-      verdict.fault = "no sizes: " + describe(sizes.error());
-      return verdict;
-    }
-    answers.sizes = std::move(*sizes);
-  }
   for (const SessionOptions& options :
        {SessionOptions{.optimize = false}, SessionOptions{.optimize = false, .own_kernels = false}, SessionOptions{}}) {
-    const std::string fault = run(graph, made, answers, inputs, options, std::string(row.op_type), verdict.lowered);
+    const std::string fault = run(graph, made, *answers, inputs, options, std::string(row.op_type), verdict.lowered);
     if (fault.empty()) continue;
     verdict.fault = std::format("{}{}: {}", options.optimize ? "with the passes" : "as it stands",
                                 options.own_kernels ? "" : ", without own kernels", fault);
     return verdict;
   }
+  verdict.fault = check_halves(row, made, graph, inputs);
   return verdict;
 }
 

@@ -2,10 +2,12 @@
 """What the commands print, write and end with when all is well, and that nothing half-written stays when it is not."""
 import json
 import os
+import platform
 import pty
 import re
 import struct
 import subprocess
+import unittest
 
 from support import DEMO, KINGLET, PATIENCE, SOURCE_DIR, CliTest, kinglet, main, model, node, png, value_info
 
@@ -100,6 +102,18 @@ class Classify(CliTest):
         self.assertEqual(ended.err.count("no labels: "), 1)
         self.assertIn("class ", ended.text())
         self.assertEqual(self.assert_done(kinglet("classify", alone, picture, "-q")).err, "")
+
+    @unittest.skipIf(platform.machine() == "aarch64", "this processor may compute in float16")
+    def test_float16_that_the_processor_has_not_is_said(self):
+        reason = "this processor has no float16 arithmetic"
+        picture = self.frames / "frame_000000.png"
+        asked = self.assert_done(kinglet("classify", DEMO, picture, "--precision", "float16"))
+        self.assertIn(f"computed in float32: {reason}", asked.err)
+        self.assertNotIn("float16", self.assert_done(kinglet("classify", DEMO, picture)).err)
+        plan = self.assert_done(kinglet("inspect", DEMO, "--json")).json()["plan"]
+        self.assertEqual(plan["precision"], {"used": "float32", "reason": reason})
+        self.assertEqual(plan["float16_mac_ratio"], 0)
+        self.assert_refused(kinglet("bench", DEMO, "--float16"), 69, reason)
 
 
 class Run(CliTest):

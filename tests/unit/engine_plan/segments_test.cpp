@@ -187,5 +187,59 @@ output %4
   EXPECT_EQ(operators(graph, segments.steps[1]), (std::vector<std::string>{"Conv", "Add"}));
 }
 
+// --- Float16 ---------------------------------------------------------------------------------------------------------
+
+std::vector<std::string> in_half(const Graph& graph, const Segments& segments) {
+  std::vector<std::string> out;
+  for (const Step& step : segments.steps) {
+    for (const NodeId id : step.halves) out.push_back(graph.node(id).op_type);
+  }
+  return out;
+}
+
+TEST(Segments, ComputeProductsInFloat16AndWhatStandsBehindThem) {
+  const Graph graph = inferred(R"(
+%x = input f32[1,3,8,8]
+%1 = HardSwish(%x)
+%2 = Conv(%1, w:f32[4,3,3,3]#w)
+%3 = Sigmoid(%2)
+%4 = Mul(%2, %3)
+%5 = Exp(%4)
+%6 = Sigmoid(%5)
+output %6
+)");
+  EXPECT_TRUE(in_half(graph, cut(graph)).empty());
+  const Segments segments = cut(graph, {.disabled_lowerings = {}, .refused = {}, .half = true});
+  EXPECT_EQ(in_half(graph, segments), (std::vector<std::string>{"Conv", "Sigmoid", "Mul"}));
+  EXPECT_EQ(segments.steps.size(), 1U) << "conversions are no border";
+  const auto built = build_segment(graph, assign_layouts(graph), segments.steps[0]);
+  ASSERT_TRUE(built) << describe(built.error().error);
+  const auto single = build_segment(graph, assign_layouts(graph), cut(graph).steps[0]);
+  ASSERT_TRUE(single) << describe(single.error().error);
+  EXPECT_EQ(built->nodes.size(), single->nodes.size() + 2) << "in and out";
+}
+
+TEST(Segments, ComputeInFloat32WhatFloat16WasRefusedFor) {
+  const Graph graph = inferred(kChain);
+  PlanOptions options{.disabled_lowerings = {}, .refused = {}, .half = true};
+  options.refused_halves.insert(graph.nodes()[1]);
+  const Segments segments = cut(graph, options);
+  EXPECT_EQ(in_half(graph, segments), (std::vector<std::string>{"Conv", "Mul", "GlobalAveragePool"}));
+  EXPECT_TRUE(segments.fallbacks.empty());
+}
+
+TEST(Segments, HaveAKernelBesideFloat16OnlyWhereItCostsLessThanHalf) {
+  const Graph graph = inferred(R"(
+%x = input f32[1,64,28,28]
+%1 = Conv(%x, w:f32[64,64,3,3]#w) {pads=[1,1,1,1]}
+output %1
+)");
+  const auto kernel = choose_kernel(graph, assign_layouts(graph), graph.nodes()[0], {});
+  const Segments segments = cut(graph, {.disabled_lowerings = {}, .refused = {}, .half = true});
+  const bool is_cheap = kernel && kernel->offer.cost < 0.5;
+  EXPECT_EQ(segments.steps[0].kernel.has_value(), is_cheap);
+  EXPECT_EQ(segments.steps[0].halves.empty(), is_cheap);
+}
+
 }  // namespace
 }  // namespace kinglet::engine

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what of XNNPACK is right and quick on the processor at hand.
+#pragma once
+
+namespace kinglet::engine::xnn {
+
+// The processor adds and multiplies float16 by itself: an ARM of 64 bits with the half-precision extension (Cortex-A76,
+// not A53 and A72). No other: on x86-64 XNNPACK (20241108 of Debian 13) answers wrongly from its fully-connected layer.
+[[nodiscard]] bool half_arithmetic();
+
+}  // namespace kinglet::engine::xnn
