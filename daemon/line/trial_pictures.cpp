@@ -39,7 +39,7 @@ Result<void> fill_from(const fs::path& file, const engine::Recipe& recipe, const
   const camera::DecodedImage decoded =
       KINGLET_TRY(camera::decode_image(std::as_bytes(std::span(bytes)), {}, camera::Upright::kApplyExif));
   camera::Preprocessor preprocessor(recipe, input.width, input.height);
-  const camera::CropRect whole{.x = 0, .y = 0, .width = decoded.image.width, .height = decoded.image.height};
+  const CropRect whole{.x = 0, .y = 0, .width = decoded.image.width, .height = decoded.image.height};
   KINGLET_TRY(preprocessor.run(decoded.image.view(), whole, input));
   return {};
 }
