@@ -98,6 +98,9 @@ struct Trouble {
   std::string_view hint;
 };
 constexpr std::string_view kWrongLogin = "does not take the login of source.login_file";
+// ffmpeg has the same words for a camera that says nothing until it is given up as for one that says something else.
+constexpr std::string_view kNoRtsp = "does not speak RTSP";
+constexpr Trouble kNoAnswer{{}, "does not answer", "is the camera on, and in the same network?"};
 constexpr Trouble kNoLogin{{}, "wants a login", "source.login_file names a file with a line user:password"};
 constexpr Trouble kTroubles[] = {
     {"returned 401 Unauthorized", kWrongLogin,
@@ -110,7 +113,7 @@ constexpr Trouble kTroubles[] = {
     {"failed: No route to host", "cannot be reached", "is the camera on, and in the same network?"},
     {"failed: Network is unreachable", "cannot be reached", "has this machine a network?"},
     {"returned 461", "does not send over TCP", "write #transport=udp behind the address"},
-    {"Error opening input files: Invalid data", "does not speak RTSP", "are host and port those of its RTSP?"},
+    {"Error opening input files: Invalid data", kNoRtsp, "are host and port those of its RTSP?"},
     {"does not contain any stream", "sends no video", "docs/sources.md has the paths of several makers"},
     {"matches no streams", "sends no video", "docs/sources.md has the paths of several makers"},
 };
@@ -135,8 +138,9 @@ class FfmpegStream final : public ByteStream {
     Result<std::size_t> got = child_->read(out, deadline);
     if (got) return got;
     Error error{ErrorCode::kUnavailable, {}, {}, {}};
-    if (const Trouble* found = *seen_) {
-      const Trouble* trouble = found->message == kWrongLogin && !has_login_ ? &kNoLogin : found;
+    if (const Trouble* trouble = *seen_) {
+      if (trouble->message == kWrongLogin && !has_login_) trouble = &kNoLogin;
+      if (trouble->message == kNoRtsp && std::chrono::steady_clock::now() - opened_ >= kSilence) trouble = &kNoAnswer;
       error.message = format_text("{} {}", subject_, trouble->message);
       error.hint = trouble->hint;
     } else if (child_->ended_well()) {
@@ -173,6 +177,7 @@ class FfmpegStream final : public ByteStream {
   const std::string subject_;
   const std::string query_;
   const bool has_login_;
+  const SteadyTime opened_ = std::chrono::steady_clock::now();
   const std::shared_ptr<Seen> seen_ = std::make_shared<Seen>(nullptr);
   std::unique_ptr<ChildStream> child_;
 };

@@ -31,7 +31,7 @@ def setUpModule():
     subprocess.run([KINGLET, "demo-frames", "--scene", "--count", str(SECONDS), "--size", "640x360", "--out", frames, "-q"],
                    check=True, timeout=PATIENCE)
     with open(frames / "labels.csv", encoding="utf-8") as table:
-        DRAWN = {row["label"] for row in csv.DictReader(table)} - {"background"}
+        DRAWN = {row["label"].lower().replace(" ", "-") for row in csv.DictReader(table)} - {"background"}
     once = Path(FOLDER.name) / "once.mp4"
     ffmpeg = ["ffmpeg", "-nostdin", "-loglevel", "error"]
     subprocess.run([*ffmpeg, "-framerate", "1", "-i", frames / "frame_%06d.png", "-vf", "fps=10,format=yuv420p", "-c:v",
@@ -148,7 +148,7 @@ class Rtsp(ScratchFolder):
             with self.subTest(method=method):
                 camera = self.camera(LOGIN, method)
                 with self.daemon(camera.url, f"source.login_file={self.login_file(LOGIN)}", "log.level=debug") as daemon:
-                    seen = daemon.until(lambda: {visit["label"] for visit in daemon.ask("/api/v1/visits").json()["items"]},
+                    seen = daemon.until(lambda: {visit["species_id"] for visit in daemon.ask("/api/v1/visits").json()["items"]},
                                         "a visit")
                     self.assertLessEqual(seen, DRAWN)
                     self.assert_silent_of_the_login(self.everything_said(daemon))
