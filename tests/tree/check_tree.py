@@ -30,6 +30,7 @@ ROOMS = {
     "camera/frame": "",
     "camera/source": "camera/frame",
     "camera/process": "",
+    "camera/discovery": "",
     "camera/decode": "camera/frame",
     "camera/preprocess": "camera/frame engine/recipe",
     "camera/demo": "camera/frame camera/decode camera/preprocess",
@@ -81,7 +82,7 @@ ROOMS = {
                   "daemon/http/live daemon/http/access daemon/http/server camera/frame camera/source camera/process "
                   "camera/sources config engine/session store visits daemon/http/figures",
     "cli": "engine/graph engine/recipe engine/backend engine/ops engine/onnx engine/onnx/json engine/passes engine/session engine/picture engine/edit engine/quantize "
-           "engine/tflite camera/source camera/decode camera/preprocess camera/demo camera/stream camera/sources config "
+           "engine/tflite camera/source camera/discovery camera/decode camera/preprocess camera/demo camera/stream camera/sources config "
            "visits store store/database daemon/machine daemon/tokens daemon/values daemon/catalogue daemon/line daemon/models daemon/doctor daemon/settings daemon/backup",
 }
 # Folders that are one table, a file a row; the others have at most MOST_FILES.

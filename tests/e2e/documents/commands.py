@@ -49,6 +49,7 @@ TESTED = [
      "e2e/daemon/model_arrival_test.py"),
     ("models.md", "curl -T", "e2e/daemon/model_arrival_test.py"),
     ("visits.md", "curl -X PUT", "e2e/daemon/bird_lists_test.py"),
+    ("sources.md", "kinglet cameras", "e2e/daemon/cameras_test.py"),
 ]
 # (page, how the command begins, why nobody runs it)
 KEPT = [

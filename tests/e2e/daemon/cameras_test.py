@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kinglet cameras: those of the local net that answer WS-Discovery, whatever else answers as well."""
+import json
+import os
+import re
+import socket
+import struct
+import subprocess
+import threading
+import time
+import unittest
+from xml.dom import minidom
+
+import home_network
+from support import PATIENCE, SOURCE_DIR, main
+
+home_network.enter()  # in which nobody else asks or answers
+
+KINGLET = os.environ["KINGLET"]
+IP_RECVTTL = 12  # linux/in.h: Python has no name for it
+GROUP = "239.255.255.250"
+MATCH = """<d:ProbeMatch><a:EndpointReference><a:Address>urn:uuid:{address}</a:Address></a:EndpointReference>
+<d:Types>{types}</d:Types><d:Scopes>onvif://www.onvif.org/type/video_encoder onvif://www.onvif.org/name/{name}
+ onvif://www.onvif.org/hardware/{hardware}</d:Scopes><d:XAddrs>http://{host}/onvif/device_service
+http://192.168.9.9/elsewhere</d:XAddrs><d:MetadataVersion>1</d:MetadataVersion></d:ProbeMatch>"""
+ANSWER = """<?xml version="1.0" encoding="utf-8"?>{dtd}
+<!-- a camera --><s:Envelope xmlns:s="http://www.w3.org/2003/05/soap-envelope" xmlns:d="http://schemas.xmlsoap.org/ws/2005/04/discovery"
+ xmlns:a="http://schemas.xmlsoap.org/ws/2004/08/addressing"><s:Header><a:RelatesTo>{id}</a:RelatesTo></s:Header>
+<s:Body><d:ProbeMatches>{matches}</d:ProbeMatches></s:Body></s:Envelope>"""
+BOMB = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'
+
+
+def answer(question, address, name="Garden", hardware="IPC-1", types="dn:NetworkVideoTransmitter tds:Device", dtd="", asked=None):
+    match = MATCH.format(address=address, name=name, hardware=hardware, types=types, host=address)
+    return ANSWER.format(id=asked or question, matches=match, dtd=dtd).encode()
+
+
+class Neighbours:
+    """Whoever is on the net: `answers(question)` gives (address, bytes) for each question to all; `seen` are the questions."""
+
+    def __init__(self, answers):
+        self.answers = answers
+        self.seen = []
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind((GROUP, 3702))
+        membership = struct.pack("4s4s", socket.inet_aton(GROUP), socket.inet_aton(home_network.HERE))
+        self.socket.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, membership)
+        self.socket.setsockopt(socket.IPPROTO_IP, IP_RECVTTL, 1)
+        self.socket.settimeout(0.1)
+        self.gone = threading.Event()
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self):
+        while not self.gone.is_set():
+            try:
+                data, hops, _, asker = self.socket.recvmsg(65536, 64)
+            except TimeoutError:
+                continue
+            document = minidom.parseString(data)  # well-formed, or the test ends here
+            question = document.getElementsByTagName("w:MessageID")[0].firstChild.data
+            self.seen.append((question, struct.unpack("i", hops[0][2])[0], document))
+            for address, words in self.answers(question):
+                with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as voice:
+                    voice.bind((address, 0))
+                    voice.sendto(words, asker)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.gone.set()
+        self.thread.join()
+        self.socket.close()
+
+
+def find(*arguments):
+    begun = time.monotonic()
+    done = subprocess.run([KINGLET, "cameras", "--interface", "lo", "--seconds", "1", *arguments], capture_output=True, text=True,
+                          timeout=PATIENCE)
+    return done, time.monotonic() - begun
+
+
+class Cameras(unittest.TestCase):
+    def found(self, answers):
+        with Neighbours(answers) as neighbours:
+            done, taken = find("--json")
+        self.assertLess(taken, 10)
+        cameras = json.loads(done.stdout)["cameras"]
+        self.assertEqual(done.returncode, 0 if cameras else 1, done.stderr)
+        return cameras, neighbours
+
+    def test_each_says_its_name_and_where_its_smaller_stream_is(self):
+        cameras, neighbours = self.found(lambda question: [
+            ("127.0.0.7", answer(question, "127.0.0.7", "Front%20door%20&amp;%20tree", "Reolink%20RLC-810A")),
+            ("127.0.0.5", answer(question, "127.0.0.5", "HIKVISION%20DS-2CD2043", "DS-2CD2043"))])
+        self.assertEqual(cameras, [
+            {"address": "127.0.0.5", "name": "HIKVISION DS-2CD2043", "hardware": "DS-2CD2043",
+             "source": "rtsp://127.0.0.5/Streaming/Channels/102", "services": ["http://127.0.0.5/onvif/device_service"]},
+            {"address": "127.0.0.7", "name": "Front door & tree", "hardware": "Reolink RLC-810A",
+             "source": "rtsp://127.0.0.7/h264Preview_01_sub", "services": ["http://127.0.0.7/onvif/device_service"]}])
+        question, hops, document = neighbours.seen[0]
+        self.assertRegex(question, r"^uuid:[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$")
+        self.assertEqual(hops, 1)  # no router carries it on
+        self.assertEqual(document.getElementsByTagName("d:Types")[0].firstChild.data, "dn:NetworkVideoTransmitter")
+        self.assertEqual({one[0] for one in neighbours.seen}, {question})  # asked again with the same number
+
+    def test_as_text_for_a_person(self):
+        with Neighbours(lambda question: [("127.0.0.5", answer(question, "127.0.0.5"))]):
+            done, _ = find()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"127\.0\.0\.5 +Garden +IPC-1 +see its manual")
+        self.assertIn("docs/sources.md", done.stderr)
+
+    def test_nobody_answers_and_that_is_said(self):
+        done, _ = find()
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("no camera answered", done.stderr)
+
+    def test_who_is_not_asked_or_not_of_this_net_is_not_heard(self):
+        cameras, _ = self.found(lambda question: [
+            (home_network.STRANGER, answer(question, home_network.STRANGER)),
+            ("127.0.0.8", answer(question, "127.0.0.8", asked="uuid:00000000-0000-4000-8000-000000000000")),
+            ("127.0.0.9", answer(question, "127.0.0.9", types="dn:Printer")),
+            ("127.0.0.6", answer(question, "127.0.0.6", "Alone"))])
+        self.assertEqual([camera["name"] for camera in cameras], ["Alone"])
+
+    def test_nonsense_is_passed_by(self):
+        whole = answer("uuid:x", "127.0.0.8")
+        cameras, _ = self.found(lambda question: [
+            ("127.0.0.8", os.urandom(60_000)), ("127.0.0.8", b""), ("127.0.0.8", whole[:-40]), ("127.0.0.8", b"<a>" * 20_000),
+            ("127.0.0.9", answer(question, "127.0.0.9", dtd=BOMB)),
+            ("127.0.0.9", answer(question, "127.0.0.9", name="&b;")),
+            ("127.0.0.10", answer(question, "127.0.0.10", name="%1B[31mred%0Aline" + "x" * 5000))])
+        self.assertEqual(len(cameras), 1)
+        self.assertTrue(cameras[0]["name"].startswith("?[31mred?line"), cameras)
+        self.assertLess(len(cameras[0]["name"]), 100)
+
+    def test_a_crowd_is_bounded(self):
+        cameras, _ = self.found(lambda question: [
+            (f"127.0.1.{number % 250}", answer(question, f"127.0.1.{number % 250}", f"Camera{number}")) for number in range(1000)])
+        self.assertLessEqual(len(cameras), 128)
+        self.assertGreater(len(cameras), 20)
+
+    def test_an_interface_that_is_none(self):
+        done = subprocess.run([KINGLET, "cameras", "--interface", "eth77"], capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 66, done.stderr)
+        self.assertIn("eth77", done.stderr)
+
+    def test_without_a_network(self):
+        done = subprocess.run([KINGLET, "cameras"], capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 66, done.stderr)
+        self.assertIn("no network", done.stderr)
+
+    def test_the_documents_have_each_makers_stream(self):
+        page = (SOURCE_DIR / "docs" / "sources.md").read_text()
+        rows = re.findall(r'^KINGLET_MAKER\("(\w+)", "([^"]+)"\)', (SOURCE_DIR / "camera" / "discovery" / "makers.def").read_text(), re.M)
+        self.assertGreater(len(rows), 5)
+        for maker, path in rows:
+            self.assertIn(f"`{path}`", page)
+            self.assertIn(maker, page.lower())
+
+
+if __name__ == "__main__":
+    main()
