@@ -6,12 +6,25 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 namespace kinglet::testing {
 
 inline std::filesystem::path corpus() {
   if (const char* path = std::getenv("KINGLET_CORPUS")) return path;
   return std::filesystem::path(KINGLET_SOURCE_DIR) / ".." / "shared" / "corpus";
+}
+
+// The photographs whose stored answers of this model ("bird_mobilenetv2_fp32") are there, by name without
+// ".output.npy".
+inline std::vector<std::string> reference_photos(const std::string& model) {
+  std::vector<std::string> photos;
+  for (const auto& entry : std::filesystem::directory_iterator(corpus() / "reference" / model)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(".output.npy")) photos.push_back(name.substr(0, name.find('.')));
+  }
+  return photos;
 }
 
 }  // namespace kinglet::testing

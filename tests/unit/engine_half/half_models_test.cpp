@@ -18,15 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> photos_of(const std::string& model) {
-  std::vector<std::string> photos;
-  for (const auto& entry : fs::directory_iterator(testing::corpus() / "reference" / model)) {
-    const std::string name = entry.path().filename().string();
-    if (name.ends_with(".output.npy")) photos.push_back(name.substr(0, name.find('.')));
-  }
-  return photos;
-}
-
 PictureAnswer answer_of(std::span<const float> numbers, const OutputMeaning& output) {
   PictureAnswer answer{.numbers = {numbers.begin(), numbers.end()}, .scores = std::vector<float>(numbers.size())};
   EXPECT_TRUE(to_scores(numbers, output.meaning, answer.scores, 1));
@@ -45,7 +36,7 @@ TEST_P(HalfModels, AnswerAsInFloat32) {
   ASSERT_TRUE(model->precision().half) << model->precision().reason;
   EXPECT_GT(model->session().plan().half_mac_ratio, 0.99);
   std::vector<PictureAnswer> expected, found;
-  for (const std::string& photo : photos_of(name)) {
+  for (const std::string& photo : testing::reference_photos(name)) {
     const auto input = testing::read_npy(testing::corpus() / "reference" / name / (photo + ".input.npy"));
     const auto output = testing::read_npy(testing::corpus() / "reference" / name / (photo + ".output.npy"));
     if (!input || !output) continue;

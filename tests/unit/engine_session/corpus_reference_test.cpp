@@ -34,15 +34,6 @@ std::optional<Tensor> reference_input(const std::string& model, const std::strin
   return tensor;
 }
 
-std::vector<std::string> photos_of(const std::string& model) {
-  std::vector<std::string> photos;
-  for (const auto& entry : fs::directory_iterator(testing::corpus() / "reference" / model)) {
-    const std::string name = entry.path().filename().string();
-    if (name.ends_with(".output.npy")) photos.push_back(name.substr(0, name.find('.')));
-  }
-  return photos;
-}
-
 void expect_close(std::span<const float> found, std::span<const float> expected, bool quantised) {
   ASSERT_EQ(found.size(), expected.size());
   float largest = 0;
@@ -69,7 +60,7 @@ TEST_P(CorpusReference, AnswersLieWithinTheLimits) {
   EXPECT_LE(session->plan().segments, static_cast<std::size_t>(own_kernels) + 1);  // nothing else cuts them
   EXPECT_TRUE(session->plan().fallback_nodes.empty()) << session->plan().fallback_nodes.front();
   int compared = 0;
-  for (const std::string& photo : photos_of(model)) {
+  for (const std::string& photo : testing::reference_photos(model)) {
     const auto input = reference_input(model, photo);
     if (!input) continue;
     SCOPED_TRACE(photo);
