@@ -152,7 +152,7 @@ class OldBroker:
         for _ in range(self.flood >> 16):
             connection.sendall(bytes(1 << 16))
             self.flooded += 1 << 16
-            time.sleep(0.001)
+            time.sleep(0.005)  # 13 MB/s
 
     def _talk(self, connection):
         with connection, connection.makefile("rb") as stream, contextlib.suppress(ConnectionError):
