@@ -20,10 +20,12 @@ function remember() {
   try { localStorage.setItem(seenKey, "1"); } catch { /* a browser may keep nothing: it comes again */ }
 }
 
+// The keyboard goes back to where the step was asked for, or on to what the page is about.
 function close() {
+  const asked = alone ? byId("steps-again").querySelectorAll("button")[shown] : null;
   remember();
   go(-1);
-  byId("steps-again")?.querySelector("button")?.focus();
+  (asked ?? byId("content")).focus();
 }
 
 function buttons() {
