@@ -24,9 +24,9 @@ async function go(page, name, key = "Tab") {
   assert.fail(`${name} is not reached: ${passed.join(" | ")}`);
 }
 
-const press = async (page, name, key = "Enter") => {
+const press = async (page, name) => {
   await go(page, name);
-  await page.keyboard.press(key);
+  await page.keyboard.press("Enter");
 };
 
 const title = (page, text) => page.locator("#first-card").getByRole("heading", {name: text}).waitFor();
