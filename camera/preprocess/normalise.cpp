@@ -19,6 +19,14 @@ using engine::TensorLayout;
 namespace {
 
 using ByteTable = std::array<std::uint8_t, 256>;
+using Divisor = Normalise::Divisor;
+
+// By multiplication, corrected by what it leaves over: no division and no table a pixel.
+float divide(const Divisor& by, std::size_t pixel) {
+  const float value = static_cast<float>(pixel) - by.mean;
+  const float guess = value * by.reciprocal;
+  return std::fma(std::fma(-guess, by.deviation, value), by.reciprocal, guess);
+}
 
 #if defined(__ARM_NEON) && defined(__aarch64__)
 
@@ -53,6 +61,49 @@ std::size_t look_up_blocks(const std::array<ByteTable, 3>& tables, const std::ar
       const uint8x16x3_t pixels{vld1q_u8(&found[0][i]), vld1q_u8(&found[1][i]), vld1q_u8(&found[2][i])};
       vst3q_u8(to + 3 * (x + i), pixels);
     }
+  }
+  return x;
+}
+
+using Quotients = std::array<float32x4_t, 4>;
+
+// 16 pixels of one channel.
+Quotients divide_block(const Divisor& by, const std::uint8_t* from) {
+  const uint8x16_t bytes = vld1q_u8(from);
+  const uint16x8_t low = vmovl_u8(vget_low_u8(bytes));
+  const uint16x8_t high = vmovl_high_u8(bytes);
+  const std::array<uint32x4_t, 4> pixels{vmovl_u16(vget_low_u16(low)), vmovl_high_u16(low),
+                                         vmovl_u16(vget_low_u16(high)), vmovl_high_u16(high)};
+  Quotients found;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const float32x4_t value = vsubq_f32(vcvtq_f32_u32(pixels[i]), vdupq_n_f32(by.mean));
+    const float32x4_t guess = vmulq_n_f32(value, by.reciprocal);
+    const float32x4_t rest = vfmsq_f32(value, guess, vdupq_n_f32(by.deviation));
+    found[i] = vfmaq_f32(guess, rest, vdupq_n_f32(by.reciprocal));
+  }
+  return found;
+}
+
+// How many pixels they made: whole blocks.
+std::size_t divide_blocks(const std::array<Divisor, 3>& by, const std::array<const std::uint8_t*, 3>& from,
+                          std::size_t count, float* to) {
+  std::size_t x = 0;
+  for (; x + kLanes <= count; x += kLanes) {
+    const Quotients first = divide_block(by[0], from[0] + x);
+    const Quotients second = divide_block(by[1], from[1] + x);
+    const Quotients third = divide_block(by[2], from[2] + x);
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      vst3q_f32(to + 3 * (x + 4 * i), float32x4x3_t{first[i], second[i], third[i]});
+    }
+  }
+  return x;
+}
+
+std::size_t divide_blocks(const Divisor& by, const std::uint8_t* from, std::size_t count, float* to) {
+  std::size_t x = 0;
+  for (; x + kLanes <= count; x += kLanes) {
+    const Quotients found = divide_block(by, from + x);
+    for (std::size_t i = 0; i < found.size(); ++i) vst1q_f32(to + x + 4 * i, found[i]);
   }
   return x;
 }
@@ -121,6 +172,19 @@ std::size_t look_up_blocks(const std::array<ByteTable, 3>& /*tables*/,
 
 #endif
 
+#if !defined(__ARM_NEON) || !defined(__aarch64__)
+
+std::size_t divide_blocks(const std::array<Divisor, 3>& /*by*/, const std::array<const std::uint8_t*, 3>& /*from*/,
+                          std::size_t /*count*/, float* /*to*/) {
+  return 0;
+}
+
+std::size_t divide_blocks(const Divisor& /*by*/, const std::uint8_t* /*from*/, std::size_t /*count*/, float* /*to*/) {
+  return 0;
+}
+
+#endif
+
 }  // namespace
 
 Normalise::Normalise(const engine::Recipe& recipe, const engine::PictureInput& tensor, double gain)
@@ -131,10 +195,12 @@ Normalise::Normalise(const engine::Recipe& recipe, const engine::PictureInput& t
   for (std::size_t channel = 0; channel < 3; ++channel) {
     const auto mean = static_cast<float>(recipe.mean[channel]);
     const auto deviation = static_cast<float>(recipe.std[channel]);
+    divisors_[channel] = {.mean = mean, .deviation = deviation, .reciprocal = 1 / deviation};
     for (std::size_t pixel = 0; pixel < 256; ++pixel) {
       const double shown = std::min(255.0, std::nearbyint(gain * static_cast<double>(pixel)));
       const float value = (static_cast<float>(shown) - mean) / deviation;
       floats_[channel][pixel] = value;
+      divides_ = divides_ && divide(divisors_[channel], pixel) == value;
       const float steps = std::nearbyint(value / scale) + static_cast<float>(quantization_.zero_point);
       const auto limited = std::clamp(steps, static_cast<float>(lowest), static_cast<float>(lowest + 255));
       bytes_[channel][pixel] = static_cast<std::uint8_t>(static_cast<int>(limited) & 0xFF);
@@ -157,6 +223,7 @@ void Normalise::write(const std::array<const std::uint8_t*, 3>& rgb, std::size_t
     T* to = out + 3 * y * width;
     std::size_t done = 0;
     if constexpr (kStep == 1 && sizeof(T) == 1) done = look_up_blocks(table, from, width, to);
+    if constexpr (kStep == 1 && sizeof(T) != 1) done = divides_ ? divide_blocks(divisors_, from, width, to) : 0;
     to += 3 * done;
     for (std::size_t x = done; x < width; ++x, to += 3) {
       to[0] = table[0][from[0][kStep * x]];
@@ -167,7 +234,11 @@ void Normalise::write(const std::array<const std::uint8_t*, 3>& rgb, std::size_t
   }
   for (std::size_t channel = 0; channel < 3; ++channel) {
     T* to = out + channel * plane + y * width;
-    for (std::size_t x = 0; x < width; ++x) to[x] = table[channel][from[channel][kStep * x]];
+    std::size_t done = 0;
+    if constexpr (kStep == 1 && sizeof(T) != 1) {
+      if (divides_) done = divide_blocks(divisors_[channel], from[channel], width, to);
+    }
+    for (std::size_t x = done; x < width; ++x) to[x] = table[channel][from[channel][kStep * x]];
   }
 }
 
