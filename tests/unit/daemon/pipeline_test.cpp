@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <future>
 
 #include "daemon/line/replay_input.h"
 #include "tests/support/scratch_folder.h"
@@ -59,6 +61,31 @@ class PipelineTest : public ::testing::Test {
       answers.push_back(std::get<Prediction>(*looked).answer);
     }
     return answers;
+  }
+
+  // A turn of the answer thread, with this frame.
+  void show(Pipeline& pipeline, std::uint64_t sequence) {
+    mailbox_.put(lend(sequence));
+    pipeline.step(std::chrono::milliseconds(0));
+  }
+  // The first picture that the demonstration model names a bird in.
+  std::uint64_t clear_picture() {
+    const std::vector<visits::Answer> answers = answers_of(open_model());
+    const auto clear = std::ranges::find(answers, Outcome::kAccepted, &visits::Answer::outcome);
+    EXPECT_NE(clear, answers.end());
+    return static_cast<std::uint64_t>(clear - answers.begin());
+  }
+  // Frames come until the model is back.
+  ModelDesk::Back tried(Pipeline& pipeline, ModelDesk& models, const TrialRule& rule, const std::stop_token& stop,
+                        const std::function<void(const TrialReport&)>& progress) {
+    const SteadyTime deadline = SteadyClock::now() + std::chrono::minutes(2);
+    std::future<ModelDesk::Back> back = std::async(std::launch::async, [&] {
+      return models.exchange({.classifier = open_model(), .trial = rule}, stop, deadline, progress);
+    });
+    for (std::uint64_t i = 0; back.wait_for(std::chrono::seconds(0)) != std::future_status::ready; ++i) {
+      show(pipeline, i);
+    }
+    return back.get();
   }
 
   std::vector<std::vector<std::byte>> pictures_;
@@ -135,6 +162,152 @@ TEST_F(PipelineTest, APostedPictureIsAnsweredByTheModelItNamesOrByNone) {
   EXPECT_EQ(post({}), "answered") << "any";
   EXPECT_EQ(post(other.facts()), to_string(ErrorCode::kBusy));
   pipeline.stop();
+}
+
+TEST_F(PipelineTest, DuringAPauseFramesGoByUnansweredAndAreCounted) {
+  Pipeline pipeline(line_of(open_model()), mailbox_, desk_, stats_, latest_, {});
+  pipeline.set_paused(true);
+  show(pipeline, 0);
+  EXPECT_FALSE(latest_.get());
+  EXPECT_EQ(stats_.view(SteadyClock::now()).skipped[static_cast<std::size_t>(SkipReason::kPaused)], 1U);
+  pipeline.set_paused(false);
+  show(pipeline, 1);
+  ASSERT_TRUE(latest_.get());
+  EXPECT_EQ(latest_.get()->frame_seq, 1U);
+}
+
+TEST_F(PipelineTest, OtherSettingsCountFromTheNextFrameOnAndAreTold) {
+  ModelBoard board;
+  Pipeline pipeline(line_of(open_model()), mailbox_, desk_, stats_, latest_, {}, {},
+                    {.board = &board, .desk = nullptr, .make_line = {}, .options = options_});
+  const std::uint64_t clear = clear_picture();
+  show(pipeline, clear);
+  EXPECT_EQ(latest_.get()->answer.outcome, Outcome::kAccepted);
+  const LoadedModel before = board.current();
+  LineOptions strict = options_;
+  strict.decide.block = {std::string((*before.facts->taxa)[latest_.get()->answer.taxon].species_id)};
+  pipeline.adopt(strict);
+  EXPECT_EQ(board.current().rule, before.rule) << "not before it counts";
+  show(pipeline, clear);
+  EXPECT_EQ(latest_.get()->answer.outcome, Outcome::kBlocked);
+  EXPECT_NE(board.current().rule, before.rule);
+  EXPECT_EQ(board.current().number, before.number);
+}
+
+TEST_F(PipelineTest, WithoutAModelFramesGoBackAndTheFirstOneComesWithTheNewestSettings) {
+  ModelBoard board;
+  ModelDesk models([] {});
+  std::vector<std::string> blocked;
+  const auto make_line = [&](LineModel classifier, const LineOptions& options) {
+    blocked = options.decide.block;
+    return line_of(std::move(classifier));
+  };
+  Pipeline pipeline({}, mailbox_, desk_, stats_, latest_, {}, {},
+                    {.board = &board, .desk = &models, .make_line = make_line, .options = options_});
+  show(pipeline, 0);
+  EXPECT_FALSE(latest_.get());
+  LineOptions newest = options_;
+  newest.decide.block = {"spotted-demothrush"};
+  pipeline.adopt(newest);
+  auto back = std::async(std::launch::async, [&] {
+    return models.exchange({.classifier = open_model(), .trial = {}}, {}, SteadyClock::now() + std::chrono::minutes(2),
+                           {});
+  });
+  while (back.wait_for(std::chrono::seconds(0)) != std::future_status::ready) show(pipeline, 1);
+  EXPECT_TRUE(back.get().taken);
+  EXPECT_EQ(blocked, newest.decide.block);
+  show(pipeline, 2);
+  ASSERT_TRUE(latest_.get());
+  EXPECT_EQ(latest_.get()->model, board.current().number);
+}
+
+TEST_F(PipelineTest, AModelOnTrialLooksAtTheSameFramesAndGoesBackWithoutAnswering) {
+  ModelBoard board;
+  ModelDesk models([] {});
+  Pipeline pipeline(line_of(open_model()), mailbox_, desk_, stats_, latest_, {}, {},
+                    {.board = &board, .desk = &models, .make_line = {}, .options = options_});
+  const LoadedModel before = board.current();
+  const ModelDesk::Back back = tried(pipeline, models, {.frames = 5}, {}, {});
+  EXPECT_FALSE(back.taken);
+  ASSERT_TRUE(back.classifier);
+  EXPECT_NE(back.classifier->facts(), before.facts);
+  ASSERT_TRUE(back.report);
+  EXPECT_EQ(back.report->frames, 5U);
+  EXPECT_EQ(back.report->agreeing, 5U) << "it is the same model";
+  EXPECT_EQ(board.facts(), before.facts);
+  EXPECT_EQ(latest_.get()->model, before.number);
+}
+
+TEST_F(PipelineTest, ATrialThatIsCalledOffGoesBackAsFarAsItGot) {
+  ModelBoard board;
+  ModelDesk models([] {});
+  Pipeline pipeline(line_of(open_model()), mailbox_, desk_, stats_, latest_, {}, {},
+                    {.board = &board, .desk = &models, .make_line = {}, .options = options_});
+  std::stop_source stop;
+  const ModelDesk::Back back =
+      tried(pipeline, models, {.frames = 1'000'000'000}, stop.get_token(), [&](const TrialReport& report) {
+        if (report.frames > 0) stop.request_stop();
+      });
+  ASSERT_TRUE(back.report);
+  EXPECT_GT(back.report->frames, 0U);
+  EXPECT_TRUE(back.classifier);
+  EXPECT_FALSE(back.taken);
+  EXPECT_FALSE(back.error);
+}
+
+TEST_F(PipelineTest, ABrokenFrameIsToldOnceAndTheNextGoodOneIsAnswered) {
+  std::vector<std::string> lines;
+  Pipeline pipeline(line_of(open_model()), mailbox_, desk_, stats_, latest_,
+                    [&](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  camera::FrameView cut = view_;
+  cut.planes[0].bytes = std::span(pictures_[0]).first(100);
+  for (std::uint64_t sequence = 0; sequence < 3; ++sequence) {
+    mailbox_.put({cut, {.sequence = sequence, .captured_at = SteadyClock::now()}, [] {}});
+    pipeline.step(std::chrono::milliseconds(0));
+  }
+  EXPECT_EQ(lines.size(), 1U);
+  EXPECT_EQ(mailbox_.unreadable()->frames, 3U);
+  EXPECT_FALSE(latest_.get());
+  show(pipeline, 3);
+  EXPECT_EQ(latest_.get()->frame_seq, 3U);
+  EXPECT_FALSE(mailbox_.unreadable());
+}
+
+// Nothing holds a model that runs; the frame is held on the same thread, where its best look is told.
+TEST_F(PipelineTest, AtTheEndTheFrameInWorkIsWaitedForItsVisitEndsAndWhatWaitsGoesBack) {
+  ModelBoard board;
+  ModelDesk models([] {});
+  std::vector<visits::VisitEvent> told;
+  std::promise<void> in_work;
+  std::promise<void> go_on;
+  const auto hold = [&](const camera::Frame&, const Prediction&) {
+    in_work.set_value();
+    go_on.get_future().wait();
+  };
+  FrameLine line(
+      open_model(), options_, ids_, [&](visits::VisitEvent event, const visits::Visit&) { told.push_back(event); },
+      warnings_);
+  Pipeline pipeline(std::move(line), mailbox_, desk_, stats_, latest_, {}, hold,
+                    {.board = &board, .desk = &models, .make_line = {}, .options = options_});
+  const std::uint64_t clear = clear_picture();
+  pipeline.start();
+  mailbox_.put(lend(clear));
+  ASSERT_EQ(in_work.get_future().wait_for(std::chrono::minutes(2)), std::future_status::ready);
+  EXPECT_FALSE(pipeline.stop_by(SteadyClock::now()));
+  PostedPicture late{.view = lend(0).view()};
+  EXPECT_EQ(desk_.answer(late, SteadyClock::now() + std::chrono::minutes(2)).error().code, ErrorCode::kUnavailable);
+  auto back = std::async(std::launch::async, [&] {
+    return models.exchange({.classifier = open_model(), .trial = {}}, {}, SteadyClock::now() + std::chrono::minutes(2),
+                           {});
+  });
+  go_on.set_value();
+  pipeline.stop();
+  EXPECT_EQ(latest_.get()->frame_seq, clear);
+  ASSERT_FALSE(told.empty());
+  EXPECT_EQ(told.back(), visits::VisitEvent::kEnd);
+  const ModelDesk::Back returned = back.get();
+  EXPECT_FALSE(returned.taken);
+  EXPECT_TRUE(returned.classifier);
 }
 
 }  // namespace
