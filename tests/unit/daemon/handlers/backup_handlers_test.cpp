@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The routes by which a box goes into a file and comes out of one, between two folders of states.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "daemon/backup/desk.h"
+#include "daemon/http/figures/slots.h"
+#include "daemon/http/routes/routes.h"
+#include "store/store.h"
+#include "tests/support/scratch_folder.h"
+#include "tests/unit/daemon/handlers/asked.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+class BackupHandlers : public ::testing::Test {
+ protected:
+  static backup::Desk desk_of(const fs::path& state) {
+    return {.places = {.state = state, .models = {}, .etc = {}},
+            .judge_settings = [](const std::string&, const fs::path&) -> Result<std::uint64_t> { return 0; },
+            .called_off = [] { return false; }};
+  }
+  BackupView view_of(const backup::Desk& desk) {
+    return {.desk = desk, .long_answers = slots_, .log = [this](LogLevel, std::string_view line) {
+              said_ += std::string(line) + "\n";
+            }};
+  }
+  // A history with one visit.
+  static void fill(const fs::path& state) {
+    store::Store store({.folder = state});
+    visits::Visit visit{.id = "vis_00000000000000000000000001", .seq = store.next_seq(), .source = "camera"};
+    visit.state = visits::VisitState::kEnded;
+    visit.started_at = std::chrono::system_clock::now();
+    visit.model_result.species_id = "parus-major";
+    store.put(visit);
+    ASSERT_TRUE(store.flush());
+  }
+  // As the server would send it.
+  std::string sent(const backup::Desk& desk) {
+    const Reply reply = get_backup(view_of(desk), {.method = "GET"});
+    EXPECT_EQ(reply.status, 200) << reply.body;
+    std::string file;
+    for (bool goes_on = reply.status == 200; goes_on;) {
+      std::string piece;
+      const Result<bool> more = reply.more(piece);
+      EXPECT_TRUE(more);
+      file += piece;
+      goes_on = more && *more;
+    }
+    return file;
+  }
+  Reply restore(const backup::Desk& desk, const std::string& file) {
+    Call call{.method = "POST"};
+    call.read_body = [&](const TakePiece& take) { return take(file); };
+    return post_restore(view_of(desk), call);
+  }
+  // But for folders.
+  static std::ptrdiff_t files_in(const fs::path& folder) {
+    return std::count_if(fs::recursive_directory_iterator(folder), {},
+                         [](const fs::directory_entry& entry) { return !entry.is_directory(); });
+  }
+
+  const kinglet::testing::ScratchFolder from_;
+  const kinglet::testing::ScratchFolder to_;
+  const backup::Desk old_ = desk_of(from_.path());
+  const backup::Desk new_ = desk_of(to_.path());
+  Slots slots_{{8, 1}, 8};
+  std::string said_;
+};
+
+TEST_F(BackupHandlers, WhatIsSentIsTakenElsewhereAndWaitsForARestart) {
+  fill(from_.path());
+  const Reply reply = restore(new_, sent(old_));
+  ASSERT_EQ(reply.status, 202) << reply.body;
+  const Json json = Json::parse(reply.body);
+  EXPECT_EQ(json["visits"], 1);
+  EXPECT_EQ(json["waits_for_restart"], true);
+  EXPECT_FALSE(fs::exists(to_.path() / "kinglet.db")) << "a history that is open is not touched";
+  EXPECT_THAT(said_, HasSubstr("backup wished by"));
+  EXPECT_THAT(said_, HasSubstr("with 1 visits waits for a restart"));
+}
+
+TEST_F(BackupHandlers, WhatIsNoBackupIsRefusedAndNothingOfItStays) {
+  fill(from_.path());
+  const std::string file = sent(old_);
+  for (const std::string& bytes : {std::string(), std::string("no archive at all"), file.substr(0, file.size() / 2)}) {
+    EXPECT_EQ(restore(new_, bytes).problem, "bad-backup");
+  }
+  EXPECT_EQ(files_in(to_.path()), 0);
+}
+
+TEST_F(BackupHandlers, SettingsThatTheStartWouldRefuseAreRefusedNow) {
+  backup::Desk strict = new_;
+  strict.judge_settings = [](const std::string&, const fs::path&) -> Result<std::uint64_t> {
+    return fail(ErrorCode::kConfig, "gate.max_fps = 900: expected less");
+  };
+  const Reply reply = restore(strict, sent(old_));
+  EXPECT_EQ(reply.problem, "bad-backup");
+  EXPECT_THAT(reply.body, HasSubstr("gate.max_fps = 900"));
+}
+
+TEST_F(BackupHandlers, ABodyThatBreaksOffIsNoBackup) {
+  Call call{.method = "POST"};
+  call.read_body = [](const TakePiece&) -> Result<void> { return fail(ErrorCode::kBadData, "it ended early"); };
+  EXPECT_THAT(post_restore(view_of(new_), call).body, HasSubstr("it ended early"));
+  EXPECT_EQ(post_restore(view_of(new_), {.method = "POST"}).problem, "bad-backup");
+}
+
+TEST_F(BackupHandlers, WhereNothingIsKeptThereIsNothingToCarry) {
+  const backup::Desk nowhere = desk_of({});
+  EXPECT_EQ(get_backup(view_of(nowhere), {}).problem, "not-found");
+  EXPECT_EQ(restore(nowhere, "").problem, "not-found");
+}
+
+TEST_F(BackupHandlers, ItTakesAPlaceAmongTheLongAnswers) {
+  {
+    const Reply first = get_backup(view_of(old_), {});
+    EXPECT_EQ(get_backup(view_of(old_), {}).problem, "too-many-streams");
+  }
+  EXPECT_EQ(get_backup(view_of(old_), {}).status, 200);
+}
+
+}  // namespace
+}  // namespace kinglet::daemon::http

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// The routes by which somebody looks on: version, camera, pictures, events.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "camera/sources/open_source.h"
+#include "daemon/answer/latest.h"
+#include "daemon/capture/frame_samples.h"
+#include "daemon/capture/snapshot.h"
+#include "daemon/doctor/health.h"
+#include "daemon/http/figures/slots.h"
+#include "daemon/http/routes/routes.h"
+#include "daemon/line/stats.h"
+#include "daemon/machine/build_info.h"
+#include "daemon/machine/update.h"
+#include "daemon/tell/event_bus.h"
+#include "tests/support/pictures.h"
+#include "tests/unit/daemon/handlers/asked.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using Json = nlohmann::json;
+
+class VersionHandler : public ::testing::Test {
+ protected:
+  Json ask() { return Json::parse(get_version(view_, {}).body); }
+
+  const Stats stats_{SteadyClock::now() - std::chrono::hours(1)};
+  std::optional<Update> update_;
+  const VersionView view_{.stats = stats_, .update = [this] { return update_; }};
+};
+
+TEST_F(VersionHandler, SaysWhatRunsAndForHowLong) {
+  const Json json = ask();
+  EXPECT_EQ(json["version"], build_info().version);
+  EXPECT_GE(json["uptime_seconds"], 3600);
+}
+
+TEST_F(VersionHandler, TellsOfAnUpdateOnlyWhereThereIsOne) {
+  EXPECT_FALSE(ask().contains("update"));
+  update_ = Update{.installed = "1.2", .available = "1.3"};
+  EXPECT_EQ(ask()["update"], (Json{{"installed", "1.2"}, {"available", "1.3"}}));
+}
+
+class CameraHandlers : public ::testing::Test {
+ protected:
+  Call named(const std::string& name) { return {.method = "GET", .path_parameters = {{"source", name}}}; }
+
+  Vitals vitals_;
+  const Stats stats_{SteadyClock::now()};
+  const CameraView view_{.source_name = "garden",
+                         .kind = [] { return camera::SourceKind::kNetwork; },
+                         .is_demonstration = [] { return false; },
+                         .vitals = [this] { return vitals_; },
+                         .stats = stats_};
+};
+
+TEST_F(CameraHandlers, TheStateComesWithItsReason) {
+  vitals_.camera = {.state = CameraState::kStalled, .detail = "no frame for 3 s"};
+  const Json json = Json::parse(get_camera(view_, {}).body);
+  EXPECT_EQ(json["state"], "stalled");
+  EXPECT_EQ(json["detail"], "no frame for 3 s");
+  EXPECT_EQ(json["kind"], "network");
+}
+
+TEST_F(CameraHandlers, OneThatStreamsHasNoReason) {
+  vitals_.camera.state = CameraState::kStreaming;
+  EXPECT_FALSE(Json::parse(get_camera(view_, {}).body).contains("detail"));
+}
+
+TEST_F(CameraHandlers, TheListLeadsToEachAndToItsPictures) {
+  const Json items = Json::parse(get_cameras(view_, {}).body)["items"];
+  ASSERT_EQ(items.size(), 1U);
+  EXPECT_EQ(items[0]["links"]["self"], "/api/v1/cameras/garden");
+  EXPECT_EQ(items[0]["links"]["snapshot"], "/api/v1/cameras/garden/snapshot.jpg");
+  EXPECT_EQ(Json::parse(get_named_camera(view_, named("garden")).body)["source"], "garden");
+}
+
+TEST_F(CameraHandlers, ACameraThatIsNotThereIsNotTakenForTheOneThatIs) {
+  EXPECT_EQ(get_named_camera(view_, named("attic")).problem, "not-found");
+}
+
+class PictureHandlers : public ::testing::Test {
+ protected:
+  Call call(std::vector<std::pair<std::string, std::string>> query = {}, const std::string& source = "garden") {
+    return {.method = "GET", .query = std::move(query), .path_parameters = {{"source", source}}};
+  }
+  // As if it had come just now, however slow this machine is.
+  void show_frame() { snapshots_.offer(picture_.view(), {.sequence = 7}, SteadyClock::now() + std::chrono::hours(1)); }
+
+  const camera::Image picture_ = kinglet::testing::make_picture(640, 480);
+  Vitals vitals_;
+  Latest<Prediction> latest_;
+  SnapshotBoard snapshots_;
+  FrameSamples samples_{{}, {}};
+  Slots slots_{{8, 1}, 8};
+  const PicturesView view_{.source_name = "garden",
+                           .vitals = [this] { return vitals_; },
+                           .latest = latest_,
+                           .snapshots = snapshots_,
+                           .samples = samples_,
+                           .long_answers = slots_};
+};
+
+TEST_F(PictureHandlers, ASnapshotIsTheNewestFrameAsAJpeg) {
+  show_frame();
+  const Reply reply = get_named_snapshot(view_, call());
+  EXPECT_EQ(reply.status, 200) << reply.body;
+  EXPECT_EQ(reply.content_type, "image/jpeg");
+  EXPECT_THAT(reply.body, StartsWith("\xFF\xD8"));
+  EXPECT_EQ(header(reply, "X-Frame-Seq"), "7");
+}
+
+TEST_F(PictureHandlers, WithoutAFrameTheCameraSaysWhy) {
+  vitals_.camera = {.state = CameraState::kAbsent, .detail = "it is not plugged in"};
+  for (const auto handler : {&get_named_snapshot, &get_named_stream}) {
+    const Reply reply = handler(view_, call());
+    EXPECT_EQ(reply.problem, "no-camera");
+    EXPECT_EQ(reply.status, 503);
+  }
+  EXPECT_THAT(get_named_snapshot(view_, call()).body, HasSubstr("absent: it is not plugged in"));
+}
+
+TEST_F(PictureHandlers, OtherWidthsAndOtherCamerasAreRefused) {
+  show_frame();
+  for (const auto handler : {&get_named_snapshot, &get_named_stream}) {
+    EXPECT_EQ(handler(view_, call({{"width", "100"}})).problem, "bad-parameter");
+    EXPECT_EQ(handler(view_, call({}, "attic")).problem, "not-found");
+  }
+  EXPECT_EQ(get_frames(view_, call({}, "attic")).problem, "not-found");
+  EXPECT_EQ(get_frames(view_, call({{"last", "0"}})).problem, "bad-parameter");
+}
+
+TEST_F(PictureHandlers, AStreamGivesTheFrameAndHoldsItsPlaceAsLongAsSomebodyWatches) {
+  show_frame();
+  {
+    const Reply stream = get_named_stream(view_, call());
+    ASSERT_EQ(stream.status, 200) << stream.body;
+    EXPECT_THAT(next_piece(stream), HasSubstr("X-Frame-Seq: 7\r\n\r\n\xFF\xD8"));
+    EXPECT_EQ(get_named_stream(view_, call()).problem, "too-many-streams");
+    EXPECT_EQ(get_frames(view_, call()).problem, "too-many-streams");
+  }
+  EXPECT_EQ(get_named_stream(view_, call()).status, 200);
+}
+
+TEST_F(PictureHandlers, FramesForCalibrationComeOneAfterTheOtherAndEnd) {
+  samples_.offer({picture_.view(), {.sequence = 3}, [] {}}, SteadyClock::now());
+  const SteadyTime deadline = SteadyClock::now() + std::chrono::minutes(1);
+  while (samples_.newest(1).empty() && SteadyClock::now() < deadline) std::this_thread::yield();
+  const Reply reply = get_frames(view_, call());
+  EXPECT_EQ(header(reply, "X-Frames"), "1");
+  EXPECT_THAT(next_piece(reply), HasSubstr("X-Frame-Seq: 3\r\n\r\n\xFF\xD8"));
+  EXPECT_EQ(next_piece(reply), "--kinglet--\r\n");
+}
+
+class EventHandler : public ::testing::Test {
+ protected:
+  Call call(const std::string& name, const std::string& value) { return {.method = "GET", .query = {{name, value}}}; }
+  void delete_visit_event(const std::string& id) { bus_.publish(EventType::kVisitDeleted, {.visit = {.id = id}}); }
+
+  EventBus bus_{"a"};
+  Slots slots_{{1, 8}, 8};
+  const EventsView view_{.bus = bus_, .long_answers = slots_};
+};
+
+TEST_F(EventHandler, WhatHappensFromNowOnIsTold) {
+  delete_visit_event("vis_0");
+  const Reply reply = get_events(view_, {});
+  EXPECT_EQ(reply.content_type, "text/event-stream");
+  EXPECT_EQ(next_piece(reply), "retry: 3000\n\n");
+  delete_visit_event("vis_1");
+  const std::string told = next_piece(reply);
+  EXPECT_THAT(told, HasSubstr("event: visit.deleted\n"));
+  EXPECT_THAT(told, HasSubstr("vis_1"));
+}
+
+TEST_F(EventHandler, OnlyTheTypesThatWereWishedAreTold) {
+  const Reply reply = get_events(view_, call("types", "camera"));
+  delete_visit_event("vis_1");
+  bus_.publish(EventType::kCamera, "camera", R"({"state":"stalled"})");
+  const std::string told = next_piece(reply);
+  EXPECT_THAT(told, HasSubstr("stalled"));
+  EXPECT_THAT(told, ::testing::Not(HasSubstr("vis_1")));
+}
+
+TEST_F(EventHandler, WhoWasAwayGetsWhatWasMissedByTheHeaderOrTheParameter) {
+  delete_visit_event("vis_1");
+  delete_visit_event("vis_2");
+  Call by_header{.method = "GET"};
+  by_header.last_event_id = "a-1";
+  for (const Call& one : {by_header, call("last_event_id", "a-1")}) {
+    const std::string told = next_piece(get_events(view_, one));
+    EXPECT_THAT(told, HasSubstr("vis_2"));
+    EXPECT_THAT(told, ::testing::Not(HasSubstr("vis_1")));
+  }
+}
+
+TEST_F(EventHandler, ATypeThatThereIsNotIsRefusedWithThoseThatThereAre) {
+  const Reply reply = get_events(view_, call("types", "visit,weather"));
+  EXPECT_EQ(reply.problem, "bad-parameter");
+  EXPECT_THAT(reply.body, HasSubstr("weather"));
+  EXPECT_THAT(reply.body, HasSubstr("visit.start"));
+}
+
+TEST_F(EventHandler, AReaderTooManyIsRefusedUntilOneGoes) {
+  {
+    const Reply reader = get_events(view_, {});
+    EXPECT_EQ(get_events(view_, {}).problem, "too-many-streams");
+  }
+  EXPECT_EQ(get_events(view_, {}).status, 200);
+}
+
+}  // namespace
+}  // namespace kinglet::daemon::http

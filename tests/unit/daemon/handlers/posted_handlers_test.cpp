@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// The routes that take pictures and tensors, asked with somebody at the desk who answers in the model's place.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <functional>
+#include <thread>
+
+#include "camera/decode/decode.h"
+#include "daemon/answer/classify_desk.h"
+#include "daemon/doctor/health.h"
+#include "daemon/http/figures/inference_figures.h"
+#include "daemon/http/routes/routes.h"
+#include "tests/support/pictures.h"
+#include "tests/unit/daemon/handlers/asked.h"
+
+namespace kinglet::daemon::http {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+constexpr std::size_t kTit = 2;  // of the demonstration's labels
+
+// Takes what comes to the desk and does `work` on it, as the answer thread would.
+class Answering {
+ public:
+  Answering(ClassifyDesk& desk, std::function<void(PostedPicture&)> work)
+      : thread_([&desk, work = std::move(work)](const std::stop_token& stop) {
+          while (!stop.stop_requested()) {
+            if (PostedPicture* picture = desk.take()) {
+              work(*picture);
+              desk.done(picture);
+            } else {
+              std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            }
+          }
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+std::string text_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+class PostedHandlers : public ::testing::Test {
+ protected:
+  PostedHandlers() { put_demonstration(models_); }
+
+  const std::string png_ = text_of(camera::encode_png(kinglet::testing::make_picture(64, 48).view()).value());
+  ModelBoard models_;
+  ClassifyDesk desk_{1, [] {}};
+  const ClassifyView classify_{.models = models_, .desk = desk_};
+};
+
+class ClassifyHandler : public PostedHandlers {
+ protected:
+  static void say_tit(PostedPicture& picture) {
+    picture.scores[kTit] = 0.9F;
+    picture.scores[0] = 0.1F;
+    picture.used_crop = {.x = 1, .y = 2, .width = 3, .height = 4};
+  }
+  Call png(std::vector<std::pair<std::string, std::string>> query = {}) {
+    return {.method = "POST", .query = std::move(query), .content_type = "image/png", .body = png_};
+  }
+  Reply ask(const Call& call) { return post_classify(classify_, call); }
+};
+
+TEST_F(ClassifyHandler, APictureIsAnsweredWithWhatTheModelSaysOfIt) {
+  const Answering model(desk_, &say_tit);
+  const Reply reply = ask(png({{"top_k", "1"}}));
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  const Json json = Json::parse(reply.body);
+  EXPECT_EQ(json["outcome"], "accepted");
+  ASSERT_EQ(json["top"].size(), 1U);
+  EXPECT_EQ(json["top"][0]["species_id"], "blue-capped-demotit");
+  EXPECT_EQ(json["input"]["width_px"], 64);
+  EXPECT_EQ(json["crop_px"], (Json{{"x", 1}, {"y", 2}, {"width", 3}, {"height", 4}}));
+}
+
+TEST_F(ClassifyHandler, ThePictureAndTheCropThatWasWishedReachTheModel) {
+  std::optional<CropRect> crop;
+  int width = 0;
+  std::shared_ptr<const ModelFacts> meant;
+  {
+    const Answering model(desk_, [&](PostedPicture& picture) {
+      crop = picture.crop;
+      width = picture.view.width;
+      meant = picture.model;
+    });
+    ask(png({{"crop", "8,4,32,16"}}));
+  }
+  ASSERT_TRUE(crop);
+  EXPECT_EQ(crop->x, 8);
+  EXPECT_EQ(crop->height, 16);
+  EXPECT_EQ(width, 64);
+  EXPECT_EQ(meant, demonstration());
+}
+
+TEST_F(ClassifyHandler, WhatIsNoPictureNeverReachesTheModel) {
+  EXPECT_EQ(ask({.content_type = "text/plain", .body = png_}).problem, "unsupported-media-type");
+  EXPECT_EQ(ask({.content_type = "image/png", .body = png_.substr(0, 60)}).problem, "undecodable-image");
+  EXPECT_EQ(ask({.content_type = "application/json", .body = "{}"}).problem, "bad-json");
+  EXPECT_EQ(ask(png({{"crop", "60,0,32,16"}})).problem, "bad-parameter");
+  EXPECT_EQ(ask(png({{"top_k", "0"}})).problem, "bad-parameter");
+  const ClassifyView small{.models = models_, .desk = desk_, .max_pixels = 1000};
+  EXPECT_EQ(post_classify(small, png()).problem, "too-many-pixels");
+  EXPECT_TRUE(desk_.empty());
+}
+
+TEST_F(ClassifyHandler, AnotherModelThanTheOneThatWasNamedDoesNotAnswer) {
+  const Reply other = ask(png({{"model", "garden-2"}}));
+  EXPECT_EQ(other.problem, "model-not-valid");
+  EXPECT_THAT(other.body, HasSubstr("garden-2"));
+  const ModelBoard none("its file is gone");
+  const Reply reply = post_classify({.models = none, .desk = desk_}, png());
+  EXPECT_EQ(reply.problem, "model-not-valid");
+  EXPECT_THAT(reply.body, HasSubstr("its file is gone"));
+}
+
+TEST_F(ClassifyHandler, WithoutAPlaceAtTheDeskOneIsSentAway) {
+  {
+    const auto taken = desk_.reserve();
+    EXPECT_EQ(ask(png()).problem, "busy");
+  }
+  desk_.close();
+  EXPECT_EQ(ask(png()).problem, "starting");
+}
+
+TEST_F(ClassifyHandler, WhatTheModelsThreadRefusesIsTold) {
+  for (const auto& [code, slug] : {std::pair{ErrorCode::kBadData, "undecodable-image"},
+                                   {ErrorCode::kBusy, "busy"},
+                                   {ErrorCode::kUnavailable, "timeout"},
+                                   {ErrorCode::kInternal, "internal-error"}}) {
+    const Answering model(desk_, [&](PostedPicture& picture) { picture.error = Error{code, "so it is", {}, {}}; });
+    EXPECT_EQ(ask(png()).problem, slug);
+  }
+}
+
+class InferenceHandlers : public PostedHandlers {
+ protected:
+  InferenceHandlers() { vitals_.camera.turn_by = now_ + std::chrono::hours(1); }
+  Call named(const std::string& name, const std::string& body = {}) {
+    return {.method = "POST", .path_parameters = {{"name", name}}, .content_type = "application/json", .body = body};
+  }
+  // Numbers for the model's input: those of channel c are c.
+  static std::string tensor_json(const std::string& outputs = {}) {
+    const engine::TensorInfo& input = demonstration()->inputs[0];
+    const auto pixels = static_cast<std::size_t>(input.shape[2] * input.shape[3]);
+    Json data = Json::array();
+    for (int channel = 0; channel < 3; ++channel) {
+      for (std::size_t i = 0; i < pixels; ++i) data.push_back(channel);
+    }
+    Json json{{"id", "mine"},
+              {"inputs", {{{"name", input.name}, {"shape", input.shape}, {"datatype", "FP32"}, {"data", data}}}}};
+    if (!outputs.empty()) json["outputs"] = Json::parse(outputs);
+    return json.dump();
+  }
+  // The model's numbers: 0.8 for the tit, 0.2 for nobody.
+  static void say_tit(PostedPicture& picture) {
+    std::vector<float> scores(picture.tensors[0].size() / sizeof(float));
+    scores[kTit] = 0.8F;
+    scores.back() = 0.2F;
+    std::memcpy(picture.tensors[0].data(), scores.data(), picture.tensors[0].size());
+  }
+  Reply infer(const std::string& body) { return post_infer(view_, named("kinglet-demo", body)); }
+
+  const SteadyTime now_ = SteadyClock::now();
+  Vitals vitals_{.now = now_, .answer_heartbeat = now_};
+  kserve::Figures figures_;
+  const InferenceView view_{.posted = classify_, .figures = figures_, .vitals = [this] { return vitals_; }};
+};
+
+TEST_F(InferenceHandlers, ATensorIsAnsweredWithTheModelsOutput) {
+  const Answering model(desk_, &say_tit);
+  const Reply reply = infer(tensor_json());
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  const Json json = Json::parse(reply.body);
+  EXPECT_EQ(json["id"], "mine");
+  EXPECT_EQ(json["outputs"][0]["datatype"], "FP32");
+  EXPECT_FLOAT_EQ(json["outputs"][0]["data"][kTit].get<float>(), 0.8F);
+  EXPECT_EQ(figures_.view().answered, 1U);
+}
+
+TEST_F(InferenceHandlers, ATensorReachesTheModelAsItIsHeldInMemory) {
+  ASSERT_EQ(demonstration()->inputs[0].layout, engine::TensorLayout::kNhwc);
+  std::array<float, 4> first{};
+  {
+    const Answering model(
+        desk_, [&](PostedPicture& picture) { std::memcpy(first.data(), picture.tensor.data(), sizeof(first)); });
+    ASSERT_EQ(infer(tensor_json()).status, 200);
+  }
+  EXPECT_THAT(first, ::testing::ElementsAre(0, 1, 2, 0));
+}
+
+TEST_F(InferenceHandlers, ClassesComeWithTheirLabelsBestFirst) {
+  const Answering model(desk_, &say_tit);
+  const std::string output = demonstration()->outputs[0].name;
+  const Reply reply =
+      infer(tensor_json(Json::array({{{"name", output}, {"parameters", {{"classification", 2}}}}}).dump()));
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  const Json data = Json::parse(reply.body)["outputs"][0]["data"];
+  ASSERT_EQ(data.size(), 2U);
+  EXPECT_THAT(data[0].get<std::string>(), ::testing::EndsWith(":2:Blue-capped demotit"));
+  EXPECT_THAT(data[1].get<std::string>(), ::testing::EndsWith(":8:background"));
+}
+
+TEST_F(InferenceHandlers, WhatIsNoRequestIsRefusedAndCounted) {
+  EXPECT_EQ(infer("{}").problem, "bad-request");
+  EXPECT_EQ(infer(R"({"inputs": [{"name": "nobody", "shape": [1], "datatype": "FP32", "data": [1]}]})").problem,
+            "bad-request");
+  EXPECT_EQ(figures_.view().failed, 2U);
+  EXPECT_EQ(figures_.view().answered, 0U);
+}
+
+TEST_F(InferenceHandlers, OnlyTheLoadedModelIsThere) {
+  EXPECT_EQ(get_inference_model(view_, named("kinglet-demo")).status, 200);
+  EXPECT_EQ(get_inference_model(view_, named("garden-2")).problem, "not-found");
+  EXPECT_EQ(post_infer(view_, named("garden-2", "{}")).problem, "not-found");
+  Call version = named("kinglet-demo");
+  version.path_parameters.emplace_back("version", "000000000000");
+  EXPECT_EQ(get_inference_version(view_, version).problem, "not-found");
+}
+
+TEST_F(InferenceHandlers, ItIsReadyWithAModelAndAThreadThatRunsIt) {
+  EXPECT_EQ(get_inference_ready(view_, {}).status, 200);
+  EXPECT_EQ(get_inference_model_ready(view_, named("kinglet-demo")).status, 200);
+  vitals_.answer_heartbeat = now_ - std::chrono::hours(1);
+  EXPECT_EQ(get_inference_ready(view_, {}).status, 503);
+  EXPECT_EQ(get_inference_live(view_, {}).status, 503);
+  vitals_.answer_heartbeat = now_;
+  const ModelBoard none("its file is gone");
+  const InferenceView without{
+      .posted = {.models = none, .desk = desk_}, .figures = figures_, .vitals = [this] { return vitals_; }};
+  EXPECT_EQ(get_inference_ready(without, {}).status, 503);
+  EXPECT_EQ(get_inference_live(without, {}).status, 200);
+  EXPECT_EQ(post_infer(without, named("kinglet-demo", "{}")).problem, "starting");
+}
+
+}  // namespace
+}  // namespace kinglet::daemon::http
