@@ -6,9 +6,11 @@
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/graph/float16.h"
+#include "engine/graph/fused_clip.h"
 #include "engine/ops/common.h"
-#include "engine/ops/fused_clip.h"
+#include "engine/ops/levels.h"
 #include "engine/ops/op.h"
+#include "engine/ops/quantized.h"
 
 namespace kinglet::engine {
 namespace {
@@ -42,6 +44,31 @@ Result<std::vector<Tensor>> make_outputs(const Graph& alone, const Node& node, c
     outputs.push_back(known ? Tensor(type, *value.shape) : Tensor());
   }
   return outputs;
+}
+
+template <typename T>
+void clip_levels(const FusedClip& clip, float scale, std::int32_t zero_point, std::span<T> levels) {
+  const T low = ops::quantized<T>(clip.min, scale, zero_point);
+  const T high = ops::quantized<T>(clip.max, scale, zero_point);
+  for (T& level : levels) level = std::min(std::max(level, low), high);
+}
+
+// A node may carry a fused activation: clips every f32 output to its range, and the levels of an 8-bit operator to
+// those of the range; nothing when the node has none. NaN stays NaN.
+void apply_fused_clip(const Node& node, Inputs inputs, std::span<Tensor> outputs) {
+  const FusedClip clip = fused_clip(node);
+  if (clip.open()) return;
+  const QLinearForm* form = qlinear_form(node);
+  for (Tensor& output : outputs) {
+    if (output.type() == DataType::kF32) {
+      for (float& x : output.mutable_data<float>()) x = std::min(std::max(x, clip.min), clip.max);
+    } else if (form != nullptr) {
+      ops::visit_bytes(output.type(), [&]<typename T>() {
+        clip_levels<T>(clip, ops::scale_of(inputs, form->y_scale), ops::zero_point_of(inputs, form->y_scale + 1),
+                       output.mutable_data<T>());
+      });
+    }
+  }
 }
 
 // Nothing may have any number of rows: no operator needs to walk through them.
