@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The copy is not counted in the write budget: what a person wishes must not stop visits.
 #include "store/history_copy.h"
 
 #include <sys/statvfs.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Nobody is asked first: nobody looks for a damage that is not told, and the pictures of its visits would be swept
+// away. What a person could not have seen (bad UTF-8, impossible times) stays away.
 #include "store/salvage.h"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// A row tells of a picture only when the file and its name are synced, and files are removed before their rows change,
+// so that no picture outlives its visit. Long work is cut into slices, or lets the batches in between.
 #include "store/writer.h"
 
 #include <sys/stat.h>

@@ -89,6 +89,7 @@ ROOMS = {
 ONE_TABLE = {"cli", "engine/ops/families", "engine/passes", "engine/edit", "engine/quantize"}
 MOST_FILES = 25
 README_LINES = 10
+README_PHRASES = ("Comes in:", "Does not:")
 GENERATED = ("onnx/onnx.pb.h",)
 
 # Hard limits in lines; anything above stands here with its reason.
@@ -157,10 +158,15 @@ def check_rooms(root):
         if room.count("/") > 1 or room == "store/database":  # a cabinet of the room it stands in
             continue
         readme = root / room / "README.md"
-        if not readme.exists():
+        lines = readme.read_text(encoding="utf-8").splitlines() if readme.exists() else []
+        if not lines:
             faults.append(f"{room}: no README.md: what is it for, what comes in, what does not?")
-        elif "/" in room and len(readme.read_text(encoding="utf-8").splitlines()) > README_LINES:
+        elif len(lines) > README_LINES:
             faults.append(f"{room}/README.md: more than {README_LINES} lines")
+        else:
+            for phrase in README_PHRASES:
+                if not any(line.startswith(phrase) for line in lines):
+                    faults.append(f'{room}/README.md: no line begins with "{phrase}"')
         top, _, rest = room.partition("/")
         library = rf"kinglet_library\([^)]*SOURCES {re.escape(rest) + '/' if rest else ''}\*"
         if not re.search(library, makes.get(root / top / "CMakeLists.txt", "")):
