@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Says what ninja has to build for the tests that match: a C++ case by the sources of its program, a script by the programs
-that ctest hands it. Exit code 1: none that it knows matches, so everything has to be built to know.
+that ctest hands it. Exit code 1: none that it knows matches, so everything has to be built to know. With --labels: which
+scripts match, a line for each label.
 
-Usage: test-targets.py BUILD_FOLDER REGEX"""
+Usage: test-targets.py [--labels] BUILD_FOLDER REGEX"""
 import re
 import sys
 from pathlib import Path
 
 CASE = re.compile(r"^\s*TEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)\s*\)", re.MULTILINE)
 PREFIX = re.compile(r"INSTANTIATE_TEST_SUITE_P\(\s*(\w*)\s*,\s*(\w+)")
+LABELS = re.compile(r' LABELS "([^"]*)"')
 TEST = re.compile(r"^add_test\(\[=\[(.+?)\]=\] (.*)\)$")
 
 
@@ -29,7 +31,7 @@ def programs(build):
 
 
 def scripts(build):
-    """Each test that is no such program, with the files of the build that it names."""
+    """Each test that is no such program, with the files of the build that it names and its labels."""
     inside = re.compile(re.escape(str(build)) + r'/([^";:=\s]+)')
     for file in build.rglob("CTestTestfile.cmake"):
         lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -37,16 +39,27 @@ def scripts(build):
             match = TEST.match(line)
             if match:
                 properties = lines[index + 1] if index + 1 < len(lines) else ""
-                yield match[1], inside.findall(match[2] + properties)
+                labels = LABELS.search(properties)
+                yield match[1], inside.findall(match[2] + properties), labels[1].split(";") if labels else []
+
+
+def print_labels(build, wanted):
+    for name, _, labels in scripts(build):
+        for label in labels if wanted.search(name) else []:
+            print(f"{name}\t{label}")
+    return 0
 
 
 def main():
-    build, wanted = Path(sys.argv[1]).resolve(), re.compile(sys.argv[2])
+    *flags, folder, regex = sys.argv[1:]
+    build, wanted = Path(folder).resolve(), re.compile(regex)
+    if flags == ["--labels"]:
+        return print_labels(build, wanted)
     targets = {program for program, names in programs(build) if any(wanted.search(name) for name in names)}
     matches = bool(targets)
     known = {line.split(":")[0][len("build "):] for line in (build / "build.ninja").read_text().splitlines()
              if line.startswith("build ")}
-    for name, files in scripts(build):
+    for name, files, _ in scripts(build):
         if wanted.search(name):
             matches = True
             targets.update(file for file in files if file in known)

@@ -4,7 +4,7 @@
 # labels. Tests under sanitizers and for arm64 are tests of the main build as well: they run ctest in another build
 # (tests/dev/nested.sh), which is made here so that its progress and errors are seen.
 
-# Labels that a plain ./dev test leaves to --all.
+# Labels that a plain ./dev test leaves to --all; a test that is named runs whatever its label is.
 readonly long_tiers='slow|emulation|package|browser'
 
 command_test() {
@@ -21,13 +21,13 @@ command_test() {
     shift
   done
   # This machine's npm knows its proxy and certificates; our root's does not.
-  [[ -z $all && $tier != browser ]] || ! have npm || fetch_page_modules
+  { [[ -z $all && $tier != browser ]] && ! names_page "$regex"; } || ! have npm || fetch_page_modules
   in_environment "$(test_groups "$all" "$tier")" test "${given[@]}"
   export_build_variables
   ctest_options=()
   if [[ -n $tier ]]; then
     ctest_options+=(-L "^($tier)\$")
-  elif [[ -z $all ]]; then
+  elif [[ -z $all$regex ]]; then
     ctest_options+=(-LE "^($long_tiers)\$")
   fi
   [[ -z $regex ]] || ctest_options+=(-R "$regex")
@@ -53,33 +53,71 @@ test_groups() {
 
 build_for_tests() {
   local all=$1 tier=$2 regex=$3
+  if [[ -n $regex ]]; then
+    build_for_names "$tier" "$regex"
+    return
+  fi
   if [[ $tier == browser ]]; then
     build_preset tests tests_browser
-  elif [[ -z $regex ]]; then
-    build_preset tests
   else
-    build_for_names "$regex"
+    build_preset tests
   fi
   finish_installing
   [[ -z $all && $tier != browser ]] || fetch_page_modules
-  [[ -z $regex ]] || return 0
   if [[ -z $tier || $tier == sanitizer ]]; then
-    build_tiers asan bytes camera daemon
-    build_tiers tsan threads camera daemon
+    build_elsewhere sanitizer.address
+    build_elsewhere sanitizer.thread
   fi
-  [[ $tier != arm64 && (-n $tier || -z $(arm64_compiler)) ]] || build_tiers arm64-tests board half
-  [[ -z $all && $tier != package && $tier != emulation ]] || build_preset arm64
+  [[ $tier != arm64 && (-n $tier || -z $(arm64_compiler)) ]] || build_elsewhere arm64
+  [[ -z $all && $tier != package && $tier != emulation ]] || build_elsewhere package
 }
 
-# Only what the tests need whose names match.
+# Only what the tests need whose names match: programs, the groups of their tiers, other builds of the tree.
 build_for_names() {
-  local listed targets=()
+  local tier=$1 regex=$2 listed targets=() named labels names label name
   configure tests
-  if listed=$("$repository/cross/test-targets.py" "$repository/build/tests" "$1"); then
-    [[ -n $listed ]] || return 0
-    mapfile -t targets <<<"$listed"
+  if listed=$("$repository/cross/test-targets.py" "$repository/build/tests" "$regex"); then
+    [[ -z $listed ]] || mapfile -t targets <<<"$listed"
+    ((${#targets[@]} == 0)) || build_preset tests "${targets[@]}"
+  else
+    build_preset tests
   fi
-  build_preset tests "${targets[@]}"
+  named=$(named_tests "$tier" "$regex")
+  mapfile -t labels < <(cut -f2 <<<"$named" | grep -xE "$long_tiers" | sort -u)
+  mapfile -t names < <(cut -f1 <<<"$named" | sed -E 's/^(arm64|package|emulation)\..*/\1/' | sort -u)
+  for label in "${labels[@]}"; do
+    finish_installing
+    in_environment "$(test_groups '' "$label")" test "${given[@]}"
+    [[ $label != browser ]] || fetch_page_modules
+  done
+  finish_installing
+  for name in "${names[@]}"; do build_elsewhere "$name"; done
+}
+
+# Name and label of each script, of this tier if one is given, whose name matches.
+named_tests() {
+  "$repository/cross/test-targets.py" --labels "$repository/build/tests" "$2" | awk -F'\t' -v tier="$1" 'tier == "" || $2 == tier'
+}
+
+# Before there is a build that could be asked.
+names_page() {
+  local script
+  [[ -n $1 ]] || return 1
+  for script in "$repository"/tests/e2e/page/*_test.mjs; do
+    script=${script##*/}
+    [[ ! e2e.page.${script%.mjs} =~ $1 ]] || return 0
+  done
+  return 1
+}
+
+# What a test runs that is not of the build of the tests; nothing for most.
+build_elsewhere() {
+  case $1 in
+  sanitizer.address) build_tiers asan bytes camera daemon ;;
+  sanitizer.thread) build_tiers tsan threads camera daemon ;;
+  arm64) build_tiers arm64-tests board half ;;
+  package | emulation) build_preset arm64 ;;
+  esac
 }
 
 arm64_compiler() { command -v aarch64-linux-gnu-g++ || true; }
