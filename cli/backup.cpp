@@ -13,7 +13,6 @@
 namespace kinglet::cli {
 namespace {
 
-namespace fs = std::filesystem;
 namespace backup = daemon::backup;
 
 struct Options {
@@ -41,7 +40,7 @@ Result<int> run(const Options& options, Output& out) {
   const backup::Places places = KINGLET_TRY(places_of(options.box));
   // Before the history is copied for nothing.
   std::error_code ignored;
-  if (options.output != "-" && !options.force && fs::exists(options.output, ignored)) {
+  if (options.output != "-" && !options.force && std::filesystem::exists(options.output, ignored)) {
     return fail(ErrorCode::kCannotCreate, "the file exists already", options.output, "add --force to replace it");
   }
   backup::Outgoing box = KINGLET_TRY(backup::Outgoing::begin(places, backup::Carry::kEverything,

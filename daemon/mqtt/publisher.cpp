@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "daemon/machine/thread_entry.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 
@@ -34,23 +33,14 @@ bool is_course_of_visit(EventType type) {
 }  // namespace
 
 Publisher::Publisher(PublisherOptions options, Sources sources, LogSink log)
-    : options_(std::move(options)),
+    : ListeningThread("mqtt", sources.events, wished_events()),
+      options_(std::move(options)),
       sources_(std::move(sources)),
       log_(std::move(log)),
       backoff_(options_.first_pause, options_.longest_pause),
       outbox_(options_.most_waiting),
       agenda_(options_.stats_every) {
   set_state(LinkState::kConnecting, {});
-}
-
-void Publisher::start() {
-  reader_ = sources_.events.subscribe(wished_events(), std::nullopt);
-  thread_ = std::jthread([this](const std::stop_token& stop) { enter_thread(pulse_, [&] { run(stop); }); });
-}
-
-void Publisher::stop() {
-  begin_stop();
-  if (thread_.joinable()) thread_.join();
 }
 
 Status Publisher::status() const {
@@ -68,7 +58,7 @@ void Publisher::set_state(LinkState state, std::string detail) {
 void Publisher::run(const std::stop_token& stop) {
   if (sources_.last_visit) last_visit_ = sources_.last_visit();
   while (!stop.stop_requested()) {
-    pulse_.beat(kTurnWithoutLink);
+    beat(kTurnWithoutLink);
     hear_events(link_ ? milliseconds(0) : kTurnWithoutLink);
     if (!link_) {
       if (SteadyClock::now() >= next_try_) connect(stop, SteadyTime::max());
@@ -78,7 +68,6 @@ void Publisher::run(const std::stop_token& stop) {
   }
   say_goodbye();
   count_untold();
-  reader_.reset();
 }
 
 void Publisher::say_goodbye() {
@@ -105,15 +94,6 @@ void Publisher::count_untold() {
                                        waiting == 1 ? "message" : "messages"));
   MutexLock lock(mutex_);
   status_.dropped += waiting;
-}
-
-void Publisher::hear_events(milliseconds patience) {
-  for (;;) {
-    const auto told = sources_.events.take_one(*reader_, patience);
-    if (!told) return;
-    note(*told);
-    patience = milliseconds(0);
-  }
 }
 
 void Publisher::note(const EventBus::Told& told) {
@@ -153,7 +133,7 @@ void Publisher::refresh_last_visit(const EventBus::Told& told) {
 }
 
 void Publisher::connect(const std::stop_token& stop, SteadyTime deadline) {
-  pulse_.beat(kLongestConnect);
+  beat(kLongestConnect);
   const Result<void> reached = reach(options_.broker.address, stop, deadline);
   if (!reached) return give_up(reached.error());
   Result<std::unique_ptr<Link>> link = Link::open(options_.broker, protocol_, options_.topics.own("status"));

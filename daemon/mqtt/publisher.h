@@ -7,18 +7,16 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "daemon/mqtt/agenda.h"
 #include "daemon/mqtt/link.h"
 #include "daemon/mqtt/payloads.h"
 #include "daemon/mqtt/status.h"
 #include "daemon/tell/backoff.h"
-#include "daemon/tell/event_bus.h"
+#include "daemon/tell/listening_thread.h"
 #include "daemon/tell/outbox.h"
 #include "engine/base/log.h"
 #include "engine/base/mutex.h"
-#include "engine/base/pulse.h"
 
 namespace kinglet::daemon::mqtt {
 
@@ -42,19 +40,14 @@ struct Sources {
   std::function<void(bool paused)> set_paused;
 };
 
-// Owns the thread "mqtt". status() is thread-safe; start() and stop() belong to the owner.
-class Publisher {
+// Owns the thread "mqtt". status() is thread-safe. At a stop what has happened by then is still told, the retained
+// state too, and then that we are gone: for a second at most.
+class Publisher final : public ListeningThread {
  public:
   Publisher(PublisherOptions options, Sources sources, LogSink log);
   ~Publisher() { stop(); }
 
-  void start();
-  // What has happened by now is still told, the retained state too, and then that we are gone: for a second at most.
-  // begin_stop() waits for nothing.
-  void begin_stop() { thread_.request_stop(); }
-  void stop();
   [[nodiscard]] Status status() const;
-  [[nodiscard]] const Pulse& pulse() const { return pulse_; }
 
  private:
   // Said instead of events that nobody was told.
@@ -69,9 +62,8 @@ class Publisher {
     [[nodiscard]] bool is_on_its_way() const { return number.has_value(); }
   };
 
-  void run(const std::stop_token& stop);
-  void hear_events(std::chrono::milliseconds patience);
-  void note(const EventBus::Told& told);
+  void run(const std::stop_token& stop) override;
+  void note(const EventBus::Told& told) override;
   void refresh_last_visit(const EventBus::Told& told);
   void connect(const std::stop_token& stop, SteadyTime deadline);
   void say_goodbye();
@@ -88,13 +80,11 @@ class Publisher {
   void take_message(const Link::Message& message);
   void set_state(LinkState state, std::string detail);
 
-  Pulse pulse_{"mqtt"};
   const PublisherOptions options_;
   const Sources sources_;
   const LogSink log_;
 
   // The thread's own.
-  std::shared_ptr<EventBus::Reader> reader_;
   std::unique_ptr<Link> link_;
   Protocol protocol_ = Protocol::k5;
   SteadyTime next_try_{};
@@ -108,7 +98,6 @@ class Publisher {
 
   mutable Mutex mutex_;
   Status status_ KINGLET_GUARDED_BY(mutex_);
-  std::jthread thread_;  // last: joined first
 };
 
 // Takes back everything retained of this device ("kingletd --forget"). Blocks for some seconds at most.

@@ -3,7 +3,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "daemon/machine/thread_entry.h"
 #include "daemon/tell/visit_json.h"
 #include "daemon/tokens/secret_file.h"
 #include "daemon/webhook/signature.h"
@@ -38,20 +37,10 @@ std::string shown_url(std::string_view url) {
 }
 
 Sender::Sender(SenderOptions options, EventBus& events, VisitWithPictures with_pictures, LogSink log)
-    : options_(std::move(options)),
-      events_(events),
+    : ListeningThread("webhook", events, options.events),
+      options_(std::move(options)),
       log_(std::move(log)),
       deliveries_(options_.delivery, std::move(with_pictures)) {}
-
-void Sender::start() {
-  reader_ = events_.subscribe(options_.events, std::nullopt);
-  thread_ = std::jthread([this](const std::stop_token& stop) { enter_thread(pulse_, [&] { run(stop); }); });
-}
-
-void Sender::stop() {
-  begin_stop();
-  if (thread_.joinable()) thread_.join();
-}
 
 Status Sender::status() const {
   MutexLock lock(mutex_);
@@ -60,13 +49,12 @@ Status Sender::status() const {
 
 void Sender::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    pulse_.beat(kTurn);
+    beat(kTurn);
     hear_events(kTurn);
     if (deliveries_.due(SteadyClock::now()) != nullptr) send(stop);
   }
   say_goodbye(stop);
   count_untold();
-  reader_.reset();
 }
 
 bool Sender::has_time(const std::stop_token& stop) {
@@ -99,15 +87,6 @@ void Sender::count_untold() {
   MutexLock lock(mutex_);
   status_.dropped += waiting;
   status_.waiting = 0;
-}
-
-void Sender::hear_events(milliseconds patience) {
-  for (;;) {
-    const auto told = events_.take_one(*reader_, patience);
-    if (!told) return;
-    note(*told);
-    patience = milliseconds(0);
-  }
 }
 
 void Sender::note(const EventBus::Told& told) {
@@ -160,7 +139,7 @@ Result<outgoing::Request> Sender::request_for(const Delivery& delivery) const {
 
 // Whether it waits no longer.
 bool Sender::send(const std::stop_token& stop) {
-  pulse_.beat(options_.timeout);
+  beat(options_.timeout);
   const Result<outgoing::Request> request = request_for(deliveries_.begin());
   Result<Answer> answer = request ? Result<Answer>() : std::unexpected(request.error());
   if (request) {

@@ -8,16 +8,14 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "daemon/outgoing/post.h"
-#include "daemon/tell/event_bus.h"
+#include "daemon/tell/listening_thread.h"
 #include "daemon/webhook/deliveries.h"
 #include "daemon/webhook/status.h"
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/base/mutex.h"
-#include "engine/base/pulse.h"
 
 namespace kinglet::daemon::webhook {
 
@@ -32,25 +30,19 @@ struct SenderOptions {
   DeliveryRule delivery;
 };
 
-// Owns the thread "webhook". status() is thread-safe; start() and stop() belong to the owner.
-class Sender {
+// Owns the thread "webhook". status() is thread-safe. At a stop what waits is still told, for a second at most and not
+// again where that fails; the rest is counted as dropped.
+class Sender final : public ListeningThread {
  public:
   // `with_pictures` is asked on the own thread.
   Sender(SenderOptions options, EventBus& events, VisitWithPictures with_pictures, LogSink log);
   ~Sender() { stop(); }
 
-  void start();
-  // What waits is still told, for a second at most and not again where that fails; the rest is counted as dropped.
-  // begin_stop() waits for nothing.
-  void begin_stop() { thread_.request_stop(); }
-  void stop();
   [[nodiscard]] Status status() const;
-  [[nodiscard]] const Pulse& pulse() const { return pulse_; }
 
  private:
-  void run(const std::stop_token& stop);
-  void hear_events(std::chrono::milliseconds patience);
-  void note(const EventBus::Told& told);
+  void run(const std::stop_token& stop) override;
+  void note(const EventBus::Told& told) override;
   [[nodiscard]] std::string body_of(const Delivery& delivery) const;
   bool send(const std::stop_token& stop);
   void say_goodbye(const std::stop_token& stop);
@@ -60,19 +52,15 @@ class Sender {
   [[nodiscard]] Result<outgoing::Request> request_for(const Delivery& delivery) const;
   bool judge(const Answer& answer);
 
-  Pulse pulse_{"webhook"};
   const SenderOptions options_;
-  EventBus& events_;
   const LogSink log_;
 
   // The thread's own.
-  std::shared_ptr<EventBus::Reader> reader_;
   Deliveries deliveries_;
   std::optional<SteadyTime> end_;  // of the goodbye, once it began
 
   mutable Mutex mutex_;
   Status status_ KINGLET_GUARDED_BY(mutex_);
-  std::jthread thread_;  // last: joined first
 };
 
 // The address without what may be secret in it.

@@ -9,12 +9,12 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using ::testing::FloatNear;
-using ::testing::Pointwise;
 
 const SteadyTime kStart{std::chrono::hours(1)};
 const std::vector<float> kRobin{0.9F, 0.1F};
 const std::vector<float> kTit{0.1F, 0.9F};
+
+auto nearly(const std::vector<float>& scores) { return ::testing::Pointwise(::testing::FloatNear(1e-6F), scores); }
 
 // `count` looks of the same, so far apart.
 Evidence looks(int count, milliseconds apart) {
@@ -42,7 +42,7 @@ TEST(Evidence, AGlanceIsLessThanAPictureAndALongLookMore) {
 TEST(Evidence, IsTheMeanOfTheLooks) {
   Evidence evidence(2);
   evidence.add(kRobin, kStart);
-  EXPECT_THAT(evidence.scores(), Pointwise(FloatNear(1e-6F), kRobin));
+  EXPECT_THAT(evidence.scores(), nearly(kRobin));
   evidence.add(kTit, kStart + seconds(1));
   EXPECT_NEAR(evidence.scores()[1], 0.5, 0.05);
 }
@@ -58,13 +58,13 @@ TEST(Evidence, NothingIsLeftAfterClear) {
   evidence.clear();
   EXPECT_EQ(evidence.looks(), 0);
   evidence.add(kTit, kStart + seconds(20));
-  EXPECT_THAT(evidence.scores(), Pointwise(FloatNear(1e-6F), kTit));
+  EXPECT_THAT(evidence.scores(), nearly(kTit));
 }
 
 TEST(Evidence, APictureStandsForItself) {
   Evidence evidence = looks(100, milliseconds(100));
   evidence.set_picture(kTit);
-  EXPECT_THAT(evidence.scores(), Pointwise(FloatNear(1e-6F), kTit));
+  EXPECT_THAT(evidence.scores(), nearly(kTit));
   EXPECT_DOUBLE_EQ(evidence.looks(), kPictureLooks);
 }
 

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: who tells others what happens (a broker, another program) does so on a thread of its own that hears the bus: it
+// begins, listens and ends alike.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "daemon/tell/event_bus.h"
+#include "engine/base/pulse.h"
+
+namespace kinglet::daemon {
+
+// Who derives from it says what the thread does, and calls stop() at the begin of its own end. start(), begin_stop()
+// and stop() belong to the owner.
+class ListeningThread {
+ public:
+  ListeningThread(const ListeningThread&) = delete;
+  ListeningThread& operator=(const ListeningThread&) = delete;
+
+  // Hears what happens from now on.
+  void start();
+  void begin_stop() { thread_.request_stop(); }  // waits for nothing
+  void stop();
+  [[nodiscard]] const Pulse& pulse() const { return pulse_; }
+
+ protected:
+  ListeningThread(const char* name, EventBus& events, EventSet wished)
+      : pulse_(name), events_(events), wished_(wished) {}
+  ~ListeningThread() = default;
+
+  // All of the thread's life; what follows is for it alone.
+  virtual void run(const std::stop_token& stop) = 0;
+  virtual void note(const EventBus::Told& told) = 0;
+  // Notes all that has come; waits so long for the first.
+  void hear_events(std::chrono::milliseconds patience);
+  void beat(std::chrono::milliseconds within) { pulse_.beat(within); }
+
+ private:
+  Pulse pulse_;
+  EventBus& events_;
+  const EventSet wished_;
+  std::shared_ptr<EventBus::Reader> reader_;
+  std::jthread thread_;
+};
+
+}  // namespace kinglet::daemon
