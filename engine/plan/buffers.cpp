@@ -94,6 +94,10 @@ class Lives {
       of_scratch[index] = add(step.kernel->offer.scratch_bytes);
       touch(of_scratch[index], tick_);
     }
+    if (step.kernel && step.kernel->offer.writes_over) {
+      const std::size_t from = KINGLET_TRY(find(step.inputs.front()));
+      overs.push_back({.from = from, .to = KINGLET_TRY(find(step.outputs.front())), .tick = tick_});
+    }
     ++tick_;
     return {};
   }

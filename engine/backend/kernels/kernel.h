@@ -20,6 +20,7 @@ struct Offer {
   double cost = 1;                // its time on this processor, in times of XNNPACK's for the same work
   std::size_t packed_bytes = 0;   // that it keeps of the numbers, in its own order
   std::size_t scratch_bytes = 0;  // that a run writes beside its outputs
+  bool writes_over = false;       // the first output may lie where the first input does, if it is as large
 };
 
 // Made for one piece of work; owns its packed numbers and nothing else. Reentrant.

@@ -55,9 +55,14 @@ struct ConvolutionF32 {
   xnn::Range range;  // that the output is cut at
 };
 
+// x * sigmoid(x) of each number. One input, one output, which lie alike.
+struct SiluF32 {
+  std::size_t count = 0;
+};
+
 // One alternative a kind of work.
 struct Work {
-  std::variant<ConvolutionS8, ConvolutionF32> kind;
+  std::variant<ConvolutionS8, ConvolutionF32, SiluF32> kind;
 };
 
 }  // namespace kinglet::engine::kernels

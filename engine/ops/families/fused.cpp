@@ -3,6 +3,7 @@
 // hold them.
 #include <cmath>
 
+#include "engine/backend/kernels/work.h"
 #include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/families/elementwise.h"
@@ -29,6 +30,22 @@ Result<bool> lower_silu(SubgraphBuilder& builder, const Graph& graph, NodeId id)
   KINGLET_TRY(builder.unary(xnn_unary_sigmoid, {}, input, sigmoid));
   KINGLET_TRY(builder.binary(xnn_binary_multiply, input, sigmoid, output));
   return true;
+}
+
+// In whatever order the numbers lie.
+std::optional<kernels::Work> silu_work(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Value& output = graph.value(node.outputs[0]);
+  if (output.type != DataType::kF32 || graph.constant(node.inputs[0]) != nullptr || !output.shape) return std::nullopt;
+  const auto count = element_count(*output.shape);
+  if (!count) return std::nullopt;
+  return kernels::Work{kernels::SiluF32{.count = static_cast<std::size_t>(*count)}};
+}
+
+constexpr OpParts silu_parts() {
+  OpParts parts = each_number(infer_same<kFloats>, evaluate_silu, lower_silu);
+  parts.work = silu_work;
+  return parts;
 }
 
 // --- ChannelShuffle: the channels of [N,C,H,W] as [g, C/g], read as [C/g, g]
@@ -79,7 +96,7 @@ Result<bool> lower_channel_shuffle(SubgraphBuilder& builder, const Graph& graph,
 
 }  // namespace
 
-const OpParts kSilu = each_number(infer_same<kFloats>, evaluate_silu, lower_silu);
+const OpParts kSilu = silu_parts();
 const OpParts kChannelShuffle{
     .infer = infer_channel_shuffle, .evaluate = evaluate_channel_shuffle, .lower = lower_channel_shuffle};
 

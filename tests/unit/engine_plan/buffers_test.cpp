@@ -68,6 +68,28 @@ output %3
   }
 }
 
+TEST(Buffers, OfAKernelsOutputLiesOverAnInputThatNobodyElseReads) {
+  const Graph graph = inferred(R"(
+%x = input f32[1,500]
+%1 = Erf(%x)
+%2 = kinglet::Silu(%1)
+%3 = Erf(%2)
+%4 = kinglet::Silu(%3)
+%5 = Mul(%3, %4)
+output %5
+)");
+  const PlanOptions options{
+      .disabled_lowerings = {}, .refused = {}, .kernels = {.own = false, .forced = {"silu_f32__scalar"}}};
+  const Placed plan = placed(graph, options);
+  std::vector<bool> over;
+  for (const Step& step : plan.plan.segments.steps) {
+    if (!step.kernel) continue;
+    EXPECT_EQ(step.kernel->row->name, "silu_f32__scalar");
+    over.push_back(overlap(plan.buffers.slots.at(step.inputs.at(0)), plan.buffers.slots.at(step.outputs.at(0))));
+  }
+  EXPECT_EQ(over, (std::vector<bool>{true, false}));
+}
+
 TEST(Buffers, OfInputsAndOutputsOverlapNothing) {
   const Graph graph = inferred(kSteps);
   const Placed plan = placed(graph);
