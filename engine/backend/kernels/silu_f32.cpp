@@ -3,7 +3,7 @@
 // what it is multiplied by. Here it is one walk with one division (silu_numbers.h), over the input where nobody else
 // reads that.
 //
-// The error is at most 3 * 2^-23 of the answer, and 2^-121 far below zero; what is not a number stays so.
+// The error is at most 3 * 2^-23 of the answer and, below -88, 2^-121; what is not a number stays so.
 #include <algorithm>
 #include <memory>
 #include <optional>
