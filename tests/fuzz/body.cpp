@@ -23,7 +23,7 @@ void check_reply(Reply reply, const Call& call) {
   if (!reply.content_type.ends_with("json") || reply.body.empty()) return;
   const auto json = nlohmann::json::parse(reply.body, nullptr, false);
   KINGLET_CHECK(!json.is_discarded());
-  if (!reply.problem.empty() && json.contains("status")) KINGLET_CHECK(json["status"] == reply.status);
+  if (!reply.problem.slug.empty() && json.contains("status")) KINGLET_CHECK(json["status"] == reply.status);
 }
 
 }  // namespace

@@ -27,7 +27,10 @@ std::string_view slug_of(const Error& error) {
 Json problem_of(const ModelJob& job) {
   const Error& error = *job.error;
   const bool network = job.step == ModelJob::Step::kReceive && error.code == ErrorCode::kUnavailable;
-  return Json::parse(problem(network ? "download-failed" : slug_of(error), error.message, error.hint).body);
+  return problem_json({.slug = std::string(network ? "download-failed" : slug_of(error)),
+                       .detail = error.message,
+                       .hint = error.hint,
+                       .faults = {}});
 }
 
 Json trial_json(const TrialReport& report) {

@@ -50,19 +50,17 @@ Json fault_json(const Error& fault) {
     json["line"] = *line;
     json["column"] = *column;
   }
-  tell_fault(json, fault);
+  if (const std::string_view key = key_of_fault(fault); !key.empty()) json["key"] = key;
+  json["detail"] = fault.message;
+  if (!fault.hint.empty()) json["hint"] = fault.hint;
   return json;
 }
 
 }  // namespace
 
-void tell_fault(Json& json, const Error& fault) {
-  const std::size_t equals = fault.message.find(" = ");
-  if (equals != std::string::npos && fault.message.substr(0, equals).find(' ') == std::string::npos) {
-    json["key"] = fault.message.substr(0, equals);
-  }
-  json["detail"] = fault.message;
-  if (!fault.hint.empty()) json["hint"] = fault.hint;
+std::string_view key_of_fault(const Error& fault) {
+  const std::string_view key = std::string_view(fault.message).substr(0, fault.message.find(" = "));
+  return key.size() == fault.message.size() || key.contains(' ') ? std::string_view() : key;
 }
 
 Json json_of_value(const std::string& value) {

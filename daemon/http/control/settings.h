@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "daemon/http/message/body.h"
 #include "daemon/http/message/message.h"
@@ -17,8 +18,8 @@ namespace kinglet::daemon::http {
 [[nodiscard]] Json config_json(const SettingsDesk& desk);
 // The same as an answer, with the tag that a change of it names.
 [[nodiscard]] Reply config_reply(const SettingsDesk& desk);
-// "detail", "hint", and "key" where the message begins with "KEY = ".
-void tell_fault(Json& json, const Error& fault);
+// Of a fault whose message begins with "KEY = "; empty: of another.
+[[nodiscard]] std::string_view key_of_fault(const Error& fault);
 
 // A text, and any value of JSON, as TOML.
 [[nodiscard]] std::string toml_text(const std::string& text);

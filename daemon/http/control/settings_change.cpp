@@ -126,15 +126,12 @@ Reply refused(const SettingsRefusal& refusal) {
   }
   Reply reply = problem(refusal.why == kSetInFile ? "set-in-file" : "bad-setting", first,
                         refusal.faults.size() == 1 ? refusal.faults.front().hint : "");
-  Json body = Json::parse(reply.body);
-  body["errors"] = Json::array();
   for (const Error& fault : refusal.faults) {
-    Json json = Json::object();
-    tell_fault(json, fault);
-    if (!json.contains("key") && !fault.where.empty()) json["where"] = fault.where;
-    body["errors"].push_back(std::move(json));
+    std::string key(key_of_fault(fault));
+    std::string where = key.empty() ? fault.where : std::string();
+    reply.problem.faults.push_back(
+        {.key = std::move(key), .detail = fault.message, .hint = fault.hint, .where = std::move(where)});
   }
-  reply.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
   return reply;
 }
 

@@ -46,13 +46,23 @@ struct Call {
 // The next piece of a long answer. False: it was the last one. An error ends the connection in the middle.
 using MorePieces = std::function<Result<bool>(std::string& piece)>;
 
+// An error answer (RFC 9457) as a value; complete_problem() makes it words, once.
+struct Problem {
+  struct Fault {
+    std::string key, detail, hint, where;  // but `detail` each may be empty
+  };
+  std::string slug;  // a row of problems.def; empty: the answer is none
+  std::string detail, hint;
+  std::vector<Fault> faults;  // of what it complains of, where that has parts
+};
+
 struct Reply {
   int status = 200;
   std::string content_type;
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
-  std::string problem;  // slug, when it is one
-  MorePieces more;      // instead of a body; runs after the handler, on the same thread
+  Problem problem;  // instead of a body, when it is one
+  MorePieces more;  // instead of a body; runs after the handler, on the same thread
 };
 
 [[nodiscard]] Reply json_reply(std::string body, std::string_view cache_control = "no-cache");

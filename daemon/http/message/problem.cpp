@@ -11,11 +11,24 @@
 namespace kinglet::daemon::http {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostText = 1000;
+
 constexpr std::array kProblems{
 #define KINGLET_PROBLEM(slug, status, title, explanation) ProblemKind{slug, status, title, explanation},
 #include "daemon/http/message/problems.def"
 #undef KINGLET_PROBLEM
 };
+
+Json fault_json(const Problem::Fault& fault) {
+  Json json = Json::object();
+  if (!fault.key.empty()) json["key"] = fault.key;
+  json["detail"] = fault.detail;
+  if (!fault.hint.empty()) json["hint"] = fault.hint;
+  if (!fault.where.empty()) json["where"] = fault.where;
+  return json;
+}
 
 }  // namespace
 
@@ -29,16 +42,11 @@ const ProblemKind* find_problem(std::string_view slug) {
 Reply problem(std::string_view slug, std::string_view detail, std::string_view hint) {
   const ProblemKind* kind = find_problem(slug);
   KINGLET_CHECK(kind != nullptr);
-  nlohmann::ordered_json body{{"type", "/problems/" + std::string(slug)},
-                              {"title", kind->title},
-                              {"status", kind->status},
-                              {"detail", printable(detail, 1000)}};
-  if (!hint.empty()) body["hint"] = printable(hint, 1000);
-  Reply reply{.status = kind->status,
-              .content_type = "application/problem+json",
-              .body = body.dump(),
-              .headers = {{"Cache-Control", "no-store"}},
-              .problem = std::string(slug)};
+  Reply reply{
+      .status = kind->status,
+      .content_type = "application/problem+json",
+      .headers = {{"Cache-Control", "no-store"}},
+      .problem = {.slug = std::string(slug), .detail = std::string(detail), .hint = std::string(hint), .faults = {}}};
   if (kind->status == 503 || kind->status == 429) {
     const bool soon = slug == "busy" || slug == "too-many-requests";
     reply.headers.emplace_back("Retry-After", soon ? "1" : slug == "too-many-streams" ? "10" : "2");
@@ -46,19 +54,31 @@ Reply problem(std::string_view slug, std::string_view detail, std::string_view h
   return reply;
 }
 
+Json problem_json(const Problem& problem) {
+  const ProblemKind* kind = find_problem(problem.slug);
+  KINGLET_CHECK(kind != nullptr);
+  Json json{{"type", "/problems/" + problem.slug},
+            {"title", kind->title},
+            {"status", kind->status},
+            {"detail", printable(problem.detail, kMostText)}};
+  if (!problem.hint.empty()) json["hint"] = printable(problem.hint, kMostText);
+  for (const Problem::Fault& fault : problem.faults) json["errors"].push_back(fault_json(fault));
+  return json;
+}
+
 void complete_problem(Reply& reply, std::string_view path, std::string_view request_id) {
-  if (reply.problem.empty()) return;
-  auto body = nlohmann::ordered_json::parse(reply.body);
+  if (reply.problem.slug.empty()) return;
+  Json json = problem_json(reply.problem);
   if (path == "/v2" || path.starts_with("/v2/")) {
-    std::string text = body["detail"];
-    if (body.contains("hint")) text += "; " + body["hint"].get<std::string>();
-    reply.body = nlohmann::ordered_json{{"error", text}}.dump();
+    std::string text = json["detail"];
+    if (json.contains("hint")) text += "; " + json["hint"].get<std::string>();
+    json = {{"error", text}};
     reply.content_type = "application/json";
-    return;
+  } else {
+    json["instance"] = printable(path, kMostText);
+    json["request_id"] = request_id;
   }
-  body["instance"] = printable(path, 1000);
-  body["request_id"] = request_id;
-  reply.body = body.dump();
+  reply.body = json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace kinglet::daemon::http

@@ -2,6 +2,7 @@
 // Why: every error answer has one form (RFC 9457) and one table of kinds, problems.def.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,11 +22,15 @@ struct ProblemKind {
 // nullptr when there is no such kind.
 [[nodiscard]] const ProblemKind* find_problem(std::string_view slug);
 
-// `slug` must be a row of the table. detail and hint are made printable here: they may hold bytes of the request.
+// `slug` must be a row of the table. detail and hint may hold bytes of the request: they are made printable with the
+// words.
 [[nodiscard]] Reply problem(std::string_view slug, std::string_view detail, std::string_view hint = {});
 
-// Completes a problem with what only the dispatcher knows: "instance" and "request_id". Below /v2 it takes the form of
-// that protocol, {"error": "..."}.
+// The problem without what only the dispatcher knows, for who tells it as a part of another answer.
+[[nodiscard]] nlohmann::ordered_json problem_json(const Problem& problem);
+
+// The body of a problem, with what only the dispatcher knows: "instance" and "request_id". Below /v2 it takes the form
+// of that protocol, {"error": "..."}.
 void complete_problem(Reply& reply, std::string_view path, std::string_view request_id);
 
 }  // namespace kinglet::daemon::http

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "daemon/doctor/log_book.h"
@@ -38,6 +39,13 @@ constexpr std::chrono::milliseconds kBreath{20};
 
 Reply crowded() { return problem("too-many-requests", "too many connections wait for an answer"); }
 Reply uri_too_long() { return problem("uri-too-long", "the address is longer than 8 KiB"); }
+
+// For connections of which nothing was read: there is no call to complete it with.
+std::string crowded_text() {
+  Reply reply = crowded();
+  reply.body = problem_json(reply.problem).dump();
+  return refusal_text(reply);
+}
 
 bool has_the_model_work(const Route& route) { return route.method == "POST" && route.role == Role::kLive; }
 
@@ -354,7 +362,7 @@ Server::Server(std::vector<Listener> listeners, ServerOptions options, ServerPar
     : options_(std::move(options)),
       parts_(std::move(parts)),
       guard_(options_.host_name, options_.allowed_hosts, options_.allowed_origins, parts_.max_body_bytes),
-      crowded_(refusal_text(crowded())),
+      crowded_(crowded_text()),
       listeners_(std::move(listeners)),
       endpoint_(std::make_unique<Endpoint>(*this)) {}
 

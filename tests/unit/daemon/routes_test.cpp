@@ -77,8 +77,8 @@ TEST(FindRoute, TakesASlashAtTheEndForAnotherPath) {
 TEST(FindRoute, NamesTheNearestParameter) {
   Call call{.method = "POST", .path = "/api/v1/classify", .query = {{"topk", "3"}}};
   const Found found = find_route(call);
-  EXPECT_EQ(found.refusal.problem, "unknown-parameter");
-  EXPECT_NE(found.refusal.body.find("top_k"), std::string::npos);
+  EXPECT_EQ(found.refusal.problem.slug, "unknown-parameter");
+  EXPECT_NE(found.refusal.problem.hint.find("top_k"), std::string::npos);
 }
 
 TEST(FindRoute, FillsPathParameters) {
@@ -132,19 +132,19 @@ class GuardTest : public ::testing::Test {
  protected:
   [[nodiscard]] std::string refusal(const Credentials& credentials) const {
     const std::optional<Reply> reply = guard_.check_request({.method = "GET", .path = "/"}, credentials);
-    return reply ? reply->problem : "";
+    return reply ? reply->problem.slug : "";
   }
   [[nodiscard]] std::string post_refusal(const Credentials& credentials, const std::string& type = "image/jpeg") const {
     Call call{.method = "POST", .path = "/api/v1/classify", .content_type = type};
     const std::optional<Reply> reply = guard_.check_route(*find_route(call).route, call, credentials);
-    return reply ? reply->problem : "";
+    return reply ? reply->problem.slug : "";
   }
   // An act with this evidence, over TLS of a trusted proxy or not.
   [[nodiscard]] std::string act_refusal(const Credentials& credentials, Evidence evidence, bool secure = false) const {
     Call call{.method = "DELETE", .path = "/api/v1/visits/vis_1"};
     call.caller = {.secure = secure, .evidence = evidence};
     const std::optional<Reply> reply = guard_.check_route(*find_route(call).route, call, credentials);
-    return reply ? reply->problem : "";
+    return reply ? reply->problem.slug : "";
   }
   const Guard guard_{"Feeder", {"Birds.Example"}, {"https://garden.example"}, 1000};
 };

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/doctor/log_book.h"
+#include "daemon/http/message/problem.h"
 #include "daemon/http/routes/routes.h"
 #include "daemon/http/routes/setting.h"
 
@@ -89,26 +90,26 @@ TEST_F(SettingsHandlers, MembersOfAValueAreMergedWithThoseThatAreSet) {
 }
 
 TEST_F(SettingsHandlers, AChangeNamesWhatItHasSeen) {
-  EXPECT_EQ(patch("{}", "").problem, "if-match-required");
-  EXPECT_EQ(patch("{}", "\"other\"").problem, "stale-etag");
+  EXPECT_EQ(patch("{}", "").problem.slug, "if-match-required");
+  EXPECT_EQ(patch("{}", "\"other\"").problem.slug, "stale-etag");
   const std::string tag = etag(get_config(view_, {}));
   EXPECT_EQ(patch("{}", tag).status, 200);
   EXPECT_EQ(etag(patch("{}", "\"x\", " + tag)), tag);
-  EXPECT_EQ(patch("{}", "W/" + tag).problem, "stale-etag");
+  EXPECT_EQ(patch("{}", "W/" + tag).problem.slug, "stale-etag");
   desk_.trouble = "another state";
-  EXPECT_EQ(patch("{}", tag).problem, "stale-etag");
+  EXPECT_EQ(patch("{}", tag).problem.slug, "stale-etag");
 }
 
 TEST_F(SettingsHandlers, WhatIsNoPatchIsRefusedUnread) {
   for (const char* body : {"", "[]", "7", "{", "{\"decide\": 5}", "{\"decide\": null}", "{\"a.b\": 1e999}"}) {
-    EXPECT_EQ(patch(body).problem, "bad-json") << body;
+    EXPECT_EQ(patch(body).problem.slug, "bad-json") << body;
   }
-  EXPECT_EQ(patch(std::string(70'000, ' ')).problem, "body-too-large");
-  EXPECT_EQ(patch_config(view_, {.method = "PATCH", .content_type = "text/plain", .if_match = "*"}).problem,
+  EXPECT_EQ(patch(std::string(70'000, ' ')).problem.slug, "body-too-large");
+  EXPECT_EQ(patch_config(view_, {.method = "PATCH", .content_type = "text/plain", .if_match = "*"}).problem.slug,
             "unsupported-media-type");
   std::string many = "{\"a\": {";
   for (int i = 0; i < 300; ++i) many += (i > 0 ? ",\"k" : "\"k") + std::to_string(i) + "\": 1";
-  EXPECT_EQ(patch(many + "}}").problem, "bad-json");
+  EXPECT_EQ(patch(many + "}}").problem.slug, "bad-json");
   EXPECT_THAT(desk_.wished, IsEmpty());
 }
 
@@ -118,8 +119,9 @@ TEST_F(SettingsHandlers, EveryFaultIsTold) {
   };
   desk_.refusal = {.why = SettingsRefusal::Why::kWrong,
                    .faults = {fault("decide.min_score = 5: expected less"), fault("not of a key")}};
-  const Reply reply = patch("{}");
+  Reply reply = patch("{}");
   EXPECT_EQ(reply.status, 422);
+  complete_problem(reply, "/api/v1/config", "req_1");
   const Json body = Json::parse(reply.body);
   EXPECT_EQ(body["type"], "/problems/bad-setting");
   ASSERT_EQ(body["errors"].size(), 2U);
@@ -135,7 +137,7 @@ TEST_F(SettingsHandlers, EachRefusalHasItsProblem) {
                                   {kNotKept, "storage-full"},
                                   {kStale, "stale-etag"}}) {
     desk_.refusal = {.why = why, .faults = {}};
-    EXPECT_EQ(post_config_undo(view_, {}).problem, slug);
+    EXPECT_EQ(post_config_undo(view_, {}).problem.slug, slug);
   }
 }
 
@@ -167,7 +169,7 @@ TEST(RestartHandler, AsksWhoCanStartItAgain) {
                          .restart = [&] { return managed; },
                          .log_book = book,
                          .log = [&](LogLevel, std::string_view line) { said += line; }};
-  EXPECT_EQ(post_restart(view, {}).problem, "no-service-manager");
+  EXPECT_EQ(post_restart(view, {}).problem.slug, "no-service-manager");
   EXPECT_EQ(said, "");
   managed = true;
   EXPECT_EQ(post_restart(view, {}).status, 202);
