@@ -14,6 +14,7 @@
 #include "engine/ops/levels.h"
 #include "engine/passes/quantized_layer.h"
 #include "engine/passes/runner.h"
+#include "engine/recipe/recipe_json.h"
 #include "engine/session/model.h"
 #include "engine/session/optimize.h"
 
@@ -227,7 +228,7 @@ Result<Json> to_json(const Facts& facts, const Options& options) {
     out["no_output"] = facts.output.error().message;
   }
   if (facts.labels) out["labels"] = {{"path", facts.labels->origin}, {"count", facts.labels->labels.size()}};
-  out["preprocess"] = Json::parse(engine::to_json(facts.recipe.recipe));
+  out["preprocess"] = engine::recipe_json(facts.recipe.recipe);
   if (const auto preset = engine::preset_like(facts.recipe.recipe); !preset.empty()) out["preprocess_like"] = preset;
   out["preprocess_from"] = facts.recipe.origin.empty() ? "default" : facts.recipe.origin;
   out["plan"] = plan_json(facts, options);

@@ -11,6 +11,7 @@
 #include "cli/picture_files.h"
 #include "cli/picture_pipeline.h"
 #include "engine/base/format.h"
+#include "engine/recipe/recipe_json.h"
 #include "visits/taxa.h"
 
 namespace kinglet::cli {
@@ -202,7 +203,7 @@ Json to_json(const Trial& trial, const engine::PictureModel& model) {
                               outcome));
     if (is_better) better.push_back(outcome.mistake->name);
   }
-  Json json{{"recipe", Json::parse(engine::to_json(used.way.recipe))},
+  Json json{{"recipe", engine::recipe_json(used.way.recipe)},
             {"recipe_from", model.recipe_origin().empty() ? "default" : model.recipe_origin()},
             {"pictures", trial.pictures()},
             {"labelled", used.right.size()},

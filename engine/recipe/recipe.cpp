@@ -14,6 +14,7 @@
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
+#include "engine/recipe/recipe_json.h"
 
 namespace kinglet::engine {
 namespace {
@@ -315,14 +316,16 @@ Result<Recipe> parse_recipe(std::string_view text, std::string_view where) {
   return recipe;
 }
 
-std::string to_json(const Recipe& recipe) {
+ordered_json recipe_json(const Recipe& recipe) {
   ordered_json root = ordered_json::object();
   for (const MemberRow& row : kMembers) {
     ordered_json value = row.write(recipe);
     if (!value.is_null()) root[std::string(row.name)] = std::move(value);
   }
-  return root.dump(2) + "\n";
+  return root;
 }
+
+std::string to_json(const Recipe& recipe) { return recipe_json(recipe).dump(2) + "\n"; }
 
 std::span<const Preset> recipe_presets() { return kPresets; }
 

@@ -66,7 +66,7 @@ ROOMS = {
     "daemon/http/routes": "daemon/http/message daemon/tokens daemon/line visits",
     "daemon/http/about": "daemon/http/message daemon/http/routes daemon/machine daemon/line",
     "daemon/http/control": "daemon/http/message daemon/http/routes daemon/machine daemon/models daemon/doctor "
-                           "camera/decode daemon/answer daemon/backup daemon/http/figures visits",
+                           "camera/decode daemon/answer daemon/backup daemon/http/figures engine/recipe visits",
     "daemon/http/live": "daemon/http/message daemon/http/routes daemon/machine daemon/metrics daemon/tell "
                         "daemon/capture daemon/doctor visits camera/frame camera/sources store daemon/line "
                         "daemon/models daemon/answer daemon/mqtt daemon/webhook daemon/notify daemon/http/figures",

@@ -9,6 +9,7 @@
 #include "daemon/models/model_board.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
+#include "engine/recipe/recipe_json.h"
 #include "visits/names/bird_names.h"
 
 namespace kinglet::daemon::http {
@@ -88,7 +89,7 @@ Reply get_model(const ModelsView& view, const Call& /*call*/) {
                     {"decided_by", model.output.decided_by}};
   json["labels"] = {
       {"count", model.labels.size()}, {"href", "/api/v1/model/labels"}, {"named", model.labels_from_file}};
-  json["preprocess"] = Json::parse(engine::to_json(model.recipe));
+  json["preprocess"] = engine::recipe_json(model.recipe);
   json["preprocess_found"] = model.recipe_found;
   json["plan"] = plan_summary(model.plan);
   json["precision"] = {{"used", model.precision.name()},
