@@ -26,9 +26,15 @@ constexpr std::array<Row, kEventTypes> kRows{{
 #undef KINGLET_EVENT
 }};
 
+constexpr std::string_view kEnd = "}\n\n";  // of an event over the wire
 constexpr std::size_t kMostBytesAtOnce = 64U << 10;
 
 const Row& row_of(EventType type) { return kRows.at(static_cast<std::size_t>(type)); }
+
+// What every event's data begins with; the value of `member` follows.
+std::string first_members(std::uint64_t seq, WallTime at, std::string_view member) {
+  return format_text("\"seq\":{},\"at\":\"{}\",\"{}\":", seq, to_rfc3339(at), member);
+}
 
 bool stands_for(std::string_view word, std::string_view name) {
   return word == name || word == name.substr(0, name.find('.'));
@@ -81,18 +87,19 @@ std::optional<EventSet> event_set(std::string_view names, std::string& wrong) {
 EventBus::EventBus(std::string boot_tag, EventLimits limits, std::function<void()> listened_to)
     : boot_tag_(std::move(boot_tag)), limits_(limits), listened_to_(std::move(listened_to)) {}
 
+std::size_t EventBus::Event::size() const { return head.size() + told.json.size() + kEnd.size(); }
+
 EventBus::Event EventBus::make(std::uint64_t seq, EventType type, std::string_view member,
                                std::string_view json) const {
-  std::string text = format_text("id: {}-{}\nevent: {}\ndata: ", boot_tag_, seq, to_string(type));
-  const std::size_t data_at = text.size();
   const WallTime at = std::chrono::system_clock::now();
-  text += format_text("{{\"seq\":{},\"at\":\"{}\",\"{}\":{}}}\n\n", seq, to_rfc3339(at), member, json);
-  return {.seq = seq, .at = at, .type = type, .text = std::move(text), .data_at = data_at, .visit = {}};
+  return {.head = format_text("id: {}-{}\nevent: {}\ndata: {{{}", boot_tag_, seq, to_string(type),
+                              first_members(seq, at, member)),
+          .told = {.type = type, .seq = seq, .at = at, .member = std::string(member), .json = std::string(json)}};
 }
 
 EventBus::EventText EventBus::make_gap(std::uint64_t seq, std::uint64_t missed) const {
   Event gap = make(seq, EventType::kGap, "missed", std::to_string(missed));
-  gap.missed = missed;
+  gap.told.missed = missed;
   return std::make_shared<const Event>(std::move(gap));
 }
 
@@ -112,7 +119,7 @@ void EventBus::publish(EventType type, std::string_view member, std::string_view
   {
     MutexLock lock(mutex_);
     Event event = make(++seq_, type, member, json);
-    event.visit = std::move(visit);
+    event.told.visit = std::move(visit);
     hand_out(std::make_shared<const Event>(std::move(event)), set_of({type}));
   }
   changed_.notify_all();
@@ -127,10 +134,10 @@ void EventBus::publish_gap(EventSet of, std::uint64_t missed) {
 }
 
 void EventBus::hand_out(const EventText& event, EventSet to) {
-  if (row_of(event->type).kind == Kind::kKept) {
+  if (row_of(event->told.type).kind == Kind::kKept) {
     kept_.push_back(event);
     if (kept_.size() > limits_.kept) {
-      forgotten_ = kept_.front()->seq;
+      forgotten_ = kept_.front()->told.seq;
       kept_.pop_front();
     }
   }
@@ -139,7 +146,7 @@ void EventBus::hand_out(const EventText& event, EventSet to) {
     const std::shared_ptr<Reader> reader = weak.lock();
     if (!reader || (reader->types_ & to).none()) continue;
     reader->waiting_.push_back(event);
-    reader->bytes_ += event->text.size();
+    reader->bytes_ += event->size();
     while (reader->waiting_.size() > limits_.waiting || reader->bytes_ > limits_.waiting_bytes) {
       leave_out_oldest(*reader);
     }
@@ -148,9 +155,9 @@ void EventBus::hand_out(const EventText& event, EventSet to) {
 
 void EventBus::leave_out_oldest(Reader& reader) const {
   const EventText& oldest = reader.waiting_.front();
-  reader.left_out_ += std::max<std::uint64_t>(oldest->missed, 1);
-  reader.last_left_out_ = oldest->seq;
-  reader.bytes_ -= oldest->text.size();
+  reader.left_out_ += std::max<std::uint64_t>(oldest->told.missed, 1);
+  reader.last_left_out_ = oldest->told.seq;
+  reader.bytes_ -= oldest->size();
   reader.waiting_.pop_front();
 }
 
@@ -190,7 +197,8 @@ void EventBus::bring_back(Reader& reader, std::string_view last_id) const {
     return;
   }
   for (const EventText& event : kept_) {
-    if (event->seq > *seq && reader.types_[static_cast<std::size_t>(event->type)]) reader.missed_.push_back(event);
+    if (event->told.seq > *seq && reader.types_[static_cast<std::size_t>(event->told.type)])
+      reader.missed_.push_back(event);
   }
 }
 
@@ -212,7 +220,7 @@ EventBus::EventText EventBus::next(Reader& reader) const {
   } else if (!reader.waiting_.empty()) {
     event = std::move(reader.waiting_.front());
     reader.waiting_.pop_front();
-    reader.bytes_ -= event->text.size();
+    reader.bytes_ -= event->size();
   }
   return event;
 }
@@ -222,16 +230,12 @@ std::optional<EventBus::Told> EventBus::take_one(Reader& reader, std::chrono::mi
   wait_for(reader, patience);
   const EventText event = next(reader);
   if (!event) return std::nullopt;
-  return Told{.type = event->type,
-              .seq = event->seq,
-              .at = event->at,
-              .data = event->text.substr(event->data_at, event->text.size() - event->data_at - 2),
-              .visit = event->visit,
-              .missed = event->missed};
+  return event->told;
 }
 
 std::string data_with_type(const EventBus::Told& told) {
-  return format_text("{{\"type\":\"{}\",{}", to_string(told.type), std::string_view(told.data).substr(1));
+  return format_text("{{\"type\":\"{}\",{}{}}}", to_string(told.type), first_members(told.seq, told.at, told.member),
+                     told.json);
 }
 
 bool EventBus::something_waits() const {
@@ -262,7 +266,9 @@ Result<std::string> EventBus::take(Reader& reader, std::chrono::milliseconds pat
   while (text.size() < kMostBytesAtOnce) {
     const EventText event = next(reader);
     if (!event) break;
-    text += event->text;
+    text += event->head;
+    text += event->told.json;
+    text += kEnd;
   }
   return text;
 }

@@ -77,7 +77,8 @@ class EventBus {
     EventType type;
     std::uint64_t seq = 0;
     WallTime at{};
-    std::string data;                                       // the JSON object
+    std::string member = {};                                // what is told beside seq and time: its name,
+    std::string json = {};                                  // and its value
     std::shared_ptr<const visits::BookedVisit> visit = {};  // of an event about one; nullptr: of another
     std::uint64_t missed = 0;                               // of a gap
   };
@@ -87,13 +88,9 @@ class EventBus {
 
  private:
   struct Event {
-    std::uint64_t seq;
-    WallTime at;
-    EventType type;
-    std::string text;     // as it goes over the wire
-    std::size_t data_at;  // where in it the data begins, which ends before two line breaks
-    std::shared_ptr<const visits::BookedVisit> visit = {};
-    std::uint64_t missed = 0;  // of a gap
+    std::string head;  // as it goes over the wire, up to the value that is told
+    Told told;
+    [[nodiscard]] std::size_t size() const;  // over the wire
   };
   using EventText = std::shared_ptr<const Event>;
   // What this reader missed since then.
@@ -124,7 +121,7 @@ class EventBus {
   std::vector<std::weak_ptr<Reader>> readers_ KINGLET_GUARDED_BY(mutex_);
 };
 
-// The data of an event with its type as the first member.
+// The data of an event of the bus with its type as the first member.
 [[nodiscard]] std::string data_with_type(const EventBus::Told& told);
 
 // All of it is the bus's, under its mutex.

@@ -27,11 +27,8 @@ bool Deliveries::note(const EventBus::Told& told, SteadyTime now) {
 void Deliveries::tell_missed(SteadyTime now) {
   if (outbox_.missed() == 0 || !problem_.empty() || outbox_.begins_with_gap()) return;
   const std::uint64_t missed = outbox_.take_missed();
-  const WallTime at = std::chrono::system_clock::now();
   outbox_.push_gap({.id = format_text("{}-gap-{}", rule_.boot_tag, ++gaps_),
-                    .told = {.type = EventType::kGap,
-                             .data = format_text("{{\"at\":\"{}\",\"missed\":{}}}", to_rfc3339(at), missed),
-                             .missed = missed},
+                    .told = {.type = EventType::kGap, .at = std::chrono::system_clock::now(), .missed = missed},
                     .noted = now,
                     .due = now,
                     .missed = missed});

@@ -105,6 +105,9 @@ void Sender::note(const EventBus::Told& told) {
 // The event with its type first, and links that work from elsewhere last.
 std::string Sender::body_of(const Delivery& delivery) const {
   const EventBus::Told& told = delivery.told;
+  if (told.type == EventType::kGap) {
+    return Json{{"type", to_string(told.type)}, {"at", to_rfc3339(told.at)}, {"missed", told.missed}}.dump();
+  }
   if (!told.visit || told.type == EventType::kVisitDeleted) return data_with_type(told);
   Json json{{"type", to_string(told.type)},
             {"seq", told.seq},

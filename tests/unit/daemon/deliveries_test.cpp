@@ -117,7 +117,7 @@ TEST_F(DeliveriesTest, WhatWasGivenUpIsCountedInTheNextGapAndWhatWasRefusedIsNot
   ASSERT_NE(gap, nullptr);
   EXPECT_EQ(gap->missed, 1U);
   EXPECT_EQ(gap->told.type, EventType::kGap);
-  EXPECT_THAT(gap->told.data, HasSubstr("\"missed\":1}"));
+  EXPECT_EQ(gap->told.missed, 1U);
 }
 
 TEST_F(DeliveriesTest, AGapThatIsGivenUpIsToldByALaterOne) {

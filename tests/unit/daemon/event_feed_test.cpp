@@ -73,7 +73,7 @@ class EventFeedTest : public ::testing::Test {
   }
   std::string next(EventBus::Reader& reader) {
     const auto told = feed_.bus().take_one(reader, std::chrono::minutes(1));
-    return told ? told->data : "nothing within a minute";
+    return told ? data_with_type(*told) : "nothing within a minute";
   }
   void set_camera(CameraState state) {
     {
