@@ -76,9 +76,9 @@ command_run() {
   in_environment build run ${seconds:+--seconds "$seconds"} -- "${arguments[@]}"
   export_build_variables
   build_preset release
-  # A model that the page fetched is there again at the next run; what the person names counts more.
+  # What the first card keeps, and a model that it fetched, are there again at the next run; what the person names counts more.
   [[ ${arguments[*]-} == *@(--config|store.path|model.folder)* ]] ||
-    arguments=(--set "model.folder=$repository/build/models" "${arguments[@]}")
+    arguments=(--set "store.path=$repository/build/run" --set "model.folder=$repository/build/models" "${arguments[@]}")
   exec "$repository/build/release/bin/kingletd" --status ${seconds:+--for "${seconds}s"} "${arguments[@]}"
 }
 

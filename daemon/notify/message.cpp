@@ -36,7 +36,7 @@ Message message_of_visit(const visits::BookedVisit& booked, const Place& place) 
   if (visit.count > 1) message.title = format_text("{} × {}", visit.count, message.title);
   message.species = visit.species_id();
   if (!place.page.empty()) {
-    message.link = place.page + "/";
+    message.link = format_text("{}/#visits/{}", place.page, visit.id);
     message.picture_link = format_text("{}/api/v1/visits/{}/crop.jpg", place.page, visit.id);
   }
   return message;

@@ -8,6 +8,8 @@
 
 #include "engine/base/format.h"
 #include "engine/base/text.h"
+#include "visits/names/bird_names.h"
+#include "visits/names/folded.h"
 
 namespace kinglet::daemon::notify {
 namespace {
@@ -49,29 +51,26 @@ Result<Flags> parse(std::string_view key, std::span<const Named<Flags>> known, c
   return flags;
 }
 
-std::string small_letters(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
-
 // The name itself, or that of its genus: "Turdus" of "Turdus merula" and "turdus-merula".
 bool is_called(std::string_view name, const std::string& wished) {
-  const std::string small = small_letters(name);
-  if (small == wished) return true;
-  return small.starts_with(wished) && (small[wished.size()] == ' ' || small[wished.size()] == '-');
+  const std::string whole = visits::folded(name);
+  return whole == wished || whole.starts_with(wished + "-");
 }
 
+// By its own names and those in the languages of the page; names of nobody are empty.
 bool is_one_of(const std::vector<std::string>& species, const visits::Visit& visit) {
+  const std::string& id = visit.species_id();
   const auto& top = visit.model_result.top;
-  const auto named = std::ranges::find(top, visit.species_id(), &visits::NamedScore::species_id);
+  const auto named = std::ranges::find(top, id, &visits::NamedScore::species_id);
+  const visits::BirdNames* translated = visits::find_bird_names(id);
   return std::ranges::any_of(species, [&](const std::string& one) {
-    const std::string wished = small_letters(one);
-    if (is_called(visit.species_id(), wished)) return true;
-    return named != top.end() && (is_called(named->scientific_name, wished) ||
-                                  small_letters(named->common_name) == wished || small_letters(named->label) == wished);
+    const std::string wished = visits::folded(one);
+    if (wished.empty()) return false;
+    const auto is_wished = [&](std::string_view name) { return visits::folded(name) == wished; };
+    if (is_called(id, wished)) return true;
+    if (translated != nullptr && std::ranges::any_of(translated->names, is_wished)) return true;
+    return named != top.end() &&
+           (is_called(named->scientific_name, wished) || is_wished(named->common_name) || is_wished(named->label));
   });
 }
 

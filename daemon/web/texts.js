@@ -339,6 +339,7 @@ export const texts = {
   notify_webhook: ["Address of the webhook", "Adresse des Webhooks", "Adresse du webhook", "Dirección del webhook", "Webhook のアドレス", "Webhook 地址"],
   notify_kept: ["kept; empty leaves it as it is", "gespeichert; leer lässt es, wie es ist", "conservé ; vide, il reste tel quel", "guardada; vacía la deja como está", "保存済み (空なら変更なし)", "已保存；留空则不变"],
   notify_which: ["Which messages, and when", "Welche Nachrichten, und wann", "Quels messages, et quand", "Qué mensajes y cuándo", "どの通知を、いつ", "哪些消息，何时发送"],
+  notify_visits: ["when a visitor comes", "wenn ein Besucher kommt", "quand un visiteur vient", "cuando llega un visitante", "訪問があったとき", "有访客到来时"],
   notify_only: ["Only (none: every visit)", "Nur (keines: jeder Besuch)", "Seulement (rien : chaque visite)", "Solo (nada: cada visita)", "条件 (なしはすべての訪問)", "仅限（不选则为每次来访）"],
   notify_first_today: ["the first of the day", "das erste des Tages", "le premier du jour", "el primero del día", "その日の最初", "当天首次"],
   notify_first_season: ["the first of the season", "das erste der Saison", "le premier de la saison", "el primero de la temporada", "その季節の最初", "本季首次"],

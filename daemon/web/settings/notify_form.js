@@ -21,8 +21,12 @@ function field(name, key, properties, tag = "input") {
   return properties.type === "checkbox" ? make("p", {}, node, " ", label) : make("p", {}, label, node);
 }
 
-function whichMessages({only = [], events = [], species = [], quiet, at_most: atMost, digest, picture}, brief) {
+// What the form asks of; another event that the service has stays.
+const asked = ["visit.start", "camera", "disk"];
+
+function whichMessages({only = [], events = ["visit.start"], species = [], quiet, at_most: atMost, digest, picture}, brief) {
   return make("details", {open: !brief}, make("summary", {textContent: text("notify_which")}),
+    field("visits", "notify_visits", {type: "checkbox", checked: events.includes("visit.start")}),
     make("fieldset", {}, make("legend", {textContent: text("notify_only")}), ...Object.entries(conditions).map(
       ([word, key]) => field(word, key, {type: "checkbox", checked: only.includes(word)}))),
     field("species", "notify_species", {rows: 2, value: species.join("\n")}, "textarea"),
@@ -33,12 +37,13 @@ function whichMessages({only = [], events = [], species = [], quiet, at_most: at
     field("trouble", "notify_trouble", {type: "checkbox", checked: events.includes("camera")}));
 }
 
-function wishOf(kind, {elements}) {
+function wishOf(kind, {events: before = []}, {elements}) {
   const value = (name) => elements[name].value.trim();
   const checked = (name) => elements[name].checked;
   const secret = value("secret");
   return {...kinds[kind].wish, ...(kinds[kind].to ? {to: value("to")} : {}), ...(secret ? {secret} : {}),
-          events: ["visit.start", ...(checked("trouble") ? ["camera", "disk"] : [])],
+          events: [...(checked("visits") ? ["visit.start"] : []), ...before.filter((event) => !asked.includes(event)),
+                   ...(checked("trouble") ? ["camera", "disk"] : [])],
           species: value("species").split("\n").map((line) => line.trim()).filter(Boolean),
           only: Object.keys(conditions).filter(checked), quiet: value("quiet"), at_most: Number(value("at_most")),
           picture: checked("picture"), digest: value("digest")};
@@ -65,7 +70,7 @@ export function notifyForm(service, {brief, keep, choose, leave}) {
       leave ? make("button", {type: "button", textContent: text("cancel"), onclick: leave}) : null));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    try { await keep(kind, wishOf(kind, form)); } catch (error) {
+    try { await keep(kind, wishOf(kind, service, form)); } catch (error) {
       problem.textContent = wordsOf(error);
       problem.hidden = false;
     }

@@ -11,13 +11,18 @@ const digits = 2;  // a kilometre: sunrise is the same there
 
 const rounded = (value) => Number(value.toFixed(digits));
 
-const degrees = "([-+]?\\d+(?:\\.\\d+)?)\\s*°?\\s*";
-const twoNumbers = new RegExp(`^\\s*${degrees}([NS]?)[\\s,;]+${degrees}([EW]?)\\s*$`, "i");
+const twoNumbers = (point, between) => {
+  const degrees = `([-+]?\\d+(?:${point}\\d+)?)\\s*°?\\s*`;
+  return new RegExp(`^\\s*${degrees}([NS]?)${between}${degrees}([EW]?)\\s*$`, "i");
+};
+// Many languages write a comma for the point; what stands between the numbers is more than a comma then.
+const ways = [twoNumbers("\\.", "[\\s,;]+"), twoNumbers(",", "(?:\\s*;\\s*|,?\\s+|(?<=[NS])\\s*)")];
 
-// "52.52, 13.41", "33.9° S 151.2° E": [latitude, longitude]; undefined: it is none.
+// "52.52, 13.41", "52,52 13,41", "33.9° S 151.2° E": [latitude, longitude]; undefined: it is none.
 function placeOf(words) {
-  const [, latitude, south, longitude, west] = twoNumbers.exec(words) || [];
-  const place = [latitude, longitude].map((value, i) => rounded(Number(value)) * (/[SW]/i.test([south, west][i]) ? -1 : 1));
+  const [, latitude, south, longitude, west] = ways.map((way) => way.exec(words)).find(Boolean) || [];
+  const place = [latitude, longitude].map((value, i) => (
+    rounded(Number(value?.replace(",", "."))) * (/[SW]/i.test([south, west][i]) ? -1 : 1)));
   return Math.abs(place[0]) <= 90 && Math.abs(place[1]) <= 180 ? place : undefined;
 }
 

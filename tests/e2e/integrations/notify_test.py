@@ -74,13 +74,13 @@ class Services(Phone):
     def test_ntfy(self):
         told = self.visit_told(self.service(phone_services.ntfy), to="birds", secret_file=str(self.secret("tk_secret")))
         self.assert_pictured(told)
-        self.assertEqual(told["link"], "http://feeder.example/")
+        self.assertRegex(told["link"], r"^http://feeder\.example/#visits/vis_\w+$")
 
     def test_telegram(self):
         told = self.visit_told(self.service(phone_services.telegram), service="telegram", to="-1234",
                                secret_file=str(self.secret("123:secret")))
         self.assert_pictured(told)
-        self.assertIn("http://feeder.example/", told["text"])
+        self.assertIn("http://feeder.example/#visits/vis_", told["text"])
 
     def test_gotify(self):
         told = self.visit_told(self.service(phone_services.gotify), service="template", preset="gotify",

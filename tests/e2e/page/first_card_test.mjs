@@ -132,7 +132,7 @@ test("the place is typed and the region's birds are pasted right on the card", a
     return ["gate.latitude", "gate.longitude", "gate.hours"].map((key) => keys[key].value);
   };
   await card(page).getByLabel("Birds of your region").waitFor();
-  for (const wrong of ["Berlin", "52.52", "91, 0", "52,5 13,4"]) {
+  for (const wrong of ["Berlin", "52.52", "91, 0", "52,5,13,4"]) {
     await place.fill(wrong);
     await card(page).getByRole("button", {name: "Save"}).first().click();
     await card(page).getByRole("alert").getByText("Two numbers are expected").waitFor();
@@ -141,7 +141,13 @@ test("the place is typed and the region's birds are pasted right on the card", a
   await page.keyboard.press("Enter");
   await card(page).getByText("Kept.").waitFor();
   assert.deepEqual(await values(), [-33.87, 151.21, "daylight"]);
-  assert.equal(await place.inputValue(), "-33.87, 151.21");
+  for (const [commas, ...wanted] of [["52,52 13,41", 52.52, 13.41], ["48,1; 11,6", 48.1, 11.6], ["59,9° N, 10,7° E", 59.9, 10.7]]) {
+    await place.fill(commas);
+    await place.press("Enter");
+    await until(async () => (await values())[0] === wanted[0], commas);
+    assert.deepEqual(await values(), [...wanted, "daylight"], commas);
+  }
+  assert.equal(await place.inputValue(), "59.9, 10.7");
   await card(page).getByLabel("Birds of your region").fill("Golden demofinch\nDodo\n");
   await card(page).getByRole("button", {name: "Save"}).last().click();
   await card(page).getByText("1 of the model's birds · Names not found: 1").waitFor();

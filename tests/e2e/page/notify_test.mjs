@@ -48,6 +48,24 @@ test("a service is set, changed without its secret, and removed", async () => {
   await closeClean(page);
 });
 
+test("who wants the digest alone gets no message of each visitor", async () => {
+  const page = await ownersPage();
+  await addButton(page).click();
+  await page.getByLabel("Topic").fill("birds");
+  await page.getByLabel("when a visitor comes").uncheck();
+  await page.getByLabel("Who was here today, each day at").fill("18:00");
+  await page.locator("#notify-box").getByRole("button", {name: "Save"}).click();
+  await page.getByRole("button", {name: "Change: ntfy"}).waitFor();
+  const [kept] = await services();
+  assert.deepEqual([kept.events, kept.digest], [[], "18:00"]);
+  await page.getByRole("button", {name: "Change: ntfy"}).click();
+  assert.equal(await page.getByLabel("when a visitor comes").isChecked(), false);
+  await page.locator("#notify-box").getByRole("button", {name: "Cancel"}).click();
+  await page.getByRole("button", {name: "Remove: ntfy"}).click();
+  await page.locator(".notify-list li").waitFor({state: "detached"});
+  await closeClean(page);
+});
+
 test("what is wrong stands in the form, and what was typed stays", async () => {
   const page = await ownersPage();
   await addButton(page).click();

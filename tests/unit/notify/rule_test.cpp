@@ -28,6 +28,11 @@ TEST(Wishes, ABirdIsWishedByAnyOfItsNamesAndByItsGenus) {
   for (const char* name : {"Turdus philomelos", "Black", "turd", "merula"}) EXPECT_FALSE(is_wished(name)) << name;
 }
 
+TEST(Wishes, ABirdIsWishedByWhatItIsCalledInALanguageOfThePage) {
+  for (const char* name : {"Amsel", "amsel", "Mirlo común", "mirlo comun"}) EXPECT_TRUE(is_wished(name)) << name;
+  for (const char* name : {"Haussperling", "Ams", "-"}) EXPECT_FALSE(is_wished(name)) << name;
+}
+
 TEST(Wishes, WithoutNamesAndConditionsEveryVisitIsWished) { EXPECT_TRUE(wants({}, blackbird(), false)); }
 
 TEST(Wishes, OneOfTheConditionsIsEnoughAndTheBirdHasToBeWishedAsWell) {
