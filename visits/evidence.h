@@ -11,9 +11,9 @@
 
 namespace kinglet::visits {
 
-// What one picture that somebody chose is worth: a visitor that is seen for a second. min_score and the other thresholds
-// are those of such a picture. Measured on scenes and on clips of a real feeder (docs/benchmarks.md, "Scenes of a
-// feeder").
+// What one picture that somebody chose is worth: a visitor that is seen for a second. min_score and the other
+// thresholds are those of such a picture. Measured on scenes and on clips of a real feeder (docs/benchmarks.md, "Scenes
+// of a feeder").
 inline constexpr double kPictureLooks = 2.5;
 
 // How sure so many looks are beside one picture, from 0 for none over 1 for kPictureLooks to 2.
