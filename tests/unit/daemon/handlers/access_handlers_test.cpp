@@ -50,10 +50,10 @@ TEST_F(AccessHandlers, TheFirstBrowserBecomesTheOwnerWithACookieThatIsLetIn) {
 }
 
 TEST_F(AccessHandlers, NobodyBecomesTheOwnerAfterTheFirstOrFromElsewhere) {
-  EXPECT_EQ(post_session(view_, from(kElsewhere, R"({"claim": true})")).problem, "role-too-low");
+  EXPECT_EQ(post_session(view_, from(kElsewhere, R"({"claim": true})")).problem.slug, "role-too-low");
   EXPECT_EQ(post_session(view_, from(kHome, R"({"claim": true})")).status, 200);
   const Reply second = post_session(view_, from(kHome, R"({"claim": true})"));
-  EXPECT_EQ(second.problem, "role-too-low");
+  EXPECT_EQ(second.problem.slug, "role-too-low");
   EXPECT_EQ(header(second, "Set-Cookie"), "none");
 }
 
@@ -69,20 +69,20 @@ TEST_F(AccessHandlers, WrongTokensAreRefusedAndThenNotLookedAtForAWhile) {
   const std::string wrong = R"({"token": "kgl_wrong"})";
   for (std::size_t i = 0; i < FailureLog::kMost; ++i) {
     const Reply reply = post_session(view_, from(kElsewhere, wrong));
-    EXPECT_EQ(reply.problem, "bad-token");
+    EXPECT_EQ(reply.problem.slug, "bad-token");
     EXPECT_EQ(header(reply, "Set-Cookie"), "none");
   }
   const Reply late = post_session(view_, from(kElsewhere, Json{{"token", invited()}}.dump()));
-  EXPECT_EQ(late.problem, "too-many-requests");
+  EXPECT_EQ(late.problem.slug, "too-many-requests");
 }
 
 TEST_F(AccessHandlers, WhatIsNoSessionIsRefused) {
   for (const char* body : {"", "[]", "{}", R"({"claim": false})", R"({"token": 7})", R"({"claim": true, "x": 1})"}) {
-    EXPECT_EQ(post_session(view_, from(kHome, body)).problem, "bad-json") << body;
+    EXPECT_EQ(post_session(view_, from(kHome, body)).problem.slug, "bad-json") << body;
   }
   Call text = from(kHome, R"({"claim": true})");
   text.content_type = "text/plain";
-  EXPECT_EQ(post_session(view_, text).problem, "unsupported-media-type");
+  EXPECT_EQ(post_session(view_, text).problem.slug, "unsupported-media-type");
   EXPECT_TRUE(tokens_.claimable());
 }
 
@@ -111,7 +111,7 @@ TEST_F(AccessHandlers, AnInvitationFromTheDeviceItselfLeadsToWhereOthersFindIt) 
 
 TEST_F(AccessHandlers, NobodyIsInvitedToDoEverything) {
   for (const char* body : {R"({"role": "admin"})", R"({"role": "open"})", R"({"role": 1})", "{}", ""}) {
-    EXPECT_EQ(post_invitation(view_, from(kHome, body)).problem, "bad-json") << body;
+    EXPECT_EQ(post_invitation(view_, from(kHome, body)).problem.slug, "bad-json") << body;
   }
 }
 

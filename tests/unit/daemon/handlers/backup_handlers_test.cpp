@@ -90,7 +90,7 @@ TEST_F(BackupHandlers, WhatIsNoBackupIsRefusedAndNothingOfItStays) {
   fill(from_.path());
   const std::string file = sent(old_);
   for (const std::string& bytes : {std::string(), std::string("no archive at all"), file.substr(0, file.size() / 2)}) {
-    EXPECT_EQ(restore(new_, bytes).problem, "bad-backup");
+    EXPECT_EQ(restore(new_, bytes).problem.slug, "bad-backup");
   }
   EXPECT_EQ(files_in(to_.path()), 0);
 }
@@ -101,7 +101,7 @@ TEST_F(BackupHandlers, SettingsThatTheStartWouldRefuseAreRefusedNow) {
     return fail(ErrorCode::kConfig, "gate.max_fps = 900: expected less");
   };
   const Reply reply = restore(strict, sent(old_));
-  EXPECT_EQ(reply.problem, "bad-backup");
+  EXPECT_EQ(reply.problem.slug, "bad-backup");
   EXPECT_THAT(reply.body, HasSubstr("gate.max_fps = 900"));
 }
 
@@ -109,19 +109,19 @@ TEST_F(BackupHandlers, ABodyThatBreaksOffIsNoBackup) {
   Call call{.method = "POST"};
   call.read_body = [](const TakePiece&) -> Result<void> { return fail(ErrorCode::kBadData, "it ended early"); };
   EXPECT_THAT(post_restore(view_of(new_), call).body, HasSubstr("it ended early"));
-  EXPECT_EQ(post_restore(view_of(new_), {.method = "POST"}).problem, "bad-backup");
+  EXPECT_EQ(post_restore(view_of(new_), {.method = "POST"}).problem.slug, "bad-backup");
 }
 
 TEST_F(BackupHandlers, WhereNothingIsKeptThereIsNothingToCarry) {
   const backup::Desk nowhere = desk_of({});
-  EXPECT_EQ(get_backup(view_of(nowhere), {}).problem, "not-found");
-  EXPECT_EQ(restore(nowhere, "").problem, "not-found");
+  EXPECT_EQ(get_backup(view_of(nowhere), {}).problem.slug, "not-found");
+  EXPECT_EQ(restore(nowhere, "").problem.slug, "not-found");
 }
 
 TEST_F(BackupHandlers, ItTakesAPlaceAmongTheLongAnswers) {
   {
     const Reply first = get_backup(view_of(old_), {});
-    EXPECT_EQ(get_backup(view_of(old_), {}).problem, "too-many-streams");
+    EXPECT_EQ(get_backup(view_of(old_), {}).problem.slug, "too-many-streams");
   }
   EXPECT_EQ(get_backup(view_of(old_), {}).status, 200);
 }

@@ -62,7 +62,7 @@ TEST_F(BirdListHandlers, ARegionIsKeptAndSaysWhichOfItsNamesTheModelKnows) {
 
 TEST_F(BirdListHandlers, ARegionThatWouldLeaveNoBirdToNameIsNotKept) {
   for (const char* body : {"Passer domesticus\nParus major\n", "\xFF\xFE"}) {
-    EXPECT_EQ(put(&put_region, body).problem, "bad-list") << body;
+    EXPECT_EQ(put(&put_region, body).problem.slug, "bad-list") << body;
   }
   EXPECT_EQ(desk_.kept, 0);
 }
@@ -90,19 +90,19 @@ TEST_F(BirdListHandlers, NamesAreKeptAsATableOfTheirOwn) {
 }
 
 TEST_F(BirdListHandlers, NamesOfNoBirdOfTheModelAreNotKept) {
-  EXPECT_EQ(put(&put_names, "Passer domesticus;Spatz\n").problem, "bad-list");
-  EXPECT_EQ(put(&put_names, "only one cell\n").problem, "bad-list");
+  EXPECT_EQ(put(&put_names, "Passer domesticus;Spatz\n").problem.slug, "bad-list");
+  EXPECT_EQ(put(&put_names, "only one cell\n").problem.slug, "bad-list");
   EXPECT_EQ(desk_.kept, 0);
 }
 
 TEST_F(BirdListHandlers, WhatIsNoTextOrHasNoModelIsRefused) {
   for (const auto handler : {&put_region, &put_names}) {
-    EXPECT_EQ(handler(view_, {.method = "PUT", .content_type = "image/png", .body = "Golden demofinch\n"}).problem,
+    EXPECT_EQ(handler(view_, {.method = "PUT", .content_type = "image/png", .body = "Golden demofinch\n"}).problem.slug,
               "unsupported-media-type");
     const ModelBoard none("its file is gone");
     const Reply reply = handler({.desk = desk_, .models = none},
                                 {.method = "PUT", .content_type = "text/plain", .body = "Golden demofinch\n"});
-    EXPECT_EQ(reply.problem, "not-found");
+    EXPECT_EQ(reply.problem.slug, "not-found");
     EXPECT_THAT(reply.body, HasSubstr("its file is gone"));
   }
   EXPECT_EQ(desk_.kept, 0);
@@ -110,11 +110,11 @@ TEST_F(BirdListHandlers, WhatIsNoTextOrHasNoModelIsRefused) {
 
 TEST_F(BirdListHandlers, WhatTheOwnersFileSaysAndAFullDiskAreToldApart) {
   desk_.refusal = {.set_in_file = true, .error = {ErrorCode::kConfig, "decide.region is set by feeder.toml:3", {}, {}}};
-  EXPECT_EQ(put(&put_region, "Golden demofinch\n").problem, "set-in-file");
+  EXPECT_EQ(put(&put_region, "Golden demofinch\n").problem.slug, "set-in-file");
   desk_.refusal->set_in_file = false;
-  EXPECT_EQ(put(&put_region, "Golden demofinch\n").problem, "storage-full");
+  EXPECT_EQ(put(&put_region, "Golden demofinch\n").problem.slug, "storage-full");
   desk_.unreadable = true;
-  EXPECT_EQ(get_region(view_, {}).problem, "internal-error");
+  EXPECT_EQ(get_region(view_, {}).problem.slug, "internal-error");
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ TEST_F(CameraHandlers, TheListLeadsToEachAndToItsPictures) {
 }
 
 TEST_F(CameraHandlers, ACameraThatIsNotThereIsNotTakenForTheOneThatIs) {
-  EXPECT_EQ(get_named_camera(view_, named("attic")).problem, "not-found");
+  EXPECT_EQ(get_named_camera(view_, named("attic")).problem.slug, "not-found");
 }
 
 class PictureHandlers : public ::testing::Test {
@@ -120,7 +120,7 @@ TEST_F(PictureHandlers, WithoutAFrameTheCameraSaysWhy) {
   vitals_.camera = {.state = CameraState::kAbsent, .detail = "it is not plugged in"};
   for (const auto handler : {&get_named_snapshot, &get_named_stream}) {
     const Reply reply = handler(view_, call());
-    EXPECT_EQ(reply.problem, "no-camera");
+    EXPECT_EQ(reply.problem.slug, "no-camera");
     EXPECT_EQ(reply.status, 503);
   }
   EXPECT_THAT(get_named_snapshot(view_, call()).body, HasSubstr("absent: it is not plugged in"));
@@ -129,11 +129,11 @@ TEST_F(PictureHandlers, WithoutAFrameTheCameraSaysWhy) {
 TEST_F(PictureHandlers, OtherWidthsAndOtherCamerasAreRefused) {
   show_frame();
   for (const auto handler : {&get_named_snapshot, &get_named_stream}) {
-    EXPECT_EQ(handler(view_, call({{"width", "100"}})).problem, "bad-parameter");
-    EXPECT_EQ(handler(view_, call({}, "attic")).problem, "not-found");
+    EXPECT_EQ(handler(view_, call({{"width", "100"}})).problem.slug, "bad-parameter");
+    EXPECT_EQ(handler(view_, call({}, "attic")).problem.slug, "not-found");
   }
-  EXPECT_EQ(get_frames(view_, call({}, "attic")).problem, "not-found");
-  EXPECT_EQ(get_frames(view_, call({{"last", "0"}})).problem, "bad-parameter");
+  EXPECT_EQ(get_frames(view_, call({}, "attic")).problem.slug, "not-found");
+  EXPECT_EQ(get_frames(view_, call({{"last", "0"}})).problem.slug, "bad-parameter");
 }
 
 TEST_F(PictureHandlers, AStreamGivesTheFrameAndHoldsItsPlaceAsLongAsSomebodyWatches) {
@@ -142,8 +142,8 @@ TEST_F(PictureHandlers, AStreamGivesTheFrameAndHoldsItsPlaceAsLongAsSomebodyWatc
     const Reply stream = get_named_stream(view_, call());
     ASSERT_EQ(stream.status, 200) << stream.body;
     EXPECT_THAT(next_piece(stream), HasSubstr("X-Frame-Seq: 7\r\n\r\n\xFF\xD8"));
-    EXPECT_EQ(get_named_stream(view_, call()).problem, "too-many-streams");
-    EXPECT_EQ(get_frames(view_, call()).problem, "too-many-streams");
+    EXPECT_EQ(get_named_stream(view_, call()).problem.slug, "too-many-streams");
+    EXPECT_EQ(get_frames(view_, call()).problem.slug, "too-many-streams");
   }
   EXPECT_EQ(get_named_stream(view_, call()).status, 200);
 }
@@ -202,7 +202,7 @@ TEST_F(EventHandler, WhoWasAwayGetsWhatWasMissedByTheHeaderOrTheParameter) {
 
 TEST_F(EventHandler, ATypeThatThereIsNotIsRefusedWithThoseThatThereAre) {
   const Reply reply = get_events(view_, call("types", "visit,weather"));
-  EXPECT_EQ(reply.problem, "bad-parameter");
+  EXPECT_EQ(reply.problem.slug, "bad-parameter");
   EXPECT_THAT(reply.body, HasSubstr("weather"));
   EXPECT_THAT(reply.body, HasSubstr("visit.start"));
 }
@@ -210,7 +210,7 @@ TEST_F(EventHandler, ATypeThatThereIsNotIsRefusedWithThoseThatThereAre) {
 TEST_F(EventHandler, AReaderTooManyIsRefusedUntilOneGoes) {
   {
     const Reply reader = get_events(view_, {});
-    EXPECT_EQ(get_events(view_, {}).problem, "too-many-streams");
+    EXPECT_EQ(get_events(view_, {}).problem.slug, "too-many-streams");
   }
   EXPECT_EQ(get_events(view_, {}).status, 200);
 }

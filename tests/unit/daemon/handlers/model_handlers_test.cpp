@@ -60,15 +60,15 @@ TEST_F(ModelHandlers, AChangeIsAJobThatCanBeAskedFor) {
   EXPECT_EQ(job["model"], "garden");
   EXPECT_EQ(job["state"], "queued");
   EXPECT_FALSE(job.contains("rule"));
-  EXPECT_EQ(get_job(view(), named("job_0")).problem, "not-found");
+  EXPECT_EQ(get_job(view(), named("job_0")).problem.slug, "not-found");
 }
 
 TEST_F(ModelHandlers, OneChangeAtATimeAndOnlyToWhatIsThere) {
   const Reply unknown = post_activate(view(), named("gardn"));
-  EXPECT_EQ(unknown.problem, "not-found");
+  EXPECT_EQ(unknown.problem.slug, "not-found");
   EXPECT_THAT(unknown.body, HasSubstr("did you mean \\\"garden\\\"?"));
   ASSERT_EQ(post_activate(view(), named("garden")).status, 202);
-  EXPECT_EQ(post_activate(view(), named("house")).problem, "job-running");
+  EXPECT_EQ(post_activate(view(), named("house")).problem.slug, "job-running");
 }
 
 TEST_F(ModelHandlers, ATrialIsByTheOwnersRuleButForWhatTheCallSays) {
@@ -83,7 +83,7 @@ TEST_F(ModelHandlers, WhatIsNoRuleOfATrialIsRefused) {
   for (const Query& query :
        {Query{{"trial", "maybe"}}, Query{{"frames", "10"}}, Query{{"trial", "yes"}, {"max_time", "0"}},
         Query{{"trial", "yes"}, {"frames", "0"}}, Query{{"trial", "yes"}, {"min_agreement", "2"}}}) {
-    EXPECT_EQ(post_activate(view(), named("garden", query)).problem, "bad-parameter") << query.back().first;
+    EXPECT_EQ(post_activate(view(), named("garden", query)).problem.slug, "bad-parameter") << query.back().first;
   }
   EXPECT_FALSE(keeper().newest_job());
 }
@@ -97,8 +97,8 @@ TEST_F(ModelHandlers, TheCatalogueSaysWhatIsHere) {
 }
 
 TEST_F(ModelHandlers, AModelOfTheCatalogueIsFetchedAndNoOther) {
-  EXPECT_EQ(post_pull(view(), named("garden")).problem, "not-found");
-  EXPECT_EQ(post_pull(view(), named("garden-birds", {{"activate", "perhaps"}})).problem, "bad-parameter");
+  EXPECT_EQ(post_pull(view(), named("garden")).problem.slug, "not-found");
+  EXPECT_EQ(post_pull(view(), named("garden-birds", {{"activate", "perhaps"}})).problem.slug, "bad-parameter");
   const Reply reply = post_pull(view(), named("garden-birds"));
   ASSERT_EQ(reply.status, 202) << reply.body;
   EXPECT_EQ(Json::parse(reply.body)["kind"], "pull");
@@ -122,19 +122,19 @@ TEST_F(ModelHandlers, AnUploadThatCannotBeIsRefusedBeforeItsFirstByte) {
       read = true;
       return {};
     };
-    return http::put_model(view(), call).problem;
+    return http::put_model(view(), call).problem.slug;
   };
   EXPECT_EQ(refused("garden"), "model-exists");
   EXPECT_EQ(refused("../garden"), "bad-parameter");
   Call endless = upload("mine", 1000);
   endless.body_length.reset();
-  EXPECT_EQ(http::put_model(view(), endless).problem, "length-required");
+  EXPECT_EQ(http::put_model(view(), endless).problem.slug, "length-required");
   EXPECT_FALSE(read);
 }
 
 TEST_F(ModelHandlers, AnUploadThatBreaksOffIsToldAndFails) {
   const Reply reply = http::put_model(view(), upload("mine", 1000, fail(ErrorCode::kBadData, "the body ended early")));
-  EXPECT_EQ(reply.problem, "bad-request");
+  EXPECT_EQ(reply.problem.slug, "bad-request");
   EXPECT_THAT(reply.body, HasSubstr("the body ended early"));
   EXPECT_EQ(keeper().newest_job()->state, ModelJob::State::kFailed);
 }
@@ -155,7 +155,7 @@ TEST_F(ModelHandlers, LabelsComeOnceAndThenOnlyWhenTheyAreOthers) {
   Call again;
   again.if_none_match = header(reply, "ETag");
   EXPECT_EQ(get_model_labels(view(), again).status, 304);
-  EXPECT_EQ(get_model_labels(view(), {.query = {{"language", "tlh"}}}).problem, "bad-parameter");
+  EXPECT_EQ(get_model_labels(view(), {.query = {{"language", "tlh"}}}).problem.slug, "bad-parameter");
 }
 
 TEST_F(ModelHandlers, WithoutAModelThereIsNothingToSayOfIt) {
@@ -163,7 +163,7 @@ TEST_F(ModelHandlers, WithoutAModelThereIsNothingToSayOfIt) {
   const ModelsView empty{.models = none, .keeper = keeper(), .trial_rule = {}};
   for (const auto handler : {&get_model, &get_model_labels, &get_model_plan}) {
     const Reply reply = handler(empty, {});
-    EXPECT_EQ(reply.problem, "not-found");
+    EXPECT_EQ(reply.problem.slug, "not-found");
     EXPECT_THAT(reply.body, HasSubstr("its file is gone"));
   }
 }

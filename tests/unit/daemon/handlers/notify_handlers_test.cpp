@@ -74,10 +74,10 @@ TEST_F(NotifyHandlers, WithoutASecretTheOneThatIsKeptCounts) {
 
 TEST_F(NotifyHandlers, WhatIsNoServiceIsRefusedUnread) {
   for (const char* body : {"", "[]", R"({"name": "other"})", R"({"secret": 5})"}) {
-    EXPECT_EQ(put(body).problem, "bad-json") << body;
+    EXPECT_EQ(put(body).problem.slug, "bad-json") << body;
   }
-  EXPECT_EQ(put(std::string(20'000, ' ')).problem, "body-too-large");
-  EXPECT_EQ(put_notify(view_, {.content_type = "text/plain", .body = "{}"}).problem, "unsupported-media-type");
+  EXPECT_EQ(put(std::string(20'000, ' ')).problem.slug, "body-too-large");
+  EXPECT_EQ(put_notify(view_, {.content_type = "text/plain", .body = "{}"}).problem.slug, "unsupported-media-type");
   EXPECT_FALSE(desk_.wished);
 }
 
@@ -106,7 +106,7 @@ TEST_F(NotifyHandlers, ARemovedServiceIsGoneAndWhatIsNotThereIsNotRemoved) {
   desk_.services = {{.name = "phone"}};
   EXPECT_EQ(delete_notify(view_, json_call("")).status, 204);
   EXPECT_EQ(Json::parse(get_notify(view_, {}).body)["items"].size(), 0U);
-  EXPECT_EQ(delete_notify(view_, json_call("")).problem, "not-found");
+  EXPECT_EQ(delete_notify(view_, json_call("")).problem.slug, "not-found");
 }
 
 TEST_F(NotifyHandlers, ATestSaysWhyTheServiceDidNotTakeIt) {
@@ -114,16 +114,16 @@ TEST_F(NotifyHandlers, ATestSaysWhyTheServiceDidNotTakeIt) {
   EXPECT_EQ(desk_.tried, "phone");
   desk_.error = Error{ErrorCode::kUnavailable, "401: wrong token", {}, {}};
   const Reply reply = test(R"({"name": "phone"})");
-  EXPECT_EQ(reply.problem, "not-delivered");
+  EXPECT_EQ(reply.problem.slug, "not-delivered");
   EXPECT_THAT(reply.body, HasSubstr("401: wrong token"));
   desk_.error->code = ErrorCode::kNotFound;
-  EXPECT_EQ(test(R"({"name": "nobody"})").problem, "not-found");
+  EXPECT_EQ(test(R"({"name": "nobody"})").problem.slug, "not-found");
   desk_.error->code = ErrorCode::kBusy;
-  EXPECT_EQ(test(R"({"name": "phone"})").problem, "busy");
+  EXPECT_EQ(test(R"({"name": "phone"})").problem.slug, "busy");
 }
 
 TEST_F(NotifyHandlers, ATestOfNobodyIsRefused) {
-  EXPECT_EQ(test("{}").problem, "bad-json");
+  EXPECT_EQ(test("{}").problem.slug, "bad-json");
   EXPECT_EQ(desk_.tried, "");
 }
 

@@ -102,33 +102,33 @@ TEST_F(ClassifyHandler, ThePictureAndTheCropThatWasWishedReachTheModel) {
 }
 
 TEST_F(ClassifyHandler, WhatIsNoPictureNeverReachesTheModel) {
-  EXPECT_EQ(ask({.content_type = "text/plain", .body = png_}).problem, "unsupported-media-type");
-  EXPECT_EQ(ask({.content_type = "image/png", .body = png_.substr(0, 60)}).problem, "undecodable-image");
-  EXPECT_EQ(ask({.content_type = "application/json", .body = "{}"}).problem, "bad-json");
-  EXPECT_EQ(ask(png({{"crop", "60,0,32,16"}})).problem, "bad-parameter");
-  EXPECT_EQ(ask(png({{"top_k", "0"}})).problem, "bad-parameter");
+  EXPECT_EQ(ask({.content_type = "text/plain", .body = png_}).problem.slug, "unsupported-media-type");
+  EXPECT_EQ(ask({.content_type = "image/png", .body = png_.substr(0, 60)}).problem.slug, "undecodable-image");
+  EXPECT_EQ(ask({.content_type = "application/json", .body = "{}"}).problem.slug, "bad-json");
+  EXPECT_EQ(ask(png({{"crop", "60,0,32,16"}})).problem.slug, "bad-parameter");
+  EXPECT_EQ(ask(png({{"top_k", "0"}})).problem.slug, "bad-parameter");
   const ClassifyView small{.models = models_, .desk = desk_, .max_pixels = 1000};
-  EXPECT_EQ(post_classify(small, png()).problem, "too-many-pixels");
+  EXPECT_EQ(post_classify(small, png()).problem.slug, "too-many-pixels");
   EXPECT_TRUE(desk_.empty());
 }
 
 TEST_F(ClassifyHandler, AnotherModelThanTheOneThatWasNamedDoesNotAnswer) {
   const Reply other = ask(png({{"model", "garden-2"}}));
-  EXPECT_EQ(other.problem, "model-not-valid");
+  EXPECT_EQ(other.problem.slug, "model-not-valid");
   EXPECT_THAT(other.body, HasSubstr("garden-2"));
   const ModelBoard none("its file is gone");
   const Reply reply = post_classify({.models = none, .desk = desk_}, png());
-  EXPECT_EQ(reply.problem, "model-not-valid");
+  EXPECT_EQ(reply.problem.slug, "model-not-valid");
   EXPECT_THAT(reply.body, HasSubstr("its file is gone"));
 }
 
 TEST_F(ClassifyHandler, WithoutAPlaceAtTheDeskOneIsSentAway) {
   {
     const auto taken = desk_.reserve();
-    EXPECT_EQ(ask(png()).problem, "busy");
+    EXPECT_EQ(ask(png()).problem.slug, "busy");
   }
   desk_.close();
-  EXPECT_EQ(ask(png()).problem, "starting");
+  EXPECT_EQ(ask(png()).problem.slug, "starting");
 }
 
 TEST_F(ClassifyHandler, WhatTheModelsThreadRefusesIsTold) {
@@ -210,8 +210,8 @@ TEST_F(InferenceHandlers, ClassesComeWithTheirLabelsBestFirst) {
 }
 
 TEST_F(InferenceHandlers, WhatIsNoRequestIsRefusedAndCounted) {
-  EXPECT_EQ(infer("{}").problem, "bad-request");
-  EXPECT_EQ(infer(R"({"inputs": [{"name": "nobody", "shape": [1], "datatype": "FP32", "data": [1]}]})").problem,
+  EXPECT_EQ(infer("{}").problem.slug, "bad-request");
+  EXPECT_EQ(infer(R"({"inputs": [{"name": "nobody", "shape": [1], "datatype": "FP32", "data": [1]}]})").problem.slug,
             "bad-request");
   EXPECT_EQ(figures_.view().failed, 2U);
   EXPECT_EQ(figures_.view().answered, 0U);
@@ -219,11 +219,11 @@ TEST_F(InferenceHandlers, WhatIsNoRequestIsRefusedAndCounted) {
 
 TEST_F(InferenceHandlers, OnlyTheLoadedModelIsThere) {
   EXPECT_EQ(get_inference_model(view_, named("kinglet-demo")).status, 200);
-  EXPECT_EQ(get_inference_model(view_, named("garden-2")).problem, "not-found");
-  EXPECT_EQ(post_infer(view_, named("garden-2", "{}")).problem, "not-found");
+  EXPECT_EQ(get_inference_model(view_, named("garden-2")).problem.slug, "not-found");
+  EXPECT_EQ(post_infer(view_, named("garden-2", "{}")).problem.slug, "not-found");
   Call version = named("kinglet-demo");
   version.path_parameters.emplace_back("version", "000000000000");
-  EXPECT_EQ(get_inference_version(view_, version).problem, "not-found");
+  EXPECT_EQ(get_inference_version(view_, version).problem.slug, "not-found");
 }
 
 TEST_F(InferenceHandlers, ItIsReadyWithAModelAndAThreadThatRunsIt) {
@@ -238,7 +238,7 @@ TEST_F(InferenceHandlers, ItIsReadyWithAModelAndAThreadThatRunsIt) {
       .posted = {.models = none, .desk = desk_}, .figures = figures_, .vitals = [this] { return vitals_; }};
   EXPECT_EQ(get_inference_ready(without, {}).status, 503);
   EXPECT_EQ(get_inference_live(without, {}).status, 200);
-  EXPECT_EQ(post_infer(without, named("kinglet-demo", "{}")).problem, "starting");
+  EXPECT_EQ(post_infer(without, named("kinglet-demo", "{}")).problem.slug, "starting");
 }
 
 }  // namespace
