@@ -137,7 +137,7 @@ TEST_F(ClassifyHandler, WhatTheModelsThreadRefusesIsTold) {
                                    {ErrorCode::kUnavailable, "timeout"},
                                    {ErrorCode::kInternal, "internal-error"}}) {
     const Answering model(desk_, [&](PostedPicture& picture) { picture.error = Error{code, "so it is", {}, {}}; });
-    EXPECT_EQ(ask(png()).problem, slug);
+    EXPECT_EQ(ask(png()).problem.slug, slug);
   }
 }
 
