@@ -102,13 +102,13 @@ TEST_F(BackupHandlers, SettingsThatTheStartWouldRefuseAreRefusedNow) {
   };
   const Reply reply = restore(strict, sent(old_));
   EXPECT_EQ(reply.problem.slug, "bad-backup");
-  EXPECT_THAT(reply.body, HasSubstr("gate.max_fps = 900"));
+  EXPECT_THAT(reply.problem.detail, HasSubstr("gate.max_fps = 900"));
 }
 
 TEST_F(BackupHandlers, ABodyThatBreaksOffIsNoBackup) {
   Call call{.method = "POST"};
   call.read_body = [](const TakePiece&) -> Result<void> { return fail(ErrorCode::kBadData, "it ended early"); };
-  EXPECT_THAT(post_restore(view_of(new_), call).body, HasSubstr("it ended early"));
+  EXPECT_THAT(post_restore(view_of(new_), call).problem.detail, HasSubstr("it ended early"));
   EXPECT_EQ(post_restore(view_of(new_), {.method = "POST"}).problem.slug, "bad-backup");
 }
 

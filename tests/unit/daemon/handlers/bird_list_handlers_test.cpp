@@ -103,7 +103,7 @@ TEST_F(BirdListHandlers, WhatIsNoTextOrHasNoModelIsRefused) {
     const Reply reply = handler({.desk = desk_, .models = none},
                                 {.method = "PUT", .content_type = "text/plain", .body = "Golden demofinch\n"});
     EXPECT_EQ(reply.problem.slug, "not-found");
-    EXPECT_THAT(reply.body, HasSubstr("its file is gone"));
+    EXPECT_THAT(reply.problem.detail, HasSubstr("its file is gone"));
   }
   EXPECT_EQ(desk_.kept, 0);
 }

@@ -123,7 +123,7 @@ TEST_F(PictureHandlers, WithoutAFrameTheCameraSaysWhy) {
     EXPECT_EQ(reply.problem.slug, "no-camera");
     EXPECT_EQ(reply.status, 503);
   }
-  EXPECT_THAT(get_named_snapshot(view_, call()).body, HasSubstr("absent: it is not plugged in"));
+  EXPECT_THAT(get_named_snapshot(view_, call()).problem.hint, HasSubstr("absent: it is not plugged in"));
 }
 
 TEST_F(PictureHandlers, OtherWidthsAndOtherCamerasAreRefused) {
@@ -203,8 +203,8 @@ TEST_F(EventHandler, WhoWasAwayGetsWhatWasMissedByTheHeaderOrTheParameter) {
 TEST_F(EventHandler, ATypeThatThereIsNotIsRefusedWithThoseThatThereAre) {
   const Reply reply = get_events(view_, call("types", "visit,weather"));
   EXPECT_EQ(reply.problem.slug, "bad-parameter");
-  EXPECT_THAT(reply.body, HasSubstr("weather"));
-  EXPECT_THAT(reply.body, HasSubstr("visit.start"));
+  EXPECT_THAT(reply.problem.detail, HasSubstr("weather"));
+  EXPECT_THAT(reply.problem.detail + reply.problem.hint, HasSubstr("visit.start"));
 }
 
 TEST_F(EventHandler, AReaderTooManyIsRefusedUntilOneGoes) {

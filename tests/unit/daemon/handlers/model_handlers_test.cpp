@@ -66,7 +66,7 @@ TEST_F(ModelHandlers, AChangeIsAJobThatCanBeAskedFor) {
 TEST_F(ModelHandlers, OneChangeAtATimeAndOnlyToWhatIsThere) {
   const Reply unknown = post_activate(view(), named("gardn"));
   EXPECT_EQ(unknown.problem.slug, "not-found");
-  EXPECT_THAT(unknown.body, HasSubstr("did you mean \\\"garden\\\"?"));
+  EXPECT_THAT(unknown.problem.hint, HasSubstr("did you mean \"garden\"?"));
   ASSERT_EQ(post_activate(view(), named("garden")).status, 202);
   EXPECT_EQ(post_activate(view(), named("house")).problem.slug, "job-running");
 }
@@ -135,7 +135,7 @@ TEST_F(ModelHandlers, AnUploadThatCannotBeIsRefusedBeforeItsFirstByte) {
 TEST_F(ModelHandlers, AnUploadThatBreaksOffIsToldAndFails) {
   const Reply reply = http::put_model(view(), upload("mine", 1000, fail(ErrorCode::kBadData, "the body ended early")));
   EXPECT_EQ(reply.problem.slug, "bad-request");
-  EXPECT_THAT(reply.body, HasSubstr("the body ended early"));
+  EXPECT_THAT(reply.problem.detail, HasSubstr("the body ended early"));
   EXPECT_EQ(keeper().newest_job()->state, ModelJob::State::kFailed);
 }
 
@@ -164,7 +164,7 @@ TEST_F(ModelHandlers, WithoutAModelThereIsNothingToSayOfIt) {
   for (const auto handler : {&get_model, &get_model_labels, &get_model_plan}) {
     const Reply reply = handler(empty, {});
     EXPECT_EQ(reply.problem.slug, "not-found");
-    EXPECT_THAT(reply.body, HasSubstr("its file is gone"));
+    EXPECT_THAT(reply.problem.detail, HasSubstr("its file is gone"));
   }
 }
 

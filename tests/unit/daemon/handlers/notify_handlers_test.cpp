@@ -86,7 +86,7 @@ TEST_F(NotifyHandlers, WhatTheDeskRefusesIsToldWithEveryFault) {
                    .faults = {{ErrorCode::kConfig, "no such service", {}, "ntfy"}, {ErrorCode::kConfig, "to", {}, {}}}};
   const Reply reply = put("{}");
   EXPECT_EQ(reply.status, 422);
-  EXPECT_EQ(Json::parse(reply.body)["errors"].size(), 2U);
+  EXPECT_EQ(reply.problem.faults.size(), 2U);
 }
 
 TEST_F(NotifyHandlers, TheListSaysHowItGoes) {
@@ -115,7 +115,7 @@ TEST_F(NotifyHandlers, ATestSaysWhyTheServiceDidNotTakeIt) {
   desk_.error = Error{ErrorCode::kUnavailable, "401: wrong token", {}, {}};
   const Reply reply = test(R"({"name": "phone"})");
   EXPECT_EQ(reply.problem.slug, "not-delivered");
-  EXPECT_THAT(reply.body, HasSubstr("401: wrong token"));
+  EXPECT_THAT(reply.problem.detail, HasSubstr("401: wrong token"));
   desk_.error->code = ErrorCode::kNotFound;
   EXPECT_EQ(test(R"({"name": "nobody"})").problem.slug, "not-found");
   desk_.error->code = ErrorCode::kBusy;

@@ -115,11 +115,11 @@ TEST_F(ClassifyHandler, WhatIsNoPictureNeverReachesTheModel) {
 TEST_F(ClassifyHandler, AnotherModelThanTheOneThatWasNamedDoesNotAnswer) {
   const Reply other = ask(png({{"model", "garden-2"}}));
   EXPECT_EQ(other.problem.slug, "model-not-valid");
-  EXPECT_THAT(other.body, HasSubstr("garden-2"));
+  EXPECT_THAT(other.problem.detail, HasSubstr("garden-2"));
   const ModelBoard none("its file is gone");
   const Reply reply = post_classify({.models = none, .desk = desk_}, png());
   EXPECT_EQ(reply.problem.slug, "model-not-valid");
-  EXPECT_THAT(reply.body, HasSubstr("its file is gone"));
+  EXPECT_THAT(reply.problem.detail, HasSubstr("its file is gone"));
 }
 
 TEST_F(ClassifyHandler, WithoutAPlaceAtTheDeskOneIsSentAway) {
