@@ -1,30 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the form of the Winograd kernel for processors with AVX-512. Compiled for them (engine/CMakeLists.txt).
 #if defined(__x86_64__)
-#include <immintrin.h>
-
+#include "engine/backend/kernels/vectors/avx512.h"
 #include "engine/backend/kernels/winograd_transforms.h"
 
 namespace kinglet::engine::kernels::winograd {
-namespace {
-
-struct Avx512 {
-  using Vector = __m512;
-  static constexpr std::size_t kLanes = 16;
-  static Vector load(const float* from) { return _mm512_loadu_ps(from); }
-  static void store(float* to, Vector numbers) { _mm512_storeu_ps(to, numbers); }
-  static Vector set(float number) { return _mm512_set1_ps(number); }
-  static Vector add(Vector a, Vector b) { return _mm512_add_ps(a, b); }
-  static Vector subtract(Vector a, Vector b) { return _mm512_sub_ps(a, b); }
-  static Vector multiply(Vector a, Vector b) { return _mm512_mul_ps(a, b); }
-  static Vector fma(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }
-  static Vector fnma(Vector a, Vector b, Vector c) { return _mm512_fnmadd_ps(a, b, c); }
-  // The second operand comes back where one is not a number.
-  static Vector max(Vector a, Vector b) { return _mm512_max_ps(b, a); }
-  static Vector min(Vector a, Vector b) { return _mm512_min_ps(b, a); }
-};
-
-}  // namespace
 
 constexpr Form kAvx512{
     .lanes = Avx512::kLanes,

@@ -1,27 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the form of the Winograd kernel for ARM's 64-bit processors, which all have these vectors.
 #if defined(__aarch64__)
-#include <arm_neon.h>
-
+#include "engine/backend/kernels/vectors/neon.h"
 #include "engine/backend/kernels/winograd_transforms.h"
 
 namespace kinglet::engine::kernels::winograd {
 namespace {
-
-struct Neon {
-  using Vector = float32x4_t;
-  static constexpr std::size_t kLanes = 4;
-  static Vector load(const float* from) { return vld1q_f32(from); }
-  static void store(float* to, Vector numbers) { vst1q_f32(to, numbers); }
-  static Vector set(float number) { return vdupq_n_f32(number); }
-  static Vector add(Vector a, Vector b) { return vaddq_f32(a, b); }
-  static Vector subtract(Vector a, Vector b) { return vsubq_f32(a, b); }
-  static Vector multiply(Vector a, Vector b) { return vmulq_f32(a, b); }
-  static Vector fma(Vector a, Vector b, Vector c) { return vfmaq_f32(c, a, b); }
-  static Vector fnma(Vector a, Vector b, Vector c) { return vfmsq_f32(c, a, b); }
-  static Vector max(Vector a, Vector b) { return vmaxq_f32(a, b); }
-  static Vector min(Vector a, Vector b) { return vminq_f32(a, b); }
-};
 
 template <std::size_t kTiles, std::size_t kVectors>
 using Sums = float32x4_t[kTiles][kVectors];
