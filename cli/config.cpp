@@ -34,19 +34,12 @@ Result<int> report_faults(const config::Faults& faults, Output& out) {
   return 1;
 }
 
-// Our values are written alike in TOML and JSON; what ever is not stays a text.
-Json value_of(const std::string& toml) {
-  Json value = Json::parse(toml, nullptr, false);
-  return value.is_discarded() ? Json(toml) : value;
-}
-
 Json to_json(const config::Loaded& loaded) {
   Json keys = Json::object();
   for (std::size_t i = 0; i < loaded.origins.size(); ++i) {
     const config::Key& key = config::key_table()[i];
-    keys[key.full_name()] = {{"value", value_of(key.value_text(loaded.config))},
-                             {"source", loaded.origins[i]},
-                             {"reload", config::to_string(key.reload)}};
+    keys[key.full_name()] = {
+        {"value", key.value(loaded.config)}, {"source", loaded.origins[i]}, {"reload", config::to_string(key.reload)}};
   }
   return keys;
 }

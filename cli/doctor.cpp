@@ -17,7 +17,7 @@
 #include "daemon/settings/settings.h"
 #include "engine/base/file.h"
 #include "engine/base/format.h"
-#include "engine/base/logins.h"
+#include "engine/base/log.h"
 #include "engine/base/text.h"
 
 namespace kinglet::cli {

@@ -8,7 +8,6 @@
 #include <expected>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +17,7 @@
 
 #include "engine/base/area.h"
 #include "engine/base/error.h"
+#include "engine/base/plain_value.h"
 #include "engine/base/units.h"
 
 namespace kinglet::config {
@@ -123,10 +123,10 @@ struct Key {
   Reload reload = Reload::kLive;
   bool settable = false;  // over HTTP
   std::string_view help;
-  std::string kind;                                 // of config::kind, in small letters: "text_list"
-  std::optional<std::pair<double, double>> range;   // least and most; of times in seconds, of sizes in bytes
-  std::vector<std::string_view> choices;            // all that it may be; empty where it is no choice
-  std::string (*value_text)(const Config& config);  // the value in `config` as TOML
+  std::string kind;                                // of config::kind, in small letters: "text_list"
+  std::optional<std::pair<double, double>> range;  // least and most; of times in seconds, of sizes in bytes
+  std::vector<std::string_view> choices;           // all that it may be; empty where it is no choice
+  PlainValue (*value)(const Config& config);
   void (*copy)(const Config& from, Config& to);
 
   [[nodiscard]] std::string full_name() const;  // "decide.min_score"
@@ -163,8 +163,8 @@ struct LoadOptions {
 };
 [[nodiscard]] std::vector<std::string> process_environment();
 
-// Keys with their values as TOML.
-using Settings = std::map<std::string, std::string, std::less<>>;
+// Keys with their values.
+using Settings = PlainMembers;
 
 struct Loaded {
   Config config;
@@ -186,15 +186,17 @@ using Faults = std::vector<Error>;
 
 // notify.toml: [[notify]] tables of settable keys, and nothing else.
 [[nodiscard]] std::expected<std::vector<Notify>, Faults> load_notify(const SettingsText& text);
-// Those of its keys that may be set over HTTP, as TOML.
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> notify_values(const Notify& notify);
+// Those of its keys that may be set over HTTP.
+[[nodiscard]] std::vector<std::pair<std::string, PlainValue>> notify_values(const Notify& notify);
 // One as TOML: its name, and what differs from the defaults.
 [[nodiscard]] std::string notify_text(const Notify& notify);
 
 // settings.toml of these: a line a key.
 [[nodiscard]] std::string settings_text(const Settings& settings);
-// A value of ours in TOML as JSON: they are written alike but for tables, of names and numbers.
-[[nodiscard]] std::string json_text(std::string_view toml_value);
+// A value as TOML, in one line that nothing gets out of.
+[[nodiscard]] std::string toml_text(const PlainValue& value);
+// What `toml` is the text of; nothing: of no value. A time becomes a text.
+[[nodiscard]] std::optional<PlainValue> plain_value(std::string_view toml);
 
 // "program: where: message\nhint: ...\n" for each fault: what goes to stderr.
 [[nodiscard]] std::string report(std::string_view program, std::span<const Error> faults);

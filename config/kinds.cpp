@@ -20,16 +20,15 @@ namespace {
 
 std::unexpected<Misfit> misfit(std::string hint = {}) { return std::unexpected(Misfit{std::move(hint)}); }
 
-std::string toml_text(std::string_view text) {
-  constexpr auto kFlags = toml::toml_formatter::default_flags & ~toml::format_flags::allow_literal_strings;
-  const toml::value<std::string> value{std::string(text)};
-  std::ostringstream out;
-  out << toml::toml_formatter(value, kFlags);
-  return out.str();
-}
-
 // "0.6" and "10", never "10.0" or an exponent for what people write.
 std::string number_text(double value) { return format_text("{}", value); }
+
+// A whole number is one, whatever its type.
+PlainValue plain_number(double value) {
+  constexpr double kExact = 9'007'199'254'740'992;
+  if (std::floor(value) == value && std::abs(value) <= kExact) return static_cast<std::int64_t>(value);
+  return value;
+}
 
 std::string host_name() {
   std::array<char, 256> buffer{};
@@ -83,29 +82,13 @@ std::string text_of(const toml::node& node) {
   return printable(text, 60);
 }
 
-std::string json_text(std::string_view toml_value) {
-  try {
-    const toml::table table = toml::parse("value = " + std::string(toml_value));
-    const toml::node* value = table.get("value");
-    if (value == nullptr || !value->is_table()) return std::string(toml_value);
-    std::string members;
-    for (const auto& [name, number] : *value->as_table()) {
-      members += format_text("{}{}: {}", members.empty() ? "" : ", ", toml_text(name.str()),
-                             number_text(number.value<double>().value_or(0)));
-    }
-    return "{" + members + "}";
-  } catch (const toml::parse_error&) {
-    return std::string(toml_value);
-  }
-}
-
 // --- Text ---
 std::expected<std::string, Misfit> read(kind::Text, const toml::node& node, const ReadContext&) {
   if (const auto text = node.value_exact<std::string>()) return *text;
   return misfit();
 }
 std::string expectation(kind::Text, const Constraint&) { return "a text in quotes"; }
-std::string write(kind::Text, const std::string& value) { return toml_text(value); }
+PlainValue plain(kind::Text, const std::string& value) { return value; }
 
 // --- NodeName ---
 std::expected<std::string, Misfit> read(kind::NodeName, const toml::node& node, const ReadContext&) {
@@ -118,7 +101,7 @@ std::expected<std::string, Misfit> read(kind::NodeName, const toml::node& node, 
 std::string expectation(kind::NodeName, const Constraint&) {
   return "\"auto\" or a name of a to z, 0 to 9 and _, at most 63 long";
 }
-std::string write(kind::NodeName, const std::string& value) { return toml_text(value); }
+PlainValue plain(kind::NodeName, const std::string& value) { return value; }
 
 // --- Choice ---
 std::expected<std::string, Misfit> read(kind::Choice, const toml::node& node, const ReadContext& context) {
@@ -135,7 +118,7 @@ std::string expectation(kind::Choice, const Constraint& constraint) {
   }
   return out;
 }
-std::string write(kind::Choice, const std::string& value) { return toml_text(value); }
+PlainValue plain(kind::Choice, const std::string& value) { return value; }
 
 // --- Path ---
 std::expected<std::filesystem::path, Misfit> read(kind::Path, const toml::node& node, const ReadContext& context) {
@@ -145,7 +128,7 @@ std::expected<std::filesystem::path, Misfit> read(kind::Path, const toml::node& 
   return (context.base / *text).lexically_normal();
 }
 std::string expectation(kind::Path, const Constraint&) { return "a path in quotes, or \"\""; }
-std::string write(kind::Path, const std::filesystem::path& value) { return toml_text(value.string()); }
+PlainValue plain(kind::Path, const std::filesystem::path& value) { return value.string(); }
 
 // --- Count ---
 std::expected<std::int64_t, Misfit> read(kind::Count, const toml::node& node, const ReadContext& context) {
@@ -160,7 +143,7 @@ std::expected<std::int64_t, Misfit> read(kind::Count, const toml::node& node, co
 std::string expectation(kind::Count, const Constraint& constraint) {
   return format_text("a whole number from {:.0f} to {:.0f}", constraint.low, constraint.high);
 }
-std::string write(kind::Count, std::int64_t const& value) { return std::to_string(value); }
+PlainValue plain(kind::Count, const std::int64_t& value) { return value; }
 
 // --- Threads ---
 std::expected<int, Misfit> read(kind::Threads, const toml::node& node, const ReadContext& context) {
@@ -175,7 +158,7 @@ std::expected<int, Misfit> read(kind::Threads, const toml::node& node, const Rea
 std::string expectation(kind::Threads, const Constraint& constraint) {
   return "\"auto\" or " + expectation(kind::Count{}, constraint);
 }
-std::string write(kind::Threads, const int& value) { return std::to_string(value); }
+PlainValue plain(kind::Threads, const int& value) { return std::int64_t{value}; }
 
 // --- Number ---
 std::expected<double, Misfit> read(kind::Number, const toml::node& node, const ReadContext& context) {
@@ -187,7 +170,7 @@ std::expected<double, Misfit> read(kind::Number, const toml::node& node, const R
 std::string expectation(kind::Number, const Constraint& constraint) {
   return format_text("a number from {} to {}", number_text(constraint.low), number_text(constraint.high));
 }
-std::string write(kind::Number, const double& value) { return number_text(value); }
+PlainValue plain(kind::Number, const double& value) { return plain_number(value); }
 
 // --- ByteCount ---
 std::expected<Bytes, Misfit> read(kind::ByteCount, const toml::node& node, const ReadContext& context) {
@@ -203,7 +186,7 @@ std::string expectation(kind::ByteCount, const Constraint& constraint) {
                      format_bytes({static_cast<std::uint64_t>(constraint.low)}),
                      format_bytes({static_cast<std::uint64_t>(constraint.high)}));
 }
-std::string write(kind::ByteCount, const Bytes& value) { return toml_text(format_bytes(value)); }
+PlainValue plain(kind::ByteCount, const Bytes& value) { return format_bytes(value); }
 
 // --- Duration ---
 std::expected<std::chrono::milliseconds, Misfit> read(kind::Duration, const toml::node& node,
@@ -222,7 +205,7 @@ std::string expectation(kind::Duration, const Constraint& constraint) {
   return format_text("a time such as \"250ms\", \"15s\" or \"90d\", from {} to {}", text(constraint.low),
                      text(constraint.high));
 }
-std::string write(kind::Duration, const std::chrono::milliseconds& value) { return toml_text(format_duration(value)); }
+PlainValue plain(kind::Duration, const std::chrono::milliseconds& value) { return format_duration(value); }
 
 // --- Scores ---
 std::expected<std::vector<std::pair<std::string, double>>, Misfit> read(kind::Scores, const toml::node& node,
@@ -240,12 +223,10 @@ std::expected<std::vector<std::pair<std::string, double>>, Misfit> read(kind::Sc
 std::string expectation(kind::Scores, const Constraint&) {
   return "names with numbers from 0 to 1, such as { turdus-merula = 0.7 }";
 }
-std::string write(kind::Scores, const std::vector<std::pair<std::string, double>>& value) {
-  std::string out;
-  for (const auto& [name, score] : value) {
-    out += format_text("{} {} = {}", out.empty() ? "" : ",", toml_text(name), number_text(score));
-  }
-  return out.empty() ? "{}" : "{" + out + " }";
+PlainValue plain(kind::Scores, const std::vector<std::pair<std::string, double>>& value) {
+  PlainMembers members;
+  for (const auto& [name, score] : value) members.emplace(name, plain_number(score));
+  return members;
 }
 
 // --- Size ---
@@ -264,7 +245,7 @@ std::string expectation(kind::Size, const Constraint& constraint) {
   return format_text("a size such as \"1280x720\", each side even and from {:.0f} to {:.0f}", constraint.low,
                      constraint.high);
 }
-std::string write(kind::Size, const PixelSize& value) { return format_text("\"{}x{}\"", value.width, value.height); }
+PlainValue plain(kind::Size, const PixelSize& value) { return format_text("{}x{}", value.width, value.height); }
 
 // --- TextList ---
 std::expected<std::vector<std::string>, Misfit> read(kind::TextList, const toml::node& node, const ReadContext&) {
@@ -279,10 +260,8 @@ std::expected<std::vector<std::string>, Misfit> read(kind::TextList, const toml:
   return out;
 }
 std::string expectation(kind::TextList, const Constraint&) { return "a list of texts, such as [\"one\", \"two\"]"; }
-std::string write(kind::TextList, const std::vector<std::string>& value) {
-  std::string out = "[";
-  for (const std::string& text : value) out += (out.size() > 1 ? ", " : "") + toml_text(text);
-  return out + "]";
+PlainValue plain(kind::TextList, const std::vector<std::string>& value) {
+  return PlainList(value.begin(), value.end());
 }
 
 // --- Flag ---
@@ -292,7 +271,7 @@ std::expected<bool, Misfit> read(kind::Flag, const toml::node& node, const ReadC
   return *value;
 }
 std::string expectation(kind::Flag, const Constraint&) { return "true or false"; }
-std::string write(kind::Flag, const bool& value) { return value ? "true" : "false"; }
+PlainValue plain(kind::Flag, const bool& value) { return value; }
 
 // --- Part, Parts ---
 std::expected<Area, Misfit> read_area(const toml::array& list) {
@@ -310,9 +289,9 @@ std::expected<Area, Misfit> read_area(const toml::array& list) {
   }
   return Area{left, top, width, height};
 }
-std::string area_text(const Area& area) {
-  return format_text("[{}, {}, {}, {}]", number_text(area.left), number_text(area.top), number_text(area.width),
-                     number_text(area.height));
+PlainValue plain_area(const Area& area) {
+  return PlainList{plain_number(area.left), plain_number(area.top), plain_number(area.width),
+                   plain_number(area.height)};
 }
 
 std::expected<std::optional<Area>, Misfit> read(kind::Part, const toml::node& node, const ReadContext&) {
@@ -323,7 +302,7 @@ std::expected<std::optional<Area>, Misfit> read(kind::Part, const toml::node& no
 std::string expectation(kind::Part, const Constraint&) {
   return "a part of the picture such as [0.1, 0.2, 0.5, 0.6] (left, top, width, height), or [] for all of it";
 }
-std::string write(kind::Part, const std::optional<Area>& value) { return value ? area_text(*value) : "[]"; }
+PlainValue plain(kind::Part, const std::optional<Area>& value) { return value ? plain_area(*value) : PlainList(); }
 
 std::expected<std::vector<Area>, Misfit> read(kind::Parts, const toml::node& node, const ReadContext&) {
   if (!node.is_array()) return misfit();
@@ -345,10 +324,10 @@ std::expected<std::vector<Area>, Misfit> read(kind::Parts, const toml::node& nod
 std::string expectation(kind::Parts, const Constraint&) {
   return "a list of parts of the picture, each such as [0.1, 0.2, 0.5, 0.6] (left, top, width, height)";
 }
-std::string write(kind::Parts, const std::vector<Area>& value) {
-  std::string out = "[";
-  for (const Area& area : value) out += (out.size() > 1 ? ", " : "") + area_text(area);
-  return out + "]";
+PlainValue plain(kind::Parts, const std::vector<Area>& value) {
+  PlainList list;
+  for (const Area& area : value) list.push_back(plain_area(area));
+  return list;
 }
 
 // --- Listen ---
@@ -364,6 +343,6 @@ std::string expectation(kind::Listen, const Constraint&) {
   return "a list of addresses with port, such as [\"[::]:8420\"], [\"127.0.0.1:8420\", "
          "\"unix:/run/kinglet/http.sock\"]";
 }
-std::string write(kind::Listen, const std::vector<std::string>& value) { return write(kind::TextList{}, value); }
+PlainValue plain(kind::Listen, const std::vector<std::string>& value) { return plain(kind::TextList{}, value); }
 
 }  // namespace kinglet::config

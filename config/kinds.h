@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: how one kind of value is read from TOML, checked and written back. Inside config/ only.
+// Why: how one kind of value is read from TOML, checked and shown. Inside config/ only.
 #pragma once
 
 #include <expected>
@@ -42,7 +42,7 @@ struct Misfit {
   [[nodiscard]] std::expected<kind::Kind::Value, Misfit> read(kind::Kind, const toml::node& node, \
                                                               const ReadContext& context);        \
   [[nodiscard]] std::string expectation(kind::Kind, const Constraint& constraint);                \
-  [[nodiscard]] std::string write(kind::Kind, const kind::Kind::Value& value);
+  [[nodiscard]] PlainValue plain(kind::Kind, const kind::Kind::Value& value);
 KINGLET_KIND(Text)
 KINGLET_KIND(NodeName)
 KINGLET_KIND(Choice)

@@ -269,7 +269,7 @@ void Loader::assign(std::string_view name, const toml::node& node, const Place& 
     // "auto" stays what it is: it is resolved at each start.
     const bool automatic = node.value_exact<std::string>() == "auto";
     if (in_settings_) {
-      loaded_.settings[std::string(name)] = automatic ? "\"auto\"" : key_table()[index].value_text(loaded_.config);
+      loaded_.settings[std::string(name)] = automatic ? "auto" : key_table()[index].value(loaded_.config);
     }
   } else {
     add_fault(format_text("{} = {}: expected {}", name, text_of(node), key_table()[index].expectation), place.where,

@@ -17,7 +17,7 @@ struct Row {
   NotifyKey key;
   Constraint constraint;
   std::expected<void, Misfit> (*assign)(const toml::node& node, const ReadContext& context, Notify& notify);
-  std::string (*value_text)(const Notify& notify);
+  PlainValue (*value)(const Notify& notify);
 };
 
 const std::vector<Row>& rows() {
@@ -36,7 +36,7 @@ const std::vector<Row>& rows() {
         notify.name_ = std::move(*value);                                         \
         return {};                                                                \
       },                                                                          \
-      .value_text = [](const Notify& notify) { return write(kind::kind_{}, notify.name_); }},
+      .value = [](const Notify& notify) { return plain(kind::kind_{}, notify.name_); }},
 #include "config/notify.def"
 #undef KINGLET_NOTIFY_KEY
   };
@@ -126,10 +126,10 @@ std::vector<Notify> read_notify(const std::filesystem::path& path, const toml::n
   return out;
 }
 
-std::vector<std::pair<std::string, std::string>> notify_values(const Notify& notify) {
-  std::vector<std::pair<std::string, std::string>> values;
+std::vector<std::pair<std::string, PlainValue>> notify_values(const Notify& notify) {
+  std::vector<std::pair<std::string, PlainValue>> values;
   for (const Row& row : rows()) {
-    if (row.key.settable) values.emplace_back(row.key.name, row.value_text(notify));
+    if (row.key.settable) values.emplace_back(row.key.name, row.value(notify));
   }
   return values;
 }
@@ -138,9 +138,9 @@ std::string notify_text(const Notify& notify) {
   std::string out = "[[notify]]\n";
   const Notify defaults;
   for (const Row& row : rows()) {
-    const std::string value = row.value_text(notify);
-    if (row.key.name == "name" || value != row.value_text(defaults))
-      out += format_text("{} = {}\n", row.key.name, value);
+    const PlainValue value = row.value(notify);
+    if (row.key.name == "name" || value != row.value(defaults))
+      out += format_text("{} = {}\n", row.key.name, toml_text(value));
   }
   return out;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: keys.def expanded into data: what each row is called, accepts and prints.
+// Why: keys.def expanded into data: what each row is called, accepts and shows.
 #include <type_traits>
 
 #include "config/kinds.h"
@@ -59,7 +59,7 @@ const std::vector<Key>& key_table() {
       .kind = small_letters(#kind_),                                                                          \
       .range = range_of(constraint_),                                                                         \
       .choices = words_of(Constraint(constraint_).choices),                                                   \
-      .value_text = [](const Config& config) { return write(kind::kind_{}, config.section_.name_); },         \
+      .value = [](const Config& config) { return plain(kind::kind_{}, config.section_.name_); },              \
       .copy = [](const Config& from, Config& to) { to.section_.name_ = from.section_.name_; }},
 #include "config/keys.def"
 #undef KINGLET_KEY

@@ -79,7 +79,7 @@ std::string settings_text(const Settings& settings) {
   std::string out =
       "# Written by kingletd: what was set on its page or over HTTP. It counts where the files of /etc/kinglet say\n"
       "# nothing: to keep a value for good, move its line to /etc/kinglet/kinglet.toml.\n";
-  for (const auto& [key, value] : settings) out += format_text("{} = {}\n", key, value);
+  for (const auto& [key, value] : settings) out += format_text("{} = {}\n", key, toml_text(value));
   return out;
 }
 
@@ -90,7 +90,7 @@ std::string show(const Loaded& loaded) {
     for (std::size_t i = 0; i < key_table().size(); ++i) {
       const Key& key = key_table()[i];
       if (key.section != section.name) continue;
-      out += format_text("{} = {}  # {}\n", key.name, key.value_text(loaded.config), loaded.origins[i]);
+      out += format_text("{} = {}  # {}\n", key.name, toml_text(key.value(loaded.config)), loaded.origins[i]);
     }
   }
   for (const Notify& notify : loaded.config.notify) out += format_text("\n# {}\n{}", notify.place, notify_text(notify));

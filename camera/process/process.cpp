@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "engine/base/format.h"
-#include "engine/base/logins.h"
+#include "engine/base/log.h"
 #include "engine/base/text.h"
 
 namespace kinglet::camera {

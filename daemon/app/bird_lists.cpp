@@ -2,7 +2,6 @@
 #include "daemon/app/bird_lists.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "daemon/settings/kept_lists.h"
@@ -38,10 +37,8 @@ http::Setting BirdLists::setting_of(http::BirdList list) const {
 
 Result<http::BirdListDesk::Current> BirdLists::current(http::BirdList list) const {
   const http::Setting setting = setting_of(list);
-  // Its value is JSON, a path.
-  const nlohmann::json path = nlohmann::json::parse(setting.value, nullptr, false);
-  if (path.is_string() && !path.get_ref<const std::string&>().empty()) {
-    return Current{.text = KINGLET_TRY(read_file(path.get<std::string>(), kMostBytes)), .source = setting.source};
+  if (const auto* path = std::get_if<std::string>(&setting.value); path != nullptr && !path->empty()) {
+    return Current{.text = KINGLET_TRY(read_file(*path, kMostBytes)), .source = setting.source};
   }
   std::optional<std::string> text = KINGLET_TRY(read_kept_list(options_.folder, kept(list)));
   if (!text) return Current{.text = {}, .source = "none"};
@@ -52,7 +49,7 @@ std::expected<void, http::BirdListDesk::Refusal> BirdLists::keep(http::BirdList 
                                                                  std::string_view by) {
   MutexLock turn(turn_);
   const http::Setting setting = setting_of(list);
-  if (setting.source != "default" && setting.value != "\"\"") {
+  if (setting.source != "default" && setting.value != PlainValue()) {
     return std::unexpected(Refusal{.set_in_file = true,
                                    .error = {.code = ErrorCode::kConfig,
                                              .message = format_text("{} is set by {}", key_of(list), setting.source),

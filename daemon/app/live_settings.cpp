@@ -46,7 +46,7 @@ http::Setting described(const config::Key& key) {
           .help = std::string(key.help),
           .kind = key.kind,
           .unit = std::string(key.unit),
-          .default_value = config::json_text(key.default_text),
+          .default_value = config::plain_value(key.default_text).value_or(PlainValue()),
           .range = key.range,
           .choices = {key.choices.begin(), key.choices.end()},
           .settable = key.settable};
@@ -61,9 +61,9 @@ std::vector<http::Setting> LiveSettings::list() const {
   MutexLock lock(mutex_);
   for (std::size_t i = 0; i < table.size(); ++i) {
     http::Setting setting = described(table[i]);
-    setting.value = config::json_text(table[i].value_text(config_));
+    setting.value = table[i].value(config_);
     setting.source = origins_[i];
-    if (!waiting_[i].empty()) setting.waiting = config::json_text(waiting_[i]);
+    setting.waiting = waiting_[i];
     settings.push_back(std::move(setting));
   }
   return settings;
@@ -83,15 +83,15 @@ LiveSettings::Change LiveSettings::take_up(const config::Loaded& wanted, const L
   if (line.decide.region) change.line = line;
   for (std::size_t i = 0; i < table.size(); ++i) {
     const config::Key& key = table[i];
-    const std::string value = key.value_text(wanted.config);
-    const bool changed = value != key.value_text(config_);
+    const PlainValue value = key.value(wanted.config);
+    const bool changed = value != key.value(config_);
     const bool waits = changed && key.reload == config::Reload::kRestart;
     if (changed && value != waiting_[i]) {
-      log_(LogLevel::kInfo,
-           format_text("configuration: {} = {}{}", key.full_name(), http::shown_value(key.full_name(), value),
-                       waits ? " waits for the next start" : ""));
+      log_(LogLevel::kInfo, format_text("configuration: {} = {}{}", key.full_name(),
+                                        config::toml_text(http::shown_value(key.full_name(), value)),
+                                        waits ? " waits for the next start" : ""));
     }
-    waiting_[i] = waits ? value : std::string();
+    waiting_[i] = waits ? std::optional(value) : std::nullopt;
     if (waits) continue;
     origins_[i] = wanted.origins[i];
     if (!changed) continue;

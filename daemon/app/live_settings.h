@@ -42,9 +42,9 @@ class LiveSettings {
  private:
   const LogSink log_;
   mutable Mutex mutex_;
-  config::Config config_ KINGLET_GUARDED_BY(mutex_);             // in effect
-  std::vector<std::string> origins_ KINGLET_GUARDED_BY(mutex_);  // of its values
-  std::vector<std::string> waiting_ KINGLET_GUARDED_BY(mutex_);  // values for the next start, or empty
+  config::Config config_ KINGLET_GUARDED_BY(mutex_);                           // in effect
+  std::vector<std::string> origins_ KINGLET_GUARDED_BY(mutex_);                // of its values
+  std::vector<std::optional<PlainValue>> waiting_ KINGLET_GUARDED_BY(mutex_);  // values for the next start
 };
 
 }  // namespace kinglet::daemon

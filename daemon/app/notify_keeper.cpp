@@ -40,9 +40,9 @@ Error own_server(const notify::ServiceFacts& facts) {
 }
 
 std::string toml_of(const http::NotifyWish& wish) {
-  std::string text = format_text("[[notify]]\nname = \"{}\"\n", wish.name);
-  for (const auto& [key, value] : wish.values) text += format_text("{} = {}\n", key, value);
-  return text;
+  PlainMembers service = wish.values;
+  service.insert_or_assign("name", wish.name);
+  return format_text("notify = [{}]\n", config::toml_text(service));
 }
 
 bool is_name(std::string_view name) {
@@ -113,9 +113,8 @@ std::vector<http::NotifyService> NotifyKeeper::list() const {
   if (const notify::Notifier* notifier = this->notifier()) status = notifier->status();
   std::vector<http::NotifyService> out;
   const auto add = [&](const config::Notify& one, std::string source, bool has_secret) {
-    http::NotifyService service{.name = one.name, .values = {}, .has_secret = has_secret, .source = std::move(source)};
-    for (const auto& [key, value] : config::notify_values(one))
-      service.values.emplace_back(key, config::json_text(value));
+    http::NotifyService service{
+        .name = one.name, .values = config::notify_values(one), .has_secret = has_secret, .source = std::move(source)};
     const auto found = std::ranges::find(status, one.name, &notify::Status::name);
     if (found != status.end()) {
       service.detail = found->detail;

@@ -42,13 +42,15 @@ std::string nearest_key(std::string_view name) {
   return std::string(nearest_name(name, views));
 }
 
+std::string text_of(const std::optional<PlainValue>& value) { return value ? config::toml_text(*value) : "null"; }
+
 // Keys that nobody may set over HTTP; null of such a key has nothing to take back.
 std::vector<Error> foreign_keys(const SettingsWish& wish) {
   std::vector<Error> faults;
   for (const auto& [name, value] : wish.values) {
     const config::Key* key = find_key(name);
     if (key != nullptr && key->settable) continue;
-    const std::string shown = format_text("{} = {}", printable(name, 80), printable(value.value_or("null"), 60));
+    const std::string shown = format_text("{} = {}", printable(name, 80), printable(text_of(value), 60));
     if (key != nullptr) {
       faults.push_back(fault(shown + ": cannot be set over HTTP", "it stays in the files of /etc/kinglet"));
       continue;
@@ -71,7 +73,7 @@ config::Settings with(config::Settings settings, const SettingsWish& wish) {
   return settings;
 }
 
-std::optional<std::string> value_in(const config::Settings& settings, const std::string& key) {
+std::optional<PlainValue> value_in(const config::Settings& settings, const std::string& key) {
   const auto found = settings.find(key);
   return found == settings.end() ? std::nullopt : std::optional(found->second);
 }
@@ -91,7 +93,7 @@ std::string in_words(const std::vector<http::SettingsChange::Part>& parts) {
   std::string text;
   for (const auto& [key, before, after] : parts) {
     text += format_text("{}{} {}", text.empty() ? "" : ", ", key,
-                        after ? "= " + printable(http::shown_value(key, *after), 100) : "taken back");
+                        after ? "= " + printable(text_of(http::shown_value(key, *after)), 100) : "taken back");
   }
   return text;
 }
@@ -100,7 +102,7 @@ std::string in_words(const std::vector<http::SettingsChange::Part>& parts) {
 void bound(std::vector<PastChange>& past) {
   const auto bytes_of = [](const PastChange& change) {
     std::size_t bytes = 0;
-    for (const auto& [key, value] : change.before) bytes += key.size() + value.size();
+    for (const auto& [key, value] : change.before) bytes += key.size() + config::toml_text(value).size();
     return bytes;
   };
   std::size_t bytes = 0;
@@ -188,8 +190,9 @@ std::expected<void, SettingsRefusal> SettingsKeeper::refuse_set_in_file(const Se
     const std::string key = config::key_table()[i].full_name();
     const auto wished = std::ranges::find(wish.values, key, &http::SettingValue::key);
     if (wished == wish.values.end() || !wished->value || plain->origins[i] == "default") continue;
-    faults.push_back(fault(format_text("{} = {}: is set by {}", key, printable(*wished->value, 60), plain->origins[i]),
-                           "change it there, or take it out there"));
+    faults.push_back(
+        fault(format_text("{} = {}: is set by {}", key, printable(text_of(wished->value), 60), plain->origins[i]),
+              "change it there, or take it out there"));
   }
   if (!faults.empty()) return refuse(Why::kSetInFile, std::move(faults));
   return {};

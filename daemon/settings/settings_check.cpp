@@ -233,7 +233,7 @@ Error fault_of(std::string_view name, Error error, const config::Loaded& loaded)
   const auto key = std::ranges::find(table, name, &config::Key::full_name);
   // Addresses of others may hold a login or be a secret as a whole.
   const bool secret = name == "mqtt.url" || name == "webhook.url" || name == "source.spec";
-  const std::string value = secret ? "..." : printable(key->value_text(loaded.config), 100);
+  const std::string value = secret ? "..." : printable(config::toml_text(key->value(loaded.config)), 100);
   std::string hint = std::exchange(error.hint, {});
   return {.code = ErrorCode::kConfig,
           .message = format_text("{} = {}: {}", name, value, describe(error)),

@@ -40,8 +40,9 @@ std::optional<config::Settings> settings_of(const Json& json) {
   if (!json.is_object()) return std::nullopt;
   config::Settings settings;
   for (const auto& [key, value] : json.items()) {
-    if (!value.is_string()) return std::nullopt;
-    settings[key] = value.get<std::string>();
+    std::optional<PlainValue> plain = config::plain_value(value.is_string() ? value.get<std::string>() : "");
+    if (!plain) return std::nullopt;
+    settings[key] = std::move(*plain);
   }
   return settings;
 }
@@ -102,7 +103,7 @@ Result<void> write_past_changes(const fs::path& folder, const std::vector<PastCh
   Json list = Json::array();
   for (const PastChange& change : changes) {
     Json before = Json::object();
-    for (const auto& [key, value] : change.before) before[key] = value;
+    for (const auto& [key, value] : change.before) before[key] = config::toml_text(value);
     list.push_back({{"at", change.at}, {"by", change.by}, {"before", std::move(before)}});
   }
   const Json json{{"changes", std::move(list)}};

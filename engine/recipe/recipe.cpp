@@ -219,15 +219,11 @@ std::unexpected<Error> unknown_member(std::string_view name, std::string_view wh
               nearest.empty() ? "members are " + listed(names) : format_text("did you mean \"{}\"?", nearest));
 }
 
-constexpr Preset kPresets[] = {
-#define KINGLET_PRESET(name, whose, members) {name, whose, members},
-#include "engine/recipe/recipe_presets.def"
-#undef KINGLET_PRESET
-};
+constexpr std::array<double, 3> all(double number) { return {number, number, number}; }
 
 std::string nearest_preset(std::string_view name) {
   std::vector<std::string_view> names;
-  for (const Preset& preset : kPresets) names.push_back(preset.name);
+  for (const Preset& preset : recipe_presets()) names.push_back(preset.name);
   const std::string_view nearest = nearest_name(name, names);
   return nearest.empty() ? "presets are " + listed(names) : format_text("did you mean \"{}\"?", nearest);
 }
@@ -242,15 +238,9 @@ Result<void> read_members(const json& root, std::string_view where, Recipe& reci
   return {};
 }
 
-Result<Recipe> read_preset(const Preset& preset) {
-  Recipe recipe;
-  KINGLET_TRY(read_members(json::parse(preset.members), preset.name, recipe));
-  return recipe;
-}
-
 const Preset* find_preset(std::string_view name) {
-  const auto* row = std::ranges::find(kPresets, name, &Preset::name);
-  return row == std::end(kPresets) ? nullptr : row;
+  const auto row = std::ranges::find(recipe_presets(), name, &Preset::name);
+  return row == recipe_presets().end() ? nullptr : &*row;
 }
 
 // What the members start from: the preset that is named, or the defaults.
@@ -258,7 +248,7 @@ Result<Recipe> base_of(const json& root, std::string_view where) {
   const auto member = root.find(kPresetMember);
   if (member == root.end()) return Recipe{};
   const Preset* preset = member->is_string() ? find_preset(member->get_ref<const std::string&>()) : nullptr;
-  if (preset != nullptr) return read_preset(*preset);
+  if (preset != nullptr) return preset->recipe;
   return fail(ErrorCode::kBadData, format_text("unknown recipe preset {}", printable(member->dump(), 60)),
               std::string(where), nearest_preset(member->is_string() ? member->get<std::string>() : std::string()));
 }
@@ -327,16 +317,21 @@ ordered_json recipe_json(const Recipe& recipe) {
 
 std::string to_json(const Recipe& recipe) { return recipe_json(recipe).dump(2) + "\n"; }
 
-std::span<const Preset> recipe_presets() { return kPresets; }
+std::span<const Preset> recipe_presets() {
+  static const Preset kPresets[] = {
+#define KINGLET_PRESET(name, whose, ...) {name, whose, {__VA_ARGS__}},
+#include "engine/recipe/recipe_presets.def"
+#undef KINGLET_PRESET
+  };
+  return kPresets;
+}
 
 std::string_view preset_like(const Recipe& recipe) {
   Recipe pictures = recipe;  // how answers are read is no part of a preset
   pictures.output = Recipe{}.output;
   pictures.temperature = Recipe{}.temperature;
-  for (const Preset& preset : kPresets) {
-    if (const Result<Recipe> row = read_preset(preset); row && *row == pictures) return preset.name;
-  }
-  return {};
+  const auto row = std::ranges::find(recipe_presets(), pictures, &Preset::recipe);
+  return row == recipe_presets().end() ? std::string_view() : row->name;
 }
 
 Result<Recipe> open_recipe(const std::filesystem::path& path_or_preset) {
@@ -344,7 +339,7 @@ Result<Recipe> open_recipe(const std::filesystem::path& path_or_preset) {
   if (!std::filesystem::exists(path_or_preset, ignored)) {
     // A configuration file puts its own folder before the word.
     const std::string name = path_or_preset.filename().string();
-    if (const Preset* preset = find_preset(name)) return read_preset(*preset);
+    if (const Preset* preset = find_preset(name)) return preset->recipe;
     if (!path_or_preset.has_extension()) {
       return fail(ErrorCode::kNotFound, "neither a recipe file nor a preset", printable(path_or_preset.string()),
                   nearest_preset(name));
@@ -358,7 +353,7 @@ Result<Recipe> recipe_for_input(const std::optional<Recipe>& found, DataType typ
                                 const std::optional<Quantization>& of_model) {
   Recipe recipe = found.value_or(Recipe{});
   if (type != DataType::kU8 && type != DataType::kI8) return recipe;
-  if (!found) return read_preset(*find_preset(type == DataType::kU8 ? "tflite-uint8" : "tflite-int8"));
+  if (!found) return find_preset(type == DataType::kU8 ? "tflite-uint8" : "tflite-int8")->recipe;
   if (!recipe.quantization) recipe.quantization = of_model;
   if (!recipe.quantization) {
     return fail(ErrorCode::kBadData,

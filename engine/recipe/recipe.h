@@ -60,7 +60,7 @@ inline constexpr std::string_view kRecipeProperty = "kinglet.recipe";
 struct Preset {
   std::string_view name;
   std::string_view whose;
-  std::string_view members;  // JSON
+  Recipe recipe;
 };
 [[nodiscard]] std::span<const Preset> recipe_presets();
 // The preset that prepares pictures as `recipe` does, empty when there is none.

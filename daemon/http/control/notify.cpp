@@ -15,7 +15,7 @@ constexpr std::string_view kExample = R"(such as {"service": "ntfy", "to": "my-b
 
 Json service_json(const NotifyService& service) {
   Json json = Json::object();
-  for (const auto& [key, value] : service.values) json[key] = json_of_value(value);
+  for (const auto& [key, value] : service.values) json[key] = value;
   json["secret"] = service.has_secret;
   json["source"] = service.source;
   json["sent_total"] = service.sent;
@@ -53,7 +53,7 @@ std::expected<NotifyWish, Reply> read_wish(const Call& call) {
   for (const auto& [key, value] : body->items()) {
     if (key == "name") return std::unexpected(problem("bad-json", "\"name\" is said by the path", kExample));
     if (key != "secret") {
-      wish.values.emplace_back(toml_text(key), toml_of(value));
+      wish.values.emplace(key, plain_of(value));
     } else if (value.is_string()) {
       wish.secret = value.get<std::string>();
     } else {

@@ -6,7 +6,7 @@
 
 #include "daemon/http/message/etag.h"
 #include "daemon/http/routes/routes.h"
-#include "engine/base/logins.h"
+#include "engine/base/log.h"
 #include "engine/base/numbers.h"
 
 namespace kinglet::daemon::http {
@@ -17,20 +17,28 @@ Json bound_json(double bound) {
 }
 
 Json setting_json(const Setting& setting) {
-  Json json{{"value", json_of_value(shown_value(setting.key, setting.value))},
+  Json json{{"value", shown_value(setting.key, setting.value)},
             {"source", setting.source},
             {"reload", setting.reload},
             {"settable", setting.settable},
             {"kind", setting.kind},
             {"help", setting.help},
-            {"default", json_of_value(setting.default_value)}};
+            {"default", setting.default_value}};
   if (!setting.unit.empty()) json["unit"] = setting.unit;
   if (setting.range) {
     json["range"] = {{"least", bound_json(setting.range->first)}, {"most", bound_json(setting.range->second)}};
   }
   if (!setting.choices.empty()) json["choices"] = setting.choices;
-  if (!setting.waiting.empty()) json["waiting"] = json_of_value(shown_value(setting.key, setting.waiting));
+  if (setting.waiting) json["waiting"] = shown_value(setting.key, *setting.waiting);
   return json;
+}
+
+std::string shown_text(std::string_view key, std::string text) {
+  text = without_logins(std::move(text));
+  const std::size_t host = text.find("://");
+  if (key != "webhook.url" || host == std::string::npos) return text;
+  const std::size_t end = text.find_first_of("/?#", host + 3);
+  return end == std::string::npos ? text : text.substr(0, end) + "/***";
 }
 
 // where is "NAME:LINE:COLUMN".
@@ -63,11 +71,6 @@ std::string_view key_of_fault(const Error& fault) {
   return key.size() == fault.message.size() || key.contains(' ') ? std::string_view() : key;
 }
 
-Json json_of_value(const std::string& value) {
-  Json json = Json::parse(value, nullptr, false);
-  return json.is_discarded() ? Json(value) : json;
-}
-
 Json config_json(const SettingsDesk& desk) {
   Json keys = Json::object();
   for (const Setting& setting : desk.list()) keys[setting.key] = setting_json(setting);
@@ -84,13 +87,12 @@ Reply config_reply(const SettingsDesk& desk) {
   return reply;
 }
 
-std::string shown_value(std::string_view key, std::string value) {
-  value = without_logins(std::move(value));
-  const std::size_t host = value.find("://");
-  if (key != "webhook.url" || host == std::string::npos) return value;
-  const std::size_t end = value.find_first_of("/?#", host + 3);
-  if (end == std::string::npos) return value;
-  return value.substr(0, end) + "/***\"";
+PlainValue shown_value(std::string_view key, PlainValue value) {
+  if (auto* text = std::get_if<std::string>(&value)) return shown_text(key, std::move(*text));
+  if (auto* list = std::get_if<PlainList>(&value)) {
+    for (PlainValue& one : *list) one = shown_value(key, std::move(one));
+  }
+  return value;
 }
 
 Reply get_config(const ConfigView& view, const Call& /*call*/) { return config_reply(view.desk); }

@@ -12,8 +12,6 @@
 
 namespace kinglet::daemon::http {
 
-// What is no JSON is a text.
-[[nodiscard]] Json json_of_value(const std::string& value);
 // GET /api/v1/config: all keys, where what is set over HTTP is kept, how often it can be undone.
 [[nodiscard]] Json config_json(const SettingsDesk& desk);
 // The same as an answer, with the tag that a change of it names.
@@ -21,9 +19,8 @@ namespace kinglet::daemon::http {
 // Of a fault whose message begins with "KEY = "; empty: of another.
 [[nodiscard]] std::string_view key_of_fault(const Error& fault);
 
-// A text, and any value of JSON, as TOML.
-[[nodiscard]] std::string toml_text(const std::string& text);
-[[nodiscard]] std::string toml_of(const Body& value);
+// What a body wishes a key to be. What stands for null within a list is taken by no key.
+[[nodiscard]] PlainValue plain_of(const Body& value);
 // What was not kept, and why.
 [[nodiscard]] Reply refused(const SettingsRefusal& refusal);
 // Who asks, for the log and the history.

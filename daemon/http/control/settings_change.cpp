@@ -24,18 +24,17 @@ constexpr std::size_t kMostValues = 200;
 Body kept_value(const SettingsDesk& desk, const std::string& key) {
   for (const Setting& setting : desk.list()) {
     if (setting.key != key || setting.source == "default") continue;
-    const Body value = parse_body(setting.value);
-    if (value.is_object()) return value;
+    if (const auto* members = std::get_if<PlainMembers>(&setting.value)) return *members;
   }
   return Body::object();
 }
 
 SettingValue wish_of(const SettingsDesk& desk, std::string key, const Body& patch) {
   if (patch.is_null()) return {.key = std::move(key), .value = std::nullopt};
-  if (!patch.is_object()) return {.key = std::move(key), .value = toml_of(patch)};
+  if (!patch.is_object()) return {.key = std::move(key), .value = plain_of(patch)};
   Body merged = kept_value(desk, key);
   merged.merge_patch(patch);
-  return {.key = std::move(key), .value = toml_of(merged)};
+  return {.key = std::move(key), .value = plain_of(merged)};
 }
 
 std::expected<std::vector<SettingValue>, Reply> read_patch(const SettingsDesk& desk, const Call& call) {
@@ -76,36 +75,27 @@ SettingsWish wish_by(const ConfigView& view, const Call& call) {
 
 Json part_json(const SettingsChange::Part& part) {
   Json json{{"key", part.key}};
-  if (part.before) json["before"] = json_of_value(*part.before);
-  if (part.after) json["after"] = json_of_value(*part.after);
+  if (part.before) json["before"] = *part.before;
+  if (part.after) json["after"] = *part.after;
   return json;
 }
 
 }  // namespace
 
-std::string toml_text(const std::string& text) {
-  std::string toml = Body(text).dump();
-  // The one control character that JSON has bare and TOML has not.
-  for (std::size_t at = toml.find('\x7F'); at != std::string::npos; at = toml.find('\x7F', at)) {
-    toml.replace(at, 1, "\\u007F");
+PlainValue plain_of(const Body& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>();
+  const bool huge = value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX;
+  if (value.is_number_integer() && !huge) return value.get<std::int64_t>();
+  if (value.is_number()) return value.get<double>();
+  if (value.is_array()) {
+    PlainList list;
+    for (const Body& one : value) list.push_back(plain_of(one));
+    return list;
   }
-  return toml;
-}
-
-// TOML has no null: what stands for it within a list is taken by no key.
-std::string toml_of(const Body& value) {
-  if (value.is_string()) return toml_text(value.get_ref<const std::string&>());
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)
-    return format_text("{:e}", value.get<double>());
-  if (value.is_null()) return "{}";
-  if (!value.is_structured()) return value.dump();
-  std::string toml;
-  for (const auto& [name, item] : value.items()) {
-    if (!toml.empty()) toml += ", ";
-    if (value.is_object()) toml += toml_text(name) + " = ";
-    toml += toml_of(item);
-  }
-  return value.is_object() ? "{" + toml + "}" : "[" + toml + "]";
+  PlainMembers members;
+  for (const auto& [name, one] : value.items()) members.emplace(name, plain_of(one));
+  return members;
 }
 
 Reply refused(const SettingsRefusal& refusal) {

@@ -18,11 +18,11 @@ namespace kinglet::daemon::http {
 
 struct NotifyService {
   std::string name;
-  std::vector<std::pair<std::string, std::string>> values;  // keys that may be set, as JSON
-  bool has_secret = false;                                  // never which
-  std::string source;                                       // "page", or where in the owner's files
-  std::string detail;                                       // why the newest try failed; empty: it did not
-  WallTime since{};                                         // of the detail
+  std::vector<std::pair<std::string, PlainValue>> values;  // keys that may be set
+  bool has_secret = false;                                 // never which
+  std::string source;                                      // "page", or where in the owner's files
+  std::string detail;                                      // why the newest try failed; empty: it did not
+  WallTime since{};                                        // of the detail
   std::uint64_t sent = 0;
   std::uint64_t failed_tries = 0;
   std::uint64_t dropped = 0;
@@ -32,9 +32,9 @@ struct NotifyService {
 
 struct NotifyWish {
   std::string name;
-  std::vector<std::pair<std::string, std::string>> values;  // TOML, names as they came
-  std::optional<std::string> secret;                        // nothing: the one that is kept
-  std::string by;                                           // who wishes it, for the log
+  PlainMembers values;                // by names as they came
+  std::optional<std::string> secret;  // nothing: the one that is kept
+  std::string by;                     // who wishes it, for the log
 };
 
 // Thread-safe; one change at a time.

@@ -12,20 +12,20 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/base/plain_value.h"
 
 namespace kinglet::daemon::http {
 
-// Values are JSON, but where they come from HTTP (SettingWish), where they are TOML.
 struct Setting {
-  std::string key;      // "decide.min_score"
-  std::string value;    // in force
-  std::string source;   // "default", "FILE:LINE", "KINGLET_X", "--set"
-  std::string reload;   // "live", "pipeline", "restart", "none"
-  std::string waiting;  // the value that counts from the next start on; empty: the same
+  std::string key;                    // "decide.min_score"
+  PlainValue value;                   // in force
+  std::string source;                 // "default", "FILE:LINE", "KINGLET_X", "--set"
+  std::string reload;                 // "live", "pipeline", "restart", "none"
+  std::optional<PlainValue> waiting;  // the value that counts from the next start on; nothing: the same
   std::string help;
-  std::string kind;           // "number", "text_list" and so on
-  std::string unit;           // may be empty
-  std::string default_value;  // as the table of keys has it: "auto" is not resolved
+  std::string kind;          // "number", "text_list" and so on
+  std::string unit;          // may be empty
+  PlainValue default_value;  // as the table of keys has it: "auto" is not resolved
   std::optional<std::pair<double, double>> range;
   std::vector<std::string> choices;
   bool settable = false;  // over HTTP
@@ -34,7 +34,7 @@ struct Setting {
 // A key with its value over HTTP; nothing: taken back, or none.
 struct SettingValue {
   std::string key;
-  std::optional<std::string> value;
+  std::optional<PlainValue> value;
 };
 
 struct SettingsWish {
@@ -60,8 +60,8 @@ struct SettingsChange {
   std::string by;
   struct Part {
     std::string key;
-    std::optional<std::string> before;  // over HTTP; nothing: it was not set there
-    std::optional<std::string> after;
+    std::optional<PlainValue> before;  // over HTTP; nothing: it was not set there
+    std::optional<PlainValue> after;
   };
   std::vector<Part> parts;
 };
@@ -88,6 +88,6 @@ class SettingsDesk {
 
 // The value of this key as anybody may see it: without logins in addresses (all other secrets are in files of their
 // own), and of a webhook's address the path is a secret as well.
-[[nodiscard]] std::string shown_value(std::string_view key, std::string value);
+[[nodiscard]] PlainValue shown_value(std::string_view key, PlainValue value);
 
 }  // namespace kinglet::daemon::http

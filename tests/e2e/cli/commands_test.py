@@ -278,11 +278,13 @@ class Config(CliTest):
     def test_show_names_the_origin_of_each_value(self):
         path = self.file("kinglet.toml", "[decide]\nmin_score = 0.7\n")
         answer = self.assert_done(kinglet("config", "show", "--json", "--config", path, "--set", "gate.max_fps=5",
+                                          "--set", "decide.scores={a = 0.7, b = 1}",
                                           env={"KINGLET_LOG__LEVEL": "warning"})).json()
         self.assertIn("kinglet.toml:2", answer["decide.min_score"]["source"])
         self.assertEqual(answer["decide.min_score"]["value"], 0.7)
         self.assertEqual(answer["log.level"]["value"], "warning")
         self.assertEqual(answer["http.listen"]["value"], ["[::]:8420"])
+        self.assertEqual(answer["decide.scores"]["value"], {"a": 0.7, "b": 1})
         self.assertEqual(answer["gate.max_fps"]["source"], "--set")
         self.assertEqual(answer["log.level"]["source"], "KINGLET_LOG__LEVEL")
         self.assertEqual(answer["http.listen"]["source"], "default")

@@ -93,6 +93,8 @@ class Change(Settings):
         keys = reply.json()["keys"]
         self.assertEqual((keys["gate.max_fps"]["value"], keys["gate.max_fps"]["source"]), (10, "default"))
         self.assertEqual(keys["decide.scores"]["value"], {"Plain demothrush": 0.9})
+        *_, first = self.get("/api/v1/config/history").json()["items"]
+        self.assertIn({"key": "decide.scores", "after": {"Golden demofinch": 0.8, "Plain demothrush": 0.9}}, first["changes"])
 
     def test_what_only_a_start_takes_waits_and_comes_with_it(self):
         daemon = self.claimed()

@@ -20,7 +20,7 @@ using ::testing::StartsWith;
 std::vector<const Key*> changed(const Config& config) {
   std::vector<const Key*> out;
   for (const Key& key : key_table()) {
-    if (key.value_text(Config{}) != key.value_text(config)) out.push_back(&key);
+    if (key.value(Config{}) != key.value(config)) out.push_back(&key);
   }
   return out;
 }

@@ -49,7 +49,7 @@ TEST_F(SettingsTest, CountWhereTheFilesSayNothing) {
   EXPECT_EQ(origin(*loaded, "decide.min_score"), "/state/settings.toml:1");
   EXPECT_EQ(loaded->config.gate.max_fps, 6) << "the owner's file is stronger";
   EXPECT_THAT(origin(*loaded, "gate.max_fps"), HasSubstr("kinglet.toml:2"));
-  EXPECT_EQ(loaded->settings.at("gate.max_fps"), "4") << "and what was set is not forgotten";
+  EXPECT_EQ(loaded->settings.at("gate.max_fps"), PlainValue(4)) << "and what was set is not forgotten";
 }
 
 TEST_F(SettingsTest, VariablesAndAssignmentsAreStrongerToo) {
@@ -66,9 +66,9 @@ TEST_F(SettingsTest, AutoStaysAuto) {
   set("inference.threads = \"auto\"\nnode.name = \"auto\"\nlog.level = \"debug\"\n");
   const auto loaded = load(options_);
   ASSERT_TRUE(loaded) << fault();
-  EXPECT_EQ(loaded->settings.at("inference.threads"), "\"auto\"");
-  EXPECT_EQ(loaded->settings.at("node.name"), "\"auto\"");
-  EXPECT_EQ(loaded->settings.at("log.level"), "\"debug\"");
+  EXPECT_EQ(loaded->settings.at("inference.threads"), PlainValue("auto"));
+  EXPECT_EQ(loaded->settings.at("node.name"), PlainValue("auto"));
+  EXPECT_EQ(loaded->settings.at("log.level"), PlainValue("debug"));
 }
 
 TEST_F(SettingsTest, OfWhatStaysInTheFilesNothingIsTaken) {
@@ -119,9 +119,9 @@ TEST(SettableKeys, SayWhatTheyTake) {
 }
 
 TEST(SettingsText, IsReadAsItIsWritten) {
-  const Settings settings{{"decide.scores", "{ \"Parus major\" = 0.7 }"},
-                          {"gate.region", "[0.1, 0.2, 0.5, 0.6]"},
-                          {"gate.hours", "\"06:30-20:00\""}};
+  const Settings settings{{"decide.scores", PlainMembers{{"Parus major", 0.7}}},
+                          {"gate.region", PlainList{0.1, 0.2, 0.5, 0.6}},
+                          {"gate.hours", "06:30-20:00"}};
   LoadOptions options{.settings = SettingsText{.file = "settings.toml", .text = settings_text(settings)},
                       .folder = "/nowhere"};
   const auto loaded = load(options);
@@ -132,7 +132,7 @@ TEST(SettingsText, IsReadAsItIsWritten) {
 TEST(SettingsText, TakesEveryDefaultOfWhatMayBeSet) {
   Settings defaults;
   for (const Key& key : key_table()) {
-    if (key.settable) defaults[key.full_name()] = key.default_text;
+    if (key.settable) defaults[key.full_name()] = plain_value(key.default_text).value();
   }
   const auto read = [](const Settings& settings) {
     return load(
@@ -146,11 +146,37 @@ TEST(SettingsText, TakesEveryDefaultOfWhatMayBeSet) {
   EXPECT_EQ(again->settings, once->settings) << "what was written is read as the same";
 }
 
-TEST(JsonText, DiffersFromTomlForTablesOnly) {
-  EXPECT_EQ(json_text("0.5"), "0.5");
-  EXPECT_EQ(json_text("[\"a\", \"b\"]"), "[\"a\", \"b\"]");
-  EXPECT_EQ(json_text("{ \"Parus major\" = 0.7, \"a \\\"b\" = 1 }"), "{\"Parus major\": 0.7, \"a \\\"b\": 1}");
-  EXPECT_EQ(json_text("{"), "{") << "what is no TOML stays what it is";
+TEST(TomlText, IsReadAsTheSameValueInOneLine) {
+  const PlainList values{"",
+                         "x\"\ny = 1 \\ ''' \"\"\"",
+                         std::string("\0\t\x1F\x7F", 4),
+                         "ü 🐦",
+                         true,
+                         -4,
+                         INT64_MAX,
+                         0.1,
+                         4.0,
+                         1e300,
+                         PlainList(),
+                         PlainMembers(),
+                         PlainMembers{{"a \"b\n", PlainList{PlainList{0.5, 1}, PlainMembers{{"", false}}}}}};
+  for (const PlainValue& value : values) {
+    const std::string text = toml_text(value);
+    EXPECT_EQ(plain_value(text), value) << text;
+    EXPECT_THAT(text, Not(HasSubstr("\n")));
+  }
+  EXPECT_EQ(plain_value(toml_text(values)), PlainValue(values));
+}
+
+TEST(TomlText, OfANumberSaysWhetherItIsWhole) {
+  EXPECT_EQ(toml_text(4), "4");
+  EXPECT_EQ(toml_text(4.0), "4.0");
+  EXPECT_EQ(toml_text(PlainMembers{{"Parus major", 0.7}, {"a", 1}}), "{ \"Parus major\" = 0.7, \"a\" = 1 }");
+}
+
+TEST(TomlText, WhatIsNoValueIsNone) {
+  for (const char* text : {"", "{", "1\nb = 2", "bare"}) EXPECT_EQ(plain_value(text), std::nullopt) << text;
+  EXPECT_EQ(plain_value("2026-05-04"), PlainValue("2026-05-04"));
 }
 
 }  // namespace

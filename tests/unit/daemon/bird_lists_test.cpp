@@ -27,7 +27,7 @@ class BirdListsTest : public ::testing::Test {
   }
 
   ScratchFolder folder_;
-  http::Setting region_{.key = "decide.region", .value = "\"\"", .source = "default"};
+  http::Setting region_{.key = "decide.region", .value = "", .source = "default"};
   int taken_ = 0;
   bool fails_ = false;
   std::string said_;
@@ -61,7 +61,7 @@ TEST_F(BirdListsTest, WithoutAStateFolderOrAgainstTheOwnersFileNothingIsKept) {
   EXPECT_EQ(nowhere.error().error.hint, "set store.path");
   const std::filesystem::path file = folder_.path() / "mine.txt";
   std::ofstream(file) << "Pica pica\n";
-  region_.value = "\"" + file.string() + "\"";
+  region_.value = file.string();
   region_.source = "feeder.toml:3";
   BirdLists lists = this->lists(folder_.path());
   const auto refused = lists.keep(BirdList::kRegion, "Apus apus\n", "phone");

@@ -37,22 +37,22 @@ TEST_F(LiveSettingsTest, AThresholdCountsAtOnceAndIsShownWithItsPlace) {
   ASSERT_TRUE(change && change->line);
   EXPECT_DOUBLE_EQ(change->line->decide.min_score, 0.9);
   EXPECT_FALSE(change->camera_settle) << "the camera goes on";
-  EXPECT_EQ(setting(settings, "decide.min_score").value, "0.9");
+  EXPECT_EQ(setting(settings, "decide.min_score").value, PlainValue(0.9));
   EXPECT_THAT(setting(settings, "decide.min_score").source, HasSubstr("feeder.toml:1"));
   EXPECT_THAT(said_, HasSubstr("decide.min_score = 0.9"));
 }
 
 TEST_F(LiveSettingsTest, WhatOnlyAStartCanChangeWaitsAndIsSaidOnce) {
   LiveSettings settings = started_with("");
-  const std::string before = setting(settings, "inference.threads").value;
+  const PlainValue before = setting(settings, "inference.threads").value;
   const config::Loaded wished = loaded("inference.threads = 3\n");
   ASSERT_TRUE(settings.reload(wished));
   ASSERT_TRUE(settings.reload(wished));
   EXPECT_EQ(setting(settings, "inference.threads").value, before);
-  EXPECT_EQ(setting(settings, "inference.threads").waiting, "3");
+  EXPECT_EQ(setting(settings, "inference.threads").waiting, PlainValue(3));
   EXPECT_EQ(said_.find("waits for the next start"), said_.rfind("waits for the next start"));
   ASSERT_TRUE(settings.reload(loaded("")));
-  EXPECT_EQ(setting(settings, "inference.threads").waiting, "") << "wished no more";
+  EXPECT_EQ(setting(settings, "inference.threads").waiting, std::nullopt) << "wished no more";
 }
 
 TEST_F(LiveSettingsTest, AnotherSourceOpensTheCameraAnew) {
@@ -68,7 +68,7 @@ TEST_F(LiveSettingsTest, AListThatCannotBeReadTakesUpNothing) {
   const auto change = settings.reload(loaded("decide.min_score = 0.9\ndecide.region = \"/nowhere/birds.txt\"\n"));
   ASSERT_FALSE(change);
   EXPECT_THAT(describe(change.error()), HasSubstr("/nowhere/birds.txt"));
-  EXPECT_NE(setting(settings, "decide.min_score").value, "0.9");
+  EXPECT_NE(setting(settings, "decide.min_score").value, PlainValue(0.9));
   EXPECT_THAT(said_, IsEmpty());
 }
 

@@ -48,11 +48,12 @@ class SettingsKeeperTest : public ::testing::Test {
     return {.values = std::move(values), .by = "owner", .still_as_seen = {}};
   }
   std::expected<void, SettingsRefusal> set(const std::string& key, const std::string& toml) {
-    return keeper_->change(wish({{key, toml}}));
+    return keeper_->change(wish({{key, config::plain_value(toml)}}));
   }
   std::string value(std::string_view key) const {
     for (const http::Setting& setting : keeper_->list()) {
-      if (setting.key == key) return setting.waiting.empty() ? setting.value : "waiting: " + setting.waiting;
+      if (setting.key != key) continue;
+      return setting.waiting ? "waiting: " + config::toml_text(*setting.waiting) : config::toml_text(setting.value);
     }
     return "no such key";
   }
@@ -96,8 +97,7 @@ TEST_F(SettingsKeeperTest, WhatOnlyAStartTakesWaits) {
 
 TEST_F(SettingsKeeperTest, AllFaultsAreTheAnswerAndNothingIsChanged) {
   start();
-  const auto refused =
-      keeper_->change(wish({{"decide.min_score", "5"}, {"gate.max_fps", "3"}, {"look.regions", "99"}}));
+  const auto refused = keeper_->change(wish({{"decide.min_score", 5}, {"gate.max_fps", 3}, {"look.regions", 99}}));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().why, Why::kWrong);
   ASSERT_EQ(refused.error().faults.size(), 2U);
@@ -112,12 +112,12 @@ TEST_F(SettingsKeeperTest, KeysAreJudgedTogetherAsTheStartDoes) {
   const auto refused = set("gate.hours", "\"daylight\"");
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().faults.at(0).hint, HasSubstr("gate.latitude"));
-  EXPECT_TRUE(keeper_->change(wish({{"gate.hours", "\"daylight\""}, {"gate.latitude", "52.5"}})));
+  EXPECT_TRUE(keeper_->change(wish({{"gate.hours", "daylight"}, {"gate.latitude", 52.5}})));
 }
 
 TEST_F(SettingsKeeperTest, WhatStaysInTheFilesIsRefused) {
   start();
-  const auto refused = keeper_->change(wish({{"model.path", "\"/x\""}, {"decide.min_scor", "1"}, {"source", "1"}}));
+  const auto refused = keeper_->change(wish({{"model.path", "/x"}, {"decide.min_scor", 1}, {"source", 1}}));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().why, Why::kWrong);
   ASSERT_EQ(refused.error().faults.size(), 3U);
@@ -148,7 +148,7 @@ TEST_F(SettingsKeeperTest, UndoGoesBackStepByStep) {
   ASSERT_EQ(history.size(), 3U);
   EXPECT_EQ(history[0].by, "owner");
   ASSERT_EQ(history[0].parts.size(), 1U);
-  EXPECT_EQ(history[0].parts[0].before, "0.7");
+  EXPECT_EQ(history[0].parts[0].before, PlainValue(0.7));
   EXPECT_EQ(history[0].parts[0].after, std::nullopt);
   ASSERT_TRUE(keeper_->undo(wish({})));
   EXPECT_EQ(value("decide.min_score"), "0.7");
@@ -200,7 +200,7 @@ TEST_F(SettingsKeeperTest, WithoutAFolderOrOnAFullDiskNothingIsChanged) {
 
 TEST_F(SettingsKeeperTest, OnlyWhoHasSeenTheNewestMayChangeIt) {
   start();
-  SettingsWish stale = wish({{"gate.max_fps", "4"}});
+  SettingsWish stale = wish({{"gate.max_fps", 4}});
   stale.still_as_seen = [] { return false; };
   EXPECT_EQ(keeper_->change(stale).error().why, Why::kStale);
   EXPECT_EQ(keeper_->undo(stale).error().why, Why::kStale);

@@ -21,13 +21,16 @@ using Json = nlohmann::json;
 class NotingDesk final : public SettingsDesk {
  public:
   std::vector<Setting> list() const override {
-    Setting score{.key = "decide.min_score", .value = "0.6", .source = "default", .reload = "live", .settable = true};
+    Setting score{.key = "decide.min_score", .value = 0.6, .source = "default", .reload = "live", .settable = true};
     score.kind = "number";
-    score.default_value = "0.6";
+    score.default_value = 0.6;
     score.range = {0, 1};
-    Setting scores{.key = "decide.scores", .value = R"({"a": 0.5, "b": 0.7})", .source = "settings.toml:3"};
-    scores.default_value = "{}";
-    return {score, scores};
+    Setting scores{.key = "decide.scores", .value = PlainMembers{{"a", 0.5}, {"b", 0.7}}, .source = "settings.toml:3"};
+    scores.default_value = PlainMembers();
+    Setting hook{.key = "webhook.url", .value = "https://me:word@example.org/t0ken", .source = "feeder.toml:3"};
+    hook.waiting = "https://example.org";
+    Setting proxies{.key = "http.allowed_origins", .value = PlainList{"http://a:b@c"}, .source = "feeder.toml:4"};
+    return {score, scores, hook, proxies};
   }
   State state() const override { return {.file = "settings.toml", .kept = {}, .steps_back = 2, .trouble = trouble}; }
   std::expected<void, SettingsRefusal> change(const SettingsWish& wish) override {
@@ -35,13 +38,14 @@ class NotingDesk final : public SettingsDesk {
       return std::unexpected(SettingsRefusal{SettingsRefusal::Why::kStale, {}});
     by = wish.by;
     wished.clear();
-    for (const auto& [key, value] : wish.values) wished.push_back(key + " = " + value.value_or("nothing"));
+    for (const auto& [key, value] : wish.values)
+      wished.push_back(key + " = " + (value ? Json(*value).dump() : "nothing"));
     if (refusal) return std::unexpected(*refusal);
     return {};
   }
   std::expected<void, SettingsRefusal> undo(const SettingsWish& wish) override { return change(wish); }
   std::vector<SettingsChange> history() const override {
-    return {{.at = "2026-11-24T08:00:00.000Z", .by = "owner", .parts = {{"gate.max_fps", std::nullopt, "4"}}}};
+    return {{.at = "2026-11-24T08:00:00.000Z", .by = "owner", .parts = {{"gate.max_fps", std::nullopt, 4}}}};
   }
 
   std::vector<std::string> wished;
@@ -74,19 +78,19 @@ TEST_F(SettingsHandlers, SectionsAndWholeNamesMeanTheSameAndNullTakesBack) {
   EXPECT_EQ(desk_.by, "this machine");
 }
 
-TEST_F(SettingsHandlers, ValuesBecomeTomlThatNothingGetsOutOf) {
+TEST_F(SettingsHandlers, ValuesArriveAsTheyWereSent) {
   EXPECT_EQ(
       patch(
           R"({"a": {"text": "x\"\ny = 1\u007f ü", "list": [[0.1, 2], ["q"]], "big": 18446744073709551615, "none": [null]}})")
           .status,
       200);
-  EXPECT_THAT(desk_.wished, ElementsAre("a.big = 1.844674e+19", "a.list = [[0.1, 2], [\"q\"]]", "a.none = [{}]",
-                                        "a.text = \"x\\\"\\ny = 1\\u007F ü\""));
+  EXPECT_THAT(desk_.wished, ElementsAre("a.big = 1.8446744073709552e+19", "a.list = [[0.1,2],[\"q\"]]", "a.none = [{}]",
+                                        "a.text = \"x\\\"\\ny = 1\x7F ü\""));
 }
 
 TEST_F(SettingsHandlers, MembersOfAValueAreMergedWithThoseThatAreSet) {
   EXPECT_EQ(patch(R"({"decide": {"scores": {"a": null, "c \"d": 0.9}}})").status, 200);
-  EXPECT_THAT(desk_.wished, ElementsAre(R"(decide.scores = {"b" = 0.7, "c \"d" = 0.9})"));
+  EXPECT_THAT(desk_.wished, ElementsAre(R"(decide.scores = {"b":0.7,"c \"d":0.9})"));
 }
 
 TEST_F(SettingsHandlers, AChangeNamesWhatItHasSeen) {
@@ -150,6 +154,9 @@ TEST_F(SettingsHandlers, TheAnswerSaysWhatEachKeyTakesAndWhereItIsKept) {
   EXPECT_EQ(score["default"], 0.6);
   EXPECT_FALSE(score.contains("unit"));
   EXPECT_EQ(json["keys"]["decide.scores"]["value"]["b"], 0.7);
+  EXPECT_EQ(json["keys"]["webhook.url"]["value"], "https://***@example.org/***");
+  EXPECT_EQ(json["keys"]["webhook.url"]["waiting"], "https://example.org");
+  EXPECT_EQ(json["keys"]["http.allowed_origins"]["value"], Json::array({"http://***@c"}));
   EXPECT_EQ(json["settings"], (Json{{"file", "settings.toml"}, {"steps_back", 2}}));
   EXPECT_EQ(json["trouble"], "it was set aside");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/base/logins.h"
+#include "engine/base/log.h"
 
 #include <gtest/gtest.h>
 
