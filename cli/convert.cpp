@@ -81,7 +81,7 @@ Result<void> check_label_count(const Document& document, const engine::Labels& l
     report.notes.push_back("the number of labels could not be checked: " + describe(graph.error()));
     return {};
   }
-  const auto count = engine::class_count(*graph, engine::kLevelRules, {.name = {}, .labels = labels.size()});
+  const auto count = engine::class_count(*graph, engine::kRowRules, {.name = {}, .labels = labels.size()});
   return count ? labels.check_count(*count) : Result<void>{};
 }
 

@@ -116,7 +116,7 @@ Result<Facts> collect(const Options& options) {
       engine::Session::create(facts.file.graph, {.threads = thread_count(options.model), .half = facts.precision.half});
   facts.output =
       output_of(options.model.of_pictures(),
-                session ? session->output_forms() : engine::output_forms(facts.file.graph, engine::kLevelRules),
+                session ? session->output_forms() : engine::output_forms(facts.file.graph, engine::kRowRules),
                 facts.recipe.recipe, facts.labels);
   if (session) {
     facts.plan = session->plan();

@@ -41,4 +41,12 @@ bool keeps_levels(const Node& node) {
 
 bool joins_levels(const Node& node) { return !node.inputs.empty() && keeps(node, Levels::kOfAll); }
 
+Numbers numbers_of(const Node& node) {
+  const QLinearForm* form = qlinear_form(node);
+  const Op* computed = form == nullptr ? nullptr : find_op("", form->becomes);
+  return computed == nullptr ? traits_of(node).numbers : computed->traits.numbers;
+}
+
+bool is_never_negative(const Node& node) { return traits_of(node).never_negative == NeverNegative::kAlways; }
+
 }  // namespace kinglet::engine

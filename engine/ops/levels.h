@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: what the rows of operators say of numbers of 8 bits: which operators compute with them, which only move them,
-// and so what a value's levels stand for (engine/graph/quantization.h).
+// and so what a value's levels stand for (engine/graph/quantization.h); and what rooms below the rows ask of any
+// numbers.
 #pragma once
 
-#include "engine/graph/quantization.h"
+#include "engine/graph/row_rules.h"
 #include "engine/ops/op.h"
 
 namespace kinglet::engine {
@@ -24,7 +25,13 @@ namespace kinglet::engine {
 [[nodiscard]] bool keeps_levels(const Node& node);
 [[nodiscard]] bool joins_levels(const Node& node);
 
+// Of the node's row; of an 8-bit operator, of the row of what it computes.
+[[nodiscard]] Numbers numbers_of(const Node& node);
+// Of the node's row: NeverNegative::kAlways.
+[[nodiscard]] bool is_never_negative(const Node& node);
+
 inline constexpr LevelRules kLevelRules{.keep = keeps_levels, .form_of = qlinear_form};
+inline constexpr RowRules kRowRules{kLevelRules, numbers_of, is_never_negative};
 [[nodiscard]] inline std::optional<LinearQuantization> quantization_of(const Graph& graph, ValueId id) {
   return quantization_of(graph, id, kLevelRules);
 }

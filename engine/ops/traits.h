@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "engine/graph/graph.h"
+#include "engine/graph/row_rules.h"
 
 namespace kinglet::engine {
 
@@ -54,6 +55,7 @@ struct Traits {
   NeverNegative never_negative = NeverNegative::kUnknown;
   DimRule dims = DimRule::kUnknown;
   Levels levels = Levels::kOther;
+  Numbers numbers = Numbers::kOther;
   // Output 0 is the sum of inputs 0 and 1.
   bool adds = false;
   // f(c * x) = c * f(x) for every c > 0, one c a channel (axis 1).

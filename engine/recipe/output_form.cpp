@@ -5,7 +5,6 @@
 #include "engine/recipe/output_form.h"
 
 #include <algorithm>
-#include <array>
 #include <unordered_map>
 #include <utility>
 
@@ -15,14 +14,6 @@ namespace kinglet::engine {
 namespace {
 
 constexpr int kMostSteps = 512;  // of one walk; graphs of this depth behind a soft-max are none
-
-constexpr std::array<std::string_view, 19> kMoves{
-    "Identity",  "Cast",   "CastLike",  "Dropout",        "Reshape",         "Flatten",  "Squeeze",
-    "Unsqueeze", "Expand", "Slice",     "Gather",         "GatherElements",  "GatherND", "Split",
-    "Tile",      "Pad",    "Transpose", "QuantizeLinear", "DequantizeLinear"};
-constexpr std::array<std::string_view, 5> kMeans{"GlobalAveragePool", "AveragePool", "ReduceMean",
-                                                 "QLinearGlobalAveragePool", "QLinearAveragePool"};
-constexpr std::array<std::string_view, 4> kPicks{"MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin"};
 
 // What is known of a value.
 struct Seen {
@@ -48,28 +39,22 @@ std::optional<double> one_number(const Graph& graph, ValueId id) {
 
 class Walk {
  public:
-  Walk(const Graph& graph, const LevelRules& rules) : graph_(graph), rules_(rules) {}
+  Walk(const Graph& graph, const RowRules& rules) : graph_(graph), rules_(rules) {}
 
   Seen at(ValueId id) {
     const Node* node = maker(id);
     if (node == nullptr || --steps_ < 0) return {};
-    const std::string_view op = op_of(*node);
-    if (std::ranges::contains(kMoves, op)) return named(at(data(*node)), node->op_type);
-    if (op == "TopK") return id == node->outputs[0] ? best_of(*node, graph_.value(id).producer) : Seen{.op = "TopK"};
-    if (op == "Softmax" || op == "Hardmax") return soft_max(*node);
-    if (op == "Sigmoid" || op == "HardSigmoid") return {.op = std::string(op), .most = 1, .sum = {}};
-    if (std::ranges::contains(kMeans, op)) return bounded_or_own(at(data(*node)), *node);
-    if (std::ranges::contains(kPicks, op)) return without_sum(bounded_or_own(at(data(*node)), *node));
-    if (op == "Relu") return bounded_or_own(at(data(*node)), *node);
-    if (op == "Clip") return clipped(*node);
-    if (op == "Mul") return product(*node);
-    if (op == "Div") return quotient(*node);
-    if (op == "Add" || op == "Sum" || op == "Mean") return added(*node);
-    if (op == "Sub") return rest_of(*node);
-    if (op == "Concat") return joined(*node);
-    if (op == "Reciprocal" && is_one_and_exp(node->inputs[0])) return {.op = "Reciprocal", .most = 1, .sum = {}};
-    if (op == "Exp") return power(*node);
-    return {.op = node->op_type};
+    switch (rules_.numbers_of(*node)) {
+      case Numbers::kMoved:
+        return named(at(data(*node)), node->op_type);
+      case Numbers::kMeans:
+        return bounded_or_own(at(data(*node)), *node);
+      case Numbers::kPicked:
+        return without_sum(bounded_or_own(at(data(*node)), *node));
+      case Numbers::kOther:
+        return computed(*node, id);
+    }
+    return {};
   }
 
   // The TopK, ArgMax or ArgMin whose indices the value holds.
@@ -80,7 +65,7 @@ class Walk {
       const bool picks = node->op_type == "ArgMax" || node->op_type == "ArgMin" ||
                          (node->op_type == "TopK" && node->outputs.size() > 1 && node->outputs[1] == id);
       if (picks) return graph_.value(id).producer;
-      if (!std::ranges::contains(kMoves, node->op_type)) return kNoNode;
+      if (rules_.numbers_of(*node) != Numbers::kMoved) return kNoNode;
       id = data(*node);
     }
     return kNoNode;
@@ -90,7 +75,7 @@ class Walk {
   ValueId moved_from(ValueId id) const {
     for (int step = 0; step < kMostSteps; ++step) {
       const Node* node = maker(id);
-      if (node == nullptr || !std::ranges::contains(kMoves, node->op_type)) break;
+      if (node == nullptr || rules_.numbers_of(*node) != Numbers::kMoved) break;
       id = data(*node);
     }
     return id;
@@ -132,6 +117,23 @@ class Walk {
     const Dim length = is_plain ? size_of_axis(graph_, data(node), node.attributes.get_int("axis", -1)) : kUnknownDim;
     return {
         .op = node.op_type, .most = 1, .sum = 1, .of_sum = std::max<Dim>(length, 0), .topk = topk_behind(data(node))};
+  }
+
+  Seen computed(const Node& node, ValueId id) {
+    const std::string_view op = op_of(node);
+    if (op == "TopK") return id == node.outputs[0] ? best_of(node, graph_.value(id).producer) : Seen{.op = "TopK"};
+    if (op == "Softmax" || op == "Hardmax") return soft_max(node);
+    if (op == "Sigmoid" || op == "HardSigmoid") return {.op = std::string(op), .most = 1, .sum = {}};
+    if (op == "Relu") return bounded_or_own(at(data(node)), node);
+    if (op == "Clip") return clipped(node);
+    if (op == "Mul") return product(node);
+    if (op == "Div") return quotient(node);
+    if (op == "Add" || op == "Sum" || op == "Mean") return added(node);
+    if (op == "Sub") return rest_of(node);
+    if (op == "Concat") return joined(node);
+    if (op == "Reciprocal" && is_one_and_exp(node.inputs[0])) return {.op = "Reciprocal", .most = 1, .sum = {}};
+    if (op == "Exp") return power(node);
+    return {.op = node.op_type};
   }
 
   // Numbers of a TopK may go through a soft-max of their own.
@@ -184,9 +186,7 @@ class Walk {
 
   bool is_positive(ValueId id) {
     const Node* node = maker(moved_from(id));
-    const bool by_name = node != nullptr && (node->op_type == "Exp" || node->op_type == "Relu" ||
-                                             node->op_type == "Abs" || node->op_type == "Softplus");
-    return by_name || at(id).most.has_value();
+    return (node != nullptr && rules_.is_never_negative(*node)) || at(id).most.has_value();
   }
 
   // 1 + exp(x), below one it stands in a sigmoid.
@@ -249,7 +249,7 @@ class Walk {
   }
 
   const Graph& graph_;
-  const LevelRules& rules_;
+  const RowRules& rules_;
   int steps_ = kMostSteps;
 };
 
@@ -295,7 +295,7 @@ void set_row(const Graph& graph, const Node& picks, OutputForm& form) {
   form.smallest = picks.op_type == "ArgMin" || (is_topk && picks.attributes.get_int("largest", 1) == 0);
 }
 
-OutputForm form_of(const Graph& graph, const LevelRules& rules, ValueId id, Dim batch) {
+OutputForm form_of(const Graph& graph, const RowRules& rules, ValueId id, Dim batch) {
   const Value& value = graph.value(id);
   OutputForm form{.name = value.name, .type = value.type, .shape = value.shape, .batch = batch};
   Walk walk(graph, rules);
@@ -334,7 +334,7 @@ std::optional<std::size_t> OutputForm::length() const {
   return static_cast<std::size_t>(*count);
 }
 
-std::vector<OutputForm> output_forms(const Graph& graph, const LevelRules& rules) {
+std::vector<OutputForm> output_forms(const Graph& graph, const RowRules& rules) {
   std::vector<OutputForm> forms;
   const Dim batch = batch_of(graph);
   for (const ValueId id : graph.outputs()) forms.push_back(form_of(graph, rules, id, batch));

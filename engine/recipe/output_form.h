@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/graph/quantization.h"
+#include "engine/graph/row_rules.h"
 #include "engine/recipe/scores.h"
 
 namespace kinglet::engine {
@@ -43,6 +43,6 @@ struct OutputForm {
 
 // One an output, in order; `rules` are those of the operators' rows (engine/ops/levels.h). Shapes as far as the graph
 // knows them.
-[[nodiscard]] std::vector<OutputForm> output_forms(const Graph& graph, const LevelRules& rules);
+[[nodiscard]] std::vector<OutputForm> output_forms(const Graph& graph, const RowRules& rules);
 
 }  // namespace kinglet::engine

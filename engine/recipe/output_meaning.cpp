@@ -254,7 +254,7 @@ Result<OutputMeaning> decide_output(std::span<const OutputForm> forms, const Out
   return stated(forms, std::move(found.front()), wish.stated);
 }
 
-std::optional<std::size_t> class_count(const Graph& graph, const LevelRules& rules, const OutputWish& wish) {
+std::optional<std::size_t> class_count(const Graph& graph, const RowRules& rules, const OutputWish& wish) {
   const std::vector<OutputForm> forms = output_forms(graph, rules);
   const Result<OutputMeaning> found = decide_output(forms, wish);
   if (!found) return std::nullopt;

@@ -40,7 +40,7 @@ struct OutputWish {
 [[nodiscard]] Result<OutputMeaning> decide_output(std::span<const OutputForm> forms, const OutputWish& wish);
 
 // How many labels a classifier of pictures wants. Nothing while that is not known, or it is no classifier.
-[[nodiscard]] std::optional<std::size_t> class_count(const Graph& graph, const LevelRules& rules,
+[[nodiscard]] std::optional<std::size_t> class_count(const Graph& graph, const RowRules& rules,
                                                      const OutputWish& wish = {});
 
 }  // namespace kinglet::engine

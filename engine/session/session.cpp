@@ -51,7 +51,7 @@ Result<void> bind_inputs(Graph& graph, std::int64_t batch) {
 Result<std::vector<OutputForm>> prepare(Graph& graph, const SessionOptions& options) {
   KINGLET_TRY(bind_inputs(graph, options.batch));
   KINGLET_TRY(infer_shapes(graph));
-  std::vector<OutputForm> forms = engine::output_forms(graph, kLevelRules);
+  std::vector<OutputForm> forms = engine::output_forms(graph, kRowRules);
   PassOptions passes;
   passes.fold_memory = *options.memory_limit / 2;  // XNNPACK packs a second copy
   passes.for_session = true;

@@ -120,7 +120,7 @@ Result<ImportedTflite> import_tflite(std::string_view bytes) {
   graph.metadata.opset = kOpset;
   KINGLET_TRY(infer_shapes(graph));
   KINGLET_TRY(verify(graph));
-  tflite::Metadata metadata = tflite::read_metadata(*model, bytes, class_count(graph, kLevelRules));
+  tflite::Metadata metadata = tflite::read_metadata(*model, bytes, class_count(graph, kRowRules));
   add_properties(metadata, graph);
   return ImportedTflite{.graph = std::move(graph), .notes = std::move(metadata.notes)};
 }

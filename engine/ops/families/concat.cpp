@@ -172,6 +172,6 @@ const OpParts kSplit{.normalize = normalize_split,
                      .infer = infer_split,
                      .evaluate = evaluate_split,
                      .lower = lower_split,
-                     .traits = {.levels = Levels::kOfFirst}};
+                     .traits = {.levels = Levels::kOfFirst, .numbers = Numbers::kMoved}};
 
 }  // namespace kinglet::engine::ops

@@ -173,8 +173,8 @@ Result<void> evaluate_constant_of_shape(const Node& node, Inputs /*inputs*/, std
 const OpParts kCast{.normalize = normalize_cast,
                     .infer = infer_cast,
                     .evaluate = evaluate_cast,
-                    .traits = {.elementwise = Elementwise::kUnary}};
-const OpParts kCastLike{.infer = infer_cast_like, .evaluate = evaluate_cast};
+                    .traits = {.elementwise = Elementwise::kUnary, .numbers = Numbers::kMoved}};
+const OpParts kCastLike{.infer = infer_cast_like, .evaluate = evaluate_cast, .traits = {.numbers = Numbers::kMoved}};
 const OpParts kConstantOfShape{.infer = infer_constant_of_shape, .evaluate = evaluate_constant_of_shape};
 
 }  // namespace kinglet::engine::ops

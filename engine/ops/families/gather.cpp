@@ -401,9 +401,12 @@ Result<void> evaluate_one_hot(const Node& node, Inputs inputs, std::span<Tensor>
 
 }  // namespace
 
-const OpParts kGather{.infer = infer_gather, .evaluate = evaluate_gather, .lower = lower_gather};
-const OpParts kGatherElements{.infer = infer_gather_elements, .evaluate = evaluate_gather_elements};
-const OpParts kGatherND{.infer = infer_gather_nd, .evaluate = evaluate_gather_nd};
+const OpParts kGather{
+    .infer = infer_gather, .evaluate = evaluate_gather, .lower = lower_gather, .traits = {.numbers = Numbers::kMoved}};
+const OpParts kGatherElements{
+    .infer = infer_gather_elements, .evaluate = evaluate_gather_elements, .traits = {.numbers = Numbers::kMoved}};
+const OpParts kGatherND{
+    .infer = infer_gather_nd, .evaluate = evaluate_gather_nd, .traits = {.numbers = Numbers::kMoved}};
 const OpParts kScatterElements{.infer = infer_scatter_elements, .evaluate = evaluate_scatter_elements};
 const OpParts kScatterND{.infer = infer_scatter_nd, .evaluate = evaluate_scatter_nd};
 const OpParts kWhere{

@@ -166,6 +166,10 @@ Result<bool> lower_pad(SubgraphBuilder& builder, const Graph& graph, NodeId id) 
 
 }  // namespace
 
-const OpParts kPad{.normalize = normalize_pad, .infer = infer_pad, .evaluate = evaluate_pad, .lower = lower_pad};
+const OpParts kPad{.normalize = normalize_pad,
+                   .infer = infer_pad,
+                   .evaluate = evaluate_pad,
+                   .lower = lower_pad,
+                   .traits = {.numbers = Numbers::kMoved}};
 
 }  // namespace kinglet::engine::ops

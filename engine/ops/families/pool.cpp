@@ -368,13 +368,15 @@ void average_pool(const Attributes& attributes, const Tensor& x, Tensor& y) {
       });
 }
 
-const OpParts kAveragePool{
-    .infer = infer_pool,
-    .evaluate = evaluate_average_pool,
-    .steps = pool_steps,
-    .lower = lower_average_pool,
-    .traits = {
-        .never_negative = NeverNegative::kLikeFirst, .dims = DimRule::kBatch, .homogeneous = true, .takes_clip = true}};
+const OpParts kAveragePool{.infer = infer_pool,
+                           .evaluate = evaluate_average_pool,
+                           .steps = pool_steps,
+                           .lower = lower_average_pool,
+                           .traits = {.never_negative = NeverNegative::kLikeFirst,
+                                      .dims = DimRule::kBatch,
+                                      .numbers = Numbers::kMeans,
+                                      .homogeneous = true,
+                                      .takes_clip = true}};
 const OpParts kMaxPool{.infer = infer_max_pool,
                        .evaluate = evaluate_max_pool,
                        .steps = pool_steps,
@@ -382,22 +384,27 @@ const OpParts kMaxPool{.infer = infer_max_pool,
                        .traits = {.never_negative = NeverNegative::kLikeFirst,
                                   .dims = DimRule::kBatch,
                                   .levels = Levels::kOfFirst,
+                                  .numbers = Numbers::kPicked,
                                   .homogeneous = true,
                                   .pads_with_least = true,
                                   .takes_clip = true}};
 const OpParts kLpPool{
     .infer = infer_lp_pool, .evaluate = evaluate_lp_pool, .steps = pool_steps, .traits = {.dims = DimRule::kBatch}};
-const OpParts kGlobalAveragePool{
-    .infer = infer_global_pool,
-    .evaluate = evaluate_global_average_pool,
-    .lower = lower_global_average_pool,
-    .traits = {
-        .never_negative = NeverNegative::kLikeFirst, .dims = DimRule::kBatch, .homogeneous = true, .takes_clip = true}};
-const OpParts kGlobalMaxPool{
-    .infer = infer_global_pool,
-    .evaluate = evaluate_global_max_pool,
-    .lower = lower_global_max_pool,
-    .traits = {.never_negative = NeverNegative::kLikeFirst, .dims = DimRule::kBatch, .homogeneous = true}};
+const OpParts kGlobalAveragePool{.infer = infer_global_pool,
+                                 .evaluate = evaluate_global_average_pool,
+                                 .lower = lower_global_average_pool,
+                                 .traits = {.never_negative = NeverNegative::kLikeFirst,
+                                            .dims = DimRule::kBatch,
+                                            .numbers = Numbers::kMeans,
+                                            .homogeneous = true,
+                                            .takes_clip = true}};
+const OpParts kGlobalMaxPool{.infer = infer_global_pool,
+                             .evaluate = evaluate_global_max_pool,
+                             .lower = lower_global_max_pool,
+                             .traits = {.never_negative = NeverNegative::kLikeFirst,
+                                        .dims = DimRule::kBatch,
+                                        .numbers = Numbers::kPicked,
+                                        .homogeneous = true}};
 const OpParts kGlobalLpPool{.infer = infer_global_pool, .evaluate = evaluate_global_lp_pool};
 
 }  // namespace kinglet::engine::ops

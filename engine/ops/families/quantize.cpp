@@ -193,11 +193,11 @@ const OpParts kQuantizeLinear{.normalize = normalize_quantize,
                               .infer = infer_quantize,
                               .evaluate = evaluate_quantize,
                               .lower = lower_quantize,
-                              .traits = {.dims = DimRule::kLikeFirst}};
+                              .traits = {.dims = DimRule::kLikeFirst, .numbers = Numbers::kMoved}};
 const OpParts kDynamicQuantizeLinear{.infer = infer_dynamic_quantize, .evaluate = evaluate_dynamic_quantize};
 const OpParts kDequantizeLinear{.infer = infer_dequantize,
                                 .evaluate = evaluate_dequantize,
                                 .lower = lower_dequantize,
-                                .traits = {.dims = DimRule::kLikeFirst}};
+                                .traits = {.dims = DimRule::kLikeFirst, .numbers = Numbers::kMoved}};
 
 }  // namespace kinglet::engine::ops

@@ -308,12 +308,13 @@ Result<void> evaluate_cumsum(const Node& node, Inputs inputs, std::span<Tensor> 
   return {};
 }
 
-constexpr OpParts reduction(Normalize normalize, Infer infer, Evaluate evaluate, Lower lower = nullptr) {
+constexpr OpParts reduction(Normalize normalize, Infer infer, Evaluate evaluate, Lower lower = nullptr,
+                            Numbers numbers = Numbers::kOther) {
   return {.normalize = normalize,
           .infer = infer,
           .evaluate = evaluate,
           .lower = lower,
-          .traits = {.dims = DimRule::kReduced}};
+          .traits = {.dims = DimRule::kReduced, .numbers = numbers}};
 }
 
 }  // namespace
@@ -323,10 +324,12 @@ const OpParts kReduceL2 =
     reduction(normalize_reduce<18>, infer_reduce<kNumbers>, evaluate_l2, lower_reduce<xnn_reduce_sum, Around::kNorm>);
 const OpParts kReduceLogSum = reduction(normalize_reduce<18>, infer_reduce<kNumbers>, evaluate_log_sum);
 const OpParts kReduceLogSumExp = reduction(normalize_reduce<18>, infer_reduce<kNumbers>, evaluate_log_sum_exp);
-const OpParts kReduceMax = reduction(normalize_reduce<18>, infer_reduce<kAnyType>, evaluate_extreme<true>);
-const OpParts kReduceMean =
-    reduction(normalize_reduce<18>, infer_reduce<kNumbers>, evaluate_mean, lower_reduce<xnn_reduce_mean>);
-const OpParts kReduceMin = reduction(normalize_reduce<18>, infer_reduce<kAnyType>, evaluate_extreme<false>);
+const OpParts kReduceMax =
+    reduction(normalize_reduce<18>, infer_reduce<kAnyType>, evaluate_extreme<true>, nullptr, Numbers::kPicked);
+const OpParts kReduceMean = reduction(normalize_reduce<18>, infer_reduce<kNumbers>, evaluate_mean,
+                                      lower_reduce<xnn_reduce_mean>, Numbers::kMeans);
+const OpParts kReduceMin =
+    reduction(normalize_reduce<18>, infer_reduce<kAnyType>, evaluate_extreme<false>, nullptr, Numbers::kPicked);
 const OpParts kReduceProd = reduction(normalize_reduce<18>, infer_reduce<kNumbers>, evaluate_prod);
 const OpParts kReduceSum =
     reduction(normalize_reduce<13>, infer_reduce<kNumbers>, evaluate_sum, lower_reduce<xnn_reduce_sum>);

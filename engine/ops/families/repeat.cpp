@@ -123,7 +123,11 @@ Result<void> evaluate_tile(const Node& /*node*/, Inputs inputs, std::span<Tensor
 
 }  // namespace
 
-const OpParts kExpand{.infer = infer_expand, .evaluate = evaluate_expand, .lower = lower_expand};
-const OpParts kTile{.normalize = normalize_tile, .infer = infer_tile, .evaluate = evaluate_tile};
+const OpParts kExpand{
+    .infer = infer_expand, .evaluate = evaluate_expand, .lower = lower_expand, .traits = {.numbers = Numbers::kMoved}};
+const OpParts kTile{.normalize = normalize_tile,
+                    .infer = infer_tile,
+                    .evaluate = evaluate_tile,
+                    .traits = {.numbers = Numbers::kMoved}};
 
 }  // namespace kinglet::engine::ops

@@ -222,7 +222,10 @@ constexpr OpParts other_shape(Normalize normalize, Infer infer) {
           .infer = infer,
           .evaluate = evaluate_same_numbers,
           .lower = lower_reshape,
-          .traits = {.never_negative = NeverNegative::kLikeFirst, .levels = Levels::kOfFirst, .reshapes = true}};
+          .traits = {.never_negative = NeverNegative::kLikeFirst,
+                     .levels = Levels::kOfFirst,
+                     .numbers = Numbers::kMoved,
+                     .reshapes = true}};
 }
 
 }  // namespace
@@ -239,13 +242,14 @@ bool shape_numbers(const Node& node, std::span<const Dim> shape, Tensor& numbers
   return true;
 }
 
-const OpParts kIdentity = each_number(infer_same<kAnyType>, evaluate_same_numbers, lower_copy,
-                                      {.never_negative = NeverNegative::kLikeFirst, .levels = Levels::kOfFirst});
+const OpParts kIdentity =
+    each_number(infer_same<kAnyType>, evaluate_same_numbers, lower_copy,
+                {.never_negative = NeverNegative::kLikeFirst, .levels = Levels::kOfFirst, .numbers = Numbers::kMoved});
 const OpParts kDropout{.normalize = normalize_dropout,
                        .infer = infer_dropout,
                        .evaluate = evaluate_dropout,
                        .lower = lower_copy,
-                       .traits = {.dims = DimRule::kLikeFirst}};
+                       .traits = {.dims = DimRule::kLikeFirst, .numbers = Numbers::kMoved}};
 const OpParts kReshape = other_shape(normalize_reshape, infer_reshape);
 const OpParts kFlatten = other_shape(nullptr, infer_flatten);
 const OpParts kSqueeze = other_shape(normalize_axes, infer_squeeze);

@@ -225,6 +225,6 @@ const OpParts kSlice{.normalize = normalize_slice,
                      .infer = infer_slice,
                      .evaluate = evaluate_slice,
                      .lower = lower_slice,
-                     .traits = {.levels = Levels::kOfFirst}};
+                     .traits = {.levels = Levels::kOfFirst, .numbers = Numbers::kMoved}};
 
 }  // namespace kinglet::engine::ops

@@ -131,11 +131,14 @@ Result<void> evaluate_space_to_depth(const Node& node, Inputs inputs, std::span<
 
 }  // namespace
 
-const OpParts kTranspose{.infer = infer_transpose,
-                         .evaluate = evaluate_transpose,
-                         .lower = lower_transpose,
-                         .traits = {.never_negative = NeverNegative::kLikeFirst, .levels = Levels::kOfFirst}};
-const OpParts kDepthToSpace{.infer = infer_depth, .evaluate = evaluate_depth_to_space};
-const OpParts kSpaceToDepth{.infer = infer_depth, .evaluate = evaluate_space_to_depth};
+const OpParts kTranspose{
+    .infer = infer_transpose,
+    .evaluate = evaluate_transpose,
+    .lower = lower_transpose,
+    .traits = {.never_negative = NeverNegative::kLikeFirst, .levels = Levels::kOfFirst, .numbers = Numbers::kMoved}};
+const OpParts kDepthToSpace{
+    .infer = infer_depth, .evaluate = evaluate_depth_to_space, .traits = {.numbers = Numbers::kMoved}};
+const OpParts kSpaceToDepth{
+    .infer = infer_depth, .evaluate = evaluate_space_to_depth, .traits = {.numbers = Numbers::kMoved}};
 
 }  // namespace kinglet::engine::ops

@@ -138,6 +138,18 @@ bool holds_levels(const Run& run) {
   return std::ranges::includes(read, numbers_in(run.outputs[0]));
 }
 
+// Between 0 and 1 where the inputs are; one of them may be what pads.
+bool holds_numbers(const Run& run) {
+  const bool floats = run.outputs[0].type() == DataType::kF32 && run.inputs[0].type() == DataType::kF32;
+  if (!floats || traits_of(run.node()).numbers == Numbers::kOther || !windows_hold_data(run.node())) return true;
+  std::vector<Tensor> inputs = run.inputs;
+  for (Tensor& input : inputs)
+    input = mapped(input, [](float x) { return std::isnan(x) ? x : std::abs(std::tanh(x)); });
+  constexpr float kRounding = 1e-6F;
+  const Tensor y = run.of(inputs);
+  return std::ranges::none_of(y.data<float>(), [](float number) { return number < 0 || number > 1 + kRounding; });
+}
+
 using Check = bool (*)(const Run& run);
 
 // What does not hold, and for every operator that was met how often it was.
@@ -208,6 +220,10 @@ TEST(Traits, HomogeneousOperatorsLetAFactorPass) { expect_held(holds_homogeneous
 TEST(Traits, DimensionsComeFromWhereTheRowSays) { expect_held(holds_dims, {"Conv", "Softmax", "ReduceMean"}); }
 
 TEST(Traits, WhatKeepsLevelsMakesNoNumberOfItsOwn) { expect_held(holds_levels, {"MaxPool", "Split", "Slice"}); }
+
+TEST(Traits, WhatMovesNumbersOrTakesMeansStaysWithinThem) {
+  expect_held(holds_numbers, {"Pad", "Gather", "ReduceMean", "MaxPool"});
+}
 
 }  // namespace
 }  // namespace kinglet::engine::random_cases

@@ -22,7 +22,7 @@ std::string head(std::string_view tail) {
 
 Result<OutputMeaning> decide(const std::string& text, const OutputWish& wish = {}) {
   const Graph graph = graph_of(text);
-  return decide_output(output_forms(graph, kLevelRules), wish);
+  return decide_output(output_forms(graph, kRowRules), wish);
 }
 
 struct Tail {
@@ -46,6 +46,11 @@ constexpr Tail kTails[] = {
     {"LogSoftMax", "%y = LogSoftmax(%logits)\noutput %y\n", "logits of y by last operator LogSoftmax"},
     {"ExpOfLogSoftMax", "%1 = LogSoftmax(%logits)\n%y = Exp(%1)\noutput %y\n",
      "probabilities of y by last operator Exp"},
+    {"SharesOfWhatIsNeverNegative",
+     "%1 = Softplus(%logits)\n%2 = Sqrt(%1)\n%3 = ReduceSum(%2, a:i64[1]{-1})\n%y = Div(%2, %3)\noutput %y\n",
+     "probabilities of y by last operator Div"},
+    {"SharesOfAnyNumbers", "%1 = ReduceSum(%logits, a:i64[1]{-1})\n%y = Div(%logits, %1)\noutput %y\n",
+     "logits of y by last operator Div"},
     {"SoftMaxWrittenOut", "%1 = Exp(%logits)\n%2 = ReduceSum(%1, a:i64[1]{-1})\n%y = Div(%1, %2)\noutput %y\n",
      "probabilities of y by last operator Div"},
     {"SoftMaxMovedAbout",
@@ -201,7 +206,7 @@ TEST(DecideOutput, AFreeBatchIsOnePicture) {
   const std::string text =
       "%x = input f32[N,3,4,4]\n%1 = GlobalAveragePool(%x)\n%2 = Flatten(%1)\n%y = Softmax(%2)\noutput %y\n";
   EXPECT_EQ(decide(text)->classes, 3U);
-  EXPECT_EQ(class_count(graph_of(text), kLevelRules), 3U);
+  EXPECT_EQ(class_count(graph_of(text), kRowRules), 3U);
 }
 
 TEST(DecideOutput, EightBitsThatNobodyExplainsAreSharesOfOne) {
