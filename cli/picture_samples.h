@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/picture_pipeline.h"
-#include "engine/quantize/samples.h"
+#include "engine/quantize/calibration/samples.h"
 
 namespace kinglet::cli {
 

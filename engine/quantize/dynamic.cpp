@@ -9,8 +9,8 @@
 #include "engine/ops/normalize.h"
 #include "engine/ops/op.h"
 #include "engine/passes/rewrite.h"
-#include "engine/quantize/layers.h"
-#include "engine/quantize/weights.h"
+#include "engine/quantize/weights/layers.h"
+#include "engine/quantize/weights/weights.h"
 #include "engine/session/optimize.h"
 
 namespace kinglet::engine {

@@ -7,7 +7,7 @@
 #include "engine/base/format.h"
 #include "engine/graph/float16.h"
 #include "engine/ops/op.h"
-#include "engine/quantize/layers.h"
+#include "engine/quantize/weights/layers.h"
 #include "engine/session/optimize.h"
 
 namespace kinglet::engine {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "engine/quantize/samples.h"
+#include "engine/quantize/calibration/samples.h"
 #include "engine/recipe/output_meaning.h"
 #include "engine/session/session.h"
 

@@ -7,7 +7,7 @@
 
 #include "engine/base/error.h"
 #include "engine/graph/graph.h"
-#include "engine/quantize/samples.h"
+#include "engine/quantize/calibration/samples.h"
 
 namespace kinglet::engine {
 

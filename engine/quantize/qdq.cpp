@@ -7,7 +7,7 @@
 #include "engine/base/text.h"
 #include "engine/ops/op.h"
 #include "engine/passes/rewrite.h"
-#include "engine/quantize/weights.h"
+#include "engine/quantize/weights/weights.h"
 
 namespace kinglet::engine {
 namespace {

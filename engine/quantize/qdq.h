@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "engine/quantize/observe.h"
-#include "engine/quantize/ranges.h"
-#include "engine/quantize/rounding.h"
+#include "engine/quantize/calibration/observe.h"
+#include "engine/quantize/calibration/ranges.h"
 #include "engine/quantize/scheme.h"
+#include "engine/quantize/weights/rounding.h"
 
 namespace kinglet::engine {
 

@@ -6,8 +6,8 @@
 
 #include "engine/base/format.h"
 #include "engine/quantize/equalize.h"
-#include "engine/quantize/layers.h"
 #include "engine/quantize/qdq.h"
+#include "engine/quantize/weights/layers.h"
 #include "engine/session/optimize.h"
 
 namespace kinglet::engine {

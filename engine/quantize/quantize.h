@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/quantize/calibration/ranges.h"
 #include "engine/quantize/judge.h"
-#include "engine/quantize/ranges.h"
 
 namespace kinglet::engine {
 

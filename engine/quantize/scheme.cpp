@@ -6,7 +6,7 @@
 
 #include "engine/ops/levels.h"
 #include "engine/passes/rewrite.h"
-#include "engine/quantize/layers.h"
+#include "engine/quantize/weights/layers.h"
 
 namespace kinglet::engine {
 namespace {

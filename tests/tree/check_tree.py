@@ -25,7 +25,10 @@ ROOMS = {
     "engine/session": "engine/graph engine/recipe engine/backend engine/ops engine/onnx engine/passes engine/plan",
     "engine/picture": "engine/recipe engine/session",
     "engine/edit": "engine/graph engine/onnx engine/onnx/older",
-    "engine/quantize": "engine/graph engine/ops engine/passes engine/recipe engine/session engine/picture",
+    "engine/quantize/calibration": "engine/graph engine/passes engine/session",
+    "engine/quantize/weights": "engine/graph engine/ops engine/passes engine/quantize/calibration",
+    "engine/quantize": "engine/graph engine/ops engine/passes engine/recipe engine/session engine/picture "
+                       "engine/quantize/calibration engine/quantize/weights",
     "engine/tflite": "engine/graph engine/ops engine/recipe",
     "camera/frame": "",
     "camera/source": "camera/frame",
@@ -81,12 +84,12 @@ ROOMS = {
                   "daemon/doctor daemon/settings daemon/backup daemon/answer daemon/mqtt daemon/webhook daemon/notify daemon/http/routes "
                   "daemon/http/live daemon/http/access daemon/http/server camera/frame camera/source camera/process "
                   "camera/sources config engine/session store visits daemon/http/figures",
-    "cli": "engine/graph engine/recipe engine/backend engine/ops engine/onnx engine/onnx/json engine/passes engine/session engine/picture engine/edit engine/quantize "
+    "cli": "engine/graph engine/recipe engine/backend engine/ops engine/onnx engine/onnx/json engine/passes engine/session engine/picture engine/edit engine/quantize engine/quantize/calibration "
            "engine/tflite camera/source camera/discovery camera/decode camera/preprocess camera/demo camera/stream camera/sources config "
            "visits store store/database daemon/machine daemon/tokens daemon/values daemon/catalogue daemon/line daemon/models daemon/doctor daemon/settings daemon/backup",
 }
 # Folders that are one table, a file a row; the others have at most MOST_FILES.
-ONE_TABLE = {"cli", "engine/ops/families", "engine/passes", "engine/edit", "engine/quantize"}
+ONE_TABLE = {"cli", "engine/ops/families", "engine/passes", "engine/edit"}
 MOST_FILES = 25
 README_LINES = 10
 README_PHRASES = ("Comes in:", "Does not:")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/quantize/ranges.h"
+#include "engine/quantize/calibration/ranges.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights that go up or down for their sum: what a person can work out by hand, and that no sum gets worse.
-#include "engine/quantize/rounding.h"
+#include "engine/quantize/weights/rounding.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/quantize/weights.h"
+#include "engine/quantize/weights/weights.h"
 
 #include <gtest/gtest.h>
 

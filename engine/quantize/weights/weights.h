@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "engine/quantize/layers.h"
+#include "engine/quantize/weights/layers.h"
 
 namespace kinglet::engine {
 

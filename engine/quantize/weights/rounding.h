@@ -10,9 +10,9 @@
 
 #include "engine/base/error.h"
 #include "engine/graph/graph.h"
-#include "engine/quantize/layers.h"
-#include "engine/quantize/samples.h"
-#include "engine/quantize/weights.h"
+#include "engine/quantize/calibration/samples.h"
+#include "engine/quantize/weights/layers.h"
+#include "engine/quantize/weights/weights.h"
 
 namespace kinglet::engine {
 

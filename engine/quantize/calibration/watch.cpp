@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/quantize/watch.h"
+#include "engine/quantize/calibration/watch.h"
 
 namespace kinglet::engine {
 

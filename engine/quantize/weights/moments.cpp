@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/quantize/rounding.h"
+#include "engine/quantize/weights/rounding.h"
 
 #include <algorithm>
 #include <set>
 
 #include "engine/ops/families/window.h"
-#include "engine/quantize/watch.h"
+#include "engine/quantize/calibration/watch.h"
 
 namespace kinglet::engine {
 namespace {

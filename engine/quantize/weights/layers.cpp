@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/quantize/layers.h"
+#include "engine/quantize/weights/layers.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/quantize/rounding.h"
+#include "engine/quantize/weights/rounding.h"
 
 #include <cstdlib>
 

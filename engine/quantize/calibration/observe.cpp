@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/quantize/observe.h"
+#include "engine/quantize/calibration/observe.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/passes/rewrite.h"
-#include "engine/quantize/watch.h"
+#include "engine/quantize/calibration/watch.h"
 
 namespace kinglet::engine {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "engine/graph/quantization.h"
-#include "engine/quantize/observe.h"
+#include "engine/quantize/calibration/observe.h"
 
 namespace kinglet::engine {
 
