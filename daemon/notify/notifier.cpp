@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/machine/thread_entry.h"
 #include "engine/base/format.h"
 
 namespace kinglet::daemon::notify {
@@ -27,17 +26,10 @@ struct Overloaded : Each... {
 }  // namespace
 
 Notifier::Notifier(NotifierOptions options, Sources sources, LogSink log)
-    : options_(std::move(options)), sources_(std::move(sources)), log_(std::move(log)) {}
-
-void Notifier::start() {
-  reader_ = sources_.events.subscribe(set_of({EventType::kVisitStart, EventType::kVisitEnd}), std::nullopt);
-  thread_ = std::jthread([this](const std::stop_token& stop) { enter_thread(pulse_, [&] { run(stop); }); });
-}
-
-void Notifier::stop() {
-  begin_stop();
-  if (thread_.joinable()) thread_.join();
-}
+    : ListeningThread("notify", sources.events, set_of({EventType::kVisitStart, EventType::kVisitEnd})),
+      options_(std::move(options)),
+      sources_(std::move(sources)),
+      log_(std::move(log)) {}
 
 void Notifier::adopt(std::vector<Wish> wishes) {
   MutexLock lock(mutex_);
@@ -70,7 +62,7 @@ Result<void> Notifier::try_now(const std::string& name, milliseconds patience) {
 
 void Notifier::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    pulse_.beat(kTurn);
+    beat(kTurn);
     take_up();
     run_trials(stop);
     hear_events(kTurn);
@@ -84,7 +76,6 @@ void Notifier::run(const std::stop_token& stop) {
   for (const auto& outlet : outlets_) untold += outlet->give_up();
   if (untold > 0) log_(LogLevel::kWarning, format_text("notify: at the end {} messages had not been sent", untold));
   show_status();
-  reader_.reset();
   MutexLock lock(mutex_);
   ended_ = true;
   trials_.clear();  // their promises are broken, which wakes who waits
@@ -141,17 +132,8 @@ std::chrono::minutes Notifier::local_time() const {
   return parse_day_time(time).value_or(std::chrono::minutes(0));
 }
 
-void Notifier::hear_events(milliseconds patience) {
-  for (;;) {
-    const auto told = sources_.events.take_one(*reader_, patience);
-    if (!told) return;
-    if (!outlets_.empty()) note(*told);
-    patience = milliseconds(0);
-  }
-}
-
 void Notifier::note(const EventBus::Told& told) {
-  if (!told.visit) return;
+  if (!told.visit || outlets_.empty()) return;
   const visits::BookedVisit& booked = *told.visit;
   const bool start = told.type == EventType::kVisitStart;
   const SteadyTime now = SteadyClock::now();
@@ -197,7 +179,7 @@ void Notifier::send(Outlet& outlet, const std::stop_token& stop) {
 }
 
 Answer Notifier::hand_over(const Target& target, const Message& message, const std::stop_token& stop) {
-  pulse_.beat(kLongestSending);
+  beat(kLongestSending);
   Result<Parcel> made = parcel(target, message);
   if (!made) return {.outcome = Outcome::kTryAgain, .detail = describe(made.error()), .retry_after = {}};
   const auto go_on = [&] {

@@ -9,15 +9,13 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "daemon/notify/outlet.h"
 #include "daemon/notify/services.h"
-#include "daemon/tell/event_bus.h"
+#include "daemon/tell/listening_thread.h"
 #include "engine/base/log.h"
 #include "engine/base/mutex.h"
-#include "engine/base/pulse.h"
 
 namespace kinglet::daemon::notify {
 
@@ -43,16 +41,12 @@ struct Sources {
   std::function<std::string()> newest_picture;  // of any visit; empty: none
 };
 
-// Owns the thread "notify". adopt(), status() and try_now() are thread-safe; start() and stop() belong to the owner.
-class Notifier {
+// Owns the thread "notify". adopt(), status() and try_now() are thread-safe. At a stop what waits is not sent any more;
+// it is counted and told in the log.
+class Notifier final : public ListeningThread {
  public:
   Notifier(NotifierOptions options, Sources sources, LogSink log);
   ~Notifier() { stop(); }
-
-  void start();
-  // What waits is not sent any more; it is counted and told in the log. begin_stop() waits for nothing.
-  void begin_stop() { thread_.request_stop(); }
-  void stop();
 
   // These services from now on. What waits for one that stays as it is stays, too.
   void adopt(std::vector<Wish> wishes);
@@ -61,7 +55,6 @@ class Notifier {
   // One message at once, whatever the rule says. kNotFound: no such service; kUnavailable: it was not taken, and why;
   // kBusy: nobody came to it in time.
   [[nodiscard]] Result<void> try_now(const std::string& name, std::chrono::milliseconds patience);
-  [[nodiscard]] const Pulse& pulse() const { return pulse_; }
 
  private:
   struct Trial {
@@ -69,12 +62,11 @@ class Notifier {
     std::shared_ptr<std::promise<Result<void>>> done;
   };
 
-  void run(const std::stop_token& stop);
+  void run(const std::stop_token& stop) override;
+  void note(const EventBus::Told& told) override;
   void take_up();
   void run_trials(const std::stop_token& stop);
   [[nodiscard]] Result<void> try_one(const std::string& name, const std::stop_token& stop);
-  void hear_events(std::chrono::milliseconds patience);
-  void note(const EventBus::Told& told);
   void look_around(SteadyTime now);
   void tell_of_today(Outlet& outlet, SteadyTime now);
   void send(Outlet& outlet, const std::stop_token& stop);
@@ -82,13 +74,11 @@ class Notifier {
   void show_status();
   [[nodiscard]] std::chrono::minutes local_time() const;
 
-  Pulse pulse_{"notify"};
   const NotifierOptions options_;
   const Sources sources_;
   const LogSink log_;
 
   // The thread's own.
-  std::shared_ptr<EventBus::Reader> reader_;
   std::vector<std::unique_ptr<Outlet>> outlets_;
   SteadyTime next_look_{};
 
@@ -97,7 +87,6 @@ class Notifier {
   std::vector<Trial> trials_ KINGLET_GUARDED_BY(mutex_);
   bool ended_ KINGLET_GUARDED_BY(mutex_) = false;
   std::vector<Status> status_ KINGLET_GUARDED_BY(mutex_);
-  std::jthread thread_;  // last: joined first
 };
 
 }  // namespace kinglet::daemon::notify

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: who tells others what happens (a broker, another program) does so on a thread of its own that hears the bus: it
-// begins, listens and ends alike.
+// Why: who tells others what happens (a broker, another program, phones) does so on a thread of its own that hears the
+// bus: it begins, listens and ends alike.
 #pragma once
 
 #include <chrono>

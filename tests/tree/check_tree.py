@@ -58,7 +58,7 @@ ROOMS = {
     "daemon/models": "daemon/machine daemon/catalogue daemon/line camera/process engine/session visits",
     "daemon/capture": "daemon/machine daemon/line camera/frame camera/source camera/decode camera/preprocess visits store",
     "daemon/doctor": "daemon/machine daemon/capture camera/sources store",
-    "daemon/notify": "daemon/machine daemon/tokens daemon/tell daemon/outgoing visits",
+    "daemon/notify": "daemon/tokens daemon/tell daemon/outgoing visits",
     "daemon/settings": "daemon/values daemon/tokens daemon/catalogue daemon/notify daemon/tell daemon/line camera/source camera/sources config store",
     "daemon/backup": "daemon/machine daemon/models daemon/settings store store/database",
     "daemon/answer": "daemon/machine daemon/line daemon/models daemon/capture camera/frame camera/preprocess visits",
