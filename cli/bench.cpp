@@ -247,9 +247,12 @@ void print_duel(const Duel& duel, const Options& options, Output& out) {
 }
 
 Result<int> bench_against(const Options& options, Output& out) {
-  const engine::SessionOptions session_options{.threads = thread_count(options.model), .half = options.half};
-  engine::Session model = KINGLET_TRY(engine::Session::open(options.model.model, session_options));
-  engine::Session against = KINGLET_TRY(engine::Session::open(options.against, session_options));
+  ModelOptions both = options.model;
+  KINGLET_TRY(share_workers(both));
+  engine::SessionOptions of_both = session_options(both);
+  of_both.half = options.half;
+  engine::Session model = KINGLET_TRY(engine::Session::open(options.model.model, of_both));
+  engine::Session against = KINGLET_TRY(engine::Session::open(options.against, of_both));
   for (engine::Session* session : {&model, &against}) {
     KINGLET_TRY(fill_inputs(*session));
     for (int i = 0; i < options.warmup + 1; ++i) KINGLET_TRY(session->run());

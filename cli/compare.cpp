@@ -14,7 +14,6 @@
 #include "engine/base/text.h"
 #include "engine/quantize/layer_noise.h"
 #include "engine/session/model.h"
-#include "engine/session/thread_pool.h"
 
 namespace kinglet::cli {
 namespace {
@@ -90,11 +89,8 @@ Result<Comparison> measure_all(const Options& options, const PictureSamples& pic
   };
   const engine::ModelFile a = KINGLET_TRY(engine::open_model(options.a.model));
   const engine::ModelFile b = KINGLET_TRY(engine::open_model(options.b));
-  const int threads = thread_count(options.a);
-  const engine::SessionOptions session_options{.threads = threads,
-                                               .pool = KINGLET_TRY(engine::ThreadPool::make(threads))};
-  auto before = KINGLET_TRY(engine::Session::create(engine::Graph(a.graph), session_options));
-  auto after = KINGLET_TRY(engine::Session::create(engine::Graph(b.graph), session_options));
+  auto before = KINGLET_TRY(engine::Session::create(engine::Graph(a.graph), session_options(options.a)));
+  auto after = KINGLET_TRY(engine::Session::create(engine::Graph(b.graph), session_options(options.a)));
   Comparison found{
       .a = options.a.model, .b = options.b, .files = pictures.files, .a_bytes = a.size_bytes, .b_bytes = b.size_bytes};
   const engine::OutputMeaning& meaning = pictures.pipeline->model().output();
@@ -113,7 +109,8 @@ Result<Comparison> measure_all(const Options& options, const PictureSamples& pic
   return found;
 }
 
-Result<int> compare(const Options& options, Output& out) {
+Result<int> compare(Options& options, Output& out) {
+  KINGLET_TRY(share_workers(options.a));
   const PictureSamples pictures =
       KINGLET_TRY(open_picture_samples(options.a, options.images, options.most_images, out));
   const Comparison found = KINGLET_TRY(measure_all(options, pictures, out));

@@ -102,7 +102,7 @@ Result<std::vector<engine::FloatNode>> float_nodes_of(Graph graph) {
 engine::ChosenPrecision precision_for(const ModelOptions& options) {
   const engine::PictureModelOptions pictures = options.of_pictures();
   if (const auto settled = engine::settled_precision(pictures.precision)) return *settled;
-  const auto model = engine::PictureModel::open(pictures, {.threads = thread_count(options)});
+  const auto model = engine::PictureModel::open(pictures, session_options(options));
   return model ? model->precision() : engine::ChosenPrecision{.reason = "no picture model to try float16 with"};
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "engine/session/thread_pool.h"
+
 namespace kinglet::cli {
 
 void add_model_argument(CLI::App& app, ModelOptions& options) {
@@ -39,6 +41,15 @@ void add_picture_options(CLI::App& app, ModelOptions& options) {
 int thread_count(const ModelOptions& options) {
   if (options.threads > 0) return options.threads;
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) - 1, 1, 4);
+}
+
+Result<void> share_workers(ModelOptions& options) {
+  options.pool = KINGLET_TRY(engine::ThreadPool::make(thread_count(options)));
+  return {};
+}
+
+engine::SessionOptions session_options(const ModelOptions& options) {
+  return {.threads = thread_count(options), .pool = options.pool};
 }
 
 }  // namespace kinglet::cli

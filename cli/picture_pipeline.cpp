@@ -37,8 +37,7 @@ PicturePipeline::PicturePipeline(engine::PictureModel model)
     : model_(std::move(model)), preprocessor_(model_.recipe(), model_.input().width, model_.input().height) {}
 
 Result<PicturePipeline> PicturePipeline::open(const ModelOptions& options, Output& out) {
-  engine::PictureModel model =
-      KINGLET_TRY(engine::PictureModel::open(options.of_pictures(), {.threads = thread_count(options)}));
+  engine::PictureModel model = KINGLET_TRY(engine::PictureModel::open(options.of_pictures(), session_options(options)));
   note_guesses(model, options.model, out);
   return PicturePipeline(std::move(model));
 }

@@ -99,7 +99,7 @@ Result<void> check_usage(const Options& options) {
 // The session with its input filled.
 Result<engine::Session> filled_session(const Options& options, Output& out) {
   if (options.picture.empty()) {
-    auto session = KINGLET_TRY(engine::Session::open(options.model.model, {.threads = thread_count(options.model)}));
+    auto session = KINGLET_TRY(engine::Session::open(options.model.model, session_options(options.model)));
     KINGLET_TRY(set_inputs(session, options));
     return session;
   }

@@ -16,7 +16,6 @@
 #include "cli/verify_recipe.h"
 #include "engine/base/format.h"
 #include "engine/onnx/suite.h"
-#include "engine/session/thread_pool.h"
 
 namespace kinglet::cli {
 namespace {
@@ -119,11 +118,10 @@ Result<void> run_both(Session& a, Session& b, Difference& difference) {
 }
 
 Result<Difference> compare_on_random(const Options& options) {
-  const int threads = thread_count(options.a);
-  const engine::SessionOptions session_options{.threads = threads,
-                                               .pool = KINGLET_TRY(engine::ThreadPool::make(threads))};
-  Session a = KINGLET_TRY(Session::open(options.a.model, session_options));
-  Session b = KINGLET_TRY(Session::open(options.b, session_options));
+  ModelOptions both = options.a;
+  KINGLET_TRY(share_workers(both));
+  Session a = KINGLET_TRY(Session::open(options.a.model, session_options(both)));
+  Session b = KINGLET_TRY(Session::open(options.b, session_options(both)));
   KINGLET_TRY(check_same_border(a.inputs(), b.inputs(), "input"));
   KINGLET_TRY(check_same_border(a.outputs(), b.outputs(), "output"));
   Difference difference;
@@ -142,6 +140,7 @@ Result<Difference> compare_on_random(const Options& options) {
 Result<Difference> compare_on_images(const Options& options, Output& out) {
   ModelOptions first = options.a;
   first.precision = "float32";
+  KINGLET_TRY(share_workers(first));
   ModelOptions second = first;
   second.model = options.b;
   const std::vector<std::string> pictures = KINGLET_TRY(expand_pictures(options.images));
@@ -166,7 +165,7 @@ Result<Difference> compare_on_images(const Options& options, Output& out) {
 }
 
 Result<Difference> compare_with_reference(const Options& options) {
-  Session session = KINGLET_TRY(Session::open(options.a.model, {.threads = thread_count(options.a)}));
+  Session session = KINGLET_TRY(Session::open(options.a.model, session_options(options.a)));
   const Tensor input = KINGLET_TRY(read_npy(options.reference[0]));
   const Tensor expected = KINGLET_TRY(read_npy(options.reference[1]));
   const Result<void> set = session.set_input(0, input);

@@ -49,6 +49,9 @@ struct Fallback {
 struct Segments {
   std::vector<Step> steps;  // every value is made in an earlier step than it is read in
   std::vector<Fallback> fallbacks;
+
+  // The step after which a run needs the pool's workers no more; nothing: none of them does.
+  [[nodiscard]] std::optional<std::size_t> last_of_workers() const;
 };
 
 // Asks every node's `lower` with a probing builder, then groups. Pure.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <format>
 #include <map>
+#include <ranges>
 #include <unordered_map>
 
 #include "engine/ops/levels.h"
@@ -125,6 +126,13 @@ void find_borders(const Graph& graph, Step& step) {
 }
 
 }  // namespace
+
+std::optional<std::size_t> Segments::last_of_workers() const {
+  const auto last = std::ranges::find_if(steps | std::views::reverse,
+                                         [](const Step& step) { return step.lowered || step.kernel.has_value(); });
+  if (last == steps.rend()) return std::nullopt;
+  return static_cast<std::size_t>(&*last - steps.data());
+}
 
 Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOptions& options) {
   Segments out;

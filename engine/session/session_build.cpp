@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: turns a plan into runtimes, buffers and descriptions.
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include "engine/base/format.h"
@@ -138,13 +137,14 @@ Result<void> Session::State::pack(Built& built) {
     if (step.kernel) kernel = make_kernel(graph_, step.nodes, *step.kernel);
   }
   release_weights(built.plan);  // the subgraphs hold what they read, often in another order
-  const auto last = std::ranges::find_if(built.subgraphs | std::views::reverse,
-                                         &std::optional<xnn::SubgraphBuilder::Built>::has_value);
-  for (auto& subgraph : built.subgraphs) {
+  const std::optional<std::size_t> last = built.plan.segments.last_of_workers();
+  ends_with_kernel_ = last && built.kernels[*last];
+  for (std::size_t i = 0; i < built.subgraphs.size(); ++i) {
     auto& runtime = built.runtimes.emplace_back();
-    if (!subgraph) continue;
-    const xnn::Runtime::Options options{.time_nodes = timed_, .is_last = &subgraph == &*last};
-    runtime = KINGLET_TRY(xnn::Runtime::create(*std::exchange(subgraph, std::nullopt), pool_->get(), options));
+    if (!built.subgraphs[i]) continue;
+    const xnn::Runtime::Options options{.time_nodes = timed_, .is_last = i == last};
+    auto subgraph = std::exchange(built.subgraphs[i], std::nullopt);
+    runtime = KINGLET_TRY(xnn::Runtime::create(*std::move(subgraph), pool_->get(), options));
   }
   return {};
 }

@@ -16,6 +16,7 @@ Result<void> Session::State::run() {
       KINGLET_TRY(run_step(step));
     }
   }
+  if (ends_with_kernel_) pool_->rest();
   return {};
 }
 

@@ -85,6 +85,7 @@ struct Session::State {
   std::vector<RunStep> steps_;
   std::vector<NodeId> info_nodes_;  // the node behind each row of info.steps
   bool timed_ = false;
+  bool ends_with_kernel_ = false;  // of ours: it leaves the pool's workers awake
 };
 
 }  // namespace kinglet::engine

@@ -14,4 +14,11 @@ Result<std::shared_ptr<const ThreadPool>> ThreadPool::make(int threads) {
   return pool;
 }
 
+void ThreadPool::rest() const {
+  if (!pool_) return;
+  pthreadpool_parallelize_1d(
+      pool_.get(), [](void*, std::size_t) {}, nullptr, static_cast<std::size_t>(threads_),
+      PTHREADPOOL_FLAG_YIELD_WORKERS);
+}
+
 }  // namespace kinglet::engine

@@ -20,6 +20,8 @@ class ThreadPool {
   // Null for one thread: the caller's alone.
   [[nodiscard]] pthreadpool_t get() const { return pool_.get(); }
   [[nodiscard]] int threads() const { return threads_; }
+  // Workers that wait awake for the next operator sleep from now on: a pause follows.
+  void rest() const;
 
  private:
   struct Delete {

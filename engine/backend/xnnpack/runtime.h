@@ -24,7 +24,7 @@ class Runtime {
  public:
   struct Options {
     bool time_nodes = false;
-    bool is_last = true;  // of those that have the pool's workers in a run: a pause follows
+    bool is_last = true;  // of all that have the pool's workers in a run: a pause follows
   };
   // Packs the weights, and drops `built.packed_data` before memory for running is taken. The pool must outlive the
   // runtime. kInternal when XNNPACK refuses, or when the shapes it works out differ from ours.

@@ -103,6 +103,23 @@ output %1
   EXPECT_EQ(segments.steps[0].outputs.size(), 2U);
 }
 
+// --- Who has the workers last ---------------------------------------------------------------------------------------
+
+TEST(Segments, TheLastWithTheWorkersIsXnnpacksOrAKernelOfOurs) {
+  PlanOptions options{
+      .disabled_lowerings = {}, .refused = {}, .kernels = {.own = false, .forced = {"silu_f32__scalar"}}};
+  const Graph kernel_last = inferred("%x = input f32[1,500]\n%1 = Sqrt(%x)\n%2 = kinglet::Silu(%1)\noutput %2\n");
+  Segments segments = cut(kernel_last, options);
+  ASSERT_EQ(operators(kernel_last, segments), (Operators{{"Sqrt"}, {"Silu"}}));
+  EXPECT_EQ(segments.last_of_workers(), 1U);
+  const Graph between =
+      inferred("%x = input f32[1,500]\n%1 = Sqrt(%x)\n%2 = kinglet::Silu(%1)\n%3 = Abs(%2)\n%4 = Erf(%3)\noutput %4\n");
+  segments = cut(between, options);
+  ASSERT_EQ(operators(between, segments), (Operators{{"Sqrt"}, {"Silu"}, {"Abs"}, {"Erf"}}));
+  EXPECT_EQ(segments.last_of_workers(), 2U) << "evaluate runs on the caller's thread";
+  EXPECT_EQ(cut(inferred("%x = input f32[4]\n%1 = Erf(%x)\noutput %1")).last_of_workers(), std::nullopt);
+}
+
 // --- What ends a block -----------------------------------------------------------------------------------------------
 
 const PlanOptions kWinograd{

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 #include <thread>
 
 #include "engine/session/session.h"
+#include "tests/support/graph_text.h"
 
 namespace kinglet::engine {
 namespace {
@@ -48,6 +50,26 @@ TEST(ThreadPoolTest, OneThreadIsTheCallersAlone) {
   EXPECT_EQ(pool->get(), nullptr);
   EXPECT_EQ(threads_of_this_process(), before);
   EXPECT_FALSE(ThreadPool::make(0));
+  pool->rest();
+}
+
+TEST(ThreadPoolTest, APlanThatEndsWithAKernelOfOursAnswersAgainAfterItsWorkersRested) {
+  Graph graph = parse_text("%x = input f32[1,5000]\n%1 = Sqrt(%x)\n%2 = kinglet::Silu(%1)\noutput %2\n").value().graph;
+  const auto run = [&](int threads) {
+    Session session =
+        Session::create(
+            Graph(graph),
+            {.threads = threads, .optimize = false, .own_kernels = false, .forced_kernels = {"silu_f32__scalar"}})
+            .value();
+    EXPECT_EQ(session.plan().steps.back().backend, "kinglet");
+    Tensor x(DataType::kF32, {1, 5000});
+    const auto numbers = x.mutable_data<float>();
+    std::iota(numbers.begin(), numbers.end(), 0.0F);
+    EXPECT_TRUE(session.set_input(0, x));
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(session.run());
+    return session.get_output(0).to_floats();
+  };
+  EXPECT_EQ(run(kThreads), run(1));
 }
 
 TEST(ThreadPoolTest, SessionsThatRunAtOnceOnItAnswerAsAlone) {
