@@ -57,6 +57,7 @@ class Store {
   using MakePictures = std::move_only_function<Result<Pictures>()>;
   // `made`, which may be empty, is called on the same thread once they can be had.
   void add_pictures(std::uint64_t seq, MakePictures make, std::move_only_function<void()> made = {});
+  // A span that has ended; written with the next visits. Never waits.
   void add_throughput(const Throughput& span) { shared_.throughput.put(span); }
 
   // Durable when it returns (in memory without a disk). `expected_change` is the VisitRow::change that the person saw.
@@ -68,12 +69,16 @@ class Store {
   // All that is due every flush_interval, and what is too old goes, now.
   [[nodiscard]] Result<void> flush();
 
+  // The answers below show what waits in memory as well. They may wait for the disk and for each other. kBusy: try
+  // again; kIo, kBadData: the disk or what is on it, which is then looked at.
   [[nodiscard]] Result<VisitPage> visits(const visits::VisitQuery& query);
+  // Nothing: there is no such visit.
   [[nodiscard]] Result<std::optional<VisitView>> visit(std::string_view id);
   // The answer of a prediction that is kept with its visit. Nothing: there is none.
   [[nodiscard]] Result<std::optional<std::string>> prediction(std::string_view id);
   [[nodiscard]] Result<std::vector<SpeciesSeen>> species();
   [[nodiscard]] Result<SpeciesDetail> species_detail(const std::string& species_id);
+  // Local days, "2026-11-25", both of them included; those without a visit are left out.
   [[nodiscard]] Result<std::vector<DayTotal>> days(std::string_view from, std::string_view to);
   [[nodiscard]] Result<std::vector<SpeciesHours>> day(std::string_view day);
   // Spans that ended in [since, until), the newest ones.

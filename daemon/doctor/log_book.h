@@ -19,18 +19,20 @@ namespace kinglet::daemon {
 // Thread-safe.
 class LogBook {
  public:
-  static constexpr std::size_t kKept = 1000;
+  static constexpr std::size_t kKept = 1000;  // lines, the newest
   struct Record {
-    std::uint64_t seq = 0;
+    std::uint64_t seq = 0;  // from 1, without gaps, anew with each process
     WallTime at{};
     LogLevel level = LogLevel::kInfo;
     std::string text;
   };
 
-  // Lines below `level` ("debug", "info", "warning", "error") are left out.
+  // Lines below `level` ("debug", "info", "warning", "error"; any other word is "info") are left out.
   explicit LogBook(std::string_view level);
 
+  // From now on; what is kept stays.
   void set_level(std::string_view level);
+  // The time is that of the call.
   void add(LogLevel level, std::string_view text);
   [[nodiscard]] bool wants(LogLevel level) const { return level >= least_; }
   // Those kept that came at `since` or later, oldest first.

@@ -46,8 +46,8 @@ struct KnownModel {
   bool configured = false;
   bool active = false;
   State state = State::kChecking;
-  std::string problem;  // of kInvalid
-  std::string hint;
+  std::string problem;          // of kInvalid, for a person; with it
+  std::string hint;             // what to do, may be empty
   bool may_pass_later = false;  // of kInvalid: time or memory did not suffice
   std::string digest;           // of kValid
   std::size_t classes = 0;
@@ -69,7 +69,7 @@ class ModelUpload {
   ModelUpload& operator=(ModelUpload&&) = delete;
   ~ModelUpload();
 
-  // kIo: the disk is full.
+  // The next bytes, in order. kIo: the disk is full.
   [[nodiscard]] Result<void> write(std::string_view bytes);
   // All of it came: what it is, is judged from now on.
   [[nodiscard]] Result<ModelJob> finish();
@@ -80,9 +80,11 @@ class ModelUpload {
   PartFile file_;
 };
 
-// Owns the thread "models". The rest is thread-safe.
+// Owns the thread "models". start() and the stops belong to the owner, the rest is thread-safe.
 class ModelKeeper {
  public:
+  // Borrows board, desk and ids until its end. `on_change`, which may be empty, is called on the own thread after
+  // another model answers.
   ModelKeeper(KeeperOptions options, ModelBoard& board, ModelDesk& desk, visits::IdMaker& ids, LogSink log,
               std::function<void()> on_change);
   ~ModelKeeper() { stop(); }
@@ -96,21 +98,30 @@ class ModelKeeper {
   // Those of the folder and that of the configuration. What is not known yet is checked soon.
   [[nodiscard]] std::vector<KnownModel> list();
 
-  enum class Refusal : std::uint8_t { kUnknown, kInvalid, kBusy, kBadName, kExists, kNoRoom };
+  enum class Refusal : std::uint8_t {
+    kUnknown,  // no model of the folder, or of the catalogue, has the name
+    kInvalid,  // it was looked at and cannot be used, now or later
+    kBusy,     // another job is not over
+    kBadName,  // of a file that is to be made
+    kExists,   // a file of the name is here
+    kNoRoom,   // on the disk, or there is no folder
+  };
   struct Refused {
     Refusal why;
-    std::string detail;
+    std::string detail;  // for a person
     std::string hint;
   };
-  // Begins the change. With a trial both models look at frames first.
+  // Each of the three begins a job, at most one at a time.
+  // The change to another model. With a trial both look at frames first.
   [[nodiscard]] std::expected<ModelJob, Refused> activate(std::string_view name, const std::optional<TrialRule>& trial);
-  // Begins to fetch a model of the catalogue; one that is here and good is not fetched again.
+  // The fetch of a model of the catalogue; one that is here and good is not fetched again.
   [[nodiscard]] std::expected<ModelJob, Refused> pull(std::string_view name, bool then_activate);
   // A file of `size` bytes comes and becomes the model `name`. Nothing else is worked on meanwhile.
   [[nodiscard]] std::expected<ModelUpload, Refused> begin_upload(std::string_view name, std::uint64_t size,
                                                                  bool then_activate);
   [[nodiscard]] const std::vector<CatalogueEntry>& catalogue() const { return incoming_.catalogue(); }
   [[nodiscard]] bool has_folder() const { return !options_.folder.empty(); }
+  // As it is now, of the newest 32. Nothing: it is not known, or not any more.
   [[nodiscard]] std::optional<ModelJob> job(std::string_view id) const;
   [[nodiscard]] std::optional<ModelJob> newest_job() const;
   [[nodiscard]] const Pulse& pulse() const { return pulse_; }

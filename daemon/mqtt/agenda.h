@@ -25,6 +25,7 @@ class Agenda {
     today_is_new();
     stats_are_new();
   }
+  // Each take_ says whether it is time to tell it, and takes that as done; today and figures come again by themselves.
   [[nodiscard]] bool has_new_visit() const { return visit_is_new_; }
 
   bool take_visit() { return std::exchange(visit_is_new_, false); }

@@ -42,9 +42,9 @@ struct Letter {
   Message message;
   std::string visit;  // of which a picture is waited for
   Awaits awaits = Awaits::kNothing;
-  SteadyTime noted;
-  SteadyTime due;
-  int tries = 0;
+  SteadyTime noted;          // when it happened
+  SteadyTime due;            // not sent before
+  int tries = 0;             // that were begun
   std::uint64_t missed = 0;  // of Outbox: gaps do not wait here
   bool posted = false;
   [[nodiscard]] bool is_on_its_way() const { return posted; }
@@ -53,13 +53,14 @@ struct Letter {
 // The picture of a visit, its best one only or any; empty: not yet, or none.
 using PictureOf = std::function<std::string(const std::string& visit, bool best)>;
 
-// Thread-bound.
+// Thread-bound. `local` is the time of day, minutes since local midnight.
 class Outlet {
  public:
   Outlet(Wish wish, OutletRule rule);
 
   [[nodiscard]] const Wish& wish() const { return wish_; }
   [[nodiscard]] const Status& status() const { return status_; }
+  // In the quiet hours of the rule.
   [[nodiscard]] bool is_quiet(std::chrono::minutes local) const;
 
   // About a visit: held back in quiet hours and when there were enough within the hour.
@@ -69,15 +70,19 @@ class Outlet {
   // What is wrong with a part of the daemon; the message when that is news for this service.
   void look(Part part, bool bad, std::string_view detail, const Place& place, SteadyTime now,
             std::chrono::minutes local);
+  // Once a local day ("2026-11-25"), at the rule's time or soon after it: true is not said again.
   [[nodiscard]] bool digest_is_due(std::string_view day, std::chrono::minutes local);
 
-  // The first one, when it is to be sent now; nullptr: none is.
+  // The first one, when it is to be sent now, with the picture that was waited for; nullptr: none is. Valid until the
+  // next call of anything that is not const.
   [[nodiscard]] Letter* due(SteadyTime now, const PictureOf& picture);
+  // A try of the letter that due() gave; while it lasts the letter is not left out. Own bug without one.
   void begin();
   struct Verdict {
     bool taken = false;
     bool is_news = false;  // the problem is another one than before, or there is none any more
   };
+  // How the try ended: the letter is gone, or due again. A try that was called off changes nothing.
   Verdict judge(const outgoing::Answer& answer, SteadyTime now);
   // At the end: gives how many nobody was told.
   std::size_t give_up();

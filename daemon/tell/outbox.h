@@ -27,6 +27,7 @@ class Outbox {
     return true;
   }
 
+  // So many events never came here at all.
   void miss(std::uint64_t events) { missed_ += events; }
   [[nodiscard]] std::uint64_t missed() const { return missed_; }
   [[nodiscard]] std::uint64_t take_missed() { return std::exchange(missed_, 0); }

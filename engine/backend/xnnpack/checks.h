@@ -55,6 +55,7 @@ using Quantization = LinearQuantization;
 // scale a normal positive number; the zero point in the type's range.
 [[nodiscard]] Result<void> check_quantization(const Quantization& quantization, bool is_signed);
 
+// XNNPACK asserts it (engine/graph/quantization.h).
 [[nodiscard]] Result<void> check_ratio(const ScaleRatios& range, float ratio);
 // Of an 8-bit LeakyRelu: ratio of the scales times its slope, of any sign.
 [[nodiscard]] Result<void> check_slope(float ratio);
@@ -88,18 +89,24 @@ using Quantization = LinearQuantization;
                                                        std::span<const std::size_t> output);
 
 [[nodiscard]] Result<void> check_same_dims(std::span<const std::size_t> a, std::span<const std::size_t> b);
+// As ONNX: from the innermost dimension outwards they are equal, or one of them is 1 or absent.
 [[nodiscard]] Result<void> check_broadcast(std::span<const std::size_t> a, std::span<const std::size_t> b,
                                            std::span<const std::size_t> output);
+// Alike but along `axis`, where the inputs' add up to the output's.
 [[nodiscard]] Result<void> check_concatenate(std::size_t axis, std::span<const Dims* const> inputs,
                                              std::span<const std::size_t> output);
+// One offset and one size a dimension, within the input; the sizes are the output's.
 [[nodiscard]] Result<void> check_slice(std::span<const std::size_t> offsets, std::span<const std::size_t> sizes,
                                        std::span<const std::size_t> input, std::span<const std::size_t> output);
+// As many numbers.
 [[nodiscard]] Result<void> check_reshape(std::span<const std::size_t> input, std::span<const std::size_t> output);
+// permutation: the input's axis of each of the output's, every one once.
 [[nodiscard]] Result<void> check_transpose(std::span<const std::size_t> permutation, std::span<const std::size_t> input,
                                            std::span<const std::size_t> output);
+// One number a dimension before and one after, below 2^31.
 [[nodiscard]] Result<void> check_pad(std::span<const std::size_t> before, std::span<const std::size_t> after,
                                      std::span<const std::size_t> input, std::span<const std::size_t> output);
-// axes sorted, each once.
+// axes sorted, each once, at least one; the output has 1 there, or with keep_dims false nothing.
 [[nodiscard]] Result<void> check_reduce(std::span<const std::size_t> axes, bool keep_dims,
                                         std::span<const std::size_t> input, std::span<const std::size_t> output);
 // 4-D, batch and channels kept, sides below 2^24.
