@@ -110,7 +110,8 @@ AppParts::AppParts(const config::Config& config, const AppOptions& options, Resu
       capture([this] { return open_source(); }, with_news(capture_options(config, clips.get())), mailbox, snapshots,
               stats, log),
       views(make_views(config)),
-      integrations(std::move(integration_options), log),
+      integrations(
+          std::move(integration_options), [this] { return settings.language(); }, log),
       watchdog(systemd_notify()),
       governor(config.gate.hot) {}
 

@@ -13,6 +13,7 @@
 #include "engine/base/check.h"
 #include "engine/base/format.h"
 #include "store/store.h"
+#include "visits/names/bird_names.h"
 #include "visits/taxa.h"
 
 namespace kinglet::daemon {
@@ -146,14 +147,28 @@ std::map<std::string, visits::BookedVisit> best_of_day(const http::HistoryView& 
   return best;
 }
 
-notify::Day day_of(const http::HistoryView& history, const TimeZone& zone) {
+// As its owner calls it, or the language does, or the model; empty: not known.
+std::string name_of_bird(const http::HistoryView& history, std::string_view species_id, std::string_view language) {
+  if (const auto model = history.models.facts()) {
+    const visits::Taxa& taxa = *model->taxa;
+    if (const auto index = taxa.find(species_id)) {
+      const visits::Taxon& taxon = taxa[*index];
+      const std::string_view name = visits::name_in(taxon, language);
+      return name.empty() ? taxon.scientific_name : std::string(name);
+    }
+  }
+  return std::string(visits::bird_name(species_id, language));
+}
+
+notify::Day day_of(const http::HistoryView& history, const TimeZone& zone, std::string_view language) {
   const mqtt::Today today = today_of(history, zone);
   notify::Day day;
   std::map<std::string, visits::BookedVisit> best;
   if (const auto since = zone.begin_of(today.date)) best = best_of_day(history, *since);
   for (const mqtt::Today::Species& one : today.species) {
     notify::Day::Species species{
-        .name = one.common_name.empty() ? one.species_id : one.common_name, .visits = one.visits, .picture = {}};
+        .name = name_of_bird(history, one.species_id, language), .visits = one.visits, .picture = {}};
+    if (species.name.empty()) species.name = one.species_id;
     if (const auto found = best.find(one.species_id); found != best.end()) {
       species.picture = picture_now(history, found->second.visit.id);
     }
@@ -215,26 +230,30 @@ notify::Sources Integrations::notify_sources(const http::Views& views) const {
       .first_of_season = [&history, after = options_.new_after](
                              const visits::BookedVisit& booked) { return is_first_of_season(history, booked, after); },
       .health = [&health] { return health_of(health.vitals()); },
-      .today = [&history, zone = options_.zone] { return day_of(history, zone); },
-      .newest_picture = [&history] { return newest_picture(history); }};
+      .today = [&history, zone = options_.zone](std::string_view language) { return day_of(history, zone, language); },
+      .newest_picture = [&history] { return newest_picture(history); },
+      .language = [this] { return notify::language_of(language_()).value_or(notify::Language::kEnglish); }};
 }
 
 void Integrations::start(const http::Views& views, const std::string& page) {
   const std::string& url = options_.public_url.empty() ? page : options_.public_url;
+  const auto& history = std::get<http::HistoryView>(views);
   if (options_.mqtt) {
     options_.mqtt->device.page = url;
     publisher_.emplace(*options_.mqtt, mqtt_sources(views), log_);
   }
   if (options_.webhook) {
     options_.webhook->page = url;
-    const auto& history = std::get<http::HistoryView>(views);
     options_.webhook->delivery.boot_tag = history.store.boot_tag();
     sender_.emplace(
         *options_.webhook, history.events,
         [&history](const std::string& id) { return visit_with_pictures(history, id); }, log_);
   }
-  notifier_.emplace(notify::NotifierOptions{.place = {.page = url, .zone = options_.zone}, .rule = {}},
-                    notify_sources(views), log_);
+  notify::Place place{.page = url, .zone = options_.zone};
+  place.name = [&history](std::string_view id, std::string_view language) {
+    return name_of_bird(history, id, language);
+  };
+  notifier_.emplace(notify::NotifierOptions{.place = std::move(place), .rule = {}}, notify_sources(views), log_);
   // Not before all are made: their threads ask how all integrations are.
   if (publisher_) publisher_->start();
   if (sender_) sender_->start();

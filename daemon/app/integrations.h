@@ -3,6 +3,7 @@
 // the events and by the same answers as the API.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -32,7 +33,9 @@ struct IntegrationOptions {
 // Thread-safe but for start() and stop(), which belong to the owner.
 class Integrations {
  public:
-  Integrations(IntegrationOptions options, LogSink log) : options_(std::move(options)), log_(std::move(log)) {}
+  // `language`: of messages to people, from now on.
+  Integrations(IntegrationOptions options, std::function<std::string()> language, LogSink log)
+      : options_(std::move(options)), language_(std::move(language)), log_(std::move(log)) {}
 
   // `views` outlive stop(). `page`: where people open the page, unless the configuration says so.
   void start(const http::Views& views, const std::string& page);
@@ -53,6 +56,7 @@ class Integrations {
   [[nodiscard]] notify::Sources notify_sources(const http::Views& views) const;
 
   IntegrationOptions options_;
+  const std::function<std::string()> language_;
   const LogSink log_;
   std::optional<mqtt::Publisher> publisher_;
   std::optional<webhook::Sender> sender_;

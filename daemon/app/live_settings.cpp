@@ -18,6 +18,11 @@ camera::SourceOptions LiveSettings::source() const {
   return source_options(config_, log_);
 }
 
+std::string LiveSettings::language() const {
+  MutexLock lock(mutex_);
+  return config_.node.language;
+}
+
 TrialRule LiveSettings::trial_rule() const {
   MutexLock lock(mutex_);
   return {.frames = static_cast<std::size_t>(config_.model.trial_frames),

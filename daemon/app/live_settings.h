@@ -23,6 +23,7 @@ class LiveSettings {
   LiveSettings(const config::Config& config, std::vector<std::string> origins, LogSink log);
 
   [[nodiscard]] camera::SourceOptions source() const;
+  [[nodiscard]] std::string language() const;  // of messages, "de"
   [[nodiscard]] TrialRule trial_rule() const;  // the owner's word on models that are to take the place of another
   // With the lists of birds as their files are now: kNotFound, kBadData.
   [[nodiscard]] Result<LineOptions> line_now() const;

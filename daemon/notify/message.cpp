@@ -2,7 +2,6 @@
 #include "daemon/notify/message.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "engine/base/format.h"
 
@@ -17,23 +16,21 @@ void add(std::string& text, std::string_view part) {
   text += part;
 }
 
-// "45 s", "3 min".
-std::string for_people(SteadyClock::duration duration) {
-  const auto seconds = std::chrono::round<std::chrono::seconds>(duration).count();
-  return seconds < 120 ? format_text("{} s", seconds) : format_text("{} min", (seconds + 30) / 60);
-}
-
-std::string_view what_is_special(const visits::BookedVisit& booked, bool first_of_season) {
-  if (booked.first_ever) return "the first ever";
-  if (first_of_season) return "the first of the season";
-  if (booked.visit.unusual) return "unusual here";
-  return booked.first_today ? "the first today" : "";
+std::string what_is_special(const visits::BookedVisit& booked, bool first_of_season, Language language) {
+  if (booked.first_ever) return say(language, Phrase::kFirstEver);
+  if (first_of_season) return say(language, Phrase::kFirstOfSeason);
+  if (booked.visit.unusual) return say(language, Phrase::kUnusual);
+  return booked.first_today ? say(language, Phrase::kFirstToday) : std::string();
 }
 
 Message message_of_visit(const visits::BookedVisit& booked, const Place& place) {
   const visits::Visit& visit = booked.visit;
-  Message message{.title = name_of(visit), .text = {}, .link = {}, .picture_link = {}, .species = {}, .pictures = {}};
-  if (visit.count > 1) message.title = format_text("{} × {}", visit.count, message.title);
+  Message message{
+      .title = name_of(visit, place), .text = {}, .link = {}, .picture_link = {}, .species = {}, .pictures = {}};
+  if (visit.count > 1) {
+    message.title =
+        say(place.language, Phrase::kSeveral, {{"n", number(place.language, visit.count)}, {"name", message.title}});
+  }
   message.species = visit.species_id();
   if (!place.page.empty()) {
     message.link = format_text("{}/#visits/{}", place.page, visit.id);
@@ -44,8 +41,8 @@ Message message_of_visit(const visits::BookedVisit& booked, const Place& place) 
 
 std::string begun_and_sure(const visits::Visit& visit, const Place& place) {
   std::string text;
-  if (visit.clock_synced) add(text, place.zone.local_minute(visit.started_at));
-  add(text, format_text("{:.0f} %", std::round(visit.model_result.score * 100)));
+  if (visit.clock_synced) add(text, clock(place.language, place.zone.local_minute(visit.started_at)));
+  add(text, percent(place.language, visit.model_result.score));
   return text;
 }
 
@@ -58,7 +55,10 @@ std::string Message::whole() const {
   return all;
 }
 
-std::string name_of(const visits::Visit& visit) {
+std::string name_of(const visits::Visit& visit, const Place& place) {
+  if (place.name) {
+    if (std::string name = place.name(visit.species_id(), code_of(place.language)); !name.empty()) return name;
+  }
   const auto& top = visit.model_result.top;
   const auto found = std::ranges::find(top, visit.species_id(), &visits::NamedScore::species_id);
   if (found == top.end()) return visit.species_id();
@@ -76,14 +76,15 @@ std::string cut(std::string text, std::size_t most) {
 
 Message message_of_start(const visits::BookedVisit& booked, bool first_of_season, const Place& place) {
   Message message = message_of_visit(booked, place);
-  add(message.text, what_is_special(booked, first_of_season));
+  add(message.text, what_is_special(booked, first_of_season, place.language));
   add(message.text, begun_and_sure(booked.visit, place));
   return message;
 }
 
 Message message_of_end(const visits::BookedVisit& booked, const Place& place) {
   Message message = message_of_visit(booked, place);
-  add(message.text, format_text("was here for {}", for_people(booked.visit.duration)));
+  add(message.text,
+      say(place.language, Phrase::kWasHere, {{"time", span_of_time(place.language, booked.visit.duration)}}));
   add(message.text, begun_and_sure(booked.visit, place));
   return message;
 }
@@ -92,9 +93,9 @@ Message message_of_trouble(Part part, bool over, std::string_view detail, const 
   const bool camera = part == Part::kCamera;
   Message message{.title = {}, .text = {}, .link = {}, .picture_link = {}, .species = {}, .pictures = {}};
   if (over) {
-    message.title = camera ? "The camera is back" : "Visits are written again";
+    message.title = say(place.language, camera ? Phrase::kCameraBack : Phrase::kDiskBack);
   } else {
-    message.title = camera ? "The camera gives no picture" : "Visits cannot be written";
+    message.title = say(place.language, camera ? Phrase::kCameraBad : Phrase::kDiskBad);
     message.text = detail;
   }
   if (!place.page.empty()) message.link = place.page + "/";
@@ -103,6 +104,7 @@ Message message_of_trouble(Part part, bool over, std::string_view detail, const 
 }
 
 Message message_of_day(const Day& day, std::size_t pictures, const Place& place) {
+  const Language language = place.language;
   Message message{.title = {}, .text = {}, .link = {}, .picture_link = {}, .species = {}, .pictures = {}};
   std::uint64_t visits = 0;
   for (const Day::Species& one : day.species) {
@@ -110,21 +112,25 @@ Message message_of_day(const Day& day, std::size_t pictures, const Place& place)
     if (!one.picture.empty() && message.pictures.size() < pictures) message.pictures.push_back(one.picture);
   }
   const std::size_t kinds = day.species.size();
-  message.title = visits == 0
-                      ? "No visits today"
-                      : format_text("Today: {} {} of {} species", visits, visits == 1 ? "visit" : "visits", kinds);
+  message.title = visits == 0 ? say(language, Phrase::kNoVisits)
+                              : say(language, Phrase::kToday,
+                                    {{"visits", say_count(language, Phrase::kOneVisit, Phrase::kVisits, visits)},
+                                     {"species", say_count(language, Phrase::kOneSpecies, Phrase::kSpecies, kinds)}});
   for (std::size_t i = 0; i < std::min(kinds, kMostLines); ++i) {
     if (i > 0) message.text += "\n";
-    message.text += format_text("{} {}", day.species[i].visits, day.species[i].name);
+    const Day::Species& one = day.species[i];
+    message.text += say(language, Phrase::kOfDay, {{"n", number(language, one.visits)}, {"name", one.name}});
   }
-  if (kinds > kMostLines) message.text += format_text("\nand {} more", kinds - kMostLines);
+  if (kinds > kMostLines) {
+    message.text += "\n" + say(language, Phrase::kMore, {{"n", number(language, kinds - kMostLines)}});
+  }
   if (!place.page.empty()) message.link = place.page + "/";
   return message;
 }
 
 Message message_of_test(std::string picture, const Place& place) {
-  Message message{.title = "A message of kinglet",
-                  .text = "Sent by hand: this is how the others come.",
+  Message message{.title = say(place.language, Phrase::kTestTitle),
+                  .text = say(place.language, Phrase::kTestText),
                   .link = place.page.empty() ? std::string() : place.page + "/",
                   .picture_link = {},
                   .species = {},

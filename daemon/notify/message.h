@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "daemon/notify/phrases.h"
 #include "engine/base/local_time.h"
 #include "visits/book.h"
 
@@ -24,10 +26,15 @@ struct Message {
   [[nodiscard]] std::string whole() const;  // title, text and link as one text
 };
 
+// What a bird is called in a language; empty: not known.
+using NameOf = std::function<std::string(std::string_view species_id, std::string_view language)>;
+
 // What is the same for all messages.
 struct Place {
   std::string page;  // "http://feeder.local:8420"; may be empty
   TimeZone zone;
+  Language language = Language::kEnglish;
+  NameOf name{};  // may be empty
 };
 
 [[nodiscard]] Message message_of_start(const visits::BookedVisit& booked, bool first_of_season, const Place& place);
@@ -38,7 +45,7 @@ enum class Part : std::uint8_t { kCamera, kDisk };
 
 struct Day {
   struct Species {
-    std::string name;  // as people say it
+    std::string name;  // as people say it in the message's language
     std::uint64_t visits = 0;
     std::string picture;  // JPEG of its best visit; may be empty
   };
@@ -49,8 +56,8 @@ struct Day {
 // By hand. `picture` may be empty.
 [[nodiscard]] Message message_of_test(std::string picture, const Place& place);
 
-// The shown name of a visit's species.
-[[nodiscard]] std::string name_of(const visits::Visit& visit);
+// The shown name of a visit's species, as the place has it, else as the model had.
+[[nodiscard]] std::string name_of(const visits::Visit& visit, const Place& place);
 
 // At most so many bytes, cut between two characters.
 [[nodiscard]] std::string cut(std::string text, std::size_t most);

@@ -120,7 +120,7 @@ Result<void> Notifier::try_one(const std::string& name, const std::stop_token& s
   if (found == outlets_.end()) return fail(ErrorCode::kNotFound, "there is no such service of messages");
   const Wish& wish = (*found)->wish();
   const bool pictured = wish.rule.picture && facts_of(wish.target.service).pictures > 0;
-  const Message message = message_of_test(pictured ? sources_.newest_picture() : std::string(), options_.place);
+  const Message message = message_of_test(pictured ? sources_.newest_picture() : std::string(), place());
   const Answer answer = hand_over(wish.target, message, stop);
   if (answer.outcome == Outcome::kTaken) return {};
   if (answer.outcome == Outcome::kCalledOff) return fail(ErrorCode::kBusy, "the daemon is ending");
@@ -132,18 +132,25 @@ std::chrono::minutes Notifier::local_time() const {
   return parse_day_time(time).value_or(std::chrono::minutes(0));
 }
 
+Place Notifier::place() const {
+  Place place = options_.place;
+  place.language = sources_.language();
+  return place;
+}
+
 void Notifier::note(const EventBus::Told& told) {
   if (!told.visit || outlets_.empty()) return;
   const visits::BookedVisit& booked = *told.visit;
   const bool start = told.type == EventType::kVisitStart;
   const SteadyTime now = SteadyClock::now();
   const bool first_of_season = start && sources_.first_of_season(booked);
+  const Place place = this->place();
   for (const auto& outlet : outlets_) {
     const Rule& rule = outlet->wish().rule;
     if (!(start ? rule.events.visit_start : rule.events.visit_end) || !wants(rule, booked, first_of_season)) continue;
-    outlet->offer(
-        start ? message_of_start(booked, first_of_season, options_.place) : message_of_end(booked, options_.place),
-        booked.visit.id, start ? Awaits::kFirstPicture : Awaits::kBestPicture, now, local_time());
+    outlet->offer(start ? message_of_start(booked, first_of_season, place) : message_of_end(booked, place),
+                  booked.visit.id, start ? Awaits::kFirstPicture : Awaits::kBestPicture, place.language, now,
+                  local_time());
   }
 }
 
@@ -153,9 +160,10 @@ void Notifier::look_around(SteadyTime now) {
   const Health health = sources_.health();
   const std::chrono::minutes local = local_time();
   const std::string day = options_.place.zone.local_hour(std::chrono::system_clock::now()).day;
+  const Place place = this->place();
   for (const auto& outlet : outlets_) {
-    outlet->look(Part::kCamera, health.camera_is_bad, health.camera, options_.place, now, local);
-    outlet->look(Part::kDisk, health.disk_is_bad, health.disk, options_.place, now, local);
+    outlet->look(Part::kCamera, health.camera_is_bad, health.camera, place, now, local);
+    outlet->look(Part::kDisk, health.disk_is_bad, health.disk, place, now, local);
     if (outlet->digest_is_due(day, local)) tell_of_today(*outlet, now);
   }
 }
@@ -163,7 +171,8 @@ void Notifier::look_around(SteadyTime now) {
 void Notifier::tell_of_today(Outlet& outlet, SteadyTime now) {
   const Wish& wish = outlet.wish();
   const std::size_t pictures = wish.rule.picture ? facts_of(wish.target.service).pictures : 0;
-  outlet.add(message_of_day(sources_.today(), pictures, options_.place), now);
+  const Place place = this->place();
+  outlet.add(message_of_day(sources_.today(code_of(place.language)), pictures, place), now);
 }
 
 void Notifier::send(Outlet& outlet, const std::stop_token& stop) {

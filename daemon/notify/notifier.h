@@ -37,8 +37,9 @@ struct Sources {
   PictureOf picture;
   std::function<bool(const visits::BookedVisit& booked)> first_of_season;
   std::function<Health()> health;
-  std::function<Day()> today;
+  std::function<Day(std::string_view language)> today;
   std::function<std::string()> newest_picture;  // of any visit; empty: none
+  std::function<Language()> language;           // that messages speak from now on
 };
 
 // Owns the thread "notify". adopt(), status() and try_now() are thread-safe. At a stop what waits is not sent any more;
@@ -73,6 +74,7 @@ class Notifier final : public ListeningThread {
   [[nodiscard]] outgoing::Answer hand_over(const Target& target, const Message& message, const std::stop_token& stop);
   void show_status();
   [[nodiscard]] std::chrono::minutes local_time() const;
+  [[nodiscard]] Place place() const;  // in the language of now
 
   const NotifierOptions options_;
   const Sources sources_;

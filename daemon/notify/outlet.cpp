@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/base/format.h"
-
 namespace kinglet::daemon::notify {
 
 using outgoing::Answer;
@@ -31,14 +29,14 @@ void Outlet::push(Letter letter) {
   status_.waiting = outbox_.size();
 }
 
-void Outlet::offer(Message message, std::string visit, Awaits awaits, SteadyTime now, std::chrono::minutes local) {
+void Outlet::offer(Message message, std::string visit, Awaits awaits, Language language, SteadyTime now,
+                   std::chrono::minutes local) {
   if (is_quiet(local) || !allowance_.take(now)) {
     ++status_.held_back;
     return;
   }
   if (const std::uint64_t refused = allowance_.take_refused(); refused > 0) {
-    message.text += format_text("\n{} {} before it {} not sent", refused, refused == 1 ? "message" : "messages",
-                                refused == 1 ? "was" : "were");
+    message.text += "\n" + say_count(language, Phrase::kOneNotSent, Phrase::kNotSent, refused);
   }
   if (!wish_.rule.picture || facts_of(wish_.target.service).pictures == 0) awaits = Awaits::kNothing;
   push({.message = std::move(message), .visit = std::move(visit), .awaits = awaits, .noted = now, .due = now});

@@ -63,8 +63,9 @@ class Outlet {
   // In the quiet hours of the rule.
   [[nodiscard]] bool is_quiet(std::chrono::minutes local) const;
 
-  // About a visit: held back in quiet hours and when there were enough within the hour.
-  void offer(Message message, std::string visit, Awaits awaits, SteadyTime now, std::chrono::minutes local);
+  // About a visit: held back in quiet hours and when there were enough within the hour. `language`: of the message.
+  void offer(Message message, std::string visit, Awaits awaits, Language language, SteadyTime now,
+             std::chrono::minutes local);
   // About anything else: as it is.
   void add(Message message, SteadyTime now);
   // What is wrong with a part of the daemon; the message when that is news for this service.

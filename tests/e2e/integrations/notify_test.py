@@ -65,7 +65,7 @@ class Services(Phone):
         told = stand_in.messages[0]
         visits = daemon.ask("/api/v1/visits").json()["items"]
         self.assertIn(told["title"], [visit.get("common_name", visit["species_id"]) for visit in visits])
-        self.assertRegex(told["text"], r"\d+ %")
+        self.assertRegex(told["text"], r"\d+%")
         return told
 
     def assert_pictured(self, told):
@@ -131,7 +131,7 @@ class Mail(Phone):
         self.assertEqual(letter["to"].addresses[0].addr_spec, "you@mail.example")
         self.assertLess(abs(letter["date"].datetime.timestamp() - time.time()), 120)
         words, picture = letter.iter_parts()
-        self.assertRegex(words.get_content(), r"\d+ %\n\nhttp://feeder\.example/")
+        self.assertRegex(words.get_content(), r"\d+%\n\nhttp://feeder\.example/")
         self.assertEqual((picture.get_content_type(), picture.get_filename(), picture.get_content()[:2]),
                          ("image/jpeg", "bird1.jpg", b"\xff\xd8"))
         self.assertEqual(server.refusals, [])
@@ -203,6 +203,24 @@ class Wished(Phone):
         self.assertRegex(told[0]["title"], r"^Today: \d+ visits of \d species$")
         self.assertGreaterEqual(len(told[0]["pictures"]), 2)
         daemon.stop()
+
+    def test_messages_speak_the_language_that_is_set(self):
+        service = self.service(phone_services.ntfy)
+        labels = self.folder / "labels.txt"
+        labels.write_text("Passer domesticus (House Sparrow)\n" * 8 + "background\n")  # all drawn birds are sparrows
+        daemon = self.daemon(self.ntfy(service, at_most=1000), sets=["visits.first_days=0", f"model.labels={labels}"])
+        self.assertEqual(service.wait()[0]["title"], "House Sparrow")
+        self.assertIn("the first ever", service.messages[0]["text"])
+        owner = daemon.claim()
+        patch = {**owner, "If-Match": "*", "Content-Type": "application/merge-patch+json"}
+        self.assertEqual(daemon.ask("/api/v1/config", "PATCH", '{"node.language": "de"}', patch).status, 200)
+        self.assertEqual(send_now(daemon, owner).status, 200)
+
+        def of(title):
+            return daemon.until(lambda: next((one for one in service.messages if one["title"] == title), None), title)
+        self.assertEqual(of("Eine Nachricht von kinglet")["text"], "Von Hand gesendet: So kommen auch die anderen.")
+        self.assertRegex(of("Haussperling")["text"], r"(^|· )\d+\u00a0%$")
+        self.assertEqual(service.refusals, [])
 
     def test_a_camera_in_trouble_is_told(self):
         service = self.service(phone_services.ntfy)

@@ -73,7 +73,8 @@ test("an owner is led through the steps, and a model comes by one tap", async ()
 });
 
 test("what was sent away stays away, and each step comes again from the settings", async () => {
-  const page = await openAsOwner(await startWithModel());
+  const daemon = await startWithModel();
+  const page = await openAsOwner(daemon);
   await button(page, "Not now").click();
   await page.reload();
   await openTab(page, "settings");
@@ -82,6 +83,8 @@ test("what was sent away stays away, and each step comes again from the settings
   await page.locator("#steps-again").getByRole("button", {name: "Which language?"}).click();
   await card(page).getByLabel("Language").selectOption("de");
   await card(page).getByRole("heading", {name: "Welche Sprache?"}).waitFor();
+  const {keys} = await daemon.ask("/api/v1/config", {headers: await headersOf(page)});
+  assert.equal(keys["node.language"].value, "de", "messages follow");
   await button(page, "Fertig").click();
   assert.equal(await card(page).isHidden(), true);
   await closeClean(page);

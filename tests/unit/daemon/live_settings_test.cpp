@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "daemon/notify/phrases.h"
+
 namespace kinglet::daemon {
 namespace {
 
@@ -61,6 +63,17 @@ TEST_F(LiveSettingsTest, AnotherSourceOpensTheCameraAnew) {
   ASSERT_TRUE(change && change->camera_settle);
   EXPECT_EQ(*change->camera_settle, std::chrono::seconds(3));
   EXPECT_EQ(settings.source().spec, "demo:2");
+}
+
+TEST_F(LiveSettingsTest, MessagesSpeakAnotherLanguageAtOnceAndEachThatCanBeWished) {
+  LiveSettings settings = started_with("");
+  const std::vector<std::string> known = setting(settings, "node.language").choices;
+  EXPECT_EQ(known.size(), 6U);
+  for (const std::string& language : known) {
+    ASSERT_TRUE(settings.reload(loaded("node.language = \"" + language + "\"\n"))) << language;
+    EXPECT_EQ(settings.language(), language);
+    EXPECT_TRUE(notify::language_of(language)) << language;
+  }
 }
 
 TEST_F(LiveSettingsTest, AListThatCannotBeReadTakesUpNothing) {

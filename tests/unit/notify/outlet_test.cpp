@@ -24,7 +24,7 @@ class OutletTest : public ::testing::Test {
     return {{.target = {.name = "phone", .service = service, .to = "birds"}, .rule = std::move(rule)}, {}};
   }
   void offer(Outlet& outlet, std::chrono::minutes local = kNoon) {
-    outlet.offer({.title = "Blackbird"}, "vis_1", Awaits::kFirstPicture, now, local);
+    outlet.offer({.title = "Blackbird"}, "vis_1", Awaits::kFirstPicture, Language::kEnglish, now, local);
   }
   // Sends what is due at each turn of 200 ms; the times at which messages went out.
   std::vector<SteadyClock::duration> send_for(Outlet& outlet, SteadyClock::duration span, const Answer& answer) {
@@ -67,11 +67,11 @@ TEST_F(OutletTest, AndAfterTwoSecondsWithoutOne) {
 
 TEST_F(OutletTest, TheEndOfAVisitWaitsForTheBestPictureAndThenTakesTheFirst) {
   Outlet outlet = make({});
-  outlet.offer({.title = "Blackbird"}, "vis_1", Awaits::kBestPicture, now, kNoon);
+  outlet.offer({.title = "Blackbird"}, "vis_1", Awaits::kBestPicture, Language::kEnglish, now, kNoon);
   EXPECT_EQ(send_for(outlet, 1h, kTaken), std::vector<SteadyClock::duration>{5s});
   EXPECT_THAT(messages.back().pictures, ::testing::ElementsAre("jpeg"));
   best_jpeg = "the best";
-  outlet.offer({.title = "Blackbird"}, "vis_1", Awaits::kBestPicture, now, kNoon);
+  outlet.offer({.title = "Blackbird"}, "vis_1", Awaits::kBestPicture, Language::kEnglish, now, kNoon);
   EXPECT_EQ(send_for(outlet, 1h, kTaken), std::vector<SteadyClock::duration>{0s});
   EXPECT_THAT(messages.back().pictures, ::testing::ElementsAre("the best"));
 }
