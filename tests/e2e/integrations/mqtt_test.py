@@ -4,11 +4,12 @@ import json
 import signal
 import subprocess
 import unittest
+from datetime import datetime
 
 from broker import free_port
 from home_assistant import faults_of_device, state_of
 from mqtt_case import Mqtt
-from support import KINGLETD, PATIENCE, SOURCE_DIR, main
+from support import KINGLETD, PATIENCE, SLOWER, SOURCE_DIR, main
 
 
 class Told(Mqtt):
@@ -117,6 +118,27 @@ class Told(Mqtt):
         picture = live.wait("picture/last")
         self.assertTrue(picture.startswith(b"\xff\xd8") and picture.endswith(b"\xff\xd9"))
         self.assertIn("picture", json.loads(live.wait("kinglet_test/config"))["cmps"])
+
+    def test_the_first_picture_of_a_visit_is_there_with_its_start_or_within_a_second(self):
+        broker = self.broker()
+        live = self.listen(broker)
+        self.daemon(broker.port, "mqtt.pictures=true", f"store.path={self.folder}")
+        start = json.loads(live.wait("event/visit", lambda p: b'"visit.start"' in p))
+        visit = start["visit"]["id"].encode()
+        told = start
+        if "crop" not in start["visit"]["links"]:
+            told = json.loads(live.wait("event/visit", lambda p: visit in p and b'"visit.picture"' in p))
+        self.assertIn("crop", told["visit"]["links"])
+        taken = datetime.fromisoformat(told["at"]) - datetime.fromisoformat(start["at"])
+        self.assertLess(taken.total_seconds(), SLOWER)
+        live.wait("event/visit", lambda p: visit in p and b'"visit.end"' in p)
+        order = []
+        for message in live.messages:
+            if message["topic"].endswith("picture/last"):
+                order.append("jpeg")
+            elif message["topic"].endswith("event/visit") and visit in message["payload"]:
+                order.append(json.loads(message["payload"])["type"])
+        self.assertIn("jpeg", order[order.index(told["type"]):order.index("visit.end")])
 
     def forget(self, port):
         empty = self.folder / "empty.toml"

@@ -7,9 +7,10 @@ import http.server
 import json
 import threading
 import time
+from datetime import datetime
 
 from broker import free_port, until
-from support import PATIENCE, Daemon, ScratchFolder, main
+from support import PATIENCE, SLOWER, Daemon, ScratchFolder, main
 
 QUICK = ["source=demo:", "visits.end_after=1s", "decide.min_gap=10ms", "gate.max_fps=100", "store.flush_interval=100ms"]
 SECRET = "whsec_" + base64.b64encode(b"twenty-four secret bytes").decode()
@@ -95,6 +96,19 @@ class Taken(Webhooks):
         self.assertEqual(message["urls"]["crop"], "http://%s:%d%s" % (*daemon.url, message["visit"]["links"]["crop"]))
         daemon.until(lambda: self.status(daemon)["delivered_total"] >= 1, "the count")
         self.assertIn('kinglet_webhook_messages_total{outcome="delivered"} ', daemon.ask("/metrics").body.decode())
+
+    def test_the_first_picture_of_a_visit_is_there_with_its_start_or_within_a_second(self):
+        receiver = self.receiver()
+        daemon = self.daemon(receiver.port, 'webhook.events=["visit.start", "visit.picture"]', f"store.path={self.folder}")
+
+        def told(condition, what):
+            messages = lambda: (json.loads(one["body"]) for one in list(receiver.received))
+            return until(lambda: next((one for one in messages() if condition(one)), None), what)
+        start = told(lambda one: one["type"] == "visit.start", "a visit")
+        first = told(lambda one: one["visit"]["id"] == start["visit"]["id"] and "crop" in one["urls"], "its first picture")
+        taken = datetime.fromisoformat(first["at"]) - datetime.fromisoformat(start["at"])
+        self.assertLess(taken.total_seconds(), SLOWER)
+        self.assertEqual(daemon.ask(first["visit"]["links"]["crop"]).body[:2], b"\xff\xd8")
 
     def test_each_message_is_signed_as_the_standard_has_it(self):
         receiver = self.receiver()
