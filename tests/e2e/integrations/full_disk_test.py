@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A disk that is full is told to a phone once, and once when there is room again."""
+import phone_services
+import small_disk
+from phone_case import Phone
+from support import main
+
+small_disk.enter()
+
+
+class FullDisk(Phone):
+    def test_a_full_disk_is_told_once_and_that_it_is_over(self):
+        state = self.folder / "state"
+        state.mkdir()
+        disk = small_disk.SmallDisk(state, "8m")
+        self.addCleanup(disk.stop)
+        service = self.service(phone_services.ntfy)
+        daemon = self.daemon(self.ntfy(service, events=["disk"]), sets=["store.clips=0s"])
+
+        def store():
+            return daemon.ask("/api/v1/stats").json()["store"]
+        daemon.until(lambda: daemon.ask("/api/v1/visits").json()["items"] and store()["state"] == "disk", "a visit on the disk")
+
+        def is_full():
+            disk.fill()
+            return store()["state"] == "waiting"
+        daemon.until(is_full, "a full disk")
+        began = service.wait()[0]
+        self.assertEqual((began["title"], began["pictures"]), ("Visits cannot be written", []))
+        self.assertRegex(began["text"], r"(?i)full|space")
+        # It lasts, and nothing is told of it again.
+        waiting = store()["waiting_visits"]
+        daemon.until(lambda: store()["waiting_visits"] > waiting + 1, "more visits that wait")
+        disk.empty()
+        self.assertEqual(service.wait(2)[1]["title"], "Visits are written again")
+        daemon.until(lambda: store()["waiting_visits"] <= 1, "what waited is written")
+        self.assertEqual(([one["title"] for one in service.messages], service.refusals),
+                         (["Visits cannot be written", "Visits are written again"], []))
+
+
+if __name__ == "__main__":
+    main()
