@@ -231,6 +231,20 @@ class Visitors(ScratchFolder):
         self.assertGreaterEqual(outcomes["accepted"], 15)
         self.assertIn("\nkinglet_visits_total 1\n", metrics)
 
+    def test_a_folder_of_different_birds_gives_a_visit_of_each(self):
+        """With no other settings than those of the command in the README."""
+        names = ["bald_eagle.jpg", "burrowing_owl.jpg", "great_egret.jpg", "house_sparrow_150.jpg", "lion.jpg", "mute_swans.jpg",
+                 "red_winged_blackbird.jpg"]
+        pictures = self.folder / "pictures"
+        pictures.mkdir()
+        for name in names:
+            shutil.copy(CORPUS / "photos" / name, pictures / name)
+        expected = sorted(EXPECTED[name]["top1"].split(" (")[0] for name in names if name != "lion.jpg")
+        with Daemon(sets=[*bird_sets(self.folder), f"source=images:{pictures}"]) as daemon:
+            daemon.until(lambda: daemon.ask("/api/v1/stats").json()["images"]["total"] >= 2 * len(names), "two rounds")
+            visits = daemon.ask("/api/v1/visits").json()["items"]
+            self.assertEqual(sorted(visit["scientific_name"] for visit in visits), expected)
+
 
 if __name__ == "__main__":
     main()
