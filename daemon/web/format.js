@@ -41,6 +41,9 @@ export function text(key, values = {}) {
   return row ? row[column].replace(/\{(\w+)\}/g, (_, name) => values[name]) : key;
 }
 
+// The same of a row of any table with a column a language; `otherwise`: there is no such row.
+export const inOwnLanguage = (row, otherwise) => row ? row[column] : otherwise;
+
 // Why something failed; a TypeError is fetch()'s: nobody answers.
 export const wordsOf = (error) => error instanceof TypeError ? text("lost") : error.message;
 

@@ -3,13 +3,15 @@
 """Holds the texts of the page (daemon/web/texts.js) to be whole: every language has every text with the same values,
 every text that the page asks for exists, none is left over, and whatever the API can say has its words.
 Usage: check_page.py ROOT"""
+import ast
 import json
 import re
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
-LONGEST = 300  # lines of one file, the table of texts aside
+LONGEST = 300  # lines of one file, the tables of texts aside
+TABLES = {"texts.js", "key_texts.js"}
 # Texts whose key ends in a word of the API, and where the API's document lists those words.
 BY_WORD = {
     "outcome_": ("Prediction", "outcome"), "camera_": ("Camera", "state"), "verdict_": ("Review", "verdict"), "seen_": ("Track", "outcome"),
@@ -61,6 +63,39 @@ def words_of(schemas, path):
     return schema.get("enum") or list(schema["properties"])
 
 
+def sections_and_keys(root):
+    """Of config/keys.def: the sections, and (name, unit, help) of each key that may be set over HTTP."""
+    code = re.sub(r"^//.*$", "", (root / "config/keys.def").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    sections = re.findall(r"^KINGLET_SECTION\(\w+, (\w+),", code, re.MULTILINE)
+    keys = []
+    for row in re.findall(r"^KINGLET_KEY\((.*?)\)\n(?=KINGLET_)", code, re.MULTILINE | re.DOTALL):
+        found = re.fullmatch(r'\w+, (\w+), (\w+), .*"(.*)",\s*k\w+,\s*(k\w+),\s*("[^$]*")', row, re.DOTALL)
+        if found[4] == "kSettable":
+            keys.append((f"{found[1]}.{found[2]}", found[3], ast.literal_eval(f"({found[5]})")))
+    return sections, keys
+
+
+def check_key_texts(root, languages):
+    """daemon/web/settings/key_texts.js against config/keys.def."""
+    code = (root / "daemon/web/settings/key_texts.js").read_text(encoding="utf-8")
+    tables = {name: {key: json.loads(row) for key, row in re.findall(r'^  "([^"]+)": (\[.*\]),$', body, re.MULTILINE)}
+              for name, body in re.findall(r"^export const (\w+) = \{\n(.*?)^\};$", code, re.MULTILINE | re.DOTALL)}
+    sections, keys = sections_and_keys(root)
+    wanted = {"sectionTitles": dict.fromkeys(sections), "units": {unit: unit for _, unit, _ in keys if unit},
+              "meanings": {name: meaning for name, _, meaning in keys}}
+    faults = [] if tables.keys() == wanted.keys() and len(keys) > 50 else [f"key_texts.js: has {sorted(tables)}, and {len(keys)} keys"]
+    for name, rows in wanted.items():
+        table = tables.get(name, {})
+        faults += [f"key_texts.js: {name} has not {key}" for key in rows.keys() - table.keys()]
+        faults += [f"key_texts.js: {name} has {key}, which keys.def has not" for key in table.keys() - rows.keys()]
+        for key, row in table.items():
+            if len(row) != len(languages) or not all(one.strip() for one in row):
+                faults.append(f"key_texts.js: {key} has {len(row)} texts for {len(languages)} languages")
+            elif rows.get(key) and row[0] != rows[key]:
+                faults.append(f'key_texts.js: {key} is "{row[0]}", and in keys.def "{rows[key]}": look at the other languages as well')
+    return faults
+
+
 def check(root):
     faults = []
     web = root / "daemon/web"
@@ -80,7 +115,7 @@ def check(root):
     if len(rows) < 100 or table.count("[") != len(rows) + 1:
         faults.append("texts.js: there are rows that this test does not understand")
 
-    scripts = {path.name: path.read_text(encoding="utf-8") for path in sorted(web.rglob("*.js")) if path.name != "texts.js"}
+    scripts = {path.name: path.read_text(encoding="utf-8") for path in sorted(web.rglob("*.js")) if path.name not in TABLES}
     asked = {}
     for name, code in scripts.items():
         for key in re.findall(r'"([a-z][a-z_]*)"', code):
@@ -100,6 +135,10 @@ def check(root):
         elif english and texts[key][0] != english:
             faults.append(f'index.html: {key} is "{english}" there and "{texts[key][0]}" in texts.js')
 
+    wish = re.search(r'KINGLET_KEY\(Node, node, language,.*?CHOICES\("([^"]*)"\)', (root / "config/keys.def").read_text(encoding="utf-8"))
+    if not wish or wish[1].split() != languages:
+        faults.append(f"config/keys.def: node.language has not the languages of the page, {languages}")
+    faults += check_key_texts(root, languages)
     birds = (root / "models/names/birds.tsv").read_text(encoding="utf-8")
     columns = next(line for line in birds.splitlines() if not line.startswith("#")).split("\t")
     if columns[2:] != [language for language in languages if language != "en"]:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: one setting as a small form: what edits a value of its kind, what it means, and the difference before it is kept.
 import {make} from "./dom.js";
-import {text, wordsOf} from "./format.js";
+import {inOwnLanguage, text, wordsOf} from "./format.js";
+import {meanings, units} from "./key_texts.js";
 
 export const written = (value) => typeof value === "string" ? value : JSON.stringify(value);
 
@@ -35,7 +36,7 @@ const inText = (id, value) => ({node: textBox(id, value), read: (node) => node.v
 
 function facts(key) {
   const range = key.range && !["duration", "byte_count"].includes(key.kind) && text("setting_range", key.range);
-  return [range, key.unit, key.kind === "text_list" && text("setting_lines"),
+  return [range, inOwnLanguage(units[key.unit], key.unit), key.kind === "text_list" && text("setting_lines"),
           text("setting_default_is", {value: written(key.default)}), text(`reload_${key.reload}`)].filter(Boolean).join(" · ");
 }
 
@@ -61,7 +62,7 @@ export function settingForm(name, key, {isSet, keep, leave}) {
   };
   node.addEventListener("input", compare);
   const form = make("form", {className: "setting-form", noValidate: true},
-    make("label", {htmlFor: id, lang: "en", textContent: key.help}), node,
+    make("label", {htmlFor: id, textContent: inOwnLanguage(meanings[name], key.help)}), node,
     make("p", {className: "soft", textContent: facts(key)}), difference, problem,
     make("p", {className: "buttons"}, save,
       isSet ? make("button", {type: "button", textContent: text("setting_take_back"), onclick: () => attempt(null)}) : null,

@@ -3,8 +3,9 @@
 // owner's files say is changed there.
 import {ask, may, Problem, send, write} from "./api.js";
 import {byId, make, setText, showProblem} from "./dom.js";
-import {moment, text} from "./format.js";
+import {inOwnLanguage, moment, text} from "./format.js";
 import {showSettingsTrouble} from "./health.js";
+import {sectionTitles} from "./key_texts.js";
 import {settingForm, written} from "./setting_form.js";
 
 let config = null;
@@ -94,6 +95,14 @@ function row([name, key]) {
     canSet(key) ? make("dd", {}, open === name ? formOf(name, key) : button()) : null);
 }
 
+// Keys of one section stand together, as in the files.
+function sections(shown) {
+  const names = [...new Set(shown.map(([key]) => key.split(".")[0]))];
+  return names.map((name) => make("section", {},
+    make("h3", {textContent: inOwnLanguage(sectionTitles[name], name)}),
+    make("dl", {className: "settings-list"}, ...shown.filter(([key]) => key.startsWith(`${name}.`)).map(row))));
+}
+
 function renderPast() {
   const [newest] = past;
   byId("settings-undo").hidden = !newest;
@@ -111,7 +120,7 @@ function render() {
   const changed = byId("settings-changed").checked;
   const shown = Object.entries(config.keys).filter(
     ([name, key]) => !changed || key.source !== "default" || key.waiting !== undefined || name === open);
-  byId("settings-list").replaceChildren(...shown.map(row));
+  byId("settings-list").replaceChildren(...sections(shown));
   if (shown.length === 0) setText("settings-note", text("settings_all_default"));
   byId("settings-restart").hidden = !Object.values(config.keys).some((key) => key.waiting !== undefined);
   renderPast();

@@ -119,11 +119,18 @@ test("what waits for a restart says so, and what the owner's files say is not of
   await closeClean(page);
 });
 
-for (const [locale, word] of [["de-DE", "Ändern"], ["fr-FR", "Changer"], ["es-ES", "Cambiar"], ["ja-JP", "変更"], ["zh-CN", "更改"]]) {
+for (const [locale, word, title, meaning, unit] of [
+  ["de-DE", "Ändern", "Besuche", "Bevor es an so vielen Tagen Besuche gab", "Tage"],
+  ["fr-FR", "Changer", "Visites", "Tant qu'il n'y a pas eu de visites", "jours"],
+  ["es-ES", "Cambiar", "Visitas", "Mientras no haya habido visitas", "días"],
+  ["ja-JP", "変更", "訪問", "訪問のあった日がこの数になるまで", "日"],
+  ["zh-CN", "更改", "来访", "在有来访的天数达到此值之前", "天"]]) {
   test(`it is the same in ${locale}`, async () => {
     const page = await settingsPage({locale});
-    await row(page, "decide.min_margin").getByRole("button", {name: word}).click();
-    await page.locator("[id='setting-decide.min_margin']").waitFor();
+    await page.locator("#settings-list").getByRole("heading", {name: title, exact: true}).waitFor();
+    await row(page, "visits.first_days").getByRole("button", {name: word}).click();
+    await page.getByLabel(meaning).waitFor();
+    assert.match(await row(page, "visits.first_days").locator("form").textContent(), new RegExp(` · ${unit} · `));
     await assertFits(page, locale);
     await closeClean(page);
   });
