@@ -56,7 +56,26 @@ KEPT = [
     ("README.md", "./dev test", "is what runs this"),
     ("page.md", "./dev test --tier browser", "the browser tier, which does not run itself"),
     ("page.md", "PAGE_MODULES=", "makes the picture of the README; needs the browser and the corpus, and a person to look at it"),
-    ("benchmarks.md", "", "measures: takes minutes to hours on a quiet machine, and models that are fetched"),
+    *[("benchmarks.md", begin, why) for why, begins in {
+        "fetches ONNX Runtime for Node, which only the comparisons have": ["npm install --prefix build/ort"],
+        "builds what a measurement runs": ["./dev build tests", "./dev build bench"],
+        "measures against others with the machine to itself, at the highest priority, for minutes": ["sudo chrt -r 1"],
+        "compares two builds, the one before and this one, for minutes": [
+            "python3 tests/bench/compare.py", "kinglet bench --threads 2", "for program in BEFORE NOW"],
+        "makes models with PyTorch that nothing here has fetched": [
+            "./dev exec --with build,oracle python3 tests/bench/networks.py", "./dev exec --with build,oracle python3 tests/bench/load.py"],
+        "trains and measures networks for hours": ["./dev exec --with build,oracle python3 tests/bench/quantize/"],
+        "counts instructions on an emulated core, for minutes": ["./dev exec --with build,test,arm64"],
+        "a release's speed, which a test's build has not": ["./dev exec build/bench/bin/pipeline_bench"],
+        "loads a daemon for minutes to an hour, on a quiet machine": ["./dev exec --with build,test python3 tests/bench/http/"],
+        "kills a daemon for hours; every run of the tests has thirty kills": ["./dev exec --with test python3 tests/e2e/kills/"],
+        "draws or reads scenes of the field for half an hour": [
+            "./dev exec --with test,oracle python3 tests/bench/field", "./dev exec python3 tests/bench/crop_to_motion.py"],
+        "installs packages on an emulated machine, half an hour": ["./dev package --first-bird"],
+        "runs operators at random for minutes; every run of the tests has some seconds of it": ["KINGLET_LOWERING_SECONDS="],
+        "installs OpenCV on the reader's machine": ["apt install libopencv"],
+        "an emulated core, which ./dev test --all has": ["./dev test arm64.half"],
+    }.items() for begin in begins],
     ("tools.md", "kinglet edit IN -o OUT VERB", "a form, not a command; each verb is in e2e/cli/edit_test.py"),
     ("tools.md", "kinglet record libcamera:", "needs a camera; libcamera's virtual one is in e2e/camera"),
     ("webhooks.md", "python3 -uc", "a receiver that prints what it gets; the one of e2e/integrations/webhook_test.py keeps it"),

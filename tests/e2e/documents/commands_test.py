@@ -35,6 +35,7 @@ class Table(unittest.TestCase):
         found = [(page, command) for page in pages() for command in commands_of(page)]
         self.assertGreater(len(found), 100)
         for row in TESTED + KEPT:
+            self.assertTrue(row[1].strip(), f"a row that stands for every command of its page: {row}")
             self.assertTrue(any(row_for(page, command) == row for page, command in found), f"no such command any more: {row}")
         for _, _, test in TESTED:
             self.assertTrue((SOURCE_DIR / "tests" / test).exists(), test)

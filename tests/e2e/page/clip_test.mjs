@@ -8,12 +8,14 @@ let daemon;
 let visit;
 before(async () => {
   daemon = await startDaemon({sets: [...quick, "store.clips=2s"]});
-  visit = await until(async () => (await daemon.ask("/api/v1/visits")).items.find((one) => one.links.clip_file), "a visit with its clip");
+  visit = await withClip(daemon);
 });
 
-async function opened(size) {
-  const page = await openPage(daemon.url, {tab: "visits", size});
-  await page.locator(`[data-key="${visit.id} picture"]`).click();
+const withClip = (device) => until(async () => (await device.ask("/api/v1/visits")).items.find((one) => one.links.clip_file), "a clip");
+
+async function opened(size, device = daemon, {id} = visit) {
+  const page = await openPage(device.url, {tab: "visits", size});
+  await page.locator(`[data-key="${id} picture"]`).click();
   await page.getByRole("button", {name: "Play the clip"}).click();
   await page.locator("#clip").waitFor();
   return page;
@@ -58,4 +60,17 @@ test("it is held, gone through by keyboard, and as large as its pictures where t
   await page.locator("#visit-dialog:not([open])").waitFor({state: "attached"});
   assert.equal(await page.locator("#clip").isVisible(), false);
   await closeClean(page);
+});
+
+test("on wish it has the size the camera gave, and each picture of it", async () => {
+  const device = await startDaemon({sets: [...quick, "store.clips=1s", "store.clip_width=0", "store.clip_fps=0"]});
+  const seen = await withClip(device);
+  const played = Buffer.from(await (await fetch(device.url + seen.links.clip)).arrayBuffer());
+  const page = await opened(phone, device, seen);
+  const {width, height} = await page.locator("#clip-picture").evaluate((canvas) => ({width: canvas.width, height: canvas.height}));
+  assert.deepEqual([width, height], [1280, 720]);
+  const pictures = await page.locator("#clip-at").evaluate((bar) => Number(bar.max) + 1);
+  assert.equal(pictures, played.toString("latin1").split("Content-Type: image/jpeg").length - 1);
+  await closeClean(page);
+  await device.stop();
 });
