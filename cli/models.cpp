@@ -129,14 +129,9 @@ Result<int> remove(const Options& options, Output& out) {
   if (!options.yes) {
     return fail(ErrorCode::kUsage, "what is removed cannot be had back", "models remove", "add --yes");
   }
-  const std::vector<fs::path> files = daemon::files_of_model(model);
-  for (const fs::path& file : files) {
-    std::error_code error;
-    fs::remove(file, error);
-    if (error) return fail(ErrorCode::kIo, format_text("cannot remove: {}", error.message()), file.string());
-  }
-  if (out.json()) out.print_json(Json{{"name", options.name}, {"files_removed", files.size()}});
-  out.note(format_text("{} removed, {} files", options.name, files.size()));
+  const std::size_t files = KINGLET_TRY(daemon::remove_model(model));
+  if (out.json()) out.print_json(Json{{"name", options.name}, {"files_removed", files}});
+  out.note(format_text("{} removed, {} files", options.name, files));
   return 0;
 }
 

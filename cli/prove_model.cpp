@@ -13,6 +13,8 @@ using Json = nlohmann::ordered_json;
 
 struct Seen {
   std::size_t classes = 0;
+  bool labels_named = false;
+  bool recipe_found = false;
   std::vector<std::string> data_files;
 };
 
@@ -20,7 +22,10 @@ Result<Seen> look_at(const ProveOptions& options) {
   KINGLET_TRY(give_up_rights(options.limits));
   try {
     const daemon::LineModel classifier = KINGLET_TRY(daemon::open_verified(options.model));
-    return Seen{.classes = classifier.facts()->labels.size(),
+    const daemon::ModelFacts& facts = *classifier.facts();
+    return Seen{.classes = facts.labels.size(),
+                .labels_named = facts.labels_from_file,
+                .recipe_found = facts.recipe_found,
                 .data_files = KINGLET_TRY(engine::data_files_of(options.model.model))};
   } catch (const std::bad_alloc&) {
     return too_much_memory(options.limits, options.model.model.string());
@@ -28,8 +33,12 @@ Result<Seen> look_at(const ProveOptions& options) {
 }
 
 Json verdict(const Result<Seen>& seen) {
-  if (seen) return {{"valid", true}, {"classes", seen->classes}, {"data_files", seen->data_files}};
-  return refusal(seen.error());
+  if (!seen) return refusal(seen.error());
+  return {{"valid", true},
+          {"classes", seen->classes},
+          {"labels_named", seen->labels_named},
+          {"recipe_found", seen->recipe_found},
+          {"data_files", seen->data_files}};
 }
 
 }  // namespace

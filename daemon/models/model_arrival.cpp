@@ -62,7 +62,7 @@ std::expected<ModelUpload, ModelKeeper::Refused> ModelKeeper::begin_upload(std::
   }
   if (is_here(name)) {
     return refuse(Refusal::kExists, format_text("there is a model \"{}\" already", name),
-                  "choose another name, or remove that one first (kinglet models remove)");
+                  "choose another name, or remove that one first");
   }
   if (const Result<void> room = incoming_.make_room(size); !room) return no_room(room.error());
   std::string id;
@@ -113,7 +113,10 @@ Result<void> ModelKeeper::bring(ModelJob& job, const std::stop_token& stop) {
   if (stop.stop_requested()) return fail(ErrorCode::kUnavailable, "the daemon is shutting down");
   if (!here) return here;
   job.progress = kChecked;
-  if (!job.then_activate) return {};
+  if (!job.then_activate) {
+    check(incoming_.place_of(job.model), stop);  // proven already: who sees this end finds it judged
+    return {};
+  }
   job.step = ModelJob::Step::kActivate;
   update(job);
   return change(job, stop);

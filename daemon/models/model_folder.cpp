@@ -22,7 +22,9 @@ constexpr std::size_t kMostModels = 256;
 constexpr std::size_t kLongestName = 100;
 constexpr std::uint64_t kMostChoiceBytes = 65'536;
 // What goes with NAME.onnx is called NAME and one of these.
-constexpr std::array kCompanions{".labels.txt", ".recipe.json", ".species.tsv"};
+constexpr const char* kLabels = ".labels.txt";
+constexpr const char* kRecipe = ".recipe.json";
+constexpr std::array kCompanions{kLabels, kRecipe, ".species.tsv"};
 
 fs::path companion(const fs::path& model, const char* ending) { return fs::path(model).replace_extension(ending); }
 
@@ -87,6 +89,21 @@ std::vector<fs::path> files_of_model(const fs::path& model) {
   std::error_code ignored;
   std::erase_if(files, [&](const fs::path& path) { return !fs::is_regular_file(path, ignored); });
   return files;
+}
+
+fs::path labels_beside(const fs::path& model) { return companion(model, kLabels); }
+
+fs::path recipe_beside(const fs::path& model) { return companion(model, kRecipe); }
+
+Result<std::size_t> remove_model(const fs::path& model) {
+  std::vector<fs::path> files = files_of_model(model);
+  std::ranges::reverse(files);
+  for (const fs::path& file : files) {
+    std::error_code error;
+    fs::remove(file, error);
+    if (error) return fail(ErrorCode::kIo, format_text("cannot remove: {}", error.message()), file.string());
+  }
+  return files.size();
 }
 
 Result<LineModel> open_verified(const LineModelOptions& options) {

@@ -30,6 +30,11 @@ struct ModelFile {
 [[nodiscard]] std::vector<ModelFile> list_models(const std::filesystem::path& folder);
 // The model and the files that go with it, as far as they are there.
 [[nodiscard]] std::vector<std::filesystem::path> files_of_model(const std::filesystem::path& model);
+// Where they lie, whether they do or not.
+[[nodiscard]] std::filesystem::path labels_beside(const std::filesystem::path& model);
+[[nodiscard]] std::filesystem::path recipe_beside(const std::filesystem::path& model);
+// All of them, the model last: what broke off is listed still, and is removed by the next try. Gives how many. kIo.
+[[nodiscard]] Result<std::size_t> remove_model(const std::filesystem::path& model);
 
 // LineModel::open, and its answer to a plain grey picture is finite numbers from 0 to 1. Here, in this process:
 // strangers' models go to ModelProver.

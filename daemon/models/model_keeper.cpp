@@ -150,7 +150,8 @@ std::vector<KnownModel> ModelKeeper::list() {
     return std::ranges::none_of(found, [&](const ModelFile& file) { return file.path == verdict.first; });
   });
   for (const ModelFile& file : found) {
-    KnownModel model{.file = file, .configured = is_configured(file.path)};
+    KnownModel model{
+        .file = file, .configured = is_configured(file.path), .in_folder = file.path.parent_path() == options_.folder};
     model.active = active && active->path == file.path;
     const auto verdict = verdicts_.find(file.path);
     if (verdict != verdicts_.end() && verdict->second.stamp == file.stamp) {
@@ -158,8 +159,7 @@ std::vector<KnownModel> ModelKeeper::list() {
       model.problem = verdict->second.problem;
       model.hint = verdict->second.hint;
       model.may_pass_later = verdict->second.may_pass_later;
-      model.digest = verdict->second.digest;
-      model.classes = verdict->second.classes;
+      model.proof = verdict->second.proof;
     } else if (!std::ranges::contains(unchecked_, file.path)) {
       unchecked_.push_back(file.path);
     }
@@ -181,10 +181,9 @@ void ModelKeeper::check(const fs::path& path, const std::stop_token& stop) {
 }
 
 void ModelKeeper::note_verdict(const ModelFile& file, const Result<Proof>& proven) {
-  Verdict verdict{.stamp = file.stamp, .problem = {}, .hint = {}, .digest = {}};
+  Verdict verdict{.stamp = file.stamp, .problem = {}, .hint = {}, .proof = {}};
   if (proven) {
-    verdict.digest = proven->digest;
-    verdict.classes = proven->classes;
+    verdict.proof = *proven;
   } else {
     // Its name, not its place on the disk: anybody at home may read this.
     Error error = proven.error();
@@ -202,20 +201,24 @@ void ModelKeeper::note_verdict(const ModelFile& file, const Result<Proof>& prove
   verdicts_[file.path] = std::move(verdict);
 }
 
-std::expected<ModelJob, ModelKeeper::Refused> ModelKeeper::activate(std::string_view name,
-                                                                    const std::optional<TrialRule>& trial) {
+std::expected<KnownModel, ModelKeeper::Refused> ModelKeeper::find(std::string_view name) {
   const std::vector<KnownModel> models = list();
   const auto model = std::ranges::find(models, name, [](const KnownModel& one) { return one.file.name; });
-  if (model == models.end()) {
-    std::vector<std::string_view> names;
-    names.reserve(models.size());
-    for (const KnownModel& one : models) names.emplace_back(one.file.name);
-    const std::string_view near = nearest_name(name, names);
-    return std::unexpected(
-        Refused{.why = Refusal::kUnknown,
-                .detail = format_text("there is no model \"{}\" in the model folder", printable(name, 100)),
-                .hint = near.empty() ? "GET /api/v1/models lists them" : format_text("did you mean \"{}\"?", near)});
-  }
+  if (model != models.end()) return *model;
+  std::vector<std::string_view> names;
+  names.reserve(models.size());
+  for (const KnownModel& one : models) names.emplace_back(one.file.name);
+  const std::string_view near = nearest_name(name, names);
+  return std::unexpected(
+      Refused{.why = Refusal::kUnknown,
+              .detail = format_text("there is no model \"{}\" in the model folder", printable(name, 100)),
+              .hint = near.empty() ? "GET /api/v1/models lists them" : format_text("did you mean \"{}\"?", near)});
+}
+
+std::expected<ModelJob, ModelKeeper::Refused> ModelKeeper::activate(std::string_view name,
+                                                                    const std::optional<TrialRule>& trial) {
+  const auto model = find(name);
+  if (!model) return std::unexpected(model.error());
   if (model->state == KnownModel::State::kInvalid && !model->may_pass_later) {
     return std::unexpected(Refused{.why = Refusal::kInvalid, .detail = model->problem, .hint = model->hint});
   }

@@ -44,13 +44,13 @@ struct KnownModel {
   enum class State : std::uint8_t { kChecking, kValid, kInvalid };
   ModelFile file;
   bool configured = false;
+  bool in_folder = false;  // of models; only the configuration's may lie elsewhere
   bool active = false;
   State state = State::kChecking;
   std::string problem;          // of kInvalid, for a person; with it
   std::string hint;             // what to do, may be empty
   bool may_pass_later = false;  // of kInvalid: time or memory did not suffice
-  std::string digest;           // of kValid
-  std::size_t classes = 0;
+  Proof proof;                  // of kValid
   std::optional<ModelJob> newest_job;
 };
 [[nodiscard]] std::string_view to_string(KnownModel::State state);
@@ -105,6 +105,10 @@ class ModelKeeper {
     kBadName,  // of a file that is to be made
     kExists,   // a file of the name is here
     kNoRoom,   // on the disk, or there is no folder
+    kInUse,      // it answers, or a start would take it
+    kSetInFile,  // the configuration names the file
+    kBadLabels,
+    kBadRecipe
   };
   struct Refused {
     Refusal why;
@@ -119,6 +123,16 @@ class ModelKeeper {
   // A file of `size` bytes comes and becomes the model `name`. Nothing else is worked on meanwhile.
   [[nodiscard]] std::expected<ModelUpload, Refused> begin_upload(std::string_view name, std::uint64_t size,
                                                                  bool then_activate);
+  // What a model of the folder lacks, kept beside it; an empty text takes it away. It counts when the model is
+  // activated next, or at the next start. `by`: for the log. Labels: a line each, as many as there are classes where
+  // that is known.
+  [[nodiscard]] std::expected<KnownModel, Refused> set_labels(std::string_view name, std::string_view text,
+                                                              std::string_view by);
+  // As a recipe file has it.
+  [[nodiscard]] std::expected<KnownModel, Refused> set_recipe(std::string_view name, std::string_view json,
+                                                              std::string_view by);
+  // With what goes with it. Not the one that answers, nor one that a start would take.
+  [[nodiscard]] std::expected<void, Refused> remove(std::string_view name, std::string_view by);
   [[nodiscard]] const std::vector<CatalogueEntry>& catalogue() const { return incoming_.catalogue(); }
   [[nodiscard]] bool has_folder() const { return !options_.folder.empty(); }
   // As it is now, of the newest 32. Nothing: it is not known, or not any more.
@@ -133,8 +147,7 @@ class ModelKeeper {
     std::string problem;  // empty: valid
     std::string hint;
     bool may_pass_later = false;
-    std::string digest;
-    std::size_t classes = 0;
+    Proof proof;
   };
   static constexpr std::size_t kKeptJobs = 32;
 
@@ -143,6 +156,15 @@ class ModelKeeper {
   void check(const std::filesystem::path& path, const std::stop_token& stop);
   void note_verdict(const ModelFile& file, const Result<Proof>& proven);
   void work_on(const std::string& id, const std::stop_token& stop);
+  [[nodiscard]] std::expected<KnownModel, Refused> find(std::string_view name);
+  [[nodiscard]] std::expected<KnownModel, Refused> find_in_folder(std::string_view name);
+  [[nodiscard]] std::optional<std::size_t> classes_of(const KnownModel& model) const;
+  struct Companion {
+    std::filesystem::path file;
+    std::string_view what;  // "labels"
+  };
+  [[nodiscard]] std::expected<KnownModel, Refused> keep_beside(const KnownModel& model, const Companion& companion,
+                                                               std::string_view text, std::string_view by);
   [[nodiscard]] std::optional<Refused> busy() const KINGLET_REQUIRES(mutex_);
   [[nodiscard]] ModelJob add(ModelJob job) KINGLET_REQUIRES(mutex_);
   void note_received(std::string_view id, std::uint64_t bytes);

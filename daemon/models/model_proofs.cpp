@@ -55,6 +55,8 @@ std::optional<T> member(const Json& json, const char* name) {
   if (!json.is_object() || found == json.end()) return std::nullopt;
   if constexpr (std::is_same_v<T, std::string>) {
     if (!found->is_string()) return std::nullopt;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    if (!found->is_boolean()) return std::nullopt;
   } else {
     if (!found->is_number_unsigned()) return std::nullopt;
   }
@@ -115,8 +117,16 @@ void ModelProofs::read() {
     const auto digest = member<std::string>(item, "digest");
     const auto stamp = member<std::string>(item, "stamp");
     const auto classes = member<std::size_t>(item, "classes");
-    if (!path || !identity || !digest || !stamp || !classes || rows_.size() == kMostRows) continue;
-    Row row{.proof = {.digest = *digest, .classes = *classes, .data_files = {}, .stamp = *stamp},
+    const auto labels_named = member<bool>(item, "labels_named");
+    const auto recipe_found = member<bool>(item, "recipe_found");
+    if (!path || !identity || !digest || !stamp || !classes || !labels_named || !recipe_found) continue;
+    if (rows_.size() == kMostRows) break;
+    Row row{.proof = {.digest = *digest,
+                      .classes = *classes,
+                      .labels_named = *labels_named,
+                      .recipe_found = *recipe_found,
+                      .data_files = {},
+                      .stamp = *stamp},
             .path = *path,
             .identity = *identity};
     const Json names = item.value("data_files", Json::array());
@@ -147,12 +157,10 @@ std::optional<Proof> ModelProofs::find(const LineModelOptions& options) {
   return std::nullopt;
 }
 
-Result<Proof> ModelProofs::note(const LineModelOptions& options, std::string_view before, std::size_t classes,
-                                std::vector<std::string> data_files) {
-  const std::vector<fs::path> files = KINGLET_TRY(files_read(options, data_files));
-  Row row{.proof = {.digest = {}, .classes = classes, .data_files = std::move(data_files), .stamp = stamp_of(files)},
-          .path = options.model.string(),
-          .identity = {}};
+Result<Proof> ModelProofs::note(const LineModelOptions& options, std::string_view before, Proof seen) {
+  const std::vector<fs::path> files = KINGLET_TRY(files_read(options, seen.data_files));
+  Row row{.proof = std::move(seen), .path = options.model.string(), .identity = {}};
+  row.proof.stamp = stamp_of(files);
   row.proof.digest = KINGLET_TRY(engine::file_digest(options.model));
   row.identity = KINGLET_TRY(identity_of(files, row.proof.digest));
   // Names of data files stand at the end, and are not known before.
@@ -174,6 +182,8 @@ Result<void> ModelProofs::save() {
     proofs.push_back({{"path", row.path},
                       {"digest", row.proof.digest},
                       {"classes", row.proof.classes},
+                      {"labels_named", row.proof.labels_named},
+                      {"recipe_found", row.proof.recipe_found},
                       {"data_files", row.proof.data_files},
                       {"identity", row.identity},
                       {"stamp", row.proof.stamp}});

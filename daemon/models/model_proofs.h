@@ -18,6 +18,8 @@ namespace kinglet::daemon {
 struct Proof {
   std::string digest;  // of the model file
   std::size_t classes = 0;
+  bool labels_named = false;            // else its classes are numbers
+  bool recipe_found = false;            // else how pictures become its input is a guess
   std::vector<std::string> data_files;  // names of the files beside the model that hold weights
   std::string stamp;                    // of all files that loading it reads; another one when one of them has changed
 };
@@ -40,10 +42,9 @@ class ModelProofs {
 
   // The model as it lies there now was proven. Its bytes are read only when its place or stamp is another one.
   [[nodiscard]] std::optional<Proof> find(const LineModelOptions& options);
-  // Gives the proof with its digest and stamp. `before`: the stamp of the files but the data files when it began.
-  // kUnavailable: they changed meanwhile. Else as of reading them.
-  [[nodiscard]] Result<Proof> note(const LineModelOptions& options, std::string_view before, std::size_t classes,
-                                   std::vector<std::string> data_files);
+  // Gives the proof with its digest and stamp, which `seen` has not. `before`: the stamp of the files but the data
+  // files when it began. kUnavailable: they changed meanwhile. Else as of reading them.
+  [[nodiscard]] Result<Proof> note(const LineModelOptions& options, std::string_view before, Proof seen);
   // What the state folder does not have yet. Nothing to do is success.
   [[nodiscard]] Result<void> save();
 

@@ -144,11 +144,6 @@ ErrorCode code_of(std::string_view name) {
   return found == kOfModels.end() ? ErrorCode::kBadData : *found;
 }
 
-struct Verdict {
-  std::size_t classes = 0;
-  std::vector<std::string> data_files;
-};
-
 std::unexpected<Error> nonsense() {
   return fail(ErrorCode::kBadData, "the process that checked it says nothing sensible");
 }
@@ -165,21 +160,28 @@ Result<Json> parse(const std::string& text) {
   return json;
 }
 
-Result<Verdict> verdict_of(const Json& json) {
+Result<Proof> proof_of(const Json& json) {
   const Json names = json.value("data_files", Json());
   if (!json.contains("classes") || !json["classes"].is_number_unsigned() || !names.is_array() ||
       names.size() > kMostDataFiles) {
     return nonsense();
   }
-  Verdict verdict;
+  const auto says = [&](const char* member) {
+    return json.contains(member) && json[member].is_boolean() && json[member].get<bool>();
+  };
+  Proof proof{.digest = {},
+              .labels_named = says("labels_named"),
+              .recipe_found = says("recipe_found"),
+              .data_files = {},
+              .stamp = {}};
   const auto classes = json["classes"].get<std::uint64_t>();
   if (classes < 1 || classes > kMostClasses) return nonsense();
-  verdict.classes = static_cast<std::size_t>(classes);
+  proof.classes = static_cast<std::size_t>(classes);
   for (const Json& name : names) {
     if (!name.is_string() || name.get<std::string>().size() > kLongestName) return nonsense();
-    verdict.data_files.push_back(name.get<std::string>());
+    proof.data_files.push_back(name.get<std::string>());
   }
-  return verdict;
+  return proof;
 }
 
 Result<Json> ask_child(const ProverOptions& options, std::vector<std::string> arguments, const std::stop_token& stop) {
@@ -220,14 +222,14 @@ ModelProver::ModelProver(ProverOptions options) : options_(std::move(options)), 
 Result<Proof> ModelProver::prove(const LineModelOptions& options, const std::stop_token& stop) {
   if (std::optional<Proof> known = proofs_.find(options)) return *known;
   const std::string before = stamp_of(KINGLET_TRY(files_read(options, {})));
-  Result<Verdict> verdict =
-      ask_child(options_, command_of("prove", options_.limits, arguments_of(options)), stop).and_then(verdict_of);
-  if (!verdict) {
-    Error error = verdict.error();
+  Result<Proof> proof =
+      ask_child(options_, command_of("prove", options_.limits, arguments_of(options)), stop).and_then(proof_of);
+  if (!proof) {
+    Error error = proof.error();
     if (error.where.empty()) error.where = options.model.string();
     return std::unexpected(std::move(error));
   }
-  return proofs_.note(options, before, verdict->classes, std::move(verdict->data_files));
+  return proofs_.note(options, before, std::move(*proof));
 }
 
 Result<bool> ModelProver::adopt(const fs::path& from, const fs::path& to, const std::string& digest,

@@ -62,6 +62,10 @@ def body_of(operation):
     return media, content.get(media, {}).get("example")
 
 
+def text_file(name):
+    return "labels.txt" if name == "put_model_labels" else "birds.txt"
+
+
 def curl(method, path, operation):
     """The command as a person types it."""
     name = operation["operationId"]
@@ -92,7 +96,7 @@ def curl(method, path, operation):
     elif name == "post_restore":
         words += ["-H 'Content-Type: application/x-tar'", "-T feeder.tar"]
     elif media == "text/plain":
-        words += ["-H 'Content-Type: text/plain'", "--data-binary @birds.txt"]
+        words += ["-H 'Content-Type: text/plain'", f"--data-binary @{text_file(name)}"]
     elif media and example is not None:
         text = json.dumps(example, ensure_ascii=False)
         words += [f"-H 'Content-Type: {media}'", f"-d '{text}'" if len(text) <= 150 else "-d @request.json"]
@@ -133,7 +137,7 @@ def operation_text(method, path, operation):
     lines += ["", curl(method, path, operation), ""]
     media, example = body_of(operation)
     if media == "text/plain":
-        lines += ["`birds.txt`, such as:", "", *("    " + line for line in example.splitlines()), ""]
+        lines += [f"`{text_file(operation['operationId'])}`, such as:", "", *("    " + line for line in example.splitlines()), ""]
     elif example is not None and len(json.dumps(example)) > 150:
         lines += ["`request.json`:", "", *("    " + line for line in written(example).split("\n")), ""]
     return [*lines, *answers(operation), ""]

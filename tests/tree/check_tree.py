@@ -55,7 +55,7 @@ ROOMS = {
     "daemon/outgoing": "daemon/machine camera/stream",
     "daemon/line": "daemon/metrics camera/frame camera/decode camera/preprocess camera/source camera/sources camera/stream "
                    "engine/recipe engine/session engine/picture visits",
-    "daemon/models": "daemon/machine daemon/catalogue daemon/line camera/process engine/session visits",
+    "daemon/models": "daemon/machine daemon/catalogue daemon/line camera/process engine/recipe engine/session visits",
     "daemon/capture": "daemon/machine daemon/line camera/frame camera/source camera/decode camera/preprocess visits store",
     "daemon/doctor": "daemon/machine daemon/capture camera/sources store",
     "daemon/notify": "daemon/tokens daemon/tell daemon/outgoing visits",

@@ -9,6 +9,7 @@
 #include "daemon/http/routes/routes.h"
 #include "engine/base/format.h"
 #include "engine/base/words.h"
+#include "engine/recipe/recipe.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -45,26 +46,6 @@ Json trial_json(const TrialReport& report) {
       {"before_ms", rounded(report.before.count(), 3)},
       {"after_ms", rounded(report.after.count(), 3)},
       {"time_ratio", rounded(report.time_ratio(), 3)}};
-}
-
-Json model_json(const KnownModel& model) {
-  Json json{{"name", model.file.name},
-            {"file", model.file.path.filename().string()},
-            {"state", to_string(model.state)},
-            {"active", model.active},
-            {"configured", model.configured},
-            {"size_bytes", model.file.size_bytes},
-            {"modified_at", to_rfc3339(model.file.modified)}};
-  if (model.state == KnownModel::State::kInvalid) {
-    json["reason"] = model.problem;
-    if (!model.hint.empty()) json["hint"] = model.hint;
-  }
-  if (model.state == KnownModel::State::kValid) {
-    json["digest"] = model.digest;
-    json["classes"] = model.classes;
-  }
-  if (model.newest_job) json["newest_job"] = job_json(*model.newest_job);
-  return json;
 }
 
 // Nothing: no trial is wished.
@@ -129,11 +110,35 @@ Json job_json(const ModelJob& job) {
   return json;
 }
 
+Json known_model_json(const KnownModel& model) {
+  Json json{{"name", model.file.name},
+            {"file", model.file.path.filename().string()},
+            {"state", to_string(model.state)},
+            {"active", model.active},
+            {"configured", model.configured},
+            {"in_folder", model.in_folder},
+            {"size_bytes", model.file.size_bytes},
+            {"modified_at", to_rfc3339(model.file.modified)}};
+  if (model.state == KnownModel::State::kInvalid) {
+    json["reason"] = model.problem;
+    if (!model.hint.empty()) json["hint"] = model.hint;
+  }
+  if (model.state == KnownModel::State::kValid) {
+    json["digest"] = model.proof.digest;
+    json["classes"] = model.proof.classes;
+    json["labels_named"] = model.proof.labels_named;
+    json["preprocess_found"] = model.proof.recipe_found;
+  }
+  if (model.newest_job) json["newest_job"] = job_json(*model.newest_job);
+  return json;
+}
+
 Reply refusal_reply(const ModelKeeper::Refused& refused) {
   using enum ModelKeeper::Refusal;
-  static constexpr Word<ModelKeeper::Refusal> kSlugs[] = {{kUnknown, "not-found"},   {kInvalid, "model-not-valid"},
-                                                          {kBusy, "job-running"},    {kBadName, "bad-parameter"},
-                                                          {kExists, "model-exists"}, {kNoRoom, "storage-full"}};
+  static constexpr Word<ModelKeeper::Refusal> kSlugs[] = {
+      {kUnknown, "not-found"},    {kInvalid, "model-not-valid"}, {kBusy, "job-running"},   {kBadName, "bad-parameter"},
+      {kExists, "model-exists"},  {kNoRoom, "storage-full"},     {kInUse, "model-in-use"}, {kSetInFile, "set-in-file"},
+      {kBadLabels, "bad-labels"}, {kBadRecipe, "bad-recipe"}};
   return problem(word_of(kSlugs, refused.why), refused.detail, refused.hint);
 }
 
@@ -146,8 +151,14 @@ Reply accepted_reply(const ModelJob& job) {
 
 Reply get_models(const ModelsView& view, const Call& /*call*/) {
   Json items = Json::array();
-  for (const KnownModel& model : view.keeper.list()) items.push_back(model_json(model));
-  return json_reply(Json{{"items", std::move(items)}, {"has_more", false}}.dump(), "no-store");
+  for (const KnownModel& model : view.keeper.list()) items.push_back(known_model_json(model));
+  Json presets = Json::array();
+  for (const engine::Preset& preset : engine::recipe_presets()) {
+    presets.push_back({{"name", preset.name}, {"whose", preset.whose}});
+  }
+  return json_reply(
+      Json{{"items", std::move(items)}, {"has_more", false}, {"recipe_presets", std::move(presets)}}.dump(),
+      "no-store");
 }
 
 Reply post_activate(const ModelsView& view, const Call& call) {

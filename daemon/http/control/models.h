@@ -9,6 +9,7 @@
 namespace kinglet::daemon::http {
 
 [[nodiscard]] Json job_json(const ModelJob& job);
+[[nodiscard]] Json known_model_json(const KnownModel& model);
 [[nodiscard]] Reply refusal_reply(const ModelKeeper::Refused& refused);
 [[nodiscard]] Reply accepted_reply(const ModelJob& job);
 

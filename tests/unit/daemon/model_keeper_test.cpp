@@ -85,8 +85,8 @@ TEST_F(KeeperTest, ModelsAreListedByNameWithWhatIsKnownOfEach) {
   EXPECT_EQ(models[1].file.name, "sound");
   EXPECT_EQ(models[1].state, KnownModel::State::kValid);
   EXPECT_TRUE(models[1].active);
-  EXPECT_EQ(models[1].classes, 9U);
-  EXPECT_EQ(models[1].digest, board_.facts()->digest);
+  EXPECT_EQ(models[1].proof.classes, 9U);
+  EXPECT_EQ(models[1].proof.digest, board_.facts()->digest);
 }
 
 TEST_F(KeeperTest, WhyAModelIsBrokenIsToldWithoutItsPlaceOnTheDisk) {
