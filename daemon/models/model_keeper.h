@@ -106,7 +106,7 @@ class ModelKeeper {
     kExists,   // a file of the name is here
     kNoRoom,   // on the disk, or there is no folder
     kInUse,      // it answers, or a start would take it
-    kSetInFile,  // the configuration names the file
+    kSetInFile,  // a key of the configuration says it for this model
     kBadLabels,
     kBadRecipe
   };

@@ -16,7 +16,7 @@ TABLES = {"texts.js", "key_texts.js"}
 BY_WORD = {
     "outcome_": ("Prediction", "outcome"), "camera_": ("Camera", "state"), "verdict_": ("Review", "verdict"), "seen_": ("Track", "outcome"),
     "reload_": ("Config", "keys", "*", "reload"), "skipped_": ("Stats", "frames", "skipped_total"),
-    "scores_": ("Model", "output", "meaning"), "job_": ("Job", "step"),
+    "scores_": ("Model", "output", "meaning"), "job_": ("Job", "step"), "model_": ("KnownModel", "state"),
 }
 NOT_SHOWN = {"verdict_none"}
 # Words that the document does not list.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: a model on its way to the device: begun with one request, watched until it has ended.
-import {ask, Problem, write} from "./api.js";
+import {ask, Problem, send, write} from "./api.js";
 
 const pause = 700;  // ms between two looks
 
@@ -17,14 +17,29 @@ export async function watchJob(job, show, goesOn) {
   }
 }
 
-export const pullModel = async (name) => (await write(`/api/v1/models/${name}/pull?activate=yes`, "POST")).json();
-export const useModel = async (name) => (await write(`/api/v1/models/${name}/activate`, "POST")).json();
+const place = (name) => `/api/v1/models/${encodeURIComponent(name)}`;
+export const pullModel = async (name) => (await write(`${place(name)}/pull?activate=yes`, "POST")).json();
+export const useModel = async (name) => (await write(`${place(name)}/activate`, "POST")).json();
+export const removeModel = (name) => write(place(name), "DELETE");
+
+// `what`: "labels", or "recipe", which is JSON or the name of a preset.
+export const putBeside = (name, what, body) => send(`${place(name)}/${what}`, {
+  method: "PUT", body, headers: {"Content-Type": body.trimStart().startsWith("{") && what === "recipe" ? "application/json" : "text/plain"}});
+
+// What is known of it, once its check has ended.
+export async function judgedModel(name) {
+  for (;;) {
+    const model = (await ask("/api/v1/models")).items.find((one) => one.name === name);
+    if (model?.state !== "checking") return model ?? {name, state: "gone"};
+    await wait();
+  }
+}
 
 // fetch() tells nothing of what is sent so far. `show(ratio)`.
-export function sendModel(name, file, show) {
+export function sendModel(name, file, show, activate = true) {
   return new Promise((done, failed) => {
     const request = new XMLHttpRequest();
-    request.open("PUT", `/api/v1/models/${encodeURIComponent(name)}?activate=yes`);
+    request.open("PUT", `${place(name)}?activate=${activate ? "yes" : "no"}`);
     request.responseType = "json";
     request.upload.onprogress = ({loaded, total}) => show(total > 0 ? loaded / total : 0);
     request.onerror = () => failed(new TypeError("nobody answers"));

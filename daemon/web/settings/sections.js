@@ -7,6 +7,7 @@ import {loadLists, prepareLists} from "./bird_lists.js";
 import {byId, make} from "./dom.js";
 import {text} from "./format.js";
 import {prepareBackup} from "./backup.js";
+import {loadModels, prepareModels} from "./models.js";
 import {loadNotify, prepareNotify} from "./notify.js";
 import {prepareOwner, showOwner} from "./owner.js";
 import {loadPlace, preparePlace} from "./place.js";
@@ -14,6 +15,7 @@ import {loadSettings, prepareSettings} from "./settings.js";
 
 const sections = [
   {id: "owner-box", who: "admin", prepare: prepareOwner, load: showOwner},
+  {id: "models-card", title: "models_title", who: "admin", prepare: prepareModels, load: loadModels},
   {id: "place-card", title: "place_title", who: "admin", prepare: preparePlace, load: loadPlace},
   {id: "lists-card", title: "bird_lists", who: "admin", prepare: prepareLists, load: loadLists},
   {id: "notify-card", title: "notify_title", who: "admin", prepare: prepareNotify, load: loadNotify},

@@ -104,6 +104,25 @@ test("without internet it says why and takes the file itself", async () => {
   await closeClean(page);
 });
 
+test("a file of one's own that lacks something waits on the card until that is said", async () => {
+  const daemon = await startWithModel();
+  const page = await openAsOwner(daemon);
+  await button(page, "Next").click();
+  await card(page).getByText("A file of your own").click();
+  await card(page).getByLabel("A classifier as ONNX").setInputFiles({name: "garden.onnx", mimeType: "",
+    buffer: readFileSync(join(process.env.SOURCE_FOLDER, "models/demo/kinglet-demo.onnx"))});
+  await card(page).getByText("garden is here, but lacks something").waitFor();
+  await assertFits(page, "a file of one's own on the card");
+  assert.equal((await daemon.ask("/api/v1/model")).name, "kinglet-demo");
+  await card(page).getByLabel("Names of its classes").fill(readFileSync(join(process.env.SOURCE_FOLDER, "models/demo/kinglet-demo.labels.txt"), "utf8"));
+  await card(page).getByLabel("The library it was trained with").selectOption("keras-mobilenet");
+  await card(page).getByRole("button", {name: "Save"}).click();
+  await card(page).getByText("9 names · recipe known").waitFor();
+  await card(page).getByRole("button", {name: "Use: garden"}).click();
+  await answering(daemon, "garden");
+  await closeClean(page);
+});
+
 test("a file that is no model is refused with the reason", async () => {
   const daemon = await startWithModel();
   const page = await openAsOwner(daemon);
