@@ -108,11 +108,11 @@ Finding look_at_model(const DoctorInput& input) {
   if (!model.recipe_found) {
     finding.status = CheckStatus::kWarn;
     finding.detail += ": nobody said how pictures become its input, so its answers may be wrong";
-    finding.hint = "set model.recipe (docs/recipes.md)";
+    finding.hint = "say it on the page (Settings, Models), or set model.recipe (docs/recipes.md)";
   } else if (!model.labels_named) {
     finding.status = CheckStatus::kWarn;
     finding.detail += ": its classes have no names";
-    finding.hint = "set model.labels to a file with one name a line";
+    finding.hint = "paste them on the page (Settings, Models), or set model.labels to a file with one name a line";
   } else if (model.demonstration) {
     finding.detail += ": the demonstration's, which knows drawn birds only";
   } else if (!model.fallback_nodes.empty()) {

@@ -16,10 +16,10 @@ let settings = "";  // why those of this page do not count
 
 const stateText = (state) => hasText(`camera_${state}`) ? text(`camera_${state}`) : state;
 
-// What is wrong: a title, why, and what helps.
+// What is wrong: a title, why, what helps, and the id of what does on the page, if it does.
 export function troublesOf(found, ready, answering) {
   const troubles = [];
-  const add = (title, reason, cure) => troubles.push({title, reason, cure});
+  const add = (title, reason, cure, place) => troubles.push({title, reason, cure, place});
   const camera = found?.camera;
   if (camera && !well.includes(camera.state)) {
     // A cable to be seated is that of a camera on this board.
@@ -29,10 +29,10 @@ export function troublesOf(found, ready, answering) {
     add(`${text("camera")}: ${stateText(camera.state)}`, camera.detail, text(cure));
   }
   const checks = ready?.checks || {};
-  if (checks.model?.status === "fail") add(text("no_model"), checks.model.detail, text("cure_model"));
+  if (checks.model?.status === "fail") add(text("no_model"), checks.model.detail, text("cure_model"), "models-card");
   // It answers all the same, plausibly and wrongly, or with numbers.
-  if (answering && !answering.preprocess_found) add(text("no_recipe"), answering.name, text("cure_recipe"));
-  if (answering && !answering.labels.named) add(text("no_labels"), answering.name, text("cure_labels"));
+  if (answering && !answering.preprocess_found) add(text("no_recipe"), answering.name, text("cure_recipe"), "models-card");
+  if (answering && !answering.labels.named) add(text("no_labels"), answering.name, text("cure_labels"), "models-card");
   if (checks.store && checks.store.status !== "pass") add(text("store_trouble"), checks.store.detail, text("cure_store"));
   for (const name of found?.board.throttling?.now || []) {
     add(hasText(`throttling_${name}`) ? text(`throttling_${name}`) : name, "",
@@ -55,7 +55,8 @@ function showTroubles() {
   byId("trouble-list").replaceChildren(...troubles.map((trouble) => make("li", {},
     make("b", {textContent: trouble.title}),
     trouble.reason ? make("span", {className: "reason", textContent: trouble.reason}) : null,
-    make("span", {className: "cure", textContent: trouble.cure}))));
+    make("span", {className: "cure", textContent: trouble.cure}),
+    trouble.place ? make("a", {href: `#${trouble.place}`, textContent: `${text("settings")} › ${text("models_title")}`}) : null)));
 }
 
 function showState() {

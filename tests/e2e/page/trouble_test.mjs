@@ -56,7 +56,7 @@ test("without camera, model and history the page stands and says so", async () =
   const told = await page.locator("#trouble-list").innerText();
   assert.match(told, /no camera[\s\S]*\/no\/such\/folder[\s\S]*Is `source` in the settings right/);
   assert.doesNotMatch(told, /ribbon cable/, "there is none to a folder");
-  assert.match(told, /No model answers[\s\S]*\/no\/such\/model\.onnx[\s\S]*kinglet inspect/);
+  assert.match(told, /No model answers[\s\S]*\/no\/such\/model\.onnx[\s\S]*Use another one, or fetch one[\s\S]*Models/);
   await openTab(page, "visits");
   await page.locator("#visits-empty", {hasText: "No visits yet."}).waitFor();
   assert.ok(await troubles(page).isVisible(), "what is wrong is told on every tab");
@@ -69,9 +69,11 @@ test("a model without recipe and names is told with what helps", async () => {
   const bare = join(scratchFolder(), "bird.onnx");
   copyFileSync(join(process.env.SOURCE_FOLDER, "models/demo/kinglet-demo.onnx"), bare);
   const device = await startDaemon({sets: [...quick, `model.path=${bare}`]});
-  const page = await openPage(device.url, {wait: "#troubles:not([hidden])"});
+  const page = await openPage(device.url, {wait: "#troubles:not([hidden])", headers: await claim(device)});
   const told = await until(async () => await page.locator("#trouble-list li").count() === 2 && page.locator("#trouble-list").innerText(), "both");
-  assert.match(told, /how pictures become the model's input[\s\S]*bird[\s\S]*Set model.recipe[\s\S]*no names[\s\S]*Set model.labels/);
+  assert.match(told, /how pictures become the model's input[\s\S]*bird[\s\S]*which library[\s\S]*no names[\s\S]*Paste the names/);
+  await page.locator("#trouble-list").getByRole("link", {name: "Settings › Models"}).first().click();
+  await page.locator("#models-card").getByText("model.labels and model.recipe in the configuration file").waitFor();
   await closeClean(page);
   await device.stop();
 });
