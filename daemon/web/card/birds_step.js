@@ -18,6 +18,7 @@ function aboutModel(model) {
   const [address] = model.addresses;
   return [
     make("h3", {textContent: model.name}),
+    model.checked ? null : make("p", {}, make("span", {className: "tag", textContent: text("birds_unseen")})),
     make("p", {lang: "en", textContent: model.summary}),
     make("p", {className: "soft"}, `${number(model.size_bytes / 1e6, 1)} MB · `,
       make("a", {href: model.licence_address, textContent: model.licence, ...outside})),

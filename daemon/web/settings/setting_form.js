@@ -34,8 +34,18 @@ const editors = {
 };
 const inText = (id, value) => ({node: textBox(id, value), read: (node) => node.value});
 
+// As such values are typed: the largest unit that leaves no rest.
+function typed(count, units) {
+  const [size, unit] = units.find(([least]) => count >= least && count % least === 0) ?? units.at(-1);
+  return `${count / size}${unit}`;
+}
+const durations = [[31536e6, "y"], [864e5, "d"], [36e5, "h"], [6e4, "m"], [1e3, "s"], [1, "ms"]];
+const sizes = [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
+const bounds = {duration: (seconds) => typed(Math.round(seconds * 1000), durations), byte_count: (bytes) => typed(bytes, sizes)};
+
 function facts(key) {
-  const range = key.range && !["duration", "byte_count"].includes(key.kind) && text("setting_range", key.range);
+  const bound = bounds[key.kind] ?? ((value) => value);
+  const range = key.range && text("setting_range", {least: bound(key.range.least), most: bound(key.range.most)});
   return [range, inOwnLanguage(units[key.unit], key.unit), key.kind === "text_list" && text("setting_lines"),
           text("setting_default_is", {value: written(key.default)}), text(`reload_${key.reload}`)].filter(Boolean).join(" · ");
 }

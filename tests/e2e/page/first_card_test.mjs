@@ -16,10 +16,10 @@ const port = await new Promise((done) => { mirror.listen(0, here, () => done(mir
 after(() => mirror.close());
 
 // A device that offers one model. `address`: where it is said to be.
-async function startWithModel(address = `http://${here}:${port}/bird.tflite`, file = "") {
+async function startWithModel(address = `http://${here}:${port}/bird.tflite`, file = "", checked = true) {
   const catalogue = join(scratchFolder(), "catalogue.json");
   writeFileSync(catalogue, JSON.stringify({models: [{
-    name: "tiny-bird", summary: "five classes for a test", birds: true, checked: true, addresses: [address],
+    name: "tiny-bird", summary: "five classes for a test", birds: true, checked, addresses: [address],
     sha256: createHash("sha256").update(body).digest("hex"), size_bytes: body.length, licence: "CC-BY-4.0",
     licence_address: "https://example.org/licence", terms: "the pictures of iNaturalist", source: "tests",
     recipe: {mean: [127.5, 127.5, 127.5], std: [127.5, 127.5, 127.5]}}]}));
@@ -101,6 +101,14 @@ test("without internet it says why and takes the file itself", async () => {
   await answering(daemon, "tiny-bird");
   await card(page).getByText("tiny-bird names the birds now.").waitFor();
   assert.deepEqual((await daemon.ask("/api/v1/model")).preprocess.mean, [127.5, 127.5, 127.5]);
+  await closeClean(page);
+});
+
+test("a model that nobody has tried is marked", async () => {
+  const page = await openAsOwner(await startWithModel(undefined, "", false));
+  await button(page, "Next").click();
+  await card(page).getByText("not tried by us: size and digest are its publisher's").waitFor();
+  await assertAccessible(page, "a model that nobody has tried");
   await closeClean(page);
 });
 

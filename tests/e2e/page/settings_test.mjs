@@ -57,6 +57,9 @@ test("a number is changed with a keyboard, shown as a difference first, and undo
 
 test("each kind has its control, and a default is taken up again", async () => {
   const page = await settingsPage();
+  for (const [name, range] of [["gate.hold", "0ms to 10m"], ["store.quota", "16MiB to 16384GiB"], ["visits.new_after", "1d to 2y"]]) {
+    await (await open(page, name)).getByText(`${range} · default`).waitFor();
+  }
   let form = await open(page, "look.propose");
   await form.getByRole("combobox").selectOption("motion");
   await press(form, "Save");
