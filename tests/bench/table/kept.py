@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was measured before: kept.jsonl, a line a figure. A time is a ratio, kept with its spread and with what the
+processor can do: it is compared with what the same kind of processor measured, or not at all. A count of instructions is
+the same everywhere."""
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+# Counts repeat to a few dozen instructions; a percent is a change of the code.
+COUNT_TOLERANCE = 0.01
+# What x86-64 and ARM tell that decides which kernels run.
+TELLING = ["avx2", "avx512f", "avx512_vnni", "avx_vnni", "amx_int8", "asimd", "asimdhp", "asimddp", "i8mm"]
+
+
+@dataclass(frozen=True)
+class Count:
+    model: str
+    core: str
+    build: str
+    millions: float
+
+    @property
+    def key(self):
+        return ("count", self.model, self.core, self.build)
+
+    def worse_than(self, before):
+        if self.millions <= before.millions * (1 + COUNT_TOLERANCE):
+            return None
+        return (f"{self.model} on {self.core}: {self.millions:.2f} M instructions, kept are {before.millions:.2f} "
+                f"({self.millions / before.millions - 1:+.1%})")
+
+
+@dataclass(frozen=True)
+class Time:
+    model: str
+    features: str
+    threads: int
+    peer: str
+    ratio: float  # kinglet's time by the peer's: the median of the rounds
+    spread: float  # half of what lies between the first and the last quarter of the rounds
+    ms: float
+
+    @property
+    def key(self):
+        return ("time", self.model, self.features, self.threads, self.peer)
+
+    def worse_than(self, before):
+        if self.ratio - self.spread <= before.ratio + before.spread:
+            return None
+        return (f"{self.model}, {self.threads} thread(s), beside {self.peer}: {self.ratio:.2f} ± {self.spread:.2f}, "
+                f"kept is {before.ratio:.2f} ± {before.spread:.2f} on such a processor ({self.features})")
+
+
+def features(cpuinfo=Path("/proc/cpuinfo")):
+    for line in cpuinfo.read_text(encoding="utf-8").splitlines():
+        if line.lower().startswith(("flags", "features")):
+            there = set(line.split(":", 1)[1].split())
+            return " ".join(name for name in TELLING if name in there) or "none of them"
+    return "unknown"
+
+
+def read(path):
+    if not path.exists():
+        return {}
+    kinds = {"count": Count, "time": Time}
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    figures = [kinds[line.pop("kind")](**line) for line in lines]
+    return {figure.key: figure for figure in figures}
+
+
+def write(path, kept):
+    lines = [json.dumps({"kind": key[0]} | asdict(figure), ensure_ascii=False) for key, figure in sorted(kept.items(), key=str)]
+    unfinished = path.with_suffix(".new")
+    unfinished.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    unfinished.rename(path)
+
+
+def compare(kept, figures):
+    """Lines that tell what got worse, and how many figures had one to be compared with."""
+    pairs = [(figure, kept[figure.key]) for figure in figures if figure.key in kept]
+    return [line for figure, before in pairs if (line := figure.worse_than(before))], len(pairs)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/bench.md from what is kept: a table of instructions, and one of times for each kind of processor."""
+from kept import Count, Time
+from models import MODELS
+
+HEAD = """# Speed beside others, kept
+
+Written by `./dev bench --keep` and `./dev bench --arm --keep` from `tests/bench/table/kept.jsonl`; `./dev bench [--arm] --check` measures
+again and fails where a row got worse by more than its spread. What the figures mean, what was tried and where one ran is told in
+[benchmarks.md](benchmarks.md).
+"""
+ARM = """
+## Instructions on the cores of Raspberry Pis
+
+Millions of one inference with one thread, counted on emulated cores: the same on every run and every machine. They know
+nothing of caches, memory or pipelines. CI counts the small models of each run and fails above 1 % more.
+"""
+TIMES = """
+## Times on {features}
+
+kinglet's time by the peer's in the same round: below 1 kinglet is faster. The median of the rounds, and half of what lies between
+its quarters; in 8 bits ONNX Runtime has the form that it runs fastest. ms: the least of kinglet's rounds.
+"""
+
+
+def lines_of(columns, rows):
+    return ["", "| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)] + ["| " + " | ".join(row) + " |" for row in rows] + [""]
+
+
+def order(names):
+    place = {row.name: i for i, row in enumerate(MODELS)}
+    return sorted(names, key=lambda name: (place.get(name, len(place)), name))
+
+
+def counts(figures, build):
+    cores = sorted({figure.core for figure in figures})
+    found = {(figure.model, figure.core): figure for figure in figures if figure.build == build}
+    models = order({model for model, _ in found})
+    return lines_of(["model", *cores], [[model, *[f"{found[model, core].millions:.2f}" if (model, core) in found else "-" for core in cores]] for model in models])
+
+
+def times(figures):
+    peers = sorted({figure.peer for figure in figures})
+    found = {(figure.model, figure.threads, figure.peer): figure for figure in figures}
+    rows = []
+    for model in order({figure.model for figure in figures}):
+        for threads in sorted({figure.threads for figure in figures if figure.model == model}):
+            there = {peer: found.get((model, threads, peer)) for peer in peers}
+            ms = next(figure.ms for figure in there.values() if figure)
+            rows.append([model, str(threads), f"{ms:.3f}", *[f"{figure.ratio:.2f} ± {figure.spread:.2f}" if figure else "-" for figure in there.values()]])
+    return lines_of(["model", "threads", "ms", *peers], rows)
+
+
+def write(kept, path):
+    figures = list(kept.values())
+    text = [HEAD]
+    if counted := [figure for figure in figures if isinstance(figure, Count)]:
+        text += [ARM, *counts(counted, "arm64")]
+    timed = [figure for figure in figures if isinstance(figure, Time)]
+    for features in sorted({figure.features for figure in timed}):
+        text += [TIMES.format(features=features), *times([figure for figure in timed if figure.features == features])]
+    path.write_text("\n".join(text).replace("\n\n\n", "\n\n").rstrip() + "\n", encoding="utf-8")
