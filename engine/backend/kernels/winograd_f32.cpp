@@ -13,9 +13,9 @@
 
 #include "engine/backend/kernels/convolution_parts.h"
 #include "engine/backend/kernels/rows.h"
-#include "engine/backend/kernels/winograd_error.h"
-#include "engine/backend/kernels/winograd_form.h"
-#include "engine/backend/kernels/winograd_transforms.h"
+#include "engine/backend/kernels/winograd/error.h"
+#include "engine/backend/kernels/winograd/form.h"
+#include "engine/backend/kernels/winograd/transforms.h"
 #include "engine/graph/tensor.h"
 
 namespace kinglet::engine::kernels {

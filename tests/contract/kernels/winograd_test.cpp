@@ -16,7 +16,7 @@
 #include <random>
 
 #include "engine/backend/kernels/kernel.h"
-#include "engine/backend/kernels/winograd_error.h"
+#include "engine/backend/kernels/winograd/error.h"
 #include "engine/graph/tensor.h"
 #include "engine/session/thread_pool.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the form of the Winograd kernel that any processor has: the twin of the others.
 #include "engine/backend/kernels/vectors/scalar.h"
-#include "engine/backend/kernels/winograd_transforms.h"
+#include "engine/backend/kernels/winograd/transforms.h"
 
 namespace kinglet::engine::kernels::winograd {
 

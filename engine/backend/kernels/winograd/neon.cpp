@@ -2,7 +2,7 @@
 // Why: the form of the Winograd kernel for ARM's 64-bit processors, which all have these vectors.
 #if defined(__aarch64__)
 #include "engine/backend/kernels/vectors/neon.h"
-#include "engine/backend/kernels/winograd_transforms.h"
+#include "engine/backend/kernels/winograd/transforms.h"
 
 namespace kinglet::engine::kernels::winograd {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the transforms of a Winograd convolution, written once for vectors of any width: a form (winograd_form.h) gives
+// Why: the transforms of a Winograd convolution, written once for vectors of any width: a form (form.h) gives
 // its vector, so that all forms do the same arithmetic in the same order and give the same bits.
 //
 // The polynomials are taken at 0, +-5/8, +-3/2 and infinity (size 4) and at 0, +-1 and infinity (size 2). All factors
 // are exact in float; against 0, +-1, +-2 the error of size 4 is halved (docs/decisions/0026-winograd.md).
 #pragma once
 
-#include "engine/backend/kernels/winograd_form.h"
+#include "engine/backend/kernels/winograd/form.h"
 
 namespace kinglet::engine::kernels::winograd {
 
