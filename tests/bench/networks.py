@@ -3,7 +3,7 @@
 """Writes networks of the shape of torchvision's with random weights, for measuring memory and time where those are not
 at hand: batch normalisation is folded, the stride of a bottleneck is in its 3x3 layer.
 
-  networks.py resnet18|resnet50|squeezenet|efficientnet_b0 FILE.onnx"""
+  networks.py resnet18|resnet50|squeezenet|efficientnet_b0|mobilenet_v3 FILE.onnx"""
 import sys
 
 import numpy
@@ -13,6 +13,12 @@ from onnx import TensorProto, helper, numpy_helper
 WIDTHS = (64, 128, 256, 512)
 # Of each stage: how much wider inside, kernel, stride, output channels, blocks.
 STAGES = [(1, 3, 1, 16, 1), (6, 3, 2, 24, 2), (6, 5, 2, 40, 2), (6, 3, 2, 80, 3), (6, 5, 1, 112, 3), (6, 5, 2, 192, 4), (6, 3, 1, 320, 1)]
+# Of each block: kernel, channels inside, output channels, gated, activation, stride.
+V3_BLOCKS = [(3, 16, 16, 0, "Relu", 1), (3, 64, 24, 0, "Relu", 2), (3, 72, 24, 0, "Relu", 1), (5, 72, 40, 1, "Relu", 2),
+             (5, 120, 40, 1, "Relu", 1), (5, 120, 40, 1, "Relu", 1), (3, 240, 80, 0, "HardSwish", 2), (3, 200, 80, 0, "HardSwish", 1),
+             (3, 184, 80, 0, "HardSwish", 1), (3, 184, 80, 0, "HardSwish", 1), (3, 480, 112, 1, "HardSwish", 1),
+             (3, 672, 112, 1, "HardSwish", 1), (5, 672, 160, 1, "HardSwish", 2), (5, 960, 160, 1, "HardSwish", 1),
+             (5, 960, 160, 1, "HardSwish", 1)]
 FIRES = [(16, 64), (16, 64), None, (32, 128), (32, 128), None, (48, 192), (48, 192), (64, 256), (64, 256)]
 
 
@@ -66,6 +72,17 @@ class Writer:
         inner = self.conv(self.node("Mul", inner, self.node("Sigmoid", seen)), inside, to, 1)
         return self.node("Add", inner, x) if stride == 1 and to == channels else inner
 
+    def v3_block(self, x, channels, kernel, inside, to, gated, activation, stride):
+        inner = x if inside == channels else self.node(activation, self.conv(x, channels, inside, 1))
+        inner = self.node(activation, self.conv(inner, inside, inside, kernel, stride, group=inside))
+        if gated:
+            squeezed = (inside // 4 + 4) // 8 * 8
+            seen = self.relu_conv(self.node("GlobalAveragePool", inner), inside, squeezed, 1)
+            seen = self.conv(seen, squeezed, inside, 1)
+            inner = self.node("Mul", inner, self.node("HardSigmoid", seen, alpha=1 / 6, beta=0.5))
+        inner = self.conv(inner, inside, to, 1)
+        return self.node("Add", inner, x) if stride == 1 and to == channels else inner
+
     def fire(self, x, channels, squeezed, to):
         x = self.relu_conv(x, channels, squeezed, 1)
         return self.node("Concat", self.relu_conv(x, squeezed, to, 1), self.relu_conv(x, squeezed, to, 3), axis=1)
@@ -103,11 +120,22 @@ def efficientnet(writer):
     return writer.node("Gemm", x, writer.weight((1000, 1280), 0.02), writer.weight((1000,), 0.01), transB=1)
 
 
+def mobilenet_v3(writer):
+    x, channels = writer.node("HardSwish", writer.conv("image", 3, 16, 3, 2)), 16
+    for block in V3_BLOCKS:
+        x, channels = writer.v3_block(x, channels, *block), block[2]
+    x = writer.node("HardSwish", writer.conv(x, channels, 960, 1))
+    x = writer.node("Flatten", writer.node("GlobalAveragePool", x))
+    x = writer.node("Gemm", x, writer.weight((1280, 960), 0.02), writer.weight((1280,), 0.01), transB=1)
+    return writer.node("Gemm", writer.node("HardSwish", x), writer.weight((1000, 1280), 0.02), writer.weight((1000,), 0.01), transB=1)
+
+
 def main():
     writer = Writer()
     x = {"resnet18": lambda: resnet(writer, writer.basic_block, (2, 2, 2, 2), 1),
          "resnet50": lambda: resnet(writer, writer.bottleneck, (3, 4, 6, 3), 4),
-         "squeezenet": lambda: squeezenet(writer), "efficientnet_b0": lambda: efficientnet(writer)}[sys.argv[1]]()
+         "squeezenet": lambda: squeezenet(writer), "efficientnet_b0": lambda: efficientnet(writer),
+         "mobilenet_v3": lambda: mobilenet_v3(writer)}[sys.argv[1]]()
     graph = helper.make_graph(
         writer.nodes, sys.argv[1], [helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, 3, 224, 224])],
         [helper.make_tensor_value_info(x, TensorProto.FLOAT, [1, 1000])], writer.weights)

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: the form of the kernel of woven rows for ARM's 64-bit processors. Seven rows by twelve outputs take 21 of the 32
+// registers, their factors ten: no compiler that was tried keeps them there (docs/benchmarks.md), so the loop is
+// assembly. Its text is put together by the preprocessor; the assembler leaves out the rows and vectors that a panel
+// and a block lack.
+#if defined(__aarch64__)
+#include "engine/backend/kernels/woven/form.h"
+
+namespace kinglet::engine::kernels::woven {
+namespace {
+
+// clang-format off
+
+#define KINGLET_IF(condition, lines) ".if " condition "\n" lines ".endif\n"
+#define KINGLET_IF_ROW(row, lines) KINGLET_IF("%c[rows] > " #row, lines)
+#define KINGLET_IF_ROWS(count, lines) KINGLET_IF("%c[rows] == " #count, lines)
+#define KINGLET_IF_VECTORS(count, lines) KINGLET_IF("%c[vectors] == " #count, lines)
+#define KINGLET_IF_MORE_VECTORS(count, lines) KINGLET_IF("%c[vectors] > " #count, lines)
+
+// One vector a row, from or to memory at `at`, which moves on: in as few instructions as there are.
+#define KINGLET_MOVE_ROWS(move, v0, v1, v2, v3, v4, v5, v6, at)                                     \
+  KINGLET_IF_ROW(3, move " {v" #v0 ".4s-v" #v3 ".4s}, [%[" at "]], #64\n")                          \
+  KINGLET_IF_ROWS(1, move " {v" #v0 ".4s}, [%[" at "]], #16\n")                                     \
+  KINGLET_IF_ROWS(2, move " {v" #v0 ".4s-v" #v1 ".4s}, [%[" at "]], #32\n")                         \
+  KINGLET_IF_ROWS(3, move " {v" #v0 ".4s-v" #v2 ".4s}, [%[" at "]], #48\n")                         \
+  KINGLET_IF_ROWS(5, move " {v" #v4 ".4s}, [%[" at "]], #16\n")                                     \
+  KINGLET_IF_ROWS(6, move " {v" #v4 ".4s-v" #v5 ".4s}, [%[" at "]], #32\n")                         \
+  KINGLET_IF_ROWS(7, move " {v" #v4 ".4s-v" #v6 ".4s}, [%[" at "]], #48\n")
+
+// --- Weaving ---------------------------------------------------------------------------------------------------------
+
+#define KINGLET_TWO_QUADS(row, first, second) \
+  KINGLET_IF_ROW(row, "ldp q" #first ", q" #second ", [%[row" #row "]], #32\n")
+#define KINGLET_ONE_QUAD(row) KINGLET_IF_ROW(row, "ldr q" #row ", [%[row" #row "]]\n")
+
+#define KINGLET_WEAVE                                                                                               \
+  "cbz %[pairs], 2f\n"                                                                                              \
+  "1:\n"                                                                                                            \
+  KINGLET_TWO_QUADS(0, 0, 8) KINGLET_TWO_QUADS(1, 1, 9) KINGLET_TWO_QUADS(2, 2, 10) KINGLET_TWO_QUADS(3, 3, 11)     \
+  KINGLET_TWO_QUADS(4, 4, 12) KINGLET_TWO_QUADS(5, 5, 13) KINGLET_TWO_QUADS(6, 6, 14)                               \
+  KINGLET_MOVE_ROWS("st1", 0, 1, 2, 3, 4, 5, 6, "panel")                                                            \
+  KINGLET_MOVE_ROWS("st1", 8, 9, 10, 11, 12, 13, 14, "panel")                                                       \
+  "subs %[pairs], %[pairs], #1\n"                                                                                   \
+  "b.ne 1b\n"                                                                                                       \
+  "2:\n"                                                                                                            \
+  "tbz %[quads], #0, 3f\n"                                                                                          \
+  KINGLET_ONE_QUAD(0) KINGLET_ONE_QUAD(1) KINGLET_ONE_QUAD(2) KINGLET_ONE_QUAD(3)                                   \
+  KINGLET_ONE_QUAD(4) KINGLET_ONE_QUAD(5) KINGLET_ONE_QUAD(6)                                                       \
+  KINGLET_MOVE_ROWS("st1", 0, 1, 2, 3, 4, 5, 6, "panel")                                                            \
+  "3:\n"
+
+// --- Sums ------------------------------------------------------------------------------------------------------------
+
+// DO(row, its three sums, its numbers). Factors are in 21 to 24.
+#define KINGLET_ROWS(DO, ...)                                                          \
+  DO(0, 0, 1, 2, 25, __VA_ARGS__) DO(1, 3, 4, 5, 26, __VA_ARGS__)                      \
+  DO(2, 6, 7, 8, 27, __VA_ARGS__) DO(3, 9, 10, 11, 28, __VA_ARGS__)                    \
+  DO(4, 12, 13, 14, 29, __VA_ARGS__) DO(5, 15, 16, 17, 30, __VA_ARGS__)                \
+  DO(6, 18, 19, 20, 31, __VA_ARGS__)
+
+// The numbers of `lane`, with one factor a vector of outputs.
+#define KINGLET_FMA(sum, factor, number, lane) "fmla v" #sum ".4s, v" #factor ".4s, v" #number ".s[" #lane "]\n"
+#define KINGLET_MULTIPLY(row, s0, s1, s2, number, f0, f1, f2, lane)                                    \
+  KINGLET_IF_ROW(row, KINGLET_FMA(s0, f0, number, lane)                                                \
+                      KINGLET_IF_MORE_VECTORS(1, KINGLET_FMA(s1, f1, number, lane))                    \
+                      KINGLET_IF_MORE_VECTORS(2, KINGLET_FMA(s2, f2, number, lane)))
+#define KINGLET_LANE(f0, f1, f2, lane) KINGLET_ROWS(KINGLET_MULTIPLY, f0, f1, f2, lane)
+
+#define KINGLET_THREE_FACTORS "ld1 {v21.4s-v23.4s}, [%[weights]], #48\n"
+#define KINGLET_FOUR_FACTORS "ld1 {v21.4s-v24.4s}, [%[weights]], #64\n"
+#define KINGLET_QUAD                                                                                                \
+  KINGLET_MOVE_ROWS("ld1", 25, 26, 27, 28, 29, 30, 31, "panel")                                                     \
+  KINGLET_IF_VECTORS(1, KINGLET_FOUR_FACTORS KINGLET_LANE(21, 21, 21, 0) KINGLET_LANE(22, 22, 22, 1)                \
+                        KINGLET_LANE(23, 23, 23, 2) KINGLET_LANE(24, 24, 24, 3))                                    \
+  KINGLET_IF_VECTORS(2, KINGLET_FOUR_FACTORS KINGLET_LANE(21, 22, 22, 0) KINGLET_LANE(23, 24, 24, 1)                \
+                        KINGLET_FOUR_FACTORS KINGLET_LANE(21, 22, 22, 2) KINGLET_LANE(23, 24, 24, 3))               \
+  KINGLET_IF_VECTORS(3, KINGLET_THREE_FACTORS KINGLET_LANE(21, 22, 23, 0)                                           \
+                        KINGLET_THREE_FACTORS KINGLET_LANE(21, 22, 23, 1)                                           \
+                        KINGLET_THREE_FACTORS KINGLET_LANE(21, 22, 23, 2)                                           \
+                        KINGLET_THREE_FACTORS KINGLET_LANE(21, 22, 23, 3))
+
+// All of a row's vectors from or to memory.
+#define KINGLET_MOVE(move, v0, v1, v2, at)                                    \
+  KINGLET_IF_VECTORS(1, move " {v" #v0 ".4s}, " at "\n")                      \
+  KINGLET_IF_VECTORS(2, move " {v" #v0 ".4s-v" #v1 ".4s}, " at "\n")          \
+  KINGLET_IF_VECTORS(3, move " {v" #v0 ".4s-v" #v2 ".4s}, " at "\n")
+// sum = op(sum, other), of each vector.
+#define KINGLET_OP(op, sum, other) op " v" #sum ".4s, v" #sum ".4s, v" #other ".4s\n"
+#define KINGLET_OPS(op, s0, s1, s2, o0, o1, o2)                               \
+  KINGLET_OP(op, s0, o0)                                                      \
+  KINGLET_IF_MORE_VECTORS(1, KINGLET_OP(op, s1, o1))                          \
+  KINGLET_IF_MORE_VECTORS(2, KINGLET_OP(op, s2, o2))
+
+#define KINGLET_BEGIN(row, s0, s1, s2, number, ...) KINGLET_IF_ROW(row, KINGLET_MOVE("ld1", s0, s1, s2, "[%[bias]]"))
+#define KINGLET_ADD(row, s0, s1, s2, number, ...)                               \
+  KINGLET_IF_ROW(row, KINGLET_MOVE("ld1", 21, 22, 23, "[%[added]], %[step]")    \
+                      KINGLET_OPS("fadd", s0, s1, s2, 21, 22, 23))
+#define KINGLET_BOUND(row, s0, s1, s2, number, op) KINGLET_IF_ROW(row, KINGLET_OPS(op, s0, s1, s2, 21, 21, 21))
+#define KINGLET_END(row, s0, s1, s2, number, ...) \
+  KINGLET_IF_ROW(row, KINGLET_MOVE("st1", s0, s1, s2, "[%[output]], %[step]"))
+
+// A block of outputs of each row.
+#define KINGLET_BLOCK                                                    \
+  KINGLET_ROWS(KINGLET_BEGIN, )                                          \
+  "cbz %[pairs], 2f\n"                                                   \
+  "1:\n"                                                                 \
+  KINGLET_QUAD KINGLET_QUAD                                              \
+  "subs %[pairs], %[pairs], #1\n"                                        \
+  "b.ne 1b\n"                                                            \
+  "2:\n"                                                                 \
+  "tbz %[quads], #0, 3f\n"                                               \
+  KINGLET_QUAD                                                           \
+  "3:\n"                                                                 \
+  "cbz %[added], 4f\n"                                                   \
+  KINGLET_ROWS(KINGLET_ADD, )                                            \
+  "4:\n"                                                                 \
+  "cbz %[least], 5f\n"                                                   \
+  "ld1r {v21.4s}, [%[least]]\n"                                          \
+  KINGLET_ROWS(KINGLET_BOUND, "fmax")                                    \
+  "5:\n"                                                                 \
+  "cbz %[most], 6f\n"                                                    \
+  "ld1r {v21.4s}, [%[most]]\n"                                           \
+  KINGLET_ROWS(KINGLET_BOUND, "fmin")                                    \
+  "6:\n"                                                                 \
+  KINGLET_ROWS(KINGLET_END, )
+
+// clang-format on
+
+template <std::size_t kRows>
+void weave(const Weave& of) {
+  const float* row0 = of.rows[0];
+  const float* row1 = of.rows[1];
+  const float* row2 = of.rows[2];
+  const float* row3 = of.rows[3];
+  const float* row4 = of.rows[4];
+  const float* row5 = of.rows[5];
+  const float* row6 = of.rows[6];
+  float* panel = of.panel;
+  std::size_t pairs = of.quads / 2;
+  asm volatile(KINGLET_WEAVE
+               : [row0] "+&r"(row0), [row1] "+&r"(row1), [row2] "+&r"(row2), [row3] "+&r"(row3), [row4] "+&r"(row4),
+                 [row5] "+&r"(row5), [row6] "+&r"(row6), [panel] "+&r"(panel), [pairs] "+&r"(pairs)
+               : [quads] "r"(of.quads), [rows] "i"(kRows)
+               : "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v8", "v9", "v10", "v11", "v12", "v13",
+                 "v14");
+}
+
+template <std::size_t kVectors, std::size_t kRows>
+void multiply(const Product& of) {
+  constexpr std::size_t kWidth = kVectors * kQuad;
+  const float* weights = of.weights;
+  for (std::size_t block = 0; block < of.blocks; ++block) {
+    const float* panel = of.panel;
+    std::size_t pairs = of.quads / 2;
+    float* output = of.output + block * kWidth;
+    const float* added = of.added == nullptr ? nullptr : of.added + block * kWidth;
+    asm volatile(KINGLET_BLOCK
+                 : [panel] "+&r"(panel), [weights] "+&r"(weights), [pairs] "+&r"(pairs), [output] "+&r"(output),
+                   [added] "+&r"(added)
+                 : [bias] "r"(of.bias + block * kWidth), [quads] "r"(of.quads), [step] "r"(of.step * sizeof(float)),
+                   [least] "r"(of.least), [most] "r"(of.most), [rows] "i"(kRows), [vectors] "i"(kVectors)
+                 : "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12",
+                   "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26",
+                   "v27", "v28", "v29", "v30", "v31");
+  }
+}
+
+}  // namespace
+
+constexpr Form kNeon{.weave = {weave<1>, weave<2>, weave<3>, weave<4>, weave<5>, weave<6>, weave<7>},
+                     .multiply = {{multiply<1, 1>, multiply<1, 2>, multiply<1, 3>, multiply<1, 4>, multiply<1, 5>,
+                                   multiply<1, 6>, multiply<1, 7>},
+                                  {multiply<2, 1>, multiply<2, 2>, multiply<2, 3>, multiply<2, 4>, multiply<2, 5>,
+                                   multiply<2, 6>, multiply<2, 7>},
+                                  {multiply<3, 1>, multiply<3, 2>, multiply<3, 3>, multiply<3, 4>, multiply<3, 5>,
+                                   multiply<3, 6>, multiply<3, 7>}}};
+
+}  // namespace kinglet::engine::kernels::woven
+#endif

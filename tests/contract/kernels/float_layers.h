@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what the tests of float convolutions share: layers at random, a run of one kernel, sums in float64.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <format>
+#include <functional>
+#include <random>
+
+#include "engine/backend/kernels/kernel.h"
+#include "engine/graph/tensor.h"
+#include "engine/session/thread_pool.h"
+
+namespace kinglet::engine::kernels {
+
+struct Layer {
+  ConvolutionShape shape;
+  xnn::Range range;
+  bool adds = false;
+  std::vector<float> weights, bias;  // the bias may be empty
+  Tensor input, added;               // with the memory behind them that kernels may read
+
+  [[nodiscard]] Work work() const {
+    return {ConvolutionF32{.shape = shape, .weights = weights, .bias = bias, .adds = adds, .range = range}};
+  }
+  [[nodiscard]] std::string text() const {
+    const xnn::Window& window = shape.window;
+    return std::format(
+        "{}x{}x{}x{} to {} channels, window {}x{}, steps {} {}, dilations {} {}, paddings {} {} {} {}{}{}", shape.batch,
+        shape.input_height, shape.input_width, shape.input_channels, shape.output_channels, window.kernel_height,
+        window.kernel_width, window.stride_height, window.stride_width, window.dilation_height, window.dilation_width,
+        window.pad_top, window.pad_left, window.pad_bottom, window.pad_right, adds ? ", adds" : "",
+        range.open() ? "" : ", clips");
+  }
+  [[nodiscard]] std::size_t outputs() const {
+    return shape.batch * shape.output_height * shape.output_width * shape.output_channels;
+  }
+};
+
+using Random = std::mt19937_64;
+
+inline Tensor normal_tensor(Random& random, std::size_t count) {
+  Tensor tensor(DataType::kF32, {static_cast<Dim>(count)});
+  std::normal_distribution<float> normal;
+  for (float& number : tensor.mutable_data<float>()) number = normal(random);
+  return tensor;
+}
+
+inline std::vector<float> normal_numbers(Random& random, std::size_t count) {
+  const Tensor tensor = normal_tensor(random, count);
+  return {tensor.data<float>().begin(), tensor.data<float>().end()};
+}
+
+// Fills in what follows from the sizes; the window fits into the padded input.
+inline Layer finished(Random& random, ConvolutionShape shape, bool has_bias, bool adds, xnn::Range range) {
+  const xnn::Window& window = shape.window;
+  const auto places = [](std::size_t padded, std::uint32_t kernel, std::uint32_t stride, std::uint32_t dilation) {
+    return (padded - (kernel - 1) * dilation - 1) / stride + 1;
+  };
+  shape.output_height = places(shape.input_height + window.pad_top + window.pad_bottom, window.kernel_height,
+                               window.stride_height, window.dilation_height);
+  shape.output_width = places(shape.input_width + window.pad_left + window.pad_right, window.kernel_width,
+                              window.stride_width, window.dilation_width);
+  Layer layer{.shape = shape, .range = range, .adds = adds, .weights = {}, .bias = {}, .input = {}, .added = {}};
+  layer.weights = normal_numbers(random, shape.taps() * shape.input_channels * shape.output_channels);
+  if (has_bias) layer.bias = normal_numbers(random, shape.output_channels);
+  layer.input = normal_tensor(random, shape.batch * shape.input_height * shape.input_width * shape.input_channels);
+  if (adds) layer.added = normal_tensor(random, layer.outputs());
+  return layer;
+}
+
+inline const KernelRow& row_named(std::string_view name) {
+  const auto found = std::ranges::find(all_kernels(), name, &KernelRow::name);
+  if (found == all_kernels().end()) throw std::runtime_error(std::format("no kernel {}", name));
+  return **found;
+}
+
+inline std::vector<float> run(const KernelRow& row, const Layer& layer, int threads = 1) {
+  const Work work = layer.work();
+  const auto offer = row.offer(work);
+  if (!offer) throw std::runtime_error(std::format("{} does not take {}", row.name, layer.text()));
+  const auto kernel = row.make(work);
+  const auto pool = ThreadPool::make(threads).value();
+  TensorBuffer output(layer.outputs() * sizeof(float));
+  TensorBuffer scratch(offer->scratch_bytes);
+  std::ranges::fill(std::span(scratch.data(), scratch.size()), std::byte{0xFF});  // every one is no number
+  std::vector<std::span<const std::byte>> inputs{layer.input.bytes()};
+  if (layer.adds) inputs.push_back(layer.added.bytes());
+  const std::array outputs{std::span(output.data(), output.size())};
+  kernel->run(inputs, outputs, std::span(scratch.data(), scratch.size()), pool->get());
+  const auto* numbers = reinterpret_cast<const float*>(output.data());
+  return {numbers, numbers + layer.outputs()};
+}
+
+inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+// Calls take(number, weight) for each product of an output, taps in their order and the channels of each.
+inline void for_terms(const Layer& layer, std::size_t index, const std::function<void(float, float)>& take) {
+  const ConvolutionShape& shape = layer.shape;
+  const xnn::Window& window = shape.window;
+  const std::size_t taps = shape.taps();
+  const std::size_t place = index / shape.output_channels;
+  const std::size_t x = place % shape.output_width * window.stride_width;
+  const std::size_t y = place / shape.output_width % shape.output_height * window.stride_height;
+  const std::size_t image = place / shape.output_width / shape.output_height;
+  const float* weights = layer.weights.data() + index % shape.output_channels * shape.input_channels * taps;
+  for (std::size_t i = 0; i < taps; ++i) {
+    // Wraps where it is outside.
+    const std::size_t from_y = y + i / window.kernel_width * window.dilation_height - window.pad_top;
+    const std::size_t from_x = x + i % window.kernel_width * window.dilation_width - window.pad_left;
+    if (from_y >= shape.input_height || from_x >= shape.input_width) continue;
+    const float* pixel = layer.input.data<float>().data() +
+                         ((image * shape.input_height + from_y) * shape.input_width + from_x) * shape.input_channels;
+    for (std::size_t channel = 0; channel < shape.input_channels; ++channel)
+      take(pixel[channel], weights[channel * taps + i]);
+  }
+}
+
+// The convolution's sums in float64, without what stands at its end.
+inline std::vector<double> sums_of(const Layer& layer) {
+  std::vector<double> sums(layer.outputs());
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    for_terms(layer, i, [&](float number, float weight) {
+      sums[i] += static_cast<double>(number) * static_cast<double>(weight);
+    });
+  }
+  return sums;
+}
+
+// Calls check(layer) for layers at random: 24, always the same, or for KINGLET_KERNEL_SECONDS from a new seed, which a
+// failure prints.
+inline void for_layers(Layer (*at_random)(Random&), const std::function<void(const Layer&)>& check) {
+  using Clock = std::chrono::steady_clock;
+  const char* seconds = std::getenv("KINGLET_KERNEL_SECONDS");
+  const std::uint64_t seed = seconds == nullptr ? 28 : std::random_device{}();
+  SCOPED_TRACE(std::format("seed {}", seed));
+  Random random(seed);
+  const auto end = Clock::now() + std::chrono::seconds(seconds == nullptr ? 0 : std::atoi(seconds));
+  for (int i = 0; i < 24 || Clock::now() < end; ++i) {
+    check(at_random(random));
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace kinglet::engine::kernels

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel of woven rows gives the bits of sums that take one product after the other, as XNNPACK's do, in every form
+// and with any number of threads. Layers at random: shapes, windows, paddings, borders, what stands at the end.
+//   KINGLET_KERNEL_SECONDS=N   for so long (float_layers.h)
+#include <cmath>
+
+#include "engine/backend/xnnpack/processor.h"
+#include "engine/session/session.h"
+#include "tests/contract/kernels/float_layers.h"
+#include "tests/support/graph_of.h"
+
+namespace kinglet::engine::kernels {
+namespace {
+
+Layer layer_at_random(Random& random) {
+  const auto pick = [&](std::size_t least, std::size_t most) {
+    return std::uniform_int_distribution<std::size_t>(least, most)(random);
+  };
+  const auto small = [&](std::size_t least, std::size_t most) { return static_cast<std::uint32_t>(pick(least, most)); };
+  const bool pixels = pick(0, 1) == 0;  // one tap, mostly
+  const std::uint32_t side = pixels ? 1 : 5;
+  const xnn::Window window{.kernel_height = small(1, side),
+                           .kernel_width = small(1, side),
+                           .stride_height = small(1, 2),
+                           .stride_width = small(1, 2),
+                           .dilation_height = small(1, pixels ? 1 : 2),
+                           .dilation_width = small(1, pixels ? 1 : 2),
+                           .pad_top = small(0, pixels ? 0 : 2),
+                           .pad_left = small(0, pixels ? 0 : 2),
+                           .pad_bottom = small(0, pixels ? 0 : 2),
+                           .pad_right = small(0, pixels ? 0 : 2)};
+  const ConvolutionShape shape{.batch = pick(1, 2),
+                               .input_height = pick(pixels ? 1 : 9, 14),
+                               .input_width = pick(pixels ? 1 : 9, 14),
+                               .input_channels = pick(1, pixels ? 70 : 20),
+                               .output_channels = pick(1, 60),
+                               .window = window};
+  const xnn::Range range =
+      pick(0, 1) == 0 ? xnn::Range{} : xnn::Range{.min = 0, .max = pick(0, 1) == 0 ? 6 : xnn::kNoMax};
+  return finished(random, shape, pick(0, 3) > 0, pick(0, 1) == 0, range);
+}
+
+// One sum after the other, in the order that XNNPACK has: taps, and the channels of each.
+float answer_of(const Layer& layer, std::size_t index) {
+  const ConvolutionShape& shape = layer.shape;
+  const std::size_t output = index % shape.output_channels;
+  float sum = layer.bias.empty() ? 0 : layer.bias[output];
+  for_terms(layer, index, [&](float number, float weight) { sum = std::fma(number, weight, sum); });
+  if (layer.adds) sum += layer.added.data<float>()[index];
+  return std::min(std::max(sum, layer.range.min), layer.range.max);
+}
+
+std::vector<float> answers_of(const Layer& layer) {
+  std::vector<float> answers;
+  for (std::size_t i = 0; i < layer.outputs(); ++i) answers.push_back(answer_of(layer, i));
+  return answers;
+}
+
+const KernelRow& twin() { return row_named("woven_f32__scalar"); }
+
+// Where this processor has none: nothing.
+const KernelRow* fast(const Layer& layer) {
+  const KernelRow& row = row_named("woven_f32__neon");
+  return row.offer(layer.work()) ? &row : nullptr;
+}
+
+// In every form of this processor, the twin among them.
+void expect_bits(const Layer& layer, int threads) {
+  const std::vector<float> expected = answers_of(layer);
+  EXPECT_TRUE(same_bits(run(twin(), layer, threads), expected)) << "twin, " << threads << " threads: " << layer.text();
+  const KernelRow* row = fast(layer);
+  if (row == nullptr) return;
+  EXPECT_TRUE(same_bits(run(*row, layer, threads), expected))
+      << row->name << ", " << threads << " threads: " << layer.text();
+}
+
+TEST(Woven, IsTheConvolutionToTheBitInEveryFormAndWithAnyThreads) {
+  for_layers(layer_at_random, [](const Layer& layer) {
+    for (const int threads : {1, 2 + static_cast<int>(layer.shape.input_channels % 3)}) expect_bits(layer, threads);
+  });
+}
+
+// Panels of any number of rows, blocks of any width, and what is left of both.
+TEST(Woven, TakesAnyRemainderOfPixelsChannelsAndOutputs) {
+  Random random(7);
+  for (std::size_t pixels = 1; pixels <= 16; ++pixels) {
+    for (const std::size_t outputs : {1, 3, 4, 8, 12, 13, 16, 20, 24, 28, 30, 36}) {
+      const std::size_t channels = 4 * (pixels % 5) + 1 + outputs % 8;
+      const Layer layer = finished(
+          random, {.input_height = 1, .input_width = pixels, .input_channels = channels, .output_channels = outputs},
+          true, pixels % 2 == 0, {.min = -1, .max = outputs % 3 == 0 ? 1 : xnn::kNoMax});
+      expect_bits(layer, 1 + static_cast<int>(pixels % 2));
+    }
+  }
+}
+
+TEST(Woven, TakesNoMoreNumbersOfARowThanAPanelHasRoomFor) {
+  Random random(1);
+  const auto takes = [&](std::size_t channels) {
+    const Layer layer =
+        finished(random, {.input_height = 2, .input_width = 2, .input_channels = channels, .output_channels = 1}, false,
+                 false, {});
+    return twin().offer(layer.work()).has_value();
+  };
+  EXPECT_TRUE(takes(2304));
+  EXPECT_FALSE(takes(2305));
+}
+
+// Of what it costs, not of what it takes.
+TEST(Woven, LeavesAProductOfOneRowToXnnpack) {
+  Random random(1);
+  const Layer layer = finished(
+      random, {.input_height = 1, .input_width = 1, .input_channels = 240, .output_channels = 10}, false, false, {});
+  const KernelRow* row = fast(layer);
+  if (row == nullptr) GTEST_SKIP() << "this processor has no form of it";
+  EXPECT_GE(row->offer(layer.work())->cost, 1);
+}
+
+TEST(Woven, IsCheaperThanXnnpackWhereInstructionsDoNotWaitForEachOther) {
+  Random random(1);
+  const Layer layer = finished(
+      random, {.input_height = 14, .input_width = 14, .input_channels = 96, .output_channels = 576}, true, false, {});
+  const KernelRow* row = fast(layer);
+  if (row == nullptr) GTEST_SKIP() << "this processor has no form of it";
+  EXPECT_EQ(row->offer(layer.work())->cost < 1, !xnn::runs_in_order());
+}
+
+Tensor answer(const Graph& graph, const SessionOptions& options) {
+  auto session = Session::create(Graph(graph), options);
+  if (!session) throw std::runtime_error(describe(session.error()));
+  EXPECT_TRUE(session->set_input(0, seeded_tensor(DataType::kF32, session->inputs().front().shape, "x")));
+  EXPECT_TRUE(session->run());
+  const auto own = std::ranges::count(session->plan().steps, "kinglet", &StepInfo::backend);
+  EXPECT_EQ(own, options.forced_kernels.empty() ? 0 : 4);
+  return session->get_output(0);
+}
+
+// A first layer, pixels, and an addition at the end.
+TEST(Woven, GivesTheBitsOfXnnpack) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("fma") == 0) GTEST_SKIP() << "XNNPACK rounds products and sums apart here";
+#endif
+  const Graph graph = graph_of(R"(
+%x = input f32[1,3,21,19]
+%1 = Conv(%x, w1:f32[20,3,3,3]#w1, b1:f32[20]#b1) {pads=[1,1,1,1], strides=[2,2]}
+%2 = Relu(%1)
+%3 = Conv(%2, w2:f32[44,20,1,1]#w2, b2:f32[44]#b2)
+%4 = Clip(%3, l:f32[]{0}, m:f32[]{6})
+%5 = Conv(%4, w3:f32[20,44,1,1]#w3, b3:f32[20]#b3)
+%6 = Add(%5, %2)
+%7 = Conv(%6, w4:f32[9,20,1,1]#w4) {strides=[2,2]}
+output %7
+)");
+  const Tensor expected = answer(graph, {.own_kernels = false});
+  for (const int threads : {1, 2, 4}) {
+    const Tensor found =
+        answer(graph, {.threads = threads, .own_kernels = false, .forced_kernels = {"woven_f32__scalar"}});
+    EXPECT_TRUE(std::ranges::equal(found.bytes(), expected.bytes())) << threads << " threads";
+  }
+}
+
+}  // namespace
+}  // namespace kinglet::engine::kernels
