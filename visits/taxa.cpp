@@ -46,6 +46,14 @@ struct ClassRow {
   bool owners_name = false;
 };
 
+// A label that is the scientific name alone: the other one comes with the program.
+void name_by_science(ClassRow& row) {
+  const BirdNames* bird = find_bird_names(row.species_id);
+  if (bird == nullptr || bird->scientific_name != row.label) return;
+  row.scientific_name = row.label;
+  row.common_name = bird->names.front();
+}
+
 ClassRow row_of(const engine::Label& label) {
   ClassRow row{.species_id = label.species_id,
                .label = label.text,
@@ -55,6 +63,7 @@ ClassRow row_of(const engine::Label& label) {
   if (label.scientific_name.empty()) {
     row.label = row.common_name = without_plumage(label.text);
     if (row.label.size() < label.text.size()) row.species_id = engine::slug(row.label);
+    name_by_science(row);
   } else {
     row.common_name = without_plumage(label.common_name);
   }
@@ -222,7 +231,7 @@ class TaxaMaker {
 };
 
 std::string_view name_in(const Taxon& taxon, std::string_view language) {
-  if (taxon.owners_name) return taxon.common_name;
+  if (taxon.owners_name || language == "en") return taxon.common_name;
   const std::string_view name = bird_name(taxon.species_id, language);
   return name.empty() ? std::string_view(taxon.common_name) : name;
 }

@@ -23,8 +23,8 @@ struct Taxon {
   std::string species_id;
   std::string label;            // as the label file has it, without "(male)" and the like; of a genus its name
   std::string scientific_name;  // empty for a label without one
-  std::string common_name;
-  bool owners_name = false;  // common_name is the owner's word
+  std::string common_name;      // of a label that is a scientific name alone: the program's, where it has one
+  bool owners_name = false;     // common_name is the owner's word
   engine::LabelRole role = engine::LabelRole::kSpecies;
   std::uint32_t parent = kNoTaxon;
   std::uint32_t child_count = 0;

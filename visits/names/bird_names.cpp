@@ -2,16 +2,20 @@
 #include "visits/names/bird_names.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "engine/base/check.h"
 #include "engine/recipe/labels.h"
 #include "visits/lines.h"
 #include "visits/names/bird_names_text.h"
+#include "visits/names/folded.h"
 
 namespace kinglet::visits {
 namespace {
 
-// scientific_name, former or later ones, de, fr, es, ja, zh.
+// scientific_name, former or later ones, en, de, fr, es, ja, zh.
 constexpr std::size_t kFirstName = 2;
 
 std::vector<BirdNames> read_table() {
@@ -21,15 +25,34 @@ std::vector<BirdNames> read_table() {
   for (std::size_t row = 1; row < lines->size(); ++row) {
     const std::vector<std::string_view> cells = cells_of((*lines)[row].text, '\t');
     KINGLET_CHECK(cells.size() >= kFirstName + kNameLanguages.size());
-    BirdNames names{.species_id = engine::slug(cells[0]), .names = {}};
-    std::copy_n(cells.begin() + kFirstName, kNameLanguages.size(), names.names.begin());
+    const auto add = [&](std::string_view scientific_name, bool is_current) {
+      BirdNames bird{.species_id = engine::slug(scientific_name),
+                     .scientific_name = scientific_name,
+                     .names = {},
+                     .bird = row,
+                     .is_current = is_current};
+      std::copy_n(cells.begin() + kFirstName, kNameLanguages.size(), bird.names.begin());
+      table.push_back(std::move(bird));
+    };
+    add(cells[0], true);
     for (const std::string_view other : cells_of(cells[1], ',')) {
-      if (!other.empty()) table.push_back({.species_id = engine::slug(other), .names = names.names});
+      if (!other.empty()) add(other, false);
     }
-    table.push_back(std::move(names));
   }
   std::ranges::sort(table, {}, &BirdNames::species_id);
   return table;
+}
+
+std::unordered_map<std::string, const BirdNames*> by_any_name() {
+  std::unordered_map<std::string, const BirdNames*> found;
+  for (const BirdNames& bird : bird_names()) found.try_emplace(folded(bird.scientific_name), &bird);
+  for (const BirdNames& bird : bird_names()) {
+    if (!bird.is_current) continue;
+    for (const std::string_view name : bird.names) {
+      if (!name.empty()) found.try_emplace(folded(name), &bird);
+    }
+  }
+  return found;
 }
 
 }  // namespace
@@ -43,6 +66,12 @@ const BirdNames* find_bird_names(std::string_view species_id) {
   const auto table = bird_names();
   const auto found = std::ranges::lower_bound(table, species_id, {}, &BirdNames::species_id);
   return found != table.end() && found->species_id == species_id ? &*found : nullptr;
+}
+
+const BirdNames* find_bird_called(std::string_view name) {
+  static const std::unordered_map<std::string, const BirdNames*> kByName = by_any_name();
+  const auto found = kByName.find(folded(name));
+  return found != kByName.end() ? found->second : nullptr;
 }
 
 std::string_view bird_name(std::string_view species_id, std::string_view language) {

@@ -39,6 +39,19 @@ TEST(Taxa, ASpeciesBelongsToItsGenusAndASubspeciesToItsSpecies) {
   EXPECT_FALSE(taxa.within(*taxa.find("Turdus merula"), *junco));
 }
 
+TEST(Taxa, ALabelThatIsAScientificNameAloneHasTheNameThatComesWithTheProgram) {
+  const Taxa taxa = taxa_of("Passer domesticus\nDryobates pubescens\nCommon swift\nnone\n");
+  EXPECT_EQ(taxa[0].scientific_name, "Passer domesticus");
+  EXPECT_EQ(taxa[0].common_name, "House Sparrow");
+  EXPECT_EQ(name_in(taxa[0], "en"), "House Sparrow");
+  EXPECT_EQ(name_in(taxa[0], "de"), "Haussperling");
+  EXPECT_EQ(taxa.find("House Sparrow"), taxa.find("Passer domesticus"));
+  EXPECT_TRUE(taxa.within(*taxa.find("House Sparrow"), *taxa.find("Passer")));
+  EXPECT_EQ(taxa[1].common_name, "Downy Woodpecker") << "under another scientific name";
+  EXPECT_EQ(taxa[2].common_name, "Common swift") << "two words are not science";
+  EXPECT_EQ(taxa[2].scientific_name, "");
+}
+
 TEST(Taxa, TheTableSaysWhatLabelsDoNot) {
   const Taxa taxa = taxa_of("cock sparrow\nhen sparrow\nsquirrel\n",
                             "label\tscientific_name\tcommon_name\trole\tparent\n"
