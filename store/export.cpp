@@ -10,6 +10,7 @@
 
 #include "engine/base/format.h"
 #include "visits/json.h"
+#include "visits/names/shown_bird.h"
 
 namespace kinglet::store {
 namespace {
@@ -26,13 +27,6 @@ std::string record(std::initializer_list<std::string_view> fields) {
   }
   line.pop_back();
   return line + "\r\n";
-}
-
-// What is known of the species shown; only its id where a person named one that the model did not have among its best.
-visits::NamedScore shown(const visits::Visit& visit) {
-  const auto& top = visit.model_result.top;
-  const auto found = std::ranges::find(top, visit.species_id(), &visits::NamedScore::species_id);
-  return found != top.end() ? *found : visits::NamedScore{.species_id = visit.species_id()};
 }
 
 std::string yes_no(bool value) { return value ? "true" : "false"; }
@@ -111,7 +105,7 @@ Result<std::uint64_t> export_ebird(Queries& queries, const ExportOptions& option
     // A day that the clock did not know is no observation.
     if (!visit.clock_synced || !belongs_to_ebird(visit, options.unreviewed)) return {};
     Sightings& seen = lists[view.row.began.day][visit.species_id()];
-    if (seen.visits++ == 0) seen = {shown(visit), 1, 0, options.zone.local_minute(visit.started_at)};
+    if (seen.visits++ == 0) seen = {visits::shown_bird(visit), 1, 0, options.zone.local_minute(visit.started_at)};
     seen.best = std::max(seen.best, visit.model_result.score);
     return {};
   };
@@ -152,7 +146,7 @@ std::string_view csv_header() {
 std::string csv_record(const VisitView& view) {
   const visits::Visit& visit = view.row.visit;
   const visits::ModelResult& model = visit.model_result;
-  const visits::NamedScore name = shown(visit);
+  const visits::NamedScore name = visits::shown_bird(visit);
   const auto share = [&](double Area::* side) {
     return visit.best_box ? format_text("{:.4f}", (*visit.best_box).*side) : std::string();
   };

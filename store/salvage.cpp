@@ -55,8 +55,8 @@ bool is_sound(const VisitRow& row) {
   const visits::Review& review = visit.review;
   const bool texts = is_visit_id(visit.id) && is_text(visit.source) && is_text(model.species_id) &&
                      !model.species_id.empty() && is_text(model.model_name) && is_text(model.model_digest) &&
-                     is_text(visit.best_prediction) && is_text(review.species_id) && is_note(review.note) &&
-                     is_text(review.reviewed_by);
+                     is_text(visit.best_prediction) && is_text(review.species_id) && is_text(review.name) &&
+                     is_note(review.note) && is_text(review.reviewed_by);
   const std::int64_t started = to_unix_ms(visit.started_at);
   const bool numbers = std::isfinite(model.score) && model.score >= 0 && model.score <= 1 && started >= 0 &&
                        started < kEndOfTime && visit.duration.count() >= 0 && visit.duration < kLongest &&

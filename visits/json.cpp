@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "visits/names/shown_bird.h"
+
 namespace kinglet::visits {
 namespace {
 
@@ -16,6 +18,7 @@ constexpr std::array<std::string_view, 5> kVerdicts{"none", "confirmed", "correc
 Json review_json(const Review& review) {
   Json json{{"verdict", to_string(review.verdict)}};
   if (!review.species_id.empty()) json["species_id"] = review.species_id;
+  if (!review.name.empty()) json["name"] = review.name;
   if (!review.note.empty()) json["note"] = review.note;
   if (review.reviewed_at) json["reviewed_at"] = to_rfc3339(*review.reviewed_at);
   if (!review.reviewed_by.empty()) json["reviewed_by"] = review.reviewed_by;
@@ -29,13 +32,11 @@ Json model_result_json(const ModelResult& result) {
       {"top", to_json(result.top)},        {"model", {{"name", result.model_name}, {"digest", result.model_digest}}}};
 }
 
-// What is known of the shown species without a list of names.
+// What is known of the shown species without the model's labels.
 void add_names(const Visit& visit, Json& json) {
-  const auto& top = visit.model_result.top;
-  const auto found = std::ranges::find(top, visit.species_id(), &NamedScore::species_id);
-  if (found == top.end()) return;
-  if (!found->scientific_name.empty()) json["scientific_name"] = found->scientific_name;
-  if (!found->common_name.empty()) json["common_name"] = found->common_name;
+  const NamedScore shown = shown_bird(visit);
+  if (!shown.scientific_name.empty()) json["scientific_name"] = shown.scientific_name;
+  if (!shown.common_name.empty()) json["common_name"] = shown.common_name;
 }
 
 }  // namespace

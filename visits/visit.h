@@ -45,6 +45,7 @@ enum class Verdict : std::uint8_t { kNone, kConfirmed, kCorrected, kNotABird, kU
 struct Review {
   Verdict verdict = Verdict::kNone;
   std::string species_id;  // kCorrected only
+  std::string name;        // as a person typed it; empty: nobody has to be told what species_id is called
   std::string note;
   std::optional<WallTime> reviewed_at;
   std::string reviewed_by;  // the token's name

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/base/format.h"
+#include "visits/names/shown_bird.h"
 
 namespace kinglet::daemon::notify {
 namespace {
@@ -56,14 +57,14 @@ std::string Message::whole() const {
 }
 
 std::string name_of(const visits::Visit& visit, const Place& place) {
+  const visits::NamedScore bird = visits::shown_bird(visit);
   if (place.name) {
-    if (std::string name = place.name(visit.species_id(), code_of(place.language)); !name.empty()) return name;
+    if (std::string name = place.name(bird.species_id, code_of(place.language)); !name.empty()) return name;
   }
-  const auto& top = visit.model_result.top;
-  const auto found = std::ranges::find(top, visit.species_id(), &visits::NamedScore::species_id);
-  if (found == top.end()) return visit.species_id();
-  if (!found->common_name.empty()) return found->common_name;
-  return found->scientific_name.empty() ? found->label : found->scientific_name;
+  for (const std::string* name : {&bird.common_name, &bird.scientific_name, &bird.label}) {
+    if (!name->empty()) return *name;
+  }
+  return bird.species_id;
 }
 
 std::string cut(std::string text, std::size_t most) {

@@ -6,7 +6,8 @@ import {hasText, percent, text} from "./format.js";
 
 const oldAfter = 5000;  // ms without an answer before it is said why
 let labels = new Map();  // index -> label of the model
-let birds = new Map();   // species_id -> its first label
+let others = [];         // birds that the model does not have, which a person may see
+let birds = new Map();   // species_id -> its first label, or one of the others
 let namesOf = "";        // the model and the language that they are of; empty: they are to be read again
 let newest = null;
 let answeredAt = 0;
@@ -15,6 +16,7 @@ let skippedBefore = null;
 let paused = false;
 
 export const allLabels = () => [...labels.values()];
+export const otherBirds = () => others;
 
 // A label of another model, or a sum (a genus, male and female), is shown as it was sent.
 export function nameOf(entry) {
@@ -42,7 +44,8 @@ export async function loadLabels(model) {
   const all = await ask(`${model.labels.href}?language=${language}`);
   namesOf = `${model.digest} ${language}`;
   labels = new Map(all.items.map((label) => [label.index, label]));
-  birds = new Map([...all.items].reverse().map((label) => [label.species_id, label]));
+  others = all.others;
+  birds = new Map([...others, ...[...all.items].reverse()].map((bird) => [bird.species_id, bird]));
   byId("scientific").hidden = !all.items.some((label) => label.scientific_name);
 }
 

@@ -211,11 +211,16 @@ Result<std::vector<SpeciesSeen>> Queries::species() {
     Statement counts = KINGLET_TRY(database_.prepare("SELECT species_id, sum(visits) FROM counts GROUP BY 1"));
     while (KINGLET_TRY(counts.step())) {
       const std::string id = counts.text(0);
-      found[id] = {.species_id = id, .visits = counts.natural(1)};
+      found[id] = {.species_id = id, .typed = {}, .visits = counts.natural(1)};
     }
     Statement ends = KINGLET_TRY(
         database_.prepare("SELECT counted_as, min(seq), max(seq) FROM all_visits WHERE counted_as <> '' GROUP BY 1"));
     while (KINGLET_TRY(ends.step())) kept[ends.text(0)] = {ends.natural(1), ends.natural(2)};
+    Statement typed = KINGLET_TRY(
+        database_.prepare("SELECT counted_as, review_name FROM all_visits WHERE review_name <> '' ORDER BY seq"));
+    while (KINGLET_TRY(typed.step())) {
+      if (const auto at = found.find(typed.text(0)); at != found.end()) at->second.typed = typed.text(1);
+    }
     Statement past = KINGLET_TRY(database_.prepare("SELECT species_id, first_ms, last_ms FROM main.past_species"));
     while (KINGLET_TRY(past.step())) {
       const auto at = found.find(past.text(0));

@@ -35,6 +35,7 @@ struct VisitPage {
 
 struct SpeciesSeen {
   std::string species_id;
+  std::string typed;  // what a person called it last; empty: nobody had to
   std::uint64_t visits = 0;
   std::optional<WallTime> first_seen_at;
   std::optional<WallTime> last_seen_at;

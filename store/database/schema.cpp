@@ -65,7 +65,14 @@ ALTER TABLE visits ADD COLUMN box_width REAL;
 ALTER TABLE visits ADD COLUMN box_height REAL;
 )";
 
-constexpr Step kSteps[] = {{1, kVisits}, {2, kThroughput}, {3, kPictures}, {4, kPredictions}, {5, kSeveral}};
+// What a person called a bird that nobody else has a name for.
+constexpr std::string_view kTyped = R"(
+ALTER TABLE visits ADD COLUMN review_name TEXT NOT NULL DEFAULT '';
+CREATE INDEX visits_typed ON visits(counted_as, seq) WHERE review_name <> '';
+)";
+
+constexpr Step kSteps[] = {{1, kVisits},      {2, kThroughput}, {3, kPictures},
+                           {4, kPredictions}, {5, kSeveral},    {6, kTyped}};
 
 Result<std::int64_t> version_of(Database& database, std::span<const Step> steps) {
   const std::int64_t version = KINGLET_TRY(database.integer_of("PRAGMA user_version"));

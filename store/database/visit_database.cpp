@@ -183,14 +183,15 @@ Result<void> VisitDatabase::put(const PendingVisit& entry) {
 Result<bool> VisitDatabase::put_review(std::string_view id, const visits::Review& review, std::uint64_t change) {
   Statement put = KINGLET_TRY(database_.prepare(
       "UPDATE visits SET verdict = ?2, review_species_id = ?3, note = ?4, reviewed_ms = ?5, reviewed_by = ?6, "
-      "change = ?7, counted_as = CASE ?2 WHEN 3 THEN '' WHEN 2 THEN ?3 ELSE species_id END WHERE id = ?1"));
+      "change = ?7, review_name = ?8, counted_as = CASE ?2 WHEN 3 THEN '' WHEN 2 THEN ?3 ELSE species_id END WHERE id "
+      "= ?1"));
   put.bind(1, id).bind(2, static_cast<int>(review.verdict)).bind(3, review.species_id).bind(4, review.note);
   if (review.reviewed_at) {
     put.bind(5, to_unix_ms(*review.reviewed_at));
   } else {
     put.bind_null(5);
   }
-  put.bind(6, review.reviewed_by).bind(7, change);
+  put.bind(6, review.reviewed_by).bind(7, change).bind(8, review.name);
   KINGLET_TRY(put.run());
   return database_.changes() > 0;
 }

@@ -108,15 +108,16 @@ class Reader {
 const std::string_view kVisitColumns =
     "seq, id, change, open, source, started_ms, duration_ms, clock_synced, day, hour, counted_as, species_id, score, "
     "frames_seen, frames_agreeing, top, model_name, model_digest, unusual, best_prediction, crop_x, crop_y, "
-    "crop_width, crop_height, verdict, review_species_id, note, reviewed_ms, reviewed_by, crop_bytes, frame_bytes, "
-    "clip_bytes, individuals, box_x, box_y, box_width, box_height";
+    "crop_width, crop_height, verdict, review_species_id, review_name, note, reviewed_ms, reviewed_by, crop_bytes, "
+    "frame_bytes, clip_bytes, individuals, box_x, box_y, box_width, box_height";
 
 const std::string_view kVisitColumnTypes =
     "seq INTEGER PRIMARY KEY, id TEXT, change INTEGER, open INTEGER, source TEXT, started_ms INTEGER, "
     "duration_ms INTEGER, clock_synced INTEGER, day TEXT, hour INTEGER, counted_as TEXT, species_id TEXT, score REAL, "
     "frames_seen INTEGER, frames_agreeing INTEGER, top TEXT, model_name TEXT, model_digest TEXT, unusual INTEGER, "
     "best_prediction TEXT, crop_x INTEGER, crop_y INTEGER, crop_width INTEGER, crop_height INTEGER, verdict INTEGER, "
-    "review_species_id TEXT, note TEXT, reviewed_ms INTEGER, reviewed_by TEXT, crop_bytes INTEGER, frame_bytes "
+    "review_species_id TEXT, review_name TEXT, note TEXT, reviewed_ms INTEGER, reviewed_by TEXT, crop_bytes INTEGER, "
+    "frame_bytes "
     "INTEGER, clip_bytes INTEGER, individuals INTEGER, box_x REAL, box_y REAL, box_width REAL, box_height REAL";
 
 Result<void> put_predictions(Database& into, const visits::Visit& visit) {
@@ -147,7 +148,8 @@ void bind_row(Statement& statement, const VisitRow& row) {
   bind(std::int64_t{model.frames_agreeing})(top_text(model.top))(model.model_name)(model.model_digest);
   bind(visit.unusual)(visit.best_prediction);
   bind(visit.best_crop.x)(visit.best_crop.y)(visit.best_crop.width)(visit.best_crop.height);
-  bind(static_cast<int>(review.verdict))(review.species_id)(review.note)(reviewed_ms)(review.reviewed_by);
+  bind(static_cast<int>(review.verdict))(review.species_id)(review.name)(review.note)(reviewed_ms);
+  bind(review.reviewed_by);
   bind(row.pictures.crop)(row.pictures.frame)(row.pictures.clip)(std::int64_t{visit.count});
   const auto& box = visit.best_box;
   for (const auto side : {&Area::left, &Area::top, &Area::width, &Area::height}) {
@@ -183,6 +185,7 @@ VisitRow read_row(const Statement& statement) {
   visit.best_crop = {.x = read.small(), .y = read.small(), .width = read.small(), .height = read.small()};
   visit.review.verdict = verdict_of(read.integer());
   visit.review.species_id = read.text();
+  visit.review.name = read.text();
   visit.review.note = read.text();
   if (const std::optional<std::uint64_t> at = read.maybe()) {
     visit.review.reviewed_at = from_unix_ms(static_cast<std::int64_t>(*at));

@@ -40,7 +40,7 @@ struct VisitRow {
 
 // All columns, in the order of bind_row() and read_row().
 extern const std::string_view kVisitColumns;
-inline constexpr int kVisitColumnCount = 37;
+inline constexpr int kVisitColumnCount = 38;
 // kVisitColumns with the types of the schema, for a temporary table of the same form.
 extern const std::string_view kVisitColumnTypes;
 

@@ -2,6 +2,7 @@
 // Why: GET /api/v1/model, /model/labels, /model/plan: what runs, and enough to repeat its preprocessing elsewhere.
 #include <algorithm>
 #include <format>
+#include <set>
 
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/json.h"
@@ -65,6 +66,25 @@ Reply cached(const ModelFacts& model, const Call& call, const Json& json) {
   return reply;
 }
 
+// Those of the program's table that the model does not have, under whichever name: a person may see them all the same.
+Json other_birds(const visits::Taxa& taxa, std::string_view language) {
+  std::set<std::size_t> known;
+  for (const visits::BirdNames& bird : visits::bird_names()) {
+    if (taxa.find(bird.species_id)) known.insert(bird.bird);
+  }
+  Json others = Json::array();
+  for (const visits::BirdNames& bird : visits::bird_names()) {
+    if (!bird.is_current || known.contains(bird.bird)) continue;
+    const std::string_view english = bird.names.front();
+    const std::string_view name = visits::bird_name(bird.species_id, language);
+    others.push_back({{"species_id", bird.species_id},
+                      {"scientific_name", bird.scientific_name},
+                      {"common_name", english},
+                      {"name", name.empty() ? english : name}});
+  }
+  return others;
+}
+
 }  // namespace
 
 Reply get_model(const ModelsView& view, const Call& /*call*/) {
@@ -106,7 +126,7 @@ Reply get_model_labels(const ModelsView& view, const Call& call) {
   const auto model = view.models.facts();
   if (!model) return no_model(view);
   const std::optional<std::string_view> language = call.query_value("language");
-  if (language && *language != "en" && !std::ranges::contains(visits::kNameLanguages, *language)) {
+  if (language && !std::ranges::contains(visits::kNameLanguages, *language)) {
     return problem("bad-parameter", format_text("language is \"{}\"", printable(*language, 20)),
                    "expected en, de, fr, es, ja or zh");
   }
@@ -124,7 +144,9 @@ Reply get_model_labels(const ModelsView& view, const Call& call) {
                                                                 : "other";
     items.push_back(std::move(item));
   }
-  return cached(*model, call, {{"items", items}, {"has_more", false}});
+  Json all{{"items", std::move(items)}, {"has_more", false}};
+  if (language) all["others"] = other_birds(taxa, *language);
+  return cached(*model, call, all);
 }
 
 Reply get_model_plan(const ModelsView& view, const Call& call) {

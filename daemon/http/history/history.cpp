@@ -20,6 +20,7 @@ namespace {
 Json species_json(const HistoryView& view, const store::SpeciesSeen& seen) {
   Json json{{"species_id", seen.species_id}};
   add_names(json, view, seen.species_id);
+  if (!json.contains("common_name") && !seen.typed.empty()) json["common_name"] = seen.typed;
   json["visits"] = seen.visits;
   if (seen.first_seen_at) json["first_seen_at"] = to_rfc3339(*seen.first_seen_at);
   if (seen.last_seen_at) json["last_seen_at"] = to_rfc3339(*seen.last_seen_at);
@@ -81,13 +82,15 @@ std::string list_tag(const HistoryView& view) {
 
 void add_names(Json& json, const HistoryView& view, std::string_view species_id) {
   const auto model = view.models.facts();
-  if (!model) return;
-  const visits::Taxa& taxa = *model->taxa;
-  const std::optional<std::uint32_t> index = taxa.find(species_id);
-  if (!index) return;
-  const visits::Taxon& taxon = taxa[*index];
-  if (!taxon.scientific_name.empty()) json["scientific_name"] = taxon.scientific_name;
-  if (!taxon.common_name.empty()) json["common_name"] = taxon.common_name;
+  const auto index = model ? model->taxa->find(species_id) : std::nullopt;
+  if (index) {
+    const visits::Taxon& taxon = (*model->taxa)[*index];
+    if (!taxon.scientific_name.empty()) json["scientific_name"] = taxon.scientific_name;
+    if (!taxon.common_name.empty()) json["common_name"] = taxon.common_name;
+  } else if (const visits::BirdNames* known = visits::find_bird_names(species_id)) {
+    json["scientific_name"] = known->scientific_name;
+    json["common_name"] = known->names.front();
+  }
 }
 
 Reply get_species(const HistoryView& view, const Call& call) {

@@ -18,6 +18,9 @@
 #include "engine/recipe/labels.h"
 #include "store/store.h"
 #include "visits/json.h"
+#include "visits/lines.h"
+#include "visits/names/bird_names.h"
+#include "visits/names/folded.h"
 #include "visits/taxa.h"
 
 namespace kinglet::daemon::http {
@@ -29,15 +32,16 @@ using visits::Verdict;
 
 constexpr std::size_t kMostBody = 65'536;
 constexpr std::size_t kMostName = 200;
+constexpr std::size_t kMostTyped = 100;
 constexpr std::size_t kMostNote = 2000;
 constexpr int kNearestNames = 3;
 constexpr std::string_view kKnownMembers =
-    "known: review.verdict (none, confirmed, corrected, not_a_bird, unknown), review.species_id or "
-    "review.scientific_name, review.note";
+    "known: review.verdict (none, confirmed, corrected, not_a_bird, unknown), review.species_id, "
+    "review.scientific_name or review.name, review.note";
 
 struct Wish {
   Review review;
-  bool by_scientific_name = false;  // species_id is one that need not be known
+  bool may_be_unknown = false;  // species_id is one that need not be known
 };
 
 std::unexpected<Reply> bad_json(std::string_view detail, std::string_view hint = kKnownMembers) {
@@ -48,15 +52,32 @@ Reply stale() {
   return problem("stale-etag", "the visit is not as you saw it", "GET it again and send the new ETag in If-Match");
 }
 
-// By any of its names; what the history has seen under an earlier model is known, too. Nothing: it is not.
-Result<std::optional<std::string>> known_species(const HistoryView& view, const std::string& name) {
-  if (const auto model = view.models.facts()) {
-    const visits::Taxa& taxa = *model->taxa;
-    if (const auto index = taxa.find(name)) return taxa[*index].species_id;
+// The model's bird of that name, under whichever scientific name the model has it.
+std::optional<std::string> of_the_model(const visits::Taxa& taxa, std::string_view name) {
+  if (const auto index = taxa.find(name)) return taxa[*index].species_id;
+  const visits::BirdNames* known = visits::find_bird_called(name);
+  if (known == nullptr) return std::nullopt;
+  for (const visits::BirdNames& same : visits::bird_names()) {
+    if (same.bird != known->bird) continue;
+    if (const auto index = taxa.find(same.species_id)) return taxa[*index].species_id;
   }
-  std::string slug = engine::slug(name);
-  for (const store::SpeciesSeen& seen : KINGLET_TRY(view.store.species())) {
-    if (seen.species_id == slug) return slug;
+  return std::nullopt;
+}
+
+// By any of its names: of the model, or of the program's table.
+std::optional<std::string> listed_species(const HistoryView& view, std::string_view name) {
+  if (const auto model = view.models.facts()) {
+    if (auto found = of_the_model(*model->taxa, name)) return found;
+  }
+  const visits::BirdNames* known = visits::find_bird_called(name);
+  return known != nullptr ? std::optional(known->species_id) : std::nullopt;
+}
+
+// What the history has seen under an earlier model, or as a person typed it.
+Result<std::optional<store::SpeciesSeen>> seen_species(const HistoryView& view, std::string_view name) {
+  const std::array<std::string, 2> ids{engine::slug(name), visits::folded(name)};
+  for (store::SpeciesSeen& seen : KINGLET_TRY(view.store.species())) {
+    if (std::ranges::contains(ids, seen.species_id)) return std::move(seen);
   }
   return std::nullopt;
 }
@@ -92,7 +113,8 @@ std::string nearest_species(const HistoryView& view, const std::string& name) {
 Reply unknown_species(const HistoryView& view, const std::string& name) {
   const std::string near = nearest_species(view, name);
   return problem("unknown-species", format_text("no label is called \"{}\"", printable(name)),
-                 near.empty() ? "GET /api/v1/model/labels has all of them" : format_text("did you mean {}?", near));
+                 near.empty() ? "GET /api/v1/model/labels has all of them; review.name takes any name"
+                              : format_text("did you mean {}?", near));
 }
 
 // A text of the patch; null takes the member away.
@@ -123,6 +145,12 @@ bool is_scientific_name(std::string_view name) {
   return words <= 3;
 }
 
+// The name of a bird that nobody else has to know: a line that can be read.
+bool is_typed_name(std::string_view name) {
+  return visits::is_text(name) && name.find_first_of("\n\r\t") == std::string_view::npos &&
+         !visits::folded(name).empty();
+}
+
 std::expected<Wish, Reply> with_members(const Body& members, Wish wish) {
   Review& review = wish.review;
   bool named = false;
@@ -135,18 +163,27 @@ std::expected<Wish, Reply> with_members(const Body& members, Wish wish) {
     } else if (name == "species_id") {
       const auto text = text_of(value, kMostName);
       if (!text) return bad_json(format_text("review.species_id is no text of at most {} bytes", kMostName));
-      if (wish.by_scientific_name) continue;  // that one says it
+      if (wish.may_be_unknown) continue;  // another member says it
       named = !text->empty();
       review.species_id = *text;
+      review.name.clear();
     } else if (name == "scientific_name") {
       const auto text = text_of(value, kMostName);
       if (!text || !is_scientific_name(*text)) {
         return bad_json("review.scientific_name is no name of a species as science writes it",
                         "such as Turdus pilaris: the genus with a capital letter, then the species");
       }
-      named = true;
+      named = wish.may_be_unknown = true;
       review.species_id = engine::slug(*text);
-      wish.by_scientific_name = true;
+      review.name.clear();
+    } else if (name == "name") {
+      const auto text = text_of(value, kMostTyped);
+      if (!text || !is_typed_name(*text)) {
+        return bad_json(format_text("review.name is no name of at most {} bytes on one line", kMostTyped));
+      }
+      named = wish.may_be_unknown = true;
+      review.name = visits::trimmed(*text);
+      review.species_id = visits::folded(review.name);
     } else if (name == "note") {
       const auto text = text_of(value, kMostNote);
       if (!text || has_control(*text)) {
@@ -164,6 +201,7 @@ std::expected<Wish, Reply> with_members(const Body& members, Wish wish) {
   if (review.verdict != Verdict::kCorrected) {
     if (named) return bad_json("the name of a species goes with the verdict corrected only");
     review.species_id.clear();
+    review.name.clear();
   }
   return wish;
 }
@@ -190,6 +228,27 @@ std::expected<Wish, Reply> merged(const Call& call, const Review& review) {
   return result;
 }
 
+// One id for one bird, whatever it was called. What only a person knows keeps the name that the person typed.
+std::optional<Reply> settle_species(const HistoryView& view, const Wish& wish, Review& review) {
+  const std::string name = review.name.empty() ? review.species_id : review.name;
+  if (auto listed = listed_species(view, name)) {
+    review.species_id = *std::move(listed);
+    review.name.clear();
+    return std::nullopt;
+  }
+  const auto seen = seen_species(view, name);
+  if (!seen) return store_problem(seen.error());
+  if (*seen) {
+    review.species_id = (*seen)->species_id;
+    if (review.name.empty() || (*seen)->typed.empty()) review.name = (*seen)->typed;
+  } else if (!wish.may_be_unknown) {
+    return unknown_species(view, name);
+  } else if (is_scientific_name(review.name)) {
+    review.name.clear();
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::expected<Review, Reply> read_review(const HistoryView& view, const Call& call, const Review& review) {
@@ -202,10 +261,7 @@ std::expected<Review, Reply> read_review(const HistoryView& view, const Call& ca
   if (!wish) return std::unexpected(std::move(wish).error());
   std::expected<Review, Reply> wished = std::move(wish->review);
   if (wished->verdict == Verdict::kCorrected) {
-    const auto known = known_species(view, wished->species_id);
-    if (!known) return std::unexpected(store_problem(known.error()));
-    if (!*known && !wish->by_scientific_name) return std::unexpected(unknown_species(view, wished->species_id));
-    if (*known) wished->species_id = **known;
+    if (auto refused = settle_species(view, *wish, *wished)) return std::unexpected(std::move(*refused));
   }
   // Taken back altogether: nobody has reviewed it.
   const bool none = wished->verdict == Verdict::kNone && wished->note.empty();

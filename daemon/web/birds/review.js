@@ -12,18 +12,11 @@ async function tagOf(visit) {
   return response.headers.get("ETag");
 }
 
-// As the API takes it: the id of a known species, or a scientific name, which any bird has.
-export function nameIn(species) {
-  if (!species) return {};
-  return isScientific(species) ? {scientific_name: species} : {species_id: species};
-}
-export const isScientific = (name) => /^[A-Z][a-z]+( [a-z][a-z-]*[a-z]){1,2}$/.test(name);
-
-// The visit as it is afterwards.
-export async function review(visit, verdict, species) {
-  const wish = {verdict, ...nameIn(species)};
+// The visit as it is afterwards. bird: {species_id} of one that is known, {name} as it was typed; or nothing.
+export async function review(visit, verdict, bird) {
+  const wish = {verdict, ...bird};
   // A merge patch: what an earlier review said of the species goes, unless this one says it anew.
-  if (!species && visit.review.species_id) wish.species_id = null;
+  if (!bird && visit.review.species_id) wish.species_id = null;
   const response = await write(visit.links.self, "PATCH", {review: wish}, {"If-Match": await tagOf(visit)});
   return response.json();
 }

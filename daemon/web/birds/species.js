@@ -34,5 +34,5 @@ export async function loadSpecies(id = shown) {
   shown = id;
   byId("species-card").hidden = Boolean(id);
   byId("one-species").hidden = !id;
-  await (id ? loadOneSpecies(id) : loadList());
+  await (id ? loadOneSpecies(decodeURIComponent(id)) : loadList());
 }

@@ -5,7 +5,6 @@ import {byId, cropOf, fillChanged, make, setText, showProblem} from "./dom.js";
 import {duration, moment, number, percent, text, today} from "./format.js";
 import {menuOf} from "./menu.js";
 import {nameOf, nameOfSpecies} from "./now.js";
-import {nameIn} from "./review.js";
 import {openVisit} from "./visit_dialog.js";
 
 const page = 6;
@@ -26,15 +25,15 @@ function facts(track) {
 }
 
 // Its word on it makes a visit of the track, or ends it; the visit is told as any that is reviewed.
-async function judge(track, verdict, species) {
-  await write(track.links.self, "PATCH", {review: {verdict, ...nameIn(species)}});
+async function judge(track, verdict, bird) {
+  await write(track.links.self, "PATCH", {review: {verdict, ...bird}});
   tracks = tracks.filter((one) => one.id !== track.id);
   render();
 }
 
 function wishes(track) {
   const birds = track.top.filter((entry) => entry.species_id !== "background").slice(0, 2);
-  return [...birds.map((entry) => ({label: nameOf(entry).common, key: entry.species_id, act: () => judge(track, "corrected", entry.species_id)})),
+  return [...birds.map((entry) => ({label: nameOf(entry).common, key: entry.species_id, act: () => judge(track, "corrected", {species_id: entry.species_id})})),
           {label: text("not_a_bird"), key: "no-bird", act: () => judge(track, "not_a_bird")},
           {label: text("other"), key: "other", act: async () => open(track)}];
 }

@@ -4,13 +4,14 @@ import {ask, may} from "./api.js";
 import {closeClip, openClip, prepareClip} from "./clip.js";
 import {addressOfCrop, byId, make, setText, showProblem} from "./dom.js";
 import {deviceNow, duration, moment, number, percent, text} from "./format.js";
-import {allLabels, nameOfBird} from "./now.js";
-import {isScientific, remove, review} from "./review.js";
+import {allLabels, nameOfBird, otherBirds} from "./now.js";
+import {remove, review} from "./review.js";
 
 let visit = null;
 let seen = [];       // the species of the history
 let judge = review;  // what a person's word does
 let opener = "";  // the key of the button that had the keyboard
+let strange = "";  // the name that nobody knows and that was asked about
 
 export function visitName(one) {
   const name = nameOfBird(one);
@@ -24,21 +25,33 @@ export const visitFacts = (one) => [`${one.clock_synced ? "" : "≈ "}${moment(o
 export const awaitsPicture = (one) =>
   one.state === "ended" && !one.links.snapshot && deviceNow() - Date.parse(one.ended_at) < 20000;
 
-// Of a species that the model knows or that was seen here.
+// Of a species that the model or the program knows or that was seen here.
 function idCalled(name) {
   const wished = name.toLowerCase();
-  const found = [...allLabels(), ...seen].find((one) => [one.name, one.common_name, one.scientific_name, one.label, one.species_id,
+  const found = [...allLabels(), ...otherBirds(), ...seen].find((one) => [one.name, one.common_name, one.scientific_name, one.label, one.species_id,
                                                          nameOfBird(one)].some((called) => called?.toLowerCase() === wished));
   return found?.species_id;
 }
 
-// The names that a box offers: of the model, and of what was seen before, under another model or by a person's word.
+// The names that a box offers: of the model, of other birds of feeders, and of what was seen before, under another model
+// or by a person's word.
 async function offerNames() {
   seen = (await ask("/api/v1/species")).items;
-  const labels = allLabels().filter((label) => label.role !== "background");
-  const others = seen.filter((one) => !labels.some((label) => label.species_id === one.species_id));
-  byId("other-names").replaceChildren(...[...labels, ...others].map((one) =>
+  const known = [...allLabels().filter((label) => label.role !== "background"), ...otherBirds()];
+  const ids = new Set(known.map((one) => one.species_id));
+  byId("other-names").replaceChildren(...[...known, ...seen.filter((one) => !ids.has(one.species_id))].map((one) =>
     make("option", {value: nameOfBird(one), label: one.scientific_name})));
+}
+
+// A name that nobody here knows may be a slip of the finger: it is asked about once, then kept as it is.
+function birdCalled(name) {
+  const known = idCalled(name);
+  if (known) return {species_id: known};
+  if (name && name !== strange) {
+    strange = name;
+    throw new Error(text("no_such_name", {name}));
+  }
+  return {name};
 }
 
 // The whole frame, and where in it the visitor was.
@@ -72,7 +85,7 @@ export function openVisit(wished, like = {}) {
   byId("visit-species").href = `#species/${visit.species_id}`;
   byId("visit-form").hidden = !may("admin");
   byId("visit-remove").hidden = judge !== review;
-  byId("other-name").value = "";
+  byId("other-name").value = strange = "";
   if (may("admin")) offerNames().catch(() => {});
   showProblem("visit-problem", null);
   byId("visit-dialog").showModal();
@@ -103,12 +116,7 @@ export function prepareVisitDialog() {
   byId("visit-close").addEventListener("click", () => byId("visit-dialog").close());
   byId("visit-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    const name = byId("other-name").value.trim();
-    const known = idCalled(name);
-    act(async () => {
-      if (!known && !isScientific(name)) throw new Error(text("no_such_name"));
-      await judge(visit, "corrected", known || name);
-    });
+    act(async () => judge(visit, "corrected", birdCalled(byId("other-name").value.trim())));
   });
   for (const button of byId("visit-form").querySelectorAll("[data-verdict]")) {
     button.addEventListener("click", () => act(() => judge(visit, button.dataset.verdict)));

@@ -18,9 +18,9 @@ const picturesSoon = gathered(() => loadVisits().catch(() => {}), 3000);
 
 // What a person can say: that it is right, the names that came next, or anything else.
 function wishes(visit) {
-  const say = (verdict, species) => async () => {
+  const say = (verdict, bird) => async () => {
     try {
-      put(await review(visit, verdict, species));
+      put(await review(visit, verdict, bird));
     } catch (error) {
       loadVisits().catch(() => {});
       throw error;
@@ -30,7 +30,7 @@ function wishes(visit) {
   if (visit.review.verdict !== "none") return [{label: text("undo"), key: "undo", act: say("none")}, other];
   const others = visit.model_result.top.filter((entry) => entry.species_id !== visit.species_id).slice(0, 2);
   return [{label: text("right"), key: "right", act: say("confirmed")},
-          ...others.map((entry) => ({label: nameOf(entry).common, key: entry.species_id, act: say("corrected", entry.species_id)})),
+          ...others.map((entry) => ({label: nameOf(entry).common, key: entry.species_id, act: say("corrected", {species_id: entry.species_id})})),
           {label: text("not_a_bird"), key: "no-bird", act: say("not_a_bird")}, other];
 }
 

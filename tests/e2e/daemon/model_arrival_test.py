@@ -224,8 +224,11 @@ class RealBirds(Arrival):
                                  ("stretch", [128] * 3, "motion"))
                 top = daemon.ask("/api/v1/classify", "POST", photo, {"Content-Type": "image/png"}).json()["top"]
                 self.assertEqual(top[0]["species_id"], "poecile-atricapillus")
-                roles = [one["role"] for one in daemon.ask("/api/v1/model/labels").json()["items"]]
-                self.assertEqual(roles.count("background"), 1)
+                labels = daemon.ask("/api/v1/model/labels?language=en").json()["items"]
+                self.assertEqual([one["role"] for one in labels].count("background"), 1)
+                self.assertEqual(next(one["name"] for one in labels if one["species_id"] == "passer-domesticus"), "House Sparrow")
+                self.assertEqual([one for one in labels if one["name"] == one.get("scientific_name", one["label"])][:-1], [],
+                                 "all but the background have English names")
 
     def test_a_file_of_the_catalogue_that_is_uploaded_gets_its_recipe_and_labels(self):
         daemon = self.start_with_birds()

@@ -105,6 +105,7 @@ class Review(ScratchFolder):
         problem = self.assert_problem(self.patch({"review": {"verdict": "corrected", "species_id": "qqqqqqqqqqqq"}}),
                                       422, "unknown-species")
         self.assertIn("/api/v1/model/labels", problem["hint"])
+        self.assertIn("review.name", problem["hint"])
 
     def test_any_bird_of_the_world_is_named_by_its_scientific_name(self):
         reply = self.patch({"review": {"verdict": "corrected", "scientific_name": "Turdus pilaris"}})
@@ -118,6 +119,45 @@ class Review(ScratchFolder):
             with self.subTest(name=name):
                 self.assert_problem(self.patch({"review": {"verdict": "corrected", "scientific_name": name}}), 400, "bad-json")
         self.assert_problem(self.patch({"review": {"verdict": "confirmed", "scientific_name": "Turdus pilaris"}}), 400, "bad-json")
+
+    def corrected(self, **names):
+        reply = self.patch({"review": {"verdict": "corrected", **names}})
+        self.assertEqual(reply.status, 200, reply.body)
+        return reply.json()
+
+    def test_a_bird_of_feeders_is_named_by_any_of_its_names(self):
+        for name in ("Wacholderdrossel", "GRIVE LITORNE", "Fieldfare", "turdus-pilaris", "\u30ce\u30cf\u30e9\u30c4\u30b0\u30df"):
+            for member in ("species_id", "name"):
+                with self.subTest(name=name, member=member):
+                    visit = self.corrected(**{member: name})
+                    self.assertEqual([visit[key] for key in ("species_id", "scientific_name", "common_name")],
+                                     ["turdus-pilaris", "Turdus pilaris", "Fieldfare"])
+                    self.assertNotIn("name", visit["review"])
+        reply = self.daemon.ask("/api/v1/model/labels?language=de").json()
+        self.assertIn({"species_id": "turdus-pilaris", "scientific_name": "Turdus pilaris", "common_name": "Fieldfare",
+                       "name": "Wacholderdrossel"}, reply["others"])
+        self.assertEqual(len(reply["others"]), 185, "the drawn birds are none of them")
+
+    def test_what_nobody_knows_is_kept_as_it_is_typed(self):
+        visit = self.corrected(name="  M\u00e9sange   bor\u00e9ale ")
+        self.assertEqual((visit["species_id"], visit["common_name"], visit["review"]["name"]),
+                         ("mesange-boreale", "M\u00e9sange   bor\u00e9ale", "M\u00e9sange   bor\u00e9ale"))
+        self.assertNotIn("scientific_name", visit)
+        self.restart()
+        self.assertEqual(self.seen()[0]["common_name"], "M\u00e9sange   bor\u00e9ale")
+        one = next(one for one in self.daemon.ask("/api/v1/species").json()["items"] if one["species_id"] == "mesange-boreale")
+        self.assertEqual(one["common_name"], "M\u00e9sange   bor\u00e9ale")
+        # The next one is the same bird, under the name that it has.
+        self.assertEqual(self.corrected(species_id="mesange-boreale")["common_name"], "M\u00e9sange   bor\u00e9ale")
+        self.assertEqual(self.corrected(name="\u77ee\u9e21")["species_id"], "\u77ee\u9e21", "in any script")
+        review = self.corrected(name="Corvus ruficollis")["review"]
+        self.assertEqual(review["species_id"], "corvus-ruficollis")
+        self.assertNotIn("name", review, "science is no name of one's own")
+        self.assertNotIn("name", self.patch({"review": {"verdict": "confirmed"}}).json()["review"])
+        for name in ("", " - ", "a\nb", "a\tb", "a\u0000", "n" * 101, None, 7):
+            with self.subTest(name=name):
+                self.assert_problem(self.patch({"review": {"verdict": "corrected", "name": name}}), 400, "bad-json")
+        self.assert_problem(self.patch({"review": {"verdict": "confirmed", "name": "Piaf"}}), 400, "bad-json")
 
     def test_wrong_bodies_are_refused_and_change_nothing(self):
         before = self.seen()

@@ -94,7 +94,7 @@ test("any other name is given by keyboard alone, and the focus comes back", asyn
   await page.locator("#other-name").focus();
   await page.keyboard.type("no such bird");
   await page.keyboard.press("Enter");
-  await page.locator("#visit-problem", {hasText: "its scientific name, such as Turdus pilaris"}).waitFor();
+  await page.locator("#visit-problem", {hasText: "Nobody here knows “no such bird”."}).waitFor();
   await page.locator("#other-name").fill("");
   await page.keyboard.type("golden DEMOFINCH");
   await picture(page, "phone-visit");
@@ -105,16 +105,31 @@ test("any other name is given by keyboard alone, and the focus comes back", asyn
   await closeClean(page);
 });
 
-test("a bird that no model knows is named by its scientific name, and offered from then on", async () => {
+test("a bird that the model does not have is offered in the page's language", async () => {
+  const page = await ownersPage({locale: "de-DE"});
+  const {id, row} = await unreviewedRow(page);
+  await say(row, "Anderes …");
+  await page.locator("#other-names option[value='Wacholderdrossel']").waitFor({state: "attached"});
+  await page.locator("#other-name").fill("wacholderdrossel");
+  await page.keyboard.press("Enter");
+  await until(async () => (await ask(id)).species_id === "turdus-pilaris", "the new name");
+  await row.getByText("Wacholderdrossel").waitFor();
+  await closeClean(page);
+});
+
+test("a name that nobody knows is asked about once, kept as it is typed, and offered from then on", async () => {
   const page = await ownersPage();
   const {id, row} = await unreviewedRow(page);
   await say(row, "Other…");
-  await page.locator("#other-name").fill("Turdus pilaris");
+  await page.locator("#other-name").fill("Mésange boréale");
   await page.keyboard.press("Enter");
-  await until(async () => (await ask(id)).species_id === "turdus-pilaris", "the new name");
-  await row.getByText("Turdus pilaris").waitFor();
+  await page.locator("#visit-problem", {hasText: "Save again to keep it as it is typed."}).waitFor();
+  assert.equal((await ask(id)).review.verdict, "none");
+  await page.keyboard.press("Enter");
+  await until(async () => (await ask(id)).species_id === "mesange-boreale", "the new name");
+  await row.getByText("Mésange boréale").waitFor();
   await say(row, "Other…");
-  await page.locator("#other-names option[value='Turdus pilaris']").waitFor({state: "attached"});
+  await page.locator("#other-names option[value='Mésange boréale']").waitFor({state: "attached"});
   await closeClean(page);
 });
 

@@ -47,6 +47,7 @@ TEST(BuiltInCatalogue, TheBirdModelsWereTriedAndLookAtWhatMoves) {
     if (!model.birds) continue;
     birds.push_back(model.name + " " + model.sha256.substr(0, 8));
     EXPECT_FALSE(model.terms.empty()) << model.name;
+    EXPECT_EQ(model.labels, "inat_bird_965") << "the file of AIY Vision has scientific names alone, in this order";
   }
   // The first one is what an owner is offered first.
   EXPECT_EQ(birds, (std::vector<std::string>{"inat-birds 350fcd8c", "aiy-birds 95f59df4"}));

@@ -84,6 +84,28 @@ TEST_F(StoreTotalsTest, SpeciesHaveTheirCountsTimesAndBestVisit) {
   EXPECT_EQ(blackbird.best_visit, best.id);
 }
 
+TEST_F(StoreTotalsTest, ABirdIsCalledWhatAPersonTypedLast) {
+  const StoreOptions options = quiet_options(folder_.path());
+  open(options);
+  std::vector<std::string> ids;
+  for (const char* typed : {"der bunte", "Der Bunte"}) {
+    const visits::Visit visit = make_visit(store().next_seq(), "turdus-merula", morning());
+    store().put(visit);
+    visits::Review review = make_review(visits::Verdict::kCorrected, "der-bunte");
+    review.name = typed;
+    ASSERT_OK(store().review(visit.id, review, {}));
+    ids.push_back(visit.id);
+  }
+  const auto typed = [&] { return store().species()->at(0).typed; };
+  EXPECT_EQ(typed(), "Der Bunte") << "not on the disk yet";
+  ASSERT_OK(store().flush());
+  open(options);
+  EXPECT_EQ(typed(), "Der Bunte");
+  ASSERT_OK(store().review(ids.back(), make_review(visits::Verdict::kConfirmed), {}));
+  ASSERT_OK(store().flush());
+  EXPECT_EQ(typed(), "der bunte");
+}
+
 TEST_F(StoreTotalsTest, ASpeciesHasItsHoursMonthsPicturesAndConfusions) {
   open();
   const auto put = [&](const std::string& said, WallTime at, float score, const std::string& was, bool pictured) {

@@ -9,6 +9,7 @@
 #include "visits/names/match.h"
 #include "visits/names/own_names.h"
 #include "visits/names/pasted.h"
+#include "visits/names/shown_bird.h"
 
 namespace kinglet::visits {
 namespace {
@@ -207,6 +208,24 @@ TEST(BirdNamesTable, ABirdIsFoundByEachOfItsNames) {
   EXPECT_EQ(find_bird_called("Dryobates pubescens")->bird, find_bird_called("Dunenspecht")->bird);
   EXPECT_EQ(id("phoenix"), "none");
   EXPECT_EQ(id(" - "), "none");
+}
+
+TEST(ShownBird, IsNamedByTheModelElseByTheTableElseByWhoTypedIt) {
+  Visit visit;
+  visit.model_result = {.species_id = "parus-major",
+                        .top = {{.species_id = "parus-major", .label = "Kohlmeise", .common_name = "Kohlmeise"}},
+                        .model_name = {},
+                        .model_digest = {}};
+  EXPECT_EQ(shown_bird(visit).common_name, "Kohlmeise");
+  visit.review = {
+      .verdict = Verdict::kCorrected, .species_id = "turdus-pilaris", .name = {}, .note = {}, .reviewed_by = {}};
+  EXPECT_EQ(shown_bird(visit).common_name, "Fieldfare");
+  EXPECT_EQ(shown_bird(visit).scientific_name, "Turdus pilaris");
+  visit.review.species_id = "der-bunte";
+  EXPECT_EQ(shown_bird(visit).common_name, "");
+  visit.review.name = "Der Bunte";
+  EXPECT_EQ(shown_bird(visit).common_name, "Der Bunte");
+  EXPECT_EQ(shown_bird(visit).species_id, "der-bunte");
 }
 
 }  // namespace
