@@ -29,8 +29,8 @@ Tensor widen(const Tensor& tensor) { return converted(tensor, DataType::kF32, to
 Tensor narrow(const Tensor& tensor) { return converted(tensor, DataType::kF16, to_half); }
 
 // Outputs of inferred type and shape, zeroed; f16 becomes f32.
-// No operator in scope makes shapes that depend on the data: what stays unknown is beyond counting ([0,2^31,2^31,...]
-// flattened). Optional outputs that the node `asked` does not have may be unknown.
+// Inference knows all numbers here, also of an operator that makes as many rows as they say: what stays unknown is
+// beyond counting ([0,2^31,2^31,...] flattened). Optional outputs that the node `asked` does not have may be unknown.
 Result<std::vector<Tensor>> make_outputs(const Graph& alone, const Node& node, const Node& asked) {
   std::vector<Tensor> outputs;
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {

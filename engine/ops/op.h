@@ -53,6 +53,9 @@ class InferContext {
   const KnownNumbers* known_;
 };
 
+// Each number of a row that there is not (OpParts::most_rows); such rows come last.
+inline constexpr std::int64_t kNoRow = -1;
+
 // Inputs as the node lists them; nullptr where an optional one is absent.
 using Inputs = std::span<const Tensor* const>;
 
@@ -105,6 +108,11 @@ struct OpParts {
   // What this node, which lower takes as well, is to kernels of kinglet's own; nothing for forms that none is for. Its
   // inputs are the node's computed ones. 4-D values lie as [N,H,W,C]. Borrows numbers of the graph.
   std::optional<kernels::Work> (*work)(const Graph& graph, NodeId id) = nullptr;
+
+  // Of an operator that gives as many rows as the numbers say (NonMaxSuppression): the most that output 0 may have,
+  // its other axes being known; nothing while a shape is not static. A session has room for so many, and a row that a
+  // run does not have is kNoRow there (evaluate fills what it is given). Null: shapes follow from shapes.
+  std::optional<Dim> (*most_rows)(const Graph& graph, const Node& node) = nullptr;
 
   // Output numbers depend on nothing but the inputs (random operators would say false).
   bool deterministic = true;

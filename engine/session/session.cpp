@@ -7,6 +7,7 @@
 #include "engine/backend/xnnpack/processor.h"
 #include "engine/base/clock.h"
 #include "engine/base/format.h"
+#include "engine/base/text.h"
 #include "engine/ops/levels.h"
 #include "engine/ops/op.h"
 #include "engine/passes/runner.h"
@@ -47,6 +48,29 @@ Result<void> bind_inputs(Graph& graph, std::int64_t batch) {
   return {};
 }
 
+// Room for the rows of what makes as many as its numbers say. Only at the end of a model: what reads them would take
+// those that are not there for rows.
+Result<void> give_room_for_rows(Graph& graph) {
+  for (const NodeId id : graph.nodes()) {
+    const Node& node = graph.node(id);
+    const Op* op = find_op(node.domain, node.op_type);
+    if (op == nullptr || op->most_rows == nullptr) continue;
+    const ValueId output = node.outputs.front();
+    if (!graph.consumers(output).empty()) {
+      return fail(ErrorCode::kUnsupported, "how many rows it gives depends on its numbers, and other nodes read them",
+                  format_text("node \"{}\" ({})", printable(node.name), node.op_type),
+                  format_text("end the model there: kinglet edit MODEL -o NEW extract --to {}",
+                              printable(graph.value(output).name)));
+    }
+    const auto rows = op->most_rows(graph, node);
+    Shape shape = graph.value(output).shape.value_or(Shape{});
+    if (!rows || shape.empty() || shape[0] != kUnknownDim) continue;
+    shape[0] = *rows;
+    graph.set_type_and_shape(output, graph.value(output).type, std::move(shape));
+  }
+  return {};
+}
+
 // `options` with a memory limit. Gives what the file's own operators say of the outputs, before passes rewrite them.
 Result<std::vector<OutputForm>> prepare(Graph& graph, const SessionOptions& options) {
   KINGLET_TRY(bind_inputs(graph, options.batch));
@@ -58,6 +82,7 @@ Result<std::vector<OutputForm>> prepare(Graph& graph, const SessionOptions& opti
   passes.skip = options.skipped_passes;
   if (!options.optimize) passes.only = needed_passes();
   KINGLET_TRY(run_passes(graph, passes));
+  KINGLET_TRY(give_room_for_rows(graph));
   KINGLET_TRY(check_needs(graph, *options.memory_limit));
   return forms;
 }

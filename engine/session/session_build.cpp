@@ -29,18 +29,19 @@ std::size_t weight_bytes(const Graph& graph) {
 }
 
 // Nothing that evaluate_node does around evaluate at each run is needed: no f16 to widen, and no computed integers,
-// which might be axes or sizes that only inference checks.
+// which might be axes or sizes that only inference checks; those of an operator that fills rows are neither.
 bool is_plain(const Graph& graph, const Node& node) {
+  const Op* op = find_op(node.domain, node.op_type);
+  if (op == nullptr || op->evaluate == nullptr) return false;
   const auto fits = [&](ValueId id) {
     if (id == kNoValue) return true;
     const Value& value = graph.value(id);
     if (value.constant) return value.type != DataType::kF16;
-    return value.type == DataType::kF32 || value.type == DataType::kBool;
+    return value.type == DataType::kF32 || value.type == DataType::kBool || op->most_rows != nullptr;
   };
-  const Op* op = find_op(node.domain, node.op_type);
-  return op != nullptr && op->evaluate != nullptr && std::ranges::all_of(node.inputs, fits) &&
-         std::ranges::all_of(node.outputs,
-                             [&](ValueId id) { return id != kNoValue && graph.value(id).type != DataType::kF16; });
+  return std::ranges::all_of(node.inputs, fits) && std::ranges::all_of(node.outputs, [&](ValueId id) {
+           return id != kNoValue && graph.value(id).type != DataType::kF16;
+         });
 }
 
 TensorInfo describe(const Graph& graph, const Layouts& layouts, ValueId id) {

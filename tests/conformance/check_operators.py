@@ -85,6 +85,31 @@ case("range_down", "Range", [np.array(v, dtype=np.int64) for v in (7, -8, -3)], 
 case("topk_old", "TopK", [f32(3, 7)], outputs=2, opset=8, k=3)
 case("topk_equal", "TopK", [np.array([[2, 1, 2, 2, 3, 1]], np.float32), np.array([4])], outputs=2, constants=(1,))
 case("topk_int", "TopK", [i32(4, 9, 2), np.array([5])], outputs=2, constants=(1,), axis=1, largest=0)
+
+
+def over_each_other(batches, boxes):
+    """Corners the wrong way round, around four places, so that many cover each other."""
+    middle = RANDOM.integers(0, 4, (batches, boxes, 1)) * 10 + RANDOM.standard_normal((batches, boxes, 2))
+    size = RANDOM.uniform(1, 6, (batches, boxes, 2))
+    return np.concatenate([middle - size, middle + size], 2)[:, :, [2, 1, 0, 3]].astype(np.float32)
+
+
+def limit(value):
+    return np.array([value], np.int64)
+
+
+SOME = over_each_other(2, 60)
+OF_THREE = RANDOM.uniform(0, 1, (2, 3, 60)).astype(np.float32)
+case("nms_of_classes", "NonMaxSuppression", [SOME, OF_THREE, limit(60), scale([0.4]), scale([0.2])])
+case("nms_limited", "NonMaxSuppression", [SOME, OF_THREE, limit(2), scale([0.4]), scale([0.5])], constants=(2, 3, 4))
+case("nms_of_every_score", "NonMaxSuppression", [SOME, OF_THREE - 0.5, limit(60), scale([0.3])])
+case("nms_of_no_overlap", "NonMaxSuppression", [SOME, OF_THREE, limit(60)])
+case("nms_by_middle", "NonMaxSuppression",
+     [np.concatenate([SOME[:, :, :2], np.abs(SOME[:, :, 2:])], 2), OF_THREE, limit(60), scale([0.5])], center_point_box=1)
+case("nms_of_equal_scores", "NonMaxSuppression",
+     [over_each_other(1, 40), np.round(RANDOM.uniform(0, 1, (1, 2, 40)) * 4).astype(np.float32), limit(9), scale([0.5])])
+case("nms_of_nothing", "NonMaxSuppression", [SOME, OF_THREE, limit(60), scale([0.4]), scale([2])])
+case("nms_without_a_limit", "NonMaxSuppression", [SOME, OF_THREE], opset=11)
 case("trilu", "Trilu", [f32(2, 4, 5), np.array(-1)], constants=(1,), upper=0)
 case("eye_like", "EyeLike", [f32(3, 5)], k=2, dtype=6)
 case("resize_old_up", "Resize", [f32(1, 2, 3, 4), np.array([1, 1, 2, 3], np.float32)], opset=10, constants=(1,))
