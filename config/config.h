@@ -36,6 +36,9 @@ struct Text {
 struct NodeName {
   using Value = std::string;
 };  // never "auto": resolved to the host name
+struct SourceName {
+  using Value = std::string;
+};  // of a camera
 struct Choice {
   using Value = std::string;
 };  // one of the row's CHOICES
@@ -89,6 +92,8 @@ struct Notify {
   std::string place;  // as Error::where has it
 };
 
+struct FurtherSource;
+
 // Config{} holds the defaults. Members: config.decide.min_score is a double, and so on through keys.def.
 struct Config {
   Config();
@@ -103,7 +108,26 @@ struct Config {
 #undef KINGLET_KEY
 #undef KINGLET_SECTION_END
   std::vector<Notify> notify;
+  std::vector<FurtherSource> further_sources;  // the [[source]] tables after the first
 };
+
+// One of those. Its own are the keys of [source] and [camera], and what is said of a picture: for the first camera
+// gate.region, look.fixed and privacy.masks say that.
+struct FurtherSource {
+  decltype(Config::source) source;
+  decltype(Config::camera) camera;
+  std::optional<Area> region;
+  std::vector<Area> fixed;
+  std::vector<Area> masks;
+  std::string place;  // as Error::where has it
+};
+// How many cameras there are, one at least.
+[[nodiscard]] inline std::size_t camera_count(const Config& config) { return 1 + config.further_sources.size(); }
+// The configuration as it is for one of them: what belongs to a camera is that camera's. 0: the first, and all as it
+// is.
+[[nodiscard]] Config of_camera(const Config& config, std::size_t index);
+// One as TOML: its name, and what differs from the defaults.
+[[nodiscard]] std::string source_text(const FurtherSource& source);
 
 // kNever: read so that older files stay valid, and without effect.
 enum class Reload { kLive, kPipeline, kCamera, kRestart, kNever };

@@ -61,6 +61,12 @@ std::expected<void, Misfit> check_listen(std::string_view text) {
   return {};
 }
 
+// Of a device or a camera: it stands in topics and paths.
+bool is_name(std::string_view text, std::size_t longest) {
+  const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  return !text.empty() && text.size() <= longest && std::ranges::all_of(text, allowed);
+}
+
 }  // namespace
 
 std::vector<std::string_view> words_of(std::string_view text) {
@@ -94,14 +100,25 @@ PlainValue plain(kind::Text, const std::string& value) { return value; }
 std::expected<std::string, Misfit> read(kind::NodeName, const toml::node& node, const ReadContext&) {
   const auto text = node.value_exact<std::string>();
   if (text == "auto") return host_name();
-  const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
-  if (!text || text->empty() || text->size() > 63 || !std::ranges::all_of(*text, allowed)) return misfit();
+  if (!text || !is_name(*text, 63)) return misfit();
   return *text;
 }
 std::string expectation(kind::NodeName, const Constraint&) {
   return "\"auto\" or a name of a to z, 0 to 9 and _, at most 63 long";
 }
 PlainValue plain(kind::NodeName, const std::string& value) { return value; }
+
+// --- SourceName ---
+std::expected<std::string, Misfit> read(kind::SourceName, const toml::node& node, const ReadContext&) {
+  const auto text = node.value_exact<std::string>();
+  if (text == "demo") return misfit("demo is the source of what kinglet draws itself");
+  if (!text || !is_name(*text, 32)) return misfit();
+  return *text;
+}
+std::string expectation(kind::SourceName, const Constraint&) {
+  return "a name of a to z, 0 to 9 and _, at most 32 long, and not demo";
+}
+PlainValue plain(kind::SourceName, const std::string& value) { return value; }
 
 // --- Choice ---
 std::expected<std::string, Misfit> read(kind::Choice, const toml::node& node, const ReadContext& context) {

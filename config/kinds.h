@@ -45,6 +45,7 @@ struct Misfit {
   [[nodiscard]] PlainValue plain(kind::Kind, const kind::Kind::Value& value);
 KINGLET_KIND(Text)
 KINGLET_KIND(NodeName)
+KINGLET_KIND(SourceName)
 KINGLET_KIND(Choice)
 KINGLET_KIND(Path)
 KINGLET_KIND(Count)

@@ -8,6 +8,7 @@
 
 #include "config/kinds.h"
 #include "config/notify.h"
+#include "config/sources.h"
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
@@ -16,6 +17,7 @@ namespace kinglet::config {
 namespace {
 
 constexpr std::uint64_t kFileLimit = 1 << 20;
+constexpr std::size_t kMostSources = 8;
 constexpr std::string_view kSetPrefix = "--set ";
 // Not keys: where the camera programs lie, and variables of ./dev and the tests, which a daemon started by them
 // inherits.
@@ -171,18 +173,18 @@ void Loader::read_table(const std::filesystem::path& path, const toml::table& ta
   }
 }
 
-// A text, a table, or an array with one table.
+// A text, a table, or tables: a camera each.
 void Loader::read_source(const std::filesystem::path& path, const toml::node& node) {
   const std::string where = format_text("{}:{}", path.string(), position(node.source()));
   reset_section("source");
   const toml::array* array = node.as_array();
-  if (array != nullptr && array->size() == 1 && array->front().is_table()) {
+  if (array != nullptr && array->size() > kMostSources) {
+    add_fault(format_text("source has {} entries: expected at most {}", array->size(), kMostSources), where, {});
+  } else if (array != nullptr && array->is_homogeneous(toml::node_type::table)) {
     read_section(path, "source", *array->front().as_table());
+    loaded_.config.further_sources = read_further_sources(path, *array, faults_);
   } else if (const toml::table* table = node.as_table()) {
     read_section(path, "source", *table);
-  } else if (array != nullptr && array->size() > 1) {
-    add_fault(format_text("source has {} entries: expected one", array->size()), where,
-              "this version reads one camera a daemon");
   } else {
     assign("source.spec", node, {where, format_text("{}:{}", path.string(), node.source().begin.line)}, {});
   }
@@ -279,7 +281,10 @@ void Loader::assign(std::string_view name, const toml::node& node, const Place& 
 
 void Loader::reset_section(std::string_view section) {
   const Config defaults;
-  if (section == "source") loaded_.config.source = defaults.source;
+  if (section == "source") {
+    loaded_.config.source = defaults.source;
+    loaded_.config.further_sources.clear();
+  }
   for (std::size_t i = 0; i < key_table().size(); ++i) {
     if (key_table()[i].section != section) continue;
     loaded_.origins[i] = "default";
@@ -302,6 +307,7 @@ void Loader::unknown(std::string_view name, std::string where) {
 }
 
 std::expected<Loaded, Faults> Loader::finish() {
+  check_source_names(loaded_.config, faults_);
   if (!faults_.empty()) return std::unexpected(std::move(faults_));
   for (std::size_t i = 0; i < key_table().size(); ++i) {
     const Key& key = key_table()[i];

@@ -48,6 +48,11 @@ std::string default_file() {
     // A live [[source]] would already be an entry; the other headers are harmless when empty.
     const bool list = section.name == "source";
     out += format_text("\n# {}\n{}\n", section.help, list ? "#[[source]]" : format_text("[{}]", section.name));
+    if (list) {
+      out +=
+          "# Another [[source]] below it is another camera. It takes the keys of [source] and [camera], and region,\n"
+          "# fixed and masks, which are gate.region, look.fixed and privacy.masks of its own picture.\n";
+    }
     for (const Key& key : key_table()) {
       if (key.section != section.name || key.reload == Reload::kNever) continue;
       out += format_text("# {}\n#   {}{}; {}\n#{} = {}\n", key.help, key.expectation, unit_text(key),
@@ -84,14 +89,18 @@ std::string settings_text(const Settings& settings) {
 }
 
 std::string show(const Loaded& loaded) {
+  const std::vector<FurtherSource>& further = loaded.config.further_sources;
   std::string out;
   for (const SectionRow& section : kSections) {
-    out += format_text("{}[{}]\n", out.empty() ? "" : "\n", section.name);
+    const bool list = section.name == "source" && !further.empty();
+    out += format_text("{}{}{}{}\n", out.empty() ? "" : "\n", list ? "[[" : "[", section.name, list ? "]]" : "]");
     for (std::size_t i = 0; i < key_table().size(); ++i) {
       const Key& key = key_table()[i];
       if (key.section != section.name) continue;
       out += format_text("{} = {}  # {}\n", key.name, toml_text(key.value(loaded.config)), loaded.origins[i]);
     }
+    if (!list) continue;
+    for (const FurtherSource& source : further) out += format_text("\n# {}\n{}", source.place, source_text(source));
   }
   for (const Notify& notify : loaded.config.notify) out += format_text("\n# {}\n{}", notify.place, notify_text(notify));
   return out;

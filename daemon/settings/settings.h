@@ -33,6 +33,7 @@ namespace kinglet::daemon {
 // kConfig: there is no such time zone.
 [[nodiscard]] Result<TimeZone> zone_of(const config::Config& config);
 [[nodiscard]] Result<store::StoreOptions> store_options(const config::Config& config, LogSink log);
+// Of the first camera, unless config::of_camera made it another one's.
 [[nodiscard]] camera::SourceOptions source_options(const config::Config& config, LogSink log);
 
 }  // namespace kinglet::daemon

@@ -241,6 +241,29 @@ Error fault_of(std::string_view name, Error error, const config::Loaded& loaded)
           .hint = std::move(hint)};
 }
 
+// What is a camera's is checked of each; the first one's keys have rows.
+void check_further_sources(const config::Config& config, config::Faults& faults) {
+  if (!config.further_sources.empty()) {
+    faults.push_back({ErrorCode::kConfig, "this version runs one camera", config.further_sources.front().place,
+                      "take the further [[source]] out"});
+  }
+  for (std::size_t i = 1; i < config::camera_count(config); ++i) {
+    const config::Config own = config::of_camera(config, i);
+    const auto note = [&](const char* what, Result<void> checked) {
+      if (checked) return;
+      Error error = std::move(checked).error();
+      std::string hint = std::exchange(error.hint, {});
+      faults.push_back({ErrorCode::kConfig, format_text("{} of {}: {}", what, own.source.name, describe(error)),
+                        config.further_sources[i - 1].place, std::move(hint)});
+    };
+    note("source.spec", check_source(own));
+    if (own.look.fixed.empty() && own.look.propose == "fixed") {
+      note("source.fixed", fail(ErrorCode::kConfig, "look.propose is fixed, but this camera has no part of its picture",
+                                {}, "such as fixed = [[0.3, 0.2, 0.4, 0.6]]"));
+    }
+  }
+}
+
 config::Faults faults_of(const config::Loaded& loaded, Reads most) {
   config::Faults faults;
   for (const Row& row : kRows) {
@@ -249,6 +272,7 @@ config::Faults faults_of(const config::Loaded& loaded, Reads most) {
       faults.push_back(fault_of(row.key, std::move(checked).error(), loaded));
     }
   }
+  check_further_sources(loaded.config, faults);
   if (auto wishes = notify_wishes(loaded.config.notify); !wishes) {
     std::ranges::move(wishes.error(), std::back_inserter(faults));
   }

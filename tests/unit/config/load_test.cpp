@@ -249,10 +249,49 @@ TEST_F(LoadTest, RefusesAKeyWhereASectionIsExpected) {
       "kingletd: kinglet.toml:1:1: http = 8420: expected a section of keys\nhint: write [http] and its keys below\n");
 }
 
-TEST_F(LoadTest, RefusesTwoSources) {
-  EXPECT_EQ(
-      fault_of("[[source]]\nspec = \"demo:\"\n[[source]]\nspec = \"demo:\"\n"),
-      "kingletd: kinglet.toml:1:1: source has 2 entries: expected one\nhint: this version reads one camera a daemon\n");
+TEST_F(LoadTest, EachCameraHasAPartOfTheConfigurationOfItsOwn) {
+  write("kinglet.toml",
+        "[[source]]\nspec = \"libcamera:\"\n[[source]]\nname = \"tree\"\nspec = \"libcamera:1\"\nrotation = 180\n"
+        "region = [0.1, 0.1, 0.5, 0.5]\nmasks = [[0, 0, 0.2, 0.2]]\n[camera]\nhflip = true\n[privacy]\n"
+        "masks = [[0.5, 0.5, 0.5, 0.5]]\n[gate]\nmax_fps = 3\n");
+  const Config config = loaded();
+  ASSERT_EQ(camera_count(config), 2U);
+  const Config first = of_camera(config, 0);
+  EXPECT_EQ(first.source.name, "camera");
+  EXPECT_TRUE(first.camera.hflip);
+  EXPECT_FALSE(first.gate.region);
+  const Config second = of_camera(config, 1);
+  EXPECT_EQ(second.source.name, "tree");
+  EXPECT_EQ(second.source.spec, "libcamera:1");
+  EXPECT_EQ(second.camera.rotation, 180);
+  EXPECT_FALSE(second.camera.hflip) << "the first one's";
+  EXPECT_EQ(second.gate.region, (Area{0.1, 0.1, 0.5, 0.5}));
+  EXPECT_THAT(second.privacy.masks, ElementsAre(Area{0, 0, 0.2, 0.2}));
+  EXPECT_EQ(second.gate.max_fps, 3) << "of all";
+  EXPECT_THAT(show(load(options_).value()), ::testing::HasSubstr("kinglet.toml:3:1\n[[source]]\nname = \"tree\"\n"));
+}
+
+TEST_F(LoadTest, CamerasNeedNamesOfTheirOwn) {
+  EXPECT_EQ(fault_of("[[source]]\nspec = \"demo:\"\n[[source]]\nspec = \"demo:\"\n"),
+            "kingletd: kinglet.toml:3:1: source.name: a [[source]] after the first needs a name\n"
+            "hint: such as name = \"garden\"\n");
+  EXPECT_EQ(fault_of("[[source]]\nspec = \"demo:\"\n[[source]]\nname = \"camera\"\n"),
+            "kingletd: kinglet.toml:3:1: source.name = \"camera\": another [[source]] has this name\n"
+            "hint: each camera has a name of its own; the first one's is camera unless it says otherwise\n");
+  EXPECT_EQ(fault_of("[[source]]\nname = \"a\"\n[[source]]\nname = \"Tree 1\"\nrotaton = 180\n"),
+            "kingletd: kinglet.toml:4:8: source.name = \"Tree 1\": expected a name of a to z, 0 to 9 and _, at most 32 "
+            "long, and not demo\n"
+            "kingletd: kinglet.toml:5:1: unknown key \"source.rotaton\"\nhint: did you mean rotation?\n");
+}
+
+TEST_F(LoadTest, TheShortFormIsTheOnlyCamera) {
+  write("kinglet.toml", "[[source]]\nspec = \"demo:\"\n[[source]]\nname = \"tree\"\nspec = \"demo:\"\n");
+  EXPECT_EQ(camera_count(loaded()), 2U);
+  options_.assignments = {"source=images:photos"};
+  EXPECT_EQ(camera_count(loaded()), 1U);
+  options_.assignments = {"source.spec=images:photos"};
+  EXPECT_EQ(loaded().source.spec, "images:photos");
+  EXPECT_EQ(camera_count(loaded()), 2U) << "the first one's";
 }
 
 TEST_F(LoadTest, ReportsTheFirstSyntaxErrorOfAFile) {
