@@ -34,7 +34,7 @@ struct Options {
 // What can be seen without the daemon.
 daemon::DoctorInput seen_from_here(const Options& options, const Error& why) {
   daemon::DoctorInput input{.daemon_problem = describe(why),
-                            .camera = {},
+                            .cameras = {},
                             .model = {},
                             .disk = {},
                             .network = {},

@@ -293,14 +293,14 @@ void VisitTracker::set_clock(OpenVisit& visit, const Sighting& sighting) const {
 // While all are new none of them is.
 bool VisitTracker::is_first_of_season(const OpenVisit& visit) const {
   if (!options_.knows_birds || !options_.knows_birds()) return false;
-  const auto seen = options_.last_seen.find((*taxa_)[visit.taxon()].species_id);
-  if (seen == options_.last_seen.end()) return true;
+  const auto seen = options_.last_seen->find((*taxa_)[visit.taxon()].species_id);
+  if (seen == options_.last_seen->end()) return true;
   return visit.clock_synced && seen->second && visit.started_wall - *seen->second > options_.new_after;
 }
 
 void VisitTracker::end(std::optional<OpenVisit>& visit) {
   tell(VisitEvent::kEnd, *visit);
-  std::optional<WallTime>& seen = options_.last_seen[(*taxa_)[visit->taxon()].species_id];
+  std::optional<WallTime>& seen = (*options_.last_seen)[(*taxa_)[visit->taxon()].species_id];
   if (visit->clock_synced) {
     seen = visit->started_wall + std::chrono::duration_cast<WallTime::duration>(visit->last_at - visit->started_at);
   }

@@ -33,7 +33,7 @@ struct TrackerOptions {
   std::string model_digest;
   std::function<std::uint64_t()> next_seq;  // a number for a new visit; empty: 1, 2 and so on
   std::function<bool()> knows_birds;        // is a bird that was not here before a new one? Empty: all are, so none is
-  LastSeen last_seen;
+  std::shared_ptr<LastSeen> last_seen = std::make_shared<LastSeen>();  // one for the cameras of one history
 };
 
 enum class VisitEvent : std::uint8_t { kStart, kUpdate, kEnd };

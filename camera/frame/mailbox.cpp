@@ -14,18 +14,29 @@ void Mailbox::put(Frame frame) {
     if (old) ++dropped_;
     waiting_.emplace(std::move(frame));
   }
-  ready_.notify_one();
+  bell_->ring();
 }
 
-std::optional<Frame> Mailbox::take(SteadyTime deadline) {
+std::optional<Frame> Mailbox::take_now() {
   MutexLock lock(mutex_);
-  while (!waiting_ && !closed_ && !nudged_) {
-    if (ready_.wait_until(mutex_, deadline) == std::cv_status::timeout) break;
-  }
-  nudged_ = false;
   std::optional<Frame> taken;
   taken.swap(waiting_);
   return taken;
+}
+
+std::optional<Frame> Mailbox::take(SteadyTime deadline) {
+  const auto may_come = [this] {
+    MutexLock lock(mutex_);
+    return !closed_;
+  };
+  std::optional<Frame> taken = take_now();
+  for (; !taken && may_come() && SteadyClock::now() < deadline; taken = take_now()) bell_->wait(deadline);
+  return taken;
+}
+
+bool Mailbox::has_frame() const {
+  MutexLock lock(mutex_);
+  return waiting_.has_value();
 }
 
 void Mailbox::close() {
@@ -35,20 +46,12 @@ void Mailbox::close() {
     closed_ = true;
     old.swap(waiting_);
   }
-  ready_.notify_all();
+  bell_->ring();
 }
 
 void Mailbox::open() {
   MutexLock lock(mutex_);
   closed_ = false;
-}
-
-void Mailbox::nudge() {
-  {
-    MutexLock lock(mutex_);
-    nudged_ = true;
-  }
-  ready_.notify_one();
 }
 
 std::uint64_t Mailbox::dropped_count() const {

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "camera/frame/bell.h"
 #include "camera/frame/frame.h"
 #include "engine/base/mutex.h"
 
@@ -14,15 +17,20 @@ namespace kinglet::camera {
 // Thread-safe. One thread puts, one takes.
 class Mailbox {
  public:
+  // Mailboxes with one taker share its bell, which rings when a frame has come and when one of them closes.
+  explicit Mailbox(std::shared_ptr<Bell> bell = std::make_shared<Bell>()) : bell_(std::move(bell)) {}
+
   // Replaces a waiting frame, whose lease ends outside the lock; counts it as dropped.
   void put(Frame frame);
-  // The newest frame not taken yet; nothing when the deadline passes or close() was called.
+  // The newest frame not taken yet; nothing where none waits. No waiting.
+  [[nodiscard]] std::optional<Frame> take_now();
+  // The same; nothing when the deadline passes or close() was called.
   [[nodiscard]] std::optional<Frame> take(SteadyTime deadline);
+  [[nodiscard]] bool has_frame() const;
   // Wakes the taker for good; the waiting frame is released. open() makes it usable again.
   void close();
   void open();
-  // Wakes a waiting taker once, without a frame (there is other work).
-  void nudge();
+  [[nodiscard]] Bell& bell() const { return *bell_; }
 
   [[nodiscard]] std::uint64_t dropped_count() const;
 
@@ -39,11 +47,10 @@ class Mailbox {
   [[nodiscard]] std::optional<Unreadable> unreadable() const;
 
  private:
+  const std::shared_ptr<Bell> bell_;
   mutable Mutex mutex_;
-  Condition ready_;
   std::optional<Frame> waiting_ KINGLET_GUARDED_BY(mutex_);
   bool closed_ KINGLET_GUARDED_BY(mutex_) = false;
-  bool nudged_ KINGLET_GUARDED_BY(mutex_) = false;
   std::uint64_t dropped_ KINGLET_GUARDED_BY(mutex_) = 0;
   std::optional<Unreadable> unreadable_ KINGLET_GUARDED_BY(mutex_);
 };

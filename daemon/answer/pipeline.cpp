@@ -8,20 +8,35 @@
 #include "daemon/machine/clock_sync.h"
 #include "daemon/machine/thread_entry.h"
 #include "engine/base/check.h"
+#include "engine/base/format.h"
 
 namespace kinglet::daemon {
-Pipeline::Pipeline(std::optional<FrameLine> line, camera::Mailbox& mailbox, ClassifyDesk& desk, Stats& stats,
-                   Latest<Prediction>& latest, LogSink log, BestLook best_look, ModelChanges changes,
-                   FrameSamples* samples, LookAhead look_ahead)
-    : line_(std::move(line)),
+namespace {
+
+// One that gave no frame for so long takes no time.
+constexpr std::chrono::seconds kMovingFor{5};
+
+}  // namespace
+
+std::vector<Feed> one_feed(Feed feed) {
+  std::vector<Feed> feeds;
+  feeds.push_back(std::move(feed));
+  return feeds;
+}
+
+Pipeline::Pipeline(std::vector<Feed> feeds, ClassifyDesk& desk, Latest<Prediction>& latest, LogSink log,
+                   BestLook best_look, ModelChanges changes, LookAhead look_ahead)
+    : turns_(feeds.size()),
       changes_(std::move(changes)),
-      mailbox_(mailbox),
       desk_(desk),
-      stats_(stats),
       latest_(latest),
       log_(std::move(log)),
-      best_look_(std::move(best_look)),
-      samples_(samples) {
+      best_look_(std::move(best_look)) {
+  KINGLET_CHECK(!feeds.empty());
+  for (Feed& feed : feeds) {
+    KINGLET_CHECK(&feed.mailbox.bell() == &feeds.front().mailbox.bell());
+    cameras_.push_back({.feed = std::move(feed)});
+  }
   heartbeat_ = SteadyClock::now().time_since_epoch().count();
   if (look_ahead == LookAhead::kYes) side_.emplace("prepare");
   publish_model();
@@ -41,7 +56,9 @@ void Pipeline::start() {
 
 // Who waits for its model gets it back: nobody takes it any more.
 void Pipeline::finish() {
-  if (line_) line_->finish();
+  for (Camera& camera : cameras_) {
+    if (camera.feed.line) camera.feed.line->finish();
+  }
   if (candidate_) end_trial({});
   if (changes_.desk != nullptr) changes_.desk->close();
 }
@@ -49,7 +66,7 @@ void Pipeline::finish() {
 bool Pipeline::stop_by(SteadyTime deadline) {
   thread_.request_stop();
   desk_.close();
-  mailbox_.close();
+  for (Camera& camera : cameras_) camera.feed.mailbox.close();
   if (thread_.joinable() && !ended_.try_acquire_until(deadline)) return false;
   if (thread_.joinable()) thread_.join();
   next_.reset();
@@ -71,23 +88,55 @@ void Pipeline::step(std::chrono::milliseconds patience) {
   answer_posted_picture();
   // A frame and a posted picture take turns; with more pictures waiting, a missing frame is not waited for.
   std::optional<Next> next = take_next(desk_.empty() ? patience : std::chrono::milliseconds(0));
-  if (!line_) return stats_.add_given_back();
+  const SteadyTime begun = SteadyClock::now();
+  const std::optional<Turns::Turn> turn = next ? std::optional(next->turn) : std::nullopt;
+  Camera& camera = cameras_[turn ? turn->camera : 0];
   try {
-    if (next) {
+    if (next && has_model()) {
+      camera.last_frame_at = begun;
       look_at(*std::move(next));
-    } else {
-      line_->tick(SteadyClock::now());
+    } else if (next) {
+      camera.feed.stats.add_given_back();
     }
+    // Visits of others end in time as well, however many frames come from this one.
+    if (!turn || cameras_.size() > 1) tick(begun);
   } catch (const CheckFailure& bug) {
-    report(Error{ErrorCode::kInternal, bug.what(), {}, {}});
+    report(camera, Error{ErrorCode::kInternal, bug.what(), {}, {}});
   }
+  if (turn) turns_.end(*turn, SteadyClock::now() - begun);
+}
+
+void Pipeline::tick(SteadyTime now) {
+  for (std::size_t i = 0; i < cameras_.size(); ++i) {
+    Feed& feed = cameras_[i].feed;
+    if (!feed.line || feed.mailbox.has_frame() || (next_ && next_->turn.camera == i)) continue;
+    feed.line->tick(now);
+  }
+}
+
+std::size_t Pipeline::moving_cameras(SteadyTime now) const {
+  const auto moves = [&](const Camera& camera) { return now - camera.last_frame_at < kMovingFor; };
+  return static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, std::ranges::count_if(cameras_, moves)));
 }
 
 std::optional<Pipeline::Next> Pipeline::take_next(std::chrono::milliseconds patience) {
   if (next_) return std::exchange(next_, std::nullopt);
-  std::optional<camera::Frame> frame = mailbox_.take(SteadyClock::now() + patience);
-  if (!frame) return std::nullopt;
-  return Next{.frame = *std::move(frame), .prepared = std::nullopt};
+  if (std::optional<Next> next = take_waiting()) return next;
+  cameras_.front().feed.mailbox.bell().wait(SteadyClock::now() + patience);
+  return take_waiting();
+}
+
+std::optional<Pipeline::Next> Pipeline::take_waiting() {
+  const auto turn = turns_.next([this](std::size_t i) { return cameras_[i].feed.mailbox.has_frame(); });
+  if (!turn) return std::nullopt;
+  std::optional<camera::Frame> frame = cameras_[turn->camera].feed.mailbox.take_now();
+  if (frame) return Next{.turn = *turn, .frame = *std::move(frame), .prepared = std::nullopt};
+  turns_.end(*turn, {});  // it was closed meanwhile
+  return std::nullopt;
+}
+
+LineOptions Pipeline::options_of(const Feed& feed, const LineOptions& options) {
+  return feed.options ? feed.options(options) : options;
 }
 
 void Pipeline::adopt(LineOptions options) {
@@ -110,9 +159,15 @@ void Pipeline::take_up_settings() {
   }
   if (!settings && !names) return;
   if (settings) changes_.options = std::move(*settings);
-  if (!line_) return;
-  if (names && names->digest == line_->classifier().facts()->digest) line_->rename(names, make_rule(*names));
-  if (settings) line_->adopt(make_rule(*line_->classifier().facts()), changes_.options);
+  if (!has_model()) return;
+  if (names && names->digest == first_line().classifier().facts()->digest) {
+    const auto rule = make_rule(*names);
+    for (Camera& camera : cameras_) camera.feed.line->rename(names, rule);
+  }
+  if (settings) {
+    const auto rule = make_rule(*first_line().classifier().facts());
+    for (Camera& camera : cameras_) camera.feed.line->adopt(rule, options_of(camera.feed, changes_.options));
+  }
   if (next_) next_->prepared.reset();
   publish_model();
 }
@@ -128,8 +183,8 @@ std::shared_ptr<const visits::Rule> Pipeline::make_rule(const ModelFacts& model)
 }
 
 void Pipeline::publish_model() {
-  if (!line_ || changes_.board == nullptr) return;
-  model_number_ = changes_.board->publish(line_->classifier().facts(), line_->rule());
+  if (!has_model() || changes_.board == nullptr) return;
+  model_number_ = changes_.board->publish(first_line().classifier().facts(), first_line().rule());
 }
 
 void Pipeline::take_up_model() {
@@ -137,30 +192,37 @@ void Pipeline::take_up_model() {
   if (candidate_ && changes_.desk->wanted_back()) end_trial({});
   std::optional<ModelDesk::Offer> offer = changes_.desk->take();
   if (!offer) return;
-  if (!offer->trial || !line_) return change_model(std::move(offer->classifier));
+  if (!offer->trial || !has_model()) return change_model(std::move(offer->classifier));
   visits::Decider decider(make_rule(*offer->classifier.facts()));
   candidate_.emplace(std::move(offer->classifier), std::move(decider), Trial(offer->trial->frames));
 }
 
 void Pipeline::change_model(LineModel classifier) {
   ModelDesk::Back back{.classifier = {}, .report = {}, .error = {}, .taken = true};
-  if (line_) {
-    auto rule = make_rule(*classifier.facts());
-    back.classifier.emplace(line_->change_model(std::move(classifier), std::move(rule)));
+  if (has_model()) {
+    const auto rule = make_rule(*classifier.facts());
+    back.classifier.emplace(first_line().change_model(std::move(classifier), rule));
+    for (std::size_t i = 1; i < cameras_.size(); ++i) {
+      cameras_[i].feed.line->rename(first_line().classifier().facts(), rule);
+    }
     if (next_) next_->prepared.reset();
   } else {
-    line_.emplace(changes_.make_line(std::move(classifier), changes_.options));
+    const auto shared = std::make_shared<LineModel>(std::move(classifier));
+    for (std::size_t i = 0; i < cameras_.size(); ++i) {
+      Feed& feed = cameras_[i].feed;
+      feed.line.emplace(changes_.make_line(i, shared, options_of(feed, changes_.options)));
+    }
   }
   publish_model();
   changes_.desk->done(std::move(back));
 }
 
-void Pipeline::try_candidate(const camera::Frame& frame, const Prediction& prediction) {
-  const ModelFacts& model = *line_->classifier().facts();
-  const auto opinion = line_->ask(candidate_->classifier, candidate_->decider, frame, prediction);
+void Pipeline::try_candidate(const FrameLine& line, const camera::Frame& frame, const Prediction& prediction) {
+  const ModelFacts& model = *line.shared_classifier()->facts();
+  const auto opinion = line.ask(candidate_->classifier, candidate_->decider, frame, prediction);
   if (!opinion) return end_trial(opinion.error());
   candidate_->trial.add(
-      {.answer = line_->newest_look(),
+      {.answer = line.newest_look(),
        .taxa = *model.taxa,
        .taken = prediction.timing.preprocess + prediction.timing.inference},
       {.answer = opinion->answer, .taxa = *candidate_->classifier.facts()->taxa, .taken = opinion->taken});
@@ -177,39 +239,46 @@ void Pipeline::end_trial(std::optional<Error> error) {
 
 void Pipeline::look_at(Next next) {
   const camera::Frame& frame = next.frame;
+  Camera& camera = cameras_[next.turn.camera];
+  camera::Mailbox& mailbox = camera.feed.mailbox;
+  Stats& stats = camera.feed.stats;
+  FrameLine& line = *camera.feed.line;
   const SteadyTime now = SteadyClock::now();
   if (paused_) {
-    line_->tick(now);
-    mailbox_.note_readable();  // as far as anybody looks
-    return stats_.add_looked_away(SkipReason::kPaused);
+    line.tick(now);
+    mailbox.note_readable();  // as far as anybody looks
+    return stats.add_looked_away(SkipReason::kPaused);
   }
   tell_of_hours();
   const double pace = pace_;
-  line_->set_pace(pace);
-  if (!next.prepared) next.prepared = line_->prepare(frame, now, clock_is_synced(), FrameLine::Where::kInput);
-  stats_.set_gate(line_->gate().motion(), pace);
+  line.set_pace(pace);
+  line.share_time(moving_cameras(now));
+  if (!next.prepared) next.prepared = line.prepare(frame, now, clock_is_synced(), FrameLine::Where::kInput);
+  stats.set_gate(line.gate().motion(), pace);
   if (const Result<Prepared>& prepared = *next.prepared; !prepared) {
-    if (prepared.error().code == ErrorCode::kBadData) mailbox_.note_unreadable(describe(prepared.error()), now);
-    return report(prepared.error());
+    if (prepared.error().code == ErrorCode::kBadData) mailbox.note_unreadable(describe(prepared.error()), now);
+    return report(camera, prepared.error());
   }
-  if ((*next.prepared)->skip != SkipReason::kRate) mailbox_.note_readable();
-  const auto looked = line_->answer(frame, **next.prepared, [this](LineModel& model) { return run_model(model); });
-  if (!looked) return report(looked.error());
-  if (const auto* skipped = std::get_if<SkipReason>(&*looked)) return stats_.add_looked_away(*skipped);
+  if ((*next.prepared)->skip != SkipReason::kRate) mailbox.note_readable();
+  const auto looked = line.answer(frame, **next.prepared, [this](LineModel& model) { return run_model(model); });
+  if (!looked) return report(camera, looked.error());
+  if (const auto* skipped = std::get_if<SkipReason>(&*looked)) return stats.add_looked_away(*skipped);
   auto prediction = std::get<Prediction>(*looked);
+  prediction.seq = ++newest_seq_;  // among those of all cameras
+  prediction.camera = static_cast<std::uint32_t>(next.turn.camera);
   prediction.model = model_number_;
   const auto regions = static_cast<SteadyClock::rep>(std::max<std::size_t>(1, prediction.region_count));
   newest_times_ = {.preprocess = prediction.timing.preprocess / regions,
                    .inference = prediction.timing.inference / regions};
   latest_.publish(prediction);
-  stats_.add_prediction(SteadyClock::now(), prediction);
-  stats_.set_suggestion(line_->suggestion());
-  last_error_.clear();
+  stats.add_prediction(SteadyClock::now(), prediction);
+  stats.set_suggestion(line.suggestion());
+  camera.last_error.clear();
   const bool is_best = std::ranges::any_of(
       prediction.looks(), [](const RegionLook& look) { return look.best_of_visit || look.best_unnamed; });
   if (is_best && best_look_) best_look_(frame, prediction);
-  if (samples_ != nullptr) samples_->offer(frame, now);
-  if (candidate_) try_candidate(frame, prediction);
+  if (camera.feed.samples != nullptr) camera.feed.samples->offer(frame, now);
+  if (candidate_) try_candidate(line, frame, prediction);
 }
 
 Result<std::span<const float>> Pipeline::run_model(LineModel& classifier) {
@@ -233,10 +302,11 @@ Result<std::span<const float>> Pipeline::run_model(LineModel& classifier) {
 
 void Pipeline::prepare_ahead(SteadyTime not_before) {
   if (model_done_.try_acquire_until(not_before)) return;
-  std::optional<camera::Frame> frame = mailbox_.take(SteadyClock::now());
-  if (!frame) return;
-  auto prepared = line_->prepare(*frame, SteadyClock::now(), clock_is_synced(), FrameLine::Where::kAside);
-  next_ = Next{.frame = *std::move(frame), .prepared = std::move(prepared)};
+  std::optional<Next> next = take_waiting();
+  if (!next) return;
+  FrameLine& line = *cameras_[next->turn.camera].feed.line;
+  next->prepared = line.prepare(next->frame, SteadyClock::now(), clock_is_synced(), FrameLine::Where::kAside);
+  next_ = std::move(next);
 }
 
 void Pipeline::answer_posted_picture() {
@@ -251,8 +321,8 @@ void Pipeline::answer_posted_picture() {
 }
 
 Result<void> Pipeline::answer(PostedPicture& picture) {
-  if (!line_) return fail(ErrorCode::kUnavailable, "no model is loaded");
-  LineModel& classifier = line_->classifier();
+  if (!has_model()) return fail(ErrorCode::kUnavailable, "no model is loaded");
+  LineModel& classifier = first_line().classifier();
   if (picture.model && picture.model != classifier.facts()) {
     return fail(ErrorCode::kBusy, "another model has taken the place of the one that was asked", {}, "ask again");
   }
@@ -279,12 +349,15 @@ void Pipeline::tell_of_hours() {
     log_(LogLevel::kWarning, "gate.hours: not applied as long as neither network nor battery has set the clock");
 }
 
-void Pipeline::report(const Error& error) {
-  stats_.add_failed(SteadyClock::now());
+void Pipeline::report(Camera& camera, const Error& error) {
+  camera.feed.stats.add_failed(SteadyClock::now());
   std::string line = describe(error);
   // A camera that sends the same broken frame ten times a second must not fill the log.
-  if (line != last_error_ && log_) log_(LogLevel::kWarning, "frame not answered: " + line);
-  last_error_ = std::move(line);
+  if (line != camera.last_error && log_) {
+    const std::string& name = camera.feed.name;
+    log_(LogLevel::kWarning, format_text("{}{}frame not answered: {}", name, name.empty() ? "" : ": ", line));
+  }
+  camera.last_error = std::move(line);
 }
 
 }  // namespace kinglet::daemon

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the straight line from a frame to a published prediction, on the one thread that owns the model.
+// Why: the straight line from a frame to a published prediction, on the one thread that owns the model: of each camera
+// in turn.
 #pragma once
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <semaphore>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "camera/frame/mailbox.h"
 #include "daemon/answer/classify_desk.h"
 #include "daemon/answer/latest.h"
 #include "daemon/answer/side_thread.h"
+#include "daemon/answer/turns.h"
 #include "daemon/capture/frame_samples.h"
 #include "daemon/line/frame_line.h"
 #include "daemon/line/stats.h"
@@ -23,6 +27,18 @@
 
 namespace kinglet::daemon {
 
+// What the answer thread knows of a camera.
+struct Feed {
+  std::optional<FrameLine> line;  // nothing: there is no model yet. All of them, or none, have one and the same
+  camera::Mailbox& mailbox;       // all share a bell
+  Stats& stats;
+  FrameSamples* samples = nullptr;                              // sees the frames that were answered; may be absent
+  std::string name = {};                                        // in the log; empty: it is the only one
+  std::function<LineOptions(const LineOptions&)> options = {};  // with what this camera has for itself; empty: nothing
+};
+// Of the only camera.
+[[nodiscard]] std::vector<Feed> one_feed(Feed feed);
+
 // A frame with the best look at a visitor so far (RegionLook::best_of_visit, best_unnamed), or at several, while it is
 // still there.
 // Called on the answer thread: copy and return.
@@ -32,21 +48,21 @@ using BestLook = std::function<void(const camera::Frame& frame, const Prediction
 struct ModelChanges {
   ModelBoard* board = nullptr;  // told of each model and rule
   ModelDesk* desk = nullptr;
-  // A line for the first model, where there was none.
-  std::function<FrameLine(LineModel, const LineOptions&)> make_line;
-  LineOptions options;  // as the line has them
+  // A camera's line for the first model, where there was none.
+  std::function<FrameLine(std::size_t camera, std::shared_ptr<LineModel>, const LineOptions&)> make_line;
+  LineOptions options;  // as the lines have them, but for Feed::options
 };
 
 // Whether the next frame is prepared on a thread of its own ("prepare") while the model runs on this one. Worth it
 // where the model leaves a core free.
 enum class LookAhead : std::uint8_t { kNo, kYes };
 
-// Owns the thread "answer". Without a line (no model) frames are taken and given back, so that the camera keeps moving.
+// Owns the thread "answer". Without lines (no model) frames are taken and given back, so that the cameras keep moving.
 class Pipeline {
  public:
-  Pipeline(std::optional<FrameLine> line, camera::Mailbox& mailbox, ClassifyDesk& desk, Stats& stats,
-           Latest<Prediction>& latest, LogSink log, BestLook best_look = {}, ModelChanges changes = {},
-           FrameSamples* samples = nullptr, LookAhead look_ahead = LookAhead::kNo);
+  // `feeds`: one at least; a prediction's camera is its place there.
+  Pipeline(std::vector<Feed> feeds, ClassifyDesk& desk, Latest<Prediction>& latest, LogSink log,
+           BestLook best_look = {}, ModelChanges changes = {}, LookAhead look_ahead = LookAhead::kNo);
   ~Pipeline();
 
   void start();
@@ -78,10 +94,23 @@ class Pipeline {
   };
   // The frame after the one in the model.
   struct Next {
+    Turns::Turn turn;
     camera::Frame frame;
     std::optional<Result<Prepared>> prepared;  // absent: not yet, or for settings or a model that are gone
   };
+  struct Camera {
+    Feed feed;
+    std::string last_error = {};
+    SteadyTime last_frame_at = {};  // taken
+  };
   [[nodiscard]] std::optional<Next> take_next(std::chrono::milliseconds patience);
+  [[nodiscard]] std::optional<Next> take_waiting();
+  [[nodiscard]] bool has_model() const { return cameras_.front().feed.line.has_value(); }
+  [[nodiscard]] FrameLine& first_line() { return *cameras_.front().feed.line; }
+  [[nodiscard]] static LineOptions options_of(const Feed& feed, const LineOptions& options);
+  // Of those that wait for nothing, which is where visits end by themselves.
+  void tick(SteadyTime now);
+  [[nodiscard]] std::size_t moving_cameras(SteadyTime now) const;
   [[nodiscard]] Result<std::span<const float>> run_model(LineModel& classifier);
   void prepare_ahead(SteadyTime not_before);
   void take_up_settings();
@@ -89,31 +118,29 @@ class Pipeline {
   void change_model(LineModel classifier);
   [[nodiscard]] std::shared_ptr<const visits::Rule> make_rule(const ModelFacts& model);
   void publish_model();
-  void try_candidate(const camera::Frame& frame, const Prediction& prediction);
+  void try_candidate(const FrameLine& line, const camera::Frame& frame, const Prediction& prediction);
   void end_trial(std::optional<Error> error);
   void finish();
   void answer_posted_picture();
   [[nodiscard]] Result<void> answer(PostedPicture& picture);
   void look_at(Next next);
-  void report(const Error& error);
+  void report(Camera& camera, const Error& error);
   // Once, where they are given and nobody knows what time it is.
   void tell_of_hours();
 
-  std::optional<FrameLine> line_;
+  std::vector<Camera> cameras_;
+  Turns turns_;
   ModelChanges changes_;
   std::uint32_t model_number_ = 0;
   std::optional<Candidate> candidate_;
-  camera::Mailbox& mailbox_;
   ClassifyDesk& desk_;
-  Stats& stats_;
   Latest<Prediction>& latest_;
   const LogSink log_;
   const BestLook best_look_;
-  FrameSamples* const samples_;  // sees the frames that were answered; may be absent
 
   std::optional<Next> next_;
-  StageTimes newest_times_;  // of a region
-  std::string last_error_;
+  StageTimes newest_times_;       // of a region
+  std::uint64_t newest_seq_ = 0;  // of a prediction
   bool hours_told_ = false;
   Mutex mutex_;
   std::optional<LineOptions> settings_ KINGLET_GUARDED_BY(mutex_);      // not yet taken up

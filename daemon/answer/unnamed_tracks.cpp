@@ -56,7 +56,7 @@ UnnamedTracks::Look& UnnamedTracks::look_of(const Ulid& track) {
   const auto found = std::ranges::find(looks_, track, &Look::track);
   if (found != looks_.end()) return *found;
   // As many are followed at once: the one that was begun first is over by now.
-  if (looks_.size() < Tracks::kMost)
+  if (looks_.size() < cameras_ * Tracks::kMost)
     return looks_.emplace_back(Look{.track = track, .bytes = {}, .view = {}, .crop = {}});
   Look& oldest = *std::ranges::min_element(looks_, {}, &Look::track);
   oldest.track = track;

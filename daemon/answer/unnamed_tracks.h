@@ -39,6 +39,9 @@ class UnnamedTracks {
  public:
   static constexpr std::size_t kMost = 64;  // with some 15 KB of JPEG each
 
+  // So many cameras have tracks of their own.
+  explicit UnnamedTracks(std::size_t cameras = 1) : cameras_(cameras) {}
+
   // A frame with the best looks so far at tracks without a name. Allocates nothing from one to the next of the same
   // size.
   void look(const camera::Frame& frame, const Prediction& prediction);
@@ -66,6 +69,7 @@ class UnnamedTracks {
   [[nodiscard]] Look& look_of(const Ulid& track);
   [[nodiscard]] std::string picture_of(const Ulid& track) const;
 
+  const std::size_t cameras_;
   std::vector<Look> looks_;  // of the answer thread: the newest tracks
   std::uint64_t newest_seq_ = 0;
   mutable Mutex mutex_;

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <thread>
@@ -114,7 +115,7 @@ bool App::stop(const std::function<void(const char* step)>& note_step) {
   if (std::exchange(stopped_, true)) return true;
   parts.ends = true;
   parts.watchdog.stopping();
-  parts.capture.begin_stop();
+  for (const auto& camera : parts.cameras) camera->capture.begin_stop();
   parts.keeper.begin_stop();
   parts.desk.close();
   note_step("the model that runs");
@@ -133,8 +134,8 @@ bool App::stop(const std::function<void(const char* step)>& note_step) {
   (void)parts.events.bus().wait_until_taken(SteadyClock::now() + kSlowReader);
   if (parts.server) parts.server->stop();
   note_step("the camera");
-  parts.capture.stop();
-  parts.samples.stop();
+  for (const auto& camera : parts.cameras) camera->capture.stop();
+  for (const auto& camera : parts.cameras) camera->samples.stop();
   note_step("a model that is loaded");
   const bool keeper_ended = parts.keeper.stop_by(SteadyClock::now() + kLongestCheck);
   note_step("the last files");
@@ -187,7 +188,7 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
   if (options.started) options.started();
   parts->pipeline.start();
   parts->keeper.start();
-  parts->capture.start();
+  for (const auto& camera : parts->cameras) camera->capture.start();
   parts->server.emplace(std::move(listeners),
                         http::ServerOptions{.host_name = host_name(),
                                             .allowed_hosts = config.http.allowed_hosts,
@@ -204,18 +205,26 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
   parts->watchdog.ready();
   std::unique_ptr<App> app(new App(std::move(parts)));
   if (options.strict) {
-    const SteadyTime deadline = SteadyClock::now() + kStrictPatience;
-    while (app->parts_->vitals().camera.state != CameraState::kStreaming) {
-      if (options.called_off && options.called_off()) break;
-      const CameraStatus camera = app->parts_->vitals().camera;
-      if (camera.state == CameraState::kAbsent || SteadyClock::now() > deadline) {
-        return fail(ErrorCode::kUnavailable, camera.detail.empty() ? "no frame came" : camera.detail,
-                    config.source.spec);
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
+    KINGLET_TRY(app->wait_for_frames(options.called_off));
   }
   return app;
+}
+
+Result<void> App::wait_for_frames(const std::function<bool()>& called_off) const {
+  const SteadyTime deadline = SteadyClock::now() + kStrictPatience;
+  for (;;) {
+    const Vitals vitals = parts_->vitals();
+    const auto silent = std::ranges::find_if(
+        vitals.cameras, [](const CameraVitals& one) { return one.status.state != CameraState::kStreaming; });
+    if (silent == vitals.cameras.end() || (called_off && called_off())) return {};
+    const CameraStatus& camera = silent->status;
+    if (camera.state == CameraState::kAbsent || SteadyClock::now() > deadline) {
+      const auto index = static_cast<std::size_t>(silent - vitals.cameras.begin());
+      return fail(ErrorCode::kUnavailable, camera.detail.empty() ? "no frame came" : camera.detail,
+                  parts_->settings.source(index).spec);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
 }
 
 const std::vector<std::string>& App::urls() const { return parts_->urls; }

@@ -60,6 +60,8 @@ class App {
 
  private:
   explicit App(std::unique_ptr<AppParts> parts);
+  // Of each camera, for AppOptions::strict.
+  [[nodiscard]] Result<void> wait_for_frames(const std::function<bool()>& called_off) const;
   std::unique_ptr<AppParts> parts_;
   bool stopped_ = false;
 };

@@ -8,6 +8,7 @@
 
 #include "camera/sources/open_source.h"
 #include "daemon/app/restored.h"
+#include "daemon/capture/clip_recorder.h"
 #include "daemon/http/routes/json.h"
 #include "daemon/machine/clock_sync.h"
 #include "daemon/machine/thread_wait.h"
@@ -33,21 +34,31 @@ LogSink into_book(LogSink log, LogBook& book) {
   };
 }
 
-// Only for a disk, which keeps whole frames as well.
-bool wants_clips(const config::Config& config, const store::Store& history) {
-  return config.store.clips.count() > 0 && config.privacy.keep_full_frames.count() > 0 &&
-         !history.brief().memory_is_wanted;
-}
-
-std::chrono::milliseconds clip_interval(double per_second) {
-  return std::chrono::milliseconds(per_second > 0 ? static_cast<int>(1000 / per_second) : 0);
-}
-
-CaptureOptions capture_options(const config::Config& config, ClipRecorder* clips) {
-  CaptureOptions options;
-  options.settle = config.gate.settle;
-  options.clips = clips;
+std::optional<ClipOptions> clip_options(const config::Config& config) {
+  // A clip shows whole frames.
+  if (config.store.clips.count() <= 0 || config.privacy.keep_full_frames.count() <= 0) return std::nullopt;
+  const double per_second = config.store.clip_fps;
+  ClipOptions options;
+  options.limits.before = config.store.clips;
+  options.width = static_cast<int>(config.store.clip_width);
+  options.interval = std::chrono::milliseconds(per_second > 0 ? static_cast<int>(1000 / per_second) : 0);
+  // Thirteen seconds wait in memory: those of the defaults are 2 MiB, of 1280x720 ten times a second 15 MiB.
+  constexpr std::size_t kMostOfLarge = 32U << 20;
+  const ClipOptions small;
+  const bool larger = options.width == 0 || options.width > small.width || options.interval < small.interval;
+  if (larger) options.limits.bytes = kMostOfLarge;
   return options;
+}
+
+// `own`: of this camera.
+CameraOptions camera_options(std::size_t index, const config::Config& own) {
+  return {.index = index,
+          .name = own.source.name,
+          .region = own.gate.region,
+          .fixed = own.look.fixed,
+          .clips = clip_options(own),
+          .samples = static_cast<std::size_t>(own.model.samples),
+          .settle = own.gate.settle};
 }
 
 LookAhead look_ahead(const config::Config& config) {
@@ -81,49 +92,100 @@ AppParts::AppParts(const config::Config& config, const AppOptions& options, Resu
       tokens(state_folder, log),
       door(std::move(door_options), tokens, log),
       events(history.boot_tag()),
-      clips(wants_clips(config, history) ? std::make_unique<ClipRecorder>(clip_options(config), log) : nullptr),
-      pictures(history, clips.get(), [this](const std::string& visit) { events.note_picture(visit); }),
       stats(SteadyClock::now()),
       latest(kKeptPredictions,
              [this] {
                if (events.bus().wanted(EventType::kPrediction)) events.look();
              }),
       predictions(latest, [this](const Prediction& prediction) { return described(prediction); }),
-      samples({.count = static_cast<std::size_t>(config.model.samples)}, log),
+      unnamed(config::camera_count(config)),
       long_answers(kLongAnswers, kLongAnswersOfAddress),
       models(classifier ? std::string() : describe(classifier.error()), [this] { events.look(); }),
-      desk(kPostedPictures, [this] { mailbox.nudge(); }),
-      model_desk([this] { mailbox.nudge(); }),
+      desk(kPostedPictures, [this] { bell->ring(); }),
+      model_desk([this] { bell->ring(); }),
+      cameras(make_cameras(config)),
       pipeline(
-          first_line(std::move(classifier), line_options), mailbox, desk, stats, latest, log,
+          make_feeds(std::move(classifier), line_options), desk, latest, log,
           [this](const camera::Frame& frame, const Prediction& prediction) {
-            pictures.look(frame, prediction);
+            cameras[prediction.camera]->pictures.look(frame, prediction);
             predictions.look(prediction);
             unnamed.look(frame, prediction);
           },
           {.board = &models,
            .desk = &model_desk,
-           .make_line = [this](LineModel first, const LineOptions& line) { return make_line(std::move(first), line); },
+           .make_line = [this](std::size_t camera, std::shared_ptr<LineModel> first,
+                               const LineOptions& line) { return make_line(*cameras[camera], std::move(first), line); },
            .options = line_options},
-          &samples, look_ahead(config)),
+          look_ahead(config)),
       keeper(std::move(keeper_options), models, model_desk, ids, log, [this] { inference_figures.reset(); }),
-      capture([this] { return open_source(); }, with_news(capture_options(config, clips.get())), mailbox, snapshots,
-              stats, log),
+      seen_by_handlers(make_cameras_view()),
       views(make_views(config)),
       integrations(
           std::move(integration_options), [this] { return settings.language(); }, log),
       watchdog(systemd_notify()),
       governor(config.gate.hot) {}
 
+AppParts::~AppParts() {
+  for (const auto& camera : cameras) camera->capture.stop();
+}
+
+std::vector<std::unique_ptr<Camera>> AppParts::make_cameras(const config::Config& config) {
+  const Camera::Surroundings around{.cameras = config::camera_count(config),
+                                    .bell = bell,
+                                    .history = history,
+                                    .whole = stats,
+                                    .log = log,
+                                    .changed = [this] { events.look(); },
+                                    .pictured = [this](const std::string& visit) { events.note_picture(visit); },
+                                    .open_source = [this](const Camera& camera) { return open_source(camera); }};
+  std::vector<std::unique_ptr<Camera>> made;
+  for (std::size_t i = 0; i < around.cameras; ++i) {
+    made.push_back(std::make_unique<Camera>(camera_options(i, config::of_camera(config, i)), around));
+  }
+  return made;
+}
+
+std::vector<Feed> AppParts::make_feeds(Result<LineModel> classifier, const LineOptions& options) {
+  ids.start_at(history.last_id_ms());
+  *seen_before = last_seen();
+  const auto model = classifier ? std::make_shared<LineModel>(std::move(*classifier)) : nullptr;
+  std::vector<Feed> feeds;
+  for (const auto& camera : cameras) {
+    const auto own = [&one = *camera](const LineOptions& common) { return one.line_options(common); };
+    Feed feed{.line = std::nullopt,
+              .mailbox = camera->mailbox,
+              .stats = camera->stats,
+              .samples = &camera->samples,
+              .name = camera->name_in_log(),
+              .options = own};
+    if (model) feed.line.emplace(make_line(*camera, model, own(options)));
+    feeds.push_back(std::move(feed));
+  }
+  return feeds;
+}
+
+http::CamerasView AppParts::make_cameras_view() {
+  http::CamerasView view{
+      .cameras = {}, .vitals = [this] { return vitals(); }, .latest = latest, .long_answers = long_answers};
+  for (const auto& camera : cameras) {
+    const Camera& one = *camera;
+    view.cameras.push_back({.name = one.name(),
+                            .kind = [this, &one] { return camera::kind_of(settings.source(one.index()).spec); },
+                            .is_demonstration = [this, &one] { return source_is_demonstration(one); },
+                            .stats = one.stats,
+                            .mailbox = one.mailbox,
+                            .snapshots = camera->snapshots,
+                            .samples = one.samples,
+                            .clips = one.clips.get()});
+  }
+  return view;
+}
+
 http::Views AppParts::make_views(const config::Config& config) {
-  const std::string source = "camera";
   const auto ask_vitals = [this] { return vitals(); };
   const http::ClassifyView posted{.models = models, .desk = desk, .max_pixels = config.http.max_pixels};
-  const http::CameraView camera{.source_name = source,
-                                .kind = [this] { return camera::kind_of(settings.source().spec); },
-                                .is_demonstration = [this] { return source_is_demonstration(); },
-                                .vitals = ask_vitals,
-                                .stats = stats};
+  std::vector<std::string> names;
+  for (const auto& camera : cameras) names.push_back(camera->name());
   const http::HistoryView told{
       .visits = book, .store = history, .models = models, .events = events.bus(), .long_answers = long_answers};
   return {http::NoView{},
@@ -145,28 +207,21 @@ http::Views AppParts::make_views(const config::Config& config) {
           http::ModelsView{.models = models, .keeper = keeper, .trial_rule = [this] { return settings.trial_rule(); }},
           posted,
           http::InferenceView{.posted = posted, .figures = inference_figures, .vitals = ask_vitals},
-          http::PredictionsView{.source_name = source, .models = models, .latest = latest, .store = history},
+          http::PredictionsView{.cameras = names, .models = models, .latest = latest, .store = history},
           told,
           http::TracksView{.tracks = unnamed, .history = told},
           http::HealthView{.vitals = ask_vitals, .doctor = [this] { return doctor_input(); }},
-          camera,
-          http::PicturesView{.source_name = source,
-                             .vitals = ask_vitals,
-                             .latest = latest,
-                             .snapshots = snapshots,
-                             .samples = samples,
-                             .long_answers = long_answers},
-          http::FiguresView{.camera = camera,
+          seen_by_handlers,
+          http::FiguresView{.cameras = seen_by_handlers,
+                            .stats = stats,
                             .models = models,
-                            .mailbox = mailbox,
                             .board = board,
                             .store = history,
                             .long_answers = long_answers,
                             .traffic = traffic,
                             .mqtt = [this] { return integrations.mqtt(); },
                             .webhook = [this] { return integrations.webhook(); },
-                            .notify = [this] { return integrations.notify(); },
-                            .clips = clips.get()},
+                            .notify = [this] { return integrations.notify(); }},
           http::EventsView{.bus = events.bus(), .long_answers = long_answers}};
 }
 
@@ -180,60 +235,50 @@ http::ServerParts AppParts::server_parts(const config::Config& config) {
           .max_body_bytes = config.http.max_body.count};
 }
 
-CaptureOptions AppParts::with_news(CaptureOptions options) {
-  options.changed = [this] { events.look(); };
-  return options;
-}
-
 store::StoreOptions AppParts::with_clock(store::StoreOptions options) {
   options.clock_synced = clock_is_synced;
   options.newest_id_ms = [this] { return ids.last_ms(); };
   return options;
 }
 
-std::optional<FrameLine> AppParts::first_line(Result<LineModel> classifier, const LineOptions& options) {
-  ids.start_at(history.last_id_ms());
-  if (!classifier) return std::nullopt;
-  return make_line(std::move(*classifier), options);
-}
-
-FrameLine AppParts::make_line(LineModel classifier, LineOptions options) {
+FrameLine AppParts::make_line(Camera& camera, std::shared_ptr<LineModel> classifier, LineOptions options) {
   std::vector<std::string> warnings;
   options.track.next_seq = [this] { return history.next_seq(); };
   options.track.knows_birds = [this] { return history.knows_birds(); };
-  options.track.last_seen = last_seen();
+  options.track.last_seen = seen_before;
   FrameLine line(
       std::move(classifier), std::move(options), ids,
-      [this](visits::VisitEvent event, const visits::Visit& visit) { note_visit(event, visit); }, warnings,
-      [this](const Track& track) { note_track_end(track); });
+      [this, &camera](visits::VisitEvent event, const visits::Visit& visit) { note_visit(camera, event, visit); },
+      warnings, [this, &camera](const Track& track) { note_track_end(camera, track); });
+  // They are about the model, which is the same for all.
+  if (camera.index() > 0) warnings.clear();
   for (const std::string& warning : warnings) log(LogLevel::kWarning, warning);
   return line;
 }
 
-void AppParts::note_visit(visits::VisitEvent event, const visits::Visit& visit) {
+void AppParts::note_visit(Camera& camera, visits::VisitEvent event, const visits::Visit& visit) {
   MutexLock lock(visit_mutex);
   if (visits_are_over) return;
   const bool ended = event == visits::VisitEvent::kEnd;
   std::erase_if(open_visits, [&](const visits::Visit& open) { return open.id == visit.id; });
   if (!ended) open_visits.push_back(visit);
   if (event == visits::VisitEvent::kStart) {
-    stats.add_visit();
-    pictures.visit_began(visit);
+    camera.stats.add_visit();
+    camera.pictures.visit_began(visit);
     predictions.visit_began(visit);
   }
   // The pictures first: the writer then finds them with the visit.
-  if (ended) pictures.visit_ended(visit);
+  if (ended) camera.pictures.visit_ended(visit);
   history.put(ended ? predictions.complete(visit) : visit);
   events.note(event, visit);
   log(LogLevel::kDebug,
       format_text("{}: {} {:.2f}", visits::to_string(event), visit.species_id(), visit.model_result.score));
 }
 
-void AppParts::note_track_end(const Track& track) {
+void AppParts::note_track_end(const Camera& camera, const Track& track) {
   const LoadedModel model = models.current();
   if (!model.rule) return;
-  const std::string& source = std::get<http::PredictionsView>(views).source_name;
-  unnamed.ended(track, *model.rule, track.drawn ? std::string(kDrawnSource) : source, model.facts->name,
+  unnamed.ended(track, *model.rule, track.drawn ? std::string(kDrawnSource) : camera.name(), model.facts->name,
                 model.facts->digest);
 }
 
@@ -250,7 +295,7 @@ void AppParts::end_open_visits() {
 std::function<std::string()> AppParts::described(const Prediction& prediction) const {
   const auto model = models.find(prediction.model);
   if (!model) return {};
-  return [prediction, model, source = std::get<http::PredictionsView>(views).source_name] {
+  return [prediction, model, source = cameras[prediction.camera]->name()] {
     return http::to_json(prediction, *model, source).dump();
   };
 }
@@ -259,7 +304,11 @@ void AppParts::take_up(const LiveSettings::Change& change, const config::Loaded&
   if (change.line) pipeline.adopt(*change.line);
   log_book.set_level(wanted.config.log.level);
   if (set_log_level) set_log_level(wanted.config.log.level);
-  if (change.camera_settle) capture.reopen(change.camera_settle);
+  if (change.camera_settle) {
+    for (const auto& camera : cameras) {
+      if (camera->index() == 0 || change.every_camera) camera->capture.reopen(change.camera_settle);
+    }
+  }
   notify_keeper.take_up(wanted.config.notify);
 }
 
@@ -322,23 +371,10 @@ visits::LastSeen AppParts::last_seen() {
   return seen;
 }
 
-ClipOptions AppParts::clip_options(const config::Config& config) {
-  ClipOptions options;
-  options.limits.before = config.store.clips;
-  options.width = static_cast<int>(config.store.clip_width);
-  options.interval = clip_interval(config.store.clip_fps);
-  // Thirteen seconds wait in memory: those of the defaults are 2 MiB, of 1280x720 ten times a second 15 MiB.
-  constexpr std::size_t kMostOfLarge = 32U << 20;
-  const ClipOptions small;
-  const bool larger = options.width == 0 || options.width > small.width || options.interval < small.interval;
-  if (larger) options.limits.bytes = kMostOfLarge;
-  options.wanted = [this] { return history.takes_clips(); };
-  return options;
-}
-
-Result<std::unique_ptr<camera::FrameSource>> AppParts::open_source() {
-  camera::SourceOptions source = settings.source();
-  source.chosen_camera = chosen_camera;
+Result<std::unique_ptr<camera::FrameSource>> AppParts::open_source(const Camera& camera) {
+  camera::SourceOptions source = settings.source(camera.index());
+  source.log = camera.log;
+  source.chosen_camera = camera.chosen;
   if (source.spec != "auto") return camera::open_source(source);
   return auto_choice.open(source, scene_may_stand_in() ? camera::StandIn::kScene : camera::StandIn::kNothing);
 }
@@ -352,22 +388,26 @@ void AppParts::keep_scene_from_real_models() {
   if (scene_may_stand_in() || !auto_choice.forget_scene()) return;
   log(LogLevel::kInfo,
       "source auto: the demonstration scene is for the demonstration model only: looking for a camera");
-  capture.reopen();
+  cameras.front()->capture.reopen();
 }
 
-bool AppParts::source_is_demonstration() const {
-  const std::string spec = settings.source().spec;
+bool AppParts::source_is_demonstration(const Camera& camera) const {
+  const std::string spec = settings.source(camera.index()).spec;
   return spec.starts_with("demo:") || (spec == "auto" && auto_choice.is_demonstration());
 }
 
 Vitals AppParts::vitals() const {
   const SteadyTime now = SteadyClock::now();
-  CameraStatus camera = capture.status(now);
-  if (pipeline.paused() && camera.state == CameraState::kStreaming) camera.state = CameraState::kPaused;
+  std::vector<CameraVitals> seen;
+  for (const auto& camera : cameras) {
+    CameraStatus status = camera->capture.status(now);
+    if (pipeline.paused() && status.state == CameraState::kStreaming) status.state = CameraState::kPaused;
+    seen.push_back(
+        {.name = camera->name(), .status = std::move(status), .unanswered_since = camera->stats.unanswered_since()});
+  }
   return Vitals{.now = now,
-                .camera = std::move(camera),
+                .cameras = std::move(seen),
                 .answer_heartbeat = pipeline.heartbeat(),
-                .unanswered_since = stats.unanswered_since(),
                 .late = late_threads(now),
                 .model_loaded = models.facts() != nullptr,
                 .model_problem = models.problem(),
@@ -379,8 +419,10 @@ Vitals AppParts::vitals() const {
 void AppParts::look_after_threads(const Pulse* signals) {
   MutexLock lock(pulses_mutex);
   pulses = {&history.pulse(), &events.pulse(), &keeper.pulse()};
-  if (clips) pulses.push_back(&clips->pulse());
-  if (const Pulse* pulse = samples.pulse()) pulses.push_back(pulse);
+  for (const auto& camera : cameras) {
+    if (camera->clips) pulses.push_back(&camera->clips->pulse());
+    if (const Pulse* pulse = camera->samples.pulse()) pulses.push_back(pulse);
+  }
   std::ranges::copy(integrations.pulses(), std::back_inserter(pulses));
   std::ranges::copy(server->pulses(), std::back_inserter(pulses));
   if (signals != nullptr) pulses.push_back(signals);
@@ -402,18 +444,22 @@ DoctorInput AppParts::doctor_input() const {
   const Vitals vitals = this->vitals();
   const std::shared_ptr<const ModelFacts> model = models.facts();
   DoctorInput input{.daemon_problem = {},
-                    .camera = {},
+                    .cameras = {},
                     .model = {},
                     .disk = {},
                     .network = {},
                     .clock_synced = clock_is_synced(),
                     .update = update_watch.found()};
-  input.camera = {.state = std::string(to_string(vitals.camera.state)),
-                  .detail = vitals.camera.detail,
-                  .description = vitals.camera.description,
-                  .kind = camera::kind_of(settings.source().spec),
-                  .demonstration = source_is_demonstration(),
-                  .stalls = vitals.camera.stalls};
+  for (std::size_t i = 0; i < cameras.size(); ++i) {
+    const CameraStatus& status = vitals.cameras[i].status;
+    input.cameras.push_back({.name = cameras[i]->name(),
+                             .state = std::string(to_string(status.state)),
+                             .detail = status.detail,
+                             .description = status.description,
+                             .kind = camera::kind_of(settings.source(i).spec),
+                             .demonstration = source_is_demonstration(*cameras[i]),
+                             .stalls = status.stalls});
+  }
   input.model = {.loaded = model != nullptr, .name = {}, .problem = vitals.model_problem};
   if (model) {
     input.model = {.loaded = true,

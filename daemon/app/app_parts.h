@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "camera/frame/mailbox.h"
+#include "camera/frame/bell.h"
 #include "camera/source/source.h"
 #include "camera/sources/auto_source.h"
-#include "camera/sources/open_source.h"
+#include "daemon/answer/camera.h"
 #include "daemon/answer/classify_desk.h"
 #include "daemon/answer/latest.h"
 #include "daemon/answer/pipeline.h"
@@ -29,11 +29,6 @@
 #include "daemon/app/settings_keeper.h"
 #include "daemon/app/watchdog.h"
 #include "daemon/backup/desk.h"
-#include "daemon/capture/capture.h"
-#include "daemon/capture/clip_recorder.h"
-#include "daemon/capture/frame_samples.h"
-#include "daemon/capture/snapshot.h"
-#include "daemon/capture/visit_pictures.h"
 #include "daemon/doctor/doctor.h"
 #include "daemon/doctor/health.h"
 #include "daemon/doctor/log_book.h"
@@ -56,11 +51,12 @@
 
 namespace kinglet::daemon {
 
-// Destroyed in the reverse order: HTTP first, then the camera, then the model.
+// Destroyed in the reverse order: HTTP first, then the model, then the cameras.
 struct AppParts {
   AppParts(const config::Config& config, const AppOptions& options, Result<LineModel> classifier,
            const LineOptions& line_options, KeeperOptions keeper_options, store::StoreOptions store_options,
            http::DoorOptions door_options, IntegrationOptions integration_options, LogSink log_sink);
+  ~AppParts();  // sources end before what they ask
 
   [[nodiscard]] Vitals vitals() const;
   // From now on all threads are expected to come round. `signals`: of a thread that is not ours; nullptr: none.
@@ -75,22 +71,24 @@ struct AppParts {
 
   // What the parts are made with, and ask of each other.
   store::StoreOptions with_clock(store::StoreOptions options);
-  CaptureOptions with_news(CaptureOptions options);
-  ClipOptions clip_options(const config::Config& config);
+  std::vector<std::unique_ptr<Camera>> make_cameras(const config::Config& config);
+  // `classifier`: an error leaves the cameras without lines.
+  std::vector<Feed> make_feeds(Result<LineModel> classifier, const LineOptions& options);
+  http::CamerasView make_cameras_view();
   http::Views make_views(const config::Config& config);
   http::ServerParts server_parts(const config::Config& config);
-  std::optional<FrameLine> first_line(Result<LineModel> classifier, const LineOptions& options);
-  FrameLine make_line(LineModel classifier, LineOptions options);
+  // `options`: as the camera has them.
+  FrameLine make_line(Camera& camera, std::shared_ptr<LineModel> classifier, LineOptions options);
   // Birds of the seasons before; without a history all are new.
   visits::LastSeen last_seen();
-  void note_visit(visits::VisitEvent event, const visits::Visit& visit);
-  void note_track_end(const Track& track);
+  void note_visit(Camera& camera, visits::VisitEvent event, const visits::Visit& visit);
+  void note_track_end(const Camera& camera, const Track& track);
   // For the answer thread, which is busy: visits end as they were last told. Nothing comes after them.
   void end_open_visits();
   // As the API has it; nothing when its model is not known any more.
   [[nodiscard]] std::function<std::string()> described(const Prediction& prediction) const;
-  Result<std::unique_ptr<camera::FrameSource>> open_source();
-  [[nodiscard]] bool source_is_demonstration() const;
+  Result<std::unique_ptr<camera::FrameSource>> open_source(const Camera& camera);
+  [[nodiscard]] bool source_is_demonstration(const Camera& camera) const;
   [[nodiscard]] bool scene_may_stand_in() const;
   // A model that took the place of the demonstration's would name drawn birds as if they were there.
   void keep_scene_from_real_models();
@@ -105,6 +103,7 @@ struct AppParts {
   mutable Mutex pulses_mutex;
   std::vector<const Pulse*> pulses KINGLET_GUARDED_BY(pulses_mutex);  // of all that have threads, once they run
   visits::IdMaker ids;
+  const std::shared_ptr<visits::LastSeen> seen_before = std::make_shared<visits::LastSeen>();
   const std::filesystem::path state_folder;
   const std::function<void(const std::string& level)> set_log_level;  // may be empty
   const bool has_manager;
@@ -118,9 +117,7 @@ struct AppParts {
   TokenBook tokens;
   http::Door door;
   http::EventFeed events;
-  const std::unique_ptr<ClipRecorder> clips;  // empty: none are made
-  VisitPictures pictures;
-  Stats stats;
+  Stats stats;  // of all cameras
   RecentBoard board;
   Latest<Prediction> latest;
   VisitPredictions predictions;
@@ -128,21 +125,19 @@ struct AppParts {
   Mutex visit_mutex;
   std::vector<visits::Visit> open_visits KINGLET_GUARDED_BY(visit_mutex);  // as last told
   bool visits_are_over KINGLET_GUARDED_BY(visit_mutex) = false;
-  SnapshotBoard snapshots;
-  FrameSamples samples;
-  camera::Mailbox mailbox;
+  const std::shared_ptr<camera::Bell> bell = std::make_shared<camera::Bell>();  // there is work for the answer thread
   http::Traffic traffic;
   kserve::Figures inference_figures;
   http::Slots long_answers;
   ModelBoard models;
   ClassifyDesk desk;
   ModelDesk model_desk;
+  camera::AutoChoice auto_choice;                      // of the first camera
+  const std::vector<std::unique_ptr<Camera>> cameras;  // one at least
   Pipeline pipeline;
   ModelKeeper keeper;
-  camera::AutoChoice auto_choice;
-  const std::shared_ptr<camera::ChosenCamera> chosen_camera = std::make_shared<camera::ChosenCamera>();
-  Capture capture;
   const visits::VisitBook book = history.book();
+  const http::CamerasView seen_by_handlers;
   const http::Views views;
   Integrations integrations;
   Watchdog watchdog;

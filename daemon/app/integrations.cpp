@@ -28,6 +28,7 @@ Result<mqtt::PublisherOptions> mqtt_options(const config::Config& config) {
                     .certificates = wished.certificates,
                     .client_id = wished.client_id == "auto" ? "kinglet-" + config.node.name : wished.client_id};
   options.topics = {.node = config.node.name, .prefix = wished.topic_prefix, .discovery = wished.discovery_prefix};
+  for (const config::FurtherSource& one : config.further_sources) options.topics.cameras.push_back(one.source.name);
   const BoardFacts board = read_board();
   options.device = {.version = std::string(build_info().version),
                     .board = board.model.value_or(""),
@@ -73,14 +74,16 @@ mqtt::Today today_of(const http::HistoryView& history, const TimeZone& zone) {
   return today;
 }
 
-mqtt::Figures figures_of(const http::CameraView& camera) {
-  const Vitals vitals = camera.vitals();
-  const Stats::View view = camera.stats.view(vitals.now);
+// With the first camera's state go the figures of all.
+mqtt::Figures figures_of(const http::FiguresView& figures_view, std::size_t camera) {
+  const Vitals vitals = figures_view.cameras.vitals();
+  const Stats& stats = camera == 0 ? figures_view.stats : figures_view.cameras.cameras[camera].stats;
+  const Stats::View view = stats.view(vitals.now);
   mqtt::Figures figures{.images_per_second = view.images_per_second_1m,
                         .latency_p50_ms = {},
                         .latency_p99_ms = {},
-                        .temperature_celsius = read_temperature(),
-                        .camera_state = std::string(to_string(vitals.camera.state))};
+                        .temperature_celsius = camera == 0 ? read_temperature() : std::nullopt,
+                        .camera_state = std::string(to_string(vitals.cameras[camera].status.state))};
   if (view.latency.recent.count > 0) {
     figures.latency_p50_ms = view.latency.recent.p50_ms;
     figures.latency_p99_ms = view.latency.recent.p99_ms;
@@ -88,12 +91,18 @@ mqtt::Figures figures_of(const http::CameraView& camera) {
   return figures;
 }
 
-// One that is open now was left by the process before.
-std::optional<visits::BookedVisit> last_visit(const http::HistoryView& history) {
-  const auto page = history.visits.list(visits::VisitQuery{.limit = 5});
+// Of a camera; of the first those that are no other's. One that is open now was left by the process before.
+std::optional<visits::BookedVisit> last_visit(const http::HistoryView& history, const mqtt::Topics& topics,
+                                              std::size_t camera) {
+  constexpr std::size_t kMostVisits = 500;
+  visits::VisitQuery query{.limit = topics.cameras.empty() ? std::size_t{5} : kMostVisits};
+  if (camera > 0) query.source = topics.cameras[camera - 1];
+  const auto page = history.visits.list(query);
   if (!page) return std::nullopt;
   for (const visits::BookedVisit& booked : page->items) {
-    if (booked.visit.state == visits::VisitState::kEnded) return booked;
+    if (booked.visit.state == visits::VisitState::kEnded && topics.camera_of(booked.visit.source) == camera) {
+      return booked;
+    }
   }
   return std::nullopt;
 }
@@ -124,11 +133,18 @@ bool is_first_of_season(const http::HistoryView& history, const visits::BookedVi
 }
 
 notify::Health health_of(const Vitals& vitals) {
-  const CameraState state = vitals.camera.state;
   const store::StoreStatus& store = vitals.store;
-  return {.camera_is_bad =
-              state != CameraState::kStreaming && state != CameraState::kPaused && state != CameraState::kStarting,
-          .camera = vitals.camera.detail,
+  const auto is_bad = [](const CameraVitals& camera) {
+    return !gives_frames(camera.status.state) && camera.status.state != CameraState::kStarting;
+  };
+  std::string bad;
+  for (const CameraVitals& camera : vitals.cameras) {
+    if (!is_bad(camera)) continue;
+    const std::string name = vitals.cameras.size() > 1 ? camera.name + ": " : "";
+    bad += (bad.empty() ? "" : "; ") + name + camera.status.detail;
+  }
+  return {.camera_is_bad = std::ranges::any_of(vitals.cameras, is_bad),
+          .camera = bad,
           .disk_is_bad = store.state != store::StoreState::kDisk && !store.memory_is_wanted,
           .disk = store.note};
 }
@@ -213,12 +229,14 @@ Result<void> forget_device(const config::Config& config) {
 
 mqtt::Sources Integrations::mqtt_sources(const http::Views& views) const {
   const auto& history = std::get<http::HistoryView>(views);
-  return {.events = history.events,
-          .last_visit = [&history] { return last_visit(history); },
-          .today = [&history, zone = options_.zone] { return today_of(history, zone); },
-          .figures = [&camera = std::get<http::CameraView>(views)] { return figures_of(camera); },
-          .crop = [&history](const std::string& id) { return picture_now(history, id); },
-          .set_paused = std::get<http::ControlView>(views).set_paused};
+  return {
+      .events = history.events,
+      .last_visit = [&history, topics = options_.mqtt->topics](
+                        std::size_t camera) { return last_visit(history, topics, camera); },
+      .today = [&history, zone = options_.zone] { return today_of(history, zone); },
+      .figures = [&view = std::get<http::FiguresView>(views)](std::size_t camera) { return figures_of(view, camera); },
+      .crop = [&history](const std::string& id) { return picture_now(history, id); },
+      .set_paused = std::get<http::ControlView>(views).set_paused};
 }
 
 notify::Sources Integrations::notify_sources(const http::Views& views) const {

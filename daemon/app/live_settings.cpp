@@ -13,9 +13,9 @@ LiveSettings::LiveSettings(const config::Config& config, std::vector<std::string
   origins_.resize(config::key_table().size(), "default");
 }
 
-camera::SourceOptions LiveSettings::source() const {
+camera::SourceOptions LiveSettings::source(std::size_t camera) const {
   MutexLock lock(mutex_);
-  return source_options(config_, log_);
+  return source_options(config::of_camera(config_, camera), log_);
 }
 
 std::string LiveSettings::language() const {
@@ -57,7 +57,22 @@ http::Setting described(const config::Key& key) {
           .settable = key.settable};
 }
 
+std::string further_cameras(const config::Config& config) {
+  std::string text;
+  for (const config::FurtherSource& one : config.further_sources) text += config::source_text(one);
+  return text;
+}
+
 }  // namespace
+
+// Which cameras there are, and what a further one is, changes with the next start.
+void LiveSettings::note_further_cameras(const config::Config& wanted) {
+  const std::string text = further_cameras(wanted);
+  const bool changed = text != further_cameras(config_);
+  if (changed && text != waiting_cameras_)
+    log_(LogLevel::kInfo, "configuration: other cameras wait for the next start");
+  waiting_cameras_ = changed ? text : std::string();
+}
 
 std::vector<http::Setting> LiveSettings::list() const {
   const std::vector<config::Key>& table = config::key_table();
@@ -86,6 +101,7 @@ LiveSettings::Change LiveSettings::take_up(const config::Loaded& wanted, const L
   const std::vector<config::Key>& table = config::key_table();
   // What the list of birds says may be other than before where its file is the same.
   if (line.decide.region) change.line = line;
+  note_further_cameras(wanted.config);
   for (std::size_t i = 0; i < table.size(); ++i) {
     const config::Key& key = table[i];
     const PlainValue value = key.value(wanted.config);
@@ -103,6 +119,7 @@ LiveSettings::Change LiveSettings::take_up(const config::Loaded& wanted, const L
     key.copy(wanted.config, config_);
     if (key.reload == config::Reload::kCamera) {
       change.camera_settle = wanted.config.gate.settle;
+      change.every_camera = change.every_camera || key.section == "gate";
     } else {
       change.line = line;
     }

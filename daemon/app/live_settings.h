@@ -22,7 +22,8 @@ class LiveSettings {
   // `origins`: as config::Loaded has them; empty is the default for all.
   LiveSettings(const config::Config& config, std::vector<std::string> origins, LogSink log);
 
-  [[nodiscard]] camera::SourceOptions source() const;
+  // Of the camera at this place.
+  [[nodiscard]] camera::SourceOptions source(std::size_t camera = 0) const;
   [[nodiscard]] std::string language() const;  // of messages, "de"
   [[nodiscard]] TrialRule trial_rule() const;  // the owner's word on models that are to take the place of another
   // With the lists of birds as their files are now: kNotFound, kBadData.
@@ -32,7 +33,8 @@ class LiveSettings {
 
   struct Change {
     std::optional<LineOptions> line;                         // for the pipeline
-    std::optional<std::chrono::milliseconds> camera_settle;  // the camera has to be opened anew, with this
+    std::optional<std::chrono::milliseconds> camera_settle;  // the first camera has to be opened anew, with this
+    bool every_camera = false;                               // the others, too
   };
   // Takes up what may change and logs each key; those of the next start are logged as waiting. An error (a list that
   // cannot be read) takes up nothing.
@@ -41,11 +43,14 @@ class LiveSettings {
   [[nodiscard]] Change take_up(const config::Loaded& wanted, const LineOptions& line);
 
  private:
+  void note_further_cameras(const config::Config& wanted) KINGLET_REQUIRES(mutex_);
+
   const LogSink log_;
   mutable Mutex mutex_;
   config::Config config_ KINGLET_GUARDED_BY(mutex_);                           // in effect
   std::vector<std::string> origins_ KINGLET_GUARDED_BY(mutex_);                // of its values
   std::vector<std::optional<PlainValue>> waiting_ KINGLET_GUARDED_BY(mutex_);  // values for the next start
+  std::string waiting_cameras_ KINGLET_GUARDED_BY(mutex_);                     // further ones of the next start, or empty
 };
 
 }  // namespace kinglet::daemon

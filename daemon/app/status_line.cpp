@@ -34,22 +34,34 @@ std::string prediction_text(const Prediction& prediction, const ModelFacts& mode
 std::string status_line(const Vitals& vitals, const Stats::View& stats, const std::optional<Prediction>& latest,
                         const ModelFacts* model) {
   if (model == nullptr) return "no model: " + vitals.model_problem;
-  if (vitals.camera.state != CameraState::kStreaming) {
-    return format_text("camera {}{}{}", to_string(vitals.camera.state), vitals.camera.detail.empty() ? "" : ": ",
-                       vitals.camera.detail);
+  std::string silent;
+  std::size_t streaming = 0;
+  for (const CameraVitals& camera : vitals.cameras) {
+    if (camera.status.state == CameraState::kStreaming) {
+      ++streaming;
+      continue;
+    }
+    silent +=
+        format_text("{}{} {}{}{}", silent.empty() ? "" : " · ", spoken_name(vitals, camera),
+                    to_string(camera.status.state), camera.status.detail.empty() ? "" : ": ", camera.status.detail);
   }
-  if (!latest) return "waiting for the first prediction";
+  if (streaming == 0) return silent;
+  const std::string rest = silent.empty() ? std::string() : " · " + silent;
+  if (!latest) return "waiting for the first prediction" + rest;
   std::string line = prediction_text(*latest, *model);
+  if (vitals.cameras.size() > 1) line = vitals.cameras.at(latest->camera).name + ": " + line;
   if (stats.images_per_second_now) line += format_text(" · {:.1f} images/s", *stats.images_per_second_now);
   if (stats.motion && !stats.motion->moving) line += " (nothing moves)";
-  line += format_text(" · {:.1f} ms", stats.latency.recent.p50_ms);
-  return line;
+  return line + format_text(" · {:.1f} ms", stats.latency.recent.p50_ms) + rest;
 }
 
 std::string service_status(const Vitals& vitals) {
-  std::string text = format_text("camera {}", to_string(vitals.camera.state));
-  if (!vitals.camera.detail.empty() && vitals.camera.state != CameraState::kStalled)
-    text += ": " + vitals.camera.detail;
+  std::string text;
+  for (const CameraVitals& camera : vitals.cameras) {
+    const CameraStatus& status = camera.status;
+    text += format_text("{}{} {}", text.empty() ? "" : "; ", spoken_name(vitals, camera), to_string(status.state));
+    if (!status.detail.empty() && status.state != CameraState::kStalled) text += ": " + status.detail;
+  }
   if (!vitals.model_loaded) text += "; no model: " + vitals.model_problem;
   return text;
 }

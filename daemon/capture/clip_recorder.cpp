@@ -22,7 +22,7 @@ engine::Recipe unchanged() {
 ClipRecorder::ClipRecorder(ClipOptions options, LogSink log)
     : options_(std::move(options)),
       ring_(options_.limits),
-      worker_("clips", "no frame for the clip: ", std::move(log),
+      worker_(options_.thread, "no frame for the clip: ", std::move(log),
               [this](const FrameCopy& copy) { return encode(copy); }) {}
 
 void ClipRecorder::offer(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now) {

@@ -22,6 +22,7 @@ struct ClipOptions {
   int width = 640;                                     // larger frames are made smaller; 0: none is
   int quality = 70;                                    // of JPEG
   std::function<bool()> wanted = [] { return true; };  // would a clip be written? Asked before each frame
+  std::string thread = "clips";
 };
 
 struct ClipStatus {
@@ -30,7 +31,7 @@ struct ClipStatus {
   std::uint64_t missed = 0;  // came while the one before was not encoded yet, or could not be
 };
 
-// Owns the thread "clips". Thread-safe.
+// Owns a thread, "clips" unless the options say otherwise. Thread-safe.
 class ClipRecorder {
  public:
   ClipRecorder(ClipOptions options, LogSink log);

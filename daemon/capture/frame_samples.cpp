@@ -8,9 +8,9 @@
 
 namespace kinglet::daemon {
 
-FrameSamples::FrameSamples(SampleLimits limits, LogSink log) : limits_(limits) {
+FrameSamples::FrameSamples(SampleLimits limits, LogSink log) : limits_(std::move(limits)) {
   if (limits_.count == 0) return;
-  worker_.emplace("samples", "no picture for calibration: ", std::move(log),
+  worker_.emplace(limits_.thread, "no picture for calibration: ", std::move(log),
                   [this](const FrameCopy& copy) { return keep(copy); });
 }
 

@@ -22,6 +22,7 @@ struct SampleLimits {
   std::size_t bytes = 8U << 20;  // of JPEG
   std::chrono::milliseconds interval{5'000};
   int quality = 92;
+  std::string thread = "samples";
 };
 
 struct FrameSample {
@@ -29,7 +30,7 @@ struct FrameSample {
   camera::FrameInfo info;
 };
 
-// Owns the thread "samples". Thread-safe; offer() belongs to the answer thread.
+// Owns a thread, "samples" unless the limits say otherwise. Thread-safe; offer() belongs to the answer thread.
 class FrameSamples {
  public:
   FrameSamples(SampleLimits limits, LogSink log);

@@ -15,8 +15,8 @@ constexpr std::chrono::seconds kTurn{10};  // so that it is seen when it hangs
 
 }  // namespace
 
-FrameWorker::FrameWorker(const char* name, std::string complaint, LogSink log, Work work)
-    : pulse_(name), complaint_(std::move(complaint)), log_(std::move(log)), work_(std::move(work)) {
+FrameWorker::FrameWorker(std::string name, std::string complaint, LogSink log, Work work)
+    : pulse_(std::move(name)), complaint_(std::move(complaint)), log_(std::move(log)), work_(std::move(work)) {
   thread_ = std::jthread([this] { enter_thread(pulse_, [this] { run(); }); });
 }
 

@@ -20,7 +20,7 @@ class FrameWorker {
   using Work = std::function<Result<void>(const FrameCopy& copy)>;
   // `name`: of the thread. An error of `work` is logged behind `complaint`, unless it is the one before again: a camera
   // may send the same broken frame for hours. What `work` uses outlives this.
-  FrameWorker(const char* name, std::string complaint, LogSink log, Work work);
+  FrameWorker(std::string name, std::string complaint, LogSink log, Work work);
   ~FrameWorker() { stop(); }
   void stop();
 

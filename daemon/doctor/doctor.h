@@ -31,6 +31,7 @@ struct Finding {
 // What the checks cannot see for themselves. Absent: nobody could say.
 struct DoctorInput {
   struct Camera {
+    std::string name = "camera";
     std::string state;  // "streaming"
     std::string detail;
     std::string description;
@@ -61,7 +62,7 @@ struct DoctorInput {
 
   std::filesystem::path root = "/";  // of proc and sys
   std::string daemon_problem;        // why the daemon did not say the rest; empty: it did
-  std::optional<Camera> camera;
+  std::vector<Camera> cameras;       // empty: nobody could say
   std::optional<Model> model;
   std::optional<Disk> disk;
   std::optional<Network> network;

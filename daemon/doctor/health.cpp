@@ -33,12 +33,51 @@ Check thread_check(std::string name, SteadyTime now, SteadyTime heartbeat, Stead
   return check;
 }
 
+// Do its frames come, and are they looked at?
+bool moves(const Vitals& vitals, const CameraVitals& camera) {
+  const bool answered = !camera.unanswered_since || vitals.now - *camera.unanswered_since <= kAnsweredWithin;
+  return vitals.now <= camera.status.sign_by && (!vitals.model_loaded || answered);
+}
+
+bool another_gives_frames(const Vitals& vitals, const CameraVitals& camera) {
+  return std::ranges::any_of(vitals.cameras, [&](const CameraVitals& other) {
+    return &other != &camera && gives_frames(other.status.state) && vitals.now <= other.status.turn_by &&
+           moves(vitals, other);
+  });
+}
+
+std::string check_name(std::string_view what, const Vitals& vitals, const CameraVitals& camera) {
+  return &camera == &vitals.cameras.front() ? std::string(what) : format_text("{}_{}", what, camera.name);
+}
+
+Check camera_check(const Vitals& vitals, const CameraVitals& camera) {
+  const CameraStatus& status = camera.status;
+  Check check{.name = check_name("camera", vitals, camera), .since = status.since};
+  if (gives_frames(status.state)) return check;
+  check.status = another_gives_frames(vitals, camera) ? CheckStatus::kWarn : CheckStatus::kFail;
+  if (vitals.cameras.size() > 1) check.detail = camera.name + ": ";
+  check.detail += to_string(status.state);
+  if (!status.detail.empty()) check.detail += ": " + status.detail;
+  return check;
+}
+
 }  // namespace
 
+std::string spoken_name(const Vitals& vitals, const CameraVitals& camera) {
+  return vitals.cameras.size() > 1 ? "camera " + camera.name : "camera";
+}
+
+bool gives_frames(CameraState state) { return state == CameraState::kStreaming || state == CameraState::kPaused; }
+
 std::vector<Check> liveness(const Vitals& vitals) {
-  std::vector<Check> checks{
-      thread_check("capture", vitals.now, vitals.camera.heartbeat, vitals.camera.turn_by),
-      thread_check("answer", vitals.now, vitals.answer_heartbeat, vitals.answer_heartbeat + kDeadAfter)};
+  std::vector<Check> checks;
+  for (const CameraVitals& camera : vitals.cameras) {
+    checks.push_back(thread_check(check_name("capture", vitals, camera), vitals.now, camera.status.heartbeat,
+                                  camera.status.turn_by));
+    Check& check = checks.back();
+    if (check.status == CheckStatus::kFail && another_gives_frames(vitals, camera)) check.status = CheckStatus::kWarn;
+  }
+  checks.push_back(thread_check("answer", vitals.now, vitals.answer_heartbeat, vitals.answer_heartbeat + kDeadAfter));
   for (const LateThread& late : vitals.late) checks.push_back(late_check(vitals.now, late));
   return checks;
 }
@@ -49,18 +88,13 @@ std::vector<Check> readiness(const Vitals& vitals) {
     model.status = CheckStatus::kFail;
     model.detail = vitals.model_problem;
   }
-  Check camera{.name = "camera", .since = vitals.camera.since};
-  const CameraState state = vitals.camera.state;
-  if (state != CameraState::kStreaming && state != CameraState::kPaused) {
-    camera.status = CheckStatus::kFail;
-    camera.detail = std::string(to_string(state));
-    if (!vitals.camera.detail.empty()) camera.detail += ": " + vitals.camera.detail;
-  }
   // Visits that wait or live in memory are worth a look, but everything else goes on.
   Check store{.name = "store", .detail = vitals.store.note, .since = vitals.store.since};
   if (vitals.store.state != store::StoreState::kDisk && !vitals.store.memory_is_wanted)
     store.status = CheckStatus::kWarn;
-  std::vector<Check> checks{std::move(model), std::move(camera), std::move(store)};
+  std::vector<Check> checks{std::move(model)};
+  for (const CameraVitals& camera : vitals.cameras) checks.push_back(camera_check(vitals, camera));
+  checks.push_back(std::move(store));
   checks.insert(checks.end(), vitals.integrations.begin(), vitals.integrations.end());
   return checks;
 }
@@ -73,8 +107,9 @@ CheckStatus worst(const std::vector<Check>& checks) {
 
 bool frames_move_or_are_known_absent(const Vitals& vitals) {
   if (worst(liveness(vitals)) == CheckStatus::kFail) return false;
-  const bool answered = !vitals.unanswered_since || vitals.now - *vitals.unanswered_since <= kAnsweredWithin;
-  return vitals.now <= vitals.camera.sign_by && (!vitals.model_loaded || answered);
+  return std::ranges::all_of(vitals.cameras, [&](const CameraVitals& camera) {
+    return moves(vitals, camera) || another_gives_frames(vitals, camera);
+  });
 }
 
 }  // namespace kinglet::daemon

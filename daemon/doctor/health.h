@@ -26,12 +26,17 @@ struct LateThread {
   bool waits_for_disk = false;
 };
 
+struct CameraVitals {
+  std::string name = "camera";
+  CameraStatus status;
+  std::optional<SteadyTime> unanswered_since;  // a frame waits to be answered, or looked away from on purpose
+};
+
 struct Vitals {
   SteadyTime now{};
-  CameraStatus camera;
+  std::vector<CameraVitals> cameras = std::vector<CameraVitals>(1);  // the first one first; one at least
   SteadyTime answer_heartbeat{};
-  std::optional<SteadyTime> unanswered_since;  // a frame waits to be answered, or looked away from on purpose
-  std::vector<LateThread> late;                // of all others
+  std::vector<LateThread> late;  // of all others
   bool model_loaded = false;
   std::string model_problem;  // why not
   WallTime model_since{};
@@ -39,15 +44,21 @@ struct Vitals {
   std::vector<Check> integrations;  // how it stands with other programs
 };
 
-// "capture" and "answer", and what is late.
+// "capture" and "answer", and what is late. Of several cameras each has a check, "capture_NAME" and "camera_NAME"
+// behind the first one; what one of them is, is a failure only as long as frames come from no other.
 [[nodiscard]] std::vector<Check> liveness(const Vitals& vitals);
 [[nodiscard]] std::vector<Check> readiness(const Vitals& vitals);
 [[nodiscard]] CheckStatus worst(const std::vector<Check>& checks);
+// "camera" of the only one, else with its name: "camera garden".
+[[nodiscard]] std::string spoken_name(const Vitals& vitals, const CameraVitals& camera);
+// Do frames come?
+[[nodiscard]] bool gives_frames(CameraState state);
 
 // What the watchdog asks: do frames really move through the pipeline, as soon as they can (daemon/capture/patience.h),
 // or is it really known why they cannot? Known: the camera is absent, failed (with a start tried again and again), or
 // its next start is waited for. A stall is not known: it is what the watchdog is for. Without a model, arriving frames
-// are enough. Every other thread has to come round as well; that one hangs with a disk, a broker or a client is no
+// are enough. Of several cameras one may be silent as long as frames of another move: a restart would cost those. Every
+// other thread has to come round as well; that one hangs with a disk, a broker or a client is no
 // reason: a restart cures none of these, and would cost the visits in memory.
 [[nodiscard]] bool frames_move_or_are_known_absent(const Vitals& vitals);
 

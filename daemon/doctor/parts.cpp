@@ -49,22 +49,9 @@ std::string cure_of(const DoctorInput::Camera& camera, bool devices) {
   return "wait a minute; if it stays so, check cable and power";
 }
 
-}  // namespace
-
-Finding look_at_camera(const DoctorInput& input) {
+// What is found of one, without facts.
+Finding judged(const DoctorInput::Camera& camera, bool devices) {
   Finding finding;
-  const std::vector<std::string> devices = video_devices(input.root);
-  finding.facts.emplace_back("video_devices", devices);
-  if (!input.camera) {
-    finding.status = CheckStatus::kFail;
-    finding.detail = input.daemon_problem.empty() ? "kingletd does not answer" : input.daemon_problem;
-    finding.hint = "systemctl status kingletd says why it does not run; journalctl -u kingletd has its last words";
-    return finding;
-  }
-  const DoctorInput::Camera& camera = *input.camera;
-  finding.facts.emplace_back("state", camera.state);
-  if (!camera.description.empty()) finding.facts.emplace_back("description", camera.description);
-  finding.facts.emplace_back("stalls", camera.stalls);
   if (camera.state == "streaming" || camera.state == "paused") {
     finding.detail = camera.description.empty() ? camera.state : camera.state + ": " + camera.description;
     if (camera.demonstration) {
@@ -75,14 +62,45 @@ Finding look_at_camera(const DoctorInput& input) {
       finding.detail += format_text("; it stood still {} times", camera.stalls);
       finding.hint = camera.kind == camera::SourceKind::kAttached
                          ? "a ribbon cable that is loose or too long, or too little power, makes cameras stand still"
-                         : cure_of(camera, !devices.empty());
+                         : cure_of(camera, devices);
     }
     return finding;
   }
   const bool gone = camera.state == "absent" || camera.state == "failed";
   finding.status = gone ? CheckStatus::kFail : CheckStatus::kWarn;
   finding.detail = camera.detail.empty() ? camera.state : camera.state + ": " + camera.detail;
-  finding.hint = cure_of(camera, !devices.empty());
+  finding.hint = cure_of(camera, devices);
+  return finding;
+}
+
+void add_facts(const DoctorInput::Camera& camera, const std::string& before, Finding& finding) {
+  finding.facts.emplace_back(before + "state", camera.state);
+  if (!camera.description.empty()) finding.facts.emplace_back(before + "description", camera.description);
+  finding.facts.emplace_back(before + "stalls", camera.stalls);
+}
+
+}  // namespace
+
+Finding look_at_camera(const DoctorInput& input) {
+  Finding finding;
+  const std::vector<std::string> devices = video_devices(input.root);
+  finding.facts.emplace_back("video_devices", devices);
+  if (input.cameras.empty()) {
+    finding.status = CheckStatus::kFail;
+    finding.detail = input.daemon_problem.empty() ? "kingletd does not answer" : input.daemon_problem;
+    finding.hint = "systemctl status kingletd says why it does not run; journalctl -u kingletd has its last words";
+    return finding;
+  }
+  const bool several = input.cameras.size() > 1;
+  for (const DoctorInput::Camera& camera : input.cameras) {
+    const Finding one = judged(camera, !devices.empty());
+    finding.detail +=
+        format_text("{}{}{}", finding.detail.empty() ? "" : "; ", several ? camera.name + " " : "", one.detail);
+    // What helps the one that is worst off.
+    if (one.status > finding.status || finding.hint.empty()) finding.hint = one.hint;
+    finding.status = std::max(finding.status, one.status);
+    add_facts(camera, &camera == &input.cameras.front() ? "" : camera.name + "_", finding);
+  }
   return finding;
 }
 

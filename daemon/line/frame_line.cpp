@@ -79,18 +79,18 @@ bool add_look(const RegionLook& look, const Answer& answer, Prediction& predicti
 
 }  // namespace
 
-FrameLine::FrameLine(LineModel classifier, LineOptions options, visits::IdMaker& ids, visits::VisitSink sink,
-                     std::vector<std::string>& warnings, Tracks::Ended track_ended)
+FrameLine::FrameLine(std::shared_ptr<LineModel> classifier, LineOptions options, visits::IdMaker& ids,
+                     visits::VisitSink sink, std::vector<std::string>& warnings, Tracks::Ended track_ended)
     : classifier_(std::move(classifier)),
-      rule_(
-          visits::Rule::make(classifier_.facts()->taxa, options.decide, warnings, classifier_.facts()->score_nature())),
+      rule_(visits::Rule::make(classifier_->facts()->taxa, options.decide, warnings,
+                               classifier_->facts()->score_nature())),
       decider_(rule_),
       ids_(&ids),
-      tracker_(of_model(std::move(options.track), *classifier_.facts()), classifier_.facts()->taxa, ids,
+      tracker_(of_model(std::move(options.track), *classifier_->facts()), classifier_->facts()->taxa, ids,
                std::move(sink)),
       gate_(options.gate),
       stage_(options.look, options.gate.region),
-      tracks_(classifier_.facts()->taxa->of_class().size(), ids, std::move(track_ended)),
+      tracks_(classifier_->facts()->taxa->of_class().size(), ids, std::move(track_ended)),
       suggestion_(options.gate.region),
       budget_(options.look.budget),
       top_k_(options.top_k),
@@ -109,20 +109,20 @@ void FrameLine::adopt(std::shared_ptr<const visits::Rule> rule, const LineOption
 }
 
 std::optional<Suggestion> FrameLine::suggestion() const {
-  return stage_.provider_of(classifier_) == ProposedBy::kMotion ? suggestion_.current() : std::nullopt;
+  return stage_.provider_of(*classifier_) == ProposedBy::kMotion ? suggestion_.current() : std::nullopt;
 }
 
 void FrameLine::rename(std::shared_ptr<const ModelFacts> facts, std::shared_ptr<const visits::Rule> rule) {
   tracker_.change_model(facts->taxa, facts->name, facts->digest);
   tracks_.clear(facts->taxa->of_class().size());
-  classifier_.set_facts(std::move(facts));
+  classifier_->set_facts(std::move(facts));
   rule_ = std::move(rule);
   decider_ = visits::Decider(rule_);
 }
 
 LineModel FrameLine::change_model(LineModel classifier, std::shared_ptr<const visits::Rule> rule) {
-  LineModel before = std::exchange(classifier_, std::move(classifier));
-  rename(classifier_.facts(), std::move(rule));
+  LineModel before = std::exchange(*classifier_, std::move(classifier));
+  rename(classifier_->facts(), std::move(rule));
   return before;
 }
 
@@ -154,7 +154,7 @@ Result<Prepared> FrameLine::prepare(const camera::Frame& frame, SteadyTime now, 
                             .wall = frame.info().captured_wall,
                             .clock_synced = clock_synced,
                             .visit_open = tracker_.visit_is_open(),
-                            .where_matters = stage_.provider_of(classifier_) != ProposedBy::kWhole,
+                            .where_matters = stage_.provider_of(*classifier_) != ProposedBy::kWhole,
                             .birds = tracks_.birds()};
   jpeg_.forget();
   // The gate's part as well: it may decode what the model reads.
@@ -168,9 +168,9 @@ Result<Prepared> FrameLine::prepare(const camera::Frame& frame, SteadyTime now, 
                     .begun = begun,
                     .done = {}};
   if (!prepared.skip) {
-    prepared.regions = stage_.choose(classifier_, frame.view(), gate_.motion(), tracks_, now);
+    prepared.regions = stage_.choose(*classifier_, frame.view(), gate_.motion(), tracks_, now);
     KINGLET_TRY(decode_for(frame.view(), prepared.regions));
-    prepared.crop = KINGLET_TRY(fill_input(classifier_, frame, prepared.regions.items[0], where, jpeg_));
+    prepared.crop = KINGLET_TRY(fill_input(*classifier_, frame, prepared.regions.items[0], where, jpeg_));
   }
   prepared.done = SteadyClock::now();
   return prepared;
@@ -212,17 +212,17 @@ Result<std::variant<Prediction, SkipReason>> FrameLine::answer(const camera::Fra
 Result<void> FrameLine::look_at_regions(const camera::Frame& frame, const Prepared& prepared, const Run& run,
                                         Prediction& prediction) {
   const Regions& regions = prepared.regions;
-  const std::size_t count = std::min(regions.count, budget_.allows(gate_.interval()));
+  const std::size_t count = std::min(regions.count, budget_.allows(gate_.interval(), cameras_));
   prediction.left_out = regions.left_out;
   prediction.left_out[std::to_underlying(LeftOut::kBudget)] += static_cast<std::uint32_t>(regions.count - count);
   prediction.timing.preprocess = prepared.done - prepared.begun;
-  if (prepared.aside) classifier_.take_next();
+  if (prepared.aside) classifier_->take_next();
   for (std::size_t i = 0; i < count; ++i) {
     const SteadyTime begun = SteadyClock::now();
     CropRect crop = prepared.crop;
-    if (i > 0) crop = KINGLET_TRY(fill_input(classifier_, frame, regions.items[i], Where::kInput, jpeg_));
+    if (i > 0) crop = KINGLET_TRY(fill_input(*classifier_, frame, regions.items[i], Where::kInput, jpeg_));
     const SteadyTime filled = SteadyClock::now();
-    const std::span<const float> scores = KINGLET_TRY(i + 1 == count ? run(classifier_) : classifier_.run());
+    const std::span<const float> scores = KINGLET_TRY(i + 1 == count ? run(*classifier_) : classifier_->run());
     prediction.timing.inference += SteadyClock::now() - filled;
     prediction.timing.preprocess += filled - begun;
     note_scores(frame.info(), regions.items[i], crop, scores, prediction);
@@ -233,7 +233,7 @@ Result<void> FrameLine::look_at_regions(const camera::Frame& frame, const Prepar
 camera::Preprocessor::Pixels FrameLine::pixels_for(const camera::FrameView& view, const Regions& regions) const {
   camera::Preprocessor::Pixels most;
   for (const Region& region : regions.all()) {
-    const auto pixels = classifier_.preprocessor().needed(view, region.part);
+    const auto pixels = classifier_->preprocessor().needed(view, region.part);
     if (!pixels) continue;
     most = {.width = std::max(most.width, pixels->width), .height = std::max(most.height, pixels->height)};
   }
@@ -242,8 +242,8 @@ camera::Preprocessor::Pixels FrameLine::pixels_for(const camera::FrameView& view
 
 Gate::Decoding FrameLine::decoding_of(const camera::FrameView& view) {
   const bool is_jpeg = view.format == camera::PixelFormat::kMjpeg && check_view(view);
-  if (!is_jpeg || stage_.provider_of(classifier_) == ProposedBy::kMotion) return {.decoder = &jpeg_};
-  const auto pixels = pixels_for(view, stage_.choose(classifier_, view));
+  if (!is_jpeg || stage_.provider_of(*classifier_) == ProposedBy::kMotion) return {.decoder = &jpeg_};
+  const auto pixels = pixels_for(view, stage_.choose(*classifier_, view));
   return {.decoder = &jpeg_, .width = pixels.width, .height = pixels.height};
 }
 

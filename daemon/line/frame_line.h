@@ -7,7 +7,9 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "camera/frame/frame.h"
 #include "camera/preprocess/mjpeg_planes.h"
@@ -53,14 +55,18 @@ struct Prepared {
 class FrameLine {
  public:
   // Names of the options that the model does not know: a sentence each in `warnings`. `track_ended`, which may be
-  // empty, is told of each track when it ends.
-  FrameLine(LineModel classifier, LineOptions options, visits::IdMaker& ids, visits::VisitSink sink,
+  // empty, is told of each track when it ends. The lines of several cameras have one model, and one thread.
+  FrameLine(std::shared_ptr<LineModel> classifier, LineOptions options, visits::IdMaker& ids, visits::VisitSink sink,
             std::vector<std::string>& warnings, Tracks::Ended track_ended = {});
+  FrameLine(LineModel classifier, LineOptions options, visits::IdMaker& ids, visits::VisitSink sink,
+            std::vector<std::string>& warnings, Tracks::Ended track_ended = {})
+      : FrameLine(std::make_shared<LineModel>(std::move(classifier)), std::move(options), ids, std::move(sink),
+                  warnings, std::move(track_ended)) {}
 
   // Other settings from the next frame on. `rule`: of options.decide, made for this model.
   void adopt(std::shared_ptr<const visits::Rule> rule, const LineOptions& options);
 
-  // The same model with other names, and the rule made for them; an open visit ends.
+  // The same model with other names, or another line's new one, and the rule made for them; an open visit ends.
   void rename(std::shared_ptr<const ModelFacts> facts, std::shared_ptr<const visits::Rule> rule);
 
   // Another model from the next frame on, with the rule made for it; an open visit ends. Gives the one before.
@@ -89,12 +95,15 @@ class FrameLine {
 
   // Of gate.max_fps, above 0 to 1.
   void set_pace(double share) { gate_.set_pace(share); }
+  // So many cameras share the model: each has so much less time for the regions of a frame.
+  void share_time(std::size_t cameras) { cameras_ = cameras; }
   [[nodiscard]] const Gate& gate() const { return gate_; }
   // Which part of the picture might be looked at instead of all that moves in it; nothing where that is not the
   // question.
   [[nodiscard]] std::optional<Suggestion> suggestion() const;
 
-  [[nodiscard]] LineModel& classifier() { return classifier_; }
+  [[nodiscard]] LineModel& classifier() { return *classifier_; }
+  [[nodiscard]] const std::shared_ptr<LineModel>& shared_classifier() const { return classifier_; }
   [[nodiscard]] const std::shared_ptr<const visits::Rule>& rule() const { return rule_; }
 
  private:
@@ -115,7 +124,7 @@ class FrameLine {
                    std::span<const float> scores, Prediction& prediction);
   void follow_source(const camera::FrameInfo& info);
 
-  LineModel classifier_;
+  std::shared_ptr<LineModel> classifier_;
   std::shared_ptr<const visits::Rule> rule_;
   visits::Decider decider_;
   visits::IdMaker* ids_;
@@ -125,6 +134,7 @@ class FrameLine {
   Tracks tracks_;
   RegionSuggestion suggestion_;
   LookBudget budget_;
+  std::size_t cameras_ = 1;
   camera::MjpegPlanes jpeg_;  // of the newest frame that was prepared
   std::size_t top_k_;
   std::uint64_t next_seq_ = 1;

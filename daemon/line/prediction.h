@@ -57,6 +57,7 @@ struct Prediction {
   WallTime at{};          // when the frame was taken
   bool clock_synced = false;
   std::uint64_t frame_seq = 0;
+  std::uint32_t camera = 0;     // its place among the cameras
   bool drawn = false;           // see kDrawnSource
   SteadyClock::duration age{};  // from exposure to answer
   Answer answer;                // to all looks at the best region's track, as the crop

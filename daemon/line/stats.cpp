@@ -6,20 +6,23 @@
 
 namespace kinglet::daemon {
 
-Stats::Stats(SteadyTime start) : start_(start), images_(start), frames_(start) {}
+Stats::Stats(SteadyTime start, Stats* whole) : start_(start), whole_(whole), images_(start), frames_(start) {}
 
 void Stats::add_captured(SteadyTime now) {
+  if (whole_ != nullptr) whole_->add_captured(now);
   MutexLock lock(mutex_);
   frames_.add(now);
   ++captured_;
 }
 
 void Stats::add_skipped(SkipReason reason) {
+  if (whole_ != nullptr) whole_->add_skipped(reason);
   MutexLock lock(mutex_);
   ++skipped_[std::to_underlying(reason)];
 }
 
 void Stats::add_looked_away(SkipReason reason) {
+  if (whole_ != nullptr) whole_->add_looked_away(reason);
   MutexLock lock(mutex_);
   ++skipped_[std::to_underlying(reason)];
   unanswered_since_.reset();
@@ -44,16 +47,19 @@ void Stats::set_reload_failed(bool failed) {
 }
 
 void Stats::add_error() {
+  if (whole_ != nullptr) whole_->add_error();
   MutexLock lock(mutex_);
   ++errors_;
 }
 
 void Stats::add_visit() {
+  if (whole_ != nullptr) whole_->add_visit();
   MutexLock lock(mutex_);
   ++visits_;
 }
 
 void Stats::add_prediction(SteadyTime now, const Prediction& prediction) {
+  if (whole_ != nullptr) whole_->add_prediction(now, prediction);
   MutexLock lock(mutex_);
   images_.add(now);
   latency_.add(now, prediction.age);
@@ -107,6 +113,7 @@ void Stats::add_given_back() {
 }
 
 void Stats::add_failed(SteadyTime now) {
+  if (whole_ != nullptr) whole_->add_failed(now);
   MutexLock lock(mutex_);
   ++errors_;
   unanswered_since_.reset();

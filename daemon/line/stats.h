@@ -17,7 +17,9 @@ namespace kinglet::daemon {
 // Thread-safe; allocates nothing after construction.
 class Stats {
  public:
-  explicit Stats(SteadyTime start);
+  // What is counted of one camera counts for all of them as well, in `whole`, which outlives this: not what is about
+  // its picture (the gate, a suggestion) or its newest frame.
+  explicit Stats(SteadyTime start, Stats* whole = nullptr);
 
   void add_captured(SteadyTime now);
   void add_skipped(SkipReason reason);
@@ -80,6 +82,7 @@ class Stats {
   };
 
   const SteadyTime start_;
+  Stats* const whole_;
   mutable Mutex mutex_;
   RecentRate images_ KINGLET_GUARDED_BY(mutex_);
   RecentRate frames_ KINGLET_GUARDED_BY(mutex_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/mqtt/payloads.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -12,20 +13,28 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The entities of one device, in their order.
+// The entities of one device, in their order; of a camera after the first with its name.
 class Entities {
  public:
   explicit Entities(const Topics& topics) : topics_(topics) {}
 
+  // Those to come are of this camera.
+  void begin_camera(std::size_t index) { camera_ = index; }
   Json& add(const char* key, const char* platform, const char* name) {
-    Json& entity = list_[key];
-    entity = {{"p", platform}, {"unique_id", format_text("kinglet_{}_{}", topics_.node, key)}, {"name", name}};
-    return entity;
+    if (camera_ == 0) {
+      return list_[key] = {
+                 {"p", platform}, {"unique_id", format_text("kinglet_{}_{}", topics_.node, key)}, {"name", name}};
+    }
+    const std::string& camera = topics_.cameras[camera_ - 1];
+    return list_[format_text("{}-{}", camera, key)] = {
+               {"p", platform},
+               {"unique_id", format_text("kinglet_{}-{}_{}", topics_.node, camera, key)},
+               {"name", format_text("{} ({})", name, camera)}};
   }
   // One whose state is a part of a message of ours.
   Json& add_state(const char* key, const char* platform, const char* name, const char* topic, const char* value) {
     Json& entity = add(key, platform, name);
-    entity["state_topic"] = topics_.own(topic);
+    entity["state_topic"] = topic_of(topic);
     entity["value_template"] = value;
     return entity;
   }
@@ -37,14 +46,16 @@ class Entities {
     entity["state_class"] = "measurement";
     return entity;
   }
+  [[nodiscard]] std::string topic_of(std::string_view rest) const { return topics_.of_camera(camera_, rest); }
   [[nodiscard]] Json take() { return std::move(list_); }
 
  private:
   const Topics& topics_;
+  std::size_t camera_ = 0;
   Json list_ = Json::object();
 };
 
-void add_birds(Entities& entities, const Topics& topics) {
+void add_visits(Entities& entities) {
   // What is not in event_types is an empty text, which is no event.
   Json& visit =
       entities.add_state("visit", "event", "Visit", "event/visit",
@@ -56,15 +67,21 @@ void add_birds(Entities& entities, const Topics& topics) {
   visit["icon"] = "mdi:bird";
   Json& species = entities.add_state("species", "sensor", "Last species", "state/visit",
                                      "{{ value_json.common_name | default(value_json.species_id, true) }}");
-  species["json_attributes_topic"] = topics.own("state/visit");
+  species["json_attributes_topic"] = entities.topic_of("state/visit");
   species["icon"] = "mdi:bird";
   Json& score = entities.add_figure("score", "Last score", "state/visit", "model_result.score", "");
   score["entity_category"] = "diagnostic";
   score["suggested_display_precision"] = 2;
+}
+
+void add_today(Entities& entities) {
   entities.add_figure("visits_today", "Visits today", "state/today", "visits", "")["icon"] = "mdi:counter";
   Json& kinds = entities.add_figure("species_today", "Species today", "state/today", "species_count", "");
-  kinds["json_attributes_topic"] = topics.own("state/today");
+  kinds["json_attributes_topic"] = entities.topic_of("state/today");
   kinds["icon"] = "mdi:bird";
+}
+
+void add_presence(Entities& entities) {
   entities.add_state("present", "binary_sensor", "Bird present", "state/visit",
                      "{{ 'ON' if value_json.state == 'open' else 'OFF' }}")["device_class"] = "occupancy";
 }
@@ -83,15 +100,31 @@ void add_health(Entities& entities, const Device& device) {
     temperature["device_class"] = "temperature";
     temperature["entity_category"] = "diagnostic";
   }
+}
+
+void add_camera_problem(Entities& entities) {
   Json& camera = entities.add_state("camera_problem", "binary_sensor", "Camera", "state/stats",
                                     "{{ 'OFF' if value_json.camera_state in ['streaming', 'paused'] else 'ON' }}");
   camera["device_class"] = "problem";
   camera["entity_category"] = "diagnostic";
 }
 
+void add_picture(Entities& entities) {
+  Json& picture = entities.add("picture", "image", "Last bird");
+  picture["image_topic"] = entities.topic_of("picture/last");
+  picture["content_type"] = "image/jpeg";
+}
+
 }  // namespace
 
 std::string Topics::own(std::string_view rest) const { return format_text("{}/{}/{}", prefix, node, rest); }
+std::string Topics::of_camera(std::size_t index, std::string_view rest) const {
+  return index == 0 ? own(rest) : own(format_text("{}/{}", cameras[index - 1], rest));
+}
+std::size_t Topics::camera_of(std::string_view source) const {
+  const auto found = std::ranges::find(cameras, source);
+  return found == cameras.end() ? 0 : static_cast<std::size_t>(found - cameras.begin()) + 1;
+}
 std::string Topics::discovery_config() const { return format_text("{}/device/kinglet_{}/config", discovery, node); }
 std::string Topics::birth() const { return discovery + "/status"; }
 
@@ -105,19 +138,25 @@ std::string discovery_payload(const Topics& topics, const Device& device) {
   if (!device.page.empty()) about["cu"] = device.page;
 
   Entities entities(topics);
-  add_birds(entities, topics);
+  add_visits(entities);
+  add_today(entities);
+  add_presence(entities);
   add_health(entities, device);
-  if (device.pictures) {
-    Json& picture = entities.add("picture", "image", "Last bird");
-    picture["image_topic"] = topics.own("picture/last");
-    picture["content_type"] = "image/jpeg";
-  }
+  add_camera_problem(entities);
+  if (device.pictures) add_picture(entities);
   if (device.commands) {
     Json& pause = entities.add_state("pause", "switch", "Pause", "state/stats",
                                      "{{ 'ON' if value_json.camera_state == 'paused' else 'OFF' }}");
     pause["command_topic"] = topics.own("command/pause");
     pause["entity_category"] = "config";
     pause["icon"] = "mdi:pause";
+  }
+  for (std::size_t i = 1; i <= topics.cameras.size(); ++i) {
+    entities.begin_camera(i);
+    add_visits(entities);
+    add_presence(entities);
+    add_camera_problem(entities);
+    if (device.pictures) add_picture(entities);
   }
   return Json{{"dev", std::move(about)},
               {"o", {{"name", "kinglet"}, {"sw", device.version}}},

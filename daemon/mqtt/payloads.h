@@ -17,10 +17,15 @@ struct Topics {
   std::string node;                         // [a-z0-9_]
   std::string prefix = "kinglet";           // of our own
   std::string discovery = "homeassistant";  // Home Assistant's
+  std::vector<std::string> cameras = {};    // the names of those after the first, each below its own
 
   [[nodiscard]] std::string own(std::string_view rest) const;  // "kinglet/feeder/state/visit"
-  [[nodiscard]] std::string discovery_config() const;          // "homeassistant/device/kinglet_feeder/config"
-  [[nodiscard]] std::string birth() const;                     // what Home Assistant says when it starts
+  // The same of one camera: of the first as own().
+  [[nodiscard]] std::string of_camera(std::size_t index,
+                                      std::string_view rest) const;    // "kinglet/feeder/tree/state/visit"
+  [[nodiscard]] std::size_t camera_of(std::string_view source) const;  // drawn frames: the first
+  [[nodiscard]] std::string discovery_config() const;                  // "homeassistant/device/kinglet_feeder/config"
+  [[nodiscard]] std::string birth() const;                             // what Home Assistant says when it starts
 };
 
 struct Device {
@@ -32,7 +37,8 @@ struct Device {
   bool commands = false;
 };
 
-// Home Assistant's device message (MQTT discovery, since 2024.12). Every unique_id is kinglet_NODE_KEY for ever.
+// Home Assistant's device message (MQTT discovery, since 2024.12). Every unique_id is kinglet_NODE_KEY for ever, of a
+// camera after the first kinglet_NODE-CAMERA_KEY: no node's name has a hyphen.
 [[nodiscard]] std::string discovery_payload(const Topics& topics, const Device& device);
 
 struct Figures {

@@ -39,7 +39,7 @@ Publisher::Publisher(PublisherOptions options, Sources sources, LogSink log)
       log_(std::move(log)),
       backoff_(options_.first_pause, options_.longest_pause),
       outbox_(options_.most_waiting),
-      agenda_(options_.stats_every) {
+      voices_(1 + options_.topics.cameras.size(), Voice{.agenda = Agenda(options_.stats_every), .last_visit = {}}) {
   set_state(LinkState::kConnecting, {});
 }
 
@@ -56,7 +56,9 @@ void Publisher::set_state(LinkState state, std::string detail) {
 }
 
 void Publisher::run(const std::stop_token& stop) {
-  if (sources_.last_visit) last_visit_ = sources_.last_visit();
+  for (std::size_t i = 0; i < voices_.size() && sources_.last_visit; ++i) {
+    voices_[i].last_visit = sources_.last_visit(i);
+  }
   while (!stop.stop_requested()) {
     beat(kTurnWithoutLink);
     hear_events(link_ ? milliseconds(0) : kTurnWithoutLink);
@@ -75,10 +77,13 @@ void Publisher::say_goodbye() {
   const SteadyTime deadline = start + kGoodbye;
   hear_events(milliseconds(0));
   // It may be back since the last try, and keeps a visit as open that has ended.
-  if (!link_ && agenda_.has_new_visit()) connect({}, deadline);
+  const auto has_new_visit = [](const Voice& voice) { return voice.agenda.has_new_visit(); };
+  const auto expects_picture = [](const Voice& voice) { return voice.agenda.expects_picture(); };
+  if (!link_ && std::ranges::any_of(voices_, has_new_visit)) connect({}, deadline);
   while (link_ && SteadyClock::now() < deadline) {
     if (link_->accepted() && (!say_waiting() || !say_what_is_due())) return link_.reset();
-    const bool picture_may_come = agenda_.expects_picture() && SteadyClock::now() < start + kPictureAtEnd;
+    const bool picture_may_come =
+        std::ranges::any_of(voices_, expects_picture) && SteadyClock::now() < start + kPictureAtEnd;
     if (link_->accepted() && outbox_.messages().empty() && !picture_may_come) break;
     if (!converse()) return link_.reset();
   }
@@ -98,22 +103,24 @@ void Publisher::count_untold() {
 
 void Publisher::note(const EventBus::Told& told) {
   if (told.type == EventType::kCamera) {
-    agenda_.stats_are_new();
+    for (Voice& voice : voices_) voice.agenda.stats_are_new();
     return;
   }
-  agenda_.today_is_new();
+  voices_.front().agenda.today_is_new();
   if (told.type == EventType::kGap) {
     log_(LogLevel::kWarning, format_text("mqtt: {} events were missed", told.missed));
     outbox_.miss(told.missed);
     return;
   }
   if (!told.visit) return;
-  refresh_last_visit(told);
-  const bool too_many = is_course_of_visit(told.type) && outbox_.push({.payload = data_with_type(told), .number = {}});
+  const std::size_t camera = options_.topics.camera_of(told.visit->visit.source);
+  refresh_last_visit(camera, told);
+  const bool too_many =
+      is_course_of_visit(told.type) && outbox_.push({.camera = camera, .payload = data_with_type(told), .number = {}});
   const bool is_first_picture =
       told.type == EventType::kVisitPicture || (told.type == EventType::kVisitStart && told.visit->has_crop);
   if (options_.device.pictures && (is_first_picture || told.type == EventType::kVisitEnd)) {
-    agenda_.expect_picture(told.visit->visit.id, SteadyClock::now());
+    voices_[camera].agenda.expect_picture(told.visit->visit.id, SteadyClock::now());
   }
   MutexLock lock(mutex_);
   if (too_many) ++status_.dropped;
@@ -121,15 +128,16 @@ void Publisher::note(const EventBus::Told& told) {
 }
 
 // A person's word on the last visit counts as well, and one that was removed is the last one no more.
-void Publisher::refresh_last_visit(const EventBus::Told& told) {
-  const bool is_last = last_visit_ && last_visit_->visit.id == told.visit->visit.id;
+void Publisher::refresh_last_visit(std::size_t camera, const EventBus::Told& told) {
+  auto& [agenda, last_visit] = voices_[camera];
+  const bool is_last = last_visit && last_visit->visit.id == told.visit->visit.id;
   if (!is_course_of_visit(told.type) && !is_last) return;
   if (told.type != EventType::kVisitDeleted) {
-    last_visit_ = *told.visit;
+    last_visit = *told.visit;
   } else {
-    last_visit_ = sources_.last_visit ? sources_.last_visit() : std::nullopt;
+    last_visit = sources_.last_visit ? sources_.last_visit(camera) : std::nullopt;
   }
-  agenda_.visit_is_new();
+  agenda.visit_is_new();
 }
 
 void Publisher::connect(const std::stop_token& stop, SteadyTime deadline) {
@@ -198,23 +206,31 @@ Result<void> Publisher::say_everything() {
   }
   if (options_.device.commands) KINGLET_TRY(link_->subscribe(topics.own("command/pause")));
   KINGLET_TRY(retain(topics.own("status"), "online", Quality::kAtLeastOnce));
-  agenda_.everything_is_new();
+  for (Voice& voice : voices_) voice.agenda.everything_is_new();
   return say_what_is_due();
 }
 
 Result<void> Publisher::say_what_is_due() {
   const SteadyTime now = SteadyClock::now();
+  // Today is all cameras'.
+  if (sources_.today && voices_.front().agenda.take_today(now)) {
+    KINGLET_TRY(retain(options_.topics.own("state/today"), today_payload(sources_.today()), Quality::kAtLeastOnce));
+  }
+  for (std::size_t i = 0; i < voices_.size(); ++i) KINGLET_TRY(say_what_is_due(i, now));
+  return {};
+}
+
+Result<void> Publisher::say_what_is_due(std::size_t camera, SteadyTime now) {
   const Topics& topics = options_.topics;
-  if (agenda_.take_visit() && last_visit_) {
-    KINGLET_TRY(retain(topics.own("state/visit"), visit_payload(*last_visit_), Quality::kAtLeastOnce));
+  auto& [agenda, last_visit] = voices_[camera];
+  if (agenda.take_visit() && last_visit) {
+    KINGLET_TRY(retain(topics.of_camera(camera, "state/visit"), visit_payload(*last_visit), Quality::kAtLeastOnce));
   }
-  if (sources_.today && agenda_.take_today(now)) {
-    KINGLET_TRY(retain(topics.own("state/today"), today_payload(sources_.today()), Quality::kAtLeastOnce));
+  if (sources_.figures && agenda.take_stats(now)) {
+    const std::string figures = stats_payload(sources_.figures(camera));
+    KINGLET_TRY(retain(topics.of_camera(camera, "state/stats"), figures, Quality::kAtMostOnce));
   }
-  if (sources_.figures && agenda_.take_stats(now)) {
-    KINGLET_TRY(retain(topics.own("state/stats"), stats_payload(sources_.figures()), Quality::kAtMostOnce));
-  }
-  return say_picture();
+  return say_picture(camera);
 }
 
 Result<void> Publisher::say_gap() {
@@ -231,17 +247,17 @@ Result<void> Publisher::say_waiting() {
   for (Waiting& waiting : outbox_.messages()) {
     if (++on_their_way > kMostOnTheirWay) break;
     if (waiting.number) continue;
-    waiting.number = KINGLET_TRY(
-        link_->publish(options_.topics.own("event/visit"), waiting.payload, Quality::kAtLeastOnce, Keep::kPassing));
+    waiting.number = KINGLET_TRY(link_->publish(options_.topics.of_camera(waiting.camera, "event/visit"),
+                                                waiting.payload, Quality::kAtLeastOnce, Keep::kPassing));
   }
   return {};
 }
 
-Result<void> Publisher::say_picture() {
+Result<void> Publisher::say_picture(std::size_t camera) {
   if (!sources_.crop) return {};
-  const std::string jpeg = agenda_.take_picture(SteadyClock::now(), sources_.crop);
+  const std::string jpeg = voices_[camera].agenda.take_picture(SteadyClock::now(), sources_.crop);
   if (jpeg.empty() || jpeg.size() > kLargestPicture) return {};
-  return retain(options_.topics.own("picture/last"), jpeg, Quality::kAtMostOnce);
+  return retain(options_.topics.of_camera(camera, "picture/last"), jpeg, Quality::kAtMostOnce);
 }
 
 void Publisher::acknowledged(int number) {
@@ -267,7 +283,7 @@ void Publisher::take_message(const Link::Message& message) {
   const bool paused = message.payload == "ON";
   sources_.set_paused(paused);
   log_(LogLevel::kInfo, format_text("{} by MQTT", paused ? "paused" : "resumed"));
-  agenda_.stats_are_new();
+  for (Voice& voice : voices_) voice.agenda.stats_are_new();
 }
 
 Result<void> forget(const BrokerOptions& broker, const Topics& topics) {
@@ -280,8 +296,9 @@ Result<void> forget(const BrokerOptions& broker, const Topics& topics) {
     if (!turn && link->wrong_protocol() && protocol == Protocol::k5) continue;
     if (!turn) return std::unexpected(turn.error());
     std::vector<std::string> kept;
-    for (const char* name : {"status", "state/visit", "state/today", "state/stats", "picture/last"}) {
-      kept.push_back(topics.own(name));
+    for (const char* name : {"status", "state/today"}) kept.push_back(topics.own(name));
+    for (std::size_t i = 0; i <= topics.cameras.size(); ++i) {
+      for (const char* name : {"state/visit", "state/stats", "picture/last"}) kept.push_back(topics.of_camera(i, name));
     }
     if (!topics.discovery.empty()) kept.push_back(topics.discovery_config());
     std::vector<int> sent;

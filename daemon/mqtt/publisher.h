@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "daemon/mqtt/agenda.h"
 #include "daemon/mqtt/link.h"
@@ -33,9 +34,10 @@ struct PublisherOptions {
 // What is asked on the publisher's own thread. All but `events` may be empty.
 struct Sources {
   EventBus& events;
-  std::function<std::optional<visits::BookedVisit>()> last_visit;  // that ended; nothing: none
+  // Of the camera at this place: of the first, all that is no other's.
+  std::function<std::optional<visits::BookedVisit>(std::size_t camera)> last_visit;  // that ended; nothing: none
   std::function<Today()> today;
-  std::function<Figures()> figures;
+  std::function<Figures(std::size_t camera)> figures;
   std::function<std::string(const std::string& visit)> crop;  // JPEG; empty: not yet, or none
   std::function<void(bool paused)> set_paused;
 };
@@ -56,6 +58,7 @@ class Publisher final : public ListeningThread {
     std::uint64_t missed;
   };
   struct Waiting {
+    std::size_t camera = 0;
     std::string payload;
     std::optional<int> number;  // on its way, not yet acknowledged
     std::uint64_t missed = 0;   // gaps do not wait here
@@ -64,7 +67,12 @@ class Publisher final : public ListeningThread {
 
   void run(const std::stop_token& stop) override;
   void note(const EventBus::Told& told) override;
-  void refresh_last_visit(const EventBus::Told& told);
+  // What is told of one camera.
+  struct Voice {
+    Agenda agenda;
+    std::optional<visits::BookedVisit> last_visit;
+  };
+  void refresh_last_visit(std::size_t camera, const EventBus::Told& told);
   void connect(const std::stop_token& stop, SteadyTime deadline);
   void say_goodbye();
   void count_untold();
@@ -74,7 +82,8 @@ class Publisher final : public ListeningThread {
   [[nodiscard]] Result<void> say_what_is_due();
   [[nodiscard]] Result<void> say_waiting();
   [[nodiscard]] Result<void> say_gap();
-  [[nodiscard]] Result<void> say_picture();
+  [[nodiscard]] Result<void> say_what_is_due(std::size_t camera, SteadyTime now);
+  [[nodiscard]] Result<void> say_picture(std::size_t camera);
   [[nodiscard]] Result<void> retain(const std::string& topic, std::string_view payload, Quality quality);
   void acknowledged(int number);
   void take_message(const Link::Message& message);
@@ -93,8 +102,7 @@ class Publisher final : public ListeningThread {
   std::string told_error_;  // so that a broker that stays away is one line in the log
   Outbox<Waiting> outbox_;
   std::optional<Gap> gap_;
-  std::optional<visits::BookedVisit> last_visit_;
-  Agenda agenda_;
+  std::vector<Voice> voices_;  // by camera
 
   mutable Mutex mutex_;
   Status status_ KINGLET_GUARDED_BY(mutex_);

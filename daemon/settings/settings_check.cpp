@@ -243,10 +243,6 @@ Error fault_of(std::string_view name, Error error, const config::Loaded& loaded)
 
 // What is a camera's is checked of each; the first one's keys have rows.
 void check_further_sources(const config::Config& config, config::Faults& faults) {
-  if (!config.further_sources.empty()) {
-    faults.push_back({ErrorCode::kConfig, "this version runs one camera", config.further_sources.front().place,
-                      "take the further [[source]] out"});
-  }
   for (std::size_t i = 1; i < config::camera_count(config); ++i) {
     const config::Config own = config::of_camera(config, i);
     const auto note = [&](const char* what, Result<void> checked) {
@@ -256,7 +252,10 @@ void check_further_sources(const config::Config& config, config::Faults& faults)
       faults.push_back({ErrorCode::kConfig, format_text("{} of {}: {}", what, own.source.name, describe(error)),
                         config.further_sources[i - 1].place, std::move(hint)});
     };
-    note("source.spec", check_source(own));
+    note("source.spec",
+         own.source.spec == "auto"
+             ? expected("a source of its own", "auto is for the first camera: it takes the first there is")
+             : check_source(own));
     if (own.look.fixed.empty() && own.look.propose == "fixed") {
       note("source.fixed", fail(ErrorCode::kConfig, "look.propose is fixed, but this camera has no part of its picture",
                                 {}, "such as fixed = [[0.3, 0.2, 0.4, 0.6]]"));

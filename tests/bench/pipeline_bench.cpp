@@ -36,8 +36,10 @@ constexpr int kFramesARound = 8;
 // A pipeline without a thread: step() is called by hand.
 struct Line {
   explicit Line(LineModel classifier, GateOptions gate, LookAhead look_ahead = LookAhead::kNo)
-      : pipeline(FrameLine(std::move(classifier), {.gate = std::move(gate)}, ids, {}, warnings), mailbox, desk, stats,
-                 latest, {}, {}, {}, nullptr, look_ahead) {}
+      : pipeline(one_feed({.line = FrameLine(std::move(classifier), {.gate = std::move(gate)}, ids, {}, warnings),
+                           .mailbox = mailbox,
+                           .stats = stats}),
+                 desk, latest, {}, {}, {}, look_ahead) {}
 
   void look_at(camera::Frame frame) {
     mailbox.put(std::move(frame));

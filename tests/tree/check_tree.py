@@ -61,7 +61,7 @@ ROOMS = {
     "daemon/notify": "daemon/tokens daemon/tell daemon/outgoing visits",
     "daemon/settings": "daemon/values daemon/tokens daemon/catalogue daemon/notify daemon/tell daemon/line camera/source camera/sources config store",
     "daemon/backup": "daemon/machine daemon/models daemon/settings store store/database",
-    "daemon/answer": "daemon/machine daemon/line daemon/models daemon/capture camera/frame camera/preprocess visits",
+    "daemon/answer": "daemon/machine daemon/line daemon/models daemon/capture camera/frame camera/source camera/preprocess visits store",
     "daemon/mqtt": "daemon/tokens daemon/values daemon/tell",
     "daemon/webhook": "daemon/tokens daemon/tell daemon/outgoing",
     "daemon/http/message": "daemon/tokens camera/preprocess",

@@ -22,7 +22,8 @@ std::expected<NewestQuery, Reply> read_newest_query(const Call& call) {
   if (!limit) return std::unexpected(limit.error());
   const auto outcome = outcome_parameter(call);
   if (!outcome) return std::unexpected(outcome.error());
-  NewestQuery query{.limit = static_cast<std::size_t>(*limit), .before = {}, .outcome = *outcome};
+  NewestQuery query{.limit = static_cast<std::size_t>(*limit), .before = {}, .outcome = *outcome, .source = {}};
+  if (const auto source = call.query_value("source")) query.source = std::string(*source);
   if (const auto cursor = call.query_value("cursor")) {
     query.before = seq_of_cursor(*cursor, filter_hash(call));
     if (!query.before) return std::unexpected(bad_cursor());

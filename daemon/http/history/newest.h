@@ -8,6 +8,8 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "daemon/http/history/cursor.h"
@@ -21,12 +23,13 @@ struct NewestQuery {
   std::size_t limit = 0;
   std::optional<std::uint64_t> before;     // the number of the last one of the page before
   std::optional<visits::Outcome> outcome;  // nothing: all
+  std::optional<std::string> source;       // nothing: all
 
-  [[nodiscard]] bool wants(std::uint64_t seq, visits::Outcome of) const {
-    return (!before || seq < *before) && (!outcome || of == *outcome);
+  [[nodiscard]] bool wants(std::uint64_t seq, visits::Outcome of, std::string_view from) const {
+    return (!before || seq < *before) && (!outcome || of == *outcome) && (!source || from == *source);
   }
 };
-// Of the parameters limit, cursor and outcome.
+// Of the parameters limit, cursor, outcome and source.
 [[nodiscard]] std::expected<NewestQuery, Reply> read_newest_query(const Call& call);
 [[nodiscard]] Reply newest_reply(const Call& call, Json items, std::optional<std::uint64_t> next);
 

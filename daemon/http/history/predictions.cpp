@@ -12,11 +12,25 @@
 
 namespace kinglet::daemon::http {
 
-Reply get_latest_prediction(const PredictionsView& view, const Call& /*call*/) {
-  const std::optional<Prediction> latest = view.latest.get();
-  const auto model = latest ? view.models.find(latest->model) : nullptr;
+namespace {
+
+std::string_view source_of(const PredictionsView& view, const Prediction& prediction) {
+  return prediction.drawn ? kDrawnSource : std::string_view(view.cameras[prediction.camera]);
+}
+
+Json json_of(const PredictionsView& view, const Prediction& prediction, const ModelFacts& model) {
+  return to_json(prediction, model, view.cameras[prediction.camera]);
+}
+
+}  // namespace
+
+Reply get_latest_prediction(const PredictionsView& view, const Call& call) {
+  const auto source = call.query_value("source");
+  const std::vector<Prediction> latest = view.latest.list(
+      1, [&](const Prediction& prediction) { return !source || source_of(view, prediction) == *source; });
+  const auto model = latest.empty() ? nullptr : view.models.find(latest.front().model);
   if (!model) return {.status = 204, .headers = {{"Cache-Control", "no-store"}}};
-  return json_reply(to_json(*latest, *model, view.source_name).dump(), "no-store");
+  return json_reply(json_of(view, latest.front(), *model).dump(), "no-store");
 }
 
 // Newest first, from those kept in memory.
@@ -24,12 +38,12 @@ Reply get_predictions(const PredictionsView& view, const Call& call) {
   const auto query = read_newest_query(call);
   if (!query) return query.error();
   const std::vector<Prediction> found = view.latest.list(query->limit + 1, [&](const Prediction& prediction) {
-    return query->wants(prediction.seq, prediction.answer.outcome);
+    return query->wants(prediction.seq, prediction.answer.outcome, source_of(view, prediction));
   });
   return newest_reply(call, *query, std::span(found), &Prediction::seq, [&](const Prediction& prediction) {
     // Those of a model of long ago mean nothing any more.
     const auto model = view.models.find(prediction.model);
-    return model ? std::optional(to_json(prediction, *model, view.source_name)) : std::nullopt;
+    return model ? std::optional(json_of(view, prediction, *model)) : std::nullopt;
   });
 }
 
@@ -38,7 +52,7 @@ Reply get_prediction(const PredictionsView& view, const Call& call) {
   const std::vector<Prediction> found = view.latest.list(
       1, [&](const Prediction& prediction) { return id.starts_with("prd_") && id.substr(4) == prediction.id.view(); });
   const auto model = found.empty() ? nullptr : view.models.find(found.front().model);
-  if (model) return json_reply(to_json(found.front(), *model, view.source_name).dump());
+  if (model) return json_reply(json_of(view, found.front(), *model).dump());
   const Result<std::optional<std::string>> kept = view.store.prediction(id);
   if (!kept) return store_problem(kept.error());
   if (*kept) return json_reply(**kept);

@@ -52,8 +52,9 @@ Reply get_tracks(const TracksView& view, const Call& call) {
   if (const auto named = word_parameter(call, "named", {"false"}); !named) return named.error();
   const auto query = read_newest_query(call);
   if (!query) return query.error();
-  const auto found = view.tracks.list(
-      query->limit + 1, [&](const UnnamedTrack& track) { return query->wants(track.seq, track.outcome); });
+  const auto found = view.tracks.list(query->limit + 1, [&](const UnnamedTrack& track) {
+    return query->wants(track.seq, track.outcome, track.visit.source);
+  });
   return newest_reply(
       call, *query, std::span(found), [](const auto& track) { return track->seq; },
       [](const auto& track) { return std::optional(track_json(*track)); });

@@ -80,7 +80,7 @@ void EventFeed::run(const std::stop_token& stop, const Sources& sources) {
     const bool predictions = bus_.wanted(EventType::kPrediction);
     const SteadyTime now = SteadyClock::now();
     tell_visits(sources);
-    tell_camera(sources);
+    tell_cameras(sources);
     tell_model(sources);
     if (predictions) tell_predictions(sources, !predictions_told_);
     predictions_told_ = predictions;
@@ -134,12 +134,17 @@ void EventFeed::tell_picture(const Sources& sources, const std::string& visit) {
   if (found && *found) bus_.publish(EventType::kVisitPicture, std::move(**found));
 }
 
-void EventFeed::tell_camera(const Sources& sources) {
-  const Vitals vitals = sources.figures.camera.vitals();
-  std::string now = std::string(to_string(vitals.camera.state)) + vitals.camera.detail;
-  if (now == camera_) return;
-  camera_ = std::move(now);
-  bus_.publish(EventType::kCamera, "camera", camera_json(sources.figures.camera, vitals).dump());
+void EventFeed::tell_cameras(const Sources& sources) {
+  const CamerasView& view = sources.figures.cameras;
+  const Vitals vitals = view.vitals();
+  cameras_.resize(view.cameras.size());
+  for (std::size_t i = 0; i < view.cameras.size(); ++i) {
+    const CameraStatus& status = vitals.cameras[i].status;
+    std::string now = std::string(to_string(status.state)) + status.detail;
+    if (now == cameras_[i]) continue;
+    cameras_[i] = std::move(now);
+    bus_.publish(EventType::kCamera, "camera", camera_json(view.cameras[i], vitals, i).dump());
+  }
 }
 
 void EventFeed::tell_model(const Sources& sources) {
@@ -175,7 +180,7 @@ void EventFeed::tell_predictions(const Sources& sources, bool anew) {
     const auto model = sources.predictions.models.find(prediction.model);
     if (model) {
       bus_.publish(EventType::kPrediction, "prediction",
-                   to_json(prediction, *model, sources.predictions.source_name).dump());
+                   to_json(prediction, *model, sources.predictions.cameras[prediction.camera]).dump());
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "daemon/http/routes/views.h"
 #include "daemon/tell/event_bus.h"
@@ -50,7 +51,7 @@ class EventFeed {
   void tell_picture(const Sources& sources, const std::string& visit);
   void run(const std::stop_token& stop, const Sources& sources);
   void tell_visits(const Sources& sources);
-  void tell_camera(const Sources& sources);
+  void tell_cameras(const Sources& sources);
   void tell_model(const Sources& sources);
   void tell_stats(const Sources& sources, SteadyTime now);
   void tell_predictions(const Sources& sources, bool anew);
@@ -65,7 +66,7 @@ class EventFeed {
 
   // The thread's own.
   std::deque<std::string> without_picture_;  // ids of visits whose start was told without one
-  std::string camera_;                       // as it was last told
+  std::vector<std::string> cameras_;         // as they were last told
   std::uint32_t model_ = 0;                  // the number of the one last told
   std::uint64_t last_prediction_ = 0;
   bool predictions_told_ = false;  // somebody listened to them in the last turn

@@ -5,6 +5,7 @@
 
 #include "daemon/capture/frame_samples.h"
 #include "daemon/http/figures/slots.h"
+#include "daemon/http/live/stats.h"
 #include "daemon/http/message/parameters.h"
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/routes.h"
@@ -35,15 +36,14 @@ bool send_next(Sending& sending, std::string& piece) {
 
 }  // namespace
 
-Reply get_frames(const PicturesView& view, const Call& call) {
+Reply get_frames(const CamerasView& view, const Call& call) {
   constexpr std::int64_t kMost = 1024;
-  if (call.path_parameter("source") != view.source_name) {
-    return problem("not-found", "there is no camera of this name", "GET /api/v1/cameras lists them");
-  }
+  const auto index = camera_of(view, call);
+  if (!index) return index.error();
   const auto last = integer_parameter(call, "last", 64, 1, kMost);
   if (!last) return last.error();
   auto sending = std::make_shared<Sending>();
-  sending->samples = view.samples.newest(static_cast<std::size_t>(*last));
+  sending->samples = view.cameras[*index].samples.newest(static_cast<std::size_t>(*last));
   sending->slot = view.long_answers.take(SlotKind::kPictures, call.caller.limit_key);
   if (!sending->slot) return problem("too-many-streams", "other long answers are in work");
   return Reply{.content_type = "multipart/mixed; boundary=kinglet",

@@ -48,17 +48,37 @@ void add_visits_today(Exposition& out, store::Store& store) {
   if (days) out.sample(Metric::kVisitsToday, {}, days->empty() ? std::uint64_t{0} : days->front().visits);
 }
 
-void add_frames(Exposition& out, const FiguresView& view, const Stats::View& totals, const CameraStatus& camera) {
-  const auto frames = [&](std::string_view outcome, std::uint64_t count) {
-    out.sample(Metric::kFrames, {{"source", view.camera.source_name}, {"outcome", outcome}}, count);
-  };
-  frames("classified", totals.predictions);
-  for (std::size_t i = 0; i < kSkipReasonCount; ++i) frames(to_string(static_cast<SkipReason>(i)), totals.skipped[i]);
-  frames("busy", view.mailbox.dropped_count());
-  frames("camera", camera.dropped_by_source);
-  frames("error", totals.errors);
-  if (totals.motion) out.sample(Metric::kMoving, {}, totals.motion->share);
-  out.sample(Metric::kPace, {}, totals.pace);
+// All samples of one series come one after the other: a series, and in it the cameras.
+void add_cameras_frames(Exposition& out, const FiguresView& view, const Vitals& vitals) {
+  const std::vector<CameraView>& cameras = view.cameras.cameras;
+  std::vector<Stats::View> own;
+  for (const CameraView& camera : cameras) own.push_back(camera.stats.view(vitals.now));
+  for (std::size_t at = 0; at < cameras.size(); ++at) {
+    const auto frames = [&](std::string_view outcome, std::uint64_t count) {
+      out.sample(Metric::kFrames, {{"source", cameras[at].name}, {"outcome", outcome}}, count);
+    };
+    frames("classified", own[at].predictions);
+    for (std::size_t i = 0; i < kSkipReasonCount; ++i) {
+      frames(to_string(static_cast<SkipReason>(i)), own[at].skipped[i]);
+    }
+    frames("busy", cameras[at].mailbox.dropped_count());
+    frames("camera", vitals.cameras[at].status.dropped_by_source);
+    frames("error", own[at].errors);
+  }
+  for (std::size_t at = 0; at < cameras.size(); ++at) {
+    if (!own[at].motion) continue;
+    // The only camera's has no label.
+    if (cameras.size() == 1) {
+      out.sample(Metric::kMoving, {}, own[at].motion->share);
+    } else {
+      out.sample(Metric::kMoving, {{"source", cameras[at].name}}, own[at].motion->share);
+    }
+  }
+  out.sample(Metric::kPace, {}, own.front().pace);
+}
+
+void add_frames(Exposition& out, const FiguresView& view, const Stats::View& totals, const Vitals& vitals) {
+  add_cameras_frames(out, view, vitals);
   for (std::size_t i = 0; i < kOutcomeCount; ++i) {
     out.sample(Metric::kPredictions, {{"outcome", to_string(static_cast<Outcome>(i))}}, totals.by_outcome[i]);
   }
@@ -76,23 +96,35 @@ void add_frames(Exposition& out, const FiguresView& view, const Stats::View& tot
   out.histogram(Metric::kFrameAge, {}, totals.latency.lifetime);
 }
 
-void add_camera(Exposition& out, const FiguresView& view, const Vitals& vitals) {
-  const std::string_view source = view.camera.source_name;
-  const CameraStatus& camera = vitals.camera;
-  out.sample(Metric::kCameraUp, {{"source", source}}, std::uint64_t{camera.state == CameraState::kStreaming});
-  for (const CameraState state :
-       {CameraState::kStarting, CameraState::kStreaming, CameraState::kStalled, CameraState::kRestarting,
-        CameraState::kAbsent, CameraState::kFailed, CameraState::kPaused}) {
-    out.sample(Metric::kCameraState, {{"source", source}, {"state", to_string(state)}},
-               std::uint64_t{camera.state == state});
-  }
-  out.sample(Metric::kCameraStalls, {{"source", source}}, camera.stalls);
-  out.sample(Metric::kCameraRestarts, {{"source", source}, {"reason", "stall"}}, camera.restarts_after_stall);
-  out.sample(Metric::kCameraRestarts, {{"source", source}, {"reason", "lost"}}, camera.restarts_after_loss);
-  if (camera.last_frame_at) {
+void add_cameras(Exposition& out, const FiguresView& view, const Vitals& vitals) {
+  const auto each = [&](const auto& add) {
+    for (std::size_t i = 0; i < view.cameras.cameras.size(); ++i) {
+      add(std::string_view(view.cameras.cameras[i].name), vitals.cameras[i].status);
+    }
+  };
+  each([&](std::string_view source, const CameraStatus& camera) {
+    out.sample(Metric::kCameraUp, {{"source", source}}, std::uint64_t{camera.state == CameraState::kStreaming});
+  });
+  each([&](std::string_view source, const CameraStatus& camera) {
+    for (const CameraState state :
+         {CameraState::kStarting, CameraState::kStreaming, CameraState::kStalled, CameraState::kRestarting,
+          CameraState::kAbsent, CameraState::kFailed, CameraState::kPaused}) {
+      out.sample(Metric::kCameraState, {{"source", source}, {"state", to_string(state)}},
+                 std::uint64_t{camera.state == state});
+    }
+  });
+  each([&](std::string_view source, const CameraStatus& camera) {
+    out.sample(Metric::kCameraStalls, {{"source", source}}, camera.stalls);
+  });
+  each([&](std::string_view source, const CameraStatus& camera) {
+    out.sample(Metric::kCameraRestarts, {{"source", source}, {"reason", "stall"}}, camera.restarts_after_stall);
+    out.sample(Metric::kCameraRestarts, {{"source", source}, {"reason", "lost"}}, camera.restarts_after_loss);
+  });
+  each([&](std::string_view source, const CameraStatus& camera) {
+    if (!camera.last_frame_at) return;
     const double age = Seconds(vitals.now - *camera.last_frame_at).count();
     out.sample(Metric::kCameraLastFrame, {{"source", source}}, unix_seconds(std::chrono::system_clock::now()) - age);
-  }
+  });
 }
 
 void add_store(Exposition& out, const store::StoreStatus& status) {
@@ -159,11 +191,11 @@ void add_machine(Exposition& out, SteadyClock::duration uptime, bool reload_fail
 Reply get_metrics(const FiguresView& view, const Call& call) {
   const bool open_metrics = call.accept.find("application/openmetrics-text") != std::string::npos;
   Exposition out(open_metrics ? metrics::Format::kOpenMetrics : metrics::Format::kPrometheus);
-  const Vitals vitals = view.camera.vitals();
-  const Stats::View totals = view.camera.stats.view(vitals.now);
+  const Vitals vitals = view.cameras.vitals();
+  const Stats::View totals = view.stats.view(vitals.now);
   add_info(out, view);
-  add_frames(out, view, totals, vitals.camera);
-  add_camera(out, view, vitals);
+  add_frames(out, view, totals, vitals);
+  add_cameras(out, view, vitals);
   add_store(out, vitals.store);
   add_traffic(out, view.traffic.view());
   out.sample(Metric::kHttpStreams, {{"kind", "sse"}}, std::uint64_t{view.long_answers.taken(SlotKind::kEvents)});

@@ -15,27 +15,31 @@
 
 namespace kinglet::daemon::http {
 
-std::vector<Mark> newest_marks(const Latest<Prediction>& latest) {
+std::vector<Mark> newest_marks(const Latest<Prediction>& latest, std::size_t camera) {
   constexpr std::chrono::seconds kNews{3};
-  const std::optional<Prediction> newest = latest.get();
+  const std::vector<Prediction> newest =
+      latest.list(1, [&](const Prediction& prediction) { return prediction.camera == camera; });
   std::vector<Mark> marks;
-  if (!newest || std::chrono::system_clock::now() - newest->at > kNews) return marks;
+  if (newest.empty() || std::chrono::system_clock::now() - newest.front().at > kNews) return marks;
   // The best one last, so that no other lies over it.
-  for (const RegionLook& look : std::views::reverse(newest->looks())) {
+  for (const RegionLook& look : std::views::reverse(newest.front().looks())) {
     marks.push_back({.where = look.crop, .accepted = look.outcome == Outcome::kAccepted});
   }
   return marks;
 }
 
-Reply get_snapshot(const PicturesView& view, const Call& call) {
+Reply get_snapshot(const CamerasView& view, const Call& call) {
+  const auto index = camera_of(view, call);
+  if (!index) return index.error();
   const std::expected<std::int64_t, Reply> width = integer_parameter(call, "width", 0, {320, 640, 1280});
   if (!width) return width.error();
   const auto overlay = integer_parameter(call, "overlay", 0, {0, 1});
   if (!overlay) return overlay.error();
+  const auto marks = *overlay == 1 ? newest_marks(view.latest, *index) : std::vector<Mark>();
   const Result<std::shared_ptr<const Snapshot>> snapshot =
-      view.snapshots.get(static_cast<int>(*width), {}, *overlay == 1 ? newest_marks(view.latest) : std::vector<Mark>());
+      view.cameras[*index].snapshots.get(static_cast<int>(*width), {}, marks);
   if (!snapshot) {
-    const CameraStatus camera = view.vitals().camera;
+    const CameraStatus camera = view.vitals().cameras[*index].status;
     return problem(
         "no-camera", snapshot.error().message,
         format_text("camera: {}{}{}", to_string(camera.state), camera.detail.empty() ? "" : ": ", camera.detail));

@@ -40,13 +40,18 @@ Json inferences(const Stats::View& totals) {
   return {{"total", totals.inferences}, {"left_out_total", left_out}};
 }
 
-Json frames(const Stats::View& totals, const FiguresView& view, const CameraStatus& camera) {
+// Before the gate.
+struct Lost {
+  std::uint64_t busy = 0;
+  std::uint64_t by_source = 0;
+};
+
+Json frames(const Stats::View& totals, const Lost& lost) {
   Json skipped = Json::object();
   for (std::size_t i = 0; i < kSkipReasonCount; ++i) skipped[to_string(static_cast<SkipReason>(i))] = totals.skipped[i];
   return {{"captured_total", totals.captured},
           {"skipped_total", skipped},
-          {"dropped_total",
-           {{"busy", view.mailbox.dropped_count()}, {"camera", camera.dropped_by_source}, {"error", totals.errors}}}};
+          {"dropped_total", {{"busy", lost.busy}, {"camera", lost.by_source}, {"error", totals.errors}}}};
 }
 
 Json gate_json(const Stats::View& totals) {
@@ -130,45 +135,84 @@ Json webhook_json(const webhook::Status& status) {
   return json;
 }
 
-Json camera_json(const CameraView& view, const Vitals& vitals, const std::optional<double>& frames_per_second) {
-  const CameraStatus& camera = vitals.camera;
-  Json json{{"state", to_string(camera.state)}, {"source", view.source_name}};
+Json camera_json(const CameraView& view, const CameraStatus& camera, SteadyTime now,
+                 const std::optional<double>& frames_per_second) {
+  Json json{{"state", to_string(camera.state)}, {"source", view.name}};
   if (!camera.detail.empty()) json["detail"] = camera.detail;
   if (!camera.description.empty()) json["description"] = camera.description;
   json["kind"] = camera::to_string(view.kind());
   json["demonstration"] = view.is_demonstration();
-  if (camera.last_frame_at) json["last_frame_age_ms"] = rounded_ms(vitals.now - *camera.last_frame_at);
+  if (camera.last_frame_at) json["last_frame_age_ms"] = rounded_ms(now - *camera.last_frame_at);
   if (frames_per_second) json["frames_per_second"] = rounded(*frames_per_second, 2);
   json["stalls_total"] = camera.stalls;
   json["restarts_total"] = camera.restarts_after_stall + camera.restarts_after_loss;
   return json;
 }
 
+// What is counted of one of several.
+Json one_of_several(const CameraView& view, const CameraStatus& camera, SteadyTime now) {
+  const Stats::View own = view.stats.view(now);
+  Json json = camera_json(view, camera, now, own.frames_per_second);
+  json["images_per_second"] = rates(own);
+  json["images"] = {{"total", own.predictions}, {"by_outcome", by_outcome(own)}};
+  json["inferences"] = inferences(own);
+  json["frames"] = frames(own, {view.mailbox.dropped_count(), camera.dropped_by_source});
+  json["gate"] = gate_json(own);
+  json["latency_ms"] = latency(own.latency.recent);
+  if (own.suggestion) json["look"] = {{"suggestion", suggestion_json(*own.suggestion)}};
+  return json;
+}
+
+Json clips_json(const std::vector<CameraView>& cameras) {
+  ClipStatus all;
+  for (const CameraView& camera : cameras) {
+    if (camera.clips == nullptr) continue;
+    const ClipStatus one = camera.clips->status();
+    all.bytes += one.bytes;
+    all.frames += one.frames;
+    all.missed += one.missed;
+  }
+  return {{"memory_bytes", all.bytes}, {"frames_total", all.frames}, {"missed_total", all.missed}};
+}
+
 }  // namespace
 
-Json camera_json(const CameraView& view, const Vitals& vitals) {
-  return camera_json(view, vitals, view.stats.view(vitals.now).frames_per_second);
+Json camera_json(const CameraView& view, const Vitals& vitals, std::size_t index) {
+  return camera_json(view, vitals.cameras[index].status, vitals.now, view.stats.view(vitals.now).frames_per_second);
 }
 
 Json stats_json(const FiguresView& view) {
-  const Vitals vitals = view.camera.vitals();
-  const Stats::View totals = view.camera.stats.view(vitals.now);
+  const std::vector<CameraView>& cameras = view.cameras.cameras;
+  const Vitals vitals = view.cameras.vitals();
+  const Stats::View totals = view.stats.view(vitals.now);
+  // What is about a picture is about the first camera's.
+  const Stats::View first = cameras.front().stats.view(vitals.now);
+  Lost lost;
+  for (std::size_t i = 0; i < cameras.size(); ++i) {
+    lost.busy += cameras[i].mailbox.dropped_count();
+    lost.by_source += vitals.cameras[i].status.dropped_by_source;
+  }
   const BoardFacts board = view.board.get(vitals.now);
   Json json{{"at", to_rfc3339(std::chrono::system_clock::now())},
             {"uptime_seconds", rounded(Seconds(totals.uptime).count(), 3)},
             {"images_per_second", rates(totals)},
             {"images", {{"total", totals.predictions}, {"by_outcome", by_outcome(totals)}}},
             {"inferences", inferences(totals)},
-            {"frames", frames(totals, view, vitals.camera)},
-            {"gate", gate_json(totals)},
+            {"frames", frames(totals, lost)},
+            {"gate", gate_json(first)},
             {"latency_ms", latency(totals.latency.recent)},
             {"stages_ms",
              {{"wait", stage(totals.wait)},
               {"preprocess", stage(totals.preprocess)},
               {"inference", stage(totals.inference)},
               {"postprocess", stage(totals.postprocess)}}},
-            {"camera", camera_json(view.camera, vitals, totals.frames_per_second)}};
-  if (totals.suggestion) json["look"] = {{"suggestion", suggestion_json(*totals.suggestion)}};
+            {"camera", camera_json(cameras.front(), vitals, 0)}};
+  if (cameras.size() > 1) {
+    for (std::size_t i = 0; i < cameras.size(); ++i) {
+      json["cameras"].push_back(one_of_several(cameras[i], vitals.cameras[i].status, vitals.now));
+    }
+  }
+  if (first.suggestion) json["look"] = {{"suggestion", suggestion_json(*first.suggestion)}};
   if (const auto model = view.models.facts()) json["threads"] = {{"inference", model->threads}};
   Json memory = Json::object();
   if (board.resident_bytes) memory["resident_bytes"] = *board.resident_bytes;
@@ -176,10 +220,7 @@ Json stats_json(const FiguresView& view) {
   json["memory"] = memory;
   json["board"] = board_json(board);
   json["store"] = store_json(view.store.status());
-  if (view.clips != nullptr) {
-    const ClipStatus clips = view.clips->status();
-    json["clips"] = {{"memory_bytes", clips.bytes}, {"frames_total", clips.frames}, {"missed_total", clips.missed}};
-  }
+  if (cameras.front().clips != nullptr) json["clips"] = clips_json(cameras);
   json["streams"] = streams_json(view.long_answers);
   if (const auto status = view.mqtt()) json["mqtt"] = mqtt_json(*status);
   if (const auto status = view.webhook()) json["webhook"] = webhook_json(*status);

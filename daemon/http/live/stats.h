@@ -2,9 +2,14 @@
 // Why: the figures and the camera's state in one form, asked for and told as events.
 #pragma once
 
+#include <cstddef>
+#include <expected>
+#include <vector>
+
 #include "daemon/answer/latest.h"
 #include "daemon/capture/snapshot.h"
 #include "daemon/doctor/health.h"
+#include "daemon/http/message/message.h"
 #include "daemon/http/routes/json.h"
 #include "daemon/http/routes/views.h"
 
@@ -12,7 +17,10 @@ namespace kinglet::daemon::http {
 
 [[nodiscard]] Json stats_json(const FiguresView& view);
 // Around each part that the model has looked at within the last seconds.
-[[nodiscard]] std::vector<Mark> newest_marks(const Latest<Prediction>& latest);
-[[nodiscard]] Json camera_json(const CameraView& view, const Vitals& vitals);
+[[nodiscard]] std::vector<Mark> newest_marks(const Latest<Prediction>& latest, std::size_t camera);
+// `index`: of the view, in `vitals`.
+[[nodiscard]] Json camera_json(const CameraView& view, const Vitals& vitals, std::size_t index);
+// The camera that the path names, or else the query, or else the first. An error is the answer.
+[[nodiscard]] std::expected<std::size_t, Reply> camera_of(const CamerasView& view, const Call& call);
 
 }  // namespace kinglet::daemon::http

@@ -23,6 +23,7 @@ constexpr std::chrono::milliseconds kTurn{250};
 
 struct Watching {
   SnapshotBoard& board;
+  std::size_t camera;
   const Latest<Prediction>* latest;  // of the marks; nullptr: none are wished
   int width;
   SteadyClock::duration interval;
@@ -49,7 +50,7 @@ Result<bool> watch(Watching& watching, std::string& piece) {
   // All watchers of one rate ask at the same moments, and so get the same picture.
   const auto past = now.time_since_epoch() % watching.interval;
   watching.due = now + (watching.interval - past);
-  const auto marks = watching.latest != nullptr ? newest_marks(*watching.latest) : std::vector<Mark>();
+  const auto marks = watching.latest != nullptr ? newest_marks(*watching.latest, watching.camera) : std::vector<Mark>();
   const auto snapshot = watching.board.get(watching.width, watching.interval / 2, marks);
   // Without a picture the watcher waits; /readyz says why.
   if (!snapshot || watching.last_seq == (*snapshot)->info.sequence) return true;
@@ -60,7 +61,10 @@ Result<bool> watch(Watching& watching, std::string& piece) {
 
 }  // namespace
 
-Reply get_stream(const PicturesView& view, const Call& call) {
+Reply get_stream(const CamerasView& view, const Call& call) {
+  const auto index = camera_of(view, call);
+  if (!index) return index.error();
+  SnapshotBoard& snapshots = view.cameras[*index].snapshots;
   const auto width = integer_parameter(call, "width", 640, {320, 640, 1280});
   if (!width) return width.error();
   const auto overlay = integer_parameter(call, "overlay", 0, {0, 1});
@@ -68,13 +72,13 @@ Reply get_stream(const PicturesView& view, const Call& call) {
   const auto fps = number_parameter(call, "fps", kUsual);
   if (!fps) return fps.error();
   const Seconds interval(1 / std::clamp(*fps, kSlowest, kFastest));
-  if (const auto first = view.snapshots.get(static_cast<int>(*width)); !first) {
+  if (const auto first = snapshots.get(static_cast<int>(*width)); !first) {
     return problem("no-camera", first.error().message, "/readyz says why");
   }
   std::shared_ptr<void> slot = view.long_answers.take(SlotKind::kPictures, call.caller.limit_key);
   if (!slot) return problem("too-many-streams", "all places for watchers are taken");
   auto watching =
-      std::make_shared<Watching>(view.snapshots, *overlay == 1 ? &view.latest : nullptr, static_cast<int>(*width),
+      std::make_shared<Watching>(snapshots, *index, *overlay == 1 ? &view.latest : nullptr, static_cast<int>(*width),
                                  std::chrono::duration_cast<SteadyClock::duration>(interval), std::move(slot));
   return Reply{.content_type = std::string(kClipType),
                .headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}},

@@ -134,7 +134,7 @@ struct InferenceView {
 };
 
 struct PredictionsView {
-  std::string source_name;  // of the first source, in answers, events and metrics
+  std::vector<std::string> cameras;  // names, by Prediction::camera
   const ModelBoard& models;
   const Latest<Prediction>& latest;
   store::Store& store;  // keeps those that visits rest on
@@ -159,28 +159,30 @@ struct HealthView {
   std::function<DoctorInput()> doctor;
 };
 
+// One camera.
 struct CameraView {
-  std::string source_name;
+  std::string name;  // the source of its frames, in answers, events and metrics
   std::function<camera::SourceKind()> kind;
   std::function<bool()> is_demonstration;
-  std::function<Vitals()> vitals;
   const Stats& stats;
-};
-
-// Frames as pictures.
-struct PicturesView {
-  std::string source_name;
-  std::function<Vitals()> vitals;
-  const Latest<Prediction>& latest;
+  const camera::Mailbox& mailbox;
   SnapshotBoard& snapshots;
   const FrameSamples& samples;
+  const ClipRecorder* clips = nullptr;  // nullptr: none are made
+};
+
+// All of them, and their frames as pictures.
+struct CamerasView {
+  std::vector<CameraView> cameras;  // the first one first, one at least; as Vitals::cameras
+  std::function<Vitals()> vitals;
+  const Latest<Prediction>& latest;
   Slots& long_answers;
 };
 
 struct FiguresView {
-  CameraView camera;
+  const CamerasView& cameras;
+  const Stats& stats;  // of all cameras
   const ModelBoard& models;
-  const camera::Mailbox& mailbox;
   RecentBoard& board;
   store::Store& store;
   const Slots& long_answers;
@@ -188,7 +190,6 @@ struct FiguresView {
   std::function<std::optional<mqtt::Status>()> mqtt;        // nothing: not wished
   std::function<std::optional<webhook::Status>()> webhook;  // the same
   std::function<std::vector<notify::Status>()> notify;      // of each service; empty: none is wished
-  const ClipRecorder* clips = nullptr;                      // nullptr: none are made
 };
 
 struct EventsView {
@@ -199,7 +200,7 @@ struct EventsView {
 // A row of routes.def names the one that its handler gets.
 using Views = std::tuple<NoView, VersionView, AccessView, ConfigView, BirdListsView, NotifyView, ControlView,
                          BackupView, ModelsView, ClassifyView, InferenceView, PredictionsView, HistoryView, TracksView,
-                         HealthView, CameraView, PicturesView, FiguresView, EventsView>;
+                         HealthView, CamerasView, FiguresView, EventsView>;
 
 }  // namespace http
 }  // namespace kinglet::daemon

@@ -30,11 +30,11 @@ class LookBudget {
   void note_cost(SteadyClock::duration taken, std::size_t regions) {
     follow(cost_, Seconds(taken).count() / static_cast<double>(std::max<std::size_t>(1, regions)));
   }
-  // `interval`: frames are looked at no more often than that.
-  [[nodiscard]] std::size_t allows(SteadyClock::duration interval) const {
+  // `interval`: frames are looked at no more often than that. `cameras` share the model.
+  [[nodiscard]] std::size_t allows(SteadyClock::duration interval, std::size_t cameras = 1) const {
     if (share_ <= 0) return kNoBound;
     if (cost_ <= 0) return 1;
-    const double time = share_ * std::max(period_, Seconds(interval).count());
+    const double time = share_ * std::max(period_, Seconds(interval).count()) / static_cast<double>(cameras);
     return static_cast<std::size_t>(std::clamp(time / cost_, 1.0, 1e6));
   }
 

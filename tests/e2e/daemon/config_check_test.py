@@ -13,7 +13,8 @@ KINGLETD = os.environ["KINGLETD"]
 WRONG = [
     ('time.zone = "Europe/Nowhere"', "Europe/Nowhere"),
     ('source = "camera:0"', "libcamera:"),
-    ('source = [{spec = "demo:"}, {name = "tree", spec = "demo:2"}]', "one camera"),
+    ('source = [{spec = "demo:"}, {name = "tree", spec = "camera:1"}]', "source.spec of tree"),
+    ('source = [{spec = "demo:"}, {name = "tree"}]', "auto is for the first"),
     ('source = [{spec = "demo:"}, {spec = "demo:2"}]', "needs a name"),
     ('source = [{name = "a"}, {name = "a"}]', "another [[source]]"),
     ('gate.hours = "25:00-26:00"', "06:30-20:00"),

@@ -71,7 +71,7 @@ TEST_F(Doctor, TellsASupplyThatIsTooWeakFromOneThatWas) {
 TEST_F(Doctor, NamesTheCamerasThatTheKernelSees) {
   put("sys/class/video4linux/video0/name", "imx708\n");
   DoctorInput with_camera = input();
-  with_camera.camera = {.state = "absent", .detail = "permission denied", .description = {}};
+  with_camera.cameras = {{.state = "absent", .detail = "permission denied", .description = {}}};
   const Finding finding = look_at_camera(with_camera);
   EXPECT_EQ(finding.status, CheckStatus::kFail);
   EXPECT_EQ(finding.detail, "absent: permission denied");
@@ -79,16 +79,29 @@ TEST_F(Doctor, NamesTheCamerasThatTheKernelSees) {
   EXPECT_NE(finding.hint.find("cannot be opened"), std::string::npos);
 }
 
+TEST_F(Doctor, OfSeveralCamerasEachIsNamedAndTheWorstCounts) {
+  DoctorInput both = input();
+  both.cameras = {{.name = "garden", .state = "streaming", .description = "IMX708"},
+                  {.name = "tree", .state = "absent", .detail = "timed out", .kind = camera::SourceKind::kNetwork}};
+  const Finding finding = look_at_camera(both);
+  EXPECT_EQ(finding.status, CheckStatus::kFail);
+  EXPECT_EQ(finding.detail, "garden streaming: IMX708; tree absent: timed out");
+  EXPECT_NE(finding.hint.find("same network"), std::string::npos);
+  const auto fact = std::ranges::find(finding.facts, "tree_state", &std::pair<std::string, Fact>::first);
+  ASSERT_NE(fact, finding.facts.end());
+  EXPECT_EQ(std::get<std::string>(fact->second), "absent");
+}
+
 TEST_F(Doctor, SpeaksOfACableOnlyWhereThereIsOne) {
   DoctorInput with_camera = input();
-  with_camera.camera = {.state = "absent", .detail = "timed out", .description = {}};
+  with_camera.cameras = {{.state = "absent", .detail = "timed out", .description = {}}};
   EXPECT_NE(look_at_camera(with_camera).hint.find("ribbon cable"), std::string::npos);
   for (const std::string state : {"absent", "failed", "stalled"}) {
-    with_camera.camera->state = state;
-    with_camera.camera->kind = camera::SourceKind::kNetwork;
+    with_camera.cameras[0].state = state;
+    with_camera.cameras[0].kind = camera::SourceKind::kNetwork;
     EXPECT_EQ(look_at_camera(with_camera).hint.find("cable"), std::string::npos) << state;
     EXPECT_NE(look_at_camera(with_camera).hint.find("same network"), std::string::npos) << state;
-    with_camera.camera->kind = camera::SourceKind::kFile;
+    with_camera.cameras[0].kind = camera::SourceKind::kFile;
     EXPECT_EQ(look_at_camera(with_camera).hint.find("cable"), std::string::npos) << state;
   }
 }

@@ -9,6 +9,8 @@
 #include "camera/frame/mailbox.h"
 #include "camera/sources/open_source.h"
 #include "daemon/answer/latest.h"
+#include "daemon/capture/frame_samples.h"
+#include "daemon/capture/snapshot.h"
 #include "daemon/doctor/health.h"
 #include "daemon/http/figures/slots.h"
 #include "daemon/http/figures/traffic.h"
@@ -78,7 +80,7 @@ class EventFeedTest : public ::testing::Test {
   void set_camera(CameraState state) {
     {
       MutexLock lock(mutex_);
-      vitals_.camera.state = state;
+      vitals_.cameras[0].status.state = state;
     }
     feed_.look();
   }
@@ -98,14 +100,22 @@ class EventFeedTest : public ::testing::Test {
   RecentBoard board_;
   Slots slots_{{8, 4}, 8};
   Traffic traffic_;
-  const PredictionsView predictions_{.source_name = "camera", .models = models_, .latest = latest_, .store = store_};
-  const FiguresView figures_{.camera = {.source_name = "camera",
-                                        .kind = [] { return camera::SourceKind::kAttached; },
-                                        .is_demonstration = [] { return false; },
-                                        .vitals = [this] { return vitals(); },
-                                        .stats = stats_},
+  SnapshotBoard snapshots_;
+  FrameSamples samples_{{.count = 0}, {}};
+  const PredictionsView predictions_{.cameras = {"camera"}, .models = models_, .latest = latest_, .store = store_};
+  const CamerasView cameras_{.cameras = {{.name = "camera",
+                                          .kind = [] { return camera::SourceKind::kAttached; },
+                                          .is_demonstration = [] { return false; },
+                                          .stats = stats_,
+                                          .mailbox = mailbox_,
+                                          .snapshots = snapshots_,
+                                          .samples = samples_}},
+                             .vitals = [this] { return vitals(); },
+                             .latest = latest_,
+                             .long_answers = slots_};
+  const FiguresView figures_{.cameras = cameras_,
+                             .stats = stats_,
                              .models = models_,
-                             .mailbox = mailbox_,
                              .board = board_,
                              .store = store_,
                              .long_answers = slots_,

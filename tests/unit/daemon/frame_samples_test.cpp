@@ -52,7 +52,7 @@ TEST_F(FrameSamplesTest, KeepsAPictureNowAndThen) {
 }
 
 TEST_F(FrameSamplesTest, TheOldestGoWhenThereAreTooManyOrTheyAreTooLarge) {
-  for (const SampleLimits limits : {SampleLimits{.count = 3}, SampleLimits{.count = 100, .bytes = 1}}) {
+  for (const SampleLimits& limits : {SampleLimits{.count = 3}, SampleLimits{.count = 100, .bytes = 1}}) {
     FrameSamples samples(limits, {});
     std::uint64_t last = 0;
     for (int i = 0; i < 5; ++i) {

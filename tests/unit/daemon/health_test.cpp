@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "daemon/app/status_line.h"
 #include "daemon/app/watchdog.h"
 
 namespace kinglet::daemon {
@@ -14,11 +17,11 @@ const SteadyTime kNow{std::chrono::hours(1)};
 
 Vitals well() {
   Vitals vitals{.now = kNow, .answer_heartbeat = kNow, .model_loaded = true};
-  vitals.camera.state = CameraState::kStreaming;
-  vitals.camera.heartbeat = kNow;
-  vitals.camera.turn_by = kNow + kDeadAfter;
-  vitals.camera.sign_by = kNow + seconds(2);
-  vitals.camera.last_frame_at = kNow;
+  vitals.cameras[0].status.state = CameraState::kStreaming;
+  vitals.cameras[0].status.heartbeat = kNow;
+  vitals.cameras[0].status.turn_by = kNow + kDeadAfter;
+  vitals.cameras[0].status.sign_by = kNow + seconds(2);
+  vitals.cameras[0].status.last_frame_at = kNow;
   return vitals;
 }
 
@@ -30,9 +33,9 @@ TEST(Health, AllIsWellWhenFramesMove) {
 
 TEST(Health, AStalledCameraIsNotReadyAndStarvesTheWatchdog) {
   Vitals vitals = well();
-  vitals.camera.state = CameraState::kStalled;
-  vitals.camera.detail = "no frame for 3.0 s";
-  vitals.camera.sign_by = kNow - seconds(1);
+  vitals.cameras[0].status.state = CameraState::kStalled;
+  vitals.cameras[0].status.detail = "no frame for 3.0 s";
+  vitals.cameras[0].status.sign_by = kNow - seconds(1);
   EXPECT_EQ(readiness(vitals)[1].detail, "stalled: no frame for 3.0 s");
   EXPECT_EQ(worst(liveness(vitals)), CheckStatus::kPass);
   EXPECT_FALSE(frames_move_or_are_known_absent(vitals));
@@ -40,21 +43,21 @@ TEST(Health, AStalledCameraIsNotReadyAndStarvesTheWatchdog) {
 
 TEST(Health, AnAbsentCameraIsNotReadyButKnown) {
   Vitals vitals = well();
-  vitals.camera.state = CameraState::kAbsent;
+  vitals.cameras[0].status.state = CameraState::kAbsent;
   EXPECT_EQ(worst(readiness(vitals)), CheckStatus::kFail);
   EXPECT_TRUE(frames_move_or_are_known_absent(vitals));
 }
 
 TEST(Health, APausedCameraIsReadyAndKnown) {
   Vitals vitals = well();
-  vitals.camera.state = CameraState::kPaused;
+  vitals.cameras[0].status.state = CameraState::kPaused;
   EXPECT_EQ(worst(readiness(vitals)), CheckStatus::kPass);
   EXPECT_TRUE(frames_move_or_are_known_absent(vitals));
 }
 
 TEST(Health, FramesWithoutAnswersStarveTheWatchdog) {
   Vitals vitals = well();
-  vitals.unanswered_since = kNow - seconds(11);
+  vitals.cameras[0].unanswered_since = kNow - seconds(11);
   EXPECT_FALSE(frames_move_or_are_known_absent(vitals));
 }
 
@@ -62,7 +65,7 @@ TEST(Health, WithoutAModelFramesAreEnough) {
   Vitals vitals = well();
   vitals.model_loaded = false;
   vitals.model_problem = "bird.onnx: not there";
-  vitals.unanswered_since = kNow - seconds(11);
+  vitals.cameras[0].unanswered_since = kNow - seconds(11);
   EXPECT_EQ(readiness(vitals)[0].detail, "bird.onnx: not there");
   EXPECT_TRUE(frames_move_or_are_known_absent(vitals));
 }
@@ -73,9 +76,9 @@ TEST(Health, ADeadThreadIsNotAlive) {
   EXPECT_EQ(worst(liveness(vitals)), CheckStatus::kFail);
   EXPECT_FALSE(frames_move_or_are_known_absent(vitals));
   vitals = well();
-  vitals.camera.state = CameraState::kAbsent;
-  vitals.camera.sign_by = SteadyTime::max();
-  vitals.camera.turn_by = kNow - seconds(1);
+  vitals.cameras[0].status.state = CameraState::kAbsent;
+  vitals.cameras[0].status.sign_by = SteadyTime::max();
+  vitals.cameras[0].status.turn_by = kNow - seconds(1);
   EXPECT_EQ(liveness(vitals)[0].status, CheckStatus::kFail);
   EXPECT_FALSE(frames_move_or_are_known_absent(vitals)) << "the thread that knew it is dead";
 }
@@ -105,12 +108,86 @@ TEST(Watchdog, IsFedOnceASecondWhileFramesMove) {
   EXPECT_EQ(sent, (std::vector<std::string>{"READY=1", "STATUS=camera streaming", "WATCHDOG=1", "WATCHDOG=1"}));
 }
 
+// A garden that is well, and a tree beside it.
+Vitals with_tree(const CameraStatus& tree) {
+  Vitals vitals = well();
+  vitals.cameras[0].name = "garden";
+  vitals.cameras.push_back({.name = "tree", .status = tree});
+  return vitals;
+}
+
+const CameraStatus kSilent{.state = CameraState::kStalled,
+                           .detail = "no frame for 3.0 s",
+                           .heartbeat = kNow,
+                           .turn_by = kNow + kDeadAfter,
+                           .sign_by = kNow - seconds(1)};
+const CameraStatus kLost{.state = CameraState::kRestarting,
+                         .heartbeat = kNow - seconds(60),
+                         .turn_by = kNow - seconds(1),
+                         .sign_by = kNow - seconds(1)};
+
+CheckStatus of(const std::vector<Check>& checks, std::string_view name) {
+  const auto found = std::ranges::find(checks, name, &Check::name);
+  EXPECT_NE(found, checks.end()) << name;
+  return found->status;
+}
+
+TEST(SeveralCameras, OneThatIsSilentOrLostIsNamedAndCostsTheOtherNothing) {
+  Vitals vitals = with_tree(kSilent);
+  EXPECT_EQ(of(readiness(vitals), "camera"), CheckStatus::kPass);
+  EXPECT_EQ(of(readiness(vitals), "camera_tree"), CheckStatus::kWarn);
+  EXPECT_EQ(readiness(vitals)[2].detail, "tree: stalled: no frame for 3.0 s");
+  EXPECT_TRUE(frames_move_or_are_known_absent(vitals));
+  vitals = with_tree(kLost);
+  EXPECT_EQ(of(liveness(vitals), "capture"), CheckStatus::kPass);
+  EXPECT_EQ(of(liveness(vitals), "capture_tree"), CheckStatus::kWarn);
+  EXPECT_TRUE(frames_move_or_are_known_absent(vitals));
+}
+
+// As with one camera: where nobody loses anything by a restart, it may be the cure.
+TEST(SeveralCameras, WhereNoneGivesFramesItIsAsWithOne) {
+  Vitals vitals = with_tree(kSilent);
+  vitals.cameras[0].status.state = CameraState::kAbsent;
+  vitals.cameras[0].status.sign_by = SteadyTime::max();
+  EXPECT_EQ(of(readiness(vitals), "camera"), CheckStatus::kFail);
+  EXPECT_EQ(of(readiness(vitals), "camera_tree"), CheckStatus::kFail);
+  EXPECT_FALSE(frames_move_or_are_known_absent(vitals));
+  vitals.cameras[1].status = kLost;
+  EXPECT_EQ(of(liveness(vitals), "capture_tree"), CheckStatus::kFail);
+  vitals.cameras[1].status = vitals.cameras[0].status;
+  vitals.cameras[1].status.turn_by = kNow + kDeadAfter;
+  EXPECT_TRUE(frames_move_or_are_known_absent(vitals)) << "it is known why";
+}
+
+TEST(SeveralCameras, AnAnswerThreadThatHangsHangsForAll) {
+  Vitals vitals = with_tree(well().cameras[0].status);
+  for (CameraVitals& camera : vitals.cameras) camera.unanswered_since = kNow - seconds(11);
+  EXPECT_FALSE(frames_move_or_are_known_absent(vitals));
+  vitals.cameras[0].unanswered_since.reset();
+  EXPECT_TRUE(frames_move_or_are_known_absent(vitals)) << "only the tree's frames cannot be read";
+}
+
+TEST(SeveralCameras, TheServiceManagerIsToldOfEach) {
+  EXPECT_EQ(service_status(with_tree(kSilent)), "camera garden streaming; camera tree stalled");
+  EXPECT_EQ(service_status(well()), "camera streaming");
+}
+
+TEST(SeveralCameras, TheStatusLineNamesThoseThatGiveNothing) {
+  const Stats::View none;
+  const ModelFacts model;
+  EXPECT_EQ(status_line(with_tree(kSilent), none, {}, &model),
+            "waiting for the first prediction · camera tree stalled: no frame for 3.0 s");
+  Vitals vitals = with_tree(kSilent);
+  vitals.cameras[0].status.state = CameraState::kAbsent;
+  EXPECT_EQ(status_line(vitals, none, {}, &model), "camera garden absent · camera tree stalled: no frame for 3.0 s");
+}
+
 TEST(Watchdog, IsNotFedByAStalledCamera) {
   std::vector<std::string> sent;
   Watchdog watchdog([&](const std::string& state) { sent.push_back(state); });
   Vitals vitals = well();
-  vitals.camera.state = CameraState::kStalled;
-  vitals.camera.sign_by = kNow - seconds(1);
+  vitals.cameras[0].status.state = CameraState::kStalled;
+  vitals.cameras[0].status.sign_by = kNow - seconds(1);
   watchdog.look(vitals, "camera stalled");
   EXPECT_EQ(sent, std::vector<std::string>{"STATUS=camera stalled"});
 }

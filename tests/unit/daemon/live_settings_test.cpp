@@ -76,6 +76,26 @@ TEST_F(LiveSettingsTest, MessagesSpeakAnotherLanguageAtOnceAndEachThatCanBeWishe
   }
 }
 
+TEST_F(LiveSettingsTest, OtherCamerasWaitForTheNextStartAndTheFirstDoesNot) {
+  constexpr const char* kTree = "[[source]]\nname = \"tree\"\nspec = \"demo:2\"\n";
+  LiveSettings settings = started_with(std::string("[[source]]\nspec = \"demo:1\"\n") + kTree);
+  EXPECT_EQ(settings.source(1).spec, "demo:2");
+  const config::Loaded other =
+      loaded("[[source]]\nspec = \"demo:3\"\n[[source]]\nname = \"tree\"\nspec = \"demo:4\"\n");
+  const auto change = settings.reload(other);
+  ASSERT_TRUE(change && change->camera_settle);
+  EXPECT_FALSE(change->every_camera);
+  EXPECT_EQ(settings.source().spec, "demo:3");
+  EXPECT_EQ(settings.source(1).spec, "demo:2");
+  ASSERT_TRUE(settings.reload(other));
+  EXPECT_THAT(said_, HasSubstr("other cameras wait for the next start"));
+  EXPECT_EQ(said_.find("other cameras"), said_.rfind("other cameras")) << "said once";
+  const auto settle =
+      settings.reload(loaded(std::string("[[source]]\nspec = \"demo:3\"\n") + kTree + "[gate]\nsettle = \"3s\"\n"));
+  ASSERT_TRUE(settle);
+  EXPECT_TRUE(settle->every_camera) << "is said of all";
+}
+
 TEST_F(LiveSettingsTest, AListThatCannotBeReadTakesUpNothing) {
   LiveSettings settings = started_with("");
   const auto change = settings.reload(loaded("decide.min_score = 0.9\ndecide.region = \"/nowhere/birds.txt\"\n"));

@@ -52,5 +52,25 @@ TEST(Stats, LookingAwayOnPurposeIsASignOfLife) {
   EXPECT_EQ(stats.view(start).skipped[static_cast<std::size_t>(SkipReason::kSchedule)], 1U);
 }
 
+TEST(Stats, WhatIsCountedOfOneCameraCountsForAllAndWhatWaitsForItDoesNot) {
+  const SteadyTime start{std::chrono::hours(1)};
+  Stats whole(start);
+  Stats garden(start, &whole);
+  Stats tree(start, &whole);
+  garden.add_captured(start);
+  garden.add_prediction(start, {});
+  tree.add_captured(start);
+  tree.add_failed(start);
+  tree.add_handed(start);
+  tree.set_gate(Motion{}, 0.5);
+  EXPECT_EQ(whole.view(start).captured, 2U);
+  EXPECT_EQ(whole.view(start).predictions, 1U);
+  EXPECT_EQ(whole.view(start).errors, 1U);
+  EXPECT_FALSE(whole.view(start).motion) << "is of one picture";
+  EXPECT_EQ(garden.view(start).captured, 1U);
+  EXPECT_FALSE(garden.unanswered_since());
+  EXPECT_TRUE(tree.unanswered_since());
+}
+
 }  // namespace
 }  // namespace kinglet::daemon

@@ -75,6 +75,28 @@ TEST(MqttDiscovery, LeavesOutWhatThisDeviceCannot) {
   for (const char* key : {"hw", "cu"}) EXPECT_FALSE(json["dev"].contains(key)) << key;
 }
 
+TEST(MqttDiscovery, ACameraAfterTheFirstHasComponentsOfItsOwn) {
+  const Topics topics{.node = "feeder", .cameras = {"tree"}};
+  const Json alone = Json::parse(discovery_payload({.node = "feeder"}, whole_device()))["cmps"];
+  const Json both = Json::parse(discovery_payload(topics, whole_device()))["cmps"];
+  for (const auto& [key, entity] : alone.items()) EXPECT_EQ(both[key], entity) << key;
+  const Json& visit = both["tree-visit"];
+  EXPECT_EQ(visit["unique_id"], "kinglet_feeder-tree_visit");
+  EXPECT_EQ(visit["name"], "Visit (tree)");
+  EXPECT_EQ(visit["state_topic"], "kinglet/feeder/tree/event/visit");
+  EXPECT_EQ(both["tree-picture"]["image_topic"], "kinglet/feeder/tree/picture/last");
+  EXPECT_EQ(both["tree-camera_problem"]["state_topic"], "kinglet/feeder/tree/state/stats");
+  EXPECT_FALSE(both.contains("tree-visits_today")) << "the day is all cameras'";
+}
+
+TEST(MqttTopics, WhatIsNoOtherCamerasIsTheFirsts) {
+  const Topics topics{.node = "feeder", .cameras = {"tree", "pond"}};
+  EXPECT_EQ(topics.of_camera(topics.camera_of("pond"), "state/visit"), "kinglet/feeder/pond/state/visit");
+  for (const char* source : {"camera", "demo", ""}) {
+    EXPECT_EQ(topics.of_camera(topics.camera_of(source), "state/visit"), "kinglet/feeder/state/visit") << source;
+  }
+}
+
 TEST(MqttPayloads, FiguresThatAreNotKnownAreLeftOut) {
   EXPECT_EQ(stats_payload({.images_per_second = 11.618, .latency_p50_ms = 33.12345, .camera_state = "streaming"}),
             R"({"images_per_second":11.62,"latency_p50_ms":33.123,"camera_state":"streaming"})");

@@ -52,6 +52,21 @@ class PipelineTest : public ::testing::Test {
   [[nodiscard]] FrameLine line_of(LineModel classifier) {
     return {std::move(classifier), options_, ids_, {}, warnings_};
   }
+  std::vector<Feed> feeds_of(std::optional<FrameLine> line) {
+    return one_feed({.line = std::move(line), .mailbox = mailbox_, .stats = stats_});
+  }
+  // Two cameras with one model.
+  std::vector<Feed> two_feeds(const visits::VisitSink& sink = {}) {
+    const auto shared = std::make_shared<LineModel>(open_model());
+    const auto line_for = [&](const char* source) {
+      LineOptions options = options_;
+      options.track.source = source;
+      return FrameLine(shared, options, ids_, sink, warnings_);
+    };
+    std::vector<Feed> feeds = feeds_of(line_for("garden"));
+    feeds.push_back({.line = line_for("tree"), .mailbox = other_mailbox_, .stats = other_stats_});
+    return feeds;
+  }
   // What a model says of each picture, alone.
   std::vector<visits::Answer> answers_of(LineModel classifier) {
     FrameLine line = line_of(std::move(classifier));
@@ -93,25 +108,29 @@ class PipelineTest : public ::testing::Test {
   const LineOptions options_{.gate = {.max_fps = 1e6, .motion = false}};
   visits::IdMaker ids_{1};
   std::vector<std::string> warnings_;
-  camera::Mailbox mailbox_;
+  const std::shared_ptr<camera::Bell> bell_ = std::make_shared<camera::Bell>();
+  camera::Mailbox mailbox_{bell_};
+  camera::Mailbox other_mailbox_{bell_};
   ClassifyDesk desk_{1, [] {}};
   Stats stats_{SteadyClock::now()};
+  Stats other_stats_{SteadyClock::now()};
   Latest<Prediction> latest_{100'000};
 };
 
 // The next frame is prepared while the model before still runs, and must not become the input of the new one.
-TEST_F(PipelineTest, EachFrameIsAnsweredAsTheModelThatAnsweredAloneWould) {
+TEST_F(PipelineTest, EachFrameOfEachCameraIsAnsweredAsTheModelThatAnsweredAloneWould) {
   const testing::ScratchFolder folder;
   const fs::path other = other_recipe(folder.path());
   const std::vector<visits::Answer> expected[2] = {answers_of(open_model(other)), answers_of(open_model())};
   ModelBoard board;
   ModelDesk models([] {});
-  Pipeline pipeline(line_of(open_model()), mailbox_, desk_, stats_, latest_, {}, {},
-                    {.board = &board, .desk = &models, .make_line = {}, .options = options_}, nullptr, LookAhead::kYes);
+  Pipeline pipeline(two_feeds(), desk_, latest_, {}, {},
+                    {.board = &board, .desk = &models, .make_line = {}, .options = options_}, LookAhead::kYes);
   pipeline.start();
   std::jthread feeder([&](const std::stop_token& stop) {
     for (std::uint64_t sequence = 0; !stop.stop_requested(); ++sequence) {
       mailbox_.put(lend(sequence));
+      other_mailbox_.put(lend(sequence + 7));
       // Shorter than a run of the model, or there is no next frame to prepare beside it.
       std::this_thread::sleep_for(std::chrono::microseconds(10));
     }
@@ -133,21 +152,94 @@ TEST_F(PipelineTest, EachFrameIsAnsweredAsTheModelThatAnsweredAloneWould) {
   feeder.join();
   pipeline.stop();
   std::uint64_t judged = 0;
+  std::uint64_t of_first = 0;
   for (const Prediction& prediction : latest_.list(100'000, [](const Prediction&) { return true; })) {
     // The first one has the number 1, and they take turns.
     const visits::Answer& right = expected[prediction.model % 2][prediction.frame_seq % pictures_.size()];
     ASSERT_EQ(prediction.answer.score, right.score)
         << "model " << prediction.model << ", frame " << prediction.frame_seq;
     ++judged;
+    of_first += prediction.camera == 0 ? 1 : 0;
   }
   EXPECT_GE(judged, 3U * kChanges);
+  EXPECT_EQ(of_first, stats_.view(SteadyClock::now()).predictions);
+  EXPECT_GT(of_first, 0U);
+  EXPECT_LT(of_first, judged);
   EXPECT_EQ(stats_.view(SteadyClock::now()).errors, 0U);
+}
+
+TEST_F(PipelineTest, CamerasThatShowTheSameBirdHaveTracksAndVisitsOfTheirOwn) {
+  std::vector<visits::Visit> begun;
+  const auto note = [&](visits::VisitEvent event, const visits::Visit& visit) {
+    if (event == visits::VisitEvent::kStart) begun.push_back(visit);
+  };
+  Pipeline pipeline(two_feeds(note), desk_, latest_, {});
+  const std::uint64_t clear = clear_picture();
+  mailbox_.put(lend(clear));
+  other_mailbox_.put(lend(clear));
+  for (int i = 0; i < 2; ++i) pipeline.step(std::chrono::milliseconds(0));
+  const std::vector<Prediction> told = latest_.list(10, [](const Prediction&) { return true; });
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[0].camera, 1U);
+  EXPECT_EQ(told[1].camera, 0U);
+  EXPECT_EQ(told[0].seq, 2U);
+  EXPECT_EQ(told[0].answer.score, told[1].answer.score);
+  EXPECT_NE(told[0].regions[0].track, told[1].regions[0].track);
+  ASSERT_EQ(begun.size(), 2U);
+  EXPECT_EQ(begun[0].source, "garden");
+  EXPECT_EQ(begun[1].source, "tree");
+  EXPECT_EQ(begun[0].species_id(), begun[1].species_id());
+}
+
+TEST_F(PipelineTest, ACameraWhoseFramesCannotBeReadTakesNothingFromTheOther) {
+  std::vector<std::string> lines;
+  std::vector<Feed> feeds = two_feeds();
+  feeds[0].name = "garden";
+  feeds[1].name = "tree";
+  Pipeline pipeline(std::move(feeds), desk_, latest_,
+                    [&](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  camera::FrameView cut = view_;
+  cut.planes[0].bytes = std::span(pictures_[0]).first(100);
+  for (std::uint64_t sequence = 0; sequence < 3; ++sequence) {
+    mailbox_.put(lend(sequence));
+    other_mailbox_.put({cut, {.sequence = sequence, .captured_at = SteadyClock::now()}, [] {}});
+    for (int i = 0; i < 2; ++i) pipeline.step(std::chrono::milliseconds(0));
+  }
+  EXPECT_EQ(stats_.view(SteadyClock::now()).predictions, 3U);
+  EXPECT_EQ(other_stats_.view(SteadyClock::now()).errors, 3U);
+  EXPECT_TRUE(other_mailbox_.unreadable());
+  EXPECT_FALSE(mailbox_.unreadable());
+  ASSERT_EQ(lines.size(), 1U) << "the good ones between do not make it news";
+  EXPECT_TRUE(lines[0].starts_with("tree: frame not answered: ")) << lines[0];
+}
+
+TEST_F(PipelineTest, TheFirstModelOfSeveralCamerasCountsForEach) {
+  ModelBoard board;
+  ModelDesk models([] {});
+  std::vector<std::size_t> made;
+  const auto make_line = [&](std::size_t camera, std::shared_ptr<LineModel> classifier, const LineOptions& options) {
+    made.push_back(camera);
+    return FrameLine(std::move(classifier), options, ids_, {}, warnings_);
+  };
+  std::vector<Feed> feeds = two_feeds();
+  for (Feed& feed : feeds) feed.line.reset();
+  Pipeline pipeline(std::move(feeds), desk_, latest_, {}, {},
+                    {.board = &board, .desk = &models, .make_line = make_line, .options = options_});
+  auto back = std::async(std::launch::async, [&] {
+    return models.exchange({.classifier = open_model(), .trial = {}}, {}, SteadyClock::now() + std::chrono::minutes(2),
+                           {});
+  });
+  while (back.wait_for(std::chrono::seconds(0)) != std::future_status::ready) show(pipeline, 1);
+  EXPECT_EQ(made, (std::vector<std::size_t>{0, 1}));
+  other_mailbox_.put(lend(0));
+  while (!latest_.get() || latest_.get()->camera == 0) pipeline.step(std::chrono::milliseconds(0));
+  EXPECT_EQ(latest_.get()->model, board.current().number);
 }
 
 TEST_F(PipelineTest, APostedPictureIsAnsweredByTheModelItNamesOrByNone) {
   ModelBoard board;
   ModelDesk models([] {});
-  Pipeline pipeline(line_of(open_model()), mailbox_, desk_, stats_, latest_, {}, {},
+  Pipeline pipeline(feeds_of(line_of(open_model())), desk_, latest_, {}, {},
                     {.board = &board, .desk = &models, .make_line = {}, .options = options_});
   const LineModel other = open_model();
   pipeline.start();
@@ -165,7 +257,7 @@ TEST_F(PipelineTest, APostedPictureIsAnsweredByTheModelItNamesOrByNone) {
 }
 
 TEST_F(PipelineTest, DuringAPauseFramesGoByUnansweredAndAreCounted) {
-  Pipeline pipeline(line_of(open_model()), mailbox_, desk_, stats_, latest_, {});
+  Pipeline pipeline(feeds_of(line_of(open_model())), desk_, latest_, {});
   pipeline.set_paused(true);
   show(pipeline, 0);
   EXPECT_FALSE(latest_.get());
@@ -178,7 +270,7 @@ TEST_F(PipelineTest, DuringAPauseFramesGoByUnansweredAndAreCounted) {
 
 TEST_F(PipelineTest, OtherSettingsCountFromTheNextFrameOnAndAreTold) {
   ModelBoard board;
-  Pipeline pipeline(line_of(open_model()), mailbox_, desk_, stats_, latest_, {}, {},
+  Pipeline pipeline(feeds_of(line_of(open_model())), desk_, latest_, {}, {},
                     {.board = &board, .desk = nullptr, .make_line = {}, .options = options_});
   const std::uint64_t clear = clear_picture();
   show(pipeline, clear);
@@ -198,11 +290,11 @@ TEST_F(PipelineTest, WithoutAModelFramesGoBackAndTheFirstOneComesWithTheNewestSe
   ModelBoard board;
   ModelDesk models([] {});
   std::vector<std::string> blocked;
-  const auto make_line = [&](LineModel classifier, const LineOptions& options) {
+  const auto make_line = [&](std::size_t, std::shared_ptr<LineModel> classifier, const LineOptions& options) {
     blocked = options.decide.block;
-    return line_of(std::move(classifier));
+    return FrameLine(std::move(classifier), options_, ids_, {}, warnings_);
   };
-  Pipeline pipeline({}, mailbox_, desk_, stats_, latest_, {}, {},
+  Pipeline pipeline(feeds_of({}), desk_, latest_, {}, {},
                     {.board = &board, .desk = &models, .make_line = make_line, .options = options_});
   show(pipeline, 0);
   EXPECT_FALSE(latest_.get());
@@ -224,7 +316,7 @@ TEST_F(PipelineTest, WithoutAModelFramesGoBackAndTheFirstOneComesWithTheNewestSe
 TEST_F(PipelineTest, AModelOnTrialLooksAtTheSameFramesAndGoesBackWithoutAnswering) {
   ModelBoard board;
   ModelDesk models([] {});
-  Pipeline pipeline(line_of(open_model()), mailbox_, desk_, stats_, latest_, {}, {},
+  Pipeline pipeline(feeds_of(line_of(open_model())), desk_, latest_, {}, {},
                     {.board = &board, .desk = &models, .make_line = {}, .options = options_});
   const LoadedModel before = board.current();
   const ModelDesk::Back back = tried(pipeline, models, {.frames = 5}, {}, {});
@@ -241,7 +333,7 @@ TEST_F(PipelineTest, AModelOnTrialLooksAtTheSameFramesAndGoesBackWithoutAnswerin
 TEST_F(PipelineTest, ATrialThatIsCalledOffGoesBackAsFarAsItGot) {
   ModelBoard board;
   ModelDesk models([] {});
-  Pipeline pipeline(line_of(open_model()), mailbox_, desk_, stats_, latest_, {}, {},
+  Pipeline pipeline(feeds_of(line_of(open_model())), desk_, latest_, {}, {},
                     {.board = &board, .desk = &models, .make_line = {}, .options = options_});
   std::stop_source stop;
   const ModelDesk::Back back =
@@ -257,7 +349,7 @@ TEST_F(PipelineTest, ATrialThatIsCalledOffGoesBackAsFarAsItGot) {
 
 TEST_F(PipelineTest, ABrokenFrameIsToldOnceAndTheNextGoodOneIsAnswered) {
   std::vector<std::string> lines;
-  Pipeline pipeline(line_of(open_model()), mailbox_, desk_, stats_, latest_,
+  Pipeline pipeline(feeds_of(line_of(open_model())), desk_, latest_,
                     [&](LogLevel, std::string_view line) { lines.emplace_back(line); });
   camera::FrameView cut = view_;
   cut.planes[0].bytes = std::span(pictures_[0]).first(100);
@@ -287,7 +379,7 @@ TEST_F(PipelineTest, AtTheEndTheFrameInWorkIsWaitedForItsVisitEndsAndWhatWaitsGo
   FrameLine line(
       open_model(), options_, ids_, [&](visits::VisitEvent event, const visits::Visit&) { told.push_back(event); },
       warnings_);
-  Pipeline pipeline(std::move(line), mailbox_, desk_, stats_, latest_, {}, hold,
+  Pipeline pipeline(feeds_of(std::move(line)), desk_, latest_, {}, hold,
                     {.board = &board, .desk = &models, .make_line = {}, .options = options_});
   const std::uint64_t clear = clear_picture();
   pipeline.start();

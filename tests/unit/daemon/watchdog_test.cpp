@@ -128,13 +128,11 @@ class Simulation {
   }
 
   void look() {
-    Vitals vitals{.now = now_,
-                  .answer_heartbeat = answer_turn_,
-                  .unanswered_since = stats_.unanswered_since(),
-                  .model_loaded = true};
-    vitals.camera.heartbeat = capture_turn_;
-    vitals.camera.turn_by = patience_.turn_by();
-    vitals.camera.sign_by = patience_.sign_by();
+    Vitals vitals{.now = now_, .answer_heartbeat = answer_turn_, .model_loaded = true};
+    vitals.cameras[0].unanswered_since = stats_.unanswered_since();
+    vitals.cameras[0].status.heartbeat = capture_turn_;
+    vitals.cameras[0].status.turn_by = patience_.turn_by();
+    vitals.cameras[0].status.sign_by = patience_.sign_by();
     watchdog_.look(vitals, {});
   }
 

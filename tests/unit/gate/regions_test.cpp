@@ -119,6 +119,14 @@ TEST(LookBudget, AllowsAsManyAsTheTimeBetweenFramesHolds) {
   EXPECT_EQ(budget.allows(milliseconds(10)), 1U) << "never none";
 }
 
+TEST(LookBudget, CamerasShareTheTime) {
+  LookBudget budget(0.8);
+  budget.note_cost(milliseconds(20), 1);
+  EXPECT_EQ(budget.allows(milliseconds(100)), 4U);
+  EXPECT_EQ(budget.allows(milliseconds(100), 2), 2U);
+  EXPECT_EQ(budget.allows(milliseconds(100), 8), 1U) << "one at least";
+}
+
 TEST(LookBudget, ASlowCameraLeavesMoreTime) {
   LookBudget budget(0.8);
   budget.note_cost(milliseconds(20), 1);

@@ -46,12 +46,27 @@ TEST(Mailbox, CloseWakesTheTakerAndReleasesTheWaitingFrame) {
   std::jthread taker([&] { EXPECT_FALSE(mailbox.take(far_away())); });
 }
 
-TEST(Mailbox, NudgeWakesOnceWithoutAFrame) {
-  Mailbox mailbox;
-  mailbox.nudge();
-  EXPECT_FALSE(mailbox.take(far_away()));
-  mailbox.put(numbered(3));
-  EXPECT_TRUE(mailbox.take(far_away()));
+TEST(Mailbox, SeveralWithOneTakerRingTheSameBell) {
+  const auto bell = std::make_shared<Bell>();
+  Mailbox garden(bell);
+  Mailbox tree(bell);
+  for (Mailbox* one : {&garden, &tree}) {
+    one->put(numbered(3));
+    bell->wait(far_away());
+    EXPECT_TRUE(one->has_frame());
+    EXPECT_TRUE(one->take_now());
+    EXPECT_FALSE(one->has_frame());
+  }
+}
+
+TEST(Bell, WhatRangBeforeSomebodyWaitsIsHeardOnce) {
+  Bell bell;
+  bell.ring();
+  bell.ring();
+  bell.wait(far_away());
+  const SteadyTime deadline = soon();
+  bell.wait(deadline);
+  EXPECT_GE(SteadyClock::now(), deadline);
 }
 
 TEST(Mailbox, APutWakesATakerOnAnotherThread) {

@@ -104,9 +104,9 @@ class TrackerTest : public ::testing::Test {
                      .value())
           .value());
   bool knows_birds_ = true;
-  TrackerOptions options_{
-      .knows_birds = [this] { return knows_birds_; },
-      .last_seen = {{"turdus-merula", kNoon}, {"robin", kNoon}, {"turdus", kNoon}, {"swift", kNoon}}};
+  TrackerOptions options_{.knows_birds = [this] { return knows_birds_; },
+                          .last_seen = std::make_shared<LastSeen>(LastSeen{
+                              {"turdus-merula", kNoon}, {"robin", kNoon}, {"turdus", kNoon}, {"swift", kNoon}})};
   IdMaker ids_{1};
   std::array<Ulid, 4> tracks_{ids_.next(kNoon), ids_.next(kNoon), ids_.next(kNoon), ids_.next(kNoon)};
   bool one_thing_ = false;

@@ -57,7 +57,7 @@ TEST_P(SteadyStateTest, AnswersFramesWithoutAllocating) {
   FrameLine line(std::move(*classifier),
                  {.gate = {.max_fps = 1e6, .motion = true, .look_every = {}}, .look = {.propose = ProposedBy::kWhole}},
                  ids, {}, warnings);
-  Pipeline pipeline(std::move(line), mailbox, desk, stats, latest, {});
+  Pipeline pipeline(one_feed({.line = std::move(line), .mailbox = mailbox, .stats = stats}), desk, latest, {});
 
   auto source = camera::open_source({.spec = "demo:", .width = 640, .height = 360, .frames_per_second = 200});
   ASSERT_TRUE(source) << describe(source.error());
@@ -117,7 +117,8 @@ TEST(SteadyState, LooksAheadWithoutAllocatingAndAnswersEachFrameByItself) {
   ClassifyDesk desk(1, [] {});
   Stats stats(SteadyClock::now());
   Latest<Prediction> latest;
-  Pipeline pipeline(make_line(), mailbox, desk, stats, latest, {}, {}, {}, nullptr, LookAhead::kYes);
+  Pipeline pipeline(one_feed({.line = make_line(), .mailbox = mailbox, .stats = stats}), desk, latest, {}, {}, {},
+                    LookAhead::kYes);
   pipeline.start();
   constexpr std::uint64_t kWarmUp = 5;
   constexpr std::uint64_t kAnswers = 60;

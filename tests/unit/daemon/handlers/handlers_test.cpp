@@ -22,7 +22,7 @@ using Json = nlohmann::json;
 
 Vitals sound_vitals(SteadyTime now) {
   Vitals vitals{.now = now, .answer_heartbeat = now};
-  vitals.camera.turn_by = now + std::chrono::seconds(1);
+  vitals.cameras[0].status.turn_by = now + std::chrono::seconds(1);
   return vitals;
 }
 

@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "camera/frame/mailbox.h"
 #include "camera/sources/open_source.h"
 #include "daemon/answer/latest.h"
 #include "daemon/capture/frame_samples.h"
@@ -51,17 +52,31 @@ class CameraHandlers : public ::testing::Test {
  protected:
   Call named(const std::string& name) { return {.method = "GET", .path_parameters = {{"source", name}}}; }
 
-  Vitals vitals_;
+  [[nodiscard]] CameraView seen(const std::string& name) {
+    return {.name = name,
+            .kind = [] { return camera::SourceKind::kNetwork; },
+            .is_demonstration = [] { return false; },
+            .stats = stats_,
+            .mailbox = mailbox_,
+            .snapshots = snapshots_,
+            .samples = samples_};
+  }
+
+  Vitals vitals_{.cameras = {{.name = "garden"}, {.name = "tree"}}};
   const Stats stats_{SteadyClock::now()};
-  const CameraView view_{.source_name = "garden",
-                         .kind = [] { return camera::SourceKind::kNetwork; },
-                         .is_demonstration = [] { return false; },
-                         .vitals = [this] { return vitals_; },
-                         .stats = stats_};
+  const camera::Mailbox mailbox_;
+  SnapshotBoard snapshots_;
+  const FrameSamples samples_{{.count = 0}, {}};
+  const Latest<Prediction> latest_;
+  Slots slots_{{8, 1}, 8};
+  const CamerasView view_{.cameras = {seen("garden"), seen("tree")},
+                          .vitals = [this] { return vitals_; },
+                          .latest = latest_,
+                          .long_answers = slots_};
 };
 
 TEST_F(CameraHandlers, TheStateComesWithItsReason) {
-  vitals_.camera = {.state = CameraState::kStalled, .detail = "no frame for 3 s"};
+  vitals_.cameras[0].status = {.state = CameraState::kStalled, .detail = "no frame for 3 s"};
   const Json json = Json::parse(get_camera(view_, {}).body);
   EXPECT_EQ(json["state"], "stalled");
   EXPECT_EQ(json["detail"], "no frame for 3 s");
@@ -69,16 +84,24 @@ TEST_F(CameraHandlers, TheStateComesWithItsReason) {
 }
 
 TEST_F(CameraHandlers, OneThatStreamsHasNoReason) {
-  vitals_.camera.state = CameraState::kStreaming;
+  vitals_.cameras[0].status.state = CameraState::kStreaming;
   EXPECT_FALSE(Json::parse(get_camera(view_, {}).body).contains("detail"));
 }
 
 TEST_F(CameraHandlers, TheListLeadsToEachAndToItsPictures) {
   const Json items = Json::parse(get_cameras(view_, {}).body)["items"];
-  ASSERT_EQ(items.size(), 1U);
+  ASSERT_EQ(items.size(), 2U);
+  EXPECT_EQ(items[1]["source"], "tree");
   EXPECT_EQ(items[0]["links"]["self"], "/api/v1/cameras/garden");
   EXPECT_EQ(items[0]["links"]["snapshot"], "/api/v1/cameras/garden/snapshot.jpg");
   EXPECT_EQ(Json::parse(get_named_camera(view_, named("garden")).body)["source"], "garden");
+}
+
+TEST_F(CameraHandlers, WithoutANameItIsTheFirst) {
+  vitals_.cameras[1].status = {.state = CameraState::kAbsent, .detail = "it is not plugged in"};
+  EXPECT_EQ(Json::parse(get_camera(view_, {}).body)["source"], "garden");
+  EXPECT_FALSE(Json::parse(get_camera(view_, {}).body).contains("detail"));
+  EXPECT_EQ(Json::parse(get_named_camera(view_, named("tree")).body)["detail"], "it is not plugged in");
 }
 
 TEST_F(CameraHandlers, ACameraThatIsNotThereIsNotTakenForTheOneThatIs) {
@@ -93,18 +116,29 @@ class PictureHandlers : public ::testing::Test {
   // As if it had come just now, however slow this machine is.
   void show_frame() { snapshots_.offer(picture_.view(), {.sequence = 7}, SteadyClock::now() + std::chrono::hours(1)); }
 
+  [[nodiscard]] CameraView seen(const std::string& name, SnapshotBoard& snapshots) {
+    return {.name = name,
+            .kind = [] { return camera::SourceKind::kNetwork; },
+            .is_demonstration = [] { return false; },
+            .stats = stats_,
+            .mailbox = mailbox_,
+            .snapshots = snapshots,
+            .samples = samples_};
+  }
+
   const camera::Image picture_ = kinglet::testing::make_picture(640, 480);
-  Vitals vitals_;
+  Vitals vitals_{.cameras = {{.name = "garden"}, {.name = "tree"}}};
+  const Stats stats_{SteadyClock::now()};
+  const camera::Mailbox mailbox_;
   Latest<Prediction> latest_;
   SnapshotBoard snapshots_;
+  SnapshotBoard other_snapshots_;
   FrameSamples samples_{{}, {}};
   Slots slots_{{8, 1}, 8};
-  const PicturesView view_{.source_name = "garden",
-                           .vitals = [this] { return vitals_; },
-                           .latest = latest_,
-                           .snapshots = snapshots_,
-                           .samples = samples_,
-                           .long_answers = slots_};
+  const CamerasView view_{.cameras = {seen("garden", snapshots_), seen("tree", other_snapshots_)},
+                          .vitals = [this] { return vitals_; },
+                          .latest = latest_,
+                          .long_answers = slots_};
 };
 
 TEST_F(PictureHandlers, ASnapshotIsTheNewestFrameAsAJpeg) {
@@ -116,8 +150,22 @@ TEST_F(PictureHandlers, ASnapshotIsTheNewestFrameAsAJpeg) {
   EXPECT_EQ(header(reply, "X-Frame-Seq"), "7");
 }
 
+TEST_F(PictureHandlers, EachCameraShowsItsOwnFrame) {
+  show_frame();
+  vitals_.cameras[1].status = {.state = CameraState::kAbsent, .detail = "it is not plugged in"};
+  EXPECT_EQ(get_snapshot(view_, {.method = "GET"}).status, 200) << "the first";
+  EXPECT_EQ(get_snapshot(view_, {.method = "GET", .query = {{"source", "garden"}}}).status, 200);
+  for (const Call& tree : {call({}, "tree"), Call{.method = "GET", .query = {{"source", "tree"}}}}) {
+    for (const auto handler : {&get_snapshot, &get_stream}) {
+      EXPECT_EQ(handler(view_, tree).problem.slug, "no-camera");
+    }
+    EXPECT_THAT(get_snapshot(view_, tree).problem.hint, HasSubstr("absent: it is not plugged in"));
+  }
+  EXPECT_EQ(get_stream(view_, {.method = "GET", .query = {{"source", "attic"}}}).problem.slug, "not-found");
+}
+
 TEST_F(PictureHandlers, WithoutAFrameTheCameraSaysWhy) {
-  vitals_.camera = {.state = CameraState::kAbsent, .detail = "it is not plugged in"};
+  vitals_.cameras[0].status = {.state = CameraState::kAbsent, .detail = "it is not plugged in"};
   for (const auto handler : {&get_named_snapshot, &get_named_stream}) {
     const Reply reply = handler(view_, call());
     EXPECT_EQ(reply.problem.slug, "no-camera");

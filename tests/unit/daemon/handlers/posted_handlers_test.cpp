@@ -143,7 +143,7 @@ TEST_F(ClassifyHandler, WhatTheModelsThreadRefusesIsTold) {
 
 class InferenceHandlers : public PostedHandlers {
  protected:
-  InferenceHandlers() { vitals_.camera.turn_by = now_ + std::chrono::hours(1); }
+  InferenceHandlers() { vitals_.cameras[0].status.turn_by = now_ + std::chrono::hours(1); }
   Call named(const std::string& name, const std::string& body = {}) {
     return {.method = "POST", .path_parameters = {{"name", name}}, .content_type = "application/json", .body = body};
   }

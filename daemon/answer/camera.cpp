@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/answer/camera.h"
+
+#include <utility>
+
+#include "engine/base/format.h"
+
+namespace kinglet::daemon {
+namespace {
+
+LogSink with_name(LogSink log, const std::string& name) {
+  if (name.empty() || !log) return log;
+  return [log = std::move(log), name](LogLevel level, std::string_view text) {
+    log(level, format_text("{}: {}", name, text));
+  };
+}
+
+// Of the thread that works for this camera.
+std::string thread_name(const char* work, std::size_t index) {
+  return index == 0 ? work : format_text("{}-{}", work, index + 1);
+}
+
+// Only for a disk.
+std::unique_ptr<ClipRecorder> make_clips(const CameraOptions& wished, store::Store& history, const LogSink& log) {
+  if (!wished.clips || history.brief().memory_is_wanted) return nullptr;
+  ClipOptions options = *wished.clips;
+  options.thread = thread_name("clips", wished.index);
+  options.wanted = [&history] { return history.takes_clips(); };
+  return std::make_unique<ClipRecorder>(std::move(options), log);
+}
+
+CaptureOptions capture_options(const CameraOptions& wished, ClipRecorder* clips, std::function<void()> changed) {
+  CaptureOptions options;
+  options.settle = wished.settle;
+  options.clips = clips;
+  options.changed = std::move(changed);
+  return options;
+}
+
+}  // namespace
+
+Camera::Camera(CameraOptions options, const Surroundings& around)
+    : options_(std::move(options)),
+      name_in_log_(around.cameras > 1 ? options_.name : std::string()),
+      log(with_name(around.log, name_in_log_)),
+      stats(SteadyClock::now(), &around.whole),
+      clips(make_clips(options_, around.history, log)),
+      pictures(around.history, clips.get(), around.pictured),
+      samples({.count = options_.samples, .thread = thread_name("samples", options_.index)}, log),
+      mailbox(around.bell),
+      capture([this, open = around.open_source] { return open(*this); },
+              capture_options(options_, clips.get(), around.changed), mailbox, snapshots, stats, log) {}
+
+LineOptions Camera::line_options(LineOptions common) const {
+  common.track.source = name();
+  if (index() == 0) return common;
+  common.gate.region = options_.region;
+  common.look.fixed = options_.fixed;
+  return common;
+}
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MQTT and Home Assistant of several cameras with a real broker: the first speaks as ever, each further one below its name."""
+import json
+import os
+import subprocess
+
+from home_assistant import faults_of_device
+from mqtt_case import QUICK, Mqtt
+from support import KINGLETD, PATIENCE, Daemon, main
+
+KINGLET = os.environ["KINGLET"]
+FIRST, TREE = "kinglet/test/event/visit", "kinglet/test/tree/event/visit"
+
+
+class Cameras(Mqtt):
+    def settings(self):
+        """The scene, and beside it pictures of the same, which are no drawn ones for who reads them."""
+        pictures = self.folder / "pictures"
+        subprocess.run([KINGLET, "demo-frames", "--scene", "--count", "40", "--size", "320x180", "--out", pictures, "-q"],
+                       check=True, timeout=PATIENCE)
+        path = self.folder / "kinglet.toml"
+        path.write_text(f'[[source]]\nspec = "demo:"\n[[source]]\nname = "tree"\nspec = "images:{pictures}?fps=2"\n')
+        return str(path)
+
+    def sets(self, broker):
+        return [*QUICK[1:], f"mqtt.url=mqtt://127.0.0.1:{broker.port}", "mqtt.pictures=true", f"store.path={self.folder}/state"]
+
+    def test_each_camera_has_topics_and_components_of_its_own(self):
+        broker = self.broker()
+        live = self.listen(broker)
+        settings = self.settings()
+        daemon = Daemon("--config", settings, sets=self.sets(broker))
+        self.addCleanup(daemon.stop)
+        ended = json.loads(live.wait(TREE, lambda payload: b'"visit.end"' in payload))
+        self.assertEqual(ended["visit"]["source"], "tree")
+        live.wait("kinglet/test/tree/state/visit", lambda payload: json.loads(payload)["id"] == ended["visit"]["id"])
+        live.wait(FIRST, lambda payload: b'"visit.end"' in payload)
+        self.assertEqual({one["visit"]["source"] for one in live.json_of(FIRST)}, {"demo"})
+        self.assertEqual({one["visit"]["source"] for one in live.json_of(TREE)}, {"tree"})
+        for place in ("kinglet/test/", "kinglet/test/tree/"):
+            live.wait(place + "state/stats", lambda payload: json.loads(payload)["camera_state"] == "streaming")
+            self.assertEqual(live.wait(place + "picture/last")[:2], b"\xff\xd8")
+        device = json.loads(live.wait("homeassistant/device/kinglet_test/config"))
+        self.assertEqual(faults_of_device(device), [])
+        self.assertEqual(device["cmps"]["tree-visit"]["state_topic"], TREE)
+        self.assertEqual(device["cmps"]["visit"]["state_topic"], FIRST)
+        daemon.stop()
+        self.assertEqual(json.loads(live.of("kinglet/test/tree/state/visit")[-1])["state"], "ended")
+        command = [KINGLETD, "--config", settings, "--forget"]
+        for one in self.sets(broker):
+            command += ["--set", one]
+        subprocess.run(command, check=True, timeout=PATIENCE)
+        broker.publish("marker", "1", "-r")
+        late = self.listen(broker)
+        late.wait("marker")
+        self.assertEqual([message["topic"] for message in late.messages], ["marker"])
+
+
+if __name__ == "__main__":
+    main()
