@@ -39,6 +39,7 @@ TESTED = [
     ("access.md", "curl --cacert", "e2e/daemon/tls_test.py"),
     ("home-assistant.md", "sudo -u kinglet kingletd --forget", "e2e/integrations/mqtt_test.py"),
     ("home-assistant.md", "mosquitto_sub", "e2e/integrations/mqtt_broker_test.py"),
+    ("many-boards.md", "mosquitto_sub", "e2e/integrations/many_boards_test.py"),
     ("models.md", "kinglet quantize bird.onnx -o bird-int8.onnx --from-daemon", "e2e/cli/quantize_test.py"),
     ("quantize.md", "kinglet quantize vit.onnx", "e2e/cli/quantize_test.py"),
     ("backup.md", "sudo kinglet", "e2e/daemon/backup_test.py"),
