@@ -16,17 +16,20 @@ let settings = "";  // why those of this page do not count
 
 const stateText = (state) => hasText(`camera_${state}`) ? text(`camera_${state}`) : state;
 
+const camerasOf = (found) => found?.cameras || (found ? [found.camera] : []);
+const nameOfCamera = (found, camera) => found.cameras ? `${text("camera")} ${camera.source}` : text("camera");
+
 // What is wrong: a title, why, what helps, and the id of what does on the page, if it does.
 export function troublesOf(found, ready, answering) {
   const troubles = [];
   const add = (title, reason, cure, place) => troubles.push({title, reason, cure, place});
-  const camera = found?.camera;
-  if (camera && !well.includes(camera.state)) {
+  for (const camera of camerasOf(found)) {
+    if (well.includes(camera.state)) continue;
     // A cable to be seated is that of a camera on this board.
     const gone = ["absent", "failed", "stalled"].includes(camera.state);
     const elsewhere = camera.kind === "network" ? "cure_camera_network" : "cure_camera_other";
     const cure = gone && camera.kind !== "attached" ? elsewhere : `cure_camera_${camera.state}`;
-    add(`${text("camera")}: ${stateText(camera.state)}`, camera.detail, text(cure));
+    add(`${nameOfCamera(found, camera)}: ${stateText(camera.state)}`, camera.detail, text(cure));
   }
   const checks = ready?.checks || {};
   if (checks.model?.status === "fail") add(text("no_model"), checks.model.detail, text("cure_model"), "models-card");
@@ -61,22 +64,25 @@ function showTroubles() {
 
 function showState() {
   const state = byId("state");
-  const camera = stats?.camera;
-  const good = !lost && camera && well.includes(camera.state);
-  state.className = `state ${lost || camera ? good ? "good" : "bad" : ""}`;
-  setText("state", lost ? text("lost") : camera ? stateText(camera.state) : text("connecting"));
-  byId("demonstration").hidden = !(camera?.demonstration || model?.demonstration);
+  const cameras = camerasOf(stats);
+  const bad = cameras.find((camera) => !well.includes(camera.state));
+  const camera = bad || cameras[0];
+  state.className = `state ${lost || camera ? lost || bad ? "bad" : "good" : ""}`;
+  const name = bad && stats.cameras ? `${bad.source}: ` : "";
+  setText("state", lost ? text("lost") : camera ? name + stateText(camera.state) : text("connecting"));
+  byId("demonstration").hidden = !(cameras.some(({demonstration}) => demonstration) || model?.demonstration);
 }
 
 function facts() {
   const rows = [];
   const add = (key, value) => { if (value) rows.push([text(key), value]); };
-  const {camera, store, board, memory, frames} = stats;
-  add("camera", [stateText(camera.state), camera.description || camera.source,
+  const {store, board, memory, frames} = stats;
+  const cameraRow = (camera) => [stateText(camera.state), camera.description || camera.source,
                  camera.frames_per_second && text("frames_per_second", {rate: number(camera.frames_per_second, 1)}),
                  camera.stalls_total + camera.restarts_total > 0 &&
                    text("restarts", {stalls: number(camera.stalls_total), restarts: number(camera.restarts_total)})]
-    .filter(Boolean).join(" · "));
+    .filter(Boolean).join(" · ");
+  for (const camera of camerasOf(stats)) rows.push([nameOfCamera(stats, camera), cameraRow(camera)]);
   if (model) add("model", [model.name, text("names", {count: number(model.labels.count)}), model.licence].filter(Boolean).join(" · "));
   if (model) add("scores", [model.output.name, text(`scores_${model.output.meaning}`), model.output.decided_by].join(" · "));
   add("frames", text("frames_text", {captured: number(frames.captured_total),
@@ -115,7 +121,10 @@ export function showStats(event) {
 
 // Sooner than the next statistics.
 export function showCamera(event) {
-  if (stats) stats.camera = event.camera;
+  const {camera} = event;
+  if (stats?.camera.source === camera.source) stats.camera = camera;
+  const same = stats?.cameras?.find(({source}) => source === camera.source);
+  if (same) Object.assign(same, {detail: ""}, camera);
   render();
 }
 

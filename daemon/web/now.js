@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: what it is now, or why there is no answer.
 import {ask, may} from "./api.js";
+import {figuresOf, isChosen} from "./cameras.js";
 import {byId, make, setText} from "./dom.js";
 import {hasText, percent, text} from "./format.js";
 
@@ -82,7 +83,7 @@ function render() {
 
 // Many come in a second; the screen shows the newest one. The last ones of before a pause may come after it.
 export function showPrediction({prediction}) {
-  if (paused) return;
+  if (paused || !isChosen(prediction.source)) return;
   newest = prediction;
   answeredAt = Date.now();
   if (waiting) return;
@@ -92,14 +93,23 @@ export function showPrediction({prediction}) {
 
 // Why nothing is answered: what became of the frames since the last look.
 export function explainSilence({stats}) {
-  const skipped = stats.frames.skipped_total;
+  const {frames, state} = figuresOf(stats);
+  const skipped = frames.skipped_total;
   const before = skippedBefore;
   skippedBefore = skipped;
   if (!before || Date.now() - answeredAt < oldAfter || !may("read")) return;
   const [reason, count] = Object.entries(skipped).map(([name, total]) => [name, total - (before[name] || 0)])
     .reduce((most, one) => one[1] > most[1] ? one : most);
-  const key = count > 0 ? `skipped_${reason}` : stats.camera.state === "streaming" ? "waiting" : `camera_${stats.camera.state}`;
+  const key = count > 0 ? `skipped_${reason}` : state === "streaming" ? "waiting" : `camera_${state}`;
   showSilence(hasText(key) ? text(key) : reason);
+}
+
+// Another camera is seen: what was said of the one before says nothing of it.
+export function beginAnew() {
+  newest = null;
+  skippedBefore = null;
+  answeredAt = 0;
+  if (!paused) showSilence(text("waiting"));
 }
 
 function showSilence(why) {
@@ -112,7 +122,8 @@ function showSilence(why) {
 
 // What was seen before is not seen now: said at once, not after a while without an answer.
 export function endWhenPaused({camera, stats}) {
-  paused = (camera || stats.camera).state === "paused";
+  if (camera && !isChosen(camera.source)) return;
+  paused = (camera || figuresOf(stats)).state === "paused";
   if (!paused) return;
   newest = null;
   showSilence(text("skipped_paused"));

@@ -3,6 +3,7 @@
 // leaves the others alone.
 import {prepareAim} from "./aim.js";
 import {ask, may, Problem} from "./api.js";
+import {prepareCameras, showCameras} from "./cameras.js";
 import {onNames} from "./bird_lists.js";
 import {learnZone, loadDay, prepareDay} from "./day.js";
 import {byId, gathered, make, setText} from "./dom.js";
@@ -13,14 +14,14 @@ import {prepareApp} from "./install.js";
 import {loadReadiness, showCamera, showLost, showModel, showStats, showUpdate} from "./health.js";
 import * as live from "./live.js";
 import {prepareMenus} from "./menu.js";
-import {announce, endWhenPaused, explainSilence, forgetLabels, loadLabels, showNoModel, showPrediction} from "./now.js";
+import {announce, beginAnew, endWhenPaused, explainSilence, forgetLabels, loadLabels, showNoModel, showPrediction} from "./now.js";
 import {showPaused} from "./owner.js";
-import {preparePicture, startPicture, wishPicture} from "./picture.js";
+import {changePicture, preparePicture, startPicture, wishPicture} from "./picture.js";
 import {loadSections, prepareSections} from "./sections.js";
 import {loadSession, prepareSession, showSession} from "./session.js";
 import {loadSettings} from "./settings.js";
 import {loadSpecies} from "./species.js";
-import {prepareSuggestion, showSuggestion} from "./suggestion.js";
+import {placeSuggestion, prepareSuggestion, showSuggestion} from "./suggestion.js";
 import {isOpen, onOpen, prepareTabs, showTab} from "./tabs.js";
 import {languages} from "./texts.js";
 import {countOutcomes, loadTracks, prepareTracks} from "./tracks.js";
@@ -74,6 +75,7 @@ const readinessSoon = gathered(() => attempt(loadReadiness), 300);
 
 function hear() {
   live.on("prediction", showPrediction);
+  live.on("stats", showCameras);
   live.on("stats", showStats);
   live.on("stats", showFigures);
   live.on("stats", explainSilence);
@@ -130,7 +132,7 @@ async function showNames() {
 }
 
 function showEverythingOf(stats) {
-  for (const show of [showStats, showFigures, countOutcomes, showPaused, endWhenPaused, showSuggestion]) show({stats});
+  for (const show of [showCameras, showStats, showFigures, countOutcomes, showPaused, endWhenPaused, showSuggestion]) show({stats});
 }
 
 function prepareLanguages() {
@@ -162,6 +164,7 @@ async function start() {
   prepareSections();
   onNames(gathered(readers(showNames), 1000));  // they count from the next frame on
   prepareSuggestion();
+  prepareCameras(() => { beginAnew(); changePicture(); placeSuggestion(); });
   prepareFirstCard();
   prepareContents();
   prepareApp();

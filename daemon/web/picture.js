@@ -2,6 +2,7 @@
 // Why: the live picture. The camera's MJPEG is taken apart here, frame by frame, so that it is known when none comes and
 // why, and the frames can be measured; where no place is left for a stream, single pictures are asked for.
 import {may, Problem, send} from "./api.js";
+import {isFirst, ofChosen} from "./cameras.js";
 import {byId, setText} from "./dom.js";
 import {text} from "./format.js";
 
@@ -67,7 +68,7 @@ function show(blob) {
   picture.src = url;
   picture.hidden = false;
   byId("no-picture").hidden = true;
-  byId("aim").hidden = false;
+  byId("aim").hidden = !isFirst();
   watcher?.(blob, url);
   if (old) URL.revokeObjectURL(old);
 }
@@ -86,7 +87,7 @@ async function stream(signal) {
   stillThere();
   signal.addEventListener("abort", () => gone.abort(), {once: true});
   try {
-    const response = await send(`/stream.mjpg?fps=${framesPerSecond}&width=${wishedWidth}`, {signal: gone.signal});
+    const response = await send(`/stream.mjpg?fps=${framesPerSecond}&width=${wishedWidth}${ofChosen("&")}`, {signal: gone.signal});
     for await (const frame of partsOf(response.body)) {
       stillThere();
       show(frame);
@@ -97,7 +98,7 @@ async function stream(signal) {
 // One picture, or the reason why there is none.
 async function still(signal) {
   try {
-    show(await (await send(`/snapshot.jpg?width=${wishedWidth}`, {signal})).blob());
+    show(await (await send(`/snapshot.jpg?width=${wishedWidth}${ofChosen("&")}`, {signal})).blob());
   } catch (error) {
     if (signal.aborted) return;
     showNone(error instanceof Problem ? error.message : text("lost"));
@@ -126,6 +127,12 @@ export function startPicture() {
   if (document.hidden || !wished) return;
   running = new AbortController();
   run(running.signal);
+}
+
+// Of another camera: what was seen of the one before is not shown under its name.
+export function changePicture() {
+  showNone(text("no_picture_yet"));
+  startPicture();
 }
 
 // A stream is one of few: nobody has one that is out of sight.

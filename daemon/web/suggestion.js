@@ -2,6 +2,7 @@
 // Why: where birds come, as the device has seen it, drawn over the live picture: the owner has only that looked at with one
 // tap, or sends it away. Nobody else sees it, nor does it come where the owner's files or the owner have said where to look.
 import {may, Problem} from "./api.js";
+import {isFirst} from "./cameras.js";
 import {byId, setText, showProblem} from "./dom.js";
 import {moment, number, text} from "./format.js";
 import {onSettings, setKeys, settable, valueOf} from "./settings.js";
@@ -13,7 +14,7 @@ function dismissed() {
   try { return localStorage.getItem(dismissedKey); } catch { return null; }
 }
 
-const isWanted = () => suggestion && may("admin") && settable("look.propose") && settable("look.fixed") &&
+const isWanted = () => suggestion && isFirst() && may("admin") && settable("look.propose") && settable("look.fixed") &&
   valueOf("look.propose") !== "fixed" && dismissed() !== suggestion.since && !byId("picture").hidden;
 
 // The picture may leave bars at two sides of its frame.
@@ -45,6 +46,9 @@ export function showSuggestion({stats}) {
   suggestion = stats.look?.suggestion || null;
   render();
 }
+
+// Another camera is seen, or the first again.
+export const placeSuggestion = () => render();
 
 async function take() {
   const {x, y, width, height} = suggestion.box_ratio;

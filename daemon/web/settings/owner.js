@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: what only an owner does here: let another phone in, and have the camera look away for a while.
 import {Problem, may, write} from "./api.js";
+import {figuresOf, isChosen} from "./cameras.js";
 import {byId, setText, showProblem} from "./dom.js";
 import {text} from "./format.js";
 
@@ -16,7 +17,8 @@ export function showOwner() {
 
 // As the camera's state comes by itself.
 export function showPaused({camera, stats}) {
-  paused = (camera || stats.camera).state === "paused";
+  if (camera && !isChosen(camera.source)) return;
+  paused = (camera || figuresOf(stats)).state === "paused";
   showOwner();
 }
 

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: of several cameras a person chooses the one to see; what is wrong says with which. Where there is one, nothing is to
+// be chosen.
+import assert from "node:assert/strict";
+import {test} from "node:test";
+import {assertAccessible, assertFits, closeClean, openPage, phone, quick, startDaemon, until} from "./support.mjs";
+
+const sources = (...specs) => specs.map(([name, spec]) => `[[source]]\nname = "${name}"\nspec = "${spec}"\n`).join("");
+const own = quick.filter((set) => !set.startsWith("source"));
+
+test("where there is one camera, nothing is to be chosen", async () => {
+  const daemon = await startDaemon();
+  const page = await openPage(daemon.url);
+  await page.locator("#state.good").waitFor();
+  assert.equal(await page.locator("#camera-choice").isVisible(), false);
+  assert.doesNotMatch(await page.locator("#state").textContent(), /:/);
+  await closeClean(page);
+});
+
+test("of several each shows its own picture", async () => {
+  const daemon = await startDaemon({sets: own, file: sources(["garden", "demo:1"], ["tree", "demo:2"])});
+  const page = await openPage(daemon.url, {size: phone});
+  await page.locator("#picture:not([hidden])").waitFor();
+  assert.deepEqual(await page.locator("#camera-pick option").allTextContents(), ["garden", "tree"]);
+  await assertAccessible(page, "a choice of cameras");
+  await assertFits(page, "a choice of cameras");
+  const other = page.waitForRequest(/stream\.mjpg.*source=tree/);
+  await page.locator("#camera-pick").selectOption("tree");
+  await other;
+  await page.locator("#picture:not([hidden])").waitFor();
+  assert.equal(await page.locator("#aim").isVisible(), false, "aiming speaks of the first");
+  const first = page.waitForRequest((request) => /stream\.mjpg/.test(request.url()) && !/source=/.test(request.url()));
+  await page.locator("#camera-pick").selectOption("garden");
+  await first;
+  await page.locator("#aim").waitFor();
+  await closeClean(page);
+});
+
+test("what is wrong says with which camera", async () => {
+  const daemon = await startDaemon({sets: own, file: sources(["garden", "demo:1"], ["tree", "images:/no/such/folder"])});
+  const page = await openPage(daemon.url, {wait: "#troubles:not([hidden])"});
+  page.expected.push(/503/);
+  await until(async () => /Camera tree: [\s\S]*\/no\/such\/folder/.test(await page.locator("#trouble-list").innerText()), "its name");
+  assert.match(await page.locator("#state").textContent(), /^tree: /);
+  await page.locator("#picture:not([hidden])").waitFor();
+  await page.locator("#camera-pick").selectOption("tree");
+  await until(async () => /no frame/.test(await page.locator("#no-picture").textContent()), "the reason in the picture's place");
+  await page.locator("#camera-pick").selectOption("garden");
+  await page.locator("#picture:not([hidden])").waitFor();
+  await closeClean(page);
+});
