@@ -318,7 +318,7 @@ void print_plan(const Facts& facts, const Options& options, Output& out) {
     for (std::size_t i = 0; i < segments.size(); ++i) {
       const Segment& segment = segments[i];
       const auto& kernel = segment.kernel;
-      table.add({std::to_string(i), segment.by(), kernel ? format_text("{:.2f}", kernel->cost) : "",
+      table.add({std::to_string(i), segment.by(), kernel && kernel->cost > 0 ? format_text("{:.2f}", kernel->cost) : "",
                  kernel ? megabytes(kernel->packed_bytes) : "", std::to_string(segment.nodes),
                  segment.macs > 0 ? grouped(segment.macs) : "", printable(segment.first, 50),
                  segment.nodes > 1 ? printable(segment.last, 50) : ""});

@@ -109,6 +109,10 @@ struct OpParts {
   // inputs are the node's computed ones. 4-D values lie as [N,H,W,C]. Borrows numbers of the graph.
   std::optional<kernels::Work> (*work)(const Graph& graph, NodeId id) = nullptr;
 
+  // The same of forms that lower does not take, for kernels of work that XNNPACK has nothing for: one of them, or
+  // evaluate.
+  std::optional<kernels::Work> (*work_alone)(const Graph& graph, NodeId id) = nullptr;
+
   // Of an operator that gives as many rows as the numbers say (NonMaxSuppression): the most that output 0 may have,
   // its other axes being known; nothing while a shape is not static. A session has room for so many, and a row that a
   // run does not have is kNoRow there (evaluate fills what it is given). Null: shapes follow from shapes.

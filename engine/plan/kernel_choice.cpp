@@ -13,7 +13,8 @@ namespace {
 std::optional<kernels::Work> work_of(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const Op* op = find_op(node.domain, node.op_type);
-  return op->work == nullptr ? std::nullopt : op->work(graph, id);
+  const auto work = op->work == nullptr ? op->work_alone : op->work;
+  return work == nullptr ? std::nullopt : work(graph, id);
 }
 
 // The same with what stands behind it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the one rule by which a node that XNNPACK takes runs by a kernel of kinglet's own instead, and with it what ends
-// its block.
+// Why: the one rule by which a node runs by a kernel of kinglet's own instead of XNNPACK's or of evaluate, and with it
+// what ends its block.
 #pragma once
 
 #include <limits>

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <format>
+#include <limits>
 #include <map>
 #include <ranges>
 #include <unordered_map>
@@ -26,7 +27,7 @@ Result<bool> lower_node(SubgraphBuilder& builder, const Graph& graph, NodeId id,
   return taken;
 }
 
-// Empty when XNNPACK takes the node.
+// Empty when XNNPACK takes the node; else why not.
 std::string refusal(SubgraphBuilder& probe, const Graph& graph, NodeId id, const PlanOptions& options) {
   const Node& node = graph.node(id);
   const Op* op = find_op(node.domain, node.op_type);
@@ -36,6 +37,19 @@ std::string refusal(SubgraphBuilder& probe, const Graph& graph, NodeId id, const
   const Result<bool> taken = lower_node(probe, graph, id, xnn::Floats::kSingle);
   if (!taken) return taken.error().message;
   return *taken ? "" : "this form is not one XNNPACK takes";
+}
+
+// Kernels that a node may have: where XNNPACK takes it the quicker ones, where only kernels do (Op::work_alone) any.
+std::optional<ChosenKernel> kernel_for(const Graph& graph, const Layouts& layouts, NodeId id,
+                                       const PlanOptions& options, bool lowers, bool half) {
+  const Node& node = graph.node(id);
+  const Op* op = find_op(node.domain, node.op_type);
+  if (op == nullptr || (lowers ? op->work : op->work_alone) == nullptr) return std::nullopt;
+  if (options.disabled_lowerings.contains(node.op_type)) return std::nullopt;
+  KernelWishes wishes = options.kernels;
+  if (half) wishes.cost_of_xnnpack = kCostOfHalves;
+  if (!lowers) wishes.cost_of_xnnpack = std::numeric_limits<double>::infinity();
+  return choose_kernel(graph, layouts, id, wishes);
 }
 
 // A node that XNNPACK takes is computed in float16 where it has that form, and where it pays: a product, or what stands
@@ -143,15 +157,13 @@ Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOpti
   for (const NodeId id : graph.nodes()) {
     std::string reason = refusal(probe, graph, id, options);
     const bool half = reason.empty() && is_half(probe, graph, id, options, halves);
-    KernelWishes wishes = options.kernels;
-    if (half) wishes.cost_of_xnnpack = kCostOfHalves;
-    auto kernel = reason.empty() ? choose_kernel(graph, layouts, id, wishes) : std::nullopt;
+    auto kernel = kernel_for(graph, layouts, id, options, reason.empty(), half);
     if (kernel && kernel->offer.packed_bytes + kernel->offer.scratch_bytes > options.kernels.most_bytes - packed_bytes)
       kernel.reset();
     if (kernel) packed_bytes += kernel->offer.packed_bytes;
     if (half && !kernel) halves.insert(id);
     units.push_back({.nodes = {id}, .lowered = reason.empty() && !kernel, .half = half && !kernel, .kernel = kernel});
-    if (!reason.empty()) out.fallbacks.push_back({.node = id, .reason = std::move(reason)});
+    if (!reason.empty() && !units.back().kernel) out.fallbacks.push_back({.node = id, .reason = std::move(reason)});
   }
   units = join_additions(graph, layouts, std::move(units));
 

@@ -17,7 +17,7 @@ namespace kinglet::engine::kernels {
 
 // What a kernel would take for a piece of work.
 struct Offer {
-  double cost = 1;                // its time on this processor, in times of XNNPACK's for the same work
+  double cost = 1;                // its time on this processor, in times of XNNPACK's; 0: XNNPACK has nothing for it
   std::size_t packed_bytes = 0;   // that it keeps of the numbers, in its own order
   std::size_t scratch_bytes = 0;  // that a run writes beside its outputs
   bool writes_over = false;       // the first output may lie where the first input does, if it is as large

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <variant>
+#include <vector>
 
 #include "engine/backend/xnnpack/checks.h"
 #include "engine/graph/quantization.h"
@@ -60,9 +61,17 @@ struct SiluF32 {
   std::size_t count = 0;
 };
 
+// Pixels that are repeated or left out: output pixel [y,x] is input pixel [rows[y],columns[x]]. One input, one output.
+struct Nearest {
+  std::size_t batch = 1;
+  std::size_t input_height = 0, input_width = 0;
+  std::size_t pixel_bytes = 0;               // of all channels, whatever their type
+  std::vector<std::uint32_t> rows, columns;  // one an output row and column, each below the input's
+};
+
 // One alternative a kind of work.
 struct Work {
-  std::variant<ConvolutionS8, ConvolutionF32, SiluF32> kind;
+  std::variant<ConvolutionS8, ConvolutionF32, SiluF32, Nearest> kind;
 };
 
 }  // namespace kinglet::engine::kernels

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/backend/kernels/work.h"
 #include "engine/base/format.h"
 #include "engine/graph/float16.h"
 #include "engine/ops/common.h"
@@ -364,6 +365,39 @@ Result<bool> lower_resize(SubgraphBuilder& builder, const Graph& graph, NodeId i
   return true;
 }
 
+// --- Nearest pixels by a kernel of kinglet's own ---------------------------------------------------------------------
+
+// The input place of each output place; nothing where one lies outside of a crop.
+std::optional<std::vector<std::uint32_t>> nearest_places(const AxisSampler& sampler, const AxisPlan& axis) {
+  std::vector<std::uint32_t> places;
+  for (const std::vector<Sample>& samples : sampler.samples(axis)) {
+    if (samples.empty()) return std::nullopt;
+    places.push_back(static_cast<std::uint32_t>(samples[0].place));
+  }
+  return places;
+}
+
+std::optional<kernels::Work> nearest_work(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Value& x = graph.value(node.inputs[0]);
+  const AxisSampler sampler(node.attributes);
+  const bool crops = *coordinates_of(node.attributes) == Coordinates::kCrop;
+  const bool roi_is_computed = is_given(node, kRoi) && constant_input(graph, node, kRoi) == nullptr;
+  if (!sampler.nearest() || crops || x.constant || x.shape->size() != 4 || roi_is_computed) return std::nullopt;
+  const auto plan = constant_plan(graph, node);
+  if (!plan || !sampler.keeps((*plan)[0]) || !sampler.keeps((*plan)[1])) return std::nullopt;
+  auto rows = nearest_places(sampler, (*plan)[2]);
+  auto columns = nearest_places(sampler, (*plan)[3]);
+  if (!rows || !columns || rows->empty() || columns->empty()) return std::nullopt;
+  const auto size = [&](std::size_t axis) { return static_cast<std::size_t>((*x.shape)[axis]); };
+  return kernels::Work{kernels::Nearest{.batch = size(0),
+                                        .input_height = size(2),
+                                        .input_width = size(3),
+                                        .pixel_bytes = size(1) * byte_size(x.type),
+                                        .rows = std::move(*rows),
+                                        .columns = std::move(*columns)}};
+}
+
 // Pointers to the four corners around each place.
 double resize_kept_bytes(const Graph& graph, const Node& node) {
   const Shape& out = *graph.value(node.outputs[0]).shape;
@@ -386,7 +420,8 @@ const OpParts kResize{.normalize = normalize_resize,
                       .steps = resize_steps,
                       .lower = lower_resize,
                       .traits = {.fits_half = false},
-                      .kept_bytes = resize_kept_bytes};
+                      .kept_bytes = resize_kept_bytes,
+                      .work_alone = nearest_work};
 const OpParts kUpsample{.normalize = normalize_upsample,
                         .infer = infer_resize,
                         .evaluate = evaluate_resize,

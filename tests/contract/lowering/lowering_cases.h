@@ -212,6 +212,9 @@ inline constexpr LoweringCase kLoweringCases[] = {
     {"Resize", "asymmetric",
      "%x = input f32[1,2,4,5]\n%1 = Resize(%x, _, s:f32[4]{1,1,2,3}) {coordinate_transformation_mode=\"asymmetric\", "
      "mode=\"linear\"}\noutput %1"},
+    {"Resize", "nearest_twice",
+     "%x = input f32[1,3,4,5]\n%1 = Resize(%x, _, s:f32[4]{1,1,2,2}) {coordinate_transformation_mode=\"asymmetric\", "
+     "mode=\"nearest\", nearest_mode=\"floor\"}\n%2 = MaxPool(%1) {kernel_shape=[2,2]}\noutput %2"},
 
     // softmax.cpp
     {"Softmax", "last_axis", "%x = input f32[2,10]\n%1 = Softmax(%x)\noutput %1"},

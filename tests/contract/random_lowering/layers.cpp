@@ -285,6 +285,24 @@ Case softmax(Draw& draw) {
   return made;
 }
 
+// Numbers that are copied, of any type.
+Case resize_nearest(Draw& draw, const std::vector<int>& x, const std::string& wanted) {
+  Case made{.roundings = 0};
+  const std::string node = std::format(
+      "%1 = Resize(%x, _, {}) {{mode=\"nearest\", coordinate_transformation_mode=\"{}\", nearest_mode=\"{}\"}}\n",
+      wanted, draw.pick({"asymmetric", "half_pixel", "pytorch_half_pixel", "align_corners", "half_pixel_symmetric"}),
+      draw.pick({"floor", "round_prefer_floor", "round_prefer_ceil", "ceil"}));
+  const char* type = draw.pick({"f32", "u8", "i8"});
+  const std::string input = std::format("%x = input {}[{}]\n", type, list(x));
+  if (std::string_view(type) == "f32") {
+    made.text = with_neighbours(draw, {.inputs = input, .node = node, .rank = 4, .output_rank = 4});
+  } else {
+    made.text =
+        std::format("{}{}%2 = DequantizeLinear(%1, step:f32[]{{0.25}}, zero:{}[]{{5}})\noutput %2\n", input, node, type);
+  }
+  return made;
+}
+
 Case resize(Draw& draw) {
   const std::vector<int> x = image(draw, draw.between(1, 9), 4);
   const int height = draw.between(1, 24);
@@ -299,6 +317,7 @@ Case resize(Draw& draw) {
     wanted = std::format("s:f32[4]{{1,1,{},{}}}", number(draw.pick({2.0, 0.5, 3.0, 1.5, 1.0, 0.7})),
                          number(draw.pick({2.0, 0.5, 3.0, 1.5, 1.0, 0.7})));
   }
+  if (draw.one_in(2)) return resize_nearest(draw, x, wanted);
   const std::string roi =
       std::string_view(coordinates) == "tf_crop_and_resize" ? "r:f32[8]{0,0,0.25,0.125,1,1,0.75,1}" : "_";
   made.text = with_neighbours(

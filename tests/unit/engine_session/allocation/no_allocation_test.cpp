@@ -56,6 +56,16 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Values(1, 2)),
     [](const auto& test) { return std::format("{}_{}_threads", std::get<0>(test.param), std::get<1>(test.param)); });
 
+TEST(NoAllocationInADetector, HoldsForEachRunAndNoStepFallsBack) {
+  const auto model = testing::corpus() / "detectors" / "yolox_nano_416.onnx";
+  if (!std::filesystem::exists(model)) GTEST_SKIP() << "no detector in the corpus";
+  auto session = Session::open(model, {.threads = 2});
+  ASSERT_TRUE(session) << describe(session.error());
+  EXPECT_TRUE(session->plan().fallback_nodes.empty()) << session->plan().fallback_nodes.front();
+  if (KINGLET_COUNTS_ALLOCATIONS == 0) GTEST_SKIP() << "the sanitizer has an allocator of its own";
+  EXPECT_EQ(allocations_of_runs(*session, 2), 0U);
+}
+
 // What the networks of the zoo are made of, small: one of each family, and one with steps outside XNNPACK.
 struct Network {
   const char* name;
@@ -102,6 +112,13 @@ output %12
 %17 = Gelu(%16)
 %18 = Add(%3, %17)
 output %18
+)"},
+    {"enlarged", false, R"(
+%x = input f32[1,3,8,8]
+%1 = Conv(%x, w1:f32[4,3,3,3]#w1, b1:f32[4]#b1)
+%2 = Resize(%1, _, s:f32[4]{1,1,2,2}) {mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor"}
+%3 = Conv(%2, w2:f32[4,4,3,3]#w2, b2:f32[4]#b2)
+output %3
 )"},
     {"steps_outside_xnnpack", true, R"(
 %x = input f32[1,3,8,8]
