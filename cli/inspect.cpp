@@ -246,14 +246,19 @@ std::vector<std::pair<std::string, std::string>> shown_properties(const Graph& g
   return out;
 }
 
+std::string_view resize_text(engine::ResizeMode mode) {
+  if (mode == engine::ResizeMode::kStretch) return "stretch";
+  return mode == engine::ResizeMode::kLetterbox ? "letterbox" : "center crop";
+}
+
 std::string recipe_text(const engine::FoundRecipe& found) {
   const engine::Recipe& recipe = found.recipe;
   const std::string_view preset = engine::preset_like(recipe);
   return format_text("{}; {}{}, mean {:g} {:g} {:g}, std {:g} {:g} {:g}, output {}",
                      found.origin.empty() ? "none found, the default" : found.origin,
-                     preset.empty() ? "" : format_text("as preset {}: ", preset),
-                     recipe.resize_mode == engine::ResizeMode::kStretch ? "stretch" : "center crop", recipe.mean[0],
-                     recipe.mean[1], recipe.mean[2], recipe.std[0], recipe.std[1], recipe.std[2], recipe.output);
+                     preset.empty() ? "" : format_text("as preset {}: ", preset), resize_text(recipe.resize_mode),
+                     recipe.mean[0], recipe.mean[1], recipe.mean[2], recipe.std[0], recipe.std[1], recipe.std[2],
+                     recipe.boxes ? format_text("boxes of {}", to_string(recipe.boxes->head)) : recipe.output);
 }
 
 using Lines = std::vector<std::pair<std::string, std::string>>;

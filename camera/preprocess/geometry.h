@@ -15,10 +15,10 @@ struct Geometry {
   CropRect used;  // the same in whole pixels of the frame
 };
 
-// kStretch: the frame, or `crop` of it. kCenterCrop without `crop`: as torchvision's Resize(resize_size, else
-// floor(size / crop_ratio)) and CenterCrop(size) give it, for inputs that are not square with the side that needs the
-// larger factor. A given `crop` is what the model sees, whatever the mode. kBadData: a crop outside the frame, a
-// resize_size smaller than the input.
+// kStretch, and kLetterbox where the input is of its proportions: the frame, or `crop` of it. kCenterCrop without
+// `crop`: as torchvision's Resize(resize_size, else floor(size / crop_ratio)) and CenterCrop(size) give it, for inputs
+// that are not square with the side that needs the larger factor. A given `crop` is what the model sees, whatever the
+// mode. kBadData: a crop outside the frame, a resize_size smaller than the input.
 [[nodiscard]] Result<Geometry> make_geometry(const engine::Recipe& recipe, int frame_width, int frame_height,
                                              const std::optional<CropRect>& crop, int model_width, int model_height);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "camera/preprocess/brightness.h"
@@ -106,6 +107,10 @@ struct Preprocessor::State {
   std::vector<std::uint8_t> narrowed;
   MjpegPlanes mjpeg;
   std::array<Normalise, kGains.size()> normalise;
+  // kLetterbox: the picture is stretched to its size in the input by another one, aside unless it fills it.
+  std::unique_ptr<Preprocessor> inner;
+  std::vector<std::byte> inner_bytes;
+  std::vector<std::uint8_t> padding;  // a row
 
   [[nodiscard]] Result<void> check(const FrameView& frame, const engine::PictureInput& out);
   [[nodiscard]] Result<void> check_tensor(const engine::PictureInput& out) const;
@@ -113,6 +118,11 @@ struct Preprocessor::State {
   [[nodiscard]] Result<Tables*> tables_of(Key key, int part_width, int part_height);
   [[nodiscard]] std::optional<Pixels> needed(const FrameView& frame, const std::optional<CropRect>& crop) const;
   [[nodiscard]] Result<Key> key_of(const FrameView& frame, const std::optional<CropRect>& crop, MjpegPlanes& decoder);
+  // `sizes`: as of run_part; nothing: as of run.
+  [[nodiscard]] Result<CropRect> run_letterbox(const FrameView& frame, const std::optional<CropRect>& crop,
+                                               std::optional<std::span<const int>> sizes,
+                                               const engine::PictureInput& out, MjpegPlanes& decoder);
+  void pad_around(const engine::PictureInput& picture, const engine::PictureInput& out);
   // `gain`: a place in kGains.
   void run_still(const Tables& tables, const Plane& rgb, std::size_t gain, const engine::PictureInput& out);
   void run_video(Tables& tables, const std::array<Plane, 3>& planes, std::size_t gain, const engine::PictureInput& out);
@@ -164,7 +174,10 @@ Result<void> Preprocessor::State::make_tables(Tables& tables, const Key& wanted,
 std::optional<Preprocessor::Pixels> Preprocessor::State::needed(const FrameView& frame,
                                                                 const std::optional<CropRect>& crop) const {
   // The crop decides how much smaller the whole frame may be decoded.
-  const auto geometry = make_geometry(recipe, frame.width, frame.height, crop, width, height);
+  const CropRect part = crop.value_or(CropRect{0, 0, frame.width, frame.height});
+  if (part.width < 1 || part.height < 1) return std::nullopt;
+  const engine::Fit fit = engine::fit_of(recipe.resize_mode, part.width, part.height, width, height);
+  const auto geometry = make_geometry(recipe, frame.width, frame.height, crop, fit.width, fit.height);
   if (!geometry) return std::nullopt;
   const auto of = [](const AxisSpan& span) {
     return static_cast<int>(std::min(1e9, std::ceil(span.input_size * (span.output_size / span.length))));
@@ -231,6 +244,49 @@ void Preprocessor::State::run_video(Tables& tables, const std::array<Plane, 3>& 
   }
 }
 
+void Preprocessor::State::pad_around(const engine::PictureInput& picture, const engine::PictureInput& out) {
+  padding.resize(3 * static_cast<std::size_t>(width), static_cast<std::uint8_t>(recipe.pad));
+  const std::uint8_t* row = padding.data();
+  for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y)
+    normalise[0].write_row<3>({row, row + 1, row + 2}, y, out);
+  const bool planar = out.layout == engine::TensorLayout::kNchw;
+  const std::size_t pixel = engine::byte_size(out.type) * (planar ? 1 : 3);
+  const std::size_t from_row = pixel * static_cast<std::size_t>(picture.width);
+  const std::size_t to_row = pixel * static_cast<std::size_t>(width);
+  const auto picture_rows = static_cast<std::size_t>(picture.height);
+  for (std::size_t plane = 0; plane < (planar ? 3U : 1U); ++plane) {
+    const std::byte* from = picture.bytes.data() + plane * picture_rows * from_row;
+    std::byte* to = out.bytes.data() + plane * static_cast<std::size_t>(height) * to_row;
+    for (std::size_t y = 0; y < picture_rows; ++y) std::memcpy(to + y * to_row, from + y * from_row, from_row);
+  }
+}
+
+Result<CropRect> Preprocessor::State::run_letterbox(const FrameView& frame, const std::optional<CropRect>& crop,
+                                                    std::optional<std::span<const int>> sizes,
+                                                    const engine::PictureInput& out, MjpegPlanes& decoder) {
+  KINGLET_TRY(check(frame, out));
+  const Geometry geometry = KINGLET_TRY(make_geometry(recipe, frame.width, frame.height, crop, width, height));
+  const engine::Fit fit = engine::fit_of(recipe.resize_mode, geometry.used.width, geometry.used.height, width, height);
+  if (!inner || inner->state_->width != fit.width || inner->state_->height != fit.height) {
+    engine::Recipe stretched = recipe;
+    stretched.resize_mode = engine::ResizeMode::kStretch;
+    inner = std::make_unique<Preprocessor>(std::move(stretched), fit.width, fit.height);
+  }
+  engine::PictureInput picture = out;
+  picture.width = fit.width;
+  picture.height = fit.height;
+  const bool fills = fit.width == width && fit.height == height;
+  if (!fills) {
+    inner_bytes.resize(3 * static_cast<std::size_t>(fit.width) * static_cast<std::size_t>(fit.height) *
+                       engine::byte_size(out.type));
+    picture.bytes = inner_bytes;
+  }
+  const CropRect used = sizes ? KINGLET_TRY(inner->run_part(frame, geometry.used, *sizes, picture, decoder))
+                              : KINGLET_TRY(inner->run(frame, crop, picture, decoder));
+  if (!fills) pad_around(picture, out);
+  return used;
+}
+
 Preprocessor::Preprocessor(engine::Recipe recipe, int model_width, int model_height)
     : state_(std::make_unique<State>()) {
   state_->recipe = std::move(recipe);
@@ -257,6 +313,8 @@ Result<CropRect> Preprocessor::run(const FrameView& frame, const std::optional<C
 Result<CropRect> Preprocessor::run(const FrameView& frame, const std::optional<CropRect>& crop,
                                    const engine::PictureInput& out, MjpegPlanes& decoder) {
   State& state = *state_;
+  if (state.recipe.resize_mode == engine::ResizeMode::kLetterbox)
+    return state.run_letterbox(frame, crop, std::nullopt, out, decoder);
   KINGLET_TRY(state.check(frame, out));
   const Key key = KINGLET_TRY(state.key_of(frame, crop, decoder));
   KINGLET_TRY(state.make_tables(state.whole, key, crop));
@@ -271,6 +329,8 @@ Result<CropRect> Preprocessor::run(const FrameView& frame, const std::optional<C
 Result<CropRect> Preprocessor::run_part(const FrameView& frame, const CropRect& part, std::span<const int> sizes,
                                         const engine::PictureInput& out, MjpegPlanes& decoder) {
   State& state = *state_;
+  if (state.recipe.resize_mode == engine::ResizeMode::kLetterbox)
+    return state.run_letterbox(frame, part, sizes, out, decoder);
   KINGLET_TRY(state.check(frame, out));
   KINGLET_TRY(make_geometry(state.recipe, frame.width, frame.height, part, state.width, state.height));
   Key key = KINGLET_TRY(state.key_of(frame, part, decoder));

@@ -40,10 +40,20 @@ std::optional<PictureInput> place_in(const TensorInfo& info) {
                       .quantization = {}};
 }
 
+// What was found, or numbers.
+Result<FoundLabels> settled_labels(std::optional<FoundLabels> found, const OutputMeaning& output) {
+  if (!found) return FoundLabels{.labels = Labels::numbered(output.classes), .origin = {}};
+  KINGLET_TRY(found->labels.check_count(output.classes));
+  return std::move(*found);
+}
+
+}  // namespace
+
 Result<PictureInput> picture_input(Session& session, const fs::path& model) {
   const std::vector<TensorInfo>& inputs = session.inputs();
   const std::string hint =
-      "kinglet needs an image classifier; `kinglet inspect` shows the model, `kinglet run` takes tensors of any shape";
+      "kinglet needs a model of one picture; `kinglet inspect` shows the model, `kinglet run` takes tensors of any "
+      "shape";
   if (inputs.size() != 1 || session.outputs().empty()) {
     return fail(ErrorCode::kBadData,
                 format_text("the model has {} inputs and {} outputs, expected one input and at least one output",
@@ -61,15 +71,6 @@ Result<PictureInput> picture_input(Session& session, const fs::path& model) {
   input->bytes = session.input(0);
   return *input;
 }
-
-// What was found, or numbers.
-Result<FoundLabels> settled_labels(std::optional<FoundLabels> found, const OutputMeaning& output) {
-  if (!found) return FoundLabels{.labels = Labels::numbered(output.classes), .origin = {}};
-  KINGLET_TRY(found->labels.check_count(output.classes));
-  return std::move(*found);
-}
-
-}  // namespace
 
 Result<FoundRecipe> recipe_of(const PictureModelOptions& options, const Graph::Metadata& metadata) {
   const std::optional<Recipe> recipe =
@@ -118,6 +119,10 @@ Result<PictureModel> PictureModel::open_as(const PictureModelOptions& options, S
                                   session.inputs().front().quantization);
   if (!fitting) return std::unexpected(with_context(fitting.error(), options.model.string()));
   recipe.recipe = std::move(*fitting);
+  if (recipe.recipe.boxes) {
+    return fail(ErrorCode::kBadData, "the recipe is a detector's: it has \"boxes\"", options.model.string(),
+                "kinglet detect shows what it finds; a model that names birds has scores");
+  }
   input.quantization = recipe.recipe.quantization.value_or(Quantization{});
   std::optional<FoundLabels> found = KINGLET_TRY(labels_of(options, session.metadata()));
   OutputMeaning output = KINGLET_TRY(output_of(options, session.output_forms(), recipe.recipe, found));

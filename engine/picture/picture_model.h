@@ -49,6 +49,9 @@ struct FoundRecipe {
 [[nodiscard]] Result<OutputMeaning> output_of(const PictureModelOptions& options, std::span<const OutputForm> forms,
                                               const Recipe& recipe, const std::optional<FoundLabels>& labels);
 
+// Where pictures go in the session of this file. kBadData: its input is no picture.
+[[nodiscard]] Result<PictureInput> picture_input(Session& session, const std::filesystem::path& model);
+
 // What needs no model to be chosen: what is wished, or all that this processor has. Nothing: a model has to be opened.
 [[nodiscard]] std::optional<ChosenPrecision> settled_precision(Precision wished);
 

@@ -15,50 +15,23 @@
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/recipe/recipe_json.h"
+#include "engine/recipe/recipe_members.h"
 
 namespace kinglet::engine {
 namespace {
 
 using nlohmann::json;
 using nlohmann::ordered_json;
+using namespace recipe_members;
 
 constexpr std::size_t kMaxRecipeBytes = std::size_t{64} * 1024;
 constexpr int kMaxDepth = 8;
 
-constexpr std::array<std::string_view, 2> kResizeNames{"stretch", "center_crop"};
+constexpr std::array<std::string_view, 3> kResizeNames{"stretch", "center_crop", "letterbox"};
 constexpr std::array<std::string_view, 3> kInterpolationNames{"nearest", "bilinear", "bicubic"};
 constexpr std::array<std::string_view, 2> kColorNames{"rgb", "bgr"};
 constexpr std::array<std::string_view, 2> kRegionNames{"motion", "whole"};
 constexpr std::array<std::string_view, 5> kOutputNames{"auto", "probabilities", "logits", "independent", "top_k"};
-
-// What a reader of one member needs to name it in an error.
-struct Member {
-  std::string_view name;
-  std::string_view where;
-};
-
-std::unexpected<Error> wrong(const Member& member, const json& value, std::string_view expected) {
-  return fail(
-      ErrorCode::kBadData,
-      format_text("recipe member \"{}\" is {}, expected {}", member.name, printable(value.dump(), 60), expected),
-      std::string(member.where));
-}
-
-std::string listed(std::span<const std::string_view> names) {
-  std::string text;
-  for (const std::string_view name : names) text += format_text("{}\"{}\"", text.empty() ? "" : ", ", name);
-  return text;
-}
-
-Result<std::size_t> read_choice(const Member& member, const json& value, std::span<const std::string_view> names) {
-  if (value.is_string()) {
-    const auto& text = value.get_ref<const std::string&>();
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (names[i] == text) return i;
-    }
-  }
-  return wrong(member, value, "one of " + listed(names));
-}
 
 // One number for all three channels, or three numbers.
 Result<std::array<double, 3>> read_three(const Member& member, const json& value, std::string_view expected) {
@@ -116,6 +89,14 @@ Result<void> read_resize_size(const Member& member, const json& value, Recipe& r
     return wrong(member, value, "a whole number of pixels from 1 to 65535");
   }
   recipe.resize_size = value.get<int>();
+  return {};
+}
+
+Result<void> read_pad(const Member& member, const json& value, Recipe& recipe) {
+  if (!value.is_number_integer() || value.get<double>() < 0 || value.get<double>() > 255) {
+    return wrong(member, value, "a whole number from 0 to 255");
+  }
+  recipe.pad = value.get<int>();
   return {};
 }
 
@@ -180,6 +161,11 @@ constexpr MemberRow kMembers[] = {
     {"crop_ratio", read_crop_ratio, [](const Recipe& recipe) { return ordered_json(recipe.crop_ratio); }},
     {"resize_size", read_resize_size,
      [](const Recipe& recipe) { return recipe.resize_size > 0 ? ordered_json(recipe.resize_size) : ordered_json(); }},
+    {"pad", read_pad,
+     [](const Recipe& recipe) {
+       const bool matters = recipe.resize_mode == ResizeMode::kLetterbox || recipe.pad != Recipe{}.pad;
+       return matters ? ordered_json(recipe.pad) : ordered_json();
+     }},
     {"crop_to_motion", read_crop_to_motion, [](const Recipe&) { return ordered_json(); }},
     {"regions", read_named<&Recipe::regions, kRegionNames>,
      [](const Recipe& recipe) {
@@ -209,14 +195,15 @@ constexpr MemberRow kMembers[] = {
      },
      [](const Recipe& recipe) { return ordered_json(recipe.output); }},
     {"temperature", read_temperature, [](const Recipe& recipe) { return ordered_json(recipe.temperature); }},
+    {"boxes",
+     [](const Member& member, const json& value, Recipe& recipe) { return read_boxes(member, value, recipe.boxes); },
+     [](const Recipe& recipe) { return recipe.boxes ? write_boxes(*recipe.boxes) : ordered_json(); }},
 };
 
-std::unexpected<Error> unknown_member(std::string_view name, std::string_view where) {
+std::vector<std::string_view> member_names() {
   std::vector<std::string_view> names{kPresetMember};
   for (const MemberRow& row : kMembers) names.push_back(row.name);
-  const std::string_view nearest = nearest_name(name, names);
-  return fail(ErrorCode::kBadData, format_text("unknown recipe member \"{}\"", printable(name, 60)), std::string(where),
-              nearest.empty() ? "members are " + listed(names) : format_text("did you mean \"{}\"?", nearest));
+  return names;
 }
 
 constexpr std::array<double, 3> all(double number) { return {number, number, number}; }
@@ -232,7 +219,7 @@ Result<void> read_members(const json& root, std::string_view where, Recipe& reci
   for (const auto& [name, value] : root.items()) {
     if (name == kPresetMember) continue;
     const auto* row = std::ranges::find(kMembers, name, &MemberRow::name);
-    if (row == std::end(kMembers)) return unknown_member(name, where);
+    if (row == std::end(kMembers)) return unknown_member(name, where, member_names());
     KINGLET_TRY(row->read({row->name, where}, value, recipe));
   }
   return {};

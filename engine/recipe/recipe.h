@@ -13,10 +13,12 @@
 
 #include "engine/base/error.h"
 #include "engine/graph/data_type.h"
+#include "engine/recipe/box_recipe.h"
 
 namespace kinglet::engine {
 
-enum class ResizeMode { kStretch, kCenterCrop };  // whole picture | resize the short side, cut the middle
+// The whole picture | resize the short side, cut the middle | the whole in its proportions, top left, the rest padded.
+enum class ResizeMode { kStretch, kCenterCrop, kLetterbox };
 enum class Interpolation { kNearest, kBilinear, kBicubic };
 enum class ColorOrder { kRgb, kBgr };
 enum class Regions { kMotion, kWhole };
@@ -38,6 +40,7 @@ struct Recipe {
   bool antialias = true;               // as Pillow: the filter grows with the reduction
   double crop_ratio = 0.875;           // kCenterCrop: crop size / resized short side, in (0, 1]
   int resize_size = 0;                 // kCenterCrop: the resized short side in pixels; 0: floor(size / crop_ratio)
+  int pad = 114;                       // kLetterbox: the pixels beside the picture, 0 to 255
   Regions regions = Regions::kMotion;  // of video; kMotion: squares around what moves, while something does
   ColorOrder color_order = ColorOrder::kRgb;
   std::array<double, 3> mean{0, 0, 0};
@@ -45,6 +48,7 @@ struct Recipe {
   std::optional<Quantization> quantization;  // of an integer input; absent: what the model itself says
   std::string output = "auto";  // what its numbers are (engine/recipe/scores.h, Meaning); "auto": the graph says
   double temperature = 1;       // logits are divided by it, 0.01 to 100: above 1 a model that is too sure of itself
+  std::optional<BoxRecipe> boxes = {};  // of a detector: how its boxes are read; a classifier has none
 
   bool operator==(const Recipe&) const = default;
 };

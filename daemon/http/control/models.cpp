@@ -154,6 +154,7 @@ Reply get_models(const ModelsView& view, const Call& /*call*/) {
   for (const KnownModel& model : view.keeper.list()) items.push_back(known_model_json(model));
   Json presets = Json::array();
   for (const engine::Preset& preset : engine::recipe_presets()) {
+    if (preset.recipe.boxes) continue;  // of detectors: no classifier's
     presets.push_back({{"name", preset.name}, {"whose", preset.whose}});
   }
   return json_reply(

@@ -34,6 +34,7 @@ TESTED = [
     ("tools.md", "kinglet pull inat-birds", "e2e/cli/pull_test.py"),
     ("tools.md", "kinglet convert bird.tflite", "e2e/cli/tflite_test.py"),
     ("tools.md", "sudo kinglet calibrate bird.onnx --visits", "e2e/cli/calibrate_test.py"),
+    ("recipes.md", "kinglet detect yolox_nano_416.onnx", "e2e/cli/detect_test.py"),
     ("tools.md", "kinglet classify heads.onnx", "e2e/cli/output_meaning_test.py"),
     ("tools.md", 'kinglet record "mjpeg:', "e2e/cli/record_test.py"),
     ("access.md", "curl --cacert", "e2e/daemon/tls_test.py"),

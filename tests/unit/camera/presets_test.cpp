@@ -43,6 +43,10 @@ std::array<double, 3> minus_one_to_one(double red, double green, double blue) {
   return {red / 127.5 - 1, green / 127.5 - 1, blue / 127.5 - 1};
 }
 
+std::array<double, 3> nanodet(double red, double green, double blue) {
+  return {(blue - 103.53) / 57.375, (green - 116.28) / 57.12, (red - 123.675) / 58.395};
+}
+
 struct Row {
   const char* name;
   Arithmetic arithmetic;
@@ -73,6 +77,10 @@ const std::vector<Row>& rows() {
        }},
       {"tflite-uint8", [](double red, double green, double blue) { return std::array{red, green, blue}; }},
       {"tflite-int8", [](double red, double green, double blue) { return std::array{red, green, blue}; }},
+      {"yolox", [](double red, double green, double blue) { return std::array{blue, green, red}; }},
+      {"nanodet", nanodet},
+      {"nanodet-plus", nanodet},
+      {"nms", normalised({0, 0, 0}, {1, 1, 1})},
   };
   return kRows;
 }
@@ -176,6 +184,41 @@ INSTANTIATE_TEST_SUITE_P(Libraries, PresetGeometry,
                            std::erase(name, '-');
                            return name;
                          });
+
+// The picture in its proportions from the top left, as stretched to that size; the rest is padded.
+TEST(Presets, OfYoloxKeepProportionsTopLeft) {
+  const Image picture = make_picture(90, 60);
+  const engine::Recipe recipe = preset("yolox");
+  const std::vector<float> got = prepared(recipe, picture.view(), 32);
+  engine::Recipe stretched = recipe;
+  stretched.resize_mode = engine::ResizeMode::kStretch;
+  std::vector<float> inside(std::size_t{3} * 32 * 21);  // int(60 * 32 / 90)
+  Preprocessor preprocessor(stretched, 32, 21);
+  ASSERT_TRUE(preprocessor.run(picture.view(), std::nullopt,
+                               {.bytes = std::as_writable_bytes(std::span(inside)), .width = 32, .height = 21}));
+  for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], i < inside.size() ? inside[i] : 114) << i;
+}
+
+// As [C,H,W], of a picture that is high.
+TEST(Presets, OfYoloxPadToTheRightInEveryPlane) {
+  const Image picture = make_picture(30, 60);
+  std::vector<float> got(std::size_t{3} * 16 * 16);
+  Preprocessor preprocessor(preset("yolox"), 16, 16);
+  const auto used = preprocessor.run(picture.view(), std::nullopt,
+                                     {.bytes = std::as_writable_bytes(std::span(got)),
+                                      .width = 16,
+                                      .height = 16,
+                                      .layout = engine::TensorLayout::kNchw});
+  ASSERT_TRUE(used) << describe(used.error());
+  EXPECT_EQ(*used, (CropRect{0, 0, 30, 60}));
+  const std::vector<float> rows = prepared(preset("yolox"), picture.view(), 16);
+  for (std::size_t c = 0; c < 3; ++c) {
+    for (std::size_t at = 0; at < 256; ++at) {
+      ASSERT_EQ(got[c * 256 + at], rows[3 * at + c]) << c << " at " << at;
+      ASSERT_TRUE(at % 16 < 8 || got[c * 256 + at] == 114.0F) << c << " at " << at;
+    }
+  }
+}
 
 // tf.image.resize, bilinear, antialias=False: between the two pixels around (x + 0.5) * scale - 0.5.
 TEST(Presets, OfKerasResizeBetweenTwoPixels) {

@@ -69,7 +69,7 @@ TEST(ParseRecipe, NamesLineAndColumnOfASyntaxError) {
 
 TEST(ParseRecipe, NamesTheChoicesOfAWrongWord) {
   EXPECT_EQ(error_of(R"({"resize_mode": "squash"})").message,
-            "recipe member \"resize_mode\" is \"squash\", expected one of \"stretch\", \"center_crop\"");
+            "recipe member \"resize_mode\" is \"squash\", expected one of \"stretch\", \"center_crop\", \"letterbox\"");
 }
 
 TEST(ParseRecipe, RefusesAMemberGivenTwice) {
