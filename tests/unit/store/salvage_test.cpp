@@ -34,6 +34,12 @@ std::vector<std::uint64_t> pages_of(const fs::path& file, std::string_view table
   return pages;
 }
 
+// As the version before had it: reviews without names.
+void make_older(const fs::path& file) {
+  Database database = *Database::open(file, OpenAs::kReadWrite);
+  ASSERT_OK(database.execute("ALTER TABLE visits DROP COLUMN review_name; PRAGMA user_version = 5"));
+}
+
 std::vector<std::uint64_t> pages_of_visits(const fs::path& file) { return pages_of(file, "visits"); }
 
 Throughput span_of(int number) {
@@ -111,6 +117,46 @@ TEST_F(SalvageTest, WhatCanBeReadOfADamagedDatabaseIsInTheNewOne) {
   EXPECT_NE(log.text().find(format_text("{} visits ({} reviewed)", page->items.size(), reviewed)), std::string::npos)
       << log.text();
   EXPECT_GT(store.next_seq(), seqs_.back());
+}
+
+TEST_F(SalvageTest, ADamagedDatabaseOfTheVersionBeforeOutlivesTheUpdate) {
+  make_history();
+  const fs::path file = database_file(folder_.path());
+  make_older(file);
+  const std::vector<std::uint64_t> pages = pages_of_visits(file);
+  ASSERT_GT(pages.size(), 20U);
+  damage(file, (pages[pages.size() / 2] - 1) * 4096, 4096);
+  StoreOptions options = quiet_options(folder_.path());
+  options.retention.max_visits = kVisits;
+  Store store(options);
+  (void)store.visits({.limit = 100'000});  // meets it
+  ASSERT_OK(store.flush());
+  ASSERT_EQ(store.status().moved_aside, 1U);
+  EXPECT_GT(all_seqs(store).size(), static_cast<std::size_t>(kVisits) - 60);
+  EXPECT_GT(store.next_seq(), seqs_.back());
+}
+
+TEST_F(SalvageTest, AFileOfTheVersionBeforeIsReadAsOneWithoutNames) {
+  make_history();
+  const fs::path aside = folder_.path() / "kinglet.db.damaged-1";
+  fs::rename(database_file(folder_.path()), aside);
+  make_older(aside);
+  const std::vector<std::uint64_t> pages = pages_of_visits(aside);
+  ASSERT_GT(pages.size(), 20U);
+  damage(aside, (pages[pages.size() / 2] - 1) * 4096, 4096);
+  EXPECT_EQ(last_numbers(aside).seq, seqs_.back());
+  Database into = *Database::open(database_file(folder_.path()), OpenAs::kCreate);
+  ASSERT_OK(migrate(into));
+  ASSERT_OK(Salvage::order(into, aside.filename().string()));
+  auto salvage = Salvage::find(into, folder_.path(), 10'000);
+  ASSERT_TRUE(salvage && *salvage);
+  std::uint64_t change = 0;
+  EXPECT_TRUE(*(*salvage)->go_on(into, PictureFiles(folder_.path()), [&] { return ++change; }, [] { return false; }));
+  EXPECT_GT((*salvage)->result().visits, static_cast<std::uint64_t>(kVisits) - 60);
+  EXPECT_LT((*salvage)->result().visits, static_cast<std::uint64_t>(kVisits));
+  EXPECT_GE((*salvage)->result().reviewed, 10U);
+  EXPECT_EQ(*into.integer_of("SELECT sum(visits) FROM daily_counts"), 40);
+  EXPECT_EQ(*into.integer_of("SELECT count(*) FROM visits WHERE review_name <> ''"), 0);
 }
 
 TEST_F(SalvageTest, PicturesOfWhatCannotBeReadStayBesideIt) {
