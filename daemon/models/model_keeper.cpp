@@ -150,8 +150,10 @@ std::vector<KnownModel> ModelKeeper::list() {
     return std::ranges::none_of(found, [&](const ModelFile& file) { return file.path == verdict.first; });
   });
   for (const ModelFile& file : found) {
-    KnownModel model{
-        .file = file, .configured = is_configured(file.path), .in_folder = file.path.parent_path() == options_.folder};
+    // Compared like this, a slash at the end of the folder's name does not count.
+    KnownModel model{.file = file,
+                     .configured = is_configured(file.path),
+                     .in_folder = file.path == options_.folder / file.path.filename()};
     model.active = active && active->path == file.path;
     const auto verdict = verdicts_.find(file.path);
     if (verdict != verdicts_.end() && verdict->second.stamp == file.stamp) {

@@ -89,6 +89,12 @@ TEST_F(KeeperTest, ModelsAreListedByNameWithWhatIsKnownOfEach) {
   EXPECT_EQ(models[1].proof.digest, board_.facts()->digest);
 }
 
+TEST_F(KeeperTest, AModelOfAFolderWithASlashAtItsEndLiesInIt) {
+  put_model("sound");
+  options_.folder = folder_.string() + "/";
+  EXPECT_TRUE(keeper().list().at(0).in_folder);
+}
+
 TEST_F(KeeperTest, WhyAModelIsBrokenIsToldWithoutItsPlaceOnTheDisk) {
   put_model("broken");
   keeper().start();
