@@ -26,6 +26,20 @@ std::unexpected<Refused> said_in_file(const char* key) {
                 "change it there, or take it out there");
 }
 
+std::unexpected<Refused> not_written(const Error& error) {
+  const bool closed = error.code == ErrorCode::kCannotCreate || error.code == ErrorCode::kNotPermitted;
+  if (!closed) return refuse(Refusal::kNoRoom, error.message, error.hint);
+  return refuse(
+      Refusal::kNotWritable, error.message,
+      error.hint.empty() ? "the daemon's user has to be able to write into the folder of models" : error.hint);
+}
+
+// One file, whichever way its path leads.
+bool is_same(const fs::path& one, const fs::path& other) {
+  std::error_code ignored;
+  return one == other || fs::equivalent(one, other, ignored);
+}
+
 // Of the model's file alone, without what lies beside it.
 std::string_view own_stamp(std::string_view stamp) { return stamp.substr(0, stamp.find(' ')); }
 
@@ -35,7 +49,7 @@ Result<void> put_file(const fs::path& file, std::string_view text) {
   } else {
     std::error_code error;
     fs::remove(file, error);
-    if (error) return fail(ErrorCode::kIo, format_text("cannot remove: {}", error.message()), file.string());
+    if (error) return cannot_remove(file, error);
   }
   return sync_folder(file.parent_path());
 }
@@ -65,11 +79,14 @@ std::optional<std::size_t> ModelKeeper::classes_of(const KnownModel& model) cons
 std::expected<KnownModel, Refused> ModelKeeper::keep_beside(const KnownModel& model, const Companion& companion,
                                                             std::string_view text, std::string_view by) {
   {
+    // Nothing is put beside a model that is removed meanwhile.
     MutexLock lock(mutex_);
     if (const std::optional<Refused> refused = busy()) return std::unexpected(*refused);
-  }
-  if (const Result<void> put = put_file(companion.file, text); !put) {
-    return refuse(Refusal::kNoRoom, put.error().message, put.error().hint);
+    if (!model_file(model.file.path)) {
+      return refuse(Refusal::kUnknown, format_text("model \"{}\" is gone", model.file.name),
+                    "GET /api/v1/models lists those that are here");
+    }
+    if (const Result<void> put = put_file(companion.file, text); !put) return not_written(put.error());
   }
   log(LogLevel::kInfo, format_text("{} of model \"{}\" {} by {}", companion.what, model.file.name,
                                    text.empty() ? "taken away" : "set", by));
@@ -100,18 +117,23 @@ std::expected<KnownModel, Refused> ModelKeeper::set_recipe(std::string_view name
   if (json.empty()) return keep_beside(*model, companion, json, by);
   const Result<engine::Recipe> recipe = engine::parse_recipe(json, "body");
   if (!recipe) return refuse(Refusal::kBadRecipe, recipe.error());
+  if (recipe->boxes) {
+    return refuse(Refusal::kBadRecipe, "body: the recipe is a detector's: it has \"boxes\"",
+                  "a model that names birds has scores; kinglet detect shows what a detector finds");
+  }
   return keep_beside(*model, companion, to_json(*recipe), by);
 }
 
 std::expected<void, Refused> ModelKeeper::remove(std::string_view name, std::string_view by) {
   const auto model = find(name);
   if (!model) return std::unexpected(model.error());
-  if (model->configured) {
+  const fs::path& path = model->file.path;
+  if (model->configured || (options_.configured && is_same(options_.configured->model, path))) {
     return refuse(Refusal::kInUse, format_text("\"{}\" is the model of the configuration", name),
                   "it can go when model.path names another one");
   }
   const auto of_next_start = chosen_model(options_);
-  if (of_next_start && *of_next_start && (*of_next_start)->model == model->file.path) {
+  if (of_next_start && *of_next_start && is_same((*of_next_start)->model, path)) {
     return refuse(Refusal::kInUse, format_text("\"{}\" is the model that was activated", name),
                   "activate another one first");
   }
@@ -119,14 +141,12 @@ std::expected<void, Refused> ModelKeeper::remove(std::string_view name, std::str
     // Whoever begins to use it meanwhile finds it gone, whole.
     MutexLock lock(mutex_);
     const auto facts = board_.facts();
-    if (facts && facts->path == model->file.path) {
+    if (facts && is_same(facts->path, path)) {
       return refuse(Refusal::kInUse, format_text("\"{}\" is the model that answers", name),
                     "activate another one first");
     }
     if (const std::optional<Refused> refused = busy()) return std::unexpected(*refused);
-    if (const auto removed = remove_model(model->file.path); !removed) {
-      return refuse(Refusal::kNoRoom, removed.error().message, removed.error().hint);
-    }
+    if (const auto removed = remove_model(path); !removed) return not_written(removed.error());
   }
   log(LogLevel::kInfo, format_text("model \"{}\" removed by {}", name, by));
   return {};

@@ -95,13 +95,20 @@ fs::path labels_beside(const fs::path& model) { return companion(model, kLabels)
 
 fs::path recipe_beside(const fs::path& model) { return companion(model, kRecipe); }
 
+std::unexpected<Error> cannot_remove(const fs::path& file, const std::error_code& error) {
+  const bool closed = error == std::errc::permission_denied || error == std::errc::operation_not_permitted ||
+                      error == std::errc::read_only_file_system;
+  return fail(closed ? ErrorCode::kNotPermitted : ErrorCode::kIo, format_text("cannot remove: {}", error.message()),
+              file.string());
+}
+
 Result<std::size_t> remove_model(const fs::path& model) {
   std::vector<fs::path> files = files_of_model(model);
   std::ranges::reverse(files);
   for (const fs::path& file : files) {
     std::error_code error;
     fs::remove(file, error);
-    if (error) return fail(ErrorCode::kIo, format_text("cannot remove: {}", error.message()), file.string());
+    if (error) return cannot_remove(file, error);
   }
   return files.size();
 }

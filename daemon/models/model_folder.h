@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "daemon/line/line_model.h"
@@ -33,7 +34,10 @@ struct ModelFile {
 // Where they lie, whether they do or not.
 [[nodiscard]] std::filesystem::path labels_beside(const std::filesystem::path& model);
 [[nodiscard]] std::filesystem::path recipe_beside(const std::filesystem::path& model);
-// All of them, the model last: what broke off is listed still, and is removed by the next try. Gives how many. kIo.
+// kNotPermitted: nothing may be removed in its folder; kIo: anything else.
+[[nodiscard]] std::unexpected<Error> cannot_remove(const std::filesystem::path& file, const std::error_code& error);
+// All of them, the model last: what broke off is listed still, and is removed by the next try. Gives how many.
+// kNotPermitted: nothing may be removed there; kIo.
 [[nodiscard]] Result<std::size_t> remove_model(const std::filesystem::path& model);
 
 // LineModel::open, and its answer to a plain grey picture is finite numbers from 0 to 1. Here, in this process:

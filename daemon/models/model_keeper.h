@@ -99,14 +99,15 @@ class ModelKeeper {
   [[nodiscard]] std::vector<KnownModel> list();
 
   enum class Refusal : std::uint8_t {
-    kUnknown,    // no model of the folder, or of the catalogue, has the name
-    kInvalid,    // it was looked at and cannot be used, now or later
-    kBusy,       // another job is not over
-    kBadName,    // of a file that is to be made
-    kExists,     // a file of the name is here
-    kNoRoom,     // on the disk, or there is no folder
-    kInUse,      // it answers, or a start would take it
-    kSetInFile,  // a key of the configuration says it for this model
+    kUnknown,      // no model of the folder, or of the catalogue, has the name
+    kInvalid,      // it was looked at and cannot be used, now or later
+    kBusy,         // another job is not over
+    kBadName,      // of a file that is to be made
+    kExists,       // a file of the name is here
+    kNoRoom,       // on the disk, or there is no folder
+    kNotWritable,  // the folder
+    kInUse,        // it answers, or a start would take it
+    kSetInFile,    // a key of the configuration says it for this model
     kBadLabels,
     kBadRecipe
   };

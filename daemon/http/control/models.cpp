@@ -136,9 +136,10 @@ Json known_model_json(const KnownModel& model) {
 Reply refusal_reply(const ModelKeeper::Refused& refused) {
   using enum ModelKeeper::Refusal;
   static constexpr Word<ModelKeeper::Refusal> kSlugs[] = {
-      {kUnknown, "not-found"},    {kInvalid, "model-not-valid"}, {kBusy, "job-running"},   {kBadName, "bad-parameter"},
-      {kExists, "model-exists"},  {kNoRoom, "storage-full"},     {kInUse, "model-in-use"}, {kSetInFile, "set-in-file"},
-      {kBadLabels, "bad-labels"}, {kBadRecipe, "bad-recipe"}};
+      {kUnknown, "not-found"},        {kInvalid, "model-not-valid"}, {kBusy, "job-running"},
+      {kBadName, "bad-parameter"},    {kExists, "model-exists"},     {kNoRoom, "storage-full"},
+      {kNotWritable, "not-writable"}, {kInUse, "model-in-use"},      {kSetInFile, "set-in-file"},
+      {kBadLabels, "bad-labels"},     {kBadRecipe, "bad-recipe"}};
   return problem(word_of(kSlugs, refused.why), refused.detail, refused.hint);
 }
 

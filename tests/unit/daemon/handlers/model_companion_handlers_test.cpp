@@ -130,6 +130,9 @@ TEST_F(ModelCompanionHandlers, WhatIsNoRecipeIsRefusedWithWhatIsWrong) {
     EXPECT_EQ(reply.problem.slug, "bad-recipe") << body.substr(0, 20);
     EXPECT_THAT(reply.problem.detail, HasSubstr(detail));
   }
+  const Reply detector = recipe("garden", "yolox", "text/plain");
+  EXPECT_EQ(detector.problem.slug, "bad-recipe");
+  EXPECT_THAT(detector.problem.detail, HasSubstr("a detector's"));
   EXPECT_EQ(recipe("garden", "torchvision", "image/png").problem.slug, "unsupported-media-type");
   EXPECT_EQ(text("garden.recipe.json"), before);
 }
@@ -162,7 +165,10 @@ TEST_F(ModelCompanionHandlers, WhatIsNotThereOrInWorkIsLeftAlone) {
 TEST_F(ModelCompanionHandlers, AFolderThatDoesNotTakeItIsTold) {
   std::filesystem::remove(folder_ / "garden.labels.txt");
   std::filesystem::create_directories(folder_ / "garden.labels.txt" / "full");
-  EXPECT_EQ(labels("garden", kNine).problem.slug, "storage-full");
+  const Reply closed = labels("garden", kNine);
+  EXPECT_EQ(closed.problem.slug, "not-writable");
+  EXPECT_THAT(closed.problem.detail, HasSubstr("cannot rename"));
+  EXPECT_THAT(closed.problem.hint, HasSubstr("folder of models"));
   const Reply reply = labels("garden", "");
   EXPECT_EQ(reply.problem.slug, "storage-full");
   EXPECT_THAT(reply.problem.detail, HasSubstr("cannot remove"));
@@ -172,6 +178,14 @@ TEST_F(ModelCompanionHandlers, AModelGoesWithWhatBelongsToIt) {
   EXPECT_EQ(remove("garden").status, 204);
   EXPECT_THAT(names(), ElementsAre("house.labels.txt", "house.onnx", "house.recipe.json"));
   EXPECT_EQ(remove("garden").problem.slug, "not-found");
+}
+
+TEST_F(ModelCompanionHandlers, AModelThatTheConfigurationReachesByALinkStays) {
+  std::filesystem::create_symlink(folder_ / "garden.onnx", scratch_.path() / "chosen.onnx");
+  options_.configured = LineModelOptions{.model = scratch_.path() / "chosen.onnx"};
+  EXPECT_EQ(remove("garden").problem.slug, "model-in-use");
+  EXPECT_EQ(names().size(), 6U);
+  EXPECT_EQ(remove("house").status, 204);
 }
 
 TEST_F(ModelCompanionHandlers, AModelThatAnswersOrThatAStartTakesStays) {
