@@ -145,9 +145,18 @@ bool is_scientific_name(std::string_view name) {
   return words <= 3;
 }
 
+// Signs that turn the writing about beyond the name, or are not seen: U+202A to U+202E, U+2066 to U+2069, U+FEFF,
+// U+3164.
+bool has_hidden_sign(std::string_view name) {
+  constexpr std::array<std::string_view, 11> kHidden{"\xE2\x80\xAA", "\xE2\x80\xAB", "\xE2\x80\xAC", "\xE2\x80\xAD",
+                                                     "\xE2\x80\xAE", "\xE2\x81\xA6", "\xE2\x81\xA7", "\xE2\x81\xA8",
+                                                     "\xE2\x81\xA9", "\xEF\xBB\xBF", "\xE3\x85\xA4"};
+  return std::ranges::any_of(kHidden, [&](std::string_view sign) { return name.contains(sign); });
+}
+
 // The name of a bird that nobody else has to know: a line that can be read.
 bool is_typed_name(std::string_view name) {
-  return visits::is_text(name) && name.find_first_of("\n\r\t") == std::string_view::npos &&
+  return visits::is_text(name) && name.find_first_of("\n\r\t") == std::string_view::npos && !has_hidden_sign(name) &&
          !visits::folded(name).empty();
 }
 
@@ -238,14 +247,11 @@ std::optional<Reply> settle_species(const HistoryView& view, const Wish& wish, R
   }
   const auto seen = seen_species(view, name);
   if (!seen) return store_problem(seen.error());
-  if (*seen) {
-    review.species_id = (*seen)->species_id;
-    if (review.name.empty() || (*seen)->typed.empty()) review.name = (*seen)->typed;
-  } else if (!wish.may_be_unknown) {
-    return unknown_species(view, name);
-  } else if (is_scientific_name(review.name)) {
-    review.name.clear();
-  }
+  if (!*seen && !wish.may_be_unknown) return unknown_species(view, name);
+  if (*seen) review.species_id = (*seen)->species_id;
+  // Not where the history has no name for it: of visits that have gone the counts alone are left.
+  if (*seen && review.name.empty()) review.name = (*seen)->typed;
+  if (is_scientific_name(review.name)) review.name.clear();
   return std::nullopt;
 }
 

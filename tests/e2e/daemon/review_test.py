@@ -154,7 +154,8 @@ class Review(ScratchFolder):
         self.assertEqual(review["species_id"], "corvus-ruficollis")
         self.assertNotIn("name", review, "science is no name of one's own")
         self.assertNotIn("name", self.patch({"review": {"verdict": "confirmed"}}).json()["review"])
-        for name in ("", " - ", "a\nb", "a\tb", "a\u0000", "n" * 101, None, 7):
+        for name in ("", " - ", "a\nb", "a\tb", "a\u0000", "n" * 101, None, 7, "a\u202eb", "\u2066a", "a\u2069", "\ufeffa",
+                     "a\u3164"):
             with self.subTest(name=name):
                 self.assert_problem(self.patch({"review": {"verdict": "corrected", "name": name}}), 400, "bad-json")
         self.assert_problem(self.patch({"review": {"verdict": "confirmed", "name": "Piaf"}}), 400, "bad-json")

@@ -9,6 +9,7 @@
 #include "daemon/doctor/health.h"
 #include "daemon/doctor/log_book.h"
 #include "daemon/http/figures/slots.h"
+#include "daemon/http/history/history.h"
 #include "daemon/http/routes/routes.h"
 #include "daemon/models/model_board.h"
 #include "daemon/tell/event_bus.h"
@@ -90,6 +91,27 @@ TEST_F(HistoryHandlers, ADeletedVisitIsGoneAndTold) {
   const auto told = events_.take_one(*reader, std::chrono::milliseconds(0));
   ASSERT_TRUE(told && told->visit);
   EXPECT_EQ(told->visit->visit.id, id);
+}
+
+// Of visits that retention has removed the id is left, not what a person called them.
+TEST_F(HistoryHandlers, ATypedNameIsKeptThoughTheHistoryKnowsItsIdAlone) {
+  put_visit("mystery-bird");
+  put_visit("corvus-ruficollis");
+  ASSERT_TRUE(store_.flush().has_value());
+  const auto named = [&](const std::string& name) {
+    Call call{.method = "PATCH", .path = "/api/v1/visits/vis_0"};
+    call.content_type = "application/json";
+    call.body = Json{{"review", {{"verdict", "corrected"}, {"name", name}}}}.dump();
+    return read_review(view_, call, {});
+  };
+  const auto typed = named("Mystery Bird");
+  ASSERT_TRUE(typed) << typed.error().problem.detail;
+  EXPECT_EQ(typed->species_id, "mystery-bird");
+  EXPECT_EQ(typed->name, "Mystery Bird");
+  const auto scientific = named("Corvus ruficollis");
+  ASSERT_TRUE(scientific) << scientific.error().problem.detail;
+  EXPECT_EQ(scientific->species_id, "corvus-ruficollis");
+  EXPECT_EQ(scientific->name, "");
 }
 
 class TrackHandlers : public HistoryHandlers {
