@@ -26,13 +26,14 @@ export const removeModel = (name) => write(place(name), "DELETE");
 export const putBeside = (name, what, body) => send(`${place(name)}/${what}`, {
   method: "PUT", body, headers: {"Content-Type": body.trimStart().startsWith("{") && what === "recipe" ? "application/json" : "text/plain"}});
 
-// What is known of it, once its check has ended.
-export async function judgedModel(name) {
-  for (;;) {
+// What is known of it, once its check has ended; null when `goesOn()` gave false before.
+export async function judgedModel(name, goesOn) {
+  while (goesOn()) {
     const model = (await ask("/api/v1/models")).items.find((one) => one.name === name);
     if (model?.state !== "checking") return model ?? {name, state: "gone"};
     await wait();
   }
+  return null;
 }
 
 // fetch() tells nothing of what is sent so far. `show(ratio)`.

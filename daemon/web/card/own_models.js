@@ -11,6 +11,8 @@ const pause = 2000;  // ms until a model that is being checked is looked at agai
 // It answers all the same, with numbers for names, or of pictures that it was not made for.
 const lacks = (model) => model.state === "valid" && !(model.labels_named && model.preprocess_found);
 
+const whyNot = (model) => [model.reason, model.hint].filter(Boolean).join(" · ");
+
 function facts(model) {
   const said = [`${number(model.size_bytes / 1e6, 1)} MB`, moment(model.modified_at), text(`model_${model.state}`)];
   if (model.state !== "valid") return said;
@@ -69,7 +71,8 @@ export class OwnModels {
     return this.work.run(async () => {
       const sent = (ratio) => this.work.show(ratio, text("birds_sent", {percent: percent(ratio)}));
       if (!await this.work.watch(() => sendModel(name, file, sent, false))) return;
-      const model = await judgedModel(name);
+      const model = await this.judged(name);
+      if (!model) return;
       if (lacks(model)) this.work.end(text("models_lacks", {name}));
       else await this.take(name);
       await this.changed();
@@ -83,15 +86,25 @@ export class OwnModels {
 
   // What counts when a model is taken up is taken up at once by the one that answers.
   keep(model, labels, recipe) {
+    if (!labels.trim() && !recipe.trim()) return null;
     return this.work.run(async () => {
-      if (labels.trim()) await putBeside(model.name, "labels", labels);
-      if (recipe.trim()) await putBeside(model.name, "recipe", recipe);
-      const now = await judgedModel(model.name);
-      if (now.active && now.state === "valid") await this.take(model.name);
-      else this.work.end(text("place_kept"));
-      await this.changed();
+      try {
+        if (labels.trim()) await putBeside(model.name, "labels", labels);
+        if (recipe.trim()) await putBeside(model.name, "recipe", recipe);
+        const now = await this.judged(model.name);
+        if (!now) return;
+        if (now.state !== "valid") throw new Error(whyNot(now) || text("model_invalid"));
+        if (now.active) await this.take(model.name);
+        else this.work.end(text("place_kept"));
+      } finally {
+        // The first of two may have been kept.
+        await this.judged(model.name);
+        await this.changed();
+      }
     });
   }
+
+  judged(name) { return judgedModel(name, () => this.work.goesOn); }
 
   remove(model) {
     if (!confirm(text("models_remove_sure", {name: model.name}))) return null;
@@ -120,7 +133,7 @@ export class OwnModels {
     const use = () => this.work.follow(() => useModel(model.name), this.changed);
     return make("li", {className: "step-model", "data-name": model.name}, make("h3", {textContent: model.name}),
       make("p", {className: "soft", textContent: facts(model).join(" · ")}),
-      model.reason ? make("p", {className: "bad", textContent: [model.reason, model.hint].filter(Boolean).join(" · ")}) : null,
+      model.reason ? make("p", {className: "bad", textContent: whyNot(model)}) : null,
       model.active ? make("p", {className: "good", textContent: text("birds_active", {name: model.name})})
         : make("p", {className: "buttons"}, model.state === "valid" ? button("birds_use", use) : null,
                model.in_folder && !model.configured ? button("notify_remove", () => this.remove(model)) : null),

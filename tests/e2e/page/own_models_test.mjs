@@ -52,6 +52,7 @@ test("a file without names and recipe is given them, used, left and removed", as
   await garden.getByLabel("JSON").fill('{"preset": "torchvison"}');
   await garden.getByRole("button", {name: "Save"}).click();
   await models(page).getByRole("alert").getByText("torchvision").waitFor();
+  await garden.getByText("9 names · recipe unknown").waitFor();  // the names were kept all the same
   await garden.getByLabel("The library it was trained with").selectOption("keras-mobilenet");
   await garden.getByRole("button", {name: "Save"}).click();
   await garden.getByText("9 names · recipe known").waitFor();
