@@ -14,6 +14,7 @@
 #include "engine/base/format.h"
 #include "store/store.h"
 #include "visits/names/bird_names.h"
+#include "visits/names/shown_bird.h"
 #include "visits/taxa.h"
 
 namespace kinglet::daemon {
@@ -132,21 +133,21 @@ bool is_first_of_season(const http::HistoryView& history, const visits::BookedVi
   return before->items.empty() || visit.started_at - before->items.front().visit.started_at >= new_after;
 }
 
-notify::Health health_of(const Vitals& vitals) {
+std::vector<notify::Condition> health_of(const Vitals& vitals) {
   const store::StoreStatus& store = vitals.store;
-  const auto is_bad = [](const CameraVitals& camera) {
-    return !gives_frames(camera.status.state) && camera.status.state != CameraState::kStarting;
-  };
-  std::string bad;
+  std::vector<notify::Condition> health;
   for (const CameraVitals& camera : vitals.cameras) {
-    if (!is_bad(camera)) continue;
-    const std::string name = vitals.cameras.size() > 1 ? camera.name + ": " : "";
-    bad += (bad.empty() ? "" : "; ") + name + camera.status.detail;
+    const CameraStatus& status = camera.status;
+    health.push_back({.part = notify::Part::kCamera,
+                      .camera = vitals.cameras.size() > 1 ? camera.name : std::string(),
+                      .bad = !gives_frames(status.state) && status.state != CameraState::kStarting,
+                      .detail = status.detail});
   }
-  return {.camera_is_bad = std::ranges::any_of(vitals.cameras, is_bad),
-          .camera = bad,
-          .disk_is_bad = store.state != store::StoreState::kDisk && !store.memory_is_wanted,
-          .disk = store.note};
+  health.push_back({.part = notify::Part::kDisk,
+                    .camera = {},
+                    .bad = store.state != store::StoreState::kDisk && !store.memory_is_wanted,
+                    .detail = store.note});
+  return health;
 }
 
 // The best picture of each species of the day.
@@ -184,10 +185,12 @@ notify::Day day_of(const http::HistoryView& history, const TimeZone& zone, std::
   for (const mqtt::Today::Species& one : today.species) {
     notify::Day::Species species{
         .name = name_of_bird(history, one.species_id, language), .visits = one.visits, .picture = {}};
-    if (species.name.empty()) species.name = one.species_id;
     if (const auto found = best.find(one.species_id); found != best.end()) {
       species.picture = picture_now(history, found->second.visit.id);
+      // What a person typed is known by the visit alone.
+      if (species.name.empty()) species.name = visits::shown_bird(found->second.visit).common_name;
     }
+    if (species.name.empty()) species.name = one.species_id;
     day.species.push_back(std::move(species));
   }
   std::ranges::stable_sort(day.species, std::ranges::greater{}, &notify::Day::Species::visits);

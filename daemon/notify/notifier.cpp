@@ -157,13 +157,12 @@ void Notifier::note(const EventBus::Told& told) {
 void Notifier::look_around(SteadyTime now) {
   if (outlets_.empty() || now < next_look_) return;
   next_look_ = now + kLookEvery;
-  const Health health = sources_.health();
+  const std::vector<Condition> health = sources_.health();
   const std::chrono::minutes local = local_time();
   const std::string day = options_.place.zone.local_hour(std::chrono::system_clock::now()).day;
   const Place place = this->place();
   for (const auto& outlet : outlets_) {
-    outlet->look(Part::kCamera, health.camera_is_bad, health.camera, place, now, local);
-    outlet->look(Part::kDisk, health.disk_is_bad, health.disk, place, now, local);
+    for (const Condition& condition : health) outlet->look(condition, place, now, local);
     if (outlet->digest_is_due(day, local)) tell_of_today(*outlet, now);
   }
 }

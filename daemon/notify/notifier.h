@@ -24,19 +24,12 @@ struct NotifierOptions {
   OutletRule rule;
 };
 
-struct Health {
-  bool camera_is_bad = false;
-  std::string camera;  // why, in a line
-  bool disk_is_bad = false;
-  std::string disk;
-};
-
 // What is asked on the notifier's own thread.
 struct Sources {
   EventBus& events;
   PictureOf picture;
   std::function<bool(const visits::BookedVisit& booked)> first_of_season;
-  std::function<Health()> health;
+  std::function<std::vector<Condition>()> health;  // of all parts, each time the same ones
   std::function<Day(std::string_view language)> today;
   std::function<std::string()> newest_picture;  // of any visit; empty: none
   std::function<Language()> language;           // that messages speak from now on

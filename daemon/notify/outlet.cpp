@@ -14,9 +14,7 @@ Outlet::Outlet(Wish wish, OutletRule rule)
       rule_(rule),
       outbox_(rule.most_waiting),
       backoff_(rule.first_pause, rule.longest_pause),
-      allowance_(wish_.rule.at_most),
-      camera_(rule.trouble),
-      disk_(rule.trouble) {
+      allowance_(wish_.rule.at_most) {
   status_.name = wish_.target.name;
 }
 
@@ -46,13 +44,17 @@ void Outlet::add(Message message, SteadyTime now) {
   push({.message = std::move(message), .visit = {}, .awaits = Awaits::kNothing, .noted = now, .due = now});
 }
 
-void Outlet::look(Part part, bool bad, std::string_view detail, const Place& place, SteadyTime now,
-                  std::chrono::minutes local) {
-  const bool camera = part == Part::kCamera;
-  if (!(camera ? wish_.rule.events.camera : wish_.rule.events.disk)) return;
-  const TroubleWatch::News news = (camera ? camera_ : disk_).look(bad, !is_quiet(local), now);
+void Outlet::look(const Condition& condition, const Place& place, SteadyTime now, std::chrono::minutes local) {
+  const Events& wished = wish_.rule.events;
+  if (!(condition.part == Part::kCamera ? wished.camera : wished.disk)) return;
+  TroubleWatch& watch =
+      watches_.try_emplace({condition.part, condition.camera}, TroubleWatch(rule_.trouble)).first->second;
+  const TroubleWatch::News news = watch.look(condition.bad, !is_quiet(local), now);
   if (news == TroubleWatch::News::kNone) return;
-  add(message_of_trouble(part, news == TroubleWatch::News::kOver, detail, place), now);
+  const bool over = news == TroubleWatch::News::kOver;
+  Message message = message_of_trouble(condition.part, over, condition.detail, place);
+  if (!condition.camera.empty()) message.text = condition.camera + (over ? "" : ": " + message.text);
+  add(std::move(message), now);
 }
 
 bool Outlet::digest_is_due(std::string_view day, std::chrono::minutes local) {

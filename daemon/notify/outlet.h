@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "daemon/notify/message.h"
 #include "daemon/notify/rule.h"
@@ -50,6 +52,13 @@ struct Letter {
   [[nodiscard]] bool is_on_its_way() const { return posted; }
 };
 
+struct Condition {
+  Part part = Part::kCamera;
+  std::string camera;  // which, where there are several
+  bool bad = false;
+  std::string detail;  // why, in a line
+};
+
 // The picture of a visit, its best one only or any; empty: not yet, or none.
 using PictureOf = std::function<std::string(const std::string& visit, bool best)>;
 
@@ -68,9 +77,8 @@ class Outlet {
              std::chrono::minutes local);
   // About anything else: as it is.
   void add(Message message, SteadyTime now);
-  // What is wrong with a part of the daemon; the message when that is news for this service.
-  void look(Part part, bool bad, std::string_view detail, const Place& place, SteadyTime now,
-            std::chrono::minutes local);
+  // How a part of the daemon is; the message when that is news for this service.
+  void look(const Condition& condition, const Place& place, SteadyTime now, std::chrono::minutes local);
   // Once a local day ("2026-11-25"), at the rule's time or soon after it: true is not said again.
   [[nodiscard]] bool digest_is_due(std::string_view day, std::chrono::minutes local);
 
@@ -96,8 +104,7 @@ class Outlet {
   Outbox<Letter> outbox_;
   Backoff backoff_;
   Allowance allowance_;
-  TroubleWatch camera_;
-  TroubleWatch disk_;
+  std::map<std::pair<Part, std::string>, TroubleWatch> watches_;  // of each part, by the camera's name
   DigestClock digest_;
   Status status_;
 };

@@ -145,13 +145,30 @@ TEST_F(OutletTest, TroubleIsOnlyForWhoWishesIt) {
   Outlet wished = make({.events = {.camera = true}});
   Outlet unwished = make({.events = {.visit_start = true, .disk = true}});
   for (Outlet* outlet : {&wished, &unwished}) {
-    for (const auto later : {0s, 30s}) outlet->look(Part::kCamera, true, "unplugged", {}, now + later, kNoon);
+    for (const auto later : {0s, 30s})
+      outlet->look({.camera = {}, .bad = true, .detail = "unplugged"}, {}, now + later, kNoon);
   }
   EXPECT_EQ(unwished.due(now + 30s, picture), nullptr);
   const Letter* letter = wished.due(now + 30s, picture);
   ASSERT_NE(letter, nullptr);
   EXPECT_EQ(letter->message.title, "The camera gives no picture");
   EXPECT_EQ(letter->message.text, "unplugged");
+}
+
+TEST_F(OutletTest, EachCameraIsTroubleOfItsOwn) {
+  Outlet outlet = make({.events = {.camera = true}});
+  const auto look = [&](bool garden, bool tree, std::chrono::seconds later) {
+    outlet.look({.camera = "garden", .bad = garden, .detail = "unplugged"}, {}, now + later, kNoon);
+    outlet.look({.camera = "tree", .bad = tree, .detail = "no answer"}, {}, now + later, kNoon);
+  };
+  look(true, false, 0s);
+  look(true, false, 30s);
+  EXPECT_EQ(outlet.status().waiting, 1U);
+  look(true, true, 40s);
+  look(true, true, 70s);
+  EXPECT_EQ(outlet.status().waiting, 2U) << "that of the other one is told, too";
+  look(true, false, 80s);
+  EXPECT_EQ(outlet.status().waiting, 3U) << "and that it is over";
 }
 
 }  // namespace
