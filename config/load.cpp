@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
 
 #include "config/kinds.h"
@@ -24,6 +25,10 @@ constexpr std::string_view kSetPrefix = "--set ";
 constexpr std::array<std::string_view, 7> kForeignVariables{
     "KINGLET_CAMERA_PROGRAM", "KINGLET_RPICAM_PROGRAM",  "KINGLET_FFMPEG_PROGRAM", "KINGLET_CORPUS",
     "KINGLET_DEBIAN_MIRROR",  "KINGLET_DEV_ENVIRONMENT", "KINGLET_UPDATE_GOLDEN"};
+
+// What a further camera's own table says, and where it is said of the first one.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOfTheFirstCamera{
+    {{"source.region", "gate.region"}, {"source.fixed", "look.fixed"}, {"source.masks", "privacy.masks"}}};
 
 // Where an assignment stands: in messages, and (origin) in `kinglet config show`.
 struct Place {
@@ -194,7 +199,15 @@ void Loader::read_section(const std::filesystem::path& path, std::string_view se
   for (const auto& [key, node] : in_file_order(table)) {
     const std::string name = format_text("{}.{}", section, key.str());
     if (!find_key(name)) {
-      unknown(name, format_text("{}:{}", path.string(), position(key.source())));
+      const std::string where = format_text("{}:{}", path.string(), position(key.source()));
+      const auto* const own =
+          std::ranges::find_if(kOfTheFirstCamera, [&](const auto& row) { return row.first == name; });
+      if (own == kOfTheFirstCamera.end()) {
+        unknown(name, where);
+      } else {
+        add_fault(format_text("unknown key \"{}\"", name), where,
+                  format_text("of the first camera it is {}", own->second));
+      }
       continue;
     }
     const Place place{format_text("{}:{}", path.string(), position(node->source())),

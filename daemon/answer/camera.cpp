@@ -56,6 +56,8 @@ LineOptions Camera::line_options(LineOptions common) const {
   if (index() == 0) return common;
   common.gate.region = options_.region;
   common.look.fixed = options_.fixed;
+  // "fixed" may have been said on the page, of the first camera's parts, before this one was there.
+  if (options_.fixed.empty() && common.look.propose == ProposedBy::kFixed) common.look.propose.reset();
   return common;
 }
 

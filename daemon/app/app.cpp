@@ -257,7 +257,9 @@ std::string App::status_line() const {
   const Vitals vitals = parts_->vitals();
   const std::optional<Prediction> latest = parts_->latest.get();
   const std::shared_ptr<const ModelFacts> model = latest ? parts_->models.find(latest->model) : parts_->models.facts();
-  return daemon::status_line(vitals, parts_->stats.view(vitals.now), latest, model.get());
+  Stats::View view = parts_->stats.view(vitals.now);
+  view.motion = parts_->cameras.at(latest ? latest->camera : 0)->stats.view(vitals.now).motion;
+  return daemon::status_line(vitals, view, latest, model.get());
 }
 
 }  // namespace kinglet::daemon

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/app/live_settings.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "daemon/settings/settings.h"
@@ -63,14 +64,42 @@ std::string further_cameras(const config::Config& config) {
   return text;
 }
 
+std::string_view name_of(const config::FurtherSource& one) { return one.source.name; }
+std::string_view spec_of(const config::FurtherSource& one) { return one.source.spec; }
+
+// Tables of several cameras have come, gone or changed their places: what the first one says may be of another, which
+// has its device still.
+bool are_others(const config::Config& ours, const config::Config& wanted) {
+  const auto& before = ours.further_sources;
+  const auto& after = wanted.further_sources;
+  if (before.empty() && after.empty()) return false;
+  return ours.source.name != wanted.source.name || !std::ranges::equal(before, after, {}, name_of, name_of) ||
+         std::ranges::contains(before, std::string_view(wanted.source.spec), spec_of);
+}
+
+bool is_of_the_first_camera(const config::Key& key) { return key.section == "source" || key.section == "camera"; }
+
 }  // namespace
+
+// What is to be hidden counts at once, whatever else has to wait.
+bool LiveSettings::take_up_masks(const config::Config& wanted) {
+  bool changed = false;
+  for (config::FurtherSource& ours : config_.further_sources) {
+    const auto theirs = std::ranges::find(wanted.further_sources, std::string_view(ours.source.name), name_of);
+    if (theirs == wanted.further_sources.end() || theirs->masks == ours.masks) continue;
+    ours.masks = theirs->masks;
+    changed = true;
+    log_(LogLevel::kInfo, format_text("configuration: the masks of {} are other ones", ours.source.name));
+  }
+  return changed;
+}
 
 // Which cameras there are, and what a further one is, changes with the next start.
 void LiveSettings::note_further_cameras(const config::Config& wanted) {
   const std::string text = further_cameras(wanted);
   const bool changed = text != further_cameras(config_);
   if (changed && text != waiting_cameras_)
-    log_(LogLevel::kInfo, "configuration: other cameras wait for the next start");
+    log_(LogLevel::kWarning, "configuration: other cameras wait for the next start");
   waiting_cameras_ = changed ? text : std::string();
 }
 
@@ -101,12 +130,17 @@ LiveSettings::Change LiveSettings::take_up(const config::Loaded& wanted, const L
   const std::vector<config::Key>& table = config::key_table();
   // What the list of birds says may be other than before where its file is the same.
   if (line.decide.region) change.line = line;
+  if (take_up_masks(wanted.config)) {
+    change.camera_settle = wanted.config.gate.settle;
+    change.every_camera = true;
+  }
+  const bool others = are_others(config_, wanted.config);
   note_further_cameras(wanted.config);
   for (std::size_t i = 0; i < table.size(); ++i) {
     const config::Key& key = table[i];
     const PlainValue value = key.value(wanted.config);
     const bool changed = value != key.value(config_);
-    const bool waits = changed && key.reload == config::Reload::kRestart;
+    const bool waits = changed && (key.reload == config::Reload::kRestart || (others && is_of_the_first_camera(key)));
     if (changed && value != waiting_[i]) {
       log_(LogLevel::kInfo, format_text("configuration: {} = {}{}", key.full_name(),
                                         config::toml_text(http::shown_value(key.full_name(), value)),

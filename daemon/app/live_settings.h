@@ -43,6 +43,8 @@ class LiveSettings {
   [[nodiscard]] Change take_up(const config::Loaded& wanted, const LineOptions& line);
 
  private:
+  // True: a further camera has to be opened anew.
+  [[nodiscard]] bool take_up_masks(const config::Config& wanted) KINGLET_REQUIRES(mutex_);
   void note_further_cameras(const config::Config& wanted) KINGLET_REQUIRES(mutex_);
 
   const LogSink log_;
@@ -50,7 +52,7 @@ class LiveSettings {
   config::Config config_ KINGLET_GUARDED_BY(mutex_);                           // in effect
   std::vector<std::string> origins_ KINGLET_GUARDED_BY(mutex_);                // of its values
   std::vector<std::optional<PlainValue>> waiting_ KINGLET_GUARDED_BY(mutex_);  // values for the next start
-  std::string waiting_cameras_ KINGLET_GUARDED_BY(mutex_);                     // further ones of the next start, or empty
+  std::string waiting_cameras_ KINGLET_GUARDED_BY(mutex_);  // further ones of the next start, or empty
 };
 
 }  // namespace kinglet::daemon

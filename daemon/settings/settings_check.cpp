@@ -256,10 +256,6 @@ void check_further_sources(const config::Config& config, config::Faults& faults)
          own.source.spec == "auto"
              ? expected("a source of its own", "auto is for the first camera: it takes the first there is")
              : check_source(own));
-    if (own.look.fixed.empty() && own.look.propose == "fixed") {
-      note("source.fixed", fail(ErrorCode::kConfig, "look.propose is fixed, but this camera has no part of its picture",
-                                {}, "such as fixed = [[0.3, 0.2, 0.4, 0.6]]"));
-    }
   }
 }
 

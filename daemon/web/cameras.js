@@ -12,6 +12,8 @@ const several = () => names.length > 1;
 export const isFirst = () => !several() || chosen === names[0];
 // Behind an address; `mark`: "?" or "&".
 export const ofChosen = (mark) => isFirst() ? "" : `${mark}source=${encodeURIComponent(chosen)}`;
+// The same where the newest of all would come without it.
+export const ofOneCamera = (mark) => several() ? `${mark}source=${encodeURIComponent(chosen)}` : "";
 // What is drawn bears no camera's name.
 export const isChosen = (source) => !several() || source === chosen || source === "demo";
 // The figures of the one that is seen.

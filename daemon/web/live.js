@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: what happens reaches the page by server-sent events; where none come, it asks a few times a second.
 import {ask, may} from "./api.js";
-import {ofChosen} from "./cameras.js";
+import {ofOneCamera} from "./cameras.js";
 
 const kinds = ["visit.start", "visit.picture", "visit.update", "visit.end", "visit.reviewed", "visit.deleted", "camera",
                "model", "prediction", "stats", "resync"];
@@ -23,7 +23,7 @@ function tell(kind, data) {
 
 async function poll() {
   try {
-    const [prediction, stats] = await Promise.all([ask(`/api/v1/predictions/latest${ofChosen("?")}`), ask("/api/v1/stats")]);
+    const [prediction, stats] = await Promise.all([ask(`/api/v1/predictions/latest${ofOneCamera("?")}`), ask("/api/v1/stats")]);
     if (prediction && prediction.id !== asked && Date.parse(stats.at) - Date.parse(prediction.at) < tooOld) {
       tell("prediction", {prediction});
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: what only an owner does here: let another phone in, and have the camera look away for a while.
 import {Problem, may, write} from "./api.js";
-import {figuresOf, isChosen} from "./cameras.js";
 import {byId, setText, showProblem} from "./dom.js";
 import {text} from "./format.js";
 
@@ -17,8 +16,10 @@ export function showOwner() {
 
 // As the camera's state comes by itself.
 export function showPaused({camera, stats}) {
-  if (camera && !isChosen(camera.source)) return;
-  paused = (camera || figuresOf(stats)).state === "paused";
+  const states = camera ? [camera.state] : (stats.cameras || [stats.camera]).map(({state}) => state);
+  // All pause together; one that gives no frames does not say so.
+  if (states.includes("paused")) paused = true;
+  else if (!camera || states.includes("streaming")) paused = false;
   showOwner();
 }
 

@@ -272,6 +272,9 @@ TEST_F(LoadTest, EachCameraHasAPartOfTheConfigurationOfItsOwn) {
 }
 
 TEST_F(LoadTest, CamerasNeedNamesOfTheirOwn) {
+  EXPECT_EQ(fault_of("[[source]]\nmasks = [[0, 0, 0.5, 0.5]]\n"),
+            "kingletd: kinglet.toml:2:1: unknown key \"source.masks\"\n"
+            "hint: of the first camera it is privacy.masks\n");
   EXPECT_EQ(fault_of("[[source]]\nspec = \"demo:\"\n[[source]]\nspec = \"demo:\"\n"),
             "kingletd: kinglet.toml:3:1: source.name: a [[source]] after the first needs a name\n"
             "hint: such as name = \"garden\"\n");

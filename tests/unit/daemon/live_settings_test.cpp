@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 class LiveSettingsTest : public ::testing::Test {
  protected:
@@ -94,6 +95,27 @@ TEST_F(LiveSettingsTest, OtherCamerasWaitForTheNextStartAndTheFirstDoesNot) {
       settings.reload(loaded(std::string("[[source]]\nspec = \"demo:3\"\n") + kTree + "[gate]\nsettle = \"3s\"\n"));
   ASSERT_TRUE(settle);
   EXPECT_TRUE(settle->every_camera) << "is said of all";
+}
+
+TEST_F(LiveSettingsTest, MasksOfAFurtherCameraCountAtOnce) {
+  constexpr const char* kTwo = "[[source]]\nspec = \"demo:1\"\n[[source]]\nname = \"tree\"\nspec = \"demo:2\"\n";
+  LiveSettings settings = started_with(kTwo);
+  const auto change = settings.reload(loaded(std::string(kTwo) + "masks = [[0, 0, 0.5, 0.5]]\n"));
+  ASSERT_TRUE(change && change->camera_settle);
+  EXPECT_TRUE(change->every_camera);
+  EXPECT_EQ(settings.source(1).masks.size(), 1U);
+  EXPECT_THAT(said_, HasSubstr("the masks of tree are other ones"));
+  EXPECT_THAT(said_, Not(HasSubstr("other cameras wait")));
+}
+
+TEST_F(LiveSettingsTest, TheFirstCameraTakesNoDeviceThatAnotherHas) {
+  LiveSettings settings = started_with(
+      "[[source]]\nname = \"garden\"\nspec = \"demo:1\"\n[[source]]\nname = \"tree\"\nspec = \"demo:2\"\n");
+  const auto change = settings.reload(
+      loaded("[[source]]\nname = \"tree\"\nspec = \"demo:2\"\n[[source]]\nname = \"garden\"\nspec = \"demo:1\"\n"));
+  ASSERT_TRUE(change);
+  EXPECT_FALSE(change->camera_settle);
+  EXPECT_EQ(settings.source().spec, "demo:1") << "until the next start";
 }
 
 TEST_F(LiveSettingsTest, AListThatCannotBeReadTakesUpNothing) {
