@@ -71,6 +71,7 @@ KEPT = [
         "makes models with PyTorch that nothing here has fetched": [
             "./dev exec --with build,oracle python3 tests/bench/networks.py", "./dev exec --with build,oracle python3 tests/bench/load.py"],
         "trains and measures networks for hours": ["./dev exec --with build,oracle python3 tests/bench/quantize/"],
+        "builds a release and measures it for minutes": ["./dev bench"],
         "counts instructions on an emulated core, for minutes": ["./dev exec --with build,test,arm64"],
         "a release's speed, which a test's build has not": ["./dev exec build/bench/bin/pipeline_bench"],
         "loads a daemon for minutes to an hour, on a quiet machine": ["./dev exec --with build,test python3 tests/bench/http/"],

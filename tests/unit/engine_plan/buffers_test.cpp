@@ -137,8 +137,10 @@ std::string residual(int blocks) {
 }
 
 TEST(Buffers, OfAResidualNetworkAreWhatIsAliveAtOnceHoweverManyBlocks) {
+  PlanOptions in_one_segment;
+  in_one_segment.kernels.own = false;
   for (const int blocks : {1, 2, 3, 8}) {
-    const Placed plan = placed(inferred(residual(blocks)));
+    const Placed plan = placed(inferred(residual(blocks)), in_one_segment);
     ASSERT_EQ(plan.plan.segments.steps.size(), 1U);
     const std::size_t input = kNarrow, output = sizeof(float) * 64;
     // What goes around a block and what comes out of it, and the narrow value that this is made of.
