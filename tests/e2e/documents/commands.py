@@ -21,6 +21,7 @@ TESTED = [
     ("README.md", "sudo -u kinglet kinglet pull", "e2e/cli/pull_test.py"),
     ("README.md", "sudo kinglet models activate", "e2e/daemon/models_test.py"),
     ("README.md", "kinglet edit", "e2e/cli/edit_test.py"),
+    ("README.md", "kinglet detect", "e2e/cli/detect_test.py"),
     ("access.md", "sudo kinglet pair", "e2e/daemon/roles_test.py"),
     ("tools.md", "sudo kinglet pair", "e2e/daemon/roles_test.py"),
     ("tools.md", "kinglet calibrate", "e2e/cli/calibrate_test.py"),
