@@ -34,33 +34,6 @@ LogSink into_book(LogSink log, LogBook& book) {
   };
 }
 
-std::optional<ClipOptions> clip_options(const config::Config& config) {
-  // A clip shows whole frames.
-  if (config.store.clips.count() <= 0 || config.privacy.keep_full_frames.count() <= 0) return std::nullopt;
-  const double per_second = config.store.clip_fps;
-  ClipOptions options;
-  options.limits.before = config.store.clips;
-  options.width = static_cast<int>(config.store.clip_width);
-  options.interval = std::chrono::milliseconds(per_second > 0 ? static_cast<int>(1000 / per_second) : 0);
-  // Thirteen seconds wait in memory: those of the defaults are 2 MiB, of 1280x720 ten times a second 15 MiB.
-  constexpr std::size_t kMostOfLarge = 32U << 20;
-  const ClipOptions small;
-  const bool larger = options.width == 0 || options.width > small.width || options.interval < small.interval;
-  if (larger) options.limits.bytes = kMostOfLarge;
-  return options;
-}
-
-// `own`: of this camera.
-CameraOptions camera_options(std::size_t index, const config::Config& own) {
-  return {.index = index,
-          .name = own.source.name,
-          .region = own.gate.region,
-          .fixed = own.look.fixed,
-          .clips = clip_options(own),
-          .samples = static_cast<std::size_t>(own.model.samples),
-          .settle = own.gate.settle};
-}
-
 LookAhead look_ahead(const config::Config& config) {
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
   return cores > config.inference.threads ? LookAhead::kYes : LookAhead::kNo;
@@ -129,58 +102,6 @@ AppParts::~AppParts() {
   for (const auto& camera : cameras) camera->capture.stop();
 }
 
-std::vector<std::unique_ptr<Camera>> AppParts::make_cameras(const config::Config& config) {
-  const Camera::Surroundings around{.cameras = config::camera_count(config),
-                                    .bell = bell,
-                                    .history = history,
-                                    .whole = stats,
-                                    .log = log,
-                                    .changed = [this] { events.look(); },
-                                    .pictured = [this](const std::string& visit) { events.note_picture(visit); },
-                                    .open_source = [this](const Camera& camera) { return open_source(camera); }};
-  std::vector<std::unique_ptr<Camera>> made;
-  for (std::size_t i = 0; i < around.cameras; ++i) {
-    made.push_back(std::make_unique<Camera>(camera_options(i, config::of_camera(config, i)), around));
-  }
-  return made;
-}
-
-std::vector<Feed> AppParts::make_feeds(Result<LineModel> classifier, const LineOptions& options) {
-  ids.start_at(history.last_id_ms());
-  *seen_before = last_seen();
-  const auto model = classifier ? std::make_shared<LineModel>(std::move(*classifier)) : nullptr;
-  std::vector<Feed> feeds;
-  for (const auto& camera : cameras) {
-    const auto own = [&one = *camera](const LineOptions& common) { return one.line_options(common); };
-    Feed feed{.line = std::nullopt,
-              .mailbox = camera->mailbox,
-              .stats = camera->stats,
-              .samples = &camera->samples,
-              .name = camera->name_in_log(),
-              .options = own};
-    if (model) feed.line.emplace(make_line(*camera, model, own(options)));
-    feeds.push_back(std::move(feed));
-  }
-  return feeds;
-}
-
-http::CamerasView AppParts::make_cameras_view() {
-  http::CamerasView view{
-      .cameras = {}, .vitals = [this] { return vitals(); }, .latest = latest, .long_answers = long_answers};
-  for (const auto& camera : cameras) {
-    const Camera& one = *camera;
-    view.cameras.push_back({.name = one.name(),
-                            .kind = [this, &one] { return camera::kind_of(settings.source(one.index()).spec); },
-                            .is_demonstration = [this, &one] { return source_is_demonstration(one); },
-                            .stats = one.stats,
-                            .mailbox = one.mailbox,
-                            .snapshots = camera->snapshots,
-                            .samples = one.samples,
-                            .clips = one.clips.get()});
-  }
-  return view;
-}
-
 http::Views AppParts::make_views(const config::Config& config) {
   const auto ask_vitals = [this] { return vitals(); };
   const http::ClassifyView posted{.models = models, .desk = desk, .max_pixels = config.http.max_pixels};
@@ -239,21 +160,6 @@ store::StoreOptions AppParts::with_clock(store::StoreOptions options) {
   options.clock_synced = clock_is_synced;
   options.newest_id_ms = [this] { return ids.last_ms(); };
   return options;
-}
-
-FrameLine AppParts::make_line(Camera& camera, std::shared_ptr<LineModel> classifier, LineOptions options) {
-  std::vector<std::string> warnings;
-  options.track.next_seq = [this] { return history.next_seq(); };
-  options.track.knows_birds = [this] { return history.knows_birds(); };
-  options.track.last_seen = seen_before;
-  FrameLine line(
-      std::move(classifier), std::move(options), ids,
-      [this, &camera](visits::VisitEvent event, const visits::Visit& visit) { note_visit(camera, event, visit); },
-      warnings, [this, &camera](const Track& track) { note_track_end(camera, track); });
-  // They are about the model, which is the same for all.
-  if (camera.index() > 0) warnings.clear();
-  for (const std::string& warning : warnings) log(LogLevel::kWarning, warning);
-  return line;
 }
 
 void AppParts::note_visit(Camera& camera, visits::VisitEvent event, const visits::Visit& visit) {
@@ -371,14 +277,6 @@ visits::LastSeen AppParts::last_seen() {
   return seen;
 }
 
-Result<std::unique_ptr<camera::FrameSource>> AppParts::open_source(const Camera& camera) {
-  camera::SourceOptions source = settings.source(camera.index());
-  source.log = camera.log;
-  source.chosen_camera = camera.chosen;
-  if (source.spec != "auto") return camera::open_source(source);
-  return auto_choice.open(source, scene_may_stand_in() ? camera::StandIn::kScene : camera::StandIn::kNothing);
-}
-
 bool AppParts::scene_may_stand_in() const {
   const std::shared_ptr<const ModelFacts> model = models.facts();
   return model != nullptr && model->demonstration;
@@ -389,11 +287,6 @@ void AppParts::keep_scene_from_real_models() {
   log(LogLevel::kInfo,
       "source auto: the demonstration scene is for the demonstration model only: looking for a camera");
   cameras.front()->capture.reopen();
-}
-
-bool AppParts::source_is_demonstration(const Camera& camera) const {
-  const std::string spec = settings.source(camera.index()).spec;
-  return spec.starts_with("demo:") || (spec == "auto" && auto_choice.is_demonstration());
 }
 
 Vitals AppParts::vitals() const {

@@ -80,7 +80,8 @@ ROOMS = {
     "daemon/http/access": "daemon/http/message daemon/http/routes daemon/tokens daemon/values",
     "daemon/http/server": "daemon/http/message daemon/http/routes daemon/http/access daemon/machine daemon/values "
                           "visits daemon/doctor daemon/http/figures",
-    "daemon/app": "daemon/machine daemon/tokens daemon/values daemon/catalogue daemon/line daemon/models daemon/capture "
+    "daemon/app/desks": "daemon/settings daemon/notify daemon/line daemon/models daemon/http/routes camera/source config",
+    "daemon/app": "daemon/app/desks daemon/machine daemon/tokens daemon/values daemon/catalogue daemon/line daemon/models daemon/capture "
                   "daemon/doctor daemon/settings daemon/backup daemon/answer daemon/mqtt daemon/webhook daemon/notify daemon/http/routes "
                   "daemon/http/live daemon/http/access daemon/http/server camera/frame camera/source camera/process "
                   "camera/sources config engine/session store visits daemon/http/figures",

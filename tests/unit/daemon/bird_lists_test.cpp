@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/app/bird_lists.h"
+#include "daemon/app/desks/bird_lists.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/app/live_settings.h"
+#include "daemon/app/desks/live_settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/app/settings_keeper.h"
+#include "daemon/app/desks/settings_keeper.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

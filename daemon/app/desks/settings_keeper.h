@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "daemon/app/live_settings.h"
+#include "daemon/app/desks/live_settings.h"
 #include "daemon/http/routes/setting.h"
 #include "daemon/settings/settings_file.h"
 #include "engine/base/log.h"
