@@ -1,47 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the cameras' part of AppParts: what each is made with, its source, its line and what handlers see of it.
-#include <chrono>
+// Why: the cameras' part of AppParts: how each is made, its source, its line and what handlers see of it.
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "camera/sources/open_source.h"
 #include "daemon/app/app_parts.h"
-#include "daemon/capture/clip_recorder.h"
+#include "daemon/app/camera_options.h"
 
 namespace kinglet::daemon {
-namespace {
-
-std::optional<ClipOptions> clip_options(const config::Config& config) {
-  // A clip shows whole frames.
-  if (config.store.clips.count() <= 0 || config.privacy.keep_full_frames.count() <= 0) return std::nullopt;
-  const double per_second = config.store.clip_fps;
-  ClipOptions options;
-  options.limits.before = config.store.clips;
-  options.width = static_cast<int>(config.store.clip_width);
-  options.interval = std::chrono::milliseconds(per_second > 0 ? static_cast<int>(1000 / per_second) : 0);
-  // Thirteen seconds wait in memory: those of the defaults are 2 MiB, of 1280x720 ten times a second 15 MiB.
-  constexpr std::size_t kMostOfLarge = 32U << 20;
-  const ClipOptions small;
-  const bool larger = options.width == 0 || options.width > small.width || options.interval < small.interval;
-  if (larger) options.limits.bytes = kMostOfLarge;
-  return options;
-}
-
-// `own`: of this camera.
-CameraOptions camera_options(std::size_t index, const config::Config& own) {
-  return {.index = index,
-          .name = own.source.name,
-          .region = own.gate.region,
-          .fixed = own.look.fixed,
-          .clips = clip_options(own),
-          .samples = static_cast<std::size_t>(own.model.samples),
-          .settle = own.gate.settle};
-}
-
-}  // namespace
 
 std::vector<std::unique_ptr<Camera>> AppParts::make_cameras(const config::Config& config) {
   const Camera::Surroundings around{.cameras = config::camera_count(config),
@@ -54,7 +22,7 @@ std::vector<std::unique_ptr<Camera>> AppParts::make_cameras(const config::Config
                                     .open_source = [this](const Camera& camera) { return open_source(camera); }};
   std::vector<std::unique_ptr<Camera>> made;
   for (std::size_t i = 0; i < around.cameras; ++i) {
-    made.push_back(std::make_unique<Camera>(camera_options(i, config::of_camera(config, i)), around));
+    made.push_back(std::make_unique<Camera>(camera_options(config, i), around));
   }
   return made;
 }
