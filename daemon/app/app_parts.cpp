@@ -291,15 +291,17 @@ void AppParts::keep_scene_from_real_models() {
 
 Vitals AppParts::vitals() const {
   const SteadyTime now = SteadyClock::now();
+  const bool paused = pipeline.paused();
   std::vector<CameraVitals> seen;
   for (const auto& camera : cameras) {
     CameraStatus status = camera->capture.status(now);
-    if (pipeline.paused() && status.state == CameraState::kStreaming) status.state = CameraState::kPaused;
+    if (paused && status.state == CameraState::kStreaming) status.state = CameraState::kPaused;
     seen.push_back(
         {.name = camera->name(), .status = std::move(status), .unanswered_since = camera->stats.unanswered_since()});
   }
   return Vitals{.now = now,
                 .cameras = std::move(seen),
+                .paused = paused,
                 .answer_heartbeat = pipeline.heartbeat(),
                 .late = late_threads(now),
                 .model_loaded = models.facts() != nullptr,

@@ -84,7 +84,8 @@ mqtt::Figures figures_of(const http::FiguresView& figures_view, std::size_t came
                         .latency_p50_ms = {},
                         .latency_p99_ms = {},
                         .temperature_celsius = camera == 0 ? read_temperature() : std::nullopt,
-                        .camera_state = std::string(to_string(vitals.cameras[camera].status.state))};
+                        .camera_state = std::string(to_string(vitals.cameras[camera].status.state)),
+                        .paused = vitals.paused};
   if (view.latency.recent.count > 0) {
     figures.latency_p50_ms = view.latency.recent.p50_ms;
     figures.latency_p99_ms = view.latency.recent.p99_ms;

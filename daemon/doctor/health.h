@@ -35,6 +35,7 @@ struct CameraVitals {
 struct Vitals {
   SteadyTime now{};
   std::vector<CameraVitals> cameras = std::vector<CameraVitals>(1);  // the first one first; one at least
+  bool paused = false;                                               // by somebody, all of them
   SteadyTime answer_heartbeat{};
   std::vector<LateThread> late;  // of all others
   bool model_loaded = false;

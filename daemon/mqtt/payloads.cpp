@@ -145,8 +145,8 @@ std::string discovery_payload(const Topics& topics, const Device& device) {
   add_camera_problem(entities);
   if (device.pictures) add_picture(entities);
   if (device.commands) {
-    Json& pause = entities.add_state("pause", "switch", "Pause", "state/stats",
-                                     "{{ 'ON' if value_json.camera_state == 'paused' else 'OFF' }}");
+    Json& pause =
+        entities.add_state("pause", "switch", "Pause", "state/stats", "{{ 'ON' if value_json.paused else 'OFF' }}");
     pause["command_topic"] = topics.own("command/pause");
     pause["entity_category"] = "config";
     pause["icon"] = "mdi:pause";
@@ -176,6 +176,7 @@ std::string stats_payload(const Figures& figures) {
   set("latency_p99_ms", figures.latency_p99_ms, 1000);
   set("temperature_celsius", figures.temperature_celsius, 10);
   json["camera_state"] = figures.camera_state;
+  json["paused"] = figures.paused;
   return json.dump();
 }
 

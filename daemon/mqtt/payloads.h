@@ -47,6 +47,7 @@ struct Figures {
   std::optional<double> latency_p99_ms;
   std::optional<double> temperature_celsius;
   std::string camera_state;
+  bool paused = false;  // by somebody, all cameras: also where this one gives no frames
 };
 [[nodiscard]] std::string stats_payload(const Figures& figures);
 

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from home_assistant import faults_of_device
+from home_assistant import faults_of_device, state_of
 from mqtt_case import QUICK, Mqtt
 from support import KINGLETD, PATIENCE, Daemon, main
 
@@ -13,13 +13,13 @@ FIRST, TREE = "kinglet/test/event/visit", "kinglet/test/tree/event/visit"
 
 
 class Cameras(Mqtt):
-    def settings(self):
+    def settings(self, first="demo:"):
         """The scene, and beside it pictures of the same, which are no drawn ones for who reads them."""
         pictures = self.folder / "pictures"
         subprocess.run([KINGLET, "demo-frames", "--scene", "--count", "40", "--size", "320x180", "--out", pictures, "-q"],
                        check=True, timeout=PATIENCE)
         path = self.folder / "kinglet.toml"
-        path.write_text(f'[[source]]\nspec = "demo:"\n[[source]]\nname = "tree"\nspec = "images:{pictures}?fps=2"\n')
+        path.write_text(f'[[source]]\nspec = "{first}"\n[[source]]\nname = "tree"\nspec = "images:{pictures}?fps=2"\n')
         return str(path)
 
     def sets(self, broker):
@@ -54,6 +54,23 @@ class Cameras(Mqtt):
         late = self.listen(broker)
         late.wait("marker")
         self.assertEqual([message["topic"] for message in late.messages], ["marker"])
+
+    def test_the_switch_pauses_all_of_them_and_says_so_while_the_first_gives_no_frames(self):
+        broker = self.broker()
+        live = self.listen(broker)
+        daemon = Daemon("--config", self.settings(first=f"images:{self.folder}/nothing"), wait=False,
+                        sets=[*self.sets(broker), "mqtt.commands=true"])
+        self.addCleanup(daemon.stop)
+        switch = json.loads(live.wait("homeassistant/device/kinglet_test/config"))["cmps"]["pause"]
+        live.wait("kinglet/test/tree/state/stats", lambda payload: json.loads(payload)["camera_state"] == "streaming")
+
+        def newest(topic):
+            return json.loads(live.of(topic)[-1])
+        for command, tree in (("ON", "paused"), ("OFF", "streaming")):
+            broker.publish(switch["command_topic"], command)
+            daemon.until(lambda: state_of(switch, newest(switch["state_topic"])) == command, f"a switch that is {command}")
+            self.assertNotIn(newest(switch["state_topic"])["camera_state"], ("streaming", "paused"))
+            daemon.until(lambda: newest("kinglet/test/tree/state/stats")["camera_state"] == tree, f"a camera that is {tree}")
 
 
 if __name__ == "__main__":

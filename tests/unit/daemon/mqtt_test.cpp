@@ -11,6 +11,7 @@
 #include "daemon/mqtt/payloads.h"
 #include "daemon/mqtt/publisher.h"
 #include "daemon/values/mqtt_address.h"
+#include "engine/base/format.h"
 #include "tests/unit/daemon/small_broker.h"
 
 namespace kinglet::daemon::mqtt {
@@ -86,7 +87,9 @@ TEST(MqttDiscovery, ACameraAfterTheFirstHasComponentsOfItsOwn) {
   EXPECT_EQ(visit["state_topic"], "kinglet/feeder/tree/event/visit");
   EXPECT_EQ(both["tree-picture"]["image_topic"], "kinglet/feeder/tree/picture/last");
   EXPECT_EQ(both["tree-camera_problem"]["state_topic"], "kinglet/feeder/tree/state/stats");
-  EXPECT_FALSE(both.contains("tree-visits_today")) << "the day is all cameras'";
+  for (const char* key : {"visits_today", "pause"}) {
+    EXPECT_FALSE(both.contains(format_text("tree-{}", key))) << key << " is all cameras'";
+  }
 }
 
 TEST(MqttTopics, WhatIsNoOtherCamerasIsTheFirsts) {
@@ -99,7 +102,7 @@ TEST(MqttTopics, WhatIsNoOtherCamerasIsTheFirsts) {
 
 TEST(MqttPayloads, FiguresThatAreNotKnownAreLeftOut) {
   EXPECT_EQ(stats_payload({.images_per_second = 11.618, .latency_p50_ms = 33.12345, .camera_state = "streaming"}),
-            R"({"images_per_second":11.62,"latency_p50_ms":33.123,"camera_state":"streaming"})");
+            R"({"images_per_second":11.62,"latency_p50_ms":33.123,"camera_state":"streaming","paused":false})");
 }
 
 TEST(MqttPayloads, TodayCountsItsSpecies) {
