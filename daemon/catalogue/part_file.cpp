@@ -7,6 +7,7 @@
 
 #include <cerrno>
 
+#include "engine/base/file.h"
 #include "engine/base/format.h"
 
 namespace kinglet::daemon {
@@ -17,7 +18,7 @@ Result<PartFile> PartFile::open(const std::filesystem::path& path, std::uint64_t
   part.fd_ = FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
   if (!part.fd_.valid()) {
     const char* cure = errno == ENOENT ? "make the folder first" : "";
-    return fail(ErrorCode::kCannotCreate, format_text("cannot create the file: {}", errno_text()), path.string(), cure);
+    return fail(code_of_making(errno), format_text("cannot create the file: {}", errno_text()), path.string(), cure);
   }
   if (::flock(part.fd_.get(), LOCK_EX | LOCK_NB) != 0) {
     return fail(ErrorCode::kBusy, "another download is writing this file", path.string(), "wait for it to end");

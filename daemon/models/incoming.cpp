@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/models/incoming.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -30,7 +33,13 @@ Result<void> move_file(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);
   if (!error) return {};
-  return fail(ErrorCode::kCannotCreate, format_text("cannot rename: {}", error.message()), to.string());
+  return fail(code_of_making(error.value()), format_text("cannot rename: {}", error.message()), to.string());
+}
+
+// As the disk and this user's rights are now.
+Result<void> check_writable(const fs::path& folder) {
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return {};
+  return fail(ErrorCode::kCannotCreate, format_text("cannot write into the folder: {}", errno_text()), folder.string());
 }
 
 // Removes what was staged, when it goes.
@@ -73,14 +82,16 @@ void Incoming::sweep() const {
 
 Result<void> Incoming::make_room(std::uint64_t bytes) const {
   if (options_.folder.empty()) {
-    return fail(ErrorCode::kCannotCreate, "there is no folder for models", {},
+    return fail(ErrorCode::kConfig, "there is no folder for models", {},
                 "set store.path or model.folder in the configuration file");
   }
   std::error_code error;
   fs::create_directories(staging(), error);
-  if (error)
-    return fail(ErrorCode::kCannotCreate, format_text("cannot make the folder: {}", error.message()),
+  if (error) {
+    return fail(code_of_making(error.value()), format_text("cannot make the folder: {}", error.message()),
                 staging().string());
+  }
+  for (const fs::path& folder : {options_.folder, staging()}) KINGLET_TRY(check_writable(folder));
   const fs::space_info space = fs::space(staging(), error);
   // Once as it comes, once as it is kept.
   const std::uint64_t wanted = 2 * bytes + kSpare;

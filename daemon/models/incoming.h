@@ -40,7 +40,8 @@ class Incoming {
   // What a process before left behind goes, but for young downloads, which go on.
   void sweep() const;
 
-  // There is a folder and room for a file of so many bytes and what becomes of it. kCannotCreate, kIo. Thread-safe.
+  // There is a folder, it can be written, and has room for a file of so many bytes and what becomes of it. kConfig:
+  // there is none; kCannotCreate, kIo. Thread-safe.
   [[nodiscard]] Result<void> make_room(std::uint64_t bytes) const;
   [[nodiscard]] std::filesystem::path upload() const;  // where it lies until it is admitted. Thread-safe
   // The place for an upload, empty. Thread-safe.

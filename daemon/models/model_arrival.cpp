@@ -20,10 +20,6 @@ std::unexpected<ModelKeeper::Refused> refuse(ModelKeeper::Refusal why, std::stri
   return std::unexpected(ModelKeeper::Refused{.why = why, .detail = std::move(detail), .hint = std::move(hint)});
 }
 
-std::unexpected<ModelKeeper::Refused> no_room(const Error& error) {
-  return refuse(ModelKeeper::Refusal::kNoRoom, error.message, error.hint);
-}
-
 double share_of(const ModelJob& job) {
   return job.size == 0 ? 0 : static_cast<double>(job.received) / static_cast<double>(job.size);
 }
@@ -44,7 +40,7 @@ std::expected<ModelJob, ModelKeeper::Refused> ModelKeeper::pull(std::string_view
                   near.empty() ? "GET /api/v1/models/catalogue lists them" : format_text("did you mean \"{}\"?", near));
   }
   if (!is_here(name)) {
-    if (const Result<void> room = incoming_.make_room(entry->size_bytes); !room) return no_room(room.error());
+    if (const Result<void> room = incoming_.make_room(entry->size_bytes); !room) return not_written(room.error());
   }
   MutexLock lock(mutex_);
   if (const std::optional<Refused> refused = busy()) return std::unexpected(*refused);
@@ -64,7 +60,7 @@ std::expected<ModelUpload, ModelKeeper::Refused> ModelKeeper::begin_upload(std::
     return refuse(Refusal::kExists, format_text("there is a model \"{}\" already", name),
                   "choose another name, or remove that one first");
   }
-  if (const Result<void> room = incoming_.make_room(size); !room) return no_room(room.error());
+  if (const Result<void> room = incoming_.make_room(size); !room) return not_written(room.error());
   std::string id;
   {
     MutexLock lock(mutex_);
@@ -80,7 +76,7 @@ std::expected<ModelUpload, ModelKeeper::Refused> ModelKeeper::begin_upload(std::
   Result<PartFile> file = incoming_.open_upload();
   if (file) return ModelUpload(*this, id, std::move(*file));
   (void)end_upload(id, file.error()).has_value();
-  return no_room(file.error());
+  return not_written(file.error());
 }
 
 void ModelKeeper::note_received(std::string_view id, std::uint64_t bytes) {

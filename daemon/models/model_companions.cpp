@@ -26,14 +26,6 @@ std::unexpected<Refused> said_in_file(const char* key) {
                 "change it there, or take it out there");
 }
 
-std::unexpected<Refused> not_written(const Error& error) {
-  const bool closed = error.code == ErrorCode::kCannotCreate || error.code == ErrorCode::kNotPermitted;
-  if (!closed) return refuse(Refusal::kNoRoom, error.message, error.hint);
-  return refuse(
-      Refusal::kNotWritable, error.message,
-      error.hint.empty() ? "the daemon's user has to be able to write into the folder of models" : error.hint);
-}
-
 // One file, whichever way its path leads.
 bool is_same(const fs::path& one, const fs::path& other) {
   std::error_code ignored;

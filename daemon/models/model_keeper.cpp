@@ -229,6 +229,16 @@ std::expected<ModelJob, ModelKeeper::Refused> ModelKeeper::activate(std::string_
   return add({.model = std::string(name), .trial = trial});
 }
 
+std::unexpected<ModelKeeper::Refused> ModelKeeper::not_written(const Error& error) {
+  const bool closed = error.code == ErrorCode::kCannotCreate || error.code == ErrorCode::kNotPermitted;
+  Refused refused{
+      .why = closed ? Refusal::kNotWritable : Refusal::kNoRoom, .detail = error.message, .hint = error.hint};
+  if (closed && refused.hint.empty()) {
+    refused.hint = "the daemon's user has to be able to write into the folder of models";
+  }
+  return std::unexpected(std::move(refused));
+}
+
 std::optional<ModelKeeper::Refused> ModelKeeper::busy() const {
   const auto job = std::ranges::find_if(jobs_, [](const ModelJob& one) { return !one.is_over(); });
   if (job == jobs_.end()) return std::nullopt;

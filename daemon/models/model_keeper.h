@@ -166,6 +166,8 @@ class ModelKeeper {
   };
   [[nodiscard]] std::expected<KnownModel, Refused> keep_beside(const KnownModel& model, const Companion& companion,
                                                                std::string_view text, std::string_view by);
+  // What the folder, or its disk, did not take.
+  [[nodiscard]] static std::unexpected<Refused> not_written(const Error& error);
   [[nodiscard]] std::optional<Refused> busy() const KINGLET_REQUIRES(mutex_);
   [[nodiscard]] ModelJob add(ModelJob job) KINGLET_REQUIRES(mutex_);
   void note_received(std::string_view id, std::uint64_t bytes);

@@ -121,6 +121,10 @@ Result<void> write_file(const std::filesystem::path& path, std::string_view byte
   return write_file(path, [&](const PutBytes& put) { return put(bytes); }, overwrite, readers);
 }
 
+ErrorCode code_of_making(int code) {
+  return code == ENOSPC || code == EDQUOT ? ErrorCode::kIo : ErrorCode::kCannotCreate;
+}
+
 Result<void> write_file(const std::filesystem::path& path, std::span<const std::string_view> pieces,
                         Overwrite overwrite) {
   const auto make = [&](const PutBytes& put) -> Result<void> {
@@ -138,12 +142,11 @@ Result<void> write_file(const std::filesystem::path& path, const std::function<R
   std::string temporary = path.string() + ".XXXXXX";
   FileDescriptor fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!fd.valid()) {
-    const bool is_full = errno == ENOSPC || errno == EDQUOT;
-    return fail(is_full ? ErrorCode::kIo : ErrorCode::kCannotCreate, "cannot create the file: " + errno_text(),
-                path.string(),
-                errno == ENOENT ? "make the folder first"
-                : is_full       ? "free some space"
-                                : "");
+    const ErrorCode code = code_of_making(errno);
+    return fail(code, "cannot create the file: " + errno_text(), path.string(),
+                errno == ENOENT          ? "make the folder first"
+                : code == ErrorCode::kIo ? "free some space"
+                                         : "");
   }
   if (readers == Readers::kAll) {
     ::fchmod(fd.get(), 0644);

@@ -53,6 +53,9 @@ class InputFile {
   std::uint64_t size_ = 0;
 };
 
+// Of what cannot be made: kIo where the disk is full, else kCannotCreate. `code`: of errno.h.
+[[nodiscard]] ErrorCode code_of_making(int code);
+
 // The whole file. kNotFound as above, kBadData when it is larger than `limit_bytes`.
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t limit_bytes);
 

@@ -19,7 +19,7 @@ std::string_view slug_of(const Error& error) {
   using enum ErrorCode;
   static constexpr Word<ErrorCode> kWords[] = {{kBadData, "model-not-valid"},   {kUnsupported, "model-not-valid"},
                                                {kConfig, "model-not-valid"},    {kNotFound, "not-found"},
-                                               {kCannotCreate, "storage-full"}, {kIo, "storage-full"},
+                                               {kCannotCreate, "not-writable"}, {kIo, "storage-full"},
                                                {kUnavailable, "starting"},      {kBusy, "starting"}};
   return word_of(kWords, error.code, "internal-error");
 }

@@ -4,6 +4,7 @@ nothing is left and the model before answers on."""
 import http.client
 import json
 import os
+import shutil
 import signal
 import subprocess
 import unittest
@@ -188,6 +189,18 @@ class Pulled(Arrival):
         self.assertEqual(self.daemon.ask("/api/v1/models/catalogue").json()["can_be_kept"], False)
         problem = self.assert_problem(self.pull(), 507, "storage-full")
         self.assertIn("model.folder", problem["hint"])
+
+    def test_a_folder_that_cannot_be_written_is_told_as_that_and_not_as_a_full_disk(self):
+        self.start()
+        (self.models / "tiny-bird.onnx" / "in the way").mkdir(parents=True)
+        self.assert_failed(self.pull(), "not-writable", "cannot rename")
+        shutil.rmtree(self.models)
+        self.models.write_text("a file where the folder should be")
+        for reply in (self.pull(), self.put("garden-1", SMALL)):
+            problem = self.assert_problem(reply, 507, "not-writable")
+            self.assertIn("cannot make the folder", problem["detail"])
+            self.assertIn("folder of models", problem["hint"])
+        self.daemon.first_prediction()
 
     def test_a_catalogue_that_is_none_stops_the_start(self):
         path = self.folder / "catalogue.json"

@@ -163,7 +163,7 @@ class Models(ScratchFolder):
         daemon = self.start()
         (self.folder / "model.json").mkdir()
         job = self.ended(self.post("half"))
-        self.assertEqual((job["state"], job["problem"]["type"]), ("failed", "/problems/storage-full"), job)
+        self.assertEqual((job["state"], job["problem"]["type"]), ("failed", "/problems/not-writable"), job)
         self.assertEqual(self.model()["name"], "kinglet-demo")
         daemon.first_prediction()
 

@@ -30,6 +30,26 @@ TEST(Incoming, RoomOnTheDiskIsLookedForFirst) {
   EXPECT_EQ(code, 0);
 }
 
+TEST(Incoming, AFolderThatIsReadOnlyIsToldBeforeAByteComes) {
+  const testing::ScratchFolder scratch;
+  const int code = testing::with_mounts([&] {
+    testing::mount_small(scratch.path(), "size=40m");
+    const Incoming incoming(
+        {.folder = scratch.path() / "models", .prover = std::make_shared<ModelProver>(ProverOptions{})});
+    for (const bool was_used : {false, true}) {
+      testing::set_read_only(scratch.path(), true);
+      const Result<void> closed = incoming.make_room(1);
+      ASSERT_FALSE(closed) << was_used;
+      EXPECT_EQ(closed.error().code, ErrorCode::kCannotCreate);
+      EXPECT_THAT(closed.error().message, HasSubstr("Read-only file system"));
+      testing::set_read_only(scratch.path(), false);
+      EXPECT_TRUE(incoming.make_room(1)) << was_used;
+    }
+  });
+  if (code == testing::kCannotBeTried) GTEST_SKIP() << "no mounts of its own here";
+  EXPECT_EQ(code, 0);
+}
+
 TEST(Incoming, WithoutAFolderNothingComes) {
   const Incoming incoming({.prover = std::make_shared<ModelProver>(ProverOptions{})});
   const Result<void> room = incoming.make_room(1);

@@ -227,6 +227,14 @@ TEST_F(KeeperTest, WithoutAFolderNothingIsTakenIn) {
   EXPECT_EQ(keeper().pull("garden-birds", false).error().why, Refusal::kNoRoom);
 }
 
+TEST_F(KeeperTest, AFolderThatCannotBeMadeIsNotAFullDisk) {
+  options_.folder = "/proc/self/models";
+  for (const auto& why :
+       {keeper().begin_upload("mine", 10, false).error().why, keeper().pull("garden-birds", false).error().why}) {
+    EXPECT_EQ(why, Refusal::kNotWritable);
+  }
+}
+
 TEST_F(KeeperTest, AnUploadThatBreaksOffFailsAndLeavesNothing) {
   {
     auto upload = keeper().begin_upload("mine", 10, false);
