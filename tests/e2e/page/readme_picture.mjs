@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: makes docs/page.png, the picture with which the README begins: the real daemon with the bird model of the corpus, before
-// which four photographs are held that may be shown (docs/page.md names who took them).
+// which photographs are held whose authors are known and let them be shown (docs/page.md names them).
 //   PAGE_MODULES=... KINGLETD=... python3 tests/e2e/page/run.py tests/e2e/page/readme_picture.mjs
 import assert from "node:assert/strict";
 import {mkdirSync, readFileSync, symlinkSync, writeFileSync} from "node:fs";
@@ -10,8 +10,10 @@ import {desk, openPage, scratchFolder, startDaemon, until} from "./support.mjs";
 
 const source = process.env.SOURCE_FOLDER;
 const corpus = resolve(process.env.KINGLET_CORPUS || join(source, "../shared/corpus"));
-const birds = ["photos/franklins_gull.jpg", "photos/chickadee.png", "photos/burrowing_owl.jpg", "photos/red_winged_blackbird.jpg"];
-const allowed = /^(public domain|CC BY [0-9.]+)\b/;  // what a screenshot may show when its makers are named
+const birds = [...["yellow_rumped_warbler", "lesser_goldfinch", "white_crowned_sparrow", "junco", "house_sparrow"].map(
+  (bird) => `photos/${bird}_150.jpg`), "photos/red_winged_blackbird.jpg"];
+// What a screenshot under CC BY-SA 4.0 may show when its makers are named, and they can be: "CC BY-SA 4.0, A. Name (where)".
+const allowed = /^(public domain|CC BY(-SA)? [0-9.]+), \p{L}/u;
 const held = 14;  // pictures in a row of each, so that it is a visit
 
 // The photographs one after the other, as if each bird sat there for some seconds.
@@ -29,7 +31,7 @@ function feeder() {
   return folder;
 }
 
-test("the page with the birds of four photographs, as the README shows it", async () => {
+test(`the page with the birds of ${birds.length} photographs, as the README shows it`, async () => {
   const recipe = join(scratchFolder(), "bird.recipe.json");
   writeFileSync(recipe, JSON.stringify({mean: [128, 128, 128], std: [128, 128, 128], resize_mode: "stretch"}));
   const daemon = await startDaemon({sets: [
@@ -39,8 +41,8 @@ test("the page with the birds of four photographs, as the README shows it", asyn
   await until(async () => new Set((await seen()).map((visit) => visit.species_id)).size >= birds.length, "a visit of each bird");
   const page = await openPage(daemon.url, {size: desk});
   await page.locator("#picture:not([hidden])").waitFor();
-  await page.waitForFunction(() => [...document.images].filter((one) => one.naturalWidth > 0).length >= 4);
-  await until(async () => (await daemon.ask("/api/v1/predictions/latest")).outcome === "accepted", "a bird that is there");
+  await page.waitForFunction(() => [...document.images].filter((one) => one.naturalWidth > 0).length >= 6);
+  await page.locator("#now", {hasText: "Red-winged Blackbird"}).waitFor();  // of them the picture that is large
   await page.screenshot({path: process.env.README_PICTURE || join(source, "docs/page.png")});
   await page.context().close();
   await daemon.stop();
