@@ -64,14 +64,15 @@ def words_of(schemas, path):
 
 
 def sections_and_keys(root):
-    """Of config/keys.def: the sections, and (name, unit, help) of each key that may be set over HTTP."""
+    """Of config/keys.def: the sections, and (name, unit, help, choices) of each key that may be set over HTTP."""
     code = re.sub(r"^//.*$", "", (root / "config/keys.def").read_text(encoding="utf-8"), flags=re.MULTILINE)
     sections = re.findall(r"^KINGLET_SECTION\(\w+, (\w+),", code, re.MULTILINE)
     keys = []
     for row in re.findall(r"^KINGLET_KEY\((.*?)\)\n(?=KINGLET_)", code, re.MULTILINE | re.DOTALL):
         found = re.fullmatch(r'\w+, (\w+), (\w+), .*"(.*)",\s*k\w+,\s*(k\w+),\s*("[^$]*")', row, re.DOTALL)
         if found[4] == "kSettable":
-            keys.append((f"{found[1]}.{found[2]}", found[3], ast.literal_eval(f"({found[5]})")))
+            choices = re.search(r'CHOICES\("([^"]*)"\)', row)
+            keys.append((f"{found[1]}.{found[2]}", found[3], ast.literal_eval(f"({found[5]})"), choices[1].split() if choices else []))
     return sections, keys
 
 
@@ -81,8 +82,10 @@ def check_key_texts(root, languages):
     tables = {name: {key: json.loads(row) for key, row in re.findall(r'^  "([^"]+)": (\[.*\]),$', body, re.MULTILINE)}
               for name, body in re.findall(r"^export const (\w+) = \{\n(.*?)^\};$", code, re.MULTILINE | re.DOTALL)}
     sections, keys = sections_and_keys(root)
-    wanted = {"sectionTitles": dict.fromkeys(sections), "units": {unit: unit for _, unit, _ in keys if unit},
-              "meanings": {name: meaning for name, _, meaning in keys}}
+    wanted = {"sectionTitles": dict.fromkeys(sections), "units": {unit: unit for _, unit, _, _ in keys if unit},
+              # Languages are called as they call themselves.
+              "choices": {f"{name} {word}": None for name, _, _, words in keys for word in words if name != "node.language"},
+              "meanings": {name: meaning for name, _, meaning, _ in keys}}
     faults = [] if tables.keys() == wanted.keys() and len(keys) > 50 else [f"key_texts.js: has {sorted(tables)}, and {len(keys)} keys"]
     for name, rows in wanted.items():
         table = tables.get(name, {})

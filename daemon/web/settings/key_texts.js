@@ -40,6 +40,34 @@ export const units = {
   "days": ["days", "Tage", "jours", "días", "日", "天"],
 };
 
+// What a word means that a setting may be. The word stands behind it: the files and the log have that.
+export const choices = {
+  "camera.white_balance auto": ["automatic", "automatisch", "automatique", "automático", "自動", "自动"],
+  "camera.white_balance incandescent": ["light bulbs", "Glühlampen", "ampoules à incandescence", "bombillas incandescentes", "白熱電球", "白炽灯"],
+  "camera.white_balance tungsten": ["tungsten lamps", "Halogenlampen", "lampes halogènes", "lámparas halógenas", "ハロゲンランプ", "卤钨灯"],
+  "camera.white_balance fluorescent": ["fluorescent tubes", "Leuchtstoffröhren", "tubes fluorescents", "tubos fluorescentes", "蛍光灯", "荧光灯"],
+  "camera.white_balance indoor": ["indoors", "Innenräume", "intérieur", "interior", "室内", "室内"],
+  "camera.white_balance daylight": ["daylight", "Tageslicht", "lumière du jour", "luz del día", "太陽光", "日光"],
+  "camera.white_balance cloudy": ["clouds", "Wolken", "nuages", "nubes", "曇り", "阴天"],
+  "camera.focus auto": ["automatic", "automatisch", "automatique", "automático", "自動", "自动"],
+  "camera.focus continuous": ["all the time", "ständig", "en continu", "continuo", "常時", "持续"],
+  "camera.focus once": ["once at the start", "einmal beim Start", "une fois au démarrage", "una vez al arrancar", "起動時に 1 回", "启动时一次"],
+  "camera.focus manual": ["by hand", "von Hand", "à la main", "a mano", "手動", "手动"],
+  "look.propose auto": ["as the model's recipe says", "wie das Rezept des Modells sagt", "selon la recette du modèle", "según la receta del modelo", "モデルのレシピどおり", "按模型配方"],
+  "look.propose whole": ["the whole picture", "das ganze Bild", "toute l'image", "toda la imagen", "画像全体", "整个画面"],
+  "look.propose motion": ["where something moves", "wo sich etwas bewegt", "là où quelque chose bouge", "donde algo se mueve", "動くものの周り", "移动物体周围"],
+  "look.propose fixed": ["fixed parts", "feste Teile", "parties fixes", "partes fijas", "決まった部分", "固定部分"],
+  "model.precision auto": ["automatic", "automatisch", "automatique", "automático", "自動", "自动"],
+  "model.precision float32": ["32 bits", "32 Bit", "32 bits", "32 bits", "32 ビット", "32 位"],
+  "model.precision float16": ["16 bits", "16 Bit", "16 bits", "16 bits", "16 ビット", "16 位"],
+  "decide.unlisted refuse": ["no answer", "keine Antwort", "pas de réponse", "sin respuesta", "結果なし", "没有结果"],
+  "decide.unlisted flag": ["marked unusual", "als ungewöhnlich markiert", "marqué inhabituel", "marcada como inusual", "珍しいと表示", "标记为少见"],
+  "log.level debug": ["everything", "alles", "tout", "todo", "すべて", "全部"],
+  "log.level info": ["what happens", "was geschieht", "ce qui se passe", "lo que ocurre", "動作", "运行情况"],
+  "log.level warning": ["warnings", "Warnungen", "avertissements", "avisos", "警告", "警告"],
+  "log.level error": ["faults", "Fehler", "erreurs", "errores", "エラー", "错误"],
+};
+
 export const meanings = {
   "node.name": ["Name of this device: a to z, 0 to 9 and _; auto is the host name.", "Name dieses Geräts: a bis z, 0 bis 9 und _; auto ist der Rechnername.", "Nom de cet appareil : a à z, 0 à 9 et _ ; auto est le nom de la machine.", "Nombre de este dispositivo: a a z, 0 a 9 y _; auto es el nombre del equipo.", "このデバイスの名前（a～z、0～9、_）。auto はホスト名です。", "本设备的名称：a 至 z、0 至 9 和 _；auto 为主机名。"],
   "node.language": ["Language of messages to a phone; each browser chooses that of the page for itself.", "Sprache der Nachrichten aufs Telefon; die der Seite wählt jeder Browser für sich.", "Langue des messages sur le téléphone ; celle de la page se choisit dans chaque navigateur.", "Idioma de los mensajes al teléfono; el de la página lo elige cada navegador.", "スマートフォンへの通知の言語。ページの言語はブラウザーごとに選びます。", "发往手机的消息的语言；页面语言由每个浏览器自行选择。"],

@@ -2,9 +2,19 @@
 // Why: one setting as a small form: what edits a value of its kind, what it means, and the difference before it is kept.
 import {make} from "./dom.js";
 import {inOwnLanguage, text, wordsOf} from "./format.js";
-import {meanings, units} from "./key_texts.js";
+import {choices, meanings, units} from "./key_texts.js";
+import {languages} from "./texts.js";
 
-export const written = (value) => typeof value === "string" ? value : JSON.stringify(value);
+const written = (value) => typeof value === "string" ? value : JSON.stringify(value);
+
+const languageOf = (word) => languages.find(({code}) => code === word)?.name;
+
+// A value of the key `name`, for people: of a word what it means, with the word as files have it.
+export function shown(name, kind, value) {
+  if (kind === "flag") return text(value ? "setting_on" : "setting_off");
+  const words = kind === "choice" && (name === "node.language" ? languageOf(value) : inOwnLanguage(choices[`${name} ${value}`]));
+  return words && words !== value ? `${words} (${value})` : written(value);
+}
 
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 const textBox = (id, value) => make("input", {id, type: "text", value, autocomplete: "off", spellcheck: false});
@@ -19,8 +29,9 @@ function numberBox(id, value, {kind, range}) {
 // By kind: a control that shows a value, and how the value is read from it; that may throw.
 const editors = {
   flag: (id, value) => ({node: make("input", {id, type: "checkbox", checked: value}), read: (node) => node.checked}),
-  choice: (id, value, {choices}) => ({
-    node: make("select", {id}, ...choices.map((word) => make("option", {value: word, textContent: word, selected: word === value}))),
+  choice: (id, value, key) => ({
+    node: make("select", {id}, ...key.choices.map(
+      (word) => make("option", {value: word, textContent: shown(key.name, key.kind, word), selected: word === value}))),
     read: (node) => node.value}),
   count: numberBox,
   number: numberBox,
@@ -47,12 +58,13 @@ function facts(key) {
   const bound = bounds[key.kind] ?? ((value) => value);
   const range = key.range && text("setting_range", {least: bound(key.range.least), most: bound(key.range.most)});
   return [range, inOwnLanguage(units[key.unit], key.unit), key.kind === "text_list" && text("setting_lines"),
-          text("setting_default_is", {value: written(key.default)}), text(`reload_${key.reload}`)].filter(Boolean).join(" · ");
+          text("setting_default_is", {value: shown(key.name, key.kind, key.default)}), text(`reload_${key.reload}`)].filter(Boolean).join(" · ");
 }
 
-// A form for `key`, called `name`. `keep(value)` is asked to keep a value, null for the default; its error stays in the
+// A form for `key`, which has its `name`. `keep(value)` is asked to keep a value, null for the default; its error stays in the
 // form. `leave()`: nothing is to be changed.
-export function settingForm(name, key, {isSet, keep, leave}) {
+export function settingForm(key, {isSet, keep, leave}) {
+  const {name, kind} = key;
   const now = key.waiting ?? key.value;
   const id = `setting-${name}`;
   const {node, read} = (editors[key.kind] || inText)(id, now, key);
@@ -64,7 +76,7 @@ export function settingForm(name, key, {isSet, keep, leave}) {
     let value;
     try { value = read(node); } catch { value = undefined; }
     save.disabled = value === undefined || same(value, now);
-    difference.textContent = save.disabled ? "" : `${written(now)} → ${written(value)}`;
+    difference.textContent = save.disabled ? "" : `${shown(name, kind, now)} → ${shown(name, kind, value)}`;
     tell(value === undefined && node.value ? text("setting_unreadable") : "");
   };
   const attempt = async (value) => {

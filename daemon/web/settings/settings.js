@@ -6,7 +6,7 @@ import {byId, make, setText, showProblem} from "./dom.js";
 import {inOwnLanguage, moment, text} from "./format.js";
 import {showSettingsTrouble} from "./health.js";
 import {sectionTitles} from "./key_texts.js";
-import {settingForm, written} from "./setting_form.js";
+import {settingForm, shown} from "./setting_form.js";
 
 let config = null;
 let tag = "";
@@ -66,7 +66,7 @@ function close(name) {
 }
 
 function formOf(name, key) {
-  return settingForm(name, key, {
+  return settingForm({...key, name}, {
     isSet: isSet(key),
     keep: async (value) => {
       await setKeys({[name]: patchOf(key, value)});
@@ -85,12 +85,12 @@ function change(name) {
 function row([name, key]) {
   const facts = [text("setting_from", {source: key.source === "default" ? text("setting_default") : key.source}),
                  text(`reload_${key.reload}`),
-                 key.waiting !== undefined && text("setting_waiting", {value: written(key.waiting)})].filter(Boolean);
+                 key.waiting !== undefined && text("setting_waiting", {value: shown(name, key.kind, key.waiting)})].filter(Boolean);
   const button = () => make("button", {type: "button", textContent: text("setting_change"), onclick: () => change(name),
                                        "aria-label": `${text("setting_change")}: ${name}`});
   return make("div", {"data-key": name},
     make("dt", {}, make("code", {textContent: name})),
-    make("dd", {}, make("code", {textContent: written(key.value)})),
+    make("dd", {}, make("code", {textContent: shown(name, key.kind, key.value)})),
     make("dd", {className: "soft", textContent: facts.join(" · ")}),
     canSet(key) ? make("dd", {}, open === name ? formOf(name, key) : button()) : null);
 }
@@ -107,8 +107,8 @@ function renderPast() {
   const [newest] = past;
   byId("settings-undo").hidden = !newest;
   if (!newest) return;
-  const words = (value) => value === undefined ? text("setting_default") : written(value);
-  const changes = newest.changes.map(({key, before, after}) => `${key} ${words(before)} → ${words(after)}`);
+  const words = (key, value) => value === undefined ? text("setting_default") : shown(key, config.keys[key]?.kind, value);
+  const changes = newest.changes.map(({key, before, after}) => `${key} ${words(key, before)} → ${words(key, after)}`);
   setText("settings-newest", text("settings_newest", {what: changes.join(", "), who: newest.by, when: moment(newest.at)}));
 }
 

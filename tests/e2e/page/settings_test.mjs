@@ -61,10 +61,13 @@ test("each kind has its control, and a default is taken up again", async () => {
     await (await open(page, name)).getByText(`${range} · default`).waitFor();
   }
   let form = await open(page, "look.propose");
-  await form.getByRole("combobox").selectOption("motion");
+  await form.getByRole("combobox").selectOption("where something moves (motion)");
+  assert.equal(await form.locator("output").textContent(), "as the model's recipe says (auto) → where something moves (motion)");
   await press(form, "Save");
+  await row(page, "look.propose").getByText("where something moves (motion)", {exact: true}).waitFor();
   form = await open(page, "gate.motion");
   await form.getByRole("checkbox").uncheck();
+  assert.equal(await form.locator("output").textContent(), "on → off");
   await press(form, "Save");
   form = await open(page, "decide.block");
   await form.getByRole("textbox").fill("Plain demothrush\n\n Golden demofinch ");
@@ -122,18 +125,22 @@ test("what waits for a restart says so, and what the owner's files say is not of
   await closeClean(page);
 });
 
-for (const [locale, word, title, meaning, unit] of [
-  ["de-DE", "Ändern", "Besuche", "Bevor es an so vielen Tagen Besuche gab", "Tage"],
-  ["fr-FR", "Changer", "Visites", "Tant qu'il n'y a pas eu de visites", "jours"],
-  ["es-ES", "Cambiar", "Visitas", "Mientras no haya habido visitas", "días"],
-  ["ja-JP", "変更", "訪問", "訪問のあった日がこの数になるまで", "日"],
-  ["zh-CN", "更改", "来访", "在有来访的天数达到此值之前", "天"]]) {
+for (const [locale, word, title, meaning, unit, choice] of [
+  ["de-DE", "Ändern", "Besuche", "Bevor es an so vielen Tagen Besuche gab", "Tage", "keine Antwort"],
+  ["fr-FR", "Changer", "Visites", "Tant qu'il n'y a pas eu de visites", "jours", "pas de réponse"],
+  ["es-ES", "Cambiar", "Visitas", "Mientras no haya habido visitas", "días", "sin respuesta"],
+  ["ja-JP", "変更", "訪問", "訪問のあった日がこの数になるまで", "日", "結果なし"],
+  ["zh-CN", "更改", "来访", "在有来访的天数达到此值之前", "天", "没有结果"]]) {
   test(`it is the same in ${locale}`, async () => {
     const page = await settingsPage({locale});
     await page.locator("#settings-list").getByRole("heading", {name: title, exact: true}).waitFor();
     await row(page, "visits.first_days").getByRole("button", {name: word}).click();
     await page.getByLabel(meaning).waitFor();
     assert.match(await row(page, "visits.first_days").locator("form").textContent(), new RegExp(` · ${unit} · `));
+    await row(page, "decide.unlisted").getByText(`${choice} (refuse)`, {exact: true}).waitFor();
+    await row(page, "decide.unlisted").getByRole("button", {name: word}).click();
+    assert.equal(await row(page, "decide.unlisted").locator("option:checked").textContent(), `${choice} (refuse)`);
+    await row(page, "node.language").getByText("English (en)").waitFor();
     await assertFits(page, locale);
     await closeClean(page);
   });
