@@ -181,7 +181,7 @@ TEST(BirdNamesTable, AsManyAreMissingInALanguageAsWereNotFoundTwice) {
   }
   EXPECT_EQ(birds, 185U);
   EXPECT_EQ(missing, (std::map<std::string_view, std::size_t>{
-                         {"en", 0}, {"de", 0}, {"fr", 0}, {"es", 1}, {"ja", 2}, {"zh", 0}}));
+                         {"en", 0}, {"de", 0}, {"fr", 0}, {"es", 1}, {"ja", 1}, {"zh", 0}}));
 }
 
 TEST(BirdNamesTable, ABirdIsFoundByEachOfItsScientificNames) {
