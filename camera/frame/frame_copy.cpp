@@ -8,11 +8,21 @@
 #include "engine/base/check.h"
 
 namespace kinglet::camera {
+namespace {
+
+// Of a folder's photographs one may be huge, and each place for a copy gets it some day.
+void give_back(std::vector<std::byte>& bytes, std::size_t wanted) {
+  constexpr std::size_t kAlwaysKept = std::size_t{32} << 20;
+  if (bytes.capacity() > kAlwaysKept && bytes.capacity() / 4 > wanted) std::vector<std::byte>().swap(bytes);
+}
+
+}  // namespace
 
 void copy_view(const FrameView& view, std::vector<std::byte>& bytes, FrameView& copy) {
   copy = view;
   std::size_t total = 0;
   for (int i = 0; i < view.plane_count; ++i) total += view.planes[static_cast<std::size_t>(i)].bytes.size();
+  give_back(bytes, total);
   bytes.resize(total);
   std::size_t offset = 0;
   for (int i = 0; i < copy.plane_count; ++i) {
@@ -34,6 +44,9 @@ void copy_part(const FrameView& view, int x, int y, int width, int height, std::
   copy = view;
   copy.width = width;
   copy.height = height;
+  std::size_t total = 0;
+  for (int i = 0; i < view.plane_count; ++i) total += shape(i, width, height).row_bytes * shape(i, width, height).rows;
+  give_back(bytes, total);
   bytes.clear();
   std::array<std::size_t, 3> ends{};
   for (int i = 0; i < view.plane_count; ++i) {

@@ -9,7 +9,8 @@
 
 namespace kinglet::camera {
 
-// `copy` shows the same pixels, in `bytes`. Allocates only when the frame is larger than any before.
+// `copy` shows the same pixels, in `bytes`. Allocates only when the frame is larger than those before; more than 32 MiB
+// of a much larger one are given back.
 void copy_view(const FrameView& view, std::vector<std::byte>& bytes, FrameView& copy);
 
 // The same of `width` x `height` pixels from (x, y) on, which lie in the picture; all are even. Of pixels only: a JPEG

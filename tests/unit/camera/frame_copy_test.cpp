@@ -60,6 +60,39 @@ TEST(CopyPart, ShowsThePixelsOfThatPart) {
   }
 }
 
+TEST(FrameCopies, AHugePictureIsNotPaidForEverAfter) {
+  const auto plain = [](int width, int height, std::vector<std::byte>& pixels) {
+    const auto row = static_cast<std::size_t>(width) * 3;
+    pixels.assign(row * static_cast<std::size_t>(height), std::byte{7});
+    FrameView view{.format = PixelFormat::kRgb888, .width = width, .height = height, .plane_count = 1};
+    view.planes[0] = {.bytes = pixels, .stride = row};
+    return view;
+  };
+  std::vector<std::byte> huge_pixels;
+  std::vector<std::byte> pixels;
+  const FrameView huge = plain(8000, 6000, huge_pixels);
+  const FrameView usual = plain(640, 480, pixels);
+  std::vector<std::byte> whole;
+  std::vector<std::byte> part;
+  FrameView copy;
+  copy_view(huge, whole, copy);
+  copy_part(huge, 0, 0, 8000, 6000, part, copy);
+  for (int turn = 0; turn < 2; ++turn) {
+    copy_view(usual, whole, copy);
+    EXPECT_EQ(whole.size(), pixels.size());
+    EXPECT_LT(whole.capacity(), std::size_t{32} << 20);
+    copy_part(usual, 0, 0, 64, 48, part, copy);
+    EXPECT_EQ(part.size(), 64U * 48 * 3);
+    EXPECT_LT(part.capacity(), std::size_t{32} << 20);
+  }
+  // What is about as large comes into the memory that there is.
+  const FrameView large = plain(4000, 3000, pixels);
+  copy_view(large, whole, copy);
+  const std::byte* const place = whole.data();
+  copy_view(plain(2000, 1600, huge_pixels), whole, copy);
+  EXPECT_EQ(whole.data(), place);
+}
+
 TEST(CopyPart, OfTheWholeIsTheWhole) {
   const Picture picture(PixelFormat::kNv12);
   std::vector<std::byte> bytes;
