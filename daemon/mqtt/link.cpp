@@ -91,10 +91,10 @@ void Link::on_publish(mosquitto* /*client*/, void* self, int number) {
   Callbacks::of(self).happened_.acknowledged.push_back(number);
 }
 
-Result<std::unique_ptr<Link>> Link::open(const BrokerOptions& options, Protocol protocol,
-                                         const std::string& will_topic) {
+Result<std::unique_ptr<Link>> Link::open(const BrokerOptions& options, Protocol protocol, const std::string& will_topic,
+                                         SteadyTime now) {
   static const Library library;
-  std::unique_ptr<Link> link(new Link(options.address.text()));
+  std::unique_ptr<Link> link(new Link(options.address.text(), now));
   link->client_.reset(mosquitto_new(options.client_id.c_str(), true, link.get()));
   if (!link->client_) return fail(ErrorCode::kUnavailable, "libmosquitto cannot start");
   KINGLET_TRY(link->prepare(options, protocol, will_topic));
@@ -144,7 +144,7 @@ Error Link::lost(int code) const {
   return error;
 }
 
-Result<Link::Turn> Link::turn(std::chrono::milliseconds patience) {
+Result<Link::Turn> Link::turn(std::chrono::milliseconds patience, SteadyTime now) {
   int code = mosquitto_loop(client_.get(), static_cast<int>(patience.count()), 1);
   // A handshake that fails is told as an error of the system.
   if (code == MOSQ_ERR_ERRNO && errno == EPROTO) code = MOSQ_ERR_TLS;
@@ -157,20 +157,19 @@ Result<Link::Turn> Link::turn(std::chrono::milliseconds patience) {
     if (!accepted_ && v5_ && code != MOSQ_ERR_TLS) wrong_protocol_ = true;
     return std::unexpected(lost(code));
   }
-  if (receives_too_much()) {
+  if (receives_too_much(now)) {
     return fail(ErrorCode::kUnavailable,
                 format_text("it sends more than {} bytes in {} s", kMostReceived, kSpan.count()), shown_,
                 "who publishes so much to our topics?");
   }
-  if (!accepted_ && SteadyClock::now() - opened_at_ > kAcceptance) {
+  if (!accepted_ && now - opened_at_ > kAcceptance) {
     return fail(ErrorCode::kUnavailable, "it does not answer in MQTT", shown_);
   }
   return std::exchange(happened_, {});
 }
 
-bool Link::receives_too_much() {
+bool Link::receives_too_much(SteadyTime now) {
   const std::uint64_t received = bytes_received(client_.get());
-  const SteadyTime now = SteadyClock::now();
   if (now - span_began_ > kSpan) {
     span_began_ = now;
     received_before_ = received;

@@ -31,13 +31,14 @@ enum class Protocol : std::uint8_t { k311, k5 };
 enum class Quality : std::uint8_t { kAtMostOnce, kAtLeastOnce };
 enum class Keep : std::uint8_t { kPassing, kRetained };
 
-// Thread-bound. Every error ends it: make another one.
+// Thread-bound. Every error ends it: make another one. The time comes in as a value; only the keep-alive, every 30 s,
+// goes by a clock of libmosquitto.
 class Link {
  public:
   // `will_topic` gets "offline" when this link ends without close(). Somebody listens there (reach()), so this does not
   // block for long; whether the broker takes us comes later.
   [[nodiscard]] static Result<std::unique_ptr<Link>> open(const BrokerOptions& options, Protocol protocol,
-                                                          const std::string& will_topic);
+                                                          const std::string& will_topic, SteadyTime now);
   ~Link();
 
   struct Message {
@@ -52,7 +53,7 @@ class Link {
   };
   // What happened, waiting at most so long for it. kUnavailable: the link is gone, or the broker sends far more than
   // what we listen to; kNotPermitted: it refuses us.
-  [[nodiscard]] Result<Turn> turn(std::chrono::milliseconds patience);
+  [[nodiscard]] Result<Turn> turn(std::chrono::milliseconds patience, SteadyTime now);
   [[nodiscard]] bool accepted() const { return accepted_; }
   // The broker does not speak this version, or went away without a word when it was spoken to in it.
   [[nodiscard]] bool wrong_protocol() const { return wrong_protocol_; }
@@ -67,10 +68,10 @@ class Link {
   struct Free {
     void operator()(mosquitto* client) const;
   };
-  explicit Link(std::string shown) : shown_(std::move(shown)) {}
+  Link(std::string shown, SteadyTime now) : shown_(std::move(shown)), opened_at_(now), span_began_(now) {}
   [[nodiscard]] Result<void> prepare(const BrokerOptions& options, Protocol protocol, const std::string& will_topic);
   [[nodiscard]] Error lost(int code) const;
-  [[nodiscard]] bool receives_too_much();
+  [[nodiscard]] bool receives_too_much(SteadyTime now);
   static void on_connect(mosquitto* client, void* self, int code);
   static void on_publish(mosquitto* client, void* self, int number);
   struct Callbacks;
@@ -78,8 +79,8 @@ class Link {
   const std::string shown_;
   std::unique_ptr<mosquitto, Free> client_;
   bool v5_ = false;
-  SteadyTime opened_at_ = SteadyClock::now();
-  SteadyTime span_began_ = opened_at_;
+  const SteadyTime opened_at_;
+  SteadyTime span_began_;
   std::uint64_t received_before_ = 0;  // bytes, when the span began
   bool accepted_ = false;
   bool wrong_protocol_ = false;

@@ -33,7 +33,7 @@ bool is_course_of_visit(EventType type) {
 }  // namespace
 
 Publisher::Publisher(PublisherOptions options, Sources sources, LogSink log)
-    : ListeningThread("mqtt", sources.events, wished_events()),
+    : ListeningThread("mqtt", sources.events, wished_events(), options.clock),
       options_(std::move(options)),
       sources_(std::move(sources)),
       log_(std::move(log)),
@@ -61,9 +61,9 @@ void Publisher::run(const std::stop_token& stop) {
   }
   while (!stop.stop_requested()) {
     beat(kTurnWithoutLink);
-    hear_events(link_ ? milliseconds(0) : kTurnWithoutLink);
+    hear_events(link_ ? milliseconds(0) : let_pass(kTurnWithoutLink));
     if (!link_) {
-      if (SteadyClock::now() >= next_try_) connect(stop, SteadyTime::max());
+      if (now() >= next_try_) connect(stop, SteadyTime::max());
     } else if (const Result<void> said = converse(); !said) {
       give_up(said.error());
     }
@@ -73,17 +73,15 @@ void Publisher::run(const std::stop_token& stop) {
 }
 
 void Publisher::say_goodbye() {
-  const SteadyTime start = SteadyClock::now();
-  const SteadyTime deadline = start + kGoodbye;
+  const SteadyTime start = now();
   hear_events(milliseconds(0));
   // It may be back since the last try, and keeps a visit as open that has ended.
   const auto has_new_visit = [](const Voice& voice) { return voice.agenda.has_new_visit(); };
   const auto expects_picture = [](const Voice& voice) { return voice.agenda.expects_picture(); };
-  if (!link_ && std::ranges::any_of(voices_, has_new_visit)) connect({}, deadline);
-  while (link_ && SteadyClock::now() < deadline) {
+  if (!link_ && std::ranges::any_of(voices_, has_new_visit)) connect({}, SteadyClock::now() + kGoodbye);
+  while (link_ && now() < start + kGoodbye) {
     if (link_->accepted() && (!say_waiting() || !say_what_is_due())) return link_.reset();
-    const bool picture_may_come =
-        std::ranges::any_of(voices_, expects_picture) && SteadyClock::now() < start + kPictureAtEnd;
+    const bool picture_may_come = std::ranges::any_of(voices_, expects_picture) && now() < start + kPictureAtEnd;
     if (link_->accepted() && outbox_.messages().empty() && !picture_may_come) break;
     if (!converse()) return link_.reset();
   }
@@ -120,7 +118,7 @@ void Publisher::note(const EventBus::Told& told) {
   const bool is_first_picture =
       told.type == EventType::kVisitPicture || (told.type == EventType::kVisitStart && told.visit->has_crop);
   if (options_.device.pictures && (is_first_picture || told.type == EventType::kVisitEnd)) {
-    voices_[camera].agenda.expect_picture(told.visit->visit.id, SteadyClock::now());
+    voices_[camera].agenda.expect_picture(told.visit->visit.id, now());
   }
   MutexLock lock(mutex_);
   if (too_many) ++status_.dropped;
@@ -144,7 +142,7 @@ void Publisher::connect(const std::stop_token& stop, SteadyTime deadline) {
   beat(kLongestConnect);
   const Result<void> reached = reach(options_.broker.address, stop, deadline);
   if (!reached) return give_up(reached.error());
-  Result<std::unique_ptr<Link>> link = Link::open(options_.broker, protocol_, options_.topics.own("status"));
+  Result<std::unique_ptr<Link>> link = Link::open(options_.broker, protocol_, options_.topics.own("status"), now());
   if (!link) return give_up(link.error());
   link_ = std::move(*link);
 }
@@ -157,11 +155,11 @@ void Publisher::give_up(const Error& error) {
   if (gap_) outbox_.miss(std::exchange(gap_, std::nullopt)->missed);
   if (try_older) {
     protocol_ = Protocol::k311;
-    next_try_ = SteadyClock::now();
+    next_try_ = now();
     return;
   }
   protocol_ = Protocol::k5;
-  next_try_ = SteadyClock::now() + backoff_.pause(++tries_);
+  next_try_ = now() + backoff_.pause(++tries_);
   const std::string text = describe(error);
   set_state(LinkState::kWaiting, text);
   if (text == told_error_) return;
@@ -171,7 +169,8 @@ void Publisher::give_up(const Error& error) {
 }
 
 Result<void> Publisher::converse() {
-  const Link::Turn turn = KINGLET_TRY(link_->turn(kTurn));
+  const milliseconds patience = let_pass(kTurn);
+  const Link::Turn turn = KINGLET_TRY(link_->turn(patience, now()));
   if (turn.accepted) {
     tries_ = 0;
     told_error_.clear();
@@ -211,7 +210,7 @@ Result<void> Publisher::say_everything() {
 }
 
 Result<void> Publisher::say_what_is_due() {
-  const SteadyTime now = SteadyClock::now();
+  const SteadyTime now = this->now();
   // Today is all cameras'.
   if (sources_.today && voices_.front().agenda.take_today(now)) {
     KINGLET_TRY(retain(options_.topics.own("state/today"), today_payload(sources_.today()), Quality::kAtLeastOnce));
@@ -255,7 +254,7 @@ Result<void> Publisher::say_waiting() {
 
 Result<void> Publisher::say_picture(std::size_t camera) {
   if (!sources_.crop) return {};
-  const std::string jpeg = voices_[camera].agenda.take_picture(SteadyClock::now(), sources_.crop);
+  const std::string jpeg = voices_[camera].agenda.take_picture(now(), sources_.crop);
   if (jpeg.empty() || jpeg.size() > kLargestPicture) return {};
   return retain(options_.topics.of_camera(camera, "picture/last"), jpeg, Quality::kAtMostOnce);
 }
@@ -289,9 +288,10 @@ void Publisher::take_message(const Link::Message& message) {
 Result<void> forget(const BrokerOptions& broker, const Topics& topics) {
   KINGLET_TRY(reach(broker.address, {}));
   for (const Protocol protocol : {Protocol::k5, Protocol::k311}) {
-    const std::unique_ptr<Link> link = KINGLET_TRY(Link::open(broker, protocol, topics.own("status")));
+    const std::unique_ptr<Link> link =
+        KINGLET_TRY(Link::open(broker, protocol, topics.own("status"), SteadyClock::now()));
     Result<Link::Turn> turn;
-    while ((turn = link->turn(kTurn)) && !turn->accepted) {
+    while ((turn = link->turn(kTurn, SteadyClock::now())) && !turn->accepted) {
     }
     if (!turn && link->wrong_protocol() && protocol == Protocol::k5) continue;
     if (!turn) return std::unexpected(turn.error());
@@ -309,7 +309,7 @@ Result<void> forget(const BrokerOptions& broker, const Topics& topics) {
     const SteadyTime deadline = SteadyClock::now() + std::chrono::seconds(10);
     while (!sent.empty()) {
       if (SteadyClock::now() > deadline) return fail(ErrorCode::kUnavailable, "the broker does not acknowledge");
-      const Link::Turn answers = KINGLET_TRY(link->turn(kTurn));
+      const Link::Turn answers = KINGLET_TRY(link->turn(kTurn, SteadyClock::now()));
       std::erase_if(sent, [&](int number) { return std::ranges::contains(answers.acknowledged, number); });
     }
     link->close();

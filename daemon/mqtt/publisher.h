@@ -14,6 +14,7 @@
 #include "daemon/mqtt/payloads.h"
 #include "daemon/mqtt/status.h"
 #include "daemon/tell/backoff.h"
+#include "daemon/tell/clock.h"
 #include "daemon/tell/listening_thread.h"
 #include "daemon/tell/outbox.h"
 #include "engine/base/log.h"
@@ -29,6 +30,7 @@ struct PublisherOptions {
   std::chrono::milliseconds first_pause{1'000};  // before the second try; doubles
   std::chrono::milliseconds longest_pause{60'000};
   std::size_t most_waiting = 100;  // visit events
+  Clock clock = {};
 };
 
 // What is asked on the publisher's own thread. All but `events` may be empty.

@@ -26,7 +26,7 @@ struct Overloaded : Each... {
 }  // namespace
 
 Notifier::Notifier(NotifierOptions options, Sources sources, LogSink log)
-    : ListeningThread("notify", sources.events, set_of({EventType::kVisitStart, EventType::kVisitEnd})),
+    : ListeningThread("notify", sources.events, set_of({EventType::kVisitStart, EventType::kVisitEnd}), options.clock),
       options_(std::move(options)),
       sources_(std::move(sources)),
       log_(std::move(log)) {}
@@ -65,10 +65,10 @@ void Notifier::run(const std::stop_token& stop) {
     beat(kTurn);
     take_up();
     run_trials(stop);
-    hear_events(kTurn);
-    look_around(SteadyClock::now());
+    hear_events(let_pass(kTurn));
+    look_around(now());
     for (const auto& outlet : outlets_) {
-      if (outlet->due(SteadyClock::now(), sources_.picture) != nullptr) send(*outlet, stop);
+      if (outlet->due(now(), sources_.picture) != nullptr) send(*outlet, stop);
     }
     show_status();
   }
@@ -142,7 +142,7 @@ void Notifier::note(const EventBus::Told& told) {
   if (!told.visit || outlets_.empty()) return;
   const visits::BookedVisit& booked = *told.visit;
   const bool start = told.type == EventType::kVisitStart;
-  const SteadyTime now = SteadyClock::now();
+  const SteadyTime now = this->now();
   const bool first_of_season = start && sources_.first_of_season(booked);
   const Place place = this->place();
   for (const auto& outlet : outlets_) {
@@ -175,12 +175,12 @@ void Notifier::tell_of_today(Outlet& outlet, SteadyTime now) {
 }
 
 void Notifier::send(Outlet& outlet, const std::stop_token& stop) {
-  const Letter* letter = outlet.due(SteadyClock::now(), sources_.picture);
+  const Letter* letter = outlet.due(now(), sources_.picture);
   if (letter == nullptr) return;
   outlet.begin();
   const std::string& name = outlet.wish().target.name;
   const Answer answer = hand_over(outlet.wish().target, letter->message, stop);
-  const Outlet::Verdict verdict = outlet.judge(answer, SteadyClock::now());
+  const Outlet::Verdict verdict = outlet.judge(answer, now());
   if (verdict.is_news && verdict.taken) log_(LogLevel::kInfo, format_text("notify {}: messages are taken again", name));
   if (verdict.is_news && !verdict.taken) log_(LogLevel::kWarning, format_text("notify {}: {}", name, answer.detail));
   show_status();

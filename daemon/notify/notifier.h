@@ -13,6 +13,7 @@
 
 #include "daemon/notify/outlet.h"
 #include "daemon/notify/services.h"
+#include "daemon/tell/clock.h"
 #include "daemon/tell/listening_thread.h"
 #include "engine/base/log.h"
 #include "engine/base/mutex.h"
@@ -22,6 +23,7 @@ namespace kinglet::daemon::notify {
 struct NotifierOptions {
   Place place;
   OutletRule rule;
+  Clock clock = {};
 };
 
 // What is asked on the notifier's own thread.

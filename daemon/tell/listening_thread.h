@@ -6,7 +6,9 @@
 #include <chrono>
 #include <memory>
 #include <thread>
+#include <utility>
 
+#include "daemon/tell/clock.h"
 #include "daemon/tell/event_bus.h"
 #include "engine/base/pulse.h"
 
@@ -26,8 +28,8 @@ class ListeningThread {
   [[nodiscard]] const Pulse& pulse() const { return pulse_; }
 
  protected:
-  ListeningThread(const char* name, EventBus& events, EventSet wished)
-      : pulse_(name), events_(events), wished_(wished) {}
+  ListeningThread(const char* name, EventBus& events, EventSet wished, Clock clock)
+      : pulse_(name), events_(events), wished_(wished), clock_(std::move(clock)) {}
   ~ListeningThread() = default;
 
   // All of the thread's life; what follows is for it alone.
@@ -36,11 +38,17 @@ class ListeningThread {
   // Notes all that has come; waits so long for the first.
   void hear_events(std::chrono::milliseconds patience);
   void beat(std::chrono::milliseconds within) { pulse_.beat(within); }
+  [[nodiscard]] SteadyTime now() const { return clock_.now(); }
+  // How long to wait really for something that is to be waited for so long.
+  [[nodiscard]] std::chrono::milliseconds let_pass(std::chrono::milliseconds span) const {
+    return clock_.let_pass(span);
+  }
 
  private:
   Pulse pulse_;
   EventBus& events_;
   const EventSet wished_;
+  const Clock clock_;
   std::shared_ptr<EventBus::Reader> reader_;
   std::jthread thread_;
 };

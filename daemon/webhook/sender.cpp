@@ -37,7 +37,7 @@ std::string shown_url(std::string_view url) {
 }
 
 Sender::Sender(SenderOptions options, EventBus& events, VisitWithPictures with_pictures, LogSink log)
-    : ListeningThread("webhook", events, options.events),
+    : ListeningThread("webhook", events, options.events, options.clock),
       options_(std::move(options)),
       log_(std::move(log)),
       deliveries_(options_.delivery, std::move(with_pictures)) {}
@@ -50,8 +50,8 @@ Status Sender::status() const {
 void Sender::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     beat(kTurn);
-    hear_events(kTurn);
-    if (deliveries_.due(SteadyClock::now()) != nullptr) send(stop);
+    hear_events(let_pass(kTurn));
+    if (deliveries_.due(now()) != nullptr) send(stop);
   }
   say_goodbye(stop);
   count_untold();
@@ -59,19 +59,19 @@ void Sender::run(const std::stop_token& stop) {
 
 bool Sender::has_time(const std::stop_token& stop) {
   if (!stop.stop_requested()) return true;
-  if (!end_) end_ = SteadyClock::now() + kGoodbye;
-  return SteadyClock::now() < *end_;
+  if (!end_) end_ = now() + kGoodbye;
+  return now() < *end_;
 }
 
 void Sender::say_goodbye(const std::stop_token& stop) {
-  const SteadyTime pictures = SteadyClock::now() + kPictureAtEnd;
+  const SteadyTime pictures = now() + kPictureAtEnd;
   hear_events(milliseconds(0));
   while (has_time(stop)) {
-    const SteadyTime now = SteadyClock::now();
+    const SteadyTime now = this->now();
     const Deliveries::First first = deliveries_.first(now);
     if (first.delivery == nullptr) return;
     if (!first.complete && now < pictures) {
-      std::this_thread::sleep_for(kTurnAtEnd);
+      std::this_thread::sleep_for(let_pass(kTurnAtEnd));
       continue;
     }
     // What is not taken now is not tried again.
@@ -96,7 +96,7 @@ void Sender::note(const EventBus::Told& told) {
     deliveries_.miss(told.missed);
     return;
   }
-  const bool too_many = deliveries_.note(told, SteadyClock::now());
+  const bool too_many = deliveries_.note(told, now());
   MutexLock lock(mutex_);
   if (too_many) ++status_.dropped;
   status_.waiting = deliveries_.size();
@@ -155,7 +155,7 @@ bool Sender::send(const std::stop_token& stop) {
 }
 
 bool Sender::judge(const Answer& answer) {
-  const Deliveries::Verdict verdict = deliveries_.judge(answer, SteadyClock::now());
+  const Deliveries::Verdict verdict = deliveries_.judge(answer, now());
   if (answer.outcome == Outcome::kCalledOff) return false;
   if (verdict.is_news && verdict.taken) log_(LogLevel::kInfo, "webhook: messages are taken again");
   if (verdict.is_news && !verdict.taken) {

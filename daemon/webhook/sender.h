@@ -10,6 +10,7 @@
 #include <string>
 
 #include "daemon/outgoing/post.h"
+#include "daemon/tell/clock.h"
 #include "daemon/tell/listening_thread.h"
 #include "daemon/webhook/deliveries.h"
 #include "daemon/webhook/status.h"
@@ -28,6 +29,7 @@ struct SenderOptions {
   std::string page;                    // "http://feeder.local:8420", for links; empty: none
   std::chrono::milliseconds timeout{10'000};
   DeliveryRule delivery;
+  Clock clock = {};
 };
 
 // Owns the thread "webhook". status() is thread-safe. At a stop what waits is still told, for a second at most and not

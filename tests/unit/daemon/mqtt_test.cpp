@@ -6,13 +6,10 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "daemon/mqtt/payloads.h"
-#include "daemon/mqtt/publisher.h"
 #include "daemon/values/mqtt_address.h"
 #include "engine/base/format.h"
-#include "tests/unit/daemon/small_broker.h"
 
 namespace kinglet::daemon::mqtt {
 namespace {
@@ -112,48 +109,6 @@ TEST(MqttPayloads, TodayCountsItsSpecies) {
   EXPECT_EQ(today_payload(today), R"({"date":"2026-05-04","visits":3,"species_count":2,"species":[)"
                                   R"({"species_id":"turdus-merula","common_name":"Blackbird","visits":2},)"
                                   R"({"species_id":"pica-pica","visits":1}]})");
-}
-
-// What is published while nobody is there: the newest wait, the others are counted, and the bus is never full.
-TEST(MqttPublisher, WhileTheBrokerIsAwayTheNewestEventsWait) {
-  EventBus bus("a");
-  PublisherOptions options;
-  options.broker = {.address = {.host = "127.0.0.1", .port = 1}, .client_id = "test"};
-  options.topics.node = "test";
-  options.first_pause = options.longest_pause = std::chrono::milliseconds(20);
-  Publisher publisher(options, {.events = bus}, [](LogLevel, std::string_view) {});
-  publisher.start();
-  const SteadyTime deadline = SteadyClock::now() + std::chrono::seconds(30);
-  const auto seen = [&] { return publisher.status().waiting + publisher.status().dropped; };
-  for (int i = 0; i < 150; ++i) bus.publish(EventType::kVisitStart, {.visit = {.id = "vis_1"}});
-  while (seen() < 150 && SteadyClock::now() < deadline) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_EQ(publisher.status().waiting, 100U);
-  EXPECT_EQ(publisher.status().dropped, 50U);
-  while (publisher.status().state != LinkState::kWaiting && SteadyClock::now() < deadline) std::this_thread::yield();
-  EXPECT_EQ(publisher.status().detail, "mqtt://127.0.0.1:1: Connection refused");
-}
-
-TEST(MqttPublisher, HowManyEventsWereLeftOutIsToldWhenTheBrokerIsThere) {
-  EventBus bus("a");
-  const SmallBroker broker;
-  PublisherOptions options;
-  options.broker = {.address = {.host = "127.0.0.1", .port = broker.port()}, .client_id = "test"};
-  options.topics.node = "test";
-  options.most_waiting = 10;
-  Publisher publisher(options, {.events = bus}, [](LogLevel, std::string_view) {});
-  publisher.start();
-  for (int i = 0; i < 200; ++i) bus.publish(EventType::kVisitStart, {.visit = {.id = "vis_1"}});
-  bus.publish_gap(set_of({EventType::kVisitStart}), 1000);
-  const SteadyTime deadline = SteadyClock::now() + std::chrono::minutes(1);
-  const auto told = [&] {
-    std::uint64_t missed = 0;
-    for (const std::string& gap : broker.of("test/event/gap"))
-      missed += Json::parse(gap)["missed"].get<std::uint64_t>();
-    return missed + broker.of("test/event/visit").size();
-  };
-  while (told() < 1200 && SteadyClock::now() < deadline) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_EQ(told(), 1200U);
-  EXPECT_FALSE(broker.of("test/event/gap").empty());
 }
 
 }  // namespace
