@@ -12,6 +12,7 @@ import csv
 import json
 import pathlib
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -28,14 +29,21 @@ TRAINING = [("train_4x3", 1, 7000, "320x240"), ("train_16x9", 2, 3500, "320x180"
 CHECK = [("check_4x3", 900, 450, "320x240"), ("check_16x9", 901, 450, "640x360")]
 
 
-def frames(kinglet, work, sets):
-    """Pixels [N,3,SIZE,SIZE] as bytes, labels [N], and the label names, of all sets in order."""
-    pictures, labels, names = [], [], {}
+def draw(kinglet, work, sets):
+    """A folder with pictures and labels.csv for each of the sets."""
+    work.mkdir(parents=True, exist_ok=True)
     for name, seed, count, size in sets:
         folder = work / f"{name}_{seed}_{count}"
         if not (folder / "labels.csv").exists():
             subprocess.run([kinglet, "demo-frames", "--seed", str(seed), "--count", str(count), "--size", size,
                             "--out", str(folder)], check=True)
+        yield folder
+
+
+def frames(kinglet, work, sets):
+    """Pixels [N,3,SIZE,SIZE] as bytes, labels [N], and the label names, of all sets in order."""
+    pictures, labels, names = [], [], {}
+    for folder in draw(kinglet, work, sets):
         with open(folder / "labels.csv", newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
                 image = Image.open(folder / row["file"]).resize((SIZE, SIZE), Image.BILINEAR)
@@ -45,13 +53,13 @@ def frames(kinglet, work, sets):
     return torch.from_numpy(np.stack(pictures)), torch.tensor(labels), [names[i] for i in sorted(names)]
 
 
-def convolution(inputs, outputs, stride, groups=1, kernel=3):
-    return [nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False),
+def convolution(inputs, outputs, stride, groups=1, kernel=3, dilation=1):
+    return [nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2 * dilation, dilation, groups, bias=False),
             nn.BatchNorm2d(outputs), nn.ReLU6()]
 
 
-def separable(inputs, outputs, stride):
-    return convolution(inputs, inputs, stride, groups=inputs) + convolution(inputs, outputs, 1, kernel=1)
+def separable(inputs, outputs, stride, dilation=1):
+    return convolution(inputs, inputs, stride, inputs, dilation=dilation) + convolution(inputs, outputs, 1, kernel=1)
 
 
 def network(classes):
@@ -94,36 +102,43 @@ def accuracy(model, pictures, labels):
     return float((best == labels).float().mean()), best
 
 
-def export(model, names, out):
-    model = nn.Sequential(model, nn.Softmax(1)).eval().to(memory_format=torch.contiguous_format)
+def store(model, size, output, stem, about, names, recipe):
+    """Model, labels and recipe as files named by `stem`; the path of the first."""
+    model = model.eval().to(memory_format=torch.contiguous_format)
     # PRESERVE leaves the batch normalisations in the file: folding them is the program's work.
-    path = out / f"{NAME}.onnx"
-    torch.onnx.export(model, torch.zeros(1, 3, SIZE, SIZE), str(path), opset_version=17, input_names=["image"],
-                      output_names=["probabilities"], training=torch.onnx.TrainingMode.PRESERVE,
+    path = stem.with_name(stem.name + ".onnx")
+    torch.onnx.export(model, torch.zeros(1, 3, size, size), str(path), opset_version=17, input_names=["image"],
+                      output_names=[output], training=torch.onnx.TrainingMode.PRESERVE,
                       do_constant_folding=False, dynamo=False)
     stored = onnx.load(path)
-    stored.producer_name, stored.producer_version = "kinglet models/demo/train.py", "1"
-    onnx.helper.set_model_props(stored, {"description": ABOUT, "licence": "Apache-2.0"})
+    stored.producer_name, stored.producer_version = "kinglet models/demo/" + pathlib.Path(sys.argv[0]).name, "1"
+    onnx.helper.set_model_props(stored, {"description": about, "licence": "Apache-2.0"})
     onnx.checker.check_model(stored)
     onnx.save(stored, path)
-    (out / f"{NAME}.labels.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
-    recipe = {"resize_mode": "stretch", "interpolation": "bilinear", "antialias": True, "regions": "whole", "color_order": "rgb",
-              "mean": [127.5, 127.5, 127.5], "std": [127.5, 127.5, 127.5], "output": "probabilities"}
-    (out / f"{NAME}.recipe.json").write_text(json.dumps(recipe, indent=2) + "\n", encoding="utf-8")
+    stem.with_name(stem.name + ".labels.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+    stem.with_name(stem.name + ".recipe.json").write_text(json.dumps(recipe, indent=2) + "\n", encoding="utf-8")
+    return path
 
 
-def main():
+def options_of(about, epochs):
     here = pathlib.Path(__file__).resolve().parent
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kinglet", default="kinglet")
     parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("demo-frames"))
     parser.add_argument("--out", type=pathlib.Path, default=here)
-    parser.add_argument("--epochs", type=int, default=9)
-    options = parser.parse_args()
+    parser.add_argument("--epochs", type=int, default=epochs)
+    return parser.parse_args()
+
+
+def make_repeatable():
     torch.manual_seed(1)
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    options.work.mkdir(parents=True, exist_ok=True)
+
+
+def main():
+    options = options_of(__doc__, epochs=9)
+    make_repeatable()
     pictures, labels, names = frames(options.kinglet, options.work, TRAINING)
     model = network(len(names)).to(memory_format=torch.channels_last)  # twice as fast on a CPU
     print(f"{len(labels)} frames, {sum(p.numel() for p in model.parameters())} parameters", flush=True)
@@ -134,7 +149,10 @@ def main():
     for wrong, count in zip(*np.unique([f"{names[a]} taken for {names[b]}" for a, b in zip(check_labels, best) if a != b],
                                        return_counts=True)):
         print(f"  {count} x {wrong}")
-    export(model, names, options.out)
+    recipe = {"resize_mode": "stretch", "interpolation": "bilinear", "antialias": True, "regions": "whole", "color_order": "rgb",
+              "mean": [127.5, 127.5, 127.5], "std": [127.5, 127.5, 127.5], "output": "probabilities"}
+    store(nn.Sequential(model, nn.Softmax(1)), SIZE, "probabilities", options.out / NAME, ABOUT, names, recipe)
 
 
-main()
+if __name__ == "__main__":
+    main()
