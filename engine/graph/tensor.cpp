@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/graph/tensor.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
 
 #include "engine/graph/float16.h"
@@ -23,27 +26,72 @@ TensorBuffer::TensorBuffer(std::size_t byte_count) : size_(byte_count) {
 // NOLINTNEXTLINE(cppcoreguidelines-owning-memory,cppcoreguidelines-no-malloc): the deleter of memory_
 void TensorBuffer::Free::operator()(void* memory) const { std::free(memory); }
 
+struct Tensor::Numbers {
+  explicit Numbers(std::size_t byte_count) : memory(byte_count) {}
+
+  [[nodiscard]] std::byte* asked_for() {
+    if (is_later.load(std::memory_order_acquire)) [[unlikely]]
+      come();
+    return memory.data();
+  }
+  void come() {
+    const std::scoped_lock lock(mutex);
+    if (!is_later.load(std::memory_order_relaxed)) return;
+    const std::span all(memory.data(), memory.size());
+    if (!fill(0, all)) std::ranges::fill(all, std::byte{0});
+    fill = nullptr;
+    is_later.store(false, std::memory_order_release);
+  }
+
+  TensorBuffer memory;
+  std::atomic<bool> is_later = false;
+  std::mutex mutex;  // of fill
+  Fill fill;
+};
+
 Tensor::Tensor(DataType type, Shape shape) : type_(type), shape_(std::move(shape)) {
   const std::optional<std::int64_t> count = engine::element_count(shape_);
   KINGLET_CHECK(count.has_value());
   count_ = *count;
-  buffer_ = std::make_shared<TensorBuffer>(byte_count());
+  numbers_ = std::make_shared<Numbers>(byte_count());
+}
+
+Tensor Tensor::later(DataType type, Shape shape, Fill fill) {
+  Tensor tensor(type, std::move(shape));
+  tensor.numbers_->fill = std::move(fill);
+  tensor.numbers_->is_later = true;
+  return tensor;
 }
 
 std::span<const std::byte> Tensor::bytes() const {
-  if (!buffer_) return {};
-  return {buffer_->data() + offset_, byte_count()};
+  if (!numbers_) return {};
+  return {numbers_->asked_for() + offset_, byte_count()};
+}
+
+const void* Tensor::place() const { return numbers_ ? numbers_->memory.data() + offset_ : nullptr; }
+
+void Tensor::copy_piece(std::size_t first, std::span<std::byte> to) const {
+  KINGLET_CHECK(first <= byte_count() && to.size() <= byte_count() - first);
+  if (to.empty()) return;
+  if (numbers_->is_later.load(std::memory_order_acquire)) {
+    const std::scoped_lock lock(numbers_->mutex);
+    if (numbers_->fill) {
+      if (!numbers_->fill(offset_ + first, to)) std::ranges::fill(to, std::byte{0});
+      return;
+    }
+  }
+  std::memcpy(to.data(), bytes().data() + first, to.size());
 }
 
 std::span<std::byte> Tensor::mutable_bytes() {
-  if (!buffer_) return {};
-  if (buffer_.use_count() > 1) {
-    auto copy = std::make_shared<TensorBuffer>(byte_count());
-    std::memcpy(copy->data(), bytes().data(), byte_count());
-    buffer_ = std::move(copy);
+  if (!numbers_) return {};
+  if (numbers_.use_count() > 1) {
+    auto copy = std::make_shared<Numbers>(byte_count());
+    std::memcpy(copy->memory.data(), bytes().data(), byte_count());
+    numbers_ = std::move(copy);
     offset_ = 0;
   }
-  return {buffer_->data() + offset_, byte_count()};
+  return {numbers_->asked_for() + offset_, byte_count()};
 }
 
 Tensor Tensor::reshaped(Shape shape) const {
@@ -85,7 +133,8 @@ std::vector<float> Tensor::to_floats() const {
 
 bool Tensor::bit_equal(const Tensor& other) const {
   return type_ == other.type_ && shape_ == other.shape_ &&
-         (byte_count() == 0 || std::memcmp(bytes().data(), other.bytes().data(), byte_count()) == 0);
+         (byte_count() == 0 || place() == other.place() ||
+          std::memcmp(bytes().data(), other.bytes().data(), byte_count()) == 0);
 }
 
 }  // namespace kinglet::engine

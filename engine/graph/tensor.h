@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -39,11 +40,19 @@ class TensorBuffer {
 // A tensor shares its buffer on copy; the numbers are immutable once shared. Writing is possible only through the
 // single owner (mutable_data copies first if the buffer is shared: copy on write). Reentrant; a shared buffer may be
 // read from several threads.
+//
+// Numbers may come later: they are read or made when somebody first asks for them, and take no memory until then.
 class Tensor {
  public:
   Tensor() = default;
   // Zeroed. Needs a static shape whose size fits memory (checked: own bug otherwise).
   Tensor(DataType type, Shape shape);
+
+  // Fills `to` with the bytes from `first` on: all of them in one call, or a piece for copy_piece(), which may be asked
+  // of constants of a graph. False: they cannot be had, and are zeros. Called by one thread at a time, and destroyed
+  // once all are there.
+  using Fill = std::function<bool(std::size_t first, std::span<std::byte> to)>;
+  [[nodiscard]] static Tensor later(DataType type, Shape shape, Fill fill);
 
   template <typename T>
   [[nodiscard]] static Tensor of(Shape shape, std::span<const T> values) {
@@ -73,6 +82,10 @@ class Tensor {
     return {reinterpret_cast<T*>(mutable_bytes().data()), static_cast<std::size_t>(count_)};
   }
   [[nodiscard]] std::span<const std::byte> bytes() const;
+  // Where the numbers lie, or will lie when they are asked for: tensors that share them say the same.
+  [[nodiscard]] const void* place() const;
+  // A piece of the bytes; asks for no more than it.
+  void copy_piece(std::size_t first, std::span<std::byte> to) const;
   [[nodiscard]] std::span<std::byte> mutable_bytes();
 
   // The same numbers under another shape of the same element count; shares the buffer.
@@ -91,7 +104,8 @@ class Tensor {
   DataType type_ = DataType::kF32;
   Shape shape_;
   std::int64_t count_ = 0;
-  std::shared_ptr<TensorBuffer> buffer_;
+  struct Numbers;
+  std::shared_ptr<Numbers> numbers_;
   std::size_t offset_ = 0;  // bytes of the buffer before the first number
 };
 

@@ -45,7 +45,7 @@ struct Opsets {
 // All of loading behind the bytes: inlines constant Ifs into `model`, imports, turns every node into the inner form,
 // infers shapes and verifies. External data lies in `folders`; none: it is refused.
 [[nodiscard]] Result<Graph> build_graph(::onnx::ModelProto& model, const ByteSource& source, const Skeleton& skeleton,
-                                        const DataFolders& folders);
+                                        const DataFolders& folders, const LateNumbers* late = nullptr);
 
 // Exporters leave an `If` whose condition asks about shapes that are fixed by now. Such an If is its branch.
 // The condition that a graph with this one output computes; nothing when it depends on the data.

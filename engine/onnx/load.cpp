@@ -77,9 +77,10 @@ Result<Opened> parse(const ByteSource& source) {
   return opened;
 }
 
-Result<Graph> load(const ByteSource& source, const onnx_format::DataFolders& folders) {
+Result<Graph> load(const ByteSource& source, const onnx_format::DataFolders& folders,
+                   const onnx_format::LateNumbers* late = nullptr) {
   Opened opened = KINGLET_TRY(parse(source));
-  return onnx_format::build_graph(opened.model, source, opened.skeleton, folders);
+  return onnx_format::build_graph(opened.model, source, opened.skeleton, folders, late);
 }
 
 void collect_data_files(const ::onnx::GraphProto& graph, std::set<std::string>& names) {
@@ -100,14 +101,14 @@ void collect_data_files(const ::onnx::GraphProto& graph, std::set<std::string>& 
 }  // namespace
 
 Result<Graph> onnx_format::build_graph(::onnx::ModelProto& model, const ByteSource& source, const Skeleton& skeleton,
-                                       const DataFolders& folders) {
+                                       const DataFolders& folders, const LateNumbers* late) {
   const Opsets opsets = KINGLET_TRY(read_opsets(model));
   KINGLET_TRY(inline_constant_ifs(*model.mutable_graph(), [&](const ::onnx::GraphProto& part) {
     ExternalData asked(folders);
     return known_condition(model, part, {source, skeleton, &asked}, opsets);
   }));
   ExternalData external(folders);
-  Graph graph = KINGLET_TRY(import_graph(model, {source, skeleton, &external}));
+  Graph graph = KINGLET_TRY(import_graph(model, {source, skeleton, &external, late}));
   KnownNumbers known;
   KINGLET_TRY(normalize_and_infer(graph, opsets, known));
   KINGLET_TRY(verify(graph));
@@ -123,6 +124,14 @@ Result<std::vector<std::string>> data_files(const InputFile& file) {
 
 Result<Graph> load_model(const InputFile& file) {
   return load(onnx_format::FileSource(file), onnx_format::DataFolders::of(file.path()));
+}
+
+Result<LateModel> load_model_late(InputFile file) {
+  const auto numbers = std::make_shared<const onnx_format::LateNumbers>(std::move(file));
+  const InputFile& model = numbers->file();
+  Graph graph =
+      KINGLET_TRY(load(onnx_format::FileSource(model), onnx_format::DataFolders::of(model.path()), numbers.get()));
+  return LateModel{.graph = std::move(graph), .numbers = numbers};
 }
 
 Result<Graph> load_model(std::span<const std::byte> bytes, const std::filesystem::path& folder) {

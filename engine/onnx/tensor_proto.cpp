@@ -44,6 +44,7 @@ constexpr std::array kTypes{
 
 constexpr std::int64_t kMaxTensorBytes = std::int64_t{1} << 31;
 constexpr int kMaxRank = 16;
+constexpr std::uint64_t kLeastLateBytes = 4096;  // below, what keeps track takes more than the numbers
 
 std::string place(const TensorProto& proto) { return format_text("tensor \"{}\"", printable(proto.name())); }
 
@@ -82,6 +83,8 @@ Result<Tensor> read_raw(const TensorProto& proto, const TensorSource& source, Da
   if (payload.size != static_cast<std::uint64_t>(*element_count(shape)) * byte_size(type)) {
     return wrong_size(proto, shape, payload.size, "bytes");
   }
+  if (source.late != nullptr && payload.size >= kLeastLateBytes && type != DataType::kBool)
+    return source.late->tensor_at(payload.offset, type, std::move(shape));
   Tensor tensor(type, std::move(shape));
   KINGLET_TRY(source.source.read_at(payload.offset, tensor.mutable_bytes()));
   return tensor;

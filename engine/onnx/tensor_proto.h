@@ -9,6 +9,7 @@
 #include "engine/base/file.h"
 #include "engine/graph/tensor.h"
 #include "engine/onnx/external_data.h"
+#include "engine/onnx/late_numbers.h"
 #include "engine/onnx/wire/byte_source.h"
 #include "engine/onnx/wire/skim.h"
 
@@ -31,6 +32,8 @@ struct TensorSource {
   const ByteSource& source;
   const Skeleton& skeleton;
   ExternalData* external = nullptr;  // null: external data is refused
+  // Of the same bytes: large tensors are read when they are asked for. Null: all are read now.
+  const LateNumbers* late = nullptr;
 };
 
 // kBadData: dimensions, type and data contradict each other. kUnsupported: a type out of scope. kNotFound, kIo:

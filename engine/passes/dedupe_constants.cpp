@@ -4,7 +4,6 @@
 // Conditions: a and b have the same type, shape and bits (0.0 and -0.0 differ, so do NaNs); neither is a graph input or
 //             output. eliminate_dead_nodes then drops b.
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <tuple>
 
@@ -19,13 +18,10 @@ using Key = std::tuple<DataType, Shape, std::uint64_t, std::uint64_t>;
 constexpr std::size_t kAlike = 32;
 
 Key key_of(const Tensor& tensor) {
-  const std::span<const std::byte> bytes = tensor.bytes();
   std::uint64_t ends[2] = {0, 0};
-  const std::size_t count = std::min(bytes.size(), sizeof ends[0]);
-  if (count > 0) {
-    std::memcpy(&ends[0], bytes.data(), count);
-    std::memcpy(&ends[1], bytes.data() + bytes.size() - count, count);
-  }
+  const std::size_t count = std::min(tensor.byte_count(), sizeof ends[0]);
+  tensor.copy_piece(0, std::as_writable_bytes(std::span(&ends[0], 1)).first(count));
+  tensor.copy_piece(tensor.byte_count() - count, std::as_writable_bytes(std::span(&ends[1], 1)).first(count));
   return {tensor.type(), tensor.shape(), ends[0], ends[1]};
 }
 

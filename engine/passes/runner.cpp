@@ -32,7 +32,7 @@ struct NodeState {
   std::string op_type;
   std::vector<ValueId> inputs;
   std::vector<std::pair<std::string, Attribute>> attributes;
-  std::vector<const std::byte*> constants;  // where the numbers of its constant inputs are
+  std::vector<const void*> constants;  // where the numbers of its constant inputs are
 };
 
 bool same_attribute(const Attribute& a, const Attribute& b) {
@@ -65,7 +65,7 @@ NodeState state_of(const Graph& graph, NodeId id) {
                   .constants = {}};
   for (const ValueId input : node.inputs) {
     const Tensor* constant = graph.constant(input);
-    if (constant != nullptr) state.constants.push_back(constant->bytes().data());
+    if (constant != nullptr) state.constants.push_back(constant->place());
   }
   return state;
 }

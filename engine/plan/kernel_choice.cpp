@@ -93,8 +93,8 @@ std::vector<ValueId> kernel_inputs(const Graph& graph, std::span<const NodeId> n
 }
 
 std::unique_ptr<kernels::Kernel> make_kernel(const Graph& graph, std::span<const NodeId> nodes,
-                                             const ChosenKernel& chosen) {
-  return chosen.row->make(work_of(graph, nodes).value());
+                                             const ChosenKernel& chosen, PackedWeights& weights) {
+  return chosen.row->make(work_of(graph, nodes).value(), weights);
 }
 
 }  // namespace kinglet::engine

@@ -47,8 +47,8 @@ struct ChosenKernel {
 // What the kernel of `nodes` (one, or one and its addition) reads, in its order; a value may stand there twice.
 [[nodiscard]] std::vector<ValueId> kernel_inputs(const Graph& graph, std::span<const NodeId> nodes);
 
-// Packs. Own bug: for nodes that no kernel was chosen for.
+// Packs into `weights`, which outlives the kernel. Own bug: for nodes that no kernel was chosen for.
 [[nodiscard]] std::unique_ptr<kernels::Kernel> make_kernel(const Graph& graph, std::span<const NodeId> nodes,
-                                                           const ChosenKernel& chosen);
+                                                           const ChosenKernel& chosen, PackedWeights& weights);
 
 }  // namespace kinglet::engine

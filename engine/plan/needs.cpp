@@ -21,11 +21,11 @@ double bytes_of(const Graph& graph, ValueId id) {
 }
 
 double constant_bytes(const Graph& graph) {
-  std::unordered_set<const std::byte*> seen;  // constants may share their numbers
+  std::unordered_set<const void*> seen;  // constants may share their numbers
   double bytes = 0;
   for (const ValueId id : graph.values()) {
     const Tensor* constant = graph.constant(id);
-    if (constant != nullptr && seen.insert(constant->bytes().data()).second) bytes += bytes_of(graph, id);
+    if (constant != nullptr && seen.insert(constant->place()).second) bytes += bytes_of(graph, id);
   }
   return bytes;
 }

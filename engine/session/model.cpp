@@ -11,7 +11,6 @@
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 #include "engine/onnx/external_data.h"
-#include "engine/onnx/load.h"
 
 namespace kinglet::engine {
 
@@ -32,6 +31,12 @@ Result<ModelFile> open_model(const std::filesystem::path& path) {
   Result<Graph> graph = load_model(file);
   if (!graph) return std::unexpected(with_context(std::move(graph).error(), path.string()));
   return ModelFile{.path = path, .size_bytes = file.size(), .graph = std::move(*graph)};
+}
+
+Result<LateModel> open_model_late(const std::filesystem::path& path) {
+  Result<LateModel> model = load_model_late(KINGLET_TRY(InputFile::open(path)));
+  if (!model) return std::unexpected(with_context(std::move(model).error(), path.string()));
+  return model;
 }
 
 Result<std::vector<std::string>> data_files_of(const std::filesystem::path& model) {

@@ -9,6 +9,7 @@
 
 #include "engine/base/error.h"
 #include "engine/graph/graph.h"
+#include "engine/onnx/load.h"
 
 namespace kinglet::engine {
 
@@ -20,6 +21,9 @@ struct ModelFile {
 
 // Opens, skims, checks and normalises. Errors name the file; see engine/onnx/load.h.
 [[nodiscard]] Result<ModelFile> open_model(const std::filesystem::path& path);
+
+// The same for who packs the weights and drops them: large ones are read when they are asked for.
+[[nodiscard]] Result<LateModel> open_model_late(const std::filesystem::path& path);
 
 // Names of the files beside the model that hold weights. Errors as of open_model.
 [[nodiscard]] Result<std::vector<std::string>> data_files_of(const std::filesystem::path& model);

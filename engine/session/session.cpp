@@ -93,8 +93,9 @@ bool Session::half_arithmetic() { return xnn::half_arithmetic(); }
 
 Result<Session> Session::open(const std::filesystem::path& model, const SessionOptions& options) {
   const SteadyTime start = SteadyClock::now();
-  Graph graph = KINGLET_TRY(open_model(model)).graph;
-  Result<Session> session = create(std::move(graph), options);
+  LateModel late = KINGLET_TRY(open_model_late(model));
+  Result<Session> session = create(std::move(late.graph), options);
+  KINGLET_TRY(late.numbers->outcome());
   if (!session) return std::unexpected(with_context(std::move(session).error(), model.string()));
   session->state_->info.load_time = to_ms(SteadyClock::now() - start);
   return session;

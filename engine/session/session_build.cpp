@@ -78,6 +78,7 @@ Result<void> Session::State::build(Graph model, const SessionOptions& options) {
   graph_ = std::move(model);
   metadata = graph_.metadata;
   timed_ = options.time_nodes;
+  packed_ = packed_in_memory();
   pool_ = options.pool ? options.pool : KINGLET_TRY(ThreadPool::make(options.threads));
   info.weight_bytes = weight_bytes(graph_);
   Built built = KINGLET_TRY(build_plan(options));
@@ -135,7 +136,9 @@ Result<void> Session::State::place_values(Built& built) const {
 Result<void> Session::State::pack(Built& built) {
   for (const Step& step : built.plan.segments.steps) {
     auto& kernel = built.kernels.emplace_back();
-    if (step.kernel) kernel = make_kernel(graph_, step.nodes, *step.kernel);
+    if (!step.kernel) continue;
+    kernel = make_kernel(graph_, step.nodes, *step.kernel, *packed_);
+    release_weights_of(step.nodes);
   }
   release_weights(built.plan);  // the subgraphs hold what they read, often in another order
   const std::optional<std::size_t> last = built.plan.segments.last_of_workers();
@@ -145,9 +148,20 @@ Result<void> Session::State::pack(Built& built) {
     if (!built.subgraphs[i]) continue;
     const xnn::Runtime::Options options{.time_nodes = timed_, .is_last = i == last};
     auto subgraph = std::exchange(built.subgraphs[i], std::nullopt);
-    runtime = KINGLET_TRY(xnn::Runtime::create(*std::move(subgraph), pool_->get(), options));
+    runtime = KINGLET_TRY(xnn::Runtime::create(*std::move(subgraph), *packed_, pool_->get(), options));
   }
   return {};
+}
+
+// Those that no other node reads.
+void Session::State::release_weights_of(std::span<const NodeId> nodes) {
+  for (const NodeId id : nodes) {
+    const std::vector<ValueId> read = graph_.node(id).inputs;
+    for (const ValueId value : read) {
+      if (value == kNoValue || graph_.constant(value) == nullptr || !graph_.has_single_use(value)) continue;
+      graph_.set_constant(value, Tensor(graph_.value(value).type, {0}));
+    }
+  }
 }
 
 void Session::State::release_weights(const Plan& plan) {
@@ -279,6 +293,7 @@ Session::State::Evaluated Session::State::make_evaluated(const Built& built, Nod
     auto& place = out.places.emplace_back();
     if (constant != nullptr) {
       tensor = *constant;
+      (void)tensor.bytes();  // a run reads no file
     } else if (input != kNoValue) {
       place = place_of(built, input);
       tensor = Tensor(place->type, place->shape);

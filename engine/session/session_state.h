@@ -67,6 +67,7 @@ struct Session::State {
   [[nodiscard]] Result<Built> build_plan(const SessionOptions& options);
   [[nodiscard]] Result<void> place_values(Built& built) const;
   [[nodiscard]] Result<void> pack(Built& built);
+  void release_weights_of(std::span<const NodeId> nodes);
   void release_weights(const Plan& plan);
   void describe_borders(const Plan& plan);
   void describe_plan(const Built& built);
@@ -80,6 +81,7 @@ struct Session::State {
   [[nodiscard]] Result<void> run_timed(RunStep& step);
 
   std::shared_ptr<const ThreadPool> pool_;  // outlives the runtimes
+  std::unique_ptr<PackedWeights> packed_;   // the same
   TensorBuffer arena_;
   Graph graph_;
   std::vector<RunStep> steps_;

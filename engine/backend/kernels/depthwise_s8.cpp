@@ -363,13 +363,13 @@ std::optional<Offer> offer(const Work& work, double cost) {
 const KernelRow kDepthwiseS8Avx512Vnni{
     .name = "depthwise_s8__avx512vnni",
     .offer = [](const Work& work) { return has_byte_products() ? offer(work, 0.45) : std::nullopt; },
-    .make = [](const Work& work) -> std::unique_ptr<Kernel> {
+    .make = [](const Work& work, PackedWeights& /*weights*/) -> std::unique_ptr<Kernel> {
       return std::make_unique<DepthwiseS8>(std::get<ConvolutionS8>(work.kind), kAvx512Vnni);
     }};
 
 const KernelRow kDepthwiseS8Scalar{.name = "depthwise_s8__scalar",
                                    .offer = [](const Work& work) { return offer(work, kScalarCost); },
-                                   .make = [](const Work& work) -> std::unique_ptr<Kernel> {
+                                   .make = [](const Work& work, PackedWeights& /*weights*/) -> std::unique_ptr<Kernel> {
                                      return std::make_unique<DepthwiseS8>(std::get<ConvolutionS8>(work.kind), kScalar);
                                    }};
 

@@ -277,15 +277,15 @@ std::optional<Offer> offer(const Work& work, double cost) {
 const KernelRow kFewChannelsS8Avx512Vnni{
     .name = "few_channels_s8__avx512vnni",
     .offer = [](const Work& work) { return has_byte_products() ? offer(work, 0.5) : std::nullopt; },
-    .make = [](const Work& work) -> std::unique_ptr<Kernel> {
+    .make = [](const Work& work, PackedWeights& /*weights*/) -> std::unique_ptr<Kernel> {
       return std::make_unique<FewChannelsS8>(std::get<ConvolutionS8>(work.kind), kAvx512Vnni);
     }};
 
-const KernelRow kFewChannelsS8Scalar{.name = "few_channels_s8__scalar",
-                                     .offer = [](const Work& work) { return offer(work, kScalarCost); },
-                                     .make = [](const Work& work) -> std::unique_ptr<Kernel> {
-                                       return std::make_unique<FewChannelsS8>(std::get<ConvolutionS8>(work.kind),
-                                                                              kScalar);
-                                     }};
+const KernelRow kFewChannelsS8Scalar{
+    .name = "few_channels_s8__scalar",
+    .offer = [](const Work& work) { return offer(work, kScalarCost); },
+    .make = [](const Work& work, PackedWeights& /*weights*/) -> std::unique_ptr<Kernel> {
+      return std::make_unique<FewChannelsS8>(std::get<ConvolutionS8>(work.kind), kScalar);
+    }};
 
 }  // namespace kinglet::engine::kernels

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "engine/backend/kernels/work.h"
+#include "engine/backend/packed_weights.h"
 
 namespace kinglet::engine::kernels {
 
@@ -23,7 +24,8 @@ struct Offer {
   bool writes_over = false;       // the first output may lie where the first input does, if it is as large
 };
 
-// Made for one piece of work; owns its packed numbers and nothing else. Reentrant.
+// Made for one piece of work; its packed numbers are its own, or lie in the PackedWeights that it was made with.
+// Reentrant.
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -39,8 +41,8 @@ struct KernelRow {
   std::string_view name;  // KIND__PROCESSOR; KIND__scalar is its twin: the same bits on any processor, slowly
   // Nothing: not this work, or not on this processor. Looks at shapes, never at weights.
   std::optional<Offer> (*offer)(const Work& work) = nullptr;
-  // For work that it has an offer for.
-  std::unique_ptr<Kernel> (*make)(const Work& work) = nullptr;
+  // For work that it has an offer for. `weights` outlives the kernel.
+  std::unique_ptr<Kernel> (*make)(const Work& work, PackedWeights& weights) = nullptr;
 };
 
 // The rows of kernels.def.

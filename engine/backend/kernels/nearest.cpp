@@ -61,7 +61,7 @@ const KernelRow kNearestScalar{.name = "nearest__scalar",
                                  if (!std::holds_alternative<Nearest>(work.kind)) return std::nullopt;
                                  return Offer{.cost = 0};
                                },
-                               .make = [](const Work& work) -> std::unique_ptr<Kernel> {
+                               .make = [](const Work& work, PackedWeights& /*weights*/) -> std::unique_ptr<Kernel> {
                                  return std::make_unique<NearestKernel>(std::get<Nearest>(work.kind));
                                }};
 

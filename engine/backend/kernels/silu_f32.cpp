@@ -57,7 +57,7 @@ template <const Processor& processor>
 constexpr KernelRow row(std::string_view name) {
   return {.name = name,
           .offer = [](const Work& work) { return offer_of(work, processor); },
-          .make = [](const Work& work) -> std::unique_ptr<Kernel> {
+          .make = [](const Work& work, PackedWeights& /*weights*/) -> std::unique_ptr<Kernel> {
             return std::make_unique<SiluKernel>(std::get<SiluF32>(work.kind).count, processor.form);
           }};
 }

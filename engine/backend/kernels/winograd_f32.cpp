@@ -102,7 +102,7 @@ struct OutputBlock {
 
 class WinogradF32 final : public Kernel {
  public:
-  WinogradF32(const ConvolutionF32& work, const Form& form, std::size_t size);
+  WinogradF32(const ConvolutionF32& work, const Form& form, std::size_t size, PackedWeights& weights);
 
   void run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
            std::span<std::byte> scratch, pthreadpool_t pool) const override;
@@ -127,7 +127,7 @@ class WinogradF32 final : public Kernel {
     std::size_t image = 0, top = 0, left = 0;
   };
 
-  void pack(const ConvolutionF32& work);
+  void pack(std::span<const float> filters, float* to) const;
   [[nodiscard]] std::size_t output_blocks() const { return divided_up(vectors_, winograd::kMostVectors); }
   [[nodiscard]] OutputBlock output_block(std::size_t index) const;
   [[nodiscard]] Place place_of(std::size_t tile) const {
@@ -147,35 +147,42 @@ class WinogradF32 final : public Kernel {
   const winograd::Transforms* transforms_;
   Cut cut_;
   std::size_t vectors_;         // of output channels
-  TensorBuffer weights_;        // [blocks of outputs][points][input channels][outputs of the block]
+  const float* weights_;        // [blocks of outputs][points][input channels][outputs of the block]
   std::vector<float> bias_;     // in whole vectors
   std::vector<float> padding_;  // the channels of a pixel, in whole vectors
 };
 
-WinogradF32::WinogradF32(const ConvolutionF32& work, const Form& form, std::size_t size)
+// Who packs: the form's lanes are what an order depends on beside the layer.
+std::uint64_t maker_of(const Form& form, std::size_t size) { return 0x5749'0000'0000U + form.lanes * 256 + size; }
+
+WinogradF32::WinogradF32(const ConvolutionF32& work, const Form& form, std::size_t size, PackedWeights& weights)
     : shape_(work.shape),
       range_(work.range),
       form_(&form),
       transforms_(size == 2 ? &form.two : &form.four),
       cut_(cut_of(work.shape, form, size)),
       vectors_(divided_up(work.shape.output_channels, form.lanes)),
-      weights_(packed_floats(work.shape, form, size) * sizeof(float)),
+      weights_(nullptr),
       bias_(vectors_ * form.lanes),
       padding_(rounded_up(work.shape.input_channels, form.lanes)) {
-  pack(work);
+  std::ranges::copy(work.bias, bias_.begin());
+  const std::size_t bytes = packed_floats(work.shape, form, size) * sizeof(float);
+  weights_ =
+      reinterpret_cast<const float*>(packed_piece(weights, maker_of(form, size), bytes, [&](std::span<std::byte> to) {
+        std::ranges::fill(to, std::byte{0});
+        pack(work.weights.data<float>(), reinterpret_cast<float*>(to.data()));
+      }));
 }
 
-void WinogradF32::pack(const ConvolutionF32& work) {
-  std::ranges::copy(work.bias, bias_.begin());
+void WinogradF32::pack(std::span<const float> filters, float* to) const {
   const std::vector<FilterRow> rows = filter_rows(cut_.size);
   const std::size_t channels = shape_.input_channels;
-  auto* to = reinterpret_cast<float*>(weights_.data());
   for (std::size_t index = 0; index < output_blocks(); ++index) {
     const OutputBlock block = output_block(index);
     const std::size_t width = block.vectors * form_->lanes;
     for (std::size_t channel = 0; channel < channels; ++channel) {
       for (std::size_t i = 0; i < block.channels; ++i)
-        transform_filter(rows, work.weights.subspan(((block.first + i) * channels + channel) * 9, 9),
+        transform_filter(rows, filters.subspan(((block.first + i) * channels + channel) * 9, 9),
                          to + channel * width + i, channels * width);
     }
     to += cut_.points() * channels * width;
@@ -236,7 +243,7 @@ void WinogradF32::multiply_group(const Borders& borders, const Block& block, std
       std::array<float, winograd::kMostPoints * winograd::kMostTiles * winograd::kMostVectors * winograd::kMostLanes>
           sums;
   const winograd::Multiply multiply = form_->multiply[outputs.vectors - 1][tiles - 1];
-  const float* weights = reinterpret_cast<const float*>(weights_.data()) + cut_.points() * channels * outputs.first;
+  const float* weights = weights_ + cut_.points() * channels * outputs.first;
   for (std::size_t point = 0; point < cut_.points(); ++point) {
     multiply({.tiles = group_memory(block, group) + point * cut_.point_step,
               .weights = weights + point * channels * width,
@@ -314,8 +321,8 @@ template <const Processor& processor, std::size_t size>
 constexpr KernelRow row(std::string_view name) {
   return {.name = name,
           .offer = [](const Work& work) { return offer_of(work, processor, size); },
-          .make = [](const Work& work) -> std::unique_ptr<Kernel> {
-            return std::make_unique<WinogradF32>(std::get<ConvolutionF32>(work.kind), *processor.form, size);
+          .make = [](const Work& work, PackedWeights& weights) -> std::unique_ptr<Kernel> {
+            return std::make_unique<WinogradF32>(std::get<ConvolutionF32>(work.kind), *processor.form, size, weights);
           }};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: a node as kernels of kinglet's own see it, without graph or operator: what a kernel is asked an offer for.
-// Numbers are borrowed from the graph; nothing is copied until a kernel is made.
+// Numbers are borrowed from the graph or shared with it; nothing is copied, and float weights are not read, until a
+// kernel is made.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 
 #include "engine/backend/xnnpack/checks.h"
 #include "engine/graph/quantization.h"
+#include "engine/graph/tensor.h"
 
 namespace kinglet::engine::kernels {
 
@@ -50,8 +52,8 @@ struct ConvolutionS8 {
 // where `adds`: the second, of the output's shape, is added to the sum.
 struct ConvolutionF32 {
   ConvolutionShape shape;
-  std::span<const float> weights;  // as ONNX orders them: [outputs,inputs of the group,height,width]
-  std::span<const float> bias;     // one an output channel, or empty
+  Tensor weights;               // f32, as ONNX orders them: [outputs,inputs of the group,height,width]; read to pack
+  std::span<const float> bias;  // one an output channel, or empty
   bool adds = false;
   xnn::Range range;  // that the output is cut at
 };

@@ -71,7 +71,7 @@ struct Cut {
 
 class WovenF32 final : public Kernel {
  public:
-  WovenF32(const ConvolutionF32& work, const Form& form);
+  WovenF32(const ConvolutionF32& work, const Form& form, PackedWeights& weights);
 
   void run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
            std::span<std::byte> scratch, pthreadpool_t pool) const override;
@@ -88,7 +88,7 @@ class WovenF32 final : public Kernel {
     const float* numbers = nullptr;
   };
 
-  void pack(const ConvolutionF32& work);
+  void pack(std::span<const float> filters, float* to) const;
   // Where the window of an output begins, in its image with the padding.
   struct Place {
     const float* image = nullptr;
@@ -111,27 +111,32 @@ class WovenF32 final : public Kernel {
   xnn::Range range_;
   const Form* form_;
   Cut cut_;
-  TensorBuffer weights_;        // [blocks][numbers][outputs of the block]
+  const float* weights_;        // [blocks][numbers][outputs of the block]
   std::vector<float> bias_;     // in whole vectors
   std::vector<float> padding_;  // the channels of a pixel
 };
 
-WovenF32::WovenF32(const ConvolutionF32& work, const Form& form)
+// Who packs: the order depends on the layer alone.
+constexpr std::uint64_t kMaker = 0x574F'0000'0000U;
+
+WovenF32::WovenF32(const ConvolutionF32& work, const Form& form, PackedWeights& weights)
     : shape_(work.shape),
       range_(work.range),
       form_(&form),
       cut_(work.shape),
-      weights_(cut_.packed_bytes()),
+      weights_(nullptr),
       bias_(cut_.vectors * kQuad),
       padding_(work.shape.input_channels) {
-  pack(work);
+  std::ranges::copy(work.bias, bias_.begin());
+  weights_ =
+      reinterpret_cast<const float*>(packed_piece(weights, kMaker, cut_.packed_bytes(), [&](std::span<std::byte> to) {
+        pack(work.weights.data<float>(), reinterpret_cast<float*>(to.data()));
+      }));
 }
 
-void WovenF32::pack(const ConvolutionF32& work) {
-  std::ranges::copy(work.bias, bias_.begin());
+void WovenF32::pack(std::span<const float> filters, float* to) const {
   const std::size_t channels = shape_.input_channels;
   const std::size_t taps = shape_.taps();
-  auto* to = reinterpret_cast<float*>(weights_.data());
   std::fill_n(to, cut_.packed_bytes() / sizeof(float), 0.0F);
   for (std::size_t block = 0; block < cut_.blocks; ++block) {
     const std::size_t first = cut_.vectors_before(block) * kQuad;
@@ -139,7 +144,7 @@ void WovenF32::pack(const ConvolutionF32& work) {
     const std::size_t outputs = std::min(width, shape_.output_channels - first);
     for (std::size_t tap = 0; tap < taps; ++tap) {
       for (std::size_t channel = 0; channel < channels; ++channel) {
-        const float* from = work.weights.data() + (first * channels + channel) * taps + tap;
+        const float* from = filters.data() + (first * channels + channel) * taps + tap;
         float* of_number = to + (tap * cut_.tap + channel) * width;
         for (std::size_t i = 0; i < outputs; ++i) of_number[i] = from[i * channels * taps];
       }
@@ -262,7 +267,7 @@ woven::Product WovenF32::product_of(const Panel& panel, std::size_t block) const
   const std::size_t output = cut_.vectors_before(block) * kQuad;
   return {.panel = panel.numbers,
           .quads = cut_.numbers / kQuad,
-          .weights = reinterpret_cast<const float*>(weights_.data()) + output * cut_.numbers,
+          .weights = weights_ + output * cut_.numbers,
           .bias = bias_.data() + output,
           .blocks = 1,
           .output = nullptr,
@@ -363,8 +368,8 @@ template <const Processor& processor>
 constexpr KernelRow row(std::string_view name) {
   return {.name = name,
           .offer = [](const Work& work) { return offer_of(work, processor); },
-          .make = [](const Work& work) -> std::unique_ptr<Kernel> {
-            return std::make_unique<WovenF32>(std::get<ConvolutionF32>(work.kind), *processor.form);
+          .make = [](const Work& work, PackedWeights& weights) -> std::unique_ptr<Kernel> {
+            return std::make_unique<WovenF32>(std::get<ConvolutionF32>(work.kind), *processor.form, weights);
           }};
 }
 

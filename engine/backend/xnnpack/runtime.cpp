@@ -23,20 +23,24 @@ bool same_kind(std::string_view operator_name, std::string_view kind) {
 
 }  // namespace
 
-Result<Runtime> Runtime::create(SubgraphBuilder::Built built, pthreadpool_t pool, const Options& options) {
+Result<Runtime> Runtime::create(SubgraphBuilder::Built built, PackedWeights& weights, pthreadpool_t pool,
+                                const Options& options) {
   Runtime runtime;
   runtime.kept_data_ = std::move(built.kept_data);
   runtime.externals_ = std::move(built.externals);
   runtime.nodes_ = std::move(built.nodes);
   runtime.timed_ = options.time_nodes;
+  runtime.packing_ = std::make_unique<Packing>(weights, std::move(built.filters));
   // A daemon waits for frames between runs: workers sleep then instead of spinning. Between two steps of a run they
   // would be woken again at once, which costs more than the pause is long.
   std::uint32_t flags = pool != nullptr && options.is_last ? XNN_FLAG_YIELD_WORKERS : 0;
   if (options.time_nodes) flags |= XNN_FLAG_BASIC_PROFILING;
   xnn_runtime_t made = nullptr;
-  xnn_status status = xnn_create_runtime_v4(built.subgraph.get(), nullptr, nullptr, pool, flags, &made);
+  xnn_status status =
+      xnn_create_runtime_v4(built.subgraph.get(), runtime.packing_->provider(), nullptr, pool, flags, &made);
   if (status != xnn_status_success) return refused("make a runtime", status);
   runtime.runtime_.reset(made);
+  runtime.packing_->end();
   built.packed_data.clear();
   built.subgraph.reset();
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/backend/xnnpack/packing.h"
 #include "engine/backend/xnnpack/subgraph_builder.h"
 
 namespace kinglet::engine::xnn {
@@ -26,9 +27,11 @@ class Runtime {
     bool time_nodes = false;
     bool is_last = true;  // of all that have the pool's workers in a run: a pause follows
   };
-  // Packs the weights, and drops `built.packed_data` before memory for running is taken. The pool must outlive the
-  // runtime. kInternal when XNNPACK refuses, or when the shapes it works out differ from ours.
-  [[nodiscard]] static Result<Runtime> create(SubgraphBuilder::Built built, pthreadpool_t pool, const Options& options);
+  // Packs the weights into `weights`, each filter let go of as soon as it is packed, and drops `built.packed_data`
+  // before memory for running is taken. The pool and `weights` must outlive the runtime. kInternal when XNNPACK
+  // refuses, or when the shapes it works out differ from ours.
+  [[nodiscard]] static Result<Runtime> create(SubgraphBuilder::Built built, PackedWeights& weights, pthreadpool_t pool,
+                                              const Options& options);
 
   // Binds the memory of every external value, in the order of externals(); each pointer has the value's size plus
   // XNN_EXTRA_BYTES behind it and stays valid until the next bind(). Values that are not alive at the same node, or of
@@ -49,6 +52,7 @@ class Runtime {
   [[nodiscard]] Result<void> check_shapes() const;
 
   std::vector<Tensor> kept_data_;  // outlives runtime_: destroyed after it
+  std::unique_ptr<Packing> packing_;
   std::vector<ExternalValue> externals_;
   std::vector<DefinedNode> nodes_;
   std::unique_ptr<xnn_runtime, Delete> runtime_;

@@ -103,12 +103,31 @@ NodeId SubgraphBuilder::unread() const {
 }
 
 SubgraphBuilder::Built SubgraphBuilder::take() {
-  return {.subgraph = std::move(subgraph_),
-          .externals = std::move(externals_),
-          .nodes = std::move(nodes_),
-          .packed_data = std::move(packed_data_),
-          .kept_data = std::move(kept_data_),
-          .transposes = transposes_};
+  Built built{.subgraph = std::move(subgraph_),
+              .externals = std::move(externals_),
+              .nodes = std::move(nodes_),
+              .filters = {},
+              .packed_data = {},
+              .kept_data = {},
+              .transposes = transposes_};
+  share_out_numbers(built);
+  records_.clear();
+  return built;
+}
+
+void SubgraphBuilder::share_out_numbers(Built& built) const {
+  for (const Record& record : records_) {
+    if (!record.is_static) continue;
+    const bool is_half = record.floats == Floats::kHalf && record.type == xnn_datatype_fp32;
+    const std::size_t bytes = record.numbers.byte_count() / (is_half ? 2 : 1);
+    auto& keeper = record.lifetime == Lifetime::kForever ? built.kept_data : built.packed_data;
+    if (record.is_late()) {
+      built.filters.insert(built.filters.end(), record.layers, {.numbers = record.numbers, .least_bytes = bytes});
+    } else {
+      keeper.push_back(record.numbers);
+    }
+    if (record.channel_scales.element_count() > 0) built.packed_data.push_back(record.channel_scales);
+  }
 }
 
 // --- Operands --------------------------------------------------------------------------------------------------------
@@ -333,10 +352,9 @@ Result<Operand> SubgraphBuilder::add_static(Record record, const Tensor& numbers
   }
   if (!probe_) {
     // The buffer is shared, not copied: it has the readable bytes behind its end that XNNPACK needs.
-    auto& keeper = lifetime == Lifetime::kForever ? kept_data_ : packed_data_;
-    keeper.push_back(numbers);
-    record.data = numbers.bytes().data();
-    if (record.channel_scales.element_count() > 0) keeper.push_back(record.channel_scales);
+    record.numbers = numbers;
+    record.lifetime = lifetime;
+    record.floats = floats_;
   }
   record.made = record.is_static = true;
   return add_record(std::move(record));

@@ -59,6 +59,12 @@ struct NodeKind {
   enum class Join : std::uint8_t { kNone, kClamp, kPad, kConvolution } join = Join::kNone;
 };
 
+// The filter of a layer that asks XNNPACK's weights cache before it reads the numbers (packing.h).
+struct LateFilter {
+  Tensor numbers;               // lie where XNNPACK was told
+  std::size_t least_bytes = 0;  // that they take packed
+};
+
 // A value that lies where we say: one that crosses the border of the subgraph, or one between its nodes. `xnn_id` is
 // its place in the binding list. XNNPACK runs nodes in the order they were defined, so that its memory is free before
 // `first` and after `last`.
@@ -167,6 +173,7 @@ class SubgraphBuilder {
     SubgraphHandle subgraph;
     std::vector<ExternalValue> externals;
     std::vector<DefinedNode> nodes;
+    std::vector<LateFilter> filters;  // one a layer, each until it is packed
     std::vector<Tensor> packed_data;  // may go as soon as the runtime exists
     std::vector<Tensor> kept_data;    // must live as long as the runtime
     std::size_t transposes = 0;
@@ -180,9 +187,14 @@ class SubgraphBuilder {
     Tensor channel_scales;  // of qcint8 and qcint32
     std::size_t channel_axis = 0;
     Dims dims;
-    const void* data = nullptr;  // of a static one
-    bool made = false;           // external, static, or written by a node
+    Tensor numbers;  // of a static one
+    Lifetime lifetime = Lifetime::kForever;
+    Floats floats = Floats::kSingle;  // that its node computes with
+    std::size_t layers = 0;           // whose filter it is, of those that look it up before they read it
+    bool made = false;                // external, static, or written by a node
     bool is_static = false;
+
+    [[nodiscard]] bool is_late() const { return layers > 0 && lifetime == Lifetime::kUntilPacked; }
     Range range;                        // what its maker clips it to
     bool clips_itself = false;          // its maker: XNNPACK joins a clamp behind it with it
     NodeId owner = kNoNode;             // the graph's node that it was added for
@@ -225,6 +237,7 @@ class SubgraphBuilder {
   void place_values();
   [[nodiscard]] std::vector<std::size_t> may_lie_over(std::size_t node) const;
   [[nodiscard]] Result<void> define_all();
+  void share_out_numbers(Built& built) const;
   [[nodiscard]] xnn_status define_value(const Record& record, std::uint32_t* id) const;
   [[nodiscard]] Result<Operand> constant_input(ValueId id, Layout layout, const Shape& shape);
   [[nodiscard]] Result<Operand> computed_input(ValueId id, Layout layout);
@@ -261,7 +274,6 @@ class SubgraphBuilder {
   std::vector<ExternalValue> externals_;
   std::vector<DefinedNode> nodes_;
   std::vector<Definition> definitions_;
-  std::vector<Tensor> packed_data_, kept_data_;
   std::size_t transposes_ = 0;
 
   NodeId node_ = kNoNode;

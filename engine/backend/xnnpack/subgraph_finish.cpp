@@ -129,6 +129,7 @@ xnn_status SubgraphBuilder::define_value(const Record& record, std::uint32_t* id
   const std::size_t rank = record.dims.size();
   const std::size_t* dims = record.dims.data();
   std::uint32_t external = XNN_INVALID_VALUE_ID, flags = 0;
+  const void* data = record.is_late() ? record.numbers.place() : record.numbers.bytes().data();
   if (record.external) {
     external = externals_[*record.external].xnn_id;
     flags = externals_[*record.external].is_output ? XNN_VALUE_FLAG_EXTERNAL_OUTPUT : XNN_VALUE_FLAG_EXTERNAL_INPUT;
@@ -136,7 +137,7 @@ xnn_status SubgraphBuilder::define_value(const Record& record, std::uint32_t* id
   switch (record.type) {
     case xnn_datatype_fp32:
     case xnn_datatype_fp16:
-      return xnn_define_tensor_value(subgraph_.get(), record.type, rank, dims, record.data, external, flags, id);
+      return xnn_define_tensor_value(subgraph_.get(), record.type, rank, dims, data, external, flags, id);
     case xnn_datatype_qdint8:
       return xnn_define_dynamically_quantized_tensor_value(subgraph_.get(), record.type, rank, 1, dims, external, flags,
                                                            id);
@@ -144,10 +145,10 @@ xnn_status SubgraphBuilder::define_value(const Record& record, std::uint32_t* id
     case xnn_datatype_qcint32:
       return xnn_define_channelwise_quantized_tensor_value(subgraph_.get(), record.type,
                                                            record.channel_scales.data<float>().data(), rank,
-                                                           record.channel_axis, dims, record.data, external, flags, id);
+                                                           record.channel_axis, dims, data, external, flags, id);
     default:
       return xnn_define_quantized_tensor_value(subgraph_.get(), record.type, record.quantization.zero_point,
-                                               record.quantization.scale, rank, dims, record.data, external, flags, id);
+                                               record.quantization.scale, rank, dims, data, external, flags, id);
   }
 }
 

@@ -156,6 +156,8 @@ Result<void> SubgraphBuilder::convolution(const Window& w, std::size_t groups, R
   KINGLET_TRY(check_convolution(w, groups, dims(input), dims(filter), bias ? dims(*bias) : kNoDims, dims(output)));
   const std::array inputs{input, filter, bias.value_or(filter)};
   const std::size_t in_each = dims(input)[3] / groups, out_each = dims(output)[3] / groups;
+  // Of one channel to one it is a depthwise convolution to XNNPACK.
+  if (in_each > 1 || out_each > 1) ++records_[filter.index].layers;
   return define(kConvolution, inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
     return xnn_define_convolution_2d(
         to, w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_height, w.kernel_width, w.stride_height,
@@ -187,6 +189,7 @@ Result<void> SubgraphBuilder::fully_connected(bool transposed, Range range, Oper
   KINGLET_TRY(check_static({filter, bias}));
   KINGLET_TRY(check_fully_connected(dims(input), dims(filter), transposed, bias ? dims(*bias) : kNoDims, dims(output)));
   const std::array inputs{input, filter, bias.value_or(filter)};
+  ++records_[filter.index].layers;
   return define({.name = "Fully Connected"}, inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
     return xnn_define_fully_connected(to, range.min, range.max, id(input), id(filter),
                                       bias ? id(*bias) : XNN_INVALID_VALUE_ID, id(output),

@@ -74,14 +74,16 @@ Tensor columns_of(const Tensor& tensor, std::size_t axis, const ColumnBlock& blo
   if (axis == 0) return tensor.rows(static_cast<Dim>(block.first), static_cast<Dim>(block.count));
   Shape shape = tensor.shape();
   shape[axis] = static_cast<Dim>(block.count);
-  Tensor out(tensor.type(), shape);
   const std::size_t inner = product_of(dims, axis + 1, dims.size()) * byte_size(tensor.type());
   const std::size_t outer = product_of(dims, 0, axis);
-  for (std::size_t i = 0; i < outer; ++i) {
-    std::memcpy(out.mutable_bytes().data() + i * block.count * inner,
-                tensor.bytes().data() + (i * dims[axis] + block.first) * inner, block.count * inner);
-  }
-  return out;
+  const std::size_t step = dims[axis] * inner;
+  return Tensor::later(tensor.type(), std::move(shape),
+                       [tensor, outer, step, from = block.first * inner, count = block.count * inner](
+                           std::size_t /*first*/, std::span<std::byte> to) {
+                         for (std::size_t i = 0; i < outer; ++i)
+                           std::memcpy(to.data() + i * count, tensor.bytes().data() + i * step + from, count);
+                         return true;
+                       });
 }
 
 Result<void> lower_matrix(SubgraphBuilder& builder, const Tensor& weight, const Tensor* bias, xnn::Range range,

@@ -74,7 +74,7 @@ std::optional<kernels::Work> float_convolution_work(const Graph& graph, NodeId i
   if (!shape) return std::nullopt;
   const FusedClip clip = fused_clip(node);
   return kernels::Work{kernels::ConvolutionF32{.shape = *shape,
-                                               .weights = weight->data<float>(),
+                                               .weights = *weight,
                                                .bias = bias == nullptr ? std::span<const float>() : bias->data<float>(),
                                                .range = {.min = clip.min, .max = clip.max}}};
 }

@@ -7,12 +7,15 @@
 namespace kinglet::engine::ops {
 namespace {
 
-// [O,I,kh,kw] -> [O,kh,kw,I]; shares the numbers where both orders are one.
+// [O,I,kh,kw] -> [O,kh,kw,I], when somebody asks for them; shares the numbers where both orders are one.
 Tensor channels_last(const Tensor& tensor, const Shape& logical) {
   if (layout_neutral(logical)) return tensor;
-  Tensor out(tensor.type(), physical_shape(logical, Layout::kNhwc));
-  copy_layout(logical, byte_size(tensor.type()), tensor.bytes(), Layout::kLogical, out.mutable_bytes(), Layout::kNhwc);
-  return out;
+  return Tensor::later(tensor.type(), physical_shape(logical, Layout::kNhwc),
+                       [tensor, logical](std::size_t /*first*/, std::span<std::byte> to) {
+                         copy_layout(logical, byte_size(tensor.type()), tensor.bytes(), Layout::kLogical, to,
+                                     Layout::kNhwc);
+                         return true;
+                       });
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ struct Layer {
   Tensor input, added;               // with the memory behind them that kernels may read
 
   [[nodiscard]] Work work() const {
-    return {ConvolutionF32{.shape = shape, .weights = weights, .bias = bias, .adds = adds, .range = range}};
+    const Tensor numbers = Tensor::of<float>({static_cast<Dim>(weights.size())}, std::span(weights));
+    return {ConvolutionF32{.shape = shape, .weights = numbers, .bias = bias, .adds = adds, .range = range}};
   }
   [[nodiscard]] std::string text() const {
     const xnn::Window& window = shape.window;
@@ -85,7 +86,8 @@ inline std::vector<float> run(const KernelRow& row, const Layer& layer, int thre
   const Work work = layer.work();
   const auto offer = row.offer(work);
   if (!offer) throw std::runtime_error(std::format("{} does not take {}", row.name, layer.text()));
-  const auto kernel = row.make(work);
+  const auto packed = packed_in_memory();
+  const auto kernel = row.make(work, *packed);
   const auto pool = ThreadPool::make(threads).value();
   TensorBuffer output(layer.outputs() * sizeof(float));
   TensorBuffer scratch(offer->scratch_bytes);

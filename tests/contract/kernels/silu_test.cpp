@@ -48,7 +48,8 @@ Work work_of(const std::vector<float>& numbers) { return {SiluF32{.count = numbe
 
 // By one kernel, over its input or beside it.
 std::vector<float> run(const KernelRow& row, const std::vector<float>& numbers, int threads = 1, bool over = false) {
-  const auto kernel = row.make(work_of(numbers));
+  const auto packed = packed_in_memory();
+  const auto kernel = row.make(work_of(numbers), *packed);
   const auto pool = ThreadPool::make(threads).value();
   Tensor input(DataType::kF32, {static_cast<Dim>(numbers.size())});
   std::ranges::copy(numbers, input.mutable_data<float>().begin());

@@ -221,7 +221,8 @@ TEST(Runtime, FewerBuffersThanValuesAreRefused) {
   const Operand y = builder.output(graph.outputs()[0]).value();
   ASSERT_TRUE(builder.clamp({.min = 0}, x, y));
   ASSERT_TRUE(builder.finish());
-  auto runtime = Runtime::create(builder.take(), nullptr, {});
+  const auto packed = packed_in_memory();
+  auto runtime = Runtime::create(builder.take(), *packed, nullptr, {});
   ASSERT_TRUE(runtime.has_value()) << runtime.error().message;
 
   EXPECT_FALSE(runtime->invoke());

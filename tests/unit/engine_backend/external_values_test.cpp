@@ -20,7 +20,8 @@ SubgraphBuilder::Built built(const char* text) {
 
 // What XNNPACK runs, after it joined what it joins.
 std::size_t operators_of(SubgraphBuilder::Built segment) {
-  auto runtime = Runtime::create(std::move(segment), nullptr, {.time_nodes = true}).value();
+  const auto packed = packed_in_memory();
+  auto runtime = Runtime::create(std::move(segment), *packed, nullptr, {.time_nodes = true}).value();
   std::vector<TensorBuffer> memory;
   std::vector<void*> pointers;
   for (const ExternalValue& external : runtime.externals())

@@ -56,7 +56,8 @@ output %12
                           .graph;
   const Plan plan = make_plan(graph, {}).value();
   ASSERT_EQ(plan.segments.steps.size(), 1U);
-  auto runtime = Runtime::create(build_segment(graph, plan.layouts, plan.segments.steps[0]).value(), nullptr,
+  const auto packed = packed_in_memory();
+  auto runtime = Runtime::create(build_segment(graph, plan.layouts, plan.segments.steps[0]).value(), *packed, nullptr,
                                  {.time_nodes = true});
   ASSERT_TRUE(runtime) << describe(runtime.error());
   std::vector<TensorBuffer> memory;
