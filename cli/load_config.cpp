@@ -41,7 +41,10 @@ std::expected<config::Loaded, config::Faults> load_config(const ConfigOptions& o
 }
 
 std::expected<config::Loaded, config::Faults> check_config(const ConfigOptions& options) {
-  return daemon::load_settings(load_options(options), state_elsewhere(options));
+  auto loaded = daemon::load_settings(load_options(options), state_elsewhere(options));
+  if (!loaded) return loaded;
+  if (auto fault = daemon::fault_of_detector(*loaded)) return std::unexpected(config::Faults{*std::move(fault)});
+  return loaded;
 }
 
 }  // namespace kinglet::cli

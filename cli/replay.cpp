@@ -64,6 +64,7 @@ Result<ReplayReport> replay_with(const Options& options, const ConfigOptions& co
     return std::unexpected(faults.back());
   }
   daemon::ReplayOptions replay{.classifier = KINGLET_TRY(daemon::line_model_options(loaded->config)),
+                               .detector = daemon::line_detector_options(loaded->config),
                                .line = KINGLET_TRY(daemon::line_options(loaded->config)),
                                .source = daemon::source_options(loaded->config, {}),
                                .length = length};

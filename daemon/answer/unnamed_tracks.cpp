@@ -87,13 +87,19 @@ std::string UnnamedTracks::picture_of(const Ulid& track) const {
 }
 
 void UnnamedTracks::ended(const Track& track, const visits::Rule& rule, std::string source, std::string model_name,
-                          std::string model_digest) {
+                          std::string model_digest, const engine::Labels* detector_labels) {
   const bool is_worth_it = track.by == ProposedBy::kMotion || track.was_somebody;
   if (track.named || !is_worth_it) return;
   auto unnamed = std::make_shared<UnnamedTrack>();
   unnamed->id = "trk_" + std::string(track.id.view());
   unnamed->seq = ++newest_seq_;
   unnamed->outcome = track.answer.outcome;
+  if (const auto opinion = track.opinions.mostly()) {
+    unnamed->being = opinion->being;
+    if (opinion->being != Being::kNobody && detector_labels != nullptr) {
+      unnamed->being_label = (*detector_labels)[opinion->label].text;
+    }
+  }
   unnamed->looks = track.looks;
   unnamed->by = track.by;
   unnamed->crop = picture_of(track.id);

@@ -29,6 +29,8 @@ struct UnnamedTrack {
   visits::Visit visit;
   Outcome outcome = Outcome::kNonFinite;  // why it has no name
   double wanted_score = 0;                // what the likeliest bird's score would have had to reach
+  std::optional<Being> being;             // what a detector mostly says of it, as
+  std::string being_label;                // its class; nobody: empty
   std::uint32_t looks = 0;
   ProposedBy by = ProposedBy::kWhole;
   std::string crop;  // JPEG of the best look; may be empty
@@ -45,9 +47,10 @@ class UnnamedTracks {
   // A frame with the best looks so far at tracks without a name. Allocates nothing from one to the next of the same
   // size.
   void look(const camera::Frame& frame, const Prediction& prediction);
-  // It is kept unless it was named, or is a place at which nobody was. `rule` is that by which it was judged.
+  // It is kept unless it was named, or is a place at which nobody was. `rule` is that by which it was judged;
+  // `detector_labels` are those of the opinions on it.
   void ended(const Track& track, const visits::Rule& rule, std::string source, std::string model_name,
-             std::string model_digest);
+             std::string model_digest, const engine::Labels* detector_labels = nullptr);
 
   using Shared = std::shared_ptr<const UnnamedTrack>;
   // Newest first, at most `limit`.

@@ -251,6 +251,7 @@ void App::tend() {
   parts_->look_at_restored(vitals.now);
   (void)parts_->update_watch.look(vitals.now);
   parts_->keep_scene_from_real_models();
+  parts_->detector.tell(parts_->log);
 }
 
 std::string App::status_line() const {

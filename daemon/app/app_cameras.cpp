@@ -72,6 +72,7 @@ FrameLine AppParts::make_line(Camera& camera, std::shared_ptr<LineModel> classif
       std::move(classifier), std::move(options), ids,
       [this, &camera](visits::VisitEvent event, const visits::Visit& visit) { note_visit(camera, event, visit); },
       warnings, [this, &camera](const Track& track) { note_track_end(camera, track); });
+  detector.attach(line);
   // They are about the model, which is the same for all.
   if (camera.index() > 0) warnings.clear();
   for (const std::string& warning : warnings) log(LogLevel::kWarning, warning);

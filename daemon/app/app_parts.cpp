@@ -76,6 +76,7 @@ AppParts::AppParts(const config::Config& config, const AppOptions& options, Resu
       models(classifier ? std::string() : describe(classifier.error()), [this] { events.look(); }),
       desk(kPostedPictures, [this] { bell->ring(); }),
       model_desk([this] { bell->ring(); }),
+      detector(line_detector_options(config), keeper_options.pool, log),
       cameras(make_cameras(config)),
       pipeline(
           make_feeds(std::move(classifier), line_options), desk, latest, log,
@@ -125,7 +126,10 @@ http::Views AppParts::make_views(const config::Config& config) {
                             .log_book = log_book,
                             .log = log},
           http::BackupView{.desk = backup_desk, .long_answers = long_answers, .log = log},
-          http::ModelsView{.models = models, .keeper = keeper, .trial_rule = [this] { return settings.trial_rule(); }},
+          http::ModelsView{.models = models,
+                           .keeper = keeper,
+                           .trial_rule = [this] { return settings.trial_rule(); },
+                           .detector = detector.get()},
           posted,
           http::InferenceView{.posted = posted, .figures = inference_figures, .vitals = ask_vitals},
           http::PredictionsView{.cameras = names, .models = models, .latest = latest, .store = history},
@@ -185,7 +189,7 @@ void AppParts::note_track_end(const Camera& camera, const Track& track) {
   const LoadedModel model = models.current();
   if (!model.rule) return;
   unnamed.ended(track, *model.rule, track.drawn ? std::string(kDrawnSource) : camera.name(), model.facts->name,
-                model.facts->digest);
+                model.facts->digest, detector.get() != nullptr ? &detector.get()->labels() : nullptr);
 }
 
 void AppParts::end_open_visits() {
@@ -307,6 +311,7 @@ Vitals AppParts::vitals() const {
                 .model_loaded = models.facts() != nullptr,
                 .model_problem = models.problem(),
                 .model_since = models.since(),
+                .detector_problem = detector.problem(),
                 .store = history.brief(),
                 .integrations = integrations.checks()};
 }
@@ -363,7 +368,8 @@ DoctorInput AppParts::doctor_input() const {
                    .recipe_found = model->recipe_found,
                    .labels_named = model->labels_from_file,
                    .demonstration = model->demonstration,
-                   .fallback_nodes = model->plan.fallback_nodes};
+                   .fallback_nodes = model->plan.fallback_nodes,
+                   .detector_problem = vitals.detector_problem};
   }
   input.disk = {.folder = state_folder, .note = vitals.store.note, .dropped_writes = vitals.store.dropped_writes};
   input.network = {.listening = urls, .everywhere = listens_everywhere, .proxy = {}, .proxy_hint = {}};

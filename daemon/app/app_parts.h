@@ -17,6 +17,7 @@
 #include "camera/sources/auto_source.h"
 #include "daemon/answer/camera.h"
 #include "daemon/answer/classify_desk.h"
+#include "daemon/answer/kept_detector.h"
 #include "daemon/answer/latest.h"
 #include "daemon/answer/pipeline.h"
 #include "daemon/answer/unnamed_tracks.h"
@@ -132,6 +133,7 @@ struct AppParts {
   ModelBoard models;
   ClassifyDesk desk;
   ModelDesk model_desk;
+  KeptDetector detector;
   camera::AutoChoice auto_choice;                      // of the first camera
   const std::vector<std::unique_ptr<Camera>> cameras;  // one at least
   Pipeline pipeline;

@@ -47,6 +47,7 @@ struct DoctorInput {
     bool labels_named = true;
     bool demonstration = false;
     std::vector<std::string> fallback_nodes;
+    std::optional<std::string> detector_problem = {};  // as Vitals has it
   };
   struct Disk {
     std::filesystem::path folder;  // of the state; empty: the history lives in memory, on purpose

@@ -93,6 +93,13 @@ std::vector<Check> readiness(const Vitals& vitals) {
   if (vitals.store.state != store::StoreState::kDisk && !vitals.store.memory_is_wanted)
     store.status = CheckStatus::kWarn;
   std::vector<Check> checks{std::move(model)};
+  if (vitals.detector_problem) {
+    const bool works = vitals.detector_problem->empty();
+    checks.push_back({.name = "detector",
+                      .status = works ? CheckStatus::kPass : CheckStatus::kWarn,
+                      .detail = works ? "" : "left out: " + *vitals.detector_problem,
+                      .since = vitals.model_since});
+  }
   for (const CameraVitals& camera : vitals.cameras) checks.push_back(camera_check(vitals, camera));
   checks.push_back(std::move(store));
   checks.insert(checks.end(), vitals.integrations.begin(), vitals.integrations.end());

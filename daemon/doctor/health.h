@@ -41,6 +41,7 @@ struct Vitals {
   bool model_loaded = false;
   std::string model_problem;  // why not
   WallTime model_since{};
+  std::optional<std::string> detector_problem;  // empty: it works; nothing: none is wished
   store::StoreStatus store;
   std::vector<Check> integrations;  // how it stands with other programs
 };

@@ -137,6 +137,14 @@ Finding look_at_model(const DoctorInput& input) {
     finding.detail += format_text(": {} operators run slowly", model.fallback_nodes.size());
     finding.hint = "kinglet inspect FILE names them and why";
   }
+  if (model.detector_problem) {
+    finding.facts.emplace_back("detector_works", model.detector_problem->empty());
+    if (!model.detector_problem->empty()) {
+      finding.status = std::max(finding.status, CheckStatus::kWarn);
+      finding.detail += "; its detector is left out: " + *model.detector_problem;
+      finding.hint = "kinglet config check says what helps (docs/detector.md)";
+    }
+  }
   return finding;
 }
 

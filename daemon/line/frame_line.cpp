@@ -40,6 +40,15 @@ int rank(Outcome outcome) {
   return 5;
 }
 
+// Between two looks at the whole frame for people, where there is time for it, and where there is none.
+constexpr std::chrono::milliseconds kLookForPeople{1500};
+constexpr std::chrono::seconds kLookForPeopleAtLatest{3};
+
+bool is_within(const CropRect& box, const CropRect& part) {
+  return box.x >= part.x && box.y >= part.y && box.x + box.width <= part.x + part.width &&
+         box.y + box.height <= part.y + part.height;
+}
+
 // So much better a look has to be that its picture is worth another copy.
 constexpr float kClearlyBetter = 1.1F;
 
@@ -196,7 +205,9 @@ Result<std::variant<Prediction, SkipReason>> FrameLine::answer(const camera::Fra
   newest_at_ = std::max(newest_at_, std::min(info.captured_at, prepared.now));
   budget_.note_frame(info.sequence, info.captured_at);
   KINGLET_TRY(look_at_regions(frame, prepared, run, prediction));
-  budget_.note_cost(prediction.timing.preprocess + prediction.timing.inference, prediction.region_count);
+  const SteadyClock::duration looked = prediction.timing.preprocess + prediction.timing.inference;
+  budget_.note_cost(looked, prediction.region_count);
+  if (detector_) budget_.note_used(looked + prediction.detector.time, beside(prepared.now));
   prediction.seq = next_seq_++;
   tracks_.tick(newest_at_);
   const SteadyClock::duration taken = SteadyClock::now() - begun;
@@ -205,22 +216,26 @@ Result<std::variant<Prediction, SkipReason>> FrameLine::answer(const camera::Fra
   StageTimes& timing = prediction.timing;
   prediction.age = waited + (begun - prepared.begun) + taken;
   timing.wait = waited + (begun - prepared.done);
-  timing.postprocess = taken - timing.inference - (timing.preprocess - first);
+  timing.postprocess = taken - timing.inference - prediction.detector.time - (timing.preprocess - first);
   return prediction;
 }
 
 Result<void> FrameLine::look_at_regions(const camera::Frame& frame, const Prepared& prepared, const Run& run,
                                         Prediction& prediction) {
-  const Regions& regions = prepared.regions;
-  const std::size_t count = std::min(regions.count, budget_.allows(gate_.interval(), cameras_));
+  Regions regions = prepared.regions;
+  const std::size_t most = budget_.allows(gate_.interval(), cameras_);
+  ask_detector(frame, std::min(regions.count, most), prepared.now, regions, prediction.detector);
+  const std::size_t count = std::min(regions.count, most);
+  const bool first_is_ready = regions.items[0].part == prepared.regions.items[0].part;
   prediction.left_out = regions.left_out;
   prediction.left_out[std::to_underlying(LeftOut::kBudget)] += static_cast<std::uint32_t>(regions.count - count);
   prediction.timing.preprocess = prepared.done - prepared.begun;
-  if (prepared.aside) classifier_->take_next();
+  if (prepared.aside && first_is_ready) classifier_->take_next();
   for (std::size_t i = 0; i < count; ++i) {
     const SteadyTime begun = SteadyClock::now();
     CropRect crop = prepared.crop;
-    if (i > 0) crop = KINGLET_TRY(fill_input(*classifier_, frame, regions.items[i], Where::kInput, jpeg_));
+    if (i > 0 || !first_is_ready)
+      crop = KINGLET_TRY(fill_input(*classifier_, frame, regions.items[i], Where::kInput, jpeg_));
     const SteadyTime filled = SteadyClock::now();
     const std::span<const float> scores = KINGLET_TRY(i + 1 == count ? run(*classifier_) : classifier_->run());
     prediction.timing.inference += SteadyClock::now() - filled;
@@ -228,6 +243,61 @@ Result<void> FrameLine::look_at_regions(const camera::Frame& frame, const Prepar
     note_scores(frame.info(), regions.items[i], crop, scores, prediction);
   }
   return {};
+}
+
+void FrameLine::ask_detector(const camera::Frame& frame, std::size_t looks, SteadyTime now, Regions& regions,
+                             DetectorWork& work) {
+  if (!detector_ || !detector_->works()) return;
+  const SteadyTime begun = SteadyClock::now();
+  const Scene scene = stage_.scene(*classifier_, frame.view(), gate_.motion());
+  std::size_t looks_left = budget_.allows_beside(looks, beside(now));
+  findings_.clear();
+  if (person_seen_) look_for_people(frame, now, looks_left, work);
+  const bool asked = look_into(scene, looks, looks_left, regions, work);
+  for (const Found& found : findings_.all()) {
+    ++work.found[std::to_underlying(found.opinion.being)];
+    if (person_seen_ && found.opinion.being == Being::kPerson) person_seen_(frame.info().captured_at, found.box);
+  }
+  if (asked) work.refined = refine(scene, findings_, tracks_, stage_.most(), regions);
+  work.time = SteadyClock::now() - begun;
+}
+
+void FrameLine::look_for_people(const camera::Frame& frame, SteadyTime now, std::size_t& looks_left,
+                                DetectorWork& work) {
+  const SteadyClock::duration ago = now - people_looked_for_;
+  if (people_looked_for_ != SteadyTime{} && ago < kLookForPeople) return;
+  // Whoever has little time has to take it: a person is not to be kept for want of it.
+  if (looks_left == 0 && people_looked_for_ != SteadyTime{} && ago < kLookForPeopleAtLatest) return;
+  people_looked_for_ = now;
+  if (looks_left > 0) --looks_left;
+  ++work.looks;
+  (void)detector_->look(frame.small(), std::nullopt, jpeg_, findings_);
+}
+
+bool FrameLine::look_into(const Scene& scene, std::size_t looks, std::size_t looks_left, Regions& regions,
+                          DetectorWork& work) {
+  std::array<CropRect, kMaxRegions> seen;
+  std::size_t count = 0;
+  bool asked = false;
+  for (Region& region : std::span(regions.items).first(looks)) {
+    if (region.by == ProposedBy::kWhole || !detector_->works()) continue;
+    const CropRect box = camera::pixels_of(region.box, scene.frame.width, scene.frame.height);
+    const auto has_it = [&](const CropRect& part) { return is_within(box, part); };
+    if (std::ranges::none_of(std::span(seen).first(count), has_it)) {
+      if (looks_left == 0) {
+        ++work.left_out;
+        continue;
+      }
+      --looks_left;
+      ++work.looks;
+      seen[count] = detector_part(scene, region);
+      if (!detector_->look(scene.frame, seen[count], jpeg_, findings_)) continue;
+      ++count;
+    }
+    region.opinion = Opinion{};
+    asked = true;
+  }
+  return asked;
 }
 
 camera::Preprocessor::Pixels FrameLine::pixels_for(const camera::FrameView& view, const Regions& regions) const {
@@ -293,6 +363,7 @@ void FrameLine::note_scores(const camera::FrameInfo& info, const Region& region,
       answer = decider_.decide(track.evidence.scores(), month, top_k_, track.evidence.looks());
     }
   }
+  if (region.opinion) track.opinions.add(*region.opinion);
   tracks_.note(track, answer, look, newest_at_);
   suggestion_.note(track, newest_at_, prediction.at);
   const visits::Tracked tracked = tracker_.update({.at = newest_at_,
@@ -311,6 +382,7 @@ void FrameLine::note_scores(const camera::FrameInfo& info, const Region& region,
                   .proposed_by = region.by,
                   .outcome = answer.outcome,
                   .entries = {},
+                  .opinion = region.opinion,
                   .visit = tracked.visit,
                   .best_of_visit = tracked.best};
   for (const Scored& scored : answer.top().first(std::min(answer.count, kRegionTop))) {

@@ -14,6 +14,7 @@
 #include "camera/frame/frame.h"
 #include "camera/preprocess/mjpeg_planes.h"
 #include "daemon/line/gate/gate.h"
+#include "daemon/line/line_detector.h"
 #include "daemon/line/line_model.h"
 #include "daemon/line/prediction.h"
 #include "daemon/line/regions/look_budget.h"
@@ -93,6 +94,13 @@ class FrameLine {
   // No more frames come: visits end.
   void finish() { tracker_.finish(); }
 
+  // A second opinion on the parts of frames to come, which may be that of other lines as well, on the same thread.
+  void use_detector(std::shared_ptr<LineDetector> detector) { detector_ = std::move(detector); }
+  // Told of each person that it finds in a frame exposed at that time; while somebody wants to know, it now and then
+  // looks at the whole frame.
+  using PersonSeen = std::function<void(SteadyTime at, const Area& box)>;
+  void watch_people(PersonSeen seen) { person_seen_ = std::move(seen); }
+
   // Of gate.max_fps, above 0 to 1.
   void set_pace(double share) { gate_.set_pace(share); }
   // So many cameras share the model: each has so much less time for the regions of a frame.
@@ -116,6 +124,15 @@ class FrameLine {
   [[nodiscard]] Result<void> decode_for(const camera::FrameView& view, const Regions& regions);
   // For the gate: what the model will want of a JPEG, unless only the gate's own word decides which part.
   [[nodiscard]] Gate::Decoding decoding_of(const camera::FrameView& view);
+  // What the detector finds in the first `looks` regions, as far as there is time for it, makes others of them.
+  void ask_detector(const camera::Frame& frame, std::size_t looks, SteadyTime now, Regions& regions,
+                    DetectorWork& work);
+  [[nodiscard]] LookBudget::Beside beside(SteadyTime now) const {
+    return {.cost = detector_->cost(), .now = now, .interval = gate_.interval(), .cameras = cameras_};
+  }
+  void look_for_people(const camera::Frame& frame, SteadyTime now, std::size_t& looks_left, DetectorWork& work);
+  // Gives each region that was looked into an opinion, which is nobody yet. True: there is one.
+  bool look_into(const Scene& scene, std::size_t looks, std::size_t looks_left, Regions& regions, DetectorWork& work);
   // Each region that there is time for: the prediction's looks and its answer, which is the best one's.
   [[nodiscard]] Result<void> look_at_regions(const camera::Frame& frame, const Prepared& prepared, const Run& run,
                                              Prediction& prediction);
@@ -134,6 +151,10 @@ class FrameLine {
   Tracks tracks_;
   RegionSuggestion suggestion_;
   LookBudget budget_;
+  std::shared_ptr<LineDetector> detector_;  // may be absent
+  Findings findings_;
+  PersonSeen person_seen_;
+  SteadyTime people_looked_for_{};
   std::size_t cameras_ = 1;
   camera::MjpegPlanes jpeg_;  // of the newest frame that was prepared
   std::size_t top_k_;

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "camera/preprocess/preprocess.h"
+#include "daemon/line/regions/refine.h"
 #include "daemon/line/regions/regions.h"
 #include "engine/base/clock.h"
 #include "visits/decide.h"
@@ -43,12 +44,22 @@ struct RegionLook {
   Outcome outcome = Outcome::kNonFinite;
   std::array<Scored, kRegionTop> entries{};
   std::size_t count = 0;
-  std::optional<Ulid> visit;   // the open visit that it agrees with
-  bool best_of_visit = false;  // the best look at that visitor so far
-  bool best_unnamed = false;   // the best look so far at a track that nobody has named
+  std::optional<Opinion> opinion;  // of a detector; nothing: it was not asked
+  std::optional<Ulid> visit;       // the open visit that it agrees with
+  bool best_of_visit = false;      // the best look at that visitor so far
+  bool best_unnamed = false;       // the best look so far at a track that nobody has named
 
   // Best first.
   [[nodiscard]] std::span<const Scored> top() const { return std::span(entries).first(count); }
+};
+
+// What a detector did for a frame.
+struct DetectorWork {
+  std::uint32_t looks = 0;
+  std::uint32_t left_out = 0;  // looks that there was no time for
+  std::array<std::uint32_t, kBeingCount> found{};
+  Refined refined;
+  SteadyClock::duration time{};
 };
 
 struct Prediction {
@@ -64,8 +75,9 @@ struct Prediction {
   CropRect crop;
   std::array<RegionLook, kMaxRegions> regions{};  // those that the model saw, best first
   std::size_t region_count = 0;
-  LeftOutCounts left_out{};   // regions that it did not see
-  StageTimes timing;          // of all regions together
+  LeftOutCounts left_out{};  // regions that it did not see
+  DetectorWork detector;
+  StageTimes timing;          // of all regions together, without the detector's
   std::optional<Ulid> visit;  // that of the best region
   std::uint32_t model = 0;    // its number on the ModelBoard
 

@@ -28,6 +28,7 @@ void count(const Result<std::variant<Prediction, SkipReason>>& looked, ReplayRep
     ++report.by_outcome[std::to_underlying(prediction.answer.outcome)];
     report.inferences += prediction.region_count;
     for (std::size_t i = 0; i < kLeftOutCount; ++i) report.left_out[i] += prediction.left_out[i];
+    report.detector.add(prediction.detector);
   }
 }
 
@@ -72,6 +73,7 @@ Result<ReplayReport> replay(const ReplayOptions& options) {
       std::move(classifier), std::move(line_options), ids,
       [&listener](visits::VisitEvent event, const visits::Visit& visit) { listener.hear(event, visit); },
       report.warnings);
+  if (!options.detector.model.empty()) line.use_detector(KINGLET_TRY(LineDetector::open(options.detector)));
   std::optional<SteadyTime> first;
   while (true) {
     const Result<std::optional<camera::Frame>> next = input->next();

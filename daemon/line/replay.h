@@ -10,12 +10,14 @@
 
 #include "camera/source/source.h"
 #include "daemon/line/frame_line.h"
+#include "daemon/line/stats.h"
 #include "visits/visit.h"
 
 namespace kinglet::daemon {
 
 struct ReplayOptions {
   LineModelOptions classifier;
+  LineDetectorOptions detector;  // without a model: none
   LineOptions line;
   camera::SourceOptions source;                              // as of open_replay_input
   SteadyClock::duration length{};                            // of virtual time; zero: to the end
@@ -37,6 +39,7 @@ struct ReplayReport {
   std::array<std::uint64_t, kOutcomeCount> by_outcome{};
   std::uint64_t inferences = 0;                         // regions that were looked at
   std::array<std::uint64_t, kLeftOutCount> left_out{};  // regions that were not
+  DetectorTotals detector;
   std::array<std::uint64_t, kSkipReasonCount> skipped{};
   SteadyClock::duration length{};     // from the first frame to the last
   std::vector<ReplayedVisit> visits;  // all ended, by seq

@@ -6,6 +6,16 @@
 
 namespace kinglet::daemon {
 
+void DetectorTotals::add(const DetectorWork& work) {
+  looks += work.looks;
+  left_out += work.left_out;
+  for (std::size_t i = 0; i < kBeingCount; ++i) found[i] += work.found[i];
+  merged += work.refined.merged;
+  split += work.refined.split;
+  tightened += work.refined.tightened;
+  time += work.time;
+}
+
 Stats::Stats(SteadyTime start, Stats* whole) : start_(start), whole_(whole), images_(start), frames_(start) {}
 
 void Stats::add_captured(SteadyTime now) {
@@ -70,6 +80,7 @@ void Stats::add_prediction(SteadyTime now, const Prediction& prediction) {
   ++predictions_;
   inferences_ += prediction.region_count;
   for (std::size_t i = 0; i < kLeftOutCount; ++i) left_out_[i] += prediction.left_out[i];
+  detector_.add(prediction.detector);
   ++by_outcome_[std::to_underlying(prediction.answer.outcome)];
   unanswered_since_.reset();
   failed_in_a_row_ = 0;
@@ -87,6 +98,7 @@ Stats::View Stats::view(SteadyTime now) const {
               .by_outcome = by_outcome_,
               .inferences = inferences_,
               .left_out = left_out_,
+              .detector = detector_,
               .visits = visits_,
               .captured = captured_,
               .errors = errors_,

@@ -14,6 +14,18 @@
 
 namespace kinglet::daemon {
 
+// Sums of DetectorWork.
+struct DetectorTotals {
+  std::uint64_t looks = 0;
+  std::uint64_t left_out = 0;
+  std::array<std::uint64_t, kBeingCount> found{};
+  std::uint64_t merged = 0, split = 0, tightened = 0;  // as Refined
+  SteadyClock::duration time{};
+
+  void add(const DetectorWork& work);
+  [[nodiscard]] bool is_asked() const { return looks + left_out > 0; }
+};
+
 // Thread-safe; allocates nothing after construction.
 class Stats {
  public:
@@ -47,6 +59,7 @@ class Stats {
     std::array<std::uint64_t, kOutcomeCount> by_outcome{};
     std::uint64_t inferences = 0;                         // regions that were looked at
     std::array<std::uint64_t, kLeftOutCount> left_out{};  // regions that were not
+    DetectorTotals detector;
     std::uint64_t visits = 0;
     std::uint64_t captured = 0;
     std::uint64_t errors = 0;
@@ -95,6 +108,7 @@ class Stats {
   std::array<std::uint64_t, kOutcomeCount> by_outcome_ KINGLET_GUARDED_BY(mutex_){};
   std::uint64_t inferences_ KINGLET_GUARDED_BY(mutex_) = 0;
   std::array<std::uint64_t, kLeftOutCount> left_out_ KINGLET_GUARDED_BY(mutex_){};
+  DetectorTotals detector_ KINGLET_GUARDED_BY(mutex_);
   std::uint64_t visits_ KINGLET_GUARDED_BY(mutex_) = 0;
   std::uint64_t captured_ KINGLET_GUARDED_BY(mutex_) = 0;
   std::uint64_t errors_ KINGLET_GUARDED_BY(mutex_) = 0;

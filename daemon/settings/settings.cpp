@@ -122,6 +122,13 @@ Result<LineModelOptions> line_model_options(const config::Config& config) {
   return options;
 }
 
+LineDetectorOptions line_detector_options(const config::Config& config) {
+  return {.model = config.detector.path,
+          .labels = config.detector.labels,
+          .recipe = config.detector.recipe,
+          .threads = config.inference.threads};
+}
+
 visits::TableFiles name_tables(const config::Config& config) {
   return {.species = {},
           .names = config.model.names,

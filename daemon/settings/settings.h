@@ -13,6 +13,8 @@ namespace kinglet::daemon {
 
 // kNotFound: no model is named and the demonstration model is not installed.
 [[nodiscard]] Result<LineModelOptions> line_model_options(const config::Config& config);
+// Without a path where none is wished.
+[[nodiscard]] LineDetectorOptions line_detector_options(const config::Config& config);
 [[nodiscard]] engine::Precision model_precision(const config::Config& config);
 // Names of birds, for whatever model: the owner's, or those that were sent over HTTP.
 [[nodiscard]] visits::TableFiles name_tables(const config::Config& config);

@@ -341,6 +341,14 @@ std::expected<Usable, config::Faults> load_usable_values(const config::LoadOptio
   return usable(options, else_folder, unjudged);
 }
 
+std::optional<Error> fault_of_detector(const config::Loaded& loaded) {
+  const LineDetectorOptions options = line_detector_options(loaded.config);
+  if (options.model.empty()) return std::nullopt;
+  auto detector = LineDetector::open(options);
+  if (!detector) return fault_of("detector.path", std::move(detector).error(), loaded);
+  return std::nullopt;
+}
+
 config::Faults faults_of_text(std::string_view toml, const std::filesystem::path& name) {
   const auto loaded = config::load_text(toml, name);
   return loaded ? faults_of(*loaded, Reads::kNothing) : loaded.error();

@@ -5,6 +5,7 @@
 
 #include <expected>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,10 @@ struct Usable {
 // And without looking at what the values mean, for the tool.
 [[nodiscard]] std::expected<Usable, config::Faults> load_usable_values(const config::LoadOptions& options,
                                                                        const std::filesystem::path& else_folder);
+
+// What is wrong with the detector it names; nothing: it is well, or none is named. Loads it: a start does not ask,
+// since the model names birds without one.
+[[nodiscard]] std::optional<Error> fault_of_detector(const config::Loaded& loaded);
 
 // The faults of this text as the only configuration file. It came from somewhere else: no file it names is opened.
 [[nodiscard]] config::Faults faults_of_text(std::string_view toml, const std::filesystem::path& name);

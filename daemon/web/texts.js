@@ -172,6 +172,10 @@ export const texts = {
   seen_blocked: ["blocked by your settings", "von Ihren Einstellungen ausgeschlossen", "exclu par vos réglages", "bloqueado por sus ajustes", "設定で除外されています", "已被您的设置排除"],
   seen_background: ["nobody there", "niemand da", "personne", "nadie", "だれもいません", "没有访客"],
   seen_non_finite: ["the model gave no usable numbers", "das Modell gab keine brauchbaren Zahlen", "le modèle n'a pas donné de nombres utilisables", "el modelo no dio números utilizables", "モデルの出力が使えない値でした", "模型没有给出可用的数值"],
+  sees_nobody: ["no animal, says the detector", "kein Tier, sagt der Detektor", "aucun animal, selon le détecteur", "ningún animal, según el detector", "検出器では動物なし", "检测器：没有动物"],
+  sees_bird: ["a bird, says the detector", "ein Vogel, sagt der Detektor", "un oiseau, selon le détecteur", "un ave, según el detector", "検出器では鳥", "检测器：鸟"],
+  sees_animal: ["{label}, says the detector", "{label}, sagt der Detektor", "{label}, selon le détecteur", "{label}, según el detector", "検出器では {label}", "检测器：{label}"],
+  sees_person: ["a person, says the detector", "ein Mensch, sagt der Detektor", "une personne, selon le détecteur", "una persona, según el detector", "検出器では人", "检测器：人"],
   seen_accepted: ["gone before it was sure", "weg, bevor es sicher war", "parti avant que ce soit sûr", "se fue antes de estar seguro", "確信する前にいなくなりました", "确定之前已离开"],
 
   // What a person says of a visit

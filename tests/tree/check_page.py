@@ -15,6 +15,7 @@ TABLES = {"texts.js", "key_texts.js"}
 # Texts whose key ends in a word of the API, and where the API's document lists those words.
 BY_WORD = {
     "outcome_": ("Prediction", "outcome"), "camera_": ("Camera", "state"), "verdict_": ("Review", "verdict"), "seen_": ("Track", "outcome"),
+    "sees_": ("Track", "detector", "sees"),
     "reload_": ("Config", "keys", "*", "reload"), "skipped_": ("Stats", "frames", "skipped_total"),
     "scores_": ("Model", "output", "meaning"), "job_": ("Job", "step"), "model_": ("KnownModel", "state"),
 }
@@ -60,6 +61,8 @@ def words_of(schemas, path):
         while "$ref" in schema:
             schema = schemas[schema["$ref"].split("/")[-1]]
         schema = schema["additionalProperties"] if step == "*" else schema["properties"][step]
+    while "$ref" in schema:
+        schema = schemas[schema["$ref"].split("/")[-1]]
     return schema.get("enum") or list(schema["properties"])
 
 

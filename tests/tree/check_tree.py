@@ -68,7 +68,7 @@ ROOMS = {
     "daemon/http/figures": "daemon/metrics",
     "daemon/http/routes": "daemon/http/message daemon/tokens daemon/line visits",
     "daemon/http/about": "daemon/http/message daemon/http/routes daemon/machine daemon/line",
-    "daemon/http/control": "daemon/http/message daemon/http/routes daemon/machine daemon/models daemon/doctor "
+    "daemon/http/control": "daemon/http/message daemon/http/routes daemon/machine daemon/line daemon/models daemon/doctor "
                            "camera/decode daemon/answer daemon/backup daemon/http/figures engine/recipe visits",
     "daemon/http/live": "daemon/http/message daemon/http/routes daemon/machine daemon/metrics daemon/tell "
                         "daemon/capture daemon/doctor visits camera/frame camera/sources store daemon/line "

@@ -7,6 +7,7 @@
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/json.h"
 #include "daemon/http/routes/routes.h"
+#include "daemon/line/line_detector.h"
 #include "daemon/models/model_board.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
@@ -116,6 +117,12 @@ Reply get_model(const ModelsView& view, const Call& /*call*/) {
                        {"wished", to_string(model.wished_precision)},
                        {"reason", model.precision.reason},
                        {"trial_ms", rounded(model.precision.took.count(), 3)}};
+  if (const LineDetector* detector = view.detector) {
+    json["detector"] = {{"name", detector->name()},
+                        {"head", detector->head()},
+                        {"classes", detector->labels().size()},
+                        {"works", detector->problem().empty()}};
+  }
   json["threads"] = model.threads;
   json["load_ms"] = rounded(model.load_time.count(), 3);
   json["warmup_ms"] = rounded(model.warmup_time.count(), 3);

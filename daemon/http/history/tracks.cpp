@@ -27,6 +27,10 @@ Json track_json(const UnnamedTrack& track) {
   json["looks"] = track.looks;
   json["proposed_by"] = to_string(track.by);
   json["outcome"] = to_string(track.outcome);
+  if (track.being) {
+    json["detector"] = {{"sees", to_string(*track.being)}};
+    if (!track.being_label.empty()) json["detector"]["label"] = track.being_label;
+  }
   if (!track.visit.model_result.species_id.empty()) {
     json["likeliest"] = {{"species_id", visit["species_id"]},
                          {"score", visit["model_result"]["score"]},

@@ -77,6 +77,16 @@ void add_cameras_frames(Exposition& out, const FiguresView& view, const Vitals& 
   out.sample(Metric::kPace, {}, own.front().pace);
 }
 
+void add_detector(Exposition& out, const DetectorTotals& totals) {
+  if (!totals.is_asked()) return;
+  out.sample(Metric::kDetectorLooks, {{"outcome", "done"}}, totals.looks);
+  out.sample(Metric::kDetectorLooks, {{"outcome", "left_out"}}, totals.left_out);
+  for (const Being being : {Being::kBird, Being::kAnimal, Being::kPerson}) {
+    out.sample(Metric::kDetectorFound, {{"being", to_string(being)}}, totals.found[std::to_underlying(being)]);
+  }
+  out.sample(Metric::kDetectorSeconds, {}, Seconds(totals.time).count());
+}
+
 void add_frames(Exposition& out, const FiguresView& view, const Stats::View& totals, const Vitals& vitals) {
   add_cameras_frames(out, view, vitals);
   for (std::size_t i = 0; i < kOutcomeCount; ++i) {
@@ -86,6 +96,7 @@ void add_frames(Exposition& out, const FiguresView& view, const Stats::View& tot
   for (std::size_t i = 0; i < kLeftOutCount; ++i) {
     out.sample(Metric::kRegionsLeftOut, {{"reason", to_string(static_cast<LeftOut>(i))}}, totals.left_out[i]);
   }
+  add_detector(out, totals.detector);
   out.sample(Metric::kVisits, {}, totals.visits);
   add_visits_today(out, view.store);
   out.histogram(Metric::kInferenceDuration, {}, totals.inference.lifetime);

@@ -2,6 +2,8 @@
 // Why: GET /api/v1/stats.
 #include "daemon/http/live/stats.h"
 
+#include <utility>
+
 #include "camera/frame/mailbox.h"
 #include "camera/sources/open_source.h"
 #include "daemon/capture/clip_recorder.h"
@@ -38,6 +40,19 @@ Json inferences(const Stats::View& totals) {
   Json left_out = Json::object();
   for (std::size_t i = 0; i < kLeftOutCount; ++i) left_out[to_string(static_cast<LeftOut>(i))] = totals.left_out[i];
   return {{"total", totals.inferences}, {"left_out_total", left_out}};
+}
+
+Json detector(const DetectorTotals& totals) {
+  Json found = Json::object();
+  for (const Being being : {Being::kBird, Being::kAnimal, Being::kPerson}) {
+    found[to_string(being)] = totals.found[std::to_underlying(being)];
+  }
+  return {
+      {"looks_total", totals.looks},
+      {"left_out_total", totals.left_out},
+      {"found_total", found},
+      {"regions_total", {{"merged", totals.merged}, {"split", totals.split}, {"tightened", totals.tightened}}},
+      {"mean_ms", totals.looks == 0 ? 0 : rounded(to_ms(totals.time).count() / static_cast<double>(totals.looks), 3)}};
 }
 
 // Before the gate.
@@ -207,6 +222,7 @@ Json stats_json(const FiguresView& view) {
               {"inference", stage(totals.inference)},
               {"postprocess", stage(totals.postprocess)}}},
             {"camera", camera_json(cameras.front(), vitals, 0)}};
+  if (totals.detector.is_asked()) json["detector"] = detector(totals.detector);
   if (cameras.size() > 1) {
     for (std::size_t i = 0; i < cameras.size(); ++i) {
       json["cameras"].push_back(one_of_several(cameras[i], vitals.cameras[i].status, vitals.now));

@@ -38,6 +38,9 @@ Json regions_to_json(std::span<const RegionLook> looks, const visits::Taxa& taxa
                     {"proposed_by", to_string(look.proposed_by)},
                     {"outcome", to_string(look.outcome)},
                     {"top", top_to_json(look.top(), taxa)}});
+    if (!look.opinion) continue;
+    Json& sees = list.back()["detector"] = {{"sees", to_string(look.opinion->being)}};
+    if (look.opinion->being != Being::kNobody) sees["score"] = rounded(static_cast<double>(look.opinion->score), 6);
   }
   return list;
 }

@@ -30,6 +30,7 @@ class ClassifyDesk;
 class ClipRecorder;
 class EventBus;
 class FrameSamples;
+class LineDetector;
 class LogBook;
 class ModelBoard;
 class ModelKeeper;
@@ -116,7 +117,8 @@ struct BackupView {
 struct ModelsView {
   const ModelBoard& models;
   ModelKeeper& keeper;
-  std::function<TrialRule()> trial_rule;  // as the configuration has it
+  std::function<TrialRule()> trial_rule;   // as the configuration has it
+  const LineDetector* detector = nullptr;  // nullptr: none
 };
 
 // Pictures and tensors that are posted.

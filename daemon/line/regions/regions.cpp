@@ -161,19 +161,19 @@ Proposals RegionStage::propose(const Scene& scene) const {
 
 Regions RegionStage::choose(const LineModel& model, const camera::FrameView& frame, const std::optional<Motion>& motion,
                             const Tracks& tracks, SteadyTime now) const {
-  const Scene scene{.model = model, .frame = frame, .limits = limits_, .motion = motion, .fixed = options_.fixed};
-  Proposals proposals = propose(scene);
-  tracks.assign(scene, proposals, now);
-  if (proposals.empty()) propose_whole(scene, proposals);
-  return proposals.best(static_cast<std::size_t>(options_.most));
+  const Scene seen = scene(model, frame, motion);
+  Proposals proposals = propose(seen);
+  tracks.assign(seen, proposals, now);
+  if (proposals.empty()) propose_whole(seen, proposals);
+  return proposals.best(most());
 }
 
 Regions RegionStage::choose(const LineModel& model, const camera::FrameView& frame) const {
   const std::optional<Motion> unknown;
-  const Scene scene{.model = model, .frame = frame, .limits = limits_, .motion = unknown, .fixed = options_.fixed};
-  Proposals proposals = propose(scene);
-  if (proposals.empty()) propose_whole(scene, proposals);
-  return proposals.best(static_cast<std::size_t>(options_.most));
+  const Scene seen = scene(model, frame, unknown);
+  Proposals proposals = propose(seen);
+  if (proposals.empty()) propose_whole(seen, proposals);
+  return proposals.best(most());
 }
 
 }  // namespace kinglet::daemon

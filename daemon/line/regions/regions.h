@@ -14,6 +14,7 @@
 #include "camera/preprocess/preprocess.h"
 #include "daemon/line/gate/motion.h"
 #include "daemon/line/line_model.h"
+#include "daemon/line/regions/findings.h"
 #include "engine/base/area.h"
 #include "visits/ids.h"
 
@@ -43,6 +44,7 @@ struct Region {
   ProposedBy by = ProposedBy::kWhole;
   std::optional<visits::Ulid> track;  // whose; nothing: not known before
   bool sits = false;                  // nothing moves there: its track asks for it
+  std::optional<Opinion> opinion;     // of a detector; nothing: it was not asked
 };
 
 // At least one, the most promising first.
@@ -133,6 +135,12 @@ class RegionStage {
   // The same, of a frame alone.
   [[nodiscard]] Regions choose(const LineModel& model, const camera::FrameView& frame) const;
   [[nodiscard]] double budget() const { return options_.budget; }
+  [[nodiscard]] std::size_t most() const { return static_cast<std::size_t>(options_.most); }
+  // What providers see of a frame in which this moves.
+  [[nodiscard]] Scene scene(const LineModel& model, const camera::FrameView& frame,
+                            const std::optional<Motion>& motion) const {
+    return {.model = model, .frame = frame, .limits = limits_, .motion = motion, .fixed = options_.fixed};
+  }
 
  private:
   [[nodiscard]] Proposals propose(const Scene& scene) const;

@@ -46,8 +46,6 @@ Area larger(const Area& area, double factor) {
           .height = height};
 }
 
-double share_of_smaller(const Area& a, const Area& b) { return overlap(a, b) / std::min(a.size(), b.size()); }
-
 bool is_inside(const Area& inner, const Area& outer) { return overlap(inner, outer) >= kInside * inner.size(); }
 
 bool is_same_place(const Area& a, const Area& b) {

@@ -35,6 +35,7 @@ struct Track {
   bool was_somebody = false;
   std::uint32_t looks = 0;
   visits::Evidence evidence;
+  Opinions opinions;  // of a detector
 
   // For who asks why it was not named (daemon/answer/unnamed_tracks.h).
   bool named = false;  // a visit is of it
@@ -73,9 +74,10 @@ class Tracks {
 
   // Where birds are, as far as the newest looks say; not what has not moved for longer than birds sit still.
   [[nodiscard]] std::span<const Area> birds() const { return birds_; }
+  // One that goes on; nullptr: there is none.
+  [[nodiscard]] const Track* find(const visits::Ulid& id) const;
 
  private:
-  [[nodiscard]] const Track* find(const visits::Ulid& id) const;
   [[nodiscard]] const Track* match(const Region& region) const;
   using Claimed = std::array<bool, kMost>;
   void split(Proposals& proposals) const;

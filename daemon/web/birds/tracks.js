@@ -20,7 +20,8 @@ function facts(track) {
   const isUnsure = likeliest && outcome === "below_threshold" && likeliest.score < likeliest.wanted_score;
   const sure = isUnsure ? text("seen_score", {score: percent(likeliest.score), wanted: percent(likeliest.wanted_score)})
     : likeliest && percent(likeliest.score);
-  return [text(`seen_${outcome}`), sure, `${track.clock_synced ? "" : "≈ "}${moment(track.started_at)}`, duration(track.duration_seconds)]
+  const second = track.detector && text(`sees_${track.detector.sees}`, {label: track.detector.label ?? ""});
+  return [text(`seen_${outcome}`), second, sure, `${track.clock_synced ? "" : "≈ "}${moment(track.started_at)}`, duration(track.duration_seconds)]
     .filter(Boolean).join(" · ");
 }
 

@@ -11,6 +11,7 @@ export const sectionTitles = {
   "gate": ["When to look", "Wann hingesehen wird", "Quand regarder", "Cuándo mirar", "いつ見るか", "何时查看"],
   "look": ["Where in the picture to look", "Wo im Bild hingesehen wird", "Où regarder dans l'image", "Dónde mirar en la imagen", "画像のどこを見るか", "查看画面何处"],
   "model": ["Model", "Modell", "Modèle", "Modelo", "モデル", "模型"],
+  "detector": ["Second opinion", "Zweite Meinung", "Deuxième avis", "Segunda opinión", "セカンドオピニオン", "第二意见"],
   "inference": ["How the model runs", "Wie das Modell läuft", "Exécution du modèle", "Ejecución del modelo", "モデルの実行", "模型的运行"],
   "decide": ["When a bird is named", "Wann ein Vogel genannt wird", "Quand un oiseau est nommé", "Cuándo se nombra un ave", "鳥の名前を決める条件", "何时判定鸟名"],
   "visits": ["Visits", "Besuche", "Visites", "Visitas", "訪問", "来访"],

@@ -31,6 +31,17 @@ TEST(Health, AllIsWellWhenFramesMove) {
   EXPECT_TRUE(frames_move_or_are_known_absent(well()));
 }
 
+TEST(Health, ADetectorThatIsLeftOutIsAWarningAndNoMore) {
+  Vitals vitals = well();
+  vitals.detector_problem = "";
+  EXPECT_EQ(worst(readiness(vitals)), CheckStatus::kPass);
+  vitals.detector_problem = "d.onnx: no such file";
+  EXPECT_EQ(readiness(vitals)[1].name, "detector");
+  EXPECT_EQ(readiness(vitals)[1].detail, "left out: d.onnx: no such file");
+  EXPECT_EQ(worst(readiness(vitals)), CheckStatus::kWarn);
+  EXPECT_TRUE(frames_move_or_are_known_absent(vitals));
+}
+
 TEST(Health, AStalledCameraIsNotReadyAndStarvesTheWatchdog) {
   Vitals vitals = well();
   vitals.cameras[0].status.state = CameraState::kStalled;

@@ -56,6 +56,20 @@ TEST_F(UnnamedTracksTest, ATrackIsKeptWithItsReasonAndWhatWouldHaveBeenSaid) {
   EXPECT_EQ(kept.id.substr(4), kept.visit.id.substr(4));
 }
 
+TEST_F(UnnamedTracksTest, ATrackHasTheWordOfTheDetector) {
+  const engine::Labels labels = engine::Labels::parse("bird\nsquirrel\n", "l.txt").value();
+  Track squirrel = track(Outcome::kBelowThreshold, 0.4F);
+  for (int i = 0; i < 3; ++i) squirrel.opinions.add({.being = Being::kAnimal, .score = 0.5F, .label = 1});
+  tracks_.ended(squirrel, *rule_, "camera", "m", "sha256:0", &labels);
+  EXPECT_EQ(all()[0]->being, Being::kAnimal);
+  EXPECT_EQ(all()[0]->being_label, "squirrel");
+  Track nobody = track(Outcome::kBackground, 0.1F);
+  for (int i = 0; i < 3; ++i) nobody.opinions.add({});
+  tracks_.ended(nobody, *rule_, "camera", "m", "sha256:0", &labels);
+  EXPECT_EQ(all()[0]->being, Being::kNobody);
+  EXPECT_EQ(all()[0]->being_label, "");
+}
+
 TEST_F(UnnamedTracksTest, WhatWasNamedAndAPlaceWithNobodyAreNotKept) {
   Track named = track(Outcome::kAccepted, 0.9F);
   named.named = true;

@@ -127,6 +127,53 @@ TEST(LookBudget, CamerasShareTheTime) {
   EXPECT_EQ(budget.allows(milliseconds(100), 8), 1U) << "one at least";
 }
 
+// Ten frames a second, of which a look takes 30 ms.
+class LookBudgetBeside : public ::testing::Test {
+ protected:
+  // The looks beside one, of `cost` seconds, that the next frame has time for; they are taken.
+  std::size_t frame(double cost) {
+    at_ += milliseconds(100);
+    budget_.note_frame(++sequence_, at_);
+    const LookBudget::Beside beside{.cost = cost, .now = at_, .interval = milliseconds(100)};
+    const std::size_t looks = budget_.allows_beside(1, beside);
+    budget_.note_cost(milliseconds(30), 1);
+    if (looks == LookBudget::kNoBound) return looks;
+    budget_.note_used(milliseconds(30 + static_cast<int>(1000 * cost) * static_cast<int>(looks)), beside);
+    return looks;
+  }
+  std::size_t of_fifty(double cost) {
+    std::size_t looks = 0;
+    for (int i = 0; i < 50; ++i) looks += frame(cost);
+    return looks;
+  }
+
+  LookBudget budget_{0.8};
+  SteadyTime at_{std::chrono::hours(1)};
+  std::uint64_t sequence_ = 0;
+};
+
+TEST_F(LookBudgetBeside, AnotherModelHasWhatIsLeftOver) {
+  of_fifty(0.020);
+  EXPECT_EQ(frame(0.020), 2U) << "50 ms are left of 80";
+}
+
+TEST_F(LookBudgetBeside, ASlowOneHasItsTurnWhenSeveralFramesHaveLeftEnough) {
+  const std::size_t looks = of_fifty(0.120);
+  EXPECT_GE(looks, 18U);
+  EXPECT_LE(looks, 21U) << "50 of 120 ms a frame";
+}
+
+TEST_F(LookBudgetBeside, ModelsThatLeaveNothingAreNotDisturbed) {
+  LookBudget budget(0.2);
+  std::swap(budget, budget_);
+  EXPECT_EQ(of_fifty(0.010), 0U);
+}
+
+TEST_F(LookBudgetBeside, WithoutABoundThereIsNone) {
+  budget_ = LookBudget(0);
+  EXPECT_EQ(frame(5), LookBudget::kNoBound);
+}
+
 TEST(LookBudget, ASlowCameraLeavesMoreTime) {
   LookBudget budget(0.8);
   budget.note_cost(milliseconds(20), 1);

@@ -13,6 +13,8 @@
 #include "daemon/line/replay_input.h"
 #include "tests/support/corpus.h"
 #include "tests/support/counted_malloc.h"
+#include "tests/support/made_detector.h"
+#include "tests/support/scratch_folder.h"
 
 namespace {
 
@@ -152,6 +154,10 @@ class DemoLine {
             LineModel::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 1}).value(),
             options, ids_, [this](visits::VisitEvent, const visits::Visit&) { ++events_; }, warnings_) {}
 
+  void use_detector(std::shared_ptr<LineDetector> detector) {
+    line_.use_detector(std::move(detector));
+    line_.watch_people([](SteadyTime, const Area&) {});
+  }
   // The frame's answer; what it allocated is in `allocations`.
   Result<std::variant<Prediction, SkipReason>> look_counting(const camera::Frame& frame) {
     allocations = 0;
@@ -201,6 +207,24 @@ TEST(SteadyState, LooksAtWhatMovesWithoutAllocating) {
     }
   });
   EXPECT_GT(sides.size(), 3U);
+}
+
+TEST(SteadyState, AsksADetectorWithoutAllocating) {
+  DemoLine demo({.gate = {.max_fps = 1e6, .motion = true, .look_every = {}},
+                 .look = {.budget = 0, .propose = ProposedBy::kMotion}});
+  const testing::ScratchFolder folder;
+  demo.use_detector(LineDetector::open({.model = testing::write_colour_detector(folder.path())}).value());
+  int asked = 0;
+  demo.watch(640, 360, [&](const auto& looked, int frame, bool told) {
+    const auto* prediction = std::get_if<Prediction>(&looked);
+    if (prediction == nullptr || prediction->regions[0].proposed_by != ProposedBy::kMotion) return;
+    // The first squares have the tables of all sizes made, the model's and the detector's.
+    if (!told && asked > 0) {
+      EXPECT_EQ(allocations, 0U) << "frame " << frame;
+    }
+    asked += prediction->regions[0].opinion ? 1 : 0;
+  });
+  EXPECT_GT(asked, 20);
 }
 
 TEST(SteadyState, FollowsAVisitWithoutAllocatingBetweenItsEvents) {

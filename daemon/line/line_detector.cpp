@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/line/line_detector.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/line/regions/regions.h"
+#include "engine/base/format.h"
+
+namespace kinglet::daemon {
+namespace {
+
+// What helps, in the words of the configuration and not of the tool.
+Error in_keys(Error error) {
+  if (error.hint.starts_with("--recipe")) {
+    error.hint = "set detector.recipe to yolox, nanodet, nanodet-plus or nms, or to a file (docs/recipes.md)";
+  }
+  return error;
+}
+
+}  // namespace
+
+LineDetector::LineDetector(std::string name, engine::DetectorModel model)
+    : name_(std::move(name)),
+      model_(std::move(model)),
+      squares_(model_.recipe(), model_.input().width, model_.input().height),
+      wholes_(model_.recipe(), model_.input().width, model_.input().height) {
+  for (const engine::Label& label : model_.labels()) beings_.push_back(being_of(label.text));
+}
+
+Result<std::shared_ptr<LineDetector>> LineDetector::open(const LineDetectorOptions& options) {
+  auto model = engine::DetectorModel::open(
+      {.model = options.model, .labels = options.labels, .recipe = options.recipe, .output = {}},
+      {.threads = options.threads, .pool = options.pool});
+  if (!model) return std::unexpected(in_keys(std::move(model).error()));
+  const bool named = !model->labels_origin().empty();
+  std::shared_ptr<LineDetector> detector(new LineDetector(options.model.stem().string(), *std::move(model)));
+  if (std::ranges::all_of(detector->beings_, [](Being being) { return being == Being::kNobody; })) {
+    return fail(ErrorCode::kBadData,
+                named ? "none of its classes is a bird, a person or an animal such as \"squirrel\""
+                      : "its classes have no names",
+                options.model.string(), "set detector.labels to a file with one name a line (docs/detector.md)");
+  }
+  // The first run may make what later ones have.
+  KINGLET_TRY(detector->model_.run());
+  const SteadyTime begun = SteadyClock::now();
+  KINGLET_TRY(detector->model_.run());
+  detector->cost_ = Seconds(SteadyClock::now() - begun).count();
+  return detector;
+}
+
+bool LineDetector::knows(Being being) const { return std::ranges::contains(beings_, being); }
+
+std::string LineDetector::problem() const {
+  MutexLock lock(mutex_);
+  return problem_;
+}
+
+Result<CropRect> LineDetector::prepare(const camera::FrameView& frame, const std::optional<CropRect>& part,
+                                       camera::MjpegPlanes& decoder) {
+  if (!part) return wholes_.run(frame, std::nullopt, model_.input(), decoder);
+  const SquareSizes sizes(frame.width, frame.height);
+  return squares_.run_part(frame, *part, sizes.all(), model_.input(), decoder);
+}
+
+Result<void> LineDetector::look(const camera::FrameView& frame, const std::optional<CropRect>& part,
+                                camera::MjpegPlanes& decoder, Findings& found) {
+  const SteadyTime begun = SteadyClock::now();
+  const CropRect used = KINGLET_TRY(prepare(frame, part, decoder));
+  const auto boxes = model_.run();
+  if (!boxes) {
+    works_ = false;
+    MutexLock lock(mutex_);
+    problem_ = describe(boxes.error());
+    return std::unexpected(boxes.error());
+  }
+  found.begin_look();
+  for (const engine::Box& box : *boxes) {
+    const Being being = beings_[box.label];
+    if (being == Being::kNobody) continue;
+    const engine::PictureBox in = engine::in_picture(box, model_.recipe(), model_.input(), used);
+    if (in.width < 1 || in.height < 1) continue;
+    found.add({.box = {.left = in.left / frame.width,
+                       .top = in.top / frame.height,
+                       .width = in.width / frame.width,
+                       .height = in.height / frame.height},
+               .opinion = {.being = being, .score = box.score, .label = static_cast<std::uint32_t>(box.label)}});
+  }
+  constexpr double kShare = 0.125;
+  cost_ += kShare * (Seconds(SteadyClock::now() - begun).count() - cost_);
+  return {};
+}
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: a detector as second opinion beside the model of a line: what it finds in a part of a frame, and what is known
+// of it. One for the lines of all cameras.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "camera/frame/frame.h"
+#include "camera/preprocess/mjpeg_planes.h"
+#include "camera/preprocess/preprocess.h"
+#include "daemon/line/regions/findings.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "engine/base/mutex.h"
+#include "engine/picture/detector_model.h"
+
+namespace kinglet::daemon {
+
+struct LineDetectorOptions {
+  std::filesystem::path model;   // empty: none is wished
+  std::filesystem::path labels;  // empty: MODEL.labels.txt beside the model, or in it
+  std::filesystem::path recipe;  // a file or a preset; empty: MODEL.recipe.json, or in the model
+  int threads = 1;
+  std::shared_ptr<const engine::ThreadPool> pool = {};  // of those threads; empty: one of its own
+};
+
+// Thread-bound, but for what says otherwise.
+class LineDetector {
+ public:
+  // Errors as of engine::DetectorModel, with the keys of the configuration that help; kBadData: none of its classes has
+  // a name that means anything here. It has run when this returns.
+  [[nodiscard]] static Result<std::shared_ptr<LineDetector>> open(const LineDetectorOptions& options);
+
+  // What does not change; any thread.
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const engine::Labels& labels() const { return model_.labels(); }
+  [[nodiscard]] std::string_view head() const { return engine::to_string(model_.recipe().boxes->head); }
+  [[nodiscard]] bool knows(Being being) const;
+  // Why it has said nothing since it failed; empty: it works. Any thread.
+  [[nodiscard]] std::string problem() const;
+
+  // Adds what lives in a part of a frame, or in the whole of it. Allocates nothing once it has seen a frame of this
+  // kind. An error that is the detector's own is its problem(), and it is not asked again.
+  [[nodiscard]] Result<void> look(const camera::FrameView& frame, const std::optional<CropRect>& part,
+                                  camera::MjpegPlanes& decoder, Findings& found);
+  [[nodiscard]] bool works() const { return works_; }
+  // The seconds of a look, as they were so far.
+  [[nodiscard]] double cost() const { return cost_; }
+
+ private:
+  LineDetector(std::string name, engine::DetectorModel model);
+  [[nodiscard]] Result<CropRect> prepare(const camera::FrameView& frame, const std::optional<CropRect>& part,
+                                         camera::MjpegPlanes& decoder);
+
+  const std::string name_;
+  engine::DetectorModel model_;
+  // Two, because a letterbox keeps the tables of one shape.
+  camera::Preprocessor squares_;
+  camera::Preprocessor wholes_;
+  std::vector<Being> beings_;  // one a class
+  double cost_ = 0;
+  bool works_ = true;
+  mutable Mutex mutex_;
+  std::string problem_ KINGLET_GUARDED_BY(mutex_);
+};
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A detector beside the model: asked within look.budget, told of in answers; a broken one stops nothing. What it makes of regions:
+tests/unit/detector/."""
+import os
+import subprocess
+import unittest
+
+from support import CORPUS, SOURCE_DIR, Daemon, ScratchFolder, main
+
+YOLOX = CORPUS / "detectors" / "yolox_nano_416.onnx"
+COCO = SOURCE_DIR / "models" / "labels" / "coco_80.txt"
+KINGLET = os.environ["KINGLET"]
+
+
+def named(path, recipe="yolox", labels=COCO):
+    return [f"detector.path={path}", f"detector.recipe={recipe}", f"detector.labels={labels}"]
+
+
+def faults(folder, *sets):
+    (folder / "kinglet.toml").write_text("")
+    ended = subprocess.run([KINGLET, "config", "check", "--config", folder / "kinglet.toml"]
+                           + [part for one in sets for part in ("--set", one)], capture_output=True, text=True)
+    return ended.returncode, ended.stderr
+
+
+class Detector(ScratchFolder):
+    def test_a_broken_one_is_told_and_the_model_goes_on(self):
+        broken = self.folder / "broken.onnx"
+        broken.write_bytes(b"no model")
+        for path, word in ((self.folder / "none.onnx", "none.onnx"), (broken, "broken.onnx"),
+                           (SOURCE_DIR / "models" / "demo" / "kinglet-demo.onnx", 'head "yolox" expects')):
+            with self.subTest(path=path.name), Daemon(sets=["source=demo:1", *named(path)]) as daemon:
+                daemon.first_prediction()
+                ready = daemon.ask("/readyz").json()
+                self.assertEqual((ready["status"], ready["checks"]["detector"]["status"]), ("warn", "warn"))
+                self.assertIn(word, ready["checks"]["detector"]["detail"])
+                self.assertNotIn("detector", daemon.ask("/api/v1/model").json())
+                model = next(one for one in daemon.ask("/api/v1/doctor").json()["checks"] if one["name"] == "model")
+                self.assertIn("detector is left out", model["detail"])
+                self.assertTrue(any("no detector" in line for line in daemon.lines), daemon.lines)
+
+    def test_config_check_loads_it(self):
+        code, said = faults(self.folder, *named(self.folder / "none.onnx"))
+        self.assertEqual(code, 1)
+        self.assertIn("detector.path", said)
+        self.assertIn("none.onnx", said)
+        code, said = faults(self.folder, *named(SOURCE_DIR / "models" / "demo" / "kinglet-demo.onnx", recipe="torchvision"))
+        self.assertEqual(code, 1)
+        self.assertIn("set detector.recipe to yolox", said)
+
+    @unittest.skipUnless(YOLOX.exists(), "no detector in the corpus")
+    def test_a_real_one_is_asked_about_what_moves(self):
+        with Daemon(sets=["source=demo:1", "look.propose=motion", "look.budget=0", *named(YOLOX)]) as daemon:
+            daemon.first_prediction()
+            model = daemon.ask("/api/v1/model").json()["detector"]
+            self.assertEqual(model, {"name": "yolox_nano_416", "head": "yolox", "classes": 80, "works": True})
+            self.assertEqual(daemon.ask("/readyz").json()["checks"]["detector"]["status"], "pass")
+
+            def opinions():
+                return [region["detector"] for region in daemon.prediction()["regions"] if "detector" in region]
+            seen = daemon.until(opinions, "an opinion on what moves")
+            self.assertIn(seen[0]["sees"], ("nobody", "bird", "animal", "person"))
+            stats = daemon.ask("/api/v1/stats").json()["detector"]
+            self.assertGreater(stats["looks_total"], 0)
+            self.assertGreater(stats["mean_ms"], 0)
+            self.assertIn('kinglet_detector_looks_total{outcome="done"}', daemon.ask("/metrics").body.decode())
+
+
+if __name__ == "__main__":
+    main()

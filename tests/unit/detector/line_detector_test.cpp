@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: a detector beside the model of a line: what it says of what moves, what a wrong one says of itself, and that the
+// model answers in any case.
+#include "daemon/line/line_detector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "daemon/line/frame_line.h"
+#include "daemon/line/replay.h"
+#include "tests/support/made_detector.h"
+#include "tests/support/scratch_folder.h"
+
+namespace kinglet::daemon {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+constexpr int kWidth = 640;
+constexpr int kHeight = 360;
+struct Colour {
+  int red, green, blue;
+};
+constexpr Colour kRed{250, 10, 10};
+constexpr Colour kGreen{10, 250, 10};
+constexpr Colour kBlue{10, 10, 250};
+constexpr Colour kGrey{110, 110, 110};
+
+void paint(camera::Image& image, const CropRect& where, const Colour& colour) {
+  for (int y = where.y; y < where.y + where.height; ++y) {
+    for (int x = where.x; x < where.x + where.width; ++x) {
+      const auto at = 3 * (static_cast<std::size_t>(y) * kWidth + static_cast<std::size_t>(x));
+      image.rgb[at] = static_cast<std::byte>(colour.red);
+      image.rgb[at + 1] = static_cast<std::byte>(colour.green);
+      image.rgb[at + 2] = static_cast<std::byte>(colour.blue);
+    }
+  }
+}
+
+camera::Image grey() {
+  camera::Image image{.width = kWidth, .height = kHeight, .rgb = std::vector<std::byte>(3 * kWidth * kHeight)};
+  paint(image, {0, 0, kWidth, kHeight}, kGrey);
+  return image;
+}
+
+class LineDetectorTest : public ::testing::Test {
+ protected:
+  static LineOptions of_motion() {
+    return {.gate = {.max_fps = 1000, .motion = true}, .look = {.budget = 0, .propose = ProposedBy::kMotion}};
+  }
+  FrameLine make_line(LineOptions options, Tracks::Ended ended = {}) {
+    auto model = LineModel::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 1});
+    return {std::move(model.value()), std::move(options), ids_, {}, warnings_, std::move(ended)};
+  }
+  std::shared_ptr<LineDetector> detector() {
+    auto opened = LineDetector::open({.model = kinglet::testing::write_colour_detector(folder_.path())});
+    EXPECT_TRUE(opened) << describe(opened.error());
+    return *opened;
+  }
+  std::optional<Prediction> look(FrameLine& line, const camera::Image& image) {
+    now_ += milliseconds(200);
+    const camera::Frame frame(image.view(), {.sequence = sequence_++, .captured_at = now_}, {});
+    const auto looked = line.look_at(frame, now_, false).value();
+    const auto* prediction = std::get_if<Prediction>(&looked);
+    return prediction == nullptr ? std::nullopt : std::optional(*prediction);
+  }
+  // Nothing for some time, and then a patch of this colour, 60 pixels long, that walks to the right: each of its
+  // frames.
+  std::vector<Prediction> walk(FrameLine& line, const Colour& colour, int frames = 10) {
+    camera::Image image = grey();
+    for (int i = 0; i < 20; ++i) (void)look(line, image);
+    std::vector<Prediction> seen;
+    for (int i = 0; i < frames; ++i) {
+      image = grey();
+      paint(image, {100 + 20 * i, 150, 60, 60}, colour);
+      if (auto prediction = look(line, image)) seen.push_back(*prediction);
+    }
+    return seen;
+  }
+
+  kinglet::testing::ScratchFolder folder_;
+  visits::IdMaker ids_{1};
+  std::vector<std::string> warnings_;
+  SteadyTime now_{std::chrono::hours(1)};
+  std::uint64_t sequence_ = 0;
+};
+
+TEST_F(LineDetectorTest, SaysOfWhatMovesWhatItIs) {
+  for (const auto& [colour, being] :
+       {std::pair(kRed, Being::kBird), std::pair(kGreen, Being::kAnimal), std::pair(kBlue, Being::kPerson),
+        std::pair(Colour{20, 20, 20}, Being::kNobody)}) {
+    FrameLine line = make_line(of_motion());
+    line.use_detector(detector());
+    std::vector<std::string> said;
+    for (const Prediction& prediction : walk(line, colour)) {
+      for (const RegionLook& seen : prediction.looks()) {
+        if (seen.proposed_by == ProposedBy::kMotion) said.emplace_back(to_string(seen.opinion.value().being));
+      }
+    }
+    // Where it was a frame ago something moves as well.
+    EXPECT_GE(std::ranges::count(said, to_string(being)), 5);
+    EXPECT_THAT(said, Each(AnyOf(to_string(being), "nobody")));
+  }
+}
+
+TEST_F(LineDetectorTest, TheModelLooksAtTheBirdsBoxAndItsCropIsThere) {
+  FrameLine line = make_line(of_motion());
+  line.use_detector(detector());
+  std::uint32_t tightened = 0;
+  for (const Prediction& prediction : walk(line, kRed)) {
+    tightened += prediction.detector.refined.tightened;
+    for (const RegionLook& seen : prediction.looks()) {
+      const double middle = kWidth * (seen.box.left + seen.box.width / 2);
+      EXPECT_LE(seen.crop.x, middle);
+      EXPECT_GE(seen.crop.x + seen.crop.width, middle);
+    }
+  }
+  EXPECT_GT(tightened, 3U);
+}
+
+TEST_F(LineDetectorTest, ATrackWithoutANameHasItsWord) {
+  std::vector<std::string> said;
+  {
+    FrameLine line = make_line(of_motion(), [&](const Track& track) {
+      if (const auto opinion = track.opinions.mostly()) said.emplace_back(to_string(opinion->being));
+    });
+    line.use_detector(detector());
+    walk(line, kGreen);
+    const camera::Image empty = grey();
+    for (int i = 0; i < 40; ++i) (void)look(line, empty);
+  }
+  EXPECT_THAT(said, ::testing::Contains("animal"));
+}
+
+// All that it finds it calls a cat, and the drawn birds are named as without it.
+TEST_F(LineDetectorTest, ASureNameStaysWhateverItSays) {
+  ReplayOptions options{
+      .classifier = {.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx"},
+      .detector = {},
+      .line = {.look = {.propose = ProposedBy::kMotion}},
+      .source = {.spec = "demo:1", .width = 640, .height = 360},
+      .length = std::chrono::seconds(60),
+  };
+  const ReplayReport alone = replay(options).value();
+  options.detector.model = kinglet::testing::write_colour_detector(folder_.path());
+  kinglet::testing::write_text(folder_.path() / "colours.labels.txt", "cat\ncat\ncat\n");
+  kinglet::testing::write_text(folder_.path() / "colours.recipe.json",
+                               R"({"preset": "yolox", "color_order": "rgb", "std": 255,
+                                   "boxes": {"strides": [16], "least_score": 0.02}})");
+  const ReplayReport with = replay(options).value();
+  EXPECT_GT(with.detector.found[std::to_underlying(Being::kAnimal)], 10U);
+  EXPECT_EQ(with.detector.found[std::to_underlying(Being::kBird)], 0U);
+  ASSERT_GT(alone.visits.size(), 0U);
+  ASSERT_EQ(with.visits.size(), alone.visits.size());
+  for (std::size_t i = 0; i < with.visits.size(); ++i) {
+    EXPECT_EQ(with.visits[i].visit.species_id(), alone.visits[i].visit.species_id());
+    EXPECT_EQ(with.visits[i].named_at, alone.visits[i].named_at);
+  }
+}
+
+TEST_F(LineDetectorTest, WithoutTimeItIsLeftOutAndTheModelLooksAsBefore) {
+  LineOptions options = of_motion();
+  options.look.budget = 1e-9;
+  FrameLine alone = make_line(options);
+  FrameLine line = make_line(options);
+  line.use_detector(detector());
+  const auto without = walk(alone, kRed);
+  now_ = SteadyTime(std::chrono::hours(2));
+  const auto with = walk(line, kRed);
+  std::uint32_t left_out = 0;
+  ASSERT_EQ(with.size(), without.size());
+  for (std::size_t i = 0; i < with.size(); ++i) {
+    EXPECT_EQ(with[i].detector.looks, 0U);
+    EXPECT_EQ(with[i].regions[0].crop, without[i].regions[0].crop);
+    left_out += with[i].detector.left_out;
+  }
+  EXPECT_GT(left_out, 0U);
+}
+
+TEST_F(LineDetectorTest, PeopleAreLookedForInTheWholeFrameNowAndThen) {
+  FrameLine line = make_line(of_motion());
+  line.use_detector(detector());
+  std::vector<Area> people;
+  line.watch_people([&](SteadyTime at, const Area& box) {
+    EXPECT_EQ(at, now_);
+    people.push_back(box);
+  });
+  camera::Image image = grey();
+  paint(image, {0, 0, 160, 160}, kBlue);  // from the first frame on: nothing moves
+  int looks = 0;
+  for (int i = 0; i < 30; ++i) {
+    const auto prediction = look(line, image);
+    looks += prediction ? static_cast<int>(prediction->detector.looks) : 0;
+  }
+  EXPECT_GE(looks, 2);
+  EXPECT_LE(looks, 4) << "six seconds, in which all frames could be looked at";
+  ASSERT_FALSE(people.empty());
+  for (const Area& box : people) EXPECT_LT(box.left, 0.25);
+}
+
+TEST_F(LineDetectorTest, AWrongFileSaysWhatHelps) {
+  const auto refusal = [](const LineDetectorOptions& options) {
+    const auto opened = LineDetector::open(options);
+    return opened ? "opened" : describe(opened.error()) + " | " + opened.error().hint;
+  };
+  const std::filesystem::path model = kinglet::testing::write_colour_detector(folder_.path());
+  EXPECT_THAT(refusal({.model = folder_.path() / "none.onnx"}), HasSubstr("none.onnx"));
+  EXPECT_THAT(refusal({.model = model, .recipe = "torchvision"}),
+              AllOf(HasSubstr("no \"boxes\""), HasSubstr("set detector.recipe to yolox")));
+  EXPECT_THAT(refusal({.model = model, .recipe = "nanodet"}), HasSubstr("head \"nanodet\" expects"));
+  EXPECT_THAT(refusal({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .recipe = "nms"}),
+              HasSubstr("head \"nms\" expects"));
+  kinglet::testing::write_text(folder_.path() / "things.txt", "chair\ntable\nlamp\n");
+  EXPECT_THAT(refusal({.model = model, .labels = folder_.path() / "things.txt"}),
+              AllOf(HasSubstr("none of its classes is a bird"), HasSubstr("detector.labels")));
+  std::filesystem::remove(folder_.path() / "colours.labels.txt");
+  EXPECT_THAT(refusal({.model = model}), AllOf(HasSubstr("no names"), HasSubstr("detector.labels")));
+  std::filesystem::remove(folder_.path() / "colours.recipe.json");
+  EXPECT_THAT(refusal({.model = model}), AllOf(HasSubstr("how its boxes are read"), HasSubstr("detector.recipe")));
+}
+
+}  // namespace
+}  // namespace kinglet::daemon
