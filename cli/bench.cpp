@@ -14,6 +14,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
+#include "engine/session/thread_pool.h"
 
 namespace kinglet::cli {
 namespace {
@@ -40,6 +41,7 @@ struct Measured {
   std::vector<double> runs_ms;  // sorted
   std::uint64_t allocations = 0;
   std::uint64_t peak_bytes = 0;
+  double alone_ratio = 0;  // share of the operators that one thread did because more did not pay
   std::vector<NodeTime> nodes;
 
   [[nodiscard]] double percentile(double p) const {
@@ -112,6 +114,7 @@ Json to_json(const Measured& measured, const engine::Session& session, const Opt
              {"p99", measured.percentile(99)},
              {"max", measured.runs_ms.back()}}},
            {"images_per_second", 1000 / measured.mean()},
+           {"alone_ratio", measured.alone_ratio},
            {"memory", {{"peak_bytes", measured.peak_bytes}}}};
   if (allocations_are_counted() && !options.nodes) {  // reading the times of the nodes allocates
     out["allocations_per_run"] =
@@ -155,6 +158,10 @@ void print_text(const Measured& measured, const engine::Session& session, const 
              format_text("{:.3f}", measured.percentile(90)), format_text("{:.3f}", measured.percentile(99)),
              format_text("{:.3f}", measured.runs_ms.back()), format_text("{:.1f}", 1000 / measured.mean())});
   out.print(table.text(out));
+  if (measured.alone_ratio > 0) {
+    out.print(format_text("one thread did {:.0f} % of the operators: others kept the cores busy\n",
+                          std::ceil(100 * measured.alone_ratio)));
+  }
   out.print(format_text("peak memory {}\n", human_bytes(measured.peak_bytes)));
   if (allocations_are_counted() && !options.nodes) {  // reading the times of the nodes allocates
     out.print(format_text("allocations per run {:.2f}\n",
@@ -265,9 +272,12 @@ Result<int> bench(const Options& options, Output& out) {
   if (!options.against.empty()) return bench_against(options, out);
   Measured measured;
   SteadyTime start = SteadyClock::now();
-  engine::Session session = KINGLET_TRY(engine::Session::open(
-      options.model.model,
-      {.threads = thread_count(options.model), .time_nodes = options.nodes, .half = options.half}));
+  ModelOptions model = options.model;
+  KINGLET_TRY(share_workers(model));
+  engine::SessionOptions session_with = session_options(model);
+  session_with.time_nodes = options.nodes;
+  session_with.half = options.half;
+  engine::Session session = KINGLET_TRY(engine::Session::open(options.model.model, session_with));
   measured.load_ms = ms_since(start);
   KINGLET_TRY(fill_inputs(session));
   start = SteadyClock::now();
@@ -277,6 +287,7 @@ Result<int> bench(const Options& options, Output& out) {
   KINGLET_TRY(measure(session, options, measured, out));
   out.end_progress();
   measured.peak_bytes = peak_resident_bytes();
+  measured.alone_ratio = model.pool->facts().alone_ratio();
   if (out.json()) {
     out.print_json(to_json(measured, session, options));
   } else {

@@ -140,6 +140,7 @@ http::Views AppParts::make_views(const config::Config& config) {
           http::FiguresView{.cameras = seen_by_handlers,
                             .stats = stats,
                             .models = models,
+                            .keeper = keeper,
                             .board = board,
                             .store = history,
                             .long_answers = long_answers,

@@ -22,6 +22,7 @@
 #include "engine/base/log.h"
 #include "engine/base/mutex.h"
 #include "engine/base/pulse.h"
+#include "engine/session/thread_pool.h"
 #include "visits/ids.h"
 
 namespace kinglet::daemon {
@@ -134,6 +135,10 @@ class ModelKeeper {
                                                               std::string_view by);
   // With what goes with it. Not the one that answers, nor one that a start would take.
   [[nodiscard]] std::expected<void, Refused> remove(std::string_view name, std::string_view by);
+  // What became of the operators of all models; all zero with one thread.
+  [[nodiscard]] engine::PoolFacts workers() const {
+    return options_.pool ? options_.pool->facts() : engine::PoolFacts{};
+  }
   [[nodiscard]] const std::vector<CatalogueEntry>& catalogue() const { return incoming_.catalogue(); }
   [[nodiscard]] bool has_folder() const { return !options_.folder.empty(); }
   // As it is now, of the newest 32. Nothing: it is not known, or not any more.

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "engine/base/error.h"
+#include "engine/threads/pool.h"
 
 namespace kinglet::engine {
 
@@ -18,19 +19,18 @@ class ThreadPool {
   [[nodiscard]] static Result<std::shared_ptr<const ThreadPool>> make(int threads);
 
   // Null for one thread: the caller's alone.
-  [[nodiscard]] pthreadpool_t get() const { return pool_.get(); }
+  [[nodiscard]] pthreadpool_t get() const;
   [[nodiscard]] int threads() const { return threads_; }
   // Workers that wait awake for the next operator sleep from now on: a pause follows.
   void rest() const;
+  // All zero of one thread.
+  [[nodiscard]] PoolFacts facts() const { return pool_ ? pool_->facts() : PoolFacts{}; }
 
  private:
-  struct Delete {
-    void operator()(pthreadpool_t pool) const { pthreadpool_destroy(pool); }
-  };
   explicit ThreadPool(int threads) : threads_(threads) {}
 
   int threads_;
-  std::unique_ptr<pthreadpool, Delete> pool_;
+  std::unique_ptr<Pool> pool_;
 };
 
 }  // namespace kinglet::engine

@@ -1,39 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: one engine in one process that runs when told, so that compare.py can let several take turns.
 //
-//   bench_worker session|bare MODEL THREADS   prints "ready"; then for each line MS on stdin runs for about so long and
-//                                             prints runs, minimum ms, median ms and, for a session, the share of the
-//                                             time that was spent inside xnn_invoke_runtime
-//   bench_worker overhead MODEL THREADS MS    sessions alone: what run() adds to xnn_invoke_runtime, in percent
-//   bench_worker once session|bare MODEL N    N runs and nothing else (instruction counts)
+//   bench_worker session MODEL THREADS       the protocol of turns.h, with the share of the time inside
+//   xnn_invoke_runtime bench_worker overhead MODEL THREADS MS   what run() adds to xnn_invoke_runtime, in percent
+//   bench_worker once session MODEL N        N runs and nothing else (instruction counts)
 //   "half" in place of "session": in float16, where the processor has its arithmetic
-//   bench_worker --check FOLDER               both forms answer alike on every fp32 model of the folder
+//   bench_worker --check FOLDER              a session and a bare subgraph answer alike on every fp32 model of the
+//   folder
 #include <dlfcn.h>
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <functional>
-#include <iostream>
-#include <memory>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "engine/ops/op.h"
-#include "engine/session/model.h"
-#include "engine/session/optimize.h"
 #include "engine/session/session.h"
-#include "tests/bench/bare_subgraph.h"
+#include "tests/bench/open_bare.h"
+#include "tests/bench/turns.h"
 #include "tests/bench/worker_main.h"
 #include "tests/support/graph_text.h"
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using Milliseconds = std::chrono::duration<double, std::milli>;
+using kinglet::bench::Clock;
 
 // Time inside xnn_invoke_runtime since it was last read. One thread invokes.
 Clock::duration g_inside{};
@@ -57,12 +49,6 @@ namespace fs = std::filesystem;
 using engine::Session;
 using engine::Tensor;
 
-template <typename T>
-T need(Result<T> result) {
-  if (!result) throw std::runtime_error(describe(result.error()));
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
-
 Tensor sample(const engine::TensorInfo& input) { return engine::seeded_tensor(input.type, input.shape, "photograph"); }
 
 Session open_session(const fs::path& model, const engine::SessionOptions& options) {
@@ -71,67 +57,8 @@ Session open_session(const fs::path& model, const engine::SessionOptions& option
   return session;
 }
 
-std::unique_ptr<BareSubgraph> open_bare(const fs::path& model, int threads) {
-  engine::Graph loaded = need(engine::open_model(model)).graph;
-  engine::Shape single = *loaded.value(loaded.inputs().front().value).shape;
-  single.front() = 1;
-  loaded.set_input_shape(0, single);
-  need(engine::infer_shapes(loaded));
-  const engine::Optimized optimized = need(engine::optimize_model(loaded, {.prove = false}));
-  const engine::Graph& graph = optimized.graph;
-  const engine::ValueId id = graph.inputs().front().value;
-  auto bare = std::make_unique<BareSubgraph>(graph, threads);
-  const Tensor picture = engine::seeded_tensor(engine::DataType::kF32, *graph.value(id).shape, "photograph");
-  const auto& shape = picture.shape();
-  const auto channels = static_cast<std::size_t>(shape[1]);
-  const std::size_t pixels = picture.data<float>().size() / channels;
-  for (std::size_t i = 0; i < pixels * channels; ++i) {
-    bare->input()[i % pixels * channels + i / pixels] = picture.data<float>()[i];
-  }
-  return bare;
-}
-
-struct Times {
-  std::vector<double> runs;  // sorted
-  double inside_ratio = 1;
-};
-
-Times run_for(const std::function<void()>& run, double milliseconds) {
-  Times out;
-  g_inside = {};
-  const Clock::time_point begin = Clock::now();
-  Clock::duration whole{};
-  while (Milliseconds(Clock::now() - begin).count() < milliseconds || out.runs.empty()) {
-    const Clock::time_point start = Clock::now();
-    run();
-    const Clock::duration took = Clock::now() - start;
-    whole += took;
-    out.runs.push_back(Milliseconds(took).count());
-  }
-  out.inside_ratio = Milliseconds(g_inside).count() / Milliseconds(whole).count();
-  std::ranges::sort(out.runs);
-  return out;
-}
-
-int serve(const std::function<void()>& run) {
-  for (int i = 0; i < 3; ++i) run();
-  std::printf("ready\n");
-  std::fflush(stdout);
-  for (double milliseconds = 0; std::cin >> milliseconds;) {
-    const Times times = run_for(run, milliseconds);
-    std::printf("%zu %.5f %.5f %.6f\n", times.runs.size(), times.runs.front(), times.runs[times.runs.size() / 2],
-                times.inside_ratio);
-    std::fflush(stdout);
-  }
-  return 0;
-}
-
 int with_engine(const std::string& kind, const fs::path& model, int threads,
                 const std::function<int(const std::function<void()>&)>& use) {
-  if (kind == "bare") {
-    const auto bare = open_bare(model, threads);
-    return use([&] { bare->run(); });
-  }
   Session session = open_session(model, {.threads = threads, .half = kind == "half"});
   return use([&] { need(session.run()); });
 }
@@ -139,8 +66,8 @@ int with_engine(const std::string& kind, const fs::path& model, int threads,
 int overhead(const fs::path& model, int threads, double milliseconds) {
   Session session = open_session(model, {.threads = threads, .own_kernels = false});
   const auto run = [&] { need(session.run()); };
-  static_cast<void>(run_for(run, milliseconds / 10));
-  const Times times = run_for(run, milliseconds);
+  static_cast<void>(run_for(run, milliseconds / 10, &g_inside));
+  const Times times = run_for(run, milliseconds, &g_inside);
   std::printf("%zu runs, minimum %.4f ms, run() adds %.4f %% to xnn_invoke_runtime\n", times.runs.size(),
               times.runs.front(), 100 * (1 / times.inside_ratio - 1));
   return 0;
@@ -171,7 +98,10 @@ int check(const fs::path& folder) {
 
 int main_of(const std::vector<std::string>& words) {
   if (words.size() == 2 && words[0] == "--check") return check(words[1]);
-  if (words.size() == 3) return with_engine(words[0], words[1], std::stoi(words[2]), serve);
+  if (words.size() == 3) {
+    return with_engine(words[0], words[1], std::stoi(words[2]),
+                       [](const std::function<void()>& run) { return serve(run, &g_inside); });
+  }
   if (words.size() == 4 && words[0] == "overhead") return overhead(words[1], std::stoi(words[2]), std::stod(words[3]));
   if (words.size() == 4 && words[0] == "once") {
     return with_engine(words[1], words[2], 1, [&](const std::function<void()>& run) {
@@ -180,8 +110,8 @@ int main_of(const std::vector<std::string>& words) {
     });
   }
   std::fprintf(stderr,
-               "usage: bench_worker session|half|bare MODEL THREADS | overhead MODEL THREADS MS | "
-               "once session|half|bare MODEL N | --check FOLDER\n");
+               "usage: bench_worker session|half MODEL THREADS | overhead MODEL THREADS MS | "
+               "once session|half MODEL N | --check FOLDER\n");
   return 2;
 }
 

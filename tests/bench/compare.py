@@ -6,7 +6,7 @@ over the rounds of its ratio to kinglet in the same round.
 
   compare.py --worker PATH/bench_worker [--before PATH/bench_worker] [--exec "./dev exec"] [--node FOLDER] [--threads 1] [--rounds 12] MODEL...
 
-With --before another build of kinglet is the only peer. MODEL may be OURS=THEIRS: kinglet runs the one, ONNX Runtime the other, such as the 8-bit form that each likes best
+bench_bare stands beside bench_worker. With --before another build of kinglet is the only peer. MODEL may be OURS=THEIRS: kinglet runs the one, ONNX Runtime the other, such as the 8-bit form that each likes best
 (quantize/uint8.py).
 
 --exec is put before the commands that need the Debian environment; --node is a folder where `npm install
@@ -34,7 +34,7 @@ def commands(options, model):
         yield "before", shell + [options.before, "session", ours, threads]
         return
     if "_qdq" not in ours and not others:
-        yield "bare XNNPACK", shell + [options.worker, "bare", ours, threads]
+        yield "bare XNNPACK", shell + [str(Path(options.worker).with_name("bench_bare")), ours, threads]
     yield "ORT 1.21", shell + ["python3", str(HERE / "ort_worker.py"), theirs, threads]
     if options.node:
         package = Path(options.node).resolve() / "node_modules" / "onnxruntime-node"

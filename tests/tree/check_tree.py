@@ -12,6 +12,7 @@ CODE = {".cpp", ".h"}
 # everywhere. A room may name only rooms above its own line, so that no two use each other.
 ROOMS = {
     "engine/base": "",
+    "engine/threads": "",
     "engine/graph": "",
     "engine/recipe": "engine/graph",
     "engine/backend": "engine/graph",
@@ -22,7 +23,7 @@ ROOMS = {
     "engine/onnx/older": "engine/onnx engine/graph engine/ops",
     "engine/passes": "engine/graph engine/ops",
     "engine/plan": "engine/graph engine/ops engine/backend",
-    "engine/session": "engine/graph engine/recipe engine/backend engine/ops engine/onnx engine/passes engine/plan",
+    "engine/session": "engine/threads engine/graph engine/recipe engine/backend engine/ops engine/onnx engine/passes engine/plan",
     "engine/picture": "engine/recipe engine/session",
     "engine/edit": "engine/graph engine/onnx engine/onnx/older",
     "engine/quantize/calibration": "engine/graph engine/passes engine/session",

@@ -12,6 +12,7 @@
 #include "daemon/line/stats.h"
 #include "daemon/machine/board.h"
 #include "daemon/models/model_board.h"
+#include "daemon/models/model_keeper.h"
 #include "daemon/mqtt/status.h"
 #include "daemon/webhook/status.h"
 #include "store/store.h"
@@ -190,6 +191,12 @@ Json clips_json(const std::vector<CameraView>& cameras) {
   return {{"memory_bytes", all.bytes}, {"frames_total", all.frames}, {"missed_total", all.missed}};
 }
 
+Json threads_json(int threads, const engine::PoolFacts& workers) {
+  return {{"inference", threads},
+          {"in_use", workers.alone_now ? 1 : threads},
+          {"alone_ratio", rounded(workers.alone_ratio(), 4)}};
+}
+
 }  // namespace
 
 Json camera_json(const CameraView& view, const Vitals& vitals, std::size_t index) {
@@ -229,7 +236,7 @@ Json stats_json(const FiguresView& view) {
     }
   }
   if (first.suggestion) json["look"] = {{"suggestion", suggestion_json(*first.suggestion)}};
-  if (const auto model = view.models.facts()) json["threads"] = {{"inference", model->threads}};
+  if (const auto model = view.models.facts()) json["threads"] = threads_json(model->threads, view.keeper.workers());
   Json memory = Json::object();
   if (board.resident_bytes) memory["resident_bytes"] = *board.resident_bytes;
   if (board.peak_bytes) memory["peak_bytes"] = *board.peak_bytes;

@@ -185,6 +185,7 @@ struct FiguresView {
   const CamerasView& cameras;
   const Stats& stats;  // of all cameras
   const ModelBoard& models;
+  const ModelKeeper& keeper;
   RecentBoard& board;
   store::Store& store;
   const Slots& long_answers;

@@ -174,6 +174,7 @@ class Bench(CliTest):
         answer = self.assert_done(kinglet("bench", DEMO, "--json", "--runs", 5, "--warmup", 1, "--nodes", "--threads", 1)).json()
         self.assertEqual(answer["runs"], 5)
         self.assertEqual(answer["threads"], 1)
+        self.assertEqual(answer["alone_ratio"], 0)
         latency = answer["latency_ms"]
         self.assertLessEqual(0, latency["min"])
         for low, high in (("min", "p50"), ("p50", "p90"), ("p90", "p99"), ("p99", "max")):

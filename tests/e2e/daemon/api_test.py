@@ -193,6 +193,9 @@ class Api(WithAVisit, ScratchFolder):
     def test_stats_add_up(self):
         stats = self.ask("/api/v1/stats").json()
         self.assertEqual(sum(stats["images"]["by_outcome"].values()), stats["images"]["total"])
+        threads = stats["threads"]
+        self.assertTrue(1 <= threads["in_use"] <= threads["inference"])
+        self.assertTrue(0 <= threads["alone_ratio"] <= 1)
         latency = stats["latency_ms"]
         self.assertLessEqual(latency["p50"], latency["p90"])
         self.assertLessEqual(latency["p90"], latency["p99"])

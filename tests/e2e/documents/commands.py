@@ -68,7 +68,7 @@ KEPT = [
         "builds what a measurement runs": ["./dev build tests", "./dev build bench"],
         "measures against others with the machine to itself, at the highest priority, for minutes": ["sudo chrt -r 1"],
         "compares two builds, the one before and this one, for minutes": [
-            "python3 tests/bench/compare.py", "kinglet bench --threads 2", "for program in BEFORE NOW"],
+            "python3 tests/bench/compare.py", "python3 tests/bench/busy.py", "kinglet bench --threads 2", "for program in BEFORE NOW"],
         "makes models with PyTorch that nothing here has fetched": [
             "./dev exec --with build,oracle python3 tests/bench/networks.py", "./dev exec --with build,oracle python3 tests/bench/load.py"],
         "trains and measures networks for hours": ["./dev exec --with build,oracle python3 tests/bench/quantize/"],
