@@ -140,7 +140,7 @@ http::Views AppParts::make_views(const config::Config& config) {
           http::FiguresView{.cameras = seen_by_handlers,
                             .stats = stats,
                             .models = models,
-                            .keeper = keeper,
+                            .workers = [this] { return keeper.workers(); },
                             .board = board,
                             .store = history,
                             .long_answers = long_answers,

@@ -73,7 +73,7 @@ ROOMS = {
                            "camera/decode daemon/answer daemon/backup daemon/http/figures engine/recipe visits",
     "daemon/http/live": "daemon/http/message daemon/http/routes daemon/machine daemon/metrics daemon/tell "
                         "daemon/capture daemon/doctor visits camera/frame camera/sources store daemon/line "
-                        "daemon/models daemon/answer daemon/mqtt daemon/webhook daemon/notify daemon/http/figures",
+                        "daemon/models daemon/answer daemon/mqtt daemon/webhook daemon/notify daemon/http/figures engine/threads",
     "daemon/http/history": "daemon/http/message daemon/http/routes daemon/capture engine/recipe store visits "
                            "daemon/tell daemon/models daemon/answer daemon/http/figures",
     "daemon/http/kserve": "daemon/http/message daemon/http/routes daemon/machine camera/decode engine/session "

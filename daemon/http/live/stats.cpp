@@ -12,9 +12,9 @@
 #include "daemon/line/stats.h"
 #include "daemon/machine/board.h"
 #include "daemon/models/model_board.h"
-#include "daemon/models/model_keeper.h"
 #include "daemon/mqtt/status.h"
 #include "daemon/webhook/status.h"
+#include "engine/threads/pool.h"
 #include "store/store.h"
 
 namespace kinglet::daemon::http {
@@ -236,7 +236,7 @@ Json stats_json(const FiguresView& view) {
     }
   }
   if (first.suggestion) json["look"] = {{"suggestion", suggestion_json(*first.suggestion)}};
-  if (const auto model = view.models.facts()) json["threads"] = threads_json(model->threads, view.keeper.workers());
+  if (const auto model = view.models.facts()) json["threads"] = threads_json(model->threads, view.workers());
   Json memory = Json::object();
   if (board.resident_bytes) memory["resident_bytes"] = *board.resident_bytes;
   if (board.peak_bytes) memory["peak_bytes"] = *board.peak_bytes;

@@ -17,6 +17,9 @@ namespace kinglet::camera {
 class Mailbox;
 enum class SourceKind : std::uint8_t;
 }  // namespace kinglet::camera
+namespace kinglet::engine {
+struct PoolFacts;
+}
 namespace kinglet::store {
 class Store;
 }
@@ -185,7 +188,7 @@ struct FiguresView {
   const CamerasView& cameras;
   const Stats& stats;  // of all cameras
   const ModelBoard& models;
-  const ModelKeeper& keeper;
+  std::function<engine::PoolFacts()> workers;  // of all models
   RecentBoard& board;
   store::Store& store;
   const Slots& long_answers;

@@ -22,6 +22,7 @@
 #include "daemon/mqtt/status.h"
 #include "daemon/notify/status.h"
 #include "daemon/webhook/status.h"
+#include "engine/threads/pool.h"
 #include "store/store.h"
 #include "tests/fuzz/daemon_parts.h"
 
@@ -116,6 +117,7 @@ class EventFeedTest : public ::testing::Test {
   const FiguresView figures_{.cameras = cameras_,
                              .stats = stats_,
                              .models = models_,
+                             .workers = [] { return engine::PoolFacts(); },
                              .board = board_,
                              .store = store_,
                              .long_answers = slots_,
