@@ -14,6 +14,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
+#include "engine/session/model.h"
 #include "engine/session/thread_pool.h"
 
 namespace kinglet::cli {
@@ -29,6 +30,7 @@ struct Options {
   bool nodes = false;
   std::string against;
   bool half = false;
+  std::string packed;  // a folder
 };
 
 struct NodeTime {
@@ -116,6 +118,8 @@ Json to_json(const Measured& measured, const engine::Session& session, const Opt
            {"images_per_second", 1000 / measured.mean()},
            {"alone_ratio", measured.alone_ratio},
            {"memory", {{"peak_bytes", measured.peak_bytes}}}};
+  if (const engine::KeptInfo& kept = session.plan().kept; !options.packed.empty())
+    out["packed"] = {{"found", kept.found}, {"bytes", kept.bytes}, {"problem", kept.problem}};
   if (allocations_are_counted() && !options.nodes) {  // reading the times of the nodes allocates
     out["allocations_per_run"] =
         static_cast<double>(measured.allocations) / static_cast<double>(measured.runs_ms.size());
@@ -153,6 +157,13 @@ void print_text(const Measured& measured, const engine::Session& session, const 
   out.print(format_text("{}, {} thread{}, {} runs\n", options.model.model, thread_count(options.model),
                         thread_count(options.model) == 1 ? "" : "s", measured.runs_ms.size()));
   out.print(format_text("load {:.1f} ms, first run {:.1f} ms\n", measured.load_ms, measured.first_run_ms));
+  if (const engine::KeptInfo& kept = session.plan().kept; !options.packed.empty()) {
+    out.print(format_text("packed weights: {}{}\n",
+                          kept.found       ? "found, "
+                          : kept.bytes > 0 ? "kept, "
+                                           : "not kept ",
+                          kept.bytes > 0 ? human_bytes(kept.bytes) : kept.problem));
+  }
   Table table({">MIN MS", ">P50", ">P90", ">P99", ">MAX", ">IMAGES/S"});
   table.add({format_text("{:.3f}", measured.runs_ms.front()), format_text("{:.3f}", measured.percentile(50)),
              format_text("{:.3f}", measured.percentile(90)), format_text("{:.3f}", measured.percentile(99)),
@@ -271,13 +282,17 @@ Result<int> bench_against(const Options& options, Output& out) {
 Result<int> bench(const Options& options, Output& out) {
   if (!options.against.empty()) return bench_against(options, out);
   Measured measured;
-  SteadyTime start = SteadyClock::now();
   ModelOptions model = options.model;
   KINGLET_TRY(share_workers(model));
   engine::SessionOptions session_with = session_options(model);
   session_with.time_nodes = options.nodes;
   session_with.half = options.half;
-  engine::Session session = KINGLET_TRY(engine::Session::open(options.model.model, session_with));
+  if (!options.packed.empty()) {
+    session_with.weights =
+        engine::WeightsFolder{.folder = options.packed, .digest = KINGLET_TRY(engine::file_digest(model.model))};
+  }
+  SteadyTime start = SteadyClock::now();
+  engine::Session session = KINGLET_TRY(engine::Session::open(model.model, session_with));
   measured.load_ms = ms_since(start);
   KINGLET_TRY(fill_inputs(session));
   start = SteadyClock::now();
@@ -314,6 +329,8 @@ Body bench_command(CLI::App& app) {
                       ->option_text("S");
   app.add_flag("--float16", options->half,
                "compute in float16, where the processor has its arithmetic (Raspberry Pi 5)");
+  app.add_option("--packed", options->packed, "a folder that keeps packed weights, as the daemon does: measure twice")
+      ->type_name("FOLDER");
   auto* nodes = app.add_flag("--nodes", options->nodes, "time every step of the plan (a few percent slower)");
   app.add_option("--against", options->against, "measure this model, too, in turns, and give the ratio")
       ->type_name("FILE")

@@ -167,6 +167,8 @@ Result<std::unique_ptr<App>> App::start(const config::Config& config, const AppO
                                      to_string(facts.output.meaning), facts.output.decided_by));
     log(facts.precision.refused ? LogLevel::kWarning : LogLevel::kInfo,
         format_text("computed in {}: {}", facts.precision.name(), facts.precision.reason));
+    if (!facts.plan.kept.problem.empty())
+      log(LogLevel::kWarning, "packed weights are not kept, each start packs them: " + facts.plan.kept.problem);
     if (!facts.output.has_scores) {
       log(LogLevel::kWarning, "the model names a class and gives no score: every answer counts as 1");
     }

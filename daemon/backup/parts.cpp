@@ -27,8 +27,8 @@ constexpr std::string_view kEtc = "etc/";
 constexpr std::array<std::string_view, 5> kSettings{"settings.toml", "settings-history.json", "model.json",
                                                     "region.txt", "names.tsv"};
 // What the state folder has besides: of this machine, of this moment, or carried in another way.
-constexpr std::array<std::string_view, 8> kStays{"lock",     "tokens.lock", "proofs.json", "sequence",
-                                                 "pictures", "models",      "restore",     "before-restore"};
+constexpr std::array<std::string_view, 9> kStays{"lock",   "tokens.lock", "proofs.json", "sequence",      "pictures",
+                                                 "models", "packed",      "restore",     "before-restore"};
 
 bool is_plain_part(std::string_view part) {
   return !part.empty() && part.size() <= kLongestPart && !part.starts_with('.') && !part.contains('\\') &&

@@ -12,6 +12,8 @@
 namespace kinglet::daemon {
 namespace {
 
+constexpr std::string_view kWeightsFolder = "packed";  // of the state folder; daemon/backup/parts.cpp leaves it out
+
 ModelFacts facts_of(const engine::PictureModel& model, const LineModelOptions& options) {
   const engine::Session& session = model.session();
   ModelFacts facts{.name = options.name.empty() ? options.model.stem().string() : options.name,
@@ -47,6 +49,12 @@ LineModel::LineModel(engine::PictureModel model)
 
 Result<LineModel> LineModel::open(const LineModelOptions& options) {
   const SteadyTime start = SteadyClock::now();
+  engine::SessionOptions how{.threads = options.threads, .pool = options.pool};
+  std::string digest = options.digest;
+  if (!options.state_folder.empty()) {
+    if (digest.empty()) digest = KINGLET_TRY(engine::file_digest(options.model));
+    how.weights = engine::WeightsFolder{.folder = options.state_folder / kWeightsFolder, .digest = digest};
+  }
   const bool looks_for_pictures = !options.state_folder.empty() && !engine::settled_precision(options.precision);
   LineModel model(KINGLET_TRY(engine::PictureModel::open(
       {.model = options.model,
@@ -55,9 +63,10 @@ Result<LineModel> LineModel::open(const LineModelOptions& options) {
        .output = options.output,
        .precision = options.precision,
        .pictures = looks_for_pictures ? stored_trial_pictures(options.state_folder) : engine::TrialPictures{}},
-      {.threads = options.threads, .pool = options.pool})));
+      how)));
   ModelFacts facts = facts_of(model.model_, options);
-  if (facts.digest.empty()) facts.digest = KINGLET_TRY(engine::file_digest(options.model));
+  if (digest.empty()) digest = KINGLET_TRY(engine::file_digest(options.model));
+  facts.digest = std::move(digest);
   KINGLET_TRY(read_taxa(options.tables, facts));
   const SteadyTime loaded_at = SteadyClock::now();
   facts.load_time = loaded_at - start;

@@ -23,7 +23,7 @@ struct LineModelOptions {
   visits::TableFiles tables;     // of species, and of common names
   std::string output;            // the one that has the scores; empty: engine::decide_output chooses
   engine::Precision precision = engine::Precision::kAuto;
-  std::filesystem::path state_folder = {};  // pictures to try it with may lie there; empty: none
+  std::filesystem::path state_folder = {};  // pictures to try it with, and its packed weights; empty: none of both
   std::string name;                         // empty: the file's stem
   std::string digest;                       // of the model file, where it is known; empty: it is computed
   int threads = 1;

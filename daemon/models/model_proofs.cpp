@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/models/model_proofs.h"
 
-#include <link.h>
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <array>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <ranges>
-#include <set>
 #include <utility>
 
 #include "engine/base/file.h"
 #include "engine/base/format.h"
+#include "engine/session/build_and_processor.h"
 #include "engine/session/model.h"
 
 namespace kinglet::daemon {
@@ -23,20 +18,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kMostNoteBytes = 4U << 20;
-
-std::string stamp_of_file(const fs::path& path) {
-  struct stat status{};
-  if (path.empty() || stat(path.c_str(), &status) != 0) return "-";
-  return format_text("{}:{}:{}.{}:{}.{}", status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
-                     status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
-}
-
-int add_object(dl_phdr_info* object, std::size_t /*size*/, void* text) {
-  const std::string name = object->dlpi_name == nullptr || *object->dlpi_name == '\0' ? "/proc/self/exe"  // itself
-                                                                                      : object->dlpi_name;
-  *static_cast<std::string*>(text) += name + " " + stamp_of_file(name) + "\n";
-  return 0;
-}
 
 // Of all files: a line each. `model` is the digest of the first one.
 Result<std::string> identity_of(const std::vector<fs::path>& files, const std::string& model) {
@@ -65,21 +46,6 @@ std::optional<T> member(const Json& json, const char* name) {
 
 }  // namespace
 
-std::string build_and_processor() {
-  std::string text;
-  dl_iterate_phdr(add_object, &text);
-  // Words of Linux for what a processor is and can do, on x86 and ARM. Cores may differ.
-  constexpr std::array kTelling{"vendor_id", "cpu family",       "model",       "stepping", "flags",       "Features",
-                                "CPU impl",  "CPU architecture", "CPU variant", "CPU part", "CPU revision"};
-  std::set<std::string> lines;
-  std::ifstream processor("/proc/cpuinfo");
-  for (std::string line; std::getline(processor, line);) {
-    if (std::ranges::any_of(kTelling, [&](const char* word) { return line.starts_with(word); })) lines.insert(line);
-  }
-  for (const std::string& line : lines) text += line + "\n";
-  return engine::text_digest(text);
-}
-
 Result<std::vector<fs::path>> files_read(const LineModelOptions& options, const std::vector<std::string>& data_files) {
   std::vector<fs::path> files{options.model};
   const auto wished_or_beside = [&](const fs::path& wished, const char* ending) {
@@ -95,12 +61,13 @@ Result<std::vector<fs::path>> files_read(const LineModelOptions& options, const 
 
 std::string stamp_of(const std::vector<fs::path>& files) {
   std::string stamp;
-  for (const fs::path& file : files) stamp += stamp_of_file(file) + " ";
+  for (const fs::path& file : files) stamp += engine::stamp_of_file(file) + " ";
   return stamp;
 }
 
 ModelProofs::ModelProofs(const fs::path& state_folder)
-    : file_(state_folder.empty() ? fs::path() : state_folder / "proofs.json"), made_with_(build_and_processor()) {
+    : file_(state_folder.empty() ? fs::path() : state_folder / "proofs.json"),
+      made_with_(engine::build_and_processor()) {
   if (!file_.empty()) read();
 }
 

@@ -24,9 +24,6 @@ struct Proof {
   std::string stamp;                    // of all files that loading it reads; another one when one of them has changed
 };
 
-// A name for this build on this processor: the files of the program and its libraries, and what the processor can do.
-[[nodiscard]] std::string build_and_processor();
-
 // All files that loading the model reads, whether they are there or not, in a fixed order.
 [[nodiscard]] Result<std::vector<std::filesystem::path>> files_read(const LineModelOptions& options,
                                                                     const std::vector<std::string>& data_files);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/graph/tensor.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <new>
 
@@ -12,19 +15,48 @@
 
 namespace kinglet::engine {
 
+namespace {
+
+// From here on memory comes from the system alone and goes back to it at once; a heap would keep what lies below
+// something else, and write to what it gives again. No sanitizer looks at such memory.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::size_t kLeastMapped = std::numeric_limits<std::size_t>::max();
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr std::size_t kLeastMapped = std::numeric_limits<std::size_t>::max();
+#else
+constexpr std::size_t kLeastMapped = std::size_t{256} << 10;
+#endif
+#else
+constexpr std::size_t kLeastMapped = std::size_t{256} << 10;
+#endif
+
+}  // namespace
+
 TensorBuffer::TensorBuffer(std::size_t byte_count) : size_(byte_count) {
-  // calloc knows which pages are zero already; nothing is written to those of a large tensor before its numbers are.
+  // Nothing is written to the pages of a large tensor before its numbers are: they are zero already.
   const std::size_t readable = byte_count + kReadableSlack;
   std::size_t space = readable + kAlignment;
-  // NOLINTNEXTLINE(cppcoreguidelines-owning-memory,cppcoreguidelines-no-malloc)
-  memory_.reset(std::calloc(space, 1));
+  if (space >= kLeastMapped) {
+    void* mapped = ::mmap(nullptr, space, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) throw std::bad_alloc();
+    memory_ = std::unique_ptr<void, Free>(mapped, Free(space));
+  } else {
+    // NOLINTNEXTLINE(cppcoreguidelines-owning-memory,cppcoreguidelines-no-malloc)
+    memory_.reset(std::calloc(space, 1));
+  }
   if (!memory_) throw std::bad_alloc();
   void* aligned = memory_.get();
   data_ = static_cast<std::byte*>(std::align(kAlignment, readable, aligned, space));
 }
 
-// NOLINTNEXTLINE(cppcoreguidelines-owning-memory,cppcoreguidelines-no-malloc): the deleter of memory_
-void TensorBuffer::Free::operator()(void* memory) const { std::free(memory); }
+void TensorBuffer::Free::operator()(void* memory) const {
+  if (mapped > 0) {
+    ::munmap(memory, mapped);
+  } else {
+    std::free(memory);  // NOLINT(cppcoreguidelines-owning-memory,cppcoreguidelines-no-malloc): the deleter of memory_
+  }
+}
 
 struct Tensor::Numbers {
   explicit Numbers(std::size_t byte_count) : memory(byte_count) {}
@@ -47,6 +79,7 @@ struct Tensor::Numbers {
   std::atomic<bool> is_later = false;
   std::mutex mutex;  // of fill
   Fill fill;
+  bool makes_pieces = false;
 };
 
 Tensor::Tensor(DataType type, Shape shape) : type_(type), shape_(std::move(shape)) {
@@ -56,9 +89,10 @@ Tensor::Tensor(DataType type, Shape shape) : type_(type), shape_(std::move(shape
   numbers_ = std::make_shared<Numbers>(byte_count());
 }
 
-Tensor Tensor::later(DataType type, Shape shape, Fill fill) {
+Tensor Tensor::later(DataType type, Shape shape, Fill fill, Pieces pieces) {
   Tensor tensor(type, std::move(shape));
   tensor.numbers_->fill = std::move(fill);
+  tensor.numbers_->makes_pieces = pieces == Pieces::kAny;
   tensor.numbers_->is_later = true;
   return tensor;
 }
@@ -68,6 +102,8 @@ std::span<const std::byte> Tensor::bytes() const {
   return {numbers_->asked_for() + offset_, byte_count()};
 }
 
+bool Tensor::is_later() const { return numbers_ && numbers_->is_later.load(std::memory_order_acquire); }
+
 const void* Tensor::place() const { return numbers_ ? numbers_->memory.data() + offset_ : nullptr; }
 
 void Tensor::copy_piece(std::size_t first, std::span<std::byte> to) const {
@@ -75,7 +111,7 @@ void Tensor::copy_piece(std::size_t first, std::span<std::byte> to) const {
   if (to.empty()) return;
   if (numbers_->is_later.load(std::memory_order_acquire)) {
     const std::scoped_lock lock(numbers_->mutex);
-    if (numbers_->fill) {
+    if (numbers_->fill && numbers_->makes_pieces) {
       if (!numbers_->fill(offset_ + first, to)) std::ranges::fill(to, std::byte{0});
       return;
     }

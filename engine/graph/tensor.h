@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -30,6 +31,9 @@ class TensorBuffer {
 
  private:
   struct Free {
+    Free() : mapped(0) {}
+    explicit Free(std::size_t bytes) : mapped(bytes) {}
+    std::size_t mapped;  // bytes; 0: of the heap
     void operator()(void* memory) const;
   };
   std::unique_ptr<void, Free> memory_;
@@ -48,11 +52,11 @@ class Tensor {
   // Zeroed. Needs a static shape whose size fits memory (checked: own bug otherwise).
   Tensor(DataType type, Shape shape);
 
-  // Fills `to` with the bytes from `first` on: all of them in one call, or a piece for copy_piece(), which may be asked
-  // of constants of a graph. False: they cannot be had, and are zeros. Called by one thread at a time, and destroyed
-  // once all are there.
+  // Fills `to` with the bytes from `first` on. False: they cannot be had, and are zeros. Called by one thread at a
+  // time, once for all of them, and destroyed when all are there; before that for any piece, if it makes pieces.
   using Fill = std::function<bool(std::size_t first, std::span<std::byte> to)>;
-  [[nodiscard]] static Tensor later(DataType type, Shape shape, Fill fill);
+  enum class Pieces : std::uint8_t { kAllAtOnce, kAny };
+  [[nodiscard]] static Tensor later(DataType type, Shape shape, Fill fill, Pieces pieces = Pieces::kAllAtOnce);
 
   template <typename T>
   [[nodiscard]] static Tensor of(Shape shape, std::span<const T> values) {
@@ -82,9 +86,10 @@ class Tensor {
     return {reinterpret_cast<T*>(mutable_bytes().data()), static_cast<std::size_t>(count_)};
   }
   [[nodiscard]] std::span<const std::byte> bytes() const;
+  [[nodiscard]] bool is_later() const;  // nobody has asked for the numbers yet
   // Where the numbers lie, or will lie when they are asked for: tensors that share them say the same.
   [[nodiscard]] const void* place() const;
-  // A piece of the bytes; asks for no more than it.
+  // A piece of the bytes; asks for no more than it where that can be had.
   void copy_piece(std::size_t first, std::span<std::byte> to) const;
   [[nodiscard]] std::span<std::byte> mutable_bytes();
 

@@ -4,12 +4,14 @@
 namespace kinglet::engine::onnx_format {
 
 Tensor LateNumbers::tensor_at(std::uint64_t offset, DataType type, Shape shape) const {
-  return Tensor::later(type, std::move(shape),
-                       [from = shared_from_this(), offset](std::size_t first, std::span<std::byte> to) {
-                         if (from->file_.read_at(offset + first, to)) return true;
-                         from->failed_ = true;
-                         return false;
-                       });
+  return Tensor::later(
+      type, std::move(shape),
+      [from = shared_from_this(), offset](std::size_t first, std::span<std::byte> to) {
+        if (from->file_.read_at(offset + first, to)) return true;
+        from->failed_ = true;
+        return false;
+      },
+      Tensor::Pieces::kAny);
 }
 
 Result<void> LateNumbers::outcome() const {

@@ -12,6 +12,8 @@
 #include "engine/ops/op.h"
 #include "engine/passes/runner.h"
 #include "engine/plan/needs.h"
+#include "engine/session/build_and_processor.h"
+#include "engine/session/kept_weights.h"
 #include "engine/session/model.h"
 #include "engine/session/session_state.h"
 
@@ -87,21 +89,81 @@ Result<std::vector<OutputForm>> prepare(Graph& graph, const SessionOptions& opti
   return forms;
 }
 
+// All that packed weights depend on.
+std::string key_of(const SessionOptions& options) {
+  std::string key =
+      format_text("{}\n{}\n{} {} {} {} {}\n", options.weights->digest, build_and_processor(), options.optimize,
+                  options.own_kernels, options.half, options.half_everywhere, options.batch);
+  if (options.memory_limit) key += format_text("memory {}\n", *options.memory_limit);
+  for (const auto* names : {&options.disabled_lowerings, &options.forced_kernels, &options.skipped_passes}) {
+    for (const std::string& name : *names) key += name + " ";
+    key += "\n";
+  }
+  return key;
+}
+
 }  // namespace
 
 bool Session::half_arithmetic() { return xnn::half_arithmetic(); }
 
 Result<Session> Session::open(const std::filesystem::path& model, const SessionOptions& options) {
   const SteadyTime start = SteadyClock::now();
+  Result<Session> session =
+      options.weights ? open_kept(model, options) : open_packed(model, options, packed_in_memory());
+  if (session) session->state_->info.load_time = to_ms(SteadyClock::now() - start);
+  return session;
+}
+
+Result<Session> Session::open_packed(const std::filesystem::path& model, const SessionOptions& options,
+                                     std::unique_ptr<PackedWeights> packed) {
   LateModel late = KINGLET_TRY(open_model_late(model));
-  Result<Session> session = create(std::move(late.graph), options);
+  Result<Session> session = make(std::move(late.graph), options, std::move(packed));
   KINGLET_TRY(late.numbers->outcome());
   if (!session) return std::unexpected(with_context(std::move(session).error(), model.string()));
-  session->state_->info.load_time = to_ms(SteadyClock::now() - start);
+  return session;
+}
+
+Result<Session> Session::open_kept(const std::filesystem::path& model, const SessionOptions& options) {
+  const KeptFile file(options.weights->folder, key_of(options));
+  if (Result<std::unique_ptr<FoundWeights>> found = FoundWeights::open(file)) {
+    const FoundWeights* weights = found->get();
+    const KeptInfo info{.found = true, .bytes = weights->bytes(), .problem = {}};
+    Result<Session> session = open_packed(model, options, *std::move(found));
+    if (session && weights->fits()) {
+      file.touch();
+      session->state_->info.kept = info;
+      return session;
+    }
+    file.remove();
+  } else if (found.error().code != ErrorCode::kNotFound) {
+    file.remove();
+  }
+  // The digest says nothing of what lies beside the model.
+  const Result<std::vector<std::string>> beside = data_files_of(model);
+  if (!beside || !beside->empty()) return open_packed(model, options, packed_in_memory());
+  Result<void> kept;
+  {
+    auto written = std::make_unique<WrittenWeights>(file);
+    WrittenWeights* weights = written.get();
+    Session session = KINGLET_TRY(open_packed(model, options, std::move(written)));
+    const Result<std::string> digest = file_digest(model);
+    kept = digest && *digest == options.weights->digest
+               ? weights->finish()
+               : fail(ErrorCode::kUnavailable, "the model changed while it was loaded", model.string());
+    session.state_->info.kept.bytes = weights->bytes();
+    if (kept) return session;
+  }
+  // A full disk gets back what lies there already.
+  Session session = KINGLET_TRY(open_packed(model, options, packed_in_memory()));
+  session.state_->info.kept.problem = describe(kept.error());
   return session;
 }
 
 Result<Session> Session::create(Graph graph, const SessionOptions& options) {
+  return make(std::move(graph), options, packed_in_memory());
+}
+
+Result<Session> Session::make(Graph graph, const SessionOptions& options, std::unique_ptr<PackedWeights> packed) {
   const SteadyTime start = SteadyClock::now();
   if (options.threads < 1)
     return fail(ErrorCode::kUsage, format_text("threads is {}, expected at least 1", options.threads));
@@ -115,7 +177,7 @@ Result<Session> Session::create(Graph graph, const SessionOptions& options) {
   if (!limited.memory_limit) limited.memory_limit = memory_limit_of(graph);
   state->output_forms = KINGLET_TRY(prepare(graph, limited));
   state->info.nodes_after_passes = graph.node_count();
-  KINGLET_TRY(state->build(std::move(graph), limited));
+  KINGLET_TRY(state->build(std::move(graph), limited, std::move(packed)));
   state->info.load_time = to_ms(SteadyClock::now() - start);
   return Session(std::move(state));
 }

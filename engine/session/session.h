@@ -23,7 +23,14 @@
 
 namespace kinglet::engine {
 
-class ThreadPool;  // engine/session/thread_pool.h
+class PackedWeights;  // engine/backend/packed_weights.h
+class ThreadPool;     // engine/session/thread_pool.h
+
+// Where packed weights are kept from one load of a model to the next (kept_weights.h).
+struct WeightsFolder {
+  std::filesystem::path folder;  // made where it is missing, not what it lies in
+  std::string digest;            // of the model file, as file_digest() says it
+};
 
 struct SessionOptions {
   int threads = 1;                           // >= 1; 1 = the caller's thread, no pool
@@ -40,7 +47,8 @@ struct SessionOptions {
   // Bytes that weights, values and XNNPACK's copies may take together; absent: in proportion to the file's own weights
   // (engine/plan/needs.h), so that a small file cannot ask for gigabytes.
   std::optional<std::int64_t> memory_limit;
-  std::int64_t batch = 1;  // binds the free first dimension of every input
+  std::optional<WeightsFolder> weights;  // of open(); a model with data files beside it is packed at each load
+  std::int64_t batch = 1;                // binds the free first dimension of every input
 };
 
 // A tensor at the border of the model. `shape` is the logical (ONNX) shape; where layout is kNhwc the memory holds
@@ -74,6 +82,13 @@ struct StepInfo {
   double last_us = 0;  // time of the last run, with time_nodes; per segment where the backend fused steps
 };
 
+// What became of SessionOptions::weights.
+struct KeptInfo {
+  bool found = false;       // packed before: nothing was packed now
+  std::uint64_t bytes = 0;  // of the file; 0: there is none
+  std::string problem;      // why there is none, where that is not the model's kind
+};
+
 struct PlanInfo {
   std::size_t nodes_in_file = 0;
   std::size_t nodes_after_passes = 0;
@@ -84,6 +99,7 @@ struct PlanInfo {
   double half_mac_ratio = 0;     // share of them that it runs in float16
   double float_mac_ratio = 1;    // share of them that are of floats, in whatever they run
   std::size_t weight_bytes = 0;
+  KeptInfo kept;
   std::size_t arena_bytes = 0;  // inputs, outputs, what operators give to each other, scratch of own kernels
   std::vector<StepInfo> steps;
   std::vector<std::string> fallback_nodes;
@@ -125,6 +141,11 @@ class Session {
 
  private:
   struct State;
+  [[nodiscard]] static Result<Session> make(Graph graph, const SessionOptions& options,
+                                            std::unique_ptr<PackedWeights> packed);
+  [[nodiscard]] static Result<Session> open_kept(const std::filesystem::path& model, const SessionOptions& options);
+  [[nodiscard]] static Result<Session> open_packed(const std::filesystem::path& model, const SessionOptions& options,
+                                                   std::unique_ptr<PackedWeights> packed);
   explicit Session(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

@@ -74,11 +74,11 @@ std::optional<Quantization> border_quantization(const Graph& graph, ValueId id) 
 
 }  // namespace
 
-Result<void> Session::State::build(Graph model, const SessionOptions& options) {
+Result<void> Session::State::build(Graph model, const SessionOptions& options, std::unique_ptr<PackedWeights> packed) {
   graph_ = std::move(model);
   metadata = graph_.metadata;
   timed_ = options.time_nodes;
-  packed_ = packed_in_memory();
+  packed_ = std::move(packed);
   pool_ = options.pool ? options.pool : KINGLET_TRY(ThreadPool::make(options.threads));
   info.weight_bytes = weight_bytes(graph_);
   Built built = KINGLET_TRY(build_plan(options));

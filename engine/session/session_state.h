@@ -46,7 +46,7 @@ struct Session::State {
     std::size_t info_count = 0;
   };
 
-  [[nodiscard]] Result<void> build(Graph model, const SessionOptions& options);
+  [[nodiscard]] Result<void> build(Graph model, const SessionOptions& options, std::unique_ptr<PackedWeights> packed);
   [[nodiscard]] Result<void> run();
 
   Graph::Metadata metadata;

@@ -203,6 +203,12 @@ class Bench(CliTest):
         for word in ("P50", "P99", "IMAGES/S", "peak memory"):
             self.assertIn(word, text)
 
+    def test_packed_weights_are_found_the_second_time(self):
+        packed = self.folder / "packed"
+        for found in (False, True):
+            answer = self.assert_done(kinglet("bench", DEMO, "--json", "--runs", 1, "--packed", packed)).json()["packed"]
+            self.assertEqual((answer["found"], answer["problem"]), (found, ""))
+
 
 class NothingHalfWritten(CliTest):
     def test_a_full_disk(self):

@@ -20,6 +20,9 @@ class FullDisk(Phone):
         def store():
             return daemon.ask("/api/v1/stats").json()["store"]
         daemon.until(lambda: daemon.ask("/api/v1/visits").json()["items"] and store()["state"] == "disk", "a visit on the disk")
+        # What can be made again takes none of so little room.
+        self.assertIn("packed weights are not kept", "".join(daemon.lines))
+        self.assertEqual(list((state / "packed").iterdir()), [])
 
         def is_full():
             disk.fill()

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/session/kept_weights.h"
+
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
+
+#include "engine/base/format.h"
+#include "engine/session/model.h"
+
+namespace kinglet::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kEnding = ".packed";
+constexpr std::size_t kNameDigits = 32;
+constexpr std::size_t kMostPieces = 65'536;
+constexpr std::size_t kReadAtOnce = std::size_t{256} << 10;  // stays in a core's own cache
+
+using Sum = std::array<std::byte, 16>;
+
+// As it lies at the beginning of a file. Numbers are this machine's: the file is for no other.
+struct Header {
+  std::array<char, 8> magic{'k', 'i', 'n', 'g', 'l', 'e', 't', 'W'};
+  std::uint64_t version = 1;
+  std::array<char, 72> key{};  // digest of it
+  std::uint64_t pieces = 0;
+  std::uint64_t index = 0;  // where it begins: a KeptPiece each, and the file's end
+  Sum index_sum{};
+  Sum sum{};  // of all before
+
+  bool operator==(const Header&) const = default;
+};
+static_assert(std::has_unique_object_representations_v<Header> && std::has_unique_object_representations_v<KeptPiece>);
+constexpr std::uint64_t kBegin = 4096;  // of the pieces
+
+std::uint64_t aligned(std::uint64_t offset) {
+  constexpr std::uint64_t kTo = PackedWeights::kAlignment;
+  return (offset + kTo - 1) / kTo * kTo;
+}
+
+// Poly1305 with a key that everybody knows: of what libcrypto has the quickest on every processor, and damage is found
+// all the same.
+class Summing {
+ public:
+  Summing() {
+    const std::unique_ptr<EVP_MAC, decltype(&EVP_MAC_free)> kind(EVP_MAC_fetch(nullptr, "POLY1305", nullptr),
+                                                                 &EVP_MAC_free);
+    context_.reset(kind ? EVP_MAC_CTX_new(kind.get()) : nullptr);
+    constexpr std::array<unsigned char, 32> kKey{'k', 'i', 'n', 'g', 'l', 'e', 't'};
+    works_ = context_ && EVP_MAC_init(context_.get(), kKey.data(), kKey.size(), nullptr) == 1;
+  }
+  void add(std::span<const std::byte> bytes) {
+    works_ = works_ &&
+             EVP_MAC_update(context_.get(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()) == 1;
+  }
+  // Nothing: libcrypto has no such sum here.
+  [[nodiscard]] std::optional<Sum> result() {
+    Sum sum{};
+    std::size_t size = 0;
+    works_ =
+        works_ && EVP_MAC_final(context_.get(), reinterpret_cast<unsigned char*>(sum.data()), &size, sum.size()) == 1;
+    return works_ && size == sum.size() ? std::optional(sum) : std::nullopt;
+  }
+
+ private:
+  struct Free {
+    void operator()(EVP_MAC_CTX* context) const { EVP_MAC_CTX_free(context); }
+  };
+  std::unique_ptr<EVP_MAC_CTX, Free> context_;
+  bool works_ = false;
+};
+
+std::optional<Sum> sum_of(std::span<const std::byte> bytes) {
+  Summing summing;
+  summing.add(bytes);
+  return summing.result();
+}
+
+std::span<const std::byte> bytes_of(const Header& header) { return std::as_bytes(std::span(&header, 1)); }
+std::optional<Sum> sum_of(const Header& header) { return sum_of(bytes_of(header).first(sizeof(Header) - sizeof(Sum))); }
+
+// Read and not mapped: what a disk cannot give is an error here, and would be a signal there.
+bool read_at(int fd, std::uint64_t offset, std::span<std::byte> to) {
+  while (!to.empty()) {
+    const ssize_t got = ::pread(fd, to.data(), to.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    to = to.subspan(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
+  }
+  return true;
+}
+
+// Reads all of them once. Not by several threads: where others keep the cores busy that takes longer.
+bool all_whole(int fd, const std::vector<KeptPiece>& pieces) {
+  std::vector<std::byte> buffer(kReadAtOnce);
+  for (const KeptPiece& piece : pieces) {
+    Summing summing;
+    for (std::uint64_t done = 0; done < piece.bytes;) {
+      const auto part = std::span(buffer).first(std::min<std::uint64_t>(piece.bytes - done, buffer.size()));
+      if (!read_at(fd, piece.offset + done, part)) return false;
+      summing.add(part);
+      done += part.size();
+    }
+    if (summing.result() != piece.sum) return false;
+  }
+  return true;
+}
+
+std::unexpected<Error> damaged(const KeptFile& kept, std::string_view what) {
+  return fail(ErrorCode::kBadData, format_text("is no file of packed weights that fits: {}", what),
+              kept.path().string());
+}
+
+// The pieces, each behind the one before it.
+Result<std::vector<KeptPiece>> read_index(const KeptFile& kept, int fd, const Header& header, std::uint64_t size) {
+  std::vector<KeptPiece> pieces(header.pieces);
+  const std::span<std::byte> bytes = std::as_writable_bytes(std::span(pieces));
+  if (header.index != size - bytes.size() || !read_at(fd, header.index, bytes) || sum_of(bytes) != header.index_sum)
+    return damaged(kept, "its list of pieces");
+  std::uint64_t end = kBegin;
+  for (const KeptPiece& piece : pieces) {
+    if (piece.offset < end || piece.offset != aligned(piece.offset) || piece.offset > header.index ||
+        piece.bytes == 0 || piece.bytes > header.index - piece.offset)
+      return damaged(kept, "the place of a piece");
+    end = piece.offset + piece.bytes;
+  }
+  if (header.index - end < PackedWeights::kAlignment) return damaged(kept, "the place of the list");
+  return pieces;
+}
+
+bool is_nearly_full(int fd, std::uint64_t more) {
+  struct statvfs disk{};
+  return ::fstatvfs(fd, &disk) == 0 && disk.f_bavail * disk.f_frsize < more + KeptFile::kLeastFree;
+}
+
+void set_key(Header& header, const std::string& digest) {
+  std::copy_n(digest.begin(), std::min(digest.size(), header.key.size()), header.key.begin());
+}
+
+}  // namespace
+
+// --- The folder ------------------------------------------------------------------------------------------------------
+
+KeptFile::KeptFile(const fs::path& folder, const std::string& key, std::uint64_t most_bytes)
+    : digest_(text_digest(key)), most_bytes_(most_bytes) {
+  path_ = folder / (digest_.substr(digest_.find(':') + 1, kNameDigits) + std::string(kEnding));
+}
+
+void KeptFile::remove() const { ::unlink(path_.c_str()); }
+void KeptFile::touch() const { ::utimensat(AT_FDCWD, path_.c_str(), nullptr, AT_SYMLINK_NOFOLLOW); }
+
+void KeptFile::make_room() const {
+  struct Found {
+    fs::path path;
+    fs::file_time_type time;
+    std::uint64_t bytes;
+  };
+  std::vector<Found> found;
+  std::error_code failed;
+  for (fs::directory_iterator entry(path_.parent_path(), failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    std::error_code ignored;
+    if (fs::is_symlink(entry->path(), ignored) || !fs::is_regular_file(entry->path(), ignored)) continue;
+    found.push_back(
+        {.path = entry->path(), .time = entry->last_write_time(ignored), .bytes = entry->file_size(ignored)});
+  }
+  std::ranges::sort(found, std::ranges::greater(), &Found::time);
+  constexpr std::chrono::hours kLongestWriting{1};
+  std::uint64_t bytes = 0;
+  std::size_t files = 0;
+  for (const Found& file : found) {
+    const std::string name = file.path.filename().string();
+    if (!name.contains(kEnding)) continue;  // not ours
+    const bool is_temporary = !name.ends_with(kEnding);
+    const bool is_old = fs::file_time_type::clock::now() - file.time > kLongestWriting;
+    bytes += file.bytes;
+    if (is_temporary ? is_old : file.path != path_ && (bytes > most_bytes_ || ++files >= kMostFiles))
+      ::unlink(file.path.c_str());
+  }
+}
+
+Mapping::~Mapping() {
+  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), bytes_);
+}
+
+bool Mapping::map(int fd, std::size_t bytes) {
+  void* memory = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED) return false;
+  data_ = static_cast<const std::byte*>(memory);
+  bytes_ = bytes;
+  return true;
+}
+
+// --- Found -----------------------------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<FoundWeights>> FoundWeights::open(const KeptFile& kept) {
+  const FileDescriptor fd(::open(kept.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!fd.valid()) return fail(ErrorCode::kNotFound, "cannot open the file: " + errno_text(), kept.path().string());
+  struct stat status{};
+  const bool ours = ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid();
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (!ours || size < kBegin || size > kept.most_bytes()) return damaged(kept, "its owner or its size");
+  Header header;
+  Header expected;
+  if (!read_at(fd.get(), 0, std::as_writable_bytes(std::span(&header, 1)))) return damaged(kept, "it cannot be read");
+  set_key(expected, kept.digest());
+  expected.pieces = header.pieces;
+  expected.index = header.index;
+  expected.index_sum = header.index_sum;
+  expected.sum = sum_of(expected).value_or(Sum{});
+  if (header != expected || header.pieces > kMostPieces || header.pieces * sizeof(KeptPiece) > size)
+    return damaged(kept, "its head");
+  std::unique_ptr<FoundWeights> found(new FoundWeights());
+  found->pieces_ = KINGLET_TRY(read_index(kept, fd.get(), header, size));
+  if (!all_whole(fd.get(), found->pieces_)) return damaged(kept, "its numbers are not those that were written");
+  if (!found->memory_.map(fd.get(), size)) return fail(ErrorCode::kUnavailable, "cannot map it: " + errno_text());
+  found->bytes_ = size;
+  return found;
+}
+
+std::optional<std::span<const std::byte>> FoundWeights::find(std::uint64_t maker, std::size_t least) {
+  if (next_ == pieces_.size() || pieces_[next_].maker != maker || pieces_[next_].bytes < least) fits_ = false;
+  if (!fits_) return std::nullopt;
+  const KeptPiece& piece = pieces_[next_++];
+  return std::span(memory_.data() + piece.offset, piece.bytes);
+}
+
+const std::byte* FoundWeights::keep(std::uint64_t maker, std::span<const std::byte> piece) {
+  fits_ = false;
+  return others_->keep(maker, piece);
+}
+
+// --- Written ---------------------------------------------------------------------------------------------------------
+
+WrittenWeights::WrittenWeights(const KeptFile& kept) : kept_(kept), end_(kBegin) {
+  std::error_code failed;
+  fs::create_directory(kept.path().parent_path(), failed);
+  temporary_ = kept.path().string() + ".XXXXXX";
+  fd_ = FileDescriptor(::mkostemp(temporary_.data(), O_CLOEXEC));
+  if (!fd_.valid()) {
+    temporary_.clear();
+    give_up("cannot create it: " + errno_text());
+  } else if (!memory_.map(fd_.get(), kept.most_bytes())) {
+    give_up("cannot map it: " + errno_text());
+  }
+}
+
+WrittenWeights::~WrittenWeights() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void WrittenWeights::give_up(std::string why) {
+  if (!failure_) failure_ = std::move(why);
+}
+
+bool WrittenWeights::write_at(std::uint64_t offset, std::span<const std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    offset += static_cast<std::uint64_t>(written);
+  }
+  return true;
+}
+
+std::span<std::byte> WrittenWeights::room(std::size_t bytes) {
+  if (failure_) return others_->room(bytes);
+  if (room_.size() < bytes) room_ = TensorBuffer(bytes);
+  return {room_.data(), bytes};
+}
+
+const std::byte* WrittenWeights::keep(std::uint64_t maker, std::span<const std::byte> piece) {
+  if (piece.data() != room_.data()) return others_->keep(maker, piece);
+  const auto sum = sum_of(piece);
+  const std::uint64_t offset = aligned(end_);
+  if (!sum) {
+    give_up("libcrypto has no Poly1305");
+  } else if (offset + piece.size() + kBegin > kept_.most_bytes()) {
+    give_up(format_text("its weights take more than the {} MB that the folder may have", kept_.most_bytes() >> 20));
+  } else if (is_nearly_full(fd_.get(), piece.size())) {
+    give_up(format_text("the disk would have less than {} MB left", KeptFile::kLeastFree >> 20));
+  } else if (!write_at(offset, piece)) {
+    give_up("cannot write it: " + errno_text());
+  } else {
+    pieces_.push_back({.maker = maker, .offset = offset, .bytes = piece.size(), .sum = *sum});
+    end_ = offset + piece.size();
+    return memory_.data() + offset;
+  }
+  const std::span<std::byte> instead = others_->room(piece.size());
+  std::ranges::copy(piece, instead.begin());
+  room_ = TensorBuffer();
+  return others_->keep(maker, instead);
+}
+
+Result<void> WrittenWeights::finish() {
+  room_ = TensorBuffer();
+  if (pieces_.empty() && !failure_) return {};  // nothing that would be found
+  Header header;
+  set_key(header, kept_.digest());
+  header.pieces = pieces_.size();
+  header.index = aligned(end_) + PackedWeights::kAlignment;
+  const std::span<const std::byte> index = std::as_bytes(std::span(pieces_));
+  header.index_sum = sum_of(index).value_or(Sum{});
+  header.sum = sum_of(header).value_or(Sum{});
+  // Not waited for by fsync(): seconds on a card, and a file that a lost power left in pieces is found out by its sums.
+  if (!failure_ && (!write_at(header.index, index) || !write_at(0, bytes_of(header)) ||
+                    ::rename(temporary_.c_str(), kept_.path().c_str()) != 0)) {
+    give_up("cannot write it: " + errno_text());
+  }
+  if (failure_) return fail(ErrorCode::kIo, *failure_, kept_.path().string());
+  temporary_.clear();
+  kept_.make_room();
+  return {};
+}
+
+}  // namespace kinglet::engine
