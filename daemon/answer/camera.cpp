@@ -44,9 +44,11 @@ Camera::Camera(CameraOptions options, const Surroundings& around)
       name_in_log_(around.cameras > 1 ? options_.name : std::string()),
       log(with_name(around.log, name_in_log_)),
       stats(SteadyClock::now(), &around.whole),
+      people(around.can_see_people ? std::make_shared<People>(around.can_see_people) : nullptr),
       clips(make_clips(options_, around.history, log)),
-      pictures(around.history, clips.get(), around.pictured),
-      samples({.count = options_.samples, .thread = thread_name("samples", options_.index)}, log),
+      pictures(around.history, clips.get(), around.pictured, people),
+      snapshots(people),
+      samples({.count = options_.samples, .thread = thread_name("samples", options_.index)}, log, people),
       mailbox(around.bell),
       capture([this, open = around.open_source] { return open(*this); },
               capture_options(options_, clips.get(), around.changed), mailbox, snapshots, stats, log) {}

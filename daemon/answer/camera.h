@@ -15,6 +15,7 @@
 #include "daemon/capture/capture.h"
 #include "daemon/capture/clip_recorder.h"
 #include "daemon/capture/frame_samples.h"
+#include "daemon/capture/people/people.h"
 #include "daemon/capture/snapshot.h"
 #include "daemon/capture/visit_pictures.h"
 #include "daemon/line/frame_line.h"
@@ -48,6 +49,7 @@ class Camera {
     std::function<void()> changed;                           // the state of one
     std::function<void(const std::string& visit)> pictured;  // has its first picture
     std::function<Result<std::unique_ptr<camera::FrameSource>>(const Camera& camera)> open_source;
+    std::function<bool()> can_see_people = {};  // while they are to be hidden; empty: they are shown
   };
   Camera(CameraOptions options, const Surroundings& around);
 
@@ -65,6 +67,7 @@ class Camera {
  public:
   const LogSink log;
   Stats stats;
+  const std::shared_ptr<People> people;       // empty: they are shown
   const std::unique_ptr<ClipRecorder> clips;  // empty: none are made
   VisitPictures pictures;
   SnapshotBoard snapshots;

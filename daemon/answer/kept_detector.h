@@ -3,6 +3,7 @@
 // nothing.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,11 @@ class KeptDetector {
   // Loads it, and says in the log what came of that.
   KeptDetector(LineDetectorOptions options, std::shared_ptr<const engine::ThreadPool> pool, const LogSink& log);
 
+  // Does it look for people? To be asked on any thread, also when this is gone.
+  [[nodiscard]] std::function<bool()> sees_people() const {
+    return
+        [detector = detector_] { return detector && detector->knows(Being::kPerson) && detector->problem().empty(); };
+  }
   [[nodiscard]] LineDetector* get() const { return detector_.get(); }  // nullptr: none works
   // As Vitals has it. Any thread.
   [[nodiscard]] std::optional<std::string> problem() const;

@@ -57,17 +57,21 @@ UnnamedTracks::Look& UnnamedTracks::look_of(const Ulid& track) {
   if (found != looks_.end()) return *found;
   // As many are followed at once: the one that was begun first is over by now.
   if (looks_.size() < cameras_ * Tracks::kMost)
-    return looks_.emplace_back(Look{.track = track, .bytes = {}, .view = {}, .crop = {}});
+    return looks_.emplace_back(Look{.track = track, .bytes = {}, .view = {}, .crop = {}, .part = {}, .people = {}});
   Look& oldest = *std::ranges::min_element(looks_, {}, &Look::track);
   oldest.track = track;
   return oldest;
 }
 
-void UnnamedTracks::look(const camera::Frame& frame, const Prediction& prediction) {
+void UnnamedTracks::look(const camera::Frame& frame, const Prediction& prediction,
+                         const std::shared_ptr<const People>& people) {
   for (const RegionLook& seen : prediction.looks()) {
     if (!seen.best_unnamed) continue;
     Look& look = look_of(seen.track);
     look.crop = seen.crop;
+    look.part = {};
+    look.exposed_at = frame.info().captured_at;
+    look.people = people;
     const camera::FrameView& view = frame.view();
     if (view.format == camera::PixelFormat::kMjpeg || view.width < 2 || view.height < 2) {
       camera::copy_view(view, look.bytes, look.view);
@@ -75,6 +79,11 @@ void UnnamedTracks::look(const camera::Frame& frame, const Prediction& predictio
     }
     const CropRect part = even(seen.crop, view);
     camera::copy_part(view, part.x, part.y, part.width, part.height, look.bytes, look.view);
+    const auto share = [](int pixels, int side) { return static_cast<double>(pixels) / side; };
+    look.part = {.left = share(part.x, view.width),
+                 .top = share(part.y, view.height),
+                 .width = share(part.width, view.width),
+                 .height = share(part.height, view.height)};
     look.crop.x -= part.x;
     look.crop.y -= part.y;
   }
@@ -83,7 +92,10 @@ void UnnamedTracks::look(const camera::Frame& frame, const Prediction& predictio
 std::string UnnamedTracks::picture_of(const Ulid& track) const {
   const auto look = std::ranges::find(looks_, track, &Look::track);
   if (look == looks_.end()) return {};
-  return jpeg_of_part(look->view, look->crop, kSide, kQuality).value_or("");
+  if (!look->people) return jpeg_of_part(look->view, look->crop, kSide, kQuality).value_or("");
+  std::vector<std::byte> hidden;
+  const auto view = look->people->hidden(look->view, look->exposed_at, hidden, look->part);
+  return view ? jpeg_of_part(*view, look->crop, kSide, kQuality).value_or("") : std::string();
 }
 
 void UnnamedTracks::ended(const Track& track, const visits::Rule& rule, std::string source, std::string model_name,

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "camera/frame/frame.h"
+#include "daemon/capture/people/people.h"
 #include "daemon/line/prediction.h"
 #include "daemon/line/regions/tracks.h"
 #include "engine/base/mutex.h"
@@ -44,9 +45,9 @@ class UnnamedTracks {
   // So many cameras have tracks of their own.
   explicit UnnamedTracks(std::size_t cameras = 1) : cameras_(cameras) {}
 
-  // A frame with the best looks so far at tracks without a name. Allocates nothing from one to the next of the same
-  // size.
-  void look(const camera::Frame& frame, const Prediction& prediction);
+  // A frame with the best looks so far at tracks without a name, and who is hidden of its camera, which may be absent.
+  // Allocates nothing from one to the next of the same size.
+  void look(const camera::Frame& frame, const Prediction& prediction, const std::shared_ptr<const People>& people = {});
   // It is kept unless it was named, or is a place at which nobody was. `rule` is that by which it was judged;
   // `detector_labels` are those of the opinions on it.
   void ended(const Track& track, const visits::Rule& rule, std::string source, std::string model_name,
@@ -67,6 +68,9 @@ class UnnamedTracks {
     std::vector<std::byte> bytes;
     camera::FrameView view;  // into bytes
     CropRect crop;           // in the view
+    Area part;               // of the frame, that the view shows
+    SteadyTime exposed_at{};
+    std::shared_ptr<const People> people;
   };
   void keep(Shared unnamed);
   [[nodiscard]] Look& look_of(const Ulid& track);

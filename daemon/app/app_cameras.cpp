@@ -12,14 +12,19 @@
 namespace kinglet::daemon {
 
 std::vector<std::unique_ptr<Camera>> AppParts::make_cameras(const config::Config& config) {
-  const Camera::Surroundings around{.cameras = config::camera_count(config),
-                                    .bell = bell,
-                                    .history = history,
-                                    .whole = stats,
-                                    .log = log,
-                                    .changed = [this] { events.look(); },
-                                    .pictured = [this](const std::string& visit) { events.note_picture(visit); },
-                                    .open_source = [this](const Camera& camera) { return open_source(camera); }};
+  Camera::Surroundings around{.cameras = config::camera_count(config),
+                              .bell = bell,
+                              .history = history,
+                              .whole = stats,
+                              .log = log,
+                              .changed = [this] { events.look(); },
+                              .pictured = [this](const std::string& visit) { events.note_picture(visit); },
+                              .open_source = [this](const Camera& camera) { return open_source(camera); }};
+  if (config.privacy.people == "hide") {
+    around.can_see_people = detector.sees_people();
+    if (!around.can_see_people())
+      log(LogLevel::kError, "privacy.people: nobody looks for people, so that all pictures are black");
+  }
   std::vector<std::unique_ptr<Camera>> made;
   for (std::size_t i = 0; i < around.cameras; ++i) {
     made.push_back(std::make_unique<Camera>(camera_options(config, i), around));
@@ -73,6 +78,10 @@ FrameLine AppParts::make_line(Camera& camera, std::shared_ptr<LineModel> classif
       [this, &camera](visits::VisitEvent event, const visits::Visit& visit) { note_visit(camera, event, visit); },
       warnings, [this, &camera](const Track& track) { note_track_end(camera, track); });
   detector.attach(line);
+  if (const auto people = camera.people) {
+    line.watch_people({.looked = [people](SteadyTime at) { people->looked(at); },
+                       .seen = [people](SteadyTime at, const Area& box) { people->seen(at, box); }});
+  }
   // They are about the model, which is the same for all.
   if (camera.index() > 0) warnings.clear();
   for (const std::string& warning : warnings) log(LogLevel::kWarning, warning);

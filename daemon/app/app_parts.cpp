@@ -83,7 +83,7 @@ AppParts::AppParts(const config::Config& config, const AppOptions& options, Resu
           [this](const camera::Frame& frame, const Prediction& prediction) {
             cameras[prediction.camera]->pictures.look(frame, prediction);
             predictions.look(prediction);
-            unnamed.look(frame, prediction);
+            unnamed.look(frame, prediction, cameras[prediction.camera]->people);
           },
           {.board = &models,
            .desk = &model_desk,

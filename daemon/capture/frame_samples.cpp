@@ -8,7 +8,8 @@
 
 namespace kinglet::daemon {
 
-FrameSamples::FrameSamples(SampleLimits limits, LogSink log) : limits_(std::move(limits)) {
+FrameSamples::FrameSamples(SampleLimits limits, LogSink log, std::shared_ptr<const People> people)
+    : limits_(std::move(limits)), people_(std::move(people)) {
   if (limits_.count == 0) return;
   worker_.emplace(limits_.thread, "no picture for calibration: ", std::move(log),
                   [this](const FrameCopy& copy) { return keep(copy); });
@@ -30,7 +31,10 @@ std::vector<std::shared_ptr<const FrameSample>> FrameSamples::newest(std::size_t
 }
 
 Result<void> FrameSamples::keep(const FrameCopy& copy) {
-  std::string jpeg = KINGLET_TRY(jpeg_of(copy.view, limits_.quality));
+  camera::FrameView view = copy.view;
+  std::vector<std::byte> hidden;
+  if (people_) view = KINGLET_TRY(people_->hidden(view, copy.info.captured_at, hidden));
+  std::string jpeg = KINGLET_TRY(jpeg_of(view, limits_.quality));
   auto sample = std::make_shared<const FrameSample>(FrameSample{.jpeg = std::move(jpeg), .info = copy.info});
   MutexLock lock(mutex_);
   bytes_ += sample->jpeg.size();

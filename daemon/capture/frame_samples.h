@@ -12,6 +12,7 @@
 
 #include "camera/frame/frame.h"
 #include "daemon/capture/frame_worker.h"
+#include "daemon/capture/people/people.h"
 #include "engine/base/log.h"
 #include "engine/base/mutex.h"
 
@@ -33,7 +34,8 @@ struct FrameSample {
 // Owns a thread, "samples" unless the limits say otherwise. Thread-safe; offer() belongs to the answer thread.
 class FrameSamples {
  public:
-  FrameSamples(SampleLimits limits, LogSink log);
+  // `people`: who is hidden; may be absent.
+  FrameSamples(SampleLimits limits, LogSink log, std::shared_ptr<const People> people = nullptr);
   ~FrameSamples() { stop(); }
   void stop();
 
@@ -47,6 +49,7 @@ class FrameSamples {
   [[nodiscard]] Result<void> keep(const FrameCopy& copy);
 
   const SampleLimits limits_;
+  const std::shared_ptr<const People> people_;
   mutable Mutex mutex_;
   std::deque<std::shared_ptr<const FrameSample>> samples_ KINGLET_GUARDED_BY(mutex_);
   std::size_t bytes_ KINGLET_GUARDED_BY(mutex_) = 0;

@@ -80,7 +80,9 @@ Result<std::shared_ptr<const Snapshot>> SnapshotBoard::encode(int width, std::sp
   Encoded& encoded = encoded_[{width, !marks.empty()}];
   if (encoded.snapshot && encoded.at == newest_->at) return encoded.snapshot;
   auto snapshot = std::make_shared<Snapshot>();
-  const camera::FrameView& view = newest_->view;
+  camera::FrameView view = newest_->view;
+  std::vector<std::byte> hidden;
+  if (people_) view = KINGLET_TRY(people_->hidden(view, newest_->info.captured_at, hidden));
   snapshot->info = newest_->info;
   const bool scale = width > 0 && width < view.width;
   if (view.format == camera::PixelFormat::kMjpeg && !scale && marks.empty()) {

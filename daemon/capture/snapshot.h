@@ -13,6 +13,7 @@
 #include "camera/frame/frame.h"
 #include "camera/preprocess/preprocess.h"
 #include "daemon/capture/frame_relay.h"
+#include "daemon/capture/people/people.h"
 #include "engine/base/error.h"
 #include "engine/base/mutex.h"
 
@@ -32,6 +33,9 @@ struct Snapshot {
 // Thread-safe. offer() belongs to the capture thread and does not wait for readers.
 class SnapshotBoard {
  public:
+  // `people`: who is hidden; may be absent.
+  explicit SnapshotBoard(std::shared_ptr<const People> people = nullptr) : people_(std::move(people)) {}
+
   // Copies once a second, or up to 20 times a second while somebody asks.
   void offer(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now);
 
@@ -51,6 +55,7 @@ class SnapshotBoard {
   [[nodiscard]] Result<std::shared_ptr<const Snapshot>> encode(int width, std::span<const Mark> marks)
       KINGLET_REQUIRES(encode_mutex_);
 
+  const std::shared_ptr<const People> people_;
   std::atomic<SteadyTime::rep> wanted_until_{0};
   FrameRelay frames_;
 

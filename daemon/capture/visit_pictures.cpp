@@ -27,6 +27,16 @@ Result<store::Pictures> make_pictures(const camera::FrameView& view, const CropR
   return pictures;
 }
 
+Result<void> VisitPictures::hide(const People* people, Look& look) {
+  if (people == nullptr) return {};
+  std::vector<std::byte> hidden;
+  const camera::FrameView view = KINGLET_TRY(people->hidden(look.view, look.exposed_at, hidden));
+  if (hidden.empty()) return {};
+  look.bytes = std::move(hidden);
+  look.view = view;
+  return {};
+}
+
 VisitPictures::Look& VisitPictures::look_of(const visits::Ulid& visit) {
   const auto found = std::ranges::find(looks_, visit, &Look::visit);
   if (found != looks_.end()) return *found;
@@ -40,6 +50,7 @@ void VisitPictures::look(const camera::Frame& frame, const Prediction& predictio
     if (!seen.visit || !seen.best_of_visit) continue;
     Look& look = look_of(*seen.visit);
     look.crop = seen.crop;
+    look.exposed_at = frame.info().captured_at;
     camera::copy_view(frame.view(), look.bytes, look.view);
     give_first(look);
   }
@@ -52,10 +63,12 @@ void VisitPictures::give_first(const Look& best) {
   if (begun == begun_.end()) return;
   auto look = std::make_shared<Look>();
   look->crop = best.crop;
+  look->exposed_at = best.exposed_at;
   camera::copy_view(best.view, look->bytes, look->view);
   store_.add_pictures(
       begun->seq,
-      [look]() -> Result<store::Pictures> {
+      [look, people = people_]() -> Result<store::Pictures> {
+        KINGLET_TRY(hide(people.get(), *look));
         return store::Pictures{.crop = KINGLET_TRY(jpeg_of_part(look->view, look->crop, kCropSide, kCropQuality)),
                                .frame = {},
                                .clip = {}};
@@ -80,9 +93,10 @@ void VisitPictures::visit_ended(const visits::Visit& visit) {
   if (found == looks_.end()) return;
   auto look = std::make_shared<Look>(std::move(*found));
   looks_.erase(found);
-  store_.add_pictures(visit.seq, [look, frames = std::move(clip)]() -> Result<store::Pictures> {
+  store_.add_pictures(visit.seq, [look, people = people_, frames = std::move(clip)]() -> Result<store::Pictures> {
+    KINGLET_TRY(hide(people.get(), *look));
     store::Pictures pictures = KINGLET_TRY(make_pictures(look->view, look->crop));
-    pictures.clip = make_clip(frames);
+    pictures.clip = make_clip(people ? people->hidden(frames) : frames);
     return pictures;
   });
 }

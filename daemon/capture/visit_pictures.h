@@ -11,6 +11,7 @@
 
 #include "camera/frame/frame.h"
 #include "daemon/capture/clip_recorder.h"
+#include "daemon/capture/people/people.h"
 #include "daemon/line/prediction.h"
 #include "store/store.h"
 #include "visits/visit.h"
@@ -22,9 +23,10 @@ class VisitPictures {
  public:
   // The first picture of a visit that is open can be had; called on the store's thread.
   using FirstPicture = std::function<void(const std::string& visit)>;
-  // `clips` may be null: then there are none.
-  VisitPictures(store::Store& store, ClipRecorder* clips, FirstPicture first)
-      : store_(store), clips_(clips), first_(std::move(first)) {}
+  // `clips` may be null: then there are none. `people`: who is hidden; may be absent.
+  VisitPictures(store::Store& store, ClipRecorder* clips, FirstPicture first,
+                std::shared_ptr<const People> people = nullptr)
+      : store_(store), clips_(clips), people_(std::move(people)), first_(std::move(first)) {}
 
   void visit_began(const visits::Visit& visit);
   // The best frame so far of one or more open visits; the first one is a picture at once, until the best one is known.
@@ -38,7 +40,10 @@ class VisitPictures {
     std::vector<std::byte> bytes;
     camera::FrameView view;  // into bytes
     CropRect crop;
+    SteadyTime exposed_at{};
   };
+  // Nothing: as it is.
+  [[nodiscard]] static Result<void> hide(const People* people, Look& look);
   struct Begun {
     std::string id;
     std::uint64_t seq = 0;
@@ -48,6 +53,7 @@ class VisitPictures {
 
   store::Store& store_;
   ClipRecorder* clips_;
+  const std::shared_ptr<const People> people_;
   const FirstPicture first_;
   std::vector<Begun> begun_;  // without a picture yet
   std::vector<Look> looks_;   // of the open visits

@@ -252,11 +252,11 @@ void FrameLine::ask_detector(const camera::Frame& frame, std::size_t looks, Stea
   const Scene scene = stage_.scene(*classifier_, frame.view(), gate_.motion());
   std::size_t looks_left = budget_.allows_beside(looks, beside(now));
   findings_.clear();
-  if (person_seen_) look_for_people(frame, now, looks_left, work);
+  if (people_) look_for_people(frame, now, looks_left, work);
   const bool asked = look_into(scene, looks, looks_left, regions, work);
   for (const Found& found : findings_.all()) {
     ++work.found[std::to_underlying(found.opinion.being)];
-    if (person_seen_ && found.opinion.being == Being::kPerson) person_seen_(frame.info().captured_at, found.box);
+    if (people_ && found.opinion.being == Being::kPerson) people_->seen(frame.info().captured_at, found.box);
   }
   if (asked) work.refined = refine(scene, findings_, tracks_, stage_.most(), regions);
   work.time = SteadyClock::now() - begun;
@@ -271,7 +271,7 @@ void FrameLine::look_for_people(const camera::Frame& frame, SteadyTime now, std:
   people_looked_for_ = now;
   if (looks_left > 0) --looks_left;
   ++work.looks;
-  (void)detector_->look(frame.small(), std::nullopt, jpeg_, findings_);
+  if (detector_->look(frame.small(), std::nullopt, jpeg_, findings_)) people_->looked(frame.info().captured_at);
 }
 
 bool FrameLine::look_into(const Scene& scene, std::size_t looks, std::size_t looks_left, Regions& regions,

@@ -96,10 +96,13 @@ class FrameLine {
 
   // A second opinion on the parts of frames to come, which may be that of other lines as well, on the same thread.
   void use_detector(std::shared_ptr<LineDetector> detector) { detector_ = std::move(detector); }
-  // Told of each person that it finds in a frame exposed at that time; while somebody wants to know, it now and then
-  // looks at the whole frame.
-  using PersonSeen = std::function<void(SteadyTime at, const Area& box)>;
-  void watch_people(PersonSeen seen) { person_seen_ = std::move(seen); }
+  // Told of each look at a whole frame, by when it was exposed, and of each person found there or in a part of it.
+  // While somebody wants to know, the detector looks at whole frames now and then.
+  struct PeopleWatch {
+    std::function<void(SteadyTime at)> looked;
+    std::function<void(SteadyTime at, const Area& box)> seen;
+  };
+  void watch_people(PeopleWatch watch) { people_ = std::move(watch); }
 
   // Of gate.max_fps, above 0 to 1.
   void set_pace(double share) { gate_.set_pace(share); }
@@ -153,7 +156,7 @@ class FrameLine {
   LookBudget budget_;
   std::shared_ptr<LineDetector> detector_;  // may be absent
   Findings findings_;
-  PersonSeen person_seen_;
+  std::optional<PeopleWatch> people_;
   SteadyTime people_looked_for_{};
   std::size_t cameras_ = 1;
   camera::MjpegPlanes jpeg_;  // of the newest frame that was prepared

@@ -200,6 +200,11 @@ Result<void> check_catalogue(const config::Config& config) {
   return {};
 }
 
+Result<void> check_people(const config::Config& config) {
+  if (config.privacy.people != "hide" || !config.detector.path.empty()) return {};
+  return expected("a detector as well, which finds them", "set detector.path (docs/detector.md)");
+}
+
 enum class Reads : std::uint8_t { kNothing, kFiles };
 struct Row {
   std::string_view key;
@@ -207,7 +212,7 @@ struct Row {
   Result<void> (*check)(const config::Config& config);
 };
 
-constexpr std::array<Row, 17> kRows{{
+constexpr std::array<Row, 18> kRows{{
     {"time.zone", Reads::kNothing, check_zone},
     {"source.spec", Reads::kNothing, check_source},
     {"gate.hours", Reads::kNothing, check_hours},
@@ -215,6 +220,7 @@ constexpr std::array<Row, 17> kRows{{
     {"model.catalogue", Reads::kFiles, check_catalogue},
     {"decide.region", Reads::kFiles, check_region},
     {"decide.region_overrides", Reads::kFiles, check_region_overrides},
+    {"privacy.people", Reads::kNothing, check_people},
     {"http.public_url", Reads::kNothing, check_public_url},
     {"http.trusted_proxies", Reads::kNothing, check_trusted_proxies},
     {"http.allowed_hosts", Reads::kNothing, check_allowed_hosts},
@@ -346,7 +352,13 @@ std::optional<Error> fault_of_detector(const config::Loaded& loaded) {
   if (options.model.empty()) return std::nullopt;
   auto detector = LineDetector::open(options);
   if (!detector) return fault_of("detector.path", std::move(detector).error(), loaded);
-  return std::nullopt;
+  if (loaded.config.privacy.people == "show" || (*detector)->knows(Being::kPerson)) return std::nullopt;
+  return fault_of("privacy.people",
+                  {.code = ErrorCode::kConfig,
+                   .message = "the detector's labels have no \"person\"",
+                   .where = {},
+                   .hint = "name a detector that finds people, or the labels that belong to it (detector.labels)"},
+                  loaded);
 }
 
 config::Faults faults_of_text(std::string_view toml, const std::filesystem::path& name) {

@@ -31,8 +31,8 @@ struct Usable {
 [[nodiscard]] std::expected<Usable, config::Faults> load_usable_values(const config::LoadOptions& options,
                                                                        const std::filesystem::path& else_folder);
 
-// What is wrong with the detector it names; nothing: it is well, or none is named. Loads it: a start does not ask,
-// since the model names birds without one.
+// What is wrong with the detector it names, or with what is wished of it; nothing: it is well, or none is named. Loads
+// it: a start does not ask, since the model names birds without one.
 [[nodiscard]] std::optional<Error> fault_of_detector(const config::Loaded& loaded);
 
 // The faults of this text as the only configuration file. It came from somewhere else: no file it names is opened.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A detector beside the model: asked within look.budget, told of in answers; a broken one stops nothing. What it makes of regions:
 tests/unit/detector/."""
+import io
 import os
 import subprocess
 import unittest
@@ -64,6 +65,51 @@ class Detector(ScratchFolder):
             self.assertGreater(stats["looks_total"], 0)
             self.assertGreater(stats["mean_ms"], 0)
             self.assertIn('kinglet_detector_looks_total{outcome="done"}', daemon.ask("/metrics").body.decode())
+
+    def test_hiding_people_needs_one_that_knows_them(self):
+        code, said = faults(self.folder, "privacy.people=hide")
+        self.assertEqual(code, 1)
+        self.assertIn("set detector.path", said)
+
+    @unittest.skipUnless(YOLOX.exists(), "no detector in the corpus")
+    def test_people_are_black_in_the_newest_picture_and_the_rest_is_not(self):
+        try:
+            from PIL import Image
+        except ImportError:
+            self.skipTest("python3-pil is needed")
+        names = self.folder / "names.txt"
+        names.write_text(COCO.read_text().replace("person\n", "thing\n"))
+        code, said = faults(self.folder, "privacy.people=hide", *named(YOLOX, labels=names))
+        self.assertEqual(code, 1)
+        self.assertIn('no "person"', said)
+        pictures = self.folder / "pictures"
+        pictures.mkdir()
+        with Image.open(CORPUS / "photos" / "officer.png") as officer:
+            person = officer.convert("RGB").resize((360, 480))
+        scene = Image.new("RGB", (1280, 480), (120, 160, 120))
+        scene.paste(person, (600, 0))
+        scene.save(pictures / "a.png")
+
+        def snapshot(daemon):
+            reply = daemon.ask("/snapshot.jpg")
+            return Image.open(io.BytesIO(reply.body)).convert("L") if reply.status == 200 else None
+
+        def share_black(picture, box):
+            values = picture.crop(box).tobytes()
+            return sum(value < 12 for value in values) / len(values)
+        sets = [f"source=images:{pictures}", "source.fps=10", *named(YOLOX)]
+        with Daemon(sets=[*sets, "privacy.people=hide"]) as daemon:
+            daemon.first_prediction()
+
+            def hidden():
+                picture = snapshot(daemon)
+                return picture if picture and share_black(picture, (0, 0, 400, 480)) < 0.1 else None
+            picture = daemon.until(hidden, "a picture in which somebody has looked for people")
+            self.assertGreater(share_black(picture, (660, 120, 900, 420)), 0.95)
+        with Daemon(sets=sets) as daemon:
+            daemon.first_prediction()
+            picture = daemon.until(lambda: snapshot(daemon), "a picture")
+            self.assertLess(share_black(picture, (660, 120, 900, 420)), 0.5)
 
 
 if __name__ == "__main__":

@@ -185,10 +185,13 @@ TEST_F(LineDetectorTest, PeopleAreLookedForInTheWholeFrameNowAndThen) {
   FrameLine line = make_line(of_motion());
   line.use_detector(detector());
   std::vector<Area> people;
-  line.watch_people([&](SteadyTime at, const Area& box) {
-    EXPECT_EQ(at, now_);
-    people.push_back(box);
-  });
+  int whole = 0;
+  line.watch_people({.looked = [&](SteadyTime) { ++whole; },
+                     .seen =
+                         [&](SteadyTime at, const Area& box) {
+                           EXPECT_EQ(at, now_);
+                           people.push_back(box);
+                         }});
   camera::Image image = grey();
   paint(image, {0, 0, 160, 160}, kBlue);  // from the first frame on: nothing moves
   int looks = 0;
@@ -198,6 +201,7 @@ TEST_F(LineDetectorTest, PeopleAreLookedForInTheWholeFrameNowAndThen) {
   }
   EXPECT_GE(looks, 2);
   EXPECT_LE(looks, 4) << "six seconds, in which all frames could be looked at";
+  EXPECT_EQ(whole, looks);
   ASSERT_FALSE(people.empty());
   for (const Area& box : people) EXPECT_LT(box.left, 0.25);
 }

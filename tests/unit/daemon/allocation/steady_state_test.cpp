@@ -156,7 +156,7 @@ class DemoLine {
 
   void use_detector(std::shared_ptr<LineDetector> detector) {
     line_.use_detector(std::move(detector));
-    line_.watch_people([](SteadyTime, const Area&) {});
+    line_.watch_people({.looked = [](SteadyTime) {}, .seen = [](SteadyTime, const Area&) {}});
   }
   // The frame's answer; what it allocated is in `allocations`.
   Result<std::variant<Prediction, SkipReason>> look_counting(const camera::Frame& frame) {

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/capture/people/people.h"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "camera/decode/decode.h"
+#include "camera/sources/masked_source.h"
+#include "daemon/capture/frame_jpeg.h"
+
+namespace kinglet::daemon {
+namespace {
+
+constexpr double kRoom = 0.15;  // of its sides, on each side
+// Share of both: somebody is still there. And so many times a box a stay may grow, so that who walks by does not hide
+// the whole way.
+constexpr double kStillThere = 0.5;
+constexpr double kLargest = 1.5;
+constexpr int kClipQuality = 70;
+
+bool is_still_there(const Area& before, const Area& now) {
+  const double common = overlap(before, now);
+  return common >= kStillThere * (before.size() + now.size() - common) &&
+         united(before, now).size() <= kLargest * now.size();
+}
+
+Area with_room(const Area& box) {
+  const double left = std::max(0.0, box.left - kRoom * box.width);
+  const double top = std::max(0.0, box.top - kRoom * box.height);
+  return {.left = left,
+          .top = top,
+          .width = std::min(1.0, box.left + (1 + kRoom) * box.width) - left,
+          .height = std::min(1.0, box.top + (1 + kRoom) * box.height) - top};
+}
+
+// An area of the frame in shares of a part of it.
+Area within(const Area& area, const Area& part) {
+  return {.left = (area.left - part.left) / part.width,
+          .top = (area.top - part.top) / part.height,
+          .width = area.width / part.width,
+          .height = area.height / part.height};
+}
+
+}  // namespace
+
+void People::Log::add(const Stay& stay) {
+  newest_ = (newest_ + 1) % kMost;
+  if (count_ == kMost) known_from_ = std::max(known_from_, stays_[newest_].last + kAfter);
+  count_ = std::min(count_ + 1, kMost);
+  stays_[newest_] = stay;
+}
+
+void People::looked(SteadyTime at) {
+  MutexLock lock(mutex_);
+  Stay* newest = looks_.newest();
+  if (newest != nullptr && at - newest->last <= kBefore + kAfter) {
+    newest->last = at;
+  } else {
+    looks_.add({.box = {}, .first = at, .last = at});
+  }
+}
+
+void People::seen(SteadyTime at, const Area& box) {
+  MutexLock lock(mutex_);
+  Stay* known = nullptr;
+  people_.each([&](Stay& stay) {
+    if (at - stay.last <= kAfter && is_still_there(stay.box, box)) known = &stay;
+  });
+  if (known == nullptr) return people_.add({.box = box, .first = at, .last = at});
+  known->box = united(known->box, box);
+  known->last = at;
+}
+
+std::vector<Area> People::areas(SteadyTime at) const {
+  if (!can_see_()) return {Area{}};
+  MutexLock lock(mutex_);
+  bool was_looked_at = false;
+  looks_.each([&](const Stay& looks) { was_looked_at = was_looked_at || looks.is_about(at); });
+  if (!was_looked_at || at < people_.known_from()) return {Area{}};
+  std::vector<Area> found;
+  people_.each([&](const Stay& stay) {
+    if (stay.is_about(at)) found.push_back(with_room(stay.box));
+  });
+  return found;
+}
+
+Result<camera::FrameView> People::hidden(const camera::FrameView& view, SteadyTime at, std::vector<std::byte>& bytes,
+                                         const Area& part) const {
+  std::vector<Area> black = areas(at);
+  for (Area& area : black) area = within(area, part);
+  return camera::Masks(std::move(black)).painted(view, bytes);
+}
+
+ClipFrames People::hidden(const ClipFrames& clip) const {
+  ClipFrames shown;
+  for (const auto& frame : clip) {
+    const std::vector<Area> black = areas(frame->at);
+    if (black.empty()) {
+      shown.push_back(frame);
+      continue;
+    }
+    const auto image = camera::decode_image(std::as_bytes(std::span(frame->jpeg)), {}, camera::Upright::kAsStored);
+    if (!image) continue;
+    std::vector<std::byte> bytes;
+    const auto painted = camera::Masks(black).painted(image->image.view(), bytes);
+    if (!painted) continue;
+    auto jpeg = jpeg_of(*painted, kClipQuality);
+    if (!jpeg) continue;
+    shown.push_back(
+        std::make_shared<const ClipFrame>(ClipFrame{.at = frame->at, .wall = frame->wall, .jpeg = *std::move(jpeg)}));
+  }
+  return shown;
+}
+
+}  // namespace kinglet::daemon

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: whom the detector has found is black in all that is kept or sent of the frames around that time, and nothing
+// else is; where nobody has looked, all is.
+#include "daemon/capture/people/people.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "camera/decode/decode.h"
+#include "daemon/answer/unnamed_tracks.h"
+#include "daemon/capture/clip_recorder.h"
+#include "daemon/capture/frame_jpeg.h"
+#include "daemon/capture/frame_samples.h"
+#include "daemon/capture/snapshot.h"
+#include "daemon/capture/visit_pictures.h"
+#include "tests/unit/store/store_support.h"
+
+namespace kinglet::daemon {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr int kWidth = 160;
+constexpr int kHeight = 120;
+constexpr Area kPerson{.left = 0.5, .top = 0.25, .width = 0.25, .height = 0.5};  // with its room 74 to 126, 21 to 99
+const SteadyTime kNow{seconds(1000)};
+
+camera::Image bright() {
+  return {.width = kWidth, .height = kHeight, .rgb = std::vector<std::byte>(3 * kWidth * kHeight, std::byte{200})};
+}
+
+// Is the person black and the rest as it was? `x`, `y`: where in the frame the picture begins.
+void expect_hidden(const std::string& jpeg, int x = 0, int y = 0) {
+  ASSERT_FALSE(jpeg.empty());
+  const auto image = camera::decode_image(std::as_bytes(std::span(jpeg)), {}, camera::Upright::kAsStored).value().image;
+  const auto level = [&](int column, int row) {
+    const auto at = 3 * (static_cast<std::size_t>(row - y) * static_cast<std::size_t>(image.width) +
+                         static_cast<std::size_t>(column - x));
+    return std::to_integer<int>(image.rgb.at(at));
+  };
+  for (const auto& [column, row] : {std::pair(81, 31), std::pair(118, 88), std::pair(100, 60)}) {
+    EXPECT_LT(level(column, row), 10) << column << "," << row;
+  }
+  for (const auto& [column, row] : {std::pair(60, 60), std::pair(100, 12), std::pair(65, 105)}) {
+    EXPECT_GT(level(column, row), 180) << column << "," << row;
+  }
+}
+
+class PeopleTest : public ::testing::Test {
+ protected:
+  // Looks every second, until `until` after kNow.
+  void look_until(seconds until) {
+    for (seconds at(-10); at <= until; at += seconds(1)) people_->looked(kNow + at);
+  }
+
+  bool sees_ = true;
+  const std::shared_ptr<People> people_ = std::make_shared<People>([this] { return sees_; });
+};
+
+TEST_F(PeopleTest, AreHiddenFromBeforeTheyWereSeenUntilSomeTimeAfter) {
+  look_until(seconds(60));
+  for (seconds at(0); at <= seconds(5); at += seconds(1)) people_->seen(kNow + at, kPerson);
+  EXPECT_THAT(people_->areas(kNow - seconds(4)), IsEmpty());
+  EXPECT_THAT(people_->areas(kNow - seconds(2)), SizeIs(1));
+  EXPECT_THAT(people_->areas(kNow + seconds(3)), SizeIs(1));
+  EXPECT_THAT(people_->areas(kNow + seconds(8)), SizeIs(1));
+  EXPECT_THAT(people_->areas(kNow + seconds(10)), IsEmpty());
+}
+
+TEST_F(PeopleTest, WhoWalksByIsHiddenWhereHeWas) {
+  look_until(seconds(60));
+  Area walking = kPerson;
+  for (int i = 0; i < 20; ++i) {
+    walking.left = 0.02 * i;
+    people_->seen(kNow + milliseconds(500) * i, walking);
+  }
+  for (const Area& area : people_->areas(kNow + seconds(9))) {
+    EXPECT_LT(area.width, 0.7) << "not the whole way";
+  }
+  EXPECT_GT(people_->areas(kNow + seconds(9)).size(), 1U);
+}
+
+TEST_F(PeopleTest, WhereNobodyHasLookedAllIsBlack) {
+  EXPECT_THAT(people_->areas(kNow), ElementsAre(Area{})) << "not yet";
+  look_until(seconds(0));
+  EXPECT_THAT(people_->areas(kNow + seconds(3)), IsEmpty());
+  EXPECT_THAT(people_->areas(kNow + seconds(5)), ElementsAre(Area{})) << "not any more";
+  sees_ = false;
+  EXPECT_THAT(people_->areas(kNow), ElementsAre(Area{})) << "the detector failed";
+}
+
+TEST_F(PeopleTest, WhatIsForgottenIsBlack) {
+  look_until(seconds(2000));
+  for (int i = 0; i < 300; ++i) people_->seen(kNow + seconds(6) * i, kPerson);
+  EXPECT_THAT(people_->areas(kNow), ElementsAre(Area{}));
+  EXPECT_THAT(people_->areas(kNow + seconds(1795)), SizeIs(1));
+}
+
+class HiddenPeopleTest : public PeopleTest {
+ protected:
+  void SetUp() override {
+    look_until(seconds(5));
+    people_->seen(kNow, kPerson);
+  }
+  [[nodiscard]] camera::Frame frame() const {
+    return {picture_.view(), {.sequence = 1, .captured_at = kNow + seconds(1)}, {}};
+  }
+  Prediction prediction_of(const visits::Ulid& id) const {
+    Prediction prediction;
+    prediction.regions[0] = {
+        .track = id, .crop = {40, 0, 100, 120}, .visit = id, .best_of_visit = true, .best_unnamed = true};
+    prediction.region_count = 1;
+    return prediction;
+  }
+
+  camera::Image picture_ = bright();
+  visits::IdMaker ids_{1};
+};
+
+TEST_F(HiddenPeopleTest, InTheNewestPicture) {
+  SnapshotBoard board(people_);
+  board.offer(picture_.view(), {.captured_at = kNow + seconds(1)}, SteadyClock::now());
+  const auto snapshot = board.get(0).value();
+  expect_hidden({reinterpret_cast<const char*>(snapshot->jpeg.data()), snapshot->jpeg.size()});
+}
+
+TEST_F(HiddenPeopleTest, InTheNewestPictureOfACameraThatGivesJpegs) {
+  const std::vector<std::byte> jpeg = camera::encode_jpeg(picture_.view(), 90).value();
+  camera::FrameView view{.format = camera::PixelFormat::kMjpeg, .width = kWidth, .height = kHeight};
+  view.planes[0] = {.bytes = jpeg, .stride = 0};
+  view.plane_count = 1;
+  SnapshotBoard board(people_);
+  board.offer(view, {.captured_at = kNow + seconds(1)}, SteadyClock::now());
+  const auto snapshot = board.get(0).value();
+  expect_hidden({reinterpret_cast<const char*>(snapshot->jpeg.data()), snapshot->jpeg.size()});
+}
+
+// Seen after the picture was taken, and before it is written.
+TEST_F(HiddenPeopleTest, InTheStoredPicturesOfAVisit) {
+  const store::ScratchFolder folder;
+  store::Store history(store::quiet_options(folder.path()));
+  VisitPictures pictures(history, nullptr, {}, people_);
+  const visits::Ulid id = ids_.next(WallTime(seconds(1000)));
+  visits::Visit visit = store::make_visit(1);
+  visit.id = "vis_" + std::string(id.view());
+  pictures.visit_began(visit);
+  const camera::Frame early(picture_.view(), {.captured_at = kNow - seconds(2)}, {});
+  pictures.look(early, prediction_of(id));
+  history.put(visit);
+  pictures.visit_ended(visit);
+  ASSERT_TRUE(history.flush());
+  const auto whole = history.picture(visit.id, store::Picture::kFrame);
+  ASSERT_TRUE(whole) << describe(whole.error());
+  expect_hidden(*whole);
+  const auto crop = history.picture(visit.id, store::Picture::kCrop);
+  ASSERT_TRUE(crop) << describe(crop.error());
+  expect_hidden(*crop, 40, 0);
+}
+
+TEST_F(HiddenPeopleTest, InTheFramesOfAClipAroundThatTime) {
+  ClipFrames clip;
+  const std::string jpeg = jpeg_of(picture_, 90).value();
+  for (const seconds at : {seconds(-9), seconds(-2), seconds(3)}) {
+    clip.push_back(std::make_shared<const ClipFrame>(ClipFrame{.at = kNow + at, .wall = {}, .jpeg = jpeg}));
+  }
+  const ClipFrames shown = people_->hidden(clip);
+  ASSERT_EQ(shown.size(), 3U);
+  EXPECT_EQ(shown[0], clip[0]) << "nobody was there yet";
+  expect_hidden(shown[1]->jpeg);
+  expect_hidden(shown[2]->jpeg);
+}
+
+TEST_F(HiddenPeopleTest, InThePictureOfATrackWithoutAName) {
+  std::vector<std::string> warnings;
+  const auto rule = visits::Rule::make(
+      std::make_shared<const visits::Taxa>(
+          visits::Taxa::make(engine::Labels::parse("Turdus merula\nbackground\n", "l.txt").value()).value()),
+      {}, warnings);
+  UnnamedTracks tracks;
+  Track track(2);
+  track.id = ids_.next(WallTime(seconds(1000)));
+  track.by = ProposedBy::kMotion;
+  track.answer.outcome = Outcome::kBelowThreshold;
+  tracks.look(frame(), prediction_of(track.id), people_);
+  tracks.ended(track, *rule, "camera", "m", "sha256:0");
+  const auto kept = tracks.list(1, [](const UnnamedTrack&) { return true; });
+  ASSERT_EQ(kept.size(), 1U);
+  expect_hidden(kept[0]->crop, 40, 0);
+}
+
+TEST_F(HiddenPeopleTest, InTheSamplesForCalibration) {
+  FrameSamples samples({.count = 2}, {}, people_);
+  samples.offer(frame(), SteadyClock::now());
+  for (int i = 0; i < 1000 && samples.newest(1).empty(); ++i) std::this_thread::sleep_for(milliseconds(10));
+  ASSERT_EQ(samples.newest(1).size(), 1U);
+  expect_hidden(samples.newest(1)[0]->jpeg);
+}
+
+}  // namespace
+}  // namespace kinglet::daemon
