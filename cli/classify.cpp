@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/each_picture.h"
 #include "cli/picture_files.h"
 #include "cli/picture_pipeline.h"
 #include "engine/base/format.h"
@@ -60,15 +61,6 @@ void print_text(const std::string& file, const PictureResult& result, Outcome ou
                          result.timing.preprocess_ms, result.timing.inference_ms));
 }
 
-Result<PictureResult> classify_file(PicturePipeline& pipeline, const std::string& file, std::size_t top) {
-  const std::string bytes = KINGLET_TRY(read_picture(file));
-  Result<PictureResult> result = pipeline.classify(std::as_bytes(std::span(bytes)), top);
-  if (!result && result.error().where != file) {
-    return std::unexpected(with_context(result.error(), file == "-" ? "standard input" : file));
-  }
-  return result;
-}
-
 Result<Json> model_json(const std::string& path) {
   return Json{{"name", std::filesystem::path(path).stem().string()},
               {"path", path},
@@ -87,30 +79,17 @@ Result<int> classify(const Options& options, Output& out) {
   const std::vector<std::string> pictures = KINGLET_TRY(expand_pictures(options.pictures));
   PicturePipeline pipeline = KINGLET_TRY(PicturePipeline::open(options.model, out));
   visits::Decider decider = KINGLET_TRY(make_decider(options, pipeline));
-  Json results = Json::array();
-  int code = 0;
-  std::size_t done = 0;
-  for (const std::string& file : pictures) {
-    out.progress(file, done++, pictures.size());
-    const Result<PictureResult> result = classify_file(pipeline, file, options.top);
-    if (result) {
-      const Outcome outcome = decider.decide(pipeline.model().scores(), std::nullopt, 1).outcome;
-      if (out.json()) {
-        results.push_back(to_json(file, *result, outcome, pipeline.model().labels()));
-      } else {
-        print_text(file, *result, outcome, pipeline.model().labels(), out);
-      }
-    } else {
-      out.error(result.error());
-      if (code == 0) code = exit_code(result.error().code);
-      if (out.json()) results.push_back({{"file", file}, {"problem", problem(result.error())}});
-    }
-  }
-  out.end_progress();
-  if (out.json()) {
-    out.print_json({{"model", KINGLET_TRY(model_json(options.model.model))}, {"pictures", std::move(results)}});
-  }
-  return code;
+  const engine::Labels& labels = pipeline.model().labels();
+  Json model;
+  if (out.json()) model = KINGLET_TRY(model_json(options.model.model));
+  return look_at_each(pictures, std::move(model), out, [&](const std::string& file) -> Result<Json> {
+    const std::string bytes = KINGLET_TRY(read_picture(file));
+    const PictureResult result = KINGLET_TRY(pipeline.classify(std::as_bytes(std::span(bytes)), options.top));
+    const Outcome outcome = decider.decide(pipeline.model().scores(), std::nullopt, 1).outcome;
+    if (out.json()) return to_json(file, result, outcome, labels);
+    print_text(file, result, outcome, labels, out);
+    return Json();
+  });
 }
 
 }  // namespace
@@ -118,9 +97,7 @@ Result<int> classify(const Options& options, Output& out) {
 Body classify_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_model_argument(app, options->model);
-  app.add_option("IMAGE", options->pictures, "JPEG or PNG files, folders of them, or - for standard input")
-      ->required()
-      ->type_name("");
+  add_pictures_argument(app, options->pictures);
   app.add_option("--top", options->top, "labels a picture (default 5)")->check(CLI::Range(1, 10'000))->option_text("N");
   add_picture_options(app, options->model);
   return [options](Output& out) { return classify(*options, out); };

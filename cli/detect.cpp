@@ -6,6 +6,7 @@
 
 #include "camera/preprocess/preprocess.h"
 #include "cli/command.h"
+#include "cli/each_picture.h"
 #include "cli/model_options.h"
 #include "cli/picture_files.h"
 #include "engine/base/clock.h"
@@ -105,28 +106,12 @@ Result<int> detect(const Options& options, Output& out) {
   const std::vector<std::string> pictures = KINGLET_TRY(expand_pictures(options.pictures));
   Detection detection = KINGLET_TRY(open_detector(options, out));
   const engine::Labels& labels = detection.model().labels();
-  Json results = Json::array();
-  int code = 0;
-  std::size_t done = 0;
-  for (const std::string& file : pictures) {
-    out.progress(file, done++, pictures.size());
-    Result<PictureResult> result = detection.detect(file);
-    if (!result) {
-      if (result.error().where != file) {
-        result = std::unexpected(with_context(result.error(), file == "-" ? "standard input" : file));
-      }
-      out.error(result.error());
-      if (code == 0) code = exit_code(result.error().code);
-      if (out.json()) results.push_back({{"file", file}, {"problem", problem(result.error())}});
-    } else if (out.json()) {
-      results.push_back(to_json(file, *result, labels));
-    } else {
-      print_text(file, *result, labels, out);
-    }
-  }
-  out.end_progress();
-  if (out.json()) out.print_json({{"model", {{"path", options.model.model}}}, {"pictures", std::move(results)}});
-  return code;
+  return look_at_each(pictures, {{"path", options.model.model}}, out, [&](const std::string& file) -> Result<Json> {
+    const PictureResult result = KINGLET_TRY(detection.detect(file));
+    if (out.json()) return to_json(file, result, labels);
+    print_text(file, result, labels, out);
+    return Json();
+  });
 }
 
 }  // namespace
@@ -134,9 +119,7 @@ Result<int> detect(const Options& options, Output& out) {
 Body detect_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_model_argument(app, options->model);
-  app.add_option("IMAGE", options->pictures, "JPEG or PNG files, folders of them, or - for standard input")
-      ->required()
-      ->type_name("");
+  add_pictures_argument(app, options->pictures);
   add_labels_option(app, options->model);
   app.add_option("--recipe", options->model.recipe,
                  "preprocessing and boxes as JSON, or a preset: yolox, nanodet, nanodet-plus, nms (default: "

@@ -8,11 +8,7 @@ namespace kinglet::engine {
 
 DetectorModel::DetectorModel(Session session, PictureInput input, FoundRecipe recipe, FoundLabels labels,
                              BoxReader reader)
-    : session_(std::move(session)),
-      input_(input),
-      recipe_(std::move(recipe)),
-      labels_(std::move(labels)),
-      reader_(std::move(reader)) {}
+    : PictureSession(std::move(session), input, std::move(recipe), std::move(labels)), reader_(std::move(reader)) {}
 
 Result<DetectorModel> DetectorModel::open(const PictureModelOptions& options, const SessionOptions& how) {
   Session session = KINGLET_TRY(Session::open(options.model, how));

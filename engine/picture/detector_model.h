@@ -11,22 +11,12 @@
 
 namespace kinglet::engine {
 
-// Thread-bound, as its session.
-class DetectorModel {
+// Its recipe has boxes.
+class DetectorModel : public PictureSession {
  public:
   // Errors as of Session::open, recipe_of and labels_of; kBadData for a model whose input is no picture, a recipe
   // without "boxes", outputs that are not what it says, and a label count that does not fit. Computed in float32.
   [[nodiscard]] static Result<DetectorModel> open(const PictureModelOptions& options, const SessionOptions& how);
-
-  [[nodiscard]] const Session& session() const { return session_; }
-  // In the session.
-  [[nodiscard]] const PictureInput& input() const { return input_; }
-  // With boxes.
-  [[nodiscard]] const Recipe& recipe() const { return recipe_.recipe; }
-  [[nodiscard]] const std::string& recipe_origin() const { return recipe_.origin; }
-  // One a class.
-  [[nodiscard]] const Labels& labels() const { return labels_.labels; }
-  [[nodiscard]] const std::string& labels_origin() const { return labels_.origin; }  // empty: they are numbers
 
   // Answers what is in input(): boxes in pixels of it, valid until the next run. kInternal when the backend fails.
   // Allocates nothing.
@@ -35,10 +25,6 @@ class DetectorModel {
  private:
   DetectorModel(Session session, PictureInput input, FoundRecipe recipe, FoundLabels labels, BoxReader reader);
 
-  Session session_;
-  PictureInput input_;
-  FoundRecipe recipe_;
-  FoundLabels labels_;
   BoxReader reader_;
 };
 

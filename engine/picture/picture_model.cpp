@@ -103,12 +103,9 @@ Result<OutputMeaning> output_of(const PictureModelOptions& options, std::span<co
 
 PictureModel::PictureModel(Session session, PictureInput input, FoundRecipe recipe, FoundLabels labels,
                            OutputMeaning output)
-    : session_(std::move(session)),
-      input_(input),
-      recipe_(std::move(recipe)),
-      labels_(std::move(labels)),
+    : PictureSession(std::move(session), input, std::move(recipe), std::move(labels)),
       reader_(session_, std::move(output)),
-      scores_(labels_.labels.size()) {}
+      scores_(this->labels().size()) {}
 
 Result<PictureModel> PictureModel::open_as(const PictureModelOptions& options, SessionOptions how, bool half) {
   how.half = half;

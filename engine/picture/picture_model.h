@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/base/error.h"
@@ -55,16 +56,9 @@ struct FoundRecipe {
 // What needs no model to be chosen: what is wished, or all that this processor has. Nothing: a model has to be opened.
 [[nodiscard]] std::optional<ChosenPrecision> settled_precision(Precision wished);
 
-// Thread-bound, as its session.
-class PictureModel {
+// What all models of pictures have, whatever they say of one. Thread-bound, as its session.
+class PictureSession {
  public:
-  // Errors as of Session::open and those above; kBadData for a model whose input is no picture, and for a label count
-  // that does not fit. What it is computed with is chosen by options.precision, whatever `how` says; kAuto loads the
-  // model twice where float16 may do, one after the other, and runs some pictures. Float16 that cannot be had is
-  // float32 with a reason, and no error.
-  [[nodiscard]] static Result<PictureModel> open(const PictureModelOptions& options, const SessionOptions& how);
-
-  [[nodiscard]] Session& session() { return session_; }
   [[nodiscard]] const Session& session() const { return session_; }
   // In the session.
   [[nodiscard]] const PictureInput& input() const { return input_; }
@@ -74,6 +68,30 @@ class PictureModel {
   // One a class.
   [[nodiscard]] const Labels& labels() const { return labels_.labels; }
   [[nodiscard]] const std::string& labels_origin() const { return labels_.origin; }  // empty: they are numbers
+
+ protected:
+  PictureSession(Session session, PictureInput input, FoundRecipe recipe, FoundLabels labels)
+      : session_(std::move(session)), input_(input), recipe_(std::move(recipe)), labels_(std::move(labels)) {}
+
+  Session session_;
+
+ private:
+  PictureInput input_;
+  FoundRecipe recipe_;
+  FoundLabels labels_;
+};
+
+// With scores.
+class PictureModel : public PictureSession {
+ public:
+  // Errors as of Session::open and those above; kBadData for a model whose input is no picture, and for a label count
+  // that does not fit. What it is computed with is chosen by options.precision, whatever `how` says; kAuto loads the
+  // model twice where float16 may do, one after the other, and runs some pictures. Float16 that cannot be had is
+  // float32 with a reason, and no error.
+  [[nodiscard]] static Result<PictureModel> open(const PictureModelOptions& options, const SessionOptions& how);
+
+  using PictureSession::session;
+  [[nodiscard]] Session& session() { return session_; }
   [[nodiscard]] const OutputMeaning& output() const { return reader_.meaning(); }
   [[nodiscard]] const ChosenPrecision& precision() const { return precision_; }
   [[nodiscard]] ScoreNature score_nature() const { return output().nature(recipe().temperature); }
@@ -94,10 +112,6 @@ class PictureModel {
   [[nodiscard]] PictureModel with(ChosenPrecision precision) &&;
   PictureModel(Session session, PictureInput input, FoundRecipe recipe, FoundLabels labels, OutputMeaning output);
 
-  Session session_;
-  PictureInput input_;
-  FoundRecipe recipe_;
-  FoundLabels labels_;
   ScoreReader reader_;
   ChosenPrecision precision_;
   std::vector<float> scores_;
