@@ -66,15 +66,8 @@ __m128i dot(const std::int16_t* samples, const std::int16_t* weights, std::size_
   return sum;
 }
 
-// Four outputs.
-template <std::size_t kWindow>
-void narrow_block(const std::int16_t* blended, const std::int32_t* first, const std::int16_t* weights,
-                  std::size_t window, std::uint8_t* out) {
-  const __m128i a = dot<kWindow>(blended + first[0], weights, window);
-  const __m128i b = dot<kWindow>(blended + first[1], weights + window, window);
-  const __m128i c = dot<kWindow>(blended + first[2], weights + 2 * window, window);
-  const __m128i d = dot<kWindow>(blended + first[3], weights + 3 * window, window);
-  // The four sums across, as columns.
+// The four sums across, as columns, make an output each.
+void store_four(__m128i a, __m128i b, __m128i c, __m128i d, std::uint8_t* out) {
   const __m128i ab = _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
   const __m128i cd = _mm_add_epi32(_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
   __m128i sums = _mm_add_epi32(_mm_unpacklo_epi64(ab, cd), _mm_unpackhi_epi64(ab, cd));
@@ -123,14 +116,8 @@ int32x4_t dot(const std::int16_t* samples, const std::int16_t* weights, std::siz
   return sum;
 }
 
-// Four outputs.
-template <std::size_t kWindow>
-void narrow_block(const std::int16_t* blended, const std::int32_t* first, const std::int16_t* weights,
-                  std::size_t window, std::uint8_t* out) {
-  const int32x4_t a = dot<kWindow>(blended + first[0], weights, window);
-  const int32x4_t b = dot<kWindow>(blended + first[1], weights + window, window);
-  const int32x4_t c = dot<kWindow>(blended + first[2], weights + 2 * window, window);
-  const int32x4_t d = dot<kWindow>(blended + first[3], weights + 3 * window, window);
+// Each is the parts of an output's sum.
+void store_four(int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d, std::uint8_t* out) {
   const int32x4_t sums = vaddq_s32(vpaddq_s32(vpaddq_s32(a, b), vpaddq_s32(c, d)), vdupq_n_s32(kNarrowHalf));
   const uint16x4_t words = vqmovun_s32(vshrq_n_s32(sums, kNarrowShift));
   const std::uint32_t bytes = vget_lane_u32(vreinterpret_u32_u8(vqmovn_u16(vcombine_u16(words, words))), 0);
@@ -139,6 +126,16 @@ void narrow_block(const std::int16_t* blended, const std::int32_t* first, const 
 
 #else
 #define KINGLET_PLANE_KERNELS_SCALAR
+#endif
+
+#ifndef KINGLET_PLANE_KERNELS_SCALAR
+// Four outputs.
+template <std::size_t kWindow>
+void narrow_block(const std::int16_t* blended, const std::int32_t* first, const std::int16_t* weights,
+                  std::size_t window, std::uint8_t* out) {
+  const auto sum = [&](std::size_t i) { return dot<kWindow>(blended + first[i], weights + i * window, window); };
+  store_four(sum(0), sum(1), sum(2), sum(3), out);
+}
 #endif
 
 }  // namespace

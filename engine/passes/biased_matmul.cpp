@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/passes/biased_matmul.h"
 
+#include <array>
+#include <utility>
+
 namespace kinglet::engine {
 
 std::optional<BiasedMatMul> match_biased_matmul(const Graph& graph, const Node& add) {
@@ -12,6 +15,16 @@ std::optional<BiasedMatMul> match_biased_matmul(const Graph& graph, const Node& 
     return BiasedMatMul{.matmul = matmul, .bias = add.inputs[1 - side]};
   }
   return std::nullopt;
+}
+
+void become_layer(Graph& graph, NodeId id, const BiasedMatMul& match, ValueId bias, std::string domain,
+                  std::string op_type) {
+  const Node& matmul = graph.node(match.matmul);
+  const std::array inputs{matmul.inputs[0], matmul.inputs[1], bias};
+  graph.resize_inputs(id, inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) graph.set_input(id, i, inputs[i]);
+  graph.set_op_type(id, std::move(domain), std::move(op_type));
+  graph.remove_node(match.matmul);
 }
 
 bool is_row(const Tensor& constant, Dim columns, std::size_t rank) {

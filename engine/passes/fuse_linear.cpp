@@ -22,12 +22,10 @@ bool fuse(Graph& graph, NodeId id) {
   const Dim columns = weight->shape()[1];
   if (bias.type() != DataType::kF32 || bias.element_count() != columns || !is_row(bias, columns, x->size()))
     return false;
-  std::vector<ValueId> inputs{matmul.inputs[0], matmul.inputs[1], match->bias};
-  if (bias.shape().size() != 1) inputs[2] = graph.add_constant(graph.value(match->bias).name, bias.reshaped({columns}));
-  graph.resize_inputs(id, inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) graph.set_input(id, i, inputs[i]);
-  graph.set_op_type(id, "kinglet", "Linear");
-  graph.remove_node(match->matmul);
+  const ValueId row = bias.shape().size() == 1
+                          ? match->bias
+                          : graph.add_constant(graph.value(match->bias).name, bias.reshaped({columns}));
+  become_layer(graph, id, *match, row, "kinglet", "Linear");
   return true;
 }
 

@@ -20,11 +20,7 @@ bool fuse(Graph& graph, NodeId id) {
   if (!is_float(graph.value(matmul.outputs[0]).type)) return false;
   if (!has_rank_2(graph, matmul.inputs[0]) || !has_rank_2(graph, matmul.inputs[1])) return false;
   if (!is_row(*graph.constant(match->bias), (*graph.value(matmul.inputs[1]).shape)[1], 2)) return false;
-  const std::vector<ValueId> inputs{matmul.inputs[0], matmul.inputs[1], match->bias};
-  graph.resize_inputs(id, inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) graph.set_input(id, i, inputs[i]);
-  graph.set_op_type(id, "", "Gemm");
-  graph.remove_node(match->matmul);
+  become_layer(graph, id, *match, match->bias, "", "Gemm");
   return true;
 }
 

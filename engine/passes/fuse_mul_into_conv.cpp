@@ -6,24 +6,19 @@
 //             channel ([C,1,1], [1,C,1,1]; a [W]-shaped k runs along the width even when W == C); every result is
 //             finite.
 // Formula:    w'[c] = w[c] * k[c], b'[c] = b[c] * k[c], in double, rounded once.
-#include "engine/passes/rewrite.h"
+#include "engine/passes/fold_into_conv.h"
 
 namespace kinglet::engine::passes {
 namespace {
 
 bool fuse(Graph& graph, NodeId id) {
-  const Node& node = graph.node(id);
-  if (has_fused_clip(node)) return false;
-  const std::optional<ConvAndConstant> match = match_conv_and_constant(graph, node, is_op(node, "Mul"));
-  if (!match) return false;
-  std::vector<double> factor = match->numbers;
-  if (is_op(node, "Div")) {
-    for (double& number : factor) number = 1.0 / number;
-  }
-  const ValueId output = graph.node(match->conv).outputs[0];
-  if (!can_replace(graph, node.outputs[0], output)) return false;
-  if (!scale_and_shift_conv(graph, match->conv, factor, {})) return false;
-  return bypass_node(graph, id, output);
+  const bool inverse = is_op(graph.node(id), "Div");
+  return fold_into_conv(graph, id, !inverse, [&](NodeId conv, std::vector<double> factor) {
+    if (inverse) {
+      for (double& number : factor) number = 1.0 / number;
+    }
+    return scale_and_shift_conv(graph, conv, factor, {});
+  });
 }
 
 }  // namespace

@@ -24,25 +24,17 @@ constexpr std::array<std::string_view, 2> kUnitNames{"pixels", "shares"};
 
 Result<void> read_strides(const Member& member, const json& value, BoxRecipe& boxes) {
   constexpr std::string_view kExpected = "one to eight whole numbers from 1 to 1024";
-  const auto is_stride = [](const json& one) {
-    return one.is_number_integer() && one.get<double>() >= 1 && one.get<double>() <= 1024;
-  };
   if (!value.is_array() || value.empty() || value.size() > 8) return wrong(member, value, kExpected);
   std::vector<int> strides;
   for (const json& one : value) {
-    if (!is_stride(one)) return wrong(member, value, kExpected);
-    strides.push_back(one.get<int>());
+    if (!read_whole(member, one, 1, 1024, kExpected, strides.emplace_back())) return wrong(member, value, kExpected);
   }
   boxes.strides = std::move(strides);
   return {};
 }
 
 Result<void> read_bins(const Member& member, const json& value, BoxRecipe& boxes) {
-  if (!value.is_number_integer() || value.get<double>() < 2 || value.get<double>() > 256) {
-    return wrong(member, value, "a whole number from 2 to 256 (reg_max + 1)");
-  }
-  boxes.bins = value.get<int>();
-  return {};
+  return read_whole(member, value, 2, 256, "a whole number from 2 to 256 (reg_max + 1)", boxes.bins);
 }
 
 template <auto kMember>

@@ -85,19 +85,11 @@ Result<void> read_temperature(const Member& member, const json& value, Recipe& r
 }
 
 Result<void> read_resize_size(const Member& member, const json& value, Recipe& recipe) {
-  if (!value.is_number_integer() || value.get<double>() < 1 || value.get<double>() > 65'535) {
-    return wrong(member, value, "a whole number of pixels from 1 to 65535");
-  }
-  recipe.resize_size = value.get<int>();
-  return {};
+  return read_whole(member, value, 1, 65'535, "a whole number of pixels from 1 to 65535", recipe.resize_size);
 }
 
 Result<void> read_pad(const Member& member, const json& value, Recipe& recipe) {
-  if (!value.is_number_integer() || value.get<double>() < 0 || value.get<double>() > 255) {
-    return wrong(member, value, "a whole number from 0 to 255");
-  }
-  recipe.pad = value.get<int>();
-  return {};
+  return read_whole(member, value, 0, 255, "a whole number from 0 to 255", recipe.pad);
 }
 
 // Either of the two members makes the pair.
@@ -115,10 +107,9 @@ Result<void> read_scale(const Member& member, const json& value, Recipe& recipe)
 }
 
 Result<void> read_zero_point(const Member& member, const json& value, Recipe& recipe) {
-  if (!value.is_number_integer() || value.get<double>() < -128 || value.get<double>() > 255) {
-    return wrong(member, value, "a whole number from -128 to 255");
-  }
-  quantization_of(recipe).zero_point = value.get<int>();
+  int point = 0;
+  KINGLET_TRY(read_whole(member, value, -128, 255, "a whole number from -128 to 255", point));
+  quantization_of(recipe).zero_point = point;
   return {};
 }
 

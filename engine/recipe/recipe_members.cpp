@@ -19,6 +19,16 @@ std::string listed(std::span<const std::string_view> names) {
   return text;
 }
 
+Result<void> read_whole(const Member& member, const nlohmann::json& value, int least, int most,
+                        std::string_view expected, int& out) {
+  // As double first: a number of JSON may lie outside of int.
+  if (!value.is_number_integer() || value.get<double>() < least || value.get<double>() > most) {
+    return wrong(member, value, expected);
+  }
+  out = value.get<int>();
+  return {};
+}
+
 Result<std::size_t> read_choice(const Member& member, const nlohmann::json& value,
                                 std::span<const std::string_view> names) {
   if (value.is_string()) {

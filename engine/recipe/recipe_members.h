@@ -23,6 +23,9 @@ struct Member {
 [[nodiscard]] std::unexpected<Error> wrong(const Member& member, const nlohmann::json& value,
                                            std::string_view expected);
 [[nodiscard]] std::string listed(std::span<const std::string_view> names);  // "a", "b"
+// A whole number from `least` to `most`, which is what was `expected`.
+[[nodiscard]] Result<void> read_whole(const Member& member, const nlohmann::json& value, int least, int most,
+                                      std::string_view expected, int& out);
 // The place in `names`.
 [[nodiscard]] Result<std::size_t> read_choice(const Member& member, const nlohmann::json& value,
                                               std::span<const std::string_view> names);

@@ -5,6 +5,7 @@
 
 #include "engine/base/format.h"
 #include "engine/ops/common.h"
+#include "engine/ops/families/either_kind.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
@@ -23,29 +24,8 @@ Result<void> infer_concat(InferContext& context) {
   bool unknown = false;
   for (std::size_t i = 0; i < context.input_count(); ++i) {
     KINGLET_TRY(need_type_of(context, i, 0));
-    const std::optional<Shape>& x = context.input_shape(i);
-    if (!x) {
-      unknown = true;
-      continue;
-    }
-    const std::size_t axis = KINGLET_TRY(checked_axis(context, context.attributes().get_int("axis", 0), x->size()));
-    if (!out) {
-      out = x;
-      continue;
-    }
-    bool fits = out->size() == x->size();
-    for (std::size_t k = 0; fits && k < x->size(); ++k) {
-      Dim& dim = (*out)[k];
-      if (k == axis) {
-        dim = dim == kUnknownDim || (*x)[k] == kUnknownDim ? kUnknownDim : dim + (*x)[k];
-      } else if (dim == kUnknownDim) {
-        dim = (*x)[k];
-      } else {
-        fits = (*x)[k] == kUnknownDim || (*x)[k] == dim;
-      }
-    }
-    if (!fits)
-      return context.fail(format_text("cannot join {} and {} on axis {}", to_string(*out), to_string(*x), axis));
+    unknown = unknown || !context.input_shape(i);
+    KINGLET_TRY(join_shapes(context, i, 0, out));
   }
   if (unknown && out) {
     const std::size_t axis = KINGLET_TRY(checked_axis(context, context.attributes().get_int("axis", 0), out->size()));
@@ -162,6 +142,31 @@ Result<bool> lower_split(SubgraphBuilder& builder, const Graph& graph, NodeId id
 }
 
 }  // namespace
+
+Result<void> join_shapes(InferContext& context, std::size_t index, std::int64_t default_axis,
+                         std::optional<Shape>& joined) {
+  const std::optional<Shape>& x = context.input_shape(index);
+  if (!x) return {};
+  const std::size_t axis =
+      KINGLET_TRY(checked_axis(context, context.attributes().get_int("axis", default_axis), x->size()));
+  if (!joined) {
+    joined = x;
+    return {};
+  }
+  bool fits = joined->size() == x->size();
+  for (std::size_t k = 0; fits && k < x->size(); ++k) {
+    Dim& dim = (*joined)[k];
+    if (k == axis) {
+      dim = dim == kUnknownDim || (*x)[k] == kUnknownDim ? kUnknownDim : dim + (*x)[k];
+    } else if (dim == kUnknownDim) {
+      dim = (*x)[k];
+    } else {
+      fits = (*x)[k] == kUnknownDim || (*x)[k] == dim;
+    }
+  }
+  if (fits) return {};
+  return context.fail(format_text("cannot join {} and {} on axis {}", to_string(*joined), to_string(*x), axis));
+}
 
 const OpParts kConcat{.normalize = normalize_concat,
                       .infer = infer_concat,

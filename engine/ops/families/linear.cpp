@@ -6,6 +6,7 @@
 #include "engine/base/format.h"
 #include "engine/ops/common.h"
 #include "engine/ops/families/column_blocks.h"
+#include "engine/ops/families/from_real.h"
 #include "engine/ops/families/matmul.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
@@ -149,16 +150,6 @@ Result<void> infer_gemm(InferContext& context) {
   }
   context.set_output(0, context.input_type(0), out);
   return {};
-}
-
-// The value of a real number in T; integers are truncated.
-template <typename T>
-T from_real(double value) {
-  if constexpr (std::is_same_v<T, float>) {
-    return static_cast<float>(value);
-  } else {
-    return std::abs(value) < 9e18 ? static_cast<T>(static_cast<std::int64_t>(value)) : T{0};
-  }
 }
 
 template <typename T>

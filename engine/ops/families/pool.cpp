@@ -8,7 +8,7 @@
 
 #include "engine/base/format.h"
 #include "engine/ops/common.h"
-#include "engine/ops/families/pool.h"
+#include "engine/ops/families/either_kind.h"
 #include "engine/ops/families/window.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/rows.h"
@@ -368,15 +368,16 @@ void average_pool(const Attributes& attributes, const Tensor& x, Tensor& y) {
       });
 }
 
+constexpr Traits kOfMeans{.never_negative = NeverNegative::kLikeFirst,
+                          .dims = DimRule::kBatch,
+                          .numbers = Numbers::kMeans,
+                          .homogeneous = true,
+                          .takes_clip = true};
 const OpParts kAveragePool{.infer = infer_pool,
                            .evaluate = evaluate_average_pool,
                            .steps = pool_steps,
                            .lower = lower_average_pool,
-                           .traits = {.never_negative = NeverNegative::kLikeFirst,
-                                      .dims = DimRule::kBatch,
-                                      .numbers = Numbers::kMeans,
-                                      .homogeneous = true,
-                                      .takes_clip = true}};
+                           .traits = kOfMeans};
 const OpParts kMaxPool{.infer = infer_max_pool,
                        .evaluate = evaluate_max_pool,
                        .steps = pool_steps,
@@ -393,11 +394,7 @@ const OpParts kLpPool{
 const OpParts kGlobalAveragePool{.infer = infer_global_pool,
                                  .evaluate = evaluate_global_average_pool,
                                  .lower = lower_global_average_pool,
-                                 .traits = {.never_negative = NeverNegative::kLikeFirst,
-                                            .dims = DimRule::kBatch,
-                                            .numbers = Numbers::kMeans,
-                                            .homogeneous = true,
-                                            .takes_clip = true}};
+                                 .traits = kOfMeans};
 const OpParts kGlobalMaxPool{.infer = infer_global_pool,
                              .evaluate = evaluate_global_max_pool,
                              .lower = lower_global_max_pool,

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "engine/base/format.h"
+#include "engine/ops/families/either_kind.h"
 #include "engine/ops/families/lower_quantized.h"
-#include "engine/ops/families/pool.h"
 #include "engine/ops/families/table.h"
 #include "engine/ops/quantized.h"
 #include "engine/ops/rows.h"
@@ -144,22 +144,8 @@ Result<void> infer_qlinear_concat(InferContext& context) {
   bool known = true;
   for (std::size_t i = 2; i < context.input_count(); i += 3) {
     KINGLET_TRY(need_quantized(context, {.x = i, .scale = i + 1, .zero_point = i + 2}));
-    const std::optional<Shape>& x = context.input_shape(i);
-    known = known && x;
-    if (!x) continue;
-    const std::size_t axis = KINGLET_TRY(checked_axis(context, context.attributes().get_int("axis", 1), x->size()));
-    if (!out) {
-      out = x;
-      continue;
-    }
-    bool fits = out->size() == x->size();
-    for (std::size_t d = 0; fits && d < x->size(); ++d) {
-      fits = d == axis || (*out)[d] == (*x)[d] || (*out)[d] == kUnknownDim || (*x)[d] == kUnknownDim;
-      if (fits && d != axis && (*out)[d] == kUnknownDim) (*out)[d] = (*x)[d];
-    }
-    if (!fits) return context.fail(format_text("cannot join {} and {}", to_string(*out), to_string(*x)));
-    const bool counted = (*out)[axis] != kUnknownDim && (*x)[axis] != kUnknownDim;
-    (*out)[axis] = counted ? (*out)[axis] + (*x)[axis] : kUnknownDim;
+    known = known && context.input_shape(i);
+    KINGLET_TRY(join_shapes(context, i, 1, out));
   }
   context.set_output(0, type, known ? out : std::nullopt);
   return {};

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "engine/ops/common.h"
+#include "engine/ops/families/from_real.h"
 #include "engine/ops/lower.h"
 #include "engine/ops/normalize.h"
 #include "engine/ops/rows.h"
@@ -71,16 +72,6 @@ void for_each_reduced(const Node& node, Inputs inputs, F f) {
   walk<1>(shape, {to}, [&](const auto& at) { f(from++, static_cast<std::size_t>(at[0])); });
 }
 
-// Integers are summed exactly as long as they stay below 2^53; larger sums wrap through 64 bits.
-template <typename T>
-T rounded(double value) {
-  if constexpr (std::is_same_v<T, float>) {
-    return static_cast<float>(value);
-  } else {
-    return std::abs(value) < 9e18 ? static_cast<T>(static_cast<std::int64_t>(value)) : T{0};
-  }
-}
-
 // step(accumulator, x), then finish(accumulator, how many numbers went in).
 template <typename Step, typename Finish>
 Result<void> reduce(const Node& node, Inputs inputs, Tensor& y, double start, Step step, Finish finish) {
@@ -96,7 +87,7 @@ Result<void> reduce(const Node& node, Inputs inputs, Tensor& y, double start, St
       if constexpr (std::is_same_v<T, bool>) {
         to[i] = value != 0;
       } else {
-        to[i] = rounded<T>(value);
+        to[i] = from_real<T>(value);
       }
     }
   });
@@ -150,7 +141,7 @@ Result<void> evaluate_log_sum_exp(const Node& node, Inputs inputs, std::span<Ten
     if constexpr (!std::is_same_v<T, bool>) {
       const auto to = outputs[0].mutable_data<T>();
       for (std::size_t i = 0; i < count; ++i) {
-        to[i] = rounded<T>(std::isinf(top[i]) ? std::log(sums[i]) : top[i] + std::log(sums[i]));
+        to[i] = from_real<T>(std::isinf(top[i]) ? std::log(sums[i]) : top[i] + std::log(sums[i]));
       }
     }
   });

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 namespace kinglet::engine::kernels::woven {
 
@@ -38,6 +39,19 @@ struct Form {
   void (*weave[kMostRows])(const Weave&);                     // by rows, less one
   void (*multiply[kMostVectors][kMostRows])(const Product&);  // by vectors and rows, each less one
 };
+
+// `weave` gives the function for so many rows, `multiply` the one for so many vectors and rows.
+template <typename WeaveOf, typename MultiplyOf>
+consteval Form form_of(WeaveOf weave, MultiplyOf multiply) {
+  return [&]<std::size_t... kBefore>(std::index_sequence<kBefore...>) {
+    return Form {
+      .weave = {weave.template operator()<kBefore + 1>()...},
+      .multiply = {{multiply.template operator()<1, kBefore + 1>()...},
+                   {multiply.template operator()<2, kBefore + 1>()...},
+                   {multiply.template operator()<3, kBefore + 1>()...}}
+    };
+  }(std::make_index_sequence<kMostRows>());
+}
 
 extern const Form kScalar;
 #if defined(__aarch64__)

@@ -49,12 +49,7 @@ void multiply(const Product& of) {
 
 }  // namespace
 
-constexpr Form kScalar{.weave = {weave<1>, weave<2>, weave<3>, weave<4>, weave<5>, weave<6>, weave<7>},
-                       .multiply = {{multiply<1, 1>, multiply<1, 2>, multiply<1, 3>, multiply<1, 4>, multiply<1, 5>,
-                                     multiply<1, 6>, multiply<1, 7>},
-                                    {multiply<2, 1>, multiply<2, 2>, multiply<2, 3>, multiply<2, 4>, multiply<2, 5>,
-                                     multiply<2, 6>, multiply<2, 7>},
-                                    {multiply<3, 1>, multiply<3, 2>, multiply<3, 3>, multiply<3, 4>, multiply<3, 5>,
-                                     multiply<3, 6>, multiply<3, 7>}}};
+constexpr Form kScalar = form_of([]<std::size_t kRows>() { return weave<kRows>; },
+                                 []<std::size_t kVectors, std::size_t kRows>() { return multiply<kVectors, kRows>; });
 
 }  // namespace kinglet::engine::kernels::woven
