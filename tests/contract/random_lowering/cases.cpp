@@ -100,4 +100,12 @@ std::string with_neighbours(Draw& draw, const Body& body) {
   return text + std::format("output %{}\n", last);
 }
 
+std::string with_neighbours(Draw& draw, const std::string& type, const std::vector<int>& shape, std::string node) {
+  return with_neighbours(draw, {.inputs = std::format("%x = input {}[{}]\n", type, list(shape)),
+                                .node = std::move(node),
+                                .rank = shape.size(),
+                                .output_rank = shape.size(),
+                                .type = type});
+}
+
 }  // namespace kinglet::engine::random_cases

@@ -80,5 +80,8 @@ struct Body {
   std::string type = "f32";
 };
 [[nodiscard]] std::string with_neighbours(Draw& draw, const Body& body);
+// The same for one input, %x, and a result with as many axes.
+[[nodiscard]] std::string with_neighbours(Draw& draw, const std::string& type, const std::vector<int>& shape,
+                                          std::string node);
 
 }  // namespace kinglet::engine::random_cases

@@ -12,11 +12,7 @@ namespace {
 Case unary(Draw& draw, const char* name, const std::string& attributes, Case made) {
   const std::string type = pick_type(draw, made);
   const std::vector<int> shape = any_shape(draw, 0, draw.one_in(4) ? 6 : 4);
-  made.text = with_neighbours(draw, {.inputs = std::format("%x = input {}[{}]\n", type, list(shape)),
-                                     .node = std::format("%1 = {}(%x){}\n", name, attributes),
-                                     .rank = shape.size(),
-                                     .output_rank = shape.size(),
-                                     .type = type});
+  made.text = with_neighbours(draw, type, shape, std::format("%1 = {}(%x){}\n", name, attributes));
   return made;
 }
 
@@ -154,11 +150,7 @@ Case clip(Draw& draw) {
   const std::string low = bound("a");
   const std::string high = bound("b");
   const std::vector<int> shape = any_shape(draw, 0, 5);
-  made.text = with_neighbours(draw, {.inputs = std::format("%x = input {}[{}]\n", type, list(shape)),
-                                     .node = std::format("%1 = Clip(%x, {}, {})\n", low, high),
-                                     .rank = shape.size(),
-                                     .output_rank = shape.size(),
-                                     .type = type});
+  made.text = with_neighbours(draw, type, shape, std::format("%1 = Clip(%x, {}, {})\n", low, high));
   return made;
 }
 
@@ -171,11 +163,7 @@ Case prelu(Draw& draw) {
   const std::string type = pick_type(draw, made);
   const std::vector<int> shape = any_shape(draw, 1, 5);
   const std::vector<int> slope = draw.one_in(2) ? broadcast_part(draw, shape) : shape;
-  made.text = with_neighbours(draw, {.inputs = std::format("%x = input {}[{}]\n", type, list(shape)),
-                                     .node = std::format("%1 = PRelu(%x, c:{}[{}]#c)\n", type, list(slope)),
-                                     .rank = shape.size(),
-                                     .output_rank = shape.size(),
-                                     .type = type});
+  made.text = with_neighbours(draw, type, shape, std::format("%1 = PRelu(%x, c:{}[{}]#c)\n", type, list(slope)));
   return made;
 }
 Case pow(Draw& draw) {
@@ -184,12 +172,8 @@ Case pow(Draw& draw) {
   const std::vector<int> shape = any_shape(draw, 0, 5);
   const std::string exponent =
       draw.pick({"e:{}[]{{2}}", "e:{}[1]{{2}}", "e:{}[1,1]{{2}}", "e:{}[]{{3}}", "e:{}[]{{0.5}}"});
-  made.text = with_neighbours(
-      draw, {.inputs = std::format("%x = input {}[{}]\n", type, list(shape)),
-             .node = std::format("%1 = Pow(%x, {})\n", std::vformat(exponent, std::make_format_args(type))),
-             .rank = shape.size(),
-             .output_rank = shape.size(),
-             .type = type});
+  made.text = with_neighbours(draw, type, shape,
+                              std::format("%1 = Pow(%x, {})\n", std::vformat(exponent, std::make_format_args(type))));
   return made;
 }
 

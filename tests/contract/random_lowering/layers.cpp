@@ -59,11 +59,7 @@ Case pool(Draw& draw, const char* name, bool average) {
     made.roundings = window.taps() + 2;
     attributes += std::format(", count_include_pad={}", draw.below(2));
   }
-  made.text = with_neighbours(draw, {.inputs = std::format("%x = input {}[{}]\n", type, list(x)),
-                                     .node = std::format("%1 = {}(%x) {{{}}}\n", name, attributes),
-                                     .rank = x.size(),
-                                     .output_rank = x.size(),
-                                     .type = type});
+  made.text = with_neighbours(draw, type, x, std::format("%1 = {}(%x) {{{}}}\n", name, attributes));
   return made;
 }
 Case global_pool(Draw& draw, const char* name, bool average) {
@@ -73,11 +69,7 @@ Case global_pool(Draw& draw, const char* name, bool average) {
   int pixels = 1;
   for (std::size_t i = 2; i < x.size(); ++i) pixels *= x[i];
   if (average) made.roundings = pixels + 2;
-  made.text = with_neighbours(draw, {.inputs = std::format("%x = input {}[{}]\n", type, list(x)),
-                                     .node = std::format("%1 = {}(%x)\n", name),
-                                     .rank = x.size(),
-                                     .output_rank = x.size(),
-                                     .type = type});
+  made.text = with_neighbours(draw, type, x, std::format("%1 = {}(%x)\n", name));
   return made;
 }
 std::string matrix(int rows, int columns, bool turned) {
@@ -130,12 +122,9 @@ Case conv(Draw& draw) {
   const bool biased = draw.one_in(2);
   made.roundings = per_group * window.taps() + 2;
   made.text = with_neighbours(
-      draw, {.inputs = std::format("%x = input {}[{}]\n", type, list(x)),
-             .node = std::format("%1 = Conv(%x, w:{}[{}]#w{}) {{group={}, {}}}\n", type, list(w),
-                                 biased ? std::format(", b:{}[{}]#b", type, outputs) : "", groups, window.attributes()),
-             .rank = x.size(),
-             .output_rank = x.size(),
-             .type = type});
+      draw, type, x,
+      std::format("%1 = Conv(%x, w:{}[{}]#w{}) {{group={}, {}}}\n", type, list(w),
+                  biased ? std::format(", b:{}[{}]#b", type, outputs) : "", groups, window.attributes()));
   return made;
 }
 
@@ -222,13 +211,10 @@ Case batch_normalization(Draw& draw) {
   std::vector<int> x = any_shape(draw, 2, 5);
   const int channels = x[1];
   made.text = with_neighbours(
-      draw, {.inputs = std::format("%x = input {}[{}]\n", type, list(x)),
-             .node = std::format("%1 = BatchNormalization(%x, s:{0}[{1}]#s, b:{0}[{1}]#b, m:{0}[{1}]#m, v:{0}[{1}]#+v) "
-                                 "{{epsilon={2}}}\n",
-                                 type, channels, number(draw.pick({1e-5, 1e-3, 0.0}))),
-             .rank = x.size(),
-             .output_rank = x.size(),
-             .type = type});
+      draw, type, x,
+      std::format("%1 = BatchNormalization(%x, s:{0}[{1}]#s, b:{0}[{1}]#b, m:{0}[{1}]#m, v:{0}[{1}]#+v) "
+                  "{{epsilon={2}}}\n",
+                  type, channels, number(draw.pick({1e-5, 1e-3, 0.0}))));
   return made;
 }
 
@@ -259,12 +245,9 @@ Case lrn(Draw& draw) {
   const double alpha = draw.pick({0.3, 1e-4, 3.0});
   Case made{.roundings = size + 12.0};
   const std::vector<int> x = image(draw, draw.between(1, 20), any_rank(draw));
-  made.text = with_neighbours(
-      draw, {.inputs = std::format("%x = input f32[{}]\n", list(x)),
-             .node = std::format("%1 = LRN(%x) {{size={}, alpha={}, beta={}, bias={}}}\n", size, number(alpha),
-                                 number(draw.pick({0.75, 0.5, 1.0, 0.6})), number(draw.pick({1.0, 2.0}))),
-             .rank = x.size(),
-             .output_rank = x.size()});
+  made.text = with_neighbours(draw, "f32", x,
+                              std::format("%1 = LRN(%x) {{size={}, alpha={}, beta={}, bias={}}}\n", size, number(alpha),
+                                          number(draw.pick({0.75, 0.5, 1.0, 0.6})), number(draw.pick({1.0, 2.0}))));
   return made;
 }
 
@@ -276,12 +259,8 @@ Case softmax(Draw& draw) {
   // exp(x - top) turns a rounding of x into as much of the result.
   made.roundings += 2 * made.scale;
   const std::string type = pick_type(draw, made);
-  made.text =
-      with_neighbours(draw, {.inputs = std::format("%x = input {}[{}]\n", type, list(x)),
-                             .node = std::format("%1 = Softmax(%x) {{axis={}}}\n", draw.one_in(2) ? axis - rank : axis),
-                             .rank = x.size(),
-                             .output_rank = x.size(),
-                             .type = type});
+  made.text = with_neighbours(draw, type, x,
+                              std::format("%1 = Softmax(%x) {{axis={}}}\n", draw.one_in(2) ? axis - rank : axis));
   return made;
 }
 
@@ -297,8 +276,8 @@ Case resize_nearest(Draw& draw, const std::vector<int>& x, const std::string& wa
   if (std::string_view(type) == "f32") {
     made.text = with_neighbours(draw, {.inputs = input, .node = node, .rank = 4, .output_rank = 4});
   } else {
-    made.text =
-        std::format("{}{}%2 = DequantizeLinear(%1, step:f32[]{{0.25}}, zero:{}[]{{5}})\noutput %2\n", input, node, type);
+    made.text = std::format("{}{}%2 = DequantizeLinear(%1, step:f32[]{{0.25}}, zero:{}[]{{5}})\noutput %2\n", input,
+                            node, type);
   }
   return made;
 }

@@ -142,6 +142,12 @@ Case table(Draw& draw, const char* name, const std::string& attributes, double t
                           list(any_shape(draw, 0, 5)), name, x.text(), y.text(), attributes, kBack);
   return made;
 }
+// Less than the window on each side.
+std::string any_pads(Draw& draw, int height, int width) {
+  std::vector<int> pads;
+  for (int i = 0; i < 4; ++i) pads.push_back(draw.below(i % 2 == 0 ? height : width));
+  return list(pads);
+}
 std::string image(Draw& draw, int channels, int least_height, int least_width) {
   return std::format("{},{},{},{}", draw.between(1, 2), channels, least_height + draw.between(0, 8),
                      least_width + draw.between(0, 8));
@@ -164,13 +170,12 @@ Case qlinear_conv(Draw& draw) {
   const Levels y = result_levels(draw, type, x.scale * w.largest_scale * 60 * std::sqrt(static_cast<double>(taps)));
   const std::string bias = draw.one_in(2) ? std::format(", b:i32[{}]#b", outputs) : "";
   Case made = of_levels(y);
-  std::vector<int> pads;
-  for (int i = 0; i < 4; ++i) pads.push_back(draw.below(i % 2 == 0 ? height : width));
+  const std::string pads = any_pads(draw, height, width);
   made.text = std::format(
       "%x = input {}[{},{},{},{}]\n%1 = QLinearConv(%x, {}, {}, {}{}) {{kinglet_integers=1{}, group={}, pads=[{}], "
       "strides=[{},{}], dilations=[{},{}]}}\n{}",
       type, draw.between(1, 2), groups * per_group, height + draw.between(0, 8), width + draw.between(0, 8), x.text(),
-      w.text, y.text(), bias, bounds_of(draw, y), groups, list(pads), draw.between(1, 2), draw.between(1, 2),
+      w.text, y.text(), bias, bounds_of(draw, y), groups, pads, draw.between(1, 2), draw.between(1, 2),
       draw.one_in(4) ? 2 : 1, draw.one_in(4) ? 2 : 1, kBack);
   return made;
 }
@@ -234,12 +239,11 @@ Case qlinear_average_pool(Draw& draw) {
   const Levels y = result_levels(draw, type, x.scale);
   Case made = of_levels(y);
   // Only windows that all count as many pixels are marked to run in integers.
-  std::vector<int> pads;
-  for (int i = 0; i < 4; ++i) pads.push_back(draw.below(i % 2 == 0 ? height : width));
+  const std::string pads = any_pads(draw, height, width);
   made.text = std::format(
       "%x = input {}[{}]\n%1 = com.microsoft::QLinearAveragePool(%x, {}, {}) {{kinglet_integers=1, "
       "count_include_pad=1, kernel_shape=[{},{}], pads=[{}], strides=[{},{}]}}\n{}",
-      type, image(draw, draw.between(1, 20), height, width), x.text(), y.text(), height, width, list(pads),
+      type, image(draw, draw.between(1, 20), height, width), x.text(), y.text(), height, width, pads,
       draw.between(1, 3), draw.between(1, 3), kBack);
   return made;
 }

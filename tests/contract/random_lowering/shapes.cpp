@@ -248,15 +248,11 @@ Case pad(Draw& draw) {
   const char* mode = draw.pick({"constant", "constant", "constant", "edge", "reflect"});
   const std::string type = pick_type(draw, made);
   made.text = with_neighbours(
-      draw, {.inputs = std::format("%x = input {}[{}]\n", type, list(x)),
-             .node = std::format(
-                 "%1 = Pad(%x, pads:i64[{}]{{{}}}{}) {{mode=\"{}\"}}\n", pads.size(), list(pads),
-                 draw.pick({std::string(), std::format(", fill:{}[]{{-1.5}}", type),
-                            std::format(", fill:{}[]{{-inf}}", type), std::format(", fill:{}[1]{{2}}", type)}),
-                 mode),
-             .rank = x.size(),
-             .output_rank = x.size(),
-             .type = type});
+      draw, type, x,
+      std::format("%1 = Pad(%x, pads:i64[{}]{{{}}}{}) {{mode=\"{}\"}}\n", pads.size(), list(pads),
+                  draw.pick({std::string(), std::format(", fill:{}[]{{-1.5}}", type),
+                             std::format(", fill:{}[]{{-inf}}", type), std::format(", fill:{}[1]{{2}}", type)}),
+                  mode));
   return made;
 }
 

@@ -57,6 +57,12 @@ class Boxes(ScratchFolder):
     def visits(self, daemon):
         return {one["id"]: one for one in daemon.ask("/api/v1/visits?limit=500").json()["items"] if one["state"] == "ended"}
 
+    def owned_backup(self, daemon):
+        """Who may bring it back, and one of what there is: a visit at least."""
+        owner = daemon.claim()
+        self.ended_visits(daemon)
+        return owner, daemon.ask("/api/v1/backup", headers=owner).body
+
     def ended_visits(self, daemon, count=1):
         def safe():
             found = self.visits(daemon)
@@ -213,9 +219,7 @@ class OverHttp(Boxes):
     def test_a_stranger_s_file_changes_nothing(self):
         box = self.box("one")
         with self.daemon(box) as daemon:
-            owner = daemon.claim()
-            self.ended_visits(daemon)
-            good = daemon.ask("/api/v1/backup", headers=owner).body
+            owner, good = self.owned_backup(daemon)
             database = backup_file.contents(good)[DATABASE]
 
             def with_database(statement):
@@ -266,9 +270,7 @@ class OverHttp(Boxes):
     def test_an_upload_may_be_large_and_without_a_length_and_there_is_one_at_a_time(self):
         box = self.box("one")
         with self.daemon(box) as daemon:
-            owner = daemon.claim()
-            self.ended_visits(daemon)
-            good = daemon.ask("/api/v1/backup", headers=owner).body
+            owner, good = self.owned_backup(daemon)
             large = backup_file.changed(good, lambda files, _: files.update({"models/large.onnx": b"x" * (20 << 20)}))
             self.assertGreater(len(large), 2 * (8 << 20))  # twice http.max_body
             head = (f"POST /api/v1/restore HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(large)}\r\n"

@@ -37,40 +37,21 @@ class Start(ScratchFolder):
             self.assertEqual(code, 69, output)
             self.assertEqual(first.ask("/livez").status, 200)
 
-    def test_an_address_that_is_none(self):
-        for address in ("feeder.local:8420", "8420", "unix:run/http.sock"):
-            code, output = self.end_of(sets=[f"http.listen={address}"])
-            self.assertEqual(code, 78, output)
-            self.assertIn("http.listen", output)
-
-    def test_an_address_of_another_machine(self):
-        code, output = self.end_of(sets=["http.listen=192.0.2.7:8420"])
-        self.assertEqual(code, 69, output)
-        self.assertIn("hint: ", output)
-
-    def test_a_socket_whose_folder_is_missing(self):
-        code, output = self.end_of(sets=["http.listen=unix:/nowhere/http.sock"])
-        self.assertEqual(code, 69, output)
-        self.assertIn("/nowhere/http.sock", output)
-
-    def test_a_proxy_that_is_no_address(self):
-        code, output = self.end_of(sets=['http.trusted_proxies=["router"]'])
-        self.assertEqual(code, 78, output)
-        self.assertIn("http.trusted_proxies", output)
-
-    def test_an_unknown_kind_of_source(self):
-        code, output = self.end_of(sets=["source=imags:/x"])
-        self.assertEqual(code, 78, output)
-        self.assertIn('did you mean "images:"?', output)
-
-    def test_a_misspelt_key(self):
-        code, output = self.end_of(sets=["decide.min_scor=0.5"])
-        self.assertEqual(code, 78, output)
-        self.assertIn("min_score", output)
-
-    def test_a_value_out_of_range(self):
-        code, output = self.end_of(sets=["decide.min_score=1.5"])
-        self.assertEqual(code, 78, output)
+    def test_what_cannot_be_had_and_what_is_wrong(self):
+        for code, setting, words in (
+                (78, "http.listen=feeder.local:8420", "http.listen"),
+                (78, "http.listen=8420", "http.listen"),
+                (78, "http.listen=unix:run/http.sock", "http.listen"),
+                (69, "http.listen=192.0.2.7:8420", "hint: "),  # of another machine
+                (69, "http.listen=unix:/nowhere/http.sock", "/nowhere/http.sock"),
+                (78, 'http.trusted_proxies=["router"]', "http.trusted_proxies"),
+                (78, "source=imags:/x", 'did you mean "images:"?'),
+                (78, "decide.min_scor=0.5", "min_score"),
+                (78, "decide.min_score=1.5", "decide.min_score")):
+            with self.subTest(setting):
+                ended, output = self.end_of(sets=[setting])
+                self.assertEqual(ended, code, output)
+                self.assertIn(words, output)
 
     def test_wrong_flags(self):
         for flags in (["--nonsense"], ["--for", "soon"], ["--set"]):

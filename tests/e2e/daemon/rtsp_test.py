@@ -14,7 +14,7 @@ import time
 import unittest
 from pathlib import Path
 
-from support import PATIENCE, Daemon, ScratchFolder, main
+from support import PATIENCE, Daemon, ScratchFolder, accepted, main
 from rtsp_camera import RtspCamera
 
 KINGLET = os.environ["KINGLET"]
@@ -56,11 +56,7 @@ class Relay:
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
-        while True:
-            try:
-                near, _ = self.socket.accept()
-            except OSError:
-                return
+        for near in accepted(self.socket):
             far = socket.create_connection(("127.0.0.1", self.far))
             for here, there, spoils in ((near, far, False), (far, near, True)):
                 threading.Thread(target=self.carry, args=(here, there, spoils), daemon=True).start()

@@ -44,6 +44,16 @@ class Reply:
         return json.loads(self.body)
 
 
+def accepted(server):
+    """Who connects, one after the other, until the server is closed."""
+    while True:
+        try:
+            connection, _ = server.accept()
+        except OSError:
+            return
+        yield connection
+
+
 class Daemon:
     """A running kingletd. `with Daemon(...) as daemon:` ends it with SIGTERM."""
 
@@ -133,6 +143,13 @@ class Daemon:
                 return value
             time.sleep(0.05)
         raise AssertionError(f"never came true: {what}\n" + "".join(self.lines[-20:]))
+
+    def goes_on_and_ends(self, seconds):
+        """Names birds although somebody holds it up, and then ends within so many seconds."""
+        before = self.first_prediction()["seq"]
+        self.until(lambda: self.prediction()["seq"] > before + 5, "predictions")
+        code, taken = self.stop()
+        assert code == 0 and taken < seconds, (code, taken, self.lines[-20:])
 
     def prediction(self):
         reply = self.ask("/api/v1/predictions/latest")

@@ -10,7 +10,7 @@ import threading
 import time
 from pathlib import Path
 
-from support import PATIENCE
+from support import PATIENCE, accepted
 
 
 def free_port():
@@ -121,11 +121,7 @@ class OldBroker:
         threading.Thread(target=self._serve, daemon=True).start()
 
     def _serve(self):
-        while True:
-            try:
-                connection, _ = self.server.accept()
-            except OSError:
-                return
+        for connection in accepted(self.server):
             threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
 
     @staticmethod

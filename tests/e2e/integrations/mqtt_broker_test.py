@@ -67,11 +67,7 @@ class Away(Mqtt):
         self.connected(daemon)
         broker.pause()
         self.addCleanup(broker.resume)
-        before = daemon.first_prediction()["seq"]
-        daemon.until(lambda: daemon.prediction()["seq"] > before + 5, "predictions")
-        code, seconds = daemon.stop()
-        self.assertEqual(code, 0)
-        self.assertLess(seconds, 10)
+        daemon.goes_on_and_ends(10)
 
     def test_an_old_broker_is_spoken_to_in_its_version(self):
         old = OldBroker()

@@ -231,11 +231,7 @@ class NotTaken(Phone):
         service = self.service(lambda *_: time.sleep(60))
         daemon = self.daemon(self.ntfy(service))
         daemon.until(lambda: service.requests, "a request")
-        before = daemon.first_prediction()["seq"]
-        daemon.until(lambda: daemon.prediction()["seq"] > before + 5, "predictions")
-        code, seconds = daemon.stop()
-        self.assertEqual(code, 0)
-        self.assertLess(seconds, 5 * SLOWER)
+        daemon.goes_on_and_ends(5 * SLOWER)
 
 
 class OnThePage(Phone):

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import {readFileSync} from "node:fs";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, claim, closeClean, endedVisit, openPage, openTab, picture, startDaemon} from "./support.mjs";
+import {assertAccessible, assertFits, claim, closeClean, endedVisit, openSettings, picture, startDaemon} from "./support.mjs";
 
 let daemon;
 let headers;
@@ -13,12 +13,7 @@ before(async () => {
   await endedVisit(daemon);
 });
 
-async function ownersPage(options) {
-  const page = await openPage(daemon.url, {...options, headers, wait: null});
-  await openTab(page, "settings");
-  await page.locator("#restore-file").waitFor();
-  return page;
-}
+const ownersPage = (options) => openSettings(daemon, headers, "#restore-file", options);
 
 test("a backup is downloaded, brought back, and waits for a restart", async () => {
   const page = await ownersPage();

@@ -33,6 +33,13 @@ async function openAsOwner(daemon, options) {
   return page;
 }
 
+// A file of one's own in the step of the model.
+async function giveModel(page, file) {
+  await button(page, "Next").click();
+  await card(page).getByText("A file of your own").click();
+  await card(page).getByLabel("A classifier as ONNX").setInputFiles(file);
+}
+
 const card = (page) => page.locator("#first-card");
 const button = (page, name) => card(page).getByRole("button", {name, exact: true});
 const headersOf = async (page) => ({Cookie: (await page.context().cookies()).map(({name, value}) => `${name}=${value}`).join("; ")});
@@ -115,9 +122,7 @@ test("a model that nobody has tried is marked", async () => {
 test("a file of one's own that lacks something waits on the card until that is said", async () => {
   const daemon = await startWithModel();
   const page = await openAsOwner(daemon);
-  await button(page, "Next").click();
-  await card(page).getByText("A file of your own").click();
-  await card(page).getByLabel("A classifier as ONNX").setInputFiles({name: "garden.onnx", mimeType: "",
+  await giveModel(page, {name: "garden.onnx", mimeType: "",
     buffer: readFileSync(join(process.env.SOURCE_FOLDER, "models/demo/kinglet-demo.onnx"))});
   await card(page).getByText("garden is here, but lacks something").waitFor();
   await assertFits(page, "a file of one's own on the card");
@@ -134,9 +139,7 @@ test("a file of one's own that lacks something waits on the card until that is s
 test("a file that is no model is refused with the reason", async () => {
   const daemon = await startWithModel();
   const page = await openAsOwner(daemon);
-  await button(page, "Next").click();
-  await card(page).getByText("A file of your own").click();
-  await card(page).getByLabel("A classifier as ONNX").setInputFiles({name: "Ünder Bird (2).onnx", mimeType: "", buffer: Buffer.from("no model")});
+  await giveModel(page, {name: "Ünder Bird (2).onnx", mimeType: "", buffer: Buffer.from("no model")});
   await until(async () => (await card(page).getByRole("alert").textContent()).length > 10, "a reason");
   assert.equal((await daemon.ask("/api/v1/models/catalogue")).newest_job.model, "under-bird-2");
   assert.equal((await daemon.ask("/api/v1/model")).name, "kinglet-demo");

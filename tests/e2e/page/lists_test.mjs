@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import {writeFileSync} from "node:fs";
 import {join} from "node:path";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, claim, closeClean, openPage, openTab, picture, quick, scratchFolder, startDaemon, until} from "./support.mjs";
+import {assertAccessible, assertFits, claim, closeClean, openSettings, openTab, picture, quick, scratchFolder, startDaemon, until} from "./support.mjs";
 
 const labels = ["Passer domesticus (House Sparrow)", "Cyanistes caeruleus (Eurasian Blue Tit)", "Turdus merula (Eurasian Blackbird)",
                 "Parus major (Great Tit)", "Erithacus rubecula (European Robin)", "Fringilla coelebs (Common Chaffinch)",
@@ -21,12 +21,7 @@ before(async () => {
   headers = await claim(daemon);
 });
 
-async function ownersPage(options) {
-  const page = await openPage(daemon.url, {...options, headers, wait: null});
-  await openTab(page, "settings");
-  await page.locator("#settings-names textarea").waitFor();
-  return page;
-}
+const ownersPage = (options) => openSettings(daemon, headers, "#settings-names textarea", options);
 
 test("a German page says Haussperling, and another language its own name", async () => {
   const page = await ownersPage({locale: "de-DE"});

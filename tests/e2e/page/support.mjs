@@ -122,6 +122,14 @@ export async function openTab(page, name) {
   await page.locator(`#panel-${name}`).waitFor();
 }
 
+// The owner's settings, once that part of them is there.
+export async function openSettings(daemon, headers, part, options) {
+  const page = await openPage(daemon.url, {...options, headers, wait: null});
+  await openTab(page, "settings");
+  await page.locator(part).waitFor();
+  return page;
+}
+
 export async function closeClean(page) {
   await page.unrouteAll({behavior: "wait"});
   const faults = page.faults.filter((fault) => !page.expected.some((allowed) => allowed.test(fault)));

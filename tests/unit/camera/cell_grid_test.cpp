@@ -23,14 +23,18 @@ Image slope(int width, int height) {
   return image;
 }
 
-class CellGridOfFormat : public ::testing::TestWithParam<PixelFormat> {};
+class CellGridOfFormat : public ::testing::TestWithParam<PixelFormat> {
+ protected:
+  // As long as `image` is there.
+  static VideoFrame in_this_format(const Image& image) {
+    if (GetParam() == PixelFormat::kRgb888) return {{}, image.view()};
+    return make_video_frame(image, GetParam(), ColorMatrix::kBt601, ColorRange::kFull);
+  }
+};
 
 TEST_P(CellGridOfFormat, IsTheMeanBrightnessOfEachCell) {
   const Image image = slope(640, 360);
-  VideoFrame frame{{}, image.view()};
-  if (GetParam() != PixelFormat::kRgb888) {
-    frame = make_video_frame(image, GetParam(), ColorMatrix::kBt601, ColorRange::kFull);
-  }
+  const VideoFrame frame = in_this_format(image);
   CellGrid grid;
   const auto measured = grid.measure(frame.view);
   ASSERT_TRUE(measured) << describe(measured.error());
@@ -57,10 +61,7 @@ Image half_red(int width, int height) {
 
 TEST_P(CellGridOfFormat, IsTheMeanColourOfEachCell) {
   const Image image = half_red(640, 360);
-  VideoFrame frame{{}, image.view()};
-  if (GetParam() != PixelFormat::kRgb888) {
-    frame = make_video_frame(image, GetParam(), ColorMatrix::kBt601, ColorRange::kFull);
-  }
+  const VideoFrame frame = in_this_format(image);
   CellGrid grid;
   ASSERT_TRUE(grid.measure(frame.view));
   const auto cell = [](int column) { return std::size_t{12 * kGridColumns} + static_cast<std::size_t>(column); };

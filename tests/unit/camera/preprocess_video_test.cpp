@@ -147,21 +147,17 @@ INSTANTIATE_TEST_SUITE_P(Formats, PreprocessVideo,
                                   (test.param.range == ColorRange::kFull ? "Full" : "Limited");
                          });
 
-TEST(PreprocessMjpeg, ReducesLargeFramesWhileDecodingThem) {
-  const Image scene = make_scene(1280, 720);
+// Between what is made of a picture and of its JPEG.
+double jpeg_difference(int width, int height) {
+  const Image scene = make_scene(width, height);
   const VideoFrame frame = make_video_frame(scene, PixelFormat::kMjpeg, ColorMatrix::kBt601, ColorRange::kFull);
-  EXPECT_LT(kinglet::testing::mean_difference(run(plain_recipe(), scene.view(), 96, 96),
-                                              run(plain_recipe(), frame.view, 96, 96)),
-            2.0);
+  return kinglet::testing::mean_difference(run(plain_recipe(), scene.view(), 96, 96),
+                                           run(plain_recipe(), frame.view, 96, 96));
 }
 
-TEST(PreprocessMjpeg, TakesOddSizes) {
-  const Image scene = make_scene(323, 241);
-  const VideoFrame frame = make_video_frame(scene, PixelFormat::kMjpeg, ColorMatrix::kBt601, ColorRange::kFull);
-  EXPECT_LT(kinglet::testing::mean_difference(run(plain_recipe(), scene.view(), 96, 96),
-                                              run(plain_recipe(), frame.view, 96, 96)),
-            2.0);
-}
+TEST(PreprocessMjpeg, ReducesLargeFramesWhileDecodingThem) { EXPECT_LT(jpeg_difference(1280, 720), 2.0); }
+
+TEST(PreprocessMjpeg, TakesOddSizes) { EXPECT_LT(jpeg_difference(323, 241), 2.0); }
 
 Error error_of(const FrameView& view) {
   std::vector<std::byte> memory(3 * 32 * 32);

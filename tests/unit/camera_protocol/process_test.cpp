@@ -102,22 +102,25 @@ class ChildProcessFamily : public ::testing::Test {
     return false;
   }
 
+  // The one that wrote its number, when what was started goes.
+  bool ends_with_us() {
+    const auto numbers = pids(1);
+    child_->reset();
+    return dies(numbers[0]);
+  }
+
   const kinglet::testing::ScratchFolder folder_;
   Result<std::unique_ptr<ChildProcess>> child_;
 };
 
 TEST_F(ChildProcessFamily, AProgramInASessionOfItsOwnEndsWithIt) {
   start("setsid sh -c '" + sleeper() + "' &");
-  const auto numbers = pids(1);
-  child_->reset();
-  EXPECT_TRUE(dies(numbers[0]));
+  EXPECT_TRUE(ends_with_us());
 }
 
 TEST_F(ChildProcessFamily, ADaemonThatForkedTwiceEndsWithIt) {
   start("(setsid sh -c \"sh -c '" + std::string("echo \\$\\$ > ") + file() + "; exec sleep 1000' &\" &)");
-  const auto numbers = pids(1);
-  child_->reset();
-  EXPECT_TRUE(dies(numbers[0]));
+  EXPECT_TRUE(ends_with_us());
 }
 
 TEST_F(ChildProcessFamily, WhatItStartedEndsWhenItEndsByItself) {
@@ -138,9 +141,7 @@ TEST_F(ChildProcessFamily, AProgramThatStartsAnotherForEachThatIsKilledEndsWithI
 
 TEST_F(ChildProcessFamily, AProgramWithoutAnyEnvironmentEndsWithItsParent) {
   start("setsid env -i sh -c '" + sleeper() + "' & wait");
-  const auto numbers = pids(1);
-  child_->reset();
-  EXPECT_TRUE(dies(numbers[0]));
+  EXPECT_TRUE(ends_with_us());
 }
 
 TEST_F(ChildProcessFamily, ASignalReachesASessionOfItsOwn) {

@@ -22,6 +22,10 @@ class DeadlineStreamTest : public ::testing::Test {
       client_ = FileDescriptor(ends[1]);
     }
   }
+  static void read_bytes(DeadlineStream& stream, int count) {
+    char byte = 0;
+    for (int i = 0; i < count; ++i) ASSERT_EQ(stream.read(&byte, 1), 1) << i;
+  }
   void send(std::string_view text) const {
     ASSERT_EQ(::send(client_.get(), text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
   }
@@ -151,8 +155,8 @@ TEST_F(DeadlineStreamTest, ASlowBodyGivesWayAndIsTold) {
   DeadlineStream stream(server_.get(), limits, stopping_, nullptr, [] { return true; });
   send("GET / HTTP/1.1\r\n\r\nb");
   stream.begin_request();
+  read_bytes(stream, 19);
   char byte = 0;
-  for (int i = 0; i < 19; ++i) ASSERT_EQ(stream.read(&byte, 1), 1) << i;
   EXPECT_EQ(stream.read(&byte, 1), -1);
   EXPECT_TRUE(stream.gave_way());
   EXPECT_EQ(stream.write("no", 2), 2);
@@ -165,8 +169,7 @@ TEST_F(DeadlineStreamTest, AnUploadMayTakeLongerThanARequestWhileItIsSwift) {
   DeadlineStream stream(server_.get(), limits, stopping_);
   stream.begin_request();
   send("PUT / HTTP/1.1\r\n\r\n");
-  char byte = 0;
-  for (int i = 0; i < 18; ++i) ASSERT_EQ(stream.read(&byte, 1), 1) << i;
+  read_bytes(stream, 18);
   stream.begin_upload();
   std::jthread client([this] {
     for (int i = 0; i < 30; ++i) {
@@ -174,7 +177,7 @@ TEST_F(DeadlineStreamTest, AnUploadMayTakeLongerThanARequestWhileItIsSwift) {
       send("twenty bytes of model");
     }
   });
-  for (int i = 0; i < 30 * 21; ++i) ASSERT_EQ(stream.read(&byte, 1), 1) << i;
+  read_bytes(stream, 30 * 21);
 }
 
 TEST_F(DeadlineStreamTest, ASlowUploadEndsEvenWhenNobodyWaits) {
@@ -182,9 +185,9 @@ TEST_F(DeadlineStreamTest, ASlowUploadEndsEvenWhenNobodyWaits) {
   DeadlineStream stream(server_.get(), limits, stopping_);
   stream.begin_request();
   send("PUT / HTTP/1.1\r\n\r\nb");
-  char byte = 0;
-  for (int i = 0; i < 18; ++i) ASSERT_EQ(stream.read(&byte, 1), 1) << i;
+  read_bytes(stream, 18);
   stream.begin_upload();
+  char byte = 0;
   EXPECT_EQ(stream.read(&byte, 1), 1);
   EXPECT_FALSE(stream.upload_was_slow());
   EXPECT_EQ(stream.read(&byte, 1), -1);

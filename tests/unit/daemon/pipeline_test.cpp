@@ -55,6 +55,11 @@ class PipelineTest : public ::testing::Test {
   std::vector<Feed> feeds_of(std::optional<FrameLine> line) {
     return one_feed({.line = std::move(line), .mailbox = mailbox_, .stats = stats_});
   }
+  // One camera and its model, which is told on this board and exchanged over this desk.
+  Pipeline with_model(ModelBoard& board, ModelDesk* models) {
+    return Pipeline(feeds_of(line_of(open_model())), desk_, latest_, {}, {},
+                    {.board = &board, .desk = models, .make_line = {}, .options = options_});
+  }
   // Two cameras with one model.
   std::vector<Feed> two_feeds(const visits::VisitSink& sink = {}) {
     const auto shared = std::make_shared<LineModel>(open_model());
@@ -239,8 +244,7 @@ TEST_F(PipelineTest, TheFirstModelOfSeveralCamerasCountsForEach) {
 TEST_F(PipelineTest, APostedPictureIsAnsweredByTheModelItNamesOrByNone) {
   ModelBoard board;
   ModelDesk models([] {});
-  Pipeline pipeline(feeds_of(line_of(open_model())), desk_, latest_, {}, {},
-                    {.board = &board, .desk = &models, .make_line = {}, .options = options_});
+  Pipeline pipeline = with_model(board, &models);
   const LineModel other = open_model();
   pipeline.start();
   const auto post = [&](std::shared_ptr<const ModelFacts> model) {
@@ -270,8 +274,7 @@ TEST_F(PipelineTest, DuringAPauseFramesGoByUnansweredAndAreCounted) {
 
 TEST_F(PipelineTest, OtherSettingsCountFromTheNextFrameOnAndAreTold) {
   ModelBoard board;
-  Pipeline pipeline(feeds_of(line_of(open_model())), desk_, latest_, {}, {},
-                    {.board = &board, .desk = nullptr, .make_line = {}, .options = options_});
+  Pipeline pipeline = with_model(board, nullptr);
   const std::uint64_t clear = clear_picture();
   show(pipeline, clear);
   EXPECT_EQ(latest_.get()->answer.outcome, Outcome::kAccepted);
@@ -316,8 +319,7 @@ TEST_F(PipelineTest, WithoutAModelFramesGoBackAndTheFirstOneComesWithTheNewestSe
 TEST_F(PipelineTest, AModelOnTrialLooksAtTheSameFramesAndGoesBackWithoutAnswering) {
   ModelBoard board;
   ModelDesk models([] {});
-  Pipeline pipeline(feeds_of(line_of(open_model())), desk_, latest_, {}, {},
-                    {.board = &board, .desk = &models, .make_line = {}, .options = options_});
+  Pipeline pipeline = with_model(board, &models);
   const LoadedModel before = board.current();
   const ModelDesk::Back back = tried(pipeline, models, {.frames = 5}, {}, {});
   EXPECT_FALSE(back.taken);
@@ -333,8 +335,7 @@ TEST_F(PipelineTest, AModelOnTrialLooksAtTheSameFramesAndGoesBackWithoutAnswerin
 TEST_F(PipelineTest, ATrialThatIsCalledOffGoesBackAsFarAsItGot) {
   ModelBoard board;
   ModelDesk models([] {});
-  Pipeline pipeline(feeds_of(line_of(open_model())), desk_, latest_, {}, {},
-                    {.board = &board, .desk = &models, .make_line = {}, .options = options_});
+  Pipeline pipeline = with_model(board, &models);
   std::stop_source stop;
   const ModelDesk::Back back =
       tried(pipeline, models, {.frames = 1'000'000'000}, stop.get_token(), [&](const TrialReport& report) {

@@ -44,6 +44,11 @@ class PoolTest : public ::testing::Test {
     streaming.wait();
   }
 
+  void let_go(Pool& pool) {
+    held_.count_down();
+    pool.stop();
+  }
+
   std::latch held_{1};
 };
 
@@ -62,8 +67,7 @@ TEST_F(PoolTest, OneAddressCannotFillTheQueue) {
   hold(pool, "greedy", 1 + 5);
   EXPECT_FALSE(add(pool, at("greedy"), [](Pool::Seat&) {}));
   ask(pool, "other").get();
-  held_.count_down();
-  pool.stop();
+  let_go(pool);
 }
 
 TEST_F(PoolTest, ABurstIsTakenAlsoWhenTheThreadsAreLateToServeIt) {
@@ -71,8 +75,7 @@ TEST_F(PoolTest, ABurstIsTakenAlsoWhenTheThreadsAreLateToServeIt) {
   hold(pool, "a", 6 - 1);
   hold(pool, "b", 6 - 1);
   EXPECT_FALSE(add(pool, at("b"), [](Pool::Seat&) {}));  // eight have threads, two wait
-  held_.count_down();
-  pool.stop();
+  let_go(pool);
 }
 
 TEST_F(PoolTest, StreamsOfOneAddressLeaveItRoomForRequests) {
@@ -80,8 +83,7 @@ TEST_F(PoolTest, StreamsOfOneAddressLeaveItRoomForRequests) {
       {.threads = 6, .kept = 0, .waiting = 64, .waiting_of_address = 32, .working_of_address = 6, .left_to_others = 1});
   stream(pool, 4);
   ask(pool, "watcher").get();
-  held_.count_down();
-  pool.stop();
+  let_go(pool);
 }
 
 TEST_F(PoolTest, WithManyStreamsOneAddressStillLeavesThreadsToOthers) {
@@ -90,8 +92,7 @@ TEST_F(PoolTest, WithManyStreamsOneAddressStillLeavesThreadsToOthers) {
   stream(pool, 3);
   hold(pool, "greedy", 10);
   ask(pool, "other").get();
-  held_.count_down();
-  pool.stop();
+  let_go(pool);
 }
 
 TEST_F(PoolTest, ThisMachineAndOwnersAreServedWhateverHomesAndStrangersHold) {
@@ -104,16 +105,14 @@ TEST_F(PoolTest, ThisMachineAndOwnersAreServedWhateverHomesAndStrangersHold) {
   }
   hold(pool, "an owner's flood", 6, Standing::kOwner);
   ask(pool, "127.0.0.1", Standing::kMachine).get();
-  held_.count_down();
-  pool.stop();
+  let_go(pool);
 }
 
 TEST_F(PoolTest, AllStrangersTogetherLeaveHalfToTheHomeNetwork) {
   Pool pool({.threads = 6, .kept = 1, .waiting = 64, .waiting_of_address = 32, .working_of_address = 6});
   for (int i = 0; i < 30; ++i) hold(pool, "far " + std::to_string(i), 1, Standing::kStranger);
   ask(pool, "phone").get();
-  held_.count_down();
-  pool.stop();
+  let_go(pool);
 }
 
 TEST_F(PoolTest, WhoWantsMuchGoesForWhoWantsLittle) {
@@ -148,8 +147,7 @@ TEST_F(PoolTest, AStrangerWhoWantsLittleIsHeardBesideAGreedyHome) {
   }
   ask(pool, "far", Standing::kStranger).get();
   EXPECT_EQ(refused, 1);
-  held_.count_down();
-  pool.stop();
+  let_go(pool);
 }
 
 TEST_F(PoolTest, WhoHoldsTheLeastIsNext) {
@@ -166,8 +164,7 @@ TEST_F(PoolTest, WhoHoldsTheLeastIsNext) {
   std::future<void> modest = ask(pool, "modest");
   first.count_down();
   modest.get();
-  held_.count_down();
-  pool.stop();
+  let_go(pool);
 }
 
 TEST_F(PoolTest, WhoTurnsOutToBeAStrangerCountsAsOne) {
@@ -183,8 +180,7 @@ TEST_F(PoolTest, WhoTurnsOutToBeAStrangerCountsAsOne) {
   EXPECT_TRUE(
       add(pool, at("phone"), [&](Pool::Seat& seat) { risen.set_value(seat.move_to(at("phone", Standing::kOwner))); }));
   EXPECT_TRUE(risen.get_future().get());
-  held_.count_down();
-  pool.stop();
+  let_go(pool);
 }
 
 TEST_F(PoolTest, OnlyWhoseThreadWouldServeThemIsCrowded) {
@@ -204,8 +200,7 @@ TEST_F(PoolTest, OnlyWhoseThreadWouldServeThemIsCrowded) {
   hold(pool, "b", 1);  // waits for its own address only
   full.count_down();
   EXPECT_FALSE(crowded.get_future().get());
-  held_.count_down();
-  pool.stop();
+  let_go(pool);
 }
 
 TEST_F(PoolTest, AStreamNeverGivesWay) {
@@ -252,8 +247,7 @@ TEST_F(PoolTest, StopRunsWhatWaits) {
   Pool pool({.threads = 1, .kept = 0, .waiting = 64, .waiting_of_address = 32, .working_of_address = 1});
   hold(pool, "a", 1);
   std::future<void> last = ask(pool, "a");
-  held_.count_down();
-  pool.stop();
+  let_go(pool);
   EXPECT_EQ(last.wait_for(std::chrono::seconds(0)), std::future_status::ready);
   EXPECT_FALSE(add(pool, at("a"), [](Pool::Seat&) {}));
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <format>
+#include <functional>
 
 #include "engine/backend/xnnpack/runtime.h"
 #include "engine/ops/levels.h"
@@ -262,26 +263,28 @@ class EightBit : public ::testing::Test {
         .value()
         .graph;
   }
+
+  // A value in bytes, of one scale and of another.
+  static void with_bytes(const std::function<void(SubgraphBuilder& builder, Operand bytes)>& check) {
+    for (const char* scale : {"0.5", "300"}) {
+      Graph graph = graph_with_scales(scale);
+      const Layouts layouts;
+      auto builder = SubgraphBuilder::probe(graph, layouts, kLevelRules);
+      check(builder, builder.input(*graph.find_value("1"), Layout::kLogical).value());
+    }
+  }
 };
 
 TEST_F(EightBit, AdditionIsRefusedWhateverItsScales) {
-  for (const char* scale : {"0.5", "300"}) {
-    Graph graph = graph_with_scales(scale);
-    const Layouts layouts;
-    auto builder = SubgraphBuilder::probe(graph, layouts, kLevelRules);
-    const Operand bytes = builder.input(*graph.find_value("1"), Layout::kLogical).value();
+  with_bytes([](SubgraphBuilder& builder, Operand bytes) {
     const Operand sum = builder.temporary({1, 4, 4, 3}).value();
     EXPECT_FALSE(builder.binary(xnn_binary_add, bytes, bytes, sum));
     EXPECT_FALSE(builder.binary(xnn_binary_add, bytes, bytes, bytes));
-  }
+  });
 }
 
 TEST_F(EightBit, ConvolutionIsRefusedWhateverItsScales) {
-  for (const char* scale : {"0.5", "300"}) {
-    Graph graph = graph_with_scales(scale);
-    const Layouts layouts;
-    auto builder = SubgraphBuilder::probe(graph, layouts, kLevelRules);
-    const Operand bytes = builder.input(*graph.find_value("1"), Layout::kLogical).value();
+  with_bytes([](SubgraphBuilder& builder, Operand bytes) {
     const Operand filter =
         builder.constant(Tensor(DataType::kF32, {2, 1, 1, 3}), {2, 1, 1, 3}, Lifetime::kUntilPacked).value();
     const Operand out = builder.temporary({1, 4, 4, 2}).value();
@@ -289,7 +292,7 @@ TEST_F(EightBit, ConvolutionIsRefusedWhateverItsScales) {
     EXPECT_FALSE(builder.depthwise_convolution({}, 1, {}, bytes, filter, {}, out));
     EXPECT_FALSE(builder.fully_connected(false, {}, bytes, filter, {}, out));
     EXPECT_FALSE(builder.average_pooling(kThree, {}, bytes, out));
-  }
+  });
 }
 
 TEST_F(EightBit, WeightsAreRefusedWhateverTheirZeroPoint) {

@@ -180,28 +180,13 @@ output %5
   EXPECT_NE(slot_where(plan, made_by(4)).offset, first);
 }
 
-TEST(Buffers, AreNotWrittenOverWhileTheyAreStillRead) {
-  const Placed plan = placed(inferred(R"(
-%x = input f32[1,8]
-%1 = Sigmoid(%x)
-%2 = Tanh(%1)
-%3 = Mul(%1, %2)
-%4 = MatMul(%3, m:f32[8,8]#m)
-output %4
-)"));
-  EXPECT_FALSE(overlap(slot_where(plan, made_by(0)), slot_where(plan, made_by(1))));
-}
-
-TEST(Buffers, ThatANodeReadsFromOtherPlacesAreNotWrittenOver) {
-  const Placed plan = placed(inferred(R"(
-%x = input f32[1,8,8]
-%1 = Sigmoid(%x)
-%2 = Transpose(%1) {perm=[0,2,1]}
-%3 = Add(%2, %2)
-%4 = MatMul(%3, m:f32[8,8]#m)
-output %4
-)"));
-  EXPECT_FALSE(overlap(slot_where(plan, made_by(0)), slot_where(plan, made_by(1))));
+TEST(Buffers, AreNotWrittenOverWhileTheyAreStillReadOrReadFromOtherPlaces) {
+  for (const char* reader :
+       {"%2 = Tanh(%1)\n%3 = Mul(%1, %2)\n", "%2 = Transpose(%1) {perm=[0,2,1]}\n%3 = Add(%2, %2)\n"}) {
+    const Placed plan = placed(inferred(
+        std::format("%x = input f32[1,8,8]\n%1 = Sigmoid(%x)\n{}%4 = MatMul(%3, m:f32[8,8]#m)\noutput %4\n", reader)));
+    EXPECT_FALSE(overlap(slot_where(plan, made_by(0)), slot_where(plan, made_by(1)))) << reader;
+  }
 }
 
 TEST(Buffers, OfTheCallerAreNotWrittenOver) {

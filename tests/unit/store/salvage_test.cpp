@@ -78,6 +78,17 @@ class SalvageTest : public ::testing::Test {
     for (const VisitView& view : page->items) visits_.push_back(view.row.visit);
   }
 
+  // All of that file in a new history; nothing: it could not be ordered, or did not end.
+  std::optional<Salvage> salvaged(Database& into, const fs::path& aside) const {
+    if (!migrate(into) || !Salvage::order(into, aside.filename().string())) return std::nullopt;
+    auto salvage = Salvage::find(into, folder_.path(), 10'000);
+    if (!salvage || !*salvage) return std::nullopt;
+    std::uint64_t change = 0;
+    const auto next = [&] { return ++change; };
+    const auto ended = (*salvage)->go_on(into, PictureFiles(folder_.path()), next, [] { return false; });
+    return ended && *ended ? std::move(*salvage) : std::nullopt;
+  }
+
   ScratchFolder folder_;
   std::vector<std::uint64_t> seqs_;
   std::vector<visits::Visit> visits_;
@@ -146,15 +157,11 @@ TEST_F(SalvageTest, AFileOfTheVersionBeforeIsReadAsOneWithoutNames) {
   damage(aside, (pages[pages.size() / 2] - 1) * 4096, 4096);
   EXPECT_EQ(last_numbers(aside).seq, seqs_.back());
   Database into = *Database::open(database_file(folder_.path()), OpenAs::kCreate);
-  ASSERT_OK(migrate(into));
-  ASSERT_OK(Salvage::order(into, aside.filename().string()));
-  auto salvage = Salvage::find(into, folder_.path(), 10'000);
-  ASSERT_TRUE(salvage && *salvage);
-  std::uint64_t change = 0;
-  EXPECT_TRUE(*(*salvage)->go_on(into, PictureFiles(folder_.path()), [&] { return ++change; }, [] { return false; }));
-  EXPECT_GT((*salvage)->result().visits, static_cast<std::uint64_t>(kVisits) - 60);
-  EXPECT_LT((*salvage)->result().visits, static_cast<std::uint64_t>(kVisits));
-  EXPECT_GE((*salvage)->result().reviewed, 10U);
+  const auto salvage = salvaged(into, aside);
+  ASSERT_TRUE(salvage);
+  EXPECT_GT(salvage->result().visits, static_cast<std::uint64_t>(kVisits) - 60);
+  EXPECT_LT(salvage->result().visits, static_cast<std::uint64_t>(kVisits));
+  EXPECT_GE(salvage->result().reviewed, 10U);
   EXPECT_EQ(*into.integer_of("SELECT sum(visits) FROM daily_counts"), 40);
   EXPECT_EQ(*into.integer_of("SELECT count(*) FROM visits WHERE review_name <> ''"), 0);
 }
@@ -314,13 +321,9 @@ TEST_F(SalvageTest, NoiseDoesNotBecomeVisits) {
     }
   }
   Database into = *Database::open(database_file(folder_.path()), OpenAs::kCreate);
-  ASSERT_OK(migrate(into));
-  ASSERT_OK(Salvage::order(into, aside.filename().string()));
-  auto salvage = Salvage::find(into, folder_.path(), 10'000);
-  ASSERT_TRUE(salvage && *salvage);
-  std::uint64_t change = 0;
-  EXPECT_TRUE(*(*salvage)->go_on(into, PictureFiles(folder_.path()), [&] { return ++change; }, [] { return false; }));
-  EXPECT_EQ((*salvage)->result().visits, kVisits - noise.size());
+  const auto salvage = salvaged(into, aside);
+  ASSERT_TRUE(salvage);
+  EXPECT_EQ(salvage->result().visits, kVisits - noise.size());
   EXPECT_EQ(*into.integer_of("SELECT count(*) FROM visits WHERE open = 1"), 0);
   EXPECT_EQ(*into.integer_of("SELECT count(*) FROM daily_counts"), 0);
   EXPECT_EQ(*into.integer_of("SELECT count(*) FROM throughput"), 0);

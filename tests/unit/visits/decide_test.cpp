@@ -35,6 +35,10 @@ Answer decide(const std::vector<float>& scores, const DecideOptions& options = {
 }
 
 std::string name(const Answer& answer) { return (*taxa())[answer.taxon].species_id; }
+// "accepted turdus-merula 0.92"
+std::string said(const Answer& answer) {
+  return format_text("{} {} {:.2f}", to_string(answer.outcome), name(answer), answer.score);
+}
 
 // Blackbird, song thrush, robin, tit (male, female), swift, background.
 const std::vector<float> kBlackbird{0.9F, 0.05F, 0.03F, 0, 0, 0, 0.02F};
@@ -66,10 +70,7 @@ TEST(Decide, LooksAtTheSecondAlsoWhenOnlyOneIsWanted) {
 }
 
 TEST(Decide, NobodyIsThereWhenMostIsBackground) {
-  const Answer answer = decide({0.3F, 0, 0.1F, 0, 0, 0, 0.6F});
-  EXPECT_EQ(answer.outcome, Outcome::kBackground);
-  EXPECT_EQ(name(answer), "background");
-  EXPECT_FLOAT_EQ(answer.score, 0.6F);
+  EXPECT_EQ(said(decide({0.3F, 0, 0.1F, 0, 0, 0, 0.6F})), "background background 0.60");
 }
 
 TEST(Decide, LessBackgroundIsNoRivalOfTheBirds) {
@@ -134,9 +135,7 @@ TEST(Decide, GivesNoNamesForNumbersThatAreNone) {
 
 TEST(Decide, SumsMaleAndFemale) {
   const Answer answer = decide({0, 0.1F, 0, 0.40F, 0.45F, 0.05F, 0});
-  EXPECT_EQ(answer.outcome, Outcome::kAccepted);
-  EXPECT_EQ(name(answer), "great-tit");
-  EXPECT_FLOAT_EQ(answer.score, 0.85F);
+  EXPECT_EQ(said(answer), "accepted great-tit 0.85");
   EXPECT_EQ(answer.top()[0].index, 4U);
 }
 
@@ -155,17 +154,11 @@ TEST(Decide, IndependentScoresHaveNoRest) {
 }
 
 TEST(Decide, IndependentScoresAreNotSummed) {
-  const Answer answer = decide_independent({0, 0.1F, 0, 0.40F, 0.45F, 0.05F, 0});
-  EXPECT_EQ(answer.outcome, Outcome::kBelowThreshold);
-  EXPECT_EQ(name(answer), "great-tit");
-  EXPECT_FLOAT_EQ(answer.score, 0.45F);
+  EXPECT_EQ(said(decide_independent({0, 0.1F, 0, 0.40F, 0.45F, 0.05F, 0})), "below_threshold great-tit 0.45");
 }
 
 TEST(Decide, OfIndependentScoresAGenusIsAsSureAsItsSurestBird) {
-  const Answer sure = decide_independent({0.85F, 0.80F, 0.1F, 0, 0, 0, 0});
-  EXPECT_EQ(sure.outcome, Outcome::kAccepted);
-  EXPECT_EQ(name(sure), "turdus");
-  EXPECT_FLOAT_EQ(sure.score, 0.85F);
+  EXPECT_EQ(said(decide_independent({0.85F, 0.80F, 0.1F, 0, 0, 0, 0})), "accepted turdus 0.85");
   EXPECT_EQ(decide_independent({0.70F, 0.65F, 0.1F, 0, 0, 0, 0}).outcome, Outcome::kAmbiguous);
 }
 
@@ -175,9 +168,7 @@ TEST(Decide, TwoIndependentBirdsThatAreBothThereAreAmbiguous) {
 
 TEST(Decide, NamesTheGenusWhenTheSumIsSureAndThePartsAreNot) {
   const Answer answer = decide({0.50F, 0.41F, 0.04F, 0, 0, 0.05F, 0});
-  EXPECT_EQ(answer.outcome, Outcome::kAccepted);
-  EXPECT_EQ(name(answer), "turdus");
-  EXPECT_FLOAT_EQ(answer.score, 0.91F);
+  EXPECT_EQ(said(answer), "accepted turdus 0.91");
   EXPECT_EQ(answer.top()[0].taxon, answer.taxon);
   EXPECT_EQ(answer.top()[0].index, 0U);
   EXPECT_EQ((*taxa())[answer.top()[1].taxon].species_id, "turdus-merula");

@@ -29,6 +29,12 @@ class TrackerTest : public ::testing::Test {
       pass(milliseconds(100));
     }
   }
+  // What is told last when there are no more.
+  std::string end_of(std::string_view script) {
+    frames(script);
+    tracker().finish();
+    return events_.back();
+  }
   // A look at each of several tracks; ' ' leaves one out.
   void frames_of(std::vector<std::string> scripts) {
     for (std::size_t i = 0; i < scripts[0].size(); ++i) {
@@ -204,9 +210,7 @@ TEST_F(TrackerTest, ItDoesNotMatterHowOftenTheTimeIsAsked) {
 TEST_F(TrackerTest, AShortAbsenceIsTheSameVisit) {
   frames("mmm");
   wait(seconds(10));
-  frames("m");
-  tracker().finish();
-  EXPECT_EQ(events_.back(), "end 1 turdus-merula at 0.0 for 10.3: 4 of 4");
+  EXPECT_EQ(end_of("m"), "end 1 turdus-merula at 0.0 for 10.3: 4 of 4");
 }
 
 TEST_F(TrackerTest, AnotherBirdAtThePlaceHasAVisitOfItsOwn) {
@@ -228,9 +232,7 @@ TEST_F(TrackerTest, NamesHeardInTurnsAreOneBirdCalledWhatMoreFramesCallIt) {
 }
 
 TEST_F(TrackerTest, AFewOtherNamesChangeNothing) {
-  frames("mmmmmmrmmrmmmm");
-  tracker().finish();
-  EXPECT_EQ(events_.back(), "end 1 turdus-merula at 0.0 for 1.3: 12 of 14");
+  EXPECT_EQ(end_of("mmmmmmrmmrmmmm"), "end 1 turdus-merula at 0.0 for 1.3: 12 of 14");
 }
 
 TEST_F(TrackerTest, AGenusIsRefinedToItsSpecies) {
@@ -244,9 +246,7 @@ TEST_F(TrackerTest, AGenusIsRefinedToItsSpecies) {
 }
 
 TEST_F(TrackerTest, TheGenusProlongsAVisitOfItsSpecies) {
-  frames("mmmtttt");
-  tracker().finish();
-  EXPECT_EQ(events_.back(), "end 1 turdus-merula at 0.0 for 0.6: 3 of 3");
+  EXPECT_EQ(end_of("mmmtttt"), "end 1 turdus-merula at 0.0 for 0.6: 3 of 3");
 }
 
 TEST_F(TrackerTest, UpdatesComeOnceASecondAndOnlyWithABetterLook) {
@@ -336,9 +336,7 @@ TEST_F(TrackerTest, AClockThatIsSetDuringAVisitTellsItsBeginning) {
 TEST_F(TrackerTest, ASteadyTimeThatLiesIsTakenAsNow) {
   frames("mm");
   now_ -= std::chrono::minutes(10);
-  frames("mmm");
-  tracker().finish();
-  EXPECT_EQ(events_.back(), "end 1 turdus-merula at 0.0 for 0.1: 5 of 5");
+  EXPECT_EQ(end_of("mmm"), "end 1 turdus-merula at 0.0 for 0.1: 5 of 5");
 }
 
 TEST_F(TrackerTest, UnusualAndFirstVisitorsAreMarked) {

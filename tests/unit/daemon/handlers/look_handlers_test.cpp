@@ -48,31 +48,36 @@ TEST_F(VersionHandler, TellsOfAnUpdateOnlyWhereThereIsOne) {
   EXPECT_EQ(ask()["update"], (Json{{"installed", "1.2"}, {"available", "1.3"}}));
 }
 
-class CameraHandlers : public ::testing::Test {
+// Two cameras, garden and tree.
+class WithCameras : public ::testing::Test {
  protected:
-  Call named(const std::string& name) { return {.method = "GET", .path_parameters = {{"source", name}}}; }
-
-  [[nodiscard]] CameraView seen(const std::string& name) {
+  [[nodiscard]] CameraView seen(const std::string& name, SnapshotBoard& snapshots) {
     return {.name = name,
             .kind = [] { return camera::SourceKind::kNetwork; },
             .is_demonstration = [] { return false; },
             .stats = stats_,
             .mailbox = mailbox_,
-            .snapshots = snapshots_,
+            .snapshots = snapshots,
             .samples = samples_};
   }
 
   Vitals vitals_{.cameras = {{.name = "garden"}, {.name = "tree"}}};
   const Stats stats_{SteadyClock::now()};
   const camera::Mailbox mailbox_;
+  Latest<Prediction> latest_;
   SnapshotBoard snapshots_;
-  const FrameSamples samples_{{.count = 0}, {}};
-  const Latest<Prediction> latest_;
+  SnapshotBoard other_snapshots_;
+  FrameSamples samples_{{}, {}};
   Slots slots_{{8, 1}, 8};
-  const CamerasView view_{.cameras = {seen("garden"), seen("tree")},
+  const CamerasView view_{.cameras = {seen("garden", snapshots_), seen("tree", other_snapshots_)},
                           .vitals = [this] { return vitals_; },
                           .latest = latest_,
                           .long_answers = slots_};
+};
+
+class CameraHandlers : public WithCameras {
+ protected:
+  Call named(const std::string& name) { return {.method = "GET", .path_parameters = {{"source", name}}}; }
 };
 
 TEST_F(CameraHandlers, TheStateComesWithItsReason) {
@@ -108,7 +113,7 @@ TEST_F(CameraHandlers, ACameraThatIsNotThereIsNotTakenForTheOneThatIs) {
   EXPECT_EQ(get_named_camera(view_, named("attic")).problem.slug, "not-found");
 }
 
-class PictureHandlers : public ::testing::Test {
+class PictureHandlers : public WithCameras {
  protected:
   Call call(std::vector<std::pair<std::string, std::string>> query = {}, const std::string& source = "garden") {
     return {.method = "GET", .query = std::move(query), .path_parameters = {{"source", source}}};
@@ -116,29 +121,7 @@ class PictureHandlers : public ::testing::Test {
   // As if it had come just now, however slow this machine is.
   void show_frame() { snapshots_.offer(picture_.view(), {.sequence = 7}, SteadyClock::now() + std::chrono::hours(1)); }
 
-  [[nodiscard]] CameraView seen(const std::string& name, SnapshotBoard& snapshots) {
-    return {.name = name,
-            .kind = [] { return camera::SourceKind::kNetwork; },
-            .is_demonstration = [] { return false; },
-            .stats = stats_,
-            .mailbox = mailbox_,
-            .snapshots = snapshots,
-            .samples = samples_};
-  }
-
   const camera::Image picture_ = kinglet::testing::make_picture(640, 480);
-  Vitals vitals_{.cameras = {{.name = "garden"}, {.name = "tree"}}};
-  const Stats stats_{SteadyClock::now()};
-  const camera::Mailbox mailbox_;
-  Latest<Prediction> latest_;
-  SnapshotBoard snapshots_;
-  SnapshotBoard other_snapshots_;
-  FrameSamples samples_{{}, {}};
-  Slots slots_{{8, 1}, 8};
-  const CamerasView view_{.cameras = {seen("garden", snapshots_), seen("tree", other_snapshots_)},
-                          .vitals = [this] { return vitals_; },
-                          .latest = latest_,
-                          .long_answers = slots_};
 };
 
 TEST_F(PictureHandlers, ASnapshotIsTheNewestFrameAsAJpeg) {
