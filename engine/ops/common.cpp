@@ -4,30 +4,20 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include "engine/base/format.h"
 
 namespace kinglet::engine::ops {
 
 std::optional<DataType> type_of_number(std::int64_t number) {
-  switch (number) {
-    case 1:
-      return DataType::kF32;
-    case 2:
-      return DataType::kU8;
-    case 3:
-      return DataType::kI8;
-    case 6:
-      return DataType::kI32;
-    case 7:
-      return DataType::kI64;
-    case 9:
-      return DataType::kBool;
-    case 10:
-      return DataType::kF16;
-    default:
-      return std::nullopt;
+  using enum DataType;
+  static constexpr std::pair<std::int64_t, DataType> kOnnxNumbers[] = {{1, kF32}, {2, kU8},   {3, kI8},  {6, kI32},
+                                                                       {7, kI64}, {9, kBool}, {10, kF16}};
+  for (const auto& [of_onnx, type] : kOnnxNumbers) {
+    if (of_onnx == number) return type;
   }
+  return std::nullopt;
 }
 
 Result<void> need_type(const InferContext& context, std::size_t input, TypeSet types) {

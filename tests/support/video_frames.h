@@ -14,6 +14,18 @@ struct VideoFrame {
   camera::FrameView view;
 };
 
+// Each pixel as `colour_at(x, y)` says: red, green, blue, 0 to 255.
+template <typename ColourAt>
+camera::Image painted(int width, int height, const ColourAt& colour_at) {
+  camera::Image image{width, height, {}};
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      for (const int level : colour_at(x, y)) image.rgb.push_back(static_cast<std::byte>(level));
+    }
+  }
+  return image;
+}
+
 struct Yuv {
   double y;
   double u;

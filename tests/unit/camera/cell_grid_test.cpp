@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <turbojpeg.h>
 
+#include <array>
 #include <memory>
 
 #include "tests/support/video_frames.h"
@@ -12,15 +13,15 @@ namespace kinglet::camera {
 namespace {
 
 using kinglet::testing::make_video_frame;
+using kinglet::testing::painted;
 using kinglet::testing::VideoFrame;
 
 // Gray, darker to the right: brightness 250 - 200 * x / width.
 Image slope(int width, int height) {
-  Image image{width, height, {}};
-  for (int y = 0; y < height; ++y) {
-    for (int x = 0; x < width; ++x) image.rgb.insert(image.rgb.end(), 3, static_cast<std::byte>(250 - 200 * x / width));
-  }
-  return image;
+  return painted(width, height, [=](int x, int) {
+    const int level = 250 - 200 * x / width;
+    return std::array{level, level, level};
+  });
 }
 
 class CellGridOfFormat : public ::testing::TestWithParam<PixelFormat> {
@@ -48,15 +49,8 @@ TEST_P(CellGridOfFormat, IsTheMeanBrightnessOfEachCell) {
 
 // Left grey, right (200, 60, 40).
 Image half_red(int width, int height) {
-  Image image{width, height, {}};
-  for (int y = 0; y < height; ++y) {
-    for (int x = 0; x < width; ++x) {
-      const bool red = x >= width / 2;
-      for (const int level : {red ? 200 : 90, red ? 60 : 90, red ? 40 : 90})
-        image.rgb.push_back(static_cast<std::byte>(level));
-    }
-  }
-  return image;
+  return painted(width, height,
+                 [=](int x, int) { return x < width / 2 ? std::array{90, 90, 90} : std::array{200, 60, 40}; });
 }
 
 TEST_P(CellGridOfFormat, IsTheMeanColourOfEachCell) {

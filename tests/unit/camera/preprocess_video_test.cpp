@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -19,16 +20,11 @@ using kinglet::testing::VideoFrame;
 
 // A scene with colour that changes slowly, as chroma of half size can carry it, and luma that does not.
 Image make_scene(int width, int height) {
-  Image image{width, height, {}};
-  for (int y = 0; y < height; ++y) {
-    for (int x = 0; x < width; ++x) {
-      const int light = (x / 7 + y / 5) % 2 == 0 ? 40 : 0;
-      image.rgb.push_back(static_cast<std::byte>(30 + x * 150 / width + light));
-      image.rgb.push_back(static_cast<std::byte>(180 - y * 130 / height + light));
-      image.rgb.push_back(static_cast<std::byte>(60 + (x + y) * 100 / (width + height) + light));
-    }
-  }
-  return image;
+  return kinglet::testing::painted(width, height, [=](int x, int y) {
+    const int light = (x / 7 + y / 5) % 2 == 0 ? 40 : 0;
+    return std::array{30 + x * 150 / width + light, 180 - y * 130 / height + light,
+                      60 + (x + y) * 100 / (width + height) + light};
+  });
 }
 
 engine::Recipe plain_recipe() {

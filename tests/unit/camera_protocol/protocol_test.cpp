@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <limits>
 #include <random>
+#include <type_traits>
 
 namespace kinglet::camera::protocol {
 namespace {
@@ -104,24 +105,26 @@ TEST(Protocol, TextIsCutAndMadePrintable) {
   EXPECT_LT(to_string(to_text(std::string(1000, 'x'))).size(), sizeof(Text));
 }
 
+// The same but for one member.
+template <typename Message, typename Member>
+Message with(Message message, Member Message::* member, std::type_identity_t<Member> value) {
+  message.*member = value;
+  return message;
+}
+
 TEST(CheckHello, AcceptsACamera) { EXPECT_EQ(refusal(nv12_hello()), "accepted"); }
 
 TEST(CheckHello, RefusesUnknownFormat) {
-  Hello hello = nv12_hello();
-  hello.format = 77;
-  EXPECT_THAT(refusal(hello), HasSubstr("unknown pixel format 77"));
+  EXPECT_THAT(refusal(with(nv12_hello(), &Hello::format, 77)), HasSubstr("unknown pixel format 77"));
 }
 
 TEST(CheckHello, RefusesOddSizeOfSubsampledFormats) {
-  Hello hello = nv12_hello();
-  hello.width = 63;
-  EXPECT_THAT(refusal(hello), HasSubstr("size 63x48"));
+  EXPECT_THAT(refusal(with(nv12_hello(), &Hello::width, 63)), HasSubstr("size 63x48"));
 }
 
 TEST(CheckHello, RefusesHugeSize) {
-  Hello hello = nv12_hello();
-  hello.height = std::numeric_limits<std::uint32_t>::max() - 1;
-  EXPECT_THAT(refusal(hello), HasSubstr("size 64x4294967294"));
+  EXPECT_THAT(refusal(with(nv12_hello(), &Hello::height, std::numeric_limits<std::uint32_t>::max() - 1)),
+              HasSubstr("size 64x4294967294"));
 }
 
 TEST(CheckHello, RefusesASmallStreamThatIsNone) {
@@ -148,9 +151,7 @@ TEST(CheckHello, RefusesBufferCountsOutOfRange) {
 TEST(CheckBuffer, AcceptsPlanesThatFit) { EXPECT_EQ(refusal(nv12_buffer()), "accepted"); }
 
 TEST(CheckBuffer, RefusesIndexBeyondTheCount) {
-  Buffer buffer = nv12_buffer();
-  buffer.index = 4;
-  EXPECT_THAT(refusal(buffer), HasSubstr("buffer 4 of 4"));
+  EXPECT_THAT(refusal(with(nv12_buffer(), &Buffer::index, 4)), HasSubstr("buffer 4 of 4"));
 }
 
 TEST(CheckBuffer, OfTheSmallStreamComesAfterTheOthersAndIsSmaller) {
@@ -169,9 +170,7 @@ TEST(CheckBuffer, OfTheSmallStreamComesAfterTheOthersAndIsSmaller) {
 }
 
 TEST(CheckBuffer, RefusesPlaneCountOfAnotherFormat) {
-  Buffer buffer = nv12_buffer();
-  buffer.plane_count = 3;
-  EXPECT_THAT(refusal(buffer), HasSubstr("3 planes, expected 2"));
+  EXPECT_THAT(refusal(with(nv12_buffer(), &Buffer::plane_count, 3)), HasSubstr("3 planes, expected 2"));
 }
 
 TEST(CheckBuffer, RefusesPlaneOutsideItsMemory) { EXPECT_THAT(refusal(nv12_buffer(), 4607), HasSubstr("outside")); }

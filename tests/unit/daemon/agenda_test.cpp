@@ -19,24 +19,23 @@ TEST(Agenda, ADayOfStatisticsIsOneAMinute) {
   EXPECT_EQ(told, 24 * 60);
 }
 
-TEST(Agenda, StatisticsOfACameraThatChangedGoOutAtOnceAndTheMinuteCountsFromThere) {
+// Said once, then when it is new, and again a minute after that.
+void expect_told_when_new(bool (Agenda::*take)(SteadyTime now), void (Agenda::*is_new)()) {
   Agenda agenda(60s);
-  EXPECT_TRUE(agenda.take_stats(kStart));
-  EXPECT_FALSE(agenda.take_stats(kStart + 10s));
-  agenda.stats_are_new();
-  EXPECT_TRUE(agenda.take_stats(kStart + 10s));
-  EXPECT_FALSE(agenda.take_stats(kStart + 60s));
-  EXPECT_TRUE(agenda.take_stats(kStart + 70s));
+  EXPECT_TRUE((agenda.*take)(kStart));
+  EXPECT_FALSE((agenda.*take)(kStart + 10s));
+  (agenda.*is_new)();
+  EXPECT_TRUE((agenda.*take)(kStart + 10s));
+  EXPECT_FALSE((agenda.*take)(kStart + 60s));
+  EXPECT_TRUE((agenda.*take)(kStart + 70s));
+}
+
+TEST(Agenda, StatisticsOfACameraThatChangedGoOutAtOnceAndTheMinuteCountsFromThere) {
+  expect_told_when_new(&Agenda::take_stats, &Agenda::stats_are_new);
 }
 
 TEST(Agenda, TodayIsSaidAfterAVisitAndOnceAMinuteBecauseDaysEnd) {
-  Agenda agenda(60s);
-  EXPECT_TRUE(agenda.take_today(kStart));
-  EXPECT_FALSE(agenda.take_today(kStart + 1s));
-  agenda.today_is_new();
-  EXPECT_TRUE(agenda.take_today(kStart + 1s));
-  EXPECT_FALSE(agenda.take_today(kStart + 60s));
-  EXPECT_TRUE(agenda.take_today(kStart + 61s));
+  expect_told_when_new(&Agenda::take_today, &Agenda::today_is_new);
 }
 
 TEST(Agenda, AVisitIsSaidOnceForEachTimeItIsNew) {

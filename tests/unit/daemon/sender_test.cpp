@@ -18,8 +18,6 @@ namespace kinglet::daemon::webhook {
 namespace {
 
 using namespace std::chrono_literals;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
 class SenderTest : public ::testing::Test {
@@ -121,7 +119,7 @@ TEST_F(SenderTest, AWishOfTheReceiverIsKeptToTheSecondUpToAMinute) {
   clock_.pass(40s);
   answer(429, "3600");
   clock_.pass(130s);
-  EXPECT_THAT(pauses(), ElementsAre(45s, 60s, 60s));
+  EXPECT_THAT(pauses(), ::testing::ElementsAre(45s, 60s, 60s));
 }
 
 TEST_F(SenderTest, WhileNobodyIsThereTheNewestMessagesWait) {
@@ -133,7 +131,7 @@ TEST_F(SenderTest, WhileNobodyIsThereTheNewestMessagesWait) {
   EXPECT_EQ(sender_->status().waiting, 100U);
   EXPECT_EQ(sender_->status().dropped, 50U);
   EXPECT_EQ(sender_->status().delivered, 0U);
-  EXPECT_THAT(sender_->status().detail, HasSubstr("127.0.0.1 port 1"));
+  EXPECT_THAT(sender_->status().detail, ::testing::HasSubstr("127.0.0.1 port 1"));
 }
 
 TEST_F(SenderTest, HowManyWereLeftOutIsToldOnceMessagesAreTakenAgain) {
