@@ -15,8 +15,8 @@ class Worth {
   using Duration = SteadyClock::duration;
   static constexpr Duration kMostCredit = std::chrono::milliseconds(5);
   static constexpr Duration kMostDebt = std::chrono::microseconds(500);
-  static constexpr Duration kFirstPause = std::chrono::milliseconds(100);
-  static constexpr Duration kLongestPause = std::chrono::seconds(2);
+  static constexpr Duration kFirstPause = std::chrono::milliseconds(250);
+  static constexpr Duration kLongestPause = std::chrono::seconds(4);
 
   // One command that was shared out.
   struct Command {
