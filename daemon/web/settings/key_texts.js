@@ -63,6 +63,8 @@ export const choices = {
   "model.precision float16": ["16 bits", "16 Bit", "16 bits", "16 bits", "16 ビット", "16 位"],
   "decide.unlisted refuse": ["no answer", "keine Antwort", "pas de réponse", "sin respuesta", "結果なし", "没有结果"],
   "decide.unlisted flag": ["marked unusual", "als ungewöhnlich markiert", "marqué inhabituel", "marcada como inusual", "珍しいと表示", "标记为少见"],
+  "privacy.people show": ["shown", "sichtbar", "visibles", "visibles", "表示", "显示"],
+  "privacy.people hide": ["painted over", "übermalt", "masquées", "tapadas", "塗りつぶす", "涂黑"],
   "log.level debug": ["everything", "alles", "tout", "todo", "すべて", "全部"],
   "log.level info": ["what happens", "was geschieht", "ce qui se passe", "lo que ocurre", "動作", "运行情况"],
   "log.level warning": ["warnings", "Warnungen", "avertissements", "avisos", "警告", "警告"],
