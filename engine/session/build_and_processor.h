@@ -10,7 +10,8 @@ namespace kinglet::engine {
 // Inode, size and times of a file, which another file or another content does not have; "-": there is none.
 [[nodiscard]] std::string stamp_of_file(const std::filesystem::path& path);
 
-// The program and all libraries that it is running with, and what the processor is and can do: "sha256:..."
-[[nodiscard]] std::string build_and_processor();
+// The program and the libraries that it has as this is first asked, and what the processor is and can do: "sha256:...".
+// The same for the life of the process: libraries that are loaded later compute nothing.
+[[nodiscard]] const std::string& build_and_processor();
 
 }  // namespace kinglet::engine

@@ -141,6 +141,13 @@ Result<Session> Session::open_kept(const std::filesystem::path& model, const Ses
   // The digest says nothing of what lies beside the model.
   const Result<std::vector<std::string>> beside = data_files_of(model);
   if (!beside || !beside->empty()) return open_packed(model, options, packed_in_memory());
+  std::error_code unknown;
+  if (std::filesystem::file_size(model, unknown) > KeptFile::kMostBytes && !unknown) {
+    Session session = KINGLET_TRY(open_packed(model, options, packed_in_memory()));
+    session.state_->info.kept.problem =
+        format_text("its weights take more than the {} MB that the folder may have", KeptFile::kMostBytes >> 20);
+    return session;
+  }
   Result<void> kept;
   {
     auto written = std::make_unique<WrittenWeights>(file);
@@ -152,6 +159,10 @@ Result<Session> Session::open_kept(const std::filesystem::path& model, const Ses
                : fail(ErrorCode::kUnavailable, "the model changed while it was loaded", model.string());
     session.state_->info.kept.bytes = weights->bytes();
     if (kept) return session;
+    if (weights->bytes() == 0) {  // all of it lies in memory
+      session.state_->info.kept.problem = describe(kept.error());
+      return session;
+    }
   }
   // A full disk gets back what lies there already.
   Session session = KINGLET_TRY(open_packed(model, options, packed_in_memory()));

@@ -50,20 +50,20 @@ std::size_t Packing::look_up(const xnn_weights_cache_look_up_key& key) {
   return kNotFound;
 }
 
-void* Packing::reserve(std::size_t bytes) {
-  if (asked_ != nullptr) return weights_->room(bytes).data();
-  // Packed without having been looked up, and whose numbers it are is said too late: it should be none of these.
-  for (const auto& [place, filter] : filters_) (void)filter.numbers.bytes();
-  return others_->room(bytes).data();
-}
+void* Packing::reserve(std::size_t bytes) { return (asked_ != nullptr ? *weights_ : *others_).room(bytes).data(); }
 
 std::size_t Packing::insert(const xnn_weights_cache_look_up_key& key, void* packed, std::size_t bytes) {
   if (packed == nullptr) {
     if (found_bytes_ != bytes) weights_->mismatch();
     return offset_of(found_);
   }
-  if (std::exchange(asked_, nullptr) == nullptr) return offset_of(packed);
-  filters_.erase(filters_.find(key.kernel));
+  const void* asked = std::exchange(asked_, nullptr);
+  const auto filter = filters_.find(key.kernel);
+  if (asked != key.kernel || filter == filters_.end()) {
+    if (asked != nullptr || (filter != filters_.end() && filter->second.numbers.is_later())) in_turn_ = false;
+    return offset_of(packed);
+  }
+  filters_.erase(filter);
   return offset_of(weights_->keep(key.seed, {static_cast<const std::byte*>(packed), bytes}));
 }
 

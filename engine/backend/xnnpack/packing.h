@@ -6,7 +6,7 @@
 // What XNNPACK (20241108) asks, an operator: convolutions as products and fully-connected layers look_up() first; then,
 // where that gave nothing, reserve_space(), and look_up_or_insert() when the room is full. A convolution calls the
 // latter also after a hit, with no pointer and the size that it expects. Depthwise convolutions and others do not look
-// up: their weights are few, and are packed every time.
+// up: their weights are few, packed every time, and read before the runtime is made.
 #pragma once
 
 #include <xnnpack.h>
@@ -29,6 +29,8 @@ class Packing {
   [[nodiscard]] xnn_weights_cache_t provider() { return &provider_; }
   // The runtime is made: what was not asked for goes.
   void end() { filters_.clear(); }
+  // False: a filter was packed that had not been asked for, and so had not been read.
+  [[nodiscard]] bool in_turn() const { return in_turn_; }
 
  private:
   [[nodiscard]] std::size_t look_up(const xnn_weights_cache_look_up_key& key);
@@ -40,7 +42,8 @@ class Packing {
   std::unordered_multimap<const void*, LateFilter> filters_;  // by where XNNPACK was told that they lie
   std::unique_ptr<PackedWeights> others_;                     // of layers that do not look up
   const void* asked_ = nullptr;                               // the filter that is being packed
-  std::size_t found_bytes_ = 0;                               // of the newest hit
+  bool in_turn_ = true;
+  std::size_t found_bytes_ = 0;  // of the newest hit
   const std::byte* found_ = nullptr;
 };
 

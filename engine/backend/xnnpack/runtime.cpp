@@ -40,6 +40,9 @@ Result<Runtime> Runtime::create(SubgraphBuilder::Built built, PackedWeights& wei
       xnn_create_runtime_v4(built.subgraph.get(), runtime.packing_->provider(), nullptr, pool, flags, &made);
   if (status != xnn_status_success) return refused("make a runtime", status);
   runtime.runtime_.reset(made);
+  if (!runtime.packing_->in_turn()) {
+    return fail(ErrorCode::kInternal, "XNNPACK packs weights that it has not asked for");
+  }
   runtime.packing_->end();
   built.packed_data.clear();
   built.subgraph.reset();

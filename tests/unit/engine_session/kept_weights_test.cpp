@@ -335,5 +335,23 @@ TEST_F(KeptWeights, OfAFileThatIsCutMeanwhileAreAnError) {
   EXPECT_EQ(outcome.error().code, ErrorCode::kIo);
 }
 
+TEST_F(KeptWeights, OfAFileThatIsWrittenToMeanwhileAreAnError) {
+  fs::last_write_time(model_, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  const LateModel late = open_model_late(model_).value();
+  EXPECT_TRUE(late.numbers->outcome());
+  std::fstream(model_, std::ios::in | std::ios::out | std::ios::binary).put('x');
+  const auto outcome = late.numbers->outcome();
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, ErrorCode::kIo);
+}
+
+TEST_F(KeptWeights, OfAFileThatAnotherOneReplacedMeanwhileAreItsOwn) {
+  const LateModel late = open_model_late(model_).value();
+  const fs::path other = scratch_.path() / "other.onnx";
+  std::ofstream(other) << "another model";
+  fs::rename(other, model_);
+  EXPECT_TRUE(late.numbers->outcome());
+}
+
 }  // namespace
 }  // namespace kinglet::engine
