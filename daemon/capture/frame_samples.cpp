@@ -25,9 +25,25 @@ void FrameSamples::offer(const camera::Frame& frame, SteadyTime now) {
 }
 
 std::vector<std::shared_ptr<const FrameSample>> FrameSamples::newest(std::size_t count) const {
-  MutexLock lock(mutex_);
-  const std::size_t some = std::min(count, samples_.size());
-  return {samples_.end() - static_cast<std::ptrdiff_t>(some), samples_.end()};
+  std::vector<std::shared_ptr<const FrameSample>> found;
+  {
+    MutexLock lock(mutex_);
+    const std::size_t some = std::min(count, samples_.size());
+    found.assign(samples_.end() - static_cast<std::ptrdiff_t>(some), samples_.end());
+  }
+  return people_ ? hidden(found) : found;
+}
+
+// A look a moment after it was kept may have found somebody.
+std::vector<std::shared_ptr<const FrameSample>> FrameSamples::hidden(
+    std::span<const std::shared_ptr<const FrameSample>> samples) const {
+  std::vector<std::shared_ptr<const FrameSample>> shown;
+  for (const auto& sample : samples) {
+    if (auto jpeg = people_->hidden(sample->jpeg, sample->info.captured_at)) {
+      shown.push_back(std::make_shared<const FrameSample>(FrameSample{.jpeg = *std::move(jpeg), .info = sample->info}));
+    }
+  }
+  return shown;
 }
 
 Result<void> FrameSamples::keep(const FrameCopy& copy) {

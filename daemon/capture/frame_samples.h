@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,8 @@ class FrameSamples {
 
  private:
   [[nodiscard]] Result<void> keep(const FrameCopy& copy);
+  [[nodiscard]] std::vector<std::shared_ptr<const FrameSample>> hidden(
+      std::span<const std::shared_ptr<const FrameSample>> samples) const;
 
   const SampleLimits limits_;
   const std::shared_ptr<const People> people_;

@@ -78,7 +78,8 @@ Result<std::shared_ptr<const Snapshot>> SnapshotBoard::get(int width, SteadyCloc
 
 Result<std::shared_ptr<const Snapshot>> SnapshotBoard::encode(int width, std::span<const Mark> marks) {
   Encoded& encoded = encoded_[{width, !marks.empty()}];
-  if (encoded.snapshot && encoded.at == newest_->at) return encoded.snapshot;
+  // Who is to be hidden in it may be known only now.
+  if (encoded.snapshot && encoded.at == newest_->at && !people_) return encoded.snapshot;
   auto snapshot = std::make_shared<Snapshot>();
   camera::FrameView view = newest_->view;
   std::vector<std::byte> hidden;

@@ -254,24 +254,31 @@ void FrameLine::ask_detector(const camera::Frame& frame, std::size_t looks, Stea
   findings_.clear();
   if (people_) look_for_people(frame, now, looks_left, work);
   const bool asked = look_into(scene, looks, looks_left, regions, work);
-  for (const Found& found : findings_.all()) {
-    ++work.found[std::to_underlying(found.opinion.being)];
-    if (people_ && found.opinion.being == Being::kPerson) people_->seen(frame.info().captured_at, found.box);
-  }
+  for (const Found& found : findings_.all()) ++work.found[std::to_underlying(found.opinion.being)];
+  tell_of_people(frame.info().captured_at);
   if (asked) work.refined = refine(scene, findings_, tracks_, stage_.most(), regions);
   work.time = SteadyClock::now() - begun;
 }
 
 void FrameLine::look_for_people(const camera::Frame& frame, SteadyTime now, std::size_t& looks_left,
                                 DetectorWork& work) {
-  const SteadyClock::duration ago = now - people_looked_for_;
-  if (people_looked_for_ != SteadyTime{} && ago < kLookForPeople) return;
-  // Whoever has little time has to take it: a person is not to be kept for want of it.
-  if (looks_left == 0 && people_looked_for_ != SteadyTime{} && ago < kLookForPeopleAtLatest) return;
+  // Whoever has little time has to take it: a person is not to be kept for want of it. A still says nothing of the
+  // next.
+  const auto gap = looks_left == 0 ? SteadyClock::duration(kLookForPeopleAtLatest) : kLookForPeople;
+  if (!frame.info().still && people_looked_for_ != SteadyTime{} && now - people_looked_for_ < gap) return;
   people_looked_for_ = now;
   if (looks_left > 0) --looks_left;
   ++work.looks;
-  if (detector_->look(frame.small(), std::nullopt, jpeg_, findings_)) people_->looked(frame.info().captured_at);
+  if (!detector_->look(frame.small(), std::nullopt, jpeg_, findings_)) return;
+  tell_of_people(frame.info().captured_at);
+  people_->looked(frame.info().captured_at);
+}
+
+void FrameLine::tell_of_people(SteadyTime at) const {
+  if (!people_) return;
+  for (const Found& found : findings_.all()) {
+    if (found.opinion.being == Being::kPerson) people_->seen(at, found.box);
+  }
 }
 
 bool FrameLine::look_into(const Scene& scene, std::size_t looks, std::size_t looks_left, Regions& regions,

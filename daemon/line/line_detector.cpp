@@ -33,6 +33,10 @@ Result<std::shared_ptr<LineDetector>> LineDetector::open(const LineDetectorOptio
       {.model = options.model, .labels = options.labels, .recipe = options.recipe, .output = {}},
       {.threads = options.threads, .pool = options.pool});
   if (!model) return std::unexpected(in_keys(std::move(model).error()));
+  if (model->recipe().resize_mode == engine::ResizeMode::kCenterCrop) {
+    return fail(ErrorCode::kBadData, "its recipe cuts away the borders of what it looks at", options.model.string(),
+                "set its resize_mode to letterbox or stretch (docs/recipes.md)");
+  }
   const bool named = !model->labels_origin().empty();
   std::shared_ptr<LineDetector> detector(new LineDetector(options.model.stem().string(), *std::move(model)));
   if (std::ranges::all_of(detector->beings_, [](Being being) { return being == Being::kNobody; })) {
@@ -63,10 +67,20 @@ Result<CropRect> LineDetector::prepare(const camera::FrameView& frame, const std
   return squares_.run_part(frame, *part, sizes.all(), model_.input(), decoder);
 }
 
+void LineDetector::note_prepared(const Result<CropRect>& prepared) {
+  constexpr int kMany = 10;  // one frame may be damaged
+  const int before = std::exchange(unprepared_, prepared ? 0 : unprepared_ + 1);
+  if (unprepared_ != kMany && !(prepared && before >= kMany)) return;
+  MutexLock lock(mutex_);
+  problem_ = prepared ? std::string() : describe(prepared.error());
+}
+
 Result<void> LineDetector::look(const camera::FrameView& frame, const std::optional<CropRect>& part,
                                 camera::MjpegPlanes& decoder, Findings& found) {
   const SteadyTime begun = SteadyClock::now();
-  const CropRect used = KINGLET_TRY(prepare(frame, part, decoder));
+  const Result<CropRect> prepared = prepare(frame, part, decoder);
+  note_prepared(prepared);
+  const CropRect used = KINGLET_TRY(prepared);
   const auto boxes = model_.run();
   if (!boxes) {
     works_ = false;

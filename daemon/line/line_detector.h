@@ -57,6 +57,8 @@ class LineDetector {
   LineDetector(std::string name, engine::DetectorModel model);
   [[nodiscard]] Result<CropRect> prepare(const camera::FrameView& frame, const std::optional<CropRect>& part,
                                          camera::MjpegPlanes& decoder);
+  // Frames that cannot be prepared are a problem while there are many in a row.
+  void note_prepared(const Result<CropRect>& prepared);
 
   const std::string name_;
   engine::DetectorModel model_;
@@ -65,6 +67,7 @@ class LineDetector {
   camera::Preprocessor wholes_;
   std::vector<Being> beings_;  // one a class
   double cost_ = 0;
+  int unprepared_ = 0;  // frames in a row
   bool works_ = true;
   mutable Mutex mutex_;
   std::string problem_ KINGLET_GUARDED_BY(mutex_);

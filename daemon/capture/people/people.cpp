@@ -14,11 +14,11 @@ namespace kinglet::daemon {
 namespace {
 
 constexpr double kRoom = 0.15;  // of its sides, on each side
-// Share of both: somebody is still there. And so many times a box a stay may grow, so that who walks by does not hide
-// the whole way.
+// Share of both: somebody is still there. And a stay's box grows to so many times the newest one, then a new stay
+// begins: who walks by does not hide the whole way.
 constexpr double kStillThere = 0.5;
 constexpr double kLargest = 1.5;
-constexpr int kClipQuality = 70;
+constexpr int kQuality = 70;  // of a JPEG that is painted over
 
 bool is_still_there(const Area& before, const Area& now) {
   const double common = overlap(before, now);
@@ -41,6 +41,16 @@ Area within(const Area& area, const Area& part) {
           .top = (area.top - part.top) / part.height,
           .width = area.width / part.width,
           .height = area.height / part.height};
+}
+
+std::optional<std::string> painted_over(const std::string& jpeg, std::vector<Area> black) {
+  const auto image = camera::decode_image(std::as_bytes(std::span(jpeg)), {}, camera::Upright::kAsStored);
+  if (!image) return std::nullopt;
+  std::vector<std::byte> bytes;
+  const auto painted = camera::Masks(std::move(black)).painted(image->image.view(), bytes);
+  if (!painted) return std::nullopt;
+  auto again = jpeg_of(*painted, kQuality);
+  return again ? std::optional(*std::move(again)) : std::nullopt;
 }
 
 }  // namespace
@@ -68,7 +78,11 @@ void People::seen(SteadyTime at, const Area& box) {
   people_.each([&](Stay& stay) {
     if (at - stay.last <= kAfter && is_still_there(stay.box, box)) known = &stay;
   });
-  if (known == nullptr) return people_.add({.box = box, .first = at, .last = at});
+  if (known == nullptr) {
+    // He may have come as soon as the look before this one was over.
+    const Stay* looks = looks_.newest();
+    return people_.add({.box = box, .first = looks == nullptr ? at : std::min(at, looks->last), .last = at});
+  }
   known->box = united(known->box, box);
   known->last = at;
 }
@@ -93,20 +107,20 @@ Result<camera::FrameView> People::hidden(const camera::FrameView& view, SteadyTi
   return camera::Masks(std::move(black)).painted(view, bytes);
 }
 
+std::optional<std::string> People::hidden(const std::string& jpeg, SteadyTime at) const {
+  std::vector<Area> black = areas(at);
+  return black.empty() ? jpeg : painted_over(jpeg, std::move(black));
+}
+
 ClipFrames People::hidden(const ClipFrames& clip) const {
   ClipFrames shown;
   for (const auto& frame : clip) {
-    const std::vector<Area> black = areas(frame->at);
+    std::vector<Area> black = areas(frame->at);
     if (black.empty()) {
       shown.push_back(frame);
       continue;
     }
-    const auto image = camera::decode_image(std::as_bytes(std::span(frame->jpeg)), {}, camera::Upright::kAsStored);
-    if (!image) continue;
-    std::vector<std::byte> bytes;
-    const auto painted = camera::Masks(black).painted(image->image.view(), bytes);
-    if (!painted) continue;
-    auto jpeg = jpeg_of(*painted, kClipQuality);
+    auto jpeg = painted_over(frame->jpeg, std::move(black));
     if (!jpeg) continue;
     shown.push_back(
         std::make_shared<const ClipFrame>(ClipFrame{.at = frame->at, .wall = frame->wall, .jpeg = *std::move(jpeg)}));

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,15 +23,16 @@ namespace kinglet::daemon {
 // Of one camera. Thread-safe; seen() and looked() belong to one thread, and never go back in time.
 class People {
  public:
-  // A person is hidden from so long before it is first seen until so long after it is last seen. In that time a look at
-  // the whole frame comes, where frames are looked at at all.
+  // A person is hidden from so long before the look at the whole frame that did not find it yet until so long after it
+  // is last seen.
   static constexpr std::chrono::seconds kBefore{3};
   static constexpr std::chrono::seconds kAfter{4};
 
   // `can_see`: whether anybody looks for people at all; asked on any thread.
   explicit People(std::function<bool()> can_see) : can_see_(std::move(can_see)) {}
 
-  // The whole frame exposed at that time was looked at; and who was found there, or in a part of it. Allocate nothing.
+  // The whole frame exposed at that time was looked at, which is said last; and who was found there, or in a part of
+  // it. Allocate nothing.
   void looked(SteadyTime at);
   void seen(SteadyTime at, const Area& box);
 
@@ -40,6 +42,8 @@ class People {
   // The frame with that black, in `bytes`; as it is where nothing has to be. `part`: what of the frame `view` shows.
   [[nodiscard]] Result<camera::FrameView> hidden(const camera::FrameView& view, SteadyTime at,
                                                  std::vector<std::byte>& bytes, const Area& part = {}) const;
+  // The same of a JPEG of the whole frame. Nothing: it cannot be read.
+  [[nodiscard]] std::optional<std::string> hidden(const std::string& jpeg, SteadyTime at) const;
   // The same of a clip; a picture that cannot be read is left out.
   [[nodiscard]] ClipFrames hidden(const ClipFrames& clip) const;
 

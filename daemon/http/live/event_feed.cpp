@@ -140,7 +140,8 @@ void EventFeed::tell_cameras(const Sources& sources) {
   cameras_.resize(view.cameras.size());
   for (std::size_t i = 0; i < view.cameras.size(); ++i) {
     const CameraStatus& status = vitals.cameras[i].status;
-    std::string now = std::string(to_string(status.state)) + status.detail;
+    // Who shows whether all is paused asks when a camera's state is told, which may be that of one that gives nothing.
+    std::string now = std::string(to_string(status.state)) + (vitals.paused ? " paused " : " ") + status.detail;
     if (now == cameras_[i]) continue;
     cameras_[i] = std::move(now);
     bus_.publish(EventType::kCamera, "camera", camera_json(view.cameras[i], vitals, i).dump());

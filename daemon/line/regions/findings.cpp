@@ -43,7 +43,11 @@ double share_of_smaller(const Area& a, const Area& b) { return overlap(a, b) / s
 void Findings::add(const Found& found) {
   for (Found& before : std::span(items_).first(look_begun_)) {
     if (before.opinion.being != found.opinion.being || share_of_smaller(before.box, found.box) < kSame) continue;
-    if (found.box.size() > before.box.size()) before.box = found.box;
+    if (found.opinion.being == Being::kPerson) {
+      before.box = united(before.box, found.box);  // all of him is to be hidden
+    } else if (found.box.size() > before.box.size()) {
+      before.box = found.box;
+    }
     if (found.opinion.score > before.opinion.score) before.opinion = found.opinion;
     return;
   }

@@ -16,6 +16,7 @@ DOCS = SOURCE_DIR / "docs"
 EVERYTHING = ["source=demo:", "gate.max_fps=100", "visits.end_after=1s", "decide.min_gap=10ms", "mqtt.enabled=true",
               "mqtt.url=mqtt://127.0.0.1:1", "webhook.url=http://127.0.0.1:1/",
               'notify=[{name="phone", to="birds", server="http://127.0.0.1:1"}]']
+WITH_DETECTOR = [f"detector.path={SOURCE_DIR / 'models/demo/kinglet-demo-detector.onnx'}", "look.propose=motion"]
 SUFFIXES = ("_bucket", "_sum", "_count")
 
 
@@ -72,9 +73,10 @@ class Linter(unittest.TestCase):
         return text.decode()
 
     def test_it_has_nothing_to_say_and_every_row_is_served_or_known_to_be_absent_here(self):
-        with Daemon(sets=EVERYTHING) as daemon:
+        with Daemon(sets=EVERYTHING + WITH_DETECTOR) as daemon:
             daemon.first_prediction()
             daemon.ask("/livez")
+            daemon.until(lambda: b"kinglet_detector_looks_total" in daemon.ask("/metrics").body, "no look of the detector")
             text = self.check(daemon)
             served = set(re.findall(r"^# TYPE (\w+) ", text, re.MULTILINE))
             self.assertLessEqual(served, rows().keys())

@@ -84,6 +84,16 @@ TEST_F(PeopleTest, WhoWalksByIsHiddenWhereHeWas) {
   EXPECT_GT(people_->areas(kNow + seconds(9)).size(), 1U);
 }
 
+// Looks may be further apart than somebody is hidden before he is seen.
+TEST_F(PeopleTest, WhoCameRightAfterALookIsHiddenFromThereOn) {
+  people_->looked(kNow);
+  people_->seen(kNow + seconds(6), kPerson);
+  people_->looked(kNow + seconds(6));
+  for (milliseconds after(0); after <= seconds(6); after += milliseconds(500)) {
+    EXPECT_THAT(people_->areas(kNow + after), SizeIs(1)) << after;
+  }
+}
+
 TEST_F(PeopleTest, WhereNobodyHasLookedAllIsBlack) {
   EXPECT_THAT(people_->areas(kNow), ElementsAre(Area{})) << "not yet";
   look_until(seconds(0));
@@ -137,6 +147,29 @@ TEST_F(HiddenPeopleTest, InTheNewestPictureOfACameraThatGivesJpegs) {
   board.offer(view, {.captured_at = kNow + seconds(1)}, SteadyClock::now());
   const auto snapshot = board.get(0).value();
   expect_hidden({reinterpret_cast<const char*>(snapshot->jpeg.data()), snapshot->jpeg.size()});
+}
+
+TEST_F(PeopleTest, AreHiddenInAPictureThatWasShownBeforeTheyWereFound) {
+  look_until(seconds(5));
+  const camera::Image picture = bright();
+  SnapshotBoard board(people_);
+  board.offer(picture.view(), {.captured_at = kNow + seconds(1)}, SteadyClock::now());
+  const auto before = board.get(0).value();
+  people_->seen(kNow + seconds(1), kPerson);
+  const auto after = board.get(0).value();
+  EXPECT_NE(before, after);
+  expect_hidden({reinterpret_cast<const char*>(after->jpeg.data()), after->jpeg.size()});
+}
+
+TEST_F(PeopleTest, AreHiddenInASampleThatWasKeptBeforeTheyWereFound) {
+  look_until(seconds(5));
+  const camera::Image picture = bright();
+  FrameSamples samples({.count = 2}, {}, people_);
+  samples.offer({picture.view(), {.captured_at = kNow + seconds(1)}, {}}, SteadyClock::now());
+  for (int i = 0; i < 1000 && samples.newest(1).empty(); ++i) std::this_thread::sleep_for(milliseconds(10));
+  people_->seen(kNow + seconds(1), kPerson);
+  ASSERT_EQ(samples.newest(1).size(), 1U);
+  expect_hidden(samples.newest(1)[0]->jpeg);
 }
 
 // Seen after the picture was taken, and before it is written.

@@ -185,11 +185,17 @@ TEST_F(LineDetectorTest, PeopleAreLookedForInTheWholeFrameNowAndThen) {
   FrameLine line = make_line(of_motion());
   line.use_detector(detector());
   std::vector<Area> people;
+  SteadyTime seen;
   int whole = 0;
-  line.watch_people({.looked = [&](SteadyTime) { ++whole; },
+  line.watch_people({.looked =
+                         [&](SteadyTime at) {
+                           ++whole;
+                           EXPECT_EQ(seen, at) << "looked at, and who is there is not known yet";
+                         },
                      .seen =
                          [&](SteadyTime at, const Area& box) {
                            EXPECT_EQ(at, now_);
+                           seen = at;
                            people.push_back(box);
                          }});
   camera::Image image = grey();
@@ -206,6 +212,22 @@ TEST_F(LineDetectorTest, PeopleAreLookedForInTheWholeFrameNowAndThen) {
   for (const Area& box : people) EXPECT_LT(box.left, 0.25);
 }
 
+// One photograph says nothing of the next.
+TEST_F(LineDetectorTest, PeopleAreLookedForInEachStillPicture) {
+  FrameLine line = make_line(of_motion());
+  line.use_detector(detector());
+  std::vector<SteadyTime> looked;
+  line.watch_people({.looked = [&](SteadyTime at) { looked.push_back(at); }, .seen = [](SteadyTime, const Area&) {}});
+  const camera::Image image = grey();
+  for (int i = 0; i < 5; ++i) {
+    now_ += milliseconds(200);
+    const camera::Frame frame(image.view(), {.sequence = sequence_++, .captured_at = now_, .still = true}, {});
+    ASSERT_TRUE(line.look_at(frame, now_, false));
+    ASSERT_EQ(looked.size(), static_cast<std::size_t>(i) + 1);
+    EXPECT_EQ(looked.back(), now_);
+  }
+}
+
 TEST_F(LineDetectorTest, AWrongFileSaysWhatHelps) {
   const auto refusal = [](const LineDetectorOptions& options) {
     const auto opened = LineDetector::open(options);
@@ -218,6 +240,10 @@ TEST_F(LineDetectorTest, AWrongFileSaysWhatHelps) {
   EXPECT_THAT(refusal({.model = model, .recipe = "nanodet"}), HasSubstr("head \"nanodet\" expects"));
   EXPECT_THAT(refusal({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .recipe = "nms"}),
               HasSubstr("head \"nms\" expects"));
+  kinglet::testing::write_text(folder_.path() / "middle.json",
+                               R"({"preset": "yolox", "resize_mode": "center_crop", "boxes": {"strides": [16]}})");
+  EXPECT_THAT(refusal({.model = model, .recipe = folder_.path() / "middle.json"}),
+              AllOf(HasSubstr("cuts away the borders"), HasSubstr("letterbox")));
   kinglet::testing::write_text(folder_.path() / "things.txt", "chair\ntable\nlamp\n");
   EXPECT_THAT(refusal({.model = model, .labels = folder_.path() / "things.txt"}),
               AllOf(HasSubstr("none of its classes is a bird"), HasSubstr("detector.labels")));

@@ -204,6 +204,21 @@ TEST(FindingsTest, WhatTwoPartsOfAFrameShowIsOneAndTheWholeOfIt) {
   EXPECT_FLOAT_EQ(findings.all()[0].opinion.score, 0.9F);
 }
 
+TEST(FindingsTest, OfAPersonIsAllThatTwoPartsShow) {
+  const auto person = [](const Area& box) {
+    return Found{.box = box, .opinion = {.being = Being::kPerson, .score = 0.5F}};
+  };
+  Findings findings;
+  findings.begin_look();
+  findings.add(person({.left = 0.4, .top = 0.4, .width = 0.2, .height = 0.4}));
+  findings.begin_look();
+  findings.add(person({.left = 0.5, .top = 0.3, .width = 0.05, .height = 0.2}));  // the head
+  findings.add(person({.left = 0.5, .top = 0.35, .width = 0.1, .height = 0.2}));
+  ASSERT_EQ(findings.all().size(), 2U);
+  EXPECT_DOUBLE_EQ(findings.all()[0].box.top, 0.35);
+  EXPECT_DOUBLE_EQ(findings.all()[0].box.height, 0.45);
+}
+
 TEST(FindingsTest, OneLookBesideAnotherOfTheSameKindMayFindTwo) {
   Findings findings;
   findings.begin_look();
