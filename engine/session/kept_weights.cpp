@@ -258,8 +258,11 @@ WrittenWeights::WrittenWeights(const KeptFile& kept) : kept_(kept), end_(kBegin)
   }
 }
 
-WrittenWeights::~WrittenWeights() {
+WrittenWeights::~WrittenWeights() { discard(); }
+
+void WrittenWeights::discard() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  temporary_.clear();
 }
 
 void WrittenWeights::give_up(std::string why) {

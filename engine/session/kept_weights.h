@@ -110,6 +110,8 @@ class WrittenWeights final : public PackedWeights {
 
   // Makes the file that others find. Errors are those of this or of an earlier writing: nothing is left behind then.
   [[nodiscard]] Result<void> finish();
+  // Nobody shall find it, now or later; what lies in it stays readable.
+  void discard();
   [[nodiscard]] std::uint64_t bytes() const { return pieces_.empty() ? 0 : end_; }
 
  private:

@@ -159,6 +159,7 @@ Result<Session> Session::open_kept(const std::filesystem::path& model, const Ses
                : fail(ErrorCode::kUnavailable, "the model changed while it was loaded", model.string());
     session.state_->info.kept.bytes = weights->bytes();
     if (kept) return session;
+    weights->discard();
     if (weights->bytes() == 0) {  // all of it lies in memory
       session.state_->info.kept.problem = describe(kept.error());
       return session;
