@@ -122,8 +122,11 @@ class Clips(ScratchFolder):
         with self.daemon("store.clips=2s", "store.clip_width=0", "store.clip_fps=0") as daemon:
             frames = parts(daemon.ask(self.clip(daemon)["links"]["clip"]).body)
             self.assertEqual({jpeg_size(jpeg) for _, jpeg in frames}, {(1280, 720)})
-            each = [after - before for (before, _), (after, _) in zip(frames, frames[1:])]
-            self.assertLess(min(each), 0.15)  # by default never nearer than 0.2 s; a busy machine leaves some out
+            stats = daemon.ask("/api/v1/stats").json()
+        # Every frame was its own: done, or left out because a busy machine had not done the one before. At most two are
+        # on their way while the figures are read.
+        taken = stats["clips"]["frames_total"] + stats["clips"]["missed_total"]
+        self.assertGreaterEqual(taken, stats["frames"]["captured_total"] - 4)
 
     def test_the_file_has_the_pictures_of_the_clip_as_they_are_and_at_their_times(self):
         with self.daemon("store.clips=2s") as daemon:

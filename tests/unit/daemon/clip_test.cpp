@@ -243,6 +243,14 @@ TEST_F(ClipRecorderTest, TakesFramesAtItsOwnPace) {
   EXPECT_EQ(status.frames + status.missed, 2U);
 }
 
+TEST_F(ClipRecorderTest, TakesEveryFrameWhereItHasNoPace) {
+  ClipRecorder recorder({.interval = milliseconds(0)}, {});
+  const SteadyTime now = SteadyClock::now();
+  for (int i = 0; i < 40; ++i) offer(recorder, gray(64, 48), now + milliseconds(10 * i));
+  const ClipStatus status = settled(recorder, 40);
+  EXPECT_EQ(status.frames + status.missed, 40U);
+}
+
 TEST_F(ClipRecorderTest, DoesNothingWhileNobodyWantsClips) {
   bool wanted = false;
   ClipOptions options;
