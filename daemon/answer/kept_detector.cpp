@@ -34,11 +34,12 @@ std::optional<std::string> KeptDetector::problem() const {
 }
 
 void KeptDetector::tell(const LogSink& log) {
-  if (told_ || !detector_) return;
+  if (!detector_) return;
   const std::string problem = detector_->problem();
-  if (problem.empty()) return;
-  told_ = true;
-  log(LogLevel::kError, "the detector failed, the model goes on without it: " + problem);
+  if (problem.empty() != failure_told_) return;
+  failure_told_ = !failure_told_;
+  if (failure_told_) return log(LogLevel::kError, "the detector failed, the model goes on without it: " + problem);
+  log(LogLevel::kInfo, "the detector works again");
 }
 
 }  // namespace kinglet::daemon

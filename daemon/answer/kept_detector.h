@@ -19,15 +19,16 @@ class KeptDetector {
   // Loads it, and says in the log what came of that.
   KeptDetector(LineDetectorOptions options, std::shared_ptr<const engine::ThreadPool> pool, const LogSink& log);
 
-  // Does it look for people? To be asked on any thread, also when this is gone.
+  // Does it know people? That it fails now and then changes nothing of that.
+  [[nodiscard]] bool knows_people() const { return detector_ && detector_->knows(Being::kPerson); }
+  // Does it look for them? To be asked on any thread, also when this is gone.
   [[nodiscard]] std::function<bool()> sees_people() const {
-    return
-        [detector = detector_] { return detector && detector->knows(Being::kPerson) && detector->problem().empty(); };
+    return [detector = detector_, knows = knows_people()] { return knows && detector->problem().empty(); };
   }
   [[nodiscard]] LineDetector* get() const { return detector_.get(); }  // nullptr: none works
   // As Vitals has it. Any thread.
   [[nodiscard]] std::optional<std::string> problem() const;
-  // Once what it failed of since it was loaded. Main's thread only.
+  // That it fails since it was loaded, and of what, and that it works again. Main's thread only.
   void tell(const LogSink& log);
   void attach(FrameLine& line) const { line.use_detector(detector_); }
 
@@ -35,7 +36,7 @@ class KeptDetector {
   const bool wished_;
   std::shared_ptr<LineDetector> detector_;
   std::string problem_;  // why it was not loaded
-  bool told_ = false;
+  bool failure_told_ = false;
 };
 
 }  // namespace kinglet::daemon

@@ -78,7 +78,7 @@ FrameLine AppParts::make_line(Camera& camera, std::shared_ptr<LineModel> classif
       [this, &camera](visits::VisitEvent event, const visits::Visit& visit) { note_visit(camera, event, visit); },
       warnings, [this, &camera](const Track& track) { note_track_end(camera, track); });
   detector.attach(line);
-  if (const auto people = camera.people; people && detector.sees_people()()) {
+  if (const auto people = camera.people; people && detector.knows_people()) {
     line.watch_people({.looked = [people](SteadyTime at) { people->looked(at); },
                        .seen = [people](SteadyTime at, const Area& box) { people->seen(at, box); }});
   }

@@ -247,13 +247,13 @@ Result<void> FrameLine::look_at_regions(const camera::Frame& frame, const Prepar
 
 void FrameLine::ask_detector(const camera::Frame& frame, std::size_t looks, SteadyTime now, Regions& regions,
                              DetectorWork& work) {
-  if (!detector_ || !detector_->works()) return;
+  if (!detector_ || !detector_->works(now)) return;
   const SteadyTime begun = SteadyClock::now();
   const Scene scene = stage_.scene(*classifier_, frame.view(), gate_.motion());
   std::size_t looks_left = budget_.allows_beside(looks, beside(now));
   findings_.clear();
   if (people_) look_for_people(frame, now, looks_left, work);
-  const bool asked = look_into(scene, looks, looks_left, regions, work);
+  const bool asked = look_into(scene, now, looks, looks_left, regions, work);
   for (const Found& found : findings_.all()) ++work.found[std::to_underlying(found.opinion.being)];
   tell_of_people(frame.info().captured_at);
   if (asked) work.refined = refine(scene, findings_, tracks_, stage_.most(), regions);
@@ -268,8 +268,8 @@ void FrameLine::look_for_people(const camera::Frame& frame, SteadyTime now, std:
   if (!frame.info().still && people_looked_for_ != SteadyTime{} && now - people_looked_for_ < gap) return;
   people_looked_for_ = now;
   if (looks_left > 0) --looks_left;
+  if (!detector_->look(frame.small(), std::nullopt, now, jpeg_, findings_)) return;
   ++work.looks;
-  if (!detector_->look(frame.small(), std::nullopt, jpeg_, findings_)) return;
   tell_of_people(frame.info().captured_at);
   people_->looked(frame.info().captured_at);
 }
@@ -281,13 +281,13 @@ void FrameLine::tell_of_people(SteadyTime at) const {
   }
 }
 
-bool FrameLine::look_into(const Scene& scene, std::size_t looks, std::size_t looks_left, Regions& regions,
-                          DetectorWork& work) {
+bool FrameLine::look_into(const Scene& scene, SteadyTime now, std::size_t looks, std::size_t looks_left,
+                          Regions& regions, DetectorWork& work) {
   std::array<CropRect, kMaxRegions> seen;
   std::size_t count = 0;
   bool asked = false;
   for (Region& region : std::span(regions.items).first(looks)) {
-    if (region.by == ProposedBy::kWhole || !detector_->works()) continue;
+    if (region.by == ProposedBy::kWhole || !detector_->works(now)) continue;
     const CropRect box = camera::pixels_of(region.box, scene.frame.width, scene.frame.height);
     const auto has_it = [&](const CropRect& part) { return is_within(box, part); };
     if (std::ranges::none_of(std::span(seen).first(count), has_it)) {
@@ -296,9 +296,9 @@ bool FrameLine::look_into(const Scene& scene, std::size_t looks, std::size_t loo
         continue;
       }
       --looks_left;
-      ++work.looks;
       seen[count] = detector_part(scene, region);
-      if (!detector_->look(scene.frame, seen[count], jpeg_, findings_)) continue;
+      if (!detector_->look(scene.frame, seen[count], now, jpeg_, findings_)) continue;
+      ++work.looks;
       ++count;
     }
     region.opinion = Opinion{};

@@ -136,7 +136,8 @@ class FrameLine {
   void look_for_people(const camera::Frame& frame, SteadyTime now, std::size_t& looks_left, DetectorWork& work);
   void tell_of_people(SteadyTime at) const;
   // Each region that was looked into gets an opinion, which is nobody yet. True: there is such a region.
-  bool look_into(const Scene& scene, std::size_t looks, std::size_t looks_left, Regions& regions, DetectorWork& work);
+  bool look_into(const Scene& scene, SteadyTime now, std::size_t looks, std::size_t looks_left, Regions& regions,
+                 DetectorWork& work);
   // Each region that there is time for: the prediction's looks and its answer, which is the best one's.
   [[nodiscard]] Result<void> look_at_regions(const camera::Frame& frame, const Prepared& prepared, const Run& run,
                                              Prediction& prediction);

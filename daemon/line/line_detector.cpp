@@ -10,6 +10,9 @@
 namespace kinglet::daemon {
 namespace {
 
+constexpr std::chrono::minutes kShortestPause{1};
+constexpr std::chrono::minutes kLongestPause{60};
+
 // What helps, in the words of the configuration and not of the tool.
 Error in_keys(Error error) {
   if (error.hint.starts_with("--recipe")) {
@@ -71,11 +74,26 @@ void LineDetector::note_prepared(const Result<CropRect>& prepared) {
   constexpr int kMany = 10;  // one frame may be damaged
   const int before = std::exchange(unprepared_, prepared ? 0 : unprepared_ + 1);
   if (unprepared_ != kMany && !(prepared && before >= kMany)) return;
-  MutexLock lock(mutex_);
-  problem_ = prepared ? std::string() : describe(prepared.error());
+  if (!failed_) set_problem(prepared ? std::string() : describe(prepared.error()));
 }
 
-Result<void> LineDetector::look(const camera::FrameView& frame, const std::optional<CropRect>& part,
+// It may fail of one picture alone, or of all that come.
+void LineDetector::note_failed(SteadyTime now, const Error& error) {
+  const bool at_once = failed_at_ && now - *failed_at_ < 2 * pause_;
+  pause_ = at_once ? std::min<SteadyClock::duration>(2 * pause_, kLongestPause) : kShortestPause;
+  failed_at_ = now;
+  again_at_ = now + pause_;
+  failed_ = true;
+  set_problem(format_text("{}; it is tried again after {} min", describe(error),
+                          std::chrono::duration_cast<std::chrono::minutes>(pause_).count()));
+}
+
+void LineDetector::set_problem(std::string problem) {
+  MutexLock lock(mutex_);
+  problem_ = std::move(problem);
+}
+
+Result<void> LineDetector::look(const camera::FrameView& frame, const std::optional<CropRect>& part, SteadyTime now,
                                 camera::MjpegPlanes& decoder, Findings& found) {
   const SteadyTime begun = SteadyClock::now();
   const Result<CropRect> prepared = prepare(frame, part, decoder);
@@ -83,11 +101,10 @@ Result<void> LineDetector::look(const camera::FrameView& frame, const std::optio
   const CropRect used = KINGLET_TRY(prepared);
   const auto boxes = model_.run();
   if (!boxes) {
-    works_ = false;
-    MutexLock lock(mutex_);
-    problem_ = describe(boxes.error());
+    note_failed(now, boxes.error());
     return std::unexpected(boxes.error());
   }
+  if (std::exchange(failed_, false)) set_problem({});
   found.begin_look();
   for (const engine::Box& box : *boxes) {
     const Being being = beings_[box.label];

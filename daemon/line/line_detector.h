@@ -45,11 +45,13 @@ class LineDetector {
   // Why it has said nothing since it failed; empty: it works. Any thread.
   [[nodiscard]] std::string problem() const;
 
-  // Adds what lives in a part of a frame, or in the whole of it. Allocates nothing once it has seen a frame of this
-  // kind. An error that is the detector's own is its problem(), and it is not asked again.
-  [[nodiscard]] Result<void> look(const camera::FrameView& frame, const std::optional<CropRect>& part,
+  // Adds what lives in a part of a frame that is looked at `now`, or in the whole of it. Allocates nothing once it has
+  // seen a frame of this kind. An error that is the detector's own is its problem(), until a look is answered again.
+  [[nodiscard]] Result<void> look(const camera::FrameView& frame, const std::optional<CropRect>& part, SteadyTime now,
                                   camera::MjpegPlanes& decoder, Findings& found);
-  [[nodiscard]] bool works() const { return works_; }
+  // Is it to be asked? Not for a minute after it failed, and for twice as long as the last time, at most an hour, when
+  // it fails again as soon as it is asked.
+  [[nodiscard]] bool works(SteadyTime now) const { return now >= again_at_; }
   // The seconds of a look, as they were so far.
   [[nodiscard]] double cost() const { return cost_; }
 
@@ -59,6 +61,8 @@ class LineDetector {
                                          camera::MjpegPlanes& decoder);
   // Frames that cannot be prepared are a problem while there are many in a row.
   void note_prepared(const Result<CropRect>& prepared);
+  void note_failed(SteadyTime now, const Error& error);
+  void set_problem(std::string problem);
 
   const std::string name_;
   engine::DetectorModel model_;
@@ -67,8 +71,11 @@ class LineDetector {
   camera::Preprocessor wholes_;
   std::vector<Being> beings_;  // one a class
   double cost_ = 0;
-  int unprepared_ = 0;  // frames in a row
-  bool works_ = true;
+  int unprepared_ = 0;                   // frames in a row
+  std::optional<SteadyTime> failed_at_;  // the newest failure
+  SteadyClock::duration pause_{};        // after it
+  SteadyTime again_at_ = SteadyTime::min();
+  bool failed_ = false;  // and has answered nothing since
   mutable Mutex mutex_;
   std::string problem_ KINGLET_GUARDED_BY(mutex_);
 };

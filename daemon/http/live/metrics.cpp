@@ -97,6 +97,7 @@ void add_frames(Exposition& out, const FiguresView& view, const Stats::View& tot
     out.sample(Metric::kRegionsLeftOut, {{"reason", to_string(static_cast<LeftOut>(i))}}, totals.left_out[i]);
   }
   add_detector(out, totals.detector);
+  if (vitals.detector_problem) out.sample(Metric::kDetectorWorks, {}, std::uint64_t{vitals.detector_problem->empty()});
   out.sample(Metric::kVisits, {}, totals.visits);
   add_visits_today(out, view.store);
   out.histogram(Metric::kInferenceDuration, {}, totals.inference.lifetime);

@@ -7,6 +7,7 @@ import subprocess
 import unittest
 
 from support import CORPUS, SOURCE_DIR, Daemon, ScratchFolder, main
+from made_files import INT64, constant, model, node, value_info
 
 YOLOX = CORPUS / "detectors" / "yolox_nano_416.onnx"
 COCO = SOURCE_DIR / "models" / "labels" / "coco_80.txt"
@@ -15,6 +16,16 @@ KINGLET = os.environ["KINGLET"]
 
 def named(path, recipe="yolox", labels=COCO):
     return [f"detector.path={path}", f"detector.recipe={recipe}", f"detector.labels={labels}"]
+
+
+def fails_in_the_light():
+    """Sixteen rows of YOLOX with nobody in them. The brightness is an index into a table of one number."""
+    nodes = [node("GlobalAveragePool", ["image"], ["means"], "pool"), node("Conv", ["means", "w"], ["light"], "light"),
+             node("Reshape", ["light", "one"], ["level"], "level"), node("Cast", ["level"], ["at"], "cast", to=INT64),
+             node("Gather", ["table", "at"], ["nothing"], "gather"), node("Add", ["rows", "nothing"], ["output"], "rows")]
+    numbers = [constant("w", [1, 3, 1, 1], 8.0), constant("one", [3], 1, INT64), constant("table", [1], 0.0),
+               constant("rows", [1, 16, 8], 0.0)]
+    return model(nodes, [value_info("image", [1, 3, 64, 64])], [value_info("output", [1, 16, 8])], numbers)
 
 
 def faults(folder, *sets):
@@ -39,6 +50,31 @@ class Detector(ScratchFolder):
                 model = next(one for one in daemon.ask("/api/v1/doctor").json()["checks"] if one["name"] == "model")
                 self.assertIn("detector is left out", model["detail"])
                 self.assertTrue(any("no detector" in line for line in daemon.lines), daemon.lines)
+
+    def test_one_that_fails_while_it_runs_is_told_and_visits_go_on(self):
+        """It answers a picture without light, and fails of each that has some."""
+        broken = self.folder / "fails.onnx"
+        broken.write_bytes(fails_in_the_light())
+        (self.folder / "names.txt").write_text("bird\nperson\ncat\n")
+        (self.folder / "recipe.json").write_text('{"preset": "yolox", "std": 255, "boxes": {"strides": [16]}}')
+        sets = ["source=demo:", "gate.max_fps=100", "visits.end_after=1s", "privacy.people=hide",
+                *named(broken, self.folder / "recipe.json", self.folder / "names.txt")]
+        with Daemon(sets=sets) as daemon:
+            daemon.first_prediction()
+            ready = daemon.until(lambda: (now := daemon.ask("/readyz").json())["status"] == "warn" and now, "no warning")
+            detector = ready["checks"]["detector"]
+            self.assertEqual(detector["status"], "warn")
+            self.assertRegex(detector["detail"], r"left out: .*lies outside an axis of 1.*tried again after 1 min")
+            self.assertFalse(daemon.ask("/api/v1/model").json()["detector"]["works"])
+            model = next(one for one in daemon.ask("/api/v1/doctor").json()["checks"] if one["name"] == "model")
+            self.assertIn("its detector is left out", model["detail"])
+            self.assertIn("\nkinglet_detector_works 0\n", daemon.ask("/metrics").body.decode())
+            told = daemon.until(lambda: [line for line in daemon.lines if "the detector failed" in line], "a line in the log")
+            self.assertEqual(len(told), 1)
+            visits = daemon.until(lambda: daemon.ask("/api/v1/visits").json()["items"], "a visit")
+            self.assertTrue(visits[0]["species_id"])
+            # Nobody looks for people, so nothing is shown.
+            self.assertLess(len(daemon.ask("/snapshot.jpg?width=320").body), 4000)
 
     def test_config_check_loads_it(self):
         code, said = faults(self.folder, *named(self.folder / "none.onnx"))

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <random>
 
+#include "daemon/line/regions/look_budget.h"
+
 namespace kinglet::daemon {
 namespace {
 
@@ -100,6 +102,74 @@ TEST(Turns, OneThatHadNothingToShowForAnHourIsNotServedAlone) {
   int first = 0;
   for (int i = 0; i < 100; ++i) first += serve(true) == 0 ? 1 : 0;
   EXPECT_NEAR(first, 50, 1);
+}
+
+struct Looks {
+  double model = 0;
+  double detector = 0;
+};
+
+// Cameras with two regions in each frame and a detector that is asked about both as far as look.budget allows it, which
+// takes many times as long as the model; what each had of both.
+std::vector<Looks> look(const std::vector<milliseconds>& periods, Duration detector, Duration length) {
+  constexpr milliseconds kModel{20};
+  constexpr std::size_t kRegions = 2;
+  struct Line {
+    LookBudget budget{0.8};
+    Duration next{};
+    std::uint64_t sequence = 0;
+    SteadyTime captured_at{};
+    bool waits = false;
+  };
+  std::vector<Line> lines(periods.size());
+  std::vector<Looks> looks(periods.size());
+  Turns turns(periods.size());
+  for (Duration now{std::chrono::hours(1)}, end = now + length; now < end;) {
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      if (lines[i].next == Duration{}) lines[i].next = now;
+      for (; lines[i].next <= now; lines[i].next += periods[i]) {
+        lines[i].waits = true;
+        lines[i].captured_at = SteadyTime(lines[i].next);
+        ++lines[i].sequence;
+      }
+    }
+    const auto turn = turns.next([&](std::size_t i) { return lines[i].waits; });
+    if (!turn) {
+      now = std::ranges::min(lines, {}, &Line::next).next;
+      continue;
+    }
+    Line& line = lines[turn->camera];
+    line.waits = false;
+    const LookBudget::Beside beside{
+        .cost = Seconds(detector).count(), .now = SteadyTime(now), .interval = {}, .cameras = lines.size()};
+    line.budget.note_frame(line.sequence, line.captured_at);
+    const std::size_t count = std::min(kRegions, line.budget.allows({}, lines.size()));
+    const std::size_t asked = std::min(count, line.budget.allows_beside(count, beside));
+    line.budget.note_cost(count * kModel, count);
+    const Duration taken = count * kModel + asked * detector;
+    line.budget.note_used(taken, beside);
+    looks[turn->camera].model += static_cast<double>(count);
+    looks[turn->camera].detector += static_cast<double>(asked);
+    now += taken;
+    turns.end(*turn, taken);
+  }
+  return looks;
+}
+
+TEST(Turns, OneThatFloodsTakesNoLooksOfTheDetectorFromTheOthers) {
+  constexpr std::chrono::minutes kLength{10};
+  for (const milliseconds detector : {milliseconds(40), milliseconds(150), milliseconds(600)}) {
+    for (const milliseconds period : {milliseconds(250), milliseconds(400), milliseconds(1000)}) {
+      // A third of look.budget, without the model's two looks; at most a look for each of them.
+      const double left = 0.8 * Seconds(period).count() / 3 - 2 * 0.02;
+      const double fair = Seconds(kLength) / Seconds(period) * std::min(2.0, left / Seconds(detector).count());
+      const Looks among_its_like = look({period, period, period}, detector, kLength)[1];
+      const Looks beside_one_that_floods = look({milliseconds(4), period, period}, detector, kLength)[1];
+      EXPECT_GE(among_its_like.detector, 0.9 * fair) << detector << ", " << period;
+      EXPECT_GE(beside_one_that_floods.detector, 0.9 * fair) << detector << ", " << period;
+      EXPECT_GE(beside_one_that_floods.model, 0.9 * among_its_like.model) << detector << ", " << period;
+    }
+  }
 }
 
 // The next frame is taken, to be prepared, while the one before is still being answered.

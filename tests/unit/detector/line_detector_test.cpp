@@ -9,11 +9,17 @@
 #include "daemon/line/frame_line.h"
 #include "daemon/line/replay.h"
 #include "tests/support/made_detector.h"
+#include "tests/support/painted.h"
 #include "tests/support/scratch_folder.h"
 
 namespace kinglet::daemon {
 namespace {
 
+using kinglet::testing::Colour;
+using kinglet::testing::kBlue;
+using kinglet::testing::kGreen;
+using kinglet::testing::kRed;
+using kinglet::testing::paint;
 using std::chrono::milliseconds;
 using ::testing::AllOf;
 using ::testing::AnyOf;
@@ -22,30 +28,7 @@ using ::testing::HasSubstr;
 
 constexpr int kWidth = 640;
 constexpr int kHeight = 360;
-struct Colour {
-  int red, green, blue;
-};
-constexpr Colour kRed{250, 10, 10};
-constexpr Colour kGreen{10, 250, 10};
-constexpr Colour kBlue{10, 10, 250};
-constexpr Colour kGrey{110, 110, 110};
-
-void paint(camera::Image& image, const CropRect& where, const Colour& colour) {
-  for (int y = where.y; y < where.y + where.height; ++y) {
-    for (int x = where.x; x < where.x + where.width; ++x) {
-      const auto at = 3 * (static_cast<std::size_t>(y) * kWidth + static_cast<std::size_t>(x));
-      image.rgb[at] = static_cast<std::byte>(colour.red);
-      image.rgb[at + 1] = static_cast<std::byte>(colour.green);
-      image.rgb[at + 2] = static_cast<std::byte>(colour.blue);
-    }
-  }
-}
-
-camera::Image grey() {
-  camera::Image image{.width = kWidth, .height = kHeight, .rgb = std::vector<std::byte>(3 * kWidth * kHeight)};
-  paint(image, {0, 0, kWidth, kHeight}, kGrey);
-  return image;
-}
+camera::Image grey() { return kinglet::testing::grey_picture(kWidth, kHeight); }
 
 class LineDetectorTest : public ::testing::Test {
  protected:
@@ -56,8 +39,8 @@ class LineDetectorTest : public ::testing::Test {
     auto model = LineModel::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 1});
     return {std::move(model.value()), std::move(options), ids_, {}, warnings_, std::move(ended)};
   }
-  std::shared_ptr<LineDetector> detector() {
-    auto opened = LineDetector::open({.model = kinglet::testing::write_colour_detector(folder_.path())});
+  std::shared_ptr<LineDetector> detector(std::string_view end = kinglet::testing::kColourDetector) {
+    auto opened = LineDetector::open({.model = kinglet::testing::write_colour_detector(folder_.path(), end)});
     EXPECT_TRUE(opened) << describe(opened.error());
     return *opened;
   }
@@ -179,6 +162,65 @@ TEST_F(LineDetectorTest, WithoutTimeItIsLeftOutAndTheModelLooksAsBefore) {
     left_out += with[i].detector.left_out;
   }
   EXPECT_GT(left_out, 0U);
+}
+
+// It fails of what is green, and of nothing else.
+TEST_F(LineDetectorTest, OneThatFailsIsLeftOutForAWhileAndThenAskedAgain) {
+  using std::chrono::minutes;
+  FrameLine line = make_line(of_motion());
+  const auto failing = detector(kinglet::testing::kFailsAtGreen);
+  line.use_detector(failing);
+  const auto looks = [](const std::vector<Prediction>& seen) {
+    std::uint32_t sum = 0;
+    for (const Prediction& prediction : seen) sum += prediction.detector.looks;
+    return sum;
+  };
+  EXPECT_GT(looks(walk(line, kRed)), 0U);
+  EXPECT_EQ(failing->problem(), "");
+
+  const auto green = walk(line, kGreen);
+  EXPECT_GE(green.size(), 5U) << "the model answers as before";
+  EXPECT_THAT(failing->problem(), AllOf(HasSubstr("lies outside"), HasSubstr("tried again after 1 min")));
+  EXPECT_EQ(looks(walk(line, kRed)), 0U);
+  const SteadyTime failed_at = now_;
+
+  now_ += minutes(1);
+  const auto again = walk(line, kRed);
+  EXPECT_GT(looks(again), 0U);
+  EXPECT_EQ(failing->problem(), "");
+  const auto is_bird = [](const RegionLook& seen) { return seen.opinion && seen.opinion->being == Being::kBird; };
+  EXPECT_TRUE(
+      std::ranges::any_of(again, [&](const Prediction& one) { return std::ranges::any_of(one.looks(), is_bird); }));
+
+  walk(line, kGreen);
+  EXPECT_THAT(failing->problem(), HasSubstr("tried again after 2 min")) << "soon after it was asked again";
+  now_ += minutes(1);
+  EXPECT_EQ(looks(walk(line, kRed)), 0U);
+  now_ += minutes(1);
+  EXPECT_GT(looks(walk(line, kRed)), 0U);
+
+  now_ = failed_at + minutes(30);
+  walk(line, kGreen);
+  EXPECT_THAT(failing->problem(), HasSubstr("tried again after 1 min")) << "it had worked for long";
+}
+
+TEST_F(LineDetectorTest, OneThatFailsAgainAndAgainIsAskedOnceAnHour) {
+  const auto failing = detector(kinglet::testing::kFailsAtGreen);
+  camera::Image green = grey();
+  paint(green, {0, 0, kWidth, kHeight}, kGreen);
+  camera::MjpegPlanes decoder;
+  Findings found;
+  std::vector<SteadyClock::duration> pauses;
+  std::optional<SteadyTime> asked;
+  for (SteadyTime now = now_; now < now_ + std::chrono::hours(5); now += std::chrono::seconds(1)) {
+    if (!failing->works(now)) continue;
+    EXPECT_FALSE(failing->look(green.view(), std::nullopt, now, decoder, found));
+    if (asked) pauses.push_back(now - *asked);
+    asked = now;
+  }
+  using std::chrono::minutes;
+  EXPECT_THAT(pauses, ::testing::ElementsAre(minutes(1), minutes(2), minutes(4), minutes(8), minutes(16), minutes(32),
+                                             minutes(60), minutes(60), minutes(60)));
 }
 
 TEST_F(LineDetectorTest, PeopleAreLookedForInTheWholeFrameNowAndThen) {
