@@ -61,7 +61,7 @@ void Store::work(const std::stop_token& stop) {
   // Also while the writer is at long work.
   const auto stopping = [&] {
     shared_.pulse.beat();
-    make_pictures();
+    (void)make_pictures();
     return stop.stop_requested();
   };
   const std::stop_callback wake(stop, [this] {
@@ -75,7 +75,7 @@ void Store::work(const std::stop_token& stop) {
       refresh_reader();
       next = writer_.next_turn();
     }
-    make_pictures();
+    (void)make_pictures();
     run_commands();
     shared_.pulse.beat(next - SteadyClock::now());
     MutexLock lock(queue_mutex_);
@@ -83,7 +83,7 @@ void Store::work(const std::stop_token& stop) {
       if (queue_changed_.wait_until(queue_mutex_, next) == std::cv_status::timeout) break;
     }
   }
-  make_pictures();
+  (void)make_pictures(Hurry::kYes);
   run_commands();
   writer_.finish();
   MutexLock lock(queue_mutex_);
@@ -106,24 +106,38 @@ void Store::run_commands() {
   }
 }
 
-void Store::make_pictures() {
-  while (true) {
-    std::optional<Job> job;
+bool Store::make_pictures(Hurry hurry) {
+  for (std::size_t at = 0;;) {
+    Job job;
     {
       MutexLock lock(queue_mutex_);
-      if (jobs_.empty()) return;
-      job = std::move(jobs_.front());
-      jobs_.pop_front();
+      if (at >= jobs_.size()) return at > 0;
+      job = std::move(jobs_[at]);
     }
-    Result<Pictures> pictures = job->make();
-    if (pictures) {
-      writer_.add_pictures(shared_.sequence.on_disk(job->seq), std::move(*pictures));
-      if (job->made) job->made();
+    shared_.pulse.beat();
+    Result<std::optional<Pictures>> pictures = job.make(hurry);
+    const bool has_more = hurry == Hurry::kNo && pictures && !*pictures;
+    if (!has_more) finish_job(job, std::move(pictures));
+    // Its place is still its own: others only come behind.
+    MutexLock lock(queue_mutex_);
+    const auto place = jobs_.begin() + static_cast<std::ptrdiff_t>(at);
+    if (has_more) {
+      *place = std::move(job);
+      ++at;
     } else {
-      ++shared_.dropped;
-      shared_.say(LogLevel::kWarning, "store: no picture of a visit: " + describe(pictures.error()));
+      jobs_.erase(place);
     }
   }
+}
+
+void Store::finish_job(Job& job, Result<std::optional<Pictures>> pictures) {
+  if (pictures && *pictures) {
+    writer_.add_pictures(shared_.sequence.on_disk(job.seq), **std::move(pictures));
+    if (job.made) job.made();
+    return;
+  }
+  ++shared_.dropped;
+  if (!pictures) shared_.say(LogLevel::kWarning, "store: no picture of a visit: " + describe(pictures.error()));
 }
 
 void Store::put(const visits::Visit& visit) {
@@ -139,6 +153,13 @@ void Store::put(const visits::Visit& visit) {
 }
 
 void Store::add_pictures(std::uint64_t seq, MakePictures make, std::move_only_function<void()> made) {
+  auto at_once = [make = std::move(make)](Hurry) mutable -> Result<std::optional<Pictures>> {
+    return KINGLET_TRY(make());
+  };
+  add_pictures_in_steps(seq, std::move(at_once), std::move(made));
+}
+
+void Store::add_pictures_in_steps(std::uint64_t seq, MakeInSteps make, std::move_only_function<void()> made) {
   {
     MutexLock lock(queue_mutex_);
     if (jobs_.size() >= kJobs || ended_) {
@@ -212,7 +233,8 @@ Result<Changing> Store::erase_now(const std::string& id, std::optional<std::uint
 
 Result<void> Store::flush() {
   return on_thread<void>([this]() -> Result<void> {
-    make_pictures();
+    while (make_pictures()) {
+    }
     writer_.retain_at_once();
     writer_.tend([] { return false; });
     refresh_reader();

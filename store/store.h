@@ -57,6 +57,12 @@ class Store {
   using MakePictures = std::move_only_function<Result<Pictures>()>;
   // `made`, which may be empty, is called on the same thread once they can be had.
   void add_pictures(std::uint64_t seq, MakePictures make, std::move_only_function<void()> made = {});
+  // The same of what would keep the thread for long: each call is a step of a second at most, and nothing says that
+  // there are more. Between two steps all else goes on. With Hurry::kYes it is the last call, since the store ends: it
+  // gives what can be had at once.
+  enum class Hurry : std::uint8_t { kNo, kYes };
+  using MakeInSteps = std::move_only_function<Result<std::optional<Pictures>>(Hurry hurry)>;
+  void add_pictures_in_steps(std::uint64_t seq, MakeInSteps make, std::move_only_function<void()> made = {});
   // A span that has ended; written with the next visits. Never waits.
   void add_throughput(const Throughput& span) { shared_.throughput.put(span); }
 
@@ -105,15 +111,17 @@ class Store {
 
  private:
   struct Job {
-    std::uint64_t seq;
-    MakePictures make;
+    std::uint64_t seq = 0;
+    MakeInSteps make;
     std::move_only_function<void()> made;
   };
 
   void work(const std::stop_token& stop);
   void run_commands();
   void refresh_reader();
-  void make_pictures();
+  // A step of each that waits. True: some have more.
+  [[nodiscard]] bool make_pictures(Hurry hurry = Hurry::kNo);
+  void finish_job(Job& job, Result<std::optional<Pictures>> pictures);
   [[nodiscard]] Result<ReviewResult> review_now(const std::string& id, const visits::Review& review,
                                                 std::optional<std::uint64_t> expected_change);
   [[nodiscard]] Result<Changing> erase_now(const std::string& id, std::optional<std::uint64_t> expected_change);

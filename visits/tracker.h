@@ -57,6 +57,8 @@ struct Tracked {
 // Thread-bound. Durations are steady time; the wall clock may jump without changing order, number or length of visits.
 class VisitTracker {
  public:
+  static constexpr std::size_t kMostOpen = 8;
+
   VisitTracker(TrackerOptions options, std::shared_ptr<const Taxa> taxa, IdMaker& ids, VisitSink sink);
 
   // Other times from the next frame on. Open visits go on under them.
@@ -77,7 +79,6 @@ class VisitTracker {
   [[nodiscard]] bool visit_is_open() const;
 
  private:
-  static constexpr std::size_t kMostOpen = 8;
   static constexpr std::size_t kLanes = 16;
 
   // A track's newest looks, and the open visit that it has named.

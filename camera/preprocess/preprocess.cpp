@@ -76,6 +76,14 @@ std::array<Plane, 3> from_corner(std::array<Plane, 3> planes, const YuvLayout& l
   return planes;
 }
 
+// One more of those that are kept; in place of the one that came first where there are `most`.
+template <typename T>
+T& place_in(std::vector<T>& kept, std::size_t& next, std::size_t most) {
+  if (kept.size() < most) return kept.emplace_back();
+  next %= most;
+  return kept[next++];
+}
+
 // 0 to 255, of a part that is all there is of the frame.
 double brightness_of(const std::array<Plane, 3>& planes, const Key& part) {
   const YuvChannel& luma = part.layout[0];
@@ -99,22 +107,28 @@ struct Preprocessor::State {
   engine::Recipe recipe;
   int width;
   int height;
-  Tables whole;
+  std::vector<Tables> wholes;
+  std::size_t next_whole = 0;   // to go, when there are too many
   std::vector<Tables> parts;    // of one size each
-  std::size_t next_victim = 0;  // of the parts, when there are too many
-  std::optional<Key> kind;      // of the frames whose sizes have been made; without a crop
+  std::size_t next_victim = 0;  // the same
+  std::vector<Key> kinds;       // of the frames whose sizes have been made; without a crop
+  std::size_t next_kind = 0;    // the same
   std::vector<std::byte> still_rgb;
   std::vector<std::uint8_t> narrowed;
   MjpegPlanes mjpeg;
   std::array<Normalise, kGains.size()> normalise;
   // kLetterbox: the picture is stretched to its size in the input by another one, aside unless it fills it.
-  std::unique_ptr<Preprocessor> inner;
+  std::vector<std::unique_ptr<Preprocessor>> inners;
+  std::size_t next_inner = 0;
   std::vector<std::byte> inner_bytes;
   std::vector<std::uint8_t> padding;  // a row
 
   [[nodiscard]] Result<void> check(const FrameView& frame, const engine::PictureInput& out);
   [[nodiscard]] Result<void> check_tensor(const engine::PictureInput& out) const;
   [[nodiscard]] Result<void> make_tables(Tables& tables, const Key& wanted, const std::optional<CropRect>& crop);
+  [[nodiscard]] Result<Tables*> whole_of(const Key& key, const std::optional<CropRect>& crop);
+  [[nodiscard]] Result<void> make_sizes(const Key& kind, std::span<const int> sizes);
+  [[nodiscard]] Preprocessor& inner_of(const engine::Fit& fit);
   [[nodiscard]] Result<Tables*> tables_of(Key key, int part_width, int part_height);
   [[nodiscard]] std::optional<Pixels> needed(const FrameView& frame, const std::optional<CropRect>& crop) const;
   [[nodiscard]] Result<Key> key_of(const FrameView& frame, const std::optional<CropRect>& crop, MjpegPlanes& decoder);
@@ -151,7 +165,6 @@ Result<void> Preprocessor::State::check_tensor(const engine::PictureInput& out) 
 }
 
 Result<void> Preprocessor::State::make_tables(Tables& tables, const Key& wanted, const std::optional<CropRect>& crop) {
-  if (tables.ready && same(wanted, tables.key)) return {};
   tables.ready = false;
   Geometry geometry = KINGLET_TRY(make_geometry(recipe, wanted.width, wanted.height, crop, width, height));
   tables.used = geometry.used;
@@ -206,6 +219,23 @@ Result<Key> Preprocessor::State::key_of(const FrameView& frame, const std::optio
   return key;
 }
 
+Result<Preprocessor::State::Tables*> Preprocessor::State::whole_of(const Key& key,
+                                                                   const std::optional<CropRect>& crop) {
+  const auto found =
+      std::ranges::find_if(wholes, [&](const Tables& have) { return have.ready && same(have.key, key); });
+  if (found != wholes.end()) return &*found;
+  Tables& tables = place_in(wholes, next_whole, kKeptKinds);
+  KINGLET_TRY(make_tables(tables, key, crop));
+  return &tables;
+}
+
+Result<void> Preprocessor::State::make_sizes(const Key& kind, std::span<const int> sizes) {
+  if (std::ranges::any_of(kinds, [&](const Key& have) { return same(have, kind); })) return {};
+  place_in(kinds, next_kind, kKeptKinds) = kind;
+  for (const int size : sizes) KINGLET_TRY(tables_of(kind, size, size));
+  return {};
+}
+
 // Of a part of this size, wherever it lies. `key`: of the whole frame.
 Result<Preprocessor::State::Tables*> Preprocessor::State::tables_of(Key key, int part_width, int part_height) {
   key.plane_width = std::max(1, reduced(part_width, key.width, key.plane_width));
@@ -215,13 +245,7 @@ Result<Preprocessor::State::Tables*> Preprocessor::State::tables_of(Key key, int
   key.crop = CropRect{0, 0, part_width, part_height};
   const auto found = std::ranges::find_if(parts, [&](const Tables& have) { return have.ready && same(have.key, key); });
   if (found != parts.end()) return &*found;
-  if (parts.size() < kKeptSizes) {
-    parts.reserve(kKeptSizes);
-    parts.emplace_back();
-    next_victim = parts.size() - 1;
-  }
-  Tables& tables = parts[next_victim];
-  next_victim = (next_victim + 1) % kKeptSizes;
+  Tables& tables = place_in(parts, next_victim, kKeptSizes * std::max<std::size_t>(1, kinds.size()));
   KINGLET_TRY(make_tables(tables, key, key.crop));
   return &tables;
 }
@@ -261,17 +285,25 @@ void Preprocessor::State::pad_around(const engine::PictureInput& picture, const 
   }
 }
 
+Preprocessor& Preprocessor::State::inner_of(const engine::Fit& fit) {
+  const auto found = std::ranges::find_if(inners, [&](const std::unique_ptr<Preprocessor>& have) {
+    return have->state_->width == fit.width && have->state_->height == fit.height;
+  });
+  if (found != inners.end()) return **found;
+  engine::Recipe stretched = recipe;
+  stretched.resize_mode = engine::ResizeMode::kStretch;
+  auto& inner = place_in(inners, next_inner, kKeptKinds);
+  inner = std::make_unique<Preprocessor>(std::move(stretched), fit.width, fit.height);
+  return *inner;
+}
+
 Result<CropRect> Preprocessor::State::run_letterbox(const FrameView& frame, const std::optional<CropRect>& crop,
                                                     std::optional<std::span<const int>> sizes,
                                                     const engine::PictureInput& out, MjpegPlanes& decoder) {
   KINGLET_TRY(check(frame, out));
   const Geometry geometry = KINGLET_TRY(make_geometry(recipe, frame.width, frame.height, crop, width, height));
   const engine::Fit fit = engine::fit_of(recipe.resize_mode, geometry.used.width, geometry.used.height, width, height);
-  if (!inner || inner->state_->width != fit.width || inner->state_->height != fit.height) {
-    engine::Recipe stretched = recipe;
-    stretched.resize_mode = engine::ResizeMode::kStretch;
-    inner = std::make_unique<Preprocessor>(std::move(stretched), fit.width, fit.height);
-  }
+  Preprocessor& inner = inner_of(fit);
   engine::PictureInput picture = out;
   picture.width = fit.width;
   picture.height = fit.height;
@@ -281,8 +313,8 @@ Result<CropRect> Preprocessor::State::run_letterbox(const FrameView& frame, cons
                        engine::byte_size(out.type));
     picture.bytes = inner_bytes;
   }
-  const CropRect used = sizes ? KINGLET_TRY(inner->run_part(frame, geometry.used, *sizes, picture, decoder))
-                              : KINGLET_TRY(inner->run(frame, crop, picture, decoder));
+  const CropRect used = sizes ? KINGLET_TRY(inner.run_part(frame, geometry.used, *sizes, picture, decoder))
+                              : KINGLET_TRY(inner.run(frame, crop, picture, decoder));
   if (!fills) pad_around(picture, out);
   return used;
 }
@@ -317,13 +349,13 @@ Result<CropRect> Preprocessor::run(const FrameView& frame, const std::optional<C
     return state.run_letterbox(frame, crop, std::nullopt, out, decoder);
   KINGLET_TRY(state.check(frame, out));
   const Key key = KINGLET_TRY(state.key_of(frame, crop, decoder));
-  KINGLET_TRY(state.make_tables(state.whole, key, crop));
+  State::Tables& whole = *KINGLET_TRY(state.whole_of(key, crop));
   if (frame.format == PixelFormat::kRgb888) {
-    state.run_still(state.whole, frame.planes[0], 0, out);
+    state.run_still(whole, frame.planes[0], 0, out);
   } else {
-    state.run_video(state.whole, frame.format == PixelFormat::kMjpeg ? decoder.planes() : frame.planes, 0, out);
+    state.run_video(whole, frame.format == PixelFormat::kMjpeg ? decoder.planes() : frame.planes, 0, out);
   }
-  return state.whole.used;
+  return whole.used;
 }
 
 Result<CropRect> Preprocessor::run_part(const FrameView& frame, const CropRect& part, std::span<const int> sizes,
@@ -335,10 +367,7 @@ Result<CropRect> Preprocessor::run_part(const FrameView& frame, const CropRect& 
   KINGLET_TRY(make_geometry(state.recipe, frame.width, frame.height, part, state.width, state.height));
   Key key = KINGLET_TRY(state.key_of(frame, part, decoder));
   key.crop.reset();
-  if (!state.kind || !same(*state.kind, key)) {
-    for (const int size : sizes) KINGLET_TRY(state.tables_of(key, size, size));
-    state.kind = key;
-  }
+  KINGLET_TRY(state.make_sizes(key, sizes));
   State::Tables& tables = *KINGLET_TRY(state.tables_of(key, part.width, part.height));
   if (frame.format == PixelFormat::kRgb888) {
     Plane plane = frame.planes[0];

@@ -16,8 +16,8 @@ namespace kinglet::camera {
 
 class MjpegPlanes;
 
-// Holds tables and row buffers for one geometry; they are made on the first frame of a size and kept, so that the
-// steady state allocates nothing. Thread-bound.
+// Holds tables and row buffers; they are made on the first frame of a size and kept, for kKeptKinds of frames, which
+// several cameras may have, so that the steady state allocates nothing. Thread-bound.
 class Preprocessor {
  public:
   Preprocessor(engine::Recipe recipe, int model_width, int model_height);
@@ -35,11 +35,12 @@ class Preprocessor {
                                      const engine::PictureInput& out, MjpegPlanes& decoder);
   // A part of a frame of which each frame has other ones: as if it were the whole picture, nothing beside it is read,
   // so that its tables are those of its size, wherever it lies. The tables of each size in `sizes` (squares, in pixels)
-  // are made with the first part of a frame of this kind, those of others when they come, and kKeptSizes are kept. x, y
-  // and the size are best multiples of kPartStep: others are taken a chroma sample aside. A dark part is shown brighter
-  // (brightness.h).
+  // are made with the first part of a frame of this kind, those of others when they come, and kKeptSizes a kind are
+  // kept. x, y and the size are best multiples of kPartStep: others are taken a chroma sample aside. A dark part is
+  // shown brighter (brightness.h).
   static constexpr int kPartStep = 8;
   static constexpr std::size_t kKeptSizes = 64;
+  static constexpr std::size_t kKeptKinds = 8;
   [[nodiscard]] Result<CropRect> run_part(const FrameView& frame, const CropRect& part, std::span<const int> sizes,
                                           const engine::PictureInput& out, MjpegPlanes& decoder);
   // How many pixels of the whole frame a JPEG has to be decoded to for that. Nothing: the crop is none.

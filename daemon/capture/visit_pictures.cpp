@@ -27,15 +27,49 @@ Result<store::Pictures> make_pictures(const camera::FrameView& view, const CropR
   return pictures;
 }
 
-Result<void> VisitPictures::hide(const People* people, Look& look) {
-  if (people == nullptr) return {};
-  std::vector<std::byte> hidden;
-  const camera::FrameView view = KINGLET_TRY(people->hidden(look.view, look.exposed_at, hidden));
-  if (hidden.empty()) return {};
-  look.bytes = std::move(hidden);
-  look.view = view;
-  return {};
-}
+// To paint over a clip of large pictures takes many seconds on a small board: a picture of it is a step.
+class VisitPictures::Ended {
+ public:
+  Ended(Look look, ClipFrames clip, std::shared_ptr<const People> people)
+      : look_(std::move(look)), clip_(std::move(clip)), people_(std::move(people)) {}
+
+  Result<std::optional<store::Pictures>> step(store::Store::Hurry hurry) {
+    if (!pictures_) {
+      KINGLET_TRY(make_stills());
+      if (people_ && hurry == store::Store::Hurry::kNo) return std::nullopt;
+    }
+    while (people_ && next_ < clip_.size()) {
+      if (is_painted(clip_[next_++], hurry)) return std::nullopt;
+    }
+    pictures_->clip = make_clip(people_ ? shown_ : clip_);
+    return std::move(pictures_);
+  }
+
+ private:
+  Result<void> make_stills() {
+    std::vector<std::byte> hidden;
+    camera::FrameView view = look_.view;
+    if (people_) view = KINGLET_TRY(people_->hidden(view, look_.exposed_at, hidden));
+    pictures_ = KINGLET_TRY(make_pictures(view, look_.crop));
+    look_.bytes = {};
+    return {};
+  }
+  // True: that was work. In a hurry what would be work is left out.
+  bool is_painted(const std::shared_ptr<const ClipFrame>& frame, store::Store::Hurry hurry) {
+    if (hurry == store::Store::Hurry::kYes && !people_->areas(frame->at).empty()) return false;
+    auto shown = people_->hidden(frame);
+    const bool painted = shown != frame;
+    if (shown) shown_.push_back(std::move(shown));
+    return painted;
+  }
+
+  Look look_;
+  const ClipFrames clip_;
+  const std::shared_ptr<const People> people_;
+  std::optional<store::Pictures> pictures_;
+  std::size_t next_ = 0;  // of the clip
+  ClipFrames shown_;
+};
 
 VisitPictures::Look& VisitPictures::look_of(const visits::Ulid& visit) {
   const auto found = std::ranges::find(looks_, visit, &Look::visit);
@@ -68,10 +102,11 @@ void VisitPictures::give_first(const Look& best) {
   store_.add_pictures(
       begun->seq,
       [look, people = people_]() -> Result<store::Pictures> {
-        KINGLET_TRY(hide(people.get(), *look));
-        return store::Pictures{.crop = KINGLET_TRY(jpeg_of_part(look->view, look->crop, kCropSide, kCropQuality)),
-                               .frame = {},
-                               .clip = {}};
+        std::vector<std::byte> hidden;
+        camera::FrameView view = look->view;
+        if (people) view = KINGLET_TRY(people->hidden_now(view, look->exposed_at, hidden));
+        return store::Pictures{
+            .crop = KINGLET_TRY(jpeg_of_part(view, look->crop, kCropSide, kCropQuality)), .frame = {}, .clip = {}};
       },
       [first = first_, id = begun->id] {
         if (first) first(id);
@@ -91,14 +126,9 @@ void VisitPictures::visit_ended(const visits::Visit& visit) {
   const auto found =
       std::ranges::find_if(looks_, [&](const Look& look) { return visit.id.ends_with(look.visit.view()); });
   if (found == looks_.end()) return;
-  auto look = std::make_shared<Look>(std::move(*found));
+  store_.add_pictures_in_steps(visit.seq, [ended = Ended(std::move(*found), std::move(clip), people_)](
+                                              store::Store::Hurry hurry) mutable { return ended.step(hurry); });
   looks_.erase(found);
-  store_.add_pictures(visit.seq, [look, people = people_, frames = std::move(clip)]() -> Result<store::Pictures> {
-    KINGLET_TRY(hide(people.get(), *look));
-    store::Pictures pictures = KINGLET_TRY(make_pictures(look->view, look->crop));
-    pictures.clip = make_clip(people ? people->hidden(frames) : frames);
-    return pictures;
-  });
 }
 
 }  // namespace kinglet::daemon

@@ -42,8 +42,7 @@ class VisitPictures {
     CropRect crop;
     SteadyTime exposed_at{};
   };
-  // Nothing: as it is.
-  [[nodiscard]] static Result<void> hide(const People* people, Look& look);
+  class Ended;  // the pictures of a visit, in steps
   struct Begun {
     std::string id;
     std::uint64_t seq = 0;

@@ -242,6 +242,7 @@ Result<void> FrameLine::look_at_regions(const camera::Frame& frame, const Prepar
     prediction.timing.preprocess += filled - begun;
     note_scores(frame.info(), regions.items[i], crop, scores, prediction);
   }
+  if (people_ && detector_) look_at_first_picture(frame, prepared.now, prediction);
   return {};
 }
 
@@ -266,12 +267,33 @@ void FrameLine::look_for_people(const camera::Frame& frame, SteadyTime now, std:
   // next.
   const auto gap = looks_left == 0 ? SteadyClock::duration(kLookForPeopleAtLatest) : kLookForPeople;
   if (!frame.info().still && people_looked_for_ != SteadyTime{} && now - people_looked_for_ < gap) return;
-  people_looked_for_ = now;
   if (looks_left > 0) --looks_left;
-  if (!detector_->look(frame.small(), std::nullopt, now, jpeg_, findings_)) return;
+  look_at_whole(frame, now, jpeg_, work);
+}
+
+void FrameLine::look_at_whole(const camera::Frame& frame, SteadyTime now, camera::MjpegPlanes& decoder,
+                              DetectorWork& work) {
+  people_looked_for_ = now;
+  if (!detector_->look(frame.small(), std::nullopt, now, decoder, findings_)) return;
   ++work.looks;
   tell_of_people(frame.info().captured_at);
   people_->looked(frame.info().captured_at);
+}
+
+void FrameLine::look_at_first_picture(const camera::Frame& frame, SteadyTime now, Prediction& prediction) {
+  bool is_first = false;
+  for (const RegionLook& look : prediction.looks()) {
+    if (!look.visit || !look.best_of_visit || std::ranges::contains(pictured_, *look.visit)) continue;
+    pictured_[next_pictured_++ % pictured_.size()] = *look.visit;
+    is_first = true;
+  }
+  if (!is_first || people_looked_for_ == now || !detector_->works(now)) return;
+  const SteadyTime begun = SteadyClock::now();
+  // That of the line may have the next frame by now.
+  camera::MjpegPlanes decoder;
+  findings_.clear();
+  look_at_whole(frame, now, decoder, prediction.detector);
+  prediction.detector.time += SteadyClock::now() - begun;
 }
 
 void FrameLine::tell_of_people(SteadyTime at) const {

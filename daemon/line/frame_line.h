@@ -134,6 +134,9 @@ class FrameLine {
     return {.cost = detector_->cost(), .now = now, .interval = gate_.interval(), .cameras = cameras_};
   }
   void look_for_people(const camera::Frame& frame, SteadyTime now, std::size_t& looks_left, DetectorWork& work);
+  // The first picture of a visit leaves at once: whoever is in it is to be known, whatever the budget says.
+  void look_at_first_picture(const camera::Frame& frame, SteadyTime now, Prediction& prediction);
+  void look_at_whole(const camera::Frame& frame, SteadyTime now, camera::MjpegPlanes& decoder, DetectorWork& work);
   void tell_of_people(SteadyTime at) const;
   // Each region that was looked into gets an opinion, which is nobody yet. True: there is such a region.
   bool look_into(const Scene& scene, SteadyTime now, std::size_t looks, std::size_t looks_left, Regions& regions,
@@ -160,6 +163,8 @@ class FrameLine {
   Findings findings_;
   std::optional<PeopleWatch> people_;
   SteadyTime people_looked_for_{};
+  std::array<visits::Ulid, visits::VisitTracker::kMostOpen> pictured_{};  // the newest visits with a first picture
+  std::size_t next_pictured_ = 0;
   std::size_t cameras_ = 1;
   camera::MjpegPlanes jpeg_;  // of the newest frame that was prepared
   std::size_t top_k_;

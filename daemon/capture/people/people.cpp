@@ -100,6 +100,20 @@ std::vector<Area> People::areas(SteadyTime at) const {
   return found;
 }
 
+std::vector<Area> People::areas_now(SteadyTime at) const {
+  {
+    MutexLock lock(mutex_);
+    const Stay* looks = looks_.newest();
+    if (looks == nullptr || looks->last < at) return {Area{}};
+  }
+  return areas(at);
+}
+
+Result<camera::FrameView> People::hidden_now(const camera::FrameView& view, SteadyTime at,
+                                             std::vector<std::byte>& bytes) const {
+  return camera::Masks(areas_now(at)).painted(view, bytes);
+}
+
 Result<camera::FrameView> People::hidden(const camera::FrameView& view, SteadyTime at, std::vector<std::byte>& bytes,
                                          const Area& part) const {
   std::vector<Area> black = areas(at);
@@ -112,20 +126,12 @@ std::optional<std::string> People::hidden(const std::string& jpeg, SteadyTime at
   return black.empty() ? jpeg : painted_over(jpeg, std::move(black));
 }
 
-ClipFrames People::hidden(const ClipFrames& clip) const {
-  ClipFrames shown;
-  for (const auto& frame : clip) {
-    std::vector<Area> black = areas(frame->at);
-    if (black.empty()) {
-      shown.push_back(frame);
-      continue;
-    }
-    auto jpeg = painted_over(frame->jpeg, std::move(black));
-    if (!jpeg) continue;
-    shown.push_back(
-        std::make_shared<const ClipFrame>(ClipFrame{.at = frame->at, .wall = frame->wall, .jpeg = *std::move(jpeg)}));
-  }
-  return shown;
+std::shared_ptr<const ClipFrame> People::hidden(const std::shared_ptr<const ClipFrame>& frame) const {
+  std::vector<Area> black = areas(frame->at);
+  if (black.empty()) return frame;
+  auto jpeg = painted_over(frame->jpeg, std::move(black));
+  if (!jpeg) return nullptr;
+  return std::make_shared<const ClipFrame>(ClipFrame{.at = frame->at, .wall = frame->wall, .jpeg = *std::move(jpeg)});
 }
 
 }  // namespace kinglet::daemon

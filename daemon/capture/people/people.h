@@ -39,13 +39,18 @@ class People {
   // What is black in a frame exposed at that time: people, with some room around them; all of it where nobody has
   // looked for them near that time, or where that is forgotten.
   [[nodiscard]] std::vector<Area> areas(SteadyTime at) const;
+  // The same of a picture that leaves at once, so that no later look counts for it: it is black as a whole as long as
+  // no whole frame was looked at that was exposed then or later.
+  [[nodiscard]] std::vector<Area> areas_now(SteadyTime at) const;
   // The frame with that black, in `bytes`; as it is where nothing has to be. `part`: what of the frame `view` shows.
   [[nodiscard]] Result<camera::FrameView> hidden(const camera::FrameView& view, SteadyTime at,
                                                  std::vector<std::byte>& bytes, const Area& part = {}) const;
+  [[nodiscard]] Result<camera::FrameView> hidden_now(const camera::FrameView& view, SteadyTime at,
+                                                     std::vector<std::byte>& bytes) const;
   // The same of a JPEG of the whole frame. Nothing: it cannot be read.
   [[nodiscard]] std::optional<std::string> hidden(const std::string& jpeg, SteadyTime at) const;
-  // The same of a clip; a picture that cannot be read is left out.
-  [[nodiscard]] ClipFrames hidden(const ClipFrames& clip) const;
+  // The same of a picture of a clip. nullptr: it cannot be read.
+  [[nodiscard]] std::shared_ptr<const ClipFrame> hidden(const std::shared_ptr<const ClipFrame>& frame) const;
 
  private:
   struct Stay {
@@ -60,6 +65,7 @@ class People {
    public:
     void add(const Stay& stay);
     [[nodiscard]] Stay* newest() { return count_ == 0 ? nullptr : &stays_[newest_]; }
+    [[nodiscard]] const Stay* newest() const { return count_ == 0 ? nullptr : &stays_[newest_]; }
     template <typename Each>
     void each(const Each& call) const {
       for (std::size_t i = 0; i < count_; ++i) call(stays_[i]);

@@ -6,8 +6,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "camera/decode/decode.h"
 #include "daemon/answer/unnamed_tracks.h"
+#include "daemon/capture/clip_file.h"
 #include "daemon/capture/clip_recorder.h"
 #include "daemon/capture/frame_jpeg.h"
 #include "daemon/capture/frame_samples.h"
@@ -33,10 +36,14 @@ camera::Image bright() {
   return {.width = kWidth, .height = kHeight, .rgb = std::vector<std::byte>(3 * kWidth * kHeight, std::byte{200})};
 }
 
+camera::Image decoded(const std::string& jpeg) {
+  return camera::decode_image(std::as_bytes(std::span(jpeg)), {}, camera::Upright::kAsStored).value().image;
+}
+
 // Is the person black and the rest as it was? `x`, `y`: where in the frame the picture begins.
 void expect_hidden(const std::string& jpeg, int x = 0, int y = 0) {
   ASSERT_FALSE(jpeg.empty());
-  const auto image = camera::decode_image(std::as_bytes(std::span(jpeg)), {}, camera::Upright::kAsStored).value().image;
+  const camera::Image image = decoded(jpeg);
   const auto level = [&](int column, int row) {
     const auto at = 3 * (static_cast<std::size_t>(row - y) * static_cast<std::size_t>(image.width) +
                          static_cast<std::size_t>(column - x));
@@ -50,6 +57,15 @@ void expect_hidden(const std::string& jpeg, int x = 0, int y = 0) {
   }
 }
 
+bool is_bright(const std::string& jpeg) {
+  const camera::Image image = decoded(jpeg);
+  return std::ranges::all_of(image.rgb, [](std::byte value) { return std::to_integer<int>(value) > 180; });
+}
+bool is_black(const std::string& jpeg) {
+  const camera::Image image = decoded(jpeg);
+  return std::ranges::all_of(image.rgb, [](std::byte value) { return std::to_integer<int>(value) < 10; });
+}
+
 class PeopleTest : public ::testing::Test {
  protected:
   // Looks every second, until `until` after kNow.
@@ -57,6 +73,25 @@ class PeopleTest : public ::testing::Test {
     for (seconds at(-10); at <= until; at += seconds(1)) people_->looked(kNow + at);
   }
 
+  [[nodiscard]] camera::Frame frame() const {
+    return {picture_.view(), {.sequence = 1, .captured_at = kNow + seconds(1)}, {}};
+  }
+  [[nodiscard]] static Prediction prediction_of(const visits::Ulid& id) {
+    Prediction prediction;
+    prediction.regions[0] = {
+        .track = id, .crop = {40, 0, 100, 120}, .visit = id, .best_of_visit = true, .best_unnamed = true};
+    prediction.region_count = 1;
+    return prediction;
+  }
+  [[nodiscard]] visits::Visit visit_of(const visits::Ulid& id) const {
+    visits::Visit visit = store::make_visit(1);
+    visit.id = "vis_" + std::string(id.view());
+    visit.duration = {};
+    return visit;
+  }
+
+  camera::Image picture_ = bright();
+  visits::IdMaker ids_{1};
   bool sees_ = true;
   const std::shared_ptr<People> people_ = std::make_shared<People>([this] { return sees_; });
 };
@@ -116,19 +151,6 @@ class HiddenPeopleTest : public PeopleTest {
     look_until(seconds(5));
     people_->seen(kNow, kPerson);
   }
-  [[nodiscard]] camera::Frame frame() const {
-    return {picture_.view(), {.sequence = 1, .captured_at = kNow + seconds(1)}, {}};
-  }
-  Prediction prediction_of(const visits::Ulid& id) const {
-    Prediction prediction;
-    prediction.regions[0] = {
-        .track = id, .crop = {40, 0, 100, 120}, .visit = id, .best_of_visit = true, .best_unnamed = true};
-    prediction.region_count = 1;
-    return prediction;
-  }
-
-  camera::Image picture_ = bright();
-  visits::IdMaker ids_{1};
 };
 
 TEST_F(HiddenPeopleTest, InTheNewestPicture) {
@@ -178,8 +200,7 @@ TEST_F(HiddenPeopleTest, InTheStoredPicturesOfAVisit) {
   store::Store history(store::quiet_options(folder.path()));
   VisitPictures pictures(history, nullptr, {}, people_);
   const visits::Ulid id = ids_.next(WallTime(seconds(1000)));
-  visits::Visit visit = store::make_visit(1);
-  visit.id = "vis_" + std::string(id.view());
+  const visits::Visit visit = visit_of(id);
   pictures.visit_began(visit);
   const camera::Frame early(picture_.view(), {.captured_at = kNow - seconds(2)}, {});
   pictures.look(early, prediction_of(id));
@@ -194,14 +215,104 @@ TEST_F(HiddenPeopleTest, InTheStoredPicturesOfAVisit) {
   expect_hidden(*crop, 40, 0);
 }
 
+// It is not written later, when a look has found who has just come in.
+TEST_F(PeopleTest, TheFirstPictureOfAVisitIsBlackWhereNobodyHasLookedSince) {
+  for (const bool looked : {false, true}) {
+    look_until(looked ? seconds(1) : seconds(0));
+    const store::ScratchFolder folder;
+    store::Store history(store::quiet_options(folder.path()));
+    VisitPictures pictures(history, nullptr, {}, people_);
+    const visits::Ulid id = ids_.next(WallTime(seconds(1000)));
+    const visits::Visit visit = visit_of(id);
+    pictures.visit_began(visit);
+    pictures.look(frame(), prediction_of(id));
+    history.put(visit);
+    ASSERT_TRUE(history.flush());
+    const auto crop = history.picture(visit.id, store::Picture::kCrop);
+    ASSERT_TRUE(crop) << describe(crop.error());
+    EXPECT_EQ(is_black(*crop), !looked);
+    EXPECT_EQ(is_bright(*crop), looked);
+  }
+}
+
+// Of a visit that began at `now`; somebody was there from two seconds before it on, and `hidden` pictures show him.
+class HiddenClipTest : public PeopleTest {
+ protected:
+  void record(int hidden) {
+    for (seconds at(-10); at <= seconds(10); at += seconds(1)) people_->looked(now_ + at);
+    people_->seen(now_ + seconds(1), kPerson);
+    add(now_ - milliseconds(2500));
+    for (int i = 0; i < hidden; ++i) add(now_ + milliseconds(200) * i);
+    pictures_.visit_began(visit_);
+    for (int i = 0; i < 1000 && clips_.status().frames < 1U + static_cast<unsigned>(hidden); ++i) {
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    pictures_.look({picture_.view(), {.captured_at = now_}, {}}, prediction_of(id_));
+    history_.put(visit_);
+  }
+  void add(SteadyTime at) {
+    const std::uint64_t before = clips_.status().frames;
+    clips_.offer(picture_.view(), {.captured_at = at, .captured_wall = WallTime(at.time_since_epoch())}, at);
+    for (int i = 0; i < 1000 && clips_.status().frames == before; ++i) std::this_thread::sleep_for(milliseconds(10));
+  }
+  std::vector<std::string> kept() {
+    std::vector<std::string> jpegs;
+    const auto clip = history_.picture(visit_.id, store::Picture::kClip);
+    EXPECT_TRUE(clip) << describe(clip.error());
+    for (std::string_view rest = *clip; !rest.empty();) {
+      const auto part = take_part(rest);
+      if (!part) break;
+      jpegs.emplace_back(part->jpeg);
+    }
+    return jpegs;
+  }
+
+  const SteadyTime now_ = SteadyClock::now();
+  const store::ScratchFolder folder_;
+  store::Store history_{store::quiet_options(folder_.path())};
+  ClipRecorder clips_{{}, {}};
+  VisitPictures pictures_{history_, &clips_, {}, people_};
+  const visits::Ulid id_ = ids_.next(WallTime(seconds(1000)));
+  const visits::Visit visit_ = visit_of(id_);
+};
+
+TEST_F(HiddenClipTest, EachPictureOfTheClipHidesThemAsOfItsTime) {
+  record(3);
+  pictures_.visit_ended(visit_);
+  ASSERT_TRUE(history_.flush());
+  const auto jpegs = kept();
+  ASSERT_EQ(jpegs.size(), 4U);
+  EXPECT_TRUE(is_bright(jpegs[0])) << "nobody was there yet";
+  for (std::size_t i = 1; i < jpegs.size(); ++i) expect_hidden(jpegs[i]);
+}
+
+// There is no time to paint over what is left, and none of it is kept as it is.
+TEST_F(HiddenClipTest, AtTheEndPicturesThatWouldHaveToBePaintedAreLeftOut) {
+  record(20);
+  std::promise<void> ends;
+  history_.add_pictures(history_.next_seq(), [&, wait = ends.get_future()]() mutable {
+    wait.wait();
+    return store::Pictures{};
+  });
+  pictures_.visit_ended(visit_);
+  history_.begin_finish();
+  ends.set_value();
+  history_.finish();
+  const auto jpegs = kept();
+  ASSERT_GE(jpegs.size(), 1U);
+  EXPECT_LT(jpegs.size(), 21U);
+  EXPECT_TRUE(is_bright(jpegs[0]));
+  for (std::size_t i = 1; i < jpegs.size(); ++i) expect_hidden(jpegs[i]);
+}
+
 TEST_F(HiddenPeopleTest, InTheFramesOfAClipAroundThatTime) {
   ClipFrames clip;
   const std::string jpeg = jpeg_of(picture_, 90).value();
   for (const seconds at : {seconds(-9), seconds(-2), seconds(3)}) {
     clip.push_back(std::make_shared<const ClipFrame>(ClipFrame{.at = kNow + at, .wall = {}, .jpeg = jpeg}));
   }
-  const ClipFrames shown = people_->hidden(clip);
-  ASSERT_EQ(shown.size(), 3U);
+  ClipFrames shown;
+  for (const auto& frame : clip) shown.push_back(people_->hidden(frame));
   EXPECT_EQ(shown[0], clip[0]) << "nobody was there yet";
   expect_hidden(shown[1]->jpeg);
   expect_hidden(shown[2]->jpeg);

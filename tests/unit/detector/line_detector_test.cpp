@@ -6,8 +6,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "daemon/line/frame_line.h"
 #include "daemon/line/replay.h"
+#include "daemon/line/replay_input.h"
 #include "tests/support/made_detector.h"
 #include "tests/support/painted.h"
 #include "tests/support/scratch_folder.h"
@@ -243,15 +246,49 @@ TEST_F(LineDetectorTest, PeopleAreLookedForInTheWholeFrameNowAndThen) {
   camera::Image image = grey();
   paint(image, {0, 0, 160, 160}, kBlue);  // from the first frame on: nothing moves
   int looks = 0;
+  std::set<std::string> visits;
   for (int i = 0; i < 30; ++i) {
     const auto prediction = look(line, image);
-    looks += prediction ? static_cast<int>(prediction->detector.looks) : 0;
+    if (!prediction) continue;
+    looks += static_cast<int>(prediction->detector.looks);
+    if (prediction->visit) visits.emplace(prediction->visit->view());
   }
   EXPECT_GE(looks, 2);
-  EXPECT_LE(looks, 4) << "six seconds, in which all frames could be looked at";
+  EXPECT_LE(looks, 4 + static_cast<int>(visits.size()))
+      << "six seconds, in which all frames could be looked at, and first pictures";
   EXPECT_EQ(whole, looks);
   ASSERT_FALSE(people.empty());
   for (const Area& box : people) EXPECT_LT(box.left, 0.25);
+}
+
+// It leaves at once: nobody is to be in it who came after the last look.
+TEST_F(LineDetectorTest, TheFrameOfAVisitsFirstPictureIsLookedAtWhateverTheBudgetSays) {
+  auto input = open_replay_input({.spec = "demo:1", .width = 320, .height = 180});
+  ASSERT_TRUE(input) << describe(input.error());
+  LineOptions options{.gate = {.max_fps = 1e6}, .look = {.budget = 1e-9}};
+  FrameLine line = make_line(options);
+  line.use_detector(detector());
+  std::vector<SteadyTime> looked;
+  line.watch_people({.looked = [&](SteadyTime at) { looked.push_back(at); }, .seen = [](SteadyTime, const Area&) {}});
+  std::set<std::string> visits;
+  std::optional<SteadyTime> newest;
+  for (int i = 0; i < 400; ++i) {
+    const auto frame = (*input)->next();
+    ASSERT_TRUE(frame && *frame);
+    const SteadyTime at = (*frame)->info().captured_at;
+    const auto answered = line.look_at(**frame, at, true).value();
+    const auto* prediction = std::get_if<Prediction>(&answered);
+    if (prediction == nullptr) continue;
+    const auto& best = prediction->regions[0];
+    const bool is_first = best.visit && best.best_of_visit && visits.emplace(best.visit->view()).second;
+    if (is_first) {
+      EXPECT_TRUE(!looked.empty() && looked.back() == at) << "visit " << visits.size();
+    } else if (!looked.empty() && looked.back() == at && newest) {
+      EXPECT_GE(at - *newest, std::chrono::seconds(3)) << "as seldom as ever";
+    }
+    if (!looked.empty()) newest = looked.back();
+  }
+  EXPECT_GT(visits.size(), 2U);
 }
 
 // One photograph says nothing of the next.

@@ -14,6 +14,7 @@
 #include "tests/support/corpus.h"
 #include "tests/support/counted_malloc.h"
 #include "tests/support/made_detector.h"
+#include "tests/support/painted.h"
 #include "tests/support/scratch_folder.h"
 
 namespace {
@@ -225,6 +226,43 @@ TEST(SteadyState, AsksADetectorWithoutAllocating) {
     asked += prediction->regions[0].opinion ? 1 : 0;
   });
   EXPECT_GT(asked, 20);
+}
+
+// Whole frames and squares of them, by the model and the detector: more sizes than one camera has.
+TEST(SteadyState, CamerasOfDifferentSizesHaveTheirTablesSideBySide) {
+  auto model = LineModel::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 1}).value();
+  const testing::ScratchFolder folder;
+  const auto detector = LineDetector::open({.model = testing::write_colour_detector(folder.path())}).value();
+  std::vector<camera::Image> pictures;
+  for (const auto& [width, height] :
+       {std::pair(640, 360), std::pair(640, 480), std::pair(1288, 728), std::pair(856, 856)})
+    pictures.push_back(testing::grey_picture(width, height));
+  camera::MjpegPlanes decoder;
+  Findings findings;
+  const auto look = [&](const camera::Image& picture) {
+    const camera::FrameView view = picture.view();
+    const SquareSizes sizes(view.width, view.height);
+    const SteadyTime now = SteadyClock::now();
+    findings.clear();
+    bool all = model.prepare(view, std::nullopt, decoder).has_value();
+    all = all && detector->look(view, std::nullopt, now, decoder, findings);
+    for (const int side : sizes.all()) {
+      const CropRect part{0, 0, side, side};
+      all = all && model.prepare_part(view, part, sizes.all(), LineModel::Place::kInput, decoder);
+      all = all && detector->look(view, part, now, decoder, findings);
+    }
+    return all;
+  };
+  for (const camera::Image& picture : pictures) ASSERT_TRUE(look(picture));
+  allocations = 0;
+  counting = true;
+  bool all = true;
+  for (int i = 0; i < 3; ++i) {
+    for (const camera::Image& picture : pictures) all = look(picture) && all;
+  }
+  counting = false;
+  EXPECT_TRUE(all);
+  EXPECT_EQ(allocations, 0U);
 }
 
 TEST(SteadyState, FollowsAVisitWithoutAllocatingBetweenItsEvents) {
