@@ -2,7 +2,7 @@
 // Why: what was seen and not named, with its reason: silence can be seen, and the owner can name it.
 import {ask, may, write} from "./api.js";
 import {byId, cropOf, fillChanged, make, setText, showProblem} from "./dom.js";
-import {duration, moment, number, percent, text, today} from "./format.js";
+import {duration, hasText, moment, number, percent, text, today} from "./format.js";
 import {menuOf} from "./menu.js";
 import {nameOf, nameOfSpecies} from "./now.js";
 import {openVisit} from "./visit_dialog.js";
@@ -15,12 +15,18 @@ let counts = null;  // of images, by their outcome
 const isSomebody = (track) => track.outcome !== "background";
 const maybe = (track) => track.likeliest ? text("seen_maybe", {name: nameOfSpecies(track.likeliest.species_id)}) : text("nobody");
 
+// A class of the detector; one without a text is shown as its labels have it.
+function animal(label) {
+  const key = `animal_${label.trim().toLowerCase()}`;
+  return hasText(key) ? text(key) : label;
+}
+
 function facts(track) {
   const {likeliest, outcome} = track;
   const isUnsure = likeliest && outcome === "below_threshold" && likeliest.score < likeliest.wanted_score;
   const sure = isUnsure ? text("seen_score", {score: percent(likeliest.score), wanted: percent(likeliest.wanted_score)})
     : likeliest && percent(likeliest.score);
-  const second = track.detector && text(`sees_${track.detector.sees}`, {label: track.detector.label ?? ""});
+  const second = track.detector && text(`sees_${track.detector.sees}`, {label: animal(track.detector.label ?? "")});
   return [text(`seen_${outcome}`), second, sure, `${track.clock_synced ? "" : "≈ "}${moment(track.started_at)}`, duration(track.duration_seconds)]
     .filter(Boolean).join(" · ");
 }

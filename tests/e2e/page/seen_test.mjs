@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: silence can be seen: what was seen and not named is on the page with its reason, and the owner names it there.
 import assert from "node:assert/strict";
+import {writeFileSync} from "node:fs";
+import {join} from "node:path";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, closeClean, desk, openPage, openTab, picture, quick, startDaemon, until} from "./support.mjs";
+import {assertAccessible, assertFits, closeClean, desk, openPage, openTab, picture, quick, scratchFolder, startDaemon, until}
+  from "./support.mjs";
 
 let daemon;
 before(async () => {
@@ -59,4 +62,19 @@ test("the owner names one with a tap, another by any name, and what is no bird g
   await page.locator(`[data-key="${key}"]`).waitFor({state: "detached"});
   assert.equal((await daemon.ask("/api/v1/visits")).items.length, visits);
   await closeClean(page);
+});
+
+test("what the detector takes it for is said in the language of the page", async () => {
+  // The drawn birds' detector, which calls them otherwise.
+  const labels = join(scratchFolder(), "labels.txt");
+  writeFileSync(labels, "Squirrel\n");
+  const detecting = await startDaemon({sets: [...quick, "decide.min_score=1", "decide.genus_score=2", "look.propose=motion", "look.budget=0",
+    `detector.path=${join(process.env.SOURCE_FOLDER, "models/demo/kinglet-demo-detector.onnx")}`, `detector.labels=${labels}`]});
+  await until(async () => (await detecting.ask("/api/v1/tracks?limit=100")).items
+    .some(({outcome, detector}) => outcome !== "background" && detector?.label === "Squirrel"), "a track with the detector's word");
+  for (const [locale, words] of [["de-DE", "Eichhörnchen, sagt der Detektor"], ["ja-JP", "検出器では リス"]]) {
+    const page = await openPage(detecting.url, {tab: "visits", locale});
+    await page.locator("#seen-list", {hasText: words}).waitFor();
+    await closeClean(page);
+  }
 });
