@@ -16,7 +16,8 @@ namespace kinglet::store {
 namespace {
 
 constexpr std::size_t kCommands = 32;
-constexpr std::size_t kJobs = 8;                   // each may hold the pixels of a frame
+constexpr std::size_t kJobs = 8;                   // not begun: each may hold the pixels of a frame
+constexpr std::size_t kJobsInSteps = 24;           // begun
 constexpr std::size_t kErasedRemembered = 10'000;  // ids begin with their time: the oldest are forgotten first
 constexpr auto kPatience = std::chrono::seconds(15);
 
@@ -113,6 +114,7 @@ bool Store::make_pictures(Hurry hurry) {
       MutexLock lock(queue_mutex_);
       if (at >= jobs_.size()) return at > 0;
       job = std::move(jobs_[at]);
+      jobs_[at].begun = job.begun = true;
     }
     shared_.pulse.beat();
     Result<std::optional<Pictures>> pictures = job.make(hurry);
@@ -162,7 +164,8 @@ void Store::add_pictures(std::uint64_t seq, MakePictures make, std::move_only_fu
 void Store::add_pictures_in_steps(std::uint64_t seq, MakeInSteps make, std::move_only_function<void()> made) {
   {
     MutexLock lock(queue_mutex_);
-    if (jobs_.size() >= kJobs || ended_) {
+    const auto begun = static_cast<std::size_t>(std::ranges::count(jobs_, true, &Job::begun));
+    if (jobs_.size() - begun >= kJobs || begun >= kJobsInSteps || ended_) {
       ++shared_.dropped;
       return;
     }

@@ -114,6 +114,7 @@ class Store {
     std::uint64_t seq = 0;
     MakeInSteps make;
     std::move_only_function<void()> made;
+    bool begun = false;
   };
 
   void work(const std::stop_token& stop);

@@ -66,6 +66,7 @@ struct SourceOptions {
   std::string login_file;                       // network cameras: a file with "user:password"; may be empty
   std::string certificates;                     // network cameras: a file of authorities for https; empty: the system's
   std::vector<Area> masks;                      // painted black before anyone sees a frame
+  std::size_t camera_index = 0;                 // among those of one program: demo: draws another scene for each
   LogSink log;                                  // may be empty
   std::shared_ptr<ChosenCamera> chosen_camera;  // libcamera: outlives the source; empty: each start chooses anew
 };

@@ -57,7 +57,8 @@ class DemoSource final : public PacedSource {
 Result<std::unique_ptr<FrameSource>> open_demo(std::string_view rest, const SourceOptions& options) {
   constexpr std::string_view kKnown[] = {"fps"};
   const Spec spec = KINGLET_TRY(parse_spec(rest, kKnown));
-  const auto seed = spec.path.empty() ? std::uint64_t{1} : parse_number<std::uint64_t>(spec.path);
+  const auto seed =
+      spec.path.empty() ? 1 + std::uint64_t{options.camera_index} : parse_number<std::uint64_t>(spec.path);
   if (!seed) {
     return fail(ErrorCode::kUsage, format_text("demo seed \"{}\" is not a whole number", printable(spec.path, 40)), {},
                 "write demo: or demo:7");

@@ -115,6 +115,26 @@ void add_picture(Entities& entities) {
   picture["content_type"] = "image/jpeg";
 }
 
+// Of one after the first.
+void add_camera(Entities& entities, bool pictures) {
+  add_visits(entities);
+  add_presence(entities);
+  add_camera_problem(entities);
+  if (pictures) add_picture(entities);
+}
+
+void remove_cameras(const Topics& topics, std::span<const std::string> gone, Json& components) {
+  Topics before = topics;
+  before.cameras.assign(gone.begin(), gone.end());
+  Entities entities(before);
+  for (std::size_t i = 1; i <= gone.size(); ++i) {
+    entities.begin_camera(i);
+    add_camera(entities, true);
+  }
+  const Json removed = entities.take();
+  for (const auto& [key, entity] : removed.items()) components[key] = {{"p", entity["p"]}};
+}
+
 }  // namespace
 
 std::string Topics::own(std::string_view rest) const { return format_text("{}/{}/{}", prefix, node, rest); }
@@ -125,10 +145,22 @@ std::size_t Topics::camera_of(std::string_view source) const {
   const auto found = std::ranges::find(cameras, source);
   return found == cameras.end() ? 0 : static_cast<std::size_t>(found - cameras.begin()) + 1;
 }
+std::string Topics::of_any_camera() const { return own("+/state/stats"); }
+std::optional<std::string> Topics::gone_camera(std::string_view topic) const {
+  constexpr std::size_t kLongest = 64;
+  const std::string before = own("");
+  constexpr std::string_view kAfter = "/state/stats";
+  if (!topic.starts_with(before) || !topic.ends_with(kAfter) || topic.size() <= before.size() + kAfter.size())
+    return std::nullopt;
+  const std::string_view name = topic.substr(before.size(), topic.size() - before.size() - kAfter.size());
+  const auto is_of_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  if (name.size() > kLongest || !std::ranges::all_of(name, is_of_name)) return std::nullopt;
+  return std::ranges::contains(cameras, name) ? std::nullopt : std::optional(std::string(name));
+}
 std::string Topics::discovery_config() const { return format_text("{}/device/kinglet_{}/config", discovery, node); }
 std::string Topics::birth() const { return discovery + "/status"; }
 
-std::string discovery_payload(const Topics& topics, const Device& device) {
+std::string discovery_payload(const Topics& topics, const Device& device, std::span<const std::string> gone) {
   Json about{{"ids", {"kinglet_" + topics.node}},
              {"name", "kinglet " + topics.node},
              {"mf", "kinglet"},
@@ -153,16 +185,15 @@ std::string discovery_payload(const Topics& topics, const Device& device) {
   }
   for (std::size_t i = 1; i <= topics.cameras.size(); ++i) {
     entities.begin_camera(i);
-    add_visits(entities);
-    add_presence(entities);
-    add_camera_problem(entities);
-    if (device.pictures) add_picture(entities);
+    add_camera(entities, device.pictures);
   }
+  Json components = entities.take();
+  remove_cameras(topics, gone, components);
   return Json{{"dev", std::move(about)},
               {"o", {{"name", "kinglet"}, {"sw", device.version}}},
               {"avty_t", topics.own("status")},
               {"qos", 1},
-              {"cmps", entities.take()}}
+              {"cmps", std::move(components)}}
       .dump();
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +25,11 @@ struct Topics {
   [[nodiscard]] std::string of_camera(std::size_t index,
                                       std::string_view rest) const;    // "kinglet/feeder/tree/state/visit"
   [[nodiscard]] std::size_t camera_of(std::string_view source) const;  // drawn frames: the first
-  [[nodiscard]] std::string discovery_config() const;                  // "homeassistant/device/kinglet_feeder/config"
-  [[nodiscard]] std::string birth() const;                             // what Home Assistant says when it starts
+  [[nodiscard]] std::string of_any_camera() const;  // what matches a message that is kept of each after the first
+  // The name of the camera of which this is that message, if there is none of that name.
+  [[nodiscard]] std::optional<std::string> gone_camera(std::string_view topic) const;
+  [[nodiscard]] std::string discovery_config() const;  // "homeassistant/device/kinglet_feeder/config"
+  [[nodiscard]] std::string birth() const;             // what Home Assistant says when it starts
 };
 
 struct Device {
@@ -37,9 +41,14 @@ struct Device {
   bool commands = false;
 };
 
-// Home Assistant's device message (MQTT discovery, since 2024.12). Every unique_id is kinglet_NODE_KEY for ever, of a
-// camera after the first kinglet_NODE-CAMERA_KEY: no node's name has a hyphen.
-[[nodiscard]] std::string discovery_payload(const Topics& topics, const Device& device);
+// What is kept of a camera, behind of_camera().
+inline constexpr const char* kKeptOfCamera[] = {"state/visit", "state/stats", "picture/last"};
+
+// Home Assistant's device message (MQTT discovery, since 2024.12). Components of cameras in `gone`, which are there no
+// more, have nothing but their platform: Home Assistant then removes them. Every unique_id is kinglet_NODE_KEY for
+// ever, of a camera after the first kinglet_NODE-CAMERA_KEY: no node's name has a hyphen.
+[[nodiscard]] std::string discovery_payload(const Topics& topics, const Device& device,
+                                            std::span<const std::string> gone = {});
 
 struct Figures {
   std::optional<double> images_per_second;

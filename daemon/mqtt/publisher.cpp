@@ -19,6 +19,7 @@ constexpr std::size_t kLargestPicture = 200'000;
 constexpr milliseconds kGoodbye{1'000};
 constexpr milliseconds kPictureAtEnd{500};
 constexpr std::chrono::seconds kLongestConnect{60};  // with names that nobody knows
+constexpr std::size_t kMostGone = 16;                // cameras
 
 EventSet wished_events() {
   return set_of({EventType::kVisitStart, EventType::kVisitPicture, EventType::kVisitUpdate, EventType::kVisitEnd,
@@ -185,7 +186,7 @@ Result<void> Publisher::converse() {
     if (message.topic == options_.topics.birth() && message.payload == "online" && !message.retained) {
       KINGLET_TRY(say_everything());
     } else {
-      take_message(message);
+      KINGLET_TRY(take_message(message));
     }
   }
   KINGLET_TRY(say_waiting());
@@ -197,12 +198,17 @@ Result<void> Publisher::retain(const std::string& topic, std::string_view payloa
   return {};
 }
 
+Result<void> Publisher::say_device() {
+  const Topics& topics = options_.topics;
+  if (topics.discovery.empty()) return {};
+  return retain(topics.discovery_config(), discovery_payload(topics, options_.device, gone_), Quality::kAtLeastOnce);
+}
+
 Result<void> Publisher::say_everything() {
   const Topics& topics = options_.topics;
-  if (!topics.discovery.empty()) {
-    KINGLET_TRY(link_->subscribe(topics.birth()));
-    KINGLET_TRY(retain(topics.discovery_config(), discovery_payload(topics, options_.device), Quality::kAtLeastOnce));
-  }
+  if (!topics.discovery.empty()) KINGLET_TRY(link_->subscribe(topics.birth()));
+  KINGLET_TRY(say_device());
+  KINGLET_TRY(link_->subscribe(topics.of_any_camera()));
   if (options_.device.commands) KINGLET_TRY(link_->subscribe(topics.own("command/pause")));
   KINGLET_TRY(retain(topics.own("status"), "online", Quality::kAtLeastOnce));
   for (Voice& voice : voices_) voice.agenda.everything_is_new();
@@ -270,19 +276,31 @@ void Publisher::acknowledged(int number) {
   status_.waiting = outbox_.size();
 }
 
-void Publisher::take_message(const Link::Message& message) {
+Result<void> Publisher::take_back(const std::string& camera) {
+  if (gone_.size() >= kMostGone || std::ranges::contains(gone_, camera)) return {};
+  gone_.push_back(camera);
+  log_(LogLevel::kInfo, format_text("mqtt: there is no camera {} any more: what was kept of it is taken back", camera));
+  for (const char* name : kKeptOfCamera) {
+    KINGLET_TRY(retain(options_.topics.own(format_text("{}/{}", camera, name)), {}, Quality::kAtLeastOnce));
+  }
+  return say_device();
+}
+
+Result<void> Publisher::take_message(const Link::Message& message) {
+  if (const auto gone = options_.topics.gone_camera(message.topic); gone && message.retained) return take_back(*gone);
   if (!options_.device.commands || !sources_.set_paused || message.topic != options_.topics.own("command/pause"))
-    return;
+    return {};
   // One that was kept would act again at each connection.
   if (message.retained || (message.payload != "ON" && message.payload != "OFF")) {
     log_(LogLevel::kWarning, format_text("mqtt: command/pause: \"{}\"{} is left alone: send ON or OFF, not retained",
                                          printable(message.payload, 20), message.retained ? ", retained," : ""));
-    return;
+    return {};
   }
   const bool paused = message.payload == "ON";
   sources_.set_paused(paused);
   log_(LogLevel::kInfo, format_text("{} by MQTT", paused ? "paused" : "resumed"));
   for (Voice& voice : voices_) voice.agenda.stats_are_new();
+  return {};
 }
 
 Result<void> forget(const BrokerOptions& broker, const Topics& topics) {
@@ -298,7 +316,7 @@ Result<void> forget(const BrokerOptions& broker, const Topics& topics) {
     std::vector<std::string> kept;
     for (const char* name : {"status", "state/today"}) kept.push_back(topics.own(name));
     for (std::size_t i = 0; i <= topics.cameras.size(); ++i) {
-      for (const char* name : {"state/visit", "state/stats", "picture/last"}) kept.push_back(topics.of_camera(i, name));
+      for (const char* name : kKeptOfCamera) kept.push_back(topics.of_camera(i, name));
     }
     if (!topics.discovery.empty()) kept.push_back(topics.discovery_config());
     std::vector<int> sent;

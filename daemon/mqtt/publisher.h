@@ -88,7 +88,10 @@ class Publisher final : public ListeningThread {
   [[nodiscard]] Result<void> say_picture(std::size_t camera);
   [[nodiscard]] Result<void> retain(const std::string& topic, std::string_view payload, Quality quality);
   void acknowledged(int number);
-  void take_message(const Link::Message& message);
+  [[nodiscard]] Result<void> take_message(const Link::Message& message);
+  // What the broker keeps of a camera that was here before.
+  [[nodiscard]] Result<void> take_back(const std::string& camera);
+  [[nodiscard]] Result<void> say_device();
   void set_state(LinkState state, std::string detail);
 
   const PublisherOptions options_;
@@ -104,7 +107,8 @@ class Publisher final : public ListeningThread {
   std::string told_error_;  // so that a broker that stays away is one line in the log
   Outbox<Waiting> outbox_;
   std::optional<Gap> gap_;
-  std::vector<Voice> voices_;  // by camera
+  std::vector<Voice> voices_;      // by camera
+  std::vector<std::string> gone_;  // names of cameras of which the broker kept something
 
   mutable Mutex mutex_;
   Status status_ KINGLET_GUARDED_BY(mutex_);

@@ -10,6 +10,10 @@ let onChoice = () => {};
 const several = () => names.length > 1;
 // Aiming and settings speak of the first.
 export const isFirst = () => !several() || chosen === names[0];
+// The name of the first, of which a key of the settings speaks alone; empty: there is no other, or it is of all. A camera's own
+// are those of its [[source]] (config/sources.cpp).
+const ofPicture = ["gate.region", "look.fixed", "privacy.masks"];
+export const onlyOf = (key) => several() && (/^(source|camera)\./.test(key) || ofPicture.includes(key)) ? names[0] : "";
 // Behind an address; `mark`: "?" or "&".
 export const ofChosen = (mark) => isFirst() ? "" : `${mark}source=${encodeURIComponent(chosen)}`;
 // The same where the newest of all would come without it.

@@ -303,6 +303,7 @@ export const texts = {
   setting_on: ["on", "an", "activé", "activado", "オン", "开"],
   setting_off: ["off", "aus", "désactivé", "desactivado", "オフ", "关"],
   setting_default: ["the default", "Voreinstellung", "valeur par défaut", "valor por defecto", "既定値", "默认值"],
+  setting_first_camera: ["of the camera {name} alone; the others have theirs in the configuration file", "nur von der Kamera {name}; die anderen haben ihres in der Konfigurationsdatei", "de la caméra {name} seulement ; les autres ont la leur dans le fichier de configuration", "solo de la cámara {name}; las demás tienen lo suyo en el archivo de configuración", "カメラ {name} のみ。他のカメラは設定ファイルで設定します", "仅限摄像头 {name}；其他摄像头在配置文件中设置"],
   setting_waiting: ["{value} from the next start on", "{value} ab dem nächsten Start", "{value} au prochain démarrage", "{value} desde el próximo arranque", "次の起動から {value}", "下次启动起为 {value}"],
   reload_live: ["counts at once", "wirkt sofort", "agit aussitôt", "surte efecto al momento", "すぐに反映", "立即生效"],
   reload_pipeline: ["counts within seconds", "wirkt in Sekunden", "agit en quelques secondes", "surte efecto en segundos", "数秒で反映", "数秒内生效"],

@@ -152,6 +152,10 @@ def check(root):
     schemas = json.loads((root / "daemon/http/about/openapi_parts.json").read_text(encoding="utf-8"))["schemas"]
     words = {prefix + word for prefix, path in BY_WORD.items() for word in words_of(schemas, path)} - NOT_SHOWN
     words |= {prefix + word for prefix, ends in OTHER_WORDS.items() for word in ends}
+    of_picture = re.search(r"kOfPicture\[\] = \{(.*?)\};", (root / "config/sources.cpp").read_text(encoding="utf-8"), re.DOTALL)
+    named = re.search(r"ofPicture = \[(.*?)\]", scripts["cameras.js"])
+    if not of_picture or not named or re.findall(r'"(\w+\.\w+)"', of_picture[1]) != re.findall(r'"([^"]*)"', named[1]):
+        faults.append("cameras.js: ofPicture names not what config/sources.cpp has of a camera's own picture")
     beings = (root / "daemon/line/regions/beings.def").read_text(encoding="utf-8")
     words |= {"animal_" + word for word in re.findall(r'^KINGLET_BEING\("(\w+)", kAnimal\)', beings, re.MULTILINE)}
     faults += [f"texts.js: {key} is missing, which the API may say" for key in sorted(words - set(texts))]

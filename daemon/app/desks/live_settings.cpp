@@ -16,7 +16,9 @@ LiveSettings::LiveSettings(const config::Config& config, std::vector<std::string
 
 camera::SourceOptions LiveSettings::source(std::size_t camera) const {
   MutexLock lock(mutex_);
-  return source_options(config::of_camera(config_, camera), log_);
+  camera::SourceOptions options = source_options(config::of_camera(config_, camera), log_);
+  options.camera_index = camera;
+  return options;
 }
 
 std::string LiveSettings::language() const {

@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::size_t kMostNoted = 256;
 constexpr std::size_t kMostPredictions = 256;
-constexpr std::size_t kMostWithoutPicture = 16;  // more visits are never open
 constexpr std::chrono::seconds kStatsEvery{5};
 
 EventType type_of(visits::VisitEvent event) {
@@ -122,7 +121,7 @@ void EventFeed::tell_visits(const Sources& sources) {
     booked.visit = std::move(noted->visit);
     if (noted->event == visits::VisitEvent::kStart && !booked.has_crop) {
       without_picture_.push_back(booked.visit.id);
-      if (without_picture_.size() > kMostWithoutPicture) without_picture_.pop_front();
+      if (without_picture_.size() > most_without_picture_) without_picture_.pop_front();
     }
     bus_.publish(type_of(*noted->event), std::move(booked));
   }

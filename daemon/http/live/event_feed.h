@@ -18,10 +18,12 @@
 
 namespace kinglet::daemon::http {
 
-// Owns the thread "events". note() and look() are thread-safe; start() and stop() belong to the owner.
+// Owns the thread "events". `cameras`: of so many there are visits. note() and look() are thread-safe; start() and
+// stop() belong to the owner.
 class EventFeed {
  public:
-  explicit EventFeed(std::string boot_tag) : bus_(std::move(boot_tag), {}, [this] { look(); }) {}
+  explicit EventFeed(std::string boot_tag, std::size_t cameras = 1)
+      : most_without_picture_(kMostWithoutPicture * cameras), bus_(std::move(boot_tag), {}, [this] { look(); }) {}
   ~EventFeed() { stop(); }
 
   // What it asks about all that is not noted; lives until stop().
@@ -43,6 +45,8 @@ class EventFeed {
   [[nodiscard]] const Pulse& pulse() const { return pulse_; }
 
  private:
+  static constexpr std::size_t kMostWithoutPicture = 16;  // of one camera: more visits are never open
+
   struct Noted {
     std::optional<visits::VisitEvent> event;  // nothing: its first picture
     visits::Visit visit;                      // of a picture only the id
@@ -56,6 +60,7 @@ class EventFeed {
   void tell_stats(const Sources& sources, SteadyTime now);
   void tell_predictions(const Sources& sources, bool anew);
 
+  const std::size_t most_without_picture_;
   Pulse pulse_{"events"};
   EventBus bus_;
   Mutex mutex_;

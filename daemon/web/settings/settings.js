@@ -2,6 +2,7 @@
 // Why: the settings in force, each with where it comes from, for an owner only. Those that may be set here are; what the
 // owner's files say is changed there.
 import {ask, may, Problem, send, write} from "./api.js";
+import {onlyOf} from "./cameras.js";
 import {byId, make, setText, showProblem} from "./dom.js";
 import {inOwnLanguage, moment, text} from "./format.js";
 import {showSettingsTrouble} from "./health.js";
@@ -85,6 +86,7 @@ function change(name) {
 function row([name, key]) {
   const facts = [text("setting_from", {source: key.source === "default" ? text("setting_default") : key.source}),
                  text(`reload_${key.reload}`),
+                 onlyOf(name) && text("setting_first_camera", {name: onlyOf(name)}),
                  key.waiting !== undefined && text("setting_waiting", {value: shown(name, key.kind, key.waiting)})].filter(Boolean);
   const button = () => make("button", {type: "button", textContent: text("setting_change"), onclick: () => change(name),
                                        "aria-label": `${text("setting_change")}: ${name}`});

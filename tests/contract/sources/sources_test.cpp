@@ -356,6 +356,15 @@ const Absent kAbsent[] = {
 INSTANTIATE_TEST_SUITE_P(Sources, AbsentSource, ::testing::ValuesIn(kAbsent),
                          [](const auto& test) { return test.param.scheme; });
 
+TEST(DemoSource, TwoCamerasOfOneProgramShowDifferentScenes) {
+  const auto scene = [](const char* spec, std::size_t camera) {
+    return open_source({.spec = spec, .camera_index = camera}).value()->description();
+  };
+  EXPECT_TRUE(scene("demo:", 0).ends_with("seed 1")) << scene("demo:", 0);
+  EXPECT_NE(scene("demo:", 1), scene("demo:", 0));
+  EXPECT_EQ(scene("demo:7", 1), scene("demo:7", 0)) << "as somebody wished it";
+}
+
 TEST(OpenSource, NamesTheNearestSchemeAndListsAll) {
   SourceOptions options;
   options.spec = "image:/tmp";

@@ -95,6 +95,12 @@ class OneHistory(Cameras):
                                    timeout=PATIENCE, check=True).stdout
             self.assertIn('[[source]]\nname = "tree"\n', shown)
 
+    def test_two_demonstrations_show_two_scenes(self):
+        daemon = self.daemon(("garden", "demo:"), ("tree", "demo:"))
+        described = [daemon.until(lambda: daemon.ask(f"/api/v1/cameras/{name}").json().get("description"), name)
+                     for name in ("garden", "tree")]
+        self.assertEqual([text.split(", ")[-1] for text in described], ["seed 1", "seed 2"])
+
     def test_each_is_told_by_its_name(self):
         daemon = self.daemon(("garden", f"images:{GARDEN}"), ("tree", f"images:{TREE}"))
         for name in ("garden", "tree"):

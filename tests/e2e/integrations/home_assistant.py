@@ -40,6 +40,8 @@ def faults_of_entity(key, entity):
     if platform not in PLATFORMS:
         yield f"{key}: platform {platform}"
         return
+    if entity.keys() == {"platform"}:
+        return  # one that is to go
     required, optional = PLATFORMS[platform]
     for name in sorted((required | {"unique_id", "name"}) - entity.keys()):
         yield f"{key}: {name} is missing"
@@ -78,7 +80,7 @@ def faults_of_device(message):
     origin = spelled_out(message["origin"], SHORT_ORIGIN)
     if "name" not in origin or origin.keys() - set(SHORT_ORIGIN.values()):
         faults.append("origin")
-    ids = [spelled_out(entity, SHORT).get("unique_id") for entity in message["components"].values()]
+    ids = [spelled_out(entity, SHORT).get("unique_id") for entity in message["components"].values() if len(entity) > 1]
     if len(set(ids)) != len(ids):
         faults.append("unique_id is not unique")
     for key, entity in message["components"].items():

@@ -55,6 +55,38 @@ class Cameras(Mqtt):
         late.wait("marker")
         self.assertEqual([message["topic"] for message in late.messages], ["marker"])
 
+    def test_what_is_kept_of_a_camera_that_is_gone_is_taken_back_and_nothing_else(self):
+        broker = self.broker()
+        strangers = ("kinglet/other/tree/state/stats", "kinglet/test/tree/notes", "kinglet/test/Tree 2/state/stats")
+        for topic in strangers:
+            broker.publish(topic, "{}", "-r")
+        live = self.listen(broker)
+        with Daemon("--config", self.settings(), sets=self.sets(broker)):
+            for name in ("state/visit", "state/stats", "picture/last"):
+                live.wait("kinglet/test/tree/" + name)
+        alone = self.folder / "alone.toml"
+        alone.write_text('[[source]]\nspec = "demo:"\n')
+        for start in ("first", "second"):
+            before = len(live.of("homeassistant/device/kinglet_test/config"))
+            with self.subTest(start), Daemon("--config", str(alone), sets=self.sets(broker)) as daemon:
+                # Of the first: as it is, and then with those that are to go.
+                expected = before + (2 if start == "first" else 1)
+                daemon.until(lambda: len(live.of("homeassistant/device/kinglet_test/config")) >= expected, "what the device is")
+                live.wait("kinglet/test/state/visit", lambda payload: json.loads(payload)["state"] == "ended")
+            device = json.loads(live.of("homeassistant/device/kinglet_test/config")[-1])
+            self.assertEqual(faults_of_device(device), [])
+            gone = {key: entity for key, entity in device["cmps"].items() if key.startswith("tree-")}
+            self.assertEqual(gone, {"tree-visit": {"p": "event"}, "tree-species": {"p": "sensor"}, "tree-score": {"p": "sensor"},
+                                    "tree-present": {"p": "binary_sensor"}, "tree-camera_problem": {"p": "binary_sensor"},
+                                    "tree-picture": {"p": "image"}} if start == "first" else {})
+        broker.publish("marker", "1", "-r")
+        late = self.listen(broker)
+        late.wait("marker")
+        topics = {message["topic"] for message in late.messages}
+        self.assertLessEqual(set(strangers), topics)
+        self.assertEqual({topic for topic in topics if topic.startswith("kinglet/test/tree/")}, {"kinglet/test/tree/notes"})
+        self.assertIn("kinglet/test/state/visit", topics)
+
     def test_the_switch_pauses_all_of_them_and_says_so_while_the_first_gives_no_frames(self):
         broker = self.broker()
         live = self.listen(broker)

@@ -3,7 +3,7 @@
 // be chosen.
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {assertAccessible, assertFits, closeClean, openPage, phone, quick, startDaemon, until} from "./support.mjs";
+import {assertAccessible, assertFits, claim, closeClean, openPage, openSettings, phone, quick, startDaemon, until} from "./support.mjs";
 
 const sources = (...specs) => specs.map(([name, spec]) => `[[source]]\nname = "${name}"\nspec = "${spec}"\n`).join("");
 const own = quick.filter((set) => !set.startsWith("source"));
@@ -33,6 +33,19 @@ test("of several each shows its own picture", async () => {
   await page.locator("#camera-pick").selectOption("garden");
   await first;
   await page.locator("#aim").waitFor();
+  await closeClean(page);
+});
+
+test("a setting of the first camera alone says so", async () => {
+  const daemon = await startDaemon({sets: own, file: sources(["garden", "demo:"], ["tree", "demo:"])});
+  const headers = await claim(daemon);
+  const page = await openSettings(daemon, headers, "#settings-list");
+  await page.locator("#settings-changed").uncheck();
+  const words = "of the camera garden alone";
+  for (const key of ["gate.region", "privacy.masks", "source.fps"]) {
+    await page.locator(`[data-key="${key}"]`, {hasText: words}).waitFor();
+  }
+  assert.equal(await page.locator('[data-key="gate.max_fps"]', {hasText: words}).count(), 0);
   await closeClean(page);
 });
 

@@ -125,7 +125,7 @@ class EventFeedTest : public ::testing::Test {
                              .mqtt = [] { return std::optional<mqtt::Status>(); },
                              .webhook = [] { return std::optional<webhook::Status>(); },
                              .notify = [] { return std::vector<notify::Status>(); }};
-  EventFeed feed_{"a"};
+  EventFeed feed_{"a", 3};  // cameras
 };
 
 TEST_F(EventFeedTest, TellsTheCamerasStateWhenItChanges) {
@@ -181,6 +181,21 @@ TEST_F(EventFeedTest, AVisitsFirstPictureIsToldOnceItCanBeHadAndNotAgain) {
   EXPECT_THAT(next(*reader), HasSubstr("/api/v1/visits/vis_1/crop.jpg"));
   feed_.note_picture("vis_1");
   expect_end(visit, *reader);
+}
+
+TEST_F(EventFeedTest, OfManyCamerasEachVisitsFirstPictureIsToldWhenAllAreOpenAtOnce) {
+  const auto reader = started(set_of({EventType::kVisitStart, EventType::kVisitPicture}));
+  const std::size_t open = 3 * visits::VisitTracker::kMostOpen;
+  for (std::size_t i = 0; i < open; ++i) {
+    const visits::Visit visit{.id = "vis_" + std::to_string(i), .seq = store_.next_seq()};
+    store_.put(visit);
+    feed_.note(visits::VisitEvent::kStart, visit);
+    EXPECT_THAT(next(*reader), HasSubstr("visit.start"));
+  }
+  for (std::size_t i = 0; i < open; ++i) {
+    feed_.note_picture("vis_" + std::to_string(i));
+    EXPECT_THAT(next(*reader), HasSubstr("visit.picture")) << i;
+  }
 }
 
 TEST_F(EventFeedTest, AVisitThatBeginsWithAPictureIsNotToldOfItAgain) {
