@@ -116,6 +116,18 @@ Json to_json(const ReplayedVisit& replayed) {
   return json;
 }
 
+// As /api/v1/stats has it.
+Json to_json(const daemon::DetectorTotals& totals) {
+  Json found = Json::object();
+  for (const auto being : {daemon::Being::kBird, daemon::Being::kAnimal, daemon::Being::kPerson}) {
+    found[std::string(daemon::to_string(being))] = totals.found[std::to_underlying(being)];
+  }
+  return {{"looks_total", totals.looks},
+          {"left_out_total", totals.left_out},
+          {"found_total", std::move(found)},
+          {"regions_total", {{"merged", totals.merged}, {"split", totals.split}, {"tightened", totals.tightened}}}};
+}
+
 Json to_json(const ReplayReport& report) {
   Json outcomes = Json::object();
   for (std::size_t i = 0; i < report.by_outcome.size(); ++i) {
@@ -131,14 +143,16 @@ Json to_json(const ReplayReport& report) {
   }
   Json list = Json::array();
   for (const ReplayedVisit& replayed : report.visits) list.push_back(to_json(replayed));
-  return {{"source", report.description},
-          {"duration_seconds", json_seconds(report.length)},
-          {"frames", report.frames},
-          {"errors", report.errors},
-          {"images", {{"total", report.predictions}, {"by_outcome", std::move(outcomes)}}},
-          {"inferences", {{"total", report.inferences}, {"left_out_total", std::move(left_out)}}},
-          {"skipped", std::move(skipped)},
-          {"visits", std::move(list)}};
+  Json json{{"source", report.description},
+            {"duration_seconds", json_seconds(report.length)},
+            {"frames", report.frames},
+            {"errors", report.errors},
+            {"images", {{"total", report.predictions}, {"by_outcome", std::move(outcomes)}}},
+            {"inferences", {{"total", report.inferences}, {"left_out_total", std::move(left_out)}}},
+            {"skipped", std::move(skipped)},
+            {"visits", std::move(list)}};
+  if (report.detector.is_asked()) json["detector"] = to_json(report.detector);
+  return json;
 }
 
 std::string remarks_text(const Visit& visit) {

@@ -259,7 +259,7 @@ def jpeg_of(picture):
     return out.getvalue()
 
 
-def write_recording(path, frames):
+def write_recording(path, frames, size=(WIDTH, HEIGHT)):
     """As camera/stream/recording.h says; `frames`: (seconds, JPEG)."""
     text = b"drawn for tests/bench/field.py"
     with open(path, "wb") as file:
@@ -268,7 +268,7 @@ def write_recording(path, frames):
         count = 0
         for seconds, jpeg in frames:
             at = round(seconds * 1e9)
-            head = b"KGFr" + struct.pack("<IQqqHHBBBBI", len(jpeg), count, at, START * 10**9 + at, WIDTH, HEIGHT, MJPEG,
+            head = b"KGFr" + struct.pack("<IQqqHHBBBBI", len(jpeg), count, at, START * 10**9 + at, *size, MJPEG,
                                          0, FULL_RANGE, 0, zlib.crc32(jpeg))
             file.write(head + struct.pack("<I", zlib.crc32(head)) + jpeg)
             count += 1
