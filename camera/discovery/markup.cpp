@@ -64,8 +64,9 @@ Result<std::string> resolved(std::string_view text) {
 
 class Reader {
  public:
-  Reader(std::string_view document, const std::function<void(MarkupPath, std::string)>& take)
-      : rest_(document), take_(take) {}
+  Reader(std::string_view document, const std::function<void(MarkupPath, std::string)>& take,
+         const TakeAttribute& attribute)
+      : rest_(document), take_(take), attribute_(attribute) {}
 
   Result<void> run() {
     while (!rest_.empty()) {
@@ -101,7 +102,24 @@ class Reader {
     if (empty) inner.remove_suffix(1);
     const std::string_view name = inner.substr(0, inner.find_first_of(kBlank));
     KINGLET_TRY(open(name));
+    if (attribute_) KINGLET_TRY(attributes(inner.substr(name.size())));
     return empty ? close(name) : Result<void>();
+  }
+
+  // 3.1: name = "value", or with the other quote.
+  Result<void> attributes(std::string_view text) {
+    while (true) {
+      const std::size_t equals = text.find('=');
+      if (equals == std::string_view::npos) return {};
+      const std::string_view name = trimmed(text.substr(0, equals));
+      text = trimmed(text.substr(equals + 1));
+      if (text.empty() || (text[0] != '"' && text[0] != '\'')) return {};
+      const std::size_t end = text.find(text[0], 1);
+      if (end == std::string_view::npos) return {};
+      std::string value = KINGLET_TRY(resolved(text.substr(1, end - 1)));
+      attribute_(path_, local(name), std::move(value));
+      text.remove_prefix(end + 1);
+    }
   }
 
   Result<void> skip(std::size_t begin, std::string_view mark) {
@@ -150,6 +168,7 @@ class Reader {
 
   std::string_view rest_;
   const std::function<void(MarkupPath, std::string)>& take_;
+  const TakeAttribute& attribute_;
   std::vector<std::string_view> whole_;  // names as they stand
   std::vector<std::string_view> path_;   // the same ones without their prefixes
   bool seen_ = false;
@@ -157,10 +176,10 @@ class Reader {
 
 }  // namespace
 
-Result<void> read_markup(std::string_view document,
-                         const std::function<void(MarkupPath path, std::string text)>& take) {
+Result<void> read_markup(std::string_view document, const std::function<void(MarkupPath path, std::string text)>& take,
+                         const TakeAttribute& attribute) {
   if (document.starts_with("\xEF\xBB\xBF")) document.remove_prefix(3);
-  return Reader(document, take).run();
+  return Reader(document, take, attribute).run();
 }
 
 }  // namespace kinglet::camera

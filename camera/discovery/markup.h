@@ -20,7 +20,11 @@ using MarkupPath = std::span<const std::string_view>;
 
 // Calls `take` for each text that is not blank, in its order, its entities resolved. kBadData: no well-formed XML of
 // elements, comments and processing instructions; what was taken before counts for nothing then.
+// `attribute`, which may be empty, is called for each attribute of an element (the last of `path`) before its texts,
+// the name without its prefix; what is no attribute in a tag, and all behind it, is passed over.
+using TakeAttribute = std::function<void(MarkupPath path, std::string_view name, std::string value)>;
 [[nodiscard]] Result<void> read_markup(std::string_view document,
-                                       const std::function<void(MarkupPath path, std::string text)>& take);
+                                       const std::function<void(MarkupPath path, std::string text)>& take,
+                                       const TakeAttribute& attribute = {});
 
 }  // namespace kinglet::camera

@@ -6,11 +6,14 @@ import re
 import socket
 import struct
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
+from pathlib import Path
 from xml.dom import minidom
 
+import onvif_device
 import home_network
 from support import PATIENCE, SOURCE_DIR, main
 
@@ -142,6 +145,56 @@ class Cameras(unittest.TestCase):
             (f"127.0.1.{number % 250}", answer(question, f"127.0.1.{number % 250}", f"Camera{number}")) for number in range(1000)])
         self.assertLessEqual(len(cameras), 128)
         self.assertGreater(len(cameras), 20)
+
+    def stream_of(self, *arguments, **behaviour):
+        """What is said of the stream of a camera that behaves so, and the camera."""
+        device = onvif_device.OnvifDevice("127.0.0.5", **behaviour)
+        with tempfile.TemporaryDirectory() as folder, device, Neighbours(
+                lambda question: [("127.0.0.5", answer(question, "127.0.0.5"))]):
+            login = Path(folder) / "login"
+            login.write_text(f"{onvif_device.USER}:{onvif_device.PASSWORD}\n")
+            login.chmod(0o600)
+            done, taken = find("--stream-of", "127.0.0.5", "--login-file", str(login), *arguments)
+        self.assertLess(taken, 30)
+        return done, device
+
+    def test_one_says_itself_where_its_smaller_stream_is_to_who_has_its_login(self):
+        # Its clock is half a year behind: the login is signed with that.
+        for behind in (0, 180 * 86400):
+            done, device = self.stream_of("--json", behind=behind)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            said = json.loads(done.stdout)
+            self.assertEqual((said["source"], said["size"]), ("rtsp://127.0.0.5:554/sub?a=1&b=2", "640x360"))
+            self.assertEqual(device.refused, 0)
+            self.assertNotIn(onvif_device.PASSWORD.encode(), b"".join(device.heard))
+        done, _ = self.stream_of()
+        self.assertEqual(done.stdout, 'source.spec = "rtsp://127.0.0.5:554/sub?a=1&b=2"\n')
+
+    def test_a_camera_that_takes_no_login_says_so(self):
+        done, device = self.stream_of(password="another")
+        self.assertEqual((done.returncode, done.stdout), (77, ""), done.stderr)
+        self.assertIn("127.0.0.5: it does not take the login", done.stderr)
+        self.assertGreater(device.refused, 0)
+
+    def test_what_is_not_its_own_host_or_nonsense_is_one_line(self):
+        for behaviour, word in (({"stream": "rtsp://192.168.9.9/sub"}, "no address of its own host"),
+                                ({"stream": "rtsp://user:secret@127.0.0.5/sub"}, "no address of its own host"),
+                                ({"stream": "file:///etc/passwd"}, "no address of its own host"),
+                                ({"raw": b"<a>" * 1000}, "no XML"), ({"raw": b"\xff" * 5000}, "no XML"), ({"raw": b""}, "no XML"),
+                                ({"raw": BOMB.encode() + b"<a>&b;</a>"}, "no XML"),
+                                ({"raw": b"<a>" + b"x" * 5_000_000}, "without end"),
+                                ({"profiles": ""}, "it has no stream"), ({"status": 302}, "it answers 302")):
+            with self.subTest(behaviour=str(behaviour)[:60]):
+                done, _ = self.stream_of(**behaviour)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertEqual(done.stdout, "")
+                self.assertIn(word, done.stderr)
+                self.assertLess(len(done.stderr), 600)
+
+    def test_a_stream_of_somebody_who_did_not_answer(self):
+        done, _ = find("--stream-of", "127.0.0.77")
+        self.assertEqual(done.returncode, 66, done.stderr)
+        self.assertIn("127.0.0.77", done.stderr)
 
     def test_an_interface_that_is_none(self):
         done = subprocess.run([KINGLET, "cameras", "--interface", "eth77"], capture_output=True, text=True, timeout=PATIENCE)

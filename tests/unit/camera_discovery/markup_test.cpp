@@ -34,6 +34,22 @@ TEST(Markup, ResolvesTheFiveEntitiesAndNumbers) {
               ElementsAre("a/<>&\"'AB\xC3\xA4\xE2\x82\xAC\xF0\x9F\x90\xA6"));
 }
 
+TEST(Markup, GivesAttributesWhereTheyAreWished) {
+  std::vector<std::string> found;
+  const auto take = [&](MarkupPath path, std::string_view name, const std::string& value) {
+    found.push_back(std::string(path.back()) + "." + std::string(name) + "=" + value);
+  };
+  const auto read = [&](std::string_view document) {
+    return read_markup(document, [](MarkupPath, std::string) {}, take);
+  };
+  EXPECT_TRUE(read("<a><t:b x = '1>2' y:token=\"a&amp;b\" z/><c d=\"\"></c></a>"));
+  EXPECT_THAT(found, ElementsAre("b.x=1>2", "b.token=a&b", "c.d="));
+  found.clear();
+  EXPECT_TRUE(read("<a b c=d e='f'/>"));
+  EXPECT_THAT(found, ::testing::IsEmpty());
+  EXPECT_FALSE(read("<a b='&c;'/>"));
+}
+
 TEST(Markup, RefusesWhatIsDangerousOrBroken) {
   for (const char* document : {"",
                                " ",

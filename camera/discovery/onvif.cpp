@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/discovery/onvif.h"
+
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "camera/discovery/markup.h"
+#include "engine/base/format.h"
+#include "engine/base/numbers.h"
+#include "engine/base/text.h"
+
+namespace kinglet::camera {
+namespace {
+
+constexpr std::size_t kMostProfiles = 32;
+constexpr std::size_t kLongestToken = 128;
+constexpr std::size_t kLongestAddress = 300;
+constexpr std::size_t kLongestReason = 120;
+constexpr std::string_view kSecurity = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-";
+
+constexpr std::string_view kClock = R"(<t:GetSystemDateAndTime xmlns:t="http://www.onvif.org/ver10/device/wsdl"/>)";
+constexpr std::string_view kCapabilities =
+    R"(<t:GetCapabilities xmlns:t="http://www.onvif.org/ver10/device/wsdl"><t:Category>Media</t:Category></t:GetCapabilities>)";
+constexpr std::string_view kProfiles = R"(<t:GetProfiles xmlns:t="http://www.onvif.org/ver10/media/wsdl"/>)";
+
+const unsigned char* bytes(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
+
+std::string base64(std::string_view text) {
+  std::string out(4 * ((text.size() + 2) / 3) + 1, '\0');
+  const int length =
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()), bytes(text), static_cast<int>(text.size()));
+  out.resize(static_cast<std::size_t>(length));
+  return out;
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&' || c == '<' || c == '>') {
+      out += format_text("&#{};", static_cast<int>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string stream_question(std::string_view token) {
+  return format_text(
+      R"(<t:GetStreamUri xmlns:t="http://www.onvif.org/ver10/media/wsdl"><t:StreamSetup>)"
+      R"(<x:Stream xmlns:x="http://www.onvif.org/ver10/schema">RTP-Unicast</x:Stream>)"
+      R"(<x:Transport xmlns:x="http://www.onvif.org/ver10/schema"><x:Protocol>RTSP</x:Protocol></x:Transport>)"
+      R"(</t:StreamSetup><t:ProfileToken>{}</t:ProfileToken></t:GetStreamUri>)",
+      escaped(token));
+}
+
+std::string envelope(std::string_view header, std::string_view body) {
+  return format_text(
+      R"(<?xml version="1.0" encoding="utf-8"?><s:Envelope xmlns:s="http://www.w3.org/2003/05/soap-envelope">)"
+      R"(<s:Header>{}</s:Header><s:Body>{}</s:Body></s:Envelope>)",
+      header, body);
+}
+
+// `nonce`: as it came from the generator.
+std::string security(const OnvifLogin& login, std::string_view nonce, std::string_view created) {
+  return format_text(R"(<w:Security s:mustUnderstand="1" xmlns:w="{0}wssecurity-secext-1.0.xsd" )"
+                     R"(xmlns:u="{0}wssecurity-utility-1.0.xsd"><w:UsernameToken><w:Username>{1}</w:Username>)"
+                     R"(<w:Password Type="{0}username-token-profile-1.0#PasswordDigest">{2}</w:Password>)"
+                     R"(<w:Nonce EncodingType="{0}soap-message-security-1.0#Base64Binary">{3}</w:Nonce>)"
+                     R"(<u:Created>{4}</u:Created></w:UsernameToken></w:Security>)",
+                     kSecurity, escaped(login.user), password_digest(nonce, created, login.password), base64(nonce),
+                     created);
+}
+
+bool ends_with(MarkupPath path, std::initializer_list<std::string_view> names) {
+  return path.size() >= names.size() && std::ranges::equal(path.last(names.size()), names);
+}
+
+// Does HOST of SCHEME://HOST[:PORT][/...] stand there, and no login?
+bool is_address_of(std::string_view address, std::initializer_list<std::string_view> schemes, std::string_view host) {
+  if (address.size() > kLongestAddress || printable(address, kLongestAddress) != address) return false;
+  if (address.find_first_of(" \"'<>\\") != std::string_view::npos) return false;
+  for (const std::string_view scheme : schemes) {
+    if (!address.starts_with(scheme)) continue;
+    const std::string_view behind = address.substr(scheme.size());
+    const std::string_view authority = behind.substr(0, behind.find_first_of("/?#"));
+    return !authority.contains('@') && authority.substr(0, authority.find(':')) == host;
+  }
+  return false;
+}
+
+// What it says of its clock: logins are taken by that. Nothing: it does not say.
+std::optional<WallTime> clock_of(std::string_view document) {
+  std::array<std::optional<int>, 6> parts;
+  constexpr std::array<std::string_view, 6> kNames{"Year", "Month", "Day", "Hour", "Minute", "Second"};
+  const auto take = [&](MarkupPath path, const std::string& text) {
+    const bool is_utc = path.size() > 2 && path[path.size() - 3] == "UTCDateTime";
+    const auto* const found = std::ranges::find(kNames, path.back());
+    if (is_utc && found != kNames.end())
+      parts.at(static_cast<std::size_t>(found - kNames.begin())) = parse_number<int>(text);
+  };
+  if (!read_markup(document, take) || !std::ranges::all_of(parts, [](const auto& part) { return part.has_value(); }))
+    return std::nullopt;
+  const auto in = [&](std::size_t at, int least, int most) { return *parts[at] >= least && *parts[at] <= most; };
+  if (!in(0, 1970, 2200) || !in(1, 1, 12) || !in(2, 1, 31) || !in(3, 0, 23) || !in(4, 0, 59) || !in(5, 0, 60))
+    return std::nullopt;
+  using namespace std::chrono;
+  const auto part = [&](std::size_t at) { return static_cast<unsigned>(*parts[at]); };
+  const sys_days date = year(*parts[0]) / month(part(1)) / day(part(2));
+  return WallTime(date + hours(*parts[3]) + minutes(*parts[4]) + seconds(*parts[5]));
+}
+
+struct Profile {
+  std::string token;
+  int width = 0;
+  int height = 0;
+
+  [[nodiscard]] std::int64_t pixels() const { return std::int64_t{width} * height; }
+};
+
+Result<std::vector<Profile>> profiles_of(std::string_view document) {
+  std::vector<Profile> profiles;
+  const auto attribute = [&](MarkupPath path, std::string_view name, std::string value) {
+    if (!ends_with(path, {"GetProfilesResponse", "Profiles"}) || name != "token" || profiles.size() >= kMostProfiles)
+      return;
+    if (!value.empty() && value.size() <= kLongestToken) profiles.push_back({.token = std::move(value)});
+  };
+  const auto take = [&](MarkupPath path, const std::string& text) {
+    if (profiles.empty()) return;
+    if (ends_with(path, {"VideoEncoderConfiguration", "Resolution", "Width"}))
+      profiles.back().width = std::clamp(parse_number<int>(text).value_or(0), 0, 100'000);
+    if (ends_with(path, {"VideoEncoderConfiguration", "Resolution", "Height"}))
+      profiles.back().height = std::clamp(parse_number<int>(text).value_or(0), 0, 100'000);
+  };
+  KINGLET_TRY(read_markup(document, take, attribute));
+  if (profiles.empty()) return fail(ErrorCode::kNotFound, "it has no stream");
+  return profiles;
+}
+
+const Profile& smallest(const std::vector<Profile>& profiles) {
+  const auto order = [](const Profile& one) {
+    return std::tuple(one.width < kLeastWidth, one.width < kLeastWidth ? -one.pixels() : one.pixels());
+  };
+  return *std::ranges::min_element(profiles, {}, order);
+}
+
+// The first text at such a place; empty: there is none.
+Result<std::string> text_at(std::string_view document, std::initializer_list<std::string_view> place) {
+  std::string found;
+  KINGLET_TRY(read_markup(document, [&](MarkupPath path, const std::string& text) {
+    if (found.empty() && ends_with(path, place)) found = text;
+  }));
+  return found;
+}
+
+class Conversation {
+ public:
+  Conversation(const FoundCamera& camera, const OnvifLogin& login, const AskOnvif& ask)
+      : camera_(camera), login_(login), ask_(ask), service_(camera.services.front()) {}
+
+  Result<OnvifStream> run() {
+    learn_clock();
+    const std::string capabilities = KINGLET_TRY(answer(kCapabilities));
+    const std::string media = KINGLET_TRY(text_at(capabilities, {"Media", "XAddr"}));
+    if (is_address_of(media, {"http://", "https://"}, camera_.address)) service_ = media;
+    const std::string listed = KINGLET_TRY(answer(kProfiles));
+    const std::vector<Profile> profiles = KINGLET_TRY(profiles_of(listed));
+    const Profile& best = smallest(profiles);
+    const std::string said = KINGLET_TRY(answer(stream_question(best.token)));
+    const std::string address = KINGLET_TRY(text_at(said, {"MediaUri", "Uri"}));
+    if (!is_address_of(address, {"rtsp://"}, camera_.address))
+      return fail(ErrorCode::kBadData,
+                  "its stream has no address of its own host: " + printable(address, kLongestReason));
+    return OnvifStream{.address = address, .width = best.width, .height = best.height};
+  }
+
+ private:
+  void learn_clock() {
+    const SteadyTime asked = SteadyClock::now();
+    const auto said = ask_(service_, envelope({}, kClock));
+    if (!said) return;
+    if (const auto time = clock_of(said->body))
+      ahead_ = *time - std::chrono::system_clock::now() + (SteadyClock::now() - asked) / 2;
+  }
+
+  Result<std::string> answer(std::string_view question) {
+    std::string nonce(16, '\0');
+    if (RAND_bytes(reinterpret_cast<unsigned char*>(nonce.data()), static_cast<int>(nonce.size())) != 1)
+      return fail(ErrorCode::kInternal, "no random numbers");
+    const auto now = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now() + ahead_);
+    const std::string created = to_rfc3339(std::chrono::time_point_cast<WallTime::duration>(now));
+    const std::string header = login_.user.empty() ? std::string() : security(login_, nonce, created);
+    OnvifAnswer said = KINGLET_TRY(ask_(service_, envelope(header, question)));
+    if (said.status >= 200 && said.status < 300) return std::move(said.body);
+    const auto reason = text_at(said.body, {"Fault", "Reason", "Text"});
+    const auto code = text_at(said.body, {"Code", "Subcode", "Value"});
+    if (said.status == 401 || (code && code->ends_with("NotAuthorized")))
+      return fail(ErrorCode::kNotPermitted, "it does not take the login", {},
+                  "some cameras have users of their own for ONVIF");
+    const bool has_reason = reason && !reason->empty();
+    return fail(ErrorCode::kUnavailable, has_reason ? "it says: " + printable(*reason, kLongestReason)
+                                                    : format_text("it answers {}", said.status));
+  }
+
+  const FoundCamera& camera_;
+  const OnvifLogin& login_;
+  const AskOnvif& ask_;
+  std::string service_;
+  WallTime::duration ahead_{};  // its clock
+};
+
+}  // namespace
+
+std::string password_digest(std::string_view nonce, std::string_view created, std::string_view password) {
+  const std::string all = std::string(nonce).append(created).append(password);
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned length = 0;
+  EVP_Digest(all.data(), all.size(), digest.data(), &length, EVP_sha1(), nullptr);
+  return base64({reinterpret_cast<const char*>(digest.data()), length});
+}
+
+Result<OnvifStream> ask_for_stream(const FoundCamera& camera, const OnvifLogin& login, const AskOnvif& ask) {
+  if (camera.services.empty()) return fail(ErrorCode::kNotFound, "it has no ONVIF service", camera.address);
+  auto stream = Conversation(camera, login, ask).run();
+  if (!stream) return std::unexpected(with_context(std::move(stream).error(), camera.address));
+  return stream;
+}
+
+}  // namespace kinglet::camera

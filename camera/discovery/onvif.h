@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: where a network camera has its smaller stream, as it says itself to who is let in: ONVIF's device and media
+// services (ONVIF Core Specification, 8; Media Service Specification, 5), the login as a digest (WS-Security, Username
+// Token Profile 1.0). Answers are a stranger's: bounded by who asks, and an address in them counts for this host only.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "camera/discovery/probe.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+
+namespace kinglet::camera {
+
+struct OnvifLogin {
+  std::string user;
+  std::string password;
+};
+
+// Base64 of SHA-1 of nonce, time and password.
+[[nodiscard]] std::string password_digest(std::string_view nonce, std::string_view created, std::string_view password);
+
+struct OnvifStream {
+  std::string address;  // "rtsp://192.168.1.64:554/stream2", of this host, without a login
+  int width = 0;        // 0: it does not say
+  int height = 0;
+};
+
+// One question by POST: the body of the answer, and its status. Errors of the way.
+struct OnvifAnswer {
+  long status = 0;
+  std::string body;
+};
+using AskOnvif = std::function<Result<OnvifAnswer>(const std::string& url, const std::string& message)>;
+
+// Of its profiles the one with the fewest pixels that is kLeastWidth wide, else the smallest. Four questions.
+// kNotPermitted: it does not take the login; kUnavailable: it says why it does not answer; kBadData: what it answers is
+// none, or of another host; kNotFound: it has no stream, or no ONVIF service.
+inline constexpr int kLeastWidth = 320;
+[[nodiscard]] Result<OnvifStream> ask_for_stream(const FoundCamera& camera, const OnvifLogin& login,
+                                                 const AskOnvif& ask);
+
+}  // namespace kinglet::camera
