@@ -68,14 +68,26 @@ Result<ImageSize> read_image_size(std::span<const std::byte> bytes, const Decode
   return size;
 }
 
-Result<DecodedImage> decode_image(std::span<const std::byte> bytes, const DecodeLimits& limits, Upright upright) {
+Result<DecodedImage> decode_image(std::span<const std::byte> bytes, const DecodeLimits& limits, Upright upright,
+                                  const EnoughPixels& enough) {
   const Kind kind = KINGLET_TRY(kind_of(bytes));
+  int orientation = 1;
+  if (upright == Upright::kApplyExif)
+    orientation = kind == Kind::kJpeg ? internal::orientation_of_jpeg(bytes) : internal::orientation_of_png(bytes);
+  const auto shown = [&](ImageSize stored) {
+    return internal::is_turned(orientation) ? ImageSize{stored.height, stored.width} : stored;
+  };
   DecodedImage decoded;
-  decoded.image =
-      KINGLET_TRY(kind == Kind::kJpeg ? internal::decode_jpeg(bytes, limits) : internal::decode_png(bytes, limits));
-  if (upright == Upright::kAsStored) return decoded;
-  const int orientation =
-      kind == Kind::kJpeg ? internal::orientation_of_jpeg(bytes) : internal::orientation_of_png(bytes);
+  if (kind == Kind::kJpeg) {
+    EnoughPixels as_stored;
+    if (enough) as_stored = [&](ImageSize stored) { return shown(enough(shown(stored))); };
+    internal::StoredImage jpeg = KINGLET_TRY(internal::decode_jpeg(bytes, limits, as_stored));
+    decoded.image = std::move(jpeg.image);
+    decoded.size = shown(jpeg.size);
+  } else {
+    decoded.image = KINGLET_TRY(internal::decode_png(bytes, limits));
+    decoded.size = shown({decoded.image.width, decoded.image.height});
+  }
   decoded.orientation_applied = orientation != 1;
   decoded.image = internal::upright(std::move(decoded.image), orientation);
   return decoded;

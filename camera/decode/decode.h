@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -17,11 +18,6 @@ struct DecodeLimits {
   int max_side = 16'384;                 // the tool allows 65,535
 };
 
-struct ImageSize {
-  int width = 0;
-  int height = 0;
-};
-
 // From the header alone, as stored (not turned). kBadData: not a JPEG or PNG, no size in it.
 [[nodiscard]] Result<ImageSize> read_image_size(std::span<const std::byte> bytes);
 
@@ -31,16 +27,22 @@ struct ImageSize {
 enum class Upright { kApplyExif, kAsStored };
 
 struct DecodedImage {
-  Image image;
+  Image image;     // `size` pixels, or where fewer are enough a half, a quarter or an eighth of them a side
+  ImageSize size;  // of the picture
   bool orientation_applied = false;
 };
+
+// How many pixels of a picture of this size, as it is shown, are enough for the one who asks.
+using EnoughPixels = std::function<ImageSize(ImageSize picture)>;
 
 // kBadData: not a JPEG or PNG, truncated, too large, animated PNG, more than 100 JPEG scans (of the
 // largest picture more than 16), coefficients of several scans of more than 2 bytes for each of max_pixels; the message
 // says which.
 // Gray, 16-bit, palette, alpha (dropped, as Pillow's convert does), CMYK and JPEGs without Huffman tables are decoded.
+// A JPEG is decoded to the smallest of the decoder's sizes that has `enough` pixels a side, which takes less time and
+// memory; whatever is wrong with it is found all the same. Without `enough` all its pixels are.
 [[nodiscard]] Result<DecodedImage> decode_image(std::span<const std::byte> bytes, const DecodeLimits& limits,
-                                                Upright upright);
+                                                Upright upright, const EnoughPixels& enough = {});
 
 // RGB to JPEG (4:2:0, quality 1..100), for snapshots.
 [[nodiscard]] Result<std::vector<std::byte>> encode_jpeg(const FrameView& view, int quality);

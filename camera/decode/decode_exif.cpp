@@ -88,7 +88,7 @@ Image upright(Image image, int orientation) {
   if (orientation <= 1 || orientation > 8) return image;
   const auto width = static_cast<std::ptrdiff_t>(image.width);
   const auto height = static_cast<std::ptrdiff_t>(image.height);
-  const bool turned = orientation >= 5;
+  const bool turned = is_turned(orientation);
   Image out;
   out.width = turned ? image.height : image.width;
   out.height = turned ? image.width : image.height;

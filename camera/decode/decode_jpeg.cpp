@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: JPEG through libjpeg itself, which alone lets us stop after too many scans, know beforehand what a picture of
 // several scans would hold in memory, and tell damage from warnings.
-// The decoder's settings (accurate DCT, smooth chroma) are those of Pillow, so that pixels are the same.
+// The decoder's settings (accurate DCT, smooth chroma) are those of Pillow, so that pixels are the same; where fewer
+// pixels are enough, those of its draft mode.
 #include <cstdio>
 
 #include <jerror.h>
@@ -13,6 +14,7 @@
 #include <string>
 
 #include "camera/decode/decode_parts.h"
+#include "engine/base/check.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 
@@ -36,6 +38,7 @@ struct Decoder {
   bool damaged = false;      // data broken or missing in the middle of a scan
   bool ended_early = false;  // no end marker: with progressive scans later ones may be missing
   int max_scans = kMaxScans;
+  int reduction = 1;
   Image image;
 
   Decoder() {
@@ -103,7 +106,11 @@ bool read_rows(Decoder& decoder, unsigned char* scratch) {
   info.out_color_space = wanted_space(info);
   info.dct_method = JDCT_ISLOW;
   info.do_fancy_upsampling = TRUE;
+  info.scale_num = 1;
+  info.scale_denom = static_cast<unsigned>(decoder.reduction);
   jpeg_start_decompress(&info);
+  KINGLET_CHECK(static_cast<int>(info.output_width) == decoder.image.width &&
+                static_cast<int>(info.output_height) == decoder.image.height);
   const auto width = static_cast<std::size_t>(decoder.image.width);
   auto* out = reinterpret_cast<unsigned char*>(decoder.image.rgb.data());
   while (info.output_scanline < info.output_height) {
@@ -133,6 +140,20 @@ std::unexpected<Error> not_decodable(const Decoder& decoder) {
 
 ImageSize size_of(const Decoder& decoder) {
   return {static_cast<int>(decoder.info.image_width), static_cast<int>(decoder.info.image_height)};
+}
+
+// As libjpeg rounds them.
+ImageSize reduced(ImageSize size, int reduction) {
+  return {(size.width + reduction - 1) / reduction, (size.height + reduction - 1) / reduction};
+}
+
+// The largest of those for which the decoder has quick loops.
+int reduction_of(ImageSize size, ImageSize enough) {
+  for (const int reduction : {8, 4, 2}) {
+    const ImageSize made = reduced(size, reduction);
+    if (made.width >= enough.width && made.height >= enough.height) return reduction;
+  }
+  return 1;
 }
 
 std::int64_t coefficient_bytes(Decoder& decoder) {
@@ -183,22 +204,24 @@ Result<ImageSize> read_jpeg_size(Bytes bytes, const DecodeLimits& limits) {
   return size_of(decoder);
 }
 
-Result<Image> decode_jpeg(Bytes bytes, const DecodeLimits& limits) {
+Result<StoredImage> decode_jpeg(Bytes bytes, const DecodeLimits& limits, const EnoughPixels& enough) {
   Decoder decoder;
   if (!read_header(decoder, bytes)) return not_decodable(decoder);
   const ImageSize size = size_of(decoder);
   KINGLET_TRY(check_size(size, limits));
   KINGLET_TRY(limit_scans(decoder, limits));
-  decoder.image.width = size.width;
-  decoder.image.height = size.height;
-  decoder.image.rgb.resize(std::size_t{3} * static_cast<std::size_t>(size.width) *
-                           static_cast<std::size_t>(size.height));
-  const auto scratch = std::make_unique<unsigned char[]>(std::size_t{4} * static_cast<std::size_t>(size.width));
+  if (enough) decoder.reduction = reduction_of(size, enough(size));
+  const ImageSize made = reduced(size, decoder.reduction);
+  decoder.image.width = made.width;
+  decoder.image.height = made.height;
+  decoder.image.rgb.resize(std::size_t{3} * static_cast<std::size_t>(made.width) *
+                           static_cast<std::size_t>(made.height));
+  const auto scratch = std::make_unique<unsigned char[]>(std::size_t{4} * static_cast<std::size_t>(made.width));
   if (!read_rows(decoder, scratch.get())) return not_decodable(decoder);
   if (decoder.damaged || (decoder.ended_early && decoder.info.progressive_mode != 0)) {
     return fail(ErrorCode::kBadData, "JPEG is truncated or damaged: part of the picture is missing");
   }
-  return std::move(decoder.image);
+  return StoredImage{.image = std::move(decoder.image), .size = size};
 }
 
 }  // namespace kinglet::camera::internal

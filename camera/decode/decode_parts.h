@@ -16,8 +16,13 @@ using Bytes = std::span<const std::byte>;
 [[nodiscard]] bool is_jpeg(Bytes bytes);
 [[nodiscard]] bool is_png(Bytes bytes);
 
-// As stored, not turned. kBadData as in decode.h.
-[[nodiscard]] Result<Image> decode_jpeg(Bytes bytes, const DecodeLimits& limits);
+struct StoredImage {
+  Image image;
+  ImageSize size;  // of the picture
+};
+
+// As stored, not turned. kBadData as in decode.h. `enough`: of the picture as it is stored; may be empty.
+[[nodiscard]] Result<StoredImage> decode_jpeg(Bytes bytes, const DecodeLimits& limits, const EnoughPixels& enough);
 [[nodiscard]] Result<Image> decode_png(Bytes bytes, const DecodeLimits& limits);
 [[nodiscard]] Result<ImageSize> read_jpeg_size(Bytes bytes);
 [[nodiscard]] Result<ImageSize> read_jpeg_size(Bytes bytes, const DecodeLimits& limits);
@@ -33,5 +38,8 @@ using Bytes = std::span<const std::byte>;
 
 // Turns or mirrors so that orientation 1 comes out.
 [[nodiscard]] Image upright(Image image, int orientation);
+
+// Do its sides change places?
+[[nodiscard]] constexpr bool is_turned(int orientation) { return orientation >= 5 && orientation <= 8; }
 
 }  // namespace kinglet::camera::internal

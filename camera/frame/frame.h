@@ -26,6 +26,11 @@ enum class ColorRange : std::uint8_t { kFull, kLimited };
 
 [[nodiscard]] std::string_view to_string(PixelFormat format);
 
+struct ImageSize {
+  int width = 0;
+  int height = 0;
+};
+
 // One plane: rows are `stride` bytes apart; `bytes` ends after the last row's last pixel or later.
 struct Plane {
   std::span<const std::byte> bytes;

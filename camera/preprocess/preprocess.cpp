@@ -11,6 +11,7 @@
 #include "camera/preprocess/mjpeg_planes.h"
 #include "camera/preprocess/normalise.h"
 #include "camera/preprocess/yuv_resample.h"
+#include "engine/base/check.h"
 #include "engine/base/format.h"
 
 namespace kinglet::camera {
@@ -84,6 +85,21 @@ T& place_in(std::vector<T>& kept, std::size_t& next, std::size_t most) {
   return kept[next++];
 }
 
+// Of the whole picture, for an input of this size. Nothing: the crop is none.
+std::optional<ImageSize> needed_pixels(const engine::Recipe& recipe, ImageSize input, ImageSize picture,
+                                       const std::optional<CropRect>& crop) {
+  // The crop decides how much smaller the whole frame may be decoded.
+  const CropRect part = crop.value_or(CropRect{0, 0, picture.width, picture.height});
+  if (part.width < 1 || part.height < 1) return std::nullopt;
+  const engine::Fit fit = engine::fit_of(recipe.resize_mode, part.width, part.height, input.width, input.height);
+  const auto geometry = make_geometry(recipe, picture.width, picture.height, crop, fit.width, fit.height);
+  if (!geometry) return std::nullopt;
+  const auto of = [](const AxisSpan& span) {
+    return static_cast<int>(std::min(1e9, std::ceil(span.input_size * (span.output_size / span.length))));
+  };
+  return ImageSize{of(geometry->columns), of(geometry->rows)};
+}
+
 // 0 to 255, of a part that is all there is of the frame.
 double brightness_of(const std::array<Plane, 3>& planes, const Key& part) {
   const YuvChannel& luma = part.layout[0];
@@ -130,12 +146,16 @@ struct Preprocessor::State {
   [[nodiscard]] Result<void> make_sizes(const Key& kind, std::span<const int> sizes);
   [[nodiscard]] Preprocessor& inner_of(const engine::Fit& fit);
   [[nodiscard]] Result<Tables*> tables_of(Key key, int part_width, int part_height);
-  [[nodiscard]] std::optional<Pixels> needed(const FrameView& frame, const std::optional<CropRect>& crop) const;
   [[nodiscard]] Result<Key> key_of(const FrameView& frame, const std::optional<CropRect>& crop, MjpegPlanes& decoder);
   // `sizes`: as of run_part; nothing: as of run.
   [[nodiscard]] Result<CropRect> run_letterbox(const FrameView& frame, const std::optional<CropRect>& crop,
                                                std::optional<std::span<const int>> sizes,
                                                const engine::PictureInput& out, MjpegPlanes& decoder);
+  [[nodiscard]] Result<CropRect> run_reduced_letterbox(const FrameView& still, ImageSize size,
+                                                       const std::optional<CropRect>& crop,
+                                                       const engine::PictureInput& out);
+  // Where the stretched picture goes, by `inner`: all of the input, or aside.
+  [[nodiscard]] engine::PictureInput letterboxed(engine::Fit fit, const engine::PictureInput& out);
   void pad_around(const engine::PictureInput& picture, const engine::PictureInput& out);
   // `gain`: a place in kGains.
   void run_still(const Tables& tables, const Plane& rgb, std::size_t gain, const engine::PictureInput& out);
@@ -169,6 +189,10 @@ Result<void> Preprocessor::State::make_tables(Tables& tables, const Key& wanted,
   Geometry geometry = KINGLET_TRY(make_geometry(recipe, wanted.width, wanted.height, crop, width, height));
   tables.used = geometry.used;
   if (wanted.format == PixelFormat::kRgb888) {
+    if (wanted.plane_width != wanted.width || wanted.plane_height != wanted.height) {
+      geometry.columns = scaled(geometry.columns, wanted.plane_width);
+      geometry.rows = scaled(geometry.rows, wanted.plane_height);
+    }
     const Antialias antialias = recipe.antialias ? Antialias::kOn : Antialias::kOff;
     tables.still = PillowResize(make_weights(geometry.columns, recipe.interpolation, antialias),
                                 make_weights(geometry.rows, recipe.interpolation, antialias));
@@ -184,20 +208,6 @@ Result<void> Preprocessor::State::make_tables(Tables& tables, const Key& wanted,
   return {};
 }
 
-std::optional<Preprocessor::Pixels> Preprocessor::State::needed(const FrameView& frame,
-                                                                const std::optional<CropRect>& crop) const {
-  // The crop decides how much smaller the whole frame may be decoded.
-  const CropRect part = crop.value_or(CropRect{0, 0, frame.width, frame.height});
-  if (part.width < 1 || part.height < 1) return std::nullopt;
-  const engine::Fit fit = engine::fit_of(recipe.resize_mode, part.width, part.height, width, height);
-  const auto geometry = make_geometry(recipe, frame.width, frame.height, crop, fit.width, fit.height);
-  if (!geometry) return std::nullopt;
-  const auto of = [](const AxisSpan& span) {
-    return static_cast<int>(std::min(1e9, std::ceil(span.input_size * (span.output_size / span.length))));
-  };
-  return Pixels{of(geometry->columns), of(geometry->rows)};
-}
-
 Result<Key> Preprocessor::State::key_of(const FrameView& frame, const std::optional<CropRect>& crop,
                                         MjpegPlanes& decoder) {
   Key key{.format = frame.format, .width = frame.width, .height = frame.height, .crop = crop};
@@ -205,7 +215,7 @@ Result<Key> Preprocessor::State::key_of(const FrameView& frame, const std::optio
   key.plane_height = frame.height;
   if (frame.format == PixelFormat::kRgb888) return key;
   if (frame.format == PixelFormat::kMjpeg) {
-    const auto pixels = needed(frame, crop);
+    const auto pixels = needed_pixels(recipe, {width, height}, {frame.width, frame.height}, crop);
     // What is no crop is said by the one who makes the tables.
     KINGLET_TRY(decoder.decode(frame, pixels ? pixels->width : 0, pixels ? pixels->height : 0));
     key.layout = decoder.layout();
@@ -304,19 +314,36 @@ Result<CropRect> Preprocessor::State::run_letterbox(const FrameView& frame, cons
   const Geometry geometry = KINGLET_TRY(make_geometry(recipe, frame.width, frame.height, crop, width, height));
   const engine::Fit fit = engine::fit_of(recipe.resize_mode, geometry.used.width, geometry.used.height, width, height);
   Preprocessor& inner = inner_of(fit);
+  const engine::PictureInput picture = letterboxed(fit, out);
+  const CropRect used = sizes ? KINGLET_TRY(inner.run_part(frame, geometry.used, *sizes, picture, decoder))
+                              : KINGLET_TRY(inner.run(frame, crop, picture, decoder));
+  if (picture.bytes.data() != out.bytes.data()) pad_around(picture, out);
+  return used;
+}
+
+Result<CropRect> Preprocessor::State::run_reduced_letterbox(const FrameView& still, ImageSize size,
+                                                            const std::optional<CropRect>& crop,
+                                                            const engine::PictureInput& out) {
+  KINGLET_TRY(check(still, out));
+  const Geometry geometry = KINGLET_TRY(make_geometry(recipe, size.width, size.height, crop, width, height));
+  const engine::Fit fit = engine::fit_of(recipe.resize_mode, geometry.used.width, geometry.used.height, width, height);
+  Preprocessor& inner = inner_of(fit);
+  const engine::PictureInput picture = letterboxed(fit, out);
+  const CropRect used = KINGLET_TRY(inner.run_reduced(still, size, crop, picture));
+  if (picture.bytes.data() != out.bytes.data()) pad_around(picture, out);
+  return used;
+}
+
+engine::PictureInput Preprocessor::State::letterboxed(engine::Fit fit, const engine::PictureInput& out) {
   engine::PictureInput picture = out;
   picture.width = fit.width;
   picture.height = fit.height;
-  const bool fills = fit.width == width && fit.height == height;
-  if (!fills) {
+  if (fit.width != width || fit.height != height) {
     inner_bytes.resize(3 * static_cast<std::size_t>(fit.width) * static_cast<std::size_t>(fit.height) *
                        engine::byte_size(out.type));
     picture.bytes = inner_bytes;
   }
-  const CropRect used = sizes ? KINGLET_TRY(inner.run_part(frame, geometry.used, *sizes, picture, decoder))
-                              : KINGLET_TRY(inner.run(frame, crop, picture, decoder));
-  if (!fills) pad_around(picture, out);
-  return used;
+  return picture;
 }
 
 Preprocessor::Preprocessor(engine::Recipe recipe, int model_width, int model_height)
@@ -331,9 +358,8 @@ Preprocessor::~Preprocessor() = default;
 
 const engine::Recipe& Preprocessor::recipe() const { return state_->recipe; }
 
-std::optional<Preprocessor::Pixels> Preprocessor::needed(const FrameView& frame,
-                                                         const std::optional<CropRect>& crop) const {
-  return state_->needed(frame, crop);
+std::optional<ImageSize> Preprocessor::needed(const FrameView& frame, const std::optional<CropRect>& crop) const {
+  return needed_pixels(state_->recipe, {state_->width, state_->height}, {frame.width, frame.height}, crop);
 }
 
 Result<CropRect> Preprocessor::run(const FrameView& frame, const std::optional<CropRect>& crop,
@@ -355,6 +381,21 @@ Result<CropRect> Preprocessor::run(const FrameView& frame, const std::optional<C
   } else {
     state.run_video(whole, frame.format == PixelFormat::kMjpeg ? decoder.planes() : frame.planes, 0, out);
   }
+  return whole.used;
+}
+
+Result<CropRect> Preprocessor::run_reduced(const FrameView& still, ImageSize size, const std::optional<CropRect>& crop,
+                                           const engine::PictureInput& out) {
+  State& state = *state_;
+  KINGLET_CHECK(still.format == PixelFormat::kRgb888);
+  if (state.recipe.resize_mode == engine::ResizeMode::kLetterbox)
+    return state.run_reduced_letterbox(still, size, crop, out);
+  KINGLET_TRY(state.check(still, out));
+  Key key{.format = still.format, .width = size.width, .height = size.height, .crop = crop};
+  key.plane_width = still.width;
+  key.plane_height = still.height;
+  State::Tables& whole = *KINGLET_TRY(state.whole_of(key, crop));
+  state.run_still(whole, still.planes[0], 0, out);
   return whole.used;
 }
 
@@ -383,6 +424,15 @@ Result<CropRect> Preprocessor::run_part(const FrameView& frame, const CropRect& 
   const std::array<Plane, 3> planes = from_corner(whole, key.layout, corner_x, corner_y);
   state.run_video(tables, planes, gain_for(brightness_of(planes, tables.key)), out);
   return part;
+}
+
+ImageSize enough_pixels(const engine::Recipe& recipe, ImageSize input, ImageSize picture,
+                        const std::optional<CropRect>& crop) {
+  constexpr int kTimes = 2;
+  const auto needed = needed_pixels(recipe, input, picture, crop);
+  if (!needed) return picture;
+  const auto of = [](int pixels, int side) { return std::min<std::int64_t>(std::int64_t{kTimes} * pixels, side); };
+  return {static_cast<int>(of(needed->width, picture.width)), static_cast<int>(of(needed->height, picture.height))};
 }
 
 Result<Image> resize_like_pillow(const FrameView& rgb, const CropRect& box, int width, int height,

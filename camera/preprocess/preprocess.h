@@ -33,6 +33,10 @@ class Preprocessor {
   // The same; what `decoder` has decoded of this frame is not decoded again.
   [[nodiscard]] Result<CropRect> run(const FrameView& frame, const std::optional<CropRect>& crop,
                                      const engine::PictureInput& out, MjpegPlanes& decoder);
+  // The same of a still that shows a picture of `size` in fewer pixels (decode_image), as if all were there: the crop
+  // is one of that picture.
+  [[nodiscard]] Result<CropRect> run_reduced(const FrameView& still, ImageSize size,
+                                             const std::optional<CropRect>& crop, const engine::PictureInput& out);
   // A part of a frame of which each frame has other ones: as if it were the whole picture, nothing beside it is read,
   // so that its tables are those of its size, wherever it lies. The tables of each size in `sizes` (squares, in pixels)
   // are made with the first part of a frame of this kind, those of others when they come, and kKeptSizes a kind are
@@ -44,11 +48,7 @@ class Preprocessor {
   [[nodiscard]] Result<CropRect> run_part(const FrameView& frame, const CropRect& part, std::span<const int> sizes,
                                           const engine::PictureInput& out, MjpegPlanes& decoder);
   // How many pixels of the whole frame a JPEG has to be decoded to for that. Nothing: the crop is none.
-  struct Pixels {
-    int width = 0;
-    int height = 0;
-  };
-  [[nodiscard]] std::optional<Pixels> needed(const FrameView& frame, const std::optional<CropRect>& crop) const;
+  [[nodiscard]] std::optional<ImageSize> needed(const FrameView& frame, const std::optional<CropRect>& crop) const;
 
   [[nodiscard]] const engine::Recipe& recipe() const;
 
@@ -56,6 +56,12 @@ class Preprocessor {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// How many pixels of a photograph of this size are enough for a model of this input, which has room for `width` x
+// `height` pixels: twice as many a side as it takes, where an answer changes by no more than what another resize would
+// change (docs/benchmarks.md). Pure. A crop that is none needs all.
+[[nodiscard]] ImageSize enough_pixels(const engine::Recipe& recipe, ImageSize input, ImageSize picture,
+                                      const std::optional<CropRect>& crop);
 
 // Pillow's resize on 8-bit RGB (BILINEAR, BICUBIC or NEAREST with box), exact: 0 LSB.
 [[nodiscard]] Result<Image> resize_like_pillow(const FrameView& rgb, const CropRect& box, int width, int height,

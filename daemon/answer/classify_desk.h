@@ -23,8 +23,9 @@ struct ModelFacts;
 // Filled by the poster, answered by the answer thread; belongs to the poster throughout.
 struct PostedPicture {
   std::shared_ptr<const ModelFacts> model;      // in: only this one may answer; empty: any
-  camera::FrameView view;                       // in
-  std::optional<CropRect> crop;                 // in; absent: as the recipe says
+  camera::FrameView view;                       // in: a still
+  camera::ImageSize size;                       // in: of the picture, which the view may show in fewer pixels
+  std::optional<CropRect> crop;                 // in, of the picture; absent: as the recipe says
   std::span<const std::byte> tensor;            // in: not empty, it is the model's input, in place of the view
   std::vector<std::vector<std::byte>> tensors;  // in: as large as the model's outputs, or none; out: as held in memory
   std::vector<float> scores;                    // in: sized for the labels; out: 0 to 1

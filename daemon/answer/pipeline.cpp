@@ -328,7 +328,8 @@ Result<void> Pipeline::answer(PostedPicture& picture) {
   }
   const SteadyTime start = SteadyClock::now();
   if (picture.tensor.empty()) {
-    picture.used_crop = KINGLET_TRY(classifier.prepare(picture.view, picture.crop));
+    picture.used_crop =
+        KINGLET_TRY(classifier.prepare_reduced(picture.view, picture.size, picture.crop, LineModel::Place::kInput));
   } else {
     classifier.take(picture.tensor);
   }

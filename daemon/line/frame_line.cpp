@@ -329,8 +329,8 @@ bool FrameLine::look_into(const Scene& scene, SteadyTime now, std::size_t looks,
   return asked;
 }
 
-camera::Preprocessor::Pixels FrameLine::pixels_for(const camera::FrameView& view, const Regions& regions) const {
-  camera::Preprocessor::Pixels most;
+camera::ImageSize FrameLine::pixels_for(const camera::FrameView& view, const Regions& regions) const {
+  camera::ImageSize most;
   for (const Region& region : regions.all()) {
     const auto pixels = classifier_->preprocessor().needed(view, region.part);
     if (!pixels) continue;

@@ -122,7 +122,7 @@ class FrameLine {
   [[nodiscard]] static Result<CropRect> fill_input(LineModel& classifier, const camera::Frame& frame,
                                                    const Region& region, Where where, camera::MjpegPlanes& decoder);
   // How many pixels of a JPEG those regions need.
-  [[nodiscard]] camera::Preprocessor::Pixels pixels_for(const camera::FrameView& view, const Regions& regions) const;
+  [[nodiscard]] camera::ImageSize pixels_for(const camera::FrameView& view, const Regions& regions) const;
   // A JPEG is decoded once, so that the region with the smallest part has its pixels.
   [[nodiscard]] Result<void> decode_for(const camera::FrameView& view, const Regions& regions);
   // For the gate: what the model will want of a JPEG, unless only the gate's own word decides which part.

@@ -29,6 +29,7 @@ ModelFacts facts_of(const engine::PictureModel& model, const LineModelOptions& o
                    .taxa = {},
                    .tables = {},
                    .recipe = model.recipe(),
+                   .looks_at = {model.input().width, model.input().height},
                    .recipe_found = !model.recipe_origin().empty(),
                    .output = model.output(),
                    .wished_precision = options.precision,
@@ -99,6 +100,13 @@ Result<CropRect> LineModel::prepare_next(const camera::FrameView& frame, const s
   engine::PictureInput aside = model_.input();
   aside.bytes = next_input_;
   return preprocessor_.run(frame, crop, aside, decoder);
+}
+
+Result<CropRect> LineModel::prepare_reduced(const camera::FrameView& still, camera::ImageSize size,
+                                            const std::optional<CropRect>& crop, Place place) {
+  engine::PictureInput input = model_.input();
+  if (place == Place::kAside) input.bytes = next_input_;
+  return preprocessor_.run_reduced(still, size, crop, input);
 }
 
 Result<CropRect> LineModel::prepare_part(const camera::FrameView& frame, const CropRect& part,

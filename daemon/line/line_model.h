@@ -50,8 +50,11 @@ class LineModel {
   // The same, kept aside until take_next() makes it the model's input.
   [[nodiscard]] Result<CropRect> prepare_next(const camera::FrameView& frame, const std::optional<CropRect>& crop,
                                               camera::MjpegPlanes& decoder);
-  // The same two with a part of a frame of which each frame has other ones (camera::Preprocessor::run_part).
   enum class Place : std::uint8_t { kInput, kAside };
+  // The same two with a still that shows a picture of `size` in fewer pixels (camera::Preprocessor::run_reduced).
+  [[nodiscard]] Result<CropRect> prepare_reduced(const camera::FrameView& still, camera::ImageSize size,
+                                                 const std::optional<CropRect>& crop, Place place);
+  // The same two with a part of a frame of which each frame has other ones (camera::Preprocessor::run_part).
   [[nodiscard]] Result<CropRect> prepare_part(const camera::FrameView& frame, const CropRect& part,
                                               std::span<const int> sizes, Place place, camera::MjpegPlanes& decoder);
   [[nodiscard]] const camera::Preprocessor& preprocessor() const { return preprocessor_; }

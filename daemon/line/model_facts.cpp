@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "camera/preprocess/preprocess.h"
+
 namespace kinglet::daemon {
 namespace {
 
@@ -20,6 +22,10 @@ bool say_the_same(const visits::Taxa& one, const visits::Taxa& other) {
 }
 
 }  // namespace
+
+camera::ImageSize ModelFacts::enough_pixels(camera::ImageSize picture, const std::optional<CropRect>& crop) const {
+  return camera::enough_pixels(recipe, looks_at, picture, crop);
+}
 
 Result<void> read_taxa(const visits::TableFiles& tables, ModelFacts& facts) {
   const std::vector<visits::SpeciesRow> rows = KINGLET_TRY(visits::read_species_tables(facts.path, tables));

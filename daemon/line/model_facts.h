@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "camera/frame/frame.h"
+#include "engine/base/area.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/picture/precision.h"
@@ -35,7 +38,8 @@ struct ModelFacts {
   std::shared_ptr<const visits::Taxa> taxa;
   visits::TableFiles tables;  // that made them
   engine::Recipe recipe;
-  bool recipe_found = false;  // false: the default recipe, which may be wrong for this model
+  camera::ImageSize looks_at;  // pixels that its input has room for
+  bool recipe_found = false;   // false: the default recipe, which may be wrong for this model
   engine::OutputMeaning output;
   engine::Precision wished_precision = engine::Precision::kAuto;
   engine::ChosenPrecision precision;
@@ -44,6 +48,8 @@ struct ModelFacts {
   Milliseconds load_time{};
   Milliseconds warmup_time{};
 
+  // Of a picture of this size (camera::enough_pixels).
+  [[nodiscard]] camera::ImageSize enough_pixels(camera::ImageSize picture, const std::optional<CropRect>& crop) const;
   [[nodiscard]] engine::ScoreNature score_nature() const { return output.nature(recipe.temperature); }
 };
 

@@ -89,8 +89,8 @@ Reply answer_json(const LoadedModel& loaded, const camera::DecodedImage& decoded
   const Json json{{"top", top_to_json(answer.top(), *model.taxa)},
                   {"outcome", to_string(answer.outcome)},
                   {"input",
-                   {{"width_px", decoded.image.width},
-                    {"height_px", decoded.image.height},
+                   {{"width_px", decoded.size.width},
+                    {"height_px", decoded.size.height},
                     {"orientation_applied", decoded.orientation_applied}}},
                   {"crop_px", crop_to_json(picture.used_crop)},
                   {"timing",
@@ -114,14 +114,19 @@ Reply post_classify(const ClassifyView& view, const Call& call) {
   MutexLock turn(view.desk.turn());
   const SteadyTime start = SteadyClock::now();
   const camera::DecodeLimits limits{.max_pixels = view.max_pixels};
+  // A crop that is none is told of once the picture is known to be one.
+  const auto enough = [&](camera::ImageSize size) {
+    const auto crop = crop_parameter(call.query_value("crop"), size.width, size.height);
+    return crop ? model.facts->enough_pixels(size, *crop) : size;
+  };
   const Result<camera::DecodedImage> decoded =
-      camera::decode_image(std::as_bytes(std::span(order->bytes)), limits, camera::Upright::kApplyExif);
+      camera::decode_image(std::as_bytes(std::span(order->bytes)), limits, camera::Upright::kApplyExif, enough);
   if (!decoded) return refuse_picture(decoded.error());
   const SteadyTime decoded_at = SteadyClock::now();
 
-  const auto crop = crop_parameter(call.query_value("crop"), decoded->image.width, decoded->image.height);
+  const auto crop = crop_parameter(call.query_value("crop"), decoded->size.width, decoded->size.height);
   if (!crop) return crop.error();
-  PostedPicture picture{.model = model.facts, .view = decoded->image.view(), .crop = *crop};
+  PostedPicture picture{.model = model.facts, .view = decoded->image.view(), .size = decoded->size, .crop = *crop};
   picture.scores.resize(model.facts->labels.size());
   if (const Result<void> answered = view.desk.answer(picture, decoded_at + kAnswerTime); !answered) {
     const Error& error = answered.error();

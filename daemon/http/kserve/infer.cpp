@@ -71,9 +71,10 @@ Result<Answered> run(const InferenceView& view, const std::shared_ptr<const Mode
     return answered;
   }
   const camera::DecodeLimits limits{.max_pixels = view.posted.max_pixels};
-  const camera::DecodedImage decoded =
-      KINGLET_TRY(camera::decode_image(std::as_bytes(std::span(request.picture)), limits, camera::Upright::kApplyExif));
-  PostedPicture picture{.model = model, .view = decoded.image.view()};
+  const auto enough = [&](camera::ImageSize size) { return model->enough_pixels(size, std::nullopt); };
+  const camera::DecodedImage decoded = KINGLET_TRY(
+      camera::decode_image(std::as_bytes(std::span(request.picture)), limits, camera::Upright::kApplyExif, enough));
+  PostedPicture picture{.model = model, .view = decoded.image.view(), .size = decoded.size};
   answered.times.input = SteadyClock::now() - my_turn;
   KINGLET_TRY(answer(view, picture, answered));
   return answered;

@@ -18,6 +18,10 @@ CURL = ["curl", "--silent", "--show-error", "--fail"]
 FIRM = sorted(name for name, entry in EXPECTED.items() if entry.get("firm"))
 
 
+# The reference saw all pixels. The largest differences where a photograph is decoded to the half, the quarter or the eighth
+# that is enough (docs/benchmarks.md): of birds that the model knows, and of all else.
+DECODED_SMALLER = 0.005
+FOREIGN = 0.025
 TOO_LARGE_TO_POST = {"huge_48mp_franklins_gull.jpg"}  # http.max_pixels
 
 
@@ -49,7 +53,7 @@ class PostedPhotos(ScratchFolder):
                 reply = self.post(name)
                 self.assertEqual(reply.status, 200, reply.body)
                 self.assertEqual(reply.json()["top"][0]["label"], EXPECTED[name]["top1"])
-                self.assertAlmostEqual(reply.json()["top"][0]["score"], EXPECTED[name]["p"], delta=0.002)
+                self.assertAlmostEqual(reply.json()["top"][0]["score"], EXPECTED[name]["p"], delta=DECODED_SMALLER)
 
     def test_what_is_no_bird_is_no_answer(self):
         for name in ("empty_night.jpg", "lion.jpg", "hot_dog.jpg", "cat_chelsea.png", "espresso.png", "panda.jpg",
@@ -186,9 +190,9 @@ class PhotosAsSource(ScratchFolder):
                 continue
             with self.subTest(photo=name):
                 self.assertEqual(seen[name]["label"], wanted["top1"])
-                self.assertGreater(seen[name]["score"], wanted["p"] - 0.002)
+                self.assertGreater(seen[name]["score"], wanted["p"] - (DECODED_SMALLER if wanted.get("firm") else FOREIGN))
                 if wanted.get("firm"):
-                    self.assertAlmostEqual(seen[name]["score"], wanted["p"], delta=0.002)
+                    self.assertAlmostEqual(seen[name]["score"], wanted["p"], delta=DECODED_SMALLER)
 
     def test_a_picture_that_cannot_be_read_is_named_once_and_passed(self):
         with self.start(["bald_eagle.jpg", "empty.jpg", "not_a_picture.jpg", "truncated_red_winged_blackbird.jpg"]) as daemon:

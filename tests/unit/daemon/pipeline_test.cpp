@@ -248,7 +248,8 @@ TEST_F(PipelineTest, APostedPictureIsAnsweredByTheModelItNamesOrByNone) {
   const LineModel other = open_model();
   pipeline.start();
   const auto post = [&](std::shared_ptr<const ModelFacts> model) {
-    PostedPicture picture{.model = std::move(model), .view = lend(0).view()};
+    const camera::FrameView view = lend(0).view();
+    PostedPicture picture{.model = std::move(model), .view = view, .size = {view.width, view.height}};
     picture.scores.resize(other.facts()->labels.size());
     const Result<void> answered = desk_.answer(picture, SteadyClock::now() + std::chrono::minutes(1));
     if (!answered) return to_string(answered.error().code);
