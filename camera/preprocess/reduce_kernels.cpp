@@ -226,27 +226,58 @@ bool has_avx512() {
 
 // Two sums for sixteen bytes of a row.
 struct Blend {
-  uint16x8_t low = vdupq_n_u16(kHalf);
-  uint16x8_t high = vdupq_n_u16(kHalf);
+  uint16x8_t low;
+  uint16x8_t high;
 
+  Blend(const std::uint8_t* from, uint8x16_t weight) {
+    const uint8x16_t bytes = vld1q_u8(from);
+    low = vmull_u8(vget_low_u8(bytes), vget_low_u8(weight));
+    high = vmull_high_u8(bytes, weight);
+  }
   void add(const std::uint8_t* from, uint8x16_t weight) {
     const uint8x16_t bytes = vld1q_u8(from);
     low = vmlal_u8(low, vget_low_u8(bytes), vget_low_u8(weight));
     high = vmlal_high_u8(high, bytes, weight);
   }
-  void store(std::uint8_t* to) const { vst1q_u8(to, vshrn_high_n_u16(vshrn_n_u16(low, kSmallBits), high, kSmallBits)); }
+  void store(std::uint8_t* to) const {
+    vst1q_u8(to, vrshrn_high_n_u16(vrshrn_n_u16(low, kSmallBits), high, kSmallBits));
+  }
 };
 
 void blend_block_neon(const std::uint8_t* top, std::size_t stride, const std::uint8_t* weights, std::int32_t count,
                       std::uint8_t* out) {
-  std::array<Blend, kBlendBlock / kByteLanes> sums;
-  for (std::int32_t i = 0; i < count; ++i) {
-    const std::uint8_t* row = top + static_cast<std::size_t>(i) * stride;
-    const uint8x16_t weight = vld1q_dup_u8(weights + i);
-    for (std::size_t k = 0; k < sums.size(); ++k) sums[k].add(row + kByteLanes * k, weight);
+  // By name: an array of them would live in memory.
+  uint8x16_t weight = vld1q_dup_u8(weights);
+  Blend a(top, weight);
+  Blend b(top + 16, weight);
+  Blend c(top + 32, weight);
+  Blend d(top + 48, weight);
+  Blend e(top + 64, weight);
+  Blend f(top + 80, weight);
+  Blend g(top + 96, weight);
+  Blend h(top + 112, weight);
+  for (std::int32_t i = 1; i < count; ++i) {
+    top += stride;
+    weight = vld1q_dup_u8(weights + i);
+    a.add(top, weight);
+    b.add(top + 16, weight);
+    c.add(top + 32, weight);
+    d.add(top + 48, weight);
+    e.add(top + 64, weight);
+    f.add(top + 80, weight);
+    g.add(top + 96, weight);
+    h.add(top + 112, weight);
   }
-  for (std::size_t k = 0; k < sums.size(); ++k) sums[k].store(out + kByteLanes * k);
+  a.store(out);
+  b.store(out + 16);
+  c.store(out + 32);
+  d.store(out + 48);
+  e.store(out + 64);
+  f.store(out + 80);
+  g.store(out + 96);
+  h.store(out + 112);
 }
+static_assert(kBlendBlock == 128);
 
 void split_neon(const std::uint8_t* pairs, std::size_t count, std::uint8_t* first, std::uint8_t* second) {
   std::size_t i = 0;

@@ -105,8 +105,9 @@ std::size_t convert_blocks(const YuvFactors& factors, const YuvRow& from, std::s
 
 #elif defined(__ARM_NEON) && defined(__aarch64__)
 
-int16x8_t load(const std::uint8_t* from, int offset) {
-  return vsubq_s16(vreinterpretq_s16_u16(vmovl_u8(vld1_u8(from))), vdupq_n_s16(static_cast<std::int16_t>(offset)));
+// Wraps around where it is below zero, which is the number with its sign.
+int16x8_t load(const std::uint8_t* from, uint8x8_t offset) {
+  return vreinterpretq_s16_u16(vsubl_u8(vld1_u8(from), offset));
 }
 
 struct Sums {
@@ -118,19 +119,20 @@ Sums add_product(Sums sums, int16x8_t values, std::int16_t factor) {
   return {vmlal_n_s16(sums.low, vget_low_s16(values), factor), vmlal_high_n_s16(sums.high, values, factor)};
 }
 
+// What is below zero is zero at the first step, what is above 255 is that at the second.
 void store(Sums sums, std::uint8_t* to) {
-  const int16x8_t words =
-      vcombine_s16(vqmovn_s32(vshrq_n_s32(sums.low, kBits)), vqmovn_s32(vshrq_n_s32(sums.high, kBits)));
-  vst1_u8(to, vqmovun_s16(words));
+  vst1_u8(to, vqmovn_u16(vqshrun_high_n_s32(vqshrun_n_s32(sums.low, kBits), sums.high, kBits)));
 }
 
 std::size_t convert_blocks(const YuvFactors& factors, const YuvRow& from, std::size_t count, const RgbRow& to) {
   const Sums half{vdupq_n_s32(kHalf), vdupq_n_s32(kHalf)};
+  const uint8x8_t no_light = vdup_n_u8(static_cast<std::uint8_t>(factors.y_offset));
+  const uint8x8_t no_color = vdup_n_u8(kNoColor);
   std::size_t x = 0;
   for (; x + kBlock <= count; x += kBlock) {
-    const Sums luma = add_product(half, load(from.y + x, factors.y_offset), factors.y);
-    const int16x8_t u = load(from.u + x, kNoColor);
-    const int16x8_t v = load(from.v + x, kNoColor);
+    const Sums luma = add_product(half, load(from.y + x, no_light), factors.y);
+    const int16x8_t u = load(from.u + x, no_color);
+    const int16x8_t v = load(from.v + x, no_color);
     store(add_product(luma, v, factors.v_to_red), to.red + x);
     store(add_product(add_product(luma, u, factors.u_to_green), v, factors.v_to_green), to.green + x);
     store(add_product(luma, u, factors.u_to_blue), to.blue + x);
