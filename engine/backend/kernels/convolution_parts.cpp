@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/backend/kernels/convolution_parts.h"
 
+#include <algorithm>
+
 namespace kinglet::engine::kernels {
 
 bool has_byte_products() {
@@ -24,6 +26,27 @@ InnerColumns inner_columns(const ConvolutionShape& shape) {
   columns.end = columns.begin;
   while (columns.end < shape.output_width && whole(columns.end)) ++columns.end;
   return columns;
+}
+
+bool fits_16_bits(const ConvolutionS8& work) {
+  constexpr double kMost = 32000;  // of 32767, for what rounding adds
+  const ConvolutionNumbers& numbers = work.numbers;
+  const std::int64_t above = 127 - numbers.input.zero_point;  // what an input may be, and below
+  const std::int64_t below = 128 + numbers.input.zero_point;
+  const std::size_t outputs = work.shape.output_channels;
+  const std::size_t each = numbers.weights.size() / outputs;
+  for (std::size_t output = 0; output < outputs; ++output) {
+    std::int64_t most = numbers.bias_of(output);
+    std::int64_t least = most;
+    for (const std::int8_t weight : numbers.weights.subspan(output * each, each)) {
+      if (weight == -128) return false;
+      most += std::max(weight * above, -weight * below);
+      least -= std::max(weight * below, -weight * above);
+    }
+    const auto farthest = static_cast<double>(std::max(most, -least));
+    if (farthest * static_cast<double>(numbers.factor_of(output)) > kMost) return false;
+  }
+  return true;
 }
 
 }  // namespace kinglet::engine::kernels

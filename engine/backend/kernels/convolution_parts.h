@@ -65,6 +65,10 @@ struct Levels {
   return static_cast<std::int8_t>(std::lrintf(scaled) + levels.zero);
 }
 
+// Two products of a row have room in 16 bits, and so has a sum times its factor: no weight is -128 (with an input of
+// -128 twice that is one more than 16 bits hold), and no sum can be so large.
+[[nodiscard]] bool fits_16_bits(const ConvolutionS8& work);
+
 // A tap's share of a sum, as the products of four bytes have it: the input with 128 added, modulo 2^32.
 [[nodiscard]] constexpr std::uint32_t product(std::uint8_t above, std::int8_t weight) {
   return static_cast<std::uint32_t>(above * weight);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: XNNPACK takes 8-bit depthwise convolutions on x86-64 longer than the same in float, since it widens their bytes
 // to 32 bits each. One filter a channel: the bytes of four taps are woven together, so that one product of four bytes
-// is of one channel. ARM cores have good kernels in XNNPACK; there is none for them here.
+// is of one channel. ARM has a kernel of its own (columns_s8.cpp).
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -21,6 +21,14 @@ bool half_arithmetic() {
 #endif
 }
 
+bool dot_products() {
+#ifdef __aarch64__
+  return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+#else
+  return false;
+#endif
+}
+
 bool runs_in_order() {
 #ifdef __aarch64__
   if ((getauxval(AT_HWCAP) & HWCAP_CPUID) == 0) return true;

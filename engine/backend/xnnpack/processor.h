@@ -8,6 +8,9 @@ namespace kinglet::engine::xnn {
 // not A53 and A72). No other: on x86-64 XNNPACK (20241108 of Debian 13) answers wrongly from its fully-connected layer.
 [[nodiscard]] bool half_arithmetic();
 
+// The processor is an ARM of 64 bits that adds up products of four bytes (Cortex-A76 and A55, not A53 and A72).
+[[nodiscard]] bool dot_products();
+
 // The processor is an ARM of 64 bits whose instructions wait for each other in their order (Cortex-A53 and its kin), or
 // one that does not say. XNNPACK has forms of its own for them, of more and smaller loads: fewer instructions are not
 // less time there.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: what the tests of float convolutions share: layers at random, a run of one kernel, sums in float64.
+// Why: what the tests of convolutions share: layers at random, a run of one kernel, sums in float64.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,6 +19,32 @@
 
 namespace kinglet::engine::kernels {
 
+inline std::string text_of(const ConvolutionShape& shape) {
+  const xnn::Window& window = shape.window;
+  return std::format("{}x{}x{}x{} to {} channels, window {}x{}, steps {} {}, dilations {} {}, paddings {} {} {} {}",
+                     shape.batch, shape.input_height, shape.input_width, shape.input_channels, shape.output_channels,
+                     window.kernel_height, window.kernel_width, window.stride_height, window.stride_width,
+                     window.dilation_height, window.dilation_width, window.pad_top, window.pad_left, window.pad_bottom,
+                     window.pad_right);
+}
+
+inline std::size_t outputs_of(const ConvolutionShape& shape) {
+  return shape.batch * shape.output_height * shape.output_width * shape.output_channels;
+}
+
+// The window fits into the padded input.
+inline ConvolutionShape with_output(ConvolutionShape shape) {
+  const xnn::Window& window = shape.window;
+  const auto places = [](std::size_t padded, std::uint32_t kernel, std::uint32_t stride, std::uint32_t dilation) {
+    return (padded - (kernel - 1) * dilation - 1) / stride + 1;
+  };
+  shape.output_height = places(shape.input_height + window.pad_top + window.pad_bottom, window.kernel_height,
+                               window.stride_height, window.dilation_height);
+  shape.output_width = places(shape.input_width + window.pad_left + window.pad_right, window.kernel_width,
+                              window.stride_width, window.dilation_width);
+  return shape;
+}
+
 struct Layer {
   ConvolutionShape shape;
   xnn::Range range;
@@ -31,17 +57,9 @@ struct Layer {
     return {ConvolutionF32{.shape = shape, .weights = numbers, .bias = bias, .adds = adds, .range = range}};
   }
   [[nodiscard]] std::string text() const {
-    const xnn::Window& window = shape.window;
-    return std::format(
-        "{}x{}x{}x{} to {} channels, window {}x{}, steps {} {}, dilations {} {}, paddings {} {} {} {}{}{}", shape.batch,
-        shape.input_height, shape.input_width, shape.input_channels, shape.output_channels, window.kernel_height,
-        window.kernel_width, window.stride_height, window.stride_width, window.dilation_height, window.dilation_width,
-        window.pad_top, window.pad_left, window.pad_bottom, window.pad_right, adds ? ", adds" : "",
-        range.open() ? "" : ", clips");
+    return text_of(shape) + (adds ? ", adds" : "") + (range.open() ? "" : ", clips");
   }
-  [[nodiscard]] std::size_t outputs() const {
-    return shape.batch * shape.output_height * shape.output_width * shape.output_channels;
-  }
+  [[nodiscard]] std::size_t outputs() const { return outputs_of(shape); }
 };
 
 using Random = std::mt19937_64;
@@ -58,16 +76,9 @@ inline std::vector<float> normal_numbers(Random& random, std::size_t count) {
   return {tensor.data<float>().begin(), tensor.data<float>().end()};
 }
 
-// Fills in what follows from the sizes; the window fits into the padded input.
-inline Layer finished(Random& random, ConvolutionShape shape, bool has_bias, bool adds, xnn::Range range) {
-  const xnn::Window& window = shape.window;
-  const auto places = [](std::size_t padded, std::uint32_t kernel, std::uint32_t stride, std::uint32_t dilation) {
-    return (padded - (kernel - 1) * dilation - 1) / stride + 1;
-  };
-  shape.output_height = places(shape.input_height + window.pad_top + window.pad_bottom, window.kernel_height,
-                               window.stride_height, window.dilation_height);
-  shape.output_width = places(shape.input_width + window.pad_left + window.pad_right, window.kernel_width,
-                              window.stride_width, window.dilation_width);
+// Fills in what follows from the sizes.
+inline Layer finished(Random& random, const ConvolutionShape& sizes, bool has_bias, bool adds, xnn::Range range) {
+  const ConvolutionShape shape = with_output(sizes);
   Layer layer{.shape = shape, .range = range, .adds = adds, .weights = {}, .bias = {}, .input = {}, .added = {}};
   layer.weights = normal_numbers(random, shape.taps() * shape.input_channels * shape.output_channels);
   if (has_bias) layer.bias = normal_numbers(random, shape.output_channels);
@@ -82,20 +93,26 @@ inline const KernelRow& row_named(std::string_view name) {
   return **found;
 }
 
-inline std::vector<float> run(const KernelRow& row, const Layer& layer, int threads = 1) {
-  const Work work = layer.work();
+inline TensorBuffer run_kernel(const KernelRow& row, const Work& work,
+                               std::span<const std::span<const std::byte>> inputs, std::size_t output_bytes,
+                               int threads) {
   const auto offer = row.offer(work);
-  if (!offer) throw std::runtime_error(std::format("{} does not take {}", row.name, layer.text()));
+  if (!offer) throw std::runtime_error(std::format("{} does not take the layer", row.name));
   const auto packed = packed_in_memory();
   const auto kernel = row.make(work, *packed);
   const auto pool = ThreadPool::make(threads).value();
-  TensorBuffer output(layer.outputs() * sizeof(float));
+  TensorBuffer output(output_bytes);
   TensorBuffer scratch(offer->scratch_bytes);
   std::ranges::fill(std::span(scratch.data(), scratch.size()), std::byte{0xFF});  // every one is no number
-  std::vector<std::span<const std::byte>> inputs{layer.input.bytes()};
-  if (layer.adds) inputs.push_back(layer.added.bytes());
   const std::array outputs{std::span(output.data(), output.size())};
   kernel->run(inputs, outputs, std::span(scratch.data(), scratch.size()), pool->get());
+  return output;
+}
+
+inline std::vector<float> run(const KernelRow& row, const Layer& layer, int threads = 1) {
+  std::vector<std::span<const std::byte>> inputs{layer.input.bytes()};
+  if (layer.adds) inputs.push_back(layer.added.bytes());
+  const TensorBuffer output = run_kernel(row, layer.work(), inputs, layer.outputs() * sizeof(float), threads);
   const auto* numbers = reinterpret_cast<const float*>(output.data());
   return {numbers, numbers + layer.outputs()};
 }
@@ -104,26 +121,36 @@ inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) 
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-// Calls take(number, weight) for each product of an output, taps in their order and the channels of each.
-inline void for_terms(const Layer& layer, std::size_t index, const std::function<void(float, float)>& take) {
-  const ConvolutionShape& shape = layer.shape;
+// Calls take(number, weight), places in the input and among the weights, for each product of an output, taps in their
+// order and the channels of each.
+inline void for_places(const ConvolutionShape& shape, std::size_t index,
+                       const std::function<void(std::size_t, std::size_t)>& take) {
   const xnn::Window& window = shape.window;
   const std::size_t taps = shape.taps();
   const std::size_t place = index / shape.output_channels;
+  const std::size_t output = index % shape.output_channels;
   const std::size_t x = place % shape.output_width * window.stride_width;
   const std::size_t y = place / shape.output_width % shape.output_height * window.stride_height;
   const std::size_t image = place / shape.output_width / shape.output_height;
-  const float* weights = layer.weights.data() + index % shape.output_channels * shape.input_channels * taps;
+  const std::size_t channels = shape.input_channels / shape.groups;  // of a group
+  const std::size_t first = output / (shape.output_channels / shape.groups) * channels;
   for (std::size_t i = 0; i < taps; ++i) {
     // Wraps where it is outside.
     const std::size_t from_y = y + i / window.kernel_width * window.dilation_height - window.pad_top;
     const std::size_t from_x = x + i % window.kernel_width * window.dilation_width - window.pad_left;
     if (from_y >= shape.input_height || from_x >= shape.input_width) continue;
-    const float* pixel = layer.input.data<float>().data() +
-                         ((image * shape.input_height + from_y) * shape.input_width + from_x) * shape.input_channels;
-    for (std::size_t channel = 0; channel < shape.input_channels; ++channel)
-      take(pixel[channel], weights[channel * taps + i]);
+    const std::size_t pixel =
+        ((image * shape.input_height + from_y) * shape.input_width + from_x) * shape.input_channels;
+    for (std::size_t channel = 0; channel < channels; ++channel)
+      take(pixel + first + channel, (output * channels + channel) * taps + i);
   }
+}
+
+// The same with the numbers themselves.
+inline void for_terms(const Layer& layer, std::size_t index, const std::function<void(float, float)>& take) {
+  const float* numbers = layer.input.data<float>().data();
+  for_places(layer.shape, index,
+             [&](std::size_t number, std::size_t weight) { take(numbers[number], layer.weights[weight]); });
 }
 
 // The convolution's sums in float64, without what stands at its end.
@@ -139,7 +166,8 @@ inline std::vector<double> sums_of(const Layer& layer) {
 
 // Calls check(layer) for layers at random: 24, always the same, or for KINGLET_KERNEL_SECONDS from a new seed, which a
 // failure prints.
-inline void for_layers(Layer (*at_random)(Random&), const std::function<void(const Layer&)>& check) {
+template <typename OneLayer>
+void for_layers_of(OneLayer (*at_random)(Random&), const std::function<void(const OneLayer&)>& check) {
   using Clock = std::chrono::steady_clock;
   const char* seconds = std::getenv("KINGLET_KERNEL_SECONDS");
   const std::uint64_t seed = seconds == nullptr ? 28 : std::random_device{}();
@@ -150,6 +178,10 @@ inline void for_layers(Layer (*at_random)(Random&), const std::function<void(con
     check(at_random(random));
     if (::testing::Test::HasFailure()) return;
   }
+}
+
+inline void for_layers(Layer (*at_random)(Random&), const std::function<void(const Layer&)>& check) {
+  for_layers_of<Layer>(at_random, check);
 }
 
 }  // namespace kinglet::engine::kernels

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: what the kernel of 8-bit products (products_s8.cpp) leaves to a processor: the sums of four rows, and levels of
+// them. A form is compiled for its processor alone, so that its file takes no code from elsewhere that others might get
+// to run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/backend/kernels/vectors/level_bounds.h"
+
+namespace kinglet::engine::kernels::products {
+
+inline constexpr std::size_t kRows = 4;
+inline constexpr std::size_t kReadBehind = 16;  // bytes behind a row that may be read
+
+// Rows of which there are none may be others once more, with their outputs.
+struct Product {
+  const std::int8_t* rows[kRows];
+  std::int8_t* outputs[kRows];  // the first block's of each row; the others stand behind it
+  std::size_t numbers;          // of a row, a multiple of the form's `step`; those too many meet weights of zero
+  const std::int8_t* weights;   // [blocks][numbers / run][block][run]; numbers that fill no run are a shorter one
+  const std::int32_t* bias;     // [blocks][block][bias_lanes], the first of them
+  const float* factors;         // [blocks][block]
+  const LevelBounds* bounds;
+  std::size_t blocks;  // 1 at least
+};
+
+struct Form {
+  std::size_t block;       // outputs at once
+  std::size_t run;         // numbers of a row that lie together for an output
+  std::size_t step;        // a row's numbers are multiples of
+  std::size_t bias_lanes;  // numbers that a sum begins as
+  void (*multiply)(const Product&);
+};
+
+extern const Form kScalar;
+#if defined(__aarch64__)
+extern const Form kNeonDot;  // of a processor with products of four bytes
+extern const Form kNeon;     // of any
+// The same for numbers that do not fit 16 bits (fits_16_bits).
+extern const Form kNeonDotWide;
+extern const Form kNeonWide;
+#endif
+
+}  // namespace kinglet::engine::kernels::products

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: of XNNPACK's 8-bit convolutions on ARM a quarter to a third of the instructions multiply nothing: two rows at a
+// time share a load of factors, and each tap of a picture's three channels is a row of its own that fills no register.
+// Here four rows do, and the numbers under a window are brought together where a tap is no multiple of what is
+// multiplied at once.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "engine/backend/kernels/convolution_parts.h"
+#include "engine/backend/kernels/packed_layer_s8.h"
+#include "engine/backend/kernels/products/form.h"
+#include "engine/backend/kernels/rows.h"
+#include "engine/backend/xnnpack/processor.h"
+
+namespace kinglet::engine::kernels {
+namespace {
+
+using products::Form;
+using products::kRows;
+
+constexpr std::size_t kMostTapRows = 8;
+// Of a window whose numbers are brought together, on the stack of their thread.
+constexpr std::size_t kMostJoined = 4608;
+constexpr std::size_t kMostBlock = 16;  // of any form
+
+constexpr std::size_t divided_up(std::size_t value, std::size_t by) { return (value + by - 1) / by; }
+
+// Rows of the product are pixels of the input as they lie.
+bool lies_together(const ConvolutionShape& shape) {
+  const xnn::Window& window = shape.window;
+  return shape.taps() == 1 && window.pad_top == 0 && window.pad_left == 0 && window.pad_bottom == 0 &&
+         window.pad_right == 0;
+}
+
+// How a layer is cut: pixels of the output into panels of up to kRows, of a line where they are brought together.
+struct Cut {
+  Cut(const ConvolutionShape& shape, const Form& form)
+      : joined(!lies_together(shape)),
+        numbers(rounded_up(shape.taps() * shape.input_channels, form.step)),
+        lines(joined ? shape.batch * shape.output_height : 1),
+        pixels(joined ? shape.output_width : shape.batch * shape.output_height * shape.output_width),
+        panels(divided_up(pixels, kRows)),
+        blocks(divided_up(shape.output_channels, form.block)) {
+    constexpr std::size_t kParts = 28;  // several for each of four threads
+    if (!joined) chunks = std::clamp<std::size_t>(kParts / std::max<std::size_t>(panels, 1), 1, blocks);
+  }
+
+  [[nodiscard]] std::size_t first_pixel(std::size_t panel) const { return panel * pixels / panels; }
+  [[nodiscard]] std::size_t first_block(std::size_t chunk) const { return chunk * blocks / chunks; }
+
+  bool joined;
+  std::size_t numbers;         // of a row
+  std::size_t lines;           // of the output
+  std::size_t pixels, panels;  // of a line
+  std::size_t blocks;          // of outputs
+  std::size_t chunks = 1;      // of blocks, each a thread's
+};
+
+LayerS8Sizes sizes_of(const Cut& cut, const Form& form) {
+  const std::size_t outputs = cut.blocks * form.block;
+  return {.bias = outputs * form.bias_lanes, .factors = outputs, .weights = outputs * cut.numbers};
+}
+
+// Of a processor; `wide` for numbers that do not fit 16 bits. Both read the same packed ones.
+struct Forms {
+  const Form* fits;
+  const Form* wide;
+};
+
+class ProductsS8 final : public Kernel {
+ public:
+  ProductsS8(const ConvolutionS8& work, const Forms& forms, PackedWeights& weights);
+
+  void run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
+           std::span<std::byte> scratch, pthreadpool_t pool) const override;
+
+ private:
+  // The rows of a panel; those that are missing are the last one again.
+  struct Panel {
+    std::array<const std::int8_t*, kRows> rows{};
+    std::array<std::int8_t*, kRows> outputs{};
+    std::size_t count = 0;
+  };
+  // The lines of the input under one of the output; null in the padding.
+  using Lines = std::array<const std::int8_t*, kMostTapRows>;
+
+  void pack(const ConvolutionNumbers& numbers, const LayerS8& to) const;
+  [[nodiscard]] const std::int8_t* pixel_of(const std::int8_t* input, std::size_t row) const;
+  void run_pixels(const std::int8_t* input, std::int8_t* output, std::size_t part) const;
+  void run_line(const std::int8_t* input, std::int8_t* output, std::size_t line) const;
+  [[nodiscard]] Lines lines_under(const std::int8_t* input, std::size_t line) const;
+  void join(const Lines& lines, std::size_t x, std::int8_t* to) const;
+  void multiply(const Panel& panel, std::size_t first_block, std::size_t end_block) const;
+  void multiply_last(const Panel& panel, products::Product product) const;
+
+  ConvolutionShape shape_;
+  const Form* form_;
+  Cut cut_;
+  InnerColumns inner_;
+  LevelBounds bounds_;
+  std::int8_t padding_;  // the input's zero point
+  PackedLayerS8 layer_;
+};
+
+// Who packs: the order depends on the layer and on this of the form.
+constexpr std::uint64_t kMaker = 0x5052'0000'0000U;
+
+ProductsS8::ProductsS8(const ConvolutionS8& work, const Forms& forms, PackedWeights& weights)
+    : shape_(work.shape),
+      form_(forms.fits),
+      cut_(work.shape, *forms.fits),
+      inner_(inner_columns(work.shape)),
+      bounds_(work.numbers.output.zero_point, work.numbers.least, work.numbers.most),
+      padding_(static_cast<std::int8_t>(work.numbers.input.zero_point)) {
+  const FoundLayerS8 found = packed_layer_s8(weights, kMaker + form_->run, sizes_of(cut_, *form_), work,
+                                             [&](const LayerS8& to) { pack(work.numbers, to); });
+  layer_ = found.numbers;
+  if (!found.fits) form_ = forms.wide;
+}
+
+void ProductsS8::pack(const ConvolutionNumbers& numbers, const LayerS8& to) const {
+  const std::size_t channels = shape_.input_channels;
+  const std::size_t taps = shape_.taps();
+  const std::size_t in_runs = cut_.numbers / form_->run * form_->run;
+  for (std::size_t output = 0; output < shape_.output_channels; ++output) {
+    std::int8_t* of_block = to.weights.data() + output / form_->block * form_->block * cut_.numbers;
+    std::int32_t sum = 0;
+    for (std::size_t channel = 0; channel < channels; ++channel) {
+      for (std::size_t tap = 0; tap < taps; ++tap) {
+        const std::int8_t weight = numbers.weights[(output * channels + channel) * taps + tap];
+        const std::size_t k = tap * channels + channel;
+        const std::size_t run = k < in_runs ? form_->run : cut_.numbers - in_runs;
+        const std::size_t first = k / form_->run * form_->run;
+        of_block[first * form_->block + output % form_->block * run + k - first] = weight;
+        sum += weight;
+      }
+    }
+    to.bias[output * form_->bias_lanes] = wrapping_difference(
+        numbers.bias_of(output), static_cast<std::int32_t>(std::int64_t{numbers.input.zero_point} * sum));
+    to.factors[output] = numbers.factor_of(output);
+  }
+}
+
+void ProductsS8::run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
+                     std::span<std::byte> /*scratch*/, pthreadpool_t pool) const {
+  const auto* input = reinterpret_cast<const std::int8_t*>(inputs[0].data());
+  auto* output = reinterpret_cast<std::int8_t*>(outputs[0].data());
+  if (cut_.joined) {
+    run_parts(cut_.lines, pool, [&](std::size_t line) { run_line(input, output, line); });
+  } else {
+    run_parts(cut_.panels * cut_.chunks, pool, [&](std::size_t part) { run_pixels(input, output, part); });
+  }
+}
+
+// Under a pixel of the output, of all images.
+const std::int8_t* ProductsS8::pixel_of(const std::int8_t* input, std::size_t row) const {
+  const xnn::Window& window = shape_.window;
+  if (window.stride_height == 1 && window.stride_width == 1) return input + row * shape_.input_channels;
+  const std::size_t x = row % shape_.output_width * window.stride_width;
+  const std::size_t line = row / shape_.output_width;
+  const std::size_t y = line % shape_.output_height * window.stride_height;
+  const std::size_t image = line / shape_.output_height;
+  return input + ((image * shape_.input_height + y) * shape_.input_width + x) * shape_.input_channels;
+}
+
+void ProductsS8::run_pixels(const std::int8_t* input, std::int8_t* output, std::size_t part) const {
+  const std::size_t index = part / cut_.chunks;
+  const std::size_t chunk = part % cut_.chunks;
+  const std::size_t first = cut_.first_pixel(index);
+  Panel panel{.count = cut_.first_pixel(index + 1) - first};
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const std::size_t row = first + std::min(i, panel.count - 1);
+    panel.rows[i] = pixel_of(input, row);
+    panel.outputs[i] = output + row * shape_.output_channels;
+  }
+  multiply(panel, cut_.first_block(chunk), cut_.first_block(chunk + 1));
+}
+
+void ProductsS8::run_line(const std::int8_t* input, std::int8_t* output, std::size_t line) const {
+  constexpr std::size_t kLine = kMostJoined + 2 * products::kReadBehind;
+  alignas(16) std::array<std::int8_t, kRows * kLine> numbers;
+  Panel panel;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    panel.rows[i] = numbers.data() + i * kLine;
+    std::fill_n(numbers.data() + i * kLine + cut_.numbers - form_->step, form_->step, std::int8_t{0});
+  }
+  const Lines lines = lines_under(input, line);
+  output += line * cut_.pixels * shape_.output_channels;
+  for (std::size_t index = 0; index < cut_.panels; ++index) {
+    const std::size_t first = cut_.first_pixel(index);
+    panel.count = cut_.first_pixel(index + 1) - first;
+    for (std::size_t i = 0; i < kRows; ++i) {
+      const std::size_t row = std::min(i, panel.count - 1);
+      if (i < panel.count) join(lines, first + i, numbers.data() + i * kLine);
+      panel.rows[i] = numbers.data() + row * kLine;
+      panel.outputs[i] = output + (first + row) * shape_.output_channels;
+    }
+    multiply(panel, 0, cut_.blocks);
+  }
+}
+
+ProductsS8::Lines ProductsS8::lines_under(const std::int8_t* input, std::size_t line) const {
+  const xnn::Window& window = shape_.window;
+  const std::size_t line_bytes = shape_.input_width * shape_.input_channels;
+  input += line / shape_.output_height * shape_.input_height * line_bytes;
+  Lines lines{};
+  for (std::size_t tap = 0; tap < window.kernel_height; ++tap) {
+    const std::size_t y = input_place(line % shape_.output_height, window.stride_height, tap, window.dilation_height,
+                                      window.pad_top, shape_.input_height);
+    lines[tap] = y == kOutside ? nullptr : input + y * line_bytes;
+  }
+  return lines;
+}
+
+// Sixteen bytes at a time; up to fifteen behind the end.
+void copy_sixteens(const std::int8_t* from, std::size_t bytes, std::int8_t* to) {
+  for (std::size_t i = 0; i < bytes; i += products::kReadBehind) std::memcpy(to + i, from + i, products::kReadBehind);
+}
+
+// The numbers under the window of a pixel, tap by tap. May write kReadBehind behind them.
+void ProductsS8::join(const Lines& lines, std::size_t x, std::int8_t* to) const {
+  const xnn::Window& window = shape_.window;
+  const std::size_t channels = shape_.input_channels;
+  const std::size_t bytes = window.kernel_width * channels;
+  const bool whole = x >= inner_.begin && x < inner_.end && window.dilation_width == 1;
+  for (std::size_t row = 0; row < window.kernel_height; ++row) {
+    const std::int8_t* line = lines[row];
+    if (line == nullptr) {
+      std::memset(to, padding_, bytes);
+      to += bytes;
+    } else if (whole) {
+      copy_sixteens(line + (x * window.stride_width - window.pad_left) * channels, bytes, to);
+      to += bytes;
+    } else {
+      for (std::size_t tap = 0; tap < window.kernel_width; ++tap, to += channels) {
+        const std::size_t from =
+            input_place(x, window.stride_width, tap, window.dilation_width, window.pad_left, shape_.input_width);
+        if (from == kOutside) {
+          std::memset(to, padding_, channels);
+        } else {
+          std::memcpy(to, line + from * channels, channels);
+        }
+      }
+    }
+  }
+}
+
+void ProductsS8::multiply(const Panel& panel, std::size_t first_block, std::size_t end_block) const {
+  const std::size_t first = first_block * form_->block;
+  products::Product product{.rows = {},
+                            .outputs = {},
+                            .numbers = cut_.numbers,
+                            .weights = layer_.weights.data() + first * cut_.numbers,
+                            .bias = layer_.bias.data() + first * form_->bias_lanes,
+                            .factors = layer_.factors.data() + first,
+                            .bounds = &bounds_,
+                            .blocks = std::min(end_block, shape_.output_channels / form_->block) - first_block};
+  for (std::size_t i = 0; i < kRows; ++i) {
+    product.rows[i] = panel.rows[i];
+    product.outputs[i] = panel.outputs[i] + first;
+  }
+  if (product.blocks > 0) form_->multiply(product);
+  if (first_block + product.blocks < end_block) multiply_last(panel, product);
+}
+
+// The last block, where the outputs end within it: by way of a whole one.
+void ProductsS8::multiply_last(const Panel& panel, products::Product product) const {
+  const std::size_t first = (cut_.blocks - 1) * form_->block;
+  product.weights = layer_.weights.data() + first * cut_.numbers;
+  product.bias = layer_.bias.data() + first * form_->bias_lanes;
+  product.factors = layer_.factors.data() + first;
+  product.blocks = 1;
+  std::array<std::int8_t, kRows * kMostBlock> levels;
+  for (std::size_t i = 0; i < kRows; ++i) product.outputs[i] = levels.data() + i * kMostBlock;
+  form_->multiply(product);
+  for (std::size_t i = 0; i < panel.count; ++i)
+    std::memcpy(panel.outputs[i] + first, levels.data() + i * kMostBlock, shape_.output_channels - first);
+}
+
+// --- The rows --------------------------------------------------------------------------------------------------------
+
+// Instructions, by what was counted (docs/benchmarks.md).
+struct Costs {
+  double sixteen, end;                             // of a panel and a block: sixteen numbers of a row, and all the rest
+  std::size_t xnn_rows, xnn_outputs, xnn_numbers;  // of XNNPACK's tile, and what it multiplies at least
+  double xnn_sixteen, xnn_least, xnn_window, xnn_end;  // of sixteen and of the least numbers, of a tap of a window
+};
+
+double own_cost(const ConvolutionShape& shape, const Form& form, const Costs& costs) {
+  constexpr double kStart = 3000;   // of a step of its own
+  constexpr double kOfPanel = 120;  // beside what follows
+  constexpr double kOfTapRow = 20;  // of a pixel whose numbers are brought together
+  const Cut cut(shape, form);
+  const auto panels = static_cast<double>(cut.lines * cut.panels);
+  const double joining =
+      cut.joined ? static_cast<double>(kRows) * (static_cast<double>(shape.window.kernel_height) * kOfTapRow +
+                                                 static_cast<double>(cut.numbers) / 4)
+                 : 0;
+  const double product = static_cast<double>(cut.numbers) / 16 * costs.sixteen + costs.end;
+  return kStart +
+         panels * (kOfPanel * static_cast<double>(cut.chunks) + joining + static_cast<double>(cut.blocks) * product);
+}
+
+double xnn_cost(const ConvolutionShape& shape, const Costs& costs) {
+  const std::size_t pixels = shape.batch * shape.output_height * shape.output_width;
+  const auto tiles =
+      static_cast<double>(divided_up(pixels, costs.xnn_rows) * divided_up(shape.output_channels, costs.xnn_outputs));
+  const std::size_t sixteens = shape.input_channels / 16;
+  const std::size_t rest = divided_up(shape.input_channels % 16, costs.xnn_numbers);
+  const double tap = static_cast<double>(sixteens) * costs.xnn_sixteen + static_cast<double>(rest) * costs.xnn_least +
+                     (shape.taps() > 1 ? costs.xnn_window : 0);
+  return tiles * (static_cast<double>(shape.taps()) * tap + costs.xnn_end);
+}
+
+// A processor that has a form.
+struct Processor {
+  Forms forms;
+  Costs costs;
+  bool (*is_here)();
+};
+
+double cost_of(const ConvolutionShape& shape, const Processor& processor) {
+  if (processor.forms.fits == &products::kScalar) return kScalarCost;
+  const double cost = own_cost(shape, *processor.forms.fits, processor.costs) / xnn_cost(shape, processor.costs);
+  // Fewer rows than a panel has wait for their weights, not for instructions.
+  const bool waits = shape.batch * shape.output_height * shape.output_width < kRows || xnn::runs_in_order();
+  return waits ? std::max(cost, 1.0) : cost;
+}
+
+std::optional<Offer> offer_of(const Work& work, const Processor& processor) {
+  const auto* convolution = std::get_if<ConvolutionS8>(&work.kind);
+  if (convolution == nullptr || !processor.is_here()) return std::nullopt;
+  const ConvolutionShape& shape = convolution->shape;
+  const Cut cut(shape, *processor.forms.fits);
+  if (shape.groups != 1 || cut.pixels == 0 || cut.lines == 0 || cut.numbers == 0 || cut.blocks == 0)
+    return std::nullopt;
+  if (cut.joined && (cut.numbers > kMostJoined || shape.window.kernel_height > kMostTapRows)) return std::nullopt;
+  return Offer{.cost = cost_of(shape, processor), .packed_bytes = sizes_of(cut, *processor.forms.fits).bytes()};
+}
+
+template <const Processor& processor>
+constexpr KernelRow row(std::string_view name) {
+  return {.name = name,
+          .offer = [](const Work& work) { return offer_of(work, processor); },
+          .make = [](const Work& work, PackedWeights& weights) -> std::unique_ptr<Kernel> {
+            return std::make_unique<ProductsS8>(std::get<ConvolutionS8>(work.kind), processor.forms, weights);
+          }};
+}
+
+constexpr Processor kScalar{
+    .forms = {.fits = &products::kScalar, .wide = &products::kScalar}, .costs = {}, .is_here = [] { return true; }};
+#if defined(__aarch64__)
+constexpr Processor kNeonDot{.forms = {.fits = &products::kNeonDot, .wide = &products::kNeonDotWide},
+                             .costs = {.sixteen = 74,
+                                       .end = 107,
+                                       .xnn_rows = 4,
+                                       .xnn_outputs = 16,
+                                       .xnn_numbers = 4,
+                                       .xnn_sixteen = 79,
+                                       .xnn_least = 24,
+                                       .xnn_window = 18,
+                                       .xnn_end = 131},
+                             .is_here = xnn::dot_products};
+constexpr Processor kNeon{.forms = {.fits = &products::kNeon, .wide = &products::kNeonWide},
+                          .costs = {.sixteen = 55,
+                                    .end = 55,
+                                    .xnn_rows = 2,
+                                    .xnn_outputs = 8,
+                                    .xnn_numbers = 8,
+                                    .xnn_sixteen = 66,
+                                    .xnn_least = 41,
+                                    .xnn_window = 9,
+                                    .xnn_end = 67},
+                          .is_here = [] { return !xnn::dot_products(); }};
+#else
+constexpr Processor kNeonDot{
+    .forms = {.fits = &products::kScalar, .wide = &products::kScalar}, .costs = {}, .is_here = [] { return false; }};
+constexpr Processor kNeon = kNeonDot;
+#endif
+
+}  // namespace
+
+const KernelRow kProductsS8NeonDot = row<kNeonDot>("products_s8__neondot");
+const KernelRow kProductsS8Neon = row<kNeon>("products_s8__neon");
+const KernelRow kProductsS8Scalar = row<kScalar>("products_s8__scalar");
+
+}  // namespace kinglet::engine::kernels
