@@ -30,6 +30,7 @@ using woven::kQuad;
 constexpr std::size_t kMostNumbers = 2304;
 // Of one row whose taps have channels that fill no quad: its numbers are brought together before they are woven.
 constexpr std::size_t kMostJoined = 512;
+constexpr std::size_t kCopied = 2 * kQuad;  // at a time, so that up to so many less one are written too many
 
 constexpr std::size_t divided_up(std::size_t value, std::size_t by) { return (value + by - 1) / by; }
 
@@ -226,7 +227,7 @@ void WovenF32::weave_taps(const Places& places, std::size_t rows, float* panel) 
   }
 }
 
-// The numbers of one pixel's taps in their order, zeros in the padding. Writes up to a quad more.
+// The numbers of one pixel's taps in their order, zeros in the padding. Writes up to kCopied more.
 void WovenF32::join_row(const Place& place, float* line) const {
   const xnn::Window& window = shape_.window;
   const std::size_t channels = shape_.input_channels;
@@ -243,7 +244,7 @@ void WovenF32::join_row(const Place& place, float* line) const {
     if (from == nullptr || begin >= end) continue;
     from += (left + begin - window.pad_left) * channels;
     if (is_whole) {
-      for (std::size_t i = 0; i < tap_row_size; i += kQuad) std::memcpy(line + i, from + i, kQuad * sizeof(float));
+      for (std::size_t i = 0; i < tap_row_size; i += kCopied) std::memcpy(line + i, from + i, kCopied * sizeof(float));
     } else {
       std::copy_n(from, (end - begin) * channels, line + begin * channels);
     }
@@ -251,7 +252,7 @@ void WovenF32::join_row(const Place& place, float* line) const {
 }
 
 void WovenF32::weave_joined(const Places& places, std::size_t rows, float* panel) const {
-  constexpr std::size_t kLine = kMostJoined + kQuad;  // a quad may be written behind the last tap
+  constexpr std::size_t kLine = kMostJoined + kCopied;  // may be written behind the last tap
   std::array<float, kMostRows * kLine> lines;
   std::array<const float*, kMostRows> starts{};
   for (std::size_t row = 0; row < rows; ++row) {
