@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <semaphore>
 #include <span>
 #include <utility>
 #include <vector>
@@ -58,8 +59,21 @@ class ClassifyDesk {
   // kBusy when all are taken, kUnavailable after close().
   [[nodiscard]] Result<Place> reserve();
 
-  // Held while a picture is decoded and answered, so that only one decoded picture is in memory.
-  [[nodiscard]] Mutex& turn() { return turn_; }
+  // Held while a picture is decoded and answered, so that only one large picture is decoded in memory. While a small
+  // one is answered the next is decoded already.
+  class Turn {
+   public:
+    explicit Turn(ClassifyDesk& desk) : desk_(desk), held_(&desk.decoding_) { held_->acquire(); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    ~Turn() { held_->release(); }
+    // The picture takes so many bytes; it is answered next.
+    void decoded(std::size_t bytes);
+
+   private:
+    ClassifyDesk& desk_;
+    std::binary_semaphore* held_;
+  };
 
   // Blocks until the picture is answered. kUnavailable when nobody took it before the deadline, or after close().
   [[nodiscard]] Result<void> answer(PostedPicture& picture, SteadyTime deadline);
@@ -77,7 +91,8 @@ class ClassifyDesk {
 
   const std::size_t places_;
   const std::function<void()> wake_;
-  Mutex turn_;
+  std::binary_semaphore decoding_{1};
+  std::binary_semaphore answering_{1};  // of those that have let go of decoding_
   Mutex mutex_;
   Condition answered_;
   std::deque<PostedPicture*> waiting_ KINGLET_GUARDED_BY(mutex_);

@@ -111,7 +111,7 @@ Reply post_classify(const ClassifyView& view, const Call& call) {
   const Result<ClassifyDesk::Place> place = view.desk.reserve();
   if (!place) return problem(place.error().code == ErrorCode::kBusy ? "busy" : "starting", place.error().message);
 
-  MutexLock turn(view.desk.turn());
+  ClassifyDesk::Turn turn(view.desk);
   const SteadyTime start = SteadyClock::now();
   const camera::DecodeLimits limits{.max_pixels = view.max_pixels};
   // A crop that is none is told of once the picture is known to be one.
@@ -128,7 +128,8 @@ Reply post_classify(const ClassifyView& view, const Call& call) {
   if (!crop) return crop.error();
   PostedPicture picture{.model = model.facts, .view = decoded->image.view(), .size = decoded->size, .crop = *crop};
   picture.scores.resize(model.facts->labels.size());
-  if (const Result<void> answered = view.desk.answer(picture, decoded_at + kAnswerTime); !answered) {
+  turn.decoded(decoded->image.rgb.size());
+  if (const Result<void> answered = view.desk.answer(picture, SteadyClock::now() + kAnswerTime); !answered) {
     const Error& error = answered.error();
     if (error.code == ErrorCode::kBadData) return problem("undecodable-image", describe(error), error.hint);
     if (error.code == ErrorCode::kUnavailable) return problem("timeout", error.message);

@@ -59,7 +59,7 @@ Result<Answered> run(const InferenceView& view, const std::shared_ptr<const Mode
   const ClassifyDesk::Place place = KINGLET_TRY(view.posted.desk.reserve());
   Answered answered;
   const SteadyTime begun = SteadyClock::now();
-  MutexLock turn(view.posted.desk.turn());
+  ClassifyDesk::Turn turn(view.posted.desk);
   const SteadyTime my_turn = SteadyClock::now();
   answered.times.queue = my_turn - begun;
   if (request.picture.empty()) {
@@ -75,7 +75,10 @@ Result<Answered> run(const InferenceView& view, const std::shared_ptr<const Mode
   const camera::DecodedImage decoded = KINGLET_TRY(
       camera::decode_image(std::as_bytes(std::span(request.picture)), limits, camera::Upright::kApplyExif, enough));
   PostedPicture picture{.model = model, .view = decoded.image.view(), .size = decoded.size};
-  answered.times.input = SteadyClock::now() - my_turn;
+  const SteadyTime decoded_at = SteadyClock::now();
+  answered.times.input = decoded_at - my_turn;
+  turn.decoded(decoded.image.rgb.size());
+  answered.times.queue += SteadyClock::now() - decoded_at;
   KINGLET_TRY(answer(view, picture, answered));
   return answered;
 }

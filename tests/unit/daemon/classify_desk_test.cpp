@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <future>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -32,6 +34,42 @@ TEST(ClassifyDesk, GivesAPlaceBackWhenItIsDestroyed) {
 }
 
 // What the poster hears of an answerer that does `work`.
+TEST(ClassifyDesk, TheNextPictureIsDecodedWhileASmallOneIsAnsweredAndNoThirdOne) {
+  ClassifyDesk desk(3, [] {});
+  std::atomic<int> begun = 0;
+  std::optional<ClassifyDesk::Turn> first(std::in_place, desk);
+  first->decoded(1000);
+  const auto next = [&] {
+    ClassifyDesk::Turn turn(desk);
+    ++begun;
+    turn.decoded(1000);
+  };
+  std::jthread second(next);
+  while (begun == 0) std::this_thread::yield();
+  std::jthread third(next);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(begun, 1) << "the second one waits for its answer";
+  first.reset();
+  third.join();
+  EXPECT_EQ(begun, 2);
+}
+
+TEST(ClassifyDesk, NothingIsDecodedBesideALargePicture) {
+  ClassifyDesk desk(2, [] {});
+  std::atomic<bool> begun = false;
+  std::optional<ClassifyDesk::Turn> large(std::in_place, desk);
+  large->decoded(std::size_t{60} << 20);
+  std::jthread other([&] {
+    const ClassifyDesk::Turn turn(desk);
+    begun = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(begun);
+  large.reset();
+  other.join();
+  EXPECT_TRUE(begun);
+}
+
 Result<void> post(PostedPicture& picture, const std::function<void(PostedPicture&)>& work) {
   std::promise<void> woken;
   ClassifyDesk desk(1, [&] { woken.set_value(); });
