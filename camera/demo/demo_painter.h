@@ -14,7 +14,9 @@ namespace kinglet::camera::demo {
 class ScenePainter {
  public:
   ScenePainter(std::uint64_t seed, int width, int height);
-  void draw(std::uint64_t index, DemoFrame& frame);
+  // kAsBefore: the garden, which takes the most of the time, stays as it was drawn last, if it was.
+  enum class Light : std::uint8_t { kOfTheHour, kAsBefore };
+  void draw(std::uint64_t index, DemoFrame& frame, Light light = Light::kOfTheHour);
 
  private:
   std::uint64_t seed_;

@@ -147,8 +147,8 @@ ScenePainter::ScenePainter(std::uint64_t seed, int width, int height)
       garden_(seed, static_cast<float>(width) / static_cast<float>(height)),
       still_(blank(width, height)) {}
 
-void ScenePainter::draw(std::uint64_t index, DemoFrame& frame) {
-  const int step = evening_step(index);
+void ScenePainter::draw(std::uint64_t index, DemoFrame& frame, Light wanted) {
+  const int step = wanted == Light::kAsBefore && drawn_step_ >= 0 ? drawn_step_ : evening_step(index);
   const float evening = static_cast<float>(step) / kEveningSteps;
   const Color light = light_at(evening);
   if (step != drawn_step_) {

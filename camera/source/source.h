@@ -109,6 +109,10 @@ class FrameSource {
   // After start(): how long a frame may keep the next one waiting when all is well. Zero: a fraction of a second.
   [[nodiscard]] virtual SteadyClock::duration longest_pause() const { return {}; }
 
+  // One frame in so long is enough, until another is said; zero: all are wanted, as at the beginning. A source that
+  // works for each frame makes fewer, which count as neither given nor lost; of others they go on coming.
+  virtual void want_every(SteadyClock::duration /*pause*/) {}
+
   // After start(): do the first frames show a camera that still finds its exposure and its colours?
   [[nodiscard]] virtual bool settles() const { return false; }
 };

@@ -68,6 +68,9 @@ class AutoSource final : public FrameSource {
   SteadyClock::duration longest_pause() const override {
     return inner_ ? inner_->longest_pause() : SteadyClock::duration{};
   }
+  void want_every(SteadyClock::duration pause) override {
+    if (inner_) inner_->want_every(pause);
+  }
   bool settles() const override { return inner_ && inner_->settles(); }
   std::string description() const override {
     if (!inner_) return "no source yet";

@@ -38,7 +38,9 @@ class DemoSource final : public PacedSource {
   [[nodiscard]] Result<Drawn> draw(std::uint64_t sequence, Image& image) override {
     // The frame's buffer goes through the painter's frame and back, so that it is used again.
     std::swap(scene_.image, image);
-    painter_.draw(static_cast<std::uint64_t>(std::llround(static_cast<double>(sequence) * scene_step_)), scene_);
+    using Light = demo::ScenePainter::Light;
+    painter_.draw(static_cast<std::uint64_t>(std::llround(static_cast<double>(sequence) * scene_step_)), scene_,
+                  rests() ? Light::kAsBefore : Light::kOfTheHour);
     std::swap(scene_.image, image);
     return Drawn::kFrame;
   }

@@ -155,7 +155,9 @@ class LibcameraSource : public FrameSource {
     remember(flow->frames().hello());
     depth_ = std::max(1, static_cast<int>(flow->frames().hello().buffer_count) - 2);
     delivered_ = 0;
+    unwanted_ = 0;
     seen_ = 0;
+    rested_ = false;
     return {};
   }
 
@@ -185,7 +187,11 @@ class LibcameraSource : public FrameSource {
 
   [[nodiscard]] int depth() const override { return depth_; }
   [[nodiscard]] std::string description() const override { return description_; }
-  [[nodiscard]] std::uint64_t dropped_count() const override { return seen_ - delivered_; }
+  [[nodiscard]] std::uint64_t dropped_count() const override { return seen_ - delivered_ - unwanted_; }
+  void want_every(SteadyClock::duration pause) override {
+    wanted_every_ = pause;
+    rested_ = rested_ || rests();
+  }
   [[nodiscard]] bool settles() const override { return true; }
   [[nodiscard]] SteadyClock::duration longest_start() const override {
     return kStartLimit + kPoliteLimit + 2 * kDeathLimit;
@@ -193,6 +199,7 @@ class LibcameraSource : public FrameSource {
   [[nodiscard]] SteadyClock::duration longest_pause() const override { return sensor_pause_of(options_); }
 
  private:
+  [[nodiscard]] bool rests() const { return wanted_every_ > wanted_every_.zero(); }
   [[nodiscard]] std::shared_ptr<Flow> current_flow() {
     const MutexLock lock(mutex_);
     return flow_;
@@ -256,9 +263,10 @@ class LibcameraSource : public FrameSource {
   // A frame, nothing at the deadline, or why the flow is at its end.
   [[nodiscard]] Result<std::optional<Frame>> next_of(Flow& flow, SteadyTime deadline) {
     while (true) {
-      if (!flow.wanted) KINGLET_TRY(flow.send(protocol::Want{}));
-      flow.wanted = true;
-      auto received = KINGLET_TRY(flow.receive(deadline));
+      const SteadyTime due = given_at_ + wanted_every_;
+      const bool too_soon = !flow.wanted && SteadyClock::now() < due;
+      if (!too_soon && !std::exchange(flow.wanted, true)) KINGLET_TRY(flow.send(protocol::Want{}));
+      auto received = KINGLET_TRY(flow.receive(too_soon ? std::min(due, deadline) : deadline));
       if (!received) return std::nullopt;
       const auto* ready = std::get_if<protocol::FrameReady>(&received->message);
       if (ready == nullptr || ready->sequence < seen_) {
@@ -268,9 +276,11 @@ class LibcameraSource : public FrameSource {
       auto frame = flow.frames().lease(*ready);
       if (!frame) return std::unexpected(flow.explain(std::move(frame).error()));
       flow.wanted = false;
+      if (std::exchange(rested_, rests())) unwanted_ += ready->sequence - seen_;
       seen_ = ready->sequence + 1;
       const SteadyTime sent_at{std::chrono::nanoseconds(ready->sent_at_ns)};
       const SteadyTime now = SteadyClock::now();
+      given_at_ = now;
       if (now - sent_at < kStaleAfter) return std::move(*frame);
       if (now >= deadline) return std::nullopt;
     }
@@ -290,6 +300,10 @@ class LibcameraSource : public FrameSource {
   std::string description_ = camera_.empty() ? "the first camera of libcamera" : "libcamera camera " + camera_;
   int depth_ = 2;
   std::uint64_t delivered_ = 0;
+  std::uint64_t unwanted_ = 0;  // between frames while few were wanted
+  SteadyClock::duration wanted_every_{};
+  SteadyTime given_at_{};   // the newest
+  bool rested_ = false;     // before the next one
   std::uint64_t seen_ = 0;  // frames up to the last one that came, those between counted
 
   Mutex mutex_;

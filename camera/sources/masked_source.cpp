@@ -47,6 +47,10 @@ class MaskedSource final : public FrameSource {
     std::variant<Frame, NoFrame> taken = KINGLET_TRY(source_->next(deadline));
     const auto* frame = std::get_if<Frame>(&taken);
     if (frame == nullptr) return taken;
+    const SteadyTime now = SteadyClock::now();
+    // Half: one that is a moment early is not left out, where the next one comes after as long again.
+    if (now - painted_at_ < wanted_every_ / 2) return no_frame(Waited::kDeadline);
+    painted_at_ = now;
     const FrameView view = KINGLET_TRY(masks_.painted(frame->view(), loan->full, decoder_));
     FrameView small = view;
     if (has_small(*frame)) small = KINGLET_TRY(masks_.painted(frame->small(), loan->small, decoder_));
@@ -60,12 +64,18 @@ class MaskedSource final : public FrameSource {
   [[nodiscard]] SteadyClock::duration longest_start() const override { return source_->longest_start(); }
   [[nodiscard]] SteadyClock::duration longest_pause() const override { return source_->longest_pause(); }
   [[nodiscard]] bool settles() const override { return source_->settles(); }
+  void want_every(SteadyClock::duration pause) override {
+    wanted_every_ = pause;
+    source_->want_every(pause);
+  }
 
  private:
   const std::unique_ptr<FrameSource> source_;
   const Masks masks_;
   const std::shared_ptr<Pool> pool_;
   MjpegPlanes decoder_;
+  SteadyClock::duration wanted_every_{};
+  SteadyTime painted_at_{};
 };
 
 FrameView view_of_rgb(int width, int height, std::span<const std::byte> bytes) {

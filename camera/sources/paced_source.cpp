@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/sources/paced_source.h"
 
+#include <algorithm>
+
 namespace kinglet::camera {
 
 PacedSource::PacedSource(SteadyClock::duration period, Late late, Shows shows)
@@ -11,19 +13,32 @@ Result<void> PacedSource::start() {
   sequence_ = 0;
   dropped_ = 0;
   due_ = SteadyClock::now();
+  begun_ = {};
   buffers_->set_running(true);
   return {};
 }
 
 void PacedSource::stop() { buffers_->set_running(false); }
 
+void PacedSource::want_every(SteadyClock::duration pause) {
+  if (rests()) skip_late();  // nobody's loss
+  wanted_every_ = pause;
+}
+
+std::uint64_t PacedSource::skip_late() {
+  const SteadyTime now = SteadyClock::now();
+  if (late_ != Late::kSkip || period_ == period_.zero() || now < due_) return 0;
+  const auto late = static_cast<std::uint64_t>((now - due_) / period_);
+  sequence_ += late;
+  due_ += static_cast<SteadyClock::rep>(late) * period_;
+  return late;
+}
+
 Waited PacedSource::wait_until_due(SteadyTime deadline) {
-  const Waited waited = buffers_->wait(due_, deadline);
-  if (waited != Waited::kDone || late_ != Late::kSkip || period_ == period_.zero()) return waited;
-  const auto missed = static_cast<std::uint64_t>((SteadyClock::now() - due_) / period_);
-  sequence_ += missed;
-  dropped_ += missed;
-  due_ += static_cast<SteadyClock::rep>(missed) * period_;
+  const Waited waited = buffers_->wait(rests() ? std::max(due_, begun_ + wanted_every_) : due_, deadline);
+  if (waited != Waited::kDone) return waited;
+  const std::uint64_t skipped = skip_late();
+  if (!rests()) dropped_ += skipped;
   return waited;
 }
 
@@ -32,7 +47,7 @@ Result<std::variant<Frame, NoFrame>> PacedSource::next(SteadyTime deadline) {
     if (const Waited waited = wait_until_due(deadline); waited != Waited::kDone) return no_frame(waited);
     Buffers::Loan loan;
     if (const Waited waited = buffers_->take(deadline, loan); waited != Waited::kDone) return no_frame(waited);
-    const SteadyTime begun = SteadyClock::now();
+    begun_ = SteadyClock::now();
     const Drawn drawn = KINGLET_TRY(draw(sequence_, *loan));
     if (drawn == Drawn::kEnd) return NoFrame{NoFrame::Reason::kEnd};
     if (!buffers_->running()) return no_frame(Waited::kStopped);
@@ -41,9 +56,9 @@ Result<std::variant<Frame, NoFrame>> PacedSource::next(SteadyTime deadline) {
       if (SteadyClock::now() >= deadline) return no_frame(Waited::kDeadline);
       continue;
     }
-    due_ = late_ == Late::kSkip ? due_ + period_ : begun + period_;
+    due_ = late_ == Late::kSkip ? due_ + period_ : begun_ + period_;
     const FrameInfo info{.sequence = sequence_++,
-                         .captured_at = begun,
+                         .captured_at = begun_,
                          .captured_wall = std::chrono::system_clock::now(),
                          .still = late_ == Late::kDelay,
                          .drawn = shows_ == Shows::kDrawnOnes};

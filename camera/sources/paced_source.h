@@ -20,6 +20,7 @@ class PacedSource : public FrameSource {
   [[nodiscard]] int depth() const final { return buffers_->depth(); }
   [[nodiscard]] std::uint64_t dropped_count() const final { return dropped_; }
   [[nodiscard]] SteadyClock::duration longest_pause() const final { return period_; }
+  void want_every(SteadyClock::duration pause) final;
 
  protected:
   enum class Late {
@@ -36,18 +37,25 @@ class PacedSource : public FrameSource {
   // Fills `image` (size and buffer) with frame `sequence`.
   [[nodiscard]] virtual Result<Drawn> draw(std::uint64_t sequence, Image& image) = 0;
 
+  // Are fewer wanted than there would be? Then hardly anybody looks at them.
+  [[nodiscard]] bool rests() const { return wanted_every_ > period_; }
+
   // Frames or pictures that the source gave up on; counted with the drops. Only from draw().
   void count_dropped(std::uint64_t count) { dropped_ += count; }
 
  private:
   using Buffers = LeasePool<Image, kDepth>;
   [[nodiscard]] Waited wait_until_due(SteadyTime deadline);
+  // Frames whose time has passed by now are skipped; gives how many.
+  std::uint64_t skip_late();
 
   const SteadyClock::duration period_;
   const Late late_;
   const Shows shows_;
   std::shared_ptr<Buffers> buffers_;  // shared with the leases, which may outlive the source
   SteadyTime due_{};
+  SteadyTime begun_{};  // the newest frame
+  SteadyClock::duration wanted_every_{};
   std::uint64_t sequence_ = 0;
   std::uint64_t dropped_ = 0;
 };

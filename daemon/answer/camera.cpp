@@ -29,11 +29,12 @@ std::unique_ptr<ClipRecorder> make_clips(const CameraOptions& wished, store::Sto
   return std::make_unique<ClipRecorder>(std::move(options), log);
 }
 
-CaptureOptions capture_options(const CameraOptions& wished, ClipRecorder* clips, std::function<void()> changed) {
+CaptureOptions capture_options(const CameraOptions& wished, ClipRecorder* clips, const Camera::Surroundings& around) {
   CaptureOptions options;
   options.settle = wished.settle;
   options.clips = clips;
-  options.changed = std::move(changed);
+  options.paused = around.paused;
+  options.changed = around.changed;
   return options;
 }
 
@@ -50,8 +51,8 @@ Camera::Camera(CameraOptions options, const Surroundings& around)
       snapshots(people),
       samples({.count = options_.samples, .thread = thread_name("samples", options_.index)}, log, people),
       mailbox(around.bell),
-      capture([this, open = around.open_source] { return open(*this); },
-              capture_options(options_, clips.get(), around.changed), mailbox, snapshots, stats, log) {}
+      capture([this, open = around.open_source] { return open(*this); }, capture_options(options_, clips.get(), around),
+              mailbox, snapshots, stats, log) {}
 
 LineOptions Camera::line_options(LineOptions common) const {
   common.track.source = name();

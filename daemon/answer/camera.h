@@ -49,6 +49,7 @@ class Camera {
     std::function<void()> changed;                           // the state of one
     std::function<void(const std::string& visit)> pictured;  // has its first picture
     std::function<Result<std::unique_ptr<camera::FrameSource>>(const Camera& camera)> open_source;
+    std::function<bool()> paused;               // by somebody, all of them
     std::function<bool()> can_see_people = {};  // while they are to be hidden; empty: they are shown
   };
   Camera(CameraOptions options, const Surroundings& around);

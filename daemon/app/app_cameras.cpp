@@ -19,7 +19,8 @@ std::vector<std::unique_ptr<Camera>> AppParts::make_cameras(const config::Config
                               .log = log,
                               .changed = [this] { events.look(); },
                               .pictured = [this](const std::string& visit) { events.note_picture(visit); },
-                              .open_source = [this](const Camera& camera) { return open_source(camera); }};
+                              .open_source = [this](const Camera& camera) { return open_source(camera); },
+                              .paused = [this] { return pipeline.paused(); }};
   if (config.privacy.people == "hide") {
     around.can_see_people = detector.sees_people();
     if (!around.can_see_people())

@@ -12,6 +12,9 @@ namespace kinglet::daemon {
 namespace {
 
 constexpr std::uint64_t kFewFrames = 3;  // any cable spoils one now and then
+// Of frames that nobody looks at so many still go the whole way, which shows that camera and answer thread are alive,
+// and that /snapshot.jpg has a picture at once. Less than any stall.
+constexpr std::chrono::seconds kPausedEvery{1};
 
 // The kernel makes and removes the devices' files, which changes the folder's time.
 std::filesystem::file_time_type time_of(const std::filesystem::path& folder) {
@@ -201,6 +204,7 @@ Capture::Ended Capture::stream(const std::stop_token& stop) {
     settle = settle_;
   }
   mailbox_.count_anew(begun);
+  wanted_ = Wanted::kAll;  // as a source begins
   const SteadyTime settled_at = begun + (source->settles() ? settle : settle.zero());
   while (!stop.stop_requested()) {
     if (is_to_reopen()) {
@@ -210,6 +214,7 @@ Capture::Ended Capture::stream(const std::stop_token& stop) {
     Result<std::variant<camera::Frame, camera::NoFrame>> next = source->next(SteadyClock::now() + kOneNext);
     const SteadyTime now = SteadyClock::now();
     beat();
+    take_up(wanted(now), *source, now);
     if (!next) {
       stats_.add_error();
       if (next.error().code == ErrorCode::kUnavailable) {
@@ -245,11 +250,24 @@ std::optional<Capture::Ended> Capture::judge_silence(SteadyTime now) {
   return ends ? std::optional(Ended::kStall) : std::nullopt;
 }
 
+Capture::Wanted Capture::wanted(SteadyTime now) const {
+  if (!options_.paused || !options_.paused()) return Wanted::kAll;
+  return snapshots_.is_watched(now) ? Wanted::kPicture : Wanted::kNothing;
+}
+
+void Capture::take_up(Wanted wanted, camera::FrameSource& source, SteadyTime now) {
+  const Wanted before = std::exchange(wanted_, wanted);
+  if (before == wanted) return;
+  source.want_every(wanted == Wanted::kNothing ? SteadyClock::duration(kPausedEvery) : SteadyClock::duration{});
+  const bool turns = before == Wanted::kAll || wanted == Wanted::kAll;
+  if (turns && options_.clips != nullptr) options_.clips->cut(now);
+}
+
 void Capture::take_frame(camera::Frame frame, SteadyTime now, Judged judged) {
   stats_.add_captured(now);
   gave_frames_ = gave_frames_ || !frame.info().drawn;
   snapshots_.offer(frame.view(), frame.info(), now);
-  if (options_.clips != nullptr) options_.clips->offer(frame.view(), frame.info(), now);
+  if (options_.clips != nullptr && wanted_ == Wanted::kAll) options_.clips->offer(frame.view(), frame.info(), now);
   bool changed = false;
   {
     MutexLock lock(mutex_);
@@ -259,6 +277,8 @@ void Capture::take_frame(camera::Frame frame, SteadyTime now, Judged judged) {
   }
   if (changed && !unreadable()) set_state(CameraState::kStreaming, {});
   if (judged == Judged::kNotYet) return stats_.add_skipped(SkipReason::kSettling);
+  if (wanted_ != Wanted::kAll && now - handed_at_ < kPausedEvery) return stats_.add_skipped(SkipReason::kPaused);
+  handed_at_ = now;
   stats_.add_handed(now);
   mailbox_.put(std::move(frame));
 }

@@ -49,9 +49,11 @@ struct CaptureOptions {
   std::chrono::milliseconds last_backoff{60'000};
   std::chrono::milliseconds healthy_after{10'000};  // streaming for so long starts the backoff anew
   std::chrono::milliseconds settle{0};  // frames of a source that settles are shown, but not judged, for so long
-  ClipRecorder* clips = nullptr;        // sees each frame; may be absent
-  std::function<void()> changed;        // called after the state or its detail has changed; may be empty
-  std::string_view devices = "/dev";    // a device that comes or goes ends the waiting for the next start
+  ClipRecorder* clips = nullptr;        // sees each frame that is looked at; may be absent
+  // Is nothing looked at, because somebody wishes so? Asked at each turn; empty: never.
+  std::function<bool()> paused = {};
+  std::function<void()> changed;      // called after the state or its detail has changed; may be empty
+  std::string_view devices = "/dev";  // a device that comes or goes ends the waiting for the next start
 };
 
 using OpenSource = std::function<Result<std::unique_ptr<camera::FrameSource>>()>;
@@ -84,6 +86,11 @@ class Capture {
   // What the missing frames mean, if anything yet.
   [[nodiscard]] std::optional<Ended> judge_silence(SteadyTime now);
   [[nodiscard]] Ended stream(const std::stop_token& stop);
+  // What frames are for: all; a picture that somebody watches; nothing, while all is paused.
+  enum class Wanted { kAll, kPicture, kNothing };
+  [[nodiscard]] Wanted wanted(SteadyTime now) const;
+  // The only place that says so: to the source and to those who keep frames.
+  void take_up(Wanted wanted, camera::FrameSource& source, SteadyTime now);
   enum class Judged { kYes, kNotYet };
   void take_frame(camera::Frame frame, SteadyTime now, Judged judged);
   // Nothing while the frames can be read, or too few could not.
@@ -110,7 +117,10 @@ class Capture {
   Stats& stats_;
   const LogSink log_;
 
-  bool gave_frames_ = false;  // a camera did, the drawn scene does not count; of the capture thread
+  // Of the capture thread.
+  bool gave_frames_ = false;  // a camera did, the drawn scene does not count
+  Wanted wanted_ = Wanted::kAll;
+  SteadyTime handed_at_{};  // the newest one that was to be answered
 
   mutable Mutex mutex_;
   Condition changed_;

@@ -32,6 +32,11 @@ void ClipRecorder::offer(const camera::FrameView& view, const camera::FrameInfo&
   ++counts_.missed;
 }
 
+void ClipRecorder::cut(SteadyTime now) {
+  MutexLock lock(mutex_);
+  ring_.cut(now);
+}
+
 void ClipRecorder::visit_began(const visits::Visit& visit, SteadyTime now) {
   MutexLock lock(mutex_);
   ring_.begin(visit.id, now - visit.duration);

@@ -38,6 +38,8 @@ class ClipRecorder {
 
   // A frame of the camera; the capture thread's. Allocates nothing from one frame to the next of the same size.
   void offer(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now);
+  // Nothing is looked at from now on, or again: clips of later visits begin no sooner.
+  void cut(SteadyTime now);
   // The visit's first frames have agreed; called as soon as that is known.
   void visit_began(const visits::Visit& visit, SteadyTime now);
   // Frames from the seconds before it and its first ones, oldest first.

@@ -12,6 +12,7 @@ constexpr std::size_t kMostClips = 4;
 }  // namespace
 
 void ClipRing::add(ClipFrame frame) {
+  if (frame.at < cut_ && !is_wanted(frame.at)) return;  // it was still being made small
   bytes_ += frame.jpeg.size();
   frames_.push_back(std::make_shared<const ClipFrame>(std::move(frame)));
   trim();
@@ -19,7 +20,12 @@ void ClipRing::add(ClipFrame frame) {
 
 void ClipRing::begin(std::string_view visit, SteadyTime started) {
   if (clips_.size() >= kMostClips) clips_.pop_front();
-  clips_.push_back({std::string(visit), started - limits_.before, started + limits_.after});
+  clips_.push_back({std::string(visit), std::max(cut_, started - limits_.before), started + limits_.after});
+}
+
+void ClipRing::cut(SteadyTime at) {
+  cut_ = at;
+  drop([&](const ClipFrame& frame) { return frame.at < at && !is_wanted(frame.at); });
 }
 
 ClipFrames ClipRing::take(std::string_view visit) {
@@ -35,13 +41,17 @@ bool ClipRing::is_wanted(SteadyTime at) const {
   return std::ranges::any_of(clips_, [&](const Clip& clip) { return clip.has(at); });
 }
 
+void ClipRing::drop(const std::function<bool(const ClipFrame&)>& goes) {
+  std::erase_if(frames_, [&](const auto& frame) {
+    const bool gone = goes(*frame);
+    if (gone) bytes_ -= frame->jpeg.size();
+    return gone;
+  });
+}
+
 void ClipRing::trim() {
   const SteadyTime oldest = frames_.back()->at - limits_.before - limits_.known_within;
-  std::erase_if(frames_, [&](const auto& frame) {
-    const bool goes = frame->at < oldest && !is_wanted(frame->at);
-    if (goes) bytes_ -= frame->jpeg.size();
-    return goes;
-  });
+  drop([&](const ClipFrame& frame) { return frame.at < oldest && !is_wanted(frame.at); });
   // Those of no clip first, the oldest first; the newest stays unless it is too large by itself.
   while (bytes_ > limits_.bytes) {
     auto victim =

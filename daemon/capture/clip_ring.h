@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -36,6 +37,8 @@ class ClipRing {
 
   // Frames come in the order of `at`.
   void add(ClipFrame frame);
+  // Frames before `at` are for clips alone that are known by then; no others have them.
+  void cut(SteadyTime at);
   // The visit with this id began at `started`. Of clips that nobody takes the newest four are remembered.
   void begin(std::string_view visit, SteadyTime started);
   // The frames of its clip, oldest first, and no more are kept for it. Empty: none is known.
@@ -53,9 +56,11 @@ class ClipRing {
     [[nodiscard]] bool has(SteadyTime at) const { return at >= from && at <= to; }
   };
   void trim();
+  void drop(const std::function<bool(const ClipFrame&)>& goes);
   [[nodiscard]] bool is_wanted(SteadyTime at) const;
 
   const ClipLimits limits_;
+  SteadyTime cut_{SteadyTime::min()};
   std::deque<std::shared_ptr<const ClipFrame>> frames_;
   std::deque<Clip> clips_;
   std::size_t bytes_ = 0;

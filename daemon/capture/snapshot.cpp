@@ -49,9 +49,12 @@ void draw(const Mark& mark, double scale, camera::Image& image) {
 
 }  // namespace
 
+bool SnapshotBoard::is_watched(SteadyTime now) const {
+  return now.time_since_epoch().count() < wanted_until_.load(std::memory_order_relaxed);
+}
+
 void SnapshotBoard::offer(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now) {
-  const bool wanted = now.time_since_epoch().count() < wanted_until_.load(std::memory_order_relaxed);
-  const SteadyClock::duration interval = wanted ? SteadyClock::duration(kWatchedInterval) : kIdleInterval;
+  const SteadyClock::duration interval = is_watched(now) ? SteadyClock::duration(kWatchedInterval) : kIdleInterval;
   if (frames_.take_turn(now, interval)) frames_.put(view, info, now);
 }
 

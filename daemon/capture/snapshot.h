@@ -38,6 +38,8 @@ class SnapshotBoard {
 
   // Copies once a second, or up to 20 times a second while somebody asks.
   void offer(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now);
+  // Has somebody asked a moment ago, as who watches does?
+  [[nodiscard]] bool is_watched(SteadyTime now) const;
 
   // The newest frame, `width` pixels wide when that is not 0 and smaller than the frame. Waits a moment for a fresh
   // copy, unless a picture of this width was encoded less than `shared_for` ago. kUnavailable when the last frame is

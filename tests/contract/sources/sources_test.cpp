@@ -34,6 +34,7 @@ struct Subject {
                      // network camera's address
   // What depth() promises is all there is: with so many leases out, nothing more comes.
   bool exact_depth = true;
+  bool rests = false;  // makes fewer frames where fewer are wanted
 };
 
 void PrintTo(const Subject& subject, std::ostream* out) { *out << subject.scheme; }
@@ -247,6 +248,21 @@ TEST_P(SourceContract, ReturnsAtOnceWhenTheDeadlineHasPassedAndNothingIsThere) {
   EXPECT_EQ(reason(source_->next(SteadyClock::now() - 1s)), NoFrame::Reason::kDeadline);
 }
 
+TEST_P(SourceContract, GivesAllFramesAgainWhenTheyAreWantedAgain) {
+  ASSERT_TRUE(source_->start());
+  (void)frame();
+  source_->want_every(24h);
+  for (int i = 0; i < 3; ++i) {
+    const Next got = source_->next(SteadyClock::now() + 20ms);
+    ASSERT_TRUE(got) << describe(got.error());
+    EXPECT_FALSE(GetParam().rests && std::holds_alternative<Frame>(*got));
+  }
+  const std::uint64_t dropped = source_->dropped_count();
+  source_->want_every({});
+  EXPECT_TRUE(check_view(frame().view()));
+  EXPECT_TRUE(!GetParam().rests || source_->dropped_count() == dropped) << "nobody missed them";
+}
+
 TEST_P(SourceContract, DescribesItself) { EXPECT_FALSE(source_->description().empty()); }
 
 TEST_P(SourceContract, ComesBackAfterEveryFault) {
@@ -269,9 +285,9 @@ TEST_P(SourceContract, ComesBackAfterEveryFault) {
 }
 
 const Subject kSubjects[] = {
-    {"demo", "demo:3"},
-    {"images", "images:FOLDER"},
-    {"images_max", "images:FOLDER?fps=max"},
+    {"demo", "demo:3", true, true},
+    {"images", "images:FOLDER", true, true},
+    {"images_max", "images:FOLDER?fps=max", true, true},
     {"recording", "recording:FOLDER/it.kgr"},
     {"recording_max", "recording:FOLDER/it.kgr?fps=max"},
     {"exec", "exec:BIN/fake-frames mjpeg"},
@@ -280,7 +296,7 @@ const Subject kSubjects[] = {
     {"mjpeg", "mjpeg:HOST/stream"},
     {"snapshot", "snapshot:HOST/snapshot.jpg"},
     {"rtsp", "rtsp://127.0.0.1/live"},
-    {"libcamera", "libcamera:", false},
+    {"libcamera", "libcamera:", false, true},
     {"rpicam", "rpicam:1"},
 };
 INSTANTIATE_TEST_SUITE_P(Sources, SourceContract, ::testing::ValuesIn(kSubjects),

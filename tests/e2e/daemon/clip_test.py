@@ -118,6 +118,21 @@ class Clips(ScratchFolder):
             self.assertGreater(stats["memory_bytes"], 0)
             self.assertIn("clips", self.threads(daemon))
 
+    def test_paused_no_pictures_for_clips_are_made(self):
+        with self.daemon("store.clips=2s") as daemon:
+            stats = lambda: daemon.ask("/api/v1/stats").json()
+            made = lambda: stats()["clips"]["frames_total"]
+            went_by = lambda: stats()["frames"]["skipped_total"]["paused"]
+            daemon.until(lambda: made() > 3, "pictures for clips")
+            owner = daemon.claim()
+            daemon.ask("/api/v1/control/pause", "POST", headers=owner)
+            daemon.until(lambda: went_by() > 1, "frames that go by")
+            before = made()
+            daemon.until(lambda: went_by() > 4, "more of them")
+            self.assertLessEqual(made(), before + 1)  # one may have been in work
+            daemon.ask("/api/v1/control/resume", "POST", headers=owner)
+            daemon.until(lambda: made() > before + 3, "pictures for clips again")
+
     def test_on_wish_a_clip_is_as_large_as_the_camera_sees_and_as_fast(self):
         with self.daemon("store.clips=2s", "store.clip_width=0", "store.clip_fps=0") as daemon:
             frames = parts(daemon.ask(self.clip(daemon)["links"]["clip"]).body)

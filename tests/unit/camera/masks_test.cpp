@@ -99,6 +99,19 @@ TEST(Masks, CoverTheSmallStreamAsWell) {
   EXPECT_EQ(frame.small().width, 32);
 }
 
+TEST(Masks, PaintNoMoreFramesThanAreWanted) {
+  const auto source = with_masks(std::make_unique<TwoStreams>(), {Area{}});
+  ASSERT_TRUE(source->start());
+  const auto gives = [&] {
+    return std::holds_alternative<Frame>(source->next(SteadyClock::now() + std::chrono::seconds(30)).value());
+  };
+  EXPECT_TRUE(gives());
+  source->want_every(std::chrono::hours(24));
+  EXPECT_FALSE(gives());
+  source->want_every({});
+  EXPECT_TRUE(gives());
+}
+
 TEST(Masks, LeaveAJpegOfACameraAsVideo) {
   const auto jpeg = make_video_frame(bright(), PixelFormat::kMjpeg, ColorMatrix::kBt601, ColorRange::kFull);
   std::vector<std::byte> bytes;

@@ -37,6 +37,10 @@ class CaptureTest : public ::testing::Test {
     return comes_true([&] { return status().state == state; });
   }
 
+  [[nodiscard]] std::uint64_t paused_frames() const {
+    return stats_.view(SteadyClock::now()).skipped[std::to_underlying(SkipReason::kPaused)];
+  }
+
   SourceScript script_;
   camera::Mailbox mailbox_;
   SnapshotBoard snapshots_;
@@ -241,6 +245,37 @@ TEST_F(CaptureTest, GivesAllLeasesBackAtTheEnd) {
   capture_.stop();
   mailbox_.close();
   EXPECT_EQ(script_.leases_out, 0);
+}
+
+TEST_F(CaptureTest, PausedItWantsLittleKeepsNothingForClipsAndIsNoStall) {
+  std::atomic<bool> paused{false};
+  ClipRecorder clips({.limits = {}, .interval = milliseconds(0)}, {});
+  CaptureOptions options;
+  options.clips = &clips;
+  options.paused = [&] { return paused.load(); };
+  Capture capture(
+      [this]() -> Result<std::unique_ptr<camera::FrameSource>> { return std::make_unique<ScriptedSource>(script_); },
+      options, mailbox_, snapshots_, stats_, {});
+  capture.start();
+  ASSERT_TRUE(comes_true([&] { return clips.status().frames > 3 && clips.status().bytes > 0; }));
+  EXPECT_EQ(script_.wanted_every_ms, 0);
+
+  paused = true;
+  ASSERT_TRUE(comes_true([&] { return paused_frames() > 0 && clips.status().bytes == 0; }));
+  const std::uint64_t before = clips.status().frames;
+  ASSERT_TRUE(comes_true([&] { return paused_frames() > 200; })) << "this source makes as many as before";
+  EXPECT_LE(clips.status().frames, before + 1) << "one was being made small";
+  EXPECT_EQ(clips.status().bytes, 0U);
+  EXPECT_EQ(script_.wanted_every_ms, 1000);
+  EXPECT_EQ(capture.status(SteadyClock::now()).state, CameraState::kStreaming);
+
+  EXPECT_TRUE(snapshots_.get(0));
+  EXPECT_TRUE(comes_true([&] { return script_.wanted_every_ms == 0; })) << "somebody watches";
+  EXPECT_TRUE(comes_true([&] { return script_.wanted_every_ms == 1000; })) << "and has gone";
+
+  paused = false;
+  EXPECT_TRUE(comes_true([&] { return script_.wanted_every_ms == 0 && clips.status().frames > before + 3; }));
+  EXPECT_EQ(capture.status(SteadyClock::now()).stalls, 0U);
 }
 
 TEST_F(CaptureTest, ReportsAHangingSourceAsStalled) {

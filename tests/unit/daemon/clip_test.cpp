@@ -88,6 +88,30 @@ TEST(ClipRing, ClipsThatNobodyTakesAreForgotten) {
   EXPECT_EQ(ring.take("vis_19").size(), 1U);
 }
 
+TEST(ClipRing, ClipsOfLaterVisitsHaveNothingOfTheTimeBeforeAPause) {
+  ClipRing ring(kLimits);
+  for (int second = 0; second <= 6; ++second) ring.add(frame_at(seconds(second)));
+  ring.begin("vis_1", kBegin + seconds(6));
+  ring.cut(kBegin + seconds(7));
+  EXPECT_EQ(ring.size(), 3U) << "what the visit that is known has";
+  ring.cut(kBegin + seconds(9));
+  ring.add(frame_at(seconds(9)));
+  ring.begin("vis_2", kBegin + seconds(10));
+  ring.add(frame_at(seconds(10)));
+  EXPECT_EQ(times(ring.take("vis_2")), (std::vector<std::int64_t>{9000, 10'000}));
+  EXPECT_EQ(times(ring.take("vis_1")), (std::vector<std::int64_t>{4000, 5000, 6000, 9000}));
+}
+
+TEST(ClipRing, AFrameOfBeforeAPauseThatComesLateIsNotKept) {
+  ClipRing ring(kLimits);
+  ring.cut(kBegin + seconds(7));
+  ring.add(frame_at(seconds(6)));
+  EXPECT_EQ(ring.size(), 0U);
+  EXPECT_EQ(ring.bytes(), 0U);
+  ring.add(frame_at(seconds(7)));
+  EXPECT_EQ(ring.size(), 1U);
+}
+
 TEST(ClipFile, PartsComeBackWithTheirTimes) {
   const ClipFrames frames{std::make_shared<const ClipFrame>(frame_at(milliseconds(0))),
                           std::make_shared<const ClipFrame>(frame_at(milliseconds(1207)))};

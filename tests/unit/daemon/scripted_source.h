@@ -21,6 +21,7 @@ struct SourceScript {
   std::atomic<int> pause_ms{0};  // that it says of itself
   std::atomic<int> starts{0};
   std::atomic<int> leases_out{0};
+  std::atomic<std::int64_t> wanted_every_ms{0};  // that it was told
 };
 
 class ScriptedSource final : public camera::FrameSource {
@@ -30,6 +31,7 @@ class ScriptedSource final : public camera::FrameSource {
   Result<void> start() override {
     ++script_.starts;
     stopped_ = false;
+    script_.wanted_every_ms = 0;
     while (script_.start_hangs && !stopped_) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     if (script_.start_fails) return fail(ErrorCode::kUnavailable, "the camera is unplugged", "test", "plug it in");
     return {};
@@ -60,6 +62,10 @@ class ScriptedSource final : public camera::FrameSource {
   std::uint64_t dropped_count() const override { return 0; }
   bool settles() const override { return script_.settles; }
   SteadyClock::duration longest_pause() const override { return std::chrono::milliseconds(script_.pause_ms); }
+
+  void want_every(SteadyClock::duration pause) override {
+    script_.wanted_every_ms = std::chrono::duration_cast<std::chrono::milliseconds>(pause).count();
+  }
 
  private:
   camera::Frame frame() {
