@@ -48,6 +48,7 @@ void copy_part(const FrameView& view, int x, int y, int width, int height, std::
   for (int i = 0; i < view.plane_count; ++i) total += shape(i, width, height).row_bytes * shape(i, width, height).rows;
   give_back(bytes, total);
   bytes.clear();
+  bytes.reserve(total);
   std::array<std::size_t, 3> ends{};
   for (int i = 0; i < view.plane_count; ++i) {
     const auto at = static_cast<std::size_t>(i);

@@ -55,7 +55,7 @@ visits::Visit visit_of(const Track& track, const visits::Taxa& taxa) {
 UnnamedTracks::Look& UnnamedTracks::look_of(const Ulid& track) {
   const auto found = std::ranges::find(looks_, track, &Look::track);
   if (found != looks_.end()) return *found;
-  // As many are followed at once: the one that was begun first is over by now.
+  // As many are followed at once; where the end of one was not told, the first is over by now.
   if (looks_.size() < cameras_ * Tracks::kMost)
     return looks_.emplace_back(Look{.track = track, .bytes = {}, .view = {}, .crop = {}, .part = {}, .people = {}});
   Look& oldest = *std::ranges::min_element(looks_, {}, &Look::track);
@@ -89,17 +89,24 @@ void UnnamedTracks::look(const camera::Frame& frame, const Prediction& predictio
   }
 }
 
-std::string UnnamedTracks::picture_of(const Ulid& track) const {
-  const auto look = std::ranges::find(looks_, track, &Look::track);
-  if (look == looks_.end()) return {};
-  if (!look->people) return jpeg_of_part(look->view, look->crop, kSide, kQuality).value_or("");
+std::optional<UnnamedTracks::Look> UnnamedTracks::take_look(const Ulid& track) {
+  const auto found = std::ranges::find(looks_, track, &Look::track);
+  if (found == looks_.end()) return std::nullopt;
+  Look look = std::move(*found);
+  looks_.erase(found);
+  return look;
+}
+
+std::string UnnamedTracks::picture_of(const Look& look) {
+  if (!look.people) return jpeg_of_part(look.view, look.crop, kSide, kQuality).value_or("");
   std::vector<std::byte> hidden;
-  const auto view = look->people->hidden(look->view, look->exposed_at, hidden, look->part);
-  return view ? jpeg_of_part(*view, look->crop, kSide, kQuality).value_or("") : std::string();
+  const auto view = look.people->hidden(look.view, look.exposed_at, hidden, look.part);
+  return view ? jpeg_of_part(*view, look.crop, kSide, kQuality).value_or("") : std::string();
 }
 
 void UnnamedTracks::ended(const Track& track, const visits::Rule& rule, std::string source, std::string model_name,
                           std::string model_digest, const engine::Labels* detector_labels) {
+  const std::optional<Look> look = take_look(track.id);  // its pixels go with it
   const bool is_worth_it = track.by == ProposedBy::kMotion || track.was_somebody;
   if (track.named || !is_worth_it) return;
   auto unnamed = std::make_shared<UnnamedTrack>();
@@ -114,7 +121,7 @@ void UnnamedTracks::ended(const Track& track, const visits::Rule& rule, std::str
   }
   unnamed->looks = track.looks;
   unnamed->by = track.by;
-  unnamed->crop = picture_of(track.id);
+  if (look) unnamed->crop = picture_of(*look);
   unnamed->visit = visit_of(track, rule.taxa());
   unnamed->visit.source = std::move(source);
   unnamed->visit.model_result.model_name = std::move(model_name);

@@ -46,7 +46,7 @@ class UnnamedTracks {
   explicit UnnamedTracks(std::size_t cameras = 1) : cameras_(cameras) {}
 
   // A frame with the best looks so far at tracks without a name, and who is hidden of its camera, which may be absent.
-  // Allocates nothing from one to the next of the same size.
+  // Allocates nothing from one look at a track to its next of the same size.
   void look(const camera::Frame& frame, const Prediction& prediction, const std::shared_ptr<const People>& people = {});
   // It is kept unless it was named, or is a place at which nobody was. `rule` is that by which it was judged;
   // `detector_labels` are those of the opinions on it.
@@ -74,10 +74,11 @@ class UnnamedTracks {
   };
   void keep(Shared unnamed);
   [[nodiscard]] Look& look_of(const Ulid& track);
-  [[nodiscard]] std::string picture_of(const Ulid& track) const;
+  [[nodiscard]] std::optional<Look> take_look(const Ulid& track);
+  [[nodiscard]] static std::string picture_of(const Look& look);
 
   const std::size_t cameras_;
-  std::vector<Look> looks_;  // of the answer thread: the newest tracks
+  std::vector<Look> looks_;  // of the answer thread: the tracks that are followed
   std::uint64_t newest_seq_ = 0;
   mutable Mutex mutex_;
   std::deque<Shared> tracks_ KINGLET_GUARDED_BY(mutex_);  // the newest in front

@@ -18,7 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::hours kAnew{1};
-constexpr std::size_t kStep = 4U << 20;
+constexpr std::size_t kPiece = 256U << 10;
+constexpr int kPiecesOfAStep = 8;
 constexpr std::size_t kLongestStanza = 1U << 20;
 constexpr std::size_t kMostLists = 1000;
 constexpr std::string_view kPackage = "\nPackage: kinglet\n";
@@ -109,10 +110,19 @@ bool UpdateWatch::look(SteadyTime now) {
     next_ = now + kAnew;
     under_way_ = begin();
   }
-  if (under_way_ && !file_ && !open_next()) end();
-  if (!under_way_) return false;
+  for (int piece = 0; under_way_ && piece < kPiecesOfAStep; ++piece) {
+    if (file_ || open_next()) {
+      read_piece();
+    } else {
+      end();
+    }
+  }
+  return under_way_;
+}
+
+void UpdateWatch::read_piece() {
   const std::size_t before = text_.size();
-  text_.resize(before + static_cast<std::size_t>(std::min<std::uint64_t>(file_->size() - offset_, kStep)));
+  text_.resize(before + static_cast<std::size_t>(std::min<std::uint64_t>(file_->size() - offset_, kPiece)));
   const auto fresh = std::as_writable_bytes(std::span(text_)).subspan(before);
   if (!file_->read_at(offset_, fresh)) text_.resize(before);  // apt replaces it in this moment
   offset_ += fresh.size();
@@ -121,7 +131,6 @@ bool UpdateWatch::look(SteadyTime now) {
   read_stanzas();
   if (last) file_.reset();
   if (last || text_.size() > kLongestStanza) text_ = "\n";
-  return true;
 }
 
 // False: no file is another than before.
@@ -173,6 +182,7 @@ void UpdateWatch::read_stanzas() {
 
 void UpdateWatch::end() {
   under_way_ = false;
+  std::string().swap(text_);  // for an hour nobody needs it
   MutexLock lock(mutex_);
   found_.reset();
   if (installed_.empty() || newest_.empty() || compare_versions(newest_, installed_) <= 0) return;

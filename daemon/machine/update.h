@@ -38,6 +38,7 @@ class UpdateWatch {
  private:
   [[nodiscard]] bool begin();
   [[nodiscard]] bool open_next();
+  void read_piece();
   void read_stanzas();
   void end();
 
