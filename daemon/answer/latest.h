@@ -1,59 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the newest values, for readers that must never reach into the pipeline. The writer allocates nothing.
+// Why: the newest predictions, for readers that must never reach into the pipeline. Room for all the looks that one may
+// have would be four times what they take: looks lie in blocks, which are used again.
 #pragma once
 
-#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "daemon/line/prediction.h"
 #include "engine/base/mutex.h"
 
 namespace kinglet::daemon {
 
-// Thread-safe. T is small and plain: it is copied under the lock.
-template <typename T>
-class Latest {
-  static_assert(std::is_trivially_copyable_v<T>);
-
+// Thread-safe.
+class LatestPredictions {
  public:
-  // Keeps the newest `kept` values, at least one. `told`, which may be empty, is called after each was published.
-  explicit Latest(std::size_t kept = 1, std::function<void()> told = {})
-      : told_(std::move(told)), values_(std::max<std::size_t>(kept, 1)) {}
+  // Keeps the newest `kept`, at least one. `told`, which may be empty, is called after each was published.
+  explicit LatestPredictions(std::size_t kept = 1, std::function<void()> told = {});
 
-  void publish(const T& value) {
-    {
-      MutexLock lock(mutex_);
-      values_[published_++ % values_.size()] = value;
-    }
-    if (told_) told_();
-  }
-  [[nodiscard]] std::optional<T> get() const {
-    MutexLock lock(mutex_);
-    if (published_ == 0) return std::nullopt;
-    return values_[(published_ - 1) % values_.size()];
-  }
+  // Allocates only where those that are kept have more looks together than ever before, and more than one each.
+  void publish(const Prediction& prediction);
+  [[nodiscard]] std::optional<Prediction> get() const;
   // Those kept, newest first, that `matches`; at most `limit`.
   template <typename Matches>
-  [[nodiscard]] std::vector<T> list(std::size_t limit, const Matches& matches) const {
-    std::vector<T> found;
+  [[nodiscard]] std::vector<Prediction> list(std::size_t limit, const Matches& matches) const {
+    std::vector<Prediction> found;
+    Prediction one;
     MutexLock lock(mutex_);
-    const std::size_t count = std::min(published_, values_.size());
-    for (std::size_t age = 1; age <= count && found.size() < limit; ++age) {
-      const T& value = values_[(published_ - age) % values_.size()];
-      if (matches(value)) found.push_back(value);
+    for (std::uint64_t age = 1; age <= count() && found.size() < limit; ++age) {
+      read(published_ - age, one);
+      if (matches(std::as_const(one))) found.push_back(one);
     }
     return found;
   }
 
  private:
+  struct Kept {
+    PredictionHead head;
+    const RegionLook* looks = nullptr;
+  };
+  struct Block {
+    static constexpr std::size_t kLooks = 64;
+    std::array<RegionLook, kLooks> looks{};
+    std::uint64_t needed_until = 0;  // so many were published: then nobody needs them
+  };
+  static_assert(kMaxRegions <= Block::kLooks);
+
+  [[nodiscard]] std::uint64_t count() const KINGLET_REQUIRES(mutex_);
+  void read(std::uint64_t number, Prediction& prediction) const KINGLET_REQUIRES(mutex_);
+  // Room for so many looks.
+  [[nodiscard]] RegionLook* make_room(std::size_t looks) KINGLET_REQUIRES(mutex_);
+
   const std::function<void()> told_;
   mutable Mutex mutex_;
-  std::vector<T> values_ KINGLET_GUARDED_BY(mutex_);
-  std::size_t published_ KINGLET_GUARDED_BY(mutex_) = 0;
+  std::vector<Kept> kept_ KINGLET_GUARDED_BY(mutex_);
+  std::uint64_t published_ KINGLET_GUARDED_BY(mutex_) = 0;
+  std::vector<std::unique_ptr<Block>> blocks_ KINGLET_GUARDED_BY(mutex_);  // a ring, in the order of their use
+  std::size_t block_ KINGLET_GUARDED_BY(mutex_) = 0;                       // that is being filled
+  std::size_t used_ KINGLET_GUARDED_BY(mutex_) = 0;                        // of it
 };
 
 }  // namespace kinglet::daemon

@@ -24,7 +24,7 @@ std::vector<Feed> one_feed(Feed feed) {
   return feeds;
 }
 
-Pipeline::Pipeline(std::vector<Feed> feeds, ClassifyDesk& desk, Latest<Prediction>& latest, LogSink log,
+Pipeline::Pipeline(std::vector<Feed> feeds, ClassifyDesk& desk, LatestPredictions& latest, LogSink log,
                    BestLook best_look, ModelChanges changes, LookAhead look_ahead)
     : turns_(feeds.size()),
       changes_(std::move(changes)),

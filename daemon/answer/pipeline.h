@@ -61,8 +61,8 @@ enum class LookAhead : std::uint8_t { kNo, kYes };
 class Pipeline {
  public:
   // `feeds`: one at least; a prediction's camera is its place there.
-  Pipeline(std::vector<Feed> feeds, ClassifyDesk& desk, Latest<Prediction>& latest, LogSink log,
-           BestLook best_look = {}, ModelChanges changes = {}, LookAhead look_ahead = LookAhead::kNo);
+  Pipeline(std::vector<Feed> feeds, ClassifyDesk& desk, LatestPredictions& latest, LogSink log, BestLook best_look = {},
+           ModelChanges changes = {}, LookAhead look_ahead = LookAhead::kNo);
   ~Pipeline();
 
   void start();
@@ -134,7 +134,7 @@ class Pipeline {
   std::uint32_t model_number_ = 0;
   std::optional<Candidate> candidate_;
   ClassifyDesk& desk_;
-  Latest<Prediction>& latest_;
+  LatestPredictions& latest_;
   const LogSink log_;
   const BestLook best_look_;
 

@@ -20,7 +20,7 @@ class VisitPredictions {
   // What makes the JSON of the API, later and on another thread; none: it cannot be told any more.
   using Describe = std::function<std::function<std::string()>(const Prediction& prediction)>;
 
-  VisitPredictions(const Latest<Prediction>& newest, Describe describe)
+  VisitPredictions(const LatestPredictions& newest, Describe describe)
       : newest_(newest), describe_(std::move(describe)) {}
 
   // Takes those that began it, but the last: that is published, and looked at, only then.
@@ -38,7 +38,7 @@ class VisitPredictions {
     std::optional<Prediction> best;
   };
 
-  const Latest<Prediction>& newest_;
+  const LatestPredictions& newest_;
   const Describe describe_;
   std::vector<Kept> kept_;  // of the open visits
 };

@@ -120,7 +120,7 @@ struct AppParts {
   http::EventFeed events;
   Stats stats;  // of all cameras
   RecentBoard board;
-  Latest<Prediction> latest;
+  LatestPredictions latest;
   VisitPredictions predictions;
   UnnamedTracks unnamed;
   Mutex visit_mutex;

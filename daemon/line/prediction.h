@@ -62,7 +62,8 @@ struct DetectorWork {
   SteadyClock::duration time{};
 };
 
-struct Prediction {
+// All of a prediction but the looks, of which most have few.
+struct PredictionHead {
   Ulid id;
   std::uint64_t seq = 0;  // rises by one with each prediction of this process
   WallTime at{};          // when the frame was taken
@@ -73,13 +74,16 @@ struct Prediction {
   SteadyClock::duration age{};  // from exposure to answer
   Answer answer;                // to all looks at the best region's track, as the crop
   CropRect crop;
-  std::array<RegionLook, kMaxRegions> regions{};  // those that the model saw, best first
   std::size_t region_count = 0;
   LeftOutCounts left_out{};  // regions that it did not see
   DetectorWork detector;
   StageTimes timing;          // of all regions together, without the detector's
   std::optional<Ulid> visit;  // that of the best region
   std::uint32_t model = 0;    // its number on the ModelBoard
+};
+
+struct Prediction : PredictionHead {
+  std::array<RegionLook, kMaxRegions> regions{};  // those that the model saw, best first
 
   [[nodiscard]] std::span<const RegionLook> looks() const { return std::span(regions).first(region_count); }
 };

@@ -51,7 +51,7 @@ struct Line {
   camera::Mailbox mailbox;
   ClassifyDesk desk{1, [] {}};
   Stats stats{SteadyClock::now()};
-  Latest<Prediction> latest;
+  LatestPredictions latest;
   Pipeline pipeline;
 };
 

@@ -15,7 +15,7 @@
 
 namespace kinglet::daemon::http {
 
-std::vector<Mark> newest_marks(const Latest<Prediction>& latest, std::size_t camera) {
+std::vector<Mark> newest_marks(const LatestPredictions& latest, std::size_t camera) {
   constexpr std::chrono::seconds kNews{3};
   const std::vector<Prediction> newest =
       latest.list(1, [&](const Prediction& prediction) { return prediction.camera == camera; });

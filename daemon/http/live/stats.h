@@ -17,7 +17,7 @@ namespace kinglet::daemon::http {
 
 [[nodiscard]] Json stats_json(const FiguresView& view);
 // Around each part that the model has looked at within the last seconds.
-[[nodiscard]] std::vector<Mark> newest_marks(const Latest<Prediction>& latest, std::size_t camera);
+[[nodiscard]] std::vector<Mark> newest_marks(const LatestPredictions& latest, std::size_t camera);
 // `index`: of the view, in `vitals`.
 [[nodiscard]] Json camera_json(const CameraView& view, const Vitals& vitals, std::size_t index);
 // The camera that the path names, or else the query, or else the first. An error is the answer.

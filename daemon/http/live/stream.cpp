@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds kTurn{250};
 struct Watching {
   SnapshotBoard& board;
   std::size_t camera;
-  const Latest<Prediction>* latest;  // of the marks; nullptr: none are wished
+  const LatestPredictions* latest;  // of the marks; nullptr: none are wished
   int width;
   SteadyClock::duration interval;
   std::shared_ptr<void> slot;

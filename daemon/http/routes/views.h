@@ -37,6 +37,7 @@ class LineDetector;
 class LogBook;
 class ModelBoard;
 class ModelKeeper;
+class LatestPredictions;
 class RecentBoard;
 class SnapshotBoard;
 class Stats;
@@ -46,8 +47,6 @@ struct Prediction;
 struct TrialRule;
 struct Update;
 struct Vitals;
-template <typename T>
-class Latest;
 
 namespace backup {
 struct Desk;
@@ -141,7 +140,7 @@ struct InferenceView {
 struct PredictionsView {
   std::vector<std::string> cameras;  // names, by Prediction::camera
   const ModelBoard& models;
-  const Latest<Prediction>& latest;
+  const LatestPredictions& latest;
   store::Store& store;  // keeps those that visits rest on
 };
 
@@ -180,7 +179,7 @@ struct CameraView {
 struct CamerasView {
   std::vector<CameraView> cameras;  // the first one first, one at least; as Vitals::cameras
   std::function<Vitals()> vitals;
-  const Latest<Prediction>& latest;
+  const LatestPredictions& latest;
   Slots& long_answers;
 };
 

@@ -95,7 +95,7 @@ class EventFeedTest : public ::testing::Test {
   store::Store store_{store::StoreOptions{}};
   const visits::VisitBook book_ = store_.book();
   ModelBoard models_{{}, [this] { feed_.look(); }};
-  Latest<Prediction> latest_{8, [this] { feed_.look(); }};
+  LatestPredictions latest_{8, [this] { feed_.look(); }};
   Stats stats_{SteadyClock::now()};
   camera::Mailbox mailbox_;
   RecentBoard board_;

@@ -119,7 +119,7 @@ class PipelineTest : public ::testing::Test {
   ClassifyDesk desk_{1, [] {}};
   Stats stats_{SteadyClock::now()};
   Stats other_stats_{SteadyClock::now()};
-  Latest<Prediction> latest_{100'000};
+  LatestPredictions latest_{100'000};
 };
 
 // The next frame is prepared while the model before still runs, and must not become the input of the new one.

@@ -53,7 +53,7 @@ TEST_P(SteadyStateTest, AnswersFramesWithoutAllocating) {
   camera::Mailbox mailbox;
   ClassifyDesk desk(1, [] {});
   Stats stats(SteadyClock::now());
-  Latest<Prediction> latest;
+  LatestPredictions latest;
   visits::IdMaker ids;
   std::vector<std::string> warnings;
   // What moves has a test of its own; how much does is a matter of the clock here.
@@ -119,7 +119,7 @@ TEST(SteadyState, LooksAheadWithoutAllocatingAndAnswersEachFrameByItself) {
   camera::Mailbox mailbox;
   ClassifyDesk desk(1, [] {});
   Stats stats(SteadyClock::now());
-  Latest<Prediction> latest;
+  LatestPredictions latest;
   Pipeline pipeline(one_feed({.line = make_line(), .mailbox = mailbox, .stats = stats}), desk, latest, {}, {}, {},
                     LookAhead::kYes);
   pipeline.start();

@@ -64,7 +64,7 @@ class WithCameras : public ::testing::Test {
   Vitals vitals_{.cameras = {{.name = "garden"}, {.name = "tree"}}};
   const Stats stats_{SteadyClock::now()};
   const camera::Mailbox mailbox_;
-  Latest<Prediction> latest_;
+  LatestPredictions latest_;
   SnapshotBoard snapshots_;
   SnapshotBoard other_snapshots_;
   FrameSamples samples_{{}, {}};

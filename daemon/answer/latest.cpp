@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/answer/latest.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace kinglet::daemon {
+
+LatestPredictions::LatestPredictions(std::size_t kept, std::function<void()> told)
+    : told_(std::move(told)), kept_(std::max<std::size_t>(kept, 1)) {
+  for (std::size_t looks = 0; looks <= kept_.size(); looks += Block::kLooks) {
+    blocks_.push_back(std::make_unique<Block>());
+  }
+}
+
+void LatestPredictions::publish(const Prediction& prediction) {
+  {
+    MutexLock lock(mutex_);
+    RegionLook* room = make_room(prediction.region_count);
+    std::ranges::copy(prediction.looks(), room);
+    kept_[published_ % kept_.size()] = {.head = prediction, .looks = room};
+    ++published_;
+    blocks_[block_]->needed_until = published_ + kept_.size();
+  }
+  if (told_) told_();
+}
+
+std::optional<Prediction> LatestPredictions::get() const {
+  MutexLock lock(mutex_);
+  if (published_ == 0) return std::nullopt;
+  std::optional<Prediction> newest(std::in_place);
+  read(published_ - 1, *newest);
+  return newest;
+}
+
+std::uint64_t LatestPredictions::count() const { return std::min<std::uint64_t>(published_, kept_.size()); }
+
+void LatestPredictions::read(std::uint64_t number, Prediction& prediction) const {
+  const Kept& kept = kept_[number % kept_.size()];
+  static_cast<PredictionHead&>(prediction) = kept.head;
+  std::copy_n(kept.looks, kept.head.region_count, prediction.regions.begin());
+}
+
+RegionLook* LatestPredictions::make_room(std::size_t looks) {
+  if (used_ + looks > Block::kLooks) {
+    const std::size_t next = (block_ + 1) % blocks_.size();
+    // The one that is being published takes the oldest one's place.
+    if (blocks_[next]->needed_until <= published_ + 1) {
+      block_ = next;
+    } else {
+      ++block_;
+      blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(block_), std::make_unique<Block>());
+    }
+    used_ = 0;
+  }
+  RegionLook* room = blocks_[block_]->looks.data() + used_;
+  used_ += looks;
+  return room;
+}
+
+}  // namespace kinglet::daemon
