@@ -79,4 +79,13 @@ Result<Image> to_rgb(const FrameView& frame) {
   return image;
 }
 
+Result<FrameView> as_rgb(const FrameView& frame, Image& room) {
+  if (frame.format != PixelFormat::kRgb888) {
+    room = KINGLET_TRY(to_rgb(frame));
+    return room.view();
+  }
+  KINGLET_TRY(check_view(frame));
+  return frame;
+}
+
 }  // namespace kinglet::camera

@@ -9,5 +9,7 @@ namespace kinglet::camera {
 
 // kBadData: planes too short for size and stride, an undecodable MJPEG frame. Throws nothing.
 [[nodiscard]] Result<Image> to_rgb(const FrameView& frame);
+// The same without a copy where it is RGB already, else in `room`.
+[[nodiscard]] Result<FrameView> as_rgb(const FrameView& frame, Image& room);
 
 }  // namespace kinglet::camera

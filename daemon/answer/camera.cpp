@@ -21,12 +21,13 @@ std::string thread_name(const char* work, std::size_t index) {
 }
 
 // Only for a disk.
-std::unique_ptr<ClipRecorder> make_clips(const CameraOptions& wished, store::Store& history, const LogSink& log) {
+std::unique_ptr<ClipRecorder> make_clips(const CameraOptions& wished, store::Store& history, const LogSink& log,
+                                         std::shared_ptr<camera::FrameCopies> copies) {
   if (!wished.clips || history.brief().memory_is_wanted) return nullptr;
   ClipOptions options = *wished.clips;
   options.thread = thread_name("clips", wished.index);
   options.wanted = [&history] { return history.takes_clips(); };
-  return std::make_unique<ClipRecorder>(std::move(options), log);
+  return std::make_unique<ClipRecorder>(std::move(options), log, std::move(copies));
 }
 
 CaptureOptions capture_options(const CameraOptions& wished, ClipRecorder* clips, const Camera::Surroundings& around) {
@@ -46,10 +47,10 @@ Camera::Camera(CameraOptions options, const Surroundings& around)
       log(with_name(around.log, name_in_log_)),
       stats(SteadyClock::now(), &around.whole),
       people(around.can_see_people ? std::make_shared<People>(around.can_see_people) : nullptr),
-      clips(make_clips(options_, around.history, log)),
-      pictures(around.history, clips.get(), around.pictured, people),
-      snapshots(people),
-      samples({.count = options_.samples, .thread = thread_name("samples", options_.index)}, log, people),
+      clips(make_clips(options_, around.history, log, copies)),
+      pictures(around.history, clips.get(), around.pictured, people, copies),
+      snapshots(people, copies),
+      samples({.count = options_.samples, .thread = thread_name("samples", options_.index)}, log, people, copies),
       mailbox(around.bell),
       capture([this, open = around.open_source] { return open(*this); }, capture_options(options_, clips.get(), around),
               mailbox, snapshots, stats, log) {}

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "camera/frame/frame_copies.h"
 #include "camera/frame/mailbox.h"
 #include "camera/source/source.h"
 #include "daemon/capture/capture.h"
@@ -68,7 +69,8 @@ class Camera {
  public:
   const LogSink log;
   Stats stats;
-  const std::shared_ptr<People> people;       // empty: they are shown
+  const std::shared_ptr<People> people;  // empty: they are shown
+  const std::shared_ptr<camera::FrameCopies> copies = camera::FrameCopies::make();
   const std::unique_ptr<ClipRecorder> clips;  // empty: none are made
   VisitPictures pictures;
   SnapshotBoard snapshots;

@@ -19,15 +19,16 @@ engine::Recipe unchanged() {
 
 }  // namespace
 
-ClipRecorder::ClipRecorder(ClipOptions options, LogSink log)
+ClipRecorder::ClipRecorder(ClipOptions options, LogSink log, std::shared_ptr<camera::FrameCopies> copies)
     : options_(std::move(options)),
+      copies_(std::move(copies)),
       ring_(options_.limits),
       worker_(options_.thread, "no frame for the clip: ", std::move(log),
-              [this](const FrameCopy& copy) { return encode(copy); }) {}
+              [this](const camera::FrameCopy& copy) { return encode(copy); }) {}
 
 void ClipRecorder::offer(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now) {
   if (!worker_.frames().take_turn(now, options_.interval) || !options_.wanted()) return;
-  if (!worker_.frames().put(view, info, now)) return;
+  if (!worker_.frames().put(copies_->of(view, info, now))) return;
   MutexLock lock(mutex_);
   ++counts_.missed;
 }
@@ -54,7 +55,7 @@ ClipStatus ClipRecorder::status() const {
   return status;
 }
 
-Result<void> ClipRecorder::encode(const FrameCopy& copy) {
+Result<void> ClipRecorder::encode(const camera::FrameCopy& copy) {
   Result<std::string> jpeg = make_small(copy.view);
   MutexLock lock(mutex_);
   if (!jpeg) {

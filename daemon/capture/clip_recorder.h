@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -34,9 +35,10 @@ struct ClipStatus {
 // Owns a thread, "clips" unless the options say otherwise. Thread-safe.
 class ClipRecorder {
  public:
-  ClipRecorder(ClipOptions options, LogSink log);
+  ClipRecorder(ClipOptions options, LogSink log,
+               std::shared_ptr<camera::FrameCopies> copies = camera::FrameCopies::make());
 
-  // A frame of the camera; the capture thread's. Allocates nothing from one frame to the next of the same size.
+  // A frame of the camera; the capture thread's.
   void offer(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now);
   // Nothing is looked at from now on, or again: clips of later visits begin no sooner.
   void cut(SteadyTime now);
@@ -49,10 +51,11 @@ class ClipRecorder {
   [[nodiscard]] const Pulse& pulse() const { return worker_.pulse(); }
 
  private:
-  [[nodiscard]] Result<void> encode(const FrameCopy& copy);
+  [[nodiscard]] Result<void> encode(const camera::FrameCopy& copy);
   [[nodiscard]] Result<std::string> make_small(const camera::FrameView& view);
 
   const ClipOptions options_;
+  const std::shared_ptr<camera::FrameCopies> copies_;
 
   // Of the thread "clips".
   camera::Image small_;

@@ -15,7 +15,6 @@ namespace kinglet::daemon {
 // The same of a frame; one that is a JPEG already stays as it is. kBadData: planes too short, no JPEG that can be read.
 [[nodiscard]] Result<std::string> jpeg_of(const camera::FrameView& view, int quality);
 // Of a part of a picture, as far as it lies in it, made smaller so that no side has more pixels than `most`.
-[[nodiscard]] Result<std::string> jpeg_of_part(const camera::Image& image, const CropRect& part, int most, int quality);
 [[nodiscard]] Result<std::string> jpeg_of_part(const camera::FrameView& view, const CropRect& part, int most,
                                                int quality);
 // The bytes of a frame that is a JPEG.

@@ -3,8 +3,6 @@
 
 #include <utility>
 
-#include "camera/frame/frame_copy.h"
-
 namespace kinglet::daemon {
 
 bool FrameRelay::take_turn(SteadyTime now, SteadyClock::duration interval) {
@@ -13,28 +11,21 @@ bool FrameRelay::take_turn(SteadyTime now, SteadyClock::duration interval) {
   return true;
 }
 
-bool FrameRelay::put(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now) {
-  camera::copy_view(view, filling_.bytes, filling_.view);
-  filling_.info = info;
-  filling_.at = now;
-  bool was_fresh = false;
+bool FrameRelay::put(camera::FrameCopies::Share copy) {
   {
     MutexLock lock(mutex_);
-    std::swap(filling_, ready_);
-    was_fresh = std::exchange(is_fresh_, true);
+    std::swap(copy, ready_);
   }
   changed_.notify_all();
-  return was_fresh;
+  return static_cast<bool>(copy);
 }
 
-const FrameCopy* FrameRelay::take(SteadyTime until) {
+camera::FrameCopies::Share FrameRelay::take(SteadyTime until) {
   MutexLock lock(mutex_);
-  while (!is_fresh_ && !ended_) {
+  while (!ready_ && !ended_) {
     if (changed_.wait_until(mutex_, until) == std::cv_status::timeout) break;
   }
-  if (!std::exchange(is_fresh_, false)) return nullptr;
-  std::swap(ready_, reading_);
-  return &reading_;
+  return std::exchange(ready_, {});
 }
 
 void FrameRelay::end() {

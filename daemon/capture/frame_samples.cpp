@@ -8,11 +8,12 @@
 
 namespace kinglet::daemon {
 
-FrameSamples::FrameSamples(SampleLimits limits, LogSink log, std::shared_ptr<const People> people)
-    : limits_(std::move(limits)), people_(std::move(people)) {
+FrameSamples::FrameSamples(SampleLimits limits, LogSink log, std::shared_ptr<const People> people,
+                           std::shared_ptr<camera::FrameCopies> copies)
+    : limits_(std::move(limits)), people_(std::move(people)), copies_(std::move(copies)) {
   if (limits_.count == 0) return;
   worker_.emplace(limits_.thread, "no picture for calibration: ", std::move(log),
-                  [this](const FrameCopy& copy) { return keep(copy); });
+                  [this](const camera::FrameCopy& copy) { return keep(copy); });
 }
 
 void FrameSamples::stop() {
@@ -21,7 +22,7 @@ void FrameSamples::stop() {
 
 void FrameSamples::offer(const camera::Frame& frame, SteadyTime now) {
   if (!worker_ || !worker_->frames().take_turn(now, limits_.interval)) return;
-  worker_->frames().put(frame.view(), frame.info(), now);
+  worker_->frames().put(copies_->of(frame.view(), frame.info(), now));
 }
 
 std::vector<std::shared_ptr<const FrameSample>> FrameSamples::newest(std::size_t count) const {
@@ -46,7 +47,7 @@ std::vector<std::shared_ptr<const FrameSample>> FrameSamples::hidden(
   return shown;
 }
 
-Result<void> FrameSamples::keep(const FrameCopy& copy) {
+Result<void> FrameSamples::keep(const camera::FrameCopy& copy) {
   camera::FrameView view = copy.view;
   std::vector<std::byte> hidden;
   if (people_) view = KINGLET_TRY(people_->hidden(view, copy.info.captured_at, hidden));

@@ -36,23 +36,25 @@ struct FrameSample {
 class FrameSamples {
  public:
   // `people`: who is hidden; may be absent.
-  FrameSamples(SampleLimits limits, LogSink log, std::shared_ptr<const People> people = nullptr);
+  FrameSamples(SampleLimits limits, LogSink log, std::shared_ptr<const People> people = nullptr,
+               std::shared_ptr<camera::FrameCopies> copies = camera::FrameCopies::make());
   ~FrameSamples() { stop(); }
   void stop();
 
-  // A frame that the model has looked at. Allocates nothing from one frame to the next of the same size.
+  // A frame that the model has looked at.
   void offer(const camera::Frame& frame, SteadyTime now);
   // Oldest first, at most `count` of the newest.
   [[nodiscard]] std::vector<std::shared_ptr<const FrameSample>> newest(std::size_t count) const;
   [[nodiscard]] const Pulse* pulse() const { return worker_ ? &worker_->pulse() : nullptr; }  // nullptr: no thread
 
  private:
-  [[nodiscard]] Result<void> keep(const FrameCopy& copy);
+  [[nodiscard]] Result<void> keep(const camera::FrameCopy& copy);
   [[nodiscard]] std::vector<std::shared_ptr<const FrameSample>> hidden(
       std::span<const std::shared_ptr<const FrameSample>> samples) const;
 
   const SampleLimits limits_;
   const std::shared_ptr<const People> people_;
+  const std::shared_ptr<camera::FrameCopies> copies_;
   mutable Mutex mutex_;
   std::deque<std::shared_ptr<const FrameSample>> samples_ KINGLET_GUARDED_BY(mutex_);
   std::size_t bytes_ KINGLET_GUARDED_BY(mutex_) = 0;

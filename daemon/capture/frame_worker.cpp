@@ -31,8 +31,8 @@ void FrameWorker::run() {
   std::string last_error;
   while (!frames_.has_ended()) {
     pulse_.beat(kTurn);
-    const FrameCopy* copy = frames_.take(SteadyClock::now() + kTurn);
-    if (copy == nullptr) continue;
+    const camera::FrameCopies::Share copy = frames_.take(SteadyClock::now() + kTurn);
+    if (!copy) continue;
     const Result<void> done = work_(*copy);
     if (done) continue;
     std::string line = describe(done.error());

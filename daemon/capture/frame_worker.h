@@ -17,7 +17,7 @@ namespace kinglet::daemon {
 // Owns its thread.
 class FrameWorker {
  public:
-  using Work = std::function<Result<void>(const FrameCopy& copy)>;
+  using Work = std::function<Result<void>(const camera::FrameCopy& copy)>;
   // `name`: of the thread. An error of `work` is logged behind `complaint`, unless it is the one before again: a camera
   // may send the same broken frame for hours. What `work` uses outlives this.
   FrameWorker(std::string name, std::string complaint, LogSink log, Work work);

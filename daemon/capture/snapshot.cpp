@@ -55,7 +55,7 @@ bool SnapshotBoard::is_watched(SteadyTime now) const {
 
 void SnapshotBoard::offer(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now) {
   const SteadyClock::duration interval = is_watched(now) ? SteadyClock::duration(kWatchedInterval) : kIdleInterval;
-  if (frames_.take_turn(now, interval)) frames_.put(view, info, now);
+  if (frames_.take_turn(now, interval)) frames_.put(copies_->of(view, info, now));
 }
 
 Result<std::shared_ptr<const Snapshot>> SnapshotBoard::get(int width, SteadyClock::duration shared_for,
@@ -68,11 +68,11 @@ Result<std::shared_ptr<const Snapshot>> SnapshotBoard::get(int width, SteadyCloc
     return found->second.snapshot;
   }
   const auto take_until = [&](SteadyTime until) KINGLET_REQUIRES(encode_mutex_) {
-    if (const FrameCopy* copy = frames_.take(until)) newest_ = copy;
+    if (camera::FrameCopies::Share copy = frames_.take(until)) newest_ = std::move(copy);
   };
   take_until(start);
-  if (newest_ == nullptr || start - newest_->at > kFreshEnough) take_until(start + kPatience);
-  if (newest_ == nullptr) return fail(ErrorCode::kUnavailable, "no frame has come yet");
+  if (!newest_ || start - newest_->at > kFreshEnough) take_until(start + kPatience);
+  if (!newest_) return fail(ErrorCode::kUnavailable, "no frame has come yet");
   if (SteadyClock::now() - newest_->at > kTooOld) {
     return fail(ErrorCode::kUnavailable, "the last frame is older than 5 s");
   }
@@ -93,14 +93,21 @@ Result<std::shared_ptr<const Snapshot>> SnapshotBoard::encode(int width, std::sp
     const std::span<const std::byte> jpeg = view.planes[0].bytes;
     snapshot->jpeg.assign(jpeg.begin(), jpeg.end());
   } else {
-    camera::Image image = KINGLET_TRY(camera::to_rgb(view));
-    for (const Mark& mark : marks) draw(mark, scale ? static_cast<double>(width) / image.width : 1, image);
-    if (scale) {
-      const int height = std::max(1, static_cast<int>(std::int64_t{image.height} * width / image.width));
-      image = KINGLET_TRY(camera::resize_like_pillow(image.view(), {0, 0, image.width, image.height}, width, height,
-                                                     engine::Interpolation::kBilinear));
+    camera::Image image;
+    if (marks.empty()) {
+      view = KINGLET_TRY(camera::as_rgb(view, image));
+    } else {
+      image = KINGLET_TRY(camera::to_rgb(view));
+      for (const Mark& mark : marks) draw(mark, scale ? static_cast<double>(width) / image.width : 1, image);
+      view = image.view();
     }
-    snapshot->jpeg = KINGLET_TRY(camera::encode_jpeg(image.view(), kQuality));
+    if (scale) {
+      const int height = std::max(1, static_cast<int>(std::int64_t{view.height} * width / view.width));
+      image = KINGLET_TRY(camera::resize_like_pillow(view, {0, 0, view.width, view.height}, width, height,
+                                                     engine::Interpolation::kBilinear));
+      view = image.view();
+    }
+    snapshot->jpeg = KINGLET_TRY(camera::encode_jpeg(view, kQuality));
   }
   encoded = {.snapshot = std::move(snapshot), .at = newest_->at, .made = SteadyClock::now()};
   return encoded.snapshot;

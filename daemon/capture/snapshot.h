@@ -34,7 +34,9 @@ struct Snapshot {
 class SnapshotBoard {
  public:
   // `people`: who is hidden; may be absent.
-  explicit SnapshotBoard(std::shared_ptr<const People> people = nullptr) : people_(std::move(people)) {}
+  explicit SnapshotBoard(std::shared_ptr<const People> people = nullptr,
+                         std::shared_ptr<camera::FrameCopies> copies = camera::FrameCopies::make())
+      : people_(std::move(people)), copies_(std::move(copies)) {}
 
   // Copies once a second, or up to 20 times a second while somebody asks.
   void offer(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now);
@@ -58,11 +60,12 @@ class SnapshotBoard {
       KINGLET_REQUIRES(encode_mutex_);
 
   const std::shared_ptr<const People> people_;
+  const std::shared_ptr<camera::FrameCopies> copies_;
   std::atomic<SteadyTime::rep> wanted_until_{0};
   FrameRelay frames_;
 
   Mutex encode_mutex_;  // of who takes from frames_: one frame is encoded at a time
-  const FrameCopy* newest_ KINGLET_GUARDED_BY(encode_mutex_) = nullptr;  // of frames_
+  camera::FrameCopies::Share newest_ KINGLET_GUARDED_BY(encode_mutex_);
   // The newest of each width, with and without marks.
   std::map<std::pair<int, bool>, Encoded> encoded_ KINGLET_GUARDED_BY(encode_mutex_);
 };

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "camera/decode/to_rgb.h"
-#include "camera/frame/frame_copy.h"
 #include "daemon/capture/clip_file.h"
 #include "daemon/capture/frame_jpeg.h"
 
@@ -20,10 +19,11 @@ constexpr int kCropSide = 640;
 
 Result<store::Pictures> make_pictures(const camera::FrameView& view, const CropRect& crop) {
   store::Pictures pictures;
-  const camera::Image image = KINGLET_TRY(camera::to_rgb(view));
+  camera::Image room;
+  const camera::FrameView rgb = KINGLET_TRY(camera::as_rgb(view, room));
   pictures.frame =
-      view.format == camera::PixelFormat::kMjpeg ? jpeg_of(view) : KINGLET_TRY(jpeg_of(image, kFrameQuality));
-  pictures.crop = KINGLET_TRY(jpeg_of_part(image, crop, kCropSide, kCropQuality));
+      view.format == camera::PixelFormat::kMjpeg ? jpeg_of(view) : KINGLET_TRY(jpeg_of(rgb, kFrameQuality));
+  pictures.crop = KINGLET_TRY(jpeg_of_part(rgb, crop, kCropSide, kCropQuality));
   return pictures;
 }
 
@@ -48,10 +48,10 @@ class VisitPictures::Ended {
  private:
   Result<void> make_stills() {
     std::vector<std::byte> hidden;
-    camera::FrameView view = look_.view;
-    if (people_) view = KINGLET_TRY(people_->hidden(view, look_.exposed_at, hidden));
+    camera::FrameView view = look_.copy->view;
+    if (people_) view = KINGLET_TRY(people_->hidden(view, look_.copy->info.captured_at, hidden));
     pictures_ = KINGLET_TRY(make_pictures(view, look_.crop));
-    look_.bytes = {};
+    look_.copy = {};
     return {};
   }
   // True: that was work. In a hurry what would be work is left out.
@@ -84,8 +84,8 @@ void VisitPictures::look(const camera::Frame& frame, const Prediction& predictio
     if (!seen.visit || !seen.best_of_visit) continue;
     Look& look = look_of(*seen.visit);
     look.crop = seen.crop;
-    look.exposed_at = frame.info().captured_at;
-    camera::copy_view(frame.view(), look.bytes, look.view);
+    look.copy = {};  // its memory may be this one's
+    look.copy = copies_->of(frame.view(), frame.info(), SteadyClock::now());
     give_first(look);
   }
 }
@@ -95,18 +95,14 @@ void VisitPictures::give_first(const Look& best) {
   const auto begun =
       std::ranges::find_if(begun_, [&](const Begun& one) { return one.id.ends_with(best.visit.view()); });
   if (begun == begun_.end()) return;
-  auto look = std::make_shared<Look>();
-  look->crop = best.crop;
-  look->exposed_at = best.exposed_at;
-  camera::copy_view(best.view, look->bytes, look->view);
   store_.add_pictures(
       begun->seq,
-      [look, people = people_]() -> Result<store::Pictures> {
+      [look = best, people = people_]() -> Result<store::Pictures> {
         std::vector<std::byte> hidden;
-        camera::FrameView view = look->view;
-        if (people) view = KINGLET_TRY(people->hidden_now(view, look->exposed_at, hidden));
+        camera::FrameView view = look.copy->view;
+        if (people) view = KINGLET_TRY(people->hidden_now(view, look.copy->info.captured_at, hidden));
         return store::Pictures{
-            .crop = KINGLET_TRY(jpeg_of_part(view, look->crop, kCropSide, kCropQuality)), .frame = {}, .clip = {}};
+            .crop = KINGLET_TRY(jpeg_of_part(view, look.crop, kCropSide, kCropQuality)), .frame = {}, .clip = {}};
       },
       [first = first_, id = begun->id] {
         if (first) first(id);

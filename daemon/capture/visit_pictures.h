@@ -25,8 +25,13 @@ class VisitPictures {
   using FirstPicture = std::function<void(const std::string& visit)>;
   // `clips` may be null: then there are none. `people`: who is hidden; may be absent.
   VisitPictures(store::Store& store, ClipRecorder* clips, FirstPicture first,
-                std::shared_ptr<const People> people = nullptr)
-      : store_(store), clips_(clips), people_(std::move(people)), first_(std::move(first)) {}
+                std::shared_ptr<const People> people = nullptr,
+                std::shared_ptr<camera::FrameCopies> copies = camera::FrameCopies::make())
+      : store_(store),
+        clips_(clips),
+        people_(std::move(people)),
+        copies_(std::move(copies)),
+        first_(std::move(first)) {}
 
   void visit_began(const visits::Visit& visit);
   // The best frame so far of one or more open visits; the first one is a picture at once, until the best one is known.
@@ -37,10 +42,8 @@ class VisitPictures {
  private:
   struct Look {
     visits::Ulid visit;
-    std::vector<std::byte> bytes;
-    camera::FrameView view;  // into bytes
+    camera::FrameCopies::Share copy;
     CropRect crop;
-    SteadyTime exposed_at{};
   };
   class Ended;  // the pictures of a visit, in steps
   struct Begun {
@@ -53,6 +56,7 @@ class VisitPictures {
   store::Store& store_;
   ClipRecorder* clips_;
   const std::shared_ptr<const People> people_;
+  const std::shared_ptr<camera::FrameCopies> copies_;
   const FirstPicture first_;
   std::vector<Begun> begun_;  // without a picture yet
   std::vector<Look> looks_;   // of the open visits

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/frame/frame_copies.h"
+
+#include <algorithm>
+
+#include "camera/frame/frame_copy.h"
+
+namespace kinglet::camera {
+namespace {
+
+constexpr std::ptrdiff_t kSpare = 2;  // that nobody has, and that keep their memory
+
+}  // namespace
+
+FrameCopies::Share FrameCopies::of(const FrameView& view, const FrameInfo& info, SteadyTime now) {
+  Slot* slot = nullptr;
+  {
+    MutexLock lock(mutex_);
+    slot = find(info);
+    if (slot != nullptr) {
+      ++slot->shares;
+      return {shared_from_this(), *slot};
+    }
+    slot = &free_slot();
+    slot->shares = 1;
+    slot->filled = false;
+  }
+  Share share(shared_from_this(), *slot);
+  copy_view(view, slot->copy.bytes, slot->copy.view);
+  slot->copy.info = info;
+  slot->copy.at = now;
+  MutexLock lock(mutex_);
+  slot->filled = true;
+  return share;
+}
+
+std::size_t FrameCopies::count() const {
+  MutexLock lock(mutex_);
+  return static_cast<std::size_t>(std::ranges::count_if(
+      slots_, [](const auto& slot) { return slot->shares > 0 || slot->copy.bytes.capacity() > 0; }));
+}
+
+FrameCopies::Slot* FrameCopies::find(const FrameInfo& info) {
+  if (info.captured_at == SteadyTime{}) return nullptr;  // nothing says which one it is
+  const auto found = std::ranges::find_if(slots_, [&](const auto& slot) {
+    return slot->filled && slot->copy.info.sequence == info.sequence && slot->copy.info.captured_at == info.captured_at;
+  });
+  return found == slots_.end() ? nullptr : found->get();
+}
+
+FrameCopies::Slot& FrameCopies::free_slot() {
+  Slot* empty = nullptr;
+  for (const auto& slot : slots_) {
+    if (slot->shares > 0) continue;
+    if (!slot->copy.bytes.empty()) return *slot;
+    empty = slot.get();
+  }
+  return empty != nullptr ? *empty : *slots_.emplace_back(std::make_unique<Slot>());
+}
+
+void FrameCopies::take(Slot& slot) {
+  MutexLock lock(mutex_);
+  ++slot.shares;
+}
+
+void FrameCopies::let_go(Slot& slot) {
+  std::vector<std::byte> too_many;  // given back without the lock
+  MutexLock lock(mutex_);
+  if (--slot.shares > 0) return;
+  const auto spare =
+      std::ranges::count_if(slots_, [](const auto& one) { return one->shares == 0 && one->copy.bytes.capacity() > 0; });
+  if (spare <= kSpare) return;
+  slot.filled = false;
+  slot.copy.bytes.swap(too_many);
+}
+
+}  // namespace kinglet::camera
