@@ -1,16 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: asks the local net which cameras there are: one question by multicast that no router carries on, answers of the
-// same net only, for a bounded time.
+// same net only, for a bounded time. Both are WS-Discovery (April 2005) with ONVIF's types and scopes (ONVIF Core
+// Specification, 7). An answer is a stranger's: it speaks for its sender only.
 #pragma once
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "camera/discovery/probe.h"
 #include "engine/base/error.h"
 
 namespace kinglet::camera {
+
+struct FoundCamera {
+  std::string address;                // from where it answered, "192.168.1.64"
+  std::string name;                   // printable, may be empty
+  std::string hardware;               // the same
+  std::vector<std::string> services;  // its ONVIF addresses, of this host only
+  bool operator==(const FoundCamera&) const = default;
+  // Where its maker has the smaller stream, "rtsp://192.168.1.64/stream2"; empty where nobody knows.
+  [[nodiscard]] std::string stream() const;
+};
+
+// A Probe for network cameras; `id` is a UUID.
+[[nodiscard]] std::string probe_message(std::string_view id);
+
+// The cameras of a datagram from `sender` that answers the probe `id`; none where it answers another one or is no
+// camera's. kBadData: not such a message.
+[[nodiscard]] Result<std::vector<FoundCamera>> read_answer(std::string_view message, std::string_view id,
+                                                           std::string_view sender);
 
 struct SearchOptions {
   std::chrono::milliseconds patience{3000};

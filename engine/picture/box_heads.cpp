@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the arithmetic of each head, as its library writes it; where it stands there is said in recipe_presets.def.
-#include "engine/picture/box_heads.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "engine/base/format.h"
 #include "engine/base/text.h"
+#include "engine/picture/boxes.h"
 
 namespace kinglet::engine {
 namespace {

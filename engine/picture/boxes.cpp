@@ -5,8 +5,6 @@
 #include <array>
 #include <cmath>
 
-#include "engine/picture/box_heads.h"
-
 namespace kinglet::engine {
 namespace {
 

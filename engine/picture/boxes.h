@@ -70,6 +70,9 @@ struct BoxHeadReader {
   Result<void> (*fit)(std::span<const TensorInfo> outputs, BoxPlan& plan) = nullptr;
   void (*read)(const Session& session, const BoxPlan& plan, Candidates& out) = nullptr;
 };
+#define KINGLET_BOX_HEAD(id, name, reader) extern const BoxHeadReader reader;
+#include "engine/recipe/box_heads.def"
+#undef KINGLET_BOX_HEAD
 
 // Thread-bound, as its session.
 class BoxReader {

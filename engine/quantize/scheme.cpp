@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/quantize/scheme.h"
-
 #include <algorithm>
 #include <ranges>
 
 #include "engine/ops/levels.h"
 #include "engine/passes/rewrite.h"
+#include "engine/quantize/qdq.h"
 #include "engine/quantize/weights/layers.h"
 
 namespace kinglet::engine {

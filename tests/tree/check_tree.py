@@ -102,6 +102,10 @@ LIMITS = [("tests/", 1000), ("engine/passes/", 500), ("camera/sources/", 600), (
 LOOK_AGAIN = 400
 LARGER_WITH_REASON = {}
 
+# Headers of engine and camera that one file alone includes, its own source and tests aside: at most so many. A part that
+# only one other needs is worth a file where it is a thing of its own, and often it is half of another.
+MOST_SINGLE = 25
+
 
 def code_files(root):
     for top in ("engine", "camera", "config", "store", "visits", "daemon", "cli", "models", "tests"):
@@ -212,6 +216,23 @@ def check_headers(root):
         if path.suffix == ".h" and "#pragma once" not in lines:
             faults.append(f"{relative}: #pragma once is missing")
     return faults
+
+
+def check_includers(root):
+    readers = {}
+    for path in code_files(root):
+        relative = path.relative_to(root).as_posix()
+        if not relative.startswith("tests/"):
+            for header in re.findall(r'^#include "([^"]+\.h)"', path.read_text(encoding="utf-8"), re.MULTILINE):
+                if header.removesuffix(".h") != relative.removesuffix(".cpp"):
+                    readers.setdefault(header, []).append(relative)
+    single = {header: files[0] for header, files in sorted(readers.items())
+              if len(files) == 1 and header.startswith(("engine/", "camera/")) and (root / header).exists()}
+    for header, reader in single.items():
+        print(f"{header}: {reader}")
+    if len(single) <= MOST_SINGLE:
+        return []
+    return [f"{len(single)} headers with one includer, the limit is {MOST_SINGLE}: which belong together?"]
 
 
 def rows(path, macro):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/discovery/probe.h"
+#include "camera/discovery/search.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@
 #include "engine/onnx/save.h"
 #include "engine/ops/op.h"
 #include "engine/quantize/equalize.h"
-#include "engine/quantize/scheme.h"
+#include "engine/quantize/qdq.h"
 #include "engine/session/session.h"
 #include "tests/support/graph_of.h"
 
