@@ -23,11 +23,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kChunk = 500;
+constexpr int kRowsAtOnce = 500;
 constexpr std::uint64_t kRoomLeft = 32ULL << 20;  // for the visits that come meanwhile
 constexpr std::string_view kCopyPrefix = ".copy-";
 constexpr std::int64_t kVersionWithPictures = 3;  // of the schema
-constexpr std::array kKinds{Picture::kCrop, Picture::kFrame, Picture::kClip};
 
 Result<void> look_for_room(Database& database, const fs::path& folder) {
   const std::int64_t pages = KINGLET_TRY(database.integer_of("PRAGMA page_count"));
@@ -101,10 +100,10 @@ Result<void> HistoryCopy::read_more() {
       KINGLET_TRY(database_.prepare("SELECT seq, id, crop_bytes, frame_bytes, clip_bytes FROM visits "
                                     "WHERE seq > ?1 AND (crop_bytes > 0 OR frame_bytes > 0 OR clip_bytes > 0) "
                                     "ORDER BY seq LIMIT ?2"));
-  rows.bind(1, last_).bind(2, kChunk);
+  rows.bind(1, last_).bind(2, kRowsAtOnce);
   while (KINGLET_TRY(rows.step())) {
     last_ = rows.natural(0);
-    for (const Picture kind : kKinds) {
+    for (const Picture kind : kPictures) {
       if (rows.natural(2 + static_cast<int>(kind)) == 0) continue;
       fs::path path = KINGLET_TRY(files_.path_of(rows.text(1), kind));
       std::string name = path.lexically_relative(folder_).string();
@@ -128,7 +127,7 @@ bool is_picture_name(std::string_view name) {
   const std::size_t begin = name.rfind('/') + 1;
   const std::string_view id = name.substr(begin, kIdSize);
   const PictureFiles files{fs::path()};
-  return std::ranges::any_of(kKinds, [&](Picture kind) {
+  return std::ranges::any_of(kPictures, [&](Picture kind) {
     const Result<fs::path> path = files.path_of(id, kind);
     return path && path->string() == name;
   });

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kChunk = 200;
+constexpr std::size_t kSalvagedAtOnce = 200;
 constexpr std::size_t kMostCounts = 200'000;
 constexpr int kLongestValue = 64 * 1024;
 constexpr std::int64_t kEndOfTime = 4'102'444'800'000;  // the year 2100
@@ -312,7 +312,7 @@ Result<std::optional<Salvage>> Salvage::find(Database& into, const fs::path& fol
 std::vector<VisitRow> Salvage::read_some(const std::function<bool()>& pause) {
   std::vector<VisitRow> rows;
   const std::string sql =
-      format_text("SELECT {} FROM visits WHERE seq >= ?1 ORDER BY seq LIMIT {}", kVisitColumns, kChunk);
+      format_text("SELECT {} FROM visits WHERE seq >= ?1 ORDER BY seq LIMIT {}", kVisitColumns, kSalvagedAtOnce);
   // Each look begins at a number: those in a page that cannot be read fail one by one, until the next page begins.
   const auto look = [&]() -> Result<void> {
     Statement list = KINGLET_TRY(from_->prepare(sql));
@@ -329,7 +329,7 @@ std::vector<VisitRow> Salvage::read_some(const std::function<bool()>& pause) {
       if (is_sound(row)) rows.push_back(std::move(row));
       ++seen;
     }
-    if (seen < kChunk) next_ = highest_ + 1;
+    if (seen < kSalvagedAtOnce) next_ = highest_ + 1;
     return {};
   };
   do {

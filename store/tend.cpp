@@ -15,9 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 using Kept = VisitDatabase::Kept;
 
-constexpr int kChunk = 200;
+constexpr int kForgottenAtOnce = 200;
 constexpr std::size_t kFaultsTold = 20;
-constexpr std::array kKinds{Picture::kCrop, Picture::kFrame, Picture::kClip};
 
 // The database and the lock, for one who writes.
 struct Opened {
@@ -48,7 +47,7 @@ Result<void> find_missing_pictures(Database& database, const PictureFiles& files
       KINGLET_TRY(database.prepare("SELECT id, crop_bytes, frame_bytes, clip_bytes FROM visits "
                                    "WHERE crop_bytes > 0 OR frame_bytes > 0 OR clip_bytes > 0 ORDER BY seq"));
   while (KINGLET_TRY(rows.step()) && faults.size() < kFaultsTold) {
-    for (const Picture kind : kKinds) {
+    for (const Picture kind : kPictures) {
       const std::uint64_t expected = rows.natural(1 + static_cast<int>(kind));
       if (expected == 0) continue;
       const std::optional<std::uint64_t> size = files.size(rows.text(0), kind);
@@ -131,10 +130,10 @@ Result<std::uint64_t> forget_rows(VisitDatabase& database, const PictureFiles& f
                                   std::string_view before) {
   std::uint64_t count = 0;
   while (true) {
-    const std::vector<Kept> chunk = KINGLET_TRY(database.matching(id, before, kChunk));
+    const std::vector<Kept> chunk = KINGLET_TRY(database.matching(id, before, kForgottenAtOnce));
     if (chunk.empty()) return count;
     for (const Kept& visit : chunk) {
-      for (const Picture kind : kKinds) (void)files.remove(visit.id, kind);
+      for (const Picture kind : kPictures) (void)files.remove(visit.id, kind);
     }
     KINGLET_TRY(database.forget(chunk));
     count += chunk.size();

@@ -18,7 +18,7 @@ constexpr std::uint32_t kSureFrames = 12;
 // Looks in a row that name another bird: it has taken the place of the first.
 constexpr std::uint32_t kAnothersLooks = 3;
 // A look that is less sure may agree with all the others, but by itself it tells of no bird: it begins no visit.
-constexpr float kLeastScore = 0.3F;
+constexpr float kLeastRelated = 0.3F;
 constexpr std::size_t kBegunBy = 8;  // predictions that are kept of a visit's begin
 
 // More than a third of the smaller one.
@@ -119,7 +119,7 @@ bool VisitTracker::related(std::uint32_t a, std::uint32_t b) const {
 }
 
 bool VisitTracker::speaks_for(const Look& look, std::uint32_t taxon) const {
-  return look.score >= kLeastScore && related(look.taxon, taxon);
+  return look.score >= kLeastRelated && related(look.taxon, taxon);
 }
 
 OpenVisit* VisitTracker::find(const std::optional<Ulid>& id) {

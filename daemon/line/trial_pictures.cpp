@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kLeast = 4, kMost = 8;
+constexpr std::size_t kFewest = 4, kMost = 8;
 constexpr std::uint64_t kLargestFile = 4U << 20;
 
 // Names begin with the time.
@@ -48,7 +48,7 @@ Result<void> fill_from(const fs::path& file, const engine::Recipe& recipe, const
 
 engine::TrialPictures stored_trial_pictures(const fs::path& folder) {
   std::vector<fs::path> files = newest_squares(folder);
-  if (files.size() < kLeast) return {};
+  if (files.size() < kFewest) return {};
   const std::size_t count = files.size();
   return {.count = count,
           .fill = [files = std::move(files)](std::size_t index, const engine::Recipe& recipe,

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr const char* kStaging = ".incoming";
 constexpr const char* kUpload = "upload";
 constexpr const char* kPart = ".part";
-constexpr std::array kCompanions{".labels.txt", ".recipe.json", ".species.tsv"};
+constexpr std::array kCompanionEndings{".labels.txt", ".recipe.json", ".species.tsv"};
 constexpr std::chrono::days kYoung{7};
 constexpr std::uint64_t kMostCompanion = 16U << 20;
 // What a full disk needs least is to be filled by a model.
@@ -120,7 +120,7 @@ Result<fs::path> Incoming::download(const CatalogueEntry& entry,
 Result<void> Incoming::admit(const std::string& name, const fs::path& file, const std::stop_token& stop) const {
   const fs::path model = staging() / (name + ".onnx");
   std::vector<fs::path> staged{file, model};
-  for (const char* ending : kCompanions) staged.push_back(fs::path(model).replace_extension(ending));
+  for (const char* ending : kCompanionEndings) staged.push_back(fs::path(model).replace_extension(ending));
   const Leftovers leftovers(std::move(staged));
   KINGLET_TRY(stage(file, model, stop));
   KINGLET_TRY(options_.prover->prove({.model = model, .tables = options_.tables, .threads = options_.threads}, stop));

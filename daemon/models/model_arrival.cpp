@@ -16,7 +16,7 @@ constexpr double kChecked = 0.9;
 // While bytes come this thread comes round several times a second; a check takes the prover's time.
 constexpr std::chrono::minutes kLongestSilence{10};
 
-std::unexpected<ModelKeeper::Refused> refuse(ModelKeeper::Refusal why, std::string detail, std::string hint = {}) {
+std::unexpected<ModelKeeper::Refused> turn_away(ModelKeeper::Refusal why, std::string detail, std::string hint = {}) {
   return std::unexpected(ModelKeeper::Refused{.why = why, .detail = std::move(detail), .hint = std::move(hint)});
 }
 
@@ -36,8 +36,9 @@ std::expected<ModelJob, ModelKeeper::Refused> ModelKeeper::pull(std::string_view
     std::vector<std::string_view> names;
     for (const CatalogueEntry& one : catalogue()) names.emplace_back(one.name);
     const std::string_view near = nearest_name(name, names);
-    return refuse(Refusal::kUnknown, format_text("there is no model \"{}\" in the catalogue", printable(name, 100)),
-                  near.empty() ? "GET /api/v1/models/catalogue lists them" : format_text("did you mean \"{}\"?", near));
+    return turn_away(
+        Refusal::kUnknown, format_text("there is no model \"{}\" in the catalogue", printable(name, 100)),
+        near.empty() ? "GET /api/v1/models/catalogue lists them" : format_text("did you mean \"{}\"?", near));
   }
   if (!is_here(name)) {
     if (const Result<void> room = incoming_.make_room(entry->size_bytes); !room) return not_written(room.error());
@@ -53,12 +54,12 @@ std::expected<ModelJob, ModelKeeper::Refused> ModelKeeper::pull(std::string_view
 std::expected<ModelUpload, ModelKeeper::Refused> ModelKeeper::begin_upload(std::string_view name, std::uint64_t size,
                                                                            bool then_activate) {
   if (!is_model_name(name)) {
-    return refuse(Refusal::kBadName, format_text("\"{}\" cannot be the name of a model", printable(name, 100)),
-                  "a to z, 0 to 9, '.', '_' and '-', at most 80, such as garden-2");
+    return turn_away(Refusal::kBadName, format_text("\"{}\" cannot be the name of a model", printable(name, 100)),
+                     "a to z, 0 to 9, '.', '_' and '-', at most 80, such as garden-2");
   }
   if (is_here(name)) {
-    return refuse(Refusal::kExists, format_text("there is a model \"{}\" already", name),
-                  "choose another name, or remove that one first");
+    return turn_away(Refusal::kExists, format_text("there is a model \"{}\" already", name),
+                     "choose another name, or remove that one first");
   }
   if (const Result<void> room = incoming_.make_room(size); !room) return not_written(room.error());
   std::string id;

@@ -28,7 +28,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLongestAnswer = 65'536;
 constexpr std::size_t kMostDataFiles = 1024;
-constexpr std::size_t kLongestName = 255;
+constexpr std::size_t kLongestValueName = 255;
 constexpr std::size_t kLongestText = 1000;
 constexpr std::uint64_t kMostClasses = 100'000'000;
 constexpr std::chrono::milliseconds kTurn{50};
@@ -178,7 +178,7 @@ Result<Proof> proof_of(const Json& json) {
   if (classes < 1 || classes > kMostClasses) return nonsense();
   proof.classes = static_cast<std::size_t>(classes);
   for (const Json& name : names) {
-    if (!name.is_string() || name.get<std::string>().size() > kLongestName) return nonsense();
+    if (!name.is_string() || name.get<std::string>().size() > kLongestValueName) return nonsense();
     proof.data_files.push_back(name.get<std::string>());
   }
   return proof;

@@ -16,7 +16,7 @@ constexpr milliseconds kTurn{100};
 constexpr milliseconds kTurnWithoutLink{200};
 constexpr std::size_t kMostOnTheirWay = 20;
 constexpr std::size_t kLargestPicture = 200'000;
-constexpr milliseconds kGoodbye{1'000};
+constexpr milliseconds kLastWords{1'000};
 constexpr milliseconds kPictureAtEnd{500};
 constexpr std::chrono::seconds kLongestConnect{60};  // with names that nobody knows
 constexpr std::size_t kMostGone = 16;                // cameras
@@ -79,8 +79,8 @@ void Publisher::say_goodbye() {
   // It may be back since the last try, and keeps a visit as open that has ended.
   const auto has_new_visit = [](const Voice& voice) { return voice.agenda.has_new_visit(); };
   const auto expects_picture = [](const Voice& voice) { return voice.agenda.expects_picture(); };
-  if (!link_ && std::ranges::any_of(voices_, has_new_visit)) connect({}, SteadyClock::now() + kGoodbye);
-  while (link_ && now() < start + kGoodbye) {
+  if (!link_ && std::ranges::any_of(voices_, has_new_visit)) connect({}, SteadyClock::now() + kLastWords);
+  while (link_ && now() < start + kLastWords) {
     if (link_->accepted() && (!say_waiting() || !say_what_is_due())) return link_.reset();
     const bool picture_may_come = std::ranges::any_of(voices_, expects_picture) && now() < start + kPictureAtEnd;
     if (link_->accepted() && outbox_.messages().empty() && !picture_may_come) break;

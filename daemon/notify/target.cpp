@@ -18,7 +18,7 @@ constexpr std::array kServices{
 };
 
 constexpr std::size_t kLongestName = 32;
-constexpr std::size_t kLongestText = 512;
+constexpr std::size_t kLongestPlace = 512;
 
 std::unexpected<Error> wrong(std::string_view key, std::string_view what, std::string hint = {}) {
   return fail(ErrorCode::kConfig, format_text("{}: {}", key, what), {}, std::move(hint));
@@ -44,7 +44,7 @@ Result<void> check_server(const Target& target, const ServiceFacts& facts) {
   }
   const bool fits =
       mail ? begins_with_one_of(server, {"smtp://", "smtps://"}) : begins_with_one_of(server, {"http://", "https://"});
-  if (fits && server.size() <= kLongestText && std::ranges::all_of(server, is_visible) && !server.contains('@'))
+  if (fits && server.size() <= kLongestPlace && std::ranges::all_of(server, is_visible) && !server.contains('@'))
     return {};
   return wrong("server", format_text("expected an address such as {}, without a login", such));
 }
@@ -60,7 +60,7 @@ Result<void> check_to(const Target& target, const ServiceFacts& facts) {
                  "a server of your own is named by server, in the file");
   }
   const std::string expected = format_text("expected {}", facts.to);
-  if (to.empty() || to.size() > kLongestText || !std::ranges::all_of(to, is_visible)) return wrong("to", expected);
+  if (to.empty() || to.size() > kLongestPlace || !std::ranges::all_of(to, is_visible)) return wrong("to", expected);
   const std::size_t at = to.find('@');
   if (target.service == Service::kMail && (at == 0 || at == std::string::npos || at + 1 == to.size() ||
                                            to.find_first_of("<>\"(),;:\\") != std::string::npos)) {

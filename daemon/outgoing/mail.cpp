@@ -10,7 +10,7 @@
 namespace kinglet::daemon::outgoing {
 namespace {
 
-constexpr long kYes = 1;
+constexpr long kOn = 1;
 
 // libcurl's read callback: the next bytes of the letter.
 std::size_t give(char* out, std::size_t one, std::size_t count, void* context) {
@@ -32,7 +32,7 @@ bool is_here(std::string_view server) {
 }
 
 // 4xx is for now; 5xx is no.
-Answer judge(const Transfer& transfer, CURLcode code) {
+Answer judge_mail(const Transfer& transfer, CURLcode code) {
   if (code == CURLE_OK) return {.outcome = Outcome::kTaken, .detail = {}, .retry_after = {}};
   const long status = transfer.status();
   const bool refused = (status >= 500 && status < 600) || code == CURLE_LOGIN_DENIED;
@@ -60,12 +60,12 @@ Result<Answer> send_mail(const Mail& mail, const std::function<bool()>& go_on) {
   }
   transfer.set(CURLOPT_MAIL_FROM, format_text("<{}>", mail.from));
   transfer.set(CURLOPT_MAIL_RCPT, transfer.list);
-  transfer.set(CURLOPT_UPLOAD, kYes);
+  transfer.set(CURLOPT_UPLOAD, kOn);
   transfer.set(CURLOPT_READFUNCTION, &give);
   transfer.set(CURLOPT_READDATA, &rest);
   const std::optional<CURLcode> code = KINGLET_TRY(transfer.run(go_on));
   if (!code) return Answer{.outcome = Outcome::kCalledOff, .detail = {}, .retry_after = {}};
-  return judge(transfer, *code);
+  return judge_mail(transfer, *code);
 }
 
 }  // namespace kinglet::daemon::outgoing

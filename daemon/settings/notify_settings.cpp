@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMostBytes = 64U << 10;
+constexpr std::uint64_t kMostKeptBytes = 64U << 10;
 
 std::unexpected<Error> wrong(std::string message, std::string hint = {}) {
   return fail(ErrorCode::kConfig, std::move(message), {}, std::move(hint));
@@ -89,7 +89,7 @@ Result<std::vector<config::Notify>> read_notify_file(const fs::path& folder) {
   const fs::path path = folder / "notify.toml";
   std::error_code failed;
   if (!fs::exists(path, failed) && !failed) return std::vector<config::Notify>{};
-  auto loaded = config::load_notify({.file = path, .text = KINGLET_TRY(read_file(path, kMostBytes))});
+  auto loaded = config::load_notify({.file = path, .text = KINGLET_TRY(read_file(path, kMostKeptBytes))});
   if (!loaded) return std::unexpected(std::move(loaded.error().front()));
   return std::move(*loaded);
 }

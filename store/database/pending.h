@@ -3,6 +3,7 @@
 // the writer, which may.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -28,6 +29,7 @@ struct Pictures {
 };
 
 enum class Picture : std::uint8_t { kCrop, kFrame, kClip };
+inline constexpr std::array kPictures{Picture::kCrop, Picture::kFrame, Picture::kClip};
 [[nodiscard]] const std::string& bytes_of(const Pictures& pictures, Picture kind);
 [[nodiscard]] const std::optional<std::uint64_t>& size_of(const PictureSizes& sizes, Picture kind);
 

@@ -23,7 +23,7 @@ std::unexpected<SettingsRefusal> refuse(Why why, Error fault) {
   return std::unexpected(SettingsRefusal{.why = why, .faults = {std::move(fault)}});
 }
 
-Error fault(std::string message, std::string hint = {}) {
+Error misfit(std::string message, std::string hint = {}) {
   return {.code = ErrorCode::kConfig, .message = std::move(message), .where = {}, .hint = std::move(hint)};
 }
 
@@ -35,8 +35,8 @@ const config::Notify* find(const std::vector<config::Notify>& list, std::string_
 // Only services that nobody can point elsewhere.
 Error own_server(const notify::ServiceFacts& facts) {
   const std::string_view which = facts.preset == "none" ? facts.service : facts.preset;
-  return fault(format_text("{} needs the address of a server, which cannot be set over HTTP", which),
-               "write a [[notify]] table into /etc/kinglet/kinglet.toml (docs/phone.md)");
+  return misfit(format_text("{} needs the address of a server, which cannot be set over HTTP", which),
+                "write a [[notify]] table into /etc/kinglet/kinglet.toml (docs/phone.md)");
 }
 
 std::string toml_of(const http::NotifyWish& wish) {
@@ -138,15 +138,15 @@ std::vector<http::NotifyService> NotifyKeeper::list() const {
 }
 
 std::expected<config::Notify, SettingsRefusal> NotifyKeeper::judge(const http::NotifyWish& wish) const {
-  if (!is_name(wish.name)) return refuse(Why::kWrong, fault("name: expected a to z, 0 to 9 and _"));
+  if (!is_name(wish.name)) return refuse(Why::kWrong, misfit("name: expected a to z, 0 to 9 and _"));
   auto loaded = config::load_notify({.file = "body", .text = toml_of(wish)});
   if (!loaded) {
     for (Error& one : loaded.error()) one.where.clear();
     return std::unexpected(SettingsRefusal{.why = Why::kWrong, .faults = std::move(loaded.error())});
   }
-  if (loaded->size() != 1) return refuse(Why::kWrong, fault("expected one service"));
+  if (loaded->size() != 1) return refuse(Why::kWrong, misfit("expected one service"));
   config::Notify one = std::move(loaded->front());
-  if (one.name != wish.name) return refuse(Why::kWrong, fault("name: the path says it"));
+  if (one.name != wish.name) return refuse(Why::kWrong, misfit("name: the path says it"));
   const auto service = notify::service_of(one.service, one.preset);
   if (service && !notify::facts_of(*service).has_fixed_host()) {
     return refuse(Why::kWrong, own_server(notify::facts_of(*service)));
@@ -163,25 +163,25 @@ bool NotifyKeeper::keeps_secret(const Book& book, const config::Notify& now) con
 
 std::expected<void, SettingsRefusal> NotifyKeeper::put(const http::NotifyWish& wish) {
   MutexLock turn(turn_);
-  if (folder_.empty()) return refuse(Why::kNotKept, fault("there is no state folder to keep it in", "set store.path"));
+  if (folder_.empty()) return refuse(Why::kNotKept, misfit("there is no state folder to keep it in", "set store.path"));
   Book next = book();
   if (const config::Notify* file = find(next.files, wish.name)) {
-    return refuse(Why::kSetInFile, fault(format_text("notify.name = {}: is set by {}", wish.name, file->place),
-                                         "change it there, or take another name"));
+    return refuse(Why::kSetInFile, misfit(format_text("notify.name = {}: is set by {}", wish.name, file->place),
+                                          "change it there, or take another name"));
   }
   auto judged = judge(wish);
   if (!judged) return std::unexpected(std::move(judged.error()));
-  if (wish.secret && wish.secret->size() > kLongestSecret) return refuse(Why::kWrong, fault("secret: is too long"));
+  if (wish.secret && wish.secret->size() > kLongestSecret) return refuse(Why::kWrong, misfit("secret: is too long"));
   const bool has_secret = wish.secret ? !wish.secret->empty() : keeps_secret(next, *judged);
   const std::filesystem::path place = notify_secret_place(folder_, wish.name);
   const Result<notify::Wish> checked = notify_wish(*judged, has_secret ? place : std::filesystem::path());
   if (!checked) {
     Error error = checked.error();
-    if (error.message.starts_with("secret_file: ")) error = fault("secret: is missing", "send it as secret");
+    if (error.message.starts_with("secret_file: ")) error = misfit("secret: is missing", "send it as secret");
     return refuse(Why::kWrong, std::move(error));
   }
   std::erase_if(next.kept, [&](const config::Notify& one) { return one.name == wish.name; });
-  if (next.kept.size() >= kMostKept) return refuse(Why::kWrong, fault("there are 16 services already", "remove one"));
+  if (next.kept.size() >= kMostKept) return refuse(Why::kWrong, misfit("there are 16 services already", "remove one"));
   next.kept.push_back(std::move(*judged));
   Result<void> kept;
   if (wish.secret || !has_secret) kept = write_notify_secret(folder_, wish.name, wish.secret.value_or(""));
@@ -197,7 +197,7 @@ std::expected<bool, SettingsRefusal> NotifyKeeper::remove(const std::string& nam
   Book next = book();
   if (const config::Notify* file = find(next.files, name)) {
     return refuse(Why::kSetInFile,
-                  fault(format_text("notify.name = {}: is set by {}", name, file->place), "take it out there"));
+                  misfit(format_text("notify.name = {}: is set by {}", name, file->place), "take it out there"));
   }
   if (std::erase_if(next.kept, [&](const config::Notify& one) { return one.name == name; }) == 0) return false;
   Result<void> kept = write_notify_file(folder_, next.kept);

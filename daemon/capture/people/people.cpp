@@ -18,7 +18,7 @@ constexpr double kRoom = 0.15;  // of its sides, on each side
 // begins: who walks by does not hide the whole way.
 constexpr double kStillThere = 0.5;
 constexpr double kLargest = 1.5;
-constexpr int kQuality = 70;  // of a JPEG that is painted over
+constexpr int kPaintedQuality = 70;  // of a JPEG that is painted over
 
 bool is_still_there(const Area& before, const Area& now) {
   const double common = overlap(before, now);
@@ -49,7 +49,7 @@ std::optional<std::string> painted_over(const std::string& jpeg, std::vector<Are
   std::vector<std::byte> bytes;
   const auto painted = camera::Masks(std::move(black)).painted(image->image.view(), bytes);
   if (!painted) return std::nullopt;
-  auto again = jpeg_of(*painted, kQuality);
+  auto again = jpeg_of(*painted, kPaintedQuality);
   return again ? std::optional(*std::move(again)) : std::nullopt;
 }
 

@@ -38,7 +38,7 @@ Json parameters(const Route& route) {
   return list;
 }
 
-std::string lower(std::string_view method) {
+std::string key_of_method(std::string_view method) {
   std::string text(method);
   for (char& letter : text) letter = static_cast<char>(letter | 0x20);
   return text;
@@ -67,7 +67,8 @@ Reply get_openapi(const NoView& /*view*/, const Call& /*call*/) {
   const Json parts = Json::parse(openapi_parts());
   Json paths = Json::object();
 #define KINGLET_ROUTE(method, path, handler, view, role, query, summary) \
-  paths[path][lower(method)] = operation(Route{method, path, nullptr, Role::role, query, summary}, #handler, parts);
+  paths[path][key_of_method(method)] =                                   \
+      operation(Route{method, path, nullptr, Role::role, query, summary}, #handler, parts);
 #include "daemon/http/routes/routes.def"
 #undef KINGLET_ROUTE
   // A path may be there twice (/healthz is /readyz), an operation's name may not.

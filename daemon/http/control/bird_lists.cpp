@@ -3,6 +3,7 @@
 // and what the model makes of their names.
 #include "daemon/http/routes/bird_lists.h"
 
+#include "daemon/http/control/settings.h"
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/json.h"
 #include "daemon/http/routes/routes.h"
@@ -30,10 +31,6 @@ Reply text_reply(std::string text) {
 std::optional<Reply> refuse_type(const Call& call) {
   if (call.content_type.starts_with("text/")) return std::nullopt;
   return problem("unsupported-media-type", "a list of birds is text", "send Content-Type: text/plain or text/csv");
-}
-
-std::string who(const Call& call) {
-  return call.caller.token_name.empty() ? std::string("this machine") : call.caller.token_name;
 }
 
 Reply no_list(const Error& error) { return problem("bad-list", describe(error), error.hint); }

@@ -10,7 +10,7 @@
 namespace kinglet::daemon::http {
 namespace {
 
-constexpr std::size_t kMostBody = 16'384;
+constexpr std::size_t kMostWish = 16'384;
 constexpr std::string_view kExample = R"(such as {"service": "ntfy", "to": "my-birds-7f3a", "only": ["first_today"]})";
 
 Json service_json(const NotifyService& service) {
@@ -40,7 +40,7 @@ std::expected<Body, Reply> read_object(const Call& call, std::string_view exampl
   if (call.content_type != "application/json") {
     return std::unexpected(problem("unsupported-media-type", "this is JSON", "send Content-Type: application/json"));
   }
-  if (call.body.size() > kMostBody) return std::unexpected(problem("body-too-large", "it is larger than 16 KiB"));
+  if (call.body.size() > kMostWish) return std::unexpected(problem("body-too-large", "it is larger than 16 KiB"));
   Body body = parse_body(call.body);
   if (!body.is_object()) return std::unexpected(problem("bad-json", "expected an object", example));
   return body;

@@ -30,7 +30,7 @@ using visits::BookedVisit;
 using visits::Review;
 using visits::Verdict;
 
-constexpr std::size_t kMostBody = 65'536;
+constexpr std::size_t kMostReviewed = 65'536;
 constexpr std::size_t kMostName = 200;
 constexpr std::size_t kMostTyped = 100;
 constexpr std::size_t kMostNote = 2000;
@@ -217,7 +217,7 @@ std::expected<Wish, Reply> with_members(const Body& members, Wish wish) {
 
 // What the review is after the patch.
 std::expected<Wish, Reply> merged(const Call& call, const Review& review) {
-  if (call.body.size() > kMostBody) {
+  if (call.body.size() > kMostReviewed) {
     return std::unexpected(problem("body-too-large", "a review is larger than 64 KiB"));
   }
   const Body patch = parse_body(call.body);

@@ -17,7 +17,7 @@ namespace {
 using kserve::Json;
 using Tensors = std::vector<std::vector<std::byte>>;
 
-constexpr std::chrono::seconds kAnswerTime{10};
+constexpr std::chrono::seconds kInferTime{10};
 
 struct Answered {
   Tensors outputs;  // in the file's order
@@ -43,7 +43,7 @@ Result<void> answer(const InferenceView& view, PostedPicture& picture, Answered&
   picture.scores.resize(model.labels.size());
   for (const engine::TensorInfo& info : model.outputs) picture.tensors.emplace_back(kserve::byte_count(info));
   const SteadyTime begun = SteadyClock::now();
-  KINGLET_TRY(view.posted.desk.answer(picture, begun + kAnswerTime));
+  KINGLET_TRY(view.posted.desk.answer(picture, begun + kInferTime));
   answered.times.queue += SteadyClock::now() - begun - picture.inference - picture.preprocess;
   answered.times.input += picture.preprocess;
   answered.times.compute = picture.inference;

@@ -19,7 +19,7 @@ constexpr double kSlowest = 0.1;
 constexpr double kFastest = 15;
 constexpr double kUsual = 5;
 // The server looks between two turns whether the watcher is still there.
-constexpr std::chrono::milliseconds kTurn{250};
+constexpr std::chrono::milliseconds kLongestPause{250};
 
 struct Watching {
   SnapshotBoard& board;
@@ -44,7 +44,7 @@ std::string part(const Snapshot& snapshot) {
 Result<bool> watch(Watching& watching, std::string& piece) {
   const SteadyTime now = SteadyClock::now();
   if (now < watching.due) {
-    std::this_thread::sleep_until(std::min(watching.due, now + kTurn));
+    std::this_thread::sleep_until(std::min(watching.due, now + kLongestPause));
     return true;
   }
   // All watchers of one rate ask at the same moments, and so get the same picture.

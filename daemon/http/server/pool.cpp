@@ -19,7 +19,7 @@ constexpr std::size_t kOwner = index_of(Standing::kOwner);
 constexpr std::size_t kMachine = index_of(Standing::kMachine);
 
 // So that it is seen when it hangs.
-constexpr std::chrono::seconds kTurn{10};
+constexpr std::chrono::seconds kPulse{10};
 // A request is read in 15 s (daemon/http/server/deadline_stream.h), the model's answer comes in 10.
 constexpr std::chrono::seconds kLongestRequest{60};
 
@@ -238,8 +238,8 @@ void Pool::work(Pulse& pulse) {
       MutexLock lock(mutex_);
       auto found = next();
       while (found == waiting_.end() && !(stopping_ && waiting_.empty())) {
-        pulse.beat(kTurn);
-        changed_.wait_until(mutex_, SteadyClock::now() + kTurn);
+        pulse.beat(kPulse);
+        changed_.wait_until(mutex_, SteadyClock::now() + kPulse);
         found = next();
       }
       if (found == waiting_.end()) return;

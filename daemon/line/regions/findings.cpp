@@ -14,11 +14,11 @@ constexpr double kSame = 0.6;
 // One look may err.
 constexpr std::uint32_t kFewLooks = 2;
 
-struct Row {
+struct BeingRow {
   std::string_view word;
   Being being;
 };
-constexpr Row kRows[] = {
+constexpr BeingRow kBeings[] = {
 #define KINGLET_BEING(word, being) {word, Being::being},
 #include "daemon/line/regions/beings.def"
 #undef KINGLET_BEING
@@ -34,8 +34,8 @@ std::string_view to_string(Being being) {
 }
 
 Being being_of(std::string_view label) {
-  const auto* const row = std::ranges::find(kRows, engine::slug(label), &Row::word);
-  return row == std::end(kRows) ? Being::kNobody : row->being;
+  const auto* const row = std::ranges::find(kBeings, engine::slug(label), &BeingRow::word);
+  return row == std::end(kBeings) ? Being::kNobody : row->being;
 }
 
 double share_of_smaller(const Area& a, const Area& b) { return overlap(a, b) / std::min(a.size(), b.size()); }

@@ -19,11 +19,11 @@ constexpr double kStep = 1.2;   // from one side to the next
 // adds some more.
 constexpr double kRoom = 1.2;
 
-struct Row {
+struct ProviderRow {
   std::string_view name;
   Propose propose;
 };
-constexpr Row kRows[] = {
+constexpr ProviderRow kProviders[] = {
 #define KINGLET_REGIONS(id, name, function) {name, function},
 #include "daemon/line/regions/regions.def"
 #undef KINGLET_REGIONS
@@ -40,12 +40,12 @@ CropRect limits_of(const Scene& scene) {
 
 }  // namespace
 
-std::string_view to_string(ProposedBy by) { return kRows[std::to_underlying(by)].name; }
+std::string_view to_string(ProposedBy by) { return kProviders[std::to_underlying(by)].name; }
 
 std::optional<ProposedBy> proposed_by(std::string_view name) {
-  const auto* const row = std::ranges::find(kRows, name, &Row::name);
-  if (row == std::end(kRows)) return std::nullopt;
-  return static_cast<ProposedBy>(row - std::begin(kRows));
+  const auto* const row = std::ranges::find(kProviders, name, &ProviderRow::name);
+  if (row == std::end(kProviders)) return std::nullopt;
+  return static_cast<ProposedBy>(row - std::begin(kProviders));
 }
 
 std::string_view to_string(LeftOut reason) { return reason == LeftOut::kLimit ? "limit" : "budget"; }
@@ -155,7 +155,7 @@ ProposedBy RegionStage::provider_of(const LineModel& model) const {
 
 Proposals RegionStage::propose(const Scene& scene) const {
   Proposals proposals;
-  kRows[std::to_underlying(provider_of(scene.model))].propose(scene, proposals);
+  kProviders[std::to_underlying(provider_of(scene.model))].propose(scene, proposals);
   return proposals;
 }
 

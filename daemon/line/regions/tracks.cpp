@@ -14,7 +14,7 @@ namespace {
 constexpr double kReach = 1.5;
 // Shares of the smaller one: of the same thing, and of what lies in another one.
 constexpr double kSameThing = 0.3;
-constexpr double kInside = 0.7;
+constexpr double kMostlyInside = 0.7;
 // Of a box: what moves in it is a part of the bird.
 constexpr double kPart = 0.5;
 // So many times a bird's box: leaves that move around it, and not the bird.
@@ -46,7 +46,7 @@ Area larger(const Area& area, double factor) {
           .height = height};
 }
 
-bool is_inside(const Area& inner, const Area& outer) { return overlap(inner, outer) >= kInside * inner.size(); }
+bool is_inside(const Area& inner, const Area& outer) { return overlap(inner, outer) >= kMostlyInside * inner.size(); }
 
 bool is_same_place(const Area& a, const Area& b) {
   const double common = overlap(a, b);

@@ -23,7 +23,7 @@ ModelWriter external(const std::string& location, const std::string& offset, con
   return model;
 }
 
-const HostileRow kRows[] = {
+const HostileRow kFiles[] = {
     {"an empty file", [] { return std::string(); }, "is empty, expected an ONNX model"},
     {"text", [] { return std::string("PK not a model, but a few words of text\n"); },
      "is not an ONNX model: a field of a kind ONNX does not use at byte 5"},
@@ -183,6 +183,6 @@ const HostileRow kRows[] = {
 
 }  // namespace
 
-std::span<const HostileRow> hostile_files() { return kRows; }
+std::span<const HostileRow> hostile_files() { return kFiles; }
 
 }  // namespace kinglet::engine::testing

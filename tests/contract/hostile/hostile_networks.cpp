@@ -13,7 +13,7 @@ ModelWriter conv(const Ints& weight) {
   return model;
 }
 
-const HostileRow kRows[] = {
+const HostileRow kNetworks[] = {
     {"an input of a trillion numbers",
      [] { return ModelWriter().input("x", {1, 3, 1 << 20, 1 << 20}).node("Relu", {"x"}, {"y"}).output("y").bytes(); },
      "node \"y\" (Relu): its output would have the shape [1,3,1048576,1048576], more than 2147483648 bytes or 16 "
@@ -357,6 +357,6 @@ const HostileRow kRows[] = {
 
 }  // namespace
 
-std::span<const HostileRow> hostile_networks() { return kRows; }
+std::span<const HostileRow> hostile_networks() { return kNetworks; }
 
 }  // namespace kinglet::engine::testing

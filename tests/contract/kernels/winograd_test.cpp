@@ -14,7 +14,7 @@ namespace {
 
 constexpr xnn::Window kWindow{.kernel_height = 3, .kernel_width = 3};
 
-Layer layer_at_random(Random& random) {
+Layer window_at_random(Random& random) {
   const auto pick = [&](std::size_t least, std::size_t most) {
     return std::uniform_int_distribution<std::size_t>(least, most)(random);
   };
@@ -70,7 +70,7 @@ std::vector<const KernelRow*> fast_rows(const Layer& layer) {
 }
 
 TEST(Winograd, IsTheConvolutionAsFarAsItsBoundSays) {
-  for_layers(layer_at_random, [](const Layer& layer) {
+  for_layers(window_at_random, [](const Layer& layer) {
     const std::vector<double> sums = sums_of(layer);
     for (const std::size_t size : {2, 4})
       expect_near(sums, row_named(std::format("winograd{}_f32__scalar", size)), layer, size);
@@ -78,7 +78,7 @@ TEST(Winograd, IsTheConvolutionAsFarAsItsBoundSays) {
 }
 
 TEST(Winograd, GivesTheBitsOfItsTwinInEveryFormAndWithAnyThreads) {
-  for_layers(layer_at_random, [](const Layer& layer) {
+  for_layers(window_at_random, [](const Layer& layer) {
     const std::vector<float> twins[] = {run(row_named("winograd2_f32__scalar"), layer),
                                         run(row_named("winograd4_f32__scalar"), layer)};
     EXPECT_TRUE(same_bits(run(row_named("winograd4_f32__scalar"), layer, 3), twins[1])) << layer.text();

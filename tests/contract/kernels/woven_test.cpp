@@ -12,7 +12,7 @@
 namespace kinglet::engine::kernels {
 namespace {
 
-Layer layer_at_random(Random& random) {
+Layer woven_at_random(Random& random) {
   const auto pick = [&](std::size_t least, std::size_t most) {
     return std::uniform_int_distribution<std::size_t>(least, most)(random);
   };
@@ -75,7 +75,7 @@ void expect_bits(const Layer& layer, int threads) {
 }
 
 TEST(Woven, IsTheConvolutionToTheBitInEveryFormAndWithAnyThreads) {
-  for_layers(layer_at_random, [](const Layer& layer) {
+  for_layers(woven_at_random, [](const Layer& layer) {
     for (const int threads : {1, 2 + static_cast<int>(layer.shape.input_channels % 3)}) expect_bits(layer, threads);
   });
 }

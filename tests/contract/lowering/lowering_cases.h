@@ -79,7 +79,7 @@ inline constexpr LoweringCase kLoweringCases[] = {
      "strides=[2,2]}\noutput %1"},
     {"Conv", "depthwise_with_multiplier",
      "%x = input f32[1,3,7,7]\n%1 = Conv(%x, w:f32[6,1,3,3]#w) {group=3}\noutput %1"},
-    // large_depthwise.cpp
+    // lower_convolution.cpp, more than 25 taps
     {"Conv", "depthwise_seven_by_seven",
      "%x = input f32[2,6,9,8]\n%1 = Conv(%x, w:f32[6,1,7,7]#w, b:f32[6]#b) {group=6, pads=[3,3,3,3]}\noutput %1"},
     {"Conv", "depthwise_seven_by_seven_clipped",

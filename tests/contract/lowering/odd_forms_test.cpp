@@ -12,7 +12,7 @@
 namespace kinglet::engine {
 namespace {
 
-Session session_of(const Graph& graph, bool optimize = false) {
+Session odd_session(const Graph& graph, bool optimize = false) {
   auto session = Session::create(Graph(graph), {.optimize = optimize});
   if (!session) throw std::runtime_error(describe(session.error()));
   return std::move(*session);
@@ -45,7 +45,7 @@ TEST(MaxPoolWithDilationAndPadding, TakesNumbersOfItsWindowsOnly) {
                         "pads=[{3},{4},{5},{4}]}}\noutput %1",
                         kernel, dilation, 4 - dilation, std::min(pads % 3, kernel - 1), pads / 3 % 2,
                         std::min(pads / 3, kernel - 1)));
-        Session session = session_of(graph);
+        Session session = odd_session(graph);
         lowered += session.plan().fallback_nodes.empty() ? 1 : 0;
         EXPECT_EQ(difference(graph, session), 0) << to_text(graph);
       }
@@ -64,7 +64,7 @@ TEST(Rearrange, WithAxesOfOneRunsByEvaluate) {
         "%1 = kinglet::Rearrange(%p) {split=[2,2,1,1,1,1,1], take=[-1,-1,-1,-1,0,-1,-1], perm=[2,1,0,3,5,6], "
         "shape=[1,2,2,1,1,1]}\noutput %1"}) {
     const Graph graph = graph_of(text);
-    Session session = session_of(graph);
+    Session session = odd_session(graph);
     EXPECT_EQ(difference(graph, session), 0) << text;
   }
 }
@@ -75,7 +75,7 @@ TEST(AveragePool, MayHaveWindowsOverBothPaddings) {
         "kernel_shape=[3,3], pads=[2,2,2,2], strides=[2,1]"}) {
     const Graph graph =
         graph_of(std::format("%x = input f32[2,3,2,2]\n%1 = AveragePool(%x) {{{}}}\noutput %1", attributes));
-    Session session = session_of(graph);
+    Session session = odd_session(graph);
     EXPECT_LE(difference(graph, session), 1e-6F) << attributes;
   }
 }
@@ -84,7 +84,7 @@ TEST(LargeDepthwiseConvolution, MayReadNothingButPadding) {
   const Graph graph = graph_of(
       "%x = input f32[1,2,1,1]\n%1 = Conv(%x, w:f32[2,1,6,7]#w, b:f32[2]#b) {group=2, dilations=[2,1], "
       "auto_pad=\"SAME_UPPER\"}\noutput %1");
-  Session session = session_of(graph);
+  Session session = odd_session(graph);
   EXPECT_EQ(difference(graph, session), 0);
 }
 
@@ -97,7 +97,7 @@ TEST(LeakyReluOfLevels, RunsWhateverItsSlopeAndScalesAre) {
                                "%4 = DequantizeLinear(%3, t, u)\noutput %4",
                                alpha, scale));
       for (const bool optimize : {false, true}) {
-        Session session = session_of(graph, optimize);
+        Session session = odd_session(graph, optimize);
         EXPECT_TRUE(session.plan().fallback_nodes.empty());
         EXPECT_LE(difference(graph, session), 1.001F * std::strtof(scale, nullptr)) << alpha << ' ' << scale;
       }
@@ -111,7 +111,7 @@ TEST(AbsentOutputs, DoNotCutASegment) {
         "%x = input f32[2,8]\n%1, _, _ = LayerNormalization(%x, s:f32[8]#s)\n%2 = Abs(%1)\noutput %2",
         "%x = input f32[1,2,8,8]\n%1, _ = MaxPool(%x) {kernel_shape=[2,2]}\n%2 = Abs(%1)\noutput %2"}) {
     const Graph graph = graph_of(text);
-    Session session = session_of(graph);
+    Session session = odd_session(graph);
     EXPECT_TRUE(session.plan().fallback_nodes.empty()) << text;
     EXPECT_EQ(session.plan().segments, 1U) << text;
     EXPECT_LE(difference(graph, session), 1e-5F) << text;
@@ -124,7 +124,7 @@ TEST(AbsentOutputs, AreNotTakenForAbsentInputs) {
       "%x = input f32[1,2,8,8]\n%y = input f32[2,8]\n"
       "%1, _ = MaxPool(%x) {dilations=[2,2], kernel_shape=[2,2], pads=[1,1,1,1]}\n"
       "%2 = Abs(%y)\n%3 = Clip(%2, _, b:f32[]{0.5})\noutput %1, %3");
-  Session session = session_of(graph);
+  Session session = odd_session(graph);
   EXPECT_EQ(session.plan().fallback_nodes.size(), 1U);
   EXPECT_EQ(session.plan().segments, 1U);
 }

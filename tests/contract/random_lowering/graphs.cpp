@@ -7,10 +7,10 @@
 namespace kinglet::engine::random_cases {
 namespace {
 
-struct Value {
+struct Made {
   std::string name;
   int channels = 1, height = 1, width = 1;
-  [[nodiscard]] bool same(const Value& other) const {
+  [[nodiscard]] bool same(const Made& other) const {
     return channels == other.channels && height == other.height && width == other.width;
   }
 };
@@ -28,7 +28,7 @@ class Writer {
   }
 
   void add_layer() {
-    const Value from = one();
+    const Made from = one();
     switch (draw_.below(19)) {
       case 0:
       case 1:
@@ -67,14 +67,14 @@ class Writer {
       case 17:
         return shuffle(from);
       default: {
-        const Value behind = (node(from, "Sigmoid({})"), values_.back());
+        const Made behind = (node(from, "Sigmoid({})"), values_.back());
         node(from, std::format("Mul({{}}, {})", behind.name));
       }
     }
   }
 
   void end() {
-    Value last = values_.back();
+    Made last = values_.back();
     if (last.height * last.width > 1) {
       node({last.name, last.channels, 1, 1},
            draw_.pick({"GlobalAveragePool({})", "ReduceMean({}, axes:i64[2]{{2,3}}) {{keepdims=1}}"}), last.name);
@@ -99,9 +99,9 @@ class Writer {
   }
 
  private:
-  const Value& x() const { return values_.front(); }
+  const Made& x() const { return values_.front(); }
   // Mostly the newest, so that graphs are deep.
-  Value one() {
+  Made one() {
     const int size = static_cast<int>(values_.size());
     return values_[static_cast<std::size_t>(draw_.one_in(4) ? draw_.below(size) : size - 1)];
   }
@@ -109,14 +109,14 @@ class Writer {
   void line(const std::string& name, const std::string& node) {
     text += std::format("{}{} = {}\n", name, type_ == "f32" ? "" : ":" + type_, node);
   }
-  void node(Value made, std::string_view form, std::string from = {}) {
+  void node(Made made, std::string_view form, std::string from = {}) {
     if (from.empty()) from = made.name;
     made.name = fresh();
     line(made.name, std::vformat(form, std::make_format_args(from)));
     values_.push_back(made);
   }
 
-  void convolution(const Value& from) {
+  void convolution(const Made& from) {
     const int kind = draw_.below(3);
     const int kernel = kind == 0 ? 1 : draw_.pick({3, 1, 2, 5});
     const int groups = kind == 2 ? from.channels : 1;
@@ -131,23 +131,23 @@ class Writer {
                      "strides=[{8},{8}]}}}}",
                      count_, type_, outputs, from.channels / groups, kernel, bias, groups, pad, stride));
   }
-  void batch_normalization(const Value& from) {
+  void batch_normalization(const Made& from) {
     node(from, std::format("BatchNormalization({{}}, s{0}:{1}[{2}]#+s{0}, h{0}:{1}[{2}]#h{0}, m{0}:{1}[{2}]#m{0}, "
                            "v{0}:{1}[{2}]#+v{0})",
                            count_, type_, from.channels));
   }
-  void by_channel(const Value& from, const char* op) {
+  void by_channel(const Made& from, const char* op) {
     node(from, std::format("{3}({{}}, c{0}:{1}[{2},1,1]#{4}c{0})", count_, type_, draw_.one_in(3) ? 1 : from.channels,
                            op, std::string_view(op) == "Div" ? "+" : ""));
   }
-  void two(const Value& from) {
+  void two(const Made& from) {
     std::string other = from.name;
-    for (const Value& value : values_) {
+    for (const Made& value : values_) {
       if (value.same(from) && draw_.one_in(2)) other = value.name;
     }
     node(from, std::format("{}({{}}, {})", draw_.pick({"Add", "Sub", "Max", "Min"}), other));
   }
-  void pool(const Value& from) {
+  void pool(const Made& from) {
     const int kernel = draw_.between(2, 3);
     const int stride = draw_.between(1, 2);
     const int pad = draw_.one_in(3) ? 1 : 0;
@@ -157,35 +157,35 @@ class Writer {
         std::format("{}({{}}) {{{{kernel_shape=[{},{}], strides=[{},{}], pads=[{},0,0,{}]}}}}",
                     draw_.pick({"MaxPool", "AveragePool"}), kernel, kernel, stride, stride, pad, pad));
   }
-  void pad(const Value& from) {
+  void pad(const Made& from) {
     const int top = draw_.below(3), left = draw_.below(3), bottom = draw_.below(2), right = draw_.below(2);
     node({from.name, from.channels, from.height + top + bottom, from.width + left + right},
          std::format("Pad({{}}, p{}:i64[8]{{{{0,0,{},{},0,0,{},{}}}}})", count_, top, left, bottom, right));
   }
-  void concat(const Value& from) {
+  void concat(const Made& from) {
     if (from.channels > 12) return node(from, "Relu({})");
     node({from.name, 2 * from.channels, from.height, from.width},
          std::format("Concat({{}}, {}) {{{{axis=1}}}}", from.name));
   }
-  void turn_twice(const Value& from) {
+  void turn_twice(const Made& from) {
     node(from, "Transpose({}) {{perm=[0,2,3,1]}}");
     const std::string turned = values_.back().name;
     values_.pop_back();
     node(from, "Transpose({}) {{perm=[0,3,1,2]}}", turned);
   }
-  void slice(const Value& from) {
+  void slice(const Made& from) {
     const int first = draw_.below(from.channels);
     node(
         {from.name, from.channels - first, from.height, from.width},
         std::format("Slice({{}}, a{0}:i64[1]{{{{{1}}}}}, e{0}:i64[1]{{{{99}}}}, i{0}:i64[1]{{{{1}}}})", count_, first));
   }
-  void gate(const Value& from) {
+  void gate(const Made& from) {
     node({from.name, from.channels, 1, 1}, "GlobalAveragePool({})");
     node(values_.back(), draw_.pick({"Sigmoid({})", "HardSigmoid({})"}));
     const std::string factor = values_.back().name;
     node(from, std::format("Mul({{}}, {})", factor));
   }
-  void shuffle(const Value& from) {
+  void shuffle(const Made& from) {
     if (from.channels % 2 != 0) return node(from, "Relu({})");
     const std::string shaped = fresh(), turned = fresh();
     line(shaped, std::format("Reshape({}, r{}:i64[5]{{1,2,{},{},{}}})", from.name, count_, from.channels / 2,
@@ -198,7 +198,7 @@ class Writer {
 
   Draw& draw_;
   std::string type_;
-  std::vector<Value> values_;
+  std::vector<Made> values_;
   int count_ = 0;
 };
 

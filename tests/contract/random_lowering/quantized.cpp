@@ -9,7 +9,7 @@ namespace kinglet::engine::random_cases {
 namespace {
 
 // A scale and a zero point: constants NAMEs and NAMEz.
-struct Levels {
+struct Scaled {
   std::string name;
   std::string type = "i8";
   double scale = 1;
@@ -25,8 +25,8 @@ int any_zero(Draw& draw, const std::string& type) {
   return draw.one_in(4) ? draw.pick({-128, 127}) + offset : draw.pick({0, 5, -20, 100, -100}) + offset;
 }
 
-Levels any_levels(Draw& draw, const char* name, const std::string& type, int low, int high) {
-  Levels out{.name = name, .type = type};
+Scaled any_levels(Draw& draw, const char* name, const std::string& type, int low, int high) {
+  Scaled out{.name = name, .type = type};
   out.scale = draw.power(low, high);
   out.zero = any_zero(draw, type);
   return out;
@@ -60,8 +60,8 @@ Weights any_weights(Draw& draw, const std::string& type, const std::string& shap
 }
 
 // A scale that results may well have: most lie within its 256 levels, now and then few or hardly any do.
-Levels result_levels(Draw& draw, const std::string& type, double typical) {
-  Levels out{.name = "y", .type = type};
+Scaled result_levels(Draw& draw, const std::string& type, double typical) {
+  Scaled out{.name = "y", .type = type};
   const int away = draw.one_in(6) ? draw.between(-12, 12) : draw.between(0, 2) - 1;
   out.scale = std::ldexp(typical * (1 + draw.below(16) / 16.0), away);
   out.zero = any_zero(draw, type);
@@ -70,9 +70,9 @@ Levels result_levels(Draw& draw, const std::string& type, double typical) {
 
 // One level of the result may be the next one: where a number lies half way between two, and where XNNPACK's factors
 // have 8 bits behind the point (at most 255 * 2^-9 of a level).
-Case of_levels(const Levels& y) { return {.roundings = 2, .magnitude = 256 * y.scale, .step = 1.0001 * y.scale}; }
+Case of_levels(const Scaled& y) { return {.roundings = 2, .magnitude = 256 * y.scale, .step = 1.0001 * y.scale}; }
 
-std::string bounds_of(Draw& draw, const Levels& y) {
+std::string bounds_of(Draw& draw, const Scaled& y) {
   switch (draw.below(4)) {
     case 1:
       return ", kinglet_min=0.0";
@@ -105,7 +105,7 @@ Case rows_times_weights(Draw& draw, bool of_floats) {
                             list(shape), w.text, bias);
     return made;
   }
-  const Levels x = any_levels(draw, "x", "i8", -9, 3);
+  const Scaled x = any_levels(draw, "x", "i8", -9, 3);
   made.magnitude = depth * 128.0 * 255 * w.largest_scale * x.scale;
   made.step = depth * 128 * w.largest_scale * x.scale * 0.55;
   made.text = std::format(
@@ -121,11 +121,11 @@ Case arithmetic(Draw& draw, const char* name, bool product) {
   const std::vector<int> shape = any_shape(draw, 0, 5);
   const std::vector<int> left = draw.one_in(4) ? broadcast_part(draw, shape) : shape;
   const std::vector<int> right = draw.one_in(3) ? broadcast_part(draw, shape) : shape;
-  const Levels a = any_levels(draw, "a", type, -9, 3);
-  Levels b = any_levels(draw, "b", type, -9, 3);
+  const Scaled a = any_levels(draw, "a", type, -9, 3);
+  Scaled b = any_levels(draw, "b", type, -9, 3);
   const bool same = draw.one_in(8) && left == right;
   if (same) b = a;
-  const Levels y = result_levels(draw, type, product ? a.scale * b.scale * 60 : 1.5 * std::max(a.scale, b.scale));
+  const Scaled y = result_levels(draw, type, product ? a.scale * b.scale * 60 : 1.5 * std::max(a.scale, b.scale));
   Case made = of_levels(y);
   const std::string inputs = std::format("%x = input {}[{}]\n", type, list(left)) +
                              (same ? std::string() : std::format("%y = input {}[{}]\n", type, list(right)));
@@ -135,8 +135,8 @@ Case arithmetic(Draw& draw, const char* name, bool product) {
 }
 Case table(Draw& draw, const char* name, const std::string& attributes, double typical) {
   const std::string type = any_byte(draw);
-  const Levels x = any_levels(draw, "x", type, -10, 4);
-  const Levels y = result_levels(draw, type, typical > 0 ? typical : x.scale);
+  const Scaled x = any_levels(draw, "x", type, -10, 4);
+  const Scaled y = result_levels(draw, type, typical > 0 ? typical : x.scale);
   Case made = of_levels(y);
   made.text = std::format("%x = input {}[{}]\n%1 = {}(%x, {}, {}) {{kinglet_integers=1{}}}\n{}", type,
                           list(any_shape(draw, 0, 5)), name, x.text(), y.text(), attributes, kBack);
@@ -163,11 +163,11 @@ Case qlinear_conv(Draw& draw) {
   const int outputs = kind == 0 ? draw.pick({4, 16, 32, 1, 7, 20}) : groups * (draw.one_in(4) ? 2 : 1);
   const int height = draw.between(1, 4);
   const int width = draw.between(1, 4);
-  const Levels x = any_levels(draw, "x", type, -9, 3);
+  const Scaled x = any_levels(draw, "x", type, -9, 3);
   const Weights w =
       any_weights(draw, type, std::format("{},{},{},{}", outputs, per_group, height, width), outputs, true);
   const int taps = per_group * height * width;
-  const Levels y = result_levels(draw, type, x.scale * w.largest_scale * 60 * std::sqrt(static_cast<double>(taps)));
+  const Scaled y = result_levels(draw, type, x.scale * w.largest_scale * 60 * std::sqrt(static_cast<double>(taps)));
   const std::string bias = draw.one_in(2) ? std::format(", b:i32[{}]#b", outputs) : "";
   Case made = of_levels(y);
   const std::string pads = any_pads(draw, height, width);
@@ -184,9 +184,9 @@ Case qlinear_matmul(Draw& draw) {
   const std::string type = any_byte(draw);
   const int depth = draw.between(1, 70);
   const int columns = draw.between(1, 20);
-  const Levels x = any_levels(draw, "x", type, -9, 3);
+  const Scaled x = any_levels(draw, "x", type, -9, 3);
   const Weights w = any_weights(draw, type, std::format("{},{}", depth, columns), columns, true);
-  const Levels y = result_levels(draw, type, x.scale * w.largest_scale * 60 * std::sqrt(static_cast<double>(depth)));
+  const Scaled y = result_levels(draw, type, x.scale * w.largest_scale * 60 * std::sqrt(static_cast<double>(depth)));
   Case made = of_levels(y);
   std::vector<int> shape = any_shape(draw, 1, 2);
   shape.push_back(depth);
@@ -200,10 +200,10 @@ Case qgemm(Draw& draw) {
   const int depth = draw.between(1, 70);
   const int columns = draw.between(1, 20);
   const bool turned = draw.one_in(2);
-  const Levels x = any_levels(draw, "x", type, -9, 3);
+  const Scaled x = any_levels(draw, "x", type, -9, 3);
   const Weights w = any_weights(
       draw, type, turned ? std::format("{},{}", columns, depth) : std::format("{},{}", depth, columns), columns, true);
-  const Levels y = result_levels(draw, type, x.scale * w.largest_scale * 60 * std::sqrt(static_cast<double>(depth)));
+  const Scaled y = result_levels(draw, type, x.scale * w.largest_scale * 60 * std::sqrt(static_cast<double>(depth)));
   Case made = of_levels(y);
   made.text = std::format(
       "%x = input {}[{},{}]\n%1 = com.microsoft::QGemm(%x, {}, {}, {}, {}) {{kinglet_integers=1{}, transB={}}}\n{}",
@@ -235,8 +235,8 @@ Case qlinear_average_pool(Draw& draw) {
   const std::string type = any_byte(draw);
   const int height = draw.between(1, 4);
   const int width = draw.between(1, 4);
-  const Levels x = any_levels(draw, "x", type, -9, 3);
-  const Levels y = result_levels(draw, type, x.scale);
+  const Scaled x = any_levels(draw, "x", type, -9, 3);
+  const Scaled y = result_levels(draw, type, x.scale);
   Case made = of_levels(y);
   // Only windows that all count as many pixels are marked to run in integers.
   const std::string pads = any_pads(draw, height, width);
@@ -250,8 +250,8 @@ Case qlinear_average_pool(Draw& draw) {
 
 Case qlinear_global_average_pool(Draw& draw) {
   const std::string type = any_byte(draw);
-  const Levels x = any_levels(draw, "x", type, -9, 3);
-  const Levels y = result_levels(draw, type, x.scale);
+  const Scaled x = any_levels(draw, "x", type, -9, 3);
+  const Scaled y = result_levels(draw, type, x.scale);
   Case made = of_levels(y);
   made.text = std::format(
       "%x = input {}[{}]\n%1 = com.microsoft::QLinearGlobalAveragePool(%x, {}, {}) {{kinglet_integers=1}}\n{}", type,
@@ -263,8 +263,8 @@ Case qlinear_concat(Draw& draw) {
   const std::string type = any_byte(draw);
   const std::vector<int> shape = any_shape(draw, 1, 5);
   const int axis = draw.below(static_cast<int>(shape.size()));
-  const Levels a = any_levels(draw, "a", type, -6, 3);
-  const Levels y = draw.one_in(3) ? Levels{"y", type, a.scale, a.zero} : result_levels(draw, type, a.scale);
+  const Scaled a = any_levels(draw, "a", type, -6, 3);
+  const Scaled y = draw.one_in(3) ? Scaled{"y", type, a.scale, a.zero} : result_levels(draw, type, a.scale);
   Case made = of_levels(y);
   std::string inputs = std::format("%x = input {}[{}]\n", type, list(shape));
   std::string parts = "%x, " + a.text();
@@ -272,7 +272,7 @@ Case qlinear_concat(Draw& draw) {
     std::vector<int> other = shape;
     other[static_cast<std::size_t>(axis)] = draw.between(1, 4);
     const std::string name = std::format("b{}", i);
-    Levels b = any_levels(draw, name.c_str(), type, -6, 3);
+    Scaled b = any_levels(draw, name.c_str(), type, -6, 3);
     if (draw.one_in(2)) b = {name, type, y.scale, y.zero};
     inputs += std::format("%y{} = input {}[{}]\n", i, type, list(other));
     parts += std::format(", %y{}, {}", i, b.text());
@@ -284,7 +284,7 @@ Case qlinear_concat(Draw& draw) {
 
 Case quantize_linear(Draw& draw) {
   const std::string type = any_byte(draw);
-  const Levels y = any_levels(draw, "y", type, -10, 4);
+  const Scaled y = any_levels(draw, "y", type, -10, 4);
   Case made = of_levels(y);
   made.scale = draw.pick({100.0, 1.0, 1000.0}) * y.scale;
   const std::vector<int> shape = any_shape(draw, 0, 5);
@@ -303,7 +303,7 @@ Case dequantize_linear(Draw& draw) {
                             type, list(shape), count, axis);
     return made;
   }
-  const Levels x = any_levels(draw, "x", type == "u8" ? "u8" : "i8", -10, 4);
+  const Scaled x = any_levels(draw, "x", type == "u8" ? "u8" : "i8", -10, 4);
   made.text = std::format("%x = input {}[{}]\n%1 = DequantizeLinear(%x, {})\noutput %1\n", type, list(shape),
                           type == "i32" ? std::format("xs:f32[]{{{}}}", number(x.scale)) : x.text());
   return made;

@@ -26,11 +26,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kBar = 0.95;
+constexpr double kLeastFound = 0.95;
 constexpr float kSamePlace = 0.5F;
 constexpr std::size_t kSpecies = 8;
 
-fs::path model_path() { return fs::path(KINGLET_SOURCE_DIR) / "models" / "demo" / "kinglet-demo-detector.onnx"; }
+fs::path detector_path() { return fs::path(KINGLET_SOURCE_DIR) / "models" / "demo" / "kinglet-demo-detector.onnx"; }
 
 engine::Box to_box(double left, double top, double width, double height) {
   return {.left = static_cast<float>(left),
@@ -65,7 +65,7 @@ class Detector {
     return boxes;
   }
 
-  engine::DetectorModel model_ = engine::DetectorModel::open({.model = model_path()}, {.threads = 1}).value();
+  engine::DetectorModel model_ = engine::DetectorModel::open({.model = detector_path()}, {.threads = 1}).value();
   camera::Preprocessor preprocessor_;
   camera::MjpegPlanes decoder_;
 };
@@ -101,8 +101,8 @@ struct Tally {
 void expect_good(std::string_view what, const Tally& tally, double least_overlap) {
   std::cout << std::format("{}: {} visitors, {} boxes, recall {:.4f}, precision {:.4f}, overlap {:.3f}\n", what,
                            tally.visitors, tally.boxes, tally.recall(), tally.precision(), tally.mean_overlap());
-  EXPECT_GE(tally.recall(), kBar) << what;
-  EXPECT_GE(tally.precision(), kBar) << what;
+  EXPECT_GE(tally.recall(), kLeastFound) << what;
+  EXPECT_GE(tally.precision(), kLeastFound) << what;
   EXPECT_GE(tally.mean_overlap(), least_overlap) << what;
   for (std::size_t i = 0; i < kSpecies; ++i) {
     EXPECT_GE(tally.found_of.at(i), tally.seen_of.at(i) * 9 / 10) << what << ": " << camera::demo_labels()[i];
@@ -164,13 +164,13 @@ TEST(DemoDetector, FindsThemInTheSquaresThatTheDaemonCuts) {
 
 TEST(DemoDetector, HasItsRecipeAndItsLabelBesideIt) {
   const Detector detector;
-  EXPECT_EQ(detector.model().recipe_origin(), fs::path(model_path()).replace_extension(".recipe.json"));
-  EXPECT_EQ(detector.model().labels_origin(), fs::path(model_path()).replace_extension(".labels.txt"));
+  EXPECT_EQ(detector.model().recipe_origin(), fs::path(detector_path()).replace_extension(".recipe.json"));
+  EXPECT_EQ(detector.model().labels_origin(), fs::path(detector_path()).replace_extension(".labels.txt"));
   ASSERT_EQ(detector.model().labels().size(), 1U);
   EXPECT_EQ(detector.model().labels()[0].text, "bird");
 }
 
-TEST(DemoDetector, IsUnderAHundredKilobytes) { EXPECT_LT(fs::file_size(model_path()), 100'000U); }
+TEST(DemoDetector, IsUnderAHundredKilobytes) { EXPECT_LT(fs::file_size(detector_path()), 100'000U); }
 
 }  // namespace
 }  // namespace kinglet

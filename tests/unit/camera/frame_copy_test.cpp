@@ -35,7 +35,7 @@ struct Picture {
   FrameView view;
 };
 
-std::vector<std::byte> pixels_of(const FrameView& view, int x, int y, int width, int height) {
+std::vector<std::byte> pixels_in(const FrameView& view, int x, int y, int width, int height) {
   const auto image = to_rgb(view);
   if (!image) return {};
   std::vector<std::byte> pixels;
@@ -56,7 +56,7 @@ TEST(CopyPart, ShowsThePixelsOfThatPart) {
     ASSERT_TRUE(check_view(copy)) << to_string(format);
     EXPECT_EQ(copy.width, 6);
     EXPECT_EQ(copy.height, 4);
-    EXPECT_EQ(pixels_of(copy, 0, 0, 6, 4), pixels_of(picture.view, 4, 2, 6, 4)) << to_string(format);
+    EXPECT_EQ(pixels_in(copy, 0, 0, 6, 4), pixels_in(picture.view, 4, 2, 6, 4)) << to_string(format);
   }
 }
 
@@ -98,7 +98,7 @@ TEST(CopyPart, OfTheWholeIsTheWhole) {
   std::vector<std::byte> bytes;
   FrameView copy;
   copy_part(picture.view, 0, 0, kWidth, kHeight, bytes, copy);
-  EXPECT_EQ(pixels_of(copy, 0, 0, kWidth, kHeight), pixels_of(picture.view, 0, 0, kWidth, kHeight));
+  EXPECT_EQ(pixels_in(copy, 0, 0, kWidth, kHeight), pixels_in(picture.view, 0, 0, kWidth, kHeight));
 }
 
 }  // namespace

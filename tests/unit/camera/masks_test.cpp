@@ -14,12 +14,12 @@ namespace {
 using kinglet::testing::make_video_frame;
 using kinglet::testing::VideoFrame;
 
-constexpr int kWidth = 64;
-constexpr int kHeight = 48;
+constexpr int kMaskedWidth = 64;
+constexpr int kMaskedHeight = 48;
 
 Image bright() {
-  Image image{kWidth, kHeight, {}};
-  for (int i = 0; i < kWidth * kHeight; ++i) {
+  Image image{kMaskedWidth, kMaskedHeight, {}};
+  for (int i = 0; i < kMaskedWidth * kMaskedHeight; ++i) {
     image.rgb.insert(image.rgb.end(), {std::byte{200}, std::byte{150}, std::byte{100}});
   }
   return image;
@@ -43,12 +43,12 @@ TEST_P(MasksOfFormat, AreBlackAndTheRestIsAsItWas) {
   const FrameView painted = masks.painted(frame.view, bytes).value();
   EXPECT_NE(painted.format, PixelFormat::kMjpeg);
   const Image after = to_rgb(painted).value();
-  for (int y = 0; y < kHeight; ++y) {
-    for (int x = 0; x < kWidth; ++x) {
+  for (int y = 0; y < kMaskedHeight; ++y) {
+    for (int x = 0; x < kMaskedWidth; ++x) {
       const bool masked = x >= 16 && x < 32 && y >= 24 && y < 36;
       const bool at_edge = x >= 14 && x < 34 && y >= 22 && y < 38;  // shared colour
       for (int c = 0; c < 3; ++c) {
-        const auto at = static_cast<std::size_t>(3 * (y * kWidth + x) + c);
+        const auto at = static_cast<std::size_t>(3 * (y * kMaskedWidth + x) + c);
         if (masked) {
           EXPECT_LE(std::to_integer<int>(after.rgb[at]), 3) << x << "," << y;
         } else if (!at_edge) {

@@ -22,9 +22,9 @@ struct Case {
   std::uint64_t digest;  // of what Pillow gives; the other test below asks Pillow itself
 };
 
-constexpr int kWidth = 311;
-constexpr int kHeight = 203;
-constexpr CropRect kAll{0, 0, kWidth, kHeight};
+constexpr int kFullWidth = 311;
+constexpr int kFullHeight = 203;
+constexpr CropRect kAll{0, 0, kFullWidth, kFullHeight};
 constexpr auto kNearest = Interpolation::kNearest;
 constexpr auto kBilinear = Interpolation::kBilinear;
 constexpr auto kBicubic = Interpolation::kBicubic;
@@ -48,7 +48,7 @@ Image resized(const Image& picture, const Case& row) {
 }
 
 TEST(ResizeLikePillow, GivesTheBytesThatPillowGave) {
-  const Image picture = make_picture(kWidth, kHeight);
+  const Image picture = make_picture(kFullWidth, kFullHeight);
   for (const Case& row : kCases) {
     EXPECT_EQ(kinglet::testing::digest(resized(picture, row).rgb), row.digest)
         << text(row) << std::format(" gives {:#018x}", kinglet::testing::digest(resized(picture, row).rgb));
@@ -57,10 +57,11 @@ TEST(ResizeLikePillow, GivesTheBytesThatPillowGave) {
 
 TEST(ResizeLikePillow, AgreesWithThePillowInstalledHereToTheLastBit) {
   const kinglet::testing::ScratchFolder scratch;
-  const Image picture = make_picture(kWidth, kHeight);
+  const Image picture = make_picture(kFullWidth, kFullHeight);
   const std::string_view bytes(reinterpret_cast<const char*>(picture.rgb.data()), picture.rgb.size());
   ASSERT_TRUE(write_file(scratch.path() / "in.raw", bytes, Overwrite::kRefuse));
-  std::string arguments = std::format("resize {0}/in.raw {1} {2} {0}", scratch.path().string(), kWidth, kHeight);
+  std::string arguments =
+      std::format("resize {0}/in.raw {1} {2} {0}", scratch.path().string(), kFullWidth, kFullHeight);
   for (const Case& row : kCases) arguments += " " + text(row);
   KINGLET_RUN_PILLOW(arguments);
   std::size_t number = 0;

@@ -10,24 +10,24 @@
 namespace kinglet::daemon {
 namespace {
 
-constexpr std::int64_t kNow = 1'780'000'000;  // in 2026
+constexpr std::int64_t kTrueTime = 1'780'000'000;  // in 2026
 
 bool agrees(const std::string& since_epoch) {
   const kinglet::testing::ScratchFolder clock;
   std::ofstream(clock.path() / "since_epoch") << since_epoch << "\n";
-  return battery_clock_agrees(clock.path(), WallTime(std::chrono::seconds(kNow)));
+  return battery_clock_agrees(clock.path(), WallTime(std::chrono::seconds(kTrueTime)));
 }
 
 TEST(BatteryClock, AgreesWithTheSystemsTime) {
-  EXPECT_TRUE(agrees(std::to_string(kNow)));
-  EXPECT_TRUE(agrees(std::to_string(kNow - 60)));
+  EXPECT_TRUE(agrees(std::to_string(kTrueTime)));
+  EXPECT_TRUE(agrees(std::to_string(kTrueTime - 60)));
 }
 
 TEST(BatteryClock, IsNotBelievedWhereItDisagreesOrBeganAnew) {
-  EXPECT_FALSE(agrees(std::to_string(kNow - 3600)));
+  EXPECT_FALSE(agrees(std::to_string(kTrueTime - 3600)));
   EXPECT_FALSE(agrees("12"));
   EXPECT_FALSE(agrees("no number"));
-  EXPECT_FALSE(battery_clock_agrees("/nowhere", WallTime(std::chrono::seconds(kNow))));
+  EXPECT_FALSE(battery_clock_agrees("/nowhere", WallTime(std::chrono::seconds(kTrueTime))));
 }
 
 TEST(BatteryClock, IsNotBelievedInAYearThatIsLongPastThoughTheSystemHasItToo) {

@@ -32,8 +32,8 @@ class SilentServer {
     port_ = ntohs(address.sin_port);
     thread_ = std::jthread([this] {
       connection_ = FileDescriptor(::accept(listener_.get(), nullptr, nullptr));
-      constexpr std::string_view kBegin = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n0123456789";
-      KINGLET_CHECK(::send(connection_.get(), kBegin.data(), kBegin.size(), MSG_NOSIGNAL) > 0);
+      constexpr std::string_view kFirstBytes = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n0123456789";
+      KINGLET_CHECK(::send(connection_.get(), kFirstBytes.data(), kFirstBytes.size(), MSG_NOSIGNAL) > 0);
     });
   }
   [[nodiscard]] std::string address() const { return "http://127.0.0.1:" + std::to_string(port_) + "/bird.onnx"; }

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr std::chrono::milliseconds kNow{0};
+constexpr std::chrono::milliseconds kAtOnce{0};
 
 EventSet all() { return EventSet{}.set(); }
 
@@ -26,10 +26,10 @@ TEST(EventBus, AnEventGoesOverTheWireAsTheStandardHasIt) {
   EventBus bus("4f1c");
   const auto reader = bus.subscribe(all(), {});
   visit(bus, R"({"id":"vis_1"})");
-  const std::string text = bus.take(*reader, kNow).value();
+  const std::string text = bus.take(*reader, kAtOnce).value();
   EXPECT_THAT(text, StartsWith("id: 4f1c-1\nevent: visit.start\ndata: {\"seq\":1,\"at\":\""));
   EXPECT_TRUE(text.ends_with("Z\",\"visit\":{\"id\":\"vis_1\"}}\n\n")) << text;
-  EXPECT_EQ(bus.take(*reader, kNow).value(), "");
+  EXPECT_EQ(bus.take(*reader, kAtOnce).value(), "");
 }
 
 TEST(EventBus, OneByOneTheyComeAsTypeAndObject) {
@@ -37,14 +37,14 @@ TEST(EventBus, OneByOneTheyComeAsTypeAndObject) {
   visit(bus, "1");
   const auto reader = bus.subscribe(all(), "4f1c-0");
   visit(bus, R"({"id":"vis_1"})");
-  EXPECT_TRUE(data_with_type(*bus.take_one(*reader, kNow)).ends_with(R"(Z","visit":1})")) << "missed";
-  const auto told = bus.take_one(*reader, kNow);
+  EXPECT_TRUE(data_with_type(*bus.take_one(*reader, kAtOnce)).ends_with(R"(Z","visit":1})")) << "missed";
+  const auto told = bus.take_one(*reader, kAtOnce);
   EXPECT_EQ(told->type, EventType::kVisitStart);
   const std::string data = data_with_type(*told);
   EXPECT_THAT(data, StartsWith(R"({"type":"visit.start","seq":2,"at":")"));
   EXPECT_TRUE(data.ends_with(R"(Z","visit":{"id":"vis_1"}})")) << data;
-  EXPECT_FALSE(bus.take_one(*reader, kNow));
-  EXPECT_EQ(bus.take(*reader, kNow).value(), "");
+  EXPECT_FALSE(bus.take_one(*reader, kAtOnce));
+  EXPECT_EQ(bus.take(*reader, kAtOnce).value(), "");
 }
 
 TEST(EventBus, TheEndWaitsUntilEveryReaderHasTakenWhatHasCome) {
@@ -52,11 +52,11 @@ TEST(EventBus, TheEndWaitsUntilEveryReaderHasTakenWhatHasCome) {
   const auto quick = bus.subscribe(all(), {});
   const auto slow = bus.subscribe(all(), {});
   visit(bus, "1");
-  (void)bus.take(*quick, kNow).value();
+  (void)bus.take(*quick, kAtOnce).value();
   EXPECT_FALSE(bus.wait_until_taken(SteadyClock::now() + std::chrono::milliseconds(20)));
   const std::jthread takes([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    (void)bus.take(*slow, kNow).value();
+    (void)bus.take(*slow, kAtOnce).value();
   });
   EXPECT_TRUE(bus.wait_until_taken(SteadyClock::now() + std::chrono::seconds(30)));
 }
@@ -65,7 +65,7 @@ TEST(EventBus, AVisitIsToldAsAValueAndInWords) {
   EventBus bus("a");
   const auto reader = bus.subscribe(all(), {});
   bus.publish(EventType::kVisitEnd, {.visit = {.id = "vis_1"}, .count_today = 3});
-  const EventBus::Told told = bus.take_one(*reader, kNow).value();
+  const EventBus::Told told = bus.take_one(*reader, kAtOnce).value();
   EXPECT_EQ(told.seq, 1U);
   ASSERT_TRUE(told.visit);
   EXPECT_EQ(told.visit->count_today, 3U);
@@ -77,7 +77,7 @@ TEST(EventBus, OfAVisitThatWasDeletedOnlyTheIdIsToldInWords) {
   EventBus bus("a");
   const auto reader = bus.subscribe(all(), {});
   bus.publish(EventType::kVisitDeleted, {.visit = {.id = "vis_1"}});
-  const EventBus::Told told = bus.take_one(*reader, kNow).value();
+  const EventBus::Told told = bus.take_one(*reader, kAtOnce).value();
   EXPECT_TRUE(data_with_type(told).ends_with(",\"visit\":{\"id\":\"vis_1\"}}")) << data_with_type(told);
 }
 
@@ -88,7 +88,7 @@ TEST(EventBus, AReaderGetsTheTypesItWishes) {
   visit(bus, "1");
   bus.publish(EventType::kPrediction, "prediction", "2");
   bus.publish(EventType::kVisitEnd, "visit", "3");
-  const std::string text = bus.take(*reader, kNow).value();
+  const std::string text = bus.take(*reader, kAtOnce).value();
   EXPECT_THAT(text, Not(HasSubstr("visit.start")));
   EXPECT_THAT(text, HasSubstr("event: prediction"));
   EXPECT_THAT(text, HasSubstr("event: visit.end"));
@@ -100,20 +100,20 @@ TEST(EventBus, WhoWasAwayGetsWhatWasMissedAndNothingTwice) {
   bus.publish(EventType::kPrediction, "prediction", "6");
   const auto reader = bus.subscribe(all(), "a-3");
   visit(bus, "7");
-  const std::string text = bus.take(*reader, kNow).value();
+  const std::string text = bus.take(*reader, kAtOnce).value();
   EXPECT_THAT(text, StartsWith("id: a-4\n"));
   EXPECT_THAT(text, HasSubstr("id: a-5\n"));
   EXPECT_THAT(text, Not(HasSubstr("id: a-6\n"))) << "what passes is not kept";
   EXPECT_THAT(text, HasSubstr("id: a-7\n"));
-  EXPECT_EQ(bus.take(*bus.subscribe(all(), "a-7"), kNow).value(), "");
+  EXPECT_EQ(bus.take(*bus.subscribe(all(), "a-7"), kAtOnce).value(), "");
 }
 
 TEST(EventBus, AGapThatIsTooOldOrOfAnotherProcessIsSaid) {
   EventBus bus("a", {.kept = 3});
   for (int i = 1; i <= 6; ++i) visit(bus, std::to_string(i));
-  EXPECT_THAT(bus.take(*bus.subscribe(all(), "a-3"), kNow).value(), StartsWith("id: a-4\n"));
+  EXPECT_THAT(bus.take(*bus.subscribe(all(), "a-3"), kAtOnce).value(), StartsWith("id: a-4\n"));
   for (const char* id : {"a-2", "b-5", "a-7", "a-", "a", "", "-", "a-1x", "a--1", "a-18446744073709551616"}) {
-    EXPECT_THAT(bus.take(*bus.subscribe(all(), id), kNow).value(), StartsWith("id: a-6\nevent: resync\n")) << id;
+    EXPECT_THAT(bus.take(*bus.subscribe(all(), id), kAtOnce).value(), StartsWith("id: a-6\nevent: resync\n")) << id;
   }
 }
 
@@ -121,25 +121,25 @@ TEST(EventBus, WhoIsSlowIsToldHowManyWereLeftOutAndGoesOn) {
   EventBus bus("a", {.waiting = 4});
   const auto slow = bus.subscribe(all(), {});
   for (int i = 1; i <= 7; ++i) visit(bus, std::to_string(i));
-  const std::string text = bus.take(*slow, kNow).value();
+  const std::string text = bus.take(*slow, kAtOnce).value();
   EXPECT_THAT(text, StartsWith("id: a-3\nevent: gap\ndata: {\"seq\":3,\"at\":\"")) << "the id of the last left out";
   EXPECT_THAT(text, HasSubstr("Z\",\"missed\":3}\n\nid: a-4\n"));
   EXPECT_THAT(text, HasSubstr("id: a-7\n"));
   visit(bus, "8");
-  EXPECT_THAT(bus.take(*slow, kNow).value(), StartsWith("id: a-8\n")) << "it is said once";
-  EXPECT_THAT(bus.take(*bus.subscribe(all(), "a-3"), kNow).value(), StartsWith("id: a-4\n"));
+  EXPECT_THAT(bus.take(*slow, kAtOnce).value(), StartsWith("id: a-8\n")) << "it is said once";
+  EXPECT_THAT(bus.take(*bus.subscribe(all(), "a-3"), kAtOnce).value(), StartsWith("id: a-4\n"));
 }
 
 TEST(EventBus, OneByOneAGapNamesItsCountHoweverLargeItIs) {
   EventBus bus("a", {.waiting = 4});
   const auto slow = bus.subscribe(all(), {});
   for (int i = 1; i <= 50; ++i) visit(bus, std::to_string(i));
-  const auto gap = bus.take_one(*slow, kNow).value();
+  const auto gap = bus.take_one(*slow, kAtOnce).value();
   EXPECT_EQ(gap.type, EventType::kGap);
   EXPECT_EQ(gap.missed, 46U);
   EXPECT_EQ(gap.json, "46");
-  for (int i = 47; i <= 50; ++i) EXPECT_EQ(bus.take_one(*slow, kNow)->type, EventType::kVisitStart) << i;
-  EXPECT_FALSE(bus.take_one(*slow, kNow));
+  for (int i = 47; i <= 50; ++i) EXPECT_EQ(bus.take_one(*slow, kAtOnce)->type, EventType::kVisitStart) << i;
+  EXPECT_FALSE(bus.take_one(*slow, kAtOnce));
 }
 
 TEST(EventBus, WhatOthersListenToIsNotCounted) {
@@ -148,7 +148,7 @@ TEST(EventBus, WhatOthersListenToIsNotCounted) {
   const auto reader = bus.subscribe(*event_set("visit.end", wrong), {});
   for (int i = 1; i <= 3; ++i) visit(bus, std::to_string(i));
   for (int i = 4; i <= 6; ++i) bus.publish(EventType::kVisitEnd, "visit", std::to_string(i));
-  EXPECT_EQ(bus.take_one(*reader, kNow)->missed, 1U);
+  EXPECT_EQ(bus.take_one(*reader, kAtOnce)->missed, 1U);
 }
 
 TEST(EventBus, AGapFromOutsideGoesToWhoListensToItsTypesAndCountsAsSoMany) {
@@ -157,12 +157,12 @@ TEST(EventBus, AGapFromOutsideGoesToWhoListensToItsTypesAndCountsAsSoMany) {
   const auto visits = bus.subscribe(*event_set("visit.start", wrong), {});
   const auto others = bus.subscribe(*event_set("camera", wrong), {});
   bus.publish_gap(set_of({EventType::kVisitStart, EventType::kVisitEnd}), 12);
-  EXPECT_EQ(bus.take_one(*visits, kNow)->missed, 12U);
-  EXPECT_FALSE(bus.take_one(*others, kNow));
+  EXPECT_EQ(bus.take_one(*visits, kAtOnce)->missed, 12U);
+  EXPECT_FALSE(bus.take_one(*others, kAtOnce));
   bus.publish_gap(set_of({EventType::kVisitStart}), 12);
   visit(bus, "1");
   visit(bus, "2");
-  EXPECT_EQ(bus.take_one(*visits, kNow)->missed, 13U) << "what stands for twelve, and one";
+  EXPECT_EQ(bus.take_one(*visits, kAtOnce)->missed, 13U) << "what stands for twelve, and one";
 }
 
 TEST(EventBus, WhoDoesNotReadIsLeftBehindAndNobodyElse) {
@@ -171,9 +171,9 @@ TEST(EventBus, WhoDoesNotReadIsLeftBehindAndNobodyElse) {
   const auto quick = bus.subscribe(all(), {});
   for (int i = 1; i <= 9; ++i) {
     visit(bus, std::to_string(i));
-    EXPECT_THAT(bus.take(*quick, kNow).value(), HasSubstr(format_text("id: a-{}\n", i)));
+    EXPECT_THAT(bus.take(*quick, kAtOnce).value(), HasSubstr(format_text("id: a-{}\n", i)));
   }
-  EXPECT_EQ(bus.take(*slow, kNow).error().code, ErrorCode::kBusy);
+  EXPECT_EQ(bus.take(*slow, kAtOnce).error().code, ErrorCode::kBusy);
 }
 
 TEST(EventBus, LargeEventsCountByTheirBytes) {
@@ -181,7 +181,7 @@ TEST(EventBus, LargeEventsCountByTheirBytes) {
   const auto slow = bus.subscribe(all(), {});
   visit(bus, "\"" + std::string(600, 'x') + "\"");
   visit(bus, "\"" + std::string(600, 'x') + "\"");
-  EXPECT_THAT(bus.take(*slow, kNow).value(), HasSubstr("\"missed\":1}\n\nid: a-2\n"));
+  EXPECT_THAT(bus.take(*slow, kAtOnce).value(), HasSubstr("\"missed\":1}\n\nid: a-2\n"));
 }
 
 TEST(EventBus, WhatWasMissedDoesNotCountAsSlow) {
@@ -189,7 +189,7 @@ TEST(EventBus, WhatWasMissedDoesNotCountAsSlow) {
   for (int i = 1; i <= 50; ++i) visit(bus, std::to_string(i));
   const auto reader = bus.subscribe(all(), "a-0");
   visit(bus, "51");
-  const std::string text = bus.take(*reader, kNow).value();
+  const std::string text = bus.take(*reader, kAtOnce).value();
   EXPECT_THAT(text, StartsWith("id: a-1\n"));
   EXPECT_THAT(text, HasSubstr("id: a-51\n"));
 }

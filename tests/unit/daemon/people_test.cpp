@@ -30,7 +30,7 @@ using ::testing::SizeIs;
 constexpr int kWidth = 160;
 constexpr int kHeight = 120;
 constexpr Area kPerson{.left = 0.5, .top = 0.25, .width = 0.25, .height = 0.5};  // with its room 74 to 126, 21 to 99
-const SteadyTime kNow{seconds(1000)};
+const SteadyTime kSeen{seconds(1000)};
 
 camera::Image bright() {
   return {.width = kWidth, .height = kHeight, .rgb = std::vector<std::byte>(3 * kWidth * kHeight, std::byte{200})};
@@ -68,13 +68,13 @@ bool is_black(const std::string& jpeg) {
 
 class PeopleTest : public ::testing::Test {
  protected:
-  // Looks every second, until `until` after kNow.
+  // Looks every second, until `until` after kSeen.
   void look_until(seconds until) {
-    for (seconds at(-10); at <= until; at += seconds(1)) people_->looked(kNow + at);
+    for (seconds at(-10); at <= until; at += seconds(1)) people_->looked(kSeen + at);
   }
 
   [[nodiscard]] camera::Frame frame() const {
-    return {picture_.view(), {.sequence = 1, .captured_at = kNow + seconds(1)}, {}};
+    return {picture_.view(), {.sequence = 1, .captured_at = kSeen + seconds(1)}, {}};
   }
   [[nodiscard]] static Prediction prediction_of(const visits::Ulid& id) {
     Prediction prediction;
@@ -98,12 +98,12 @@ class PeopleTest : public ::testing::Test {
 
 TEST_F(PeopleTest, AreHiddenFromBeforeTheyWereSeenUntilSomeTimeAfter) {
   look_until(seconds(60));
-  for (seconds at(0); at <= seconds(5); at += seconds(1)) people_->seen(kNow + at, kPerson);
-  EXPECT_THAT(people_->areas(kNow - seconds(4)), IsEmpty());
-  EXPECT_THAT(people_->areas(kNow - seconds(2)), SizeIs(1));
-  EXPECT_THAT(people_->areas(kNow + seconds(3)), SizeIs(1));
-  EXPECT_THAT(people_->areas(kNow + seconds(8)), SizeIs(1));
-  EXPECT_THAT(people_->areas(kNow + seconds(10)), IsEmpty());
+  for (seconds at(0); at <= seconds(5); at += seconds(1)) people_->seen(kSeen + at, kPerson);
+  EXPECT_THAT(people_->areas(kSeen - seconds(4)), IsEmpty());
+  EXPECT_THAT(people_->areas(kSeen - seconds(2)), SizeIs(1));
+  EXPECT_THAT(people_->areas(kSeen + seconds(3)), SizeIs(1));
+  EXPECT_THAT(people_->areas(kSeen + seconds(8)), SizeIs(1));
+  EXPECT_THAT(people_->areas(kSeen + seconds(10)), IsEmpty());
 }
 
 TEST_F(PeopleTest, WhoWalksByIsHiddenWhereHeWas) {
@@ -111,51 +111,51 @@ TEST_F(PeopleTest, WhoWalksByIsHiddenWhereHeWas) {
   Area walking = kPerson;
   for (int i = 0; i < 20; ++i) {
     walking.left = 0.02 * i;
-    people_->seen(kNow + milliseconds(500) * i, walking);
+    people_->seen(kSeen + milliseconds(500) * i, walking);
   }
-  for (const Area& area : people_->areas(kNow + seconds(9))) {
+  for (const Area& area : people_->areas(kSeen + seconds(9))) {
     EXPECT_LT(area.width, 0.7) << "not the whole way";
   }
-  EXPECT_GT(people_->areas(kNow + seconds(9)).size(), 1U);
+  EXPECT_GT(people_->areas(kSeen + seconds(9)).size(), 1U);
 }
 
 // Looks may be further apart than somebody is hidden before he is seen.
 TEST_F(PeopleTest, WhoCameRightAfterALookIsHiddenFromThereOn) {
-  people_->looked(kNow);
-  people_->seen(kNow + seconds(6), kPerson);
-  people_->looked(kNow + seconds(6));
+  people_->looked(kSeen);
+  people_->seen(kSeen + seconds(6), kPerson);
+  people_->looked(kSeen + seconds(6));
   for (milliseconds after(0); after <= seconds(6); after += milliseconds(500)) {
-    EXPECT_THAT(people_->areas(kNow + after), SizeIs(1)) << after;
+    EXPECT_THAT(people_->areas(kSeen + after), SizeIs(1)) << after;
   }
 }
 
 TEST_F(PeopleTest, WhereNobodyHasLookedAllIsBlack) {
-  EXPECT_THAT(people_->areas(kNow), ElementsAre(Area{})) << "not yet";
+  EXPECT_THAT(people_->areas(kSeen), ElementsAre(Area{})) << "not yet";
   look_until(seconds(0));
-  EXPECT_THAT(people_->areas(kNow + seconds(3)), IsEmpty());
-  EXPECT_THAT(people_->areas(kNow + seconds(5)), ElementsAre(Area{})) << "not any more";
+  EXPECT_THAT(people_->areas(kSeen + seconds(3)), IsEmpty());
+  EXPECT_THAT(people_->areas(kSeen + seconds(5)), ElementsAre(Area{})) << "not any more";
   sees_ = false;
-  EXPECT_THAT(people_->areas(kNow), ElementsAre(Area{})) << "the detector failed";
+  EXPECT_THAT(people_->areas(kSeen), ElementsAre(Area{})) << "the detector failed";
 }
 
 TEST_F(PeopleTest, WhatIsForgottenIsBlack) {
   look_until(seconds(2000));
-  for (int i = 0; i < 300; ++i) people_->seen(kNow + seconds(6) * i, kPerson);
-  EXPECT_THAT(people_->areas(kNow), ElementsAre(Area{}));
-  EXPECT_THAT(people_->areas(kNow + seconds(1795)), SizeIs(1));
+  for (int i = 0; i < 300; ++i) people_->seen(kSeen + seconds(6) * i, kPerson);
+  EXPECT_THAT(people_->areas(kSeen), ElementsAre(Area{}));
+  EXPECT_THAT(people_->areas(kSeen + seconds(1795)), SizeIs(1));
 }
 
 class HiddenPeopleTest : public PeopleTest {
  protected:
   void SetUp() override {
     look_until(seconds(5));
-    people_->seen(kNow, kPerson);
+    people_->seen(kSeen, kPerson);
   }
 };
 
 TEST_F(HiddenPeopleTest, InTheNewestPicture) {
   SnapshotBoard board(people_);
-  board.offer(picture_.view(), {.captured_at = kNow + seconds(1)}, SteadyClock::now());
+  board.offer(picture_.view(), {.captured_at = kSeen + seconds(1)}, SteadyClock::now());
   const auto snapshot = board.get(0).value();
   expect_hidden({reinterpret_cast<const char*>(snapshot->jpeg.data()), snapshot->jpeg.size()});
 }
@@ -166,7 +166,7 @@ TEST_F(HiddenPeopleTest, InTheNewestPictureOfACameraThatGivesJpegs) {
   view.planes[0] = {.bytes = jpeg, .stride = 0};
   view.plane_count = 1;
   SnapshotBoard board(people_);
-  board.offer(view, {.captured_at = kNow + seconds(1)}, SteadyClock::now());
+  board.offer(view, {.captured_at = kSeen + seconds(1)}, SteadyClock::now());
   const auto snapshot = board.get(0).value();
   expect_hidden({reinterpret_cast<const char*>(snapshot->jpeg.data()), snapshot->jpeg.size()});
 }
@@ -175,9 +175,9 @@ TEST_F(PeopleTest, AreHiddenInAPictureThatWasShownBeforeTheyWereFound) {
   look_until(seconds(5));
   const camera::Image picture = bright();
   SnapshotBoard board(people_);
-  board.offer(picture.view(), {.captured_at = kNow + seconds(1)}, SteadyClock::now());
+  board.offer(picture.view(), {.captured_at = kSeen + seconds(1)}, SteadyClock::now());
   const auto before = board.get(0).value();
-  people_->seen(kNow + seconds(1), kPerson);
+  people_->seen(kSeen + seconds(1), kPerson);
   const auto after = board.get(0).value();
   EXPECT_NE(before, after);
   expect_hidden({reinterpret_cast<const char*>(after->jpeg.data()), after->jpeg.size()});
@@ -187,9 +187,9 @@ TEST_F(PeopleTest, AreHiddenInASampleThatWasKeptBeforeTheyWereFound) {
   look_until(seconds(5));
   const camera::Image picture = bright();
   FrameSamples samples({.count = 2}, {}, people_);
-  samples.offer({picture.view(), {.captured_at = kNow + seconds(1)}, {}}, SteadyClock::now());
+  samples.offer({picture.view(), {.captured_at = kSeen + seconds(1)}, {}}, SteadyClock::now());
   for (int i = 0; i < 1000 && samples.newest(1).empty(); ++i) std::this_thread::sleep_for(milliseconds(10));
-  people_->seen(kNow + seconds(1), kPerson);
+  people_->seen(kSeen + seconds(1), kPerson);
   ASSERT_EQ(samples.newest(1).size(), 1U);
   expect_hidden(samples.newest(1)[0]->jpeg);
 }
@@ -202,7 +202,7 @@ TEST_F(HiddenPeopleTest, InTheStoredPicturesOfAVisit) {
   const visits::Ulid id = ids_.next(WallTime(seconds(1000)));
   const visits::Visit visit = visit_of(id);
   pictures.visit_began(visit);
-  const camera::Frame early(picture_.view(), {.captured_at = kNow - seconds(2)}, {});
+  const camera::Frame early(picture_.view(), {.captured_at = kSeen - seconds(2)}, {});
   pictures.look(early, prediction_of(id));
   history.put(visit);
   pictures.visit_ended(visit);
@@ -309,7 +309,7 @@ TEST_F(HiddenPeopleTest, InTheFramesOfAClipAroundThatTime) {
   ClipFrames clip;
   const std::string jpeg = jpeg_of(picture_, 90).value();
   for (const seconds at : {seconds(-9), seconds(-2), seconds(3)}) {
-    clip.push_back(std::make_shared<const ClipFrame>(ClipFrame{.at = kNow + at, .wall = {}, .jpeg = jpeg}));
+    clip.push_back(std::make_shared<const ClipFrame>(ClipFrame{.at = kSeen + at, .wall = {}, .jpeg = jpeg}));
   }
   ClipFrames shown;
   for (const auto& frame : clip) shown.push_back(people_->hidden(frame));

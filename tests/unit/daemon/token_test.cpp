@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const WallTime kNow{std::chrono::hours(24 * 365 * 50)};
+const WallTime kMadeAt{std::chrono::hours(24 * 365 * 50)};
 
 std::string bytes_of(const fs::path& path) {
   std::ostringstream text;
@@ -29,7 +29,7 @@ class TokenTest : public ::testing::Test {
   std::string add(const std::string& name, Role role) {
     std::string text;
     EXPECT_TRUE(change_tokens(folder(), [&](TokenList& list) -> Result<void> {
-      text = KINGLET_TRY(add_token(list, name, role, kNow));
+      text = KINGLET_TRY(add_token(list, name, role, kMadeAt));
       return {};
     }));
     return text;
@@ -83,7 +83,7 @@ TEST_F(TokenTest, WhatIsWrittenIsReadAgain) {
 // One whose digest begins and ends as that of the true one does.
 TEST_F(TokenTest, ADigestThatIsNearlyTheSameIsAnother) {
   TokenList list;
-  const std::string text = add_token(list, "kitchen", Role::kAdmin, kNow).value();
+  const std::string text = add_token(list, "kitchen", Role::kAdmin, kMadeAt).value();
   const std::string digest = token_digest(text);
   std::string begins;
   std::string ends;
@@ -101,10 +101,10 @@ TEST_F(TokenTest, ADigestThatIsNearlyTheSameIsAnother) {
 TEST_F(TokenTest, ANameIsTakenOnceAndMayStandInALog) {
   add("kitchen", Role::kRead);
   TokenList list = read_tokens(folder()).value();
-  EXPECT_EQ(add_token(list, "kitchen", Role::kRead, kNow).error().code, ErrorCode::kUsage);
+  EXPECT_EQ(add_token(list, "kitchen", Role::kRead, kMadeAt).error().code, ErrorCode::kUsage);
   for (const char* name :
        {"", " a", "a ", "a\nb", "a\"b", "a\\b", "\xff", "0123456789012345678901234567890123456789x"}) {
-    EXPECT_FALSE(add_token(list, name, Role::kRead, kNow)) << name;
+    EXPECT_FALSE(add_token(list, name, Role::kRead, kMadeAt)) << name;
   }
 }
 

@@ -9,8 +9,8 @@
 namespace kinglet::daemon {
 namespace {
 
-constexpr int kWidth = 640;
-constexpr int kHeight = 480;
+constexpr int kFrameWidth = 640;
+constexpr int kFrameHeight = 480;
 constexpr Area kMoving{.left = 0.2, .top = 0.2, .width = 0.3, .height = 0.3};
 
 Found bird(const Area& box, float score = 0.8F) {
@@ -44,7 +44,7 @@ class RefineTest : public ::testing::Test {
   }
   [[nodiscard]] Scene scene() const { return stage_.scene(model_, frame_, motion_); }
 
-  const camera::FrameView frame_{.width = kWidth, .height = kHeight};
+  const camera::FrameView frame_{.width = kFrameWidth, .height = kFrameHeight};
   const std::optional<Motion> motion_;
   RegionStage stage_{{.propose = ProposedBy::kMotion}, std::nullopt};
   visits::IdMaker ids_{1};

@@ -28,7 +28,7 @@ output %4
 }
 
 TEST(SaveModel, PutsWeightsBesideAModelThatIsTooLargeForOneFile) {
-  const testing::ScratchFolder folder;
+  const kinglet::testing::ScratchFolder folder;
   const auto path = folder.path() / "large.onnx";
   const Graph before = small_network();
   ASSERT_TRUE(save_model(before, path, Overwrite::kRefuse, 1000));
@@ -41,7 +41,7 @@ TEST(SaveModel, PutsWeightsBesideAModelThatIsTooLargeForOneFile) {
 }
 
 TEST(SaveModel, LeavesTheDataOfAModelThatIsThereAlone) {
-  const testing::ScratchFolder folder;
+  const kinglet::testing::ScratchFolder folder;
   const auto path = folder.path() / "large.onnx";
   ASSERT_TRUE(save_model(small_network(), path, Overwrite::kRefuse, 1000));
   const auto written = std::filesystem::last_write_time(path.string() + ".data");

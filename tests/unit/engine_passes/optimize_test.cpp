@@ -10,6 +10,7 @@
 
 #include "engine/graph/float16.h"
 #include "engine/ops/op.h"
+#include "tests/support/graph_of.h"
 #include "tests/support/graph_text.h"
 
 namespace kinglet::engine {
@@ -17,16 +18,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Graph parse(std::string_view text) {
-  auto parsed = parse_text(text);
-  EXPECT_TRUE(parsed) << describe(parsed.error());
-  const auto inferred = infer_shapes(parsed->graph);
-  EXPECT_TRUE(inferred) << describe(inferred.error());
-  return std::move(parsed->graph);
-}
-
 Graph small_net() {
-  return parse(R"(%x = input f32[N,3,8,8]
+  return graph_of(R"(%x = input f32[N,3,8,8]
 %1 = Conv(%x, w:f32[4,3,3,3]#a) {pads=[1,1,1,1]}
 %2 = BatchNormalization(%1, s:f32[4]#b, b:f32[4]#c, m:f32[4]#d, v:f32[4]#+e)
 %3 = Relu(%2)
@@ -80,7 +73,7 @@ TEST(OptimizeModel, ProvesItselfOnFourSetsOfInputsWhenTheBatchIsFree) {
 
 // Rounding to 11 bits differs where nodes are joined: that is no other answer.
 Graph net_of_halves(int channels, int size) {
-  return parse(std::format(R"(%x = input f16[1,{0},{1},{1}]
+  return graph_of(std::format(R"(%x = input f16[1,{0},{1},{1}]
 %1:f16 = Conv(%x, w:f16[{2},{0},3,3]#w, d:f16[{2}]#d) {{pads=[1,1,1,1]}}
 %2:f16 = BatchNormalization(%1, s:f16[{2}]#+s, b:f16[{2}]#b, m:f16[{2}]#m, v:f16[{2}]#+v)
 %3:f16 = Relu(%2)
@@ -91,7 +84,7 @@ Graph net_of_halves(int channels, int size) {
 %8:f16 = Gemm(%7, g:f16[5,5]#g, h:f16[5]#h)
 output %3, %5, %8
 )",
-                           channels, size, 2 * channels));
+                              channels, size, 2 * channels));
 }
 
 TEST(OptimizeModel, ProvesGraphsOfFloat16WithinTheirRounding) {
@@ -161,14 +154,14 @@ output %2
 )";
 
 TEST(OptimizeModel, FoldsLessWhenTheFileWouldGrow) {
-  const auto done = optimize_model(parse(kGrowing));
+  const auto done = optimize_model(graph_of(kGrowing));
   ASSERT_TRUE(done) << describe(done.error());
   EXPECT_TRUE(done->report.folded_less);
   EXPECT_EQ(done->report.after.nodes, 2U);
 }
 
 TEST(OptimizeModel, GrowsWhenAskedTo) {
-  const auto done = optimize_model(parse(kGrowing), {.allow_growth = true});
+  const auto done = optimize_model(graph_of(kGrowing), {.allow_growth = true});
   ASSERT_TRUE(done) << describe(done.error());
   EXPECT_FALSE(done->report.folded_less);
   EXPECT_EQ(done->report.after.nodes, 1U);
@@ -176,7 +169,7 @@ TEST(OptimizeModel, GrowsWhenAskedTo) {
 
 // Two convolutions share a weight of 256 KiB, and each has a BatchNormalization of its own.
 TEST(OptimizeModel, RefusesToGrowBySplittingSharedWeights) {
-  const Graph graph = parse(R"(%x = input f32[1,256,1,1]
+  const Graph graph = graph_of(R"(%x = input f32[1,256,1,1]
 %1 = Conv(%x, w:f32[256,256,1,1]#w)
 %2 = BatchNormalization(%1, s:f32[256]#s, b:f32[256]#b, m:f32[256]#m, v:f32[256]#+v)
 %3 = Conv(%x, w)
@@ -191,12 +184,12 @@ output %5
 }
 
 TEST(CompareGraphs, SeesADifferenceThatOnlyNegativeInputsShow) {
-  const Graph right = parse(R"(%x = input f32[1,1,4,4]
+  const Graph right = graph_of(R"(%x = input f32[1,1,4,4]
 %1 = Pad(%x, p:i64[8]{0,0,1,1,0,0,1,1}, v:f32[]{0})
 %y = MaxPool(%1) {kernel_shape=[3,3]}
 output %y
 )");
-  const Graph wrong = parse(R"(%x = input f32[1,1,4,4]
+  const Graph wrong = graph_of(R"(%x = input f32[1,1,4,4]
 %y = MaxPool(%x) {kernel_shape=[3,3], pads=[1,1,1,1]}
 output %y
 )");
@@ -211,8 +204,8 @@ output %y
 
 // Equal but for inputs above 100, which nothing made up holds.
 TEST(CompareGraphs, LooksAtGivenPicturesToo) {
-  const Graph first = parse("%x = input f32[1,4]\n%1 = Clip(%x, _, b:f32[]{100})\noutput %1\n");
-  const Graph second = parse("%x = input f32[1,4]\n%1 = Clip(%x, _, b:f32[]{200})\noutput %1\n");
+  const Graph first = graph_of("%x = input f32[1,4]\n%1 = Clip(%x, _, b:f32[]{100})\noutput %1\n");
+  const Graph second = graph_of("%x = input f32[1,4]\n%1 = Clip(%x, _, b:f32[]{200})\noutput %1\n");
   const auto made_up = compare_graphs(first, second);
   ASSERT_TRUE(made_up) << describe(made_up.error());
   EXPECT_TRUE(made_up->same);
@@ -232,7 +225,7 @@ output %3
 )";
 
 TEST(CompareGraphs, RunsLargeGraphsInSessions) {
-  const Graph graph = parse(kLarge);
+  const Graph graph = graph_of(kLarge);
   const auto result = compare_graphs(graph, graph);
   ASSERT_TRUE(result) << describe(result.error());
   EXPECT_TRUE(result->same);
@@ -241,7 +234,7 @@ TEST(CompareGraphs, RunsLargeGraphsInSessions) {
 }
 
 TEST(CompareGraphs, LetsTheReferenceDecideWhenSessionsDiffer) {
-  const Graph right = parse(kLarge);
+  const Graph right = graph_of(kLarge);
   Graph wrong = right;
   const ValueId weight = *wrong.find_value("w");
   Tensor changed = *wrong.constant(weight);
@@ -256,7 +249,7 @@ TEST(CompareGraphs, LetsTheReferenceDecideWhenSessionsDiffer) {
 // 9 * 0.3 * -30 and the bias leave about a half: folded weights that are rounded to a neighbour move it by 0.007, ten
 // times what rounding the sum itself does.
 TEST(CompareGraphs, AllowsConstantsOfFloat16AnotherRoundingAndNoMore) {
-  const Graph right = parse(R"(%x = input f16[1,1,3,3]
+  const Graph right = graph_of(R"(%x = input f16[1,1,3,3]
 %1:f16 = Conv(%x, w:f16[1,1,3,3]{0.3,0.3,0.3,0.3,0.3,0.3,0.3,0.3,0.3}, b:f16[1]{81.5})
 %2:f16 = Clip(%1, lo:f16[]{0}, hi:f16[]{1})
 output %2
@@ -278,16 +271,16 @@ output %2
 }
 
 TEST(CompareGraphs, RefusesOtherBorders) {
-  const Graph first = parse("%x = input f32[1,4]\n%1 = Relu(%x)\noutput %1\n");
-  const Graph second = parse("%y = input f32[1,4]\n%1 = Relu(%y)\noutput %1\n");
+  const Graph first = graph_of("%x = input f32[1,4]\n%1 = Relu(%x)\noutput %1\n");
+  const Graph second = graph_of("%y = input f32[1,4]\n%1 = Relu(%y)\noutput %1\n");
   const Error error = compare_graphs(first, second).error();
   EXPECT_EQ(error.code, ErrorCode::kBadData);
   EXPECT_THAT(error.message, HasSubstr("inputs"));
 }
 
 TEST(CompareGraphs, ReportsAnotherShape) {
-  const Graph first = parse("%x = input f32[1,4]\n%1 = Relu(%x)\noutput %1\n");
-  const Graph second = parse("%x = input f32[1,4]\n%1 = Reshape(%x, s:i64[2]{4,1})\noutput %1\n");
+  const Graph first = graph_of("%x = input f32[1,4]\n%1 = Relu(%x)\noutput %1\n");
+  const Graph second = graph_of("%x = input f32[1,4]\n%1 = Reshape(%x, s:i64[2]{4,1})\noutput %1\n");
   const auto result = compare_graphs(first, second);
   ASSERT_TRUE(result);
   EXPECT_FALSE(result->same);
@@ -295,14 +288,14 @@ TEST(CompareGraphs, ReportsAnotherShape) {
 }
 
 TEST(CompareGraphs, RefusesShapesOutOfProportionBeforeTakingTheMemory) {
-  const Graph graph = parse("%x = input f32[1,1]\n%1 = Expand(%x, s:i64[2]{20000,20000})\noutput %1\n");
+  const Graph graph = graph_of("%x = input f32[1,1]\n%1 = Expand(%x, s:i64[2]{20000,20000})\noutput %1\n");
   const Error error = compare_graphs(graph, graph).error();
   EXPECT_EQ(error.code, ErrorCode::kBadData);
   EXPECT_THAT(error.where, HasSubstr("Expand"));
 }
 
 TEST(CompareGraphs, BindsFreeSidesToSomethingThatFits) {
-  const Graph graph = parse(R"(%x = input f32[N,3,H,W]
+  const Graph graph = graph_of(R"(%x = input f32[N,3,H,W]
 %1 = Conv(%x, w:f32[2,3,7,7]#w) {strides=[2,2]}
 %2 = GlobalAveragePool(%1)
 output %2

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/ops/op.h"
+#include "tests/support/graph_of.h"
 #include "tests/support/graph_text.h"
 
 namespace kinglet::engine {
@@ -15,15 +16,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Graph parse(std::string_view text) {
-  auto parsed = parse_text(text);
-  EXPECT_TRUE(parsed) << describe(parsed.error());
-  EXPECT_TRUE(infer_shapes(parsed->graph));
-  return std::move(parsed->graph);
-}
-
 Graph two_identities() {
-  return parse(R"(%x = input f32[1,4]
+  return graph_of(R"(%x = input f32[1,4]
 %1 = Identity(%x)
 %2 = Relu(%1)
 %3 = Identity(%2)
@@ -63,7 +57,7 @@ TEST(RunPasses, ReportsRemovedNodesByNameAndType) {
 }
 
 TEST(RunPasses, ReportsChangedNodes) {
-  Graph graph = parse(R"(%x = input f32[1,4]
+  Graph graph = graph_of(R"(%x = input f32[1,4]
 %1 = Relu(%x)
 %2 = Clip(%1, a:f32[]{-1}, b:f32[]{6})
 output %2
@@ -122,7 +116,7 @@ TEST(RunPasses, StopsAfterTheGivenNumberOfRewrites) {
 }
 
 TEST(RunPasses, KeepsSessionPassesOutOfFiles) {
-  Graph graph = parse(R"(%x = input f32[1,3,8,8]
+  Graph graph = graph_of(R"(%x = input f32[1,3,8,8]
 %1 = Conv(%x, w:f32[4,3,3,3]#a)
 %2 = Relu(%1)
 output %2
@@ -150,7 +144,7 @@ TEST(RunPasses, PointsToTheListWhenNoNameIsNear) {
 }
 
 TEST(RunPasses, SeesThroughChainsOfDifferentPasses) {
-  Graph graph = parse(R"(%x = input f32[1,3,8,8]
+  Graph graph = graph_of(R"(%x = input f32[1,3,8,8]
 %1 = Pad(%x, p:i64[8]{0,0,0,0,0,0,1,1}, z:f32[]{0})
 %2 = Identity(%1)
 %3 = Conv(%2, w:f32[4,3,3,3]#a) {strides=[2,2]}

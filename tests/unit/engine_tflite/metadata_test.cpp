@@ -96,7 +96,7 @@ std::string classifier(const std::string& metadata, std::int8_t type = 0) {
   return model.bytes({x}, {y});
 }
 
-ImportedTflite imported(const std::string& bytes) {
+ImportedTflite imported_whole(const std::string& bytes) {
   auto found = import_tflite(bytes);
   EXPECT_TRUE(found) << describe(found.error());
   return std::move(*found);
@@ -115,28 +115,29 @@ Recipe recipe_of(const ImportedTflite& model) {
 }
 
 TEST(TfliteMetadata, NormalisationOfAFloatModelIsItsRecipe) {
-  const Recipe one = recipe_of(imported(classifier(metadata({127.5F}, {128}, {}))));
+  const Recipe one = recipe_of(imported_whole(classifier(metadata({127.5F}, {128}, {}))));
   EXPECT_THAT(one.mean, ElementsAre(127.5, 127.5, 127.5));
   EXPECT_THAT(one.std, ElementsAre(128, 128, 128));
-  const Recipe three = recipe_of(imported(classifier(metadata({1, 2, 3}, {4, 5, 6}, {}))));
+  const Recipe three = recipe_of(imported_whole(classifier(metadata({1, 2, 3}, {4, 5, 6}, {}))));
   EXPECT_THAT(three.mean, ElementsAre(1, 2, 3));
   EXPECT_THAT(three.std, ElementsAre(4, 5, 6));
 }
 
 TEST(TfliteMetadata, LevelsSayMoreThanNormalisation) {
-  EXPECT_THAT(recipe_of(imported(classifier(metadata({127.5F}, {128}, {}), 3))).mean, ElementsAre(100, 100, 100));
+  EXPECT_THAT(recipe_of(imported_whole(classifier(metadata({127.5F}, {128}, {}), 3))).mean, ElementsAre(100, 100, 100));
 }
 
 TEST(TfliteMetadata, NormalisationThatCannotBeMeantIsLeftOutAndSaid) {
   for (const auto& std : {std::vector<float>{0}, {-1}, {1, 2}, {}}) {
-    const ImportedTflite model = imported(classifier(metadata({0}, std, {})));
+    const ImportedTflite model = imported_whole(classifier(metadata({0}, std, {})));
     EXPECT_EQ(property(model, kRecipeProperty), "none");
     EXPECT_THAT(model.notes, ElementsAre(HasSubstr("normalisation")));
   }
 }
 
 TEST(TfliteMetadata, TheOnlyTextOfTheZipHasTheLabels) {
-  const ImportedTflite model = imported(with_files(classifier({}), {{"labels.txt", "wren\nrobin\n"}, {"a.bin", "x"}}));
+  const ImportedTflite model =
+      imported_whole(with_files(classifier({}), {{"labels.txt", "wren\nrobin\n"}, {"a.bin", "x"}}));
   EXPECT_EQ(property(model, kLabelsProperty), "wren\nrobin\n");
   EXPECT_THAT(model.notes, ElementsAre("2 labels from labels.txt, which was in the model"));
 }
@@ -144,26 +145,28 @@ TEST(TfliteMetadata, TheOnlyTextOfTheZipHasTheLabels) {
 TEST(TfliteMetadata, OfSeveralTextsTheOneThatTheMetadataNamesHasThemInEnglishFirst) {
   const std::vector<File> files{
       {"ids.txt", "/m/1\n/m/2\n"}, {"de.txt", "Zaunkönig\nRotkehlchen\n", "de"}, {"en.txt", "wren\nrobin\n", "en-GB"}};
-  EXPECT_EQ(property(imported(with_files(classifier(metadata({0}, {1}, files)), files)), kLabelsProperty),
+  EXPECT_EQ(property(imported_whole(with_files(classifier(metadata({0}, {1}, files)), files)), kLabelsProperty),
             "wren\nrobin\n");
-  EXPECT_EQ(property(imported(with_files(classifier({}), files)), kLabelsProperty), "none") << "nobody names one";
+  EXPECT_EQ(property(imported_whole(with_files(classifier({}), files)), kLabelsProperty), "none") << "nobody names one";
 }
 
 TEST(TfliteMetadata, LabelsThatDoNotFitAreLeftOutAndSaid) {
-  const ImportedTflite three = imported(with_files(classifier({}), {{"labels.txt", "wren\nrobin\ntit\n"}}));
+  const ImportedTflite three = imported_whole(with_files(classifier({}), {{"labels.txt", "wren\nrobin\ntit\n"}}));
   EXPECT_EQ(property(three, kLabelsProperty), "none");
   EXPECT_THAT(three.notes, ElementsAre(HasSubstr("labels.txt")));
-  const ImportedTflite large = imported(with_files(classifier({}), {{"labels.txt", std::string(2'000'000, 'x')}}));
+  const ImportedTflite large =
+      imported_whole(with_files(classifier({}), {{"labels.txt", std::string(2'000'000, 'x')}}));
   EXPECT_THAT(large.notes, ElementsAre(HasSubstr("labels.txt is over 1 MiB")));
   const ImportedTflite missing =
-      imported(with_files(classifier(metadata({0}, {1}, {{"gone.txt", ""}})), {{"a.txt", ""}}));
+      imported_whole(with_files(classifier(metadata({0}, {1}, {{"gone.txt", ""}})), {{"a.txt", ""}}));
   EXPECT_THAT(missing.notes, ElementsAre(HasSubstr("there is no gone.txt")));
 }
 
 TEST(TfliteMetadata, DamageBesideTheGraphCostsOnlyWhatItHit) {
   std::string spoilt = metadata({0}, {1}, {});
   std::fill(spoilt.begin(), spoilt.begin() + 4, '\x7f');
-  EXPECT_THAT(imported(classifier(spoilt)).notes, ElementsAre("the model's metadata is damaged and was left out"));
+  EXPECT_THAT(imported_whole(classifier(spoilt)).notes,
+              ElementsAre("the model's metadata is damaged and was left out"));
   const std::vector<File> files{{"labels.txt", "wren\nrobin\n"}};
   kinglet::testing::damage(with_files(classifier(metadata({0}, {1}, files)), files),
                            [](const std::string& bytes) { static_cast<void>(import_tflite(bytes)); });

@@ -20,7 +20,7 @@ camera::Image picture(int bird_x) {
   return image;
 }
 const camera::Image kEmpty = picture(-1);
-const camera::Image kBird = picture(70);
+const camera::Image kBirdPicture = picture(70);
 
 camera::Frame frame_of(const camera::Image& image, bool still = false) {
   return {image.view(), camera::FrameInfo{.still = still}, {}};
@@ -79,7 +79,7 @@ TEST(Gate, LooksAtWhatMovesAndAtTheSecondsAfterIt) {
   Gate gate = gate_at_rest();
   EXPECT_FALSE(decide(gate, kStart));
   EXPECT_EQ(decide(gate, kStart + milliseconds(100)), SkipReason::kNoMotion);
-  EXPECT_FALSE(decide(gate, kStart + milliseconds(200), kBird));
+  EXPECT_FALSE(decide(gate, kStart + milliseconds(200), kBirdPicture));
   ASSERT_TRUE(gate.motion());
   EXPECT_TRUE(gate.motion()->moving);
   int looked_at = 0;
@@ -92,7 +92,7 @@ TEST(Gate, WithoutAHoldLooksAtWhatMoves) {
   Gate gate({.motion = true, .hold = seconds(0), .look_every = std::chrono::hours(1)});
   EXPECT_FALSE(decide(gate, kStart - seconds(60)));
   EXPECT_EQ(decide(gate, kStart), SkipReason::kNoMotion);
-  EXPECT_FALSE(decide(gate, kStart + milliseconds(200), kBird));
+  EXPECT_FALSE(decide(gate, kStart + milliseconds(200), kBirdPicture));
 }
 
 TEST(Gate, LooksAtAVisitorThatSitsStill) {
@@ -109,7 +109,7 @@ TEST(Gate, DoesNotTakeABirdForTheBackground) {
   const Area bird{.left = 0.4, .top = 0.35, .width = 0.2, .height = 0.35};
   for (int i = 0; i < 1500; ++i) {
     const Gate::Moment moment{.now = kStart + i * milliseconds(100), .birds = std::span(&bird, 1)};
-    EXPECT_FALSE(gate.decide(frame_of(kBird), moment)) << i;
+    EXPECT_FALSE(gate.decide(frame_of(kBirdPicture), moment)) << i;
   }
   EXPECT_TRUE(gate.motion()->moving);
 }
@@ -131,11 +131,11 @@ TEST(Gate, SleepsOutsideItsHoursButNotWithoutAClock) {
   const WallTime night = std::chrono::sys_days(std::chrono::year(2026) / 5 / 4) + std::chrono::hours(2);
   Gate gate({.schedule = parse_hours("06:00-20:00", TimeZone()).value()});
   Gate::Moment moment{.now = kStart, .wall = night, .clock_synced = true};
-  EXPECT_EQ(gate.decide(frame_of(kBird), moment), SkipReason::kSchedule);
+  EXPECT_EQ(gate.decide(frame_of(kBirdPicture), moment), SkipReason::kSchedule);
   moment = {.now = kStart + seconds(1), .wall = night, .clock_synced = false};
-  EXPECT_FALSE(gate.decide(frame_of(kBird), moment));
+  EXPECT_FALSE(gate.decide(frame_of(kBirdPicture), moment));
   moment = {.now = kStart + seconds(2), .wall = night + std::chrono::hours(6), .clock_synced = true};
-  EXPECT_FALSE(gate.decide(frame_of(kBird), moment));
+  EXPECT_FALSE(gate.decide(frame_of(kBirdPicture), moment));
 }
 
 }  // namespace

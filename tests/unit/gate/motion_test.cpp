@@ -16,7 +16,7 @@ namespace {
 using camera::kGridCells;
 using camera::kGridColumns;
 
-constexpr SteadyTime kStart{std::chrono::hours(1)};
+constexpr SteadyTime kFirstFrame{std::chrono::hours(1)};
 constexpr std::chrono::milliseconds kPeriod{100};
 
 using camera::Cells;
@@ -44,7 +44,7 @@ class Garden {
       cells.red[i] = (0.7F + 0.1F * static_cast<float>(i % 5)) * cells.luma[i] + noise();
     }
     if (weather) weather(frame_, cells);
-    return detector_.update(cells, kStart + frame_++ * kPeriod, kept);
+    return detector_.update(cells, kFirstFrame + frame_++ * kPeriod, kept);
   }
   std::mt19937& random() { return random_; }
   [[nodiscard]] int frame() const { return frame_; }
@@ -278,7 +278,7 @@ TEST(MotionDetector, FollowsTheVisitorsOfTheScene) {
   for (std::uint64_t index = 0; index < 3000; ++index) {
     painter.draw(index, frame);
     ASSERT_TRUE(grid.measure(frame.image.view()));
-    const Motion motion = detector.update(grid.cells(), kStart + static_cast<int>(index) * kPeriod);
+    const Motion motion = detector.update(grid.cells(), kFirstFrame + static_cast<int>(index) * kPeriod);
     const bool there = frame.bird_px.width > 0;
     if (there && !was_there) {
       ++arrivals;

@@ -16,14 +16,6 @@ namespace fs = std::filesystem;
 
 using State = StoreState;
 
-// Overwrites `size` bytes of the file with noise.
-void damage(const fs::path& path, std::uint64_t offset, std::size_t size) {
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekp(static_cast<std::streamoff>(offset));
-  for (std::size_t i = 0; i < size; ++i) file.put(static_cast<char>(i * 37 + 11));
-  ASSERT_TRUE(file.good());
-}
-
 std::vector<fs::path> damaged_databases(const fs::path& folder) {
   std::vector<fs::path> found;
   for (const auto& entry : fs::directory_iterator(folder)) {

@@ -17,13 +17,6 @@ namespace fs = std::filesystem;
 
 constexpr int kVisits = 600;
 
-void damage(const fs::path& path, std::uint64_t offset, std::size_t size) {
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekp(static_cast<std::streamoff>(offset));
-  for (std::size_t i = 0; i < size; ++i) file.put(static_cast<char>(i * 37 + 11));
-  ASSERT_TRUE(file.good());
-}
-
 // Pages of a table, as the file itself has it.
 std::vector<std::uint64_t> pages_of(const fs::path& file, std::string_view table) {
   Database database = *Database::open(file, OpenAs::kReadOnly);
@@ -122,9 +115,9 @@ TEST_F(SalvageTest, WhatCanBeReadOfADamagedDatabaseIsInTheNewOne) {
   EXPECT_GE(reviewed, 10U);
   EXPECT_EQ(store.status().salvaged_visits, page->items.size());
   EXPECT_EQ(*store.picture(visit_id(seqs_.back()), Picture::kFrame), "frame");
-  const auto days = store.days("0001-01-01", "9999-12-31");
-  ASSERT_OK(days);
-  EXPECT_EQ(days->front().visits, 40U);
+  const auto all_days = store.days("0001-01-01", "9999-12-31");
+  ASSERT_OK(all_days);
+  EXPECT_EQ(all_days->front().visits, 40U);
   EXPECT_NE(log.text().find(format_text("{} visits ({} reviewed)", page->items.size(), reviewed)), std::string::npos)
       << log.text();
   EXPECT_GT(store.next_seq(), seqs_.back());

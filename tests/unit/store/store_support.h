@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,14 @@
 namespace kinglet::store {
 
 using kinglet::testing::ScratchFolder;
+
+// Overwrites `size` bytes of the file with noise.
+inline void damage(const std::filesystem::path& path, std::uint64_t offset, std::size_t size) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(offset));
+  for (std::size_t i = 0; i < size; ++i) file.put(static_cast<char>(i * 37 + 11));
+  ASSERT_TRUE(file.good());
+}
 
 // 2026-05-04T06:12:09.318Z, a time without anything special.
 inline WallTime morning() { return WallTime(std::chrono::milliseconds(1'777'875'129'318)); }

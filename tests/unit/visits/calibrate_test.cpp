@@ -8,7 +8,7 @@
 namespace kinglet::visits {
 namespace {
 
-Taxa taxa() { return Taxa::make(engine::Labels::parse("a\nb\nc (male)\nc (female)\n", "l.txt").value()).value(); }
+Taxa three_taxa() { return Taxa::make(engine::Labels::parse("a\nb\nc (male)\nc (female)\n", "l.txt").value()).value(); }
 
 // 80 of 100 are right where the model says `score`.
 void add_hundred(Calibration& calibration, float score) {
@@ -19,7 +19,7 @@ void add_hundred(Calibration& calibration, float score) {
 }
 
 TEST(Calibration, FindsTheTemperatureThatMakesScoresTrue) {
-  const Taxa kinds = taxa();
+  const Taxa kinds = three_taxa();
   for (const double score : {0.98, 0.55}) {
     Calibration calibration(kinds);
     add_hundred(calibration, static_cast<float>(score));
@@ -42,7 +42,7 @@ TEST(Calibration, OfTwoClassesHasTheTemperatureOfTheFormula) {
 }
 
 TEST(Calibration, SumsTheClassesOfOneSpecies) {
-  const Taxa kinds = taxa();
+  const Taxa kinds = three_taxa();
   Calibration calibration(kinds);
   calibration.add(std::vector<float>{0.4F, 0, 0.3F, 0.3F}, *kinds.find("c"));
   const Calibration::Judgement judgement = calibration.judge(1, 0.59);
@@ -52,7 +52,7 @@ TEST(Calibration, SumsTheClassesOfOneSpecies) {
 }
 
 TEST(Calibration, ScoresOfZeroAreNoEndlessSurprise) {
-  const Taxa kinds = taxa();
+  const Taxa kinds = three_taxa();
   Calibration calibration(kinds);
   calibration.add(std::vector<float>{1, 0, 0, 0}, 1);
   EXPECT_TRUE(std::isfinite(calibration.judge(1, 0.6).surprise));

@@ -12,7 +12,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-using Json = nlohmann::json;
 
 class AccessHandlers : public ::testing::Test {
  protected:
@@ -34,16 +33,16 @@ constexpr const char* kHome = "192.168.1.7";
 constexpr const char* kElsewhere = "8.8.8.8";
 
 TEST_F(AccessHandlers, ADeviceThatWaitsForAnOwnerSaysSoOnlyAtHome) {
-  const Json home = Json::parse(get_session(view_, from(kHome)).body);
+  const Parsed home = Parsed::parse(get_session(view_, from(kHome)).body);
   EXPECT_EQ(home["claimable"], true);
   EXPECT_EQ(home["role"], "open");
-  EXPECT_EQ(Json::parse(get_session(view_, from(kElsewhere)).body)["claimable"], false);
+  EXPECT_EQ(Parsed::parse(get_session(view_, from(kElsewhere)).body)["claimable"], false);
 }
 
 TEST_F(AccessHandlers, TheFirstBrowserBecomesTheOwnerWithACookieThatIsLetIn) {
   const Reply reply = post_session(view_, from(kHome, R"({"claim": true})"));
   ASSERT_EQ(reply.status, 200) << reply.body;
-  EXPECT_EQ(Json::parse(reply.body)["role"], "admin");
+  EXPECT_EQ(Parsed::parse(reply.body)["role"], "admin");
   const std::string cookie = header(reply, "Set-Cookie");
   EXPECT_THAT(cookie, HasSubstr("HttpOnly"));
   EXPECT_EQ(door_.identify(kElsewhere, {.cookie = cookie.substr(0, cookie.find(';'))}).role, Role::kAdmin);
@@ -59,9 +58,9 @@ TEST_F(AccessHandlers, NobodyBecomesTheOwnerAfterTheFirstOrFromElsewhere) {
 
 TEST_F(AccessHandlers, ATokenBecomesACookie) {
   const std::string token = invited();
-  const Reply reply = post_session(view_, from(kElsewhere, Json{{"token", token}}.dump()));
+  const Reply reply = post_session(view_, from(kElsewhere, Parsed{{"token", token}}.dump()));
   ASSERT_EQ(reply.status, 200) << reply.body;
-  EXPECT_EQ(Json::parse(reply.body)["role"], "read");
+  EXPECT_EQ(Parsed::parse(reply.body)["role"], "read");
   EXPECT_THAT(header(reply, "Set-Cookie"), HasSubstr(token));
 }
 
@@ -72,7 +71,7 @@ TEST_F(AccessHandlers, WrongTokensAreRefusedAndThenNotLookedAtForAWhile) {
     EXPECT_EQ(reply.problem.slug, "bad-token");
     EXPECT_EQ(header(reply, "Set-Cookie"), "none");
   }
-  const Reply late = post_session(view_, from(kElsewhere, Json{{"token", invited()}}.dump()));
+  const Reply late = post_session(view_, from(kElsewhere, Parsed{{"token", invited()}}.dump()));
   EXPECT_EQ(late.problem.slug, "too-many-requests");
 }
 
@@ -95,7 +94,7 @@ TEST_F(AccessHandlers, ACookieThatIsNobodysIsTakenAway) {
 TEST_F(AccessHandlers, AnInvitationLeadsToThePageAsTheOwnerFoundItAndLetsIn) {
   const Reply reply = post_invitation(view_, from(kHome, R"({"role": "live"})"));
   ASSERT_EQ(reply.status, 200) << reply.body;
-  const Json json = Json::parse(reply.body);
+  const Parsed json = Parsed::parse(reply.body);
   const std::string link = json["link"];
   EXPECT_THAT(link, StartsWith("http://feeder.local:8420/#token=kgl_"));
   EXPECT_THAT(json["qr_svg"].get<std::string>(), HasSubstr("<svg"));
@@ -105,7 +104,7 @@ TEST_F(AccessHandlers, AnInvitationLeadsToThePageAsTheOwnerFoundItAndLetsIn) {
 TEST_F(AccessHandlers, AnInvitationFromTheDeviceItselfLeadsToWhereOthersFindIt) {
   Call call = from("127.0.0.1", R"({"role": "read"})");
   call.host = "localhost:8420";
-  EXPECT_THAT(Json::parse(post_invitation(view_, call).body)["link"].get<std::string>(),
+  EXPECT_THAT(Parsed::parse(post_invitation(view_, call).body)["link"].get<std::string>(),
               StartsWith("http://192.168.1.5:8420/#token=kgl_"));
 }
 

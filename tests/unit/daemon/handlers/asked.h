@@ -16,6 +16,8 @@
 
 namespace kinglet::daemon::http {
 
+using Parsed = nlohmann::json;  // what is compared; the daemon writes ordered ones
+
 // "none": it has no such header.
 inline std::string header(const Reply& reply, std::string_view name) {
   for (const auto& [key, value] : reply.headers) {

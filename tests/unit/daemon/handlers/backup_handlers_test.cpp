@@ -17,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
-using Json = nlohmann::json;
 
 class BackupHandlers : public ::testing::Test {
  protected:
@@ -78,7 +77,7 @@ TEST_F(BackupHandlers, WhatIsSentIsTakenElsewhereAndWaitsForARestart) {
   fill(from_.path());
   const Reply reply = restore(new_, sent(old_));
   ASSERT_EQ(reply.status, 202) << reply.body;
-  const Json json = Json::parse(reply.body);
+  const Parsed json = Parsed::parse(reply.body);
   EXPECT_EQ(json["visits"], 1);
   EXPECT_EQ(json["waits_for_restart"], true);
   EXPECT_FALSE(fs::exists(to_.path() / "kinglet.db")) << "a history that is open is not touched";

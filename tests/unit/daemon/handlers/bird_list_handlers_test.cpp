@@ -11,7 +11,6 @@ namespace kinglet::daemon::http {
 namespace {
 
 using ::testing::HasSubstr;
-using Json = nlohmann::json;
 
 class MemoryDesk final : public BirdListDesk {
  public:
@@ -51,7 +50,7 @@ class BirdListHandlers : public ::testing::Test {
 TEST_F(BirdListHandlers, ARegionIsKeptAndSaysWhichOfItsNamesTheModelKnows) {
   const Reply reply = put(&put_region, "Golden demofinch\nSpotted demothrsh\n");
   ASSERT_EQ(reply.status, 200) << reply.body;
-  const Json json = Json::parse(reply.body);
+  const Parsed json = Parsed::parse(reply.body);
   EXPECT_EQ(json["found_count"], 1);
   EXPECT_EQ(json["items"][0]["name"], "Golden demofinch");
   EXPECT_EQ(json["missing"][0]["name"], "Spotted demothrsh");
@@ -69,13 +68,13 @@ TEST_F(BirdListHandlers, ARegionThatWouldLeaveNoBirdToNameIsNotKept) {
 
 TEST_F(BirdListHandlers, AnEmptyRegionTakesTheListAway) {
   desk_.region = "Golden demofinch\n";
-  EXPECT_EQ(Json::parse(put(&put_region, "").body)["source"], "none");
+  EXPECT_EQ(Parsed::parse(put(&put_region, "").body)["source"], "none");
   EXPECT_EQ(get_region(view_, {}).body, "# no list: every bird counts\n");
 }
 
 TEST_F(BirdListHandlers, TheMatchIsOfTheListThatIsKept) {
   desk_.region = "Plain demothrush\n";
-  const Json json = Json::parse(get_region_match(view_, {}).body);
+  const Parsed json = Parsed::parse(get_region_match(view_, {}).body);
   EXPECT_EQ(json["source"], "kept");
   ASSERT_EQ(json["items"].size(), 1U);
   EXPECT_EQ(json["items"][0]["species_id"], "plain-demothrush");
@@ -84,7 +83,7 @@ TEST_F(BirdListHandlers, TheMatchIsOfTheListThatIsKept) {
 TEST_F(BirdListHandlers, NamesAreKeptAsATableOfTheirOwn) {
   const Reply reply = put(&put_names, "Golden demofinch;Goldfink\n");
   ASSERT_EQ(reply.status, 200) << reply.body;
-  EXPECT_EQ(Json::parse(reply.body)["found_count"], 1);
+  EXPECT_EQ(Parsed::parse(reply.body)["found_count"], 1);
   EXPECT_THAT(get_names(view_, {}).body, HasSubstr("golden-demofinch\tGoldfink"));
   EXPECT_EQ(desk_.region, "");
 }

@@ -14,12 +14,12 @@
 #include "daemon/models/model_board.h"
 #include "daemon/tell/event_bus.h"
 #include "store/store.h"
+#include "tests/unit/daemon/handlers/asked.h"
 
 namespace kinglet::daemon::http {
 namespace {
 
 using ::testing::HasSubstr;
-using Json = nlohmann::json;
 
 Vitals sound_vitals(SteadyTime now) {
   Vitals vitals{.now = now, .answer_heartbeat = now};
@@ -76,7 +76,7 @@ class HistoryHandlers : public ::testing::Test {
 TEST_F(HistoryHandlers, VisitsAreListedNewestFirst) {
   put_visit("parus-major");
   put_visit("turdus-merula");
-  const Json items = Json::parse(get_visits(view_, {}).body)["items"];
+  const Parsed items = Parsed::parse(get_visits(view_, {}).body)["items"];
   ASSERT_EQ(items.size(), 2U);
   EXPECT_EQ(items[0]["species_id"], "turdus-merula");
 }
@@ -101,7 +101,7 @@ TEST_F(HistoryHandlers, ATypedNameIsKeptThoughTheHistoryKnowsItsIdAlone) {
   const auto named = [&](const std::string& name) {
     Call call{.method = "PATCH", .path = "/api/v1/visits/vis_0"};
     call.content_type = "application/json";
-    call.body = Json{{"review", {{"verdict", "corrected"}, {"name", name}}}}.dump();
+    call.body = Parsed{{"review", {{"verdict", "corrected"}, {"name", name}}}}.dump();
     return read_review(view_, call, {});
   };
   const auto typed = named("Mystery Bird");
@@ -129,7 +129,7 @@ class TrackHandlers : public HistoryHandlers {
                                visits::Taxa::make(engine::Labels::parse("Turdus merula\n", "l.txt").value()).value()),
                            {}, warnings);
     unnamed_.ended(track, *rule, "camera", "m", "sha256:0");
-    id_ = Json::parse(get_tracks(tracks_, {}).body)["items"][0]["id"];
+    id_ = Parsed::parse(get_tracks(tracks_, {}).body)["items"][0]["id"];
   }
   Reply patch(const std::string& body) {
     return patch_track(tracks_, {.method = "PATCH",
@@ -137,7 +137,7 @@ class TrackHandlers : public HistoryHandlers {
                                  .content_type = "application/merge-patch+json",
                                  .body = body});
   }
-  std::size_t count() { return Json::parse(get_tracks(tracks_, {}).body)["items"].size(); }
+  std::size_t count() { return Parsed::parse(get_tracks(tracks_, {}).body)["items"].size(); }
 
   visits::IdMaker ids_{1};
   UnnamedTracks unnamed_;
@@ -150,11 +150,11 @@ TEST_F(TrackHandlers, ATrackThatAPersonNamesIsAVisitAndNoLongerListed) {
   const auto reader = events_.subscribe(set_of({EventType::kVisitReviewed}), {});
   const Reply made = patch(R"({"review":{"verdict":"corrected","species_id":"parus-major"}})");
   ASSERT_EQ(made.status, 201) << made.body;
-  const Json visit = Json::parse(made.body);
+  const Parsed visit = Parsed::parse(made.body);
   EXPECT_EQ(visit["species_id"], "parus-major");
   EXPECT_EQ(visit["model_result"]["species_id"], "turdus-merula");
   EXPECT_EQ(visit["seq"], 2);
-  EXPECT_EQ(Json::parse(get_visits(view_, {}).body)["items"][0]["id"], visit["id"]);
+  EXPECT_EQ(Parsed::parse(get_visits(view_, {}).body)["items"][0]["id"], visit["id"]);
   EXPECT_EQ(count(), 0U);
   EXPECT_EQ(patch(R"({"review":{"verdict":"confirmed"}})").status, 404);
   const auto told = events_.take_one(*reader, std::chrono::milliseconds(0));
@@ -165,13 +165,13 @@ TEST_F(TrackHandlers, ATrackThatAPersonNamesIsAVisitAndNoLongerListed) {
 TEST_F(TrackHandlers, WhatTheModelThoughtMayBeConfirmed) {
   const Reply made = patch(R"({"review":{"verdict":"confirmed"}})");
   ASSERT_EQ(made.status, 201) << made.body;
-  EXPECT_EQ(Json::parse(made.body)["species_id"], "turdus-merula");
+  EXPECT_EQ(Parsed::parse(made.body)["species_id"], "turdus-merula");
 }
 
 TEST_F(TrackHandlers, WhatIsNoBirdIsNoLongerListedAndNoVisit) {
   EXPECT_EQ(patch(R"({"review":{"verdict":"not_a_bird"}})").status, 204);
   EXPECT_EQ(count(), 0U);
-  EXPECT_EQ(Json::parse(get_visits(view_, {}).body)["items"].size(), 0U);
+  EXPECT_EQ(Parsed::parse(get_visits(view_, {}).body)["items"].size(), 0U);
 }
 
 TEST_F(TrackHandlers, AReviewThatNamesNobodyOrIsNoneLeavesTheTrackListed) {

@@ -25,11 +25,10 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-using Json = nlohmann::json;
 
 class VersionHandler : public ::testing::Test {
  protected:
-  Json ask() { return Json::parse(get_version(view_, {}).body); }
+  Parsed ask() { return Parsed::parse(get_version(view_, {}).body); }
 
   const Stats stats_{SteadyClock::now() - std::chrono::hours(1)};
   std::optional<Update> update_;
@@ -37,7 +36,7 @@ class VersionHandler : public ::testing::Test {
 };
 
 TEST_F(VersionHandler, SaysWhatRunsAndForHowLong) {
-  const Json json = ask();
+  const Parsed json = ask();
   EXPECT_EQ(json["version"], build_info().version);
   EXPECT_GE(json["uptime_seconds"], 3600);
 }
@@ -45,7 +44,7 @@ TEST_F(VersionHandler, SaysWhatRunsAndForHowLong) {
 TEST_F(VersionHandler, TellsOfAnUpdateOnlyWhereThereIsOne) {
   EXPECT_FALSE(ask().contains("update"));
   update_ = Update{.installed = "1.2", .available = "1.3"};
-  EXPECT_EQ(ask()["update"], (Json{{"installed", "1.2"}, {"available", "1.3"}}));
+  EXPECT_EQ(ask()["update"], (Parsed{{"installed", "1.2"}, {"available", "1.3"}}));
 }
 
 // Two cameras, garden and tree.
@@ -82,7 +81,7 @@ class CameraHandlers : public WithCameras {
 
 TEST_F(CameraHandlers, TheStateComesWithItsReason) {
   vitals_.cameras[0].status = {.state = CameraState::kStalled, .detail = "no frame for 3 s"};
-  const Json json = Json::parse(get_camera(view_, {}).body);
+  const Parsed json = Parsed::parse(get_camera(view_, {}).body);
   EXPECT_EQ(json["state"], "stalled");
   EXPECT_EQ(json["detail"], "no frame for 3 s");
   EXPECT_EQ(json["kind"], "network");
@@ -90,23 +89,23 @@ TEST_F(CameraHandlers, TheStateComesWithItsReason) {
 
 TEST_F(CameraHandlers, OneThatStreamsHasNoReason) {
   vitals_.cameras[0].status.state = CameraState::kStreaming;
-  EXPECT_FALSE(Json::parse(get_camera(view_, {}).body).contains("detail"));
+  EXPECT_FALSE(Parsed::parse(get_camera(view_, {}).body).contains("detail"));
 }
 
 TEST_F(CameraHandlers, TheListLeadsToEachAndToItsPictures) {
-  const Json items = Json::parse(get_cameras(view_, {}).body)["items"];
+  const Parsed items = Parsed::parse(get_cameras(view_, {}).body)["items"];
   ASSERT_EQ(items.size(), 2U);
   EXPECT_EQ(items[1]["source"], "tree");
   EXPECT_EQ(items[0]["links"]["self"], "/api/v1/cameras/garden");
   EXPECT_EQ(items[0]["links"]["snapshot"], "/api/v1/cameras/garden/snapshot.jpg");
-  EXPECT_EQ(Json::parse(get_named_camera(view_, named("garden")).body)["source"], "garden");
+  EXPECT_EQ(Parsed::parse(get_named_camera(view_, named("garden")).body)["source"], "garden");
 }
 
 TEST_F(CameraHandlers, WithoutANameItIsTheFirst) {
   vitals_.cameras[1].status = {.state = CameraState::kAbsent, .detail = "it is not plugged in"};
-  EXPECT_EQ(Json::parse(get_camera(view_, {}).body)["source"], "garden");
-  EXPECT_FALSE(Json::parse(get_camera(view_, {}).body).contains("detail"));
-  EXPECT_EQ(Json::parse(get_named_camera(view_, named("tree")).body)["detail"], "it is not plugged in");
+  EXPECT_EQ(Parsed::parse(get_camera(view_, {}).body)["source"], "garden");
+  EXPECT_FALSE(Parsed::parse(get_camera(view_, {}).body).contains("detail"));
+  EXPECT_EQ(Parsed::parse(get_named_camera(view_, named("tree")).body)["detail"], "it is not plugged in");
 }
 
 TEST_F(CameraHandlers, ACameraThatIsNotThereIsNotTakenForTheOneThatIs) {

@@ -14,7 +14,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using Json = nlohmann::json;
 
 constexpr const char* kNine = "Robin\nBlackbird\nWren\nGreat Tit\nDunnock\nMagpie\nJay\nRook\nbackground\n";
 
@@ -55,7 +54,7 @@ TEST_F(ModelCompanionHandlers, LabelsLieBesideTheModelAndItIsJudgedAnew) {
       labels("garden", "\xEF\xBB\xBFRobin \r\nBlackbird\r\nWren\nTit\nDunnock\nMagpie\nJay\nRook\nnone\n\n");
   ASSERT_EQ(reply.status, 200) << reply.problem.detail;
   EXPECT_EQ(text("garden.labels.txt"), "Robin\nBlackbird\nWren\nTit\nDunnock\nMagpie\nJay\nRook\nnone\n");
-  const Json model = Json::parse(reply.body);
+  const Parsed model = Parsed::parse(reply.body);
   EXPECT_EQ(model["name"], "garden");
   EXPECT_EQ(model["state"], "checking");
   EXPECT_EQ(model["in_folder"], true);

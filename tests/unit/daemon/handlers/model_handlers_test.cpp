@@ -11,7 +11,6 @@ namespace kinglet::daemon::http {
 namespace {
 
 using ::testing::HasSubstr;
-using Json = nlohmann::json;
 
 class ModelHandlers : public KeptModels {
  protected:
@@ -42,7 +41,7 @@ class ModelHandlers : public KeptModels {
 
 TEST_F(ModelHandlers, TheListSaysWhichOneAnswers) {
   publish("house");
-  const Json items = Json::parse(get_models(view(), {}).body)["items"];
+  const Parsed items = Parsed::parse(get_models(view(), {}).body)["items"];
   ASSERT_EQ(items.size(), 2U);
   EXPECT_EQ(items[0]["name"], "garden");
   EXPECT_EQ(items[0]["active"], false);
@@ -54,9 +53,9 @@ TEST_F(ModelHandlers, TheListSaysWhichOneAnswers) {
 TEST_F(ModelHandlers, AChangeIsAJobThatCanBeAskedFor) {
   const Reply reply = post_activate(view(), named("garden"));
   ASSERT_EQ(reply.status, 202) << reply.body;
-  const std::string id = Json::parse(reply.body)["id"];
+  const std::string id = Parsed::parse(reply.body)["id"];
   EXPECT_EQ(header(reply, "Location"), "/api/v1/jobs/" + id);
-  const Json job = Json::parse(get_job(view(), named(id)).body);
+  const Parsed job = Parsed::parse(get_job(view(), named(id)).body);
   EXPECT_EQ(job["model"], "garden");
   EXPECT_EQ(job["state"], "queued");
   EXPECT_FALSE(job.contains("rule"));
@@ -72,7 +71,7 @@ TEST_F(ModelHandlers, OneChangeAtATimeAndOnlyToWhatIsThere) {
 }
 
 TEST_F(ModelHandlers, ATrialIsByTheOwnersRuleButForWhatTheCallSays) {
-  const Json job = Json::parse(
+  const Parsed job = Parsed::parse(
       post_activate(view(), named("garden", {{"trial", "yes"}, {"min_agreement", "0.5"}, {"within", "60"}})).body);
   EXPECT_EQ(job["rule"]["frames"], 50);
   EXPECT_EQ(job["rule"]["min_agreement_ratio"], 0.5);
@@ -89,7 +88,7 @@ TEST_F(ModelHandlers, WhatIsNoRuleOfATrialIsRefused) {
 }
 
 TEST_F(ModelHandlers, TheCatalogueSaysWhatIsHere) {
-  const auto entry = [&] { return Json::parse(get_catalogue(view(), {}).body)["items"][0]; };
+  const auto entry = [&] { return Parsed::parse(get_catalogue(view(), {}).body)["items"][0]; };
   EXPECT_EQ(entry()["name"], "garden-birds");
   EXPECT_EQ(entry()["here"], false);
   put_model("garden-birds");
@@ -101,14 +100,14 @@ TEST_F(ModelHandlers, AModelOfTheCatalogueIsFetchedAndNoOther) {
   EXPECT_EQ(post_pull(view(), named("garden-birds", {{"activate", "perhaps"}})).problem.slug, "bad-parameter");
   const Reply reply = post_pull(view(), named("garden-birds"));
   ASSERT_EQ(reply.status, 202) << reply.body;
-  EXPECT_EQ(Json::parse(reply.body)["kind"], "pull");
+  EXPECT_EQ(Parsed::parse(reply.body)["kind"], "pull");
   EXPECT_FALSE(keeper().newest_job()->then_activate);
 }
 
 TEST_F(ModelHandlers, AnUploadThatCameWholeIsAJob) {
   const Reply reply = http::put_model(view(), upload("mine", 1000));
   ASSERT_EQ(reply.status, 202) << reply.body;
-  const Json job = Json::parse(reply.body);
+  const Parsed job = Parsed::parse(reply.body);
   EXPECT_EQ(job["kind"], "upload");
   EXPECT_EQ(job["state"], "queued");
   EXPECT_EQ(job["received_bytes"], 1000);
@@ -141,17 +140,17 @@ TEST_F(ModelHandlers, AnUploadThatBreaksOffIsToldAndFails) {
 
 TEST_F(ModelHandlers, TheModelThatAnswersSaysWhatItIs) {
   publish("house");
-  const Json model = Json::parse(get_model(view(), {}).body);
+  const Parsed model = Parsed::parse(get_model(view(), {}).body);
   EXPECT_EQ(model["name"], "house");
   EXPECT_EQ(model["digest"], board_.facts()->digest);
   EXPECT_EQ(model["labels"]["count"], 9);
-  EXPECT_GT(Json::parse(get_model_plan(view(), {}).body)["steps"].size(), 0U);
+  EXPECT_GT(Parsed::parse(get_model_plan(view(), {}).body)["steps"].size(), 0U);
 }
 
 TEST_F(ModelHandlers, LabelsComeOnceAndThenOnlyWhenTheyAreOthers) {
   publish("house");
   const Reply reply = get_model_labels(view(), {});
-  EXPECT_EQ(Json::parse(reply.body)["items"][8]["role"], "background");
+  EXPECT_EQ(Parsed::parse(reply.body)["items"][8]["role"], "background");
   Call again;
   again.if_none_match = header(reply, "ETag");
   EXPECT_EQ(get_model_labels(view(), again).status, 304);

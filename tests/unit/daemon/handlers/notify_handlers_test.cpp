@@ -12,7 +12,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Json = nlohmann::json;
 
 class NotingNotifyDesk final : public NotifyDesk {
  public:
@@ -60,8 +59,8 @@ TEST_F(NotifyHandlers, AServiceIsSetWithItsSecretApartWhichIsNeverShown) {
   EXPECT_EQ(desk_.wished->secret, "tk_1");
   EXPECT_EQ(desk_.wished->values,
             (PlainMembers{{"only", PlainList{"first_today"}}, {"service", "ntfy"}, {"to", "my-birds"}}));
-  EXPECT_EQ(Json::parse(reply.body)["service"], "ntfy");
-  EXPECT_EQ(Json::parse(reply.body)["secret"], true);
+  EXPECT_EQ(Parsed::parse(reply.body)["service"], "ntfy");
+  EXPECT_EQ(Parsed::parse(reply.body)["secret"], true);
   EXPECT_THAT(reply.body, Not(HasSubstr("tk_1")));
 }
 
@@ -94,7 +93,7 @@ TEST_F(NotifyHandlers, TheListSaysHowItGoes) {
                      .since = WallTime(std::chrono::seconds(0)),
                      .sent = 3,
                      .waiting = 1}};
-  const Json items = Json::parse(get_notify(view_, {}).body)["items"];
+  const Parsed items = Parsed::parse(get_notify(view_, {}).body)["items"];
   ASSERT_EQ(items.size(), 1U);
   EXPECT_EQ(items[0]["detail"], "401: wrong token");
   EXPECT_EQ(items[0]["since"], "1970-01-01T00:00:00.000Z");
@@ -104,7 +103,7 @@ TEST_F(NotifyHandlers, TheListSaysHowItGoes) {
 TEST_F(NotifyHandlers, ARemovedServiceIsGoneAndWhatIsNotThereIsNotRemoved) {
   desk_.services = {{.name = "phone"}};
   EXPECT_EQ(delete_notify(view_, json_call("")).status, 204);
-  EXPECT_EQ(Json::parse(get_notify(view_, {}).body)["items"].size(), 0U);
+  EXPECT_EQ(Parsed::parse(get_notify(view_, {}).body)["items"].size(), 0U);
   EXPECT_EQ(delete_notify(view_, json_call("")).problem.slug, "not-found");
 }
 

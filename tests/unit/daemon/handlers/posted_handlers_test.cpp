@@ -20,7 +20,6 @@ namespace kinglet::daemon::http {
 namespace {
 
 using ::testing::HasSubstr;
-using Json = nlohmann::json;
 
 constexpr std::size_t kTit = 2;  // of the demonstration's labels
 
@@ -74,12 +73,12 @@ TEST_F(ClassifyHandler, APictureIsAnsweredWithWhatTheModelSaysOfIt) {
   const Answering model(desk_, &say_tit);
   const Reply reply = ask(png({{"top_k", "1"}}));
   ASSERT_EQ(reply.status, 200) << reply.body;
-  const Json json = Json::parse(reply.body);
+  const Parsed json = Parsed::parse(reply.body);
   EXPECT_EQ(json["outcome"], "accepted");
   ASSERT_EQ(json["top"].size(), 1U);
   EXPECT_EQ(json["top"][0]["species_id"], "blue-capped-demotit");
   EXPECT_EQ(json["input"]["width_px"], 64);
-  EXPECT_EQ(json["crop_px"], (Json{{"x", 1}, {"y", 2}, {"width", 3}, {"height", 4}}));
+  EXPECT_EQ(json["crop_px"], (Parsed{{"x", 1}, {"y", 2}, {"width", 3}, {"height", 4}}));
 }
 
 TEST_F(ClassifyHandler, ThePictureAndTheCropThatWasWishedReachTheModel) {
@@ -151,13 +150,13 @@ class InferenceHandlers : public PostedHandlers {
   static std::string tensor_json(const std::string& outputs = {}) {
     const engine::TensorInfo& input = demonstration()->inputs[0];
     const auto pixels = static_cast<std::size_t>(input.shape[2] * input.shape[3]);
-    Json data = Json::array();
+    Parsed data = Parsed::array();
     for (int channel = 0; channel < 3; ++channel) {
       for (std::size_t i = 0; i < pixels; ++i) data.push_back(channel);
     }
-    Json json{{"id", "mine"},
-              {"inputs", {{{"name", input.name}, {"shape", input.shape}, {"datatype", "FP32"}, {"data", data}}}}};
-    if (!outputs.empty()) json["outputs"] = Json::parse(outputs);
+    Parsed json{{"id", "mine"},
+                {"inputs", {{{"name", input.name}, {"shape", input.shape}, {"datatype", "FP32"}, {"data", data}}}}};
+    if (!outputs.empty()) json["outputs"] = Parsed::parse(outputs);
     return json.dump();
   }
   // The model's numbers: 0.8 for the tit, 0.2 for nobody.
@@ -179,7 +178,7 @@ TEST_F(InferenceHandlers, ATensorIsAnsweredWithTheModelsOutput) {
   const Answering model(desk_, &say_tit);
   const Reply reply = infer(tensor_json());
   ASSERT_EQ(reply.status, 200) << reply.body;
-  const Json json = Json::parse(reply.body);
+  const Parsed json = Parsed::parse(reply.body);
   EXPECT_EQ(json["id"], "mine");
   EXPECT_EQ(json["outputs"][0]["datatype"], "FP32");
   EXPECT_FLOAT_EQ(json["outputs"][0]["data"][kTit].get<float>(), 0.8F);
@@ -201,9 +200,9 @@ TEST_F(InferenceHandlers, ClassesComeWithTheirLabelsBestFirst) {
   const Answering model(desk_, &say_tit);
   const std::string output = demonstration()->outputs[0].name;
   const Reply reply =
-      infer(tensor_json(Json::array({{{"name", output}, {"parameters", {{"classification", 2}}}}}).dump()));
+      infer(tensor_json(Parsed::array({{{"name", output}, {"parameters", {{"classification", 2}}}}}).dump()));
   ASSERT_EQ(reply.status, 200) << reply.body;
-  const Json data = Json::parse(reply.body)["outputs"][0]["data"];
+  const Parsed data = Parsed::parse(reply.body)["outputs"][0]["data"];
   ASSERT_EQ(data.size(), 2U);
   EXPECT_THAT(data[0].get<std::string>(), ::testing::EndsWith(":2:Blue-capped demotit"));
   EXPECT_THAT(data[1].get<std::string>(), ::testing::EndsWith(":8:background"));

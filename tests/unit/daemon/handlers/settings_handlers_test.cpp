@@ -9,6 +9,7 @@
 #include "daemon/http/message/problem.h"
 #include "daemon/http/routes/routes.h"
 #include "daemon/http/routes/setting.h"
+#include "tests/unit/daemon/handlers/asked.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -16,7 +17,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using Json = nlohmann::json;
 
 class NotingDesk final : public SettingsDesk {
  public:
@@ -39,7 +39,7 @@ class NotingDesk final : public SettingsDesk {
     by = wish.by;
     wished.clear();
     for (const auto& [key, value] : wish.values)
-      wished.push_back(key + " = " + (value ? Json(*value).dump() : "nothing"));
+      wished.push_back(key + " = " + (value ? Parsed(*value).dump() : "nothing"));
     if (refusal) return std::unexpected(*refusal);
     return {};
   }
@@ -126,7 +126,7 @@ TEST_F(SettingsHandlers, EveryFaultIsTold) {
   Reply reply = patch("{}");
   EXPECT_EQ(reply.status, 422);
   complete_problem(reply, "/api/v1/config", "req_1");
-  const Json body = Json::parse(reply.body);
+  const Parsed body = Parsed::parse(reply.body);
   EXPECT_EQ(body["type"], "/problems/bad-setting");
   ASSERT_EQ(body["errors"].size(), 2U);
   EXPECT_EQ(body["errors"][0]["key"], "decide.min_score");
@@ -147,25 +147,25 @@ TEST_F(SettingsHandlers, EachRefusalHasItsProblem) {
 
 TEST_F(SettingsHandlers, TheAnswerSaysWhatEachKeyTakesAndWhereItIsKept) {
   desk_.trouble = "it was set aside";
-  const Json json = Json::parse(get_config(view_, {}).body);
-  const Json& score = json["keys"]["decide.min_score"];
+  const Parsed json = Parsed::parse(get_config(view_, {}).body);
+  const Parsed& score = json["keys"]["decide.min_score"];
   EXPECT_EQ(score["settable"], true);
-  EXPECT_EQ(score["range"], (Json{{"least", 0}, {"most", 1}}));
+  EXPECT_EQ(score["range"], (Parsed{{"least", 0}, {"most", 1}}));
   EXPECT_EQ(score["default"], 0.6);
   EXPECT_FALSE(score.contains("unit"));
   EXPECT_EQ(json["keys"]["decide.scores"]["value"]["b"], 0.7);
   EXPECT_EQ(json["keys"]["webhook.url"]["value"], "https://***@example.org/***");
   EXPECT_EQ(json["keys"]["webhook.url"]["waiting"], "https://example.org");
-  EXPECT_EQ(json["keys"]["http.allowed_origins"]["value"], Json::array({"http://***@c"}));
-  EXPECT_EQ(json["settings"], (Json{{"file", "settings.toml"}, {"steps_back", 2}}));
+  EXPECT_EQ(json["keys"]["http.allowed_origins"]["value"], Parsed::array({"http://***@c"}));
+  EXPECT_EQ(json["settings"], (Parsed{{"file", "settings.toml"}, {"steps_back", 2}}));
   EXPECT_EQ(json["trouble"], "it was set aside");
 }
 
 TEST_F(SettingsHandlers, ThePastSaysWhoChangedWhat) {
-  const Json items = Json::parse(get_config_history(view_, {}).body)["items"];
+  const Parsed items = Parsed::parse(get_config_history(view_, {}).body)["items"];
   ASSERT_EQ(items.size(), 1U);
   EXPECT_EQ(items[0]["by"], "owner");
-  EXPECT_EQ(items[0]["changes"][0], (Json{{"key", "gate.max_fps"}, {"after", 4}}));
+  EXPECT_EQ(items[0]["changes"][0], (Parsed{{"key", "gate.max_fps"}, {"after", 4}}));
 }
 
 TEST(RestartHandler, AsksWhoCanStartItAgain) {
