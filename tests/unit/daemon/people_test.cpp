@@ -270,7 +270,7 @@ class HiddenClipTest : public PeopleTest {
   const SteadyTime now_ = SteadyClock::now();
   const store::ScratchFolder folder_;
   store::Store history_{store::quiet_options(folder_.path())};
-  ClipRecorder clips_{{}, {}};
+  ClipRecorder clips_{{.limits = {.before = seconds(60)}}, {}};  // however long the test is held up
   VisitPictures pictures_{history_, &clips_, {}, people_};
   const visits::Ulid id_ = ids_.next(WallTime(seconds(1000)));
   const visits::Visit visit_ = visit_of(id_);
