@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "camera/discovery/probe.h"
+#include "camera/discovery/search.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 
