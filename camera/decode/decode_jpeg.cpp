@@ -14,7 +14,6 @@
 #include <string>
 
 #include "camera/decode/decode_parts.h"
-#include "engine/base/check.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
 
@@ -109,8 +108,12 @@ bool read_rows(Decoder& decoder, unsigned char* scratch) {
   info.scale_num = 1;
   info.scale_denom = static_cast<unsigned>(decoder.reduction);
   jpeg_start_decompress(&info);
-  KINGLET_CHECK(static_cast<int>(info.output_width) == decoder.image.width &&
-                static_cast<int>(info.output_height) == decoder.image.height);
+  // A decoder that knows pictures without loss does not make those smaller.
+  if (static_cast<int>(info.output_width) != decoder.image.width ||
+      static_cast<int>(info.output_height) != decoder.image.height) {
+    std::snprintf(decoder.message, sizeof decoder.message, "of a kind that cannot be decoded smaller");
+    return false;
+  }
   const auto width = static_cast<std::size_t>(decoder.image.width);
   auto* out = reinterpret_cast<unsigned char*>(decoder.image.rgb.data());
   while (info.output_scanline < info.output_height) {

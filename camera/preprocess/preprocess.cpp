@@ -429,6 +429,8 @@ Result<CropRect> Preprocessor::run_part(const FrameView& frame, const CropRect& 
 ImageSize enough_pixels(const engine::Recipe& recipe, ImageSize input, ImageSize picture,
                         const std::optional<CropRect>& crop) {
   constexpr int kTimes = 2;
+  // Without antialiasing the recipe means single pixels of the picture, which a smaller one has not.
+  if (!recipe.antialias || recipe.interpolation == engine::Interpolation::kNearest) return picture;
   const auto needed = needed_pixels(recipe, input, picture, crop);
   if (!needed) return picture;
   const auto of = [](int pixels, int side) { return std::min<std::int64_t>(std::int64_t{kTimes} * pixels, side); };

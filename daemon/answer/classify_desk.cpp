@@ -20,11 +20,26 @@ void ClassifyDesk::give_back() {
   --taken_places_;
 }
 
+void ClassifyDesk::begin(Stage& stage) {
+  MutexLock lock(mutex_);
+  while (stage.taken) stage_ended_.wait(mutex_);
+  stage.taken = true;
+}
+
+void ClassifyDesk::end(Stage& stage) {
+  {
+    MutexLock lock(mutex_);
+    stage.taken = false;
+  }
+  stage_ended_.notify_all();
+}
+
 void ClassifyDesk::Turn::decoded(std::size_t bytes) {
   constexpr std::size_t kSmall = std::size_t{8} << 20;
   if (bytes > kSmall) return;
-  desk_.answering_.acquire();
-  std::exchange(held_, &desk_.answering_)->release();
+  desk_.begin(desk_.answering_);
+  answers_ = true;
+  desk_.end(desk_.decoding_);
 }
 
 Result<void> ClassifyDesk::answer(PostedPicture& picture, SteadyTime deadline) {

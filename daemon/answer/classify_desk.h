@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <semaphore>
 #include <span>
 #include <utility>
 #include <vector>
@@ -59,20 +58,20 @@ class ClassifyDesk {
   // kBusy when all are taken, kUnavailable after close().
   [[nodiscard]] Result<Place> reserve();
 
-  // Held while a picture is decoded and answered, so that only one large picture is decoded in memory. While a small
-  // one is answered the next is decoded already.
+  // Held while a picture is decoded and answered, so that only one large picture is in memory. While one of at most 8
+  // MiB is answered the next is decoded already.
   class Turn {
    public:
-    explicit Turn(ClassifyDesk& desk) : desk_(desk), held_(&desk.decoding_) { held_->acquire(); }
+    explicit Turn(ClassifyDesk& desk) : desk_(desk) { desk_.begin(desk_.decoding_); }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
-    ~Turn() { held_->release(); }
+    ~Turn() { desk_.end(answers_ ? desk_.answering_ : desk_.decoding_); }
     // The picture takes so many bytes; it is answered next.
     void decoded(std::size_t bytes);
 
    private:
     ClassifyDesk& desk_;
-    std::binary_semaphore* held_;
+    bool answers_ = false;
   };
 
   // Blocks until the picture is answered. kUnavailable when nobody took it before the deadline, or after close().
@@ -87,14 +86,21 @@ class ClassifyDesk {
   void close();
 
  private:
+  // What one poster at a time does.
+  struct Stage {
+    bool taken = false;
+  };
   void give_back();
+  void begin(Stage& stage);  // waits for it
+  void end(Stage& stage);
 
   const std::size_t places_;
   const std::function<void()> wake_;
-  std::binary_semaphore decoding_{1};
-  std::binary_semaphore answering_{1};  // of those that have let go of decoding_
   Mutex mutex_;
   Condition answered_;
+  Condition stage_ended_;
+  Stage decoding_;   // changed under the mutex
+  Stage answering_;  // the same; of those that have let go of decoding_
   std::deque<PostedPicture*> waiting_ KINGLET_GUARDED_BY(mutex_);
   PostedPicture* in_work_ KINGLET_GUARDED_BY(mutex_) = nullptr;
   std::size_t taken_places_ KINGLET_GUARDED_BY(mutex_) = 0;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/decode/decode.h"
+#include "camera/preprocess/preprocess.h"
+#include "engine/base/check.h"
 #include "tests/fuzz/targets.h"
 
 namespace kinglet::fuzz {
@@ -13,7 +15,16 @@ void picture(std::span<const std::byte> bytes) {
     const int part = 1 << (bytes.size() % 4);
     return camera::ImageSize{size.width / part, size.height / part};
   };
-  static_cast<void>(camera::decode_image(bytes, limits, camera::Upright::kApplyExif, enough));
+  const auto smaller = camera::decode_image(bytes, limits, camera::Upright::kApplyExif, enough);
+  if (!smaller) return;
+  KINGLET_CHECK(smaller->image.width <= smaller->size.width && smaller->image.height <= smaller->size.height);
+  const auto number = [&](std::size_t at) { return std::to_integer<int>(bytes[at % bytes.size()]) - 4; };
+  const CropRect crop{number(1), number(2), number(3), number(4)};
+  std::array<std::byte, std::size_t{3} * 8 * 8> pixels{};
+  const engine::PictureInput input{
+      .bytes = pixels, .type = engine::DataType::kU8, .width = 8, .height = 8, .layout = engine::TensorLayout::kNhwc};
+  static_cast<void>(
+      camera::Preprocessor(engine::Recipe{}, 8, 8).run_reduced(smaller->image.view(), smaller->size, crop, input));
 }
 
 }  // namespace kinglet::fuzz

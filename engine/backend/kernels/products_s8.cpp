@@ -116,8 +116,9 @@ ProductsS8::ProductsS8(const ConvolutionS8& work, const Forms& forms, PackedWeig
       inner_(inner_columns(work.shape)),
       bounds_(work.numbers.output.zero_point, work.numbers.least, work.numbers.most),
       padding_(static_cast<std::int8_t>(work.numbers.input.zero_point)) {
-  const FoundLayerS8 found = packed_layer_s8(weights, kMaker + form_->run, sizes_of(cut_, *form_), work,
-                                             [&](const LayerS8& to) { pack(work.numbers, to); });
+  const FoundLayerS8 found =
+      packed_layer_s8(weights, kMaker + (form_->block << 8U) + form_->run, sizes_of(cut_, *form_), work,
+                      [&](const LayerS8& to) { pack(work.numbers, to); });
   layer_ = found.numbers;
   if (!found.fits) form_ = forms.wide;
 }

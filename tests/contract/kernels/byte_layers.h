@@ -2,6 +2,10 @@
 // Why: what the tests of 8-bit convolutions share: layers at random, a run of one kernel, sums in whole numbers.
 #pragma once
 
+#ifdef __aarch64__
+#include <sys/auxv.h>
+#endif
+
 #include <cmath>
 
 #include "tests/contract/kernels/float_layers.h"
@@ -83,6 +87,31 @@ inline std::vector<std::int8_t> run(const KernelRow& row, const ByteLayer& layer
   const TensorBuffer output = run_kernel(row, layer.work(), inputs, layer.outputs(), threads);
   const auto* levels = reinterpret_cast<const std::int8_t*>(output.data());
   return {levels, levels + layer.outputs()};
+}
+
+// The forms of a kernel, "columns_s8": its twin everywhere, the fast ones where they are offered.
+inline void expect_bits(std::string_view kernel, const ByteLayer& layer, int threads) {
+  const std::vector<std::int8_t> expected = answers_of(layer);
+  EXPECT_TRUE(row_named(std::format("{}__scalar", kernel)).offer(layer.work()));
+  for (const std::string_view form : {"scalar", "neondot", "neon"}) {
+    const std::string name = std::format("{}__{}", kernel, form);
+    const KernelRow& row = row_named(name);
+    if (!row.offer(layer.work())) continue;
+    EXPECT_EQ(run(row, layer, threads), expected) << name << ", " << threads << " threads: " << layer.text();
+  }
+}
+
+// The instructions of the fast forms, as Linux tells them: a form that is not offered is not tried above.
+#ifdef __aarch64__
+constexpr bool kHasNeon = true;
+inline bool has_dot_products() { return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0; }
+#else
+constexpr bool kHasNeon = false;
+inline bool has_dot_products() { return false; }
+#endif
+
+inline bool is_offered(std::string_view row, const ByteLayer& layer) {
+  return row_named(row).offer(layer.work()).has_value();
 }
 
 }  // namespace kinglet::engine::kernels

@@ -101,11 +101,17 @@ inline TensorBuffer run_kernel(const KernelRow& row, const Work& work,
   const auto packed = packed_in_memory();
   const auto kernel = row.make(work, *packed);
   const auto pool = ThreadPool::make(threads).value();
-  TensorBuffer output(output_bytes);
+  constexpr std::size_t kBehind = 64;  // another value's in a session
+  constexpr std::byte kUntouched{0xA5};
+  TensorBuffer output(output_bytes + kBehind);
+  const auto behind = std::span(output.data(), output.size()).subspan(output_bytes);
+  std::ranges::fill(behind, kUntouched);
   TensorBuffer scratch(offer->scratch_bytes);
   std::ranges::fill(std::span(scratch.data(), scratch.size()), std::byte{0xFF});  // every one is no number
-  const std::array outputs{std::span(output.data(), output.size())};
+  const std::array outputs{std::span(output.data(), output_bytes)};
   kernel->run(inputs, outputs, std::span(scratch.data(), scratch.size()), pool->get());
+  EXPECT_TRUE(std::ranges::all_of(behind, [](std::byte value) { return value == kUntouched; }))
+      << row.name << " writes behind its output";
   return output;
 }
 

@@ -96,6 +96,11 @@ TEST(EnoughPixels, AreTwiceWhatTheModelTakesOfTheWholePicture) {
   EXPECT_EQ(of(recipe, {1920, 1080}, std::nullopt), std::pair(910, 512)) << "256 for the short side, 224 of it";
   recipe.resize_mode = engine::ResizeMode::kLetterbox;
   EXPECT_EQ(of(recipe, {1920, 1080}, std::nullopt), std::pair(448, 252));
+  recipe.antialias = false;
+  EXPECT_EQ(of(recipe, {1920, 1080}, std::nullopt), std::pair(1920, 1080)) << "single pixels of the picture are meant";
+  recipe.antialias = true;
+  recipe.interpolation = engine::Interpolation::kNearest;
+  EXPECT_EQ(of(recipe, {1920, 1080}, std::nullopt), std::pair(1920, 1080)) << "the same";
 }
 
 // A model's input in bytes, as its pixels are.

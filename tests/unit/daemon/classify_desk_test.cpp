@@ -33,13 +33,14 @@ TEST(ClassifyDesk, GivesAPlaceBackWhenItIsDestroyed) {
   EXPECT_TRUE(desk.reserve());
 }
 
-// What the poster hears of an answerer that does `work`.
 TEST(ClassifyDesk, TheNextPictureIsDecodedWhileASmallOneIsAnsweredAndNoThirdOne) {
   ClassifyDesk desk(3, [] {});
+  std::atomic<int> came = 0;
   std::atomic<int> begun = 0;
   std::optional<ClassifyDesk::Turn> first(std::in_place, desk);
   first->decoded(1000);
   const auto next = [&] {
+    ++came;
     ClassifyDesk::Turn turn(desk);
     ++begun;
     turn.decoded(1000);
@@ -47,6 +48,7 @@ TEST(ClassifyDesk, TheNextPictureIsDecodedWhileASmallOneIsAnsweredAndNoThirdOne)
   std::jthread second(next);
   while (begun == 0) std::this_thread::yield();
   std::jthread third(next);
+  while (came < 2) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(begun, 1) << "the second one waits for its answer";
   first.reset();
@@ -56,13 +58,16 @@ TEST(ClassifyDesk, TheNextPictureIsDecodedWhileASmallOneIsAnsweredAndNoThirdOne)
 
 TEST(ClassifyDesk, NothingIsDecodedBesideALargePicture) {
   ClassifyDesk desk(2, [] {});
+  std::atomic<bool> came = false;
   std::atomic<bool> begun = false;
   std::optional<ClassifyDesk::Turn> large(std::in_place, desk);
   large->decoded(std::size_t{60} << 20);
   std::jthread other([&] {
+    came = true;
     const ClassifyDesk::Turn turn(desk);
     begun = true;
   });
+  while (!came) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_FALSE(begun);
   large.reset();
@@ -70,6 +75,7 @@ TEST(ClassifyDesk, NothingIsDecodedBesideALargePicture) {
   EXPECT_TRUE(begun);
 }
 
+// What the poster hears of an answerer that does `work`.
 Result<void> post(PostedPicture& picture, const std::function<void(PostedPicture&)>& work) {
   std::promise<void> woken;
   ClassifyDesk desk(1, [&] { woken.set_value(); });
