@@ -111,7 +111,7 @@ class PipelineDetectorTest : public ::testing::Test {
   Watched garden_{kGarden, bell_};
   Watched tree_{kTree, bell_};
   ClassifyDesk desk_{1, [] {}};
-  Latest<Prediction> latest_{1000};
+  LatestPredictions latest_{1000};
 };
 
 TEST_F(PipelineDetectorTest, EachCameraHasItsOwnRegionsOpinionsAndPeople) {
