@@ -15,7 +15,8 @@ namespace kinglet::camera {
 // More deeply nested is refused.
 inline constexpr std::size_t kDeepestMarkup = 32;
 
-// The names of the elements around a text, outermost first, without their prefixes.
+// The names of the elements around a text, outermost first, without their prefixes. Each is the very place in the
+// document where its element begins.
 using MarkupPath = std::span<const std::string_view>;
 
 // Calls `take` for each text that is not blank, in its order, its entities resolved. kBadData: no well-formed XML of

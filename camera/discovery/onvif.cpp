@@ -127,26 +127,30 @@ struct Profile {
 
 Result<std::vector<Profile>> profiles_of(std::string_view document) {
   std::vector<Profile> profiles;
+  const char* kept = nullptr;  // where the last one begins: those that are passed over have sizes as well
   const auto attribute = [&](MarkupPath path, std::string_view name, std::string value) {
     if (!ends_with(path, {"GetProfilesResponse", "Profiles"}) || name != "token" || profiles.size() >= kMostProfiles)
       return;
-    if (!value.empty() && value.size() <= kLongestToken) profiles.push_back({.token = std::move(value)});
+    if (value.empty() || value.size() > kLongestToken) return;
+    profiles.push_back({.token = std::move(value)});
+    kept = path.back().data();
   };
   const auto take = [&](MarkupPath path, const std::string& text) {
-    if (profiles.empty()) return;
-    if (ends_with(path, {"VideoEncoderConfiguration", "Resolution", "Width"}))
-      profiles.back().width = std::clamp(parse_number<int>(text).value_or(0), 0, 100'000);
-    if (ends_with(path, {"VideoEncoderConfiguration", "Resolution", "Height"}))
-      profiles.back().height = std::clamp(parse_number<int>(text).value_or(0), 0, 100'000);
+    const bool is_width = ends_with(path, {"Profiles", "VideoEncoderConfiguration", "Resolution", "Width"});
+    if (!is_width && !ends_with(path, {"Profiles", "VideoEncoderConfiguration", "Resolution", "Height"})) return;
+    if (path[path.size() - 4].data() != kept) return;
+    int& side = is_width ? profiles.back().width : profiles.back().height;
+    side = std::clamp(parse_number<int>(text).value_or(0), 0, 100'000);
   };
   KINGLET_TRY(read_markup(document, take, attribute));
   if (profiles.empty()) return fail(ErrorCode::kNotFound, "it has no stream");
   return profiles;
 }
 
-const Profile& smallest(const std::vector<Profile>& profiles) {
+const Profile& best_of(const std::vector<Profile>& profiles) {
   const auto order = [](const Profile& one) {
-    return std::tuple(one.width < kLeastWidth, one.width < kLeastWidth ? -one.pixels() : one.pixels());
+    const bool is_small = one.width < kLeastWidth || one.pixels() == 0;
+    return std::tuple(is_small, is_small ? -one.pixels() : one.pixels());
   };
   return *std::ranges::min_element(profiles, {}, order);
 }
@@ -169,10 +173,11 @@ class Conversation {
     learn_clock();
     const std::string capabilities = KINGLET_TRY(answer(kCapabilities));
     const std::string media = KINGLET_TRY(text_at(capabilities, {"Media", "XAddr"}));
-    if (is_address_of(media, {"http://", "https://"}, camera_.address)) service_ = media;
+    const bool is_weaker = service_.starts_with("https://") && !media.starts_with("https://");
+    if (!is_weaker && is_address_of(media, {"http://", "https://"}, camera_.address)) service_ = media;
     const std::string listed = KINGLET_TRY(answer(kProfiles));
     const std::vector<Profile> profiles = KINGLET_TRY(profiles_of(listed));
-    const Profile& best = smallest(profiles);
+    const Profile& best = best_of(profiles);
     const std::string said = KINGLET_TRY(answer(stream_question(best.token)));
     const std::string address = KINGLET_TRY(text_at(said, {"MediaUri", "Uri"}));
     if (!is_address_of(address, {"rtsp://"}, camera_.address))

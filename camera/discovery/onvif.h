@@ -36,9 +36,11 @@ struct OnvifAnswer {
 };
 using AskOnvif = std::function<Result<OnvifAnswer>(const std::string& url, const std::string& message)>;
 
-// Of its profiles the one with the fewest pixels that is kLeastWidth wide, else the smallest. Four questions.
-// kNotPermitted: it does not take the login; kUnavailable: it says why it does not answer; kBadData: what it answers is
-// none, or of another host; kNotFound: it has no stream, or no ONVIF service.
+// Of its profiles the one with the fewest pixels that is at least kLeastWidth wide, else the one with the most; one
+// that does not say its size only where none does. The login goes to no other host, and where the service that was
+// found is encrypted, to none that is not. Four questions. kNotPermitted: it does not take the login; kUnavailable: it
+// says why it does not answer; kBadData: what it answers is none, or of another host; kNotFound: it has no stream, or
+// no ONVIF service.
 inline constexpr int kLeastWidth = 320;
 [[nodiscard]] Result<OnvifStream> ask_for_stream(const FoundCamera& camera, const OnvifLogin& login,
                                                  const AskOnvif& ask);
