@@ -186,7 +186,8 @@ Result<int> Link::publish(const std::string& topic, std::string_view payload, Qu
 }
 
 Result<void> Link::subscribe(const std::string& topic) {
-  const int code = mosquitto_subscribe(client_.get(), nullptr, topic.c_str(), 1);
+  const int options = v5_ ? MQTT_SUB_OPT_NO_LOCAL : 0;
+  const int code = mosquitto_subscribe_v5(client_.get(), nullptr, topic.c_str(), 1, options, nullptr);
   if (code != MOSQ_ERR_SUCCESS) return std::unexpected(lost(code));
   return {};
 }

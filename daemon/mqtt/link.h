@@ -60,6 +60,7 @@ class Link {
 
   // The message's number.
   [[nodiscard]] Result<int> publish(const std::string& topic, std::string_view payload, Quality quality, Keep keep);
+  // What we publish there ourselves comes back in version 3.1.1 only.
   [[nodiscard]] Result<void> subscribe(const std::string& topic);
   // Says goodbye, so that no will is sent, and waits a moment for what is still on its way.
   void close();

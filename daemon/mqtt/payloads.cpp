@@ -13,6 +13,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kNode = "node";  // in the figures of a camera after the first
+
 // The entities of one device, in their order; of a camera after the first with its name.
 class Entities {
  public:
@@ -135,9 +137,15 @@ void remove_cameras(const Topics& topics, std::span<const std::string> gone, Jso
   for (const auto& [key, entity] : removed.items()) components[key] = {{"p", entity["p"]}};
 }
 
+bool is_said_by(const std::string& node, std::string_view stats) {
+  const Json said = Json::parse(stats, nullptr, /*allow_exceptions=*/false);
+  return said.is_object() && said.contains(kNode) && said[kNode] == node;
+}
+
 }  // namespace
 
-std::string Topics::own(std::string_view rest) const { return format_text("{}/{}/{}", prefix, node, rest); }
+std::string Topics::base() const { return format_text("{}/{}", prefix, node); }
+std::string Topics::own(std::string_view rest) const { return format_text("{}/{}", base(), rest); }
 std::string Topics::of_camera(std::size_t index, std::string_view rest) const {
   return index == 0 ? own(rest) : own(format_text("{}/{}", cameras[index - 1], rest));
 }
@@ -146,7 +154,7 @@ std::size_t Topics::camera_of(std::string_view source) const {
   return found == cameras.end() ? 0 : static_cast<std::size_t>(found - cameras.begin()) + 1;
 }
 std::string Topics::of_any_camera() const { return own("+/state/stats"); }
-std::optional<std::string> Topics::gone_camera(std::string_view topic) const {
+std::optional<std::string> Topics::gone_camera(std::string_view topic, std::string_view payload) const {
   constexpr std::size_t kLongest = 64;
   const std::string before = own("");
   constexpr std::string_view kAfter = "/state/stats";
@@ -155,6 +163,7 @@ std::optional<std::string> Topics::gone_camera(std::string_view topic) const {
   const std::string_view name = topic.substr(before.size(), topic.size() - before.size() - kAfter.size());
   const auto is_of_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
   if (name.size() > kLongest || !std::ranges::all_of(name, is_of_name)) return std::nullopt;
+  if (!is_said_by(base(), payload)) return std::nullopt;
   return std::ranges::contains(cameras, name) ? std::nullopt : std::optional(std::string(name));
 }
 std::string Topics::discovery_config() const { return format_text("{}/device/kinglet_{}/config", discovery, node); }
@@ -197,7 +206,7 @@ std::string discovery_payload(const Topics& topics, const Device& device, std::s
       .dump();
 }
 
-std::string stats_payload(const Figures& figures) {
+std::string stats_payload(const Figures& figures, std::string_view node) {
   Json json = Json::object();
   const auto set = [&](const char* name, const std::optional<double>& value, double scale) {
     if (value) json[name] = std::round(*value * scale) / scale;
@@ -208,6 +217,7 @@ std::string stats_payload(const Figures& figures) {
   set("temperature_celsius", figures.temperature_celsius, 10);
   json["camera_state"] = figures.camera_state;
   json["paused"] = figures.paused;
+  if (!node.empty()) json[kNode] = node;
   return json.dump();
 }
 

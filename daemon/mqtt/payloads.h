@@ -20,14 +20,16 @@ struct Topics {
   std::string discovery = "homeassistant";  // Home Assistant's
   std::vector<std::string> cameras = {};    // the names of those after the first, each below its own
 
+  [[nodiscard]] std::string base() const;                      // "kinglet/feeder"
   [[nodiscard]] std::string own(std::string_view rest) const;  // "kinglet/feeder/state/visit"
   // The same of one camera: of the first as own().
   [[nodiscard]] std::string of_camera(std::size_t index,
                                       std::string_view rest) const;    // "kinglet/feeder/tree/state/visit"
   [[nodiscard]] std::size_t camera_of(std::string_view source) const;  // drawn frames: the first
   [[nodiscard]] std::string of_any_camera() const;  // what matches a message that is kept of each after the first
-  // The name of the camera of which this is that message, if there is none of that name.
-  [[nodiscard]] std::optional<std::string> gone_camera(std::string_view topic) const;
+  // The name of the camera of which this is that message, if it was ours and there is none of that name. The topic
+  // alone does not tell: another device's may begin with our base().
+  [[nodiscard]] std::optional<std::string> gone_camera(std::string_view topic, std::string_view payload) const;
   [[nodiscard]] std::string discovery_config() const;  // "homeassistant/device/kinglet_feeder/config"
   [[nodiscard]] std::string birth() const;             // what Home Assistant says when it starts
 };
@@ -41,8 +43,9 @@ struct Device {
   bool commands = false;
 };
 
-// What is kept of a camera, behind of_camera().
-inline constexpr const char* kKeptOfCamera[] = {"state/visit", "state/stats", "picture/last"};
+// What is kept of a camera, behind of_camera(). Last what of_any_camera() matches: whoever is cut off while all is
+// taken back finds it again.
+inline constexpr const char* kKeptOfCamera[] = {"state/visit", "picture/last", "state/stats"};
 
 // Home Assistant's device message (MQTT discovery, since 2024.12). Components of cameras in `gone`, which are there no
 // more, have nothing but their platform: Home Assistant then removes them. Every unique_id is kinglet_NODE_KEY for
@@ -58,7 +61,8 @@ struct Figures {
   std::string camera_state;
   bool paused = false;  // by somebody, all cameras: also where this one gives no frames
 };
-[[nodiscard]] std::string stats_payload(const Figures& figures);
+// `node`: base() of who says so, of a camera after the first; of the first nothing.
+[[nodiscard]] std::string stats_payload(const Figures& figures, std::string_view node = {});
 
 struct Today {
   struct Species {

@@ -232,7 +232,7 @@ Result<void> Publisher::say_what_is_due(std::size_t camera, SteadyTime now) {
     KINGLET_TRY(retain(topics.of_camera(camera, "state/visit"), visit_payload(*last_visit), Quality::kAtLeastOnce));
   }
   if (sources_.figures && agenda.take_stats(now)) {
-    const std::string figures = stats_payload(sources_.figures(camera));
+    const std::string figures = stats_payload(sources_.figures(camera), camera == 0 ? std::string() : topics.base());
     KINGLET_TRY(retain(topics.of_camera(camera, "state/stats"), figures, Quality::kAtMostOnce));
   }
   return say_picture(camera);
@@ -277,17 +277,23 @@ void Publisher::acknowledged(int number) {
 }
 
 Result<void> Publisher::take_back(const std::string& camera) {
-  if (gone_.size() >= kMostGone || std::ranges::contains(gone_, camera)) return {};
-  gone_.push_back(camera);
-  log_(LogLevel::kInfo, format_text("mqtt: there is no camera {} any more: what was kept of it is taken back", camera));
+  if (!std::ranges::contains(gone_, camera)) {
+    if (gone_.size() >= kMostGone) return {};
+    gone_.push_back(camera);
+    log_(LogLevel::kInfo,
+         format_text("mqtt: there is no camera {} any more: what was kept of it is taken back", camera));
+    KINGLET_TRY(say_device());
+  }
   for (const char* name : kKeptOfCamera) {
     KINGLET_TRY(retain(options_.topics.own(format_text("{}/{}", camera, name)), {}, Quality::kAtLeastOnce));
   }
-  return say_device();
+  return {};
 }
 
 Result<void> Publisher::take_message(const Link::Message& message) {
-  if (const auto gone = options_.topics.gone_camera(message.topic); gone && message.retained) return take_back(*gone);
+  if (message.retained) {
+    if (const auto gone = options_.topics.gone_camera(message.topic, message.payload)) return take_back(*gone);
+  }
   if (!options_.device.commands || !sources_.set_paused || message.topic != options_.topics.own("command/pause"))
     return {};
   // One that was kept would act again at each connection.

@@ -97,6 +97,26 @@ TEST(MqttTopics, WhatIsNoOtherCamerasIsTheFirsts) {
   }
 }
 
+TEST(MqttTopics, ACameraIsGoneWhereItsFiguresSaySoInOurName) {
+  const Topics topics{.node = "kinglet", .prefix = "home", .cameras = {"tree"}};
+  const Figures figures{.camera_state = "streaming"};
+  const std::string ours = stats_payload(figures, topics.base());
+  EXPECT_EQ(topics.gone_camera("home/kinglet/pond/state/stats", ours), "pond");
+  EXPECT_EQ(topics.gone_camera("home/kinglet/tree/state/stats", ours), std::nullopt) << "it is there";
+  // A device named pond whose prefix is home/kinglet, one of another name that says it of its camera, and nonsense.
+  const std::string others = stats_payload(figures, Topics{.node = "pond", .prefix = "home/kinglet"}.base());
+  for (const std::string& payload :
+       {stats_payload(figures), others, std::string(), std::string("{"), std::string("[\"home/kinglet\"]"),
+        std::string(R"({"node":["home/kinglet"]})"), std::string(R"("home/kinglet")"), std::string(1024, '[')}) {
+    EXPECT_EQ(topics.gone_camera("home/kinglet/pond/state/stats", payload), std::nullopt) << payload;
+  }
+}
+
+TEST(MqttTopics, TheSignOfACameraIsTheLastThatIsTakenBack) {
+  const Topics topics{.node = "feeder", .cameras = {"+"}};
+  EXPECT_EQ(topics.of_camera(1, std::ranges::end(kKeptOfCamera)[-1]), topics.of_any_camera());
+}
+
 TEST(MqttPayloads, FiguresThatAreNotKnownAreLeftOut) {
   EXPECT_EQ(stats_payload({.images_per_second = 11.618, .latency_p50_ms = 33.12345, .camera_state = "streaming"}),
             R"({"images_per_second":11.62,"latency_p50_ms":33.123,"camera_state":"streaming","paused":false})");
