@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kCommands = 32;
 constexpr std::size_t kJobs = 8;                   // not begun: each may hold the pixels of a frame
-constexpr std::size_t kJobsInSteps = 24;           // begun
+constexpr std::size_t kJobsInSteps = 4;            // begun: each may hold a clip, and what was made of it
 constexpr std::size_t kErasedRemembered = 10'000;  // ids begin with their time: the oldest are forgotten first
 constexpr auto kPatience = std::chrono::seconds(15);
 
@@ -62,7 +62,7 @@ void Store::work(const std::stop_token& stop) {
   // Also while the writer is at long work.
   const auto stopping = [&] {
     shared_.pulse.beat();
-    (void)make_pictures();
+    if (!stop.stop_requested()) (void)make_pictures(stop);
     return stop.stop_requested();
   };
   const std::stop_callback wake(stop, [this] {
@@ -76,7 +76,6 @@ void Store::work(const std::stop_token& stop) {
       refresh_reader();
       next = writer_.next_turn();
     }
-    (void)make_pictures();
     run_commands();
     shared_.pulse.beat(next - SteadyClock::now());
     MutexLock lock(queue_mutex_);
@@ -84,7 +83,7 @@ void Store::work(const std::stop_token& stop) {
       if (queue_changed_.wait_until(queue_mutex_, next) == std::cv_status::timeout) break;
     }
   }
-  (void)make_pictures(Hurry::kYes);
+  (void)make_pictures(stop);
   run_commands();
   writer_.finish();
   MutexLock lock(queue_mutex_);
@@ -107,12 +106,20 @@ void Store::run_commands() {
   }
 }
 
-bool Store::make_pictures(Hurry hurry) {
+// Those that have begun are the first, in the order in which they did.
+bool Store::make_pictures(const std::stop_token& stop) {
+  bool has_gone_on = false;
   for (std::size_t at = 0;;) {
     Job job;
+    Hurry hurry = Hurry::kNo;
     {
       MutexLock lock(queue_mutex_);
-      if (at >= jobs_.size()) return at > 0;
+      const auto begun = static_cast<std::size_t>(std::ranges::count(jobs_, true, &Job::begun));
+      const bool ends = stop.stop_requested();
+      if (has_gone_on && !ends) at = std::max(at, begun);
+      if (at >= jobs_.size()) return !jobs_.empty();
+      if (ends || (!jobs_[at].begun && begun >= kJobsInSteps)) hurry = Hurry::kYes;
+      has_gone_on = has_gone_on || jobs_[at].begun;
       job = std::move(jobs_[at]);
       jobs_[at].begun = job.begun = true;
     }
@@ -165,7 +172,7 @@ void Store::add_pictures_in_steps(std::uint64_t seq, MakeInSteps make, std::move
   {
     MutexLock lock(queue_mutex_);
     const auto begun = static_cast<std::size_t>(std::ranges::count(jobs_, true, &Job::begun));
-    if (jobs_.size() - begun >= kJobs || begun >= kJobsInSteps || ended_) {
+    if (jobs_.size() - begun >= kJobs || ended_) {
       ++shared_.dropped;
       return;
     }
@@ -236,7 +243,7 @@ Result<Changing> Store::erase_now(const std::string& id, std::optional<std::uint
 
 Result<void> Store::flush() {
   return on_thread<void>([this]() -> Result<void> {
-    while (make_pictures()) {
+    while (make_pictures(thread_.get_stop_token())) {
     }
     writer_.retain_at_once();
     writer_.tend([] { return false; });

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -58,8 +59,8 @@ class Store {
   // `made`, which may be empty, is called on the same thread once they can be had.
   void add_pictures(std::uint64_t seq, MakePictures make, std::move_only_function<void()> made = {});
   // The same of what would keep the thread for long: each call is a step of a second at most, and nothing says that
-  // there are more. Between two steps all else goes on. With Hurry::kYes it is the last call, since the store ends: it
-  // gives what can be had at once.
+  // there are more. Between two steps all else goes on, and of several the oldest is made first. With Hurry::kYes it is
+  // the last call, since the store ends or too many have begun: it gives what can be had at once.
   enum class Hurry : std::uint8_t { kNo, kYes };
   using MakeInSteps = std::move_only_function<Result<std::optional<Pictures>>(Hurry hurry)>;
   void add_pictures_in_steps(std::uint64_t seq, MakeInSteps make, std::move_only_function<void()> made = {});
@@ -120,8 +121,9 @@ class Store {
   void work(const std::stop_token& stop);
   void run_commands();
   void refresh_reader();
-  // A step of each that waits. True: some have more.
-  [[nodiscard]] bool make_pictures(Hurry hurry = Hurry::kNo);
+  // A step of the oldest that has begun, and the first of each that has not; all of them to their end once the store is
+  // to stop. True: some have more.
+  [[nodiscard]] bool make_pictures(const std::stop_token& stop);
   void finish_job(Job& job, Result<std::optional<Pictures>> pictures);
   [[nodiscard]] Result<ReviewResult> review_now(const std::string& id, const visits::Review& review,
                                                 std::optional<std::uint64_t> expected_change);

@@ -39,7 +39,8 @@ class VisitPictures::Ended {
       if (people_ && hurry == store::Store::Hurry::kNo) return std::nullopt;
     }
     while (people_ && next_ < clip_.size()) {
-      if (is_painted(clip_[next_++], hurry)) return std::nullopt;
+      const std::shared_ptr<const ClipFrame> frame = std::move(clip_[next_++]);  // so that it is in memory once
+      if (is_painted(frame, hurry)) return std::nullopt;
     }
     pictures_->clip = make_clip(people_ ? shown_ : clip_);
     return std::move(pictures_);
@@ -49,22 +50,22 @@ class VisitPictures::Ended {
   Result<void> make_stills() {
     std::vector<std::byte> hidden;
     camera::FrameView view = look_.copy->view;
-    if (people_) view = KINGLET_TRY(people_->hidden(view, look_.copy->info.captured_at, hidden));
+    if (people_) view = KINGLET_TRY(people_->hidden_now(view, look_.copy->info.captured_at, hidden));
     pictures_ = KINGLET_TRY(make_pictures(view, look_.crop));
     look_.copy = {};
     return {};
   }
   // True: that was work. In a hurry what would be work is left out.
   bool is_painted(const std::shared_ptr<const ClipFrame>& frame, store::Store::Hurry hurry) {
-    if (hurry == store::Store::Hurry::kYes && !people_->areas(frame->at).empty()) return false;
-    auto shown = people_->hidden(frame);
+    if (hurry == store::Store::Hurry::kYes && !people_->areas_now(frame->at).empty()) return false;
+    auto shown = people_->hidden_now(frame);
     const bool painted = shown != frame;
     if (shown) shown_.push_back(std::move(shown));
     return painted;
   }
 
   Look look_;
-  const ClipFrames clip_;
+  ClipFrames clip_;
   const std::shared_ptr<const People> people_;
   std::optional<store::Pictures> pictures_;
   std::size_t next_ = 0;  // of the clip

@@ -126,8 +126,8 @@ std::optional<std::string> People::hidden(const std::string& jpeg, SteadyTime at
   return black.empty() ? jpeg : painted_over(jpeg, std::move(black));
 }
 
-std::shared_ptr<const ClipFrame> People::hidden(const std::shared_ptr<const ClipFrame>& frame) const {
-  std::vector<Area> black = areas(frame->at);
+std::shared_ptr<const ClipFrame> People::hidden_now(const std::shared_ptr<const ClipFrame>& frame) const {
+  std::vector<Area> black = areas_now(frame->at);
   if (black.empty()) return frame;
   auto jpeg = painted_over(frame->jpeg, std::move(black));
   if (!jpeg) return nullptr;

@@ -39,8 +39,8 @@ class People {
   // What is black in a frame exposed at that time: people, with some room around them; all of it where nobody has
   // looked for them near that time, or where that is forgotten.
   [[nodiscard]] std::vector<Area> areas(SteadyTime at) const;
-  // The same of a picture that leaves at once, so that no later look counts for it: it is black as a whole as long as
-  // no whole frame was looked at that was exposed then or later.
+  // The same of a picture that is what it is from now on, so that no later look counts for it: it is black as a whole
+  // as long as no whole frame was looked at that was exposed then or later.
   [[nodiscard]] std::vector<Area> areas_now(SteadyTime at) const;
   // The frame with that black, in `bytes`; as it is where nothing has to be. `part`: what of the frame `view` shows.
   [[nodiscard]] Result<camera::FrameView> hidden(const camera::FrameView& view, SteadyTime at,
@@ -49,8 +49,8 @@ class People {
                                                      std::vector<std::byte>& bytes) const;
   // The same of a JPEG of the whole frame. Nothing: it cannot be read.
   [[nodiscard]] std::optional<std::string> hidden(const std::string& jpeg, SteadyTime at) const;
-  // The same of a picture of a clip. nullptr: it cannot be read.
-  [[nodiscard]] std::shared_ptr<const ClipFrame> hidden(const std::shared_ptr<const ClipFrame>& frame) const;
+  // A picture of a clip with the black of areas_now(). nullptr: it cannot be read.
+  [[nodiscard]] std::shared_ptr<const ClipFrame> hidden_now(const std::shared_ptr<const ClipFrame>& frame) const;
 
  private:
   struct Stay {

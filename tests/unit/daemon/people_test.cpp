@@ -224,9 +224,9 @@ TEST_F(PeopleTest, TheFirstPictureOfAVisitIsBlackWhereNobodyHasLookedSince) {
     VisitPictures pictures(history, nullptr, {}, people_);
     const visits::Ulid id = ids_.next(WallTime(seconds(1000)));
     const visits::Visit visit = visit_of(id);
+    history.put(visit);
     pictures.visit_began(visit);
     pictures.look(frame(), prediction_of(id));
-    history.put(visit);
     ASSERT_TRUE(history.flush());
     const auto crop = history.picture(visit.id, store::Picture::kCrop);
     ASSERT_TRUE(crop) << describe(crop.error());
@@ -235,12 +235,37 @@ TEST_F(PeopleTest, TheFirstPictureOfAVisitIsBlackWhereNobodyHasLookedSince) {
   }
 }
 
+// The daemon may end, or be paused, before a look finds who has just come in.
+TEST_F(PeopleTest, ThePicturesOfAVisitThatEndsBeforeTheNextLookAreBlack) {
+  for (const bool looked : {false, true}) {
+    look_until(looked ? seconds(1) : seconds(0));
+    const store::ScratchFolder folder;
+    store::Store history(store::quiet_options(folder.path()));
+    VisitPictures pictures(history, nullptr, {}, people_);
+    const visits::Ulid id = ids_.next(WallTime(seconds(1000)));
+    const visits::Visit visit = visit_of(id);
+    pictures.look(frame(), prediction_of(id));
+    history.put(visit);
+    pictures.visit_ended(visit);
+    history.finish();
+    for (const store::Picture kind : {store::Picture::kFrame, store::Picture::kCrop}) {
+      const auto picture = history.picture(visit.id, kind);
+      ASSERT_TRUE(picture) << describe(picture.error());
+      EXPECT_EQ(is_black(*picture), !looked);
+      EXPECT_EQ(is_bright(*picture), looked);
+    }
+  }
+}
+
 // Of a visit that began at `now`; somebody was there from two seconds before it on, and `hidden` pictures show him.
 class HiddenClipTest : public PeopleTest {
  protected:
   void record(int hidden) {
-    for (seconds at(-10); at <= seconds(10); at += seconds(1)) people_->looked(now_ + at);
     people_->seen(now_ + seconds(1), kPerson);
+    record(hidden, seconds(10));
+  }
+  void record(int hidden, seconds looked_until) {
+    for (seconds at(-10); at <= looked_until; at += seconds(1)) people_->looked(now_ + at);
     add(now_ - milliseconds(2500));
     for (int i = 0; i < hidden; ++i) add(now_ + milliseconds(200) * i);
     pictures_.visit_began(visit_);
@@ -255,10 +280,23 @@ class HiddenClipTest : public PeopleTest {
     clips_.offer(picture_.view(), {.captured_at = at, .captured_wall = WallTime(at.time_since_epoch())}, at);
     for (int i = 0; i < 1000 && clips_.status().frames == before; ++i) std::this_thread::sleep_for(milliseconds(10));
   }
+  // The store is to end before it comes to the visit's pictures.
+  void end_in_a_hurry() {
+    std::promise<void> ends;
+    history_.add_pictures(history_.next_seq(), [wait = ends.get_future()]() mutable {
+      wait.wait();
+      return store::Pictures{};
+    });
+    pictures_.visit_ended(visit_);
+    history_.begin_finish();
+    ends.set_value();
+    history_.finish();
+  }
   std::vector<std::string> kept() {
     std::vector<std::string> jpegs;
     const auto clip = history_.picture(visit_.id, store::Picture::kClip);
     EXPECT_TRUE(clip) << describe(clip.error());
+    if (!clip) return jpegs;
     for (std::string_view rest = *clip; !rest.empty();) {
       const auto part = take_part(rest);
       if (!part) break;
@@ -286,18 +324,29 @@ TEST_F(HiddenClipTest, EachPictureOfTheClipHidesThemAsOfItsTime) {
   for (std::size_t i = 1; i < jpegs.size(); ++i) expect_hidden(jpegs[i]);
 }
 
+TEST_F(HiddenClipTest, PicturesOfAfterTheLastLookAreBlack) {
+  record(2, seconds(0));
+  pictures_.visit_ended(visit_);
+  ASSERT_TRUE(history_.flush());
+  const auto jpegs = kept();
+  ASSERT_EQ(jpegs.size(), 3U);
+  EXPECT_TRUE(is_bright(jpegs[0]));
+  EXPECT_TRUE(is_bright(jpegs[1])) << "the one that was looked at";
+  EXPECT_TRUE(is_black(jpegs[2]));
+}
+
+TEST_F(HiddenClipTest, AtTheEndPicturesOfAfterTheLastLookAreLeftOut) {
+  record(2, seconds(0));
+  end_in_a_hurry();
+  const auto jpegs = kept();
+  ASSERT_EQ(jpegs.size(), 2U);
+  for (const std::string& jpeg : jpegs) EXPECT_TRUE(is_bright(jpeg));
+}
+
 // There is no time to paint over what is left, and none of it is kept as it is.
 TEST_F(HiddenClipTest, AtTheEndPicturesThatWouldHaveToBePaintedAreLeftOut) {
   record(20);
-  std::promise<void> ends;
-  history_.add_pictures(history_.next_seq(), [&, wait = ends.get_future()]() mutable {
-    wait.wait();
-    return store::Pictures{};
-  });
-  pictures_.visit_ended(visit_);
-  history_.begin_finish();
-  ends.set_value();
-  history_.finish();
+  end_in_a_hurry();
   const auto jpegs = kept();
   ASSERT_GE(jpegs.size(), 1U);
   EXPECT_LT(jpegs.size(), 21U);
@@ -312,7 +361,7 @@ TEST_F(HiddenPeopleTest, InTheFramesOfAClipAroundThatTime) {
     clip.push_back(std::make_shared<const ClipFrame>(ClipFrame{.at = kSeen + at, .wall = {}, .jpeg = jpeg}));
   }
   ClipFrames shown;
-  for (const auto& frame : clip) shown.push_back(people_->hidden(frame));
+  for (const auto& frame : clip) shown.push_back(people_->hidden_now(frame));
   EXPECT_EQ(shown[0], clip[0]) << "nobody was there yet";
   expect_hidden(shown[1]->jpeg);
   expect_hidden(shown[2]->jpeg);
