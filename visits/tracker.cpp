@@ -105,6 +105,10 @@ bool VisitTracker::visit_is_open() const {
   return std::ranges::any_of(open_, [](const auto& open) { return open.has_value(); });
 }
 
+bool VisitTracker::is_open(const Ulid& visit) const {
+  return std::ranges::any_of(open_, [&](const auto& open) { return open && open->id == visit; });
+}
+
 VisitTracker::Lane& VisitTracker::lane_of(const Sighting& sighting) {
   const auto found = std::ranges::find(lanes_, sighting.track, &Lane::track);
   if (found != lanes_.end()) return *found;

@@ -77,6 +77,7 @@ class VisitTracker {
   // Ends the open visits: no more frames will come.
   void finish();
   [[nodiscard]] bool visit_is_open() const;
+  [[nodiscard]] bool is_open(const Ulid& visit) const;
 
  private:
   static constexpr std::size_t kLanes = 16;

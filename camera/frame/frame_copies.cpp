@@ -8,14 +8,18 @@
 namespace kinglet::camera {
 namespace {
 
-constexpr std::ptrdiff_t kSpare = 2;  // that nobody has, and that keep their memory
+// So many that nobody has keep their memory, and more of them as long as they were needed not long ago.
+constexpr std::ptrdiff_t kSpare = 2;
+constexpr std::chrono::seconds kNotLong{10};
 
 }  // namespace
 
 FrameCopies::Share FrameCopies::of(const FrameView& view, const FrameInfo& info, SteadyTime now) {
   Slot* slot = nullptr;
+  std::vector<std::byte> too_many;  // given back without the lock
   {
     MutexLock lock(mutex_);
+    take_unneeded(now, too_many);
     slot = find(info);
     if (slot != nullptr) {
       ++slot->shares;
@@ -64,14 +68,19 @@ void FrameCopies::take(Slot& slot) {
 }
 
 void FrameCopies::let_go(Slot& slot) {
-  std::vector<std::byte> too_many;  // given back without the lock
+  const SteadyTime now = SteadyClock::now();
   MutexLock lock(mutex_);
-  if (--slot.shares > 0) return;
-  const auto spare =
-      std::ranges::count_if(slots_, [](const auto& one) { return one->shares == 0 && one->copy.bytes.capacity() > 0; });
-  if (spare <= kSpare) return;
-  slot.filled = false;
-  slot.copy.bytes.swap(too_many);
+  if (--slot.shares == 0) slot.free_since = now;
+}
+
+// One at a time: the next frame comes soon. The first ones are used again first, so that of the last nobody has need.
+void FrameCopies::take_unneeded(SteadyTime now, std::vector<std::byte>& memory) {
+  const auto is_spare = [](const auto& one) { return one->shares == 0 && one->copy.bytes.capacity() > 0; };
+  if (std::ranges::count_if(slots_, is_spare) <= kSpare) return;
+  const auto last = std::ranges::find_last_if(slots_, is_spare).begin();
+  if (now - (*last)->free_since < kNotLong) return;
+  (*last)->filled = false;
+  (*last)->copy.bytes.swap(memory);
 }
 
 }  // namespace kinglet::camera

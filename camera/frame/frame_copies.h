@@ -26,6 +26,7 @@ class FrameCopies : public std::enable_shared_from_this<FrameCopies> {
   struct Slot {
     FrameCopy copy;
     std::size_t shares = 0;
+    SteadyTime free_since{};  // without shares
     bool filled = false;
   };
   struct Made {};  // make() alone
@@ -65,7 +66,7 @@ class FrameCopies : public std::enable_shared_from_this<FrameCopies> {
   [[nodiscard]] static std::shared_ptr<FrameCopies> make() { return std::make_shared<FrameCopies>(Made{}); }
 
   // Of this frame; the one that there is, where somebody has it already. Allocates only for more of them at a time, or
-  // for larger ones, than a moment ago.
+  // for larger ones, than in the last ten seconds.
   [[nodiscard]] Share of(const FrameView& view, const FrameInfo& info, SteadyTime now);
 
   // How many have memory now.
@@ -74,6 +75,7 @@ class FrameCopies : public std::enable_shared_from_this<FrameCopies> {
  private:
   [[nodiscard]] Slot* find(const FrameInfo& info) KINGLET_REQUIRES(mutex_);
   [[nodiscard]] Slot& free_slot() KINGLET_REQUIRES(mutex_);
+  void take_unneeded(SteadyTime now, std::vector<std::byte>& memory) KINGLET_REQUIRES(mutex_);
   void take(Slot& slot);
   void let_go(Slot& slot);
 

@@ -284,8 +284,10 @@ void FrameLine::look_at_first_picture(const camera::Frame& frame, SteadyTime now
   bool is_first = false;
   for (const RegionLook& look : prediction.looks()) {
     if (!look.visit || !look.best_of_visit || std::ranges::contains(pictured_, *look.visit)) continue;
-    pictured_[next_pictured_++ % pictured_.size()] = *look.visit;
     is_first = true;
+    const auto over =
+        std::ranges::find_if_not(pictured_, [&](const visits::Ulid& one) { return tracker_.is_open(one); });
+    if (over != pictured_.end()) *over = *look.visit;
   }
   if (!is_first || people_looked_for_ == now || !detector_->works(now)) return;
   const SteadyTime begun = SteadyClock::now();

@@ -163,8 +163,7 @@ class FrameLine {
   Findings findings_;
   std::optional<PeopleWatch> people_;
   SteadyTime people_looked_for_{};
-  std::array<visits::Ulid, visits::VisitTracker::kMostOpen> pictured_{};  // the newest visits with a first picture
-  std::size_t next_pictured_ = 0;
+  std::array<visits::Ulid, visits::VisitTracker::kMostOpen> pictured_{};  // open visits with a first picture
   std::size_t cameras_ = 1;
   camera::MjpegPlanes jpeg_;  // of the newest frame that was prepared
   std::size_t top_k_;

@@ -21,8 +21,8 @@ class Numbered {
   explicit Numbered(std::uint64_t number)
       : image_{.width = kSide, .height = kSide, .rgb = std::vector<std::byte>(3 * kSide * kSide, std::byte(number))},
         info_{.sequence = number, .captured_at = SteadyTime(std::chrono::milliseconds(number + 1))} {}
-  camera::FrameCopies::Share in(camera::FrameCopies& copies) const {
-    return copies.of(image_.view(), info_, SteadyClock::now());
+  camera::FrameCopies::Share in(camera::FrameCopies& copies, SteadyTime now = SteadyClock::now()) const {
+    return copies.of(image_.view(), info_, now);
   }
 
  private:
@@ -65,7 +65,7 @@ TEST(FrameCopies, ACopyStaysAsItIsWhileSomebodyHasAShare) {
   EXPECT_TRUE(is_whole(*shared));
 }
 
-TEST(FrameCopies, MemoryIsUsedAgainAndWhatMoreWasNeededGoesBack) {
+TEST(FrameCopies, MemoryIsUsedAgainAndWhatIsNotNeededForSomeTimeGoesBack) {
   const auto copies = camera::FrameCopies::make();
   for (std::uint64_t number = 0; number < 100; ++number) {
     const camera::FrameCopies::Share before = Numbered(2 * number).in(*copies);
@@ -76,6 +76,8 @@ TEST(FrameCopies, MemoryIsUsedAgainAndWhatMoreWasNeededGoesBack) {
   for (std::uint64_t number = 0; number < 9; ++number) many.push_back(Numbered(1000 + number).in(*copies));
   EXPECT_EQ(copies->count(), 9U);
   many.clear();
+  const SteadyTime later = SteadyClock::now() + std::chrono::minutes(1);
+  for (std::uint64_t number = 0; number < 9; ++number) (void)Numbered(2000 + number).in(*copies, later);
   EXPECT_EQ(copies->count(), 2U);
 }
 

@@ -6,8 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
+#include "camera/demo/demo_scene.h"
 #include "daemon/line/frame_line.h"
 #include "daemon/line/replay.h"
 #include "daemon/line/replay_input.h"
@@ -289,6 +291,57 @@ TEST_F(LineDetectorTest, TheFrameOfAVisitsFirstPictureIsLookedAtWhateverTheBudge
     if (!looked.empty()) newest = looked.back();
   }
   EXPECT_GT(visits.size(), 2U);
+}
+
+TEST_F(LineDetectorTest, ABetterPictureOfALongVisitIsNotAFirstOneAfterManyShortOnesBesideIt) {
+  constexpr int kSide = 320;
+  std::vector<std::vector<camera::Image>> drawn(camera::demo_labels().size());
+  for (std::uint64_t i = 0; i < 240; ++i) {
+    camera::DemoFrame sample = camera::draw_demo_sample(7, i, kSide, kSide);
+    if (!sample.covered) drawn[sample.label].push_back(std::move(sample.image));
+  }
+  FrameLine line =
+      make_line({.track = {.end_after = milliseconds(200)},
+                 .gate = {.max_fps = 1000, .motion = false},
+                 .look = {.budget = 0, .propose = ProposedBy::kFixed, .fixed = {{0, 0, 0.5, 1}, {0.5, 0, 0.5, 1}}}});
+  line.use_detector(detector());
+  std::optional<SteadyTime> looked;
+  line.watch_people({.looked = [&](SteadyTime at) { looked = at; }, .seen = [](SteadyTime, const Area&) {}});
+  std::map<std::string, int> best;  // looks that were the best ones so far, by visit
+  const auto show = [&](const camera::Image& left, const camera::Image& right) {
+    camera::Image both = kinglet::testing::grey_picture(2 * kSide, kSide);
+    for (std::size_t row = 0; row < kSide; ++row) {
+      std::ranges::copy(std::span(left.rgb).subspan(row * 3 * kSide, 3 * kSide), both.rgb.begin() + row * 6 * kSide);
+      std::ranges::copy(std::span(right.rgb).subspan(row * 3 * kSide, 3 * kSide),
+                        both.rgb.begin() + row * 6 * kSide + 3 * kSide);
+    }
+    const std::optional<SteadyTime> before = looked;
+    now_ += milliseconds(50);
+    const camera::Frame frame(both.view(), {.sequence = sequence_++, .captured_at = now_}, {});
+    const auto answered = line.look_at(frame, now_, false).value();
+    bool is_first = false;
+    for (const RegionLook& look : std::get<Prediction>(answered).looks()) {
+      if (look.visit && look.best_of_visit) is_first = ++best[std::string(look.visit->view())] == 1 || is_first;
+    }
+    if (is_first) {
+      EXPECT_EQ(looked, now_);
+    } else if (looked == now_ && before) {
+      EXPECT_GE(now_ - *before, milliseconds(1500)) << "the next look that is due";
+    }
+  };
+  const camera::Image& nobody = drawn.back()[0];
+  for (int i = 0; i < 20 && best.empty(); ++i) show(drawn[0][0], nobody);
+  ASSERT_EQ(best.size(), 1U);
+  const std::string the_long_one = best.begin()->first;
+  for (std::size_t visits = 2; visits <= 11; ++visits) {
+    for (int i = 0; i < 8; ++i) show(drawn[0][0], nobody);
+    for (int i = 0; i < 80 && best.size() < visits; ++i) show(drawn[0][0], drawn[1][0]);
+    ASSERT_EQ(best.size(), visits);
+  }
+  const int before = best[the_long_one];
+  for (const camera::Image& better : drawn[0]) show(better, nobody);
+  EXPECT_GT(best[the_long_one], before);
+  EXPECT_EQ(best.size(), 11U) << "it is one visit";
 }
 
 // One photograph says nothing of the next.

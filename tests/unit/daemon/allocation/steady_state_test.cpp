@@ -3,10 +3,12 @@
 // capture thread's way into the mailbox, with a real model and the demonstration scene.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <set>
 
+#include "camera/frame/frame_copies.h"
 #include "camera/source/source.h"
 #include "camera/sources/open_source.h"
 #include "daemon/answer/pipeline.h"
@@ -42,6 +44,25 @@ TEST(SteadyState, TheCounterCounts) {
   counting = false;
   std::free(bytes);
   EXPECT_EQ(allocations, 2U);
+}
+
+// As several visits at once need them.
+TEST(SteadyState, CopiesOfFramesThatAreNeededNowAndThenAreMadeInTheSameMemory) {
+  const auto copies = camera::FrameCopies::make();
+  const camera::Image picture = testing::grey_picture(64, 48);
+  const SteadyTime now = SteadyClock::now();
+  std::array<camera::FrameCopies::Share, 6> held;
+  std::uint64_t sequence = 0;
+  const auto hold_and_let_go = [&] {
+    for (auto& share : held) share = copies->of(picture.view(), {.sequence = ++sequence, .captured_at = now}, now);
+    for (auto& share : held) share = {};
+  };
+  hold_and_let_go();
+  allocations = 0;
+  counting = true;
+  for (int i = 0; i < 5; ++i) hold_and_let_go();
+  counting = false;
+  EXPECT_EQ(allocations, 0U);
 }
 
 class SteadyStateTest : public ::testing::TestWithParam<const char*> {};
