@@ -10,8 +10,11 @@ target_compile_options(kinglet_options INTERFACE
   -Wimplicit-fallthrough -Wno-missing-field-initializers
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
   $<$<BOOL:${KINGLET_WERROR}>:-Werror>)
-# Where the tree lay when it was built is nobody's business, and would make two builds differ.
-target_compile_options(kinglet_options INTERFACE $<$<CONFIG:Release>:-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=>)
+# Where the tree lay when it was built is nobody's business, and would make two builds differ. The compiler's cache tells
+# the compiler the same from the build's folder.
+cmake_path(RELATIVE_PATH CMAKE_SOURCE_DIR BASE_DIRECTORY ${CMAKE_BINARY_DIR} OUTPUT_VARIABLE up)
+target_compile_options(kinglet_options INTERFACE
+  $<$<CONFIG:Release>:-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=> $<$<CONFIG:Release>:-ffile-prefix-map=${up}/=>)
 if(KINGLET_SANITIZE)
   # Own bugs must abort under sanitizers, whatever the build type.
   set(instrument -fsanitize=${KINGLET_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -UNDEBUG)

@@ -226,8 +226,16 @@ shared_libraries() {
 }
 
 check_packages() {
+  no_program_tells_where "$1"
   step "lintian for $1" lintian_judges "$1" || exit
   step "installing $1 in a clean Debian 13" "$repository/cross/check-package" "$deb_folder" "$1" || exit
+}
+
+# Paths in messages, of this folder or from the build's: another folder, or a build without the cache, gives other bytes.
+no_program_tells_where() {
+  local told
+  told=$(grep -laE "\.\./\.\./[a-z]+/|$repository/" "$repository/build/stage/$1"/*/usr/bin/*) || return 0
+  fail 70 "these programs tell where they were built, so that two builds differ: ${told//$'\n'/, }" "-ffile-prefix-map in cmake/options.cmake"
 }
 
 # How long a new owner takes until a bird is named: commands, taps and seconds.
