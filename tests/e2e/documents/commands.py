@@ -80,7 +80,8 @@ KEPT = [
         "kills a daemon for hours; every run of the tests has thirty kills": ["./dev exec --with test python3 tests/e2e/kills/"],
         "draws or reads scenes of the field for half an hour": [
             "./dev exec --with test,oracle python3 tests/bench/field", "./dev exec python3 tests/bench/crop_to_motion.py"],
-        "installs packages on an emulated machine, half an hour": ["./dev package --first-bird"],
+        "installs packages on an emulated machine, half an hour": ["./dev package --first-bird",
+                                                                    "./dev package --architecture arm64 --check --first-bird --newer-camera"],
         "runs operators at random for minutes; every run of the tests has some seconds of it": ["KINGLET_LOWERING_SECONDS="],
         "installs OpenCV on the reader's machine": ["apt install libopencv"],
         "an emulated core, which ./dev test --all has": ["./dev test arm64.half"],
