@@ -81,6 +81,6 @@ test("it is drawn over the picture and taken with one tap", async () => {
   assert.equal(keys["look.propose"].value, "fixed");
   assert.equal(keys["look.fixed"].value.length, 1);
   await openTab(page, "settings");
-  await page.locator("#settings-newest", {hasText: "look.propose motion → fixed"}).waitFor();
+  await page.locator("#settings-newest", {hasText: /look\.propose .*\(motion\) → .*\(fixed\)/}).waitFor();
   await closeClean(page);
 });
