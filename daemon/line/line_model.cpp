@@ -2,6 +2,7 @@
 #include "daemon/line/line_model.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "camera/preprocess/geometry.h"
@@ -54,6 +55,9 @@ Result<LineModel> LineModel::open(const LineModelOptions& options) {
   std::string digest = options.digest;
   if (!options.state_folder.empty()) {
     if (digest.empty()) digest = KINGLET_TRY(engine::file_digest(options.model));
+    // The store makes it as well, but later: packed weights of a first start are kept, too.
+    std::error_code is_told_by_the_store;
+    std::filesystem::create_directory(options.state_folder, is_told_by_the_store);
     how.weights = engine::WeightsFolder{.folder = options.state_folder / kWeightsFolder, .digest = digest};
   }
   const bool looks_for_pictures = !options.state_folder.empty() && !engine::settled_precision(options.precision);

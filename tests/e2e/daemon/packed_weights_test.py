@@ -13,7 +13,6 @@ KINGLET = os.environ["KINGLET"]
 class PackedWeights(ScratchFolder):
     def answer(self):
         """Of the demonstration to one picture; the lines of the daemon's log."""
-        self.state.mkdir(exist_ok=True)
         with Daemon(sets=[f"source=images:{self.frames}", f"store.path={self.state}"]) as daemon:
             top = daemon.first_prediction()["top"]
             daemon.stop()
