@@ -37,6 +37,9 @@ function report(match) {
   return lines;
 }
 
+// An empty list is told in the page's words, not by the server's one line.
+const listOf = async (path) => (await (await send(path)).text()).replace(/^#.*\n$/, "");
+
 // Builds the list `kind` ("region" or "names") into `element`; `done()` is called after a list was kept. Only an owner may.
 export async function mount(element, kind = "region", done = () => {}) {
   const {path, key, title, how} = kinds[kind];
@@ -53,7 +56,7 @@ export async function mount(element, kind = "region", done = () => {}) {
     save.disabled = true;
     try {
       const match = await keep(kind, box.value);
-      box.value = await (await send(path)).text();
+      box.value = await listOf(path);
       told.replaceChildren(...report(match));
       tell("");
       await done(match);
@@ -62,7 +65,7 @@ export async function mount(element, kind = "region", done = () => {}) {
   });
   element.replaceChildren(form);
   try {
-    box.value = await (await send(path)).text();
+    box.value = await listOf(path);
     if (kind === "region") told.replaceChildren(...report(await ask(`${path}/match`)));
   } catch (error) { tell(wordsOf(error)); }
   const source = sourceOf(key);

@@ -58,16 +58,18 @@ test("a region's list is pasted, what is not found is told, and an empty one tak
   await form.getByRole("textbox").fill("");
   await form.getByRole("button", {name: "Save"}).click();
   await form.getByText("No list: every bird counts.").waitFor();
+  assert.equal(await form.getByRole("textbox").inputValue(), "");
   await closeClean(page);
 });
 
 test("names of one's own are shown in every language as soon as they are kept", async () => {
-  const page = await ownersPage({locale: "fr-FR"});
+  const page = await ownersPage({locale: "de-DE"});
   const form = page.locator("#settings-names form");
-  await form.getByRole("textbox").fill(labels.slice(0, 8).map((label) => `${label.split(" (")[0]}\tPiaf`).join("\n"));
-  await form.getByRole("button", {name: "Enregistrer"}).click();
-  await form.getByText("8 oiseaux du modèle").waitFor();
+  await form.getByRole("textbox").fill(labels.slice(0, 8).map((label) => `${label.split(" (")[0]}\tRotflügelstärling`).join("\n"));
+  await form.getByRole("button", {name: "Speichern"}).click();
+  await form.getByText("8 Vögel des Modells").waitFor();
   await openTab(page, "species");
-  await until(async () => (await page.locator("#species-rows th a").allTextContents()).includes("Piaf"), "an own name");
+  await until(async () => (await page.locator("#species-rows th a").allTextContents()).includes("Rotflügelstärling"), "an own name");
+  await assertFits(page, "a long name in the table of species");
   await closeClean(page);
 });

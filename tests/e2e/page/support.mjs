@@ -153,4 +153,7 @@ export async function assertAccessible(page, what) {
 export async function assertFits(page, what) {
   const [shown, needed] = await page.evaluate(() => [window.innerWidth, document.documentElement.scrollWidth]);
   assert.equal(needed, shown, `${what}: the page is wider than the screen`);
+  const wide = await page.locator(".card:visible").evaluateAll((cards) =>
+    cards.filter((card) => card.scrollWidth > card.clientWidth).map((card) => card.id || card.innerText.slice(0, 60)));
+  assert.deepEqual(wide, [], `${what}: cards whose content is wider than they are`);
 }
