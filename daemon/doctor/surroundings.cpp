@@ -111,7 +111,9 @@ Finding look_at_network(const DoctorInput& input) {
       finding.detail += (finding.detail.empty() ? "" : ", ") + url;
     }
   }
-  if (finding.detail.empty()) finding.detail = format_text("{} interfaces are up", names.size());
+  if (finding.detail.empty()) {
+    for (const std::string& name : names) finding.detail += (finding.detail.empty() ? "up: " : ", ") + name;
+  }
   if (input.network && !input.network->proxy.empty()) {
     finding.status = CheckStatus::kWarn;
     finding.detail += "; " + input.network->proxy;
