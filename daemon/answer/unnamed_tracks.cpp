@@ -23,6 +23,20 @@ CropRect even(const CropRect& part, const camera::FrameView& view) {
   return {left, top, right - left, bottom - top};
 }
 
+Area share_of(const CropRect& part, const camera::FrameView& view) {
+  const auto share = [](int pixels, int side) { return static_cast<double>(pixels) / side; };
+  const Area all{.left = share(part.x, view.width),
+                 .top = share(part.y, view.height),
+                 .width = share(part.width, view.width),
+                 .height = share(part.height, view.height)};
+  const double left = std::max(0.0, all.left);
+  const double top = std::max(0.0, all.top);
+  return {.left = left,
+          .top = top,
+          .width = std::min(1.0, all.left + all.width) - left,
+          .height = std::min(1.0, all.top + all.height) - top};
+}
+
 // The likeliest bird of an answer; nothing: it knows none.
 const Scored* bird_of(const Answer& answer, const visits::Taxa& taxa) {
   const auto is_bird = [&](const Scored& one) { return taxa[one.taxon].role == engine::LabelRole::kSpecies; };
@@ -69,7 +83,7 @@ void UnnamedTracks::look(const camera::Frame& frame, const Prediction& predictio
     if (!seen.best_unnamed) continue;
     Look& look = look_of(seen.track);
     look.crop = seen.crop;
-    look.part = {};
+    look.part = share_of(seen.crop, frame.view());
     look.exposed_at = frame.info().captured_at;
     look.people = people;
     const camera::FrameView& view = frame.view();
@@ -79,11 +93,6 @@ void UnnamedTracks::look(const camera::Frame& frame, const Prediction& predictio
     }
     const CropRect part = even(seen.crop, view);
     camera::copy_part(view, part.x, part.y, part.width, part.height, look.bytes, look.view);
-    const auto share = [](int pixels, int side) { return static_cast<double>(pixels) / side; };
-    look.part = {.left = share(part.x, view.width),
-                 .top = share(part.y, view.height),
-                 .width = share(part.width, view.width),
-                 .height = share(part.height, view.height)};
     look.crop.x -= part.x;
     look.crop.y -= part.y;
   }
@@ -95,13 +104,6 @@ std::optional<UnnamedTracks::Look> UnnamedTracks::take_look(const Ulid& track) {
   Look look = std::move(*found);
   looks_.erase(found);
   return look;
-}
-
-std::string UnnamedTracks::picture_of(const Look& look) {
-  if (!look.people) return jpeg_of_part(look.view, look.crop, kSide, kQuality).value_or("");
-  std::vector<std::byte> hidden;
-  const auto view = look.people->hidden(look.view, look.exposed_at, hidden, look.part);
-  return view ? jpeg_of_part(*view, look.crop, kSide, kQuality).value_or("") : std::string();
 }
 
 void UnnamedTracks::ended(const Track& track, const visits::Rule& rule, std::string source, std::string model_name,
@@ -121,7 +123,13 @@ void UnnamedTracks::ended(const Track& track, const visits::Rule& rule, std::str
   }
   unnamed->looks = track.looks;
   unnamed->by = track.by;
-  if (look) unnamed->crop = picture_of(*look);
+  std::string crop = look ? jpeg_of_part(look->view, look->crop, kSide, kQuality).value_or("") : std::string();
+  if (crop.empty() || !look->people) {
+    unnamed->crop = std::move(crop);
+  } else {
+    unnamed->unseen = std::make_shared<const UnnamedTrack::Unseen>(UnnamedTrack::Unseen{
+        .jpeg = std::move(crop), .part = look->part, .exposed_at = look->exposed_at, .people = look->people});
+  }
   unnamed->visit = visit_of(track, rule.taxa());
   unnamed->visit.source = std::move(source);
   unnamed->visit.model_result.model_name = std::move(model_name);
@@ -132,6 +140,7 @@ void UnnamedTracks::ended(const Track& track, const visits::Rule& rule, std::str
 
 void UnnamedTracks::keep(Shared unnamed) {
   MutexLock lock(mutex_);
+  show_crops();
   tracks_.push_front(std::move(unnamed));
   if (tracks_.size() <= kMost) return;
   // Leaves in the wind do not push birds out.
@@ -140,10 +149,23 @@ void UnnamedTracks::keep(Shared unnamed) {
   tracks_.erase(oldest_nobody == tracks_.rend() ? std::prev(tracks_.end()) : std::prev(oldest_nobody.base()));
 }
 
+// A track may end before the look that finds who had just come in its best picture.
+void UnnamedTracks::show_crops() {
+  for (Shared& track : tracks_) {
+    const auto unseen = track->unseen;
+    if (!unseen || !unseen->people->is_known(unseen->exposed_at)) continue;
+    auto shown = std::make_shared<UnnamedTrack>(*track);
+    shown->crop = unseen->people->hidden(unseen->jpeg, unseen->exposed_at, unseen->part).value_or("");
+    shown->unseen = nullptr;
+    track = std::move(shown);
+  }
+}
+
 std::vector<UnnamedTracks::Shared> UnnamedTracks::list(std::size_t limit,
-                                                       const std::function<bool(const UnnamedTrack&)>& matches) const {
+                                                       const std::function<bool(const UnnamedTrack&)>& matches) {
   std::vector<Shared> found;
   MutexLock lock(mutex_);
+  show_crops();
   for (const Shared& track : tracks_) {
     if (found.size() == limit) break;
     if (matches(*track)) found.push_back(track);
@@ -151,15 +173,20 @@ std::vector<UnnamedTracks::Shared> UnnamedTracks::list(std::size_t limit,
   return found;
 }
 
-UnnamedTracks::Shared UnnamedTracks::find(std::string_view id) const {
+std::deque<UnnamedTracks::Shared>::iterator UnnamedTracks::place_of(std::string_view id) {
+  show_crops();
+  return std::ranges::find(tracks_, id, &UnnamedTrack::id);
+}
+
+UnnamedTracks::Shared UnnamedTracks::find(std::string_view id) {
   MutexLock lock(mutex_);
-  const auto found = std::ranges::find(tracks_, id, &UnnamedTrack::id);
+  const auto found = place_of(id);
   return found == tracks_.end() ? nullptr : *found;
 }
 
 UnnamedTracks::Shared UnnamedTracks::take(std::string_view id) {
   MutexLock lock(mutex_);
-  const auto found = std::ranges::find(tracks_, id, &UnnamedTrack::id);
+  const auto found = place_of(id);
   if (found == tracks_.end()) return nullptr;
   Shared taken = *found;
   tracks_.erase(found);

@@ -34,7 +34,15 @@ struct UnnamedTrack {
   std::string being_label;                // its class; nobody: empty
   std::uint32_t looks = 0;
   ProposedBy by = ProposedBy::kWhole;
-  std::string crop;  // JPEG of the best look; may be empty
+  // JPEG of the best look, with people hidden. Empty: there is none, or nobody has looked for people in it yet.
+  std::string crop;
+  struct Unseen {
+    std::string jpeg;
+    Area part;  // of the frame
+    SteadyTime exposed_at{};
+    std::shared_ptr<const People> people;
+  };
+  std::shared_ptr<const Unseen> unseen = {};  // until a look says what of it becomes the crop
 };
 
 // Thread-safe; look() and ended() belong to the answer thread.
@@ -55,9 +63,8 @@ class UnnamedTracks {
 
   using Shared = std::shared_ptr<const UnnamedTrack>;
   // Newest first, at most `limit`.
-  [[nodiscard]] std::vector<Shared> list(std::size_t limit,
-                                         const std::function<bool(const UnnamedTrack&)>& matches) const;
-  [[nodiscard]] Shared find(std::string_view id) const;  // nullptr: there is none
+  [[nodiscard]] std::vector<Shared> list(std::size_t limit, const std::function<bool(const UnnamedTrack&)>& matches);
+  [[nodiscard]] Shared find(std::string_view id);  // nullptr: there is none
   // The same, and it is no longer listed: who got it may name it, or give it back.
   [[nodiscard]] Shared take(std::string_view id);
   void give_back(const Shared& track);
@@ -68,19 +75,20 @@ class UnnamedTracks {
     std::vector<std::byte> bytes;
     camera::FrameView view;  // into bytes
     CropRect crop;           // in the view
-    Area part;               // of the frame, that the view shows
+    Area part;               // of the frame, that is the crop
     SteadyTime exposed_at{};
     std::shared_ptr<const People> people;
   };
   void keep(Shared unnamed);
+  void show_crops() KINGLET_REQUIRES(mutex_);
+  [[nodiscard]] std::deque<Shared>::iterator place_of(std::string_view id) KINGLET_REQUIRES(mutex_);
   [[nodiscard]] Look& look_of(const Ulid& track);
   [[nodiscard]] std::optional<Look> take_look(const Ulid& track);
-  [[nodiscard]] static std::string picture_of(const Look& look);
 
   const std::size_t cameras_;
   std::vector<Look> looks_;  // of the answer thread: the tracks that are followed
   std::uint64_t newest_seq_ = 0;
-  mutable Mutex mutex_;
+  Mutex mutex_;
   std::deque<Shared> tracks_ KINGLET_GUARDED_BY(mutex_);  // the newest in front
 };
 

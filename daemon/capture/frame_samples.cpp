@@ -35,11 +35,14 @@ std::vector<std::shared_ptr<const FrameSample>> FrameSamples::newest(std::size_t
   return people_ ? hidden(found) : found;
 }
 
-// A look a moment after it was kept may have found somebody.
+// It waits for a look at a later frame, which may have found somebody who had just come; black as a whole it calibrates
+// nothing.
 std::vector<std::shared_ptr<const FrameSample>> FrameSamples::hidden(
     std::span<const std::shared_ptr<const FrameSample>> samples) const {
   std::vector<std::shared_ptr<const FrameSample>> shown;
   for (const auto& sample : samples) {
+    const std::vector<Area> black = people_->areas(sample->info.captured_at);
+    if (std::ranges::contains(black, Area{})) continue;
     if (auto jpeg = people_->hidden(sample->jpeg, sample->info.captured_at)) {
       shown.push_back(std::make_shared<const FrameSample>(FrameSample{.jpeg = *std::move(jpeg), .info = sample->info}));
     }
@@ -48,10 +51,7 @@ std::vector<std::shared_ptr<const FrameSample>> FrameSamples::hidden(
 }
 
 Result<void> FrameSamples::keep(const camera::FrameCopy& copy) {
-  camera::FrameView view = copy.view;
-  std::vector<std::byte> hidden;
-  if (people_) view = KINGLET_TRY(people_->hidden(view, copy.info.captured_at, hidden));
-  std::string jpeg = KINGLET_TRY(jpeg_of(view, limits_.quality));
+  std::string jpeg = KINGLET_TRY(jpeg_of(copy.view, limits_.quality));
   auto sample = std::make_shared<const FrameSample>(FrameSample{.jpeg = std::move(jpeg), .info = copy.info});
   MutexLock lock(mutex_);
   bytes_ += sample->jpeg.size();

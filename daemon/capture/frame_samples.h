@@ -35,7 +35,7 @@ struct FrameSample {
 // Owns a thread, "samples" unless the limits say otherwise. Thread-safe; offer() belongs to the answer thread.
 class FrameSamples {
  public:
-  // `people`: who is hidden; may be absent.
+  // `people`: who is hidden in what is handed out; may be absent.
   FrameSamples(SampleLimits limits, LogSink log, std::shared_ptr<const People> people = nullptr,
                std::shared_ptr<camera::FrameCopies> copies = camera::FrameCopies::make());
   ~FrameSamples() { stop(); }
@@ -43,7 +43,7 @@ class FrameSamples {
 
   // A frame that the model has looked at.
   void offer(const camera::Frame& frame, SteadyTime now);
-  // Oldest first, at most `count` of the newest.
+  // Oldest first, at most `count` of the newest; without those in which nobody has looked for people yet.
   [[nodiscard]] std::vector<std::shared_ptr<const FrameSample>> newest(std::size_t count) const;
   [[nodiscard]] const Pulse* pulse() const { return worker_ ? &worker_->pulse() : nullptr; }  // nullptr: no thread
 

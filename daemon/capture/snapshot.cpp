@@ -86,7 +86,7 @@ Result<std::shared_ptr<const Snapshot>> SnapshotBoard::encode(int width, std::sp
   auto snapshot = std::make_shared<Snapshot>();
   camera::FrameView view = newest_->view;
   std::vector<std::byte> hidden;
-  if (people_) view = KINGLET_TRY(people_->hidden(view, newest_->info.captured_at, hidden));
+  if (people_) view = KINGLET_TRY(people_->hidden_live(view, newest_->info.captured_at, hidden));
   snapshot->info = newest_->info;
   const bool scale = width > 0 && width < view.width;
   if (view.format == camera::PixelFormat::kMjpeg && !scale && marks.empty()) {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "camera/decode/to_rgb.h"
-#include "daemon/capture/clip_file.h"
 #include "daemon/capture/frame_jpeg.h"
+#include "daemon/capture/people/painted_clip.h"
 
 namespace kinglet::daemon {
 namespace {
@@ -27,22 +27,19 @@ Result<store::Pictures> make_pictures(const camera::FrameView& view, const CropR
   return pictures;
 }
 
-// To paint over a clip of large pictures takes many seconds on a small board: a picture of it is a step.
 class VisitPictures::Ended {
  public:
-  Ended(Look look, ClipFrames clip, std::shared_ptr<const People> people)
-      : look_(std::move(look)), clip_(std::move(clip)), people_(std::move(people)) {}
+  Ended(Look look, ClipFrames clip, const std::shared_ptr<const People>& people)
+      : look_(std::move(look)), people_(people), clip_(std::move(clip), people) {}
 
   Result<std::optional<store::Pictures>> step(store::Store::Hurry hurry) {
+    const bool hurries = hurry == store::Store::Hurry::kYes;
     if (!pictures_) {
       KINGLET_TRY(make_stills());
-      if (people_ && hurry == store::Store::Hurry::kNo) return std::nullopt;
+      if (people_ && !hurries) return std::nullopt;
     }
-    while (people_ && next_ < clip_.size()) {
-      const std::shared_ptr<const ClipFrame> frame = std::move(clip_[next_++]);  // so that it is in memory once
-      if (is_painted(frame, hurry)) return std::nullopt;
-    }
-    pictures_->clip = make_clip(people_ ? shown_ : clip_);
+    if (!clip_.step(hurries ? PaintedClip::Hurry::kYes : PaintedClip::Hurry::kNo)) return std::nullopt;
+    pictures_->clip = clip_.made();
     return std::move(pictures_);
   }
 
@@ -50,26 +47,16 @@ class VisitPictures::Ended {
   Result<void> make_stills() {
     std::vector<std::byte> hidden;
     camera::FrameView view = look_.copy->view;
-    if (people_) view = KINGLET_TRY(people_->hidden_now(view, look_.copy->info.captured_at, hidden));
+    if (people_) view = KINGLET_TRY(people_->hidden(view, look_.copy->info.captured_at, hidden));
     pictures_ = KINGLET_TRY(make_pictures(view, look_.crop));
     look_.copy = {};
     return {};
   }
-  // True: that was work. In a hurry what would be work is left out.
-  bool is_painted(const std::shared_ptr<const ClipFrame>& frame, store::Store::Hurry hurry) {
-    if (hurry == store::Store::Hurry::kYes && !people_->areas_now(frame->at).empty()) return false;
-    auto shown = people_->hidden_now(frame);
-    const bool painted = shown != frame;
-    if (shown) shown_.push_back(std::move(shown));
-    return painted;
-  }
 
   Look look_;
-  ClipFrames clip_;
   const std::shared_ptr<const People> people_;
+  PaintedClip clip_;
   std::optional<store::Pictures> pictures_;
-  std::size_t next_ = 0;  // of the clip
-  ClipFrames shown_;
 };
 
 VisitPictures::Look& VisitPictures::look_of(const visits::Ulid& visit) {
@@ -101,7 +88,7 @@ void VisitPictures::give_first(const Look& best) {
       [look = best, people = people_]() -> Result<store::Pictures> {
         std::vector<std::byte> hidden;
         camera::FrameView view = look.copy->view;
-        if (people) view = KINGLET_TRY(people->hidden_now(view, look.copy->info.captured_at, hidden));
+        if (people) view = KINGLET_TRY(people->hidden(view, look.copy->info.captured_at, hidden));
         return store::Pictures{
             .crop = KINGLET_TRY(jpeg_of_part(view, look.crop, kCropSide, kCropQuality)), .frame = {}, .clip = {}};
       },

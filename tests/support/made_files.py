@@ -53,8 +53,15 @@ def beside(name, shape, file):
     return (b"".join(field(1, size) for size in shape) + field(2, FLOAT) + field(8, name) + field(13, entry) + field(14, 1))
 
 
+# An attribute is an integer or a list of them.
+def attribute(name, value):
+    if isinstance(value, list):
+        return field(5, field(1, name) + b"".join(field(8, number) for number in value) + field(20, 7))
+    return field(5, field(1, name) + field(3, value) + field(20, 2))
+
+
 def node(operator, inputs, outputs, name, **integers):
-    attributes = b"".join(field(5, field(1, key) + field(3, value) + field(20, 2)) for key, value in integers.items())
+    attributes = b"".join(attribute(key, value) for key, value in integers.items())
     return (b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) + field(3, name)
             + field(4, operator) + attributes)
 

@@ -87,49 +87,48 @@ void People::seen(SteadyTime at, const Area& box) {
   known->last = at;
 }
 
-std::vector<Area> People::areas(SteadyTime at) const {
+std::vector<Area> People::areas(SteadyTime at) const { return areas(at, {}); }
+std::vector<Area> People::areas_live(SteadyTime at) const { return areas(at, kAfter); }
+
+std::vector<Area> People::areas(SteadyTime at, SteadyClock::duration unseen) const {
   if (!can_see_()) return {Area{}};
   MutexLock lock(mutex_);
   bool was_looked_at = false;
-  looks_.each([&](const Stay& looks) { was_looked_at = was_looked_at || looks.is_about(at); });
+  looks_.each([&](const Stay& looks) { was_looked_at = was_looked_at || looks.is_about(at, unseen); });
   if (!was_looked_at || at < people_.known_from()) return {Area{}};
   std::vector<Area> found;
   people_.each([&](const Stay& stay) {
-    if (stay.is_about(at)) found.push_back(with_room(stay.box));
+    if (stay.is_about(at, kAfter)) found.push_back(with_room(stay.box));
   });
   return found;
 }
 
-std::vector<Area> People::areas_now(SteadyTime at) const {
-  {
-    MutexLock lock(mutex_);
-    const Stay* looks = looks_.newest();
-    if (looks == nullptr || looks->last < at) return {Area{}};
-  }
-  return areas(at);
+bool People::is_known(SteadyTime at) const {
+  MutexLock lock(mutex_);
+  const Stay* looks = looks_.newest();
+  return looks != nullptr && looks->last >= at;
 }
 
-Result<camera::FrameView> People::hidden_now(const camera::FrameView& view, SteadyTime at,
-                                             std::vector<std::byte>& bytes) const {
-  return camera::Masks(areas_now(at)).painted(view, bytes);
+Result<camera::FrameView> People::hidden(const camera::FrameView& view, SteadyTime at,
+                                         std::vector<std::byte>& bytes) const {
+  return camera::Masks(areas(at)).painted(view, bytes);
 }
 
-Result<camera::FrameView> People::hidden(const camera::FrameView& view, SteadyTime at, std::vector<std::byte>& bytes,
-                                         const Area& part) const {
+Result<camera::FrameView> People::hidden_live(const camera::FrameView& view, SteadyTime at,
+                                              std::vector<std::byte>& bytes) const {
+  return camera::Masks(areas_live(at)).painted(view, bytes);
+}
+
+std::optional<std::string> People::hidden(const std::string& jpeg, SteadyTime at, const Area& part) const {
   std::vector<Area> black = areas(at);
+  if (black.empty()) return jpeg;
   for (Area& area : black) area = within(area, part);
-  return camera::Masks(std::move(black)).painted(view, bytes);
+  return painted_over(jpeg, std::move(black));
 }
 
-std::optional<std::string> People::hidden(const std::string& jpeg, SteadyTime at) const {
-  std::vector<Area> black = areas(at);
-  return black.empty() ? jpeg : painted_over(jpeg, std::move(black));
-}
-
-std::shared_ptr<const ClipFrame> People::hidden_now(const std::shared_ptr<const ClipFrame>& frame) const {
-  std::vector<Area> black = areas_now(frame->at);
-  if (black.empty()) return frame;
-  auto jpeg = painted_over(frame->jpeg, std::move(black));
+std::shared_ptr<const ClipFrame> People::hidden(const std::shared_ptr<const ClipFrame>& frame) const {
+  if (areas(frame->at).empty()) return frame;
+  auto jpeg = hidden(frame->jpeg, frame->at);
   if (!jpeg) return nullptr;
   return std::make_shared<const ClipFrame>(ClipFrame{.at = frame->at, .wall = frame->wall, .jpeg = *std::move(jpeg)});
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,21 +37,22 @@ class People {
   void looked(SteadyTime at);
   void seen(SteadyTime at, const Area& box);
 
-  // What is black in a frame exposed at that time: people, with some room around them; all of it where nobody has
-  // looked for them near that time, or where that is forgotten.
+  // What is black in a frame exposed at that time, in a picture that is kept or handed out: people, with some room
+  // around them; all of it where whole frames were not looked at both before and after it, or where that is forgotten.
   [[nodiscard]] std::vector<Area> areas(SteadyTime at) const;
-  // The same of a picture that is what it is from now on, so that no later look counts for it: it is black as a whole
-  // as long as no whole frame was looked at that was exposed then or later.
-  [[nodiscard]] std::vector<Area> areas_now(SteadyTime at) const;
-  // The frame with that black, in `bytes`; as it is where nothing has to be. `part`: what of the frame `view` shows.
+  // The same in a live picture, which is newer than any look: all of it only kAfter after the last one.
+  [[nodiscard]] std::vector<Area> areas_live(SteadyTime at) const;
+  // No look to come says more of a frame exposed at that time: a later one was looked at.
+  [[nodiscard]] bool is_known(SteadyTime at) const;
+  // The frame with the black of areas(), in `bytes`; as it is where there is none.
   [[nodiscard]] Result<camera::FrameView> hidden(const camera::FrameView& view, SteadyTime at,
-                                                 std::vector<std::byte>& bytes, const Area& part = {}) const;
-  [[nodiscard]] Result<camera::FrameView> hidden_now(const camera::FrameView& view, SteadyTime at,
-                                                     std::vector<std::byte>& bytes) const;
-  // The same of a JPEG of the whole frame. Nothing: it cannot be read.
-  [[nodiscard]] std::optional<std::string> hidden(const std::string& jpeg, SteadyTime at) const;
-  // A picture of a clip with the black of areas_now(). nullptr: it cannot be read.
-  [[nodiscard]] std::shared_ptr<const ClipFrame> hidden_now(const std::shared_ptr<const ClipFrame>& frame) const;
+                                                 std::vector<std::byte>& bytes) const;
+  [[nodiscard]] Result<camera::FrameView> hidden_live(const camera::FrameView& view, SteadyTime at,
+                                                      std::vector<std::byte>& bytes) const;
+  // The same of a JPEG, which shows `part` of the frame. Nothing: it cannot be read.
+  [[nodiscard]] std::optional<std::string> hidden(const std::string& jpeg, SteadyTime at, const Area& part = {}) const;
+  // The same of a picture of a clip. nullptr: it cannot be read.
+  [[nodiscard]] std::shared_ptr<const ClipFrame> hidden(const std::shared_ptr<const ClipFrame>& frame) const;
 
  private:
   struct Stay {
@@ -58,7 +60,9 @@ class People {
     SteadyTime first;
     SteadyTime last;
 
-    [[nodiscard]] bool is_about(SteadyTime at) const { return at >= first - kBefore && at <= last + kAfter; }
+    [[nodiscard]] bool is_about(SteadyTime at, SteadyClock::duration after) const {
+      return at >= first - kBefore && at <= last + after;
+    }
   };
   // The newest stays; what is older is forgotten.
   class Log {
@@ -84,6 +88,9 @@ class People {
     std::size_t count_ = 0;
     SteadyTime known_from_ = SteadyTime::min();
   };
+
+  // `unseen`: so long after the last look nobody has to be there.
+  [[nodiscard]] std::vector<Area> areas(SteadyTime at, SteadyClock::duration unseen) const;
 
   const std::function<bool()> can_see_;
   mutable Mutex mutex_;

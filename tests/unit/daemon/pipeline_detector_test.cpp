@@ -129,10 +129,10 @@ TEST_F(PipelineDetectorTest, EachCameraHasItsOwnRegionsOpinionsAndPeople) {
     EXPECT_EQ(prediction.regions[0].box, prediction.camera == 0 ? kGarden.fixed : kTree.fixed);
   }
   EXPECT_THAT(garden_.persons, IsEmpty());
-  EXPECT_THAT(garden_.people.areas(SteadyClock::now()), IsEmpty());
+  EXPECT_THAT(garden_.people.areas_live(SteadyClock::now()), IsEmpty());
   ASSERT_THAT(tree_.persons, Not(IsEmpty()));
   for (const Area& box : tree_.persons) EXPECT_GT(overlap(box, kTree.fixed), 0) << box.left << "," << box.top;
-  EXPECT_THAT(tree_.people.areas(SteadyClock::now()), ::testing::AllOf(Not(IsEmpty()), Each(Not(Area{})))) << "not all";
+  EXPECT_THAT(tree_.people.areas_live(SteadyClock::now()), ::testing::AllOf(Not(IsEmpty()), Each(Not(Area{})))) << "not all";
   EXPECT_GE(work(garden_).looks, 10U);
   EXPECT_EQ(work(garden_).found[std::to_underlying(Being::kPerson)], 0U);
   EXPECT_EQ(work(tree_).found[std::to_underlying(Being::kBird)], 0U);

@@ -33,7 +33,7 @@ class UnnamedTracksTest : public ::testing::Test {
     return track;
   }
   void end(const Track& track) { tracks_.ended(track, *rule_, "camera", "m", "sha256:0"); }
-  std::vector<UnnamedTracks::Shared> all() const { return tracks_.list(100, kAll); }
+  std::vector<UnnamedTracks::Shared> all() { return tracks_.list(100, kAll); }
 
   std::vector<std::string> warnings_;
   std::shared_ptr<const visits::Rule> rule_ = visits::Rule::make(
@@ -123,7 +123,7 @@ class UnnamedPictures : public UnnamedTracksTest {
     tracks_.look(camera::Frame(view, {}, {}), prediction);
   }
   // The size of the picture that is kept of the newest track, and red and blue of the pixel in its middle.
-  std::vector<int> kept() const {
+  std::vector<int> kept() {
     const std::string& jpeg = all().front()->crop;
     const auto decoded = camera::decode_image(std::as_bytes(std::span(jpeg)), {}, camera::Upright::kAsStored);
     if (!decoded) return {};

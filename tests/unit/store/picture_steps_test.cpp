@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <future>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -114,6 +115,28 @@ TEST_F(PictureStepsTest, WhereManyHaveBegunANewOneGivesWhatItHasAndQuickOnesGoOn
   ASSERT_OK(store().flush());
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(crop(i), "all");
   EXPECT_EQ(store().status().dropped_writes, 0U);
+}
+
+TEST_F(PictureStepsTest, WhatTheStepsHoldIsLetGoOfOnceThePicturesAreMade) {
+  auto clip = std::make_shared<int>();
+  const std::weak_ptr<int> held = clip;
+  bool was_held = false;
+  store().add_pictures_in_steps(seqs_[0], [&, clip = std::move(clip), steps = 3](Store::Hurry) mutable -> Made {
+    was_held = !held.expired();
+    if (--steps > 0) return std::nullopt;
+    return Pictures{.crop = "all", .frame = {}, .clip = {}};
+  });
+  bool is_held = true;
+  store().add_pictures_in_steps(seqs_[2], [&, steps = 6](Store::Hurry) mutable -> Made {
+    is_held = !held.expired();
+    if (--steps > 0) return std::nullopt;
+    return Pictures{.crop = "later", .frame = {}, .clip = {}};
+  });
+  begin();
+  ASSERT_OK(store().flush());
+  EXPECT_TRUE(was_held);
+  EXPECT_FALSE(is_held) << "while others go on";
+  EXPECT_EQ(crop(0), "all");
 }
 
 TEST_F(StoreTest, AtTheEndAPictureInStepsGivesWhatItHas) {
