@@ -7,7 +7,7 @@
 #include <cstddef>
 
 #include "camera/frame/frame.h"
-#include "camera/preprocess/plane_resample.h"
+#include "camera/preprocess/resample/plane_resample.h"
 
 namespace kinglet::camera {
 

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "camera/preprocess/pillow_resample.h"
+#include "camera/preprocess/resample/pillow_resample.h"
 #include "engine/base/area.h"
 
 namespace kinglet::camera {

@@ -3,32 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "camera/preprocess/brightness.h"
 #include "camera/preprocess/geometry.h"
-#include "camera/preprocess/mjpeg_planes.h"
-#include "camera/preprocess/normalise.h"
-#include "camera/preprocess/yuv_resample.h"
+#include "camera/preprocess/preprocess_state.h"
 #include "engine/base/check.h"
 #include "engine/base/format.h"
 
 namespace kinglet::camera {
 namespace {
-
-// What fixes the tables; a frame with another key makes new ones.
-struct Key {
-  PixelFormat format = PixelFormat::kRgb888;
-  int width = 0;
-  int height = 0;
-  ColorMatrix matrix = ColorMatrix::kBt601;
-  ColorRange range = ColorRange::kFull;
-  std::optional<CropRect> crop;
-  YuvLayout layout;
-  int plane_width = 0;
-  int plane_height = 0;
-};
 
 bool same(const std::optional<CropRect>& a, const std::optional<CropRect>& b) {
   if (!a || !b) return a.has_value() == b.has_value();
@@ -42,7 +26,7 @@ bool same(const YuvLayout& a, const YuvLayout& b) {
   return true;
 }
 
-bool same(const Key& a, const Key& b) {
+bool same(const PreprocessKey& a, const PreprocessKey& b) {
   return a.format == b.format && a.width == b.width && a.height == b.height && a.matrix == b.matrix &&
          a.range == b.range && same(a.crop, b.crop) && same(a.layout, b.layout) && a.plane_width == b.plane_width &&
          a.plane_height == b.plane_height;
@@ -77,14 +61,6 @@ std::array<Plane, 3> from_corner(std::array<Plane, 3> planes, const YuvLayout& l
   return planes;
 }
 
-// One more of those that are kept; in place of the one that came first where there are `most`.
-template <typename T>
-T& place_in(std::vector<T>& kept, std::size_t& next, std::size_t most) {
-  if (kept.size() < most) return kept.emplace_back();
-  next %= most;
-  return kept[next++];
-}
-
 // Of the whole picture, for an input of this size. Nothing: the crop is none.
 std::optional<ImageSize> needed_pixels(const engine::Recipe& recipe, ImageSize input, ImageSize picture,
                                        const std::optional<CropRect>& crop) {
@@ -101,7 +77,7 @@ std::optional<ImageSize> needed_pixels(const engine::Recipe& recipe, ImageSize i
 }
 
 // 0 to 255, of a part that is all there is of the frame.
-double brightness_of(const std::array<Plane, 3>& planes, const Key& part) {
+double brightness_of(const std::array<Plane, 3>& planes, const PreprocessKey& part) {
   const YuvChannel& luma = part.layout[0];
   const double level = mean_level(planes[luma.plane], luma.layout, part.plane_width, part.plane_height);
   if (part.range == ColorRange::kFull) return level;
@@ -109,58 +85,6 @@ double brightness_of(const std::array<Plane, 3>& planes, const Key& part) {
 }
 
 }  // namespace
-
-struct Preprocessor::State {
-  // What one geometry needs.
-  struct Tables {
-    bool ready = false;  // they belong to `key`
-    Key key;
-    CropRect used;
-    PillowResize still;
-    YuvResample video;
-  };
-
-  engine::Recipe recipe;
-  int width;
-  int height;
-  std::vector<Tables> wholes;
-  std::size_t next_whole = 0;   // to go, when there are too many
-  std::vector<Tables> parts;    // of one size each
-  std::size_t next_victim = 0;  // the same
-  std::vector<Key> kinds;       // of the frames whose sizes have been made; without a crop
-  std::size_t next_kind = 0;    // the same
-  std::vector<std::byte> still_rgb;
-  std::vector<std::uint8_t> narrowed;
-  MjpegPlanes mjpeg;
-  std::array<Normalise, kGains.size()> normalise;
-  // kLetterbox: the picture is stretched to its size in the input by another one, aside unless it fills it.
-  std::vector<std::unique_ptr<Preprocessor>> inners;
-  std::size_t next_inner = 0;
-  std::vector<std::byte> inner_bytes;
-  std::vector<std::uint8_t> padding;  // a row
-
-  [[nodiscard]] Result<void> check(const FrameView& frame, const engine::PictureInput& out);
-  [[nodiscard]] Result<void> check_tensor(const engine::PictureInput& out) const;
-  [[nodiscard]] Result<void> make_tables(Tables& tables, const Key& wanted, const std::optional<CropRect>& crop);
-  [[nodiscard]] Result<Tables*> whole_of(const Key& key, const std::optional<CropRect>& crop);
-  [[nodiscard]] Result<void> make_sizes(const Key& kind, std::span<const int> sizes);
-  [[nodiscard]] Preprocessor& inner_of(const engine::Fit& fit);
-  [[nodiscard]] Result<Tables*> tables_of(Key key, int part_width, int part_height);
-  [[nodiscard]] Result<Key> key_of(const FrameView& frame, const std::optional<CropRect>& crop, MjpegPlanes& decoder);
-  // `sizes`: as of run_part; nothing: as of run.
-  [[nodiscard]] Result<CropRect> run_letterbox(const FrameView& frame, const std::optional<CropRect>& crop,
-                                               std::optional<std::span<const int>> sizes,
-                                               const engine::PictureInput& out, MjpegPlanes& decoder);
-  [[nodiscard]] Result<CropRect> run_reduced_letterbox(const FrameView& still, ImageSize size,
-                                                       const std::optional<CropRect>& crop,
-                                                       const engine::PictureInput& out);
-  // Where the stretched picture goes, by `inner`: all of the input, or aside.
-  [[nodiscard]] engine::PictureInput letterboxed(engine::Fit fit, const engine::PictureInput& out);
-  void pad_around(const engine::PictureInput& picture, const engine::PictureInput& out);
-  // `gain`: a place in kGains.
-  void run_still(const Tables& tables, const Plane& rgb, std::size_t gain, const engine::PictureInput& out);
-  void run_video(Tables& tables, const std::array<Plane, 3>& planes, std::size_t gain, const engine::PictureInput& out);
-};
 
 Result<void> Preprocessor::State::check(const FrameView& frame, const engine::PictureInput& out) {
   KINGLET_TRY(check_view(frame));
@@ -184,7 +108,8 @@ Result<void> Preprocessor::State::check_tensor(const engine::PictureInput& out) 
   return {};
 }
 
-Result<void> Preprocessor::State::make_tables(Tables& tables, const Key& wanted, const std::optional<CropRect>& crop) {
+Result<void> Preprocessor::State::make_tables(Tables& tables, const PreprocessKey& wanted,
+                                              const std::optional<CropRect>& crop) {
   tables.ready = false;
   Geometry geometry = KINGLET_TRY(make_geometry(recipe, wanted.width, wanted.height, crop, width, height));
   tables.used = geometry.used;
@@ -208,9 +133,9 @@ Result<void> Preprocessor::State::make_tables(Tables& tables, const Key& wanted,
   return {};
 }
 
-Result<Key> Preprocessor::State::key_of(const FrameView& frame, const std::optional<CropRect>& crop,
-                                        MjpegPlanes& decoder) {
-  Key key{.format = frame.format, .width = frame.width, .height = frame.height, .crop = crop};
+Result<PreprocessKey> Preprocessor::State::key_of(const FrameView& frame, const std::optional<CropRect>& crop,
+                                                  MjpegPlanes& decoder) {
+  PreprocessKey key{.format = frame.format, .width = frame.width, .height = frame.height, .crop = crop};
   key.plane_width = frame.width;
   key.plane_height = frame.height;
   if (frame.format == PixelFormat::kRgb888) return key;
@@ -229,7 +154,7 @@ Result<Key> Preprocessor::State::key_of(const FrameView& frame, const std::optio
   return key;
 }
 
-Result<Preprocessor::State::Tables*> Preprocessor::State::whole_of(const Key& key,
+Result<Preprocessor::State::Tables*> Preprocessor::State::whole_of(const PreprocessKey& key,
                                                                    const std::optional<CropRect>& crop) {
   const auto found =
       std::ranges::find_if(wholes, [&](const Tables& have) { return have.ready && same(have.key, key); });
@@ -239,15 +164,16 @@ Result<Preprocessor::State::Tables*> Preprocessor::State::whole_of(const Key& ke
   return &tables;
 }
 
-Result<void> Preprocessor::State::make_sizes(const Key& kind, std::span<const int> sizes) {
-  if (std::ranges::any_of(kinds, [&](const Key& have) { return same(have, kind); })) return {};
+Result<void> Preprocessor::State::make_sizes(const PreprocessKey& kind, std::span<const int> sizes) {
+  if (std::ranges::any_of(kinds, [&](const PreprocessKey& have) { return same(have, kind); })) return {};
   place_in(kinds, next_kind, kKeptKinds) = kind;
   for (const int size : sizes) KINGLET_TRY(tables_of(kind, size, size));
   return {};
 }
 
 // Of a part of this size, wherever it lies. `key`: of the whole frame.
-Result<Preprocessor::State::Tables*> Preprocessor::State::tables_of(Key key, int part_width, int part_height) {
+Result<Preprocessor::State::Tables*> Preprocessor::State::tables_of(PreprocessKey key, int part_width,
+                                                                    int part_height) {
   key.plane_width = std::max(1, reduced(part_width, key.width, key.plane_width));
   key.plane_height = std::max(1, reduced(part_height, key.height, key.plane_height));
   key.width = part_width;
@@ -278,74 +204,6 @@ void Preprocessor::State::run_video(Tables& tables, const std::array<Plane, 3>& 
   }
 }
 
-void Preprocessor::State::pad_around(const engine::PictureInput& picture, const engine::PictureInput& out) {
-  padding.resize(3 * static_cast<std::size_t>(width), static_cast<std::uint8_t>(recipe.pad));
-  const std::uint8_t* row = padding.data();
-  for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y)
-    normalise[0].write_row<3>({row, row + 1, row + 2}, y, out);
-  const bool planar = out.layout == engine::TensorLayout::kNchw;
-  const std::size_t pixel = engine::byte_size(out.type) * (planar ? 1 : 3);
-  const std::size_t from_row = pixel * static_cast<std::size_t>(picture.width);
-  const std::size_t to_row = pixel * static_cast<std::size_t>(width);
-  const auto picture_rows = static_cast<std::size_t>(picture.height);
-  for (std::size_t plane = 0; plane < (planar ? 3U : 1U); ++plane) {
-    const std::byte* from = picture.bytes.data() + plane * picture_rows * from_row;
-    std::byte* to = out.bytes.data() + plane * static_cast<std::size_t>(height) * to_row;
-    for (std::size_t y = 0; y < picture_rows; ++y) std::memcpy(to + y * to_row, from + y * from_row, from_row);
-  }
-}
-
-Preprocessor& Preprocessor::State::inner_of(const engine::Fit& fit) {
-  const auto found = std::ranges::find_if(inners, [&](const std::unique_ptr<Preprocessor>& have) {
-    return have->state_->width == fit.width && have->state_->height == fit.height;
-  });
-  if (found != inners.end()) return **found;
-  engine::Recipe stretched = recipe;
-  stretched.resize_mode = engine::ResizeMode::kStretch;
-  auto& inner = place_in(inners, next_inner, kKeptKinds);
-  inner = std::make_unique<Preprocessor>(std::move(stretched), fit.width, fit.height);
-  return *inner;
-}
-
-Result<CropRect> Preprocessor::State::run_letterbox(const FrameView& frame, const std::optional<CropRect>& crop,
-                                                    std::optional<std::span<const int>> sizes,
-                                                    const engine::PictureInput& out, MjpegPlanes& decoder) {
-  KINGLET_TRY(check(frame, out));
-  const Geometry geometry = KINGLET_TRY(make_geometry(recipe, frame.width, frame.height, crop, width, height));
-  const engine::Fit fit = engine::fit_of(recipe.resize_mode, geometry.used.width, geometry.used.height, width, height);
-  Preprocessor& inner = inner_of(fit);
-  const engine::PictureInput picture = letterboxed(fit, out);
-  const CropRect used = sizes ? KINGLET_TRY(inner.run_part(frame, geometry.used, *sizes, picture, decoder))
-                              : KINGLET_TRY(inner.run(frame, crop, picture, decoder));
-  if (picture.bytes.data() != out.bytes.data()) pad_around(picture, out);
-  return used;
-}
-
-Result<CropRect> Preprocessor::State::run_reduced_letterbox(const FrameView& still, ImageSize size,
-                                                            const std::optional<CropRect>& crop,
-                                                            const engine::PictureInput& out) {
-  KINGLET_TRY(check(still, out));
-  const Geometry geometry = KINGLET_TRY(make_geometry(recipe, size.width, size.height, crop, width, height));
-  const engine::Fit fit = engine::fit_of(recipe.resize_mode, geometry.used.width, geometry.used.height, width, height);
-  Preprocessor& inner = inner_of(fit);
-  const engine::PictureInput picture = letterboxed(fit, out);
-  const CropRect used = KINGLET_TRY(inner.run_reduced(still, size, crop, picture));
-  if (picture.bytes.data() != out.bytes.data()) pad_around(picture, out);
-  return used;
-}
-
-engine::PictureInput Preprocessor::State::letterboxed(engine::Fit fit, const engine::PictureInput& out) {
-  engine::PictureInput picture = out;
-  picture.width = fit.width;
-  picture.height = fit.height;
-  if (fit.width != width || fit.height != height) {
-    inner_bytes.resize(3 * static_cast<std::size_t>(fit.width) * static_cast<std::size_t>(fit.height) *
-                       engine::byte_size(out.type));
-    picture.bytes = inner_bytes;
-  }
-  return picture;
-}
-
 Preprocessor::Preprocessor(engine::Recipe recipe, int model_width, int model_height)
     : state_(std::make_unique<State>()) {
   state_->recipe = std::move(recipe);
@@ -374,7 +232,7 @@ Result<CropRect> Preprocessor::run(const FrameView& frame, const std::optional<C
   if (state.recipe.resize_mode == engine::ResizeMode::kLetterbox)
     return state.run_letterbox(frame, crop, std::nullopt, out, decoder);
   KINGLET_TRY(state.check(frame, out));
-  const Key key = KINGLET_TRY(state.key_of(frame, crop, decoder));
+  const PreprocessKey key = KINGLET_TRY(state.key_of(frame, crop, decoder));
   State::Tables& whole = *KINGLET_TRY(state.whole_of(key, crop));
   if (frame.format == PixelFormat::kRgb888) {
     state.run_still(whole, frame.planes[0], 0, out);
@@ -391,7 +249,7 @@ Result<CropRect> Preprocessor::run_reduced(const FrameView& still, ImageSize siz
   if (state.recipe.resize_mode == engine::ResizeMode::kLetterbox)
     return state.run_reduced_letterbox(still, size, crop, out);
   KINGLET_TRY(state.check(still, out));
-  Key key{.format = still.format, .width = size.width, .height = size.height, .crop = crop};
+  PreprocessKey key{.format = still.format, .width = size.width, .height = size.height, .crop = crop};
   key.plane_width = still.width;
   key.plane_height = still.height;
   State::Tables& whole = *KINGLET_TRY(state.whole_of(key, crop));
@@ -406,7 +264,7 @@ Result<CropRect> Preprocessor::run_part(const FrameView& frame, const CropRect& 
     return state.run_letterbox(frame, part, sizes, out, decoder);
   KINGLET_TRY(state.check(frame, out));
   KINGLET_TRY(make_geometry(state.recipe, frame.width, frame.height, part, state.width, state.height));
-  Key key = KINGLET_TRY(state.key_of(frame, part, decoder));
+  PreprocessKey key = KINGLET_TRY(state.key_of(frame, part, decoder));
   key.crop.reset();
   KINGLET_TRY(state.make_sizes(key, sizes));
   State::Tables& tables = *KINGLET_TRY(state.tables_of(key, part.width, part.height));

@@ -12,8 +12,8 @@
 
 #include "camera/frame/frame.h"
 #include "camera/preprocess/geometry.h"
-#include "camera/preprocess/plane_reduce.h"
-#include "camera/preprocess/plane_resample.h"
+#include "camera/preprocess/resample/plane_reduce.h"
+#include "camera/preprocess/resample/plane_resample.h"
 
 namespace kinglet::camera {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the quick way for large frames gives the picture that the fine one gives, in every way channels can stand.
-#include "camera/preprocess/plane_reduce.h"
+#include "camera/preprocess/resample/plane_reduce.h"
 
 #include <gtest/gtest.h>
 

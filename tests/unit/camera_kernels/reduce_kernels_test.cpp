@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: what one processor makes of a frame every processor makes of it: each kernel beside its scalar twin.
-#include "camera/preprocess/row_kernels.h"
+#include "camera/preprocess/resample/row_kernels.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/preprocess/row_kernels.h"
+#include "camera/preprocess/resample/row_kernels.h"
 
 #include <algorithm>
 #include <cstring>

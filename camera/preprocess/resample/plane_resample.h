@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "camera/preprocess/pillow_resample.h"
+#include "camera/preprocess/resample/pillow_resample.h"
 
 namespace kinglet::camera {
 

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "camera/preprocess/plane_resample.h"
-#include "camera/preprocess/row_kernels.h"
+#include "camera/preprocess/resample/plane_resample.h"
+#include "camera/preprocess/resample/row_kernels.h"
 
 namespace kinglet::camera {
 

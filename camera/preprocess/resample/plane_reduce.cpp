@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/preprocess/plane_reduce.h"
+#include "camera/preprocess/resample/plane_reduce.h"
 
 #include <algorithm>
 #include <array>

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "camera/preprocess/preprocess.h"
+#include "camera/frame/frame.h"
 #include "engine/recipe/recipe.h"
 
 namespace kinglet::camera {

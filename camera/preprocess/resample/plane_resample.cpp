@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/preprocess/plane_resample.h"
+#include "camera/preprocess/resample/plane_resample.h"
 
 #include <algorithm>
 
-#include "camera/preprocess/row_kernels.h"
+#include "camera/preprocess/resample/row_kernels.h"
 
 namespace kinglet::camera {
 namespace {
