@@ -19,7 +19,7 @@ import {showPaused} from "./owner.js";
 import {changePicture, preparePicture, startPicture, wishPicture} from "./picture.js";
 import {loadSections, prepareSections} from "./sections.js";
 import {loadSession, prepareSession, showSession} from "./session.js";
-import {loadSettings} from "./settings.js";
+import {loadSettings, noteCameras} from "./settings.js";
 import {loadSpecies} from "./species.js";
 import {placeSuggestion, prepareSuggestion, showSuggestion} from "./suggestion.js";
 import {isOpen, onOpen, prepareTabs, showTab} from "./tabs.js";
@@ -164,7 +164,7 @@ async function start() {
   prepareSections();
   onNames(gathered(readers(showNames), 1000));  // they count from the next frame on
   prepareSuggestion();
-  prepareCameras(() => { beginAnew(); changePicture(); placeSuggestion(); });
+  prepareCameras(() => { beginAnew(); changePicture(); placeSuggestion(); noteCameras(); });
   prepareFirstCard();
   prepareContents();
   prepareApp();

@@ -154,6 +154,11 @@ export async function loadSettings() {
   told();
 }
 
+// Which cameras there are is known anew, perhaps later than the settings. What is being typed stays.
+export function noteCameras() {
+  if (!open) render();
+}
+
 export function prepareSettings() {
   byId("settings-changed").addEventListener("change", render);
   byId("undo-setting").addEventListener("click", undo);

@@ -3,7 +3,7 @@
 // be chosen.
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {assertAccessible, assertFits, claim, closeClean, openPage, openSettings, phone, quick, startDaemon, until} from "./support.mjs";
+import {assertAccessible, assertFits, claim, closeClean, openPage, openSettings, openTab, phone, quick, startDaemon, until} from "./support.mjs";
 
 const sources = (...specs) => specs.map(([name, spec]) => `[[source]]\nname = "${name}"\nspec = "${spec}"\n`).join("");
 const own = quick.filter((set) => !set.startsWith("source"));
@@ -46,6 +46,27 @@ test("a setting of the first camera alone says so", async () => {
     await page.locator(`[data-key="${key}"]`, {hasText: words}).waitFor();
   }
   assert.equal(await page.locator('[data-key="gate.max_fps"]', {hasText: words}).count(), 0);
+  await closeClean(page);
+});
+
+test("it says so, too, where the statistics come after the settings", async () => {
+  const daemon = await startDaemon({sets: own, file: sources(["garden", "demo:"], ["tree", "demo:"])});
+  const page = await openSettings(daemon, await claim(daemon), "#settings-list");
+  await page.locator("#settings-changed").uncheck();
+  let come;
+  const late = new Promise((done) => { come = done; });
+  await page.route(/\/api\/v1\/(stats|events)/, async (route) => { await late; await route.continue(); });
+  await page.reload();
+  await page.locator("#owner", {hasText: /./}).waitFor({state: "attached"});  // who asks is known
+  await openTab(page, "birds");
+  await openTab(page, "settings");
+  await page.locator("#settings-changed").uncheck();
+  const key = page.locator('[data-key="gate.region"]');
+  await key.waitFor();
+  const words = /of the camera garden alone/;
+  assert.doesNotMatch(await key.textContent(), words);
+  come();
+  await until(async () => words.test(await key.textContent()), "the note");
   await closeClean(page);
 });
 
