@@ -62,6 +62,8 @@ Result<std::shared_ptr<const Snapshot>> SnapshotBoard::get(int width, SteadyCloc
                                                            std::span<const Mark> marks) {
   const SteadyTime start = SteadyClock::now();
   wanted_until_.store((start + kWantedFor).time_since_epoch().count(), std::memory_order_relaxed);
+  // Who watches slowly may share a picture for seconds, in which somebody may be found in it.
+  if (people_) shared_for = std::min<SteadyClock::duration>(shared_for, kFreshEnough);
   MutexLock encode_lock(encode_mutex_);
   if (const auto found = encoded_.find({width, !marks.empty()});
       found != encoded_.end() && start - found->second.made < shared_for) {

@@ -123,6 +123,17 @@ TEST_F(PeopleTest, AreHiddenInALivePictureOnceTheyAreFound) {
   expect_hidden({reinterpret_cast<const char*>(after->jpeg.data()), after->jpeg.size()});
 }
 
+TEST_F(PeopleTest, AreHiddenOnceTheyAreFoundForWhoWatchesSlowlyAsWell) {
+  look_until(seconds(0));
+  SnapshotBoard board(people_);
+  board.offer(picture_.view(), {.captured_at = kSeen + seconds(1)}, SteadyClock::now());
+  ASSERT_TRUE(board.get(0, seconds(5)));
+  people_->seen(kSeen + seconds(1), kPerson);
+  std::this_thread::sleep_for(milliseconds(300));
+  const auto after = board.get(0, seconds(5)).value();
+  expect_hidden({reinterpret_cast<const char*>(after->jpeg.data()), after->jpeg.size()});
+}
+
 TEST_F(PeopleTest, AreHiddenInASampleThatWasKeptBeforeTheyWereFound) {
   look_until(seconds(5));
   const camera::Image picture = bright();
