@@ -150,6 +150,33 @@ TEST_F(LineDetectorTest, ASureNameStaysWhateverItSays) {
   }
 }
 
+// All that it finds it calls a bird, in boxes that are none's, and no bird is lost by it.
+TEST_F(LineDetectorTest, BirdsThatItSeesEverywhereHideNone) {
+  ReplayOptions options{
+      .classifier = {.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx"},
+      .detector = {},
+      .line = {.look = {.propose = ProposedBy::kMotion}},
+      .source = {.spec = "demo:1", .width = 640, .height = 360},
+      .length = std::chrono::seconds(30),
+  };
+  const auto named = [](const ReplayReport& report) {
+    std::vector<std::string> names;
+    for (const auto& one : report.visits) names.emplace_back(one.visit.species_id());
+    return names;
+  };
+  const ReplayReport alone = replay(options).value();
+  ASSERT_GT(alone.visits.size(), 0U);
+  options.detector.model = kinglet::testing::write_colour_detector(folder_.path());
+  kinglet::testing::write_text(folder_.path() / "colours.labels.txt", "bird\nbird\nbird\n");
+  kinglet::testing::write_text(folder_.path() / "colours.recipe.json",
+                               R"({"preset": "yolox", "color_order": "rgb", "std": 255,
+                                   "boxes": {"strides": [16], "least_score": 0.02}})");
+  const ReplayReport with = replay(options).value();
+  EXPECT_GT(with.detector.found[std::to_underlying(Being::kBird)], 10U);
+  EXPECT_GT(with.detector.tightened + with.detector.merged, 0U);
+  for (const std::string& name : named(alone)) EXPECT_THAT(named(with), ::testing::Contains(name));
+}
+
 TEST_F(LineDetectorTest, WithoutTimeItIsLeftOutAndTheModelLooksAsBefore) {
   LineOptions options = of_motion();
   options.look.budget = 1e-9;
