@@ -9,9 +9,8 @@ namespace kinglet::engine {
 std::optional<BiasedMatMul> match_biased_matmul(const Graph& graph, const Node& add) {
   if (has_fused_clip(add)) return std::nullopt;
   for (const std::size_t side : {0U, 1U}) {
-    const NodeId matmul = producer_of(graph, add.inputs[side], {"MatMul"});
-    if (matmul == kNoNode || !graph.has_single_use(add.inputs[side]) || has_fused_clip(graph.node(matmul))) continue;
-    if (fixed_input(graph, add, 1 - side) == nullptr) continue;
+    const NodeId matmul = inner_producer(graph, add.inputs[side], {"MatMul"});
+    if (matmul == kNoNode || fixed_input(graph, add, 1 - side) == nullptr) continue;
     return BiasedMatMul{.matmul = matmul, .bias = add.inputs[1 - side]};
   }
   return std::nullopt;

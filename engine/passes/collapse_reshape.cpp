@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Before:     y = Reshape / Flatten / Squeeze / Unsqueeze (x); z = one of the same (y)
 // After:      z = Reshape(x, constant shape of z)
-// Conditions: y is read by this node alone; the shape of z is known but for at most one dimension (written as -1), and
-// has
-//             no 0, which Reshape would read as "copy". Order of elements is kept by all four, so only the last counts.
+// Conditions: y is read by this node alone; the shape of z is known but for at most one dimension (written as -1),
+//             and has no 0, which Reshape would read as "copy". Order of elements is kept by all four, so only the
+//             last counts.
 #include <algorithm>
 
 #include "engine/passes/rewrite.h"
@@ -18,9 +18,8 @@ std::optional<Tensor> shape_constant(const std::optional<Shape>& shape) {
 
 bool collapse(Graph& graph, NodeId id) {
   const Node& last = graph.node(id);
-  const ValueId middle = last.inputs[0];
-  const NodeId first = producer_of(graph, middle, is_reshape);
-  if (first == kNoNode || !graph.has_single_use(middle)) return false;
+  const NodeId first = inner_producer(graph, last.inputs[0], is_reshape);
+  if (first == kNoNode) return false;
   std::optional<Tensor> shape = shape_constant(graph.value(last.outputs[0]).shape);
   if (!shape) return false;
   std::string name = last.name + ".shape";
@@ -36,7 +35,6 @@ bool collapse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> collapse_reshape(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, is_reshape, collapse);
-}
+const NodePass collapse_reshape{is_reshape, collapse};
+
 }  // namespace kinglet::engine::passes

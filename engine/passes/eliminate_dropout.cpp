@@ -27,7 +27,6 @@ bool drop(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> eliminate_dropout(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Dropout"}, drop);
-}
+const NodePass eliminate_dropout{{"Dropout"}, drop};
+
 }  // namespace kinglet::engine::passes

@@ -6,8 +6,7 @@
 
 namespace kinglet::engine::passes {
 
-Result<int> eliminate_identity(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Identity"},
-                       [](Graph& g, NodeId id) { return bypass_node(g, id, g.node(id).inputs[0]); });
-}
+const NodePass eliminate_identity{
+    {"Identity"}, [](Graph& graph, NodeId id) { return bypass_node(graph, id, graph.node(id).inputs[0]); }};
+
 }  // namespace kinglet::engine::passes

@@ -16,7 +16,6 @@ bool drop(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> eliminate_quantize_pairs(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"QuantizeLinear"}, drop);
-}
+const NodePass eliminate_quantize_pairs{{"QuantizeLinear"}, drop};
+
 }  // namespace kinglet::engine::passes

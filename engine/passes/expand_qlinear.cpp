@@ -3,9 +3,9 @@
 //             QLinearLeakyRelu, QLinearSoftmax, QLinearConcat, QLinearAveragePool, QLinearGlobalAveragePool
 // After:      q = QuantizeLinear(Op(DequantizeLinear(x), ...)), which XNNPACK has
 // Conditions: the node is not one that fuse_quantized made; scales and zero points are constant, one a tensor (a
-// weight: one an output channel or column); the bias is
-//             constant. Sums are taken in float32 and not in integers: a result half way between two levels may go to
-//             the other one. Plan only: the file keeps the exact form.
+//             weight: one an output channel or column); the bias is constant. Sums are taken in float32 and not in
+//             integers: a result half way between two levels may go to the other one. Plan only: the file keeps the
+//             exact form.
 #include <optional>
 
 #include "engine/ops/levels.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Before:     y = Reshape(x, s), s made by Shape, Gather, Slice, Concat, Add, Mul, Div ... of dimensions known only
-// when
-//             the model runs (a free batch); or a small integer tensor of such nodes, all of whose numbers are known
+//             when the model runs (a free batch); or a small integer tensor of such nodes, all of whose numbers are
+//             known
 // After:      y = Reshape(x, constant) with at most one -1, and 0 where a dimension is copied from x; or a constant
 // Conditions: each dimension of y is known but for one (-1); or each number of s is known, or is the dimension of x at
 //             the same place (0, unless allowzero), or is the only one left, proven >= 0, while s has no -1 itself. The

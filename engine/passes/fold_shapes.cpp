@@ -64,8 +64,6 @@ bool fold(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fold_shapes(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Shape", "Size", "Gather"}, fold);
-}
+const NodePass fold_shapes{{"Shape", "Size", "Gather"}, fold};
 
 }  // namespace kinglet::engine::passes

@@ -2,10 +2,9 @@
 // Before:     y = Conv / Gemm / Add / Sub / Mul / Div / pool (...), which Traits::takes_clip names; z = Relu(y) or
 //             Clip(y, a, b)
 // After:      z = the same {kinglet_min=a, kinglet_max=b}
-// Conditions: y is read by this node alone, is no graph output and is f32; the node makes nothing else; the bounds are
-// fixed
-//             constants with a < b. Plan only: ONNX has no such attributes (engine/graph/fused_clip.h says what they
-//             do).
+// Conditions: y is read by this node alone, is no graph output and is f32; the node makes nothing else; the bounds
+//             are fixed constants with a < b. Plan only: ONNX has no such attributes (engine/graph/fused_clip.h says
+//             what they do).
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -38,5 +37,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_activation(Graph& graph, PassBudget& budget) { return rewrite_nodes(graph, budget, is_clamp, fuse); }
+const NodePass fuse_activation{is_clamp, fuse};
+
 }  // namespace kinglet::engine::passes

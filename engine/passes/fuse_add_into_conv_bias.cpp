@@ -2,9 +2,8 @@
 // Before:     y = Conv(x, w, b); z = Add(y, k) or Sub(y, k)
 // After:      z = Conv(x, w, b + k), or - k
 // Conditions: y is read by this node alone and is no graph output; w, b and k are fixed constants; k is one number or
-// one per
-//             channel ([C,1,1], [1,C,1,1]; a [W]-shaped k runs along the width even when W == C); every result is
-//             finite.
+//             one per channel ([C,1,1], [1,C,1,1]; a [W]-shaped k runs along the width even when W == C); every
+//             result is finite.
 // Formula:    b'[c] = b[c] + k[c], in double, rounded once.
 #include "engine/passes/fold_into_conv.h"
 
@@ -23,7 +22,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_add_into_conv_bias(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Add", "Sub"}, fuse);
-}
+const NodePass fuse_add_into_conv_bias{{"Add", "Sub"}, fuse};
+
 }  // namespace kinglet::engine::passes

@@ -2,9 +2,9 @@
 // Before:     y = BatchNormalization(x, ...), or x * k, x / k, x + k, x - k; z = Conv(y, w, b)
 // After:      z = Conv(x, w', b')
 // Conditions: y is read by this node alone, as its data, and is no graph output; w, b and k are fixed constants; k is
-// one
-//             number or one per channel and does not widen x; BatchNormalization as in fuse_bn_into_conv. A shift that
-//             is not 0 needs a convolution without padding (the padding is 0, not 0 shifted). Every result is finite.
+//             one number or one per channel and does not widen x; BatchNormalization as in fuse_bn_into_conv. A shift
+//             that is not 0 needs a convolution without padding (the padding is 0, not 0 shifted). Every result is
+//             finite.
 // Formula:    y = x * f + s; w'[o,i] = w[o,i] * f[i], b'[o] = b[o] + sum of w[o,i] * s[i], in double, rounded once.
 #include <algorithm>
 
@@ -68,12 +68,11 @@ bool put_into(Graph& graph, NodeId id, const ChannelAffine& affine) {
 bool fuse(Graph& graph, NodeId id) {
   const Node& conv = graph.node(id);
   const ValueId data = conv.inputs[0];
-  const NodeId before = producer_of(graph, data, {"BatchNormalization", "Mul", "Div", "Add", "Sub"});
+  const NodeId before = inner_producer(graph, data, {"BatchNormalization", "Mul", "Div", "Add", "Sub"});
   const Tensor* weight = fixed_input(graph, conv, 1);
   const Tensor* bias = fixed_input(graph, conv, 2);
-  if (before == kNoNode || !graph.has_single_use(data) || has_fused_clip(graph.node(before)) || weight == nullptr ||
-      !is_float(weight->type()) || weight->shape().size() < 3 || weight->element_count() == 0 ||
-      (has_input(conv, 2) && (bias == nullptr || bias->type() != weight->type()))) {
+  if (before == kNoNode || weight == nullptr || !is_float(weight->type()) || weight->shape().size() < 3 ||
+      weight->element_count() == 0 || (has_input(conv, 2) && (bias == nullptr || bias->type() != weight->type()))) {
     return false;
   }
   const std::size_t rank = weight->shape().size();
@@ -94,7 +93,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_affine_into_next_conv(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Conv"}, fuse);
-}
+const NodePass fuse_affine_into_next_conv{{"Conv"}, fuse};
+
 }  // namespace kinglet::engine::passes

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Before:     y = Conv(x, w, b); z = BatchNormalization(y, scale, shift, mean, variance)
 // After:      z = Conv(x, w', b')
-// Conditions: y is read by this node alone and is no graph output; inference mode with one output; all of w, b, scale,
-// shift,
-//             mean and variance are fixed constants; variance + epsilon > 0; every resulting number is finite.
+// Conditions: y is read by this node alone and is no graph output; inference mode with one output; all of w, b,
+//             scale, shift, mean and variance are fixed constants; variance + epsilon > 0; every resulting number is
+//             finite.
 // Formula:    f = scale / sqrt(variance + epsilon), w'[c] = w[c] * f[c], b'[c] = (b[c] - mean[c]) * f[c] + shift[c], in
 //             double, rounded once.
 #include "engine/passes/rewrite.h"
@@ -13,8 +13,8 @@ namespace {
 
 bool fuse(Graph& graph, NodeId id) {
   const Node& bn = graph.node(id);
-  const NodeId conv = producer_of(graph, bn.inputs[0], {"Conv"});
-  if (conv == kNoNode || !graph.has_single_use(bn.inputs[0]) || has_fused_clip(graph.node(conv))) return false;
+  const NodeId conv = inner_producer(graph, bn.inputs[0], {"Conv"});
+  if (conv == kNoNode) return false;
   const std::optional<ChannelAffine> affine = affine_of_bn(graph, bn);
   const ValueId output = graph.node(conv).outputs[0];
   if (!affine || !can_replace(graph, bn.outputs[0], output)) return false;
@@ -24,7 +24,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_bn_into_conv(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"BatchNormalization"}, fuse);
-}
+const NodePass fuse_bn_into_conv{{"BatchNormalization"}, fuse};
+
 }  // namespace kinglet::engine::passes

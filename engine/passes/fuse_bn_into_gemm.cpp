@@ -2,8 +2,8 @@
 // Before:     y = Gemm(a, b, k); z = BatchNormalization(y, scale, shift, mean, variance)
 // After:      z = Gemm(a, b', k') {beta=1}
 // Conditions: y is read by this node alone and is no graph output; BatchNormalization as in fuse_bn_into_conv; b is a
-// fixed
-//             constant of rank 2, k absent or a fixed constant of one element, [N] or [1,N]; every result is finite.
+//             fixed constant of rank 2, k absent or a fixed constant of one element, [N] or [1,N]; every result is
+//             finite.
 // Formula:    f as there; column n of b (row n with transB) * f[n]; k'[n] = (beta * k[n] - mean[n]) * f[n] + shift[n].
 #include "engine/passes/rewrite.h"
 
@@ -27,15 +27,12 @@ std::optional<std::vector<double>> scaled_bias(const Graph& graph, const Node& g
 
 bool fuse(Graph& graph, NodeId id) {
   const Node& bn = graph.node(id);
-  const NodeId gemm_id = producer_of(graph, bn.inputs[0], {"Gemm"});
-  if (gemm_id == kNoNode || !graph.has_single_use(bn.inputs[0])) return false;
+  const NodeId gemm_id = inner_producer(graph, bn.inputs[0], {"Gemm"});
+  if (gemm_id == kNoNode) return false;
   const Node& gemm = graph.node(gemm_id);
   const Tensor* weight = fixed_input(graph, gemm, 1);
   const std::optional<ChannelAffine> affine = affine_of_bn(graph, bn);
-  if (has_fused_clip(gemm) || weight == nullptr || !is_float(weight->type()) || weight->shape().size() != 2 ||
-      !affine) {
-    return false;
-  }
+  if (weight == nullptr || !is_float(weight->type()) || weight->shape().size() != 2 || !affine) return false;
   const std::size_t column_axis = gemm.attributes.get_int("transB", 0) != 0 ? 0 : 1;
   const auto columns = static_cast<std::size_t>(weight->shape()[column_axis]);
   std::optional<std::vector<double>> bias = scaled_bias(graph, gemm, columns);
@@ -53,7 +50,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_bn_into_gemm(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"BatchNormalization"}, fuse);
-}
+const NodePass fuse_bn_into_gemm{{"BatchNormalization"}, fuse};
+
 }  // namespace kinglet::engine::passes

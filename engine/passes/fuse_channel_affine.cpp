@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Before:     y = Concat(a_0, a_1 ... a_n) {axis=1} with a_i = x[:, i:i+1] * k_i + c_i, as torchvision scales its
-// input:
-//             Gather(x, i) {axis=1}, Unsqueeze, Mul by one number, Add of one number, each of the two at most once
+//             input: Gather(x, i) {axis=1}, Unsqueeze, Mul by one number, Add of one number, each of the two at most
+//             once
 // After:      y = BatchNormalization(x) of scale k, bias c, mean 0 and variance 1 (epsilon 0): one step
 // Conditions: x is f32 [N,C,H,W] and every channel is taken once, in order; inner values are read once and are no graph
 //             outputs. Plan only: a file keeps the form its maker gave it.
@@ -30,9 +30,8 @@ std::optional<float> number(const Graph& graph, const Node& node, std::size_t in
 
 // The node that makes `id` when nobody else reads it.
 const Node* inner(const Graph& graph, ValueId id, std::string_view op_type) {
-  const NodeId producer = producer_of(graph, id, {op_type});
-  if (producer == kNoNode || !graph.has_single_use(id) || has_fused_clip(graph.node(producer))) return nullptr;
-  return &graph.node(producer);
+  const NodeId producer = inner_producer(graph, id, {op_type});
+  return producer == kNoNode ? nullptr : &graph.node(producer);
 }
 
 // Follows `id` back through one Add or Mul of a number, if that is what makes it.
@@ -105,7 +104,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_channel_affine(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Concat"}, fuse);
-}
+const NodePass fuse_channel_affine{{"Concat"}, fuse};
+
 }  // namespace kinglet::engine::passes

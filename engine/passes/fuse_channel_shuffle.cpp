@@ -34,7 +34,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_channel_shuffle(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Reshape"}, fuse);
-}
+const NodePass fuse_channel_shuffle{{"Reshape"}, fuse};
+
 }  // namespace kinglet::engine::passes

@@ -17,8 +17,8 @@ std::optional<std::size_t> axis_of(const Graph& graph, const Node& node) {
 bool fuse(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const NodeId inner = producer_of(graph, node.inputs[i], {"Concat"});
-    if (inner == kNoNode || !graph.has_single_use(node.inputs[i])) continue;
+    const NodeId inner = inner_producer(graph, node.inputs[i], {"Concat"});
+    if (inner == kNoNode) continue;
     const std::optional<std::size_t> axis = axis_of(graph, node);
     if (!axis || axis_of(graph, graph.node(inner)) != axis) continue;
     std::vector<ValueId> all = node.inputs;
@@ -35,5 +35,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_concats(Graph& graph, PassBudget& budget) { return rewrite_nodes(graph, budget, {"Concat"}, fuse); }
+const NodePass fuse_concats{{"Concat"}, fuse};
+
 }  // namespace kinglet::engine::passes

@@ -10,9 +10,8 @@ namespace {
 
 bool fuse(Graph& graph, NodeId id) {
   const Node& flatten = graph.node(id);
-  const ValueId middle = flatten.inputs[0];
-  const NodeId pool = producer_of(graph, middle, {"GlobalAveragePool"});
-  if (pool == kNoNode || !graph.has_single_use(middle) || has_fused_clip(graph.node(pool))) return false;
+  const NodeId pool = inner_producer(graph, flatten.inputs[0], {"GlobalAveragePool"});
+  if (pool == kNoNode) return false;
   const ValueId x = graph.node(pool).inputs[0];
   const std::optional<Shape>& from = graph.value(x).shape;
   const std::optional<Shape>& to = graph.value(flatten.outputs[0]).shape;
@@ -31,7 +30,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_flatten_into_mean(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Flatten", "Reshape", "Squeeze"}, fuse);
-}
+const NodePass fuse_flatten_into_mean{{"Flatten", "Reshape", "Squeeze"}, fuse};
+
 }  // namespace kinglet::engine::passes

@@ -44,8 +44,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_gelu(Graph& graph, PassBudget& budget) {
-  if (!budget.may_use_opset(kGeluOpset)) return 0;
-  return rewrite_nodes(graph, budget, {"Mul", "Div"}, fuse);
-}
+const NodePass fuse_gelu{{"Mul", "Div"}, fuse, kGeluOpset};
+
 }  // namespace kinglet::engine::passes

@@ -50,7 +50,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_hard_sigmoid(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Mul", "Div"}, fuse);
-}
+const NodePass fuse_hard_sigmoid{{"Mul", "Div"}, fuse};
+
 }  // namespace kinglet::engine::passes

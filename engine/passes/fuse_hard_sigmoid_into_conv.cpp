@@ -16,10 +16,8 @@ namespace {
 bool fuse(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const ValueId y = node.inputs[0];
-  const NodeId conv = producer_of(graph, y, {"Conv"});
-  if (conv == kNoNode || has_fused_clip(node) || has_fused_clip(graph.node(conv)) || !graph.has_single_use(y)) {
-    return false;
-  }
+  const NodeId conv = inner_producer(graph, y, {"Conv"});
+  if (conv == kNoNode || has_fused_clip(node)) return false;
   const Tensor* weight = fixed_input(graph, graph.node(conv), 1);
   const float alpha = node.attributes.get_float("alpha", 0.2F);
   const float beta = node.attributes.get_float("beta", 0.5F);
@@ -36,7 +34,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_hard_sigmoid_into_conv(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"HardSigmoid"}, fuse);
-}
+const NodePass fuse_hard_sigmoid_into_conv{{"HardSigmoid"}, fuse};
+
 }  // namespace kinglet::engine::passes

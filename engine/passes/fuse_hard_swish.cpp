@@ -54,8 +54,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_hard_swish(Graph& graph, PassBudget& budget) {
-  if (!budget.may_use_opset(kHardSwishOpset)) return 0;
-  return rewrite_nodes(graph, budget, {"Mul", "Div"}, fuse);
-}
+const NodePass fuse_hard_swish{{"Mul", "Div"}, fuse, kHardSwishOpset};
+
 }  // namespace kinglet::engine::passes

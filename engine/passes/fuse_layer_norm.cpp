@@ -2,9 +2,9 @@
 // Before:     d = x - ReduceMean(x); y = d / Sqrt(ReduceMean(d * d) + epsilon) * scale + bias
 // After:      y = LayerNormalization(x, scale, bias) {axis, epsilon}
 // Conditions: the result may use opset 17 (a session may, a file only if it has it); both means over the same last
-// axes,
-//             which they keep; d * d is Mul or Pow by 2; epsilon > 0 is one number; scale and bias are constants of
-//             exactly the shape of those axes; every inner value is read by the pattern alone and is no graph output.
+//             axes, which they keep; d * d is Mul or Pow by 2; epsilon > 0 is one number; scale and bias are
+//             constants of exactly the shape of those axes; every inner value is read by the pattern alone and is no
+//             graph output.
 #include <algorithm>
 
 #include "engine/passes/product.h"
@@ -116,8 +116,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_layer_norm(Graph& graph, PassBudget& budget) {
-  if (!budget.may_use_opset(kLayerNormOpset)) return 0;
-  return rewrite_nodes(graph, budget, {"Add"}, fuse);
-}
+const NodePass fuse_layer_norm{{"Add"}, fuse, kLayerNormOpset};
+
 }  // namespace kinglet::engine::passes

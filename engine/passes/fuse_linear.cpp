@@ -31,5 +31,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_linear(Graph& graph, PassBudget& budget) { return rewrite_nodes(graph, budget, {"Add"}, fuse); }
+const NodePass fuse_linear{{"Add"}, fuse};
+
 }  // namespace kinglet::engine::passes

@@ -26,5 +26,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_matmul_add(Graph& graph, PassBudget& budget) { return rewrite_nodes(graph, budget, {"Add"}, fuse); }
+const NodePass fuse_matmul_add{{"Add"}, fuse};
+
 }  // namespace kinglet::engine::passes

@@ -2,9 +2,8 @@
 // Before:     y = Conv(x, w, b); z = Mul(y, k) or Div(y, k)
 // After:      z = Conv(x, w * k, b * k), or / k
 // Conditions: y is read by this node alone and is no graph output; w, b and k are fixed constants; k is one number or
-// one per
-//             channel ([C,1,1], [1,C,1,1]; a [W]-shaped k runs along the width even when W == C); every result is
-//             finite.
+//             one per channel ([C,1,1], [1,C,1,1]; a [W]-shaped k runs along the width even when W == C); every
+//             result is finite.
 // Formula:    w'[c] = w[c] * k[c], b'[c] = b[c] * k[c], in double, rounded once.
 #include "engine/passes/fold_into_conv.h"
 
@@ -23,7 +22,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_mul_into_conv(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Mul", "Div"}, fuse);
-}
+const NodePass fuse_mul_into_conv{{"Mul", "Div"}, fuse};
+
 }  // namespace kinglet::engine::passes

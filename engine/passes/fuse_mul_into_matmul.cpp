@@ -93,7 +93,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_mul_into_matmul(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Mul", "Div"}, fuse);
-}
+const NodePass fuse_mul_into_matmul{{"Mul", "Div"}, fuse};
+
 }  // namespace kinglet::engine::passes

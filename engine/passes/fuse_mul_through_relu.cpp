@@ -51,7 +51,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_mul_through_relu(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Mul", "Div"}, fuse);
-}
+const NodePass fuse_mul_through_relu{{"Mul", "Div"}, fuse};
+
 }  // namespace kinglet::engine::passes

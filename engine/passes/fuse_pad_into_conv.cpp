@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Before:     y = Pad(x, pads, value, axes); z = Conv(y, w, b) {pads=p}
 // After:      z = Conv(x, w, b) {pads=p + pads}
-// Conditions: y is read by this node alone, as its data, and is no graph output; mode constant, value 0 or absent; pads
-// are
-//             constant, >= 0 and on spatial axes only; the convolution's auto_pad is NOTSET (or VALID: p = 0).
+// Conditions: y is read by this node alone, as its data, and is no graph output; mode constant, value 0 or absent;
+//             pads are constant, >= 0 and on spatial axes only; the convolution's auto_pad is NOTSET (or VALID: p =
+//             0).
 #include "engine/passes/padding.h"
 #include "engine/passes/rewrite.h"
 
@@ -12,9 +12,8 @@ namespace {
 
 bool fuse(Graph& graph, NodeId id) {
   const Node& conv = graph.node(id);
-  const ValueId padded = conv.inputs[0];
-  const NodeId pad = producer_of(graph, padded, {"Pad"});
-  if (pad == kNoNode || !graph.has_single_use(padded)) return false;
+  const NodeId pad = inner_producer(graph, conv.inputs[0], {"Pad"});
+  if (pad == kNoNode) return false;
   const std::optional<SpatialPad> match = match_spatial_pad(graph, graph.node(pad));
   if (!match || match->value != 0.0F) return false;
   const std::optional<std::vector<std::int64_t>> own = explicit_pads(conv, match->begin_end.size());
@@ -27,7 +26,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_pad_into_conv(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Conv"}, fuse);
-}
+const NodePass fuse_pad_into_conv{{"Conv"}, fuse};
+
 }  // namespace kinglet::engine::passes

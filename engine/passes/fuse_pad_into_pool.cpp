@@ -41,10 +41,8 @@ bool value_fits(const Graph& graph, const Node& pool, const SpatialPad& pad, Val
 
 bool fuse(Graph& graph, NodeId id) {
   const Node& pool = graph.node(id);
-  const NodeId pad = producer_of(graph, pool.inputs[0], {"Pad"});
-  if (pad == kNoNode || !graph.has_single_use(pool.inputs[0]) || pool.attributes.get_int("ceil_mode", 0) != 0) {
-    return false;
-  }
+  const NodeId pad = inner_producer(graph, pool.inputs[0], {"Pad"});
+  if (pad == kNoNode || pool.attributes.get_int("ceil_mode", 0) != 0) return false;
   const std::optional<SpatialPad> match = match_spatial_pad(graph, graph.node(pad));
   if (!match) return false;
   const std::optional<std::vector<std::int64_t>> own = explicit_pads(pool, match->begin_end.size());
@@ -62,7 +60,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_pad_into_pool(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"AveragePool", "MaxPool"}, fuse);
-}
+const NodePass fuse_pad_into_pool{{"AveragePool", "MaxPool"}, fuse};
+
 }  // namespace kinglet::engine::passes

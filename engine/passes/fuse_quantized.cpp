@@ -4,8 +4,7 @@
 // After:      q = QLinearOp(x, w, bias), marked to run in integers, with the bounds of z; a Gemm or MatMul that nothing
 //             quantises becomes MatMulIntegerToFloat
 // Op:         what the row of an 8-bit operator says that it computes (Op::qlinear): layers, sums, products, tables,
-// means,
-//             joins
+//             means, joins
 // Conditions: what lies between is read by one node alone and is no graph output; scales and zero points are constant,
 //             one a tensor (a weight: one an output channel); all are int8 with weights around 0, or all uint8 with
 //             weights of one scale; sums fit 32 bits for all inputs; the ratios of scales are what XNNPACK can round

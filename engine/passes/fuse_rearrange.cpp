@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Before:     a chain of Reshape, Flatten, Squeeze, Unsqueeze, Transpose and Gather of one constant index, x to y
 // After:      y = kinglet::Rearrange(x) {split, take, perm, shape}; Reshape(x) where nothing really moves; nothing at
-// all
-//             where the shape stays, too
+//             all where the shape stays, too
 // Conditions: inner values are no graph outputs and read once, or by such Gathers alone (query, key and value of one
 //             product); all shapes are static and hold no 0; the chain has two nodes or more, of them a Transpose, or
 //             is a Transpose that moves axes of 1 alone. The sizes are split into atoms small enough for every shape of
@@ -222,5 +221,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_rearrange(Graph& graph, PassBudget& budget) { return rewrite_nodes(graph, budget, kMembers, fuse); }
+const NodePass fuse_rearrange{kMembers, fuse};
+
 }  // namespace kinglet::engine::passes

@@ -27,8 +27,8 @@ std::optional<std::vector<std::size_t>> axes_of(const Graph& graph, const Node& 
 bool fuse(Graph& graph, NodeId id) {
   const Node& last = graph.node(id);
   const NodeId first =
-      producer_of(graph, last.inputs[0], [](const Node& node) { return traits_of(node).dims == DimRule::kReduced; });
-  if (first == kNoNode || !graph.has_single_use(last.inputs[0])) return false;
+      inner_producer(graph, last.inputs[0], [](const Node& node) { return traits_of(node).dims == DimRule::kReduced; });
+  if (first == kNoNode) return false;
   const Node& reduce = graph.node(first);
   const bool adds = is_op(last, "Unsqueeze");
   const std::optional<Shape>& shape = graph.value(reduce.inputs[0]).shape;
@@ -43,7 +43,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_reduce_and_unsqueeze(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Unsqueeze", "Squeeze"}, fuse);
-}
+const NodePass fuse_reduce_and_unsqueeze{{"Unsqueeze", "Squeeze"}, fuse};
+
 }  // namespace kinglet::engine::passes

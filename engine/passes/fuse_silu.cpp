@@ -23,5 +23,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_silu(Graph& graph, PassBudget& budget) { return rewrite_nodes(graph, budget, {"Mul"}, fuse); }
+const NodePass fuse_silu{{"Mul"}, fuse};
+
 }  // namespace kinglet::engine::passes

@@ -34,9 +34,8 @@ void put_numbers(Graph& graph, NodeId id, std::size_t input, std::string_view na
 }
 
 bool fuse(Graph& graph, NodeId id) {
-  const ValueId middle = graph.node(id).inputs[0];
-  const NodeId first = producer_of(graph, middle, {"Slice"});
-  if (first == kNoNode || !graph.has_single_use(middle)) return false;
+  const NodeId first = inner_producer(graph, graph.node(id).inputs[0], {"Slice"});
+  if (first == kNoNode) return false;
   const ValueId source = graph.node(first).inputs[0];
   std::optional<std::vector<Cut>> cuts = cuts_of(graph, graph.node(first));
   const std::optional<std::vector<Cut>> more = cuts_of(graph, graph.node(id));
@@ -63,5 +62,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_slices(Graph& graph, PassBudget& budget) { return rewrite_nodes(graph, budget, {"Slice"}, fuse); }
+const NodePass fuse_slices{{"Slice"}, fuse};
+
 }  // namespace kinglet::engine::passes

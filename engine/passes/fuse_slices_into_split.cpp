@@ -74,7 +74,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_slices_into_split(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Slice"}, fuse);
-}
+const NodePass fuse_slices_into_split{{"Slice"}, fuse};
+
 }  // namespace kinglet::engine::passes

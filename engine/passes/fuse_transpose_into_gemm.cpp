@@ -13,9 +13,8 @@ namespace {
 bool fuse(Graph& graph, NodeId id) {
   constexpr std::array<const char*, 2> kNames{"transA", "transB"};
   for (std::size_t side = 0; side < kNames.size(); ++side) {
-    const ValueId turned = graph.node(id).inputs[side];
-    const NodeId transpose = producer_of(graph, turned, {"Transpose"});
-    if (transpose == kNoNode || !graph.has_single_use(turned)) continue;
+    const NodeId transpose = inner_producer(graph, graph.node(id).inputs[side], {"Transpose"});
+    if (transpose == kNoNode) continue;
     const Node& node = graph.node(transpose);
     const std::optional<Shape>& shape = graph.value(node.inputs[0]).shape;
     const std::vector<std::int64_t> perm = node.attributes.get_ints("perm");
@@ -31,7 +30,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_transpose_into_gemm(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Gemm"}, fuse);
-}
+const NodePass fuse_transpose_into_gemm{{"Gemm"}, fuse};
+
 }  // namespace kinglet::engine::passes

@@ -34,7 +34,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> fuse_transposes(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Transpose"}, fuse);
-}
+const NodePass fuse_transposes{{"Transpose"}, fuse};
+
 }  // namespace kinglet::engine::passes

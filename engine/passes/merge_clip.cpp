@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Before:     y = Relu(x) or Clip(x, a, b); z = Relu(y) or Clip(y, c, d)
 // After:      z = Clip(x, clip(a, c, d), clip(b, c, d)), or Relu(x) when that is [0, inf)
-// Conditions: y is read by this node alone and is no graph output; floats; all bounds are fixed constants, a <= b and c
-// <= d
-//             (ONNX lets the maximum win otherwise: declined); the ranges meet. Relu is Clip to [0, inf).
-//             NaN goes through Relu and Clip as NaN, before and after.
+// Conditions: y is read by this node alone and is no graph output; floats; all bounds are fixed constants, a <= b and
+//             c <= d (ONNX lets the maximum win otherwise: declined); the ranges meet. Relu is Clip to [0, inf). NaN
+//             goes through Relu and Clip as NaN, before and after.
 #include <algorithm>
 
 #include "engine/passes/bounds.h"
@@ -15,9 +14,8 @@ namespace {
 
 bool fuse(Graph& graph, NodeId id) {
   const Node& last = graph.node(id);
-  const ValueId middle = last.inputs[0];
-  const NodeId first = producer_of(graph, middle, is_clamp);
-  if (first == kNoNode || !graph.has_single_use(middle)) return false;
+  const NodeId first = inner_producer(graph, last.inputs[0], is_clamp);
+  if (first == kNoNode) return false;
   const std::optional<Bounds> inner = bounds_of(graph, graph.node(first));
   const std::optional<Bounds> outer = bounds_of(graph, last);
   if (!inner || !outer) return false;
@@ -33,5 +31,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> merge_clip(Graph& graph, PassBudget& budget) { return rewrite_nodes(graph, budget, is_clamp, fuse); }
+const NodePass merge_clip{is_clamp, fuse};
+
 }  // namespace kinglet::engine::passes

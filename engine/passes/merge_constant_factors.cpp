@@ -2,9 +2,8 @@
 // Before:     y = x * a or x / a; z = y * b or y / b
 // After:      z = x * k, or x / k when both divide
 // Conditions: y is read by this node alone and is no graph output; a and b are fixed float constants, of one shape or
-// one
-//             of them a single number, that do not widen x; every result is a normal number (or 0), so that no digits
-//             are lost. Rounds once where the nodes rounded twice.
+//             one of them a single number, that do not widen x; every result is a normal number (or 0), so that no
+//             digits are lost. Rounds once where the nodes rounded twice.
 #include <algorithm>
 #include <cmath>
 
@@ -77,7 +76,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> merge_constant_factors(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Mul", "Div"}, fuse);
-}
+const NodePass merge_constant_factors{{"Mul", "Div"}, fuse};
+
 }  // namespace kinglet::engine::passes

@@ -46,7 +46,6 @@ bool fuse(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> merge_matmul_scales(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"MatMul"}, fuse);
-}
+const NodePass merge_matmul_scales{{"MatMul"}, fuse};
+
 }  // namespace kinglet::engine::passes

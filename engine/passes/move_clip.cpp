@@ -41,5 +41,6 @@ bool move(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> move_clip(Graph& graph, PassBudget& budget) { return rewrite_nodes(graph, budget, is_clamp, move); }
+const NodePass move_clip{is_clamp, move};
+
 }  // namespace kinglet::engine::passes

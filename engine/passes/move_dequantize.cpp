@@ -44,7 +44,6 @@ bool move(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> move_dequantize(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"QuantizeLinear"}, move);
-}
+const NodePass move_dequantize{{"QuantizeLinear"}, move};
+
 }  // namespace kinglet::engine::passes

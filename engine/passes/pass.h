@@ -2,7 +2,10 @@
 // Why: what a rewrite of the graph is. One file a pass; passes.def gives their order; runner.h runs them.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <span>
 #include <string>
@@ -61,6 +64,32 @@ class PassBudget {
   std::vector<Rewrite> rewrites_;
 };
 
+// A pass that looks at one node after the other.
+class NodePass {
+ public:
+  // Answers whether it changed something; the node may be gone then.
+  using TryRewrite = bool (*)(Graph& graph, NodeId id);
+
+  // Nodes of the default domain with one of these operators. Where the result may not hold what came with the opset
+  // `since`, nothing is done.
+  consteval NodePass(std::initializer_list<std::string_view> op_types, TryRewrite try_rewrite, std::int64_t since = 0)
+      : try_rewrite_(try_rewrite), since_(since) {
+    std::ranges::copy(op_types, op_types_.begin());
+  }
+  // Nodes that `asked` takes.
+  consteval NodePass(bool (*asked)(const Node& node), TryRewrite try_rewrite)
+      : asked_(asked), try_rewrite_(try_rewrite) {}
+
+  // As Pass::run.
+  [[nodiscard]] Result<int> operator()(Graph& graph, PassBudget& budget) const;
+
+ private:
+  std::array<std::string_view, 6> op_types_{};
+  bool (*asked_)(const Node& node) = nullptr;
+  TryRewrite try_rewrite_;
+  std::int64_t since_ = 0;
+};
+
 enum class PassStage : std::uint8_t {
   kFile,  // the result may be written back to ONNX: `kinglet optimize` and every session
   kPlan,  // sessions only: worth memory there, or would make a file bigger
@@ -82,7 +111,9 @@ struct Pass {
 
 namespace passes {
 #define KINGLET_PASS(name, stage, summary, why_here) [[nodiscard]] Result<int> name(Graph& graph, PassBudget& budget);
+#define KINGLET_NODE_PASS(name, stage, summary, why_here) extern const NodePass name;
 #include "engine/passes/passes.def"
+#undef KINGLET_NODE_PASS
 #undef KINGLET_PASS
 }  // namespace passes
 

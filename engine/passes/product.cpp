@@ -50,10 +50,6 @@ std::optional<double> scalar_beside(const Graph& graph, const Node& node, std::s
   return std::isfinite(number) && number != 0 ? std::optional(number) : std::nullopt;
 }
 
-NodeId inner_producer(const Graph& graph, ValueId id, std::initializer_list<std::string_view> op_types) {
-  return inner_producer(graph, id, [&](const Node& node) { return is_any_of(node, op_types); });
-}
-
 std::optional<Product> match_product(const Graph& graph, NodeId id) {
   Product product;
   std::vector<ValueId> computed;

@@ -3,8 +3,6 @@
 // (1 + erf(x / sqrt 2)) ...), in whatever order the factors stand.
 #pragma once
 
-#include <concepts>
-#include <initializer_list>
 #include <optional>
 #include <string>
 
@@ -28,17 +26,6 @@ struct Product {
 
 // |a - b| <= 1e-4 * |b|: constants as exporters round them.
 [[nodiscard]] bool is_about(double a, double b);
-
-// The function's node, if it is what is asked for, when it alone makes `id`, only its reader reads `id`, and it has no
-// fused bounds.
-template <typename Asked>
-  requires std::predicate<Asked, const Node&>
-[[nodiscard]] NodeId inner_producer(const Graph& graph, ValueId id, Asked asked) {
-  if (id == kNoValue || !graph.has_single_use(id)) return kNoNode;
-  const NodeId made_by = producer_of(graph, id, asked);
-  return made_by == kNoNode || has_fused_clip(graph.node(made_by)) ? kNoNode : made_by;
-}
-[[nodiscard]] NodeId inner_producer(const Graph& graph, ValueId id, std::initializer_list<std::string_view> op_types);
 
 // Makes node `id` the operator `op_type` of `x` alone, without attributes, and drops the nodes that then nobody reads.
 void become_function(Graph& graph, NodeId id, std::string domain, std::string op_type, ValueId x);

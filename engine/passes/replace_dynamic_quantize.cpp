@@ -95,7 +95,6 @@ bool replace(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> replace_dynamic_quantize(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Mul"}, replace);
-}
+const NodePass replace_dynamic_quantize{{"Mul"}, replace};
+
 }  // namespace kinglet::engine::passes

@@ -17,7 +17,6 @@ bool replace(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> replace_einsum(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Einsum"}, replace);
-}
+const NodePass replace_einsum{{"Einsum"}, replace};
+
 }  // namespace kinglet::engine::passes

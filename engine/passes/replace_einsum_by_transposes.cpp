@@ -54,7 +54,6 @@ bool replace(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> replace_einsum_by_transposes(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"Einsum"}, replace);
-}
+const NodePass replace_einsum_by_transposes{{"Einsum"}, replace};
+
 }  // namespace kinglet::engine::passes

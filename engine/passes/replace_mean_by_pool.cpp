@@ -29,7 +29,6 @@ bool replace(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> replace_mean_by_pool(Graph& graph, PassBudget& budget) {
-  return rewrite_nodes(graph, budget, {"ReduceMean"}, replace);
-}
+const NodePass replace_mean_by_pool{{"ReduceMean"}, replace};
+
 }  // namespace kinglet::engine::passes

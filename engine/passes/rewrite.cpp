@@ -33,6 +33,14 @@ bool is_any_of(const Node& node, std::initializer_list<std::string_view> op_type
   return node.domain.empty() && std::ranges::find(op_types, node.op_type) != op_types.end();
 }
 
+Result<int> NodePass::operator()(Graph& graph, PassBudget& budget) const {
+  if (!budget.may_use_opset(since_)) return 0;
+  const auto asked = [this](const Node& node) {
+    return asked_ != nullptr ? asked_(node) : node.domain.empty() && std::ranges::contains(op_types_, node.op_type);
+  };
+  return rewrite_nodes(graph, budget, asked, try_rewrite_);
+}
+
 bool has_fused_clip(const Node& node) { return !fused_clip(node).open(); }
 
 const Tensor* fixed_constant(const Graph& graph, ValueId id) {
@@ -50,6 +58,10 @@ const Tensor* fixed_input(const Graph& graph, const Node& node, std::size_t inde
 
 NodeId producer_of(const Graph& graph, ValueId id, std::initializer_list<std::string_view> op_types) {
   return producer_of(graph, id, [&](const Node& node) { return is_any_of(node, op_types); });
+}
+
+NodeId inner_producer(const Graph& graph, ValueId id, std::initializer_list<std::string_view> op_types) {
+  return inner_producer(graph, id, [&](const Node& node) { return is_any_of(node, op_types); });
 }
 
 bool is_float(DataType type) { return type == DataType::kF32 || type == DataType::kF16; }
@@ -207,11 +219,11 @@ std::optional<ConvAndConstant> match_conv_and_constant(const Graph& graph, const
   for (const std::size_t side : {0U, 1U}) {
     if (side == 1 && !either_side) break;
     const ValueId product = node.inputs[side];
-    const NodeId conv = producer_of(graph, product, {"Conv"});
+    const NodeId conv = inner_producer(graph, product, {"Conv"});
     const Tensor* constant = fixed_input(graph, node, 1 - side);
-    if (conv == kNoNode || constant == nullptr || !graph.has_single_use(product)) continue;
+    if (conv == kNoNode || constant == nullptr) continue;
     const std::optional<Shape>& weight = graph.value(graph.node(conv).inputs[1]).shape;
-    if (has_fused_clip(graph.node(conv)) || !weight || weight->empty()) continue;
+    if (!weight || weight->empty()) continue;
     std::optional<std::vector<double>> numbers = per_channel(*constant, weight->size(), (*weight)[0]);
     if (numbers) return ConvAndConstant{.conv = conv, .numbers = *std::move(numbers)};
   }

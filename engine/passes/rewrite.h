@@ -42,6 +42,17 @@ template <typename Asked>
   return asked(node) && node.outputs[0] == id ? producer : kNoNode;
 }
 
+// The same, if nothing but one node reads `id`, which is no graph output, and if the producer has no fused bounds: what
+// a pattern may take in.
+template <typename Asked>
+  requires std::predicate<Asked, const Node&>
+[[nodiscard]] NodeId inner_producer(const Graph& graph, ValueId id, Asked asked) {
+  if (id == kNoValue || !graph.has_single_use(id)) return kNoNode;
+  const NodeId producer = producer_of(graph, id, asked);
+  return producer == kNoNode || has_fused_clip(graph.node(producer)) ? kNoNode : producer;
+}
+[[nodiscard]] NodeId inner_producer(const Graph& graph, ValueId id, std::initializer_list<std::string_view> op_types);
+
 // What a Transpose does, also where the attribute is left out (the axes reversed); empty while the rank is unknown.
 [[nodiscard]] std::vector<std::int64_t> perm_of(const Graph& graph, const Node& transpose);
 

@@ -15,10 +15,14 @@ namespace kinglet::engine {
 
 namespace {
 
-#define KINGLET_PASS(name, stage, summary, why_here) {#name, PassStage::stage, summary, why_here, &passes::name},
+#define KINGLET_PASS(name, stage, summary, why_here) \
+  {#name, PassStage::stage, summary, why_here,       \
+   [](Graph& graph, PassBudget& budget) -> Result<int> { return passes::name(graph, budget); }},
+#define KINGLET_NODE_PASS KINGLET_PASS
 constexpr Pass kPasses[] = {
 #include "engine/passes/passes.def"
 };
+#undef KINGLET_NODE_PASS
 #undef KINGLET_PASS
 
 // Every rewrite makes the graph smaller or simpler; real models settle in two to four rounds.

@@ -36,5 +36,6 @@ bool sink(Graph& graph, NodeId id) {
 
 }  // namespace
 
-Result<int> sink_dequantize(Graph& graph, PassBudget& budget) { return rewrite_nodes(graph, budget, moves_one, sink); }
+const NodePass sink_dequantize{moves_one, sink};
+
 }  // namespace kinglet::engine::passes

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Before:     y = Op(x, w) of float16; Cast(.., to=float16)
 // After:      the same of float32, with a Cast behind each float16 input and in front of each float16 output of the
-// graph Conditions: some value that is no graph input is float16. What lies between is no longer rounded to 11 bits:
-// answers may
-//             be nearer to those of the float32 model than the file's are. Plan only: a file keeps its size. Where the
-//             processor computes in float16 the plan goes back to it node by node (decision 29).
+//             graph
+// Conditions: some value that is no graph input is float16. What lies between is no longer rounded to 11 bits: answers
+//             may be nearer to those of the float32 model than the file's are. Plan only: a file keeps its size. Where
+//             the processor computes in float16 the plan goes back to it node by node (decision 29).
 #include <algorithm>
 #include <set>
 
