@@ -52,18 +52,11 @@ LayerS8Sizes sizes_of(const ConvolutionShape& shape, const Form& form) {
           .weights = channels / kBlock * shape.window.kernel_width * column_bytes(shape, form)};
 }
 
-// Of a processor; `wide` for numbers that do not fit 16 bits. Both read the same packed ones.
-struct Forms {
-  const Form* fits;
-  const Form* wide;
-};
-
 class ColumnsS8 final : public Kernel {
  public:
-  ColumnsS8(const ConvolutionS8& work, const Forms& forms, PackedWeights& weights);
+  ColumnsS8(const ConvolutionS8& work, const FormsS8<Form>& forms, PackedWeights& weights);
 
-  void run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
-           std::span<std::byte> scratch, pthreadpool_t pool) const override;
+  void run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const override;
 
  private:
   void pack(const ConvolutionNumbers& numbers, const LayerS8& to) const;
@@ -94,7 +87,7 @@ std::size_t chunks_of(const ConvolutionShape& shape, std::size_t blocks) {
 // Who packs: the order depends on the layer and on this of the form.
 constexpr std::uint64_t kMaker = 0x434F'0000'0000U;
 
-ColumnsS8::ColumnsS8(const ConvolutionS8& work, const Forms& forms, PackedWeights& weights)
+ColumnsS8::ColumnsS8(const ConvolutionS8& work, const FormsS8<Form>& forms, PackedWeights& weights)
     : shape_(work.shape),
       form_(forms.fits),
       columns_(work.shape),
@@ -129,8 +122,7 @@ void ColumnsS8::pack(const ConvolutionNumbers& numbers, const LayerS8& to) const
   }
 }
 
-void ColumnsS8::run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
-                    std::span<std::byte> /*scratch*/, pthreadpool_t pool) const {
+void ColumnsS8::run(Inputs inputs, Outputs outputs, std::span<std::byte> /*scratch*/, pthreadpool_t pool) const {
   const auto* input = reinterpret_cast<const std::int8_t*>(inputs[0].data());
   auto* output = reinterpret_cast<std::int8_t*>(outputs[0].data());
   run_parts(shape_.batch * shape_.output_height * chunks_, pool, [&](std::size_t part) {
@@ -238,7 +230,7 @@ double cost_of(const ConvolutionShape& shape, const Form& form, const Costs& cos
 
 // A processor that has a form.
 struct Processor {
-  Forms forms;
+  FormsS8<Form> forms;
   Costs costs;
   bool (*takes)(const ConvolutionShape& shape);
 };

@@ -215,8 +215,7 @@ class DepthwiseS8 final : public Kernel {
  public:
   DepthwiseS8(const ConvolutionS8& work, const Form& form);
 
-  void run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
-           std::span<std::byte> scratch, pthreadpool_t pool) const override;
+  void run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const override;
 
  private:
   using Taps = std::array<const std::int8_t*, kMostTaps>;
@@ -284,8 +283,7 @@ void DepthwiseS8::pack(const ConvolutionNumbers& numbers) {
   }
 }
 
-void DepthwiseS8::run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
-                      std::span<std::byte> scratch, pthreadpool_t pool) const {
+void DepthwiseS8::run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const {
   std::memset(scratch.data(), padding_, scratch.size());
   const Memory memory{.input = reinterpret_cast<const std::int8_t*>(inputs[0].data()),
                       .padding = reinterpret_cast<const std::int8_t*>(scratch.data()),

@@ -150,8 +150,7 @@ class FewChannelsS8 final : public Kernel {
  public:
   FewChannelsS8(const ConvolutionS8& work, const Form& form);
 
-  void run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
-           std::span<std::byte> scratch, pthreadpool_t pool) const override;
+  void run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const override;
   void run_row(const std::int8_t* input, std::int8_t* output, std::size_t row) const;  // of all images
 
  private:
@@ -202,9 +201,7 @@ void FewChannelsS8::pack(const ConvolutionNumbers& numbers) {
   }
 }
 
-void FewChannelsS8::run(std::span<const std::span<const std::byte>> inputs,
-                        std::span<const std::span<std::byte>> outputs, std::span<std::byte> /*scratch*/,
-                        pthreadpool_t pool) const {
+void FewChannelsS8::run(Inputs inputs, Outputs outputs, std::span<std::byte> /*scratch*/, pthreadpool_t pool) const {
   const auto* input = reinterpret_cast<const std::int8_t*>(inputs[0].data());
   auto* output = reinterpret_cast<std::int8_t*>(outputs[0].data());
   run_rows(shape_, pool, [&](std::size_t row) { run_row(input, output, row); });

@@ -28,12 +28,14 @@ struct Offer {
 // Reentrant.
 class Kernel {
  public:
+  using Inputs = std::span<const std::span<const std::byte>>;
+  using Outputs = std::span<const std::span<std::byte>>;
+
   virtual ~Kernel() = default;
   // Inputs and outputs in the order of the work, `scratch` as large as offered and of any content: each begins at a
   // multiple of 64 bytes and has 64 readable ones behind its end. `pool` null: the caller's thread alone. Nothing is
   // allocated.
-  virtual void run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
-                   std::span<std::byte> scratch, pthreadpool_t pool) const = 0;
+  virtual void run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const = 0;
 };
 
 // Pure functions.

@@ -31,8 +31,7 @@ class NearestKernel final : public Kernel {
  public:
   explicit NearestKernel(const Nearest& work) : work_(work), repeated_(repeated_rows(work.rows)) {}
 
-  void run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
-           std::span<std::byte> /*scratch*/, pthreadpool_t pool) const override {
+  void run(Inputs inputs, Outputs outputs, std::span<std::byte> /*scratch*/, pthreadpool_t pool) const override {
     const std::size_t input_row = work_.input_width * work_.pixel_bytes;
     const std::size_t output_row = work_.columns.size() * work_.pixel_bytes;
     run_parts(work_.batch * repeated_.size(), pool, [&](std::size_t part) {

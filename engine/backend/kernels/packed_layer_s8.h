@@ -41,6 +41,13 @@ struct LayerS8Sizes {
   }
 };
 
+// Of a processor; `wide` for numbers that do not fit 16 bits. Both read the same packed ones.
+template <typename Form>
+struct FormsS8 {
+  const Form* fits;
+  const Form* wide;
+};
+
 struct FoundLayerS8 {
   PackedLayerS8 numbers;
   bool fits = false;  // fits_16_bits

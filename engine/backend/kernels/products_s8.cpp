@@ -65,18 +65,11 @@ LayerS8Sizes sizes_of(const Cut& cut, const Form& form) {
   return {.bias = outputs * form.bias_lanes, .factors = outputs, .weights = outputs * cut.numbers};
 }
 
-// Of a processor; `wide` for numbers that do not fit 16 bits. Both read the same packed ones.
-struct Forms {
-  const Form* fits;
-  const Form* wide;
-};
-
 class ProductsS8 final : public Kernel {
  public:
-  ProductsS8(const ConvolutionS8& work, const Forms& forms, PackedWeights& weights);
+  ProductsS8(const ConvolutionS8& work, const FormsS8<Form>& forms, PackedWeights& weights);
 
-  void run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
-           std::span<std::byte> scratch, pthreadpool_t pool) const override;
+  void run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const override;
 
  private:
   // The rows of a panel; those that are missing are the last one again.
@@ -109,7 +102,7 @@ class ProductsS8 final : public Kernel {
 // Who packs: the order depends on the layer and on this of the form.
 constexpr std::uint64_t kMaker = 0x5052'0000'0000U;
 
-ProductsS8::ProductsS8(const ConvolutionS8& work, const Forms& forms, PackedWeights& weights)
+ProductsS8::ProductsS8(const ConvolutionS8& work, const FormsS8<Form>& forms, PackedWeights& weights)
     : shape_(work.shape),
       form_(forms.fits),
       cut_(work.shape, *forms.fits),
@@ -146,8 +139,7 @@ void ProductsS8::pack(const ConvolutionNumbers& numbers, const LayerS8& to) cons
   }
 }
 
-void ProductsS8::run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
-                     std::span<std::byte> /*scratch*/, pthreadpool_t pool) const {
+void ProductsS8::run(Inputs inputs, Outputs outputs, std::span<std::byte> /*scratch*/, pthreadpool_t pool) const {
   const auto* input = reinterpret_cast<const std::int8_t*>(inputs[0].data());
   auto* output = reinterpret_cast<std::int8_t*>(outputs[0].data());
   if (cut_.joined) {
@@ -285,10 +277,13 @@ void ProductsS8::multiply_last(const Panel& panel, products::Product product) co
 // --- The rows --------------------------------------------------------------------------------------------------------
 
 // Instructions, by what was counted (docs/benchmarks.md).
+struct XnnCosts {
+  std::size_t rows, outputs, numbers;  // of its tile, and what it multiplies at least
+  double sixteen, least, window, end;  // of sixteen and of the least numbers, of a tap of a window, and the rest
+};
 struct Costs {
-  double sixteen, end;                             // of a panel and a block: sixteen numbers of a row, and all the rest
-  std::size_t xnn_rows, xnn_outputs, xnn_numbers;  // of XNNPACK's tile, and what it multiplies at least
-  double xnn_sixteen, xnn_least, xnn_window, xnn_end;  // of sixteen and of the least numbers, of a tap of a window
+  double sixteen, end;  // of a panel and a block: sixteen numbers of a row, and all the rest
+  XnnCosts xnn;
 };
 
 double own_cost(const ConvolutionShape& shape, const Form& form, const Costs& costs) {
@@ -306,27 +301,27 @@ double own_cost(const ConvolutionShape& shape, const Form& form, const Costs& co
          panels * (kOfPanel * static_cast<double>(cut.chunks) + joining + static_cast<double>(cut.blocks) * product);
 }
 
-double xnn_cost(const ConvolutionShape& shape, const Costs& costs) {
+double xnn_cost(const ConvolutionShape& shape, const XnnCosts& costs) {
   const std::size_t pixels = shape.batch * shape.output_height * shape.output_width;
   const auto tiles =
-      static_cast<double>(divided_up(pixels, costs.xnn_rows) * divided_up(shape.output_channels, costs.xnn_outputs));
+      static_cast<double>(divided_up(pixels, costs.rows) * divided_up(shape.output_channels, costs.outputs));
   const std::size_t sixteens = shape.input_channels / 16;
-  const std::size_t rest = divided_up(shape.input_channels % 16, costs.xnn_numbers);
-  const double tap = static_cast<double>(sixteens) * costs.xnn_sixteen + static_cast<double>(rest) * costs.xnn_least +
-                     (shape.taps() > 1 ? costs.xnn_window : 0);
-  return tiles * (static_cast<double>(shape.taps()) * tap + costs.xnn_end);
+  const std::size_t rest = divided_up(shape.input_channels % 16, costs.numbers);
+  const double tap = static_cast<double>(sixteens) * costs.sixteen + static_cast<double>(rest) * costs.least +
+                     (shape.taps() > 1 ? costs.window : 0);
+  return tiles * (static_cast<double>(shape.taps()) * tap + costs.end);
 }
 
 // A processor that has a form.
 struct Processor {
-  Forms forms;
+  FormsS8<Form> forms;
   Costs costs;
   bool (*is_here)();
 };
 
 double cost_of(const ConvolutionShape& shape, const Processor& processor) {
   if (processor.forms.fits == &products::kScalar) return kScalarCost;
-  const double cost = own_cost(shape, *processor.forms.fits, processor.costs) / xnn_cost(shape, processor.costs);
+  const double cost = own_cost(shape, *processor.forms.fits, processor.costs) / xnn_cost(shape, processor.costs.xnn);
   // Fewer rows than a panel has wait for their weights, not for instructions.
   const bool waits = shape.batch * shape.output_height * shape.output_width < kRows || xnn::runs_in_order();
   return waits ? std::max(cost, 1.0) : cost;
@@ -355,27 +350,14 @@ constexpr KernelRow row(std::string_view name) {
 constexpr Processor kScalar{
     .forms = {.fits = &products::kScalar, .wide = &products::kScalar}, .costs = {}, .is_here = [] { return true; }};
 #if defined(__aarch64__)
+constexpr XnnCosts kXnnDot{
+    .rows = 4, .outputs = 16, .numbers = 4, .sixteen = 79, .least = 24, .window = 18, .end = 131};
+constexpr XnnCosts kXnnAny{.rows = 2, .outputs = 8, .numbers = 8, .sixteen = 66, .least = 41, .window = 9, .end = 67};
 constexpr Processor kNeonDot{.forms = {.fits = &products::kNeonDot, .wide = &products::kNeonDotWide},
-                             .costs = {.sixteen = 74,
-                                       .end = 107,
-                                       .xnn_rows = 4,
-                                       .xnn_outputs = 16,
-                                       .xnn_numbers = 4,
-                                       .xnn_sixteen = 79,
-                                       .xnn_least = 24,
-                                       .xnn_window = 18,
-                                       .xnn_end = 131},
+                             .costs = {.sixteen = 74, .end = 107, .xnn = kXnnDot},
                              .is_here = xnn::dot_products};
 constexpr Processor kNeon{.forms = {.fits = &products::kNeon, .wide = &products::kNeonWide},
-                          .costs = {.sixteen = 55,
-                                    .end = 55,
-                                    .xnn_rows = 2,
-                                    .xnn_outputs = 8,
-                                    .xnn_numbers = 8,
-                                    .xnn_sixteen = 66,
-                                    .xnn_least = 41,
-                                    .xnn_window = 9,
-                                    .xnn_end = 67},
+                          .costs = {.sixteen = 55, .end = 55, .xnn = kXnnAny},
                           .is_here = [] { return !xnn::dot_products(); }};
 #else
 constexpr Processor kNeonDot{

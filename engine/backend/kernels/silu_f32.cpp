@@ -22,8 +22,7 @@ class SiluKernel final : public Kernel {
  public:
   SiluKernel(std::size_t count, silu::Form form) : count_(count), form_(form) {}
 
-  void run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
-           std::span<std::byte> /*scratch*/, pthreadpool_t pool) const override {
+  void run(Inputs inputs, Outputs outputs, std::span<std::byte> /*scratch*/, pthreadpool_t pool) const override {
     const auto* from = reinterpret_cast<const float*>(inputs[0].data());
     auto* to = reinterpret_cast<float*>(outputs[0].data());
     run_parts((count_ + kPart - 1) / kPart, pool, [&](std::size_t part) {

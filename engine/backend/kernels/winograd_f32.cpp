@@ -104,8 +104,7 @@ class WinogradF32 final : public Kernel {
  public:
   WinogradF32(const ConvolutionF32& work, const Form& form, std::size_t size, PackedWeights& weights);
 
-  void run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
-           std::span<std::byte> scratch, pthreadpool_t pool) const override;
+  void run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const override;
 
  private:
   // The tiles that lie transformed at a time, in groups of about as many tiles each.
@@ -198,8 +197,7 @@ OutputBlock WinogradF32::output_block(std::size_t index) const {
           .channels = std::min(vectors * form_->lanes, shape_.output_channels - channel)};
 }
 
-void WinogradF32::run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
-                      std::span<std::byte> scratch, pthreadpool_t pool) const {
+void WinogradF32::run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const {
   const Borders borders{.input = reinterpret_cast<const float*>(inputs[0].data()),
                         .added = inputs.size() > 1 ? reinterpret_cast<const float*>(inputs[1].data()) : nullptr,
                         .output = reinterpret_cast<float*>(outputs[0].data())};

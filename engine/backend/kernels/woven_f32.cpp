@@ -74,8 +74,7 @@ class WovenF32 final : public Kernel {
  public:
   WovenF32(const ConvolutionF32& work, const Form& form, PackedWeights& weights);
 
-  void run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
-           std::span<std::byte> scratch, pthreadpool_t pool) const override;
+  void run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const override;
 
  private:
   struct Borders {
@@ -154,8 +153,7 @@ void WovenF32::pack(std::span<const float> filters, float* to) const {
   }
 }
 
-void WovenF32::run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
-                   std::span<std::byte> /*scratch*/, pthreadpool_t pool) const {
+void WovenF32::run(Inputs inputs, Outputs outputs, std::span<std::byte> /*scratch*/, pthreadpool_t pool) const {
   const Borders borders{.input = reinterpret_cast<const float*>(inputs[0].data()),
                         .added = inputs.size() > 1 ? reinterpret_cast<const float*>(inputs[1].data()) : nullptr,
                         .output = reinterpret_cast<float*>(outputs[0].data())};

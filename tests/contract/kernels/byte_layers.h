@@ -101,6 +101,22 @@ inline void expect_bits(std::string_view kernel, const ByteLayer& layer, int thr
   }
 }
 
+// A product of two of them is more than 16 bits hold once it is added to another.
+inline void expect_bits_of_least_numbers(std::string_view kernel, ByteLayer layer) {
+  std::ranges::fill(layer.weights, std::int8_t{-128});
+  std::ranges::fill(layer.input.mutable_data<std::int8_t>(), std::int8_t{-128});
+  expect_bits(kernel, layer, 1);
+}
+
+// Sums times their factors are more than 16 bits hold, and than 32.
+inline void expect_bits_far_from_any_level(std::string_view kernel, const ByteLayer& layer) {
+  for (const float times : {1e3F, 1e7F}) {
+    ByteLayer far = layer;
+    for (float& scale : far.scales) scale *= times;
+    expect_bits(kernel, far, 1);
+  }
+}
+
 // The instructions of the fast forms, as Linux tells them: a form that is not offered is not tried above.
 #ifdef __aarch64__
 constexpr bool kHasNeon = true;

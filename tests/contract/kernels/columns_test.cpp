@@ -16,21 +16,12 @@ ByteLayer depthwise(Random& random, ConvolutionShape shape) {
 }
 
 ByteLayer columns_layer_at_random(Random& random) {
-  const auto pick = [&](std::size_t least, std::size_t most) {
-    return std::uniform_int_distribution<std::size_t>(least, most)(random);
-  };
-  const auto small = [&](std::size_t least, std::size_t most) { return static_cast<std::uint32_t>(pick(least, most)); };
+  const auto pick = [&](std::size_t least, std::size_t most) { return pick_of(random, least, most); };
   const bool three = pick(0, 1) == 0;  // as most networks have them
-  const xnn::Window window{.kernel_height = three ? 3 : small(1, 8),
-                           .kernel_width = three ? 3 : small(1, 7),
-                           .stride_height = small(1, 2),
-                           .stride_width = small(1, 3),
-                           .dilation_height = small(1, 2),
-                           .dilation_width = small(1, 2),
-                           .pad_top = small(0, 3),
-                           .pad_left = small(0, 3),
-                           .pad_bottom = small(0, 3),
-                           .pad_right = small(0, 3)};
+  xnn::Window most = square_window(8, 3, 3, 2);
+  most.kernel_width = 7;
+  xnn::Window window = window_at_random(random, most);
+  if (three) window.kernel_height = window.kernel_width = 3;
   return depthwise(random, {.batch = pick(1, 2),
                             .input_height = pick(15, 20),
                             .input_width = pick(13, 90),
@@ -45,35 +36,15 @@ TEST(Columns, AreTheConvolutionToTheBitInEveryFormAndWithAnyThreads) {
   });
 }
 
-constexpr xnn::Window kThree{.kernel_height = 3,
-                             .kernel_width = 3,
-                             .stride_height = 1,
-                             .stride_width = 1,
-                             .dilation_height = 1,
-                             .dilation_width = 1,
-                             .pad_top = 1,
-                             .pad_left = 1,
-                             .pad_bottom = 1,
-                             .pad_right = 1};
+constexpr xnn::Window kThree = square_window(3, 1, 1);
 
-// Two products of the least numbers are more than 16 bits hold.
-TEST(Columns, HoldTheLeastNumbersThereAre) {
-  Random random(3);
-  ByteLayer layer = depthwise(random, {.input_height = 5, .input_width = 6, .input_channels = 21, .window = kThree});
-  std::ranges::fill(layer.weights, std::int8_t{-128});
-  std::ranges::fill(layer.input.mutable_data<std::int8_t>(), std::int8_t{-128});
-  expect_bits(kColumns, layer, 1);
+ByteLayer columns_layer(Random random) {
+  return depthwise(random, {.input_height = 5, .input_width = 6, .input_channels = 21, .window = kThree});
 }
 
-// Sums times their factors are more than 16 bits hold, and than 32.
-TEST(Columns, HoldSumsThatAreFarFromAnyLevel) {
-  Random random(4);
-  for (const float times : {1e3F, 1e7F}) {
-    ByteLayer layer = depthwise(random, {.input_height = 5, .input_width = 6, .input_channels = 21, .window = kThree});
-    for (float& scale : layer.scales) scale *= times;
-    expect_bits(kColumns, layer, 1);
-  }
-}
+TEST(Columns, HoldTheLeastNumbersThereAre) { expect_bits_of_least_numbers(kColumns, columns_layer(Random(3))); }
+
+TEST(Columns, HoldSumsThatAreFarFromAnyLevel) { expect_bits_far_from_any_level(kColumns, columns_layer(Random(4))); }
 
 TEST(Columns, TakeAnyRemainderOfChannelsAndAnyWidth) {
   Random random(7);
@@ -98,9 +69,7 @@ TEST(Columns, TakeNoMoreThanAThreadHasRoomFor) {
 }
 
 TEST(Columns, AreOfferedWhereTheProcessorHasTheInstructions) {
-  Random random(1);
-  const ByteLayer layer =
-      depthwise(random, {.input_height = 5, .input_width = 6, .input_channels = 21, .window = kThree});
+  const ByteLayer layer = columns_layer(Random(1));
   EXPECT_EQ(is_offered("columns_s8__neondot", layer), has_dot_products());
   EXPECT_EQ(is_offered("columns_s8__neon", layer), kHasNeon);
 }

@@ -64,6 +64,26 @@ struct Layer {
 
 using Random = std::mt19937_64;
 
+inline std::size_t pick_of(Random& random, std::size_t least, std::size_t most) {
+  return std::uniform_int_distribution<std::size_t>(least, most)(random);
+}
+
+constexpr xnn::Window square_window(std::uint32_t side, std::uint32_t stride, std::uint32_t padding,
+                                    std::uint32_t dilation = 1) {
+  return {side, side, stride, stride, dilation, dilation, padding, padding, padding, padding};
+}
+
+// Each of its numbers at most that of `most`.
+inline xnn::Window window_at_random(Random& random, const xnn::Window& most) {
+  const auto up_to = [&](std::size_t least, std::uint32_t number) {
+    return static_cast<std::uint32_t>(pick_of(random, least, number));
+  };
+  return {up_to(1, most.kernel_height), up_to(1, most.kernel_width),    up_to(1, most.stride_height),
+          up_to(1, most.stride_width),  up_to(1, most.dilation_height), up_to(1, most.dilation_width),
+          up_to(0, most.pad_top),       up_to(0, most.pad_left),        up_to(0, most.pad_bottom),
+          up_to(0, most.pad_right)};
+}
+
 inline Tensor normal_tensor(Random& random, std::size_t count) {
   Tensor tensor(DataType::kF32, {static_cast<Dim>(count)});
   std::normal_distribution<float> normal;

@@ -11,23 +11,9 @@ namespace {
 constexpr std::string_view kProducts = "products_s8";
 
 ByteLayer products_layer_at_random(Random& random) {
-  const auto pick = [&](std::size_t least, std::size_t most) {
-    return std::uniform_int_distribution<std::size_t>(least, most)(random);
-  };
-  const auto small = [&](std::size_t least, std::size_t most) { return static_cast<std::uint32_t>(pick(least, most)); };
+  const auto pick = [&](std::size_t least, std::size_t most) { return pick_of(random, least, most); };
   const bool pixels = pick(0, 1) == 0;  // one tap, mostly
-  const std::uint32_t side = pixels ? 1 : 7;
-  const std::uint32_t padding = pixels ? 0 : 3;
-  const xnn::Window window{.kernel_height = small(1, side),
-                           .kernel_width = small(1, side),
-                           .stride_height = small(1, 2),
-                           .stride_width = small(1, 2),
-                           .dilation_height = small(1, pixels ? 1 : 2),
-                           .dilation_width = small(1, pixels ? 1 : 2),
-                           .pad_top = small(0, padding),
-                           .pad_left = small(0, padding),
-                           .pad_bottom = small(0, padding),
-                           .pad_right = small(0, padding)};
+  const xnn::Window window = window_at_random(random, pixels ? square_window(1, 2, 0) : square_window(7, 2, 3, 2));
   return finished(random, {.batch = pick(1, 2),
                            .input_height = pick(pixels ? 1 : 13, 15),
                            .input_width = pick(pixels ? 1 : 13, 15),
@@ -43,26 +29,13 @@ TEST(Products, AreTheConvolutionToTheBitInEveryFormAndWithAnyThreads) {
   });
 }
 
-// Two products of the least numbers are more than 16 bits hold.
-TEST(Products, HoldTheLeastNumbersThereAre) {
-  Random random(3);
-  ByteLayer layer =
-      finished(random, {.input_height = 2, .input_width = 3, .input_channels = 40, .output_channels = 21});
-  std::ranges::fill(layer.weights, std::int8_t{-128});
-  std::ranges::fill(layer.input.mutable_data<std::int8_t>(), std::int8_t{-128});
-  expect_bits(kProducts, layer, 1);
+ByteLayer products_layer(Random random) {
+  return finished(random, {.input_height = 2, .input_width = 3, .input_channels = 40, .output_channels = 21});
 }
 
-// Sums times their factors are more than 16 bits hold, and than 32.
-TEST(Products, HoldSumsThatAreFarFromAnyLevel) {
-  Random random(4);
-  for (const float times : {1e3F, 1e7F}) {
-    ByteLayer layer =
-        finished(random, {.input_height = 2, .input_width = 3, .input_channels = 40, .output_channels = 21});
-    for (float& scale : layer.scales) scale *= times;
-    expect_bits(kProducts, layer, 1);
-  }
-}
+TEST(Products, HoldTheLeastNumbersThereAre) { expect_bits_of_least_numbers(kProducts, products_layer(Random(3))); }
+
+TEST(Products, HoldSumsThatAreFarFromAnyLevel) { expect_bits_far_from_any_level(kProducts, products_layer(Random(4))); }
 
 TEST(Products, TakeAnyRemainderOfPixelsChannelsAndOutputs) {
   Random random(7);
@@ -80,10 +53,11 @@ TEST(Products, TakeAnyRemainderOfPixelsChannelsAndOutputs) {
 TEST(Products, TakeNoMoreNumbersOfAWindowThanAThreadHasRoomFor) {
   Random random(1);
   const auto takes = [&](std::size_t channels) {
-    const xnn::Window three{.kernel_height = 3, .kernel_width = 3};
-    const ByteLayer layer = finished(
-        random,
-        {.input_height = 3, .input_width = 3, .input_channels = channels, .output_channels = 1, .window = three});
+    const ByteLayer layer = finished(random, {.input_height = 3,
+                                              .input_width = 3,
+                                              .input_channels = channels,
+                                              .output_channels = 1,
+                                              .window = square_window(3, 1, 0)});
     return row_named("products_s8__scalar").offer(layer.work()).has_value();
   };
   EXPECT_TRUE(takes(512));
@@ -91,25 +65,18 @@ TEST(Products, TakeNoMoreNumbersOfAWindowThanAThreadHasRoomFor) {
 }
 
 TEST(Products, AreOfferedWhereTheProcessorHasTheInstructions) {
-  Random random(1);
-  const ByteLayer layer =
-      finished(random, {.input_height = 2, .input_width = 3, .input_channels = 40, .output_channels = 21});
+  const ByteLayer layer = products_layer(Random(1));
   EXPECT_EQ(is_offered("products_s8__neondot", layer), has_dot_products());
   EXPECT_EQ(is_offered("products_s8__neon", layer), kHasNeon && !has_dot_products());
 }
 
 TEST(Products, AreCheaperThanXnnpackOfAPictureWhereInstructionsDoNotWaitForEachOther) {
   Random random(1);
-  const xnn::Window first{.kernel_height = 3,
-                          .kernel_width = 3,
-                          .stride_height = 2,
-                          .stride_width = 2,
-                          .pad_top = 1,
-                          .pad_left = 1,
-                          .pad_bottom = 1,
-                          .pad_right = 1};
-  const ByteLayer layer = finished(
-      random, {.input_height = 112, .input_width = 112, .input_channels = 3, .output_channels = 32, .window = first});
+  const ByteLayer layer = finished(random, {.input_height = 112,
+                                            .input_width = 112,
+                                            .input_channels = 3,
+                                            .output_channels = 32,
+                                            .window = square_window(3, 2, 1)});
   const auto dot = row_named("products_s8__neondot").offer(layer.work());
   const auto offer = dot ? dot : row_named("products_s8__neon").offer(layer.work());
   if (!offer) GTEST_SKIP() << "this processor has no form of it";

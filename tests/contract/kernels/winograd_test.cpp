@@ -12,12 +12,10 @@
 namespace kinglet::engine::kernels {
 namespace {
 
-constexpr xnn::Window kWindow{.kernel_height = 3, .kernel_width = 3};
+constexpr xnn::Window kWindow = square_window(3, 1, 0);
 
-Layer window_at_random(Random& random) {
-  const auto pick = [&](std::size_t least, std::size_t most) {
-    return std::uniform_int_distribution<std::size_t>(least, most)(random);
-  };
+Layer winograd_at_random(Random& random) {
+  const auto pick = [&](std::size_t least, std::size_t most) { return pick_of(random, least, most); };
   const auto pad = [&] { return static_cast<std::uint32_t>(pick(0, 2)); };
   const ConvolutionShape shape{.batch = pick(1, 2),
                                .input_height = pick(2, 21),
@@ -70,7 +68,7 @@ std::vector<const KernelRow*> fast_rows(const Layer& layer) {
 }
 
 TEST(Winograd, IsTheConvolutionAsFarAsItsBoundSays) {
-  for_layers(window_at_random, [](const Layer& layer) {
+  for_layers(winograd_at_random, [](const Layer& layer) {
     const std::vector<double> sums = sums_of(layer);
     for (const std::size_t size : {2, 4})
       expect_near(sums, row_named(std::format("winograd{}_f32__scalar", size)), layer, size);
@@ -78,7 +76,7 @@ TEST(Winograd, IsTheConvolutionAsFarAsItsBoundSays) {
 }
 
 TEST(Winograd, GivesTheBitsOfItsTwinInEveryFormAndWithAnyThreads) {
-  for_layers(window_at_random, [](const Layer& layer) {
+  for_layers(winograd_at_random, [](const Layer& layer) {
     const std::vector<float> twins[] = {run(row_named("winograd2_f32__scalar"), layer),
                                         run(row_named("winograd4_f32__scalar"), layer)};
     EXPECT_TRUE(same_bits(run(row_named("winograd4_f32__scalar"), layer, 3), twins[1])) << layer.text();
@@ -93,8 +91,7 @@ TEST(Winograd, GivesTheBitsOfItsTwinInEveryFormAndWithAnyThreads) {
 // More tiles than a block holds, more channels than one has memory for, and as many as real layers have.
 TEST(Winograd, HoldsItsBoundInLayersOfManyBlocksAndChannels) {
   Random random(5);
-  const xnn::Window padded{
-      .kernel_height = 3, .kernel_width = 3, .pad_top = 1, .pad_left = 1, .pad_bottom = 1, .pad_right = 1};
+  const xnn::Window padded = square_window(3, 1, 1);
   for (const ConvolutionShape& shape :
        {ConvolutionShape{
             .input_height = 57, .input_width = 50, .input_channels = 64, .output_channels = 8, .window = padded},

@@ -13,22 +13,9 @@ namespace kinglet::engine::kernels {
 namespace {
 
 Layer woven_at_random(Random& random) {
-  const auto pick = [&](std::size_t least, std::size_t most) {
-    return std::uniform_int_distribution<std::size_t>(least, most)(random);
-  };
-  const auto small = [&](std::size_t least, std::size_t most) { return static_cast<std::uint32_t>(pick(least, most)); };
+  const auto pick = [&](std::size_t least, std::size_t most) { return pick_of(random, least, most); };
   const bool pixels = pick(0, 1) == 0;  // one tap, mostly
-  const std::uint32_t side = pixels ? 1 : 5;
-  const xnn::Window window{.kernel_height = small(1, side),
-                           .kernel_width = small(1, side),
-                           .stride_height = small(1, 2),
-                           .stride_width = small(1, 2),
-                           .dilation_height = small(1, pixels ? 1 : 2),
-                           .dilation_width = small(1, pixels ? 1 : 2),
-                           .pad_top = small(0, pixels ? 0 : 2),
-                           .pad_left = small(0, pixels ? 0 : 2),
-                           .pad_bottom = small(0, pixels ? 0 : 2),
-                           .pad_right = small(0, pixels ? 0 : 2)};
+  const xnn::Window window = window_at_random(random, pixels ? square_window(1, 2, 0) : square_window(5, 2, 2, 2));
   const ConvolutionShape shape{.batch = pick(1, 2),
                                .input_height = pick(pixels ? 1 : 9, 14),
                                .input_width = pick(pixels ? 1 : 9, 14),

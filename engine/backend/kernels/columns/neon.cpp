@@ -2,6 +2,8 @@
 // Why: the form of the kernel of depthwise columns for any of ARM's 64-bit processors, windows of 3x3 alone: two
 // products of a channel are added up in 16 bits before they become 32. Assembly, as in the other form.
 #if defined(__aarch64__)
+#include <array>
+
 #include "engine/backend/kernels/columns/form.h"
 #include "engine/backend/kernels/vectors/neon_levels.h"
 
@@ -30,11 +32,7 @@ namespace {
 // Nothing is woven, but the rows of a column stand one behind the other, so that one load brings three.
 void weave(const Weave& of) {
   if (of.columns == 0) return;
-  const std::int8_t* row0 = of.rows[0];
-  const std::int8_t* row1 = of.rows[1];
-  const std::int8_t* row2 = of.rows[2];
-  std::int8_t* to = of.to;
-  std::size_t left = of.columns;
+  Weave left = of;
   asm volatile(
       // clang-format off
       "1:\n"
@@ -45,19 +43,16 @@ void weave(const Weave& of) {
       "st1 {v0.16b-v2.16b}, [%[to]], #48\n"
       "b.ne 1b\n"
       // clang-format on
-      : [row0] "+&r"(row0), [row1] "+&r"(row1), [row2] "+&r"(row2), [to] "+&r"(to), [left] "+&r"(left)
+      : [row0] "+&r"(left.rows[0]), [row1] "+&r"(left.rows[1]), [row2] "+&r"(left.rows[2]), [to] "+&r"(left.to),
+        [left] "+&r"(left.columns)
       : [step0] "r"(of.steps[0]), [step1] "r"(of.steps[1]), [step2] "r"(of.steps[2])
       : "cc", "memory", "v0", "v1", "v2");
 }
 
 template <bool kFits>
 void multiply(const Product& of) {
-  const std::int8_t* column0 = of.columns;
-  const std::int8_t* column1 = column0 + of.tap_step;
-  const std::int8_t* column2 = column1 + of.tap_step;
-  const std::int8_t* weights = of.weights;
-  std::int8_t* output = of.output;
-  std::size_t left = of.count;
+  Product left = of;
+  std::array column{of.columns, of.columns + of.tap_step, of.columns + 2 * of.tap_step};
   asm volatile(
       // clang-format off
       "ld1 {v0.16b-v3.16b}, [%[weights]], #64\n"
@@ -81,8 +76,8 @@ void multiply(const Product& of) {
       "st1 {v20.16b}, [%[output]], %[output_step]\n"
       "b.ne 1b\n"
       // clang-format on
-      : [column0] "+&r"(column0), [column1] "+&r"(column1), [column2] "+&r"(column2), [weights] "+&r"(weights),
-        [output] "+&r"(output), [left] "+&r"(left)
+      : [column0] "+&r"(column[0]), [column1] "+&r"(column[1]), [column2] "+&r"(column[2]),
+        [weights] "+&r"(left.weights), [output] "+&r"(left.output), [left] "+&r"(left.count)
       : [bias] "r"(of.bias), [factors] "r"(of.factors), [bounds] "r"(of.bounds), [column_step] "r"(of.column_step),
         [output_step] "r"(of.output_step), [fits] "i"(kFits)
       : "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14",

@@ -3,6 +3,8 @@
 // of a window are one product. Assembly, since compilers copy the registers that a look-up or a load of four wants side
 // by side.
 #if defined(__aarch64__)
+#include <array>
+
 #include "engine/backend/kernels/columns/form.h"
 #include "engine/backend/kernels/vectors/neon_levels.h"
 
@@ -102,12 +104,8 @@ void weave(const Weave& of) {
 // Windows of three columns and one group: their factors stay in registers.
 template <bool kFits>
 void multiply_three(const Product& of) {
-  const std::int8_t* column0 = of.columns;
-  const std::int8_t* column1 = column0 + of.tap_step;
-  const std::int8_t* column2 = column1 + of.tap_step;
-  const std::int8_t* weights = of.weights;
-  std::int8_t* output = of.output;
-  std::size_t left = of.count;
+  Product left = of;
+  std::array column{of.columns, of.columns + of.tap_step, of.columns + 2 * of.tap_step};
   asm volatile(
       // clang-format off
       ".arch_extension dotprod\n"
@@ -127,8 +125,8 @@ void multiply_three(const Product& of) {
       KINGLET_END_SUMS
       "b.ne 1b\n"
       // clang-format on
-      : [column0] "+&r"(column0), [column1] "+&r"(column1), [column2] "+&r"(column2), [weights] "+&r"(weights),
-        [output] "+&r"(output), [left] "+&r"(left)
+      : [column0] "+&r"(column[0]), [column1] "+&r"(column[1]), [column2] "+&r"(column[2]),
+        [weights] "+&r"(left.weights), [output] "+&r"(left.output), [left] "+&r"(left.count)
       : [bias] "r"(of.bias), [factors] "r"(of.factors), [bounds] "r"(of.bounds), [column_step] "r"(of.column_step),
         [output_step] "r"(of.output_step), [fits] "i"(kFits)
       : "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14",

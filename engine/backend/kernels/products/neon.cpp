@@ -3,7 +3,10 @@
 // numbers of a row at a time, of which two products are added up in 16 bits before they become 32. Assembly, as in the
 // other form.
 #if defined(__aarch64__)
+#include <array>
+
 #include "engine/backend/kernels/products/form.h"
+#include "engine/backend/kernels/products/neon_rows.h"
 #include "engine/backend/kernels/vectors/neon_levels.h"
 
 namespace kinglet::engine::kernels::products {
@@ -31,9 +34,6 @@ namespace {
 #define KINGLET_ROWS(DO)                                                                      \
   DO(0, 16, 17, 18, 19, 8, 9, 10, 11) DO(1, 20, 21, 22, 23, 12, 13, 14, 15)                   \
   DO(2, 24, 25, 26, 27, 8, 9, 10, 11) DO(3, 28, 29, 30, 31, 12, 13, 14, 15)
-#define KINGLET_NUMBERS(kind, bytes)                                                          \
-  "ldr " kind "0, [%[at0]], #" #bytes "\n" "ldr " kind "1, [%[at1]], #" #bytes "\n"           \
-  "ldr " kind "2, [%[at2]], #" #bytes "\n" "ldr " kind "3, [%[at3]], #" #bytes "\n"
 
 // The parts of each sum, in four registers, to one register.
 #define KINGLET_PAIR(a, b) "addp v" #a ".4s, v" #a ".4s, v" #b ".4s\n"
@@ -43,33 +43,19 @@ namespace {
 
 template <bool kFits>
 void multiply(const Product& of) {
-  const std::int8_t* weights = of.weights;
-  const std::int32_t* bias = of.bias;
-  const float* factors = of.factors;
-  std::size_t blocks = of.blocks;
-  std::int8_t* output0 = of.outputs[0];
-  std::int8_t* output1 = of.outputs[1];
-  std::int8_t* output2 = of.outputs[2];
-  std::int8_t* output3 = of.outputs[3];
-  const std::int8_t* at0 = nullptr;
-  const std::int8_t* at1 = nullptr;
-  const std::int8_t* at2 = nullptr;
-  const std::int8_t* at3 = nullptr;
-  std::size_t left = 0;
+  Product left = of;
+  std::array<const std::int8_t*, kRows> at{};
+  std::size_t steps = 0;
   asm volatile(
       // clang-format off
       "1:\n"
-      "ld1 {v16.4s-v19.4s}, [%[bias]]\n"
-      "ld1 {v20.4s-v23.4s}, [%[bias]]\n"
-      "ld1 {v24.4s-v27.4s}, [%[bias]]\n"
-      "ld1 {v28.4s-v31.4s}, [%[bias]], #64\n"
-      "mov %[at0], %[row0]\n" "mov %[at1], %[row1]\n" "mov %[at2], %[row2]\n" "mov %[at3], %[row3]\n"
-      "lsr %[left], %[numbers], #4\n"
-      "cbz %[left], 3f\n"
+      KINGLET_BEGIN_SUMS
+      "lsr %[steps], %[numbers], #4\n"
+      "cbz %[steps], 3f\n"
       "2:\n"
       KINGLET_NUMBERS("q", 16)
       "ld1 {v4.16b-v7.16b}, [%[weights]], #64\n"
-      "subs %[left], %[left], #1\n"
+      "subs %[steps], %[steps], #1\n"
       KINGLET_ROWS(KINGLET_ROW)
       "b.ne 2b\n"
       "3:\n"
@@ -90,9 +76,7 @@ void multiply(const Product& of) {
       "st1 {v16.s}[3], [%[output3]], #4\n"
       "b.ne 1b\n"
       // clang-format on
-      : [weights] "+&r"(weights), [bias] "+&r"(bias), [factors] "+&r"(factors), [blocks] "+&r"(blocks),
-        [output0] "+&r"(output0), [output1] "+&r"(output1), [output2] "+&r"(output2), [output3] "+&r"(output3),
-        [at0] "=&r"(at0), [at1] "=&r"(at1), [at2] "=&r"(at2), [at3] "=&r"(at3), [left] "=&r"(left)
+      : KINGLET_MOVED(left, at, steps)
       : [row0] "r"(of.rows[0]), [row1] "r"(of.rows[1]), [row2] "r"(of.rows[2]), [row3] "r"(of.rows[3]),
         [numbers] "r"(of.numbers), [bounds] "r"(of.bounds), [fits] "i"(kFits)
       : "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14",
