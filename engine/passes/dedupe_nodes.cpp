@@ -64,27 +64,17 @@ bool merge(Graph& graph, NodeId first, NodeId second) {
 }  // namespace
 
 Result<int> dedupe_nodes(Graph& graph, PassBudget& budget) {
-  int count = 0;
   std::unordered_map<std::string, std::vector<NodeId>> seen;
-  const std::vector<NodeId> order = graph.nodes();
-  for (const NodeId id : order) {
-    if (!budget.left()) break;
+  return rewrite_each_node(graph, budget, [&](NodeId id) -> Result<bool> {
     const Node& node = graph.node(id);
     const Op* op = find_op(node.domain, node.op_type);
-    if (op == nullptr || !op->deterministic) continue;
+    if (op == nullptr || !op->deterministic) return false;
     std::vector<NodeId>& alike = seen[key_of(node)];
     const auto same = std::ranges::find_if(alike, [&](NodeId other) { return same_work(graph.node(other), node); });
-    if (same == alike.end()) {
-      alike.push_back(id);
-      continue;
-    }
-    std::string name = node.name;
-    std::string op_type = node.op_type;
-    if (!merge(graph, *same, id)) continue;
-    budget.spend(std::move(name), std::move(op_type));
-    ++count;
-  }
-  return count;
+    if (same != alike.end()) return merge(graph, *same, id);
+    alike.push_back(id);
+    return false;
+  });
 }
 
 }  // namespace kinglet::engine::passes

@@ -114,20 +114,14 @@ bool bias_fits(const Graph& graph, const Node& node, const Form& form) {
 }  // namespace
 
 Result<int> expand_qlinear(Graph& graph, PassBudget& budget) {
-  int count = 0;
-  const std::vector<NodeId> order = graph.nodes();
-  for (const NodeId id : order) {
-    if (!budget.left()) break;
-    const Form* form = qlinear_form(graph.node(id));
-    if (form == nullptr || runs_in_integers(graph.node(id)) || graph.node(id).inputs.size() <= form->y_scale) continue;
-    if (!fits(graph, graph.node(id), *form) || !bias_fits(graph, graph.node(id), *form)) continue;
-    std::string name = graph.node(id).name;
-    std::string op_type = graph.node(id).op_type;
+  return rewrite_each_node(graph, budget, [&](NodeId id) -> Result<bool> {
+    const Node& node = graph.node(id);
+    const Form* form = qlinear_form(node);
+    if (form == nullptr || runs_in_integers(node) || node.inputs.size() <= form->y_scale) return false;
+    if (!fits(graph, node, *form) || !bias_fits(graph, node, *form)) return false;
     KINGLET_TRY(expand(graph, id, *form));
-    budget.spend(std::move(name), std::move(op_type));
-    ++count;
-  }
-  return count;
+    return true;
+  });
 }
 
 }  // namespace kinglet::engine::passes

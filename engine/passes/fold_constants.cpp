@@ -45,19 +45,12 @@ bool is_worth_it(const Graph& graph, NodeId id, std::int64_t allowance) {
 }  // namespace
 
 Result<int> fold_constants(Graph& graph, PassBudget& budget) {
-  int count = 0;
-  const std::vector<NodeId> order = graph.nodes();
-  for (const NodeId id : order) {
-    if (!budget.left()) break;
-    if (!is_worth_it(graph, id, budget.fold_allowance())) continue;
-    if (!take_fold(budget, graph, id, *fold_size(graph, id))) continue;
-    std::string name = graph.node(id).name;
-    std::string op_type = graph.node(id).op_type;
+  return rewrite_each_node(graph, budget, [&](NodeId id) -> Result<bool> {
+    if (!is_worth_it(graph, id, budget.fold_allowance())) return false;
+    if (!take_fold(budget, graph, id, *fold_size(graph, id))) return false;
     KINGLET_TRY(fold_node(graph, id));
-    budget.spend(std::move(name), std::move(op_type));
-    ++count;
-  }
-  return count;
+    return true;
+  });
 }
 
 }  // namespace kinglet::engine::passes

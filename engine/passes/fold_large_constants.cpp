@@ -23,23 +23,16 @@ std::int64_t constant_bytes(const Graph& graph) {
 }  // namespace
 
 Result<int> fold_large_constants(Graph& graph, PassBudget& budget) {
-  int count = 0;
   std::int64_t bytes = constant_bytes(graph);
-  const std::vector<NodeId> order = graph.nodes();
-  for (const NodeId id : order) {
-    if (!budget.left()) break;
-    if (!is_foldable(graph, id)) continue;
+  return rewrite_each_node(graph, budget, [&](NodeId id) -> Result<bool> {
+    if (!is_foldable(graph, id)) return false;
     const std::optional<FoldSize> size = fold_size(graph, id);
-    if (!size || size->outputs > kEach || bytes + size->outputs > kAll) continue;
-    if (!take_fold(budget, graph, id, *size)) continue;
-    std::string name = graph.node(id).name;
-    std::string op_type = graph.node(id).op_type;
+    if (!size || size->outputs > kEach || bytes + size->outputs > kAll) return false;
+    if (!take_fold(budget, graph, id, *size)) return false;
     KINGLET_TRY(fold_node(graph, id));
     bytes += size->outputs;
-    budget.spend(std::move(name), std::move(op_type));
-    ++count;
-  }
-  return count;
+    return true;
+  });
 }
 
 }  // namespace kinglet::engine::passes

@@ -86,31 +86,24 @@ std::optional<Tensor> answer(const Graph& graph, const Node& node, const Symboli
 }  // namespace
 
 Result<int> fold_shape_arithmetic(Graph& graph, PassBudget& budget) {
-  int count = 0;
   KnownNumbers known;
   SymbolicShapes shapes(graph);
-  const std::vector<NodeId> order = graph.nodes();
-  for (const NodeId id : order) {
-    if (!budget.left()) break;
+  return rewrite_each_node(graph, budget, [&](NodeId id) -> Result<bool> {
     KINGLET_TRY(infer_node(graph, id, known));
     shapes.visit(id);
-    std::string name = graph.node(id).name;
-    std::string op_type = graph.node(id).op_type;
     if (settle_reshape(graph, id, shapes)) {
       KINGLET_TRY(infer_node(graph, id, known));
       shapes.visit(id);
-    } else if (std::optional<Tensor> constant = answer(graph, graph.node(id), shapes)) {
-      const ValueId output = graph.node(id).outputs[0];
-      graph.detach_output(output);
-      graph.remove_node(id);
-      graph.set_constant(output, *std::move(constant));
-    } else {
-      continue;
+      return true;
     }
-    budget.spend(std::move(name), std::move(op_type));
-    ++count;
-  }
-  return count;
+    std::optional<Tensor> constant = answer(graph, graph.node(id), shapes);
+    if (!constant) return false;
+    const ValueId output = graph.node(id).outputs[0];
+    graph.detach_output(output);
+    graph.remove_node(id);
+    graph.set_constant(output, *std::move(constant));
+    return true;
+  });
 }
 
 }  // namespace kinglet::engine::passes

@@ -9,12 +9,11 @@ namespace kinglet::engine::passes {
 namespace {
 
 bool fuse(Graph& graph, NodeId id) {
-  const Node& flatten = graph.node(id);
-  const NodeId pool = inner_producer(graph, flatten.inputs[0], {"GlobalAveragePool"});
+  const NodeId pool = inner_producer(graph, graph.node(id).inputs[0], {"GlobalAveragePool"});
   if (pool == kNoNode) return false;
   const ValueId x = graph.node(pool).inputs[0];
   const std::optional<Shape>& from = graph.value(x).shape;
-  const std::optional<Shape>& to = graph.value(flatten.outputs[0]).shape;
+  const std::optional<Shape>& to = graph.value(graph.node(id).outputs[0]).shape;
   if (!from || from->size() != 4 || !is_static(*from) || to != Shape{(*from)[0], (*from)[1]}) return false;
   const std::string name = graph.node(pool).name + "_axes";
   const ValueId axes = graph.add_constant(name, Tensor::of<std::int64_t>({2}, {2, 3}));

@@ -11,12 +11,11 @@ namespace kinglet::engine::passes {
 namespace {
 
 bool fuse(Graph& graph, NodeId id) {
-  const Node& conv = graph.node(id);
-  const NodeId pad = inner_producer(graph, conv.inputs[0], {"Pad"});
+  const NodeId pad = inner_producer(graph, graph.node(id).inputs[0], {"Pad"});
   if (pad == kNoNode) return false;
   const std::optional<SpatialPad> match = match_spatial_pad(graph, graph.node(pad));
   if (!match || match->value != 0.0F) return false;
-  const std::optional<std::vector<std::int64_t>> own = explicit_pads(conv, match->begin_end.size());
+  const std::optional<std::vector<std::int64_t>> own = explicit_pads(graph.node(id), match->begin_end.size());
   if (!own) return false;
   set_pads(graph, id, *own, match->begin_end);
   graph.set_input(id, 0, graph.node(pad).inputs[0]);

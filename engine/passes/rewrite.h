@@ -130,4 +130,20 @@ int rewrite_nodes(Graph& graph, PassBudget& budget, std::initializer_list<std::s
   return rewrite_nodes(graph, budget, [&](const Node& node) { return is_any_of(node, op_types); }, try_rewrite);
 }
 
+// The same for all nodes, and rewrites that may fail: `try_rewrite(NodeId) -> Result<bool>`.
+template <typename TryRewrite>
+Result<int> rewrite_each_node(Graph& graph, PassBudget& budget, TryRewrite try_rewrite) {
+  int count = 0;
+  const std::vector<NodeId> order = graph.nodes();
+  for (const NodeId id : order) {
+    if (!budget.left()) break;
+    std::string name = graph.node(id).name;
+    std::string op_type = graph.node(id).op_type;
+    if (!KINGLET_TRY(try_rewrite(id))) continue;
+    budget.spend(std::move(name), std::move(op_type));
+    ++count;
+  }
+  return count;
+}
+
 }  // namespace kinglet::engine

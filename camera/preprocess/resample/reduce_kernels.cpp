@@ -90,6 +90,21 @@ template <NarrowBlock half, NarrowBlock one, NarrowBlock two, NarrowBlock any>
 
 #if defined(__x86_64__)
 
+// Two rows that are blended at once, and the weights of both.
+struct RowPair {
+  const std::uint8_t* row;
+  const std::uint8_t* next;
+  std::int16_t weights;
+};
+
+[[gnu::always_inline]] inline RowPair row_pair(const std::uint8_t* top, std::size_t stride, const std::uint8_t* weights,
+                                               std::int32_t count, std::int32_t i) {
+  const std::uint8_t* row = top + static_cast<std::size_t>(i) * stride;
+  RowPair pair{.row = row, .next = i + 1 < count ? row + stride : row, .weights = 0};  // none is below the last one
+  std::memcpy(&pair.weights, weights + i, sizeof pair.weights);
+  return pair;
+}
+
 #define KINGLET_AVX2 __attribute__((target("avx2")))
 
 KINGLET_AVX2 __m256i load_32(const std::uint8_t* from) {
@@ -113,10 +128,7 @@ KINGLET_AVX2 void blend_block_avx2(const std::uint8_t* top, std::size_t stride, 
   __m256i low_1 = half;
   __m256i high_1 = half;
   for (std::int32_t i = 0; i < count; i += 2) {
-    const std::uint8_t* row = top + static_cast<std::size_t>(i) * stride;
-    const std::uint8_t* next = i + 1 < count ? row + stride : row;  // there is no row below the last one
-    std::int16_t both = 0;
-    std::memcpy(&both, weights + i, sizeof both);
+    const auto [row, next, both] = row_pair(top, stride, weights, count, i);
     const __m256i pair = _mm256_set1_epi16(both);
     const __m256i a_0 = load_32(row);
     const __m256i b_0 = load_32(next);
@@ -185,10 +197,7 @@ KINGLET_AVX512 void blend_block_avx512(const std::uint8_t* top, std::size_t stri
   __m512i low = _mm512_set1_epi16(kHalf);
   __m512i high = low;
   for (std::int32_t i = 0; i < count; i += 2) {
-    const std::uint8_t* row = top + static_cast<std::size_t>(i) * stride;
-    const std::uint8_t* next = i + 1 < count ? row + stride : row;  // there is no row below the last one
-    std::int16_t both = 0;
-    std::memcpy(&both, weights + i, sizeof both);
+    const auto [row, next, both] = row_pair(top, stride, weights, count, i);
     const __m512i pair = _mm512_set1_epi16(both);
     const __m512i a = _mm512_loadu_si512(row);
     const __m512i b = _mm512_loadu_si512(next);

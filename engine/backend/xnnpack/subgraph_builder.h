@@ -119,6 +119,12 @@ class SubgraphBuilder {
   [[nodiscard]] Result<Operand> output(ValueId id);
   // A value between two XNNPACK nodes of one operator.
   [[nodiscard]] Result<Operand> temporary(const Dims& dims);
+  template <std::size_t kCount>
+  [[nodiscard]] Result<std::array<Operand, kCount>> temporaries(const Dims& dims) {
+    std::array<Operand, kCount> made{};
+    for (Operand& one : made) one = KINGLET_TRY(temporary(dims));
+    return made;
+  }
   // The same, of the type, scale and zero point of `other`.
   [[nodiscard]] Result<Operand> temporary_like(Operand other, const Dims& dims);
   // Static float numbers; `dims` are physical and describe as many elements as the tensor has. kBadData when they are
@@ -254,8 +260,10 @@ class SubgraphBuilder {
   [[nodiscard]] Result<void> check_numbers(Operand output) const;     // of what computes: none of whole numbers
   [[nodiscard]] Result<void> check_kind(Operand a, Operand b) const;  // both float, or both 8-bit of one sign
   [[nodiscard]] Result<void> check_same_type(std::initializer_list<Operand> operands) const;
-  [[nodiscard]] Result<void> check_static(std::initializer_list<std::optional<Operand>> operands) const;
   [[nodiscard]] Result<void> join(std::size_t axis, std::span<const Operand> inputs, Operand output);
+  // check_product; weights are constant, and the range is that of `output` from now on.
+  [[nodiscard]] Result<void> begin_layer(const Range& range, Operand input, Operand filter, std::optional<Operand> bias,
+                                         Operand output);
   // check_range; the range is that of the operand from now on.
   [[nodiscard]] Result<void> set_range(Operand output, const Range& range);
   [[nodiscard]] Result<void> check_bounds(Operand output, const Range& range) const;

@@ -142,13 +142,6 @@ Result<void> SubgraphBuilder::check_arithmetic(xnn_binary_operator type, Operand
   }
 }
 
-Result<void> SubgraphBuilder::check_static(std::initializer_list<std::optional<Operand>> operands) const {
-  for (const auto& operand : operands) {
-    if (operand && !record(*operand).is_static) return fail(ErrorCode::kBadData, "weights are not constant");
-  }
-  return {};
-}
-
 // XNNPACK rounds the bounds of float16, and refuses when they meet.
 Result<void> SubgraphBuilder::check_bounds(Operand output, const Range& range) const {
   if (record(output).type != xnn_datatype_fp16) return check_range(range);
@@ -162,11 +155,17 @@ Result<void> SubgraphBuilder::set_range(Operand output, const Range& range) {
   return {};
 }
 
-Result<void> SubgraphBuilder::convolution(const Window& w, std::size_t groups, Range range, Operand input,
-                                          Operand filter, std::optional<Operand> bias, Operand output) {
+Result<void> SubgraphBuilder::begin_layer(const Range& range, Operand input, Operand filter,
+                                          std::optional<Operand> bias, Operand output) {
   KINGLET_TRY(set_range(output, range));
   KINGLET_TRY(check_product(input, filter, bias, output));
-  KINGLET_TRY(check_static({filter, bias}));
+  if (record(filter).is_static && (!bias || record(*bias).is_static)) return {};
+  return fail(ErrorCode::kBadData, "weights are not constant");
+}
+
+Result<void> SubgraphBuilder::convolution(const Window& w, std::size_t groups, Range range, Operand input,
+                                          Operand filter, std::optional<Operand> bias, Operand output) {
+  KINGLET_TRY(begin_layer(range, input, filter, bias, output));
   KINGLET_TRY(check_convolution(w, groups, dims(input), dims(filter), bias ? dims(*bias) : kNoDims, dims(output)));
   const std::array inputs{input, filter, bias.value_or(filter)};
   const std::size_t in_each = dims(input)[3] / groups, out_each = dims(output)[3] / groups;
@@ -182,9 +181,7 @@ Result<void> SubgraphBuilder::convolution(const Window& w, std::size_t groups, R
 
 Result<void> SubgraphBuilder::depthwise_convolution(const Window& w, std::size_t multiplier, Range range, Operand input,
                                                     Operand filter, std::optional<Operand> bias, Operand output) {
-  KINGLET_TRY(set_range(output, range));
-  KINGLET_TRY(check_product(input, filter, bias, output));
-  KINGLET_TRY(check_static({filter, bias}));
+  KINGLET_TRY(begin_layer(range, input, filter, bias, output));
   KINGLET_TRY(check_depthwise(w, multiplier, dims(input), dims(filter), bias ? dims(*bias) : kNoDims, dims(output)));
   const std::array inputs{input, filter, bias.value_or(filter)};
   const std::size_t channels = dims(input)[3];
@@ -198,9 +195,7 @@ Result<void> SubgraphBuilder::depthwise_convolution(const Window& w, std::size_t
 
 Result<void> SubgraphBuilder::fully_connected(bool transposed, Range range, Operand input, Operand filter,
                                               std::optional<Operand> bias, Operand output) {
-  KINGLET_TRY(set_range(output, range));
-  KINGLET_TRY(check_product(input, filter, bias, output));
-  KINGLET_TRY(check_static({filter, bias}));
+  KINGLET_TRY(begin_layer(range, input, filter, bias, output));
   KINGLET_TRY(check_fully_connected(dims(input), dims(filter), transposed, bias ? dims(*bias) : kNoDims, dims(output)));
   const std::array inputs{input, filter, bias.value_or(filter)};
   ++records_[filter.index].layers;

@@ -105,12 +105,7 @@ Result<void> add_mish(SubgraphBuilder& builder, const Node& /*node*/, Operand x,
   const Dims dims = builder.dims(x);
   const Operand most = KINGLET_TRY(builder.scalar(kEnough));
   const Operand two = KINGLET_TRY(builder.scalar(2));
-  const Operand bounded = KINGLET_TRY(builder.temporary(dims));
-  const Operand power = KINGLET_TRY(builder.temporary(dims));
-  const Operand raised = KINGLET_TRY(builder.temporary(dims));
-  const Operand above = KINGLET_TRY(builder.temporary(dims));
-  const Operand below = KINGLET_TRY(builder.temporary(dims));
-  const Operand gate = KINGLET_TRY(builder.temporary(dims));
+  const auto [bounded, power, raised, above, below, gate] = KINGLET_TRY(builder.temporaries<6>(dims));
   KINGLET_TRY(builder.binary(xnn_binary_minimum, x, most, bounded));
   KINGLET_TRY(builder.unary(xnn_unary_exp, {}, bounded, power));
   KINGLET_TRY(builder.binary(xnn_binary_add, power, two, raised));

@@ -285,12 +285,8 @@ Result<Operand> lower_centred(SubgraphBuilder& builder, Operand x, std::size_t a
     axes.push_back(i);
     reduced[i] = 1;
   }
-  const Operand mean = KINGLET_TRY(builder.temporary(reduced));
-  const Operand centred = KINGLET_TRY(builder.temporary(dims));
-  const Operand squares = KINGLET_TRY(builder.temporary(dims));
-  const Operand variance = KINGLET_TRY(builder.temporary(reduced));
-  const Operand raised = KINGLET_TRY(builder.temporary(reduced));
-  const Operand inverse = KINGLET_TRY(builder.temporary(reduced));
+  const auto [mean, variance, raised, inverse] = KINGLET_TRY(builder.temporaries<4>(reduced));
+  const auto [centred, squares] = KINGLET_TRY(builder.temporaries<2>(dims));
   const Operand offset = KINGLET_TRY(builder.scalar(epsilon));
   KINGLET_TRY(builder.reduce(xnn_reduce_mean, axes, true, x, mean));
   KINGLET_TRY(builder.binary(xnn_binary_subtract, x, mean, centred));
