@@ -23,8 +23,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using kinglet::testing::Fault;
-using kinglet::testing::FaultSwitch;
-using kinglet::testing::FaultySource;
 using Next = Result<std::variant<Frame, NoFrame>>;
 
 // A row of the table with what it needs to run.
@@ -266,8 +264,8 @@ TEST_P(SourceContract, GivesAllFramesAgainWhenTheyAreWantedAgain) {
 TEST_P(SourceContract, DescribesItself) { EXPECT_FALSE(source_->description().empty()); }
 
 TEST_P(SourceContract, ComesBackAfterEveryFault) {
-  const auto faults = std::make_shared<FaultSwitch>();
-  source_ = std::make_unique<FaultySource>(std::move(source_), faults);
+  const auto faults = std::make_shared<kinglet::testing::FaultSwitch>();
+  source_ = std::make_unique<kinglet::testing::FaultySource>(std::move(source_), faults);
   ASSERT_TRUE(source_->start());
   (void)frame();
   faults->set(Fault::kStall);

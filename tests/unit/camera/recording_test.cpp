@@ -16,8 +16,6 @@ namespace kinglet::camera {
 namespace {
 
 using namespace std::chrono_literals;
-using kinglet::testing::make_picture;
-using kinglet::testing::make_video_frame;
 using kinglet::testing::VideoFrame;
 using ::testing::HasSubstr;
 
@@ -25,9 +23,9 @@ constexpr std::array kFormats{PixelFormat::kRgb888, PixelFormat::kNv12, PixelFor
                               PixelFormat::kMjpeg};
 
 VideoFrame frame_of(PixelFormat format, unsigned seed = 1) {
-  const Image picture = make_picture(48, 32, seed);
+  const Image picture = kinglet::testing::make_picture(48, 32, seed);
   if (format != PixelFormat::kRgb888) {
-    return make_video_frame(picture, format, ColorMatrix::kBt709, ColorRange::kLimited);
+    return kinglet::testing::make_video_frame(picture, format, ColorMatrix::kBt709, ColorRange::kLimited);
   }
   VideoFrame frame{picture.rgb, {}};
   frame.view = {.format = format, .width = 48, .height = 32};

@@ -12,9 +12,7 @@
 namespace kinglet::config {
 namespace {
 
-using ::testing::Contains;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 
 class SettingsTest : public ::testing::Test {
@@ -112,8 +110,8 @@ TEST(SettableKeys, SayWhatTheyTake) {
   EXPECT_EQ(key_of("decide.min_score").range, (std::pair{0.0, 1.0}));
   EXPECT_EQ(key_of("store.quota").kind, "byte_count");
   EXPECT_EQ(key_of("gate.motion").range, std::nullopt);
-  EXPECT_THAT(key_of("look.propose").choices, Contains("fixed"));
-  EXPECT_THAT(key_of("decide.allow").choices, IsEmpty());
+  EXPECT_THAT(key_of("look.propose").choices, ::testing::Contains("fixed"));
+  EXPECT_THAT(key_of("decide.allow").choices, ::testing::IsEmpty());
   EXPECT_THAT(docs(), HasSubstr("| live | file, page |"));
   EXPECT_THAT(default_file(), Not(HasSubstr("file, page")));
 }

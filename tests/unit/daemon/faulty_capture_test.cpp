@@ -12,8 +12,6 @@ namespace kinglet::daemon {
 namespace {
 
 using kinglet::testing::Fault;
-using kinglet::testing::FaultSwitch;
-using kinglet::testing::FaultySource;
 using std::chrono::milliseconds;
 
 class FaultyCapture : public ::testing::Test {
@@ -31,7 +29,7 @@ class FaultyCapture : public ::testing::Test {
   }
 
   [[nodiscard]] Result<std::unique_ptr<camera::FrameSource>> open() {
-    return std::make_unique<FaultySource>(
+    return std::make_unique<kinglet::testing::FaultySource>(
         KINGLET_TRY(camera::open_source({.spec = "demo:?fps=300", .width = 64, .height = 64})), faults_);
   }
 
@@ -67,7 +65,7 @@ class FaultyCapture : public ::testing::Test {
     return comes_true([&] { return read_ > before + 100 && status().state == CameraState::kStreaming; });
   }
 
-  const std::shared_ptr<FaultSwitch> faults_ = std::make_shared<FaultSwitch>();
+  const std::shared_ptr<kinglet::testing::FaultSwitch> faults_ = std::make_shared<kinglet::testing::FaultSwitch>();
   camera::Mailbox mailbox_;
   SnapshotBoard snapshots_;
   Stats stats_{SteadyClock::now()};

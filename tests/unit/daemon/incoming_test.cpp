@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tests/support/own_disks.h"
 #include "tests/support/scratch_folder.h"
 
@@ -14,40 +16,40 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-TEST(Incoming, RoomOnTheDiskIsLookedForFirst) {
+// Before a folder on a disk of its own, of 40 MiB.
+void on_small_disk(const std::function<void(const fs::path& disk, const Incoming& incoming)>& test) {
   const testing::ScratchFolder scratch;
   const int code = testing::with_mounts([&] {
     testing::mount_small(scratch.path(), "size=40m");
-    const Incoming incoming(
-        {.folder = scratch.path() / "models", .prover = std::make_shared<ModelProver>(ProverOptions{})});
+    test(scratch.path(),
+         Incoming({.folder = scratch.path() / "models", .prover = std::make_shared<ModelProver>(ProverOptions{})}));
+  });
+  if (code == testing::kCannotBeTried) GTEST_SKIP() << "no mounts of its own here";
+  EXPECT_EQ(code, 0);
+}
+
+TEST(Incoming, RoomOnTheDiskIsLookedForFirst) {
+  on_small_disk([](const fs::path& /*disk*/, const Incoming& incoming) {
     EXPECT_TRUE(incoming.make_room(10U << 20));
     const Result<void> large = incoming.make_room(20U << 20);
     ASSERT_FALSE(large);
     EXPECT_EQ(large.error().code, ErrorCode::kIo);
     EXPECT_THAT(large.error().message, HasSubstr("56MiB are wanted"));
   });
-  if (code == testing::kCannotBeTried) GTEST_SKIP() << "no mounts of its own here";
-  EXPECT_EQ(code, 0);
 }
 
 TEST(Incoming, AFolderThatIsReadOnlyIsToldBeforeAByteComes) {
-  const testing::ScratchFolder scratch;
-  const int code = testing::with_mounts([&] {
-    testing::mount_small(scratch.path(), "size=40m");
-    const Incoming incoming(
-        {.folder = scratch.path() / "models", .prover = std::make_shared<ModelProver>(ProverOptions{})});
+  on_small_disk([](const fs::path& disk, const Incoming& incoming) {
     for (const bool was_used : {false, true}) {
-      testing::set_read_only(scratch.path(), true);
+      testing::set_read_only(disk, true);
       const Result<void> closed = incoming.make_room(1);
       ASSERT_FALSE(closed) << was_used;
       EXPECT_EQ(closed.error().code, ErrorCode::kCannotCreate);
       EXPECT_THAT(closed.error().message, HasSubstr("Read-only file system"));
-      testing::set_read_only(scratch.path(), false);
+      testing::set_read_only(disk, false);
       EXPECT_TRUE(incoming.make_room(1)) << was_used;
     }
   });
-  if (code == testing::kCannotBeTried) GTEST_SKIP() << "no mounts of its own here";
-  EXPECT_EQ(code, 0);
 }
 
 TEST(Incoming, WithoutAFolderNothingComes) {

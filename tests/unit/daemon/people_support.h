@@ -13,6 +13,7 @@
 #include "camera/decode/decode.h"
 #include "camera/frame/frame.h"
 #include "daemon/capture/people/people.h"
+#include "daemon/capture/visit_pictures.h"
 #include "daemon/line/prediction.h"
 #include "tests/unit/store/store_support.h"
 #include "visits/ids.h"
@@ -85,6 +86,24 @@ class PeopleTest : public ::testing::Test {
     visit.duration = {};
     return visit;
   }
+
+  // A visit, and a history that keeps its pictures.
+  struct AtHand {
+    explicit AtHand(PeopleTest& test) : pictures(history, nullptr, {}, test.people_), visit(test.visit_of(id)) {}
+
+    // Nothing: said as a failure.
+    [[nodiscard]] std::string kept(store::Picture kind) {
+      const Result<std::string> picture = history.picture(visit.id, kind);
+      EXPECT_TRUE(picture) << describe(picture.error());
+      return picture.value_or("");
+    }
+
+    const store::ScratchFolder folder;
+    store::Store history{store::quiet_options(folder.path())};
+    VisitPictures pictures;
+    const visits::Ulid id = visits::IdMaker(1).next(WallTime(std::chrono::seconds(1000)));
+    const visits::Visit visit;
+  };
 
   camera::Image picture_ = bright();
   visits::IdMaker ids_{1};

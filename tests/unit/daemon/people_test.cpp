@@ -164,42 +164,29 @@ TEST_F(PeopleTest, WhoComesBetweenTwoLooksIsInNoSampleThatIsHandedOut) {
 
 // Seen after the picture was taken, and before it is written.
 TEST_F(HiddenPeopleTest, InTheStoredPicturesOfAVisit) {
-  const store::ScratchFolder folder;
-  store::Store history(store::quiet_options(folder.path()));
-  VisitPictures pictures(history, nullptr, {}, people_);
-  const visits::Ulid id = ids_.next(WallTime(seconds(1000)));
-  const visits::Visit visit = visit_of(id);
-  pictures.visit_began(visit);
+  AtHand at(*this);
+  at.pictures.visit_began(at.visit);
   const camera::Frame early(picture_.view(), {.captured_at = kSeen - seconds(2)}, {});
-  pictures.look(early, prediction_of(id));
-  history.put(visit);
-  pictures.visit_ended(visit);
-  ASSERT_TRUE(history.flush());
-  const auto whole = history.picture(visit.id, store::Picture::kFrame);
-  ASSERT_TRUE(whole) << describe(whole.error());
-  expect_hidden(*whole);
-  const auto crop = history.picture(visit.id, store::Picture::kCrop);
-  ASSERT_TRUE(crop) << describe(crop.error());
-  expect_hidden(*crop, 40, 0);
+  at.pictures.look(early, prediction_of(at.id));
+  at.history.put(at.visit);
+  at.pictures.visit_ended(at.visit);
+  ASSERT_TRUE(at.history.flush());
+  expect_hidden(at.kept(store::Picture::kFrame));
+  expect_hidden(at.kept(store::Picture::kCrop), 40, 0);
 }
 
 // It is not written later, when a look has found who has just come in.
 TEST_F(PeopleTest, TheFirstPictureOfAVisitIsBlackWhereNobodyHasLookedSince) {
   for (const bool looked : {false, true}) {
     look_until(looked ? seconds(1) : seconds(0));
-    const store::ScratchFolder folder;
-    store::Store history(store::quiet_options(folder.path()));
-    VisitPictures pictures(history, nullptr, {}, people_);
-    const visits::Ulid id = ids_.next(WallTime(seconds(1000)));
-    const visits::Visit visit = visit_of(id);
-    history.put(visit);
-    pictures.visit_began(visit);
-    pictures.look(frame(), prediction_of(id));
-    ASSERT_TRUE(history.flush());
-    const auto crop = history.picture(visit.id, store::Picture::kCrop);
-    ASSERT_TRUE(crop) << describe(crop.error());
-    EXPECT_EQ(is_black(*crop), !looked);
-    EXPECT_EQ(is_bright(*crop), looked);
+    AtHand at(*this);
+    at.history.put(at.visit);
+    at.pictures.visit_began(at.visit);
+    at.pictures.look(frame(), prediction_of(at.id));
+    ASSERT_TRUE(at.history.flush());
+    const std::string crop = at.kept(store::Picture::kCrop);
+    EXPECT_EQ(is_black(crop), !looked);
+    EXPECT_EQ(is_bright(crop), looked);
   }
 }
 
@@ -207,20 +194,15 @@ TEST_F(PeopleTest, TheFirstPictureOfAVisitIsBlackWhereNobodyHasLookedSince) {
 TEST_F(PeopleTest, ThePicturesOfAVisitThatEndsBeforeTheNextLookAreBlack) {
   for (const bool looked : {false, true}) {
     look_until(looked ? seconds(1) : seconds(0));
-    const store::ScratchFolder folder;
-    store::Store history(store::quiet_options(folder.path()));
-    VisitPictures pictures(history, nullptr, {}, people_);
-    const visits::Ulid id = ids_.next(WallTime(seconds(1000)));
-    const visits::Visit visit = visit_of(id);
-    pictures.look(frame(), prediction_of(id));
-    history.put(visit);
-    pictures.visit_ended(visit);
-    history.finish();
+    AtHand at(*this);
+    at.pictures.look(frame(), prediction_of(at.id));
+    at.history.put(at.visit);
+    at.pictures.visit_ended(at.visit);
+    at.history.finish();
     for (const store::Picture kind : {store::Picture::kFrame, store::Picture::kCrop}) {
-      const auto picture = history.picture(visit.id, kind);
-      ASSERT_TRUE(picture) << describe(picture.error());
-      EXPECT_EQ(is_black(*picture), !looked);
-      EXPECT_EQ(is_bright(*picture), looked);
+      const std::string picture = at.kept(kind);
+      EXPECT_EQ(is_black(picture), !looked);
+      EXPECT_EQ(is_bright(picture), looked);
     }
   }
 }

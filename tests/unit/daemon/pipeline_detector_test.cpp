@@ -14,17 +14,9 @@
 namespace kinglet::daemon {
 namespace {
 
-using kinglet::testing::Colour;
-using kinglet::testing::kBlue;
-using kinglet::testing::kGreen;
 using kinglet::testing::kRed;
 using ::testing::Each;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::SizeIs;
-using ::testing::StartsWith;
 
 // Where each camera looks, in shares and in pixels of its own picture.
 struct Scene {
@@ -77,7 +69,7 @@ class PipelineDetectorTest : public ::testing::Test {
     }
     return made;
   }
-  static void put(Watched& camera, const Colour& colour) {
+  static void put(Watched& camera, const kinglet::testing::Colour& colour) {
     camera.picture = kinglet::testing::grey_picture(camera.scene.width, camera.scene.height);
     kinglet::testing::paint(camera.picture, camera.scene.patch, colour);
     camera.mailbox.put(
@@ -119,20 +111,22 @@ TEST_F(PipelineDetectorTest, EachCameraHasItsOwnRegionsOpinionsAndPeople) {
   Pipeline pipeline(feeds(detector), desk_, latest_, log_);
   for (int i = 0; i < 10; ++i) {
     put(garden_, kRed);
-    put(tree_, kBlue);
+    put(tree_, kinglet::testing::kBlue);
     step(pipeline, 2);
   }
-  EXPECT_THAT(said_of(0), ::testing::AllOf(SizeIs(10), Each(Being::kBird)));
-  EXPECT_THAT(said_of(1), ::testing::AllOf(SizeIs(10), Each(Being::kPerson)));
+  EXPECT_THAT(said_of(0), ::testing::AllOf(::testing::SizeIs(10), Each(Being::kBird)));
+  EXPECT_THAT(said_of(1), ::testing::AllOf(::testing::SizeIs(10), Each(Being::kPerson)));
   for (const Prediction& prediction : latest_.list(1000, [](const Prediction&) { return true; })) {
     ASSERT_EQ(prediction.region_count, 1U);
     EXPECT_EQ(prediction.regions[0].box, prediction.camera == 0 ? kGarden.fixed : kTree.fixed);
   }
   EXPECT_THAT(garden_.persons, IsEmpty());
   EXPECT_THAT(garden_.people.areas_live(SteadyClock::now()), IsEmpty());
-  ASSERT_THAT(tree_.persons, Not(IsEmpty()));
+  ASSERT_THAT(tree_.persons, ::testing::Not(IsEmpty()));
   for (const Area& box : tree_.persons) EXPECT_GT(overlap(box, kTree.fixed), 0) << box.left << "," << box.top;
-  EXPECT_THAT(tree_.people.areas_live(SteadyClock::now()), ::testing::AllOf(Not(IsEmpty()), Each(Not(Area{})))) << "not all";
+  EXPECT_THAT(tree_.people.areas_live(SteadyClock::now()),
+              ::testing::AllOf(::testing::Not(IsEmpty()), Each(::testing::Not(Area{}))))
+      << "not all";
   EXPECT_GE(work(garden_).looks, 10U);
   EXPECT_EQ(work(garden_).found[std::to_underlying(Being::kPerson)], 0U);
   EXPECT_EQ(work(tree_).found[std::to_underlying(Being::kBird)], 0U);
@@ -164,12 +158,13 @@ TEST_F(PipelineDetectorTest, OneThatFailsIsToldAndTheModelAnswersEachCameraAsBef
   EXPECT_TRUE(detector.sees_people()());
   lines_.clear();
 
-  put(garden_, kGreen);
+  put(garden_, kinglet::testing::kGreen);
   step(pipeline, 1);
-  EXPECT_THAT(detector.problem().value(), HasSubstr("lies outside an axis of 1"));
+  EXPECT_THAT(detector.problem().value(), ::testing::HasSubstr("lies outside an axis of 1"));
   EXPECT_FALSE(detector.sees_people()()) << "so all pictures are black";
   for (int i = 0; i < 3; ++i) detector.tell(log_);
-  EXPECT_THAT(lines_, ElementsAre(StartsWith("the detector failed, the model goes on without it: ")));
+  EXPECT_THAT(lines_,
+              ::testing::ElementsAre(::testing::StartsWith("the detector failed, the model goes on without it: ")));
   const std::uint64_t looks = work(garden_).looks + work(tree_).looks;
   for (int i = 0; i < 5; ++i) {
     put(garden_, kRed);

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <future>
 
-#include "daemon/line/replay_input.h"
 #include "tests/support/scratch_folder.h"
+#include "tests/unit/daemon/drawn_pictures.h"
 
 namespace kinglet::daemon {
 namespace {
@@ -33,22 +33,6 @@ fs::path other_recipe(const fs::path& folder) {
 
 class PipelineTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    auto input = open_replay_input({.spec = "demo:1", .width = 320, .height = 180});
-    ASSERT_TRUE(input) << describe(input.error());
-    for (int i = 0; i < 20; ++i) {
-      const auto frame = (*input)->next();
-      ASSERT_TRUE(frame && *frame);
-      view_ = (*frame)->view();
-      ASSERT_EQ(view_.plane_count, 1);
-      pictures_.emplace_back(view_.planes[0].bytes.begin(), view_.planes[0].bytes.end());
-    }
-  }
-  [[nodiscard]] camera::Frame lend(std::uint64_t sequence) const {
-    camera::FrameView lent = view_;
-    lent.planes[0].bytes = pictures_[sequence % pictures_.size()];
-    return {lent, {.sequence = sequence, .captured_at = SteadyClock::now(), .still = true}, [] {}};
-  }
   [[nodiscard]] FrameLine line_of(LineModel classifier) {
     return {std::move(classifier), options_, ids_, {}, warnings_};
   }
@@ -76,8 +60,8 @@ class PipelineTest : public ::testing::Test {
   std::vector<visits::Answer> answers_of(LineModel classifier) {
     FrameLine line = line_of(std::move(classifier));
     std::vector<visits::Answer> answers;
-    for (std::size_t i = 0; i < pictures_.size(); ++i) {
-      const auto looked = line.look_at(lend(i), SteadyClock::now(), false);
+    for (std::size_t i = 0; i < drawn_.pictures.size(); ++i) {
+      const auto looked = line.look_at(drawn_.lend(i), SteadyClock::now(), false);
       answers.push_back(std::get<Prediction>(*looked).answer);
     }
     return answers;
@@ -85,7 +69,7 @@ class PipelineTest : public ::testing::Test {
 
   // A turn of the answer thread, with this frame.
   void show(Pipeline& pipeline, std::uint64_t sequence) {
-    mailbox_.put(lend(sequence));
+    mailbox_.put(drawn_.lend(sequence));
     pipeline.step(std::chrono::milliseconds(0));
   }
   // The first picture that the demonstration model names a bird in.
@@ -108,8 +92,7 @@ class PipelineTest : public ::testing::Test {
     return back.get();
   }
 
-  std::vector<std::vector<std::byte>> pictures_;
-  camera::FrameView view_;
+  const DrawnPictures drawn_{20};
   const LineOptions options_{.gate = {.max_fps = 1e6, .motion = false}};
   visits::IdMaker ids_{1};
   std::vector<std::string> warnings_;
@@ -134,8 +117,8 @@ TEST_F(PipelineTest, EachFrameOfEachCameraIsAnsweredAsTheModelThatAnsweredAloneW
   pipeline.start();
   std::jthread feeder([&](const std::stop_token& stop) {
     for (std::uint64_t sequence = 0; !stop.stop_requested(); ++sequence) {
-      mailbox_.put(lend(sequence));
-      other_mailbox_.put(lend(sequence + 7));
+      mailbox_.put(drawn_.lend(sequence));
+      other_mailbox_.put(drawn_.lend(sequence + 7));
       // Shorter than a run of the model, or there is no next frame to prepare beside it.
       std::this_thread::sleep_for(std::chrono::microseconds(10));
     }
@@ -160,7 +143,7 @@ TEST_F(PipelineTest, EachFrameOfEachCameraIsAnsweredAsTheModelThatAnsweredAloneW
   std::uint64_t of_first = 0;
   for (const Prediction& prediction : latest_.list(100'000, [](const Prediction&) { return true; })) {
     // The first one has the number 1, and they take turns.
-    const visits::Answer& right = expected[prediction.model % 2][prediction.frame_seq % pictures_.size()];
+    const visits::Answer& right = expected[prediction.model % 2][prediction.frame_seq % drawn_.pictures.size()];
     ASSERT_EQ(prediction.answer.score, right.score)
         << "model " << prediction.model << ", frame " << prediction.frame_seq;
     ++judged;
@@ -180,8 +163,8 @@ TEST_F(PipelineTest, CamerasThatShowTheSameBirdHaveTracksAndVisitsOfTheirOwn) {
   };
   Pipeline pipeline(two_feeds(note), desk_, latest_, {});
   const std::uint64_t clear = clear_picture();
-  mailbox_.put(lend(clear));
-  other_mailbox_.put(lend(clear));
+  mailbox_.put(drawn_.lend(clear));
+  other_mailbox_.put(drawn_.lend(clear));
   for (int i = 0; i < 2; ++i) pipeline.step(std::chrono::milliseconds(0));
   const std::vector<Prediction> told = latest_.list(10, [](const Prediction&) { return true; });
   ASSERT_EQ(told.size(), 2U);
@@ -203,10 +186,10 @@ TEST_F(PipelineTest, ACameraWhoseFramesCannotBeReadTakesNothingFromTheOther) {
   feeds[1].name = "tree";
   Pipeline pipeline(std::move(feeds), desk_, latest_,
                     [&](LogLevel, std::string_view line) { lines.emplace_back(line); });
-  camera::FrameView cut = view_;
-  cut.planes[0].bytes = std::span(pictures_[0]).first(100);
+  camera::FrameView cut = drawn_.view;
+  cut.planes[0].bytes = std::span(drawn_.pictures[0]).first(100);
   for (std::uint64_t sequence = 0; sequence < 3; ++sequence) {
-    mailbox_.put(lend(sequence));
+    mailbox_.put(drawn_.lend(sequence));
     other_mailbox_.put({cut, {.sequence = sequence, .captured_at = SteadyClock::now()}, [] {}});
     for (int i = 0; i < 2; ++i) pipeline.step(std::chrono::milliseconds(0));
   }
@@ -236,7 +219,7 @@ TEST_F(PipelineTest, TheFirstModelOfSeveralCamerasCountsForEach) {
   });
   while (back.wait_for(std::chrono::seconds(0)) != std::future_status::ready) show(pipeline, 1);
   EXPECT_EQ(made, (std::vector<std::size_t>{0, 1}));
-  other_mailbox_.put(lend(0));
+  other_mailbox_.put(drawn_.lend(0));
   while (!latest_.get() || latest_.get()->camera == 0) pipeline.step(std::chrono::milliseconds(0));
   EXPECT_EQ(latest_.get()->model, board.current().number);
 }
@@ -248,7 +231,7 @@ TEST_F(PipelineTest, APostedPictureIsAnsweredByTheModelItNamesOrByNone) {
   const LineModel other = open_model();
   pipeline.start();
   const auto post = [&](std::shared_ptr<const ModelFacts> model) {
-    const camera::FrameView view = lend(0).view();
+    const camera::FrameView view = drawn_.lend(0).view();
     PostedPicture picture{.model = std::move(model), .view = view, .size = {view.width, view.height}};
     picture.scores.resize(other.facts()->labels.size());
     const Result<void> answered = desk_.answer(picture, SteadyClock::now() + std::chrono::minutes(1));
@@ -353,8 +336,8 @@ TEST_F(PipelineTest, ABrokenFrameIsToldOnceAndTheNextGoodOneIsAnswered) {
   std::vector<std::string> lines;
   Pipeline pipeline(feeds_of(line_of(open_model())), desk_, latest_,
                     [&](LogLevel, std::string_view line) { lines.emplace_back(line); });
-  camera::FrameView cut = view_;
-  cut.planes[0].bytes = std::span(pictures_[0]).first(100);
+  camera::FrameView cut = drawn_.view;
+  cut.planes[0].bytes = std::span(drawn_.pictures[0]).first(100);
   for (std::uint64_t sequence = 0; sequence < 3; ++sequence) {
     mailbox_.put({cut, {.sequence = sequence, .captured_at = SteadyClock::now()}, [] {}});
     pipeline.step(std::chrono::milliseconds(0));
@@ -385,10 +368,10 @@ TEST_F(PipelineTest, AtTheEndTheFrameInWorkIsWaitedForItsVisitEndsAndWhatWaitsGo
                     {.board = &board, .desk = &models, .make_line = {}, .options = options_});
   const std::uint64_t clear = clear_picture();
   pipeline.start();
-  mailbox_.put(lend(clear));
+  mailbox_.put(drawn_.lend(clear));
   ASSERT_EQ(in_work.get_future().wait_for(std::chrono::minutes(2)), std::future_status::ready);
   EXPECT_FALSE(pipeline.stop_by(SteadyClock::now()));
-  PostedPicture late{.view = lend(0).view()};
+  PostedPicture late{.view = drawn_.lend(0).view()};
   EXPECT_EQ(desk_.answer(late, SteadyClock::now() + std::chrono::minutes(2)).error().code, ErrorCode::kUnavailable);
   auto back = std::async(std::launch::async, [&] {
     return models.exchange({.classifier = open_model(), .trial = {}}, {}, SteadyClock::now() + std::chrono::minutes(2),

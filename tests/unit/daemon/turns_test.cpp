@@ -39,6 +39,17 @@ std::vector<double> shares(const std::vector<Camera>& cameras) {
   return shares;
 }
 
+// Whose frame is next, which then no longer waits; nothing: none waits, and `now` is when the next one comes.
+std::optional<Turns::Turn> next_turn(Turns& turns, auto& cameras, Duration& now) {
+  const auto turn = turns.next([&](std::size_t i) { return cameras[i].waits; });
+  if (turn) {
+    cameras[turn->camera].waits = false;
+  } else {
+    now = std::ranges::min(cameras, {}, [](const auto& camera) { return camera.next; }).next;
+  }
+  return turn;
+}
+
 // Cameras whose frames wait one at a time, the newest of each, before one who answers them for so long.
 void answer(std::vector<Camera>& cameras, Duration length, std::mt19937& random) {
   std::uniform_real_distribution<double> about(0.75, 1.25);
@@ -48,13 +59,9 @@ void answer(std::vector<Camera>& cameras, Duration length, std::mt19937& random)
     for (Camera& one : cameras) {
       for (; one.next <= now; one.next += vary(one.period)) one.waits = true;
     }
-    const auto turn = turns.next([&](std::size_t i) { return cameras[i].waits; });
-    if (!turn) {
-      now = std::ranges::min(cameras, {}, &Camera::next).next;
-      continue;
-    }
+    const auto turn = next_turn(turns, cameras, now);
+    if (!turn) continue;
     Camera& camera = cameras[turn->camera];
-    camera.waits = false;
     const Duration taken = vary(camera.cost);
     now += taken;
     camera.served += taken;
@@ -133,13 +140,9 @@ std::vector<Looks> look(const std::vector<milliseconds>& periods, Duration detec
         ++lines[i].sequence;
       }
     }
-    const auto turn = turns.next([&](std::size_t i) { return lines[i].waits; });
-    if (!turn) {
-      now = std::ranges::min(lines, {}, &Line::next).next;
-      continue;
-    }
+    const auto turn = next_turn(turns, lines, now);
+    if (!turn) continue;
     Line& line = lines[turn->camera];
-    line.waits = false;
     const LookBudget::Beside beside{
         .cost = Seconds(detector).count(), .now = SteadyTime(now), .interval = {}, .cameras = lines.size()};
     line.budget.note_frame(line.sequence, line.captured_at);

@@ -27,8 +27,6 @@ using kinglet::testing::kRed;
 using kinglet::testing::paint;
 using std::chrono::milliseconds;
 using ::testing::AllOf;
-using ::testing::AnyOf;
-using ::testing::Each;
 using ::testing::HasSubstr;
 
 constexpr int kWidth = 640;
@@ -91,7 +89,7 @@ TEST_F(LineDetectorTest, SaysOfWhatMovesWhatItIs) {
     }
     // Where it was a frame ago something moves as well.
     EXPECT_GE(std::ranges::count(said, to_string(being)), 5);
-    EXPECT_THAT(said, Each(AnyOf(to_string(being), "nobody")));
+    EXPECT_THAT(said, ::testing::Each(::testing::AnyOf(to_string(being), "nobody")));
   }
 }
 

@@ -14,13 +14,12 @@
 namespace kinglet::engine {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
 class HalfChoice : public ::testing::Test {
  protected:
   Result<PictureModel> open(std::string_view text, Precision precision) {
-    const fs::path file = folder_.path() / "made.onnx";
+    const std::filesystem::path file = folder_.path() / "made.onnx";
     EXPECT_TRUE(write_file(file, to_onnx_bytes(graph_of(text)).value(), Overwrite::kReplace));
     return PictureModel::open({.model = file, .precision = precision}, {});
   }
@@ -91,7 +90,7 @@ TEST_F(HalfChoice, IsFloat32ForAModelOfEightBits) {
 
 TEST_F(HalfChoice, TriesThePicturesThatAreGiven) {
   KINGLET_NEEDS_HALF();
-  const fs::path file = folder_.path() / "made.onnx";
+  const std::filesystem::path file = folder_.path() / "made.onnx";
   ASSERT_TRUE(write_file(file, to_onnx_bytes(graph_of(kFit)).value(), Overwrite::kReplace));
   std::vector<std::size_t> asked;
   const TrialPictures pictures{.count = 2,

@@ -8,8 +8,6 @@
 namespace kinglet::daemon {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -30,7 +28,7 @@ class TracksTest : public ::testing::Test {
   // A frame in which these boxes move: all regions are looked at, in the order of their promise. The letters of their
   // tracks, in the order in which those were first seen.
   std::string frame(const std::vector<Area>& moving, Seen seen) {
-    now_ += milliseconds(200);
+    now_ += std::chrono::milliseconds(200);
     Motion motion{.moving = !moving.empty()};
     for (const Area& box : moving) motion.clusters.at(motion.cluster_count++) = {.where = box, .cells = 9};
     const camera::FrameView view{.width = 640, .height = 480};
@@ -68,7 +66,7 @@ class TracksTest : public ::testing::Test {
   RegionStage stage_{{.propose = ProposedBy::kMotion}, {}};
   LineModel model_ =
       std::move(LineModel::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 1}).value());
-  SteadyTime now_{seconds(100)};
+  SteadyTime now_{std::chrono::seconds(100)};
   std::vector<Area> birds_;  // boxes in which there is one whatever else is seen
   Regions regions_;
   std::vector<visits::Ulid> seen_;

@@ -24,7 +24,6 @@ using State = StoreState;
 using kinglet::testing::in_child;
 using kinglet::testing::kCannotBeTried;
 using kinglet::testing::mount_small;
-using kinglet::testing::set_out_of_inodes;
 using kinglet::testing::set_read_only;
 using kinglet::testing::with_mounts;
 
@@ -212,7 +211,8 @@ TEST(StoreDisk, AtAStartOnAFullDiskTheOldHistoryIsShownAndVisitsJoinItLater) {
 }
 
 TEST(StoreDisk, AtAStartWithoutInodesTheOldHistoryIsShownAndVisitsJoinItLater) {
-  start_on_a_bad_disk("size=8m,nr_inodes=60", [](const fs::path& place, bool bad) { set_out_of_inodes(place, bad); });
+  start_on_a_bad_disk("size=8m,nr_inodes=60",
+                      [](const fs::path& place, bool bad) { kinglet::testing::set_out_of_inodes(place, bad); });
 }
 
 TEST(StoreDisk, AReadOnlyDiskWithoutAHistoryMeansMemoryUntilItMayBeWritten) {

@@ -15,7 +15,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 const WallTime kNoon{std::chrono::sys_days(std::chrono::year(2026) / 5 / 4) + std::chrono::hours(12)};
 
@@ -134,7 +133,7 @@ TEST_F(TrackerTest, WhatAllLooksSayNamesNobodyWhileTheNewestLookSaysAnother) {
   const Answer blackbird = answer_of('m', 0.9F, Outcome::kAccepted);
   const Answer robin = answer_of('r', 0.9F, Outcome::kAccepted);
   tracker().update({.at = now_, .track = tracks_[0], .answer = blackbird, .look = robin, .prediction = newest_});
-  EXPECT_THAT(events_, IsEmpty());
+  EXPECT_THAT(events_, ::testing::IsEmpty());
 }
 
 TEST_F(TrackerTest, SeveralBirdsAreSeveralVisits) {

@@ -18,6 +18,7 @@
 #include "tests/support/made_detector.h"
 #include "tests/support/painted.h"
 #include "tests/support/scratch_folder.h"
+#include "tests/unit/daemon/drawn_pictures.h"
 
 namespace {
 
@@ -107,22 +108,7 @@ TEST_P(SteadyStateTest, AnswersFramesWithoutAllocating) {
 // their events may allocate.
 TEST(SteadyState, LooksAheadWithoutAllocatingAndAnswersEachFrameByItself) {
   const std::string model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx";
-  auto input = open_replay_input({.spec = "demo:1", .width = 320, .height = 180});
-  ASSERT_TRUE(input) << describe(input.error());
-  std::vector<std::vector<std::byte>> pictures;
-  camera::FrameView view;
-  for (int i = 0; i < 40; ++i) {
-    const auto frame = (*input)->next();
-    ASSERT_TRUE(frame && *frame);
-    view = (*frame)->view();
-    ASSERT_EQ(view.plane_count, 1);
-    pictures.emplace_back(view.planes[0].bytes.begin(), view.planes[0].bytes.end());
-  }
-  const auto lend = [&](std::uint64_t sequence) {
-    camera::FrameView lent = view;
-    lent.planes[0].bytes = pictures[sequence % pictures.size()];
-    return camera::Frame(lent, {.sequence = sequence, .captured_at = SteadyClock::now(), .still = true}, [] {});
-  };
+  const DrawnPictures drawn(40);
   visits::IdMaker ids(1);
   std::vector<std::string> warnings;
   const auto make_line = [&] {
@@ -132,8 +118,8 @@ TEST(SteadyState, LooksAheadWithoutAllocatingAndAnswersEachFrameByItself) {
   };
   FrameLine alone = make_line();
   std::vector<Answer> expected;
-  for (std::size_t i = 0; i < pictures.size(); ++i) {
-    const auto looked = alone.look_at(lend(i), SteadyClock::now(), false);
+  for (std::size_t i = 0; i < drawn.pictures.size(); ++i) {
+    const auto looked = alone.look_at(drawn.lend(i), SteadyClock::now(), false);
     expected.push_back(std::get<Prediction>(*looked).answer);
   }
 
@@ -149,12 +135,12 @@ TEST(SteadyState, LooksAheadWithoutAllocatingAndAnswersEachFrameByItself) {
   std::uint64_t sequence = 0;
   const auto feed_until = [&](std::uint64_t answers) {
     for (std::uint64_t seen = 0; seen < answers;) {
-      mailbox.put(lend(sequence++));
+      mailbox.put(drawn.lend(sequence++));
       std::this_thread::sleep_for(std::chrono::microseconds(300));
       const std::optional<Prediction> newest = latest.get();
       if (!newest || newest->seq == seen) continue;
       seen = newest->seq;
-      const Answer& right = expected[newest->frame_seq % pictures.size()];
+      const Answer& right = expected[newest->frame_seq % drawn.pictures.size()];
       EXPECT_EQ(newest->answer.taxon, right.taxon) << newest->frame_seq;
       EXPECT_EQ(newest->answer.score, right.score) << newest->frame_seq;
     }

@@ -24,7 +24,6 @@ namespace kinglet::daemon::http {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 class VersionHandler : public ::testing::Test {
  protected:
@@ -128,7 +127,7 @@ TEST_F(PictureHandlers, ASnapshotIsTheNewestFrameAsAJpeg) {
   const Reply reply = get_named_snapshot(view_, call());
   EXPECT_EQ(reply.status, 200) << reply.body;
   EXPECT_EQ(reply.content_type, "image/jpeg");
-  EXPECT_THAT(reply.body, StartsWith("\xFF\xD8"));
+  EXPECT_THAT(reply.body, ::testing::StartsWith("\xFF\xD8"));
   EXPECT_EQ(header(reply, "X-Frame-Seq"), "7");
 }
 
