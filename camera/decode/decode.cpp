@@ -69,7 +69,7 @@ Result<ImageSize> read_image_size(std::span<const std::byte> bytes, const Decode
 }
 
 Result<DecodedImage> decode_image(std::span<const std::byte> bytes, const DecodeLimits& limits, Upright upright,
-                                  const EnoughPixels& enough) {
+                                  const EnoughPixels& enough, std::vector<std::byte> room) {
   const Kind kind = KINGLET_TRY(kind_of(bytes));
   int orientation = 1;
   if (upright == Upright::kApplyExif)
@@ -81,12 +81,13 @@ Result<DecodedImage> decode_image(std::span<const std::byte> bytes, const Decode
   if (kind == Kind::kJpeg) {
     EnoughPixels as_stored;
     if (enough) as_stored = [&](ImageSize stored) { return shown(enough(shown(stored))); };
-    internal::StoredImage jpeg = KINGLET_TRY(internal::decode_jpeg(bytes, limits, as_stored));
+    internal::StoredImage jpeg = KINGLET_TRY(internal::decode_jpeg(bytes, limits, as_stored, std::move(room)));
     decoded.image = std::move(jpeg.image);
     decoded.size = shown(jpeg.size);
   } else {
-    decoded.image = KINGLET_TRY(internal::decode_png(bytes, limits));
-    decoded.size = shown({decoded.image.width, decoded.image.height});
+    internal::StoredImage png = KINGLET_TRY(internal::decode_png(bytes, limits));
+    decoded.image = std::move(png.image);
+    decoded.size = shown(png.size);
   }
   decoded.orientation_applied = orientation != 1;
   decoded.image = internal::upright(std::move(decoded.image), orientation);

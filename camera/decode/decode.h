@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace kinglet::camera {
 struct DecodeLimits {
   std::int64_t max_pixels = 24'000'000;  // checked in the header, before decoding; the tool allows 200,000,000
   int max_side = 16'384;                 // the tool allows 65,535
+  std::int64_t kept_pixels = 0;          // of a larger picture fewer are decoded, at most so many; 0: all are
 };
 
 // From the header alone, as stored (not turned). kBadData: not a JPEG or PNG, no size in it.
@@ -27,7 +29,7 @@ struct DecodeLimits {
 enum class Upright { kApplyExif, kAsStored };
 
 struct DecodedImage {
-  Image image;     // `size` pixels, or where fewer are enough a half, a quarter or an eighth of them a side
+  Image image;     // `size` pixels, or fewer: of a JPEG so many eighths a side, of a PNG a half, a third and so on
   ImageSize size;  // of the picture
   bool orientation_applied = false;
 };
@@ -40,9 +42,17 @@ using EnoughPixels = std::function<ImageSize(ImageSize picture)>;
 // says which.
 // Gray, 16-bit, palette, alpha (dropped, as Pillow's convert does), CMYK and JPEGs without Huffman tables are decoded.
 // A JPEG is decoded to the smallest of the decoder's sizes that has `enough` pixels a side, which takes less time and
-// memory; whatever is wrong with it is found all the same. Without `enough` all its pixels are.
+// memory; whatever is wrong with it is found all the same. Without `enough` all its pixels are, up to kept_pixels.
+// The memory of `room` is used again where it fits.
 [[nodiscard]] Result<DecodedImage> decode_image(std::span<const std::byte> bytes, const DecodeLimits& limits,
-                                                Upright upright, const EnoughPixels& enough = {});
+                                                Upright upright, const EnoughPixels& enough = {},
+                                                std::vector<std::byte> room = {});
+
+// A JPEG as the frame of a camera (PixelFormat::kMjpeg) without what is beside its pixels, such as the place where it
+// was taken; its pixels are the same. Nothing: of another kind (turned, of several scans, neither gray nor YCbCr). Who
+// decodes it finds out whether it is damaged. The memory of `room` is used again where it fits.
+[[nodiscard]] std::optional<std::vector<std::byte>> as_frame(std::span<const std::byte> jpeg,
+                                                             std::vector<std::byte> room = {});
 
 // RGB to JPEG (4:2:0, quality 1..100), for snapshots.
 [[nodiscard]] Result<std::vector<std::byte>> encode_jpeg(const FrameView& view, int quality);

@@ -20,6 +20,7 @@
 namespace kinglet::camera::internal {
 namespace {
 
+constexpr int kAllPixels = 8;  // eighths of a side
 constexpr int kMaxScans = 100;
 // Each scan goes over the whole picture: a large one may have fewer, as many as encoders really write.
 constexpr std::int64_t kScansOfLargest = 16;
@@ -37,7 +38,7 @@ struct Decoder {
   bool damaged = false;      // data broken or missing in the middle of a scan
   bool ended_early = false;  // no end marker: with progressive scans later ones may be missing
   int max_scans = kMaxScans;
-  int reduction = 1;
+  int eighths = kAllPixels;
   Image image;
 
   Decoder() {
@@ -105,8 +106,8 @@ bool read_rows(Decoder& decoder, unsigned char* scratch) {
   info.out_color_space = wanted_space(info);
   info.dct_method = JDCT_ISLOW;
   info.do_fancy_upsampling = TRUE;
-  info.scale_num = 1;
-  info.scale_denom = static_cast<unsigned>(decoder.reduction);
+  info.scale_num = static_cast<unsigned>(decoder.eighths);
+  info.scale_denom = kAllPixels;
   jpeg_start_decompress(&info);
   // A decoder that knows pictures without loss does not make those smaller.
   if (static_cast<int>(info.output_width) != decoder.image.width ||
@@ -146,17 +147,28 @@ ImageSize size_of(const Decoder& decoder) {
 }
 
 // As libjpeg rounds them.
-ImageSize reduced(ImageSize size, int reduction) {
-  return {(size.width + reduction - 1) / reduction, (size.height + reduction - 1) / reduction};
+ImageSize reduced(ImageSize size, int eighths) {
+  const auto side = [eighths](int all) {
+    return static_cast<int>((std::int64_t{all} * eighths + kAllPixels - 1) / kAllPixels);
+  };
+  return {side(size.width), side(size.height)};
 }
 
-// The largest of those for which the decoder has quick loops.
-int reduction_of(ImageSize size, ImageSize enough) {
-  for (const int reduction : {8, 4, 2}) {
-    const ImageSize made = reduced(size, reduction);
-    if (made.width >= enough.width && made.height >= enough.height) return reduction;
+int eighths_of(ImageSize size, const DecodeLimits& limits, const EnoughPixels& enough) {
+  int eighths = kAllPixels;
+  if (enough) {
+    const ImageSize least = enough(size);
+    // Those for which the decoder has quick loops.
+    for (const int fewer : {4, 2, 1}) {
+      const ImageSize made = reduced(size, fewer);
+      if (made.width >= least.width && made.height >= least.height) eighths = fewer;
+    }
   }
-  return 1;
+  const auto is_kept = [&](ImageSize made) {
+    return limits.kept_pixels == 0 || std::int64_t{made.width} * made.height <= limits.kept_pixels;
+  };
+  while (eighths > 1 && !is_kept(reduced(size, eighths))) --eighths;
+  return eighths;
 }
 
 std::int64_t coefficient_bytes(Decoder& decoder) {
@@ -193,6 +205,21 @@ bool is_jpeg(Bytes bytes) {
   return bytes.size() >= 3 && bytes[0] == std::byte{0xFF} && bytes[1] == std::byte{0xD8} && bytes[2] == std::byte{0xFF};
 }
 
+bool is_plain_jpeg(Bytes bytes) {
+  Decoder decoder;
+  if (!read_header(decoder, bytes)) return false;
+  jpeg_decompress_struct& info = decoder.info;
+  if (jpeg_has_multiple_scans(&info) != FALSE || info.arith_code != FALSE || info.data_precision != 8) return false;
+  if (info.num_components == 1) return info.jpeg_color_space == JCS_GRAYSCALE;
+  if (info.num_components != 3 || info.jpeg_color_space != JCS_YCbCr) return false;
+  const std::span components(info.comp_info, 3);
+  const auto is_coarsest = [](const jpeg_component_info& one) {
+    return one.h_samp_factor == 1 && one.v_samp_factor == 1;
+  };
+  return components[0].h_samp_factor <= 2 && components[0].v_samp_factor <= 2 &&
+         std::ranges::all_of(components.subspan(1), is_coarsest);
+}
+
 Result<ImageSize> read_jpeg_size(Bytes bytes) {
   Decoder decoder;
   if (!read_header(decoder, bytes)) return not_decodable(decoder);
@@ -207,18 +234,22 @@ Result<ImageSize> read_jpeg_size(Bytes bytes, const DecodeLimits& limits) {
   return size_of(decoder);
 }
 
-Result<StoredImage> decode_jpeg(Bytes bytes, const DecodeLimits& limits, const EnoughPixels& enough) {
+Result<StoredImage> decode_jpeg(Bytes bytes, const DecodeLimits& limits, const EnoughPixels& enough,
+                                std::vector<std::byte> room) {
   Decoder decoder;
   if (!read_header(decoder, bytes)) return not_decodable(decoder);
   const ImageSize size = size_of(decoder);
   KINGLET_TRY(check_size(size, limits));
   KINGLET_TRY(limit_scans(decoder, limits));
-  if (enough) decoder.reduction = reduction_of(size, enough(size));
-  const ImageSize made = reduced(size, decoder.reduction);
+  decoder.eighths = eighths_of(size, limits, enough);
+  const ImageSize made = reduced(size, decoder.eighths);
   decoder.image.width = made.width;
   decoder.image.height = made.height;
-  decoder.image.rgb.resize(std::size_t{3} * static_cast<std::size_t>(made.width) *
-                           static_cast<std::size_t>(made.height));
+  const std::size_t size_bytes =
+      std::size_t{3} * static_cast<std::size_t>(made.width) * static_cast<std::size_t>(made.height);
+  keep_for(size_bytes, room);
+  decoder.image.rgb = std::move(room);
+  decoder.image.rgb.resize(size_bytes);
   const auto scratch = std::make_unique<unsigned char[]>(std::size_t{4} * static_cast<std::size_t>(made.width));
   if (!read_rows(decoder, scratch.get())) return not_decodable(decoder);
   if (decoder.damaged || (decoder.ended_early && decoder.info.progressive_mode != 0)) {

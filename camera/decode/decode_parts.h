@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "camera/decode/decode.h"
 
@@ -16,14 +17,24 @@ using Bytes = std::span<const std::byte>;
 [[nodiscard]] bool is_jpeg(Bytes bytes);
 [[nodiscard]] bool is_png(Bytes bytes);
 
+// What is much larger than so many bytes, which come next, is given back: one large picture does not cost memory for
+// as long as small ones follow.
+inline void keep_for(std::size_t bytes, std::vector<std::byte>& room) {
+  constexpr std::size_t kLittle = std::size_t{1} << 20;
+  if (room.capacity() > 2 * bytes + kLittle) room = {};
+}
+
 struct StoredImage {
   Image image;
   ImageSize size;  // of the picture
 };
 
 // As stored, not turned. kBadData as in decode.h. `enough`: of the picture as it is stored; may be empty.
-[[nodiscard]] Result<StoredImage> decode_jpeg(Bytes bytes, const DecodeLimits& limits, const EnoughPixels& enough);
-[[nodiscard]] Result<Image> decode_png(Bytes bytes, const DecodeLimits& limits);
+[[nodiscard]] Result<StoredImage> decode_jpeg(Bytes bytes, const DecodeLimits& limits, const EnoughPixels& enough,
+                                              std::vector<std::byte> room);
+[[nodiscard]] Result<StoredImage> decode_png(Bytes bytes, const DecodeLimits& limits);
+// One that camera/preprocess/mjpeg_planes.h takes, in one scan.
+[[nodiscard]] bool is_plain_jpeg(Bytes bytes);
 [[nodiscard]] Result<ImageSize> read_jpeg_size(Bytes bytes);
 [[nodiscard]] Result<ImageSize> read_jpeg_size(Bytes bytes, const DecodeLimits& limits);
 [[nodiscard]] Result<ImageSize> read_png_size(Bytes bytes);

@@ -18,9 +18,12 @@ void Mailbox::put(Frame frame) {
 }
 
 std::optional<Frame> Mailbox::take_now() {
-  MutexLock lock(mutex_);
   std::optional<Frame> taken;
-  taken.swap(waiting_);
+  {
+    MutexLock lock(mutex_);
+    taken.swap(waiting_);
+  }
+  taken_.notify_one();
   return taken;
 }
 
@@ -39,6 +42,12 @@ bool Mailbox::has_frame() const {
   return waiting_.has_value();
 }
 
+void Mailbox::wait_for_room(SteadyTime deadline) {
+  MutexLock lock(mutex_);
+  while (waiting_ && taken_.wait_until(mutex_, deadline) != std::cv_status::timeout) {
+  }
+}
+
 void Mailbox::close() {
   std::optional<Frame> old;
   {
@@ -46,6 +55,7 @@ void Mailbox::close() {
     closed_ = true;
     old.swap(waiting_);
   }
+  taken_.notify_one();
   bell_->ring();
 }
 

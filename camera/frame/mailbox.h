@@ -27,6 +27,8 @@ class Mailbox {
   // The same; nothing when the deadline passes or close() was called.
   [[nodiscard]] std::optional<Frame> take(SteadyTime deadline);
   [[nodiscard]] bool has_frame() const;
+  // Until no frame waits, or the deadline passes: for who would rather wait than have one replaced.
+  void wait_for_room(SteadyTime deadline);
   // Wakes the taker for good; the waiting frame is released. open() makes it usable again.
   void close();
   void open();
@@ -49,6 +51,7 @@ class Mailbox {
  private:
   const std::shared_ptr<Bell> bell_;
   mutable Mutex mutex_;
+  Condition taken_;
   std::optional<Frame> waiting_ KINGLET_GUARDED_BY(mutex_);
   bool closed_ KINGLET_GUARDED_BY(mutex_) = false;
   std::uint64_t dropped_ KINGLET_GUARDED_BY(mutex_) = 0;

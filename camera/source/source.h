@@ -19,6 +19,7 @@
 
 #include "camera/frame/frame.h"
 #include "camera/source/camera_settings.h"
+#include "camera/source/picture_needs.h"
 #include "engine/base/area.h"
 #include "engine/base/error.h"
 #include "engine/base/log.h"
@@ -69,6 +70,7 @@ struct SourceOptions {
   std::size_t camera_index = 0;                 // among those of one program: demo: draws another scene for each
   LogSink log;                                  // may be empty
   std::shared_ptr<ChosenCamera> chosen_camera;  // libcamera: outlives the source; empty: each start chooses anew
+  std::shared_ptr<const PictureNeeds> needs;    // images: may be absent, then all pixels are wanted
 };
 
 // Why next() gave no frame although nothing is wrong.

@@ -35,13 +35,13 @@ class DemoSource final : public PacedSource {
  protected:
   [[nodiscard]] Result<void> rewind() override { return {}; }
 
-  [[nodiscard]] Result<Drawn> draw(std::uint64_t sequence, Image& image) override {
+  [[nodiscard]] Result<Drawn> draw(std::uint64_t sequence, MadePicture& picture) override {
     // The frame's buffer goes through the painter's frame and back, so that it is used again.
-    std::swap(scene_.image, image);
+    std::swap(scene_.image, picture.image);
     using Light = demo::ScenePainter::Light;
     painter_.draw(static_cast<std::uint64_t>(std::llround(static_cast<double>(sequence) * scene_step_)), scene_,
                   rests() ? Light::kAsBefore : Light::kOfTheHour);
-    std::swap(scene_.image, image);
+    std::swap(scene_.image, picture.image);
     return Drawn::kFrame;
   }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "camera/decode/decode.h"
@@ -18,7 +20,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxFileBytes = std::uint64_t{64} << 20;
-constexpr DecodeLimits kLimits{.max_pixels = 64'000'000, .max_side = 16'384};
+constexpr std::size_t kKeptFileBytes = std::size_t{4} << 20;  // the memory of a larger one is given back
+// A larger picture is made smaller before anybody has it: several are on their way at once.
+constexpr DecodeLimits kLimits{.max_pixels = 64'000'000, .max_side = 16'384, .kept_pixels = 3840 * 2160};
+constexpr int kMadeSmallerQuality = 92;
 
 // By the first bytes; files that only call themselves pictures count too, so that they are reported.
 bool may_be_picture(const fs::path& path) {
@@ -35,8 +40,12 @@ bool may_be_picture(const fs::path& path) {
 
 class ImagesSource final : public PacedSource {
  public:
-  ImagesSource(fs::path folder, SteadyClock::duration period, Repeat repeat, LogSink log)
-      : PacedSource(period, Late::kDelay), folder_(std::move(folder)), repeat_(repeat), log_(std::move(log)) {}
+  ImagesSource(fs::path folder, SteadyClock::duration period, Repeat repeat, const SourceOptions& options)
+      : PacedSource(period, Late::kDelay),
+        folder_(std::move(folder)),
+        repeat_(repeat),
+        needs_(options.needs),
+        log_(options.log) {}
 
   [[nodiscard]] std::string description() const override {
     return format_text("pictures of {}{}, each looked at, whether it moves or not", printable(folder_.string()),
@@ -68,7 +77,7 @@ class ImagesSource final : public PacedSource {
     return {};
   }
 
-  [[nodiscard]] Result<Drawn> draw(std::uint64_t /*sequence*/, Image& image) override {
+  [[nodiscard]] Result<Drawn> draw(std::uint64_t /*sequence*/, MadePicture& picture) override {
     if (at_ == files_.size()) {
       if (repeat_ == Repeat::kOnce) return Drawn::kEnd;
       at_ = 0;
@@ -78,15 +87,13 @@ class ImagesSource final : public PacedSource {
     }
     File& file = files_[at_++];
     if (file.bad) return Drawn::kNothing;
-    Result<Image> decoded = decode_file(file.path);
-    if (!decoded) {
+    if (const Result<void> decoded = decode_file(file.path, picture); !decoded) {
       file.bad = true;
       ++bad_count_;
       count_dropped(1);
       if (log_) log_(LogLevel::kWarning, "picture skipped: " + describe(decoded.error()));
       return Drawn::kNothing;
     }
-    image = *std::move(decoded);
     return Drawn::kFrame;
   }
 
@@ -96,18 +103,52 @@ class ImagesSource final : public PacedSource {
     bool bad;
   };
 
-  static Result<Image> decode_file(const fs::path& path) {
-    const std::string name = printable(path.string());
-    const std::string text = KINGLET_TRY(read_file(path, kMaxFileBytes));
-    Result<DecodedImage> decoded = decode_image(std::as_bytes(std::span(text)), kLimits, Upright::kApplyExif);
-    if (!decoded) return std::unexpected(with_context(std::move(decoded).error(), name));
-    return std::move(decoded->image);
+  [[nodiscard]] Result<void> decode_file(const fs::path& path, MadePicture& picture) {
+    const InputFile file = KINGLET_TRY(InputFile::open(path));
+    if (file.size() > kMaxFileBytes) {
+      return fail(ErrorCode::kBadData, format_text("has {} bytes, the limit is {}", file.size(), kMaxFileBytes),
+                  printable(path.string()));
+    }
+    file_.resize(file.size());
+    KINGLET_TRY(file.read_at(0, file_));
+    const Result<void> decoded = decode(picture);
+    if (file_.capacity() > kKeptFileBytes) file_ = {};
+    if (!decoded) return std::unexpected(with_context(decoded.error(), printable(path.string())));
+    return {};
+  }
+
+  // Of the file. The picture's memory is used again.
+  [[nodiscard]] Result<void> decode(MadePicture& picture) {
+    const PictureNeeds::Enough enough = needs_ ? needs_->enough() : PictureNeeds::Enough();
+    const ImageSize size = KINGLET_TRY(read_image_size(file_, kLimits));
+    std::vector<std::byte> room = std::exchange(picture.jpeg, {});
+    std::optional<std::vector<std::byte>> jpeg;
+    if (enough && std::int64_t{size.width} * size.height <= kLimits.kept_pixels) {
+      jpeg = as_frame(file_, std::move(room));
+    }
+    if (!jpeg) {
+      DecodedImage all =
+          KINGLET_TRY(decode_image(file_, kLimits, Upright::kApplyExif, {}, std::exchange(picture.image.rgb, {})));
+      picture.image = std::move(all.image);
+      if (!enough || picture.image.width == all.size.width) return {};
+      file_ = {};
+      jpeg = KINGLET_TRY(encode_jpeg(picture.image.view(), kMadeSmallerQuality));
+    }
+    DecodedImage decoded =
+        KINGLET_TRY(decode_image(*jpeg, kLimits, Upright::kAsStored, enough, std::exchange(picture.image.rgb, {})));
+    picture.image = std::move(decoded.image);
+    if (picture.image.width == decoded.size.width) return {};
+    picture.jpeg = *std::move(jpeg);
+    picture.size = decoded.size;
+    return {};
   }
 
   const fs::path folder_;
   const Repeat repeat_;
+  const std::shared_ptr<const PictureNeeds> needs_;
   const LogSink log_;
   std::vector<File> files_;
+  std::vector<std::byte> file_;  // the newest one's bytes
   std::size_t at_ = 0;
   std::size_t bad_count_ = 0;
 };
@@ -117,7 +158,7 @@ class ImagesSource final : public PacedSource {
 Result<std::unique_ptr<FrameSource>> open_images(std::string_view rest, const SourceOptions& options) {
   const Playback playback = KINGLET_TRY(parse_playback("images", "folder", rest, options));
   const SteadyClock::duration period = playback.period ? *playback.period : KINGLET_TRY(period_of({}, options));
-  return std::make_unique<ImagesSource>(fs::path(playback.path), period, playback.repeat, options.log);
+  return std::make_unique<ImagesSource>(fs::path(playback.path), period, playback.repeat, options);
 }
 
 }  // namespace kinglet::camera

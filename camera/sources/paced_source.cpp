@@ -4,6 +4,17 @@
 #include <algorithm>
 
 namespace kinglet::camera {
+namespace {
+
+FrameView view_of(const MadePicture& picture) {
+  if (picture.jpeg.empty()) return picture.image.view();
+  FrameView view{.format = PixelFormat::kMjpeg, .width = picture.size.width, .height = picture.size.height};
+  view.planes[0] = {.bytes = picture.jpeg, .stride = 0};
+  view.plane_count = 1;
+  return view;
+}
+
+}  // namespace
 
 PacedSource::PacedSource(SteadyClock::duration period, Late late, Shows shows)
     : period_(period), late_(late), shows_(shows), buffers_(std::make_shared<Buffers>()) {}
@@ -51,7 +62,7 @@ Result<std::variant<Frame, NoFrame>> PacedSource::next(SteadyTime deadline) {
     const Drawn drawn = KINGLET_TRY(draw(sequence_, *loan));
     if (drawn == Drawn::kEnd) return NoFrame{NoFrame::Reason::kEnd};
     if (!buffers_->running()) return no_frame(Waited::kStopped);
-    buffers_->fit(loan->rgb.size());
+    buffers_->fit(loan->image.rgb.size() + loan->jpeg.size());
     if (drawn == Drawn::kNothing) {
       if (SteadyClock::now() >= deadline) return no_frame(Waited::kDeadline);
       continue;
@@ -62,8 +73,9 @@ Result<std::variant<Frame, NoFrame>> PacedSource::next(SteadyTime deadline) {
                          .captured_wall = std::chrono::system_clock::now(),
                          .still = late_ == Late::kDelay,
                          .drawn = shows_ == Shows::kDrawnOnes};
-    const FrameView view = loan->view();
-    return std::move(loan).into_frame(view, info);
+    const FrameView view = view_of(*loan);
+    const FrameView small = loan->image.view();
+    return std::move(loan).into_frame(view, small, info);
   }
 }
 

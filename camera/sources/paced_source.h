@@ -4,11 +4,20 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "camera/source/lease_pool.h"
 #include "camera/source/source.h"
 
 namespace kinglet::camera {
+
+// What such a source fills.
+struct MadePicture {
+  Image image;
+  // Where it is not empty, the picture itself, of `size`: `image` shows it in fewer pixels.
+  std::vector<std::byte> jpeg;
+  ImageSize size;
+};
 
 class PacedSource : public FrameSource {
  public:
@@ -34,8 +43,8 @@ class PacedSource : public FrameSource {
   // Called by start(); the first picture comes next.
   [[nodiscard]] virtual Result<void> rewind() = 0;
   enum class Drawn { kFrame, kNothing, kEnd };  // kNothing: this one cannot be shown, ask again
-  // Fills `image` (size and buffer) with frame `sequence`.
-  [[nodiscard]] virtual Result<Drawn> draw(std::uint64_t sequence, Image& image) = 0;
+  // Fills `picture` (size and buffer) with frame `sequence`.
+  [[nodiscard]] virtual Result<Drawn> draw(std::uint64_t sequence, MadePicture& picture) = 0;
 
   // Are fewer wanted than there would be? Then hardly anybody looks at them.
   [[nodiscard]] bool rests() const { return wanted_every_ > period_; }
@@ -44,7 +53,7 @@ class PacedSource : public FrameSource {
   void count_dropped(std::uint64_t count) { dropped_ += count; }
 
  private:
-  using Buffers = LeasePool<Image, kDepth>;
+  using Buffers = LeasePool<MadePicture, kDepth>;
   [[nodiscard]] Waited wait_until_due(SteadyTime deadline);
   // Frames whose time has passed by now are skipped; gives how many.
   std::uint64_t skip_late();

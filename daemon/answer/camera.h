@@ -77,6 +77,7 @@ class Camera {
   FrameSamples samples;
   camera::Mailbox mailbox;
   const std::shared_ptr<camera::ChosenCamera> chosen = std::make_shared<camera::ChosenCamera>();
+  const std::shared_ptr<camera::PictureNeeds> needs = std::make_shared<camera::PictureNeeds>();
   Capture capture;  // last: ended first
 };
 

@@ -183,7 +183,11 @@ std::shared_ptr<const visits::Rule> Pipeline::make_rule(const ModelFacts& model)
 }
 
 void Pipeline::publish_model() {
-  if (!has_model() || changes_.board == nullptr) return;
+  if (!has_model()) return;
+  for (const Camera& camera : cameras_) {
+    if (camera.feed.needs) camera.feed.needs->say(camera.feed.line->picture_needs());
+  }
+  if (changes_.board == nullptr) return;
   model_number_ = changes_.board->publish(first_line().classifier().facts(), first_line().rule());
 }
 

@@ -35,6 +35,7 @@ struct Feed {
   FrameSamples* samples = nullptr;                              // sees the frames that were answered; may be absent
   std::string name = {};                                        // in the log; empty: it is the only one
   std::function<LineOptions(const LineOptions&)> options = {};  // with what this camera has for itself; empty: nothing
+  std::shared_ptr<camera::PictureNeeds> needs = {};             // told by the line of each model; may be absent
 };
 // Of the only camera.
 [[nodiscard]] std::vector<Feed> one_feed(Feed feed);

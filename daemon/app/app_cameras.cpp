@@ -45,7 +45,8 @@ std::vector<Feed> AppParts::make_feeds(Result<LineModel> classifier, const LineO
               .stats = camera->stats,
               .samples = &camera->samples,
               .name = camera->name_in_log(),
-              .options = own};
+              .options = own,
+              .needs = camera->needs};
     if (model) feed.line.emplace(make_line(*camera, model, own(options)));
     feeds.push_back(std::move(feed));
   }
@@ -93,6 +94,7 @@ Result<std::unique_ptr<camera::FrameSource>> AppParts::open_source(const Camera&
   camera::SourceOptions source = settings.source(camera.index());
   source.log = camera.log;
   source.chosen_camera = camera.chosen;
+  source.needs = camera.needs;
   if (source.spec != "auto") return camera::open_source(source);
   return auto_choice.open(source, scene_may_stand_in() ? camera::StandIn::kScene : camera::StandIn::kNothing);
 }

@@ -15,6 +15,7 @@ constexpr std::uint64_t kFewFrames = 3;  // any cable spoils one now and then
 // Of frames that nobody looks at so many still go the whole way, which shows that camera and answer thread are alive,
 // and that /snapshot.jpg has a picture at once. Less than any stall.
 constexpr std::chrono::seconds kPausedEvery{1};
+constexpr std::chrono::milliseconds kRoomTurn{50};  // how soon a stop is noticed meanwhile
 
 // The kernel makes and removes the devices' files, which changes the folder's time.
 std::filesystem::file_time_type time_of(const std::filesystem::path& folder) {
@@ -224,7 +225,7 @@ Capture::Ended Capture::stream(const std::stop_token& stop) {
       if (log_) log_(LogLevel::kDebug, describe(next.error()));
       wait(stop, std::chrono::milliseconds(10));
     } else if (auto* frame = std::get_if<camera::Frame>(&*next)) {
-      take_frame(std::move(*frame), now, now < settled_at ? Judged::kNotYet : Judged::kYes);
+      take_frame(std::move(*frame), now, now < settled_at ? Judged::kNotYet : Judged::kYes, stop);
       const auto spoilt = unreadable();
       note([&](Patience& patience) { spoilt ? patience.unreadable(spoilt->since) : patience.frame(now); });
       if (!spoilt) continue;
@@ -263,7 +264,7 @@ void Capture::take_up(Wanted wanted, camera::FrameSource& source, SteadyTime now
   if (turns && options_.clips != nullptr) options_.clips->cut(now);
 }
 
-void Capture::take_frame(camera::Frame frame, SteadyTime now, Judged judged) {
+void Capture::take_frame(camera::Frame frame, SteadyTime now, Judged judged, const std::stop_token& stop) {
   stats_.add_captured(now);
   gave_frames_ = gave_frames_ || !frame.info().drawn;
   snapshots_.offer(frame.view(), frame.info(), now);
@@ -280,7 +281,16 @@ void Capture::take_frame(camera::Frame frame, SteadyTime now, Judged judged) {
   if (wanted_ != Wanted::kAll && now - handed_at_ < kPausedEvery) return stats_.add_skipped(SkipReason::kPaused);
   handed_at_ = now;
   stats_.add_handed(now);
+  if (frame.info().still && wanted_ == Wanted::kAll) wait_for_room(stop);
   mailbox_.put(std::move(frame));
+}
+
+void Capture::wait_for_room(const std::stop_token& stop) {
+  const SteadyTime end = SteadyClock::now() + options_.still_waits;
+  for (SteadyTime now = SteadyClock::now(); mailbox_.has_frame() && now < end; now = SteadyClock::now()) {
+    if (stop.stop_requested() || is_to_reopen()) return;
+    mailbox_.wait_for_room(std::min(end, now + kRoomTurn));
+  }
 }
 
 std::optional<camera::Mailbox::Unreadable> Capture::unreadable() const {

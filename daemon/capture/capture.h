@@ -49,7 +49,9 @@ struct CaptureOptions {
   std::chrono::milliseconds last_backoff{60'000};
   std::chrono::milliseconds healthy_after{10'000};  // streaming for so long starts the backoff anew
   std::chrono::milliseconds settle{0};  // frames of a source that settles are shown, but not judged, for so long
-  ClipRecorder* clips = nullptr;        // sees each frame that is looked at; may be absent
+  // How long a still waits for the one before it to be taken; less than any stall.
+  std::chrono::milliseconds still_waits{1'000};
+  ClipRecorder* clips = nullptr;  // sees each frame that is looked at; may be absent
   // Is nothing looked at, because somebody wishes so? Asked at each turn; empty: never.
   std::function<bool()> paused = {};
   std::function<void()> changed;      // called after the state or its detail has changed; may be empty
@@ -92,7 +94,9 @@ class Capture {
   // The only place that says so: to the source and to those who keep frames.
   void take_up(Wanted wanted, camera::FrameSource& source, SteadyTime now);
   enum class Judged { kYes, kNotYet };
-  void take_frame(camera::Frame frame, SteadyTime now, Judged judged);
+  void take_frame(camera::Frame frame, SteadyTime now, Judged judged, const std::stop_token& stop);
+  // A picture that somebody chose is not replaced by the next one because the model is slower than their source.
+  void wait_for_room(const std::stop_token& stop);
   // Nothing while the frames can be read, or too few could not.
   [[nodiscard]] std::optional<camera::Mailbox::Unreadable> unreadable() const;
   // Frames are missing since `last_sign`.

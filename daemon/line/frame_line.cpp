@@ -117,6 +117,15 @@ void FrameLine::adopt(std::shared_ptr<const visits::Rule> rule, const LineOption
   tracks_.clear(rule_->taxa().of_class().size());
 }
 
+camera::PictureNeeds::Enough FrameLine::picture_needs() const {
+  return [facts = classifier_->facts(), detector = detector_](camera::ImageSize picture) {
+    camera::ImageSize enough = facts->enough_pixels(picture, std::nullopt);
+    if (!detector) return enough;
+    const camera::ImageSize other = detector->enough_pixels(picture);
+    return camera::ImageSize{std::max(enough.width, other.width), std::max(enough.height, other.height)};
+  };
+}
+
 std::optional<Suggestion> FrameLine::suggestion() const {
   return stage_.provider_of(*classifier_) == ProposedBy::kMotion ? suggestion_.current() : std::nullopt;
 }
@@ -368,6 +377,12 @@ Result<CropRect> FrameLine::fill_input(LineModel& classifier, const camera::Fram
     return classifier.prepare_part(full, *region.part, sizes.all(), where, decoder);
   }
   const camera::FrameView& small = frame.small();
+  if (frame.info().still && small.width < full.width) {
+    // A photograph in fewer pixels, as if all were there; they may be those for a model of before.
+    const auto needed = classifier.preprocessor().needed(full, std::nullopt);
+    if (needed && (small.width < needed->width || small.height < needed->height)) return fill(full, std::nullopt);
+    return classifier.prepare_reduced(small, {full.width, full.height}, std::nullopt, where);
+  }
   const CropRect used = KINGLET_TRY(fill(small, std::nullopt));
   return CropRect{used.x * full.width / small.width, used.y * full.height / small.height,
                   used.width * full.width / small.width, used.height * full.height / small.height};

@@ -13,6 +13,7 @@
 
 #include "camera/frame/frame.h"
 #include "camera/preprocess/mjpeg_planes.h"
+#include "camera/source/picture_needs.h"
 #include "daemon/line/gate/gate.h"
 #include "daemon/line/line_detector.h"
 #include "daemon/line/line_model.h"
@@ -93,6 +94,10 @@ class FrameLine {
   void tick(SteadyTime now) { tracker_.tick(now); }
   // No more frames come: visits end.
   void finish() { tracker_.finish(); }
+
+  // How many pixels of a whole picture the line looks at, with the model and the detector that it has now; of what it
+  // cuts out it takes more. Holds what it needs to know.
+  [[nodiscard]] camera::PictureNeeds::Enough picture_needs() const;
 
   // A second opinion on the parts of frames to come, which may be that of other lines as well, on the same thread.
   void use_detector(std::shared_ptr<LineDetector> detector) { detector_ = std::move(detector); }

@@ -58,6 +58,11 @@ Result<std::shared_ptr<LineDetector>> LineDetector::open(const LineDetectorOptio
 
 bool LineDetector::knows(Being being) const { return std::ranges::contains(beings_, being); }
 
+camera::ImageSize LineDetector::enough_pixels(camera::ImageSize picture) const {
+  const engine::PictureInput& input = model_.input();
+  return camera::enough_pixels(model_.recipe(), {input.width, input.height}, picture, std::nullopt);
+}
+
 std::string LineDetector::problem() const {
   MutexLock lock(mutex_);
   return problem_;

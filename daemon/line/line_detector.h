@@ -42,6 +42,8 @@ class LineDetector {
   [[nodiscard]] const engine::Labels& labels() const { return model_.labels(); }
   [[nodiscard]] std::string_view head() const { return engine::to_string(model_.recipe().boxes->head); }
   [[nodiscard]] bool knows(Being being) const;
+  // Of a whole picture of this size (camera::enough_pixels).
+  [[nodiscard]] camera::ImageSize enough_pixels(camera::ImageSize picture) const;
   // Why it has said nothing since it failed; empty: it works. Any thread.
   [[nodiscard]] std::string problem() const;
 

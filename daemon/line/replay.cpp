@@ -61,7 +61,10 @@ class Listener {
 }  // namespace
 
 Result<ReplayReport> replay(const ReplayOptions& options) {
-  const std::unique_ptr<ReplayInput> input = KINGLET_TRY(open_replay_input(options.source));
+  camera::SourceOptions source = options.source;
+  const auto needs = std::make_shared<camera::PictureNeeds>();
+  source.needs = needs;
+  const std::unique_ptr<ReplayInput> input = KINGLET_TRY(open_replay_input(source));
   LineModel classifier = KINGLET_TRY(LineModel::open(options.classifier));
   ReplayReport report;
   report.description = input->description();
@@ -74,6 +77,7 @@ Result<ReplayReport> replay(const ReplayOptions& options) {
       [&listener](visits::VisitEvent event, const visits::Visit& visit) { listener.hear(event, visit); },
       report.warnings);
   if (!options.detector.model.empty()) line.use_detector(KINGLET_TRY(LineDetector::open(options.detector)));
+  needs->say(line.picture_needs());
   std::optional<SteadyTime> first;
   while (true) {
     const Result<std::optional<camera::Frame>> next = input->next();

@@ -35,7 +35,8 @@ class MadeInput final : public ReplayInput {
                                  .captured_wall = kReplayDate + std::chrono::duration_cast<WallTime::duration>(at),
                                  .still = frame->info().still};
     const camera::FrameView view = frame->view();
-    return camera::Frame(view, info, [frame] {});
+    const camera::FrameView small = frame->small();
+    return camera::Frame(view, small, info, [frame] {});
   }
 
   [[nodiscard]] std::string description() const override { return source_->description(); }

@@ -17,6 +17,10 @@ void picture(std::span<const std::byte> bytes) {
   };
   const auto smaller = camera::decode_image(bytes, limits, camera::Upright::kApplyExif, enough);
   if (!smaller) return;
+  if (const auto frame = camera::as_frame(bytes)) {
+    const auto shown = camera::decode_image(*frame, limits, camera::Upright::kAsStored, enough);
+    KINGLET_CHECK(shown && shown->size.width == smaller->size.width && shown->size.height == smaller->size.height);
+  }
   KINGLET_CHECK(smaller->image.width <= smaller->size.width && smaller->image.height <= smaller->size.height);
   const auto number = [&](std::size_t at) { return std::to_integer<int>(bytes[at % bytes.size()]) - 4; };
   const CropRect crop{number(1), number(2), number(3), number(4)};

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "camera/decode/decode.h"
+#include "camera/decode/to_rgb.h"
 #include "camera/source/source.h"
 #include "camera/sources/open_source.h"
 #include "tests/support/pictures.h"
@@ -24,9 +25,16 @@ class ImagesSource : public ::testing::Test {
     const auto bytes = encode_png(kinglet::testing::make_picture(width, 10).view()).value();
     add(name, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
+  void add_photograph(const std::string& name, int width, int height) {
+    const auto bytes = encode_jpeg(kinglet::testing::make_picture(width, height).view(), 80).value();
+    add(name, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+  static Frame next(FrameSource& source) { return std::get<Frame>(source.next(SteadyClock::now() + 30s).value()); }
+  static std::pair<int, int> sides(const FrameView& view) { return {view.width, view.height}; }
   std::unique_ptr<FrameSource> open(const std::string& options) {
     SourceOptions wish;
     wish.spec = "images:" + folder_.path().string() + options;
+    wish.needs = needs_;
     wish.log = [this](LogLevel, std::string_view text) { said_.emplace_back(text); };
     auto source = open_source(wish);
     EXPECT_TRUE(source);
@@ -44,6 +52,7 @@ class ImagesSource : public ::testing::Test {
     return out;
   }
   kinglet::testing::ScratchFolder folder_;
+  const std::shared_ptr<PictureNeeds> needs_ = std::make_shared<PictureNeeds>();
   std::vector<std::string> said_;
 };
 
@@ -91,6 +100,45 @@ TEST_F(ImagesSource, SkipsWhatCannotBeDecodedWithOneWarningAndCountsIt) {
   ASSERT_EQ(said_.size(), 1U);
   EXPECT_EQ(said_[0], "picture skipped: " + (folder_.path() / "b.jpg").string() +
                           ": not a JPEG or PNG picture (by its first bytes)");
+}
+
+TEST_F(ImagesSource, GivesAPhotographItselfAndBesideItWhatIsLookedAt) {
+  add_photograph("a.jpg", 640, 480);
+  add_picture("b.png", 640);
+  add_photograph("c.jpg", 150, 100);
+  needs_->say([](ImageSize picture) { return ImageSize{std::min(160, picture.width), std::min(120, picture.height)}; });
+  const auto source = open("?fps=max");
+  ASSERT_TRUE(source->start());
+  {
+    const Frame frame = next(*source);
+    EXPECT_EQ(frame.view().format, PixelFormat::kMjpeg);
+    EXPECT_TRUE(check_view(frame.view()));
+    EXPECT_EQ(sides(frame.view()), std::pair(640, 480));
+    EXPECT_EQ(frame.small().format, PixelFormat::kRgb888);
+    EXPECT_EQ(sides(frame.small()), std::pair(160, 120));
+    const Image all = to_rgb(frame.view()).value();
+    EXPECT_EQ(sides(all.view()), std::pair(640, 480));
+  }
+  for (const std::pair<int, int>& size : {std::pair(640, 10), std::pair(150, 100)}) {
+    const Frame frame = next(*source);
+    EXPECT_EQ(frame.view().format, PixelFormat::kRgb888) << "all its pixels are looked at";
+    EXPECT_EQ(sides(frame.view()), size);
+    EXPECT_EQ(frame.small().planes[0].bytes.data(), frame.view().planes[0].bytes.data());
+  }
+  needs_->say({});
+  EXPECT_EQ(sides(next(*source).small()), std::pair(640, 480)) << "nobody says what is enough";
+}
+
+TEST_F(ImagesSource, NeverKeepsMoreThanThePixelsOfALargeScreen) {
+  add_photograph("a.jpg", 4000, 3000);
+  const auto source = open("?fps=max");
+  ASSERT_TRUE(source->start());
+  EXPECT_EQ(sides(next(*source).view()), std::pair(3000, 2250));
+  needs_->say([](ImageSize) { return ImageSize{500, 375}; });
+  const Frame frame = next(*source);
+  EXPECT_EQ(frame.view().format, PixelFormat::kMjpeg);
+  EXPECT_EQ(sides(frame.view()), std::pair(3000, 2250));
+  EXPECT_EQ(sides(frame.small()), std::pair(750, 563));
 }
 
 TEST_F(ImagesSource, IsAnErrorWhenNothingCanBeDecoded) {

@@ -71,6 +71,44 @@ TEST(ReducedDecoding, LeavesAPngAsItIs) {
   EXPECT_EQ(decoded->size.width, 64);
 }
 
+TEST(ReducedDecoding, KeepsNoMorePixelsThanItMay) {
+  const auto kept = [](const Buffer& bytes, std::int64_t pixels, const EnoughPixels& least = {}) {
+    const DecodeLimits limits{.kept_pixels = pixels};
+    return decode_image(bytes, limits, Upright::kApplyExif, least).value();
+  };
+  const Buffer picture = jpeg(400, 300);
+  EXPECT_EQ(sides(kept(picture, 120'000).image), std::pair(400, 300));
+  EXPECT_EQ(sides(kept(picture, 119'999).image), std::pair(350, 263)) << "seven eighths";
+  EXPECT_EQ(sides(kept(turned(picture, 6), 60'000).image), std::pair(188, 250)) << "five";
+  EXPECT_EQ(sides(kept(picture, 60'000, enough(100, 75)).image), std::pair(100, 75)) << "fewer are enough";
+  EXPECT_EQ(sides(kept(picture, 6'000, enough(400, 300)).image), std::pair(50, 38)) << "more are not to be had";
+  EXPECT_EQ(kept(picture, 60'000).size.width, 400);
+  const Image all = decode(picture)->image;
+  const Image smaller = kept(picture, 60'000).image;
+  const Image wanted =
+      resize_like_pillow(all.view(), {0, 0, 400, 300}, 250, 188, engine::Interpolation::kBilinear).value();
+  EXPECT_EQ(sides(smaller), std::pair(250, 188));
+  EXPECT_LT(kinglet::testing::mean_difference(smaller.rgb, wanted.rgb), 8.0) << "the same picture, but for its noise";
+}
+
+TEST(ReducedDecoding, KeepsMeansOfPixelsOfAPng) {
+  Image picture{.width = 5, .height = 3, .rgb = {}};
+  for (int i = 0; i < 45; ++i) picture.rgb.push_back(static_cast<std::byte>(i));
+  const auto kept = [&](std::int64_t pixels) {
+    const DecodeLimits limits{.kept_pixels = pixels};
+    return decode_image(encode_png(picture.view()).value(), limits, Upright::kApplyExif).value();
+  };
+  EXPECT_EQ(kept(15).image.rgb, picture.rgb);
+  const auto half = kept(14);
+  EXPECT_EQ(sides(half.image), std::pair(3, 2));
+  EXPECT_EQ(half.size.width, 5);
+  // Red of (0,0) (1,0) (0,1) (1,1); of the two at the right; of the single one in the corner.
+  EXPECT_EQ(half.image.rgb[0], static_cast<std::byte>((0 + 3 + 15 + 18 + 2) / 4));
+  EXPECT_EQ(half.image.rgb[6], static_cast<std::byte>((12 + 27 + 1) / 2));
+  EXPECT_EQ(half.image.rgb[17], std::byte{44});
+  EXPECT_EQ(sides(kept(1).image), std::pair(1, 1));
+}
+
 TEST(ReducedDecoding, FindsDamageAsFullDecodingDoes) {
   Buffer bytes = jpeg(400, 300);
   for (std::size_t size = bytes.size() - 10; size > bytes.size() / 2; size -= bytes.size() / 20) {

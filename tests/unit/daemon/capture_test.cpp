@@ -20,7 +20,8 @@ class CaptureTest : public ::testing::Test {
                                            .restart_after = milliseconds(60),
                                            .first_backoff = milliseconds(5),
                                            .last_backoff = milliseconds(20),
-                                           .settle = milliseconds(100)};
+                                           .settle = milliseconds(100),
+                                           .still_waits = std::chrono::seconds(30)};
 
   [[nodiscard]] CameraStatus status() const { return capture_.status(SteadyClock::now()); }
   // Generous: only a failing test takes that long.
@@ -59,6 +60,23 @@ TEST_F(CaptureTest, PutsFramesIntoTheMailbox) {
   EXPECT_TRUE(mailbox_.take(SteadyClock::now() + std::chrono::seconds(30)));
   EXPECT_TRUE(reaches(CameraState::kStreaming));
   EXPECT_EQ(status().description, "a scripted source");
+}
+
+TEST_F(CaptureTest, PicturesThatSomebodyChoseWaitForEachOther) {
+  script_.stills = true;
+  capture_.start();
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    std::this_thread::sleep_for(milliseconds(10));  // frames come every two
+    const auto taken = mailbox_.take(SteadyClock::now() + std::chrono::seconds(30));
+    ASSERT_TRUE(taken);
+    EXPECT_EQ(taken->info().sequence, i);
+  }
+  EXPECT_EQ(mailbox_.dropped_count(), 0U);
+  // One is taken by nobody, and another waits for it.
+  EXPECT_TRUE(comes_true([&] { return script_.leases_out == 2; }));
+  const SteadyTime begun = SteadyClock::now();
+  capture_.stop();
+  EXPECT_LT(SteadyClock::now() - begun, kFast.still_waits);
 }
 
 TEST_F(CaptureTest, AStartThatHangsIsCalledOffWhenItEnds) {

@@ -11,6 +11,7 @@
 
 #include "camera/decode/decode.h"
 #include "camera/demo/demo_scene.h"
+#include "camera/preprocess/preprocess.h"
 #include "engine/base/file.h"
 #include "tests/support/scratch_folder.h"
 
@@ -71,6 +72,39 @@ TEST_F(FrameLineTest, TheModelSeesTheSmallPictureAndTheCropIsOfTheFullOne) {
 TEST_F(FrameLineTest, WhatIsCutOutIsCutOutOfTheFullPicture) {
   EXPECT_EQ(look_at(bird_, grey(160, 120), Area{0, 0, 1, 1}).first, "Rufous demofinch");
   EXPECT_NE(look_at(bird_, grey(160, 120)).first, "Rufous demofinch");
+}
+
+TEST_F(FrameLineTest, APhotographInFewerPixelsIsLookedAtAsIfAllWereThere) {
+  auto classifier = LineModel::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 1});
+  visits::IdMaker ids(1);
+  std::vector<std::string> warnings;
+  FrameLine line(std::move(classifier.value()), {.gate = {.max_fps = 1e6, .motion = false}}, ids, {}, warnings);
+  const CropRect whole{.x = 0, .y = 0, .width = bird_.width, .height = bird_.height};
+  const camera::Image large =
+      camera::resize_like_pillow(bird_.view(), whole, 1281, 959, engine::Interpolation::kBilinear).value();
+  const std::vector<std::byte> jpeg = camera::encode_jpeg(large.view(), 95).value();
+  camera::FrameView view{.format = camera::PixelFormat::kMjpeg, .width = 1281, .height = 959};
+  view.planes[0] = {.bytes = jpeg, .stride = 0};
+  view.plane_count = 1;
+  SteadyTime now = SteadyClock::now();
+  const auto look = [&](const camera::FrameView& full, const camera::FrameView& small) {
+    now += std::chrono::seconds(1);
+    decoded = 0;
+    const camera::Frame frame(full, small, {.captured_at = now, .still = true}, {});
+    const auto looked = line.look_at(frame, now, false).value();
+    return std::get<Prediction>(looked);
+  };
+  const Prediction all = look(large.view(), large.view());
+  const auto fewer = camera::decode_image(jpeg, {}, camera::Upright::kAsStored, line.picture_needs()).value();
+  ASSERT_LT(fewer.image.width, 1281);
+  const Prediction seen = look(view, fewer.image.view());
+  EXPECT_EQ(decoded, 0) << "by the source already";
+  EXPECT_EQ(seen.crop, all.crop);
+  EXPECT_EQ(seen.answer.taxon, all.answer.taxon);
+  EXPECT_NEAR(seen.answer.score, all.answer.score, 0.01);
+  const camera::Image too_few = grey(20, 15);
+  EXPECT_EQ(look(view, too_few.view()).answer.taxon, all.answer.taxon);
+  EXPECT_EQ(decoded, 1) << "they were enough for another model only";
 }
 
 TEST_F(FrameLineTest, AJpegThatIsLookedAtIsDecodedOnceForGateAndModel) {

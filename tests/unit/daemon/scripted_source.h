@@ -18,6 +18,7 @@ struct SourceScript {
   std::atomic<bool> start_fails{false};
   std::atomic<bool> start_hangs{false};  // until it is called off
   std::atomic<bool> settles{false};
+  std::atomic<bool> stills{false};
   std::atomic<int> pause_ms{0};  // that it says of itself
   std::atomic<int> starts{0};
   std::atomic<int> leases_out{0};
@@ -73,7 +74,7 @@ class ScriptedSource final : public camera::FrameSource {
     view.planes[0] = {pixels_, 24};
     view.plane_count = 1;
     ++script_.leases_out;
-    return camera::Frame(view, {sequence_++, SteadyClock::now(), std::chrono::system_clock::now()},
+    return camera::Frame(view, {sequence_++, SteadyClock::now(), std::chrono::system_clock::now(), script_.stills},
                          [&out = script_.leases_out] { --out; });
   }
 

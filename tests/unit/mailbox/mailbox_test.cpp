@@ -32,6 +32,21 @@ TEST(Mailbox, TheNewestFrameWinsAndTheLossIsCounted) {
   EXPECT_EQ(released, 1);
 }
 
+TEST(Mailbox, WhoWantsNoneReplacedWaitsUntilThereIsRoom) {
+  Mailbox mailbox;
+  mailbox.wait_for_room(far_away());
+  mailbox.put(numbered(1));
+  mailbox.wait_for_room(soon());
+  EXPECT_TRUE(mailbox.has_frame()) << "nobody took it in time";
+  const std::jthread taker([&] { EXPECT_TRUE(mailbox.take_now()); });
+  mailbox.wait_for_room(far_away());
+  EXPECT_FALSE(mailbox.has_frame());
+  mailbox.put(numbered(2));
+  const std::jthread closer([&] { mailbox.close(); });
+  mailbox.wait_for_room(far_away());
+  EXPECT_FALSE(mailbox.has_frame());
+}
+
 TEST(Mailbox, TakeGivesUpAtTheDeadline) {
   Mailbox mailbox;
   EXPECT_FALSE(mailbox.take(soon()));
