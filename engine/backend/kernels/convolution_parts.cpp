@@ -14,6 +14,14 @@ bool has_byte_products() {
 #endif
 }
 
+bool has_byte_tiles() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("amx-int8") != 0;
+#else
+  return false;
+#endif
+}
+
 InnerColumns inner_columns(const ConvolutionShape& shape) {
   const xnn::Window& window = shape.window;
   const auto inside = [&](std::size_t x, std::size_t tap) {

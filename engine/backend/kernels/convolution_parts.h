@@ -20,6 +20,8 @@ inline constexpr double kScalarCost = 1000;
 
 // This processor has products of four bytes (AVX-512 VNNI).
 [[nodiscard]] bool has_byte_products();
+// And of whole tiles of bytes (AMX), which XNNPACK uses.
+[[nodiscard]] bool has_byte_tiles();
 
 // Calls run_part(part) for each of `count` parts, on the pool's threads.
 template <typename RunPart>

@@ -8,6 +8,7 @@
 
 #include "engine/backend/kernels/convolution_parts.h"
 #include "engine/backend/kernels/rows.h"
+#include "engine/backend/kernels/vectors/unroll.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -17,12 +18,14 @@ namespace kinglet::engine::kernels {
 namespace {
 
 constexpr std::size_t kWord = 4;           // bytes in one product
-constexpr std::size_t kPixels = 4;         // at once, so that weights are read a quarter as often
+constexpr std::size_t kPixels = 8;         // at once, so that weights are read an eighth as often
 constexpr std::size_t kMostRowBytes = 32;  // of a window: its columns times the channels
 constexpr std::size_t kMostRows = 7;
 constexpr std::size_t kOutputs = 16;  // at once; there are whole multiples of it
-// Of all outputs; with more XNNPACK's tiles fill (measured: 16 to 96 channels take 0.7 of its time, 24 to 144 as long).
+// Of all outputs; with more XNNPACK's tiles fill (measured: 16 to 96 channels take 0.7 of its time, 24 to 144 as long),
+// unless it has more than twice as many for zeros: it takes the channels of a tap in eights.
 constexpr std::size_t kMostWeights = 2304;
+constexpr std::size_t kXnnEight = 8;
 constexpr std::size_t kPatchBytes = (kMostRows + 1) * kMostRowBytes;
 using Patches = std::array<std::array<std::int8_t, kPatchBytes>, kPixels>;
 
@@ -108,26 +111,44 @@ KINGLET_VNNI inline void store(__m512i sums, const Filters& filters, std::size_t
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out + first), bytes);
 }
 
-KINGLET_VNNI void run_pixels(const Filters& filters, const Patches& patches, std::size_t count, std::int8_t* out) {
-  const std::int8_t* weights = filters.weights;
-  for (std::size_t first = 0; first < filters.outputs; first += kOutputs) {
-    const __m512i bias = _mm512_loadu_si512(filters.bias + first);
-    __m512i sums_0 = bias;
-    __m512i sums_1 = bias;
-    __m512i sums_2 = bias;
-    __m512i sums_3 = bias;
-    for (std::size_t at = 0; at < filters.words * kWord; at += kWord, weights += kWord * kOutputs) {
-      const __m512i words = _mm512_loadu_si512(weights);
-      sums_0 = _mm512_dpbusd_epi32(sums_0, four_bytes(&patches[0][at]), words);
-      sums_1 = _mm512_dpbusd_epi32(sums_1, four_bytes(&patches[1][at]), words);
-      sums_2 = _mm512_dpbusd_epi32(sums_2, four_bytes(&patches[2][at]), words);
-      sums_3 = _mm512_dpbusd_epi32(sums_3, four_bytes(&patches[3][at]), words);
-    }
-    store(sums_0, filters, first, out);
-    if (count > 1) store(sums_1, filters, first, out + filters.outputs);
-    if (count > 2) store(sums_2, filters, first, out + 2 * filters.outputs);
-    if (count > 3) store(sums_3, filters, first, out + 3 * filters.outputs);
+// Of kVectors blocks of outputs: as many sums as the products' delay wants.
+template <std::size_t kVectors>
+KINGLET_VNNI inline void run_outputs(const Filters& filters, const Patches& patches, std::size_t first,
+                                     std::size_t count, std::int8_t* out) {
+  const std::size_t bytes = filters.words * kWord;
+  const std::int8_t* weights = filters.weights + first * bytes;
+  __m512i sums[kPixels][kVectors];
+  KINGLET_UNROLL
+  for (std::size_t pixel = 0; pixel < kPixels; ++pixel) {
+    KINGLET_UNROLL
+    for (std::size_t v = 0; v < kVectors; ++v) sums[pixel][v] = _mm512_loadu_si512(filters.bias + first + v * kOutputs);
   }
+  for (std::size_t at = 0; at < bytes; at += kWord, weights += kWord * kOutputs) {
+    __m512i words[kVectors];
+    KINGLET_UNROLL
+    for (std::size_t v = 0; v < kVectors; ++v) words[v] = _mm512_loadu_si512(weights + v * kOutputs * bytes);
+    KINGLET_UNROLL
+    for (std::size_t pixel = 0; pixel < kPixels; ++pixel) {
+      const __m512i numbers = four_bytes(&patches[pixel][at]);
+      KINGLET_UNROLL
+      for (std::size_t v = 0; v < kVectors; ++v)
+        sums[pixel][v] = _mm512_dpbusd_epi32(sums[pixel][v], numbers, words[v]);
+    }
+  }
+  KINGLET_UNROLL
+  for (std::size_t pixel = 0; pixel < kPixels; ++pixel) {
+    if (pixel >= count) break;
+    KINGLET_UNROLL
+    for (std::size_t v = 0; v < kVectors; ++v)
+      store(sums[pixel][v], filters, first + v * kOutputs, out + pixel * filters.outputs);
+  }
+}
+
+KINGLET_VNNI void run_pixels(const Filters& filters, const Patches& patches, std::size_t count, std::int8_t* out) {
+  std::size_t first = 0;
+  for (; first + 2 * kOutputs <= filters.outputs; first += 2 * kOutputs)
+    run_outputs<2>(filters, patches, first, count, out);
+  if (first < filters.outputs) run_outputs<1>(filters, patches, first, count, out);
 }
 
 constexpr Form kAvx512Vnni{.gather = gather, .run_pixels = run_pixels};
@@ -144,6 +165,15 @@ std::size_t row_bytes_of(const ConvolutionShape& shape) { return shape.window.ke
 
 std::size_t weight_bytes_of(const ConvolutionShape& shape) {
   return rounded_up(row_bytes_of(shape), kWord) * shape.window.kernel_height * shape.output_channels;
+}
+
+// XNNPACK's tiles fill.
+bool has_many_weights(const ConvolutionShape& shape) { return weight_bytes_of(shape) > kMostWeights; }
+
+// And are more than half full of zeros.
+bool fills_with_zeros(const ConvolutionShape& shape) {
+  const std::size_t filled = shape.taps() * rounded_up(shape.input_channels, kXnnEight) * shape.output_channels;
+  return 2 * weight_bytes_of(shape) <= filled;
 }
 
 class FewChannelsS8 final : public Kernel {
@@ -257,15 +287,18 @@ void FewChannelsS8::run_row(const std::int8_t* input, std::int8_t* output, std::
 
 // --- The rows --------------------------------------------------------------------------------------------------------
 
-std::optional<Offer> offer(const Work& work, double cost) {
+// Nobody has measured many weights where XNNPACK has other tiles (AMX).
+double cost_of(const ConvolutionShape& shape) { return has_many_weights(shape) && has_byte_tiles() ? 1 : 0.5; }
+
+std::optional<Offer> offer(const Work& work, double (*cost_of)(const ConvolutionShape&)) {
   const auto* convolution = std::get_if<ConvolutionS8>(&work.kind);
   if (convolution == nullptr) return std::nullopt;
   const ConvolutionShape& shape = convolution->shape;
   const bool takes = shape.groups == 1 && row_bytes_of(shape) <= kMostRowBytes &&
                      shape.window.kernel_height <= kMostRows && shape.window.dilation_width == 1 &&
-                     shape.output_channels % kOutputs == 0 && weight_bytes_of(shape) <= kMostWeights;
+                     shape.output_channels % kOutputs == 0 && (!has_many_weights(shape) || fills_with_zeros(shape));
   if (!takes) return std::nullopt;
-  return Offer{.cost = cost,
+  return Offer{.cost = cost_of(shape),
                .packed_bytes = weight_bytes_of(shape) + shape.output_channels * (sizeof(std::int32_t) + sizeof(float))};
 }
 
@@ -273,14 +306,14 @@ std::optional<Offer> offer(const Work& work, double cost) {
 
 const KernelRow kFewChannelsS8Avx512Vnni{
     .name = "few_channels_s8__avx512vnni",
-    .offer = [](const Work& work) { return has_byte_products() ? offer(work, 0.5) : std::nullopt; },
+    .offer = [](const Work& work) { return has_byte_products() ? offer(work, cost_of) : std::nullopt; },
     .make = [](const Work& work, PackedWeights& /*weights*/) -> std::unique_ptr<Kernel> {
       return std::make_unique<FewChannelsS8>(std::get<ConvolutionS8>(work.kind), kAvx512Vnni);
     }};
 
 const KernelRow kFewChannelsS8Scalar{
     .name = "few_channels_s8__scalar",
-    .offer = [](const Work& work) { return offer(work, kScalarCost); },
+    .offer = [](const Work& work) { return offer(work, [](const ConvolutionShape&) { return kScalarCost; }); },
     .make = [](const Work& work, PackedWeights& /*weights*/) -> std::unique_ptr<Kernel> {
       return std::make_unique<FewChannelsS8>(std::get<ConvolutionS8>(work.kind), kScalar);
     }};

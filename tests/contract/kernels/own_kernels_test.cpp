@@ -48,7 +48,7 @@ constexpr Convolution kConvolutions[] = {
     {"stem_dilated_downwards", "1,4,12,9", "16,4,3,3", 16, "dilations=[2,1], pads=[2,1,2,1]", "few_channels_s8"},
     {"stem_smaller_than_the_window", "1,3,1,2", "16,3,3,3", 16, "pads=[1,1,1,1]", "few_channels_s8"},
     {"stem_of_7_columns", "1,1,20,20", "16,1,7,7", 16, "pads=[3,3,3,3], strides=[2,2]", "few_channels_s8"},
-    {"stem_of_many_weights", "1,3,20,20", "16,3,7,7", 16, "pads=[3,3,3,3], strides=[2,2]", "products_s8"},
+    {"stem_of_many_weights", "1,3,20,21", "48,3,7,7", 48, "pads=[3,3,3,3], strides=[2,2]", "few_channels_s8"},
     {"stem_of_11_columns", "1,3,20,20", "16,3,3,11", 16, "pads=[1,5,1,5]", "products_s8"},
     {"pixels_of_32_channels", "1,32,5,7", "16,32,1,1", 16, "", "few_channels_s8"},
     {"pixels_of_18_channels_with_relu", "2,18,3,5", "48,18,1,1", 48, "", "few_channels_s8", "Relu"},

@@ -6,16 +6,10 @@
 // are exact in float; against 0, +-1, +-2 the error of size 4 is halved (docs/decisions/0026-winograd.md).
 #pragma once
 
+#include "engine/backend/kernels/vectors/unroll.h"
 #include "engine/backend/kernels/winograd/form.h"
 
 namespace kinglet::engine::kernels::winograd {
-
-// Loops over arrays that are to be registers.
-#if defined(__clang__)
-#define KINGLET_UNROLL _Pragma("unroll")
-#else
-#define KINGLET_UNROLL _Pragma("GCC unroll 16")
-#endif
 
 inline constexpr float kA = 0.625F, kB = 1.5F;
 inline constexpr float kA2 = kA * kA, kB2 = kB * kB;
