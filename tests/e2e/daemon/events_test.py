@@ -8,9 +8,9 @@ import socket
 import unittest
 from datetime import datetime
 
-from support import PATIENCE, SLOWER, Daemon, ScratchFolder, main
+from support import PATIENCE, SLOWER, Daemon, ScratchFolder, bird_show, main
 
-QUICK = ["source=demo:", "visits.end_after=1s", "decide.min_gap=10ms", "gate.max_fps=100"]
+QUICK = bird_show()
 
 
 class Listener:
@@ -83,9 +83,11 @@ def width_of(jpeg):
 
 
 class Live(ScratchFolder):
+    sets = QUICK
+
     @classmethod
     def setUpClass(cls):
-        cls.daemon = Daemon(sets=QUICK)
+        cls.daemon = Daemon(sets=cls.sets)
         cls.daemon.first_prediction()
 
     @classmethod
@@ -211,6 +213,8 @@ class Events(Live):
 
 
 class Stream(Live):
+    sets = ["source=demo:"]  # pictures of 1280x720
+
     def test_pictures_of_the_wished_size_come_one_after_the_other(self):
         for query, width in (("", 640), ("?width=320&fps=15", 320), ("?fps=1e9", 640), ("?width=1280", 1280)):
             with Listener(self.daemon, "/stream.mjpg" + query) as listener:

@@ -8,9 +8,9 @@ import socket
 import sqlite3
 import unittest
 
-from support import Daemon, ScratchFolder, copy_visits, main
+from support import Daemon, ScratchFolder, bird_show, copy_visits, main
 
-QUICK = ["source=demo:", "visits.end_after=1s", "store.flush_interval=100ms", "decide.min_gap=10ms", "gate.max_fps=100"]
+QUICK = [*bird_show(), "store.flush_interval=100ms"]
 MANY = 2300
 PLACES = 4  # for long answers
 

@@ -5,9 +5,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from support import Daemon, ScratchFolder, main
+from support import Daemon, ScratchFolder, bird_show, main
 
-QUICK = ["source=demo:", "visits.end_after=1s", "store.flush_interval=100ms", "decide.min_gap=10ms", "gate.max_fps=100"]
+QUICK = [*bird_show(), "store.flush_interval=100ms"]
 
 
 class Review(ScratchFolder):

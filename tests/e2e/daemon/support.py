@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts the built kingletd on a free port and speaks HTTP with it; standard library only."""
+import atexit
+import csv
+import functools
 import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import sqlite3
@@ -157,6 +161,27 @@ class Daemon:
 
     def first_prediction(self):
         return self.until(self.prediction, "a prediction")
+
+
+@functools.cache
+def bird_show():
+    """Settings: of drawn pictures in which another bird comes about twice a second, each is a visit."""
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    drawn, show = folder / "drawn", folder / "show"
+    subprocess.run([os.environ["KINGLET"], "demo-frames", "--out", drawn, "--count", "60", "--size", "320x240"], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with open(drawn / "labels.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))[1:]
+    empty = [row[0] for row in rows if row[2] == "background"]
+    birds = [row[0] for row in rows if row[0] not in empty]
+    show.mkdir()
+    for number, bird in enumerate(birds[:12]):
+        for copy in range(5):
+            shutil.copy(drawn / bird, show / f"{number:03d}-{copy}{Path(bird).suffix}")
+        for copy in range(5, 13):
+            shutil.copy(drawn / empty[number % len(empty)], show / f"{number:03d}-{copy}{Path(bird).suffix}")
+    return [f"source=images:{show}?fps=30", "gate.max_fps=100", "decide.min_gap=10ms", "visits.end_after=200ms"]
 
 
 class WithAVisit:

@@ -15,7 +15,7 @@ class FullDisk(Phone):
         disk = small_disk.SmallDisk(state, "8m")
         self.addCleanup(disk.stop)
         service = self.service(phone_services.ntfy)
-        daemon = self.daemon(self.ntfy(service, events=["disk"]), sets=["store.clips=0s"])
+        daemon = self.daemon(self.ntfy(service, events=["disk"]), sets=["source=demo:", "visits.end_after=1s", "store.clips=0s"])
 
         def store():
             return daemon.ask("/api/v1/stats").json()["store"]

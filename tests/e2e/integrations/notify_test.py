@@ -242,7 +242,7 @@ class OnThePage(Phone):
         self.owner = self.running.claim()
 
     def start(self):
-        return self.daemon({"name": "mine", "to": "birds"}, sets=["gate.max_fps=5"])
+        return self.daemon({"name": "mine", "to": "birds"}, sets=["source=demo:", "gate.max_fps=5"])
 
     def put(self, name, wish, headers=None):
         return self.running.ask("/api/v1/notify/" + name, "PUT", json.dumps(wish),

@@ -3,9 +3,9 @@
 import json
 
 from phone_services import Service
-from support import Daemon, ScratchFolder
+from support import Daemon, ScratchFolder, bird_show
 
-QUICK = ["source=demo:", "visits.end_after=1s", "gate.max_fps=100", "store.flush_interval=100ms", "http.public_url=http://feeder.example"]
+QUICK = [*bird_show(), "store.flush_interval=100ms", "http.public_url=http://feeder.example"]
 
 
 class Phone(ScratchFolder):

@@ -10,9 +10,9 @@ import time
 from datetime import datetime
 
 from broker import free_port, until
-from support import PATIENCE, SLOWER, Daemon, ScratchFolder, main
+from support import PATIENCE, SLOWER, Daemon, ScratchFolder, bird_show, main
 
-QUICK = ["source=demo:", "visits.end_after=1s", "decide.min_gap=10ms", "gate.max_fps=100", "store.flush_interval=100ms"]
+QUICK = [*bird_show(), "store.flush_interval=100ms"]
 SECRET = "whsec_" + base64.b64encode(b"twenty-four secret bytes").decode()
 
 

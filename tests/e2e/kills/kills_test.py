@@ -5,7 +5,6 @@ when it was answered. 30 kills in every run, where a machine that is busy with o
 kills_test.py [--kills 1000 | --measure SECONDS]; the second tells for each speed of disk how long visits take to the
 disk."""
 import argparse
-import csv
 import http.client
 import json
 import os
@@ -30,7 +29,7 @@ for name, built in (("KINGLETD", "bin/kingletd"), ("KINGLET", "bin/kinglet"), ("
     os.environ.setdefault(name, str(BUILD / built))
 os.environ.setdefault("SOURCE_FOLDER", str(SOURCE))
 sys.path.insert(0, str(SOURCE / "tests/e2e/daemon"))
-from support import Daemon, ScratchFolder  # noqa: E402
+from support import Daemon, ScratchFolder, bird_show  # noqa: E402
 
 OPTIONS = argparse.ArgumentParser()
 OPTIONS.add_argument("--kills", type=int)
@@ -43,39 +42,19 @@ GRACE = 0 if OPTIONS.kills else 1.5
 ENDINGS = {"crop_bytes": "crop.jpg", "frame_bytes": "frame.jpg", "clip_bytes": "clip.mjpeg"}
 
 
-def bird_show(folder):
-    """Pictures in which another bird comes about twice a second."""
-    drawn = folder / "drawn"
-    subprocess.run([KINGLET, "demo-frames", "--out", drawn, "--count", "60", "--size", "320x240"], check=True,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    with open(drawn / "labels.csv", newline="", encoding="utf-8") as file:
-        rows = list(csv.reader(file))[1:]
-    empty = [row[0] for row in rows if row[2] == "background"]
-    birds = [row[0] for row in rows if row[0] not in empty]
-    show = folder / "show"
-    show.mkdir()
-    for number, bird in enumerate(birds[:12]):
-        for copy in range(5):
-            shutil.copy(drawn / bird, show / f"{number:03d}-{copy}{Path(bird).suffix}")
-        for copy in range(5, 13):
-            shutil.copy(drawn / empty[number % len(empty)], show / f"{number:03d}-{copy}{Path(bird).suffix}")
-    return show
-
-
 TOKEN = "owner.json"
 
 
 class Run:
     """One life of the daemon, and what it promised in it."""
 
-    def __init__(self, folder, show, speed):
+    def __init__(self, folder, speed):
         self.token = folder / TOKEN
         self.ended = {}     # id: when its end was told
         self.reviewed = {}  # id: verdict that was answered
         self.removed = set()
         self.wished_away = set()
-        self.daemon = Daemon(sets=[f"source=images:{show}?fps=30", "gate.max_fps=100", "decide.min_gap=10ms",
-                                   "visits.end_after=200ms", f"store.flush_interval={INTERVAL}s", "store.clips=1s",
+        self.daemon = Daemon(sets=[*bird_show(), f"store.flush_interval={INTERVAL}s", "store.clips=1s",
                                    "store.write_budget=10GiB", f"store.path={folder / 'state'}", "log.level=info"],
                              env={"LD_PRELOAD": SLOW_DISK, "SLOW_DISK_MS": speed, "SLOW_DISK_LOG": str(folder / "synced.txt")})
         self.stopped = threading.Event()
@@ -153,7 +132,6 @@ class Kills(ScratchFolder):
     def setUp(self):
         super().setUp()
         self.state, self.log = self.folder / "state", self.folder / "synced.txt"
-        self.show = bird_show(self.folder)
 
     def synced(self):
         """Pictures and folders in the order in which they were synced."""
@@ -185,7 +163,7 @@ class Kills(ScratchFolder):
         promised, reviewed, removed, total, lost, faults, late_pictures = set(), {}, set(), 0, [], [], 0
         for number in range(KILLS):
             speed = SPEEDS[number % len(SPEEDS)]
-            run = Run(self.folder, self.show, speed)
+            run = Run(self.folder, speed)
             run.start()
             time.sleep(random.uniform(0.5, 3 * INTERVAL + 2 * GRACE))
             new = run.kill()
@@ -218,7 +196,7 @@ class Kills(ScratchFolder):
         for speed in SPEEDS:
             shutil.rmtree(self.state, ignore_errors=True)
             (self.folder / TOKEN).unlink(missing_ok=True)
-            run = Run(self.folder, self.show, speed)
+            run = Run(self.folder, speed)
             run.start()
             run.stopped.set()  # no reviews
             row_at, picture_at = {}, {}
