@@ -29,9 +29,11 @@ class Exposition {
  public:
   explicit Exposition(Format format) : format_(format) {}
 
+  // In the unit that the metric's row names. Values of labels may be any text.
   void sample(Metric metric, Labels labels, double value);
   void sample(Metric metric, Labels labels, std::uint64_t value);
   void histogram(Metric metric, Labels labels, const LifetimeHistogram& histogram);
+  // All of it. Nothing may be added behind it.
   [[nodiscard]] std::string finish();
 
  private:

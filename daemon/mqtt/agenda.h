@@ -12,7 +12,7 @@
 
 namespace kinglet::daemon::mqtt {
 
-// Thread-bound. take_X: true once for each time that X is due.
+// Thread-bound. take_X: is it time to tell X? Then that is taken as done; today and figures come again by themselves.
 class Agenda {
  public:
   explicit Agenda(std::chrono::milliseconds stats_every) : stats_every_(stats_every) {}
@@ -25,7 +25,6 @@ class Agenda {
     today_is_new();
     stats_are_new();
   }
-  // Each take_ says whether it is time to tell it, and takes that as done; today and figures come again by themselves.
   [[nodiscard]] bool has_new_visit() const { return visit_is_new_; }
 
   bool take_visit() { return std::exchange(visit_is_new_, false); }

@@ -11,6 +11,7 @@
 
 namespace kinglet::engine::onnx_format {
 
+// Reentrant: one may be read by several threads.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
@@ -19,6 +20,7 @@ class ByteSource {
   [[nodiscard]] virtual Result<void> read_at(std::uint64_t offset, std::span<std::byte> out) const = 0;
 };
 
+// The file outlives it.
 class FileSource final : public ByteSource {
  public:
   explicit FileSource(const InputFile& file) : file_(file) {}
@@ -31,6 +33,7 @@ class FileSource final : public ByteSource {
   const InputFile& file_;
 };
 
+// The bytes outlive it.
 class MemorySource final : public ByteSource {
  public:
   explicit MemorySource(std::span<const std::byte> bytes) : bytes_(bytes) {}
