@@ -106,7 +106,7 @@ struct OpParts {
   double (*kept_bytes)(const Graph& graph, const Node& node) = nullptr;
 
   // What this node, which lower takes as well, is to kernels of kinglet's own; nothing for forms that none is for. Its
-  // inputs are the node's computed ones. 4-D values lie as [N,H,W,C]. Borrows numbers of the graph.
+  // inputs are the node's computed ones. 4-D values lie as [N,H,W,C], or as kLogical says. Borrows from the graph.
   std::optional<kernels::Work> (*work)(const Graph& graph, NodeId id) = nullptr;
 
   // The same of forms that lower does not take, for kernels of work that XNNPACK has nothing for: one of them, or

@@ -49,11 +49,13 @@ std::optional<ChosenKernel> choose_kernel(const kernels::Work& work, const Kerne
 
 std::optional<ChosenKernel> choose_kernel(const Graph& graph, const Layouts& layouts, NodeId id,
                                           const KernelWishes& wishes) {
+  const Node& node = graph.node(id);
+  const Op* op = find_op(node.domain, node.op_type);
+  const Layout wanted = op->layout == LayoutRule::kLogical ? Layout::kLogical : Layout::kNhwc;
   const auto lies = [&](ValueId value) {
     return value == kNoValue || graph.value(value).constant || graph.value(value).shape->size() != 4 ||
-           is_nhwc(graph, layouts, value);
+           border_layout(graph, layouts, value) == wanted;
   };
-  const Node& node = graph.node(id);
   if (!std::ranges::all_of(node.inputs, lies) || !std::ranges::all_of(node.outputs, lies)) return std::nullopt;
   const std::optional<kernels::Work> work = work_of(graph, id);
   return work ? choose_kernel(*work, wishes) : std::nullopt;

@@ -58,6 +58,15 @@ struct ConvolutionF32 {
   xnn::Range range;  // that the output is cut at
 };
 
+// Rows of numbers times constant weights, and a bias: a matrix product. One input, one output, rows one behind the
+// other.
+struct ProductF32 {
+  std::size_t rows = 1, numbers = 0, outputs = 0;
+  Tensor weights;               // f32 [numbers,outputs]; read to pack
+  bool outputs_first = false;   // [outputs,numbers]
+  std::span<const float> bias;  // one an output, or empty
+};
+
 // x * sigmoid(x) of each number. One input, one output, which lie alike.
 struct SiluF32 {
   std::size_t count = 0;
@@ -73,7 +82,7 @@ struct Nearest {
 
 // One alternative a kind of work.
 struct Work {
-  std::variant<ConvolutionS8, ConvolutionF32, SiluF32, Nearest> kind;
+  std::variant<ConvolutionS8, ConvolutionF32, ProductF32, SiluF32, Nearest> kind;
 };
 
 }  // namespace kinglet::engine::kernels

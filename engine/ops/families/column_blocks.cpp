@@ -103,4 +103,20 @@ Result<void> lower_matrix(SubgraphBuilder& builder, const Tensor& weight, const 
   });
 }
 
+std::optional<kernels::Work> matrix_work(const Graph& graph, const Node& node, const Tensor& weight, bool outputs_first,
+                                         const Tensor* bias) {
+  const Value& output = graph.value(node.outputs[0]);
+  const bool is_single = output.type == DataType::kF32 && weight.type() == DataType::kF32 &&
+                         (bias == nullptr || bias->type() == DataType::kF32);
+  if (!is_single || !output.shape || graph.constant(node.inputs[0]) != nullptr) return std::nullopt;
+  const Dims out = dims_of(*output.shape);
+  const Dims matrix = dims_of(weight.shape());
+  return kernels::Work{kernels::ProductF32{.rows = product_of(out, 0, out.size() - 1),
+                                           .numbers = matrix.at(outputs_first ? 1 : 0),
+                                           .outputs = matrix.at(outputs_first ? 0 : 1),
+                                           .weights = weight,
+                                           .outputs_first = outputs_first,
+                                           .bias = bias == nullptr ? std::span<const float>() : bias->data<float>()}};
+}
+
 }  // namespace kinglet::engine::ops

@@ -7,8 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
+#include "engine/backend/kernels/work.h"
 #include "engine/ops/lower.h"
 
 namespace kinglet::engine::ops {
@@ -37,5 +39,10 @@ using LowerBlock = std::function<Result<void>(const ColumnBlock& block, Operand 
 // input [..., K] times a float `weight` [K,N], plus `bias` [N] where there is one.
 [[nodiscard]] Result<void> lower_matrix(SubgraphBuilder& builder, const Tensor& weight, const Tensor* bias,
                                         xnn::Range range, Operand input, Operand output);
+
+// The same product as kernels of kinglet's own see it; nothing for what they do not take. `outputs_first`: the weight
+// is [N,K]. Borrows the bias.
+[[nodiscard]] std::optional<kernels::Work> matrix_work(const Graph& graph, const Node& node, const Tensor& weight,
+                                                       bool outputs_first, const Tensor* bias);
 
 }  // namespace kinglet::engine::ops

@@ -77,11 +77,20 @@ Result<bool> lower_linear(SubgraphBuilder& builder, const Graph& graph, NodeId i
   return true;
 }
 
+std::optional<kernels::Work> dense_work(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Tensor* weight = constant_input(graph, node, 1);
+  const Tensor* bias = constant_input(graph, node, 2);
+  if (weight == nullptr || bias == nullptr) return std::nullopt;
+  return matrix_work(graph, node, *weight, false, bias);
+}
+
 }  // namespace
 
 const OpParts kLinear{.infer = infer_linear,
                       .evaluate = evaluate_linear,
                       .lower = lower_linear,
-                      .multiply_adds = product_multiply_adds<1>};
+                      .multiply_adds = product_multiply_adds<1>,
+                      .work = dense_work};
 
 }  // namespace kinglet::engine::ops

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/base/format.h"
+#include "engine/graph/fused_clip.h"
 #include "engine/ops/common.h"
 #include "engine/ops/families/column_blocks.h"
 #include "engine/ops/families/from_real.h"
@@ -111,6 +112,13 @@ Result<bool> lower_matmul(SubgraphBuilder& builder, const Graph& graph, NodeId i
   const Operand output = KINGLET_TRY(builder.output(node.outputs[0]));
   KINGLET_TRY(lower_matrix(builder, matrix, nullptr, range, input, output));
   return true;
+}
+
+std::optional<kernels::Work> matmul_work(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Tensor* weight = constant_matrix(graph, node);
+  if (weight == nullptr || graph.value(node.inputs[0]).shape->size() < 2) return std::nullopt;
+  return matrix_work(graph, node, weight->reshaped({weight->shape().end() - 2, weight->shape().end()}), false, nullptr);
 }
 
 // --- Gemm: alpha * a' * b' + beta * c -------------------------------------------------------------------------------
@@ -235,19 +243,37 @@ Result<bool> lower_gemm(SubgraphBuilder& builder, const Graph& graph, NodeId id)
   return true;
 }
 
+// With factors of one, and a bias that is one number an output already.
+std::optional<kernels::Work> gemm_work(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Attributes& attributes = node.attributes;
+  const Tensor* weight = constant_input(graph, node, 1);
+  const Tensor* bias = constant_input(graph, node, 2);
+  const bool is_plain = attributes.get_int("transA", 0) == 0 && attributes.get_float("alpha", 1) == 1 &&
+                        attributes.get_float("beta", 1) == 1 && fused_clip(node).open();
+  if (!is_plain || weight == nullptr || (is_given(node, 2) && bias == nullptr)) return std::nullopt;
+  const bool outputs_first = attributes.get_int("transB", 0) != 0;
+  const Dim outputs = weight->shape().at(outputs_first ? 0 : 1);
+  if (bias != nullptr && (bias->shape().empty() || bias->shape().back() != outputs || bias->element_count() != outputs))
+    return std::nullopt;
+  return matrix_work(graph, node, *weight, outputs_first, bias);
+}
+
 }  // namespace
 
 const OpParts kMatMul{.infer = infer_matmul,
                       .evaluate = evaluate_matmul,
                       .steps = product_steps,
                       .lower = lower_matmul,
-                      .multiply_adds = product_multiply_adds<1>};
+                      .multiply_adds = product_multiply_adds<1>,
+                      .work = matmul_work};
 const OpParts kGemm{.normalize = normalize_gemm,
                     .infer = infer_gemm,
                     .evaluate = evaluate_gemm,
                     .steps = product_steps,
                     .lower = lower_gemm,
                     .traits = {.takes_clip = true},
-                    .multiply_adds = product_multiply_adds<1>};
+                    .multiply_adds = product_multiply_adds<1>,
+                    .work = gemm_work};
 
 }  // namespace kinglet::engine::ops

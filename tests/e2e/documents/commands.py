@@ -70,7 +70,8 @@ KEPT = [
         "compares two builds, the one before and this one, for minutes": [
             "python3 tests/bench/compare.py", "python3 tests/bench/busy.py", "kinglet bench --threads 2", "for program in BEFORE NOW"],
         "makes models with PyTorch that nothing here has fetched": [
-            "./dev exec --with build,oracle python3 tests/bench/networks.py", "./dev exec --with build,oracle python3 tests/bench/load.py"],
+            "./dev exec --with build,oracle python3 tests/bench/networks.py", "./dev exec --with build,oracle python3 tests/zoo/export.py",
+            "./dev exec --with build,oracle python3 tests/bench/load.py"],
         "trains and measures networks for hours": ["./dev exec --with build,oracle python3 tests/bench/quantize/"],
         "builds a release and measures it for minutes": ["./dev bench"],
         "counts instructions on an emulated core, for minutes": ["./dev exec --with build,test,arm64"],
