@@ -111,7 +111,7 @@ class PanelsF32 final : public Kernel {
   struct Panel {
     std::size_t first = 0, numbers = 0;  // of a row
     std::size_t output = 0;
-    const float* weights = nullptr;
+    std::size_t at = 0;  // among the packed weights
   };
 
   void pack(const Layer& layer, float* to) const;
@@ -157,11 +157,11 @@ template <typename Visit>
 void PanelsF32::for_panels(std::size_t part, const Visit& visit) const {
   const std::size_t begin = part * kPanelsOfPart * kOutputs;
   const std::size_t end = std::min(begin + kPanelsOfPart * kOutputs, outputs_);
-  const float* weights = weights_ + begin * numbers_;
+  std::size_t at = begin * numbers_;
   for (std::size_t first = 0; first < numbers_; first += kMostNumbers) {
     const std::size_t numbers = std::min(kMostNumbers, numbers_ - first);
-    for (std::size_t output = begin; output < end; output += kOutputs, weights += numbers * kOutputs)
-      visit(Panel{.first = first, .numbers = numbers, .output = output, .weights = weights});
+    for (std::size_t output = begin; output < end; output += kOutputs, at += numbers * kOutputs)
+      visit(Panel{.first = first, .numbers = numbers, .output = output, .at = at});
   }
 }
 
@@ -220,7 +220,8 @@ void PanelsF32::multiply(const Borders& borders, const Panel& panel) const {
   const std::size_t bytes = panel.numbers * kOutputs * sizeof(float);
   const std::size_t quads = panel.numbers / kQuad;
   const std::size_t asked = quads * form_->strips * panels::kAheadOfQuad * panels::kLineBytes;  // for by one group
-  const auto* next = reinterpret_cast<const std::byte*>(panel.weights) + bytes;
+  const float* weights = weights_ + panel.at;
+  const auto* next = reinterpret_cast<const std::byte*>(weights) + bytes;
   for (std::size_t group = 0; group < groups_; ++group) {
     const std::size_t row = first_row(group);
     const std::size_t rows = first_row(group + 1) - row;
@@ -228,7 +229,7 @@ void PanelsF32::multiply(const Borders& borders, const Panel& panel) const {
     const panels::End end{
         .added = borders.added == nullptr ? nullptr : borders.added + at, .least = range_.min, .most = range_.max};
     form_->multiply[rows - 1]({.rows = borders.woven + row * numbers_ + panel.first * rows,
-                               .weights = panel.weights,
+                               .weights = weights,
                                .quads = quads,
                                .bias = panel.first == 0 ? bias_.data() + panel.output : nullptr,
                                .sums = borders.output + at,
