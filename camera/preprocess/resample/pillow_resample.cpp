@@ -6,6 +6,12 @@
 
 #include "engine/base/check.h"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+
+#include <cstring>
+#endif
+
 namespace kinglet::camera {
 namespace {
 
@@ -49,10 +55,12 @@ std::uint8_t to_byte(std::int32_t sum) { return static_cast<std::uint8_t>(std::c
 
 constexpr std::int32_t kHalf = 1 << (kWeightBits - 1);
 
-// One input row to output width.
-void narrow_row(const std::uint8_t* row, const AxisWeights& columns, std::uint8_t* out) {
-  const std::int32_t* weights = columns.weights.data();
-  for (std::size_t x = 0; x < columns.size(); ++x, weights += columns.window, out += 3) {
+constexpr int kLowBits = kWeightBits / 2;
+
+// One input row to output width, from output `x` on.
+void narrow_row(const std::uint8_t* row, const AxisWeights& columns, std::size_t x, std::uint8_t* out) {
+  const std::int32_t* weights = columns.weights.data() + x * static_cast<std::size_t>(columns.window);
+  for (out += 3 * x; x < columns.size(); ++x, weights += columns.window, out += 3) {
     const std::uint8_t* pixel = row + std::ptrdiff_t{3} * columns.first[x];
     std::int32_t red = kHalf;
     std::int32_t green = kHalf;
@@ -68,11 +76,12 @@ void narrow_row(const std::uint8_t* row, const AxisWeights& columns, std::uint8_
   }
 }
 
-// `row_bytes` outputs, each the weighted sum down a column of bytes; blocks keep the sums in registers or cache.
-void blend_rows(const std::uint8_t* top, std::size_t row_bytes, const std::int32_t* weights, std::int32_t count,
-                std::uint8_t* out) {
+// `row_bytes` outputs from `start` on, each the weighted sum down a column of bytes; blocks keep the sums in registers
+// or cache.
+void blend_rows(const std::uint8_t* top, std::size_t row_bytes, std::size_t start, const std::int32_t* weights,
+                std::int32_t count, std::uint8_t* out) {
   constexpr std::size_t kBlock = 64;
-  for (std::size_t start = 0; start < row_bytes; start += kBlock) {
+  for (; start < row_bytes; start += kBlock) {
     const std::size_t length = std::min(kBlock, row_bytes - start);
     std::int32_t sums[kBlock];
     std::fill_n(sums, kBlock, kHalf);
@@ -83,6 +92,86 @@ void blend_rows(const std::uint8_t* top, std::size_t row_bytes, const std::int32
     for (std::size_t x = 0; x < length; ++x) out[start + x] = to_byte(sums[x]);
   }
 }
+
+#if defined(__SSE2__)
+
+constexpr bool kHasQuickLoops = true;
+
+// The sums of both halves, each wrapped around as unsigned numbers are; together they fit.
+__m128i joined(__m128i high, __m128i low) {
+  return _mm_srai_epi32(_mm_add_epi32(_mm_slli_epi32(high, kLowBits), low), kWeightBits);
+}
+
+// Outputs below `end`.
+void narrow_quickly(const std::uint8_t* row, const AxisWeights& columns, std::span<const std::int32_t> halves,
+                    std::size_t steps, std::size_t end, std::uint8_t* out) {
+  const __m128i zero = _mm_setzero_si128();
+  for (std::size_t x = 0; x < end; ++x, out += 3) {
+    const std::uint8_t* pixel = row + std::ptrdiff_t{3} * columns.first[x];
+    const std::int32_t* pair = halves.data() + 2 * steps * x;
+    __m128i high = zero;
+    __m128i low = _mm_set1_epi32(kHalf);
+    for (std::int32_t i = 0; i < columns.count[x]; i += 2, pixel += 6, pair += 2) {
+      std::int32_t one = 0;
+      std::int32_t next = 0;
+      std::memcpy(&one, pixel, sizeof one);
+      std::memcpy(&next, pixel + 3, sizeof next);
+      const __m128i colours = _mm_unpacklo_epi8(_mm_cvtsi32_si128(one), _mm_cvtsi32_si128(next));
+      const __m128i words = _mm_unpacklo_epi8(colours, zero);
+      high = _mm_add_epi32(high, _mm_madd_epi16(words, _mm_set1_epi32(pair[0])));
+      low = _mm_add_epi32(low, _mm_madd_epi16(words, _mm_set1_epi32(pair[1])));
+    }
+    const __m128i narrow = _mm_packs_epi32(joined(high, low), zero);
+    const std::int32_t bytes = _mm_cvtsi128_si32(_mm_packus_epi16(narrow, zero));
+    std::memcpy(out, &bytes, 3);
+  }
+}
+
+// Gives how many bytes of the row are done.
+std::size_t blend_quickly(const std::uint8_t* top, std::size_t row_bytes, const std::int32_t* halves,
+                          std::int32_t count, std::uint8_t* out) {
+  constexpr std::size_t kBlock = 16;
+  const __m128i zero = _mm_setzero_si128();
+  const auto load = [](const std::uint8_t* from) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)); };
+  std::size_t start = 0;
+  for (; start + kBlock <= row_bytes; start += kBlock) {
+    __m128i high[4] = {zero, zero, zero, zero};
+    __m128i low[4];
+    for (__m128i& sum : low) sum = _mm_set1_epi32(kHalf);
+    const std::uint8_t* row = top + start;
+    const std::int32_t* pair = halves;
+    for (std::int32_t i = 0; i < count; i += 2, row += 2 * row_bytes, pair += 2) {
+      const __m128i one = load(row);
+      const __m128i next = i + 1 < count ? load(row + row_bytes) : zero;
+      const __m128i first = _mm_unpacklo_epi8(one, next);
+      const __m128i second = _mm_unpackhi_epi8(one, next);
+      const __m128i words[4] = {_mm_unpacklo_epi8(first, zero), _mm_unpackhi_epi8(first, zero),
+                                _mm_unpacklo_epi8(second, zero), _mm_unpackhi_epi8(second, zero)};
+      for (std::size_t k = 0; k < 4; ++k) {
+        high[k] = _mm_add_epi32(high[k], _mm_madd_epi16(words[k], _mm_set1_epi32(pair[0])));
+        low[k] = _mm_add_epi32(low[k], _mm_madd_epi16(words[k], _mm_set1_epi32(pair[1])));
+      }
+    }
+    const __m128i left = _mm_packs_epi32(joined(high[0], low[0]), joined(high[1], low[1]));
+    const __m128i right = _mm_packs_epi32(joined(high[2], low[2]), joined(high[3], low[3]));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + start), _mm_packus_epi16(left, right));
+  }
+  return start;
+}
+
+#else
+
+constexpr bool kHasQuickLoops = false;
+
+void narrow_quickly(const std::uint8_t* /*row*/, const AxisWeights& /*columns*/,
+                    std::span<const std::int32_t> /*halves*/, std::size_t /*steps*/, std::size_t /*end*/,
+                    std::uint8_t* /*out*/) {}
+std::size_t blend_quickly(const std::uint8_t* /*top*/, std::size_t /*row_bytes*/, const std::int32_t* /*halves*/,
+                          std::int32_t /*count*/, std::uint8_t* /*out*/) {
+  return 0;
+}
+
+#endif
 
 }  // namespace
 
@@ -119,6 +208,41 @@ PillowResize::PillowResize(AxisWeights columns, AxisWeights rows)
     : columns_(std::move(columns)), rows_(std::move(rows)) {
   first_row_ = *std::ranges::min_element(rows_.first);
   for (std::size_t y = 0; y < rows_.size(); ++y) end_row_ = std::max(end_row_, rows_.first[y] + rows_.count[y]);
+  if (!kHasQuickLoops) return;
+  column_halves_ = halves_of(columns_);
+  row_halves_ = halves_of(rows_);
+  std::int32_t end_column = 0;
+  for (std::size_t x = 0; x < columns_.size(); ++x) {
+    end_column = std::max(end_column, columns_.first[x] + columns_.count[x]);
+  }
+  // Two pixels at a time, and a byte of the next.
+  const auto stays_inside = [&](std::size_t x) {
+    return 3 * (columns_.first[x] + columns_.count[x] + columns_.count[x] % 2) + 1 <= 3 * end_column;
+  };
+  while (quick_columns_ < columns_.size() && stays_inside(quick_columns_)) ++quick_columns_;
+}
+
+PillowResize::Halves PillowResize::halves_of(const AxisWeights& axis) {
+  Halves halves;
+  halves.steps = (static_cast<std::size_t>(*std::ranges::max_element(axis.count)) + 1) / 2;
+  const auto joined_pair = [](std::int32_t one, std::int32_t next) {
+    return static_cast<std::int32_t>((static_cast<std::uint32_t>(next) << 16) |
+                                     (static_cast<std::uint32_t>(one) & 0xFFFFU));
+  };
+  constexpr std::int32_t kLowMask = (1 << kLowBits) - 1;
+  for (std::size_t i = 0; i < axis.size(); ++i) {
+    const auto weight = [&](std::size_t k) {
+      return k < static_cast<std::size_t>(axis.count[i]) ? axis.weights[i * static_cast<std::size_t>(axis.window) + k]
+                                                         : 0;
+    };
+    for (std::size_t k = 0; k < 2 * halves.steps; k += 2) {
+      const std::int32_t one = weight(k);
+      const std::int32_t next = weight(k + 1);
+      halves.pairs.push_back(joined_pair(one >> kLowBits, next >> kLowBits));
+      halves.pairs.push_back(joined_pair(one & kLowMask, next & kLowMask));
+    }
+  }
+  return halves;
 }
 
 std::size_t PillowResize::scratch_size() const {
@@ -126,19 +250,28 @@ std::size_t PillowResize::scratch_size() const {
 }
 
 // `narrowed`: the input rows that any output needs, already as wide as the output.
-void PillowResize::run(const Plane& rgb, std::span<std::uint8_t> narrowed, std::span<std::byte> out) const {
+void PillowResize::run(const Plane& rgb, std::span<std::uint8_t> narrowed, std::span<std::byte> out,
+                       Loops loops) const {
   const auto* input = reinterpret_cast<const std::uint8_t*>(rgb.bytes.data());
   auto* output = reinterpret_cast<std::uint8_t*>(out.data());
   const std::size_t row_bytes = 3 * columns_.size();
   KINGLET_CHECK(out.size() == row_bytes * rows_.size() && narrowed.size() >= scratch_size());
   for (int y = first_row_; y < end_row_; ++y) {
-    narrow_row(input + static_cast<std::size_t>(y) * rgb.stride, columns_,
-               narrowed.data() + static_cast<std::size_t>(y - first_row_) * row_bytes);
+    const std::uint8_t* row = input + static_cast<std::size_t>(y) * rgb.stride;
+    std::uint8_t* to = narrowed.data() + static_cast<std::size_t>(y - first_row_) * row_bytes;
+    const std::size_t quick = loops == Loops::kQuick ? quick_columns_ : 0;
+    narrow_quickly(row, columns_, column_halves_.pairs, column_halves_.steps, quick, to);
+    narrow_row(row, columns_, quick, to);
   }
   for (std::size_t y = 0; y < rows_.size(); ++y) {
     const std::uint8_t* top = narrowed.data() + static_cast<std::size_t>(rows_.first[y] - first_row_) * row_bytes;
-    blend_rows(top, row_bytes, rows_.weights.data() + y * static_cast<std::size_t>(rows_.window), rows_.count[y],
-               output + y * row_bytes);
+    std::uint8_t* to = output + y * row_bytes;
+    std::size_t done = 0;
+    if (loops == Loops::kQuick && kHasQuickLoops) {
+      done = blend_quickly(top, row_bytes, row_halves_.pairs.data() + 2 * row_halves_.steps * y, rows_.count[y], to);
+    }
+    blend_rows(top, row_bytes, done, rows_.weights.data() + y * static_cast<std::size_t>(rows_.window), rows_.count[y],
+               to);
   }
 }
 
