@@ -3,6 +3,7 @@
 
 #include <turbojpeg.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "camera/decode/decode_parts.h"
@@ -92,6 +93,29 @@ Result<DecodedImage> decode_image(std::span<const std::byte> bytes, const Decode
   decoded.orientation_applied = orientation != 1;
   decoded.image = internal::upright(std::move(decoded.image), orientation);
   return decoded;
+}
+
+Image means_of(const Image& image, int times) {
+  const auto size = [times](int side) { return (side + times - 1) / times; };
+  Image small{.width = size(image.width), .height = size(image.height), .rgb = {}};
+  small.rgb.reserve(std::size_t{3} * static_cast<std::size_t>(small.width) * static_cast<std::size_t>(small.height));
+  std::vector<std::uint32_t> sums(std::size_t{3} * static_cast<std::size_t>(small.width));
+  const std::byte* from = image.rgb.data();
+  for (int top = 0; top < image.height; top += times) {
+    std::ranges::fill(sums, 0U);
+    const int rows = std::min(times, image.height - top);
+    for (int row = 0; row < rows; ++row) {
+      for (int x = 0; x < image.width; ++x) {
+        std::uint32_t* const sum = sums.data() + 3 * (x / times);
+        for (int c = 0; c < 3; ++c) sum[c] += std::to_integer<std::uint32_t>(*from++);
+      }
+    }
+    for (int x = 0; x < small.width; ++x) {
+      const auto count = static_cast<std::uint32_t>(rows * std::min(times, image.width - x * times));
+      for (int c = 0; c < 3; ++c) small.rgb.push_back(static_cast<std::byte>((sums[3 * x + c] + count / 2) / count));
+    }
+  }
+  return small;
 }
 
 Result<std::vector<std::byte>> encode_jpeg(const FrameView& view, int quality) {

@@ -48,6 +48,9 @@ using EnoughPixels = std::function<ImageSize(ImageSize picture)>;
                                                 Upright upright, const EnoughPixels& enough = {},
                                                 std::vector<std::byte> room = {});
 
+// The picture with `times` fewer pixels a side, each the mean of `times` x `times`; of fewer at the right and below.
+[[nodiscard]] Image means_of(const Image& image, int times);
+
 // A JPEG as the frame of a camera (PixelFormat::kMjpeg) without what is beside its pixels, such as the place where it
 // was taken; its pixels are the same. Nothing: of another kind (turned, of several scans, neither gray nor YCbCr). Who
 // decodes it finds out whether it is damaged. The memory of `room` is used again where it fits.

@@ -103,37 +103,13 @@ bool is_animated(Bytes bytes) {
   return false;
 }
 
-// The mean of each `times` x `times` pixels; of fewer at the right and at the bottom.
-void shrink_by(Image& image, int times) {
-  const auto size = [times](int side) { return (side + times - 1) / times; };
-  Image small{.width = size(image.width), .height = size(image.height), .rgb = {}};
-  small.rgb.reserve(std::size_t{3} * static_cast<std::size_t>(small.width) * static_cast<std::size_t>(small.height));
-  std::vector<std::uint32_t> sums(std::size_t{3} * static_cast<std::size_t>(small.width));
-  const std::byte* from = image.rgb.data();
-  for (int top = 0; top < image.height; top += times) {
-    std::ranges::fill(sums, 0U);
-    const int rows = std::min(times, image.height - top);
-    for (int row = 0; row < rows; ++row) {
-      for (int x = 0; x < image.width; ++x) {
-        std::uint32_t* const sum = sums.data() + 3 * (x / times);
-        for (int c = 0; c < 3; ++c) sum[c] += std::to_integer<std::uint32_t>(*from++);
-      }
-    }
-    for (int x = 0; x < small.width; ++x) {
-      const auto count = static_cast<std::uint32_t>(rows * std::min(times, image.width - x * times));
-      for (int c = 0; c < 3; ++c) small.rgb.push_back(static_cast<std::byte>((sums[3 * x + c] + count / 2) / count));
-    }
-  }
-  image = std::move(small);
-}
-
 void shrink(Image& image, std::int64_t kept_pixels) {
   const auto pixels = [&](int times) {
     return ((std::int64_t{image.width} + times - 1) / times) * ((image.height + times - 1) / times);
   };
   int times = 1;
   while (kept_pixels > 0 && pixels(times) > kept_pixels) ++times;
-  if (times > 1) shrink_by(image, times);
+  if (times > 1) image = means_of(image, times);
 }
 
 }  // namespace

@@ -132,7 +132,7 @@ class ImagesSource final : public PacedSource {
       picture.image = std::move(all.image);
       if (!enough || picture.image.width == all.size.width) return {};
       file_ = {};
-      jpeg = KINGLET_TRY(encode_jpeg(picture.image.view(), kMadeSmallerQuality));
+      return make_both(enough, picture);
     }
     DecodedImage decoded =
         KINGLET_TRY(decode_image(*jpeg, kLimits, Upright::kAsStored, enough, std::exchange(picture.image.rgb, {})));
@@ -140,6 +140,18 @@ class ImagesSource final : public PacedSource {
     if (picture.image.width == decoded.size.width) return {};
     picture.jpeg = *std::move(jpeg);
     picture.size = decoded.size;
+    return {};
+  }
+
+  // Of one that was made smaller already: a JPEG, and the pixels that are enough.
+  [[nodiscard]] static Result<void> make_both(const PictureNeeds::Enough& enough, MadePicture& picture) {
+    const ImageSize size{.width = picture.image.width, .height = picture.image.height};
+    const ImageSize least = enough(size);
+    const int times = std::min(size.width / std::max(1, least.width), size.height / std::max(1, least.height));
+    if (times < 2) return {};
+    picture.jpeg = KINGLET_TRY(encode_jpeg(picture.image.view(), kMadeSmallerQuality));
+    picture.size = size;
+    picture.image = means_of(picture.image, times);
     return {};
   }
 

@@ -42,6 +42,18 @@ void ClassifyDesk::Turn::decoded(std::size_t bytes) {
   desk_.end(desk_.decoding_);
 }
 
+std::vector<std::byte> ClassifyDesk::Turn::take_room() {
+  MutexLock lock(desk_.mutex_);
+  return std::exchange(desk_.room_, {});
+}
+
+void ClassifyDesk::Turn::give_room(std::vector<std::byte> room) {
+  constexpr std::size_t kKept = std::size_t{2} << 20;
+  if (room.capacity() > kKept) return;
+  MutexLock lock(desk_.mutex_);
+  desk_.room_.swap(room);
+}
+
 Result<void> ClassifyDesk::answer(PostedPicture& picture, SteadyTime deadline) {
   {
     MutexLock lock(mutex_);

@@ -119,8 +119,8 @@ Reply post_classify(const ClassifyView& view, const Call& call) {
     const auto crop = crop_parameter(call.query_value("crop"), size.width, size.height);
     return crop ? model.facts->enough_pixels(size, *crop) : size;
   };
-  const Result<camera::DecodedImage> decoded =
-      camera::decode_image(std::as_bytes(std::span(order->bytes)), limits, camera::Upright::kApplyExif, enough);
+  Result<camera::DecodedImage> decoded = camera::decode_image(std::as_bytes(std::span(order->bytes)), limits,
+                                                              camera::Upright::kApplyExif, enough, turn.take_room());
   if (!decoded) return refuse_picture(decoded.error());
   const SteadyTime decoded_at = SteadyClock::now();
 
@@ -136,6 +136,7 @@ Reply post_classify(const ClassifyView& view, const Call& call) {
     if (error.code == ErrorCode::kBusy) return problem("busy", error.message);
     return problem("internal-error", describe(error));
   }
+  turn.give_room(std::move(decoded->image.rgb));
   return answer_json(model, *decoded, picture, order->top_k, decoded_at - start);
 }
 

@@ -72,14 +72,15 @@ Result<Answered> run(const InferenceView& view, const std::shared_ptr<const Mode
   }
   const camera::DecodeLimits limits{.max_pixels = view.posted.max_pixels};
   const auto enough = [&](camera::ImageSize size) { return model->enough_pixels(size, std::nullopt); };
-  const camera::DecodedImage decoded = KINGLET_TRY(
-      camera::decode_image(std::as_bytes(std::span(request.picture)), limits, camera::Upright::kApplyExif, enough));
+  camera::DecodedImage decoded = KINGLET_TRY(camera::decode_image(
+      std::as_bytes(std::span(request.picture)), limits, camera::Upright::kApplyExif, enough, turn.take_room()));
   PostedPicture picture{.model = model, .view = decoded.image.view(), .size = decoded.size};
   const SteadyTime decoded_at = SteadyClock::now();
   answered.times.input = decoded_at - my_turn;
   turn.decoded(decoded.image.rgb.size());
   answered.times.queue += SteadyClock::now() - decoded_at;
   KINGLET_TRY(answer(view, picture, answered));
+  turn.give_room(std::move(decoded.image.rgb));
   return answered;
 }
 

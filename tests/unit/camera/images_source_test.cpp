@@ -138,7 +138,7 @@ TEST_F(ImagesSource, NeverKeepsMoreThanThePixelsOfALargeScreen) {
   const Frame frame = next(*source);
   EXPECT_EQ(frame.view().format, PixelFormat::kMjpeg);
   EXPECT_EQ(sides(frame.view()), std::pair(3000, 2250));
-  EXPECT_EQ(sides(frame.small()), std::pair(750, 563));
+  EXPECT_EQ(sides(frame.small()), std::pair(500, 375));
 }
 
 TEST_F(ImagesSource, IsAnErrorWhenNothingCanBeDecoded) {

@@ -56,6 +56,18 @@ TEST(ClassifyDesk, TheNextPictureIsDecodedWhileASmallOneIsAnsweredAndNoThirdOne)
   EXPECT_EQ(begun, 2);
 }
 
+TEST(ClassifyDesk, TheMemoryOfASmallPictureIsThatOfTheNextOne) {
+  ClassifyDesk desk(1, [] {});
+  ClassifyDesk::Turn turn(desk);
+  EXPECT_EQ(turn.take_room().capacity(), 0U);
+  std::vector<std::byte> picture(1000);
+  const std::byte* const memory = picture.data();
+  turn.give_room(std::move(picture));
+  EXPECT_EQ(turn.take_room().data(), memory);
+  turn.give_room(std::vector<std::byte>(std::size_t{64} << 20));
+  EXPECT_EQ(turn.take_room().capacity(), 0U) << "it would be held for as long as the daemon runs";
+}
+
 TEST(ClassifyDesk, NothingIsDecodedBesideALargePicture) {
   ClassifyDesk desk(2, [] {});
   std::atomic<bool> came = false;
