@@ -21,7 +21,6 @@ class Page(WithAVisit, unittest.TestCase):
         cls.document = cls.daemon.ask("/api/v1/openapi.json").json()
         cls.text = api_page.page(cls.document)
         cls.job = cls.daemon.ask("/api/v1/models/kinglet-demo/activate", "POST", headers=cls.owner).json()["id"]
-        cls.track = cls.unnamed_track()
         if os.environ.get("KINGLET_UPDATE_GOLDEN"):
             PAGE.write_text(cls.text, encoding="utf-8")
 
@@ -40,7 +39,7 @@ class Page(WithAVisit, unittest.TestCase):
         day = self.daemon.ask("/api/v1/days").json()["items"][0]["date"]
         version = self.daemon.ask("/api/v1/model").json()["digest"].split(":")[1][:12]
         for example, found in ((api_page.IDS["visits"], self.visit["id"]), (api_page.IDS["predictions"], self.daemon.prediction()["id"]),
-                               (api_page.IDS["jobs"], self.job), (api_page.IDS["tracks"], self.track),
+                               (api_page.IDS["jobs"], self.job), (api_page.IDS["tracks"], self.unnamed_track()),
                                ("/species/" + api_page.IDS["species"], "/species/" + self.visit["species_id"]),
                                ("/days/" + api_page.NAMES["date"], "/days/" + day), (api_page.NAMES["version"], version),
                                ("http://127.0.0.1:8420", "http://{}:{}".format(*self.daemon.url)),

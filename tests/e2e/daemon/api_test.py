@@ -10,6 +10,10 @@ from support import PATIENCE, Daemon, ScratchFolder, WithAVisit, main
 
 class Api(WithAVisit, ScratchFolder):
     @classmethod
+    def shown(cls):
+        return ["source=demo:1", "visits.end_after=1s"]  # one bird at a time, in pictures of 1280x720
+
+    @classmethod
     def setUpClass(cls):
         super().setUpClass()
         cls.day = cls.daemon.ask("/api/v1/days").json()["items"][0]["date"]

@@ -71,7 +71,7 @@ class Running(WithAVisit, Documented):
         path = path.replace("{source}", "camera").replace("{slug}", "busy").replace("{file}", "style.css")
         path = path.replace("{name}", "kinglet-demo").replace("{version}", self.version())
         path = path.replace("/jobs/{id}", "/jobs/" + self.job)
-        path = path.replace("/tracks/{id}", "/tracks/" + self.track)
+        path = path.replace("/tracks/{id}", "/tracks/" + self.unnamed_track())
         return path.replace("{id}", self.visit["id"] if "visits" in path else self.daemon.prediction()["id"])
 
     def test_a_public_validator_finds_nothing(self):

@@ -185,14 +185,18 @@ def bird_show():
 
 
 class WithAVisit:
-    """cls.daemon over the demonstration, with an owner and cls.visit: a visit with all its pictures that has ended. Only the two
-    first birds of the demonstration are named; the others are seen."""
+    """cls.daemon over what is shown, with an owner and cls.visit: a visit with all its pictures that has ended. Only two of the
+    birds are named; the others are seen."""
+
+    @classmethod
+    def shown(cls):
+        return bird_show()
 
     @classmethod
     def setUpClass(cls):
         cls.state = tempfile.TemporaryDirectory()
-        cls.daemon = Daemon(sets=["source=demo:1", "visits.end_after=1s", "store.flush_interval=100ms",
-                                  f"store.path={cls.state.name}", 'decide.allow=["grey-naped-demopecker","plain-demothrush"]'])
+        cls.daemon = Daemon(sets=[*cls.shown(), "store.flush_interval=100ms", f"store.path={cls.state.name}",
+                                  'decide.allow=["grey-naped-demopecker","plain-demothrush"]'])
         cls.daemon.first_prediction()
         cls.owner = cls.daemon.claim()
         cls.visit = cls.daemon.until(cls.visit_with_pictures, "a visit with its pictures")
@@ -205,8 +209,10 @@ class WithAVisit:
 
     @classmethod
     def unnamed_track(cls):
-        """The id of the oldest."""
-        return cls.daemon.until(lambda: cls.daemon.ask("/api/v1/tracks").json()["items"], "a track")[-1]["id"]
+        """The id of the newest with a picture: only so many are kept."""
+        def pictured():
+            return [track for track in cls.daemon.ask("/api/v1/tracks").json()["items"] if "crop" in track["links"]]
+        return cls.daemon.until(pictured, "a track")[0]["id"]
 
     @classmethod
     def visit_with_pictures(cls):
