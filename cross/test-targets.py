@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Says what ninja has to build for the tests that match: a C++ case by the sources of its program, a script by the programs
 that ctest hands it. Exit code 1: none that it knows matches, so everything has to be built to know. With --labels: which
-scripts match, a line for each label.
+scripts match, a line for each label. With --for-ctest: REGEX with the cases of the programs that it names as a whole, since
+ctest knows no program.
 
-Usage: test-targets.py [--labels] BUILD_FOLDER REGEX"""
+Usage: test-targets.py [--labels | --for-ctest] BUILD_FOLDER REGEX"""
 import re
 import sys
 from pathlib import Path
@@ -50,11 +51,24 @@ def print_labels(build, wanted):
     return 0
 
 
+def print_for_ctest(build, regex):
+    cases = dict(programs(build))
+
+    def of(part):
+        suites = {name.rstrip("/").split("/")[-1].split(".")[0] for name in cases.get(part, [])[1:]}
+        return [part, *(rf"(^|/){suite}\." for suite in sorted(suites))]
+
+    print("|".join(name for part in regex.split("|") for name in of(part)))
+    return 0
+
+
 def main():
     *flags, folder, regex = sys.argv[1:]
     build, wanted = Path(folder).resolve(), re.compile(regex)
     if flags == ["--labels"]:
         return print_labels(build, wanted)
+    if flags == ["--for-ctest"]:
+        return print_for_ctest(build, regex)
     targets = {program for program, names in programs(build) if any(wanted.search(name) for name in names)}
     matches = bool(targets)
     known = {line.split(":")[0][len("build "):] for line in (build / "build.ninja").read_text().splitlines()

@@ -30,8 +30,8 @@ command_test() {
   elif [[ -z $all$regex ]]; then
     ctest_options+=(-LE "^($long_tiers)\$")
   fi
-  [[ -z $regex ]] || ctest_options+=(-R "$regex")
   build_for_tests "$all" "$tier" "$regex"
+  [[ -z $regex ]] || ctest_options+=(-R "$("$repository/cross/test-targets.py" --for-ctest "$repository/build/tests" "$regex")")
   run_tests "${ctest_options[@]}"
 }
 
