@@ -63,7 +63,7 @@ bool read_header(Decoder& decoder) {
   return true;
 }
 
-bool read_pixels(Decoder& decoder) {
+bool begin_pixels(Decoder& decoder) {
   if (setjmp(decoder.escape) != 0) return false;
   png_structp png = decoder.png;
   const int color_type = png_get_color_type(png, decoder.info);
@@ -77,8 +77,29 @@ bool read_pixels(Decoder& decoder) {
   if (png_get_rowbytes(png, decoder.info) != std::size_t{3} * static_cast<std::size_t>(decoder.image.width)) {
     png_error(png, "unexpected row size");
   }
-  png_read_image(png, decoder.rows.data());
   return true;
+}
+
+// The rows that come next, as many as there is room for; all of them of an interlaced picture.
+bool read_rows(Decoder& decoder) {
+  if (setjmp(decoder.escape) != 0) return false;
+  if (decoder.rows.size() == png_get_image_height(decoder.png, decoder.info)) {
+    png_read_image(decoder.png, decoder.rows.data());
+  } else {
+    png_read_rows(decoder.png, decoder.rows.data(), nullptr, static_cast<png_uint_32>(decoder.rows.size()));
+  }
+  return true;
+}
+
+// Of so many rows.
+void make_room(Decoder& decoder, int height) {
+  const std::size_t row_bytes = std::size_t{3} * static_cast<std::size_t>(decoder.image.width);
+  decoder.image.height = height;
+  decoder.image.rgb.resize(row_bytes * static_cast<std::size_t>(height));
+  decoder.rows.clear();
+  for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y) {
+    decoder.rows.push_back(reinterpret_cast<png_bytep>(decoder.image.rgb.data() + y * row_bytes));
+  }
 }
 
 std::unexpected<Error> not_decodable(const Decoder& decoder) {
@@ -103,13 +124,32 @@ bool is_animated(Bytes bytes) {
   return false;
 }
 
-void shrink(Image& image, std::int64_t kept_pixels) {
+// How many pixels a side become one, so that no more than these are kept.
+int times_of(ImageSize size, std::int64_t kept_pixels) {
   const auto pixels = [&](int times) {
-    return ((std::int64_t{image.width} + times - 1) / times) * ((image.height + times - 1) / times);
+    return ((std::int64_t{size.width} + times - 1) / times) * ((size.height + times - 1) / times);
   };
   int times = 1;
   while (kept_pixels > 0 && pixels(times) > kept_pixels) ++times;
-  if (times > 1) image = means_of(image, times);
+  return times;
+}
+
+// As many rows at a time as become one: all of them are never in memory.
+bool read_means(Decoder& decoder, int times) {
+  const auto height = static_cast<int>(png_get_image_height(decoder.png, decoder.info));
+  const auto fewer = [times](int side) { return static_cast<std::size_t>((side + times - 1) / times); };
+  Image small;
+  small.rgb.reserve(3 * fewer(decoder.image.width) * fewer(height));
+  for (int top = 0; top < height; top += times) {
+    make_room(decoder, std::min(times, height - top));
+    if (!read_rows(decoder)) return false;
+    const Image row = means_of(decoder.image, times);
+    small.width = row.width;
+    small.height += row.height;
+    small.rgb.insert(small.rgb.end(), row.rgb.begin(), row.rgb.end());
+  }
+  decoder.image = std::move(small);
+  return true;
 }
 
 }  // namespace
@@ -135,15 +175,15 @@ Result<StoredImage> decode_png(Bytes bytes, const DecodeLimits& limits) {
   const ImageSize size = size_of(decoder);
   KINGLET_TRY(check_size(size, limits));
   decoder.image.width = size.width;
-  decoder.image.height = size.height;
-  const std::size_t row_bytes = std::size_t{3} * static_cast<std::size_t>(size.width);
-  decoder.image.rgb.resize(row_bytes * static_cast<std::size_t>(size.height));
-  for (std::size_t y = 0; y < static_cast<std::size_t>(size.height); ++y) {
-    decoder.rows.push_back(reinterpret_cast<png_bytep>(decoder.image.rgb.data() + y * row_bytes));
+  if (!begin_pixels(decoder)) return not_decodable(decoder);
+  const int times = times_of(size, limits.kept_pixels);
+  if (times > 1 && png_get_interlace_type(decoder.png, decoder.info) == PNG_INTERLACE_NONE) {
+    if (!read_means(decoder, times)) return not_decodable(decoder);
+  } else {
+    make_room(decoder, size.height);
+    if (!read_rows(decoder)) return not_decodable(decoder);
+    if (times > 1) decoder.image = means_of(decoder.image, times);
   }
-  if (!read_pixels(decoder)) return not_decodable(decoder);
-  decoder.rows = {};
-  shrink(decoder.image, limits.kept_pixels);
   return StoredImage{.image = std::move(decoder.image), .size = size};
 }
 
