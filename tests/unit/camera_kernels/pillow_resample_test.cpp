@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/preprocess/pillow_resample.h"
+#include "camera/preprocess/resample/pillow_resample.h"
 
 #include <gtest/gtest.h>
 
