@@ -10,22 +10,22 @@
 namespace kinglet::engine {
 namespace {
 
-std::optional<kernels::Work> work_of(const Graph& graph, NodeId id) {
-  const Node& node = graph.node(id);
-  const Op* op = find_op(node.domain, node.op_type);
-  const auto work = op->work == nullptr ? op->work_alone : op->work;
-  return work == nullptr ? std::nullopt : work(graph, id);
-}
-
-// The same with what stands behind it.
+// Of a node, or of one and the addition behind it.
 std::optional<kernels::Work> work_of(const Graph& graph, std::span<const NodeId> nodes) {
-  std::optional<kernels::Work> work = work_of(graph, nodes.front());
-  if (nodes.size() == 1 || !work) return work;
-  auto* convolution = std::get_if<kernels::ConvolutionF32>(&work->kind);
-  if (convolution == nullptr) return std::nullopt;
-  const FusedClip clip = fused_clip(graph.node(nodes.back()));
-  convolution->adds = true;
-  convolution->range = {.min = clip.min, .max = clip.max};
+  const Node& node = graph.node(nodes.front());
+  const Op* op = find_op(node.domain, node.op_type);
+  const auto of_node = op->work == nullptr ? op->work_alone : op->work;
+  std::optional<kernels::Work> work = of_node == nullptr ? std::nullopt : of_node(graph, nodes.front());
+  if (!work) return std::nullopt;
+  if (nodes.size() > 1) {
+    auto* convolution = std::get_if<kernels::ConvolutionF32>(&work->kind);
+    if (convolution == nullptr) return std::nullopt;
+    const FusedClip clip = fused_clip(graph.node(nodes.back()));
+    convolution->adds = true;
+    convolution->range = {.min = clip.min, .max = clip.max};
+  }
+  // A kernel is given no constants: what is computed from one alone, and was too dear to fold, is not for it.
+  if (kernel_inputs(graph, nodes).size() != work->inputs()) return std::nullopt;
   return work;
 }
 
@@ -57,7 +57,7 @@ std::optional<ChosenKernel> choose_kernel(const Graph& graph, const Layouts& lay
            border_layout(graph, layouts, value) == wanted;
   };
   if (!std::ranges::all_of(node.inputs, lies) || !std::ranges::all_of(node.outputs, lies)) return std::nullopt;
-  const std::optional<kernels::Work> work = work_of(graph, id);
+  const std::optional<kernels::Work> work = work_of(graph, std::array{id});
   return work ? choose_kernel(*work, wishes) : std::nullopt;
 }
 

@@ -83,6 +83,12 @@ struct Nearest {
 // One alternative a kind of work.
 struct Work {
   std::variant<ConvolutionS8, ConvolutionF32, ProductF32, SiluF32, Nearest> kind;
+
+  // How many a kernel is given.
+  [[nodiscard]] std::size_t inputs() const {
+    const auto* convolution = std::get_if<ConvolutionF32>(&kind);
+    return convolution != nullptr && convolution->adds ? 2 : 1;
+  }
 };
 
 }  // namespace kinglet::engine::kernels

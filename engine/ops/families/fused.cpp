@@ -36,7 +36,7 @@ Result<bool> lower_silu(SubgraphBuilder& builder, const Graph& graph, NodeId id)
 std::optional<kernels::Work> silu_work(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const Value& output = graph.value(node.outputs[0]);
-  if (output.type != DataType::kF32 || graph.constant(node.inputs[0]) != nullptr || !output.shape) return std::nullopt;
+  if (output.type != DataType::kF32 || !output.shape) return std::nullopt;
   const auto count = element_count(*output.shape);
   if (!count) return std::nullopt;
   return kernels::Work{kernels::SiluF32{.count = static_cast<std::size_t>(*count)}};

@@ -383,7 +383,7 @@ std::optional<kernels::Work> nearest_work(const Graph& graph, NodeId id) {
   const AxisSampler sampler(node.attributes);
   const bool crops = *coordinates_of(node.attributes) == Coordinates::kCrop;
   const bool roi_is_computed = is_given(node, kRoi) && constant_input(graph, node, kRoi) == nullptr;
-  if (!sampler.nearest() || crops || x.constant || x.shape->size() != 4 || roi_is_computed) return std::nullopt;
+  if (!sampler.nearest() || crops || x.shape->size() != 4 || roi_is_computed) return std::nullopt;
   const auto plan = constant_plan(graph, node);
   if (!plan || !sampler.keeps((*plan)[0]) || !sampler.keeps((*plan)[1])) return std::nullopt;
   auto rows = nearest_places(sampler, (*plan)[2]);

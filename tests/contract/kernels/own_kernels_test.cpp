@@ -143,6 +143,40 @@ TEST_P(OwnKernels, GiveTheBitsOfTheirTwins) {
 INSTANTIATE_TEST_SUITE_P(Forms, OwnKernels, ::testing::ValuesIn(kConvolutions),
                          [](const auto& test) { return std::string(test.param.name); });
 
+// What is computed from constants alone, and was too dear to fold, has no input to give to a kernel.
+TEST(KernelTable, IsNotForWhatIsComputedFromConstants) {
+  const Graph graph = graph_of(R"(
+%x = input f32[1,32,6,6]
+%1 = Conv(a:f32[1,16,6,6]#a, w:f32[32,16,1,1]#w)
+%2 = Conv(a, v:f32[32,16,3,3]#v) {pads=[1,1,1,1]}
+%3 = Add(%1, %x)
+%4 = Conv(a, u:f32[32,16,3,3]#u) {pads=[1,1,1,1]}
+%5 = Conv(a, t:f32[32,16,1,1]#t)
+%6 = Relu(%4)
+%7 = Add(%2, %3)
+%8 = Add(%5, %6)
+%9 = Mul(%7, %8)
+%10 = MatMul(c:f32[36,64]#c, m:f32[64,32]#m)
+%11 = Reshape(%10, s:i64[4]{1,32,6,6})
+%12 = Sub(%9, %11)
+output %12
+)");
+  const Tensor input = seeded_tensor(DataType::kF32, {1, 32, 6, 6}, "x");
+  const Tensor expected = evaluate_graph(graph, {&input, 1}).value().front();
+  for (const bool own : {false, true}) {
+    for (const std::set<std::string>& forced : {std::set<std::string>(), rows_that(true)}) {
+      const SessionOptions options{.optimize = false, .own_kernels = own, .forced_kernels = forced};
+      Session session = Session::create(Graph(graph), options).value();
+      ASSERT_TRUE(session.set_input(0, input));
+      ASSERT_TRUE(session.run());
+      EXPECT_EQ(kernel_of(session), "");
+      const Tensor found = session.get_output(0);
+      for (std::size_t i = 0; i < found.data<float>().size(); ++i)
+        ASSERT_NEAR(found.data<float>()[i], expected.data<float>()[i], 1e-3) << i;
+    }
+  }
+}
+
 TEST(KernelTable, HasAScalarTwinForEachKernel) {
   const std::set<std::string> twins = rows_that(true);
   for (const std::string& name : rows_that(false))
