@@ -23,14 +23,16 @@ inline constexpr double kScalarCost = 1000;
 // And of whole tiles of bytes (AMX), which XNNPACK uses.
 [[nodiscard]] bool has_byte_tiles();
 
-// Calls run_part(part) for each of `count` parts, on the pool's threads.
+// Calls run_part(part) for each of `count` parts, on the pool's threads. What is too small for a float's full precision
+// is zero meanwhile, as XNNPACK wants it of the pool for its own: the same bits, and on most processors much sooner.
 template <typename RunPart>
 void run_parts(std::size_t count, pthreadpool_t pool, const RunPart& run_part) {
   struct Context {
     const RunPart& run_part;
   } context{run_part};
   pthreadpool_parallelize_1d(
-      pool, [](void* of, std::size_t part) { static_cast<const Context*>(of)->run_part(part); }, &context, count, 0);
+      pool, [](void* of, std::size_t part) { static_cast<const Context*>(of)->run_part(part); }, &context, count,
+      PTHREADPOOL_FLAG_DISABLE_DENORMALS);
 }
 
 // The same for each row of each image.

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers too small for a float's full precision are zero to kernels of our own as they are to XNNPACK, on the caller's
+// thread and on any other: else they would take many times as long where a network has many, and give other bits.
+#include "engine/session/session.h"
+#include "tests/contract/kernels/float_layers.h"
+#include "tests/support/graph_of.h"
+
+namespace kinglet::engine::kernels {
+namespace {
+
+constexpr float kTiny = 1e-40F;
+
+Layer layer_of_window(std::uint32_t side) {
+  Random random(side);
+  const ConvolutionShape shape{.input_height = 12,
+                               .input_width = 12,
+                               .input_channels = 32,
+                               .output_channels = 320,
+                               .window = square_window(side, 1, side / 2)};
+  return finished(random, shape, false, false, {});
+}
+
+// Returns how many kernels take the layer.
+int expect_zeros(const Layer& layer) {
+  int taken = 0;
+  for (const KernelRow* row : all_kernels()) {
+    if (!row->offer(layer.work())) continue;
+    ++taken;
+    for (const int threads : {1, 2, 3, 4}) {
+      EXPECT_TRUE(std::ranges::all_of(run(*row, layer, threads), [](float number) { return number == 0; }))
+          << row->name << ", " << threads << " threads: " << layer.text();
+    }
+  }
+  return taken;
+}
+
+TEST(Denormals, AreZeroAmongTheNumbersAndTheWeightsOfEveryKernel) {
+  for (const std::uint32_t side : {1, 3}) {
+    Layer numbers = layer_of_window(side);
+    std::ranges::fill(numbers.input.mutable_data<float>(), kTiny);
+    EXPECT_GE(expect_zeros(numbers), 2);
+    Layer weights = layer_of_window(side);
+    std::ranges::fill(weights.weights, kTiny);
+    EXPECT_GE(expect_zeros(weights), 2);
+  }
+}
+
+Tensor answer_to(const Tensor& input, const Graph& graph, const SessionOptions& options) {
+  auto session = Session::create(Graph(graph), options);
+  if (!session) throw std::runtime_error(describe(session.error()));
+  EXPECT_TRUE(session->set_input(0, input));
+  EXPECT_TRUE(session->run());
+  const auto own = std::ranges::count(session->plan().steps, "kinglet", &StepInfo::backend);
+  EXPECT_EQ(own, options.forced_kernels.empty() ? 0 : 1);
+  return session->get_output(0);
+}
+
+// Of pixels that have no other numbers, and of pixels that have some.
+TEST(Denormals, GiveTheBitsOfXnnpack) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("fma") == 0) GTEST_SKIP() << "XNNPACK rounds products and sums apart here";
+#endif
+  const Graph graph = graph_of(R"(
+%x = input f32[1,32,12,12]
+%1 = Conv(%x, w:f32[320,32,1,1]#w)
+output %1
+)");
+  Tensor input = seeded_tensor(DataType::kF32, {1, 32, 12, 12}, "x");
+  const auto numbers = input.mutable_data<float>();
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (i % 144 < 72 || i % 3 == 0) numbers[i] *= kTiny;
+  }
+  const Tensor expected = answer_to(input, graph, {.own_kernels = false});
+  EXPECT_EQ(expected.data<float>()[0], 0);
+  for (const std::string_view kernel : {"panels_f32__scalar", "woven_f32__scalar"}) {
+    for (const int threads : {1, 2, 3, 4}) {
+      const Tensor found =
+          answer_to(input, graph, {.threads = threads, .own_kernels = false, .forced_kernels = {std::string(kernel)}});
+      EXPECT_TRUE(std::ranges::equal(found.bytes(), expected.bytes())) << kernel << ", " << threads << " threads";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kinglet::engine::kernels
