@@ -40,7 +40,7 @@ struct ChosenKernel {
 // one.
 [[nodiscard]] NodeId addition_behind(const Graph& graph, const Layouts& layouts, NodeId id);
 
-// The same kernel for `id` with the addition at its end; nothing where it has no such end. Pure.
+// The same kernel for `id` with the addition at its end, whatever it costs; nothing where it has no such end. Pure.
 [[nodiscard]] std::optional<ChosenKernel> with_addition(const Graph& graph, NodeId id, NodeId addition,
                                                         const ChosenKernel& chosen);
 

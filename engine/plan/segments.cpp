@@ -74,8 +74,10 @@ struct Unit {
   std::optional<ChosenKernel> kernel;
 };
 
-// Kernels take the additions that end their block, each once.
-std::vector<Unit> join_additions(const Graph& graph, const Layouts& layouts, std::vector<Unit> units) {
+// Kernels take the additions that end their block, each once. What is dearer than XNNPACK's with its addition alone is
+// XNNPACK's as a whole.
+std::vector<Unit> join_additions(const Graph& graph, const Layouts& layouts, std::vector<Unit> units,
+                                 const KernelWishes& wishes) {
   std::map<NodeId, std::size_t> lowered;  // those that may go into a kernel
   for (std::size_t i = 0; i < units.size(); ++i) {
     if (units[i].lowered) lowered.emplace(units[i].nodes.front(), i);
@@ -87,8 +89,12 @@ std::vector<Unit> join_additions(const Graph& graph, const Layouts& layouts, std
     if (addition == lowered.end()) continue;
     const auto kernel = with_addition(graph, id, addition->first, *unit.kernel);
     if (!kernel) continue;
-    units[addition->second] = {.nodes = {id, addition->first}, .kernel = kernel};
-    unit.nodes.clear();
+    if (kernel->offer.cost < wishes.cost_of_xnnpack || wishes.forced.contains(std::string(kernel->row->name))) {
+      units[addition->second] = {.nodes = {id, addition->first}, .kernel = kernel};
+      unit.nodes.clear();
+    } else {
+      unit = {.nodes = {id}, .lowered = true};
+    }
     lowered.erase(addition);
   }
   std::erase_if(units, [](const Unit& unit) { return unit.nodes.empty(); });
@@ -165,7 +171,7 @@ Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOpti
     units.push_back({.nodes = {id}, .lowered = reason.empty() && !kernel, .half = half && !kernel, .kernel = kernel});
     if (!reason.empty() && !units.back().kernel) out.fallbacks.push_back({.node = id, .reason = std::move(reason)});
   }
-  units = join_additions(graph, layouts, std::move(units));
+  units = join_additions(graph, layouts, std::move(units), options.kernels);
 
   const std::vector<std::size_t> levels = assign_levels(graph, units);
   std::map<std::size_t, std::vector<Unit>> by_level;

@@ -14,21 +14,10 @@ namespace {
 constexpr std::array kForms{"panels_f32__scalar", "panels_f32__avx2", "panels_f32__avx512"};
 
 Layer panels_at_random(Random& random) {
-  const auto pick = [&](std::size_t least, std::size_t most) {
-    return std::uniform_int_distribution<std::size_t>(least, most)(random);
-  };
-  const auto small = [&](std::size_t least, std::size_t most) { return static_cast<std::uint32_t>(pick(least, most)); };
-  const std::uint32_t side = pick(0, 1) == 0 ? 1 : 3;
-  const xnn::Window window{.kernel_height = small(1, side),
-                           .kernel_width = small(1, side),
-                           .stride_height = small(1, 3),
-                           .stride_width = small(1, 3),
-                           .dilation_height = 1,
-                           .dilation_width = 1,
-                           .pad_top = 0,
-                           .pad_left = 0,
-                           .pad_bottom = 0,
-                           .pad_right = 0};
+  const auto pick = [&](std::size_t least, std::size_t most) { return pick_of(random, least, most); };
+  xnn::Window window = window_at_random(random, square_window(pick(0, 1) == 0 ? 1 : 3, 3, 0));
+  window.stride_height = std::max(window.stride_height, window.kernel_height);
+  window.stride_width = std::max(window.stride_width, window.kernel_width);
   // More numbers than a panel has, now and then.
   const ConvolutionShape shape{.batch = pick(1, 2),
                                .input_height = pick(3, 8),
@@ -85,7 +74,7 @@ TEST(Panels, TakeAnyRemainderOfRows) {
   }
 }
 
-TEST(Panels, TakeNoPaddingAndNoPartOfAQuadOrPanel) {
+TEST(Panels, TakeNoPaddingNoOverlapAndNoPartOfAQuadOrPanel) {
   Random random(1);
   const auto takes = [&](const ConvolutionShape& shape) {
     return row_named(kForms[0]).offer(finished(random, shape, true, false, {}).work()).has_value();
@@ -94,7 +83,11 @@ TEST(Panels, TakeNoPaddingAndNoPartOfAQuadOrPanel) {
       .input_height = 4, .input_width = 4, .input_channels = 8, .output_channels = 32, .window = {}};
   EXPECT_TRUE(takes(good));
   ConvolutionShape bad = good;
-  bad.window = {.kernel_height = 3, .kernel_width = 3, .pad_top = 1};
+  bad.window = {.kernel_height = 2, .kernel_width = 2, .stride_height = 2, .stride_width = 2};
+  EXPECT_TRUE(takes(bad));
+  bad.window.pad_top = 1;
+  EXPECT_FALSE(takes(bad));
+  bad.window = {.kernel_height = 2, .kernel_width = 2, .stride_height = 2, .stride_width = 1};
   EXPECT_FALSE(takes(bad));
   bad = good;
   bad.input_channels = 6;
@@ -115,6 +108,13 @@ TEST(Panels, AreForWeightsThatNoCacheHoldsAndForSomeRows) {
   EXPECT_FALSE(pays(1, 768, 3072));
   EXPECT_FALSE(pays(3136, 384, 1536));
   EXPECT_FALSE(pays(196, 96, 384));
+}
+
+TEST(Panels, OfAProcessorThatNobodyHasMeasuredAreNotChosen) {
+  const Work work{ProductF32{.rows = 50, .numbers = 768, .outputs = 3072, .weights = {}, .bias = {}}};
+  const auto offer = row_named("panels_f32__avx2").offer(work);
+  if (!offer) GTEST_SKIP() << "this processor has no AVX2";
+  EXPECT_GE(offer->cost, 1);
 }
 
 struct Answer {

@@ -257,5 +257,24 @@ output %1
   EXPECT_EQ(segments.steps[0].halves.empty(), is_cheap);
 }
 
+// Some pay but for the addition behind them.
+TEST(Segments, LeaveToXnnpackWhatCostsMoreWithItsAddition) {
+  const Graph graph = inferred(R"(
+%x = input f32[1,512,7,7]
+%y = input f32[1,2048,7,7]
+%1 = Conv(%x, w:f32[2048,512,1,1]#w)
+%2 = Add(%1, %y)
+output %2
+)");
+  const auto alone = choose_kernel(graph, assign_layouts(graph), graph.nodes()[0], {});
+  if (!alone || alone->row->name != "panels_f32__avx512") GTEST_SKIP() << "this processor has no such kernel";
+  const Segments segments = cut(graph, {});
+  ASSERT_EQ(segments.steps.size(), 1);
+  EXPECT_TRUE(segments.steps[0].lowered);
+  PlanOptions forced;
+  forced.kernels.forced = {"panels_f32__avx512"};
+  EXPECT_TRUE(cut(graph, forced).steps.at(0).kernel);
+}
+
 }  // namespace
 }  // namespace kinglet::engine
