@@ -173,7 +173,7 @@ bool has_many_weights(const ConvolutionShape& shape) { return weight_bytes_of(sh
 // And are more than half full of zeros.
 bool fills_with_zeros(const ConvolutionShape& shape) {
   const std::size_t filled = shape.taps() * rounded_up(shape.input_channels, kXnnEight) * shape.output_channels;
-  return 2 * weight_bytes_of(shape) <= filled;
+  return 2 * weight_bytes_of(shape) < filled;
 }
 
 class FewChannelsS8 final : public Kernel {

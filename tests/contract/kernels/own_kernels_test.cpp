@@ -143,6 +143,28 @@ TEST_P(OwnKernels, GiveTheBitsOfTheirTwins) {
 INSTANTIATE_TEST_SUITE_P(Forms, OwnKernels, ::testing::ValuesIn(kConvolutions),
                          [](const auto& test) { return std::string(test.param.name); });
 
+// Of three channels and of few: 3x3 and single pixels half fill what XNNPACK multiplies, 7x7 less.
+TEST(FewChannels, AreOfManyWeightsWhereXnnpackHasMoreThanTwiceAsMany) {
+  const auto takes = [](std::size_t channels, std::uint32_t side, std::size_t outputs) {
+    const kernels::ConvolutionShape shape{.input_height = 16,
+                                          .input_width = 16,
+                                          .input_channels = channels,
+                                          .output_height = 16,
+                                          .output_width = 16,
+                                          .output_channels = outputs,
+                                          .window = {.kernel_height = side, .kernel_width = side}};
+    const kernels::Work work{kernels::ConvolutionS8{
+        .shape = shape, .numbers = {.weights = {}, .bias = {}, .scales = {}, .input = {}, .output = {}}}};
+    const auto& rows = kernels::all_kernels();
+    return (*std::ranges::find(rows, "few_channels_s8__scalar", &kernels::KernelRow::name))->offer(work).has_value();
+  };
+  EXPECT_TRUE(takes(3, 3, 64));
+  EXPECT_FALSE(takes(3, 3, 96));
+  EXPECT_TRUE(takes(4, 1, 512));
+  EXPECT_FALSE(takes(4, 1, 1024));
+  EXPECT_TRUE(takes(3, 7, 64));
+}
+
 // What is computed from constants alone, and was too dear to fold, has no input to give to a kernel.
 TEST(KernelTable, IsNotForWhatIsComputedFromConstants) {
   const Graph graph = graph_of(R"(
