@@ -191,12 +191,16 @@ Verdict check_lowering(const Row& row, const Case& made) {
   const auto answers = answers_of(graph, made, inputs);
   if (!answers) return verdict;
   verdict.valid = true;
+  // Kernels for what no random case is large enough for, too.
   for (const SessionOptions& options :
-       {SessionOptions{.optimize = false}, SessionOptions{.optimize = false, .own_kernels = false}, SessionOptions{}}) {
+       {SessionOptions{.optimize = false}, SessionOptions{.optimize = false, .own_kernels = false},
+        SessionOptions{.optimize = false, .forced_kernels = {"panels_f32__scalar", "woven_f32__scalar"}},
+        SessionOptions{}}) {
     const std::string fault = run(graph, made, *answers, inputs, options, std::string(row.op_type), verdict.lowered);
     if (fault.empty()) continue;
-    verdict.fault = std::format("{}{}: {}", options.optimize ? "with the passes" : "as it stands",
-                                options.own_kernels ? "" : ", without own kernels", fault);
+    verdict.fault = std::format("{}{}{}: {}", options.optimize ? "with the passes" : "as it stands",
+                                options.own_kernels ? "" : ", without own kernels",
+                                options.forced_kernels.empty() ? "" : ", with forced kernels", fault);
     return verdict;
   }
   verdict.fault = check_halves(row, made, graph, inputs);

@@ -116,6 +116,7 @@ TEST_F(KeptWeights, GiveTheSameBits) {
   expect_same_bits(model_, {.threads = 2, .optimize = false});
   expect_same_bits(model_, {.forced_kernels = {"winograd2_f32__scalar"}});
   expect_same_bits(model_, {.forced_kernels = {"woven_f32__scalar"}});
+  expect_same_bits(model_, {.forced_kernels = {"panels_f32__scalar"}});
   expect_same_bits(model_, {.disabled_lowerings = {"MatMul", "Add"}});
 }
 
