@@ -137,7 +137,7 @@ class PanelsF32 final : public Kernel {
 };
 
 // Who packs: the order depends on the layer alone.
-constexpr std::uint64_t kMaker = 0x5041'0000'0000U;
+constexpr std::uint64_t kMaker = 0x5041'0000'0001U;
 
 PanelsF32::PanelsF32(const Layer& layer, const Form& form, PackedWeights& weights)
     : shape_(layer.shape),
@@ -161,9 +161,12 @@ template <typename Visit>
 void PanelsF32::for_panels(std::size_t part, const Visit& visit) const {
   const std::size_t begin = part * kPanelsOfPart * kOutputs;
   const std::size_t end = std::min(begin + kPanelsOfPart * kOutputs, outputs_);
+  const std::size_t blocks = divided_up(numbers_, kMostNumbers);  // of as many each: a short one has no time to ask ahead
+  const auto begin_of = [&](std::size_t block) { return block * (numbers_ / kQuad) / blocks * kQuad; };
   std::size_t at = begin * numbers_;
-  for (std::size_t first = 0; first < numbers_; first += kMostNumbers) {
-    const std::size_t numbers = std::min(kMostNumbers, numbers_ - first);
+  for (std::size_t block = 0; block < blocks; ++block) {
+    const std::size_t first = begin_of(block);
+    const std::size_t numbers = begin_of(block + 1) - first;
     for (std::size_t output = begin; output < end; output += kOutputs, at += numbers * kOutputs)
       visit(Panel{.first = first, .numbers = numbers, .output = output, .at = at});
   }
