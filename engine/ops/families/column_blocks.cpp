@@ -6,6 +6,8 @@
 #include <optional>
 #include <span>
 
+#include "engine/graph/fused_clip.h"
+
 namespace kinglet::engine::ops {
 namespace {
 
@@ -108,7 +110,7 @@ std::optional<kernels::Work> matrix_work(const Graph& graph, const Node& node, c
   const Value& output = graph.value(node.outputs[0]);
   const bool is_single = output.type == DataType::kF32 && weight.type() == DataType::kF32 &&
                          (bias == nullptr || bias->type() == DataType::kF32);
-  if (!is_single || !output.shape) return std::nullopt;
+  if (!is_single || !output.shape || !fused_clip(node).open()) return std::nullopt;
   const Dims out = dims_of(*output.shape);
   const Dims matrix = dims_of(weight.shape());
   return kernels::Work{kernels::ProductF32{.rows = product_of(out, 0, out.size() - 1),

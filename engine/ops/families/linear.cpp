@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "engine/base/format.h"
-#include "engine/graph/fused_clip.h"
 #include "engine/ops/common.h"
 #include "engine/ops/families/column_blocks.h"
 #include "engine/ops/families/from_real.h"
@@ -250,7 +249,7 @@ std::optional<kernels::Work> gemm_work(const Graph& graph, NodeId id) {
   const Tensor* weight = constant_input(graph, node, 1);
   const Tensor* bias = constant_input(graph, node, 2);
   const bool is_plain = attributes.get_int("transA", 0) == 0 && attributes.get_float("alpha", 1) == 1 &&
-                        attributes.get_float("beta", 1) == 1 && fused_clip(node).open();
+                        attributes.get_float("beta", 1) == 1;
   if (!is_plain || weight == nullptr || (is_given(node, 2) && bias == nullptr)) return std::nullopt;
   const bool outputs_first = attributes.get_int("transB", 0) != 0;
   const Dim outputs = weight->shape().at(outputs_first ? 0 : 1);

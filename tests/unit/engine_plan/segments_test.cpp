@@ -131,7 +131,7 @@ TEST(Segments, TakeTheAdditionBehindAKernelIntoIt) {
 %x = input f32[1,8,6,6]
 %1 = Conv(%x, w:f32[16,8,3,3]#w) {pads=[1,1,1,1]}
 %2 = Conv(%x, v:f32[16,8,1,1]#v)
-%3 = Add(%1, %2) {kinglet_min=0.0}
+%3 = Add(%1, %2) {kinglet_min=0.5}
 %4 = GlobalAveragePool(%3)
 output %4
 )");
@@ -255,6 +255,16 @@ output %1
   const bool is_cheap = kernel && kernel->offer.cost < 0.5;
   EXPECT_EQ(segments.steps[0].kernel.has_value(), is_cheap);
   EXPECT_EQ(segments.steps[0].halves.empty(), is_cheap);
+}
+
+TEST(Segments, HaveNoKernelOfAProductThatIsCutAtBounds) {
+  const auto is_taken = [](std::string_view attributes) {
+    const Graph graph = inferred(
+        std::string("%x = input f32[3,8]\n%1 = MatMul(%x, w:f32[8,32]#w) ") + std::string(attributes) + "\noutput %1\n");
+    return choose_kernel(graph, assign_layouts(graph), graph.nodes()[0], {.forced = {"panels_f32__scalar"}}).has_value();
+  };
+  EXPECT_TRUE(is_taken(""));
+  EXPECT_FALSE(is_taken("{kinglet_min=0.0}"));
 }
 
 // Some pay but for the addition behind them.
