@@ -290,7 +290,7 @@ void FewChannelsS8::run_row(const std::int8_t* input, std::int8_t* output, std::
 // Nobody has measured many weights where XNNPACK has other tiles (AMX).
 double cost_of(const ConvolutionShape& shape) { return has_many_weights(shape) && has_byte_tiles() ? 1 : 0.5; }
 
-std::optional<Offer> offer(const Work& work, double (*cost_of)(const ConvolutionShape&)) {
+std::optional<Offer> offer(const Work& work, double (*cost)(const ConvolutionShape&)) {
   const auto* convolution = std::get_if<ConvolutionS8>(&work.kind);
   if (convolution == nullptr) return std::nullopt;
   const ConvolutionShape& shape = convolution->shape;
@@ -298,7 +298,7 @@ std::optional<Offer> offer(const Work& work, double (*cost_of)(const Convolution
                      shape.window.kernel_height <= kMostRows && shape.window.dilation_width == 1 &&
                      shape.output_channels % kOutputs == 0 && (!has_many_weights(shape) || fills_with_zeros(shape));
   if (!takes) return std::nullopt;
-  return Offer{.cost = cost_of(shape),
+  return Offer{.cost = cost(shape),
                .packed_bytes = weight_bytes_of(shape) + shape.output_channels * (sizeof(std::int32_t) + sizeof(float))};
 }
 

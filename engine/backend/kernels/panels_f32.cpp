@@ -50,7 +50,7 @@ struct Layer {
   ConvolutionShape shape;  // of one pixel a row for a product
 };
 
-std::optional<Layer> layer_of(const ProductF32& product) {
+Layer layer_of(const ProductF32& product) {
   return Layer{.rows = product.rows,
                .numbers = product.numbers,
                .outputs = product.outputs,
@@ -102,8 +102,7 @@ class PanelsF32 final : public Kernel {
  public:
   PanelsF32(const Layer& layer, const Form& form, PackedWeights& weights);
 
-  void run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
-           std::span<std::byte> scratch, pthreadpool_t pool) const override;
+  void run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const override;
 
  private:
   struct Borders {
@@ -188,8 +187,7 @@ void PanelsF32::pack(const Layer& layer, float* to) const {
   }
 }
 
-void PanelsF32::run(std::span<const std::span<const std::byte>> inputs, std::span<const std::span<std::byte>> outputs,
-                    std::span<std::byte> scratch, pthreadpool_t pool) const {
+void PanelsF32::run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const {
   const auto* input = reinterpret_cast<const float*>(inputs[0].data());
   auto* woven = reinterpret_cast<float*>(scratch.data());
   const Borders borders{.woven = woven,

@@ -10,7 +10,7 @@ namespace kinglet::engine::kernels::panels {
 
 inline constexpr std::size_t kQuad = 4;         // numbers of a row that lie together
 inline constexpr std::size_t kOutputs = 32;     // of a panel
-inline constexpr std::size_t kMostRows = 12;    // of a group, in any form
+inline constexpr std::size_t kGroup = 12;       // rows, at most, in any form
 inline constexpr std::size_t kLineBytes = 64;   // of a cache
 inline constexpr std::size_t kAheadOfQuad = 2;  // lines that are asked for while a quad is multiplied
 
@@ -38,7 +38,7 @@ using Multiply = void (*)(const Product&);
 struct Form {
   std::size_t rows;              // of a group, at most
   std::size_t strips;            // of outputs, one after the other
-  Multiply multiply[kMostRows];  // by rows, less one; null beyond the most
+  Multiply multiply[kGroup];  // by rows, less one; null beyond the most
 };
 
 extern const Form kScalar;
