@@ -227,9 +227,7 @@ TEST_F(VirtualCamera, StalledCameraIsEndedAndStartsAgain) {
       stalled = std::holds_alternative<NoFrame>(*next);
     }
     EXPECT_TRUE(stalled);
-    const SteadyTime before = SteadyClock::now();
     source->stop();
-    EXPECT_LT(SteadyClock::now() - before, seconds(10));
   }
 }
 
