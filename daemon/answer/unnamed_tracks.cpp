@@ -149,7 +149,7 @@ void UnnamedTracks::keep(Shared unnamed) {
   tracks_.erase(oldest_nobody == tracks_.rend() ? std::prev(tracks_.end()) : std::prev(oldest_nobody.base()));
 }
 
-// A track may end before the look that finds who had just come in its best picture.
+// A track may end before the look that finds who was, or had just come, in its best picture.
 void UnnamedTracks::show_crops() {
   for (Shared& track : tracks_) {
     const auto unseen = track->unseen;

@@ -34,7 +34,7 @@ struct UnnamedTrack {
   std::string being_label;                // its class; nobody: empty
   std::uint32_t looks = 0;
   ProposedBy by = ProposedBy::kWhole;
-  // JPEG of the best look, with people hidden. Empty: there is none, or nobody has looked for people in it yet.
+  // JPEG of the best look, with people hidden. Empty: there is none, or a look may still find somebody in it.
   std::string crop;
   struct Unseen {
     std::string jpeg;
@@ -42,7 +42,7 @@ struct UnnamedTrack {
     SteadyTime exposed_at{};
     std::shared_ptr<const People> people;
   };
-  std::shared_ptr<const Unseen> unseen = {};  // until a look says what of it becomes the crop
+  std::shared_ptr<const Unseen> unseen = {};  // until no look can say any more what of it becomes the crop
 };
 
 // Thread-safe; look() and ended() belong to the answer thread.

@@ -29,20 +29,23 @@ std::vector<std::shared_ptr<const FrameSample>> FrameSamples::newest(std::size_t
   std::vector<std::shared_ptr<const FrameSample>> found;
   {
     MutexLock lock(mutex_);
-    const std::size_t some = std::min(count, samples_.size());
-    found.assign(samples_.end() - static_cast<std::ptrdiff_t>(some), samples_.end());
+    found.assign(samples_.begin(), samples_.end());
   }
+  if (people_) std::erase_if(found, [this](const auto& sample) { return !may_leave(*sample); });
+  found.erase(found.begin(), found.end() - static_cast<std::ptrdiff_t>(std::min(count, found.size())));
   return people_ ? hidden(found) : found;
 }
 
-// It waits for a look at a later frame, which may have found somebody who had just come; black as a whole it calibrates
-// nothing.
+// Black as a whole it calibrates nothing.
+bool FrameSamples::may_leave(const FrameSample& sample) const {
+  const SteadyTime at = sample.info.captured_at;
+  return people_->is_known(at) && !std::ranges::contains(people_->areas(at), Area{});
+}
+
 std::vector<std::shared_ptr<const FrameSample>> FrameSamples::hidden(
     std::span<const std::shared_ptr<const FrameSample>> samples) const {
   std::vector<std::shared_ptr<const FrameSample>> shown;
   for (const auto& sample : samples) {
-    const std::vector<Area> black = people_->areas(sample->info.captured_at);
-    if (std::ranges::contains(black, Area{})) continue;
     if (auto jpeg = people_->hidden(sample->jpeg, sample->info.captured_at)) {
       shown.push_back(std::make_shared<const FrameSample>(FrameSample{.jpeg = *std::move(jpeg), .info = sample->info}));
     }

@@ -43,12 +43,14 @@ class FrameSamples {
 
   // A frame that the model has looked at.
   void offer(const camera::Frame& frame, SteadyTime now);
-  // Oldest first, at most `count` of the newest; without those in which nobody has looked for people yet.
+  // Oldest first, at most `count` of the newest that may be handed out: not while a look may still find somebody in
+  // them.
   [[nodiscard]] std::vector<std::shared_ptr<const FrameSample>> newest(std::size_t count) const;
   [[nodiscard]] const Pulse* pulse() const { return worker_ ? &worker_->pulse() : nullptr; }  // nullptr: no thread
 
  private:
   [[nodiscard]] Result<void> keep(const camera::FrameCopy& copy);
+  [[nodiscard]] bool may_leave(const FrameSample& sample) const;
   [[nodiscard]] std::vector<std::shared_ptr<const FrameSample>> hidden(
       std::span<const std::shared_ptr<const FrameSample>> samples) const;
 

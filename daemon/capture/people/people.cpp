@@ -106,7 +106,7 @@ std::vector<Area> People::areas(SteadyTime at, SteadyClock::duration unseen) con
 bool People::is_known(SteadyTime at) const {
   MutexLock lock(mutex_);
   const Stay* looks = looks_.newest();
-  return looks != nullptr && looks->last >= at;
+  return looks != nullptr && looks->last > at + kBefore;
 }
 
 Result<camera::FrameView> People::hidden(const camera::FrameView& view, SteadyTime at,

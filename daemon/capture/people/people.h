@@ -42,7 +42,8 @@ class People {
   [[nodiscard]] std::vector<Area> areas(SteadyTime at) const;
   // The same in a live picture, which is newer than any look: all of it only kAfter after the last one.
   [[nodiscard]] std::vector<Area> areas_live(SteadyTime at) const;
-  // No look to come says more of a frame exposed at that time: a later one was looked at.
+  // No look to come hides anybody else in a frame exposed at that time. Whom one finds is hidden from kBefore the last
+  // look that missed him, so that a frame more than kBefore later has to have been looked at.
   [[nodiscard]] bool is_known(SteadyTime at) const;
   // The frame with the black of areas(), in `bytes`; as it is where there is none.
   [[nodiscard]] Result<camera::FrameView> hidden(const camera::FrameView& view, SteadyTime at,

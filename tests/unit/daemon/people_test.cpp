@@ -60,8 +60,6 @@ TEST_F(PeopleTest, WhereNobodyHasLookedAllIsBlack) {
   EXPECT_THAT(people_->areas(kSeen + seconds(1)), ElementsAre(Area{})) << "not any more";
   EXPECT_THAT(people_->areas_live(kSeen + seconds(3)), IsEmpty());
   EXPECT_THAT(people_->areas_live(kSeen + seconds(5)), ElementsAre(Area{})) << "not any more";
-  EXPECT_TRUE(people_->is_known(kSeen));
-  EXPECT_FALSE(people_->is_known(kSeen + seconds(1)));
   sees_ = false;
   EXPECT_THAT(people_->areas(kSeen), ElementsAre(Area{})) << "the detector failed";
 }
@@ -73,7 +71,19 @@ TEST_F(PeopleTest, BetweenLooksThatAreFarApartAllIsBlack) {
   EXPECT_THAT(people_->areas(kSeen + seconds(1)), ElementsAre(Area{}));
   EXPECT_THAT(people_->areas(kSeen + seconds(16)), ElementsAre(Area{}));
   EXPECT_THAT(people_->areas(kSeen + seconds(18)), IsEmpty());
-  EXPECT_TRUE(people_->is_known(kSeen + seconds(1)));
+}
+
+// Whoever is found next may have been missed for as long before the newest look as he is hidden.
+TEST_F(PeopleTest, APictureIsKnownOnceNoLookCanHideAnybodyElseInIt) {
+  for (seconds at(-4); at <= seconds(1); at += seconds(1)) {
+    const auto people = std::make_shared<People>([] { return true; });
+    for (seconds look(-8); look <= seconds(0); look += seconds(1)) people->looked(kSeen + look);
+    ASSERT_EQ(people->areas(kSeen + at).empty(), at <= seconds(0)) << at;
+    const bool is_known = people->is_known(kSeen + at);
+    people->seen(kSeen + seconds(2), kPerson);
+    people->looked(kSeen + seconds(2));
+    EXPECT_EQ(people->areas(kSeen + at).empty(), is_known) << at;
+  }
 }
 
 TEST_F(PeopleTest, WhatIsForgottenIsBlack) {
@@ -145,7 +155,7 @@ TEST_F(PeopleTest, AreHiddenInASampleThatWasKeptBeforeTheyWereFound) {
   expect_hidden(samples.newest(1)[0]->jpeg);
 }
 
-TEST_F(PeopleTest, WhoComesBetweenTwoLooksIsInNoSampleThatIsHandedOut) {
+TEST_F(PeopleTest, WhomLooksHaveMissedSoFarIsInNoSampleThatIsHandedOut) {
   look_until(seconds(0));
   FrameSamples samples({.count = 2}, {}, people_);
   samples.offer(frame(), SteadyClock::now());
@@ -153,8 +163,12 @@ TEST_F(PeopleTest, WhoComesBetweenTwoLooksIsInNoSampleThatIsHandedOut) {
     EXPECT_THAT(samples.newest(1), IsEmpty()) << "nobody has looked since";
     std::this_thread::sleep_for(milliseconds(10));
   }
-  people_->seen(kSeen + seconds(2), kPerson);
-  people_->looked(kSeen + seconds(2));
+  for (const seconds at : {seconds(1), seconds(4)}) {
+    people_->looked(kSeen + at);
+    EXPECT_THAT(samples.newest(1), IsEmpty()) << "the next look may find whom this one missed";
+  }
+  people_->seen(kSeen + seconds(5), kPerson);
+  people_->looked(kSeen + seconds(5));
   for (int i = 0; i < 1000 && samples.newest(1).empty(); ++i) std::this_thread::sleep_for(milliseconds(10));
   ASSERT_THAT(samples.newest(1), SizeIs(1));
   expect_hidden(samples.newest(1)[0]->jpeg);
@@ -239,7 +253,7 @@ TEST_F(UnnamedPeopleTest, AreHiddenInThePictureOfATrackWithoutAName) {
   expect_hidden(kept()->crop, 40, 0);
 }
 
-TEST_F(UnnamedPeopleTest, WhoComesBetweenTwoLooksIsNotInThePictureOfATrackWithoutAName) {
+TEST_F(UnnamedPeopleTest, WhomLooksHaveMissedSoFarIsNotInThePictureOfATrackWithoutAName) {
   look_until(seconds(0));
   end_track();
   EXPECT_TRUE(kept()->crop.empty()) << "nobody has looked since";
@@ -247,8 +261,12 @@ TEST_F(UnnamedPeopleTest, WhoComesBetweenTwoLooksIsNotInThePictureOfATrackWithou
   const auto taken = tracks_.take(kept()->id);
   ASSERT_TRUE(taken);
   tracks_.give_back(taken);
-  people_->seen(kSeen + seconds(2), kPerson);
-  people_->looked(kSeen + seconds(2));
+  for (const seconds at : {seconds(1), seconds(4)}) {
+    people_->looked(kSeen + at);
+    EXPECT_TRUE(kept()->crop.empty()) << "the next look may find whom this one missed";
+  }
+  people_->seen(kSeen + seconds(5), kPerson);
+  people_->looked(kSeen + seconds(5));
   expect_hidden(kept()->crop, 40, 0);
   sees_ = false;
   expect_hidden(kept()->crop, 40, 0);
