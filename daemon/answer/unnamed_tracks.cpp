@@ -66,6 +66,10 @@ visits::Visit visit_of(const Track& track, const visits::Taxa& taxa) {
 
 }  // namespace
 
+std::string UnnamedTrack::picture() const {
+  return unseen ? unseen->people->hidden(unseen->jpeg, unseen->exposed_at, unseen->part).value_or("") : crop;
+}
+
 UnnamedTracks::Look& UnnamedTracks::look_of(const Ulid& track) {
   const auto found = std::ranges::find(looks_, track, &Look::track);
   if (found != looks_.end()) return *found;
@@ -155,7 +159,7 @@ void UnnamedTracks::show_crops() {
     const auto unseen = track->unseen;
     if (!unseen || !unseen->people->is_known(unseen->exposed_at)) continue;
     auto shown = std::make_shared<UnnamedTrack>(*track);
-    shown->crop = unseen->people->hidden(unseen->jpeg, unseen->exposed_at, unseen->part).value_or("");
+    shown->crop = track->picture();
     shown->unseen = nullptr;
     track = std::move(shown);
   }

@@ -43,6 +43,10 @@ struct UnnamedTrack {
     std::shared_ptr<const People> people;
   };
   std::shared_ptr<const Unseen> unseen = {};  // until no look can say any more what of it becomes the crop
+
+  [[nodiscard]] bool has_picture() const { return unseen || !crop.empty(); }
+  // It as far as people in it are known by now: for who cannot wait for the crop. Decodes. Empty: it cannot be read.
+  [[nodiscard]] std::string picture() const;
 };
 
 // Thread-safe; look() and ended() belong to the answer thread.

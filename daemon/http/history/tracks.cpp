@@ -98,8 +98,8 @@ Reply patch_track(const TracksView& view, const Call& call) {
   if (visit.model_result.species_id.empty()) visit.model_result.species_id = review->species_id;
   visit.seq = history.store.next_seq();
   history.store.put(visit);
-  if (!track->crop.empty()) {
-    history.store.add_pictures(visit.seq, [track] { return store::Pictures{.crop = track->crop}; });
+  if (track->has_picture()) {
+    history.store.add_pictures(visit.seq, [track] { return store::Pictures{.crop = track->picture()}; });
   }
   Result<store::ReviewResult> done = history.store.review(visit.id, *review, {});
   if (!done || !done->visit) {

@@ -15,6 +15,7 @@
 #include "daemon/tell/event_bus.h"
 #include "store/store.h"
 #include "tests/unit/daemon/handlers/asked.h"
+#include "tests/unit/daemon/people_support.h"
 
 namespace kinglet::daemon::http {
 namespace {
@@ -116,7 +117,10 @@ TEST_F(HistoryHandlers, ATypedNameIsKeptThoughTheHistoryKnowsItsIdAlone) {
 
 class TrackHandlers : public HistoryHandlers {
  protected:
-  TrackHandlers() {
+  TrackHandlers() { end_track(); }
+
+  // One of which a look is the best that saw a frame exposed at that time, where somebody may be hidden.
+  void end_track(const std::shared_ptr<const People>& people = {}, SteadyTime exposed_at = {}) {
     Track track(1);
     track.id = ids_.next(std::chrono::system_clock::now());
     track.by = ProposedBy::kMotion;
@@ -128,6 +132,13 @@ class TrackHandlers : public HistoryHandlers {
         visits::Rule::make(std::make_shared<const visits::Taxa>(
                                visits::Taxa::make(engine::Labels::parse("Turdus merula\n", "l.txt").value()).value()),
                            {}, warnings);
+    if (people) {
+      const camera::Image picture = bright();
+      Prediction prediction;
+      prediction.regions[0] = {.track = track.id, .crop = {40, 0, 100, 120}, .best_unnamed = true};
+      prediction.region_count = 1;
+      unnamed_.look(camera::Frame(picture.view(), {.captured_at = exposed_at}, {}), prediction, people);
+    }
     unnamed_.ended(track, *rule, "camera", "m", "sha256:0");
     id_ = Parsed::parse(get_tracks(tracks_, {}).body)["items"][0]["id"];
   }
@@ -160,6 +171,27 @@ TEST_F(TrackHandlers, ATrackThatAPersonNamesIsAVisitAndNoLongerListed) {
   const auto told = events_.take_one(*reader, std::chrono::milliseconds(0));
   ASSERT_TRUE(told && told->visit);
   EXPECT_EQ(told->visit->visit.id, visit["id"].get<std::string>());
+}
+
+// Looks that would say more of its picture may never come, and the track is no longer there for them.
+TEST_F(TrackHandlers, OneThatIsNamedBeforeItsPictureIsShownGivesItToTheVisitAsFarAsItIsKnown) {
+  const auto people = std::make_shared<People>([] { return true; });
+  people->seen(kSeen, kPerson);
+  people->looked(kSeen);
+  for (const bool looked : {true, false}) {
+    end_track(people, looked ? kSeen : kSeen + std::chrono::seconds(1));
+    EXPECT_EQ(get_track_crop(tracks_, {.path_parameters = {{"id", id_}}}).status, 404);
+    const Reply made = patch(R"({"review":{"verdict":"confirmed"}})");
+    ASSERT_EQ(made.status, 201) << made.body;
+    ASSERT_TRUE(store_.flush());
+    const auto crop = store_.picture(Parsed::parse(made.body)["id"].get<std::string>(), store::Picture::kCrop);
+    ASSERT_TRUE(crop) << describe(crop.error());
+    if (looked) {
+      expect_hidden(*crop, 40, 0);
+    } else {
+      EXPECT_TRUE(is_black(*crop));
+    }
+  }
 }
 
 TEST_F(TrackHandlers, WhatTheModelThoughtMayBeConfirmed) {
