@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
@@ -73,7 +74,7 @@ class NodePass {
   // Nodes of the default domain with one of these operators. Where the result may not hold what came with the opset
   // `since`, nothing is done.
   consteval NodePass(std::initializer_list<std::string_view> op_types, TryRewrite try_rewrite, std::int64_t since = 0)
-      : try_rewrite_(try_rewrite), since_(since) {
+      : op_type_count_(op_types.size()), try_rewrite_(try_rewrite), since_(since) {
     std::ranges::copy(op_types, op_types_.begin());
   }
   // Nodes that `asked` takes.
@@ -85,6 +86,7 @@ class NodePass {
 
  private:
   std::array<std::string_view, 6> op_types_{};
+  std::size_t op_type_count_ = 0;  // of them; a node may have an operator without a name
   bool (*asked_)(const Node& node) = nullptr;
   TryRewrite try_rewrite_;
   std::int64_t since_ = 0;

@@ -35,8 +35,9 @@ bool is_any_of(const Node& node, std::initializer_list<std::string_view> op_type
 
 Result<int> NodePass::operator()(Graph& graph, PassBudget& budget) const {
   if (!budget.may_use_opset(since_)) return 0;
-  const auto asked = [this](const Node& node) {
-    return asked_ != nullptr ? asked_(node) : node.domain.empty() && std::ranges::contains(op_types_, node.op_type);
+  const auto op_types = std::span(op_types_).first(op_type_count_);
+  const auto asked = [&](const Node& node) {
+    return asked_ != nullptr ? asked_(node) : node.domain.empty() && std::ranges::contains(op_types, node.op_type);
   };
   return rewrite_nodes(graph, budget, asked, try_rewrite_);
 }

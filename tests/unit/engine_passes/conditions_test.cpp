@@ -32,6 +32,18 @@ ValueId add_overridable(Graph& graph, std::string name, Tensor tensor) {
   return id;
 }
 
+// A file may leave an operator's name empty.
+TEST(NodePass, LooksAtNoNodeWhoseOperatorHasNoName) {
+  static constexpr NodePass kRelus({"Relu"}, [](Graph&, NodeId) { return true; });
+  Graph graph;
+  const ValueId x = graph.add_input("x", DataType::kF32, Shape{2}, {});
+  graph.add_output(add_op(graph, "", {add_op(graph, "Relu", {x})}));
+  PassBudget budget;
+  const auto rewrites = kRelus(graph, budget);
+  ASSERT_TRUE(rewrites) << describe(rewrites.error());
+  EXPECT_EQ(*rewrites, 1);
+}
+
 TEST(FoldConstants, DeclinesWhenTheInitializerIsAnInput) {
   Graph graph;
   const ValueId weight = add_overridable(graph, "w", Tensor::of<float>({2}, {1, 2}));
