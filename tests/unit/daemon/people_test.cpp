@@ -176,6 +176,25 @@ TEST_F(PeopleTest, WhomLooksHaveMissedSoFarIsInNoSampleThatIsHandedOut) {
   EXPECT_THAT(samples.newest(1), IsEmpty()) << "black as a whole";
 }
 
+// The newest of all mostly waits.
+TEST_F(PeopleTest, ASampleThatWaitsForALookLeavesItsPlaceToTheOneBeforeIt) {
+  look_until(seconds(5));
+  FrameSamples samples({.count = 2}, {}, people_);
+  samples.offer(frame(), SteadyClock::now());
+  for (int i = 0; i < 1000 && samples.newest(1).empty(); ++i) std::this_thread::sleep_for(milliseconds(10));
+  samples.offer({picture_.view(), {.sequence = 2, .captured_at = kSeen + seconds(4)}, {}},
+                SteadyClock::now() + seconds(60));
+  for (int i = 0; i < 30; ++i) {
+    ASSERT_THAT(samples.newest(1), SizeIs(1));
+    EXPECT_EQ(samples.newest(1)[0]->info.sequence, 1U);
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  people_->looked(kSeen + seconds(8));
+  for (int i = 0; i < 1000 && samples.newest(2).size() < 2; ++i) std::this_thread::sleep_for(milliseconds(10));
+  ASSERT_THAT(samples.newest(1), SizeIs(1));
+  EXPECT_EQ(samples.newest(1)[0]->info.sequence, 2U);
+}
+
 // Seen after the picture was taken, and before it is written.
 TEST_F(HiddenPeopleTest, InTheStoredPicturesOfAVisit) {
   AtHand at(*this);

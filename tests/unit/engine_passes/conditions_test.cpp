@@ -32,7 +32,7 @@ ValueId add_overridable(Graph& graph, std::string name, Tensor tensor) {
   return id;
 }
 
-// A file may leave an operator's name empty.
+// No file that is loaded has one; who makes a graph may.
 TEST(NodePass, LooksAtNoNodeWhoseOperatorHasNoName) {
   static constexpr NodePass kRelus({"Relu"}, [](Graph&, NodeId) { return true; });
   Graph graph;
