@@ -35,6 +35,7 @@ struct Decoder {
   jpeg_progress_mgr progress{};
   std::jmp_buf escape{};
   char message[JMSG_LENGTH_MAX] = "";
+  bool warned = false;       // of anything
   bool damaged = false;      // data broken or missing in the middle of a scan
   bool ended_early = false;  // no end marker: with progressive scans later ones may be missing
   int max_scans = kMaxScans;
@@ -61,6 +62,7 @@ Decoder& of(j_common_ptr info) { return *static_cast<Decoder*>(info->client_data
 void on_message(j_common_ptr info, int level) {
   if (level >= 0) return;  // trace output
   Decoder& decoder = of(info);
+  decoder.warned = true;
   switch (info->err->msg_code) {
     case JWRN_HIT_MARKER:
     case JWRN_HUFF_BAD_CODE:
@@ -207,8 +209,11 @@ bool is_jpeg(Bytes bytes) {
 
 bool is_plain_jpeg(Bytes bytes) {
   Decoder decoder;
-  if (!read_header(decoder, bytes)) return false;
+  // The line takes a warning for damage.
+  if (!read_header(decoder, bytes) || decoder.warned) return false;
   jpeg_decompress_struct& info = decoder.info;
+  // Of these the decoder warns only when it starts.
+  if (info.Ss != 0 || info.Se != DCTSIZE2 - 1 || info.Ah != 0 || info.Al != 0) return false;
   if (jpeg_has_multiple_scans(&info) != FALSE || info.arith_code != FALSE || info.data_precision != 8) return false;
   if (info.num_components == 1) return info.jpeg_color_space == JCS_GRAYSCALE;
   if (info.num_components != 3 || info.jpeg_color_space != JCS_YCbCr) return false;

@@ -33,7 +33,7 @@ struct StoredImage {
 [[nodiscard]] Result<StoredImage> decode_jpeg(Bytes bytes, const DecodeLimits& limits, const EnoughPixels& enough,
                                               std::vector<std::byte> room);
 [[nodiscard]] Result<StoredImage> decode_png(Bytes bytes, const DecodeLimits& limits);
-// One that camera/preprocess/mjpeg_planes.h takes, in one scan.
+// One that camera/preprocess/mjpeg_planes.h takes, as far as the header tells: in one scan, nothing strange in it.
 [[nodiscard]] bool is_plain_jpeg(Bytes bytes);
 [[nodiscard]] Result<ImageSize> read_jpeg_size(Bytes bytes);
 [[nodiscard]] Result<ImageSize> read_jpeg_size(Bytes bytes, const DecodeLimits& limits);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/decode/decode.h"
+#include "camera/preprocess/mjpeg_planes.h"
 #include "camera/preprocess/preprocess.h"
 #include "engine/base/check.h"
 #include "tests/fuzz/targets.h"
@@ -20,6 +21,13 @@ void picture(std::span<const std::byte> bytes) {
   if (const auto frame = camera::as_frame(bytes)) {
     const auto shown = camera::decode_image(*frame, limits, camera::Upright::kAsStored, enough);
     KINGLET_CHECK(shown && shown->size.width == smaller->size.width && shown->size.height == smaller->size.height);
+    camera::FrameView view{.format = camera::PixelFormat::kMjpeg};
+    view.width = shown->size.width;
+    view.height = shown->size.height;
+    view.planes[0] = {.bytes = *frame, .stride = 0};
+    view.plane_count = 1;
+    camera::MjpegPlanes planes;
+    KINGLET_CHECK(planes.decode(view, view.width, view.height).has_value());
   }
   KINGLET_CHECK(smaller->image.width <= smaller->size.width && smaller->image.height <= smaller->size.height);
   const auto number = [&](std::size_t at) { return std::to_integer<int>(bytes[at % bytes.size()]) - 4; };

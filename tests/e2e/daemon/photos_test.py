@@ -234,6 +234,17 @@ class PhotosAsSource(ScratchFolder):
         self.assertNotIn(b"taken at home", shown)
         self.assertEqual(shown[-1000:], photo[-1000:], "the same scan, not another one made of its pixels")
 
+    def test_parts_of_photographs_of_which_a_decoder_warns_are_looked_at(self):
+        pictures = self.folder / "pictures"
+        pictures.mkdir()
+        for name in ("bald_eagle.jpg", "carrion_crow.jpg", "great_egret.jpg", "mute_swans.jpg"):
+            photo = bytearray((CORPUS / "photos" / name).read_bytes())
+            photo[photo.rindex(b"\xff\xda\x00\x0c") + 12] = 0  # the last coefficient, as some phones write it
+            (pictures / name).write_bytes(photo)
+        with Daemon(sets=bird_sets(self.folder) + [f"source=images:{pictures}?fps=5", "gate.region=[0.1,0.1,0.8,0.8]"]) as daemon:
+            daemon.until(lambda: daemon.ask("/api/v1/stats").json()["images"]["total"] >= 8, "two rounds")
+            self.assertEqual(daemon.ask("/api/v1/stats").json()["frames"]["dropped_total"]["error"], 0, daemon.lines)
+
     def test_a_picture_that_cannot_be_read_is_named_once_and_passed(self):
         with self.start(["bald_eagle.jpg", "empty.jpg", "not_a_picture.jpg", "truncated_red_winged_blackbird.jpg"]) as daemon:
             first = daemon.first_prediction()

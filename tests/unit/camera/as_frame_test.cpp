@@ -90,6 +90,26 @@ TEST(AsFrame, IsNothingOfWhatACameraDoesNotSend) {
   EXPECT_TRUE(as_frame(with_segment(photograph(), 0xE1, turned))) << "upright";
 }
 
+// Some phones write such; their pixels are whole.
+TEST(AsFrame, IsNothingWhereTheLineWouldTakeAWarningForDamage) {
+  const Bytes plain = photograph();
+  Bytes no_end = plain;
+  const auto scan = std::ranges::search(no_end, Bytes{std::byte{0xFF}, std::byte{0xDA}, std::byte{0}, std::byte{12}});
+  ASSERT_FALSE(scan.empty());
+  *(scan.begin() + 12) = std::byte{0};  // the last coefficient
+  Bytes newer = plain;
+  const auto name = std::ranges::search(newer, bytes_of_text("JFIF"));
+  ASSERT_FALSE(name.empty());
+  *(name.begin() + 5) = std::byte{2};
+  Bytes nameless = plain;
+  nameless.erase(nameless.begin() + 2, nameless.begin() + 20);
+  const std::string_view transform("Adobe\0d\0\0\0\0\5", 12);
+  for (const Bytes& strange : {no_end, newer, with_segment(nameless, 0xEE, transform)}) {
+    EXPECT_EQ(shown_by(strange), shown_by(plain));
+    EXPECT_FALSE(as_frame(strange));
+  }
+}
+
 TEST(AsFrame, OfAPhotographThatIsCutOffIsDamagedOrNothing) {
   const Bytes bytes = photograph();
   for (std::size_t size = 0; size + 2 < bytes.size(); ++size) {

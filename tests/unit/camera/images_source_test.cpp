@@ -129,6 +129,19 @@ TEST_F(ImagesSource, GivesAPhotographItselfAndBesideItWhatIsLookedAt) {
   EXPECT_EQ(sides(next(*source).small()), std::pair(640, 480)) << "nobody says what is enough";
 }
 
+TEST_F(ImagesSource, GivesAllPixelsOfAPhotographThatTheLineWouldTakeForDamaged) {
+  const auto bytes = encode_jpeg(kinglet::testing::make_picture(640, 480).view(), 80).value();
+  std::string odd(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  odd.at(odd.find(std::string_view("\xFF\xDA\0\x0C", 4)) + 12) = '\0';  // the last coefficient
+  add("a.jpg", odd);
+  needs_->say([](ImageSize) { return ImageSize{160, 120}; });
+  const auto source = open("?fps=max");
+  ASSERT_TRUE(source->start());
+  const Frame frame = next(*source);
+  EXPECT_EQ(frame.view().format, PixelFormat::kRgb888);
+  EXPECT_EQ(sides(frame.view()), std::pair(640, 480));
+}
+
 TEST_F(ImagesSource, NeverKeepsMoreThanThePixelsOfALargeScreen) {
   add_photograph("a.jpg", 4000, 3000);
   const auto source = open("?fps=max");
