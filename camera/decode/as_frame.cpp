@@ -2,6 +2,7 @@
 // Why: a photograph's file tells more than a picture: where it was taken, by what, a preview, often a second picture or
 // a film behind it. As a frame it is sent to everybody who watches. Bytes are hostile; what is strange is no frame.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string_view>
 
@@ -13,20 +14,33 @@ namespace {
 using internal::Bytes;
 
 constexpr unsigned kStartOfScan = 0xDA, kEnd = 0xD9, kJfif = 0xE0, kAdobe = 0xEE, kComment = 0xFE;
+// Sizes in one scan, Huffman's tables, the scan, factors, how often it begins anew.
+constexpr std::array kDecoded{0xC0U, 0xC1U, 0xC4U, kStartOfScan, 0xDBU, 0xDDU};
 
 unsigned at(Bytes bytes, std::size_t offset) { return std::to_integer<unsigned>(bytes[offset]); }
 
-// Which colours its numbers are, or part of what is decoded.
-bool is_about_pixels(unsigned marker, Bytes payload) {
-  constexpr std::string_view kName("JFIF\0", 5);
-  constexpr std::size_t kWithoutPreview = 14;
-  if (marker == kJfif) {
-    return payload.size() == kWithoutPreview &&
-           std::ranges::equal(kName, payload.first(kName.size()),
-                              [](char c, std::byte b) { return static_cast<std::byte>(c) == b; });
+bool begins_with(Bytes payload, std::string_view name) {
+  return payload.size() >= name.size() && std::ranges::equal(name, payload.first(name.size()), [](char c, std::byte b) {
+           return static_cast<std::byte>(c) == b;
+         });
+}
+
+enum class Segment { kOfPixels, kBesideThem, kStrange };
+
+// Of the pixels is what is decoded, and which colours they are.
+Segment kind_of(unsigned marker, Bytes payload) {
+  constexpr std::size_t kJfifWithoutPreview = 14;
+  constexpr std::size_t kAdobeAlone = 12;
+  if (marker == kJfif && begins_with(payload, std::string_view("JFIF\0", 5)) && payload.size() == kJfifWithoutPreview) {
+    return Segment::kOfPixels;
   }
-  const bool is_of_applications = marker >= 0xE0 && marker <= 0xEF;
-  return marker == kAdobe || (!is_of_applications && marker != kComment);
+  // Its colours count, whatever stands behind them.
+  if (marker == kAdobe && begins_with(payload, "Adobe")) {
+    return payload.size() == kAdobeAlone ? Segment::kOfPixels : Segment::kStrange;
+  }
+  if (marker == kComment || (marker >= 0xE0 && marker <= 0xEF)) return Segment::kBesideThem;
+  // Not all others have a length, as a decoder reads them.
+  return std::ranges::contains(kDecoded, marker) ? Segment::kOfPixels : Segment::kStrange;
 }
 
 // Behind the last byte of the scan that begins there: the next marker that is not one of the scan's own, or the end.
@@ -67,7 +81,9 @@ std::optional<std::vector<std::byte>> as_frame(Bytes jpeg, std::vector<std::byte
     const std::size_t length = 2 + (std::size_t{at(jpeg, offset + 2)} << 8 | at(jpeg, offset + 3));
     if (length < 4 || jpeg.size() - offset < length) return std::nullopt;
     const Bytes segment = jpeg.subspan(offset, length);
-    if (is_about_pixels(marker, segment.subspan(4))) frame.insert(frame.end(), segment.begin(), segment.end());
+    const Segment kind = kind_of(marker, segment.subspan(4));
+    if (kind == Segment::kStrange) return std::nullopt;
+    if (kind == Segment::kOfPixels) frame.insert(frame.end(), segment.begin(), segment.end());
     offset += length;
     if (marker != kStartOfScan) continue;
     const std::size_t end = end_of_scan(jpeg, offset);

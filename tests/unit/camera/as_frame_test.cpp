@@ -110,6 +110,33 @@ TEST(AsFrame, IsNothingWhereTheLineWouldTakeAWarningForDamage) {
   }
 }
 
+TEST(AsFrame, KeepsNothingInSegmentsThatAreNone) {
+  for (const int marker : {0x02, 0xBF, 0xC8, 0xCC, 0xDC, 0xDE, 0xF0, 0xFD}) {
+    EXPECT_FALSE(as_frame(with_segment(photograph(), marker, "secret place"))) << marker;
+  }
+  // A decoder sees a marker without a length and EXIF behind it; who takes 0xFFE1 for the length keeps the EXIF.
+  for (const int marker : {0x01, 0xD0, 0xD7}) {
+    Bytes hidden(2 + 0xFFE1, std::byte{' '});
+    const Bytes begin{std::byte{0xFF}, static_cast<std::byte>(marker),
+                      std::byte{0xFF}, std::byte{0xE1},
+                      std::byte{0xFF}, std::byte{0xDF}};
+    std::ranges::copy(begin, hidden.begin());
+    std::ranges::copy(bytes_of_text("secret place"), hidden.begin() + 6);
+    Bytes bytes = photograph();
+    bytes.insert(bytes.begin() + 2, hidden.begin(), hidden.end());
+    ASSERT_EQ(shown_by(bytes), shown_by(photograph())) << marker;
+    EXPECT_FALSE(as_frame(bytes)) << marker;
+  }
+}
+
+TEST(AsFrame, KnowsAdobesSegmentFromOthersOfItsNumber) {
+  EXPECT_EQ(as_frame(with_segment(photograph(), 0xEE, "secret place")), photograph());
+  const Bytes adobe = with_segment(photograph(), 0xEE, std::string_view("Adobe\0d\0\0\0\0\1", 12));
+  EXPECT_EQ(as_frame(adobe), adobe);
+  // Without it the colours would be other ones.
+  EXPECT_FALSE(as_frame(with_segment(photograph(), 0xEE, std::string_view("Adobe\0d\0\0\0\0\1secret place", 24))));
+}
+
 TEST(AsFrame, OfAPhotographThatIsCutOffIsDamagedOrNothing) {
   const Bytes bytes = photograph();
   for (std::size_t size = 0; size + 2 < bytes.size(); ++size) {
