@@ -46,7 +46,10 @@ Result<std::unique_ptr<FrameSource>> open_source(const SourceOptions& options) {
   for (const SourceRow& row : kSources) {
     if (row.scheme == scheme) {
       const std::string_view rest = spec.substr(std::min(scheme.size() + 1, spec.size()));
-      return with_masks(KINGLET_TRY(row.open(rest, options)), options.masks);
+      SourceOptions own = options;
+      // They are painted on pixels: a photograph's JPEG would be decoded once more for each of its two pictures.
+      if (!options.masks.empty()) own.needs = nullptr;
+      return with_masks(KINGLET_TRY(row.open(rest, own)), options.masks);
     }
     schemes.push_back(row.scheme);
     listed += format_text("{}{}:", listed.empty() ? "" : ", ", row.scheme);

@@ -35,6 +35,7 @@ class ImagesSource : public ::testing::Test {
     SourceOptions wish;
     wish.spec = "images:" + folder_.path().string() + options;
     wish.needs = needs_;
+    wish.masks = masks_;
     wish.log = [this](LogLevel, std::string_view text) { said_.emplace_back(text); };
     auto source = open_source(wish);
     EXPECT_TRUE(source);
@@ -53,6 +54,7 @@ class ImagesSource : public ::testing::Test {
   }
   kinglet::testing::ScratchFolder folder_;
   const std::shared_ptr<PictureNeeds> needs_ = std::make_shared<PictureNeeds>();
+  std::vector<Area> masks_;
   std::vector<std::string> said_;
 };
 
@@ -140,6 +142,18 @@ TEST_F(ImagesSource, GivesAllPixelsOfAPhotographThatTheLineWouldTakeForDamaged) 
   const Frame frame = next(*source);
   EXPECT_EQ(frame.view().format, PixelFormat::kRgb888);
   EXPECT_EQ(sides(frame.view()), std::pair(640, 480));
+}
+
+TEST_F(ImagesSource, DecodesAPhotographOnceWhereMasksArePainted) {
+  add_photograph("a.jpg", 640, 480);
+  needs_->say([](ImageSize) { return ImageSize{160, 120}; });
+  masks_ = {{.left = 0, .top = 0, .width = 0.5, .height = 0.5}};
+  const auto source = open("?fps=max");
+  ASSERT_TRUE(source->start());
+  const Frame frame = next(*source);
+  EXPECT_EQ(frame.view().format, PixelFormat::kRgb888) << "no JPEG, which the masks would have decoded again";
+  EXPECT_EQ(sides(frame.small()), std::pair(640, 480));
+  EXPECT_EQ(frame.small().planes[0].bytes.data(), frame.view().planes[0].bytes.data());
 }
 
 TEST_F(ImagesSource, NeverKeepsMoreThanThePixelsOfALargeScreen) {
