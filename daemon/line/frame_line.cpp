@@ -379,8 +379,8 @@ Result<CropRect> FrameLine::fill_input(LineModel& classifier, const camera::Fram
   const camera::FrameView& small = frame.small();
   if (frame.info().still && small.width < full.width) {
     // A photograph in fewer pixels, as if all were there; they may be those for a model of before.
-    const auto needed = classifier.preprocessor().needed(full, std::nullopt);
-    if (needed && (small.width < needed->width || small.height < needed->height)) return fill(full, std::nullopt);
+    const camera::ImageSize enough = classifier.facts()->enough_pixels({full.width, full.height}, std::nullopt);
+    if (small.width < enough.width || small.height < enough.height) return fill(full, std::nullopt);
     return classifier.prepare_reduced(small, {full.width, full.height}, std::nullopt, where);
   }
   const CropRect used = KINGLET_TRY(fill(small, std::nullopt));
