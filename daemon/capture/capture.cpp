@@ -227,7 +227,7 @@ Capture::Ended Capture::stream(const std::stop_token& stop) {
     } else if (auto* frame = std::get_if<camera::Frame>(&*next)) {
       take_frame(std::move(*frame), now, now < settled_at ? Judged::kNotYet : Judged::kYes, stop);
       const auto spoilt = unreadable();
-      note([&](Patience& patience) { spoilt ? patience.unreadable(spoilt->since) : patience.frame(now); });
+      note_sign(spoilt);
       if (!spoilt) continue;
     } else if (std::get<camera::NoFrame>(*next).reason == camera::NoFrame::Reason::kEnd) {
       return Ended::kNoMore;
@@ -235,6 +235,13 @@ Capture::Ended Capture::stream(const std::stop_token& stop) {
     if (const auto ended = judge_silence(now)) return *ended;
   }
   return Ended::kStop;
+}
+
+void Capture::note_sign(const std::optional<camera::Mailbox::Unreadable>& spoilt) {
+  const SteadyTime now = SteadyClock::now();
+  MutexLock lock(mutex_);
+  status_.last_frame_at = now;
+  spoilt ? patience_.unreadable(spoilt->since) : patience_.frame(now);
 }
 
 std::optional<Capture::Ended> Capture::judge_silence(SteadyTime now) {

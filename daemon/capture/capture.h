@@ -97,6 +97,8 @@ class Capture {
   void take_frame(camera::Frame frame, SteadyTime now, Judged judged, const std::stop_token& stop);
   // A picture that somebody chose is not replaced by the next one because the model is slower than their source.
   void wait_for_room(const std::stop_token& stop);
+  // The newest frame was handed on, `spoilt` or not. That it waited for room before is no silence of the camera.
+  void note_sign(const std::optional<camera::Mailbox::Unreadable>& spoilt);
   // Nothing while the frames can be read, or too few could not.
   [[nodiscard]] std::optional<camera::Mailbox::Unreadable> unreadable() const;
   // Frames are missing since `last_sign`.
