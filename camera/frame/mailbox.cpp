@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/frame/mailbox.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace kinglet::camera {
@@ -22,6 +23,7 @@ std::optional<Frame> Mailbox::take_now() {
   {
     MutexLock lock(mutex_);
     taken.swap(waiting_);
+    if (taken) next_look_ = SteadyClock::now() + pace_;
   }
   taken_.notify_one();
   return taken;
@@ -42,10 +44,22 @@ bool Mailbox::has_frame() const {
   return waiting_.has_value();
 }
 
+bool Mailbox::has_room(SteadyTime now) const {
+  MutexLock lock(mutex_);
+  return !waiting_ && now >= next_look_;
+}
+
 void Mailbox::wait_for_room(SteadyTime deadline) {
   MutexLock lock(mutex_);
-  while (waiting_ && taken_.wait_until(mutex_, deadline) != std::cv_status::timeout) {
+  for (SteadyTime now = SteadyClock::now(); !closed_ && now < deadline; now = SteadyClock::now()) {
+    if (!waiting_ && now >= next_look_) return;
+    taken_.wait_until(mutex_, waiting_ ? deadline : std::min(deadline, next_look_));
   }
+}
+
+void Mailbox::set_pace(SteadyClock::duration pace) {
+  MutexLock lock(mutex_);
+  pace_ = pace;
 }
 
 void Mailbox::close() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the border between capture and answer: depth one, the newest frame wins, every loss is counted.
+// Why: the border between capture and answer: depth one, the newest frame wins, every loss is counted. Who puts
+// pictures that are not to be lost waits for room first.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,13 @@ class Mailbox {
   // The same; nothing when the deadline passes or close() was called.
   [[nodiscard]] std::optional<Frame> take(SteadyTime deadline);
   [[nodiscard]] bool has_frame() const;
-  // Until no frame waits, or the deadline passes: for who would rather wait than have one replaced.
+  // Does no frame wait, and would the taker look at one?
+  [[nodiscard]] bool has_room(SteadyTime now) const;
+  // Until there is room, the deadline passes or close() was called: for who would rather wait than have one replaced,
+  // or taken in vain.
   void wait_for_room(SteadyTime deadline);
+  // The taker looks at the next frame no sooner than so long after it took one.
+  void set_pace(SteadyClock::duration pace);
   // Wakes the taker for good; the waiting frame is released. open() makes it usable again.
   void close();
   void open();
@@ -53,6 +59,8 @@ class Mailbox {
   mutable Mutex mutex_;
   Condition taken_;
   std::optional<Frame> waiting_ KINGLET_GUARDED_BY(mutex_);
+  SteadyClock::duration pace_ KINGLET_GUARDED_BY(mutex_){};
+  SteadyTime next_look_ KINGLET_GUARDED_BY(mutex_){};
   bool closed_ KINGLET_GUARDED_BY(mutex_) = false;
   std::uint64_t dropped_ KINGLET_GUARDED_BY(mutex_) = 0;
   std::optional<Unreadable> unreadable_ KINGLET_GUARDED_BY(mutex_);

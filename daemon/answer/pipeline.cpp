@@ -129,7 +129,9 @@ std::optional<Pipeline::Next> Pipeline::take_next(std::chrono::milliseconds pati
 std::optional<Pipeline::Next> Pipeline::take_waiting() {
   const auto turn = turns_.next([this](std::size_t i) { return cameras_[i].feed.mailbox.has_frame(); });
   if (!turn) return std::nullopt;
-  std::optional<camera::Frame> frame = cameras_[turn->camera].feed.mailbox.take_now();
+  Feed& feed = cameras_[turn->camera].feed;
+  if (feed.line) feed.mailbox.set_pace(feed.line->gate().interval());
+  std::optional<camera::Frame> frame = feed.mailbox.take_now();
   if (frame) return Next{.turn = *turn, .frame = *std::move(frame), .prepared = std::nullopt};
   turns_.end(*turn, {});  // it was closed meanwhile
   return std::nullopt;

@@ -294,7 +294,7 @@ void Capture::take_frame(camera::Frame frame, SteadyTime now, Judged judged, con
 
 void Capture::wait_for_room(const std::stop_token& stop) {
   const SteadyTime end = SteadyClock::now() + options_.still_waits;
-  for (SteadyTime now = SteadyClock::now(); mailbox_.has_frame() && now < end; now = SteadyClock::now()) {
+  for (SteadyTime now = SteadyClock::now(); !mailbox_.has_room(now) && now < end; now = SteadyClock::now()) {
     if (stop.stop_requested() || is_to_reopen()) return;
     mailbox_.wait_for_room(std::min(end, now + kRoomTurn));
   }

@@ -95,7 +95,8 @@ class Capture {
   void take_up(Wanted wanted, camera::FrameSource& source, SteadyTime now);
   enum class Judged { kYes, kNotYet };
   void take_frame(camera::Frame frame, SteadyTime now, Judged judged, const std::stop_token& stop);
-  // A picture that somebody chose is not replaced by the next one because the model is slower than their source.
+  // A picture that somebody chose is neither replaced by the next one nor looked away from because their source is
+  // quicker than the model, or than gate.max_fps.
   void wait_for_room(const std::stop_token& stop);
   // The newest frame was handed on, `spoilt` or not. That it waited for room before is no silence of the camera.
   void note_sign(const std::optional<camera::Mailbox::Unreadable>& spoilt);

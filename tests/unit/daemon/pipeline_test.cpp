@@ -105,6 +105,15 @@ class PipelineTest : public ::testing::Test {
   LatestPredictions latest_{100'000};
 };
 
+TEST_F(PipelineTest, TellsTheOneWhoPutsPicturesWhenItLooksAtTheNext) {
+  LineOptions options = options_;
+  options.gate.max_fps = 0.001;
+  Pipeline pipeline(feeds_of(FrameLine(open_model(), options, ids_, {}, warnings_)), desk_, latest_, {});
+  EXPECT_TRUE(mailbox_.has_room(SteadyClock::now()));
+  show(pipeline, 0);
+  EXPECT_FALSE(mailbox_.has_room(SteadyClock::now())) << "one now would be looked away from";
+}
+
 // The next frame is prepared while the model before still runs, and must not become the input of the new one.
 TEST_F(PipelineTest, EachFrameOfEachCameraIsAnsweredAsTheModelThatAnsweredAloneWould) {
   const testing::ScratchFolder folder;

@@ -47,6 +47,24 @@ TEST(Mailbox, WhoWantsNoneReplacedWaitsUntilThereIsRoom) {
   EXPECT_FALSE(mailbox.has_frame());
 }
 
+TEST(Mailbox, ThereIsRoomNoSoonerThanTheTakerLooksAgain) {
+  Mailbox mailbox;
+  mailbox.set_pace(std::chrono::hours(1));
+  mailbox.put(numbered(1));
+  EXPECT_FALSE(mailbox.has_room(far_away()));
+  ASSERT_TRUE(mailbox.take_now());
+  EXPECT_FALSE(mailbox.has_room(far_away()));
+  EXPECT_TRUE(mailbox.has_room(SteadyClock::now() + std::chrono::hours(1)));
+  const SteadyTime deadline = soon();
+  mailbox.wait_for_room(deadline);
+  EXPECT_GE(SteadyClock::now(), deadline);
+  mailbox.set_pace(milliseconds(1));
+  mailbox.put(numbered(2));
+  ASSERT_TRUE(mailbox.take_now());
+  mailbox.wait_for_room(far_away());
+  EXPECT_TRUE(mailbox.has_room(SteadyClock::now()));
+}
+
 TEST(Mailbox, TakeGivesUpAtTheDeadline) {
   Mailbox mailbox;
   EXPECT_FALSE(mailbox.take(soon()));
