@@ -75,7 +75,8 @@ UnnamedTracks::Look& UnnamedTracks::look_of(const Ulid& track) {
   if (found != looks_.end()) return *found;
   // As many are followed at once; where the end of one was not told, the first is over by now.
   if (looks_.size() < cameras_ * Tracks::kMost)
-    return looks_.emplace_back(Look{.track = track, .bytes = {}, .view = {}, .crop = {}, .part = {}, .people = {}});
+    return looks_.emplace_back(
+        Look{.track = track, .bytes = {}, .jpeg = {}, .view = {}, .crop = {}, .part = {}, .people = {}});
   Look& oldest = *std::ranges::min_element(looks_, {}, &Look::track);
   oldest.track = track;
   return oldest;
@@ -83,6 +84,7 @@ UnnamedTracks::Look& UnnamedTracks::look_of(const Ulid& track) {
 
 void UnnamedTracks::look(const camera::Frame& frame, const Prediction& prediction,
                          const std::shared_ptr<const People>& people) {
+  camera::FrameCopies::Share jpeg;
   for (const RegionLook& seen : prediction.looks()) {
     if (!seen.best_unnamed) continue;
     Look& look = look_of(seen.track);
@@ -91,7 +93,15 @@ void UnnamedTracks::look(const camera::Frame& frame, const Prediction& predictio
     look.exposed_at = frame.info().captured_at;
     look.people = people;
     const camera::FrameView& view = frame.view();
-    if (view.format == camera::PixelFormat::kMjpeg || view.width < 2 || view.height < 2) {
+    if (view.format == camera::PixelFormat::kMjpeg) {
+      // Without the frame's info, by which a copy is found again: another camera's frame may have the same.
+      if (!jpeg) jpeg = copies_->of(view, {}, SteadyClock::now());
+      look.jpeg = jpeg;
+      look.view = jpeg->view;
+      continue;
+    }
+    look.jpeg = {};
+    if (view.width < 2 || view.height < 2) {
       camera::copy_view(view, look.bytes, look.view);
       continue;
     }
@@ -100,6 +110,28 @@ void UnnamedTracks::look(const camera::Frame& frame, const Prediction& predictio
     look.crop.x -= part.x;
     look.crop.y -= part.y;
   }
+  forget_decoded();
+}
+
+// All that move in one photograph end together: it is decoded once for them.
+std::string UnnamedTracks::crop_of(const Look& look) {
+  if (!look.jpeg) return jpeg_of_part(look.view, look.crop, kSide, kQuality).value_or("");
+  if (!decoded_from_ || &*decoded_from_ != &*look.jpeg) {
+    decoded_from_ = {};
+    auto decoded = pixels_of(look.view);
+    if (!decoded) return {};
+    decoded_ = *std::move(decoded);
+    decoded_from_ = look.jpeg;
+  }
+  return jpeg_of_part(decoded_.view(), look.crop, kSide, kQuality).value_or("");
+}
+
+void UnnamedTracks::forget_decoded() {
+  if (!decoded_from_) return;
+  const auto is_in_it = [&](const Look& look) { return look.jpeg && &*look.jpeg == &*decoded_from_; };
+  if (std::ranges::any_of(looks_, is_in_it)) return;
+  decoded_from_ = {};
+  decoded_ = {};
 }
 
 std::optional<UnnamedTracks::Look> UnnamedTracks::take_look(const Ulid& track) {
@@ -127,7 +159,8 @@ void UnnamedTracks::ended(const Track& track, const visits::Rule& rule, std::str
   }
   unnamed->looks = track.looks;
   unnamed->by = track.by;
-  std::string crop = look ? jpeg_of_part(look->view, look->crop, kSide, kQuality).value_or("") : std::string();
+  std::string crop = look ? crop_of(*look) : std::string();
+  forget_decoded();
   if (crop.empty() || !look->people) {
     unnamed->crop = std::move(crop);
   } else {

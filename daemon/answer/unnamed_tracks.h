@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "camera/frame/frame.h"
+#include "camera/frame/frame_copies.h"
 #include "daemon/capture/people/people.h"
 #include "daemon/line/prediction.h"
 #include "daemon/line/regions/tracks.h"
@@ -77,12 +78,15 @@ class UnnamedTracks {
   struct Look {
     Ulid track;
     std::vector<std::byte> bytes;
-    camera::FrameView view;  // into bytes
-    CropRect crop;           // in the view
-    Area part;               // of the frame, that is the crop
+    camera::FrameCopies::Share jpeg;  // of such a frame, one for all who are in it
+    camera::FrameView view;           // into bytes or jpeg
+    CropRect crop;                    // in the view
+    Area part;                        // of the frame, that is the crop
     SteadyTime exposed_at{};
     std::shared_ptr<const People> people;
   };
+  [[nodiscard]] std::string crop_of(const Look& look);
+  void forget_decoded();
   void keep(Shared unnamed);
   void show_crops() KINGLET_REQUIRES(mutex_);
   [[nodiscard]] std::deque<Shared>::iterator place_of(std::string_view id) KINGLET_REQUIRES(mutex_);
@@ -90,7 +94,11 @@ class UnnamedTracks {
   [[nodiscard]] std::optional<Look> take_look(const Ulid& track);
 
   const std::size_t cameras_;
-  std::vector<Look> looks_;  // of the answer thread: the tracks that are followed
+  // Of the answer thread.
+  std::vector<Look> looks_;  // the tracks that are followed
+  const std::shared_ptr<camera::FrameCopies> copies_ = camera::FrameCopies::make();
+  camera::FrameCopies::Share decoded_from_;  // one JPEG at a time, as long as other tracks are in it
+  camera::Image decoded_;
   std::uint64_t newest_seq_ = 0;
   Mutex mutex_;
   std::deque<Shared> tracks_ KINGLET_GUARDED_BY(mutex_);  // the newest in front

@@ -40,6 +40,8 @@ Result<std::string> jpeg_of_part(const camera::FrameView& view, const CropRect& 
                  quality);
 }
 
+Result<camera::Image> pixels_of(const camera::FrameView& view) { return camera::to_rgb(view); }
+
 std::string jpeg_of(const camera::FrameView& mjpeg) { return text_of(mjpeg.planes[0].bytes); }
 
 }  // namespace kinglet::daemon

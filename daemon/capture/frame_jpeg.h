@@ -14,6 +14,8 @@ namespace kinglet::daemon {
 [[nodiscard]] Result<std::string> jpeg_of(const camera::Image& image, int quality);
 // The same of a frame; one that is a JPEG already stays as it is. kBadData: planes too short, no JPEG that can be read.
 [[nodiscard]] Result<std::string> jpeg_of(const camera::FrameView& view, int quality);
+// For who takes several parts of one JPEG. kBadData: it cannot be decoded.
+[[nodiscard]] Result<camera::Image> pixels_of(const camera::FrameView& view);
 // Of a part of a picture, as far as it lies in it, made smaller so that no side has more pixels than `most`.
 [[nodiscard]] Result<std::string> jpeg_of_part(const camera::FrameView& view, const CropRect& part, int most,
                                                int quality);

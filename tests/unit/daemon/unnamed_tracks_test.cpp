@@ -2,10 +2,28 @@
 // What was seen and not named: what is kept of it, with which picture, and for how long.
 #include "daemon/answer/unnamed_tracks.h"
 
+#include <cstdio>
+
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <jpeglib.h>
+
+#include <atomic>
 
 #include "camera/decode/decode.h"
+
+namespace {
+std::atomic<int> pictures_decoded{0};
+}
+
+// In place of the library's, which it calls: the answer thread decodes for no track what it decoded for another.
+extern "C" boolean jpeg_start_decompress(j_decompress_ptr info) {
+  ++pictures_decoded;
+  static const auto library =
+      reinterpret_cast<decltype(&jpeg_start_decompress)>(::dlsym(RTLD_NEXT, "jpeg_start_decompress"));
+  return library(info);
+}
 
 namespace kinglet::daemon {
 namespace {
@@ -117,9 +135,12 @@ class UnnamedPictures : public UnnamedTracksTest {
       for (const int part : {left ? 255 : 0, 0, left ? 0 : 255}) picture_.rgb.push_back(static_cast<std::byte>(part));
     }
   }
-  void look(const camera::FrameView& view, const Track& track, CropRect crop) {
+  void look(const camera::FrameView& view, const Track& track, CropRect crop) { look(view, {{&track, crop}}); }
+  void look(const camera::FrameView& view, std::initializer_list<std::pair<const Track*, CropRect>> seen) {
     Prediction prediction;
-    prediction.regions[prediction.region_count++] = {.track = track.id, .crop = crop, .best_unnamed = true};
+    for (const auto& [track, crop] : seen) {
+      prediction.regions[prediction.region_count++] = {.track = track->id, .crop = crop, .best_unnamed = true};
+    }
     tracks_.look(camera::Frame(view, {}, {}), prediction);
   }
   // The size of the picture that is kept of the newest track, and red and blue of the pixel in its middle.
@@ -155,6 +176,34 @@ TEST_F(UnnamedPictures, OfAJpegTheWholeIsKeptUntilTheTrackEnds) {
   look(view, seen, {2, 2, 20, 20});
   end(seen);
   EXPECT_THAT(kept(), ElementsAre(20, 20, 1, 0));
+}
+
+TEST_F(UnnamedPictures, AJpegIsDecodedOnceForAllTracksThatAreInIt) {
+  camera::Image other = picture_;
+  std::ranges::reverse(other.rgb);  // blue and red, each on the other side and in the other place: the same colours
+  std::ranges::rotate(other.rgb, other.rgb.begin() + 3 * kWidth / 2);
+  const auto left_first = camera::encode_jpeg(picture_.view(), 95);
+  const auto rotated = camera::encode_jpeg(other.view(), 95);
+  ASSERT_TRUE(left_first && rotated);
+  const auto view_of = [](const std::vector<std::byte>& jpeg) {
+    return camera::FrameView{.format = camera::PixelFormat::kMjpeg,
+                             .width = kWidth,
+                             .height = kHeight,
+                             .planes = {camera::Plane{.bytes = jpeg}},
+                             .plane_count = 1};
+  };
+  const Track left = track(Outcome::kAmbiguous, 0.4F);
+  const Track right = track(Outcome::kAmbiguous, 0.4F);
+  const Track later = track(Outcome::kAmbiguous, 0.4F);
+  look(view_of(*left_first), {{&left, {2, 2, 20, 20}}, {&right, {40, 2, 20, 18}}});
+  pictures_decoded = 0;
+  end(left);
+  end(right);
+  EXPECT_EQ(pictures_decoded, 1);
+  EXPECT_THAT(kept(), ElementsAre(20, 18, 0, 1));
+  look(view_of(*rotated), later, {2, 2, 20, 20});  // in the same memory
+  end(later);
+  EXPECT_THAT(kept(), ElementsAre(20, 20, 0, 1));
 }
 
 TEST_F(UnnamedPictures, APictureIsOfItsOwnTrackHoweverManyThereAre) {
