@@ -79,7 +79,8 @@ class Frame {
   }
 
   [[nodiscard]] const FrameView& view() const { return view_; }
-  // All of the same picture, smaller, where the camera itself scales it; else view().
+  // All of the same picture in fewer pixels, where its source has them: a camera that scales, a photograph (RGB then);
+  // else view().
   [[nodiscard]] const FrameView& small() const { return small_; }
   [[nodiscard]] const FrameInfo& info() const { return info_; }
 
