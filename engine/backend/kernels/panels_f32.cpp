@@ -72,8 +72,7 @@ std::optional<Layer> layer_of(const ConvolutionF32& convolution) {
   const xnn::Window& window = shape.window;
   const bool is_whole = window.pad_top + window.pad_left + window.pad_bottom + window.pad_right == 0 &&
                         window.dilation_height == 1 && window.dilation_width == 1;
-  const bool overlap =
-      window.stride_height < window.kernel_height || window.stride_width < window.kernel_width;
+  const bool overlap = window.stride_height < window.kernel_height || window.stride_width < window.kernel_width;
   if (shape.groups != 1 || !is_whole || overlap) return std::nullopt;
   return Layer{.rows = shape.batch * shape.output_height * shape.output_width,
                .numbers = shape.taps() * shape.input_channels,
@@ -160,7 +159,7 @@ template <typename Visit>
 void PanelsF32::for_panels(std::size_t part, const Visit& visit) const {
   const std::size_t begin = part * kPanelsOfPart * kOutputs;
   const std::size_t end = std::min(begin + kPanelsOfPart * kOutputs, outputs_);
-  const std::size_t blocks = divided_up(numbers_, kMostNumbers);  // of as many each: a short one has no time to ask ahead
+  const std::size_t blocks = divided_up(numbers_, kMostNumbers);  // of as many each: in a short one less is asked for
   const auto begin_of = [&](std::size_t block) { return block * (numbers_ / kQuad) / blocks * kQuad; };
   std::size_t at = begin * numbers_;
   for (std::size_t block = 0; block < blocks; ++block) {

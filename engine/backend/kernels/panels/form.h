@@ -36,8 +36,8 @@ struct Product {
 using Multiply = void (*)(const Product&);
 
 struct Form {
-  std::size_t rows;              // of a group, at most
-  std::size_t strips;            // of outputs, one after the other
+  std::size_t rows;           // of a group, at most
+  std::size_t strips;         // of outputs, one after the other
   Multiply multiply[kGroup];  // by rows, less one; null beyond the most
 };
 
