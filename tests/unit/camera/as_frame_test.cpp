@@ -84,7 +84,7 @@ TEST(AsFrame, IsNothingOfWhatACameraDoesNotSend) {
   EXPECT_FALSE(as_frame(encode_png(kinglet::testing::make_picture(8, 8).view()).value()));
   EXPECT_FALSE(as_frame(of_kind(TJSAMP_420, TJFLAG_PROGRESSIVE)));
   EXPECT_FALSE(as_frame({}));
-  std::string turned("Exif\0\0MM\0*\0\0\0\10\0\1\1\22\0\3\0\0\0\1\0\6\0\0\0\0\0\0", 34);
+  std::string turned("Exif\0\0MM\0*\0\0\0\10\0\1\1\22\0\3\0\0\0\1\0\6\0\0\0\0\0\0", 32);
   EXPECT_FALSE(as_frame(with_segment(photograph(), 0xE1, turned)));
   turned[25] = 1;
   EXPECT_TRUE(as_frame(with_segment(photograph(), 0xE1, turned))) << "upright";
