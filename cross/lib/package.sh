@@ -105,14 +105,16 @@ make_camera_program() {
   finish_package "kinglet-camera-$camera" kinglet-camera-program "$1" "$stage"
 }
 
-# The same program for the libcamera of backports, which is about that of Raspberry Pi OS: on a machine that is none.
+# The same program for the libcamera of backports, which is about that of Raspberry Pi OS: on a machine that is none. Without
+# a path to that libcamera, which would make its build id another one in each folder.
 package_newer_camera() {
   local stamp folder=$repository/build/camera-newer-$1 newer_libraries preset
   stamp=$(source_time) preset=$(preset_of "$1")
   step "fetching the libcamera of backports for $1" quietly fetch_newer_libcamera "$folder" "$1" || exit
   newer_libraries=$(dirname "$(find "$folder/root/usr/lib" -name libcamera.so | head -1)")
   PKG_CONFIG_PATH=$newer_libraries/pkgconfig step "configuring for libcamera $(<"$folder/version")" \
-    quietly cmake -S "$repository" --preset "$preset" -B "$folder/build" "-DKINGLET_ENGINE_FROM=$repository/build/$preset" || exit
+    quietly cmake -S "$repository" --preset "$preset" -B "$folder/build" -DCMAKE_SKIP_RPATH=ON \
+    "-DKINGLET_ENGINE_FROM=$repository/build/$preset" || exit
   step "building kinglet-camera with libcamera $(<"$folder/version")" cmake --build "$folder/build" -j "$(job_count)" \
     --target kinglet-camera </dev/null >&2 || exit
   step "packing it" make_camera_program "$1" "$folder/build" || exit
