@@ -114,7 +114,7 @@ package_newer_camera() {
   newer_libraries=$(dirname "$(find "$folder/root/usr/lib" -name libcamera.so | head -1)")
   PKG_CONFIG_PATH=$newer_libraries/pkgconfig step "configuring for libcamera $(<"$folder/version")" \
     quietly cmake -S "$repository" --preset "$preset" -B "$folder/build" -DCMAKE_SKIP_RPATH=ON \
-    "-DKINGLET_ENGINE_FROM=$repository/build/$preset" || exit
+    "-DCMAKE_EXE_LINKER_FLAGS=-Wl,-rpath-link,$newer_libraries" "-DKINGLET_ENGINE_FROM=$repository/build/$preset" || exit
   step "building kinglet-camera with libcamera $(<"$folder/version")" cmake --build "$folder/build" -j "$(job_count)" \
     --target kinglet-camera </dev/null >&2 || exit
   step "packing it" make_camera_program "$1" "$folder/build" || exit
