@@ -16,6 +16,9 @@ let settings = "";  // why those of this page do not count
 
 const stateText = (state) => hasText(`camera_${state}`) ? text(`camera_${state}`) : state;
 
+// What the daemon says in a sentence is English.
+const sentence = (said) => document.documentElement.lang === "en" && said;
+
 const camerasOf = (found) => found?.cameras || (found ? [found.camera] : []);
 const nameOfCamera = (found, camera) => found.cameras ? `${text("camera")} ${camera.source}` : text("camera");
 
@@ -77,14 +80,15 @@ function facts() {
   const rows = [];
   const add = (key, value) => { if (value) rows.push([text(key), value]); };
   const {store, board, memory, frames} = stats;
-  const cameraRow = (camera) => [stateText(camera.state), camera.description || camera.source,
+  const cameraRow = (camera) => [stateText(camera.state), sentence(camera.description) || camera.source,
                  camera.frames_per_second && text("frames_per_second", {rate: number(camera.frames_per_second, 1)}),
                  camera.stalls_total + camera.restarts_total > 0 &&
                    text("restarts", {stalls: number(camera.stalls_total), restarts: number(camera.restarts_total)})]
     .filter(Boolean).join(" · ");
   for (const camera of camerasOf(stats)) rows.push([nameOfCamera(stats, camera), cameraRow(camera)]);
   if (model) add("model", [model.name, text("names", {count: number(model.labels.count)}), model.licence].filter(Boolean).join(" · "));
-  if (model) add("scores", [model.output.name, text(`scores_${model.output.meaning}`), model.output.decided_by].join(" · "));
+  if (model) add("scores", [model.output.name, text(`scores_${model.output.meaning}`),
+                             sentence(model.output.decided_by)].filter(Boolean).join(" · "));
   add("frames", text("frames_text", {captured: number(frames.captured_total),
                                      busy: number(frames.dropped_total.busy + frames.dropped_total.camera)}));
   const full = store.quota_bytes ? percent(store.used_bytes / store.quota_bytes) : "";
