@@ -2,6 +2,7 @@
 """Messages to a phone: each service against a stand-in that holds its documented form, what is wished and when, retries,
 secrets, and what the page sets."""
 import json
+import re
 import shutil
 import signal
 import stat
@@ -9,11 +10,12 @@ import subprocess
 import time
 import unittest
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import phone_services
 from phone_case import Phone
 from phone_services import MailServer
-from support import SLOWER, main
+from support import NOON, SLOWER, main
 
 PUSHOVER_USER = "u" * 30
 
@@ -22,53 +24,49 @@ def send_now(daemon, owner, name="phone"):
     return daemon.ask("/api/v1/notify/test", "POST", json.dumps({"name": name}), {**owner, "Content-Type": "application/json"})
 
 
+def is_pictured(message):
+    """A message waits two seconds for its picture: on a busy machine not each has one."""
+    return [picture[:2] for picture in message["pictures"]] == [b"\xff\xd8"]
+
+
 class Services(Phone):
     """A real visit of the demonstration goes out with its picture, in the form of each service."""
 
-    def visit_told(self, stand_in, /, **keys):
-        daemon = self.daemon({"name": "phone", "server": stand_in.address, **keys})
-        stand_in.wait()
-        self.assertEqual(stand_in.refusals, [])
-        told = stand_in.messages[0]
-        visits = daemon.ask("/api/v1/visits").json()["items"]
+    def visit_told(self, stand_in, /, pictured=True, **keys):
+        daemon = self.daemon({"name": "phone", "server": stand_in.address, "at_most": 1000, **keys})
+        told = stand_in.wait(matches=is_pictured if pictured else lambda message: True)[0]
+        visits = daemon.ask("/api/v1/visits?limit=500").json()["items"]
         self.assertIn(told["title"], [visit.get("common_name", visit["species_id"]) for visit in visits])
         self.assertRegex(told["text"], r"\d+%")
         return told
 
-    def assert_pictured(self, told):
-        self.assertEqual([picture[:2] for picture in told["pictures"]], [b"\xff\xd8"])
-
     def test_ntfy(self):
         told = self.visit_told(self.service(phone_services.ntfy), to="birds", secret_file=str(self.secret("tk_secret")))
-        self.assert_pictured(told)
         self.assertRegex(told["link"], r"^http://feeder\.example/#visits/vis_\w+$")
 
     def test_telegram(self):
         told = self.visit_told(self.service(phone_services.telegram), service="telegram", to="-1234",
                                secret_file=str(self.secret("123:secret")))
-        self.assert_pictured(told)
         self.assertIn("http://feeder.example/#visits/vis_", told["text"])
 
     def test_gotify(self):
-        told = self.visit_told(self.service(phone_services.gotify), service="template", preset="gotify",
+        told = self.visit_told(self.service(phone_services.gotify), pictured=False, service="template", preset="gotify",
                                secret_file=str(self.secret("app_secret")))
         self.assertRegex(told["picture_link"], r"^http://feeder\.example/api/v1/visits/vis_\w+/crop\.jpg$")
 
     def test_pushover(self):
-        self.assert_pictured(self.visit_told(self.service(phone_services.pushover), service="template", preset="pushover",
-                                             to=PUSHOVER_USER, secret_file=str(self.secret("app_secret"))))
+        self.visit_told(self.service(phone_services.pushover), service="template", preset="pushover", to=PUSHOVER_USER,
+                        secret_file=str(self.secret("app_secret")))
 
     def test_discord(self):
         secret = self.secret("https://discord.com/api/webhooks/12345/hook_secret")
-        self.assert_pictured(self.visit_told(self.service(phone_services.discord), service="template", preset="discord",
-                                             secret_file=str(secret)))
+        self.visit_told(self.service(phone_services.discord), service="template", preset="discord", secret_file=str(secret))
 
     def test_a_template_of_ones_own(self):
         service = self.service(phone_services.own)
         service.address += "/hook"
-        self.assert_pictured(self.visit_told(
-            service, service="template", secret_file=str(self.secret("own secret")), headers=["X-Key: {secret}"],
-            body='{"title": "{title}", "text": "{text}", "picture": "{picture_base64}"}'))
+        self.visit_told(service, service="template", secret_file=str(self.secret("own secret")), headers=["X-Key: {secret}"],
+                        body='{"title": "{title}", "text": "{text}", "picture": "{picture_base64}"}')
 
 
 @unittest.skipUnless(shutil.which("openssl"), "openssl is not installed")
@@ -89,14 +87,15 @@ class Mail(Phone):
 
     def test_a_mail_goes_encrypted_and_has_the_picture(self):
         server = self.server()
-        daemon = self.daemon(self.table(server))
-        mail = daemon.until(lambda: server.mails, "a mail")[0]
+        daemon = self.daemon(self.table(server, at_most=1000))
+        pictured = lambda: [mail for mail in list(server.mails) if mail["letter"].is_multipart()]
+        mail = daemon.until(pictured, "a mail with a picture")[0]
         self.assertEqual((mail["encrypted"], mail["user"], mail["from"], mail["to"]),
                          (True, "feeder@mail.example", "feeder@mail.example", ["you@mail.example"]))
         letter = mail["letter"]
         self.assertEqual(letter.defects, [])
         self.assertEqual(letter["to"].addresses[0].addr_spec, "you@mail.example")
-        self.assertLess(abs(letter["date"].datetime.timestamp() - time.time()), 120)
+        self.assertLess(abs(letter["date"].datetime.timestamp() - time.time()), 1000)
         words, picture = letter.iter_parts()
         self.assertRegex(words.get_content(), r"\d+%\n\nhttp://feeder\.example/")
         self.assertEqual((picture.get_content_type(), picture.get_filename(), picture.get_content()[:2]),
@@ -143,16 +142,15 @@ class Wished(Phone):
         daemon.stop()
 
     def test_nothing_in_quiet_hours_and_not_more_than_wished(self):
-        now = datetime.now().astimezone()
-        span = "-".join(f"{now + timedelta(hours=hours):%H:%M}" for hours in (-1, 1))
         quiet, busy = self.service(phone_services.ntfy), self.service(phone_services.ntfy)
-        daemon = self.daemon(self.ntfy(quiet, quiet=span), self.ntfy(busy, name="other", at_most=1))
+        daemon = self.daemon(self.ntfy(quiet, quiet="09:00-16:00"), self.ntfy(busy, name="other", at_most=1))
         owner = daemon.claim()
         daemon.until(lambda: self.state(daemon, owner)["held_back_total"] >= 2, "quiet")
         daemon.until(lambda: self.state(daemon, owner, "other")["held_back_total"] >= 2, "enough")
+        busy.wait()
         self.assertEqual((quiet.requests, len(busy.messages)), (0, 1))
-        metrics = daemon.ask("/metrics").body.decode()
-        self.assertRegex(metrics, r'kinglet_notify_messages_total\{outcome="held_back"\} [4-9]')
+        held_back = re.search(r'kinglet_notify_messages_total\{outcome="held_back"\} (\d+)', daemon.ask("/metrics").body.decode())
+        self.assertGreaterEqual(int(held_back[1]), 4)
 
     def test_the_digest_says_who_was_here_with_pictures(self):
         service = self.service(phone_services.telegram)
@@ -161,13 +159,16 @@ class Wished(Phone):
         daemon = self.daemon(table)
         pictured = lambda: {one["species_id"] for one in daemon.ask("/api/v1/visits").json()["items"] if "snapshot" in one["links"]}
         daemon.until(lambda: len(pictured()) >= 2, "pictures of two species")
-        time.sleep(max(0, 5 - datetime.now().second))  # the next minute is less than that away for which is waited
-        at = datetime.now().astimezone() + timedelta(minutes=1)
-        self.tables({**table, "digest": f"{at:%H:%M}"})
-        daemon.process.send_signal(signal.SIGHUP)
+        now = lambda: datetime.now(ZoneInfo(NOON))
+        for _ in range(3):  # for the case that the minute comes before the daemon has heard of it
+            at = now() + timedelta(minutes=1)
+            self.tables({**table, "digest": f"{at:%H:%M}"})
+            daemon.process.send_signal(signal.SIGHUP)
+            daemon.until(lambda: service.messages or service.refusals or now() > at + timedelta(seconds=20), "that time")
+            if service.messages or service.refusals:
+                break
         told = service.wait()
-        self.assertEqual(service.refusals, [])
-        self.assertRegex(told[0]["title"], r"^Today: \d+ visits of \d species$")
+        self.assertRegex(told[0]["title"], r"^Today: \d+ visits of \d+ species$")
         self.assertGreaterEqual(len(told[0]["pictures"]), 2)
         daemon.stop()
 
@@ -206,8 +207,8 @@ class NotTaken(Phone):
         self.assertGreaterEqual(service.requests, 3)
         daemon.until(lambda: self.state(daemon, owner)["sent_total"] >= 1, "sent")
         self.assertEqual(self.state(daemon, owner)["failed_tries_total"], 2)
-        self.assertTrue(any("notify phone: it answers 503" in line for line in daemon.lines))
-        self.assertTrue(any("notify phone: messages are taken again" in line for line in daemon.lines))
+        daemon.says("notify phone: it answers 503")
+        daemon.says("notify phone: messages are taken again")
 
     def test_a_redirection_is_not_followed_and_the_reason_is_shown(self):
         other = self.service(phone_services.ntfy)
@@ -257,12 +258,14 @@ class OnThePage(Phone):
         reply = self.put("phone", {"service": "telegram", "to": "2"})
         self.assertEqual((reply.status, reply.json()["secret"], reply.json()["to"]), (200, True, "2"), "the secret stays")
         self.running.stop()
+        said = self.running.lines
         self.running = self.start()
         listed = self.running.ask("/api/v1/notify", headers=self.owner)
         self.assertEqual([(one["name"], one["source"].split("/")[-1].split(":")[0]) for one in listed.json()["items"]],
                          [("mine", "kinglet.toml"), ("phone", "page")])
-        self.assertNotIn(b"very-secret", listed.body + self.running.ask("/api/v1/config", headers=self.owner).body +
-                         "".join(self.running.lines).encode())
+        self.assertNotIn(b"very-secret", listed.body + self.running.ask("/api/v1/config", headers=self.owner).body)
+        self.running.stop()
+        self.assertNotIn("very-secret", "".join(said + self.running.lines))
         kept = [self.state_folder / "notify.toml", self.state_folder / "notify-secrets" / "phone"]
         self.assertEqual([stat.S_IMODE(path.stat().st_mode) for path in kept], [0o600, 0o600])
         self.assertEqual(stat.S_IMODE(kept[1].parent.stat().st_mode), 0o700)
@@ -315,8 +318,7 @@ class OnThePage(Phone):
         self.assertTrue(file.exists())
         self.running.process.send_signal(signal.SIGHUP)
         self.running.until(lambda: send_now(self.running, self.owner, "mine").status == 200, "it is taken")
-        self.assertEqual(service.messages[0]["title"], "A message of kinglet")
-        self.assertEqual(service.refusals, [])
+        service.wait(matches=lambda message: message["title"] == "A message of kinglet")
 
 
 if __name__ == "__main__":

@@ -197,8 +197,14 @@ class Service:
         self.address = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
-    def wait(self, count=1):
-        return until(lambda: self.refusals or len(self.messages) >= count, f"{count} messages") and self.messages
+    def wait(self, count=1, matches=lambda message: True):
+        """Those that match, once there are so many."""
+        found = until(lambda: self.refusals or len(self.matching(matches)) >= count and self.matching(matches), f"{count} messages")
+        assert not self.refusals, self.refusals
+        return found
+
+    def matching(self, matches):
+        return [message for message in list(self.messages) if matches(message)]
 
     def stop(self):
         self.server.shutdown()
