@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: `kinglet cameras`: which network cameras answer on the local net, and what to write into the configuration.
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "camera/discovery/onvif.h"
 #include "camera/discovery/search.h"
+#include "camera/sources/network_camera.h"
 #include "camera/stream/address.h"
-#include "camera/stream/http_post.h"
 #include "cli/command.h"
 #include "engine/base/clock.h"
 #include "engine/base/format.h"
@@ -17,8 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using camera::FoundCamera;
-
-constexpr std::chrono::seconds kPatience{5};  // for an answer of one camera
 
 struct Options {
   double seconds = 3;
@@ -34,41 +30,32 @@ Json json_of(const FoundCamera& camera) {
   return json;
 }
 
-Result<camera::OnvifAnswer> ask(const std::string& url, const std::string& message) {
-  camera::HttpAnswer answer =
-      KINGLET_TRY(camera::http_post(url, "application/soap+xml; charset=utf-8", message, kPatience));
-  return camera::OnvifAnswer{.status = answer.status, .body = std::move(answer.body)};
-}
-
 // What one camera says itself. Nobody else is told of the login, not even as a digest.
-Result<int> stream_of(const Options& options, const std::vector<FoundCamera>& found, Output& out) {
-  const auto asked = std::ranges::find(found, options.address, &FoundCamera::address);
-  if (asked == found.end()) {
-    return fail(ErrorCode::kNotFound, "no camera with this address answered", options.address,
-                "kinglet cameras lists those that do");
-  }
-  camera::Login login;
-  if (!options.login_file.empty()) login = KINGLET_TRY(camera::read_login(options.login_file));
-  const camera::OnvifStream stream =
-      KINGLET_TRY(camera::ask_for_stream(*asked, {.user = login.user, .password = login.password}, ask));
+Result<int> stream_of(const Options& options, camera::SearchOptions search, Output& out) {
+  camera::CameraQuestion question{
+      .host = options.address, .login = {}, .search = std::move(search), .called_off = nullptr};
+  if (!options.login_file.empty()) question.login = KINGLET_TRY(camera::read_login(options.login_file));
+  const camera::CameraAnswer answer = camera::ask_camera(question);
+  const camera::OnvifStream stream = KINGLET_TRY(answer.stream);
   if (out.json()) {
-    Json json = json_of(*asked);
+    Json json = json_of(*answer.camera);
     json["source"] = stream.address;
     if (stream.width > 0) json["size"] = format_text("{}x{}", stream.width, stream.height);
     out.print_json(json);
     return 0;
   }
   out.print(format_text("source.spec = \"{}\"\n", stream.address));
-  if (stream.width > 0) out.note(format_text("{}x{} pixels", stream.width, stream.height));
+  out.note(camera::words_of(stream, question.wish));
   return 0;
 }
 
 Result<int> cameras(const Options& options, Output& out) {
   const auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(Seconds(options.seconds));
+  const camera::SearchOptions search{
+      .patience = patience, .interface = options.interface, .only = {}, .called_off = {}};
+  if (!options.address.empty()) return stream_of(options, search, out);
   out.detail(format_text("asking the local net for {}", patience));
-  const std::vector<FoundCamera> found =
-      KINGLET_TRY(camera::search_cameras({.patience = patience, .interface = options.interface}));
-  if (!options.address.empty()) return stream_of(options, found, out);
+  const std::vector<FoundCamera> found = KINGLET_TRY(camera::search_cameras(search));
   if (out.json()) {
     Json items = Json::array();
     for (const FoundCamera& camera : found) items.push_back(json_of(camera));

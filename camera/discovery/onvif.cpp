@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/discovery/onvif.h"
 
+#include <arpa/inet.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 
@@ -23,6 +24,10 @@ constexpr std::size_t kMostProfiles = 32;
 constexpr std::size_t kLongestToken = 128;
 constexpr std::size_t kLongestAddress = 300;
 constexpr std::size_t kLongestReason = 120;
+constexpr std::size_t kLongestEncoding = 16;
+constexpr std::chrono::seconds kPatience{5};          // for an answer of one camera
+constexpr std::chrono::milliseconds kOpenPort{1500};  // for the first one at a port where nobody may be
+constexpr int kUsualPorts[] = {80, 8000, 8080, 2020, 8899};
 constexpr std::string_view kSecurity = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-";
 
 constexpr std::string_view kClock = R"(<t:GetSystemDateAndTime xmlns:t="http://www.onvif.org/ver10/device/wsdl"/>)";
@@ -83,7 +88,7 @@ bool ends_with(MarkupPath path, std::initializer_list<std::string_view> names) {
   return path.size() >= names.size() && std::ranges::equal(path.last(names.size()), names);
 }
 
-// Does HOST of SCHEME://HOST[:PORT][/...] stand there, and no login?
+// Does HOST of SCHEME://HOST[:PORT][/...] stand there, a port that is one, and no login?
 bool is_address_of(std::string_view address, std::initializer_list<std::string_view> schemes, std::string_view host) {
   if (address.size() > kLongestAddress || printable(address, kLongestAddress) != address) return false;
   if (address.find_first_of(" \"'<>\\") != std::string_view::npos) return false;
@@ -91,7 +96,9 @@ bool is_address_of(std::string_view address, std::initializer_list<std::string_v
     if (!address.starts_with(scheme)) continue;
     const std::string_view behind = address.substr(scheme.size());
     const std::string_view authority = behind.substr(0, behind.find_first_of("/?#"));
-    return !authority.contains('@') && authority.substr(0, authority.find(':')) == host;
+    const std::string_view name = authority.substr(0, authority.find(':'));
+    const std::string_view port = authority.substr(std::min(name.size() + 1, authority.size()));
+    return name == host && (name == authority || parse_number<std::uint16_t>(port).value_or(0) != 0);
   }
   return false;
 }
@@ -121,6 +128,7 @@ struct Profile {
   std::string token;
   int width = 0;
   int height = 0;
+  std::string encoding;
 
   [[nodiscard]] std::int64_t pixels() const { return std::int64_t{width} * height; }
 };
@@ -132,10 +140,12 @@ Result<std::vector<Profile>> profiles_of(std::string_view document) {
     if (!ends_with(path, {"GetProfilesResponse", "Profiles"}) || name != "token" || profiles.size() >= kMostProfiles)
       return;
     if (value.empty() || value.size() > kLongestToken) return;
-    profiles.push_back({.token = std::move(value)});
+    profiles.push_back({.token = std::move(value), .encoding = {}});
     kept = path.back().data();
   };
   const auto take = [&](MarkupPath path, const std::string& text) {
+    if (ends_with(path, {"Profiles", "VideoEncoderConfiguration", "Encoding"}) && path[path.size() - 3].data() == kept)
+      profiles.back().encoding = printable(text, kLongestEncoding);
     const bool is_width = ends_with(path, {"Profiles", "VideoEncoderConfiguration", "Resolution", "Width"});
     if (!is_width && !ends_with(path, {"Profiles", "VideoEncoderConfiguration", "Resolution", "Height"})) return;
     if (path[path.size() - 4].data() != kept) return;
@@ -147,9 +157,9 @@ Result<std::vector<Profile>> profiles_of(std::string_view document) {
   return profiles;
 }
 
-const Profile& best_of(const std::vector<Profile>& profiles) {
-  const auto order = [](const Profile& one) {
-    const bool is_small = one.width < kLeastWidth || one.pixels() == 0;
+const Profile& best_of(const std::vector<Profile>& profiles, StreamWish wish) {
+  const auto order = [wish](const Profile& one) {
+    const bool is_small = wish == StreamWish::kLargest || one.width < kLeastWidth || one.height < kLeastHeight;
     return std::tuple(is_small, is_small ? -one.pixels() : one.pixels());
   };
   return *std::ranges::min_element(profiles, {}, order);
@@ -164,10 +174,18 @@ Result<std::string> text_at(std::string_view document, std::initializer_list<std
   return found;
 }
 
+bool is_soap(std::string_view document) {
+  bool is_inside = false;
+  const auto take = [&](MarkupPath path, const std::string&) {
+    is_inside = is_inside || (path.size() > 2 && path[0] == "Envelope" && path[1] == "Body");
+  };
+  return read_markup(document, take) && is_inside;
+}
+
 class Conversation {
  public:
-  Conversation(const FoundCamera& camera, const OnvifLogin& login, const AskOnvif& ask)
-      : camera_(camera), login_(login), ask_(ask), service_(camera.services.front()) {}
+  Conversation(const FoundCamera& camera, const OnvifLogin& login, StreamWish wish, const AskOnvif& ask)
+      : camera_(camera), login_(login), wish_(wish), ask_(ask), service_(camera.services.front()) {}
 
   Result<OnvifStream> run() {
     learn_clock();
@@ -177,19 +195,23 @@ class Conversation {
     if (!is_weaker && is_address_of(media, {"http://", "https://"}, camera_.address)) service_ = media;
     const std::string listed = KINGLET_TRY(answer(kProfiles));
     const std::vector<Profile> profiles = KINGLET_TRY(profiles_of(listed));
-    const Profile& best = best_of(profiles);
+    const Profile& best = best_of(profiles, wish_);
     const std::string said = KINGLET_TRY(answer(stream_question(best.token)));
     const std::string address = KINGLET_TRY(text_at(said, {"MediaUri", "Uri"}));
     if (!is_address_of(address, {"rtsp://"}, camera_.address))
       return fail(ErrorCode::kBadData,
                   "its stream has no address of its own host: " + printable(address, kLongestReason));
-    return OnvifStream{.address = address, .width = best.width, .height = best.height};
+    return OnvifStream{.address = address,
+                       .width = best.width,
+                       .height = best.height,
+                       .encoding = best.encoding,
+                       .profiles = profiles.size()};
   }
 
  private:
   void learn_clock() {
     const SteadyTime asked = SteadyClock::now();
-    const auto said = ask_(service_, envelope({}, kClock));
+    const auto said = ask_(service_, envelope({}, kClock), kPatience);
     if (!said) return;
     if (const auto time = clock_of(said->body))
       ahead_ = *time - std::chrono::system_clock::now() + (SteadyClock::now() - asked) / 2;
@@ -202,7 +224,7 @@ class Conversation {
     const auto now = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now() + ahead_);
     const std::string created = to_rfc3339(std::chrono::time_point_cast<WallTime::duration>(now));
     const std::string header = login_.user.empty() ? std::string() : security(login_, nonce, created);
-    OnvifAnswer said = KINGLET_TRY(ask_(service_, envelope(header, question)));
+    OnvifAnswer said = KINGLET_TRY(ask_(service_, envelope(header, question), kPatience));
     if (said.status >= 200 && said.status < 300) return std::move(said.body);
     const auto reason = text_at(said.body, {"Fault", "Reason", "Text"});
     const auto code = text_at(said.body, {"Code", "Subcode", "Value"});
@@ -216,6 +238,7 @@ class Conversation {
 
   const FoundCamera& camera_;
   const OnvifLogin& login_;
+  const StreamWish wish_;
   const AskOnvif& ask_;
   std::string service_;
   WallTime::duration ahead_{};  // its clock
@@ -231,9 +254,35 @@ std::string password_digest(std::string_view nonce, std::string_view created, st
   return base64({reinterpret_cast<const char*>(digest.data()), length});
 }
 
-Result<OnvifStream> ask_for_stream(const FoundCamera& camera, const OnvifLogin& login, const AskOnvif& ask) {
+Result<FoundCamera> find_camera(const std::string& host, const SearchOptions& search, const AskOnvif& ask) {
+  FoundCamera camera;
+  if (in_addr number{}; ::inet_pton(AF_INET, host.c_str(), &number) == 1) {
+    SearchOptions alone = search;
+    alone.only = host;
+    const auto found = search_cameras(alone);
+    if (!found && !search.interface.empty()) return std::unexpected(found.error());
+    if (found && !found->empty()) camera = found->front();
+    if (!camera.services.empty()) return camera;
+  }
+  for (const int port : kUsualPorts) {
+    const auto service = [port](const std::string& at) {
+      return format_text("http://{}:{}/onvif/device_service", at, port);
+    };
+    const auto said = ask(service(host), envelope({}, kClock), kOpenPort);
+    if (!said || said->from.empty() || !is_soap(said->body)) continue;
+    camera.address = said->from;
+    camera.services = {service(said->from)};
+    return camera;
+  }
+  if (!camera.address.empty()) return camera;
+  return fail(ErrorCode::kNotFound, "no camera with this address answers to ONVIF", printable(host),
+              "is it on, and ONVIF switched on in it? kinglet cameras lists those of this net that answer");
+}
+
+Result<OnvifStream> ask_for_stream(const FoundCamera& camera, const OnvifLogin& login, StreamWish wish,
+                                   const AskOnvif& ask) {
   if (camera.services.empty()) return fail(ErrorCode::kNotFound, "it has no ONVIF service", camera.address);
-  auto stream = Conversation(camera, login, ask).run();
+  auto stream = Conversation(camera, login, wish, ask).run();
   if (!stream) return std::unexpected(with_context(std::move(stream).error(), camera.address));
   return stream;
 }

@@ -20,10 +20,11 @@ constexpr std::size_t kMostCameras = 8;  // of one answer: a recorder has severa
 
 struct Maker {
   std::string_view word;
-  std::string_view path;
+  std::string_view smaller;
+  std::string_view largest;
 };
 constexpr Maker kMakers[] = {
-#define KINGLET_MAKER(word, path) {word, path},
+#define KINGLET_MAKER(word, smaller, largest) {word, smaller, largest},
 #include "camera/discovery/makers.def"
 #undef KINGLET_MAKER
 };
@@ -84,11 +85,17 @@ bool ends_with(MarkupPath path, std::initializer_list<std::string_view> names) {
 
 }  // namespace
 
-std::string FoundCamera::stream() const {
+std::string FoundCamera::stream(StreamWish wish) const {
   const std::string words = " " + lower(name) + " " + lower(hardware);
   const auto* maker =
       std::ranges::find_if(kMakers, [&](const Maker& row) { return words.contains(" " + std::string(row.word)); });
-  return maker == std::end(kMakers) ? std::string() : format_text("rtsp://{}{}", address, maker->path);
+  if (maker == std::end(kMakers)) return {};
+  return format_text("rtsp://{}{}", address, wish == StreamWish::kSmaller ? maker->smaller : maker->largest);
+}
+
+std::string_view smaller_path(std::string_view path) {
+  const auto* maker = std::ranges::find(kMakers, path, &Maker::largest);
+  return maker == std::end(kMakers) ? std::string_view() : maker->smaller;
 }
 
 std::string probe_message(std::string_view id) {

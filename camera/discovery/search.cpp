@@ -28,16 +28,31 @@ constexpr std::size_t kLargestAnswer = 65'507;
 constexpr int kMostAnswers = 512;
 constexpr std::size_t kMostFound = 128;
 constexpr std::chrono::milliseconds kSecondQuestion{500};  // datagrams get lost
+constexpr std::chrono::milliseconds kTurn{50};             // how soon it is noticed that the search is called off
 
-struct Interface {
-  in_addr address{};
+in_addr number_of(const char* text) {
+  in_addr number{};
+  ::inet_pton(AF_INET, text, &number);
+  return number;
+}
+
+// Where a question goes, and from where answers to it may come.
+struct Way {
+  in_addr to = number_of(kGroup);
+  in_addr from{};  // of this machine; zero: whichever leads there
+  in_addr net{};
   in_addr mask{};
   FileDescriptor socket;
 
-  [[nodiscard]] bool is_beside(in_addr other) const {
-    return (other.s_addr & mask.s_addr) == (address.s_addr & mask.s_addr);
-  }
+  [[nodiscard]] bool is_of(in_addr sender) const { return (sender.s_addr & mask.s_addr) == (net.s_addr & mask.s_addr); }
 };
+
+Way straight_to(in_addr camera) {
+  Way way;
+  way.to = way.net = camera;
+  way.mask.s_addr = INADDR_NONE;  // all its bits
+  return way;
+}
 
 in_addr address_of(const sockaddr* address) { return reinterpret_cast<const sockaddr_in*>(address)->sin_addr; }
 
@@ -48,35 +63,34 @@ bool is_meant(const ifaddrs& one, const std::string& name) {
   return (one.ifa_flags & IFF_LOOPBACK) == 0 && (one.ifa_flags & IFF_MULTICAST) != 0;
 }
 
-std::vector<Interface> interfaces(const std::string& name) {
-  std::vector<Interface> found;
+std::vector<Way> interfaces(const std::string& name) {
+  std::vector<Way> found;
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return found;
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owned(list, &::freeifaddrs);
   for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
     if (!is_meant(*one, name)) continue;
-    Interface& interface = found.emplace_back();
-    interface.address = address_of(one->ifa_addr);
-    interface.mask = address_of(one->ifa_netmask);
+    Way& way = found.emplace_back();
+    way.from = way.net = address_of(one->ifa_addr);
+    way.mask = address_of(one->ifa_netmask);
   }
   return found;
 }
 
-bool open_socket(Interface& interface) {
-  interface.socket = FileDescriptor(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int fd = interface.socket.get();
-  sockaddr_in here{.sin_family = AF_INET, .sin_port = 0, .sin_addr = interface.address, .sin_zero = {}};
+bool open_socket(Way& way) {
+  way.socket = FileDescriptor(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int fd = way.socket.get();
+  sockaddr_in here{.sin_family = AF_INET, .sin_port = 0, .sin_addr = way.from, .sin_zero = {}};
   const unsigned char one_hop = 1;
   return fd >= 0 && ::bind(fd, reinterpret_cast<const sockaddr*>(&here), sizeof(here)) == 0 &&
-         ::setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &interface.address, sizeof(interface.address)) == 0 &&
+         ::setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &way.from, sizeof(way.from)) == 0 &&
          ::setsockopt(fd, IPPROTO_IP, IP_MULTICAST_TTL, &one_hop, sizeof(one_hop)) == 0;
 }
 
-bool ask(const Interface& interface, const std::string& question) {
-  sockaddr_in group{.sin_family = AF_INET, .sin_port = htons(kPort), .sin_addr = {}, .sin_zero = {}};
-  ::inet_pton(AF_INET, kGroup, &group.sin_addr);
-  return ::sendto(interface.socket.get(), question.data(), question.size(), 0,
-                  reinterpret_cast<const sockaddr*>(&group), sizeof(group)) == static_cast<ssize_t>(question.size());
+bool ask(const Way& way, const std::string& question) {
+  const sockaddr_in far{.sin_family = AF_INET, .sin_port = htons(kPort), .sin_addr = way.to, .sin_zero = {}};
+  return ::sendto(way.socket.get(), question.data(), question.size(), 0, reinterpret_cast<const sockaddr*>(&far),
+                  sizeof(far)) == static_cast<ssize_t>(question.size());
 }
 
 // RFC 9562, 5.4.
@@ -91,53 +105,63 @@ std::string random_uuid() {
 
 class Search {
  public:
-  explicit Search(std::vector<Interface> interfaces) : interfaces_(std::move(interfaces)) {}
+  Search(std::vector<Way> ways, const SearchOptions& options) : options_(options), ways_(std::move(ways)) {}
 
-  Result<std::vector<FoundCamera>> run(std::chrono::milliseconds patience) {
+  Result<std::vector<FoundCamera>> run() {
+    const auto patience = options_.patience;
     const std::string question = probe_message(id_);
-    std::erase_if(interfaces_, [&](Interface& one) { return !open_socket(one) || !ask(one, question); });
-    if (interfaces_.empty()) {
+    std::erase_if(ways_, [&](Way& one) { return !open_socket(one) || !ask(one, question); });
+    if (ways_.empty()) {
       return fail(ErrorCode::kUnavailable, "no interface of this machine takes a question to all: " + errno_text());
     }
     const SteadyTime begun = SteadyClock::now();
     listen(std::min(begun + patience, begun + kSecondQuestion));
-    for (const Interface& one : interfaces_) static_cast<void>(ask(one, question));
+    if (!is_over()) {
+      for (const Way& one : ways_) static_cast<void>(ask(one, question));
+    }
     listen(begun + patience);
     std::ranges::stable_sort(found_, {}, &FoundCamera::address);
     return std::move(found_);
   }
 
  private:
+  [[nodiscard]] bool is_over() const {
+    if (answers_ >= kMostAnswers || found_.size() >= kMostFound) return true;
+    return (!options_.only.empty() && !found_.empty()) || (options_.called_off && options_.called_off());
+  }
+
   void listen(SteadyTime deadline) {
     std::vector<pollfd> waiting;
-    for (const Interface& one : interfaces_) waiting.push_back({one.socket.get(), POLLIN, 0});
-    while (answers_ < kMostAnswers && found_.size() < kMostFound) {
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now()).count();
-      if (left <= 0) return;
-      if (::poll(waiting.data(), waiting.size(), static_cast<int>(left)) <= 0) continue;
-      for (const Interface& one : interfaces_) take(one);
+    for (const Way& one : ways_) waiting.push_back({one.socket.get(), POLLIN, 0});
+    while (!is_over()) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
+      if (left.count() <= 0) return;
+      if (::poll(waiting.data(), waiting.size(), static_cast<int>(std::min(left, kTurn).count())) <= 0) continue;
+      for (const Way& one : ways_) take(one);
     }
   }
 
-  void take(const Interface& interface) {
+  void take(const Way& way) {
     sockaddr_in from{};
     socklen_t length = sizeof(from);
-    const ssize_t size = ::recvfrom(interface.socket.get(), buffer_.data(), buffer_.size(), 0,
-                                    reinterpret_cast<sockaddr*>(&from), &length);
+    const ssize_t size =
+        ::recvfrom(way.socket.get(), buffer_.data(), buffer_.size(), 0, reinterpret_cast<sockaddr*>(&from), &length);
     if (size <= 0) return;
     ++answers_;
-    if (!interface.is_beside(from.sin_addr)) return;
+    if (!way.is_of(from.sin_addr)) return;
     std::array<char, INET_ADDRSTRLEN> sender{};
     ::inet_ntop(AF_INET, &from.sin_addr, sender.data(), sender.size());
+    if (!options_.only.empty() && options_.only != sender.data()) return;
     auto cameras = read_answer({buffer_.data(), static_cast<std::size_t>(size)}, id_, sender.data());
     if (!cameras) return;  // strangers may talk nonsense
     for (FoundCamera& camera : *cameras) {
-      // Both questions may be answered.
+      // Each question may be answered.
       if (!std::ranges::contains(found_, camera)) found_.push_back(std::move(camera));
     }
   }
 
-  std::vector<Interface> interfaces_;
+  const SearchOptions& options_;
+  std::vector<Way> ways_;
   const std::string id_ = random_uuid();
   std::vector<char> buffer_ = std::vector<char>(kLargestAnswer);
   int answers_ = 0;
@@ -147,8 +171,10 @@ class Search {
 }  // namespace
 
 Result<std::vector<FoundCamera>> search_cameras(const SearchOptions& options) {
-  std::vector<Interface> meant = interfaces(options.interface);
-  if (!meant.empty()) return Search(std::move(meant)).run(options.patience);
+  std::vector<Way> meant = interfaces(options.interface);
+  if (!options.only.empty() && (options.interface.empty() || !meant.empty()))
+    meant.push_back(straight_to(number_of(options.only.c_str())));
+  if (!meant.empty()) return Search(std::move(meant), options).run();
   if (options.interface.empty()) {
     return fail(ErrorCode::kNotFound, "this machine has no network", {}, "is the cable in? nmcli device status");
   }

@@ -62,15 +62,16 @@ struct SourceOptions {
   CameraSettings camera;         // of libcamera: and rpicam:
   std::string camera_program;    // path of kinglet-camera; empty: beside this program, then PATH
   std::string rpicam_program;    // path of rpicam-vid; empty: PATH
-  std::vector<std::string> rpicam_arguments;    // further ones for it
-  std::string ffmpeg_program;                   // path of ffmpeg; empty: PATH
-  std::string login_file;                       // network cameras: a file with "user:password"; may be empty
-  std::string certificates;                     // network cameras: a file of authorities for https; empty: the system's
-  std::vector<Area> masks;                      // painted black before anyone sees a frame
-  std::size_t camera_index = 0;                 // among those of one program: demo: draws another scene for each
-  LogSink log;                                  // may be empty
-  std::shared_ptr<ChosenCamera> chosen_camera;  // libcamera: outlives the source; empty: each start chooses anew
-  std::shared_ptr<const PictureNeeds> needs;    // images: may be absent, then all pixels are wanted
+  std::vector<std::string> rpicam_arguments;  // further ones for it
+  std::string ffmpeg_program;                 // path of ffmpeg; empty: PATH
+  std::string login_file;                     // network cameras: a file with "user:password"; may be empty
+  std::string certificates;                   // network cameras: a file of authorities for https; empty: the system's
+  std::vector<Area> masks;                    // painted black before anyone sees a frame
+  std::size_t camera_index = 0;               // among those of one program: demo: draws another scene for each
+  LogSink log;                                // may be empty
+  // libcamera: outlives the source; empty: each start chooses anew. rtsp: what was said of the camera last.
+  std::shared_ptr<ChosenCamera> chosen_camera;
+  std::shared_ptr<const PictureNeeds> needs;  // images: may be absent, then all pixels are wanted
 };
 
 // Why next() gave no frame although nothing is wrong.

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: "rtsp://HOST/PATH": a network camera's stream, read and decoded by ffmpeg: raw frames of the size and rate asked
-// for come through its output. The login goes through a pipe, in a script of its concat demuxer
-// (https://ffmpeg.org/ffmpeg-formats.html#concat-1): arguments and environment of a program are everybody's to read.
+// for come through its output. Without a path the camera says itself, at each start, where its smaller one is. The
+// login goes through a pipe, in a script of its concat demuxer (https://ffmpeg.org/ffmpeg-formats.html#concat-1):
+// arguments and environment of a program are everybody's to read.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <optional>
 
+#include "camera/sources/network_camera.h"
 #include "camera/stream/address.h"
 #include "camera/stream/child_stream.h"
 #include "camera/stream/stream_source.h"
@@ -26,13 +29,38 @@ constexpr std::chrono::seconds kSilence{8};
 // What ffmpeg's RTSP keeps of a login (libavformat/rtsp.h, RTSPState::auth), escaped, without the end of the text.
 constexpr std::size_t kLongestLogin = 127;
 constexpr std::size_t kLongestAddress = 1000;
+// Asking a camera where its streams are, all together; most answer within a second.
+constexpr std::chrono::seconds kAsking{12};
+constexpr std::chrono::milliseconds kSearch{1500};
 
 enum class Transport { kTcp, kUdp };
 
 struct Camera {
   std::string address;
   Transport transport = Transport::kTcp;
+  std::optional<StreamWish> wish;  // where somebody said one
 };
+
+// Of "rtsp://camera:8554/live?x=1": "camera", ":8554" and "/live?x=1".
+struct Parts {
+  std::string host;
+  std::string port;
+  std::string path;
+};
+Parts parts_of(const std::string& address) {
+  const std::string behind = address.substr(address.find("://") + 3);
+  const std::size_t path = std::min(behind.find_first_of("/?"), behind.size());
+  const std::size_t bracket = std::min(behind.find(']'), path);  // of IPv6
+  const std::size_t port = std::min(behind.find(':', bracket == path ? 0 : bracket), path);
+  return {.host = behind.substr(0, port), .port = behind.substr(port, path - port), .path = behind.substr(path)};
+}
+bool has_path(const std::string& address) { return parts_of(address).path.size() > 1; }
+
+// What a camera says of its port counts less than what its owner wrote.
+std::string at_port(const std::string& address, const std::string& port) {
+  const Parts parts = parts_of(address);
+  return format_text("rtsp://{}{}{}", parts.host, port.empty() ? parts.port : port, parts.path);
+}
 
 // RFC 3986, 2.1: all but the unreserved characters.
 std::string percent_encoded(std::string_view text) {
@@ -62,10 +90,10 @@ Result<std::string> address_with(const std::string& address, const Login& login)
   return address.substr(0, host) + escaped + "@" + address.substr(host);
 }
 
-Result<std::string> script_of(const Camera& camera, const Login& login) {
+Result<std::string> script_of(const std::string& address, Transport transport, const Login& login) {
   return format_text("file {}\noption rtsp_transport {}\noption allowed_media_types video\noption timeout {}\n",
-                     in_quotes(KINGLET_TRY(address_with(camera.address, login))),
-                     camera.transport == Transport::kTcp ? "tcp" : "udp", std::chrono::microseconds(kSilence).count());
+                     in_quotes(KINGLET_TRY(address_with(address, login))), transport == Transport::kTcp ? "tcp" : "udp",
+                     std::chrono::microseconds(kSilence).count());
 }
 
 // The reading end of a pipe that holds the text, and then its end.
@@ -118,48 +146,73 @@ constexpr Trouble kTroubles[] = {
     {"matches no streams", "sends no video", "docs/sources.md has the paths of several makers"},
 };
 
+// Where a stream was found.
+struct Choice {
+  std::string address;
+  std::string trouble = {};  // why the camera did not say it itself; empty: it did, or was not asked
+};
+
 // ffmpeg's frames; when it ends, what the camera did. Its words go to the log.
 class FfmpegStream final : public ByteStream {
  public:
-  static Result<std::unique_ptr<FfmpegStream>> open(ChildStreamOptions options, const std::string& address,
-                                                    const Login& login) {
-    std::unique_ptr<FfmpegStream> stream(new FfmpegStream(address, !login.user.empty()));
-    options.log = [sink = std::move(options.log), seen = stream->seen_, query = stream->query_](LogLevel level,
-                                                                                                std::string_view text) {
+  // Of the source's thread, once and before read(). kUnavailable: no ffmpeg, or closed meanwhile.
+  Result<void> begin(ChildStreamOptions options, const Choice& choice, bool has_login) {
+    subject_ = "camera " + shown_address(choice.address);
+    query_ = choice.address.substr(std::min(choice.address.find('?'), choice.address.size()));
+    trouble_ = choice.trouble;
+    has_login_ = has_login;
+    opened_ = SteadyClock::now();
+    options.log = [sink = std::move(options.log), seen = seen_, query = query_](LogLevel level, std::string_view text) {
       const std::string line = without_query(std::string(text), query);
       if (!line.contains("Impossible to open")) note(*seen, line);
       if (sink) sink(level == LogLevel::kInfo ? LogLevel::kDebug : level, line);
     };
-    stream->child_ = KINGLET_TRY(ChildStream::open(options));
-    return stream;
+    std::shared_ptr<ChildStream> child = KINGLET_TRY(ChildStream::open(options));
+    const MutexLock lock(mutex_);
+    if (closed_) return fail(ErrorCode::kUnavailable, subject_ + " was let go of");
+    child_ = std::move(child);
+    return {};
   }
 
   Result<std::size_t> read(std::span<std::byte> out, SteadyTime deadline) override {
-    Result<std::size_t> got = child_->read(out, deadline);
+    const std::shared_ptr<ChildStream> child = current();
+    Result<std::size_t> got = child->read(out, deadline);
     if (got) return got;
     Error error{ErrorCode::kUnavailable, {}, {}, {}};
-    if (const Trouble* trouble = *seen_) {
+    if (const Trouble* trouble = seen_->load()) {
       if (trouble->message == kWrongLogin && !has_login_) trouble = &kNoLogin;
-      if (trouble->message == kNoRtsp && std::chrono::steady_clock::now() - opened_ >= kSilence) trouble = &kNoAnswer;
+      if (trouble->message == kNoRtsp && SteadyClock::now() - opened_ >= kSilence) trouble = &kNoAnswer;
       error.message = format_text("{} {}", subject_, trouble->message);
       error.hint = trouble->hint;
-    } else if (child_->ended_well()) {
+    } else if (child->ended_well()) {
       error.message = subject_ + " ended the stream";
     } else {
       error.message = format_text("{}: {}", subject_, without_query(got.error().message, query_));
     }
+    if (!trouble_.empty()) error.message += "; asked by ONVIF: " + trouble_;
     return std::unexpected(std::move(error));
   }
 
-  void close() override { child_->close(); }
+  void close() override {
+    {
+      const MutexLock lock(mutex_);
+      closed_ = true;
+    }
+    if (const auto child = current()) child->close();
+  }
+
+  [[nodiscard]] bool is_closed() const {
+    const MutexLock lock(mutex_);
+    return closed_;
+  }
 
  private:
   using Seen = std::atomic<const Trouble*>;
 
-  FfmpegStream(const std::string& address, bool has_login)
-      : subject_("camera " + shown_address(address)),
-        query_(address.substr(std::min(address.find('?'), address.size()))),
-        has_login_(has_login) {}
+  [[nodiscard]] std::shared_ptr<ChildStream> current() const {
+    const MutexLock lock(mutex_);
+    return child_;
+  }
 
   // Cameras that take a login there exist.
   static std::string without_query(std::string line, const std::string& query) {
@@ -174,47 +227,107 @@ class FfmpegStream final : public ByteStream {
     }
   }
 
-  const std::string subject_;
-  const std::string query_;
-  const bool has_login_;
-  const SteadyTime opened_ = std::chrono::steady_clock::now();
+  std::string subject_;
+  std::string query_;
+  std::string trouble_;
+  bool has_login_ = false;
+  SteadyTime opened_{};
   const std::shared_ptr<Seen> seen_ = std::make_shared<Seen>(nullptr);
-  std::unique_ptr<ChildStream> child_;
+
+  mutable Mutex mutex_;
+  bool closed_ KINGLET_GUARDED_BY(mutex_) = false;
+  std::shared_ptr<ChildStream> child_ KINGLET_GUARDED_BY(mutex_);
 };
+
+bool is_to_ask(const Camera& camera, const SourceOptions& options) {
+  return !has_path(camera.address) && (camera.wish || !options.login_file.empty());
+}
 
 class RtspSource final : public StreamSource {
  public:
   RtspSource(Camera camera, const SourceOptions& options)
-      : StreamSource(options.log, pause_of(options), kFirstPicture),
+      : StreamSource(options.log, pause_of(options),
+                     kFirstPicture + (is_to_ask(camera, options) ? kAsking : kAsking.zero())),
+        asks_(is_to_ask(camera, options)),
         camera_(std::move(camera)),
         login_file_(options.login_file),
         wished_program_(options.ffmpeg_program),
+        told_(options.chosen_camera),
         filters_(filters(options.width, options.height, options.frames_per_second)) {}
 
   [[nodiscard]] std::string description() const override { return subject() + " via ffmpeg"; }
 
  protected:
   Result<std::unique_ptr<ByteStream>> open_stream() override {
-    const std::string program = find_program("ffmpeg", wished_program_, "KINGLET_FFMPEG_PROGRAM");
-    if (program.empty()) {
+    taken_ = camera_.address;
+    program_ = find_program("ffmpeg", wished_program_, "KINGLET_FFMPEG_PROGRAM");
+    if (program_.empty()) {
       return fail(ErrorCode::kUnavailable, "ffmpeg, which reads rtsp: for kinglet, is not installed", {},
                   "apt install ffmpeg");
     }
-    Login login;
-    if (!login_file_.empty()) login = KINGLET_TRY(read_login(login_file_));
-    const std::string script = KINGLET_TRY(script_of(camera_, login));
-    const FileDescriptor told = KINGLET_TRY(pipe_with(script));
-    return KINGLET_TRY(FfmpegStream::open(
-        {.program = program, .arguments = arguments(), .inherited = told.get(), .log = log()}, camera_.address, login));
+    return std::make_unique<FfmpegStream>();
   }
 
-  Result<std::unique_ptr<StreamParser>> open_parser(ByteStream& /*stream*/, SteadyTime /*deadline*/) override {
+  Result<std::unique_ptr<StreamParser>> open_parser(ByteStream& stream, SteadyTime /*deadline*/) override {
+    auto& ffmpeg = static_cast<FfmpegStream&>(stream);
+    Login login;
+    if (!login_file_.empty()) login = KINGLET_TRY(read_login(login_file_));
+    const Choice choice = asks_ ? choose(login, ffmpeg) : as_written();
+    const std::string script = KINGLET_TRY(script_of(choice.address, camera_.transport, login));
+    const FileDescriptor told = KINGLET_TRY(pipe_with(script));
+    KINGLET_TRY(ffmpeg.begin({.program = program_, .arguments = arguments(), .inherited = told.get(), .log = log()},
+                             choice, !login.user.empty()));
+    taken_ = choice.address;
     return make_y4m_parser({});
   }
 
-  [[nodiscard]] std::string subject() const override { return "camera " + shown_address(camera_.address); }
+  [[nodiscard]] std::string subject() const override { return "camera " + shown_address(taken_); }
 
  private:
+  // Asks the camera itself; one that does not answer has its stream where its maker has it, or where it was written.
+  Choice choose(const Login& login, const FfmpegStream& stream) {
+    const Parts written = parts_of(camera_.address);
+    const StreamWish wish = camera_.wish.value_or(StreamWish::kSmaller);
+    const CameraAnswer answer =
+        ask_camera({.host = written.host,
+                    .login = login,
+                    .wish = wish,
+                    .search = {.patience = kSearch, .interface = {}, .only = {}, .called_off = {}},
+                    .patience = kAsking,
+                    .called_off = [&stream] { return stream.is_closed(); }});
+    if (answer.stream) {
+      const OnvifStream& said = *answer.stream;
+      const std::string address = at_port(said.address, written.port);
+      tell(LogLevel::kInfo, format_text("takes {}, {}", shown_address(address), words_of(said, wish)));
+      return {.address = address};
+    }
+    const std::string known = answer.camera ? answer.camera->stream(wish) : std::string();
+    const std::string address = known.empty() ? camera_.address : at_port(known, written.port);
+    const Choice choice{.address = address, .trouble = describe(answer.stream.error())};
+    if (!stream.is_closed()) {
+      tell(LogLevel::kWarning,
+           format_text("does not say by ONVIF where its streams are ({}): takes {}, {}", choice.trouble,
+                       shown_address(address), known.empty() ? "as it was written" : "where its maker has it"));
+    }
+    return choice;
+  }
+
+  Choice as_written() {
+    const std::string_view smaller = smaller_path(parts_of(camera_.address).path);
+    if (!smaller.empty()) {
+      tell(LogLevel::kInfo, format_text("may have a smaller stream at {}, which costs less to decode", smaller));
+    }
+    return {.address = camera_.address};
+  }
+
+  // Once, not again with each start.
+  void tell(LogLevel level, std::string_view what) const {
+    const std::string line = format_text("camera {} {}", shown_address(camera_.address), what);
+    const auto before = told_ ? told_->choice(camera_.address) : std::nullopt;
+    if (log()) log()(before && before->id == line ? LogLevel::kDebug : level, line);
+    if (told_) told_->remember({.wish = camera_.address, .id = line, .model = {}});
+  }
+
   // The list of protocols is for what the camera answers as well: it can make ffmpeg open nothing else.
   [[nodiscard]] std::vector<std::string> arguments() const {
     const std::string protocols =
@@ -226,29 +339,39 @@ class RtspSource final : public StreamSource {
             "-f",       "yuv4mpegpipe", "pipe:1"};
   }
 
+  const bool asks_;
   const Camera camera_;
   const std::string login_file_;
   const std::string wished_program_;
+  const std::shared_ptr<ChosenCamera> told_;  // what was said of it last
   const std::string filters_;
+  std::string program_;
+  std::string taken_ = camera_.address;  // at this start
 };
 
 Result<Camera> parse_camera(std::string_view rest) {
   constexpr std::string_view kProtocols[] = {"rtsp://"};
-  constexpr std::string_view kKnown[] = {"transport"};
+  constexpr std::string_view kKnown[] = {"transport", "stream"};
   const std::string text = "rtsp:" + std::string(rest);
-  AddressSpec spec = KINGLET_TRY(
-      parse_address({.scheme = "rtsp", .protocols = kProtocols, .example = "rtsp://HOST/PATH"}, text, kKnown));
+  AddressSpec spec = KINGLET_TRY(parse_address(
+      {.scheme = "rtsp", .protocols = kProtocols, .example = "rtsp://HOST or rtsp://HOST/PATH"}, text, kKnown));
   if (spec.address.size() > kLongestAddress) {
     return fail(ErrorCode::kUsage, format_text("rtsp: an address of more than {} characters", kLongestAddress));
   }
   Camera camera{.address = std::move(spec.address)};
   for (const auto& [key, value] : spec.options) {
-    if (value != "tcp" && value != "udp") {
-      return fail(ErrorCode::kUsage, format_text("rtsp: transport \"{}\", expected tcp or udp", printable(value, 40)));
+    const bool is_stream = key == "stream";
+    const std::array<std::string_view, 2> words = {is_stream ? "sub" : "tcp", is_stream ? "main" : "udp"};
+    if (!std::ranges::contains(words, value)) {
+      return fail(ErrorCode::kUsage,
+                  format_text("rtsp: {} \"{}\", expected {} or {}", key, printable(value, 40), words[0], words[1]));
     }
-    camera.transport = value == "udp" ? Transport::kUdp : Transport::kTcp;
+    if (value == "udp") camera.transport = Transport::kUdp;
+    if (is_stream) camera.wish = value == "main" ? StreamWish::kLargest : StreamWish::kSmaller;
   }
-  return camera;
+  if (!camera.wish || !has_path(camera.address)) return camera;
+  return fail(ErrorCode::kUsage, "rtsp: #stream= is for an address without a path: this one says which stream",
+              shown_address(camera.address), "write rtsp://HOST#stream=main, or the path alone");
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ ROOMS = {
     "camera/libcamera": "camera/frame",
     "camera/libcamera/program": "camera/frame camera/source camera/libcamera",
     "camera/stream": "camera/frame camera/source camera/process camera/decode camera/preprocess",
-    "camera/sources": "camera/frame camera/source camera/process camera/decode camera/preprocess camera/demo "
+    "camera/sources": "camera/frame camera/source camera/process camera/discovery camera/decode camera/preprocess camera/demo "
                       "camera/libcamera camera/stream",
     "config": "",
     "visits": "engine/recipe",

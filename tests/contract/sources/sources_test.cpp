@@ -363,6 +363,8 @@ const Absent kAbsent[] = {
     {"rtsp_password", "rtsp://me:secret@camera/live", "rtsp://camera/live"},
     {"rtsp_transport", "rtsp://camera/live#transport=pigeon", "pigeon"},
     {"rtsp_option", "rtsp://camera/live#transprt=udp", "transprt"},
+    {"rtsp_stream", "rtsp://camera#stream=third", "third"},
+    {"rtsp_stream_path", "rtsp://camera/live#stream=main", "rtsp://camera/live"},
     {"libcamera", "libcamera:", "/nowhere/kinglet-camera"},
     {"rpicam", "rpicam:", "rpicam-vid"},
     {"rpicam_name", "rpicam:front", "front"},

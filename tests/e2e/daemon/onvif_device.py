@@ -20,20 +20,28 @@ ANSWER = """<?xml version="1.0" encoding="UTF-8"?>
 REFUSED = """<SOAP-ENV:Fault><SOAP-ENV:Code><SOAP-ENV:Value>SOAP-ENV:Sender</SOAP-ENV:Value><SOAP-ENV:Subcode>
 <SOAP-ENV:Value>ter:NotAuthorized</SOAP-ENV:Value></SOAP-ENV:Subcode></SOAP-ENV:Code><SOAP-ENV:Reason>
 <SOAP-ENV:Text xml:lang="en">Sender not Authorized</SOAP-ENV:Text></SOAP-ENV:Reason></SOAP-ENV:Fault>"""
-PROFILES = "".join(f"""<trt:Profiles token="{token}" fixed="true"><tt:Name>{token}</tt:Name><tt:VideoSourceConfiguration token="V">
+
+
+def profiles_of(*rows):
+    """(token, width, height) of each, escaped."""
+    return "".join(f"""<trt:Profiles token="{token}" fixed="true"><tt:Name>{token}</tt:Name><tt:VideoSourceConfiguration token="V">
 <tt:Bounds x="0" y="0" width="2560" height="1440"/></tt:VideoSourceConfiguration><tt:VideoEncoderConfiguration token="E{token}">
 <tt:Encoding>H264</tt:Encoding><tt:Resolution><tt:Width>{width}</tt:Width><tt:Height>{height}</tt:Height></tt:Resolution>
-</tt:VideoEncoderConfiguration></trt:Profiles>""" for token, width, height in (("Main&amp;1", 2560, 1440), ("Sub&amp;2", 640, 360),
-                                                                               ("Tiny", 160, 90)))
+</tt:VideoEncoderConfiguration></trt:Profiles>""" for token, width, height in rows)
+
+
+PROFILES = profiles_of(("Main&amp;1", 2560, 1440), ("Sub&amp;2", 640, 360), ("Tiny", 160, 90))
 
 
 class OnvifDevice:
-    """On port 80 of an address; `heard`: bodies of all questions; `refused`: how many without a right login."""
+    """On port 80 of an address; `stream`: where the only one is that may be asked for, or where that of each token is; `heard`:
+    bodies of all questions; `refused`: how many without a right login."""
 
     def __init__(self, address, behind=0, password=PASSWORD, stream="rtsp://{address}:554/sub?a=1&b=2", profiles=PROFILES, raw=None,
                  status=200):
         self.address, self.behind, self.password, self.status = address, behind, password, status
-        self.stream, self.profiles, self.raw = stream.format(address=address), profiles, raw
+        self.streams = stream if isinstance(stream, dict) else {"Sub&2": stream.format(address=address)}
+        self.profiles, self.raw = profiles, raw
         self.heard, self.refused = [], 0
         device = self
 
@@ -104,6 +112,6 @@ class OnvifDevice:
         if question == "GetProfiles":
             return 200, ANSWER.format(f"<trt:GetProfilesResponse>{self.profiles}</trt:GetProfilesResponse>").encode()
         token = document.getElementsByTagNameNS("*", "ProfileToken")[0].firstChild.data
-        assert (question, token) == ("GetStreamUri", "Sub&2")
-        return 200, ANSWER.format(f"<trt:GetStreamUriResponse><trt:MediaUri><tt:Uri>{escape(self.stream)}</tt:Uri>"
+        assert question == "GetStreamUri"
+        return 200, ANSWER.format(f"<trt:GetStreamUriResponse><trt:MediaUri><tt:Uri>{escape(self.streams[token])}</tt:Uri>"
                                   "</trt:MediaUri></trt:GetStreamUriResponse>").encode()

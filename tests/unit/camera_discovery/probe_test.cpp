@@ -48,6 +48,15 @@ TEST(Probe, KnowsAMakerByAWordAndNotByAPartOfOne) {
   EXPECT_EQ((FoundCamera{.address = "10.0.0.9", .name = "Praxis", .hardware = "x", .services = {}}.stream()), "");
 }
 
+TEST(Probe, KnowsWhereAMakerHasTheLargeOneAndTheSmallerOneBesideIt) {
+  const FoundCamera camera{.address = "10.0.0.9", .name = "HIKVISION DS-2CD", .hardware = {}, .services = {}};
+  EXPECT_EQ(camera.stream(StreamWish::kLargest), "rtsp://10.0.0.9/Streaming/Channels/101");
+  EXPECT_EQ(smaller_path("/Streaming/Channels/101"), "/Streaming/Channels/102");
+  EXPECT_EQ(smaller_path("/Streaming/Channels/102"), "");
+  EXPECT_EQ(smaller_path("/"), "");
+  EXPECT_EQ(smaller_path(""), "");
+}
+
 TEST(Probe, ARecorderHasSeveralAndNotMoreThanEight) {
   std::string matches;
   for (int i = 0; i < 20; ++i) matches += match(format_text("onvif://www.onvif.org/name/{}", i));

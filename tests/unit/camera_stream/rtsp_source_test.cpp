@@ -106,6 +106,35 @@ TEST_F(Rtsp, ReadsTheLoginAnewWithEachStart) {
   EXPECT_THAT(kept("script"), HasSubstr("owner:two@"));
 }
 
+// The conversation with a camera is in tests/e2e/daemon/sub_stream_test.py.
+TEST_F(Rtsp, WithoutAPathACameraThatSaysNothingIsTakenAsItWasWritten) {
+  log_in("owner:s3cret");
+  options_.chosen_camera = std::make_shared<ChosenCamera>();
+  const auto source = open("rtsp://no-such-camera.invalid:8554/");
+  ASSERT_TRUE(source->start());
+  EXPECT_THAT(kept("script"), StartsWith("file 'rtsp://owner:s3cret@no-such-camera.invalid:8554/'\n"));
+  EXPECT_THAT(log(), AllOf(HasSubstr("does not say by ONVIF where its streams are"), HasSubstr("as it was written"),
+                           Not(HasSubstr("s3cret"))));
+}
+
+TEST_F(Rtsp, AskingACameraTakesItsTimeOnlyWhereItIsAsked) {
+  const auto plain = open("rtsp://camera/live")->longest_start();
+  EXPECT_EQ(open("rtsp://camera")->longest_start(), plain);  // no login: as it was written
+  EXPECT_GT(open("rtsp://camera#stream=sub")->longest_start(), plain);
+  log_in("owner:s3cret");
+  EXPECT_GT(open("rtsp://camera:8554/#transport=udp")->longest_start(), plain);
+  EXPECT_EQ(open("rtsp://camera/live")->longest_start(), plain);
+  EXPECT_EQ(open("rtsp://camera/?channel=1")->longest_start(), plain);
+}
+
+TEST_F(Rtsp, APathThatIsKnownForTheLargeStreamGivesAHintAndNothingElse) {
+  options_.chosen_camera = std::make_shared<ChosenCamera>();
+  const auto source = open("rtsp://camera/cam/realmonitor?channel=1&subtype=0");
+  ASSERT_TRUE(source->start());
+  EXPECT_THAT(kept("script"), StartsWith("file 'rtsp://camera/cam/realmonitor?channel=1&subtype=0'\n"));
+  EXPECT_THAT(log(), HasSubstr("may have a smaller stream at /cam/realmonitor?channel=1&subtype=1"));
+}
+
 TEST_F(Rtsp, TellsThatTheCameraEndedTheStream) {
   options_.ffmpeg_program = fake("exec " KINGLET_BIN_DIR "/fake-frames y4m 320 180 3");
   const auto source = open("rtsp://camera/live");

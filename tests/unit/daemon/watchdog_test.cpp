@@ -55,6 +55,7 @@ const Subject kSubjects[] = {
     {.name = "mjpeg", .spec = "mjpeg:http://camera/stream", .starts_in = 9s, .every = 1s},
     {.name = "mjpeg_slow", .spec = "mjpeg:http://camera/stream", .fps = 0.01, .starts_in = 205s, .every = 110s},
     {.name = "rtsp", .spec = "rtsp://camera/stream2", .starts_in = 19s, .every = 1s},
+    {.name = "rtsp_asked", .spec = "rtsp://camera#stream=sub", .starts_in = 31s, .every = 1s},
     {.name = "rtsp_slow", .spec = "rtsp://camera/stream2", .fps = 0.01, .starts_in = 19s, .every = 110s},
     {.name = "snapshot", .spec = "snapshot:http://camera/it.jpg", .starts_in = 9s, .every = 9s},
     {.name = "snapshot_slow", .spec = "snapshot:http://camera/it.jpg#fps=0.01", .starts_in = 9s, .every = 109s},
