@@ -106,5 +106,5 @@ command_soak() {
   in_environment "build gtest test" soak "${given[@]}"
   export_build_variables
   build_preset release
-  exec "$repository/cross/soak" "$repository/build/release/bin/kingletd" "$minutes"
+  exec "$repository/cross/soak" "$repository"/build/release/bin/{kingletd,kinglet} "$minutes"
 }
