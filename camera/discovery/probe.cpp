@@ -115,7 +115,7 @@ Result<std::vector<FoundCamera>> read_answer(std::string_view message, std::stri
   std::vector<FoundCamera> cameras;
   bool is_camera = false;
   bool is_ours = false;
-  KINGLET_TRY(read_markup(message, [&](MarkupPath path, std::string text) {
+  KINGLET_TRY(read_markup(message, [&](MarkupPath path, const std::string& text) {
     if (ends_with(path, {"Header", "RelatesTo"})) is_ours = text.ends_with(id);
     // Each match names its types first (WS-Discovery, 5.3: they have this order).
     if (ends_with(path, {"ProbeMatch", "Types"})) {

@@ -132,6 +132,7 @@ class Search {
 
   void listen(SteadyTime deadline) {
     std::vector<pollfd> waiting;
+    waiting.reserve(ways_.size());
     for (const Way& one : ways_) waiting.push_back({one.socket.get(), POLLIN, 0});
     while (!is_over()) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
