@@ -23,9 +23,15 @@ struct Options {
   std::string login_file;  // who is let in there
 };
 
+// What source.spec takes: one that has ONVIF says itself where its smaller stream is. Empty: nobody knows.
+std::string source_of(const FoundCamera& camera) {
+  return camera.services.empty() ? camera.stream() : "rtsp://" + camera.address;
+}
+
 Json json_of(const FoundCamera& camera) {
   Json json{{"address", camera.address}, {"name", camera.name}, {"hardware", camera.hardware}};
-  if (const std::string stream = camera.stream(); !stream.empty()) json["source"] = stream;
+  if (const std::string source = source_of(camera); !source.empty()) json["source"] = source;
+  if (const std::string stream = camera.stream(); !stream.empty()) json["smaller_stream"] = stream;
   json["services"] = camera.services;
   return json;
 }
@@ -66,13 +72,16 @@ Result<int> cameras(const Options& options, Output& out) {
     out.note("no camera answered; ONVIF may have to be switched on in it, and it has to be in this machine's own net");
     return 1;
   }
-  Table table({"address", "name", "hardware", "smaller stream"});
+  Table table({"address", "name", "hardware", "in [source]"});
   for (const FoundCamera& camera : found) {
-    const std::string stream = camera.stream();
-    table.add({camera.address, camera.name, camera.hardware, stream.empty() ? "see its manual" : stream});
+    const std::string source = source_of(camera);
+    table.add({camera.address, camera.name, camera.hardware,
+               source.empty() ? "see its manual" : format_text("spec = \"{}\"", source)});
   }
   out.print(table.text(out));
-  out.note("source takes the stream, source.login_file a file with user:password; docs/sources.md has more");
+  out.note(
+      "beside it login_file = \"FILE\", a file with user:password: the camera then says where its smaller stream is; "
+      "docs/sources.md has more");
   return 0;
 }
 

@@ -42,9 +42,9 @@ class Cameras(unittest.TestCase):
             ("127.0.0.5", answer(question, "127.0.0.5", "HIKVISION%20DS-2CD2043", "DS-2CD2043"))])
         self.assertEqual(cameras, [
             {"address": "127.0.0.5", "name": "HIKVISION DS-2CD2043", "hardware": "DS-2CD2043",
-             "source": "rtsp://127.0.0.5/Streaming/Channels/102", "services": ["http://127.0.0.5/onvif/device_service"]},
+             "source": "rtsp://127.0.0.5", "smaller_stream": "rtsp://127.0.0.5/Streaming/Channels/102", "services": ["http://127.0.0.5/onvif/device_service"]},
             {"address": "127.0.0.7", "name": "Front door & tree", "hardware": "Reolink RLC-810A",
-             "source": "rtsp://127.0.0.7/h264Preview_01_sub", "services": ["http://127.0.0.7/onvif/device_service"]}])
+             "source": "rtsp://127.0.0.7", "smaller_stream": "rtsp://127.0.0.7/h264Preview_01_sub", "services": ["http://127.0.0.7/onvif/device_service"]}])
         question, hops, document = neighbours.seen[0]
         self.assertRegex(question, r"^uuid:[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$")
         self.assertEqual(hops, 1)  # no router carries it on
@@ -52,10 +52,17 @@ class Cameras(unittest.TestCase):
         self.assertEqual({one[0] for one in neighbours.seen}, {question})  # asked again with the same number
 
     def test_as_text_for_a_person(self):
-        with Neighbours(lambda question: [("127.0.0.5", answer(question, "127.0.0.5"))]):
+        with Neighbours(lambda question: [
+                ("127.0.0.5", answer(question, "127.0.0.5")),
+                ("127.0.0.6", answer(question, "127.0.0.6", "Tapo%20C100").replace(b"http://127.0.0.6", b"http://127.0.0.99")),
+                ("127.0.0.7", answer(question, "127.0.0.7").replace(b"http://127.0.0.7", b"http://127.0.0.99"))]):
             done, _ = find()
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, r"127\.0\.0\.5 +Garden +IPC-1 +see its manual")
+        self.assertRegex(done.stdout, r'127\.0\.0\.5 +Garden +IPC-1 +spec = "rtsp://127\.0\.0\.5"\n')
+        # One without ONVIF for us, of a maker who is known, and one of nobody's.
+        self.assertRegex(done.stdout, r'127\.0\.0\.6 +Tapo C100 +IPC-1 +spec = "rtsp://127\.0\.0\.6/stream2"\n')
+        self.assertRegex(done.stdout, r"127\.0\.0\.7 +Garden +IPC-1 +see its manual\n")
+        self.assertIn("login_file", done.stderr)
         self.assertIn("docs/sources.md", done.stderr)
 
     def test_nobody_answers_and_that_is_said(self):
