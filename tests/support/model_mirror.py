@@ -38,7 +38,7 @@ class Mirror:
                 end = len(outer.body) if most is None else first + most
                 self.wfile.write(outer.body[first:end])
                 if outer.silent_after is not None:
-                    outer.goes_on.wait(60)
+                    outer.goes_on.wait(600)
                 self.close_connection = True
 
             def log_message(self, *_):

@@ -46,8 +46,8 @@ def serve(videos, port, login=None, method=None):
 class RtspCamera:
     """`with RtspCamera(video) as camera:` has it at /live, RtspCamera({"/sub": video}) where it says; `login` is "user:password"."""
 
-    def __init__(self, video, login=None, method="digest"):
-        self.port = 0
+    def __init__(self, video, login=None, method="digest", port=0):
+        self.port = port
         self.words = [login, method] if login else []
         self.videos = {path: str(file) for path, file in (video if isinstance(video, dict) else {"/live": video}).items()}
         self.start()

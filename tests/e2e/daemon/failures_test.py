@@ -8,7 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from support import BIRD, CORPUS, SOURCE_DIR, Daemon, ScratchFolder, bird_sets, main
+from support import BIRD, CORPUS, PATIENCE, SOURCE_DIR, Daemon, ScratchFolder, bird_sets, main
 
 HAVE_CORPUS = (CORPUS / "corpus.json").exists()
 
@@ -16,8 +16,8 @@ HAVE_CORPUS = (CORPUS / "corpus.json").exists()
 class Start(ScratchFolder):
     def end_of(self, *flags, sets=()):
         daemon = Daemon(*flags, sets=sets, wait=False)
-        code = daemon.process.wait(60)
-        daemon.reader.join(60)
+        code = daemon.process.wait(PATIENCE)
+        daemon.reader.join(PATIENCE)
         output = "".join(daemon.lines)
         daemon.process.stderr.close()
         daemon.process.stdout.close()
@@ -98,8 +98,8 @@ class StaysUp(ScratchFolder):
             self.assert_problem(daemon.ask("/api/v1/model"), 404, "not-found")
             reply = daemon.ask("/api/v1/classify", "POST", b"x", {"Content-Type": "image/jpeg"})
             self.assert_problem(reply, 409, "model-not-valid")
-            self.assertEqual(sum("no model" in line for line in daemon.lines), 1)
             self.assertEqual(daemon.stop()[0], 0)
+            self.assertEqual(sum("no model" in line for line in daemon.lines), 1)
 
     def test_a_missing_model(self):
         self.with_model("/nowhere/bird.onnx", "/nowhere/bird.onnx")
@@ -151,7 +151,7 @@ class StaysUp(ScratchFolder):
             camera = daemon.ask("/api/v1/stats").json()["camera"]
             if not camera["demonstration"]:
                 self.skipTest("this machine has a camera")
-            self.assertTrue(any("demonstration" in line for line in daemon.lines))
+            daemon.says("demonstration")
 
     @unittest.skipUnless(HAVE_CORPUS, "no corpus")
     def test_auto_without_a_camera_shows_nothing_to_a_real_model(self):
@@ -161,7 +161,7 @@ class StaysUp(ScratchFolder):
             camera = daemon.ask("/api/v1/stats").json()["camera"]
             self.assertEqual((camera["state"], camera["demonstration"], camera["kind"]), ("absent", False, "attached"))
             self.assert_problem(daemon.ask("/snapshot.jpg"), 503, "no-camera")
-            self.assertTrue(any("camera: absent: no camera: " in line for line in daemon.lines))
+            daemon.says("camera: absent: no camera: ")
 
     def test_a_real_model_that_comes_later_takes_the_scene_away(self):
         """The demonstration's, by another name: what the owner names is a real one."""

@@ -11,7 +11,7 @@ from xml.dom import minidom
 from xml.sax.saxutils import escape
 
 USER, PASSWORD = "bird & watcher", "seed<s>'\"ä"
-FRESH = 5  # seconds that a login is good for
+FRESH = 100  # seconds that a login is good for
 
 ANSWER = """<?xml version="1.0" encoding="UTF-8"?>
 <SOAP-ENV:Envelope xmlns:SOAP-ENV="http://www.w3.org/2003/05/soap-envelope" xmlns:tds="http://www.onvif.org/ver10/device/wsdl"

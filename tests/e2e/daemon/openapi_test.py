@@ -36,7 +36,7 @@ class Documented(ScratchFolder):
             if "get" not in operations:
                 continue
             with self.subTest(path=path):
-                reply = daemon.ask(concrete(path), headers=headers)
+                reply = (daemon.ask if 503 in problems else daemon.ask_again)(concrete(path), headers=headers)
                 if reply.headers.get("content-type") == "application/problem+json":
                     problem = document["components"]["schemas"]["Problem"]
                     self.assertEqual(list(faults(reply.json(), problem, document)), [])
@@ -213,7 +213,7 @@ class Running(WithAVisit, Documented):
 class Troubled(Documented):
     def test_answers_without_camera_model_and_history_are_as_documented(self):
         with Daemon(sets=["source=images:/nowhere", "model.path=/nowhere.onnx"]) as daemon:
-            daemon.until(lambda: daemon.ask("/readyz").json()["checks"]["camera"]["detail"].startswith("absent"), "no camera")
+            daemon.until(lambda: daemon.ask("/readyz").json()["checks"]["camera"].get("detail", "").startswith("absent"), "no camera")
 
             def concrete(path):
                 path = path.replace("{date}", "2026-05-04").replace("{slug}", "busy").replace("{file}", "style.css")

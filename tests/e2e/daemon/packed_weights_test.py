@@ -14,7 +14,8 @@ class PackedWeights(ScratchFolder):
     def answer(self):
         """Of the demonstration to one picture; the lines of the daemon's log."""
         with Daemon(sets=[f"source=images:{self.frames}", f"store.path={self.state}"]) as daemon:
-            top = daemon.first_prediction()["top"]
+            daemon.first_prediction()
+            top = daemon.ask("/api/v1/predictions?limit=500").json()["items"][-1]["top"]
             daemon.stop()
             return [(one["label"], one["score"]) for one in top], "".join(daemon.lines)
 

@@ -4,7 +4,6 @@ where nobody has looked for people since. A red patch is a bird, a blue one a pe
 import io
 import re
 import sys
-import time
 
 from PIL import Image
 from support import Daemon, ScratchFolder, main
@@ -112,10 +111,11 @@ class People(ScratchFolder):
             self.show("bird")
             daemon.until(lambda: daemon.ask("/api/v1/visits").json()["items"], "a visit")
             self.show("near")
-            visit = "/api/v1/predictions/latest"
             # The visit's best look has the person in it.
-            daemon.until(lambda: daemon.ask(visit).json()["top"][0]["score"] > 0.8, "a nearer bird")
-            time.sleep(0.2)
+            near = daemon.until(lambda: (now := daemon.prediction())["top"][0]["score"] > 0.8 and now, "a nearer bird")
+            filmed = daemon.ask("/api/v1/stats").json()["clips"]["frames_total"]
+            daemon.until(lambda: daemon.prediction()["seq"] > near["seq"] + 2, "further looks")
+            daemon.until(lambda: daemon.ask("/api/v1/stats").json()["clips"]["frames_total"] > filmed + 2, "pictures of its clip")
             self.assertEqual(daemon.stop()[0], 0)
         return self.stored()
 

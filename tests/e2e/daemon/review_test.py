@@ -37,7 +37,8 @@ class Review(ScratchFolder):
 
     def written(self):
         found = self.daemon.ask("/api/v1/visits?review=unreviewed").json()["items"]
-        ready = [visit for visit in found if visit["state"] == "ended" and "snapshot" in visit["links"]]
+        # With the last of its pictures it stays as it is.
+        ready = [visit for visit in found if visit["state"] == "ended" and {"snapshot", "clip"} <= visit["links"].keys()]
         return ready[0] if ready else None
 
     def labels(self):

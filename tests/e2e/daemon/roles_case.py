@@ -4,7 +4,7 @@ import os
 import subprocess
 
 import home_network
-from support import Daemon, ScratchFolder
+from support import PATIENCE, Daemon, ScratchFolder
 
 home_network.enter()
 
@@ -23,7 +23,7 @@ class Roles(ScratchFolder):
 
     def tool(self, *arguments):
         command = [KINGLET, *arguments, "--set", f"store.path={self.folder}/state"]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout.strip()
 
     def token(self, name, role):
         return {"Authorization": "Bearer " + self.tool("token", "add", name, "--role", role)}

@@ -5,7 +5,6 @@ import json
 import re
 import socket
 import subprocess
-import threading
 
 import zbar
 from PIL import Image
@@ -93,7 +92,7 @@ class Table(Roles):
             self.assert_problem(self.ask(HERE, "/api/v1/stats", headers={name: "192.168.77.9"}), 401, "token-required")
 
     def test_a_trusted_proxy_brings_its_clients(self):
-        self.start("http.trusted_proxies=127.0.0.1")
+        daemon = self.start("http.trusted_proxies=127.0.0.1")
         for hops, status in (("203.0.113.9", 401), ("192.168.77.9", 200), ("192.168.77.9, 203.0.113.9", 401),
                              ("203.0.113.9, 192.168.77.9", 200), ("nonsense", 401), ("", 401), ("192.168.77.9, ", 401),
                              ("127.0.0.1", 401), ("[fe80::1]:443", 200)):
@@ -101,11 +100,8 @@ class Table(Roles):
         self.assertEqual(self.ask(HERE_TOO, "/api/v1/stats", headers={"X-Forwarded-For": "192.168.77.9"}).status, 401)
         self.tool("pair")
         local = {**JSON, "X-Forwarded-For": "192.168.77.9", "X-Forwarded-Proto": "https"}
-        for _ in range(100):
-            reply = self.ask(HERE, "/api/v1/session", "POST", '{"claim": true}', local)
-            if reply.status == 200:
-                break
-            threading.Event().wait(0.1)
+        claim = lambda: self.ask(HERE, "/api/v1/session", "POST", '{"claim": true}', local)
+        reply = daemon.until(lambda: (now := claim()).status == 200 and now, "that the daemon hears of it")
         self.assertIn("; Secure", reply.headers["set-cookie"])
 
     def test_a_trusted_proxy_that_names_nobody_brings_strangers(self):
@@ -113,7 +109,7 @@ class Table(Roles):
         for headers in ({}, {"X-Real-IP": "192.168.77.9"}, {"Forwarded": "for=192.168.77.9"}, {"Via": "1.1 box"},
                         [("X-Forwarded-For", "192.168.77.9"), ("X-Forwarded-For", "192.168.77.9")]):
             self.assert_problem(self.ask(HERE, "/api/v1/stats", headers=headers), 401, "token-required")
-        daemon.until(lambda: any("does not say for whom it asks" in line for line in daemon.lines), "a line")
+        daemon.says("does not say for whom it asks")
 
     def test_several_lines_of_hops_are_nobodys(self):
         self.start("http.trusted_proxies=127.0.0.1")
@@ -144,11 +140,12 @@ class Table(Roles):
             self.assert_problem(self.ask(HERE, "/api/v1/stats", headers=headers), 401, "token-required")
             claim = self.ask(HERE, "/api/v1/session", "POST", '{"claim": true}', {**JSON, **headers})
             self.assert_problem(claim, 403, "role-too-low")
-        told = [line for line in daemon.lines if "http.trusted_proxies" in line]
-        self.assertEqual(len(told), 1, told)
         network = next(one for one in self.ask(HERE, "/api/v1/doctor").json()["checks"] if one["name"] == "network")
         self.assertEqual(network["status"], "warn")
         self.assertIn('http.trusted_proxies = ["127.0.0.1"]', network["hint"])
+        daemon.stop()
+        told = [line for line in daemon.lines if "http.trusted_proxies" in line]
+        self.assertEqual(len(told), 1, told)
 
 
 def read_qr(rows):
@@ -236,7 +233,8 @@ class Owner(Roles):
         self.assert_problem(self.claim(HERE), 403, "role-too-low")
         owner = self.ask(PHONE, "/api/v1/session").json()["owner"]
         self.assertEqual(owner["claimed_from"], PHONE)
-        daemon.until(lambda: any("claimed" in line and PHONE in line for line in daemon.lines), "a line of who claimed it")
+        daemon.says("claimed", PHONE)
+        daemon.stop()
         self.assertFalse(any("kgl_" in line for line in daemon.lines))
 
     def test_the_cookie_watches_and_removes_only_for_our_own_page(self):
@@ -301,7 +299,8 @@ class Owner(Roles):
 
 class Tokens(Roles):
     def test_a_token_is_made_used_listed_and_revoked_while_the_daemon_runs(self):
-        self.start().first_prediction()
+        daemon = self.start()
+        daemon.first_prediction()
         token = self.tool("token", "add", "kitchen", "--role", "live")
         basic = "Basic " + base64.b64encode(f"anybody:{token}".encode()).decode()
         for value in ("Bearer " + token, "bearer  " + token, basic):
@@ -310,12 +309,8 @@ class Tokens(Roles):
         self.assertEqual([(one["name"], one["role"]) for one in listed], [("kitchen", "live")])
         self.tool("token", "revoke", "kitchen")
         header = {"Authorization": "Bearer " + token}
-        reply = home_network.ask(HERE, self.port, "/livez")  # the daemon looks once a second, or when somebody is unknown
-        for _ in range(100):
-            reply = self.ask(STRANGER, "/snapshot.jpg", headers=header)
-            if reply.status != 200:
-                break
-            threading.Event().wait(0.1)
+        # The daemon looks once a second, or when somebody is unknown.
+        reply = daemon.until(lambda: (now := self.ask(STRANGER, "/snapshot.jpg", headers=header)).status != 200 and now, "a refusal")
         self.assert_problem(reply, 401, "bad-token")
 
     def test_the_page_changes_the_token_of_its_address_into_a_cookie(self):

@@ -8,7 +8,7 @@ import stat
 import subprocess
 import unittest
 
-from support import Daemon, ScratchFolder, main
+from support import PATIENCE, Daemon, ScratchFolder, main
 
 KINGLET = os.environ["KINGLET"]
 PATCH = {"Content-Type": "application/merge-patch+json"}
@@ -52,11 +52,8 @@ class Settings(ScratchFolder):
 
     def token(self, name, role):
         command = [KINGLET, "token", "add", name, "--role", role, "--set", f"store.path={self.state}"]
-        text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+        text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
         return {"Authorization": "Bearer " + text.split()[0]}
-
-    def log_has(self, *words):
-        self.daemon.until(lambda: any(all(word in line for word in words) for line in self.daemon.lines), f"a line with {words}")
 
 
 class Change(Settings):
@@ -69,7 +66,7 @@ class Change(Settings):
         self.assertEqual((key["value"], key["source"]), (1, f"{self.state}/settings.toml:4"))
         self.assertEqual(reply.json()["settings"], {"file": f"{self.state}/settings.toml", "steps_back": 1})
         daemon.until(lambda: self.outcome() in ("below_threshold", "background", "ambiguous"), "an abstention")
-        self.log_has("settings: decide.min_margin = 1, decide.min_score = 1", "by owner")
+        daemon.says("settings: decide.min_margin = 1, decide.min_score = 1", "by owner")
         self.assertEqual(stat.S_IMODE((self.state / "settings.toml").stat().st_mode), 0o600)
 
         daemon.stop()
@@ -101,7 +98,7 @@ class Change(Settings):
         keys = self.patch({"node.name": "garden", "decide.min_score": 0.5}).json()["keys"]
         self.assertEqual(keys["node.name"]["waiting"], "garden")
         self.assertNotIn("waiting", keys["decide.min_score"])
-        self.log_has("node.name", "waits for the next start")
+        daemon.says("node.name", "waits for the next start")
         daemon.stop()
         self.start()
         self.assertEqual(self.key("node.name")["value"], "garden")
@@ -109,9 +106,10 @@ class Change(Settings):
     def test_the_camera_is_opened_anew_for_its_settings(self):
         daemon = self.claimed()
         daemon.first_prediction()
-        streaming = sum("camera: streaming" in line for line in daemon.lines)
+        daemon.says("camera: streaming")
+        seen = len(daemon.lines)
         self.assertEqual(self.patch({"privacy": {"masks": [[0, 0, 0.5, 1]]}}).status, 200)
-        daemon.until(lambda: sum("camera: streaming" in line for line in daemon.lines) > streaming, "the camera again")
+        daemon.says("camera: streaming", since=seen)
 
 
 class Refusal(Settings):
@@ -208,14 +206,13 @@ class Start(Settings):
                 daemon = self.start()
                 if number == 0:
                     self.owner = daemon.claim()
-                lines = [line for line in daemon.lines if "what was set on the page does not count" in line]
-                self.assertEqual(len(lines), 1, daemon.lines)
-                self.assertIn("settings.toml.damaged", lines[0])
+                self.assertIn("settings.toml.damaged", daemon.says("what was set on the page does not count"))
                 self.assertIn("settings.toml", self.get().json()["trouble"])
                 self.assertEqual((self.state / "settings.toml.damaged").read_bytes(), text)
                 self.assertFalse((self.state / "settings.toml").exists())
                 daemon.first_prediction()
                 daemon.stop()
+                self.assertEqual(sum("what was set on the page does not count" in line for line in daemon.lines), 1, daemon.lines)
         daemon = self.start()
         self.assertNotIn("trouble", self.get().json())
 
@@ -225,7 +222,7 @@ class Start(Settings):
         daemon.stop()
 
         def tool(*command):
-            ended = subprocess.run([KINGLET, "config", *command, "--config", self.file], capture_output=True, text=True, timeout=60)
+            ended = subprocess.run([KINGLET, "config", *command, "--config", self.file], capture_output=True, text=True, timeout=PATIENCE)
             return ended.returncode, ended.stdout + ended.stderr
         self.assertIn(f"min_score = 0.5  # {self.state}/settings.toml:3\n", tool("show")[1])
         self.assertEqual(json.loads(tool("show", "--json")[1])["decide.min_score"]["source"], f"{self.state}/settings.toml:3")
@@ -247,8 +244,8 @@ class Restart(Settings):
         daemon.first_prediction()
         reply = self.daemon.ask("/api/v1/control/restart", "POST", headers=self.owner)
         self.assertEqual((reply.status, reply.json()), (202, {"restarting": True}), reply.body)
-        self.assertEqual(daemon.process.wait(60), 75)
-        self.log_has("restart wished by", "owner")
+        self.assertEqual(daemon.process.wait(PATIENCE), 75)
+        daemon.says("restart wished by", "owner")
         with open(os.path.join(os.environ["SOURCE_FOLDER"], "systemd", "kingletd.service"), encoding="utf-8") as unit:
             text = unit.read()
         self.assertIn("\nRestartForceExitStatus=75\n", text)

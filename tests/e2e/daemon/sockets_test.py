@@ -10,13 +10,13 @@ import tempfile
 import home_network
 from home_network import HERE, PHONE, PHONE_V6
 from roles_case import Roles
-from support import Daemon, main
+from support import PATIENCE, Daemon, free_port, main
 
 
 class Sockets(Roles):
     def unix(self, path, request="GET /api/v1/session HTTP/1.0\r\n\r\n"):
         with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(60)
+            connection.settimeout(PATIENCE)
             connection.connect(str(path))
             connection.sendall(request.encode())
             received = b""
@@ -50,18 +50,17 @@ class Sockets(Roles):
         with self.start(f'http.listen=["[::]:0", "unix:{path}"]'):
             self.assertEqual(self.unix(path)[0], 200)
             second = Daemon(sets=[f"http.listen=unix:{path}", "source=demo:"], wait=False)
-            self.assertEqual(second.process.wait(60), 69)
+            self.assertEqual(second.process.wait(PATIENCE), 69)
             second.stop()
             self.assertEqual(self.unix(path)[0], 200)
         path.write_text("mine")
         third = Daemon(sets=[f"http.listen=unix:{path}", "source=demo:"], wait=False)
-        self.assertEqual(third.process.wait(60), 69)
+        self.assertEqual(third.process.wait(PATIENCE), 69)
         third.stop()
         self.assertEqual(path.read_text(), "mine")
 
     def test_both_families_may_be_named_apart(self):
-        with socket.create_server((HERE, 0)) as free:
-            port = free.getsockname()[1]
+        port = free_port()
         with Daemon(sets=[f'http.listen=["0.0.0.0:{port}", "[::]:{port}"]', "source=demo:"]):
             for source in (PHONE, PHONE_V6):
                 self.assertEqual(home_network.ask(source, port, "/livez").status, 200)
@@ -80,7 +79,7 @@ class Sockets(Roles):
                 self.assertEqual(home_network.ask(HERE, port, "/livez").status, 200)
             finally:
                 process.terminate()
-                self.assertEqual(process.wait(60), 0)
+                self.assertEqual(process.wait(PATIENCE), 0)
 
 
 if __name__ == "__main__":

@@ -100,7 +100,7 @@ class History(ScratchFolder):
         with self.daemon() as daemon:
             self.ended(daemon)
             self.assertEqual(len(list(state.glob("kinglet.db.damaged-*"))), 1)
-            self.assertIn("the database is damaged", "".join(daemon.lines))
+            daemon.says("the database is damaged")
             self.assertEqual(daemon.ask("/readyz").json()["checks"]["store"]["status"], "pass")
 
     def test_what_can_be_read_of_a_damaged_database_is_saved(self):
@@ -117,13 +117,13 @@ class History(ScratchFolder):
             file.write(b"noise..." * 512)
         (state / "kinglet.db-wal").touch()  # as after a power cut: it is looked at as a whole
         with self.daemon() as daemon:
-            daemon.until(lambda: "store: saved from kinglet.db.damaged-" in "".join(daemon.lines), "a line in the log")
+            daemon.says("store: saved from kinglet.db.damaged-")
             saved = daemon.ask("/api/v1/stats").json()["store"]["salvaged_visits_total"]
             self.assertGreater(saved, 900)
             self.assertLess(saved, 1001)
             rows = daemon.until(lambda: daemon.ask("/api/v1/visits.csv").body.count(b"row ") > 900, "them in the list")
             self.assertTrue(rows)
-            self.assertIn(f"{saved} visits (0 reviewed)", "".join(daemon.lines))
+            daemon.says(f"{saved} visits (0 reviewed)")
 
     def test_a_folder_that_cannot_be_had_is_said_and_visits_go_on(self):
         with Daemon(sets=[*QUICK, "store.path=/proc/self"]) as daemon:

@@ -82,16 +82,16 @@ class Supervision(ScratchFolder):
             self.tell("stall")
             camera = self.until_state(daemon, "stalled")
             self.assertRegex(camera["detail"], r"no frame for \d")
-            ready = daemon.ask("/readyz")
-            self.assertEqual(ready.status, 503)
-            self.assertIn("no frame for", ready.json()["checks"]["camera"]["detail"])
+            ready = daemon.until(lambda: (now := daemon.ask("/readyz")).status == 503 and now, "not ready")
+            self.assertRegex(ready.json()["checks"]["camera"]["detail"], "no frame for|restarting")
             self.assertEqual(self.metric(daemon, "kinglet_camera_up"), 0)
             for path in ("/", "/livez", "/api/v1/predictions/latest"):
                 self.assertEqual(daemon.ask(path).status, 200, path)
             self.tell("small")
             # The program goes on by itself, or is started anew: both are a cure.
             self.until_state(daemon, "streaming")
-            self.assertEqual(self.state(daemon)["stalls_total"], 1)
+            # One for each program that hung: on a busy machine a new one may do so as well.
+            self.assertIn(self.state(daemon)["stalls_total"], range(1, 1 + self.starts.read_text().count("started")))
             self.assertEqual(daemon.ask("/readyz").status, 200)
             self.assertEqual(self.metric(daemon, "kinglet_camera_up"), 1)
 
@@ -126,8 +126,8 @@ class Supervision(ScratchFolder):
         with Daemon(sets=[f"source=exec:{command}", "gate.motion=true"]) as daemon:
             daemon.first_prediction()
             self.tell("cut")
-            camera = self.until_state(daemon, "stalled")
-            self.assertRegex(camera["detail"], r"no frame that can be read for \d.*JPEG")
+            unread = lambda: re.search(r"no frame that can be read for \d.*JPEG", self.state(daemon).get("detail", ""))
+            daemon.until(lambda: self.until_state(daemon, "stalled") and unread(), "that they cannot be read")
             self.assertEqual(daemon.ask("/readyz").status, 503)
             daemon.until(lambda: self.starts.read_text().count("started") >= 2, "a second program")
             last = daemon.prediction()["seq"]

@@ -7,6 +7,7 @@ import functools
 import http.client
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -18,6 +19,7 @@ import tempfile
 import threading
 import time
 import unittest
+from datetime import datetime
 from pathlib import Path
 
 KINGLETD = os.environ["KINGLETD"]
@@ -31,12 +33,22 @@ PATIENCE = 120  # seconds: only a failing test waits so long
 SLOWER = float(os.environ.get("SLOWER", 1))  # than in a release: what a daemon under a sanitizer may take for a bound
 # Where it is noon, or the hour after it: no day ends while a test runs. (The signs of these names are the other way round.)
 NOON = f"Etc/GMT{time.gmtime().tm_hour - 12 or -1:+d}"
+ELSEWHERE = "Etc/GMT+12" if time.gmtime().tm_hour < 11 else "Etc/GMT-14"  # where it is another day than in UTC, and will be
 
 
 def need_corpus():
     if not (CORPUS / "corpus.json").exists():
         print("SKIPPED: no corpus of models and photographs (../shared/corpus or KINGLET_CORPUS)")
         sys.exit(77)
+
+
+def free_port():
+    """Of those that the system gives to nobody by itself: it is still free when a program that is started next binds it."""
+    while True:
+        port = random.randrange(20000, 32768)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class Reply:
@@ -62,10 +74,11 @@ def accepted(server):
 
 
 class Starved:
-    """How long the threads of processes stood ready and had no processor: what a busy machine adds to their time."""
+    """How long the threads of processes, or those of a name, stood ready and had no processor: what a busy machine adds to
+    their time."""
 
-    def __init__(self, *processes):
-        self.tasks = [Path(f"/proc/{one}/task") for one in processes]
+    def __init__(self, *processes, thread=None):
+        self.tasks, self.thread = [Path(f"/proc/{one}/task") for one in processes], thread
         self.waited = {}
         self.begin = 0.0
         self.begin = self.seconds()
@@ -75,6 +88,8 @@ class Starved:
         for task in self.tasks:
             for schedule in task.glob("*/schedstat"):
                 with contextlib.suppress(OSError):
+                    if self.thread and (schedule.parent / "comm").read_text().strip() != self.thread:
+                        continue
                     self.waited[schedule] = int(schedule.read_text().split()[1]) / 1e9
         return sum(self.waited.values()) - self.begin
 
@@ -146,6 +161,13 @@ class Daemon:
         finally:
             connection.close()
 
+    def ask_again(self, *arguments, **named):
+        """Long answers have few places: one whose reader just left is free a moment later, as the 503 says."""
+        def answer():
+            reply = self.ask(*arguments, **named)
+            return reply if reply.status != 503 or "retry-after" not in reply.headers else None
+        return self.until(answer, "a free place")
+
     def claim(self):
         """The header of the first owner of a daemon that has none."""
         reply = self.ask("/api/v1/session", "POST", '{"claim": true}', {"Content-Type": "application/json"})
@@ -189,6 +211,22 @@ class Daemon:
 
     def first_prediction(self):
         return self.until(self.prediction, "a prediction")
+
+
+def seconds_between(first, second):
+    """Of two times as the API has them."""
+    return (datetime.fromisoformat(second) - datetime.fromisoformat(first)).total_seconds()
+
+
+def picture_within(events, seconds):
+    """Of visits' events the start of a visit and what told of its first picture so soon after it. A busy machine may hold up
+    some of them, and not all."""
+    for start in (one for one in events if one["type"] == "visit.start"):
+        told = next((one for one in events if one["type"] in ("visit.start", "visit.picture")
+                     and one["visit"]["id"] == start["visit"]["id"] and "crop" in one["visit"]["links"]), None)
+        if told and seconds_between(start["at"], told["at"]) < seconds:
+            return start, told
+    return None
 
 
 @functools.cache

@@ -7,7 +7,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from support import Daemon, ScratchFolder, SOURCE_DIR, main
+from support import PATIENCE, SOURCE_DIR, Daemon, ScratchFolder, main
 
 KINGLET = os.environ["KINGLET"]
 DEMO = SOURCE_DIR / "models" / "demo" / "kinglet-demo.onnx"
@@ -29,7 +29,7 @@ class Tool(ScratchFolder):
         return daemon
 
     def kinglet(self, *arguments, code=0, **named):
-        ended = subprocess.run([KINGLET, *map(str, arguments)], capture_output=True, text=True, timeout=120, **named)
+        ended = subprocess.run([KINGLET, *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE, **named)
         self.assertEqual(ended.returncode, code, ended.stdout + ended.stderr)
         return ended
 
@@ -170,7 +170,7 @@ class Now(Tool):
                                    text=True)
         daemon.until(lambda: daemon.ask("/api/v1/stats").json()["streams"]["sse"] == 1, "a reader")
         daemon.stop()
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 69)
         self.assertIn("the events ended", errors)
 

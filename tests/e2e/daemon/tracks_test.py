@@ -15,8 +15,9 @@ class Tracks(ScratchFolder):
         return daemon.ask("/api/v1/tracks" + query).json()["items"]
 
     def unnamed(self, daemon):
-        return daemon.until(lambda: [track for track in self.tracks(daemon) if track["outcome"] == "not_allowed"],
-                            "a bird that is not on the list")[0]
+        def pictured():
+            return [one for one in self.tracks(daemon) if one["outcome"] == "not_allowed" and "crop" in one["links"]]
+        return daemon.until(pictured, "a bird that is not on the list")[0]
 
     def patch(self, daemon, track, review, headers):
         return daemon.ask(track["links"]["self"], "PATCH", json.dumps({"review": review}),

@@ -12,10 +12,10 @@ import unittest
 from pathlib import Path
 
 from PIL import Image
-from support import PATIENCE, Daemon, ScratchFolder, main
+from support import PATIENCE, Daemon, ScratchFolder, free_port, main
 
 WATCHDOG = 30  # seconds, WatchdogSec= of the unit
-HUNGER = 10    # what we allow ourselves of it; a loaded machine included
+HUNGER = 20    # what we allow ourselves of it; a loaded machine included
 SPAN = 25
 VISIT = ("source=demo:1", "gate.motion=false", "visits.end_after=2s", "http.rate=1000")
 
@@ -83,12 +83,6 @@ class Frozen:
 
     def __exit__(self, *_):
         self.call(self.DETACH, self.thread, None, None)
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 class Pictures(http.server.BaseHTTPRequestHandler):
@@ -183,10 +177,11 @@ class Watchdog(ScratchFolder):
                 daemon.until(lambda manager=manager: time.monotonic() - manager.times("WATCHDOG=1")[-1] > 5,
                              f"no food while {name} hangs")
                 if name not in ("http-accept", "http-0"):
-                    answer = daemon.ask("/livez")
-                    self.assertEqual(answer.status, 503)
-                    checks = answer.json()["checks"]
-                    self.assertEqual([late for late in checks if checks[late]["status"] != "pass"], [name], checks)
+                    def late(daemon=daemon):
+                        answer = daemon.ask("/livez")
+                        return answer.status, [one for one, check in answer.json()["checks"].items() if check["status"] != "pass"]
+                    # On a busy machine another one may be late for a while.
+                    daemon.until(lambda name=name, late=late: late() == (503, [name]), f"that {name} is late and no other")
             frozen.close()
             for name, (daemon, manager) in stuck.items():
                 fed = len(manager.times("WATCHDOG=1"))
