@@ -10,13 +10,7 @@ import threading
 import time
 from pathlib import Path
 
-from support import PATIENCE, accepted
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+from support import PATIENCE, accepted, free_port
 
 
 def until(condition, what):

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 
+from broker import until
 from home_assistant import faults_of_device, state_of
 from mqtt_case import QUICK, Mqtt
 from support import KINGLETD, PATIENCE, Daemon, main
@@ -61,7 +62,7 @@ class Cameras(Mqtt):
         self.assertEqual(device["cmps"]["tree-visit"]["state_topic"], TREE)
         self.assertEqual(device["cmps"]["visit"]["state_topic"], FIRST)
         daemon.stop()
-        self.assertEqual(json.loads(live.of("kinglet/test/tree/state/visit")[-1])["state"], "ended")
+        until(lambda: json.loads(live.of("kinglet/test/tree/state/visit")[-1])["state"] == "ended", "the end of the last visit")
         # It hears of cameras that are gone, and not itself.
         heard = log.read_text(errors="replace")
         self.assertIn("Received PUBLISH from kinglet-test ", heard)
@@ -111,9 +112,11 @@ class Cameras(Mqtt):
 
     def taken_back_in_order(self, live, heard):
         """Home Assistant is told first, and the sign that there was a camera goes last."""
-        told = [message["topic"] for message in live.messages[heard:]
-                if message["payload"] == b"" or b'"tree-visit":{"p":"event"}' in message["payload"]]
-        self.assertEqual(told, ["homeassistant/device/kinglet_test/config", "kinglet/test/tree/state/visit",
+        def told():
+            return [message["topic"] for message in live.messages[heard:]
+                    if message["payload"] == b"" or b'"tree-visit":{"p":"event"}' in message["payload"]]
+        until(lambda: len(told()) >= 4, "that it is taken back")
+        self.assertEqual(told(), ["homeassistant/device/kinglet_test/config", "kinglet/test/tree/state/visit",
                                 "kinglet/test/tree/picture/last", "kinglet/test/tree/state/stats"])
 
     def test_another_device_whose_prefix_is_below_our_name_keeps_its_own(self):
@@ -139,6 +142,7 @@ class Cameras(Mqtt):
         self.addCleanup(daemon.stop)
         switch = json.loads(live.wait("homeassistant/device/kinglet_test/config"))["cmps"]["pause"]
         live.wait("kinglet/test/tree/state/stats", lambda payload: json.loads(payload)["camera_state"] == "streaming")
+        live.wait(switch["state_topic"])
 
         def newest(topic):
             return json.loads(live.of(topic)[-1])

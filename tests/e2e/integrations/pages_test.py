@@ -14,7 +14,7 @@ import threading
 import jinja2.sandbox
 
 from mqtt_case import Mqtt
-from support import KINGLETD, PATIENCE, SOURCE_DIR, WithAVisit, ScratchFolder, main
+from support import KINGLETD, NOON, PATIENCE, SOURCE_DIR, WithAVisit, ScratchFolder, main
 
 DOCS = SOURCE_DIR / "docs"
 HERE = "http://127.0.0.1:8420"
@@ -54,7 +54,7 @@ class Shell(WithAVisit, ScratchFolder):
         for old, new in replaced.items():
             command = command.replace(old, new)
         process = subprocess.Popen(["bash", "-o", "pipefail", "-c", command], cwd=self.folder, text=True,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+                                   env={**os.environ, "TZ": NOON}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         self.addCleanup(self.end, process)
         return process
 

