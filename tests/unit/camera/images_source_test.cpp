@@ -186,8 +186,8 @@ TEST_F(ImagesSource, IsAnErrorWithoutPicturesOrFolder) {
 TEST_F(ImagesSource, KeepsToTheRateItIsGiven) {
   add_picture("a.png", 11);
   const auto source = open("?fps=50");
-  ASSERT_TRUE(source->start());
   const SteadyTime before = SteadyClock::now();
+  ASSERT_TRUE(source->start());
   EXPECT_EQ(widths(*source, 4).size(), 4U);
   EXPECT_GE(SteadyClock::now() - before, 60ms);  // three periods between four frames, never less
 }

@@ -32,11 +32,11 @@ Result<std::unique_ptr<ChildProcess>> shell(const std::string& script, LogSink l
 TEST(ChildProcess, TellsHowItEnded) {
   const auto exits = shell("exit 69");
   ASSERT_TRUE(exits);
-  EXPECT_TRUE((*exits)->wait(SteadyClock::now() + seconds(10)));
+  EXPECT_TRUE((*exits)->wait(SteadyClock::now() + seconds(60)));
   EXPECT_EQ((*exits)->end_text(), "exit code 69");
   const auto dies = shell("kill -9 $$");
   ASSERT_TRUE(dies);
-  EXPECT_TRUE((*dies)->wait(SteadyClock::now() + seconds(10)));
+  EXPECT_TRUE((*dies)->wait(SteadyClock::now() + seconds(60)));
   EXPECT_THAT((*dies)->end_text(), StartsWith("signal 9"));
 }
 
@@ -46,7 +46,7 @@ TEST(ChildProcess, OutputBecomesLogLinesWithTheirLevel) {
       "echo one; echo '[1] ERROR Camera two' >&2; echo '[1] ERROR DmaBufAllocator none' >&2; printf 'a\\033[31mb\\n'",
       [&](LogLevel level, std::string_view text) { lines.emplace_back(level, std::string(text)); });
   ASSERT_TRUE(child);
-  ASSERT_TRUE((*child)->wait(SteadyClock::now() + seconds(10)));
+  ASSERT_TRUE((*child)->wait(SteadyClock::now() + seconds(60)));
   (*child)->forward_output();
   EXPECT_THAT(
       lines, ElementsAre(std::pair(LogLevel::kInfo, "sh: one"), std::pair(LogLevel::kError, "sh: [1] ERROR Camera two"),
@@ -60,13 +60,13 @@ TEST(ChildProcess, EndsWhatIgnoresSignals) {
   ASSERT_TRUE(child);
   EXPECT_FALSE((*child)->wait(SteadyClock::now()));
   (*child)->kill();
-  EXPECT_TRUE((*child)->wait(SteadyClock::now() + seconds(10)));
+  EXPECT_TRUE((*child)->wait(SteadyClock::now() + seconds(60)));
 }
 
 // Programs that leave the group of the one that started them: each writes its number into a file and then sleeps.
 class ChildProcessFamily : public ::testing::Test {
  protected:
-  static constexpr auto kLong = seconds(30);
+  static constexpr auto kLong = seconds(60);
 
   void start(const std::string& script) {
     child_ = shell(script + "\nsleep 1000");
@@ -176,7 +176,7 @@ TEST(ChildProcess, InheritsNothingButThreeDescriptors) {
                                           .arguments = {"-c", "echo /proc/self/fd/[0-9]*"},
                                           .log = [&](LogLevel, std::string_view text) { listed = text; }});
   ASSERT_TRUE(child);
-  ASSERT_TRUE((*child)->wait(SteadyClock::now() + seconds(10)));
+  ASSERT_TRUE((*child)->wait(SteadyClock::now() + seconds(60)));
   (*child)->forward_output();
   EXPECT_THAT(listed, HasSubstr("/proc/self/fd/2"));
   EXPECT_EQ(listed.find("/proc/self/fd/" + std::to_string(leaked.get())), std::string::npos) << listed;
@@ -187,7 +187,7 @@ TEST(ChildProcess, FindsNoSettingInItsEnvironmentThatNobodyMade) {
   const auto child =
       shell("env | grep ^KINGLET_", [&](LogLevel, std::string_view text) { listed.emplace(text.substr(4)); });
   ASSERT_TRUE(child);
-  ASSERT_TRUE((*child)->wait(SteadyClock::now() + seconds(10)));
+  ASSERT_TRUE((*child)->wait(SteadyClock::now() + seconds(60)));
   (*child)->forward_output();
   std::set<std::string, std::less<>> ours;
   for (char** variable = environ; *variable != nullptr; ++variable) {

@@ -69,9 +69,7 @@ TEST_F(Exec, AHangingProgramIsKilledWithAllThatItStarted) {
   ASSERT_TRUE(source->start());
   ASSERT_TRUE(frame(*source));
   EXPECT_EQ(std::get<NoFrame>(source->next(SteadyClock::now() + 50ms).value()).reason, NoFrame::Reason::kDeadline);
-  const SteadyTime before = SteadyClock::now();
-  source->stop();
-  EXPECT_LT(SteadyClock::now() - before, 5s);
+  source->stop();  // would wait for 1000 s
   EXPECT_THAT(log(), HasSubstr("is killed"));
   const int pid = std::stoi(read_file(one + ".pid", 100).value());
   const auto alive = [pid] {  // a killed process may wait for its reaping
@@ -253,8 +251,9 @@ TEST_F(Auto, AStopReachesTheCameraThatIsBeingTriedAndNoOtherIsTakenAfterIt) {
     while (!std::filesystem::exists(begun) && SteadyClock::now() < start + 30s) std::this_thread::sleep_for(2ms);
     source->stop();
   });
-  EXPECT_FALSE(source->start());
-  EXPECT_LT(SteadyClock::now() - start, 9s);  // without a frame it would wait for 10 s
+  const auto started = source->start();
+  ASSERT_FALSE(started);
+  EXPECT_THAT(describe(started.error()), ::testing::Not(HasSubstr("gave no frame within")));
   EXPECT_FALSE(choice_.is_demonstration());
 }
 

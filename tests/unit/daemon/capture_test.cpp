@@ -23,6 +23,18 @@ class CaptureTest : public ::testing::Test {
                                            .settle = milliseconds(100),
                                            .still_waits = std::chrono::hours(1)};
 
+  // A busy machine may keep the source waiting for longer than that: here nothing is a stall.
+  static CaptureOptions patient() {
+    CaptureOptions options = kFast;
+    options.stall_after = options.restart_after = std::chrono::hours(1);
+    return options;
+  }
+  [[nodiscard]] Capture capture_with(const CaptureOptions& options) {
+    return Capture(
+        [this]() -> Result<std::unique_ptr<camera::FrameSource>> { return std::make_unique<ScriptedSource>(script_); },
+        options, mailbox_, snapshots_, stats_, {});
+  }
+
   [[nodiscard]] CameraStatus status() const { return capture_.status(SteadyClock::now()); }
   // Generous: only a failing test takes that long.
   template <typename Condition>
@@ -97,11 +109,13 @@ TEST_F(CaptureTest, AStartThatHangsIsCalledOffWhenItEnds) {
 }
 
 TEST_F(CaptureTest, OpensTheSourceAnewWhenItsSettingsChanged) {
-  capture_.start();
-  ASSERT_TRUE(reaches(CameraState::kStreaming));
-  capture_.reopen(milliseconds(0));
-  EXPECT_TRUE(comes_true([&] { return script_.starts == 2 && status().state == CameraState::kStreaming; }));
-  EXPECT_EQ(status().restarts_after_stall + status().restarts_after_loss, 0U) << "wished for, no fault";
+  Capture capture = capture_with(patient());
+  const auto now = [&] { return capture.status(SteadyClock::now()); };
+  capture.start();
+  ASSERT_TRUE(comes_true([&] { return now().state == CameraState::kStreaming; }));
+  capture.reopen(milliseconds(0));
+  EXPECT_TRUE(comes_true([&] { return script_.starts == 2 && now().state == CameraState::kStreaming; }));
+  EXPECT_EQ(now().restarts_after_stall + now().restarts_after_loss, 0U) << "wished for, no fault";
 }
 
 TEST_F(CaptureTest, OpensASourceAnewThatHadEnded) {
@@ -118,22 +132,23 @@ TEST_F(CaptureTest, ADeviceThatComesEndsTheWaitingForTheNextStart) {
   CaptureOptions options = kFast;
   options.first_backoff = options.last_backoff = std::chrono::hours(1);
   options.devices = devices.path().native();
-  Capture patient(
-      [this]() -> Result<std::unique_ptr<camera::FrameSource>> { return std::make_unique<ScriptedSource>(script_); },
-      options, mailbox_, snapshots_, stats_, {});
+  Capture capture = capture_with(options);
   script_.start_fails = true;
-  patient.start();
+  capture.start();
   ASSERT_TRUE(comes_true([&] { return script_.starts == 1; }));
   script_.start_fails = false;
   std::ofstream(devices.path() / "video0");
-  EXPECT_TRUE(comes_true([&] { return patient.status(SteadyClock::now()).state == CameraState::kStreaming; }));
+  EXPECT_TRUE(comes_true([&] { return capture.status(SteadyClock::now()).state == CameraState::kStreaming; }));
 }
 
 TEST_F(CaptureTest, FramesThatNobodyCanReadAreAStall) {
   capture_.start();
   ASSERT_TRUE(reaches(CameraState::kStreaming));
   for (int i = 0; i < 3; ++i) mailbox_.note_unreadable("the picture is cut off", SteadyClock::now());
-  EXPECT_TRUE(comes_true([&] { return status().detail.contains("can be read for 0.0 s: the picture is cut off"); }));
+  EXPECT_TRUE(comes_true([&] {
+    const std::string detail = status().detail;
+    return detail.contains("can be read for ") && detail.contains(" s: the picture is cut off");
+  }));
   EXPECT_TRUE(comes_true([&] { return status().restarts_after_stall >= 2; }));
   EXPECT_NE(status().state, CameraState::kStreaming) << "not before one was read";
   mailbox_.note_readable();
@@ -145,8 +160,7 @@ TEST_F(CaptureTest, AFrameNowAndThenThatCannotBeReadIsNone) {
   ASSERT_TRUE(reaches(CameraState::kStreaming));
   for (int i = 0; i < 2; ++i) mailbox_.note_unreadable("the picture is cut off", SteadyClock::now());
   std::this_thread::sleep_for(2 * kFast.restart_after);
-  EXPECT_EQ(status().state, CameraState::kStreaming);
-  EXPECT_EQ(status().stalls, 0U);
+  EXPECT_TRUE(reaches(CameraState::kStreaming)) << "a stall would last until one was read";
 }
 
 TEST_F(CaptureTest, SeesAStallStartsAgainAndCountsBoth) {
@@ -157,8 +171,7 @@ TEST_F(CaptureTest, SeesAStallStartsAgainAndCountsBoth) {
   EXPECT_NE(status().state, CameraState::kStreaming);
   EXPECT_FALSE(status().detail.empty());
   script_.next = Next::kFrames;
-  EXPECT_TRUE(reaches(CameraState::kStreaming));
-  EXPECT_TRUE(status().detail.empty());
+  EXPECT_TRUE(comes_true([&] { return status().state == CameraState::kStreaming && status().detail.empty(); }));
 }
 
 TEST_F(CaptureTest, StartsALostDeviceAgain) {
@@ -224,8 +237,10 @@ TEST_F(CaptureTest, TellsWhenTheSourceHasEnded) {
 
 TEST_F(CaptureTest, ShowsButDoesNotJudgeFramesOfACameraThatSettles) {
   script_.settles = true;
-  capture_.start();
-  ASSERT_TRUE(reaches(CameraState::kStreaming));
+  CaptureOptions options = patient();
+  options.settle = std::chrono::seconds(1);  // in which a busy machine shows a frame as well
+  Capture capture = capture_with(options);
+  capture.start();
   ASSERT_TRUE(mailbox_.take(SteadyClock::now() + std::chrono::seconds(30)));
   const auto settling = [&] {
     return stats_.view(SteadyClock::now()).skipped[std::to_underlying(SkipReason::kSettling)];
@@ -235,7 +250,7 @@ TEST_F(CaptureTest, ShowsButDoesNotJudgeFramesOfACameraThatSettles) {
   // After each start anew.
   const std::uint64_t before = settling();
   script_.next = Next::kLost;
-  ASSERT_TRUE(comes_true([&] { return status().restarts_after_loss >= 1; }));
+  ASSERT_TRUE(comes_true([&] { return capture.status(SteadyClock::now()).restarts_after_loss >= 1; }));
   script_.next = Next::kFrames;
   EXPECT_TRUE(comes_true([&] { return settling() > before; }));
 }
@@ -261,9 +276,11 @@ TEST_F(CaptureTest, BreathesBetweenStartsOfASourceThatWorksForAMomentOnly) {
   capture_.start();
   ASSERT_TRUE(comes_true([&] { return script_.starts >= 5; }));
   // 5, 10, 20, 20 ms between five starts; without them there would be thousands in that time.
+  const SteadyTime begin = SteadyClock::now();
   const int starts = script_.starts;
   std::this_thread::sleep_for(milliseconds(100));
-  EXPECT_LE(script_.starts - starts, 6);
+  const int more = script_.starts - starts;
+  EXPECT_LE(more, 1 + (SteadyClock::now() - begin) / kFast.last_backoff);
 }
 
 TEST_F(CaptureTest, GivesAllLeasesBackAtTheEnd) {

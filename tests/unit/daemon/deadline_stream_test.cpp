@@ -48,8 +48,9 @@ TEST_F(DeadlineStreamTest, GivesBytesOneByOneFromItsBuffer) {
 }
 
 TEST_F(DeadlineStreamTest, EndsADrippingRequestAtItsDeadline) {
-  const TimeLimits limits{.between_bytes = milliseconds(10'000), .whole_request = milliseconds(100)};
+  const TimeLimits limits{.between_bytes = milliseconds(10'000), .whole_request = milliseconds(300)};
   DeadlineStream stream(server_.get(), limits, stopping_);
+  send("x");
   std::jthread drip([this](const std::stop_token& stop) {
     while (!stop.stop_requested() && ::send(client_.get(), "x", 1, MSG_NOSIGNAL) == 1) {
       std::this_thread::sleep_for(milliseconds(5));
@@ -125,7 +126,7 @@ TEST_F(DeadlineStreamTest, SendsAHeadBeforeItWaitsForAnything) {
 }
 
 TEST_F(DeadlineStreamTest, ASlowHeadGivesWayOnlyToOthers) {
-  const TimeLimits limits{.between_bytes = milliseconds(200), .swift_head = milliseconds(20)};
+  const TimeLimits limits{.between_bytes = milliseconds(1000), .swift_head = milliseconds(20)};
   int asked = 0;
   DeadlineStream alone(server_.get(), limits, stopping_, nullptr, [&] {
     ++asked;
@@ -165,14 +166,15 @@ TEST_F(DeadlineStreamTest, ASlowBodyGivesWayAndIsTold) {
 
 TEST_F(DeadlineStreamTest, AnUploadMayTakeLongerThanARequestWhileItIsSwift) {
   const TimeLimits limits{
-      .whole_request = milliseconds(100), .swift_bytes_per_second = 100, .upload_start = milliseconds(20)};
+      .whole_request = milliseconds(100), .swift_bytes_per_second = 10, .upload_start = milliseconds(100)};
   DeadlineStream stream(server_.get(), limits, stopping_);
   stream.begin_request();
   send("PUT / HTTP/1.1\r\n\r\n");
   read_bytes(stream, 18);
+  send("twenty bytes of model");
   stream.begin_upload();
   std::jthread client([this] {
-    for (int i = 0; i < 30; ++i) {
+    for (int i = 1; i < 30; ++i) {
       std::this_thread::sleep_for(milliseconds(10));
       send("twenty bytes of model");
     }
@@ -181,7 +183,7 @@ TEST_F(DeadlineStreamTest, AnUploadMayTakeLongerThanARequestWhileItIsSwift) {
 }
 
 TEST_F(DeadlineStreamTest, ASlowUploadEndsEvenWhenNobodyWaits) {
-  const TimeLimits limits{.between_bytes = milliseconds(600'000), .upload_start = milliseconds(50)};
+  const TimeLimits limits{.between_bytes = milliseconds(600'000), .upload_start = milliseconds(500)};
   DeadlineStream stream(server_.get(), limits, stopping_);
   stream.begin_request();
   send("PUT / HTTP/1.1\r\n\r\nb");
@@ -195,7 +197,7 @@ TEST_F(DeadlineStreamTest, ASlowUploadEndsEvenWhenNobodyWaits) {
 }
 
 TEST_F(DeadlineStreamTest, ASlowReaderGivesWayUnlessItsAnswerIsALongOne) {
-  const TimeLimits limits{.write = milliseconds(300), .swift_start = milliseconds(20), .swift_bytes_per_second = 1e9};
+  const TimeLimits limits{.write = milliseconds(1000), .swift_start = milliseconds(20), .swift_bytes_per_second = 1e9};
   const std::string much(4 << 20, 'x');
   for (const bool long_answer : {false, true}) {
     int asked = 0;

@@ -105,7 +105,7 @@ TEST_F(FaultyCapture, FollowsASizeThatChangesWithEveryFrame) {
   capture_.start();
   EXPECT_TRUE(comes_true([&] { return small_ > 50 && read_ - small_ > 50; }));
   EXPECT_EQ(refused_, 0U);
-  EXPECT_EQ(status().state, CameraState::kStreaming);
+  EXPECT_TRUE(comes_true([&] { return status().state == CameraState::kStreaming; }));
   EXPECT_EQ(contradictions_, 0U);
 }
 
@@ -122,8 +122,7 @@ TEST_F(FaultyCapture, UnpluggedAndPluggedInAgainAndAgain) {
   for (int i = 0; i < 5; ++i) {
     ASSERT_TRUE(works());
     faults_->set(Fault::kDisconnect);
-    ASSERT_TRUE(comes_true([&] { return status().state != CameraState::kStreaming; }));
-    EXPECT_NE(status().detail.find("the camera is gone"), std::string::npos) << status().detail;
+    ASSERT_TRUE(comes_true([&] { return status().detail.contains("the camera is gone"); })) << status().detail;
     faults_->set(Fault::kNone);
   }
   EXPECT_TRUE(works());

@@ -76,7 +76,7 @@ TEST_F(Prover, FollowsNoNamesThatLeadAway) {
 
 TEST_F(Prover, EndsWhatDoesNotEnd) {
   const auto proof =
-      prove(tool("trap '' TERM; echo $$ > " + (scratch_.path() / "pid").string() + "; exec sleep 600", "300"));
+      prove(tool("trap '' TERM; echo $$ > " + (scratch_.path() / "pid").string() + "; exec sleep 600", "2000"));
   ASSERT_FALSE(proof);
   EXPECT_EQ(proof.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(proof.error().message, HasSubstr("took longer than"));

@@ -82,7 +82,7 @@ class PipelineTest : public ::testing::Test {
   // Frames come until the model is back.
   ModelDesk::Back tried(Pipeline& pipeline, ModelDesk& models, const TrialRule& rule, const std::stop_token& stop,
                         const std::function<void(const TrialReport&)>& progress) {
-    const SteadyTime deadline = SteadyClock::now() + std::chrono::minutes(2);
+    const SteadyTime deadline = SteadyClock::now() + std::chrono::minutes(10);
     std::future<ModelDesk::Back> back = std::async(std::launch::async, [&] {
       return models.exchange({.classifier = open_model(), .trial = rule}, stop, deadline, progress);
     });
@@ -133,7 +133,7 @@ TEST_F(PipelineTest, EachFrameOfEachCameraIsAnsweredAsTheModelThatAnsweredAloneW
     }
   });
   const auto answered = [&] { return latest_.get() ? latest_.get()->seq : 0; };
-  const SteadyTime deadline = SteadyClock::now() + std::chrono::minutes(2);
+  const SteadyTime deadline = SteadyClock::now() + std::chrono::minutes(10);
   std::optional<LineModel> next = open_model(other);
   constexpr int kChanges = 200;
   for (int i = 0; i < kChanges; ++i) {
@@ -223,7 +223,7 @@ TEST_F(PipelineTest, TheFirstModelOfSeveralCamerasCountsForEach) {
   Pipeline pipeline(std::move(feeds), desk_, latest_, {}, {},
                     {.board = &board, .desk = &models, .make_line = make_line, .options = options_});
   auto back = std::async(std::launch::async, [&] {
-    return models.exchange({.classifier = open_model(), .trial = {}}, {}, SteadyClock::now() + std::chrono::minutes(2),
+    return models.exchange({.classifier = open_model(), .trial = {}}, {}, SteadyClock::now() + std::chrono::minutes(10),
                            {});
   });
   while (back.wait_for(std::chrono::seconds(0)) != std::future_status::ready) show(pipeline, 1);
@@ -298,7 +298,7 @@ TEST_F(PipelineTest, WithoutAModelFramesGoBackAndTheFirstOneComesWithTheNewestSe
   newest.decide.block = {"spotted-demothrush"};
   pipeline.adopt(newest);
   auto back = std::async(std::launch::async, [&] {
-    return models.exchange({.classifier = open_model(), .trial = {}}, {}, SteadyClock::now() + std::chrono::minutes(2),
+    return models.exchange({.classifier = open_model(), .trial = {}}, {}, SteadyClock::now() + std::chrono::minutes(10),
                            {});
   });
   while (back.wait_for(std::chrono::seconds(0)) != std::future_status::ready) show(pipeline, 1);
@@ -378,12 +378,12 @@ TEST_F(PipelineTest, AtTheEndTheFrameInWorkIsWaitedForItsVisitEndsAndWhatWaitsGo
   const std::uint64_t clear = clear_picture();
   pipeline.start();
   mailbox_.put(drawn_.lend(clear));
-  ASSERT_EQ(in_work.get_future().wait_for(std::chrono::minutes(2)), std::future_status::ready);
+  ASSERT_EQ(in_work.get_future().wait_for(std::chrono::minutes(10)), std::future_status::ready);
   EXPECT_FALSE(pipeline.stop_by(SteadyClock::now()));
   PostedPicture late{.view = drawn_.lend(0).view()};
-  EXPECT_EQ(desk_.answer(late, SteadyClock::now() + std::chrono::minutes(2)).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(desk_.answer(late, SteadyClock::now() + std::chrono::minutes(10)).error().code, ErrorCode::kUnavailable);
   auto back = std::async(std::launch::async, [&] {
-    return models.exchange({.classifier = open_model(), .trial = {}}, {}, SteadyClock::now() + std::chrono::minutes(2),
+    return models.exchange({.classifier = open_model(), .trial = {}}, {}, SteadyClock::now() + std::chrono::minutes(10),
                            {});
   });
   go_on.set_value();

@@ -140,7 +140,7 @@ TEST(WorkersTest, AWorkerThatHoldsItsCallerIsNotAskedForAWhile) {
     there = true;
     there.notify_all();
     while (done < kTiles - 1) std::this_thread::yield();
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the caller has nothing left to do
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the caller has nothing left to do
   });
   EXPECT_EQ(pool->facts().pauses, 1U);
   share(*pool, 10, [](std::size_t thread, std::size_t) { EXPECT_EQ(thread, 0U); });
