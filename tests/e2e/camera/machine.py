@@ -11,7 +11,7 @@ import time
 import unittest
 from pathlib import Path
 
-from support import PATIENCE, Reply
+from support import PATIENCE, Reply, free_port
 
 HTTP_PORTS = (8420, 8421)  # of two daemons
 FORWARD = 10000            # so much above is a port that the machine forwards to its own loopback
@@ -22,11 +22,6 @@ COMMAND = "; ".join(
     ["echo machine is up"]
     + [f"nc -ll -p {FORWARD + port} -e nc 127.0.0.1 {port} &" for port in HTTP_PORTS]
     + [f"nc -ll -p {SHELL_PORT} -e sh &", "while [ ! -e /tmp/end ]; do sleep 1; done"]).replace("&;", "&")
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 class Machine:

@@ -67,7 +67,7 @@ class LibcameraTest : public ::testing::Test {
 };
 
 inline SteadyTime in(std::chrono::milliseconds time) { return SteadyClock::now() + time; }
-inline constexpr std::chrono::seconds kLong{20};  // for what must come
+inline constexpr std::chrono::seconds kLong{120};  // for what must come
 
 // The frame of a next() that must give one.
 inline Frame must_get(FrameSource& source) {

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 
-from support import KINGLET, CliTest, kinglet, main, png
+from support import KINGLET, PATIENCE, CliTest, kinglet, main, png
 
 
 class Record(CliTest):
@@ -31,7 +31,7 @@ class Record(CliTest):
         self.assert_folder_holds("it.kgr")
 
     def test_so_many_seconds(self):
-        told = self.assert_done(self.record("demo:?fps=50", "--seconds", 0.5, "--size", "64x64", "--json")).json()
+        told = self.assert_done(self.record("demo:?fps=50", "--seconds", 2, "--size", "64x64", "--json")).json()
         self.assertEqual(told["ended_by"], "seconds")
         self.assertGreater(told["frames"], 0)
 
@@ -63,7 +63,7 @@ class Record(CliTest):
             while not any(path.stat().st_size > 100_000 for path in self.folder.glob("it.kgr.*")):
                 self.assertIsNone(process.poll())
             process.send_signal(number)
-            process.communicate(timeout=60)
+            process.communicate(timeout=PATIENCE)
             self.assertEqual(process.returncode, code)
             self.assertGreater(self.frames_in(self.out), 1)
             self.assert_folder_holds("it.kgr")
@@ -74,7 +74,7 @@ class Record(CliTest):
         while not list(self.folder.glob("it.kgr.*")):
             self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 130)
         self.assert_folder_holds()
 

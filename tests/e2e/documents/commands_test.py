@@ -79,7 +79,7 @@ class Commands(ScratchFolder):
     def here(self, command):
         """The command with this test's places in those of an installed feeder."""
         if command.startswith("kinglet record"):
-            command += " --seconds 2"
+            command += " --frames 20"
         for name, found in (("feeder.local", "127.0.0.1"), ("/run/kinglet/http.sock", str(self.folder / "http.sock")),
                             ("/etc/kinglet", str(self.folder / "etc")), ("/var/lib/kinglet", str(self.folder / "state")),
                             ("-g kinglet ", ""), ("vis_...", self.visit), ("job_01JTCX8M2Q4R6T8V0W2Y4Z6B8D", self.job),

@@ -6,6 +6,7 @@ kills_test.py [--kills 1000 | --measure SECONDS]; the second tells for each spee
 disk."""
 import argparse
 import http.client
+import itertools
 import json
 import os
 import random
@@ -29,7 +30,7 @@ for name, built in (("KINGLETD", "bin/kingletd"), ("KINGLET", "bin/kinglet"), ("
     os.environ.setdefault(name, str(BUILD / built))
 os.environ.setdefault("SOURCE_FOLDER", str(SOURCE))
 sys.path.insert(0, str(SOURCE / "tests/e2e/daemon"))
-from support import Daemon, ScratchFolder, bird_show  # noqa: E402
+from support import PATIENCE, Daemon, ScratchFolder, Starved, bird_show  # noqa: E402
 
 OPTIONS = argparse.ArgumentParser()
 OPTIONS.add_argument("--kills", type=int)
@@ -50,13 +51,14 @@ class Run:
 
     def __init__(self, folder, speed):
         self.token = folder / TOKEN
-        self.ended = {}     # id: when its end was told
+        self.ended = {}     # id: when its end was told, and how long the store had waited for a processor by then
         self.reviewed = {}  # id: verdict that was answered
         self.removed = set()
         self.wished_away = set()
         self.daemon = Daemon(sets=[*bird_show(), f"store.flush_interval={INTERVAL}s", "store.clips=1s",
                                    "store.write_budget=10GiB", f"store.path={folder / 'state'}", "log.level=info"],
                              env={"LD_PRELOAD": SLOW_DISK, "SLOW_DISK_MS": speed, "SLOW_DISK_LOG": str(folder / "synced.txt")})
+        self.store = Starved(self.daemon.process.pid, thread="store")
         self.stopped = threading.Event()
         self.threads = [threading.Thread(target=self.listen, daemon=True),
                         threading.Thread(target=self.review, daemon=True)]
@@ -69,7 +71,7 @@ class Run:
             thread.start()
 
     def listen(self):
-        connection = http.client.HTTPConnection(*self.daemon.url, timeout=60)
+        connection = http.client.HTTPConnection(*self.daemon.url, timeout=PATIENCE)
         try:
             connection.request("GET", "/api/v1/events?types=visit", headers=self.owner)
             kind = None
@@ -77,7 +79,7 @@ class Run:
                 if line.startswith(b"event: "):
                     kind = line[7:].strip()
                 elif line.startswith(b"data: ") and kind == b"visit.end":
-                    self.ended[json.loads(line[6:])["visit"]["id"]] = time.monotonic()
+                    self.ended[json.loads(line[6:])["visit"]["id"]] = (time.monotonic(), self.store.seconds())
         except (OSError, http.client.HTTPException, ValueError):
             pass
 
@@ -103,13 +105,14 @@ class Run:
 
     def kill(self):
         self.stopped.set()
+        killed, starved = time.monotonic(), self.store.seconds()
         self.daemon.process.send_signal(signal.SIGKILL)
-        killed = time.monotonic()
         self.daemon.stop(signal.SIGKILL)
         for thread in self.threads:
-            thread.join(60)
+            thread.join(PATIENCE)
         ended = dict(self.ended)
-        promised = {visit for visit, at in ended.items() if at + INTERVAL + GRACE <= killed} | set(self.reviewed)
+        promised = {visit for visit, (at, by_then) in ended.items() if at + INTERVAL + GRACE + starved - by_then <= killed}
+        promised |= set(self.reviewed)
         return promised - self.wished_away
 
 
@@ -161,7 +164,9 @@ class Kills(ScratchFolder):
     @unittest.skipIf(OPTIONS.measure, "--measure")
     def test_what_was_promised_is_found_after_every_kill(self):
         promised, reviewed, removed, total, lost, faults, late_pictures = set(), {}, set(), 0, [], [], 0
-        for number in range(KILLS):
+        for number in itertools.count():
+            if number >= KILLS and total > KILLS or number > 10 * KILLS:
+                break  # a busy machine has fewer visits, and dies more often for them
             speed = SPEEDS[number % len(SPEEDS)]
             run = Run(self.folder, speed)
             run.start()
@@ -183,7 +188,7 @@ class Kills(ScratchFolder):
             if number % 50 == 49:
                 print(f"{number + 1} kills: {total} promised, {len(lost)} lost, {len(faults)} pictures told and not there, "
                       f"{late_pictures} rows before their pictures", file=sys.stderr, flush=True)
-        print(f"{KILLS} kills: {total} promised, {len(lost)} lost, {len(faults)} pictures told and not there, "
+        print(f"{number} kills: {total} promised, {len(lost)} lost, {len(faults)} pictures told and not there, "
               f"{late_pictures} rows before their pictures", file=sys.stderr)
         self.assertEqual((lost, faults), ([], []))
         self.assertGreater(total, KILLS, "there was hardly anything to lose")
@@ -207,7 +212,7 @@ class Kills(ScratchFolder):
                     if row["crop_bytes"]:
                         picture_at.setdefault(visit, time.monotonic())
                 time.sleep(0.02)
-            waited = {visit: at for visit, at in run.ended.items() if at + 3 * INTERVAL < end}
+            waited = {visit: at for visit, (at, _) in run.ended.items() if at + 3 * INTERVAL < end}
             run.kill()
             for name, seen in (("rows", row_at), ("pictures", picture_at)):
                 times = [seen.get(visit, end) - at for visit, at in waited.items()]

@@ -18,7 +18,7 @@ export const tablet = {width: 768, height: 1024};
 export const desk = {width: 1280, height: 800};
 export const home = "192.168.77.1";  // as home_network.py has it: who calls from there may read, and no more
 export const here = "127.0.0.1";
-export const patience = 60000;
+export const patience = 120000;
 // Visits that end within seconds.
 export const quick = ["source=demo:", "visits.end_after=1s", "store.flush_interval=100ms", "decide.min_gap=10ms",
                       "gate.max_fps=30"];
