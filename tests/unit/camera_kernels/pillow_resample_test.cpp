@@ -43,11 +43,13 @@ TEST(PillowResize, GivesTheBitsOfItsScalarLoops) {
     const auto pixels = make_pixels(random, stride * static_cast<std::size_t>(down.input_size - 1) + row_bytes);
     const Plane plane{.bytes = pixels, .stride = stride};
     std::vector<std::uint8_t> scratch(resize.scratch_size());
-    std::vector<std::byte> found(3 * static_cast<std::size_t>(across.keep) * static_cast<std::size_t>(down.keep));
-    std::vector<std::byte> expected(found.size(), std::byte{1});
-    resize.run(plane, scratch, found);
+    std::vector<std::byte> expected(3 * static_cast<std::size_t>(across.keep) * static_cast<std::size_t>(down.keep));
     resize.run(plane, scratch, expected, PillowResize::Loops::kScalar);
-    ASSERT_EQ(found, expected) << "seed " << seed;
+    for (const auto loops : {PillowResize::Loops::kQuickest, PillowResize::Loops::kPairs}) {
+      std::vector<std::byte> found(expected.size(), std::byte{1});
+      resize.run(plane, scratch, found, loops);
+      ASSERT_EQ(found, expected) << "seed " << seed;
+    }
   }
 }
 
