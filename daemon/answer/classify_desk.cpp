@@ -3,9 +3,17 @@
 
 #include <algorithm>
 
+#include "daemon/line/model_facts.h"
 #include "engine/base/check.h"
 
 namespace kinglet::daemon {
+namespace {
+
+constexpr std::size_t kMostHandedOver = 2;
+constexpr std::size_t kMostBytes = std::size_t{8} << 20;  // of them together
+constexpr std::size_t kKept = std::size_t{2} << 20;       // of memory for the next picture
+
+}  // namespace
 
 Result<ClassifyDesk::Place> ClassifyDesk::reserve() {
   MutexLock lock(mutex_);
@@ -20,38 +28,66 @@ void ClassifyDesk::give_back() {
   --taken_places_;
 }
 
-void ClassifyDesk::begin(Stage& stage) {
+void ClassifyDesk::begin() {
   MutexLock lock(mutex_);
-  while (stage.taken) stage_ended_.wait(mutex_);
-  stage.taken = true;
+  while (decoding_) turn_ended_.wait(mutex_);
+  decoding_ = true;
 }
 
-void ClassifyDesk::end(Stage& stage) {
-  {
-    MutexLock lock(mutex_);
-    stage.taken = false;
+void ClassifyDesk::end(Turn& turn) {
+  MutexLock lock(mutex_);
+  if (!turn.handed_over_) {
+    decoding_ = false;
+    turn_ended_.notify_one();
+    return;
   }
-  stage_ended_.notify_all();
+  --handed_over_;
+  held_bytes_ -= *turn.handed_over_;
+  const bool is_worth_it = !turn.tensor_.empty() && turn.tensor_.capacity() <= kKept;
+  if (is_worth_it && spare_.size() < kMostHandedOver) spare_.push_back(std::move(turn.tensor_));
+  let_go_.notify_one();
 }
 
-void ClassifyDesk::Turn::decoded(std::size_t bytes) {
-  constexpr std::size_t kSmall = std::size_t{8} << 20;
-  if (bytes > kSmall) return;
-  desk_.begin(desk_.answering_);
-  answers_ = true;
-  desk_.end(desk_.decoding_);
+bool ClassifyDesk::has_room_for(std::size_t bytes) const {
+  return handed_over_ == 0 || (handed_over_ < kMostHandedOver && held_bytes_ + bytes <= kMostBytes);
 }
 
-std::vector<std::byte> ClassifyDesk::Turn::take_room() {
+camera::Preprocessor& ClassifyDesk::preprocessor_of(const std::shared_ptr<const ModelFacts>& model) {
+  if (!preprocessor_ || prepares_for_.lock() != model) {
+    preprocessor_.emplace(model->recipe, model->picture_input.width, model->picture_input.height);
+    prepares_for_ = model;
+  }
+  return *preprocessor_;
+}
+
+std::vector<std::byte> ClassifyDesk::Turn::take_room() { return std::exchange(desk_.room_, {}); }
+
+Result<ClassifyDesk::Turn::Input> ClassifyDesk::Turn::prepare(const std::shared_ptr<const ModelFacts>& model,
+                                                              camera::Image picture, camera::ImageSize size,
+                                                              const std::optional<CropRect>& crop) {
+  {
+    MutexLock lock(desk_.mutex_);
+    if (!desk_.spare_.empty()) {
+      tensor_ = std::move(desk_.spare_.back());
+      desk_.spare_.pop_back();
+    }
+  }
+  engine::PictureInput out = model->picture_input;
+  tensor_.resize(model->input_bytes);
+  out.bytes = tensor_;
+  const CropRect used = KINGLET_TRY(desk_.preprocessor_of(model).run_reduced(picture.view(), size, crop, out));
+  if (picture.rgb.capacity() <= kKept) desk_.room_ = std::move(picture.rgb);
+  return Input{.tensor = tensor_, .used_crop = used};
+}
+
+void ClassifyDesk::Turn::hand_over(std::size_t bytes) {
   MutexLock lock(desk_.mutex_);
-  return std::exchange(desk_.room_, {});
-}
-
-void ClassifyDesk::Turn::give_room(std::vector<std::byte> room) {
-  constexpr std::size_t kKept = std::size_t{2} << 20;
-  if (room.capacity() > kKept) return;
-  MutexLock lock(desk_.mutex_);
-  desk_.room_.swap(room);
+  while (!desk_.has_room_for(bytes)) desk_.let_go_.wait(desk_.mutex_);
+  ++desk_.handed_over_;
+  desk_.held_bytes_ += bytes;
+  handed_over_ = bytes;
+  desk_.decoding_ = false;
+  desk_.turn_ended_.notify_one();
 }
 
 Result<void> ClassifyDesk::answer(PostedPicture& picture, SteadyTime deadline) {

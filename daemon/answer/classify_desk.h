@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: posted pictures reach the one thread that owns the model through a short queue; HTTP threads never run it.
+// Why: posted pictures reach the one thread that owns the model through a short queue, as the numbers that it takes;
+// HTTP threads make those and never run it.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +23,10 @@ struct ModelFacts;
 
 // Filled by the poster, answered by the answer thread; belongs to the poster throughout.
 struct PostedPicture {
-  std::shared_ptr<const ModelFacts> model;      // in: only this one may answer; empty: any
-  camera::FrameView view;                       // in: a still
-  camera::ImageSize size;                       // in: of the picture, which the view may show in fewer pixels
-  std::optional<CropRect> crop;                 // in, of the picture; absent: as the recipe says
-  std::span<const std::byte> tensor;            // in: not empty, it is the model's input, in place of the view
+  std::shared_ptr<const ModelFacts> model;      // in: only this one may answer
+  std::span<const std::byte> tensor;            // in: its input as it is held in memory, of its size
   std::vector<std::vector<std::byte>> tensors;  // in: as large as the model's outputs, or none; out: as held in memory
   std::vector<float> scores;                    // in: sized for the labels; out: 0 to 1
-  CropRect used_crop;                           // out
-  SteadyClock::duration preprocess{};           // out
   SteadyClock::duration inference{};            // out
   std::optional<Error> error;                   // out
 };
@@ -58,25 +54,35 @@ class ClassifyDesk {
   // kBusy when all are taken, kUnavailable after close().
   [[nodiscard]] Result<Place> reserve();
 
-  // Held while a picture is decoded and answered, so that only one large picture is in memory. While one of at most 8
-  // MiB is answered the next is decoded already.
+  // Held while a picture is decoded, prepared and answered, so that only one is in memory with its pixels: the next is
+  // decoded when this one is numbers only.
   class Turn {
    public:
-    explicit Turn(ClassifyDesk& desk) : desk_(desk) { desk_.begin(desk_.decoding_); }
+    explicit Turn(ClassifyDesk& desk) : desk_(desk) { desk_.begin(); }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
-    ~Turn() { desk_.end(answers_ ? desk_.answering_ : desk_.decoding_); }
-    // Memory of a small picture that was answered, for the next one: what is asked of the kernel for each costs as much
-    // as a third of decoding it.
+    ~Turn() { desk_.end(*this); }
+    // Memory of the picture before this one: what is asked of the kernel for each costs as much as a third of decoding
+    // it.
     [[nodiscard]] std::vector<std::byte> take_room();
-    // The picture takes so many bytes; it is answered next.
-    void decoded(std::size_t bytes);
-    // Of the picture, which was answered.
-    void give_room(std::vector<std::byte> room);
+
+    struct Input {
+      std::span<const std::byte> tensor;  // the turn's own
+      CropRect used_crop;
+    };
+    // The input of this model, bit for bit what LineModel::prepare_reduced makes of the picture. Errors as of
+    // camera::Preprocessor::run_reduced.
+    [[nodiscard]] Result<Input> prepare(const std::shared_ptr<const ModelFacts>& model, camera::Image picture,
+                                        camera::ImageSize size, const std::optional<CropRect>& crop);
+    // What is answered next takes so many bytes, and no picture. Waits for those before it, of which one may be in work
+    // and one more wait.
+    void hand_over(std::size_t bytes);
 
    private:
+    friend class ClassifyDesk;
     ClassifyDesk& desk_;
-    bool answers_ = false;
+    std::vector<std::byte> tensor_;
+    std::optional<std::size_t> handed_over_;  // bytes
   };
 
   // Blocks until the picture is answered. kUnavailable when nobody took it before the deadline, or after close().
@@ -91,26 +97,30 @@ class ClassifyDesk {
   void close();
 
  private:
-  // What one poster at a time does.
-  struct Stage {
-    bool taken = false;
-  };
   void give_back();
-  void begin(Stage& stage);  // waits for it
-  void end(Stage& stage);
+  void begin();
+  void end(Turn& turn);
+  [[nodiscard]] bool has_room_for(std::size_t bytes) const KINGLET_REQUIRES(mutex_);
+  [[nodiscard]] camera::Preprocessor& preprocessor_of(const std::shared_ptr<const ModelFacts>& model);
 
   const std::size_t places_;
   const std::function<void()> wake_;
   Mutex mutex_;
   Condition answered_;
-  Condition stage_ended_;
-  Stage decoding_;   // changed under the mutex
-  Stage answering_;  // the same; of those that have let go of decoding_
+  Condition turn_ended_;
+  Condition let_go_;
+  bool decoding_ KINGLET_GUARDED_BY(mutex_) = false;                      // somebody has a picture with its pixels
+  std::size_t handed_over_ KINGLET_GUARDED_BY(mutex_) = 0;                // pictures
+  std::size_t held_bytes_ KINGLET_GUARDED_BY(mutex_) = 0;                 // of them
+  std::vector<std::vector<std::byte>> spare_ KINGLET_GUARDED_BY(mutex_);  // tensors that were answered
   std::deque<PostedPicture*> waiting_ KINGLET_GUARDED_BY(mutex_);
   PostedPicture* in_work_ KINGLET_GUARDED_BY(mutex_) = nullptr;
   std::size_t taken_places_ KINGLET_GUARDED_BY(mutex_) = 0;
-  std::vector<std::byte> room_ KINGLET_GUARDED_BY(mutex_);
   bool closed_ KINGLET_GUARDED_BY(mutex_) = false;
+  // Of the one who decodes.
+  std::vector<std::byte> room_;
+  std::weak_ptr<const ModelFacts> prepares_for_;
+  std::optional<camera::Preprocessor> preprocessor_;
 };
 
 }  // namespace kinglet::daemon

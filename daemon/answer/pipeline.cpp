@@ -329,20 +329,13 @@ void Pipeline::answer_posted_picture() {
 Result<void> Pipeline::answer(PostedPicture& picture) {
   if (!has_model()) return fail(ErrorCode::kUnavailable, "no model is loaded");
   LineModel& classifier = first_line().classifier();
-  if (picture.model && picture.model != classifier.facts()) {
+  if (picture.model != classifier.facts()) {
     return fail(ErrorCode::kBusy, "another model has taken the place of the one that was asked", {}, "ask again");
   }
-  const SteadyTime start = SteadyClock::now();
-  if (picture.tensor.empty()) {
-    picture.used_crop =
-        KINGLET_TRY(classifier.prepare_reduced(picture.view, picture.size, picture.crop, LineModel::Place::kInput));
-  } else {
-    classifier.take(picture.tensor);
-  }
-  const SteadyTime prepared_at = SteadyClock::now();
+  const SteadyTime begun = SteadyClock::now();
+  classifier.take(picture.tensor);
   const std::span<const float> scores = KINGLET_TRY(classifier.run());
-  picture.inference = SteadyClock::now() - prepared_at;
-  picture.preprocess = prepared_at - start;
+  picture.inference = SteadyClock::now() - begun;
   KINGLET_CHECK(picture.scores.size() == scores.size());
   std::ranges::copy(scores, picture.scores.begin());
   for (std::size_t i = 0; i < picture.tensors.size(); ++i) classifier.give(i, picture.tensors[i]);

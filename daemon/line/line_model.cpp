@@ -30,13 +30,14 @@ ModelFacts facts_of(const engine::PictureModel& model, const LineModelOptions& o
                    .taxa = {},
                    .tables = {},
                    .recipe = model.recipe(),
-                   .looks_at = {model.input().width, model.input().height},
+                   .picture_input = model.input(),
                    .recipe_found = !model.recipe_origin().empty(),
                    .output = model.output(),
                    .wished_precision = options.precision,
                    .precision = model.precision(),
                    .plan = session.plan(),
                    .threads = options.threads};
+  facts.input_bytes = std::exchange(facts.picture_input.bytes, {}).size();
   std::error_code ignored;
   facts.size_bytes = std::filesystem::file_size(options.model, ignored);
   return facts;

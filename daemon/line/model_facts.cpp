@@ -24,7 +24,7 @@ bool say_the_same(const visits::Taxa& one, const visits::Taxa& other) {
 }  // namespace
 
 camera::ImageSize ModelFacts::enough_pixels(camera::ImageSize picture, const std::optional<CropRect>& crop) const {
-  return camera::enough_pixels(recipe, looks_at, picture, crop);
+  return camera::enough_pixels(recipe, {picture_input.width, picture_input.height}, picture, crop);
 }
 
 Result<void> read_taxa(const visits::TableFiles& tables, ModelFacts& facts) {

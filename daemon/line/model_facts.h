@@ -16,6 +16,7 @@
 #include "engine/picture/precision.h"
 #include "engine/recipe/labels.h"
 #include "engine/recipe/output_meaning.h"
+#include "engine/recipe/picture_input.h"
 #include "engine/recipe/recipe.h"
 #include "engine/session/session.h"
 #include "visits/taxa.h"
@@ -38,8 +39,9 @@ struct ModelFacts {
   std::shared_ptr<const visits::Taxa> taxa;
   visits::TableFiles tables;  // that made them
   engine::Recipe recipe;
-  camera::ImageSize looks_at;  // pixels that its input has room for
-  bool recipe_found = false;   // false: the default recipe, which may be wrong for this model
+  engine::PictureInput picture_input;  // how its input is held; without the memory
+  std::size_t input_bytes = 0;         // of that
+  bool recipe_found = false;           // false: the default recipe, which may be wrong for this model
   engine::OutputMeaning output;
   engine::Precision wished_precision = engine::Precision::kAuto;
   engine::ChosenPrecision precision;

@@ -45,4 +45,16 @@ class ModelBoard {
   WallTime since_ KINGLET_GUARDED_BY(mutex_);
 };
 
+// What `ask` says of the model that answers: asked again, a few times, where it was `refused` and another model has
+// come meanwhile.
+template <typename Ask, typename Refused>
+[[nodiscard]] auto ask_current_model(const ModelBoard& models, const Ask& ask, const Refused& refused) {
+  constexpr int kTimes = 3;
+  for (int time = 1;; ++time) {
+    const LoadedModel model = models.current();
+    auto answer = ask(model);
+    if (time == kTimes || !refused(answer) || models.facts() == model.facts) return answer;
+  }
+}
+
 }  // namespace kinglet::daemon

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: POST /api/v1/classify: a posted picture goes the same way as a frame. It is decoded here and answered by the
-// pipeline's own thread; nothing is stored.
+// Why: POST /api/v1/classify: a posted picture goes the same way as a frame. It is decoded and prepared here and
+// answered by the pipeline's own thread; nothing is stored.
 #include "camera/decode/decode.h"
 #include "daemon/answer/classify_desk.h"
 #include "daemon/http/message/base64.h"
@@ -20,20 +20,31 @@ namespace {
 constexpr std::chrono::seconds kAnswerTime{10};
 
 struct Order {
-  std::string bytes;
+  std::string from_json;  // a picture; empty: the body is one
   std::int64_t top_k = 5;
+};
+
+// What the model says of a picture, and what is told of that.
+struct Classified {
+  camera::ImageSize size;
+  bool orientation_applied = false;
+  CropRect used_crop;
+  std::vector<float> scores;
+  SteadyClock::duration decode{};
+  SteadyClock::duration preprocess{};
+  SteadyClock::duration inference{};
 };
 
 std::expected<Order, Reply> order_from_json(const Call& call, std::int64_t top_k) {
   const auto bad = [](std::string_view detail) { return std::unexpected(problem("bad-json", detail)); };
   const Body json = parse_body(call.body);
   if (!json.is_object()) return bad("expected an object {\"image_base64\": \"...\", \"top_k\": 5}");
-  Order order{.bytes = {}, .top_k = top_k};
+  Order order{.from_json = {}, .top_k = top_k};
   for (const auto& [name, value] : json.items()) {
     if (name == "image_base64" && value.is_string()) {
       std::optional<std::string> bytes = from_base64(value.get_ref<const std::string&>());
       if (!bytes) return bad("image_base64 is not base64 with padding (RFC 4648, section 4)");
-      order.bytes = std::move(*bytes);
+      order.from_json = std::move(*bytes);
     } else if (name == "top_k" && value.is_number_integer() && value >= 1 && value <= kMaxTop) {
       order.top_k = value;
     } else {
@@ -42,7 +53,7 @@ std::expected<Order, Reply> order_from_json(const Call& call, std::int64_t top_k
                       name, kMaxTop));
     }
   }
-  if (order.bytes.empty()) return bad("member image_base64 is missing");
+  if (order.from_json.empty()) return bad("member image_base64 is missing");
   return order;
 }
 
@@ -58,7 +69,7 @@ std::expected<Order, Reply> read_order(const Call& call) {
                                    "send the bytes as image/jpeg or image/png, for example: curl --data-binary "
                                    "@bird.jpg -H 'Content-Type: image/jpeg'"));
   }
-  return Order{.bytes = call.body, .top_k = *top_k};
+  return Order{.from_json = {}, .top_k = *top_k};
 }
 
 Reply refuse_picture(const Error& error) {
@@ -79,65 +90,86 @@ std::optional<Reply> refuse_model(const ClassifyView& view, const Call& call, co
                  "POST /api/v1/models/NAME/activate changes to another one");
 }
 
-Reply answer_json(const LoadedModel& loaded, const camera::DecodedImage& decoded, const PostedPicture& picture,
-                  std::int64_t top_k, SteadyClock::duration decode) {
+// Of what prepares pictures, and of the thread that runs the model.
+Reply refuse_answer(const Error& error) {
+  if (error.code == ErrorCode::kBadData) return problem("undecodable-image", describe(error), error.hint);
+  if (error.code == ErrorCode::kUnavailable) return problem("timeout", error.message);
+  if (error.code == ErrorCode::kBusy) return problem("busy", error.message);
+  return problem("internal-error", describe(error));
+}
+
+std::expected<Classified, Reply> classify(const ClassifyView& view, const Call& call,
+                                          const std::shared_ptr<const ModelFacts>& model, std::string_view bytes) {
+  ClassifyDesk::Turn turn(view.desk);
+  const SteadyTime begun = SteadyClock::now();
+  const camera::DecodeLimits limits{.max_pixels = view.max_pixels};
+  // A crop that is none is told of once the picture is known to be one.
+  const auto enough = [&](camera::ImageSize size) {
+    const auto crop = crop_parameter(call.query_value("crop"), size.width, size.height);
+    return crop ? model->enough_pixels(size, *crop) : size;
+  };
+  Result<camera::DecodedImage> decoded = camera::decode_image(std::as_bytes(std::span(bytes)), limits,
+                                                              camera::Upright::kApplyExif, enough, turn.take_room());
+  if (!decoded) return std::unexpected(refuse_picture(decoded.error()));
+  const SteadyTime decoded_at = SteadyClock::now();
+  const auto crop = crop_parameter(call.query_value("crop"), decoded->size.width, decoded->size.height);
+  if (!crop) return std::unexpected(crop.error());
+  const auto input = turn.prepare(model, std::move(decoded->image), decoded->size, *crop);
+  if (!input) return std::unexpected(refuse_answer(input.error()));
+  const SteadyTime prepared_at = SteadyClock::now();
+
+  PostedPicture picture{.model = model, .tensor = input->tensor};
+  picture.scores.resize(model->labels.size());
+  turn.hand_over(input->tensor.size());
+  if (const Result<void> answered = view.desk.answer(picture, SteadyClock::now() + kAnswerTime); !answered) {
+    return std::unexpected(refuse_answer(answered.error()));
+  }
+  return Classified{.size = decoded->size,
+                    .orientation_applied = decoded->orientation_applied,
+                    .used_crop = input->used_crop,
+                    .scores = std::move(picture.scores),
+                    .decode = decoded_at - begun,
+                    .preprocess = prepared_at - decoded_at,
+                    .inference = picture.inference};
+}
+
+Reply answer_json(const LoadedModel& loaded, const Classified& found, std::int64_t top_k) {
   const ModelFacts& model = *loaded.facts;
   const std::optional<unsigned> month =
       clock_is_synced() ? std::optional(visits::month_of(std::chrono::system_clock::now())) : std::nullopt;
   visits::Decider decider(loaded.rule);
-  const Answer answer = decider.decide(picture.scores, month, static_cast<std::size_t>(top_k));
+  const Answer answer = decider.decide(found.scores, month, static_cast<std::size_t>(top_k));
   const Json json{{"top", top_to_json(answer.top(), *model.taxa)},
                   {"outcome", to_string(answer.outcome)},
                   {"input",
-                   {{"width_px", decoded.size.width},
-                    {"height_px", decoded.size.height},
-                    {"orientation_applied", decoded.orientation_applied}}},
-                  {"crop_px", crop_to_json(picture.used_crop)},
+                   {{"width_px", found.size.width},
+                    {"height_px", found.size.height},
+                    {"orientation_applied", found.orientation_applied}}},
+                  {"crop_px", crop_to_json(found.used_crop)},
                   {"timing",
-                   {{"decode_ms", rounded_ms(decode)},
-                    {"preprocess_ms", rounded_ms(picture.preprocess)},
-                    {"inference_ms", rounded_ms(picture.inference)}}},
+                   {{"decode_ms", rounded_ms(found.decode)},
+                    {"preprocess_ms", rounded_ms(found.preprocess)},
+                    {"inference_ms", rounded_ms(found.inference)}}},
                   {"model", model_reference(model)}};
   return json_reply(json.dump(), "no-store");
+}
+
+Reply answer(const ClassifyView& view, const Call& call, const Order& order, const LoadedModel& model) {
+  if (std::optional<Reply> refusal = refuse_model(view, call, model)) return std::move(*refusal);
+  const Result<ClassifyDesk::Place> place = view.desk.reserve();
+  if (!place) return problem(place.error().code == ErrorCode::kBusy ? "busy" : "starting", place.error().message);
+  const auto found = classify(view, call, model.facts, order.from_json.empty() ? call.body : order.from_json);
+  return found ? answer_json(model, *found, order.top_k) : found.error();
 }
 
 }  // namespace
 
 Reply post_classify(const ClassifyView& view, const Call& call) {
-  std::expected<Order, Reply> order = read_order(call);
+  const std::expected<Order, Reply> order = read_order(call);
   if (!order) return order.error();
-  const LoadedModel model = view.models.current();
-  if (std::optional<Reply> refusal = refuse_model(view, call, model)) return std::move(*refusal);
-  const Result<ClassifyDesk::Place> place = view.desk.reserve();
-  if (!place) return problem(place.error().code == ErrorCode::kBusy ? "busy" : "starting", place.error().message);
-
-  ClassifyDesk::Turn turn(view.desk);
-  const SteadyTime start = SteadyClock::now();
-  const camera::DecodeLimits limits{.max_pixels = view.max_pixels};
-  // A crop that is none is told of once the picture is known to be one.
-  const auto enough = [&](camera::ImageSize size) {
-    const auto crop = crop_parameter(call.query_value("crop"), size.width, size.height);
-    return crop ? model.facts->enough_pixels(size, *crop) : size;
-  };
-  Result<camera::DecodedImage> decoded = camera::decode_image(std::as_bytes(std::span(order->bytes)), limits,
-                                                              camera::Upright::kApplyExif, enough, turn.take_room());
-  if (!decoded) return refuse_picture(decoded.error());
-  const SteadyTime decoded_at = SteadyClock::now();
-
-  const auto crop = crop_parameter(call.query_value("crop"), decoded->size.width, decoded->size.height);
-  if (!crop) return crop.error();
-  PostedPicture picture{.model = model.facts, .view = decoded->image.view(), .size = decoded->size, .crop = *crop};
-  picture.scores.resize(model.facts->labels.size());
-  turn.decoded(decoded->image.rgb.size());
-  if (const Result<void> answered = view.desk.answer(picture, SteadyClock::now() + kAnswerTime); !answered) {
-    const Error& error = answered.error();
-    if (error.code == ErrorCode::kBadData) return problem("undecodable-image", describe(error), error.hint);
-    if (error.code == ErrorCode::kUnavailable) return problem("timeout", error.message);
-    if (error.code == ErrorCode::kBusy) return problem("busy", error.message);
-    return problem("internal-error", describe(error));
-  }
-  turn.give_room(std::move(decoded->image.rgb));
-  return answer_json(model, *decoded, picture, order->top_k, decoded_at - start);
+  return ask_current_model(
+      view.models, [&](const LoadedModel& model) { return answer(view, call, *order, model); },
+      [](const Reply& reply) { return reply.problem.slug == "busy"; });
 }
 
 }  // namespace kinglet::daemon::http

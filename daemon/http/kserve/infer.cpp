@@ -37,19 +37,21 @@ Reply refusal(const Error& error) {
   }
 }
 
-// Waits for the model's thread; `picture` holds what is to be answered.
-Result<void> answer(const InferenceView& view, PostedPicture& picture, Answered& answered) {
-  const ModelFacts& model = *picture.model;
+// Waits for the model's thread.
+Result<void> answer(const InferenceView& view, ClassifyDesk::Turn& turn, const std::shared_ptr<const ModelFacts>& facts,
+                    std::span<const std::byte> tensor, Answered& answered) {
+  const ModelFacts& model = *facts;
+  PostedPicture picture{.model = facts, .tensor = tensor};
   picture.scores.resize(model.labels.size());
   for (const engine::TensorInfo& info : model.outputs) picture.tensors.emplace_back(kserve::byte_count(info));
   const SteadyTime begun = SteadyClock::now();
-  KINGLET_TRY(view.posted.desk.answer(picture, begun + kInferTime));
-  answered.times.queue += SteadyClock::now() - begun - picture.inference - picture.preprocess;
-  answered.times.input += picture.preprocess;
+  turn.hand_over(tensor.size());
+  KINGLET_TRY(view.posted.desk.answer(picture, SteadyClock::now() + kInferTime));
+  answered.times.queue += SteadyClock::now() - begun - picture.inference;
   answered.times.compute = picture.inference;
   for (std::size_t i = 0; i < model.outputs.size(); ++i) {
-    std::vector<std::byte>& tensor = answered.outputs.emplace_back(picture.tensors[i].size());
-    kserve::to_file_order(picture.tensors[i], model.outputs[i], tensor);
+    std::vector<std::byte>& output = answered.outputs.emplace_back(picture.tensors[i].size());
+    kserve::to_file_order(picture.tensors[i], model.outputs[i], output);
   }
   return {};
 }
@@ -65,22 +67,17 @@ Result<Answered> run(const InferenceView& view, const std::shared_ptr<const Mode
   if (request.picture.empty()) {
     std::vector<std::byte> memory(request.tensor.size());
     kserve::to_memory(std::as_bytes(std::span(request.tensor)), model->inputs[0], memory);
-    PostedPicture picture{.model = model, .tensor = memory};
     answered.times.input = SteadyClock::now() - my_turn;
-    KINGLET_TRY(answer(view, picture, answered));
+    KINGLET_TRY(answer(view, turn, model, memory, answered));
     return answered;
   }
   const camera::DecodeLimits limits{.max_pixels = view.posted.max_pixels};
   const auto enough = [&](camera::ImageSize size) { return model->enough_pixels(size, std::nullopt); };
   camera::DecodedImage decoded = KINGLET_TRY(camera::decode_image(
       std::as_bytes(std::span(request.picture)), limits, camera::Upright::kApplyExif, enough, turn.take_room()));
-  PostedPicture picture{.model = model, .view = decoded.image.view(), .size = decoded.size};
-  const SteadyTime decoded_at = SteadyClock::now();
-  answered.times.input = decoded_at - my_turn;
-  turn.decoded(decoded.image.rgb.size());
-  answered.times.queue += SteadyClock::now() - decoded_at;
-  KINGLET_TRY(answer(view, picture, answered));
-  turn.give_room(std::move(decoded.image.rgb));
+  const auto input = KINGLET_TRY(turn.prepare(model, std::move(decoded.image), decoded.size, std::nullopt));
+  answered.times.input = SteadyClock::now() - my_turn;
+  KINGLET_TRY(answer(view, turn, model, input.tensor, answered));
   return answered;
 }
 
@@ -187,9 +184,13 @@ Reply infer(const InferenceView& view, const std::shared_ptr<const ModelFacts>& 
 
 Reply counted(const InferenceView& view, const Call& call) {
   const SteadyTime begun = SteadyClock::now();
-  const auto model = kserve::model_of(view, call);
-  if (!model) return model.error();
-  Reply reply = infer(view, *model, call);
+  if (const auto model = kserve::model_of(view, call); !model) return model.error();
+  const auto ask = [&](const LoadedModel& /*the one of the call*/) {
+    const auto model = kserve::model_of(view, call);
+    return model ? infer(view, *model, call) : model.error();
+  };
+  Reply reply =
+      ask_current_model(view.posted.models, ask, [](const Reply& found) { return found.problem.slug == "busy"; });
   if (reply.status != 200) view.figures.add_failure(SteadyClock::now() - begun);
   return reply;
 }

@@ -235,8 +235,38 @@ class Server::Endpoint final : public httplib::Server {
     const Found found = find_route(call);
     const std::uint64_t limit = owner_.guard_.max_body_bytes(call);
     Reply reply = upload_limit(call.method, call.path) ? run_upload(request, *found.route, call, limit, reader)
-                                                       : take_body(*found.route, call, limit, reader);
+                                                       : answer_body(request, *found.route, call, limit, reader);
     finish(std::move(reply), call, found.pattern, request, response, start);
+  }
+
+  Reply answer_body(const httplib::Request& request, const Route& route, Call& call, std::uint64_t limit,
+                    const httplib::ContentReader& reader) {
+    const std::uint64_t length = length_of(credentials_of(request)).value_or(0);
+    if (length >= kPicture) call.body = take_room(std::min(length, kKeptBody));
+    Reply reply = take_body(route, call, limit, reader);
+    if (call.body.capacity() >= kPicture) keep_room(std::move(call.body));
+    return reply;
+  }
+
+  // For so many bytes, where they come.
+  std::string take_room(std::uint64_t size) {
+    std::string room;
+    {
+      MutexLock lock(mutex_);
+      if (!rooms_.empty()) {
+        room = std::move(rooms_.back());
+        rooms_.pop_back();
+      }
+    }
+    room.clear();
+    room.reserve(size);
+    return room;
+  }
+
+  void keep_room(std::string room) {
+    if (room.capacity() > kKeptBody) return;
+    MutexLock lock(mutex_);
+    if (rooms_.size() < kRooms) rooms_.push_back(std::move(room));
   }
 
   Reply take_body(const Route& route, Call& call, std::uint64_t limit, const httplib::ContentReader& reader) {
@@ -353,9 +383,15 @@ class Server::Endpoint final : public httplib::Server {
     write_reply(std::move(reply), call, {}, response);  // as it came: perhaps not prepared
   }
 
+  // Memory of large bodies is used again: what is asked of the kernel for each takes longer than the body itself.
+  static constexpr std::uint64_t kPicture = 128U << 10;
+  static constexpr std::uint64_t kKeptBody = 1U << 20;
+  static constexpr std::size_t kRooms = 2;
+
   http::Server& owner_;
   Mutex mutex_;
   std::map<std::thread::id, Connection> connections_ KINGLET_GUARDED_BY(mutex_);
+  std::vector<std::string> rooms_ KINGLET_GUARDED_BY(mutex_);
 };
 
 Server::Server(std::vector<Listener> listeners, ServerOptions options, ServerParts parts)

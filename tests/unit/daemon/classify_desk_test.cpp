@@ -10,6 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/line/line_model.h"
+#include "tests/support/pictures.h"
+
 namespace kinglet::daemon {
 namespace {
 
@@ -33,58 +36,95 @@ TEST(ClassifyDesk, GivesAPlaceBackWhenItIsDestroyed) {
   EXPECT_TRUE(desk.reserve());
 }
 
-TEST(ClassifyDesk, TheNextPictureIsDecodedWhileASmallOneIsAnsweredAndNoThirdOne) {
-  ClassifyDesk desk(3, [] {});
-  std::atomic<int> came = 0;
+const std::shared_ptr<const ModelFacts>& demonstration_facts() {
+  static const LineModel model =
+      LineModel::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx"}).value();
+  return model.facts();
+}
+
+TEST(ClassifyDesk, TheNextPictureIsDecodedWhileTwoAreHandedOverAndNoneBeforeThat) {
+  ClassifyDesk desk(4, [] {});
   std::atomic<int> begun = 0;
   std::optional<ClassifyDesk::Turn> first(std::in_place, desk);
-  first->decoded(1000);
-  const auto next = [&] {
-    ++came;
+  std::promise<void> end;
+  const auto next = [&, ended = end.get_future().share()] {
     ClassifyDesk::Turn turn(desk);
     ++begun;
-    turn.decoded(1000);
+    turn.hand_over(1000);
+    ended.wait();
   };
-  std::jthread second(next);
-  while (begun == 0) std::this_thread::yield();
-  std::jthread third(next);
-  while (came < 2) std::this_thread::yield();
+  std::vector<std::jthread> others;
+  for (int i = 0; i < 3; ++i) others.emplace_back(next);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_EQ(begun, 1) << "the second one waits for its answer";
+  EXPECT_EQ(begun, 0) << "the first picture is there with its pixels";
+  first->hand_over(1000);
+  while (begun < 2) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(begun, 2) << "the third one cannot hand its picture over";
+  end.set_value();
   first.reset();
-  third.join();
-  EXPECT_EQ(begun, 2);
+  others.clear();
+  EXPECT_EQ(begun, 3);
+}
+
+TEST(ClassifyDesk, BesideALargeInputOnlyOneIsPrepared) {
+  ClassifyDesk desk(2, [] {});
+  std::atomic<bool> prepared = false;
+  std::atomic<bool> handed_over = false;
+  std::optional<ClassifyDesk::Turn> large(std::in_place, desk);
+  large->hand_over(std::size_t{60} << 20);
+  std::jthread other([&] {
+    ClassifyDesk::Turn turn(desk);
+    prepared = true;
+    turn.hand_over(1000);
+    handed_over = true;
+  });
+  while (!prepared) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(handed_over);
+  large.reset();
+  other.join();
+  EXPECT_TRUE(handed_over);
 }
 
 TEST(ClassifyDesk, TheMemoryOfASmallPictureIsThatOfTheNextOne) {
   ClassifyDesk desk(1, [] {});
   ClassifyDesk::Turn turn(desk);
   EXPECT_EQ(turn.take_room().capacity(), 0U);
-  std::vector<std::byte> picture(1000);
-  const std::byte* const memory = picture.data();
-  turn.give_room(std::move(picture));
+  const auto prepare = [&](camera::Image picture) {
+    const camera::ImageSize size{picture.width, picture.height};
+    ASSERT_TRUE(turn.prepare(demonstration_facts(), std::move(picture), size, std::nullopt));
+  };
+  camera::Image picture = kinglet::testing::make_picture(64, 48);
+  const std::byte* const memory = picture.rgb.data();
+  prepare(std::move(picture));
   EXPECT_EQ(turn.take_room().data(), memory);
-  turn.give_room(std::vector<std::byte>(std::size_t{64} << 20));
+  prepare(kinglet::testing::make_picture(2000, 1000));
   EXPECT_EQ(turn.take_room().capacity(), 0U) << "it would be held for as long as the daemon runs";
 }
 
-TEST(ClassifyDesk, NothingIsDecodedBesideALargePicture) {
-  ClassifyDesk desk(2, [] {});
-  std::atomic<bool> came = false;
-  std::atomic<bool> begun = false;
-  std::optional<ClassifyDesk::Turn> large(std::in_place, desk);
-  large->decoded(std::size_t{60} << 20);
-  std::jthread other([&] {
-    came = true;
-    const ClassifyDesk::Turn turn(desk);
-    begun = true;
-  });
-  while (!came) std::this_thread::yield();
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_FALSE(begun);
-  large.reset();
-  other.join();
-  EXPECT_TRUE(begun);
+TEST(ClassifyDesk, TheMemoryOfAnInputIsThatOfTheNextOne) {
+  ClassifyDesk desk(1, [] {});
+  const auto prepared_in = [&] {
+    ClassifyDesk::Turn turn(desk);
+    const auto input = turn.prepare(demonstration_facts(), kinglet::testing::make_picture(64, 48), {64, 48}, {});
+    turn.hand_over(input->tensor.size());
+    return input->tensor.data();
+  };
+  const std::byte* const first = prepared_in();
+  EXPECT_EQ(prepared_in(), first);
+}
+
+TEST(ClassifyDesk, ACropOutsideThePictureIsRefusedAndTheNextPictureIsDecoded) {
+  ClassifyDesk desk(1, [] {});
+  {
+    ClassifyDesk::Turn turn(desk);
+    const auto input = turn.prepare(demonstration_facts(), kinglet::testing::make_picture(64, 48), {64, 48},
+                                    CropRect{.x = 60, .y = 0, .width = 32, .height = 16});
+    ASSERT_FALSE(input);
+    EXPECT_EQ(input.error().code, ErrorCode::kBadData);
+  }
+  const ClassifyDesk::Turn next(desk);
 }
 
 // What the poster hears of an answerer that does `work`.

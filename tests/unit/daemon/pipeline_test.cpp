@@ -7,6 +7,7 @@
 #include <fstream>
 #include <future>
 
+#include "tests/support/pictures.h"
 #include "tests/support/scratch_folder.h"
 #include "tests/unit/daemon/drawn_pictures.h"
 
@@ -239,17 +240,47 @@ TEST_F(PipelineTest, APostedPictureIsAnsweredByTheModelItNamesOrByNone) {
   Pipeline pipeline = with_model(board, &models);
   const LineModel other = open_model();
   pipeline.start();
+  const std::vector<std::byte> tensor(other.facts()->input_bytes);
   const auto post = [&](std::shared_ptr<const ModelFacts> model) {
-    const camera::FrameView view = drawn_.lend(0).view();
-    PostedPicture picture{.model = std::move(model), .view = view, .size = {view.width, view.height}};
+    PostedPicture picture{.model = std::move(model), .tensor = tensor};
     picture.scores.resize(other.facts()->labels.size());
     const Result<void> answered = desk_.answer(picture, SteadyClock::now() + std::chrono::minutes(1));
     if (!answered) return to_string(answered.error().code);
     return picture.error ? to_string(picture.error->code) : std::string_view("answered");
   };
   EXPECT_EQ(post(board.facts()), "answered");
-  EXPECT_EQ(post({}), "answered") << "any";
   EXPECT_EQ(post(other.facts()), to_string(ErrorCode::kBusy));
+  pipeline.stop();
+}
+
+// Posters prepare for the model on other threads, one after the other, while the first one's picture is answered.
+TEST_F(PipelineTest, APostedPictureGetsTheScoresOfOneThatTheModelPreparesItself) {
+  ModelBoard board;
+  ModelDesk models([] {});
+  Pipeline pipeline = with_model(board, &models);
+  LineModel alone = open_model();
+  pipeline.start();
+  const auto scores_of = [&](const camera::Image& picture, camera::ImageSize size) {
+    const std::shared_ptr<const ModelFacts> model = board.facts();
+    ClassifyDesk::Turn turn(desk_);
+    const auto input = turn.prepare(model, picture, size, std::nullopt);
+    PostedPicture posted{.model = model, .tensor = input->tensor};
+    posted.scores.resize(model->labels.size());
+    turn.hand_over(input->tensor.size());
+    EXPECT_TRUE(desk_.answer(posted, SteadyClock::now() + std::chrono::minutes(1)));
+    return posted.scores;
+  };
+  std::vector<std::future<std::vector<float>>> posted;
+  std::vector<std::vector<float>> expected;
+  for (std::uint32_t i = 0; i < 12; ++i) {
+    const camera::Image picture = kinglet::testing::make_picture(64 + 40 * static_cast<int>(i % 3), 48, i);
+    const camera::ImageSize size{2 * picture.width, 2 * picture.height};
+    ASSERT_TRUE(alone.prepare_reduced(picture.view(), size, std::nullopt, LineModel::Place::kInput));
+    const std::span<const float> scores = *alone.run();
+    expected.emplace_back(scores.begin(), scores.end());
+    posted.push_back(std::async(std::launch::async, scores_of, picture, size));
+  }
+  for (std::size_t i = 0; i < posted.size(); ++i) EXPECT_EQ(posted[i].get(), expected[i]) << i;
   pipeline.stop();
 }
 
@@ -380,7 +411,7 @@ TEST_F(PipelineTest, AtTheEndTheFrameInWorkIsWaitedForItsVisitEndsAndWhatWaitsGo
   mailbox_.put(drawn_.lend(clear));
   ASSERT_EQ(in_work.get_future().wait_for(std::chrono::minutes(10)), std::future_status::ready);
   EXPECT_FALSE(pipeline.stop_by(SteadyClock::now()));
-  PostedPicture late{.view = drawn_.lend(0).view()};
+  PostedPicture late;
   EXPECT_EQ(desk_.answer(late, SteadyClock::now() + std::chrono::minutes(10)).error().code, ErrorCode::kUnavailable);
   auto back = std::async(std::launch::async, [&] {
     return models.exchange({.classifier = open_model(), .trial = {}}, {}, SteadyClock::now() + std::chrono::minutes(10),

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "camera/decode/decode.h"
+#include "camera/preprocess/preprocess.h"
 #include "daemon/answer/classify_desk.h"
 #include "daemon/doctor/health.h"
 #include "daemon/http/figures/inference_figures.h"
@@ -50,7 +51,18 @@ class PostedHandlers : public ::testing::Test {
  protected:
   PostedHandlers() { put_demonstration(models_); }
 
-  const std::string png_ = text_of(camera::encode_png(kinglet::testing::make_picture(64, 48).view()).value());
+  // The picture as this model's own preprocessor makes it the input.
+  std::vector<std::byte> input_of(const ModelFacts& model, const std::optional<CropRect>& crop) {
+    engine::PictureInput input = model.picture_input;
+    std::vector<std::byte> bytes(model.input_bytes);
+    input.bytes = bytes;
+    camera::Preprocessor preprocessor(model.recipe, input.width, input.height);
+    EXPECT_TRUE(preprocessor.run_reduced(picture_.view(), {picture_.width, picture_.height}, crop, input));
+    return bytes;
+  }
+
+  const camera::Image picture_ = kinglet::testing::make_picture(64, 48);
+  const std::string png_ = text_of(camera::encode_png(picture_.view()).value());
   ModelBoard models_;
   ClassifyDesk desk_{1, [] {}};
   const ClassifyView classify_{.models = models_, .desk = desk_};
@@ -61,7 +73,6 @@ class ClassifyHandler : public PostedHandlers {
   static void say_tit(PostedPicture& picture) {
     picture.scores[kTit] = 0.9F;
     picture.scores[0] = 0.1F;
-    picture.used_crop = {.x = 1, .y = 2, .width = 3, .height = 4};
   }
   Call png(std::vector<std::pair<std::string, std::string>> query = {}) {
     return {.method = "POST", .query = std::move(query), .content_type = "image/png", .body = png_};
@@ -71,33 +82,69 @@ class ClassifyHandler : public PostedHandlers {
 
 TEST_F(ClassifyHandler, APictureIsAnsweredWithWhatTheModelSaysOfIt) {
   const Answering model(desk_, &say_tit);
-  const Reply reply = ask(png({{"top_k", "1"}}));
+  const Reply reply = ask(png({{"top_k", "1"}, {"crop", "1,2,30,40"}}));
   ASSERT_EQ(reply.status, 200) << reply.body;
   const Parsed json = Parsed::parse(reply.body);
   EXPECT_EQ(json["outcome"], "accepted");
   ASSERT_EQ(json["top"].size(), 1U);
   EXPECT_EQ(json["top"][0]["species_id"], "blue-capped-demotit");
   EXPECT_EQ(json["input"]["width_px"], 64);
-  EXPECT_EQ(json["crop_px"], (Parsed{{"x", 1}, {"y", 2}, {"width", 3}, {"height", 4}}));
+  EXPECT_EQ(json["crop_px"], (Parsed{{"x", 1}, {"y", 2}, {"width", 30}, {"height", 40}}));
 }
 
-TEST_F(ClassifyHandler, ThePictureAndTheCropThatWasWishedReachTheModel) {
-  std::optional<CropRect> crop;
-  int width = 0;
+TEST_F(ClassifyHandler, ThePictureReachesTheModelAsItsInputOfTheCropThatWasWished) {
+  std::vector<std::byte> input;
   std::shared_ptr<const ModelFacts> meant;
   {
     const Answering model(desk_, [&](PostedPicture& picture) {
-      crop = picture.crop;
-      width = picture.view.width;
+      input.assign(picture.tensor.begin(), picture.tensor.end());
       meant = picture.model;
     });
     ask(png({{"crop", "8,4,32,16"}}));
   }
-  ASSERT_TRUE(crop);
-  EXPECT_EQ(crop->x, 8);
-  EXPECT_EQ(crop->height, 16);
-  EXPECT_EQ(width, 64);
+  EXPECT_EQ(input, input_of(*demonstration(), CropRect{.x = 8, .y = 4, .width = 32, .height = 16}));
   EXPECT_EQ(meant, demonstration());
+}
+
+// The board is told by the thread that answers, so that who was prepared for the one before is refused by it.
+TEST_F(ClassifyHandler, APictureOfAModelThatIsGoneIsPreparedAnewForTheOneThatCame) {
+  ModelFacts facts = *demonstration();
+  facts.name = "garden-2";
+  facts.recipe.mean = {90, 100, 110};
+  const auto other = std::make_shared<const ModelFacts>(std::move(facts));
+  std::vector<std::vector<std::byte>> inputs;
+  Reply reply;
+  {
+    const Answering model(desk_, [&](PostedPicture& picture) {
+      inputs.emplace_back(picture.tensor.begin(), picture.tensor.end());
+      if (picture.model == other) return say_tit(picture);
+      std::vector<std::string> warnings;
+      models_.publish(other, visits::Rule::make(other->taxa, {}, warnings));
+      picture.error = Error{ErrorCode::kBusy, "another model has taken its place", {}, {}};
+    });
+    reply = ask(png());
+  }
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  EXPECT_EQ(Parsed::parse(reply.body)["model"]["name"], "garden-2");
+  ASSERT_EQ(inputs.size(), 2U);
+  EXPECT_EQ(inputs[0], input_of(*demonstration(), std::nullopt));
+  EXPECT_EQ(inputs[1], input_of(*other, std::nullopt));
+  EXPECT_NE(inputs[0], inputs[1]);
+}
+
+TEST_F(ClassifyHandler, WhereModelsComeAndGoAllTheTimeOneIsSentAway) {
+  int asked = 0;
+  {
+    const Answering model(desk_, [&](PostedPicture& picture) {
+      ++asked;
+      std::vector<std::string> warnings;
+      models_.publish(std::make_shared<const ModelFacts>(*demonstration()),
+                      visits::Rule::make(demonstration()->taxa, {}, warnings));
+      picture.error = Error{ErrorCode::kBusy, "another model has taken its place", {}, {}};
+    });
+    EXPECT_EQ(ask(png()).problem.slug, "busy");
+  }
+  EXPECT_EQ(asked, 3);
 }
 
 TEST_F(ClassifyHandler, WhatIsNoPictureNeverReachesTheModel) {
@@ -194,6 +241,35 @@ TEST_F(InferenceHandlers, ATensorReachesTheModelAsItIsHeldInMemory) {
     ASSERT_EQ(infer(tensor_json()).status, 200);
   }
   EXPECT_THAT(first, ::testing::ElementsAre(0, 1, 2, 0));
+}
+
+TEST_F(InferenceHandlers, APictureReachesTheModelAsItsInputAndAnewWhereAnotherModelCame) {
+  const std::string picture =
+      R"({"inputs": [{"name": "image", "shape": [1], "datatype": "BYTES", "parameters": {"binary_data_size": )" +
+      std::to_string(png_.size() + 4) + "}}]}";
+  Call call = named("kinglet-demo", picture);
+  call.content_type = "application/octet-stream";
+  call.json_length = std::to_string(picture.size());
+  for (std::size_t i = 0; i < 4; ++i) call.body += static_cast<char>((png_.size() >> (8 * i)) & 0xFF);
+  call.body += png_;
+  ModelFacts facts = *demonstration();
+  facts.recipe.mean = {90, 100, 110};
+  const auto other = std::make_shared<const ModelFacts>(std::move(facts));
+  std::vector<std::vector<std::byte>> inputs;
+  {
+    const Answering model(desk_, [&](PostedPicture& posted) {
+      inputs.emplace_back(posted.tensor.begin(), posted.tensor.end());
+      if (posted.model == other) return say_tit(posted);
+      std::vector<std::string> warnings;
+      models_.publish(other, visits::Rule::make(other->taxa, {}, warnings));
+      posted.error = Error{ErrorCode::kBusy, "another model has taken its place", {}, {}};
+    });
+    const Reply reply = post_infer(view_, call);
+    EXPECT_EQ(reply.status, 200) << reply.body << reply.problem.detail;
+  }
+  ASSERT_EQ(inputs.size(), 2U);
+  EXPECT_EQ(inputs[0], input_of(*demonstration(), std::nullopt));
+  EXPECT_EQ(inputs[1], input_of(*other, std::nullopt));
 }
 
 TEST_F(InferenceHandlers, ClassesComeWithTheirLabelsBestFirst) {
