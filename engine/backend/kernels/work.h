@@ -25,6 +25,7 @@ struct ConvolutionShape {
   xnn::Window window;  // the output's size is that of its places
 
   [[nodiscard]] std::size_t taps() const { return std::size_t{window.kernel_height} * window.kernel_width; }
+  [[nodiscard]] std::size_t outputs() const { return batch * output_height * output_width * output_channels; }
 };
 
 struct ConvolutionNumbers {

@@ -32,7 +32,7 @@ struct ByteLayer {
                                       .most = most}}};
   }
   [[nodiscard]] std::string text() const { return text_of(shape) + (least > -128 || most < 127 ? ", clips" : ""); }
-  [[nodiscard]] std::size_t outputs() const { return outputs_of(shape); }
+  [[nodiscard]] std::size_t outputs() const { return shape.outputs(); }
 };
 
 // Fills in what follows from the sizes.

@@ -28,10 +28,6 @@ inline std::string text_of(const ConvolutionShape& shape) {
                      window.pad_right);
 }
 
-inline std::size_t outputs_of(const ConvolutionShape& shape) {
-  return shape.batch * shape.output_height * shape.output_width * shape.output_channels;
-}
-
 // The window fits into the padded input.
 inline ConvolutionShape with_output(ConvolutionShape shape) {
   const xnn::Window& window = shape.window;
@@ -59,7 +55,7 @@ struct Layer {
   [[nodiscard]] std::string text() const {
     return text_of(shape) + (adds ? ", adds" : "") + (range.open() ? "" : ", clips");
   }
-  [[nodiscard]] std::size_t outputs() const { return outputs_of(shape); }
+  [[nodiscard]] std::size_t outputs() const { return shape.outputs(); }
 };
 
 using Random = std::mt19937_64;

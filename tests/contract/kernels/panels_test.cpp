@@ -4,9 +4,8 @@
 //   KINGLET_KERNEL_SECONDS=N   for so long (float_layers.h)
 #include <cmath>
 
-#include "engine/session/session.h"
 #include "tests/contract/kernels/float_layers.h"
-#include "tests/support/graph_of.h"
+#include "tests/contract/kernels/networks.h"
 
 namespace kinglet::engine::kernels {
 namespace {
@@ -117,20 +116,6 @@ TEST(Panels, OfAProcessorThatNobodyHasMeasuredAreNotChosen) {
   EXPECT_GE(offer->cost, 1);
 }
 
-struct Answer {
-  Tensor numbers;
-  std::ptrdiff_t own = 0;
-};
-
-Answer answer_with(const Graph& graph, const SessionOptions& options) {
-  auto session = Session::create(Graph(graph), options);
-  if (!session) throw std::runtime_error(describe(session.error()));
-  EXPECT_TRUE(session->set_input(0, seeded_tensor(DataType::kF32, session->inputs().front().shape, "x")));
-  EXPECT_TRUE(session->run());
-  return {.numbers = session->get_output(0),
-          .own = std::ranges::count(session->plan().steps, "kinglet", &StepInfo::backend)};
-}
-
 // Products of matrices in each of their spellings, also over values of four axes, which lie as their shapes say.
 TEST(Panels, GiveTheBitsOfXnnpackInProductsOfMatrices) {
 #if defined(__x86_64__)
@@ -149,7 +134,7 @@ TEST(Panels, GiveTheBitsOfXnnpackInProductsOfMatrices) {
 %9 = Gemm(%8, w5:f32[32,32]#w5, b5:f32[32]#b5) {alpha=0.5}
 output %9
 )");
-  const Answer expected = answer_with(graph, {.own_kernels = false});
+  const NetworkAnswer expected = answer_with(graph, {.own_kernels = false});
   EXPECT_EQ(expected.own, 0);
   for (const std::string_view form : kForms) {
     if (form != kForms[0] &&
@@ -157,7 +142,7 @@ output %9
       continue;
     }
     for (const int threads : {1, 2, 4}) {
-      const Answer found =
+      const NetworkAnswer found =
           answer_with(graph, {.threads = threads, .own_kernels = false, .forced_kernels = {std::string(form)}});
       EXPECT_EQ(found.own, 4) << form;
       EXPECT_TRUE(std::ranges::equal(found.numbers.bytes(), expected.numbers.bytes()))

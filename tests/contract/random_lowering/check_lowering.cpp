@@ -194,7 +194,8 @@ Verdict check_lowering(const Row& row, const Case& made) {
   // Kernels for what no random case is large enough for, too.
   for (const SessionOptions& options :
        {SessionOptions{.optimize = false}, SessionOptions{.optimize = false, .own_kernels = false},
-        SessionOptions{.optimize = false, .forced_kernels = {"panels_f32__scalar", "woven_f32__scalar"}},
+        SessionOptions{.optimize = false,
+                       .forced_kernels = {"depthwise_f32__scalar", "panels_f32__scalar", "woven_f32__scalar"}},
         SessionOptions{}}) {
     const std::string fault = run(graph, made, *answers, inputs, options, std::string(row.op_type), verdict.lowered);
     if (fault.empty()) continue;

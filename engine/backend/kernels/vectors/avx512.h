@@ -15,6 +15,10 @@ struct Avx512 {
   static constexpr std::size_t kLanes = 16;
   static Vector load(const float* from) { return _mm512_loadu_ps(from); }
   static void store(float* to, Vector numbers) { _mm512_storeu_ps(to, numbers); }
+  // The first `count`, fewer than there are.
+  static void store_first(float* to, Vector numbers, std::size_t count) {
+    _mm512_mask_storeu_ps(to, static_cast<__mmask16>((1U << count) - 1), numbers);
+  }
   static Vector set(float number) { return _mm512_set1_ps(number); }
   static Vector add(Vector a, Vector b) { return _mm512_add_ps(a, b); }
   static Vector subtract(Vector a, Vector b) { return _mm512_sub_ps(a, b); }

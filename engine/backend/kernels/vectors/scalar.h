@@ -17,6 +17,7 @@ struct Scalar {
   static constexpr std::size_t kLanes = 1;
   static float load(const float* from) { return *from; }
   static void store(float* to, float number) { *to = number; }
+  static void store_first(float* /*to*/, float /*number*/, std::size_t /*count*/) {}  // one is all
   static float set(float number) { return number; }
   static float add(float a, float b) { return a + b; }
   static float subtract(float a, float b) { return a - b; }

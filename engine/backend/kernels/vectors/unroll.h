@@ -5,5 +5,5 @@
 #if defined(__clang__)
 #define KINGLET_UNROLL _Pragma("unroll")
 #else
-#define KINGLET_UNROLL _Pragma("GCC unroll 16")
+#define KINGLET_UNROLL _Pragma("GCC unroll 32")
 #endif

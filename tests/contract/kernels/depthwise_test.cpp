@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel of float depthwise layers gives the bits of sums that take one product after the other, column by column,
+// in every form and with any number of threads. Layers at random: sizes, channels, steps, paddings, bounds.
+//   KINGLET_KERNEL_SECONDS=N   for so long (float_layers.h)
+#include <cmath>
+
+#include "tests/contract/kernels/float_layers.h"
+#include "tests/contract/kernels/networks.h"
+
+namespace kinglet::engine::kernels {
+namespace {
+
+constexpr std::array kDepthwiseForms{"depthwise_f32__scalar", "depthwise_f32__avx512"};
+
+ConvolutionShape depthwise_shape(std::size_t height, std::size_t width, std::size_t channels,
+                                 const xnn::Window& window) {
+  return {.input_height = height,
+          .input_width = width,
+          .input_channels = channels,
+          .output_channels = channels,
+          .groups = channels,
+          .window = window};
+}
+
+// Of a depthwise layer each channel has one window's weights.
+Layer depthwise_of(Random& random, const ConvolutionShape& shape, xnn::Range range) {
+  Layer layer = finished(random, shape, pick_of(random, 0, 3) > 0, false, range);
+  layer.weights.resize(shape.taps() * shape.output_channels);
+  return layer;
+}
+
+Layer depthwise_at_random(Random& random) {
+  const auto pick = [&](std::size_t least, std::size_t most) { return pick_of(random, least, most); };
+  const std::uint32_t side = pick(0, 1) == 0 ? 3 : 5;
+  const std::uint32_t stride = side == 3 || pick(0, 1) == 0 ? 1 : 2;
+  xnn::Window window = square_window(side, stride, 0);
+  for (std::uint32_t* padding : {&window.pad_top, &window.pad_left, &window.pad_bottom, &window.pad_right})
+    *padding = static_cast<std::uint32_t>(pick(0, side - 1));
+  const std::size_t least = pick(0, 2) == 0 ? 1 : side;
+  if (least < side) window.pad_top = window.pad_left = window.pad_bottom = window.pad_right = side - 1;
+  ConvolutionShape shape =
+      depthwise_shape(pick(least, 17), pick(least, 40), pick(1, pick(0, 3) == 0 ? 150 : 40), window);
+  shape.batch = pick(1, 3);
+  const xnn::Range range =
+      pick(0, 1) == 0 ? xnn::Range{} : xnn::Range{.min = 0, .max = pick(0, 1) == 0 ? 6 : xnn::kNoMax};
+  return depthwise_of(random, shape, range);
+}
+
+float depthwise_answer_of(const Layer& layer, std::size_t index) {
+  const ConvolutionShape& shape = layer.shape;
+  const std::size_t side = shape.window.kernel_width;
+  const std::size_t channel = index % shape.output_channels;
+  std::vector<float> numbers(side * side);  // zeros in the padding
+  for_places(shape, index, [&](std::size_t number, std::size_t weight) {
+    numbers[weight % (side * side)] = layer.input.data<float>()[number];
+  });
+  float sum = layer.bias.empty() ? 0 : layer.bias[channel];
+  for (std::size_t x = 0; x < side; ++x) {
+    for (std::size_t y = 0; y < side; ++y)
+      sum = std::fma(numbers[y * side + x], layer.weights[channel * side * side + y * side + x], sum);
+  }
+  return std::min(std::max(sum, layer.range.min), layer.range.max);
+}
+
+void expect_bits_of_depthwise_forms(const Layer& layer, int threads) {
+  std::vector<float> expected;
+  for (std::size_t i = 0; i < layer.outputs(); ++i) expected.push_back(depthwise_answer_of(layer, i));
+  EXPECT_TRUE(row_named(kDepthwiseForms[0]).offer(layer.work())) << layer.text();
+  for (const std::string_view form : kDepthwiseForms) {
+    if (!row_named(form).offer(layer.work())) continue;
+    EXPECT_TRUE(same_bits(run(row_named(form), layer, threads), expected))
+        << form << ", " << threads << " threads: " << layer.text();
+  }
+}
+
+TEST(Depthwise, IsTheConvolutionToTheBitInEveryFormAndWithAnyThreads) {
+  for_layers(depthwise_at_random, [](const Layer& layer) {
+    for (const int threads : {1, 2 + static_cast<int>(layer.shape.input_channels % 3)})
+      expect_bits_of_depthwise_forms(layer, threads);
+  });
+}
+
+// Groups of any number of outputs, what is left of a vector of channels.
+TEST(Depthwise, TakesAnyWidthAndAnyRemainderOfChannels) {
+  Random random(7);
+  for (std::size_t width = 1; width <= 16; ++width) {
+    for (const std::uint32_t side : {3U, 5U}) {
+      const auto step = static_cast<std::uint32_t>(side == 3 ? 1 : 1 + width % 2);
+      const ConvolutionShape shape = depthwise_shape(3, width, 60 + width, square_window(side, step, side / 2));
+      expect_bits_of_depthwise_forms(depthwise_of(random, shape, {.min = -1, .max = 1}),
+                                     1 + static_cast<int>(width % 2));
+    }
+  }
+}
+
+TEST(Depthwise, TakesWindowsOf3And5ThatShareEnough) {
+  Random random(1);
+  const auto takes = [&](const ConvolutionShape& shape) {
+    return row_named(kDepthwiseForms[0]).offer(finished(random, shape, true, false, {}).work()).has_value();
+  };
+  const ConvolutionShape good = depthwise_shape(12, 12, 8, square_window(5, 2, 1));
+  EXPECT_TRUE(takes(good));
+  for (const xnn::Window& window : {square_window(3, 2, 1), square_window(5, 3, 2), square_window(7, 1, 3),
+                                    square_window(3, 1, 1, 2), xnn::Window{.kernel_height = 3, .kernel_width = 5},
+                                    xnn::Window{.kernel_height = 3, .kernel_width = 3, .stride_height = 2}}) {
+    ConvolutionShape bad = good;
+    bad.window = window;
+    EXPECT_FALSE(takes(bad)) << text_of(with_output(bad));
+  }
+  ConvolutionShape bad = good;
+  bad.output_channels = 16;  // two filters a channel
+  EXPECT_FALSE(takes(bad));
+  bad = good;
+  bad.groups = 4;
+  EXPECT_FALSE(takes(bad));
+  EXPECT_FALSE(row_named(kDepthwiseForms[0]).offer(finished(random, good, true, true, {}).work()))
+      << "it ends with no addition";
+}
+
+// Of what it costs, not of what it takes.
+TEST(Depthwise, LeavesFewNumbersToXnnpack) {
+  Random random(1);
+  const Work work = finished(random, depthwise_shape(4, 4, 16, square_window(3, 1, 1)), true, false, {}).work();
+  for (const std::string_view form : kDepthwiseForms) {
+    const auto offer = row_named(form).offer(work);
+    EXPECT_TRUE(!offer || offer->cost >= 1) << form;
+  }
+}
+
+TEST(Depthwise, GivesTheBitsOfXnnpackInANetwork) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") == 0) GTEST_SKIP() << "XNNPACK's forms may add up in another order here";
+#else
+  GTEST_SKIP() << "XNNPACK's 5x5 adds up in two sums here";
+#endif
+  const Graph graph = graph_of(R"(
+%x = input f32[1,3,23,19]
+%0 = Conv(%x, w:f32[24,3,1,1]#w)
+%1 = Conv(%0, a:f32[24,1,3,3]#a, b:f32[24]#b) {group=24, pads=[1,1,1,1]}
+%2 = Relu(%1)
+%3 = Conv(%2, c:f32[24,1,5,5]#c) {group=24, pads=[2,2,2,2]}
+%4 = Abs(%3)
+%5 = Conv(%4, d:f32[24,1,5,5]#d, e:f32[24]#e) {group=24, pads=[1,1,2,2], strides=[2,2]}
+%6 = HardSwish(%5)
+%7 = Conv(%6, f:f32[24,1,5,5]#f, g:f32[24]#g) {group=24, pads=[2,2,2,2], strides=[2,2]}
+%8 = Conv(%7, y:f32[8,24,1,1]#y)
+output %8
+)");
+  const NetworkAnswer expected = answer_with(graph, {.own_kernels = false});
+  EXPECT_EQ(expected.own, 0);
+  for (const std::string_view form : kDepthwiseForms) {
+    const bool is_here = form == kDepthwiseForms[0] ||
+                         row_named(form).offer(
+                             Work{ConvolutionF32{.shape = with_output(depthwise_shape(8, 8, 8, square_window(3, 1, 1))),
+                                                 .weights = {},
+                                                 .bias = {},
+                                                 .range = {}}});
+    if (!is_here) continue;
+    for (const int threads : {1, 2, 4}) {
+      const NetworkAnswer found =
+          answer_with(graph, {.threads = threads, .own_kernels = false, .forced_kernels = {std::string(form)}});
+      EXPECT_EQ(found.own, 4) << form;
+      EXPECT_TRUE(std::ranges::equal(found.numbers.bytes(), expected.numbers.bytes()))
+          << form << ", " << threads << " threads";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kinglet::engine::kernels
