@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """TLS with the owner's own certificate: curl as a user has it, renewals, and who does not keep to it."""
+import contextlib
 import http.client
 import json
 import os
@@ -58,8 +59,8 @@ class Tls(ScratchFolder):
     def context(self):
         return ssl.create_default_context(cafile=self.certificate)
 
-    def connect(self, daemon):
-        return self.context().wrap_socket(socket.create_connection(daemon.url, timeout=PATIENCE), server_hostname="feeder.local")
+    def connect(self, daemon, context):
+        return context.wrap_socket(socket.create_connection(daemon.url, timeout=PATIENCE), server_hostname="feeder.local")
 
     def test_curl_reads_writes_and_watches(self):
         daemon = self.start()
@@ -83,15 +84,19 @@ class Tls(ScratchFolder):
 
     def test_requests_go_over_one_connection(self):
         daemon = self.start()
-        connection = http.client.HTTPSConnection(*daemon.url, context=self.context(), timeout=PATIENCE)
-        sockets = set()
-        for _ in range(5):
-            connection.request("GET", "/livez")
-            sockets.add(connection.sock)
-            reply = connection.getresponse()
-            self.assertEqual((reply.status, reply.read()[:1]), (200, b"{"))
-        self.assertEqual(len(sockets), 1)
-        connection.close()
+
+        def sockets_of_five():
+            sockets = set()
+            connection = http.client.HTTPSConnection(*daemon.url, context=self.context(), timeout=PATIENCE)
+            with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
+                for _ in range(5):
+                    connection.request("GET", "/livez")
+                    sockets.add(connection.sock)
+                    reply = connection.getresponse()
+                    self.assertEqual((reply.status, reply.read()[:1]), (200, b"{"))
+                return len(sockets)
+        # One that was idle for a second has ended: on a busy machine another one is tried.
+        self.assertIn(1, (sockets_of_five() for _ in range(10)))
 
     def test_who_does_not_speak_tls_is_told(self):
         daemon = self.start()
@@ -106,14 +111,23 @@ class Tls(ScratchFolder):
         daemon = self.start()
         old = self.folder / "old.pem"
         shutil.copy(self.certificate, old)
-        with self.connect(daemon) as before:
+
+        def answer_of(connection):
+            connection.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            return connection.recv(65536)
+
+        def answer_after_renewal():
+            trusts_the_one_before, seen = self.context(), len(daemon.lines)
             make_certificate(self.folder)
-            daemon.process.send_signal(signal.SIGHUP)
-            daemon.says("configuration read again")
-            self.curl("/livez", ca=old, code=60)
-            self.curl("/livez")
-            before.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            self.assertTrue(before.recv(65536).startswith(b"HTTP/1.1 200"))
+            with self.connect(daemon, trusts_the_one_before) as before, contextlib.suppress(OSError):
+                daemon.process.send_signal(signal.SIGHUP)
+                daemon.says("configuration read again", since=seen)
+                return answer_of(before)
+        # One on which nothing was said for two seconds has ended: on a busy machine another one is tried.
+        answer = next(filter(None, (answer_after_renewal() for _ in range(10))))
+        self.assertTrue(answer.startswith(b"HTTP/1.1 200"), answer)
+        self.curl("/livez", ca=old, code=60)
+        self.curl("/livez")
 
     def test_a_broken_renewal_leaves_the_one_before(self):
         daemon = self.start()
