@@ -14,6 +14,7 @@
 
 #include "camera/discovery/markup.h"
 #include "engine/base/format.h"
+#include "engine/base/log.h"
 #include "engine/base/numbers.h"
 #include "engine/base/text.h"
 
@@ -22,7 +23,6 @@ namespace {
 
 constexpr std::size_t kMostProfiles = 32;
 constexpr std::size_t kLongestToken = 128;
-constexpr std::size_t kLongestAddress = 300;
 constexpr std::size_t kLongestReason = 120;
 constexpr std::size_t kLongestEncoding = 16;
 constexpr std::chrono::seconds kPatience{5};          // for an answer of one camera
@@ -88,21 +88,6 @@ bool ends_with(MarkupPath path, std::initializer_list<std::string_view> names) {
   return path.size() >= names.size() && std::ranges::equal(path.last(names.size()), names);
 }
 
-// Does HOST of SCHEME://HOST[:PORT][/...] stand there, a port that is one, and no login?
-bool is_address_of(std::string_view address, std::initializer_list<std::string_view> schemes, std::string_view host) {
-  if (address.size() > kLongestAddress || printable(address, kLongestAddress) != address) return false;
-  if (address.find_first_of(" \"'<>\\") != std::string_view::npos) return false;
-  for (const std::string_view scheme : schemes) {
-    if (!address.starts_with(scheme)) continue;
-    const std::string_view behind = address.substr(scheme.size());
-    const std::string_view authority = behind.substr(0, behind.find_first_of("/?#"));
-    const std::string_view name = authority.substr(0, authority.find(':'));
-    const std::string_view port = authority.substr(std::min(name.size() + 1, authority.size()));
-    return name == host && (name == authority || parse_number<std::uint16_t>(port).value_or(0) != 0);
-  }
-  return false;
-}
-
 // What it says of its clock: logins are taken by that. Nothing: it does not say.
 std::optional<WallTime> clock_of(std::string_view document) {
   std::array<std::optional<int>, 6> parts;
@@ -165,6 +150,13 @@ const Profile& best_of(const std::vector<Profile>& profiles, StreamWish wish) {
   return *std::ranges::min_element(profiles, {}, order);
 }
 
+// "rtsp://HOST:PORT" of an address: some cameras put a login before it, or behind it.
+std::string host_of(std::string_view address) {
+  const std::size_t scheme = address.find("://");
+  const std::size_t host = scheme == std::string_view::npos ? 0 : scheme + 3;
+  return without_logins(std::string(address.substr(0, address.find_first_of("/?#\\", host))));
+}
+
 // The first text at such a place; empty: there is none.
 Result<std::string> text_at(std::string_view document, std::initializer_list<std::string_view> place) {
   std::string found;
@@ -200,7 +192,7 @@ class Conversation {
     const std::string address = KINGLET_TRY(text_at(said, {"MediaUri", "Uri"}));
     if (!is_address_of(address, {"rtsp://"}, camera_.address))
       return fail(ErrorCode::kBadData,
-                  "its stream has no address of its own host: " + printable(address, kLongestReason));
+                  "its stream has no address of its own host: " + printable(host_of(address), kLongestReason));
     return OnvifStream{.address = address,
                        .width = best.width,
                        .height = best.height,
@@ -225,12 +217,12 @@ class Conversation {
     const std::string created = to_rfc3339(std::chrono::time_point_cast<WallTime::duration>(now));
     const std::string header = login_.user.empty() ? std::string() : security(login_, nonce, created);
     OnvifAnswer said = KINGLET_TRY(ask_(service_, envelope(header, question), kPatience));
-    if (said.status >= 200 && said.status < 300) return std::move(said.body);
-    const auto reason = text_at(said.body, {"Fault", "Reason", "Text"});
-    const auto code = text_at(said.body, {"Code", "Subcode", "Value"});
-    if (said.status == 401 || (code && code->ends_with("NotAuthorized")))
+    const auto code = text_at(said.body, {"Fault", "Code", "Subcode", "Value"});  // some say it with status 200
+    if (said.status == 401 || (code && (code->ends_with("NotAuthorized") || code->ends_with("FailedAuthentication"))))
       return fail(ErrorCode::kNotPermitted, "it does not take the login", {},
                   "some cameras have users of their own for ONVIF");
+    if (said.status >= 200 && said.status < 300) return std::move(said.body);
+    const auto reason = text_at(said.body, {"Fault", "Reason", "Text"});
     const bool has_reason = reason && !reason->empty();
     return fail(ErrorCode::kUnavailable, has_reason ? "it says: " + printable(*reason, kLongestReason)
                                                     : format_text("it answers {}", said.status));

@@ -14,7 +14,7 @@ namespace kinglet::camera {
 namespace {
 
 constexpr std::size_t kLongestName = 80;
-constexpr std::size_t kLongestService = 200;
+constexpr std::size_t kLongestAddress = 300;
 constexpr std::size_t kMostServices = 4;
 constexpr std::size_t kMostCameras = 8;  // of one answer: a recorder has several
 
@@ -64,18 +64,10 @@ void read_scopes(const std::string& text, FoundCamera& camera) {
   }
 }
 
-// Of http://HOST[:PORT]/...: is HOST the one that answered?
-bool is_of(std::string_view service, std::string_view sender) {
-  const std::size_t begin = service.starts_with("http://") ? 7 : service.starts_with("https://") ? 8 : 0;
-  return begin != 0 && service.substr(begin, service.find_first_of(":/", begin) - begin) == sender;
-}
-
 void read_services(const std::string& text, FoundCamera& camera) {
   std::istringstream words(text);
   for (std::string word; words >> word && camera.services.size() < kMostServices;) {
-    if (word.size() <= kLongestService && printable(word, kLongestService) == word && is_of(word, camera.address)) {
-      camera.services.push_back(word);
-    }
+    if (is_address_of(word, {"http://", "https://"}, camera.address)) camera.services.push_back(word);
   }
 }
 
@@ -91,6 +83,20 @@ std::string FoundCamera::stream(StreamWish wish) const {
       std::ranges::find_if(kMakers, [&](const Maker& row) { return words.contains(" " + std::string(row.word)); });
   if (maker == std::end(kMakers)) return {};
   return format_text("rtsp://{}{}", address, wish == StreamWish::kSmaller ? maker->smaller : maker->largest);
+}
+
+bool is_address_of(std::string_view address, std::initializer_list<std::string_view> schemes, std::string_view host) {
+  if (address.size() > kLongestAddress || printable(address, kLongestAddress) != address) return false;
+  if (address.find_first_of(" \"'<>\\#") != std::string_view::npos) return false;
+  for (const std::string_view scheme : schemes) {
+    if (!address.starts_with(scheme)) continue;
+    const std::string_view behind = address.substr(scheme.size());
+    const std::string_view authority = behind.substr(0, behind.find_first_of("/?"));
+    const std::string_view name = authority.substr(0, authority.find(':'));
+    const std::string_view port = authority.substr(std::min(name.size() + 1, authority.size()));
+    return name == host && (name == authority || parse_number<std::uint16_t>(port).value_or(0) != 0);
+  }
+  return false;
 }
 
 std::string_view smaller_path(std::string_view path) {

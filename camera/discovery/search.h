@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,11 @@ struct FoundCamera {
 
 // Where a maker has the smaller stream whose large one is at this path; empty where that is nobody's.
 [[nodiscard]] std::string_view smaller_path(std::string_view path);
+
+// Does HOST of SCHEME://HOST[:PORT][/...] stand there, with a port that is one, no login and no fragment? `schemes` end
+// with "://". What a camera says of itself counts only so.
+[[nodiscard]] bool is_address_of(std::string_view address, std::initializer_list<std::string_view> schemes,
+                                 std::string_view host);
 
 // A Probe for network cameras; `id` is a UUID.
 [[nodiscard]] std::string probe_message(std::string_view id);

@@ -36,7 +36,9 @@ void discovery(std::span<const std::byte> bytes) {
     for (const std::string& shown : {camera.name, camera.hardware, camera.stream()}) {
       KINGLET_CHECK(printable(shown, 1000) == shown && shown.size() < 200);
     }
-    for (const std::string& service : camera.services) KINGLET_CHECK(service.contains("://10.0.0.9"));
+    for (const std::string& service : camera.services) {
+      KINGLET_CHECK(service.contains("://10.0.0.9") && !service.substr(0, service.find('/', 8)).contains('@'));
+    }
   }
 }
 

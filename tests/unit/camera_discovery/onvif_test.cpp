@@ -109,6 +109,27 @@ TEST(Onvif, TellsWhichOneItIs) {
   EXPECT_LE(stream.encoding.size(), 20U);
 }
 
+TEST(Onvif, ARefusedLoginIsToldHoweverTheCameraSaysIt) {
+  const auto fault = [](const std::string& code) {
+    return "<Envelope><Body><Fault><Code><Value>Sender</Value><Subcode><Value>" + code +
+           "</Value></Subcode></Code></Fault></Body></Envelope>";
+  };
+  for (const auto& [status, body] : std::vector<std::pair<long, std::string>>{{401, ""},
+                                                                              {400, fault("ter:NotAuthorized")},
+                                                                              {200, fault("ter:NotAuthorized")},
+                                                                              {500, fault("w:FailedAuthentication")}}) {
+    int asked = 0;
+    const auto refused = ask_for_stream({.address = "192.168.1.64", .services = {"http://192.168.1.64/onvif"}},
+                                        {.user = "me", .password = "x"}, StreamWish::kSmaller,
+                                        [&](const auto&, const std::string& message, auto) -> Result<OnvifAnswer> {
+                                          asked += message.contains("Password") ? 1 : 0;
+                                          return OnvifAnswer{.status = status, .body = body, .from = {}};
+                                        });
+    EXPECT_EQ(refused.error().code, ErrorCode::kNotPermitted) << status << body;
+    EXPECT_EQ(asked, 1);
+  }
+}
+
 TEST(Onvif, AnAddressWithAPortThatIsNoneOrWithALoginIsRefused) {
   OnvifScript camera;
   const auto refused = [&](const std::string& address) {
@@ -121,9 +142,11 @@ TEST(Onvif, AnAddressWithAPortThatIsNoneOrWithALoginIsRefused) {
   for (const char* address :
        {"rtsp://192.168.1.64:/sub", "rtsp://192.168.1.64:0/sub", "rtsp://192.168.1.64:70000/sub",
         "rtsp://192.168.1.64:554:80/sub", "rtsp://192.168.1.64:a@192.168.9.9/sub", "rtsp://192.168.1.6/sub",
-        "rtsps://192.168.1.64/sub", "http://192.168.1.64/sub", "/sub"}) {
+        "rtsp://192.168.1.64#:99@192.168.9.9/sub", "rtsps://192.168.1.64/sub", "http://192.168.1.64/sub", "/sub"}) {
     EXPECT_EQ(refused(address).error().code, ErrorCode::kBadData) << address;
   }
+  EXPECT_TRUE(
+      describe(refused("rtsp://me:hush@192.168.9.9:554/x?pwd=hush").error()).ends_with(": rtsp://***@192.168.9.9:554"));
   EXPECT_EQ(refused("rtsp://192.168.1.64:8554/sub?a=b@c").value().address, "rtsp://192.168.1.64:8554/sub?a=b@c");
 }
 

@@ -42,6 +42,16 @@ TEST(Probe, TakesNameHardwareAndServicesOfTheSender) {
   EXPECT_EQ(found[0].stream(), "rtsp://10.0.0.9/stream2");
 }
 
+// Whoever sees the question can send an answer in a camera's name.
+TEST(Probe, LeavesOutAServiceWhoseHostOnlySeemsToBeTheSenders) {
+  const auto found =
+      cameras(answer(match("",
+                           "http://10.0.0.9:80@192.168.9.9/onvif http://10.0.0.9:@192.168.9.9/ http://10.0.0.9:80:1/ "
+                           "http://10.0.0.9#@192.168.9.9/ http://10.0.0.9\\@192.168.9.9/ http://10.0.0.9:8000/onvif")));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(found[0].services, ElementsAre("http://10.0.0.9:8000/onvif"));
+}
+
 TEST(Probe, KnowsAMakerByAWordAndNotByAPartOfOne) {
   EXPECT_EQ((FoundCamera{.address = "10.0.0.9", .name = "My AXIS P1", .hardware = {}, .services = {}}.stream()),
             "rtsp://10.0.0.9/axis-media/media.amp?resolution=640x360");
