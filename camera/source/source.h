@@ -20,6 +20,7 @@
 #include "camera/frame/frame.h"
 #include "camera/source/camera_settings.h"
 #include "camera/source/picture_needs.h"
+#include "camera/source/refused_login.h"
 #include "engine/base/area.h"
 #include "engine/base/error.h"
 #include "engine/base/log.h"
@@ -47,6 +48,11 @@ class ChosenCamera {
     const MutexLock lock(mutex_);
     choice_ = std::move(choice);
   }
+
+  // Of a network camera. Its stream soon has another chance: some cameras refuse everybody while they start. ONVIF can
+  // have users of its own and is not needed, so that the tries of both together stay below what a camera bears.
+  RefusedLogin stream_login{std::chrono::minutes(1)};
+  RefusedLogin onvif_login{std::chrono::hours(1)};
 
  private:
   mutable Mutex mutex_;

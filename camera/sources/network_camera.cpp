@@ -24,8 +24,11 @@ CameraAnswer ask_camera(const CameraQuestion& question) {
   search.called_off = question.called_off;
   auto camera = find_camera(question.host, search, ask);
   if (!camera) return {.camera = std::nullopt, .stream = std::unexpected(std::move(camera).error())};
-  auto stream =
-      ask_for_stream(*camera, {.user = question.login.user, .password = question.login.password}, question.wish, ask);
+  const AskOnvif refuse = [](const auto&, const auto&, auto) -> Result<OnvifAnswer> {
+    return OnvifAnswer{.status = 401, .body = {}, .from = {}};
+  };
+  auto stream = ask_for_stream(*camera, {.user = question.login.user, .password = question.login.password},
+                               question.wish, question.login_rests ? refuse : ask);
   return {.camera = *std::move(camera), .stream = std::move(stream)};
 }
 

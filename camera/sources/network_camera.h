@@ -15,8 +15,9 @@
 namespace kinglet::camera {
 
 struct CameraQuestion {
-  std::string host;  // a name, or an address in numbers
-  Login login;       // goes to this host alone, as a digest
+  std::string host;          // a name, or an address in numbers
+  Login login;               // goes to this host alone, as a digest
+  bool login_rests = false;  // it was refused there a moment ago: who it is is found out, and that counts still
   StreamWish wish = StreamWish::kSmaller;
   SearchOptions search{};                      // how long and where it is looked for
   std::chrono::milliseconds patience{30'000};  // for all of it

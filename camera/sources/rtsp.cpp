@@ -9,7 +9,9 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <functional>
 #include <optional>
+#include <utility>
 
 #include "camera/sources/network_camera.h"
 #include "camera/stream/address.h"
@@ -90,6 +92,11 @@ Result<std::string> address_with(const std::string& address, const Login& login)
   return address.substr(0, host) + escaped + "@" + address.substr(host);
 }
 
+// What stands for a login there where it is remembered that it was refused.
+std::size_t number_of(const Login& login, const std::string& address) {
+  return std::hash<std::string>{}(login.user + ":" + login.password + "@" + address);
+}
+
 Result<std::string> script_of(const std::string& address, Transport transport, const Login& login) {
   return format_text("file {}\noption rtsp_transport {}\noption allowed_media_types video\noption timeout {}\n",
                      in_quotes(KINGLET_TRY(address_with(address, login))), transport == Transport::kTcp ? "tcp" : "udp",
@@ -130,9 +137,11 @@ constexpr std::string_view kWrongLogin = "does not take the login of source.logi
 constexpr std::string_view kNoRtsp = "does not speak RTSP";
 constexpr Trouble kNoAnswer{{}, "does not answer", "is the camera on, and in the same network?"};
 constexpr Trouble kNoLogin{{}, "wants a login", "source.login_file names a file with a line user:password"};
+constexpr Trouble kRefused{"returned 401 Unauthorized", kWrongLogin,
+                           "is its line user:password right? Another one counts at once; this one is tried again after "
+                           "minutes only, since cameras lock out who goes on"};
 constexpr Trouble kTroubles[] = {
-    {"returned 401 Unauthorized", kWrongLogin,
-     "is its line user:password right? After some wrong ones a camera may rest"},
+    kRefused,
     {"returned 403 Forbidden", kWrongLogin, "may this user of the camera watch?"},
     {"returned 404 Not Found", "has nothing at this path", "docs/sources.md has the paths of several makers"},
     {"failed: Connection refused", "lets nobody in", "is RTSP switched on in the camera, and the port right?"},
@@ -152,14 +161,21 @@ struct Choice {
   std::string trouble = {};  // why the camera did not say it itself; empty: it did, or was not asked
 };
 
+// Who is let in, where that is remembered.
+struct Entry {
+  std::size_t login = 0;
+  std::shared_ptr<ChosenCamera> memory;  // empty: without a login, or by nobody
+};
+
 // ffmpeg's frames; when it ends, what the camera did. Its words go to the log.
 class FfmpegStream final : public ByteStream {
  public:
   // Of the source's thread, once and before read(). kUnavailable: no ffmpeg, or closed meanwhile.
-  Result<void> begin(ChildStreamOptions options, const Choice& choice, bool has_login) {
+  Result<void> begin(ChildStreamOptions options, const Choice& choice, Entry entry, bool has_login) {
     subject_ = "camera " + shown_address(choice.address);
     query_ = choice.address.substr(std::min(choice.address.find('?'), choice.address.size()));
     trouble_ = choice.trouble;
+    entry_ = std::move(entry);
     has_login_ = has_login;
     opened_ = SteadyClock::now();
     options.log = [sink = std::move(options.log), seen = seen_, query = query_](LogLevel level, std::string_view text) {
@@ -177,9 +193,14 @@ class FfmpegStream final : public ByteStream {
   Result<std::size_t> read(std::span<std::byte> out, SteadyTime deadline) override {
     const std::shared_ptr<ChildStream> child = current();
     Result<std::size_t> got = child->read(out, deadline);
-    if (got) return got;
+    if (got) {
+      if (*got > 0 && entry_.memory) std::exchange(entry_.memory, nullptr)->stream_login.taken();
+      return got;
+    }
     Error error{ErrorCode::kUnavailable, {}, {}, {}};
     if (const Trouble* trouble = seen_->load()) {
+      if (trouble->message == kWrongLogin && entry_.memory)
+        entry_.memory->stream_login.refused(entry_.login, SteadyClock::now());
       if (trouble->message == kWrongLogin && !has_login_) trouble = &kNoLogin;
       if (trouble->message == kNoRtsp && SteadyClock::now() - opened_ >= kSilence) trouble = &kNoAnswer;
       error.message = format_text("{} {}", subject_, trouble->message);
@@ -230,6 +251,7 @@ class FfmpegStream final : public ByteStream {
   std::string subject_;
   std::string query_;
   std::string trouble_;
+  Entry entry_;
   bool has_login_ = false;
   SteadyTime opened_{};
   const std::shared_ptr<Seen> seen_ = std::make_shared<Seen>(nullptr);
@@ -272,11 +294,16 @@ class RtspSource final : public StreamSource {
     auto& ffmpeg = static_cast<FfmpegStream&>(stream);
     Login login;
     if (!login_file_.empty()) login = KINGLET_TRY(read_login(login_file_));
-    const Choice choice = asks_ ? choose(login, ffmpeg) : as_written();
+    Entry entry;
+    if (!login.user.empty()) entry = {.login = number_of(login, camera_.address), .memory = told_};
+    if (entry.memory && entry.memory->stream_login.rests(entry.login, SteadyClock::now()))
+      return fail(ErrorCode::kUnavailable, format_text("{} {}", subject(), kRefused.message), {},
+                  std::string(kRefused.hint));
+    const Choice choice = asks_ ? choose(login, entry, ffmpeg) : as_written();
     const std::string script = KINGLET_TRY(script_of(choice.address, camera_.transport, login));
     const FileDescriptor told = KINGLET_TRY(pipe_with(script));
     KINGLET_TRY(ffmpeg.begin({.program = program_, .arguments = arguments(), .inherited = told.get(), .log = log()},
-                             choice, !login.user.empty()));
+                             choice, std::move(entry), !login.user.empty()));
     taken_ = choice.address;
     return make_y4m_parser({});
   }
@@ -285,16 +312,19 @@ class RtspSource final : public StreamSource {
 
  private:
   // Asks the camera itself; one that does not answer has its stream where its maker has it, or where it was written.
-  Choice choose(const Login& login, const FfmpegStream& stream) {
+  Choice choose(const Login& login, const Entry& entry, const FfmpegStream& stream) {
     const Parts written = parts_of(camera_.address);
     const StreamWish wish = camera_.wish.value_or(StreamWish::kSmaller);
+    const bool rests = entry.memory && entry.memory->onvif_login.rests(entry.login, SteadyClock::now());
     const CameraAnswer answer =
         ask_camera({.host = written.host,
                     .login = login,
+                    .login_rests = rests,
                     .wish = wish,
                     .search = {.patience = kSearch, .interface = {}, .only = {}, .called_off = {}},
                     .patience = kAsking,
                     .called_off = [&stream] { return stream.is_closed(); }});
+    if (entry.memory && !rests) note(answer, entry);
     if (answer.stream) {
       const OnvifStream& said = *answer.stream;
       const std::string address = at_port(said.address, written.port);
@@ -310,6 +340,12 @@ class RtspSource final : public StreamSource {
                        shown_address(address), known.empty() ? "as it was written" : "where its maker has it"));
     }
     return choice;
+  }
+
+  static void note(const CameraAnswer& answer, const Entry& entry) {
+    if (answer.stream) return entry.memory->onvif_login.taken();
+    if (answer.stream.error().code == ErrorCode::kNotPermitted)
+      entry.memory->onvif_login.refused(entry.login, SteadyClock::now());
   }
 
   Choice as_written() {

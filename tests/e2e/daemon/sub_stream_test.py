@@ -146,12 +146,20 @@ class SubStream(ScratchFolder):
 
     def test_one_that_refuses_the_login_by_onvif_alone_has_its_stream_where_its_maker_has_it(self):
         camera = self.camera(("/stream1", "/stream2"))
-        self.enterContext(self.onvif(camera.port, password="another"))
+        device = self.enterContext(self.onvif(camera.port, password="another"))
         with Neighbours(lambda question: [(HERE, answer(question, HERE, "Tapo%20C100"))], HERE) as neighbours:
             for end, size in (("", (640, 360)), ("#stream=main", (1280, 720))):
                 with self.daemon(f"rtsp://{HERE}:{camera.port}{end}") as daemon:
                     self.until_seen(daemon, size)
                     self.until_said(daemon, " warning ", f"{HERE}: it does not take the login", "where its maker has it")
+        device.refused = 0
+        with Neighbours(lambda question: [(HERE, answer(question, HERE, "Tapo%20C100"))], HERE), \
+                self.daemon(f"rtsp://{HERE}:{camera.port}", "log.level=debug") as daemon:
+            self.until_seen(daemon, (640, 360))
+            camera.kill()
+            camera.start()
+            daemon.until(lambda: sum("where its maker has it" in line for line in daemon.lines) > 1, "a second start")
+        self.assertEqual(device.refused, 1)  # a camera locks out who tries a wrong login with each start
         self.assertGreater(len(neighbours.seen), 0)
 
     def test_without_onvif_it_is_taken_as_it_was_written_and_both_are_told(self):

@@ -153,6 +153,21 @@ TEST_F(Rtsp, KeepsSecretsOutOfWhatFfmpegSays) {
   EXPECT_THAT(log(), AllOf(HasSubstr("Impossible to open"), Not(HasSubstr("s3cret")), Not(HasSubstr("hidden"))));
 }
 
+TEST_F(Rtsp, ALoginThatWasRefusedIsNotTriedAgainAtOnceAndAnotherOneIs) {
+  options_.chosen_camera = std::make_shared<ChosenCamera>();  // outlives each source
+  options_.ffmpeg_program = fake("echo x >> " + (folder_.path() / "starts").string() +
+                                 "; echo 'Error opening input files: Server returned 401 Unauthorized' >&2; exit 8");
+  log_in("owner:wrong");
+  const Error first = refused("rtsp://camera/live");
+  const Error second = refused("rtsp://camera/live");
+  EXPECT_EQ(kept("starts"), "x\n");
+  EXPECT_EQ(std::pair(second.message, second.hint), std::pair(first.message, first.hint));
+  EXPECT_THAT(first.hint, HasSubstr("lock out"));
+  log_in("owner:other");
+  refused("rtsp://camera/live");
+  EXPECT_EQ(kept("starts"), "x\nx\n");
+}
+
 TEST_F(Rtsp, ACameraThatWantsALoginWhereNoneIsNamedSaysWhichKeyNamesIt) {
   options_.ffmpeg_program = fake("echo 'Error opening input files: Server returned 401 Unauthorized' >&2; exit 8");
   const Error error = refused("rtsp://camera/live");
