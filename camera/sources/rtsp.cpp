@@ -173,13 +173,14 @@ class FfmpegStream final : public ByteStream {
   // Of the source's thread, once and before read(). kUnavailable: no ffmpeg, or closed meanwhile.
   Result<void> begin(ChildStreamOptions options, const Choice& choice, Entry entry, bool has_login) {
     subject_ = "camera " + shown_address(choice.address);
-    query_ = choice.address.substr(std::min(choice.address.find('?'), choice.address.size()));
+    secret_ = secret_end(choice.address);
     trouble_ = choice.trouble;
     entry_ = std::move(entry);
     has_login_ = has_login;
     opened_ = SteadyClock::now();
-    options.log = [sink = std::move(options.log), seen = seen_, query = query_](LogLevel level, std::string_view text) {
-      const std::string line = without_query(std::string(text), query);
+    options.log = [sink = std::move(options.log), seen = seen_, secret = secret_](LogLevel level,
+                                                                                  std::string_view text) {
+      const std::string line = without_secret(std::string(text), secret);
       if (!line.contains("Impossible to open")) note(*seen, line);
       if (sink) sink(level == LogLevel::kInfo ? LogLevel::kDebug : level, line);
     };
@@ -208,7 +209,7 @@ class FfmpegStream final : public ByteStream {
     } else if (child->ended_well()) {
       error.message = subject_ + " ended the stream";
     } else {
-      error.message = format_text("{}: {}", subject_, without_query(got.error().message, query_));
+      error.message = format_text("{}: {}", subject_, without_secret(got.error().message, secret_));
     }
     if (!trouble_.empty()) error.message += "; asked by ONVIF: " + trouble_;
     return std::unexpected(std::move(error));
@@ -236,9 +237,9 @@ class FfmpegStream final : public ByteStream {
   }
 
   // Cameras that take a login there exist.
-  static std::string without_query(std::string line, const std::string& query) {
-    const std::size_t place = query.empty() ? std::string::npos : line.find(query);
-    return place == std::string::npos ? line : line.replace(place, query.size(), "?***");
+  static std::string without_secret(std::string line, const std::string& secret) {
+    const std::size_t place = secret.empty() ? std::string::npos : line.find(secret);
+    return place == std::string::npos ? line : line.replace(place, secret.size(), secret[0] == '?' ? "?***" : "***");
   }
 
   static void note(Seen& seen, std::string_view line) {
@@ -249,7 +250,7 @@ class FfmpegStream final : public ByteStream {
   }
 
   std::string subject_;
-  std::string query_;
+  std::string secret_;
   std::string trouble_;
   Entry entry_;
   bool has_login_ = false;

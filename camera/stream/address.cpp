@@ -27,11 +27,19 @@ Result<Login> read_login(const std::string& file) {
   return Login{.user = line.substr(0, colon), .password = line.substr(colon + 1)};
 }
 
+std::string_view secret_end(std::string_view address) {
+  const std::size_t scheme = address.find("://");
+  const std::size_t path = address.find('/', scheme == std::string_view::npos ? 0 : scheme + 3);
+  std::size_t begin = address.find_first_of("?#");
+  if (path != std::string_view::npos)
+    begin = std::min({begin, address.find("user=", path), address.find("password=", path)});
+  return begin == std::string_view::npos ? std::string_view() : address.substr(begin);
+}
+
 std::string shown_address(std::string_view address) {
   const std::size_t scheme = address.find("://");
   const std::size_t host = scheme == std::string_view::npos ? 0 : scheme + 3;
-  std::string_view rest = address.substr(host);
-  rest = rest.substr(0, rest.find_first_of("?#"));
+  std::string_view rest = address.substr(host, address.size() - secret_end(address).size() - host);
   const std::size_t at = rest.substr(0, rest.find('/')).rfind('@');
   if (at != std::string_view::npos) rest.remove_prefix(at + 1);
   return printable(std::string(address.substr(0, host)) + std::string(rest));

@@ -20,7 +20,11 @@ struct Login {
 // A line "user:password" of a file that nobody else may read. kNotFound, kNotPermitted, kConfig: not such a line.
 [[nodiscard]] Result<Login> read_login(const std::string& file);
 
-// "http://host/path" for messages: without what may be secret (user, password, query).
+// What of an address behind its host may be secret: its query, or a login in the path, as cameras of several makers
+// have it ("/user=me_password=x_channel=1.sdp"). Empty: nothing.
+[[nodiscard]] std::string_view secret_end(std::string_view address);
+
+// "http://host/path" for messages: without what may be secret (user, password, secret_end()).
 [[nodiscard]] std::string shown_address(std::string_view address);
 
 // Of which kind an address is.

@@ -153,6 +153,14 @@ TEST_F(Rtsp, KeepsSecretsOutOfWhatFfmpegSays) {
   EXPECT_THAT(log(), AllOf(HasSubstr("Impossible to open"), Not(HasSubstr("s3cret")), Not(HasSubstr("hidden"))));
 }
 
+TEST_F(Rtsp, KeepsSecretsOfAPathToItselfAsWell) {
+  options_.ffmpeg_program = fake("echo 'bad rtsp://camera/live/user=me_password=hidden_channel=1.sdp?x' >&2; exit 7");
+  const Error error = refused("rtsp://camera/live/user=me_password=hidden_channel=1.sdp?x");
+  EXPECT_THAT(error.message,
+              AllOf(StartsWith("camera rtsp://camera/live/: "), EndsWith(": bad rtsp://camera/live/***")));
+  EXPECT_THAT(log(), AllOf(HasSubstr("bad rtsp"), Not(HasSubstr("hidden"))));
+}
+
 TEST_F(Rtsp, ALoginThatWasRefusedIsNotTriedAgainAtOnceAndAnotherOneIs) {
   options_.chosen_camera = std::make_shared<ChosenCamera>();  // outlives each source
   options_.ffmpeg_program = fake("echo x >> " + (folder_.path() / "starts").string() +
