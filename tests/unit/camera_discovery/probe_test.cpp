@@ -62,6 +62,8 @@ TEST(Probe, KnowsWhereAMakerHasTheLargeOneAndTheSmallerOneBesideIt) {
   const FoundCamera camera{.address = "10.0.0.9", .name = "HIKVISION DS-2CD", .hardware = {}, .services = {}};
   EXPECT_EQ(camera.stream(StreamWish::kLargest), "rtsp://10.0.0.9/Streaming/Channels/101");
   EXPECT_EQ(smaller_path("/Streaming/Channels/101"), "/Streaming/Channels/102");
+  EXPECT_EQ(smaller_path("/h265Preview_01_main"), "/h264Preview_01_sub");
+  EXPECT_EQ(smaller_path("/Preview_01_main"), "/Preview_01_sub");
   EXPECT_EQ(smaller_path("/Streaming/Channels/102"), "");
   EXPECT_EQ(smaller_path("/"), "");
   EXPECT_EQ(smaller_path(""), "");
