@@ -38,8 +38,9 @@ Json json_of(const FoundCamera& camera) {
 
 // What one camera says itself. Nobody else is told of the login, not even as a digest.
 Result<int> stream_of(const Options& options, camera::SearchOptions search, Output& out) {
+  const auto patience = search.patience + camera::CameraQuestion{}.patience;  // a long search leaves time to ask
   camera::CameraQuestion question{
-      .host = options.address, .login = {}, .search = std::move(search), .called_off = nullptr};
+      .host = options.address, .login = {}, .search = std::move(search), .patience = patience, .called_off = nullptr};
   if (!options.login_file.empty()) question.login = KINGLET_TRY(camera::read_login(options.login_file));
   const camera::CameraAnswer answer = camera::ask_camera(question);
   const camera::OnvifStream stream = KINGLET_TRY(answer.stream);
