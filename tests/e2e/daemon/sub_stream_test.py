@@ -76,9 +76,7 @@ class SubStream(ScratchFolder):
         daemon.until(seen, f"pictures of {size}")
 
     def until_said(self, daemon, *words):
-        def said():
-            return next((line for line in daemon.lines if all(word in line for word in words)), None)
-        line = daemon.until(said, f"{words} in the log")
+        line = daemon.says(*words)
         self.assert_silent_of_the_login(daemon)
         return line
 
