@@ -56,6 +56,7 @@ void Pipeline::start() {
 
 // Who waits for its model gets it back: nobody takes it any more.
 void Pipeline::finish() {
+  cut_short();
   for (Camera& camera : cameras_) {
     if (camera.feed.line) camera.feed.line->finish();
   }
@@ -70,6 +71,7 @@ bool Pipeline::stop_by(SteadyTime deadline) {
   if (thread_.joinable() && !ended_.try_acquire_until(deadline)) return false;
   if (thread_.joinable()) thread_.join();
   next_.reset();
+  for (Camera& camera : cameras_) camera.under_way.reset();
   return true;
 }
 
@@ -93,7 +95,7 @@ void Pipeline::step(std::chrono::milliseconds patience) {
   Camera& camera = cameras_[turn ? turn->camera : 0];
   try {
     if (next && has_model()) {
-      camera.last_frame_at = begun;
+      if (next->frame) camera.last_frame_at = begun;
       look_at(*std::move(next));
     } else if (next) {
       camera.feed.stats.add_given_back();
@@ -101,6 +103,7 @@ void Pipeline::step(std::chrono::milliseconds patience) {
     // Visits of others end in time as well, however many frames come from this one.
     if (!turn || cameras_.size() > 1) tick(begun);
   } catch (const CheckFailure& bug) {
+    camera.under_way.reset();
     report(camera, Error{ErrorCode::kInternal, bug.what(), {}, {}});
   }
   if (turn) turns_.end(*turn, SteadyClock::now() - begun);
@@ -109,7 +112,7 @@ void Pipeline::step(std::chrono::milliseconds patience) {
 void Pipeline::tick(SteadyTime now) {
   for (std::size_t i = 0; i < cameras_.size(); ++i) {
     Feed& feed = cameras_[i].feed;
-    if (!feed.line || feed.mailbox.has_frame() || (next_ && next_->turn.camera == i)) continue;
+    if (!feed.line || cameras_[i].under_way || feed.mailbox.has_frame() || (next_ && next_->turn.camera == i)) continue;
     feed.line->tick(now);
   }
 }
@@ -127,8 +130,11 @@ std::optional<Pipeline::Next> Pipeline::take_next(std::chrono::milliseconds pati
 }
 
 std::optional<Pipeline::Next> Pipeline::take_waiting() {
-  const auto turn = turns_.next([this](std::size_t i) { return cameras_[i].feed.mailbox.has_frame(); });
+  const auto has_more = [](const Camera& camera) { return camera.under_way && camera.feed.line->has_more(); };
+  const auto turn =
+      turns_.next([&](std::size_t i) { return has_more(cameras_[i]) || cameras_[i].feed.mailbox.has_frame(); });
   if (!turn) return std::nullopt;
+  if (has_more(cameras_[turn->camera])) return Next{.turn = *turn, .frame = std::nullopt, .prepared = std::nullopt};
   Feed& feed = cameras_[turn->camera].feed;
   if (feed.line) feed.mailbox.set_pace(feed.line->gate().interval());
   std::optional<camera::Frame> frame = feed.mailbox.take_now();
@@ -160,6 +166,7 @@ void Pipeline::take_up_settings() {
     names.swap(names_);
   }
   if (!settings && !names) return;
+  cut_short();
   if (settings) changes_.options = std::move(*settings);
   if (!has_model()) return;
   if (names && names->digest == first_line().classifier().facts()->digest) {
@@ -206,6 +213,7 @@ void Pipeline::take_up_model() {
 void Pipeline::change_model(LineModel classifier) {
   ModelDesk::Back back{.classifier = {}, .report = {}, .error = {}, .taken = true};
   if (has_model()) {
+    cut_short();
     const auto rule = make_rule(*classifier.facts());
     back.classifier.emplace(first_line().change_model(std::move(classifier), rule));
     for (std::size_t i = 1; i < cameras_.size(); ++i) {
@@ -244,7 +252,14 @@ void Pipeline::end_trial(std::optional<Error> error) {
 }
 
 void Pipeline::look_at(Next next) {
-  const camera::Frame& frame = next.frame;
+  const std::size_t camera = next.turn.camera;
+  if (next.frame && !begin(std::move(next))) return;
+  // What was to go on may have been cut short.
+  if (cameras_[camera].under_way) go_on(camera);
+}
+
+bool Pipeline::begin(Next next) {
+  camera::Frame& frame = *next.frame;
   Camera& camera = cameras_[next.turn.camera];
   camera::Mailbox& mailbox = camera.feed.mailbox;
   Stats& stats = camera.feed.stats;
@@ -253,7 +268,8 @@ void Pipeline::look_at(Next next) {
   if (paused_) {
     line.tick(now);
     mailbox.note_readable();  // as far as anybody looks
-    return stats.add_looked_away(SkipReason::kPaused);
+    stats.add_looked_away(SkipReason::kPaused);
+    return false;
   }
   tell_of_hours();
   const double pace = pace_;
@@ -263,15 +279,34 @@ void Pipeline::look_at(Next next) {
   stats.set_gate(line.gate().motion(), pace);
   if (const Result<Prepared>& prepared = *next.prepared; !prepared) {
     if (prepared.error().code == ErrorCode::kBadData) mailbox.note_unreadable(describe(prepared.error()), now);
-    return report(camera, prepared.error());
+    report(camera, prepared.error());
+    return false;
   }
   if ((*next.prepared)->skip != SkipReason::kRate) mailbox.note_readable();
-  const auto looked = line.answer(frame, **next.prepared, [this](LineModel& model) { return run_model(model); });
+  line.begin(**next.prepared);
+  camera.under_way = std::move(frame);
+  return true;
+}
+
+void Pipeline::go_on(std::size_t index) {
+  Camera& camera = cameras_[index];
+  // With nobody else to have a part there is no reason to stop.
+  const auto until = cameras_.size() > 1 ? FrameLine::Until::kPart : FrameLine::Until::kAnswer;
+  auto looked =
+      camera.feed.line->go_on(*camera.under_way, [this](LineModel& model) { return run_model(model); }, until);
+  if (looked && !*looked) return;
+  const camera::Frame frame = *std::exchange(camera.under_way, std::nullopt);
   if (!looked) return report(camera, looked.error());
-  if (const auto* skipped = std::get_if<SkipReason>(&*looked)) return stats.add_looked_away(*skipped);
-  auto prediction = std::get<Prediction>(*looked);
+  if (const auto* skipped = std::get_if<SkipReason>(&**looked)) return camera.feed.stats.add_looked_away(*skipped);
+  publish(index, frame, std::get<Prediction>(**looked));
+}
+
+void Pipeline::publish(std::size_t index, const camera::Frame& frame, Prediction prediction) {
+  Camera& camera = cameras_[index];
+  Stats& stats = camera.feed.stats;
+  FrameLine& line = *camera.feed.line;
   prediction.seq = ++newest_seq_;  // among those of all cameras
-  prediction.camera = static_cast<std::uint32_t>(next.turn.camera);
+  prediction.camera = static_cast<std::uint32_t>(index);
   prediction.model = model_number_;
   const auto regions = static_cast<SteadyClock::rep>(std::max<std::size_t>(1, prediction.region_count));
   newest_times_ = {.preprocess = prediction.timing.preprocess / regions,
@@ -283,8 +318,16 @@ void Pipeline::look_at(Next next) {
   const bool is_best = std::ranges::any_of(
       prediction.looks(), [](const RegionLook& look) { return look.best_of_visit || look.best_unnamed; });
   if (is_best && best_look_) best_look_(frame, prediction);
-  if (camera.feed.samples != nullptr) camera.feed.samples->offer(frame, now);
+  if (camera.feed.samples != nullptr) camera.feed.samples->offer(frame, SteadyClock::now());
   if (candidate_) try_candidate(line, frame, prediction);
+}
+
+void Pipeline::cut_short() {
+  for (std::size_t i = 0; i < cameras_.size(); ++i) {
+    const std::optional<camera::Frame> frame = std::exchange(cameras_[i].under_way, std::nullopt);
+    if (!frame) continue;
+    if (const auto prediction = cameras_[i].feed.line->cut_short(*frame)) publish(i, *frame, *prediction);
+  }
 }
 
 Result<std::span<const float>> Pipeline::run_model(LineModel& classifier) {
@@ -311,7 +354,9 @@ void Pipeline::prepare_ahead(SteadyTime not_before) {
   std::optional<Next> next = take_waiting();
   if (!next) return;
   FrameLine& line = *cameras_[next->turn.camera].feed.line;
-  next->prepared = line.prepare(next->frame, SteadyClock::now(), clock_is_synced(), FrameLine::Where::kAside);
+  if (next->frame) {
+    next->prepared = line.prepare(*next->frame, SteadyClock::now(), clock_is_synced(), FrameLine::Where::kAside);
+  }
   next_ = std::move(next);
 }
 

@@ -71,7 +71,8 @@ class Pipeline {
   // model that runs now is waited for. False: it still ran at the deadline.
   [[nodiscard]] bool stop_by(SteadyTime deadline);
   void stop();
-  // One turn of the answer thread; blocks for at most `patience`. Public for tests.
+  // One turn of the answer thread; blocks for at most `patience`. Of several cameras it is a part of a frame's answer
+  // (FrameLine::go_on), of one camera a frame. Public for tests.
   void step(std::chrono::milliseconds patience);
 
   // Other settings from the next frame on (FrameLine::adopt), and other names where it is still this model;
@@ -93,16 +94,17 @@ class Pipeline {
     visits::Decider decider;
     Trial trial;
   };
-  // The frame after the one in the model.
+  // What comes after what is in the model.
   struct Next {
     Turns::Turn turn;
-    camera::Frame frame;
+    std::optional<camera::Frame> frame;        // absent: its camera's answer goes on
     std::optional<Result<Prepared>> prepared;  // absent: not yet, or for settings or a model that are gone
   };
   struct Camera {
     Feed feed;
     std::string last_error = {};
-    SteadyTime last_frame_at = {};  // taken
+    SteadyTime last_frame_at = {};                // taken
+    std::optional<camera::Frame> under_way = {};  // its answer has begun
   };
   [[nodiscard]] std::optional<Next> take_next(std::chrono::milliseconds patience);
   [[nodiscard]] std::optional<Next> take_waiting();
@@ -125,6 +127,12 @@ class Pipeline {
   void answer_posted_picture();
   [[nodiscard]] Result<void> answer(PostedPicture& picture);
   void look_at(Next next);
+  // False: it is not to be answered, and why was told.
+  [[nodiscard]] bool begin(Next next);
+  void go_on(std::size_t camera);
+  void publish(std::size_t camera, const camera::Frame& frame, Prediction prediction);
+  // Whatever is under way ends with what was looked at so far.
+  void cut_short();
   void report(Camera& camera, const Error& error);
   // Once, where they are given and nobody knows what time it is.
   void tell_of_hours();

@@ -12,11 +12,14 @@
 
 namespace kinglet::daemon {
 
-// Start-time fair queueing: of the cameras with a frame the one that has used least is next. One that had nothing to
-// show for a while begins where the others are: what it left is gone, and gives it no right to be served alone.
-// Thread-bound. Allocates nothing after construction.
+// Start-time fair queueing: of the cameras with something to do the one that has used least is next. What one has left
+// while it had nothing is kept for it as far as kKept of the longest turns go: the frame that it is owed comes a moment
+// later. The rest is gone, so that after a long silence it is served alone for no longer than that. Thread-bound.
+// Allocates nothing after construction.
 class Turns {
  public:
+  static constexpr int kKept = 8;
+
   explicit Turns(std::size_t cameras) : cameras_(cameras) {}
 
   struct Turn {
@@ -30,12 +33,12 @@ class Turns {
     std::optional<std::size_t> best;
     for (std::size_t i = 0; i < cameras_.size(); ++i) {
       if (!waits(i)) continue;
-      cameras_[i].used = std::max(cameras_[i].used, reached_);
+      cameras_[i].used = std::max(cameras_[i].used, reached_ - kKept * longest_);
       if (!best || cameras_[i].used < cameras_[*best].used) best = i;
     }
     if (!best) return std::nullopt;
     Camera& camera = cameras_[*best];
-    reached_ = camera.used;
+    reached_ = std::max(reached_, camera.used);
     camera.used += camera.last;
     return Turn{.camera = *best, .charged = camera.last};
   }
@@ -44,6 +47,7 @@ class Turns {
     Camera& camera = cameras_[turn.camera];
     camera.used += taken - turn.charged;
     camera.last = taken;
+    longest_ = std::max(taken, longest_ - longest_ / 64);
   }
 
  private:
@@ -52,7 +56,8 @@ class Turns {
     SteadyClock::duration last{};  // what its newest turn took
   };
   std::vector<Camera> cameras_;
-  SteadyClock::duration reached_{};  // what the camera had used whose turn it is
+  SteadyClock::duration reached_{};  // the most that a camera had used whose turn it was
+  SteadyClock::duration longest_{};  // turn, of the newest hundred or so
 };
 
 }  // namespace kinglet::daemon

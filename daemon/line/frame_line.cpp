@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "camera/preprocess/geometry.h"
-
 namespace kinglet::daemon {
 namespace {
 
@@ -38,15 +36,6 @@ int rank(Outcome outcome) {
       return 5;
   }
   return 5;
-}
-
-// Between two looks at the whole frame for people, where there is time for it, and where there is none.
-constexpr std::chrono::milliseconds kLookForPeople{1500};
-constexpr std::chrono::seconds kLookForPeopleAtLatest{3};
-
-bool is_within(const CropRect& box, const CropRect& part) {
-  return box.x >= part.x && box.y >= part.y && box.x + box.width <= part.x + part.width &&
-         box.y + box.height <= part.y + part.height;
 }
 
 // So much better a look has to be that its picture is worth another copy.
@@ -196,148 +185,131 @@ Result<Prepared> FrameLine::prepare(const camera::Frame& frame, SteadyTime now, 
 
 Result<std::variant<Prediction, SkipReason>> FrameLine::answer(const camera::Frame& frame, const Prepared& prepared,
                                                                const Run& run) {
-  if (prepared.skip) {
-    tracker_.tick(prepared.now);
-    return *prepared.skip;
+  begin(prepared);
+  std::optional<Looked> looked = KINGLET_TRY(go_on(frame, run, Until::kAnswer));
+  return *std::move(looked);
+}
+
+void FrameLine::begin(const Prepared& prepared) {
+  under_way_.prepared = prepared;
+  under_way_.has_more = true;
+  under_way_.has_begun = false;
+}
+
+Result<std::optional<FrameLine::Looked>> FrameLine::go_on(const camera::Frame& frame, const Run& run, Until until) {
+  std::optional<Looked> looked = KINGLET_TRY(next_part(frame, run));
+  while (!looked && until == Until::kAnswer) looked = KINGLET_TRY(next_part(frame, run));
+  // Until the next part others have the model.
+  under_way_.input_is_ready = false;
+  return looked;
+}
+
+Result<std::optional<FrameLine::Looked>> FrameLine::next_part(const camera::Frame& frame, const Run& run) {
+  UnderWay& work = under_way_;
+  if (work.prepared.skip) {
+    work.has_more = false;
+    tracker_.tick(work.prepared.now);
+    return *work.prepared.skip;
   }
   const SteadyTime begun = SteadyClock::now();
+  if (!work.has_begun) begin_prediction(frame);
+  if (!work.is_asked || !ask_detector(frame)) {
+    KINGLET_TRY(look_at_next(frame, run));
+    if (!work.has_more) return end_prediction(frame, begun);
+  }
+  work.worked += SteadyClock::now() - begun;
+  return std::nullopt;
+}
+
+void FrameLine::begin_prediction(const camera::Frame& frame) {
+  UnderWay& work = under_way_;
+  const SteadyTime now = work.prepared.now;
   const camera::FrameInfo& info = frame.info();
-  Prediction prediction;
+  work.has_begun = true;
+  work.worked = {};
+  work.prediction = {};
+  Prediction& prediction = work.prediction;
   prediction.at = info.captured_wall;
-  prediction.clock_synced = prepared.clock_synced;
+  prediction.clock_synced = work.prepared.clock_synced;
   prediction.frame_seq = info.sequence;
   prediction.drawn = info.drawn;
   prediction.id = ids_->next(prediction.at);
+  prediction.timing.preprocess = work.prepared.done - work.prepared.begun;
   follow_source(info);
   // Each picture that somebody chose stands for itself.
   if (info.still) tracks_.clear(rule_->taxa().of_class().size());
-  newest_at_ = std::max(newest_at_, std::min(info.captured_at, prepared.now));
+  newest_at_ = std::max(newest_at_, std::min(info.captured_at, now));
   budget_.note_frame(info.sequence, info.captured_at);
-  KINGLET_TRY(look_at_regions(frame, prepared, run, prediction));
+  work.regions = work.prepared.regions;
+  work.most = budget_.allows(gate_.interval(), cameras_);
+  work.next = 0;
+  work.input_is_ready = true;
+  work.is_asked = detector_ && detector_->works(now);
+  if (!work.is_asked) return;
+  work.looks = std::min(work.regions.count, work.most);
+  work.looks_left = budget_.allows_beside(work.looks, beside(now));
+  work.next_look = 0;
+  work.seen_count = 0;
+  work.has_opinions = false;
+  work.for_people = looks_for_people(frame);
+  findings_.clear();
+}
+
+Prediction FrameLine::end_prediction(const camera::Frame& frame, SteadyTime part_begun) {
+  UnderWay& work = under_way_;
+  const Prepared& prepared = work.prepared;
+  Prediction& prediction = work.prediction;
+  if (people_ && detector_) look_at_first_picture(frame, prepared.now, prediction);
   const SteadyClock::duration looked = prediction.timing.preprocess + prediction.timing.inference;
   budget_.note_cost(looked, prediction.region_count);
   if (detector_) budget_.note_used(looked + prediction.detector.time, beside(prepared.now));
   prediction.seq = next_seq_++;
   tracks_.tick(newest_at_);
-  const SteadyClock::duration taken = SteadyClock::now() - begun;
-  const SteadyClock::duration waited = prepared.now - info.captured_at;
+  const SteadyTime now = SteadyClock::now();
+  const SteadyClock::duration worked = work.worked + (now - part_begun);
+  const SteadyClock::duration waited = prepared.now - frame.info().captured_at;
   const SteadyClock::duration first = prepared.done - prepared.begun;
   StageTimes& timing = prediction.timing;
-  prediction.age = waited + (begun - prepared.begun) + taken;
-  timing.wait = waited + (begun - prepared.done);
-  timing.postprocess = taken - timing.inference - prediction.detector.time - (timing.preprocess - first);
+  prediction.age = waited + (now - prepared.begun);
+  // Between the parts as well.
+  timing.wait = waited + (now - prepared.done) - worked;
+  timing.postprocess = worked - timing.inference - prediction.detector.time - (timing.preprocess - first);
   return prediction;
 }
 
-Result<void> FrameLine::look_at_regions(const camera::Frame& frame, const Prepared& prepared, const Run& run,
-                                        Prediction& prediction) {
-  Regions regions = prepared.regions;
-  const std::size_t most = budget_.allows(gate_.interval(), cameras_);
-  ask_detector(frame, std::min(regions.count, most), prepared.now, regions, prediction.detector);
-  const std::size_t count = std::min(regions.count, most);
-  const bool first_is_ready = regions.items[0].part == prepared.regions.items[0].part;
-  prediction.left_out = regions.left_out;
-  prediction.left_out[std::to_underlying(LeftOut::kBudget)] += static_cast<std::uint32_t>(regions.count - count);
-  prediction.timing.preprocess = prepared.done - prepared.begun;
-  if (prepared.aside && first_is_ready) classifier_->take_next();
-  for (std::size_t i = 0; i < count; ++i) {
-    const SteadyTime begun = SteadyClock::now();
-    CropRect crop = prepared.crop;
-    if (i > 0 || !first_is_ready)
-      crop = KINGLET_TRY(fill_input(*classifier_, frame, regions.items[i], Where::kInput, jpeg_));
-    const SteadyTime filled = SteadyClock::now();
-    const std::span<const float> scores = KINGLET_TRY(i + 1 == count ? run(*classifier_) : classifier_->run());
-    prediction.timing.inference += SteadyClock::now() - filled;
-    prediction.timing.preprocess += filled - begun;
-    note_scores(frame.info(), regions.items[i], crop, scores, prediction);
+std::optional<Prediction> FrameLine::cut_short(const camera::Frame& frame) {
+  UnderWay& work = under_way_;
+  const bool has_looked = work.has_more && work.has_begun && work.next > 0;
+  work.has_more = false;
+  if (!has_looked) return std::nullopt;
+  const std::size_t left = std::min(work.regions.count, work.most) - work.next;
+  work.prediction.left_out[std::to_underlying(LeftOut::kBudget)] += static_cast<std::uint32_t>(left);
+  return end_prediction(frame, SteadyClock::now());
+}
+
+Result<void> FrameLine::look_at_next(const camera::Frame& frame, const Run& run) {
+  UnderWay& work = under_way_;
+  const Regions& regions = work.regions;
+  Prediction& prediction = work.prediction;
+  const std::size_t count = std::min(regions.count, work.most);
+  const std::size_t i = work.next++;
+  bool is_ready = false;
+  if (i == 0) {
+    prediction.left_out = regions.left_out;
+    prediction.left_out[std::to_underlying(LeftOut::kBudget)] += static_cast<std::uint32_t>(regions.count - count);
+    is_ready = work.input_is_ready && regions.items[0].part == work.prepared.regions.items[0].part;
+    if (work.prepared.aside && is_ready) classifier_->take_next();
   }
-  if (people_ && detector_) look_at_first_picture(frame, prepared.now, prediction);
+  const SteadyTime begun = SteadyClock::now();
+  CropRect crop = work.prepared.crop;
+  if (!is_ready) crop = KINGLET_TRY(fill_input(*classifier_, frame, regions.items[i], Where::kInput, jpeg_));
+  const SteadyTime filled = SteadyClock::now();
+  work.has_more = work.next < count;
+  const std::span<const float> scores = KINGLET_TRY(work.has_more ? classifier_->run() : run(*classifier_));
+  prediction.timing.inference += SteadyClock::now() - filled;
+  prediction.timing.preprocess += filled - begun;
+  note_scores(frame.info(), regions.items[i], crop, scores, prediction);
   return {};
-}
-
-void FrameLine::ask_detector(const camera::Frame& frame, std::size_t looks, SteadyTime now, Regions& regions,
-                             DetectorWork& work) {
-  if (!detector_ || !detector_->works(now)) return;
-  const SteadyTime begun = SteadyClock::now();
-  const Scene scene = stage_.scene(*classifier_, frame.view(), gate_.motion());
-  std::size_t looks_left = budget_.allows_beside(looks, beside(now));
-  findings_.clear();
-  if (people_) look_for_people(frame, now, looks_left, work);
-  const bool asked = look_into(scene, now, looks, looks_left, regions, work);
-  for (const Found& found : findings_.all()) ++work.found[std::to_underlying(found.opinion.being)];
-  tell_of_people(frame.info().captured_at);
-  if (asked) work.refined = refine(scene, findings_, tracks_, stage_.most(), regions);
-  work.time = SteadyClock::now() - begun;
-}
-
-void FrameLine::look_for_people(const camera::Frame& frame, SteadyTime now, std::size_t& looks_left,
-                                DetectorWork& work) {
-  // Whoever has little time has to take it: a person is not to be kept for want of it. A still says nothing of the
-  // next.
-  const auto gap = looks_left == 0 ? SteadyClock::duration(kLookForPeopleAtLatest) : kLookForPeople;
-  if (!frame.info().still && people_looked_for_ != SteadyTime{} && now - people_looked_for_ < gap) return;
-  if (looks_left > 0) --looks_left;
-  look_at_whole(frame, now, jpeg_, work);
-}
-
-void FrameLine::look_at_whole(const camera::Frame& frame, SteadyTime now, camera::MjpegPlanes& decoder,
-                              DetectorWork& work) {
-  people_looked_for_ = now;
-  if (!detector_->look(frame.small(), std::nullopt, now, decoder, findings_)) return;
-  ++work.looks;
-  tell_of_people(frame.info().captured_at);
-  people_->looked(frame.info().captured_at);
-}
-
-void FrameLine::look_at_first_picture(const camera::Frame& frame, SteadyTime now, Prediction& prediction) {
-  bool is_first = false;
-  for (const RegionLook& look : prediction.looks()) {
-    if (!look.visit || !look.best_of_visit || std::ranges::contains(pictured_, *look.visit)) continue;
-    is_first = true;
-    const auto over =
-        std::ranges::find_if_not(pictured_, [&](const visits::Ulid& one) { return tracker_.is_open(one); });
-    if (over != pictured_.end()) *over = *look.visit;
-  }
-  if (!is_first || people_looked_for_ == now || !detector_->works(now)) return;
-  const SteadyTime begun = SteadyClock::now();
-  // That of the line may have the next frame by now.
-  camera::MjpegPlanes decoder;
-  findings_.clear();
-  look_at_whole(frame, now, decoder, prediction.detector);
-  prediction.detector.time += SteadyClock::now() - begun;
-}
-
-void FrameLine::tell_of_people(SteadyTime at) const {
-  if (!people_) return;
-  for (const Found& found : findings_.all()) {
-    if (found.opinion.being == Being::kPerson) people_->seen(at, found.box);
-  }
-}
-
-bool FrameLine::look_into(const Scene& scene, SteadyTime now, std::size_t looks, std::size_t looks_left,
-                          Regions& regions, DetectorWork& work) {
-  std::array<CropRect, kMaxRegions> seen;
-  std::size_t count = 0;
-  bool asked = false;
-  for (Region& region : std::span(regions.items).first(looks)) {
-    if (region.by == ProposedBy::kWhole || !detector_->works(now)) continue;
-    const CropRect box = camera::pixels_of(region.box, scene.frame.width, scene.frame.height);
-    const auto has_it = [&](const CropRect& part) { return is_within(box, part); };
-    if (std::ranges::none_of(std::span(seen).first(count), has_it)) {
-      if (looks_left == 0) {
-        ++work.left_out;
-        continue;
-      }
-      --looks_left;
-      seen[count] = detector_part(scene, region);
-      if (!detector_->look(scene.frame, seen[count], now, jpeg_, findings_)) continue;
-      ++work.looks;
-      ++count;
-    }
-    region.opinion = Opinion{};
-    asked = true;
-  }
-  return asked;
 }
 
 camera::ImageSize FrameLine::pixels_for(const camera::FrameView& view, const Regions& regions) const {

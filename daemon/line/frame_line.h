@@ -90,6 +90,17 @@ class FrameLine {
   using Run = std::function<Result<std::span<const float>>(LineModel&)>;
   [[nodiscard]] Result<std::variant<Prediction, SkipReason>> answer(const camera::Frame& frame,
                                                                     const Prepared& prepared, const Run& run);
+  // The second step in parts, so that lines of other cameras may have theirs between two of them: each is one run of
+  // the model or one look of the detector, but for that of a visit's first picture, which ends the last one. No value:
+  // go on. While has_more() neither prepare() nor begin() another one.
+  using Looked = std::variant<Prediction, SkipReason>;
+  enum class Until : std::uint8_t { kPart, kAnswer };
+  void begin(const Prepared& prepared);
+  [[nodiscard]] Result<std::optional<Looked>> go_on(const camera::Frame& frame, const Run& run, Until until);
+  // False from the last run on, even while it runs.
+  [[nodiscard]] bool has_more() const { return under_way_.has_more; }
+  // What the parts so far have to say; nothing where no region was looked at.
+  [[nodiscard]] std::optional<Prediction> cut_short(const camera::Frame& frame);
   // No frame came: visits may end all the same.
   void tick(SteadyTime now) { tracker_.tick(now); }
   // No more frames come: visits end.
@@ -132,23 +143,45 @@ class FrameLine {
   [[nodiscard]] Result<void> decode_for(const camera::FrameView& view, const Regions& regions);
   // For the gate: what the model will want of a JPEG, unless only the gate's own word decides which part.
   [[nodiscard]] Gate::Decoding decoding_of(const camera::FrameView& view);
-  // What the detector finds in the first `looks` regions, as far as there is time for it, makes others of them.
-  void ask_detector(const camera::Frame& frame, std::size_t looks, SteadyTime now, Regions& regions,
-                    DetectorWork& work);
+  // The frame whose answer has begun.
+  struct UnderWay {
+    Prepared prepared;
+    Regions regions;
+    std::size_t most = 0;  // regions that there is time for
+    std::size_t next = 0;
+    bool has_more = false;
+    bool has_begun = false;
+    bool input_is_ready = false;     // the first region's
+    SteadyClock::duration worked{};  // in parts that are over
+    Prediction prediction;
+    // Of the detector.
+    bool is_asked = false;      // before the model is
+    bool for_people = false;    // a look at the whole
+    bool has_opinions = false;  // of regions
+    std::size_t looks = 0;      // regions that it may look into
+    std::size_t next_look = 0;  // region
+    std::size_t looks_left = 0;
+    std::array<CropRect, kMaxRegions> seen;
+    std::size_t seen_count = 0;
+  };
+  [[nodiscard]] Result<std::optional<Looked>> next_part(const camera::Frame& frame, const Run& run);
+  void begin_prediction(const camera::Frame& frame);
+  [[nodiscard]] Prediction end_prediction(const camera::Frame& frame, SteadyTime part_begun);
+  // What the detector finds in the first regions, as far as there is time for it, makes others of them. True: it has
+  // looked once.
+  bool ask_detector(const camera::Frame& frame);
   [[nodiscard]] LookBudget::Beside beside(SteadyTime now) const {
     return {.cost = detector_->cost(), .now = now, .interval = gate_.interval(), .cameras = cameras_};
   }
-  void look_for_people(const camera::Frame& frame, SteadyTime now, std::size_t& looks_left, DetectorWork& work);
+  [[nodiscard]] bool looks_for_people(const camera::Frame& frame) const;
   // The first picture of a visit leaves at once: whoever is in it is to be known, whatever the budget says.
   void look_at_first_picture(const camera::Frame& frame, SteadyTime now, Prediction& prediction);
   void look_at_whole(const camera::Frame& frame, SteadyTime now, camera::MjpegPlanes& decoder, DetectorWork& work);
   void tell_of_people(SteadyTime at) const;
-  // Each region that was looked into gets an opinion, which is nobody yet. True: there is such a region.
-  bool look_into(const Scene& scene, SteadyTime now, std::size_t looks, std::size_t looks_left, Regions& regions,
-                 DetectorWork& work);
-  // Each region that there is time for: the prediction's looks and its answer, which is the best one's.
-  [[nodiscard]] Result<void> look_at_regions(const camera::Frame& frame, const Prepared& prepared, const Run& run,
-                                             Prediction& prediction);
+  // Into the next region that is not in a part that was; it gets an opinion, which is nobody yet. False: there is none.
+  bool look_into_next(const Scene& scene);
+  // The next one: a look of the prediction, whose answer is the best one's.
+  [[nodiscard]] Result<void> look_at_next(const camera::Frame& frame, const Run& run);
   // What the model said of a region goes to its track, and may begin or prolong a visit.
   void note_scores(const camera::FrameInfo& info, const Region& region, const CropRect& crop,
                    std::span<const float> scores, Prediction& prediction);
@@ -171,6 +204,7 @@ class FrameLine {
   std::array<visits::Ulid, visits::VisitTracker::kMostOpen> pictured_{};  // open visits with a first picture
   std::size_t cameras_ = 1;
   camera::MjpegPlanes jpeg_;  // of the newest frame that was prepared
+  UnderWay under_way_;
   std::size_t top_k_;
   std::uint64_t next_seq_ = 1;
   const std::string camera_;                  // the name of the source

@@ -35,7 +35,9 @@ void Gate::set_pace(double share) { interval_ = interval_of(options_.max_fps * s
 
 bool Gate::is_due(SteadyTime now) {
   if (now < due_ - interval_ / 2) return false;
-  due_ = std::max(due_, now) + interval_;
+  // One that waited for other cameras does not make the next ones late as well; after a pause nothing is caught up.
+  if (now - due_ >= 2 * interval_) due_ = now;
+  due_ += interval_;
   return true;
 }
 

@@ -43,13 +43,13 @@ def tearDownModule():
 
 
 class Cameras(ScratchFolder):
-    def daemon(self, *sources, flags=(), wait=True):
+    def daemon(self, *sources, flags=(), sets=(), wait=True):
         """With a [[source]] for each name and spec."""
         settings = self.folder / "kinglet.toml"
         settings.write_text("".join(f"[[source]]\nname = \"{name}\"\nspec = '{spec}'\n" for name, spec in sources))
         daemon = Daemon("--config", str(settings), *flags,
                         sets=["visits.end_after=500ms", "gate.motion=false", "store.flush_interval=100ms",
-                              f"store.path={self.folder}/state"], wait=wait)
+                              f"store.path={self.folder}/state", *sets], wait=wait)
         self.addCleanup(daemon.stop)
         return daemon
 
@@ -129,6 +129,25 @@ class OneHistory(Cameras):
         found = {check["name"]: check for check in daemon.ask("/api/v1/doctor").json()["checks"]}
         self.assertIn("tree streaming", found["camera"]["detail"])
         daemon.says("tree: camera: streaming")
+
+
+class UnequalTurns(Cameras):
+    def test_six_parts_in_each_frame_of_one_that_floods_leave_the_others_theirs(self):
+        six = [[column / 3, row / 2, 1 / 3, 1 / 2] for row in range(2) for column in range(3)]
+        daemon = self.daemon(("six", f"images:{GARDEN}?fps=max"), ("one", f"images:{TREE}?fps=max"), ("lone", f"images:{TREE}?fps=4"),
+                             sets=[f"look.fixed={six}", 'look.propose="fixed"', "look.regions=6", "look.budget=0",
+                                   "gate.max_fps=1000"])
+
+        def looks():
+            return {camera["source"]: camera["inferences"]["total"] for camera in daemon.ask("/api/v1/stats").json()["cameras"]}
+
+        last = daemon.until(lambda: min(now.values()) >= 20 and now if (now := looks()) else None, "twenty looks of each")
+        print("looks:", last)  # shares are a matter of time: unit tests have them, with the time as a value
+        for name, parts in (("six", 6), ("one", 1), ("lone", 1)):
+            answers = daemon.ask(f"/api/v1/predictions?limit=100&source={name}").json()["items"]
+            self.assertEqual({len(answer["regions"]) for answer in answers}, {parts}, name)
+            self.assertTrue(all(answer["timing"]["wait_ms"] >= 0 for answer in answers))
+        self.assertEqual(daemon.stop()[0], 0)
 
 
 class OneThatFails(Cameras):

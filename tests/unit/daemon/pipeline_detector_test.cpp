@@ -40,7 +40,7 @@ class PipelineDetectorTest : public ::testing::Test {
     Scene scene;
     camera::Mailbox mailbox;
     Stats stats{SteadyClock::now()};
-    camera::Image picture;
+    std::shared_ptr<camera::Image> picture;  // the newest; one that is under way keeps its own
     People people{[] { return true; }};
     std::vector<Area> persons;
     std::uint64_t sequence = 0;
@@ -70,13 +70,16 @@ class PipelineDetectorTest : public ::testing::Test {
     return made;
   }
   static void put(Watched& camera, const kinglet::testing::Colour& colour) {
-    camera.picture = kinglet::testing::grey_picture(camera.scene.width, camera.scene.height);
-    kinglet::testing::paint(camera.picture, camera.scene.patch, colour);
+    const auto picture =
+        std::make_shared<camera::Image>(kinglet::testing::grey_picture(camera.scene.width, camera.scene.height));
+    kinglet::testing::paint(*picture, camera.scene.patch, colour);
+    camera.picture = picture;
     camera.mailbox.put(
-        {camera.picture.view(), {.sequence = camera.sequence++, .captured_at = SteadyClock::now()}, [] {}});
+        {picture->view(), {.sequence = camera.sequence++, .captured_at = SteadyClock::now()}, [picture] {}});
   }
-  static void step(Pipeline& pipeline, int times) {
-    for (int i = 0; i < times; ++i) pipeline.step(std::chrono::milliseconds(0));
+  // So many frames, each of which is up to three parts: a look at the whole, one at its region, the model's.
+  static void step(Pipeline& pipeline, int frames) {
+    for (int i = 0; i < 3 * frames; ++i) pipeline.step(std::chrono::milliseconds(0));
   }
   // What was said of each region of the camera's frames.
   [[nodiscard]] std::vector<Being> said_of(std::uint32_t camera) const {
@@ -139,13 +142,15 @@ TEST_F(PipelineDetectorTest, BesideACameraThatFloodsItIsAskedAboutEachFrameThatI
     put(tree_, kRed);
     for (int flood = 0; flood < 4; ++flood) {
       put(garden_, kRed);
-      step(pipeline, 1);
+      pipeline.step(std::chrono::milliseconds(0));
     }
   }
+  step(pipeline, 2);
   // Whose turn it is follows from the time that each takes (turns_test.cpp).
   EXPECT_EQ(said_of(1).size(), tree_.stats.view(SteadyClock::now()).predictions);
   EXPECT_GT(said_of(1).size(), 0U);
-  EXPECT_EQ(said_of(0).size() + said_of(1).size(), 48U);
+  EXPECT_EQ(said_of(0).size(), garden_.stats.view(SteadyClock::now()).predictions);
+  EXPECT_GT(said_of(0).size(), 0U);
 }
 
 TEST_F(PipelineDetectorTest, OneThatFailsIsToldAndTheModelAnswersEachCameraAsBefore) {
@@ -179,7 +184,7 @@ TEST_F(PipelineDetectorTest, OneThatFailsIsToldAndTheModelAnswersEachCameraAsBef
   // As in a minute.
   camera::MjpegPlanes decoder;
   Findings found;
-  ASSERT_TRUE(detector.get()->look(tree_.picture.view(), std::nullopt, SteadyClock::now(), decoder, found));
+  ASSERT_TRUE(detector.get()->look(tree_.picture->view(), std::nullopt, SteadyClock::now(), decoder, found));
   EXPECT_EQ(detector.problem(), "");
   EXPECT_TRUE(detector.sees_people()());
   for (int i = 0; i < 3; ++i) detector.tell(log_);

@@ -57,6 +57,16 @@ class PipelineTest : public ::testing::Test {
     feeds.push_back({.line = line_for("tree"), .mailbox = other_mailbox_, .stats = other_stats_});
     return feeds;
   }
+  // The same, and the first one looks at three parts of each frame.
+  std::vector<Feed> feeds_of_unequal_turns() {
+    LineOptions garden = options_;
+    garden.look = {.budget = 0, .propose = ProposedBy::kFixed, .fixed = kParts};
+    const auto shared = std::make_shared<LineModel>(open_model());
+    std::vector<Feed> feeds = feeds_of(FrameLine(shared, garden, ids_, {}, warnings_));
+    feeds.push_back(
+        {.line = FrameLine(shared, options_, ids_, {}, warnings_), .mailbox = other_mailbox_, .stats = other_stats_});
+    return feeds;
+  }
   // What a model says of each picture, alone.
   std::vector<visits::Answer> answers_of(LineModel classifier) {
     FrameLine line = line_of(std::move(classifier));
@@ -93,6 +103,7 @@ class PipelineTest : public ::testing::Test {
     return back.get();
   }
 
+  const std::vector<Area> kParts{{0, 0, 0.5, 0.5}, {0.5, 0, 0.5, 0.5}, {0, 0.5, 0.5, 0.5}};
   const DrawnPictures drawn_{20};
   const LineOptions options_{.gate = {.max_fps = 1e6, .motion = false}};
   visits::IdMaker ids_{1};
@@ -187,6 +198,51 @@ TEST_F(PipelineTest, CamerasThatShowTheSameBirdHaveTracksAndVisitsOfTheirOwn) {
   EXPECT_EQ(begun[0].source, "garden");
   EXPECT_EQ(begun[1].source, "tree");
   EXPECT_EQ(begun[0].species_id(), begun[1].species_id());
+}
+
+TEST_F(PipelineTest, BetweenTwoPartsOfACamerasFrameAnotherIsAnsweredAndNeitherDisturbsTheOther) {
+  LineOptions garden = options_;
+  garden.look = {.budget = 0, .propose = ProposedBy::kFixed, .fixed = kParts};
+  FrameLine alone(open_model(), garden, ids_, {}, warnings_);
+  const auto right = std::get<Prediction>(*alone.look_at(drawn_.lend(0), SteadyClock::now(), false));
+  const float other_score = answers_of(open_model())[7].score;
+  ASSERT_EQ(right.region_count, 3U);
+
+  Pipeline pipeline(feeds_of_unequal_turns(), desk_, latest_, {});
+  mailbox_.put(drawn_.lend(0));
+  pipeline.step(std::chrono::milliseconds(0));
+  EXPECT_FALSE(latest_.get()) << "two parts are to come";
+  other_mailbox_.put(drawn_.lend(7));
+  for (int i = 0; i < 3; ++i) pipeline.step(std::chrono::milliseconds(0));
+  const std::vector<Prediction> told = latest_.list(10, [](const Prediction&) { return true; });
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[1].camera, 1U) << "it had used nothing";
+  EXPECT_EQ(told[1].answer.score, other_score);
+  EXPECT_EQ(told[0].camera, 0U);
+  ASSERT_EQ(told[0].region_count, 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(told[0].regions[i].box, right.regions[i].box);
+    EXPECT_EQ(told[0].regions[i].entries[0].score, right.regions[i].entries[0].score);
+  }
+  EXPECT_GE(told[0].timing.postprocess.count(), 0);
+  EXPECT_GT(told[0].timing.wait, told[1].timing.inference) << "while the other was looked at";
+}
+
+TEST_F(PipelineTest, OtherSettingsCutShortWhatIsUnderWay) {
+  ModelBoard board;
+  Pipeline pipeline(feeds_of_unequal_turns(), desk_, latest_, {}, {},
+                    {.board = &board, .desk = nullptr, .make_line = {}, .options = options_});
+  mailbox_.put(drawn_.lend(0));
+  pipeline.step(std::chrono::milliseconds(0));
+  EXPECT_FALSE(latest_.get());
+  pipeline.adopt(options_);
+  pipeline.step(std::chrono::milliseconds(0));
+  ASSERT_TRUE(latest_.get());
+  EXPECT_EQ(latest_.get()->region_count, 1U);
+  EXPECT_EQ(latest_.get()->left_out[std::to_underlying(LeftOut::kBudget)], 2U);
+  mailbox_.put(drawn_.lend(1));
+  pipeline.step(std::chrono::milliseconds(0));
+  EXPECT_EQ(latest_.get()->frame_seq, 1U) << "with those of all a frame is one part";
 }
 
 TEST_F(PipelineTest, ACameraWhoseFramesCannotBeReadTakesNothingFromTheOther) {

@@ -52,6 +52,14 @@ TEST(Gate, LooksAtTheWishedNumberOfAFasterSource) {
   EXPECT_NEAR(looked_at, 100, 2);
 }
 
+TEST(Gate, AFrameThatWaitedForAnotherCameraDoesNotCostTheNextItsLook) {
+  Gate gate({.max_fps = 10});
+  for (int i = 0; i < 100; ++i) {
+    const auto late = milliseconds(i % 5 == 4 ? 90 : 0);
+    EXPECT_FALSE(decide(gate, kStart + i * milliseconds(100) + late)) << i;
+  }
+}
+
 TEST(Gate, DoesNotCatchUpAfterAPause) {
   Gate gate({.max_fps = 10});
   EXPECT_FALSE(decide(gate, kStart));
