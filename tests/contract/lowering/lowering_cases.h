@@ -65,6 +65,14 @@ inline constexpr LoweringCase kLoweringCases[] = {
      "%x = input f32[1,3,4,5]\n%1 = Conv(%x, w:f32[6,3,1,1]#w)\n%2 = kinglet::ChannelShuffle(%1) {groups=3}\n%3 = "
      "MaxPool(%2) {kernel_shape=[2,2]}\noutput %3"},
 
+    // squeeze_excite.cpp
+    {"SqueezeExcite", "of_relu_and_sigmoid",
+     "%x = input f32[2,6,4,5]\n%1 = kinglet::SqueezeExcite(%x, w:f32[3,6,1,1]#w, b:f32[3]#b, v:f32[6,3,1,1]#v, "
+     "c:f32[6]#c) {gate=\"Sigmoid\", inner=\"Relu\"}\noutput %1"},
+    {"SqueezeExcite", "of_silu_and_clip",
+     "%x = input f32[1,9,7,3]\n%1 = kinglet::SqueezeExcite(%x, w:f32[2,9,1,1]#w, b:f32[2]#b, v:f32[9,2,1,1]#v, "
+     "c:f32[9]#c) {gate=\"Clip\", inner=\"Silu\"}\noutput %1"},
+
     // conv.cpp
     {"Conv", "three_by_three",
      "%x = input f32[1,3,9,11]\n%1 = Conv(%x, w:f32[8,3,3,3]#w, b:f32[8]#b) {pads=[1,1,1,1]}\noutput %1"},

@@ -189,6 +189,22 @@ Case gemm(Draw& draw) {
   return made;
 }
 
+Case squeeze_excite(Draw& draw) {
+  Case made;
+  const std::vector<int> x = image(draw, draw.between(1, 20), 4);
+  const int channels = x[1];
+  const int squeezed = draw.between(1, 8);
+  // What goes into a gate may be as large as all of the products' numbers, and a gate moves by a part of it.
+  made.roundings = x[2] * x[3] + channels + squeezed + 8;
+  made.magnitude = 3.0 * squeezed * (3.0 * channels + 1);
+  made.text = with_neighbours(
+      draw, "f32", x,
+      std::format("%1 = kinglet::SqueezeExcite(%x, w1:f32[{0},{1},1,1]#w1, b1:f32[{0}]#b1, w2:f32[{1},{0},1,1]#w2, "
+                  "b2:f32[{1}]#b2) {{inner=\"{2}\", gate=\"{3}\"}}\n",
+                  squeezed, channels, draw.one_in(2) ? "Relu" : "Silu", draw.one_in(2) ? "Sigmoid" : "Clip"));
+  return made;
+}
+
 Case linear(Draw& draw) {
   Case made{.sums = true};
   std::vector<int> x = any_shape(draw, 0, 4);
