@@ -25,7 +25,7 @@ using visits::Scored;
 using visits::Ulid;
 
 struct StageTimes {
-  SteadyClock::duration wait{};  // in the mailbox
+  SteadyClock::duration wait{};  // in the mailbox, and for other cameras between two parts
   SteadyClock::duration preprocess{};
   SteadyClock::duration inference{};
   SteadyClock::duration postprocess{};

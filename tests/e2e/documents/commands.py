@@ -77,7 +77,8 @@ KEPT = [
         "counts instructions on an emulated core, for minutes": ["./dev exec --with build,test,arm64"],
         "a release's speed, which a test's build has not": ["./dev exec build/bench/bin/pipeline_bench"],
         "loads a daemon for minutes to an hour, on a quiet machine": [
-            "./dev exec --with build,test python3 tests/bench/http/", "./dev exec --with test python3 tests/bench/at_rest.py"],
+            "./dev exec --with build,test python3 tests/bench/http/", "./dev exec --with test python3 tests/bench/at_rest.py",
+            "./dev exec --with test python3 tests/bench/several_cameras.py"],
         "kills a daemon for hours; every run of the tests has thirty kills": ["./dev exec --with test python3 tests/e2e/kills/"],
         "draws or reads scenes of the field for half an hour": [
             "./dev exec --with test,oracle python3 tests/bench/field", "./dev exec python3 tests/bench/crop_to_motion.py"],
