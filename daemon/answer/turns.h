@@ -19,6 +19,8 @@ namespace kinglet::daemon {
 class Turns {
  public:
   static constexpr int kKept = 8;
+  // No run takes longer: what does was a process that was stopped, or a disk that hung, and is nobody's fault.
+  static constexpr std::chrono::seconds kLongestTurn{5};
 
   explicit Turns(std::size_t cameras) : cameras_(cameras) {}
 
@@ -43,7 +45,8 @@ class Turns {
     return Turn{.camera = *best, .charged = camera.last};
   }
   // It is over, and took so long.
-  void end(const Turn& turn, SteadyClock::duration taken) {
+  void end(const Turn& turn, SteadyClock::duration took) {
+    const SteadyClock::duration taken = std::min<SteadyClock::duration>(took, kLongestTurn);
     Camera& camera = cameras_[turn.camera];
     camera.used += taken - turn.charged;
     camera.last = taken;

@@ -112,6 +112,19 @@ TEST(Turns, OneThatHadNothingToShowForAnHourIsNotServedAlone) {
   EXPECT_LE(first, 50 + Turns::kKept / 2 + 1);
 }
 
+TEST(Turns, WhoseTurnATurnOfMinutesWasIsSoonServedAgain) {
+  Turns turns(2);
+  const auto both = [](std::size_t) { return true; };
+  for (int i = 0; i < 10; ++i) turns.end(*turns.next(both), milliseconds(100));
+  const Turns::Turn stopped = *turns.next(both);
+  turns.end(stopped, std::chrono::minutes(10));
+  int others = 0;
+  for (auto turn = turns.next(both); turn->camera != stopped.camera; turn = turns.next(both), ++others) {
+    turns.end(*turn, milliseconds(100));
+  }
+  EXPECT_LE(others, Turns::kLongestTurn / milliseconds(100) + 1);
+}
+
 struct Looks {
   double model = 0;
   double detector = 0;
