@@ -197,14 +197,15 @@ void FrameLine::begin(const Prepared& prepared) {
 }
 
 Result<std::optional<FrameLine::Looked>> FrameLine::go_on(const camera::Frame& frame, const Run& run, Until until) {
-  std::optional<Looked> looked = KINGLET_TRY(next_part(frame, run));
-  while (!looked && until == Until::kAnswer) looked = KINGLET_TRY(next_part(frame, run));
+  std::optional<Looked> looked = KINGLET_TRY(next_part(frame, run, until));
+  while (!looked && until == Until::kAnswer) looked = KINGLET_TRY(next_part(frame, run, until));
   // Until the next part others have the model.
   under_way_.input_is_ready = false;
   return looked;
 }
 
-Result<std::optional<FrameLine::Looked>> FrameLine::next_part(const camera::Frame& frame, const Run& run) {
+Result<std::optional<FrameLine::Looked>> FrameLine::next_part(const camera::Frame& frame, const Run& run,
+                                                              Until until) {
   UnderWay& work = under_way_;
   if (work.prepared.skip) {
     work.has_more = false;
@@ -214,7 +215,7 @@ Result<std::optional<FrameLine::Looked>> FrameLine::next_part(const camera::Fram
   const SteadyTime begun = SteadyClock::now();
   if (!work.has_begun) begin_prediction(frame);
   if (!work.is_asked || !ask_detector(frame)) {
-    KINGLET_TRY(look_at_next(frame, run));
+    KINGLET_TRY(look_at_next(frame, run, until));
     if (!work.has_more) return end_prediction(frame, begun);
   }
   work.worked += SteadyClock::now() - begun;
@@ -287,7 +288,7 @@ std::optional<Prediction> FrameLine::cut_short(const camera::Frame& frame) {
   return end_prediction(frame, SteadyClock::now());
 }
 
-Result<void> FrameLine::look_at_next(const camera::Frame& frame, const Run& run) {
+Result<void> FrameLine::look_at_next(const camera::Frame& frame, const Run& run, Until until) {
   UnderWay& work = under_way_;
   const Regions& regions = work.regions;
   Prediction& prediction = work.prediction;
@@ -305,7 +306,9 @@ Result<void> FrameLine::look_at_next(const camera::Frame& frame, const Run& run)
   if (!is_ready) crop = KINGLET_TRY(fill_input(*classifier_, frame, regions.items[i], Where::kInput, jpeg_));
   const SteadyTime filled = SteadyClock::now();
   work.has_more = work.next < count;
-  const std::span<const float> scores = KINGLET_TRY(work.has_more ? classifier_->run() : run(*classifier_));
+  // In parts what comes next may be another line's frame.
+  const bool goes_on_here = work.has_more && until == Until::kAnswer;
+  const std::span<const float> scores = KINGLET_TRY(goes_on_here ? classifier_->run() : run(*classifier_));
   prediction.timing.inference += SteadyClock::now() - filled;
   prediction.timing.preprocess += filled - begun;
   note_scores(frame.info(), regions.items[i], crop, scores, prediction);

@@ -83,8 +83,9 @@ class FrameLine {
   // One frame that is looked at `now`. An error means that the frame could not be prepared or answered.
   [[nodiscard]] Result<std::variant<Prediction, SkipReason>> look_at(const camera::Frame& frame, SteadyTime now,
                                                                      bool clock_synced);
-  // The same in two steps. The next frame may be prepared, aside, on another thread while `run` of this one runs the
-  // model and touches nothing else of the line: `run` is of this frame's last region.
+  // The same in two steps. The next frame, or one of another line with this model, may be prepared, aside, on another
+  // thread while `run` of this one runs the model and touches nothing else of the line: `run` is of this frame's last
+  // region.
   using Where = LineModel::Place;
   [[nodiscard]] Result<Prepared> prepare(const camera::Frame& frame, SteadyTime now, bool clock_synced, Where where);
   using Run = std::function<Result<std::span<const float>>(LineModel&)>;
@@ -92,7 +93,7 @@ class FrameLine {
                                                                     const Prepared& prepared, const Run& run);
   // The second step in parts, so that lines of other cameras may have theirs between two of them: each is one run of
   // the model or one look of the detector, but for that of a visit's first picture, which ends the last one. No value:
-  // go on. While has_more() neither prepare() nor begin() another one.
+  // go on. While has_more() neither prepare() nor begin() another one. `run` is of each part then.
   using Looked = std::variant<Prediction, SkipReason>;
   enum class Until : std::uint8_t { kPart, kAnswer };
   void begin(const Prepared& prepared);
@@ -164,7 +165,7 @@ class FrameLine {
     std::array<CropRect, kMaxRegions> seen;
     std::size_t seen_count = 0;
   };
-  [[nodiscard]] Result<std::optional<Looked>> next_part(const camera::Frame& frame, const Run& run);
+  [[nodiscard]] Result<std::optional<Looked>> next_part(const camera::Frame& frame, const Run& run, Until until);
   void begin_prediction(const camera::Frame& frame);
   [[nodiscard]] Prediction end_prediction(const camera::Frame& frame, SteadyTime part_begun);
   // What the detector finds in the first regions, as far as there is time for it, makes others of them. True: it has
@@ -181,7 +182,7 @@ class FrameLine {
   // Into the next region that is not in a part that was; it gets an opinion, which is nobody yet. False: there is none.
   bool look_into_next(const Scene& scene);
   // The next one: a look of the prediction, whose answer is the best one's.
-  [[nodiscard]] Result<void> look_at_next(const camera::Frame& frame, const Run& run);
+  [[nodiscard]] Result<void> look_at_next(const camera::Frame& frame, const Run& run, Until until);
   // What the model said of a region goes to its track, and may begin or prolong a visit.
   void note_scores(const camera::FrameInfo& info, const Region& region, const CropRect& crop,
                    std::span<const float> scores, Prediction& prediction);
