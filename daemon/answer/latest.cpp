@@ -7,10 +7,9 @@
 namespace kinglet::daemon {
 
 LatestPredictions::LatestPredictions(std::size_t kept, std::function<void()> told)
-    : told_(std::move(told)), kept_(std::max<std::size_t>(kept, 1)) {
-  for (std::size_t looks = 0; looks <= kept_.size(); looks += Block::kLooks) {
-    blocks_.push_back(std::make_unique<Block>());
-  }
+    : told_(std::move(told)), most_(std::max<std::size_t>(kept, 1)) {
+  kept_.reserve(most_);
+  blocks_.push_back(std::make_unique<Block>());
 }
 
 void LatestPredictions::publish(const Prediction& prediction) {
@@ -18,9 +17,14 @@ void LatestPredictions::publish(const Prediction& prediction) {
     MutexLock lock(mutex_);
     RegionLook* room = make_room(prediction.region_count);
     std::ranges::copy(prediction.looks(), room);
-    kept_[published_ % kept_.size()] = {.head = prediction, .looks = room};
+    const Kept newest{.head = prediction, .looks = room};
+    if (kept_.size() < most_) {
+      kept_.push_back(newest);
+    } else {
+      kept_[published_ % most_] = newest;
+    }
     ++published_;
-    blocks_[block_]->needed_until = published_ + kept_.size();
+    blocks_[block_]->needed_until = published_ + most_;
   }
   if (told_) told_();
 }
@@ -33,10 +37,10 @@ std::optional<Prediction> LatestPredictions::get() const {
   return newest;
 }
 
-std::uint64_t LatestPredictions::count() const { return std::min<std::uint64_t>(published_, kept_.size()); }
+std::uint64_t LatestPredictions::count() const { return std::min<std::uint64_t>(published_, most_); }
 
 void LatestPredictions::read(std::uint64_t number, Prediction& prediction) const {
-  const Kept& kept = kept_[number % kept_.size()];
+  const Kept& kept = kept_[number % most_];
   static_cast<PredictionHead&>(prediction) = kept.head;
   std::copy_n(kept.looks, kept.head.region_count, prediction.regions.begin());
 }

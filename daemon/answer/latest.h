@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: the newest predictions, for readers that must never reach into the pipeline. Room for all the looks that one may
-// have would be four times what they take: looks lie in blocks, which are used again.
+// have would be four times what they take: looks lie in blocks, which are used again. Memory is written when there is
+// something to keep, and not before.
 #pragma once
 
 #include <array>
@@ -23,7 +24,7 @@ class LatestPredictions {
   // Keeps the newest `kept`, at least one. `told`, which may be empty, is called after each was published.
   explicit LatestPredictions(std::size_t kept = 1, std::function<void()> told = {});
 
-  // Allocates only where those that are kept have more looks together than ever before, and more than one each.
+  // Allocates only where those that are kept have more looks together than ever before.
   void publish(const Prediction& prediction);
   [[nodiscard]] std::optional<Prediction> get() const;
   // Those kept, newest first, that `matches`; at most `limit`.
@@ -57,8 +58,9 @@ class LatestPredictions {
   [[nodiscard]] RegionLook* make_room(std::size_t looks) KINGLET_REQUIRES(mutex_);
 
   const std::function<void()> told_;
+  const std::size_t most_;
   mutable Mutex mutex_;
-  std::vector<Kept> kept_ KINGLET_GUARDED_BY(mutex_);
+  std::vector<Kept> kept_ KINGLET_GUARDED_BY(mutex_);  // a ring once there are as many as may be
   std::uint64_t published_ KINGLET_GUARDED_BY(mutex_) = 0;
   std::vector<std::unique_ptr<Block>> blocks_ KINGLET_GUARDED_BY(mutex_);  // a ring, in the order of their use
   std::size_t block_ KINGLET_GUARDED_BY(mutex_) = 0;                       // that is being filled

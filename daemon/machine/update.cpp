@@ -18,8 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::hours kAnew{1};
-constexpr std::size_t kPiece = 256U << 10;
-constexpr int kPiecesOfAStep = 8;
+constexpr std::size_t kPiece = 64U << 10;
+constexpr int kPiecesOfAStep = 32;
 constexpr std::size_t kLongestStanza = 1U << 20;
 constexpr std::size_t kMostLists = 1000;
 constexpr std::string_view kPackage = "\nPackage: kinglet\n";
