@@ -91,8 +91,9 @@ void Pipeline::step(std::chrono::milliseconds patience) {
   // A frame and a posted picture take turns; with more pictures waiting, a missing frame is not waited for.
   std::optional<Next> next = take_next(desk_.empty() ? patience : std::chrono::milliseconds(0));
   const SteadyTime begun = SteadyClock::now();
-  const std::optional<Turns::Turn> turn = next ? std::optional(next->turn) : std::nullopt;
-  Camera& camera = cameras_[turn ? turn->camera : 0];
+  const bool has_turn = next.has_value();
+  const Turns::Turn turn = has_turn ? next->turn : Turns::Turn{};
+  Camera& camera = cameras_[turn.camera];
   try {
     if (next && has_model()) {
       if (next->frame) camera.last_frame_at = begun;
@@ -101,12 +102,12 @@ void Pipeline::step(std::chrono::milliseconds patience) {
       camera.feed.stats.add_given_back();
     }
     // Visits of others end in time as well, however many frames come from this one.
-    if (!turn || cameras_.size() > 1) tick(begun);
+    if (!has_turn || cameras_.size() > 1) tick(begun);
   } catch (const CheckFailure& bug) {
     camera.under_way.reset();
     report(camera, Error{ErrorCode::kInternal, bug.what(), {}, {}});
   }
-  if (turn) turns_.end(*turn, SteadyClock::now() - begun);
+  if (has_turn) turns_.end(turn, SteadyClock::now() - begun);
 }
 
 void Pipeline::tick(SteadyTime now) {

@@ -137,8 +137,7 @@ class Writer {
     std::vector<float> scales;
     for (const float scale : found.scales) scales.push_back(static_cast<float>(scale * input_scale));
     const bool one = !options_.per_channel;
-    Shape shape;
-    if (!one) shape.push_back(channels);
+    const Shape shape(one ? 0U : 1U, channels);
     Attributes attributes;
     if (!one) attributes.set("axis", std::int64_t{0});
     const bool named = has_input(graph_.node(id), 2);
