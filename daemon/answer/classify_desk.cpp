@@ -13,11 +13,13 @@ constexpr std::size_t kMostHandedOver = 2;
 constexpr std::size_t kMostBytes = std::size_t{8} << 20;  // of them together
 constexpr std::size_t kKept = std::size_t{2} << 20;       // of memory for the next picture
 
+auto shutting_down() { return fail(ErrorCode::kUnavailable, "the daemon is shutting down"); }
+
 }  // namespace
 
 Result<ClassifyDesk::Place> ClassifyDesk::reserve() {
   MutexLock lock(mutex_);
-  if (closed_) return fail(ErrorCode::kUnavailable, "the daemon is shutting down");
+  if (closed_) return shutting_down();
   if (taken_places_ >= places_) return fail(ErrorCode::kBusy, "all places for posted pictures are taken");
   ++taken_places_;
   return Place(this);
@@ -60,7 +62,11 @@ camera::Preprocessor& ClassifyDesk::preprocessor_of(const std::shared_ptr<const 
   return *preprocessor_;
 }
 
-std::vector<std::byte> ClassifyDesk::Turn::take_room() { return std::exchange(desk_.room_, {}); }
+Result<std::vector<std::byte>> ClassifyDesk::Turn::take_room() {
+  MutexLock lock(desk_.mutex_);
+  if (desk_.closed_) return shutting_down();
+  return std::exchange(desk_.room_, {});
+}
 
 Result<ClassifyDesk::Turn::Input> ClassifyDesk::Turn::prepare(const std::shared_ptr<const ModelFacts>& model,
                                                               camera::Image picture, camera::ImageSize size,
@@ -76,6 +82,9 @@ Result<ClassifyDesk::Turn::Input> ClassifyDesk::Turn::prepare(const std::shared_
   tensor_.resize(model->input_bytes);
   out.bytes = tensor_;
   const CropRect used = KINGLET_TRY(desk_.preprocessor_of(model).run_reduced(picture.view(), size, crop, out));
+  // It keeps the rows of the tallest picture, narrowed to the model's width.
+  const auto narrowed = std::size_t{3} * static_cast<std::size_t>(out.width) * static_cast<std::size_t>(picture.height);
+  if (narrowed > kKept) desk_.preprocessor_.reset();
   if (picture.rgb.capacity() <= kKept) desk_.room_ = std::move(picture.rgb);
   return Input{.tensor = tensor_, .used_crop = used};
 }
@@ -90,23 +99,28 @@ void ClassifyDesk::Turn::hand_over(std::size_t bytes) {
   desk_.turn_ended_.notify_one();
 }
 
-Result<void> ClassifyDesk::answer(PostedPicture& picture, SteadyTime deadline) {
+Result<void> ClassifyDesk::answer(PostedPicture& picture, SteadyClock::duration patience) {
   {
     MutexLock lock(mutex_);
     waiting_.push_back(&picture);
   }
   wake_();
   MutexLock lock(mutex_);
+  SteadyTime deadline = SteadyTime::max();
   for (;;) {
     const auto place = std::ranges::find(waiting_, &picture);
     const bool waits = place != waiting_.end();
     if (!waits && in_work_ != &picture) break;
+    const bool is_next = waits && place == waiting_.begin() && in_work_ == nullptr;
+    if (is_next && deadline == SteadyTime::max()) deadline = SteadyClock::now() + patience;
     if (waits && (closed_ || SteadyClock::now() >= deadline)) {
       waiting_.erase(place);
+      answered_.notify_all();  // another one is next
+      if (closed_) return shutting_down();
       return fail(ErrorCode::kUnavailable, "the picture was not answered in time");
     }
-    // A picture in work is waited for without a limit: its memory is being read.
-    if (waits) {
+    // One in work, of which the memory is being read, is waited for without a limit, also by the one behind it.
+    if (is_next) {
       answered_.wait_until(mutex_, deadline);
     } else {
       answered_.wait(mutex_);

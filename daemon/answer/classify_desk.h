@@ -63,8 +63,8 @@ class ClassifyDesk {
     Turn& operator=(const Turn&) = delete;
     ~Turn() { desk_.end(*this); }
     // Memory of the picture before this one: what is asked of the kernel for each costs as much as a third of decoding
-    // it.
-    [[nodiscard]] std::vector<std::byte> take_room();
+    // it. kUnavailable after close(): nobody will look at the picture.
+    [[nodiscard]] Result<std::vector<std::byte>> take_room();
 
     struct Input {
       std::span<const std::byte> tensor;  // the turn's own
@@ -75,7 +75,7 @@ class ClassifyDesk {
     [[nodiscard]] Result<Input> prepare(const std::shared_ptr<const ModelFacts>& model, camera::Image picture,
                                         camera::ImageSize size, const std::optional<CropRect>& crop);
     // What is answered next takes so many bytes, and no picture. Waits for those before it, of which one may be in work
-    // and one more wait.
+    // and one more wait. Who waits here has its input already: there are up to three.
     void hand_over(std::size_t bytes);
 
    private:
@@ -85,8 +85,9 @@ class ClassifyDesk {
     std::optional<std::size_t> handed_over_;  // bytes
   };
 
-  // Blocks until the picture is answered. kUnavailable when nobody took it before the deadline, or after close().
-  [[nodiscard]] Result<void> answer(PostedPicture& picture, SteadyTime deadline);
+  // Blocks until the picture is answered. kUnavailable when nobody took it for so long since none was before it, or
+  // after close().
+  [[nodiscard]] Result<void> answer(PostedPicture& picture, SteadyClock::duration patience);
 
   // The answer thread: the next picture or nullptr; each taken one must be given to done().
   [[nodiscard]] PostedPicture* take();

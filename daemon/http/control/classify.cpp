@@ -17,7 +17,7 @@
 namespace kinglet::daemon::http {
 namespace {
 
-constexpr std::chrono::seconds kAnswerTime{10};
+constexpr std::chrono::seconds kAnswerTime{10};  // for a frame or two of the cameras, once it is next
 
 struct Order {
   std::string from_json;  // a picture; empty: the body is one
@@ -101,6 +101,8 @@ Reply refuse_answer(const Error& error) {
 std::expected<Classified, Reply> classify(const ClassifyView& view, const Call& call,
                                           const std::shared_ptr<const ModelFacts>& model, std::string_view bytes) {
   ClassifyDesk::Turn turn(view.desk);
+  auto room = turn.take_room();
+  if (!room) return std::unexpected(problem("starting", room.error().message));
   const SteadyTime begun = SteadyClock::now();
   const camera::DecodeLimits limits{.max_pixels = view.max_pixels};
   // A crop that is none is told of once the picture is known to be one.
@@ -109,7 +111,7 @@ std::expected<Classified, Reply> classify(const ClassifyView& view, const Call& 
     return crop ? model->enough_pixels(size, *crop) : size;
   };
   Result<camera::DecodedImage> decoded = camera::decode_image(std::as_bytes(std::span(bytes)), limits,
-                                                              camera::Upright::kApplyExif, enough, turn.take_room());
+                                                              camera::Upright::kApplyExif, enough, *std::move(room));
   if (!decoded) return std::unexpected(refuse_picture(decoded.error()));
   const SteadyTime decoded_at = SteadyClock::now();
   const auto crop = crop_parameter(call.query_value("crop"), decoded->size.width, decoded->size.height);
@@ -121,7 +123,7 @@ std::expected<Classified, Reply> classify(const ClassifyView& view, const Call& 
   PostedPicture picture{.model = model, .tensor = input->tensor};
   picture.scores.resize(model->labels.size());
   turn.hand_over(input->tensor.size());
-  if (const Result<void> answered = view.desk.answer(picture, SteadyClock::now() + kAnswerTime); !answered) {
+  if (const Result<void> answered = view.desk.answer(picture, kAnswerTime); !answered) {
     return std::unexpected(refuse_answer(answered.error()));
   }
   return Classified{.size = decoded->size,
@@ -156,8 +158,6 @@ Reply answer_json(const LoadedModel& loaded, const Classified& found, std::int64
 
 Reply answer(const ClassifyView& view, const Call& call, const Order& order, const LoadedModel& model) {
   if (std::optional<Reply> refusal = refuse_model(view, call, model)) return std::move(*refusal);
-  const Result<ClassifyDesk::Place> place = view.desk.reserve();
-  if (!place) return problem(place.error().code == ErrorCode::kBusy ? "busy" : "starting", place.error().message);
   const auto found = classify(view, call, model.facts, order.from_json.empty() ? call.body : order.from_json);
   return found ? answer_json(model, *found, order.top_k) : found.error();
 }
@@ -167,6 +167,9 @@ Reply answer(const ClassifyView& view, const Call& call, const Order& order, con
 Reply post_classify(const ClassifyView& view, const Call& call) {
   const std::expected<Order, Reply> order = read_order(call);
   if (!order) return order.error();
+  // Kept by who is asked anew.
+  const Result<ClassifyDesk::Place> place = view.desk.reserve();
+  if (!place) return problem(place.error().code == ErrorCode::kBusy ? "busy" : "starting", place.error().message);
   return ask_current_model(
       view.models, [&](const LoadedModel& model) { return answer(view, call, *order, model); },
       [](const Reply& reply) { return reply.problem.slug == "busy"; });

@@ -17,7 +17,7 @@ namespace {
 using kserve::Json;
 using Tensors = std::vector<std::vector<std::byte>>;
 
-constexpr std::chrono::seconds kInferTime{10};
+constexpr std::chrono::seconds kInferTime{10};  // for a frame or two of the cameras, once it is next
 
 struct Answered {
   Tensors outputs;  // in the file's order
@@ -43,22 +43,24 @@ Result<void> answer(const InferenceView& view, ClassifyDesk::Turn& turn, const s
   const ModelFacts& model = *facts;
   PostedPicture picture{.model = facts, .tensor = tensor};
   picture.scores.resize(model.labels.size());
-  for (const engine::TensorInfo& info : model.outputs) picture.tensors.emplace_back(kserve::byte_count(info));
+  std::size_t bytes = tensor.size();
+  for (const engine::TensorInfo& info : model.outputs) bytes += kserve::byte_count(info);
   const SteadyTime begun = SteadyClock::now();
-  turn.hand_over(tensor.size());
-  KINGLET_TRY(view.posted.desk.answer(picture, SteadyClock::now() + kInferTime));
+  turn.hand_over(bytes);
+  for (const engine::TensorInfo& info : model.outputs) picture.tensors.emplace_back(kserve::byte_count(info));
+  KINGLET_TRY(view.posted.desk.answer(picture, kInferTime));
   answered.times.queue += SteadyClock::now() - begun - picture.inference;
   answered.times.compute = picture.inference;
   for (std::size_t i = 0; i < model.outputs.size(); ++i) {
-    std::vector<std::byte>& output = answered.outputs.emplace_back(picture.tensors[i].size());
-    kserve::to_file_order(picture.tensors[i], model.outputs[i], output);
+    const std::vector<std::byte> memory = std::move(picture.tensors[i]);  // gone before the next one is copied
+    kserve::to_file_order(memory, model.outputs[i], answered.outputs.emplace_back(memory.size()));
   }
   return {};
 }
 
 Result<Answered> run(const InferenceView& view, const std::shared_ptr<const ModelFacts>& model,
-                     const kserve::Request& request) {
-  const ClassifyDesk::Place place = KINGLET_TRY(view.posted.desk.reserve());
+                     const kserve::Request& request, std::optional<ClassifyDesk::Place>& place) {
+  if (!place) place.emplace(KINGLET_TRY(view.posted.desk.reserve()));
   Answered answered;
   const SteadyTime begun = SteadyClock::now();
   ClassifyDesk::Turn turn(view.posted.desk);
@@ -71,10 +73,11 @@ Result<Answered> run(const InferenceView& view, const std::shared_ptr<const Mode
     KINGLET_TRY(answer(view, turn, model, memory, answered));
     return answered;
   }
+  auto room = KINGLET_TRY(turn.take_room());
   const camera::DecodeLimits limits{.max_pixels = view.posted.max_pixels};
   const auto enough = [&](camera::ImageSize size) { return model->enough_pixels(size, std::nullopt); };
   camera::DecodedImage decoded = KINGLET_TRY(camera::decode_image(
-      std::as_bytes(std::span(request.picture)), limits, camera::Upright::kApplyExif, enough, turn.take_room()));
+      std::as_bytes(std::span(request.picture)), limits, camera::Upright::kApplyExif, enough, std::move(room)));
   const auto input = KINGLET_TRY(turn.prepare(model, std::move(decoded.image), decoded.size, std::nullopt));
   answered.times.input = SteadyClock::now() - my_turn;
   KINGLET_TRY(answer(view, turn, model, input.tensor, answered));
@@ -162,7 +165,8 @@ Reply reply_of(const ModelFacts& model, const kserve::Request& request, const An
   return reply;
 }
 
-Reply infer(const InferenceView& view, const std::shared_ptr<const ModelFacts>& facts, const Call& call) {
+Reply infer(const InferenceView& view, const std::shared_ptr<const ModelFacts>& facts, const Call& call,
+            std::optional<ClassifyDesk::Place>& place) {
   const ModelFacts& model = *facts;
   const SteadyTime begun = SteadyClock::now();
   if (call.content_type != "application/json" && call.content_type != "application/octet-stream") {
@@ -172,7 +176,7 @@ Reply infer(const InferenceView& view, const std::shared_ptr<const ModelFacts>& 
       kserve::read_request(call.body, call.json_length, model.inputs[0], model.outputs);
   if (!request) return refusal(request.error());
   const SteadyTime read = SteadyClock::now();
-  Result<Answered> answered = run(view, facts, *request);
+  Result<Answered> answered = run(view, facts, *request, place);
   if (!answered) return refusal(answered.error());
   const SteadyTime done = SteadyClock::now();
   Reply reply = reply_of(model, *request, *answered);
@@ -185,9 +189,11 @@ Reply infer(const InferenceView& view, const std::shared_ptr<const ModelFacts>& 
 Reply counted(const InferenceView& view, const Call& call) {
   const SteadyTime begun = SteadyClock::now();
   if (const auto model = kserve::model_of(view, call); !model) return model.error();
-  const auto ask = [&](const LoadedModel& /*the one of the call*/) {
+  std::optional<ClassifyDesk::Place> place;  // kept by who is asked anew
+  // Whether the name and the version of the call mean the one that came is asked as well.
+  const auto ask = [&](const LoadedModel& /*model_of() finds it*/) {
     const auto model = kserve::model_of(view, call);
-    return model ? infer(view, *model, call) : model.error();
+    return model ? infer(view, *model, call, place) : model.error();
   };
   Reply reply =
       ask_current_model(view.posted.models, ask, [](const Reply& found) { return found.problem.slug == "busy"; });

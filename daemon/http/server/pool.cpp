@@ -20,8 +20,9 @@ constexpr std::size_t kMachine = index_of(Standing::kMachine);
 
 // So that it is seen when it hangs.
 constexpr std::chrono::seconds kPulse{10};
-// A request is read in 15 s (daemon/http/server/deadline_stream.h), the model's answer comes in 10.
-constexpr std::chrono::seconds kLongestRequest{60};
+// A request is read in 15 s (daemon/http/server/deadline_stream.h), and each of the five posted pictures that may be
+// there (daemon/app/app_parts.cpp) is taken up within 10 once none is before it.
+constexpr std::chrono::seconds kLongestRequest{120};
 
 std::size_t less(std::size_t from, std::size_t taken) { return from - std::min(from, taken); }
 

@@ -242,14 +242,16 @@ class Server::Endpoint final : public httplib::Server {
   Reply answer_body(const httplib::Request& request, const Route& route, Call& call, std::uint64_t limit,
                     const httplib::ContentReader& reader) {
     const std::uint64_t length = length_of(credentials_of(request)).value_or(0);
-    if (length >= kPicture) call.body = take_room(std::min(length, kKeptBody));
+    const bool in_room = has_the_model_work(route) && length >= kPicture && length <= kKeptBody;
+    if (in_room) call.body = take_room();
+    call.body.reserve(std::min(length, limit));
     Reply reply = take_body(route, call, limit, reader);
-    if (call.body.capacity() >= kPicture) keep_room(std::move(call.body));
+    if (in_room) keep_room(std::move(call.body));
     return reply;
   }
 
-  // For so many bytes, where they come.
-  std::string take_room(std::uint64_t size) {
+  // For kKeptBody bytes each time: one that had to grow would become twice as large.
+  std::string take_room() {
     std::string room;
     {
       MutexLock lock(mutex_);
@@ -259,7 +261,7 @@ class Server::Endpoint final : public httplib::Server {
       }
     }
     room.clear();
-    room.reserve(size);
+    room.reserve(kKeptBody);
     return room;
   }
 
@@ -383,7 +385,7 @@ class Server::Endpoint final : public httplib::Server {
     write_reply(std::move(reply), call, {}, response);  // as it came: perhaps not prepared
   }
 
-  // Memory of large bodies is used again: what is asked of the kernel for each takes longer than the body itself.
+  // Memory of posted pictures is used again: what is asked of the kernel for each takes longer than the body itself.
   static constexpr std::uint64_t kPicture = 128U << 10;
   static constexpr std::uint64_t kKeptBody = 1U << 20;
   static constexpr std::size_t kRooms = 2;

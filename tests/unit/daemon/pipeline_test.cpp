@@ -300,7 +300,7 @@ TEST_F(PipelineTest, APostedPictureIsAnsweredByTheModelItNamesOrByNone) {
   const auto post = [&](std::shared_ptr<const ModelFacts> model) {
     PostedPicture picture{.model = std::move(model), .tensor = tensor};
     picture.scores.resize(other.facts()->labels.size());
-    const Result<void> answered = desk_.answer(picture, SteadyClock::now() + std::chrono::minutes(1));
+    const Result<void> answered = desk_.answer(picture, std::chrono::minutes(1));
     if (!answered) return to_string(answered.error().code);
     return picture.error ? to_string(picture.error->code) : std::string_view("answered");
   };
@@ -323,7 +323,7 @@ TEST_F(PipelineTest, APostedPictureGetsTheScoresOfOneThatTheModelPreparesItself)
     PostedPicture posted{.model = model, .tensor = input->tensor};
     posted.scores.resize(model->labels.size());
     turn.hand_over(input->tensor.size());
-    EXPECT_TRUE(desk_.answer(posted, SteadyClock::now() + std::chrono::minutes(1)));
+    EXPECT_TRUE(desk_.answer(posted, std::chrono::minutes(1)));
     return posted.scores;
   };
   std::vector<std::future<std::vector<float>>> posted;
@@ -468,7 +468,7 @@ TEST_F(PipelineTest, AtTheEndTheFrameInWorkIsWaitedForItsVisitEndsAndWhatWaitsGo
   ASSERT_EQ(in_work.get_future().wait_for(std::chrono::minutes(10)), std::future_status::ready);
   EXPECT_FALSE(pipeline.stop_by(SteadyClock::now()));
   PostedPicture late;
-  EXPECT_EQ(desk_.answer(late, SteadyClock::now() + std::chrono::minutes(10)).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(desk_.answer(late, std::chrono::minutes(10)).error().code, ErrorCode::kUnavailable);
   auto back = std::async(std::launch::async, [&] {
     return models.exchange({.classifier = open_model(), .trial = {}}, {}, SteadyClock::now() + std::chrono::minutes(10),
                            {});

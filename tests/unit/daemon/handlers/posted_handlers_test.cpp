@@ -4,9 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <functional>
+#include <future>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "camera/decode/decode.h"
 #include "camera/preprocess/preprocess.h"
@@ -61,11 +66,34 @@ class PostedHandlers : public ::testing::Test {
     return bytes;
   }
 
+  // Two clients post to desk_for_two_ at once, and nothing is answered until both stand there, or for so long.
+  template <typename Ask>
+  std::array<Reply, 2> ask_twice(std::chrono::milliseconds patience, bool& both_came,
+                                 const std::function<void(PostedPicture&)>& work, const Ask& ask) {
+    std::atomic<int> asked = 0;
+    bool first = true;
+    const Answering model(desk_for_two_, [&](PostedPicture& picture) {
+      while (asked < 2) std::this_thread::yield();
+      const SteadyTime deadline = SteadyClock::now() + patience;
+      while (first && desk_for_two_.empty() && SteadyClock::now() < deadline) std::this_thread::yield();
+      if (std::exchange(first, false)) both_came = !desk_for_two_.empty();
+      work(picture);
+    });
+    const auto client = [&] {
+      ++asked;
+      return ask();
+    };
+    auto other = std::async(std::launch::async, client);
+    Reply own = client();
+    return {std::move(own), other.get()};
+  }
+
   const camera::Image picture_ = kinglet::testing::make_picture(64, 48);
   const std::string png_ = text_of(camera::encode_png(picture_.view()).value());
   ModelBoard models_;
   ClassifyDesk desk_{1, [] {}};
   const ClassifyView classify_{.models = models_, .desk = desk_};
+  ClassifyDesk desk_for_two_{2, [] {}};
 };
 
 class ClassifyHandler : public PostedHandlers {
@@ -130,6 +158,51 @@ TEST_F(ClassifyHandler, APictureOfAModelThatIsGoneIsPreparedAnewForTheOneThatCam
   EXPECT_EQ(inputs[0], input_of(*demonstration(), std::nullopt));
   EXPECT_EQ(inputs[1], input_of(*other, std::nullopt));
   EXPECT_NE(inputs[0], inputs[1]);
+}
+
+TEST_F(ClassifyHandler, WhoIsAskedAnewKeepsItsPlace) {
+  std::optional<std::jthread> another;
+  std::atomic<bool> tries = false;
+  Reply reply;
+  {
+    const Answering model(desk_, [&](PostedPicture& picture) {
+      if (another) return say_tit(picture);
+      another.emplace([&](const std::stop_token& stop) {
+        std::optional<ClassifyDesk::Place> taken;
+        while (!stop.stop_requested()) {
+          if (Result<ClassifyDesk::Place> place = desk_.reserve(); place && !taken) taken.emplace(*std::move(place));
+          tries = true;
+        }
+      });
+      while (!tries) std::this_thread::yield();
+      std::vector<std::string> warnings;
+      models_.publish(std::make_shared<const ModelFacts>(*demonstration()),
+                      visits::Rule::make(demonstration()->taxa, {}, warnings));
+      picture.error = Error{ErrorCode::kBusy, "another model has taken its place", {}, {}};
+    });
+    reply = ask(png());
+    another.reset();
+  }
+  EXPECT_EQ(reply.status, 200) << reply.problem.detail;
+}
+
+TEST_F(ClassifyHandler, TheNextPictureIsPreparedWhileOneIsAnswered) {
+  bool both_came = false;
+  const ClassifyView view{.models = models_, .desk = desk_for_two_};
+  const auto replies =
+      ask_twice(std::chrono::seconds(20), both_came, &say_tit, [&] { return post_classify(view, png()); });
+  EXPECT_TRUE(both_came);
+  for (const Reply& reply : replies) EXPECT_EQ(reply.status, 200) << reply.problem.detail;
+}
+
+TEST_F(ClassifyHandler, WhoStandsInLineAtTheEndIsSentAwayWithoutALookAtThePicture) {
+  std::optional<ClassifyDesk::Turn> before(std::in_place, desk_);
+  auto reply =
+      std::async(std::launch::async, [&] { return ask({.content_type = "image/png", .body = png_.substr(0, 60)}); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  desk_.close();
+  before.reset();
+  EXPECT_EQ(reply.get().problem.slug, "starting");
 }
 
 TEST_F(ClassifyHandler, WhereModelsComeAndGoAllTheTimeOneIsSentAway) {
@@ -230,6 +303,34 @@ TEST_F(InferenceHandlers, ATensorIsAnsweredWithTheModelsOutput) {
   EXPECT_EQ(json["outputs"][0]["datatype"], "FP32");
   EXPECT_FLOAT_EQ(json["outputs"][0]["data"][kTit].get<float>(), 0.8F);
   EXPECT_EQ(figures_.view().answered, 1U);
+}
+
+TEST_F(InferenceHandlers, TheNextTensorStandsAtTheDeskWhileOneIsAnswered) {
+  bool both_came = false;
+  const ClassifyView posted{.models = models_, .desk = desk_for_two_};
+  const InferenceView view{.posted = posted, .figures = figures_, .vitals = [this] { return vitals_; }};
+  const auto ask = [&] { return post_infer(view, named("kinglet-demo", tensor_json())); };
+  for (const Reply& reply : ask_twice(std::chrono::seconds(20), both_came, &say_tit, ask)) {
+    EXPECT_EQ(reply.status, 200) << reply.problem.detail;
+  }
+  EXPECT_TRUE(both_came);
+}
+
+TEST_F(InferenceHandlers, BesideLargeOutputsNothingStandsAtTheDesk) {
+  ModelFacts facts = *demonstration();
+  facts.outputs[0].shape = {1, 3 << 20};
+  ModelBoard board;
+  std::vector<std::string> warnings;
+  board.publish(std::make_shared<const ModelFacts>(facts), visits::Rule::make(facts.taxa, {}, warnings));
+  const ClassifyView posted{.models = board, .desk = desk_for_two_};
+  const InferenceView view{.posted = posted, .figures = figures_, .vitals = [this] { return vitals_; }};
+  bool both_came = true;
+  const auto refuse = [](PostedPicture& picture) { picture.error = Error{ErrorCode::kInternal, "so it is", {}, {}}; };
+  const auto ask = [&] { return post_infer(view, named("kinglet-demo", tensor_json())); };
+  for (const Reply& reply : ask_twice(std::chrono::milliseconds(200), both_came, refuse, ask)) {
+    EXPECT_EQ(reply.problem.slug, "internal-error");
+  }
+  EXPECT_FALSE(both_came);
 }
 
 TEST_F(InferenceHandlers, ATensorReachesTheModelAsItIsHeldInMemory) {
