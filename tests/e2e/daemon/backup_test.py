@@ -19,7 +19,7 @@ import backup_file
 
 KINGLET = os.environ["KINGLET"]
 DEMO = SOURCE_DIR / "models" / "demo"
-QUICK = ["source=demo:1", "visits.end_after=1s", "store.flush_interval=100ms", "decide.min_gap=10ms", "gate.max_fps=100"]
+QUICK = ["source=demo:1", "visits.end_after=1s", "store.flush_interval=100ms", "gate.max_fps=100"]
 DATABASE = "state/kinglet.db"
 KILLS = int(os.environ.get("KILLS", "12"))
 

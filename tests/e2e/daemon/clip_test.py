@@ -8,7 +8,7 @@ from pathlib import Path
 
 from support import Daemon, ScratchFolder, main
 
-QUICK = ["source=demo:", "visits.end_after=1s", "store.flush_interval=100ms", "decide.min_gap=10ms", "gate.max_fps=100"]
+QUICK = ["source=demo:", "visits.end_after=1s", "store.flush_interval=100ms", "gate.max_fps=100"]
 PART = re.compile(rb"--kinglet\r\nContent-Type: image/jpeg\r\nContent-Length: (\d+)\r\nX-Timestamp: (\d+\.\d{3})\r\n\r\n")
 
 

@@ -9,7 +9,7 @@ import unittest
 
 from support import Daemon, ScratchFolder, copy_visits, main
 
-QUICK = ["source=demo:", "visits.end_after=1s", "store.flush_interval=100ms", "decide.min_gap=10ms", "gate.max_fps=100"]
+QUICK = ["source=demo:", "visits.end_after=1s", "store.flush_interval=100ms", "gate.max_fps=100"]
 
 
 class History(ScratchFolder):

@@ -5,8 +5,8 @@ import re
 from broker import Broker, Listener
 from support import Daemon, ScratchFolder
 
-QUICK = ["source=demo:", "visits.end_after=1s", "decide.min_gap=10ms", "gate.max_fps=100", "store.flush_interval=100ms",
-         "node.name=test", "mqtt.enabled=true"]
+QUICK = ["source=demo:", "visits.end_after=1s", "gate.max_fps=100", "store.flush_interval=100ms", "node.name=test",
+         "mqtt.enabled=true"]
 
 
 class Mqtt(ScratchFolder):

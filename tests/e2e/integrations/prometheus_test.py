@@ -13,8 +13,8 @@ from broker import free_port, until
 from support import ELSEWHERE, PATIENCE, SOURCE_DIR, Daemon, ScratchFolder, main
 
 DOCS = SOURCE_DIR / "docs"
-EVERYTHING = ["source=demo:", "gate.max_fps=100", "visits.end_after=1s", "decide.min_gap=10ms", "mqtt.enabled=true",
-              "mqtt.url=mqtt://127.0.0.1:1", "webhook.url=http://127.0.0.1:1/",
+EVERYTHING = ["source=demo:", "gate.max_fps=100", "visits.end_after=1s", "mqtt.enabled=true", "mqtt.url=mqtt://127.0.0.1:1",
+              "webhook.url=http://127.0.0.1:1/",
               'notify=[{name="phone", to="birds", server="http://127.0.0.1:1"}]']
 WITH_DETECTOR = [f"detector.path={SOURCE_DIR / 'models/demo/kinglet-demo-detector.onnx'}", "look.propose=motion"]
 SUFFIXES = ("_bucket", "_sum", "_count")
@@ -100,7 +100,7 @@ class Today(ScratchFolder):
         def value(daemon):
             return int(re.search(rf"^{name} (\d+)$", daemon.ask("/metrics").body.decode(), re.MULTILINE)[1])
         sets = [f"store.path={self.folder}", f"time.zone={ELSEWHERE}"]
-        with Daemon(sets=["source=demo:", "gate.max_fps=100", "visits.end_after=1s", "decide.min_gap=10ms", *sets]) as daemon:
+        with Daemon(sets=["source=demo:", "gate.max_fps=100", "visits.end_after=1s", *sets]) as daemon:
             daemon.until(lambda: value(daemon) >= 2, "two visits")
         before = subprocess.run([sys.executable, SOURCE_DIR / "tests/e2e/page/seed_past.py", self.folder, ELSEWHERE],
                                 check=True, capture_output=True, text=True, timeout=PATIENCE).stdout.strip()

@@ -19,7 +19,7 @@ from webhook_test import Receiver
 
 LIMIT = 3  # seconds from the signal; each case prints what it took
 # A visit that stays open: the bird of the scene comes back before it would end.
-VISIT = ["source=demo:1", "gate.motion=false", "decide.min_gap=10ms", "visits.end_after=60s", "http.rate=1000"]
+VISIT = ["source=demo:1", "gate.motion=false", "visits.end_after=60s", "http.rate=1000"]
 # Programs that give no frame. The second one is deaf to all but SIGKILL.
 HANGS = "#!/bin/sh\nexec sleep 1000\n"
 DEAF = "#!/bin/sh\ntrap '' INT TERM HUP\nwhile :; do sleep 1; done\n"

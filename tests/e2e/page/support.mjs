@@ -20,8 +20,7 @@ export const home = "192.168.77.1";  // as home_network.py has it: who calls fro
 export const here = "127.0.0.1";
 export const patience = 120000;
 // Visits that end within seconds.
-export const quick = ["source=demo:", "visits.end_after=1s", "store.flush_interval=100ms", "decide.min_gap=10ms",
-                      "gate.max_fps=30"];
+export const quick = ["source=demo:", "visits.end_after=1s", "store.flush_interval=100ms", "gate.max_fps=30"];
 
 const pictures = process.env.PAGE_PICTURES || join(tmpdir(), "kinglet-page");
 const closing = [];
@@ -38,7 +37,7 @@ export async function startDaemon({sets = quick, address = here, state = scratch
   const settings = join(scratchFolder(), "kinglet.toml");
   writeFileSync(settings, file);
   const all = [`http.listen=${address}:${port}`, ...(state ? [`store.path=${state}`] : []), ...sets];
-  const child = spawn(process.env.KINGLETD, ["--config", settings, "--for", "10m", ...all.flatMap((set) => ["--set", set])],
+  const child = spawn(process.env.KINGLETD, ["--config", settings, "--for", "40m", ...all.flatMap((set) => ["--set", set])],
                       {stdio: ["ignore", "ignore", "pipe"]});
   const ended = new Promise((done) => { child.on("exit", done); });
   const stop = async () => { child.kill(); await ended; };
