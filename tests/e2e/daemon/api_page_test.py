@@ -55,18 +55,26 @@ class Page(WithAVisit, unittest.TestCase):
         for method, path, command in blocks:
             if method != "GET":
                 continue
-            words = [*shlex.split(self.real(command.replace("\\\n", " "))), "-sS", "--fail", "--retry", "9", "--max-time", str(PATIENCE)]
+            words = [*shlex.split(self.real(command.replace("\\\n", " "))), "-sS", "--fail", "--max-time", str(PATIENCE),
+                     "-w", "%{stderr}%{http_code} %header{retry-after}"]
             endless = path.endswith(("/events", "stream.mjpg"))
             if "-o" in words:
                 words[words.index("-o") + 1] = "-" if endless else os.devnull
-            with self.subTest(path=path), subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as curl:
-                if endless:
-                    self.assertTrue(curl.stdout.read(1))
-                    curl.kill()
-                    continue
-                told, fault = curl.communicate()
-                self.assertEqual(curl.returncode, 0, fault)
-                self.assertTrue(told or os.devnull in words)
+            with self.subTest(path=path):
+                asked = lambda words=words, endless=endless: self.answered(words, endless)
+                code, told, fault = self.daemon.until(asked, "a free place")
+                self.assertTrue(endless or code == 0, fault)
+                self.assertTrue(told or os.devnull in words, fault)
+
+    @staticmethod
+    def answered(words, endless):
+        """What curl ended with and said, and its fault; nothing when a place is free a moment later, as the answer says."""
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as curl:
+            told = curl.stdout.read(1 if endless else -1)
+            if endless and told:
+                curl.kill()
+            fault = curl.stderr.read()
+        return None if re.search(rb"^503 \d", fault, re.MULTILINE) else (curl.returncode, told, fault)
 
 
 if __name__ == "__main__":

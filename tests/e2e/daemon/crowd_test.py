@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Somebody is always served: what many slow connections do to everybody else."""
+import statistics
 import threading
 import time
 
@@ -9,7 +10,8 @@ from support import Daemon, ScratchFolder, main
 
 home_network.enter()
 
-SWIFT = 60  # seconds: a slow thread gives way after one, and this machine may be busy
+SWIFT = 5   # seconds, of most: a slow thread gives way after one
+LATE = 60   # on a busy machine some take longer, and none so long
 HALF = b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-A: "
 SLOW_BODY = (b"POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
              b"Content-Length: 1000000\r\n\r\n{")
@@ -70,11 +72,15 @@ class Crowd(ScratchFolder):
         return home_network.ask(source, self.port, *arguments, **named)
 
     def assert_served(self, source, path="/livez", times=10, **named):
+        taken = []
         for _ in range(times):
             begin = time.monotonic()
             reply = self.ask(source, path, **named)
             self.assertEqual(reply.status, 200, reply.body)
-            self.assertLess(time.monotonic() - begin, SWIFT)
+            taken.append(time.monotonic() - begin)
+        print(f"{self.id().split('.')[-1]}: {source} {path}", *(f"{one:.2f}" for one in taken))
+        self.assertLess(statistics.median(taken), SWIFT, taken)
+        self.assertLess(max(taken), LATE, taken)
 
     def owner(self):
         return self.daemon.claim()

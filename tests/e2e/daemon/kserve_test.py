@@ -162,15 +162,15 @@ class Answers(Inference):
         ended = time.monotonic() + PATIENCE
 
         def ask():
-            while statuses.count(200) <= 20 and time.monotonic() < ended:
+            while (statuses.count(200) <= 20 or 503 not in statuses) and time.monotonic() < ended:
                 statuses.append(self.infer(request, data).status)
-        threads = [threading.Thread(target=ask) for _ in range(8)]
+        threads = [threading.Thread(target=ask) for _ in range(12)]  # five may be there at once
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        self.assertLessEqual(set(statuses), {200, 503})
-        self.assertGreater(statuses.count(200), 10)
+        self.assertEqual(set(statuses), {200, 503})
+        self.assertGreater(statuses.count(200), 20)
 
 
 class Refuses(Inference):

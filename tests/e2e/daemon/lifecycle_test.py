@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import os
+import select
 import shutil
 import signal
 import socket
@@ -72,11 +73,17 @@ class Lifecycle(ScratchFolder):
     def test_a_signal_ends_it_while_a_large_model_loads(self):
         model, here = self.folder / "large.onnx", self.folder / "http.sock"
         write_large_model(model, inner=200_000, classes=300)
-        for _ in range(10):  # on a busy machine it may be loaded before we come round
+        for _ in range(10):
             daemon = Daemon(sets=["source=demo:", f"model.path={model}", f"http.listen=unix:{here}"], wait=False)
             daemon.until(here.exists, "a socket: the model is next")
-            self.assertEqual(daemon.stop()[0], 0)
-            if not daemon.lines:
+            # Held up, so that what it has said is known before it is told: on a busy machine it may be loaded before we come round.
+            daemon.process.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, daemon.process.pid, os.WSTOPPED)
+            daemon.until(lambda: not select.select([daemon.process.stderr], [], [], 0)[0], "all that it said")
+            loaded = bool(daemon.lines)
+            daemon.process.send_signal(signal.SIGTERM)
+            self.assertEqual(daemon.stop(signal.SIGCONT)[0], 0)
+            if not loaded:
                 break
         self.assertEqual(daemon.lines, [])  # a line would say that it was loaded, or why not
 
@@ -121,9 +128,9 @@ class UnderPressure(ScratchFolder):
             thread = threading.Thread(target=drip)
             thread.start()
             try:
-                dripping.wait()
+                self.assertTrue(dripping.wait(PATIENCE))
                 # Sixteen drip for at most 15 s each over eight threads, eight are silent for 2 s: longer than that it never takes.
-                self.assertEqual(daemon.ask("/livez").status, 200)
+                self.assertEqual(daemon.ask("/livez", timeout=45 * SLOWER).status, 200)
             finally:
                 stop.set()
                 thread.join()

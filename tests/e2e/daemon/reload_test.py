@@ -41,6 +41,8 @@ class Reload(unittest.TestCase):
         log = self.reload('source = "demo:3"\ndecide.min_score = 1.0\ndecide.min_margin = 1.0')
         self.assertIn("configuration: decide.min_score = 1\n", log)
         self.daemon.until(lambda: self.outcome() in ("below_threshold", "background"), "an abstention")
+        before = self.daemon.prediction()["seq"]
+        self.daemon.until(lambda: self.daemon.prediction()["seq"] > before + 3, "more of them")
         self.daemon.stop()
         self.assertNotIn("camera: streaming", "".join(self.daemon.lines[seen:]))
 

@@ -74,14 +74,13 @@ def accepted(server):
 
 
 class Starved:
-    """How long the threads of processes, or those of a name, stood ready and had no processor: what a busy machine adds to
-    their time."""
+    """How long that thread of processes, or of those of a name, stood ready without a processor that did so longest: what a
+    busy machine adds to their time at least. (All of them together wait for longer than a clock says.)"""
 
     def __init__(self, *processes, thread=None):
         self.tasks, self.thread = [Path(f"/proc/{one}/task") for one in processes], thread
-        self.waited = {}
-        self.begin = 0.0
-        self.begin = self.seconds()
+        self.first, self.last = {}, {}
+        self.seconds()
 
     def seconds(self):
         """Until now; asked often, since a thread that is gone tells nothing."""
@@ -90,8 +89,9 @@ class Starved:
                 with contextlib.suppress(OSError):
                     if self.thread and (schedule.parent / "comm").read_text().strip() != self.thread:
                         continue
-                    self.waited[schedule] = int(schedule.read_text().split()[1]) / 1e9
-        return sum(self.waited.values()) - self.begin
+                    self.last[schedule] = int(schedule.read_text().split()[1]) / 1e9
+                    self.first.setdefault(schedule, self.last[schedule])
+        return max((last - self.first[schedule] for schedule, last in self.last.items()), default=0.0)
 
 
 class Daemon:
@@ -219,14 +219,16 @@ def seconds_between(first, second):
 
 
 def picture_within(events, seconds):
-    """Of visits' events the start of a visit and what told of its first picture so soon after it. A busy machine may hold up
-    some of them, and not all."""
+    """Once of five visits in a row with a picture three had it so soon after their start: the start of the newest visit with
+    one, and what told of it. A busy machine may hold up some of them, and not most."""
+    pictured = []
     for start in (one for one in events if one["type"] == "visit.start"):
         told = next((one for one in events if one["type"] in ("visit.start", "visit.picture")
                      and one["visit"]["id"] == start["visit"]["id"] and "crop" in one["visit"]["links"]), None)
-        if told and seconds_between(start["at"], told["at"]) < seconds:
-            return start, told
-    return None
+        if told:
+            pictured.append((seconds_between(start["at"], told["at"]) < seconds, start, told))
+    soon = [in_time for in_time, _, _ in pictured]
+    return pictured[-1][1:] if any(sum(soon[i:i + 5]) >= 3 for i in range(len(soon) - 4)) else None
 
 
 @functools.cache

@@ -156,11 +156,21 @@ TEST_F(CaptureTest, FramesThatNobodyCanReadAreAStall) {
 }
 
 TEST_F(CaptureTest, AFrameNowAndThenThatCannotBeReadIsNone) {
-  capture_.start();
-  ASSERT_TRUE(reaches(CameraState::kStreaming));
-  for (int i = 0; i < 2; ++i) mailbox_.note_unreadable("the picture is cut off", SteadyClock::now());
-  std::this_thread::sleep_for(2 * kFast.restart_after);
-  EXPECT_TRUE(reaches(CameraState::kStreaming)) << "a stall would last until one was read";
+  Capture capture = capture_with(patient());
+  const auto now = [&] { return capture.status(SteadyClock::now()); };
+  const auto note = [&] { mailbox_.note_unreadable("the picture is cut off", SteadyClock::now()); };
+  note();
+  note();
+  capture.start();
+  EXPECT_TRUE(comes_true([&] { return now().state == CameraState::kStreaming; })) << "two are few";
+  note();
+  script_.next = Next::kLost;
+  ASSERT_TRUE(comes_true([&] { return now().restarts_after_loss >= 1; }));
+  script_.next = Next::kFrames;
+  const SteadyTime lost_at = SteadyClock::now();
+  ASSERT_TRUE(comes_true([&] { return now().last_frame_at > lost_at + milliseconds(50); }));
+  EXPECT_NE(now().state, CameraState::kStreaming) << "three are not";
+  EXPECT_EQ(now().stalls, 0U);
 }
 
 TEST_F(CaptureTest, SeesAStallStartsAgainAndCountsBoth) {
