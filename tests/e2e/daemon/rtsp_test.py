@@ -165,8 +165,9 @@ class Rtsp(ScratchFolder):
                                        "--jpeg", "80", "--json", "--config", settings], capture_output=True, text=True, timeout=PATIENCE)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 recorded = json.loads(done.stdout)
-                # On a busy machine fewer of them come, and not less than one in four.
-                self.assertGreater(recorded["frames"], 4 * recorded["duration_seconds"] / 4, recorded)
+                # Over TCP none is lost, and what was late comes. Over UDP a busy machine loses some, up to the next key frame.
+                lost = 2 if transport == "tcp" else 4
+                self.assertGreater(recorded["frames"], 4 * recorded["duration_seconds"] / lost, recorded)
                 # At the start comes what ffmpeg kept while it looked what the stream is, five seconds at most.
                 self.assertLess(recorded["frames"], 4 * (recorded["duration_seconds"] + 5), recorded)
                 head = re.search(rb"\xff\xc0..\x08(..)(..)", file.read_bytes(), re.DOTALL)  # of a JPEG: height, width
