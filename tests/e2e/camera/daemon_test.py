@@ -87,7 +87,8 @@ class LibcameraSource(ScratchFolder):
                 return True
             daemon.first_prediction()
             first = (self.folder / "pid").read_text()
-            daemon.until(lambda: alive() and self.camera(daemon)["stalls_total"] >= 1, "a stall")
+            stalled = lambda: (camera := self.camera(daemon))["state"] == "stalled" and camera["stalls_total"]
+            daemon.until(lambda: (stall := stalled()) and alive() and stalled() == stall, "an answer while it hangs")
             daemon.until(lambda: alive() and daemon.ask("/readyz").status == 503, "not ready")
             daemon.until(lambda: alive() and self.camera(daemon)["restarts_total"] >= 1, "a restart")
             daemon.until(lambda: alive() and self.camera(daemon)["state"] == "streaming", "frames again")
