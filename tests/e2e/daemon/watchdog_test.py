@@ -15,7 +15,7 @@ from PIL import Image
 from support import PATIENCE, Daemon, ScratchFolder, free_port, main
 
 WATCHDOG = 30  # seconds, WatchdogSec= of the unit
-HUNGER = 20    # what we allow ourselves of it; a loaded machine included
+HUNGER = 15    # what we allow ourselves of it; a loaded machine included
 SPAN = 25
 VISIT = ("source=demo:1", "gate.motion=false", "visits.end_after=2s", "http.rate=1000")
 
