@@ -62,7 +62,7 @@ class DepthwiseF32 final : public Kernel {
   xnn::Range range_;
   Cut cut_;
   depthwise::Walk walk_;
-  const float* weights_;      // [blocks][1 + taps][kBlock]
+  const float* weights_;  // [blocks][1 + taps][kBlock]
   std::vector<float> zeros_;
 };
 
@@ -159,7 +159,9 @@ std::optional<Offer> offer_of(const Work& work, const Processor& processor) {
   if (convolution == nullptr || !processor.is_here() || !takes(*convolution)) return std::nullopt;
   const ConvolutionShape& shape = convolution->shape;
   const double products = static_cast<double>(shape.outputs() * shape.taps());
-  const double cost = processor.pace * (1 + kStart / products);
+  const bool shares = shape.output_width > 1;  // a row of one output takes XNNPACK's time, or twice
+  const double pace = shares ? processor.pace : std::max(processor.pace, 1.0);
+  const double cost = pace * (1 + kStart / products);
   const std::size_t weights = Cut(shape).blocks * kBlock * (1 + shape.taps());
   return Offer{.cost = cost, .packed_bytes = (weights + size_of_zeros(shape)) * sizeof(float)};
 }

@@ -80,10 +80,11 @@ TEST(Depthwise, IsTheConvolutionToTheBitInEveryFormAndWithAnyThreads) {
   });
 }
 
-// Groups of any number of outputs, what is left of a vector of channels.
+// Groups of any number of outputs, what is left of a vector of channels, long rows whose last groups overlap.
 TEST(Depthwise, TakesAnyWidthAndAnyRemainderOfChannels) {
   Random random(7);
-  for (std::size_t width = 1; width <= 16; ++width) {
+  for (const std::size_t width :
+       std::initializer_list<std::size_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 64, 80, 113}) {
     for (const std::uint32_t side : {3U, 5U}) {
       const auto step = static_cast<std::uint32_t>(side == 3 ? 1 : 1 + width % 2);
       const ConvolutionShape shape = depthwise_shape(3, width, 60 + width, square_window(side, step, side / 2));
@@ -117,23 +118,45 @@ TEST(Depthwise, TakesWindowsOf3And5ThatShareEnough) {
       << "it ends with no addition";
 }
 
-// Of what it costs, not of what it takes.
-TEST(Depthwise, LeavesFewNumbersToXnnpack) {
-  Random random(1);
-  const Work work = finished(random, depthwise_shape(4, 4, 16, square_window(3, 1, 1)), true, false, {}).work();
+// Of what it costs, not of what it takes: few numbers, and rows of one output, which share no columns.
+TEST(Depthwise, LeavesFewNumbersAndRowsOfOneOutputToXnnpack) {
+  for (const auto& [width, channels] : {std::pair<std::size_t, std::size_t>{4, 16}, {1, 4096}}) {
+    const ConvolutionShape shape = with_output(depthwise_shape(64, width, channels, square_window(3, 1, 1)));
+    const Work work{ConvolutionF32{.shape = shape, .weights = {}, .bias = {}, .range = {}}};
+    for (const std::string_view form : kDepthwiseForms) {
+      const auto offer = row_named(form).offer(work);
+      EXPECT_TRUE(!offer || offer->cost >= 1) << form << ": " << text_of(shape);
+    }
+  }
+}
+
+// Where XNNPACK has kernels whose order the own ones keep.
+bool xnnpack_keeps_the_order() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512f") != 0;
+#else
+  return false;  // its 5x5 adds up in two sums
+#endif
+}
+
+// In every form, with several threads.
+void expect_answer_of_xnnpack(const Graph& graph, std::ptrdiff_t layers) {
+  const NetworkAnswer expected = answer_with(graph, {.own_kernels = false});
+  EXPECT_EQ(expected.own, 0);
   for (const std::string_view form : kDepthwiseForms) {
-    const auto offer = row_named(form).offer(work);
-    EXPECT_TRUE(!offer || offer->cost >= 1) << form;
+    for (const int threads : {1, 2, 4}) {
+      const NetworkAnswer found =
+          answer_with(graph, {.threads = threads, .own_kernels = false, .forced_kernels = {std::string(form)}});
+      EXPECT_EQ(found.own, layers) << form;
+      EXPECT_TRUE(std::ranges::equal(found.numbers.bytes(), expected.numbers.bytes()))
+          << form << ", " << threads << " threads";
+    }
   }
 }
 
 TEST(Depthwise, GivesTheBitsOfXnnpackInANetwork) {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") == 0) GTEST_SKIP() << "XNNPACK's forms may add up in another order here";
-#else
-  GTEST_SKIP() << "XNNPACK's 5x5 adds up in two sums here";
-#endif
-  const Graph graph = graph_of(R"(
+  if (!xnnpack_keeps_the_order()) GTEST_SKIP() << "XNNPACK's forms may add up in another order here";
+  expect_answer_of_xnnpack(graph_of(R"(
 %x = input f32[1,3,23,19]
 %0 = Conv(%x, w:f32[24,3,1,1]#w)
 %1 = Conv(%0, a:f32[24,1,3,3]#a, b:f32[24]#b) {group=24, pads=[1,1,1,1]}
@@ -143,27 +166,11 @@ TEST(Depthwise, GivesTheBitsOfXnnpackInANetwork) {
 %5 = Conv(%4, d:f32[24,1,5,5]#d, e:f32[24]#e) {group=24, pads=[1,1,2,2], strides=[2,2]}
 %6 = HardSwish(%5)
 %7 = Conv(%6, f:f32[24,1,5,5]#f, g:f32[24]#g) {group=24, pads=[2,2,2,2], strides=[2,2]}
-%8 = Conv(%7, y:f32[8,24,1,1]#y)
-output %8
-)");
-  const NetworkAnswer expected = answer_with(graph, {.own_kernels = false});
-  EXPECT_EQ(expected.own, 0);
-  for (const std::string_view form : kDepthwiseForms) {
-    const bool is_here = form == kDepthwiseForms[0] ||
-                         row_named(form).offer(
-                             Work{ConvolutionF32{.shape = with_output(depthwise_shape(8, 8, 8, square_window(3, 1, 1))),
-                                                 .weights = {},
-                                                 .bias = {},
-                                                 .range = {}}});
-    if (!is_here) continue;
-    for (const int threads : {1, 2, 4}) {
-      const NetworkAnswer found =
-          answer_with(graph, {.threads = threads, .own_kernels = false, .forced_kernels = {std::string(form)}});
-      EXPECT_EQ(found.own, 4) << form;
-      EXPECT_TRUE(std::ranges::equal(found.numbers.bytes(), expected.numbers.bytes()))
-          << form << ", " << threads << " threads";
-    }
-  }
+%8 = Clip(%7, l:f32[]{0}, m:f32[]{6})
+%9 = Conv(%8, y:f32[8,24,1,1]#y)
+output %9
+)"),
+                           4);
 }
 
 }  // namespace

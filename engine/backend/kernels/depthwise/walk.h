@@ -75,11 +75,13 @@ void walk_groups(const Row& row) {
   }
 }
 
-// The largest group that fits, if a smaller one does not do with fewer outputs twice.
+// The largest group that fits, unless it does more twice than it saves: an eighth of what fours take where windows lie
+// beside each other, nothing where they are two apart.
 template <typename Simd, int kSide, int kStep, int kMost>
 void walk(const Row& row) {
-  const auto twice = [&](std::size_t group) { return group - 1 - (row.outputs - 1) % group; };
-  if (row.outputs >= kMost && twice(kMost) <= kMost / 2) return walk_groups<Simd, kSide, kStep, kMost>(row);
+  const auto done = [&](std::size_t group) { return (row.outputs + group - 1) / group * group; };
+  constexpr std::size_t kEighths = kStep == 1 ? 9 : 8;
+  if (row.outputs >= kMost && done(kMost) * 8 <= done(4) * kEighths) return walk_groups<Simd, kSide, kStep, kMost>(row);
   if (row.outputs >= 4) return walk_groups<Simd, kSide, kStep, 4>(row);
   if (row.outputs >= 2) return walk_groups<Simd, kSide, kStep, 2>(row);
   return walk_groups<Simd, kSide, kStep, 1>(row);
