@@ -160,32 +160,6 @@ TEST_F(ClassifyHandler, APictureOfAModelThatIsGoneIsPreparedAnewForTheOneThatCam
   EXPECT_NE(inputs[0], inputs[1]);
 }
 
-TEST_F(ClassifyHandler, WhoIsAskedAnewKeepsItsPlace) {
-  std::optional<std::jthread> another;
-  std::atomic<bool> tries = false;
-  Reply reply;
-  {
-    const Answering model(desk_, [&](PostedPicture& picture) {
-      if (another) return say_tit(picture);
-      another.emplace([&](const std::stop_token& stop) {
-        std::optional<ClassifyDesk::Place> taken;
-        while (!stop.stop_requested()) {
-          if (Result<ClassifyDesk::Place> place = desk_.reserve(); place && !taken) taken.emplace(*std::move(place));
-          tries = true;
-        }
-      });
-      while (!tries) std::this_thread::yield();
-      std::vector<std::string> warnings;
-      models_.publish(std::make_shared<const ModelFacts>(*demonstration()),
-                      visits::Rule::make(demonstration()->taxa, {}, warnings));
-      picture.error = Error{ErrorCode::kBusy, "another model has taken its place", {}, {}};
-    });
-    reply = ask(png());
-    another.reset();
-  }
-  EXPECT_EQ(reply.status, 200) << reply.problem.detail;
-}
-
 TEST_F(ClassifyHandler, TheNextPictureIsPreparedWhileOneIsAnswered) {
   bool both_came = false;
   const ClassifyView view{.models = models_, .desk = desk_for_two_};
