@@ -10,11 +10,13 @@ command_bench() {
   for word in "$@"; do
     [[ $word != --arm ]] || { groups="build gtest test oracle arm64" preset=arm64; }
   done
+  # As with the tests of the page: this machine's npm knows its proxy and certificates, our root's does not.
+  [[ $preset == arm64 ]] || ! have npm || fetch_node_runtime || :
   in_environment "$groups" bench "$@"
   export_build_variables
   build_preset "$preset" bench_worker
   build_preset release kinglet
-  [[ $preset == arm64 ]] || ! fetch_node_runtime || more=(--node "$(node_runtime_folder)")
+  [[ $preset == arm64 || ! -d $(node_runtime_folder) ]] || more=(--node "$(node_runtime_folder)")
   python3 "$repository/tests/bench/table/bench.py" --build "$repository/build/$preset" \
     --work "$(cache_folder)/bench" "${more[@]}" "$@"
 }

@@ -19,7 +19,7 @@ import sys
 import time
 from pathlib import Path
 
-from worker import Worker, in_turns
+from worker import NotReady, Worker, in_turns
 
 HERE = Path(__file__).resolve().parent
 
@@ -41,8 +41,23 @@ def commands(options, model):
         yield "ORT 1.30", ["node", str(HERE / "ort_worker.js"), str(package), theirs, threads]
 
 
-def measure(options, model):
-    workers = {name: Worker(command) for name, command in commands(options, model)}
+def start(options, model, left_out):
+    """A worker for each engine; a peer that cannot run the model is left out, with its reason."""
+    for name, command in commands(options, model):
+        try:
+            yield name, Worker(command)
+        except NotReady as reason:
+            if name == "kinglet":
+                raise
+            left_out(f"{name}: {reason}")
+
+
+def warn(line):
+    print(f"left out: {line}", file=sys.stderr)
+
+
+def measure(options, model, left_out=warn):
+    workers = dict(start(options, model, left_out))
     rounds = {name: [] for name in workers}
     for name, worker in in_turns(workers, options.rounds):
         _, *times = worker.ask(options.milliseconds)

@@ -2,6 +2,7 @@
 """A program that is loaded once, says "ready ...", and then runs for the milliseconds of each line it is sent."""
 import shlex
 import subprocess
+import tempfile
 
 
 class NotReady(Exception):
@@ -16,12 +17,15 @@ def in_turns(workers, rounds):
 
 class Worker:
     def __init__(self, command):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, text=True)
-        said = self.process.stdout.readline().strip()
-        if not said.startswith("ready"):
+        with tempfile.TemporaryFile("w+", errors="replace") as errors:
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
+            said = self.process.stdout.readline().strip()
+            if said.startswith("ready"):
+                return
             self.end()
-            raise NotReady(f"{shlex.join(command)} is not ready: {said}")
+            errors.seek(0)
+            why = [line for line in errors.read().splitlines() if line.strip()] or [said or "it said nothing"]
+            raise NotReady(f"{shlex.join(command)} is not ready: {why[-1].strip()}")
 
     def ask(self, *words):
         """The words of its answer: runs, least and what else the program tells, in milliseconds."""
@@ -31,3 +35,4 @@ class Worker:
     def end(self):
         self.process.stdin.close()
         self.process.wait(timeout=30)
+        self.process.stdout.close()

@@ -28,7 +28,7 @@ KEPT = Path(__file__).resolve().parent / "kept.jsonl"
 PEERS = ["bare XNNPACK", "ORT 1.21", "ORT 1.30"]
 
 
-def count(options, maker, row):
+def count(options, maker, row, _):
     for core in options.core:
         done = subprocess.run(
             [str(COUNTER), "-c", core, "-n", "1", "-k", "2", "-t", "--", str(options.build / "bin" / "bench_worker"), "once", "session",
@@ -38,14 +38,14 @@ def count(options, maker, row):
         yield kept.Count(row.name, core, options.build.name, round(int(done.stdout.split("\t")[1]) / 1e6, 3))
 
 
-def times(options, maker, row):
+def times(options, maker, row, left_out):
     model = str(maker.ours(row))
     if row.source == "int8":
         model += f"={maker.theirs(row)}"
     for threads in options.threads:
         asked = argparse.Namespace(worker=str(options.build / "bin" / "bench_worker"), exec="", node=options.node, before=None,
                                    threads=threads, rounds=options.rounds, milliseconds=options.milliseconds)
-        rounds = compare.measure(asked, model)
+        rounds = compare.measure(asked, model, lambda why: left_out(f"{row.name} beside {why}"))
         ours = [least for least, _, _ in rounds["kinglet"]]
         for peer in (name for name in PEERS if name in rounds):
             ratios = sorted(mine / theirs for mine, (theirs, _, _) in zip(ours, rounds[peer]))
@@ -65,7 +65,7 @@ def measure(options, rows):
     maker, figures, left_out = Maker(options.work), [], []
     for row in rows:
         try:
-            for figure in (count if options.arm else times)(options, maker, row):
+            for figure in (count if options.arm else times)(options, maker, row, left_out.append):
                 say(figure)
                 figures.append(figure)
         except (Missing, NotReady) as reason:
