@@ -58,8 +58,8 @@ webhook::SenderOptions webhook_options(const config::Config& config) {
   return options;
 }
 
-mqtt::Today today_of(const http::HistoryView& history, const TimeZone& zone) {
-  mqtt::Today today{.date = zone.local_hour(std::chrono::system_clock::now()).day, .visits = 0, .species = {}};
+mqtt::Today today_of(const http::HistoryView& history, const TimeZone& zone, WallTime now) {
+  mqtt::Today today{.date = zone.local_hour(now).day, .visits = 0, .species = {}};
   const auto seen = history.store.day(today.date);
   if (!seen) return today;
   for (const store::SpeciesHours& one : *seen) {
@@ -178,8 +178,8 @@ std::string name_of_bird(const http::HistoryView& history, std::string_view spec
   return std::string(visits::bird_name(species_id, language));
 }
 
-notify::Day day_of(const http::HistoryView& history, const TimeZone& zone, std::string_view language) {
-  const mqtt::Today today = today_of(history, zone);
+notify::Day day_of(const http::HistoryView& history, const TimeZone& zone, WallTime now, std::string_view language) {
+  const mqtt::Today today = today_of(history, zone, now);
   notify::Day day;
   std::map<std::string, visits::BookedVisit> best;
   if (const auto since = zone.begin_of(today.date)) best = best_of_day(history, *since);
@@ -237,7 +237,7 @@ mqtt::Sources Integrations::mqtt_sources(const http::Views& views) const {
       .events = history.events,
       .last_visit = [&history, topics = options_.mqtt->topics](
                         std::size_t camera) { return last_visit(history, topics, camera); },
-      .today = [&history, zone = options_.zone] { return today_of(history, zone); },
+      .today = [&history, zone = options_.zone, wall = options_.clock.wall] { return today_of(history, zone, wall()); },
       .figures = [&view = std::get<http::FiguresView>(views)](std::size_t camera) { return figures_of(view, camera); },
       .crop = [&history](const std::string& id) { return picture_now(history, id); },
       .set_paused = std::get<http::ControlView>(views).set_paused};
@@ -252,7 +252,8 @@ notify::Sources Integrations::notify_sources(const http::Views& views) const {
       .first_of_season = [&history, after = options_.new_after](
                              const visits::BookedVisit& booked) { return is_first_of_season(history, booked, after); },
       .health = [&health] { return health_of(health.vitals()); },
-      .today = [&history, zone = options_.zone](std::string_view language) { return day_of(history, zone, language); },
+      .today = [&history, zone = options_.zone](
+                   WallTime now, std::string_view language) { return day_of(history, zone, now, language); },
       .newest_picture = [&history] { return newest_picture(history); },
       .language = [this] { return notify::language_of(language_()).value_or(notify::Language::kEnglish); }};
 }
@@ -262,10 +263,12 @@ void Integrations::start(const http::Views& views, const std::string& page) {
   const auto& history = std::get<http::HistoryView>(views);
   if (options_.mqtt) {
     options_.mqtt->device.page = url;
+    options_.mqtt->clock = options_.clock;
     publisher_.emplace(*options_.mqtt, mqtt_sources(views), log_);
   }
   if (options_.webhook) {
     options_.webhook->page = url;
+    options_.webhook->clock = options_.clock;
     options_.webhook->delivery.boot_tag = history.store.boot_tag();
     sender_.emplace(
         *options_.webhook, history.events,
@@ -275,7 +278,8 @@ void Integrations::start(const http::Views& views, const std::string& page) {
   place.name = [&history](std::string_view id, std::string_view language) {
     return name_of_bird(history, id, language);
   };
-  notifier_.emplace(notify::NotifierOptions{.place = std::move(place), .rule = {}}, notify_sources(views), log_);
+  notifier_.emplace(notify::NotifierOptions{.place = std::move(place), .rule = {}, .clock = options_.clock},
+                    notify_sources(views), log_);
   // Not before all are made: their threads ask how all integrations are.
   if (publisher_) publisher_->start();
   if (sender_) sender_->start();

@@ -22,6 +22,7 @@ struct IntegrationOptions {
   std::optional<webhook::SenderOptions> webhook;
   TimeZone zone;
   std::chrono::milliseconds new_after{};  // a bird that was away so long is the first of the season
+  Clock clock = {};                       // of all of them
   std::string public_url;                 // without "/" at its end; empty: found out
 };
 // kConfig: an address or a name that cannot be.

@@ -128,8 +128,8 @@ Result<void> Notifier::try_one(const std::string& name, const std::stop_token& s
 }
 
 std::chrono::minutes Notifier::local_time() const {
-  const std::string time = options_.place.zone.local_minute(std::chrono::system_clock::now());
-  return parse_day_time(time).value_or(std::chrono::minutes(0));
+  const std::chrono::local_seconds local = options_.place.zone.local(wall_now());
+  return std::chrono::floor<std::chrono::minutes>(local - std::chrono::floor<std::chrono::days>(local));
 }
 
 Place Notifier::place() const {
@@ -159,7 +159,7 @@ void Notifier::look_around(SteadyTime now) {
   next_look_ = now + kLookEvery;
   const std::vector<Condition> health = sources_.health();
   const std::chrono::minutes local = local_time();
-  const std::string day = options_.place.zone.local_hour(std::chrono::system_clock::now()).day;
+  const std::string day = options_.place.zone.local_hour(wall_now()).day;
   const Place place = this->place();
   for (const auto& outlet : outlets_) {
     for (const Condition& condition : health) outlet->look(condition, place, now, local);
@@ -171,7 +171,7 @@ void Notifier::tell_of_today(Outlet& outlet, SteadyTime now) {
   const Wish& wish = outlet.wish();
   const std::size_t pictures = wish.rule.picture ? facts_of(wish.target.service).pictures : 0;
   const Place place = this->place();
-  outlet.add(message_of_day(sources_.today(code_of(place.language)), pictures, place), now);
+  outlet.add(message_of_day(sources_.today(wall_now(), code_of(place.language)), pictures, place), now);
 }
 
 void Notifier::send(Outlet& outlet, const std::stop_token& stop) {
@@ -180,7 +180,7 @@ void Notifier::send(Outlet& outlet, const std::stop_token& stop) {
   outlet.begin();
   const std::string& name = outlet.wish().target.name;
   const Answer answer = hand_over(outlet.wish().target, letter->message, stop);
-  const Outlet::Verdict verdict = outlet.judge(answer, now());
+  const Outlet::Verdict verdict = outlet.judge(answer, now(), wall_now());
   if (verdict.is_news && verdict.taken) log_(LogLevel::kInfo, format_text("notify {}: messages are taken again", name));
   if (verdict.is_news && !verdict.taken) log_(LogLevel::kWarning, format_text("notify {}: {}", name, answer.detail));
   show_status();

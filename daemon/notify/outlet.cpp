@@ -82,13 +82,13 @@ void Outlet::begin() {
   first.posted = true;
 }
 
-Outlet::Verdict Outlet::judge(const Answer& answer, SteadyTime now) {
+Outlet::Verdict Outlet::judge(const Answer& answer, SteadyTime now, WallTime wall) {
   Letter& letter = outbox_.messages().front();
   letter.posted = false;
   if (answer.outcome == Outcome::kCalledOff) return {};
   const bool taken = answer.outcome == Outcome::kTaken;
   const Verdict verdict{.taken = taken, .is_news = answer.detail != status_.detail};
-  if (verdict.is_news) status_.since = std::chrono::system_clock::now();
+  if (verdict.is_news) status_.since = wall;
   status_.detail = answer.detail;
   const SteadyClock::duration wish = answer.retry_after.value_or(std::chrono::seconds(0));
   const SteadyTime next = now + std::max(backoff_.pause(letter.tries), wish);

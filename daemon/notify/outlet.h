@@ -92,7 +92,7 @@ class Outlet {
     bool is_news = false;  // the problem is another one than before, or there is none any more
   };
   // How the try ended: the letter is gone, or due again. A try that was called off changes nothing.
-  Verdict judge(const outgoing::Answer& answer, SteadyTime now);
+  Verdict judge(const outgoing::Answer& answer, SteadyTime now, WallTime wall);
   // At the end: gives how many nobody was told.
   std::size_t give_up();
 

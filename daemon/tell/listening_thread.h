@@ -39,6 +39,7 @@ class ListeningThread {
   void hear_events(std::chrono::milliseconds patience);
   void beat(std::chrono::milliseconds within) { pulse_.beat(within); }
   [[nodiscard]] SteadyTime now() const { return clock_.now(); }
+  [[nodiscard]] WallTime wall_now() const { return clock_.wall(); }
   // How long to wait really for something that is to be waited for so long.
   [[nodiscard]] std::chrono::milliseconds let_pass(std::chrono::milliseconds span) const {
     return clock_.let_pass(span);

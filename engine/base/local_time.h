@@ -27,14 +27,13 @@ class TimeZone {
   [[nodiscard]] static Result<TimeZone> find(std::string_view name);
 
   [[nodiscard]] std::string name() const;
+  [[nodiscard]] std::chrono::local_seconds local(WallTime time) const;
   [[nodiscard]] LocalHour local_hour(WallTime time) const;
   [[nodiscard]] std::string local_minute(WallTime time) const;  // "06:12"
   // When the day begins; nothing: it is none ("2026-02-30"), or not of the years 1678 to 2261.
   [[nodiscard]] std::optional<WallTime> begin_of(std::string_view day) const;
 
  private:
-  [[nodiscard]] std::chrono::local_seconds local(WallTime time) const;
-
   const std::chrono::time_zone* zone_ = nullptr;  // of the library's own table, which lives as long as the process
 };
 

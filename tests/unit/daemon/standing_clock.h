@@ -17,11 +17,23 @@ namespace kinglet::daemon {
 class StandingClock {
  public:
   [[nodiscard]] Clock clock() {
-    return {.now = [this] { return now(); }, .let_pass = [this](std::chrono::milliseconds span) { return go(span); }};
+    return {.now = [this] { return now(); },
+            .wall = [this] { return wall(); },
+            .let_pass = [this](std::chrono::milliseconds span) { return go(span); }};
   }
   [[nodiscard]] SteadyTime now() const {
     MutexLock lock(mutex_);
     return now_;
+  }
+  // What people's clocks say goes on with it.
+  [[nodiscard]] WallTime wall() const {
+    MutexLock lock(mutex_);
+    return wall_ + std::chrono::duration_cast<WallTime::duration>(now_ - set_at_);
+  }
+  void set_wall(WallTime wall) {
+    MutexLock lock(mutex_);
+    wall_ = wall;
+    set_at_ = now_;
   }
   // So much time goes by in the steps of the thread; then all that was due has been done, and the thread waits.
   void pass(std::chrono::milliseconds span) {
@@ -63,6 +75,8 @@ class StandingClock {
   mutable Mutex mutex_;
   Condition changed_;
   SteadyTime now_ KINGLET_GUARDED_BY(mutex_){std::chrono::hours(1)};
+  SteadyTime set_at_ KINGLET_GUARDED_BY(mutex_) = now_;
+  WallTime wall_ KINGLET_GUARDED_BY(mutex_){};  // at set_at_
   SteadyTime end_ KINGLET_GUARDED_BY(mutex_) = now_;
   std::function<bool()> is_so_ KINGLET_GUARDED_BY(mutex_);
   bool waits_ KINGLET_GUARDED_BY(mutex_) = false;

@@ -35,7 +35,7 @@ class OutletTest : public ::testing::Test {
       if (letter == nullptr) continue;
       messages.push_back(letter->message);
       outlet.begin();
-      outlet.judge(answer, now);
+      outlet.judge(answer, now, {});
       sent.push_back(now - start);
     }
     return sent;
@@ -124,13 +124,13 @@ TEST_F(OutletTest, WhatIsRefusedIsDroppedAtOnceAndToldOnce) {
   offer(outlet);
   ASSERT_NE(outlet.due(now, picture), nullptr);
   outlet.begin();
-  EXPECT_TRUE(outlet.judge(kRefused, now).is_news);
+  EXPECT_TRUE(outlet.judge(kRefused, now, {}).is_news);
   EXPECT_EQ(outlet.status().detail, "it answers 401");
   EXPECT_EQ(outlet.due(now + 1h, picture), nullptr);
   offer(outlet);
   ASSERT_NE(outlet.due(now, picture), nullptr);
   outlet.begin();
-  EXPECT_FALSE(outlet.judge(kRefused, now).is_news);
+  EXPECT_FALSE(outlet.judge(kRefused, now, {}).is_news);
   EXPECT_EQ(outlet.status().dropped, 2U);
 }
 

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Days of messages in no time: the notifier's clock, steady and of the day, is a value, the service a real neighbour.
+#include "daemon/notify/notifier.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <httplib.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "engine/base/format.h"
+#include "tests/unit/daemon/standing_clock.h"
+
+namespace kinglet::daemon::notify {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Of the first of June in Berlin, which is two hours before UTC then.
+WallTime in_berlin(std::chrono::seconds time) {
+  return WallTime(std::chrono::sys_days(std::chrono::year(2026) / 6 / 1) + time - 2h);
+}
+
+visits::BookedVisit visit(const std::string& id, const std::string& species = "turdus-merula") {
+  visits::BookedVisit booked;
+  booked.visit.id = id;
+  booked.visit.model_result.species_id = species;
+  return booked;
+}
+
+class NotifierTest : public ::testing::Test {
+ protected:
+  NotifierTest() {
+    receiver_.Post("/", [this](const httplib::Request& request, httplib::Response& reply) {
+      const auto json = nlohmann::json::parse(request.body);
+      MutexLock lock(mutex_);
+      heard_.push_back({.by = json["by"], .title = json["title"], .text = json["text"], .at = clock_.wall()});
+      reply.status = status_;
+      if (!retry_after_.empty()) reply.set_header("Retry-After", retry_after_);
+    });
+    const int port = receiver_.bind_to_any_port("127.0.0.1");
+    server_ = format_text("http://127.0.0.1:{}/", port);
+    serving_ = std::jthread([this] { receiver_.listen_after_bind(); });
+    receiver_.wait_until_ready();
+    clock_.set_wall(in_berlin(12h));
+  }
+  ~NotifierTest() override {
+    notifier_.reset();
+    receiver_.stop();
+  }
+
+  struct Heard {
+    std::string by;
+    std::string title;
+    std::string text;
+    WallTime at;
+  };
+  // A service that says who it is with each message.
+  Wish wish(const std::string& name, Rule rule) const {
+    rule.picture = false;
+    return {.target = {.name = name,
+                       .service = Service::kOwn,
+                       .server = server_,
+                       .body = R"({"by": ")" + name + R"(", "title": "{title}", "text": "{text}"})"},
+            .rule = std::move(rule)};
+  }
+  void start(std::vector<Wish> wishes) {
+    notifier_.emplace(
+        NotifierOptions{.place = {.page = {}, .zone = TimeZone::find("Europe/Berlin").value()},
+                        .rule = {},
+                        .clock = clock_.clock()},
+        Sources{.events = bus_,
+                .picture = [](const std::string&, bool) { return std::string(); },
+                .first_of_season = [](const visits::BookedVisit& one) { return one.visit.id == "vis_season"; },
+                .health = [] { return std::vector<Condition>(); },
+                .today = [](WallTime, std::string_view) { return Day(); },
+                .newest_picture = [] { return std::string(); },
+                .language = [] { return Language::kEnglish; }},
+        [](LogLevel, std::string_view) {});
+    notifier_->start();
+    notifier_->adopt(std::move(wishes));
+    clock_.pass(400ms);  // it has taken them up
+  }
+  void start(Rule rule) { start({wish("phone", std::move(rule))}); }
+  void tell(EventType type, visits::BookedVisit booked, std::chrono::milliseconds then = 400ms) {
+    bus_.publish(type, std::move(booked));
+    clock_.pass(then);
+  }
+  void tell_of_start(visits::BookedVisit booked) { tell(EventType::kVisitStart, std::move(booked)); }
+  std::vector<Heard> heard() const {
+    MutexLock lock(mutex_);
+    return heard_;
+  }
+  std::vector<std::string> titles(std::string_view by = "phone") const {
+    std::vector<std::string> titles;
+    for (const Heard& one : heard()) {
+      if (one.by == by) titles.push_back(one.title);
+    }
+    return titles;
+  }
+  void answer(int status, const std::string& retry_after = {}) {
+    MutexLock lock(mutex_);
+    status_ = status;
+    retry_after_ = retry_after;
+  }
+
+  mutable Mutex mutex_;
+  std::vector<Heard> heard_ KINGLET_GUARDED_BY(mutex_);
+  int status_ KINGLET_GUARDED_BY(mutex_) = 204;
+  std::string retry_after_ KINGLET_GUARDED_BY(mutex_);
+  StandingClock clock_;
+  httplib::Server receiver_;
+  std::string server_;
+  std::jthread serving_;
+  EventBus bus_{"a"};
+  std::optional<Notifier> notifier_;
+};
+
+constexpr Events kStarts{.visit_start = true};
+
+TEST_F(NotifierTest, TheFirstOfTheDayOfTheSeasonAndEverAndWhatIsUnusualAreToldToWhoWishesThem) {
+  start({wish("today", {.events = kStarts, .only = {.first_today = true}}),
+         wish("season", {.events = kStarts, .only = {.first_season = true}}),
+         wish("ever", {.events = kStarts, .only = {.first_ever = true}}),
+         wish("unusual", {.events = kStarts, .only = {.unusual = true}}), wish("all", {.events = kStarts})});
+  visits::BookedVisit today = visit("vis_today", "today");
+  today.first_today = true;
+  visits::BookedVisit season = visit("vis_season", "season");
+  visits::BookedVisit ever = visit("vis_ever", "ever");
+  ever.first_ever = true;
+  visits::BookedVisit unusual = visit("vis_unusual", "unusual");
+  unusual.visit.unusual = true;
+  tell_of_start(visit("vis_plain", "plain"));
+  for (const visits::BookedVisit& one : {today, season, ever, unusual}) tell_of_start(one);
+  for (const char* which : {"today", "season", "ever", "unusual"}) {
+    EXPECT_THAT(titles(which), ElementsAre(which)) << which;
+  }
+  EXPECT_THAT(titles("all"), ElementsAre("plain", "today", "season", "ever", "unusual"));
+}
+
+TEST_F(NotifierTest, QuietHoursAreThoseOfThePlace) {
+  clock_.set_wall(in_berlin(21h + 59min));
+  start({.events = kStarts, .quiet = DayHours{22h, 7h}});
+  tell_of_start(visit("vis_1", "before"));
+  clock_.pass(1min);
+  tell_of_start(visit("vis_2", "in them"));
+  clock_.set_wall(in_berlin(31h));
+  tell_of_start(visit("vis_3", "after"));
+  EXPECT_THAT(titles(), ElementsAre("before", "after"));
+  EXPECT_EQ(notifier_->status().at(0).held_back, 1U);
+}
+
+TEST_F(NotifierTest, NotMoreThanWishedAreSentInAnHourAndTheNextOneSaysSo) {
+  start({.events = kStarts, .at_most = 2});
+  for (const char* id : {"vis_1", "vis_2", "vis_3", "vis_4", "vis_5"}) tell_of_start(visit(id));
+  EXPECT_EQ(heard().size(), 2U);
+  clock_.pass(1h);
+  tell_of_start(visit("vis_6"));
+  ASSERT_EQ(heard().size(), 3U);
+  EXPECT_THAT(heard().back().text, HasSubstr("3 messages before it were not sent"));
+}
+
+TEST_F(NotifierTest, ADigestComesAtItsMinuteOnceADay) {
+  clock_.set_wall(in_berlin(19h + 58min));
+  start({.digest = 20h});
+  clock_.pass(1h);
+  ASSERT_EQ(heard().size(), 1U);
+  EXPECT_GE(heard().front().at, in_berlin(20h));
+  EXPECT_LE(heard().front().at, in_berlin(20h + 2s));
+  clock_.set_wall(in_berlin(43h + 58min));
+  clock_.pass(1h);
+  ASSERT_EQ(heard().size(), 2U) << "on the next day";
+  EXPECT_GE(heard().back().at, in_berlin(44h));
+}
+
+TEST_F(NotifierTest, ADigestThatWasToComeWhileTheDaemonWasAwayIsNotMadeUpFor) {
+  clock_.set_wall(in_berlin(19h + 59min));
+  start({.digest = 20h});
+  clock_.pass(10s);
+  notifier_.reset();
+  clock_.set_wall(in_berlin(20h + 1min));
+  start({.digest = 20h});
+  clock_.pass(1h);
+  EXPECT_THAT(titles(), IsEmpty());
+  clock_.set_wall(in_berlin(43h + 59min));
+  clock_.pass(2min);
+  EXPECT_EQ(heard().size(), 1U);
+}
+
+TEST_F(NotifierTest, SinceWhenAServiceTakesNothingIsOfTheSameClock) {
+  answer(401);
+  start({.events = kStarts});
+  tell_of_start(visit("vis_1"));
+  const Status status = notifier_->status().at(0);
+  EXPECT_EQ(status.detail, "it answers 401");
+  EXPECT_GE(status.since, in_berlin(12h));
+  EXPECT_LE(status.since, in_berlin(12h + 1s));
+}
+
+}  // namespace
+}  // namespace kinglet::daemon::notify
