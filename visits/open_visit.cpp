@@ -57,6 +57,7 @@ Visit describe(const OpenVisit& open, VisitState state, const Taxa& taxa) {
   visit.started_at = open.started_wall;
   visit.duration = open.last_at - open.started_at;
   visit.clock_synced = open.clock_synced;
+  visit.first_of_season = open.first_of_season;
   visit.unusual = name.unusual || open.first_of_season;
   visit.best_prediction = prediction_id(name.best_prediction);
   visit.best_crop = name.best_crop;

@@ -74,6 +74,7 @@ struct Visit {
   bool clock_synced = false;         // the wall clock was set when it began
   ModelResult model_result;
   Review review;
+  bool first_of_season = false;  // as long as it lasts and when its end is told; the history does not keep it
   bool unusual = false;          // not on the list of the region and season, or first of the season: worth a look
   std::string best_prediction;   // "prd_" and a ULID
   CropRect best_crop;            // where in the frame the model looked

@@ -123,17 +123,6 @@ std::string picture_now(const http::HistoryView& history, const std::string& id)
   return history.store.picture(id, store::Picture::kCrop).value_or(std::string());
 }
 
-// Another of this species before it, not so long ago, is what makes a visit no first one.
-bool is_first_of_season(const http::HistoryView& history, const visits::BookedVisit& booked,
-                        std::chrono::milliseconds new_after) {
-  const visits::Visit& visit = booked.visit;
-  if (!visit.clock_synced) return false;
-  const auto before =
-      history.visits.list(visits::VisitQuery{.limit = 1, .until = visit.started_at, .species = {visit.species_id()}});
-  if (!before) return false;
-  return before->items.empty() || visit.started_at - before->items.front().visit.started_at >= new_after;
-}
-
 std::vector<notify::Condition> health_of(const Vitals& vitals) {
   const store::StoreStatus& store = vitals.store;
   std::vector<notify::Condition> health;
@@ -220,7 +209,6 @@ Result<IntegrationOptions> integration_options(const config::Config& config) {
   if (options.public_url.ends_with('/')) options.public_url.pop_back();
   if (config.mqtt.enabled) options.mqtt = KINGLET_TRY(mqtt_options(config));
   if (!config.webhook.url.empty()) options.webhook = webhook_options(config);
-  options.new_after = config.visits.new_after;
   options.zone = KINGLET_TRY(TimeZone::find(config.time.zone));
   return options;
 }
@@ -246,16 +234,13 @@ mqtt::Sources Integrations::mqtt_sources(const http::Views& views) const {
 notify::Sources Integrations::notify_sources(const http::Views& views) const {
   const auto& history = std::get<http::HistoryView>(views);
   const auto& health = std::get<http::HealthView>(views);
-  return {
-      .events = history.events,
-      .picture = [&history](const std::string& id, bool best) { return picture_of(history, id, best); },
-      .first_of_season = [&history, after = options_.new_after](
-                             const visits::BookedVisit& booked) { return is_first_of_season(history, booked, after); },
-      .health = [&health] { return health_of(health.vitals()); },
-      .today = [&history, zone = options_.zone](
-                   WallTime now, std::string_view language) { return day_of(history, zone, now, language); },
-      .newest_picture = [&history] { return newest_picture(history); },
-      .language = [this] { return notify::language_of(language_()).value_or(notify::Language::kEnglish); }};
+  return {.events = history.events,
+          .picture = [&history](const std::string& id, bool best) { return picture_of(history, id, best); },
+          .health = [&health] { return health_of(health.vitals()); },
+          .today = [&history, zone = options_.zone](
+                       WallTime now, std::string_view language) { return day_of(history, zone, now, language); },
+          .newest_picture = [&history] { return newest_picture(history); },
+          .language = [this] { return notify::language_of(language_()).value_or(notify::Language::kEnglish); }};
 }
 
 void Integrations::start(const http::Views& views, const std::string& page) {

@@ -21,9 +21,8 @@ struct IntegrationOptions {
   std::optional<mqtt::PublisherOptions> mqtt;  // nothing: not wished
   std::optional<webhook::SenderOptions> webhook;
   TimeZone zone;
-  std::chrono::milliseconds new_after{};  // a bird that was away so long is the first of the season
-  Clock clock = {};                       // of all of them
-  std::string public_url;                 // without "/" at its end; empty: found out
+  Clock clock = {};        // of all of them
+  std::string public_url;  // without "/" at its end; empty: found out
 };
 // kConfig: an address or a name that cannot be.
 [[nodiscard]] Result<IntegrationOptions> integration_options(const config::Config& config);

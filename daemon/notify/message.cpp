@@ -17,9 +17,9 @@ void add(std::string& text, std::string_view part) {
   text += part;
 }
 
-std::string what_is_special(const visits::BookedVisit& booked, bool first_of_season, Language language) {
+std::string what_is_special(const visits::BookedVisit& booked, Language language) {
   if (booked.first_ever) return say(language, Phrase::kFirstEver);
-  if (first_of_season) return say(language, Phrase::kFirstOfSeason);
+  if (booked.visit.first_of_season) return say(language, Phrase::kFirstOfSeason);
   if (booked.visit.unusual) return say(language, Phrase::kUnusual);
   return booked.first_today ? say(language, Phrase::kFirstToday) : std::string();
 }
@@ -75,9 +75,9 @@ std::string cut(std::string text, std::size_t most) {
   return text;
 }
 
-Message message_of_start(const visits::BookedVisit& booked, bool first_of_season, const Place& place) {
+Message message_of_start(const visits::BookedVisit& booked, const Place& place) {
   Message message = message_of_visit(booked, place);
-  add(message.text, what_is_special(booked, first_of_season, place.language));
+  add(message.text, what_is_special(booked, place.language));
   add(message.text, begun_and_sure(booked.visit, place));
   return message;
 }

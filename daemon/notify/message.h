@@ -37,7 +37,7 @@ struct Place {
   NameOf name{};  // may be empty
 };
 
-[[nodiscard]] Message message_of_start(const visits::BookedVisit& booked, bool first_of_season, const Place& place);
+[[nodiscard]] Message message_of_start(const visits::BookedVisit& booked, const Place& place);
 [[nodiscard]] Message message_of_end(const visits::BookedVisit& booked, const Place& place);
 
 enum class Part : std::uint8_t { kCamera, kDisk };

@@ -143,14 +143,12 @@ void Notifier::note(const EventBus::Told& told) {
   const visits::BookedVisit& booked = *told.visit;
   const bool start = told.type == EventType::kVisitStart;
   const SteadyTime now = this->now();
-  const bool first_of_season = start && sources_.first_of_season(booked);
   const Place place = this->place();
   for (const auto& outlet : outlets_) {
     const Rule& rule = outlet->wish().rule;
-    if (!(start ? rule.events.visit_start : rule.events.visit_end) || !wants(rule, booked, first_of_season)) continue;
-    outlet->offer(start ? message_of_start(booked, first_of_season, place) : message_of_end(booked, place),
-                  booked.visit.id, start ? Awaits::kFirstPicture : Awaits::kBestPicture, place.language, now,
-                  local_time());
+    if (!(start ? rule.events.visit_start : rule.events.visit_end) || !wants(rule, booked)) continue;
+    outlet->offer(start ? message_of_start(booked, place) : message_of_end(booked, place), booked.visit.id,
+                  start ? Awaits::kFirstPicture : Awaits::kBestPicture, place.language, now, local_time());
   }
 }
 

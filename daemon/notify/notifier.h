@@ -30,7 +30,6 @@ struct NotifierOptions {
 struct Sources {
   EventBus& events;
   PictureOf picture;
-  std::function<bool(const visits::BookedVisit& booked)> first_of_season;
   std::function<std::vector<Condition>()> health;  // of all parts, each time the same ones
   std::function<Day(WallTime now, std::string_view language)> today;
   std::function<std::string()> newest_picture;  // of any visit; empty: none

@@ -79,11 +79,11 @@ bool is_one_of(const std::vector<std::string>& species, const visits::Visit& vis
 Result<Events> parse_events(const std::vector<std::string>& words) { return parse<Events>("events", kEvents, words); }
 Result<Only> parse_only(const std::vector<std::string>& words) { return parse<Only>("only", kOnly, words); }
 
-bool wants(const Rule& rule, const visits::BookedVisit& booked, bool first_of_season) {
+bool wants(const Rule& rule, const visits::BookedVisit& booked) {
   if (!rule.species.empty() && !is_one_of(rule.species, booked.visit)) return false;
   const Only& only = rule.only;
   if (only == Only{}) return true;
-  return (only.first_today && booked.first_today) || (only.first_season && first_of_season) ||
+  return (only.first_today && booked.first_today) || (only.first_season && booked.visit.first_of_season) ||
          (only.first_ever && booked.first_ever) || (only.unusual && booked.visit.unusual);
 }
 

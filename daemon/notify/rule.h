@@ -52,7 +52,7 @@ struct Rule {
 [[nodiscard]] Result<Events> parse_events(const std::vector<std::string>& words);
 [[nodiscard]] Result<Only> parse_only(const std::vector<std::string>& words);
 
-[[nodiscard]] bool wants(const Rule& rule, const visits::BookedVisit& booked, bool first_of_season);
+[[nodiscard]] bool wants(const Rule& rule, const visits::BookedVisit& booked);
 
 // Thread-bound.
 class Allowance {

@@ -133,6 +133,13 @@ class Wished(Phone):
         self.assertEqual(len(titles), len(set(titles)))
         self.assertTrue(all("the first ever" in message["text"] for message in service.messages), service.messages)
 
+    def test_in_the_first_days_no_bird_is_called_the_first_of_the_season(self):
+        service, first = self.service(phone_services.ntfy), self.service(phone_services.ntfy)
+        self.daemon(self.ntfy(service, at_most=1000), self.ntfy(first, name="first", only=["first_season"]))
+        service.wait(3)
+        self.assertEqual([message["text"] for message in service.messages if "of the season" in message["text"]], [])
+        self.assertEqual(first.messages, [])
+
     def test_only_some_birds(self):
         service = self.service(phone_services.ntfy)
         daemon = self.daemon(self.ntfy(service, species=["plain-demothrush"], events=["visit.end"]))

@@ -70,18 +70,16 @@ class NotifierTest : public ::testing::Test {
             .rule = std::move(rule)};
   }
   void start(std::vector<Wish> wishes) {
-    notifier_.emplace(
-        NotifierOptions{.place = {.page = {}, .zone = TimeZone::find("Europe/Berlin").value()},
-                        .rule = {},
-                        .clock = clock_.clock()},
-        Sources{.events = bus_,
-                .picture = [](const std::string&, bool) { return std::string(); },
-                .first_of_season = [](const visits::BookedVisit& one) { return one.visit.id == "vis_season"; },
-                .health = [] { return std::vector<Condition>(); },
-                .today = [](WallTime, std::string_view) { return Day(); },
-                .newest_picture = [] { return std::string(); },
-                .language = [] { return Language::kEnglish; }},
-        [](LogLevel, std::string_view) {});
+    notifier_.emplace(NotifierOptions{.place = {.page = {}, .zone = TimeZone::find("Europe/Berlin").value()},
+                                      .rule = {},
+                                      .clock = clock_.clock()},
+                      Sources{.events = bus_,
+                              .picture = [](const std::string&, bool) { return std::string(); },
+                              .health = [] { return std::vector<Condition>(); },
+                              .today = [](WallTime, std::string_view) { return Day(); },
+                              .newest_picture = [] { return std::string(); },
+                              .language = [] { return Language::kEnglish; }},
+                      [](LogLevel, std::string_view) {});
     notifier_->start();
     notifier_->adopt(std::move(wishes));
     clock_.pass(400ms);  // it has taken them up
@@ -131,6 +129,7 @@ TEST_F(NotifierTest, TheFirstOfTheDayOfTheSeasonAndEverAndWhatIsUnusualAreToldTo
   visits::BookedVisit today = visit("vis_today", "today");
   today.first_today = true;
   visits::BookedVisit season = visit("vis_season", "season");
+  season.visit.first_of_season = true;
   visits::BookedVisit ever = visit("vis_ever", "ever");
   ever.first_ever = true;
   visits::BookedVisit unusual = visit("vis_unusual", "unusual");
@@ -141,6 +140,16 @@ TEST_F(NotifierTest, TheFirstOfTheDayOfTheSeasonAndEverAndWhatIsUnusualAreToldTo
     EXPECT_THAT(titles(which), ElementsAre(which)) << which;
   }
   EXPECT_THAT(titles("all"), ElementsAre("plain", "today", "season", "ever", "unusual"));
+}
+
+TEST_F(NotifierTest, TheEndOfTheFirstOfTheSeasonIsToldToWhoWishesThat) {
+  start({.events = {.visit_end = true}, .only = {.first_season = true}});
+  visits::BookedVisit season = visit("vis_1", "season");
+  season.visit.first_of_season = true;
+  tell_of_start(season);
+  tell(EventType::kVisitEnd, season);
+  tell(EventType::kVisitEnd, visit("vis_2", "another"));
+  EXPECT_THAT(titles(), ElementsAre("season"));
 }
 
 TEST_F(NotifierTest, QuietHoursAreThoseOfThePlace) {

@@ -19,7 +19,7 @@ visits::BookedVisit blackbird() {
   return booked;
 }
 
-bool is_wished(const std::string& name) { return wants({.species = {"Parus major", name}}, blackbird(), false); }
+bool is_wished(const std::string& name) { return wants({.species = {"Parus major", name}}, blackbird()); }
 
 TEST(Wishes, ABirdIsWishedByAnyOfItsNamesAndByItsGenus) {
   for (const char* name : {"turdus-merula", "Turdus merula", "BLACKBIRD", "merula_f", "Turdus"}) {
@@ -33,26 +33,28 @@ TEST(Wishes, ABirdIsWishedByWhatItIsCalledInALanguageOfThePage) {
   for (const char* name : {"Haussperling", "Ams", "-"}) EXPECT_FALSE(is_wished(name)) << name;
 }
 
-TEST(Wishes, WithoutNamesAndConditionsEveryVisitIsWished) { EXPECT_TRUE(wants({}, blackbird(), false)); }
+TEST(Wishes, WithoutNamesAndConditionsEveryVisitIsWished) { EXPECT_TRUE(wants({}, blackbird())); }
 
 TEST(Wishes, OneOfTheConditionsIsEnoughAndTheBirdHasToBeWishedAsWell) {
   Rule rule{.only = {.first_season = true, .unusual = true}};
-  EXPECT_FALSE(wants(rule, blackbird(), false));
-  EXPECT_TRUE(wants(rule, blackbird(), true));
+  EXPECT_FALSE(wants(rule, blackbird()));
+  visits::BookedVisit first = blackbird();
+  first.visit.first_of_season = true;
+  EXPECT_TRUE(wants(rule, first));
   visits::BookedVisit unusual = blackbird();
   unusual.visit.unusual = true;
-  EXPECT_TRUE(wants(rule, unusual, false));
+  EXPECT_TRUE(wants(rule, unusual));
   rule.species = {"Parus major"};
-  EXPECT_FALSE(wants(rule, unusual, true));
+  EXPECT_FALSE(wants(rule, first));
 }
 
 TEST(Wishes, TheFirstOfTheDayAndTheFirstEverAreWhatTheHistorySays) {
   visits::BookedVisit first = blackbird();
   first.first_today = true;
-  EXPECT_TRUE(wants({.only = {.first_today = true}}, first, false));
-  EXPECT_FALSE(wants({.only = {.first_ever = true}}, first, false));
+  EXPECT_TRUE(wants({.only = {.first_today = true}}, first));
+  EXPECT_FALSE(wants({.only = {.first_ever = true}}, first));
   first.first_ever = true;
-  EXPECT_TRUE(wants({.only = {.first_ever = true}}, first, false));
+  EXPECT_TRUE(wants({.only = {.first_ever = true}}, first));
 }
 
 TEST(Wishes, AWordThatIsNoneIsToldWithThoseThatAre) {

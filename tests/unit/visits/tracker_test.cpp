@@ -344,21 +344,28 @@ TEST_F(TrackerTest, UnusualAndFirstVisitorsAreMarked) {
   wait(seconds(20));
   frames("ppp");
   EXPECT_TRUE(visits_[2].unusual) << "the first ever";
+  EXPECT_TRUE(visits_[2].first_of_season);
   wait(seconds(20));
   frames("ppp");
   EXPECT_FALSE(visits_[3].unusual);
   wait(std::chrono::hours(24 * 89));
   frames("mmm");
   EXPECT_FALSE(visits_[4].unusual);
+  EXPECT_FALSE(visits_[4].first_of_season);
   wait(std::chrono::hours(24 * 91));
   frames("mmm");
   EXPECT_TRUE(visits_[5].unusual) << "the first of the season";
+  EXPECT_TRUE(visits_[5].first_of_season);
+  tracker().finish();
+  EXPECT_EQ(visits_[5].state, VisitState::kEnded);
+  EXPECT_TRUE(visits_[5].first_of_season) << "at its end, too";
 }
 
 TEST_F(TrackerTest, NobodyIsNewWhileAllAre) {
   knows_birds_ = false;
   frames("ppp");
   EXPECT_FALSE(visits_[1].unusual) << "the first song thrush, and of all the others as well";
+  EXPECT_FALSE(visits_[1].first_of_season);
   wait(seconds(20));
   frames("sss");
   EXPECT_TRUE(visits_[2].unusual) << "for another reason than being new: the answers say so";
