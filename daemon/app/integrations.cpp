@@ -140,18 +140,33 @@ std::vector<notify::Condition> health_of(const Vitals& vitals) {
   return health;
 }
 
-// The best picture of each species of the day.
-std::map<std::string, visits::BookedVisit> best_of_day(const http::HistoryView& history, WallTime since) {
-  constexpr std::size_t kMostVisits = 1000;
-  std::map<std::string, visits::BookedVisit> best;
-  const auto page = history.visits.list(visits::VisitQuery{.limit = kMostVisits, .since = since});
-  if (!page) return best;
-  for (const visits::BookedVisit& one : page->items) {
-    if (!one.has_crop) continue;
-    const auto [known, is_new] = best.try_emplace(one.visit.species_id(), one);
-    if (!is_new && one.visit.model_result.score > known->second.visit.model_result.score) known->second = one;
+// Of one species in some time.
+struct Kind {
+  std::uint64_t visits = 0;
+  std::string best;  // id of the visit with the surest picture; empty: none has one
+  float score = -1;
+  std::string typed;  // what a person called it, who may be the only one to know
+};
+
+std::map<std::string, Kind> kinds_between(const http::HistoryView& history, WallTime since, WallTime until) {
+  std::map<std::string, Kind> kinds;
+  visits::VisitQuery query{.limit = 500, .since = since, .until = until};
+  for (bool more = true; more;) {
+    const auto page = history.visits.list(query);
+    if (!page || page->items.empty()) break;
+    for (const visits::BookedVisit& one : page->items) {
+      if (one.visit.review.verdict == visits::Verdict::kNotABird) continue;
+      Kind& kind = kinds[one.visit.species_id()];
+      ++kind.visits;
+      if (kind.typed.empty()) kind.typed = visits::shown_bird(one.visit).common_name;
+      if (!one.has_crop || one.visit.model_result.score <= kind.score) continue;
+      kind.score = one.visit.model_result.score;
+      kind.best = one.visit.id;
+    }
+    more = page->has_more;
+    query.after_seq = page->items.back().visit.seq;
   }
-  return best;
+  return kinds;
 }
 
 // As its owner calls it, or the language does, or the model; empty: not known.
@@ -167,20 +182,12 @@ std::string name_of_bird(const http::HistoryView& history, std::string_view spec
   return std::string(visits::bird_name(species_id, language));
 }
 
-notify::Day day_of(const http::HistoryView& history, const TimeZone& zone, WallTime now, std::string_view language) {
-  const mqtt::Today today = today_of(history, zone, now);
+notify::Day day_of(const http::HistoryView& history, WallTime since, WallTime until, std::string_view language) {
   notify::Day day;
-  std::map<std::string, visits::BookedVisit> best;
-  if (const auto since = zone.begin_of(today.date)) best = best_of_day(history, *since);
-  for (const mqtt::Today::Species& one : today.species) {
-    notify::Day::Species species{
-        .name = name_of_bird(history, one.species_id, language), .visits = one.visits, .picture = {}};
-    if (const auto found = best.find(one.species_id); found != best.end()) {
-      species.picture = picture_now(history, found->second.visit.id);
-      // What a person typed is known by the visit alone.
-      if (species.name.empty()) species.name = visits::shown_bird(found->second.visit).common_name;
-    }
-    if (species.name.empty()) species.name = one.species_id;
+  for (auto& [id, kind] : kinds_between(history, since, until)) {
+    notify::Day::Species species{.name = name_of_bird(history, id, language), .visits = kind.visits, .picture = {}};
+    if (!kind.best.empty()) species.picture = picture_now(history, kind.best);
+    if (species.name.empty()) species.name = kind.typed.empty() ? id : kind.typed;
     day.species.push_back(std::move(species));
   }
   std::ranges::stable_sort(day.species, std::ranges::greater{}, &notify::Day::Species::visits);
@@ -237,8 +244,8 @@ notify::Sources Integrations::notify_sources(const http::Views& views) const {
   return {.events = history.events,
           .picture = [&history](const std::string& id, bool best) { return picture_of(history, id, best); },
           .health = [&health] { return health_of(health.vitals()); },
-          .today = [&history, zone = options_.zone](
-                       WallTime now, std::string_view language) { return day_of(history, zone, now, language); },
+          .seen = [&history](WallTime since, WallTime until,
+                             std::string_view language) { return day_of(history, since, until, language); },
           .newest_picture = [&history] { return newest_picture(history); },
           .language = [this] { return notify::language_of(language_()).value_or(notify::Language::kEnglish); }};
 }

@@ -114,7 +114,7 @@ Message message_of_day(const Day& day, std::size_t pictures, const Place& place)
   }
   const std::size_t kinds = day.species.size();
   message.title = visits == 0 ? say(language, Phrase::kNoVisits)
-                              : say(language, Phrase::kToday,
+                              : say(language, Phrase::kLastDay,
                                     {{"visits", say_count(language, Phrase::kOneVisit, Phrase::kVisits, visits)},
                                      {"species", say_count(language, Phrase::kOneSpecies, Phrase::kSpecies, kinds)}});
   for (std::size_t i = 0; i < std::min(kinds, kMostLines); ++i) {

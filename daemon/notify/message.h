@@ -43,6 +43,7 @@ struct Place {
 enum class Part : std::uint8_t { kCamera, kDisk };
 [[nodiscard]] Message message_of_trouble(Part part, bool over, std::string_view detail, const Place& place);
 
+// Who was here in 24 hours.
 struct Day {
   struct Species {
     std::string name;  // as people say it in the message's language

@@ -157,19 +157,22 @@ void Notifier::look_around(SteadyTime now) {
   next_look_ = now + kLookEvery;
   const std::vector<Condition> health = sources_.health();
   const std::chrono::minutes local = local_time();
-  const std::string day = options_.place.zone.local_hour(wall_now()).day;
+  const std::chrono::local_seconds time = options_.place.zone.local(wall_now());
   const Place place = this->place();
   for (const auto& outlet : outlets_) {
     for (const Condition& condition : health) outlet->look(condition, place, now, local);
-    if (outlet->digest_is_due(day, local)) tell_of_today(*outlet, now);
+    if (const auto until = outlet->due_digest(time)) send_digest(*outlet, *until, now);
   }
 }
 
-void Notifier::tell_of_today(Outlet& outlet, SteadyTime now) {
+// From the same time of the day before on, so that digests leave out nothing, also on days of 23 or 25 hours.
+void Notifier::send_digest(Outlet& outlet, std::chrono::local_seconds until, SteadyTime now) {
   const Wish& wish = outlet.wish();
   const std::size_t pictures = wish.rule.picture ? facts_of(wish.target.service).pictures : 0;
   const Place place = this->place();
-  outlet.add(message_of_day(sources_.today(wall_now(), code_of(place.language)), pictures, place), now);
+  const Day day = sources_.seen(place.zone.instant(until - std::chrono::days(1)), place.zone.instant(until),
+                                code_of(place.language));
+  outlet.add(message_of_day(day, pictures, place), now);
 }
 
 void Notifier::send(Outlet& outlet, const std::stop_token& stop) {

@@ -31,9 +31,9 @@ struct Sources {
   EventBus& events;
   PictureOf picture;
   std::function<std::vector<Condition>()> health;  // of all parts, each time the same ones
-  std::function<Day(WallTime now, std::string_view language)> today;
-  std::function<std::string()> newest_picture;  // of any visit; empty: none
-  std::function<Language()> language;           // that messages speak from now on
+  std::function<Day(WallTime since, WallTime until, std::string_view language)> seen;  // who came in [since, until)
+  std::function<std::string()> newest_picture;                                         // of any visit; empty: none
+  std::function<Language()> language;  // that messages speak from now on
 };
 
 // Owns the thread "notify". adopt(), status() and try_now() are thread-safe. At a stop what waits is not sent any more;
@@ -63,7 +63,7 @@ class Notifier final : public ListeningThread {
   void run_trials(const std::stop_token& stop);
   [[nodiscard]] Result<void> try_one(const std::string& name, const std::stop_token& stop);
   void look_around(SteadyTime now);
-  void tell_of_today(Outlet& outlet, SteadyTime now);
+  void send_digest(Outlet& outlet, std::chrono::local_seconds until, SteadyTime now);
   void send(Outlet& outlet, const std::stop_token& stop);
   [[nodiscard]] outgoing::Answer hand_over(const Target& target, const Message& message, const std::stop_token& stop);
   void show_status();

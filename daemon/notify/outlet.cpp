@@ -57,8 +57,8 @@ void Outlet::look(const Condition& condition, const Place& place, SteadyTime now
   add(std::move(message), now);
 }
 
-bool Outlet::digest_is_due(std::string_view day, std::chrono::minutes local) {
-  return wish_.rule.digest && digest_.look(*wish_.rule.digest, day, local);
+std::optional<std::chrono::local_seconds> Outlet::due_digest(std::chrono::local_seconds now) {
+  return wish_.rule.digest ? digest_.look(*wish_.rule.digest, now) : std::nullopt;
 }
 
 Letter* Outlet::due(SteadyTime now, const PictureOf& picture) {

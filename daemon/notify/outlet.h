@@ -79,8 +79,8 @@ class Outlet {
   void add(Message message, SteadyTime now);
   // How a part of the daemon is; the message when that is news for this service.
   void look(const Condition& condition, const Place& place, SteadyTime now, std::chrono::minutes local);
-  // Once a local day ("2026-11-25"), at the rule's time or soon after it: true is not said again.
-  [[nodiscard]] bool digest_is_due(std::string_view day, std::chrono::minutes local);
+  // The rule's time of a local day, once a day, when it has come.
+  [[nodiscard]] std::optional<std::chrono::local_seconds> due_digest(std::chrono::local_seconds now);
 
   // The first one, when it is to be sent now, with the picture that was waited for; nullptr: none is. Valid until the
   // next call of anything that is not const.

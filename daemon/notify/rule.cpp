@@ -112,14 +112,14 @@ TroubleWatch::News TroubleWatch::look(bool bad, bool may_tell, SteadyTime now) {
   return News::kNone;
 }
 
-bool DigestClock::look(std::chrono::minutes at, std::string_view day, std::chrono::minutes now) {
-  if (now < at) {
-    begun_ = day;
-    return false;
-  }
-  if (begun_ != day) return false;
-  begun_.clear();
-  return true;
+std::optional<std::chrono::local_seconds> DigestClock::look(std::chrono::minutes at, std::chrono::local_seconds now) {
+  constexpr std::chrono::hours kSoon{1};
+  constexpr std::chrono::days kDay{1};
+  const auto day = std::chrono::floor<std::chrono::days>(now - at);
+  const bool due = passed_ && day == *passed_ + kDay && now - (day + at) < kSoon;
+  // An hour that comes twice, in autumn, is no day before.
+  if (!passed_ || day > *passed_ || day < *passed_ - kDay) passed_ = day;
+  return due ? std::optional<std::chrono::local_seconds>(day + at) : std::nullopt;
 }
 
 }  // namespace kinglet::daemon::notify

@@ -82,13 +82,15 @@ class TroubleWatch {
   bool told_ = false;
 };
 
-// Once a local day, at its time or soon after it. One that was to come before this began is not made up for.
+// Once a local day, at its time or soon after it. One that was to come before this began is not made up for, nor one
+// that the clock leapt over when it was set.
 class DigestClock {
  public:
-  [[nodiscard]] bool look(std::chrono::minutes at, std::string_view day, std::chrono::minutes now);
+  // Its time, when it is due now.
+  [[nodiscard]] std::optional<std::chrono::local_seconds> look(std::chrono::minutes at, std::chrono::local_seconds now);
 
  private:
-  std::string begun_;  // the day on which it was last looked before the time
+  std::optional<std::chrono::local_days> passed_;  // the newest day whose time had come when it was last looked
 };
 
 }  // namespace kinglet::daemon::notify

@@ -395,7 +395,7 @@ export const texts = {
   notify_species: ["Only these birds, one a line", "Nur diese Vögel, einer je Zeile", "Seulement ces oiseaux, un par ligne", "Solo estas aves, una por línea", "この鳥だけ (1 行に 1 種)", "仅限这些鸟，每行一种"],
   notify_quiet: ["Quiet hours, such as 22:00-07:00", "Ruhezeit, etwa 22:00-07:00", "Heures calmes, par exemple 22:00-07:00", "Horas de silencio, como 22:00-07:00", "通知しない時間 (例 22:00-07:00)", "安静时段，如 22:00-07:00"],
   notify_at_most: ["At most so many an hour", "Höchstens so viele je Stunde", "Au plus tant par heure", "Como mucho tantos por hora", "1 時間の上限", "每小时最多条数"],
-  notify_digest: ["Who was here today, each day at", "Wer heute da war, jeden Tag um", "Qui est venu aujourd'hui, chaque jour à", "Quién vino hoy, cada día a las", "その日のまとめを送る時刻", "每天汇总来访的时间"],
+  notify_digest: ["Who was here in 24 hours, each day at", "Wer in 24 Stunden da war, jeden Tag um", "Qui est venu en 24 heures, chaque jour à", "Quién vino en 24 horas, cada día a las", "24 時間のまとめを毎日送る時刻", "每天汇总 24 小时来访的时间"],
   notify_picture: ["with the picture", "mit dem Bild", "avec l'image", "con la imagen", "写真を付ける", "附带图片"],
   notify_trouble: ["also when camera or disk are in trouble", "auch wenn Kamera oder Speicher gestört sind", "aussi quand la caméra ou le disque ont un problème", "también si la cámara o el disco fallan", "カメラやディスクの異常も知らせる", "摄像头或磁盘出问题时也发送"],
 };

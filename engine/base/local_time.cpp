@@ -59,14 +59,18 @@ LocalHour TimeZone::local_hour(WallTime time) const {
 
 std::string TimeZone::local_minute(WallTime time) const { return format_text("{:%H:%M}", local(time)); }
 
+WallTime TimeZone::instant(std::chrono::local_seconds local) const {
+  if (zone_ == nullptr) return WallTime(local.time_since_epoch());
+  return zone_->to_sys(local, std::chrono::choose::earliest);
+}
+
 std::optional<WallTime> TimeZone::begin_of(std::string_view day) const {
   // Years that nanoseconds since 1970 can hold: beyond them a day would become another one.
   constexpr std::chrono::local_days kFirst = std::chrono::local_days(std::chrono::year(1678) / 1 / 1);
   constexpr std::chrono::local_days kEnd = std::chrono::local_days(std::chrono::year(2262) / 1 / 1);
   const std::optional<std::chrono::local_days> local = parse_day(day);
   if (!local || *local < kFirst || *local >= kEnd) return std::nullopt;
-  if (zone_ == nullptr) return WallTime(local->time_since_epoch());
-  return zone_->to_sys(std::chrono::local_seconds(*local), std::chrono::choose::earliest);
+  return instant(*local);
 }
 
 bool is_day(std::string_view text) { return parse_day(text).has_value(); }

@@ -30,6 +30,8 @@ class TimeZone {
   [[nodiscard]] std::chrono::local_seconds local(WallTime time) const;
   [[nodiscard]] LocalHour local_hour(WallTime time) const;
   [[nodiscard]] std::string local_minute(WallTime time) const;  // "06:12"
+  // When people's clocks say so: the first time of two; of none, when they leap over it.
+  [[nodiscard]] WallTime instant(std::chrono::local_seconds local) const;
   // When the day begins; nothing: it is none ("2026-02-30"), or not of the years 1678 to 2261.
   [[nodiscard]] std::optional<WallTime> begin_of(std::string_view day) const;
 

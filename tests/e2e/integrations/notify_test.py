@@ -175,7 +175,7 @@ class Wished(Phone):
             if service.messages or service.refusals:
                 break
         told = service.wait()
-        self.assertRegex(told[0]["title"], r"^Today: \d+ visits of \d+ species$")
+        self.assertRegex(told[0]["title"], r"^The last 24 hours: \d+ visits of \d+ species$")
         self.assertGreaterEqual(len(told[0]["pictures"]), 2)
         daemon.stop()
 

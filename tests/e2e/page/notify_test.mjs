@@ -53,7 +53,7 @@ test("who wants the digest alone gets no message of each visitor", async () => {
   await addButton(page).click();
   await page.getByLabel("Topic").fill("birds");
   await page.getByLabel("when a visitor comes").uncheck();
-  await page.getByLabel("Who was here today, each day at").fill("18:00");
+  await page.getByLabel("Who was here in 24 hours, each day at").fill("18:00");
   await page.locator("#notify-box").getByRole("button", {name: "Save"}).click();
   await page.getByRole("button", {name: "Change: ntfy"}).waitFor();
   const [kept] = await services();

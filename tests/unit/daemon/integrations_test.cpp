@@ -47,7 +47,7 @@ class IntegrationsTest : public ::testing::Test {
   static const http::HistoryView& history() {
     return std::get<http::HistoryView>(fuzz::DaemonParts::instance().views());
   }
-  void visit_of(const std::string& species, WallTime at) {
+  void visit_of(const std::string& species, WallTime at, visits::Verdict said = visits::Verdict::kNone) {
     visits::Visit visit;
     visit.seq = history().store.next_seq();
     visit.id = format_text("vis_{:026}", visit.seq);
@@ -57,6 +57,8 @@ class IntegrationsTest : public ::testing::Test {
     visit.model_result.species_id = species;
     history().store.put(visit);
     visits_.push_back(visit.id);
+    if (said == visits::Verdict::kNone) return;
+    EXPECT_TRUE(history().store.review(visit.id, {.verdict = said}, {}));
   }
   // At `at` in Berlin; it speaks German.
   void start_with_digest(std::chrono::minutes at) {
@@ -85,15 +87,25 @@ class IntegrationsTest : public ::testing::Test {
   std::optional<Integrations> integrations_;
 };
 
-TEST_F(IntegrationsTest, ADigestIsOfTheDayThatItsClockSays) {
+TEST_F(IntegrationsTest, ADigestIsOfThe24HoursBeforeItByItsClock) {
+  visit_of("turdus-merula", utc(-5h - 1s));
+  visit_of("turdus-merula", utc(-5h));
   visit_of("turdus-merula", utc(-2h));
-  visit_of("turdus-merula", utc(8h));
-  visit_of("turdus-merula", utc(9h));
   visit_of("parus-major", utc(10h));
+  visit_of("parus-major", utc(11h), visits::Verdict::kNotABird);
+  visit_of("turdus-merula", utc(19h));
   clock_.set_wall(utc(18h + 59min));
   start_with_digest(20h);
   clock_.pass(2min);
-  EXPECT_THAT(heard(), ElementsAre("Heute: 3 Besuche von 2 Arten\n2 Amsel\n1 Kohlmeise"));
+  EXPECT_THAT(heard(), ElementsAre("Die letzten 24 Stunden: 3 Besuche von 2 Arten\n2 Amsel\n1 Kohlmeise"));
+}
+
+TEST_F(IntegrationsTest, ADigestOfTheMorningTellsOfTheDayBefore) {
+  for (int i = 0; i < 1200; ++i) visit_of("turdus-merula", utc(9h + std::chrono::seconds(i)));
+  clock_.set_wall(utc(29h + 59min));
+  start_with_digest(7h);
+  clock_.pass(2min);
+  EXPECT_THAT(heard(), ElementsAre("Die letzten 24 Stunden: 1.200 Besuche von 1 Art\n1.200 Amsel")) << "all of them";
 }
 
 }  // namespace

@@ -76,7 +76,12 @@ class NotifierTest : public ::testing::Test {
                       Sources{.events = bus_,
                               .picture = [](const std::string&, bool) { return std::string(); },
                               .health = [] { return std::vector<Condition>(); },
-                              .today = [](WallTime, std::string_view) { return Day(); },
+                              .seen =
+                                  [this](WallTime since, WallTime until, std::string_view) {
+                                    MutexLock lock(mutex_);
+                                    spans_.emplace_back(since, until);
+                                    return Day();
+                                  },
                               .newest_picture = [] { return std::string(); },
                               .language = [] { return Language::kEnglish; }},
                       [](LogLevel, std::string_view) {});
@@ -94,6 +99,10 @@ class NotifierTest : public ::testing::Test {
     MutexLock lock(mutex_);
     return heard_;
   }
+  std::vector<std::pair<WallTime, WallTime>> spans() const {
+    MutexLock lock(mutex_);
+    return spans_;
+  }
   std::vector<std::string> titles(std::string_view by = "phone") const {
     std::vector<std::string> titles;
     for (const Heard& one : heard()) {
@@ -109,6 +118,7 @@ class NotifierTest : public ::testing::Test {
 
   mutable Mutex mutex_;
   std::vector<Heard> heard_ KINGLET_GUARDED_BY(mutex_);
+  std::vector<std::pair<WallTime, WallTime>> spans_ KINGLET_GUARDED_BY(mutex_);  // that digests were of
   int status_ KINGLET_GUARDED_BY(mutex_) = 204;
   std::string retry_after_ KINGLET_GUARDED_BY(mutex_);
   StandingClock clock_;
@@ -185,6 +195,27 @@ TEST_F(NotifierTest, ADigestComesAtItsMinuteOnceADay) {
   clock_.pass(1h);
   ASSERT_EQ(heard().size(), 2U) << "on the next day";
   EXPECT_GE(heard().back().at, in_berlin(44h));
+}
+
+TEST_F(NotifierTest, ADigestIsOfTheTimeSinceThatOfTheDayBefore) {
+  clock_.set_wall(in_berlin(23h + 59min));
+  start({wish("midnight", {.digest = 0min}), wish("morning", {.digest = 7h})});
+  clock_.pass(2min);
+  clock_.set_wall(in_berlin(30h + 59min));
+  clock_.pass(2min);
+  EXPECT_EQ(titles("midnight").size(), 1U);
+  EXPECT_EQ(titles("morning").size(), 1U);
+  EXPECT_THAT(spans(), ElementsAre(std::pair(in_berlin(0h), in_berlin(24h)), std::pair(in_berlin(7h), in_berlin(31h))));
+}
+
+TEST_F(NotifierTest, ADigestOfTheDayOnWhichClocksWereSetBackIsOf25Hours) {
+  const auto in_october = [](std::chrono::seconds time) {
+    return WallTime(std::chrono::sys_days(std::chrono::year(2026) / 10 / 25) + time);
+  };
+  clock_.set_wall(in_october(18h + 59min));
+  start({.digest = 20h});
+  clock_.pass(2min);
+  EXPECT_THAT(spans(), ElementsAre(std::pair(in_october(-6h), in_october(19h))));
 }
 
 TEST_F(NotifierTest, ADigestThatWasToComeWhileTheDaemonWasAwayIsNotMadeUpFor) {

@@ -111,25 +111,50 @@ TEST_F(Trouble, OfTheNightIsToldInTheMorningIfItLasts) {
   EXPECT_EQ(look(false, 5h, true), News::kOver);
 }
 
-TEST(Digest, ComesOnceADayFromItsTimeOn) {
-  DigestClock clock;
-  int told = 0;
-  for (int day = 1; day <= 9; ++day) {
-    const std::string name = "2026-05-0" + std::to_string(day);
-    for (auto time = 0min; time < 24h; time += 1min) {
-      const bool due = clock.look(20h, name, time);
-      EXPECT_EQ(due, time == 20h) << name << " " << time.count();
-      told += due ? 1 : 0;
+std::chrono::local_seconds local(int day, std::chrono::seconds time) {
+  return std::chrono::local_days(std::chrono::year(2026) / 5 / day) + time;
+}
+
+TEST(Digest, ComesOnceADayAtItsTimeAlsoAtMidnight) {
+  for (const std::chrono::minutes at : {0min, 7 * 60min, 20 * 60min, 24 * 60min - 1min}) {
+    DigestClock clock;
+    int told = 0;
+    for (int day = 1; day <= 9; ++day) {
+      for (auto time = 0min; time < 24h; time += 1min) {
+        const auto due = clock.look(at, local(day, time));
+        EXPECT_EQ(due.has_value(), time == at && (day > 1 || time > 0min)) << day << " " << time.count();
+        EXPECT_EQ(due.value_or(local(day, at)), local(day, at));
+        told += due ? 1 : 0;
+      }
     }
+    EXPECT_EQ(told, at == 0min ? 8 : 9);
   }
-  EXPECT_EQ(told, 9);
 }
 
 TEST(Digest, IsNotMadeUpForByADaemonThatBeganAfterIt) {
   DigestClock clock;
-  EXPECT_FALSE(clock.look(20h, "2026-05-04", 20h + 1min));
-  EXPECT_FALSE(clock.look(20h, "2026-05-05", 19h));
-  EXPECT_TRUE(clock.look(20h, "2026-05-05", 20h + 3min)) << "a minute that nobody looked at";
+  EXPECT_FALSE(clock.look(20h, local(4, 20h + 1min)));
+  EXPECT_FALSE(clock.look(20h, local(5, 19h)));
+  EXPECT_EQ(clock.look(20h, local(5, 20h + 3min)), local(5, 20h)) << "a minute that nobody looked at";
+}
+
+TEST(Digest, ThatAClockLeaptOverWhenItWasSetDoesNotCome) {
+  DigestClock clock;
+  EXPECT_FALSE(clock.look(20h, local(1, 17h)));
+  EXPECT_FALSE(clock.look(20h, local(2, 7h))) << "the device was off in the evening";
+  EXPECT_TRUE(clock.look(20h, local(2, 20h)));
+  EXPECT_FALSE(clock.look(20h, local(9, 20h)));
+  EXPECT_FALSE(clock.look(20h, local(3, 19h))) << "it had been set too far";
+  EXPECT_TRUE(clock.look(20h, local(3, 20h)));
+}
+
+TEST(Digest, ComesOnceOnADayThatHasItsHourTwice) {
+  DigestClock clock;
+  EXPECT_FALSE(clock.look(150min, local(4, 2h)));
+  EXPECT_TRUE(clock.look(150min, local(4, 150min)));
+  EXPECT_FALSE(clock.look(150min, local(4, 2h))) << "the hour again";
+  EXPECT_FALSE(clock.look(150min, local(4, 150min)));
+  EXPECT_TRUE(clock.look(150min, local(5, 150min)));
 }
 
 }  // namespace
