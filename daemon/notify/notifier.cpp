@@ -26,7 +26,8 @@ struct Overloaded : Each... {
 }  // namespace
 
 Notifier::Notifier(NotifierOptions options, Sources sources, LogSink log)
-    : ListeningThread("notify", sources.events, set_of({EventType::kVisitStart, EventType::kVisitEnd}), options.clock),
+    : ListeningThread("notify", sources.events,
+                      set_of({EventType::kVisitStart, EventType::kVisitUpdate, EventType::kVisitEnd}), options.clock),
       options_(std::move(options)),
       sources_(std::move(sources)),
       log_(std::move(log)) {}
@@ -141,14 +142,18 @@ Place Notifier::place() const {
 void Notifier::note(const EventBus::Told& told) {
   if (!told.visit || outlets_.empty()) return;
   const visits::BookedVisit& booked = *told.visit;
-  const bool start = told.type == EventType::kVisitStart;
-  const SteadyTime now = this->now();
+  const bool ends = told.type == EventType::kVisitEnd;
   const Place place = this->place();
   for (const auto& outlet : outlets_) {
     const Rule& rule = outlet->wish().rule;
-    if (!(start ? rule.events.visit_start : rule.events.visit_end) || !wants(rule, booked)) continue;
+    const bool end = ends && rule.events.visit_end && wants(rule, booked);
+    // One message says both when it is named at its very end.
+    const bool start =
+        rule.events.visit_start && !end && outlet->tells_begin(booked, told.type == EventType::kVisitStart);
+    if (ends) outlet->forget(booked.visit.id);
+    if (!start && !end) continue;
     outlet->offer(start ? message_of_start(booked, place) : message_of_end(booked, place), booked.visit.id,
-                  start ? Awaits::kFirstPicture : Awaits::kBestPicture, place.language, now, local_time());
+                  ends ? Awaits::kBestPicture : Awaits::kFirstPicture, place.language, now(), local_time());
   }
 }
 

@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace kinglet::daemon::notify {
+namespace {
+
+// More than are open at once: an end may have been missed.
+constexpr std::size_t kMostUnwished = 64;
+
+}  // namespace
 
 using outgoing::Answer;
 using outgoing::Outcome;
@@ -25,6 +31,19 @@ bool Outlet::is_quiet(std::chrono::minutes local) const {
 void Outlet::push(Letter letter) {
   status_.dropped += outbox_.push(std::move(letter)) ? 1 : 0;
   status_.waiting = outbox_.size();
+}
+
+bool Outlet::tells_begin(const visits::BookedVisit& booked, bool begins) {
+  const std::string& id = booked.visit.id;
+  if (!begins && !std::ranges::contains(unwished_, id)) return false;
+  const bool wished = wants(wish_.rule, booked);
+  if (wished) {
+    forget(id);
+  } else if (begins) {
+    unwished_.push_back(id);
+    if (unwished_.size() > kMostUnwished) unwished_.pop_front();
+  }
+  return wished;
 }
 
 void Outlet::offer(Message message, std::string visit, Awaits awaits, Language language, SteadyTime now,

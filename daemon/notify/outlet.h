@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -72,6 +73,11 @@ class Outlet {
   // In the quiet hours of the rule.
   [[nodiscard]] bool is_quiet(std::chrono::minutes local) const;
 
+  // Is it time to tell that this visit began? That is when it begins, or later and once, when it has become what is
+  // wished: a bird is often named better than at first. What began before this listened is not news.
+  [[nodiscard]] bool tells_begin(const visits::BookedVisit& booked, bool begins);
+  // The visit has ended.
+  void forget(const std::string& visit) { std::erase(unwished_, visit); }
   // About a visit: held back in quiet hours and when there were enough within the hour. `language`: of the message.
   void offer(Message message, std::string visit, Awaits awaits, Language language, SteadyTime now,
              std::chrono::minutes local);
@@ -106,6 +112,7 @@ class Outlet {
   Allowance allowance_;
   std::map<std::pair<Part, std::string>, TroubleWatch> watches_;  // of each part, by the camera's name
   DigestClock digest_;
+  std::deque<std::string> unwished_;  // visits that began, and not as what is wished
   Status status_;
 };
 

@@ -162,6 +162,42 @@ TEST_F(NotifierTest, TheEndOfTheFirstOfTheSeasonIsToldToWhoWishesThat) {
   EXPECT_THAT(titles(), ElementsAre("season"));
 }
 
+TEST_F(NotifierTest, AVisitThatBecomesTheWishedBirdIsToldOnceAndThen) {
+  start({.events = kStarts, .species = {"Turdus merula"}});
+  tell_of_start(visit("vis_1", "turdus"));
+  tell(EventType::kVisitUpdate, visit("vis_1", "turdus"));
+  EXPECT_THAT(titles(), IsEmpty());
+  for (int i = 0; i < 3; ++i) tell(EventType::kVisitUpdate, visit("vis_1", "turdus-merula"));
+  tell(EventType::kVisitEnd, visit("vis_1", "turdus-merula"));
+  EXPECT_THAT(titles(), ElementsAre("turdus-merula"));
+}
+
+TEST_F(NotifierTest, AVisitThatBeganAsTheWishedBirdIsNotToldAgain) {
+  start({.events = kStarts, .species = {"Turdus merula"}});
+  tell_of_start(visit("vis_1"));
+  tell(EventType::kVisitUpdate, visit("vis_1", "turdus-philomelos"));
+  tell(EventType::kVisitUpdate, visit("vis_1"));
+  tell(EventType::kVisitEnd, visit("vis_1"));
+  EXPECT_EQ(titles().size(), 1U);
+}
+
+TEST_F(NotifierTest, AVisitThatIsTheWishedBirdByItsEndOnlyIsToldInOneMessage) {
+  start({wish("start", {.events = kStarts, .species = {"Turdus merula"}}),
+         wish("both", {.events = {.visit_start = true, .visit_end = true}, .species = {"Turdus merula"}})});
+  tell_of_start(visit("vis_1", "turdus"));
+  tell(EventType::kVisitEnd, visit("vis_1"));
+  EXPECT_EQ(titles("start").size(), 1U);
+  ASSERT_EQ(titles("both").size(), 1U);
+  EXPECT_THAT(heard().back().text, HasSubstr("was here for"));
+}
+
+TEST_F(NotifierTest, AVisitThatBeganBeforeTheServiceWasSetIsNoNews) {
+  start({.events = kStarts});
+  tell(EventType::kVisitUpdate, visit("vis_1"));
+  tell(EventType::kVisitEnd, visit("vis_1"));
+  EXPECT_THAT(titles(), IsEmpty());
+}
+
 TEST_F(NotifierTest, QuietHoursAreThoseOfThePlace) {
   clock_.set_wall(in_berlin(21h + 59min));
   start({.events = kStarts, .quiet = DayHours{22h, 7h}});
