@@ -69,7 +69,7 @@ void Notifier::run(const std::stop_token& stop) {
     hear_events(let_pass(kTurn));
     look_around(now());
     for (const auto& outlet : outlets_) {
-      if (outlet->due(now(), sources_.picture) != nullptr) send(*outlet, stop);
+      if (outlet->due(now(), local_time(), sources_.picture) != nullptr) send(*outlet, stop);
     }
     show_status();
   }
@@ -181,7 +181,7 @@ void Notifier::send_digest(Outlet& outlet, std::chrono::local_seconds until, Ste
 }
 
 void Notifier::send(Outlet& outlet, const std::stop_token& stop) {
-  const Letter* letter = outlet.due(now(), sources_.picture);
+  const Letter* letter = outlet.due(now(), local_time(), sources_.picture);
   if (letter == nullptr) return;
   outlet.begin();
   const std::string& name = outlet.wish().target.name;

@@ -56,11 +56,21 @@ void Outlet::offer(Message message, std::string visit, Awaits awaits, Language l
     message.text += "\n" + say_count(language, Phrase::kOneNotSent, Phrase::kNotSent, refused);
   }
   if (!wish_.rule.picture || facts_of(wish_.target.service).pictures == 0) awaits = Awaits::kNothing;
-  push({.message = std::move(message), .visit = std::move(visit), .awaits = awaits, .noted = now, .due = now});
+  push({.message = std::move(message),
+        .visit = std::move(visit),
+        .trouble = {},
+        .awaits = awaits,
+        .noted = now,
+        .due = now});
 }
 
 void Outlet::add(Message message, SteadyTime now) {
-  push({.message = std::move(message), .visit = {}, .awaits = Awaits::kNothing, .noted = now, .due = now});
+  push({.message = std::move(message),
+        .visit = {},
+        .trouble = {},
+        .awaits = Awaits::kNothing,
+        .noted = now,
+        .due = now});
 }
 
 void Outlet::look(const Condition& condition, const Place& place, SteadyTime now, std::chrono::minutes local) {
@@ -73,16 +83,32 @@ void Outlet::look(const Condition& condition, const Place& place, SteadyTime now
   const bool over = news == TroubleWatch::News::kOver;
   Message message = message_of_trouble(condition.part, over, condition.detail, place);
   if (!condition.camera.empty()) message.text = condition.camera + (over ? "" : ": " + message.text);
-  add(std::move(message), now);
+  push({.message = std::move(message),
+        .visit = {},
+        .trouble = std::pair(condition.part, condition.camera),
+        .awaits = Awaits::kNothing,
+        .noted = now,
+        .due = now});
 }
 
 std::optional<std::chrono::local_seconds> Outlet::due_digest(std::chrono::local_seconds now) {
   return wish_.rule.digest ? digest_.look(*wish_.rule.digest, now) : std::nullopt;
 }
 
-Letter* Outlet::due(SteadyTime now, const PictureOf& picture) {
+// A visit is then not told, and trouble afterwards, if it lasts.
+void Outlet::keep_quiet() {
+  std::erase_if(outbox_.messages(), [&](const Letter& letter) {
+    if (letter.trouble) watches_.at(*letter.trouble).take_back();
+    status_.held_back += letter.visit.empty() ? 0 : 1;
+    return letter.trouble || !letter.visit.empty();
+  });
+  status_.waiting = outbox_.size();
+}
+
+Letter* Outlet::due(SteadyTime now, std::chrono::minutes local, const PictureOf& picture) {
+  if (is_quiet(local)) keep_quiet();
   std::deque<Letter>& letters = outbox_.messages();
-  if (letters.empty() || now < letters.front().due) return nullptr;
+  if (letters.empty() || now < std::max(letters.front().due, rests_until_)) return nullptr;
   Letter& first = letters.front();
   if (first.awaits == Awaits::kNothing) return &first;
   const bool best = first.awaits == Awaits::kBestPicture;
@@ -113,6 +139,7 @@ Outlet::Verdict Outlet::judge(const Answer& answer, SteadyTime now, WallTime wal
   const SteadyTime next = now + std::max(backoff_.pause(letter.tries), wish);
   status_.sent += taken ? 1 : 0;
   status_.failed_tries += taken ? 0 : 1;
+  if (answer.outcome == Outcome::kTryAgain) rests_until_ = now + wish;
   if (answer.outcome == Outcome::kTryAgain && next < letter.noted + rule_.old_news) {
     letter.due = next;
     return verdict;

@@ -43,7 +43,8 @@ enum class Awaits : std::uint8_t { kNothing, kFirstPicture, kBestPicture };
 
 struct Letter {
   Message message;
-  std::string visit;  // of which a picture is waited for
+  std::string visit;  // that it is about, and of which a picture is waited for; empty: about none
+  std::optional<std::pair<Part, std::string>> trouble;  // that it is about
   Awaits awaits = Awaits::kNothing;
   SteadyTime noted;          // when it happened
   SteadyTime due;            // not sent before
@@ -89,8 +90,8 @@ class Outlet {
   [[nodiscard]] std::optional<std::chrono::local_seconds> due_digest(std::chrono::local_seconds now);
 
   // The first one, when it is to be sent now, with the picture that was waited for; nullptr: none is. Valid until the
-  // next call of anything that is not const.
-  [[nodiscard]] Letter* due(SteadyTime now, const PictureOf& picture);
+  // next call of anything that is not const. In quiet hours what waits goes as if it had happened in them.
+  [[nodiscard]] Letter* due(SteadyTime now, std::chrono::minutes local, const PictureOf& picture);
   // A try of the letter that due() gave; while it lasts the letter is not left out. Own bug without one.
   void begin();
   struct Verdict {
@@ -104,6 +105,7 @@ class Outlet {
 
  private:
   void push(Letter letter);
+  void keep_quiet();
 
   const Wish wish_;
   const OutletRule rule_;
@@ -112,6 +114,7 @@ class Outlet {
   Allowance allowance_;
   std::map<std::pair<Part, std::string>, TroubleWatch> watches_;  // of each part, by the camera's name
   DigestClock digest_;
+  SteadyTime rests_until_{};          // the service wishes to be asked nothing before
   std::deque<std::string> unwished_;  // visits that began, and not as what is wished
   Status status_;
 };

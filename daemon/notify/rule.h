@@ -75,6 +75,8 @@ class TroubleWatch {
   explicit TroubleWatch(std::chrono::milliseconds after) : after_(after) {}
   // `may_tell`: not in quiet hours; what still lasts after them is told then.
   [[nodiscard]] News look(bool bad, bool may_tell, SteadyTime now);
+  // The newest news was not told after all: what is so later still is news then.
+  void take_back() { told_ = !told_; }
 
  private:
   std::chrono::milliseconds after_;

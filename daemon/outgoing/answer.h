@@ -14,7 +14,7 @@ enum class Outcome : std::uint8_t { kTaken, kTryAgain, kRefused, kCalledOff };
 struct Answer {
   Outcome outcome = Outcome::kTryAgain;
   std::string detail;                               // one line, unless it was taken
-  std::optional<std::chrono::seconds> retry_after;  // as the server wishes
+  std::optional<std::chrono::seconds> retry_after;  // as the server wishes, an hour at most
 };
 
 }  // namespace kinglet::daemon::outgoing

@@ -9,7 +9,7 @@
 namespace kinglet::daemon::outgoing {
 namespace {
 
-constexpr std::chrono::seconds kLongestWish{60};
+constexpr std::chrono::seconds kLongestWish = std::chrono::hours(1);
 
 void set_options(Transfer& transfer, const Request& request) {
   for (const std::string& header : request.headers) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/webhook/sender.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "daemon/tell/visit_json.h"
@@ -18,6 +19,7 @@ constexpr milliseconds kTurn{200};
 constexpr milliseconds kTurnAtEnd{20};
 constexpr milliseconds kGoodbye{1'000};
 constexpr milliseconds kPictureAtEnd{500};
+constexpr std::chrono::seconds kLongestWish{60};  // of a receiver: all else waits behind it
 
 std::string unix_seconds(WallTime time) {
   return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count());
@@ -151,6 +153,7 @@ bool Sender::send(const std::stop_token& stop) {
       return has_time(stop);
     });
   }
+  if (answer && answer->retry_after) answer->retry_after = std::min(*answer->retry_after, kLongestWish);
   return judge(answer ? *answer : Answer{.outcome = Outcome::kTryAgain, .detail = describe(answer.error())});
 }
 

@@ -210,6 +210,30 @@ TEST_F(NotifierTest, QuietHoursAreThoseOfThePlace) {
   EXPECT_EQ(notifier_->status().at(0).held_back, 1U);
 }
 
+TEST_F(NotifierTest, WhatIsNotTakenUntilQuietHoursBeginIsNotSentInThem) {
+  clock_.set_wall(in_berlin(21h + 59min));
+  start({.events = kStarts, .quiet = DayHours{22h, 7h}});
+  answer(503);
+  tell_of_start(visit("vis_1"));
+  clock_.pass(1min);
+  const std::size_t tries = heard().size();
+  answer(204);
+  clock_.pass(20min);
+  EXPECT_EQ(heard().size(), tries);
+  EXPECT_EQ(notifier_->status().at(0).held_back, 1U);
+}
+
+TEST_F(NotifierTest, AServiceThatWishesToBeAskedLaterIsAskedThen) {
+  start({.events = kStarts});
+  answer(429, "1800");
+  tell_of_start(visit("vis_1"));
+  answer(204);
+  clock_.pass(1h);
+  ASSERT_EQ(heard().size(), 2U);
+  EXPECT_GE(heard()[1].at - heard()[0].at, 30min);
+  EXPECT_LE(heard()[1].at - heard()[0].at, 30min + 1s);
+}
+
 TEST_F(NotifierTest, NotMoreThanWishedAreSentInAnHourAndTheNextOneSaysSo) {
   start({.events = kStarts, .at_most = 2});
   for (const char* id : {"vis_1", "vis_2", "vis_3", "vis_4", "vis_5"}) tell_of_start(visit(id));

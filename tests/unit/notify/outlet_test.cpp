@@ -31,7 +31,7 @@ class OutletTest : public ::testing::Test {
     std::vector<SteadyClock::duration> sent;
     const SteadyTime start = now;
     for (const SteadyTime end = now + span; now < end; now += 200ms) {
-      const Letter* letter = outlet.due(now, picture);
+      const Letter* letter = outlet.due(now, kNoon, picture);
       if (letter == nullptr) continue;
       messages.push_back(letter->message);
       outlet.begin();
@@ -82,7 +82,7 @@ TEST_F(OutletTest, WithoutPicturesNobodyWaitsForOne) {
   Outlet unable = make({}, Service::kGotify);
   for (Outlet* outlet : {&unwished, &unable}) {
     offer(*outlet);
-    EXPECT_NE(outlet->due(now, picture), nullptr);
+    EXPECT_NE(outlet->due(now, kNoon, picture), nullptr);
   }
 }
 
@@ -90,10 +90,10 @@ TEST_F(OutletTest, QuietHoursHoldBackWhatIsAboutVisits) {
   Outlet outlet = make({.quiet = DayHours{22h, 7h}});
   offer(outlet, 23h);
   offer(outlet, 6h + 59min);
-  EXPECT_EQ(outlet.due(now, picture), nullptr);
+  EXPECT_EQ(outlet.due(now, kNoon, picture), nullptr);
   EXPECT_EQ(outlet.status().held_back, 2U);
   offer(outlet, 7h);
-  EXPECT_NE(outlet.due(now, picture), nullptr);
+  EXPECT_NE(outlet.due(now, kNoon, picture), nullptr);
 }
 
 TEST_F(OutletTest, ANextMessageSaysHowManyWereNotSent) {
@@ -122,16 +122,59 @@ TEST_F(OutletTest, WhatNobodyTakesIsTriedLaterAndLaterForAnHour) {
 TEST_F(OutletTest, WhatIsRefusedIsDroppedAtOnceAndToldOnce) {
   Outlet outlet = make({});
   offer(outlet);
-  ASSERT_NE(outlet.due(now, picture), nullptr);
+  ASSERT_NE(outlet.due(now, kNoon, picture), nullptr);
   outlet.begin();
   EXPECT_TRUE(outlet.judge(kRefused, now, {}).is_news);
   EXPECT_EQ(outlet.status().detail, "it answers 401");
-  EXPECT_EQ(outlet.due(now + 1h, picture), nullptr);
+  EXPECT_EQ(outlet.due(now + 1h, kNoon, picture), nullptr);
   offer(outlet);
-  ASSERT_NE(outlet.due(now, picture), nullptr);
+  ASSERT_NE(outlet.due(now, kNoon, picture), nullptr);
   outlet.begin();
   EXPECT_FALSE(outlet.judge(kRefused, now, {}).is_news);
   EXPECT_EQ(outlet.status().dropped, 2U);
+}
+
+TEST_F(OutletTest, WhoWishesToBeAskedLaterIsAskedThenAndNotBeforeForAnotherMessage) {
+  Outlet outlet = make({});
+  offer(outlet);
+  const Answer later{.outcome = Outcome::kTryAgain, .detail = "it answers 429", .retry_after = 30min};
+  EXPECT_EQ(send_for(outlet, 10min, later), std::vector<SteadyClock::duration>{0s});
+  offer(outlet);
+  EXPECT_THAT(send_for(outlet, 1h, kTaken), ::testing::ElementsAre(20min, 20min + 200ms));
+}
+
+TEST_F(OutletTest, WhatIsOldNewsByThenIsDroppedAndTheNextOneStillWaits) {
+  Outlet outlet = make({});
+  offer(outlet);
+  send_for(outlet, 1min, {.outcome = Outcome::kTryAgain, .detail = "it answers 429", .retry_after = 1h});
+  EXPECT_EQ(outlet.status().dropped, 1U);
+  offer(outlet);
+  EXPECT_THAT(send_for(outlet, 2h, kTaken), ::testing::ElementsAre(59min));
+}
+
+TEST_F(OutletTest, WhatWaitsWhenQuietHoursBeginIsNotSentInThem) {
+  Outlet outlet = make({.quiet = DayHours{22h, 7h}, .digest = 22h});
+  offer(outlet, 21h + 59min);
+  outlet.add({.title = "of the day"}, now);
+  EXPECT_EQ(outlet.due(now, 22h, picture)->message.title, "of the day") << "which is wished at this time";
+  EXPECT_EQ(outlet.status().held_back, 1U);
+  EXPECT_EQ(outlet.status().waiting, 1U);
+}
+
+TEST_F(OutletTest, TroubleThatWaitsWhenQuietHoursBeginIsToldAfterThemIfItLasts) {
+  for (const bool lasts : {true, false}) {
+    Outlet outlet = make({.events = {.camera = true}, .quiet = DayHours{22h, 7h}});
+    const auto look = [&](bool bad, std::chrono::seconds later, std::chrono::minutes local) {
+      outlet.look({.camera = {}, .bad = bad, .detail = "unplugged"}, {}, now + later, local);
+      return outlet.due(now + later, local, picture);
+    };
+    EXPECT_EQ(look(true, 0s, 21h + 59min), nullptr);
+    EXPECT_NE(look(true, 30s, 21h + 59min), nullptr) << "and is not taken";
+    EXPECT_EQ(look(true, 90s, 22h), nullptr);
+    EXPECT_EQ(look(lasts, 5h, 3h), nullptr);
+    const Letter* letter = look(lasts, 9h, 7h);
+    EXPECT_EQ(letter != nullptr ? letter->message.title : "", lasts ? "The camera gives no picture" : "");
+  }
 }
 
 TEST_F(OutletTest, OnlyTheNewestTwentyWait) {
@@ -148,8 +191,8 @@ TEST_F(OutletTest, TroubleIsOnlyForWhoWishesIt) {
     for (const auto later : {0s, 30s})
       outlet->look({.camera = {}, .bad = true, .detail = "unplugged"}, {}, now + later, kNoon);
   }
-  EXPECT_EQ(unwished.due(now + 30s, picture), nullptr);
-  const Letter* letter = wished.due(now + 30s, picture);
+  EXPECT_EQ(unwished.due(now + 30s, kNoon, picture), nullptr);
+  const Letter* letter = wished.due(now + 30s, kNoon, picture);
   ASSERT_NE(letter, nullptr);
   EXPECT_EQ(letter->message.title, "The camera gives no picture");
   EXPECT_EQ(letter->message.text, "unplugged");
