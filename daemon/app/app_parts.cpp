@@ -34,6 +34,11 @@ LogSink into_book(LogSink log, LogBook& book) {
   };
 }
 
+std::string both(std::string one, const std::string& other) {
+  if (!one.empty() && !other.empty()) one += "; ";
+  return one + other;
+}
+
 LookAhead look_ahead(const config::Config& config) {
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
   return cores > config.inference.threads ? LookAhead::kYes : LookAhead::kNo;
@@ -53,14 +58,17 @@ AppParts::AppParts(const config::Config& config, const AppOptions& options, Resu
       backup_desk{.places = {.state = state_folder, .models = keeper_options.folder, .etc = {}},
                   .judge_settings = judge_with(options.load, state_folder),
                   .called_off = [this] { return ends.load(); }},
+      notify_keeper(state_folder, config.notify, log),
       settings_keeper(
-          {.load = options.load, .folder = state_folder, .kept = options.settings, .trouble = options.settings_trouble},
+          {.load = options.load,
+           .folder = state_folder,
+           .kept = options.settings,
+           .trouble = both(options.settings_trouble, notify_keeper.trouble())},
           settings, [this](const auto& change, const auto& wanted) { take_up(change, wanted); }, log),
       bird_lists({.folder = state_folder,
                   .settings = [this] { return settings.list(); },
                   .take_up = [this](http::BirdList list) { return take_up(list); },
                   .log = log}),
-      notify_keeper(state_folder, config.notify, log),
       history(with_clock(std::move(store_options))),
       tokens(state_folder, log),
       door(std::move(door_options), tokens, log),

@@ -111,9 +111,9 @@ struct AppParts {
   std::atomic<bool> restart_is_wanted = false;
   std::atomic<bool> ends = false;
   const backup::Desk backup_desk;
+  NotifyKeeper notify_keeper;
   SettingsKeeper settings_keeper;
   BirdLists bird_lists;
-  NotifyKeeper notify_keeper;
   store::Store history;  // makes the folder
   TokenBook tokens;
   http::Door door;

@@ -171,7 +171,7 @@ int check(const Flags& flags) {
 std::string settings_trouble(const Usable& usable) {
   if (usable.trouble.empty()) return {};
   return format_text("what was set on the page does not count: {}; {}", usable.trouble,
-                     set_settings_aside(usable.folder));
+                     set_aside(settings_file(usable.folder)));
 }
 
 // Did the service manager start this very process, and not a shell that it started?

@@ -85,8 +85,10 @@ std::expected<std::vector<notify::Wish>, config::Faults> notify_wishes(const std
   return wishes;
 }
 
+fs::path notify_file(const fs::path& folder) { return folder / "notify.toml"; }
+
 Result<std::vector<config::Notify>> read_notify_file(const fs::path& folder) {
-  const fs::path path = folder / "notify.toml";
+  const fs::path path = notify_file(folder);
   std::error_code failed;
   if (!fs::exists(path, failed) && !failed) return std::vector<config::Notify>{};
   auto loaded = config::load_notify({.file = path, .text = KINGLET_TRY(read_file(path, kMostKeptBytes))});
@@ -97,7 +99,7 @@ Result<std::vector<config::Notify>> read_notify_file(const fs::path& folder) {
 Result<void> write_notify_file(const fs::path& folder, const std::vector<config::Notify>& services) {
   std::string text = "# Written by kingletd: services of messages that were set on its page. Secrets are beside it.\n";
   for (const config::Notify& one : services) text += config::notify_text(one);
-  KINGLET_TRY(write_file(folder / "notify.toml", text, Overwrite::kReplace, Readers::kOwner));
+  KINGLET_TRY(write_file(notify_file(folder), text, Overwrite::kReplace, Readers::kOwner));
   return sync_folder(folder);
 }
 

@@ -21,6 +21,7 @@ namespace kinglet::daemon {
 
 // What was set over HTTP lies in the state folder: notify.toml, and beside it a folder with a file for each secret, all
 // of them 0600. None: there is no file. kIo, kBadData, kNotPermitted, kConfig.
+[[nodiscard]] std::filesystem::path notify_file(const std::filesystem::path& folder);
 [[nodiscard]] Result<std::vector<config::Notify>> read_notify_file(const std::filesystem::path& folder);
 [[nodiscard]] Result<void> write_notify_file(const std::filesystem::path& folder,
                                              const std::vector<config::Notify>& services);

@@ -73,12 +73,11 @@ Result<void> write_settings(const fs::path& folder, const config::Settings& sett
   return write_private(settings_file(folder), config::settings_text(settings));
 }
 
-std::string set_settings_aside(const fs::path& folder) {
-  const fs::path from = settings_file(folder);
-  const fs::path to = from.string() + ".damaged";
+std::string set_aside(const fs::path& file) {
+  const fs::path to = file.string() + ".damaged";
   std::error_code failed;
-  fs::rename(from, to, failed);
-  if (failed) return format_text("{} cannot be set aside: {}", from.string(), failed.message());
+  fs::rename(file, to, failed);
+  if (failed) return format_text("{} cannot be set aside: {}", file.string(), failed.message());
   return format_text("it was set aside as {}", to.string());
 }
 

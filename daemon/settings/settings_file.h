@@ -29,7 +29,7 @@ struct PastChange {
 // Beside and renamed, 0600, on the disk when it returns. kCannotCreate, kIo: all is as it was.
 [[nodiscard]] Result<void> write_settings(const std::filesystem::path& folder, const config::Settings& settings);
 // A file that cannot be used makes room and stays to be looked at, by another name. What became of it, for a person.
-[[nodiscard]] std::string set_settings_aside(const std::filesystem::path& folder);
+[[nodiscard]] std::string set_aside(const std::filesystem::path& file);
 
 // Oldest first, at most kMostPastChanges. None: there is no file. kBadData: not what we write.
 [[nodiscard]] Result<std::vector<PastChange>> read_past_changes(const std::filesystem::path& folder);

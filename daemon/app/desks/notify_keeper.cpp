@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "daemon/settings/notify_settings.h"
+#include "daemon/settings/settings_file.h"
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
@@ -60,7 +61,9 @@ NotifyKeeper::NotifyKeeper(std::filesystem::path folder, std::vector<config::Not
   if (kept) {
     book_.kept = std::move(*kept);
   } else {
-    log_(LogLevel::kWarning, "services of messages that were set on the page are not used: " + describe(kept.error()));
+    trouble_ = format_text("services of messages that were set on the page are not used: {}; {}",
+                           describe(kept.error()), set_aside(notify_file(folder_)));
+    log_(LogLevel::kError, trouble_);
   }
 }
 

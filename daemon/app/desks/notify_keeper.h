@@ -19,9 +19,12 @@ namespace kinglet::daemon {
 // Thread-safe.
 class NotifyKeeper final : public http::NotifyDesk {
  public:
-  // `folder`: of the state; empty: nothing is kept. `files`: judged (daemon/settings/notify_settings.h).
+  // `folder`: of the state; empty: nothing is kept. What lies there and cannot be used is set aside. `files`: judged
+  // (daemon/settings/notify_settings.h).
   NotifyKeeper(std::filesystem::path folder, std::vector<config::Notify> files, LogSink log);
 
+  // Why what was set on the page does not count; empty: it does.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
   // From now on this one sends; it outlives all calls.
   void attach(notify::Notifier& notifier);
   // The owner's files were read again.
@@ -46,7 +49,8 @@ class NotifyKeeper final : public http::NotifyDesk {
 
   const std::filesystem::path folder_;
   const LogSink log_;
-  Mutex turn_;  // of a change: held while files are written
+  std::string trouble_;  // of the start
+  Mutex turn_;           // of a change: held while files are written
   mutable Mutex mutex_;
   Book book_ KINGLET_GUARDED_BY(mutex_);
   notify::Notifier* notifier_ KINGLET_GUARDED_BY(mutex_) = nullptr;

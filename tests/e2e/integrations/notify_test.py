@@ -278,6 +278,14 @@ class OnThePage(Phone):
         self.assertEqual(stat.S_IMODE(kept[1].parent.stat().st_mode), 0o700)
         self.assertNotIn("very-secret", kept[0].read_text())
 
+    def test_a_file_of_services_that_cannot_be_used_is_set_aside_and_told_where_the_page_shows_trouble(self):
+        self.running.stop()
+        (self.state_folder / "notify.toml").write_text('[[notify]]\nname = "phone"\nof_the_next_version = 1\n')
+        self.running = self.start()
+        self.assertIn("notify.toml.damaged", self.running.ask("/api/v1/config", headers=self.owner).json()["trouble"])
+        self.assertEqual((self.put("phone", {"service": "ntfy", "to": "birds"}).status, self.names()), (200, ["mine", "phone"]))
+        self.assertIn("of_the_next_version", (self.state_folder / "notify.toml.damaged").read_text())
+
     def test_a_secret_is_not_handed_to_another_service(self):
         self.assertEqual(self.put("phone", {"service": "telegram", "to": "1", "secret": "123:very-secret"}).status, 200)
         problem = self.assert_problem(self.put("phone", {"service": "template", "preset": "discord"}), 422, "bad-setting")

@@ -217,7 +217,7 @@ TEST_F(SettingsKeeperTest, AFileThatCannotBeUsedIsNoReasonNotToStart) {
     EXPECT_THAT(trouble_, HasSubstr("settings.toml")) << text.substr(0, 20);
     EXPECT_EQ(value("gate.max_fps"), "6");
     EXPECT_EQ(keeper_->state().trouble, trouble_);
-    EXPECT_THAT(set_settings_aside(state_), HasSubstr("settings.toml.damaged"));
+    EXPECT_THAT(set_aside(settings_file(state_)), HasSubstr("settings.toml.damaged"));
     EXPECT_TRUE(set("decide.min_score", "0.7"));
     EXPECT_EQ(keeper_->state().trouble, "");
   }

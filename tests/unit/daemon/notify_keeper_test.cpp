@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Services of messages that were set on the page, and a file of them that nobody can use.
+#include "daemon/app/desks/notify_keeper.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "engine/base/file.h"
+#include "tests/support/scratch_folder.h"
+
+namespace kinglet::daemon {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class NotifyKeeperTest : public ::testing::Test {
+ protected:
+  NotifyKeeper start() {
+    return {state_, {}, [this](LogLevel, std::string_view text) { said_ += std::string(text) + "\n"; }};
+  }
+  static http::NotifyWish phone() {
+    return {.name = "phone",
+            .values = {{"service", std::string("ntfy")}, {"to", std::string("birds")}},
+            .secret = {},
+            .by = "owner"};
+  }
+  static std::vector<std::string> names(const NotifyKeeper& keeper) {
+    std::vector<std::string> names;
+    for (const http::NotifyService& one : keeper.list()) names.push_back(one.name);
+    return names;
+  }
+
+  const kinglet::testing::ScratchFolder scratch_;
+  const std::filesystem::path state_ = scratch_.path();
+  std::string said_;
+};
+
+TEST_F(NotifyKeeperTest, WhatWasSetIsThereAfterARestart) {
+  {
+    NotifyKeeper keeper = start();
+    EXPECT_TRUE(keeper.put(phone()));
+  }
+  const NotifyKeeper keeper = start();
+  EXPECT_THAT(names(keeper), ElementsAre("phone"));
+  EXPECT_EQ(keeper.trouble(), "");
+}
+
+TEST_F(NotifyKeeperTest, AFileThatCannotBeUsedIsSetAsideAndToldAndNotWrittenOver) {
+  const std::string newer = "[[notify]]\nname = \"phone\"\nto = \"birds\"\nof_the_next_version = true\n";
+  for (const std::string& text : {newer, std::string("\x00\xFF[[", 4), std::string(100'000, 'x')}) {
+    std::ofstream(state_ / "notify.toml", std::ios::binary) << text;
+    said_.clear();
+    NotifyKeeper keeper = start();
+    EXPECT_THAT(keeper.trouble(), HasSubstr("notify.toml.damaged"));
+    EXPECT_THAT(said_, HasSubstr(keeper.trouble()));
+    EXPECT_TRUE(keeper.put(phone()));
+    EXPECT_THAT(names(keeper), ElementsAre("phone"));
+    EXPECT_EQ(read_file(state_ / "notify.toml.damaged", 1U << 20), text);
+    EXPECT_EQ(start().trouble(), "") << "told once";
+  }
+}
+
+}  // namespace
+}  // namespace kinglet::daemon
