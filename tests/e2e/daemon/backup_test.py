@@ -184,13 +184,17 @@ class OverHttp(Boxes):
         old, new = self.lived_in(), self.box("new")
         with self.daemon(old) as daemon:
             owner, before = self.live(daemon)
+            service = daemon.ask("/api/v1/notify/phone", "PUT", '{"service": "ntfy", "to": "birds-7f3a91c4", "secret": "tk_1"}',
+                                 {**owner, "Content-Type": "application/json"})
+            self.assertEqual(service.status, 200, service.body)
+            self.assertIn("Services of messages, tokens, secrets", daemon.ask("/").body.decode(), "the page says what is not in it")
             reply = daemon.ask("/api/v1/backup", headers=owner)
             self.assertEqual((reply.status, reply.headers["content-type"]), (200, "application/x-tar"))
             self.assertEqual(daemon.ask("/api/v1/backup").status, 401)
         names = set(backup_file.contents(reply.body))
         self.assertLessEqual({"manifest.json", "state/kinglet.db", "state/settings.toml", "state/model.json", "models/mine.onnx"},
                              names)
-        self.assertFalse([name for name in names if "token" in name or name.startswith("etc/") or "proofs" in name], names)
+        self.assertFalse([name for name in names if "token" in name or "notify" in name or name.startswith("etc/") or "proofs" in name], names)
         self.assertTrue([name for name in names if name.endswith(".crop.jpg")])
         with self.daemon(new) as daemon:
             own = daemon.claim()
