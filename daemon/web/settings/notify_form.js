@@ -3,10 +3,10 @@
 import {freshId, make} from "./dom.js";
 import {text, wordsOf} from "./format.js";
 
-// What is asked for each; no `to`: the secret says where to.
+// What is asked for each; no `to`: the secret says where to. `how`: where one finds it.
 const kinds = {
   ntfy: {wish: {service: "ntfy"}, label: "ntfy", to: "notify_topic", secret: "notify_token"},
-  telegram: {wish: {service: "telegram"}, label: "Telegram", to: "notify_chat", secret: "notify_bot"},
+  telegram: {wish: {service: "telegram"}, label: "Telegram", to: "notify_chat", how: "notify_chat_how", secret: "notify_bot"},
   pushover: {wish: {service: "template", preset: "pushover"}, label: "Pushover", to: "notify_user", secret: "notify_app"},
   discord: {wish: {service: "template", preset: "discord"}, label: "Discord", secret: "notify_webhook"},
 };
@@ -60,10 +60,11 @@ function chooser(kind, service, choose) {
 // it; its error stays in the form. `choose(kind)`: another one is wanted. `leave()`: none; without it there is no way to.
 export function notifyForm(service, {brief, keep, choose, leave}) {
   const kind = service.service ? kindOf(service) : service.kind || "ntfy";
-  const {to, secret} = kinds[kind];
+  const {to, how, secret} = kinds[kind];
   const problem = make("p", {className: "bad", role: "alert", hidden: true});
   const form = make("form", {className: "setting-form", noValidate: true}, ...chooser(kind, service, choose),
     to ? field("to", to, {type: "text", value: service.to || ""}) : null,
+    how ? make("p", {className: "soft", textContent: text(how)}) : null,
     field("secret", secret, {type: "password", autocomplete: "new-password", placeholder: service.secret ? text("notify_kept") : ""}),
     whichMessages(service, brief), problem,
     make("p", {className: "buttons"}, make("button", {className: "main", textContent: text("save")}),

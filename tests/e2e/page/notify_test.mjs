@@ -27,6 +27,7 @@ test("a service is set, changed without its secret, and removed", async () => {
   await page.getByLabel("Service").selectOption("telegram");
   await page.getByLabel("Id of the chat").fill("-1234");
   await page.getByLabel("Token of your bot").fill("123:secret");
+  await page.getByText("api.telegram.org/botTOKEN/getUpdates").waitFor();
   await page.getByLabel("the first of the day").check();
   await page.getByLabel("Quiet hours").fill("22:00-07:00");
   await assertAccessible(page, "the form of a service of messages");
