@@ -93,8 +93,6 @@ KEPT = [
     ("tools.md", "kinglet record libcamera:", "needs a camera; libcamera's virtual one is in e2e/camera"),
     ("webhooks.md", "python3 -uc", "a receiver that prints what it gets; the one of e2e/integrations/webhook_test.py keeps it"),
     ("home-assistant.md", "apt install mosquitto", "installs a service on the reader's machine"),
-    ("backup.md", "sudo systemctl", "needs systemd as the first process"),
-    ("home-assistant.md", "sudo systemctl restart", "needs systemd as the first process"),
 ]
 
 
@@ -130,6 +128,16 @@ def commands_of(page):
                 command = ""
         if command:
             yield command
+
+
+def units():
+    """Those that the package has."""
+    return {path.stem for path in (SOURCE_DIR / "systemd").glob("*.service")}
+
+
+def units_in(text):
+    """Each unit that a text would start, stop or look at, in a block or within a sentence."""
+    return [name.removesuffix(".service") for name in re.findall(r"(?:systemctl [a-z-]+|journalctl -u) ([\w@.-]*\w)", text)]
 
 
 def row_for(page, command):

@@ -15,7 +15,7 @@ import numpy
 from PIL import Image
 
 import home_network
-from commands import KEPT, SOURCE_DIR, TESTED, commands_of, pages, row_for
+from commands import KEPT, SOURCE_DIR, TESTED, commands_of, pages, row_for, units, units_in
 from support import PATIENCE, Daemon, ScratchFolder, main
 
 home_network.enter()  # in which nobody else has port 8420
@@ -27,7 +27,8 @@ ENDLESS = re.compile(r"^(curl -N |kinglet events|kingletd )")
 # "The answer is no" is an answer.
 MAY_SAY_NO = re.compile(r"^kinglet (doctor|verify|models check|models activate .* --trial)")
 # A stand-in for rights and a service manager that a test does not have.
-STAND_INS = {"sudo": 'while [ "${1#-}" != "$1" ]; do [ "$1" = -u ] && shift; shift; done; exec "$@"', "systemctl": "exit 0"}
+STAND_INS = {"sudo": 'while [ "${1#-}" != "$1" ]; do [ "$1" = -u ] && shift; shift; done; exec "$@"',
+             "systemctl": f'case "$2" in {"|".join(sorted(units()))}) ;; *) echo "Unit $2 not found." >&2; exit 5;; esac'}
 
 
 class Table(unittest.TestCase):
@@ -39,6 +40,12 @@ class Table(unittest.TestCase):
             self.assertTrue(any(row_for(page, command) == row for page, command in found), f"no such command any more: {row}")
         for _, _, test in TESTED:
             self.assertTrue((SOURCE_DIR / "tests" / test).exists(), test)
+
+
+    def test_every_unit_that_a_page_names_is_one_of_the_package(self):
+        found = [(page.name, unit) for page in pages() for unit in units_in(page.read_text(encoding="utf-8"))]
+        self.assertGreater(len(found), 5)
+        self.assertEqual([(page, unit) for page, unit in found if unit not in units()], [])
 
 
 class Commands(ScratchFolder):
