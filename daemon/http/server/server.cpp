@@ -18,6 +18,7 @@
 #include "daemon/http/access/door.h"
 #include "daemon/http/figures/traffic.h"
 #include "daemon/http/message/problem.h"
+#include "daemon/http/server/body_rooms.h"
 #include "daemon/http/server/exchange.h"
 #include "daemon/http/server/sockets.h"
 #include "daemon/machine/thread_entry.h"
@@ -242,33 +243,12 @@ class Server::Endpoint final : public httplib::Server {
   Reply answer_body(const httplib::Request& request, const Route& route, Call& call, std::uint64_t limit,
                     const httplib::ContentReader& reader) {
     const std::uint64_t length = length_of(credentials_of(request)).value_or(0);
-    const bool in_room = has_the_model_work(route) && length >= kPicture && length <= kKeptBody;
-    if (in_room) call.body = take_room();
+    const bool in_room = has_the_model_work(route) && BodyRooms::suits(length);
+    if (in_room) call.body = rooms_.take();
     call.body.reserve(std::min(length, limit));
     Reply reply = take_body(route, call, limit, reader);
-    if (in_room) keep_room(std::move(call.body));
+    if (in_room) rooms_.keep(std::move(call.body));
     return reply;
-  }
-
-  // For kKeptBody bytes each time: one that had to grow would become twice as large.
-  std::string take_room() {
-    std::string room;
-    {
-      MutexLock lock(mutex_);
-      if (!rooms_.empty()) {
-        room = std::move(rooms_.back());
-        rooms_.pop_back();
-      }
-    }
-    room.clear();
-    room.reserve(kKeptBody);
-    return room;
-  }
-
-  void keep_room(std::string room) {
-    if (room.capacity() > kKeptBody) return;
-    MutexLock lock(mutex_);
-    if (rooms_.size() < kRooms) rooms_.push_back(std::move(room));
   }
 
   Reply take_body(const Route& route, Call& call, std::uint64_t limit, const httplib::ContentReader& reader) {
@@ -385,15 +365,10 @@ class Server::Endpoint final : public httplib::Server {
     write_reply(std::move(reply), call, {}, response);  // as it came: perhaps not prepared
   }
 
-  // Memory of posted pictures is used again: what is asked of the kernel for each takes longer than the body itself.
-  static constexpr std::uint64_t kPicture = 128U << 10;
-  static constexpr std::uint64_t kKeptBody = 1U << 20;
-  static constexpr std::size_t kRooms = 2;
-
   http::Server& owner_;
   Mutex mutex_;
   std::map<std::thread::id, Connection> connections_ KINGLET_GUARDED_BY(mutex_);
-  std::vector<std::string> rooms_ KINGLET_GUARDED_BY(mutex_);
+  BodyRooms rooms_;
 };
 
 Server::Server(std::vector<Listener> listeners, ServerOptions options, ServerParts parts)
