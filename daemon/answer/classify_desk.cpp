@@ -117,6 +117,7 @@ Result<void> ClassifyDesk::answer(PostedPicture& picture, SteadyClock::duration 
       waiting_.erase(place);
       answered_.notify_all();  // another one is next
       if (closed_) return shutting_down();
+      picture.late = true;
       return fail(ErrorCode::kUnavailable, "the picture was not answered in time");
     }
     // One in work, of which the memory is being read, is waited for without a limit, also by the one behind it.

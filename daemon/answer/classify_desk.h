@@ -29,6 +29,7 @@ struct PostedPicture {
   std::vector<float> scores;                    // in: sized for the labels; out: 0 to 1
   SteadyClock::duration inference{};            // out
   std::optional<Error> error;                   // out
+  bool late = false;                            // out: nobody took it in time
 };
 
 // Thread-safe.
@@ -85,8 +86,8 @@ class ClassifyDesk {
     std::optional<std::size_t> handed_over_;  // bytes
   };
 
-  // Blocks until the picture is answered. kUnavailable when nobody took it for so long since none was before it, or
-  // after close().
+  // Blocks until the picture is answered. kUnavailable when nobody took it for so long since none was before it (it is
+  // late, then), or after close().
   [[nodiscard]] Result<void> answer(PostedPicture& picture, SteadyClock::duration patience);
 
   // The answer thread: the next picture or nullptr; each taken one must be given to done().

@@ -91,18 +91,16 @@ std::optional<Reply> refuse_model(const ClassifyView& view, const Call& call, co
 }
 
 // Of what prepares pictures, and of the thread that runs the model.
-Reply refuse_answer(const Error& error) {
+Reply refuse_answer(const Error& error, bool late = false) {
   if (error.code == ErrorCode::kBadData) return problem("undecodable-image", describe(error), error.hint);
-  if (error.code == ErrorCode::kUnavailable) return problem("timeout", error.message);
-  if (error.code == ErrorCode::kBusy) return problem("busy", error.message);
-  return problem("internal-error", describe(error));
+  return desk_problem(error, late);
 }
 
 std::expected<Classified, Reply> classify(const ClassifyView& view, const Call& call,
                                           const std::shared_ptr<const ModelFacts>& model, std::string_view bytes) {
   ClassifyDesk::Turn turn(view.desk);
   auto room = turn.take_room();
-  if (!room) return std::unexpected(problem("starting", room.error().message));
+  if (!room) return std::unexpected(desk_problem(room.error()));
   const SteadyTime begun = SteadyClock::now();
   const camera::DecodeLimits limits{.max_pixels = view.max_pixels};
   // A crop that is none is told of once the picture is known to be one.
@@ -124,7 +122,7 @@ std::expected<Classified, Reply> classify(const ClassifyView& view, const Call& 
   picture.scores.resize(model->labels.size());
   turn.hand_over(input->tensor.size());
   if (const Result<void> answered = view.desk.answer(picture, kAnswerTime); !answered) {
-    return std::unexpected(refuse_answer(answered.error()));
+    return std::unexpected(refuse_answer(answered.error(), picture.late));
   }
   return Classified{.size = decoded->size,
                     .orientation_applied = decoded->orientation_applied,
@@ -169,7 +167,7 @@ Reply post_classify(const ClassifyView& view, const Call& call) {
   if (!order) return order.error();
   // Kept by who is asked anew.
   const Result<ClassifyDesk::Place> place = view.desk.reserve();
-  if (!place) return problem(place.error().code == ErrorCode::kBusy ? "busy" : "starting", place.error().message);
+  if (!place) return desk_problem(place.error());
   return ask_current_model(
       view.models, [&](const LoadedModel& model) { return answer(view, call, *order, model); },
       [](const Reply& reply) { return reply.problem.slug == "busy"; });

@@ -22,19 +22,20 @@ constexpr std::chrono::seconds kInferTime{10};  // for a frame or two of the cam
 struct Answered {
   Tensors outputs;  // in the file's order
   kserve::Times times;
+  bool late = false;  // nobody took it in time
 };
 
-Reply refusal(const Error& error) {
-  switch (error.code) {
-    case ErrorCode::kBusy:
-      return problem("busy", error.message);
-    case ErrorCode::kUnavailable:
-      return problem("starting", error.message);
-    case ErrorCode::kInternal:
-      return problem("internal-error", describe(error));
-    default:
-      return problem("bad-request", describe(error), error.hint);
+Reply refusal(const Error& error, bool late = false) {
+  if (late) {
+    // This protocol has no 504: of its statuses this one says "ask again".
+    Reply reply = desk_problem(error, late);
+    reply.status = 503;
+    reply.headers.emplace_back("Retry-After", "2");
+    return reply;
   }
+  const bool is_of_desk =
+      error.code == ErrorCode::kBusy || error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kInternal;
+  return is_of_desk ? desk_problem(error) : problem("bad-request", describe(error), error.hint);
 }
 
 // Waits for the model's thread.
@@ -48,7 +49,9 @@ Result<void> answer(const InferenceView& view, ClassifyDesk::Turn& turn, const s
   const SteadyTime begun = SteadyClock::now();
   turn.hand_over(bytes);
   for (const engine::TensorInfo& info : model.outputs) picture.tensors.emplace_back(kserve::byte_count(info));
-  KINGLET_TRY(view.posted.desk.answer(picture, kInferTime));
+  const Result<void> done = view.posted.desk.answer(picture, kInferTime);
+  answered.late = picture.late;
+  KINGLET_TRY(done);
   answered.times.queue += SteadyClock::now() - begun - picture.inference;
   answered.times.compute = picture.inference;
   for (std::size_t i = 0; i < model.outputs.size(); ++i) {
@@ -58,10 +61,9 @@ Result<void> answer(const InferenceView& view, ClassifyDesk::Turn& turn, const s
   return {};
 }
 
-Result<Answered> run(const InferenceView& view, const std::shared_ptr<const ModelFacts>& model,
-                     const kserve::Request& request, std::optional<ClassifyDesk::Place>& place) {
+Result<void> run(const InferenceView& view, const std::shared_ptr<const ModelFacts>& model,
+                 const kserve::Request& request, std::optional<ClassifyDesk::Place>& place, Answered& answered) {
   if (!place) place.emplace(KINGLET_TRY(view.posted.desk.reserve()));
-  Answered answered;
   const SteadyTime begun = SteadyClock::now();
   ClassifyDesk::Turn turn(view.posted.desk);
   const SteadyTime my_turn = SteadyClock::now();
@@ -70,8 +72,7 @@ Result<Answered> run(const InferenceView& view, const std::shared_ptr<const Mode
     std::vector<std::byte> memory(request.tensor.size());
     kserve::to_memory(std::as_bytes(std::span(request.tensor)), model->inputs[0], memory);
     answered.times.input = SteadyClock::now() - my_turn;
-    KINGLET_TRY(answer(view, turn, model, memory, answered));
-    return answered;
+    return answer(view, turn, model, memory, answered);
   }
   auto room = KINGLET_TRY(turn.take_room());
   const camera::DecodeLimits limits{.max_pixels = view.posted.max_pixels};
@@ -80,8 +81,7 @@ Result<Answered> run(const InferenceView& view, const std::shared_ptr<const Mode
       std::as_bytes(std::span(request.picture)), limits, camera::Upright::kApplyExif, enough, std::move(room)));
   const auto input = KINGLET_TRY(turn.prepare(model, std::move(decoded.image), decoded.size, std::nullopt));
   answered.times.input = SteadyClock::now() - my_turn;
-  KINGLET_TRY(answer(view, turn, model, input.tensor, answered));
-  return answered;
+  return answer(view, turn, model, input.tensor, answered);
 }
 
 std::string bytes_of(const std::vector<std::byte>& bytes) {
@@ -176,13 +176,15 @@ Reply infer(const InferenceView& view, const std::shared_ptr<const ModelFacts>& 
       kserve::read_request(call.body, call.json_length, model.inputs[0], model.outputs);
   if (!request) return refusal(request.error());
   const SteadyTime read = SteadyClock::now();
-  Result<Answered> answered = run(view, facts, *request, place);
-  if (!answered) return refusal(answered.error());
+  Answered answered;
+  if (const Result<void> done = run(view, facts, *request, place, answered); !done) {
+    return refusal(done.error(), answered.late);
+  }
   const SteadyTime done = SteadyClock::now();
-  Reply reply = reply_of(model, *request, *answered);
-  answered->times.input += read - begun;
-  answered->times.output = SteadyClock::now() - done;
-  view.figures.add(answered->times);
+  Reply reply = reply_of(model, *request, answered);
+  answered.times.input += read - begun;
+  answered.times.output = SteadyClock::now() - done;
+  view.figures.add(answered.times);
   return reply;
 }
 

@@ -54,6 +54,13 @@ Reply problem(std::string_view slug, std::string_view detail, std::string_view h
   return reply;
 }
 
+Reply desk_problem(const Error& error, bool late) {
+  if (late) return problem("timeout", error.message);
+  if (error.code == ErrorCode::kBusy) return problem("busy", error.message);
+  if (error.code == ErrorCode::kUnavailable) return problem("starting", error.message);
+  return problem("internal-error", describe(error));
+}
+
 Json problem_json(const Problem& problem) {
   const ProblemKind* kind = find_problem(problem.slug);
   KINGLET_CHECK(kind != nullptr);

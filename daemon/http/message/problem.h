@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "daemon/http/message/message.h"
+#include "engine/base/error.h"
 
 namespace kinglet::daemon::http {
 
@@ -25,6 +26,9 @@ struct ProblemKind {
 // `slug` must be a row of the table. detail and hint may hold bytes of the request: they are made printable with the
 // words.
 [[nodiscard]] Reply problem(std::string_view slug, std::string_view detail, std::string_view hint = {});
+
+// Of the desk of posted pictures, one rule for all routes that post there; `late`: the picture was not taken in time.
+[[nodiscard]] Reply desk_problem(const Error& error, bool late = false);
 
 // The problem without what only the dispatcher knows, for who tells it as a part of another answer.
 [[nodiscard]] nlohmann::ordered_json problem_json(const Problem& problem);

@@ -162,6 +162,7 @@ TEST(ClassifyDesk, GivesUpWhenNobodyTakesThePicture) {
   PostedPicture picture;
   const Result<void> answered = desk.answer(picture, std::chrono::seconds(0));
   ASSERT_FALSE(answered);
+  EXPECT_TRUE(picture.late);
   EXPECT_EQ(desk.take(), nullptr);  // nothing is left behind that points at the poster's memory
 }
 
@@ -200,6 +201,7 @@ TEST(ClassifyDesk, CloseWakesWaitingPosters) {
   });
   PostedPicture picture;
   EXPECT_FALSE(desk.answer(picture, kSoon));
+  EXPECT_FALSE(picture.late);
   EXPECT_FALSE(desk.reserve());
 }
 

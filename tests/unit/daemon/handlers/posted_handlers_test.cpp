@@ -227,7 +227,7 @@ TEST_F(ClassifyHandler, WithoutAPlaceAtTheDeskOneIsSentAway) {
 TEST_F(ClassifyHandler, WhatTheModelsThreadRefusesIsTold) {
   for (const auto& [code, slug] : {std::pair{ErrorCode::kBadData, "undecodable-image"},
                                    {ErrorCode::kBusy, "busy"},
-                                   {ErrorCode::kUnavailable, "timeout"},
+                                   {ErrorCode::kUnavailable, "starting"},
                                    {ErrorCode::kInternal, "internal-error"}}) {
     const Answering model(desk_, [&](PostedPicture& picture) { picture.error = Error{code, "so it is", {}, {}}; });
     EXPECT_EQ(ask(png()).problem.slug, slug);
@@ -277,6 +277,37 @@ TEST_F(InferenceHandlers, ATensorIsAnsweredWithTheModelsOutput) {
   EXPECT_EQ(json["outputs"][0]["datatype"], "FP32");
   EXPECT_FLOAT_EQ(json["outputs"][0]["data"][kTit].get<float>(), 0.8F);
   EXPECT_EQ(figures_.view().answered, 1U);
+}
+
+// What classify says, in the statuses of this protocol.
+TEST_F(InferenceHandlers, WhatTheModelsThreadRefusesIsToldAsByClassify) {
+  struct Case {
+    ErrorCode code;
+    bool late;
+    std::string_view slug;
+    int status;
+    int status_of_classify;
+  };
+  const Call picture{.method = "POST", .content_type = "image/png", .body = png_};
+  for (const Case& row : {Case{ErrorCode::kBusy, false, "busy", 503, 503},
+                          {ErrorCode::kUnavailable, true, "timeout", 503, 504},
+                          {ErrorCode::kUnavailable, false, "starting", 503, 503},
+                          {ErrorCode::kInternal, false, "internal-error", 500, 500}}) {
+    const Answering model(desk_, [&](PostedPicture& posted) {
+      posted.error = Error{row.code, "so it is", {}, {}};
+      posted.late = row.late;
+    });
+    const Reply reply = infer(tensor_json());
+    EXPECT_EQ(reply.problem.slug, row.slug);
+    EXPECT_EQ(reply.status, row.status) << row.slug;
+    EXPECT_EQ(reply.problem.detail, "so it is");
+    EXPECT_EQ(std::ranges::count(reply.headers, "Retry-After", [](const auto& line) { return line.first; }),
+              row.status == 503 ? 1 : 0)
+        << row.slug;
+    const Reply other = post_classify(classify_, picture);
+    EXPECT_EQ(other.problem.slug, row.slug);
+    EXPECT_EQ(other.status, row.status_of_classify) << row.slug;
+  }
 }
 
 TEST_F(InferenceHandlers, TheNextTensorStandsAtTheDeskWhileOneIsAnswered) {
