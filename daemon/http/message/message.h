@@ -33,7 +33,7 @@ struct Call {
   std::string last_event_id;
   std::optional<std::string> json_length;  // Inference-Header-Content-Length, of the routes of /v2
   std::string body;
-  std::optional<std::uint64_t> body_length;  // as it is announced; of the routes in uploads.def
+  std::optional<std::uint64_t> body_length;  // as it is announced
   ReadBody read_body;      // instead of `body`, of those routes; while the handler runs. Empty: there is none
   std::string host;        // one of our own names; of those that are not, nothing is answered
   std::string request_id;  // ours

@@ -20,7 +20,8 @@ namespace kinglet::daemon::http {
 
 struct TimeLimits {
   std::chrono::milliseconds first_byte{2'000};  // of a connection
-  std::chrono::milliseconds kept_alive{1'000};  // idle between requests
+  std::chrono::milliseconds kept_alive{1'000};  // idle between requests, as clients are told
+  std::chrono::milliseconds on_its_way{250};    // longer: what a client sends in the last moment of that is not lost
   std::chrono::milliseconds between_bytes{5'000};
   std::chrono::milliseconds whole_request{15'000};
   std::chrono::milliseconds write{10'000};  // without progress

@@ -20,11 +20,15 @@ namespace {
 // Marks, for ourselves, that the client takes gzip: the library must not compress (it would use brotli at its slowest).
 constexpr const char* kTakesGzip = "X-Kinglet-Takes-Gzip";
 
+std::string in_lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
 std::string media_type(const std::string& header) {
   std::string type = header.substr(0, header.find(';'));
   while (!type.empty() && type.back() == ' ') type.pop_back();
-  std::ranges::transform(type, type.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return type;
+  return in_lower_case(std::move(type));
 }
 
 // What proxies add of their clients and of themselves; `name` in lower case.
@@ -61,7 +65,18 @@ std::string contradiction_of(const httplib::Request& request) {
   if (!std::ranges::all_of(request.headers, [](const auto& line) { return is_token(line.first); })) {
     return "the name of a header has a character that no name has";
   }
+  // The library takes a line to end with both characters, others with one of them.
+  if (std::ranges::any_of(request.headers,
+                          [](const auto& line) { return line.second.find_first_of("\r\n") != std::string::npos; })) {
+    return "a header has an end of line in it";
+  }
   return {};
+}
+
+// The library knows the word in this spelling only, and alone.
+bool wants_to_close(const httplib::Request& request) {
+  const auto [first, end] = request.headers.equal_range("Connection");
+  return std::any_of(first, end, [](const auto& line) { return in_lower_case(line.second).contains("close"); });
 }
 
 // Of one line; of several nothing.
@@ -96,7 +111,7 @@ void prepare(httplib::Request& request) {
     request.headers.emplace(kTakesGzip, "1");
   }
   request.ranges.clear();
-  if (has_body(request) || request.version == "HTTP/1.0") {
+  if (request.version == "HTTP/1.0" || wants_to_close(request)) {
     request.headers.erase("Connection");
     request.headers.emplace("Connection", "close");
   }

@@ -74,9 +74,9 @@ class Server::Endpoint final : public httplib::Server {
     set_error_handler(Handler([this](const httplib::Request& request, httplib::Response& response) {
       explain_library_error(request, response);
     }));
-    set_post_routing_handler([](const httplib::Request& request, httplib::Response& response) {
+    set_post_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       if (response.status == 204 || response.status == 304) response.headers.erase("Content-Length");
-      if (has_body(request) || response.has_header("Connection")) response.headers.erase("Keep-Alive");
+      say_whether_it_goes_on(request, response);
       response.headers.erase("Accept-Ranges");
     });
   }
@@ -100,12 +100,16 @@ class Server::Endpoint final : public httplib::Server {
   struct Connection {
     DeadlineStream& stream;
     Pool::Seat& seat;
+    // Of the newest request:
+    bool body_is_over = false;  // it had one of a length that was said, and all of that was taken
+    bool goes_on = false;       // as its answer says
+    bool posted = false;        // it had a body
   };
   class Registered {
    public:
-    Registered(Endpoint& endpoint, Connection connection) : endpoint_(endpoint) {
+    Registered(Endpoint& endpoint, Connection& connection) : endpoint_(endpoint) {
       MutexLock lock(endpoint_.mutex_);
-      endpoint_.connections_.emplace(std::this_thread::get_id(), connection);
+      endpoint_.connections_.emplace(std::this_thread::get_id(), &connection);
     }
     ~Registered() {
       MutexLock lock(endpoint_.mutex_);
@@ -117,9 +121,9 @@ class Server::Endpoint final : public httplib::Server {
    private:
     Endpoint& endpoint_;
   };
-  Connection connection() {
+  Connection& connection() {
     MutexLock lock(mutex_);
-    return connections_.at(std::this_thread::get_id());
+    return *connections_.at(std::this_thread::get_id());
   }
 
   // nullptr: nobody there speaks it.
@@ -146,43 +150,51 @@ class Server::Endpoint final : public httplib::Server {
   void serve_requests(int socket, const std::string& peer, TlsSession* session, Pool::Seat& seat) {
     const TimeLimits& limits = owner_.options_.limits;
     DeadlineStream stream(socket, limits, owner_.stopping_, session, [&seat] { return seat.crowded(); });
-    const Registered registered(*this, {.stream = stream, .seat = seat});
+    Connection own{.stream = stream, .seat = seat};
+    const Registered registered(*this, own);
     const SteadyTime begin = SteadyClock::now();
     for (std::size_t count = 0; count < limits.requests; ++count) {
       // A connection that only idles goes as soon as somebody waits for its thread.
       const bool first = count == 0;
-      const SteadyTime deadline = SteadyClock::now() + (first ? limits.first_byte : limits.kept_alive);
+      const SteadyTime deadline =
+          SteadyClock::now() + (first ? limits.first_byte : limits.kept_alive + limits.on_its_way);
       bool gave_way = false;
       const auto gives_way = [&] {
         gave_way = (!first || SteadyClock::now() - begin > kSilenceWithOthersWaiting) && seat.crowded();
         return gave_way;
       };
       if (!stream.wait_for_request(deadline, gives_way)) {
-        // Its first request may be on its way in this moment. A later one is sent again by clients themselves
-        // (RFC 9110, section 9.2.2).
-        if (gave_way && first && stream.write(owner_.crowded_.data(), owner_.crowded_.size()) > 0) (void)stream.flush();
+        // Its first request, or the next one of who posts, may be on its way in this moment. What only asks is sent
+        // again by clients themselves (RFC 9110, section 9.2.2).
+        const bool is_told = gave_way && (first || own.posted);
+        if (is_told && stream.write(owner_.crowded_.data(), owner_.crowded_.size()) > 0) (void)stream.flush();
         break;
       }
       stream.begin_request();
       seat.expect_answer();
-      // Said in the answer when others wait for a thread, so that no client sends into a connection that closes.
-      const bool last = count + 1 == limits.requests || seat.crowded();
-      bool closed = false;
-      bool body = false;
-      bool understood = false;
+      own.body_is_over = own.goes_on = own.posted = false;
+      bool closed = false;  // our own answer says it
       // The library hands the local address and port through to the handlers: here they are how, and the descriptor.
       const std::string local(session != nullptr ? kEncrypted : "");
-      const bool answered =
-          process_request(stream, peer, 0, local, socket, last, closed, [&](httplib::Request& request) {
-            understood = true;
-            prepare(request);
-            body = has_body(request);
-          });
+      const bool last = count + 1 == limits.requests;
+      const bool answered = process_request(stream, peer, 0, local, socket, last, closed, &prepare);
       if (!answered) refuse_unread(stream);
-      const bool sent = stream.flush();
-      // What is left of a request that was not read to its end would be taken for the next one.
-      if (!answered || !sent || !understood || closed || body || last) break;
+      if (!stream.flush() || !answered || !own.goes_on) break;
     }
+  }
+
+  // Said in the answer also when others wait for a thread, so that no client sends into a connection that closes.
+  void say_whether_it_goes_on(const httplib::Request& request, httplib::Response& response) {
+    Connection& own = connection();
+    own.posted = has_body(request);
+    // What is left of a request that was not read to its end, or how others would read this one, would be taken for the
+    // next one.
+    const bool is_over = (!own.posted || own.body_is_over) && credentials_of(request).contradiction.empty();
+    own.goes_on = is_over && !response.has_header("Connection") && !own.seat.crowded();
+    if (own.goes_on) return;
+    response.headers.erase("Keep-Alive");
+    response.headers.erase("Connection");
+    response.set_header("Connection", "close");
   }
 
   // The library says nothing where it could not read the request line to its end.
@@ -242,7 +254,8 @@ class Server::Endpoint final : public httplib::Server {
 
   Reply answer_body(const httplib::Request& request, const Route& route, Call& call, std::uint64_t limit,
                     const httplib::ContentReader& reader) {
-    const std::uint64_t length = length_of(credentials_of(request)).value_or(0);
+    call.body_length = length_of(credentials_of(request));
+    const std::uint64_t length = call.body_length.value_or(0);
     const bool in_room = has_the_model_work(route) && BodyRooms::suits(length);
     if (in_room) call.body = rooms_.take();
     call.body.reserve(std::min(length, limit));
@@ -251,9 +264,21 @@ class Server::Endpoint final : public httplib::Server {
     return reply;
   }
 
+  // False: it did not come to its end.
+  bool read_body(const Call& call, const httplib::ContentReader& reader, const httplib::ContentReceiver& take) {
+    std::uint64_t bytes = 0;
+    const bool whole = reader([&](const char* data, std::size_t size) {
+      bytes += size;
+      return take(data, size);
+    });
+    // Of one in pieces, without a length, nobody but the library could say where it ended.
+    connection().body_is_over = whole && call.body_length == bytes;
+    return whole;
+  }
+
   Reply take_body(const Route& route, Call& call, std::uint64_t limit, const httplib::ContentReader& reader) {
     bool too_large = false;
-    const bool whole = reader([&](const char* data, std::size_t size) {
+    const bool whole = read_body(call, reader, [&](const char* data, std::size_t size) {
       too_large = call.body.size() + size > limit;
       if (!too_large) call.body.append(data, size);
       return !too_large;
@@ -273,7 +298,7 @@ class Server::Endpoint final : public httplib::Server {
                    const httplib::ContentReader& reader) {
     // Whom nothing more is taken from reads the answer only when the rest is sent: so much of it is let pass.
     constexpr std::uint64_t kMostLetPass = 64U << 20;
-    const Connection own = connection();
+    const Connection& own = connection();
     own.seat.expect_nothing();
     own.stream.begin_upload();
     const std::shared_ptr<void> held = own.seat.hold_stream();
@@ -283,7 +308,7 @@ class Server::Endpoint final : public httplib::Server {
       std::uint64_t bytes = 0;
       std::uint64_t let_pass = 0;
       Result<void> taken;
-      const bool whole = reader([&](const char* data, std::size_t size) {
+      const bool whole = read_body(call, reader, [&](const char* data, std::size_t size) {
         bytes += size;
         if (taken && bytes > limit) taken = fail(ErrorCode::kBadData, "the body is too long");
         if (taken) taken = take({data, size});
@@ -328,7 +353,7 @@ class Server::Endpoint final : public httplib::Server {
   }
 
   MorePieces counted_as_stream(MorePieces more) {
-    const Connection own = connection();
+    const Connection& own = connection();
     own.stream.begin_long_answer();
     return [more = std::move(more), held = own.seat.hold_stream()](std::string& piece) { return more(piece); };
   }
@@ -367,7 +392,7 @@ class Server::Endpoint final : public httplib::Server {
 
   http::Server& owner_;
   Mutex mutex_;
-  std::map<std::thread::id, Connection> connections_ KINGLET_GUARDED_BY(mutex_);
+  std::map<std::thread::id, Connection*> connections_ KINGLET_GUARDED_BY(mutex_);
   BodyRooms rooms_;
 };
 

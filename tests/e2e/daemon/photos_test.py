@@ -133,6 +133,20 @@ class PostedPhotos(ScratchFolder):
             reply = b"HTTP/1.1 413 "  # refused while we were still sending
         self.assertTrue(reply.startswith(b"HTTP/1.1 413 "), reply[:100])
 
+    def test_many_pictures_go_over_one_connection_and_each_has_its_own_answer(self):
+        names = ["bald_eagle.jpg", "franklins_gull.jpg", "great_egret.jpg"]
+        alone = {name: self.post(name).json()["top"] for name in names}
+        bodies = {name: (CORPUS / "photos" / name).read_bytes() for name in names} | {"refused": b"no picture"}
+        order = names * 3 + ["refused"] + names
+        # All are on their way before the first is answered: how long a connection idles is no matter here.
+        received = self.daemon.raw(b"".join(
+            b"POST /api/v1/classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n%s\r\n"
+            % (len(bodies[name]), b"Connection: close\r\n" if i == len(order) - 1 else b"") + bodies[name]
+            for i, name in enumerate(order)))
+        answers = [answer.split(b"\r\n\r\n") for answer in received.split(b"HTTP/1.1 ")[1:]]
+        self.assertEqual([head[:3] for head, _ in answers], [b"422" if name == "refused" else b"200" for name in order])
+        self.assertEqual([json.loads(body).get("top") for _, body in answers], [alone.get(name) for name in order])
+
     def test_pages_of_other_sites_may_not_post(self):
         reply = self.daemon.ask("/api/v1/classify", "POST", b"x",
                                 {"Content-Type": "image/jpeg", "Origin": "http://evil.example"})
