@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Photographs of 1920x1080 as fast as the model? Prints what docs/benchmarks.md shows under "A photograph in fewer pixels".
 
-  stills.py --bin build/bench/bin [--rounds 5] [--seconds 4] [--size 1920x1080] [--propose whole]
+  stills.py --bin build/bench/bin [--before FOLDER] [--rounds 5] [--seconds 4] [--size 1920x1080] [--propose whole]
 
 In turn: the model alone (`kinglet bench`), a folder of JPEGs as source (images:FOLDER?fps=max), the same posted to
-/api/v1/classify by two clients; images a second each, one thread for the model. --peak FILE: what a kingletd holds at most
+/api/v1/classify by two clients with a connection each as long as it is kept, and with one for each picture; images a second,
+one thread for the model. --before: another build of kinglet and kingletd, in turn with this one. --peak FILE: what a kingletd holds at most
 whose folder has this one photograph, after --seconds."""
+import contextlib
 import http.client
 import io
 import json
@@ -36,20 +38,20 @@ def make_folder(options, module, folder):
     return [(folder / name).read_bytes() for name in PHOTOS]
 
 
-def model_alone(options, module):
-    command = [str(options.bin / "kinglet"), "bench", str(options.model or module.BIRD), "--threads", "1", "--runs", "200",
+def model_alone(options, module, folder):
+    command = [str(folder / "kinglet"), "bench", str(options.model or module.BIRD), "--threads", "1", "--runs", "200",
                "--json"]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["images_per_second"]
 
 
-def posted(daemon, pictures, seconds):
+def posted(daemon, pictures, seconds, headers):
     counts = [0, 0]
     end = time.monotonic() + seconds
 
     def post(client):
         connection = http.client.HTTPConnection(*daemon.url)
         while time.monotonic() < end:
-            connection.request("POST", "/api/v1/classify", pictures[counts[client] % len(pictures)], {"Content-Type": "image/jpeg"})
+            connection.request("POST", "/api/v1/classify", pictures[counts[client] % len(pictures)], {"Content-Type": "image/jpeg"} | headers)
             reply = connection.getresponse()
             reply.read()
             counts[client] += reply.status == 200
@@ -67,10 +69,11 @@ def images(daemon):
     return daemon.ask("/api/v1/stats").json()["images"]["total"]
 
 
-def start(options, module, *sets):
+def start(options, module, *sets, program=None):
     model = [f"model.path={options.model}"] if options.model else module.bird_sets(options.folder)
     return module.Daemon("--for", "24h", sets=[*model, "inference.threads=1", "gate.max_fps=1000",
-                                               f'look.propose="{options.propose}"', *sets])
+                                               f'look.propose="{options.propose}"', *sets],
+                         program=program or module.KINGLETD)
 
 
 def peak(options, module):
@@ -84,8 +87,43 @@ def peak(options, module):
     print(f"{options.peak.name}, {options.propose}: at most {int(status['VmHWM'].split()[0]) / 1000:.0f} MB")
 
 
+class Build:
+    def __init__(self, options, module, folder, pictures, running):
+        self.options, self.module, self.folder, self.rates = options, module, folder, {}
+        program = folder / "kingletd"
+        self.source = running.enter_context(start(options, module, f"source=images:{pictures}?fps=max", program=program))
+        self.desk = running.enter_context(start(options, module, "source=demo:?fps=1", "source.size=320x240", program=program))
+        self.source.first_prediction()
+        self.desk.first_prediction()
+        self.source.process.send_signal(signal.SIGSTOP)  # it would go on decoding
+        running.callback(self.source.process.send_signal, signal.SIGCONT)
+
+    def round(self, pictures):
+        seconds, source = self.options.seconds, self.source
+        self.add("the model alone", model_alone(self.options, self.module, self.folder))
+        self.add("posted", posted(self.desk, pictures, seconds, {}))
+        self.add("posted, a connection each", posted(self.desk, pictures, seconds, {"Connection": "close"}))
+        source.process.send_signal(signal.SIGCONT)
+        stopped_at = images(source)
+        source.until(lambda: images(source) > stopped_at + 50, "a source that gives pictures again")
+        begun, before = time.monotonic(), images(source)
+        time.sleep(seconds)
+        self.add("images:", (images(source) - before) / (time.monotonic() - begun))
+        source.process.send_signal(signal.SIGSTOP)
+
+    def add(self, name, rate):
+        self.rates.setdefault(name, []).append(rate)
+
+    def say(self, title):
+        for name, found in self.rates.items():
+            shares = [a / b for a, b in zip(found, self.rates["the model alone"])]
+            print(f"{title}{name}: {statistics.median(found):.1f} a second, {statistics.median(shares):.2f} of the model "
+                  f"({min(shares):.2f} to {max(shares):.2f})")
+
+
 def main():
     it = parts.parser(__doc__)
+    it.add_argument("--before", type=Path)
     it.add_argument("--rounds", type=int, default=5)
     it.add_argument("--seconds", type=float, default=4)
     it.add_argument("--size", default="1920x1080")
@@ -93,34 +131,20 @@ def main():
     it.add_argument("--peak", type=Path)
     options = it.parse_args()
     module = parts.support(options)
-    with tempfile.TemporaryDirectory() as options.folder:
+    with tempfile.TemporaryDirectory() as options.folder, contextlib.ExitStack() as running:
         if options.peak:
             return peak(options, module)
         parts.say_machine()
         folder = Path(options.folder) / "pictures"
         folder.mkdir()
         pictures = make_folder(options, module, folder)
-        rates = {"the model alone": [], "images:": [], "posted": []}
-        with start(options, module, f"source=images:{folder}?fps=max") as source, \
-                start(options, module, "source=demo:?fps=1", "source.size=320x240") as desk:
-            source.first_prediction()
-            desk.first_prediction()
-            for _ in range(options.rounds):
-                source.process.send_signal(signal.SIGSTOP)  # it would go on decoding
-                rates["the model alone"].append(model_alone(options, module))
-                rates["posted"].append(posted(desk, pictures, options.seconds))
-                source.process.send_signal(signal.SIGCONT)
-                stopped_at = images(source)
-                source.until(lambda: images(source) > stopped_at + 50, "a source that gives pictures again")
-                begun, before = time.monotonic(), images(source)
-                time.sleep(options.seconds)
-                after = images(source)
-                rates["images:"].append((after - before) / (time.monotonic() - begun))
-        alone = rates["the model alone"]
-        for name, found in rates.items():
-            shares = [a / b for a, b in zip(found, alone)]
-            print(f"{name}: {statistics.median(found):.1f} a second, {statistics.median(shares):.2f} of the model "
-                  f"({min(shares):.2f} to {max(shares):.2f})")
+        folders = {"": options.bin} | ({"before: ": options.before} if options.before else {})
+        builds = {title: Build(options, module, path.resolve(), folder, running) for title, path in folders.items()}
+        for _ in range(options.rounds):
+            for build in builds.values():
+                build.round(pictures)
+        for title, build in builds.items():
+            build.say(title)
 
 
 if __name__ == "__main__":
