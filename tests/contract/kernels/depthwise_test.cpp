@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel of float depthwise layers gives the bits of sums that take one product after the other, column by column,
-// in every form and with any number of threads. Layers at random: sizes, channels, steps, paddings, bounds.
+// in every form and with any number of threads. Layers at random: sizes, channels, steps, paddings, bounds, numbers of
+// every kind.
 //   KINGLET_KERNEL_SECONDS=N   for so long (float_layers.h)
 #include <cmath>
+#include <limits>
 
 #include "tests/contract/kernels/float_layers.h"
 #include "tests/contract/kernels/networks.h"
@@ -46,18 +48,23 @@ Layer depthwise_at_random(Random& random) {
   return depthwise_of(random, shape, range);
 }
 
+// As kernels take what is too small for a float's full precision.
+float flushed(float number) { return std::fpclassify(number) == FP_SUBNORMAL ? std::copysign(0.0F, number) : number; }
+
 float depthwise_answer_of(const Layer& layer, std::size_t index) {
   const ConvolutionShape& shape = layer.shape;
   const std::size_t side = shape.window.kernel_width;
   const std::size_t channel = index % shape.output_channels;
   std::vector<float> numbers(side * side);  // zeros in the padding
   for_places(shape, index, [&](std::size_t number, std::size_t weight) {
-    numbers[weight % (side * side)] = layer.input.data<float>()[number];
+    numbers[weight % (side * side)] = flushed(layer.input.data<float>()[number]);
   });
-  float sum = layer.bias.empty() ? 0 : layer.bias[channel];
+  float sum = layer.bias.empty() ? 0 : flushed(layer.bias[channel]);
   for (std::size_t x = 0; x < side; ++x) {
-    for (std::size_t y = 0; y < side; ++y)
-      sum = std::fma(numbers[y * side + x], layer.weights[channel * side * side + y * side + x], sum);
+    for (std::size_t y = 0; y < side; ++y) {
+      const float weight = flushed(layer.weights[channel * side * side + y * side + x]);
+      sum = flushed(std::fma(numbers[y * side + x], weight, sum));
+    }
   }
   return std::min(std::max(sum, layer.range.min), layer.range.max);
 }
@@ -130,6 +137,67 @@ TEST(Depthwise, LeavesFewNumbersAndRowsOfOneOutputToXnnpack) {
   }
 }
 
+constexpr float kUnbounded = std::numeric_limits<float>::infinity();
+
+// The one that a processor makes itself: which of two others comes back depends on how a product is written.
+float no_number() {
+  volatile float infinity = kUnbounded;
+  return infinity - infinity;
+}
+
+// What every channel of a kind has here and there, one in so many of its numbers.
+struct Kind {
+  std::vector<float> numbers, weights, bias;
+  std::size_t one_in = 1;
+};
+
+std::vector<Kind> special_kinds() {
+  const std::vector<float> any{no_number(), kUnbounded, -kUnbounded, 0.0F, -0.0F, 1e-40F, -1e-40F, 3e38F, -3e38F};
+  return {{.numbers = any, .weights = any, .bias = any, .one_in = 24},
+          // Sums that stay -0, and such that do not.
+          {.numbers = {0.0F}, .weights = {-1.0F}, .bias = {-0.0F}},
+          {.numbers = {0.0F, -0.0F}, .weights = {1.0F, -2.0F}, .bias = {0.0F, -0.0F}},
+          // Too small before, and too small products and sums.
+          {.numbers = {1e-40F, -1e-40F}, .weights = {1e20F, -1.0F, 1e-40F}, .bias = {1e-40F, -1e-40F}},
+          {.numbers = {1e-20F, -1e-20F}, .weights = {1e-19F, -1e-19F, 1e-18F}, .bias = {1.2e-38F, -0.0F}},
+          // Sums without end, of both signs, and those two together.
+          {.numbers = {3e38F, -3e38F, 1e20F}, .weights = {2.0F, -2.0F, 1e-20F}, .bias = {3e38F, kUnbounded}}};
+}
+
+Layer special_at_random(Random& random) {
+  static const std::vector<Kind> kinds = special_kinds();
+  constexpr std::array kRanges{xnn::Range{}, xnn::Range{.min = 0, .max = xnn::kNoMax},
+                               xnn::Range{.min = xnn::kNoMin, .max = 6}, xnn::Range{.min = 0, .max = 6},
+                               xnn::Range{.min = -1, .max = 0}};
+  Layer layer = depthwise_at_random(random);
+  layer.range = kRanges[pick_of(random, 0, kRanges.size() - 1)];
+  const std::size_t channels = layer.shape.output_channels;
+  const std::size_t first = pick_of(random, 0, kinds.size() - 1);
+  const auto put = [&](float& number, std::size_t channel, std::vector<float> Kind::* which) {
+    const Kind& kind = kinds[(first + channel) % kinds.size()];
+    if (pick_of(random, 1, kind.one_in) == 1) number = (kind.*which)[pick_of(random, 0, (kind.*which).size() - 1)];
+  };
+  const auto numbers = layer.input.mutable_data<float>();
+  for (std::size_t i = 0; i < numbers.size(); ++i) put(numbers[i], i % channels, &Kind::numbers);
+  for (std::size_t i = 0; i < layer.weights.size(); ++i) put(layer.weights[i], i / layer.shape.taps(), &Kind::weights);
+  for (std::size_t i = 0; i < layer.bias.size(); ++i) put(layer.bias[i], i, &Kind::bias);
+  return layer;
+}
+
+TEST(Depthwise, KeepsTheBitsOfWhatIsNoNumberOfInfinitiesZerosAndTinyNumbersUnderEveryClip) {
+  std::array<std::size_t, 4> met{};
+  for_layers(special_at_random, [&](const Layer& layer) {
+    for (const int threads : {1, 3}) expect_bits_of_depthwise_forms(layer, threads);
+    for (const float number : run(row_named(kDepthwiseForms[0]), layer)) {
+      met[0] += std::isnan(number) ? 1 : 0;
+      met[1] += std::isinf(number) ? 1 : 0;
+      met[2] += number == 0 && std::signbit(number) ? 1 : 0;
+      met[3] += number == 0 && !std::signbit(number) ? 1 : 0;
+    }
+  });
+  for (const std::size_t each : met) EXPECT_GT(each, 1000U);
+}
+
 // Where XNNPACK has kernels whose order the own ones keep.
 bool xnnpack_keeps_the_order() {
 #if defined(__x86_64__)
@@ -171,6 +239,45 @@ TEST(Depthwise, GivesTheBitsOfXnnpackInANetwork) {
 output %9
 )"),
                            4);
+}
+
+// The layer's answer by XNNPACK's operator alone.
+std::vector<float> answer_of_xnnpack(const Layer& layer) {
+  const ConvolutionShape& shape = layer.shape;
+  const xnn::Window& window = shape.window;
+  const std::size_t channels = shape.output_channels;
+  Graph graph = graph_of(
+      std::format("%x = input f32[{},{},{},{}]\n"
+                  "%0 = Transpose(%x) {{perm=[0,3,1,2]}}\n"
+                  "%1 = Conv(%0, w:f32[{},1,{},{}]#w, b:f32[{}]#b) {{group={}, pads=[{},{},{},{}], strides=[{},{}]}}\n"
+                  "%2 = Clip(%1, l:f32[]{{{}}}, m:f32[]{{{}}})\n"
+                  "%3 = Transpose(%2) {{perm=[0,2,3,1]}}\n"
+                  "output %3\n",
+                  shape.batch, shape.input_height, shape.input_width, channels, channels, window.kernel_height,
+                  window.kernel_width, channels, channels, window.pad_top, window.pad_left, window.pad_bottom,
+                  window.pad_right, window.stride_height, window.stride_width, layer.range.min, layer.range.max));
+  const auto give = [&](std::string_view name, const std::vector<float>& values) {
+    const ValueId id = graph.find_value(name).value();
+    graph.set_constant(id, Tensor::of<float>(*graph.value(id).shape, std::span(values)));
+  };
+  give("w", layer.weights);
+  give("b", layer.bias.empty() ? std::vector<float>(channels) : layer.bias);
+  auto session = Session::create(std::move(graph), {.own_kernels = false});
+  if (!session) throw std::runtime_error(describe(session.error()));
+  for (const StepInfo& step : session->plan().steps) EXPECT_EQ(step.backend, "xnnpack") << step.name;
+  EXPECT_TRUE(session->set_input(0, Tensor::of<float>(session->inputs().front().shape, layer.input.data<float>())));
+  EXPECT_TRUE(session->run());
+  const auto numbers = session->get_output(0);
+  return {numbers.data<float>().begin(), numbers.data<float>().end()};
+}
+
+TEST(Depthwise, GivesTheBitsOfXnnpackOfAllKindsOfNumbers) {
+  if (!xnnpack_keeps_the_order()) GTEST_SKIP() << "XNNPACK's forms may add up in another order here";
+  for_layers(special_at_random, [](const Layer& layer) {
+    const std::vector<float> expected = answer_of_xnnpack(layer);
+    for (const std::string_view form : kDepthwiseForms)
+      EXPECT_TRUE(same_bits(run(row_named(form), layer, 2), expected)) << form << ": " << layer.text();
+  });
 }
 
 }  // namespace
