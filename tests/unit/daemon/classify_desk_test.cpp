@@ -7,6 +7,7 @@
 #include <functional>
 #include <future>
 #include <optional>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -116,6 +117,46 @@ TEST(ClassifyDesk, TheMemoryOfAnInputIsThatOfTheNextOne) {
   const std::vector<std::byte> between(demonstration_facts()->input_bytes);
   EXPECT_NE(between.data(), first);
   EXPECT_EQ(prepared_in(), first);
+}
+
+// What prepares pictures is kept from one to the next.
+TEST(ClassifyDesk, EachPictureIsPreparedAsAloneWhateverSizeAndModelTheOneBeforeHad) {
+  ModelFacts facts = *demonstration_facts();
+  facts.recipe.mean = {90, 100, 110};
+  facts.recipe.resize_mode = engine::ResizeMode::kLetterbox;
+  const auto other_recipe = std::make_shared<const ModelFacts>(facts);
+  facts.picture_input.width /= 2;
+  facts.input_bytes /= 2;
+  const auto narrower = std::make_shared<const ModelFacts>(facts);
+
+  const auto prepared = [](ClassifyDesk& desk, const std::shared_ptr<const ModelFacts>& model, camera::ImageSize size,
+                           const std::optional<CropRect>& crop) {
+    ClassifyDesk::Turn turn(desk);
+    const auto input = turn.prepare(model, kinglet::testing::make_picture(size.width, size.height), size, crop);
+    if (!input) return std::vector<std::byte>();
+    turn.hand_over(input->tensor.size());
+    return std::vector<std::byte>(input->tensor.begin(), input->tensor.end());
+  };
+  struct Posted {
+    std::shared_ptr<const ModelFacts> model;
+    camera::ImageSize size;
+    std::optional<CropRect> crop;
+  };
+  const auto& demo = demonstration_facts();
+  const CropRect part{.x = 8, .y = 4, .width = 32, .height = 16};
+  const std::vector<Posted> posted{{demo, {64, 48}, {}},         {demo, {300, 40}, {}},   {other_recipe, {300, 40}, {}},
+                                   {demo, {300, 40}, {}},        {demo, {300, 40}, part}, {narrower, {300, 40}, part},
+                                   {other_recipe, {5, 5}, part},  // is none of it
+                                   {other_recipe, {64, 48}, {}}, {demo, {8, 12'000}, {}}, {demo, {64, 48}, {}}};
+  ClassifyDesk kept(1, [] {});
+  std::set<std::vector<std::byte>> different;
+  for (const auto& [model, size, crop] : posted) {
+    ClassifyDesk fresh(1, [] {});
+    const std::vector<std::byte> input = prepared(kept, model, size, crop);
+    EXPECT_EQ(input, prepared(fresh, model, size, crop)) << size.width << "x" << size.height;
+    different.insert(input);
+  }
+  EXPECT_EQ(different.size(), 8U) << "two come twice";
 }
 
 TEST(ClassifyDesk, ACropOutsideThePictureIsRefusedAndTheNextPictureIsDecoded) {
