@@ -88,6 +88,40 @@ class PostedHandlers : public ::testing::Test {
     return {std::move(own), other.get()};
   }
 
+  // Whether anybody else would get the only place at the desk between a model that is gone and the one that is asked
+  // anew: tried where the last one who held the first model lets go of it, which is who is about to ask again.
+  template <typename Ask>
+  bool is_place_free_between(const std::function<void(PostedPicture&)>& work, const Ask& ask) {
+    struct First {
+      ModelFacts facts = *demonstration();
+      std::function<void()> at_its_end;
+      ~First() { at_its_end(); }
+    };
+    const auto publish = [this](std::shared_ptr<const ModelFacts> facts) {
+      std::vector<std::string> warnings;
+      models_.publish(std::move(facts), visits::Rule::make(demonstration()->taxa, {}, warnings));
+    };
+    std::optional<bool> free;
+    auto first = std::make_shared<First>();
+    first->at_its_end = [&] { free = desk_.reserve().has_value(); };
+    publish({first, &first->facts});
+    first.reset();
+    int asked = 0;
+    {
+      const Answering model(desk_, [&](PostedPicture& picture) {
+        if (asked++ > 0) return work(picture);
+        for (int i = 0; i < 20; ++i)
+          publish(std::make_shared<const ModelFacts>(*demonstration()));  // none remembers it
+        picture.error = Error{ErrorCode::kBusy, "another model has taken its place", {}, {}};
+      });
+      const Reply reply = ask();
+      EXPECT_EQ(reply.status, 200) << reply.problem.detail;
+    }
+    EXPECT_EQ(asked, 2);
+    EXPECT_TRUE(free) << "somebody still holds the first model";
+    return free.value_or(true);
+  }
+
   const camera::Image picture_ = kinglet::testing::make_picture(64, 48);
   const std::string png_ = text_of(camera::encode_png(picture_.view()).value());
   ModelBoard models_;
@@ -158,6 +192,11 @@ TEST_F(ClassifyHandler, APictureOfAModelThatIsGoneIsPreparedAnewForTheOneThatCam
   EXPECT_EQ(inputs[0], input_of(*demonstration(), std::nullopt));
   EXPECT_EQ(inputs[1], input_of(*other, std::nullopt));
   EXPECT_NE(inputs[0], inputs[1]);
+}
+
+TEST_F(ClassifyHandler, WhoIsAskedAnewKeepsItsPlace) {
+  EXPECT_FALSE(is_place_free_between(&say_tit, [&] { return ask(png()); }));
+  EXPECT_TRUE(desk_.reserve()) << "and gives it back with the answer";
 }
 
 TEST_F(ClassifyHandler, TheNextPictureIsPreparedWhileOneIsAnswered) {
@@ -308,6 +347,11 @@ TEST_F(InferenceHandlers, WhatTheModelsThreadRefusesIsToldAsByClassify) {
     EXPECT_EQ(other.problem.slug, row.slug);
     EXPECT_EQ(other.status, row.status_of_classify) << row.slug;
   }
+}
+
+TEST_F(InferenceHandlers, WhoIsAskedAnewKeepsItsPlace) {
+  EXPECT_FALSE(is_place_free_between(&say_tit, [&] { return infer(tensor_json()); }));
+  EXPECT_TRUE(desk_.reserve()) << "and gives it back with the answer";
 }
 
 TEST_F(InferenceHandlers, TheNextTensorStandsAtTheDeskWhileOneIsAnswered) {
