@@ -100,15 +100,16 @@ class Cameras(unittest.TestCase):
         self.assertLessEqual(len(cameras), 128)
         self.assertGreater(len(cameras), 20)
 
-    def stream_of(self, *arguments, **behaviour):
+    def stream_of(self, *arguments, is_found=True, patience=(1, 5, 25), **behaviour):
         """What is said of the stream of a camera that behaves so, and the camera."""
         device = onvif_device.OnvifDevice("127.0.0.5", **behaviour)
         with tempfile.TemporaryDirectory() as folder, device, Neighbours(
-                lambda question: [("127.0.0.5", answer(question, "127.0.0.5"))]):
+                lambda question: [("127.0.0.5", answer(question, "127.0.0.5"))] if is_found else []):
             login = Path(folder) / "login"
             login.write_text(f"{onvif_device.USER}:{onvif_device.PASSWORD}\n")
             login.chmod(0o600)
-            done = find("--stream-of", "127.0.0.5", "--login-file", str(login), *arguments, heard=lambda done: device.heard)
+            done = find("--stream-of", "127.0.0.5", "--login-file", str(login), *arguments, heard=lambda done: device.heard,
+                        patience=patience)
         return done, device
 
     def test_one_says_itself_where_its_smaller_stream_is_to_who_has_its_login(self):
@@ -122,6 +123,13 @@ class Cameras(unittest.TestCase):
             self.assertNotIn(onvif_device.PASSWORD.encode(), b"".join(device.heard))
         done, _ = self.stream_of()
         self.assertEqual(done.stdout, 'source.spec = "rtsp://127.0.0.5:554/sub?a=1&b=2"\n')
+
+    def test_one_that_answers_no_search_is_asked_once_that_has_had_its_time(self):
+        seconds = 31  # longer than asking may take by itself
+        begun = time.monotonic()
+        done, _ = self.stream_of(is_found=False, patience=[seconds])
+        self.assertEqual(done.stdout, 'source.spec = "rtsp://127.0.0.5:554/sub?a=1&b=2"\n', done.stderr)
+        self.assertGreater(time.monotonic() - begun, seconds)
 
     def test_a_camera_that_takes_no_login_says_so(self):
         done, device = self.stream_of(password="another")
