@@ -54,6 +54,14 @@ class PictureServer {
     });
   }
 
+  // Who is let in is sent on from this path.
+  void send_on(const std::string& path, const std::string& to) {
+    server_.Get(path, [this, to](const httplib::Request& request, httplib::Response& response) {
+      ++requests_;
+      if (admitted(request, response)) response.set_redirect(to);
+    });
+  }
+
   // Nothing but "user:password" gets in from now on.
   void require(const std::string& login) { login_ = login; }
 
@@ -66,6 +74,7 @@ class PictureServer {
     return "http://127.0.0.1:" + std::to_string(port_) + path;
   }
   [[nodiscard]] unsigned requests() const { return requests_; }
+  [[nodiscard]] unsigned logins() const { return logins_; }  // requests that came with one, right or wrong
 
   static std::string part(int i) {
     static const std::array<std::string, 4> kPictures{jpeg_of(64, 48, 1), jpeg_of(64, 48, 2), jpeg_of(64, 48, 3),
@@ -77,6 +86,7 @@ class PictureServer {
 
  private:
   bool admitted(const httplib::Request& request, httplib::Response& response) {
+    if (request.has_header("Authorization")) ++logins_;
     if (login_.empty()) return true;
     const std::size_t colon = login_.find(':');
     const std::string wanted =
@@ -104,6 +114,7 @@ class PictureServer {
   httplib::Server server_;
   std::string login_;
   std::atomic<unsigned> requests_ = 0;
+  std::atomic<unsigned> logins_ = 0;
   std::atomic<bool> ended_ = false;
   int port_ = 0;
   std::jthread thread_;

@@ -201,6 +201,15 @@ TEST(Onvif, AProfileAfterTheThirtySecondHasNoSay) {
   EXPECT_EQ(camera.asked_for, "Sub");
 }
 
+TEST(Onvif, AServiceOfAnotherHostIsNotAskedAndHearsNoLogin) {
+  for (const char* media : {"http://192.168.9.9/onvif/media", "http://192.168.1.64@192.168.9.9/onvif/media",
+                            "http://192.168.1.641/onvif/media", "file:///onvif/media", ""}) {
+    OnvifScript camera{.media = media};
+    camera.stream();
+    EXPECT_EQ(camera.asked_at, std::vector<std::string>(4, camera.service)) << media;
+  }
+}
+
 TEST(Onvif, WhereTheServiceIsEncryptedTheLoginGoesNowhereElse) {
   OnvifScript camera{.service = "https://192.168.1.64/onvif/device_service"};
   camera.stream();

@@ -61,6 +61,24 @@ TEST_F(Network, KeepsTheLoginInAFileAndOutOfAllMessages) {
   EXPECT_EQ(refused("mjpeg:" + server_.address("/stream")).code, ErrorCode::kConfig);
 }
 
+TEST_F(Network, WhoSendsUsOnToAnotherHostDoesNotSendTheLoginThere) {
+  PictureServer elsewhere;  // another port of a host is as strange
+  for (PictureServer* server : {&server_, &elsewhere}) server->require("owner:s3cret");
+  server_.send_on("/here", "/stream");
+  server_.send_on("/away", elsewhere.address("/stream"));
+  options_.login_file = folder_.path() / "login";
+  ASSERT_TRUE(write_file(options_.login_file, "owner:s3cret\n", Overwrite::kReplace));
+  std::filesystem::permissions(options_.login_file, std::filesystem::perms(0600));
+  const auto source = open("mjpeg:" + server_.address("/here"));
+  ASSERT_TRUE(source->start());
+  EXPECT_TRUE(frame(*source));
+  for (const char* scheme : {"mjpeg:", "snapshot:"}) {
+    EXPECT_THAT(refused(scheme + server_.address("/away")).message, HasSubstr("401"));
+  }
+  EXPECT_GE(elsewhere.requests(), 2U);
+  EXPECT_EQ(elsewhere.logins(), 0U);
+}
+
 TEST_F(Network, SaysWhatAnswerItGot) {
   server_.answer("/page", "text/html", [](int i) { return i == 0 ? "<html>" : ""; });
   EXPECT_THAT(refused("mjpeg:" + server_.address("/page")).message, HasSubstr("text/html"));
