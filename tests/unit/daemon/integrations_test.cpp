@@ -30,7 +30,7 @@ class IntegrationsTest : public ::testing::Test {
   IntegrationsTest() {
     receiver_.Post("/", [this](const httplib::Request& request, httplib::Response& reply) {
       MutexLock lock(mutex_);
-      heard_.push_back(request.body);
+      heard_.push_back(request.body.substr(2));
       reply.status = 204;
     });
     const int port = receiver_.bind_to_any_port("127.0.0.1");
@@ -69,7 +69,7 @@ class IntegrationsTest : public ::testing::Test {
         std::move(options), [] { return std::string("de"); }, [](LogLevel, std::string_view) {});
     integrations_->start(fuzz::DaemonParts::instance().views(), "http://feeder");
     integrations_->notifier().adopt(
-        {{.target = {.name = "phone", .service = notify::Service::kOwn, .server = server_, .body = "{title}\n{text}"},
+        {{.target = {.name = "phone", .service = notify::Service::kOwn, .server = server_, .body = "> {title}\n{text}"},
           .rule = {.digest = at}}});
   }
   std::vector<std::string> heard() const {

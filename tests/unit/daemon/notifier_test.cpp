@@ -169,7 +169,7 @@ TEST_F(NotifierTest, AVisitThatBecomesTheWishedBirdIsToldOnceAndThen) {
   EXPECT_THAT(titles(), IsEmpty());
   for (int i = 0; i < 3; ++i) tell(EventType::kVisitUpdate, visit("vis_1", "turdus-merula"));
   tell(EventType::kVisitEnd, visit("vis_1", "turdus-merula"));
-  EXPECT_THAT(titles(), ElementsAre("turdus-merula"));
+  EXPECT_THAT(titles(), ElementsAre("Eurasian Blackbird"));
 }
 
 TEST_F(NotifierTest, AVisitThatBeganAsTheWishedBirdIsNotToldAgain) {
