@@ -23,7 +23,7 @@ struct Over {
   std::size_t tick = 0;
 };
 
-Result<std::size_t> bytes_of(const Graph& graph, ValueId id) {
+Result<std::size_t> bytes_of(const Graph& graph, ValueId id, bool half) {
   const Value& value = graph.value(id);
   const auto count = value.shape ? element_count(*value.shape) : std::nullopt;
   constexpr std::int64_t kLimit = std::int64_t{1} << 32;
@@ -31,7 +31,7 @@ Result<std::size_t> bytes_of(const Graph& graph, ValueId id) {
     return fail(ErrorCode::kBadData, format_text("value \"{}\" has no fixed shape that fits memory", value.name), {},
                 "export the model with fixed input sizes");
   }
-  return static_cast<std::size_t>(*count) * byte_size(value.type);
+  return static_cast<std::size_t>(*count) * byte_size(half ? DataType::kF16 : value.type);
 }
 
 // Walks through the steps once.
@@ -46,10 +46,10 @@ class Lives {
   std::map<std::size_t, std::vector<std::size_t>> of_segments;  // by step: of its external values
 
   Result<void> add_step(std::size_t index, const Step& step, std::span<const xnn::ExternalValue> externals) {
-    return step.lowered ? add_segment(index, externals) : add_other(index, step);
+    return step.lowered ? add_segment(index, step, externals) : add_other(index, step);
   }
   Result<void> stay(ValueId id) {
-    all[KINGLET_TRY(find(id))].stays = true;
+    all[KINGLET_TRY(find(id, false))].stays = true;
     return {};
   }
 
@@ -58,9 +58,9 @@ class Lives {
     all.push_back({.bytes = bytes});
     return all.size() - 1;
   }
-  Result<std::size_t> find(ValueId id) {
+  Result<std::size_t> find(ValueId id, bool half) {
     if (const auto known = of_values.find(id); known != of_values.end()) return known->second;
-    const std::size_t made = add(KINGLET_TRY(bytes_of(graph_, id)));
+    const std::size_t made = add(KINGLET_TRY(bytes_of(graph_, id, half)));
     of_values.emplace(id, made);
     return made;
   }
@@ -69,11 +69,12 @@ class Lives {
     all[life].last = std::max(all[life].last, tick);
   }
 
-  Result<void> add_segment(std::size_t index, std::span<const xnn::ExternalValue> externals) {
+  Result<std::size_t> find(ValueId id, const Step& step) { return find(id, step.half_values.contains(id)); }
+  Result<void> add_segment(std::size_t index, const Step& step, std::span<const xnn::ExternalValue> externals) {
     std::vector<std::size_t>& of_these = of_segments[index];
     std::size_t length = 1;
     for (const xnn::ExternalValue& external : externals) {
-      of_these.push_back(external.value == kNoValue ? add(external.bytes) : KINGLET_TRY(find(external.value)));
+      of_these.push_back(external.value == kNoValue ? add(external.bytes) : KINGLET_TRY(find(external.value, step)));
       length = std::max(length, external.last + 1);
     }
     for (std::size_t i = 0; i < externals.size(); ++i) {
@@ -88,15 +89,15 @@ class Lives {
   }
 
   Result<void> add_other(std::size_t index, const Step& step) {
-    for (const ValueId output : step.outputs) touch(KINGLET_TRY(find(output)), tick_);
-    for (const ValueId input : step.inputs) touch(KINGLET_TRY(find(input)), tick_);
+    for (const ValueId output : step.outputs) touch(KINGLET_TRY(find(output, step)), tick_);
+    for (const ValueId input : step.inputs) touch(KINGLET_TRY(find(input, step)), tick_);
     if (step.kernel && step.kernel->offer.scratch_bytes > 0) {
       of_scratch[index] = add(step.kernel->offer.scratch_bytes);
       touch(of_scratch[index], tick_);
     }
     if (step.kernel && step.kernel->offer.writes_over) {
-      const std::size_t from = KINGLET_TRY(find(step.inputs.front()));
-      overs.push_back({.from = from, .to = KINGLET_TRY(find(step.outputs.front())), .tick = tick_});
+      const std::size_t from = KINGLET_TRY(find(step.inputs.front(), step));
+      overs.push_back({.from = from, .to = KINGLET_TRY(find(step.outputs.front(), step)), .tick = tick_});
     }
     ++tick_;
     return {};

@@ -29,6 +29,12 @@ std::optional<kernels::Work> work_of(const Graph& graph, std::span<const NodeId>
   return work;
 }
 
+// The same by a chosen kernel.
+std::optional<kernels::Work> work_of(const Graph& graph, std::span<const NodeId> nodes, const ChosenKernel& chosen) {
+  std::optional<kernels::Work> work = work_of(graph, nodes);
+  return work && chosen.half ? work->in_halves() : work;
+}
+
 bool is_nhwc(const Graph& graph, const Layouts& layouts, ValueId value) {
   return border_layout(graph, layouts, value) == Layout::kNhwc;
 }
@@ -58,7 +64,17 @@ std::optional<ChosenKernel> choose_kernel(const Graph& graph, const Layouts& lay
   };
   if (!std::ranges::all_of(node.inputs, lies) || !std::ranges::all_of(node.outputs, lies)) return std::nullopt;
   const std::optional<kernels::Work> work = work_of(graph, std::array{id});
-  return work ? choose_kernel(*work, wishes) : std::nullopt;
+  if (!work) return std::nullopt;
+  const std::optional<ChosenKernel> single = choose_kernel(*work, wishes);
+  const std::optional<kernels::Work> halves = wishes.half ? work->in_halves() : std::nullopt;
+  std::optional<ChosenKernel> half = halves ? choose_kernel(*halves, wishes) : std::nullopt;
+  if (!half) return single;
+  half->half = true;
+  const auto is_forced = [&](const ChosenKernel& kernel) {
+    return wishes.forced.contains(std::string(kernel.row->name));
+  };
+  if (single && is_forced(*single) != is_forced(*half)) return is_forced(*single) ? single : half;
+  return single && single->offer.cost < half->offer.cost ? single : half;
 }
 
 NodeId addition_behind(const Graph& graph, const Layouts& layouts, NodeId id) {
@@ -77,9 +93,9 @@ NodeId addition_behind(const Graph& graph, const Layouts& layouts, NodeId id) {
 
 std::optional<ChosenKernel> with_addition(const Graph& graph, NodeId id, NodeId addition, const ChosenKernel& chosen) {
   const std::array nodes{id, addition};
-  const std::optional<kernels::Work> work = work_of(graph, nodes);
+  const std::optional<kernels::Work> work = work_of(graph, nodes, chosen);
   const auto offer = work ? chosen.row->offer(*work) : std::nullopt;
-  return offer ? std::optional(ChosenKernel{.row = chosen.row, .offer = *offer}) : std::nullopt;
+  return offer ? std::optional(ChosenKernel{.row = chosen.row, .offer = *offer, .half = chosen.half}) : std::nullopt;
 }
 
 std::vector<ValueId> kernel_inputs(const Graph& graph, std::span<const NodeId> nodes) {
@@ -96,7 +112,7 @@ std::vector<ValueId> kernel_inputs(const Graph& graph, std::span<const NodeId> n
 
 std::unique_ptr<kernels::Kernel> make_kernel(const Graph& graph, std::span<const NodeId> nodes,
                                              const ChosenKernel& chosen, PackedWeights& weights) {
-  return chosen.row->make(work_of(graph, nodes).value(), weights);
+  return chosen.row->make(work_of(graph, nodes, chosen).value(), weights);
 }
 
 }  // namespace kinglet::engine

@@ -19,6 +19,7 @@ struct KernelWishes {
   bool own = true;               // where this processor has quicker ones than XNNPACK
   std::set<std::string> forced;  // by name: wherever they can, whatever they cost
   double cost_of_xnnpack = 1;    // of what it computes with; kernels cost in times of its f32
+  bool half = false;             // XNNPACK takes the node in float16: so may kernels
   // What all kernels of a plan may keep of weights, and one of them write beside; what does not fit is XNNPACK's.
   std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
 };
@@ -26,6 +27,7 @@ struct KernelWishes {
 struct ChosenKernel {
   const kernels::KernelRow* row = nullptr;
   kernels::Offer offer;
+  bool half = false;  // it reads and writes float16
 };
 
 // The cheapest of those forced that have an offer; else the cheapest of all that costs less than XNNPACK. Nothing:

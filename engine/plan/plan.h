@@ -35,9 +35,10 @@ struct Step {
   bool lowered = false;                // to XNNPACK
   std::optional<ChosenKernel> kernel;  // of kinglet's own; neither: evaluate
   std::vector<NodeId> nodes;           // in the order of the graph; one by evaluate, one or what a kernel ends with
-  std::set<NodeId> halves = {};        // those of them that XNNPACK computes in float16
+  std::set<NodeId> halves = {};        // those of them that are computed in float16
   std::vector<ValueId> inputs;         // read from outside, each once, no constants
   std::vector<ValueId> outputs;        // read outside, or read by nobody
+  std::set<ValueId> half_values = {};  // of both, those that lie as float16
 };
 
 // A node that does not run in XNNPACK, and why.

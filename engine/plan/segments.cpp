@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <format>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <ranges>
@@ -14,9 +15,6 @@ namespace kinglet::engine {
 namespace {
 
 using xnn::SubgraphBuilder;
-
-// Twice the numbers in a register, in times of f32.
-constexpr double kCostOfHalves = 0.5;
 
 Result<bool> lower_node(SubgraphBuilder& builder, const Graph& graph, NodeId id, xnn::Floats floats) {
   const Node& node = graph.node(id);
@@ -47,7 +45,8 @@ std::optional<ChosenKernel> kernel_for(const Graph& graph, const Layouts& layout
   if (op == nullptr || (lowers ? op->work : op->work_alone) == nullptr) return std::nullopt;
   if (options.disabled_lowerings.contains(node.op_type)) return std::nullopt;
   KernelWishes wishes = options.kernels;
-  if (half) wishes.cost_of_xnnpack = kCostOfHalves;
+  wishes.half = half;
+  if (half) wishes.cost_of_xnnpack = kernels::kCostOfHalves;
   if (!lowers) wishes.cost_of_xnnpack = std::numeric_limits<double>::infinity();
   return choose_kernel(graph, layouts, id, wishes);
 }
@@ -88,17 +87,42 @@ std::vector<Unit> join_additions(const Graph& graph, const Layouts& layouts, std
     const auto addition = lowered.find(addition_behind(graph, layouts, id));
     if (addition == lowered.end()) continue;
     const auto kernel = with_addition(graph, id, addition->first, *unit.kernel);
-    if (!kernel) continue;
+    if (!kernel || (kernel->half && !units[addition->second].half)) continue;
     if (kernel->offer.cost < wishes.cost_of_xnnpack || wishes.forced.contains(std::string(kernel->row->name))) {
-      units[addition->second] = {.nodes = {id, addition->first}, .kernel = kernel};
+      units[addition->second] = {.nodes = {id, addition->first}, .half = kernel->half, .kernel = kernel};
       unit.nodes.clear();
     } else {
-      unit = {.nodes = {id}, .lowered = true};
+      unit = {.nodes = {id}, .lowered = true, .half = unit.half};
     }
     lowered.erase(addition);
   }
   std::erase_if(units, [](const Unit& unit) { return unit.nodes.empty(); });
   return units;
+}
+
+// A kernel of float16 reads and writes what lies so, and XNNPACK converts for it: where one of its values comes from or
+// goes to anybody else, its nodes are XNNPACK's.
+std::vector<Unit> leave_borders(const Graph& graph, std::vector<Unit> units) {
+  std::set<NodeId> takes_halves;
+  for (const Unit& unit : units) {
+    if (unit.lowered || unit.half) takes_halves.insert(unit.nodes.begin(), unit.nodes.end());
+  }
+  const auto fits = [&](ValueId value) {
+    return !graph.is_output(value) && takes_halves.contains(graph.value(value).producer) &&
+           std::ranges::all_of(graph.consumers(value), [&](NodeId reader) { return takes_halves.contains(reader); });
+  };
+  std::vector<Unit> out;
+  for (Unit& unit : units) {
+    const bool stays = !unit.kernel || !unit.half ||
+                       (std::ranges::all_of(kernel_inputs(graph, unit.nodes), fits) &&
+                        std::ranges::all_of(graph.node(unit.nodes.back()).outputs, fits));
+    if (stays) {
+      out.push_back(std::move(unit));
+      continue;
+    }
+    for (const NodeId id : unit.nodes) out.push_back({.nodes = {id}, .lowered = true, .half = true, .kernel = {}});
+  }
+  return out;
 }
 
 // Even levels hold lowered nodes, odd ones the others; a level is reached only from lower or equal ones, so that
@@ -145,6 +169,26 @@ void find_borders(const Graph& graph, Step& step) {
   }
 }
 
+// Values between steps are float16 where a kernel needs them so, and where all that make and read them compute in it.
+void find_half_values(const Graph& graph, std::vector<Step>& steps) {
+  std::set<NodeId> halves, of_kernels;
+  for (const Step& step : steps) {
+    halves.insert(step.halves.begin(), step.halves.end());
+    if (step.kernel) of_kernels.insert(step.halves.begin(), step.halves.end());
+  }
+  const auto is_half = [&](ValueId value) {
+    const NodeId producer = graph.value(value).producer;
+    const auto& readers = graph.consumers(value);
+    const auto within = [](const std::set<NodeId>& nodes) { return [&](NodeId id) { return nodes.contains(id); }; };
+    if (of_kernels.contains(producer) || std::ranges::any_of(readers, within(of_kernels))) return true;
+    return halves.contains(producer) && !graph.is_output(value) && std::ranges::all_of(readers, within(halves));
+  };
+  for (Step& step : steps) {
+    for (const auto& values : {step.inputs, step.outputs})
+      std::ranges::copy_if(values, std::inserter(step.half_values, step.half_values.end()), is_half);
+  }
+}
+
 }  // namespace
 
 std::optional<std::size_t> Segments::last_of_workers() const {
@@ -167,11 +211,12 @@ Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOpti
     if (kernel && kernel->offer.packed_bytes + kernel->offer.scratch_bytes > options.kernels.most_bytes - packed_bytes)
       kernel.reset();
     if (kernel) packed_bytes += kernel->offer.packed_bytes;
-    if (half && !kernel) halves.insert(id);
-    units.push_back({.nodes = {id}, .lowered = reason.empty() && !kernel, .half = half && !kernel, .kernel = kernel});
+    const bool computes_so = half && (!kernel || kernel->half);
+    if (computes_so) halves.insert(id);
+    units.push_back({.nodes = {id}, .lowered = reason.empty() && !kernel, .half = computes_so, .kernel = kernel});
     if (!reason.empty() && !units.back().kernel) out.fallbacks.push_back({.node = id, .reason = std::move(reason)});
   }
-  units = join_additions(graph, layouts, std::move(units), options.kernels);
+  units = leave_borders(graph, join_additions(graph, layouts, std::move(units), options.kernels));
 
   const std::vector<std::size_t> levels = assign_levels(graph, units);
   std::map<std::size_t, std::vector<Unit>> by_level;
@@ -187,17 +232,22 @@ Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOpti
       continue;
     }
     for (Unit& unit : of_level) {
-      out.steps.push_back(
-          {.kernel = std::move(unit.kernel), .nodes = std::move(unit.nodes), .inputs = {}, .outputs = {}});
+      const std::set<NodeId> of_step = unit.half ? std::set(unit.nodes.begin(), unit.nodes.end()) : std::set<NodeId>{};
+      out.steps.push_back({.kernel = std::move(unit.kernel),
+                           .nodes = std::move(unit.nodes),
+                           .halves = of_step,
+                           .inputs = {},
+                           .outputs = {}});
     }
   }
   for (Step& step : out.steps) find_borders(graph, step);
+  find_half_values(graph, out.steps);
   return out;
 }
 
 std::expected<SubgraphBuilder::Built, BuildFailure> build_segment(const Graph& graph, const Layouts& layouts,
                                                                   const Step& step) {
-  auto builder = SubgraphBuilder::create(graph, layouts, kLevelRules, step.inputs, step.outputs);
+  auto builder = SubgraphBuilder::create(graph, layouts, kLevelRules, step.inputs, step.outputs, step.half_values);
   if (!builder) return std::unexpected(BuildFailure{kNoNode, std::move(builder).error()});
   for (const NodeId id : step.nodes) {
     const auto floats = step.halves.contains(id) ? xnn::Floats::kHalf : xnn::Floats::kSingle;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -59,6 +60,9 @@ struct ConvolutionF32 {
   xnn::Range range;  // that the output is cut at
 };
 
+// The same in float16: what comes in and goes out, each product's sum, and bias and weights, which are rounded to it.
+struct ConvolutionF16 : ConvolutionF32 {};
+
 // Rows of numbers times constant weights, and a bias: a matrix product. One input, one output, rows one behind the
 // other.
 struct ProductF32 {
@@ -83,12 +87,18 @@ struct Nearest {
 
 // One alternative a kind of work.
 struct Work {
-  std::variant<ConvolutionS8, ConvolutionF32, ProductF32, SiluF32, Nearest> kind;
+  std::variant<ConvolutionS8, ConvolutionF32, ConvolutionF16, ProductF32, SiluF32, Nearest> kind;
 
   // How many a kernel is given.
   [[nodiscard]] std::size_t inputs() const {
+    const auto* single = std::get_if<ConvolutionF32>(&kind);
+    const auto* half = std::get_if<ConvolutionF16>(&kind);
+    return (single != nullptr && single->adds) || (half != nullptr && half->adds) ? 2 : 1;
+  }
+  // In float16; nothing: no kernel has such work so.
+  [[nodiscard]] std::optional<Work> in_halves() const {
     const auto* convolution = std::get_if<ConvolutionF32>(&kind);
-    return convolution != nullptr && convolution->adds ? 2 : 1;
+    return convolution == nullptr ? std::nullopt : std::optional(Work{ConvolutionF16{*convolution}});
   }
 };
 

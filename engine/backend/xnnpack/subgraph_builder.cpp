@@ -50,14 +50,20 @@ Tensor as_halves(const Tensor& numbers) {
 }  // namespace
 
 Result<SubgraphBuilder> SubgraphBuilder::create(const Graph& graph, const Layouts& layouts, const LevelRules& rules,
-                                                std::span<const ValueId> inputs, std::span<const ValueId> outputs) {
+                                                std::span<const ValueId> inputs, std::span<const ValueId> outputs,
+                                                const std::set<ValueId>& halves) {
   if (const xnn_status status = xnn_initialize(nullptr); status != xnn_status_success) {
     return fail(ErrorCode::kUnavailable,
                 format_text("XNNPACK does not run on this processor (status {})", static_cast<int>(status)));
   }
   SubgraphBuilder builder(graph, layouts, rules, false);
-  for (const ValueId id : inputs) KINGLET_TRY(builder.add_external(id, false));
-  for (const ValueId id : outputs) KINGLET_TRY(builder.add_external(id, true));
+  const auto add = [&](ValueId id, bool is_output) {
+    builder.floats_ = halves.contains(id) ? Floats::kHalf : Floats::kSingle;
+    return builder.add_external(id, is_output);
+  };
+  for (const ValueId id : inputs) KINGLET_TRY(add(id, false));
+  for (const ValueId id : outputs) KINGLET_TRY(add(id, true));
+  builder.floats_ = Floats::kSingle;
   return builder;
 }
 
@@ -306,7 +312,7 @@ Result<Operand> SubgraphBuilder::output(ValueId id) {
   Operand operand;
   const auto external = external_outputs_.find(id);
   const bool lies_outside = external != external_outputs_.end() && border_layout(*graph_, *layouts_, id) == layout;
-  if (lies_outside && !key_of(id, layout).half) {
+  if (lies_outside && key_of(id, layout).half == (record(external->second).type == xnn_datatype_fp16)) {
     operand = external->second;
   } else {
     Record made = KINGLET_TRY(describe(id, layout));

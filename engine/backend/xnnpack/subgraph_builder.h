@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -43,7 +44,7 @@ struct SubgraphDeleter {
 };
 using SubgraphHandle = std::unique_ptr<xnn_subgraph, SubgraphDeleter>;
 
-// What a node computes the graph's f32 values with. Values that leave the subgraph are f32 all the same.
+// What a node computes the graph's f32 values with.
 enum class Floats : std::uint8_t { kSingle, kHalf };
 
 // One XNNPACK node and the graph's node it was made for (kNoNode: a layout change at the border).
@@ -80,10 +81,12 @@ struct ExternalValue {
 
 class SubgraphBuilder {
  public:
-  // Values that come from and go to outside, in their border layout. kUnavailable when XNNPACK refuses the machine.
+  // Values that come from and go to outside, in their border layout; `halves`, of both, as float16. kUnavailable when
+  // XNNPACK refuses the machine.
   [[nodiscard]] static Result<SubgraphBuilder> create(const Graph& graph, const Layouts& layouts,
                                                       const LevelRules& rules, std::span<const ValueId> inputs,
-                                                      std::span<const ValueId> outputs);
+                                                      std::span<const ValueId> outputs,
+                                                      const std::set<ValueId>& halves = {});
   [[nodiscard]] static SubgraphBuilder probe(const Graph& graph, const Layouts& layouts, const LevelRules& rules);
 
   // --- Around each `lower` ----------------------------------------------------------------------------------------

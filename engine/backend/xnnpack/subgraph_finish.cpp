@@ -31,9 +31,10 @@ Result<void> SubgraphBuilder::finish() {
 Result<void> SubgraphBuilder::fill_outputs() {
   for (const auto& [id, target] : external_outputs_) {
     if (record(target).made) continue;
-    const Key home = key_of(id, layouts_->of(id));
+    const bool half = record(target).type == xnn_datatype_fp16;
+    const Key home{.value = id, .layout = layouts_->of(id), .half = half};
     auto found = operands_.find(home);
-    if (found == operands_.end()) found = operands_.find({.value = id, .layout = home.layout, .half = true});
+    if (found == operands_.end()) found = operands_.find({.value = id, .layout = home.layout, .half = !half});
     if (found == operands_.end()) {
       return fail(ErrorCode::kInternal, format_text("no node makes output \"{}\"", graph_->value(id).name));
     }

@@ -23,15 +23,16 @@ from worker import NotReady  # noqa: E402
 
 COUNTER = ROOT.parent / "shared" / "tools" / "count-instructions"
 CORES = ["cortex-a53", "cortex-a72", "cortex-a76"]
+HALF_CORES = ["cortex-a76"]  # that compute with float16
 KEPT = Path(__file__).resolve().parent / "kept.jsonl"
 # compare.py's names: the 8-bit forms have no bare subgraph.
 PEERS = ["bare XNNPACK", "ORT 1.21", "ORT 1.30"]
 
 
 def count(options, maker, row, _):
-    for core in options.core:
+    for core in [core for core in options.core if not row.half or core in HALF_CORES]:
         done = subprocess.run(
-            [str(COUNTER), "-c", core, "-n", "1", "-k", "2", "-t", "--", str(options.build / "bin" / "bench_worker"), "once", "session",
+            [str(COUNTER), "-c", core, "-n", "1", "-k", "2", "-t", "--", str(options.build / "bin" / "bench_worker"), "once", "half" if row.half else "session",
              str(maker.ours(row)), "{}"], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise Missing(f"{COUNTER.name} ends with {done.returncode}: {(done.stderr.strip() or 'nothing').splitlines()[-1]}")
@@ -39,6 +40,8 @@ def count(options, maker, row, _):
 
 
 def times(options, maker, row, left_out):
+    if row.half:
+        raise Missing("float16 is counted only")
     model = str(maker.ours(row))
     if row.source == "int8":
         model += f"={maker.theirs(row)}"

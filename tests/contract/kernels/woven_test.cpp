@@ -6,8 +6,8 @@
 
 #include "engine/backend/xnnpack/processor.h"
 #include "engine/session/session.h"
-#include "tests/contract/kernels/float_layers.h"
-#include "tests/support/graph_of.h"
+#include "tests/contract/kernels/half_layers.h"
+#include "tests/contract/kernels/networks.h"
 
 namespace kinglet::engine::kernels {
 namespace {
@@ -92,6 +92,103 @@ TEST(Woven, TakesNoMoreNumbersOfARowThanAPanelHasRoomFor) {
   EXPECT_TRUE(takes(2304));
   EXPECT_FALSE(takes(2305));
 }
+
+// --- Float16 ---------------------------------------------------------------------------------------------------------
+
+constexpr std::array kHalfForms{"woven_f16__scalar", "woven_f16__neon"};
+
+// One sum after the other, each rounded.
+float half_answer_of(const Layer& layer, std::size_t index) {
+  double sum = layer.bias.empty() ? 0 : without_small(double{layer.bias[index % layer.shape.output_channels]});
+  for_terms(layer, index, [&](float number, float weight) {
+    sum = half_of(without_small(double{number}) * without_small(double{weight}) + sum);
+  });
+  if (layer.adds) sum = half_of(sum + without_small(double{layer.added.data<float>()[index]}));
+  if (std::isnan(sum)) return static_cast<float>(sum);
+  return static_cast<float>(std::min(std::max(sum, double{layer.range.min}), double{layer.range.max}));
+}
+
+// In every form that this processor has; the twin is one of them.
+void expect_halves(const Layer& rough, int threads) {
+  const Layer layer = in_halves(rough);
+  std::vector<float> expected;
+  for (std::size_t i = 0; i < layer.outputs(); ++i) expected.push_back(half_answer_of(layer, i));
+  EXPECT_FALSE(row_named(kHalfForms[0]).offer(layer.work())) << "of floats";
+  for (const std::string_view form : kHalfForms) {
+    const Work work = layer.work().in_halves().value();
+    if (form != kHalfForms[0] && !row_named(form).offer(work)) continue;
+    EXPECT_TRUE(std::ranges::equal(run_in_halves(row_named(form), layer, threads), expected, same_halves))
+        << form << ", " << threads << " threads: " << layer.text();
+  }
+}
+
+TEST(WovenHalf, IsTheConvolutionToTheBitInEveryFormAndWithAnyThreads) {
+  for_layers(woven_at_random, [](const Layer& layer) {
+    for (const int threads : {1, 2 + static_cast<int>(layer.shape.input_channels % 3)}) expect_halves(layer, threads);
+  });
+}
+
+TEST(WovenHalf, TakesAnyRemainderOfPixelsChannelsAndOutputs) {
+  Random random(7);
+  for (std::size_t pixels = 1; pixels <= 16; ++pixels) {
+    for (const std::size_t outputs : {1, 7, 8, 9, 16, 24, 25, 32, 40, 48, 56, 60, 72}) {
+      const std::size_t channels = 8 * (pixels % 5) + 1 + outputs % 8;
+      const Layer layer = finished(
+          random, {.input_height = 1, .input_width = pixels, .input_channels = channels, .output_channels = outputs},
+          true, pixels % 2 == 0, {.min = -1, .max = outputs % 3 == 0 ? 1 : xnn::kNoMax});
+      expect_halves(layer, 1 + static_cast<int>(pixels % 2));
+    }
+  }
+}
+
+// Beyond the range of float16, below its full precision, none, and no numbers.
+TEST(WovenHalf, TakesSpecialNumbersAsTheProcessorHasThem) {
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN(), kAll = std::numeric_limits<float>::infinity();
+  constexpr std::array kSpecial{0.0F, -0.0F, 6e-8F, -5e-5F, 6.1e-5F, 1e-3F, 0.7F, -3.0F, 250.0F, 65504.0F, -6e4F};
+  Random random(3);
+  for (const float rare : {0.5F, kNone, kAll, -kAll}) {
+    Layer layer = finished(random, {.input_height = 7, .input_width = 5, .input_channels = 16, .output_channels = 32},
+                           true, true, {});
+    const auto special = [&] { return kSpecial[pick_of(random, 0, kSpecial.size() - 1)]; };
+    std::ranges::generate(layer.input.mutable_data<float>(),
+                          [&] { return pick_of(random, 0, 99) == 0 ? rare : special(); });
+    std::ranges::generate(layer.added.mutable_data<float>(), special);
+    for (float& weight : layer.weights) weight = pick_of(random, 0, 3) == 0 ? special() / 64 : weight;
+    std::ranges::generate(layer.bias, special);
+    expect_halves(layer, 2);
+  }
+}
+
+// Beside XNNPACK, which has the values before and behind in float16, and converts the picture and the answer.
+TEST(WovenHalf, GivesTheBitsOfXnnpackInANetwork) {
+  if (!Session::half_arithmetic()) GTEST_SKIP() << "no float16 arithmetic here";
+  const Graph graph = graph_of(R"(
+%x = input f32[1,3,21,19]
+%1 = Conv(%x, w1:f32[20,3,3,3]#w1, b1:f32[20]#b1) {pads=[1,1,1,1], strides=[2,2]}
+%2 = Relu(%1)
+%3 = Conv(%2, w2:f32[44,20,1,1]#w2, b2:f32[44]#b2)
+%4 = Clip(%3, l:f32[]{0}, m:f32[]{6})
+%5 = Conv(%4, w3:f32[20,44,1,1]#w3, b3:f32[20]#b3)
+%6 = Add(%5, %2)
+%7 = Conv(%6, w4:f32[48,20,3,3]#w4) {strides=[2,2]}
+%8 = HardSwish(%7)
+%9 = Exp(%8)
+output %9
+)");
+  const NetworkAnswer expected = answer_with(graph, {.own_kernels = false, .half = true});
+  EXPECT_EQ(expected.own, 0);
+  for (const std::string_view form : kHalfForms) {
+    for (const int threads : {1, 2, 4}) {
+      const NetworkAnswer found = answer_with(
+          graph, {.threads = threads, .own_kernels = false, .half = true, .forced_kernels = {std::string(form)}});
+      EXPECT_EQ(found.own, 4) << form << ": three layers and an addition";
+      EXPECT_TRUE(std::ranges::equal(found.numbers.bytes(), expected.numbers.bytes()))
+          << form << ", " << threads << " threads";
+    }
+  }
+}
+
+// --- What it costs ---------------------------------------------------------------------------------------------------
 
 // What the fast form asks for, where this processor has it.
 std::optional<double> cost_of(const ConvolutionShape& shape, bool has_bias) {

@@ -213,6 +213,25 @@ output %4
   EXPECT_FALSE(overlap(plan.buffers.slots.at(sigmoid.inputs.at(0)), plan.buffers.slots.at(sigmoid.outputs.at(0))));
 }
 
+TEST(Buffers, AreHalfAsLargeForWhatLiesAsFloat16) {
+  PlanOptions options{.disabled_lowerings = {}, .refused = {}, .half = true};
+  options.kernels = {.own = false, .forced = {"woven_f16__scalar"}};
+  const Graph graph = inferred(R"(
+%x = input f32[1,8,6,6]
+%1 = Conv(%x, a:f32[8,8,1,1]#a)
+%2 = Conv(%1, b:f32[8,8,1,1]#b)
+%3 = Sigmoid(%2)
+output %3
+)");
+  const Placed plan = placed(graph, options);
+  ASSERT_EQ(plan.plan.segments.steps.size(), 3U);
+  const Step& kernel = plan.plan.segments.steps[1];
+  ASSERT_TRUE(kernel.kernel);
+  for (const ValueId value : {kernel.inputs.at(0), kernel.outputs.at(0)})
+    EXPECT_EQ(plan.buffers.slots.at(value).bytes, std::size_t{8 * 6 * 6 * 2});
+  EXPECT_EQ(plan.buffers.slots.at(graph.outputs()[0]).bytes, std::size_t{8 * 6 * 6 * 4});
+}
+
 TEST(Plan, OfFreeSizesIsRefusedByName) {
   const Graph graph = inferred("%image = input f32[1,3,H,W]\n%1 = Relu(%image)\noutput %1");
   const auto plan = make_plan(graph, {});

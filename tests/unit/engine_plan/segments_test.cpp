@@ -257,6 +257,69 @@ output %1
   EXPECT_EQ(segments.steps[0].halves.empty(), is_cheap);
 }
 
+PlanOptions with_kernels_of_halves() {
+  PlanOptions options{.disabled_lowerings = {}, .refused = {}, .half = true};
+  options.kernels = {.own = false, .forced = {"woven_f16__scalar"}};
+  return options;
+}
+
+std::vector<std::string> names_of(const Graph& graph, const std::set<ValueId>& values) {
+  std::vector<std::string> names;
+  for (const ValueId id : values) names.push_back(graph.value(id).name);
+  std::ranges::sort(names);
+  return names;
+}
+
+// The first layer reads the picture and the last one gives the answer, which are float32; XNNPACK converts for `Exp`.
+TEST(Segments, AreFloat16BetweenKernelsOfFloat16AndXnnpack) {
+  const Graph graph = inferred(R"(
+%x = input f32[1,8,6,6]
+%1 = Conv(%x, a:f32[8,8,1,1]#a)
+%2 = Conv(%1, b:f32[8,8,1,1]#b)
+%3 = Conv(%2, c:f32[8,8,3,3]#c) {pads=[1,1,1,1]}
+%4 = Add(%3, %1)
+%5 = Exp(%4)
+%6 = Conv(%5, d:f32[8,8,1,1]#d)
+output %6
+)");
+  const Segments segments = cut(graph, with_kernels_of_halves());
+  ASSERT_EQ(operators(graph, segments), (Operators{{"Conv"}, {"Conv"}, {"Conv", "Add"}, {"Exp", "Conv"}}));
+  EXPECT_EQ(in_half(graph, segments), (std::vector<std::string>{"Conv", "Conv", "Conv", "Add", "Conv"}));
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names_of(graph, segments.steps[0].half_values), Names{"1"});
+  EXPECT_EQ(names_of(graph, segments.steps[1].half_values), (Names{"1", "2"}));
+  EXPECT_EQ(names_of(graph, segments.steps[2].half_values), (Names{"1", "2", "4"}));
+  EXPECT_EQ(names_of(graph, segments.steps[3].half_values), Names{"4"});
+  for (const Step& step : segments.steps) {
+    if (!step.lowered) continue;
+    const auto built = build_segment(graph, assign_layouts(graph), step);
+    ASSERT_TRUE(built) << describe(built.error().error);
+    for (const xnn::ExternalValue& external : built->externals) {
+      if (external.value == kNoValue) continue;
+      EXPECT_EQ(external.bytes, std::size_t{8 * 6 * 6} * (step.half_values.contains(external.value) ? 2 : 4));
+    }
+  }
+}
+
+// Who cannot convert stands beside XNNPACK: evaluate, and kernels of float32.
+TEST(Segments, HaveNoKernelOfFloat16BesideWhatReadsFloat32) {
+  const Graph graph = inferred(R"(
+%x = input f32[1,8,6,6]
+%1 = Conv(%x, a:f32[8,8,1,1]#a)
+%2 = Conv(%1, b:f32[8,8,1,1]#b)
+%3 = Add(%2, %1)
+%4 = Sigmoid(%3)
+output %4
+)");
+  PlanOptions options = with_kernels_of_halves();
+  EXPECT_EQ(operators(graph, cut(graph, options)), (Operators{{"Conv"}, {"Conv", "Add"}, {"Sigmoid"}}));
+  options.disabled_lowerings = {"Sigmoid"};
+  const Segments segments = cut(graph, options);
+  EXPECT_EQ(operators(graph, segments), (Operators{{"Conv", "Conv", "Add"}, {"Sigmoid"}}));
+  EXPECT_EQ(in_half(graph, segments), (std::vector<std::string>{"Conv", "Conv", "Add"}));
+  EXPECT_TRUE(segments.steps[0].half_values.empty());
+}
+
 TEST(Segments, HaveNoKernelOfAProductThatIsCutAtBounds) {
   const auto is_taken = [](std::string_view attributes) {
     const Graph graph = inferred(std::string("%x = input f32[3,8]\n%1 = MatMul(%x, w:f32[8,32]#w) ") +

@@ -124,6 +124,7 @@ TEST_F(KeptWeights, GiveTheSameBitsInFloat16) {
   if (!Session::half_arithmetic()) GTEST_SKIP() << "no float16 arithmetic here";
   expect_same_bits(model_, {.half = true});
   expect_same_bits(model_, {.half = true, .half_everywhere = true});
+  expect_same_bits(model_, {.half = true, .forced_kernels = {"woven_f16__scalar"}});
 }
 
 TEST_F(KeptWeights, OfRealModelsGiveTheSameBits) {

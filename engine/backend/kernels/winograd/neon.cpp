@@ -15,7 +15,7 @@ void multiply_woven(const Product& of) {
   constexpr float kNothing[kRow] = {};
   const std::size_t quads = of.channels / woven::kQuad;
   woven::kNeon.multiply[kVectors - 1][kTiles - 1]({.panel = of.tiles,
-                                                   .quads = quads,
+                                                   .parts = quads,
                                                    .weights = of.weights,
                                                    .bias = kNothing,
                                                    .blocks = 1,

@@ -2,7 +2,7 @@
 // Why: the form of the kernel of woven rows for ARM's 64-bit processors. Seven rows by twelve outputs take 21 of the 32
 // registers, their factors ten: no compiler that was tried keeps them there (docs/benchmarks.md), so the loop is
 // assembly. Its text is put together by the preprocessor; the assembler leaves out the rows and vectors that a panel
-// and a block lack.
+// and a block lack. Float16 is the same in registers of eight numbers.
 #if defined(__aarch64__)
 #include "engine/backend/kernels/woven/form.h"
 
@@ -43,7 +43,7 @@ namespace {
   "subs %[pairs], %[pairs], #1\n"                                                                                   \
   "b.ne 1b\n"                                                                                                       \
   "2:\n"                                                                                                            \
-  "tbz %[quads], #0, 3f\n"                                                                                          \
+  "tbz %[vectors], #0, 3f\n"                                                                                          \
   KINGLET_ONE_QUAD(0) KINGLET_ONE_QUAD(1) KINGLET_ONE_QUAD(2) KINGLET_ONE_QUAD(3)                                   \
   KINGLET_ONE_QUAD(4) KINGLET_ONE_QUAD(5) KINGLET_ONE_QUAD(6)                                                       \
   KINGLET_MOVE_ROWS("st1", 0, 1, 2, 3, 4, 5, 6, "panel")                                                            \
@@ -51,33 +51,42 @@ namespace {
 
 // --- Sums ------------------------------------------------------------------------------------------------------------
 
-// DO(row, its three sums, its numbers). Factors are in 21 to 24.
+// What differs between floats and float16 is given where the text is used: KINGLET_ALL and KINGLET_ONE, the names of a
+// register's numbers.
+
+// DO(row, its three sums, its numbers). Numbers of float16 that are multiplied with have to be in 0 to 15; factors are
+// in 28 to 31.
 #define KINGLET_ROWS(DO, ...)                                                          \
-  DO(0, 0, 1, 2, 25, __VA_ARGS__) DO(1, 3, 4, 5, 26, __VA_ARGS__)                      \
-  DO(2, 6, 7, 8, 27, __VA_ARGS__) DO(3, 9, 10, 11, 28, __VA_ARGS__)                    \
-  DO(4, 12, 13, 14, 29, __VA_ARGS__) DO(5, 15, 16, 17, 30, __VA_ARGS__)                \
-  DO(6, 18, 19, 20, 31, __VA_ARGS__)
+  DO(0, 7, 8, 9, 0, __VA_ARGS__) DO(1, 10, 11, 12, 1, __VA_ARGS__)                     \
+  DO(2, 13, 14, 15, 2, __VA_ARGS__) DO(3, 16, 17, 18, 3, __VA_ARGS__)                  \
+  DO(4, 19, 20, 21, 4, __VA_ARGS__) DO(5, 22, 23, 24, 5, __VA_ARGS__)                  \
+  DO(6, 25, 26, 27, 6, __VA_ARGS__)
 
 // The numbers of `lane`, with one factor a vector of outputs.
-#define KINGLET_FMA(sum, factor, number, lane) "fmla v" #sum ".4s, v" #factor ".4s, v" #number ".s[" #lane "]\n"
+#define KINGLET_FMA(sum, factor, number, lane) \
+  "fmla v" #sum KINGLET_ALL ", v" #factor KINGLET_ALL ", v" #number KINGLET_ONE "[" #lane "]\n"
 #define KINGLET_MULTIPLY(row, s0, s1, s2, number, f0, f1, f2, lane)                                    \
   KINGLET_IF_ROW(row, KINGLET_FMA(s0, f0, number, lane)                                                \
                       KINGLET_IF_MORE_VECTORS(1, KINGLET_FMA(s1, f1, number, lane))                    \
                       KINGLET_IF_MORE_VECTORS(2, KINGLET_FMA(s2, f2, number, lane)))
 #define KINGLET_LANE(f0, f1, f2, lane) KINGLET_ROWS(KINGLET_MULTIPLY, f0, f1, f2, lane)
 
-#define KINGLET_THREE_FACTORS "ld1 {v21.4s-v23.4s}, [%[weights]], #48\n"
-#define KINGLET_FOUR_FACTORS "ld1 {v21.4s-v24.4s}, [%[weights]], #64\n"
-#define KINGLET_QUAD                                                                                                \
-  KINGLET_MOVE_ROWS("ld1", 25, 26, 27, 28, 29, 30, 31, "panel")                                                     \
-  KINGLET_IF_VECTORS(1, KINGLET_FOUR_FACTORS KINGLET_LANE(21, 21, 21, 0) KINGLET_LANE(22, 22, 22, 1)                \
-                        KINGLET_LANE(23, 23, 23, 2) KINGLET_LANE(24, 24, 24, 3))                                    \
-  KINGLET_IF_VECTORS(2, KINGLET_FOUR_FACTORS KINGLET_LANE(21, 22, 22, 0) KINGLET_LANE(23, 24, 24, 1)                \
-                        KINGLET_FOUR_FACTORS KINGLET_LANE(21, 22, 22, 2) KINGLET_LANE(23, 24, 24, 3))               \
-  KINGLET_IF_VECTORS(3, KINGLET_THREE_FACTORS KINGLET_LANE(21, 22, 23, 0)                                           \
-                        KINGLET_THREE_FACTORS KINGLET_LANE(21, 22, 23, 1)                                           \
-                        KINGLET_THREE_FACTORS KINGLET_LANE(21, 22, 23, 2)                                           \
-                        KINGLET_THREE_FACTORS KINGLET_LANE(21, 22, 23, 3))
+#define KINGLET_THREE_FACTORS "ld1 {v28.4s-v30.4s}, [%[weights]], #48\n"
+#define KINGLET_FOUR_FACTORS "ld1 {v28.4s-v31.4s}, [%[weights]], #64\n"
+#define KINGLET_FOUR_LANES(l0, l1, l2, l3)                                                                          \
+  KINGLET_IF_VECTORS(1, KINGLET_FOUR_FACTORS KINGLET_LANE(28, 28, 28, l0) KINGLET_LANE(29, 29, 29, l1)              \
+                        KINGLET_LANE(30, 30, 30, l2) KINGLET_LANE(31, 31, 31, l3))                                  \
+  KINGLET_IF_VECTORS(2, KINGLET_FOUR_FACTORS KINGLET_LANE(28, 29, 29, l0) KINGLET_LANE(30, 31, 31, l1)              \
+                        KINGLET_FOUR_FACTORS KINGLET_LANE(28, 29, 29, l2) KINGLET_LANE(30, 31, 31, l3))             \
+  KINGLET_IF_VECTORS(3, KINGLET_THREE_FACTORS KINGLET_LANE(28, 29, 30, l0)                                          \
+                        KINGLET_THREE_FACTORS KINGLET_LANE(28, 29, 30, l1)                                          \
+                        KINGLET_THREE_FACTORS KINGLET_LANE(28, 29, 30, l2)                                          \
+                        KINGLET_THREE_FACTORS KINGLET_LANE(28, 29, 30, l3))
+// A vector of each row's numbers.
+#define KINGLET_PART                                                             \
+  KINGLET_MOVE_ROWS("ld1", 0, 1, 2, 3, 4, 5, 6, "panel")                         \
+  KINGLET_FOUR_LANES(0, 1, 2, 3)                                                 \
+  KINGLET_IF("%c[lanes] == 8", KINGLET_FOUR_LANES(4, 5, 6, 7))
 
 // All of a row's vectors from or to memory.
 #define KINGLET_MOVE(move, v0, v1, v2, at)                                    \
@@ -85,7 +94,7 @@ namespace {
   KINGLET_IF_VECTORS(2, move " {v" #v0 ".4s-v" #v1 ".4s}, " at "\n")          \
   KINGLET_IF_VECTORS(3, move " {v" #v0 ".4s-v" #v2 ".4s}, " at "\n")
 // sum = op(sum, other), of each vector.
-#define KINGLET_OP(op, sum, other) op " v" #sum ".4s, v" #sum ".4s, v" #other ".4s\n"
+#define KINGLET_OP(op, sum, other) op " v" #sum KINGLET_ALL ", v" #sum KINGLET_ALL ", v" #other KINGLET_ALL "\n"
 #define KINGLET_OPS(op, s0, s1, s2, o0, o1, o2)                               \
   KINGLET_OP(op, s0, o0)                                                      \
   KINGLET_IF_MORE_VECTORS(1, KINGLET_OP(op, s1, o1))                          \
@@ -93,82 +102,104 @@ namespace {
 
 #define KINGLET_BEGIN(row, s0, s1, s2, number, ...) KINGLET_IF_ROW(row, KINGLET_MOVE("ld1", s0, s1, s2, "[%[bias]]"))
 #define KINGLET_ADD(row, s0, s1, s2, number, ...)                               \
-  KINGLET_IF_ROW(row, KINGLET_MOVE("ld1", 21, 22, 23, "[%[added]], %[step]")    \
-                      KINGLET_OPS("fadd", s0, s1, s2, 21, 22, 23))
-#define KINGLET_BOUND(row, s0, s1, s2, number, op) KINGLET_IF_ROW(row, KINGLET_OPS(op, s0, s1, s2, 21, 21, 21))
+  KINGLET_IF_ROW(row, KINGLET_MOVE("ld1", 28, 29, 30, "[%[added]], %[step]")    \
+                      KINGLET_OPS("fadd", s0, s1, s2, 28, 29, 30))
+#define KINGLET_BOUND(row, s0, s1, s2, number, op) KINGLET_IF_ROW(row, KINGLET_OPS(op, s0, s1, s2, 28, 28, 28))
 #define KINGLET_END(row, s0, s1, s2, number, ...) \
   KINGLET_IF_ROW(row, KINGLET_MOVE("st1", s0, s1, s2, "[%[output]], %[step]"))
 
 // A block of outputs of each row.
 #define KINGLET_BLOCK                                                    \
+  KINGLET_IF("%c[lanes] == 8", ".arch_extension fp16\n")                 \
   KINGLET_ROWS(KINGLET_BEGIN, )                                          \
   "cbz %[pairs], 2f\n"                                                   \
   "1:\n"                                                                 \
-  KINGLET_QUAD KINGLET_QUAD                                              \
+  KINGLET_PART KINGLET_PART                                              \
   "subs %[pairs], %[pairs], #1\n"                                        \
   "b.ne 1b\n"                                                            \
   "2:\n"                                                                 \
-  "tbz %[quads], #0, 3f\n"                                               \
-  KINGLET_QUAD                                                           \
+  "tbz %[parts], #0, 3f\n"                                               \
+  KINGLET_PART                                                           \
   "3:\n"                                                                 \
   "cbz %[added], 4f\n"                                                   \
   KINGLET_ROWS(KINGLET_ADD, )                                            \
   "4:\n"                                                                 \
   "cbz %[least], 5f\n"                                                   \
-  "ld1r {v21.4s}, [%[least]]\n"                                          \
+  "ld1r {v28" KINGLET_ALL "}, [%[least]]\n"                              \
   KINGLET_ROWS(KINGLET_BOUND, "fmax")                                    \
   "5:\n"                                                                 \
   "cbz %[most], 6f\n"                                                    \
-  "ld1r {v21.4s}, [%[most]]\n"                                           \
+  "ld1r {v28" KINGLET_ALL "}, [%[most]]\n"                               \
   KINGLET_ROWS(KINGLET_BOUND, "fmin")                                    \
   "6:\n"                                                                 \
   KINGLET_ROWS(KINGLET_END, )
+
+// With what it reads and writes.
+#define KINGLET_MULTIPLY_BLOCK                                                                                      \
+  asm volatile(KINGLET_BLOCK                                                                                        \
+               : [panel] "+&r"(panel), [weights] "+&r"(weights), [pairs] "+&r"(pairs), [output] "+&r"(output),      \
+                 [added] "+&r"(added)                                                                               \
+               : [bias] "r"(of.bias + block * kWidth), [parts] "r"(of.parts), [step] "r"(of.step * sizeof(Number)), \
+                 [least] "r"(of.least), [most] "r"(of.most), [rows] "i"(kRows), [vectors] "i"(kVectors),            \
+                 [lanes] "i"(kLanes<Number>)                                                                        \
+               : "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12",   \
+                 "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26",  \
+                 "v27", "v28", "v29", "v30", "v31")
 
 // clang-format on
 
 template <std::size_t kRows>
 void weave(const Weave& of) {
-  const float* row0 = of.rows[0];
-  const float* row1 = of.rows[1];
-  const float* row2 = of.rows[2];
-  const float* row3 = of.rows[3];
-  const float* row4 = of.rows[4];
-  const float* row5 = of.rows[5];
-  const float* row6 = of.rows[6];
-  float* panel = of.panel;
-  std::size_t pairs = of.quads / 2;
+  const std::byte* row0 = of.rows[0];
+  const std::byte* row1 = of.rows[1];
+  const std::byte* row2 = of.rows[2];
+  const std::byte* row3 = of.rows[3];
+  const std::byte* row4 = of.rows[4];
+  const std::byte* row5 = of.rows[5];
+  const std::byte* row6 = of.rows[6];
+  std::byte* panel = of.panel;
+  std::size_t pairs = of.vectors / 2;
   asm volatile(KINGLET_WEAVE
                : [row0] "+&r"(row0), [row1] "+&r"(row1), [row2] "+&r"(row2), [row3] "+&r"(row3), [row4] "+&r"(row4),
                  [row5] "+&r"(row5), [row6] "+&r"(row6), [panel] "+&r"(panel), [pairs] "+&r"(pairs)
-               : [quads] "r"(of.quads), [rows] "i"(kRows)
+               : [vectors] "r"(of.vectors), [rows] "i"(kRows)
                : "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v8", "v9", "v10", "v11", "v12", "v13",
                  "v14");
 }
 
-template <std::size_t kVectors, std::size_t kRows>
-void multiply(const Product& of) {
-  constexpr std::size_t kWidth = kVectors * kQuad;
-  const float* weights = of.weights;
+template <typename Number, std::size_t kVectors, std::size_t kRows>
+void multiply(const Product<Number>& of) {
+  constexpr std::size_t kWidth = kVectors * kLanes<Number>;
+  const Number* weights = of.weights;
   for (std::size_t block = 0; block < of.blocks; ++block) {
-    const float* panel = of.panel;
-    std::size_t pairs = of.quads / 2;
-    float* output = of.output + block * kWidth;
-    const float* added = of.added == nullptr ? nullptr : of.added + block * kWidth;
-    asm volatile(KINGLET_BLOCK
-                 : [panel] "+&r"(panel), [weights] "+&r"(weights), [pairs] "+&r"(pairs), [output] "+&r"(output),
-                   [added] "+&r"(added)
-                 : [bias] "r"(of.bias + block * kWidth), [quads] "r"(of.quads), [step] "r"(of.step * sizeof(float)),
-                   [least] "r"(of.least), [most] "r"(of.most), [rows] "i"(kRows), [vectors] "i"(kVectors)
-                 : "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12",
-                   "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26",
-                   "v27", "v28", "v29", "v30", "v31");
+    const Number* panel = of.panel;
+    std::size_t pairs = of.parts / 2;
+    Number* output = of.output + block * kWidth;
+    const Number* added = of.added == nullptr ? nullptr : of.added + block * kWidth;
+    if constexpr (kLanes<Number> == 8) {
+#define KINGLET_ALL ".8h"
+#define KINGLET_ONE ".h"
+      KINGLET_MULTIPLY_BLOCK;
+#undef KINGLET_ALL
+#undef KINGLET_ONE
+    } else {
+#define KINGLET_ALL ".4s"
+#define KINGLET_ONE ".s"
+      KINGLET_MULTIPLY_BLOCK;
+    }
   }
+}
+
+template <typename Number>
+consteval Form<Number> neon_form() {
+  return form_of<Number>([]<std::size_t kRows>() { return weave<kRows>; },
+                         []<std::size_t kVectors, std::size_t kRows>() { return multiply<Number, kVectors, kRows>; });
 }
 
 }  // namespace
 
-constexpr Form kNeon = form_of([]<std::size_t kRows>() { return weave<kRows>; },
-                               []<std::size_t kVectors, std::size_t kRows>() { return multiply<kVectors, kRows>; });
+constexpr Form<float> kNeon = neon_form<float>();
+constexpr Form<Half> kNeonHalf = neon_form<Half>();
 
 }  // namespace kinglet::engine::kernels::woven
 #endif

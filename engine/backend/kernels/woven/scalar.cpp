@@ -1,55 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why: the form of the kernel of woven rows that any processor has: the twin of the others.
+// Why: the forms of the kernel of woven rows that any processor has: the twins of the others.
 #include <cmath>
+#include <cstring>
 
+#include "engine/backend/kernels/vectors/scalar_half.h"
 #include "engine/backend/kernels/woven/form.h"
 
 namespace kinglet::engine::kernels::woven {
 namespace {
 
+float fma(float a, float b, float c) { return std::fma(a, b, c); }
+Half fma(Half a, Half b, Half c) { return ScalarHalf::fma(a, b, c); }
+float add(float a, float b) { return a + b; }
+Half add(Half a, Half b) { return ScalarHalf::add(a, b); }
+// Where it is no number it stays so.
+float at_least(float a, float least) { return a <= least ? least : a; }
+Half at_least(Half a, Half least) { return ScalarHalf::max(a, least); }
+float at_most(float a, float most) { return most <= a ? most : a; }
+Half at_most(Half a, Half most) { return ScalarHalf::min(a, most); }
+
 template <std::size_t kRows>
 void weave(const Weave& of) {
-  float* to = of.panel;
-  for (std::size_t quad = 0; quad < of.quads; ++quad) {
-    for (std::size_t row = 0; row < kRows; ++row) {
-      for (std::size_t i = 0; i < kQuad; ++i) *to++ = of.rows[row][quad * kQuad + i];
-    }
+  std::byte* to = of.panel;
+  constexpr std::size_t kBytes = kQuad * sizeof(float);
+  for (std::size_t vector = 0; vector < of.vectors; ++vector) {
+    for (std::size_t row = 0; row < kRows; ++row, to += kBytes) std::memcpy(to, of.rows[row] + vector * kBytes, kBytes);
   }
 }
 
 // One number of a row after the other, each for the whole block.
-template <std::size_t kVectors, std::size_t kRows>
-void add_up(const Product& of, std::size_t block, std::size_t row, float (&sums)[kVectors * kQuad]) {
-  constexpr std::size_t kWidth = kVectors * kQuad;
+template <typename Number, std::size_t kVectors, std::size_t kRows>
+void add_up(const Product<Number>& of, std::size_t block, std::size_t row, Number* sums) {
+  constexpr std::size_t kEach = kLanes<Number>;
+  constexpr std::size_t kWidth = kVectors * kEach;
   for (std::size_t i = 0; i < kWidth; ++i) sums[i] = of.bias[block * kWidth + i];
-  const float* weights = of.weights + block * of.quads * kQuad * kWidth;
-  for (std::size_t k = 0; k < of.quads * kQuad; ++k, weights += kWidth) {
-    const float number = of.panel[(k / kQuad * kRows + row) * kQuad + k % kQuad];
-    for (std::size_t i = 0; i < kWidth; ++i) sums[i] = std::fma(number, weights[i], sums[i]);
+  const Number* weights = of.weights + block * of.parts * kEach * kWidth;
+  for (std::size_t k = 0; k < of.parts * kEach; ++k, weights += kWidth) {
+    const Number number = of.panel[(k / kEach * kRows + row) * kEach + k % kEach];
+    for (std::size_t i = 0; i < kWidth; ++i) sums[i] = fma(number, weights[i], sums[i]);
   }
 }
 
-template <std::size_t kVectors, std::size_t kRows>
-void multiply(const Product& of) {
-  constexpr std::size_t kWidth = kVectors * kQuad;
+template <typename Number, std::size_t kVectors, std::size_t kRows>
+void multiply(const Product<Number>& of) {
+  constexpr std::size_t kWidth = kVectors * kLanes<Number>;
   for (std::size_t block = 0; block < of.blocks; ++block) {
     for (std::size_t row = 0; row < kRows; ++row) {
-      float sums[kWidth];
-      add_up<kVectors, kRows>(of, block, row, sums);
+      Number sums[kWidth];
+      add_up<Number, kVectors, kRows>(of, block, row, sums);
       const std::size_t at = row * of.step + block * kWidth;
       for (std::size_t i = 0; i < kWidth; ++i) {
-        if (of.added != nullptr) sums[i] += of.added[at + i];
-        if (of.least != nullptr && sums[i] <= *of.least) sums[i] = *of.least;
-        if (of.most != nullptr && *of.most <= sums[i]) sums[i] = *of.most;
+        if (of.added != nullptr) sums[i] = add(sums[i], of.added[at + i]);
+        if (of.least != nullptr) sums[i] = at_least(sums[i], *of.least);
+        if (of.most != nullptr) sums[i] = at_most(sums[i], *of.most);
         of.output[at + i] = sums[i];
       }
     }
   }
 }
 
+template <typename Number>
+consteval Form<Number> scalar_form() {
+  return form_of<Number>([]<std::size_t kRows>() { return weave<kRows>; },
+                         []<std::size_t kVectors, std::size_t kRows>() { return multiply<Number, kVectors, kRows>; });
+}
+
 }  // namespace
 
-constexpr Form kScalar = form_of([]<std::size_t kRows>() { return weave<kRows>; },
-                                 []<std::size_t kVectors, std::size_t kRows>() { return multiply<kVectors, kRows>; });
+constexpr Form<float> kScalar = scalar_form<float>();
+constexpr Form<Half> kScalarHalf = scalar_form<Half>();
 
 }  // namespace kinglet::engine::kernels::woven

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: XNNPACK's convolutions read four to six rows of the input beside each other, a load for each, and on a
+// Cortex-A72 a quarter of their instructions multiplies nothing. Here the rows of a panel are woven first, so that one
+// load brings the numbers of many; a panel of seven rows fits the sizes of networks for 224x224 (their pixels are
+// multiples of 49), and blocks of twelve and of eight outputs their channels. At the end of the kernel stand the
+// addition and the clip that end a residual block. Each sum takes its products in XNNPACK's order, with its bits. The
+// same for floats and for float16.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "engine/backend/kernels/convolution_parts.h"
+#include "engine/backend/kernels/rows.h"
+#include "engine/backend/kernels/woven/form.h"
+#include "engine/backend/xnnpack/processor.h"
+#include "engine/graph/float16.h"
+#include "engine/graph/tensor.h"
+
+namespace kinglet::engine::kernels {
+namespace {
+
+using woven::Form;
+using woven::kLanes;
+using woven::kMostRows;
+using woven::kMostVectors;
+
+// Of one row, in whole vectors: a panel lies on the stack, 63 KiB at most.
+constexpr std::size_t kMostNumbers = 2304;
+// Of one row whose taps have channels that fill no vector: its numbers are brought together before they are woven.
+constexpr std::size_t kMostJoined = 512;
+constexpr std::size_t kCopied = 8;  // at a time, so that up to so many less one are written too many
+
+// Float16 is a kind of work of its own, of the same parts.
+template <typename Number>
+using Convolution = std::conditional_t<sizeof(Number) == sizeof(Half), ConvolutionF16, ConvolutionF32>;
+
+float to_number(float number, float /*like*/) { return number; }
+Half to_number(float number, Half /*like*/) { return to_half(number); }
+
+template <typename Number>
+constexpr const Form<Number>* kTwin = nullptr;
+template <>
+constexpr const Form<float>* kTwin<float> = &woven::kScalar;
+template <>
+constexpr const Form<Half>* kTwin<Half> = &woven::kScalarHalf;
+
+template <typename Number>
+const std::byte* bytes_of(const Number* numbers) {
+  return reinterpret_cast<const std::byte*>(numbers);
+}
+template <typename Number>
+std::byte* bytes_of(Number* numbers) {
+  return reinterpret_cast<std::byte*>(numbers);
+}
+template <typename Number>
+const Number* numbers_of(const std::byte* bytes) {
+  return reinterpret_cast<const Number*>(bytes);
+}
+
+constexpr std::size_t divided_up(std::size_t value, std::size_t by) { return (value + by - 1) / by; }
+
+// How a layer is cut: rows (pixels of the output) into panels, outputs into blocks of three vectors and, at the end, of
+// two or one, so that no lane of a vector stays empty.
+struct Cut {
+  Cut(const ConvolutionShape& shape, std::size_t lanes_of_vector)
+      : lanes(lanes_of_vector),
+        joined(shape.input_channels % lanes != 0 && shape.taps() > 1 && shape.window.dilation_width == 1 &&
+               shape.taps() * shape.input_channels <= kMostJoined),
+        tap(joined ? shape.input_channels : rounded_up(shape.input_channels, lanes)),
+        numbers(rounded_up(shape.taps() * tap, lanes)),
+        rows(shape.batch * shape.output_height * shape.output_width),
+        panels(divided_up(rows, kMostRows)),
+        vectors(divided_up(shape.output_channels, lanes)),
+        threes(vectors % 3 == 1 && vectors > 1 ? vectors / 3 - 1 : vectors / 3),
+        blocks(threes + divided_up(vectors - 3 * threes, 2)) {
+    // Few panels are woven more than once, so that each thread has something.
+    constexpr std::size_t kParts = 16;
+    constexpr std::size_t kLeastBlocks = 4;  // that pay for weaving
+    chunks = std::clamp<std::size_t>(divided_up(kParts, panels), 1, std::max<std::size_t>(blocks / kLeastBlocks, 1));
+  }
+
+  [[nodiscard]] std::size_t first_row(std::size_t panel) const { return panel * rows / panels; }
+  [[nodiscard]] std::size_t first_block(std::size_t chunk) const { return chunk * blocks / chunks; }
+  // Before a block.
+  [[nodiscard]] std::size_t vectors_before(std::size_t block) const {
+    return std::min(vectors, block <= threes ? 3 * block : 3 * threes + 2 * (block - threes));
+  }
+  [[nodiscard]] std::size_t packed_numbers() const { return vectors * lanes * numbers; }
+
+  std::size_t lanes;           // numbers of a vector
+  bool joined;                 // taps lie one behind the other, in vectors as a whole
+  std::size_t tap;             // numbers of one, in whole vectors where they are not joined
+  std::size_t numbers;         // of a row
+  std::size_t rows, panels;    // rows are shared out evenly
+  std::size_t vectors;         // of outputs
+  std::size_t threes, blocks;  // of outputs: of three vectors, and all
+  std::size_t chunks = 1;      // of blocks, each a thread's
+};
+
+template <typename Number>
+class Woven final : public Kernel {
+ public:
+  Woven(const ConvolutionF32& work, const Form<Number>& form, PackedWeights& weights);
+
+  void run(Inputs inputs, Outputs outputs, std::span<std::byte> scratch, pthreadpool_t pool) const override;
+
+ private:
+  struct Borders {
+    const Number* input = nullptr;
+    const Number* added = nullptr;
+    Number* output = nullptr;
+  };
+  // The rows of a part, woven.
+  struct Panel {
+    std::size_t first = 0, rows = 0;  // pixels of the output
+    const Number* numbers = nullptr;
+  };
+
+  static constexpr std::size_t kEach = kLanes<Number>;
+
+  [[nodiscard]] std::size_t packed_bytes() const { return cut_.packed_numbers() * sizeof(Number); }
+  void pack(std::span<const float> filters, Number* to) const;
+  // Where the window of an output begins, in its image with the padding.
+  struct Place {
+    const Number* image = nullptr;
+    std::size_t top = 0, left = 0;
+  };
+  using Places = std::array<Place, kMostRows>;  // of a panel
+
+  [[nodiscard]] Places places_of(const Number* input, std::size_t first, std::size_t rows) const;
+  [[nodiscard]] const Number* line_under(const Place& place, std::size_t tap_row) const;
+  void weave_tap(const Places& places, std::size_t rows, std::size_t tap_row, std::size_t tap_column,
+                 Number* panel) const;
+  void weave_taps(const Places& places, std::size_t rows, Number* panel) const;
+  void weave_joined(const Places& places, std::size_t rows, Number* panel) const;
+  void join_row(const Place& place, Number* line) const;
+  void multiply(const Borders& borders, const Panel& panel, std::size_t first_block, std::size_t end_block) const;
+  void multiply_last(const Borders& borders, const Panel& panel, std::size_t block) const;
+  [[nodiscard]] woven::Product<Number> product_of(const Panel& panel, std::size_t block) const;
+
+  ConvolutionShape shape_;
+  std::optional<Number> least_, most_;
+  const Form<Number>* form_;
+  Cut cut_;
+  const Number* weights_;        // [blocks][numbers][outputs of the block]
+  std::vector<Number> bias_;     // in whole vectors
+  std::vector<Number> padding_;  // the channels of a pixel
+};
+
+// Who packs: the order depends on the layer and the kind of numbers alone.
+template <typename Number>
+constexpr std::uint64_t kMaker = 0x574F'0000'0000U + (sizeof(Number) == sizeof(Half) ? 1 : 0);
+
+template <typename Number>
+Woven<Number>::Woven(const ConvolutionF32& work, const Form<Number>& form, PackedWeights& weights)
+    : shape_(work.shape),
+      least_(work.range.min > xnn::kNoMin ? std::optional(to_number(work.range.min, Number{})) : std::nullopt),
+      most_(work.range.max < xnn::kNoMax ? std::optional(to_number(work.range.max, Number{})) : std::nullopt),
+      form_(&form),
+      cut_(work.shape, kEach),
+      weights_(nullptr),
+      bias_(cut_.vectors * kEach),
+      padding_(work.shape.input_channels) {
+  std::ranges::transform(work.bias, bias_.begin(), [](float number) { return to_number(number, Number{}); });
+  weights_ = reinterpret_cast<const Number*>(packed_piece(
+      weights, kMaker<Number>, packed_bytes(),
+      [&](std::span<std::byte> to) { pack(work.weights.data<float>(), reinterpret_cast<Number*>(to.data())); }));
+}
+
+template <typename Number>
+void Woven<Number>::pack(std::span<const float> filters, Number* to) const {
+  const std::size_t channels = shape_.input_channels;
+  const std::size_t taps = shape_.taps();
+  std::fill_n(to, packed_bytes() / sizeof(Number), Number{});
+  for (std::size_t block = 0; block < cut_.blocks; ++block) {
+    const std::size_t first = cut_.vectors_before(block) * kEach;
+    const std::size_t width = cut_.vectors_before(block + 1) * kEach - first;
+    const std::size_t outputs = std::min(width, shape_.output_channels - first);
+    for (std::size_t tap = 0; tap < taps; ++tap) {
+      for (std::size_t channel = 0; channel < channels; ++channel) {
+        const float* from = filters.data() + (first * channels + channel) * taps + tap;
+        Number* of_number = to + (tap * cut_.tap + channel) * width;
+        for (std::size_t i = 0; i < outputs; ++i) of_number[i] = to_number(from[i * channels * taps], Number{});
+      }
+    }
+    to += cut_.numbers * width;
+  }
+}
+
+template <typename Number>
+void Woven<Number>::run(Inputs inputs, Outputs outputs, std::span<std::byte> /*scratch*/, pthreadpool_t pool) const {
+  const Borders borders{.input = reinterpret_cast<const Number*>(inputs[0].data()),
+                        .added = inputs.size() > 1 ? reinterpret_cast<const Number*>(inputs[1].data()) : nullptr,
+                        .output = reinterpret_cast<Number*>(outputs[0].data())};
+  run_parts(cut_.panels * cut_.chunks, pool, [&](std::size_t part) {
+    const std::size_t index = part / cut_.chunks;
+    const std::size_t chunk = part % cut_.chunks;
+    alignas(64) std::array<Number, kMostRows * kMostNumbers> numbers;
+    const std::size_t first = cut_.first_row(index);
+    const Panel panel{.first = first, .rows = cut_.first_row(index + 1) - first, .numbers = numbers.data()};
+    const Places places = places_of(borders.input, first, panel.rows);
+    if (cut_.joined) {
+      weave_joined(places, panel.rows, numbers.data());
+    } else {
+      weave_taps(places, panel.rows, numbers.data());
+    }
+    multiply(borders, panel, cut_.first_block(chunk), cut_.first_block(chunk + 1));
+  });
+}
+
+template <typename Number>
+Woven<Number>::Places Woven<Number>::places_of(const Number* input, std::size_t first, std::size_t rows) const {
+  const std::size_t image_size = shape_.input_height * shape_.input_width * shape_.input_channels;
+  std::size_t column = first % shape_.output_width;
+  std::size_t line = first / shape_.output_width % shape_.output_height;
+  const Number* image = input + first / shape_.output_width / shape_.output_height * image_size;
+  Places places;
+  for (std::size_t row = 0; row < rows; ++row) {
+    places[row] = {
+        .image = image, .top = line * shape_.window.stride_height, .left = column * shape_.window.stride_width};
+    if (++column < shape_.output_width) continue;
+    column = 0;
+    if (++line < shape_.output_height) continue;
+    line = 0;
+    image += image_size;
+  }
+  return places;
+}
+
+// The line of the input under a row of taps; null in the padding.
+template <typename Number>
+const Number* Woven<Number>::line_under(const Place& place, std::size_t tap_row) const {
+  const xnn::Window& window = shape_.window;
+  const std::size_t y = input_place(place.top, 1, tap_row, window.dilation_height, window.pad_top, shape_.input_height);
+  return y == kOutside ? nullptr : place.image + y * shape_.input_width * shape_.input_channels;
+}
+
+template <typename Number>
+void Woven<Number>::weave_tap(const Places& places, std::size_t rows, std::size_t tap_row, std::size_t tap_column,
+                              Number* panel) const {
+  const xnn::Window& window = shape_.window;
+  const std::size_t channels = shape_.input_channels;
+  std::array<const std::byte*, kMostRows> pixels{};
+  for (std::size_t row = 0; row < rows; ++row) {
+    const Number* line = line_under(places[row], tap_row);
+    const std::size_t x =
+        input_place(places[row].left, 1, tap_column, window.dilation_width, window.pad_left, shape_.input_width);
+    pixels[row] = bytes_of(line == nullptr || x == kOutside ? padding_.data() : line + x * channels);
+  }
+  const std::size_t vectors = channels / kEach;
+  const std::size_t left = channels % kEach;
+  form_->weave[rows - 1]({.rows = pixels.data(), .vectors = vectors, .panel = bytes_of(panel)});
+  if (left == 0) return;
+  panel += vectors * rows * kEach;
+  const std::size_t done = vectors * kEach;
+  for (std::size_t row = 0; row < rows; ++row, panel += kEach)
+    std::fill_n(std::copy_n(numbers_of<Number>(pixels[row]) + done, left, panel), kEach - left, Number{});
+}
+
+template <typename Number>
+void Woven<Number>::weave_taps(const Places& places, std::size_t rows, Number* panel) const {
+  for (std::size_t tap_row = 0; tap_row < shape_.window.kernel_height; ++tap_row) {
+    for (std::size_t tap_column = 0; tap_column < shape_.window.kernel_width; ++tap_column, panel += cut_.tap * rows)
+      weave_tap(places, rows, tap_row, tap_column, panel);
+  }
+}
+
+// The numbers of one pixel's taps in their order, zeros in the padding. Writes up to kCopied more.
+template <typename Number>
+void Woven<Number>::join_row(const Place& place, Number* line) const {
+  const xnn::Window& window = shape_.window;
+  const std::size_t channels = shape_.input_channels;
+  const std::size_t tap_row_size = window.kernel_width * channels;
+  const std::size_t left = place.left;
+  const std::size_t behind = window.pad_left + shape_.input_width;
+  const std::size_t begin =
+      std::min<std::size_t>(window.kernel_width, std::max<std::size_t>(window.pad_left, left) - left);
+  const std::size_t end = std::min<std::size_t>(window.kernel_width, std::max(behind, left) - left);
+  const bool is_whole = begin == 0 && end == window.kernel_width;
+  for (std::size_t tap_row = 0; tap_row < window.kernel_height; ++tap_row, line += tap_row_size) {
+    const Number* from = line_under(place, tap_row);
+    if (from == nullptr || !is_whole) std::fill_n(line, tap_row_size, Number{});
+    if (from == nullptr || begin >= end) continue;
+    from += (left + begin - window.pad_left) * channels;
+    if (is_whole) {
+      for (std::size_t i = 0; i < tap_row_size; i += kCopied) std::memcpy(line + i, from + i, kCopied * sizeof(Number));
+    } else {
+      std::copy_n(from, (end - begin) * channels, line + begin * channels);
+    }
+  }
+}
+
+template <typename Number>
+void Woven<Number>::weave_joined(const Places& places, std::size_t rows, Number* panel) const {
+  constexpr std::size_t kLine = kMostJoined + kCopied;  // may be written behind the last tap
+  std::array<Number, kMostRows * kLine> lines;
+  std::array<const std::byte*, kMostRows> starts{};
+  for (std::size_t row = 0; row < rows; ++row) {
+    Number* line = lines.data() + row * kLine;
+    join_row(places[row], line);
+    std::fill(line + shape_.taps() * cut_.tap, line + cut_.numbers, Number{});
+    starts[row] = bytes_of(line);
+  }
+  form_->weave[rows - 1]({.rows = starts.data(), .vectors = cut_.numbers / kEach, .panel = bytes_of(panel)});
+}
+
+template <typename Number>
+woven::Product<Number> Woven<Number>::product_of(const Panel& panel, std::size_t block) const {
+  const std::size_t output = cut_.vectors_before(block) * kEach;
+  return {.panel = panel.numbers,
+          .parts = cut_.numbers / kEach,
+          .weights = weights_ + output * cut_.numbers,
+          .bias = bias_.data() + output,
+          .blocks = 1,
+          .output = nullptr,
+          .added = nullptr,
+          .step = shape_.output_channels,
+          .least = least_ ? &*least_ : nullptr,
+          .most = most_ ? &*most_ : nullptr};
+}
+
+template <typename Number>
+void Woven<Number>::multiply(const Borders& borders, const Panel& panel, std::size_t first_block,
+                             std::size_t end_block) const {
+  const std::size_t whole = cut_.blocks - (shape_.output_channels % kEach == 0 ? 0 : 1);
+  for (std::size_t block = first_block; block < end_block;) {
+    if (block == whole) return multiply_last(borders, panel, block);
+    const std::size_t vectors = cut_.vectors_before(block + 1) - cut_.vectors_before(block);
+    const std::size_t end = std::min({end_block, whole, block < cut_.threes ? cut_.threes : cut_.blocks});
+    woven::Product<Number> product = product_of(panel, block);
+    const std::size_t at = panel.first * shape_.output_channels + cut_.vectors_before(block) * kEach;
+    product.blocks = end - block;
+    product.output = borders.output + at;
+    product.added = borders.added == nullptr ? nullptr : borders.added + at;
+    form_->multiply[vectors - 1][panel.rows - 1](product);
+    block = end;
+  }
+}
+
+// The last block, where the outputs end within a vector: by way of whole ones.
+template <typename Number>
+void Woven<Number>::multiply_last(const Borders& borders, const Panel& panel, std::size_t block) const {
+  const std::size_t output = cut_.vectors_before(block) * kEach;
+  const std::size_t width = cut_.vectors * kEach - output;
+  const std::size_t count = shape_.output_channels - output;
+  const std::size_t at = panel.first * shape_.output_channels + output;
+  std::array<Number, kMostRows * kMostVectors * kEach> sums;
+  std::array<Number, kMostRows * kMostVectors * kEach> added{};
+  woven::Product<Number> product = product_of(panel, block);
+  product.step = width;
+  product.output = sums.data();
+  if (borders.added != nullptr) {
+    product.added = added.data();
+    for (std::size_t row = 0; row < panel.rows; ++row)
+      std::copy_n(borders.added + at + row * shape_.output_channels, count, added.data() + row * width);
+  }
+  form_->multiply[width / kEach - 1][panel.rows - 1](product);
+  for (std::size_t row = 0; row < panel.rows; ++row)
+    std::copy_n(sums.data() + row * width, count, borders.output + at + row * shape_.output_channels);
+}
+
+// --- The rows --------------------------------------------------------------------------------------------------------
+
+// Instructions of XNNPACK's product: for each multiplication, and how large its tile is.
+struct Xnnpack {
+  double product;
+  std::size_t rows, vectors;
+};
+
+// In instructions of XNNPACK's for the same, by what was counted (docs/benchmarks.md).
+double cost_of(const Cut& cut, const ConvolutionShape& shape, const Xnnpack& xnnpack) {
+  const auto rows = static_cast<double>(cut.rows);
+  const auto vectors = static_cast<double>(cut.vectors);
+  const auto numbers = static_cast<double>(cut.numbers);
+  const auto lanes = static_cast<double>(cut.lanes);
+  const double woven = static_cast<double>(cut.panels * cut.chunks);
+  constexpr double kStart = 3000;   // of a step of its own
+  constexpr double kOfPanel = 150;  // beside what follows
+  constexpr double kWeaving = 1;    // of a vector of numbers
+  constexpr double kEnd = 4;        // of a vector of outputs
+  // Loads and counts for each vector of numbers and three of outputs.
+  const double product = 1 + (lanes + 3) / (3 * lanes * rows / static_cast<double>(cut.panels));
+  const double own = kStart + woven * kOfPanel + rows * numbers / lanes * kWeaving * static_cast<double>(cut.chunks) +
+                     rows * vectors * (numbers * product + kEnd);
+
+  const auto of_taps = static_cast<double>(shape.taps() * shape.input_channels);
+  const auto xnn = static_cast<double>(rounded_up(cut.rows, xnnpack.rows) * rounded_up(cut.vectors, xnnpack.vectors)) *
+                   (xnnpack.product * of_taps + kEnd);
+  // Fewer rows than XNNPACK's tile has wait for their weights, not for instructions.
+  return cut.rows < xnnpack.rows ? std::max(own / xnn, 1.0) : own / xnn;
+}
+
+// A processor that has a form.
+template <typename Number>
+struct Processor {
+  const Form<Number>* form;
+  bool (*is_here)();
+  bool (*pays)();  // fewer instructions are less time
+};
+
+template <typename Number>
+std::optional<Offer> offer_of(const Work& work, const Processor<Number>& processor) {
+  constexpr bool kIsHalf = sizeof(Number) == sizeof(Half);
+  constexpr Xnnpack kXnnpack =
+      kIsHalf ? Xnnpack{.product = 1.33, .rows = 6, .vectors = 2} : Xnnpack{.product = 1.35, .rows = 4, .vectors = 2};
+  const auto* convolution = std::get_if<Convolution<Number>>(&work.kind);
+  if (convolution == nullptr || !processor.is_here()) return std::nullopt;
+  const ConvolutionShape& shape = convolution->shape;
+  const Cut cut(shape, kLanes<Number>);
+  if (shape.groups != 1 || cut.numbers > kMostNumbers || cut.rows == 0 || cut.numbers == 0 || cut.vectors == 0)
+    return std::nullopt;
+  const double cost = !processor.pays() ? std::max(cost_of(cut, shape, kXnnpack), 1.0) : cost_of(cut, shape, kXnnpack);
+  return Offer{.cost = processor.form == kTwin<Number> ? kScalarCost : cost * (kIsHalf ? kCostOfHalves : 1),
+               .packed_bytes = cut.packed_numbers() * sizeof(Number)};
+}
+
+template <typename Number, const Processor<Number>& processor>
+constexpr KernelRow row(std::string_view name) {
+  return {.name = name,
+          .offer = [](const Work& work) { return offer_of(work, processor); },
+          .make = [](const Work& work, PackedWeights& weights) -> std::unique_ptr<Kernel> {
+            return std::make_unique<Woven<Number>>(std::get<Convolution<Number>>(work.kind), *processor.form, weights);
+          }};
+}
+
+bool never() { return false; }
+bool always() { return true; }
+
+constexpr Processor<float> kScalar{.form = kTwin<float>, .is_here = always, .pays = never};
+constexpr Processor<Half> kScalarHalf{.form = kTwin<Half>, .is_here = always, .pays = never};
+#if defined(__aarch64__)
+bool goes_out_of_order() { return !xnn::runs_in_order(); }
+constexpr Processor<float> kNeon{.form = &woven::kNeon, .is_here = always, .pays = goes_out_of_order};
+constexpr Processor<Half> kNeonHalf{
+    .form = &woven::kNeonHalf, .is_here = xnn::half_arithmetic, .pays = goes_out_of_order};
+#else
+constexpr Processor<float> kNeon{.form = kTwin<float>, .is_here = never, .pays = never};
+constexpr Processor<Half> kNeonHalf{.form = kTwin<Half>, .is_here = never, .pays = never};
+#endif
+
+}  // namespace
+
+const KernelRow kWovenF32Neon = row<float, kNeon>("woven_f32__neon");
+const KernelRow kWovenF32Scalar = row<float, kScalar>("woven_f32__scalar");
+const KernelRow kWovenF16Neon = row<Half, kNeonHalf>("woven_f16__neon");
+const KernelRow kWovenF16Scalar = row<Half, kScalarHalf>("woven_f16__scalar");
+
+}  // namespace kinglet::engine::kernels
