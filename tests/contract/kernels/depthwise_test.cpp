@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of float depthwise layers gives the bits of sums that take one product after the other, column by column,
+// The kernel of depthwise layers gives the bits of sums that take one product after the other, column by column,
 // in every form and with any number of threads. Layers at random: sizes, channels, steps, paddings, bounds, numbers of
 // every kind.
 //   KINGLET_KERNEL_SECONDS=N   for so long (float_layers.h)
 #include <cmath>
 #include <limits>
 
-#include "tests/contract/kernels/float_layers.h"
+#include "engine/backend/xnnpack/processor.h"
+#include "tests/contract/kernels/half_layers.h"
 #include "tests/contract/kernels/networks.h"
 
 namespace kinglet::engine::kernels {
 namespace {
 
-constexpr std::array kDepthwiseForms{"depthwise_f32__scalar", "depthwise_f32__avx512"};
+constexpr std::array kDepthwiseForms{"depthwise_f32__scalar", "depthwise_f32__avx512", "depthwise_f32__neon"};
+constexpr std::array kDepthwiseHalfForms{"depthwise_f16__scalar", "depthwise_f16__neon"};
 
 ConvolutionShape depthwise_shape(std::size_t height, std::size_t width, std::size_t channels,
                                  const xnn::Window& window) {
@@ -34,15 +36,15 @@ Layer depthwise_of(Random& random, const ConvolutionShape& shape, xnn::Range ran
 Layer depthwise_at_random(Random& random) {
   const auto pick = [&](std::size_t least, std::size_t most) { return pick_of(random, least, most); };
   const std::uint32_t side = pick(0, 1) == 0 ? 3 : 5;
-  const std::uint32_t stride = side == 3 || pick(0, 1) == 0 ? 1 : 2;
+  const auto stride = static_cast<std::uint32_t>(pick(1, 2));
   xnn::Window window = square_window(side, stride, 0);
   for (std::uint32_t* padding : {&window.pad_top, &window.pad_left, &window.pad_bottom, &window.pad_right})
     *padding = static_cast<std::uint32_t>(pick(0, side - 1));
   const std::size_t least = pick(0, 2) == 0 ? 1 : side;
   if (least < side) window.pad_top = window.pad_left = window.pad_bottom = window.pad_right = side - 1;
   ConvolutionShape shape =
-      depthwise_shape(pick(least, 17), pick(least, 40), pick(1, pick(0, 3) == 0 ? 150 : 40), window);
-  shape.batch = pick(1, 3);
+      depthwise_shape(pick(least, 9), pick(least, 30), pick(1, pick(0, 3) == 0 ? 150 : 40), window);
+  shape.batch = pick(1, 2);
   const xnn::Range range =
       pick(0, 1) == 0 ? xnn::Range{} : xnn::Range{.min = 0, .max = pick(0, 1) == 0 ? 6 : xnn::kNoMax};
   return depthwise_of(random, shape, range);
@@ -51,7 +53,16 @@ Layer depthwise_at_random(Random& random) {
 // As kernels take what is too small for a float's full precision.
 float flushed(float number) { return std::fpclassify(number) == FP_SUBNORMAL ? std::copysign(0.0F, number) : number; }
 
-float depthwise_answer_of(const Layer& layer, std::size_t index) {
+// As the processor's own instructions have it: of -0 and 0, ARM's take 0 for the larger.
+float clipped(float sum, xnn::Range range) {
+#ifdef __aarch64__
+  if (sum == range.min) sum = range.min;
+#endif
+  return std::min(std::max(sum, range.min), range.max);
+}
+
+// Calls take(number, weight) column by column, with zeros in the padding.
+void for_depthwise_terms(const Layer& layer, std::size_t index, const std::function<void(float, float)>& take) {
   const ConvolutionShape& shape = layer.shape;
   const std::size_t side = shape.window.kernel_width;
   const std::size_t channel = index % shape.output_channels;
@@ -59,14 +70,30 @@ float depthwise_answer_of(const Layer& layer, std::size_t index) {
   for_places(shape, index, [&](std::size_t number, std::size_t weight) {
     numbers[weight % (side * side)] = flushed(layer.input.data<float>()[number]);
   });
-  float sum = layer.bias.empty() ? 0 : flushed(layer.bias[channel]);
   for (std::size_t x = 0; x < side; ++x) {
-    for (std::size_t y = 0; y < side; ++y) {
-      const float weight = flushed(layer.weights[channel * side * side + y * side + x]);
-      sum = flushed(std::fma(numbers[y * side + x], weight, sum));
-    }
+    for (std::size_t y = 0; y < side; ++y)
+      take(numbers[y * side + x], flushed(layer.weights[channel * side * side + y * side + x]));
   }
-  return std::min(std::max(sum, layer.range.min), layer.range.max);
+}
+
+float depthwise_bias_of(const Layer& layer, std::size_t index) {
+  return layer.bias.empty() ? 0 : flushed(layer.bias[index % layer.shape.output_channels]);
+}
+
+float depthwise_answer_of(const Layer& layer, std::size_t index) {
+  float sum = depthwise_bias_of(layer, index);
+  for_depthwise_terms(layer, index, [&](float number, float weight) { sum = flushed(std::fma(number, weight, sum)); });
+  return clipped(sum, layer.range);
+}
+
+// Each sum rounded to float16.
+float depthwise_half_of(const Layer& layer, std::size_t index) {
+  double sum = without_small(double{depthwise_bias_of(layer, index)});
+  for_depthwise_terms(layer, index, [&](float number, float weight) {
+    sum = half_of(without_small(double{number}) * without_small(double{weight}) + sum);
+  });
+  if (std::isnan(sum)) return static_cast<float>(sum);
+  return static_cast<float>(std::min(std::max(sum, double{layer.range.min}), double{layer.range.max}));
 }
 
 void expect_bits_of_depthwise_forms(const Layer& layer, int threads) {
@@ -80,11 +107,47 @@ void expect_bits_of_depthwise_forms(const Layer& layer, int threads) {
   }
 }
 
+void expect_depthwise_halves(const Layer& rough, int threads) {
+  const Layer layer = in_halves(rough);
+  std::vector<float> expected;
+  for (std::size_t i = 0; i < layer.outputs(); ++i) expected.push_back(depthwise_half_of(layer, i));
+  for (const std::string_view form : kDepthwiseHalfForms) {
+    const auto offer = row_named(form).offer(layer.work().in_halves().value());
+    EXPECT_TRUE(offer || form != kDepthwiseHalfForms[0]) << layer.text();
+    if (!offer) continue;
+    EXPECT_TRUE(std::ranges::equal(run_in_halves(row_named(form), layer, threads), expected, same_halves))
+        << form << ", " << threads << " threads: " << layer.text();
+  }
+}
+
 TEST(Depthwise, IsTheConvolutionToTheBitInEveryFormAndWithAnyThreads) {
   for_layers(depthwise_at_random, [](const Layer& layer) {
     for (const int threads : {1, 2 + static_cast<int>(layer.shape.input_channels % 3)})
       expect_bits_of_depthwise_forms(layer, threads);
   });
+}
+
+TEST(DepthwiseHalf, IsTheConvolutionToTheBitInEveryFormAndWithAnyThreads) {
+  for_layers(depthwise_at_random, [](const Layer& layer) {
+    expect_depthwise_halves(layer, 1 + static_cast<int>(layer.shape.input_channels % 3));
+  });
+}
+
+// Beyond the range of float16, below its full precision, none, and no numbers.
+TEST(DepthwiseHalf, TakesSpecialNumbersAsTheProcessorHasThem) {
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN(), kAll = std::numeric_limits<float>::infinity();
+  constexpr std::array kSpecial{0.0F, -0.0F, 6e-8F, -5e-5F, 6.1e-5F, 1e-3F, 0.7F, -3.0F, 250.0F, 65504.0F, -6e4F};
+  Random random(3);
+  for (const float rare : {0.5F, kNone, kAll, -kAll}) {
+    for (const std::uint32_t side : {3U, 5U}) {
+      Layer layer = depthwise_of(random, depthwise_shape(9, 12, 21, square_window(side, 1, side / 2)), {});
+      const auto special = [&] { return kSpecial[pick_of(random, 0, kSpecial.size() - 1)]; };
+      std::ranges::generate(layer.input.mutable_data<float>(),
+                            [&] { return pick_of(random, 0, 99) == 0 ? rare : special(); });
+      for (float& weight : layer.weights) weight = pick_of(random, 0, 3) == 0 ? special() / 64 : weight;
+      expect_depthwise_halves(layer, 2);
+    }
+  }
 }
 
 // Groups of any number of outputs, what is left of a vector of channels, long rows whose last groups overlap.
@@ -93,10 +156,14 @@ TEST(Depthwise, TakesAnyWidthAndAnyRemainderOfChannels) {
   for (const std::size_t width :
        std::initializer_list<std::size_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 64, 80, 113}) {
     for (const std::uint32_t side : {3U, 5U}) {
-      const auto step = static_cast<std::uint32_t>(side == 3 ? 1 : 1 + width % 2);
-      const ConvolutionShape shape = depthwise_shape(3, width, 60 + width, square_window(side, step, side / 2));
-      expect_bits_of_depthwise_forms(depthwise_of(random, shape, {.min = -1, .max = 1}),
-                                     1 + static_cast<int>(width % 2));
+      for (const std::uint32_t step : {1U, 2U}) {
+        const std::size_t channels = (width + side) % 4 < 2 ? 13 + width % 9 : 60 + width % 9;
+        const ConvolutionShape shape = depthwise_shape(2, width, channels, square_window(side, step, side / 2));
+        const Layer layer =
+            depthwise_of(random, shape, width % 3 == 0 ? xnn::Range{} : xnn::Range{.min = -1, .max = 1});
+        expect_bits_of_depthwise_forms(layer, 1 + static_cast<int>(width % 2));
+        if (channels < 60) expect_depthwise_halves(layer, 1 + static_cast<int>(width % 2));
+      }
     }
   }
 }
@@ -108,7 +175,7 @@ TEST(Depthwise, TakesWindowsOf3And5ThatShareEnough) {
   };
   const ConvolutionShape good = depthwise_shape(12, 12, 8, square_window(5, 2, 1));
   EXPECT_TRUE(takes(good));
-  for (const xnn::Window& window : {square_window(3, 2, 1), square_window(5, 3, 2), square_window(7, 1, 3),
+  for (const xnn::Window& window : {square_window(3, 3, 1), square_window(5, 3, 2), square_window(7, 1, 3),
                                     square_window(3, 1, 1, 2), xnn::Window{.kernel_height = 3, .kernel_width = 5},
                                     xnn::Window{.kernel_height = 3, .kernel_width = 3, .stride_height = 2}}) {
     ConvolutionShape bad = good;
@@ -125,12 +192,12 @@ TEST(Depthwise, TakesWindowsOf3And5ThatShareEnough) {
       << "it ends with no addition";
 }
 
-// Of what it costs, not of what it takes: few numbers, and rows of one output, which share no columns.
+// Of what it costs with AVX-512, not of what it takes: few numbers, and rows of one output, which share no columns.
 TEST(Depthwise, LeavesFewNumbersAndRowsOfOneOutputToXnnpack) {
   for (const auto& [width, channels] : {std::pair<std::size_t, std::size_t>{4, 16}, {1, 4096}}) {
     const ConvolutionShape shape = with_output(depthwise_shape(64, width, channels, square_window(3, 1, 1)));
     const Work work{ConvolutionF32{.shape = shape, .weights = {}, .bias = {}, .range = {}}};
-    for (const std::string_view form : kDepthwiseForms) {
+    for (const std::string_view form : {"depthwise_f32__scalar", "depthwise_f32__avx512"}) {
       const auto offer = row_named(form).offer(work);
       EXPECT_TRUE(!offer || offer->cost >= 1) << form << ": " << text_of(shape);
     }
@@ -198,23 +265,53 @@ TEST(Depthwise, KeepsTheBitsOfWhatIsNoNumberOfInfinitiesZerosAndTinyNumbersUnder
   for (const std::size_t each : met) EXPECT_GT(each, 1000U);
 }
 
+// On ARM what counts are instructions, where they do not wait for each other.
+TEST(Depthwise, IsCheaperThanXnnpackOnArmUnlessThereAreFewNumbers) {
+  const auto cost = [](std::size_t size, std::size_t channels) -> std::optional<double> {
+    const ConvolutionShape shape = with_output(depthwise_shape(size, size, channels, square_window(3, 1, 1)));
+    const Work work{ConvolutionF32{.shape = shape, .weights = {}, .bias = {}, .range = {}}};
+    const auto offer = row_named("depthwise_f32__neon").offer(work);
+    return offer ? std::optional(offer->cost) : std::nullopt;
+  };
+  if (!cost(56, 64)) GTEST_SKIP() << "this processor has no form of it";
+  EXPECT_EQ(*cost(56, 64) < 1, !xnn::runs_in_order());
+  EXPECT_GE(*cost(3, 8), 1);
+}
+
+// With AVX-512 two windows of 3x3 two columns apart share too little.
+TEST(Depthwise, LeavesWindowsOf3x3WithAStepOf2ToXnnpackWithAvx512) {
+  const ConvolutionShape shape = with_output(depthwise_shape(56, 56, 64, square_window(3, 2, 1)));
+  const Work work{ConvolutionF32{.shape = shape, .weights = {}, .bias = {}, .range = {}}};
+  const auto offer = row_named("depthwise_f32__avx512").offer(work);
+  if (!offer) GTEST_SKIP() << "no AVX-512 here";
+  EXPECT_GE(offer->cost, 1);
+}
+
 // Where XNNPACK has kernels whose order the own ones keep.
-bool xnnpack_keeps_the_order() {
+bool xnnpack_keeps_the_order(int side) {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512f") != 0;
+  return side > 0 && __builtin_cpu_supports("avx512f") != 0;
 #else
-  return false;  // its 5x5 adds up in two sums
+  return side == 3;  // its 5x5 adds up in two sums
 #endif
 }
 
-// In every form, with several threads.
-void expect_answer_of_xnnpack(const Graph& graph, std::ptrdiff_t layers) {
-  const NetworkAnswer expected = answer_with(graph, {.own_kernels = false});
+bool has_depthwise_form(std::string_view form) {
+  const ConvolutionShape shape = with_output(depthwise_shape(9, 9, 8, square_window(3, 1, 1)));
+  const Work work{ConvolutionF32{.shape = shape, .weights = {}, .bias = {}, .range = {}}};
+  return row_named(form).offer(work) || row_named(form).offer(work.in_halves().value());
+}
+
+// In every form of this processor, with several threads.
+void expect_answer_of_xnnpack(const Graph& graph, std::ptrdiff_t layers, bool half = false) {
+  const NetworkAnswer expected = answer_with(graph, {.own_kernels = false, .half = half});
   EXPECT_EQ(expected.own, 0);
-  for (const std::string_view form : kDepthwiseForms) {
+  const auto forms = half ? std::span<const char* const>(kDepthwiseHalfForms) : std::span(kDepthwiseForms);
+  for (const std::string_view form : forms) {
+    if (!has_depthwise_form(form)) continue;
     for (const int threads : {1, 2, 4}) {
-      const NetworkAnswer found =
-          answer_with(graph, {.threads = threads, .own_kernels = false, .forced_kernels = {std::string(form)}});
+      const NetworkAnswer found = answer_with(
+          graph, {.threads = threads, .own_kernels = false, .half = half, .forced_kernels = {std::string(form)}});
       EXPECT_EQ(found.own, layers) << form;
       EXPECT_TRUE(std::ranges::equal(found.numbers.bytes(), expected.numbers.bytes()))
           << form << ", " << threads << " threads";
@@ -222,8 +319,31 @@ void expect_answer_of_xnnpack(const Graph& graph, std::ptrdiff_t layers) {
   }
 }
 
+constexpr const char* kWindowsOf3x3 = R"(
+%x = input f32[1,3,23,19]
+%0 = Conv(%x, w:f32[28,3,1,1]#w)
+%1 = Conv(%0, a:f32[28,1,3,3]#a, b:f32[28]#b) {group=28, pads=[1,1,1,1]}
+%2 = Relu(%1)
+%3 = Conv(%2, c:f32[28,1,3,3]#c) {group=28, pads=[0,0,1,1], strides=[2,2]}
+%4 = Abs(%3)
+%5 = Conv(%4, d:f32[28,1,3,3]#d, e:f32[28]#e) {group=28, pads=[1,1,1,1], strides=[2,2]}
+%6 = Clip(%5, l:f32[]{0}, m:f32[]{6})
+%7 = Conv(%6, y:f32[8,28,1,1]#y)
+output %7
+)";
+
+TEST(Depthwise, GivesTheBitsOfXnnpackInANetworkOf3x3) {
+  if (!xnnpack_keeps_the_order(3)) GTEST_SKIP() << "XNNPACK's forms may add up in another order here";
+  expect_answer_of_xnnpack(graph_of(kWindowsOf3x3), 3);
+}
+
+TEST(DepthwiseHalf, GivesTheBitsOfXnnpackInANetworkOf3x3) {
+  if (!Session::half_arithmetic()) GTEST_SKIP() << "no float16 arithmetic here";
+  expect_answer_of_xnnpack(graph_of(kWindowsOf3x3), 3, true);
+}
+
 TEST(Depthwise, GivesTheBitsOfXnnpackInANetwork) {
-  if (!xnnpack_keeps_the_order()) GTEST_SKIP() << "XNNPACK's forms may add up in another order here";
+  if (!xnnpack_keeps_the_order(5)) GTEST_SKIP() << "XNNPACK's forms may add up in another order here";
   expect_answer_of_xnnpack(graph_of(R"(
 %x = input f32[1,3,23,19]
 %0 = Conv(%x, w:f32[24,3,1,1]#w)

@@ -79,11 +79,13 @@ TEST(Half, AnswersANetworkWithinItsRoundings) {
 
 TEST(Half, ComputesAllOfANetworkThatHasTheForms) {
   KINGLET_NEEDS_HALF();
-  const auto session = Session::create(graph_of(kNetwork), {.half = true});
-  ASSERT_TRUE(session) << describe(session.error());
-  EXPECT_EQ(session->plan().half_mac_ratio, 1);
-  EXPECT_EQ(session->plan().segments, 1U);
-  for (const StepInfo& step : session->plan().steps) EXPECT_TRUE(step.half) << step.name << " " << step.op_type;
+  for (const bool own_kernels : {false, true}) {
+    const auto session = Session::create(graph_of(kNetwork), {.own_kernels = own_kernels, .half = true});
+    ASSERT_TRUE(session) << describe(session.error());
+    EXPECT_EQ(session->plan().half_mac_ratio, 1);
+    EXPECT_EQ(session->plan().segments, own_kernels ? 2U : 1U) << "around the depthwise layer";
+    for (const StepInfo& step : session->plan().steps) EXPECT_TRUE(step.half) << step.name << " " << step.op_type;
+  }
 }
 
 // Values that cross from one to the other in both directions, to several readers, and out.

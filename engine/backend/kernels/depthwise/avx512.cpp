@@ -7,7 +7,7 @@
 
 namespace kinglet::engine::kernels::depthwise {
 
-constexpr Form kAvx512 = form_of<Avx512, 7>();
+constexpr Form<float> kAvx512 = form_of<Avx512, 7>();
 
 }  // namespace kinglet::engine::kernels::depthwise
 #endif

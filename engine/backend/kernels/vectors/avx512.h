@@ -11,6 +11,7 @@ namespace kinglet::engine::kernels {
 namespace {
 
 struct Avx512 {
+  using Number = float;
   using Vector = __m512;
   static constexpr std::size_t kLanes = 16;
   static Vector load(const float* from) { return _mm512_loadu_ps(from); }

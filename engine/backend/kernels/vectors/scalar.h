@@ -13,6 +13,7 @@ namespace kinglet::engine::kernels {
 namespace {
 
 struct Scalar {
+  using Number = float;
   using Vector = float;
   static constexpr std::size_t kLanes = 1;
   static float load(const float* from) { return *from; }
@@ -26,7 +27,12 @@ struct Scalar {
   static float fma(float a, float b, float c) { return std::fma(a, b, c); }
   static float fnma(float a, float b, float c) { return std::fma(-a, b, c); }
   // The first operand comes back where it is not a number.
+#ifdef __aarch64__
+  // Of -0 and 0 its instruction takes 0, that of x86-64 what came first.
+  static float max(float a, float b) { return a <= b ? b : a; }
+#else
   static float max(float a, float b) { return a < b ? b : a; }
+#endif
   static float min(float a, float b) { return b < a ? b : a; }
   static float rounded(float a) { return std::rint(a); }
   // By the exponent alone: what comes out must be a number with all its digits.
