@@ -31,38 +31,42 @@ float divide(const Divisor& by, std::size_t pixel) {
 #if defined(__ARM_NEON) && defined(__aarch64__)
 
 constexpr std::size_t kLanes = 16;
-constexpr std::size_t kBlock = 32;  // pixels for which a table stays in registers; 224 and 192 are whole blocks
+constexpr std::size_t kTwice = 2 * kLanes;
+constexpr std::size_t kRun = 8 * kTwice;  // pixels for which a table stays in registers; 224 and 192 are one run
 
-// The four quarters of a table; an index beyond one keeps what was found before.
-void look_up_block(const ByteTable& table, const std::uint8_t* from, std::uint8_t* to) {
+// The four quarters of a table; an index beyond one keeps what was found before. `count`: whole steps.
+void look_up_run(const ByteTable& table, const std::uint8_t* from, std::size_t count, std::uint8_t* to) {
   const uint8x16x4_t first = vld1q_u8_x4(table.data());
   const uint8x16x4_t second = vld1q_u8_x4(table.data() + 64);
   const uint8x16x4_t third = vld1q_u8_x4(table.data() + 128);
   const uint8x16x4_t fourth = vld1q_u8_x4(table.data() + 192);
   const uint8x16_t quarter = vdupq_n_u8(64);
-  for (std::size_t i = 0; i < kBlock; i += kLanes) {
-    uint8x16_t index = vld1q_u8(from + i);
-    uint8x16_t found = vqtbl4q_u8(first, index);
-    found = vqtbx4q_u8(found, second, index = vsubq_u8(index, quarter));
-    found = vqtbx4q_u8(found, third, index = vsubq_u8(index, quarter));
-    found = vqtbx4q_u8(found, fourth, vsubq_u8(index, quarter));
-    vst1q_u8(to + i, found);
+  for (const std::uint8_t* end = from + count; from != end; from += kTwice, to += kTwice) {
+    for (std::size_t i = 0; i < kTwice; i += kLanes) {
+      uint8x16_t index = vld1q_u8(from + i);
+      uint8x16_t found = vqtbl4q_u8(first, index);
+      found = vqtbx4q_u8(found, second, index = vsubq_u8(index, quarter));
+      found = vqtbx4q_u8(found, third, index = vsubq_u8(index, quarter));
+      found = vqtbx4q_u8(found, fourth, vsubq_u8(index, quarter));
+      vst1q_u8(to + i, found);
+    }
   }
 }
 
-// How many pixels it made: whole blocks.
+// How many pixels it made: whole steps.
 std::size_t look_up_blocks(const std::array<ByteTable, 3>& tables, const std::array<const std::uint8_t*, 3>& from,
                            std::size_t count, std::uint8_t* to) {
-  std::array<std::array<std::uint8_t, kBlock>, 3> found;
-  std::size_t x = 0;
-  for (; x + kBlock <= count; x += kBlock) {
-    for (std::size_t c = 0; c < 3; ++c) look_up_block(tables[c], from[c] + x, found[c].data());
-    for (std::size_t i = 0; i < kBlock; i += kLanes) {
+  std::array<std::array<std::uint8_t, kRun>, 3> found;
+  const std::size_t whole = count / kTwice * kTwice;
+  for (std::size_t x = 0; x < whole; x += kRun) {
+    const std::size_t run = std::min(kRun, whole - x);
+    for (std::size_t c = 0; c < 3; ++c) look_up_run(tables[c], from[c] + x, run, found[c].data());
+    for (std::size_t i = 0; i < run; i += kLanes, to += 3 * kLanes) {
       const uint8x16x3_t pixels{vld1q_u8(&found[0][i]), vld1q_u8(&found[1][i]), vld1q_u8(&found[2][i])};
-      vst3q_u8(to + 3 * (x + i), pixels);
+      vst3q_u8(to, pixels);
     }
   }
-  return x;
+  return whole;
 }
 
 using Quotients = std::array<float32x4_t, 4>;

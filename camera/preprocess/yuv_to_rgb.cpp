@@ -50,8 +50,6 @@ void yuv_row_to_rgb_scalar(const YuvFactors& factors, const YuvRow& from, std::s
 
 namespace {
 
-constexpr std::size_t kBlock = 8;
-
 #if defined(__SSE2__)
 
 __m128i load(const std::uint8_t* from, int offset) {
@@ -81,6 +79,7 @@ void store(Sums sums, std::uint8_t* to) {
 }
 
 std::size_t convert_blocks(const YuvFactors& factors, const YuvRow& from, std::size_t count, const RgbRow& to) {
+  constexpr std::size_t kBlock = 8;
   const __m128i half = _mm_set1_epi32(kHalf);
   const __m128i one = _mm_set1_epi16(1);
   const __m128i for_red = alternating(factors.y, factors.v_to_red);
@@ -105,34 +104,55 @@ std::size_t convert_blocks(const YuvFactors& factors, const YuvRow& from, std::s
 
 #elif defined(__ARM_NEON) && defined(__aarch64__)
 
-// Wraps around where it is below zero, which is the number with its sign.
-int16x8_t load(const std::uint8_t* from, uint8x8_t offset) {
-  return vreinterpretq_s16_u16(vsubl_u8(vld1_u8(from), offset));
-}
-
-struct Sums {
-  int32x4_t low;
-  int32x4_t high;
+// Half a register each, of sixteen pixels.
+struct Values {
+  int16x8_t low;
+  int16x8_t high;
 };
 
-Sums add_product(Sums sums, int16x8_t values, std::int16_t factor) {
-  return {vmlal_n_s16(sums.low, vget_low_s16(values), factor), vmlal_high_n_s16(sums.high, values, factor)};
+// Wraps around where it is below zero, which is the number with its sign.
+Values load(const std::uint8_t* from, uint8x16_t offset) {
+  const uint8x16_t bytes = vld1q_u8(from);
+  return {vreinterpretq_s16_u16(vsubl_u8(vget_low_u8(bytes), vget_low_u8(offset))),
+          vreinterpretq_s16_u16(vsubl_high_u8(bytes, offset))};
 }
 
-// What is below zero is zero at the first step, what is above 255 is that at the second.
-void store(Sums sums, std::uint8_t* to) {
-  vst1_u8(to, vqmovn_u16(vqshrun_high_n_s32(vqshrun_n_s32(sums.low, kBits), sums.high, kBits)));
+// Quarters.
+struct Sums {
+  int32x4_t first;
+  int32x4_t second;
+  int32x4_t third;
+  int32x4_t fourth;
+};
+
+Sums product(const Values& values, std::int16_t factor) {
+  return {vmull_n_s16(vget_low_s16(values.low), factor), vmull_high_n_s16(values.low, factor),
+          vmull_n_s16(vget_low_s16(values.high), factor), vmull_high_n_s16(values.high, factor)};
 }
 
-std::size_t convert_blocks(const YuvFactors& factors, const YuvRow& from, std::size_t count, const RgbRow& to) {
-  const Sums half{vdupq_n_s32(kHalf), vdupq_n_s32(kHalf)};
-  const uint8x8_t no_light = vdup_n_u8(static_cast<std::uint8_t>(factors.y_offset));
-  const uint8x8_t no_color = vdup_n_u8(kNoColor);
+Sums add_product(const Sums& sums, const Values& values, std::int16_t factor) {
+  return {vmlal_n_s16(sums.first, vget_low_s16(values.low), factor), vmlal_high_n_s16(sums.second, values.low, factor),
+          vmlal_n_s16(sums.third, vget_low_s16(values.high), factor),
+          vmlal_high_n_s16(sums.fourth, values.high, factor)};
+}
+
+// Rounded; what is below zero is zero at the first step, what is above 255 is that at the second.
+void store(const Sums& sums, std::uint8_t* to) {
+  const uint16x8_t low = vqrshrun_high_n_s32(vqrshrun_n_s32(sums.first, kBits), sums.second, kBits);
+  const uint16x8_t high = vqrshrun_high_n_s32(vqrshrun_n_s32(sums.third, kBits), sums.fourth, kBits);
+  vst1q_u8(to, vqmovn_high_u16(vqmovn_u16(low), high));
+}
+
+// By value: what is written might be any of these.
+std::size_t convert_blocks(YuvFactors factors, YuvRow from, std::size_t count, RgbRow to) {
+  constexpr std::size_t kBlock = 16;
+  const uint8x16_t no_light = vdupq_n_u8(static_cast<std::uint8_t>(factors.y_offset));
+  const uint8x16_t no_color = vdupq_n_u8(kNoColor);
   std::size_t x = 0;
   for (; x + kBlock <= count; x += kBlock) {
-    const Sums luma = add_product(half, load(from.y + x, no_light), factors.y);
-    const int16x8_t u = load(from.u + x, no_color);
-    const int16x8_t v = load(from.v + x, no_color);
+    const Sums luma = product(load(from.y + x, no_light), factors.y);
+    const Values u = load(from.u + x, no_color);
+    const Values v = load(from.v + x, no_color);
     store(add_product(luma, v, factors.v_to_red), to.red + x);
     store(add_product(add_product(luma, u, factors.u_to_green), v, factors.v_to_green), to.green + x);
     store(add_product(luma, u, factors.u_to_blue), to.blue + x);

@@ -5,7 +5,8 @@
 //   preprocess_worker kinglet|libyuv|opencv-area|opencv-linear   prints "ready"; then for each line FORMAT WIDTH HEIGHT
 //   f32|i8 MS on stdin makes
 //                                      224x224 inputs of one such frame for about so long, and prints runs, minimum ms
-//                                      and median ms. FORMAT is nv12, yuv420 or yuyv.
+//                                      and median ms. FORMAT is nv12, yuv420, yuyv or, for kinglet alone, rgb
+//                                      (a photograph).
 //   preprocess_worker once WAY FORMAT WIDTH HEIGHT f32|i8 N   N of them and nothing else (instruction counts)
 //
 // opencv-*: where it was there when this was built (tests/bench/opencv_way.cpp).
@@ -60,7 +61,9 @@ Source make_source(const Job& job) {
   Source out;
   const auto width = static_cast<std::size_t>(job.width);
   const auto luma = width * static_cast<std::size_t>(job.height);
-  out.memory.resize(job.format == PixelFormat::kYuyv ? 2 * luma : luma + luma / 2);
+  out.memory.resize(job.format == PixelFormat::kRgb888 ? 3 * luma
+                    : job.format == PixelFormat::kYuyv ? 2 * luma
+                                                       : luma + luma / 2);
   std::uint32_t state = 1;
   std::uint32_t level = 128;
   for (std::byte& byte : out.memory) {
@@ -72,7 +75,10 @@ Source make_source(const Job& job) {
   out.view = {.format = job.format, .width = job.width, .height = job.height};
   out.view.matrix = camera::ColorMatrix::kBt601;
   out.view.range = camera::ColorRange::kLimited;
-  if (job.format == PixelFormat::kYuyv) {
+  if (job.format == PixelFormat::kRgb888) {
+    out.view.planes[0] = {all, 3 * width};
+    out.view.plane_count = 1;
+  } else if (job.format == PixelFormat::kYuyv) {
     out.view.planes[0] = {all, 2 * width};
     out.view.plane_count = 1;
   } else if (job.format == PixelFormat::kNv12) {
@@ -175,6 +181,7 @@ void with_way(const std::string& way, const Job& job, const Use& use) {
   const Source source = make_source(job);
   std::vector<float> memory(kValues);
   const std::span<std::byte> bytes = std::as_writable_bytes(std::span(memory)).first(kValues * byte_size(job.type));
+  if (way != "kinglet" && job.format == PixelFormat::kRgb888) throw std::runtime_error("rgb is for kinglet alone");
   if (way == "libyuv") {
     LibyuvWay libyuv_way(job);
     use([&] { libyuv_way.run(source.view, bytes.data()); });
@@ -211,6 +218,7 @@ void with_way(const std::string& way, const Job& job, const Use& use) {
 Job make_job(const std::string& format, int width, int height, const std::string& type) {
   return {.format = format == "nv12"     ? PixelFormat::kNv12
                     : format == "yuv420" ? PixelFormat::kYuv420
+                    : format == "rgb"    ? PixelFormat::kRgb888
                                          : PixelFormat::kYuyv,
           .width = width,
           .height = height,

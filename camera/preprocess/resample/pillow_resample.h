@@ -42,15 +42,17 @@ enum class Antialias { kOff, kOn };
 // kBilinear and kBicubic (a = -0.5); kNearest gives windows of one pixel.
 [[nodiscard]] AxisWeights make_weights(const AxisSpan& span, engine::Interpolation interpolation, Antialias antialias);
 
-// Weights in halves of 11 bits, each with that of the next input in one number, which is how two products are added up
-// at once: `steps` numbers for each output, of so many inputs that four can be taken at a time.
-struct WeightHalves {
-  WeightHalves() = default;
-  explicit WeightHalves(const AxisWeights& axis);
+// Weights as the quick loops read them: `steps` numbers for each output, zeros behind its own, so that four inputs can
+// be taken at a time. On x86-64 in halves of 11 bits, each with that of the next input in one number, which is how two
+// products are added up at once; elsewhere whole.
+struct QuickWeights {
+  QuickWeights() = default;
+  explicit QuickWeights(const AxisWeights& axis);
 
   std::size_t steps = 0;
   std::vector<std::int32_t> upper;
   std::vector<std::int32_t> lower;
+  std::vector<std::int32_t> whole;
 };
 
 // Resizes 8-bit RGB into rows of R,G,B bytes.
@@ -62,7 +64,7 @@ class PillowResize {
 
   // `out` holds 3 * columns * rows bytes, `narrowed` scratch_size(). The view must have passed check_view and be as
   // large as the tables expect. All loops give the same bits; those of every x86-64 take half the time, those of AVX2 a
-  // third.
+  // third; a 64-bit ARM has one kind.
   enum class Loops { kQuickest, kPairs, kScalar };
   void run(const Plane& rgb, std::span<std::uint8_t> narrowed, std::span<std::byte> out,
            Loops loops = Loops::kQuickest) const;
@@ -71,11 +73,11 @@ class PillowResize {
  private:
   AxisWeights columns_;
   AxisWeights rows_;
-  WeightHalves column_halves_;
-  WeightHalves row_halves_;
-  std::size_t pair_columns_ = 0;  // so many, from the first on, read nothing beyond a row's end in pairs
-  std::size_t four_columns_ = 0;  // and by fours
-  int first_row_ = 0;             // input rows that any output needs: [first_row_, end_row_)
+  QuickWeights quick_column_weights_;
+  QuickWeights quick_row_weights_;
+  std::size_t quick_columns_ = 0;  // so many, from the first on, read nothing beyond a row's end in quick loops
+  std::size_t four_columns_ = 0;   // and by fours
+  int first_row_ = 0;              // input rows that any output needs: [first_row_, end_row_)
   int end_row_ = 0;
 };
 

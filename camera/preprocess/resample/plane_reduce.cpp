@@ -90,6 +90,8 @@ std::optional<PlaneReduce> PlaneReduce::make(std::span<const PlaneResample::Chan
     narrow.row.resize(made.bytes_ / step + narrow.window);
     made.channels_.push_back(std::move(narrow));
   }
+  const std::size_t count = made.channels_.size();
+  made.last_two_together_ = count > 1 && made.channels_[count - 2].goes_with(made.channels_[count - 1]);
   if (*weave != Weave::kPlain) made.blended_.resize(made.bytes_);
   if (*weave == Weave::kYuyv) made.chroma_.resize(made.bytes_ / 2);
   return made;
@@ -106,11 +108,17 @@ void PlaneReduce::run_row(const Plane& plane, std::size_t y, std::span<std::uint
     kernels_->split(blended, bytes_ / 2, channels_[0].row.data(), chroma_.data());
     kernels_->split(chroma_.data(), bytes_ / 4, channels_[1].row.data(), channels_[2].row.data());
   }
-  for (std::size_t c = 0; c < channels_.size(); ++c) {
+  const std::size_t alone = channels_.size() - (last_two_together_ ? 2 : 0);
+  for (std::size_t c = 0; c < alone; ++c) {
     const Narrow& narrow = channels_[c];
     kernels_->narrow(narrow.row.data(), narrow.first.data(), narrow.weights.data(), narrow.window, narrow.first.size(),
                      outputs[c]);
   }
+  if (!last_two_together_) return;
+  const Narrow& narrow = channels_[alone];
+  kernels_->narrow_both({narrow.row.data(), channels_[alone + 1].row.data()}, narrow.first.data(),
+                        narrow.weights.data(), narrow.window, narrow.first.size(),
+                        {outputs[alone], outputs[alone + 1]});
 }
 
 }  // namespace kinglet::camera

@@ -34,6 +34,11 @@ class PlaneReduce {
     std::vector<std::uint8_t> weights;
     std::size_t window = 0;
     std::vector<std::uint8_t> row;  // the channel's samples, then room for a window
+
+    // Whether both read the same places of their rows with the same weights.
+    [[nodiscard]] bool goes_with(const Narrow& other) const {
+      return window == other.window && first == other.first && weights == other.weights;
+    }
   };
 
   PlaneReduce() = default;
@@ -42,6 +47,7 @@ class PlaneReduce {
   const ReduceKernels* kernels_ = nullptr;
   Weave weave_ = Weave::kPlain;
   std::vector<Narrow> channels_;
+  bool last_two_together_ = false;
   std::vector<std::int32_t> first_row_;
   std::vector<std::int32_t> row_count_;
   std::vector<std::uint8_t> row_weights_;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstring>
+#include <utility>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -41,21 +42,29 @@ void narrow_scalar(const std::uint8_t* row, const std::int32_t* first, const std
   }
 }
 
-constexpr ReduceKernels kScalar{"scalar", blend_scalar, split_scalar, narrow_scalar};
+// One row after the other.
+template <auto narrow>
+void narrow_each(const ByteRows& rows, const std::int32_t* first, const std::uint8_t* weights, std::size_t window,
+                 std::size_t length, const OutRows& out) {
+  for (std::size_t i = 0; i < rows.size(); ++i) narrow(rows[i], first, weights, window, length, out[i]);
+}
+
+constexpr ReduceKernels kScalar{"scalar", blend_scalar, split_scalar, narrow_scalar, narrow_each<narrow_scalar>};
 
 // Sums fit 16 bits with their sign: at most 255 * 128 and the half.
-#if defined(__x86_64__)
 constexpr std::size_t kBlendBlock = 64;
-#else
-constexpr std::size_t kBlendBlock = 128;
-#endif
+using BlendBlock = void (*)(const std::uint8_t*, std::size_t, const std::uint8_t*, std::int32_t, std::uint8_t*);
 
-// Whole blocks, and where the last one is not whole, one more that ends with the row: it repeats some bytes.
-template <void (*block)(const std::uint8_t*, std::size_t, const std::uint8_t*, std::int32_t, std::uint8_t*)>
+// Whole blocks, and where the last one is not whole, one more that ends with the row: it repeats some bytes. `wide`:
+// three blocks at once.
+template <BlendBlock block, BlendBlock wide = nullptr>
 [[maybe_unused]] void blend_blocks(const std::uint8_t* top, std::size_t stride, std::size_t length,
                                    const std::uint8_t* weights, std::int32_t count, std::uint8_t* out) {
   if (length < kBlendBlock) return blend_scalar(top, stride, length, weights, count, out);
   std::size_t x = 0;
+  if constexpr (wide != nullptr) {
+    for (; x + 3 * kBlendBlock <= length; x += 3 * kBlendBlock) wide(top + x, stride, weights, count, out + x);
+  }
   for (; x + kBlendBlock <= length; x += kBlendBlock) block(top + x, stride, weights, count, out + x);
   if (x < length) {
     x = length - kBlendBlock;
@@ -217,13 +226,14 @@ KINGLET_AVX512 void narrow_halves_avx512(const std::uint8_t* row, const std::int
   _mm_storel_epi64(reinterpret_cast<__m128i*>(out), _mm512_cvtepi64_epi8(whole));
 }
 
+constexpr auto narrow_avx512 = narrow_row<narrow_halves_avx512, narrow_block_avx2<kByteLanes>,
+                                          narrow_block_avx2<2 * kByteLanes>, narrow_block_avx2<0>>;
+constexpr auto narrow_avx2 = narrow_row<narrow_block_avx2<kHalfWindow>, narrow_block_avx2<kByteLanes>,
+                                        narrow_block_avx2<2 * kByteLanes>, narrow_block_avx2<0>>;
+
 constexpr std::array<ReduceKernels, 3> kKernels{
-    {{"avx512", blend_blocks<blend_block_avx512>, split_avx2,
-      narrow_row<narrow_halves_avx512, narrow_block_avx2<kByteLanes>, narrow_block_avx2<2 * kByteLanes>,
-                 narrow_block_avx2<0>>},
-     {"avx2", blend_blocks<blend_block_avx2>, split_avx2,
-      narrow_row<narrow_block_avx2<kHalfWindow>, narrow_block_avx2<kByteLanes>, narrow_block_avx2<2 * kByteLanes>,
-                 narrow_block_avx2<0>>},
+    {{"avx512", blend_blocks<blend_block_avx512>, split_avx2, narrow_avx512, narrow_each<narrow_avx512>},
+     {"avx2", blend_blocks<blend_block_avx2>, split_avx2, narrow_avx2, narrow_each<narrow_avx2>},
      kScalar}};
 
 bool has_avx512() {
@@ -253,82 +263,132 @@ struct Blend {
   }
 };
 
+// A block by sixteen bytes at these places. Without a loop over them, in which the sums would live in memory.
+template <std::size_t... kAt>
+[[gnu::always_inline]] inline void blend_lanes(const std::uint8_t* top, std::size_t stride, const std::uint8_t* weights,
+                                               std::int32_t count, std::uint8_t* out,
+                                               std::integer_sequence<std::size_t, kAt...> /*places*/) {
+  const uint8x16_t first = vld1q_dup_u8(weights);
+  std::array sums{Blend(top + kByteLanes * kAt, first)...};
+  std::int32_t i = 1;
+  for (; i + 1 < count; i += 2) {
+    const uint8x16x2_t both = vld2q_dup_u8(weights + i);
+    top += stride;
+    (sums[kAt].add(top + kByteLanes * kAt, both.val[0]), ...);
+    top += stride;
+    (sums[kAt].add(top + kByteLanes * kAt, both.val[1]), ...);
+  }
+  if (i < count) {
+    const uint8x16_t last = vld1q_dup_u8(weights + i);
+    top += stride;
+    (sums[kAt].add(top + kByteLanes * kAt, last), ...);
+  }
+  (sums[kAt].store(out + kByteLanes * kAt), ...);
+}
+
+template <std::size_t kBlocks>
 void blend_block_neon(const std::uint8_t* top, std::size_t stride, const std::uint8_t* weights, std::int32_t count,
                       std::uint8_t* out) {
-  // By name: an array of them would live in memory.
-  uint8x16_t weight = vld1q_dup_u8(weights);
-  Blend a(top, weight);
-  Blend b(top + 16, weight);
-  Blend c(top + 32, weight);
-  Blend d(top + 48, weight);
-  Blend e(top + 64, weight);
-  Blend f(top + 80, weight);
-  Blend g(top + 96, weight);
-  Blend h(top + 112, weight);
-  for (std::int32_t i = 1; i < count; ++i) {
-    top += stride;
-    weight = vld1q_dup_u8(weights + i);
-    a.add(top, weight);
-    b.add(top + 16, weight);
-    c.add(top + 32, weight);
-    d.add(top + 48, weight);
-    e.add(top + 64, weight);
-    f.add(top + 80, weight);
-    g.add(top + 96, weight);
-    h.add(top + 112, weight);
-  }
-  a.store(out);
-  b.store(out + 16);
-  c.store(out + 32);
-  d.store(out + 48);
-  e.store(out + 64);
-  f.store(out + 80);
-  g.store(out + 96);
-  h.store(out + 112);
+  blend_lanes(top, stride, weights, count, out, std::make_index_sequence<kBlocks * kBlendBlock / kByteLanes>());
 }
-static_assert(kBlendBlock == 128);
 
 void split_neon(const std::uint8_t* pairs, std::size_t count, std::uint8_t* first, std::uint8_t* second) {
   std::size_t i = 0;
-  for (; i + 16 <= count; i += 16) {
-    const uint8x16x2_t both = vld2q_u8(pairs + 2 * i);
-    vst1q_u8(first + i, both.val[0]);
-    vst1q_u8(second + i, both.val[1]);
+  for (; i + 32 <= count; i += 32) {
+    const uint8x16x2_t front = vld2q_u8(pairs + 2 * i);
+    const uint8x16x2_t back = vld2q_u8(pairs + 2 * i + 32);
+    vst1q_u8(first + i, front.val[0]);
+    vst1q_u8(first + i + 16, back.val[0]);
+    vst1q_u8(second + i, front.val[1]);
+    vst1q_u8(second + i + 16, back.val[1]);
   }
   split_scalar(pairs + 2 * i, count - i, first + i, second + i);
 }
 
-template <std::size_t kWindow>
-uint16x8_t dot_neon(const std::uint8_t* row, const std::uint8_t* weights, std::size_t any_window) {
-  if constexpr (kWindow == kHalfWindow) return vmull_u8(vld1_u8(row), vld1_u8(weights));
-  const std::size_t window = kWindow > 0 ? kWindow : any_window;
-  const uint8x16_t a = vld1q_u8(row);
-  const uint8x16_t b = vld1q_u8(weights);
-  uint16x8_t sums = vmlal_high_u8(vmull_u8(vget_low_u8(a), vget_low_u8(b)), a, b);
-  for (std::size_t i = kByteLanes; i < window; i += kByteLanes) {
-    const uint8x16_t c = vld1q_u8(row + i);
-    const uint8x16_t d = vld1q_u8(weights + i);
-    sums = vmlal_high_u8(vmlal_u8(sums, vget_low_u8(c), vget_low_u8(d)), c, d);
+// The products of one window with as many rows, which share first and weights.
+template <std::size_t kRows>
+using Dots = std::array<uint16x8_t, kRows>;
+
+template <std::size_t kWindow, std::size_t kRows>
+[[gnu::always_inline]] inline Dots<kRows> dots_neon(const std::array<const std::uint8_t*, kRows>& rows,
+                                                    std::int32_t first, const std::uint8_t* weights,
+                                                    std::size_t any_window) {
+  Dots<kRows> dots;
+  if constexpr (kWindow == kHalfWindow) {
+    const uint8x8_t by = vld1_u8(weights);
+    for (std::size_t r = 0; r < kRows; ++r) dots[r] = vmull_u8(vld1_u8(rows[r] + first), by);
+    return dots;
   }
+  std::array<const std::uint8_t*, kRows> from;
+  for (std::size_t r = 0; r < kRows; ++r) {
+    from[r] = rows[r] + first;
+    // Hidden from GCC 14, which else adds both for each half of a window and loads these by themselves.
+    if constexpr (kWindow != kByteLanes) asm("" : "+r"(from[r]));
+  }
+  const uint8x16_t front = vld1q_u8(weights);
+  for (std::size_t r = 0; r < kRows; ++r) {
+    const uint8x16_t bytes = vld1q_u8(from[r]);
+    dots[r] = vmlal_high_u8(vmull_u8(vget_low_u8(bytes), vget_low_u8(front)), bytes, front);
+  }
+  const std::size_t window = kWindow > 0 ? kWindow : any_window;
+  for (std::size_t i = kByteLanes; i < window; i += kByteLanes) {
+    const uint8x16_t by = vld1q_u8(weights + i);
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const uint8x16_t bytes = vld1q_u8(from[r] + i);
+      dots[r] = vmlal_high_u8(vmlal_u8(dots[r], vget_low_u8(bytes), vget_low_u8(by)), bytes, by);
+    }
+  }
+  return dots;
+}
+
+template <std::size_t kRows>
+[[gnu::always_inline]] inline Dots<kRows> paired(const Dots<kRows>& left, const Dots<kRows>& right) {
+  Dots<kRows> sums;
+  for (std::size_t r = 0; r < kRows; ++r) sums[r] = vpaddq_u16(left[r], right[r]);
   return sums;
 }
 
-template <std::size_t kWindow>
-void narrow_block_neon(const std::uint8_t* row, const std::int32_t* first, const std::uint8_t* weights,
-                       std::size_t any_window, std::uint8_t* out) {
+// Eight outputs of each row at once; gives how many of each it made: all but the last few.
+template <std::size_t kWindow, std::size_t kRows>
+std::size_t narrow_blocks_neon(const std::array<const std::uint8_t*, kRows>& given, const std::int32_t* first,
+                               const std::uint8_t* weights, std::size_t any_window, std::size_t length,
+                               const std::array<std::uint8_t*, kRows>& out) {
+  const std::array<const std::uint8_t*, kRows> rows = given;  // what is written might be these
+  const std::array<std::uint8_t*, kRows> to = out;
   const std::size_t window = kWindow > 0 ? kWindow : any_window;
-  const auto pair = [&](std::size_t i) {
-    return vpaddq_u16(dot_neon<kWindow>(row + first[i], weights + i * window, window),
-                      dot_neon<kWindow>(row + first[i + 1], weights + (i + 1) * window, window));
-  };
-  const uint16x8_t sums = vpaddq_u16(vpaddq_u16(pair(0), pair(2)), vpaddq_u16(pair(4), pair(6)));
-  vst1_u8(out, vrshrn_n_u16(sums, kSmallBits));
+  std::size_t x = 0;
+  for (; x + 8 <= length; x += 8, first += 8, weights += 8 * window) {
+    const auto pair = [&](std::size_t i) {
+      return paired<kRows>(dots_neon<kWindow, kRows>(rows, first[i], weights + i * window, window),
+                           dots_neon<kWindow, kRows>(rows, first[i + 1], weights + (i + 1) * window, window));
+    };
+    const Dots<kRows> front = paired<kRows>(pair(0), pair(2));
+    const Dots<kRows> sums = paired<kRows>(front, paired<kRows>(pair(4), pair(6)));
+    for (std::size_t r = 0; r < kRows; ++r) vst1_u8(to[r] + x, vrshrn_n_u16(sums[r], kSmallBits));
+  }
+  return x;
+}
+
+template <std::size_t kRows>
+void narrow_rows_neon(const std::array<const std::uint8_t*, kRows>& rows, const std::int32_t* first,
+                      const std::uint8_t* weights, std::size_t window, std::size_t length,
+                      const std::array<std::uint8_t*, kRows>& out) {
+  const auto blocks = window == kHalfWindow      ? &narrow_blocks_neon<kHalfWindow, kRows>
+                      : window == kByteLanes     ? &narrow_blocks_neon<kByteLanes, kRows>
+                      : window == 2 * kByteLanes ? &narrow_blocks_neon<2 * kByteLanes, kRows>
+                                                 : &narrow_blocks_neon<0, kRows>;
+  const std::size_t x = blocks(rows, first, weights, window, length, out);
+  for (std::size_t r = 0; r < kRows; ++r)
+    narrow_scalar(rows[r], first + x, weights + x * window, window, length - x, out[r] + x);
+}
+
+void narrow_neon(const std::uint8_t* row, const std::int32_t* first, const std::uint8_t* weights, std::size_t window,
+                 std::size_t length, std::uint8_t* out) {
+  narrow_rows_neon<1>({row}, first, weights, window, length, {out});
 }
 
 constexpr std::array<ReduceKernels, 2> kKernels{
-    {{"neon", blend_blocks<blend_block_neon>, split_neon,
-      narrow_row<narrow_block_neon<kHalfWindow>, narrow_block_neon<kByteLanes>, narrow_block_neon<2 * kByteLanes>,
-                 narrow_block_neon<0>>},
+    {{"neon", blend_blocks<blend_block_neon<1>, blend_block_neon<3>>, split_neon, narrow_neon, narrow_rows_neon<2>},
      kScalar}};
 
 #else

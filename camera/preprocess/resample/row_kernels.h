@@ -3,6 +3,7 @@
 // integers, so their order does not matter). They have no state and allocate nothing.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -35,6 +36,9 @@ void narrow_row_scalar(const std::int16_t* blended, const std::int32_t* first, c
 constexpr int kSmallBits = 7;           // of a weight, 0 to 127; those of one output add up to 1 << kSmallBits
 constexpr std::size_t kByteLanes = 16;  // a window of narrow() is half of it or a multiple of it
 
+using ByteRows = std::array<const std::uint8_t*, 2>;
+using OutRows = std::array<std::uint8_t*, 2>;
+
 struct ReduceKernels {
   std::string_view name;
   // out[x] = the sum over `count` rows of row[x] * weight, rounded. `weights` has an even number of them, the one
@@ -47,6 +51,9 @@ struct ReduceKernels {
   // each first[x], also where weights are zero.
   void (*narrow)(const std::uint8_t* row, const std::int32_t* first, const std::uint8_t* weights, std::size_t window,
                  std::size_t length, std::uint8_t* out);
+  // The same of two rows that share first and weights, as U and V do.
+  void (*narrow_both)(const ByteRows& rows, const std::int32_t* first, const std::uint8_t* weights, std::size_t window,
+                      std::size_t length, const OutRows& out);
 };
 
 // Those that this processor can run, the quickest first; the scalar ones come last.

@@ -42,7 +42,7 @@ TEST(ReduceKernels, BlendRowsAsTheScalarTwinDoes) {
   for (const ReduceKernels& kernels : reduce_kernels()) {
     for (std::uint32_t seed = 0; seed < kSeeds; ++seed) {
       std::mt19937 random(seed);
-      const std::size_t length = random() % 300;
+      const std::size_t length = random() % 500;
       const std::size_t stride = length + random() % 9;
       const std::size_t rows = 2 + random() % 12;
       // Nothing beyond the last row's last byte may be read: the sanitizers look.
@@ -75,6 +75,7 @@ TEST(ReduceKernels, SplitPairsAsTheScalarTwinDoes) {
   }
 }
 
+// What reads two rows at once has each row's windows.
 TEST(ReduceKernels, NarrowRowsAsTheScalarTwinDoes) {
   for (const ReduceKernels& kernels : reduce_kernels()) {
     for (std::uint32_t seed = 0; seed < kSeeds; ++seed) {
@@ -83,17 +84,25 @@ TEST(ReduceKernels, NarrowRowsAsTheScalarTwinDoes) {
       const std::size_t window = windows == 0 ? kByteLanes / 2 : kByteLanes * windows;
       const std::size_t length = random() % 60;
       const auto row = make_bytes(random, window + random() % 200);
+      const auto other = make_bytes(random, row.size());
       std::vector<std::int32_t> first(length);
       std::vector<std::uint8_t> weights;
       for (std::int32_t& begin : first) {
         begin = static_cast<std::int32_t>(random() % (row.size() - window + 1));
         add_weights(random, 2 + random() % (window - 1), window, weights);
       }
-      std::vector<std::uint8_t> found(length, 1);
-      std::vector<std::uint8_t> expected(length, 2);
-      kernels.narrow(row.data(), first.data(), weights.data(), window, length, found.data());
-      twin().narrow(row.data(), first.data(), weights.data(), window, length, expected.data());
-      ASSERT_EQ(found, expected) << kernels.name << " seed " << seed;
+      std::array<std::vector<std::uint8_t>, 3> found;
+      for (auto& out : found) out.assign(length, 1);
+      std::array<std::vector<std::uint8_t>, 2> expected;
+      for (auto& out : expected) out.assign(length, 2);
+      kernels.narrow(row.data(), first.data(), weights.data(), window, length, found[0].data());
+      kernels.narrow_both({row.data(), other.data()}, first.data(), weights.data(), window, length,
+                          {found[1].data(), found[2].data()});
+      twin().narrow(row.data(), first.data(), weights.data(), window, length, expected[0].data());
+      twin().narrow(other.data(), first.data(), weights.data(), window, length, expected[1].data());
+      ASSERT_EQ(found[0], expected[0]) << kernels.name << " seed " << seed;
+      ASSERT_EQ(found[1], expected[0]) << kernels.name << " seed " << seed;
+      ASSERT_EQ(found[2], expected[1]) << kernels.name << " seed " << seed;
     }
   }
 }
