@@ -58,15 +58,16 @@ struct Segments {
 // Asks every node's `lower` with a probing builder, then groups. Pure.
 [[nodiscard]] Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOptions& options);
 
-// Lowers the nodes of one step for real. The error's where is the node's name; a node that the probe took and the
-// build refuses is kInternal.
+// Lowers the nodes of one step for real, for so many threads. The error's where is the node's name; a node that the
+// probe took and the build refuses is kInternal.
 struct BuildFailure {
   NodeId node = kNoNode;
   Error error;
 };
 [[nodiscard]] std::expected<xnn::SubgraphBuilder::Built, BuildFailure> build_segment(const Graph& graph,
                                                                                      const Layouts& layouts,
-                                                                                     const Step& step);
+                                                                                     const Step& step,
+                                                                                     std::size_t threads = 1);
 
 struct BufferPlan {
   struct Slot {

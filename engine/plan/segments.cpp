@@ -246,9 +246,10 @@ Segments cut_segments(const Graph& graph, const Layouts& layouts, const PlanOpti
 }
 
 std::expected<SubgraphBuilder::Built, BuildFailure> build_segment(const Graph& graph, const Layouts& layouts,
-                                                                  const Step& step) {
+                                                                  const Step& step, std::size_t threads) {
   auto builder = SubgraphBuilder::create(graph, layouts, kLevelRules, step.inputs, step.outputs, step.half_values);
   if (!builder) return std::unexpected(BuildFailure{kNoNode, std::move(builder).error()});
+  builder->set_threads(threads);
   for (const NodeId id : step.nodes) {
     const auto floats = step.halves.contains(id) ? xnn::Floats::kHalf : xnn::Floats::kSingle;
     Result<bool> taken = lower_node(*builder, graph, id, floats);

@@ -91,9 +91,9 @@ Result<std::vector<OutputForm>> prepare(Graph& graph, const SessionOptions& opti
 
 // All that packed weights depend on.
 std::string key_of(const SessionOptions& options) {
-  std::string key =
-      format_text("{}\n{}\n{} {} {} {} {}\n", options.weights->digest, build_and_processor(), options.optimize,
-                  options.own_kernels, options.half, options.half_everywhere, options.batch);
+  std::string key = format_text("{}\n{}\n{} {} {} {} {} {}\n", options.weights->digest, build_and_processor(),
+                                options.optimize, options.own_kernels, options.half, options.half_everywhere,
+                                options.batch, options.pool ? options.pool->threads() : options.threads);
   if (options.memory_limit) key += format_text("memory {}\n", *options.memory_limit);
   for (const auto* names : {&options.disabled_lowerings, &options.forced_kernels, &options.skipped_passes}) {
     for (const std::string& name : *names) key += name + " ";

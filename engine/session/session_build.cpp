@@ -108,7 +108,7 @@ Result<Session::State::Built> Session::State::build_plan(const SessionOptions& o
     for (const Step& step : built.plan.segments.steps) {
       auto& subgraph = built.subgraphs.emplace_back();
       if (!step.lowered) continue;
-      auto made = build_segment(graph_, built.plan.layouts, step);
+      auto made = build_segment(graph_, built.plan.layouts, step, static_cast<std::size_t>(pool_->threads()));
       if (made) {
         subgraph = std::move(*made);
         continue;

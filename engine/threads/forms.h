@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: a grid of up to six dimensions, cut in tiles along the last one or two, as pthreadpool's tasks are told of them.
+// Where both are cut and the first of them has few tiles, it is the quicker one: those are products of a few rows with
+// many columns, whose weights then come once to one thread, and not to all of them again for each few rows.
 #pragma once
 
 #include <algorithm>
@@ -32,6 +34,10 @@ class Form final : public Work {
       counts_[d] = ranges_[d] / steps_[d] + (ranges_[d] % steps_[d] == 0 ? 0 : 1);
     }
     for (const std::size_t count : counts_) tiles_ *= count;
+    for (std::size_t i = 0; i < kDims; ++i) order_[i] = i;
+    if constexpr (kTiled == 2) {
+      if (counts_[kDims - 2] <= kFewTiles) std::swap(order_[kDims - 2], order_[kDims - 1]);
+    }
   }
 
   [[nodiscard]] std::size_t tiles() const override { return tiles_; }
@@ -65,9 +71,12 @@ class Form final : public Work {
   }
 
  private:
+  static constexpr std::size_t kFewTiles = 16;
+
   [[nodiscard]] Numbers place_of(std::size_t tile) const {
     Numbers at{};
-    for (std::size_t d = kDims; d-- > 0;) {
+    for (std::size_t i = kDims; i-- > 0;) {
+      const std::size_t d = order_[i];
       at[d] = tile % counts_[d] * steps_[d];
       tile /= counts_[d];
     }
@@ -75,7 +84,8 @@ class Form final : public Work {
   }
   // To the next tile, in the order of their numbers.
   void step(Numbers& at) const {
-    for (std::size_t d = kDims; d-- > 0;) {
+    for (std::size_t i = kDims; i-- > 0;) {
+      const std::size_t d = order_[i];
       at[d] += steps_[d];
       if (at[d] < ranges_[d]) return;
       at[d] = 0;
@@ -104,6 +114,7 @@ class Form final : public Work {
   void* context_;
   std::uint32_t core_;
   Numbers ranges_, counts_, steps_{};
+  Numbers order_{};  // of the dimensions, the quickest last
   std::size_t tiles_ = 1;
 };
 

@@ -110,6 +110,9 @@ class SubgraphBuilder {
   // The layout the plan gave to a value.
   [[nodiscard]] Layout layout(ValueId id) const { return layouts_->of(id); }
   [[nodiscard]] bool is_probe() const { return probe_; }
+  // How many will share its work; 1 at first.
+  void set_threads(std::size_t threads) { threads_ = threads; }
+  [[nodiscard]] std::size_t threads() const { return threads_; }
 
   // The value in the asked layout; constants are copied in that order, computed ones transposed when they lie
   // otherwise. kBadData for element types XNNPACK does not take.
@@ -277,6 +280,7 @@ class SubgraphBuilder {
   const Layouts* layouts_;
   const LevelRules* rules_;
   bool probe_;
+  std::size_t threads_ = 1;
   SubgraphHandle subgraph_;
   std::vector<Record> records_;
   std::map<Key, Operand> operands_;  // of values

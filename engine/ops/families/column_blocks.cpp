@@ -18,6 +18,15 @@ constexpr std::size_t kMostBlocks = kJoined * kJoined;
 constexpr std::size_t kMostCopies = kJoined;
 constexpr std::size_t kLeastRows = 16;  // kernels take up to 16 at a time
 constexpr std::size_t kAligned = 16;    // and as many columns
+// Few enough that the pool walks along them first (engine/threads/forms.h), column by column, and so many of those that
+// each thread has as much to do; 49 rows in sevens are four and three for two of them. Measured where each core has a
+// second cache of its own.
+constexpr std::size_t kMostSharedRows = 64;
+#if defined(__x86_64__)
+constexpr bool kOwnCaches = true;
+#else
+constexpr bool kOwnCaches = false;
+#endif
 
 std::size_t product_of(const Dims& dims, std::size_t begin, std::size_t end) {
   std::size_t product = 1;
@@ -45,9 +54,10 @@ Result<void> join(SubgraphBuilder& builder, std::span<const Operand> parts, Oper
 }  // namespace
 
 std::vector<ColumnBlock> column_blocks(std::size_t columns, std::size_t weight_bytes, std::size_t rows,
-                                       BlockWeights weights) {
+                                       BlockWeights weights, std::size_t threads) {
   const std::size_t most = weights == BlockWeights::kTogether ? kMostBlocks : kMostCopies;
-  const std::size_t wanted = rows < kLeastRows ? 1 : weight_bytes / kBlockBytes;
+  const bool shared_out = kOwnCaches && threads > 1 && rows <= kMostSharedRows;
+  const std::size_t wanted = rows < kLeastRows || shared_out ? 1 : weight_bytes / kBlockBytes;
   const std::size_t count = std::clamp<std::size_t>(wanted, 1, most);
   const std::size_t each = count == 1 ? columns : (columns / count + kAligned) / kAligned * kAligned;
   std::vector<ColumnBlock> blocks;
@@ -93,7 +103,7 @@ Result<void> lower_matrix(SubgraphBuilder& builder, const Tensor& weight, const 
   const Dims& out = builder.dims(output);
   // A probe asks whether it can be done, which does not depend on the blocks.
   const std::size_t rows = builder.is_probe() ? 1 : product_of(out, 0, out.size() - 1);
-  const auto blocks = column_blocks(out.back(), weight.byte_count(), rows, BlockWeights::kCopied);
+  const auto blocks = column_blocks(out.back(), weight.byte_count(), rows, BlockWeights::kCopied, builder.threads());
   return lower_in_blocks(builder, blocks, output, [&](const ColumnBlock& block, Operand part) -> Result<void> {
     const Tensor numbers = columns_of(weight, 1, block);
     const Operand filter = KINGLET_TRY(builder.constant(numbers, dims_of(numbers.shape()), Lifetime::kUntilPacked));

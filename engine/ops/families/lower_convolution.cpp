@@ -155,9 +155,10 @@ Result<bool> lower_convolution(SubgraphBuilder& builder, const Node& node, const
   }
   const Dims& out = builder.dims(output);
   const bool in_blocks = group == 1 && weight.type() == DataType::kF32 && !builder.is_probe();
-  const std::vector<ColumnBlock> blocks =
-      in_blocks ? column_blocks(out[3], weight.byte_count(), out[0] * out[1] * out[2], BlockWeights::kTogether)
-                : std::vector{all};
+  const std::vector<ColumnBlock> blocks = in_blocks
+                                              ? column_blocks(out[3], weight.byte_count(), out[0] * out[1] * out[2],
+                                                              BlockWeights::kTogether, builder.threads())
+                                              : std::vector{all};
   KINGLET_TRY(lower_in_blocks(builder, blocks, output, [&](const ColumnBlock& block, Operand part) -> Result<void> {
     Dims dims = dims_of(physical_shape(logical, Layout::kNhwc));
     dims[0] = block.count;

@@ -120,6 +120,12 @@ TEST_F(KeptWeights, GiveTheSameBits) {
   expect_same_bits(model_, {.disabled_lowerings = {"MatMul", "Add"}});
 }
 
+TEST_F(KeptWeights, AreThoseOfOneNumberOfThreads) {
+  EXPECT_FALSE(answer_of(model_, keeping(model_, {.threads = 1})).kept.found);
+  EXPECT_FALSE(answer_of(model_, keeping(model_, {.threads = 2})).kept.found);
+  EXPECT_TRUE(answer_of(model_, keeping(model_, {.threads = 1})).kept.found);
+}
+
 TEST_F(KeptWeights, GiveTheSameBitsInFloat16) {
   if (!Session::half_arithmetic()) GTEST_SKIP() << "no float16 arithmetic here";
   expect_same_bits(model_, {.half = true});

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "engine/session/session.h"
+#include "tests/support/graph_of.h"
 #include "tests/support/graph_text.h"
 
 namespace kinglet::engine {
@@ -70,6 +71,30 @@ TEST(ThreadPoolTest, APlanThatEndsWithAKernelOfOursAnswersAgainAfterItsWorkersRe
     return session.get_output(0).to_floats();
   };
   EXPECT_EQ(run(kThreads), run(1));
+}
+
+// 49 rows are no multiple of what threads and kernels take: several threads share out columns that one takes in blocks.
+TEST(ThreadPoolTest, LayersOfFewRowsAndLargeWeightsHaveTheSameBitsWithOneToFourThreads) {
+  const Graph graph = graph_of(R"(
+%x = input f32[1,64,7,7]
+%1 = Conv(%x, w:f32[512,64,3,3]#a, b:f32[512]#b) {kernel_shape=[3,3], pads=[1,1,1,1]}
+%2 = Reshape(%1, s:i64[2]{49,512})
+%3 = MatMul(%2, m:f32[512,600]#c)
+output %1
+output %3
+)");
+  const auto run = [&](int threads) {
+    Session session = Session::create(Graph(graph), {.threads = threads, .own_kernels = false}).value();
+    EXPECT_TRUE(session.set_input(0, seeded_tensor(DataType::kF32, {1, 64, 7, 7}, "picture")));
+    EXPECT_TRUE(session.run());
+    return std::pair(session.get_output(0), session.get_output(1));
+  };
+  const auto [convolved, multiplied] = run(1);
+  for (int threads = 2; threads <= 4; ++threads) {
+    const auto [other, product] = run(threads);
+    EXPECT_TRUE(other.bit_equal(convolved)) << threads;
+    EXPECT_TRUE(product.bit_equal(multiplied)) << threads;
+  }
 }
 
 TEST(ThreadPoolTest, SessionsThatRunAtOnceOnItAnswerAsAlone) {

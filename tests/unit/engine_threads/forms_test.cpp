@@ -142,6 +142,22 @@ TEST(FormsTest, GridsOfMoreDimensionsAreWalkedAsByLoops) {
   HOLD(6d_tile_2d, plain, 6, 2);
 }
 
+// Without a pool tiles are called in the order in which threads share them out.
+std::vector<Call> order_of(std::size_t rows, std::size_t columns) {
+  std::vector<Call> order;
+  const auto note = [](void* to, std::size_t i, std::size_t j, std::size_t, std::size_t) {
+    static_cast<std::vector<Call>*>(to)->push_back({i, j});
+  };
+  pthreadpool_parallelize_2d_tile_2d(nullptr, note, &order, rows, columns, 7, 32, 0);
+  return order;
+}
+
+TEST(FormsTest, AFewTilesOfRowsAreTheQuickerOnes) {
+  EXPECT_EQ(order_of(15, 40), (std::vector<Call>{{0, 0}, {7, 0}, {14, 0}, {0, 32}, {7, 32}, {14, 32}}));
+  EXPECT_EQ(order_of(16 * 7, 64)[1], (Call{7, 0}));
+  EXPECT_EQ(order_of(16 * 7 + 1, 64)[1], (Call{0, 32}));
+}
+
 TEST(FormsTest, APoolThatIsMadeByTheInterfaceIsOneOfOurs) {
   const pthreadpool_t pool = pthreadpool_create(2);
   ASSERT_NE(pool, nullptr);
