@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/prove_model.h"
 
+#include <algorithm>
 #include <new>
 #include <nlohmann/json.hpp>
 
+#include "cli/adopt_model.h"
 #include "engine/session/model.h"
 
 namespace kinglet::cli {
@@ -16,7 +18,14 @@ struct Seen {
   bool labels_named = false;
   bool recipe_found = false;
   std::vector<std::string> data_files;
+  std::string source;
 };
+
+std::string source_of(const engine::Graph::Metadata& metadata) {
+  const auto found =
+      std::ranges::find_if(metadata.properties, [](const auto& one) { return one.first == kSourceProperty; });
+  return found == metadata.properties.end() ? std::string() : found->second;
+}
 
 Result<Seen> look_at(const ProveOptions& options) {
   KINGLET_TRY(give_up_rights(options.limits));
@@ -26,7 +35,8 @@ Result<Seen> look_at(const ProveOptions& options) {
     return Seen{.classes = facts.labels.size(),
                 .labels_named = facts.labels_from_file,
                 .recipe_found = facts.recipe_found,
-                .data_files = KINGLET_TRY(engine::data_files_of(options.model.model))};
+                .data_files = KINGLET_TRY(engine::data_files_of(options.model.model)),
+                .source = source_of(facts.metadata)};
   } catch (const std::bad_alloc&) {
     return too_much_memory(options.limits, options.model.model.string());
   }
@@ -38,7 +48,8 @@ Json verdict(const Result<Seen>& seen) {
           {"classes", seen->classes},
           {"labels_named", seen->labels_named},
           {"recipe_found", seen->recipe_found},
-          {"data_files", seen->data_files}};
+          {"data_files", seen->data_files},
+          {"source", seen->source}};
 }
 
 }  // namespace

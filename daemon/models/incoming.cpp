@@ -59,6 +59,11 @@ class Leftovers {
 
 }  // namespace
 
+bool is_of(const CatalogueEntry& entry, const Proof& proof) {
+  const std::string digest = "sha256:" + entry.sha256;
+  return proof.digest == digest || proof.source == digest;
+}
+
 const CatalogueEntry* Incoming::find(std::string_view name) const {
   const auto entry = std::ranges::find(options_.catalogue, name, &CatalogueEntry::name);
   return entry == options_.catalogue.end() ? nullptr : &*entry;
@@ -129,6 +134,13 @@ Result<void> Incoming::admit(const std::string& name, const fs::path& file, cons
 
 Result<void> Incoming::stage(const fs::path& file, const fs::path& model, const std::stop_token& stop) const {
   const std::string digest = KINGLET_TRY(engine::file_digest(file));
+  const CatalogueEntry* entry = find(model.stem().string());
+  if (entry != nullptr && "sha256:" + entry->sha256 != digest) {
+    return fail(ErrorCode::kBadData,
+                format_text("this is not the catalogue's file of \"{}\": it has {}, expected sha256:{}", entry->name,
+                            digest, entry->sha256),
+                {}, "get the file from its address again, or send this one under a name of its own");
+  }
   const auto known = std::ranges::find_if(options_.catalogue,
                                           [&](const CatalogueEntry& one) { return "sha256:" + one.sha256 == digest; });
   const bool is_known = known != options_.catalogue.end();

@@ -27,6 +27,9 @@ struct IncomingOptions {
   std::shared_ptr<ModelProver> prover;  // never empty
 };
 
+// The model is the entry's file, or was made of it.
+[[nodiscard]] bool is_of(const CatalogueEntry& entry, const Proof& proof);
+
 // Used by one thread at a time but for what is said to be thread-safe.
 class Incoming {
  public:
@@ -52,7 +55,8 @@ class Incoming {
                                                        const std::function<void(std::uint64_t bytes)>& progress,
                                                        const std::function<bool()>& go_on) const;
   // `file`, of this folder, becomes the model `name`: converted if need be, with labels and recipe of the catalogue
-  // where it is one of those, proven, and placed. It is gone afterwards in any case. Errors as ModelProver::prove.
+  // where it is one of those, proven, and placed. It is gone afterwards in any case. Errors as ModelProver::prove;
+  // kBadData as well: the catalogue has another file of this name.
   [[nodiscard]] Result<void> admit(const std::string& name, const std::filesystem::path& file,
                                    const std::stop_token& stop) const;
 

@@ -119,13 +119,23 @@ Result<void> ModelKeeper::bring(ModelJob& job, const std::stop_token& stop) {
   return change(job, stop);
 }
 
+Result<bool> ModelKeeper::is_here_and_good(const CatalogueEntry& entry, const std::stop_token& stop) {
+  const std::vector<ModelFile> found = files();
+  const auto file = std::ranges::find(found, entry.name, &ModelFile::name);
+  if (file == found.end()) return false;
+  const Result<Proof> proof = options_.prover->prove(options_for(file->path), stop);
+  if (!proof) return false;
+  note_verdict(*file, proof);
+  if (is_of(entry, *proof)) return true;
+  return fail(ErrorCode::kBadData,
+              format_text("another file is here by the name \"{}\": it has {}, the catalogue's has sha256:{}",
+                          entry.name, proof->digest, entry.sha256),
+              {}, "remove that model, or give its file another name, and fetch again");
+}
+
 Result<void> ModelKeeper::fetch_file(ModelJob& job, const std::stop_token& stop) {
-  if (is_here(job.model)) {
-    const std::vector<ModelFile> found = files();
-    const auto file = std::ranges::find(found, job.model, &ModelFile::name);
-    if (file != found.end() && options_.prover->prove(options_for(file->path), stop)) return {};
-  }
   const CatalogueEntry& entry = *incoming_.find(job.model);
+  if (KINGLET_TRY(is_here_and_good(entry, stop))) return {};
   job.size = entry.size_bytes;
   const auto progress = [&](std::uint64_t bytes) {
     job.received = bytes;

@@ -120,7 +120,8 @@ class ModelKeeper {
   // Each of the three begins a job, at most one at a time.
   // The change to another model. With a trial both look at frames first.
   [[nodiscard]] std::expected<ModelJob, Refused> activate(std::string_view name, const std::optional<TrialRule>& trial);
-  // The fetch of a model of the catalogue; one that is here and good is not fetched again.
+  // The fetch of a model of the catalogue; one that is here and good is not fetched again, and a good one that is not
+  // the catalogue's stays and fails the job.
   [[nodiscard]] std::expected<ModelJob, Refused> pull(std::string_view name, bool then_activate);
   // A file of `size` bytes comes and becomes the model `name`. Nothing else is worked on meanwhile.
   [[nodiscard]] std::expected<ModelUpload, Refused> begin_upload(std::string_view name, std::uint64_t size,
@@ -180,6 +181,8 @@ class ModelKeeper {
   [[nodiscard]] bool is_here(std::string_view name) const;
   // A model comes: from the catalogue, or as it was uploaded.
   [[nodiscard]] Result<void> bring(ModelJob& job, const std::stop_token& stop);
+  // False: it has to be fetched. kBadData: a good model that is another one has its name.
+  [[nodiscard]] Result<bool> is_here_and_good(const CatalogueEntry& entry, const std::stop_token& stop);
   [[nodiscard]] Result<void> fetch_file(ModelJob& job, const std::stop_token& stop);
   // The job as it ends.
   [[nodiscard]] Result<void> change(ModelJob& job, const std::stop_token& stop);

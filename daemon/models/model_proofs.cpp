@@ -82,13 +82,15 @@ void ModelProofs::read() {
     const auto path = member<std::string>(item, "path");
     const auto identity = member<std::string>(item, "identity");
     const auto digest = member<std::string>(item, "digest");
+    const auto source = member<std::string>(item, "source");
     const auto stamp = member<std::string>(item, "stamp");
     const auto classes = member<std::size_t>(item, "classes");
     const auto labels_named = member<bool>(item, "labels_named");
     const auto recipe_found = member<bool>(item, "recipe_found");
-    if (!path || !identity || !digest || !stamp || !classes || !labels_named || !recipe_found) continue;
+    if (!path || !identity || !digest || !source || !stamp || !classes || !labels_named || !recipe_found) continue;
     if (rows_.size() == kMostRows) break;
     Row row{.proof = {.digest = *digest,
+                      .source = *source,
                       .classes = *classes,
                       .labels_named = *labels_named,
                       .recipe_found = *recipe_found,
@@ -148,6 +150,7 @@ Result<void> ModelProofs::save() {
   for (const Row& row : rows_) {
     proofs.push_back({{"path", row.path},
                       {"digest", row.proof.digest},
+                      {"source", row.proof.source},
                       {"classes", row.proof.classes},
                       {"labels_named", row.proof.labels_named},
                       {"recipe_found", row.proof.recipe_found},

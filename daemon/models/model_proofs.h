@@ -17,6 +17,7 @@ namespace kinglet::daemon {
 
 struct Proof {
   std::string digest;  // of the model file
+  std::string source;  // digest of the file that it was converted from, as the model says; empty: of none
   std::size_t classes = 0;
   bool labels_named = false;            // else its classes are numbers
   bool recipe_found = false;            // else how pictures become its input is a guess

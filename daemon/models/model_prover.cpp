@@ -30,6 +30,7 @@ constexpr std::size_t kLongestAnswer = 65'536;
 constexpr std::size_t kMostDataFiles = 1024;
 constexpr std::size_t kLongestValueName = 255;
 constexpr std::size_t kLongestText = 1000;
+constexpr std::size_t kLongestDigest = 100;
 constexpr std::uint64_t kMostClasses = 100'000'000;
 constexpr std::chrono::milliseconds kTurn{50};
 constexpr std::string_view kRetry = "try again when the board has less to do";
@@ -169,7 +170,10 @@ Result<Proof> proof_of(const Json& json) {
   const auto says = [&](const char* member) {
     return json.contains(member) && json[member].is_boolean() && json[member].get<bool>();
   };
+  const Json source = json.value("source", Json(""));
+  if (!source.is_string() || source.get<std::string>().size() > kLongestDigest) return nonsense();
   Proof proof{.digest = {},
+              .source = source.get<std::string>(),
               .labels_named = says("labels_named"),
               .recipe_found = says("recipe_found"),
               .data_files = {},

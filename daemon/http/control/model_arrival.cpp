@@ -14,13 +14,18 @@ std::expected<bool, Reply> activate_parameter(const Call& call) {
   return *word == 1;
 }
 
+// Until it is known what a file of that name is, it is taken for the catalogue's.
+bool is_here(const CatalogueEntry& entry, const KnownModel& model) {
+  return model.file.name == entry.name && (model.state != KnownModel::State::kValid || is_of(entry, model.proof));
+}
+
 }  // namespace
 
 Reply get_catalogue(const ModelsView& view, const Call& /*call*/) {
   const std::vector<KnownModel> models = view.keeper.list();
   Json items = Json::array();
   for (const CatalogueEntry& entry : view.keeper.catalogue()) {
-    const auto here = std::ranges::find(models, entry.name, [](const KnownModel& one) { return one.file.name; });
+    const auto here = std::ranges::find_if(models, [&](const KnownModel& one) { return is_here(entry, one); });
     Json item{{"name", entry.name},
               {"summary", entry.summary},
               {"birds", entry.birds},

@@ -64,7 +64,7 @@ export function drawBirds(box) {
     list.replaceChildren(
       ...birds.map((model, index) => make("div", {className: "step-model"}, ...aboutModel(model).filter(Boolean),
                                           controlOf(model, index === 0), ...[offline(model)].filter(Boolean))));
-    own.hidden = (model) => !model.in_folder || birds.some(({name}) => name === model.name);
+    own.hidden = (model) => !model.in_folder || birds.some(({name, here}) => here && name === model.name);
     await own.load();
     work.locked = work.controls.disabled = !canBeKept;
     if (!canBeKept) work.end(text("birds_no_place"));

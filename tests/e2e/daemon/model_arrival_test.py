@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models that come to the running daemon, fetched from a mirror or uploaded: checked before they are kept, and whatever fails,
 nothing is left and the model before answers on."""
+import hashlib
 import http.client
 import json
 import os
@@ -106,6 +107,26 @@ class Pulled(Arrival):
         (self.models / "tiny-bird.onnx").write_bytes(b"damaged")
         self.assertEqual(self.ended(self.pull())["activated"], True)
         self.assertEqual(len(self.mirror.requests), 2)
+
+    def test_a_file_by_a_name_of_the_catalogue_that_is_not_the_catalogue_s_is_refused(self):
+        self.start()
+        for body in (DEMO.read_bytes(), SMALL + b"more"):
+            with self.subTest(size=len(body)):
+                self.assert_failed(self.put("tiny-bird", body, "?activate=yes"), "model-not-valid",
+                                   "not the catalogue's file of \"tiny-bird\"", hashlib.sha256(SMALL).hexdigest(), "a name of its own")
+                self.assertEqual((self.files(), self.entry()["here"], self.model()), ([], False, "kinglet-demo"))
+        self.assertEqual(self.ended(self.put("tiny-bird", SMALL, "?activate=yes"))["activated"], True)
+        self.assertEqual(self.files(), ["tiny-bird.onnx", "tiny-bird.recipe.json"])
+
+    def test_a_pull_does_not_take_another_file_of_that_name_for_the_catalogue_s(self):
+        self.models.mkdir()
+        shutil.copy(DEMO, self.models / "tiny-bird.onnx")
+        self.start()
+        self.assert_failed(self.pull(), "model-not-valid", "another file is here", hashlib.sha256(SMALL).hexdigest(), "remove that model")
+        self.assertEqual((self.models / "tiny-bird.onnx").read_bytes(), DEMO.read_bytes())
+        self.assertEqual((self.entry()["here"], self.model(), self.mirror.requests), (False, "kinglet-demo", []))
+        self.assertEqual(self.daemon.ask("/api/v1/models/tiny-bird", "DELETE", headers=self.owner).status, 204)
+        self.assertEqual(self.ended(self.pull())["activated"], True)
 
     def test_a_redirect_is_followed_but_not_to_a_file(self):
         self.start()

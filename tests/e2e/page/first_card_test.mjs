@@ -104,7 +104,12 @@ test("without internet it says why and takes the file itself", async () => {
   await card(page).getByRole("button", {name: "Fetch and use: tiny-bird"}).click();
   await card(page).getByRole("alert").getByText("check the network").waitFor();
   await card(page).getByText("No internet here?").click();
-  await card(page).getByLabel("Open the address with another computer").setInputFiles(file);
+  const picker = card(page).getByLabel("Open the address with another computer");
+  await picker.setInputFiles(join(process.env.SOURCE_FOLDER, "models/demo/kinglet-demo.onnx"));
+  await card(page).getByRole("alert").getByText("not the catalogue's file of \"tiny-bird\"").waitFor();
+  await card(page).getByRole("alert").getByText("a name of its own").waitFor();
+  assert.equal((await daemon.ask("/api/v1/model")).name, "kinglet-demo");
+  await picker.setInputFiles(file);
   await answering(daemon, "tiny-bird");
   await card(page).getByText("tiny-bird names the birds now.").waitFor();
   assert.deepEqual((await daemon.ask("/api/v1/model")).preprocess.mean, [127.5, 127.5, 127.5]);

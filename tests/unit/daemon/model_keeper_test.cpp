@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "engine/session/model.h"
 #include "tests/unit/daemon/kept_models.h"
 
 namespace kinglet::daemon {
@@ -197,8 +198,18 @@ TEST_F(KeeperTest, WhatTheCatalogueHasNotIsNotFetched) {
   EXPECT_THAT(refused.error().hint, HasSubstr("\"garden-birds\""));
 }
 
+TEST_F(KeeperTest, AnotherFileOfThatNameIsNotCalledTheCataloguesAndStays) {
+  put_model("garden-birds");
+  keeper().start();
+  const ModelJob job = ended(keeper().pull("garden-birds", false).value().id);
+  ASSERT_EQ(job.state, ModelJob::State::kFailed);
+  EXPECT_THAT(job.error->message, HasSubstr("another file is here by the name \"garden-birds\""));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "garden-birds.onnx"));
+}
+
 TEST_F(KeeperTest, AModelOfTheCatalogueThatIsHereIsNotFetchedAgain) {
   put_model("garden-birds");
+  options_.catalogue[0].sha256 = engine::file_digest(demo(".onnx")).value().substr(std::string("sha256:").size());
   keeper().start();
   const ModelJob job = ended(keeper().pull("garden-birds", false).value().id);
   EXPECT_EQ(job.state, ModelJob::State::kSucceeded);
