@@ -11,7 +11,7 @@ const most = 4 << 20;   // bytes of one frame
 const framesPerSecond = 5;
 
 let url = "";
-let watcher = null;  // of the newest frame, beside the page
+let watcher = null;  // of the newest frame, in front of the page
 let wishedWidth = 640;
 let wished = true;   // is it where somebody looks?
 let running = null;
@@ -62,6 +62,7 @@ function lengthIn(head) {
 }
 
 function show(blob) {
+  if (watcher) return watcher(blob);
   const old = url;
   url = URL.createObjectURL(blob);
   const picture = byId("picture");
@@ -69,7 +70,6 @@ function show(blob) {
   picture.hidden = false;
   byId("no-picture").hidden = true;
   byId("aim").hidden = !isFirst();
-  watcher?.(blob, url);
   if (old) URL.revokeObjectURL(old);
 }
 
@@ -80,6 +80,9 @@ function showNone(reason) {
   setText("no-picture", reason);
 }
 
+// Who watches is shown the first camera, whichever the page shows.
+const addressOf = (path) => `${path}width=${wishedWidth}${watcher ? "" : ofChosen("&")}`;
+
 async function stream(signal) {
   const gone = new AbortController();
   let timer;
@@ -87,7 +90,7 @@ async function stream(signal) {
   stillThere();
   signal.addEventListener("abort", () => gone.abort(), {once: true});
   try {
-    const response = await send(`/stream.mjpg?fps=${framesPerSecond}&width=${wishedWidth}${ofChosen("&")}`, {signal: gone.signal});
+    const response = await send(addressOf(`/stream.mjpg?fps=${framesPerSecond}&`), {signal: gone.signal});
     for await (const frame of partsOf(response.body)) {
       stillThere();
       show(frame);
@@ -98,7 +101,7 @@ async function stream(signal) {
 // One picture, or the reason why there is none.
 async function still(signal) {
   try {
-    show(await (await send(`/snapshot.jpg?width=${wishedWidth}${ofChosen("&")}`, {signal})).blob());
+    show(await (await send(addressOf("/snapshot.jpg?"), {signal})).blob());
   } catch (error) {
     if (signal.aborted) return;
     showNone(error instanceof Problem ? error.message : text("lost"));
@@ -124,7 +127,7 @@ export function startPicture() {
   stopPicture();
   byId("live").hidden = !may("live");
   if (!may("live")) return showNone(text("no_picture_yet"));
-  if (document.hidden || !wished) return;
+  if (document.hidden || (!wished && !watcher)) return;
   running = new AbortController();
   run(running.signal);
 }
@@ -142,7 +145,7 @@ export function wishPicture(wish) {
   startPicture();
 }
 
-// `frame(blob, url)` gets every frame, which are `width` wide from now on; null ends that.
+// `frame(blob)` gets every frame of the first camera, which are `width` wide from now on, on whatever tab; null ends that.
 export function watch(frame, width) {
   watcher = frame;
   wishedWidth = width;

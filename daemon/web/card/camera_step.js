@@ -18,8 +18,7 @@ export function drawCamera(box) {
     const old = url;
     url = URL.createObjectURL(picture);
     image.src = url;
-    image.hidden = false;
-    aim.hidden = byId("aim").hidden;
+    image.hidden = aim.hidden = false;
     if (old) URL.revokeObjectURL(old);
   };
   const tell = async () => {

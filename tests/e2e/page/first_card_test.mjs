@@ -6,7 +6,7 @@ import {readFileSync, writeFileSync} from "node:fs";
 import {createServer} from "node:http";
 import {join} from "node:path";
 import {after, test} from "node:test";
-import {assertAccessible, assertFits, closeClean, here, openPage, openTab, picture, quick, scratchFolder, startDaemon, until} from "./support.mjs";
+import {assertAccessible, assertFits, claim, closeClean, here, openPage, openTab, picture, quick, scratchFolder, startDaemon, until} from "./support.mjs";
 
 process.env.no_proxy = "*";
 const file = join(process.env.SOURCE_FOLDER, "tests/fuzz/corpus/tflite/small_classifier.tflite");
@@ -96,6 +96,25 @@ test("what was sent away stays away, and each step comes again from the settings
   assert.equal(await card(page).isHidden(), true);
   await closeClean(page);
 });
+
+// Also where the page was opened there, and has shown no picture before.
+for (const tab of ["birds", "settings"]) {
+  test(`aiming shows the picture and how sharp it is from the settings of a page that was opened at #${tab}`, async () => {
+    const daemon = await startWithModel();
+    const headers = await claim(daemon);
+    const page = await openPage(daemon.url, {tab, headers, wait: null});
+    await button(page, "Not now").click();
+    await openTab(page, "settings");
+    await openStep(page, "Is the camera right?");
+    await button(page, "Aim and focus").click();
+    await page.waitForFunction(() => document.getElementById("aim-picture").naturalWidth > 0);
+    await until(async () => /^\d+%$/.test(await page.locator("#sharpness-text").textContent()), "a sharpness");
+    await page.locator("#aim-close").click();
+    await until(async () => (await daemon.ask("/api/v1/stats")).streams.mjpeg === 0, "nobody has a stream out of sight");
+    await button(page, "Done").click();
+    await closeClean(page);
+  });
+}
 
 test("without internet it says why and takes the file itself", async () => {
   const daemon = await startWithModel("http://127.0.0.1:1/bird.tflite");
