@@ -38,8 +38,8 @@ Result<FileDescriptor> lock(const fs::path& state) {
 }
 
 // The values only: the files that they name are not in place yet.
-Result<std::uint64_t> judge_settings(const std::string& text, const fs::path& etc, const backup::Places& places,
-                                     const ConfigOptions& wish) {
+Result<daemon::JudgedSettings> judge_settings(const std::string& text, const fs::path& etc,
+                                              const backup::Places& places, const ConfigOptions& wish) {
   config::LoadOptions options;
   if (!etc.empty()) {
     options.folder = etc;
@@ -49,7 +49,8 @@ Result<std::uint64_t> judge_settings(const std::string& text, const fs::path& et
     options.folder = places.etc;
   }
   if (!text.empty()) options.settings = {.file = daemon::settings_file(places.state), .text = text};
-  const auto loaded = config::load(options);
+  options.foreign_settings = true;
+  auto loaded = config::load(options);
   if (!loaded) {
     Error fault = loaded.error().front();
     fault.hint = "the backup's configuration does not fit this kinglet; " + fault.hint;
@@ -60,11 +61,14 @@ Result<std::uint64_t> judge_settings(const std::string& text, const fs::path& et
     return fail(ErrorCode::kConfig, format_text("its configuration has store.path = \"{}\"", state.string()), {},
                 format_text("restore into that folder: --set store.path={}", state.string()));
   }
-  return loaded->settings.size();
+  return daemon::JudgedSettings{.kept = std::move(loaded->settings), .left_out = std::move(loaded->left_out)};
 }
 
 void tell(const backup::Arrived& arrived, Output& out) {
+  for (const auto& [key, why] : arrived.left_out) out.warn(format_text("setting left out: {}: {}", key, why));
   if (out.json()) {
+    std::vector<std::string> left_out;
+    for (const auto& [key, why] : arrived.left_out) left_out.push_back(key);
     out.print_json({{"made_at", arrived.made_at},
                     {"version", arrived.version},
                     {"visits", arrived.visits},
@@ -72,6 +76,7 @@ void tell(const backup::Arrived& arrived, Output& out) {
                     {"pictures_missing", arrived.pictures_missing},
                     {"models", arrived.models},
                     {"settings", arrived.settings},
+                    {"settings_left_out", std::move(left_out)},
                     {"private_files", arrived.private_files},
                     {"owners_files", arrived.owners_files}});
   }

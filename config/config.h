@@ -176,6 +176,8 @@ struct SettingsText {
 struct LoadOptions {
   // Counts between the defaults and the files; only keys that are settable may stand in it.
   std::optional<SettingsText> settings;
+  // They are another version's: what this one does not know, or cannot take, is told in Loaded::left_out and no fault.
+  bool foreign_settings = false;
   // kinglet.toml and then conf.d/*.toml by name, each only if it exists.
   std::filesystem::path folder = "/etc/kinglet";
   // --config: replaces both; must exist.
@@ -190,6 +192,12 @@ struct LoadOptions {
 // Keys with their values.
 using Settings = PlainMembers;
 
+// A key of LoadOptions::settings that does not count, and why; printable.
+struct LeftOut {
+  std::string key;
+  std::string why;
+};
+
 struct Loaded {
   Config config;
   Settings settings;                         // those of LoadOptions::settings, also where a file has another value
@@ -197,6 +205,7 @@ struct Loaded {
   std::vector<std::string> places;           // the same as Error::where has them; empty for defaults
   std::vector<std::filesystem::path> files;  // read, in order
   std::vector<std::string> warnings;         // keys that are set and have no effect
+  std::vector<LeftOut> left_out;             // where LoadOptions::foreign_settings
 };
 
 // Every fault of the first wrong stage (all files, the environment and --set are one stage; a file that is not TOML

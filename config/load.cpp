@@ -49,7 +49,7 @@ class Loader {
 
   void read(const std::filesystem::path& path, ErrorCode missing_code);
   void read_text(const std::filesystem::path& path, std::string_view text);
-  void read_settings(const SettingsText& settings);
+  void read_settings(const SettingsText& settings, bool foreign);
   void read_environment(std::span<const std::string> environment);
   void read_assignment(const std::string& text);
   [[nodiscard]] std::expected<Loaded, Faults> finish();
@@ -63,6 +63,8 @@ class Loader {
   void assign(std::string_view name, const toml::node& node, const Place& place, const std::filesystem::path& base);
   void reset_section(std::string_view section);
   void unknown(std::string_view name, std::string where);
+  void unknown_section(std::string_view name, const toml::node& node, const std::string& where);
+  [[nodiscard]] bool leave_out(std::string_view name, std::string why);
   [[nodiscard]] bool is_out_of_place(std::string_view name, const std::string& where);
   void add_fault(std::string message, std::string where, std::string hint) {
     faults_.push_back({ErrorCode::kConfig, std::move(message), std::move(where), std::move(hint)});
@@ -71,6 +73,7 @@ class Loader {
   Loaded loaded_;
   Faults faults_;
   bool in_settings_ = false;  // of what was set over HTTP
+  bool foreign_ = false;      // those are another version's
 };
 
 std::optional<std::size_t> find_key(std::string_view name) {
@@ -142,10 +145,17 @@ void Loader::read_text(const std::filesystem::path& path, std::string_view text)
   }
 }
 
-void Loader::read_settings(const SettingsText& settings) {
+void Loader::read_settings(const SettingsText& settings, bool foreign) {
   in_settings_ = true;
+  foreign_ = foreign;
   read_text(settings.file, settings.text);
-  in_settings_ = false;
+  in_settings_ = foreign_ = false;
+}
+
+// False: it is a fault.
+bool Loader::leave_out(std::string_view name, std::string why) {
+  if (foreign_) loaded_.left_out.push_back({.key = printable(name, 80), .why = std::move(why)});
+  return foreign_;
 }
 
 // What may stand in the owner's files only.
@@ -168,7 +178,7 @@ void Loader::read_table(const std::filesystem::path& path, const toml::table& ta
       if (is_out_of_place("notify", where)) continue;
       loaded_.config.notify = read_notify(path, *node, From::kFile, faults_);
     } else if (!is_section(key.str())) {
-      unknown(key.str(), where);
+      unknown_section(key.str(), *node, where);
     } else if (const toml::table* section = node->as_table()) {
       read_section(path, key.str(), *section);
     } else {
@@ -286,7 +296,7 @@ void Loader::assign(std::string_view name, const toml::node& node, const Place& 
     if (in_settings_) {
       loaded_.settings[std::string(name)] = automatic ? "auto" : key_table()[index].value(loaded_.config);
     }
-  } else {
+  } else if (!leave_out(name, format_text("expected {}", key_table()[index].expectation))) {
     add_fault(format_text("{} = {}: expected {}", name, text_of(node), key_table()[index].expectation), place.where,
               assigned.error().hint);
   }
@@ -305,7 +315,15 @@ void Loader::reset_section(std::string_view section) {
   }
 }
 
+// Of what is left out each key is named.
+void Loader::unknown_section(std::string_view name, const toml::node& node, const std::string& where) {
+  const toml::table* keys = node.as_table();
+  if (!foreign_ || keys == nullptr) return unknown(name, where);
+  for (const auto& [key, value] : in_file_order(*keys)) unknown(format_text("{}.{}", name, key.str()), where);
+}
+
 void Loader::unknown(std::string_view name, std::string where) {
+  if (leave_out(name, "there is no such key")) return;
   std::vector<std::string> names;
   std::string_view last_section;
   for (const Key& key : key_table()) {
@@ -352,7 +370,7 @@ std::vector<std::string> process_environment() {
 
 std::expected<Loaded, Faults> load(const LoadOptions& options) {
   Loader loader;
-  if (options.settings) loader.read_settings(*options.settings);
+  if (options.settings) loader.read_settings(*options.settings, options.foreign_settings);
   if (options.file) {
     loader.read(*options.file, ErrorCode::kNotFound);
   } else {

@@ -19,12 +19,13 @@ Result<bool> take_up_restore(const Usable& usable) {
 
 backup::Incoming::JudgeSettings judge_with(config::LoadOptions load, std::filesystem::path state_folder) {
   return [load = std::move(load), folder = std::move(state_folder)](
-             const std::string& text, const std::filesystem::path& /*etc*/) -> Result<std::uint64_t> {
+             const std::string& text, const std::filesystem::path& /*etc*/) -> Result<JudgedSettings> {
     config::LoadOptions wish = load;
     wish.settings = {.file = settings_file(folder), .text = text};
-    const auto loaded = load_settings(std::move(wish));
+    wish.foreign_settings = true;
+    auto loaded = load_settings(std::move(wish));
     if (!loaded) return std::unexpected(loaded.error().front());
-    return loaded->settings.size();
+    return JudgedSettings{.kept = std::move(loaded->settings), .left_out = std::move(loaded->left_out)};
   };
 }
 

@@ -15,7 +15,7 @@ namespace kinglet::daemon {
 // True: the state is another one now, read everything again. Errors are reasons not to start: the state is between two.
 [[nodiscard]] Result<bool> take_up_restore(const Usable& usable);
 
-// Settings that came from elsewhere, with the owner's files of here. Gives the number of keys.
+// Settings that came from elsewhere, perhaps of another version, with the owner's files of here.
 [[nodiscard]] backup::Incoming::JudgeSettings judge_with(config::LoadOptions load, std::filesystem::path state_folder);
 
 // Now and then.

@@ -19,7 +19,6 @@
 #include "daemon/backup/digest.h"
 #include "daemon/backup/tar.h"
 #include "daemon/models/model_folder.h"
-#include "daemon/settings/settings_file.h"
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
@@ -33,6 +32,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kFormat = 1;
 constexpr std::uint64_t kRoomLeft = 64ULL << 20;  // for the visits that come meanwhile
+constexpr std::size_t kMostLeftOut = 100;         // each is told in a line
 
 std::unexpected<Error> bad(std::string message) {
   return fail(ErrorCode::kBadData, "this is no backup of kinglet, or it is damaged: " + std::move(message));
@@ -269,8 +269,13 @@ struct Incoming::State {
     std::string text;
     if (const auto found = KINGLET_TRY(read_settings(folder))) text = found->text;
     const bool with_etc = arrived.owners_files > 0;
-    arrived.settings = KINGLET_TRY(settings(text, with_etc ? etc() : fs::path()));
-    (void)KINGLET_TRY(read_past_changes(folder));
+    JudgedSettings judged = KINGLET_TRY(settings(text, with_etc ? etc() : fs::path()));
+    if (judged.left_out.size() > kMostLeftOut) return bad("its settings are none of kinglet");
+    if (!judged.left_out.empty()) KINGLET_TRY(write_settings(folder, judged.kept));
+    arrived.settings = judged.kept.size();
+    arrived.left_out = std::move(judged.left_out);
+    std::vector<PastChange> past = KINGLET_TRY(read_past_changes(folder));
+    if (forget_unknown(past)) KINGLET_TRY(write_past_changes(folder, past));
     (void)KINGLET_TRY(read_choice(folder));
     return {};
   }

@@ -10,8 +10,10 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/backup/parts.h"
+#include "daemon/settings/settings_file.h"
 #include "engine/base/error.h"
 
 namespace kinglet::daemon::backup {
@@ -24,9 +26,11 @@ struct Arrived {
   std::uint64_t pictures = 0;
   std::uint64_t pictures_missing = 0;  // rows tell of them; they were removed while the backup was made
   std::uint64_t models = 0;
-  std::uint64_t settings = 0;       // keys that were set on the page
+  std::uint64_t settings = 0;       // keys that were set on the page, without those that are left out
   std::uint64_t private_files = 0;  // tokens and what else only kEverything has
   std::uint64_t owners_files = 0;   // of /etc
+  // Keys that were set on the page and that this version does not know or take.
+  std::vector<config::LeftOut> left_out;
 };
 
 // Thread-bound.
@@ -42,8 +46,9 @@ class Incoming {
   // kBadData, kUnsupported: of the archive; kIo: of the disk.
   [[nodiscard]] Result<void> take(std::string_view bytes);
   // After the last byte: everything is judged, `settings` by the caller: the text of settings.toml, empty where there
-  // is none, and the folder with the owner's files to come, empty where there are none. Gives the number of keys.
-  using JudgeSettings = std::function<Result<std::uint64_t>(const std::string& text, const std::filesystem::path& etc)>;
+  // is none, and the folder with the owner's files to come, empty where there are none.
+  using JudgeSettings =
+      std::function<Result<JudgedSettings>(const std::string& text, const std::filesystem::path& etc)>;
   [[nodiscard]] Result<Arrived> finish(const JudgeSettings& settings, const std::function<bool()>& stop);
   // It counts from now on: take_up() makes it the state. After finish().
   [[nodiscard]] Result<void> commit();

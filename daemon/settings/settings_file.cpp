@@ -98,6 +98,18 @@ Result<std::vector<PastChange>> read_past_changes(const fs::path& folder) {
   return changes;
 }
 
+bool forget_unknown(std::vector<PastChange>& changes) {
+  std::size_t forgotten = 0;
+  for (PastChange& change : changes) {
+    forgotten += std::erase_if(change.before, [](const auto& setting) {
+      return std::ranges::none_of(config::key_table(), [&](const config::Key& key) {
+        return key.settable && key.full_name() == setting.first;
+      });
+    });
+  }
+  return forgotten > 0;
+}
+
 Result<void> write_past_changes(const fs::path& folder, const std::vector<PastChange>& changes) {
   Json list = Json::array();
   for (const PastChange& change : changes) {

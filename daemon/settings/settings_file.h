@@ -22,6 +22,12 @@ struct PastChange {
   config::Settings before;
 };
 
+// settings.toml of another box, as far as this version takes it.
+struct JudgedSettings {
+  config::Settings kept;
+  std::vector<config::LeftOut> left_out;
+};
+
 [[nodiscard]] std::filesystem::path settings_file(const std::filesystem::path& folder);
 
 // Nothing: there is none, or no folder. kIo, kBadData, kNotPermitted: there is one that cannot be read.
@@ -33,6 +39,8 @@ struct PastChange {
 
 // Oldest first, at most kMostPastChanges. None: there is no file. kBadData: not what we write.
 [[nodiscard]] Result<std::vector<PastChange>> read_past_changes(const std::filesystem::path& folder);
+// Keys that this version does not know, or that may not be set here, are of no past. False: there are none.
+[[nodiscard]] bool forget_unknown(std::vector<PastChange>& changes);
 [[nodiscard]] Result<void> write_past_changes(const std::filesystem::path& folder,
                                               const std::vector<PastChange>& changes);
 

@@ -53,8 +53,15 @@ Result<bool> send_next(Sending& sending, std::string& piece) {
 }
 
 Json to_json(const backup::Arrived& arrived) {
-  return {{"made_at", arrived.made_at},   {"version", arrived.version}, {"visits", arrived.visits},
-          {"pictures", arrived.pictures}, {"models", arrived.models},   {"settings", arrived.settings},
+  Json left_out = Json::array();
+  for (const auto& [key, why] : arrived.left_out) left_out.push_back(key);
+  return {{"made_at", arrived.made_at},
+          {"version", arrived.version},
+          {"visits", arrived.visits},
+          {"pictures", arrived.pictures},
+          {"models", arrived.models},
+          {"settings", arrived.settings},
+          {"settings_left_out", std::move(left_out)},
           {"waits_for_restart", true}};
 }
 
@@ -90,6 +97,9 @@ Reply post_restore(const BackupView& view, const Call& call) {
   if (!call.read_body) return problem("bad-backup", "there is no body", "send the file of a backup");
   const Result<backup::Arrived> arrived = take_in(view, call);
   if (!arrived) return refused(arrived.error());
+  for (const auto& [key, why] : arrived->left_out) {
+    if (view.log) view.log(LogLevel::kWarning, format_text("a setting of the backup is left out: {}: {}", key, why));
+  }
   tell(view, call, format_text("a backup of {} with {} visits waits for a restart", arrived->made_at, arrived->visits));
   Reply reply = json_reply(to_json(*arrived).dump(), "no-store");
   reply.status = 202;

@@ -34,7 +34,9 @@ const bring = () => attempt(async () => {
   show(text("restore_sending"));
   const response = await send("/api/v1/restore", {method: "POST", body, headers: {"Content-Type": "application/x-tar"}});
   const found = await response.json();
-  show(text("restore_waits", {count: number(found.visits), when: moment(found.made_at)}));
+  const leftOut = found.settings_left_out;
+  show([text("restore_waits", {count: number(found.visits), when: moment(found.made_at)}),
+        leftOut.length > 0 && text("restore_left_out", {what: leftOut.join(", ")})].filter(Boolean).join(" "));
   byId("restore-restart").hidden = false;
 });
 

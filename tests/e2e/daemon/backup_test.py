@@ -4,6 +4,7 @@ a restore is killed the state is the old one or the new one."""
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -261,7 +262,8 @@ class OverHttp(Boxes):
                 "a torn history": (backup_file.changed(good, lambda files, _: files.update({DATABASE: bytes(torn)})), "database"),
                 "no database": (backup_file.changed(good, lambda files, _: files.update({DATABASE: b"nothing"})), "database"),
                 "a key of the owner": (backup_file.sealed([("state/settings.toml", b'[model]\npath = "/x"\n')]), "model.path"),
-                "a key of nobody": (backup_file.sealed([("state/settings.toml", b"[decide]\nnonsense = 1\n")]), "decide.nonsense"),
+                "settings of nobody": (backup_file.sealed(
+                    [("state/settings.toml", b"".join(b"decide.nonsense%d = 1\n" % i for i in range(101)))]), "none of kinglet"),
             }
             for name, (archive, words) in hostile.items():
                 with self.subTest(name):
@@ -313,6 +315,90 @@ class OverHttp(Boxes):
             self.assertEqual(daemon.ask(f"/api/v1/visits/{visit}/crop.jpg").status, 410)
             self.assertEqual(daemon.stop()[0], 0)
         self.assertEqual(self.kinglet("store", "check", "--set", f"store.path={new[0]}").stdout, "sound\n")
+
+
+class OtherVersions(Boxes):
+    LATER = b"decide.min_score = 0.55\ndecide.later = 1\n[later]\nkey = true\n"
+
+    def backup(self):
+        """One of a box with visits, and what those are."""
+        box = self.box("other")
+        with self.daemon(box) as daemon:
+            owner = daemon.claim()
+            visits = self.ended_visits(daemon)
+            return daemon.ask("/api/v1/backup", headers=owner).body, visits
+
+    def of_the_oldest(self, archive):
+        """The same with the history as the first version of the schema had it."""
+        source = (SOURCE_DIR / "store" / "database" / "schema.cpp").read_text()
+        first = re.search(r'kVisits = R"\((.*?)\)"', source, re.DOTALL).group(1)
+        newest, oldest = self.folder / "newest.db", self.folder / "oldest.db"
+        newest.write_bytes(backup_file.contents(archive)[DATABASE])
+        with sqlite3.connect(oldest) as database:
+            database.executescript(first)
+            database.execute("ATTACH ? AS newest", [str(newest)])
+            [application] = database.execute("PRAGMA newest.application_id").fetchone()
+            for table in ("meta", "visits", "daily_counts", "past_species"):
+                columns = ", ".join(row[1] for row in database.execute(f"PRAGMA main.table_info({table})"))
+                database.execute(f"INSERT INTO main.{table}({columns}) SELECT {columns} FROM newest.{table}")
+            database.commit()
+            database.executescript(f"DETACH newest; PRAGMA application_id = {application}; PRAGMA user_version = 1")
+        database.close()
+
+        def make_old(files, _):
+            for name in [name for name in files if name.startswith("state/pictures/")]:
+                files.pop(name)
+            files[DATABASE] = oldest.read_bytes()
+        return backup_file.changed(archive, make_old)
+
+    def assert_has(self, box, visits):
+        with self.daemon(box) as daemon:
+            after = self.visits(daemon)
+            self.assertLessEqual(set(visits), set(after))
+            for name, visit in visits.items():
+                self.assertEqual(after[name]["model_result"]["species_id"], visit["model_result"]["species_id"])
+            self.assertEqual(daemon.stop()[0], 0)
+        self.assertEqual(self.kinglet("store", "check", "--set", f"store.path={box[0]}").stdout, "sound\n")
+
+    def test_a_history_of_the_oldest_schema_is_restored_and_brought_up_to_date(self):
+        archive, visits = self.backup()
+        archive = self.of_the_oldest(archive)
+        (self.folder / "old.tar").write_bytes(archive)
+        with_tool, over_http = self.box("tool"), self.box("http")
+        self.restore(with_tool, self.folder / "old.tar")
+        self.assert_has(with_tool, visits)
+        with self.daemon(over_http) as daemon:
+            taken = daemon.ask("/api/v1/restore", "POST", archive, daemon.claim())
+            self.assertEqual((taken.status, taken.json()["visits"] >= len(visits)), (202, True), taken.body)
+        self.assert_has(over_http, visits)
+
+    def test_settings_that_this_version_does_not_know_are_left_out_by_name_and_all_else_is_restored(self):
+        archive, visits = self.backup()
+        past = {"changes": [{"at": "2026-05-04T06:12:09.318Z", "by": "owner", "before": {"decide.later": "2", "decide.min_score": "0.3"}}]}
+
+        def change(files, _):
+            files["state/settings.toml"] = self.LATER
+            files["state/settings-history.json"] = json.dumps(past).encode()
+        archive = backup_file.changed(archive, change)
+        (self.folder / "later.tar").write_bytes(archive)
+        with_tool, over_http = self.box("tool"), self.box("http")
+        told = self.restore(with_tool, self.folder / "later.tar").stderr
+        for key in ("decide.later", "later.key"):
+            self.assertIn(f"setting left out: {key}: there is no such key", told)
+        self.assertIn("1 settings", told)
+        self.assert_has(with_tool, visits)
+        with self.daemon(over_http) as daemon:
+            owner = daemon.claim()
+            taken = daemon.ask("/api/v1/restore", "POST", archive, owner)
+            self.assertEqual((taken.status, taken.json()["settings_left_out"]), (202, ["decide.later", "later.key"]), taken.body)
+            daemon.says("a setting of the backup is left out: decide.later: there is no such key")
+        self.assert_has(over_http, visits)
+        with self.daemon(over_http) as daemon:
+            config = daemon.ask("/api/v1/config", headers=owner)
+            self.assertEqual(config.json()["keys"]["decide.min_score"]["value"], 0.55)
+            self.assertNotIn("trouble", config.json())
+            undone = daemon.ask("/api/v1/config/undo", "POST", headers={**owner, "If-Match": config.headers["etag"]})
+            self.assertEqual((undone.status, undone.json()["keys"]["decide.min_score"]["value"]), (200, 0.3), undone.body)
 
 
 class Kills(Boxes):

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: an owner takes a backup away and brings it back, and is told what a file is that is none.
 import assert from "node:assert/strict";
+import {execFileSync} from "node:child_process";
 import {readFileSync} from "node:fs";
+import {join} from "node:path";
 import {before, test} from "node:test";
 import {assertAccessible, assertFits, claim, closeClean, endedVisit, openSettings, picture, startDaemon} from "./support.mjs";
 
@@ -34,6 +36,21 @@ test("a backup is downloaded, brought back, and waits for a restart", async () =
   page.expected.push(/409/);  // no service manager is here
   await page.locator("#restore-restart").click();
   await page.locator("#restore-problem", {hasText: "not started as a service"}).waitFor();
+  await closeClean(page);
+});
+
+test("settings of another version that are left out are named", async () => {
+  const kept = await (await fetch(`${daemon.url}/api/v1/backup`, {headers})).arrayBuffer();
+  const change = `import sys, backup_file
+later = {"state/settings.toml": b"decide.later = 1"}
+sys.stdout.buffer.write(backup_file.changed(sys.stdin.buffer.read(), lambda files, _: files.update(later)))`;
+  const buffer = execFileSync("python3", ["-c", change], {
+    input: Buffer.from(kept), maxBuffer: 1 << 28,
+    env: {...process.env, PYTHONPATH: join(process.env.SOURCE_FOLDER, "tests/support")}});
+  const page = await ownersPage();
+  await page.locator("#restore-file").setInputFiles({name: "later.tar", mimeType: "application/x-tar", buffer});
+  await page.getByRole("button", {name: "Restore", exact: true}).click();
+  await page.locator("#restore-note", {hasText: /wait for a restart.*left out: decide\.later\.$/}).waitFor();
   await closeClean(page);
 });
 

@@ -50,6 +50,26 @@ TEST_F(SettingsTest, CountWhereTheFilesSayNothing) {
   EXPECT_EQ(loaded->settings.at("gate.max_fps"), PlainValue(4)) << "and what was set is not forgotten";
 }
 
+TEST_F(SettingsTest, OfAnotherVersionWhatIsNotKnownHereIsLeftOutByNameAndTheRestCounts) {
+  set("decide.min_score = 0.4\ndecide.nonsense = 1\ngate.max_fps = \"often\"\n[later]\none = 1\ntwo = 2\n");
+  options_.foreign_settings = true;
+  const auto loaded = load(options_);
+  ASSERT_TRUE(loaded) << fault();
+  std::vector<std::string> keys;
+  for (const LeftOut& one : loaded->left_out) keys.push_back(one.key);
+  EXPECT_THAT(keys, ::testing::ElementsAre("decide.nonsense", "gate.max_fps", "later.one", "later.two"));
+  EXPECT_THAT(loaded->left_out[1].why, HasSubstr("expected a number"));
+  EXPECT_EQ(loaded->settings, (Settings{{"decide.min_score", PlainValue(0.4)}}));
+  set("model.path = \"/x\"\n");
+  EXPECT_THAT(fault(), HasSubstr("cannot be set over HTTP"));
+}
+
+TEST_F(SettingsTest, WhatTheOwnersFileSaysIsOfThisVersionAllTheSame) {
+  write("[decide]\nnonsense = 1\n");
+  options_.foreign_settings = true;
+  EXPECT_THAT(fault(), HasSubstr("unknown key \"decide.nonsense\""));
+}
+
 TEST_F(SettingsTest, VariablesAndAssignmentsAreStrongerToo) {
   set("decide.min_score = 0.5\ngate.max_fps = 4\n");
   options_.environment = {"KINGLET_DECIDE__MIN_SCORE=0.2"};

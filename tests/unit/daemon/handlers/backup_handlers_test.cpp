@@ -22,7 +22,7 @@ class BackupHandlers : public ::testing::Test {
  protected:
   static backup::Desk desk_of(const fs::path& state) {
     return {.places = {.state = state, .models = {}, .etc = {}},
-            .judge_settings = [](const std::string&, const fs::path&) -> Result<std::uint64_t> { return 0; },
+            .judge_settings = [](const std::string&, const fs::path&) -> Result<JudgedSettings> { return {}; },
             .called_off = [] { return false; }};
   }
   BackupView view_of(const backup::Desk& desk) {
@@ -96,7 +96,7 @@ TEST_F(BackupHandlers, WhatIsNoBackupIsRefusedAndNothingOfItStays) {
 
 TEST_F(BackupHandlers, SettingsThatTheStartWouldRefuseAreRefusedNow) {
   backup::Desk strict = new_;
-  strict.judge_settings = [](const std::string&, const fs::path&) -> Result<std::uint64_t> {
+  strict.judge_settings = [](const std::string&, const fs::path&) -> Result<JudgedSettings> {
     return fail(ErrorCode::kConfig, "gate.max_fps = 900: expected less");
   };
   const Reply reply = restore(strict, sent(old_));
