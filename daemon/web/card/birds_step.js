@@ -32,7 +32,8 @@ export function drawBirds(box) {
   const own = new OwnModels(work, () => load());
   const list = make("div", {className: "step-models"});
   work.controls.append(list, ...own.nodes);
-  box.append(make("p", {textContent: text("step_birds_text")}), ...work.nodes);
+  const drawn = make("p", {textContent: text("step_birds_drawn"), hidden: true});
+  box.append(drawn, make("p", {textContent: text("step_birds_text")}), ...work.nodes);
 
   const filePicker = (name) => {
     const input = make("input", {type: "file", accept: ".onnx,.tflite"});
@@ -57,9 +58,10 @@ export function drawBirds(box) {
       make("label", {}, make("span", {textContent: text("birds_offline_how")}), filePicker(model.name)));
 
   async function load() {
-    const [{items, can_be_kept: canBeKept, newest_job: job}, {camera}] =
-      await Promise.all([ask("/api/v1/models/catalogue"), ask("/api/v1/stats")]);
+    const [{items, can_be_kept: canBeKept, newest_job: job}, {camera}, answering] =
+      await Promise.all([ask("/api/v1/models/catalogue"), ask("/api/v1/stats"), ask("/api/v1/model").catch(() => null)]);
     if (!work.goesOn) return null;
+    drawn.hidden = !answering?.demonstration;
     const birds = items.filter((model) => model.birds);
     list.replaceChildren(
       ...birds.map((model, index) => make("div", {className: "step-model"}, ...aboutModel(model).filter(Boolean),

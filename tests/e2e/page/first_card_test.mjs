@@ -60,6 +60,7 @@ test("an owner is led through the steps, and a model comes by one tap", async ()
   await card(page).getByRole("heading", {name: "Which birds?"}).waitFor();
   assert.equal(await page.evaluate(() => document.activeElement.id), "first-card-title");
   await card(page).getByRole("heading", {name: "tiny-bird"}).waitFor();
+  await card(page).getByText("So far only drawn birds are known here.").waitFor();
   const told = await card(page).innerText();
   assert.match(told, /MB · CC-BY-4.0/);
   assert.match(told, /non-commercial research and teaching only/);
@@ -76,6 +77,37 @@ test("an owner is led through the steps, and a model comes by one tap", async ()
   }
   await button(page, "Done").click();
   await page.locator("#first-card[hidden]").waitFor({state: "attached"});
+  await closeClean(page);
+});
+
+test("who reloads the page is led on from the step that is next, until it is done", async () => {
+  const daemon = await startWithModel();
+  const page = await openAsOwner(daemon);
+  const comesAgain = async (title) => {
+    await page.reload();
+    await card(page).getByRole("heading", {name: title}).waitFor();
+  };
+  await button(page, "Next").click();
+  await card(page).getByRole("button", {name: "Fetch and use: tiny-bird"}).click();
+  await card(page).getByText("tiny-bird names the birds now.").first().waitFor();
+  await card(page).getByText("So far only drawn birds are known here.").waitFor({state: "hidden"});
+  await comesAgain("Where is the feeder?");
+  await button(page, "Back").click();
+  await card(page).getByText("tiny-bird names the birds now.").first().waitFor();
+  await button(page, "Next").click();
+  await button(page, "Next").click();
+  await comesAgain("Which language?");
+  await openTab(page, "settings");
+  await openStep(page, "Which birds?");
+  await button(page, "Done").click();
+  await card(page).getByRole("heading", {name: "Which language?"}).waitFor();
+  await button(page, "Next").click();
+  await comesAgain("Messages to the phone?");
+  await button(page, "Done").click();
+  await page.reload();
+  await openTab(page, "settings");
+  await page.locator("#steps-again button").first().waitFor();
+  assert.equal(await card(page).isHidden(), true);
   await closeClean(page);
 });
 
@@ -130,7 +162,7 @@ test("without internet it says why and takes the file itself", async () => {
   assert.equal((await daemon.ask("/api/v1/model")).name, "kinglet-demo");
   await picker.setInputFiles(file);
   await answering(daemon, "tiny-bird");
-  await card(page).getByText("tiny-bird names the birds now.").waitFor();
+  await card(page).getByText("tiny-bird names the birds now.").first().waitFor();
   assert.deepEqual((await daemon.ask("/api/v1/model")).preprocess.mean, [127.5, 127.5, 127.5]);
   await closeClean(page);
 });
