@@ -10,6 +10,7 @@ import {byId, gathered, make, setText} from "./dom.js";
 import {loadHistory, showFigures} from "./figures.js";
 import {prepareFirstCard, showFirstCard} from "./first_card.js";
 import {chooseLanguage} from "./format.js";
+import {forgetRestore} from "./backup.js";
 import {prepareApp} from "./install.js";
 import {loadReadiness, showCamera, showLost, showModel, showStats, showUpdate} from "./health.js";
 import * as live from "./live.js";
@@ -17,6 +18,7 @@ import {prepareMenus} from "./menu.js";
 import {announce, beginAnew, endWhenPaused, explainSilence, forgetLabels, loadLabels, showNoModel, showPrediction} from "./now.js";
 import {showPaused} from "./owner.js";
 import {changePicture, preparePicture, startPicture, wishPicture} from "./picture.js";
+import {noteUptime, prepareRestart} from "./restart.js";
 import {loadSections, prepareSections} from "./sections.js";
 import {loadSession, prepareSession, showSession} from "./session.js";
 import {loadSettings, noteCameras} from "./settings.js";
@@ -75,6 +77,7 @@ const readinessSoon = gathered(() => attempt(loadReadiness), 300);
 
 function hear() {
   live.on("prediction", showPrediction);
+  live.on("stats", noteUptime);
   live.on("stats", showCameras);
   live.on("stats", showStats);
   live.on("stats", showFigures);
@@ -131,8 +134,16 @@ async function showNames() {
   showTab();
 }
 
+// Everything of before is of another start.
+function showAnew() {
+  forgetRestore();
+  forgetLabels();
+  showAll();
+  attempt(showVersion);
+}
+
 function showEverythingOf(stats) {
-  for (const show of [showCameras, showStats, showFigures, countOutcomes, showPaused, endWhenPaused, showSuggestion]) show({stats});
+  for (const show of [noteUptime, showCameras, showStats, showFigures, countOutcomes, showPaused, endWhenPaused, showSuggestion]) show({stats});
 }
 
 function prepareLanguages() {
@@ -167,6 +178,7 @@ async function start() {
   prepareCameras(() => { beginAnew(); changePicture(); placeSuggestion(); noteCameras(); });
   prepareFirstCard();
   prepareContents();
+  prepareRestart(showAnew);
   prepareApp();
   hear();
   live.start(trouble);

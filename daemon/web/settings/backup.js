@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: an owner takes history, pictures, models and settings away in a file, and brings such a file back. What was brought
 // counts after a restart.
-import {Problem, send, write} from "./api.js";
+import {Problem, send} from "./api.js";
 import {byId, setText, showProblem} from "./dom.js";
 import {moment, number, text} from "./format.js";
+import {restart} from "./restart.js";
 
 let chosen = null;
 
@@ -40,8 +41,8 @@ const bring = () => attempt(async () => {
   byId("restore-restart").hidden = false;
 });
 
-const restart = () => attempt(async () => {
-  await write("/api/v1/control/restart", "POST");
+const restartNow = () => attempt(async () => {
+  await restart();
   show(text("restarting"));
   byId("restore-restart").hidden = true;
 });
@@ -49,5 +50,11 @@ const restart = () => attempt(async () => {
 export function prepareBackup() {
   byId("restore-file").addEventListener("change", choose);
   byId("restore-now").addEventListener("click", bring);
-  byId("restore-restart").addEventListener("click", restart);
+  byId("restore-restart").addEventListener("click", restartNow);
+}
+
+// What waited counts since the device started again; a file that was chosen meanwhile may still be brought.
+export function forgetRestore() {
+  byId("restore-restart").hidden = true;
+  if (!chosen) show("");
 }

@@ -7,6 +7,7 @@ import {byId, make, setText, showProblem} from "./dom.js";
 import {inOwnLanguage, moment, text} from "./format.js";
 import {showSettingsTrouble} from "./health.js";
 import {sectionTitles} from "./key_texts.js";
+import {restart} from "./restart.js";
 import {settingForm, shown} from "./setting_form.js";
 
 let config = null;
@@ -142,8 +143,8 @@ const undo = () => attempt(async () => {
   told();
 });
 
-const restart = () => attempt(async () => {
-  await write("/api/v1/control/restart", "POST");
+const restartNow = () => attempt(async () => {
+  await restart();
   setText("settings-note", text("restarting"));
   byId("settings-restart").hidden = true;
 });
@@ -162,5 +163,5 @@ export function noteCameras() {
 export function prepareSettings() {
   byId("settings-changed").addEventListener("change", render);
   byId("undo-setting").addEventListener("click", undo);
-  byId("restart").addEventListener("click", restart);
+  byId("restart").addEventListener("click", restartNow);
 }

@@ -39,6 +39,29 @@ test("a backup is downloaded, brought back, and waits for a restart", async () =
   await closeClean(page);
 });
 
+test("once a backup counts the page shows what came with it, without what it said before", async () => {
+  const service = await startDaemon({service: true});
+  const own = await claim(service);
+  await endedVisit(service);
+  const kept = await (await fetch(`${service.url}/api/v1/backup`, {headers: own})).arrayBuffer();
+  const changed = await fetch(`${service.url}/api/v1/config`, {
+    method: "PATCH", body: '{"decide.min_score": 0.75}',
+    headers: {...own, "If-Match": "*", "Content-Type": "application/merge-patch+json"}});
+  assert.equal(changed.status, 200);
+  const page = await openSettings(service, own, "#restore-file");
+  page.expected.push(/Failed to load resource/);  // while nobody answers
+  const setting = page.locator('#settings-list [data-key="decide.min_score"]');
+  await setting.waitFor();
+  await page.locator("#restore-file").setInputFiles({name: "feeder.tar", mimeType: "application/x-tar", buffer: Buffer.from(kept)});
+  await page.getByRole("button", {name: "Restore", exact: true}).click();
+  await page.locator("#restore-restart").click();
+  await page.locator("#restore-note", {hasText: "Restarting."}).waitFor();
+  await service.again();
+  await page.locator("#restore-note:empty").waitFor({state: "attached"});
+  await setting.waitFor({state: "detached"});  // it has its default again
+  await closeClean(page);
+});
+
 test("settings of another version that are left out are named", async () => {
   const kept = await (await fetch(`${daemon.url}/api/v1/backup`, {headers})).arrayBuffer();
   const change = `import sys, backup_file

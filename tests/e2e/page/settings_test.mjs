@@ -2,7 +2,7 @@
 // Why: the owner sets what may be set: sees the difference before it is kept, undoes it, and is told what is wrong where it is.
 import assert from "node:assert/strict";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, claim, closeClean, openPage, picture, startDaemon, until} from "./support.mjs";
+import {assertAccessible, assertFits, claim, closeClean, openPage, openSettings, picture, startDaemon, until} from "./support.mjs";
 
 let daemon;
 let headers;
@@ -122,6 +122,28 @@ test("what waits for a restart says so, and what the owner's files say is not of
   await page.locator("#settings-problem", {hasText: "nobody would start the daemon again"}).waitFor();
   assert.equal(await row(page, "gate.max_fps").getByRole("button").count(), 0);  // by --set
   assert.equal(await row(page, "model.path").getByRole("button").count(), 0);
+  await closeClean(page);
+});
+
+test("after a restart the settings are read again, and the next change is taken", async () => {
+  const service = await startDaemon({service: true});
+  const page = await openSettings(service, await claim(service), '#settings-list [data-key="source.spec"]');
+  page.expected.push(/Failed to load resource/);  // while nobody answers
+  await page.locator("#settings-changed").uncheck();
+  let form = await open(page, "gate.hot");
+  await form.getByRole("spinbutton").fill("70");
+  await press(form, "Save");
+  await row(page, "gate.hot").getByText("70 from the next start on").waitFor();
+  await page.getByRole("button", {name: "Restart now"}).click();
+  await page.locator("#settings-note", {hasText: "Restarting."}).waitFor();
+  await service.again();
+  await page.locator("#settings-note", {hasText: "Restarting."}).waitFor({state: "detached"});
+  await row(page, "gate.hot").getByText("70", {exact: true}).waitFor();
+  assert.equal(await row(page, "gate.hot").getByText("from the next start on").count(), 0);
+  form = await open(page, "decide.max_rest");
+  await form.getByRole("spinbutton").fill("0.6");
+  await press(form, "Save");
+  await row(page, "decide.max_rest").getByText("0.6", {exact: true}).waitFor();
   await closeClean(page);
 });
 

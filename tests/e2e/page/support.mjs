@@ -32,13 +32,14 @@ export function scratchFolder() {
   return folder;
 }
 
-// A kingletd on a free port, `file` its configuration. `url`; `stop()`; `ask(path)`.
-export async function startDaemon({sets = quick, address = here, state = scratchFolder(), port = 0, file = ""} = {}) {
+// A kingletd on a free port, `file` its configuration; one that is a `service` ends to be started again. `url`; `stop()`; `ask(path)`;
+// `again()`: once it has ended by itself, the next one in its place.
+export async function startDaemon({sets = quick, address = here, state = scratchFolder(), port = 0, file = "", service = false} = {}) {
   const settings = join(scratchFolder(), "kinglet.toml");
   writeFileSync(settings, file);
   const all = [`http.listen=${address}:${port}`, ...(state ? [`store.path=${state}`] : []), ...sets];
-  const child = spawn(process.env.KINGLETD, ["--config", settings, "--for", "40m", ...all.flatMap((set) => ["--set", set])],
-                      {stdio: ["ignore", "ignore", "pipe"]});
+  const child = spawn("sh", ["-c", `${service ? "SYSTEMD_EXEC_PID=$$" : ""} exec "$0" "$@"`, process.env.KINGLETD, "--config", settings,
+                             "--for", "40m", ...all.flatMap((set) => ["--set", set])], {stdio: ["ignore", "ignore", "pipe"]});
   const ended = new Promise((done) => { child.on("exit", done); });
   const stop = async () => { child.kill(); await ended; };
   closing.push(stop);
@@ -52,7 +53,11 @@ export async function startDaemon({sets = quick, address = here, state = scratch
     ended.then(() => failed(new Error(`kingletd did not open its page:\n${log}`)));
   });
   const ask = async (path, options) => (await fetch(url + path, options)).json();
-  return {url, stop, ask, port: Number(new URL(url).port)};
+  const again = async () => {
+    await ended;
+    return startDaemon({sets, address, state, port: Number(new URL(url).port), file, service});
+  };
+  return {url, stop, ask, again, port: Number(new URL(url).port)};
 }
 
 export async function until(condition, what) {
