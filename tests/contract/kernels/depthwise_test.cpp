@@ -392,11 +392,14 @@ std::vector<float> answer_of_xnnpack(const Layer& layer) {
 }
 
 TEST(Depthwise, GivesTheBitsOfXnnpackOfAllKindsOfNumbers) {
-  if (!xnnpack_keeps_the_order()) GTEST_SKIP() << "XNNPACK's forms may add up in another order here";
+  if (!xnnpack_keeps_the_order(3)) GTEST_SKIP() << "XNNPACK's forms may add up in another order here";
   for_layers(special_at_random, [](const Layer& layer) {
+    if (!xnnpack_keeps_the_order(static_cast<int>(layer.shape.window.kernel_width))) return;
     const std::vector<float> expected = answer_of_xnnpack(layer);
-    for (const std::string_view form : kDepthwiseForms)
+    for (const std::string_view form : kDepthwiseForms) {
+      if (!row_named(form).offer(layer.work())) continue;
       EXPECT_TRUE(same_bits(run(row_named(form), layer, 2), expected)) << form << ": " << layer.text();
+    }
   });
 }
 
