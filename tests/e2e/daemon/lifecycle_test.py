@@ -170,20 +170,17 @@ class UnderPressure(ScratchFolder):
                     one.sendall(bytes(65536))
 
     def test_idle_kept_alive_connections_do_not_shut_out_others(self):
-        asked = ("GET", "/livez", None), ("POST", "/api/v1/classify", b"no picture")
-        with Daemon(sets=["source=demo:"]) as daemon:
-            for method, path, body in asked:
-                with self.subTest(method), contextlib.ExitStack() as idle:
-                    for i in range(18):  # all the threads; one address has at most twelve
-                        here = ("127.0.0.1" if i < 12 else "127.0.0.2", 0)
-                        connection = http.client.HTTPConnection(*daemon.url, source_address=here)
-                        idle.callback(connection.close)
-                        connection.request(method, path, body, {"Content-Type": "image/jpeg"})
-                        connection.getresponse().read()
-                    guest = http.client.HTTPConnection(*daemon.url, source_address=("127.0.0.3", 0), timeout=PATIENCE)
-                    idle.callback(guest.close)
-                    guest.request("GET", "/livez")
-                    self.assertEqual(guest.getresponse().status, 200)
+        with Daemon(sets=["source=demo:"]) as daemon, contextlib.ExitStack() as idle:
+            for i in range(18):  # all the threads; one address has at most twelve
+                here = ("127.0.0.1" if i < 12 else "127.0.0.2", 0)
+                connection = http.client.HTTPConnection(*daemon.url, source_address=here)
+                idle.callback(connection.close)
+                connection.request("GET", "/livez")
+                connection.getresponse().read()
+            guest = http.client.HTTPConnection(*daemon.url, source_address=("127.0.0.3", 0), timeout=PATIENCE)
+            idle.callback(guest.close)
+            guest.request("GET", "/livez")
+            self.assertEqual(guest.getresponse().status, 200)
 
     def test_predictions_go_on_under_load(self):
         wrk = shutil.which("wrk")
