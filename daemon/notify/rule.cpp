@@ -113,7 +113,7 @@ TroubleWatch::News TroubleWatch::look(bool bad, bool may_tell, SteadyTime now) {
 }
 
 std::optional<std::chrono::local_seconds> DigestClock::look(std::chrono::minutes at, std::chrono::local_seconds now) {
-  constexpr std::chrono::hours kSoon{1};
+  constexpr std::chrono::minutes kSoon{90};  // the hour that clocks leap over in spring may be its own
   constexpr std::chrono::days kDay{1};
   const auto day = std::chrono::floor<std::chrono::days>(now - at);
   const bool due = passed_ && day == *passed_ + kDay && now - (day + at) < kSoon;

@@ -278,6 +278,17 @@ TEST_F(NotifierTest, ADigestOfTheDayOnWhichClocksWereSetBackIsOf25Hours) {
   EXPECT_THAT(spans(), ElementsAre(std::pair(in_october(-6h), in_october(19h))));
 }
 
+TEST_F(NotifierTest, ADigestOfTheHourThatClocksLeapOverComesAsTheyLeap) {
+  const auto in_march = [](std::chrono::seconds time) {
+    return WallTime(std::chrono::sys_days(std::chrono::year(2026) / 3 / 29) + time);
+  };
+  clock_.set_wall(in_march(59min));
+  start({.digest = 2h});
+  clock_.pass(2min);
+  EXPECT_EQ(heard().size(), 1U);
+  EXPECT_THAT(spans(), ElementsAre(std::pair(in_march(-23h), in_march(1h))));
+}
+
 TEST_F(NotifierTest, ADigestThatWasToComeWhileTheDaemonWasAwayIsNotMadeUpFor) {
   clock_.set_wall(in_berlin(19h + 59min));
   start({.digest = 20h});

@@ -148,6 +148,16 @@ TEST(Digest, ThatAClockLeaptOverWhenItWasSetDoesNotCome) {
   EXPECT_TRUE(clock.look(20h, local(3, 20h)));
 }
 
+TEST(Digest, ComesOnADayThatLeapsOverItsHour) {
+  DigestClock berlin;
+  EXPECT_FALSE(berlin.look(2h, local(29, 1h + 59min + 59s)));
+  EXPECT_EQ(berlin.look(2h, local(29, 3h + 1s)), local(29, 2h));
+  EXPECT_FALSE(berlin.look(2h, local(29, 3h + 2s)));
+  DigestClock cairo;
+  EXPECT_FALSE(cairo.look(0min, local(23, 24h - 1s)));
+  EXPECT_EQ(cairo.look(0min, local(24, 1h)), local(24, 0s));
+}
+
 TEST(Digest, ComesOnceOnADayThatHasItsHourTwice) {
   DigestClock clock;
   EXPECT_FALSE(clock.look(150min, local(4, 2h)));
