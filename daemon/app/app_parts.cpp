@@ -34,11 +34,6 @@ LogSink into_book(LogSink log, LogBook& book) {
   };
 }
 
-std::string both(std::string one, const std::string& other) {
-  if (!one.empty() && !other.empty()) one += "; ";
-  return one + other;
-}
-
 LookAhead look_ahead(const config::Config& config) {
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
   return cores > config.inference.threads ? LookAhead::kYes : LookAhead::kNo;
@@ -63,7 +58,8 @@ AppParts::AppParts(const config::Config& config, const AppOptions& options, Resu
           {.load = options.load,
            .folder = state_folder,
            .kept = options.settings,
-           .trouble = both(options.settings_trouble, notify_keeper.trouble())},
+           .trouble = options.settings_trouble,
+           .other_trouble = [this] { return notify_keeper.trouble(); }},
           settings, [this](const auto& change, const auto& wanted) { take_up(change, wanted); }, log),
       bird_lists({.folder = state_folder,
                   .settings = [this] { return settings.list(); },

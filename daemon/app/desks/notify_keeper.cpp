@@ -67,6 +67,11 @@ NotifyKeeper::NotifyKeeper(std::filesystem::path folder, std::vector<config::Not
   }
 }
 
+std::string NotifyKeeper::trouble() const {
+  MutexLock lock(mutex_);
+  return trouble_;
+}
+
 NotifyKeeper::Book NotifyKeeper::book() const {
   MutexLock lock(mutex_);
   return book_;
@@ -192,6 +197,8 @@ std::expected<void, SettingsRefusal> NotifyKeeper::put(const http::NotifyWish& w
   if (!kept) return refuse(Why::kNotKept, std::move(kept).error());
   log_(LogLevel::kInfo, format_text("notify {}: set by {}", wish.name, wish.by));
   hand_over(std::move(next));
+  MutexLock lock(mutex_);
+  trouble_.clear();
   return {};
 }
 

@@ -23,8 +23,8 @@ class NotifyKeeper final : public http::NotifyDesk {
   // (daemon/settings/notify_settings.h).
   NotifyKeeper(std::filesystem::path folder, std::vector<config::Notify> files, LogSink log);
 
-  // Why what was set on the page does not count; empty: it does.
-  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  // Why what was set on the page before the start does not count; empty: it does, or a service was set anew.
+  [[nodiscard]] std::string trouble() const;
   // From now on this one sends; it outlives all calls.
   void attach(notify::Notifier& notifier);
   // The owner's files were read again.
@@ -49,9 +49,9 @@ class NotifyKeeper final : public http::NotifyDesk {
 
   const std::filesystem::path folder_;
   const LogSink log_;
-  std::string trouble_;  // of the start
-  Mutex turn_;           // of a change: held while files are written
+  Mutex turn_;  // of a change: held while files are written
   mutable Mutex mutex_;
+  std::string trouble_ KINGLET_GUARDED_BY(mutex_);
   Book book_ KINGLET_GUARDED_BY(mutex_);
   notify::Notifier* notifier_ KINGLET_GUARDED_BY(mutex_) = nullptr;
 };

@@ -98,6 +98,11 @@ std::string in_words(const std::vector<http::SettingsChange::Part>& parts) {
   return text;
 }
 
+std::string both(std::string one, const std::string& other) {
+  if (!one.empty() && !other.empty()) one += "; ";
+  return one + other;
+}
+
 // The oldest are forgotten first.
 void bound(std::vector<PastChange>& past) {
   const auto bytes_of = [](const PastChange& change) {
@@ -145,7 +150,7 @@ http::SettingsDesk::State SettingsKeeper::state() const {
   State state{.file = options_.folder.empty() ? std::string() : settings_file(options_.folder).string(),
               .kept = {},
               .steps_back = book.past.size(),
-              .trouble = book.trouble};
+              .trouble = both(book.trouble, options_.other_trouble ? options_.other_trouble() : std::string())};
   for (const auto& [key, value] : book.kept) state.kept.push_back({.key = key, .value = value});
   return state;
 }

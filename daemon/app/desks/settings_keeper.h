@@ -22,6 +22,8 @@ struct SettingsKeeperOptions {
   std::filesystem::path folder;  // of the state; empty: nothing can be set
   config::Settings kept;         // as they were read at the start
   std::string trouble;           // why they were not; empty: they were
+  // Now, of what else is set on the page; may be empty.
+  std::function<std::string()> other_trouble = {};
 };
 
 // Thread-safe. Nothing that only reads waits for the disk.

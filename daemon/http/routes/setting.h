@@ -76,7 +76,7 @@ class SettingsDesk {
     std::string file;                // where they are kept; empty: nowhere, and nothing can be set
     std::vector<SettingValue> kept;  // by key
     std::size_t steps_back = 0;      // how often undo() can be asked
-    std::string trouble;             // why the file was not used at the start; empty: it was
+    std::string trouble;             // why what was set did not count at the start; empty: it did
   };
   [[nodiscard]] virtual State state() const = 0;
   // All of the wish, at once, or nothing of it.

@@ -5,6 +5,7 @@ import {ask, may, write} from "./api.js";
 import {byId, make} from "./dom.js";
 import {text, wordsOf} from "./format.js";
 import {kindOf, notifyForm} from "./notify_form.js";
+import {noteMessages} from "./settings.js";
 
 class Messages {
   services = [];
@@ -64,7 +65,7 @@ class Messages {
     await write(`/api/v1/notify/${name}`, "PUT", wish);
     this.open = this.form = null;
     delete this.told[name];
-    await this.load();
+    await Promise.all([this.load(), noteMessages().catch(() => {})]);
     this.element.querySelector(`[data-name="${name}"] button`)?.focus();
   }
 

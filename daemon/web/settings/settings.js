@@ -155,6 +155,11 @@ export async function loadSettings() {
   told();
 }
 
+// Services of messages were set anew, which may have been the trouble.
+export async function noteMessages() {
+  if (config?.trouble) await loadSettings();
+}
+
 // Which cameras there are is known anew, perhaps later than the settings. What is being typed stays.
 export function noteCameras() {
   if (!open) render();

@@ -284,6 +284,7 @@ class OnThePage(Phone):
         self.running = self.start()
         self.assertIn("notify.toml.damaged", self.running.ask("/api/v1/config", headers=self.owner).json()["trouble"])
         self.assertEqual((self.put("phone", {"service": "ntfy", "to": "birds"}).status, self.names()), (200, ["mine", "phone"]))
+        self.assertNotIn("trouble", self.running.ask("/api/v1/config", headers=self.owner).json())
         self.assertIn("of_the_next_version", (self.state_folder / "notify.toml.damaged").read_text())
 
     def test_a_secret_is_not_handed_to_another_service(self):

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: an owner says on the page who is to get messages, tries it, and takes it back; nobody else is shown any of it.
 import assert from "node:assert/strict";
+import {writeFileSync} from "node:fs";
+import {join} from "node:path";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, claim, closeClean, openPage, openTab, picture, startDaemon} from "./support.mjs";
+import {assertAccessible, assertFits, claim, closeClean, openPage, openTab, picture, scratchFolder, startDaemon} from "./support.mjs";
 
+const sets = ["source=images:/nowhere"];  // without visits nothing is sent to anybody
 let daemon;
 let headers;
 before(async () => {
-  daemon = await startDaemon({sets: ["source=images:/nowhere"]});  // without visits nothing is sent to anybody
+  daemon = await startDaemon({sets});
   headers = await claim(daemon);
 });
 
 const addButton = (page) => page.getByRole("button", {name: "Add a service"});
 const services = async () => (await daemon.ask("/api/v1/notify", {headers})).items;
 
-async function ownersPage(options) {
-  const page = await openPage(daemon.url, {...options, expected: [/503/], headers, wait: null});  // there is no camera
+async function ownersPage(url = daemon.url, owner = headers) {
+  const page = await openPage(url, {expected: [/503/], headers: owner, wait: null});  // there is no camera
   await openTab(page, "settings");
   await addButton(page).waitFor();
   return page;
@@ -75,6 +78,20 @@ test("what is wrong stands in the form, and what was typed stays", async () => {
   await page.locator("#notify-box [role=alert]", {hasText: "letters, digits"}).waitFor();
   assert.equal(await page.getByLabel("Topic").inputValue(), "no topic");
   await page.close();
+});
+
+test("trouble of services that could not be used is over on the page when one is set anew", async () => {
+  const state = scratchFolder();
+  writeFileSync(join(state, "notify.toml"), '[[notify]]\nname = "phone"\nof_the_next_version = 1\n');
+  const other = await startDaemon({sets, state});
+  const page = await ownersPage(other.url, await claim(other));
+  const told = page.locator("#trouble-list", {hasText: "notify.toml.damaged"});
+  await told.waitFor();
+  await addButton(page).click();
+  await page.getByLabel("Topic").fill("birds");
+  await page.locator("#notify-box").getByRole("button", {name: "Save"}).click();
+  await told.waitFor({state: "detached"});
+  await closeClean(page);
 });
 
 test("nobody else is offered any of it", async () => {

@@ -56,7 +56,12 @@ TEST_F(NotifyKeeperTest, AFileThatCannotBeUsedIsSetAsideAndToldAndNotWrittenOver
     NotifyKeeper keeper = start();
     EXPECT_THAT(keeper.trouble(), HasSubstr("notify.toml.damaged"));
     EXPECT_THAT(said_, HasSubstr(keeper.trouble()));
+    http::NotifyWish misnamed = phone();
+    misnamed.name = "Phone";
+    EXPECT_FALSE(keeper.put(misnamed));
+    EXPECT_NE(keeper.trouble(), "");
     EXPECT_TRUE(keeper.put(phone()));
+    EXPECT_EQ(keeper.trouble(), "") << "that is the cure";
     EXPECT_THAT(names(keeper), ElementsAre("phone"));
     EXPECT_EQ(read_file(state_ / "notify.toml.damaged", 1U << 20), text);
     EXPECT_EQ(start().trouble(), "") << "told once";

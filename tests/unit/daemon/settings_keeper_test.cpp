@@ -40,8 +40,11 @@ class SettingsKeeperTest : public ::testing::Test {
     const LogSink log = [this](LogLevel, std::string_view line) { said_ += std::string(line) + "\n"; };
     live_.emplace(usable->loaded.config, usable->loaded.origins, log);
     keeper_.emplace(
-        SettingsKeeperOptions{
-            .load = load_, .folder = usable->folder, .kept = usable->loaded.settings, .trouble = usable->trouble},
+        SettingsKeeperOptions{.load = load_,
+                              .folder = usable->folder,
+                              .kept = usable->loaded.settings,
+                              .trouble = usable->trouble,
+                              .other_trouble = [this] { return other_trouble_; }},
         *live_, [this](const LiveSettings::Change& change, const config::Loaded&) { taken_.push_back(change); }, log);
   }
   static SettingsWish wish(std::vector<http::SettingValue> values) {
@@ -69,6 +72,7 @@ class SettingsKeeperTest : public ::testing::Test {
   std::optional<SettingsKeeper> keeper_;
   std::vector<LiveSettings::Change> taken_;
   std::string trouble_;
+  std::string other_trouble_;
   std::string said_;
 };
 
@@ -221,6 +225,19 @@ TEST_F(SettingsKeeperTest, AFileThatCannotBeUsedIsNoReasonNotToStart) {
     EXPECT_TRUE(set("decide.min_score", "0.7"));
     EXPECT_EQ(keeper_->state().trouble, "");
   }
+}
+
+TEST_F(SettingsKeeperTest, TroubleOfWhatElseIsSetOnThePageIsToldUntilThatIsOver) {
+  std::ofstream(state_ / "settings.toml") << "[[";
+  other_trouble_ = "messages";
+  start();
+  EXPECT_EQ(keeper_->state().trouble, trouble_ + "; messages");
+  EXPECT_TRUE(set("decide.min_score", "0.7"));
+  EXPECT_EQ(keeper_->state().trouble, "messages");
+  EXPECT_TRUE(keeper_->undo(wish({})));
+  EXPECT_EQ(keeper_->state().trouble, "messages");
+  other_trouble_.clear();
+  EXPECT_EQ(keeper_->state().trouble, "");
 }
 
 TEST_F(SettingsKeeperTest, AFaultOfTheOwnersFileIsToldAsSuch) {
