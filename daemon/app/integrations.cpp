@@ -148,13 +148,13 @@ struct Kind {
   std::string typed;  // what a person called it, who may be the only one to know
 };
 
-std::map<std::string, Kind> kinds_between(const http::HistoryView& history, WallTime since, WallTime until) {
+Result<std::map<std::string, Kind>> kinds_between(const http::HistoryView& history, WallTime since, WallTime until) {
   std::map<std::string, Kind> kinds;
   visits::VisitQuery query{.limit = 500, .since = since, .until = until};
   for (bool more = true; more;) {
-    const auto page = history.visits.list(query);
-    if (!page || page->items.empty()) break;
-    for (const visits::BookedVisit& one : page->items) {
+    const visits::VisitPage page = KINGLET_TRY(history.visits.list(query));
+    if (page.items.empty()) break;
+    for (const visits::BookedVisit& one : page.items) {
       if (one.visit.review.verdict == visits::Verdict::kNotABird) continue;
       Kind& kind = kinds[one.visit.species_id()];
       ++kind.visits;
@@ -163,8 +163,8 @@ std::map<std::string, Kind> kinds_between(const http::HistoryView& history, Wall
       kind.score = one.visit.model_result.score;
       kind.best = one.visit.id;
     }
-    more = page->has_more;
-    query.after_seq = page->items.back().visit.seq;
+    more = page.has_more;
+    query.after_seq = page.items.back().visit.seq;
   }
   return kinds;
 }
@@ -182,9 +182,11 @@ std::string name_of_bird(const http::HistoryView& history, std::string_view spec
   return std::string(visits::bird_name(species_id, language));
 }
 
-notify::Day day_of(const http::HistoryView& history, WallTime since, WallTime until, std::string_view language) {
+Result<notify::Day> day_of(const http::HistoryView& history, WallTime since, WallTime until,
+                           std::string_view language) {
+  const std::map<std::string, Kind> kinds = KINGLET_TRY(kinds_between(history, since, until));
   notify::Day day;
-  for (auto& [id, kind] : kinds_between(history, since, until)) {
+  for (const auto& [id, kind] : kinds) {
     notify::Day::Species species{.name = name_of_bird(history, id, language), .visits = kind.visits, .picture = {}};
     if (!kind.best.empty()) species.picture = picture_now(history, kind.best);
     if (species.name.empty()) species.name = kind.typed.empty() ? id : kind.typed;

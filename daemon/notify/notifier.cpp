@@ -15,6 +15,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kTurn{200};
 constexpr std::chrono::seconds kLookEvery{1};
+constexpr std::chrono::minutes kReadAgain{1};
 constexpr std::chrono::seconds kLongestSending{40};  // of one message
 constexpr std::size_t kMostTrials = 4;
 
@@ -166,6 +167,7 @@ void Notifier::look_around(SteadyTime now) {
   const Place place = this->place();
   for (const auto& outlet : outlets_) {
     for (const Condition& condition : health) outlet->look(condition, place, now, local);
+    if (now < next_digest_) continue;
     if (const auto until = outlet->due_digest(time)) send_digest(*outlet, *until, now);
   }
 }
@@ -175,9 +177,17 @@ void Notifier::send_digest(Outlet& outlet, std::chrono::local_seconds until, Ste
   const Wish& wish = outlet.wish();
   const std::size_t pictures = wish.rule.picture ? facts_of(wish.target.service).pictures : 0;
   const Place place = this->place();
-  const Day day = sources_.seen(place.zone.instant(until - std::chrono::days(1)), place.zone.instant(until),
-                                code_of(place.language));
-  outlet.add(message_of_day(day, pictures, place), now);
+  const Result<Day> day = sources_.seen(place.zone.instant(until - std::chrono::days(1)), place.zone.instant(until),
+                                        code_of(place.language));
+  // Less than all would be told as all.
+  const std::string unread = day ? std::string() : describe(day.error());
+  if (std::exchange(unread_, unread) != unread && !day) {
+    log_(LogLevel::kWarning,
+         format_text("notify {}: the digest waits for a history that can be read: {}", wish.target.name, unread));
+  }
+  if (day) return outlet.add(message_of_day(*day, pictures, place), now);
+  outlet.keep_digest();
+  next_digest_ = now + kReadAgain;
 }
 
 void Notifier::send(Outlet& outlet, const std::stop_token& stop) {

@@ -31,9 +31,10 @@ struct Sources {
   EventBus& events;
   PictureOf picture;
   std::function<std::vector<Condition>()> health;  // of all parts, each time the same ones
-  std::function<Day(WallTime since, WallTime until, std::string_view language)> seen;  // who came in [since, until)
-  std::function<std::string()> newest_picture;                                         // of any visit; empty: none
-  std::function<Language()> language;  // that messages speak from now on
+  // Who came in [since, until); an error: the history cannot be read.
+  std::function<Result<Day>(WallTime since, WallTime until, std::string_view language)> seen;
+  std::function<std::string()> newest_picture;  // of any visit; empty: none
+  std::function<Language()> language;           // that messages speak from now on
 };
 
 // Owns the thread "notify". adopt(), status() and try_now() are thread-safe. At a stop what waits is not sent any more;
@@ -77,6 +78,8 @@ class Notifier final : public ListeningThread {
   // The thread's own.
   std::vector<std::unique_ptr<Outlet>> outlets_;
   SteadyTime next_look_{};
+  SteadyTime next_digest_{};
+  std::string unread_;  // why the history could not be read for the newest digest; empty: it could
 
   mutable Mutex mutex_;
   std::optional<std::vector<Wish>> wishes_ KINGLET_GUARDED_BY(mutex_);  // not yet taken up

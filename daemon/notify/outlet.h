@@ -88,6 +88,8 @@ class Outlet {
   void look(const Condition& condition, const Place& place, SteadyTime now, std::chrono::minutes local);
   // The rule's time of a local day, once a day, when it has come.
   [[nodiscard]] std::optional<std::chrono::local_seconds> due_digest(std::chrono::local_seconds now);
+  // That one could not be made: it is due again, for as long as it would have come late.
+  void keep_digest() { digest_.take_back(); }
 
   // The first one, when it is to be sent now, with the picture that was waited for; nullptr: none is. Valid until the
   // next call of anything that is not const. In quiet hours what waits goes as if it had happened in them.

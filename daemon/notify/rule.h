@@ -90,6 +90,8 @@ class DigestClock {
  public:
   // Its time, when it is due now.
   [[nodiscard]] std::optional<std::chrono::local_seconds> look(std::chrono::minutes at, std::chrono::local_seconds now);
+  // What was due at the newest look did not go out: it is due again, while that is soon after its time.
+  void take_back() { *passed_ -= std::chrono::days(1); }
 
  private:
   std::optional<std::chrono::local_days> passed_;  // the newest day whose time had come when it was last looked

@@ -76,15 +76,18 @@ class NotifierTest : public ::testing::Test {
                       Sources{.events = bus_,
                               .picture = [](const std::string&, bool) { return std::string(); },
                               .health = [] { return std::vector<Condition>(); },
-                              .seen =
-                                  [this](WallTime since, WallTime until, std::string_view) {
-                                    MutexLock lock(mutex_);
-                                    spans_.emplace_back(since, until);
-                                    return Day();
-                                  },
+                              .seen = [this](WallTime since, WallTime until, std::string_view) -> Result<Day> {
+                                MutexLock lock(mutex_);
+                                if (is_unreadable_) return fail(ErrorCode::kIo, "the disk is gone");
+                                spans_.emplace_back(since, until);
+                                return Day();
+                              },
                               .newest_picture = [] { return std::string(); },
                               .language = [] { return Language::kEnglish; }},
-                      [](LogLevel, std::string_view) {});
+                      [this](LogLevel, std::string_view text) {
+                        MutexLock lock(mutex_);
+                        said_.emplace_back(text);
+                      });
     notifier_->start();
     notifier_->adopt(std::move(wishes));
     clock_.pass(400ms);  // it has taken them up
@@ -115,12 +118,22 @@ class NotifierTest : public ::testing::Test {
     status_ = status;
     retry_after_ = retry_after;
   }
+  void make_unreadable(bool is_unreadable) {
+    MutexLock lock(mutex_);
+    is_unreadable_ = is_unreadable;
+  }
+  std::vector<std::string> said() const {
+    MutexLock lock(mutex_);
+    return said_;
+  }
 
   mutable Mutex mutex_;
   std::vector<Heard> heard_ KINGLET_GUARDED_BY(mutex_);
   std::vector<std::pair<WallTime, WallTime>> spans_ KINGLET_GUARDED_BY(mutex_);  // that digests were of
   int status_ KINGLET_GUARDED_BY(mutex_) = 204;
   std::string retry_after_ KINGLET_GUARDED_BY(mutex_);
+  bool is_unreadable_ KINGLET_GUARDED_BY(mutex_) = false;  // the history
+  std::vector<std::string> said_ KINGLET_GUARDED_BY(mutex_);
   StandingClock clock_;
   httplib::Server receiver_;
   std::string server_;
@@ -266,6 +279,32 @@ TEST_F(NotifierTest, ADigestIsOfTheTimeSinceThatOfTheDayBefore) {
   EXPECT_EQ(titles("midnight").size(), 1U);
   EXPECT_EQ(titles("morning").size(), 1U);
   EXPECT_THAT(spans(), ElementsAre(std::pair(in_berlin(0h), in_berlin(24h)), std::pair(in_berlin(7h), in_berlin(31h))));
+}
+
+TEST_F(NotifierTest, ADigestWaitsForAHistoryThatCannotBeReadAndSaysSoOnce) {
+  clock_.set_wall(in_berlin(19h + 59min));
+  start({.digest = 20h});
+  make_unreadable(true);
+  clock_.pass(10min);
+  EXPECT_THAT(titles(), IsEmpty());
+  EXPECT_THAT(said(), ElementsAre(HasSubstr("the disk is gone")));
+  make_unreadable(false);
+  clock_.pass(2min);
+  EXPECT_EQ(titles().size(), 1U);
+  EXPECT_THAT(spans(), ElementsAre(std::pair(in_berlin(-4h), in_berlin(20h))));
+}
+
+TEST_F(NotifierTest, ADigestThatCouldNotBeMadeInTimeDoesNotComeBeforeTheNextDays) {
+  clock_.set_wall(in_berlin(19h + 59min));
+  start({.digest = 20h});
+  make_unreadable(true);
+  clock_.pass(2h);
+  make_unreadable(false);
+  clock_.pass(1h);
+  EXPECT_THAT(titles(), IsEmpty());
+  clock_.set_wall(in_berlin(43h + 59min));
+  clock_.pass(2min);
+  EXPECT_EQ(titles().size(), 1U);
 }
 
 TEST_F(NotifierTest, ADigestOfTheDayOnWhichClocksWereSetBackIsOf25Hours) {
