@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/settings/settings_file.h"
 #include "daemon/tokens/secret_file.h"
 #include "engine/base/file.h"
 #include "engine/base/format.h"
@@ -14,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostKeptBytes = 64U << 10;
+constexpr const char* kSecrets = "notify-secrets";
 
 std::unexpected<Error> wrong(std::string message, std::string hint = {}) {
   return fail(ErrorCode::kConfig, std::move(message), {}, std::move(hint));
@@ -103,9 +105,22 @@ Result<void> write_notify_file(const fs::path& folder, const std::vector<config:
   return sync_folder(folder);
 }
 
-fs::path notify_secret_place(const fs::path& folder, const std::string& name) {
-  return folder / "notify-secrets" / name;
+std::string set_notify_aside(const fs::path& folder) {
+  const fs::path secrets = folder / kSecrets;
+  const fs::path to = secrets.string() + ".damaged";
+  std::string told;
+  std::error_code failed;
+  // Before the file: where the power goes between the two, the next start comes here again.
+  if (fs::exists(fs::symlink_status(secrets, failed))) {
+    fs::remove_all(to, failed);
+    fs::rename(secrets, to, failed);
+    told = failed ? format_text("; {} cannot be set aside: {}", secrets.string(), failed.message())
+                  : format_text("; its secrets were set aside as {}", to.string());
+  }
+  return set_aside(notify_file(folder)) + told;
 }
+
+fs::path notify_secret_place(const fs::path& folder, const std::string& name) { return folder / kSecrets / name; }
 
 fs::path notify_secret_file(const fs::path& folder, const std::string& name) {
   const fs::path path = notify_secret_place(folder, name);

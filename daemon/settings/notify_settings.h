@@ -25,6 +25,9 @@ namespace kinglet::daemon {
 [[nodiscard]] Result<std::vector<config::Notify>> read_notify_file(const std::filesystem::path& folder);
 [[nodiscard]] Result<void> write_notify_file(const std::filesystem::path& folder,
                                              const std::vector<config::Notify>& services);
+// One that cannot be used makes room, with its secrets, and they stay to be looked at as *.damaged; earlier ones go.
+// What became of them, for a person.
+[[nodiscard]] std::string set_notify_aside(const std::filesystem::path& folder);
 [[nodiscard]] std::filesystem::path notify_secret_place(const std::filesystem::path& folder, const std::string& name);
 // Its place when there is one; else empty.
 [[nodiscard]] std::filesystem::path notify_secret_file(const std::filesystem::path& folder, const std::string& name);

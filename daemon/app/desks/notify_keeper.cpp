@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "daemon/settings/notify_settings.h"
-#include "daemon/settings/settings_file.h"
 #include "engine/base/file.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
@@ -62,7 +61,7 @@ NotifyKeeper::NotifyKeeper(std::filesystem::path folder, std::vector<config::Not
     book_.kept = std::move(*kept);
   } else {
     trouble_ = format_text("services of messages that were set on the page are not used: {}; {}",
-                           describe(kept.error()), set_aside(notify_file(folder_)));
+                           describe(kept.error()), set_notify_aside(folder_));
     log_(LogLevel::kError, trouble_);
   }
 }

@@ -68,5 +68,29 @@ TEST_F(NotifyKeeperTest, AFileThatCannotBeUsedIsSetAsideAndToldAndNotWrittenOver
   }
 }
 
+// The newer version that it is of needs them, and no other service of that name is given them.
+TEST_F(NotifyKeeperTest, SecretsOfAFileThatIsSetAsideAreSetAsideWithIt) {
+  http::NotifyWish secretive = phone();
+  secretive.secret = "tk_old";
+  EXPECT_TRUE(start().put(secretive));
+  std::ofstream(state_ / "notify.toml") << "[[notify]]\nname = \"phone\"\nof_the_next_version = true\n";
+  const std::filesystem::path aside = state_ / "notify-secrets.damaged";
+  std::filesystem::create_directory(aside);
+  std::ofstream(aside / "of_an_earlier_one") << "tk_older\n";
+  NotifyKeeper keeper = start();
+  EXPECT_THAT(keeper.trouble(), HasSubstr("secrets were set aside as " + aside.string()));
+  EXPECT_TRUE(keeper.put(phone()));
+  ASSERT_THAT(names(keeper), ElementsAre("phone"));
+  EXPECT_FALSE(keeper.list().front().has_secret);
+  secretive.secret = "tk_new";
+  EXPECT_TRUE(keeper.put(secretive));
+  EXPECT_TRUE(keeper.remove("phone", "owner"));
+  EXPECT_EQ(read_file(aside / "phone", 100), "tk_old\n");
+  EXPECT_FALSE(std::filesystem::exists(aside / "of_an_earlier_one"));
+  using std::filesystem::perms;
+  EXPECT_EQ(std::filesystem::status(aside).permissions(), perms::owner_all);
+  EXPECT_EQ(std::filesystem::status(aside / "phone").permissions(), perms::owner_read | perms::owner_write);
+}
+
 }  // namespace
 }  // namespace kinglet::daemon
