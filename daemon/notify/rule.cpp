@@ -114,11 +114,13 @@ TroubleWatch::News TroubleWatch::look(bool bad, bool may_tell, SteadyTime now) {
 
 std::optional<std::chrono::local_seconds> DigestClock::look(std::chrono::minutes at, std::chrono::local_seconds now) {
   constexpr std::chrono::minutes kSoon{90};  // the hour that clocks leap over in spring may be its own
+  constexpr std::chrono::hours kMoreThanTwice{3};
   constexpr std::chrono::days kDay{1};
   const auto day = std::chrono::floor<std::chrono::days>(now - at);
   const bool due = passed_ && day == *passed_ + kDay && now - (day + at) < kSoon;
-  // An hour that comes twice, in autumn, is no day before.
-  if (!passed_ || day > *passed_ || day < *passed_ - kDay) passed_ = day;
+  // Set back by more than an hour that comes twice, in autumn: the clock had been ahead.
+  if (!passed_ || day > *passed_ || now < looked_ - kMoreThanTwice) passed_ = day;
+  looked_ = now;
   return due ? std::optional<std::chrono::local_seconds>(day + at) : std::nullopt;
 }
 

@@ -85,7 +85,7 @@ class TroubleWatch {
 };
 
 // Once a local day, at its time or soon after it. One that was to come before this began is not made up for, nor one
-// that the clock leapt over when it was set.
+// that the clock leapt over when it was set; after a clock that was hours ahead the next one comes at its time.
 class DigestClock {
  public:
   // Its time, when it is due now.
@@ -95,6 +95,7 @@ class DigestClock {
 
  private:
   std::optional<std::chrono::local_days> passed_;  // the newest day whose time had come when it was last looked
+  std::chrono::local_seconds looked_{};            // when that was
 };
 
 }  // namespace kinglet::daemon::notify

@@ -158,6 +158,16 @@ TEST(Digest, ComesOnADayThatLeapsOverItsHour) {
   EXPECT_EQ(cairo.look(0min, local(24, 1h)), local(24, 0s));
 }
 
+TEST(Digest, ComesAtItsTimeAfterAClockThatWasAheadWasSetBack) {
+  for (const auto ahead : {4h, 10h, 23h, 25h, 24h * 365}) {
+    DigestClock clock;
+    EXPECT_FALSE(clock.look(20h, local(4, 19h + ahead)));
+    EXPECT_FALSE(clock.look(20h, local(4, 19h)));
+    EXPECT_TRUE(clock.look(20h, local(4, 20h))) << ahead.count();
+    EXPECT_TRUE(clock.look(20h, local(5, 20h))) << ahead.count();
+  }
+}
+
 TEST(Digest, ComesOnceOnADayThatHasItsHourTwice) {
   DigestClock clock;
   EXPECT_FALSE(clock.look(150min, local(4, 2h)));
