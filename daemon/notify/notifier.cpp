@@ -124,6 +124,7 @@ Result<void> Notifier::try_one(const std::string& name, const std::stop_token& s
   const bool pictured = wish.rule.picture && facts_of(wish.target.service).pictures > 0;
   const Message message = message_of_test(pictured ? sources_.newest_picture() : std::string(), place());
   const Answer answer = hand_over(wish.target, message, stop);
+  (*found)->heed(answer, now());
   if (answer.outcome == Outcome::kTaken) return {};
   if (answer.outcome == Outcome::kCalledOff) return fail(ErrorCode::kBusy, "the daemon is ending");
   return fail(ErrorCode::kUnavailable, answer.detail);

@@ -139,7 +139,7 @@ Outlet::Verdict Outlet::judge(const Answer& answer, SteadyTime now, WallTime wal
   const SteadyTime next = now + std::max(backoff_.pause(letter.tries), wish);
   status_.sent += taken ? 1 : 0;
   status_.failed_tries += taken ? 0 : 1;
-  if (answer.outcome == Outcome::kTryAgain) rests_until_ = now + wish;
+  heed(answer, now);
   if (answer.outcome == Outcome::kTryAgain && next < letter.noted + rule_.old_news) {
     letter.due = next;
     return verdict;
@@ -148,6 +148,11 @@ Outlet::Verdict Outlet::judge(const Answer& answer, SteadyTime now, WallTime wal
   outbox_.messages().pop_front();
   status_.waiting = outbox_.size();
   return verdict;
+}
+
+void Outlet::heed(const Answer& answer, SteadyTime now) {
+  if (answer.outcome != Outcome::kTryAgain || !answer.retry_after) return;
+  rests_until_ = std::max<SteadyTime>(rests_until_, now + *answer.retry_after);
 }
 
 std::size_t Outlet::give_up() {

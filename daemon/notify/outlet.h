@@ -102,6 +102,8 @@ class Outlet {
   };
   // How the try ended: the letter is gone, or due again. A try that was called off changes nothing.
   Verdict judge(const outgoing::Answer& answer, SteadyTime now, WallTime wall);
+  // Any answer of the service, to what was sent by hand as well: it is asked nothing before it wishes to be.
+  void heed(const outgoing::Answer& answer, SteadyTime now);
   // At the end: gives how many nobody was told.
   std::size_t give_up();
 

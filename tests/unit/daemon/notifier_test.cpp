@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <httplib.h>
 
+#include <future>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <vector>
@@ -245,6 +246,20 @@ TEST_F(NotifierTest, AServiceThatWishesToBeAskedLaterIsAskedThen) {
   ASSERT_EQ(heard().size(), 2U);
   EXPECT_GE(heard()[1].at - heard()[0].at, 30min);
   EXPECT_LE(heard()[1].at - heard()[0].at, 30min + 1s);
+}
+
+TEST_F(NotifierTest, WhatAServiceWishesWhenItIsTriedByHandHoldsForAll) {
+  start({.events = kStarts});
+  answer(429, "1800");
+  std::future<Result<void>> tried =
+      std::async(std::launch::async, [this] { return notifier_->try_now("phone", std::chrono::minutes(1)); });
+  while (tried.wait_for(1ms) != std::future_status::ready) clock_.pass(200ms);
+  EXPECT_FALSE(tried.get());
+  answer(204);
+  tell_of_start(visit("vis_1"));
+  clock_.pass(1h);
+  ASSERT_EQ(heard().size(), 2U);
+  EXPECT_GE(heard()[1].at - heard()[0].at, 30min);
 }
 
 TEST_F(NotifierTest, NotMoreThanWishedAreSentInAnHourAndTheNextOneSaysSo) {
