@@ -35,13 +35,14 @@ std::shared_ptr<StreamSource::Flow> StreamSource::current_flow() {
 }
 
 Result<void> StreamSource::start() {
-  stop();
+  const std::uint64_t stops = end_flow();
   sequence_ = 0;
   dropped_ = 0;
   const auto flow = std::make_shared<Flow>();
   flow->stream = KINGLET_TRY(open_stream());
   {
     const MutexLock lock(mutex_);
+    if (stops_ != stops) return stopped_at_start();
     pool_->set_running(true);
     flow_ = flow;
   }
@@ -53,7 +54,7 @@ Result<void> StreamSource::start() {
 Result<void> StreamSource::wait_for_first(const std::shared_ptr<Flow>& flow) {
   const SteadyTime deadline = SteadyClock::now() + first_frame_limit();
   const auto in_time = [&]() -> Result<void> {
-    if (flow->stopped) return fail(ErrorCode::kUnavailable, format_text("{} was stopped while it started", subject()));
+    if (flow->stopped) return stopped_at_start();
     if (SteadyClock::now() < deadline) return {};
     return fail(ErrorCode::kUnavailable, format_text("{} gave no frame within {}", subject(), first_frame_limit()));
   };
@@ -84,16 +85,25 @@ Result<std::variant<Frame, NoFrame>> StreamSource::next(SteadyTime deadline) {
   return read_frame(*flow, deadline);
 }
 
-void StreamSource::stop() {
+void StreamSource::stop() { end_flow(); }
+
+std::uint64_t StreamSource::end_flow() {
   std::shared_ptr<Flow> flow;
+  std::uint64_t stops = 0;
   {
     const MutexLock lock(mutex_);
+    stops = ++stops_;
     flow = std::exchange(flow_, nullptr);
-    if (!flow) return;
+    if (!flow) return stops;
     flow->stopped = true;
     pool_->set_running(false);
   }
   flow->stream->close();
+  return stops;
+}
+
+std::unexpected<Error> StreamSource::stopped_at_start() const {
+  return fail(ErrorCode::kUnavailable, format_text("{} was stopped while it started", subject()));
 }
 
 Result<std::variant<Frame, NoFrame>> StreamSource::read_frame(Flow& flow, SteadyTime deadline) {

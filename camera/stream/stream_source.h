@@ -59,6 +59,9 @@ class StreamSource : public FrameSource {
   struct Flow;
 
   [[nodiscard]] std::shared_ptr<Flow> current_flow();
+  // Says how often that was done: a stop may come before there is a flow, while its stream is opened.
+  std::uint64_t end_flow();
+  [[nodiscard]] std::unexpected<Error> stopped_at_start() const;
   [[nodiscard]] Result<void> wait_for_first(const std::shared_ptr<Flow>& flow);
   [[nodiscard]] Result<std::variant<Frame, NoFrame>> read_frame(Flow& flow, SteadyTime deadline);
   // A frame when the bytes at hand complete one.
@@ -74,6 +77,7 @@ class StreamSource : public FrameSource {
 
   Mutex mutex_;
   std::shared_ptr<Flow> flow_ KINGLET_GUARDED_BY(mutex_);
+  std::uint64_t stops_ KINGLET_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace kinglet::camera
