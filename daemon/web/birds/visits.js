@@ -11,6 +11,7 @@ import {whyNoVisits} from "./tracks.js";
 import {awaitsPicture, openVisit, visitFacts, visitName} from "./visit_dialog.js";
 
 const page = 8;
+const mostAtOnce = 500;  // of one answer
 let visits = [];
 let cursor = "";
 let length = page;
@@ -81,6 +82,19 @@ export function forgetVisit({id}) {
   render();
 }
 
+// So many, or all that there are, from a cursor on; "": from the first on. With the cursor of what comes then.
+async function readOn(from, count, query) {
+  const items = [];
+  let next = from;
+  do {
+    const limit = Math.min(mostAtOnce, count - items.length);
+    const found = await ask(`/api/v1/visits?${[`limit=${limit}`, query, next && `cursor=${next}`].filter(Boolean).join("&")}`);
+    items.push(...found.items);
+    next = found.next_cursor || "";
+  } while (next && items.length < count);
+  return [items, next];
+}
+
 // `wished`: the filters, or the id of a visit, as the address of the tab has them; left out, what is listed is read again.
 export async function loadVisits(wished) {
   const id = wished?.startsWith("vis_") ? wished : "";
@@ -90,19 +104,27 @@ export async function loadVisits(wished) {
   }
   const query = await visitQuery();
   byId("filter-csv").href = `/api/v1/visits.csv${query && `?${query}`}`;
-  const found = await ask(`/api/v1/visits?limit=${Math.min(500, length)}${query && `&${query}`}`);
-  visits = found.items;
-  cursor = found.next_cursor || "";
-  render();
+  [visits, cursor] = await readOn("", length, query);
+  await loadOlder();  // more were wished meanwhile, or there is nothing to read
   if (!id) return;
   history.replaceState(null, "", "#visits");  // once
   openVisit(await ask(`/api/v1/visits/${encodeURIComponent(id)}`));
+}
+
+// From where the list ends, unless that was read anew meanwhile.
+async function loadOlder() {
+  const from = cursor;
+  if (from && visits.length < length) {
+    const [older, next] = await readOn(from, length - visits.length, await visitQuery());
+    if (cursor === from) [visits, cursor] = [[...visits, ...older], next];
+  }
+  render();
 }
 
 export function prepareVisits(trouble) {
   prepareFilters();
   byId("more-visits").addEventListener("click", async () => {
     length += page;
-    try { await loadVisits(); } catch (error) { trouble(error); }
+    try { await loadOlder(); } catch (error) { trouble(error); }
   });
 }

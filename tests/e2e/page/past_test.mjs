@@ -110,3 +110,26 @@ test("the last hours are a line with a pause, from five images a second to two",
   await picture(page, "desk-speed");
   await closeClean(page);
 });
+
+test("older visits are shown as long as there are any, also behind the 500 that one answer has", async () => {
+  const state = scratchFolder();
+  const sets = [...quick, `time.zone=${zone}`];
+  const first = await startDaemon({state, sets});
+  await endedVisit(first);
+  await first.stop();
+  execFileSync("python3", [join(import.meta.dirname, "seed_past.py"), state, zone, "510"]);
+  const full = await startDaemon({state, sets: [...sets, "source=images:/no/such/folder"]});
+  const page = await openPage(full.url, {tab: "visits", wait: null, expected: [/503/]});  // there is no camera
+  const rows = page.locator("#visit-list li");
+  const older = page.locator("#more-visits");
+  await rows.nth(7).waitFor();
+  for (let shown = 8; await older.isVisible(); shown += 8) {
+    await older.click();
+    await until(async () => await rows.count() > shown, `more than ${shown}`);
+  }
+  const ids = await rows.evaluateAll((all) => all.map((row) => row.dataset.id));
+  assert.ok(ids.length > 510, `only ${ids.length}`);
+  assert.equal(new Set(ids).size, ids.length, "each once");
+  assert.equal(ids.at(-1), "vis_00000000000000000000000000", "the oldest last");
+  await closeClean(page);
+});
