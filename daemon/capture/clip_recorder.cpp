@@ -28,7 +28,7 @@ ClipRecorder::ClipRecorder(ClipOptions options, LogSink log, std::shared_ptr<cam
 
 void ClipRecorder::offer(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now) {
   if (!worker_.frames().take_turn(now, options_.interval) || !options_.wanted()) return;
-  if (!worker_.frames().put(copies_->of(view, info, now))) return;
+  if (!worker_.frames().put(*copies_, view, info, now)) return;
   MutexLock lock(mutex_);
   ++counts_.missed;
 }

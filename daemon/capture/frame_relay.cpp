@@ -11,13 +11,22 @@ bool FrameRelay::take_turn(SteadyTime now, SteadyClock::duration interval) {
   return true;
 }
 
-bool FrameRelay::put(camera::FrameCopies::Share copy) {
+bool FrameRelay::put(camera::FrameCopies& copies, const camera::FrameView& view, const camera::FrameInfo& info,
+                     SteadyTime now) {
+  camera::FrameCopies::Share copy;
+  {
+    MutexLock lock(mutex_);
+    std::swap(copy, ready_);
+  }
+  const bool was_there = static_cast<bool>(copy);
+  copy = {};
+  copy = copies.of(view, info, now);
   {
     MutexLock lock(mutex_);
     std::swap(copy, ready_);
   }
   changed_.notify_all();
-  return static_cast<bool>(copy);
+  return was_there;
 }
 
 camera::FrameCopies::Share FrameRelay::take(SteadyTime until) {

@@ -16,8 +16,9 @@ class FrameRelay {
  public:
   // Of the giving thread. Is a copy due? Then the next one is `interval` after `now`.
   [[nodiscard]] bool take_turn(SteadyTime now, SteadyClock::duration interval);
-  // Of the giving thread. True: the copy before was never taken.
-  bool put(camera::FrameCopies::Share copy);
+  // Of the giving thread: the one of `copies` that is of this frame. The copy before, where nobody has taken it, is let
+  // go of first, so that this one may be made in its memory. True: there was one.
+  bool put(camera::FrameCopies& copies, const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now);
 
   // Of the taking thread. The newest copy that was not taken yet, waited for until `until` or the end; empty: none
   // came.

@@ -22,7 +22,7 @@ void FrameSamples::stop() {
 
 void FrameSamples::offer(const camera::Frame& frame, SteadyTime now) {
   if (!worker_ || !worker_->frames().take_turn(now, limits_.interval)) return;
-  worker_->frames().put(copies_->of(frame.view(), frame.info(), now));
+  worker_->frames().put(*copies_, frame.view(), frame.info(), now);
 }
 
 std::vector<std::shared_ptr<const FrameSample>> FrameSamples::newest(std::size_t count) const {

@@ -55,7 +55,7 @@ bool SnapshotBoard::is_watched(SteadyTime now) const {
 
 void SnapshotBoard::offer(const camera::FrameView& view, const camera::FrameInfo& info, SteadyTime now) {
   const SteadyClock::duration interval = is_watched(now) ? SteadyClock::duration(kWatchedInterval) : kIdleInterval;
-  if (frames_.take_turn(now, interval)) frames_.put(copies_->of(view, info, now));
+  if (frames_.take_turn(now, interval)) frames_.put(*copies_, view, info, now);
 }
 
 Result<std::shared_ptr<const Snapshot>> SnapshotBoard::get(int width, SteadyClock::duration shared_for,

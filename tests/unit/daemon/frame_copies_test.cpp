@@ -24,6 +24,9 @@ class Numbered {
   camera::FrameCopies::Share in(camera::FrameCopies& copies, SteadyTime now = SteadyClock::now()) const {
     return copies.of(image_.view(), info_, now);
   }
+  bool to(FrameRelay& relay, camera::FrameCopies& copies) const {
+    return relay.put(copies, image_.view(), info_, SteadyClock::now());
+  }
 
  private:
   camera::Image image_;
@@ -81,6 +84,20 @@ TEST(FrameCopies, MemoryIsUsedAgainAndWhatIsNotNeededForSomeTimeGoesBack) {
   EXPECT_EQ(copies->count(), 2U);
 }
 
+TEST(FrameCopies, ACopyThatNobodyTookMakesRoomForTheNext) {
+  const auto copies = camera::FrameCopies::make();
+  FrameRelay relay;
+  EXPECT_FALSE(Numbered(1).to(relay, *copies));
+  EXPECT_TRUE(Numbered(2).to(relay, *copies));
+  EXPECT_EQ(copies->count(), 1U);
+  const camera::FrameCopies::Share taken = relay.take(SteadyClock::now());
+  EXPECT_EQ(taken->info.sequence, 2U);
+  EXPECT_FALSE(Numbered(3).to(relay, *copies));
+  EXPECT_TRUE(Numbered(4).to(relay, *copies));
+  EXPECT_TRUE(is_whole(*taken));
+  EXPECT_EQ(copies->count(), 2U);
+}
+
 TEST(FrameCopies, AShareOutlivesWhoMadeIt) {
   camera::FrameCopies::Share share;
   {
@@ -113,9 +130,9 @@ TEST(FrameCopies, ThreadsThatGiveAndTakeSeeWholeFramesOnly) {
     }
   });
   for (std::uint64_t number = 0; number < 2000; ++number) {
-    const camera::FrameCopies::Share copy = Numbered(number).in(*copies);
-    quick.put(copy);
-    if (number % 5 == 0) slow.put(copy);
+    const Numbered frame(number);
+    frame.to(quick, *copies);
+    if (number % 5 == 0) frame.to(slow, *copies);
   }
   other.join();
   quick.end();
