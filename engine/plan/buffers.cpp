@@ -42,8 +42,12 @@ class Lives {
   std::vector<Life> all;
   std::vector<Over> overs;
   std::map<ValueId, std::size_t> of_values;
-  std::map<std::size_t, std::size_t> of_scratch;                // by step
-  std::map<std::size_t, std::vector<std::size_t>> of_segments;  // by step: of its external values
+  std::map<std::size_t, std::size_t> of_scratch;  // by step
+  struct Place {
+    std::size_t life = 0;
+    std::size_t offset = 0, bytes = 0;  // what of it
+  };
+  std::map<std::size_t, std::vector<Place>> of_segments;  // by step: of its external values
 
   Result<void> add_step(std::size_t index, const Step& step, std::span<const xnn::ExternalValue> externals) {
     return step.lowered ? add_segment(index, step, externals) : add_other(index, step);
@@ -71,18 +75,21 @@ class Lives {
 
   Result<std::size_t> find(ValueId id, const Step& step) { return find(id, step.half_values.contains(id)); }
   Result<void> add_segment(std::size_t index, const Step& step, std::span<const xnn::ExternalValue> externals) {
-    std::vector<std::size_t>& of_these = of_segments[index];
+    std::vector<Place>& of_these = of_segments[index];
     std::size_t length = 1;
     for (const xnn::ExternalValue& external : externals) {
-      of_these.push_back(external.value == kNoValue ? add(external.bytes) : KINGLET_TRY(find(external.value, step)));
+      const std::size_t life = external.part_of             ? of_these[*external.part_of].life
+                               : external.value == kNoValue ? add(external.bytes)
+                                                            : KINGLET_TRY(find(external.value, step));
+      of_these.push_back({.life = life, .offset = external.offset, .bytes = external.bytes});
       length = std::max(length, external.last + 1);
     }
     for (std::size_t i = 0; i < externals.size(); ++i) {
       const xnn::ExternalValue& external = externals[i];
-      if (external.is_output) touch(of_these[i], tick_ + external.first);
-      touch(of_these[i], tick_ + external.last);
+      if (external.is_output) touch(of_these[i].life, tick_ + external.first);
+      touch(of_these[i].life, tick_ + external.last);
       for (const std::size_t other : external.over)
-        overs.push_back({.from = of_these[other], .to = of_these[i], .tick = tick_ + external.first});
+        overs.push_back({.from = of_these[other].life, .to = of_these[i].life, .tick = tick_ + external.first});
     }
     tick_ += length;
     return {};
@@ -179,7 +186,8 @@ Result<BufferPlan> plan_buffers(const Graph& graph, const std::vector<Step>& ste
   for (const auto& [id, life] : lives.of_values) plan.slots[id] = slot(life);
   for (const auto& [step, life] : lives.of_scratch) plan.scratch[step] = slot(life);
   for (const auto& [step, of_these] : lives.of_segments) {
-    for (const std::size_t life : of_these) plan.segments[step].push_back(slot(life));
+    for (const Lives::Place& place : of_these)
+      plan.segments[step].push_back({.offset = offsets[homes[place.life]] + place.offset, .bytes = place.bytes});
   }
   for (std::size_t i = 0; i < homes.size(); ++i) {
     if (homes[i] == i) plan.arena_bytes = std::max(plan.arena_bytes, offsets[i] + room_of(joined[i]));

@@ -102,7 +102,7 @@ NodeId SubgraphBuilder::unread() const {
   for (std::uint32_t index = 0; index < records_.size(); ++index) {
     const Record& record = records_[index];
     const auto is_this = [&](const auto& external) { return external.second.index == index; };
-    if (!record.writer || record.reads > 0 || std::ranges::any_of(external_outputs_, is_this)) continue;
+    if (!record.writer || record.whole || record.reads > 0 || std::ranges::any_of(external_outputs_, is_this)) continue;
     return nodes_[*record.writer].node;
   }
   return kNoNode;
@@ -414,15 +414,20 @@ Result<void> SubgraphBuilder::define(const NodeKind& kind, std::span<const Opera
   if (record(output).made) return fail(ErrorCode::kBadData, format_text("{} writes a value that exists", kind.name));
   const std::size_t at = nodes_.size();
   for (const Operand input : inputs) {
-    records_[input.index].last = at;
-    ++records_[input.index].reads;
+    for (std::optional<Operand> one = input; one; one = record(*one).whole) {
+      records_[one->index].last = at;
+      ++records_[one->index].reads;
+    }
   }
-  Record& made = records_[output.index];
-  made.made = true;
-  made.writer = made.first = made.last = at;
+  for (std::optional<Operand> one = output; one; one = record(*one).whole) {
+    Record& written = records_[one->index];
+    if (!written.made) written.writer = written.first = at;
+    written.made = true;
+    written.last = at;
+  }
   nodes_.push_back({.node = node_, .kind = kind.name});
   definitions_.push_back(
-      {.kind = kind, .inputs = {inputs.begin(), inputs.end()}, .output = output, .call = std::move(call)});
+      {.kind = kind, .inputs = {inputs.begin(), inputs.end()}, .output = output, .call = std::move(call), .layer = {}});
   return {};
 }
 

@@ -75,8 +75,10 @@ struct ExternalValue {
   Dims dims;               // physical
   bool is_output = false;  // written here
   std::size_t bytes = 0;
-  std::size_t first = 0, last = 0;  // nodes of Built::nodes that write or read it, both inclusive
-  std::vector<std::size_t> over;    // other external values, dead after `first`, that it may be written over
+  std::size_t first = 0, last = 0;     // nodes of Built::nodes that write or read it, both inclusive
+  std::vector<std::size_t> over;       // other external values, dead after `first`, that it may be written over
+  std::optional<std::size_t> part_of;  // an earlier external value, of which these are the bytes from `offset` on
+  std::size_t offset = 0;
 };
 
 class SubgraphBuilder {
@@ -210,6 +212,8 @@ class SubgraphBuilder {
     Range range;                        // what its maker clips it to
     bool clips_itself = false;          // its maker: XNNPACK joins a clamp behind it with it
     NodeId owner = kNoNode;             // the graph's node that it was added for
+    std::optional<Operand> whole;       // whose rows these are,
+    std::size_t offset = 0;             // from this byte on
     std::optional<std::size_t> writer;  // of nodes_
     std::size_t first = 0, last = 0;    // nodes of nodes_ that write or read it, also as XNNPACK joins them
     std::size_t reads = 0;
@@ -228,12 +232,23 @@ class SubgraphBuilder {
     [[nodiscard]] std::uint32_t operator()(Operand operand) const { return of_records[operand.index]; }
   };
   using Call = std::function<xnn_status(xnn_subgraph_t, const Ids&)>;
+  // A convolution as it was asked for.
+  struct Layer {
+    Window window;
+    bool depthwise = false;
+    std::size_t count = 1;  // of groups; of depthwise: the multiplier
+    Range range;
+    Operand input, filter;
+    std::optional<Operand> bias;
+    Operand output;
+  };
   // Beside each of nodes_.
   struct Definition {
     NodeKind kind;
     std::vector<Operand> inputs;
     Operand output;
     Call call;
+    std::optional<Layer> layer;
   };
 
   SubgraphBuilder(const Graph& graph, const Layouts& layouts, const LevelRules& rules, bool probe)
@@ -245,10 +260,17 @@ class SubgraphBuilder {
   [[nodiscard]] Result<Operand> add_static(Record record, const Tensor& numbers, Lifetime lifetime);
   // finish(), in order.
   [[nodiscard]] Result<void> fill_outputs();
+  [[nodiscard]] Result<void> cut_into_bands();
   void find_joined();
   void place_values();
   [[nodiscard]] std::vector<std::size_t> may_lie_over(std::size_t node) const;
   [[nodiscard]] Result<void> define_all();
+  [[nodiscard]] std::size_t bands_at(std::size_t node) const;
+  [[nodiscard]] Result<void> define_layer(const Layer& layer);
+  [[nodiscard]] Result<void> define_in_bands(const Layer& pixels, const Layer& windows, NodeId of_windows,
+                                             std::size_t bands);
+  [[nodiscard]] Result<Operand> rows_of(Operand whole, std::size_t first, std::size_t count, bool is_read);
+  [[nodiscard]] std::size_t bytes_of(const Record& record) const;
   void share_out_numbers(Built& built) const;
   [[nodiscard]] xnn_status define_value(const Record& record, std::uint32_t* id) const;
   [[nodiscard]] Result<Operand> constant_input(ValueId id, Layout layout, const Shape& shape);

@@ -12,17 +12,16 @@
 #include "engine/graph/data_type.h"
 
 namespace kinglet::engine::xnn {
-namespace {
-
-std::size_t bytes_of(xnn_datatype type, const Dims& dims) {
-  const std::size_t each = type == xnn_datatype_fp32 ? sizeof(float) : type == xnn_datatype_fp16 ? sizeof(Half) : 1;
-  return std::accumulate(dims.begin(), dims.end(), each, std::multiplies{});
+std::size_t SubgraphBuilder::bytes_of(const Record& record) const {
+  const std::size_t each = record.type == xnn_datatype_fp32   ? sizeof(float)
+                           : record.type == xnn_datatype_fp16 ? sizeof(Half)
+                                                              : 1;
+  return std::accumulate(record.dims.begin(), record.dims.end(), each, std::multiplies{});
 }
-
-}  // namespace
 
 Result<void> SubgraphBuilder::finish() {
   KINGLET_TRY(fill_outputs());
+  KINGLET_TRY(cut_into_bands());
   find_joined();
   place_values();
   return define_all();
@@ -66,19 +65,22 @@ void SubgraphBuilder::find_joined() {
 
 void SubgraphBuilder::place_values() {
   for (Record& record : records_) {
-    const bool is_ours = record.writer && !record.joined && record.type != xnn_datatype_qdint8;
+    const bool is_ours = (record.writer || record.whole) && !record.joined && record.type != xnn_datatype_qdint8;
     if (!record.external && is_ours) {
       record.external = externals_.size();
       externals_.push_back({.xnn_id = static_cast<std::uint32_t>(externals_.size()),
                             .dims = record.dims,
-                            .is_output = true,
-                            .over = {}});
+                            .is_output = record.writer.has_value(),
+                            .over = {},
+                            .part_of = {}});
     }
   }
   for (const Record& record : records_) {
     if (!record.external) continue;
     ExternalValue& external = externals_[*record.external];
-    external.bytes = bytes_of(record.type, record.dims);
+    external.bytes = bytes_of(record);
+    external.offset = record.offset;
+    if (record.whole) external.part_of = this->record(*record.whole).external;
     external.first = record.first;
     external.last = record.last;
     if (record.writer) external.over = may_lie_over(*record.writer);
@@ -92,7 +94,7 @@ std::vector<std::size_t> SubgraphBuilder::may_lie_over(std::size_t node) const {
   if (!definition.kind.writes_over || output.first != node) return over;
   for (const Operand operand : definition.inputs) {
     const Record& input = record(operand);
-    const bool fits = bytes_of(input.type, input.dims) == bytes_of(output.type, output.dims);
+    const bool fits = bytes_of(input) == bytes_of(output);
     if (input.external && input.last == node && fits) over.push_back(*input.external);
   }
   return over;
@@ -133,7 +135,9 @@ xnn_status SubgraphBuilder::define_value(const Record& record, std::uint32_t* id
   const void* data = record.is_late() ? record.numbers.place() : record.numbers.bytes().data();
   if (record.external) {
     external = externals_[*record.external].xnn_id;
-    flags = externals_[*record.external].is_output ? XNN_VALUE_FLAG_EXTERNAL_OUTPUT : XNN_VALUE_FLAG_EXTERNAL_INPUT;
+    // What is written part by part, no node of XNNPACK's writes.
+    const bool is_written = record.writer && &this->record(definitions_[*record.writer].output) == &record;
+    flags = is_written ? XNN_VALUE_FLAG_EXTERNAL_OUTPUT : XNN_VALUE_FLAG_EXTERNAL_INPUT;
   }
   switch (record.type) {
     case xnn_datatype_fp32:

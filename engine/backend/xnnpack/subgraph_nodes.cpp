@@ -167,30 +167,52 @@ Result<void> SubgraphBuilder::convolution(const Window& w, std::size_t groups, R
                                           Operand filter, std::optional<Operand> bias, Operand output) {
   KINGLET_TRY(begin_layer(range, input, filter, bias, output));
   KINGLET_TRY(check_convolution(w, groups, dims(input), dims(filter), bias ? dims(*bias) : kNoDims, dims(output)));
-  const std::array inputs{input, filter, bias.value_or(filter)};
-  const std::size_t in_each = dims(input)[3] / groups, out_each = dims(output)[3] / groups;
   // Of one channel to one it is a depthwise convolution to XNNPACK.
-  if (in_each > 1 || out_each > 1) ++records_[filter.index].layers;
-  return define(kConvolution, inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
-    return xnn_define_convolution_2d(
-        to, w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_height, w.kernel_width, w.stride_height,
-        w.stride_width, w.dilation_height, w.dilation_width, static_cast<std::uint32_t>(groups), in_each, out_each,
-        range.min, range.max, id(input), id(filter), bias ? id(*bias) : XNN_INVALID_VALUE_ID, id(output), 0);
-  });
+  if (dims(input)[3] > groups || dims(output)[3] > groups) ++records_[filter.index].layers;
+  return define_layer({.window = w,
+                       .depthwise = false,
+                       .count = groups,
+                       .range = range,
+                       .input = input,
+                       .filter = filter,
+                       .bias = bias,
+                       .output = output});
 }
 
 Result<void> SubgraphBuilder::depthwise_convolution(const Window& w, std::size_t multiplier, Range range, Operand input,
                                                     Operand filter, std::optional<Operand> bias, Operand output) {
   KINGLET_TRY(begin_layer(range, input, filter, bias, output));
   KINGLET_TRY(check_depthwise(w, multiplier, dims(input), dims(filter), bias ? dims(*bias) : kNoDims, dims(output)));
-  const std::array inputs{input, filter, bias.value_or(filter)};
-  const std::size_t channels = dims(input)[3];
-  return define(kConvolution, inputs, output, [=](xnn_subgraph_t to, const Ids& id) {
-    return xnn_define_depthwise_convolution_2d(
-        to, w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_height, w.kernel_width, w.stride_height,
-        w.stride_width, w.dilation_height, w.dilation_width, static_cast<std::uint32_t>(multiplier), channels,
-        range.min, range.max, id(input), id(filter), bias ? id(*bias) : XNN_INVALID_VALUE_ID, id(output), 0);
-  });
+  return define_layer({.window = w,
+                       .depthwise = true,
+                       .count = multiplier,
+                       .range = range,
+                       .input = input,
+                       .filter = filter,
+                       .bias = bias,
+                       .output = output});
+}
+
+Result<void> SubgraphBuilder::define_layer(const Layer& layer) {
+  const std::array inputs{layer.input, layer.filter, layer.bias.value_or(layer.filter)};
+  const std::size_t in = dims(layer.input)[3], out = dims(layer.output)[3];
+  KINGLET_TRY(define(kConvolution, inputs, layer.output, [layer, in, out](xnn_subgraph_t to, const Ids& id) {
+    const auto& [w, depthwise, count, range, input, filter, bias, output] = layer;
+    const std::uint32_t bias_id = bias ? id(*bias) : XNN_INVALID_VALUE_ID;
+    const auto number = static_cast<std::uint32_t>(count);
+    if (depthwise) {
+      return xnn_define_depthwise_convolution_2d(to, w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_height,
+                                                 w.kernel_width, w.stride_height, w.stride_width, w.dilation_height,
+                                                 w.dilation_width, number, in, range.min, range.max, id(input),
+                                                 id(filter), bias_id, id(output), 0);
+    }
+    return xnn_define_convolution_2d(to, w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_height,
+                                     w.kernel_width, w.stride_height, w.stride_width, w.dilation_height,
+                                     w.dilation_width, number, in / count, out / count, range.min, range.max, id(input),
+                                     id(filter), bias_id, id(output), 0);
+  }));
+  definitions_.back().layer = layer;
+  return {};
 }
 
 Result<void> SubgraphBuilder::fully_connected(bool transposed, Range range, Operand input, Operand filter,
