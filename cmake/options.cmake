@@ -40,10 +40,11 @@ function(kinglet_unhurried target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0> $<$<CONFIG:Release>:-Os>)
 endfunction()
 
-# kinglet_library(name [UNHURRIED] SOURCES globs EXCEPT globs LINK libs PRIVATE_LINK libs PRECOMPILE headers): a static
-# library of one folder; headers that most of its sources include are parsed once.
+# kinglet_library(name [UNHURRIED | SMALL] SOURCES globs EXCEPT globs LINK libs PRIVATE_LINK libs PRECOMPILE headers): a
+# static library of one folder; headers that most of its sources include are parsed once. SMALL: what runs only while a model
+# is loaded, most of which is reading and packing; a release makes it small.
 function(kinglet_library name)
-  cmake_parse_arguments(ARG "UNHURRIED" "" "SOURCES;EXCEPT;LINK;PRIVATE_LINK;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "UNHURRIED;SMALL" "" "SOURCES;EXCEPT;LINK;PRIVATE_LINK;PRECOMPILE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${ARG_SOURCES})
   if(ARG_EXCEPT)
     file(GLOB except ${ARG_EXCEPT})
@@ -61,6 +62,9 @@ function(kinglet_library name)
     kinglet_unhurried(${name})
     kinglet_unity(${name})
     set(flags unhurried)
+  elseif(ARG_SMALL AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    target_compile_options(${name} PRIVATE -Os $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)  # which -Os sees too much of
+    set(flags small)
   endif()
   kinglet_precompile(${name} ${flags} ${CMAKE_SOURCE_DIR}/cmake/precompiled.h ${ARG_PRECOMPILE})
 endfunction()
