@@ -25,7 +25,7 @@ struct ColumnBlock {
 enum class BlockWeights : std::uint8_t { kTogether, kCopied };
 
 // One block where the weights are small, or the rows so few that these are hardly read twice; few of copied weights.
-// With several `threads` also where rows are few, but no multiple of what a kernel takes: they share the columns out.
+// With several `threads` on x86-64 also where there are up to 64 rows: they share the columns out.
 [[nodiscard]] std::vector<ColumnBlock> column_blocks(std::size_t columns, std::size_t weight_bytes, std::size_t rows,
                                                      BlockWeights weights, std::size_t threads);
 
