@@ -25,6 +25,7 @@ class StoppedAsItOpens final : public StreamSource {
   StoppedAsItOpens() : StreamSource({}, {}) {}
   bool stops = true;
   int opened = 0;
+  std::string description() const override { return "a camera"; }
 
  protected:
   Result<std::unique_ptr<ByteStream>> open_stream() override {
