@@ -24,6 +24,12 @@ double share_of(const ModelJob& job) {
   return job.size == 0 ? 0 : static_cast<double>(job.received) / static_cast<double>(job.size);
 }
 
+// Too little time or memory, no tool, a disk that does not answer: of a file that may be good, and another one than the
+// catalogue's. What is fetched would be written over it.
+bool is_of_the_file(ErrorCode code) {
+  return code == ErrorCode::kBadData || code == ErrorCode::kUnsupported || code == ErrorCode::kNotFound;
+}
+
 }  // namespace
 
 bool ModelKeeper::is_here(std::string_view name) const {
@@ -124,7 +130,8 @@ Result<bool> ModelKeeper::is_here_and_good(const CatalogueEntry& entry, const st
   const auto file = std::ranges::find(found, entry.name, &ModelFile::name);
   if (file == found.end()) return false;
   const Result<Proof> proof = options_.prover->prove(options_for(file->path), stop);
-  if (!proof) return false;
+  if (!proof && is_of_the_file(proof.error().code)) return false;
+  if (!proof) return std::unexpected(proof.error());
   note_verdict(*file, proof);
   if (is_of(entry, *proof)) return true;
   return fail(ErrorCode::kBadData,

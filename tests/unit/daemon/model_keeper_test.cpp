@@ -142,6 +142,19 @@ TEST_F(KeeperTest, AModelThatProvesToBeBrokenFailsAndChangesNothing) {
   EXPECT_FALSE(choice());
 }
 
+TEST_F(KeeperTest, APullFetchesNothingOverAFileThatThereWasNoTimeToJudge) {
+  put_model("hurried-birds");
+  options_.catalogue.push_back(options_.catalogue.front());
+  options_.catalogue.back().name = "hurried-birds";
+  const auto job = keeper().pull("hurried-birds", false);
+  ASSERT_TRUE(job);
+  keeper().start();
+  const ModelJob failed = ended(job->id);
+  EXPECT_EQ(failed.state, ModelJob::State::kFailed);
+  EXPECT_EQ(failed.error->code, ErrorCode::kUnavailable);
+  EXPECT_EQ(failed.error->message, "no time for it") << "and not that of a download";
+}
+
 TEST_F(KeeperTest, OneModelAtATimeIsWorkedOn) {
   put_model("garden");
   ASSERT_TRUE(keeper().activate("garden", {}));
