@@ -163,6 +163,7 @@ bool Loader::is_out_of_place(std::string_view name, const std::string& where) {
   if (!in_settings_) return false;
   const std::optional<std::size_t> index = find_key(name);
   if (index && key_table()[*index].settable) return false;
+  if (leave_out(name, "cannot be set over HTTP here")) return true;
   add_fault(format_text("{} cannot be set over HTTP", printable(name, 80)), where,
             "it stays in the files of /etc/kinglet");
   return true;
@@ -181,7 +182,7 @@ void Loader::read_table(const std::filesystem::path& path, const toml::table& ta
       unknown_section(key.str(), *node, where);
     } else if (const toml::table* section = node->as_table()) {
       read_section(path, key.str(), *section);
-    } else {
+    } else if (!leave_out(key.str(), "expected a section of keys")) {
       add_fault(format_text("{} = {}: expected a section of keys", key.str(), text_of(*node)), where,
                 format_text("write [{}] and its keys below", key.str()));
     }
@@ -315,10 +316,10 @@ void Loader::reset_section(std::string_view section) {
   }
 }
 
-// Of what is left out each key is named.
+// Of what is left out each key is named; a table without any, too.
 void Loader::unknown_section(std::string_view name, const toml::node& node, const std::string& where) {
   const toml::table* keys = node.as_table();
-  if (!foreign_ || keys == nullptr) return unknown(name, where);
+  if (!foreign_ || keys == nullptr || keys->empty()) return unknown(name, where);
   for (const auto& [key, value] : in_file_order(*keys)) unknown(format_text("{}.{}", name, key.str()), where);
 }
 

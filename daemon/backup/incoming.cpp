@@ -271,7 +271,8 @@ struct Incoming::State {
     const bool with_etc = arrived.owners_files > 0;
     JudgedSettings judged = KINGLET_TRY(settings(text, with_etc ? etc() : fs::path()));
     if (judged.left_out.size() > kMostLeftOut) return bad("its settings are none of kinglet");
-    if (!judged.left_out.empty()) KINGLET_TRY(write_settings(folder, judged.kept));
+    // The next start reads what this version wrote, and nothing that only a restore is patient with.
+    if (!text.empty()) KINGLET_TRY(write_settings(folder, judged.kept));
     arrived.settings = judged.kept.size();
     arrived.left_out = std::move(judged.left_out);
     std::vector<PastChange> past = KINGLET_TRY(read_past_changes(folder));

@@ -261,7 +261,7 @@ class OverHttp(Boxes):
                     "UPDATE visits SET id = '../../../../../../etc/passwd.x' WHERE seq = (SELECT min(seq) FROM visits)"), "no id"),
                 "a torn history": (backup_file.changed(good, lambda files, _: files.update({DATABASE: bytes(torn)})), "database"),
                 "no database": (backup_file.changed(good, lambda files, _: files.update({DATABASE: b"nothing"})), "database"),
-                "a key of the owner": (backup_file.sealed([("state/settings.toml", b'[model]\npath = "/x"\n')]), "model.path"),
+                "settings that are no TOML": (backup_file.sealed([("state/settings.toml", b"decide.min_score = [\n")]), "not TOML"),
                 "settings of nobody": (backup_file.sealed(
                     [("state/settings.toml", b"".join(b"decide.nonsense%d = 1\n" % i for i in range(101)))]), "none of kinglet"),
             }
@@ -318,7 +318,10 @@ class OverHttp(Boxes):
 
 
 class OtherVersions(Boxes):
-    LATER = b"decide.min_score = 0.55\ndecide.later = 1\n[later]\nkey = true\n"
+    LATER = (b'decide.min_score = 0.55\ndecide.later = 1\nlook = 5\n[later]\nkey = true\n[empty]\n[model]\npath = "/x"\n'
+             b'[source]\nspec = "exec:false"\n[[notify]]\nname = "theirs"\n')
+    UNKNOWN = ["decide.later", "later.key", "empty"]
+    NOT_TAKEN = ["decide.later", "look", "later.key", "empty", "model.path", "source", "notify"]
 
     def backup(self):
         """One of a box with visits, and what those are."""
@@ -383,14 +386,15 @@ class OtherVersions(Boxes):
         (self.folder / "later.tar").write_bytes(archive)
         with_tool, over_http = self.box("tool"), self.box("http")
         told = self.restore(with_tool, self.folder / "later.tar").stderr
-        for key in ("decide.later", "later.key"):
+        for key in self.UNKNOWN:
             self.assertIn(f"setting left out: {key}: there is no such key", told)
+        self.assertIn("setting left out: model.path: cannot be set over HTTP here", told)
         self.assertIn("1 settings", told)
         self.assert_has(with_tool, visits)
         with self.daemon(over_http) as daemon:
             owner = daemon.claim()
             taken = daemon.ask("/api/v1/restore", "POST", archive, owner)
-            self.assertEqual((taken.status, taken.json()["settings_left_out"]), (202, ["decide.later", "later.key"]), taken.body)
+            self.assertEqual((taken.status, taken.json()["settings_left_out"]), (202, self.NOT_TAKEN), taken.body)
             daemon.says("a setting of the backup is left out: decide.later: there is no such key")
         self.assert_has(over_http, visits)
         with self.daemon(over_http) as daemon:

@@ -51,17 +51,31 @@ TEST_F(SettingsTest, CountWhereTheFilesSayNothing) {
 }
 
 TEST_F(SettingsTest, OfAnotherVersionWhatIsNotKnownHereIsLeftOutByNameAndTheRestCounts) {
-  set("decide.min_score = 0.4\ndecide.nonsense = 1\ngate.max_fps = \"often\"\n[later]\none = 1\ntwo = 2\n");
+  set("decide.min_score = 0.4\ndecide.nonsense = 1\ngate.max_fps = \"often\"\n[later]\none = 1\ntwo = 2\n[empty]\n");
   options_.foreign_settings = true;
   const auto loaded = load(options_);
   ASSERT_TRUE(loaded) << fault();
   std::vector<std::string> keys;
   for (const LeftOut& one : loaded->left_out) keys.push_back(one.key);
-  EXPECT_THAT(keys, ::testing::ElementsAre("decide.nonsense", "gate.max_fps", "later.one", "later.two"));
+  EXPECT_THAT(keys, ::testing::ElementsAre("decide.nonsense", "gate.max_fps", "later.one", "later.two", "empty"));
   EXPECT_THAT(loaded->left_out[1].why, HasSubstr("expected a number"));
   EXPECT_EQ(loaded->settings, (Settings{{"decide.min_score", PlainValue(0.4)}}));
-  set("model.path = \"/x\"\n");
-  EXPECT_THAT(fault(), HasSubstr("cannot be set over HTTP"));
+}
+
+TEST_F(SettingsTest, OfAnotherVersionWhatMayNotBeSetHereIsLeftOutAndNeverCounts) {
+  set("look = 5\nmodel.path = \"/x\"\n[source]\nspec = \"exec:sh\"\n[[notify]]\nname = \"theirs\"\n");
+  options_.foreign_settings = true;
+  const auto loaded = load(options_);
+  ASSERT_TRUE(loaded) << fault();
+  std::vector<std::string> told;
+  for (const LeftOut& one : loaded->left_out) told.push_back(one.key + ": " + one.why);
+  EXPECT_THAT(told,
+              ::testing::ElementsAre("look: expected a section of keys", "model.path: cannot be set over HTTP here",
+                                     "source: cannot be set over HTTP here", "notify: cannot be set over HTTP here"));
+  EXPECT_EQ(loaded->settings, Settings{});
+  EXPECT_EQ(loaded->config.model.path, Config{}.model.path);
+  EXPECT_EQ(loaded->config.source.spec, Config{}.source.spec);
+  EXPECT_TRUE(loaded->config.notify.empty());
 }
 
 TEST_F(SettingsTest, WhatTheOwnersFileSaysIsOfThisVersionAllTheSame) {
