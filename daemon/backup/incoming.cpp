@@ -268,17 +268,33 @@ struct Incoming::State {
     const fs::path folder = incoming() / "state";
     std::string text;
     if (const auto found = KINGLET_TRY(read_settings(folder))) text = found->text;
-    const bool with_etc = arrived.owners_files > 0;
-    JudgedSettings judged = KINGLET_TRY(settings(text, with_etc ? etc() : fs::path()));
+    const fs::path owners = arrived.owners_files > 0 ? etc() : fs::path();
+    JudgedSettings judged = KINGLET_TRY(settings(text, owners));
     if (judged.left_out.size() > kMostLeftOut) return bad("its settings are none of kinglet");
     // The next start reads what this version wrote, and nothing that only a restore is patient with.
     if (!text.empty()) KINGLET_TRY(write_settings(folder, judged.kept));
     arrived.settings = judged.kept.size();
     arrived.left_out = std::move(judged.left_out);
-    std::vector<PastChange> past = KINGLET_TRY(read_past_changes(folder));
-    if (forget_unknown(past)) KINGLET_TRY(write_past_changes(folder, past));
+    KINGLET_TRY(judge_past_changes(settings, judged.kept, owners));
     (void)KINGLET_TRY(read_choice(folder));
     return {};
+  }
+
+  // Undo would stop at the first step that this version refuses, or that changes nothing.
+  Result<void> judge_past_changes(const JudgeSettings& settings, const config::Settings& now, const fs::path& owners) {
+    const fs::path folder = incoming() / "state";
+    std::vector<PastChange> past = KINGLET_TRY(read_past_changes(folder));
+    if (past.empty()) return {};
+    for (std::size_t i = past.size(); i-- > 0;) {
+      Result<JudgedSettings> before = settings(config::settings_text(past[i].before), owners);
+      const config::Settings& after = i + 1 < past.size() ? past[i + 1].before : now;
+      if (before && before->kept != after) {
+        past[i].before = std::move(before->kept);
+      } else {
+        past.erase(past.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+    return write_past_changes(folder, past);
   }
 
   std::vector<PlanItem> plan() const {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/settings/settings_file.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -96,18 +95,6 @@ Result<std::vector<PastChange>> read_past_changes(const fs::path& folder) {
     changes.push_back(std::move(*change));
   }
   return changes;
-}
-
-bool forget_unknown(std::vector<PastChange>& changes) {
-  std::size_t forgotten = 0;
-  for (PastChange& change : changes) {
-    forgotten += std::erase_if(change.before, [](const auto& setting) {
-      return std::ranges::none_of(config::key_table(), [&](const config::Key& key) {
-        return key.settable && key.full_name() == setting.first;
-      });
-    });
-  }
-  return forgotten > 0;
 }
 
 Result<void> write_past_changes(const fs::path& folder, const std::vector<PastChange>& changes) {

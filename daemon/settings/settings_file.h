@@ -39,8 +39,6 @@ struct JudgedSettings {
 
 // Oldest first, at most kMostPastChanges. None: there is no file. kBadData: not what we write.
 [[nodiscard]] Result<std::vector<PastChange>> read_past_changes(const std::filesystem::path& folder);
-// Keys that this version does not know, or that may not be set here, are of no past. False: there are none.
-[[nodiscard]] bool forget_unknown(std::vector<PastChange>& changes);
 [[nodiscard]] Result<void> write_past_changes(const std::filesystem::path& folder,
                                               const std::vector<PastChange>& changes);
 

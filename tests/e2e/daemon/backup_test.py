@@ -377,7 +377,9 @@ class OtherVersions(Boxes):
 
     def test_settings_that_this_version_does_not_know_are_left_out_by_name_and_all_else_is_restored(self):
         archive, visits = self.backup()
-        past = {"changes": [{"at": "2026-05-04T06:12:09.318Z", "by": "owner", "before": {"decide.later": "2", "decide.min_score": "0.3"}}]}
+        past = {"changes": [{"at": "2026-05-04T06:12:09.318Z", "by": "owner", "before": before} for before in (
+            {"decide.later": "2", "decide.min_score": "0.3"},
+            {"gate.max_fps": '"often"', "decide.min_score": "0.55"})]}
 
         def change(files, _):
             files["state/settings.toml"] = self.LATER
