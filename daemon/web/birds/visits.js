@@ -14,6 +14,7 @@ const page = 8;
 const mostAtOnce = 500;  // of one answer
 let visits = [];
 let cursor = "";
+let cursorOf = "";       // the query that it goes on with
 let length = page;
 const picturesSoon = gathered(() => loadVisits().catch(() => {}), 3000);
 
@@ -63,11 +64,11 @@ export function render() {
   if (visits.some(awaitsPicture)) picturesSoon();
 }
 
-// A visit as it is now, whether known or new.
+// A visit as it is now, whether known or new. What lies behind the cursor comes with it.
 function put(visit) {
   const at = visits.findIndex((known) => known.id === visit.id);
   if (at >= 0) visits[at] = visit;
-  else visits = [visit, ...visits].sort((one, other) => other.seq - one.seq);
+  else if (!cursor || !(visit.seq < visits.at(-1)?.seq)) visits = [visit, ...visits].sort((one, other) => other.seq - one.seq);
   render();
 }
 
@@ -104,7 +105,7 @@ export async function loadVisits(wished) {
   }
   const query = await visitQuery();
   byId("filter-csv").href = `/api/v1/visits.csv${query && `?${query}`}`;
-  [visits, cursor] = await readOn("", length, query);
+  [visits, cursor, cursorOf] = [...await readOn("", length, query), query];
   await loadOlder();  // more were wished meanwhile, or there is nothing to read
   if (!id) return;
   history.replaceState(null, "", "#visits");  // once
@@ -115,7 +116,7 @@ export async function loadVisits(wished) {
 async function loadOlder() {
   const from = cursor;
   if (from && visits.length < length) {
-    const [older, next] = await readOn(from, length - visits.length, await visitQuery());
+    const [older, next] = await readOn(from, length - visits.length, cursorOf);
     if (cursor === from) [visits, cursor] = [[...visits, ...older], next];
   }
   render();

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import {execFileSync} from "node:child_process";
 import {join} from "node:path";
 import {before, test} from "node:test";
-import {closeClean, desk, endedVisit, openPage, phone, picture, quick, scratchFolder, startDaemon, until} from "./support.mjs";
+import {setTimeout} from "node:timers/promises";
+import {claim, closeClean, desk, endedVisit, openPage, phone, picture, quick, scratchFolder, startDaemon, until} from "./support.mjs";
 
 const zone = "Pacific/Kiritimati";  // fourteen hours ahead of UTC: rarely the browser's day
 let daemon;
@@ -111,25 +112,69 @@ test("the last hours are a line with a pause, from five images a second to two",
   await closeClean(page);
 });
 
-test("older visits are shown as long as there are any, also behind the 500 that one answer has", async () => {
+// A device without a camera that has seen more than so many visits, and the list of them on its page.
+async function listOf(count) {
   const state = scratchFolder();
   const sets = [...quick, `time.zone=${zone}`];
   const first = await startDaemon({state, sets});
   await endedVisit(first);
   await first.stop();
-  execFileSync("python3", [join(import.meta.dirname, "seed_past.py"), state, zone, "510"]);
+  execFileSync("python3", [join(import.meta.dirname, "seed_past.py"), state, zone, String(count)]);
   const full = await startDaemon({state, sets: [...sets, "source=images:/no/such/folder"]});
-  const page = await openPage(full.url, {tab: "visits", wait: null, expected: [/503/]});  // there is no camera
+  const page = await openPage(full.url, {tab: "visits", wait: null, expected: [/503/]});
   const rows = page.locator("#visit-list li");
-  const older = page.locator("#more-visits");
   await rows.nth(7).waitFor();
-  for (let shown = 8; await older.isVisible(); shown += 8) {
+  return {full, page, rows, older: page.locator("#more-visits")};
+}
+
+// The ids of all, once "Older ones" was pressed as long as there were any.
+async function allOlder({rows, older}) {
+  for (let shown = await rows.count(); await older.isVisible(); shown += 8) {
     await older.click();
     await until(async () => await rows.count() > shown, `more than ${shown}`);
   }
-  const ids = await rows.evaluateAll((all) => all.map((row) => row.dataset.id));
+  return rows.evaluateAll((all) => all.map((row) => row.dataset.id));
+}
+
+test("older visits are shown as long as there are any, also behind the 500 that one answer has", async () => {
+  const list = await listOf(510);
+  const ids = await allOlder(list);
   assert.ok(ids.length > 510, `only ${ids.length}`);
   assert.equal(new Set(ids).size, ids.length, "each once");
   assert.equal(ids.at(-1), "vis_00000000000000000000000000", "the oldest last");
+  await closeClean(list.page);
+});
+
+test("older visits that somebody judges meanwhile come once, in their place", async () => {
+  const list = await listOf(30);
+  const headers = await claim(list.full);
+  const {items} = await list.full.ask("/api/v1/visits?limit=100");
+  for (const {id} of [items[15], items[3]]) {
+    const {status} = await fetch(`${list.full.url}/api/v1/visits/${id}`, {
+      method: "PATCH", body: '{"review": {"verdict": "confirmed"}}',
+      headers: {"Content-Type": "application/json", "If-Match": "*", ...headers}});
+    assert.equal(status, 200);
+  }
+  await list.rows.nth(3).getByText("Confirmed by a person").waitFor();  // the page has heard of both
+  assert.deepEqual(await allOlder(list), items.map(({id}) => id));
+  await closeClean(list.page);
+});
+
+test("older visits are asked for as the list was, while another choice of it still loads", async () => {
+  const {page, rows, older} = await listOf(30);
+  let release;
+  const held = new Promise((done) => { release = done; });
+  await page.route(/visits\?.*review=confirmed/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.locator("#filter-more summary").click();
+  const asked = page.waitForRequest(/visits\?.*review=confirmed/);
+  await page.locator("#filter-review").selectOption("confirmed");
+  await asked;
+  const [answer] = await Promise.all([page.waitForResponse(/visits\?.*cursor=/), older.click(), setTimeout(1000).then(release)]);
+  assert.equal(answer.status(), 200);
+  await page.locator("#visits-empty", {hasText: "No visits like that."}).waitFor();
+  assert.equal(await rows.count(), 0);
   await closeClean(page);
 });
