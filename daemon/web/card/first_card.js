@@ -17,9 +17,10 @@ let end = null;    // of the step that is drawn
 let alone = false; // one step was asked for, not the way through all
 let answers = null; // the model
 
+// What another tab has ended stays so.
 function keep(now) {
   place = now;
-  try { localStorage.setItem(placeKey, place); } catch { /* as above */ }
+  try { if (localStorage.getItem(placeKey) !== over) localStorage.setItem(placeKey, place); } catch { /* as above */ }
 }
 
 // The step that is next; -1: all was done or sent away, or the card has never come and is not wanted.

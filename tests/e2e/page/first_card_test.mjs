@@ -202,6 +202,21 @@ test("a file that is no model is refused with the reason", async () => {
   await closeClean(page);
 });
 
+test("a tab that was left open does not bring back what was ended in another one", async () => {
+  const page = await openAsOwner(await startWithModel());
+  const other = await page.context().newPage();
+  await other.goto(page.url());
+  await button(other, "Not now").click();
+  await other.close();
+  await button(page, "Next").click();
+  await card(page).getByRole("heading", {name: "Which birds?"}).waitFor();
+  await page.reload();
+  await openTab(page, "settings");
+  await page.locator("#steps-again button").first().waitFor();
+  assert.equal(await card(page).isHidden(), true);
+  await closeClean(page);
+});
+
 // The step called `name` of a daemon, in a browser of its own.
 async function stepOf(daemon, name, options = {}) {
   const page = await openAsOwner(daemon, options);
