@@ -2,7 +2,8 @@
 // Why: a device that has started again may have other settings and another history: what the page knows of it is then of before.
 import {write} from "./api.js";
 
-let uptime = 0;      // s, as it was told last
+const late = 5;      // s: answers of two connections pass each other
+let last = null;     // its uptime as it was told last, when by this page's clock, and when by its own
 let wished = null;   // ms of this page when it was asked to start again
 let onRestart = () => {};
 
@@ -12,11 +13,13 @@ export async function restart() {
   wished = performance.now();
 }
 
-// As the statistics come.
+// As the statistics come. A page that was hidden hears of it long after; one that stood still hears old news, and a clock may be
+// set: only what has passed by both clocks has passed.
 export function noteUptime({stats}) {
-  const now = stats.uptime_seconds;
-  const isNew = now < uptime || (wished !== null && 1000 * now < performance.now() - wished);
-  uptime = now;
+  const told = {uptime: stats.uptime_seconds, here: performance.now(), there: Date.parse(stats.at)};
+  const passed = last && Math.max(0, Math.min(told.here - last.here, told.there - last.there)) / 1000;
+  const isNew = (last && told.uptime + late < last.uptime + passed) || (wished !== null && 1000 * told.uptime < told.here - wished);
+  last = told;
   if (!isNew) return;
   wished = null;
   onRestart();

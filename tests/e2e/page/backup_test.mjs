@@ -5,7 +5,7 @@ import {execFileSync} from "node:child_process";
 import {readFileSync} from "node:fs";
 import {join} from "node:path";
 import {before, test} from "node:test";
-import {assertAccessible, assertFits, claim, closeClean, endedVisit, openSettings, picture, startDaemon} from "./support.mjs";
+import {assertAccessible, assertFits, claim, closeClean, endedVisit, openPage, openSettings, picture, startDaemon} from "./support.mjs";
 
 let daemon;
 let headers;
@@ -59,6 +59,30 @@ test("once a backup counts the page shows what came with it, without what it sai
   await service.again();
   await page.locator("#restore-note:empty").waitFor({state: "attached"});
   await setting.waitFor({state: "detached"});  // it has its default again
+  await closeClean(page);
+});
+
+test("a restart is noticed however late, and neither old news nor a clock that is set is taken for one", async () => {
+  const page = await openPage(daemon.url);
+  const noticed = await page.evaluate(async () => {
+    const {noteUptime, prepareRestart} = await import("/web/restart.js?v=alone");  // beside the page's own
+    let count = 0;
+    prepareRestart(() => { ++count; });
+    const tell = ([here, uptime, there]) => {
+      performance.now = () => 1000 * here;
+      noteUptime({stats: {uptime_seconds: uptime, at: new Date(1000 * there).toISOString()}});
+      delete performance.now;
+      return count;
+    };
+    // Seconds: the page's clock, the uptime, the device's clock.
+    return [[10, 100, 1000], [11, 101, 1001],
+            [11.1, 100.9, 1000.9],  // an answer that an event passed
+            [300, 102, 1002], [301, 391, 1291],  // heard of after the page stood still
+            [302, 392, 90000],  // a clock is set
+            [3600, 400, 93298],  // hidden for an hour
+            [3610, 2, 93308]].map(tell);
+  });
+  assert.deepEqual(noticed, [0, 0, 0, 0, 0, 0, 1, 2]);
   await closeClean(page);
 });
 
