@@ -145,7 +145,7 @@ TEST_F(ServerTest, TooManyHeadersAreToldSo) {
 }
 
 TEST_F(ServerTest, AfterABodyThatWasReadToItsEndTheConnectionGoesOn) {
-  const std::string said = ask(post("# one") + post("wrong") + get("/livez") + post("# two"));
+  const std::string said = ask(post("# one") + post("wrong") + get("/api/v1/version") + post("# two"));
   EXPECT_EQ(count_of(said, "HTTP/1.1 200"), 4) << said;
   EXPECT_EQ(count_of(said, "\"valid\":true"), 2) << said;
   EXPECT_EQ(count_of(said, "Keep-Alive: timeout=1, max=20"), 4);
@@ -200,7 +200,7 @@ TEST_F(ServerTest, ARefusalBeforeTheBodyEndsTheConnection) {
 }
 
 TEST_F(ServerTest, ARefusalOfABodyThatWasReadDoesNotEndIt) {
-  const std::string said = ask(post_nonsense() + get("/livez"));
+  const std::string said = ask(post_nonsense() + get("/api/v1/version"));
   EXPECT_THAT(said, StartsWith("HTTP/1.1 400"));
   EXPECT_EQ(count_of(said, "HTTP/1.1 200"), 1) << said;
 }
@@ -241,7 +241,7 @@ TEST_F(ServerTest, AHeadThatCanBeReadInTwoWaysEndsTheConnection) {
 // In a cookie that another page of the same host has left, say. The library shows values decoded.
 TEST_F(ServerTest, AnEndOfLineThatIsWrittenAsANumberIsNone) {
   for (const std::string_view line : {"Cookie: a=%0A\r\n", "Cookie: other=%7B%0D%0A%7D\r\n"}) {
-    EXPECT_EQ(count_of(ask(get("/livez", line) + get("/livez")), "HTTP/1.1 200"), 2) << line;
+    EXPECT_EQ(count_of(ask(get("/api/v1/version", line) + get("/api/v1/version")), "HTTP/1.1 200"), 2) << line;
   }
 }
 
@@ -323,7 +323,7 @@ TEST_F(RunningServer, WhoPostedAndIdlesGivesItsThreadToTheNextAndIsToldSo) {
   send_all(poster.get(), post_nonsense());
   EXPECT_THAT(read_until(poster.get(), "}"), Not(HasSubstr("Connection: close")));
   const FileDescriptor next = connect();
-  send_all(next.get(), get("/livez"));
+  send_all(next.get(), get("/api/v1/version"));
   EXPECT_THAT(read_until(next.get(), "}"), StartsWith("HTTP/1.1 200"));
   // A post that was on its way in this moment has an answer.
   EXPECT_THAT(read_all(poster.get()), ContainsRegex("^HTTP/1.1 429[^#]*Connection: close"));
@@ -341,7 +341,7 @@ TEST_F(RunningServer, WhoPostsWithoutEndGivesItsThreadToTheNext) {
   });
   for (int i = 0; i < 5; ++i) {
     const FileDescriptor next = connect();
-    send_all(next.get(), get("/livez", "Connection: close\r\n"));
+    send_all(next.get(), get("/api/v1/version", "Connection: close\r\n"));
     EXPECT_THAT(read_all(next.get()), StartsWith("HTTP/1.1 200"));
   }
 }
