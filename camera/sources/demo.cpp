@@ -2,6 +2,7 @@
 // Why: "demo:": kinglet runs without a camera, a model of one's own or a network, and shows what it does.
 #include <cmath>
 
+#include "camera/decode/to_yuv420.h"
 #include "camera/demo/demo_painter.h"
 #include "camera/source/spec.h"
 #include "camera/sources/paced_source.h"
@@ -36,12 +37,18 @@ class DemoSource final : public PacedSource {
   [[nodiscard]] Result<void> rewind() override { return {}; }
 
   [[nodiscard]] Result<Drawn> draw(std::uint64_t sequence, MadePicture& picture) override {
-    // The frame's buffer goes through the painter's frame and back, so that it is used again.
-    std::swap(scene_.image, picture.image);
+    const bool even = width_ % 2 == 0 && height_ % 2 == 0;
+    // What is given as it was drawn is drawn where it is given, so that its buffer is used again.
+    if (!even) std::swap(scene_.image, picture.image);
     using Light = demo::ScenePainter::Light;
     painter_.draw(static_cast<std::uint64_t>(std::llround(static_cast<double>(sequence) * scene_step_)), scene_,
                   rests() ? Light::kAsBefore : Light::kOfTheHour);
-    std::swap(scene_.image, picture.image);
+    if (even) {  // as most cameras give theirs, and half the bytes
+      to_yuv420(scene_.image, picture.yuv420);
+      picture.size = {width_, height_};
+    } else {
+      std::swap(scene_.image, picture.image);
+    }
     return Drawn::kFrame;
   }
 

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 
+#include "camera/decode/to_yuv420.h"
+
 namespace kinglet::camera {
 namespace {
 
 FrameView view_of(const MadePicture& picture) {
+  if (!picture.yuv420.empty()) return view_of_yuv420(picture.size, picture.yuv420);
   if (picture.jpeg.empty()) return picture.image.view();
   FrameView view{.format = PixelFormat::kMjpeg, .width = picture.size.width, .height = picture.size.height};
   view.planes[0] = {.bytes = picture.jpeg, .stride = 0};
@@ -62,7 +65,7 @@ Result<std::variant<Frame, NoFrame>> PacedSource::next(SteadyTime deadline) {
     const Drawn drawn = KINGLET_TRY(draw(sequence_, *loan));
     if (drawn == Drawn::kEnd) return NoFrame{NoFrame::Reason::kEnd};
     if (!buffers_->running()) return no_frame(Waited::kStopped);
-    buffers_->fit(loan->image.rgb.size() + loan->jpeg.size());
+    buffers_->fit(loan->image.rgb.size() + loan->jpeg.size() + loan->yuv420.size());
     if (drawn == Drawn::kNothing) {
       if (SteadyClock::now() >= deadline) return no_frame(Waited::kDeadline);
       continue;
@@ -74,7 +77,7 @@ Result<std::variant<Frame, NoFrame>> PacedSource::next(SteadyTime deadline) {
                          .still = late_ == Late::kDelay,
                          .drawn = shows_ == Shows::kDrawnOnes};
     const FrameView view = view_of(*loan);
-    const FrameView small = loan->image.view();
+    const FrameView small = loan->yuv420.empty() ? loan->image.view() : view;
     return std::move(loan).into_frame(view, small, info);
   }
 }

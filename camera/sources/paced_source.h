@@ -16,6 +16,8 @@ struct MadePicture {
   Image image;
   // Where it is not empty, the picture itself, of `size`: `image` shows it in fewer pixels.
   std::vector<std::byte> jpeg;
+  // Where it is not empty, the picture itself, of `size`, as to_yuv420() packs it; `image` has nothing.
+  std::vector<std::byte> yuv420;
   ImageSize size;
 };
 

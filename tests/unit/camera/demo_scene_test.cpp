@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <set>
 
 #include "camera/decode/decode.h"
+#include "camera/decode/to_rgb.h"
 #include "camera/demo/demo_canvas.h"
 #include "camera/demo/demo_painter.h"
+#include "camera/frame/packed_frame.h"
 #include "camera/source/source.h"
 #include "camera/sources/open_source.h"
 #include "tests/support/pictures.h"
@@ -49,6 +52,32 @@ TEST(DemoScene, PainterWithMemoryDrawsTheSame) {
     EXPECT_EQ(frame.image.rgb, fresh.image.rgb) << index;
     EXPECT_EQ(frame.label, fresh.label) << index;
   }
+}
+
+Frame first_frame(int width, int height) {
+  const auto source = open_source({.spec = "demo:5?fps=max", .width = width, .height = height}).value();
+  EXPECT_TRUE(source->start());
+  return std::get<Frame>(source->next(SteadyClock::now() + std::chrono::seconds(30)).value());
+}
+
+TEST(DemoSource, GivesTheDrawnPictureAsACameraDoesInHalfTheBytes) {
+  const Frame frame = first_frame(160, 120);
+  EXPECT_EQ(frame.view().format, PixelFormat::kYuv420);
+  EXPECT_EQ(packed_size(frame.view()), 160U * 120U * 3U / 2U);
+  const Image shown = to_rgb(frame.view()).value();
+  const DemoFrame drawn = draw_demo_scene(5, 0, 160, 120);
+  double difference = 0;
+  for (std::size_t i = 0; i < shown.rgb.size(); ++i) {
+    difference += std::abs(std::to_integer<int>(shown.rgb[i]) - std::to_integer<int>(drawn.image.rgb[i]));
+  }
+  EXPECT_LT(difference / static_cast<double>(shown.rgb.size()), 4) << "levels, for colours of four pixels at once";
+}
+
+TEST(DemoSource, GivesAPictureOfOddSidesAsItWasDrawn) {
+  const Frame frame = first_frame(161, 121);
+  ASSERT_EQ(frame.view().format, PixelFormat::kRgb888);
+  const DemoFrame drawn = draw_demo_scene(5, 0, 161, 121);
+  EXPECT_TRUE(std::ranges::equal(frame.view().planes[0].bytes, drawn.image.rgb));
 }
 
 TEST(DemoScene, HasEveryVisitorComeAndLeave) {

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "camera/frame/packed_frame.h"
 #include "daemon/line/replay_input.h"
 
 namespace kinglet::daemon {
@@ -16,16 +17,15 @@ struct DrawnPictures {
     while (pictures.size() < count) {
       const auto frame = input->next().value();
       view = frame->view();
-      EXPECT_EQ(view.plane_count, 1);
-      pictures.emplace_back(view.planes[0].bytes.begin(), view.planes[0].bytes.end());
+      camera::pack(view, pictures.emplace_back());
     }
   }
 
   // Taken now. The pictures outlive it.
   [[nodiscard]] camera::Frame lend(std::uint64_t sequence) const {
-    camera::FrameView lent = view;
-    lent.planes[0].bytes = pictures[sequence % pictures.size()];
-    return {lent, {.sequence = sequence, .captured_at = SteadyClock::now(), .still = true}, [] {}};
+    return {camera::packed_view(view, pictures[sequence % pictures.size()]).value(),
+            {.sequence = sequence, .captured_at = SteadyClock::now(), .still = true},
+            [] {}};
   }
 
   std::vector<std::vector<std::byte>> pictures;
