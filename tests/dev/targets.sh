@@ -60,5 +60,16 @@ expect_run 'keyboard_test' 'page modules' "groups $usual" 'build tests bin/kingl
 expect_run 'sanitizer.thread' "groups $usual" 'configure tsan' 'build tsan tests_threads tests_camera tests_daemon' \
   'ctest -R sanitizer\.thread'
 expect_run 'random_lowering_test' "groups $usual" 'build tests random_lowering_test' \
-  'ctest -R random_lowering_test|(^|/)RandomLowering\.|(^|/)Traits\.'
+  'ctest -R random_lowering_test|(^|/)(RandomLowering|Traits)\.'
 expect_run '--tier tree -R arrows' 'groups build gtest / test' 'ctest -L ^(tree)$ -R arrows'
+
+# However many programs are named, CMake takes the expression.
+programs=$(cut -f1 "$KINGLET_BIN/../test_programs.txt" | paste -sd '|')
+regex=$("$KINGLET_SOURCE/cross/test-targets.py" --for-ctest "$KINGLET_BIN/.." "$programs")
+script=$(mktemp)
+trap 'rm -f "$script"' EXIT
+# shellcheck disable=SC2016
+echo 'if(NOT "TrackerTest.AVisitBegins" MATCHES "${REGEX}")
+  message(FATAL_ERROR "a case of a program that is named does not match")
+endif()' >"$script"
+cmake -DREGEX="$regex" -P "$script"
