@@ -14,8 +14,7 @@
 #include "cli/tool_files.h"
 #include "engine/base/format.h"
 #include "engine/base/text.h"
-#include "engine/quantize/dynamic.h"
-#include "engine/quantize/half.h"
+#include "engine/quantize/uncalibrated.h"
 #include "engine/session/model.h"
 
 namespace kinglet::cli {

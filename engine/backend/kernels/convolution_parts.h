@@ -86,6 +86,7 @@ struct Levels {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) - static_cast<std::uint32_t>(b));
 }
 
-[[nodiscard]] constexpr std::size_t rounded_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
+[[nodiscard]] constexpr std::size_t divided_up(std::size_t value, std::size_t by) { return (value + by - 1) / by; }
+[[nodiscard]] constexpr std::size_t rounded_up(std::size_t value, std::size_t to) { return divided_up(value, to) * to; }
 
 }  // namespace kinglet::engine::kernels

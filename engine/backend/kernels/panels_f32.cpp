@@ -34,8 +34,6 @@ constexpr std::size_t kLeastBytes = std::size_t{1} << 20;
 // With an addition at the end 49 rows take 1.1 of XNNPACK's time, for what reason nobody knows.
 constexpr std::size_t kLeastRowsWithAddition = 100;
 
-constexpr std::size_t divided_up(std::size_t value, std::size_t by) { return (value + by - 1) / by; }
-
 // Rows times weights, wherever they come from: a matrix product, or a convolution whose windows lie in the input as a
 // whole and beside each other: woven rows take no more memory than the input.
 struct Layer {

@@ -42,8 +42,6 @@ struct Cut {
   [[nodiscard]] std::size_t points() const { return side() * side(); }
 };
 
-constexpr std::size_t divided_up(std::size_t value, std::size_t by) { return (value + by - 1) / by; }
-
 Cut cut_of(const ConvolutionShape& shape, const Form& form, std::size_t size) {
   Cut cut{.size = size, .rows = divided_up(shape.output_height, size), .columns = divided_up(shape.output_width, size)};
   cut.tiles = shape.batch * cut.rows * cut.columns;

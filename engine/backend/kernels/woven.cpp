@@ -16,6 +16,7 @@
 
 #include "engine/backend/kernels/convolution_parts.h"
 #include "engine/backend/kernels/rows.h"
+#include "engine/backend/kernels/woven/cut.h"
 #include "engine/backend/kernels/woven/form.h"
 #include "engine/backend/xnnpack/processor.h"
 #include "engine/graph/float16.h"
@@ -24,15 +25,14 @@
 namespace kinglet::engine::kernels {
 namespace {
 
+using woven::Cut;
 using woven::Form;
 using woven::kLanes;
+using woven::kMostJoined;
+using woven::kMostNumbers;
 using woven::kMostRows;
 using woven::kMostVectors;
 
-// Of one row, in whole vectors: a panel lies on the stack, 63 KiB at most.
-constexpr std::size_t kMostNumbers = 2304;
-// Of one row whose taps have channels that fill no vector: its numbers are brought together before they are woven.
-constexpr std::size_t kMostJoined = 512;
 constexpr std::size_t kCopied = 8;  // at a time, so that up to so many less one are written too many
 
 // Float16 is a kind of work of its own, of the same parts.
@@ -61,46 +61,6 @@ template <typename Number>
 const Number* numbers_of(const std::byte* bytes) {
   return reinterpret_cast<const Number*>(bytes);
 }
-
-constexpr std::size_t divided_up(std::size_t value, std::size_t by) { return (value + by - 1) / by; }
-
-// How a layer is cut: rows (pixels of the output) into panels, outputs into blocks of three vectors and, at the end, of
-// two or one, so that no lane of a vector stays empty.
-struct Cut {
-  Cut(const ConvolutionShape& shape, std::size_t lanes_of_vector)
-      : lanes(lanes_of_vector),
-        joined(shape.input_channels % lanes != 0 && shape.taps() > 1 && shape.window.dilation_width == 1 &&
-               shape.taps() * shape.input_channels <= kMostJoined),
-        tap(joined ? shape.input_channels : rounded_up(shape.input_channels, lanes)),
-        numbers(rounded_up(shape.taps() * tap, lanes)),
-        rows(shape.batch * shape.output_height * shape.output_width),
-        panels(divided_up(rows, kMostRows)),
-        vectors(divided_up(shape.output_channels, lanes)),
-        threes(vectors % 3 == 1 && vectors > 1 ? vectors / 3 - 1 : vectors / 3),
-        blocks(threes + divided_up(vectors - 3 * threes, 2)) {
-    // Few panels are woven more than once, so that each thread has something.
-    constexpr std::size_t kParts = 16;
-    constexpr std::size_t kLeastBlocks = 4;  // that pay for weaving
-    chunks = std::clamp<std::size_t>(divided_up(kParts, panels), 1, std::max<std::size_t>(blocks / kLeastBlocks, 1));
-  }
-
-  [[nodiscard]] std::size_t first_row(std::size_t panel) const { return panel * rows / panels; }
-  [[nodiscard]] std::size_t first_block(std::size_t chunk) const { return chunk * blocks / chunks; }
-  // Before a block.
-  [[nodiscard]] std::size_t vectors_before(std::size_t block) const {
-    return std::min(vectors, block <= threes ? 3 * block : 3 * threes + 2 * (block - threes));
-  }
-  [[nodiscard]] std::size_t packed_numbers() const { return vectors * lanes * numbers; }
-
-  std::size_t lanes;           // numbers of a vector
-  bool joined;                 // taps lie one behind the other, in vectors as a whole
-  std::size_t tap;             // numbers of one, in whole vectors where they are not joined
-  std::size_t numbers;         // of a row
-  std::size_t rows, panels;    // rows are shared out evenly
-  std::size_t vectors;         // of outputs
-  std::size_t threes, blocks;  // of outputs: of three vectors, and all
-  std::size_t chunks = 1;      // of blocks, each a thread's
-};
 
 template <typename Number>
 class Woven final : public Kernel {
@@ -366,35 +326,6 @@ void Woven<Number>::multiply_last(const Borders& borders, const Panel& panel, st
 
 // --- The rows --------------------------------------------------------------------------------------------------------
 
-// Instructions of XNNPACK's product: for each multiplication, and how large its tile is.
-struct Xnnpack {
-  double product;
-  std::size_t rows, vectors;
-};
-
-// In instructions of XNNPACK's for the same, by what was counted (docs/benchmarks.md).
-double cost_of(const Cut& cut, const ConvolutionShape& shape, const Xnnpack& xnnpack) {
-  const auto rows = static_cast<double>(cut.rows);
-  const auto vectors = static_cast<double>(cut.vectors);
-  const auto numbers = static_cast<double>(cut.numbers);
-  const auto lanes = static_cast<double>(cut.lanes);
-  const double woven = static_cast<double>(cut.panels * cut.chunks);
-  constexpr double kStart = 3000;   // of a step of its own
-  constexpr double kOfPanel = 150;  // beside what follows
-  constexpr double kWeaving = 1;    // of a vector of numbers
-  constexpr double kEnd = 4;        // of a vector of outputs
-  // Loads and counts for each vector of numbers and three of outputs.
-  const double product = 1 + (lanes + 3) / (3 * lanes * rows / static_cast<double>(cut.panels));
-  const double own = kStart + woven * kOfPanel + rows * numbers / lanes * kWeaving * static_cast<double>(cut.chunks) +
-                     rows * vectors * (numbers * product + kEnd);
-
-  const auto of_taps = static_cast<double>(shape.taps() * shape.input_channels);
-  const auto xnn = static_cast<double>(rounded_up(cut.rows, xnnpack.rows) * rounded_up(cut.vectors, xnnpack.vectors)) *
-                   (xnnpack.product * of_taps + kEnd);
-  // Fewer rows than XNNPACK's tile has wait for their weights, not for instructions.
-  return cut.rows < xnnpack.rows ? std::max(own / xnn, 1.0) : own / xnn;
-}
-
 // A processor that has a form.
 template <typename Number>
 struct Processor {
@@ -406,15 +337,12 @@ struct Processor {
 template <typename Number>
 std::optional<Offer> offer_of(const Work& work, const Processor<Number>& processor) {
   constexpr bool kIsHalf = sizeof(Number) == sizeof(Half);
-  constexpr Xnnpack kXnnpack =
-      kIsHalf ? Xnnpack{.product = 1.33, .rows = 6, .vectors = 2} : Xnnpack{.product = 1.35, .rows = 4, .vectors = 2};
   const auto* convolution = std::get_if<Convolution<Number>>(&work.kind);
   if (convolution == nullptr || !processor.is_here()) return std::nullopt;
   const ConvolutionShape& shape = convolution->shape;
   const Cut cut(shape, kLanes<Number>);
-  if (shape.groups != 1 || cut.numbers > kMostNumbers || cut.rows == 0 || cut.numbers == 0 || cut.vectors == 0)
-    return std::nullopt;
-  const double cost = !processor.pays() ? std::max(cost_of(cut, shape, kXnnpack), 1.0) : cost_of(cut, shape, kXnnpack);
+  if (shape.groups != 1 || !cut.fits()) return std::nullopt;
+  const double cost = processor.pays() ? cost_of(cut, shape) : std::max(cost_of(cut, shape), 1.0);
   return Offer{.cost = processor.form == kTwin<Number> ? kScalarCost : cost * (kIsHalf ? kCostOfHalves : 1),
                .packed_bytes = cut.packed_numbers() * sizeof(Number)};
 }

@@ -285,6 +285,9 @@ class SubgraphBuilder {
   [[nodiscard]] Result<void> check_product(Operand input, Operand filter, std::optional<Operand> bias,
                                            Operand output) const;
   [[nodiscard]] Result<void> check_arithmetic(xnn_binary_operator type, Operand a, Operand b, Operand output) const;
+  [[nodiscard]] Result<void> check_unary(xnn_unary_operator type, const xnn_unary_params& params, Operand input,
+                                         Operand output) const;
+  [[nodiscard]] Result<void> check_conversion(Operand input, Operand output) const;
   [[nodiscard]] Result<void> check_numbers(Operand output) const;     // of what computes: none of whole numbers
   [[nodiscard]] Result<void> check_kind(Operand a, Operand b) const;  // both float, or both 8-bit of one sign
   [[nodiscard]] Result<void> check_same_type(std::initializer_list<Operand> operands) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/quantize/dynamic.h"
+#include "engine/quantize/uncalibrated.h"
 
 #include <gtest/gtest.h>
 
