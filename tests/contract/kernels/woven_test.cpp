@@ -61,25 +61,37 @@ void expect_bits(const Layer& layer, int threads) {
       << row->name << ", " << threads << " threads: " << layer.text();
 }
 
-TEST(Woven, IsTheConvolutionToTheBitInEveryFormAndWithAnyThreads) {
-  for_layers(woven_at_random, [](const Layer& layer) {
-    for (const int threads : {1, 2 + static_cast<int>(layer.shape.input_channels % 3)}) expect_bits(layer, threads);
+// The numbers of one type: how many are in a vector, and what asks of a layer that every form gives its bits.
+struct Numbers {
+  std::size_t lanes;
+  void (*expect)(const Layer& layer, int threads);
+};
+
+void expect_at_random(const Numbers& numbers) {
+  for_layers(woven_at_random, [&](const Layer& layer) {
+    for (const int threads : {1, 2 + static_cast<int>(layer.shape.input_channels % 3)}) numbers.expect(layer, threads);
   });
 }
 
-// Panels of any number of rows, blocks of any width, and what is left of both.
-TEST(Woven, TakesAnyRemainderOfPixelsChannelsAndOutputs) {
+// Panels of any number of rows, blocks of any width (in thirds of a vector), and what is left of both.
+void expect_remainders(const Numbers& numbers) {
   Random random(7);
   for (std::size_t pixels = 1; pixels <= 16; ++pixels) {
-    for (const std::size_t outputs : {1, 3, 4, 8, 12, 13, 16, 20, 24, 28, 30, 36}) {
-      const std::size_t channels = 4 * (pixels % 5) + 1 + outputs % 8;
+    for (const std::size_t thirds : {1, 2, 3, 4, 6, 9, 10, 12, 15, 18, 21, 22, 27}) {
+      const std::size_t outputs = std::max<std::size_t>(thirds * numbers.lanes / 3, 1);
+      const std::size_t channels = numbers.lanes * (pixels % 5) + 1 + outputs % 8;
       const Layer layer = finished(
           random, {.input_height = 1, .input_width = pixels, .input_channels = channels, .output_channels = outputs},
           true, pixels % 2 == 0, {.min = -1, .max = outputs % 3 == 0 ? 1 : xnn::kNoMax});
-      expect_bits(layer, 1 + static_cast<int>(pixels % 2));
+      numbers.expect(layer, 1 + static_cast<int>(pixels % 2));
     }
   }
 }
+
+constexpr Numbers kFloats{.lanes = 4, .expect = expect_bits};
+
+TEST(Woven, IsTheConvolutionToTheBitInEveryFormAndWithAnyThreads) { expect_at_random(kFloats); }
+TEST(Woven, TakesAnyRemainderOfPixelsChannelsAndOutputs) { expect_remainders(kFloats); }
 
 TEST(Woven, TakesNoMoreNumbersOfARowThanAPanelHasRoomFor) {
   Random random(1);
@@ -122,24 +134,21 @@ void expect_halves(const Layer& rough, int threads) {
   }
 }
 
-TEST(WovenHalf, IsTheConvolutionToTheBitInEveryFormAndWithAnyThreads) {
-  for_layers(woven_at_random, [](const Layer& layer) {
-    for (const int threads : {1, 2 + static_cast<int>(layer.shape.input_channels % 3)}) expect_halves(layer, threads);
-  });
-}
+constexpr Numbers kHalves{.lanes = 8, .expect = expect_halves};
 
-TEST(WovenHalf, TakesAnyRemainderOfPixelsChannelsAndOutputs) {
-  Random random(7);
-  for (std::size_t pixels = 1; pixels <= 16; ++pixels) {
-    for (const std::size_t outputs : {1, 7, 8, 9, 16, 24, 25, 32, 40, 48, 56, 60, 72}) {
-      const std::size_t channels = 8 * (pixels % 5) + 1 + outputs % 8;
-      const Layer layer = finished(
-          random, {.input_height = 1, .input_width = pixels, .input_channels = channels, .output_channels = outputs},
-          true, pixels % 2 == 0, {.min = -1, .max = outputs % 3 == 0 ? 1 : xnn::kNoMax});
-      expect_halves(layer, 1 + static_cast<int>(pixels % 2));
-    }
-  }
-}
+TEST(WovenHalf, IsTheConvolutionToTheBitInEveryFormAndWithAnyThreads) { expect_at_random(kHalves); }
+TEST(WovenHalf, TakesAnyRemainderOfPixelsChannelsAndOutputs) { expect_remainders(kHalves); }
+
+// A first layer, pixels, and an addition at the end.
+constexpr std::string_view kThreeLayers = R"(
+%x = input f32[1,3,21,19]
+%1 = Conv(%x, w1:f32[20,3,3,3]#w1, b1:f32[20]#b1) {pads=[1,1,1,1], strides=[2,2]}
+%2 = Relu(%1)
+%3 = Conv(%2, w2:f32[44,20,1,1]#w2, b2:f32[44]#b2)
+%4 = Clip(%3, l:f32[]{0}, m:f32[]{6})
+%5 = Conv(%4, w3:f32[20,44,1,1]#w3, b3:f32[20]#b3)
+%6 = Add(%5, %2)
+)";
 
 // Beyond the range of float16, below its full precision, none, and no numbers.
 TEST(WovenHalf, TakesSpecialNumbersAsTheProcessorHasThem) {
@@ -162,15 +171,7 @@ TEST(WovenHalf, TakesSpecialNumbersAsTheProcessorHasThem) {
 // Beside XNNPACK, which has the values before and behind in float16, and converts the picture and the answer.
 TEST(WovenHalf, GivesTheBitsOfXnnpackInANetwork) {
   if (!Session::half_arithmetic()) GTEST_SKIP() << "no float16 arithmetic here";
-  const Graph graph = graph_of(R"(
-%x = input f32[1,3,21,19]
-%1 = Conv(%x, w1:f32[20,3,3,3]#w1, b1:f32[20]#b1) {pads=[1,1,1,1], strides=[2,2]}
-%2 = Relu(%1)
-%3 = Conv(%2, w2:f32[44,20,1,1]#w2, b2:f32[44]#b2)
-%4 = Clip(%3, l:f32[]{0}, m:f32[]{6})
-%5 = Conv(%4, w3:f32[20,44,1,1]#w3, b3:f32[20]#b3)
-%6 = Add(%5, %2)
-%7 = Conv(%6, w4:f32[48,20,3,3]#w4) {strides=[2,2]}
+  const Graph graph = graph_of(std::string(kThreeLayers) + R"(%7 = Conv(%6, w4:f32[48,20,3,3]#w4) {strides=[2,2]}
 %8 = HardSwish(%7)
 %9 = Exp(%8)
 output %9
@@ -221,20 +222,11 @@ Tensor answer(const Graph& graph, const SessionOptions& options) {
   return session->get_output(0);
 }
 
-// A first layer, pixels, and an addition at the end.
 TEST(Woven, GivesTheBitsOfXnnpack) {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("fma") == 0) GTEST_SKIP() << "XNNPACK rounds products and sums apart here";
 #endif
-  const Graph graph = graph_of(R"(
-%x = input f32[1,3,21,19]
-%1 = Conv(%x, w1:f32[20,3,3,3]#w1, b1:f32[20]#b1) {pads=[1,1,1,1], strides=[2,2]}
-%2 = Relu(%1)
-%3 = Conv(%2, w2:f32[44,20,1,1]#w2, b2:f32[44]#b2)
-%4 = Clip(%3, l:f32[]{0}, m:f32[]{6})
-%5 = Conv(%4, w3:f32[20,44,1,1]#w3, b3:f32[20]#b3)
-%6 = Add(%5, %2)
-%7 = Conv(%6, w4:f32[9,20,1,1]#w4) {strides=[2,2]}
+  const Graph graph = graph_of(std::string(kThreeLayers) + R"(%7 = Conv(%6, w4:f32[9,20,1,1]#w4) {strides=[2,2]}
 output %7
 )");
   const Tensor expected = answer(graph, {.own_kernels = false});

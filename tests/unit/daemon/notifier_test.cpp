@@ -99,6 +99,11 @@ class NotifierTest : public ::testing::Test {
     clock_.pass(then);
   }
   void tell_of_start(visits::BookedVisit booked) { tell(EventType::kVisitStart, std::move(booked)); }
+  // From the minute before it to the minute behind it.
+  void pass_over(WallTime minute) {
+    clock_.set_wall(minute - 1min);
+    clock_.pass(2min);
+  }
   std::vector<Heard> heard() const {
     MutexLock lock(mutex_);
     return heard_;
@@ -285,15 +290,35 @@ TEST_F(NotifierTest, ADigestComesAtItsMinuteOnceADay) {
   EXPECT_GE(heard().back().at, in_berlin(44h));
 }
 
-TEST_F(NotifierTest, ADigestIsOfTheTimeSinceThatOfTheDayBefore) {
-  clock_.set_wall(in_berlin(23h + 59min));
+TEST_F(NotifierTest, EachServiceHasTheDigestOfItsOwnMinute) {
   start({wish("midnight", {.digest = 0min}), wish("morning", {.digest = 7h})});
-  clock_.pass(2min);
-  clock_.set_wall(in_berlin(30h + 59min));
-  clock_.pass(2min);
+  pass_over(in_berlin(24h));
+  pass_over(in_berlin(31h));
   EXPECT_EQ(titles("midnight").size(), 1U);
   EXPECT_EQ(titles("morning").size(), 1U);
   EXPECT_THAT(spans(), ElementsAre(std::pair(in_berlin(0h), in_berlin(24h)), std::pair(in_berlin(7h), in_berlin(31h))));
+}
+
+// Days of Berlin; the times in UTC.
+TEST_F(NotifierTest, ADigestIsOfTheTimeSinceThatOfTheDayBeforeHoweverClocksWereSet) {
+  struct Case {
+    std::string_view what;
+    std::chrono::sys_days day;
+    std::chrono::minutes digest;
+    std::chrono::minutes since, until;
+  };
+  using std::chrono::year;
+  for (const Case& row : {Case{"24 hours", year(2026) / 6 / 1, 20h, -6h, 18h},
+                          {"25 hours, where clocks were set back", year(2026) / 10 / 25, 20h, -6h, 19h},
+                          {"as clocks leap over its hour", year(2026) / 3 / 29, 2h, -23h, 1h}}) {
+    clock_.set_wall(row.day + row.until - 1min);
+    start({.digest = row.digest});
+    clock_.pass(2min);
+    ASSERT_FALSE(spans().empty()) << row.what;
+    EXPECT_EQ(spans().back(), std::pair(WallTime(row.day + row.since), WallTime(row.day + row.until))) << row.what;
+    notifier_.reset();
+  }
+  EXPECT_EQ(heard().size(), 3U);
 }
 
 TEST_F(NotifierTest, ADigestWaitsForAHistoryThatCannotBeReadAndSaysSoOnce) {
@@ -317,30 +342,8 @@ TEST_F(NotifierTest, ADigestThatCouldNotBeMadeInTimeDoesNotComeBeforeTheNextDays
   make_unreadable(false);
   clock_.pass(1h);
   EXPECT_THAT(titles(), IsEmpty());
-  clock_.set_wall(in_berlin(43h + 59min));
-  clock_.pass(2min);
+  pass_over(in_berlin(44h));
   EXPECT_EQ(titles().size(), 1U);
-}
-
-TEST_F(NotifierTest, ADigestOfTheDayOnWhichClocksWereSetBackIsOf25Hours) {
-  const auto in_october = [](std::chrono::seconds time) {
-    return WallTime(std::chrono::sys_days(std::chrono::year(2026) / 10 / 25) + time);
-  };
-  clock_.set_wall(in_october(18h + 59min));
-  start({.digest = 20h});
-  clock_.pass(2min);
-  EXPECT_THAT(spans(), ElementsAre(std::pair(in_october(-6h), in_october(19h))));
-}
-
-TEST_F(NotifierTest, ADigestOfTheHourThatClocksLeapOverComesAsTheyLeap) {
-  const auto in_march = [](std::chrono::seconds time) {
-    return WallTime(std::chrono::sys_days(std::chrono::year(2026) / 3 / 29) + time);
-  };
-  clock_.set_wall(in_march(59min));
-  start({.digest = 2h});
-  clock_.pass(2min);
-  EXPECT_EQ(heard().size(), 1U);
-  EXPECT_THAT(spans(), ElementsAre(std::pair(in_march(-23h), in_march(1h))));
 }
 
 TEST_F(NotifierTest, ADigestThatWasToComeWhileTheDaemonWasAwayIsNotMadeUpFor) {
@@ -352,8 +355,7 @@ TEST_F(NotifierTest, ADigestThatWasToComeWhileTheDaemonWasAwayIsNotMadeUpFor) {
   start({.digest = 20h});
   clock_.pass(1h);
   EXPECT_THAT(titles(), IsEmpty());
-  clock_.set_wall(in_berlin(43h + 59min));
-  clock_.pass(2min);
+  pass_over(in_berlin(44h));
   EXPECT_EQ(heard().size(), 1U);
 }
 
