@@ -6,6 +6,8 @@
 
 #include <utility>
 
+#include "engine/base/format.h"
+
 namespace kinglet::daemon::http {
 namespace {
 
@@ -22,8 +24,6 @@ Server::Endpoint::Endpoint(http::Server& owner) : owner_(owner) {
   // The library asks this only whether the server still runs; accepting is ours.
   svr_sock_ = 0;
   set_default_headers(headers_always());
-  set_keep_alive_timeout(std::chrono::duration_cast<std::chrono::seconds>(owner_.options_.limits.kept_alive).count());
-  set_keep_alive_max_count(owner_.options_.limits.requests);
   // Each route's own limit is the guard's; those of uploads are the largest.
   set_payload_max_length(std::size_t{1} << 40);
   set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
@@ -86,9 +86,9 @@ void Server::Endpoint::serve_requests(int socket, const std::string& peer, TlsSe
   Connection own{.stream = stream, .seat = seat};
   const Registered registered(*this, own);
   const SteadyTime begin = SteadyClock::now();
-  for (std::size_t count = 0; count < limits.requests; ++count) {
+  for (own.left = limits.requests; own.left > 0;) {
     // A connection that only idles goes as soon as somebody waits for its thread.
-    const bool first = count == 0;
+    const bool first = own.left-- == limits.requests;
     const SteadyTime deadline =
         SteadyClock::now() + (first ? limits.first_byte : limits.kept_alive + limits.on_its_way);
     bool gave_way = false;
@@ -109,8 +109,7 @@ void Server::Endpoint::serve_requests(int socket, const std::string& peer, TlsSe
     bool closed = false;  // our own answer says it
     // The library hands the local address and port through to the handlers: here they are how, and the descriptor.
     const std::string local(session != nullptr ? kEncrypted : "");
-    const bool last = count + 1 == limits.requests;
-    const bool answered = process_request(stream, peer, 0, local, socket, last, closed, &prepare);
+    const bool answered = process_request(stream, peer, 0, local, socket, own.left == 0, closed, &prepare);
     if (!answered) refuse_unread(stream);
     if (!stream.flush() || !answered || !own.goes_on) break;
   }
@@ -123,8 +122,12 @@ void Server::Endpoint::say_whether_it_goes_on(const httplib::Request& request, h
   // next one.
   const bool is_over = (!own.posted || own.body_is_over) && credentials_of(request).contradiction.empty();
   own.goes_on = is_over && !response.has_header("Connection") && !own.seat.crowded();
-  if (own.goes_on) return;
-  response.headers.erase("Keep-Alive");
+  response.headers.erase("Keep-Alive");  // the library's, which does not count
+  if (own.goes_on) {
+    const auto silence = std::chrono::duration_cast<std::chrono::seconds>(owner_.options_.limits.kept_alive);
+    response.set_header("Keep-Alive", format_text("timeout={}, max={}", silence.count(), own.left));
+    return;
+  }
   response.headers.erase("Connection");
   response.set_header("Connection", "close");
 }

@@ -36,6 +36,7 @@ class Server::Endpoint final : public httplib::Server {
   struct Connection {
     DeadlineStream& stream;
     Pool::Seat& seat;
+    std::size_t left = 0;  // requests that it may still send
     // Of the newest request:
     bool body_is_over = false;  // it had one of a length that was said, and all of that was taken
     bool goes_on = false;       // as its answer says
