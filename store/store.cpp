@@ -317,6 +317,10 @@ Result<std::vector<SpeciesSeen>> Store::species() {
   return ask<std::vector<SpeciesSeen>>([](Queries& reader) { return reader.species(); });
 }
 
+Result<std::vector<SpeciesSeen>> Store::species_between(WallTime since, WallTime until) {
+  return ask<std::vector<SpeciesSeen>>([&](Queries& reader) { return reader.species_between(since, until); });
+}
+
 Result<SpeciesDetail> Store::species_detail(const std::string& species_id) {
   return ask<SpeciesDetail>([&](Queries& reader) { return reader.species_detail(species_id); });
 }

@@ -84,6 +84,8 @@ class Store {
   // The answer of a prediction that is kept with its visit. Nothing: there is none.
   [[nodiscard]] Result<std::optional<std::string>> prediction(std::string_view id);
   [[nodiscard]] Result<std::vector<SpeciesSeen>> species();
+  // Of visits that began in [since, until) and are kept; the best one of those with a picture, if there is any.
+  [[nodiscard]] Result<std::vector<SpeciesSeen>> species_between(WallTime since, WallTime until);
   [[nodiscard]] Result<SpeciesDetail> species_detail(const std::string& species_id);
   // Local days, "2026-11-25", both of them included; those without a visit are left out.
   [[nodiscard]] Result<std::vector<DayTotal>> days(std::string_view from, std::string_view to);

@@ -2,7 +2,6 @@
 #include "daemon/app/integrations.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 #include "daemon/doctor/health.h"
@@ -140,35 +139,6 @@ std::vector<notify::Condition> health_of(const Vitals& vitals) {
   return health;
 }
 
-// Of one species in some time.
-struct Kind {
-  std::uint64_t visits = 0;
-  std::string best;  // id of the visit with the surest picture; empty: none has one
-  float score = -1;
-  std::string typed;  // what a person called it, who may be the only one to know
-};
-
-Result<std::map<std::string, Kind>> kinds_between(const http::HistoryView& history, WallTime since, WallTime until) {
-  std::map<std::string, Kind> kinds;
-  visits::VisitQuery query{.limit = 500, .since = since, .until = until};
-  for (bool more = true; more;) {
-    const visits::VisitPage page = KINGLET_TRY(history.visits.list(query));
-    if (page.items.empty()) break;
-    for (const visits::BookedVisit& one : page.items) {
-      if (one.visit.review.verdict == visits::Verdict::kNotABird) continue;
-      Kind& kind = kinds[one.visit.species_id()];
-      ++kind.visits;
-      if (kind.typed.empty()) kind.typed = visits::shown_bird(one.visit).common_name;
-      if (!one.has_crop || one.visit.model_result.score <= kind.score) continue;
-      kind.score = one.visit.model_result.score;
-      kind.best = one.visit.id;
-    }
-    more = page.has_more;
-    query.after_seq = page.items.back().visit.seq;
-  }
-  return kinds;
-}
-
 // As its owner calls it, or the language does, or the model; empty: not known.
 std::string name_of_bird(const http::HistoryView& history, std::string_view species_id, std::string_view language) {
   if (const auto model = history.models.facts()) {
@@ -182,15 +152,23 @@ std::string name_of_bird(const http::HistoryView& history, std::string_view spec
   return std::string(visits::bird_name(species_id, language));
 }
 
+// The same of a species that was seen; else what a person typed, or what its visit says.
+std::string name_of_seen(const http::HistoryView& history, const store::SpeciesSeen& seen, std::string_view language) {
+  if (std::string name = name_of_bird(history, seen.species_id, language); !name.empty()) return name;
+  if (!seen.typed.empty()) return seen.typed;
+  const auto best = history.visits.find(seen.best_visit);
+  const std::string name = best && *best ? visits::shown_bird((*best)->visit).common_name : std::string();
+  return name.empty() ? seen.species_id : name;
+}
+
 Result<notify::Day> day_of(const http::HistoryView& history, WallTime since, WallTime until,
                            std::string_view language) {
-  const std::map<std::string, Kind> kinds = KINGLET_TRY(kinds_between(history, since, until));
+  const std::vector<store::SpeciesSeen> species = KINGLET_TRY(history.store.species_between(since, until));
   notify::Day day;
-  for (const auto& [id, kind] : kinds) {
-    notify::Day::Species species{.name = name_of_bird(history, id, language), .visits = kind.visits, .picture = {}};
-    if (!kind.best.empty()) species.picture = picture_now(history, kind.best);
-    if (species.name.empty()) species.name = kind.typed.empty() ? id : kind.typed;
-    day.species.push_back(std::move(species));
+  for (const store::SpeciesSeen& seen : species) {
+    day.species.push_back({.name = name_of_seen(history, seen, language),
+                           .visits = seen.visits,
+                           .picture = picture_now(history, seen.best_visit)});
   }
   std::ranges::stable_sort(day.species, std::ranges::greater{}, &notify::Day::Species::visits);
   return day;

@@ -241,6 +241,36 @@ Result<std::vector<SpeciesSeen>> Queries::species() {
   return list;
 }
 
+// Whatever zone the days were counted in, none is further from UTC than a day: the index of days finds them.
+Result<std::vector<SpeciesSeen>> Queries::species_between(WallTime since, WallTime until) {
+  std::map<std::string, SpeciesSeen> found;
+  std::map<std::string, std::pair<bool, double>> best;  // has a picture, and its score
+  Statement visits = KINGLET_TRY(
+      database_.prepare("SELECT counted_as, id, started_ms, score, review_name, ifnull(crop_bytes, 0) > 0 "
+                        "FROM all_visits WHERE day >= date(?1 / 1000, 'unixepoch', '-1 day') AND "
+                        "day <= date(?2 / 1000, 'unixepoch', '+1 day') AND started_ms >= ?1 AND started_ms < ?2 AND "
+                        "counted_as <> '' ORDER BY seq"));
+  visits.bind(1, to_unix_ms(since)).bind(2, to_unix_ms(until));
+  while (KINGLET_TRY(visits.step())) {
+    SpeciesSeen& seen = found[visits.text(0)];
+    if (seen.visits++ == 0) {
+      seen.species_id = visits.text(0);
+      seen.first_seen_at = from_unix_ms(visits.integer(2));
+    }
+    seen.last_seen_at = from_unix_ms(visits.integer(2));
+    if (std::string typed = visits.text(4); !typed.empty()) seen.typed = std::move(typed);
+    const std::pair own(visits.integer(5) != 0, visits.real(3));
+    if (!seen.best_visit.empty() && own < best[seen.species_id]) continue;
+    best[seen.species_id] = own;
+    seen.best_visit = visits.text(1);
+    seen.best_score = own.second;
+  }
+  std::vector<SpeciesSeen> list;
+  list.reserve(found.size());
+  for (auto& [id, seen] : found) list.push_back(std::move(seen));
+  return list;
+}
+
 Result<std::vector<DayTotal>> Queries::days(std::string_view from, std::string_view to) {
   std::vector<DayTotal> list;
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>, std::less<>> ends;

@@ -94,6 +94,8 @@ class Queries {
   // The answer of a prediction kept with a visit on the disk. Nothing: there is none.
   [[nodiscard]] Result<std::optional<std::string>> prediction(std::string_view id);
   [[nodiscard]] Result<std::vector<SpeciesSeen>> species();
+  // Of visits that began in [since, until) and are kept; the best one of those with a picture, if there is any.
+  [[nodiscard]] Result<std::vector<SpeciesSeen>> species_between(WallTime since, WallTime until);
   [[nodiscard]] Result<SpeciesDetail> species_detail(const std::string& species_id);
   // Days between `from` and `to`, both with; days without visits are left out.
   [[nodiscard]] Result<std::vector<DayTotal>> days(std::string_view from, std::string_view to);

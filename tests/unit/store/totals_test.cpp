@@ -84,6 +84,39 @@ TEST_F(StoreTotalsTest, SpeciesHaveTheirCountsTimesAndBestVisit) {
   EXPECT_EQ(blackbird.best_visit, best.id);
 }
 
+TEST_F(StoreTotalsTest, SpeciesOfATimeAreThoseThatCameInItWithTheirBestPicture) {
+  StoreOptions options = quiet_options(folder_.path());
+  options.zone = *TimeZone::find("Pacific/Auckland");
+  open(std::move(options));
+  const WallTime until = morning() + hours(24);
+  const auto put = [&](WallTime at, float score, bool pictured) {
+    visits::Visit visit = make_visit(store().next_seq(), "turdus-merula", at);
+    visit.model_result.score = score;
+    store().put(visit);
+    if (pictured) store().add_pictures(visit.seq, [] { return Pictures{.crop = "jpeg"}; });
+    return visit.id;
+  };
+  put_visits(store(), 1, "turdus-merula", morning() - seconds(1));
+  put(morning(), 0.5F, true);
+  put(morning() + hours(8), 0.9F, false);
+  const std::string best = put(until - seconds(1), 0.7F, true);
+  put(until, 0.99F, true);
+  const std::uint64_t leaf = put_visits(store(), 1, "parus-major").front();
+  ASSERT_OK(store().review(visit_id(leaf), make_review(visits::Verdict::kNotABird), {}));
+  ASSERT_OK(store().flush());
+  put_visits(store(), 600, "sturnus-vulgaris", morning() + hours(1));  // not on the disk yet
+  const auto species = store().species_between(morning(), until);
+  ASSERT_OK(species);
+  ASSERT_EQ(species->size(), 2U);
+  EXPECT_EQ(species->at(0).species_id, "sturnus-vulgaris");
+  EXPECT_EQ(species->at(0).visits, 600U);
+  const SpeciesSeen& blackbird = species->at(1);
+  EXPECT_EQ(blackbird.visits, 3U);
+  EXPECT_EQ(blackbird.best_visit, best);
+  EXPECT_EQ(blackbird.first_seen_at, morning());
+  EXPECT_EQ(blackbird.last_seen_at, until - seconds(1));
+}
+
 TEST_F(StoreTotalsTest, ABirdIsCalledWhatAPersonTypedLast) {
   const StoreOptions options = quiet_options(folder_.path());
   open(options);
