@@ -51,7 +51,7 @@ Status Publisher::status() const {
 
 void Publisher::set_state(LinkState state, std::string detail) {
   MutexLock lock(mutex_);
-  if (status_.since == WallTime{} || status_.state != state) status_.since = std::chrono::system_clock::now();
+  if (status_.since == WallTime{} || status_.state != state) status_.since = wall_now();
   status_.state = state;
   status_.detail = std::move(detail);
 }

@@ -24,11 +24,11 @@ bool Deliveries::note(const EventBus::Told& told, SteadyTime now) {
   return outbox_.push({.id = format_text("{}-{}", rule_.boot_tag, told.seq), .told = told, .noted = now, .due = now});
 }
 
-void Deliveries::tell_missed(SteadyTime now) {
+void Deliveries::tell_missed(SteadyTime now, WallTime wall) {
   if (outbox_.missed() == 0 || !problem_.empty() || outbox_.begins_with_gap()) return;
   const std::uint64_t missed = outbox_.take_missed();
   outbox_.push_gap({.id = format_text("{}-gap-{}", rule_.boot_tag, ++gaps_),
-                    .told = {.type = EventType::kGap, .at = std::chrono::system_clock::now(), .missed = missed},
+                    .told = {.type = EventType::kGap, .at = wall, .missed = missed},
                     .noted = now,
                     .due = now,
                     .missed = missed});
@@ -46,8 +46,8 @@ bool Deliveries::complete(Delivery& delivery, SteadyTime now) {
   return true;
 }
 
-Delivery* Deliveries::due(SteadyTime now) {
-  tell_missed(now);
+Delivery* Deliveries::due(SteadyTime now, WallTime wall) {
+  tell_missed(now, wall);
   if (outbox_.messages().empty() || now < outbox_.messages().front().due) return nullptr;
   Delivery& first = outbox_.messages().front();
   return complete(first, now) ? &first : nullptr;

@@ -53,7 +53,8 @@ class Deliveries {
   void miss(std::uint64_t events) { outbox_.miss(events); }
 
   // The first one, when it is to be sent now; nullptr: none is. A visit that ended waits for its pictures, 5 s at most.
-  [[nodiscard]] Delivery* due(SteadyTime now);
+  // `wall` is when a gap is told.
+  [[nodiscard]] Delivery* due(SteadyTime now, WallTime wall);
   // The first one, whenever it is due; nullptr: nothing waits. `complete`: its pictures are there, or it has none.
   struct First {
     Delivery* delivery = nullptr;
@@ -75,7 +76,7 @@ class Deliveries {
 
  private:
   // Says how many were left out, once messages are taken again.
-  void tell_missed(SteadyTime now);
+  void tell_missed(SteadyTime now, WallTime wall);
   [[nodiscard]] bool complete(Delivery& delivery, SteadyTime now);
 
   const DeliveryRule rule_;

@@ -53,7 +53,7 @@ void Sender::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     beat(kTurn);
     hear_events(let_pass(kTurn));
-    if (deliveries_.due(now()) != nullptr) send(stop);
+    if (deliveries_.due(now(), wall_now()) != nullptr) send(stop);
   }
   say_goodbye(stop);
   count_untold();
@@ -128,7 +128,7 @@ Result<outgoing::Request> Sender::request_for(const Delivery& delivery) const {
                             .body = body_of(delivery),
                             .certificates = options_.certificates,
                             .timeout = options_.timeout};
-  const std::string timestamp = unix_seconds(std::chrono::system_clock::now());
+  const std::string timestamp = unix_seconds(wall_now());
   request.headers.push_back("webhook-id: " + delivery.id);
   request.headers.push_back("webhook-timestamp: " + timestamp);
   if (!options_.secret.empty()) {
@@ -165,7 +165,7 @@ bool Sender::judge(const Answer& answer) {
     log_(LogLevel::kWarning, format_text("webhook: {}: {}", shown_url(options_.url), answer.detail));
   }
   MutexLock lock(mutex_);
-  if (verdict.is_news) status_.since = std::chrono::system_clock::now();
+  if (verdict.is_news) status_.since = wall_now();
   status_.detail = answer.detail;
   status_.delivered += verdict.taken ? 1 : 0;
   status_.failed_tries += verdict.taken ? 0 : 1;

@@ -26,11 +26,12 @@ EventBus::Told event(EventType type, std::uint64_t seq) {
 
 class DeliveriesTest : public ::testing::Test {
  protected:
+  Delivery* due(SteadyTime at) { return deliveries.due(at, wall); }
   // Sends what is due at each turn of 200 ms, as the sender does; the times at which messages went out.
   std::vector<SteadyClock::duration> send_for(SteadyClock::duration span, const Answer& answer) {
     std::vector<SteadyClock::duration> sent;
     for (const SteadyTime end = now + span; now < end; now += 200ms) {
-      if (deliveries.due(now) == nullptr) continue;
+      if (due(now) == nullptr) continue;
       ids.push_back(deliveries.begin().id);
       verdicts.push_back(deliveries.judge(answer, now));
       sent.push_back(now - start);
@@ -40,6 +41,7 @@ class DeliveriesTest : public ::testing::Test {
 
   const SteadyTime start = SteadyTime(1h);
   SteadyTime now = start;
+  const WallTime wall = WallTime(1'000'000s);
   std::optional<visits::BookedVisit> pictures;
   Deliveries deliveries{{.boot_tag = "b", .tries = 6, .most_waiting = 10},
                         [this](const std::string&) { return pictures; }};
@@ -110,14 +112,15 @@ TEST_F(DeliveriesTest, WhatWasGivenUpIsCountedInTheNextGapAndWhatWasRefusedIsNot
   send_for(1s, kRefused);
   EXPECT_EQ(deliveries.size(), 0U);
   // Nobody is told while the newest answer was a refusal.
-  EXPECT_EQ(deliveries.due(now), nullptr);
+  EXPECT_EQ(due(now), nullptr);
   deliveries.note(event(EventType::kVisitStart, 3), now);
   send_for(200ms, kTaken);
-  const Delivery* gap = deliveries.due(now);
+  const Delivery* gap = due(now);
   ASSERT_NE(gap, nullptr);
   EXPECT_EQ(gap->missed, 1U);
   EXPECT_EQ(gap->told.type, EventType::kGap);
   EXPECT_EQ(gap->told.missed, 1U);
+  EXPECT_EQ(gap->told.at, wall);
 }
 
 TEST_F(DeliveriesTest, AGapThatIsGivenUpIsToldByALaterOne) {
@@ -125,7 +128,7 @@ TEST_F(DeliveriesTest, AGapThatIsGivenUpIsToldByALaterOne) {
   send_for(1h, kAway);
   deliveries.note(event(EventType::kVisitStart, 1), now);
   send_for(200ms, kTaken);
-  const Delivery* gap = deliveries.due(now);
+  const Delivery* gap = due(now);
   ASSERT_NE(gap, nullptr);
   EXPECT_EQ(gap->id, "b-gap-2");
   EXPECT_EQ(gap->missed, 7U);
@@ -134,17 +137,17 @@ TEST_F(DeliveriesTest, AGapThatIsGivenUpIsToldByALaterOne) {
 TEST_F(DeliveriesTest, AnEndedVisitWaitsForItsPicturesForFiveSecondsAtMost) {
   deliveries.note(event(EventType::kVisitEnd, 1), now);
   EXPECT_FALSE(deliveries.first(now).complete);
-  EXPECT_EQ(deliveries.due(now + 4'900ms), nullptr);
-  ASSERT_NE(deliveries.due(now + 5s), nullptr);
-  EXPECT_FALSE(deliveries.due(now + 5s)->told.visit->has_crop);
+  EXPECT_EQ(due(now + 4'900ms), nullptr);
+  ASSERT_NE(due(now + 5s), nullptr);
+  EXPECT_FALSE(due(now + 5s)->told.visit->has_crop);
 }
 
 TEST_F(DeliveriesTest, AnEndedVisitGoesOutWithItsPicturesOnceTheyAreThere) {
   deliveries.note(event(EventType::kVisitEnd, 1), now);
-  ASSERT_EQ(deliveries.due(now + 1s), nullptr);
+  ASSERT_EQ(due(now + 1s), nullptr);
   pictures.emplace().has_crop = true;
-  ASSERT_NE(deliveries.due(now + 1s), nullptr);
-  EXPECT_TRUE(deliveries.due(now + 1s)->told.visit->has_crop);
+  ASSERT_NE(due(now + 1s), nullptr);
+  EXPECT_TRUE(due(now + 1s)->told.visit->has_crop);
 }
 
 TEST_F(DeliveriesTest, OneThatWasCalledOffStaysWhereItIs) {
@@ -153,8 +156,8 @@ TEST_F(DeliveriesTest, OneThatWasCalledOffStaysWhereItIs) {
   const auto verdict = deliveries.judge({.outcome = Outcome::kCalledOff, .detail = {}, .retry_after = {}}, now);
   EXPECT_FALSE(verdict.taken);
   EXPECT_FALSE(verdict.given_up);
-  ASSERT_NE(deliveries.due(now), nullptr);
-  EXPECT_FALSE(deliveries.due(now)->posted);
+  ASSERT_NE(due(now), nullptr);
+  EXPECT_FALSE(due(now)->posted);
 }
 
 }  // namespace

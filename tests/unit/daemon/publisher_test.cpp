@@ -123,6 +123,26 @@ TEST_F(PublisherTest, FiguresAndTheDayAreToldOnceAMinuteAndTheStateAtOnceAfterAC
   EXPECT_EQ(broker_.of("test/state/today").size(), 11U);
 }
 
+TEST_F(PublisherTest, AClockThatIsSetBackIsSaidAndFiguresGoOnOnceAMinute) {
+  const WallTime noon(std::chrono::sys_days(std::chrono::year(2026) / 6 / 1) + 12h);
+  clock_.set_wall(noon);
+  sources_.figures = [](std::size_t) { return Figures{}; };
+  broker_.serve();
+  start();
+  clock_.pass(200ms);
+  ASSERT_TRUE(broker_.await("test/state/stats", 1));
+  EXPECT_GE(publisher_->status().since, noon);
+  EXPECT_LE(publisher_->status().since, noon + 1s);
+  const WallTime before = noon - std::chrono::days(30);
+  clock_.set_wall(before);
+  clock_.pass(10min);
+  EXPECT_TRUE(broker_.await("test/state/stats", 11));
+  broker_.hang_up();
+  clock_.pass_until([this] { return publisher_->status().state == LinkState::kWaiting; });
+  EXPECT_GE(publisher_->status().since, before + 10min);
+  EXPECT_LE(publisher_->status().since, before + 11min);
+}
+
 TEST_F(PublisherTest, APictureThatIsNotMadeIsAskedForTenSecondsLong) {
   options_.device.pictures = true;
   std::vector<SteadyTime> asked;

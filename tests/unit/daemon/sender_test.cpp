@@ -25,7 +25,9 @@ class SenderTest : public ::testing::Test {
   SenderTest() {
     receiver_.Post("/", [this](const httplib::Request& request, httplib::Response& reply) {
       MutexLock lock(mutex_);
-      received_.push_back({.at = clock_.now(), .json = Json::parse(request.body)});
+      received_.push_back({.at = clock_.now(),
+                           .json = Json::parse(request.body),
+                           .timestamp = std::stoll(request.get_header_value("webhook-timestamp"))});
       reply.status = status_;
       if (!retry_after_.empty()) reply.set_header("Retry-After", retry_after_);
     });
@@ -45,6 +47,7 @@ class SenderTest : public ::testing::Test {
   struct Received {
     SteadyTime at;
     Json json;
+    std::int64_t timestamp = 0;  // that it was sent with
   };
   void start() {
     sender_.emplace(
@@ -154,6 +157,29 @@ TEST_F(SenderTest, HowManyWereLeftOutIsToldOnceMessagesAreTakenAgain) {
   EXPECT_EQ(taken[1]["type"], "gap") << "what was being tried goes first";
   EXPECT_EQ(taken[1]["missed"], 1020);
   EXPECT_EQ(sender_->status().delivered, 11U);
+}
+
+TEST_F(SenderTest, AClockThatIsSetBackIsSaidAndChangesNoPause) {
+  const WallTime noon(std::chrono::sys_days(std::chrono::year(2026) / 6 / 1) + 12h);
+  clock_.set_wall(noon);
+  answer(503);
+  start();
+  tell_of_visits(1);
+  clock_.pass(1s);
+  EXPECT_GE(sender_->status().since, noon);
+  EXPECT_LE(sender_->status().since, noon + 1s);
+  const WallTime before = noon - std::chrono::days(30);
+  clock_.set_wall(before);
+  clock_.pass(20s);
+  answer(204);
+  clock_.pass(1min);
+  const std::vector<Received> all = received();
+  ASSERT_EQ(all.size(), 6U) << "after 1, 2, 4, 8 and 16 seconds, a quarter more or less";
+  EXPECT_LE(all.back().at - all.front().at, 40s);
+  EXPECT_GE(WallTime(std::chrono::seconds(all.front().timestamp)), noon);
+  EXPECT_LE(WallTime(std::chrono::seconds(all.back().timestamp)), before + 41s);
+  EXPECT_GE(sender_->status().since, before);
+  EXPECT_LE(sender_->status().since, before + 41s);
 }
 
 TEST_F(SenderTest, AVisitThatEndedWaitsFiveSecondsForPicturesThatNobodyMakes) {
