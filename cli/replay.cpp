@@ -36,9 +36,7 @@ struct Options {
 
 // A path stands for a recording; what begins with a scheme is a source.
 std::string spec_of(const std::string& recording) {
-  const std::string_view scheme = std::string_view(recording).substr(0, recording.find(':'));
-  const bool is_source = scheme.size() < recording.size() &&
-                         std::ranges::contains(camera::source_table(), scheme, &camera::SourceRow::scheme);
+  const bool is_source = recording.contains(':') && camera::find_source(recording) != nullptr;
   return is_source ? recording : "recording:" + recording;
 }
 

@@ -205,6 +205,7 @@ struct Loaded {
   std::vector<std::string> places;           // the same as Error::where has them; empty for defaults
   std::vector<std::filesystem::path> files;  // read, in order
   std::vector<std::string> warnings;         // keys that are set and have no effect
+  bool source_is_text = false;               // `source` was written, not `source.spec`
   std::vector<LeftOut> left_out;             // where LoadOptions::foreign_settings
 };
 

@@ -34,6 +34,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOfTheFir
 struct Place {
   std::string where;
   std::string origin;
+  std::string_view key = {};  // as it was written, where that is not the key's name
 };
 
 std::string position(const toml::source_region& region) {
@@ -202,7 +203,7 @@ void Loader::read_source(const std::filesystem::path& path, const toml::node& no
   } else if (const toml::table* table = node.as_table()) {
     read_section(path, "source", *table);
   } else {
-    assign("source.spec", node, {where, format_text("{}:{}", path.string(), node.source().begin.line)}, {});
+    assign("source.spec", node, {where, format_text("{}:{}", path.string(), node.source().begin.line), "source"}, {});
   }
 }
 
@@ -265,7 +266,7 @@ void Loader::read_notify_text(std::string_view text, const Place& place) {
 void Loader::assign_text(std::string_view name, std::string_view text, const Place& place) {
   if (name == "source") {
     reset_section("source");
-    name = "source.spec";
+    return assign_text("source.spec", text, {place.where, place.origin, name});
   }
   if (name == "notify") return read_notify_text(text, place);
   const std::optional<std::size_t> index = find_key(name);
@@ -288,17 +289,19 @@ void Loader::assign(std::string_view name, const toml::node& node, const Place& 
                     const std::filesystem::path& base) {
   const std::size_t index = *find_key(name);
   const Binding& binding = bindings()[index];
+  const std::string_view told = place.key.empty() ? name : place.key;
   const auto assigned = binding.assign(node, {.constraint = binding.constraint, .base = base}, loaded_.config);
   if (assigned) {
     loaded_.origins[index] = place.origin;
     loaded_.places[index] = place.where;
+    if (name == "source.spec") loaded_.source_is_text = told != name;
     // "auto" stays what it is: it is resolved at each start.
     const bool automatic = node.value_exact<std::string>() == "auto";
     if (in_settings_) {
       loaded_.settings[std::string(name)] = automatic ? "auto" : key_table()[index].value(loaded_.config);
     }
   } else if (!leave_out(name, format_text("expected {}", key_table()[index].expectation))) {
-    add_fault(format_text("{} = {}: expected {}", name, text_of(node), key_table()[index].expectation), place.where,
+    add_fault(format_text("{} = {}: expected {}", told, text_of(node), key_table()[index].expectation), place.where,
               assigned.error().hint);
   }
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "camera/source/source.h"
@@ -19,12 +20,18 @@ enum class SourceKind : std::uint8_t { kAttached, kNetwork, kProgram, kFile, kDr
 struct SourceRow {
   std::string_view scheme;
   SourceKind kind;
-  std::string_view help;  // one line for --help and errors
   Result<std::unique_ptr<FrameSource>> (*open)(std::string_view rest, const SourceOptions& options);
 };
 
 // Rows of sources.def.
 [[nodiscard]] std::span<const SourceRow> source_table();
+
+// By the scheme; nullptr: the table has no such.
+[[nodiscard]] const SourceRow* find_source(std::string_view spec);
+// "demo:, images:, ...": all of them.
+[[nodiscard]] std::string known_schemes();
+// What to write in the place of a scheme that the table does not have; empty: nobody knows.
+[[nodiscard]] std::string scheme_hint(std::string_view spec);
 
 // By the scheme; what has none of the table is looked for on this board ("auto").
 [[nodiscard]] SourceKind kind_of(std::string_view spec);

@@ -147,19 +147,9 @@ Result<void> check_webhook_events(const config::Config& config) {
 }
 
 Result<void> check_source(const config::Config& config) {
-  const std::string_view spec = config.source.spec;
-  const std::string_view scheme = spec.substr(0, spec.find(':'));
-  const auto rows = camera::source_table();
-  if (spec == "auto" || std::ranges::contains(rows, scheme, &camera::SourceRow::scheme)) return {};
-  std::string known = "auto";
-  std::vector<std::string_view> schemes;
-  for (const camera::SourceRow& row : rows) {
-    known += format_text(", {}:", row.scheme);
-    schemes.push_back(row.scheme);
-  }
-  const std::string_view nearest = nearest_name(scheme, schemes);
-  return expected("one of " + known, nearest.empty() ? "for a folder of pictures write images:FOLDER"
-                                                     : format_text("did you mean \"{}:\"?", nearest));
+  const std::string& spec = config.source.spec;
+  if (spec == "auto" || camera::find_source(spec) != nullptr) return {};
+  return expected("one of auto, " + camera::known_schemes(), camera::scheme_hint(spec));
 }
 
 Result<void> check_zone(const config::Config& config) {
@@ -239,10 +229,11 @@ Error fault_of(std::string_view name, Error error, const config::Loaded& loaded)
   const auto key = std::ranges::find(table, name, &config::Key::full_name);
   // Addresses of others may hold a login or be a secret as a whole.
   const bool secret = name == "mqtt.url" || name == "webhook.url" || name == "source.spec";
+  const std::string_view told = name == "source.spec" && loaded.source_is_text ? "source" : name;
   const std::string value = secret ? "..." : printable(config::toml_text(key->value(loaded.config)), 100);
   std::string hint = std::exchange(error.hint, {});
   return {.code = ErrorCode::kConfig,
-          .message = format_text("{} = {}: {}", name, value, describe(error)),
+          .message = format_text("{} = {}: {}", told, value, describe(error)),
           .where = loaded.places.at(static_cast<std::size_t>(key - table.begin())),
           .hint = std::move(hint)};
 }

@@ -12,7 +12,11 @@ KINGLETD = os.environ["KINGLETD"]
 # What the table of keys cannot judge: a line that is wrong, and what has to be said of it besides file and line.
 WRONG = [
     ('time.zone = "Europe/Nowhere"', "Europe/Nowhere"),
-    ('source = "camera:0"', "libcamera:"),
+    ('source = "camera:0"', "source = ...: expected one of auto, demo:, images:, libcamera:"),
+    ('source = "rtps://camera/stream"', "did you mean"),
+    ('source = "photos"', "images:FOLDER"),
+    ('source = 5', "source = 5: expected"),
+    ('source.spec = "camera:0"', "source.spec = ...: expected one of"),
     ('source = [{spec = "demo:"}, {name = "tree", spec = "camera:1"}]', "source.spec of tree"),
     ('source = [{spec = "demo:"}, {name = "tree"}]', "auto is for the first"),
     ('source = [{spec = "demo:"}, {spec = "demo:2"}]', "needs a name"),

@@ -15,6 +15,13 @@ TEST(NearestName, FindsTheKeyBehindATypingError) {
   EXPECT_EQ(nearest_name("model.pth", kKeys), "model.path");
 }
 
+TEST(NearestName, TakesTwoLettersThatWereExchangedForOneError) {
+  constexpr std::array<std::string_view, 3> kSchemes{"demo", "rtsp", "rpicam"};
+  EXPECT_EQ(nearest_name("rtps", kSchemes), "rtsp");
+  EXPECT_EQ(nearest_name("trsp", kSchemes), "rtsp");
+  EXPECT_EQ(nearest_name("rspt", kSchemes), "");
+}
+
 TEST(NearestName, IsEmptyWhenNothingIsNear) { EXPECT_EQ(nearest_name("temperature", kKeys), ""); }
 
 TEST(Printable, KeepsUtf8AndReplacesWhatCouldForgeALine) {
