@@ -8,6 +8,7 @@
 #include "daemon/backup/desk.h"
 #include "daemon/http/figures/slots.h"
 #include "daemon/http/routes/routes.h"
+#include "engine/base/file.h"
 #include "store/store.h"
 #include "tests/support/scratch_folder.h"
 #include "tests/unit/daemon/handlers/asked.h"
@@ -102,6 +103,20 @@ TEST_F(BackupHandlers, SettingsThatTheStartWouldRefuseAreRefusedNow) {
   const Reply reply = restore(strict, sent(old_));
   EXPECT_EQ(reply.problem.slug, "bad-backup");
   EXPECT_THAT(reply.problem.detail, HasSubstr("gate.max_fps = 900"));
+}
+
+// The next start is not as patient with them as a restore.
+TEST_F(BackupHandlers, SettingsAreWrittenAnewAlsoWhereNothingIsLeftOut) {
+  fill(from_.path());
+  ASSERT_TRUE(write_file(from_.path() / "settings.toml", "[later]\n[decide]\nmin_score = 0.55\n", Overwrite::kReplace));
+  const config::Settings kept{{"decide.min_score", 0.55}};
+  backup::Desk patient = new_;
+  patient.judge_settings = [&](const std::string& text, const fs::path&) -> Result<JudgedSettings> {
+    EXPECT_THAT(text, HasSubstr("[later]"));
+    return JudgedSettings{.kept = kept, .left_out = {}};
+  };
+  ASSERT_EQ(restore(patient, sent(old_)).status, 202);
+  EXPECT_EQ(read_file(to_.path() / "restore/ready/state/settings.toml", 10'000), config::settings_text(kept));
 }
 
 TEST_F(BackupHandlers, ABodyThatBreaksOffIsNoBackup) {
