@@ -59,12 +59,14 @@ def warn(line):
 def measure(options, model, left_out=warn):
     workers = dict(start(options, model, left_out))
     rounds = {name: [] for name in workers}
-    for name, worker in in_turns(workers, options.rounds):
-        _, *times = worker.ask(options.milliseconds)
-        rounds[name].append([float(number) for number in times])  # least, median, share inside XNNPACK
-        time.sleep(0.02)  # the other's spinning threads go to sleep
-    for worker in workers.values():
-        worker.end()
+    try:
+        for name, worker in in_turns(workers, options.rounds):
+            _, *times = worker.ask(options.milliseconds)
+            rounds[name].append([float(number) for number in times])  # least, median, share inside XNNPACK
+            time.sleep(0.02)  # the other's spinning threads go to sleep
+    finally:
+        for worker in workers.values():
+            worker.end()
     return rounds
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that is loaded once, says "ready ...", and then runs for the milliseconds of each line it is sent."""
+import contextlib
 import shlex
 import subprocess
 import tempfile
@@ -18,7 +19,10 @@ def in_turns(workers, rounds):
 class Worker:
     def __init__(self, command):
         with tempfile.TemporaryFile("w+", errors="replace") as errors:
-            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
+            try:
+                self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
+            except OSError as reason:
+                raise NotReady(f"{shlex.join(command)} is not ready: {reason.strerror}") from reason
             said = self.process.stdout.readline().strip()
             if said.startswith("ready"):
                 return
@@ -29,10 +33,14 @@ class Worker:
 
     def ask(self, *words):
         """The words of its answer: runs, least and what else the program tells, in milliseconds."""
-        print(*words, file=self.process.stdin, flush=True)
-        return self.process.stdout.readline().split()
+        with contextlib.suppress(BrokenPipeError):
+            print(*words, file=self.process.stdin, flush=True)
+        if said := self.process.stdout.readline().split():
+            return said
+        raise NotReady(f"{shlex.join(self.process.args)} ended with {self.process.wait(timeout=30)} while it was measured")
 
     def end(self):
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
         self.process.wait(timeout=30)
         self.process.stdout.close()

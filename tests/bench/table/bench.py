@@ -7,7 +7,8 @@ turn in one run; with --arm the instructions that one inference takes on the cor
            [--check | --keep] [--small | --model NAME...]
 
 --check fails where a figure is worse than the kept one by more than its spread (instructions: 1 %); --keep puts what was
-measured into kept.jsonl; docs/bench.md is written from that. Exit codes: 0, 1 worse than before, 64, 77 nothing could be measured."""
+measured into kept.jsonl; docs/bench.md is written from that. Exit codes: 0; 1: worse than before, kinglet failed, or --check
+did not measure what is kept of these models for such a processor; 64; 77: no emulator, or no corpus (and nothing else amiss)."""
 import argparse
 import statistics
 import subprocess
@@ -18,10 +19,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import compare  # noqa: E402
 import kept  # noqa: E402
 import page  # noqa: E402
-from models import MODELS, ROOT, Maker, Missing, named  # noqa: E402
+from models import MODELS, ROOT, Broken, Maker, Missing, NotHere, named  # noqa: E402
 from worker import NotReady  # noqa: E402
 
 COUNTER = ROOT.parent / "shared" / "tools" / "count-instructions"
+COUNTER_LACKS = 2  # the emulator or its own reader; 1 is the program's end
 CORES = ["cortex-a53", "cortex-a72", "cortex-a76"]
 HALF_CORES = ["cortex-a76"]  # that compute with float16
 KEPT = Path(__file__).resolve().parent / "kept.jsonl"
@@ -35,7 +37,7 @@ def count(options, maker, row, _):
             [str(COUNTER), "-c", core, "-n", "1", "-k", "2", "-t", "--", str(options.build / "bin" / "bench_worker"), "once", "half" if row.half else "session",
              str(maker.ours(row)), "{}"], capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise Missing(f"{COUNTER.name} ends with {done.returncode}: {(done.stderr.strip() or 'nothing').splitlines()[-1]}")
+            raise (NotHere if done.returncode == COUNTER_LACKS else Broken)(f"on {core}: {(done.stderr.strip() or 'nothing').splitlines()[-1]}")
         yield kept.Count(row.name, core, options.build.name, round(int(done.stdout.split("\t")[1]) / 1e6, 3))
 
 
@@ -63,17 +65,58 @@ def say(figure):
         print(f"{figure.model:28} {figure.threads} thread(s) {figure.ms:8.3f} ms  {figure.ratio:.2f} ± {figure.spread:.2f} of {figure.peer}", flush=True)
 
 
-def measure(options, rows):
-    """Figures, and why there are none of the other models."""
-    maker, figures, left_out = Maker(options.work), [], []
-    for row in rows:
-        try:
-            for figure in (count if options.arm else times)(options, maker, row, left_out.append):
-                say(figure)
-                figures.append(figure)
-        except (Missing, NotReady) as reason:
-            left_out.append(f"{row.name}: {reason}")
-    return figures, left_out
+class Run:
+    """What was measured, and what was not, with the reason."""
+
+    def __init__(self):
+        self.figures, self.left_out, self.broken, self.not_here = [], [], [], []
+
+    def measure(self, options, rows):
+        maker = Maker(options.work)
+        for row in rows:
+            try:
+                for figure in (count if options.arm else times)(options, maker, row, self.left_out.append):
+                    say(figure)
+                    self.figures.append(figure)
+            except NotHere as reason:
+                self.not_here.append(row.name)
+                self.left_out.append(f"{row.name}: {reason}")
+            except Missing as reason:
+                self.left_out.append(f"{row.name}: {reason}")
+            except (Broken, NotReady) as reason:
+                self.broken.append(f"{row.name}: {reason}")
+        return self
+
+    def told(self):
+        for line in self.left_out:
+            print(f"left out: {line}")
+        for line in self.broken:
+            print(f"failed: {line}")
+        return self
+
+
+def asked(options, rows):
+    """Whether a kept figure is of what this run was to measure."""
+    names, here = {row.name for row in rows}, kept.features()
+    if options.arm:
+        return lambda figure: (isinstance(figure, kept.Count) and figure.model in names and figure.core in options.core
+                               and figure.build == options.build.name)
+    return lambda figure: (isinstance(figure, kept.Time) and figure.model in names and figure.threads in options.threads
+                           and figure.features == here)
+
+
+def check(before, run, is_asked):
+    worse, compared = kept.compare(before, run.figures)
+    lacking = [figure for figure in kept.lacking(before, run.figures) if is_asked(figure) and figure.model not in run.not_here]
+    print(f"{compared} of {len(run.figures)} figures have a kept one to be compared with, {len(worse)} are worse")
+    for line in worse:
+        print(f"worse: {line}")
+    for figure in lacking:
+        print(f"not measured, but kept: {figure.title}")
+    nothing = compared == 0 and not run.not_here
+    if nothing:
+        print("nothing is kept of these models here: --keep does that")
+    return bool(worse or lacking or nothing)
 
 
 def read_options():
@@ -102,8 +145,9 @@ def read_options():
 def main():
     options = read_options()
     if not (options.build / "bin" / "bench_worker").exists():
-        print(f"skipped: {options.build.name} is not built")
-        return 77
+        there = (options.build / "CTestTestfile.cmake").exists()
+        print(f"bench: {options.build.name} has no bench_worker" if there else f"skipped: {options.build.name} is not built")
+        return 1 if there else 77
     if options.arm and not COUNTER.exists():
         print("skipped: no tool that counts instructions (../shared/tools/count-instructions)")
         return 77
@@ -112,22 +156,15 @@ def main():
     except Missing as reason:
         print(f"bench: {reason}", file=sys.stderr)
         return 64
-    figures, left_out = measure(options, rows)
-    for line in left_out:
-        print(f"left out: {line}")
-    if not figures:
-        print("skipped: nothing could be measured")
-        return 77
-    before = kept.read(KEPT)
+    run, before, fault = Run().measure(options, rows).told(), kept.read(KEPT), False
     if options.keep:
-        kept.write(KEPT, before | {figure.key: figure for figure in figures})
+        kept.write(KEPT, before | {figure.key: figure for figure in run.figures})
         page.write(kept.read(KEPT), ROOT / "docs" / "bench.md")
-        return 0
-    worse, compared = kept.compare(before, figures)
-    print(f"{compared} of {len(figures)} figures have a kept one to be compared with, {len(worse)} are worse")
-    for line in worse:
-        print(f"worse: {line}")
-    return 1 if options.check and worse else 0
+    else:
+        fault = check(before, run, asked(options, rows)) and options.check
+    if run.not_here:
+        print(f"skipped: {len(run.not_here)} models, for want of a corpus or of an emulator")
+    return 1 if run.broken or fault else 77 if run.not_here else 0
 
 
 if __name__ == "__main__":

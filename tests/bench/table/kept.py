@@ -23,10 +23,14 @@ class Count:
     def key(self):
         return ("count", self.model, self.core, self.build)
 
+    @property
+    def title(self):
+        return f"{self.model} on {self.core}"
+
     def worse_than(self, before):
         if self.millions <= before.millions * (1 + COUNT_TOLERANCE):
             return None
-        return (f"{self.model} on {self.core}: {self.millions:.2f} M instructions, kept are {before.millions:.2f} "
+        return (f"{self.title}: {self.millions:.2f} M instructions, kept are {before.millions:.2f} "
                 f"({self.millions / before.millions - 1:+.1%})")
 
 
@@ -44,10 +48,14 @@ class Time:
     def key(self):
         return ("time", self.model, self.features, self.threads, self.peer)
 
+    @property
+    def title(self):
+        return f"{self.model}, {self.threads} thread(s), beside {self.peer}"
+
     def worse_than(self, before):
         if self.ratio - self.spread <= before.ratio + before.spread:
             return None
-        return (f"{self.model}, {self.threads} thread(s), beside {self.peer}: {self.ratio:.2f} ± {self.spread:.2f}, "
+        return (f"{self.title}: {self.ratio:.2f} ± {self.spread:.2f}, "
                 f"kept is {before.ratio:.2f} ± {before.spread:.2f} on such a processor ({self.features})")
 
 
@@ -79,3 +87,9 @@ def compare(kept, figures):
     """Lines that tell what got worse, and how many figures had one to be compared with."""
     pairs = [(figure, kept[figure.key]) for figure in figures if figure.key in kept]
     return [line for figure, before in pairs if (line := figure.worse_than(before))], len(pairs)
+
+
+def lacking(kept, figures):
+    """What is kept and was not measured."""
+    measured = {figure.key for figure in figures}
+    return [figure for key, figure in kept.items() if key not in measured]

@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The kept table: what counts as worse, what is never compared, and the page that is written from it."""
+"""The kept table: what counts as worse, what is never compared, when a check fails, and the page that is written from it."""
+import contextlib
+import io
+import os
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest.mock import patch
 
+import bench
 import kept
 import page
 from kept import Count, Time
+from models import MODELS
 
 
 def count(millions):
@@ -42,6 +48,108 @@ class WhatIsWorse(unittest.TestCase):
         self.assertEqual(self.worse(count(100), count(50)), ([], 1))
 
 
+# In place of the tool that counts: the last word but one is the model.
+COUNTER = """#!/bin/sh
+for word; do model=$before; before=$word; done
+case $model in {case} esac
+printf 'cortex\\t%s\\n' "${{millions}}000000"
+"""
+SMALL = [row for row in MODELS if row.small]
+
+
+class WhenACheckFails(unittest.TestCase):
+    """`bench.py --check` of the small models, as CI asks for it; what the counter says stands for the programs."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        (self.folder / "arm64-tests" / "bin").mkdir(parents=True)
+        self.program("arm64-tests/bin/bench_worker", "#!/bin/sh\necho 'bench_worker: out of range' >&2\nexit 1\n")
+        (self.folder / "corpus" / "models").mkdir(parents=True)
+        for row in SMALL:
+            if row.source == "corpus":
+                (self.folder / "corpus" / "models" / row.file).touch()
+        self.keep(*[Count(row.name, "cortex-a72", "arm64-tests", 10) for row in SMALL])
+        self.counts("*) millions=10;;")
+
+    def program(self, name, text):
+        (self.folder / name).write_text(text, encoding="utf-8")
+        (self.folder / name).chmod(0o755)
+
+    def keep(self, *figures):
+        kept.write(self.folder / "kept.jsonl", {figure.key: figure for figure in figures})
+
+    def counts(self, case):
+        self.program("counter", COUNTER.format(case=case))
+
+    def check(self, *more):
+        words = ["bench.py", "--build", str(self.folder / "arm64-tests"), "--work", str(self.folder / "work"), "--check",
+                 *(more or ["--arm", "--core", "cortex-a72", "--small"])]
+        said = io.StringIO()
+        with (patch.object(sys, "argv", words), patch.object(bench, "COUNTER", self.folder / "counter"),
+              patch.object(bench, "KEPT", self.folder / "kept.jsonl"), contextlib.redirect_stdout(said),
+              patch.dict(os.environ, {"KINGLET_CORPUS": str(self.folder / "corpus")})):
+            return bench.main(), said.getvalue()
+
+    def test_it_does_not_when_all_that_is_kept_was_counted_and_is_no_worse(self):
+        code, said = self.check()
+        self.assertEqual((code, said.splitlines()[-1]), (0, "3 of 3 figures have a kept one to be compared with, 0 are worse"))
+
+    def test_it_does_when_kinglet_fails_on_one_model_of_several(self):
+        self.counts("*flowers*) echo 'the program ended with status 139' >&2; exit 1;; *) millions=10;;")
+        code, said = self.check()
+        self.assertEqual(code, 1)
+        self.assertIn("failed: flowers MobileNetV2 0.35: on cortex-a72: the program ended with status 139\n", said)
+
+    def test_it_does_when_kinglet_fails_on_all_of_them(self):
+        self.counts("*) exit 1;;")
+        self.assertEqual(self.check()[0], 1)
+
+    def test_it_does_when_the_worker_that_is_timed_does_not_load_the_model(self):
+        code, said = self.check("--model", "demo", "--threads", "1", "--rounds", "3", "--milliseconds", "1")
+        self.assertEqual(code, 1)
+        self.assertRegex(said, "failed: demo: .* is not ready: bench_worker: out of range\n")
+
+    def test_it_does_when_the_worker_ends_while_it_is_timed(self):
+        self.program("arm64-tests/bin/bench_worker", "#!/bin/sh\necho ready\nread -r words\nexit 3\n")
+        code, said = self.check("--model", "demo", "--threads", "1", "--rounds", "3", "--milliseconds", "1")
+        self.assertEqual(code, 1)
+        self.assertRegex(said, "failed: demo: .*bench_worker session .* ended with 3 while it was measured\n")
+
+    def test_it_does_when_the_build_is_there_and_the_program_is_not(self):
+        (self.folder / "arm64-tests" / "bin" / "bench_worker").unlink()
+        self.assertEqual(self.check()[0], 77)
+        (self.folder / "arm64-tests" / "CTestTestfile.cmake").touch()
+        self.assertEqual(self.check()[0], 1)
+
+    def test_it_does_when_a_kept_row_of_these_models_was_not_measured(self):
+        (self.folder / "corpus" / "models" / SMALL[1].file).unlink()
+        code, said = self.check()
+        self.assertEqual(code, 1)
+        self.assertIn("not measured, but kept: flowers MobileNetV2 0.35 on cortex-a72\n", said)
+
+    def test_rows_of_other_cores_builds_and_models_are_not_asked_for(self):
+        self.keep(Count("demo", "cortex-a72", "arm64-tests", 10), Count("demo", "cortex-a53", "arm64-tests", 10),
+                  Count("demo", "cortex-a72", "arm64", 10), Count("ResNet-18", "cortex-a72", "arm64-tests", 10))
+        self.assertEqual(self.check()[0], 0)
+
+    def test_it_does_when_nothing_is_kept_that_could_be_compared(self):
+        self.keep(Count("demo", "cortex-a53", "arm64-tests", 10))
+        self.assertEqual(self.check()[0], 1)
+
+    def test_it_is_skipped_without_an_emulator_or_a_corpus_unless_something_else_is_amiss(self):
+        self.counts("*) echo 'no qemu-aarch64' >&2; exit 2;;")
+        self.assertEqual(self.check()[0], 77)
+        (self.folder / "corpus").rename(self.folder / "elsewhere")
+        self.counts("*) millions=10;;")
+        code, said = self.check()
+        self.assertEqual(code, 77)
+        self.assertIn("1 of 1 figures", said)
+        self.counts("*) millions=11;;")
+        self.assertEqual(self.check()[0], 1)
+
+
 class WhatIsKept(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -52,6 +160,9 @@ class WhatIsKept(unittest.TestCase):
         figures = {figure.key: figure for figure in (count(100), time(0.9))}
         kept.write(self.path, figures)
         self.assertEqual(kept.read(self.path), figures)
+
+    def test_every_figure_is_of_a_model_that_is_still_measured(self):
+        self.assertEqual({figure.model for figure in kept.read(bench.KEPT).values()} - {row.name for row in MODELS}, set())
 
     def test_the_page_has_a_table_of_instructions_and_one_a_kind_of_processor(self):
         figures = [count(120.62), time(0.9), time(0.7, features="avx2 amx_int8")]

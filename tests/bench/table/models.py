@@ -16,6 +16,14 @@ class Missing(Exception):
     """A model that cannot be had here, with what it would need."""
 
 
+class NotHere(Missing):
+    """Because this machine has no corpus, or nothing that counts: no fault of what is measured."""
+
+
+class Broken(Exception):
+    """kinglet failed on a model that is there."""
+
+
 @dataclass(frozen=True)
 class Row:
     name: str
@@ -68,7 +76,7 @@ def run(*command):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines() or ["nothing"]
-        raise Missing(f"{Path(str(command[0])).name} {Path(str(command[1])).name} ends with {done.returncode}: {said[-1]}")
+        raise (Broken if command[0] == "kinglet" else Missing)(f"{Path(str(command[0])).name} {Path(str(command[1])).name} ends with {done.returncode}: {said[-1]}")
 
 
 class Maker:
@@ -80,7 +88,7 @@ class Maker:
         if row.source in ("tree", "corpus"):
             path = (ROOT / "models" if row.source == "tree" else corpus() / "models") / row.file
             if not path.exists():
-                raise Missing(f"{path} is missing")
+                raise (Missing if row.source == "tree" or corpus().exists() else NotHere)(f"{path} is missing")
             return path
         return self.made(row.file if row.source != "int8" else f"{row.file} int8", lambda to: self.write(row, to))
 
@@ -106,7 +114,7 @@ class Maker:
         elif row.source == "int8":
             pictures = corpus() / "photos"
             if not pictures.exists():
-                raise Missing(f"{pictures} is missing, whose photographs 8 bits are measured by")
+                raise (Missing if corpus().exists() else NotHere)(f"{pictures} is missing, whose photographs 8 bits are measured by")
             run("kinglet", "quantize", self.ours(*named([row.file])), "-o", to, "--images", pictures)
         else:
             folder = self.folder / "export"
