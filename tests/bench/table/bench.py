@@ -7,7 +7,7 @@ turn in one run; with --arm the instructions that one inference takes on the cor
            [--check | --keep] [--small | --model NAME...]
 
 --check fails where a figure is worse than the kept one by more than its spread (instructions: 1 %); --keep puts what was
-measured into kept.jsonl; docs/bench.md is written from that. Exit codes: 0; 1: worse than before, kinglet failed, or --check
+measured, with commit and day, into kept.jsonl; docs/bench.md is written from that. Exit codes: 0; 1: worse than before, kinglet failed, or --check
 did not measure what is kept of these models for such a processor; 64; 77: no emulator, or no corpus (and nothing else amiss)."""
 import argparse
 import statistics
@@ -26,7 +26,7 @@ COUNTER = ROOT.parent / "shared" / "tools" / "count-instructions"
 COUNTER_LACKS = 2  # the emulator or its own reader; 1 is the program's end
 CORES = ["cortex-a53", "cortex-a72", "cortex-a76"]
 HALF_CORES = ["cortex-a76"]  # that compute with float16
-KEPT = Path(__file__).resolve().parent / "kept.jsonl"
+KEPT = kept.KEPT
 # compare.py's names: the 8-bit forms have no bare subgraph.
 PEERS = ["bare XNNPACK", "ORT 1.21", "ORT 1.30"]
 
@@ -158,8 +158,9 @@ def main():
         return 64
     run, before, fault = Run().measure(options, rows).told(), kept.read(KEPT), False
     if options.keep:
-        kept.write(KEPT, before | {figure.key: figure for figure in run.figures})
-        page.write(kept.read(KEPT), ROOT / "docs" / "bench.md")
+        commit = kept.commit_of(ROOT, KEPT.relative_to(ROOT), page.PAGE.relative_to(ROOT))
+        kept.write(KEPT, before | kept.stamped(run.figures, commit))
+        page.write(kept.read(KEPT), page.PAGE)
     else:
         fault = check(before, run, asked(options, rows)) and options.check
     if run.not_here:

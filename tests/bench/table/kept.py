@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was measured before: kept.jsonl, a line a figure. A time is a ratio, kept with its spread and with what the
 processor can do: it is compared with what the same kind of processor measured, or not at all. A count of instructions is
-the same everywhere."""
+the same everywhere. A figure tells the commit and the day it was measured at: rows that nobody measures anew stay."""
 import json
-from dataclasses import asdict, dataclass
+import subprocess
+from dataclasses import asdict, dataclass, replace
+from datetime import date
 from pathlib import Path
 
+KEPT = Path(__file__).resolve().parent / "kept.jsonl"
 # Counts repeat to a few dozen instructions; a percent is a change of the code.
 COUNT_TOLERANCE = 0.01
 # What x86-64 and ARM tell that decides which kernels run.
@@ -18,6 +21,8 @@ class Count:
     core: str
     build: str
     millions: float
+    commit: str = ""  # of kinglet; with a + of a tree that had more than that; empty: before it was kept
+    day: str = ""
 
     @property
     def key(self):
@@ -43,6 +48,8 @@ class Time:
     ratio: float  # kinglet's time by the peer's: the median of the rounds
     spread: float  # half of what lies between the first and the last quarter of the rounds
     ms: float
+    commit: str = ""
+    day: str = ""
 
     @property
     def key(self):
@@ -77,10 +84,27 @@ def read(path):
 
 
 def write(path, kept):
-    lines = [json.dumps({"kind": key[0]} | asdict(figure), ensure_ascii=False) for key, figure in sorted(kept.items(), key=str)]
+    lines = [json.dumps({"kind": key[0]} | {name: value for name, value in asdict(figure).items() if value != ""}, ensure_ascii=False)
+             for key, figure in sorted(kept.items(), key=lambda one: str(one[0]))]
     unfinished = path.with_suffix(".new")
     unfinished.write_text("\n".join(lines) + "\n", encoding="utf-8")
     unfinished.rename(path)
+
+
+def commit_of(tree, *written):
+    """Of what is checked out, short; with a + where files differ from it other than those that are written here."""
+    def git(*words):
+        return subprocess.run(["git", "-C", str(tree), *words], capture_output=True, text=True, check=True).stdout.strip()
+    try:
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", *[f":(exclude){path}" for path in written])
+        return git("rev-parse", "--short=8", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def stamped(figures, commit):
+    """By key, to be kept."""
+    return {figure.key: replace(figure, commit=commit, day=date.today().isoformat()) for figure in figures}
 
 
 def compare(kept, figures):

@@ -4,6 +4,7 @@
 import contextlib
 import io
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -157,9 +158,16 @@ class WhatIsKept(unittest.TestCase):
         self.path = Path(self.folder.name) / "kept.jsonl"
 
     def test_figures_are_read_as_they_were_written(self):
-        figures = {figure.key: figure for figure in (count(100), time(0.9))}
+        figures = {count(100).key: count(100)} | kept.stamped([time(0.9)], "0123abcd")
         kept.write(self.path, figures)
         self.assertEqual(kept.read(self.path), figures)
+
+    def test_figures_of_before_commits_were_kept_are_read_and_written_as_they_are(self):
+        line = '{"kind": "count", "model": "bird", "core": "cortex-a72", "build": "arm64", "millions": 100}\n'
+        self.path.write_text(line, encoding="utf-8")
+        self.assertEqual(kept.read(self.path), {count(100).key: count(100)})
+        kept.write(self.path, kept.read(self.path))
+        self.assertEqual(self.path.read_text(encoding="utf-8"), line)
 
     def test_every_figure_is_of_a_model_that_is_still_measured(self):
         self.assertEqual({figure.model for figure in kept.read(bench.KEPT).values()} - {row.name for row in MODELS}, set())
@@ -168,10 +176,35 @@ class WhatIsKept(unittest.TestCase):
         figures = [count(120.62), time(0.9), time(0.7, features="avx2 amx_int8")]
         page.write({figure.key: figure for figure in figures}, self.path)
         text = self.path.read_text(encoding="utf-8")
-        self.assertIn("| model | cortex-a72 |\n| --- | --- |\n| bird | 120.62 |", text)
+        self.assertIn("| model | cortex-a72 | of |\n| --- | --- | --- |\n| bird | 120.62 | - |", text)
         self.assertIn("## Times on avx2\n", text)
         self.assertIn("## Times on avx2 amx_int8\n", text)
-        self.assertIn("| bird | 1 | 5.000 | 0.70 ± 0.02 |", text)
+        self.assertIn("| bird | 1 | 5.000 | 0.70 ± 0.02 | - |", text)
+
+    def test_the_page_tells_when_each_row_was_measured(self):
+        old, new = Count("bird", "cortex-a53", "arm64", 200), kept.stamped([count(100)], "0123abcd")
+        text = page.text_of({old.key: old} | new)
+        today = next(iter(new.values())).day
+        self.assertRegex(today, r"^20\d\d-\d\d-\d\d$")
+        self.assertIn(f"| bird | 200.00 | 100.00 | -, 0123abcd {today} |", text)
+
+    def test_the_page_in_the_tree_is_that_of_the_kept_figures(self):
+        self.assertEqual(page.PAGE.read_text(encoding="utf-8"), page.text_of(kept.read(bench.KEPT)), "python3 tests/bench/table/page.py writes it")
+
+    def test_a_commit_is_told_apart_from_a_tree_with_more_than_that(self):
+        def git(*words):
+            subprocess.run(["git", "-C", self.folder.name, "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True, capture_output=True)
+        git("init")
+        for name in ("kernel", "kept.jsonl"):
+            (Path(self.folder.name) / name).write_text("a", encoding="utf-8")
+        git("add", ".")
+        git("commit", "-m", "a")
+        clean = kept.commit_of(self.folder.name)
+        self.assertRegex(clean, "^[0-9a-f]{8}$")
+        self.path.write_text("b", encoding="utf-8")
+        self.assertEqual(kept.commit_of(self.folder.name, "kept.jsonl"), clean)
+        (Path(self.folder.name) / "kernel").write_text("b", encoding="utf-8")
+        self.assertEqual(kept.commit_of(self.folder.name, "kept.jsonl"), clean + "+")
 
     def test_a_processor_is_known_by_what_its_kernels_are_chosen_by(self):
         self.path.write_text("model name : x\nflags\t\t: fpu sse2 avx2 avx512f avx512_vnni\n", encoding="utf-8")

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/bench.md from what is kept: a table of instructions, and one of times for each kind of processor."""
-from kept import Count, Time
-from models import MODELS
+"""docs/bench.md from what is kept: a table of instructions, and one of times for each kind of processor.
+
+  page.py    writes it"""
+from kept import KEPT, Count, Time, read
+from models import MODELS, ROOT
+
+PAGE = ROOT / "docs" / "bench.md"
 
 HEAD = """# Speed beside others, kept
 
 Written by `./dev bench --keep` and `./dev bench --arm --keep` from `tests/bench/table/kept.jsonl`; `./dev bench [--arm] --check` measures
 again and fails where a row got worse by more than its spread. What the figures mean, what was tried and where one ran is told in
-[benchmarks.md](benchmarks.md).
+[benchmarks.md](benchmarks.md). The last column is the commit that was measured, and the day; + stands for a tree that had more than
+that commit, - for figures from before this was kept (2026-11-27 or earlier).
 """
 ARM = """
 ## Instructions on the cores of Raspberry Pis
@@ -32,11 +37,19 @@ def order(names):
     return sorted(names, key=lambda name: (place.get(name, len(place)), name))
 
 
+def measured(figures):
+    """When each of them was, once."""
+    return ", ".join(sorted({f"{figure.commit} {figure.day}" if figure.commit else "-" for figure in figures}))
+
+
 def counts(figures, build):
     cores = sorted({figure.core for figure in figures})
     found = {(figure.model, figure.core): figure for figure in figures if figure.build == build}
-    models = order({model for model, _ in found})
-    return lines_of(["model", *cores], [[model, *[f"{found[model, core].millions:.2f}" if (model, core) in found else "-" for core in cores]] for model in models])
+    rows = []
+    for model in order({model for model, _ in found}):
+        there = [found.get((model, core)) for core in cores]
+        rows.append([model, *[f"{figure.millions:.2f}" if figure else "-" for figure in there], measured(filter(None, there))])
+    return lines_of(["model", *cores, "of"], rows)
 
 
 def times(figures):
@@ -45,13 +58,14 @@ def times(figures):
     rows = []
     for model in order({figure.model for figure in figures}):
         for threads in sorted({figure.threads for figure in figures if figure.model == model}):
-            there = {peer: found.get((model, threads, peer)) for peer in peers}
-            ms = next(figure.ms for figure in there.values() if figure)
-            rows.append([model, str(threads), f"{ms:.3f}", *[f"{figure.ratio:.2f} ± {figure.spread:.2f}" if figure else "-" for figure in there.values()]])
-    return lines_of(["model", "threads", "ms", *peers], rows)
+            there = [found.get((model, threads, peer)) for peer in peers]
+            ms = next(figure.ms for figure in there if figure)
+            ratios = [f"{figure.ratio:.2f} ± {figure.spread:.2f}" if figure else "-" for figure in there]
+            rows.append([model, str(threads), f"{ms:.3f}", *ratios, measured(filter(None, there))])
+    return lines_of(["model", "threads", "ms", *peers, "of"], rows)
 
 
-def write(kept, path):
+def text_of(kept):
     figures = list(kept.values())
     text = [HEAD]
     if counted := [figure for figure in figures if isinstance(figure, Count)]:
@@ -59,4 +73,12 @@ def write(kept, path):
     timed = [figure for figure in figures if isinstance(figure, Time)]
     for features in sorted({figure.features for figure in timed}):
         text += [TIMES.format(features=features), *times([figure for figure in timed if figure.features == features])]
-    path.write_text("\n".join(text).replace("\n\n\n", "\n\n").rstrip() + "\n", encoding="utf-8")
+    return "\n".join(text).replace("\n\n\n", "\n\n").rstrip() + "\n"
+
+
+def write(kept, path):
+    path.write_text(text_of(kept), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(read(KEPT), PAGE)
