@@ -254,7 +254,7 @@ double cost_of(const Layer& layer, const Processor& processor) {
   if (processor.form == &panels::kScalar) return kScalarCost;
   const bool pays = layer.rows >= (layer.adds ? kLeastRowsWithAddition : kLeastRows) && layer.rows <= kMostRows &&
                     layer.numbers * layer.outputs * sizeof(float) >= kLeastBytes;
-  return pays ? processor.cost : std::max(processor.cost, 1.0);
+  return pays ? processor.cost : 1;
 }
 
 std::optional<Offer> offer_of(const Work& work, const Processor& processor) {
@@ -278,20 +278,13 @@ constexpr Processor kScalar{.form = &panels::kScalar, .is_here = [] { return tru
 #if defined(__x86_64__)
 constexpr Processor kAvx512{
     .form = &panels::kAvx512, .is_here = [] { return __builtin_cpu_supports("avx512f") != 0; }, .cost = 0.8};
-// Nobody has measured a processor that has no more than this.
-constexpr Processor kAvx2{
-    .form = &panels::kAvx2,
-    .is_here = [] { return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0; },
-    .cost = 1};
 #else
 constexpr Processor kAvx512{.form = &panels::kScalar, .is_here = [] { return false; }, .cost = kScalarCost};
-constexpr Processor kAvx2 = kAvx512;
 #endif
 
 }  // namespace
 
 const KernelRow kPanelsF32Avx512 = row<kAvx512>("panels_f32__avx512");
-const KernelRow kPanelsF32Avx2 = row<kAvx2>("panels_f32__avx2");
 const KernelRow kPanelsF32Scalar = row<kScalar>("panels_f32__scalar");
 
 }  // namespace kinglet::engine::kernels

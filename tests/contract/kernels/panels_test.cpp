@@ -10,7 +10,7 @@
 namespace kinglet::engine::kernels {
 namespace {
 
-constexpr std::array kForms{"panels_f32__scalar", "panels_f32__avx2", "panels_f32__avx512"};
+constexpr std::array kForms{"panels_f32__scalar", "panels_f32__avx512"};
 
 Layer panels_at_random(Random& random) {
   const auto pick = [&](std::size_t least, std::size_t most) { return pick_of(random, least, most); };
@@ -107,13 +107,6 @@ TEST(Panels, AreForWeightsThatNoCacheHoldsAndForSomeRows) {
   EXPECT_FALSE(pays(1, 768, 3072));
   EXPECT_FALSE(pays(3136, 384, 1536));
   EXPECT_FALSE(pays(196, 96, 384));
-}
-
-TEST(Panels, OfAProcessorThatNobodyHasMeasuredAreNotChosen) {
-  const Work work{ProductF32{.rows = 50, .numbers = 768, .outputs = 3072, .weights = {}, .bias = {}}};
-  const auto offer = row_named("panels_f32__avx2").offer(work);
-  if (!offer) GTEST_SKIP() << "this processor has no AVX2";
-  EXPECT_GE(offer->cost, 1);
 }
 
 // Products of matrices in each of their spellings, also over values of four axes, which lie as their shapes say.
