@@ -14,6 +14,8 @@ using engine::Node;
 using engine::Shape;
 using engine::ValueId;
 
+constexpr float kNoMin = -std::numeric_limits<float>::infinity(), kNoMax = std::numeric_limits<float>::infinity();
+
 void must(xnn_status status, const std::string& what) {
   if (status != xnn_status_success) throw std::runtime_error(what + ": status " + std::to_string(status));
 }
@@ -135,7 +137,7 @@ void BareSubgraph::add_conv(const Graph& graph, const Node& node) {
   const bool depthwise = groups > 1 && s[1] == 1;
   const auto pads = node.attributes.get_ints("pads", {0, 0, 0, 0});
   const auto strides = node.attributes.get_ints("strides", {1, 1});
-  float min = -std::numeric_limits<float>::infinity(), max = std::numeric_limits<float>::infinity();
+  float min = kNoMin, max = kNoMax;
   ValueId result{};
   clip_of(graph, node, min, max, result);
   const auto kh = u32(s[2]), kw = u32(s[3]);
@@ -172,49 +174,103 @@ void BareSubgraph::add_dense(const Graph& graph, const Node& node, bool out_in) 
     const auto added = graph.constant(node.inputs[2])->data<float>();
     bias = weights({added.begin(), added.end()}, {added.size()});
   }
-  must(xnn_define_fully_connected(subgraph_, -std::numeric_limits<float>::infinity(),
-                                  std::numeric_limits<float>::infinity(), value(graph, node.inputs[0]), w, bias,
+  must(xnn_define_fully_connected(subgraph_, kNoMin, kNoMax, value(graph, node.inputs[0]), w, bias,
                                   value(graph, node.outputs[0]), out_in ? 0 : XNN_FLAG_TRANSPOSE_WEIGHTS),
        node.name);
 }
 
-void BareSubgraph::add_node(const Graph& graph, const Node& node) {
-  if (node.op_type == "Conv") return add_conv(graph, node);
-  if (node.op_type == "Gemm") return add_dense(graph, node, node.attributes.get_int("transB", 0) != 0);
-  if (node.op_type == "MatMul") return add_dense(graph, node, false);
-  const std::uint32_t input = value(graph, node.inputs[0]);
-  const auto written = [&] { return value(graph, node.outputs[0]); };
-  if (node.op_type == "Add") {
-    float min = -std::numeric_limits<float>::infinity(), max = std::numeric_limits<float>::infinity();
-    ValueId result{};
-    clip_of(graph, node, min, max, result);
-    const xnn_binary_params range{min, max};
-    must(xnn_define_binary(subgraph_, xnn_binary_add, &range, input, value(graph, node.inputs[1]), value(graph, result),
-                           0),
-         node.name);
-  } else if (node.op_type == "MaxPool") {
-    const auto u32 = [](std::int64_t number) { return static_cast<std::uint32_t>(number); };
-    const auto pads = node.attributes.get_ints("pads", {0, 0, 0, 0});
-    const auto kernel = node.attributes.get_ints("kernel_shape", {});
-    const auto strides = node.attributes.get_ints("strides", {1, 1});
-    must(xnn_define_max_pooling_2d(subgraph_, u32(pads[0]), u32(pads[3]), u32(pads[2]), u32(pads[1]), u32(kernel[0]),
-                                   u32(kernel[1]), u32(strides[0]), u32(strides[1]), 1, 1,
-                                   -std::numeric_limits<float>::infinity(), std::numeric_limits<float>::infinity(),
-                                   input, written(), 0),
-         node.name);
-  } else if (node.op_type == "GlobalAveragePool") {
-    constexpr std::array<std::size_t, 2> kAxes{1, 2};
-    must(xnn_define_static_reduce(subgraph_, xnn_reduce_mean, kAxes.size(), kAxes.data(), input, written(),
-                                  XNN_FLAG_KEEP_DIMS),
-         node.name);
-  } else if (node.op_type == "Flatten" || node.op_type == "Squeeze") {
-    const auto dims = nhwc(*graph.value(node.outputs[0]).shape);
-    must(xnn_define_static_reshape(subgraph_, dims.size(), dims.data(), input, written(), 0), node.name);
-  } else if (node.op_type == "Softmax") {
-    must(xnn_define_softmax(subgraph_, input, written(), 0), node.name);
-  } else {
-    throw std::runtime_error("no bare form of " + node.op_type);
+void BareSubgraph::add_unary(const Graph& graph, const Node& node, xnn_unary_operator type, xnn_unary_params params) {
+  must(xnn_define_unary(subgraph_, type, &params, value(graph, node.inputs[0]), value(graph, node.outputs[0]), 0),
+       node.name);
+}
+
+void BareSubgraph::add_clip(const Graph& graph, const Node& node) {
+  xnn_unary_params params{};
+  params.clamp = {.min = 0, .max = kNoMax};
+  if (node.op_type == "Clip") {
+    params.clamp = {.min = graph.constant(node.inputs[1])->data<float>()[0],
+                    .max = graph.constant(node.inputs[2])->data<float>()[0]};
   }
+  add_unary(graph, node, xnn_unary_clamp, params);
+}
+
+// XNNPACK has none: a product, and a sum that is clipped as it is written.
+void BareSubgraph::add_hard_sigmoid(const Graph& graph, const Node& node) {
+  const auto dims = nhwc(*graph.value(node.outputs[0]).shape);
+  std::uint32_t product = 0;
+  must(xnn_define_tensor_value(subgraph_, xnn_datatype_fp32, dims.size(), dims.data(), nullptr, XNN_INVALID_VALUE_ID, 0,
+                               &product),
+       node.name);
+  must(xnn_define_binary(subgraph_, xnn_binary_multiply, nullptr, value(graph, node.inputs[0]),
+                         weights({node.attributes.get_float("alpha", 0.2F)}, {1}), product, 0),
+       node.name);
+  constexpr xnn_binary_params kShare{0, 1};
+  must(xnn_define_binary(subgraph_, xnn_binary_add, &kShare, product,
+                         weights({node.attributes.get_float("beta", 0.5F)}, {1}), value(graph, node.outputs[0]), 0),
+       node.name);
+}
+
+void BareSubgraph::add_binary(const Graph& graph, const Node& node) {
+  float min = kNoMin, max = kNoMax;
+  ValueId result = node.outputs[0];
+  if (node.op_type == "Add") clip_of(graph, node, min, max, result);
+  const xnn_binary_params range{min, max};
+  must(xnn_define_binary(subgraph_, node.op_type == "Add" ? xnn_binary_add : xnn_binary_multiply, &range,
+                         value(graph, node.inputs[0]), value(graph, node.inputs[1]), value(graph, result), 0),
+       node.name);
+}
+
+void BareSubgraph::add_max_pool(const Graph& graph, const Node& node) {
+  const auto u32 = [](std::int64_t number) { return static_cast<std::uint32_t>(number); };
+  const auto pads = node.attributes.get_ints("pads", {0, 0, 0, 0});
+  const auto kernel = node.attributes.get_ints("kernel_shape", {});
+  const auto strides = node.attributes.get_ints("strides", {1, 1});
+  must(xnn_define_max_pooling_2d(subgraph_, u32(pads[0]), u32(pads[3]), u32(pads[2]), u32(pads[1]), u32(kernel[0]),
+                                 u32(kernel[1]), u32(strides[0]), u32(strides[1]), 1, 1, kNoMin, kNoMax,
+                                 value(graph, node.inputs[0]), value(graph, node.outputs[0]), 0),
+       node.name);
+}
+
+// Two images, by channels.
+void BareSubgraph::add_concat(const Graph& graph, const Node& node) {
+  if (node.inputs.size() != 2 || node.attributes.get_int("axis", 0) != 1) {
+    throw std::runtime_error(node.name + ": no bare form of this Concat");
+  }
+  must(xnn_define_concatenate2(subgraph_, 3, value(graph, node.inputs[0]), value(graph, node.inputs[1]),
+                               value(graph, node.outputs[0]), 0),
+       node.name);
+}
+
+void BareSubgraph::add_reshape(const Graph& graph, const Node& node) {
+  const auto dims = nhwc(*graph.value(node.outputs[0]).shape);
+  must(xnn_define_static_reshape(subgraph_, dims.size(), dims.data(), value(graph, node.inputs[0]),
+                                 value(graph, node.outputs[0]), 0),
+       node.name);
+}
+
+void BareSubgraph::add_mean(const Graph& graph, const Node& node) {
+  constexpr std::array<std::size_t, 2> kAxes{1, 2};
+  must(xnn_define_static_reduce(subgraph_, xnn_reduce_mean, kAxes.size(), kAxes.data(), value(graph, node.inputs[0]),
+                                value(graph, node.outputs[0]), XNN_FLAG_KEEP_DIMS),
+       node.name);
+}
+
+void BareSubgraph::add_node(const Graph& graph, const Node& node) {
+  const std::string& type = node.op_type;
+  if (type == "Conv") return add_conv(graph, node);
+  if (type == "Gemm") return add_dense(graph, node, node.attributes.get_int("transB", 0) != 0);
+  if (type == "MatMul") return add_dense(graph, node, false);
+  if (type == "Add" || type == "Mul") return add_binary(graph, node);
+  if (type == "Clip" || type == "Relu") return add_clip(graph, node);
+  if (type == "Sigmoid") return add_unary(graph, node, xnn_unary_sigmoid);
+  if (type == "HardSwish") return add_unary(graph, node, xnn_unary_hardswish);
+  if (type == "HardSigmoid") return add_hard_sigmoid(graph, node);
+  if (type == "MaxPool") return add_max_pool(graph, node);
+  if (type == "GlobalAveragePool") return add_mean(graph, node);
+  if (type == "Concat") return add_concat(graph, node);
+  if (type == "Flatten" || type == "Squeeze") return add_reshape(graph, node);
+  if (type != "Softmax") throw std::runtime_error("no bare form of " + type);
+  must(xnn_define_softmax(subgraph_, value(graph, node.inputs[0]), value(graph, node.outputs[0]), 0), node.name);
 }
 
 }  // namespace kinglet::bench

@@ -15,8 +15,8 @@
 
 namespace kinglet::bench {
 
-// A chain of Conv, Clip, Relu, Add, GlobalAveragePool, Flatten, Squeeze, Gemm, MatMul and Softmax from one image to one
-// row of scores; Pad in front of a convolution. Throws std::runtime_error for anything else. Thread-bound.
+// The nodes of MobileNets, ResNets, SqueezeNet, EfficientNets and RegNets (add_node), from one image to one row of
+// scores. Throws std::runtime_error for anything else. Thread-bound.
 class BareSubgraph {
  public:
   BareSubgraph(const engine::Graph& graph, int threads);
@@ -32,6 +32,15 @@ class BareSubgraph {
   void add_node(const engine::Graph& graph, const engine::Node& node);
   void add_conv(const engine::Graph& graph, const engine::Node& node);
   void add_dense(const engine::Graph& graph, const engine::Node& node, bool out_in);
+  void add_unary(const engine::Graph& graph, const engine::Node& node, xnn_unary_operator type,
+                 xnn_unary_params params = {});
+  void add_clip(const engine::Graph& graph, const engine::Node& node);
+  void add_hard_sigmoid(const engine::Graph& graph, const engine::Node& node);
+  void add_binary(const engine::Graph& graph, const engine::Node& node);
+  void add_max_pool(const engine::Graph& graph, const engine::Node& node);
+  void add_concat(const engine::Graph& graph, const engine::Node& node);
+  void add_reshape(const engine::Graph& graph, const engine::Node& node);
+  void add_mean(const engine::Graph& graph, const engine::Node& node);
   [[nodiscard]] std::uint32_t value(const engine::Graph& graph, engine::ValueId id);
   [[nodiscard]] std::uint32_t weights(std::vector<float> numbers, const std::vector<std::size_t>& dims);
   void clip_of(const engine::Graph& graph, const engine::Node& node, float& min, float& max, engine::ValueId& output);

@@ -14,6 +14,10 @@ std::unique_ptr<BareSubgraph> open_bare(const std::filesystem::path& model, int 
   engine::Shape single = *graph.value(graph.inputs().front().value).shape;
   single.front() = 1;
   graph.set_input_shape(0, single);
+  return open_bare(std::move(graph), threads);
+}
+
+std::unique_ptr<BareSubgraph> open_bare(engine::Graph graph, int threads) {
   need(engine::infer_shapes(graph));
   need(engine::run_passes(graph));
   const engine::ValueId id = graph.inputs().front().value;

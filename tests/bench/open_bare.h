@@ -17,6 +17,8 @@ T need(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
+// Of static shapes.
+[[nodiscard]] std::unique_ptr<BareSubgraph> open_bare(engine::Graph graph, int threads);
 [[nodiscard]] std::unique_ptr<BareSubgraph> open_bare(const std::filesystem::path& model, int threads);
 
 }  // namespace kinglet::bench
