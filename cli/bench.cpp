@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why: `kinglet bench`: speed, memory and allocations of one model, measured the way docs/benchmarks.md reports them.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -30,6 +32,7 @@ struct Options {
   bool nodes = false;
   std::string against;
   bool half = false;
+  bool xnnpack = false;
   std::string packed;  // a folder
 };
 
@@ -42,6 +45,7 @@ struct Measured {
   double first_run_ms = 0;
   std::vector<double> runs_ms;  // sorted
   std::uint64_t allocations = 0;
+  std::int64_t sleeps = 0;  // of all threads: how often one gave its core away to wait
   std::uint64_t peak_bytes = 0;
   double alone_ratio = 0;  // share of the operators that one thread did because more did not pay
   std::vector<NodeTime> nodes;
@@ -55,6 +59,9 @@ struct Measured {
     for (const double ms : runs_ms) sum += ms;
     return sum / static_cast<double>(runs_ms.size());
   }
+  [[nodiscard]] double per_run(auto count) const {
+    return static_cast<double>(count) / static_cast<double>(runs_ms.size());
+  }
 };
 
 // VmHWM: the largest resident size of this process so far; 0 where /proc is missing.
@@ -64,6 +71,12 @@ std::uint64_t peak_resident_bytes() {
     if (line.starts_with("VmHWM:")) return std::strtoull(line.c_str() + 6, nullptr, 10) * 1024;
   }
   return 0;
+}
+
+// Of all threads, those that have ended as well; 0 where the system does not say.
+std::int64_t sleeps_so_far() {
+  rusage usage{};
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nvcsw : 0;
 }
 
 Result<void> fill_inputs(engine::Session& session) {
@@ -81,6 +94,7 @@ Result<void> measure(engine::Session& session, const Options& options, Measured&
   const std::size_t wanted = static_cast<std::size_t>(options.runs);
   out.runs_ms.reserve(options.seconds > 0 ? std::size_t{1} << 20 : wanted);
   out.nodes.resize(session.plan().steps.size());
+  const std::int64_t slept_before = sleeps_so_far();
   const std::uint64_t before = allocations().count;
   std::uint64_t foreign = 0;  // allocations of this loop's own progress line
   while (options.seconds > 0 ? ms_since(start) < options.seconds * 1000 && out.runs_ms.size() < out.runs_ms.capacity()
@@ -98,6 +112,7 @@ Result<void> measure(engine::Session& session, const Options& options, Measured&
     }
   }
   out.allocations = allocations().count - before - foreign;
+  out.sleeps = sleeps_so_far() - slept_before;
   std::ranges::sort(out.runs_ms);
   return {};
 }
@@ -117,12 +132,12 @@ Json to_json(const Measured& measured, const engine::Session& session, const Opt
              {"max", measured.runs_ms.back()}}},
            {"images_per_second", 1000 / measured.mean()},
            {"alone_ratio", measured.alone_ratio},
+           {"sleeps_per_run", measured.per_run(measured.sleeps)},
            {"memory", {{"peak_bytes", measured.peak_bytes}}}};
   if (const engine::KeptInfo& kept = session.plan().kept; !options.packed.empty())
     out["packed"] = {{"found", kept.found}, {"bytes", kept.bytes}, {"problem", kept.problem}};
   if (allocations_are_counted() && !options.nodes) {  // reading the times of the nodes allocates
-    out["allocations_per_run"] =
-        static_cast<double>(measured.allocations) / static_cast<double>(measured.runs_ms.size());
+    out["allocations_per_run"] = measured.per_run(measured.allocations);
   }
   if (!options.nodes) return out;
   out["nodes"] = Json::array();
@@ -175,9 +190,9 @@ void print_text(const Measured& measured, const engine::Session& session, const 
   }
   out.print(format_text("peak memory {}\n", human_bytes(measured.peak_bytes)));
   if (allocations_are_counted() && !options.nodes) {  // reading the times of the nodes allocates
-    out.print(format_text("allocations per run {:.2f}\n",
-                          static_cast<double>(measured.allocations) / static_cast<double>(measured.runs_ms.size())));
+    out.print(format_text("allocations per run {:.2f}\n", measured.per_run(measured.allocations)));
   }
+  out.print(format_text("sleeps per run {:.2f}\n", measured.per_run(measured.sleeps)));
   if (options.nodes) print_nodes(measured, session, out);
 }
 
@@ -269,6 +284,7 @@ Result<int> bench_against(const Options& options, Output& out) {
   KINGLET_TRY(share_workers(both));
   engine::SessionOptions of_both = session_options(both);
   of_both.half = options.half;
+  of_both.own_kernels = !options.xnnpack;
   engine::Session model = KINGLET_TRY(engine::Session::open(options.model.model, of_both));
   engine::Session against = KINGLET_TRY(engine::Session::open(options.against, of_both));
   for (engine::Session* session : {&model, &against}) {
@@ -287,6 +303,7 @@ Result<int> bench(const Options& options, Output& out) {
   engine::SessionOptions session_with = session_options(model);
   session_with.time_nodes = options.nodes;
   session_with.half = options.half;
+  session_with.own_kernels = !options.xnnpack;
   if (!options.packed.empty()) {
     session_with.weights =
         engine::WeightsFolder{.folder = options.packed, .digest = KINGLET_TRY(engine::file_digest(model.model))};
@@ -329,6 +346,7 @@ Body bench_command(CLI::App& app) {
                       ->option_text("S");
   app.add_flag("--float16", options->half,
                "compute in float16, where the processor has its arithmetic (Raspberry Pi 5)");
+  app.add_flag("--xnnpack", options->xnnpack, "by XNNPACK alone, without kinglet's own kernels");
   app.add_option("--packed", options->packed, "a folder that keeps packed weights, as the daemon does: measure twice")
       ->type_name("FOLDER");
   auto* nodes = app.add_flag("--nodes", options->nodes, "time every step of the plan (a few percent slower)");

@@ -182,6 +182,15 @@ class Bench(CliTest):
         self.assertGreater(answer["memory"]["peak_bytes"], 1_000_000)
         self.assertGreater(len(answer["nodes"]), 5)
 
+    def test_how_often_its_threads_slept(self):
+        sleeps = self.assert_done(kinglet("bench", DEMO, "--json", "--runs", 20, "--threads", 2)).json()["sleeps_per_run"]
+        self.assertTrue(0 <= sleeps < 1000, sleeps)
+        self.assertRegex(self.assert_done(kinglet("bench", DEMO, "--runs", 5, "--threads", 1)).text(), r"sleeps per run \d+\.\d\d\n")
+
+    def test_by_xnnpack_alone(self):
+        answer = self.assert_done(kinglet("bench", DEMO, "--json", "--runs", 1, "--nodes", "--threads", 1, "--xnnpack")).json()
+        self.assertEqual({node["backend"] for node in answer["nodes"]}, {"xnnpack"})
+
     def test_two_models_in_turns(self):
         twice = self.file("twice.onnx", doubling())
         answer = self.assert_done(kinglet("bench", DEMO, "--against", twice, "--runs", 12, "--json", "--threads", 1)).json()
