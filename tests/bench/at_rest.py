@@ -13,12 +13,12 @@ import parts
 
 
 def memory(pid):
-    """MB by name: the peak and what is resident, of the process itself and of files, of which others may share pages."""
+    """MB (10^6 bytes, as `kinglet bench` tells) by name: the peak and what is resident, of the process itself and of files, of
+    which others may share pages."""
     status = Path(f"/proc/{pid}/status").read_text()
-    found = {name: int(re.search(rf"^{name}:\s+(\d+) kB$", status, re.MULTILINE)[1]) / 1024
-             for name in ("VmHWM", "VmRSS", "RssAnon", "RssFile")}
     pss = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    return found | {"Pss": int(re.search(r"^Pss:\s+(\d+) kB$", pss, re.MULTILINE)[1]) / 1024}
+    return {name: int(re.search(rf"^{name}:\s+(\d+) kB$", status + pss, re.MULTILINE)[1]) * 1024 / 1e6  # the kernel's kB are KiB
+            for name in ("VmHWM", "VmRSS", "RssAnon", "RssFile", "Pss")}
 
 
 def processor(pid):

@@ -24,7 +24,7 @@ def run(command):
     _, status, usage = os.wait4(child, 0)
     if status != 0 or not first:
         sys.exit(f"{command[0]} ends with {status}")
-    return took * 1000, (usage.ru_utime + usage.ru_stime) * 1000, usage.ru_maxrss / 1024
+    return took * 1000, (usage.ru_utime + usage.ru_stime) * 1000, usage.ru_maxrss * 1024 / 1e6
 
 
 def main():
