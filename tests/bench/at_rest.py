@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What kingletd takes with the drawn scene: memory while it looks, and the processor's time of each thread while it looks
-and while it is paused. A state folder that nobody had before, one thread of inference, nobody who watches."""
+and while it is paused. A state folder that nobody had before, nobody who watches."""
 import re
 import sys
 import tempfile
@@ -47,6 +47,7 @@ def told(found):
 def main():
     parser = parts.parser(__doc__)
     parser.add_argument("--size", action="append", help="of the scene, may be repeated; default: 640x480 and 1280x720")
+    parser.add_argument("--threads", type=int, default=1, help="of inference (default: 1)")
     parser.add_argument("--seconds", type=float, default=40, help="until memory is read")
     parser.add_argument("--paused", type=float, default=30, help="seconds of each measurement of time; 0: none")
     options = parser.parse_args()
@@ -54,7 +55,7 @@ def main():
     for size in options.size or ["640x480", "1280x720"]:
         with tempfile.TemporaryDirectory() as folder:
             model = [f"model.path={options.model}"] if options.model else support.bird_sets(folder)
-            with support.Daemon(sets=[*model, "source=demo:", f"source.size={size}", "inference.threads=1",
+            with support.Daemon(sets=[*model, "source=demo:", f"source.size={size}", f"inference.threads={options.threads}",
                                       f"store.path={folder}/state"]) as daemon:
                 pid = daemon.process.pid
                 time.sleep(options.seconds)
