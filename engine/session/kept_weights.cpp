@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <openssl/evp.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <type_traits>
@@ -146,6 +146,8 @@ bool is_nearly_full(int fd, std::uint64_t more) {
   return ::fstatvfs(fd, &disk) == 0 && disk.f_bavail * disk.f_frsize < more + KeptFile::kLeastFree;
 }
 
+std::string link_to(const FileDescriptor& fd) { return format_text("/proc/self/fd/{}", fd.get()); }
+
 void set_key(Header& header, const std::string& digest) {
   std::copy_n(digest.begin(), std::min(digest.size(), header.key.size()), header.key.begin());
 }
@@ -162,35 +164,41 @@ KeptFile::KeptFile(const fs::path& folder, const std::string& key, std::uint64_t
 void KeptFile::remove() const { ::unlink(path_.c_str()); }
 void KeptFile::touch() const { ::utimensat(AT_FDCWD, path_.c_str(), nullptr, AT_SYMLINK_NOFOLLOW); }
 
-void KeptFile::make_room() const {
-  struct Found {
-    fs::path path;
-    fs::file_time_type time;
-    std::uint64_t bytes;
-  };
-  std::vector<Found> found;
+std::vector<KeptFile::Neighbour> KeptFile::neighbours() const {
+  std::vector<Neighbour> found;
   std::error_code failed;
   for (fs::directory_iterator entry(path_.parent_path(), failed), end; !failed && entry != end;
        entry.increment(failed)) {
     std::error_code ignored;
+    if (!entry->path().filename().string().contains(kEnding)) continue;  // not ours
     if (fs::is_symlink(entry->path(), ignored) || !fs::is_regular_file(entry->path(), ignored)) continue;
     found.push_back(
         {.path = entry->path(), .time = entry->last_write_time(ignored), .bytes = entry->file_size(ignored)});
   }
-  std::ranges::sort(found, std::ranges::greater(), &Found::time);
-  constexpr std::chrono::hours kLongestWriting{1};
-  std::uint64_t bytes = 0;
-  std::size_t files = 0;
-  for (const Found& file : found) {
-    const std::string name = file.path.filename().string();
-    if (!name.contains(kEnding)) continue;  // not ours
-    const bool is_temporary = !name.ends_with(kEnding);
-    const bool is_old = fs::file_time_type::clock::now() - file.time > kLongestWriting;
-    bytes += file.bytes;
-    if (is_temporary ? is_old : file.path != path_ && (bytes > most_bytes_ || ++files >= kMostFiles))
-      ::unlink(file.path.c_str());
+  return found;
+}
+
+void KeptFile::remove_abandoned() const {
+  for (const Neighbour& file : neighbours()) {
+    if (file.is_whole()) continue;
+    const FileDescriptor fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (fd.valid() && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(file.path.c_str());
   }
 }
+
+void KeptFile::make_room() const {
+  std::vector<Neighbour> found = neighbours();
+  std::erase_if(found, [](const Neighbour& file) { return !file.is_whole(); });
+  std::ranges::sort(found, std::ranges::greater(), &Neighbour::time);
+  std::uint64_t bytes = 0;
+  std::size_t files = 0;
+  for (const Neighbour& file : found) {
+    bytes += file.bytes;
+    if (file.path != path_ && (bytes > most_bytes_ || ++files >= kMostFiles)) ::unlink(file.path.c_str());
+  }
+}
+
+bool KeptFile::Neighbour::is_whole() const { return path.native().ends_with(kEnding); }
 
 Mapping::~Mapping() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), bytes_);
@@ -245,13 +253,14 @@ const std::byte* FoundWeights::keep(std::uint64_t maker, std::span<const std::by
 
 // --- Written ---------------------------------------------------------------------------------------------------------
 
-WrittenWeights::WrittenWeights(const KeptFile& kept) : kept_(kept), end_(kBegin) {
+WrittenWeights::WrittenWeights(const KeptFile& kept, Unfinished unfinished) : kept_(kept), end_(kBegin) {
   std::error_code failed;
   fs::create_directory(kept.path().parent_path(), failed);
-  temporary_ = kept.path().string() + ".XXXXXX";
-  fd_ = FileDescriptor(::mkostemp(temporary_.data(), O_CLOEXEC));
+  kept.remove_abandoned();
+  if (unfinished == Unfinished::kNameless) make_nameless();
+  while (!fd_.valid() && make_named() == Made::kTakenAway) {
+  }
   if (!fd_.valid()) {
-    temporary_.clear();
     give_up("cannot create it: " + errno_text());
   } else if (!memory_.map(fd_.get(), kept.most_bytes())) {
     give_up("cannot map it: " + errno_text());
@@ -260,9 +269,41 @@ WrittenWeights::WrittenWeights(const KeptFile& kept) : kept_(kept), end_(kBegin)
 
 WrittenWeights::~WrittenWeights() { discard(); }
 
+// Of a process that is killed nothing is left.
+void WrittenWeights::make_nameless() {
+  fd_ = FileDescriptor(::open(kept_.path().parent_path().c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  struct stat status{};
+  if (!fd_.valid()) return;
+  if (::fstat(fd_.get(), &status) != 0 || ::access(link_to(fd_).c_str(), F_OK) != 0) return fd_.reset();
+  // The number is its own as long as it exists: no other one that is left here has this name.
+  temporary_ = format_text("{}.{}", kept_.path().string(), status.st_ino);
+  (void)::flock(fd_.get(), LOCK_EX | LOCK_NB);  // for when it has a name
+}
+
+// Where the file system has no files without names. Others may take it for abandoned until it is locked.
+WrittenWeights::Made WrittenWeights::make_named() {
+  temporary_ = kept_.path().string() + ".XXXXXX";
+  FileDescriptor fd(::mkostemp(temporary_.data(), O_CLOEXEC));
+  if (!fd.valid()) return Made::kNot;
+  struct stat status{};
+  if (::flock(fd.get(), LOCK_EX) == 0 && ::fstat(fd.get(), &status) == 0 && status.st_nlink == 0)
+    return Made::kTakenAway;
+  fd_ = std::move(fd);
+  has_name_ = true;
+  return Made::kDone;
+}
+
 void WrittenWeights::discard() {
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
-  temporary_.clear();
+  if (has_name_) ::unlink(temporary_.c_str());
+  has_name_ = false;
+}
+
+bool WrittenWeights::publish() {
+  if (!has_name_)
+    has_name_ = ::linkat(AT_FDCWD, link_to(fd_).c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  if (!has_name_ || ::rename(temporary_.c_str(), kept_.path().c_str()) != 0) return false;
+  has_name_ = false;
+  return true;
 }
 
 void WrittenWeights::give_up(std::string why) {
@@ -320,12 +361,10 @@ Result<void> WrittenWeights::finish() {
   header.index_sum = sum_of(index).value_or(Sum{});
   header.sum = sum_of(header).value_or(Sum{});
   // Not waited for by fsync(): seconds on a card, and a file that a lost power left in pieces is found out by its sums.
-  if (!failure_ && (!write_at(header.index, index) || !write_at(0, bytes_of(header)) ||
-                    ::rename(temporary_.c_str(), kept_.path().c_str()) != 0)) {
+  if (!failure_ && (!write_at(header.index, index) || !write_at(0, bytes_of(header)) || !publish())) {
     give_up("cannot write it: " + errno_text());
   }
   if (failure_) return fail(ErrorCode::kIo, *failure_, kept_.path().string());
-  temporary_.clear();
   kept_.make_room();
   return {};
 }

@@ -39,10 +39,21 @@ class KeptFile {
   void remove() const;
   // It was of use: it is the last that goes.
   void touch() const;
-  // The oldest go until there are at most so many, and what a process that ended left half done.
+  // The oldest go until there are at most so many.
   void make_room() const;
+  // What processes that ended left half done: who still writes holds a lock.
+  void remove_abandoned() const;
 
  private:
+  // A file of the folder that is one of these, or becomes one.
+  struct Neighbour {
+    std::filesystem::path path;
+    std::filesystem::file_time_type time;
+    std::uint64_t bytes;
+    [[nodiscard]] bool is_whole() const;
+  };
+  [[nodiscard]] std::vector<Neighbour> neighbours() const;
+
   std::filesystem::path path_;
   std::string digest_;
   std::uint64_t most_bytes_;
@@ -100,7 +111,9 @@ class FoundWeights final : public PackedWeights {
 // memory, with the same numbers.
 class WrittenWeights final : public PackedWeights {
  public:
-  explicit WrittenWeights(const KeptFile& kept);
+  // What is not finished has no name where the file system can do that, or one that nobody looks for.
+  enum class Unfinished { kNameless, kNamed };
+  explicit WrittenWeights(const KeptFile& kept, Unfinished unfinished = Unfinished::kNameless);
   ~WrittenWeights() override;
 
   std::optional<std::span<const std::byte>> find(std::uint64_t /*maker*/, std::size_t /*least*/) override { return {}; }
@@ -115,11 +128,17 @@ class WrittenWeights final : public PackedWeights {
   [[nodiscard]] std::uint64_t bytes() const { return pieces_.empty() ? 0 : end_; }
 
  private:
+  enum class Made { kDone, kTakenAway, kNot };
+  void make_nameless();
+  [[nodiscard]] Made make_named();
   void give_up(std::string why);
+  // Whoever looks for it finds it from now on. False: errno says why.
+  [[nodiscard]] bool publish();
   [[nodiscard]] bool write_at(std::uint64_t offset, std::span<const std::byte> bytes) const;
 
   const KeptFile kept_;
-  std::string temporary_;  // empty: there is none, or it has its name
+  std::string temporary_;  // its name until it has that of the kept file
+  bool has_name_ = false;  // of these two the first
   FileDescriptor fd_;
   Mapping memory_;
   TensorBuffer room_;

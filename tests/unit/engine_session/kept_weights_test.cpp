@@ -12,6 +12,7 @@
 
 #include "engine/base/file.h"
 #include "engine/onnx/save.h"
+#include "engine/session/kept_weights.h"
 #include "engine/session/model.h"
 #include "engine/session/session.h"
 #include "tests/support/corpus.h"
@@ -260,6 +261,68 @@ TEST_F(KeptWeights, MayBeMadeBySeveralProcessesAtOnce) {
     (void)only_file();
     EXPECT_TRUE(kept_answer().kept.found);
   }
+}
+
+// So many bytes of a file, written and not finished.
+std::unique_ptr<WrittenWeights> half_written(const KeptFile& kept, WrittenWeights::Unfinished unfinished,
+                                             std::size_t bytes) {
+  auto weights = std::make_unique<WrittenWeights>(kept, unfinished);
+  const std::span<std::byte> room = weights->room(bytes);
+  std::ranges::fill(room, std::byte{7});
+  (void)weights->keep(1, room);
+  return weights;
+}
+
+constexpr std::array kUnfinished{WrittenWeights::Unfinished::kNameless, WrittenWeights::Unfinished::kNamed};
+
+TEST_F(KeptWeights, OfProcessesThatAreKilledLeaveNothingBehind) {
+  const KeptFile other(folder_, "another model");
+  for (const WrittenWeights::Unfinished unfinished : kUnfinished) {
+    for (const fs::path& file : files_of(folder_)) fs::remove(file);
+    for (int i = 0; i < 2; ++i) {
+      const pid_t child = ::fork();
+      if (child == 0) {
+        const auto weights = half_written(other, unfinished, 100'000);
+        ::raise(SIGKILL);
+      }
+      int status = 0;
+      ASSERT_EQ(::waitpid(child, &status, 0), child);
+      ASSERT_TRUE(WIFSIGNALED(status));
+      EXPECT_EQ(files_of(folder_).size(), unfinished == WrittenWeights::Unfinished::kNamed ? 1U : 0U);
+    }
+    EXPECT_EQ(kept_answer().kept.problem, "");
+    EXPECT_TRUE(only_file().native().ends_with(".packed"));
+  }
+}
+
+TEST_F(KeptWeights, ThatAreStillWrittenAreLeftAlone) {
+  const KeptFile other(folder_, "another model");
+  for (const WrittenWeights::Unfinished unfinished : kUnfinished) {
+    for (const fs::path& file : files_of(folder_)) fs::remove(file);
+    const auto writing = half_written(other, unfinished, 1000);
+    EXPECT_EQ(kept_answer().kept.problem, "");
+    const auto finished = writing->finish();
+    EXPECT_TRUE(finished) << describe(finished.error());
+    EXPECT_TRUE(FoundWeights::open(other));
+    EXPECT_EQ(files_of(folder_).size(), 2U);
+  }
+}
+
+TEST_F(KeptWeights, OfManyBytesAreNotKept) {
+  constexpr std::uint64_t kMost = 150'000;
+  std::vector<KeptFile> files;
+  for (const char* key : {"a", "b", "c", "d"}) {
+    files.emplace_back(folder_, key, kMost);
+    ASSERT_TRUE(half_written(files.back(), kUnfinished[0], 50'000)->finish());
+    const auto ago = std::chrono::hours(10 - files.size());
+    fs::last_write_time(files.back().path(), fs::file_time_type::clock::now() - ago);
+  }
+  EXPECT_FALSE(fs::exists(files[0].path()));
+  EXPECT_FALSE(fs::exists(files[1].path()));
+  EXPECT_TRUE(fs::exists(files[2].path()));
+  EXPECT_TRUE(fs::exists(files[3].path()));
+  EXPECT_FALSE(half_written(files[0], kUnfinished[0], kMost)->finish());
+  EXPECT_EQ(files_of(folder_).size(), 2U);
 }
 
 // Kilobytes of a mapped file in this process: of all, and this process's share.
