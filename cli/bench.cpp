@@ -305,8 +305,7 @@ Result<int> bench(const Options& options, Output& out) {
   session_with.half = options.half;
   session_with.own_kernels = !options.xnnpack;
   if (!options.packed.empty()) {
-    session_with.weights =
-        engine::WeightsFolder{.folder = options.packed, .digest = KINGLET_TRY(engine::file_digest(model.model))};
+    session_with.weights = KINGLET_TRY(engine::WeightsFolder::of(options.packed, model.model));
   }
   SteadyTime start = SteadyClock::now();
   engine::Session session = KINGLET_TRY(engine::Session::open(model.model, session_with));

@@ -55,11 +55,13 @@ Result<LineModel> LineModel::open(const LineModelOptions& options) {
   engine::SessionOptions how{.threads = options.threads, .pool = options.pool};
   std::string digest = options.digest;
   if (!options.state_folder.empty()) {
-    if (digest.empty()) digest = KINGLET_TRY(engine::file_digest(options.model));
+    const std::filesystem::path folder = options.state_folder / kWeightsFolder;
+    how.weights = digest.empty() ? KINGLET_TRY(engine::WeightsFolder::of(folder, options.model))
+                                 : engine::WeightsFolder{.folder = folder, .digest = digest, .stamp = options.stamp};
+    digest = how.weights->digest;
     // The store makes it as well, but later: packed weights of a first start are kept, too.
     std::error_code is_told_by_the_store;
     std::filesystem::create_directory(options.state_folder, is_told_by_the_store);
-    how.weights = engine::WeightsFolder{.folder = options.state_folder / kWeightsFolder, .digest = digest};
   }
   const bool looks_for_pictures = !options.state_folder.empty() && !engine::settled_precision(options.precision);
   LineModel model(KINGLET_TRY(engine::PictureModel::open(

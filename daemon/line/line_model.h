@@ -26,6 +26,7 @@ struct LineModelOptions {
   std::filesystem::path state_folder = {};  // pictures to try it with, and its packed weights; empty: none of both
   std::string name;                         // empty: the file's stem
   std::string digest;                       // of the model file, where it is known; empty: it is computed
+  std::string stamp;                        // of that file as it had that digest (engine::stamp_of_file)
   int threads = 1;
   std::shared_ptr<const engine::ThreadPool> pool;  // of those threads; empty: one of its own
   bool demonstration = false;                      // kinglet's own demonstration model

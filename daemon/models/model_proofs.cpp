@@ -65,6 +65,8 @@ std::string stamp_of(const std::vector<fs::path>& files) {
   return stamp;
 }
 
+std::string model_stamp(const std::string& stamp) { return stamp.substr(0, stamp.find(' ')); }
+
 ModelProofs::ModelProofs(const fs::path& state_folder)
     : file_(state_folder.empty() ? fs::path() : state_folder / "proofs.json"),
       made_with_(engine::build_and_processor()) {
@@ -110,12 +112,14 @@ std::optional<Proof> ModelProofs::find(const LineModelOptions& options) {
     if (row.path == options.model && files && stamp_of(*files) == row.proof.stamp) return row.proof;
   }
   if (rows_.empty()) return std::nullopt;
+  const std::string before = engine::stamp_of_file(options.model);
   const Result<std::string> digest = engine::file_digest(options.model);
   for (Row& row : rows_) {
     if (!digest || row.proof.digest != *digest) continue;
     const auto files = files_read(options, row.proof.data_files);
     if (!files) continue;
     std::string stamp = stamp_of(*files);
+    if (model_stamp(stamp) != before) continue;
     if (identity_of(*files, *digest) != row.identity) continue;
     row.path = options.model.string();
     row.proof.stamp = std::move(stamp);

@@ -30,6 +30,8 @@ struct Proof {
                                                                     const std::vector<std::string>& data_files);
 // Changes when one of the files does. Reads none of them.
 [[nodiscard]] std::string stamp_of(const std::vector<std::filesystem::path>& files);
+// Of such a stamp that of the first file, the model.
+[[nodiscard]] std::string model_stamp(const std::string& stamp);
 
 // Used by one thread at a time.
 class ModelProofs {

@@ -250,6 +250,7 @@ Result<LineModel> ModelProver::open(const LineModelOptions& options, const std::
   const Proof proof = KINGLET_TRY(prove(options, stop));
   LineModelOptions proven = options;
   proven.digest = proof.digest;
+  proven.stamp = model_stamp(proof.stamp);
   Result<LineModel> classifier = open_within_memory(proven);
   if (stamp_of(KINGLET_TRY(files_read(options, proof.data_files))) != proof.stamp) {
     return fail(ErrorCode::kUnavailable, "its files changed while it was loaded", options.model.string(), "try again");

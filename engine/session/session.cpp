@@ -104,6 +104,12 @@ std::string key_of(const SessionOptions& options) {
 
 }  // namespace
 
+Result<WeightsFolder> WeightsFolder::of(std::filesystem::path folder, const std::filesystem::path& model) {
+  std::string stamp = stamp_of_file(model);
+  return WeightsFolder{
+      .folder = std::move(folder), .digest = KINGLET_TRY(file_digest(model)), .stamp = std::move(stamp)};
+}
+
 bool Session::half_arithmetic() { return xnn::half_arithmetic(); }
 
 Result<Session> Session::open(const std::filesystem::path& model, const SessionOptions& options) {
@@ -129,13 +135,15 @@ Result<Session> Session::open_kept(const std::filesystem::path& model, const Ses
     const FoundWeights* weights = found->get();
     const KeptInfo info{.found = true, .bytes = weights->bytes(), .problem = {}};
     Result<Session> session = open_packed(model, options, *std::move(found));
-    if (session && weights->fits()) {
+    // Of another model there the graph may be as it was, and its biases others.
+    const bool same_model = stamp_of_file(model) == options.weights->stamp;
+    if (session && weights->fits() && same_model) {
       file.touch();
       session->state_->info.kept = info;
       return session;
     }
-    file.remove();
-  } else if (found.error().code != ErrorCode::kNotFound) {
+    if (session && same_model) file.remove();
+  } else if (found.error().code == ErrorCode::kBadData) {
     file.remove();
   }
   // The digest says nothing of what lies beside the model.

@@ -30,6 +30,10 @@ class ThreadPool;     // engine/session/thread_pool.h
 struct WeightsFolder {
   std::filesystem::path folder;  // made where it is missing, not what it lies in
   std::string digest;            // of the model file, as file_digest() says it
+  std::string stamp;             // of that file before it was read for its digest, as stamp_of_file() says it
+
+  // Of the model as it lies there now. Errors as of file_digest().
+  [[nodiscard]] static Result<WeightsFolder> of(std::filesystem::path folder, const std::filesystem::path& model);
 };
 
 struct SessionOptions {

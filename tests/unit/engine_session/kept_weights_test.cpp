@@ -85,7 +85,7 @@ class KeptWeights : public ::testing::Test {
     ASSERT_TRUE(save_model(graph_of(text), path, Overwrite::kReplace));
   }
   [[nodiscard]] SessionOptions keeping(const fs::path& model, SessionOptions options = {}) const {
-    options.weights = {.folder = folder_, .digest = file_digest(model).value()};
+    options.weights = WeightsFolder::of(folder_, model).value();
     return options;
   }
   [[nodiscard]] Answer kept_answer() const { return answer_of(model_, keeping(model_)); }
@@ -166,6 +166,21 @@ TEST_F(KeptWeights, AreNotKeptOfAModelThatChangesMeanwhile) {
   const Answer answer = answer_of(model_, options);
   EXPECT_NE(answer.kept.problem.find("changed"), std::string::npos) << answer.kept.problem;
   EXPECT_TRUE(files_of(folder_).empty());
+}
+
+// Of the same shapes: the packed weights fit, and what is not packed would be the other model's.
+TEST_F(KeptWeights, AreNotUsedWithAModelThatTookTheirsPlaceMeanwhile) {
+  (void)kept_answer();
+  const SessionOptions options = keeping(model_);
+  const fs::path file = only_file();
+  std::string other(kLayers);
+  other.replace(other.find("#b"), 2, "#z");
+  save(other, model_);
+  const Answer answer = answer_of(model_, options);
+  EXPECT_FALSE(answer.kept.found);
+  EXPECT_NE(answer.kept.problem.find("changed"), std::string::npos) << answer.kept.problem;
+  EXPECT_TRUE(answer.same_bits(answer_of(model_, {})));
+  EXPECT_EQ(only_file(), file);
 }
 
 TEST_F(KeptWeights, ThatAreDamagedAreMadeAgain) {
@@ -323,6 +338,22 @@ TEST_F(KeptWeights, OfManyBytesAreNotKept) {
   EXPECT_TRUE(fs::exists(files[3].path()));
   EXPECT_FALSE(half_written(files[0], kUnfinished[0], kMost)->finish());
   EXPECT_EQ(files_of(folder_).size(), 2U);
+}
+
+// They are whole, only there is no room for them in this process.
+TEST_F(KeptWeights, ThatCannotBeMappedAreNotCalledDamaged) {
+  const KeptFile kept(folder_, "key");
+  ASSERT_TRUE(half_written(kept, kUnfinished[0], 40'000'000)->finish());
+  EXPECT_TRUE(FoundWeights::open(kept));
+  EXPECT_TRUE(in_child([&] {
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t most = pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + 20'000'000;
+    const rlimit limit{.rlim_cur = most, .rlim_max = most};
+    if (::setrlimit(RLIMIT_AS, &limit) != 0) return false;
+    const auto found = FoundWeights::open(kept);
+    return !found && found.error().code == ErrorCode::kUnavailable;
+  }));
 }
 
 // Kilobytes of a mapped file in this process: of all, and this process's share.
