@@ -2,7 +2,6 @@
 #include "engine/session/kept_weights.h"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -12,8 +11,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <type_traits>
 
 #include "engine/base/format.h"
 #include "engine/session/model.h"
@@ -28,68 +25,12 @@ constexpr std::size_t kNameDigits = 32;
 constexpr std::size_t kMostPieces = 65'536;
 constexpr std::size_t kReadAtOnce = std::size_t{256} << 10;  // stays in a core's own cache
 
-using Sum = std::array<std::byte, 16>;
-
-// As it lies at the beginning of a file. Numbers are this machine's: the file is for no other.
-struct Header {
-  std::array<char, 8> magic{'k', 'i', 'n', 'g', 'l', 'e', 't', 'W'};
-  std::uint64_t version = 1;
-  std::array<char, 72> key{};  // digest of it
-  std::uint64_t pieces = 0;
-  std::uint64_t index = 0;  // where it begins: a KeptPiece each, and the file's end
-  Sum index_sum{};
-  Sum sum{};  // of all before
-
-  bool operator==(const Header&) const = default;
-};
-static_assert(std::has_unique_object_representations_v<Header> && std::has_unique_object_representations_v<KeptPiece>);
-constexpr std::uint64_t kBegin = 4096;  // of the pieces
+constexpr std::uint64_t kBegin = KeptHeader::kBegin;
 
 std::uint64_t aligned(std::uint64_t offset) {
   constexpr std::uint64_t kTo = PackedWeights::kAlignment;
   return (offset + kTo - 1) / kTo * kTo;
 }
-
-// Poly1305 with a key that everybody knows: of what libcrypto has the quickest on every processor, and damage is found
-// all the same.
-class Summing {
- public:
-  Summing() {
-    const std::unique_ptr<EVP_MAC, decltype(&EVP_MAC_free)> kind(EVP_MAC_fetch(nullptr, "POLY1305", nullptr),
-                                                                 &EVP_MAC_free);
-    context_.reset(kind ? EVP_MAC_CTX_new(kind.get()) : nullptr);
-    constexpr std::array<unsigned char, 32> kKey{'k', 'i', 'n', 'g', 'l', 'e', 't'};
-    works_ = context_ && EVP_MAC_init(context_.get(), kKey.data(), kKey.size(), nullptr) == 1;
-  }
-  void add(std::span<const std::byte> bytes) {
-    works_ = works_ &&
-             EVP_MAC_update(context_.get(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()) == 1;
-  }
-  // Nothing: libcrypto has no such sum here.
-  [[nodiscard]] std::optional<Sum> result() {
-    Sum sum{};
-    std::size_t size = 0;
-    works_ =
-        works_ && EVP_MAC_final(context_.get(), reinterpret_cast<unsigned char*>(sum.data()), &size, sum.size()) == 1;
-    return works_ && size == sum.size() ? std::optional(sum) : std::nullopt;
-  }
-
- private:
-  struct Free {
-    void operator()(EVP_MAC_CTX* context) const { EVP_MAC_CTX_free(context); }
-  };
-  std::unique_ptr<EVP_MAC_CTX, Free> context_;
-  bool works_ = false;
-};
-
-std::optional<Sum> sum_of(std::span<const std::byte> bytes) {
-  Summing summing;
-  summing.add(bytes);
-  return summing.result();
-}
-
-std::span<const std::byte> bytes_of(const Header& header) { return std::as_bytes(std::span(&header, 1)); }
-std::optional<Sum> sum_of(const Header& header) { return sum_of(bytes_of(header).first(sizeof(Header) - sizeof(Sum))); }
 
 // Read and not mapped: what a disk cannot give is an error here, and would be a signal there.
 bool read_at(int fd, std::uint64_t offset, std::span<std::byte> to) {
@@ -107,7 +48,7 @@ bool read_at(int fd, std::uint64_t offset, std::span<std::byte> to) {
 bool all_whole(int fd, const std::vector<KeptPiece>& pieces) {
   std::vector<std::byte> buffer(kReadAtOnce);
   for (const KeptPiece& piece : pieces) {
-    Summing summing;
+    KeptSumming summing;
     for (std::uint64_t done = 0; done < piece.bytes;) {
       const auto part = std::span(buffer).first(std::min<std::uint64_t>(piece.bytes - done, buffer.size()));
       if (!read_at(fd, piece.offset + done, part)) return false;
@@ -125,10 +66,11 @@ std::unexpected<Error> damaged(const KeptFile& kept, std::string_view what) {
 }
 
 // The pieces, each behind the one before it.
-Result<std::vector<KeptPiece>> read_index(const KeptFile& kept, int fd, const Header& header, std::uint64_t size) {
+Result<std::vector<KeptPiece>> read_index(const KeptFile& kept, int fd, const KeptHeader& header, std::uint64_t size) {
   std::vector<KeptPiece> pieces(header.pieces);
   const std::span<std::byte> bytes = std::as_writable_bytes(std::span(pieces));
-  if (header.index != size - bytes.size() || !read_at(fd, header.index, bytes) || sum_of(bytes) != header.index_sum)
+  if (header.index != size - bytes.size() || !read_at(fd, header.index, bytes) ||
+      kept_sum_of(bytes) != header.index_sum)
     return damaged(kept, "its list of pieces");
   std::uint64_t end = kBegin;
   for (const KeptPiece& piece : pieces) {
@@ -147,10 +89,6 @@ bool is_nearly_full(int fd, std::uint64_t more) {
 }
 
 std::string link_to(const FileDescriptor& fd) { return format_text("/proc/self/fd/{}", fd.get()); }
-
-void set_key(Header& header, const std::string& digest) {
-  std::copy_n(digest.begin(), std::min(digest.size(), header.key.size()), header.key.begin());
-}
 
 }  // namespace
 
@@ -217,18 +155,21 @@ bool Mapping::map(int fd, std::size_t bytes) {
 Result<std::unique_ptr<FoundWeights>> FoundWeights::open(const KeptFile& kept) {
   const FileDescriptor fd(::open(kept.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd.valid()) return fail(ErrorCode::kNotFound, "cannot open the file: " + errno_text(), kept.path().string());
+  return read(fd, kept);
+}
+
+Result<std::unique_ptr<FoundWeights>> FoundWeights::read(const FileDescriptor& fd, const KeptFile& kept) {
   struct stat status{};
   const bool ours = ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid();
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (!ours || size < kBegin || size > kept.most_bytes()) return damaged(kept, "its owner or its size");
-  Header header;
-  Header expected;
+  KeptHeader header;
+  KeptHeader expected(kept.digest());
   if (!read_at(fd.get(), 0, std::as_writable_bytes(std::span(&header, 1)))) return damaged(kept, "it cannot be read");
-  set_key(expected, kept.digest());
   expected.pieces = header.pieces;
   expected.index = header.index;
   expected.index_sum = header.index_sum;
-  expected.sum = sum_of(expected).value_or(Sum{});
+  expected.sum = expected.own_sum();
   if (header != expected || header.pieces > kMostPieces || header.pieces * sizeof(KeptPiece) > size)
     return damaged(kept, "its head");
   std::unique_ptr<FoundWeights> found(new FoundWeights());
@@ -329,7 +270,7 @@ std::span<std::byte> WrittenWeights::room(std::size_t bytes) {
 
 const std::byte* WrittenWeights::keep(std::uint64_t maker, std::span<const std::byte> piece) {
   if (piece.data() != room_.data()) return others_->keep(maker, piece);
-  const auto sum = sum_of(piece);
+  const auto sum = kept_sum_of(piece);
   const std::uint64_t offset = aligned(end_);
   if (!sum) {
     give_up("libcrypto has no Poly1305");
@@ -353,15 +294,15 @@ const std::byte* WrittenWeights::keep(std::uint64_t maker, std::span<const std::
 Result<void> WrittenWeights::finish() {
   room_ = TensorBuffer();
   if (pieces_.empty() && !failure_) return {};  // nothing that would be found
-  Header header;
-  set_key(header, kept_.digest());
+  KeptHeader header(kept_.digest());
   header.pieces = pieces_.size();
   header.index = aligned(end_) + PackedWeights::kAlignment;
   const std::span<const std::byte> index = std::as_bytes(std::span(pieces_));
-  header.index_sum = sum_of(index).value_or(Sum{});
-  header.sum = sum_of(header).value_or(Sum{});
+  header.index_sum = kept_sum_of(index).value_or(KeptSum{});
+  header.sum = header.own_sum();
   // Not waited for by fsync(): seconds on a card, and a file that a lost power left in pieces is found out by its sums.
-  if (!failure_ && (!write_at(header.index, index) || !write_at(0, bytes_of(header)) || !publish())) {
+  if (!failure_ &&
+      (!write_at(header.index, index) || !write_at(0, std::as_bytes(std::span(&header, 1))) || !publish())) {
     give_up("cannot write it: " + errno_text());
   }
   if (failure_) return fail(ErrorCode::kIo, *failure_, kept_.path().string());

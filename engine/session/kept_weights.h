@@ -8,7 +8,6 @@
 // once.
 #pragma once
 
-#include <array>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -18,6 +17,7 @@
 #include "engine/base/error.h"
 #include "engine/base/file.h"
 #include "engine/graph/tensor.h"
+#include "engine/session/kept_format.h"
 
 namespace kinglet::engine {
 
@@ -76,16 +76,13 @@ class Mapping {
   std::size_t bytes_ = 0;
 };
 
-struct KeptPiece {
-  std::uint64_t maker = 0, offset = 0, bytes = 0;
-  std::array<std::byte, 16> sum{};
-};
-
 // What was packed before.
 class FoundWeights final : public PackedWeights {
  public:
-  // kNotFound: there is none. kBadData: it is damaged or no such file.
+  // kNotFound: there is none. kBadData: it is damaged or no such file. kUnavailable: there is no place to map it.
   [[nodiscard]] static Result<std::unique_ptr<FoundWeights>> open(const KeptFile& kept);
+  // The same of a file that is open, whatever it is called.
+  [[nodiscard]] static Result<std::unique_ptr<FoundWeights>> read(const FileDescriptor& fd, const KeptFile& kept);
 
   std::optional<std::span<const std::byte>> find(std::uint64_t maker, std::size_t least) override;
   void mismatch() override { fits_ = false; }
