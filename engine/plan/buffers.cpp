@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "engine/base/format.h"
@@ -146,25 +147,75 @@ std::size_t room_of(const Life& life) {
   return (life.bytes + kBufferSlack + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
 }
 
-// Largest first, each at the lowest place that nothing alive at the same time takes. Gives the offsets of homes.
-std::vector<std::size_t> place(std::span<const Life> lives, std::span<const std::size_t> homes) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < lives.size(); ++i) {
-    if (homes[i] == i) order.push_back(i);
-  }
-  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return lives[i].bytes; });
-  std::vector<std::size_t> offsets(lives.size(), 0);
+struct Placing {
+  std::vector<std::size_t> offsets;  // of homes
+  std::size_t end = 0;
+  std::size_t highest = 0;  // in the order: the first one that ends there
+};
+
+// In this order, each at the lowest place that nothing alive at the same time takes.
+Placing place(std::span<const Life> lives, std::span<const std::size_t> order) {
+  Placing out{.offsets = std::vector<std::size_t>(lives.size(), 0)};
+  std::vector<std::size_t>& offsets = out.offsets;
   std::vector<std::size_t> placed;  // by offset
-  for (const std::size_t i : order) {
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    const std::size_t i = order[at];
     for (const std::size_t other : placed) {
       if (!meet(lives[i], lives[other])) continue;
       if (offsets[i] + room_of(lives[i]) <= offsets[other]) break;
       offsets[i] = std::max(offsets[i], offsets[other] + room_of(lives[other]));
     }
-    const auto offset_of = [&](std::size_t at) { return offsets[at]; };
+    const auto offset_of = [&](std::size_t life) { return offsets[life]; };
     placed.insert(std::ranges::upper_bound(placed, offsets[i], {}, offset_of), i);
+    if (const std::size_t end = offsets[i] + room_of(lives[i]); end > out.end) {
+      out.end = end;
+      out.highest = at;
+    }
   }
-  return offsets;
+  return out;
+}
+
+// What is alive at once at most: no placing takes less.
+std::size_t most_alive(std::span<const Life> lives, std::span<const std::size_t> order) {
+  std::map<std::size_t, std::size_t> begins, ends;
+  std::size_t alive = 0;
+  for (const std::size_t i : order) {
+    if (lives[i].stays) {
+      alive += room_of(lives[i]);
+    } else if (lives[i].first <= lives[i].last) {
+      begins[lives[i].first] += room_of(lives[i]);
+      ends[lives[i].last + 1] += room_of(lives[i]);
+    }
+  }
+  std::size_t most = alive;
+  auto end = ends.begin();
+  for (const auto& [tick, bytes] : begins) {
+    for (; end != ends.end() && end->first <= tick; ++end) alive -= end->second;
+    alive += bytes;
+    most = std::max(most, alive);
+  }
+  return most;
+}
+
+// Largest first; where that leaves holes, what ended highest chooses its place first, a few times over.
+Placing place_well(std::span<const Life> lives, std::span<const std::size_t> homes) {
+  constexpr int kMostRounds = 16;
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    if (homes[i] == i) order.push_back(i);
+  }
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return lives[i].bytes; });
+  const std::size_t least = most_alive(lives, order);
+  Placing best = place(lives, order);
+  std::size_t highest = best.highest;
+  for (int round = 0; round < kMostRounds && best.end > least; ++round) {
+    const auto begin = order.begin();
+    std::rotate(begin, begin + static_cast<std::ptrdiff_t>(highest), begin + static_cast<std::ptrdiff_t>(highest) + 1);
+    Placing next = place(lives, order);
+    highest = next.highest;
+    if (next.end < best.end) best = std::move(next);
+  }
+  return best;
 }
 
 }  // namespace
@@ -178,8 +229,10 @@ Result<BufferPlan> plan_buffers(const Graph& graph, const std::vector<Step>& ste
 
   const std::vector<std::size_t> homes = find_homes(lives.all, lives.overs);
   const std::vector<Life> joined = join_lives(lives.all, homes);
-  const std::vector<std::size_t> offsets = place(joined, homes);
+  const Placing placing = place_well(joined, homes);
+  const std::vector<std::size_t>& offsets = placing.offsets;
   BufferPlan plan;
+  plan.arena_bytes = placing.end;
   const auto slot = [&](std::size_t life) {
     return BufferPlan::Slot{.offset = offsets[homes[life]], .bytes = lives.all[life].bytes};
   };
@@ -188,9 +241,6 @@ Result<BufferPlan> plan_buffers(const Graph& graph, const std::vector<Step>& ste
   for (const auto& [step, of_these] : lives.of_segments) {
     for (const Lives::Place& place : of_these)
       plan.segments[step].push_back({.offset = offsets[homes[place.life]] + place.offset, .bytes = place.bytes});
-  }
-  for (std::size_t i = 0; i < homes.size(); ++i) {
-    if (homes[i] == i) plan.arena_bytes = std::max(plan.arena_bytes, offsets[i] + room_of(joined[i]));
   }
   return plan;
 }

@@ -2,6 +2,8 @@
 // Loading and planning of a session. Running is engine/session/session_state.h's.
 #include "engine/session/session.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 
 #include "engine/backend/xnnpack/processor.h"
@@ -116,6 +118,7 @@ Result<Session> Session::open(const std::filesystem::path& model, const SessionO
   const SteadyTime start = SteadyClock::now();
   Result<Session> session =
       options.weights ? open_kept(model, options) : open_packed(model, options, packed_in_memory());
+  ::malloc_trim(0);  // a run takes no memory: what loading has left in the heap would lie there for good
   if (session) session->state_->info.load_time = to_ms(SteadyClock::now() - start);
   return session;
 }

@@ -133,22 +133,24 @@ Result<void> Session::State::place_values(Built& built) const {
   return {};
 }
 
+// From the last to the first: most classifiers end with their largest layer, which is there twice while it is packed.
 Result<void> Session::State::pack(Built& built) {
-  for (const Step& step : built.plan.segments.steps) {
-    auto& kernel = built.kernels.emplace_back();
-    if (!step.kernel) continue;
-    kernel = make_kernel(graph_, step.nodes, *step.kernel, *packed_);
-    release_weights_of(step.nodes);
+  const std::vector<Step>& steps = built.plan.segments.steps;
+  built.kernels.resize(steps.size());
+  for (std::size_t i = steps.size(); i-- > 0;) {
+    if (!steps[i].kernel) continue;
+    built.kernels[i] = make_kernel(graph_, steps[i].nodes, *steps[i].kernel, *packed_);
+    release_weights_of(steps[i].nodes);
   }
   release_weights(built.plan);  // the subgraphs hold what they read, often in another order
   const std::optional<std::size_t> last = built.plan.segments.last_of_workers();
   ends_with_kernel_ = last && built.kernels[*last];
-  for (std::size_t i = 0; i < built.subgraphs.size(); ++i) {
-    auto& runtime = built.runtimes.emplace_back();
+  built.runtimes.resize(steps.size());
+  for (std::size_t i = steps.size(); i-- > 0;) {
     if (!built.subgraphs[i]) continue;
     const xnn::Runtime::Options options{.time_nodes = timed_, .is_last = i == last};
     auto subgraph = std::exchange(built.subgraphs[i], std::nullopt);
-    runtime = KINGLET_TRY(xnn::Runtime::create(*std::move(subgraph), *packed_, pool_->get(), options));
+    built.runtimes[i] = KINGLET_TRY(xnn::Runtime::create(*std::move(subgraph), *packed_, pool_->get(), options));
   }
   return {};
 }

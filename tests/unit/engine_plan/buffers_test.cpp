@@ -2,6 +2,7 @@
 #include "engine/plan/plan.h"
 
 #include <algorithm>
+#include <array>
 #include <format>
 
 #include "tests/unit/engine_plan/plan_of.h"
@@ -109,6 +110,20 @@ TEST(Buffers, BeginAlignedAndHaveRoomBehind) {
     EXPECT_EQ(slot.bytes, 12U);
     EXPECT_LE(slot.offset + slot.bytes + kBufferSlack, plan.buffers.arena_bytes);
   }
+}
+
+// As the first layers of a MobileNet, where largest first leaves a hole beside the narrow one.
+TEST(Buffers, OfAChainThatWidensTwiceAreWhatIsAliveAtOnce) {
+  constexpr std::array<std::size_t, 12> kSizes{600, 1600, 1600, 800, 1200, 1200, 300, 1800, 1800, 300, 400, 100};
+  std::string text = std::format("%0 = input f32[{}]\n", kSizes.front());
+  for (std::size_t i = 1; i < kSizes.size(); ++i) text += std::format("%{}:f32[{}] = Erf(%{})\n", i, kSizes[i], i - 1);
+  const Graph graph = parse_text(text + std::format("output %{}\n", kSizes.size() - 1)).value().graph;
+  const Plan plan = make_plan(graph, {}).value();
+  const std::vector<std::span<const xnn::ExternalValue>> none(plan.segments.steps.size());
+  const BufferPlan buffers = plan_buffers(graph, plan.segments.steps, none).value();
+  const std::size_t least = sizeof(float) * (600 + 1800 + 1800 + 100);
+  EXPECT_GE(buffers.arena_bytes, least);
+  EXPECT_LE(buffers.arena_bytes, least + 4 * (kBufferSlack + kBufferAlignment));
 }
 
 TEST(Buffers, OfValuesBeyondMemoryAreRefused) {
