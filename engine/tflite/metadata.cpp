@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/tflite/metadata.h"
 
-#include <zip.h>
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -13,6 +11,7 @@
 #include "engine/base/text.h"
 #include "engine/recipe/labels.h"
 #include "engine/tflite/metadata_generated.h"
+#include "engine/tflite/zip_library.h"
 
 namespace kinglet::engine::tflite {
 namespace {
@@ -20,16 +19,11 @@ namespace {
 constexpr std::uint64_t kMostBytes = 1U << 20U;
 constexpr zip_int64_t kMostFiles = 1000;
 
-std::string text_of(zip_error_t& error) { return printable(zip_error_strerror(&error)); }
-
-struct CloseFile {
-  void operator()(zip_file_t* file) const { zip_fclose(file); }
-};
-
 // TensorFlow Lite's tools append files (labels) to a model as a zip, which libzip reads.
 class AttachedFiles {
  public:
-  // Nothing: there is no zip behind the model. kBadData: it is damaged. `bytes` outlive the result.
+  // Nothing: there is no zip behind the model. kBadData: it is damaged. kUnavailable: no libzip. `bytes` outlive the
+  // result.
   [[nodiscard]] static Result<std::optional<AttachedFiles>> open(std::string_view bytes);
 
   // kNotFound; kBadData: over 1 MiB, damaged, or packed in a way that is not known.
@@ -38,39 +32,42 @@ class AttachedFiles {
   [[nodiscard]] std::string only_text() const;
 
  private:
-  struct Close {
-    void operator()(zip_t* archive) const { zip_discard(archive); }
-  };
-  explicit AttachedFiles(zip_t* archive) : archive_(archive) {}
+  using Archive = std::unique_ptr<zip_t, decltype(&::zip_discard)>;
+  AttachedFiles(const ZipLibrary& zip, Archive archive) : zip_(&zip), archive_(std::move(archive)) {}
 
-  std::unique_ptr<zip_t, Close> archive_;
+  const ZipLibrary* zip_;
+  Archive archive_;
 };
 
 Result<std::optional<AttachedFiles>> AttachedFiles::open(std::string_view bytes) {
+  const ZipLibrary& zip = *KINGLET_TRY(zip_library());
   zip_error_t error;
-  zip_error_init(&error);
-  zip_source_t* source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
-  zip_t* archive = source == nullptr ? nullptr : zip_open_from_source(source, ZIP_RDONLY, &error);
-  if (archive != nullptr) return AttachedFiles(archive);
-  const bool none = zip_error_code_zip(&error) == ZIP_ER_NOZIP;
-  std::string message = text_of(error);
-  zip_source_free(source);
-  zip_error_fini(&error);
+  zip.error_init(&error);
+  zip_source_t* source = zip.source_of(bytes.data(), bytes.size(), 0, &error);
+  Archive archive(source == nullptr ? nullptr : zip.open(source, ZIP_RDONLY, &error), zip.discard);
+  if (archive) return AttachedFiles(zip, std::move(archive));
+  const bool none = zip.error_code(&error) == ZIP_ER_NOZIP;
+  std::string message = printable(zip.error_text(&error));
+  zip.source_free(source);
+  zip.error_fini(&error);
   if (none) return std::nullopt;
   return fail(ErrorCode::kBadData, std::move(message));
 }
 
 Result<std::string> AttachedFiles::read(const std::string& name) const {
   zip_stat_t facts;
-  zip_stat_init(&facts);
-  if (zip_stat(archive_.get(), name.c_str(), 0, &facts) != 0 || (facts.valid & ZIP_STAT_SIZE) == 0) {
+  zip_->stat_init(&facts);
+  if (zip_->stat(archive_.get(), name.c_str(), 0, &facts) != 0 || (facts.valid & ZIP_STAT_SIZE) == 0) {
     return fail(ErrorCode::kNotFound, format_text("there is no {}", printable(name)));
   }
   if (facts.size > kMostBytes) return fail(ErrorCode::kBadData, format_text("{} is over 1 MiB", printable(name)));
-  const std::unique_ptr<zip_file_t, CloseFile> file(zip_fopen_index(archive_.get(), facts.index, 0));
-  if (!file) return fail(ErrorCode::kBadData, text_of(*zip_get_error(archive_.get())), printable(name));
+  const std::unique_ptr<zip_file_t, decltype(&::zip_fclose)> file(zip_->open_file(archive_.get(), facts.index, 0),
+                                                                  zip_->close_file);
+  if (!file) {
+    return fail(ErrorCode::kBadData, printable(zip_->error_text(zip_->get_error(archive_.get()))), printable(name));
+  }
   std::string text(facts.size, '\0');
-  if (zip_fread(file.get(), text.data(), text.size()) != static_cast<zip_int64_t>(text.size())) {
+  if (zip_->read(file.get(), text.data(), text.size()) != static_cast<zip_int64_t>(text.size())) {
     return fail(ErrorCode::kBadData, "it is damaged", printable(name));
   }
   return text;
@@ -78,9 +75,9 @@ Result<std::string> AttachedFiles::read(const std::string& name) const {
 
 std::string AttachedFiles::only_text() const {
   std::string found;
-  const zip_int64_t count = std::min(zip_get_num_entries(archive_.get(), 0), kMostFiles);
+  const zip_int64_t count = std::min(zip_->count(archive_.get(), 0), kMostFiles);
   for (zip_int64_t i = 0; i < count; ++i) {
-    const char* entry = zip_get_name(archive_.get(), static_cast<zip_uint64_t>(i), 0);
+    const char* entry = zip_->name(archive_.get(), static_cast<zip_uint64_t>(i), 0);
     const std::string name = entry == nullptr ? "" : entry;
     if (!name.ends_with(".txt")) continue;
     if (!found.empty()) return {};

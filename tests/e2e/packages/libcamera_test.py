@@ -11,7 +11,7 @@ RASPBERRY = (*DEBIAN, ("libcamera0.7", "0.7.0+rpt1-1", {"recommends": "libcamera
              ("libcamera-ipa", "0.7.0+rpt1-1", {"depends": "libcamera0.7 (>= 0.7.0+rpt1)"}),
              ("rpicam-apps", "1.11.0-1", {"depends": "libcamera0.7 (>= 0.7.0), libcamera-ipa"}))
 BUILT_FOR = ("0.4", "0.7")
-OTHERS = ("systemd", "tzdata", "libcurl4t64", "libc6", "ffmpeg")
+OTHERS = ("systemd", "tzdata", "libcurl4t64", "libzip5", "libc6", "ffmpeg")
 
 
 class Pairs(PackageTest):
