@@ -42,7 +42,7 @@ class Shared {
   std::atomic<std::uint64_t> generation{1};  // rises when readers have to open again
   std::atomic<bool> readable{false};         // there is a database to open
   std::atomic<bool> writable{false};         // the writer has it open
-  std::atomic<bool> takes_clips{false};      // one given now would be written
+  std::atomic<std::uint64_t> clip_bytes{0};  // Store::clip_bytes()
   std::atomic<bool> suspicion{false};        // a reader met damage
   std::atomic<bool> knows_birds{false};      // there were visits on first_days days before today
   Pulse pulse{"store"};                      // of the writer

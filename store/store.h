@@ -99,9 +99,9 @@ class Store {
 
   // Is a bird that was not here before a new one, or were there visits on fewer days than first_days? Never waits.
   [[nodiscard]] bool knows_birds() const { return shared_.knows_birds; }
-  // Would a clip that comes now be written? Not without a disk or when the day's budget is for other things. Never
-  // waits.
-  [[nodiscard]] bool takes_clips() const { return shared_.takes_clips; }
+  // How large may a clip be that comes now, so that small ones follow it all day? One of fewer bytes than a small one
+  // has is written as well, as long as this is not 0: no disk, or the day's budget is for other things. Never waits.
+  [[nodiscard]] std::uint64_t clip_bytes() const { return shared_.clip_bytes; }
 
   // Rises with each change of anything that the answers above show.
   [[nodiscard]] std::uint64_t change_count() const { return shared_.change; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/write_budget.h"
 
+#include <algorithm>
 #include <array>
 
 namespace kinglet::store {
@@ -24,9 +25,10 @@ void WriteBudget::spend(std::string_view day, std::uint64_t bytes) {
   written_ += bytes;
 }
 
-bool WriteBudget::allows(Use use, std::string_view day, std::uint64_t bytes) const {
-  const std::uint64_t reach = limit_ / 100 * kShare.at(static_cast<std::size_t>(use));
-  return written_on(day) + bytes <= reach;
+std::uint64_t WriteBudget::share(Use use) const { return limit_ / 100 * kShare.at(static_cast<std::size_t>(use)); }
+
+std::uint64_t WriteBudget::left(Use use, std::string_view day) const {
+  return share(use) - std::min(share(use), written_on(day));
 }
 
 }  // namespace kinglet::store

@@ -20,7 +20,12 @@ class WriteBudget {
   void resume(std::string_view day, std::uint64_t bytes);
   void spend(std::string_view day, std::uint64_t bytes);
   // May `bytes` more be written for this?
-  [[nodiscard]] bool allows(Use use, std::string_view day, std::uint64_t bytes) const;
+  [[nodiscard]] bool allows(Use use, std::string_view day, std::uint64_t bytes) const {
+    return bytes <= left(use, day);
+  }
+  // So many bytes a day may this reach, and so many are left of them.
+  [[nodiscard]] std::uint64_t share(Use use) const;
+  [[nodiscard]] std::uint64_t left(Use use, std::string_view day) const;
   [[nodiscard]] std::uint64_t written_on(std::string_view day) const { return day == day_ ? written_ : 0; }
 
  private:

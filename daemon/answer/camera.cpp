@@ -26,7 +26,7 @@ std::unique_ptr<ClipRecorder> make_clips(const CameraOptions& wished, store::Sto
   if (!wished.clips || history.brief().memory_is_wanted) return nullptr;
   ClipOptions options = *wished.clips;
   options.thread = thread_name("clips", wished.index);
-  options.wanted = [&history] { return history.takes_clips(); };
+  options.room = [&history] { return history.clip_bytes(); };
   return std::make_unique<ClipRecorder>(std::move(options), log, std::move(copies));
 }
 

@@ -14,7 +14,7 @@
 #include "camera/frame/mailbox.h"
 #include "camera/source/source.h"
 #include "daemon/capture/capture.h"
-#include "daemon/capture/clip_recorder.h"
+#include "daemon/capture/clips/clip_recorder.h"
 #include "daemon/capture/frame_samples.h"
 #include "daemon/capture/people/people.h"
 #include "daemon/capture/snapshot.h"

@@ -16,6 +16,13 @@ namespace {
 // One that gave no frame for so long takes no time.
 constexpr std::chrono::seconds kMovingFor{5};
 
+// Where the gate did not measure it may.
+bool may_move(const Gate& gate, const Prepared& prepared) {
+  if (prepared.skip == SkipReason::kRate || prepared.skip == SkipReason::kSchedule) return false;
+  const std::optional<Motion>& motion = gate.motion();
+  return !motion || motion->moving || motion->new_scene;
+}
+
 }  // namespace
 
 std::vector<Feed> one_feed(Feed feed) {
@@ -283,8 +290,10 @@ bool Pipeline::begin(Next next) {
     report(camera, prepared.error());
     return false;
   }
-  if ((*next.prepared)->skip != SkipReason::kRate) mailbox.note_readable();
-  line.begin(**next.prepared);
+  const Prepared& prepared = **next.prepared;
+  if (prepared.skip != SkipReason::kRate) mailbox.note_readable();
+  if (camera.feed.clips != nullptr && may_move(line.gate(), prepared)) camera.feed.clips->moved(now);
+  line.begin(prepared);
   camera.under_way = std::move(frame);
   return true;
 }

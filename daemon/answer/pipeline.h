@@ -17,6 +17,7 @@
 #include "daemon/answer/latest.h"
 #include "daemon/answer/side_thread.h"
 #include "daemon/answer/turns.h"
+#include "daemon/capture/clips/clip_recorder.h"
 #include "daemon/capture/frame_samples.h"
 #include "daemon/line/frame_line.h"
 #include "daemon/line/stats.h"
@@ -33,6 +34,7 @@ struct Feed {
   camera::Mailbox& mailbox;       // all share a bell
   Stats& stats;
   FrameSamples* samples = nullptr;                              // sees the frames that were answered; may be absent
+  ClipRecorder* clips = nullptr;                                // is told when something moves; may be absent
   std::string name = {};                                        // in the log; empty: it is the only one
   std::function<LineOptions(const LineOptions&)> options = {};  // with what this camera has for itself; empty: nothing
   std::shared_ptr<camera::PictureNeeds> needs = {};             // told by the line of each model; may be absent

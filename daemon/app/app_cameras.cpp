@@ -44,6 +44,7 @@ std::vector<Feed> AppParts::make_feeds(Result<LineModel> classifier, const LineO
               .mailbox = camera->mailbox,
               .stats = camera->stats,
               .samples = &camera->samples,
+              .clips = camera->clips.get(),
               .name = camera->name_in_log(),
               .options = own,
               .needs = camera->needs};

@@ -8,7 +8,7 @@
 
 #include "camera/sources/open_source.h"
 #include "daemon/app/restored.h"
-#include "daemon/capture/clip_recorder.h"
+#include "daemon/capture/clips/clip_recorder.h"
 #include "daemon/http/routes/json.h"
 #include "daemon/machine/clock_sync.h"
 #include "daemon/machine/thread_wait.h"

@@ -5,12 +5,11 @@
 #include <chrono>
 #include <optional>
 
-#include "daemon/capture/clip_recorder.h"
+#include "daemon/capture/clips/clip_recorder.h"
 
 namespace kinglet::daemon {
 namespace {
 
-// Thirteen seconds wait in memory: those of the defaults are 2 MiB, of 1280x720 ten times a second 15 MiB.
 constexpr std::size_t kMostOfLarge = 32U << 20;  // of all cameras together
 
 // `own`: of one of so many cameras.
@@ -18,13 +17,13 @@ std::optional<ClipOptions> clip_options(const config::Config& own, std::size_t c
   // A clip shows whole frames.
   if (own.store.clips.count() <= 0 || own.privacy.keep_full_frames.count() <= 0) return std::nullopt;
   const double per_second = own.store.clip_fps;
-  const ClipOptions small;
   ClipOptions options;
   options.limits.before = own.store.clips;
-  options.width = static_cast<int>(own.store.clip_width);
-  options.interval = std::chrono::milliseconds(per_second > 0 ? static_cast<int>(1000 / per_second) : 0);
-  const bool larger = options.width == 0 || options.width > small.width || options.interval < small.interval;
-  if (larger) options.limits.bytes = std::max(kMostOfLarge / cameras, small.limits.bytes);
+  options.form = {.width = static_cast<int>(own.store.clip_width),
+                  .interval = std::chrono::milliseconds(per_second > 0 ? static_cast<int>(1000 / per_second) : 0)};
+  const bool larger =
+      options.form.width == 0 || options.form.width > kSmallClip.width || options.form.interval < kSmallClip.interval;
+  if (larger) options.limits.bytes = std::max(kMostOfLarge / cameras, options.limits.bytes);
   return options;
 }
 

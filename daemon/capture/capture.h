@@ -13,7 +13,7 @@
 
 #include "camera/frame/mailbox.h"
 #include "camera/source/source.h"
-#include "daemon/capture/clip_recorder.h"
+#include "daemon/capture/clips/clip_recorder.h"
 #include "daemon/capture/patience.h"
 #include "daemon/capture/snapshot.h"
 #include "daemon/line/stats.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "camera/frame/frame.h"
-#include "daemon/capture/clip_recorder.h"
+#include "daemon/capture/clips/clip_recorder.h"
 #include "daemon/capture/people/people.h"
 #include "daemon/line/prediction.h"
 #include "store/store.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/capture/clip_avi.h"
-#include "daemon/capture/clip_file.h"
+#include "daemon/capture/clips/clip_avi.h"
+#include "daemon/capture/clips/clip_file.h"
 #include "engine/base/check.h"
 #include "tests/fuzz/targets.h"
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "daemon/capture/clip_file.h"
+#include "daemon/capture/clips/clip_file.h"
 
 namespace kinglet::daemon {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/capture/clip_ring.h"
+#include "daemon/capture/clips/clip_ring.h"
 #include "daemon/capture/people/people.h"
 
 namespace kinglet::daemon {

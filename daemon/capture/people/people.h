@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "camera/frame/frame.h"
-#include "daemon/capture/clip_ring.h"
+#include "daemon/capture/clips/clip_ring.h"
 #include "engine/base/area.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <thread>
 
-#include "daemon/capture/clip_avi.h"
-#include "daemon/capture/clip_file.h"
+#include "daemon/capture/clips/clip_avi.h"
+#include "daemon/capture/clips/clip_file.h"
 #include "daemon/http/figures/slots.h"
 #include "daemon/http/history/history.h"
 #include "daemon/http/message/problem.h"

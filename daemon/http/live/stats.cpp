@@ -6,7 +6,7 @@
 
 #include "camera/frame/mailbox.h"
 #include "camera/sources/open_source.h"
-#include "daemon/capture/clip_recorder.h"
+#include "daemon/capture/clips/clip_recorder.h"
 #include "daemon/http/figures/slots.h"
 #include "daemon/http/routes/routes.h"
 #include "daemon/line/stats.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "daemon/capture/clip_file.h"
+#include "daemon/capture/clips/clip_file.h"
 #include "daemon/capture/snapshot.h"
 #include "daemon/http/figures/slots.h"
 #include "daemon/http/live/stats.h"

@@ -45,7 +45,16 @@ const seconds = (ms) => number(ms / 1000, 1);
 
 async function draw(index) {
   shown = index;
-  const picture = await createImageBitmap(frames[index].picture);
+  const picture = await createImageBitmap(frames[index].picture).catch(() => null);
+  // A camera spoils one now and then: the one before stays.
+  if (picture) paint(picture);
+  byId("clip-at").value = index;
+  const place = text("clip_place", {at: seconds(frames[index].at), end: seconds(frames.at(-1).at)});
+  byId("clip-at").setAttribute("aria-valuetext", place);
+  setText("clip-time", place);
+}
+
+function paint(picture) {
   const canvas = byId("clip-picture");
   if (canvas.width !== picture.width || canvas.height !== picture.height) {
     canvas.width = picture.width;
@@ -54,10 +63,6 @@ async function draw(index) {
   }
   canvas.getContext("2d").drawImage(picture, 0, 0);
   picture.close();
-  byId("clip-at").value = index;
-  const place = text("clip_place", {at: seconds(frames[index].at), end: seconds(frames.at(-1).at)});
-  byId("clip-at").setAttribute("aria-valuetext", place);
-  setText("clip-time", place);
 }
 
 function stop() {

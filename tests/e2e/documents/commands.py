@@ -66,7 +66,7 @@ KEPT = [
     ("page.md", "PAGE_MODULES=", "makes the picture of the README; needs the browser and the corpus, and a person to look at it"),
     *[("benchmarks.md", begin, why) for why, begins in {
         "fetches ONNX Runtime for Node, which only the comparisons have": ["npm install --prefix build/ort"],
-        "builds what a measurement runs": ["./dev build tests", "./dev build bench"],
+        "builds what a measurement runs": ["./dev build tests", "./dev build bench", "./dev build arm64"],
         "measures against others with the machine to itself, at the highest priority, for minutes": ["sudo chrt -r 1"],
         "compares two builds, the one before and this one, for minutes": [
             "python3 tests/bench/compare.py", "python3 tests/bench/busy.py", "kinglet bench --threads 2", "for program in BEFORE NOW"],

@@ -13,6 +13,7 @@ constexpr std::size_t kMiB = 1U << 20;
 config::Config with_cameras(std::size_t cameras, std::int64_t clip_width) {
   config::Config config;
   config.store.clip_width = clip_width;
+  config.store.clip_fps = 5;
   config.further_sources.resize(cameras - 1);
   return config;
 }
@@ -39,6 +40,16 @@ TEST(CameraOptions, AClipThatIsLargeForItsNumberOfPicturesIsLarge) {
   EXPECT_EQ(clip_memory(config), 16U);
   config.store.clip_fps = 10;
   EXPECT_EQ(clip_memory(config), 32U);
+}
+
+TEST(CameraOptions, AClipIsAsTheCameraGivesItUnlessTheOwnerSaysOtherwise) {
+  config::Config config;
+  EXPECT_EQ(camera_options(config, 0).clips.value().form, ClipForm{});
+  EXPECT_EQ(clip_memory(config), 32U);
+  config.store.clip_width = 800;
+  config.store.clip_fps = 4;
+  EXPECT_EQ(camera_options(config, 0).clips.value().form,
+            (ClipForm{.width = 800, .interval = std::chrono::milliseconds(250)}));
 }
 
 TEST(CameraOptions, WhereNoWholeFrameIsKeptThereAreNoClips) {

@@ -303,7 +303,8 @@ TEST_F(CaptureTest, GivesAllLeasesBackAtTheEnd) {
 
 TEST_F(CaptureTest, PausedItWantsLittleKeepsNothingForClipsAndIsNoStall) {
   std::atomic<bool> paused{false};
-  ClipRecorder clips({.limits = {}, .interval = milliseconds(0)}, {});
+  ClipRecorder clips({}, {});
+  clips.moved(SteadyClock::now() + std::chrono::hours(1));
   CaptureOptions options;
   options.clips = &clips;
   options.paused = [&] { return paused.load(); };

@@ -2,14 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <thread>
 
 #include "camera/decode/decode.h"
-#include "daemon/capture/clip_avi.h"
-#include "daemon/capture/clip_file.h"
-#include "daemon/capture/clip_recorder.h"
-#include "daemon/capture/clip_ring.h"
+#include "daemon/capture/clips/clip_avi.h"
+#include "daemon/capture/clips/clip_file.h"
+#include "daemon/capture/clips/clip_form.h"
+#include "daemon/capture/clips/clip_recorder.h"
+#include "daemon/capture/clips/clip_ring.h"
 
 namespace kinglet::daemon {
 namespace {
@@ -112,6 +114,66 @@ TEST(ClipRing, AFrameOfBeforeAPauseThatComesLateIsNotKept) {
   EXPECT_EQ(ring.size(), 1U);
 }
 
+TEST(ClipRing, OfPicturesOfTwoSizesAClipHasThoseOfWhichThereAreMost) {
+  ClipRing ring(kLimits);
+  for (int i = 0; i < 5; ++i) {
+    ClipFrame frame = frame_at(milliseconds(1000 * i));
+    frame.width = i < 2 ? 1280 : 640;
+    ring.add(std::move(frame));
+  }
+  ring.begin("vis_1", kBegin + seconds(2));
+  EXPECT_EQ(times(ring.take("vis_1")), (std::vector<std::int64_t>{2000, 3000, 4000}));
+}
+
+constexpr ClipLimits kLarge{.bytes = 32U << 20U};
+// 1280x720, ten a second, of a usual feeder.
+constexpr ClipNeeds kUsual{.width = 1280, .bytes = 90'000, .pause = milliseconds(100), .clip_bytes = 8U << 20U};
+
+TEST(ClipForm, AClipIsAsTheCameraGivesItWhereThereIsRoom) {
+  EXPECT_EQ(form_of({}, {}, kLarge, kUsual), ClipForm{});
+  ClipNeeds quick = kUsual;
+  quick.pause = milliseconds(33);
+  EXPECT_EQ(form_of({}, {}, kLarge, quick), (ClipForm{0, milliseconds(100)})) << "fewer before smaller ones";
+  quick.bytes = 30'000;
+  EXPECT_EQ(form_of({}, {}, kLarge, quick), ClipForm{});
+}
+
+TEST(ClipForm, FirstThereAreFewerPicturesThenSmallOnes) {
+  ClipNeeds needs = kUsual;
+  needs.clip_bytes = 4'000'000;
+  EXPECT_EQ(form_of({}, {}, kLarge, needs), (ClipForm{0, milliseconds(200)}));
+  needs.clip_bytes = 3'000'000;
+  EXPECT_EQ(form_of({}, {}, kLarge, needs), kSmallClip);
+  needs.clip_bytes = 1;
+  EXPECT_EQ(form_of({}, {}, kLarge, needs), kSmallClip) << "the smallest of all, whether it fits or not";
+}
+
+TEST(ClipForm, WhatMemoryDoesNotHoldLosesNoSecondsButPictures) {
+  ClipLimits small = kLarge;
+  small.bytes = 8U << 20U;
+  EXPECT_EQ(form_of({}, {}, small, kUsual), kSmallClip);
+  small.bytes = 10U << 20U;
+  EXPECT_EQ(form_of({}, {}, small, kUsual), (ClipForm{0, milliseconds(200)}));
+}
+
+TEST(ClipForm, WhatIsSetStaysAsItIs) {
+  ClipNeeds none = kUsual;
+  none.clip_bytes = 1;
+  EXPECT_EQ(form_of({1280, milliseconds(50)}, {}, kLarge, none), (ClipForm{1280, milliseconds(50)}));
+  EXPECT_EQ(form_of({1280, milliseconds(0)}, {}, kLarge, none), (ClipForm{1280, milliseconds(200)}));
+  EXPECT_EQ(form_of({0, milliseconds(50)}, {}, kLarge, none), (ClipForm{640, milliseconds(50)}));
+}
+
+TEST(ClipForm, SmallPicturesBecomeLargeAgainOnlyWithRoomToSpare) {
+  ClipNeeds needs = kUsual;
+  needs.clip_bytes = 8 * 10 * needs.bytes;
+  EXPECT_EQ(form_of({}, {}, kLarge, needs), ClipForm{});
+  EXPECT_EQ(form_of({}, kSmallClip, kLarge, needs), (ClipForm{0, milliseconds(200)}));
+  needs.clip_bytes = 4 * 10 * needs.bytes;
+  EXPECT_EQ(form_of({}, {}, kLarge, needs), (ClipForm{0, milliseconds(200)}));
+  EXPECT_EQ(form_of({}, kSmallClip, kLarge, needs), kSmallClip);
+}
+
 TEST(ClipFile, PartsComeBackWithTheirTimes) {
   const ClipFrames frames{std::make_shared<const ClipFrame>(frame_at(milliseconds(0))),
                           std::make_shared<const ClipFrame>(frame_at(milliseconds(1207)))};
@@ -144,7 +206,7 @@ TEST(ClipFile, DamagedBytesAreNoPart) {
   EXPECT_FALSE(take_part(rest));
 }
 
-std::string jpeg_of(int width, int height, int gray) {
+std::string drawn_jpeg(int width, int height, int gray) {
   const camera::Image image{
       .width = width,
       .height = height,
@@ -158,7 +220,7 @@ std::string clip_of(const std::vector<int>& at) {
   ClipFrames frames;
   for (const int ms : at) {
     ClipFrame frame = frame_at(milliseconds(ms));
-    frame.jpeg = jpeg_of(32, 16, static_cast<int>(frames.size()) * 20);
+    frame.jpeg = drawn_jpeg(32, 16, static_cast<int>(frames.size()) * 20 % 250);
     frames.push_back(std::make_shared<const ClipFrame>(std::move(frame)));
   }
   return make_clip(frames);
@@ -196,6 +258,48 @@ TEST(ClipAvi, AClockThatJumpsMakesNoEndlessFile) {
   EXPECT_TRUE(make_avi(clip_of({1'000'000'000, 0, 200})));
 }
 
+// Milliseconds after the first at which the file shows each picture.
+std::vector<double> shown_at(const std::string& avi) {
+  std::uint32_t microseconds = 0;  // of a place
+  std::memcpy(&microseconds, avi.data() + avi.find("avih") + 8, sizeof microseconds);
+  std::vector<double> list;
+  const std::vector<std::size_t> sizes = chunk_sizes(avi);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] > 0) list.push_back(static_cast<double>(i) * microseconds / 1000);
+  }
+  return list;
+}
+
+int shortest_pause(const std::vector<int>& at) {
+  int shortest = at[1] - at[0];
+  for (std::size_t i = 1; i < at.size(); ++i) shortest = std::min(shortest, at[i] - at[i - 1]);
+  return shortest;
+}
+
+TEST(ClipAvi, ItPlaysAsFastAsTheCameraSaw) {
+  // So many a second, the stamps of cameras that shake; and five a second until something moves.
+  const auto seen = [](double pause, double from, double to, std::vector<int>& at) {
+    for (double ms = from; ms < to; ms += pause)
+      at.push_back(static_cast<int>(ms) + static_cast<int>(at.size()) * 7 % 5);
+  };
+  std::vector<std::vector<int>> clips(4);
+  seen(1000.0 / 10, 0, 8000, clips[0]);
+  seen(1000.0 / 30, 0, 8000, clips[1]);
+  seen(200, 0, 3000, clips[2]);
+  seen(1000.0 / 30, 3000, 8000, clips[2]);
+  seen(200, 0, 7700, clips[3]);
+  seen(1000.0 / 30, 7700, 8000, clips[3]);
+  for (const std::vector<int>& at : clips) {
+    const auto avi = make_avi(clip_of(at));
+    ASSERT_TRUE(avi);
+    const std::vector<double> shown = shown_at(*avi);
+    const double place = shortest_pause(at);
+    ASSERT_EQ(shown.size(), at.size()) << "each picture is there";
+    for (std::size_t i = 0; i < at.size(); ++i)
+      EXPECT_NEAR(shown[i], at[i] - at[0], place / 2 + 1) << i << " of " << at.size();
+  }
+}
+
 TEST(ClipAvi, OnePictureIsAMovieToo) {
   const auto avi = make_avi(clip_of({0}));
   ASSERT_TRUE(avi);
@@ -209,8 +313,8 @@ TEST(ClipAvi, WhatIsNoPictureOrOfAnotherSizeIsLeftOut) {
     std::string clip = make_clip({std::make_shared<const ClipFrame>(std::move(frame))});
     return clip.substr(0, clip.size() - std::string("--kinglet--\r\n").size());
   };
-  const std::string small = jpeg_of(32, 16, 9);
-  const auto avi = make_avi(part("no picture") + part(small) + part(jpeg_of(64, 16, 9)) + clip_of({200}));
+  const std::string small = drawn_jpeg(32, 16, 9);
+  const auto avi = make_avi(part("no picture") + part(small) + part(drawn_jpeg(64, 16, 9)) + clip_of({200}));
   ASSERT_TRUE(avi);
   EXPECT_EQ(chunk_sizes(*avi).size(), 2U);
   EXPECT_EQ(chunk_sizes(*avi)[0], small.size());
@@ -237,10 +341,25 @@ class ClipRecorderTest : public ::testing::Test {
     }
     return status;
   }
+  static std::vector<int> widths(const ClipFrames& frames) {
+    std::vector<int> list;
+    for (const auto& frame : frames) {
+      const auto size = camera::read_image_size(std::as_bytes(std::span(frame->jpeg)));
+      list.push_back(size ? size->width : 0);
+    }
+    return list;
+  }
+  // Of a clip whose visit begins then and ends at once.
+  static std::vector<int> widths_of_clip(ClipRecorder& recorder, SteadyTime begins) {
+    visits::Visit visit;
+    visit.id = "vis_later";
+    recorder.visit_began(visit, begins);
+    return widths(recorder.visit_ended(visit));
+  }
 };
 
 TEST_F(ClipRecorderTest, FramesAreMadeSmallAndComeWithTheVisit) {
-  ClipRecorder recorder({}, {});
+  ClipRecorder recorder({.form = kSmallClip}, {});
   const SteadyTime now = SteadyClock::now();
   const camera::Image image = gray(1280, 720);
   offer(recorder, image, now);
@@ -259,8 +378,98 @@ TEST_F(ClipRecorderTest, FramesAreMadeSmallAndComeWithTheVisit) {
   EXPECT_NEAR(static_cast<int>(small->image.rgb[0]), 90, 2);
 }
 
+TEST_F(ClipRecorderTest, AVisitHasThePicturesOfTheCamerasSize) {
+  ClipRecorder recorder({.limits = kLarge}, {});
+  const SteadyTime now = SteadyClock::now();
+  offer(recorder, gray(1280, 720), now);
+  (void)settled(recorder, 1);
+  visits::Visit visit;
+  visit.id = "vis_1";
+  recorder.visit_began(visit, now + milliseconds(400));
+  const ClipFrames clip = recorder.visit_ended(visit);
+  ASSERT_EQ(clip.size(), 1U);
+  const auto size = camera::read_image_size(std::as_bytes(std::span(clip[0]->jpeg)));
+  ASSERT_TRUE(size);
+  EXPECT_EQ(size->width, 1280);
+}
+
+TEST_F(ClipRecorderTest, ACamerasJpegIsNotEncodedAgain) {
+  ClipRecorder recorder({.limits = kLarge}, {});
+  const std::string jpeg = drawn_jpeg(64, 48, 9);
+  const camera::FrameView view{.format = camera::PixelFormat::kMjpeg,
+                               .width = 64,
+                               .height = 48,
+                               .planes = {camera::Plane{std::as_bytes(std::span(jpeg)), 0}},
+                               .plane_count = 1};
+  const SteadyTime now = SteadyClock::now();
+  recorder.offer(view, {.sequence = 0, .captured_at = now, .captured_wall = {}}, now);
+  (void)settled(recorder, 1);
+  visits::Visit visit;
+  visit.id = "vis_1";
+  recorder.visit_began(visit, now);
+  const ClipFrames clip = recorder.visit_ended(visit);
+  ASSERT_EQ(clip.size(), 1U);
+  EXPECT_EQ(clip[0]->jpeg, jpeg);
+}
+
+TEST_F(ClipRecorderTest, AStillSceneIsSeenSeldomAndEachPictureOfWhatMovesIsTaken) {
+  ClipRecorder recorder({.limits = kLarge}, {});
+  const SteadyTime begin = SteadyClock::now();
+  for (int i = 0; i < 40; ++i) offer(recorder, gray(64, 48), begin + milliseconds(100 * i));
+  EXPECT_EQ(settled(recorder, 20).frames + recorder.status().missed, 20U);
+  recorder.moved(begin + milliseconds(4000));
+  for (int i = 40; i < 60; ++i) offer(recorder, gray(64, 48), begin + milliseconds(100 * i));
+  EXPECT_EQ(settled(recorder, 40).frames + recorder.status().missed, 40U);
+  for (int i = 62; i < 82; ++i) offer(recorder, gray(64, 48), begin + milliseconds(100 * i));
+  const ClipStatus after = settled(recorder, 50);
+  EXPECT_EQ(after.frames + after.missed, 50U) << "still again after two seconds";
+}
+
+TEST_F(ClipRecorderTest, EachPictureOfAVisitsFirstSecondsIsTakenWhetherItMovesOrNot) {
+  ClipRecorder recorder({.limits = kLarge}, {});
+  const SteadyTime begin = SteadyClock::now();
+  visits::Visit visit;
+  visit.id = "vis_1";
+  recorder.visit_began(visit, begin);
+  for (int i = 0; i <= 50; ++i) offer(recorder, gray(64, 48), begin + milliseconds(100 * i));
+  EXPECT_EQ(settled(recorder, 51).frames + recorder.status().missed, 51U);
+}
+
+TEST_F(ClipRecorderTest, PicturesAreSmallWhereTheDayHasNoRoomForLargeOnes) {
+  std::atomic<std::uint64_t> room = 100'000'000;
+  int lines = 0;
+  ClipRecorder recorder({.limits = kLarge, .room = [&] { return room.load(); }},
+                        [&](LogLevel, std::string_view) { ++lines; });
+  const SteadyTime begin = SteadyClock::now();
+  offer(recorder, gray(1280, 720), begin);
+  (void)settled(recorder, 1);
+  room = 1;
+  offer(recorder, gray(1280, 720), begin + seconds(1));
+  (void)settled(recorder, 2);
+  EXPECT_EQ(lines, 1);
+  EXPECT_EQ(widths_of_clip(recorder, begin + seconds(1)), (std::vector<int>{640}));
+}
+
+TEST_F(ClipRecorderTest, AClipThatIsBeingTakenKeepsItsSize) {
+  std::atomic<std::uint64_t> room = 100'000'000;
+  ClipRecorder recorder({.limits = kLarge, .room = [&] { return room.load(); }}, {});
+  const SteadyTime begin = SteadyClock::now();
+  visits::Visit visit;
+  visit.id = "vis_1";
+  recorder.visit_began(visit, begin);
+  offer(recorder, gray(1280, 720), begin);
+  (void)settled(recorder, 1);
+  room = 1;
+  offer(recorder, gray(1280, 720), begin + seconds(2));
+  (void)settled(recorder, 2);
+  offer(recorder, gray(1280, 720), begin + seconds(6));
+  (void)settled(recorder, 3);
+  EXPECT_EQ(widths(recorder.visit_ended(visit)), (std::vector<int>{1280, 1280}));
+  EXPECT_EQ(widths_of_clip(recorder, begin + seconds(8)), (std::vector<int>{640}));
+}
+
 TEST_F(ClipRecorderTest, TakesFramesAtItsOwnPace) {
-  ClipRecorder recorder({}, {});
+  ClipRecorder recorder({.form = kSmallClip}, {});
   const SteadyTime now = SteadyClock::now();
   for (int i = 0; i < 40; ++i) offer(recorder, gray(64, 48), now + milliseconds(10 * i));
   const ClipStatus status = settled(recorder, 2);
@@ -268,21 +477,20 @@ TEST_F(ClipRecorderTest, TakesFramesAtItsOwnPace) {
 }
 
 TEST_F(ClipRecorderTest, TakesEveryFrameWhereItHasNoPace) {
-  ClipRecorder recorder({.interval = milliseconds(0)}, {});
+  ClipRecorder recorder({}, {});
   const SteadyTime now = SteadyClock::now();
+  recorder.moved(now);
   for (int i = 0; i < 40; ++i) offer(recorder, gray(64, 48), now + milliseconds(10 * i));
   const ClipStatus status = settled(recorder, 40);
   EXPECT_EQ(status.frames + status.missed, 40U);
 }
 
 TEST_F(ClipRecorderTest, DoesNothingWhileNobodyWantsClips) {
-  bool wanted = false;
-  ClipOptions options;
-  options.wanted = [&] { return wanted; };
-  ClipRecorder recorder(options, {});
+  std::uint64_t room = 0;
+  ClipRecorder recorder({.room = [&] { return room; }}, {});
   const SteadyTime now = SteadyClock::now();
   for (int i = 0; i < 10; ++i) offer(recorder, gray(64, 48), now + seconds(i));
-  wanted = true;
+  room = 1'000'000;
   offer(recorder, gray(64, 48), now + seconds(20));
   const ClipStatus status = settled(recorder, 1);
   EXPECT_EQ(status.frames, 1U);
@@ -292,7 +500,7 @@ TEST_F(ClipRecorderTest, DoesNothingWhileNobodyWantsClips) {
 TEST_F(ClipRecorderTest, ABrokenFrameIsSaidOnceAndTheNextOneTaken) {
   int lines = 0;
   Mutex mutex;
-  ClipRecorder recorder({}, [&](LogLevel, std::string_view) {
+  ClipRecorder recorder({.form = kSmallClip}, [&](LogLevel, std::string_view) {
     MutexLock lock(mutex);
     ++lines;
   });

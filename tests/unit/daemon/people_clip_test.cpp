@@ -4,8 +4,8 @@
 #include <future>
 #include <thread>
 
-#include "daemon/capture/clip_file.h"
-#include "daemon/capture/clip_recorder.h"
+#include "daemon/capture/clips/clip_file.h"
+#include "daemon/capture/clips/clip_recorder.h"
 #include "daemon/capture/frame_jpeg.h"
 #include "daemon/capture/people/painted_clip.h"
 #include "daemon/capture/visit_pictures.h"

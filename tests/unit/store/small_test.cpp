@@ -57,6 +57,17 @@ TEST(StoreBudget, ClipsStopBeforePicturesAndThoseBeforeVisits) {
   EXPECT_TRUE(budget.allows(Use::kClip, "2026-05-05", 500)) << "a new day";
 }
 
+TEST(StoreBudget, ItTellsWhatIsLeftForEachUse) {
+  WriteBudget budget(1000);
+  EXPECT_EQ(budget.left(Use::kClip, "2026-05-04"), 500U);
+  budget.spend("2026-05-04", 300);
+  EXPECT_EQ(budget.left(Use::kClip, "2026-05-04"), 200U);
+  EXPECT_EQ(budget.left(Use::kPicture, "2026-05-04"), 500U);
+  budget.spend("2026-05-04", 300);
+  EXPECT_EQ(budget.left(Use::kClip, "2026-05-04"), 0U);
+  EXPECT_EQ(budget.left(Use::kClip, "2026-05-05"), 500U) << "a new day";
+}
+
 TEST(StoreCountingVfs, CountsEachByteThatSqliteWrites) {
   const ScratchFolder folder;
   const CountingVfs vfs;

@@ -19,6 +19,7 @@ struct ClipFrame {
   SteadyTime at{};
   WallTime wall{};
   std::string jpeg;
+  int width = 0;  // in pixels
 };
 using ClipFrames = std::vector<std::shared_ptr<const ClipFrame>>;
 
@@ -41,7 +42,8 @@ class ClipRing {
   void cut(SteadyTime at);
   // The visit with this id began at `started`. Of clips that nobody takes the newest four are remembered.
   void begin(std::string_view visit, SteadyTime started);
-  // The frames of its clip, oldest first, and no more are kept for it. Empty: none is known.
+  // The frames of its clip, oldest first, and no more are kept for it. Empty: none is known. A file has pictures of one
+  // size: of frames of several widths those are given of which there are most.
   [[nodiscard]] ClipFrames take(std::string_view visit);
 
   [[nodiscard]] std::size_t bytes() const { return bytes_; }

@@ -9,8 +9,8 @@
 
 namespace kinglet::daemon {
 
-// `clip`: as make_clip() wrote it. AVI has one duration for all pictures: the usual one of the clip; where the camera
-// paused, the picture before stays. Nothing: there is no picture in it.
+// `clip`: as make_clip() wrote it. AVI has one duration for all pictures: the shortest one of the clip; where a picture
+// was seen longer it stays. Nothing: there is no picture in it.
 [[nodiscard]] std::optional<std::string> make_avi(std::string_view clip);
 
 }  // namespace kinglet::daemon

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The form: Microsoft, "AVI RIFF File Reference" (AVIMAINHEADER, AVISTREAMHEADER, BITMAPINFOHEADER, AVIOLDINDEX); all
 // numbers are little-endian. A chunk of no bytes in the stream is a picture that did not change.
-#include "daemon/capture/clip_avi.h"
+#include "daemon/capture/clips/clip_avi.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "camera/decode/decode.h"
-#include "daemon/capture/clip_file.h"
+#include "daemon/capture/clips/clip_file.h"
 
 namespace kinglet::daemon {
 namespace {
@@ -78,14 +78,11 @@ std::vector<ClipPart> pictures_of(std::string_view clip, camera::ImageSize& size
   return parts;
 }
 
-// Of four pauses between pictures one is shorter: fewer pictures have to wait for their place.
-milliseconds usual_duration(const std::vector<ClipPart>& parts) {
-  std::vector<milliseconds> pauses;
-  for (std::size_t i = 1; i < parts.size(); ++i) pauses.push_back(parts[i].at - parts[i - 1].at);
-  if (pauses.empty()) return kLongest;
-  const auto quarter = pauses.begin() + static_cast<std::ptrdiff_t>(pauses.size() / 4);
-  std::ranges::nth_element(pauses, quarter);
-  return std::clamp(*quarter, kShortest, kLongest);
+// The shortest pause between two: no picture waits for its place, where some seconds have more of them than others.
+milliseconds duration_of(const std::vector<ClipPart>& parts) {
+  milliseconds shortest = kLongest;
+  for (std::size_t i = 1; i < parts.size(); ++i) shortest = std::min(shortest, parts[i].at - parts[i - 1].at);
+  return std::max(shortest, kShortest);
 }
 
 std::vector<Shown> places_of(const std::vector<ClipPart>& parts, milliseconds duration) {
@@ -185,7 +182,7 @@ std::optional<std::string> make_avi(std::string_view clip) {
   camera::ImageSize size;
   const std::vector<ClipPart> parts = pictures_of(clip, size);
   if (parts.empty()) return std::nullopt;
-  const milliseconds duration = usual_duration(parts);
+  const milliseconds duration = duration_of(parts);
   const std::vector<Shown> shown = places_of(parts, duration);
   const std::size_t largest = std::ranges::max(shown, {}, [](const Shown& one) { return one.jpeg.size(); }).jpeg.size();
   Riff riff;

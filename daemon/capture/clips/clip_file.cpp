@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/capture/clip_file.h"
+#include "daemon/capture/clips/clip_file.h"
 
 #include <charconv>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/capture/clip_ring.h"
+#include "daemon/capture/clips/clip_ring.h"
 
 namespace kinglet::daemon {
 

@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/capture/clip_ring.h"
+#include "daemon/capture/clips/clip_ring.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace kinglet::daemon {
 namespace {
 
 constexpr std::size_t kMostClips = 4;
+
+void keep_one_width(ClipFrames& frames) {
+  std::map<int, std::size_t> count;
+  for (const auto& frame : frames) ++count[frame->width];
+  if (count.size() < 2) return;
+  const int most = std::ranges::max_element(count, {}, [](const auto& of_width) { return of_width.second; })->first;
+  std::erase_if(frames, [&](const auto& frame) { return frame->width != most; });
+}
 
 }  // namespace
 
@@ -34,6 +43,7 @@ ClipFrames ClipRing::take(std::string_view visit) {
   ClipFrames found;
   std::ranges::copy_if(frames_, std::back_inserter(found), [&](const auto& frame) { return clip->has(frame->at); });
   clips_.erase(clip);
+  keep_one_width(found);
   return found;
 }
 

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/capture/clips/clip_form.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace kinglet::daemon {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kEnough{100};  // as often as a frame is looked at
+constexpr double kToSpare = 1.25;
+
+// Best first.
+std::vector<ClipForm> forms_of(const ClipForm& wished) {
+  std::vector<ClipForm> forms{wished};
+  if (wished.interval == milliseconds(0)) {
+    forms.push_back({wished.width, kEnough});
+    forms.push_back({wished.width, kSmallClip.interval});
+  }
+  if (wished.width == 0) forms.push_back({kSmallClip.width, forms.back().interval});
+  return forms;
+}
+
+int width_of(const ClipForm& form, int width) { return form.width == 0 ? width : std::min(form.width, width); }
+
+bool fits(const ClipForm& form, const ClipForm& now, const ClipLimits& limits, const ClipNeeds& needs) {
+  constexpr SteadyClock::duration kAtLeast = milliseconds(1);
+  const int width = width_of(form, needs.width);
+  const double share = static_cast<double>(width) / std::max(needs.width, 1);
+  const Seconds pause = std::max<SteadyClock::duration>({form.interval, needs.pause, kAtLeast});
+  const double spare = width > width_of(now, needs.width) ? kToSpare : 1;
+  const double per_second = static_cast<double>(needs.bytes) * share * share * spare / pause.count();
+  const Seconds clip = limits.before + limits.after;
+  // One clip waits for the end of its visit while a second visit may have begun.
+  const Seconds kept = clip + limits.before + limits.known_within;
+  return per_second * clip.count() <= static_cast<double>(needs.clip_bytes) &&
+         per_second * kept.count() <= static_cast<double>(limits.bytes);
+}
+
+}  // namespace
+
+ClipForm form_of(const ClipForm& wished, const ClipForm& now, const ClipLimits& limits, const ClipNeeds& needs) {
+  const std::vector<ClipForm> forms = forms_of(wished);
+  const auto found = std::ranges::find_if(forms, [&](const ClipForm& form) { return fits(form, now, limits, needs); });
+  return found == forms.end() ? forms.back() : *found;
+}
+
+}  // namespace kinglet::daemon

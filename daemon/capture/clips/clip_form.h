@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why: pictures as the camera gives them make the best clip and take ten times the room of small ones, in memory and of
+// what may be written in a day. How large they are and how many a second is decided here alone.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "daemon/capture/clips/clip_ring.h"
+#include "engine/base/clock.h"
+
+namespace kinglet::daemon {
+
+struct ClipForm {
+  int width = 0;                          // larger pictures are made so wide; 0: none is
+  std::chrono::milliseconds interval{0};  // between two; 0: each is taken
+
+  bool operator==(const ClipForm&) const = default;
+};
+// For which there is always room, and how often a scene is seen in which nothing moves.
+inline constexpr ClipForm kSmallClip{.width = 640, .interval = std::chrono::milliseconds(200)};
+
+// What the camera gives, and what a clip of it may have.
+struct ClipNeeds {
+  int width = 0;                  // of a frame, in pixels
+  std::uint64_t bytes = 0;        // of a frame as a JPEG of its own size
+  SteadyClock::duration pause{};  // between two frames
+  std::uint64_t clip_bytes = 0;   // so large may a clip be
+};
+
+// The best form that fits, or the smallest of all; what `wished` says, but for its zeros, stays as it is. The fewest
+// pictures go before the smallest, so that a clip is seen as large as can be. `now`: the form so far, which is left for
+// larger pictures only when there is room to spare. Pure.
+[[nodiscard]] ClipForm form_of(const ClipForm& wished, const ClipForm& now, const ClipLimits& limits,
+                               const ClipNeeds& needs);
+
+}  // namespace kinglet::daemon
