@@ -14,6 +14,7 @@
 #include "daemon/doctor/health.h"
 #include "daemon/http/figures/slots.h"
 #include "daemon/http/figures/traffic.h"
+#include "daemon/http/live/stats.h"
 #include "daemon/line/line_model.h"
 #include "daemon/line/prediction.h"
 #include "daemon/line/stats.h"
@@ -102,6 +103,7 @@ class EventFeedTest : public ::testing::Test {
   Slots slots_{{8, 4}, 8};
   Traffic traffic_;
   SnapshotBoard snapshots_;
+  engine::PoolFacts workers_;
   FrameSamples samples_{{.count = 0}, {}};
   const PredictionsView predictions_{.cameras = {"camera"}, .models = models_, .latest = latest_, .store = store_};
   const CamerasView cameras_{.cameras = {{.name = "camera",
@@ -117,7 +119,7 @@ class EventFeedTest : public ::testing::Test {
   const FiguresView figures_{.cameras = cameras_,
                              .stats = stats_,
                              .models = models_,
-                             .workers = [] { return engine::PoolFacts(); },
+                             .workers = [this] { return workers_; },
                              .board = board_,
                              .store = store_,
                              .long_answers = slots_,
@@ -149,6 +151,17 @@ TEST_F(EventFeedTest, TellsAnotherModelWithTheOneBefore) {
   const std::string told = next(*reader);
   EXPECT_THAT(told, HasSubstr("\"name\":\"new\""));
   EXPECT_THAT(told, HasSubstr("\"before\":{\"name\":\"old\""));
+}
+
+TEST_F(EventFeedTest, StatsSayHowManyThreadsWorkNowAndForWhichShareOneWorkedAlone) {
+  const auto model =
+      LineModel::open({.model = KINGLET_SOURCE_DIR "/models/demo/kinglet-demo.onnx", .threads = 2}).value();
+  std::vector<std::string> warnings;
+  models_.publish(model.facts(), visits::Rule::make(model.facts()->taxa, {}, warnings));
+  workers_ = {.shared = 3, .alone = 1, .pauses = 1, .alone_now = true};
+  EXPECT_EQ(stats_json(figures_)["threads"].dump(), R"({"inference":2,"in_use":1,"alone_ratio":0.25})");
+  workers_.alone_now = false;
+  EXPECT_EQ(stats_json(figures_)["threads"].dump(), R"({"inference":2,"in_use":2,"alone_ratio":0.25})");
 }
 
 TEST_F(EventFeedTest, WhoHasJustComeGetsTheNextPredictionAndNoneFromBefore) {
