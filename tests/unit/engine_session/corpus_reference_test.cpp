@@ -74,6 +74,29 @@ TEST_P(CorpusReference, AnswersLieWithinTheLimits) {
   EXPECT_GE(compared, model.starts_with("imagenet_mobilenetv2") ? 1 : 5);
 }
 
+class CorpusBits : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(CorpusBits, AreTheSameWithOneToFourThreads) {
+  KINGLET_NEEDS_CORPUS();
+  const std::string model = GetParam();
+  const auto input = reference_input(model, "chickadee");
+  ASSERT_TRUE(input);
+  std::optional<Tensor> expected;
+  for (int threads = 1; threads <= 4; ++threads) {
+    auto session = Session::open(testing::corpus() / "models" / (model + ".onnx"), {.threads = threads});
+    ASSERT_TRUE(session) << describe(session.error());
+    ASSERT_TRUE(session->set_input(0, *input));
+    for (int run = 0; run < 3; ++run) {
+      ASSERT_TRUE(session->run());
+      const Tensor found = session->get_output(0);
+      if (!expected) expected = found;
+      EXPECT_TRUE(found.bit_equal(*expected)) << threads << " threads, run " << run;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, CorpusBits, ::testing::ValuesIn(kModels),
+                         [](const auto& test) { return std::string(test.param); });
 INSTANTIATE_TEST_SUITE_P(Models, CorpusReference,
                          ::testing::Combine(::testing::ValuesIn(kModels), ::testing::Values(1, 2)),
                          [](const auto& test) {
