@@ -2,6 +2,9 @@
 // Why: what of XNNPACK is right and quick on the processor at hand.
 #pragma once
 
+#include <filesystem>
+#include <optional>
+
 namespace kinglet::engine::xnn {
 
 // The processor adds and multiplies float16 by itself: an ARM of 64 bits with the half-precision extension (Cortex-A76,
@@ -12,8 +15,12 @@ namespace kinglet::engine::xnn {
 [[nodiscard]] bool dot_products();
 
 // The processor is an ARM of 64 bits whose instructions wait for each other in their order (Cortex-A53 and its kin), or
-// one that does not say. XNNPACK has forms of its own for them, of more and smaller loads: fewer instructions are not
-// less time there.
+// one that does not say; where cores differ, all of them: what computes is sooner or later on one of the quick ones.
+// The same for the life of the process, whichever core asks. XNNPACK has forms of its own for them, of more and smaller
+// loads: fewer instructions are not less time there.
 [[nodiscard]] bool runs_in_order();
+
+// The same of the cores that a folder like /sys/devices/system/cpu tells of. Nothing: it tells of none.
+[[nodiscard]] std::optional<bool> all_run_in_order(const std::filesystem::path& cores);
 
 }  // namespace kinglet::engine::xnn
