@@ -185,7 +185,7 @@ void print_text(const Measured& measured, const engine::Session& session, const 
              format_text("{:.3f}", measured.runs_ms.back()), format_text("{:.1f}", 1000 / measured.mean())});
   out.print(table.text(out));
   if (measured.alone_ratio > 0) {
-    out.print(format_text("one thread did {:.0f} % of the operators: others kept the cores busy\n",
+    out.print(format_text("one thread did {:.0f} % of the operators: more would not have been quicker\n",
                           std::ceil(100 * measured.alone_ratio)));
   }
   out.print(format_text("peak memory {}\n", human_bytes(measured.peak_bytes)));

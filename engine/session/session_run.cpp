@@ -9,6 +9,15 @@
 namespace kinglet::engine {
 
 Result<void> Session::State::run() {
+  if (pool_->threads() == 1) return run_steps();
+  const SteadyTime start = SteadyClock::now();
+  const ThreadPool::Alone alone(*pool_, runs_.alone());
+  KINGLET_TRY(run_steps());
+  runs_.add(SteadyClock::now() - start);
+  return {};
+}
+
+Result<void> Session::State::run_steps() {
   for (RunStep& step : steps_) {
     if (timed_) [[unlikely]] {
       KINGLET_TRY(run_timed(step));

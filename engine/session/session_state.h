@@ -10,6 +10,7 @@
 #include "engine/plan/plan.h"
 #include "engine/session/session.h"
 #include "engine/session/thread_pool.h"
+#include "engine/threads/small_runs.h"
 
 namespace kinglet::engine {
 
@@ -77,6 +78,7 @@ struct Session::State {
   [[nodiscard]] Place place_of(const Built& built, ValueId id);
   [[nodiscard]] Result<void> evaluate(Evaluated& step);
   [[nodiscard]] Result<void> store(const Evaluated& step, std::span<const Tensor> results);
+  [[nodiscard]] Result<void> run_steps();
   [[nodiscard]] Result<void> run_step(RunStep& step);
   [[nodiscard]] Result<void> run_timed(RunStep& step);
 
@@ -85,6 +87,7 @@ struct Session::State {
   TensorBuffer arena_;
   Graph graph_;
   std::vector<RunStep> steps_;
+  SmallRuns runs_;
   std::vector<NodeId> info_nodes_;  // the node behind each row of info.steps
   bool timed_ = false;
   bool ends_with_kernel_ = false;  // of ours: it leaves the pool's workers awake

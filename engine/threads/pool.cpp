@@ -73,10 +73,19 @@ void Pool::rest() {
   if (threads() > 1) state_.fetch_or(kRest, std::memory_order_relaxed);
 }
 
+void Pool::end_alone(Worth::Duration worked) {
+  asked_alone_.fetch_sub(1, std::memory_order_relaxed);
+  const MutexLock lock(mutex_);
+  worth_.spend(worked);
+}
+
 void Pool::run(const Work& work, Denormals denormals, After after) {
   const std::size_t tiles = work.tiles();
   const bool could = threads() > 1 && tiles > 1 && tiles <= Share::kMostTiles;
-  if (could) {
+  const bool asked = could && !options_.always_shared && asked_alone_.load(std::memory_order_relaxed) > 0;
+  if (asked) {
+    alone_now_.store(true, std::memory_order_relaxed);
+  } else if (could) {
     const MutexLock lock(mutex_);
     const bool alone = !options_.always_shared && worth_.alone();
     alone_now_.store(alone, std::memory_order_relaxed);
@@ -90,6 +99,7 @@ void Pool::run(const Work& work, Denormals denormals, After after) {
   }
   if (!could) return;
   alone_.fetch_add(1, std::memory_order_relaxed);
+  if (asked) return;
   const MutexLock lock(mutex_);
   worth_.spend(SteadyClock::now() - start);
 }

@@ -25,8 +25,8 @@ namespace kinglet::engine {
 // What became of commands since the pool was made.
 struct PoolFacts {
   std::uint64_t shared = 0;  // by several threads
-  std::uint64_t alone = 0;   // by the caller, because workers did not pay
-  std::uint64_t pauses = 0;  // how often they began not to
+  std::uint64_t alone = 0;   // by the caller, because workers did not pay or were not wished
+  std::uint64_t pauses = 0;  // how often they began not to pay
   bool alone_now = false;
   [[nodiscard]] double alone_ratio() const {
     return alone == 0 ? 0 : static_cast<double>(alone) / static_cast<double>(alone + shared);
@@ -60,6 +60,10 @@ class Pool {
   void run(const Work& work, Denormals denormals, After after);
   // Workers that are awake for the next command sleep from now on: a pause follows.
   void rest();
+  // As long as somebody has asked for it commands are their callers' alone: they count as such.
+  void ask_alone() { asked_alone_.fetch_add(1, std::memory_order_relaxed); }
+  // The commands took so long, which also shortens a pause that workers have.
+  void end_alone(Worth::Duration worked);
   [[nodiscard]] PoolFacts facts() const;
 
  private:
@@ -88,6 +92,7 @@ class Pool {
   std::atomic<bool> asleep_{false};                 // at least one may be
   std::atomic<std::uint64_t> shared_{0}, alone_{0}, pauses_{0};
   std::atomic<bool> alone_now_{false};
+  std::atomic<int> asked_alone_{0};
   std::vector<std::jthread> workers_;  // last: joined first
 };
 

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <thread>
 
+#include "engine/base/clock.h"
 #include "engine/session/session.h"
 #include "tests/support/graph_of.h"
 #include "tests/support/graph_text.h"
@@ -95,6 +96,18 @@ output %3
     EXPECT_TRUE(other.bit_equal(convolved)) << threads;
     EXPECT_TRUE(product.bit_equal(multiplied)) << threads;
   }
+}
+
+// Some of its runs are tried alone, with the same bits.
+TEST(ThreadPoolTest, AModelThatTakesLittleIsAlsoRunByTheCallerAlone) {
+  const auto pool = ThreadPool::make(kThreads).value();
+  Session session = open(pool);
+  const std::vector<float> scores = answer(session, 0.4F);
+  const SteadyTime deadline = SteadyClock::now() + std::chrono::minutes(2);
+  while ((pool->facts().alone == 0 || pool->facts().shared == 0) && SteadyClock::now() < deadline)
+    ASSERT_EQ(answer(session, 0.4F), scores);
+  EXPECT_GT(pool->facts().alone, 0U);
+  EXPECT_GT(pool->facts().shared, 0U);
 }
 
 TEST(ThreadPoolTest, SessionsThatRunAtOnceOnItAnswerAsAlone) {

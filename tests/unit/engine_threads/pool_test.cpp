@@ -147,6 +147,24 @@ TEST(WorkersTest, AWorkerThatHoldsItsCallerIsNotAskedForAWhile) {
   EXPECT_TRUE(pool->facts().alone_now);
   EXPECT_EQ(pool->facts().alone, 1U);
   EXPECT_EQ(pool->facts().shared, 1U);
+  // Work that nobody was asked to help with is work all the same.
+  pool->ask_alone();
+  pool->end_alone(Worth::kFirstPause);
+  share(*pool, 10, [](std::size_t, std::size_t) {});
+  EXPECT_FALSE(pool->facts().alone_now);
+}
+
+TEST(WorkersTest, WhoAsksToBeAloneIsAndSaysSo) {
+  const auto pool = make(2, {});
+  pool->ask_alone();
+  share(*pool, 10, [](std::size_t thread, std::size_t) { EXPECT_EQ(thread, 0U); });
+  EXPECT_TRUE(pool->facts().alone_now);
+  EXPECT_EQ(pool->facts().alone, 1U);
+  EXPECT_EQ(pool->facts().pauses, 0U);
+  pool->end_alone(std::chrono::milliseconds(1));
+  share(*pool, 10, [](std::size_t, std::size_t) {});
+  EXPECT_FALSE(pool->facts().alone_now);
+  EXPECT_EQ(pool->facts().shared, 1U);
 }
 
 TEST(WorkersTest, ThousandsOfCommandsInARowDoEachTileOnce) {
