@@ -62,6 +62,11 @@ inline ByteLayer finished(Random& random, const ConvolutionShape& sizes) {
   return layer;
 }
 
+inline ByteLayer depthwise_bytes(Random& random, ConvolutionShape shape) {
+  shape.groups = shape.output_channels = shape.input_channels;
+  return finished(random, shape);
+}
+
 inline std::int8_t answer_of(const ByteLayer& layer, std::size_t index) {
   const ConvolutionShape& shape = layer.shape;
   const std::size_t output = index % shape.output_channels;
@@ -92,12 +97,10 @@ inline std::vector<std::int8_t> run(const KernelRow& row, const ByteLayer& layer
 // The forms of a kernel, "columns_s8": its twin everywhere, the fast ones where they are offered.
 inline void expect_bits(std::string_view kernel, const ByteLayer& layer, int threads) {
   const std::vector<std::int8_t> expected = answers_of(layer);
-  EXPECT_TRUE(row_named(std::format("{}__scalar", kernel)).offer(layer.work()));
-  for (const std::string_view form : {"scalar", "neondot", "neon"}) {
-    const std::string name = std::format("{}__{}", kernel, form);
-    const KernelRow& row = row_named(name);
-    if (!row.offer(layer.work())) continue;
-    EXPECT_EQ(run(row, layer, threads), expected) << name << ", " << threads << " threads: " << layer.text();
+  EXPECT_TRUE(row_named(std::format("{}__scalar", kernel)).offer(layer.work())) << layer.text();
+  for (const KernelRow* row : all_kernels()) {
+    if (!row->name.starts_with(std::format("{}__", kernel)) || !row->offer(layer.work())) continue;
+    EXPECT_EQ(run(*row, layer, threads), expected) << row->name << ", " << threads << " threads: " << layer.text();
   }
 }
 

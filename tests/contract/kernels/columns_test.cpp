@@ -10,11 +10,6 @@ namespace {
 
 constexpr std::string_view kColumns = "columns_s8";
 
-ByteLayer depthwise(Random& random, ConvolutionShape shape) {
-  shape.groups = shape.output_channels = shape.input_channels;
-  return finished(random, shape);
-}
-
 ByteLayer columns_layer_at_random(Random& random) {
   const auto pick = [&](std::size_t least, std::size_t most) { return pick_of(random, least, most); };
   const bool three = pick(0, 1) == 0;  // as most networks have them
@@ -22,11 +17,11 @@ ByteLayer columns_layer_at_random(Random& random) {
   most.kernel_width = 7;
   xnn::Window window = window_at_random(random, most);
   if (three) window.kernel_height = window.kernel_width = 3;
-  return depthwise(random, {.batch = pick(1, 2),
-                            .input_height = pick(15, 20),
-                            .input_width = pick(13, 90),
-                            .input_channels = pick(2, 50),
-                            .window = window});
+  return depthwise_bytes(random, {.batch = pick(1, 2),
+                                  .input_height = pick(15, 20),
+                                  .input_width = pick(13, 90),
+                                  .input_channels = pick(2, 50),
+                                  .window = window});
 }
 
 TEST(Columns, AreTheConvolutionToTheBitInEveryFormAndWithAnyThreads) {
@@ -39,7 +34,7 @@ TEST(Columns, AreTheConvolutionToTheBitInEveryFormAndWithAnyThreads) {
 constexpr xnn::Window kThree = square_window(3, 1, 1);
 
 ByteLayer columns_layer(Random random) {
-  return depthwise(random, {.input_height = 5, .input_width = 6, .input_channels = 21, .window = kThree});
+  return depthwise_bytes(random, {.input_height = 5, .input_width = 6, .input_channels = 21, .window = kThree});
 }
 
 TEST(Columns, HoldTheLeastNumbersThereAre) { expect_bits_of_least_numbers(kColumns, columns_layer(Random(3))); }
@@ -50,10 +45,10 @@ TEST(Columns, TakeAnyRemainderOfChannelsAndAnyWidth) {
   Random random(7);
   for (std::size_t channels = 2; channels <= 34; ++channels) {
     for (const std::size_t width : {1, 2, 3, 64, 65, 131})
-      expect_bits(
-          kColumns,
-          depthwise(random, {.input_height = 3, .input_width = width, .input_channels = channels, .window = kThree}),
-          1 + static_cast<int>(channels % 2));
+      expect_bits(kColumns,
+                  depthwise_bytes(
+                      random, {.input_height = 3, .input_width = width, .input_channels = channels, .window = kThree}),
+                  1 + static_cast<int>(channels % 2));
   }
 }
 
@@ -61,7 +56,7 @@ TEST(Columns, TakeNoMoreThanAThreadHasRoomFor) {
   Random random(1);
   const auto takes = [&](std::size_t width) {
     const ByteLayer layer =
-        depthwise(random, {.input_height = 1, .input_width = width, .input_channels = 2, .window = kThree});
+        depthwise_bytes(random, {.input_height = 1, .input_width = width, .input_channels = 2, .window = kThree});
     return row_named("columns_s8__scalar").offer(layer.work()).has_value();
   };
   EXPECT_TRUE(takes(510));
@@ -77,7 +72,7 @@ TEST(Columns, AreOfferedWhereTheProcessorHasTheInstructions) {
 TEST(Columns, AreCheaperThanXnnpackWhereInstructionsDoNotWaitForEachOther) {
   Random random(1);
   const ByteLayer layer =
-      depthwise(random, {.input_height = 14, .input_width = 14, .input_channels = 384, .window = kThree});
+      depthwise_bytes(random, {.input_height = 14, .input_width = 14, .input_channels = 384, .window = kThree});
   const auto offer = row_named("columns_s8__neon").offer(layer.work());
   if (!offer) GTEST_SKIP() << "this processor has no form of it";
   EXPECT_EQ(offer->cost < 1, !xnn::runs_in_order());

@@ -85,7 +85,7 @@ KEPT = [
             "./dev exec --with test,oracle python3 tests/bench/field", "./dev exec python3 tests/bench/crop_to_motion.py"],
         "installs packages on an emulated machine, half an hour": ["./dev package --first-bird",
                                                                     "./dev package --architecture arm64 --check --first-bird --newer-camera"],
-        "runs operators at random for minutes; every run of the tests has some seconds of it": ["KINGLET_LOWERING_SECONDS="],
+        "runs operators at random for minutes; every run of the tests has some seconds of it": ["KINGLET_LOWERING_SECONDS=", "KINGLET_KERNEL_SECONDS="],
         "installs OpenCV on the reader's machine": ["apt install libopencv"],
         "an emulated core, which ./dev test --all has": ["./dev test arm64.half"],
     }.items() for begin in begins],
