@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/tflite/metadata.h"
 
+#include <dlfcn.h>
+#include <zip.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -11,13 +15,63 @@
 #include "engine/base/text.h"
 #include "engine/recipe/labels.h"
 #include "engine/tflite/metadata_generated.h"
-#include "engine/tflite/zip_library.h"
 
 namespace kinglet::engine::tflite {
 namespace {
 
 constexpr std::uint64_t kMostBytes = 1U << 20U;
 constexpr zip_int64_t kMostFiles = 1000;
+
+// Not linked: only a file like this is looked into for attached ones, and every command would have the pages of three
+// libraries. Loaded by its soname.
+struct ZipLibrary {
+  decltype(&::zip_error_init) error_init = nullptr;
+  decltype(&::zip_error_fini) error_fini = nullptr;
+  decltype(&::zip_error_code_zip) error_code = nullptr;
+  decltype(&::zip_error_strerror) error_text = nullptr;
+  decltype(&::zip_source_buffer_create) source_of = nullptr;
+  decltype(&::zip_source_free) source_free = nullptr;
+  decltype(&::zip_open_from_source) open = nullptr;
+  decltype(&::zip_discard) discard = nullptr;
+  decltype(&::zip_get_error) get_error = nullptr;
+  decltype(&::zip_stat_init) stat_init = nullptr;
+  decltype(&::zip_stat) stat = nullptr;
+  decltype(&::zip_get_num_entries) count = nullptr;
+  decltype(&::zip_get_name) name = nullptr;
+  decltype(&::zip_fopen_index) open_file = nullptr;
+  decltype(&::zip_fread) read = nullptr;
+  decltype(&::zip_fclose) close_file = nullptr;
+};
+
+template <typename Function>
+bool find(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(::dlsym(library, name));
+  return function != nullptr;
+}
+
+std::optional<ZipLibrary> load_zip() {
+  void* library = ::dlopen("libzip.so.5", RTLD_NOW | RTLD_LOCAL);
+  ZipLibrary zip;
+  if (library == nullptr || !find(library, "zip_error_init", zip.error_init) ||
+      !find(library, "zip_error_fini", zip.error_fini) || !find(library, "zip_error_code_zip", zip.error_code) ||
+      !find(library, "zip_error_strerror", zip.error_text) ||
+      !find(library, "zip_source_buffer_create", zip.source_of) || !find(library, "zip_source_free", zip.source_free) ||
+      !find(library, "zip_open_from_source", zip.open) || !find(library, "zip_discard", zip.discard) ||
+      !find(library, "zip_get_error", zip.get_error) || !find(library, "zip_stat_init", zip.stat_init) ||
+      !find(library, "zip_stat", zip.stat) || !find(library, "zip_get_num_entries", zip.count) ||
+      !find(library, "zip_get_name", zip.name) || !find(library, "zip_fopen_index", zip.open_file) ||
+      !find(library, "zip_fread", zip.read) || !find(library, "zip_fclose", zip.close_file)) {
+    return std::nullopt;
+  }
+  return zip;
+}
+
+// kUnavailable: it is not installed. Loaded once and never given back.
+Result<const ZipLibrary*> zip_library() {
+  static const std::optional<ZipLibrary> library = load_zip();
+  if (!library) return fail(ErrorCode::kUnavailable, "libzip.so.5 is not installed", {}, "apt install libzip5");
+  return &*library;
+}
 
 // TensorFlow Lite's tools append files (labels) to a model as a zip, which libzip reads.
 class AttachedFiles {
